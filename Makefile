@@ -1,0 +1,81 @@
+# A thin front of Meson: every target is one or two commands. `make help` lists them.
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+# Debian's Python, whatever else comes first on the PATH.
+PYTHON  := /usr/bin/python3
+BUILD   := build
+
+# WERROR=1: warnings are errors, as in .ci/run.
+setup_options = $(if $(WERROR),-Dwerror=true,-Dwerror=false)
+
+# $(call build_dir,DIR,OPTIONS): makes or updates the Meson directory and builds in it, silently.
+define build_dir
+@if [ -f $(1)/build.ninja ]; then meson configure $(1) $(setup_options) >$(1)/setup.log; \
+else mkdir -p $(1) && meson setup $(1) $(setup_options) $(2) >$(1)/setup.log; fi || \
+	{ cat $(1)/setup.log; exit 1; }
+@ninja -C $(1) --quiet
+endef
+
+# $(call runnable,DIR,TO): the tool and its agent side by side, as the tool looks for them.
+define runnable
+@mkdir -p $(2)
+@ln -f $(1)/src/cli/mallow $(2)/mallow
+@ln -f $(BUILD)/meson/src/agent/libmallow.so $(2)/libmallow.so
+endef
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
+
+demo: setup-build build ## record a real program, show the report and a flame graph
+	@tools/demo.sh $(BUILD)/mallow $(BUILD)/demo
+
+check: setup-test build build-asan ## all tests; the last line says how many passed
+	@$(PYTHON) tools/check.py
+
+check-long: setup-test build build-asan build-clang ## check, and the tests that take long
+	@$(PYTHON) tools/check.py --long
+
+build: setup-build ## build/mallow and build/libmallow.so, to be used from there
+	$(call build_dir,$(BUILD)/meson,--buildtype=debugoptimized)
+	$(call runnable,$(BUILD)/meson,$(BUILD))
+
+install: build ## into $(DESTDIR)$(PREFIX)
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/mallow'
+	install -m 755 $(BUILD)/mallow '$(DESTDIR)$(PREFIX)/bin/mallow'
+	install -m 755 $(BUILD)/libmallow.so '$(DESTDIR)$(PREFIX)/lib/mallow/libmallow.so'
+	install -d '$(DESTDIR)$(PREFIX)/share/doc/mallow'
+	install -m 644 LICENSE-MIT LICENSE-APACHE docs/trace-format.md \
+		'$(DESTDIR)$(PREFIX)/share/doc/mallow/'
+
+asan: setup-test build-asan ## the unit tests under the address and undefined sanitizers
+	@meson test -C $(BUILD)/meson-asan --no-rebuild --print-errorlogs
+
+tsan: setup-test ## the unit tests under the thread sanitizer
+	$(call build_dir,$(BUILD)/meson-tsan,-Db_sanitize=thread -Db_lundef=false)
+	@meson test -C $(BUILD)/meson-tsan --no-rebuild --print-errorlogs
+
+fuzz: setup-fuzz ## a minute of fuzzing for each target
+	@tools/fuzz.sh $(BUILD)/fuzz 60
+
+lint: setup-lint build-clang ## clang-tidy, cppcheck, shellcheck, direction of the rooms
+	@tools/lint.sh $(BUILD)/meson-clang
+
+fmt: setup-lint ## clang-format over all C and C++
+	@tools/sources.sh | xargs -0 clang-format -i
+
+clean: ## remove build/
+	rm -rf $(BUILD)
+
+build-asan: build
+	$(call build_dir,$(BUILD)/meson-asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false)
+	$(call runnable,$(BUILD)/meson-asan,$(BUILD)/asan)
+
+build-clang:
+	$(call build_dir,$(BUILD)/meson-clang,--native-file tools/clang.ini)
+
+setup-%:
+	@tools/setup.sh $*
+
+comma := ,
+.PHONY: help demo check check-long build install asan tsan fuzz lint fmt clean build-asan build-clang

@@ -1,0 +1,54 @@
+#include "agent/clock.h"
+
+#include <cpuid.h>
+#include <sys/prctl.h>
+
+#include "agent/libc.h"
+#include "agent/syscall.h"
+
+bool clock_use_tsc;
+
+/* Kernels that distrust the counter themselves fall back to one of these. */
+static bool kernel_distrusts_tsc(void)
+{
+	char name[16] = "";
+	int fd = sys_open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+			  O_RDONLY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return false;
+	sys_read(fd, name, sizeof(name) - 1);
+	sys_close(fd);
+	return !strncmp(name, "hpet", 4) || !strncmp(name, "acpi_pm", 7) ||
+	       !strncmp(name, "jiffies", 7);
+}
+
+void clock_init(void)
+{
+	unsigned int a, b, c, d;
+	int mode = 0;
+
+	// Bit 8 of leaf 0x80000007: the counter runs at one rate in all power states.
+	clock_use_tsc = __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) &&
+			!(sys_prctl(PR_GET_TSC, (unsigned long)&mode) == 0 &&
+			  mode == PR_TSC_SIGSEGV) &&
+			!kernel_distrusts_tsc();
+}
+
+static uint64_t read_clock(int clock)
+{
+	struct timespec now = { 0 };
+
+	sys_clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t clock_monotonic_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t clock_realtime_ns(void)
+{
+	return read_clock(CLOCK_REALTIME);
+}

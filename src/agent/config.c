@@ -1,0 +1,123 @@
+#include "agent/config.h"
+
+#include "agent/libc.h"
+#include "agent/log.h"
+
+// Both glibc and musl have it; the loader fills it before it runs constructors.
+extern char **environ __attribute__((weak));
+
+struct config config;
+
+static char *find_variable(const char *name)
+{
+	size_t length = strlen(name);
+
+	for (char **entry = &environ ? environ : NULL; entry && *entry; entry++)
+		if (!strncmp(*entry, name, length) && (*entry)[length] == '=')
+			return *entry + length + 1;
+	return NULL;
+}
+
+const char *config_environment(const char *name)
+{
+	return find_variable(name);
+}
+
+bool config_parse_id(const char *digits, uint8_t id[16])
+{
+	for (int i = 0; i < 32; i++) {
+		char c = digits[i];
+		int value;
+
+		if (c >= '0' && c <= '9')
+			value = c - '0';
+		else if (c >= 'a' && c <= 'f')
+			value = c - 'a' + 10;
+		else
+			return false;
+		id[i / 2] = (uint8_t)(i % 2 ? id[i / 2] | value : value << 4);
+	}
+	return digits[32] == '\0';
+}
+
+void config_write_id(char *digits, const uint8_t id[16])
+{
+	for (int i = 0; i < 32; i++)
+		digits[i] = "0123456789abcdef"[id[i / 2] >> (i % 2 ? 0 : 4) & 15];
+}
+
+void config_publish_id(const uint8_t id[16])
+{
+	// In place: the program's environment keeps its shape.
+	if (config.parent)
+		config_write_id(config.parent, id);
+}
+
+static void warn_bad_value(enum setting setting, const char *word)
+{
+	log_start(SETTING_LOG_ERROR);
+	log_string(setting_info(setting)->variable);
+	log_string("='");
+	log_string(word);
+	log_string("' is not allowed; allowed: ");
+	log_string(setting_allowed(setting));
+	log_end();
+}
+
+bool config_read(void)
+{
+	char *parent;
+
+	if (!&environ || !environ)
+		return false;
+	for (int i = 0; i < SETTING_COUNT; i++) {
+		const struct setting_info *info = setting_info(i);
+		const char *word = find_variable(info->variable);
+
+		config.text[i] = word && *word ? word : info->standard;
+		config.value[i] = setting_default(i);
+		if (word && info->kind != SETTING_KIND_TEXT &&
+		    !setting_parse(i, word, &config.value[i]))
+			warn_bad_value(i, word);
+	}
+	config.registry = find_variable("MALLOW_REGISTRY");
+	parent = find_variable("MALLOW_PARENT");
+	if (parent && config_parse_id(parent, config.parent_id))
+		config.parent = parent;
+	else
+		memset(config.parent_id, 0, sizeof(config.parent_id));
+	return true;
+}
+
+bool config_is_our_library(const char *entry, size_t length)
+{
+	static const char name[] = "libmallow.so";
+	size_t size = sizeof(name) - 1;
+
+	return length >= size && !strncmp(entry + length - size, name, size) &&
+	       (length == size || entry[length - size - 1] == '/');
+}
+
+void config_hide_preload(void)
+{
+	char *list = find_variable("LD_PRELOAD");
+	char *out = list;
+
+	for (char *entry = list; entry && *entry;) {
+		size_t length = 0;
+
+		while (entry[length] && entry[length] != ':' && entry[length] != ' ')
+			length++;
+		if (!config_is_our_library(entry, length)) {
+			if (out != list)
+				*out++ = ':';
+			memmove(out, entry, length);
+			out += length;
+		}
+		entry += length;
+		if (*entry)
+			entry++;
+	}
+	if (list)
+		*out = '\0';
+}

@@ -1,0 +1,42 @@
+/* The settings as the program's environment gives them. Read once, before anything is recorded. */
+#ifndef MALLOW_AGENT_CONFIG_H
+#define MALLOW_AGENT_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "settings/settings.h"
+
+struct config {
+	uint64_t value[SETTING_COUNT];    /* of what is no text */
+	const char *text[SETTING_COUNT];  /* of texts; in the environment or static */
+	const char *registry;             /* MALLOW_REGISTRY: where `mallow run` lists recordings */
+	char *parent; /* MALLOW_PARENT: 32 hex digits, overwritten in place for children; or NULL */
+	uint8_t parent_id[16];            /* as it was at the start; zero: none */
+};
+
+extern struct config config;
+
+/* false: too early, the C library has not set environ yet. */
+bool config_read(void);
+
+/* The value of a variable in the environment, or NULL. */
+const char *config_environment(const char *name);
+
+/* Lower-case hex digits to bytes; false where they are none. */
+bool config_parse_id(const char *digits, uint8_t id[16]);
+
+/* 32 hex digits over 32 hex digits. */
+void config_write_id(char *digits, const uint8_t id[16]);
+
+/* Children know their parent: writes the id into MALLOW_PARENT, if there is one. */
+void config_publish_id(const uint8_t id[16]);
+
+/* Whether an entry of LD_PRELOAD, length bytes long, names this library. */
+bool config_is_our_library(const char *entry, size_t length);
+
+/* FOLLOW=0: our own entry of LD_PRELOAD leaves the environment, the user's others stay. */
+void config_hide_preload(void);
+
+#endif

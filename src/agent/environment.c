@@ -1,0 +1,172 @@
+#include "agent/environment.h"
+
+#include "agent/config.h"
+#include "agent/libc.h"
+#include "agent/pool.h"
+#include "agent/process.h"
+#include "agent/syscall.h"
+#include "agent/text.h"
+
+#define CARRIED_MAX  32
+#define CARRIED_SIZE 16384
+#define PRELOAD      "LD_PRELOAD="
+
+extern char **environ __attribute__((weak));
+
+// Whole entries, "NAME=value". The program may change its own copies.
+static char *carried[CARRIED_MAX];
+static int carried_count;
+static const char *library; // our own entry of LD_PRELOAD; NULL: we were loaded otherwise
+static char memory[CARRIED_SIZE];
+static struct text text;
+
+static char *keep(const char *bytes, size_t size)
+{
+	char *start = text.start + text.length;
+
+	if (text.length + size + 1 >= text.room)
+		return NULL;
+	text_bytes(&text, bytes, size);
+	text.length++; // the NUL between entries
+	return start;
+}
+
+static size_t entry_length(const char *entry)
+{
+	size_t length = 0;
+
+	while (entry[length] && entry[length] != ':' && entry[length] != ' ')
+		length++;
+	return length;
+}
+
+static void find_library(void)
+{
+	const char *list = config_environment("LD_PRELOAD");
+
+	while (list && *list) {
+		size_t length = entry_length(list);
+
+		if (config_is_our_library(list, length)) {
+			library = keep(list, length);
+			return;
+		}
+		list += length + (list[length] != '\0');
+	}
+}
+
+void environment_init(void)
+{
+	text_init(&text, memory, sizeof(memory));
+	find_library();
+	for (char **entry = environ; *entry && carried_count < CARRIED_MAX; entry++) {
+		if (strncmp(*entry, "MALLOW_", 7))
+			continue;
+		carried[carried_count] = keep(*entry, strlen(*entry));
+		if (carried[carried_count])
+			carried_count++;
+	}
+}
+
+static size_t name_length(const char *entry)
+{
+	size_t length = 0;
+
+	while (entry[length] && entry[length] != '=')
+		length++;
+	return length + 1;
+}
+
+/* Position of the entry with the same name, or -1. */
+static int find(char *const envp[], const char *entry)
+{
+	size_t length = name_length(entry);
+
+	for (int i = 0; envp && envp[i]; i++)
+		if (!strncmp(envp[i], entry, length))
+			return i;
+	return -1;
+}
+
+static bool preloads_us(const char *entry)
+{
+	for (const char *list = entry + sizeof(PRELOAD) - 1; *list;) {
+		size_t length = entry_length(list);
+
+		if (config_is_our_library(list, length))
+			return true;
+		list += length + (list[length] != '\0');
+	}
+	return false;
+}
+
+static bool complete(char *const envp[])
+{
+	int preload = find(envp, PRELOAD);
+
+	if (preload < 0 || !preloads_us(envp[preload]))
+		return false;
+	for (int i = 0; i < carried_count; i++)
+		if (find(envp, carried[i]) < 0)
+			return false;
+	return true;
+}
+
+/* A child finds its parent's id even where the environment is not the one we could write to. */
+static void refresh_parent(void)
+{
+	for (int i = 0; i < carried_count; i++)
+		if (!strncmp(carried[i], "MALLOW_PARENT=", 14))
+			config_write_id(carried[i] + 14, process_id);
+}
+
+static size_t count_entries(char *const envp[])
+{
+	size_t count = 0;
+
+	while (envp && envp[count])
+		count++;
+	return count;
+}
+
+char *const *environment_carry(char *const envp[], size_t *size)
+{
+	size_t count = count_entries(envp);
+	int preload = find(envp, PRELOAD);
+	const char *users = preload >= 0 ? envp[preload] + sizeof(PRELOAD) - 1 : "";
+	struct text entry;
+	size_t bytes;
+	char **copy;
+
+	*size = 0;
+	if (!config.value[SETTING_FOLLOW] || !library || complete(envp))
+		return envp;
+	refresh_parent();
+	bytes = (count + CARRIED_MAX + 2) * sizeof(*copy);
+	*size = bytes + sizeof(PRELOAD) + strlen(library) + 1 + strlen(users) + 1;
+	copy = pool_allocate(*size);
+	if (!copy) {
+		*size = 0;
+		return envp;
+	}
+	text_init(&entry, (char *)copy + bytes, *size - bytes);
+	text_string(&entry, PRELOAD);
+	text_string(&entry, library);
+	if (*users && !preloads_us(envp[preload])) {
+		text_char(&entry, ':');
+		text_string(&entry, users);
+	}
+	for (size_t i = 0; i < count; i++)
+		copy[i] = envp[i];
+	copy[preload >= 0 ? (size_t)preload : count++] = entry.start;
+	for (int i = 0; i < carried_count; i++)
+		if (find(envp, carried[i]) < 0)
+			copy[count++] = carried[i];
+	return copy;
+}
+
+void environment_release(char *const *envp, size_t size)
+{
+	if (size && !process_system_calls_forbidden())
+		sys_munmap((void *)envp, (size + 4095) & ~4095ul);
+}

@@ -1,0 +1,316 @@
+#include "agent/file.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "agent/config.h"
+#include "agent/libc.h"
+#include "agent/syscall.h"
+#include "agent/text.h"
+#include "base/bytes.h"
+
+#define HIGHEST_FD      1024 /* higher ones make the kernel grow its table */
+#define NAME_TRIES      100000
+
+static int open_exclusive(const char *path)
+{
+	return sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+static void make_parents(char *path)
+{
+	for (char *c = path + 1; *c; c++) {
+		if (*c != '/')
+			continue;
+		*c = '\0';
+		sys_mkdir(path, 0777);
+		*c = '/';
+	}
+}
+
+/* The pattern's %n, or a suffix, counts up until the name is free. */
+static int open_first_free(struct file *file, const char *pattern, const char *suffix)
+{
+	static struct file_name_context context; // large, and only one thread starts a recording
+	bool counted = file_name_has(pattern, 'n');
+	int fd = -EEXIST;
+
+	file_name_context(&context);
+	for (uint64_t n = 0; fd == -EEXIST && n < NAME_TRIES; n++) {
+		struct text name;
+		size_t length;
+
+		if (!file_name_expand(&context, pattern, n, file->path, sizeof(file->path)))
+			return -ENAMETOOLONG;
+		length = strlen(file->path);
+		text_init(&name, file->path + length, sizeof(file->path) - length);
+		if (*suffix) {
+			text_char(&name, '.');
+			text_number(&name, context.pid);
+		}
+		if (*suffix || (n && !counted)) {
+			text_char(&name, '.');
+			text_number(&name, n);
+		}
+		if (name.cut)
+			return -ENAMETOOLONG;
+		fd = open_exclusive(file->path);
+		if (fd == -ENOENT) {
+			make_parents(file->path);
+			fd = open_exclusive(file->path);
+		}
+	}
+	return fd;
+}
+
+/* The path must stay true when the program changes its directory. */
+static void make_absolute(struct file *file)
+{
+	static char directory[FILE_NAME_MAX];
+	long length;
+	size_t name = strlen(file->path);
+
+	if (file->path[0] == '/')
+		return;
+	length = sys_getcwd(directory, sizeof(directory)); // counts the NUL
+	if (length <= 1 || directory[0] != '/' || (size_t)length + name + 1 > sizeof(file->path))
+		return;
+	memmove(file->path + length, file->path, name + 1);
+	memcpy(file->path, directory, (size_t)length - 1);
+	file->path[length - 1] = '/';
+}
+
+/* Out of the way of programs that count on low numbers, and below what they close by loops. */
+static int move_high(int fd)
+{
+	uint64_t limit[2] = { HIGHEST_FD, HIGHEST_FD };
+	uint64_t highest;
+	int high;
+
+	sys_prlimit(RLIMIT_NOFILE, limit);
+	highest = limit[0] < HIGHEST_FD ? limit[0] : HIGHEST_FD;
+	high = sys_fcntl(fd, F_DUPFD_CLOEXEC, (long)(highest > 64 ? highest - 32 : highest / 2));
+	if (high < 0)
+		return fd;
+	sys_close(fd);
+	return high;
+}
+
+int file_create(struct file *file, bool later_image)
+{
+	const char *pattern = config.text[SETTING_OUTPUT];
+	bool own_suffix = later_image && !file_name_has(pattern, 'p');
+	struct stat status;
+	int fd = open_first_free(file, pattern, own_suffix ? "child" : "");
+
+	if (fd < 0)
+		return fd;
+	file->fd = move_high(fd);
+	make_absolute(file);
+	if (sys_fstat(file->fd, &status) != 0)
+		return -EIO;
+	file->device = status.st_dev;
+	file->inode = status.st_ino;
+	file->end = TRACE_PAGE;
+	return 0;
+}
+
+/* Writes all of it or fails with the negative error number. */
+static int write_all(int fd, const char *bytes, size_t size, uint64_t offset)
+{
+	while (size) {
+		long written = sys_pwrite(fd, bytes, size, offset);
+
+		if (written == -EINTR)
+			continue;
+		if (written <= 0)
+			return written ? (int)written : -EIO;
+		bytes += written;
+		size -= (size_t)written;
+		offset += (uint64_t)written;
+	}
+	return 0;
+}
+
+/*
+ * Makes [offset, offset + size) of the file exist, in a way that a later store through a mapping
+ * cannot meet a full disk (SIGBUS).
+ */
+static int allocate_range(int fd, uint64_t offset, size_t size)
+{
+	static const char zeros[TRACE_PAGE];
+	int result = sys_fallocate(fd, offset, size);
+
+	if (result != -EOPNOTSUPP && result != -ENOSYS)
+		return result;
+	for (size_t done = 0; done < size; done += sizeof(zeros)) {
+		result = write_all(fd, zeros, sizeof(zeros), offset + done);
+		if (result)
+			return result;
+	}
+	return 0;
+}
+
+static void *map_range(struct file *file, uint64_t offset, size_t size)
+{
+	void *memory = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, offset);
+
+	if (syscall_error(memory))
+		return NULL;
+	// A child has a recording of its own and no business here.
+	sys_madvise(memory, size, MADV_DONTFORK);
+	return memory;
+}
+
+int file_map_header(struct file *file, bool shared)
+{
+	int result = allocate_range(file->fd, 0, TRACE_PAGE);
+
+	if (result)
+		return result;
+	if (shared)
+		file->header = map_range(file, 0, TRACE_PAGE);
+	if (!file->header) {
+		void *memory = sys_mmap(NULL, TRACE_PAGE, PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (syscall_error(memory))
+			return (int)(long)memory;
+		file->header = memory;
+		file->header_private = true;
+	}
+	return 0;
+}
+
+/* fstat must show our file; else the path may lead to it again. */
+static bool still_ours(struct file *file)
+{
+	struct stat status;
+	int fd;
+
+	if (sys_fstat(file->fd, &status) == 0 && status.st_dev == file->device &&
+	    status.st_ino == file->inode)
+		return true;
+	fd = sys_open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return false;
+	if (sys_fstat(fd, &status) != 0 || status.st_dev != file->device ||
+	    status.st_ino != file->inode) {
+		sys_close(fd);
+		return false;
+	}
+	// The old number belongs to the program now: it is not closed.
+	file->fd = move_high(fd);
+	return true;
+}
+
+void file_write_header(struct file *file)
+{
+	if (file->header_private && !file->window && still_ours(file))
+		write_all(file->fd, (const char *)file->header, TRACE_PAGE, 0);
+}
+
+static uint64_t reserve(struct file *file, size_t size)
+{
+	return __atomic_fetch_add(&file->end, size, __ATOMIC_RELAXED);
+}
+
+static void *in_window(struct file *file, uint64_t offset, size_t size)
+{
+	return offset + size <= file->window_offset + file->window_size ?
+		       file->window + (offset - file->window_offset) :
+		       NULL;
+}
+
+void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_result *result)
+{
+	void *memory = NULL;
+
+	*result = FILE_OK;
+	*offset = reserve(file, size);
+	if (file->window) {
+		memory = in_window(file, *offset, size);
+		*result = memory ? FILE_OK : FILE_WINDOW_FULL;
+		return memory;
+	}
+	if (!still_ours(file))
+		*result = FILE_REPLACED;
+	else if (allocate_range(file->fd, *offset, size))
+		*result = FILE_WRITE_FAILED;
+	else
+		memory = map_range(file, *offset, size);
+	return memory;
+}
+
+enum file_result file_append(struct file *file, const void *head, const void *rest, size_t size)
+{
+	const size_t head_size = sizeof(struct trace_chunk);
+	uint64_t offset = reserve(file, size);
+
+	if (file->window) {
+		char *to = in_window(file, offset, size);
+
+		if (!to)
+			return FILE_WINDOW_FULL;
+		memcpy(to + head_size, rest, size - head_size);
+		memcpy(to, head, head_size);
+		return FILE_OK;
+	}
+	if (!still_ours(file))
+		return FILE_REPLACED;
+	// One call in the ordinary case; what it left over, a full disk mostly, piece by piece.
+	if (sys_pwritev(file->fd,
+			(struct iovec[]){ { (void *)head, head_size },
+					  { (void *)rest, size - head_size } },
+			2, offset) == (long)size)
+		return FILE_OK;
+	if (write_all(file->fd, head, head_size, offset) ||
+	    write_all(file->fd, rest, size - head_size, offset + head_size))
+		return FILE_WRITE_FAILED;
+	return FILE_OK;
+}
+
+bool file_open_window(struct file *file, size_t size)
+{
+	uint64_t offset;
+	void *memory;
+
+	if (file->window || !still_ours(file))
+		return file->window != NULL;
+	offset = reserve(file, size);
+	// Space that other threads append behind the window meanwhile is a hole that is skipped.
+	if (allocate_range(file->fd, offset, size))
+		return false;
+	memory = map_range(file, offset, size);
+	if (!memory)
+		return false;
+	file->window_offset = offset;
+	file->window_size = size;
+	__atomic_store_n(&file->end, offset, __ATOMIC_RELAXED);
+	__atomic_store_n(&file->window, (char *)memory, __ATOMIC_RELEASE);
+	return true;
+}
+
+void file_close_window(struct file *file)
+{
+	struct stat status;
+
+	if (!file->window || sys_fstat(file->fd, &status) != 0)
+		return;
+	__atomic_store_n(&file->window, (char *)NULL, __ATOMIC_RELEASE);
+	__atomic_store_n(&file->end, bytes_round_up((uint64_t)status.st_size, TRACE_PAGE),
+			 __ATOMIC_RELAXED);
+}
+
+bool file_move_descriptor(struct file *file)
+{
+	int old = file->fd;
+	int fd = sys_fcntl(old, F_DUPFD_CLOEXEC, old + 1);
+
+	if (fd < 0)
+		fd = sys_fcntl(old, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		return false;
+	file->fd = fd;
+	return true;
+}

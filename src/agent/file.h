@@ -1,0 +1,80 @@
+/*
+ * The recording's file: its name, its descriptor among the program's, and appending to it.
+ *
+ * The descriptor is kept high and close-on-exec. The program may close it behind our back, so
+ * before each append fstat() must show the remembered file; else it is opened again by its path
+ * and compared; else appending fails for good: never a byte into somebody else's file.
+ *
+ * All functions are called with signals blocked (slow.h); any thread may append.
+ */
+#ifndef MALLOW_AGENT_FILE_H
+#define MALLOW_AGENT_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/file_name.h"
+#include "trace/format.h"
+
+/* Lives in the process's wiped-on-fork memory: zero means no file. */
+struct file {
+	int fd;
+	dev_t device;
+	ino_t inode;
+	uint64_t end;               /* where the next chunk goes; atomic */
+	struct trace_header *header; /* shared mapping, or private memory */
+	bool header_private;        /* to be written by file_write_header() */
+	char *window;               /* seccomp: appends go here, without system calls; or NULL */
+	uint64_t window_offset;     /* of window in the file */
+	uint64_t window_size;
+	char path[FILE_NAME_MAX];
+};
+
+/* What file operations report; the caller counts the loss and says so. */
+enum file_result {
+	FILE_OK,
+	FILE_WRITE_FAILED,
+	FILE_REPLACED,
+	FILE_WINDOW_FULL,
+};
+
+/*
+ * Creates the recording named by the settings, O_EXCL and 0600, parent directories included; an
+ * existing name gets .N. A later image of the same run (child) gets NAME.<pid>.<n> where the
+ * pattern has no %p. Returns 0 or the negative error number; file->path is then what was tried.
+ */
+int file_create(struct file *file, bool later_image);
+
+/* The header's page, mapped shared where wanted and possible. 0 or the negative error number. */
+int file_map_header(struct file *file, bool shared);
+
+/* Private header: to the file. */
+void file_write_header(struct file *file);
+
+/*
+ * Space for a slot at the end of the file: mapped shared, zeroed. *offset is its place. NULL: the
+ * file system cannot, or is full (*result).
+ */
+void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_result *result);
+
+/*
+ * Appends a sealed chunk, given as its header (64 bytes) and the rest behind it. size is a
+ * multiple of TRACE_PAGE and the sum of both.
+ */
+enum file_result file_append(struct file *file, const void *head, const void *rest, size_t size);
+
+/*
+ * Prepares for a time without system calls: maps size bytes at the end of the file, into which
+ * file_append() and file_map_slot() go from now on. false: not possible.
+ */
+bool file_open_window(struct file *file, size_t size);
+
+/* The system calls are allowed after all: appends go to the file again, behind the window. */
+void file_close_window(struct file *file);
+
+/* Moves the descriptor elsewhere because the program wants its number. false: it could not. */
+bool file_move_descriptor(struct file *file);
+
+#endif

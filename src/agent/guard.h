@@ -1,0 +1,72 @@
+/*
+ * What every recording hook does around the real function: find the thread, tell the outermost
+ * call of a nest, and let the agent itself be interrupted. See thread.h for the idea.
+ *
+ *   GUARD_CALL(call);                       the caller's registers
+ *   struct thread *thread = guard_enter(&call);
+ *   p = real.malloc(size);
+ *   if (thread) … guard_begin_record / write / guard_end_record …
+ *   guard_leave(thread, &call);
+ *
+ * Budget of the fast path: ten instructions, no call, no store but the guard's own.
+ */
+#ifndef MALLOW_AGENT_GUARD_H
+#define MALLOW_AGENT_GUARD_H
+
+#include "agent/thread.h"
+
+struct guard_call {
+	struct unwind_state state; /* the hook's caller */
+	uint64_t outer;            /* to restore when leaving */
+	struct thread *nested_in;  /* not recorded: part of this thread's outer hook */
+	struct thread *pending_in; /* to be recorded later: it interrupted the agent */
+};
+
+// The hooks are compiled with frame pointers, so the frame's first word is the caller's rbp, and
+// the stack pointer after return lies two words above it.
+#define GUARD_CALL(call)                                                                           \
+	struct guard_call call = {                                                                 \
+		.state = {                                                                         \
+			.pc = (uint64_t)__builtin_return_address(0),                               \
+			.sp = (uint64_t)__builtin_frame_address(0) + 16,                           \
+			.fp = *(const uint64_t *)__builtin_frame_address(0),                       \
+		},                                                                                 \
+	}
+
+/* Threads not begun, nested calls, leftovers, stopped recordings. NULL: do not record. */
+struct thread *guard_enter_slow(struct guard_call *call);
+
+static inline __attribute__((always_inline)) struct thread *guard_enter(struct guard_call *call)
+{
+	struct thread *thread = thread_self;
+
+	if (unlikely(!thread || !thread->cursor || thread->outer))
+		return guard_enter_slow(call);
+	thread->outer = call->state.sp;
+	compiler_barrier();
+	return thread;
+}
+
+static inline void guard_begin_record(struct thread *thread)
+{
+	thread->busy = 1;
+	compiler_barrier();
+}
+
+static inline void guard_end_record(struct thread *thread)
+{
+	compiler_barrier();
+	thread->busy = 0;
+	if (unlikely(thread->pending.used))
+		pending_flush_slow(thread);
+}
+
+static inline void guard_leave(struct thread *thread, const struct guard_call *call)
+{
+	if (likely(thread != NULL)) {
+		compiler_barrier();
+		thread->outer = call->outer;
+	}
+}
+
+#endif

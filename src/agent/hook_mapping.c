@@ -1,0 +1,158 @@
+/* mmap and its family, as the program calls them. What the C library maps for itself it does by
+ * calls of its own, which no preloaded library sees. */
+#include <stdarg.h>
+#include <sys/mman.h>
+
+#include "agent/clock.h"
+#include "agent/guard.h"
+#include "agent/real.h"
+#include "agent/record.h"
+#include "agent/syscall.h"
+
+static struct record begin(enum trace_record kind)
+{
+	return (struct record){ .kind = kind, .has_time = true, .ticks = clock_ticks() };
+}
+
+static void write_out(struct thread *thread, struct guard_call *call, const struct record *record)
+{
+	if (thread) {
+		guard_begin_record(thread);
+		record_write_here(thread, record, &call->state);
+		guard_end_record(thread);
+	}
+	guard_leave(thread, call);
+}
+
+typedef void *map_function(void *, size_t, int, int, int, long);
+
+static void *map(struct guard_call *call, map_function *behind, void *address, size_t length,
+		 int protection, int flags, int fd, long offset)
+{
+	struct thread *thread = guard_enter(call);
+	void *result = behind(address, length, protection, flags, fd, offset);
+	struct record record = begin(TRACE_RECORD_MMAP);
+
+	record_add(&record, (uint64_t)address);
+	record_add(&record, (uint64_t)result);
+	record_add(&record, length);
+	record_add(&record, (uint64_t)(uint32_t)protection);
+	record_add(&record, (uint64_t)(uint32_t)flags);
+	record_add_signed(&record, fd);
+	record_add(&record, (uint64_t)offset);
+	if (result != MAP_FAILED)
+		write_out(thread, call, &record);
+	else
+		guard_leave(thread, call);
+	return result;
+}
+
+void *hook_mmap(void *address, size_t length, int protection, int flags, int fd, long offset)
+{
+	GUARD_CALL(call);
+
+	real_resolve();
+	return map(&call, real.mmap, address, length, protection, flags, fd, offset);
+}
+
+void *hook_mmap64(void *address, size_t length, int protection, int flags, int fd, long offset)
+{
+	GUARD_CALL(call);
+
+	real_resolve();
+	return map(&call, real.mmap64 ? real.mmap64 : real.mmap, address, length, protection,
+		   flags, fd, offset);
+}
+
+int hook_munmap(void *address, size_t length)
+{
+	GUARD_CALL(call);
+	struct record record = begin(TRACE_RECORD_MUNMAP);
+	struct thread *thread;
+	int result;
+
+	real_resolve();
+	thread = guard_enter(&call);
+	result = real.munmap(address, length);
+	record_add(&record, (uint64_t)address);
+	record_add(&record, length);
+	if (result == 0)
+		write_out(thread, &call, &record);
+	else
+		guard_leave(thread, &call);
+	return result;
+}
+
+void *hook_mremap(void *address, size_t old_length, size_t length, int flags, ...)
+{
+	GUARD_CALL(call);
+	struct record record;
+	struct thread *thread;
+	void *target = NULL;
+	void *result;
+
+	if (flags & MREMAP_FIXED) {
+		va_list arguments;
+
+		va_start(arguments, flags);
+		target = va_arg(arguments, void *);
+		va_end(arguments);
+	}
+	real_resolve();
+	thread = guard_enter(&call);
+	record = begin(TRACE_RECORD_MREMAP);
+	result = real.mremap(address, old_length, length, flags, target);
+	record_add(&record, (uint64_t)address);
+	record_add(&record, old_length);
+	record_add(&record, (uint64_t)result);
+	record_add(&record, length);
+	record_add(&record, (uint64_t)(uint32_t)flags);
+	if (result != MAP_FAILED)
+		write_out(thread, &call, &record);
+	else
+		guard_leave(thread, &call);
+	return result;
+}
+
+static void write_break(struct thread *thread, struct guard_call *call, long increment,
+			uint64_t new_break)
+{
+	struct record record = begin(TRACE_RECORD_BRK);
+
+	record_add_signed(&record, increment);
+	record_add(&record, new_break);
+	write_out(thread, call, &record);
+}
+
+int hook_brk(void *address)
+{
+	GUARD_CALL(call);
+	struct thread *thread;
+	int result;
+
+	real_resolve();
+	thread = guard_enter(&call);
+	result = real.brk(address);
+	if (result == 0)
+		write_break(thread, &call, 0, (uint64_t)address);
+	else
+		guard_leave(thread, &call);
+	return result;
+}
+
+void *hook_sbrk(long increment)
+{
+	GUARD_CALL(call);
+	struct thread *thread;
+	void *result;
+
+	real_resolve();
+	thread = guard_enter(&call);
+	result = real.sbrk(increment);
+	// sbrk(0) only asks.
+	if (result != (void *)-1 && increment)
+		write_break(thread, &call, increment, (uint64_t)result + (uint64_t)increment);
+	else
+		guard_leave(thread, &call);
+	return result;
+}

@@ -1,0 +1,103 @@
+/*
+ * The C++ operators: hooked themselves, because jemalloc, tcmalloc and mimalloc bring their own,
+ * which do not call malloc. The one behind ours may not exist: a C program that loads a C++
+ * plugin RTLD_LOCAL. Then it is looked for among all loaded objects, and else malloc serves.
+ */
+#include "agent/allocation.h"
+#include "agent/real.h"
+
+/* The function behind ours if there is one by now; name is its name in hooks.def. */
+#define BEHIND(name, symbol)                                                                       \
+	(likely(real.name != NULL) ? real.name : real_retry_slow(symbol, &real.name))
+
+static void *plain(size_t size)
+{
+	return real.malloc(size ? size : 1);
+}
+
+static void *aligned(size_t size, size_t alignment)
+{
+	void *block = NULL;
+
+	if (alignment < sizeof(void *))
+		alignment = sizeof(void *);
+	return real.posix_memalign(&block, alignment, size ? size : 1) ? NULL : block;
+}
+
+/*
+ * The frames of these hooks may be left by bad_alloc, thrown by the real operator: they have
+ * unwind tables and nothing to clean up; the guard finds out by itself.
+ */
+#define DEFINE_NEW(name, symbol, OPERATION, parameters, arguments, alignment, fallback)            \
+	void *hook_##name parameters                                                               \
+	{                                                                                          \
+		GUARD_CALL(call);                                                                  \
+		struct thread *thread;                                                             \
+		void *(*behind)parameters;                                                         \
+		void *block;                                                                       \
+                                                                                                   \
+		real_resolve();                                                                    \
+		behind = BEHIND(name, symbol);                                                     \
+		thread = guard_enter(&call);                                                       \
+		block = likely(behind != NULL) ? behind arguments : fallback;                      \
+		allocation_done(thread, &call, TRACE_OP_##OPERATION, block, size, alignment);      \
+		return block;                                                                      \
+	}
+
+DEFINE_NEW(new, "_Znwm", NEW, (size_t size), (size), 0, plain(size))
+DEFINE_NEW(new_array, "_Znam", NEW_ARRAY, (size_t size), (size), 0, plain(size))
+DEFINE_NEW(new_nothrow, "_ZnwmRKSt9nothrow_t", NEW_NOTHROW, (size_t size, const void *nothrow),
+	   (size, nothrow), 0, plain(size))
+DEFINE_NEW(new_array_nothrow, "_ZnamRKSt9nothrow_t", NEW_ARRAY_NOTHROW,
+	   (size_t size, const void *nothrow), (size, nothrow), 0, plain(size))
+DEFINE_NEW(new_aligned, "_ZnwmSt11align_val_t", NEW_ALIGNED, (size_t size, size_t alignment),
+	   (size, alignment), alignment, aligned(size, alignment))
+DEFINE_NEW(new_array_aligned, "_ZnamSt11align_val_t", NEW_ARRAY_ALIGNED,
+	   (size_t size, size_t alignment), (size, alignment), alignment,
+	   aligned(size, alignment))
+DEFINE_NEW(new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", NEW_ALIGNED_NOTHROW,
+	   (size_t size, size_t alignment, const void *nothrow), (size, alignment, nothrow),
+	   alignment, aligned(size, alignment))
+DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
+	   NEW_ARRAY_ALIGNED_NOTHROW, (size_t size, size_t alignment, const void *nothrow),
+	   (size, alignment, nothrow), alignment, aligned(size, alignment))
+
+#define DEFINE_DELETE(name, symbol, OPERATION, parameters, arguments)                              \
+	void hook_##name parameters                                                                \
+	{                                                                                          \
+		GUARD_CALL(call);                                                                  \
+		struct thread *thread;                                                             \
+		void (*behind)parameters;                                                          \
+                                                                                                   \
+		real_resolve();                                                                    \
+		behind = BEHIND(name, symbol);                                                     \
+		thread = guard_enter(&call);                                                       \
+		allocation_ends(thread, &call, TRACE_OP_##OPERATION, block);                       \
+		if (likely(behind != NULL))                                                        \
+			behind arguments;                                                          \
+		else                                                                               \
+			real.free(block);                                                          \
+		guard_leave(thread, &call);                                                        \
+	}
+
+DEFINE_DELETE(delete, "_ZdlPv", DELETE, (void *block), (block))
+DEFINE_DELETE(delete_array, "_ZdaPv", DELETE_ARRAY, (void *block), (block))
+DEFINE_DELETE(delete_nothrow, "_ZdlPvRKSt9nothrow_t", DELETE, (void *block, const void *nothrow),
+	      (block, nothrow))
+DEFINE_DELETE(delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", DELETE_ARRAY,
+	      (void *block, const void *nothrow), (block, nothrow))
+DEFINE_DELETE(delete_sized, "_ZdlPvm", DELETE, (void *block, size_t size), (block, size))
+DEFINE_DELETE(delete_array_sized, "_ZdaPvm", DELETE_ARRAY, (void *block, size_t size),
+	      (block, size))
+DEFINE_DELETE(delete_aligned, "_ZdlPvSt11align_val_t", DELETE, (void *block, size_t alignment),
+	      (block, alignment))
+DEFINE_DELETE(delete_array_aligned, "_ZdaPvSt11align_val_t", DELETE_ARRAY,
+	      (void *block, size_t alignment), (block, alignment))
+DEFINE_DELETE(delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t", DELETE,
+	      (void *block, size_t alignment, const void *nothrow), (block, alignment, nothrow))
+DEFINE_DELETE(delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t", DELETE_ARRAY,
+	      (void *block, size_t alignment, const void *nothrow), (block, alignment, nothrow))
+DEFINE_DELETE(delete_sized_aligned, "_ZdlPvmSt11align_val_t", DELETE,
+	      (void *block, size_t size, size_t alignment), (block, size, alignment))
+DEFINE_DELETE(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", DELETE_ARRAY,
+	      (void *block, size_t size, size_t alignment), (block, size, alignment))

@@ -1,0 +1,259 @@
+/* The life of the process: fork, exec, spawn, the ways to exit, and the library's own begin and
+ * end. */
+#include <stdarg.h>
+
+#include "agent/clock.h"
+#include "agent/environment.h"
+#include "agent/guard.h"
+#include "agent/libc.h"
+#include "agent/process.h"
+#include "agent/real.h"
+#include "agent/record.h"
+#include "agent/syscall.h"
+
+extern char **environ __attribute__((weak));
+
+static void write_plain(const struct record *record)
+{
+	struct thread *thread = thread_self;
+
+	if (!thread || !thread->cursor || thread->busy || process_is_borrowed())
+		return;
+	guard_begin_record(thread);
+	record_write(thread, record);
+	guard_end_record(thread);
+}
+
+int hook_fork(void)
+{
+	struct record record = { .kind = TRACE_RECORD_FORK, .has_time = true };
+	int pid;
+
+	real_resolve();
+	pid = real.fork();
+	// The child finds its state wiped and begins a recording when it first allocates.
+	if (pid > 0) {
+		record.ticks = clock_ticks();
+		record_add(&record, (uint64_t)pid);
+		write_plain(&record);
+	}
+	return pid;
+}
+
+static void before_exec(const char *path)
+{
+	struct record record = { .kind = TRACE_RECORD_EXEC,
+				 .has_time = true,
+				 .ticks = clock_ticks(),
+				 .text = path,
+				 .text_size = path ? strlen(path) : 0 };
+
+	write_plain(&record);
+	process_end(TRACE_END_EXEC, 0);
+}
+
+/* exec came back: everything is as it was. */
+static void after_failed_exec(char *const *envp, size_t size)
+{
+	environment_release(envp, size);
+	process_resume();
+}
+
+int hook_execve(const char *path, char *const argv[], char *const envp[])
+{
+	size_t size;
+	char *const *carried;
+	int result;
+
+	real_resolve();
+	carried = environment_carry(envp, &size);
+	before_exec(path);
+	result = real.execve(path, argv, carried);
+	after_failed_exec(carried, size);
+	return result;
+}
+
+int hook_execv(const char *path, char *const argv[])
+{
+	return hook_execve(path, argv, environ);
+}
+
+int hook_execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	size_t size;
+	char *const *carried;
+	int result;
+
+	real_resolve();
+	carried = environment_carry(envp, &size);
+	before_exec(file);
+	result = real.execvpe(file, argv, carried);
+	after_failed_exec(carried, size);
+	return result;
+}
+
+int hook_execvp(const char *file, char *const argv[])
+{
+	return hook_execvpe(file, argv, environ);
+}
+
+/* How many arguments up to the NULL, which is not counted. */
+static size_t count_arguments(const char *first, va_list arguments)
+{
+	size_t count = 0;
+
+	while (first) {
+		count++;
+		first = va_arg(arguments, const char *);
+	}
+	return count;
+}
+
+/* The arguments of execl and its like into argv, which has room for them and the NULL. */
+static void collect(char **argv, const char *first, va_list arguments)
+{
+	size_t i = 0;
+
+	for (; first; first = va_arg(arguments, const char *))
+		argv[i++] = (char *)first;
+	argv[i] = NULL;
+}
+
+/* On the caller's stack, as the C library does it: there is no other place in a vfork child. */
+#define COLLECT_ARGUMENTS(argv, argument)                                                          \
+	va_list arguments;                                                                         \
+	size_t count;                                                                              \
+	char **argv;                                                                               \
+                                                                                                   \
+	va_start(arguments, argument);                                                             \
+	count = count_arguments(argument, arguments);                                              \
+	va_end(arguments);                                                                         \
+	argv = __builtin_alloca((count + 1) * sizeof(*argv));                                      \
+	va_start(arguments, argument);                                                             \
+	collect(argv, argument, arguments)
+
+int hook_execl(const char *path, const char *argument, ...)
+{
+	COLLECT_ARGUMENTS(argv, argument);
+	va_end(arguments);
+	return hook_execve(path, argv, environ);
+}
+
+int hook_execlp(const char *file, const char *argument, ...)
+{
+	COLLECT_ARGUMENTS(argv, argument);
+	va_end(arguments);
+	return hook_execvpe(file, argv, environ);
+}
+
+int hook_execle(const char *path, const char *argument, ...)
+{
+	char *const *envp;
+
+	COLLECT_ARGUMENTS(argv, argument);
+	envp = va_arg(arguments, char *const *); // behind the NULL
+	va_end(arguments);
+	return hook_execve(path, argv, envp);
+}
+
+int hook_fexecve(int fd, char *const argv[], char *const envp[])
+{
+	size_t size;
+	char *const *carried;
+	int result;
+
+	real_resolve();
+	carried = environment_carry(envp, &size);
+	before_exec(NULL);
+	result = real.fexecve(fd, argv, carried);
+	after_failed_exec(carried, size);
+	return result;
+}
+
+int hook_execveat(int directory, const char *path, char *const argv[], char *const envp[],
+		  int flags)
+{
+	size_t size;
+	char *const *carried;
+	long result;
+
+	real_resolve();
+	carried = environment_carry(envp, &size);
+	before_exec(path);
+	if (real.execveat)
+		result = real.execveat(directory, path, argv, carried, flags);
+	else
+		result = real_return(syscall6(SYS_execveat, directory, (long)path, (long)argv,
+					      (long)carried, flags, 0));
+	after_failed_exec(carried, size);
+	return (int)result;
+}
+
+int hook_posix_spawn(int *pid, const char *path, const void *actions, const void *attributes,
+		     char *const argv[], char *const envp[])
+{
+	size_t size;
+	char *const *carried;
+	int result;
+
+	real_resolve();
+	carried = environment_carry(envp, &size);
+	result = real.posix_spawn(pid, path, actions, attributes, argv, carried);
+	environment_release(carried, size);
+	return result;
+}
+
+int hook_posix_spawnp(int *pid, const char *file, const void *actions, const void *attributes,
+		      char *const argv[], char *const envp[])
+{
+	size_t size;
+	char *const *carried;
+	int result;
+
+	real_resolve();
+	carried = environment_carry(envp, &size);
+	result = real.posix_spawnp(pid, file, actions, attributes, argv, carried);
+	environment_release(carried, size);
+	return result;
+}
+
+static __attribute__((noreturn)) void leave(void (*behind)(int), int status)
+{
+	process_end(TRACE_END_FAST_EXIT, status);
+	if (behind)
+		behind(status);
+	for (;;)
+		syscall6(SYS_exit_group, status, 0, 0, 0, 0, 0);
+}
+
+__attribute__((noreturn)) void hook_fast_exit(int status)
+{
+	real_resolve();
+	leave(real.fast_exit, status);
+}
+
+__attribute__((noreturn)) void hook_fast_exit_c99(int status)
+{
+	real_resolve();
+	leave(real.fast_exit_c99, status);
+}
+
+__attribute__((noreturn)) void hook_quick_exit(int status)
+{
+	real_resolve();
+	leave(real.quick_exit, status);
+}
+
+/* A program that never allocates has a recording, too: an empty one. */
+static __attribute__((constructor)) void library_begins(void)
+{
+	real_resolve();
+	if (process_state() == PROCESS_NEW)
+		thread_begin_slow();
+}
+
+/* exit(). What destructors and handlers that run after ours still do is recorded all the same. */
+static __attribute__((destructor)) void library_ends(void)
+{
+	process_end(TRACE_END_EXIT, 0);
+}

@@ -1,0 +1,97 @@
+/* Names of threads, and the filters that forbid system calls. */
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+
+#include "agent/process.h"
+#include "agent/real.h"
+#include "agent/syscall.h"
+#include "agent/thread.h"
+
+int hook_pthread_setname_np(unsigned long thread, const char *name)
+{
+	int result;
+
+	real_resolve();
+	if (!real.pthread_setname_np)
+		return 0;
+	result = real.pthread_setname_np(thread, name);
+	// Another thread's new name is found when that thread next asks for its own.
+	if (result == 0 && real.pthread_self && real.pthread_self() == thread)
+		thread_renamed();
+	return result;
+}
+
+/* Before a filter is installed: afterwards a system call of ours could kill the program. */
+static void prepare(bool strict)
+{
+	if (strict && process_state() == PROCESS_RECORDING)
+		process_stop(TRACE_LOSS_STRICT_MODE,
+			     "the program enters seccomp strict mode; later events are lost");
+	process_forbid_system_calls();
+}
+
+int hook_prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list arguments;
+	int result;
+
+	va_start(arguments, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(arguments, unsigned long);
+	va_end(arguments);
+	real_resolve();
+	if (option == PR_SET_SECCOMP)
+		prepare(a[0] == SECCOMP_MODE_STRICT);
+	if (real.prctl)
+		result = real.prctl(option, a[0], a[1], a[2], a[3]);
+	else
+		result = (int)real_return(syscall6(SYS_prctl, option, (long)a[0], (long)a[1],
+						   (long)a[2], (long)a[3], 0));
+	if (option == PR_SET_SECCOMP && result != 0)
+		process_allow_system_calls();
+	if (option == PR_SET_NAME && result == 0)
+		thread_renamed();
+	return result;
+}
+
+static bool installs_filter(long operation)
+{
+	return operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER;
+}
+
+int hook_seccomp(unsigned int operation, unsigned int flags, void *arguments)
+{
+	long result;
+
+	real_resolve();
+	if (installs_filter(operation))
+		prepare(operation == SECCOMP_SET_MODE_STRICT);
+	if (real.seccomp)
+		result = real.seccomp(operation, flags, arguments);
+	else
+		result = real_return(
+			syscall6(SYS_seccomp, operation, flags, (long)arguments, 0, 0, 0));
+	if (installs_filter(operation) && result != 0)
+		process_allow_system_calls();
+	return (int)result;
+}
+
+/* libseccomp and most programs install their filter by syscall(). */
+long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	bool filter = number == SYS_seccomp && installs_filter(a);
+	long result;
+
+	real_resolve();
+	if (filter)
+		prepare(a == SECCOMP_SET_MODE_STRICT);
+	if (real.syscall)
+		result = real.syscall(number, a, b, c, d, e, f);
+	else
+		result = real_return(syscall6(number, a, b, c, d, e, f));
+	if (filter && result != 0)
+		process_allow_system_calls();
+	return result;
+}

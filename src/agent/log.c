@@ -1,0 +1,116 @@
+#include "agent/log.h"
+
+#include <errno.h>
+
+#include "agent/config.h"
+#include "agent/file_name.h"
+#include "agent/libc.h"
+#include "agent/syscall.h"
+#include "agent/text.h"
+
+#define LOG_LINE 512
+
+static struct stat stderr_at_start;
+static bool stderr_known;
+static char line[LOG_LINE];
+static struct text text = { .start = line, .room = LOG_LINE };
+static bool wanted;
+
+static const struct {
+	int number;
+	const char *text;
+} errors[] = {
+	{ EACCES, "Permission denied" },
+	{ EPERM, "Operation not permitted" },
+	{ ENOENT, "No such file or directory" },
+	{ ENOTDIR, "Not a directory" },
+	{ EISDIR, "Is a directory" },
+	{ EROFS, "Read-only file system" },
+	{ ENOSPC, "No space left on device" },
+	{ EDQUOT, "Disk quota exceeded" },
+	{ EFBIG, "File too large" },
+	{ EIO, "Input/output error" },
+	{ EMFILE, "Too many open files" },
+	{ ENFILE, "Too many open files in system" },
+	{ ENOMEM, "Cannot allocate memory" },
+	{ ENAMETOOLONG, "File name too long" },
+	{ ELOOP, "Too many levels of symbolic links" },
+};
+
+void log_init(void)
+{
+	stderr_known = sys_fstat(2, &stderr_at_start) == 0;
+}
+
+void log_start(enum setting_log level)
+{
+	wanted = level == SETTING_LOG_ERROR ||
+		 (config.value[SETTING_LOG] != SETTING_LOG_OFF &&
+		  level >= (enum setting_log)config.value[SETTING_LOG]);
+	text_init(&text, line, LOG_LINE - 1);
+	text_string(&text, "mallow: ");
+}
+
+void log_string(const char *string)
+{
+	text_string(&text, string);
+}
+
+void log_number(uint64_t number)
+{
+	text_number(&text, number);
+}
+
+void log_error_number(int number)
+{
+	text_string(&text, ": ");
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		if (errors[i].number == number) {
+			text_string(&text, errors[i].text);
+			return;
+		}
+	}
+	text_string(&text, "error ");
+	text_number(&text, (uint64_t)number);
+}
+
+/* LOGFILE is opened for each line: lines are rare, and no descriptor has to be kept. */
+static int open_log(void)
+{
+	char path[FILE_NAME_MAX];
+	struct stat now;
+
+	if (config.text[SETTING_LOGFILE] && config.text[SETTING_LOGFILE][0]) {
+		struct file_name_context context;
+
+		file_name_context(&context);
+		file_name_expand(&context, config.text[SETTING_LOGFILE], 0, path, sizeof(path));
+		return sys_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	}
+	if (!stderr_known || sys_fstat(2, &now) != 0 || now.st_dev != stderr_at_start.st_dev ||
+	    now.st_ino != stderr_at_start.st_ino)
+		return -1;
+	return 2;
+}
+
+void log_end(void)
+{
+	int fd;
+
+	if (!wanted)
+		return;
+	line[text.length++] = '\n';
+	fd = open_log();
+	if (fd < 0)
+		return;
+	sys_write(fd, line, text.length);
+	if (fd != 2)
+		sys_close(fd);
+}
+
+void log_line(enum setting_log level, const char *string)
+{
+	log_start(level);
+	log_string(string);
+	log_end();
+}

@@ -1,0 +1,261 @@
+#include "agent/modules.h"
+
+#include <elf.h>
+
+#include "agent/clock.h"
+#include "agent/libc.h"
+#include "agent/pool.h"
+#include "agent/process.h"
+#include "agent/real.h"
+#include "agent/record.h"
+#include "agent/slow.h"
+#include "agent/syscall.h"
+#include "agent/thread.h"
+#include "base/bytes.h"
+
+#define BUILD_ID_MAX 64
+#define PATH_MAX_    1024
+
+struct module {
+	uint64_t start;
+	uint64_t end;
+	const void *link_map;
+	uint64_t path_hash;
+	uint32_t gone; /* atomic */
+};
+
+/* Under modules->lock, so one is enough, and host stacks are small. */
+static struct {
+	char path[PATH_MAX_];
+	uint8_t text[1 + BUILD_ID_MAX + PATH_MAX_];
+} scratch;
+
+/* The notes of a mapped segment: pairs of a header and padded name and description. */
+static size_t find_build_id(const uint8_t *notes, size_t size, const uint8_t **ret)
+{
+	while (size >= sizeof(Elf64_Nhdr)) {
+		const Elf64_Nhdr *note = (const void *)notes;
+		size_t name = bytes_round_up(note->n_namesz, 4);
+		size_t description = bytes_round_up(note->n_descsz, 4);
+		size_t whole = sizeof(*note) + name + description;
+
+		if (whole > size)
+			return 0;
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+		    !memcmp(note + 1, "GNU", 4)) {
+			*ret = (const uint8_t *)(note + 1) + name;
+			return note->n_descsz < BUILD_ID_MAX ? note->n_descsz : 0;
+		}
+		notes += whole;
+		size -= whole;
+	}
+	return 0;
+}
+
+/* The build id in memory: no file has to be opened, and none can have been replaced. */
+static size_t build_id(const struct unwind_module *module, const uint8_t **ret)
+{
+	const Elf64_Ehdr *header = (const void *)module->start;
+	const Elf64_Phdr *phdr;
+
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_phentsize != sizeof(*phdr) ||
+	    module->start + header->e_phoff + header->e_phnum * sizeof(*phdr) > module->end)
+		return 0;
+	phdr = (const void *)(module->start + header->e_phoff);
+	for (int i = 0; i < header->e_phnum; i++) {
+		uint64_t start = module->bias + phdr[i].p_vaddr;
+		size_t size;
+
+		if (phdr[i].p_type != PT_NOTE || start < module->start ||
+		    phdr[i].p_memsz > module->end - start)
+			continue;
+		size = find_build_id((const void *)start, phdr[i].p_memsz, ret);
+		if (size)
+			return size;
+	}
+	return 0;
+}
+
+/* The program itself has no name in the loader's list; others may be relative. */
+static void find_path(const struct unwind_module *module)
+{
+	const char *path = module->path ? module->path : "";
+	size_t length = strlen(path);
+	long directory;
+
+	memset(scratch.path, 0, sizeof(scratch.path));
+	if (!length) {
+		sys_readlink("/proc/self/exe", scratch.path, sizeof(scratch.path) - 1);
+		return;
+	}
+	if (length >= sizeof(scratch.path) / 2)
+		length = sizeof(scratch.path) / 2 - 1;
+	if (!strncmp(path, "linux-vdso.so", 13) || !strncmp(path, "linux-gate.so", 13)) {
+		memcpy(scratch.path, "[vdso]", 7);
+		return;
+	}
+	for (size_t i = 0; path[0] != '/' && path[0] != '[' && i < length; i++) {
+		if (path[i] != '/')
+			continue;
+		directory = sys_getcwd(scratch.path, sizeof(scratch.path) / 2);
+		if (directory > 1) {
+			scratch.path[directory - 1] = '/';
+			memcpy(scratch.path + directory, path, length);
+			return;
+		}
+		break;
+	}
+	memcpy(scratch.path, path, length);
+}
+
+static uint64_t hash_path(void)
+{
+	uint64_t hash = 14695981039346656037ull; // FNV-1a: only to number generations
+
+	for (const char *c = scratch.path; *c; c++)
+		hash = (hash ^ (uint8_t)*c) * 1099511628211ull;
+	return hash;
+}
+
+static uint64_t generation(const struct modules *modules, uint64_t path_hash)
+{
+	uint64_t earlier = 0;
+
+	for (uint32_t i = 0; i < modules->count; i++)
+		earlier += modules->list[i].path_hash == path_hash;
+	return earlier;
+}
+
+static bool same(const struct module *known, const struct unwind_module *module)
+{
+	return known->start == module->start && known->end == module->end &&
+	       known->link_map == module->link_map &&
+	       !__atomic_load_n(&known->gone, __ATOMIC_ACQUIRE);
+}
+
+/* The position of the module in the list plus one, which is its id; 0: not known. */
+static uint32_t find(const struct modules *modules, const struct unwind_module *module)
+{
+	for (uint32_t i = __atomic_load_n(&modules->count, __ATOMIC_ACQUIRE); i; i--)
+		if (same(&modules->list[i - 1], module))
+			return i;
+	return 0;
+}
+
+static bool write_record(struct thread *thread, uint32_t id, const struct unwind_module *module,
+			 uint64_t earlier)
+{
+	struct record record = {
+		.kind = TRACE_RECORD_MODULE,
+		.has_time = true,
+		.ticks = clock_ticks(),
+		.text = scratch.text,
+	};
+	const uint8_t *id_bytes = NULL;
+	size_t id_size = build_id(module, &id_bytes);
+	size_t path_size = strlen(scratch.path);
+
+	record_add(&record, id);
+	record_add(&record, earlier);
+	record_add(&record, module->bias);
+	record_add(&record, module->start);
+	record_add(&record, module->end);
+	record_add(&record, id_size);
+	memcpy(scratch.text, id_bytes, id_size);
+	memcpy(scratch.text + id_size, scratch.path, path_size);
+	record.text_size = id_size + path_size;
+	return record_write(thread, &record);
+}
+
+/* Under the lock. */
+static uint32_t add(struct thread *thread, struct modules *modules,
+		    const struct unwind_module *module)
+{
+	uint32_t id = modules->count + 1;
+	uint64_t path_hash;
+
+	if (!modules->list)
+		modules->list = pool_allocate(MODULES_MAX * sizeof(*modules->list));
+	if (!modules->list || modules->count == MODULES_MAX)
+		return 0;
+	find_path(module);
+	path_hash = hash_path();
+	if (!write_record(thread, id, module, generation(modules, path_hash)))
+		return 0;
+	modules->list[id - 1] = (struct module){
+		.start = module->start,
+		.end = module->end,
+		.link_map = module->link_map,
+		.path_hash = path_hash,
+	};
+	// Published after its record is committed: a kill in between leaves no dangling id.
+	__atomic_store_n(&modules->count, id, __ATOMIC_RELEASE);
+	return id;
+}
+
+static uint32_t define_locked(struct thread *thread, uint64_t pc, bool *busy)
+{
+	struct modules *modules = &process->modules;
+	struct unwind_module module;
+	uint32_t id;
+
+	if (!unwind_module_at(pc - 1, &module))
+		return 0;
+	id = find(modules, &module);
+	if (id)
+		return id;
+	if (!slow_try_lock(&modules->lock)) {
+		*busy = true;
+		return 0;
+	}
+	id = find(modules, &module);
+	if (!id)
+		id = add(thread, modules, &module);
+	slow_unlock(&modules->lock);
+	return id;
+}
+
+uint32_t modules_define_frame(struct thread *thread, uint64_t pc)
+{
+	struct record record = { .kind = TRACE_RECORD_FRAME };
+	struct slow slow;
+	bool busy = false;
+	uint32_t module;
+	uint32_t id;
+
+	slow_begin(&slow);
+	module = define_locked(thread, pc, &busy);
+	slow_end(&slow);
+	if (busy || !thread->cursor)
+		return 0;
+	id = __atomic_add_fetch(&process->modules.next_frame_id, 1, __ATOMIC_RELAXED);
+	record_add(&record, id);
+	record_add(&record, pc);
+	record_add(&record, module);
+	if (!record_write(thread, &record))
+		return 0;
+	return unwind_set_frame_id(pc, id);
+}
+
+void modules_loader_freed(struct thread *thread, const void *block)
+{
+	struct modules *modules = &process->modules;
+
+	for (uint32_t i = __atomic_load_n(&modules->count, __ATOMIC_ACQUIRE); block && i; i--) {
+		struct module *module = &modules->list[i - 1];
+		struct record record = {
+			.kind = TRACE_RECORD_MODULE_GONE,
+			.has_time = true,
+			.ticks = clock_ticks(),
+		};
+
+		if (module->link_map != block || module->gone)
+			continue;
+		__atomic_store_n(&module->gone, 1, __ATOMIC_RELEASE);
+		unwind_forget(module->start, module->end);
+		real_forget(module->start, module->end);
+		__atomic_add_fetch(&process->epoch, 1, __ATOMIC_RELEASE);
+		record_add(&record, i);
+		record_write(thread, &record);
+	}
+}

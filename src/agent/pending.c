@@ -1,0 +1,66 @@
+#include "agent/pending.h"
+
+#include "agent/event.h"
+#include "agent/libc.h"
+#include "agent/process.h"
+#include "agent/thread.h"
+
+/* An entry: its size in words (0 while it is being filled), the event, the stack. */
+struct entry {
+	uint32_t words;
+	uint32_t count; /* frames behind it */
+	struct event event;
+	uint64_t frames[];
+};
+
+#define ENTRY_WORDS (sizeof(struct entry) / sizeof(uint64_t))
+
+void pending_add(struct thread *thread, const struct event *event,
+		 const struct unwind_state *state)
+{
+	struct pending *pending = &thread->pending;
+	uint32_t claim = ENTRY_WORDS + (state ? PENDING_FRAMES + 1 : 0);
+	uint32_t start = __atomic_fetch_add(&pending->used, claim, __ATOMIC_RELAXED);
+	struct entry *entry = (struct entry *)(pending->words + start);
+	size_t count = 0;
+
+	if (!pending->words || start + claim > PENDING_WORDS) {
+		__atomic_fetch_sub(&pending->used, claim, __ATOMIC_RELAXED);
+		process_count_loss(TRACE_LOSS_REENTERED);
+		return;
+	}
+	entry->words = 0;
+	entry->event = *event;
+	if (state && unwind_capture(state, &thread->bounds, entry->frames, PENDING_FRAMES,
+				    &count) != UNWIND_COMPLETE)
+		entry->frames[count++] = TRACE_PC_TRUNCATED;
+	entry->count = (uint32_t)count;
+	compiler_barrier();
+	entry->words = claim;
+}
+
+void pending_flush_slow(struct thread *thread)
+{
+	struct pending *pending = &thread->pending;
+	uint32_t position = 0;
+
+	// Writing may itself be interrupted, and more be added behind, until the end is met.
+	thread->busy = 1;
+	compiler_barrier();
+	while (position < __atomic_load_n(&pending->used, __ATOMIC_RELAXED)) {
+		struct entry *entry = (struct entry *)(pending->words + position);
+
+		if (!entry->words) { // its handler left by longjmp: what follows is not reachable
+			process_count_loss(TRACE_LOSS_INTERRUPTED);
+			break;
+		}
+		if (entry->event.operation >= TRACE_OP_FREE)
+			event_write_plain(thread, &entry->event);
+		else
+			event_write(thread, &entry->event, entry->frames, entry->count);
+		position += entry->words;
+	}
+	__atomic_store_n(&pending->used, 0, __ATOMIC_RELAXED);
+	compiler_barrier();
+	thread->busy = 0;
+}

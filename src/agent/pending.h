@@ -1,0 +1,34 @@
+/*
+ * Events of signal handlers that interrupted the agent itself. The writer is in the middle of
+ * something then, so they wait here, each with its stack, until the interrupted hook is done.
+ *
+ * Touched by one thread and its signal handlers: a handler may interrupt pending_add(), so space
+ * is claimed first and an entry counts once its size is stored.
+ */
+#ifndef MALLOW_AGENT_PENDING_H
+#define MALLOW_AGENT_PENDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PENDING_WORDS  4096
+#define PENDING_FRAMES 256 /* a handler's stack is cut there */
+
+struct pending {
+	uint64_t *words; /* PENDING_WORDS */
+	uint32_t used;   /* claimed words */
+};
+
+struct event;
+struct thread;
+struct unwind_state;
+
+/* Keeps the event, with its stack if state is not NULL. Full: counted as lost. */
+void pending_add(struct thread *thread, const struct event *event,
+		 const struct unwind_state *state);
+
+/* Writes what waits. Called when `busy` is over, by the hook that was interrupted. */
+void pending_flush_slow(struct thread *thread);
+
+#endif

@@ -1,0 +1,50 @@
+#include "agent/pool.h"
+
+#include "agent/syscall.h"
+#include "base/bytes.h"
+
+#define POOL_PAGE 4096u
+
+// The reserve, while there is one: everything else goes straight to the kernel, because the
+// callers ask for large things and seldom.
+static char *reserve;
+static size_t reserve_size;
+static size_t reserve_used;
+
+static void *from_kernel(size_t size)
+{
+	void *memory = sys_mmap(NULL, size, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return syscall_error(memory) ? NULL : memory;
+}
+
+void *pool_allocate(size_t size)
+{
+	char *start = __atomic_load_n(&reserve, __ATOMIC_ACQUIRE);
+	size_t offset;
+
+	size = bytes_round_up(size, POOL_PAGE);
+	if (!start)
+		return from_kernel(size);
+	offset = __atomic_fetch_add(&reserve_used, size, __ATOMIC_RELAXED);
+	return offset + size <= reserve_size ? start + offset : NULL;
+}
+
+bool pool_begin_reserve(size_t size)
+{
+	char *start = from_kernel(size);
+
+	if (!start)
+		return false;
+	reserve_used = 0;
+	reserve_size = size;
+	__atomic_store_n(&reserve, start, __ATOMIC_RELEASE);
+	return true;
+}
+
+void pool_end_reserve(void)
+{
+	// What is left of it stays unused: untouched address space costs nothing.
+	__atomic_store_n(&reserve, NULL, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,21 @@
+/*
+ * The agent's memory: pages from the kernel, never from the program's allocator, never given
+ * back. Lock-free and async-signal-safe; memory is zeroed.
+ */
+#ifndef MALLOW_AGENT_POOL_H
+#define MALLOW_AGENT_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Rounded up to pages. NULL: the kernel has none (RLIMIT_AS), or may no longer be asked. */
+void *pool_allocate(size_t size);
+
+/*
+ * Prepares for a time without system calls (seccomp): size bytes of address space, touched only
+ * when used, serve pool_allocate() from now on, until pool_end_reserve().
+ */
+bool pool_begin_reserve(size_t size);
+void pool_end_reserve(void);
+
+#endif

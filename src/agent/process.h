@@ -1,0 +1,92 @@
+/*
+ * One process image being recorded: begins with its first allocation, ends with exit or exec, and
+ * begins anew in a forked child. Its state lives in memory that the kernel wipes at fork
+ * (MADV_WIPEONFORK): a child, by whatever way it came to be, finds zeros, and the ordinary bounds
+ * check of the hot path leads it to begin a recording of its own.
+ */
+#ifndef MALLOW_AGENT_PROCESS_H
+#define MALLOW_AGENT_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/file.h"
+#include "agent/modules.h"
+#include "agent/slot.h"
+#include "trace/format.h"
+
+enum process_state {
+	PROCESS_NEW = 0, /* nothing happened yet, or freshly forked */
+	PROCESS_STARTING,
+	PROCESS_RECORDING,
+	PROCESS_STOPPED, /* by a fault: events are counted as lost */
+	PROCESS_OFF,     /* nothing is recorded: no file, or FOLLOW=0 */
+};
+
+struct thread;
+
+/* Zero after fork. */
+struct process {
+	uint32_t state; /* enum process_state, atomic */
+	int pid;
+	uint32_t next_stream;   /* atomic */
+	uint32_t epoch;         /* atomic: counts unloaded modules, empties the threads' stacks */
+	uint32_t loss_if_stopped; /* enum trace_loss */
+	bool system_calls_forbidden; /* seccomp */
+	uint64_t last_sample_ns;
+	struct thread *threads; /* atomic list of all that were ever made, by all_next */
+	uint32_t ended_lock;
+	struct thread *ended;   /* whose system thread may be gone; under ended_lock */
+	struct thread *ended_last;
+	struct file file;
+	struct slots slots;
+	struct modules modules;
+};
+
+/* NULL until the first start. */
+extern struct process *process;
+
+static inline enum process_state process_state(void)
+{
+	return process ? __atomic_load_n(&process->state, __ATOMIC_ACQUIRE) : PROCESS_NEW;
+}
+
+static inline bool process_system_calls_forbidden(void)
+{
+	return process && __atomic_load_n(&process->system_calls_forbidden, __ATOMIC_RELAXED);
+}
+
+/*
+ * Begins the recording, once per image: others that come meanwhile get false and go without. In a
+ * slow bracket. true: recording.
+ */
+bool process_start(void);
+
+/* Facts of the process, into the first thread's stream. */
+void process_write_facts(struct thread *thread);
+
+/* Stops for good: says so in one line, and counts every later event under this reason. */
+void process_stop(enum trace_loss reason, const char *text);
+
+void process_count_loss(enum trace_loss reason);
+
+/* The file operation that failed decides how the recording stops. */
+void process_stop_for_file(enum file_result result);
+
+/* The image ends, or seems to: exit, _exit, exec. Later events are still recorded. */
+void process_end(enum trace_end reason, int status);
+
+/* exec failed after process_end(): it goes on. */
+void process_resume(void);
+
+/* The caller runs in a vfork child, in its parent's memory: it must not end the recording. */
+bool process_is_borrowed(void);
+
+/* Before a seccomp filter: from now on no system calls. false: recording was stopped instead. */
+void process_forbid_system_calls(void);
+void process_allow_system_calls(void);
+
+/* The id of this image's recording, for children; zero before the first. */
+extern uint8_t process_id[16];
+
+#endif

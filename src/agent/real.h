@@ -1,0 +1,62 @@
+/*
+ * The functions that the agent stands in front of (hooks.def), as the next object in the search
+ * order defines them, and the declarations of our own.
+ */
+#ifndef MALLOW_AGENT_REAL_H
+#define MALLOW_AGENT_REAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct real {
+#define HOOK(name, symbol, type, parameters) type (*name) parameters;
+#include "agent/hooks.def"
+#undef HOOK
+	size_t (*malloc_usable_size)(void *block);
+	int (*pthread_key_create)(unsigned int *key, void (*destructor)(void *value));
+	int (*pthread_setspecific)(unsigned int key, const void *value);
+	unsigned long (*pthread_self)(void);
+	int (*dl_find_object)(void *address, void *result);
+	int *(*errno_location)(void);
+	bool ready;
+	bool allocator_is_glibc; /* real.malloc is glibc's: chunk headers can be read */
+	bool allocator_is_musl;
+	uint64_t loader_start, loader_end; /* code of ld.so; equal: unknown */
+};
+
+extern struct real real;
+
+/*
+ * Finds them all; idempotent, callable before constructors and from several threads at once
+ * (all find the same). Allocates nothing.
+ */
+void real_resolve_slow(void);
+
+/*
+ * For functions that may appear later, with a C++ plugin: looks again. Returns its new value.
+ * symbol and the place in struct real belong together.
+ */
+void *real_retry_slow(const char *symbol, void *place);
+
+/* The code in [start, end) is gone: functions found in it are looked for again when needed. */
+void real_forget(uint64_t start, uint64_t end);
+
+/*
+ * A raw system call's result as the C library gives it: -1 and errno for an error. For functions
+ * that we answer ourselves.
+ */
+long real_return(long result);
+
+static inline void real_resolve(void)
+{
+	if (__builtin_expect(!__atomic_load_n(&real.ready, __ATOMIC_ACQUIRE), 0))
+		real_resolve_slow();
+}
+
+#define HOOK(name, symbol, type, parameters)                                                       \
+	type hook_##name parameters __asm__(symbol) __attribute__((visibility("default")));
+#include "agent/hooks.def"
+#undef HOOK
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * Writing the other records (docs/trace-format.md, section 4.2): facts, modules, threads, mmaps.
+ * Rare, so each is built in a small buffer first.
+ */
+#ifndef MALLOW_AGENT_RECORD_H
+#define MALLOW_AGENT_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/varint.h"
+#include "trace/format.h"
+
+struct thread;
+struct unwind_state;
+
+#define RECORD_FIELDS 8
+
+struct record {
+	uint8_t kind; /* enum trace_record */
+	bool has_time;
+	uint64_t ticks;
+	uint8_t count;
+	uint64_t fields[RECORD_FIELDS];
+	const void *text; /* the rest; cut to what a chunk holds */
+	size_t text_size;
+};
+
+static inline void record_add(struct record *record, uint64_t field)
+{
+	record->fields[record->count++] = field;
+}
+
+static inline void record_add_signed(struct record *record, int64_t field)
+{
+	record_add(record, zigzag(field));
+}
+
+/* Writes it; takes the slow bracket itself where the slot has to roll. With `busy` set. */
+bool record_write(struct thread *thread, const struct record *record);
+
+/* The same, belonging to the stack that state describes. */
+void record_write_here(struct thread *thread, const struct record *record,
+		       const struct unwind_state *state);
+
+/* Room for size bytes behind the cursor, by rolling if need be. false: recording stopped. */
+bool record_reserve(struct thread *thread, size_t size);
+
+#endif

@@ -1,0 +1,75 @@
+/* Memory samples: what the kernel counts as the process's, from /proc/self/status. */
+#include "agent/sample.h"
+
+#include "agent/clock.h"
+#include "agent/libc.h"
+#include "agent/process.h"
+#include "agent/record.h"
+#include "agent/syscall.h"
+#include "agent/text.h"
+#include "agent/thread.h"
+
+#define SAMPLE_INTERVAL_NS 1000000000ull
+#define STATUS_SIZE        1536 /* the lines that are read stand in its first kilobyte */
+
+/* In the order of the record's fields. */
+static const char *const names[] = { "VmSize:",  "VmRSS:",    "RssAnon:",
+				     "RssFile:", "RssShmem:", "VmSwap:" };
+#define NAME_COUNT (sizeof(names) / sizeof(names[0]))
+
+static void parse_line(const char *line, uint64_t *values)
+{
+	for (size_t i = 0; i < NAME_COUNT; i++) {
+		size_t length = strlen(names[i]);
+
+		if (strncmp(line, names[i], length))
+			continue;
+		for (line += length; *line == ' ' || *line == '\t'; line++)
+			;
+		values[i] = text_parse(line, NULL) * 1024;
+		return;
+	}
+}
+
+void sample_write(struct thread *thread)
+{
+	char status[STATUS_SIZE];
+	uint64_t values[NAME_COUNT] = { 0 };
+	struct record record = {
+		.kind = TRACE_RECORD_MEMORY, .has_time = true, .ticks = clock_ticks()
+	};
+	int fd = sys_open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
+	long size = fd < 0 ? 0 : sys_read(fd, status, sizeof(status) - 1);
+
+	if (fd >= 0)
+		sys_close(fd);
+	if (size <= 0)
+		return;
+	status[size] = '\0';
+	for (const char *line = status; *line;) {
+		parse_line(line, values);
+		while (*line && *line != '\n')
+			line++;
+		if (*line)
+			line++;
+	}
+	for (size_t i = 0; i < NAME_COUNT; i++)
+		record_add(&record, values[i]);
+	record_write(thread, &record);
+}
+
+void sample_if_due(struct thread *thread)
+{
+	uint64_t last = __atomic_load_n(&process->last_sample_ns, __ATOMIC_RELAXED);
+	uint64_t now;
+
+	if (process->system_calls_forbidden)
+		return;
+	now = clock_monotonic_ns();
+	if (now - last < SAMPLE_INTERVAL_NS)
+		return;
+	// One thread wins; the others' samples would say the same.
+	if (__atomic_compare_exchange_n(&process->last_sample_ns, &last, now, false,
+					__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		sample_write(thread);
+}

@@ -1,0 +1,253 @@
+#include "agent/slot.h"
+
+#include "agent/clock.h"
+#include "agent/config.h"
+#include "agent/file.h"
+#include "agent/libc.h"
+#include "agent/pool.h"
+#include "agent/process.h"
+#include "agent/slow.h"
+#include "agent/syscall.h"
+#include "agent/thread.h"
+#include "base/bytes.h"
+#include "trace/checksum.h"
+#include "trace/format.h"
+
+#define CHUNK_OVERHEAD (sizeof(struct trace_chunk) + TRACE_TRAILER_SIZE)
+#define NO_STREAM      UINT32_MAX /* of a slot that waits for a thread */
+
+/* Lies in the payload of the free slot itself: it has nothing committed there. */
+struct slot_free {
+	struct slot_free *next;
+	struct trace_chunk *chunk;
+	uint64_t offset;
+	uint32_t size;
+};
+
+static bool slots_private(void)
+{
+	return process->file.header->flags & TRACE_PRIVATE_SLOTS;
+}
+
+static uint32_t committed(const struct trace_chunk *chunk)
+{
+	return (uint32_t)chunk->commit;
+}
+
+static void set_commit(struct trace_chunk *chunk, uint32_t sequence, uint32_t size)
+{
+	__atomic_store_n(&chunk->commit, trace_commit_word(sequence, size), __ATOMIC_RELEASE);
+}
+
+/*
+ * Begins the chunk thread->sequence in the slot. The commit word comes first: from then on the
+ * old payload is nobody's. A new slot gets its magic last.
+ */
+static void open_chunk(struct thread *thread)
+{
+	struct trace_chunk *chunk = thread->chunk;
+	size_t room = thread->slot_size - CHUNK_OVERHEAD;
+
+	set_commit(chunk, thread->sequence, 0);
+	// A deep stack would fill every chunk anew: it is taken over instead (section 5).
+	if (thread->depth * 5 <= room / 4)
+		thread->depth = 0;
+	chunk->kind = TRACE_CHUNK_EVENTS;
+	chunk->size = thread->slot_size;
+	chunk->stream = thread->stream;
+	chunk->flags = TRACE_CHUNK_SLOT;
+	chunk->open_ticks = clock_ticks();
+	chunk->open_monotonic_ns = process->system_calls_forbidden ? 0 : clock_monotonic_ns();
+	chunk->base_ticks = chunk->open_ticks;
+	chunk->carried = thread->depth;
+	__atomic_store_n(&chunk->magic, TRACE_CHUNK_MAGIC, __ATOMIC_RELEASE);
+
+	thread->encoder = (struct trace_encoder){ .time = chunk->base_ticks };
+	thread->resync = 0;
+	thread->cursor = (uint8_t *)(chunk + 1);
+	thread->limit = (uint8_t *)chunk + thread->slot_size - TRACE_TRAILER_SIZE;
+}
+
+static bool stop(struct thread *thread, enum file_result result)
+{
+	process_stop_for_file(result);
+	thread->cursor = NULL;
+	thread->limit = NULL;
+	return false;
+}
+
+static void *private_memory(size_t size)
+{
+	void *memory = pool_allocate(size);
+
+	if (memory && !process->system_calls_forbidden)
+		sys_madvise(memory, size, MADV_DONTFORK);
+	return memory;
+}
+
+static bool map_new(struct thread *thread, uint32_t size)
+{
+	enum file_result result = FILE_WRITE_FAILED;
+	void *memory;
+
+	if (slots_private()) {
+		memory = private_memory(size);
+		if (!memory) {
+			process_count_loss(TRACE_LOSS_NO_MEMORY);
+			return false;
+		}
+	} else {
+		memory = file_map_slot(&process->file, size, &thread->slot_offset, &result);
+		if (!memory)
+			return stop(thread, result);
+	}
+	thread->chunk = memory;
+	thread->slot_size = size;
+	return true;
+}
+
+static bool take_free(struct thread *thread)
+{
+	struct slots *slots = &process->slots;
+	struct slot_free *free;
+
+	if (!slots->free || !slow_try_lock(&slots->lock))
+		return false;
+	free = slots->free;
+	if (free)
+		slots->free = free->next;
+	slow_unlock(&slots->lock);
+	if (!free)
+		return false;
+	thread->chunk = free->chunk;
+	thread->slot_offset = free->offset;
+	thread->slot_size = free->size;
+	return true;
+}
+
+bool slot_open(struct thread *thread)
+{
+	if (!take_free(thread) &&
+	    !map_new(thread, slots_private() ? SLOT_FULL_SIZE : SLOT_FIRST_SIZE))
+		return false;
+	open_chunk(thread);
+	return true;
+}
+
+/* Seals a copy of the slot's first size bytes at the end of the file. */
+static enum file_result append_copy(struct thread *thread, uint32_t size)
+{
+	struct trace_chunk head = *thread->chunk;
+	uint8_t *rest = (uint8_t *)(thread->chunk + 1);
+	size_t rest_size = size - sizeof(head) - TRACE_TRAILER_SIZE;
+
+	head.flags = TRACE_CHUNK_SEALED;
+	head.size = size;
+	bytes_put_u64(rest + rest_size, trace_checksum(&head, sizeof(head), rest, rest_size));
+	return file_append(&process->file, &head, rest, size);
+}
+
+/* The slot itself becomes a chunk; the thread has none afterwards. */
+static void seal_in_place(struct thread *thread)
+{
+	struct trace_chunk *chunk = thread->chunk;
+	struct trace_chunk head = *chunk;
+	uint8_t *rest = (uint8_t *)(chunk + 1);
+	size_t rest_size = thread->slot_size - sizeof(head) - TRACE_TRAILER_SIZE;
+
+	head.flags = TRACE_CHUNK_SEALED;
+	bytes_put_u64(rest + rest_size, trace_checksum(&head, sizeof(head), rest, rest_size));
+	__atomic_store_n(&chunk->flags, TRACE_CHUNK_SEALED, __ATOMIC_RELEASE);
+	// In a window for seccomp it is part of a larger mapping, and stays.
+	if (!process->system_calls_forbidden)
+		sys_munmap(chunk, thread->slot_size);
+	thread->chunk = NULL;
+}
+
+static uint32_t grown_size(const struct thread *thread, size_t need)
+{
+	uint32_t size = thread->slot_size * 4;
+
+	if (size > SLOT_FULL_SIZE)
+		size = SLOT_FULL_SIZE;
+	while (size - CHUNK_OVERHEAD < need && size < TRACE_CHUNK_SIZE_MAX / 2)
+		size *= 2;
+	return size;
+}
+
+bool slot_roll(struct thread *thread, size_t need)
+{
+	enum file_result result;
+
+	if (process_state() != PROCESS_RECORDING)
+		return stop(thread, FILE_OK);
+	if (thread->slot_size >= SLOT_FULL_SIZE && thread->slot_size - CHUNK_OVERHEAD >= need) {
+		result = append_copy(thread, thread->slot_size);
+		if (result != FILE_OK)
+			return stop(thread, result);
+	} else {
+		uint32_t size = grown_size(thread, need);
+
+		if (slots_private()) {
+			result = append_copy(thread, thread->slot_size);
+			if (result != FILE_OK)
+				return stop(thread, result);
+		} else {
+			seal_in_place(thread);
+		}
+		if (!map_new(thread, size)) {
+			thread->cursor = NULL;
+			thread->limit = NULL;
+			return false;
+		}
+	}
+	thread->sequence++;
+	open_chunk(thread);
+	return true;
+}
+
+static uint32_t used_size(const struct thread *thread)
+{
+	return (uint32_t)bytes_round_up(CHUNK_OVERHEAD + committed(thread->chunk), TRACE_PAGE);
+}
+
+void slot_close(struct thread *thread)
+{
+	struct trace_chunk *chunk = thread->chunk;
+	struct slots *slots = &process->slots;
+	struct slot_free *free;
+
+	thread->cursor = NULL;
+	thread->limit = NULL;
+	thread->chunk = NULL;
+	if (!chunk || process_state() != PROCESS_RECORDING)
+		return;
+	thread->chunk = chunk;
+	// A copy that failed changes nothing: the slot stays as it is, and is not used again.
+	if (committed(chunk) && append_copy(thread, used_size(thread)) != FILE_OK) {
+		thread->chunk = NULL;
+		return;
+	}
+	thread->chunk = NULL;
+	thread->sequence++;
+	set_commit(chunk, thread->sequence, 0);
+	__atomic_store_n(&chunk->stream, NO_STREAM, __ATOMIC_RELEASE);
+
+	free = (struct slot_free *)(chunk + 1);
+	*free = (struct slot_free){
+		.chunk = chunk,
+		.offset = thread->slot_offset,
+		.size = thread->slot_size,
+	};
+	if (!slow_try_lock(&slots->lock))
+		return; // a slot less: nobody waits for a lock here
+	free->next = slots->free;
+	slots->free = free;
+	slow_unlock(&slots->lock);
+}
+
+void slot_flush_private(struct thread *thread)
+{
+	if (thread->chunk && committed(thread->chunk))
+		append_copy(thread, used_size(thread));
+}

@@ -1,0 +1,44 @@
+/*
+ * A thread's slot: the chunk of the file that it writes into, mapped shared, so that what was
+ * committed survives any end of the process (docs/trace-format.md, section 3).
+ *
+ *   free ──slot_open──► open ──slot_roll──► open (next sequence)   ──slot_close──► free
+ *
+ * A slot begins with 4 KiB. Each time it is full it becomes a sealed chunk where it stands and one
+ * four times as large is made, up to 64 KiB; from then on it is copied to the end of the file and
+ * used again. Sizes above serve records that need them (deep stacks).
+ *
+ * All functions in a slow bracket, by the owning thread.
+ */
+#ifndef MALLOW_AGENT_SLOT_H
+#define MALLOW_AGENT_SLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SLOT_FIRST_SIZE 4096u
+#define SLOT_FULL_SIZE  65536u
+
+struct trace_chunk;
+struct thread;
+
+/* Slots of ended threads, for new ones. Zero: none. */
+struct slots {
+	uint32_t lock;
+	struct slot_free *free;
+};
+
+/* Gives the thread a slot and opens the chunk of its next sequence. false: stopped, counted. */
+bool slot_open(struct thread *thread);
+
+/* The chunk has no room for need bytes more: opens the next one, which has. false: stopped. */
+bool slot_roll(struct thread *thread, size_t need);
+
+/* The thread ends: what is in the slot is sealed, the slot is for others. */
+void slot_close(struct thread *thread);
+
+/* Private slots only: the committed part goes to the file, the slot stays open. Any thread. */
+void slot_flush_private(struct thread *thread);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * The bracket around every slow path: all signals are blocked, so that no handler can leave it
+ * by longjmp or find it half done, and SIGXFSZ of our own writes is consumed. Locks are taken
+ * only inside it, only by trying.
+ */
+#ifndef MALLOW_AGENT_SLOW_H
+#define MALLOW_AGENT_SLOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct slow {
+	uint64_t mask; /* the program's signal mask */
+	bool nested;   /* signals were not touched: system calls are forbidden */
+	bool file_size_signal_pending; /* before we came */
+};
+
+void slow_begin(struct slow *slow);
+void slow_end(struct slow *slow);
+
+/* A lock that nobody waits for: a few tries, then false. Zero is unlocked. */
+bool slow_try_lock(uint32_t *lock);
+void slow_unlock(uint32_t *lock);
+
+#endif

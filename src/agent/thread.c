@@ -1,0 +1,250 @@
+#include "agent/thread.h"
+
+#include <errno.h>
+#include <sys/prctl.h>
+
+#include "agent/clock.h"
+#include "agent/config.h"
+#include "agent/libc.h"
+#include "agent/pool.h"
+#include "agent/process.h"
+#include "agent/real.h"
+#include "agent/record.h"
+#include "agent/slow.h"
+#include "agent/syscall.h"
+#include "base/bytes.h"
+
+__thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
+
+// In thread_self while the thread is being set up: hooks pass through.
+static struct thread starting;
+
+// One per process; the number of the key, and whether it exists. Kept across fork.
+static unsigned int end_key;
+static uint32_t end_key_state; /* 0 none, 1 being made, 2 there */
+
+/* Room for one frame more than DEPTH: the mark that says the stack was cut. */
+static size_t frame_room(void)
+{
+	return thread_depth_limit() + 8;
+}
+
+size_t thread_depth_limit(void)
+{
+	return config.value[SETTING_DEPTH];
+}
+
+/* The parts behind struct thread, all touched only as far as they are used. */
+static size_t thread_size(void)
+{
+	return bytes_round_up(sizeof(struct thread), 64) +
+	       PENDING_WORDS * sizeof(uint64_t) + 2 * frame_room() * sizeof(uint64_t) +
+	       frame_room() * sizeof(uint32_t);
+}
+
+static void set_parts(struct thread *thread)
+{
+	char *p = (char *)thread + bytes_round_up(sizeof(*thread), 64);
+
+	thread->pending.words = (uint64_t *)p;
+	p += PENDING_WORDS * sizeof(uint64_t);
+	thread->frames = (uint64_t *)p;
+	p += frame_room() * sizeof(uint64_t);
+	thread->stack_frames = (uint64_t *)p;
+	p += frame_room() * sizeof(uint64_t);
+	thread->ids = (uint32_t *)p;
+}
+
+static void list_thread(struct thread *thread)
+{
+	struct thread *head = __atomic_load_n(&process->threads, __ATOMIC_RELAXED);
+
+	do
+		thread->all_next = head;
+	while (!__atomic_compare_exchange_n(&process->threads, &head, thread, true,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+/* The memory of the thread that ended longest ago, if the kernel no longer knows that thread. */
+static struct thread *take_ended(void)
+{
+	struct thread *thread;
+
+	if (!process->ended || process->system_calls_forbidden ||
+	    !slow_try_lock(&process->ended_lock))
+		return NULL;
+	thread = process->ended;
+	if (thread && sys_tgkill(process->pid, thread->tid, 0) == -ESRCH)
+		process->ended = thread->ended_next;
+	else
+		thread = NULL;
+	slow_unlock(&process->ended_lock);
+	if (thread) {
+		struct thread *next = thread->all_next;
+
+		// It allocated again after its end, in a later destructor.
+		slot_close(thread);
+		memset(thread, 0, sizeof(*thread));
+		thread->all_next = next;
+	}
+	return thread;
+}
+
+static struct thread *create(void)
+{
+	struct thread *thread = take_ended();
+
+	if (thread)
+		return thread;
+	thread = pool_allocate(thread_size());
+	if (!thread) {
+		process_count_loss(TRACE_LOSS_NO_MEMORY);
+		return NULL;
+	}
+	if (!process->system_calls_forbidden)
+		sys_madvise(thread, bytes_round_up(thread_size(), 4096), MADV_WIPEONFORK);
+	list_thread(thread);
+	return thread;
+}
+
+/* Runs in the thread that ends; the program's other destructors may still allocate after it. */
+static void thread_ends(void *value)
+{
+	struct thread *thread = thread_self;
+	struct slow slow;
+
+	if (thread != value || thread == &starting || !thread->cursor || thread->busy)
+		return;
+	slow_begin(&slow);
+	thread->busy = 1;
+	record_write(thread, &(struct record){ .kind = TRACE_RECORD_THREAD_END,
+					       .has_time = true,
+					       .ticks = clock_ticks() });
+	slot_close(thread);
+	if (!thread->ended && slow_try_lock(&process->ended_lock)) {
+		thread->ended = 1;
+		thread->ended_next = NULL;
+		if (process->ended)
+			process->ended_last->ended_next = thread;
+		else
+			process->ended = thread;
+		process->ended_last = thread;
+		slow_unlock(&process->ended_lock);
+	}
+	thread->busy = 0;
+	slow_end(&slow);
+}
+
+/* thread_self is `starting`: what these functions allocate is not recorded. */
+static void watch_end(struct thread *thread)
+{
+	uint32_t none = 0;
+
+	if (!real.pthread_key_create || !real.pthread_setspecific)
+		return;
+	if (__atomic_compare_exchange_n(&end_key_state, &none, 1, false, __ATOMIC_ACQUIRE,
+					__ATOMIC_ACQUIRE))
+		__atomic_store_n(&end_key_state,
+				 real.pthread_key_create(&end_key, thread_ends) == 0 ? 2 : 1,
+				 __ATOMIC_RELEASE);
+	if (__atomic_load_n(&end_key_state, __ATOMIC_ACQUIRE) == 2)
+		real.pthread_setspecific(end_key, thread);
+}
+
+static void write_name(struct thread *thread, enum trace_record kind)
+{
+	struct record record = { .kind = kind, .has_time = true, .ticks = clock_ticks() };
+
+	if (kind == TRACE_RECORD_THREAD)
+		record_add(&record, (uint64_t)thread->tid);
+	record.text = thread->name;
+	record.text_size = strlen(thread->name);
+	record_write(thread, &record);
+}
+
+void thread_check_name(struct thread *thread)
+{
+	char name[sizeof(thread->name)] = "";
+
+	if (process->system_calls_forbidden || sys_prctl(PR_GET_NAME, (unsigned long)name))
+		return;
+	if (!strncmp(name, thread->name, sizeof(name)))
+		return;
+	memcpy(thread->name, name, sizeof(name));
+	thread->name[sizeof(name) - 1] = '\0';
+	if (thread->announced)
+		write_name(thread, TRACE_RECORD_THREAD_NAME);
+}
+
+void thread_renamed(void)
+{
+	struct thread *thread = thread_self;
+	struct slow slow;
+
+	if (!thread || !thread->cursor || thread->busy)
+		return;
+	slow_begin(&slow);
+	thread->busy = 1;
+	thread_check_name(thread);
+	thread->busy = 0;
+	slow_end(&slow);
+}
+
+/* The first record of its stream; after an end it goes on in the stream it had. */
+static void announce(struct thread *thread)
+{
+	if (thread->announced)
+		return;
+	thread_check_name(thread);
+	write_name(thread, TRACE_RECORD_THREAD);
+	thread->announced = 1;
+	if (thread->stream == 0)
+		process_write_facts(thread);
+}
+
+/* In a slow bracket, with thread_self == &starting. */
+static struct thread *begin(struct thread *thread)
+{
+	if (!process_start())
+		return NULL;
+	if (!thread)
+		thread = create();
+	if (!thread)
+		return NULL;
+	if (!thread->frames) { // new, reused, or wiped by fork
+		set_parts(thread);
+		thread->tid = sys_gettid();
+		thread->stream = __atomic_fetch_add(&process->next_stream, 1, __ATOMIC_RELAXED);
+		thread->epoch = process->epoch;
+		watch_end(thread);
+	}
+	if (!slot_open(thread))
+		return NULL;
+	thread->outer = 0;
+	thread->busy = 1;
+	announce(thread);
+	thread->busy = 0;
+	return thread->cursor ? thread : NULL;
+}
+
+struct thread *thread_begin_slow(void)
+{
+	struct thread *thread = thread_self;
+	struct thread *begun;
+	struct slow slow;
+
+	if (thread == &starting)
+		return NULL;
+	slow_begin(&slow);
+	thread = thread_self; // a handler may have come first
+	if (thread && thread->cursor) {
+		slow_end(&slow);
+		return thread;
+	}
+	thread_self = &starting;
+	begun = begin(thread);
+	// A thread that could not begin keeps its memory: the next event tries again.
+	thread_self = begun ? begun : thread;
+	slow_end(&slow);
+	return begun;
+}

@@ -1,0 +1,81 @@
+/*
+ * A thread as the agent knows it: its slot, its guard against nested calls, its last stack.
+ * Memory of the agent's own, wiped at fork like the process's; reused when the thread is gone.
+ *
+ * The guard. A hook that records stores its caller's stack pointer in `outer`. A call that finds
+ * it set is nested in that hook (operator new calls malloc) and is not recorded, unless the
+ * outer hook's frame is gone (longjmp, exception, fiber): unwind_find_frame() decides. `busy` is
+ * set while the agent itself works: a signal handler that allocates then goes to `pending`.
+ *
+ * Only the thread itself touches its struct, but for all_next, tid and the slot at process end.
+ */
+#ifndef MALLOW_AGENT_THREAD_H
+#define MALLOW_AGENT_THREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/pending.h"
+#include "agent/unwind/unwind.h"
+#include "base/compiler.h"
+#include "trace/encode.h"
+
+struct thread {
+	/* The writer; cursor and limit are 0 while there is no slot: fork, start, end. */
+	uint8_t *cursor;
+	uint8_t *limit;
+	uint64_t outer; /* the guard: caller's stack pointer of the outermost hook, 0: none */
+	struct trace_chunk *chunk;
+	struct trace_encoder encoder;
+	uint32_t depth;    /* of the stream's current stack, in `stack_frames` */
+	uint32_t epoch;    /* of the process, when the current stack was known to be true */
+	uint8_t busy;
+	uint8_t resync;    /* the encoder's state may be half changed */
+	uint8_t announced; /* the thread record is written */
+	uint8_t ended;     /* its key destructor ran */
+	void *nested_block; /* what the last nested allocation returned */
+	struct pending pending;
+	struct unwind_stack bounds;
+	uint64_t *frames;       /* the last capture, innermost first */
+	uint64_t *stack_frames; /* the stream's current stack, outermost first */
+	uint32_t *ids;          /* of the frames to push */
+	uint32_t stream;
+	uint32_t sequence;
+	uint32_t slot_size;
+	uint64_t slot_offset; /* in the file */
+	int tid;
+	char name[16];
+	struct thread *all_next;
+	struct thread *ended_next;
+};
+
+/* What lies before end is whole now: one store, see trace_chunk.commit. */
+static inline void thread_commit(struct thread *thread, uint8_t *end)
+{
+	uint32_t size = (uint32_t)(end - (uint8_t *)(thread->chunk + 1));
+
+	compiler_barrier();
+	__atomic_store_n(&thread->chunk->commit, trace_commit_word(thread->sequence, size),
+			 __ATOMIC_RELEASE);
+	thread->cursor = end;
+}
+
+extern __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
+
+/*
+ * Makes the calling thread ready to record, from nothing, after fork, or after its end: starts
+ * the process's recording if need be. NULL: it cannot be recorded now. Blocks signals itself.
+ */
+struct thread *thread_begin_slow(void);
+
+/* Writes the thread's name as a record if it is new. In a slow bracket. */
+void thread_check_name(struct thread *thread);
+
+/* The record of a name that the program just gave to this thread. */
+void thread_renamed(void);
+
+/* Frames that a capture may hold: DEPTH. */
+size_t thread_depth_limit(void);
+
+#endif

@@ -1,0 +1,229 @@
+/* A stack machine on symbolic terms (DWARF 5, section 2.5.1). See cfa_expression.h. */
+#include "agent/unwind/cfa_expression.h"
+
+#include "agent/unwind/eh_cursor.h"
+#include "agent/unwind/x86_64.h"
+
+#define STACK_MAX 8
+
+enum {
+	OP_CONST1U = 0x08,
+	OP_CONST1S = 0x09,
+	OP_CONST2U = 0x0a,
+	OP_CONST2S = 0x0b,
+	OP_CONST4U = 0x0c,
+	OP_CONST4S = 0x0d,
+	OP_CONST8U = 0x0e,
+	OP_CONST8S = 0x0f,
+	OP_CONSTU = 0x10,
+	OP_CONSTS = 0x11,
+	OP_DEREF = 0x06,
+	OP_AND = 0x1a,
+	OP_MINUS = 0x1c,
+	OP_MUL = 0x1e,
+	OP_OR = 0x21,
+	OP_PLUS = 0x22,
+	OP_PLUS_UCONST = 0x23,
+	OP_SHL = 0x24,
+	OP_SHR = 0x25,
+	OP_EQ = 0x29,
+	OP_GE = 0x2a,
+	OP_GT = 0x2b,
+	OP_LE = 0x2c,
+	OP_LT = 0x2d,
+	OP_NE = 0x2e,
+	OP_LIT0 = 0x30,
+	OP_LIT31 = 0x4f,
+	OP_BREG0 = 0x70,
+	OP_BREG31 = 0x8f,
+	OP_NOP = 0x96,
+};
+
+struct machine {
+	struct eh_cursor code;
+	uint64_t pc;
+	unsigned depth;
+	bool bad;
+	struct cfa_term stack[STACK_MAX];
+};
+
+static void push(struct machine *m, struct cfa_term term)
+{
+	if (m->depth == STACK_MAX)
+		m->bad = true;
+	else
+		m->stack[m->depth++] = term;
+}
+
+static struct cfa_term pop(struct machine *m)
+{
+	if (m->depth == 0) {
+		m->bad = true;
+		return (struct cfa_term){0};
+	}
+	return m->stack[--m->depth];
+}
+
+static void push_constant(struct machine *m, uint64_t value)
+{
+	push(m, (struct cfa_term){.kind = CFA_TERM_CONSTANT, .value = (int64_t)value});
+}
+
+static void push_register(struct machine *m, uint8_t reg, uint64_t offset)
+{
+	if (reg == ARCH_DWARF_PC)
+		push_constant(m, m->pc + offset);
+	else
+		push(m, (struct cfa_term){
+				.kind = CFA_TERM_LINEAR, .reg = reg, .value = (int64_t)offset});
+}
+
+static void push_sum(struct machine *m, struct cfa_term a, struct cfa_term b)
+{
+	struct cfa_term sum = a.kind == CFA_TERM_CONSTANT ? b : a;
+
+	// Two registers cannot be summed up in a rule.
+	if (a.kind != CFA_TERM_CONSTANT && b.kind != CFA_TERM_CONSTANT)
+		m->bad = true;
+	sum.value = (int64_t)((uint64_t)a.value + (uint64_t)b.value);
+	push(m, sum);
+}
+
+static void load(struct machine *m)
+{
+	struct cfa_term address = pop(m);
+
+	// One level of memory; that of a constant address would be no stack word.
+	if (address.kind != CFA_TERM_LINEAR)
+		m->bad = true;
+	push(m, (struct cfa_term){
+			.kind = CFA_TERM_LOADED, .reg = address.reg, .inner = address.value});
+}
+
+/* Operators of two constants. Comparisons are signed, as DWARF says. */
+static uint64_t combine(struct machine *m, uint8_t op, uint64_t a, uint64_t b)
+{
+	switch (op) {
+	case OP_AND:
+		return a & b;
+	case OP_OR:
+		return a | b;
+	case OP_MUL:
+		return a * b;
+	case OP_SHL:
+		return b < 64 ? a << b : 0;
+	case OP_SHR:
+		return b < 64 ? a >> b : 0;
+	case OP_EQ:
+		return a == b;
+	case OP_NE:
+		return a != b;
+	case OP_GE:
+		return (int64_t)a >= (int64_t)b;
+	case OP_GT:
+		return (int64_t)a > (int64_t)b;
+	case OP_LE:
+		return (int64_t)a <= (int64_t)b;
+	case OP_LT:
+		return (int64_t)a < (int64_t)b;
+	default:
+		m->bad = true;
+		return 0;
+	}
+}
+
+static void run_binary(struct machine *m, uint8_t op)
+{
+	struct cfa_term b = pop(m);
+	struct cfa_term a = pop(m);
+
+	if (op == OP_MINUS && b.kind == CFA_TERM_CONSTANT) {
+		b.value = (int64_t) - (uint64_t)b.value;
+		push_sum(m, a, b);
+	} else if (op == OP_PLUS) {
+		push_sum(m, a, b);
+	} else if (a.kind == CFA_TERM_CONSTANT && b.kind == CFA_TERM_CONSTANT) {
+		push_constant(m, combine(m, op, (uint64_t)a.value, (uint64_t)b.value));
+	} else {
+		m->bad = true;
+	}
+}
+
+/* Operands that are spelled out. False: another operation. */
+static bool run_constant(struct machine *m, uint8_t op)
+{
+	struct eh_cursor *code = &m->code;
+
+	if (op >= OP_LIT0 && op <= OP_LIT31) {
+		push_constant(m, op - OP_LIT0);
+		return true;
+	}
+	switch (op) {
+	case OP_CONST1U:
+		push_constant(m, eh_cursor_u8(code));
+		return true;
+	case OP_CONST1S:
+		push_constant(m, (uint64_t)(int8_t)eh_cursor_u8(code));
+		return true;
+	case OP_CONST2U:
+		push_constant(m, eh_cursor_u16(code));
+		return true;
+	case OP_CONST2S:
+		push_constant(m, (uint64_t)(int16_t)eh_cursor_u16(code));
+		return true;
+	case OP_CONST4U:
+		push_constant(m, eh_cursor_u32(code));
+		return true;
+	case OP_CONST4S:
+		push_constant(m, (uint64_t)(int32_t)eh_cursor_u32(code));
+		return true;
+	case OP_CONST8U:
+	case OP_CONST8S:
+		push_constant(m, eh_cursor_u64(code));
+		return true;
+	case OP_CONSTU:
+		push_constant(m, eh_cursor_uleb(code));
+		return true;
+	case OP_CONSTS:
+		push_constant(m, (uint64_t)eh_cursor_sleb(code));
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void run(struct machine *m, uint8_t op)
+{
+	if (run_constant(m, op))
+		return;
+	if (op >= OP_BREG0 && op <= OP_BREG31) {
+		push_register(m, op - OP_BREG0, (uint64_t)eh_cursor_sleb(&m->code));
+	} else if (op == OP_DEREF) {
+		load(m);
+	} else if (op == OP_PLUS_UCONST) {
+		push_constant(m, eh_cursor_uleb(&m->code));
+		run_binary(m, OP_PLUS);
+	} else if (op != OP_NOP) {
+		run_binary(m, op);
+	}
+}
+
+bool cfa_expression_reduce(const uint8_t *bytes, size_t size, uint64_t pc,
+			   const struct cfa_term *first, struct cfa_term *ret)
+{
+	struct eh_image image = {.bytes = bytes, .size = size};
+	struct machine m;
+
+	m.code = (struct eh_cursor){.image = &image, .end = size};
+	m.pc = pc;
+	m.depth = 0;
+	m.bad = false;
+	if (first)
+		push(&m, *first);
+	while (eh_cursor_left(&m.code) > 0 && !m.bad)
+		run(&m, eh_cursor_u8(&m.code));
+	if (m.bad || m.code.bad || m.depth == 0)
+		return false;
+	*ret = m.stack[m.depth - 1];
+	return true;
+}

@@ -1,0 +1,29 @@
+/*
+ * Finding the unwind table row of a pc in .eh_frame, by the binary search table of .eh_frame_hdr
+ * (Linux Standard Base, chapter "Exception Frames"). Pure: reads only the image it is given, which
+ * may hold anything.
+ */
+#ifndef MALLOW_AGENT_UNWIND_EH_FRAME_H
+#define MALLOW_AGENT_UNWIND_EH_FRAME_H
+
+#include <stdint.h>
+
+#include "agent/unwind/cfa_program.h"
+#include "agent/unwind/eh_cursor.h"
+
+enum eh_frame_answer {
+	EH_FRAME_FOUND,
+	EH_FRAME_NONE, /* no entry covers the pc */
+	EH_FRAME_BAD,  /* there is one, or the table itself, that makes no sense */
+};
+
+struct eh_frame_row {
+	struct cfa_row row;
+	bool signal; /* augmentation S: this is the frame that a signal handler returns to */
+};
+
+/* header: address of .eh_frame_hdr; it and .eh_frame lie in the image. */
+enum eh_frame_answer eh_frame_find(const struct eh_image *image, uint64_t header, uint64_t pc,
+				   struct eh_frame_row *ret);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * The module that holds an address, and which of its memory the unwind tables may be read from.
+ * unwind_module_at() of unwind.h is the public half.
+ */
+#ifndef MALLOW_AGENT_UNWIND_MODULE_FIND_H
+#define MALLOW_AGENT_UNWIND_MODULE_FIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/unwind/eh_cursor.h"
+#include "agent/unwind/unwind.h"
+
+/* dl_find_object: see struct unwind_host. */
+void module_find_init(int (*dl_find_object)(void *address, void *result));
+
+struct module_tables {
+	struct eh_image image; /* the segment around .eh_frame_hdr; size 0: no unwind tables */
+	uint64_t header;       /* address of .eh_frame_hdr */
+	uint64_t text_end;     /* the code at the address may be read up to here; 0: not at all */
+};
+
+/* False: the address is in no module. */
+bool module_find_tables(uint64_t address, struct module_tables *ret);
+
+#endif

@@ -1,0 +1,177 @@
+/* Compiling a row of the unwind table into a rule. See rule_find.h. */
+#include "agent/unwind/rule_find.h"
+
+#include <string.h>
+
+#include "agent/unwind/cfa_expression.h"
+#include "agent/unwind/eh_frame.h"
+#include "agent/unwind/module_find.h"
+#include "agent/unwind/x86_64.h"
+#include "base/compiler.h"
+
+static bool fits(int64_t value)
+{
+	return value == (int32_t)value;
+}
+
+static bool compile_cfa(const struct cfa_entry *entry, uint64_t pc, struct unwind_rule *ret)
+{
+	struct cfa_term term = {.kind = CFA_TERM_LINEAR};
+
+	if (entry->how == CFA_OFFSET) {
+		if (entry->reg >= ARCH_DWARF_REGISTERS)
+			return false;
+		term.reg = (uint8_t)entry->reg;
+		term.value = entry->offset;
+	} else if (entry->how != CFA_EXPRESSION ||
+		   !cfa_expression_reduce(entry->expression, entry->expression_size, pc, NULL,
+					  &term)) {
+		return false;
+	}
+	if (term.kind == CFA_TERM_CONSTANT || !fits(term.value) || !fits(term.inner))
+		return false;
+	ret->cfa_base = term.reg;
+	ret->cfa_deref = term.kind == CFA_TERM_LOADED;
+	ret->cfa_offset = (int32_t)(ret->cfa_deref ? term.inner : term.value);
+	ret->cfa_add = (int32_t)(ret->cfa_deref ? term.value : 0);
+	return true;
+}
+
+/* The term that an entry computes: a register's place, or with *value set, its value. */
+static bool entry_term(const struct cfa_entry *entry, uint64_t pc, bool *value,
+		       struct cfa_term *ret)
+{
+	struct cfa_term term = {.kind = CFA_TERM_LINEAR, .reg = RULE_BASE_CFA};
+
+	*value = entry->how != CFA_OFFSET && entry->how != CFA_EXPRESSION;
+	switch (entry->how) {
+	case CFA_OFFSET:
+	case CFA_VAL_OFFSET:
+		term.value = entry->offset;
+		break;
+	case CFA_REGISTER:
+		if (entry->reg >= ARCH_DWARF_REGISTERS)
+			return false;
+		term.reg = (uint8_t)entry->reg;
+		break;
+	default:
+		if (!cfa_expression_reduce(entry->expression, entry->expression_size, pc, &term,
+					   &term))
+			return false;
+	}
+	*ret = term;
+	return true;
+}
+
+/* False: no rule can say it. */
+static bool compile_place(const struct cfa_entry *entry, uint64_t pc, struct rule_place *place,
+			  int32_t *offset)
+{
+	struct cfa_term term;
+	bool value;
+
+	*place = (struct rule_place){.how = RULE_SAME};
+	if (entry->how == CFA_UNSPECIFIED || entry->how == CFA_SAME)
+		return true;
+	if (entry->how == CFA_UNDEFINED) {
+		place->how = RULE_LOST;
+		return true;
+	}
+	if (!entry_term(entry, pc, &value, &term))
+		return false;
+	if (term.kind == CFA_TERM_LOADED && value && term.value == 0) {
+		// A value that lies in memory is a place.
+		value = false;
+		term.value = term.inner;
+	} else if (term.kind != CFA_TERM_LINEAR) {
+		return false;
+	}
+	if (!fits(term.value))
+		return false;
+	*place = (struct rule_place){.how = value ? RULE_VALUE : RULE_AT, .base = term.reg};
+	*offset = (int32_t)term.value;
+	return true;
+}
+
+static bool compile_row(const struct eh_frame_row *found, uint64_t pc, struct unwind_rule *ret)
+{
+	const struct cfa_row *row = &found->row;
+
+	if (row->ra.how == CFA_UNDEFINED) {
+		ret->kind = RULE_END;
+		return true;
+	}
+	ret->signal = found->signal;
+	if (!compile_cfa(&row->cfa, pc, ret) ||
+	    !compile_place(&row->ra, pc, &ret->ra, &ret->ra_offset))
+		return false;
+	if (!compile_place(&row->fp, pc, &ret->fp, &ret->fp_offset)) {
+		ret->fp = (struct rule_place){.how = RULE_LOST};
+		ret->fp_offset = 0;
+	}
+	return ret->ra.how == RULE_AT || ret->ra.how == RULE_VALUE;
+}
+
+/*
+ * Whether the code is the instruction pair that returns from signal handlers; of the C library, of
+ * Go. Where it has no unwind table (musl, Go), this is how debuggers know it, too.
+ */
+static bool is_signal_return(uint64_t pc, uint64_t text_end)
+{
+	static const uint8_t mov_rax[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	static const uint8_t mov_eax[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	const void *code = (const void *)pc;
+
+	if (pc < text_end && text_end - pc >= sizeof(mov_rax) &&
+	    memcmp(code, mov_rax, sizeof(mov_rax)) == 0)
+		return true;
+	return pc < text_end && text_end - pc >= sizeof(mov_eax) &&
+	       memcmp(code, mov_eax, sizeof(mov_eax)) == 0;
+}
+
+static const struct unwind_rule signal_return_rule = {
+	.kind = RULE_STEP,
+	.signal = 1,
+	.cfa_base = ARCH_DWARF_SP,
+	.cfa_deref = 1,
+	.cfa_offset = ARCH_CONTEXT_SP,
+	.fp = {RULE_AT, ARCH_DWARF_SP},
+	.fp_offset = ARCH_CONTEXT_FP,
+	.ra = {RULE_AT, ARCH_DWARF_SP},
+	.ra_offset = ARCH_CONTEXT_PC,
+};
+
+/* The rule for code that no entry of the module's tables covers. */
+static void find_uncovered(uint64_t pc, const struct module_tables *tables,
+			   struct unwind_rule *ret)
+{
+	struct eh_frame_row found;
+
+	if (is_signal_return(pc, tables->text_end))
+		*ret = signal_return_rule;
+	// No call precedes pc, and a function begins there: somebody wrote its address to the
+	// bottom of a new stack, as makecontext() does with __start_context().
+	else if (tables->image.size != 0 &&
+		 eh_frame_find(&tables->image, tables->header, pc, &found) == EH_FRAME_FOUND)
+		ret->kind = RULE_END;
+}
+
+never_inline void rule_find_slow(uint64_t pc, struct unwind_rule *ret)
+{
+	struct unwind_rule rule = {.kind = RULE_STEP};
+	enum eh_frame_answer answer = EH_FRAME_NONE;
+	struct eh_frame_row found;
+	struct module_tables tables;
+
+	*ret = (struct unwind_rule){.kind = RULE_FRAME_POINTER};
+	if (!module_find_tables(pc - 1, &tables))
+		return;
+	if (tables.image.size != 0)
+		answer = eh_frame_find(&tables.image, tables.header, pc - 1, &found);
+	if (answer == EH_FRAME_NONE)
+		find_uncovered(pc, &tables, ret);
+	else if (answer == EH_FRAME_FOUND && compile_row(&found, pc - 1, &rule))
+		*ret = rule;
+	else
+		ret->kind = RULE_BROKEN;
+}

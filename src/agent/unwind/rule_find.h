@@ -1,0 +1,15 @@
+/* From a pc to its rule, by the unwind tables of the module that holds it. */
+#ifndef MALLOW_AGENT_UNWIND_RULE_FIND_H
+#define MALLOW_AGENT_UNWIND_RULE_FIND_H
+
+#include <stdint.h>
+
+#include "agent/unwind/rule.h"
+
+/*
+ * pc is a return address (or that of an interrupted instruction, plus 1). Always yields a rule, of
+ * kind RULE_BROKEN at worst.
+ */
+void rule_find_slow(uint64_t pc, struct unwind_rule *ret);
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * The rules found so far, by pc: one insert-only, lock-free hash table of 8-byte words
+ *
+ *   words[i] = pc << 16 | rule        0: empty; rule RULE_NONE: forgotten, to be found again
+ *   ids[i]   = the frame's id in the recording, 0: none yet
+ *
+ * with open addressing. Once a word has its pc it keeps it, so ids[i] belongs to it for good. A
+ * full table is replaced by one of twice the size. The old one is never returned, since a reader
+ * may be in the middle of it; while nothing is forgotten, all the old ones together are smaller
+ * than the current one.
+ *
+ * Everything here may run in a signal handler that interrupted anything here, but
+ * rule_table_forget(), and on any number of threads.
+ */
+#ifndef MALLOW_AGENT_UNWIND_RULE_TABLE_H
+#define MALLOW_AGENT_UNWIND_RULE_TABLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RULE_TABLE_PC_BITS 48 /* user addresses are below; a pc above is never kept */
+
+struct rule_table {
+	uint64_t mask;
+	uint64_t shift; /* of the hash: 64 - log2(mask + 1) */
+	_Atomic uint32_t *ids;
+	atomic_size_t used; /* words that are not empty */
+	_Atomic uint64_t words[];
+};
+
+/* Hidden, or each look-up would go through the GOT. */
+extern struct rule_table *_Atomic rule_table_current __attribute__((visibility("hidden")));
+
+/* Before everything else. allocate: see struct unwind_host. */
+void rule_table_init(void *(*allocate)(size_t size));
+
+static inline size_t rule_table_home(const struct rule_table *table, uint64_t pc)
+{
+	return (size_t)(pc * UINT64_C(0x9e3779b97f4a7c15) >> table->shift);
+}
+
+/* The packed rule of pc, RULE_NONE where it is not known. table may be any that was current. */
+static inline unsigned rule_table_find(const struct rule_table *table, uint64_t pc)
+{
+	for (size_t i = rule_table_home(table, pc);; i++) {
+		uint64_t word =
+			atomic_load_explicit(&table->words[i & table->mask], memory_order_relaxed);
+
+		if (word >> 16 == pc)
+			return (unsigned)(word & 0xffff);
+		if (word == 0)
+			return 0;
+	}
+}
+
+/* Keeps a rule if there is room and nobody is growing the table at this moment. */
+void rule_table_insert(uint64_t pc, uint16_t rule);
+
+/* 0: none. */
+uint32_t rule_table_id(uint64_t pc);
+
+/* Returns the id that counts: the given one unless another came first. */
+uint32_t rule_table_set_id(uint64_t pc, uint32_t id);
+
+/* Forgets rules and ids of start <= pc - 1 < end. Not from a signal handler. */
+void rule_table_forget(uint64_t start, uint64_t end);
+
+/* In a forked child: forgets all ids, frees a lock whose holder exists no more. */
+void rule_table_after_fork(void);
+
+/* Bytes of all tables, the old ones too. */
+size_t rule_table_memory(void);
+
+#endif

@@ -1,0 +1,121 @@
+/*
+ * Capturing the call stack: one interface, one implementation per architecture (x86_64.c).
+ *
+ * Runs inside the program's malloc: async-signal-safe and reentrant, no lock that is waited for,
+ * no malloc, no write to the program's stack, reads only stack words that the unwind tables (or,
+ * for code without tables, a checked frame pointer) say exist. At most 512 bytes of stack on the
+ * fast path, 2 KiB in the _slow functions.
+ */
+#ifndef MALLOW_AGENT_UNWIND_UNWIND_H
+#define MALLOW_AGENT_UNWIND_UNWIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Registers that one step needs. pc is a return address, sp the value after that return. */
+struct unwind_state {
+	uint64_t pc;
+	uint64_t sp;
+	uint64_t fp;
+};
+
+/*
+ * The memory known to be mapped around a stack pointer. Only steps through code without unwind
+ * tables look at it: they follow a frame pointer that lies inside. Owned by the calling thread.
+ */
+struct unwind_stack {
+	uint64_t low;
+	uint64_t high;
+	uint32_t refreshes; /* how often it was looked up, to stop a program with odd stacks */
+};
+
+enum unwind_end {
+	UNWIND_COMPLETE,  /* reached the outermost frame */
+	UNWIND_TRUNCATED, /* more frames than there was room for */
+	UNWIND_BROKEN,    /* a frame whose caller could not be found */
+};
+
+/*
+ * Fills pcs[0 … *count) innermost first, from the state's own pc on. A frame interrupted by a
+ * signal is stored as its pc + 1 (docs/trace-format.md, section 5). room >= 1.
+ */
+enum unwind_end unwind_capture(const struct unwind_state *state, struct unwind_stack *stack,
+			       uint64_t *pcs, size_t room, size_t *count);
+
+enum unwind_nesting {
+	UNWIND_NOT_FOUND, /* no frame of the walk ends at that stack pointer: it is gone */
+	UNWIND_FOUND,     /* found without crossing a signal frame */
+	UNWIND_FOUND_ACROSS_SIGNAL,
+};
+
+/*
+ * Whether the hook whose caller's stack pointer (its CFA) is sp is still live on this stack: walks
+ * outwards from state until sp is reached or passed. The guard of the hooks uses it to tell a
+ * nested call from a leftover of longjmp, an exception or a fiber switch.
+ *
+ * state->sp itself does not count: it is the CFA of the hook that asks. Nor does a frame of code
+ * other than the hooks' (struct unwind_host), which came to lie where a hook's had been.
+ */
+enum unwind_nesting unwind_find_frame(const struct unwind_state *state, struct unwind_stack *stack,
+				      uint64_t sp);
+
+/* A module as found in memory. */
+struct unwind_module {
+	uint64_t start, end; /* addresses, end exclusive */
+	uint64_t bias;
+	/*
+	 * Points into the loader's memory: copy at once. "" for the program itself where the loader
+	 * says so. Without a loader to ask: path_text, as /proc/self/maps spells it, "" if longer.
+	 */
+	const char *path;
+	const void *eh_frame_hdr; /* NULL: no unwind tables */
+	const void *link_map;     /* identity for the loader, may be NULL */
+	char path_text[512];
+};
+
+/*
+ * Which loaded module holds the address. Lock-free: _dl_find_object() where the C library has
+ * it, else /proc/self/maps. Never dl_iterate_phdr (lock order inside hooks).
+ */
+bool unwind_module_at(uint64_t address, struct unwind_module *ret);
+
+/* What the unwinder needs from the rest of the agent, so that it can be tested alone. */
+struct unwind_host {
+	void *(*allocate)(size_t size); /* zeroed pages that are never returned; NULL: none left */
+	/* The address of _dl_find_object, or NULL: glibc before 2.35, musl. */
+	int (*dl_find_object)(void *address, void *result);
+	/* The code of the hooks, for unwind_find_frame(). hooks_end 0: any frame will do. */
+	uint64_t hooks_start, hooks_end;
+};
+
+/* Once, before the first capture. */
+void unwind_init(const struct unwind_host *host);
+
+/*
+ * The table of rules also remembers under which id a pc was defined in the recording. 0: not yet
+ * (or the table has no room for it): the caller defines the frame and calls
+ * unwind_set_frame_id(), which returns the id to use: that of another thread if it came first.
+ */
+uint32_t unwind_frame_id(uint64_t pc);
+uint32_t unwind_set_frame_id(uint64_t pc, uint32_t id);
+
+/*
+ * The code in [start, end) is gone (dlclose). Its rules and ids are forgotten. Not from a signal
+ * handler. The caller keeps stale pcs out of its own caches.
+ */
+void unwind_forget(uint64_t start, uint64_t end);
+
+/* After fork: ids belong to the parent's recording; all are forgotten, the rules are kept. */
+void unwind_forget_ids(void);
+
+/*
+ * No more system calls from now on: a seccomp filter may kill the program for one. Stacks with
+ * code without tables may then end there, and modules are found by dl_find_object alone.
+ */
+void unwind_forbid_system_calls(void);
+
+/* Bytes of the tables, for the agent's account of its own memory. */
+size_t unwind_memory(void);
+
+#endif

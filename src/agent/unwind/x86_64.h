@@ -1,0 +1,18 @@
+/* DWARF's register numbers of x86-64 (System V ABI, figure 3.36) and what its kernel puts where. */
+#ifndef MALLOW_AGENT_UNWIND_X86_64_H
+#define MALLOW_AGENT_UNWIND_X86_64_H
+
+#define ARCH_DWARF_FP        6  /* rbp */
+#define ARCH_DWARF_SP        7  /* rsp */
+#define ARCH_DWARF_PC        16 /* the return address column */
+#define ARCH_DWARF_REGISTERS 17
+
+/*
+ * On return from a signal handler sp points at a struct ucontext; its words of the interrupted
+ * registers, in bytes from there.
+ */
+#define ARCH_CONTEXT_FP 120
+#define ARCH_CONTEXT_SP 160
+#define ARCH_CONTEXT_PC 168
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * The blocks of a recording as columns, and while loading which of them is live at an address.
+ *
+ * Events come in the order of time. Each also goes into a log of two words' worth of facts, block
+ * and whether it was born or died, from which site_table.c sums up without looking at time again.
+ */
+#ifndef MALLOW_ANALYSIS_BLOCK_STORE_H
+#define MALLOW_ANALYSIS_BLOCK_STORE_H
+
+#include "analysis/recording.h"
+#include "analysis/tick_clock.h"
+#include "hosted/map.h"
+#include "hosted/vec.h"
+#include "trace/decode.h"
+
+#define BLOCK_NONE UINT64_MAX
+
+/* A block whose address was given out again before its free was met. */
+struct displaced_block {
+	uint64_t address;
+	uint64_t block;
+	uint64_t deadline; /* ticks until which its free may come late */
+	uint32_t thread;   /* that was given the address: its own frees are not late */
+};
+
+struct block_store {
+	struct block_columns columns; /* what others read; points to the arrays below */
+	size_t count, capacity;
+	uint64_t *allocated, *freed; /* ticks until block_store_finish() */
+	uint64_t *address, *size, *usable, *successor;
+	uint32_t *site, *thread, *free_thread; /* site: a node of the stack trie while loading */
+	uint8_t *entry, *heap_flags;
+
+	struct map live;                       /* address to block */
+	VEC(struct displaced_block) displaced; /* [first_displaced …), by deadline */
+	size_t first_displaced;
+	uint64_t window; /* ticks by which a free may be late */
+
+	VEC(uint64_t) last;      /* of each thread, its latest allocation */
+	VEC(uint64_t) log;       /* block << 1 | died */
+	VEC(uint64_t) temporary; /* blocks that were: indices, in any order */
+	uint64_t unknown_frees, implicit_frees;
+};
+
+void block_store_deinit(struct block_store *store);
+
+/* Before the first event: there are so many threads. */
+struct err *block_store_threads(struct block_store *store, uint32_t count);
+
+/*
+ * The block of an allocation by thread, at event->time; of a realloc it is the new block.
+ * node: its stack, RECORDING_NONE: empty.
+ */
+struct err *block_store_allocate(struct block_store *store, const struct decode_event *event,
+				 uint32_t thread, uint32_t node, uint64_t *ret);
+
+/*
+ * A free by thread. *ret receives the block, BLOCK_NONE where it is not known. A block is
+ * temporary when the thread that allocated it has allocated nothing else until its free,
+ * whichever thread frees it.
+ */
+struct err *block_store_free(struct block_store *store, uint64_t address, uint64_t ticks,
+			     uint32_t thread, uint64_t *ret);
+
+/* Turns ticks into nanoseconds and drops what only loading needs, but for log and temporary. */
+void block_store_finish(struct block_store *store, const struct tick_clock *clock);
+
+#endif

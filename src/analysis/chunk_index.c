@@ -1,0 +1,266 @@
+#include "analysis/chunk_index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "hosted/cleanup.h"
+
+#define SLOT_ATTEMPTS 8
+
+void chunk_index_deinit(struct chunk_index *index)
+{
+	for (size_t i = 0; i < index->chunks.count; i++)
+		free(index->chunks.items[i].copy);
+	vec_deinit(&index->chunks);
+}
+CLEANUP_DEFINE(struct chunk_index *, chunk_index_deinit);
+
+static bool is_slot(const struct indexed_chunk *chunk)
+{
+	return chunk->header.flags & TRACE_CHUNK_SLOT;
+}
+
+static bool is_cut(const struct chunk_index *index, const struct indexed_chunk *chunk)
+{
+	return chunk->offset + chunk->header.size > index->file_size;
+}
+
+/*
+ * Copies the committed payload of a slot whose header was just read. Where the writer began the
+ * next chunk meanwhile, or sealed this one in its place, *again is set.
+ */
+static struct err *copy_slot(const struct byte_source *source, struct damage *damage,
+			     struct indexed_chunk *chunk, bool *again)
+{
+	uint32_t committed = chunk_committed(&chunk->header);
+	auto_free uint8_t *copy = malloc(committed ? committed : 1);
+	uint8_t raw[sizeof(struct trace_chunk)];
+	struct trace_chunk after;
+	const char *expected;
+	struct err *err;
+	size_t got;
+
+	*again = false;
+	if (!copy)
+		return err_no_memory();
+	err = byte_source_read(source, chunk->offset + sizeof(chunk->header), copy, committed,
+			       &got);
+	if (err)
+		return err;
+	if (got < committed) {
+		uint32_t sequence = chunk_sequence(&chunk->header);
+
+		damage_note(damage, chunk->offset, "a whole chunk before the file's end");
+		chunk->header.commit = trace_commit_word(sequence, (uint32_t)got);
+	}
+	err = byte_source_read(source, chunk->offset, raw, sizeof(raw), &got);
+	if (err)
+		return err;
+	if (got < sizeof(raw) || chunk_check(raw, &after, &expected) != CHUNK_VALID ||
+	    after.flags != chunk->header.flags ||
+	    chunk_sequence(&after) != chunk_sequence(&chunk->header)) {
+		*again = true;
+		return NULL;
+	}
+	chunk->copy = steal(&copy);
+	return NULL;
+}
+
+static void note_clock(struct chunk_index *index, const struct trace_chunk *header)
+{
+	if (header->open_monotonic_ns < index->latest_monotonic_ns)
+		return;
+	index->latest_monotonic_ns = header->open_monotonic_ns;
+	index->latest_ticks = header->open_ticks;
+}
+
+/* What stands at offset. *size receives how far to go on. */
+static struct err *take(struct chunk_index *index, const struct byte_source *source,
+			struct damage *damage, uint64_t offset, uint64_t *size)
+{
+	uint8_t raw[sizeof(struct trace_chunk)];
+	struct indexed_chunk chunk = {.offset = offset};
+	const char *expected;
+	struct err *err;
+	size_t got;
+	bool again = true;
+
+	*size = TRACE_PAGE;
+	for (int attempt = 0; again && attempt < SLOT_ATTEMPTS; attempt++) {
+		err = byte_source_read(source, offset, raw, sizeof(raw), &got);
+		if (err)
+			return err;
+		if (got < sizeof(raw)) {
+			if (got >= 8 && bytes_u64(raw) == TRACE_CHUNK_MAGIC)
+				damage_note(damage, offset, "a whole chunk header");
+			return NULL;
+		}
+
+		enum chunk_verdict verdict = chunk_check(raw, &chunk.header, &expected);
+
+		if (verdict == CHUNK_DAMAGED)
+			damage_note(damage, offset, expected);
+		if (verdict != CHUNK_VALID)
+			return NULL;
+		*size = chunk.header.size;
+		if (chunk.header.kind != TRACE_CHUNK_EVENTS)
+			return NULL;
+		again = false;
+		if (is_slot(&chunk) && (err = copy_slot(source, damage, &chunk, &again)))
+			return err;
+	}
+	if (again) {
+		damage_note(damage, offset, "a slot that keeps still");
+		return NULL;
+	}
+	if (!vec_push(&index->chunks, chunk)) {
+		free(chunk.copy);
+		return err_no_memory();
+	}
+	note_clock(index, &chunk.header);
+	return NULL;
+}
+
+static struct err *walk(struct chunk_index *index, const struct byte_source *source,
+			struct damage *damage)
+{
+	uint64_t offset = TRACE_PAGE, size;
+	struct err *err;
+
+	err = byte_source_size(source, &index->file_size);
+	while (!err) {
+		if (offset >= index->file_size) {
+			uint64_t before = index->file_size;
+
+			// Twice is enough: all slots have been copied by then.
+			err = byte_source_size(source, &index->file_size);
+			if (err || index->file_size <= before)
+				break;
+		}
+		err = take(index, source, damage, offset, &size);
+		offset += size;
+	}
+	return err;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct indexed_chunk *a = left, *b = right;
+
+	if (a->header.stream != b->header.stream)
+		return a->header.stream < b->header.stream ? -1 : 1;
+	if (chunk_sequence(&a->header) != chunk_sequence(&b->header))
+		return chunk_sequence(&a->header) < chunk_sequence(&b->header) ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* Whether a sealed chunk is whole and its trailer matches. */
+static struct err *is_sound(const struct byte_source *source, const struct indexed_chunk *chunk,
+			    bool *ret)
+{
+	auto_free uint8_t *bytes = malloc(chunk->header.size);
+	struct err *err;
+	size_t got;
+
+	if (!bytes)
+		return err_no_memory();
+	err = byte_source_read(source, chunk->offset, bytes, chunk->header.size, &got);
+	if (err)
+		return err;
+	*ret = got == chunk->header.size && chunk_check_trailer(bytes, got);
+	return NULL;
+}
+
+/*
+ * Two chunks of one stream and sequence: whether the second is to be read. The slot is, for its
+ * copy may be incomplete; but a sound copy with as many bytes says the same, and in a file being
+ * written it is more complete, and a slot whose writer died between two stores cannot be
+ * mistaken then.
+ */
+static struct err *prefer_second(const struct chunk_index *index, const struct byte_source *source,
+				 const struct indexed_chunk *first,
+				 const struct indexed_chunk *second, bool *ret)
+{
+	const struct indexed_chunk *slot = is_slot(first) ? first : second;
+	const struct indexed_chunk *sealed = is_slot(first) ? second : first;
+	struct err *err;
+	bool sound = false;
+
+	if (is_slot(first) == is_slot(second)) {
+		*ret = chunk_committed(&second->header) > chunk_committed(&first->header) &&
+		       (is_slot(first) || !is_cut(index, second));
+		return NULL;
+	}
+	if (!is_cut(index, sealed) &&
+	    chunk_committed(&sealed->header) >= chunk_committed(&slot->header)) {
+		err = is_sound(source, sealed, &sound);
+		if (err)
+			return err;
+	}
+	*ret = (sound ? sealed : slot) == second;
+	return NULL;
+}
+
+/* Leaves one chunk of each stream and sequence. */
+static struct err *resolve(struct chunk_index *index, const struct byte_source *source)
+{
+	struct indexed_chunk *chunks = index->chunks.items;
+	size_t kept = 0;
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < index->chunks.count; i++) {
+		bool second = true;
+
+		if (!kept || chunks[kept - 1].header.stream != chunks[i].header.stream ||
+		    chunk_sequence(&chunks[kept - 1].header) != chunk_sequence(&chunks[i].header)) {
+			chunks[kept++] = chunks[i];
+			continue;
+		}
+		if (!err)
+			err = prefer_second(index, source, &chunks[kept - 1], &chunks[i], &second);
+		free(second ? chunks[kept - 1].copy : chunks[i].copy);
+		if (second)
+			chunks[kept - 1] = chunks[i];
+	}
+	index->chunks.count = kept;
+	return err;
+}
+
+static void count(struct chunk_index *index)
+{
+	uint32_t stream = 0;
+	uint64_t next = 0;
+
+	for (size_t i = 0; i < index->chunks.count; i++) {
+		const struct trace_chunk *header = &index->chunks.items[i].header;
+
+		if (!i || header->stream != stream)
+			next = 0;
+		stream = header->stream;
+		index->missing += chunk_sequence(header) - next;
+		next = (uint64_t)chunk_sequence(header) + 1;
+		index->payload += chunk_committed(header);
+	}
+}
+
+struct err *chunk_index_build(const struct byte_source *source, struct damage *damage,
+			      struct chunk_index *ret)
+{
+	struct chunk_index index = {.chunks = VEC_EMPTY};
+	cleanup(chunk_index_deinit_at) struct chunk_index *guard = &index;
+	struct err *err;
+
+	err = walk(&index, source, damage);
+	if (err)
+		return err;
+	if (index.chunks.count)
+		qsort(index.chunks.items, index.chunks.count, sizeof(*index.chunks.items), compare);
+	err = resolve(&index, source);
+	if (err)
+		return err;
+	count(&index);
+	guard = NULL;
+	*ret = index;
+	return NULL;
+}

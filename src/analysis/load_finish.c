@@ -1,0 +1,142 @@
+#include <stdlib.h>
+
+#include "analysis/load.h"
+#include "hosted/cleanup.h"
+
+static struct err *name_frames(struct load *load, uint32_t *nodes)
+{
+	struct recording *recording = load->recording;
+	size_t references = recording->frames.references.count;
+	auto_free uint32_t *frames = malloc((references + 1) * sizeof(*frames));
+	struct err *err;
+	bool unique;
+
+	if (!frames)
+		return err_no_memory();
+	err = frame_table_finish(&recording->frames, &recording->modules, frames, &unique);
+	if (err)
+		return err;
+	return stack_trie_rename(&recording->stacks, frames, unique, nodes);
+}
+
+static void convert(const struct tick_clock *clock, uint64_t *ticks)
+{
+	if (*ticks != TIME_NEVER)
+		*ticks = tick_clock_ns(clock, *ticks);
+}
+
+static void convert_times(struct load *load)
+{
+	struct recording *recording = load->recording;
+	const struct tick_clock *clock = &load->clock;
+
+	for (size_t i = 0; i < recording->modules.modules.count; i++) {
+		convert(clock, &recording->modules.modules.items[i].loaded_ns);
+		convert(clock, &recording->modules.modules.items[i].gone_ns);
+	}
+	for (size_t i = 0; i < recording->threads.count; i++) {
+		uint64_t *first = &recording->threads.items[i].first_ns;
+
+		// A thread of which nothing was read has no time.
+		*first = *first == UINT64_MAX ? 0 : tick_clock_ns(clock, *first);
+	}
+	for (size_t i = 0; i < recording->memory.count; i++)
+		convert(clock, &recording->memory.items[i].time_ns);
+	for (size_t i = 0; i < recording->marks.count; i++)
+		convert(clock, &recording->marks.items[i].time_ns);
+	for (size_t i = 0; i < recording->mappings.count; i++)
+		convert(clock, &recording->mappings.items[i].time_ns);
+	for (size_t i = 0; i < recording->mallopts.count; i++)
+		convert(clock, &recording->mallopts.items[i].time_ns);
+}
+
+/* Sorts by the first member, a time. */
+static int compare_times(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+static_assert(offsetof(struct memory_sample, time_ns) == 0, "compare_times");
+static_assert(offsetof(struct recorded_mark, time_ns) == 0, "compare_times");
+static_assert(offsetof(struct mapping_operation, time_ns) == 0, "compare_times");
+static_assert(offsetof(struct mallopt_operation, time_ns) == 0, "compare_times");
+
+#define sort_by_time(vec)                                                                          \
+	do {                                                                                       \
+		if ((vec)->count)                                                                  \
+			qsort((vec)->items, (vec)->count, sizeof(*(vec)->items), compare_times);   \
+	} while (0)
+
+/* The records of all streams together. */
+static void sort_lists(struct recording *recording)
+{
+	sort_by_time(&recording->memory);
+	sort_by_time(&recording->marks);
+	sort_by_time(&recording->mappings);
+	sort_by_time(&recording->mallopts);
+}
+
+static void rename_stacks(struct recording *recording, const uint32_t *nodes)
+{
+	for (size_t i = 0; i < recording->mappings.count; i++) {
+		uint32_t *stack = &recording->mappings.items[i].stack;
+
+		*stack = *stack == RECORDING_NONE ? RECORDING_NONE : nodes[*stack];
+	}
+	for (size_t i = 0; i < recording->mallopts.count; i++) {
+		uint32_t *stack = &recording->mallopts.items[i].stack;
+
+		*stack = *stack == RECORDING_NONE ? RECORDING_NONE : nodes[*stack];
+	}
+}
+
+static void finish_facts(struct load *load)
+{
+	struct recording_facts *facts = &load->recording->facts;
+
+	facts->unknown_frees = load->recording->blocks.unknown_frees;
+	facts->frees -= facts->unknown_frees;
+	facts->implicit_frees = load->recording->blocks.implicit_frees;
+	facts->file_size = load->index.file_size;
+	facts->chunks = load->index.chunks.count;
+	facts->missing_chunks = load->index.missing;
+	facts->damaged_chunks = load->damage.chunks;
+	if (load->damage.chunks) {
+		facts->first_damage = load->damage.first_offset;
+		facts->first_damage_text = load->damage.first_text;
+	}
+	facts->duration_ns =
+		tick_clock_ns(&load->clock, load->end_seen ? load->end_ticks : load->last_ticks);
+	facts->complete = facts->ended && load->end_seen && !facts->damaged_chunks &&
+			  !facts->missing_chunks && !facts->lost;
+}
+
+struct err *load_finish(struct load *load)
+{
+	struct recording *recording = load->recording;
+	uint32_t node_count = (uint32_t)recording->stacks.nodes.count;
+	auto_free uint32_t *nodes = malloc(((size_t)node_count + 1) * sizeof(*nodes));
+	struct err *err;
+
+	if (!nodes)
+		return err_no_memory();
+	err = name_frames(load, nodes);
+	if (err)
+		return err;
+	rename_stacks(recording, nodes);
+	// The end record holds the latest pair of readings, unless a chunk was opened after it.
+	if (load->end_seen && load->end_ticks >= load->index.latest_ticks)
+		load->clock =
+			tick_clock_make(&load->header, load->end_ticks, load->end_monotonic_ns);
+	convert_times(load);
+	sort_lists(recording);
+	block_store_finish(&recording->blocks, &load->clock);
+	err = site_table_build(&recording->sites, &recording->blocks, nodes, node_count,
+			       &recording->summary);
+	if (err)
+		return err;
+	finish_facts(load);
+	return NULL;
+}

@@ -1,0 +1,39 @@
+#include "analysis/metric.h"
+
+#include <string.h>
+
+static const struct metric_info infos[METRIC_COUNT] = {
+#define METRIC(NAME, name, field, unit, text) [METRIC_##NAME] = {name, text, unit},
+#include "analysis/metric.def"
+#undef METRIC
+};
+
+const struct metric_info *metric_info(enum metric metric)
+{
+	return &infos[metric];
+}
+
+uint64_t metric_of_site(enum metric metric, const struct site *site)
+{
+	switch (metric) {
+#define METRIC(NAME, name, field, unit, text)                                                      \
+	case METRIC_##NAME:                                                                        \
+		return site->field;
+#include "analysis/metric.def"
+#undef METRIC
+	case METRIC_COUNT:
+		break;
+	}
+	return 0;
+}
+
+bool metric_parse(const char *name, enum metric *ret)
+{
+	for (int i = 0; i < METRIC_COUNT; i++) {
+		if (strcmp(infos[i].name, name) == 0) {
+			*ret = (enum metric)i;
+			return true;
+		}
+	}
+	return false;
+}

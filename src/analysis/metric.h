@@ -1,0 +1,29 @@
+/* What a site is measured by: one table for options, sort orders, flame graphs. */
+#ifndef MALLOW_ANALYSIS_METRIC_H
+#define MALLOW_ANALYSIS_METRIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/recording.h"
+
+enum metric {
+#define METRIC(NAME, name, field, unit, text) METRIC_##NAME,
+#include "analysis/metric.def"
+#undef METRIC
+	METRIC_COUNT,
+};
+
+struct metric_info {
+	const char *name; /* as typed: "peak" */
+	const char *text; /* "share of the peak" */
+	bool bytes;       /* else a count */
+};
+
+const struct metric_info *metric_info(enum metric metric);
+uint64_t metric_of_site(enum metric metric, const struct site *site);
+
+/* false: no metric has that name. */
+bool metric_parse(const char *name, enum metric *ret);
+
+#endif

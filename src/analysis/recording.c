@@ -1,0 +1,92 @@
+#include "analysis/recording.h"
+
+#include "analysis/recording_data.h"
+#include "analysis/recording_memory.h"
+#include "hosted/cleanup.h"
+
+void recording_close(struct recording *recording)
+{
+	if (!recording)
+		return;
+	module_table_deinit(&recording->modules);
+	frame_table_deinit(&recording->frames);
+	stack_trie_deinit(&recording->stacks);
+	block_store_deinit(&recording->blocks);
+	site_table_deinit(&recording->sites);
+	vec_deinit(&recording->threads);
+	vec_deinit(&recording->memory);
+	vec_deinit(&recording->marks);
+	vec_deinit(&recording->mappings);
+	vec_deinit(&recording->mallopts);
+	arena_deinit(&recording->arena);
+	free(recording);
+}
+CLEANUP_DEFINE(struct recording *, recording_close);
+
+static struct err *open_source(const struct byte_source *source, recording_progress *progress,
+			       void *argument, struct recording **ret)
+{
+	cleanup(recording_close_at) struct recording *recording = calloc(1, sizeof(*recording));
+	struct err *err;
+
+	if (!recording)
+		return err_no_memory();
+	err = load_recording(recording, source, progress, argument);
+	if (err)
+		return err;
+	*ret = steal(&recording);
+	return NULL;
+}
+
+struct err *recording_open(const char *path, recording_progress *progress, void *argument,
+			   struct recording **ret)
+{
+	cleanup(byte_source_close) struct byte_source source = {.fd = -1};
+	struct err *err;
+
+	err = byte_source_open(path, &source);
+	if (err)
+		return err;
+	return open_source(&source, progress, argument, ret);
+}
+
+struct err *recording_open_memory(const char *name, const void *data, size_t size,
+				  struct recording **ret)
+{
+	struct byte_source source = byte_source_memory(name, data, size);
+
+	return open_source(&source, NULL, NULL, ret);
+}
+
+const struct recording_facts *recording_facts(const struct recording *recording)
+{
+	return &recording->facts;
+}
+
+const struct recording_summary *recording_summary(const struct recording *recording)
+{
+	return &recording->summary;
+}
+
+const struct block_columns *recording_blocks(const struct recording *recording)
+{
+	return &recording->blocks.columns;
+}
+
+/* The arrays differ in their type and where they are, and in nothing else. */
+#define ARRAY(function, type, vec)                                                                 \
+	const type *function(const struct recording *recording, uint32_t *count)                   \
+	{                                                                                          \
+		*count = (uint32_t)recording->vec.count;                                           \
+		return recording->vec.items;                                                       \
+	}
+
+ARRAY(recording_modules, struct recorded_module, modules.modules)
+ARRAY(recording_frames, struct recorded_frame, frames.frames)
+ARRAY(recording_stacks, struct stack_node, stacks.nodes)
+ARRAY(recording_sites, struct site, sites.sites)
+ARRAY(recording_threads, struct recorded_thread, threads)
+ARRAY(recording_memory, struct memory_sample, memory)
+ARRAY(recording_marks, struct recorded_mark, marks)
+ARRAY(recording_mappings, struct mapping_operation, mappings)
+ARRAY(recording_mallopts, struct mallopt_operation, mallopts)

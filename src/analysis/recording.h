@@ -1,0 +1,196 @@
+/*
+ * One recording, loaded: what it is, its modules, frames, stacks, threads, and its events as
+ * columns of blocks. The one engine that every view stands on; views only show.
+ *
+ * Everything here is read-only after recording_open() and may be read by several threads. All
+ * pointers live until recording_close(). Times are nanoseconds since the recording's start,
+ * sizes are bytes as requested unless a name says usable.
+ */
+#ifndef MALLOW_ANALYSIS_RECORDING_H
+#define MALLOW_ANALYSIS_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hosted/err.h"
+#include "trace/format.h"
+
+#define RECORDING_NONE UINT32_MAX /* no such index */
+#define TIME_NEVER     UINT64_MAX /* the free time of a leaked block */
+
+/* One loaded ELF file; a file loaded again is another module. */
+struct recorded_module {
+	const char *path;
+	const uint8_t *build_id;
+	uint32_t build_id_size; /* 0: none */
+	uint32_t generation;
+	uint64_t bias; /* file address = pc - bias */
+	uint64_t start;
+	uint64_t end; /* exclusive */
+	uint64_t loaded_ns;
+	uint64_t gone_ns; /* TIME_NEVER while loaded */
+};
+
+/* One code position, unique by (pc, module). */
+struct recorded_frame {
+	uint64_t pc;     /* return address, or one of enum trace_pc */
+	uint32_t module; /* index, RECORDING_NONE: in no module */
+};
+
+/* A node of the tree of stacks: the frame and the node of its caller. Parents come first. */
+struct stack_node {
+	uint32_t frame;
+	uint32_t parent; /* RECORDING_NONE: outermost frame */
+	uint32_t depth;  /* frames from here to the outermost, this one included */
+};
+
+/* All allocations with one stack. Sums over the whole recording. */
+struct site {
+	uint32_t stack; /* innermost node, RECORDING_NONE: empty stack */
+	uint64_t calls;
+	uint64_t total_bytes;
+	uint64_t peak_bytes; /* its share of the global peak */
+	uint64_t peak_blocks;
+	uint64_t own_peak_bytes; /* the most it ever had live */
+	uint64_t leaked_bytes;   /* never freed in the recording */
+	uint64_t leaked_blocks;
+	uint64_t temporary; /* freed with no other allocation by the same thread in between */
+};
+
+struct recorded_thread {
+	uint32_t stream;
+	uint32_t tid;
+	const char *name; /* the latest known, "" if none */
+	uint64_t first_ns;
+	uint64_t events;
+};
+
+/* Resident memory as the kernel counted it, bytes. */
+struct memory_sample {
+	uint64_t time_ns;
+	uint64_t virtual_size, resident, anonymous, file, shared, swap;
+};
+
+struct recorded_mark {
+	uint64_t time_ns;
+	const char *name;
+};
+
+/* mmap, munmap, mremap, brk, as recorded. Fields as in docs/trace-format.md. */
+struct mapping_operation {
+	uint64_t time_ns;
+	enum trace_record kind;
+	uint32_t thread; /* index */
+	uint32_t stack;
+	uint64_t requested, address, length, old_address, old_length, offset;
+	uint32_t protection, flags;
+	int32_t fd;
+	int64_t increment;
+};
+
+struct mallopt_operation {
+	uint64_t time_ns;
+	uint32_t thread;
+	uint32_t stack;
+	int32_t parameter, value, result;
+};
+
+struct recording_facts {
+	char id[33];        /* 32 lower-case hex digits */
+	char parent_id[33]; /* "" if none */
+	uint16_t version_major, version_minor;
+	uint32_t pid, parent_pid;
+	const char *path;             /* the recording's file */
+	const char *program;          /* full path of the executable, "" unknown */
+	const char *const *arguments; /* NULL-terminated */
+	const char *directory, *host, *kernel, *agent_version;
+	enum trace_allocator allocator;
+	bool begun_by_fork;
+	bool private_slots;
+	bool ended;    /* the agent closed it */
+	bool writing;  /* not ended and its writer is alive on this machine */
+	bool complete; /* ended, nothing damaged, no events lost */
+	enum trace_end end_reason;
+	uint32_t end_status;
+	uint64_t start_realtime_ns;
+	uint64_t duration_ns;
+	uint64_t events;      /* allocations, frees, reallocs (one each), mmaps, mallopts, marks */
+	uint64_t allocations; /* blocks that came to be: a realloc is one and a free */
+	uint64_t frees; /* of known blocks: allocations = frees + implicit frees + leaked blocks */
+	uint64_t reallocs;
+	uint64_t failed_allocations;
+	uint64_t unknown_frees;  /* of blocks that were never recorded */
+	uint64_t implicit_frees; /* section 8 of docs/trace-format.md */
+	uint64_t losses[TRACE_LOSS_COUNTERS];
+	uint64_t lost; /* sum of the losses that are events */
+	uint64_t file_size;
+	uint64_t chunks;
+	uint64_t missing_chunks; /* gaps in the sequence of a stream */
+	uint64_t damaged_chunks;
+	uint64_t first_damage;         /* file offset, valid when damaged_chunks */
+	const char *first_damage_text; /* what was expected there */
+};
+
+struct recording_summary {
+	uint64_t calls; /* allocations */
+	uint64_t total_bytes;
+	uint64_t peak_bytes;
+	uint64_t peak_blocks;
+	uint64_t peak_time_ns;
+	uint64_t live_bytes; /* at the end, equal to leaked */
+	uint64_t leaked_bytes;
+	uint64_t leaked_blocks;
+	uint64_t temporary;
+};
+
+struct recording;
+
+/* Progress of long work: done of total, any unit. May be NULL where it is accepted. */
+typedef void recording_progress(void *argument, uint64_t done, uint64_t total);
+
+/*
+ * Opens and loads a recording: finished, cut short, or still being written (what is in it now).
+ * What is damaged is skipped and counted in the facts; an error is returned only where nothing
+ * can be read: no such file, not a recording (the message says what was found), newer version.
+ */
+struct err *recording_open(const char *path, recording_progress *progress, void *argument,
+			   struct recording **ret);
+void recording_close(struct recording *recording);
+
+const struct recording_facts *recording_facts(const struct recording *recording);
+const struct recording_summary *recording_summary(const struct recording *recording);
+
+/* Arrays; *count receives the number of elements. */
+const struct recorded_module *recording_modules(const struct recording *recording, uint32_t *count);
+const struct recorded_frame *recording_frames(const struct recording *recording, uint32_t *count);
+const struct stack_node *recording_stacks(const struct recording *recording, uint32_t *count);
+const struct site *recording_sites(const struct recording *recording, uint32_t *count);
+const struct recorded_thread *recording_threads(const struct recording *recording, uint32_t *count);
+const struct memory_sample *recording_memory(const struct recording *recording, uint32_t *count);
+const struct recorded_mark *recording_marks(const struct recording *recording, uint32_t *count);
+const struct mapping_operation *recording_mappings(const struct recording *recording,
+						   uint32_t *count);
+const struct mallopt_operation *recording_mallopts(const struct recording *recording,
+						   uint32_t *count);
+
+/*
+ * The blocks, as columns indexed 0 … count - 1 in order of allocation. A block is one allocation
+ * until its free; a realloc ends one block and begins another.
+ */
+struct block_columns {
+	uint64_t count;
+	const uint64_t *allocated_ns;
+	const uint64_t *freed_ns; /* TIME_NEVER: leaked */
+	const uint64_t *address;
+	const uint64_t *size;
+	const uint64_t *usable;
+	const uint32_t *site;        /* index */
+	const uint32_t *thread;      /* index of the allocating thread */
+	const uint32_t *free_thread; /* RECORDING_NONE: leaked, or freed implicitly */
+	const uint64_t *successor;   /* block that a realloc made of this one, else UINT64_MAX */
+	const uint8_t *entry;        /* operation: enum trace_op */
+	const uint8_t *heap_flags;   /* enum trace_heap_flags */
+};
+const struct block_columns *recording_blocks(const struct recording *recording);
+
+#endif

@@ -1,0 +1,34 @@
+/* Inside of struct recording: for recording.c and the files that load it. */
+#ifndef MALLOW_ANALYSIS_RECORDING_DATA_H
+#define MALLOW_ANALYSIS_RECORDING_DATA_H
+
+#include "analysis/block_store.h"
+#include "analysis/frame_table.h"
+#include "analysis/module_table.h"
+#include "analysis/recording.h"
+#include "analysis/site_table.h"
+#include "analysis/stack_trie.h"
+#include "hosted/arena.h"
+#include "hosted/byte_source.h"
+
+struct recording {
+	struct arena arena; /* strings */
+	struct recording_facts facts;
+	struct recording_summary summary;
+	struct module_table modules;
+	struct frame_table frames;
+	struct stack_trie stacks;
+	struct block_store blocks;
+	struct site_table sites;
+	VEC(struct recorded_thread) threads;
+	VEC(struct memory_sample) memory;
+	VEC(struct recorded_mark) marks;
+	VEC(struct mapping_operation) mappings;
+	VEC(struct mallopt_operation) mallopts;
+};
+
+/* Fills an empty recording. */
+struct err *load_recording(struct recording *recording, const struct byte_source *source,
+			   recording_progress *progress, void *argument);
+
+#endif

@@ -1,0 +1,13 @@
+/* A recording out of memory instead of a file: for tests and fuzzers. */
+#ifndef MALLOW_ANALYSIS_RECORDING_MEMORY_H
+#define MALLOW_ANALYSIS_RECORDING_MEMORY_H
+
+#include <stddef.h>
+
+#include "analysis/recording.h"
+
+/* As recording_open(); data is not needed any more when it returns. name stands for the path. */
+struct err *recording_open_memory(const char *name, const void *data, size_t size,
+				  struct recording **ret);
+
+#endif

@@ -1,0 +1,143 @@
+#include "analysis/stream_cursor.h"
+
+#include <stdlib.h>
+
+void stream_cursor_init(struct stream_cursor *cursor, const struct byte_source *source,
+			struct damage *damage, const struct indexed_chunk *chunks, size_t count)
+{
+	*cursor = (struct stream_cursor){
+		.source = source,
+		.damage = damage,
+		.chunks = chunks,
+		.count = count,
+	};
+}
+
+void stream_cursor_deinit(struct stream_cursor *cursor)
+{
+	free(cursor->decode.stack);
+	free(cursor->buffer);
+	cursor->decode.stack = NULL;
+	cursor->buffer = NULL;
+}
+
+/* One chunk counts once: where it begins to be wrong. */
+static void note(struct stream_cursor *cursor, uint64_t offset, const char *expected)
+{
+	if (!cursor->noted)
+		damage_note(cursor->damage, offset, expected);
+	cursor->noted = true;
+}
+
+static struct err *grow_stack(struct stream_cursor *cursor)
+{
+	size_t capacity = cursor->decode.capacity;
+	struct decode_frame *stack = cursor->decode.stack;
+
+	if (!vec_grow((void **)&stack, &capacity, 0, cursor->decode.needed, sizeof(*stack)))
+		return err_no_memory();
+	cursor->decode.stack = stack;
+	cursor->decode.capacity = (uint32_t)capacity;
+	return NULL;
+}
+
+/* Reads a sealed chunk. *committed receives how much of its payload there is. */
+static struct err *read_sealed(struct stream_cursor *cursor, const struct indexed_chunk *chunk,
+			       uint32_t *committed)
+{
+	size_t size = chunk->header.size, got;
+	struct err *err;
+
+	if (size > cursor->capacity &&
+	    !vec_grow((void **)&cursor->buffer, &cursor->capacity, 0, size, 1))
+		return err_no_memory();
+	err = byte_source_read(cursor->source, chunk->offset, cursor->buffer, size, &got);
+	if (err)
+		return err;
+	if (got < size)
+		note(cursor, chunk->offset, "a whole chunk before the file's end");
+	else if (!chunk_check_trailer(cursor->buffer, size))
+		note(cursor, chunk->offset, "a chunk that matches its checksum");
+
+	size_t payload = got > sizeof(chunk->header) ? got - sizeof(chunk->header) : 0;
+
+	*committed = chunk_committed(&chunk->header);
+	if (payload < *committed)
+		*committed = (uint32_t)payload;
+	return NULL;
+}
+
+static struct err *open_chunk(struct stream_cursor *cursor)
+{
+	const struct indexed_chunk *chunk = &cursor->chunks[cursor->next];
+	uint32_t expected_sequence = cursor->next ? chunk_sequence(&chunk[-1].header) + 1 : 0;
+	bool follows = chunk_sequence(&chunk->header) == expected_sequence;
+	uint32_t committed = chunk_committed(&chunk->header);
+	const uint8_t *payload = chunk->copy;
+	enum decode_result result;
+	struct err *err;
+
+	cursor->noted = false;
+	if (chunk->header.flags & TRACE_CHUNK_SEALED) {
+		err = read_sealed(cursor, chunk, &committed);
+		if (err)
+			return err;
+		payload = cursor->buffer + sizeof(chunk->header);
+	}
+	while ((result = decode_chunk(&cursor->decode, payload, committed, chunk->header.base_ticks,
+				      chunk->header.carried, follows && cursor->whole)) ==
+	       DECODE_NEED_STACK) {
+		err = grow_stack(cursor);
+		if (err)
+			return err;
+	}
+	cursor->next++;
+	cursor->done += chunk_committed(&chunk->header);
+	cursor->open = result == DECODE_RECORD;
+	// Of a chunk that was cut the frames at its end are unknown.
+	cursor->whole = committed == chunk_committed(&chunk->header);
+	if (!cursor->open) {
+		cursor->whole = false;
+		note(cursor, chunk->offset, cursor->decode.expected);
+	}
+	return NULL;
+}
+
+struct err *stream_cursor_next(struct stream_cursor *cursor, bool *ret)
+{
+	struct err *err;
+
+	for (;;) {
+		if (!cursor->open) {
+			if (cursor->next == cursor->count) {
+				*ret = false;
+				return NULL;
+			}
+			err = open_chunk(cursor);
+			if (err)
+				return err;
+			continue;
+		}
+		switch (decode_next(&cursor->decode, &cursor->event)) {
+		case DECODE_RECORD:
+			*ret = true;
+			return NULL;
+		case DECODE_END:
+			cursor->open = false;
+			break;
+		case DECODE_NEED_STACK:
+			err = grow_stack(cursor);
+			if (err)
+				return err;
+			break;
+		case DECODE_BAD:
+			cursor->open = false;
+			cursor->whole = false;
+			note(cursor,
+			     cursor->chunks[cursor->next - 1].offset + sizeof(struct trace_chunk) +
+				     cursor->decode.at,
+			     cursor->decode.expected);
+			break;
+		}
+	}
+}

@@ -1,0 +1,209 @@
+#include "analysis/tree.h"
+
+#include <string.h>
+
+#include "analysis/tree_labels.h"
+#include "hosted/cleanup.h"
+#include "hosted/intern.h"
+
+/*
+ * Labels are those of frame_label.h. Inlined functions are levels of their own. Nodes of the
+ * trie of stacks are visited once, parents first, so a long common part costs nothing per site;
+ * and a tree node is made after its parent, so sums flow up in one pass from the back.
+ */
+
+struct tree_impl {
+	struct tree tree;
+	struct intern labels;
+};
+
+struct builder {
+	const struct recording *recording;
+	const struct stack_node *stacks;
+	uint32_t stack_count;
+	struct tree_labels labels;
+	struct map children; /* parent and label number to node */
+	VEC(struct tree_node) nodes;
+	uint32_t *by_stack; /* the tree node of each stack node; 0: not needed or not yet made */
+	bool *needed;       /* stack nodes of sites with a value */
+};
+
+static void builder_deinit(struct builder *builder)
+{
+	tree_labels_deinit(&builder->labels);
+	map_deinit(&builder->children);
+	vec_deinit(&builder->nodes);
+	free(builder->by_stack);
+	free(builder->needed);
+}
+
+void tree_destroy(struct tree *tree)
+{
+	struct tree_impl *impl = (struct tree_impl *)tree;
+
+	if (!tree)
+		return;
+	free(tree->nodes);
+	intern_deinit(&impl->labels);
+	free(impl);
+}
+CLEANUP_DEFINE(struct tree *, tree_destroy);
+
+static struct err *child(struct builder *builder, uint32_t parent, const struct label_line *line,
+			 uint32_t *ret)
+{
+	uint64_t *node = map_put(&builder->children, (uint64_t)parent << 32 | line->number);
+	struct tree_node new_node = {
+		.frame = line->frame,
+		.label = line->label,
+		.parent = parent,
+		.first_child = RECORDING_NONE,
+		.next_sibling = RECORDING_NONE,
+	};
+
+	if (!node)
+		return err_no_memory();
+	if (*node == MAP_NONE) {
+		if (builder->nodes.count >= RECORDING_NONE || !vec_push(&builder->nodes, new_node))
+			return err_no_memory();
+		*node = builder->nodes.count - 1;
+	}
+	*ret = (uint32_t)*node;
+	return NULL;
+}
+
+static struct err *place_stack(struct builder *builder, uint32_t stack)
+{
+	const struct stack_node *node = &builder->stacks[stack];
+	uint32_t at = node->parent == RECORDING_NONE ? 0 : builder->by_stack[node->parent];
+	const struct label_line *lines;
+	struct err *err;
+	size_t count;
+
+	err = tree_labels_of(&builder->labels, node->frame, &lines, &count);
+	while (!err && count--)
+		err = child(builder, at, &lines[count], &at);
+	if (!err)
+		builder->by_stack[stack] = at;
+	return err;
+}
+
+static void mark_needed(struct builder *builder, const struct site *sites, uint32_t count,
+			enum metric metric)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (sites[i].stack != RECORDING_NONE && metric_of_site(metric, &sites[i]))
+			builder->needed[sites[i].stack] = true;
+	for (uint32_t i = builder->stack_count; i-- > 0;)
+		if (builder->needed[i] && builder->stacks[i].parent != RECORDING_NONE)
+			builder->needed[builder->stacks[i].parent] = true;
+}
+
+static struct err *make_nodes(struct builder *builder)
+{
+	struct tree_node root = {
+		.label = "",
+		.parent = RECORDING_NONE,
+		.first_child = RECORDING_NONE,
+		.next_sibling = RECORDING_NONE,
+	};
+	struct err *err = NULL;
+
+	if (!vec_push(&builder->nodes, root))
+		return err_no_memory();
+	for (uint32_t i = 0; !err && i < builder->stack_count; i++)
+		if (builder->needed[i])
+			err = place_stack(builder, i);
+	return err;
+}
+
+static void add_up(struct builder *builder, const struct site *sites, uint32_t count,
+		   enum metric metric)
+{
+	struct tree_node *nodes = builder->nodes.items;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t value = metric_of_site(metric, &sites[i]);
+		uint32_t at =
+			sites[i].stack == RECORDING_NONE ? 0 : builder->by_stack[sites[i].stack];
+
+		if (!value)
+			continue;
+		nodes[at].self += value;
+		nodes[at].value += value;
+		nodes[at].calls += sites[i].calls;
+	}
+	for (size_t i = builder->nodes.count; i-- > 1;) {
+		nodes[nodes[i].parent].value += nodes[i].value;
+		nodes[nodes[i].parent].calls += nodes[i].calls;
+	}
+}
+
+/* By descending value, then by label: the reverse of the order in which siblings are linked. */
+static int compare(const void *left, const void *right, void *argument)
+{
+	const struct tree_node *nodes = argument;
+	const struct tree_node *a = &nodes[*(const uint32_t *)left];
+	const struct tree_node *b = &nodes[*(const uint32_t *)right];
+
+	if (a->value != b->value)
+		return a->value < b->value ? -1 : 1;
+	return strcmp(b->label, a->label);
+}
+
+static struct err *link_nodes(struct tree_node *nodes, uint32_t count)
+{
+	auto_free uint32_t *order = malloc(count * sizeof(*order));
+
+	if (!order)
+		return err_no_memory();
+	for (uint32_t i = 1; i < count; i++)
+		order[i - 1] = i;
+	qsort_r(order, count - 1, sizeof(*order), compare, nodes);
+	for (uint32_t i = 0; i + 1 < count; i++) {
+		struct tree_node *node = &nodes[order[i]];
+
+		node->next_sibling = nodes[node->parent].first_child;
+		nodes[node->parent].first_child = order[i];
+	}
+	return NULL;
+}
+
+static struct err *build(struct builder *builder, enum metric metric)
+{
+	uint32_t site_count;
+	const struct site *sites = recording_sites(builder->recording, &site_count);
+	struct err *err;
+
+	builder->stacks = recording_stacks(builder->recording, &builder->stack_count);
+	builder->by_stack = calloc((size_t)builder->stack_count + 1, sizeof(*builder->by_stack));
+	builder->needed = calloc((size_t)builder->stack_count + 1, sizeof(*builder->needed));
+	if (!builder->by_stack || !builder->needed)
+		return err_no_memory();
+	mark_needed(builder, sites, site_count, metric);
+	err = make_nodes(builder);
+	if (err)
+		return err;
+	add_up(builder, sites, site_count, metric);
+	return link_nodes(builder->nodes.items, (uint32_t)builder->nodes.count);
+}
+
+struct err *tree_create(const struct recording *recording, struct symbolized *symbolized,
+			enum metric metric, struct tree **ret)
+{
+	cleanup(builder_deinit) struct builder builder = {.recording = recording};
+	struct tree_impl *impl = calloc(1, sizeof(*impl));
+	cleanup(tree_destroy_at) struct tree *tree = impl ? &impl->tree : NULL;
+	struct err *err;
+
+	if (!impl)
+		return err_no_memory();
+	tree_labels_init(&builder.labels, symbolized, &impl->labels);
+	err = build(&builder, metric);
+	if (err)
+		return err;
+	tree->count = (uint32_t)builder.nodes.count;
+	tree->nodes = steal(&builder.nodes.items);
+	*ret = steal(&tree);
+	return NULL;
+}

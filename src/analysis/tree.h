@@ -1,0 +1,31 @@
+/*
+ * The call tree of a recording for one metric: sites merged by the named functions of their
+ * stacks, outermost first. What the text tree, the flame graph and collapsed stacks show.
+ */
+#ifndef MALLOW_ANALYSIS_TREE_H
+#define MALLOW_ANALYSIS_TREE_H
+
+#include "analysis/metric.h"
+#include "analysis/symbolized.h"
+
+struct tree_node {
+	const struct named_frame *frame; /* of the first stack that came by; NULL: the root */
+	const char *label; /* as every stack format writes a frame: contract in tree.c */
+	uint64_t value;    /* of the metric, this node and all below it */
+	uint64_t self;     /* of sites that end here */
+	uint64_t calls;    /* allocations, this node and all below it */
+	uint32_t parent;   /* index, RECORDING_NONE: the root */
+	uint32_t first_child, next_sibling; /* indices, by descending value, then by label */
+};
+
+struct tree {
+	struct tree_node *nodes; /* nodes[0] is the root */
+	uint32_t count;
+};
+
+/* Sites whose metric is 0 are left out. *ret uses memory of symbolized: destroy it first. */
+struct err *tree_create(const struct recording *recording, struct symbolized *symbolized,
+			enum metric metric, struct tree **ret);
+void tree_destroy(struct tree *tree);
+
+#endif

@@ -1,0 +1,30 @@
+/* LEB128 and zigzag, as docs/trace-format.md defines them. Reading is bounded in trace/cursor.h. */
+#ifndef MALLOW_BASE_VARINT_H
+#define MALLOW_BASE_VARINT_H
+
+#include <stdint.h>
+
+#define VARINT_MAX 10 /* bytes of the longest 64-bit varint */
+
+/* Writes at most VARINT_MAX bytes, returns the position behind them. */
+static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
+{
+	while (value >= 0x80) {
+		*p++ = (uint8_t)value | 0x80;
+		value >>= 7;
+	}
+	*p++ = (uint8_t)value;
+	return p;
+}
+
+static inline uint64_t zigzag(int64_t value)
+{
+	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+}
+
+static inline int64_t unzigzag(uint64_t value)
+{
+	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
+}
+
+#endif

@@ -1,0 +1,114 @@
+/* mallow export: a recording in another program's format. */
+#include <string.h>
+
+#include "analysis/tree.h"
+#include "cli/cli.h"
+#include "cli/loaded.h"
+#include "cli/metric_option.h"
+#include "cli/nearest.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "hosted/cleanup.h"
+#include "report/collapsed.h"
+#include "report/flamegraph.h"
+
+enum { TO, METRIC, OUTPUT, BYTES };
+
+static const struct option_spec options_of_export[] = {
+	[TO] = {.name = "to",
+		.value = "FORMAT",
+		.text = "what to write",
+		.choices = "flamegraph collapsed"},
+	[METRIC] = {.name = "metric",
+		    .value = "METRIC",
+		    .text = "what is counted, peak if not given",
+		    .choices = metric_names + 1},
+	[OUTPUT] = {.name = "output",
+		    .letter = 'o',
+		    .value = "FILE",
+		    .text = "file to write instead of standard output"},
+	[BYTES] = {.name = "bytes", .text = "sizes in texts to the last digit"},
+};
+
+/* One format: how it is called and who writes it. */
+struct exporter {
+	const char *name;
+	struct err *(*write)(struct buf *buf, const struct recording *recording,
+			     const struct tree *tree, enum metric metric, bool exact);
+};
+
+static struct err *write_collapsed(struct buf *buf, const struct recording *recording,
+				   const struct tree *tree, enum metric metric, bool exact)
+{
+	return collapsed_write(buf, tree);
+}
+
+static const struct exporter exporters[] = {
+	{"flamegraph", flamegraph_write},
+	{"collapsed", write_collapsed},
+};
+
+#define EXPORTER_COUNT (sizeof(exporters) / sizeof(exporters[0]))
+
+CLEANUP_DEFINE(struct tree *, tree_destroy);
+
+/* NULL: an error was printed. */
+static const struct exporter *find_exporter(const char *typed)
+{
+	const char *names[EXPORTER_COUNT];
+	const char *near;
+
+	for (size_t i = 0; i < EXPORTER_COUNT; i++) {
+		names[i] = exporters[i].name;
+		if (typed && strcmp(typed, names[i]) == 0)
+			return &exporters[i];
+	}
+	near = typed ? nearest_word(typed, names, EXPORTER_COUNT) : NULL;
+	if (!typed)
+		cli_error(CLI_USAGE, "'export' needs --to FORMAT: one of %s",
+			  options_of_export[TO].choices);
+	else if (near)
+		cli_error(CLI_USAGE, "unknown format '%s': did you mean '%s'?", typed, near);
+	else
+		cli_error(CLI_USAGE, "unknown format '%s': one of %s is wanted", typed,
+			  options_of_export[TO].choices);
+	return NULL;
+}
+
+static int run(const struct command *command, const struct options *options)
+{
+	const struct exporter *exporter = find_exporter(options->values[TO]);
+	cleanup(tree_destroy_at) struct tree *tree = NULL;
+	cleanup(loaded_close) struct loaded loaded = {0};
+	struct output output;
+	enum metric metric;
+	struct err *err;
+
+	if (!exporter || !metric_option(command, options, METRIC, &metric) ||
+	    !options_operands(command, options, 1, 1, "one recording"))
+		return CLI_USAGE;
+	if (!loaded_open(options->operands[0], true, &loaded))
+		return CLI_FAILED;
+	err = tree_create(loaded.recording, loaded.symbolized, metric, &tree);
+	if (!err)
+		err = output_open(options->values[OUTPUT], &output);
+	if (!err)
+		err = output_close(&output,
+				   exporter->write(&output.buf, loaded.recording, tree, metric,
+						   options->values[BYTES] != NULL));
+	if (tree) { // before what it points to
+		tree_destroy(tree);
+		tree = NULL;
+	}
+	return cli_report_err(err);
+}
+
+const struct command_body command_export = {
+	.options = options_of_export,
+	.option_count = sizeof(options_of_export) / sizeof(options_of_export[0]),
+	.run = run,
+	.details =
+		"flamegraph: one SVG file for any browser, with zoom and search. collapsed: a line "
+		"for each stack, outermost function first, as flamegraph.pl and speedscope read "
+		"it.",
+};

@@ -1,0 +1,124 @@
+/* mallow run: starts a program with the agent in it, and says what came of it. */
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "cli/cli.h"
+#include "cli/nearest.h"
+#include "cli/options.h"
+#include "cli/run_child.h"
+#include "cli/run_environment.h"
+#include "cli/run_library.h"
+#include "cli/run_program.h"
+#include "cli/run_registry.h"
+#include "cli/run_summary.h"
+#include "hosted/cleanup.h"
+#include "settings/settings.h"
+
+/* Indexed by enum setting: the options of run are the settings of the agent. */
+static const struct option_spec options_of_run[] = {
+#define SETTING(NAME, name_, kind, default_, value_, text_)                                        \
+	[SETTING_##NAME] = {                                                                       \
+		.name = name_,                                                                     \
+		.letter = SETTING_##NAME == SETTING_OUTPUT ? 'o' : 0,                              \
+		.value = value_,                                                                   \
+		.text = text_,                                                                     \
+		.standard = SETTING_KIND_##kind == SETTING_KIND_CHOICE ? NULL : default_,          \
+		.choices = SETTING_KIND_##kind == SETTING_KIND_CHOICE ? default_ : NULL,           \
+	},
+#include "settings/settings.def"
+#undef SETTING
+};
+
+/* A typing error is found now, not by an agent whose warning scrolls away. */
+static bool check_settings(const struct options *options)
+{
+	for (int i = 0; i < SETTING_COUNT; i++) {
+		const struct setting_info *info = setting_info(i);
+		const char *word = options->values[i];
+		uint64_t value;
+
+		if (!word)
+			continue;
+		if (info->kind == SETTING_KIND_TEXT ? *word != 0 : setting_parse(i, word, &value))
+			continue;
+		cli_error(CLI_USAGE, "'%s' is no value of --%s: allowed is %s%s", word,
+			  info->option,
+			  info->kind == SETTING_KIND_NUMBER || info->kind == SETTING_KIND_TEXT
+				  ? ""
+				  : "one of ",
+			  info->kind == SETTING_KIND_TEXT ? "any text but an empty one"
+							  : setting_allowed(i));
+		return false;
+	}
+	return true;
+}
+
+static int exit_status(const struct run_child_end *end)
+{
+	if (WIFSIGNALED(end->wait_status))
+		return 128 + WTERMSIG(end->wait_status);
+	return WEXITSTATUS(end->wait_status);
+}
+
+/* Everything is prepared: runs, then tells. */
+static int run_and_tell(const struct options *options, const char *path, const char *library,
+			struct run_registry *registry)
+{
+	cleanup(run_environment_deinit) struct run_environment environment = {0};
+	const char *name = options->operands[0];
+	struct run_child_end end;
+	struct err *err;
+	int number;
+
+	err = run_environment_create(options, library, registry->path, &environment);
+	if (err)
+		return cli_report_err(err);
+	number = run_child(path, options->operands, environment.variables, &end);
+	if (number)
+		return cli_error(CLI_FAILED, "cannot start a process: %s", strerror(number));
+	if (end.number)
+		return cli_error(end.number == ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_RUN,
+				 "cannot run '%s': %s", name, strerror(end.number));
+	err = run_registry_read(registry);
+	if (err)
+		cli_report_err(err);
+	else
+		run_summary_print(name, registry->recordings, registry->count);
+	return exit_status(&end);
+}
+
+static int run(const struct command *command, const struct options *options)
+{
+	cleanup(run_registry_deinit) struct run_registry registry = {0};
+	auto_free char *library = NULL;
+	auto_free char *path = NULL;
+	struct err *err;
+	int status;
+
+	if (!options_operands(command, options, 1, INT32_MAX, "a program") ||
+	    !check_settings(options))
+		return CLI_USAGE;
+	err = run_library_find(&library);
+	if (err)
+		return cli_report_err(err);
+	status = run_program_find(options->operands[0], library, &path);
+	if (status != CLI_OK)
+		return status;
+	err = run_registry_create(&registry);
+	if (err)
+		return cli_report_err(err);
+	return run_and_tell(options, path, library, &registry);
+}
+
+const struct command_body command_run = {
+	.options = options_of_run,
+	.option_count = sizeof(options_of_run) / sizeof(options_of_run[0]),
+	.stop_at_operand = true,
+	.run = run,
+	.details =
+		"Exits with the program's own status, 128 + n if signal n ended it; 127 if it was "
+		"not found, 126 if it cannot be executed. Signals sent to mallow are handed on. A "
+		"summary is printed to standard error at the end.\n\n"
+		"Every option can be given as variable too: MALLOW_OUTPUT, MALLOW_LOG, ….",
+};

@@ -1,0 +1,85 @@
+#include "cli/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/nearest.h"
+
+static const struct command table[] = {
+#define COMMAND(id, name, usage, text) {name, usage, text, &command_##id},
+#include "cli/commands.def"
+#undef COMMAND
+};
+
+#define COMMAND_COUNT (sizeof(table) / sizeof(table[0]))
+
+const struct command *commands(size_t *count)
+{
+	*count = COMMAND_COUNT;
+	return table;
+}
+
+/* How many words of argv spell the whole name; *partial: argv is a proper beginning of it. */
+static int match(const char *name, int argc, char **argv, bool *partial)
+{
+	int words = 0;
+
+	*partial = false;
+	for (;;) {
+		size_t length = strcspn(name, " ");
+
+		if (words == argc) {
+			*partial = words > 0;
+			return 0;
+		}
+		if (strlen(argv[words]) != length || memcmp(argv[words], name, length) != 0) {
+			*partial = words > 0;
+			return 0;
+		}
+		words++;
+		name += length;
+		if (!*name)
+			return words;
+		name++;
+	}
+}
+
+/* A first word that is right, such as "trace", with a second one missing or wrong. */
+static void complain_partial(const struct command *command, int argc, char **argv)
+{
+	size_t first = strcspn(command->name, " ");
+
+	if (argc > 1 && argv[1][0] != '-')
+		cli_error(CLI_USAGE, "unknown command '%s %s': did you mean '%s'?", argv[0],
+			  argv[1], command->name);
+	else
+		cli_error(CLI_USAGE, "'%.*s' is not a whole command: did you mean '%s'?",
+			  (int)first, command->name, command->name);
+}
+
+const struct command *command_find(int argc, char **argv, int *words)
+{
+	const char *names[COMMAND_COUNT];
+	const struct command *almost = NULL;
+	const char *near;
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		bool partial;
+
+		*words = match(table[i].name, argc, argv, &partial);
+		if (*words)
+			return &table[i];
+		if (partial && !almost)
+			almost = &table[i];
+		names[i] = table[i].name;
+	}
+	near = nearest_word(argv[0], names, COMMAND_COUNT);
+	if (almost)
+		complain_partial(almost, argc, argv);
+	else if (near)
+		cli_error(CLI_USAGE, "unknown command '%s': did you mean '%s'?", argv[0], near);
+	else
+		cli_error(CLI_USAGE, "unknown command '%s': 'mallow --help' lists them", argv[0]);
+	return NULL;
+}

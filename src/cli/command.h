@@ -1,0 +1,53 @@
+/*
+ * What a subcommand is. Names, usage and the one-line text stand in commands.def; the rest is
+ * exported by cmd_<id>.c as command_<id>.
+ */
+#ifndef MALLOW_CLI_COMMAND_H
+#define MALLOW_CLI_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct command;
+struct options;
+
+/* One option of a subcommand; its index in the table is its id. */
+struct option_spec {
+	const char *name;     /* "top": --top */
+	char letter;          /* 'o': -o; 0: none */
+	const char *value;    /* what help calls its value; NULL: it has none */
+	const char *text;     /* what it does */
+	const char *standard; /* the default, for help; NULL or "": none worth saying */
+	const char *choices;  /* the words allowed, by spaces; NULL: not a choice */
+};
+
+struct command_body {
+	const struct option_spec *options;
+	size_t option_count;
+	bool stop_at_operand; /* what follows the first operand belongs to another program */
+	const char *details;  /* paragraphs for help and man page, by empty lines */
+	/* Returns the exit status. */
+	int (*run)(const struct command *command, const struct options *options);
+};
+
+struct command {
+	const char *name; /* "trace dump" */
+	const char *usage;
+	const char *text;
+	const struct command_body *body;
+};
+
+#define COMMAND(id, name, usage, text) extern const struct command_body command_##id;
+#include "cli/commands.def"
+#undef COMMAND
+
+/* All of them, in the order of help. */
+const struct command *commands(size_t *count);
+
+/*
+ * The command that argv begins with; *words receives how many words of argv name it. NULL: none,
+ * and an error was printed.
+ */
+const struct command *command_find(int argc, char **argv, int *words);
+
+#endif

@@ -1,0 +1,113 @@
+#include "cli/help.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "hosted/buf.h"
+#include "hosted/cleanup.h"
+
+#define HELP_WIDTH  80
+#define HELP_COLUMN 22 /* where the texts of options begin */
+
+/* Columns of a text: its code points, since help has no wider characters. */
+static size_t columns(const char *text, size_t size)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < size; i++)
+		count += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return count;
+}
+
+/* Words of text from column on, wrapped, each further line indented. */
+static void wrap(struct buf *buf, const char *text, size_t indent, size_t column)
+{
+	while (*text) {
+		size_t length = strcspn(text, " \n");
+		size_t width = columns(text, length);
+
+		if (column > indent && column + 1 + width > HELP_WIDTH) {
+			buf_char(buf, '\n');
+			buf_repeat(buf, ' ', indent);
+			column = indent;
+		} else if (column > indent) {
+			buf_char(buf, ' ');
+			column++;
+		}
+		buf_put(buf, text, length);
+		column += width;
+		text += length;
+		if (text[0] == '\n') { /* empty line: paragraph; single one: as it stands */
+			buf_text(buf, text[1] == '\n' ? "\n\n" : "\n");
+			text += text[1] == '\n' ? 2 : 1;
+			buf_repeat(buf, ' ', *text ? indent : 0);
+			column = indent;
+		}
+		if (*text == ' ')
+			text++;
+	}
+	buf_char(buf, '\n');
+}
+
+static void put_option(struct buf *buf, const struct option_spec *spec)
+{
+	char left[96];
+	char text[512];
+	size_t width;
+
+	snprintf(left, sizeof(left), "  %c%c%s --%s%s%s", spec->letter ? '-' : ' ',
+		 spec->letter ? spec->letter : ' ', spec->letter ? "," : " ", spec->name,
+		 spec->value ? " " : "", spec->value ? spec->value : "");
+	if (spec->choices)
+		snprintf(text, sizeof(text), "%s; one of: %s", spec->text, spec->choices);
+	else if (spec->standard && *spec->standard)
+		snprintf(text, sizeof(text), "%s [%s]", spec->text, spec->standard);
+	else
+		snprintf(text, sizeof(text), "%s", spec->text);
+
+	width = columns(left, strlen(left));
+	buf_text(buf, left);
+	if (width + 2 > HELP_COLUMN) {
+		buf_char(buf, '\n');
+		width = 0;
+	}
+	buf_repeat(buf, ' ', HELP_COLUMN - width);
+	wrap(buf, text, HELP_COLUMN, HELP_COLUMN);
+}
+
+int help_command(const struct command *command)
+{
+	const struct command_body *body = command->body;
+	cleanup(buf_deinit) struct buf buf;
+
+	buf_init_fd(&buf, STDOUT_FILENO, "standard output");
+	buf_printf(&buf, "mallow %s: %s\n\nusage: mallow %s %s\n\n", command->name, command->text,
+		   command->name, command->usage);
+	for (size_t i = 0; i < body->option_count; i++)
+		put_option(&buf, &body->options[i]);
+	put_option(&buf, &(struct option_spec){"help", 'h', NULL, "this text", NULL, NULL});
+	if (body->details) {
+		buf_char(&buf, '\n');
+		wrap(&buf, body->details, 0, 0);
+	}
+	return cli_report_err(buf_finish(&buf));
+}
+
+int help_overview(void)
+{
+	cleanup(buf_deinit) struct buf buf;
+	size_t count;
+	const struct command *table = commands(&count);
+
+	buf_init_fd(&buf, STDOUT_FILENO, "standard output");
+	buf_text(&buf, "mallow " MALLOW_VERSION ": where a program's memory goes\n\n"
+		       "usage: mallow COMMAND [OPTION…] …\n\n");
+	for (size_t i = 0; i < count; i++)
+		buf_printf(&buf, "  %-12s %s\n", table[i].name, table[i].text);
+	buf_text(&buf, "\n  mallow COMMAND --help   options of a command\n"
+		       "  mallow --version        the version\n\n"
+		       "Begin with:  mallow run ./program\n");
+	return cli_report_err(buf_finish(&buf));
+}

@@ -1,0 +1,37 @@
+#include "cli/loaded.h"
+
+#include "cli/cli.h"
+#include "cli/file_kind.h"
+#include "cli/progress.h"
+#include "hosted/cleanup.h"
+
+bool loaded_open(const char *path, bool symbols, struct loaded *ret)
+{
+	cleanup(progress_deinit) struct progress progress;
+	struct loaded loaded = {0};
+	struct err *err;
+
+	progress_init(&progress, "loading");
+	err = file_kind_check(path);
+	if (!err)
+		err = recording_open(path, progress_update, &progress, &loaded.recording);
+	if (!err && symbols)
+		err = symbolized_create(loaded.recording, &loaded.symbolized);
+	progress_deinit(&progress);
+	if (err) {
+		loaded_close(&loaded);
+		cli_report_err(err);
+		return false;
+	}
+	*ret = loaded;
+	return true;
+}
+
+void loaded_close(struct loaded *loaded)
+{
+	if (loaded->symbolized)
+		symbolized_destroy(loaded->symbolized);
+	if (loaded->recording)
+		recording_close(loaded->recording);
+	*loaded = (struct loaded){0};
+}

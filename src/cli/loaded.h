@@ -1,0 +1,17 @@
+/* A recording opened for a command: with a progress bar, and a line of text if it cannot be. */
+#ifndef MALLOW_CLI_LOADED_H
+#define MALLOW_CLI_LOADED_H
+
+#include "analysis/symbolized.h"
+
+struct loaded {
+	struct recording *recording;
+	struct symbolized *symbolized; /* NULL: not asked for */
+};
+
+/* false: the error was printed. */
+bool loaded_open(const char *path, bool symbols, struct loaded *ret);
+/* Accepts a zeroed struct. */
+void loaded_close(struct loaded *loaded);
+
+#endif

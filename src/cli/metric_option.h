@@ -1,0 +1,19 @@
+/* The option that names a metric, and the list of metrics for help. */
+#ifndef MALLOW_CLI_METRIC_OPTION_H
+#define MALLOW_CLI_METRIC_OPTION_H
+
+#include "analysis/metric.h"
+#include "cli/options.h"
+
+#define METRIC(NAME, name, field, unit, text) " " name
+/* " peak leaked …": +1 skips the first space. */
+static const char metric_names[] =
+#include "analysis/metric.def"
+	;
+#undef METRIC
+
+/* METRIC_PEAK if the option was not given. false: no such metric, and an error was printed. */
+bool metric_option(const struct command *command, const struct options *options, size_t id,
+		   enum metric *ret);
+
+#endif

@@ -1,0 +1,175 @@
+#include "cli/options.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/help.h"
+#include "cli/nearest.h"
+
+#define HELP_ID    OPTIONS_MAX
+#define FIRST_CODE 256 /* what getopt_long returns for option 0: above every letter */
+
+/* getopt's two descriptions of the same options. */
+struct getopt_tables {
+	struct option longs[OPTIONS_MAX + 2];
+	char shorts[2 * OPTIONS_MAX + 8];
+};
+
+static void fill_tables(const struct command *command, struct getopt_tables *tables)
+{
+	const struct command_body *body = command->body;
+	char *letter = tables->shorts;
+	size_t i;
+
+	assert(body->option_count <= OPTIONS_MAX);
+	memset(tables, 0, sizeof(*tables));
+	if (body->stop_at_operand)
+		*letter++ = '+';
+	*letter++ = ':'; /* a missing value is told apart from an unknown option */
+	*letter++ = 'h';
+	for (i = 0; i < body->option_count; i++) {
+		const struct option_spec *spec = &body->options[i];
+
+		tables->longs[i] = (struct option){
+			.name = spec->name,
+			.has_arg = spec->value ? required_argument : no_argument,
+			.val = FIRST_CODE + (int)i,
+		};
+		if (spec->letter) {
+			*letter++ = spec->letter;
+			if (spec->value)
+				*letter++ = ':';
+		}
+	}
+	tables->longs[i] = (struct option){.name = "help", .val = FIRST_CODE + HELP_ID};
+}
+
+/* The index of the option that getopt_long's result stands for. */
+static size_t option_id(const struct command *command, int code)
+{
+	if (code == 'h')
+		return HELP_ID;
+	if (code >= FIRST_CODE)
+		return (size_t)(code - FIRST_CODE);
+	for (size_t i = 0; i < command->body->option_count; i++) {
+		if (command->body->options[i].letter == code)
+			return i;
+	}
+	return HELP_ID;
+}
+
+static void complain_unknown_long(const struct command *command, const char *typed)
+{
+	const char *names[OPTIONS_MAX + 1];
+	size_t count = command->body->option_count;
+	size_t length = strcspn(typed + 2, "=");
+	char name[64];
+	const char *near;
+
+	snprintf(name, sizeof(name), "%.*s", (int)length, typed + 2);
+	for (size_t i = 0; i < count; i++)
+		names[i] = command->body->options[i].name;
+	names[count] = "help";
+	near = nearest_word(name, names, count + 1);
+	if (near)
+		cli_error(CLI_USAGE, "unknown option '--%s' of '%s': did you mean '--%s'?", name,
+			  command->name, near);
+	else
+		cli_error(CLI_USAGE, "unknown option '--%s' of '%s': 'mallow %s --help' lists them",
+			  name, command->name, command->name);
+}
+
+/* getopt_long returned '?': the option is unknown, ambiguous, or has a value it does not take. */
+static void complain_unknown(const struct command *command, char **argv, int code)
+{
+	const char *typed = argv[optind - 1];
+
+	if (code >= FIRST_CODE)
+		cli_error(CLI_USAGE, "option '%.*s' of '%s' takes no value",
+			  (int)strcspn(typed, "="), typed, command->name);
+	else if (code)
+		cli_error(CLI_USAGE, "unknown option '-%c' of '%s': 'mallow %s --help' lists them",
+			  code, command->name, command->name);
+	else
+		complain_unknown_long(command, typed);
+}
+
+static void complain_missing(const struct command *command, int code)
+{
+	size_t id = option_id(command, code);
+	const struct option_spec *spec = &command->body->options[id];
+
+	cli_error(CLI_USAGE, "option '--%s' of '%s' needs a value: --%s %s", spec->name,
+		  command->name, spec->name, spec->value);
+}
+
+bool options_parse(const struct command *command, int argc, char **argv, struct options *ret,
+		   int *status)
+{
+	struct getopt_tables tables;
+	int code;
+
+	fill_tables(command, &tables);
+	memset(ret, 0, sizeof(*ret));
+	*status = CLI_USAGE;
+	opterr = 0;
+	optind = 0; /* glibc: starts afresh, also with regard to '+' */
+	while ((code = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
+		size_t id;
+
+		if (code == '?') {
+			complain_unknown(command, argv, optopt);
+			return false;
+		}
+		if (code == ':') {
+			complain_missing(command, optopt);
+			return false;
+		}
+		id = option_id(command, code);
+		if (id == HELP_ID) {
+			*status = help_command(command);
+			return false;
+		}
+		ret->values[id] = optarg ? optarg : "";
+	}
+	ret->operands = argv + optind;
+	ret->operand_count = argc - optind;
+	return true;
+}
+
+bool options_number(const struct command *command, const struct options *options, size_t id,
+		    uint64_t minimum, uint64_t standard, uint64_t *ret)
+{
+	const char *text = options->values[id];
+	char *end;
+
+	*ret = standard;
+	if (!text)
+		return true;
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	if (*text >= '0' && *text <= '9' && !*end && !errno && *ret >= minimum)
+		return true;
+	cli_error(CLI_USAGE, "'%s' is no value of --%s: a whole number from %ju on is wanted", text,
+		  command->body->options[id].name, (uintmax_t)minimum);
+	return false;
+}
+
+bool options_operands(const struct command *command, const struct options *options, int minimum,
+		      int maximum, const char *what)
+{
+	if (options->operand_count < minimum)
+		cli_error(CLI_USAGE, "'%s' needs %s: mallow %s %s", command->name, what,
+			  command->name, command->usage);
+	else if (options->operand_count > maximum)
+		cli_error(CLI_USAGE, "'%s' takes %s only, '%s' is too much", command->name, what,
+			  options->operands[maximum]);
+	else
+		return true;
+	return false;
+}

@@ -1,0 +1,35 @@
+/* The one option parser: a command's table in, values by index out. */
+#ifndef MALLOW_CLI_OPTIONS_H
+#define MALLOW_CLI_OPTIONS_H
+
+#include <stdint.h>
+
+#include "cli/command.h"
+
+#define OPTIONS_MAX 32 /* of one command */
+
+struct options {
+	const char *values[OPTIONS_MAX]; /* NULL: not given; "" for one without value */
+	char **operands;                 /* the rest of argv */
+	int operand_count;
+};
+
+/*
+ * Parses argv behind the command's words. false: the command is over with *status, because help
+ * was asked for and printed, or an error was. The last of several equal options counts.
+ */
+bool options_parse(const struct command *command, int argc, char **argv, struct options *ret,
+		   int *status);
+
+/*
+ * The value of a number option, or standard if it was not given. false: it is no whole number of
+ * at least minimum, and an error was printed.
+ */
+bool options_number(const struct command *command, const struct options *options, size_t id,
+		    uint64_t minimum, uint64_t standard, uint64_t *ret);
+
+/* false: the number of operands is not within the bounds, and an error was printed. */
+bool options_operands(const struct command *command, const struct options *options, int minimum,
+		      int maximum, const char *what);
+
+#endif

@@ -1,0 +1,86 @@
+#include "cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "hosted/cleanup.h"
+
+static struct err *open_temporary(const char *path, struct output *output)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	if (asprintf(&output->temporary, "%s.XXXXXX", path) < 0) {
+		output->temporary = NULL;
+		return err_no_memory();
+	}
+	output->fd = mkostemp(output->temporary, O_CLOEXEC);
+	if (output->fd < 0)
+		return err_create_errno(errno, "cannot write '%s'", path);
+	fchmod(output->fd, 0666 & ~mask);
+	return NULL;
+}
+
+/* A name that exists and is no regular file, such as /dev/stdout, is written to where it is. */
+static struct err *open_file(const char *path, struct output *output)
+{
+	struct stat st;
+	struct err *err = NULL;
+
+	output->path = strdup(path);
+	if (!output->path)
+		return err_no_memory();
+	if (lstat(path, &st) < 0 || S_ISREG(st.st_mode)) {
+		err = open_temporary(path, output);
+	} else {
+		output->fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+		if (output->fd < 0)
+			err = err_create_errno(errno, "cannot write '%s'", path);
+	}
+	return err;
+}
+
+static void release(struct output *output)
+{
+	if (output->path && output->fd >= 0)
+		close(output->fd);
+	buf_deinit(&output->buf);
+	free(output->temporary);
+	free(output->path);
+}
+
+struct err *output_open(const char *path, struct output *ret)
+{
+	struct output output = {.fd = STDOUT_FILENO};
+
+	if (path && strcmp(path, "-") != 0) {
+		struct err *err;
+
+		output.fd = -1;
+		err = open_file(path, &output);
+		if (err) {
+			free(output.temporary);
+			free(output.path);
+			return err;
+		}
+	}
+	*ret = output;
+	buf_init_fd(&ret->buf, ret->fd, ret->path ? ret->path : "standard output");
+	return NULL;
+}
+
+struct err *output_close(struct output *output, struct err *err)
+{
+	if (!err)
+		err = buf_finish(&output->buf);
+	if (!err && output->temporary && rename(output->temporary, output->path) < 0)
+		err = err_create_errno(errno, "cannot write '%s'", output->path);
+	if (err && output->temporary)
+		unlink(output->temporary);
+	release(output);
+	return err;
+}

@@ -1,0 +1,106 @@
+#include "cli/run_environment.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hosted/cleanup.h"
+#include "settings/settings.h"
+
+#define MADE_MAX (SETTING_COUNT + 3) /* settings, LD_PRELOAD, registry, parent */
+
+/*
+ * A place of the right length: the agent writes its recording's id over it, without allocating,
+ * so that the program's children know their parent.
+ */
+#define NO_PARENT "00000000000000000000000000000000"
+
+static bool same_name(const char *a, const char *b)
+{
+	size_t length = strcspn(a, "=");
+
+	return strncmp(a, b, length) == 0 && b[length] == '=';
+}
+
+/* Adds name=value to those made. */
+static struct err *make(struct run_environment *environment, const char *name, const char *value)
+{
+	size_t i = 0;
+
+	while (environment->made[i])
+		i++;
+	if (asprintf(&environment->made[i], "%s=%s", name, value) < 0) {
+		environment->made[i] = NULL;
+		return err_no_memory();
+	}
+	return NULL;
+}
+
+static struct err *make_preload(struct run_environment *environment, const char *library)
+{
+	const char *users = getenv("LD_PRELOAD");
+	auto_free char *value = NULL;
+
+	if (asprintf(&value, "%s%s%s", library, users && *users ? ":" : "", users ? users : "") < 0)
+		return err_no_memory();
+	return make(environment, "LD_PRELOAD", value);
+}
+
+/* Ours, then everything else of the tool's environment. */
+static struct err *merge(struct run_environment *environment)
+{
+	size_t count = 0, used = 0;
+
+	while (environ[count])
+		count++;
+	environment->variables = calloc(count + MADE_MAX + 1, sizeof(char *));
+	if (!environment->variables)
+		return err_no_memory();
+	for (size_t i = 0; environment->made[i]; i++)
+		environment->variables[used++] = environment->made[i];
+	for (size_t i = 0; i < count; i++) {
+		bool replaced = false;
+
+		for (size_t j = 0; environment->made[j]; j++)
+			replaced |= same_name(environment->made[j], environ[i]);
+		if (!replaced)
+			environment->variables[used++] = environ[i];
+	}
+	return NULL;
+}
+
+struct err *run_environment_create(const struct options *options, const char *library,
+				   const char *registry, struct run_environment *ret)
+{
+	cleanup(run_environment_deinit) struct run_environment environment = {0};
+	struct err *err;
+
+	environment.made = calloc(MADE_MAX + 1, sizeof(char *));
+	if (!environment.made)
+		return err_no_memory();
+	err = make_preload(&environment, library);
+	for (int i = 0; !err && i < SETTING_COUNT; i++) {
+		if (options->values[i])
+			err = make(&environment, setting_info(i)->variable, options->values[i]);
+	}
+	if (!err)
+		err = make(&environment, "MALLOW_REGISTRY", registry);
+	if (!err)
+		err = make(&environment, "MALLOW_PARENT", NO_PARENT);
+	if (!err)
+		err = merge(&environment);
+	if (err)
+		return err;
+	*ret = environment;
+	environment = (struct run_environment){0};
+	return NULL;
+}
+
+void run_environment_deinit(struct run_environment *environment)
+{
+	for (size_t i = 0; environment->made && environment->made[i]; i++)
+		free(environment->made[i]);
+	free(environment->made);
+	free(environment->variables);
+	*environment = (struct run_environment){0};
+}

@@ -1,0 +1,257 @@
+#include "cli/run_program.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "hosted/cleanup.h"
+
+#define SCRIPT_DEPTH 5    /* interpreters that are scripts: the kernel's own limit */
+#define HEAD_SIZE    4096 /* enough for the ELF header, program headers and any #! line */
+
+/* The beginning of a file. */
+struct head {
+	unsigned char bytes[HEAD_SIZE];
+	size_t size;
+	struct stat stat;
+};
+
+static int cannot_run(const char *name, int number)
+{
+	return cli_error(number == ENOENT || number == ENOTDIR ? CLI_NOT_FOUND : CLI_CANNOT_RUN,
+			 "cannot run '%s': %s", name, strerror(number));
+}
+
+/* 0, or why the file at path cannot be executed. */
+static int executable(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return errno;
+	if (S_ISDIR(st.st_mode))
+		return EISDIR;
+	if (!S_ISREG(st.st_mode))
+		return EACCES;
+	return access(path, X_OK) < 0 ? errno : 0;
+}
+
+/* As execvp: the first executable of that name in PATH; one that is not is remembered. */
+static int search_path(const char *name, char **ret)
+{
+	const char *path = getenv("PATH");
+	int failure = ENOENT;
+
+	if (!path)
+		path = "/bin:/usr/bin";
+	for (;;) {
+		size_t length = strcspn(path, ":");
+		auto_free char *candidate = NULL;
+		int number;
+
+		if (asprintf(&candidate, "%.*s/%s", (int)length, length ? path : ".", name) < 0)
+			return ENOMEM;
+		if (!length) { // an empty entry is the working directory
+			free(candidate);
+			if (asprintf(&candidate, "./%s", name) < 0)
+				return ENOMEM;
+		}
+		number = executable(candidate);
+		if (!number) {
+			*ret = steal(&candidate);
+			return 0;
+		}
+		if (number == EACCES)
+			failure = EACCES;
+		path += length;
+		if (!*path++)
+			return failure;
+	}
+}
+
+static bool read_head(const char *path, struct head *head)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (fd < 0 || fstat(fd, &head->stat) < 0)
+		return false;
+	got = pread(fd, head->bytes, sizeof(head->bytes), 0);
+	if (got < 0)
+		return false;
+	head->size = (size_t)got;
+	return true;
+}
+
+static bool is_elf(const struct head *head)
+{
+	return head->size >= sizeof(Elf64_Ehdr) && memcmp(head->bytes, ELFMAG, SELFMAG) == 0;
+}
+
+static uint16_t elf_machine(const struct head *head)
+{
+	uint16_t machine;
+
+	memcpy(&machine, head->bytes + offsetof(Elf64_Ehdr, e_machine), sizeof(machine));
+	return machine;
+}
+
+/* Same class, byte order and machine as the agent. */
+static bool same_machine(const struct head *program, const char *library)
+{
+	struct head agent;
+
+	if (!read_head(library, &agent) || !is_elf(&agent))
+		return true; // nothing to compare with: the dynamic loader will say it
+	return program->bytes[EI_CLASS] == agent.bytes[EI_CLASS] &&
+	       program->bytes[EI_DATA] == agent.bytes[EI_DATA] &&
+	       elf_machine(program) == elf_machine(&agent);
+}
+
+/* Without PT_INTERP the kernel starts no dynamic loader: nothing reads LD_PRELOAD. */
+static bool is_static(const struct head *head)
+{
+	Elf64_Ehdr elf;
+
+	memcpy(&elf, head->bytes, sizeof(elf));
+	if (elf.e_phentsize != sizeof(Elf64_Phdr))
+		return false;
+	for (unsigned i = 0; i < elf.e_phnum; i++) {
+		uint64_t offset = elf.e_phoff + i * (uint64_t)sizeof(Elf64_Phdr);
+		Elf64_Phdr phdr;
+
+		if (offset < elf.e_phoff || offset > head->size - sizeof(phdr))
+			return false; // program headers elsewhere: cannot tell
+		memcpy(&phdr, head->bytes + offset, sizeof(phdr));
+		if (phdr.p_type == PT_INTERP)
+			return false;
+	}
+	return true;
+}
+
+/* `ld.so PROGRAM` loads the preload itself although it has no interpreter. */
+static bool is_loader(const char *path)
+{
+	auto_free char *real = realpath(path, NULL);
+	const char *slash = real ? strrchr(real, '/') : NULL;
+	const char *name = slash ? slash + 1 : path;
+
+	return strncmp(name, "ld-", 3) == 0 || strncmp(name, "ld.so", 5) == 0 ||
+	       strstr(name, "ld-musl") != NULL || strcmp(name, "libc.so") == 0;
+}
+
+/* NULL, or what makes the dynamic loader ignore LD_PRELOAD paths (AT_SECURE). */
+static const char *gains_privilege(const char *path, const struct head *head)
+{
+	struct statvfs fs;
+	bool group_exec = head->stat.st_mode & S_IXGRP;
+
+	if (statvfs(path, &fs) == 0 && (fs.f_flag & ST_NOSUID))
+		return NULL;
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+		return NULL;
+	if ((head->stat.st_mode & S_ISUID) && head->stat.st_uid != getuid())
+		return "is a setuid program";
+	if ((head->stat.st_mode & S_ISGID) && group_exec && head->stat.st_gid != getgid())
+		return "is a setgid program";
+	if (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
+		return "has file capabilities";
+	return NULL;
+}
+
+/* CLI_OK, or the status after the error was printed. */
+static int judge_elf(const char *path, const struct head *head, const char *library)
+{
+	const char *privilege = gains_privilege(path, head);
+
+	if (!same_machine(head, library))
+		return cli_error(CLI_USAGE,
+				 "cannot record '%s': it is built for another machine "
+				 "than the agent (%s)",
+				 path, library);
+	if (privilege)
+		return cli_error(CLI_USAGE,
+				 "cannot record '%s': it %s, for which the system "
+				 "ignores preloaded libraries",
+				 path, privilege);
+	if (head->bytes[EI_CLASS] == ELFCLASS64 && is_static(head) && !is_loader(path))
+		return cli_error(CLI_USAGE,
+				 "cannot record '%s': it is statically linked, so no "
+				 "library can be preloaded into it",
+				 path);
+	return CLI_OK;
+}
+
+/* The interpreter of a "#!" line, NULL: the file is no script. free() it. */
+static char *interpreter(const struct head *head)
+{
+	const char *text = (const char *)head->bytes;
+	size_t begin = 2, end;
+
+	if (head->size < 3 || text[0] != '#' || text[1] != '!')
+		return NULL;
+	while (begin < head->size && (text[begin] == ' ' || text[begin] == '\t'))
+		begin++;
+	end = begin;
+	while (end < head->size && text[end] && !strchr(" \t\r\n", text[end]))
+		end++;
+	return end > begin ? strndup(text + begin, end - begin) : NULL;
+}
+
+/* Follows scripts to the ELF file that the kernel will load in the end. */
+static int judge(const char *path, const char *library)
+{
+	auto_free char *current = strdup(path);
+
+	for (int i = 0; i < SCRIPT_DEPTH && current; i++) {
+		struct head head;
+		char *next;
+
+		if (!read_head(current, &head))
+			return CLI_OK; // executable but not readable: let the kernel decide
+		if (is_elf(&head))
+			return judge_elf(current, &head, library);
+		next = interpreter(&head);
+		if (!next)
+			return CLI_OK; // as a shell: execvp() gives it to /bin/sh
+		free(current);
+		current = next;
+		if (executable(current))
+			return cli_error(CLI_NOT_FOUND, "cannot run '%s': its interpreter '%s': %s",
+					 path, current, strerror(executable(current)));
+	}
+	return CLI_OK;
+}
+
+int run_program_find(const char *name, const char *library, char **ret)
+{
+	auto_free char *path = NULL;
+	int number, status;
+
+	if (strchr(name, '/')) {
+		number = executable(name);
+		path = number ? NULL : strdup(name);
+	} else {
+		number = *name ? search_path(name, &path) : ENOENT;
+	}
+	if (!number && !path)
+		number = ENOMEM;
+	if (number)
+		return cannot_run(name, number);
+	status = judge(path, library);
+	if (status == CLI_OK)
+		*ret = steal(&path);
+	return status;
+}

@@ -1,0 +1,31 @@
+#include "cli/terminal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define DEFAULT_WIDTH 80
+#define LEAST_WIDTH   40 /* narrower ones are wrapped by the terminal */
+
+static bool colours_wanted(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	return !(no_color && *no_color) && !(term && strcmp(term, "dumb") == 0);
+}
+
+struct style terminal_style(int fd)
+{
+	struct style style = {0};
+	struct winsize size;
+
+	if (!isatty(fd))
+		return style;
+	style.colour = colours_wanted();
+	style.width = DEFAULT_WIDTH;
+	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		style.width = size.ws_col < LEAST_WIDTH ? LEAST_WIDTH : size.ws_col;
+	return style;
+}

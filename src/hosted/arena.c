@@ -1,0 +1,87 @@
+#include "hosted/arena.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_SIZE (64u << 10)
+
+struct arena_block {
+	struct arena_block *next;
+	size_t capacity;
+	_Alignas(max_align_t) char data[];
+};
+
+void arena_deinit(struct arena *arena)
+{
+	struct arena_block *block = arena->blocks;
+
+	while (block) {
+		struct arena_block *next = block->next;
+
+		free(block);
+		block = next;
+	}
+	*arena = (struct arena){0};
+}
+
+static struct arena_block *new_block(size_t capacity)
+{
+	struct arena_block *block = calloc(1, sizeof(*block) + capacity);
+
+	if (block)
+		block->capacity = capacity;
+	return block;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+	struct arena_block *block = arena->blocks;
+
+	if (size > SIZE_MAX / 2)
+		return NULL;
+	size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+	if (block && size <= block->capacity - arena->used) {
+		void *p = block->data + arena->used;
+
+		arena->used += size;
+		return p;
+	}
+	block = new_block(size > BLOCK_SIZE / 4 ? size : BLOCK_SIZE);
+	if (!block)
+		return NULL;
+	// A large one stands behind the one in use, whose rest is not wasted.
+	if (size > BLOCK_SIZE / 4 && arena->blocks) {
+		block->next = arena->blocks->next;
+		arena->blocks->next = block;
+		return block->data;
+	}
+	block->next = arena->blocks;
+	arena->blocks = block;
+	arena->used = size;
+	return block->data;
+}
+
+void *arena_array(struct arena *arena, size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, size, &bytes))
+		return NULL;
+	return arena_alloc(arena, bytes);
+}
+
+char *arena_copy(struct arena *arena, const void *data, size_t size)
+{
+	char *copy = size < SIZE_MAX ? arena_alloc(arena, size + 1) : NULL;
+
+	// The NUL is there: memory of an arena is zeroed.
+	if (copy && size)
+		memcpy(copy, data, size);
+	return copy;
+}
+
+char *arena_text(struct arena *arena, const char *text)
+{
+	return arena_copy(arena, text, strlen(text));
+}

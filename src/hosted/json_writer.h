@@ -1,0 +1,60 @@
+/*
+ * Streaming JSON into a buf. Commas, indentation and escaping are done here; misuse (a key in an
+ * array, a missing end) is an assertion.
+ *
+ *	json_object(&json);
+ *	json_key(&json, "calls");
+ *	json_u64(&json, 5);
+ *	json_field_text(&json, "name", "x");
+ *	json_end(&json);
+ */
+#ifndef MALLOW_HOSTED_JSON_WRITER_H
+#define MALLOW_HOSTED_JSON_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hosted/buf.h"
+
+#define JSON_DEPTH_MAX 64
+
+struct json_writer {
+	struct buf *buf;
+	bool pretty;
+	bool after_key;
+	unsigned int depth;
+	struct {
+		bool array;
+		bool filled;
+	} levels[JSON_DEPTH_MAX];
+};
+
+/* pretty: two spaces a level, one member a line, and a newline behind the outermost value. */
+void json_init(struct json_writer *json, struct buf *buf, bool pretty);
+
+void json_object(struct json_writer *json);
+void json_array(struct json_writer *json);
+/* Closes the innermost object or array. */
+void json_end(struct json_writer *json);
+
+void json_key(struct json_writer *json, const char *key);
+
+/* Bytes that are not UTF-8 become U+FFFD. NULL text: null. */
+void json_text(struct json_writer *json, const char *text);
+void json_bytes(struct json_writer *json, const char *text, size_t size);
+void json_u64(struct json_writer *json, uint64_t value);
+void json_i64(struct json_writer *json, int64_t value);
+/* The shortest text that reads back as the same number; null when not finite. */
+void json_double(struct json_writer *json, double value);
+void json_bool(struct json_writer *json, bool value);
+void json_null(struct json_writer *json);
+
+/* A key and its value. */
+void json_field_text(struct json_writer *json, const char *key, const char *text);
+void json_field_u64(struct json_writer *json, const char *key, uint64_t value);
+void json_field_i64(struct json_writer *json, const char *key, int64_t value);
+void json_field_double(struct json_writer *json, const char *key, double value);
+void json_field_bool(struct json_writer *json, const char *key, bool value);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * Hash map from 64-bit keys to 64-bit values: open addressing, linear probing, removal by
+ * shifting back, so that there are no tombstones. At most three quarters full.
+ *
+ *	keys    | 7 | . | 15 | 23 | . |     a key stands at its home slot or in the run behind it
+ *
+ * The value MAP_NONE cannot be stored.
+ */
+#ifndef MALLOW_HOSTED_MAP_H
+#define MALLOW_HOSTED_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MAP_NONE UINT64_MAX
+
+struct map_entry {
+	uint64_t key;
+	uint64_t value; /* MAP_NONE: free slot */
+};
+
+/* Zeroed: empty. */
+struct map {
+	struct map_entry *entries; /* 1 << (64 - shift) of them */
+	size_t count;
+	size_t limit; /* count at which it grows */
+	unsigned int shift;
+};
+
+void map_deinit(struct map *map);
+
+/* MAP_NONE: not there. */
+uint64_t map_get(const struct map *map, uint64_t key);
+
+/*
+ * The value's place, for a new key holding MAP_NONE, which the caller replaces before the next
+ * call. Valid until then. NULL: no memory, nothing changed.
+ */
+uint64_t *map_put(struct map *map, uint64_t key);
+
+/* Removes the key and returns its value; MAP_NONE: was not there. */
+uint64_t map_remove(struct map *map, uint64_t key);
+
+#endif

@@ -1,0 +1,11 @@
+/* Collapsed stacks, what flamegraph.pl, speedscope and others read: "root;...;leaf WEIGHT". */
+#ifndef MALLOW_REPORT_COLLAPSED_H
+#define MALLOW_REPORT_COLLAPSED_H
+
+#include "analysis/tree.h"
+#include "hosted/buf.h"
+
+/* One line for each node of the tree that has a value of its own, outermost frame first. */
+struct err *collapsed_write(struct buf *buf, const struct tree *tree);
+
+#endif

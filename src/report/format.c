@@ -1,0 +1,109 @@
+#include "report/format.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* "1234567" as "1,234,567" */
+static struct formatted separated(uint64_t value)
+{
+	char digits[24];
+	struct formatted result;
+	size_t length = (size_t)snprintf(digits, sizeof(digits), "%ju", (uintmax_t)value);
+	char *out = result.text;
+
+	for (size_t i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			*out++ = ',';
+		*out++ = digits[i];
+	}
+	*out = 0;
+	return result;
+}
+
+/*
+ * Three significant digits in the largest of the units, each 1000 of the one before, in which
+ * the rounded number is at least 1: 999,600 is "1.00 M" and not "1000 K".
+ */
+static struct formatted scaled(double value, const char *const *units, size_t count)
+{
+	struct formatted result;
+	size_t unit = 0;
+
+	while (unit + 1 < count && value >= 999.5) {
+		value /= 1000;
+		unit++;
+	}
+	if (unit == 0)
+		snprintf(result.text, sizeof(result.text), "%.0f%s", value, units[0]);
+	else
+		snprintf(result.text, sizeof(result.text), "%.*f%s",
+			 value < 9.995   ? 2
+			 : value < 99.95 ? 1
+					 : 0,
+			 value, units[unit]);
+	return result;
+}
+
+struct formatted format_bytes(uint64_t bytes, bool exact)
+{
+	static const char *const units[] = {" B", " KB", " MB", " GB", " TB", " PB", " EB"};
+	struct formatted result;
+
+	if (!exact)
+		return scaled((double)bytes, units, sizeof(units) / sizeof(units[0]));
+	result = separated(bytes);
+	strcat(result.text, " B");
+	return result;
+}
+
+struct formatted format_count(uint64_t count, bool exact)
+{
+	static const char *const units[] = {"", " K", " M", " G", " T", " P", " E"};
+
+	if (exact || count < 10000000)
+		return separated(count);
+	return scaled((double)count, units, sizeof(units) / sizeof(units[0]));
+}
+
+struct formatted format_time(uint64_t ns)
+{
+	static const char *const units[] = {" ns", " us", " ms", " s"};
+	struct formatted result;
+	uint64_t seconds = (ns + 500000000) / 1000000000;
+
+	if (ns < 59995000000)
+		return scaled((double)ns, units, sizeof(units) / sizeof(units[0]));
+	if (seconds < 3600)
+		snprintf(result.text, sizeof(result.text), "%jum%02jus", (uintmax_t)(seconds / 60),
+			 (uintmax_t)(seconds % 60));
+	else
+		snprintf(result.text, sizeof(result.text), "%juh%02jum%02jus",
+			 (uintmax_t)(seconds / 3600), (uintmax_t)(seconds / 60 % 60),
+			 (uintmax_t)(seconds % 60));
+	return result;
+}
+
+struct formatted format_percent(uint64_t part, uint64_t whole)
+{
+	struct formatted result;
+	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
+
+	if (!whole)
+		snprintf(result.text, sizeof(result.text), "-");
+	else if (part && percent < 0.05)
+		snprintf(result.text, sizeof(result.text), "<0.1 %%");
+	else if (percent >= 99.95)
+		snprintf(result.text, sizeof(result.text), "%.0f %%", percent);
+	else
+		snprintf(result.text, sizeof(result.text), "%.1f %%", percent);
+	return result;
+}
+
+struct formatted format_counted(uint64_t count, const char *noun, bool exact)
+{
+	struct formatted result;
+
+	snprintf(result.text, sizeof(result.text), "%.24s %.12s%s", format_count(count, exact).text,
+		 noun, count == 1 ? "" : "s");
+	return result;
+}

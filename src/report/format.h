@@ -1,0 +1,30 @@
+/*
+ * Numbers as people read them; the one formatter of all views. Results are values, so that they
+ * can stand in an argument list: buf_text(buf, format_bytes(n, false).text).
+ */
+#ifndef MALLOW_REPORT_FORMAT_H
+#define MALLOW_REPORT_FORMAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct formatted {
+	char text[40];
+};
+
+/* Three digits and a decimal unit, 1 KB = 1000 bytes: "1.23 MB"; exact: "1,234,567 B". */
+struct formatted format_bytes(uint64_t bytes, bool exact);
+
+/* "12,345", from ten millions on "12.3 M" unless exact. */
+struct formatted format_count(uint64_t count, bool exact);
+
+/* "812 ns", "12.3 us", "199 ms", "1.23 s", "2m05s", "1h02m03s". */
+struct formatted format_time(uint64_t ns);
+
+/* "51.2 %", "100 %", "<0.1 %"; of 0 it is "-". */
+struct formatted format_percent(uint64_t part, uint64_t whole);
+
+/* "1 block", "12 blocks": count with its noun, which gets an s. */
+struct formatted format_counted(uint64_t count, const char *noun, bool exact);
+
+#endif

@@ -1,0 +1,126 @@
+#include "report/json_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "hosted/cleanup.h"
+#include "hosted/json_writer.h"
+#include "report/site_order.h"
+
+static double seconds(uint64_t ns)
+{
+	return (double)ns / 1e9;
+}
+
+static void put_frame(struct json_writer *json, const struct named_frame *frame)
+{
+	char address[24];
+
+	snprintf(address, sizeof(address), "0x%" PRIx64, frame->address);
+	json_object(json);
+	json_field_text(json, "function", frame->function);
+	json_field_text(json, "file", frame->file);
+	json_key(json, "line");
+	if (frame->line)
+		json_u64(json, frame->line);
+	else
+		json_null(json);
+	json_field_text(json, "module", frame->module);
+	json_field_text(json, "address", address);
+	json_field_bool(json, "inlined", frame->inlined);
+	json_end(json);
+}
+
+/* Innermost first. */
+static struct err *put_stack(struct json_writer *json, const struct recording *recording,
+			     struct symbolized *symbolized, uint32_t node)
+{
+	uint32_t count;
+	const struct stack_node *nodes = recording_stacks(recording, &count);
+
+	json_key(json, "stack");
+	json_array(json);
+	for (; node != RECORDING_NONE; node = nodes[node].parent) {
+		const struct named_frame *frames;
+		size_t frame_count;
+		struct err *err =
+			symbolized_frame(symbolized, nodes[node].frame, &frames, &frame_count);
+
+		if (err)
+			return err;
+		for (size_t i = 0; i < frame_count; i++)
+			put_frame(json, &frames[i]);
+	}
+	json_end(json);
+	return NULL;
+}
+
+static struct err *put_site(struct json_writer *json, const struct recording *recording,
+			    struct symbolized *symbolized, const struct site *site)
+{
+	struct err *err;
+
+	json_object(json);
+	json_field_u64(json, "peak_bytes", site->peak_bytes);
+	json_field_u64(json, "peak_blocks", site->peak_blocks);
+	json_field_u64(json, "own_peak_bytes", site->own_peak_bytes);
+	json_field_u64(json, "leaked_bytes", site->leaked_bytes);
+	json_field_u64(json, "leaked_blocks", site->leaked_blocks);
+	json_field_u64(json, "total_bytes", site->total_bytes);
+	json_field_u64(json, "calls", site->calls);
+	json_field_u64(json, "temporary", site->temporary);
+	err = put_stack(json, recording, symbolized, site->stack);
+	if (!err)
+		json_end(json);
+	return err;
+}
+
+static void put_summary(struct json_writer *json, const struct recording *recording)
+{
+	const struct recording_facts *facts = recording_facts(recording);
+	const struct recording_summary *sum = recording_summary(recording);
+
+	json_field_text(json, "id", facts->id);
+	json_field_text(json, "program", *facts->program ? facts->program : NULL);
+	json_field_u64(json, "pid", facts->pid);
+	json_field_bool(json, "complete", facts->complete);
+	json_field_u64(json, "lost", facts->lost);
+	json_field_double(json, "duration_s", seconds(facts->duration_ns));
+	json_field_u64(json, "calls", sum->calls);
+	json_field_u64(json, "total_bytes", sum->total_bytes);
+	json_field_u64(json, "peak_bytes", sum->peak_bytes);
+	json_field_u64(json, "peak_blocks", sum->peak_blocks);
+	json_field_double(json, "peak_time_s", seconds(sum->peak_time_ns));
+	json_field_u64(json, "live_bytes", sum->live_bytes);
+	json_field_u64(json, "leaked_bytes", sum->leaked_bytes);
+	json_field_u64(json, "leaked_blocks", sum->leaked_blocks);
+	json_field_u64(json, "temporary", sum->temporary);
+}
+
+struct err *json_report_write(struct buf *buf, const struct recording *recording,
+			      struct symbolized *symbolized, enum metric metric, uint32_t top)
+{
+	auto_free uint32_t *order = NULL;
+	const struct site *sites;
+	struct json_writer json;
+	uint32_t site_count, count;
+	struct err *err = site_order_create(recording, metric, SITE_ORDER_ALL, &order, &count);
+
+	if (err)
+		return err;
+	sites = recording_sites(recording, &site_count);
+	json_init(&json, buf, true);
+	json_object(&json);
+	put_summary(&json, recording);
+	json_field_text(&json, "sorted_by", metric_info(metric)->name);
+	json_field_u64(&json, "site_count", site_count);
+	json_key(&json, "sites");
+	json_array(&json);
+	for (uint32_t i = 0; i < count && (!top || i < top) && !err; i++)
+		err = put_site(&json, recording, symbolized, &sites[order[i]]);
+	if (err)
+		return err;
+	json_end(&json);
+	json_end(&json);
+	return NULL;
+}

@@ -1,0 +1,20 @@
+/* The order in which a view shows sites. */
+#ifndef MALLOW_REPORT_SITE_ORDER_H
+#define MALLOW_REPORT_SITE_ORDER_H
+
+#include "analysis/metric.h"
+#include "hosted/err.h"
+
+enum site_order_kept {
+	SITE_ORDER_ALL,
+	SITE_ORDER_NOT_ZERO, /* sites whose metric is not 0 */
+};
+
+/*
+ * *ret: indices of sites by descending metric, equal ones by total bytes and then as recorded
+ * (free()); *count how many.
+ */
+struct err *site_order_create(const struct recording *recording, enum metric metric,
+			      enum site_order_kept kept, uint32_t **ret, uint32_t *count);
+
+#endif

@@ -1,0 +1,99 @@
+#include "report/summary.h"
+
+#include "report/format.h"
+
+struct loss_text {
+	const char *text;
+	bool events;
+};
+
+static const struct loss_text losses[TRACE_LOSS_COUNTERS] = {
+#define LOSS(number, NAME, name, loses_events, text) [number] = {text, loses_events},
+#include "trace/losses.def"
+#undef LOSS
+};
+
+static void put_label(struct buf *buf, const struct style *style, const char *label,
+		      const char *value)
+{
+	buf_printf(buf, "  %-10s", label);
+	style_printf(buf, style, STYLE_STRONG, "%10s", value);
+	buf_text(buf, "  ");
+}
+
+void summary_write(struct buf *buf, const struct style *style, const struct recording *recording)
+{
+	const struct recording_summary *sum = recording_summary(recording);
+	const struct recording_facts *facts = recording_facts(recording);
+	bool exact = style->exact;
+
+	put_label(buf, style, "peak", format_bytes(sum->peak_bytes, exact).text);
+	buf_printf(buf, "live at once, in %s, at %s of %s\n",
+		   format_counted(sum->peak_blocks, "block", exact).text,
+		   format_time(sum->peak_time_ns).text, format_time(facts->duration_ns).text);
+	put_label(buf, style, "leaked", format_bytes(sum->leaked_bytes, exact).text);
+	buf_printf(buf, "live at the end, in %s%s\n",
+		   format_counted(sum->leaked_blocks, "block", exact).text,
+		   facts->writing ? " so far" : " never freed");
+	put_label(buf, style, "total", format_bytes(sum->total_bytes, exact).text);
+	buf_printf(buf, "allocated in %s\n", format_counted(sum->calls, "call", exact).text);
+	put_label(buf, style, "temporary", format_count(sum->temporary, exact).text);
+	if (sum->calls)
+		buf_printf(buf, "calls, %s: freed before their thread allocated again\n",
+			   format_percent(sum->temporary, sum->calls).text);
+	else
+		buf_text(buf, "calls\n");
+}
+
+static void put_gap(struct buf *buf, const struct style *style, uint64_t count, const char *what,
+		    const char *text)
+{
+	style_begin(buf, style, STYLE_WARN);
+	buf_printf(buf, "  ! %s %s%s%s\n", format_count(count, true).text, what,
+		   *what && *text ? ": " : "", text);
+	style_end(buf, style);
+}
+
+void summary_write_gaps(struct buf *buf, const struct style *style,
+			const struct recording *recording)
+{
+	const struct recording_facts *facts = recording_facts(recording);
+
+	for (int i = 0; i < TRACE_LOSS_COUNTERS; i++) {
+		if (!facts->losses[i])
+			continue;
+		if (!losses[i].text)
+			put_gap(buf, style, facts->losses[i], "lost", "for a newer agent's reason");
+		else
+			put_gap(buf, style, facts->losses[i], losses[i].events ? "lost" : "",
+				losses[i].text);
+	}
+	if (facts->missing_chunks)
+		put_gap(buf, style, facts->missing_chunks, "chunks missing", "");
+	if (facts->damaged_chunks)
+		put_gap(buf, style, facts->damaged_chunks, "chunks damaged",
+			facts->first_damage_text ? facts->first_damage_text : "");
+}
+
+const char *summary_end(const struct recording_facts *facts, struct buf *scratch)
+{
+	if (facts->writing)
+		return "still running";
+	if (!facts->ended)
+		return "cut short: killed or crashed";
+	switch (facts->end_reason) {
+	case TRACE_END_EXIT:
+	case TRACE_END_FAST_EXIT:
+		buf_printf(scratch, "%s with status %u",
+			   facts->end_reason == TRACE_END_EXIT ? "exited" : "left by _exit",
+			   facts->end_status);
+		return buf_string(scratch);
+	case TRACE_END_EXEC:
+		return "executed another program";
+	case TRACE_END_STOPPED:
+		return "recording stopped early by the agent";
+	case TRACE_END_UNKNOWN:
+		break;
+	}
+	return "ended";
+}

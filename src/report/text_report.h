@@ -1,0 +1,23 @@
+/* `mallow report`: where the memory went, to be read in a terminal. */
+#ifndef MALLOW_REPORT_TEXT_REPORT_H
+#define MALLOW_REPORT_TEXT_REPORT_H
+
+#include "analysis/metric.h"
+#include "analysis/symbolized.h"
+#include "report/style.h"
+
+struct text_report_options {
+	enum metric metric;
+	uint32_t top; /* sites, or children of a tree node, shown at most; 0: all */
+	bool tree;
+};
+
+/* Header, summary, then the sites or the tree. The writing itself fails in buf. */
+struct err *text_report_write(struct buf *buf, const struct style *style,
+			      const struct recording *recording, struct symbolized *symbolized,
+			      const struct text_report_options *options);
+
+/* "program  (pid 12)": what was recorded; also the title of other views. */
+void text_report_title(struct buf *buf, const struct recording_facts *facts);
+
+#endif

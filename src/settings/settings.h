@@ -1,0 +1,62 @@
+/*
+ * The settings: one table for the agent (MALLOW_<NAME>) and the tool (--<name>), and one parser,
+ * so that both accept the same words. Freestanding.
+ */
+#ifndef MALLOW_SETTINGS_SETTINGS_H
+#define MALLOW_SETTINGS_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum setting {
+#define SETTING(NAME, name, kind, default_, value, text) SETTING_##NAME,
+#include "settings/settings.def"
+#undef SETTING
+	SETTING_COUNT,
+};
+
+enum setting_kind {
+	SETTING_KIND_TEXT,
+	SETTING_KIND_BOOLEAN,
+	SETTING_KIND_NUMBER,
+	SETTING_KIND_CHOICE,
+};
+
+struct setting_info {
+	const char *variable; /* MALLOW_OUTPUT */
+	const char *option;   /* output */
+	enum setting_kind kind;
+	const char *standard; /* the default; of a choice all words, the default first */
+	const char *value;    /* as help shows it: FILE */
+	const char *text;
+};
+
+const struct setting_info *setting_info(enum setting setting);
+
+/*
+ * The value of a word: 0 or 1 of a boolean (1/0/true/false/yes/no/on/off), a number above 0, the
+ * position of a choice's word. false: the word is not allowed. Texts have no value.
+ */
+bool setting_parse(enum setting setting, const char *word, uint64_t *ret);
+
+/* The value of the default. */
+uint64_t setting_default(enum setting setting);
+
+/* What is allowed, for a message: "1, 0, true, …". */
+const char *setting_allowed(enum setting setting);
+
+enum setting_log {
+	SETTING_LOG_OFF,
+	SETTING_LOG_TRACE,
+	SETTING_LOG_DEBUG,
+	SETTING_LOG_INFO,
+	SETTING_LOG_WARN,
+	SETTING_LOG_ERROR,
+};
+
+enum setting_slots {
+	SETTING_SLOTS_SHARED,
+	SETTING_SLOTS_PRIVATE,
+};
+
+#endif

@@ -1,0 +1,255 @@
+#include "symbols/debug_files.h"
+
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "symbols/debuginfod.h"
+
+#define SYSTEM_ROOT "/usr/lib/debug"
+
+/* What a candidate must be to be taken. */
+struct wanted {
+	const uint8_t *build_id;
+	size_t build_id_size; /* 0: the checksum counts */
+	uint32_t checksum;    /* zlib's crc32 of the whole file, as .gnu_debuglink has it */
+};
+
+struct err *debug_files_add(struct debug_files *files, const char *path)
+{
+	const char *copy = arena_text(&files->arena, path);
+
+	if (!copy || !vec_push(&files->paths, copy))
+		return err_no_memory();
+	return NULL;
+}
+
+void debug_files_deinit(struct debug_files *files)
+{
+	vec_deinit(&files->paths);
+	arena_deinit(&files->arena);
+}
+
+static size_t root_count(const struct debug_files *files)
+{
+	return files->paths.count + 1;
+}
+
+static const char *root_at(const struct debug_files *files, size_t i)
+{
+	return i < files->paths.count ? files->paths.items[i] : SYSTEM_ROOT;
+}
+
+static bool checksum_is(const struct elf_image *image, uint32_t expected)
+{
+	unsigned char bytes[16384];
+	uLong checksum = crc32(0, NULL, 0);
+	ssize_t size;
+
+	for (off_t at = 0; (size = pread(image->fd, bytes, sizeof(bytes), at)) > 0; at += size)
+		checksum = crc32(checksum, bytes, (uInt)size);
+	return !size && checksum == expected;
+}
+
+static bool matches(const struct elf_image *image, const struct wanted *wanted)
+{
+	if (!elf_image_has_dwarf(image) && !elf_image_has_symbols(image, SHT_SYMTAB))
+		return false;
+	if (wanted->build_id_size)
+		return elf_image_has_build_id(image, wanted->build_id, wanted->build_id_size);
+	return checksum_is(image, wanted->checksum);
+}
+
+/* Opens path if it is what is wanted; *ret stays NULL otherwise. The only error: no memory. */
+static struct err *try_path(const char *path, const struct wanted *wanted, struct elf_image **ret)
+{
+	cleanup(elf_image_close_at) struct elf_image *image = NULL;
+	struct err *err = elf_image_open(path, &image);
+
+	if (err && err_number(err) == ENOMEM)
+		return err;
+	err_destroy(err);
+	if (image && matches(image, wanted))
+		*ret = steal(&image);
+	return NULL;
+}
+
+__attribute__((format(printf, 3, 4))) static struct err *
+try_format(const struct wanted *wanted, struct elf_image **ret, const char *format, ...)
+{
+	char path[PATH_MAX];
+	va_list arguments;
+
+	va_start(arguments, format);
+
+	int size = vsnprintf(path, sizeof(path), format, arguments);
+
+	va_end(arguments);
+	if (*ret || size < 0 || (size_t)size >= sizeof(path))
+		return NULL;
+	return try_path(path, wanted, ret);
+}
+
+static void hex(const uint8_t *bytes, size_t size, char *ret)
+{
+	for (size_t i = 0; i < size; i++)
+		sprintf(ret + 2 * i, "%02x", bytes[i]);
+	ret[2 * size] = '\0';
+}
+
+struct err *debug_files_by_build_id(const struct debug_files *files, const uint8_t *id, size_t size,
+				    struct elf_image **ret)
+{
+	const struct wanted wanted = {.build_id = id, .build_id_size = size};
+	char text[2 * ELF_IMAGE_BUILD_ID_MAX + 1];
+	struct elf_image *found = NULL;
+	struct err *err = NULL;
+
+	*ret = NULL;
+	if (size < 2 || size > ELF_IMAGE_BUILD_ID_MAX)
+		return NULL;
+	hex(id, size, text);
+	for (size_t i = 0; !err && !found && i < root_count(files); i++)
+		err = try_format(&wanted, &found, "%s/.build-id/%.2s/%s.debug", root_at(files, i),
+				 text, text + 2);
+	// The paths of the user may be debug files themselves.
+	for (size_t i = 0; !err && !found && i < files->paths.count; i++)
+		err = try_path(files->paths.items[i], &wanted, &found);
+	if (!err && !found) {
+		auto_free char *path = debuginfod_fetch(id, size);
+
+		if (path)
+			err = try_path(path, &wanted, &found);
+	}
+	*ret = found;
+	return err;
+}
+
+/* Tries name in the places where a debuglink is looked for, the image being in directory. */
+static struct err *try_directory(const struct debug_files *files, const struct wanted *wanted,
+				 const char *directory, const char *name, struct elf_image **ret)
+{
+	struct err *err = try_format(wanted, ret, "%s/%s", directory, name);
+
+	if (!err)
+		err = try_format(wanted, ret, "%s/.debug/%s", directory, name);
+	for (size_t i = 0; !err && i < root_count(files); i++) {
+		err = try_format(wanted, ret, "%s%s/%s", root_at(files, i), directory, name);
+		if (!err)
+			err = try_format(wanted, ret, "%s/%s", root_at(files, i), name);
+	}
+	return err;
+}
+
+/* Directory of path as it is, and where its symbolic links lead to. */
+struct directories {
+	char plain[PATH_MAX];
+	char real[PATH_MAX]; /* empty: the same */
+};
+
+static void directories_of(const char *path, struct directories *ret)
+{
+	char copy[PATH_MAX], real[PATH_MAX];
+
+	snprintf(copy, sizeof(copy), "%s", path);
+	snprintf(ret->plain, sizeof(ret->plain), "%s", dirname(copy));
+	ret->real[0] = '\0';
+	if (!realpath(path, real))
+		return;
+	snprintf(ret->real, sizeof(ret->real), "%s", dirname(real));
+	if (!strcmp(ret->real, ret->plain))
+		ret->real[0] = '\0';
+}
+
+static struct err *by_link(const struct debug_files *files, const struct elf_image *image,
+			   const struct wanted *wanted, const char *name, struct elf_image **ret)
+{
+	struct directories directories;
+
+	directories_of(image->path, &directories);
+
+	struct err *err = try_directory(files, wanted, directories.plain, name, ret);
+
+	if (!err && directories.real[0])
+		err = try_directory(files, wanted, directories.real, name, ret);
+	return err;
+}
+
+struct err *debug_files_for(const struct debug_files *files, const struct elf_image *image,
+			    struct elf_image **ret)
+{
+	struct wanted wanted = {0};
+	struct elf_image *found = NULL;
+	struct err *err = NULL;
+	GElf_Word checksum;
+
+	*ret = NULL;
+	wanted.build_id_size = elf_image_build_id(image, &wanted.build_id);
+	if (wanted.build_id_size)
+		err = debug_files_by_build_id(files, wanted.build_id, wanted.build_id_size, &found);
+
+	const char *name = dwelf_elf_gnu_debuglink(image->elf, &checksum);
+
+	// A plain name: with a slash in it a hostile file would have us open anything.
+	if (!err && !found && name && name[0] && !strchr(name, '/')) {
+		wanted.checksum = checksum;
+		err = by_link(files, image, &wanted, name, &found);
+	}
+	*ret = found;
+	return err;
+}
+
+/* The name and build id in .gnu_debugaltlink; false: none, or damaged. */
+static bool read_altlink(const struct elf_image *image, const char **name, struct wanted *ret)
+{
+	Elf_Data *data = elf_image_section_data(image, ".gnu_debugaltlink");
+
+	if (!data)
+		return false;
+
+	size_t length = strnlen(data->d_buf, data->d_size);
+
+	if (!length || length + 1 >= data->d_size)
+		return false;
+	*name = data->d_buf;
+	ret->build_id = (const uint8_t *)data->d_buf + length + 1;
+	ret->build_id_size = data->d_size - length - 1;
+	return true;
+}
+
+struct err *debug_files_alternate(const struct debug_files *files, const struct elf_image *image,
+				  struct elf_image **ret)
+{
+	struct elf_image *found = NULL;
+	struct directories directories;
+	struct wanted wanted = {0};
+	struct err *err = NULL;
+	const char *name;
+
+	*ret = NULL;
+	if (!read_altlink(image, &name, &wanted))
+		return NULL;
+	directories_of(image->path, &directories);
+	if (name[0] == '/')
+		err = try_format(&wanted, &found, "%s", name);
+	else
+		err = try_format(&wanted, &found, "%s/%s", directories.plain, name);
+	if (!err && name[0] != '/' && directories.real[0])
+		err = try_format(&wanted, &found, "%s/%s", directories.real, name);
+
+	// Debian's place, below whichever root the packages were unpacked to.
+	const char *part = strstr(name, "/.dwz/");
+
+	for (size_t i = 0; part && !err && i < root_count(files); i++)
+		err = try_format(&wanted, &found, "%s%s", root_at(files, i), part);
+	if (!err && !found)
+		err = debug_files_by_build_id(files, wanted.build_id, wanted.build_id_size, &found);
+	*ret = found;
+	return err;
+}

@@ -1,0 +1,225 @@
+#include "symbols/debug_unit.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#include "hosted/cleanup.h"
+#include "symbols/debug_split.h"
+
+/* Deeper than any program nests blocks; a damaged tree must not exhaust the stack. */
+#define DEPTH_MAX  256
+/* Ranges of one DIE: 100 times what the largest function of LLVM has. */
+#define RANGES_MAX 65536
+
+void debug_unit_init(struct debug_unit *unit, const Dwarf_Die *die)
+{
+	*unit = (struct debug_unit){.line_die = *die, .tree_die = *die};
+}
+
+void debug_unit_deinit(struct debug_unit *unit)
+{
+	vec_deinit(&unit->nodes);
+	span_map_deinit(&unit->map);
+}
+
+struct err *debug_unit_add_ranges(Dwarf_Die *die, uint32_t value, struct span_ranges *ranges)
+{
+	Dwarf_Addr base, low, high;
+	ptrdiff_t at = 0;
+
+	for (int i = 0; i < RANGES_MAX && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0;
+	     i++) {
+		struct err *err = span_ranges_add(ranges, low, high, value);
+
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+/* What the walk over the unit's DIEs carries along. */
+struct walk {
+	struct debug_unit *unit;
+	struct span_ranges ranges;
+	Dwarf_Off last; /* DIEs come in rising order; one that does not would be a loop */
+};
+
+static struct err *walk_children(struct walk *walk, Dwarf_Die *die, uint32_t parent, int depth);
+
+/* A function or an inlined copy: gets a node, its children have it as parent. */
+static struct err *visit_function(struct walk *walk, Dwarf_Die *die, uint32_t parent, bool inlined,
+				  int depth)
+{
+	struct debug_unit *unit = walk->unit;
+	uint32_t node = (uint32_t)unit->nodes.count;
+
+	// Declarations and abstract instances, most of a C++ unit.
+	if (!dwarf_hasattr(die, DW_AT_low_pc) && !dwarf_hasattr(die, DW_AT_ranges))
+		return NULL;
+	if (unit->nodes.count >= SPAN_NONE ||
+	    !vec_push(&unit->nodes, (struct debug_node){
+					    .die = dwarf_dieoffset(die),
+					    .parent = inlined ? parent : SPAN_NONE,
+					    .inlined = inlined,
+				    }))
+		return err_no_memory();
+
+	struct err *err = debug_unit_add_ranges(die, node, &walk->ranges);
+
+	return err ? err : walk_children(walk, die, node, depth);
+}
+
+static struct err *visit(struct walk *walk, Dwarf_Die *die, uint32_t parent, int depth)
+{
+	switch (dwarf_tag(die)) {
+	case DW_TAG_subprogram:
+		return visit_function(walk, die, parent, false, depth);
+	case DW_TAG_inlined_subroutine:
+		return visit_function(walk, die, parent, true, depth);
+	case DW_TAG_lexical_block:
+	case DW_TAG_try_block:
+	case DW_TAG_catch_block:
+	case DW_TAG_with_stmt:
+	case DW_TAG_common_block:
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+		return walk_children(walk, die, parent, depth);
+	default:
+		return NULL;
+	}
+}
+
+static struct err *walk_children(struct walk *walk, Dwarf_Die *die, uint32_t parent, int depth)
+{
+	Dwarf_Die child;
+
+	if (depth >= DEPTH_MAX || dwarf_child(die, &child))
+		return NULL;
+	do {
+		Dwarf_Off offset = dwarf_dieoffset(&child);
+
+		if (offset <= walk->last)
+			return NULL;
+		walk->last = offset;
+
+		struct err *err = visit(walk, &child, parent, depth + 1);
+
+		if (err)
+			return err;
+	} while (!dwarf_siblingof(&child, &child));
+	return NULL;
+}
+
+static struct err *load(struct debug_unit *unit, const char *directory)
+{
+	struct walk walk = {.unit = unit};
+
+	debug_split_find(&unit->line_die, directory, &unit->tree_die);
+	walk.last = dwarf_dieoffset(&unit->tree_die);
+
+	struct err *err = walk_children(&walk, &unit->tree_die, SPAN_NONE, 0);
+
+	if (!err)
+		err = span_map_init(&unit->map, &walk.ranges);
+	span_ranges_deinit(&walk.ranges);
+	unit->loaded = !err;
+	return err;
+}
+
+static const char *string_attribute(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attribute;
+
+	return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
+}
+
+static const char *name_of(Dwarf_Die *die)
+{
+	const char *name = string_attribute(die, DW_AT_linkage_name);
+
+	if (!name)
+		name = string_attribute(die, DW_AT_MIPS_linkage_name);
+	return name ? name : string_attribute(die, DW_AT_name);
+}
+
+static uint64_t number_attribute(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+
+	return dwarf_formudata(dwarf_attr(die, name, &attribute), &value) ? 0 : value;
+}
+
+/* Where an inlined function was called. */
+static void call_site(struct debug_unit *unit, Dwarf_Die *die, const char **file, uint32_t *line)
+{
+	uint64_t index = number_attribute(die, DW_AT_call_file);
+	Dwarf_Files *files;
+	size_t count;
+
+	*line = (uint32_t)number_attribute(die, DW_AT_call_line);
+	*file = NULL;
+	if (dwarf_hasattr(die, DW_AT_call_file) &&
+	    !dwarf_getsrcfiles(&unit->tree_die, &files, &count) && index < count)
+		*file = dwarf_filesrc(files, index, NULL, NULL);
+}
+
+static void source_line(struct debug_unit *unit, uint64_t address, const char **file,
+			uint32_t *line)
+{
+	Dwarf_Line *row = dwarf_getsrc_die(&unit->line_die, address);
+	int number;
+
+	*file = NULL;
+	*line = 0;
+	if (!row)
+		return;
+	*file = dwarf_linesrc(row, NULL, NULL);
+	if (!dwarf_lineno(row, &number) && number > 0)
+		*line = (uint32_t)number;
+}
+
+static bool push(struct debug_frames *frames, const char *name, const char *file, uint32_t line,
+		 bool inlined)
+{
+	return vec_push(&frames->list, (struct debug_frame){
+					       .name = name,
+					       .file = file,
+					       .line = line,
+					       .inlined = inlined,
+				       });
+}
+
+struct err *debug_unit_find(struct debug_unit *unit, const char *directory, uint64_t address,
+			    struct debug_frames *ret)
+{
+	struct err *err = unit->loaded ? NULL : load(unit, directory);
+	const char *file;
+	uint32_t line;
+
+	if (err)
+		return err;
+	ret->directory = string_attribute(&unit->line_die, DW_AT_comp_dir);
+	source_line(unit, address, &file, &line);
+
+	Dwarf *dwarf = dwarf_cu_getdwarf(unit->tree_die.cu);
+	uint32_t at = span_map_find(&unit->map, address);
+
+	while (at != SPAN_NONE) {
+		const struct debug_node *node = &unit->nodes.items[at];
+		Dwarf_Die die;
+
+		if (!dwarf_offdie(dwarf, node->die, &die))
+			break;
+		if (!push(ret, name_of(&die), file, line, node->inlined))
+			return err_no_memory();
+		if (!node->inlined)
+			return NULL;
+		call_site(unit, &die, &file, &line);
+		at = node->parent;
+	}
+	return push(ret, NULL, file, line, false) ? NULL : err_no_memory();
+}

@@ -1,0 +1,182 @@
+#include "symbols/demangle.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "hosted/cleanup.h"
+
+/*
+ * libiberty recurses once a character of a C++ name at worst, at 170 bytes of stack each (measured
+ * with forty shapes of hostile names), and refuses by default what is longer than 1,024
+ * characters, which templates reach. So its limit is lifted and this one set: 1.4 MiB of stack.
+ */
+#define NAME_MAX_SIZE 8192
+/* Substitutions can double the text again and again: a name of 100 characters can print for days.
+ */
+#define TEXT_MAX_SIZE (256u << 10)
+/* Suffixes of the compiler's clones that are taken off one by one. */
+#define SUFFIXES_MAX  8
+
+/* What the printing callbacks work on. There is no way to tell libiberty to stop but to leave. */
+struct output {
+	struct buf *buf;
+	size_t begin;
+	jmp_buf too_long;
+};
+
+static void put(const char *text, size_t size, void *argument)
+{
+	struct output *output = argument;
+
+	if (size > TEXT_MAX_SIZE - (output->buf->size - output->begin))
+		longjmp(output->too_long, 1);
+	buf_put(output->buf, text, size);
+}
+
+/*
+ * Appends the demangled name to buf, or false and nothing. Both printers keep all they have on the
+ * stack, so leaving them by longjmp() loses nothing.
+ */
+static bool demangle_whole(const char *name, struct buf *buf)
+{
+	const int options = DMGL_PARAMS | DMGL_ANSI;
+	struct output output = {.buf = buf, .begin = buf->size};
+
+	if (!setjmp(output.too_long)) {
+		// Rust first, as DMGL_AUTO does: its old names are valid C++ ones with a hash. With
+		// libiberty's limit: a back reference in a Rust name can lead to itself.
+		if (rust_demangle_callback(name, options, put, &output))
+			return true;
+		buf->size = output.begin;
+		if (cplus_demangle_v3_callback(name, options | DMGL_NO_RECURSE_LIMIT, put, &output))
+			return true;
+	}
+	buf->size = output.begin;
+	return false;
+}
+
+/* Length of name without ".llvm.<digits>", which ThinLTO appends and libiberty rejects. */
+static size_t without_llvm(const char *name, size_t length)
+{
+	size_t digits = length;
+
+	while (digits && name[digits - 1] >= '0' && name[digits - 1] <= '9')
+		digits--;
+	if (digits == length || digits <= strlen(".llvm."))
+		return length;
+	digits -= strlen(".llvm.");
+	return memcmp(name + digits, ".llvm.", strlen(".llvm.")) ? length : digits;
+}
+
+/* Start of the last ".word" or ".word.digits" in name, at which a clone's suffix is cut off. */
+static size_t last_suffix(const char *name, size_t length)
+{
+	const char *dot = memrchr(name, '.', length);
+
+	if (!dot)
+		return 0;
+
+	size_t at = (size_t)(dot - name);
+	size_t digits = strspn(dot + 1, "0123456789");
+
+	if (digits && at + 1 + digits == length) {
+		dot = memrchr(name, '.', at);
+		if (dot && dot + 1 < name + at)
+			at = (size_t)(dot - name);
+	}
+	return at;
+}
+
+/* Demangles the first length characters of name, with what suffixes of clones they end in. */
+static bool demangle_clone(char *name, size_t length, struct buf *buf)
+{
+	size_t end = length;
+
+	for (int i = 0; end && i < SUFFIXES_MAX; i++) {
+		char cut = name[end];
+
+		name[end] = '\0';
+
+		bool done = demangle_whole(name, buf);
+
+		name[end] = cut;
+		if (done) {
+			if (end < length) {
+				buf_text(buf, " [");
+				buf_put(buf, name + end, length - end);
+				buf_char(buf, ']');
+			}
+			return true;
+		}
+		end = last_suffix(name, end);
+	}
+	return false;
+}
+
+/* Replacements of demangled text, the first that fits. */
+static const struct {
+	const char *from;
+	const char *to;
+} replacements[] = {
+	{"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
+	 "std::string"},
+	{"std::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string"},
+	{"std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char> >",
+	 "std::string"},
+	{"std::__cxx11::", "std::"},
+	{"std::__1::", "std::"},
+	{" [clone .", " [."},
+};
+
+static void tidy(const char *text, struct buf *ret)
+{
+	while (*text) {
+		size_t size = 0;
+
+		for (size_t i = 0; i < sizeof(replacements) / sizeof(*replacements); i++) {
+			size = strlen(replacements[i].from);
+			if (!strncmp(text, replacements[i].from, size)) {
+				buf_text(ret, replacements[i].to);
+				break;
+			}
+			size = 0;
+		}
+		if (!size && !strncmp(text, "> >", 3)) {
+			size = 2; // the second '>' may begin the next pair
+			buf_char(ret, '>');
+		}
+		if (!size) {
+			size = 1;
+			buf_char(ret, *text);
+		}
+		text += size;
+	}
+}
+
+void demangle(const char *name, struct buf *ret)
+{
+	size_t length = strnlen(name, NAME_MAX_SIZE + 1);
+
+	if (length > NAME_MAX_SIZE) {
+		buf_text(ret, name);
+		return;
+	}
+	length = without_llvm(name, length);
+	if (length < 2 || name[0] != '_' || !strchr("ZR_", name[1])) {
+		buf_put(ret, name, length);
+		return;
+	}
+
+	char copy[NAME_MAX_SIZE + 1];
+	cleanup(buf_deinit) struct buf text;
+
+	buf_init(&text);
+	memcpy(copy, name, length);
+	copy[length] = '\0';
+	if (!demangle_clone(copy, length, &text))
+		buf_put(ret, name, length);
+	else if (buf_string(&text))
+		tidy(buf_string(&text), ret);
+}

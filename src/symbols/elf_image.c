@@ -1,0 +1,234 @@
+#include "symbols/elf_image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *kind_of(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFDIR:
+		return "a directory";
+	case S_IFIFO:
+		return "a FIFO";
+	case S_IFCHR:
+	case S_IFBLK:
+		return "a device";
+	case S_IFSOCK:
+		return "a socket";
+	default:
+		return "no regular file";
+	}
+}
+
+struct err *elf_image_open_file(const char *path, int *ret)
+{
+	struct stat status;
+
+	// Before the open, which alone can rewind a tape or wake a driver.
+	if (stat(path, &status))
+		return err_create_errno(errno, "%s", path);
+	if (!S_ISREG(status.st_mode))
+		return err_create("%s is %s", path, kind_of(status.st_mode));
+
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	// And after it: the name may lead elsewhere by now.
+	if (fd < 0 || fstat(fd, &status))
+		return err_create_errno(errno, "%s", path);
+	if (!S_ISREG(status.st_mode))
+		return err_create("%s is %s", path, kind_of(status.st_mode));
+	if (!status.st_size)
+		return err_create("%s is empty", path);
+	*ret = fd;
+	fd = -1;
+	return NULL;
+}
+
+/* Completes an image of which only the bytes are known. */
+static struct err *check(struct elf_image *image)
+{
+	GElf_Ehdr header;
+
+	if (!image->elf)
+		return err_create("%s: %s", image->path, elf_errmsg(-1));
+	if (elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &header))
+		return err_create("%s is not an ELF file", image->path);
+	return NULL;
+}
+
+bool elf_image_is_loadable(const struct elf_image *image)
+{
+	GElf_Ehdr header;
+
+	return gelf_getehdr(image->elf, &header) &&
+	       (header.e_type == ET_EXEC || header.e_type == ET_DYN);
+}
+
+struct err *elf_image_open(const char *path, struct elf_image **ret)
+{
+	cleanup(elf_image_close_at) struct elf_image *image = calloc(1, sizeof(*image));
+
+	if (!image)
+		return err_no_memory();
+	image->fd = -1;
+	image->path = strdup(path);
+	if (!image->path)
+		return err_no_memory();
+
+	struct err *err = elf_image_open_file(path, &image->fd);
+
+	if (err)
+		return err;
+	elf_version(EV_CURRENT);
+	// Not mmap: a file that shrinks while it is mapped (a linker at work) kills its reader.
+	image->elf = elf_begin(image->fd, ELF_C_READ, NULL);
+	err = check(image);
+	if (err)
+		return err;
+	*ret = steal(&image);
+	return NULL;
+}
+
+struct err *elf_image_open_memory(void *memory, size_t size, const char *path,
+				  struct elf_image **ret)
+{
+	cleanup(elf_image_close_at) struct elf_image *image = calloc(1, sizeof(*image));
+
+	if (!image) {
+		free(memory);
+		return err_no_memory();
+	}
+	image->fd = -1;
+	image->memory = memory;
+	image->path = strdup(path);
+	if (!image->path)
+		return err_no_memory();
+	elf_version(EV_CURRENT);
+	image->elf = elf_memory(memory, size);
+
+	struct err *err = check(image);
+
+	if (err)
+		return err;
+	*ret = steal(&image);
+	return NULL;
+}
+
+void elf_image_close(struct elf_image *image)
+{
+	if (!image)
+		return;
+	elf_end(image->elf);
+	if (image->fd >= 0)
+		close(image->fd);
+	free(image->memory);
+	free(image->path);
+	free(image);
+}
+
+/* Finds the build id among the notes of data. */
+static size_t find_build_id(Elf_Data *data, const uint8_t **ret)
+{
+	GElf_Nhdr note;
+	size_t name, content;
+
+	for (size_t at = 0, next; (next = gelf_getnote(data, at, &note, &name, &content)) > 0;
+	     at = next) {
+		const char *bytes = data->d_buf;
+
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof("GNU") &&
+		    !memcmp(bytes + name, "GNU", sizeof("GNU")) && note.n_descsz &&
+		    note.n_descsz <= ELF_IMAGE_BUILD_ID_MAX) {
+			*ret = (const uint8_t *)bytes + content;
+			return note.n_descsz;
+		}
+	}
+	return 0;
+}
+
+size_t elf_image_build_id(const struct elf_image *image, const uint8_t **ret)
+{
+	GElf_Shdr section;
+	GElf_Phdr segment;
+	size_t size, count;
+
+	// Sections first: the segments of a separate debug file point at bytes it does not have.
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(image->elf, scn));) {
+		if (!gelf_getshdr(scn, &section) || section.sh_type != SHT_NOTE)
+			continue;
+
+		Elf_Data *data = elf_getdata(scn, NULL);
+
+		size = data && data->d_buf ? find_build_id(data, ret) : 0;
+		if (size)
+			return size;
+	}
+	if (elf_getphdrnum(image->elf, &count))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		if (!gelf_getphdr(image->elf, (int)i, &segment) || segment.p_type != PT_NOTE)
+			continue;
+
+		Elf_Data *data = elf_getdata_rawchunk(
+			image->elf, (int64_t)segment.p_offset, segment.p_filesz,
+			segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+
+		size = data && data->d_buf ? find_build_id(data, ret) : 0;
+		if (size)
+			return size;
+	}
+	return 0;
+}
+
+bool elf_image_has_build_id(const struct elf_image *image, const uint8_t *id, size_t size)
+{
+	const uint8_t *own;
+	size_t own_size = elf_image_build_id(image, &own);
+
+	return own_size == size && size && !memcmp(own, id, size);
+}
+
+Elf_Scn *elf_image_section(const struct elf_image *image, const char *name)
+{
+	GElf_Shdr section;
+	size_t names;
+
+	if (elf_getshdrstrndx(image->elf, &names))
+		return NULL;
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(image->elf, scn));) {
+		if (!gelf_getshdr(scn, &section) || section.sh_type == SHT_NOBITS)
+			continue;
+
+		const char *text = elf_strptr(image->elf, names, section.sh_name);
+
+		if (text && !strcmp(text, name))
+			return scn;
+	}
+	return NULL;
+}
+
+Elf_Data *elf_image_section_data(const struct elf_image *image, const char *name)
+{
+	Elf_Scn *scn = elf_image_section(image, name);
+	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
+
+	return data && data->d_buf && data->d_size ? data : NULL;
+}
+
+bool elf_image_has_dwarf(const struct elf_image *image)
+{
+	return elf_image_section(image, ".debug_info") || elf_image_section(image, ".zdebug_info");
+}
+
+bool elf_image_has_symbols(const struct elf_image *image, uint32_t type)
+{
+	GElf_Shdr section;
+
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(image->elf, scn));) {
+		if (gelf_getshdr(scn, &section) && section.sh_type == type)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,58 @@
+/*
+ * An ELF file opened for reading: nothing but a regular file is touched, so neither a FIFO nor a
+ * device at a recorded path can hang or disturb us. The only place that opens files by name.
+ */
+#ifndef MALLOW_SYMBOLS_ELF_IMAGE_H
+#define MALLOW_SYMBOLS_ELF_IMAGE_H
+
+#include <gelf.h>
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hosted/cleanup.h"
+#include "hosted/err.h"
+
+/* A build id is 20 bytes (SHA-1) as a rule; what is longer than this is damage. */
+#define ELF_IMAGE_BUILD_ID_MAX 64
+
+struct elf_image {
+	char *path;
+	Elf *elf;
+	int fd;       /* -1: the image is in memory */
+	void *memory; /* of an image in memory; freed with it */
+};
+
+/* An error: no such file, not a regular one, not an ELF program or library, or its header is bad.
+ */
+struct err *elf_image_open(const char *path, struct elf_image **ret);
+
+/* An image that is already in memory, from malloc(), which is taken over, on failure too. */
+struct err *elf_image_open_memory(void *memory, size_t size, const char *path,
+				  struct elf_image **ret);
+
+void elf_image_close(struct elf_image *image);
+CLEANUP_DEFINE(struct elf_image *, elf_image_close);
+
+/* A program or shared library. Others: objects, core files, the files that dwz shares parts in. */
+bool elf_image_is_loadable(const struct elf_image *image);
+
+/* Opens a regular file for reading; never blocks. */
+struct err *elf_image_open_file(const char *path, int *ret);
+
+/* Size of the build id, 0: none. *ret lives as long as the image. */
+size_t elf_image_build_id(const struct elf_image *image, const uint8_t **ret);
+bool elf_image_has_build_id(const struct elf_image *image, const uint8_t *id, size_t size);
+
+/* The first section of that name that has bytes in the file; NULL: none. */
+Elf_Scn *elf_image_section(const struct elf_image *image, const char *name);
+/* Its bytes as they are in the file; NULL: none. */
+Elf_Data *elf_image_section_data(const struct elf_image *image, const char *name);
+
+/* Has .debug_info, compressed or not. */
+bool elf_image_has_dwarf(const struct elf_image *image);
+/* Has a symbol table of that type (SHT_SYMTAB, SHT_DYNSYM) with bytes in the file. */
+bool elf_image_has_symbols(const struct elf_image *image, uint32_t type);
+
+#endif

@@ -1,0 +1,10 @@
+/* .gnu_debugdata: the local functions of a stripped file, as a small ELF image in xz. */
+#ifndef MALLOW_SYMBOLS_MINI_DEBUG_H
+#define MALLOW_SYMBOLS_MINI_DEBUG_H
+
+#include "symbols/elf_image.h"
+
+/* *ret NULL: the image has none, or it is damaged. The only error: no memory. */
+struct err *mini_debug_open(const struct elf_image *image, struct elf_image **ret);
+
+#endif

@@ -1,0 +1,122 @@
+#include "symbols/span_map.h"
+
+#include <stdlib.h>
+
+#include "hosted/cleanup.h"
+
+struct err *span_ranges_add(struct span_ranges *ranges, uint64_t low, uint64_t high, uint32_t value)
+{
+	if (low >= high)
+		return NULL;
+	size_t order = ranges->list.count;
+
+	// order has 32 bits, and a file with that many ranges is no program.
+	if (order >= UINT32_MAX || !vec_push(&ranges->list, (struct span_range){
+								    .low = low,
+								    .high = high,
+								    .value = value,
+								    .order = (uint32_t)order,
+							    }))
+		return err_no_memory();
+	return NULL;
+}
+
+void span_ranges_deinit(struct span_ranges *ranges)
+{
+	vec_deinit(&ranges->list);
+}
+
+/* Outer before inner: then a range that is pushed later covers what lies below it. */
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct span_range *x = a, *y = b;
+
+	if (x->low != y->low)
+		return x->low < y->low ? -1 : 1;
+	if (x->high != y->high)
+		return x->high > y->high ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* What span_map_init() works on: the ranges that are open at the present address, last on top. */
+struct sweep {
+	struct span_map *map;
+	const struct span_range **open;
+	size_t depth;
+};
+
+static void emit(struct span_map *map, uint64_t low, uint32_t value)
+{
+	if (map->count && map->spans[map->count - 1].low == low)
+		map->count--;
+	if (map->count ? map->spans[map->count - 1].value == value : value == SPAN_NONE)
+		return;
+	map->spans[map->count++] = (struct span){.low = low, .value = value};
+}
+
+/* Ends the ranges that end at or below address. */
+static void close_until(struct sweep *sweep, uint64_t address)
+{
+	while (sweep->depth && sweep->open[sweep->depth - 1]->high <= address) {
+		uint64_t end = sweep->open[--sweep->depth]->high;
+
+		// Those that ended unseen below the one on top.
+		while (sweep->depth && sweep->open[sweep->depth - 1]->high <= end)
+			sweep->depth--;
+		emit(sweep->map, end,
+		     sweep->depth ? sweep->open[sweep->depth - 1]->value : SPAN_NONE);
+	}
+}
+
+struct err *span_map_init(struct span_map *map, struct span_ranges *ranges)
+{
+	*map = (struct span_map){0};
+	if (!ranges->list.count)
+		return NULL;
+	qsort(ranges->list.items, ranges->list.count, sizeof(*ranges->list.items), compare_ranges);
+
+	// Each range emits at most once when it begins and once when it ends.
+	auto_free struct span *spans = calloc(ranges->list.count, 2 * sizeof(*spans));
+	auto_free const struct span_range **open = calloc(ranges->list.count, sizeof(*open));
+
+	if (!spans || !open)
+		return err_no_memory();
+	map->spans = steal(&spans);
+
+	struct sweep sweep = {.map = map, .open = open};
+
+	for (size_t i = 0; i < ranges->list.count; i++) {
+		close_until(&sweep, ranges->list.items[i].low);
+		open[sweep.depth++] = &ranges->list.items[i];
+		emit(map, ranges->list.items[i].low, ranges->list.items[i].value);
+	}
+	close_until(&sweep, UINT64_MAX);
+
+	struct span *fitting = realloc(map->spans, map->count * sizeof(*map->spans));
+
+	if (fitting)
+		map->spans = fitting;
+	return NULL;
+}
+
+void span_map_deinit(struct span_map *map)
+{
+	free(map->spans);
+	*map = (struct span_map){0};
+}
+
+uint32_t span_map_find(const struct span_map *map, uint64_t address)
+{
+	size_t low = 0, high = map->count;
+
+	// The first span that begins above address is at low..high.
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (map->spans[middle].low <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? map->spans[low - 1].value : SPAN_NONE;
+}

@@ -1,0 +1,303 @@
+#include "symbols/symbol_module.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "hosted/cleanup.h"
+#include "symbols/debug_info.h"
+#include "symbols/mini_debug.h"
+#include "symbols/symbol_table.h"
+
+/* What is known of one address; symbols follow each other, innermost first. */
+struct found {
+	size_t count;
+	struct symbol symbols[];
+};
+
+struct symbol_module {
+	struct symbol_names *names;
+	const struct debug_files *files;
+	const char *note; /* interned; NULL: there are names */
+
+	/* The recorded file, and the separate debug file; either may be missing. */
+	struct elf_image *program;
+	struct elf_image *debug;
+	/* Where further parts of them are. */
+	struct elf_image *mini;
+	struct elf_image *alternate;
+
+	bool loaded;
+	struct symbol_table table;
+	struct debug_info *info;    /* NULL: no DWARF */
+	struct debug_frames frames; /* scratch of symbol_module_find() */
+	struct arena arena;
+	struct map cache; /* file address to struct found */
+};
+
+static bool out_of_memory(const struct err *err)
+{
+	return err && err_number(err) == ENOMEM;
+}
+
+/* A damaged or missing file is no failure of ours: takes err, and its message becomes the note. */
+static struct err *note(struct symbol_module *module, struct err *err)
+{
+	if (!err || out_of_memory(err))
+		return err;
+	module->note = symbol_names_add(module->names, err_message(err));
+	err_destroy(err);
+	return module->note ? NULL : err_no_memory();
+}
+
+static bool is_vdso(const char *path)
+{
+	return strstr(path, "[vdso]") || !strncmp(path, "linux-vdso", 10) ||
+	       !strncmp(path, "linux-gate", 10);
+}
+
+/* Opens the recorded file if it is still that file. *ret stays NULL where the error says why. */
+static struct err *open_program(const char *path, const uint8_t *build_id, size_t build_id_size,
+				struct elf_image **ret)
+{
+	static const char deleted[] = " (deleted)"; // as /proc/PID/maps appends
+	cleanup(elf_image_close_at) struct elf_image *image = NULL;
+	size_t length = strlen(path);
+
+	if (is_vdso(path))
+		return err_create("the vdso is part of the kernel: it has no file");
+	if (!path[0] || path[0] == '[')
+		return err_create("no file");
+	if (length >= sizeof(deleted) && !strcmp(path + length - strlen(deleted), deleted)) {
+		auto_free char *plain = strndup(path, length - strlen(deleted));
+
+		return plain ? open_program(plain, build_id, build_id_size, ret) : err_no_memory();
+	}
+
+	struct err *err = elf_image_open(path, &image);
+
+	if (err)
+		return err;
+	if (!elf_image_is_loadable(image))
+		return err_create("%s is neither a program nor a shared library", path);
+	if (build_id_size && !elf_image_has_build_id(image, build_id, build_id_size))
+		return err_create("file changed since the recording");
+	*ret = steal(&image);
+	return NULL;
+}
+
+/* With a note where neither the program nor a debug file has anything to tell. */
+static struct err *open_images(struct symbol_module *module, const char *path,
+			       const uint8_t *build_id, size_t build_id_size)
+{
+	struct err *err =
+		note(module, open_program(path, build_id, build_id_size, &module->program));
+
+	if (err)
+		return err;
+	if (!module->program) {
+		err = debug_files_by_build_id(module->files, build_id, build_id_size,
+					      &module->debug);
+		if (module->debug)
+			module->note = NULL;
+	}
+	return err;
+}
+
+CLEANUP_DEFINE(struct symbol_module *, symbol_module_destroy);
+
+struct err *symbol_module_create(struct symbol_names *names, const struct debug_files *files,
+				 const char *path, const uint8_t *build_id, size_t build_id_size,
+				 struct symbol_module **ret)
+{
+	cleanup(symbol_module_destroy_at) struct symbol_module *module = calloc(1, sizeof(*module));
+
+	if (!module)
+		return err_no_memory();
+	module->names = names;
+	module->files = files;
+
+	struct err *err = open_images(module, path, build_id, build_id_size);
+
+	if (err)
+		return err;
+	*ret = steal(&module);
+	return NULL;
+}
+
+void symbol_module_destroy(struct symbol_module *module)
+{
+	if (!module)
+		return;
+	debug_info_destroy(module->info);
+	symbol_table_deinit(&module->table);
+	vec_deinit(&module->frames.list);
+	map_deinit(&module->cache);
+	arena_deinit(&module->arena);
+	elf_image_close(module->alternate);
+	elf_image_close(module->mini);
+	elf_image_close(module->debug);
+	elf_image_close(module->program);
+	free(module);
+}
+
+const char *symbol_module_note(const struct symbol_module *module)
+{
+	return module->note;
+}
+
+/*
+ * A full table (.symtab) of either file makes the others needless; the exported names and those of
+ * the mini image complete each other.
+ */
+static struct err *load_symbols(struct symbol_module *module)
+{
+	const struct elf_image *images[] = {module->debug, module->program, module->mini};
+	struct symbol_table *table = &module->table;
+
+	for (size_t i = 0; i < 2 && !table->list.count; i++) {
+		struct err *err = images[i] ? symbol_table_add(table, images[i], SHT_SYMTAB) : NULL;
+
+		if (err)
+			return err;
+	}
+	if (table->list.count)
+		return symbol_table_index(table);
+
+	struct err *err = module->program ? mini_debug_open(module->program, &module->mini) : NULL;
+
+	if (!err && module->program)
+		err = symbol_table_add(table, module->program, SHT_DYNSYM);
+	if (!err && module->mini)
+		err = symbol_table_add(table, module->mini, SHT_SYMTAB);
+	return err ? err : symbol_table_index(table);
+}
+
+/* Damaged DWARF leaves the names of the symbol table. */
+static struct err *load_dwarf(struct symbol_module *module)
+{
+	struct elf_image *image = module->debug && elf_image_has_dwarf(module->debug)
+					  ? module->debug
+					  : module->program;
+
+	if (!image || !elf_image_has_dwarf(image))
+		return NULL;
+
+	struct err *err = debug_files_alternate(module->files, image, &module->alternate);
+
+	if (!err)
+		err = debug_info_create(image, module->alternate, &module->info);
+	if (out_of_memory(err))
+		return err;
+	err_destroy(err);
+	return NULL;
+}
+
+static struct err *load(struct symbol_module *module)
+{
+	struct err *err = NULL;
+
+	// Before anything can fail: a second attempt would find half of it loaded.
+	module->loaded = true;
+	if (module->program && !elf_image_has_dwarf(module->program))
+		err = debug_files_for(module->files, module->program, &module->debug);
+	if (!err)
+		err = load_symbols(module);
+	if (!err)
+		err = load_dwarf(module);
+	if (!err && !module->note && !module->info && !module->table.list.count)
+		err = note(module, err_create("the file has no symbols"));
+	return err;
+}
+
+/* Fills in names: the raw one becomes ours, and is demangled. */
+static struct err *name(struct symbol_module *module, const char *raw, struct symbol *symbol)
+{
+	if (!raw)
+		return NULL;
+	symbol->raw_function = symbol_names_add(module->names, raw);
+	if (symbol->raw_function)
+		symbol->function = symbol_names_demangled(module->names, symbol->raw_function);
+	return symbol->function ? NULL : err_no_memory();
+}
+
+/* Makes the result of the DWARF frames and the ELF symbol, either of which may be missing. */
+static struct err *combine(struct symbol_module *module, uint64_t file_address,
+			   const struct table_symbol *elf, struct found *found)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		const struct debug_frame *frame =
+			i < module->frames.list.count ? &module->frames.list.items[i] : NULL;
+		struct symbol *symbol = &found->symbols[i];
+		const char *raw = frame ? frame->name : NULL;
+
+		// The ELF name of the outermost tells clones and constructors' variants apart.
+		if (i == found->count - 1 && elf)
+			raw = elf->name;
+
+		struct err *err = name(module, raw, symbol);
+
+		if (err)
+			return err;
+		if (elf)
+			symbol->offset = file_address - elf->low;
+		if (!frame)
+			continue;
+		symbol->line = frame->line;
+		symbol->inlined = frame->inlined;
+		if (frame->file) {
+			symbol->file = symbol_names_source(module->names, module->frames.directory,
+							   frame->file);
+			if (!symbol->file)
+				return err_no_memory();
+		}
+	}
+	return NULL;
+}
+
+static struct err *find(struct symbol_module *module, uint64_t file_address, struct found **ret)
+{
+	struct err *err = module->loaded ? NULL : load(module);
+
+	module->frames.list.count = 0;
+	if (!err && module->info)
+		err = debug_info_find(module->info, file_address, &module->frames);
+	if (err)
+		return err;
+
+	size_t count = module->frames.list.count ? module->frames.list.count : 1;
+	struct found *found =
+		arena_alloc(&module->arena, sizeof(*found) + count * sizeof(found->symbols[0]));
+
+	if (!found)
+		return err_no_memory();
+	found->count = count;
+	err = combine(module, file_address, symbol_table_find(&module->table, file_address), found);
+	if (!err)
+		*ret = found;
+	return err;
+}
+
+struct err *symbol_module_find(struct symbol_module *module, uint64_t file_address,
+			       const struct symbol **ret, size_t *count)
+{
+	uint64_t known = map_get(&module->cache, file_address);
+	struct found *found = NULL;
+
+	if (known == MAP_NONE) {
+		struct err *err = find(module, file_address, &found);
+
+		if (err)
+			return err;
+
+		uint64_t *value = map_put(&module->cache, file_address);
+
+		if (!value)
+			return err_no_memory();
+		*value = (uintptr_t)found;
+	} else {
+		found = (struct found *)(uintptr_t)known;
+	}
+	*ret = found->symbols;
+	*count = found->count;
+	return NULL;
+}

@@ -1,0 +1,38 @@
+#include "trace/chunk_check.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/bytes.h"
+
+enum chunk_verdict chunk_check(const void *data, struct trace_chunk *ret, const char **expected)
+{
+	if (bytes_u64(data) != TRACE_CHUNK_MAGIC)
+		return CHUNK_HOLE;
+	__builtin_memcpy(ret, data, sizeof(*ret));
+	if (ret->size < TRACE_PAGE || ret->size % TRACE_PAGE || ret->size > TRACE_CHUNK_SIZE_MAX) {
+		*expected = "a chunk size that is a multiple of 4096, at most 1 GiB";
+		return CHUNK_DAMAGED;
+	}
+	if (ret->kind != TRACE_CHUNK_EVENTS)
+		return CHUNK_VALID;
+
+	uint32_t role = ret->flags & (TRACE_CHUNK_SLOT | TRACE_CHUNK_SEALED);
+
+	if (role != TRACE_CHUNK_SLOT && role != TRACE_CHUNK_SEALED) {
+		*expected = "a chunk that is either a slot or sealed";
+		return CHUNK_DAMAGED;
+	}
+	if (chunk_committed(ret) > chunk_room(ret->size)) {
+		*expected = "no more committed bytes than the chunk has room for";
+		return CHUNK_DAMAGED;
+	}
+	return CHUNK_VALID;
+}
+
+bool chunk_check_trailer(const void *data, size_t size)
+{
+	size_t covered = size - TRACE_TRAILER_SIZE;
+
+	return XXH64(data, covered, 0) == bytes_u64((const uint8_t *)data + covered);
+}

@@ -1,0 +1,141 @@
+#include "trace/decode_record.h"
+
+static struct decode_text take_text(struct cursor *body)
+{
+	struct decode_text text = {.data = (const char *)body->at};
+
+	text.size = (uint32_t)cursor_left(body);
+	body->at = body->end;
+	return text;
+}
+
+static void take_module(struct cursor *body, struct decode_event *event)
+{
+	event->module.id = cursor_varint(body);
+	event->module.generation = cursor_varint(body);
+	event->module.bias = cursor_varint(body);
+	event->module.start = cursor_varint(body);
+	event->module.end = cursor_varint(body);
+
+	uint64_t size = cursor_varint(body);
+
+	event->module.build_id = cursor_bytes(body, size);
+	event->module.build_id_size = body->failed ? 0 : (uint32_t)size;
+	event->module.path = take_text(body);
+}
+
+static void take_mapping(struct cursor *body, struct decode_event *event)
+{
+	__builtin_memset(&event->mapping, 0, sizeof(event->mapping));
+	switch (event->kind) {
+	case TRACE_RECORD_MMAP:
+		event->mapping.requested = cursor_varint(body);
+		event->mapping.address = cursor_varint(body);
+		event->mapping.length = cursor_varint(body);
+		event->mapping.protection = cursor_varint(body);
+		event->mapping.flags = cursor_varint(body);
+		event->mapping.fd = cursor_signed(body);
+		event->mapping.offset = cursor_varint(body);
+		break;
+	case TRACE_RECORD_MUNMAP:
+		event->mapping.address = cursor_varint(body);
+		event->mapping.length = cursor_varint(body);
+		break;
+	case TRACE_RECORD_MREMAP:
+		event->mapping.old_address = cursor_varint(body);
+		event->mapping.old_length = cursor_varint(body);
+		event->mapping.address = cursor_varint(body);
+		event->mapping.length = cursor_varint(body);
+		event->mapping.flags = cursor_varint(body);
+		break;
+	default:
+		event->mapping.increment = cursor_signed(body);
+		event->mapping.address = cursor_varint(body);
+	}
+}
+
+static void take_memory(struct cursor *body, struct decode_event *event)
+{
+	event->memory.virtual_size = cursor_varint(body);
+	event->memory.resident = cursor_varint(body);
+	event->memory.anonymous = cursor_varint(body);
+	event->memory.file = cursor_varint(body);
+	event->memory.shared = cursor_varint(body);
+	event->memory.swap = cursor_varint(body);
+}
+
+/* Records that begin with a time; it has been read. */
+static bool take_timed(struct cursor *body, struct decode_event *event)
+{
+	switch (event->kind) {
+	case TRACE_RECORD_MODULE:
+		take_module(body, event);
+		return true;
+	case TRACE_RECORD_MODULE_GONE:
+		event->module.id = cursor_varint(body);
+		return true;
+	case TRACE_RECORD_THREAD:
+		event->thread.tid = cursor_varint(body);
+		event->thread.name = take_text(body);
+		return true;
+	case TRACE_RECORD_THREAD_NAME:
+		event->thread.name = take_text(body);
+		return true;
+	case TRACE_RECORD_THREAD_END:
+		return true;
+	case TRACE_RECORD_MMAP:
+	case TRACE_RECORD_MUNMAP:
+	case TRACE_RECORD_MREMAP:
+	case TRACE_RECORD_BRK:
+		take_mapping(body, event);
+		return true;
+	case TRACE_RECORD_MALLOPT:
+		event->mallopt.parameter = cursor_signed(body);
+		event->mallopt.value = cursor_signed(body);
+		event->mallopt.result = cursor_signed(body);
+		return true;
+	case TRACE_RECORD_MARK:
+	case TRACE_RECORD_EXEC:
+		event->text = take_text(body);
+		return true;
+	case TRACE_RECORD_MEMORY:
+		take_memory(body, event);
+		return true;
+	case TRACE_RECORD_FORK:
+		event->fork.pid = cursor_varint(body);
+		return true;
+	case TRACE_RECORD_END:
+		event->end.monotonic_ns = cursor_varint(body);
+		event->end.reason = cursor_varint(body);
+		event->end.status = cursor_varint(body);
+		return true;
+	case TRACE_RECORD_FAILED:
+		event->failed.operation = cursor_varint(body);
+		event->failed.size = cursor_varint(body);
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool decode_record(struct cursor *body, uint64_t base, struct decode_event *event)
+{
+	switch (event->kind) {
+	case TRACE_RECORD_FRAME:
+		event->frame.id = cursor_varint(body);
+		event->frame.pc = cursor_varint(body);
+		event->frame.module = cursor_varint(body);
+		return true;
+	case TRACE_RECORD_PROCESS:
+		event->process.field = cursor_varint(body);
+		event->process.value = take_text(body);
+		return true;
+	default:
+		break;
+	}
+	if (event->kind < TRACE_RECORD_FRAME || event->kind > TRACE_RECORD_FAILED)
+		return false;
+	// Unknown kinds have returned: their bodies need not begin with a time.
+	event->time = base + (uint64_t)cursor_signed(body);
+	return take_timed(body, event);
+}

@@ -1,0 +1,192 @@
+/* The numbers of docs/trace-format.md, which is the specification. Changed only together. */
+#ifndef MALLOW_TRACE_FORMAT_H
+#define MALLOW_TRACE_FORMAT_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRACE_MAGIC        0x0a1a0a0d574c4d89ull /* "\x89MLW\r\n\x1a\n" read little-endian */
+#define TRACE_VERSION_MAJOR 1
+#define TRACE_VERSION_MINOR 0
+#define TRACE_PAGE         4096u
+#define TRACE_CHUNK_MAGIC  0xa74b4843574c4dd1ull
+#define TRACE_CHUNK_SIZE_MAX (1u << 30)
+#define TRACE_LOSS_COUNTERS 16
+
+enum trace_clock {
+	TRACE_CLOCK_TSC = 1,
+	TRACE_CLOCK_MONOTONIC_NS = 2,
+};
+
+enum trace_allocator {
+	TRACE_ALLOCATOR_UNKNOWN = 0,
+	TRACE_ALLOCATOR_GLIBC = 1,
+	TRACE_ALLOCATOR_MUSL = 2,
+	TRACE_ALLOCATOR_OTHER = 3,
+};
+
+enum trace_header_flags {
+	TRACE_BEGUN_BY_FORK = 1,
+	TRACE_PRIVATE_SLOTS = 2,
+};
+
+enum trace_state {
+	TRACE_STATE_RUNNING = 0,
+	TRACE_STATE_ENDED = 1,
+};
+
+enum trace_end {
+	TRACE_END_UNKNOWN = 0,
+	TRACE_END_EXIT = 1,
+	TRACE_END_FAST_EXIT = 2, /* _exit, _Exit, quick_exit */
+	TRACE_END_EXEC = 3,
+	TRACE_END_STOPPED = 4, /* by the agent, which says why in the losses */
+};
+
+/* Section 2. */
+struct trace_header {
+	uint64_t magic;
+	uint16_t version_major;
+	uint16_t version_minor;
+	uint32_t header_size;
+	uint8_t id[16];
+	uint8_t parent_id[16];
+	uint32_t pid;
+	uint32_t parent_pid;
+	uint64_t start_time;
+	uint32_t machine;
+	uint8_t pointer_size;
+	uint8_t clock;
+	uint8_t allocator;
+	uint8_t reserved1;
+	uint32_t flags;
+	uint32_t state;
+	uint64_t start_ticks;
+	uint64_t start_monotonic_ns;
+	uint64_t start_realtime_ns;
+	uint32_t end_reason;
+	uint32_t end_status;
+	uint8_t reserved2[16];
+	uint64_t losses[TRACE_LOSS_COUNTERS];
+};
+static_assert(offsetof(struct trace_header, pid) == 48, "section 2");
+static_assert(offsetof(struct trace_header, flags) == 72, "section 2");
+static_assert(offsetof(struct trace_header, end_reason) == 104, "section 2");
+static_assert(offsetof(struct trace_header, losses) == 128, "section 2");
+
+enum trace_chunk_kind {
+	TRACE_CHUNK_EVENTS = 1,
+};
+
+enum trace_chunk_flags {
+	TRACE_CHUNK_SLOT = 1,
+	TRACE_CHUNK_SEALED = 2,
+};
+
+/* Section 3. */
+struct trace_chunk {
+	uint64_t magic;
+	uint32_t kind;
+	uint32_t size;
+	uint32_t stream;
+	uint32_t flags;
+	uint64_t commit; /* committed in the low half, sequence in the high half */
+	uint64_t open_ticks;
+	uint64_t open_monotonic_ns;
+	uint64_t base_ticks;
+	uint32_t carried;
+	uint32_t reserved;
+};
+static_assert(sizeof(struct trace_chunk) == 64, "section 3");
+static_assert(offsetof(struct trace_chunk, commit) == 24, "section 3");
+
+#define TRACE_TRAILER_SIZE 8u
+
+static inline uint64_t trace_commit_word(uint32_t sequence, uint32_t committed)
+{
+	return (uint64_t)sequence << 32 | committed;
+}
+
+/* Section 4.1: the first byte of a core record. */
+#define TRACE_OP_MASK      0x1f
+#define TRACE_STACK_CHANGE 0x20
+#define TRACE_EXTRA        0x40
+#define TRACE_OTHER        0x80
+
+enum trace_op {
+#define ENTRY(number, NAME, name, aligned) TRACE_OP_##NAME = number,
+#include "trace/entries.def"
+#undef ENTRY
+	TRACE_OP_REALLOC = 18, /* of an existing block */
+	TRACE_OP_REALLOCARRAY = 19,
+	TRACE_OP_FREE = 20,
+	TRACE_OP_DELETE = 21,
+	TRACE_OP_DELETE_ARRAY = 22,
+	TRACE_OP_STACK = 23,
+	TRACE_OP_TIME = 24,
+	TRACE_OP_RESYNC = 25,
+};
+#define TRACE_OP_LAST_ALLOCATION 17
+
+enum trace_heap_flags {
+	TRACE_HEAP_MMAPPED = 1,
+	TRACE_HEAP_NON_MAIN_ARENA = 2,
+};
+
+/* Section 4.2: first bytes of the other records. */
+enum trace_record {
+	TRACE_RECORD_FRAME = 0x81,
+	TRACE_RECORD_MODULE = 0x82,
+	TRACE_RECORD_MODULE_GONE = 0x83,
+	TRACE_RECORD_THREAD = 0x84,
+	TRACE_RECORD_THREAD_NAME = 0x85,
+	TRACE_RECORD_THREAD_END = 0x86,
+	TRACE_RECORD_PROCESS = 0x87,
+	TRACE_RECORD_MMAP = 0x88,
+	TRACE_RECORD_MUNMAP = 0x89,
+	TRACE_RECORD_MREMAP = 0x8a,
+	TRACE_RECORD_BRK = 0x8b,
+	TRACE_RECORD_MALLOPT = 0x8c,
+	TRACE_RECORD_MARK = 0x8d,
+	TRACE_RECORD_MEMORY = 0x8e,
+	TRACE_RECORD_FORK = 0x8f,
+	TRACE_RECORD_EXEC = 0x90,
+	TRACE_RECORD_END = 0x91,
+	TRACE_RECORD_FAILED = 0x92,
+};
+
+enum trace_process_field {
+	TRACE_PROCESS_EXECUTABLE = 1,
+	TRACE_PROCESS_ARGUMENTS = 2,
+	TRACE_PROCESS_DIRECTORY = 3,
+	TRACE_PROCESS_ENVIRONMENT = 4,
+	TRACE_PROCESS_HOST = 5,
+	TRACE_PROCESS_KERNEL = 6,
+	TRACE_PROCESS_AGENT = 7,
+};
+
+/* Section 5: pcs that are no code. */
+enum trace_pc {
+	TRACE_PC_TRUNCATED = 1, /* frames outside were cut off at DEPTH */
+	TRACE_PC_BROKEN = 2,    /* frames outside could not be found */
+	TRACE_PC_LOST = 3,      /* made by readers: the chunk that held the frame is lost */
+	TRACE_PC_LAST_SPECIAL = 15,
+};
+
+/* Section 7. */
+enum trace_loss {
+#define LOSS(number, NAME, name, loses_events, text) TRACE_LOSS_##NAME = number,
+#include "trace/losses.def"
+#undef LOSS
+};
+
+/* Section 4.1: what glibc's malloc makes usable for a request, unless a record says otherwise. */
+static inline uint64_t trace_glibc_usable(uint64_t size)
+{
+	uint64_t chunk = (size + 8 + 15) & ~15ull;
+
+	return (chunk < 32 ? 32 : chunk) - 8;
+}
+
+#endif

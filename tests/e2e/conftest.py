@@ -1,0 +1,339 @@
+"""What end to end tests share: the built tool, samples compiled on demand, programs recorded.
+
+    MALLOW=…/mallow pytest tests/e2e     tests another build than build/mallow
+    MALLOW_ASAN=…/mallow                 the sanitizer build for damaged recordings
+    pytest --long                        also the tests that take long
+"""
+import collections
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import mallow_reader  # noqa: E402
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+SAMPLES = TOP / "tests" / "samples"
+COMPILERS = {("gcc", "c"): "gcc", ("gcc", "cpp"): "g++", ("clang", "c"): "clang",
+             ("clang", "cpp"): "clang++", ("musl", "c"): "musl-gcc"}
+LANGUAGE = {"c": ["-std=gnu17"], "cpp": ["-std=c++17", "-fsized-deallocation"]}
+ALL = "1000000000"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--long", action="store_true", help="also the tests that take long")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: takes long, runs with --long only")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--long"):
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(pytest.mark.skip(reason="takes long: pytest --long"))
+
+
+def need(program):
+    """The path of a program, or the test is skipped and says so."""
+    path = shutil.which(program)
+    if path is None:
+        pytest.skip(f"{program} is not installed")
+    return path
+
+
+def built(variable, default):
+    path = pathlib.Path(os.environ.get(variable) or default)
+    if not path.exists():
+        pytest.fail(f"{path} is not built: make build build-asan", pytrace=False)
+    return path
+
+
+@pytest.fixture(scope="session")
+def mallow():
+    """The tool, build/mallow unless MALLOW names another."""
+    return built("MALLOW", TOP / "build" / "mallow")
+
+
+@pytest.fixture(scope="session")
+def agent(mallow):
+    """The agent beside the tool."""
+    return built("MALLOW_LIBRARY", mallow.with_name("libmallow.so"))
+
+
+@pytest.fixture(scope="session")
+def asan_mallow():
+    """The tool built with the address and undefined sanitizers."""
+    return built("MALLOW_ASAN", TOP / "build" / "asan" / "mallow")
+
+
+def clean_environment(extra=None):
+    """The caller's environment without settings of ours, and the additions (None removes)."""
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith("MALLOW") and name != "LD_PRELOAD"}
+    for name, value in (extra or {}).items():
+        if value is None:
+            environment.pop(name, None)
+        else:
+            environment[name] = str(value)
+    return environment
+
+
+class Tool:
+    """The tool's commands, each with its result parsed."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __call__(self, *arguments, check=True, **options):
+        run = subprocess.run([str(self.path), *map(str, arguments)], capture_output=True, text=True,
+                             env=clean_environment(), errors="backslashreplace", timeout=300,
+                             **options)
+        if check and run.returncode:
+            raise AssertionError(f"mallow {' '.join(map(str, arguments))}: "
+                                 f"status {run.returncode}\n{run.stderr}")
+        return run
+
+    def info(self, path):
+        parsed = json.loads(self("info", "--json", path).stdout)
+        return parsed[0] if isinstance(parsed, list) else parsed
+
+    def report(self, path):
+        """All sites, each with its stack."""
+        return json.loads(self("report", "--json", "--top", ALL, path).stdout)
+
+    def assert_equal_sums(self, path, sums=None):
+        """The tool's report and the independent reader say the same, down to each stack."""
+        sums = sums or mallow_reader.Sums(mallow_reader.read(path))
+        report = self.report(path)
+        for field in ("calls", "total_bytes", "peak_bytes", "leaked_bytes", "leaked_blocks",
+                      "temporary"):
+            assert report[field] == getattr(sums, field), field
+        assert report["duration_s"] == pytest.approx(
+            sums.recording.seconds(sums.recording.end_ticks), abs=1e-6)
+        if sums.peak_bytes:
+            assert report["peak_time_s"] == pytest.approx(
+                sums.recording.seconds(sums.peak_ticks), abs=1e-6)
+        ours, theirs = rows_of_reader(sums), rows_of_report(report)
+        assert len(ours) == len(theirs), "sites"
+        for stack, row in ours.items():
+            assert theirs.get(stack) == row, f"stack {[hex(pc) for pc in stack]}"
+        return report
+
+
+FIELDS = ("calls", "total_bytes", "peak_bytes", "own_peak_bytes", "leaked_bytes", "temporary")
+
+
+def rows_of_reader(sums):
+    """{addresses innermost first: the sums of all stacks that have them}"""
+    rows = collections.defaultdict(lambda: [0] * len(FIELDS))
+    for stack, site in sums.sites.items():
+        values = (site.calls, site.total_bytes, site.peak_bytes, site.own_peak_bytes,
+                  site.live_bytes, site.temporary)
+        add_row(rows[tuple(pc - 1 if pc > 15 else pc for pc, _ in stack)], values)
+    return dict(rows)
+
+
+def rows_of_report(report):
+    rows = collections.defaultdict(lambda: [0] * len(FIELDS))
+    for site in report["sites"]:
+        stack = tuple(address_of(frame) for frame in site["stack"] if not frame.get("inlined"))
+        add_row(rows[stack], [site[field] for field in FIELDS])
+    return dict(rows)
+
+
+def add_row(row, values):
+    for index, value in enumerate(values):
+        row[index] += value
+
+
+def address_of(frame):
+    address = frame["address"]
+    return int(address, 0) if isinstance(address, str) else address
+
+
+@pytest.fixture(scope="session")
+def tool(mallow):
+    return Tool(mallow)
+
+
+class Recorded:
+    """A program that ran, and its recordings, read when asked for."""
+
+    def __init__(self, tool, folder, run):
+        self.tool, self.folder, self.run = tool, folder, run
+        self.returncode, self.stdout, self.stderr = run.returncode, run.stdout, run.stderr
+
+    @property
+    def paths(self):
+        """Every recording, the first image's first."""
+        return sorted(self.folder.glob("r.mallow*"), key=lambda p: (len(p.name), p.name))
+
+    @property
+    def path(self):
+        """The recording of the first image."""
+        path = self.folder / "r.mallow"
+        assert path.exists(), f"no recording; stderr of the program: {self.stderr}"
+        return path
+
+    @functools.cached_property
+    def reader(self):
+        return mallow_reader.read(self.path)
+
+    @functools.cached_property
+    def readers(self):
+        return [mallow_reader.read(path) for path in self.paths]
+
+    @functools.cached_property
+    def sums(self):
+        return mallow_reader.Sums(self.reader)
+
+    @functools.cached_property
+    def report_json(self):
+        return self.tool.report(self.path)
+
+    @functools.cached_property
+    def info_json(self):
+        return self.tool.info(self.path)
+
+    def assert_sound(self, complete=True):
+        """What holds for every recording of a program that ended by itself."""
+        for reader in self.readers:
+            assert not reader.damages
+            assert reader.missing == 0
+            assert reader.dangling() == ([], [])
+            assert reader.header.lost == 0, reader.header.losses
+            assert reader.header.losses["broken_stacks"] == 0
+            if complete:
+                assert reader.header.ended
+
+
+@pytest.fixture
+def record(tool, agent, tmp_path):
+    """record(command, …): runs a program under the agent, bare or by `mallow run`."""
+
+    def run(command, bare=True, settings=None, env=None, folder=None, check=True, timeout=120,
+            text=True, **options):
+        folder = pathlib.Path(folder or tmp_path / f"recording{len(list(tmp_path.iterdir()))}")
+        folder.mkdir(exist_ok=True)
+        environment = clean_environment(env)
+        given = {"OUTPUT": folder / "r.mallow", **(settings or {})}
+        command = [str(word) for word in command]
+        if bare:
+            environment["LD_PRELOAD"] = str(agent)
+        else:
+            command = [str(tool.path), "run", "--", *command]
+        environment.update({f"MALLOW_{name}": str(value) for name, value in given.items()})
+        result = subprocess.run(command, env=environment, capture_output=True, text=text,
+                                timeout=timeout, **options)
+        if check:
+            assert result.returncode == 0, f"status {result.returncode}: {result.stderr}"
+        return Recorded(tool, folder, result)
+
+    return run
+
+
+@pytest.fixture
+def preload(agent, tmp_path):
+    """preload(**settings): an environment for programs that a test starts itself."""
+
+    def environment(env=None, **settings):
+        result = clean_environment(env)
+        result["LD_PRELOAD"] = str(agent)
+        result.update({f"MALLOW_{name}": str(value) for name, value in settings.items()})
+        return result
+
+    return environment
+
+
+@functools.lru_cache(maxsize=None)
+def sample_source(name):
+    for suffix in ("c", "cpp"):
+        path = SAMPLES / f"{name}.{suffix}"
+        if path.exists():
+            return path, suffix
+    raise FileNotFoundError(f"no sample {name} in {SAMPLES}")
+
+
+def compile_to(target, command):
+    """Runs a compiler unless the result is there; safe for several processes at once."""
+    if target.exists():
+        return
+    partial = target.with_name(f"{target.name}.{os.getpid()}")
+    run = subprocess.run([*command, "-o", str(partial)], capture_output=True, text=True)
+    assert run.returncode == 0, f"{' '.join(command)}\n{run.stderr}"
+    partial.rename(target)
+
+
+@pytest.fixture(scope="session")
+def compile_sample():
+    """compile_sample(name, compiler="gcc", opt="-O0", extra=()): the path of a sample program.
+
+    compiler is gcc, clang or musl. Results are kept in build/samples under a hash of source and
+    command, so only what changed is compiled again.
+    """
+
+    def build(name, compiler="gcc", opt="-O0", extra=()):
+        source, language = sample_source(name)
+        driver = need(COMPILERS[compiler, language])
+        command = [driver, "-g", opt, "-Wall", "-Wextra", "-Wno-unused-parameter", "-pthread",
+                   "-fno-builtin-malloc", f"-I{SAMPLES}", *LANGUAGE[language], str(source),
+                   *map(str, extra), "-ldl"]
+        digest = hashlib.sha256(source.read_bytes() + (SAMPLES / "sample.h").read_bytes() +
+                                " ".join(command).encode()).hexdigest()[:16]
+        folder = TOP / "build" / "samples" / digest
+        folder.mkdir(parents=True, exist_ok=True)
+        compile_to(folder / name, command)
+        return folder / name
+
+    return build
+
+
+class Functions:
+    """Code addresses of one ELF file to the names of its symbol table, by nm."""
+
+    def __init__(self, path):
+        listing = subprocess.run(["nm", "--defined-only", "-S", "-n", "-C", str(path)],
+                                 capture_output=True, text=True, check=True).stdout
+        self.spans = []
+        for line in listing.splitlines():
+            fields = line.split(None, 3)
+            if len(fields) == 4 and fields[2] in "tTwWi":
+                start = int(fields[0], 16)
+                self.spans.append((start, start + int(fields[1], 16), fields[3].split("(")[0]))
+
+    @functools.lru_cache(maxsize=None)
+    def at(self, address):
+        for start, end, name in self.spans:
+            if start <= address < end:
+                return name
+        return None
+
+
+def names_of_stack(recording, stack, functions_of):
+    """Names of the frames, innermost first; None where the symbol table says nothing."""
+    names = []
+    for pc, module in stack:
+        fact = recording.modules.get(module)
+        functions = functions_of(fact["path"]) if fact else None
+        names.append(functions.at(pc - 1 - fact["bias"]) if functions else None)
+    return names
+
+
+@pytest.fixture(scope="session")
+def functions_of():
+    """functions_of(path): the Functions of an ELF file that is there, else None."""
+
+    @functools.lru_cache(maxsize=None)
+    def find(path):
+        return Functions(path) if os.path.exists(path) else None
+
+    return find

@@ -1,0 +1,706 @@
+#!/usr/bin/python3
+"""An independent reader of recordings, written from docs/trace-format.md alone.
+
+    mallow_reader.py FILE [--json] [--events]
+
+It exists to prove that the specification is complete: it shares no code and no knowledge with the
+C reader, and its sums must be equal to those of `mallow report --json`. Section numbers below are
+those of the document.
+"""
+import argparse
+import collections
+import json
+import struct
+import sys
+
+try:
+    import xxhash
+except ImportError:  # trailers are then taken as right
+    xxhash = None
+
+PAGE = 4096
+MAGIC = b"\x89MLW\r\n\x1a\n"
+CHUNK_MAGIC = b"\xd1MLWCHK\xa7"
+CHUNK_HEADER = 64
+TRAILER = 8
+CHUNK_MAX = 1 << 30
+EVENTS = 1
+SLOT, SEALED = 1, 2
+
+ENTRIES = {
+    1: "malloc", 2: "calloc", 3: "realloc", 4: "reallocarray", 5: "posix_memalign",
+    6: "aligned_alloc", 7: "memalign", 8: "valloc", 9: "pvalloc",
+    10: "operator new", 11: "operator new[]", 12: "operator new(nothrow)",
+    13: "operator new[](nothrow)", 14: "operator new(aligned)", 15: "operator new[](aligned)",
+    16: "operator new(aligned, nothrow)", 17: "operator new[](aligned, nothrow)",
+    18: "realloc", 19: "reallocarray", 20: "free", 21: "delete", 22: "delete[]"}
+ALIGNED = {5, 6, 7, 14, 15, 16, 17}
+REALLOC, REALLOCARRAY, FREE, DELETE, DELETE_ARRAY = 18, 19, 20, 21, 22
+STACK, TIME, RESYNC = 23, 24, 25
+
+LOSSES = ["reentered", "no_memory", "write_failed", "file_replaced", "window_full", "strict_mode",
+          "interrupted", "truncated_stacks", "broken_stacks"]
+EVENT_LOSSES = 7  # the first so many are events
+PC_TRUNCATED, PC_BROKEN, PC_LOST = 1, 2, 3
+GLIBC = 1
+
+
+class Damage(Exception):
+    """Bytes that make no sense, with their offset in the file."""
+
+
+class NotARecording(Exception):
+    """The file is none, or of a later format."""
+
+
+def varint(buf, p):
+    """(value, position behind it); IndexError at the end of buf."""
+    value = buf[p]
+    p += 1
+    if value < 0x80:
+        return value, p
+    value &= 0x7F
+    shift = 7
+    while True:
+        byte = buf[p]
+        p += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFFFFFFFFFFFFFF, p
+        shift += 7
+        if shift > 63:
+            raise ValueError("varint of more than ten bytes")
+
+
+def unzigzag(value):
+    return value >> 1 ^ -(value & 1)
+
+
+def glibc_usable(size):
+    return max(32, (size + 23) & ~15) - 8
+
+
+class Header:
+    """Section 2."""
+
+    def __init__(self, data):
+        if len(data) < PAGE or data[:8] != MAGIC:
+            raise NotARecording(f"no recording: it begins with {data[:8]!r}")
+        (self.major, self.minor, self.size) = struct.unpack_from("<HHI", data, 8)
+        if self.major > 1:
+            raise NotARecording(f"format {self.major}.{self.minor} is newer than this reader")
+        self.id = data[16:32].hex()
+        self.parent_id = data[32:48].hex() if any(data[32:48]) else ""
+        (self.pid, self.parent_pid, self.start_time, self.machine, self.pointer_size, self.clock,
+         self.allocator, _, self.flags, self.state, self.ticks, self.monotonic, self.realtime,
+         self.end_reason, self.end_status) = struct.unpack_from("<IIQIBBBBIIQQQII", data, 48)
+        counters = struct.unpack_from("<16Q", data, 128)
+        self.losses = dict(zip(LOSSES, counters))
+        self.lost = sum(counters[:EVENT_LOSSES])
+        self.begun_by_fork = bool(self.flags & 1)
+        self.private_slots = bool(self.flags & 2)
+        self.ended = self.state == 1
+
+
+class Chunk:
+    """Section 3: one chunk or slot and where it stands."""
+
+    def __init__(self, data, offset):
+        (self.kind, self.size, self.stream, self.flags, committed, self.sequence, self.ticks,
+         self.monotonic, self.base, self.carried) = struct.unpack_from("<IIIIIIQQQI", data, offset + 8)
+        self.offset = offset
+        self.slot = bool(self.flags & SLOT)
+        self.end = min(offset + self.size, len(data))
+        room = self.end - offset - CHUNK_HEADER
+        if offset + self.size <= len(data):
+            room -= TRAILER
+        self.damage = None
+        if committed > max(room, 0):
+            if offset + self.size <= len(data):
+                self.damage = f"{committed} bytes committed in a chunk of {self.size}"
+            elif not self.slot:
+                self.damage = "the file ends within the chunk"
+            committed = max(room, 0)
+        self.committed = committed
+        self.payload_at = offset + CHUNK_HEADER
+        if not self.slot and not self.damage and self.kind == EVENTS:
+            self.damage = self._check_trailer(data)
+
+    def _check_trailer(self, data):
+        if self.offset + self.size > len(data):
+            return "the file ends within the chunk"
+        if xxhash is None:
+            return None
+        end = self.offset + self.size - TRAILER
+        expected, = struct.unpack_from("<Q", data, end)
+        actual = xxhash.xxh64_intdigest(memoryview(data)[self.offset:end], seed=0)
+        return None if actual == expected else f"trailer {expected:016x}, contents {actual:016x}"
+
+    @staticmethod
+    def at(data, offset):
+        """The chunk at an offset, or None where no valid header stands."""
+        if data[offset:offset + 8] != CHUNK_MAGIC or offset + CHUNK_HEADER > len(data):
+            return None
+        size, = struct.unpack_from("<I", data, offset + 12)
+        if size < PAGE or size % PAGE or size > CHUNK_MAX:
+            return None
+        return Chunk(data, offset)
+
+
+# One allocation or free, in the order of time. A realloc is a Free and an Alloc of one `call`.
+Alloc = collections.namedtuple("Alloc", "time op address size node stream usable flags alignment old")
+Free = collections.namedtuple("Free", "time op address node stream")
+
+
+class Stream:
+    """The state of one thread's records, section 4 and 5."""
+
+    def __init__(self, recording, number):
+        self.recording = recording
+        self.number = number
+        self.stack = []  # nodes of the recording's tree of stacks, outermost first
+        self.whole = True  # the chunk before was there, and read to its end
+        self.tid = None
+        self.name = ""
+        self.ended = False
+
+    def read(self, chunk, data):
+        """Decodes a chunk as far as it makes sense."""
+        self._begin(chunk)
+        buf = data[chunk.payload_at:chunk.payload_at + chunk.committed]
+        position = [0]
+        try:
+            self._records(buf, chunk, position)
+            self.whole = True
+        except (IndexError, ValueError, UnicodeDecodeError) as error:
+            self.whole = False
+            if not chunk.damage:
+                chunk.damage = f"record at {chunk.payload_at + position[0]}: {error}"
+
+    def _begin(self, chunk):
+        """The stack with which a chunk starts."""
+        if chunk.carried and not (self.whole and len(self.stack) >= chunk.carried):
+            self.stack = []
+            for _ in range(min(chunk.carried, 1 << 20)):
+                self._push(("pc", PC_LOST, 0))
+        else:
+            del self.stack[chunk.carried:]
+
+    def _push(self, frame):
+        parent = self.stack[-1] if self.stack else 0
+        self.stack.append(self.recording.node(parent, frame))
+
+    def _stack_change(self, buf, p, time):
+        change = buf[p]
+        p += 1
+        drop, push = change & 15, change >> 4
+        if drop == 15:
+            more, p = varint(buf, p)
+            drop += more
+        if push == 15:
+            more, p = varint(buf, p)
+            push += more
+        if drop > len(self.stack):
+            raise ValueError(f"{drop} frames dropped of {len(self.stack)}")
+        if drop:
+            del self.stack[-drop:]
+        for _ in range(push):
+            frame, p = varint(buf, p)
+            if frame:
+                self._push(frame)
+            else:
+                pc, p = varint(buf, p)
+                self._push(("pc", pc, time))
+        return p
+
+    def _records(self, buf, chunk, position):
+        time, address, flags = chunk.base, 0, 0
+        glibc = self.recording.header.allocator == GLIBC
+        append = self.recording.events.append
+        stream = self.number
+        p, end = 0, len(buf)
+        while p < end:
+            position[0] = p
+            first = buf[p]
+            p += 1
+            if first >= 0x80:
+                length, p = varint(buf, p)
+                if p + length > end:
+                    raise ValueError("a record longer than its chunk")
+                self._other(first, buf[p:p + length], chunk.base)
+                p += length
+                continue
+            if first == 0:
+                raise ValueError("a record of kind 0")
+            op = first & 0x1F
+            change_time = time
+            if first & 0x20:
+                p = self._stack_change(buf, p, change_time)
+            if op <= 22 and op:
+                dt, p = varint(buf, p)
+                time += dt
+                old = None
+                if op in (REALLOC, REALLOCARRAY):
+                    start = time
+                    duration, p = varint(buf, p)
+                    time += duration
+                    c, p = varint(buf, p)
+                    delta = unzigzag(c >> 1)
+                    address = (address + (delta if c & 1 else delta * 16)) & 0xFFFFFFFFFFFFFFFF
+                    old = address
+                c, p = varint(buf, p)
+                delta = unzigzag(c >> 1)
+                address = (address + (delta if c & 1 else delta * 16)) & 0xFFFFFFFFFFFFFFFF
+                node = self.stack[-1] if self.stack else 0
+                if op >= FREE:
+                    if first & 0x40:
+                        _, p = varint(buf, p)
+                    append(Free(time, op, address, node, stream))
+                    continue
+                size, p = varint(buf, p)
+                alignment = 0
+                if op in ALIGNED:
+                    alignment, p = varint(buf, p)
+                if first & 0x40:
+                    extra, p = varint(buf, p)
+                    flags = extra & 3
+                    usable = size + (extra >> 2)
+                else:
+                    usable = glibc_usable(size) if glibc else size
+                if old is not None:
+                    append(Free(start, op, old, node, stream))
+                append(Alloc(time, op, address, size, node, stream, usable, flags, alignment, old))
+            elif op == STACK:
+                pass
+            elif op == TIME:
+                time, p = varint(buf, p)
+            elif op == RESYNC:
+                time, p = varint(buf, p)
+                address, flags = 0, 0
+                self.stack = []
+            else:
+                raise ValueError(f"reserved operation {op}")
+        if p > end:
+            raise ValueError("a record longer than its chunk")
+
+    def _other(self, kind, body, base):
+        """Section 4.2. Fields missing at the end are damage, further ones are of a later version."""
+        recording = self.recording
+        p = 0
+
+        def number():
+            nonlocal p
+            value, p = varint(body, p)
+            return value
+
+        def at():
+            return base + unzigzag(number())
+
+        def text():
+            return body[p:].decode("utf-8", "backslashreplace")
+
+        node = self.stack[-1] if self.stack else 0
+        fact = {"stream": self.number}
+        if kind == 0x81:
+            identity = number()
+            recording.frames[identity] = (number(), number())
+            return
+        if kind == 0x82:
+            fact.update(time=at(), id=number(), generation=number(), bias=number(), start=number(),
+                        end=number())
+            length = number()
+            if p + length > len(body):
+                raise ValueError("a build id longer than its record")
+            fact["build_id"] = body[p:p + length].hex()
+            p += length
+            fact.update(path=text(), gone=None)
+            recording.modules[fact["id"]] = fact
+            return
+        if kind == 0x83:
+            time, identity = at(), number()
+            if identity in recording.modules:
+                recording.modules[identity]["gone"] = time
+            return
+        if kind == 0x84:
+            at()
+            self.tid = number()
+            self.name = text()
+        elif kind == 0x85:
+            at()
+            self.name = text()
+        elif kind == 0x86:
+            at()
+            self.ended = True
+        elif kind == 0x87:
+            field = number()
+            recording.process[field] = text()
+        elif kind == 0x88:
+            recording.facts.append(dict(
+                fact, kind="mmap", time=at(), requested=number(), address=number(), length=number(),
+                protection=number(), flags=number(), fd=unzigzag(number()), offset=number(),
+                node=node))
+        elif kind == 0x89:
+            recording.facts.append(dict(fact, kind="munmap", time=at(), address=number(),
+                                        length=number(), node=node))
+        elif kind == 0x8A:
+            recording.facts.append(dict(
+                fact, kind="mremap", time=at(), old_address=number(), old_length=number(),
+                address=number(), length=number(), flags=number(), node=node))
+        elif kind == 0x8B:
+            recording.facts.append(dict(fact, kind="brk", time=at(), increment=unzigzag(number()),
+                                        address=number(), node=node))
+        elif kind == 0x8C:
+            recording.facts.append(dict(
+                fact, kind="mallopt", time=at(), parameter=unzigzag(number()),
+                value=unzigzag(number()), result=unzigzag(number()), node=node))
+        elif kind == 0x8D:
+            recording.facts.append(dict(fact, kind="mark", time=at(), name=text()))
+        elif kind == 0x8E:
+            recording.facts.append(dict(
+                fact, kind="memory", time=at(), virtual=number(), resident=number(),
+                anonymous=number(), file=number(), shared=number(), swap=number()))
+        elif kind == 0x8F:
+            recording.facts.append(dict(fact, kind="fork", time=at(), child=number()))
+        elif kind == 0x90:
+            recording.facts.append(dict(fact, kind="exec", time=at(), path=text()))
+        elif kind == 0x91:
+            end = dict(fact, kind="end", time=at(), monotonic=number(), reason=number(),
+                       status=number())
+            recording.facts.append(end)
+            recording.pairs.append((end["time"], end["monotonic"]))
+        elif kind == 0x92:
+            recording.facts.append(dict(fact, kind="failed", time=at(), op=number(), size=number(),
+                                        node=node))
+
+
+class Recording:
+    """A whole file: facts, frames, modules, streams, and its events in the order of time."""
+
+    def __init__(self, data):
+        self.header = Header(data)
+        self.events = []
+        self.facts = []
+        self.frames = {}
+        self.modules = {}
+        self.process = {}
+        self.pairs = [(self.header.ticks, self.header.monotonic)]
+        self.nodes = [(0, None)]  # (parent, frame); node 0 is the empty stack
+        self._children = {}
+        self.chunks = list(self._walk(data))
+        self.missing = 0
+        self.streams = {}
+        for number, chunks in sorted(self._by_stream().items()):
+            self.streams[number] = Stream(self, number)
+            self._read_stream(self.streams[number], chunks, data)
+        self.damages = [(c.offset, c.damage) for c in self.chunks if c.damage]
+        self.events.sort(key=lambda event: event.time)
+        self.facts.sort(key=lambda fact: fact["time"])
+        self._clock()
+
+    def node(self, parent, frame):
+        key = (parent, frame)
+        node = self._children.get(key)
+        if node is None:
+            node = self._children[key] = len(self.nodes)
+            self.nodes.append(key)
+        return node
+
+    @staticmethod
+    def _walk(data):
+        """Section 1: every chunk of the file."""
+        offset = PAGE
+        while offset < len(data):
+            chunk = Chunk.at(data, offset)
+            if chunk is None:
+                offset += PAGE
+            else:
+                yield chunk
+                offset += chunk.size
+
+    def _by_stream(self):
+        """stream -> {sequence: chunk}; a slot wins over a chunk of equal sequence."""
+        streams = collections.defaultdict(dict)
+        for chunk in self.chunks:
+            if chunk.kind != EVENTS:
+                continue
+            self.pairs.append((chunk.ticks, chunk.monotonic))
+            there = streams[chunk.stream].get(chunk.sequence)
+            if there is None or there.damage or (chunk.slot and not chunk.damage):
+                streams[chunk.stream][chunk.sequence] = chunk
+        return streams
+
+    def _read_stream(self, stream, chunks, data):
+        expected = 0
+        for sequence in sorted(chunks):
+            if sequence != expected:
+                self.missing += sequence - expected
+                stream.whole = False
+            stream.read(chunks[sequence], data)
+            expected = sequence + 1
+
+    def _clock(self):
+        """Section 2: a straight line through the header's pair and the latest one."""
+        first, last = self.pairs[0], max(self.pairs)
+        ticks, nanoseconds = last[0] - first[0], last[1] - first[1]
+        self.ns_per_tick = nanoseconds / ticks if ticks > 0 and nanoseconds > 0 else 1.0
+        times = [self.header.ticks]
+        if self.events:
+            times.append(self.events[-1].time)
+        times += [fact["time"] for fact in self.facts]
+        self.end_ticks = max(times)
+
+    def seconds(self, ticks):
+        """Since the start of the recording."""
+        return (ticks - self.header.ticks) * self.ns_per_tick / 1e9
+
+    def module_at(self, pc, time):
+        """The module that held an address at a time: for frames without a definition."""
+        for module in self.modules.values():
+            gone = module["gone"]
+            if module["start"] <= pc < module["end"] and (gone is None or time < gone) \
+                    and module["time"] <= time:
+                return module["id"]
+        return 0
+
+    def frame(self, frame):
+        """(pc, module id) of a frame as a node names it."""
+        if isinstance(frame, tuple):
+            _, pc, time = frame
+            return pc, 0 if pc < 16 else self.module_at(pc - 1, time)
+        if frame not in self.frames:
+            raise Damage(f"frame id {frame} has no definition")
+        return self.frames[frame]
+
+    def stack(self, node):
+        """[(pc, module id)], innermost first."""
+        frames = []
+        while node:
+            node, frame = self.nodes[node]
+            frames.append(self.frame(frame))
+        return frames
+
+    def dangling(self):
+        """Frame ids used in stacks that no record defines, and their modules."""
+        ids = {frame for _, frame in self.nodes[1:] if not isinstance(frame, tuple)}
+        missing = {identity for identity in ids if identity not in self.frames}
+        modules = {module for identity in ids - missing
+                   for module in [self.frames[identity][1]] if module}
+        return sorted(missing), sorted(modules - set(self.modules))
+
+
+class Site:
+    """The sums of one stack."""
+    __slots__ = ("calls", "total_bytes", "live_bytes", "live_blocks", "own_peak_bytes", "temporary",
+                 "peak_bytes")
+
+    def __init__(self):
+        for field in self.__slots__:
+            setattr(self, field, 0)
+
+
+IMPLICIT = 0  # the operation of a free that no record tells of
+
+
+def in_order(recording):
+    """Section 8: the events by time, a late free moved to where its address was given out again,
+    and a Free with operation IMPLICIT before an allocation whose address was never freed."""
+    late_ticks = 10_000 / recording.ns_per_tick
+    events = recording.events
+    live, moved = set(), set()
+    for index, event in enumerate(events):
+        if isinstance(event, Free):
+            if index in moved:
+                moved.remove(index)
+                continue
+            live.discard(event.address)
+        elif event.address not in live:
+            live.add(event.address)
+        else:
+            late = late_free(events, index, event.time + late_ticks)
+            if late is None:
+                yield Free(event.time, IMPLICIT, event.address, event.node, event.stream)
+            else:
+                moved.add(late)
+                yield events[late]
+        yield event
+
+
+def late_free(events, index, limit):
+    """The index of the free of an address, if it is the next event of that address and in time."""
+    address = events[index].address
+    for late in range(index + 1, len(events)):
+        event = events[late]
+        if event.time > limit:
+            break
+        if event.address == address:
+            return late if isinstance(event, Free) else None
+    return None
+
+
+class Sums:
+    """Who allocated how much: what `mallow report --json` says, computed a second way."""
+
+    def __init__(self, recording):
+        self.recording = recording
+        self.calls = self.total_bytes = self.frees = self.reallocs = self.temporary = 0
+        self.unknown_frees = self.implicit_frees = 0
+        self.live_bytes = self.peak_bytes = self.peak_ticks = 0
+        self.live = {}  # address -> (size, site, allocating stream, number of the allocation)
+        self.sites = {}
+        self._site_of_node = {}
+        self._last = {}  # stream -> number of its latest allocation
+        events = list(in_order(recording))
+        peak_index = self._run(events)
+        self.leaked_blocks = len(self.live)
+        self.leaked_bytes = self.live_bytes
+        self._share_peak(events[:peak_index + 1])
+
+    def site(self, node):
+        site = self._site_of_node.get(node)
+        if site is None:
+            key = tuple(self.recording.stack(node))
+            site = self.sites.get(key)
+            if site is None:
+                site = self.sites[key] = Site()
+            self._site_of_node[node] = site
+        return site
+
+    def _free(self, event):
+        block = self.live.pop(event.address, None)
+        if block is None:
+            self.unknown_frees += 1
+            return
+        size, site, stream, number = block
+        site.live_bytes -= size
+        site.live_blocks -= 1
+        self.live_bytes -= size
+        if event.op == IMPLICIT:
+            self.implicit_frees += 1
+        else:
+            self.frees += 1
+        if self._last.get(stream) == number:
+            site.temporary += 1
+            self.temporary += 1
+
+    def _allocate(self, event):
+        self.calls += 1
+        if event.old is not None:
+            self.reallocs += 1
+        size = event.size
+        site = self.site(event.node)
+        site.calls += 1
+        site.total_bytes += size
+        site.live_bytes += size
+        site.live_blocks += 1
+        if site.live_bytes > site.own_peak_bytes:
+            site.own_peak_bytes = site.live_bytes
+        self.live[event.address] = (size, site, event.stream, self.calls)
+        self._last[event.stream] = self.calls
+        self.total_bytes += size
+        self.live_bytes += size
+
+    def _run(self, events):
+        """Returns the index of the event that made the peak, -1 without any."""
+        peak_index = -1
+        for index, event in enumerate(events):
+            if isinstance(event, Free):
+                self._free(event)
+                continue
+            self._allocate(event)
+            if self.live_bytes > self.peak_bytes:
+                self.peak_bytes = self.live_bytes
+                self.peak_ticks = event.time
+                peak_index = index
+        return peak_index
+
+    def _share_peak(self, events):
+        """Each site's share of the peak: what is live after these events."""
+        live = {}
+        for event in events:
+            if isinstance(event, Free):
+                live.pop(event.address, None)
+            else:
+                live[event.address] = event
+        for event in live.values():
+            self.site(event.node).peak_bytes += event.size
+
+    def by_stack(self):
+        """{((pc, module id) innermost first, …): Site}"""
+        return self.sites
+
+    def json(self):
+        recording = self.recording
+        sites = [{
+            "stack": [{"address": pc, "module": recording.modules.get(module, {}).get("path")}
+                      for pc, module in stack],
+            "calls": site.calls, "total_bytes": site.total_bytes, "peak_bytes": site.peak_bytes,
+            "own_peak_bytes": site.own_peak_bytes, "leaked_bytes": site.live_bytes,
+            "leaked_blocks": site.live_blocks, "temporary": site.temporary,
+        } for stack, site in self.sites.items()]
+        sites.sort(key=lambda site: -site["peak_bytes"])
+        header = recording.header
+        return {
+            "id": header.id, "parent_id": header.parent_id, "pid": header.pid,
+            "ended": header.ended, "lost": header.lost, "losses": header.losses,
+            "missing_chunks": recording.missing,
+            "damaged": [list(damage) for damage in recording.damages],
+            "threads": [{"stream": s.number, "tid": s.tid, "name": s.name}
+                        for s in recording.streams.values()],
+            "calls": self.calls, "total_bytes": self.total_bytes, "frees": self.frees,
+            "reallocs": self.reallocs, "unknown_frees": self.unknown_frees,
+            "implicit_frees": self.implicit_frees, "temporary": self.temporary,
+            "peak_bytes": self.peak_bytes, "peak_time_s": recording.seconds(self.peak_ticks)
+            if self.peak_bytes else 0, "leaked_bytes": self.leaked_bytes,
+            "leaked_blocks": self.leaked_blocks, "duration_s": recording.seconds(recording.end_ticks),
+            "sites": sites}
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return Recording(file.read())
+
+
+def print_events(recording, out):
+    """One event a line, in the order of time."""
+    for event in recording.events:
+        seconds = recording.seconds(event.time)
+        stack = " ".join(f"{pc:x}" for pc, _ in recording.stack(event.node))
+        if isinstance(event, Free):
+            print(f"{seconds:.9f} {event.stream} {ENTRIES[event.op]} {event.address:#x} [{stack}]",
+                  file=out)
+        else:
+            old = f" of {event.old:#x}" if event.old is not None else ""
+            print(f"{seconds:.9f} {event.stream} {ENTRIES[event.op]}({event.size}){old} = "
+                  f"{event.address:#x} usable {event.usable} flags {event.flags} [{stack}]", file=out)
+    for fact in recording.facts:
+        print(f'{recording.seconds(fact["time"]):.9f} {fact}', file=out)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("file")
+    parser.add_argument("--json", action="store_true", help="everything, with all sites")
+    parser.add_argument("--events", action="store_true", help="one event a line")
+    arguments = parser.parse_args()
+    try:
+        recording = read(arguments.file)
+    except (NotARecording, OSError) as error:
+        print(f"{arguments.file}: {error}", file=sys.stderr)
+        return 1
+    if arguments.events:
+        print_events(recording, sys.stdout)
+        return 0
+    sums = Sums(recording).json()
+    if arguments.json:
+        json.dump(sums, sys.stdout, indent=1)
+        print()
+        return 0
+    for key, value in sums.items():
+        if key != "sites":
+            print(f"{key}: {value}")
+    print("sites:", len(sums["sites"]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,184 @@
+"""Processes that end badly, and the process life around `mallow run`."""
+import os
+import random
+import select
+import signal
+import subprocess
+import time
+
+import pytest
+
+import mallow_reader
+
+KILLS = 50
+
+
+def kill_after(process, pipe, seconds):
+    """Reads what the program reports until the moment comes, kills it, and reads the rest."""
+    done, deadline = 0, time.monotonic() + seconds
+    while (left := deadline - time.monotonic()) > 0:
+        if select.select([pipe], [], [], left)[0]:
+            done += len(os.read(pipe, 65536))
+    process.kill()
+    process.wait()
+    while data := os.read(pipe, 65536):
+        done += len(data)
+    return done
+
+
+def run_and_kill(program, threads, environment, seconds):
+    """How many allocations the program had reported done when it was killed."""
+    reading, writing = os.pipe()
+    try:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", f'exec "$0" {threads} 3>&{writing} {writing}>&-', program],
+            env=environment, pass_fds=[writing])
+        os.close(writing)
+        return kill_after(process, reading, seconds)
+    finally:
+        os.close(reading)
+
+
+def assert_holds(path, done):
+    """Every allocation reported done is there, with a whole stack, and no id dangles."""
+    recording = mallow_reader.read(path)
+    sums = mallow_reader.Sums(recording)
+    steps = sum(1 for event in recording.events if event.op == 1 and event.size <= 1000)
+    assert steps >= done, f"{done} allocations were done, {steps} are recorded"
+    assert recording.dangling() == ([], [])
+    assert not recording.damages and recording.missing == 0
+    assert not recording.header.ended
+    for stack in sums.sites:
+        assert all(pc > 15 for pc, _ in stack)
+    return sums
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("part", range(5))
+def test_kill_at_random_moments(threads, part, compile_sample, preload, tool, tmp_path):
+    """kill -9 at 50 random moments: no allocation that the program had reported is missing."""
+    program = str(compile_sample("steady", "gcc", "-O2"))
+    moments = random.Random(part * 10 + threads)
+    for number in range(KILLS // 10):
+        path = tmp_path / f"{number}.mallow"
+        seconds = moments.uniform(0.01, 0.25)
+        done = run_and_kill(program, threads, preload(OUTPUT=path, FOLLOW=0), seconds)
+        if done == 0 and not path.exists():
+            continue
+        sums = assert_holds(path, done)
+        tool.assert_equal_sums(path, sums)
+        info = tool.info(path)
+        assert not info["complete"]
+
+
+def test_kill_after_much(compile_sample, preload, tool, tmp_path):
+    """Long enough that slots have grown and were appended many times."""
+    path = tmp_path / "r.mallow"
+    program = str(compile_sample("steady", "gcc", "-O2"))
+    done = run_and_kill(program, 2, preload(OUTPUT=path), 2.0)
+    assert done > 10000
+    tool.assert_equal_sums(path, assert_holds(path, done))
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGTERM])
+def test_fatal_signals(number, preload, compile_sample, tool, tmp_path):
+    """A program that dies by a signal dies by the same with the agent, and its recording is whole."""
+    path = tmp_path / "r.mallow"
+    code = f"import os\nx = [object() for _ in range(1000)]\nos.kill(os.getpid(), {int(number)})"
+    run = subprocess.run(["/usr/bin/python3", "-c", code],
+                         env=preload({"PYTHONMALLOC": "malloc"}, OUTPUT=path), capture_output=True)
+    assert run.returncode == -number
+    recording = mallow_reader.read(path)
+    assert not recording.damages and recording.missing == 0
+    assert mallow_reader.Sums(recording).calls > 1000
+    tool.assert_equal_sums(path)
+
+
+@pytest.mark.parametrize("ending,reason,status", [
+    ("sys.exit(3)", 1, 3), ("os._exit(4)", 2, 4), ("raise SystemExit", 1, 0)])
+def test_how_it_ended(ending, reason, status, record):
+    recorded = record(["/usr/bin/python3", "-c", f"import sys, os; {ending}"], check=False)
+    assert recorded.returncode == status
+    header = recorded.reader.header
+    assert (header.ended, header.end_reason, header.end_status) == (True, reason, status)
+
+
+def test_run_has_the_programs_status(record):
+    assert record(["/bin/sh", "-c", "exit 42"], bare=False, check=False).returncode == 42
+
+
+def test_run_has_128_and_the_signal(record):
+    recorded = record(["/bin/sh", "-c", "kill -SEGV $$"], bare=False, check=False)
+    assert recorded.returncode == 128 + signal.SIGSEGV
+
+
+def test_run_forwards_signals(mallow, tmp_path):
+    """A signal sent to the tool reaches the program, which ends as it likes."""
+    path = tmp_path / "r.mallow"
+    code = ("import signal, sys, time\n"
+            "signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))\n"
+            "print('ready', flush=True)\ntime.sleep(60)")
+    process = subprocess.Popen([mallow, "run", "-o", path, "--", "/usr/bin/python3", "-c", code],
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 9
+    process.stdout.close()
+    assert mallow_reader.read(path).header.end_status == 9
+
+
+def test_summary_names_file_and_next_commands(record):
+    """At the end `mallow run` says peak, total, leaked, temporary, the file, what to do next."""
+    recorded = record(["/usr/bin/python3", "-c", "print('hello')"], bare=False)
+    text = recorded.stdout.removeprefix("hello\n") + recorded.stderr
+    for word in ("peak", "total", "leaked", "temporary", str(recorded.path), "mallow report"):
+        assert word in text, word
+
+
+def test_recording_while_it_runs(mallow, preload, compile_sample, tool, tmp_path):
+    """A recording can be read while its program runs: it grows and says that it is not complete."""
+    path = tmp_path / "r.mallow"
+    reading, writing = os.pipe()
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", f'exec "$0" 2 3>&{writing} {writing}>&-',
+         str(compile_sample("steady", "gcc", "-O2"))],
+        env=preload(OUTPUT=path, FOLLOW=0), pass_fds=[writing])
+    os.close(writing)
+    try:
+        calls = []
+        for _ in range(3):
+            deadline = time.monotonic() + 0.2
+            while (left := deadline - time.monotonic()) > 0:
+                if select.select([reading], [], [], left)[0]:
+                    os.read(reading, 65536)
+            info = tool.info(path)
+            assert not info["complete"] and info["lost"] == 0
+            calls.append(tool.report(path)["calls"])
+        assert 0 < calls[0] < calls[1] < calls[2]
+    finally:
+        process.kill()
+        process.wait()
+        os.close(reading)
+
+
+def test_full_disk(preload, compile_sample, tool, tmp_path):
+    """No room on the file system: the program goes on, the losses are counted and said once."""
+    mount = tmp_path / "small"
+    mount.mkdir()
+    if os.getuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", mount],
+                                     capture_output=True).returncode:
+        pytest.skip("mounting a small file system is not allowed here")
+    try:
+        path = mount / "r.mallow"
+        code = "x = [bytes(600) for _ in range(200000)]; print(len(x))"
+        run = subprocess.run(["/usr/bin/python3", "-c", code], env=preload(OUTPUT=path),
+                             capture_output=True, text=True)
+        assert (run.returncode, run.stdout) == (0, "200000\n")
+        assert len(run.stderr.splitlines()) == 1 and "mallow" in run.stderr
+        recording = mallow_reader.read(path)
+        assert recording.header.losses["write_failed"] > 0
+        assert recording.dangling() == ([], []) and len(recording.events) > 1000
+        tool.assert_equal_sums(path)
+        assert not tool.info(path)["complete"] and tool.info(path)["lost"] > 0
+    finally:
+        subprocess.run(["umount", mount], check=True)

@@ -1,0 +1,234 @@
+"""The Python reader on recordings built by hand, and the C reader on the same files."""
+import random
+
+import pytest
+
+import mallow_reader
+from mallow_reader import REALLOC, Sums
+from recording_writer import SEALED, SLOT, ChunkWriter, Writer
+
+FRAMES = {1: 0x401000, 2: 0x401100, 3: 0x401200, 4: 0x7F0000001000}
+
+
+def definitions(chunk):
+    """A thread, two modules and four frames."""
+    chunk.other(0x84, chunk.at(chunk.base), 77, text=b"main")
+    for identity, start, path in ((1, 0x400000, b"/bin/prog"), (2, 0x7F0000000000, b"/lib/x.so")):
+        chunk.other(0x82, chunk.at(chunk.base), identity, 0, start, start, start + 0x100000, 4,
+                    b"\1\2\3\4", text=path)
+    for identity, pc in FRAMES.items():
+        chunk.other(0x81, identity, pc, 1 if pc < 0x500000 else 2)
+
+
+def test_one_chunk():
+    """Every sum of a small recording that a person can follow."""
+    chunk = ChunkWriter(0, 0, 1000)
+    definitions(chunk)
+    chunk.allocate(1, 1100, 0x10010, 100, change=(0, [1, 2]))
+    chunk.allocate(2, 1200, 0x10090, 50, change=(1, [3]))
+    chunk.free(1300, 0x10090)                                        # temporary
+    chunk.allocate(REALLOC, 1400, 0x20010, 300, old=0x10010, duration=20)
+    chunk.allocate(5, 1500, 0x30000, 64, alignment=4096, usable=80, flags=2)
+    chunk.free(1600, 0xdead0)                                        # of nothing recorded
+    writer = Writer()
+    writer.add(chunk.image())
+    recording = mallow_reader.Recording(writer.image())
+    sums = Sums(recording)
+    assert not recording.damages and not recording.missing
+    assert (sums.calls, sums.total_bytes, sums.reallocs) == (4, 514, 1)
+    assert (sums.frees, sums.unknown_frees, sums.temporary) == (2, 1, 1)
+    assert (sums.leaked_blocks, sums.leaked_bytes) == (2, 364)
+    assert (sums.peak_bytes, sums.peak_ticks) == (364, 1500)
+    assert recording.seconds(sums.peak_ticks) == pytest.approx(500e-9)
+    stacks = {tuple(pc for pc, _ in stack): site for stack, site in sums.sites.items()}
+    assert stacks[0x401100, 0x401000].calls == 1
+    inner = stacks[0x401200, 0x401000]
+    assert (inner.calls, inner.total_bytes, inner.temporary) == (3, 414, 1)
+    assert (inner.peak_bytes, inner.own_peak_bytes, inner.live_blocks) == (364, 364, 2)
+    last = recording.events[-2]
+    assert (last.usable, last.flags, last.alignment) == (80, 2, 4096)
+
+
+def test_slot_wins_and_gap_counts():
+    """A slot beats a sealed chunk of its sequence; a missing chunk is a loss; holes are skipped."""
+    writer = Writer(state=0, end_reason=0)
+    first = ChunkWriter(5, 0, 1000)
+    definitions(first)
+    first.allocate(1, 1001, 0x1000, 10, change=(0, [1, 2, 3]))
+    writer.add(first.image())
+    writer.add(bytes(2 * mallow_reader.PAGE))
+    copy = ChunkWriter(5, 2, 2000, carried=2)
+    copy.allocate(1, 2001, 0x2000, 20)
+    slot = ChunkWriter(5, 2, 2000, carried=2)
+    slot.allocate(1, 2001, 0x2000, 20)
+    slot.allocate(1, 2002, 0x3000, 30)
+    slot.allocate(1, 2003, 0x4000, 40)
+    committed = len(slot.payload)
+    slot.allocate(1, 2004, 0x5000, 50)                               # not committed
+    writer.add(slot.image(flags=SLOT, committed=committed))
+    writer.add(copy.image())
+    recording = mallow_reader.Recording(writer.image())
+    sums = Sums(recording)
+    assert recording.missing == 1
+    assert (sums.calls, sums.total_bytes) == (4, 100)
+    assert recording.stack(recording.events[1].node) == [(3, 0), (3, 0)], "frames of the lost chunk"
+
+
+def test_carried_stack():
+    """The stack of a chunk goes on in the next, cut to its carried outermost frames."""
+    writer = Writer()
+    first = ChunkWriter(0, 0, 1000)
+    definitions(first)
+    first.stack(0, [1, ("pc", 0x7F0000002000), 2])
+    writer.add(first.image())
+    second = ChunkWriter(0, 1, 1100, carried=2)
+    second.allocate(10, 1101, 0x1000, 1, change=(0, [4]))
+    writer.add(second.image())
+    recording = mallow_reader.Recording(writer.image())
+    assert recording.stack(recording.events[0].node) == [
+        (0x7F0000001000, 2), (0x7F0000002000, 2), (0x401000, 1)]
+
+
+def test_late_free_and_implicit_free():
+    """Section 8: a free up to 10 µs late belongs to the earlier block; otherwise it is implied."""
+    writer = Writer()
+    one, two = ChunkWriter(1, 0, 1000), ChunkWriter(2, 0, 1000)
+    one.allocate(1, 1000, 0x1000, 10)
+    two.allocate(1, 5000, 0x1000, 20)                                # freed by one, a bit late
+    one.free(14000, 0x1000)
+    two.allocate(1, 50000, 0x1000, 30)                               # no free at all
+    writer.add(one.image())
+    writer.add(two.image())
+    sums = Sums(mallow_reader.Recording(writer.image()))
+    assert (sums.frees, sums.implicit_frees, sums.unknown_frees) == (1, 1, 0)
+    assert (sums.leaked_bytes, sums.peak_bytes) == (30, 30)
+
+
+def test_damage_is_found():
+    """A trailer that does not match and a record of kind 0 are reported with their offset."""
+    writer = Writer()
+    chunk = ChunkWriter(0, 0, 1000)
+    chunk.allocate(1, 1001, 0x1000, 10)
+    chunk.allocate(1, 1002, 0x2000, 10)
+    image = bytearray(chunk.image())
+    image[100] ^= 1
+    writer.add(bytes(image))
+    recording = mallow_reader.Recording(writer.image())
+    assert recording.damages and recording.damages[0][0] == mallow_reader.PAGE
+    chunk.payload.append(0)
+    writer.pieces = [chunk.image()]
+    recording = mallow_reader.Recording(writer.image())
+    assert len(recording.events) == 2
+    assert "kind 0" in recording.damages[0][1]
+
+
+def test_not_a_recording():
+    with pytest.raises(mallow_reader.NotARecording, match="begins with"):
+        mallow_reader.Recording(b"\x7fELF" + bytes(5000))
+    with pytest.raises(mallow_reader.NotARecording, match="newer"):
+        mallow_reader.Recording(Writer(major=2).image())
+
+
+class Story:
+    """A random program: threads that allocate, free each other's blocks, and call functions."""
+
+    def __init__(self, seed, glibc=True):
+        self.random = random.Random(seed)
+        self.writer = Writer(allocator=1 if glibc else 2)
+        self.glibc = glibc
+        self.time, self.next_address = 1000, 0x10000
+        self.live = {}
+        self.threads = {}  # stream -> [chunk, sequence, stack]
+        for stream in range(self.random.randint(1, 4)):
+            self.threads[stream] = [ChunkWriter(stream, 0, self.time, glibc=glibc), 0, []]
+        definitions(self.threads[0][0])
+
+    def _change(self, thread):
+        """A random walk of the call stack, as (drop, push) or None."""
+        r, stack = self.random, thread[2]
+        if r.random() < 0.3:
+            return None
+        drop = r.randint(0, min(len(stack), 20))
+        push = [r.choice([1, 2, 3, 4, ("pc", 0x401500), ("pc", 0x99990000)])
+                for _ in range(r.choice([0, 1, 2, 20]))]
+        del stack[len(stack) - drop:]
+        stack.extend(push)
+        return drop, push
+
+    def _seal(self, stream, flags=SEALED):
+        chunk, sequence, stack = self.threads[stream]
+        self.writer.add(chunk.image(flags, size=self.random.choice([4096, 16384])))
+        carried = self.random.randint(0, len(stack))
+        del stack[carried:]
+        self.threads[stream] = [
+            ChunkWriter(stream, sequence + 1, self.time, carried, self.glibc), sequence + 1, stack]
+
+    def _allocate(self, chunk, change, old=None):
+        r = self.random
+        self.next_address += r.choice([16, 32, 4096, 24])
+        address, size = self.next_address, r.choice([0, 1, 24, 1000, 1 << 33])
+        op = REALLOC if old is not None else r.randint(1, 17)
+        usable = None if self.glibc and r.random() < 0.7 else size + r.randint(0, 100)
+        flags = (r.choice([0, 1, 2, None]) if self.glibc else 0)
+        duration = r.randint(0, 50) if old is not None else 0
+        chunk.allocate(op, self.time, address, size, change, usable, flags, 64, old, duration)
+        self.time += duration
+        self.live[address] = size
+
+    def step(self):
+        r = self.random
+        stream = r.choice(list(self.threads))
+        thread = self.threads[stream]
+        self.time += r.randint(1, 1000)
+        kind = r.random()
+        if kind < 0.55 or not self.live:
+            self._allocate(thread[0], self._change(thread))
+        elif kind < 0.9:
+            address = r.choice(list(self.live))
+            del self.live[address]
+            thread[0].free(self.time, address, r.choice([20, 21, 22]), self._change(thread))
+        elif kind < 0.95:
+            address = r.choice(list(self.live))
+            del self.live[address]
+            self._allocate(thread[0], self._change(thread), old=address)
+        elif kind < 0.98:
+            self._fact(thread[0])
+        else:
+            self._seal(stream)
+
+    def _fact(self, chunk):
+        at = chunk.at(self.time)
+        r = self.random
+        kinds = {
+            0x85: ([at], b"name"), 0x87: ([7], b"0.1"), 0x88: ([at, 0, 1 << 40, 4096, 3, 34, 1, 0], b""),
+            0x89: ([at, 1 << 40, 4096], b""), 0x8A: ([at, 1 << 40, 4096, 1 << 41, 8192, 1], b""),
+            0x8B: ([at, 0, 0x5000], b""), 0x8C: ([at, 2, 128, 2], b""), 0x8D: ([at], b"half way"),
+            0x8E: ([at, 10, 20, 30, 40, 50, 60], b""), 0x8F: ([at, 123], b""),
+            0x92: ([at, 1, 1 << 62], b""), 0xC3: ([1, 2, 3], b"of a later version")}
+        kind = r.choice(list(kinds))
+        fields, text = kinds[kind]
+        chunk.other(kind, *fields, text=text)
+
+    def image(self, steps):
+        for _ in range(steps):
+            self.step()
+        for stream in list(self.threads):
+            flags = SLOT if self.random.random() < 0.5 else SEALED
+            self._seal(stream, flags)
+        return self.writer.image()
+
+
+def site_rows(sums):
+    """What is compared: one row for each stack."""
+    return sorted(
+        ([pc for pc, _ in stack], site.calls, site.total_bytes, site.peak_bytes,
+         site.own_peak_bytes, site.live_bytes, site.temporary)
+        for stack, site in sums.sites.items())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_same_sums_as_the_tool(seed, tool, tmp_path):
+    """Random recordings: the C reader and this one agree in every sum of every stack."""
+    path = tmp_path / "story.mallow"
+    path.write_bytes(Story(seed, glibc=seed % 3 != 0).image(steps=400 if seed else 5000))
+    tool.assert_equal_sums(path)

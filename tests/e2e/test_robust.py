@@ -1,0 +1,162 @@
+"""Damaged recordings: a partial result or an error that names an offset, never a crash."""
+import os
+import random
+import re
+import subprocess
+
+import pytest
+
+import mallow_reader
+from conftest import Tool
+from recording_writer import SLOT, ChunkWriter, Writer
+from test_reader import Story
+
+FLIPS = 1000
+PARTS = 8
+COMMANDS = (("info", "--json"), ("report",), ("report", "--json", "--top", "3"), ("trace", "dump"))
+
+
+@pytest.fixture(scope="module")
+def asan(asan_mallow):
+    return Tool(asan_mallow)
+
+
+def run(asan, words, path):
+    """A command on a damaged file. A sanitizer's or a signal's end fails the test."""
+    result = subprocess.run(
+        [str(asan.path), *words, str(path)], capture_output=True, text=True, timeout=60,
+        errors="backslashreplace",
+        env=dict(os.environ, ASAN_OPTIONS="exitcode=99:abort_on_error=0",
+                 UBSAN_OPTIONS="halt_on_error=1:exitcode=99"))
+    assert result.returncode in (0, 1), f"status {result.returncode}\n{result.stderr[-3000:]}"
+    if result.returncode:
+        assert result.stderr.startswith("mallow: ") and len(result.stderr.splitlines()) == 1
+    return result
+
+
+def check(asan, path, data, number):
+    """One damaged file: all of its commands in turn, one for each file, info always."""
+    path.write_bytes(data)
+    info = run(asan, COMMANDS[0], path)
+    run(asan, COMMANDS[1 + number % (len(COMMANDS) - 1)], path)
+    return info
+
+
+@pytest.fixture(scope="module")
+def sound(compile_sample, agent, tmp_path_factory):
+    """A recording with many chunks of several threads, as bytes."""
+    path = tmp_path_factory.mktemp("sound") / "r.mallow"
+    program = compile_sample("hand_over", "gcc", "-O2")
+    subprocess.run([program], env=dict(os.environ, LD_PRELOAD=str(agent), MALLOW_OUTPUT=str(path)),
+                   stdout=subprocess.DEVNULL)
+    return path.read_bytes()
+
+
+def boundaries(data):
+    """Where every chunk of a recording begins and ends."""
+    recording = mallow_reader.Recording(data)
+    return sorted({c.offset for c in recording.chunks} | {c.offset + c.size for c in recording.chunks})
+
+
+def test_cut_at_every_chunk(asan, sound, tmp_path):
+    """Cut at every boundary: what is left is read, and the Python reader reads as much."""
+    for number, cut in enumerate(boundaries(sound)):
+        info = check(asan, tmp_path / "cut.mallow", sound[:cut], number)
+        assert info.returncode == 0
+        if number % 5 == 0:
+            asan.assert_equal_sums(tmp_path / "cut.mallow")
+
+
+def test_cut_anywhere(asan, sound, tmp_path):
+    """Cut within the header, a chunk's header, a record, a trailer."""
+    moments = random.Random(1)
+    cuts = [0, 1, 7, 8, 127, 4095, 4096, 4097, 4096 + 63, 4096 + 64, 4096 + 65] + \
+        [moments.randrange(len(sound)) for _ in range(40)]
+    for number, cut in enumerate(cuts):
+        info = check(asan, tmp_path / "cut.mallow", sound[:cut], number)
+        assert (info.returncode == 0) == (cut >= 4096), f"cut at {cut}"
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_flipped_bits(part, asan, sound, tmp_path):
+    """A thousand files with one to four bits flipped; half of the flips hit headers."""
+    places = random.Random(part)
+    edges = [0, *boundaries(sound)[:-1]]
+    for number in range(FLIPS // PARTS):
+        data = bytearray(sound[:places.choice([20000, 100000, len(sound)])])
+        for _ in range(places.randint(1, 4)):
+            at = places.randrange(len(data))
+            if places.random() < 0.5:
+                at = min(places.choice(edges) + places.randrange(64), len(data) - 1)
+            data[at] ^= 1 << places.randrange(8)
+        check(asan, tmp_path / "flipped.mallow", bytes(data), number)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_flipped_bits_in_slots(seed, asan, tmp_path):
+    """Slots have no checksum: what is flipped in them reaches the decoder."""
+    places = random.Random(seed)
+    image = Story(seed).image(steps=300)
+    for number in range(60):
+        data = bytearray(image)
+        for chunk in mallow_reader.Recording(image).chunks:
+            data[chunk.offset + 20] = SLOT
+            data[places.randrange(chunk.offset + 24, chunk.offset + 64 + chunk.committed)] ^= \
+                1 << places.randrange(8)
+        check(asan, tmp_path / "slots.mallow", bytes(data), number)
+
+
+def test_damage_is_reported_with_its_offset(asan, sound, tmp_path):
+    """A damaged chunk: the rest is read, info says what is wrong and where."""
+    recording = mallow_reader.Recording(sound)
+    chunk = next(c for c in recording.chunks if not c.slot)
+    data = bytearray(sound)
+    data[chunk.offset + 64 + chunk.committed // 2] ^= 0x10
+    path = tmp_path / "damaged.mallow"
+    path.write_bytes(data)
+    text = run(asan, ("info",), path).stdout
+    info = asan.info(path)
+    assert not info["complete"]
+    assert re.search(rf"\b(0x{chunk.offset:x}|{chunk.offset})\b", text), text
+
+
+@pytest.mark.parametrize("data,said", [
+    (b"", "empty"), (b"\x7fELF" + bytes(5000), "ELF"), (b"#!/bin/sh\n" + b"x" * 5000, "#!"),
+    (b"heaptrack", ""), (bytes(8192), "")])
+def test_what_was_found_instead(data, said, asan, tmp_path):
+    """A file that is no recording: one line that names the file and what it is."""
+    path = tmp_path / "other"
+    path.write_bytes(data)
+    result = run(asan, ("report",), path)
+    assert result.returncode == 1 and str(path) in result.stderr
+    assert said.lower() in result.stderr.lower()
+
+
+def test_newer_version_is_refused(asan, tmp_path):
+    path = tmp_path / "newer.mallow"
+    path.write_bytes(Writer(major=2).image())
+    result = run(asan, ("report",), path)
+    assert result.returncode == 1 and "2" in result.stderr
+
+
+def test_huge_counts_are_refused(asan, tmp_path):
+    """Numbers that ask for endless memory: lengths, carried frames, drops, sizes."""
+    chunks = []
+    carried = ChunkWriter(0, 0, 1000, carried=0xFFFFFFF0)
+    carried.allocate(1, 1001, 0x1000, 10)
+    chunks.append(carried)
+    dropped = ChunkWriter(1, 0, 1000)
+    dropped.payload += bytes([0x37, 0x0F]) + b"\xff\xff\xff\xff\x0f"
+    chunks.append(dropped)
+    pushed = ChunkWriter(2, 0, 1000)
+    pushed.payload += bytes([0x37, 0xF0]) + b"\xff\xff\xff\xff\xff\xff\xff\x7f"
+    chunks.append(pushed)
+    big = ChunkWriter(3, 0xFFFFFFFF, 1000)
+    for index in range(20):
+        big.allocate(1, 1001 + index, 0x1000 * index, (1 << 63) - 1)
+    chunks.append(big)
+    path = tmp_path / "huge.mallow"
+    for number, chunk in enumerate(chunks):
+        writer = Writer()
+        writer.add(chunk.image())
+        check(asan, path, writer.image(), number)

@@ -1,0 +1,63 @@
+/* The plugin of plugin_host.c: plain, array, nothrow and aligned operators, and a bad_alloc. */
+#include "sample.h"
+
+#include <cstdint>
+#include <new>
+
+struct alignas(64) Line {
+	char bytes[64];
+};
+
+static volatile std::size_t huge = PTRDIFF_MAX;
+
+/* Too much memory throws, here as elsewhere. */
+static NOINLINE int plugin_fail()
+{
+	int caught = 0;
+
+	try {
+		keep(::operator new(huge));
+	} catch (const std::bad_alloc &) {
+		caught++;
+	}
+	if (!::operator new(huge, std::nothrow))
+		caught++;
+	STAY();
+	return caught;
+}
+
+static NOINLINE int plugin_succeed();
+
+extern "C" NOINLINE int plugin_work()
+{
+	int result = plugin_succeed();
+
+	if (plugin_fail() != 2)
+		result = 1;
+	STAY();
+	return result;
+}
+
+/* Seven blocks, the object of the exception among them; one of 48 bytes is left. */
+static NOINLINE int plugin_succeed()
+{
+	int *number = static_cast<int *>(keep(new int(42)));
+	char *text = static_cast<char *>(keep(new char[100]));
+	int *quiet = static_cast<int *>(keep(new (std::nothrow) int(1)));
+	Line *line = static_cast<Line *>(keep(new Line));
+	char *zero = static_cast<char *>(keep(new char[0]));
+	int result = *number;
+
+	keep(::operator new(48));
+	try {
+		throw 1;
+	} catch (int) {
+	}
+	delete number;
+	delete[] text;
+	delete quiet;
+	delete line;
+	delete[] zero;
+	STAY();
+	return result;
+}

@@ -1,0 +1,18 @@
+/* A library of reload.c. Both are alike but for their names, so they fit into the same hole. */
+#include "sample.h"
+
+NOINLINE void *beta_inner(void)
+{
+	void *block = keep(malloc(sizeof("beta")));
+
+	STAY();
+	return block;
+}
+
+NOINLINE void *allocate(void)
+{
+	void *block = keep(beta_inner());
+
+	STAY();
+	return block;
+}

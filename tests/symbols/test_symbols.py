@@ -1,0 +1,438 @@
+"""
+The symbolizer on programs built in many ways, against what their sources state ("AT" comments) and
+against llvm-symbolizer. SYMBOLS_QUERY names the program symbols_query.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+SAMPLES = HERE / "samples"
+QUERY = os.environ.get("SYMBOLS_QUERY", "symbols_query")
+
+DWARF = ["-g", "-g1", "-gdwarf-4 -g", "-g -gz", "-g -gsplit-dwarf", "-gdwarf-4 -g -gsplit-dwarf"]
+
+
+def run(*command, **options):
+    return subprocess.run([str(word) for word in command], check=True, **options)
+
+
+def need(*tools):
+    for tool in tools:
+        if not shutil.which(tool):
+            pytest.skip(f"no {tool} on this machine")
+
+
+def build(directory, compiler, source, *flags, name="program"):
+    need(compiler)
+    program = directory / name
+    # Twice in one command, so that split DWARF leaves its .dwo where it says.
+    run(compiler, *flags, "-c", SAMPLES / source, "-o", f"{program}.o", cwd=directory)
+    run(compiler, *flags, f"{program}.o", "-o", program, cwd=directory)
+    return program
+
+
+def query(path, addresses, *options, timeout=20):
+    done = subprocess.run([QUERY, *map(str, options), str(path)], check=False, timeout=timeout,
+                          input="".join(f"{address:x}\n" for address in addresses),
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    summary = dict(line.split("\t", 1) for line in done.stderr.splitlines())
+    answers = []
+    for block in done.stdout.strip("\n").split("\n\n") if addresses else []:
+        answers.append([line.split("\t") for line in block.split("\n")])
+    return answers, None if summary["note"] == "-" else summary["note"]
+
+
+def symbols_of(path, *options):
+    """name -> (address, size)"""
+    text = run("nm", "--defined-only", "-S", *options, path, capture_output=True, text=True).stdout
+    found = {}
+    for line in text.splitlines():
+        parts = line.split()
+        if len(parts) == 4:
+            found[parts[3]] = (int(parts[0], 16), int(parts[1], 16))
+        elif len(parts) == 3:
+            found[parts[2]] = (int(parts[0], 16), 0)
+    return found
+
+
+def function_addresses(path, *names):
+    symbols = symbols_of(path)
+    low, size = next(symbols[name] for name in names if name in symbols)
+    return range(low, low + size)
+
+
+def build_id_of(path):
+    text = run("readelf", "-n", path, capture_output=True, text=True).stdout
+    return re.search(r"Build ID: ([0-9a-f]+)", text)[1]
+
+
+def stated_chain(source):
+    """[(name, line)] of the chain inner, middle, outer as the source states it."""
+    lines = (SAMPLES / source).read_text().splitlines()
+    return [(name, next(i for i, line in enumerate(lines, 1)
+                        if re.search(rf"(/\*|//) AT {name}\b", line)))
+            for name in ("inner", "middle", "outer")]
+
+
+def chains(path, addresses, *options):
+    answers, note = query(path, addresses, *options)
+    assert note is None
+    return [[(re.sub(r".*::|\(.*", "", frame[5]), int(frame[2])) for frame in frames]
+            for frames in answers], answers
+
+
+def check_chain(path, addresses, source, *options):
+    found, answers = chains(path, addresses, *options)
+    assert stated_chain(source) in found
+    frames = answers[found.index(stated_chain(source))]
+    assert [frame[3] for frame in frames] == ["1", "1", "0"]
+    for frame in frames:
+        assert frame[1] == str(SAMPLES / source)
+
+
+def check_llvm(program, *options, count=1500, least=98.0, llvm_file=None):
+    extra = ["--llvm-file", llvm_file] if llvm_file else []
+    done = subprocess.run(
+        [sys.executable, str(HERE / "compare_llvm.py"), "--count", str(count), "--least",
+         str(least), "--show", "2", *map(str, extra), *map(str, options), QUERY, str(program)],
+        capture_output=True, text=True, check=False)
+    print(done.stdout, done.stderr)
+    if done.returncode == 77:
+        pytest.skip("no llvm-symbolizer on this machine")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("dwarf", DWARF)
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_c(tmp_path, compiler, level, dwarf):
+    program = build(tmp_path, compiler, "cases.c", level, *dwarf.split())
+    check_chain(program, function_addresses(program, "outer"), "cases.c")
+    check_llvm(program)
+
+
+@pytest.mark.parametrize("dwarf", DWARF)
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_cpp(tmp_path, compiler, level, dwarf):
+    program = build(tmp_path, compiler, "cases.cc", level, *dwarf.split())
+    check_chain(program, function_addresses(program, "_Z5outeri"), "cases.cc")
+    check_llvm(program)
+
+
+@pytest.mark.parametrize("level", ["0", "2"])
+@pytest.mark.parametrize("mangling", ["legacy", "v0"])
+def test_rust(tmp_path, level, mangling):
+    need("rustc")
+    program = tmp_path / "program"
+    made = subprocess.run(
+        ["rustc", "-g", "-C", f"opt-level={level}", "-C", f"symbol-mangling-version={mangling}",
+         str(SAMPLES / "cases.rs"), "-o", str(program)], capture_output=True, text=True,
+        check=False)
+    if "unstable-options" in made.stderr:
+        pytest.skip("this rustc has no choice of manglings")
+    assert made.returncode == 0, made.stderr
+    check_chain(program, function_addresses(program, "outer"), "cases.rs")
+    check_llvm(program, count=3000)
+
+
+@pytest.mark.parametrize("flags", ["-flto", "-ffunction-sections -fdata-sections -Wl,--gc-sections"])
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_link_modes(tmp_path, compiler, flags):
+    if compiler == "clang++" and flags == "-flto":
+        need("ld.lld")
+    program = build(tmp_path, compiler, "cases.cc", "-O2", "-g", *flags.split())
+    check_llvm(program)
+
+
+def test_names(tmp_path):
+    program = build(tmp_path, "gcc", "cases.c", "-O2", "-g", "-fno-ipa-icf")
+    symbols = symbols_of(program)
+
+    def name_at(address):
+        return query(program, [address])[0][0][-1][5]
+
+    assert name_at(symbols["__aliased"][0]) == "aliased"
+    assert name_at(symbols["outer_cold.cold"][0]) == "outer_cold.cold"
+    assert name_at(symbols["_start"][0] + 5) == "_start"
+    # In no section at all.
+    assert name_at(0xffffffff0000) == "-"
+    assert name_at(0xffffffffffffffff) == "-"
+
+
+def test_assembly(tmp_path):
+    program = build(tmp_path, "gcc", "bare.c", "-O2", "-g")
+    symbols = symbols_of(program)
+
+    def name_at(address):
+        return query(program, [address])[0][0][-1][5]
+
+    # Without sizes: up to the next symbol, and no further than the section.
+    first, second = symbols["bare_first"][0], symbols["bare_second"][0]
+    assert name_at(first + 3) == "bare_first"
+    assert name_at(second) == "bare_second"
+    assert name_at(second + 2) == "bare_second"
+    assert name_at(second + 3) == "-"
+    assert name_at(symbols["label_inside"][0]) == "with_label"
+
+
+def test_offset(tmp_path):
+    program = build(tmp_path, "gcc", "cases.c", "-O2", "-g")
+    low, size = symbols_of(program)["outer"]
+    answers, _ = query(program, range(low, low + size))
+    assert [int(frames[0][4]) for frames in answers] == list(range(size))
+
+
+def test_stripped(tmp_path):
+    program = build(tmp_path, "gcc", "cases.c", "-O2", "-g", "-fPIC", "-shared", name="lib.so")
+    exported, _ = symbols_of(program)["outer"]
+    local, _ = symbols_of(program)["local_function"]
+    run("strip", program)
+    answers, note = query(program, [exported + 4, local])
+    assert note is None
+    assert answers[0] == [["outer", "-", "0", "0", "4", "outer"]]
+    assert answers[1] == [["-", "-", "0", "0", "0", "-"]]
+
+
+def test_no_symbols_at_all(tmp_path):
+    program = build(tmp_path, "gcc", "cases.c", "-O2", "-static", "-nostartfiles", "-nodefaultlibs",
+                    "-Wl,--unresolved-symbols=ignore-all", "-Wl,-e,main")
+    run("strip", program)
+    answers, note = query(program, [0x401000])
+    assert answers == [[["-", "-", "0", "0", "0", "-"]]]
+    assert note == "the file has no symbols"
+
+
+@pytest.fixture(name="separate")
+def fixture_separate(tmp_path):
+    """A stripped program, its debug file, the addresses of outer(), and its build id."""
+    program = build(tmp_path, "gcc", "cases.c", "-O2", "-g", "-Wl,--build-id=sha1")
+    addresses = function_addresses(program, "outer")
+    debug = tmp_path / "separate" / "program.debug"
+    debug.parent.mkdir()
+    run("objcopy", "--only-keep-debug", program, debug)
+    run("strip", program)
+    return program, debug, addresses, build_id_of(program)
+
+
+def by_build_id(root, build_id, debug):
+    place = root / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug"
+    place.parent.mkdir(parents=True)
+    debug.rename(place)
+    return place
+
+
+@pytest.mark.parametrize("place", ["", ".debug"])
+@pytest.mark.parametrize("with_id", [True, False])
+def test_debuglink(tmp_path, separate, place, with_id):
+    program, debug, addresses, _ = separate
+    target = program.parent / place / debug.name
+    target.parent.mkdir(exist_ok=True)
+    if not with_id:
+        for file in program, debug:
+            run("objcopy", "--remove-section=.note.gnu.build-id", file)
+    debug.rename(target)
+    run("objcopy", f"--add-gnu-debuglink={target}", program)
+    check_chain(program, addresses, "cases.c")
+
+
+def test_debuglink_of_another_build(tmp_path, separate):
+    program, debug, addresses, _ = separate
+    run("objcopy", "--remove-section=.note.gnu.build-id", program)
+    target = program.parent / debug.name
+    debug.rename(target)
+    run("objcopy", f"--add-gnu-debuglink={target}", program)
+    with open(target, "ab") as file:
+        file.write(b"x")
+    answers, _ = query(program, addresses)
+    assert all(frames[0][2] == "0" for frames in answers)
+
+
+def test_debuglink_below_a_root(tmp_path, separate):
+    program, debug, addresses, _ = separate
+    run("objcopy", f"--add-gnu-debuglink={debug}", program)
+    root = tmp_path / "root"
+    target = pathlib.Path(f"{root}{program.parent}") / debug.name
+    target.parent.mkdir(parents=True)
+    debug.rename(target)
+    check_chain(program, addresses, "cases.c", "-d", root)
+
+
+def test_build_id_directory(tmp_path, separate):
+    program, debug, addresses, build_id = separate
+    root = tmp_path / "root"
+    place = by_build_id(root, build_id, debug)
+    check_chain(program, addresses, "cases.c", "-d", root)
+    check_llvm(program, "-d", root, llvm_file=place)
+
+
+def test_debug_file_named(separate):
+    program, debug, addresses, _ = separate
+    check_chain(program, addresses, "cases.c", "-d", debug)
+
+
+def test_changed_program(tmp_path, separate):
+    program, debug, addresses, build_id = separate
+    other = build(tmp_path, "gcc", "cases.c", "-O0", "-g", "-Wl,--build-id=sha1", name="other")
+    shutil.copy(other, program)
+    answers, note = query(program, addresses, "-b", build_id)
+    assert note == "file changed since the recording"
+    assert all(frames == [["-", "-", "0", "0", "0", "-"]] for frames in answers)
+    # The debug file of the recorded build still serves; so it does when the program is gone.
+    root = tmp_path / "root"
+    by_build_id(root, build_id, debug)
+    check_chain(program, addresses, "cases.c", "-b", build_id, "-d", root)
+    program.unlink()
+    check_chain(program, addresses, "cases.c", "-b", build_id, "-d", root)
+    check_chain(f"{program} (deleted)", addresses, "cases.c", "-b", build_id, "-d", root)
+
+
+def test_same_build_id(separate):
+    program, _, addresses, build_id = separate
+    assert query(program, addresses, "-b", build_id)[1] != "file changed since the recording"
+
+
+def test_mini_debug_info(tmp_path):
+    need("xz")
+    program = build(tmp_path, "gcc", "cases.c", "-O2", "-g", "-fPIC", "-shared", name="lib.so")
+    local, _ = symbols_of(program)["local_function"]
+    exported, _ = symbols_of(program)["outer"]
+    mini = tmp_path / "mini"
+    run("objcopy", "-S", "--remove-section=.comment", "--keep-symbol=local_function", program, mini)
+    run("xz", mini)
+    run("strip", program)
+    assert query(program, [local])[0][0][0][5] == "-"
+    run("objcopy", f"--add-section=.gnu_debugdata={mini}.xz", program)
+    answers, _ = query(program, [local, exported])
+    assert [frames[0][5] for frames in answers] == ["local_function", "outer"]
+
+
+@pytest.mark.parametrize("how", ["relative", "absolute", "root"])
+def test_dwz(tmp_path, how):
+    dwz = shutil.which("dwz") or os.environ.get("DWZ")
+    if not dwz:
+        pytest.skip("no dwz on this machine")
+    programs = [build(tmp_path, "g++", "cases.cc", "-O2", "-g", level, name=name)
+                for name, level in (("one", "-fno-inline"), ("two", "-finline"))]
+    addresses = function_addresses(programs[1], "_Z5outeri")
+    shared = tmp_path / ".dwz" / "shared.debug"
+    shared.parent.mkdir()
+    option = [] if how == "relative" else ["-M", str(shared)]
+    if how == "relative":
+        option = ["-r"]
+    run(dwz, "-m", shared, *option, *programs)
+    assert shared.exists()
+    text = run("readelf", "-p", ".gnu_debugaltlink", programs[1], capture_output=True,
+               text=True, errors="replace").stdout
+    assert "shared.debug" in text
+    options = []
+    if how == "root":
+        root = tmp_path / "root"
+        (root / ".dwz").mkdir(parents=True)
+        shared.rename(root / ".dwz" / "shared.debug")
+        options = ["-d", root]
+    check_chain(programs[1], addresses, "cases.cc", *options)
+    if how != "root":
+        expected = query(programs[1], addresses)[0]
+        shared.unlink()
+        assert query(programs[1], addresses)[0] != expected
+
+
+def test_debuginfod(tmp_path, separate):
+    need("debuginfod-find")
+    program, debug, addresses, build_id = separate
+    served = tmp_path / "served"
+    (served / "buildid" / build_id).mkdir(parents=True)
+    debug.rename(served / "buildid" / build_id / "debuginfo")
+    environment = dict(os.environ, DEBUGINFOD_CACHE_PATH=str(tmp_path / "cache"),
+                       DEBUGINFOD_URLS=f"file://{served}/", DEBUGINFOD_TIMEOUT="5")
+    text = "".join(f"{address:x}\n" for address in addresses)
+    with_it, without = (subprocess.run([QUERY, str(program)], input=text, capture_output=True,
+                                       text=True, check=True, env=env).stdout
+                        for env in (environment, dict(environment, DEBUGINFOD_URLS="")))
+    assert "middle" in with_it
+    assert "middle" not in without
+
+
+# Files that are none: an answer, a note, and no waiting.
+
+def check_note(path, pattern, *options):
+    answers, note = query(path, [0x1000], *options, timeout=5)
+    assert answers == [[["-", "-", "0", "0", "0", "-"]]]
+    assert note and re.search(pattern, note), note
+
+
+@pytest.mark.parametrize("path,pattern", [
+    ("[vdso]", "vdso"), ("linux-vdso.so.1", "vdso"), ("[heap]", "no file"), ("", "no file"),
+    ("/nonexistent/program", "No such file"), ("/nonexistent/x (deleted)", "No such file"),
+    ("/dev/zero", "device"), ("/dev/tty", "device|No such"), ("/tmp", "directory"),
+    ("/proc/self/maps", "empty"), ("/etc/passwd", "not an ELF"), ("//x" * 5000, "too long"),
+])
+def test_no_program(path, pattern):
+    check_note(path, pattern)
+    check_note(path, pattern, "-b", "00112233445566778899")
+
+
+def test_fifo(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    check_note(tmp_path / "fifo", "FIFO")
+
+
+@pytest.mark.parametrize("size", [0, 1, 16, 64, 300, 5000])
+def test_truncated(tmp_path, size):
+    program = build(tmp_path, "gcc", "cases.c", "-O2", "-g")
+    os.truncate(program, size)
+    query(program, [0x1000, 0x1180], timeout=5)
+
+
+def test_object_file(tmp_path):
+    build(tmp_path, "gcc", "cases.c", "-O2", "-g")
+    check_note(tmp_path / "program.o", "neither a program nor")
+
+
+def test_fifo_as_debuglink(tmp_path, separate):
+    program, debug, addresses, _ = separate
+    run("objcopy", f"--add-gnu-debuglink={debug}", program)
+    os.mkfifo(program.parent / debug.name)
+    query(program, addresses, timeout=5)
+
+
+def test_fifo_as_dwo(tmp_path):
+    program = build(tmp_path, "gcc", "cases.c", "-O2", "-g", "-gsplit-dwarf")
+    addresses = function_addresses(program, "outer")
+    dwo = tmp_path / "program.dwo"
+    dwo.unlink()
+    os.mkfifo(dwo)
+    answers, _ = query(program, addresses, timeout=5)
+    assert any(frames[0][5] == "outer" and frames[0][2] != "0" for frames in answers)
+
+
+def test_fifo_as_alternate(tmp_path):
+    program = build(tmp_path, "gcc", "cases.c", "-O2", "-g")
+    link = tmp_path / "link"
+    link.write_bytes(b"fifo\0" + bytes(20))
+    run("objcopy", f"--add-section=.gnu_debugaltlink={link}", program)
+    os.mkfifo(tmp_path / "fifo")
+    answers, _ = query(program, function_addresses(program, "outer"), timeout=5)
+    assert answers[0][0][5] == "outer"
+
+
+# Real programs.
+
+@pytest.mark.parametrize("name", ["libc.so.6", "libstdc++.so.6", "libpython3.11.so.1.0",
+                                  "libLLVM-14.so.1"])
+def test_system_libraries(name):
+    path = pathlib.Path("/usr/lib/x86_64-linux-gnu") / name
+    if not path.exists():
+        pytest.skip(f"no {name} on this machine")
+    build_id = build_id_of(path)
+    debug = pathlib.Path("/usr/lib/debug/.build-id") / build_id[:2] / f"{build_id[2:]}.debug"
+    check_llvm(path, count=3000, llvm_file=debug if debug.exists() else None)

@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+"""Runs every check and test that is built, and prints one line at the end: N passed, N failed.
+
+    check.py [--long] [--no-sanitizer]      as `make check` calls it, after building
+
+Each check of the source counts as one test; unit tests count by their own cases (Meson's JUnit
+file), end to end tests by pytest's. A step that dies without naming a failed case is one failure.
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+BUILD = TOP / "build"
+PYTHON = "/usr/bin/python3"
+
+
+class Totals:
+    """The sum of all steps."""
+
+    def __init__(self):
+        self.passed, self.failed, self.skipped = 0, 0, 0
+        self.failures = []
+
+    def add(self, step, name, result):
+        setattr(self, result, getattr(self, result) + 1)
+        if result == "failed":
+            self.failures.append(f"{step}: {name}")
+
+    def add_junit(self, step, path):
+        """Counts the cases of a JUnit file; a case is failed, skipped, or has passed."""
+        for case in xml.etree.ElementTree.parse(path).iter("testcase"):
+            kinds = {child.tag for child in case}
+            result = "failed" if kinds & {"failure", "error"} else \
+                "skipped" if "skipped" in kinds else "passed"
+            self.add(step, f'{case.get("classname", "")} {case.get("name")}', result)
+
+    def line(self):
+        line = f"{self.passed} passed, {self.failed} failed"
+        return f"{line}, {self.skipped} skipped" if self.skipped else line
+
+
+def run(command, **options):
+    return subprocess.run([str(word) for word in command], cwd=TOP, **options)
+
+
+def check_source(totals):
+    """Fast checks of the source and of the built library: silent when all is well."""
+    sources = run(["tools/sources.sh"], capture_output=True).stdout.decode().split("\0")[:-1]
+    scripts = ["tools/setup.sh", "tools/demo.sh", "tools/lint.sh", "tools/fuzz.sh",
+               "tools/sources.sh", ".ci/run"]
+    checks = {
+        "direction of the rooms, headers": [PYTHON, "tools/check_rooms.py", "--headers"],
+        "what libmallow.so asks for": [PYTHON, "tools/check_agent.py", BUILD / "libmallow.so"],
+        "clang-format": ["clang-format", "--dry-run", "--Werror", *sources],
+        "shellcheck": ["shellcheck", *scripts],
+        "python compiles": [PYTHON, "-m", "compileall", "-q", "tools", "tests"],
+    }
+    for name, command in checks.items():
+        result = run(command)
+        totals.add("source", name, "failed" if result.returncode else "passed")
+        print(f"  {name}: {'FAILED' if result.returncode else 'ok'}", flush=True)
+
+
+def check_with_junit(totals, step, command, junit):
+    """A step that leaves a JUnit file. What it prints is shown as it comes."""
+    junit.unlink(missing_ok=True)
+    failed_before = totals.failed
+    result = run(command, env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"))
+    if junit.exists():
+        totals.add_junit(step, junit)
+    if not junit.exists() or (result.returncode and totals.failed == failed_before):
+        totals.add(step, f"ended with status {result.returncode}", "failed")
+
+
+def check_units(totals, step, directory):
+    check_with_junit(totals, step,
+                     ["meson", "test", "-C", directory, "--no-rebuild", "--print-errorlogs"],
+                     directory / "meson-logs" / "testlog.junit.xml")
+
+
+def check_end_to_end(totals, long):
+    junit = BUILD / "e2e.junit.xml"
+    # Most tests wait for programs: as many at a time as there are processors.
+    command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", os.cpu_count() or 2,
+               "--junitxml", junit, "tests/e2e"]
+    check_with_junit(totals, "end to end", command + (["--long"] if long else []), junit)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--no-sanitizer", action="store_true")
+    arguments = parser.parse_args()
+    totals = Totals()
+    start = time.monotonic()
+
+    def step(title):
+        print(f"== {title} ({time.monotonic() - start:.0f} s)", flush=True)
+
+    step("source")
+    check_source(totals)
+    step("unit tests")
+    check_units(totals, "unit", BUILD / "meson")
+    if not arguments.no_sanitizer:
+        step("unit tests under the address and undefined sanitizers")
+        check_units(totals, "sanitizer", BUILD / "meson-asan")
+    if arguments.long:
+        step("unit tests, clang")
+        check_units(totals, "clang", BUILD / "meson-clang")
+    step("end to end")
+    check_end_to_end(totals, arguments.long)
+    step("done")
+
+    for failure in totals.failures:
+        print(f"failed: {failure}")
+    print(totals.line())
+    return 1 if totals.failed or not totals.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
