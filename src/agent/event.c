@@ -1,5 +1,6 @@
 #include "agent/event.h"
 
+#include "agent/compare.h"
 #include "agent/modules.h"
 #include "agent/process.h"
 #include "agent/real.h"
@@ -267,6 +268,7 @@ void event_write_here(struct thread *thread, const struct event *event,
 	if (unlikely(epoch != thread->epoch))
 		forget_stack_slow(thread, epoch);
 	end = unwind_capture(state, &thread->bounds, thread->frames, thread_depth_limit(), &count);
+	compare_stack(thread->frames, (uint32_t)count);
 	if (unlikely(end != UNWIND_COMPLETE)) {
 		bool cut = end == UNWIND_TRUNCATED;
 

@@ -8,6 +8,10 @@
  */
 static struct thread *enter_again(struct thread *thread, struct guard_call *call)
 {
+	if (thread->outer == THREAD_AT_WORK) {
+		call->pending_in = thread;
+		return NULL;
+	}
 	switch (unwind_find_frame(&call->state, &thread->bounds, thread->outer)) {
 	case UNWIND_NOT_FOUND:
 		if (thread->busy) {
@@ -51,18 +55,15 @@ never_inline struct thread *guard_enter_slow(struct guard_call *call)
 	default:
 		break;
 	}
-	if (!thread || !thread->cursor) {
-		// Without a slot while it is at work: its own slow path, which a handler interrupted.
-		if (thread && thread->busy && thread->outer &&
-		    unwind_find_frame(&call->state, &thread->bounds, thread->outer) !=
-			    UNWIND_NOT_FOUND)
-			return NULL;
-		thread = thread_begin_slow();
-		if (!thread)
-			return NULL;
+	// At work the agent may be without a slot, or between two: nothing is begun then.
+	if (thread && thread->outer && (thread->busy || thread->cursor)) {
+		thread = enter_again(thread, call);
+		if (!thread || thread->cursor)
+			return thread;
 	}
-	if (thread->outer)
-		return enter_again(thread, call);
-	thread->outer = call->state.sp;
+	if (!thread || !thread->cursor)
+		thread = thread_begin_slow();
+	if (thread)
+		thread->outer = call->state.sp;
 	return thread;
 }

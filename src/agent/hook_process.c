@@ -4,24 +4,28 @@
 
 #include "agent/clock.h"
 #include "agent/environment.h"
-#include "agent/guard.h"
 #include "agent/libc.h"
 #include "agent/process.h"
 #include "agent/real.h"
 #include "agent/record.h"
+#include "agent/slow.h"
 #include "agent/syscall.h"
+#include "agent/thread.h"
 
 extern char **environ __attribute__((weak));
 
 static void write_plain(const struct record *record)
 {
 	struct thread *thread = thread_self;
+	struct slow slow;
 
 	if (!thread || !thread->cursor || thread->busy || process_is_borrowed())
 		return;
-	guard_begin_record(thread);
+	slow_begin(&slow);
+	thread_begin_work(thread);
 	record_write(thread, record);
-	guard_end_record(thread);
+	thread_end_work(thread);
+	slow_end(&slow);
 }
 
 int hook_fork(void)

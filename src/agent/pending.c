@@ -15,6 +15,20 @@ struct entry {
 
 #define ENTRY_WORDS (sizeof(struct entry) / sizeof(uint64_t))
 
+/*
+ * The part of the claim that was not needed, if nobody came in between. Returns what the entry
+ * keeps.
+ */
+static uint32_t give_back(struct pending *pending, uint32_t start, uint32_t claim, uint32_t needed)
+{
+	uint32_t end = start + claim;
+
+	return __atomic_compare_exchange_n(&pending->used, &end, start + needed, false,
+					   __ATOMIC_RELAXED, __ATOMIC_RELAXED) ?
+		       needed :
+		       claim;
+}
+
 void pending_add(struct thread *thread, const struct event *event,
 		 const struct unwind_state *state)
 {
@@ -36,7 +50,7 @@ void pending_add(struct thread *thread, const struct event *event,
 		entry->frames[count++] = TRACE_PC_TRUNCATED;
 	entry->count = (uint32_t)count;
 	compiler_barrier();
-	entry->words = claim;
+	entry->words = give_back(pending, start, claim, (uint32_t)(ENTRY_WORDS + count));
 }
 
 void pending_flush_slow(struct thread *thread)

@@ -336,13 +336,13 @@ void process_end(enum trace_end reason, int status)
 			.kind = TRACE_RECORD_END, .has_time = true, .ticks = clock_ticks()
 		};
 
-		thread->busy = 1;
+		thread_begin_work(thread);
 		sample_write(thread);
 		record_add(&record, clock_monotonic_ns());
 		record_add(&record, reason);
 		record_add(&record, (uint64_t)status);
 		record_write(thread, &record);
-		thread->busy = 0;
+		thread_end_work(thread);
 	}
 	header->end_reason = reason;
 	header->end_status = (uint32_t)status;

@@ -29,14 +29,13 @@ static inline void syscall_reenter(void)
 #endif
 
 #if defined(__x86_64__)
-static inline long syscall6(long number, long a, long b, long c, long d, long e, long f)
+static inline long syscall_raw(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d;
 	register long r8 __asm__("r8") = e;
 	register long r9 __asm__("r9") = f;
 	long result;
 
-	syscall_reenter();
 	__asm__ volatile("syscall"
 			 : "=a"(result)
 			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
@@ -46,6 +45,12 @@ static inline long syscall6(long number, long a, long b, long c, long d, long e,
 #else
 #error "no system calls for this architecture"
 #endif
+
+static inline long syscall6(long number, long a, long b, long c, long d, long e, long f)
+{
+	syscall_reenter(); // before the registers are loaded
+	return syscall_raw(number, a, b, c, d, e, f);
+}
 
 #define syscall_error(result) ((unsigned long)(result) >= (unsigned long)-4095)
 

@@ -116,7 +116,7 @@ static void thread_ends(void *value)
 	if (thread != value || thread == &starting || !thread->cursor || thread->busy)
 		return;
 	slow_begin(&slow);
-	thread->busy = 1;
+	thread_begin_work(thread);
 	record_write(thread, &(struct record){ .kind = TRACE_RECORD_THREAD_END,
 					       .has_time = true,
 					       .ticks = clock_ticks() });
@@ -131,7 +131,7 @@ static void thread_ends(void *value)
 		process->ended_last = thread;
 		slow_unlock(&process->ended_lock);
 	}
-	thread->busy = 0;
+	thread_end_work(thread);
 	slow_end(&slow);
 }
 
@@ -184,9 +184,9 @@ void thread_renamed(void)
 	if (!thread || !thread->cursor || thread->busy)
 		return;
 	slow_begin(&slow);
-	thread->busy = 1;
+	thread_begin_work(thread);
 	thread_check_name(thread);
-	thread->busy = 0;
+	thread_end_work(thread);
 	slow_end(&slow);
 }
 

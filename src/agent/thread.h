@@ -50,6 +50,26 @@ struct thread {
 	struct thread *ended_next;
 };
 
+/* In `outer`: the agent works on its own, outside of any hook, with signals blocked. */
+#define THREAD_AT_WORK 1
+
+/* Around such work, in a slow bracket. What is allocated meanwhile waits in `pending`. */
+static inline void thread_begin_work(struct thread *thread)
+{
+	thread->outer = THREAD_AT_WORK;
+	thread->busy = 1;
+	compiler_barrier();
+}
+
+static inline void thread_end_work(struct thread *thread)
+{
+	compiler_barrier();
+	thread->busy = 0;
+	if (unlikely(thread->pending.used))
+		pending_flush_slow(thread);
+	thread->outer = 0;
+}
+
 /* What lies before end is whole now: one store, see trace_chunk.commit. */
 static inline void thread_commit(struct thread *thread, uint8_t *end)
 {

@@ -82,7 +82,7 @@ static struct err *displace(struct block_store *store, uint64_t old, uint64_t ti
 }
 
 struct err *block_store_allocate(struct block_store *store, const struct decode_event *event,
-				 uint32_t thread, uint32_t node, uint64_t *ret)
+				 uint64_t ticks, uint32_t thread, uint32_t node, uint64_t *ret)
 {
 	uint64_t block = store->count;
 	uint64_t *live = map_put(&store->live, event->block.address);
@@ -91,12 +91,12 @@ struct err *block_store_allocate(struct block_store *store, const struct decode_
 	if (!live || (block == store->capacity && !grow(store)))
 		return err_no_memory();
 	if (*live != MAP_NONE) {
-		err = displace(store, *live, event->time, thread);
+		err = displace(store, *live, ticks, thread);
 		if (err)
 			return err;
 	}
 	*live = block;
-	store->allocated[block] = event->time;
+	store->allocated[block] = ticks;
 	store->freed[block] = TIME_NEVER;
 	store->address[block] = event->block.address;
 	store->size[block] = event->block.size;

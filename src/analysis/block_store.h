@@ -48,11 +48,12 @@ void block_store_deinit(struct block_store *store);
 struct err *block_store_threads(struct block_store *store, uint32_t count);
 
 /*
- * The block of an allocation by thread, at event->time; of a realloc it is the new block.
- * node: its stack, RECORDING_NONE: empty.
+ * The block of an allocation by thread; of a realloc it is the new block. ticks never go back
+ * from one call to the next, here and in block_store_free(). node: its stack, RECORDING_NONE:
+ * empty.
  */
 struct err *block_store_allocate(struct block_store *store, const struct decode_event *event,
-				 uint32_t thread, uint32_t node, uint64_t *ret);
+				 uint64_t ticks, uint32_t thread, uint32_t node, uint64_t *ret);
 
 /*
  * A free by thread. *ret receives the block, BLOCK_NONE where it is not known. A block is

@@ -103,7 +103,8 @@ static struct err *take_allocation(struct load *load, uint32_t index, uint64_t *
 	if (err)
 		return err;
 	load->recording->facts.allocations++;
-	return block_store_allocate(&load->recording->blocks, event, index, node, ret);
+	return block_store_allocate(&load->recording->blocks, event, stream->time, index, node,
+				    ret);
 }
 
 /* The second half of a realloc: its new block, linked to the old one. */
@@ -130,6 +131,10 @@ static struct err *take_event(struct load *load, uint32_t index, bool *more)
 	struct err *err;
 
 	*more = false;
+	// A clock that differs between processors may step back a little within a stream.
+	if (stream->time < load->now)
+		stream->time = load->now;
+	load->now = stream->time;
 	if (stream->second_half)
 		return finish_realloc(load, stream, index);
 	load->recording->facts.events++;

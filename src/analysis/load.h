@@ -33,6 +33,7 @@ struct load {
 	uint32_t *heap; /* indices of streams, the earliest event first */
 	uint32_t heap_count;
 	struct tick_clock clock;
+	uint64_t now;        /* when the event being taken happens; never goes back */
 	uint64_t last_ticks; /* the latest time met */
 	bool end_seen;
 	uint64_t end_ticks, end_monotonic_ns;

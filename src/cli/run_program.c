@@ -163,35 +163,26 @@ static const char *gains_privilege(const char *path, const struct head *head)
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
 		return NULL;
 	if ((head->stat.st_mode & S_ISUID) && head->stat.st_uid != getuid())
-		return "is a setuid program";
+		return "is setuid: the system ignores preloaded libraries for it";
 	if ((head->stat.st_mode & S_ISGID) && group_exec && head->stat.st_gid != getgid())
-		return "is a setgid program";
+		return "is setgid: the system ignores preloaded libraries for it";
 	if (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
-		return "has file capabilities";
+		return "has file capabilities: the system ignores preloaded libraries for it";
 	return NULL;
 }
 
-/* CLI_OK, or the status after the error was printed. */
-static int judge_elf(const char *path, const struct head *head, const char *library)
+/* Why the agent cannot be loaded into the program; NULL: it can. */
+static const char *obstacle(const char *path, const struct head *head, const char *library)
 {
 	const char *privilege = gains_privilege(path, head);
 
 	if (!same_machine(head, library))
-		return cli_error(CLI_USAGE,
-				 "cannot record '%s': it is built for another machine "
-				 "than the agent (%s)",
-				 path, library);
+		return "is built for another machine than the agent";
 	if (privilege)
-		return cli_error(CLI_USAGE,
-				 "cannot record '%s': it %s, for which the system "
-				 "ignores preloaded libraries",
-				 path, privilege);
+		return privilege;
 	if (head->bytes[EI_CLASS] == ELFCLASS64 && is_static(head) && !is_loader(path))
-		return cli_error(CLI_USAGE,
-				 "cannot record '%s': it is statically linked, so no "
-				 "library can be preloaded into it",
-				 path);
-	return CLI_OK;
+		return "is statically linked: no library can be preloaded into it";
+	return NULL;
 }
 
 /* The interpreter of a "#!" line, NULL: the file is no script. free() it. */
@@ -221,8 +212,18 @@ static int judge(const char *path, const char *library)
 
 		if (!read_head(current, &head))
 			return CLI_OK; // executable but not readable: let the kernel decide
-		if (is_elf(&head))
-			return judge_elf(current, &head, library);
+		if (is_elf(&head)) {
+			const char *why = obstacle(current, &head, library);
+
+			if (why && i)
+				return cli_error(CLI_USAGE,
+						 "cannot record '%s': its interpreter "
+						 "'%s' %s",
+						 path, current, why);
+			if (why)
+				return cli_error(CLI_USAGE, "cannot record '%s': it %s", path, why);
+			return CLI_OK;
+		}
 		next = interpreter(&head);
 		if (!next)
 			return CLI_OK; // as a shell: execvp() gives it to /bin/sh

@@ -3,114 +3,30 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "report/frame_name.h"
 
-#define ELLIPSIS    "\xe2\x80\xa6"
-#define NAME_COLUMN 36 /* where files begin, if the names before them are shorter */
+#define PLACE_COLUMN      41 /* of the line: where places begin behind shorter names, … */
+#define PLACE_COLUMN_TREE 60 /* … and behind the numbers and branches of a tree */
+#define LEAST_WIDTH       24
 
-/* Length of the text from an opening bracket to the one that closes it; 0: it is not closed. */
-static size_t bracketed(const char *text)
+/* On a terminal, headers and sources of the system need no directory. */
+static const char *short_file(const char *file, bool cut)
 {
-	char open = *text, close = open == '(' ? ')' : '>';
-	size_t depth = 0;
+	const char *slash = strrchr(file, '/');
+	bool of_system = strncmp(file, "/usr/", 5) == 0 || strncmp(file, "./", 2) == 0 ||
+			 strncmp(file, "/build/", 7) == 0 || strncmp(file, "../", 3) == 0;
 
-	for (size_t i = 0; text[i]; i++) {
-		if (text[i] == open)
-			depth++;
-		else if (text[i] == close && !(close == '>' && i && text[i - 1] == '-'))
-			depth--;
-		if (!depth)
-			return i + 1;
-	}
-	return 0;
-}
-
-/* Length of an operator's own brackets, as in operator()(int) or operator<<; 0: not one. */
-static size_t operator_signs(const char *name, size_t at)
-{
-	if (strncmp(name + at, "operator", 8) != 0)
-		return 0;
-	if (name[at + 8] == '(' && name[at + 9] == ')')
-		return 10;
-	return 8 + strspn(name + at + 8, "<>=-");
-}
-
-/* Copies name with the contents of all outermost brackets of a kind replaced by an ellipsis. */
-static void fold(struct buf *buf, const char *name, char open)
-{
-	for (size_t i = 0; name[i];) {
-		size_t length = operator_signs(name, i);
-
-		if (length) {
-			buf_put(buf, name + i, length);
-			i += length;
-			continue;
-		}
-		length = name[i] == open ? bracketed(name + i) : 0;
-		if (length > 2 && strncmp(name + i, "(anonymous namespace)", 21) != 0) {
-			buf_char(buf, open);
-			buf_text(buf, ELLIPSIS);
-			buf_char(buf, open == '(' ? ')' : '>');
-			i += length;
-		} else {
-			buf_char(buf, name[i++]);
-		}
-	}
-}
-
-/* The last width columns, an ellipsis in front. */
-static void cut_front(struct buf *buf, const char *text, size_t width)
-{
-	size_t columns = style_columns(text, strlen(text));
-
-	if (columns > width) {
-		buf_text(buf, ELLIPSIS);
-		for (; columns > width - 1; columns--) {
-			text++;
-			while (((unsigned char)*text & 0xc0) == 0x80)
-				text++;
-		}
-	}
-	buf_text(buf, text);
-}
-
-static bool fits(const char *text, size_t width)
-{
-	return !text || style_columns(text, strlen(text)) <= width;
-}
-
-void frame_text_name(struct buf *buf, const char *name, size_t width)
-{
-	cleanup(buf_deinit) struct buf safe, without_parameters, without_templates;
-	const char *text;
-
-	buf_init(&safe);
-	buf_init(&without_parameters);
-	buf_init(&without_templates);
-	style_safe_text(&safe, name, strlen(name));
-	text = buf_string(&safe);
-	if (width && !fits(text, width)) {
-		fold(&without_parameters, text, '(');
-		text = buf_string(&without_parameters);
-	}
-	if (width && !fits(text, width)) {
-		fold(&without_templates, text, '<');
-		text = buf_string(&without_templates);
-	}
-	if (!text)
-		buf_text(buf, name); // no memory: as it is, rather than nothing
-	else if (width)
-		cut_front(buf, text, width);
-	else
-		buf_text(buf, text);
+	return cut && slash && of_system ? slash + 1 : file;
 }
 
 /* "file:line", then the module unless it is the program, then whether it was inlined. */
-static void put_place(struct buf *buf, const struct named_frame *frame, unsigned repeated)
+static void put_place(struct buf *buf, const struct named_frame *frame, const char *file,
+		      unsigned repeated)
 {
 	const char *separator = "";
 
-	if (frame->file) {
-		style_safe_text(buf, frame->file, strlen(frame->file));
+	if (file) {
+		style_safe_text(buf, file, strlen(file));
 		if (frame->line)
 			buf_printf(buf, ":%u", frame->line);
 		separator = "  ";
@@ -129,63 +45,100 @@ static void put_place(struct buf *buf, const struct named_frame *frame, unsigned
 		buf_printf(buf, "%s\xc3\x97 %u", separator, repeated);
 }
 
-/* How many of the width columns the name gets: the place needs its own, up to half of them. */
-static size_t name_width(size_t width, size_t name, size_t place)
-{
-	size_t kept = place < width / 2 ? place : width / 2;
+/* The two parts of a line, made to fit. */
+struct parts {
+	struct buf name, place;
+	size_t name_columns, place_columns;
+};
 
-	if (name + 2 + place <= width)
-		return name;
-	if (name + 2 + kept <= width)
-		return name; // short name: the place is cut to the rest
-	return width - kept - 2;
+static void parts_deinit(struct parts *parts)
+{
+	buf_deinit(&parts->name);
+	buf_deinit(&parts->place);
+}
+
+static void set_place(struct parts *parts, const struct named_frame *frame, const char *file,
+		      unsigned repeated)
+{
+	parts->place.size = 0;
+	put_place(&parts->place, frame, file, repeated);
+	parts->place_columns = style_columns(parts->place.data, parts->place.size);
+}
+
+static void set_name(struct parts *parts, const char *function, size_t width)
+{
+	parts->name.size = 0;
+	frame_name_put(&parts->name, function, width);
+	parts->name_columns = style_columns(parts->name.data, parts->name.size);
+}
+
+static bool too_wide(const struct parts *parts, size_t width)
+{
+	return parts->name_columns + (parts->place_columns ? 2 : 0) + parts->place_columns > width;
+}
+
+/* Takes away in this order: the directory, what can be folded of the name, then both. */
+static void fit(struct parts *parts, const struct named_frame *frame, size_t width,
+		unsigned repeated)
+{
+	const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
+	size_t place;
+
+	if (too_wide(parts, width) && slash)
+		set_place(parts, frame, slash + 1, repeated);
+	if (!too_wide(parts, width))
+		return;
+	place = parts->place_columns < width / 2 ? parts->place_columns : width / 2;
+	if (!place)
+		set_name(parts, frame->function, width);
+	else if (parts->name_columns + 2 + place > width)
+		set_name(parts, frame->function, width - place - 2);
+}
+
+/* Spaces between name and place: places stand below each other where there is room. */
+static size_t gap_of(const struct parts *parts, size_t column, size_t width)
+{
+	size_t wanted = column < PLACE_COLUMN / 2 ? PLACE_COLUMN : PLACE_COLUMN_TREE;
+	size_t end = column + parts->name_columns;
+	size_t gap = end + 2 < wanted ? wanted - end : 2;
+
+	if (width && parts->name_columns + gap + parts->place_columns > width)
+		gap = parts->name_columns + 2 + parts->place_columns > width
+			      ? 2
+			      : width - parts->name_columns - parts->place_columns;
+	return gap;
 }
 
 void frame_text_line(struct buf *buf, const struct style *style, const struct named_frame *frame,
 		     size_t column, unsigned repeated)
 {
-	cleanup(buf_deinit) struct buf name, place;
-	size_t width = style->width > column + 20 ? style->width - column : 20;
-	size_t name_columns, place_columns, gap;
+	cleanup(parts_deinit) struct parts parts = {0};
 	bool cut = style->width && !style->full;
-	const char *place_text;
+	size_t width = style->width > column + LEAST_WIDTH ? style->width - column : LEAST_WIDTH;
+	bool strong = frame->in_program && frame->has_symbol;
+	const char *place;
+	size_t gap;
 
-	buf_init(&name);
-	buf_init(&place);
-	put_place(&place, frame, repeated);
-	place_text = buf_string(&place);
-	place_columns = style_columns(place_text ? place_text : "", place.size);
-	frame_text_name(&name, frame->function, 0);
-	name_columns = style_columns(name.data, name.size);
-	if (cut && place_columns) {
-		buf_deinit(&name);
-		buf_init(&name);
-		frame_text_name(&name, frame->function,
-				name_width(width, name_columns, place_columns));
-	} else if (cut) {
-		buf_deinit(&name);
-		buf_init(&name);
-		frame_text_name(&name, frame->function, width);
-	}
-	name_columns = style_columns(name.data, name.size);
+	buf_init(&parts.name);
+	buf_init(&parts.place);
+	set_place(&parts, frame, frame->file ? short_file(frame->file, cut) : NULL, repeated);
+	set_name(&parts, frame->function, 0);
+	if (cut)
+		fit(&parts, frame, width, repeated);
 
-	if (frame->in_program && frame->has_symbol)
+	if (strong)
 		style_begin(buf, style, STYLE_NAME);
-	buf_put(buf, name.data, name.size);
-	style_end(buf, style);
-	if (!place_columns || !place_text)
+	buf_put(buf, parts.name.data, parts.name.size);
+	if (strong)
+		style_end(buf, style);
+	place = buf_string(&parts.place);
+	if (!place || !parts.place_columns)
 		return;
-	gap = name_columns + 2 < NAME_COLUMN ? NAME_COLUMN - name_columns : 2;
-	if (cut && name_columns + gap + place_columns > width)
-		gap = name_columns + 2 + place_columns > width
-			      ? 2
-			      : width - name_columns - place_columns;
+	gap = gap_of(&parts, column, cut ? width : 0);
 	buf_repeat(buf, ' ', gap);
 	style_begin(buf, style, STYLE_DIM);
-	if (cut && name_columns + gap + place_columns > width)
-		cut_front(buf, place_text, width - name_columns - gap);
-	else
-		buf_text(buf, place_text);
+	frame_name_cut_front(buf, place,
+			     cut ? width - parts.name_columns - gap : parts.place_columns);
 	style_end(buf, style);
 }
 

@@ -1,15 +1,12 @@
 /*
- * A frame as one line of text: the function, where it is, and what it is. Long C++ names are
- * folded before they are cut: parameters first, then template arguments, then the front.
+ * A frame as one line of text: the function, where it is, and what it is, made to fit the
+ * terminal.
  */
 #ifndef MALLOW_REPORT_FRAME_TEXT_H
 #define MALLOW_REPORT_FRAME_TEXT_H
 
 #include "analysis/symbolized.h"
 #include "report/style.h"
-
-/* Name in at most width columns (0: as it is). Control characters become U+FFFD. */
-void frame_text_name(struct buf *buf, const char *name, size_t width);
 
 /*
  * "function  file:line  [module]  (inlined)", behind what stands in the first column columns of

@@ -117,6 +117,7 @@ static struct err *load(struct debug_unit *unit, const char *directory)
 {
 	struct walk walk = {.unit = unit};
 
+	unit->nodes.count = 0; // of an attempt that ran out of memory
 	debug_split_find(&unit->line_die, directory, &unit->tree_die);
 	walk.last = dwarf_dieoffset(&unit->tree_die);
 

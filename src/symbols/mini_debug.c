@@ -40,7 +40,7 @@ struct err *mini_debug_open(const struct elf_image *image, struct elf_image **re
 	Elf_Data *data = elf_image_section_data(image, ".gnu_debugdata");
 	struct elf_image *mini = NULL;
 	uint8_t *bytes = NULL;
-	size_t size;
+	size_t size = 0;
 
 	*ret = NULL;
 	if (!data)

@@ -124,17 +124,26 @@ struct err *symbol_module_create(struct symbol_names *names, const struct debug_
 	return NULL;
 }
 
+/* Back to what symbol_module_create() made. */
+static void unload(struct symbol_module *module)
+{
+	debug_info_destroy(module->info);
+	module->info = NULL;
+	symbol_table_deinit(&module->table);
+	elf_image_close(steal(&module->alternate));
+	elf_image_close(steal(&module->mini));
+	if (module->program)
+		elf_image_close(steal(&module->debug));
+}
+
 void symbol_module_destroy(struct symbol_module *module)
 {
 	if (!module)
 		return;
-	debug_info_destroy(module->info);
-	symbol_table_deinit(&module->table);
+	unload(module);
 	vec_deinit(&module->frames.list);
 	map_deinit(&module->cache);
 	arena_deinit(&module->arena);
-	elf_image_close(module->alternate);
-	elf_image_close(module->mini);
 	elf_image_close(module->debug);
 	elf_image_close(module->program);
 	free(module);
@@ -196,8 +205,6 @@ static struct err *load(struct symbol_module *module)
 {
 	struct err *err = NULL;
 
-	// Before anything can fail: a second attempt would find half of it loaded.
-	module->loaded = true;
 	if (module->program && !elf_image_has_dwarf(module->program))
 		err = debug_files_for(module->files, module->program, &module->debug);
 	if (!err)
@@ -206,6 +213,10 @@ static struct err *load(struct symbol_module *module)
 		err = load_dwarf(module);
 	if (!err && !module->note && !module->info && !module->table.list.count)
 		err = note(module, err_create("the file has no symbols"));
+	// What is half loaded would be loaded twice by the next attempt.
+	if (err)
+		unload(module);
+	module->loaded = !err;
 	return err;
 }
 

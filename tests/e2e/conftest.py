@@ -24,6 +24,10 @@ SAMPLES = TOP / "tests" / "samples"
 COMPILERS = {("gcc", "c"): "gcc", ("gcc", "cpp"): "g++", ("clang", "c"): "clang",
              ("clang", "cpp"): "clang++", ("musl", "c"): "musl-gcc"}
 LANGUAGE = {"c": ["-std=gnu17"], "cpp": ["-std=c++17", "-fsized-deallocation"]}
+# Compilers know these functions, and make one of another or drop a pair of calls.
+NO_BUILTINS = [f"-fno-builtin-{name}" for name in ("malloc", "calloc", "realloc", "free", "strdup")]
+# What Debian's musl-gcc leaves out and other compilers for musl do: without it nobody can unwind.
+MUSL = ["-Wl,--eh-frame-hdr"]
 ALL = "1000000000"
 
 
@@ -138,7 +142,7 @@ def rows_of_reader(sums):
     for stack, site in sums.sites.items():
         values = (site.calls, site.total_bytes, site.peak_bytes, site.own_peak_bytes,
                   site.live_bytes, site.temporary)
-        add_row(rows[tuple(pc - 1 if pc > 15 else pc for pc, _ in stack)], values)
+        add_row(rows[tuple(pc - 1 if pc > 15 else 0 for pc, _ in stack)], values)
     return dict(rows)
 
 
@@ -285,8 +289,8 @@ def compile_sample():
         source, language = sample_source(name)
         driver = need(COMPILERS[compiler, language])
         command = [driver, "-g", opt, "-Wall", "-Wextra", "-Wno-unused-parameter", "-pthread",
-                   "-fno-builtin-malloc", f"-I{SAMPLES}", *LANGUAGE[language], str(source),
-                   *map(str, extra), "-ldl"]
+                   *NO_BUILTINS, f"-I{SAMPLES}", *LANGUAGE[language], str(source),
+                   *map(str, extra), *(MUSL if compiler == "musl" else []), "-ldl"]
         digest = hashlib.sha256(source.read_bytes() + (SAMPLES / "sample.h").read_bytes() +
                                 " ".join(command).encode()).hexdigest()[:16]
         folder = TOP / "build" / "samples" / digest

@@ -2,7 +2,7 @@
  * A C program, without libstdc++, that loads a C++ plugin RTLD_LOCAL: the next `operator new` is
  * not to be found from here. Its argument is the plugin.
  *
- * EXPECT plugin_succeed: calls=7 leaked_blocks=1 leaked_bytes=48
+ * EXPECT plugin_succeed: calls=6 leaked_blocks=1 leaked_bytes=48
  * EXPECT host_work: calls=1 total_bytes=10 leaked_blocks=1
  */
 #include "sample.h"

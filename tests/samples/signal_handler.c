@@ -1,12 +1,13 @@
 /*
  * Signal handlers that allocate: on the thread's own stack, on an alternate stack, in the middle
  * of the allocator, and from a fast timer at any instruction, the agent's own included. Links to
- * inner_allocator, whose malloc may be interrupted.
+ * inner_allocator, whose malloc may be interrupted. A handler's stack goes on through the signal
+ * frame to what it interrupted.
  *
  * EXPECT on_own_stack: calls=20 total_bytes=200 leaked_blocks=20
  * EXPECT on_other_stack: calls=20 total_bytes=400 leaked_blocks=20
  * EXPECT inside_allocator: calls=20 total_bytes=600 leaked_blocks=20
- * EXPECT interrupted: calls=20 total_bytes=800 leaked_blocks=20
+ * EXPECT interrupted: calls=40 total_bytes=1400 leaked_blocks=40
  * EXPECT on_timer: calls=500 total_bytes=25000 leaked_blocks=500
  */
 #include "sample.h"

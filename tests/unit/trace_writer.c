@@ -123,7 +123,7 @@ void trace_writer_varint(struct trace_writer *writer, uint64_t value)
 
 static uint64_t zigzagged(int64_t value)
 {
-	return value < 0 ? 2 * (uint64_t)-(value + 1) + 1 : 2 * (uint64_t)value;
+	return value < 0 ? 2 * (uint64_t) - (value + 1) + 1 : 2 * (uint64_t)value;
 }
 
 void trace_writer_signed(struct trace_writer *writer, int64_t value)
@@ -136,7 +136,8 @@ static void put_change(struct trace_writer *writer, uint64_t drop, unsigned int 
 {
 	struct trace_writer change = {0};
 
-	trace_writer_byte(&change, (uint8_t)((drop < 15 ? drop : 15) + 16 * (push < 15 ? push : 15)));
+	trace_writer_byte(&change,
+			  (uint8_t)((drop < 15 ? drop : 15) + 16 * (push < 15 ? push : 15)));
 	if (drop >= 15)
 		trace_writer_varint(&change, drop - 15);
 	if (push >= 15)

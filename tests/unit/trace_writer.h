@@ -65,8 +65,7 @@ void trace_writer_allocate_extra(struct trace_writer *writer, uint8_t operation,
 void trace_writer_allocate_aligned(struct trace_writer *writer, uint8_t operation, uint64_t dt,
 				   uint64_t address, uint64_t size, uint64_t alignment);
 void trace_writer_realloc(struct trace_writer *writer, uint8_t operation, uint64_t dt,
-			  uint64_t duration, uint64_t old_address, uint64_t address,
-			  uint64_t size);
+			  uint64_t duration, uint64_t old_address, uint64_t address, uint64_t size);
 void trace_writer_free(struct trace_writer *writer, uint8_t operation, uint64_t dt,
 		       uint64_t address);
 void trace_writer_stack(struct trace_writer *writer);

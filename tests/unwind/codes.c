@@ -41,8 +41,8 @@ static bool joins_at(size_t index)
 {
 	return inner.end == UNWIND_COMPLETE && outer.end == UNWIND_COMPLETE &&
 	       inner.count == outer.count + index &&
-	       memcmp(inner.pcs + index + 1, outer.pcs + 1,
-		      (outer.count - 1) * sizeof(uint64_t)) == 0;
+	       memcmp(inner.pcs + index + 1, outer.pcs + 1, (outer.count - 1) * sizeof(uint64_t)) ==
+		       0;
 }
 
 /* void f(void (*callback)(void)): a frame with rbp and no table. */
@@ -68,8 +68,8 @@ static NOINLINE void without_table(void)
 
 static void *map_code(void)
 {
-	static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec,
-					     0x40, 0xff, 0xd7, 0xc9, 0xc3};
+	static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
+					     0xec, 0x40, 0xff, 0xd7, 0xc9, 0xc3};
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -121,6 +121,43 @@ static NOINLINE void frame_pointer_fuzz(void)
 			       "a frame pointer below sp");
 }
 
+static NOINLINE void capture_in_big_frame(void)
+{
+	char memory[200000]; // more than a packed rule can say
+
+	SCENE_KEEP(memory);
+	capture_inner();
+	SCENE_KEEP(memory);
+}
+
+/* Frame pointers that lead to real code, whose frames would end behind the stack. */
+static NOINLINE void beyond_the_stack(void)
+{
+	const size_t size = 65536;
+	char *memory = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t end = (uint64_t)memory + size / 2;
+	struct unwind_stack stack = {0};
+	struct unwind_state state = {.pc = (uint64_t)scene_no_table + 9};
+	uint64_t pcs[ROOM];
+	size_t count;
+
+	mprotect(memory, size / 2, PROT_READ | PROT_WRITE);
+	capture_in_big_frame();
+	for (uint64_t room = 16; room < 1024; room += 8) {
+		uint64_t *frame = (uint64_t *)(end - room);
+
+		state.sp = end - room;
+		state.fp = state.sp;
+		frame[0] = state.sp + 8;
+		for (size_t i = 0; i < inner.count; i++) {
+			frame[1] = inner.pcs[i];
+			unwind_capture(&state, &stack, pcs, ROOM, &count);
+			compare_expect(count >= 2 && pcs[1] == inner.pcs[i], "the fake frame");
+		}
+	}
+	munmap(memory, size);
+}
+
 /* What musl's and Go's C libraries have: a signal return without a table. */
 void scene_restore_rax(void);
 void scene_restore_eax(void);
@@ -155,8 +192,8 @@ static NOINLINE void restore_by(void (*restorer)(void), const char *what)
 	syscall(SYS_rt_sigaction, SIGUSR1, &action, NULL, 8);
 	syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), SIGUSR1);
 	// capture_inner, handle, the restorer, syscall(), us
-	compare_expect(inner.count == outer.count + 4 &&
-			       inner.pcs[2] == (uint64_t)restorer && joins_at(4),
+	compare_expect(inner.count == outer.count + 4 && inner.pcs[2] == (uint64_t)restorer &&
+			       joins_at(4),
 		       what);
 }
 
@@ -262,6 +299,7 @@ void scenes_codes(const char *plugin_directory)
 	pthread_create(&thread, NULL, jit_thread, NULL);
 	pthread_join(thread, NULL);
 	frame_pointer_fuzz();
+	beyond_the_stack();
 	restorers();
 	plugins(plugin_directory);
 	vdso();

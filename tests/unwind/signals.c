@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/unwind/unwind.h"
 #include "compare.h"
 #include "scenes.h"
 
@@ -42,7 +43,6 @@ static NOINLINE void raise_deep(int depth)
 }
 
 static sigjmp_buf fault_return;
-
 
 /* A fault at the first instruction of a function: pc - 1 would be another function. */
 __asm__(".text\n"
@@ -187,6 +187,45 @@ static void storm(unsigned hits, int flags)
 	setitimer(ITIMER_REAL, &none, NULL);
 }
 
+static void handle_in_capture(int signal)
+{
+	(void)signal;
+	storm_hits++;
+	compare_stack("in the middle of a capture", COMPARE_LIBGCC);
+}
+
+/* Handlers capture while the same thread is capturing, with the rules just forgotten or known. */
+static NOINLINE void storm_in_capture(int depth, unsigned hits)
+{
+	static uint64_t first[256], again[256];
+	struct itimerval timer = {.it_value = {0, 100}, .it_interval = {0, 100}};
+	struct itimerval none = {0};
+	unsigned start = (unsigned)storm_hits;
+	size_t count, first_count;
+	int end;
+
+	if (depth > 0) {
+		storm_in_capture(depth - 1, hits);
+		SCENE_KEEP(&depth);
+		return;
+	}
+	install(SIGALRM, handle_in_capture, SA_RESTART);
+	setitimer(ITIMER_REAL, &timer, NULL);
+	first_count = 0;
+	for (unsigned i = 0; (unsigned)storm_hits - start < hits; i++) {
+		if (i % 3 == 0)
+			unwind_forget(0, UINT64_MAX);
+		count = compare_capture(i ? again : first, 256, &end);
+		first_count = i ? first_count : count;
+		// All but the innermost, where the first call is another than the later ones.
+		compare_expect(end == UNWIND_COMPLETE && count == first_count &&
+				       (i == 0 || memcmp(first + 1, again + 1,
+							 (count - 1) * sizeof(first[0])) == 0),
+			       "a capture that was interrupted by one");
+	}
+	setitimer(ITIMER_REAL, &none, NULL);
+}
+
 void scenes_storm(void)
 {
 	const char *hits = getenv("UNWIND_STORM");
@@ -194,4 +233,5 @@ void scenes_storm(void)
 
 	storm(n, 0);
 	storm(n, SA_ONSTACK);
+	storm_in_capture(30, n);
 }

@@ -9,6 +9,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "agent/unwind/module_cache.h"
 #include "agent/unwind/proc_maps.h"
 #include "base/bytes.h"
 
@@ -48,22 +49,13 @@ static const ElfW(Phdr) * program_headers(uint64_t start, uint64_t end, unsigned
 	return (const ElfW(Phdr) *)(start + elf->e_phoff);
 }
 
-/* What both ways of finding a module yield. */
-struct place {
-	uint64_t start, end; /* of the whole module */
-	uint64_t first_end;  /* start to here is readable and begins with the ELF header, if any */
-	uint64_t bias;
-	uint64_t eh_frame_hdr;
-	const struct link_map *link_map;
-};
-
-static bool find_by_loader(uint64_t address, struct place *ret)
+static bool find_by_loader(uint64_t address, struct module_place *ret)
 {
 	struct found_object object;
 
 	if (dl_find_object((void *)address, &object) != 0)
 		return false;
-	*ret = (struct place){
+	*ret = (struct module_place){
 		.start = (uint64_t)object.map_start,
 		.end = (uint64_t)object.map_end,
 		.first_end = (uint64_t)object.map_start + PAGE,
@@ -75,7 +67,7 @@ static bool find_by_loader(uint64_t address, struct place *ret)
 }
 
 /* Fills in what the ELF header at place->start knows. False: there is none. */
-static bool read_headers(struct place *place)
+static bool read_headers(struct module_place *place)
 {
 	unsigned count = 0;
 	const ElfW(Phdr) *headers = program_headers(place->start, place->first_end, &count);
@@ -103,7 +95,7 @@ static bool read_headers(struct place *place)
  * The module begins at the mapping of offset 0 of the same file, the last one before the address:
  * one file's segments are mapped in order. The vdso is one mapping with no inode.
  */
-static bool find_by_maps(uint64_t address, struct place *ret, char *path, size_t room)
+static bool find_by_maps(uint64_t address, struct module_place *ret, char *path, size_t room)
 {
 	struct proc_mapping mapping = {0}, first = {0};
 	struct proc_maps maps;
@@ -119,15 +111,16 @@ static bool find_by_maps(uint64_t address, struct place *ret, char *path, size_t
 		found = address < mapping.end;
 	}
 	proc_maps_close(&maps);
-	if (!found || first.start == 0 || first.inode != mapping.inode)
+	// Only code is asked for; the header of what is no module may be no memory to read from.
+	if (!found || !mapping.executable || first.start == 0 || first.inode != mapping.inode)
 		return false;
-	*ret = (struct place){.start = first.start, .first_end = first.end};
+	*ret = (struct module_place){.start = first.start, .first_end = first.end};
 	return read_headers(ret) && address < ret->end;
 }
 
 bool unwind_module_at(uint64_t address, struct unwind_module *ret)
 {
-	struct place place;
+	struct module_place place;
 	bool found;
 
 	if (dl_find_object)
@@ -152,7 +145,8 @@ static bool segment_holds(const ElfW(Phdr) * segment, uint64_t bias, uint64_t ad
 }
 
 /* Readable memory around the tables and around the address. */
-static void limit_reads(const struct place *place, uint64_t address, struct module_tables *ret)
+static void limit_reads(const struct module_place *place, uint64_t address,
+			struct module_tables *ret)
 {
 	unsigned count = 0;
 	const ElfW(Phdr) *headers = program_headers(place->start, place->first_end, &count);
@@ -170,18 +164,37 @@ static void limit_reads(const struct place *place, uint64_t address, struct modu
 	}
 }
 
+/* For a module that does not begin with its ELF header, as some packers make them. */
+static void limit_reads_by_maps(const struct module_place *place, struct module_tables *ret)
+{
+	struct proc_mapping mapping;
+
+	if (proc_maps_find(place->eh_frame_hdr, &mapping) && mapping.readable)
+		ret->image = (struct eh_image){.bytes = (const uint8_t *)mapping.start,
+					       .size = mapping.end - mapping.start,
+					       .address = mapping.start};
+}
+
+/* find_by_maps() without the path, which is not kept. */
+static bool find_cached(uint64_t address, struct module_place *ret)
+{
+	if (module_cache_find(address, ret))
+		return true;
+	if (!find_by_maps(address, ret, NULL, 0))
+		return false;
+	module_cache_insert(ret);
+	return true;
+}
+
 bool module_find_tables(uint64_t address, struct module_tables *ret)
 {
-	struct place place;
-	bool found;
+	struct module_place place;
 
-	if (dl_find_object)
-		found = find_by_loader(address, &place);
-	else
-		found = find_by_maps(address, &place, NULL, 0);
-	if (!found)
+	if (!(dl_find_object ? find_by_loader(address, &place) : find_cached(address, &place)))
 		return false;
 	*ret = (struct module_tables){.header = place.eh_frame_hdr};
 	limit_reads(&place, address, ret);
+	if (place.eh_frame_hdr != 0 && ret->image.size == 0)
+		limit_reads_by_maps(&place, ret);
 	return true;
 }

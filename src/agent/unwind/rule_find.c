@@ -142,8 +142,7 @@ static const struct unwind_rule signal_return_rule = {
 };
 
 /* The rule for code that no entry of the module's tables covers. */
-static void find_uncovered(uint64_t pc, const struct module_tables *tables,
-			   struct unwind_rule *ret)
+static void find_uncovered(uint64_t pc, const struct module_tables *tables, struct unwind_rule *ret)
 {
 	struct eh_frame_row found;
 

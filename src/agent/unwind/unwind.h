@@ -75,8 +75,8 @@ struct unwind_module {
 };
 
 /*
- * Which loaded module holds the address. Lock-free: _dl_find_object() where the C library has
- * it, else /proc/self/maps. Never dl_iterate_phdr (lock order inside hooks).
+ * Which loaded module holds the address, one of its code. Lock-free: _dl_find_object() where the C
+ * library has it, else /proc/self/maps. Never dl_iterate_phdr (lock order inside hooks).
  */
 bool unwind_module_at(uint64_t address, struct unwind_module *ret);
 

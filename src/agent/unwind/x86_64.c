@@ -12,6 +12,7 @@
  */
 #include "agent/unwind/x86_64.h"
 
+#include "agent/unwind/module_cache.h"
 #include "agent/unwind/module_find.h"
 #include "agent/unwind/proc_maps.h"
 #include "agent/unwind/rule.h"
@@ -184,7 +185,8 @@ static enum step step_by_frame_pointer(struct walk *walk, struct crossing *cross
 	return walk->pc == 0 ? STEP_END : STEP_CALLER;
 }
 
-static never_inline enum step step_slow(struct walk *walk, struct crossing *crossing, unsigned packed)
+static never_inline enum step step_slow(struct walk *walk, struct crossing *crossing,
+					unsigned packed)
 {
 	struct unwind_rule rule;
 
@@ -307,12 +309,14 @@ uint32_t unwind_set_frame_id(uint64_t pc, uint32_t id)
 
 void unwind_forget(uint64_t start, uint64_t end)
 {
+	module_cache_forget(start, end);
 	rule_table_forget(start, end);
 }
 
 void unwind_forget_ids(void)
 {
 	rule_after_fork();
+	module_cache_after_fork();
 	rule_table_after_fork();
 }
 

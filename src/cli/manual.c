@@ -1,0 +1,159 @@
+/*
+ * Prints what is made from the tables of commands and options, at build time: `manual man` the
+ * man page, `manual bash` the completion. Linked with the same objects as the tool, so neither
+ * can differ from what the tool accepts.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+
+/* Text of a man page: backslashes, hyphens and leading dots mean something to roff. */
+static void put_roff(const char *text)
+{
+	for (bool line_start = true; *text; text++) {
+		if (line_start && (*text == '.' || *text == '\''))
+			fputs("\\&", stdout);
+		if (*text == '\\')
+			fputs("\\e", stdout);
+		else if (*text == '-')
+			fputs("\\-", stdout);
+		else
+			putchar(*text);
+		line_start = *text == '\n';
+	}
+}
+
+static void put_option(const struct option_spec *spec)
+{
+	printf(".TP\n\\fB");
+	if (spec->letter)
+		printf("\\-%c\\fR, \\fB", spec->letter);
+	printf("\\-\\-");
+	put_roff(spec->name);
+	printf("\\fR");
+	if (spec->value)
+		printf(" \\fI%s\\fR", spec->value);
+	putchar('\n');
+	put_roff(spec->text);
+	if (spec->choices) {
+		printf("; one of: ");
+		put_roff(spec->choices);
+	} else if (spec->standard && *spec->standard) {
+		printf(" [");
+		put_roff(spec->standard);
+		printf("]");
+	}
+	printf(".\n");
+}
+
+/* Paragraphs, which the tables separate by empty lines. */
+static void put_details(const char *details)
+{
+	while (details && *details) {
+		const char *end = strstr(details, "\n\n");
+		char paragraph[2048];
+		size_t length = end ? (size_t)(end - details) : strlen(details);
+
+		printf(".PP\n");
+		snprintf(paragraph, sizeof(paragraph), "%.*s", (int)length, details);
+		put_roff(paragraph);
+		putchar('\n');
+		details = end ? end + 2 : NULL;
+	}
+}
+
+static void put_command(const struct command *command)
+{
+	printf(".SS mallow %s \\fR", command->name);
+	put_roff(command->usage);
+	printf("\n");
+	put_roff(command->text);
+	printf(".\n");
+	for (size_t i = 0; i < command->body->option_count; i++)
+		put_option(&command->body->options[i]);
+	put_details(command->body->details);
+}
+
+static void put_man(void)
+{
+	size_t count;
+	const struct command *table = commands(&count);
+
+	printf(".TH MALLOW 1 \"\" \"mallow " MALLOW_VERSION "\" \"User Commands\"\n"
+	       ".SH NAME\nmallow \\- where a program's memory goes\n"
+	       ".SH SYNOPSIS\n.B mallow\n.I COMMAND\n[\\fIOPTION\\fR ...]\n"
+	       ".SH DESCRIPTION\n"
+	       "mallow records every allocation and every free of a program with its whole call\n"
+	       "stack, without recompiling it, and shows which code the memory went to.\n"
+	       "The library works alone, too:\n.PP\n"
+	       ".B LD_PRELOAD=libmallow.so ./program\n"
+	       ".SH COMMANDS\n");
+	for (size_t i = 0; i < count; i++)
+		put_command(&table[i]);
+	printf(".SH EXIT STATUS\n"
+	       "0 success; 1 failure; 2 wrong usage. \\fBmallow run\\fR exits with the program's\n"
+	       "own status, or 126 or 127 if it cannot be run.\n"
+	       ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nno colours, whatever the terminal.\n"
+	       ".TP\n.B MALLOW_LIBRARY\nthe agent to use instead of the installed one.\n");
+}
+
+static void put_bash_command(const struct command *command)
+{
+	printf("\t\"%s\")\n\t\twords=\"--help", command->name);
+	for (size_t i = 0; i < command->body->option_count; i++)
+		printf(" --%s", command->body->options[i].name);
+	printf("\"\n\t\tcase \"$previous\" in\n");
+	for (size_t i = 0; i < command->body->option_count; i++) {
+		const struct option_spec *spec = &command->body->options[i];
+
+		if (spec->choices)
+			printf("\t\t--%s) words=\"%s\"; options=yes ;;\n", spec->name,
+			       spec->choices);
+	}
+	printf("\t\tesac\n\t\t;;\n");
+}
+
+static void put_bash(void)
+{
+	size_t count;
+	const struct command *table = commands(&count);
+
+	printf("# bash completion of mallow, made from its tables of commands and options\n"
+	       "_mallow()\n{\n"
+	       "\tlocal word=\"${COMP_WORDS[COMP_CWORD]}\" "
+	       "previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
+	       "\tlocal command=\"${COMP_WORDS[1]}\" words=\"\" options=\"\"\n\n"
+	       "\t[ \"$command\" = trace ] && command=\"trace dump\"\n"
+	       "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+	       "\t\twords=\"");
+	for (size_t i = 0; i < count; i++)
+		printf("%.*s ", (int)strcspn(table[i].name, " "), table[i].name);
+	printf("--help --version\"\n\t\toptions=yes\n"
+	       "\telif [ \"$previous\" = trace ] && [ \"$COMP_CWORD\" -eq 2 ]; then\n"
+	       "\t\twords=dump\n\t\toptions=yes\n"
+	       "\telse\n\tcase \"$command\" in\n");
+	for (size_t i = 0; i < count; i++)
+		put_bash_command(&table[i]);
+	printf("\tesac\n\tfi\n"
+	       "\tCOMPREPLY=()\n"
+	       "\tif [ -n \"$options\" ] || [[ \"$word\" == -* ]]; then\n"
+	       "\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+	       "\telif [ \"$command\" = run ]; then\n"
+	       "\t\tmapfile -t COMPREPLY < <(compgen -c -f -- \"$word\")\n"
+	       "\telse\n"
+	       "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
+	       "\tfi\n}\n"
+	       "complete -o filenames -F _mallow mallow\n");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "man") == 0)
+		put_man();
+	else if (argc == 2 && strcmp(argv[1], "bash") == 0)
+		put_bash();
+	else
+		return 2;
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
+}

@@ -1,0 +1,215 @@
+/*
+ * Damages an ELF file in many ways and asks the symbolizer for names all over it: nothing may
+ * crash, and nothing may take longer than TIME_LIMIT seconds.
+ *
+ *	symbols_mutate [-n ROUNDS] [-s FIRST_SEED] FILE
+ *
+ * Each round is a process of its own, so that a crash in libdw is counted with its seed, not the
+ * end. Prints "N passed, N failed"; exits 1 when any failed.
+ */
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "symbols/symbolizer.h"
+
+#define TIME_LIMIT   10
+#define MEMORY_LIMIT (2ull << 30)
+#define QUERIES      300
+
+static char *original;
+static size_t original_size;
+static uint64_t text_low, text_size; /* the original's .text */
+
+static uint64_t random_next(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+static void read_file(const char *path)
+{
+	FILE *file = fopen(path, "r");
+
+	if (!file || fseek(file, 0, SEEK_END))
+		exit(2);
+	original_size = (size_t)ftell(file);
+	rewind(file);
+	original = malloc(original_size);
+	if (original_size < sizeof(Elf64_Ehdr) || !original ||
+	    fread(original, 1, original_size, file) != original_size)
+		exit(2);
+	fclose(file);
+}
+
+/* The largest section of code. */
+static void find_text(void)
+{
+	Elf64_Ehdr header;
+	Elf64_Shdr section;
+
+	memcpy(&header, original, sizeof(header));
+	for (size_t i = 0; i < header.e_shnum; i++) {
+		memcpy(&section, original + header.e_shoff + i * sizeof(section), sizeof(section));
+		if (section.sh_flags & SHF_EXECINSTR && section.sh_size > text_size) {
+			text_low = section.sh_addr;
+			text_size = section.sh_size;
+		}
+	}
+	if (!text_size)
+		exit(2);
+}
+
+/* One damage at a place: a byte, or a value of interest over 1 to 8 bytes. */
+static void damage(char *bytes, size_t at, size_t end, uint64_t *state)
+{
+	static const uint64_t values[] = {
+		0,          1,          0x7f,       0x80,           0xff,     0x7fffffff,
+		0x80000000, 0xffffffff, UINT64_MAX, UINT64_MAX - 7, INT64_MAX};
+	uint64_t value = values[random_next(state) % (sizeof(values) / sizeof(*values))];
+	size_t size = 1u << random_next(state) % 4;
+
+	if (random_next(state) % 2)
+		bytes[at] ^= (char)(1 << random_next(state) % 8);
+	else
+		memcpy(bytes + at, &value, size < end - at ? size : end - at);
+}
+
+/* Damages bytes, a copy of the original, and returns its new size. */
+static size_t mutate(char *bytes, uint64_t *state)
+{
+	Elf64_Ehdr header;
+	size_t low = 0, high = original_size;
+
+	memcpy(&header, bytes, sizeof(header));
+	switch (random_next(state) % 6) {
+	case 0: // truncated
+		return random_next(state) % original_size;
+	case 1: // the header
+		high = sizeof(header);
+		break;
+	case 2: // the section headers
+		low = header.e_shoff;
+		break;
+	case 3:
+		break;
+	default: { // one section, most of which are DWARF
+		Elf64_Shdr section;
+		size_t index = 1 + random_next(state) % (header.e_shnum - 1u);
+
+		memcpy(&section, bytes + header.e_shoff + index * sizeof(section), sizeof(section));
+		if (section.sh_type != SHT_NOBITS && section.sh_size) {
+			low = section.sh_offset;
+			high = low + section.sh_size;
+		}
+	}
+	}
+	for (uint64_t count = 1 + random_next(state) % 20; count; count--)
+		damage(bytes, low + random_next(state) % (high - low), original_size, state);
+	return original_size;
+}
+
+static void ignore(struct err *err)
+{
+	err_destroy(err);
+}
+
+static void query(const char *path, uint64_t *state)
+{
+	struct symbolizer *symbolizer;
+	struct symbol_module *module;
+
+	if (symbolizer_create(&symbolizer))
+		exit(3);
+
+	struct err *err = symbolizer_module(symbolizer, path, NULL, 0, &module);
+
+	for (int i = 0; !err && i < QUERIES; i++) {
+		const struct symbol *symbols;
+		size_t count;
+		uint64_t address = text_low + random_next(state) % text_size;
+
+		err = symbol_module_find(module, address, &symbols, &count);
+		for (size_t j = 0; !err && j < count; j++) {
+			if (symbols[j].function && !symbols[j].function[0] &&
+			    symbols[j].raw_function[0])
+				exit(4);
+		}
+	}
+	ignore(err);
+	symbolizer_destroy(symbolizer);
+}
+
+static void run_round(uint64_t seed)
+{
+	uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
+	char *bytes = malloc(original_size + 8);
+	char path[64];
+	int fd = memfd_create("mutant", 0);
+
+	if (!bytes || fd < 0)
+		exit(3);
+	memcpy(bytes, original, original_size);
+	for (int i = 0; i < 4; i++)
+		random_next(&state);
+
+	size_t size = seed ? mutate(bytes, &state) : original_size;
+
+	if (write(fd, bytes, size) != (ssize_t)size)
+		exit(3);
+	free(bytes);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+#ifndef __SANITIZE_ADDRESS__
+	setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY_LIMIT, MEMORY_LIMIT});
+#endif
+	alarm(TIME_LIMIT);
+	query(path, &state);
+	close(fd);
+	free(original);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long rounds = 500, first = 0, failed = 0;
+
+	for (int option; (option = getopt(argc, argv, "n:s:")) != -1;) {
+		if (option == 'n')
+			rounds = strtoul(optarg, NULL, 0);
+		else if (option == 's')
+			first = strtoul(optarg, NULL, 0);
+		else
+			return 2;
+	}
+	if (optind + 1 != argc)
+		return 2;
+	read_file(argv[optind]);
+	find_text();
+	for (unsigned long seed = first; seed < first + rounds; seed++) {
+		fflush(stdout); // or the child would print it once more
+
+		pid_t child = fork();
+		int status;
+
+		if (!child) {
+			run_round(seed);
+			exit(0);
+		}
+		if (child < 0 || waitpid(child, &status, 0) != child)
+			return 2;
+		if (status) {
+			printf("seed %lu: %s %d\n", seed, WIFSIGNALED(status) ? "signal" : "status",
+			       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+			failed++;
+		}
+	}
+	free(original);
+	printf("%lu passed, %lu failed\n", rounds - failed, failed);
+	return failed ? 1 : 0;
+}
