@@ -107,8 +107,7 @@ static void finish_facts(struct load *load)
 		facts->first_damage = load->damage.first_offset;
 		facts->first_damage_text = load->damage.first_text;
 	}
-	facts->duration_ns =
-		tick_clock_ns(&load->clock, load->end_seen ? load->end_ticks : load->last_ticks);
+	facts->duration_ns = tick_clock_ns(&load->clock, load->last_ticks);
 	facts->complete = facts->ended && load->end_seen && !facts->damaged_chunks &&
 			  !facts->missing_chunks && !facts->lost;
 }

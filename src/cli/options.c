@@ -27,7 +27,6 @@ static void fill_tables(const struct command *command, struct getopt_tables *tab
 	size_t i;
 
 	assert(body->option_count <= OPTIONS_MAX);
-	memset(tables, 0, sizeof(*tables));
 	if (body->stop_at_operand)
 		*letter++ = '+';
 	*letter++ = ':'; /* a missing value is told apart from an unknown option */
@@ -111,7 +110,7 @@ static void complain_missing(const struct command *command, int code)
 bool options_parse(const struct command *command, int argc, char **argv, struct options *ret,
 		   int *status)
 {
-	struct getopt_tables tables;
+	struct getopt_tables tables = {0};
 	int code;
 
 	fill_tables(command, &tables);

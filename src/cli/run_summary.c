@@ -1,5 +1,6 @@
 #include "cli/run_summary.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,13 +132,18 @@ static void put_others(struct buf *buf, const struct image *images, size_t count
 		buf_printf(buf, "           \xe2\x80\xa6 %zu more\n", count - OTHERS_SHOWN);
 }
 
+/* As the tool itself was called, so that the line can be copied: "mallow", "build/mallow". */
 static void put_next(struct buf *buf, const char *path)
 {
 	buf_text(buf, "\n  recording   ");
 	put_word(buf, path);
-	buf_text(buf, "\n  next        mallow report ");
+	buf_text(buf, "\n  next        ");
+	put_word(buf, program_invocation_name);
+	buf_text(buf, " report ");
 	put_word(buf, path);
-	buf_text(buf, "\n              mallow export --to flamegraph -o flame.svg ");
+	buf_text(buf, "\n              ");
+	put_word(buf, program_invocation_name);
+	buf_text(buf, " export --to flamegraph -o flame.svg ");
 	put_word(buf, path);
 	buf_char(buf, '\n');
 }

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "flamegraph_assets.h"
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
+#include "report/flamegraph_assets.h"
 #include "report/format.h"
 #include "report/text_report.h"
 #include "report/xml_text.h"

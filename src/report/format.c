@@ -7,7 +7,7 @@
 static struct formatted separated(uint64_t value)
 {
 	char digits[24];
-	struct formatted result;
+	struct formatted result = {0};
 	size_t length = (size_t)snprintf(digits, sizeof(digits), "%ju", (uintmax_t)value);
 	char *out = result.text;
 
@@ -26,7 +26,7 @@ static struct formatted separated(uint64_t value)
  */
 static struct formatted scaled(double value, const char *const *units, size_t count)
 {
-	struct formatted result;
+	struct formatted result = {0};
 	size_t unit = 0;
 
 	while (unit + 1 < count && value >= 999.5) {
@@ -47,7 +47,7 @@ static struct formatted scaled(double value, const char *const *units, size_t co
 struct formatted format_bytes(uint64_t bytes, bool exact)
 {
 	static const char *const units[] = {" B", " KB", " MB", " GB", " TB", " PB", " EB"};
-	struct formatted result;
+	struct formatted result = {0};
 
 	if (!exact)
 		return scaled((double)bytes, units, sizeof(units) / sizeof(units[0]));
@@ -68,8 +68,8 @@ struct formatted format_count(uint64_t count, bool exact)
 struct formatted format_time(uint64_t ns)
 {
 	static const char *const units[] = {" ns", " us", " ms", " s"};
-	struct formatted result;
-	uint64_t seconds = (ns + 500000000) / 1000000000;
+	struct formatted result = {0};
+	uint64_t seconds = ns / 1000000000 + (ns % 1000000000 >= 500000000);
 
 	if (ns < 59995000000)
 		return scaled((double)ns, units, sizeof(units) / sizeof(units[0]));
@@ -85,7 +85,7 @@ struct formatted format_time(uint64_t ns)
 
 struct formatted format_percent(uint64_t part, uint64_t whole)
 {
-	struct formatted result;
+	struct formatted result = {0};
 	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
 
 	if (!whole)
@@ -101,9 +101,9 @@ struct formatted format_percent(uint64_t part, uint64_t whole)
 
 struct formatted format_counted(uint64_t count, const char *noun, bool exact)
 {
-	struct formatted result;
+	struct formatted result = {0};
 
-	snprintf(result.text, sizeof(result.text), "%.24s %.12s%s", format_count(count, exact).text,
+	snprintf(result.text, sizeof(result.text), "%.26s %.16s%s", format_count(count, exact).text,
 		 noun, count == 1 ? "" : "s");
 	return result;
 }

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct formatted {
-	char text[40];
+	char text[48];
 };
 
 /* Three digits and a decimal unit, 1 KB = 1000 bytes: "1.23 MB"; exact: "1,234,567 B". */

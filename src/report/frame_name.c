@@ -24,14 +24,20 @@ static size_t bracketed(const char *text)
 	return 0;
 }
 
-/* Length of an operator's own brackets, as in operator()(int) or operator<<; 0: not one. */
+/* Length of the word "operator" with its own brackets, as in operator()(int); 0: not one. */
 static size_t operator_signs(const char *name, size_t at)
 {
+	static const char *const signs[] = {"()", "->*", "->", "<<=", "<=>", "<<",
+					    "<=", ">>=", ">>", ">=",  "<",   ">"};
+	const char *sign = name + at + 8;
+
 	if (strncmp(name + at, "operator", 8) != 0)
 		return 0;
-	if (name[at + 8] == '(' && name[at + 9] == ')')
-		return 10;
-	return 8 + strspn(name + at + 8, "<>=-");
+	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+		if (strncmp(sign, signs[i], strlen(signs[i])) == 0)
+			return 8 + strlen(signs[i]);
+	}
+	return 8;
 }
 
 /* Copies name with the contents of all outermost brackets of a kind replaced by an ellipsis. */

@@ -141,7 +141,7 @@ static struct err *put_sites(struct buf *buf, const struct style *style,
 			   options->metric == METRIC_PEAK ? "a peak" : name, name);
 		return NULL;
 	}
-	style_printf(buf, style, STYLE_STRONG, "Top %s by %s (%s)\n",
+	style_printf(buf, style, STYLE_STRONG, "%s %s by %s (%s)\n", shown < count ? "Top" : "All",
 		     format_counted(shown, "site", true).text, name,
 		     metric_info(options->metric)->text);
 	for (uint32_t i = 0; i < shown && !err; i++) {

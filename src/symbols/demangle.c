@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 
 /*
@@ -130,27 +131,39 @@ static const struct {
 	{" [clone .", " [."},
 };
 
+/* Writes what replaces the text's beginning and returns the length of that, 0: nothing does. */
+static size_t replace(const char *text, struct buf *ret)
+{
+	if (!strncmp(text, "> >", 3)) {
+		buf_char(ret, '>');
+		return 2; // the second '>' may begin the next pair
+	}
+	for (size_t i = 0; i < ARRAY_COUNT(replacements); i++) {
+		size_t size = strlen(replacements[i].from);
+
+		if (!strncmp(text, replacements[i].from, size)) {
+			buf_text(ret, replacements[i].to);
+			return size;
+		}
+	}
+	return 0;
+}
+
 static void tidy(const char *text, struct buf *ret)
 {
 	while (*text) {
-		size_t size = 0;
+		// All replacements begin with one of these.
+		size_t plain = strcspn(text, "s> ");
 
-		for (size_t i = 0; i < sizeof(replacements) / sizeof(*replacements); i++) {
-			size = strlen(replacements[i].from);
-			if (!strncmp(text, replacements[i].from, size)) {
-				buf_text(ret, replacements[i].to);
-				break;
-			}
-			size = 0;
-		}
-		if (!size && !strncmp(text, "> >", 3)) {
-			size = 2; // the second '>' may begin the next pair
-			buf_char(ret, '>');
-		}
-		if (!size) {
-			size = 1;
-			buf_char(ret, *text);
-		}
+		buf_put(ret, text, plain);
+		text += plain;
+		if (!*text)
+			break;
+
+		size_t size = replace(text, ret);
+
+		if (!size)
+			buf_char(ret, *text++);
 		text += size;
 	}
 }

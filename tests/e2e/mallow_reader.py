@@ -123,6 +123,7 @@ class Chunk:
             committed = max(room, 0)
         self.committed = committed
         self.payload_at = offset + CHUNK_HEADER
+        self.superseded = False  # a chunk of the same sequence is read instead
         if not self.slot and not self.damage and self.kind == EVENTS:
             self.damage = self._check_trailer(data)
 
@@ -392,7 +393,7 @@ class Recording:
         for number, chunks in sorted(self._by_stream().items()):
             self.streams[number] = Stream(self, number)
             self._read_stream(self.streams[number], chunks, data)
-        self.damages = [(c.offset, c.damage) for c in self.chunks if c.damage]
+        self.damages = [(c.offset, c.damage) for c in self.chunks if c.damage and not c.superseded]
         self.events.sort(key=lambda event: event.time)
         self.facts.sort(key=lambda fact: fact["time"])
         self._clock()
@@ -427,6 +428,10 @@ class Recording:
             there = streams[chunk.stream].get(chunk.sequence)
             if there is None or there.damage or (chunk.slot and not chunk.damage):
                 streams[chunk.stream][chunk.sequence] = chunk
+                if there:
+                    there.superseded = True
+            else:
+                chunk.superseded = True
         return streams
 
     def _read_stream(self, stream, chunks, data):

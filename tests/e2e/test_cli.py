@@ -254,6 +254,17 @@ def test_report_tree(tool, made):
     assert full.count(" fib\n") == 60 and "more" not in full
 
 
+@pytest.mark.parametrize("columns, shown", [
+    (80, "     void std::vector<…>::_M_realloc_insert<…>(…)"),
+    (48, "     std::vector<…>::_M_realloc_insert<…>(…)"),
+    (40, "     …vector<…>::_M_realloc_insert<…>(…)"),
+])
+def test_long_names_are_folded_then_cut(mallow, made, columns, shown):
+    text = on_terminal([mallow, "report", "--sort", "leaked", made], columns,
+                       clean_environment({"NO_COLOR": "1"}))
+    assert [line for line in text.splitlines() if "realloc_insert" in line] == [shown]
+
+
 @pytest.mark.parametrize("columns", [80, 50, 200])
 @pytest.mark.parametrize("options", [[], ["--tree", "--sort", "leaked"], ["--sort", "leaked"]])
 def test_report_fits_a_terminal(mallow, made, columns, options):
@@ -508,7 +519,7 @@ def test_summary(mallow, agent, tmp_path):
     for word in ("peak", "leaked", "total", "temporary"):
         assert re.search(rf"^  {word} +\d", run.stderr, re.M)
     assert "  recording   'a name.mallow'\n" in run.stderr
-    assert "  next        mallow report 'a name.mallow'\n" in run.stderr
+    assert f"  next        {mallow} report 'a name.mallow'\n" in run.stderr
     assert (tmp_path / "a name.mallow").exists()
 
 
@@ -627,3 +638,42 @@ def test_ignored_signals_stay_ignored(mallow, agent, tmp_path):
     bare = subprocess.run(["nohup", *command[3:]], capture_output=True, text=True,
                           env=clean_environment())
     assert run.stdout == bare.stdout
+
+
+# --- what is made from the tables ---
+
+def made_from_tables(mallow, name):
+    for folder in (mallow.parent, mallow.parent / "meson" / "src" / "cli"):
+        if (folder / name).exists():
+            return folder / name
+    return pytest.skip(f"{name} is not in the build tree beside {mallow}")
+
+
+def completions(script, *words):
+    run = subprocess.run(
+        ["bash", "-c", 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mallow; '
+                       'printf "%s\\n" "${COMPREPLY[@]}"', "-", str(script), *words],
+        capture_output=True, text=True, check=True)
+    assert run.stderr == ""
+    return run.stdout.split()
+
+
+def test_bash_completion(mallow):
+    script = made_from_tables(mallow, "mallow.bash")
+    assert completions(script, "mallow", "") == ["run", "report", "export", "info", "trace",
+                                                 "--help", "--version"]
+    assert completions(script, "mallow", "trace", "") == ["dump"]
+    assert completions(script, "mallow", "report", "--to") == ["--top"]
+    assert completions(script, "mallow", "trace", "dump", "--st") == ["--stacks"]
+    assert completions(script, "mallow", "report", "--sort", "t") == ["total", "temporary"]
+    assert "sh" in completions(script, "mallow", "run", "s")
+
+
+def test_man_page(mallow):
+    page = made_from_tables(mallow, "mallow.1")
+    run = subprocess.run([need("man"), "--warnings", "-l", str(page)], capture_output=True,
+                         text=True, env={**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8"})
+    assert run.returncode == 0 and run.stderr == ""
+    for command in ("run", "report", "export", "info", "trace dump"):
+        assert f"mallow {command} " in run.stdout
+    assert "--sort METRIC" in run.stdout and "MALLOW_LIBRARY" in run.stdout

@@ -207,3 +207,57 @@ def test_browser_thousands_of_frames(browse, tool, tmp_path):
     page = browse(path, search="function_17")
     assert len(page.boxes) > 5000
     assert re.search(r"matched \d+\.\d % ", page.said)
+
+
+ACT = """
+<script><![CDATA[
+const frame = label => Array.from(document.querySelectorAll("svg.f"))
+	.find(box => box.getAttribute("aria-label").startsWith(label + "\\n"));
+const press = (key, more) => document.documentElement.dispatchEvent(
+	new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more }));
+const type = text => {
+	document.getElementById("search").value = text;
+	document.getElementById("search").dispatchEvent(new Event("input"));
+};
+ACTIONS
+document.getElementById("frames").setAttribute("data-hash", location.hash);
+]]></script>
+</svg>
+"""
+
+
+@pytest.mark.parametrize("actions, said, hash", [
+    ('frame("handle").querySelector("rect").dispatchEvent(new MouseEvent("click", {bubbles: true}))',
+     "handle: 800 KB, 80.0 %", "#zoom=4"),
+    ('type("parse")', "matched 35.0 % (350 KB, 3 frames)", "#search=parse"),
+    ('type("parse"); press("Escape")', "", ""),
+    ('document.getElementById("flip").click()', "", "#flip=1"),
+    # Arrows: the root, three frames down to main, then its largest child.
+    ('for (let i = 0; i < 5; i++) press("ArrowDown"); press("Enter")', "handle: 800 KB, 80.0 %",
+     "#zoom=4"),
+    ('for (let i = 0; i < 5; i++) press("ArrowDown"); press("ArrowRight"); press("Enter")',
+     "parse: 100 KB, 10.0 %", "#zoom=5"),
+    ('frame("handle").querySelector("rect").dispatchEvent(new MouseEvent("click", {bubbles: true}));'
+     'press("Backspace")', "main: 1.00 MB, 100 %", "#zoom=3"),
+    ('press("f", {ctrlKey: true}); if (document.activeElement.id !== "search") throw Error("focus");'
+     'type("cache")', "matched 60.0 % (600 KB, 1 frame)", "#search=cache"),
+])
+def test_browser_mouse_and_keys(browse, graph, tmp_path, actions, said, hash):
+    path = tmp_path / "acted.svg"
+    text = graph.read_text(encoding="utf-8")
+    path.write_text(text[:text.rindex("</svg>")] + ACT.replace("ACTIONS", actions),
+                    encoding="utf-8")
+    page = browse(path)
+    assert page.said == said
+    assert re.search('id="frames"[^>]* data-hash="([^"]*)"', page.dom).group(1) == hash
+
+
+def test_browser_tooltip(browse, graph, tmp_path):
+    path = tmp_path / "tip.svg"
+    text = graph.read_text(encoding="utf-8")
+    action = ('frame("handle").querySelector("rect").dispatchEvent('
+              'new MouseEvent("mousemove", {bubbles: true, clientX: 20, clientY: 30}))')
+    path.write_text(text[:text.rindex("</svg>")] + ACT.replace("ACTIONS", action),
+                    encoding="utf-8")
+    tip = re.search(r'<div[^>]* id="tip"[^>]*visibility: visible[^>]*>([^<]*)<', browse(path).dom)
+    assert tip and tip.group(1) == "handle\n800 KB peak, 80.0 %, in 2 calls"

@@ -26,14 +26,19 @@ def kill_after(process, pipe, seconds):
     return done
 
 
+def start_steady(program, threads, environment):
+    """The process, and the end of the pipe to which it reports each allocation."""
+    reading, writing = os.pipe()
+    process = subprocess.Popen([program, str(threads)], env=environment, pass_fds=[3],
+                               preexec_fn=lambda: os.dup2(writing, 3))
+    os.close(writing)
+    return process, reading
+
+
 def run_and_kill(program, threads, environment, seconds):
     """How many allocations the program had reported done when it was killed."""
-    reading, writing = os.pipe()
+    process, reading = start_steady(program, threads, environment)
     try:
-        process = subprocess.Popen(
-            ["/bin/sh", "-c", f'exec "$0" {threads} 3>&{writing} {writing}>&-', program],
-            env=environment, pass_fds=[writing])
-        os.close(writing)
         return kill_after(process, reading, seconds)
     finally:
         os.close(reading)
@@ -62,7 +67,7 @@ def test_kill_at_random_moments(threads, part, compile_sample, preload, tool, tm
     for number in range(KILLS // 10):
         path = tmp_path / f"{number}.mallow"
         seconds = moments.uniform(0.01, 0.25)
-        done = run_and_kill(program, threads, preload(OUTPUT=path, FOLLOW=0), seconds)
+        done = run_and_kill(program, threads, preload(OUTPUT=path), seconds)
         if done == 0 and not path.exists():
             continue
         sums = assert_holds(path, done)
@@ -138,12 +143,8 @@ def test_summary_names_file_and_next_commands(record):
 def test_recording_while_it_runs(mallow, preload, compile_sample, tool, tmp_path):
     """A recording can be read while its program runs: it grows and says that it is not complete."""
     path = tmp_path / "r.mallow"
-    reading, writing = os.pipe()
-    process = subprocess.Popen(
-        ["/bin/sh", "-c", f'exec "$0" 2 3>&{writing} {writing}>&-',
-         str(compile_sample("steady", "gcc", "-O2"))],
-        env=preload(OUTPUT=path, FOLLOW=0), pass_fds=[writing])
-    os.close(writing)
+    process, reading = start_steady(str(compile_sample("steady", "gcc", "-O2")), 2,
+                                    preload(OUTPUT=path))
     try:
         calls = []
         for _ in range(3):

@@ -40,7 +40,7 @@ static void filter_system_calls(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+	struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
 
 	REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
 	REQUIRE(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
@@ -48,7 +48,7 @@ static void filter_system_calls(void)
 
 static void confine(const char *how, const char *folder)
 {
-	struct rlimit none = { 0, 0 };
+	struct rlimit none = {0, 0};
 
 	if (!strcmp(how, "chroot")) {
 		REQUIRE(chroot(folder) == 0 && chdir("/") == 0);

@@ -17,7 +17,7 @@ static NOINLINE void image(int blocks)
 
 int main(int argc, char **argv)
 {
-	static char *nothing[] = { NULL };
+	static char *nothing[] = {NULL};
 	char number[16];
 	int left;
 
@@ -30,8 +30,8 @@ int main(int argc, char **argv)
 	}
 	snprintf(number, sizeof(number), "%d", left - 1);
 	if (left % 2)
-		execve("/proc/self/exe", (char *[]){ argv[0], number, NULL }, nothing);
+		execve("/proc/self/exe", (char *[]){argv[0], number, NULL}, nothing);
 	else
-		execv("/proc/self/exe", (char *[]){ argv[0], number, NULL });
+		execv("/proc/self/exe", (char *[]){argv[0], number, NULL});
 	REQUIRE(!"execve returned");
 }

@@ -15,7 +15,7 @@
 #include <ucontext.h>
 
 #define FIBERS 4
-#define STACK 8192
+#define STACK  8192
 
 extern void (*volatile inner_hook)(void);
 

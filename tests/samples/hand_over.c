@@ -13,14 +13,14 @@
 #include <stdatomic.h>
 
 #define PAIRS 4
-#define BLOCKS 10000
-#define RING 64
+#define RING  64
 
 struct ring {
 	_Atomic(void *) slots[RING];
 };
 
 static struct ring rings[PAIRS];
+static size_t block_count = 10000;
 
 static NOINLINE void leak_at_end(void)
 {
@@ -32,7 +32,7 @@ static NOINLINE void *produce(void *argument)
 {
 	struct ring *ring = argument;
 
-	for (size_t i = 0; i < BLOCKS; i++) {
+	for (size_t i = 0; i < block_count; i++) {
 		void *block = keep(malloc(96));
 
 		while (atomic_load(&ring->slots[i % RING]))
@@ -48,7 +48,7 @@ static void *consume(void *argument)
 {
 	struct ring *ring = argument;
 
-	for (size_t i = 0; i < BLOCKS; i++) {
+	for (size_t i = 0; i < block_count; i++) {
 		void *block;
 
 		while (!(block = atomic_load(&ring->slots[i % RING])))
@@ -67,9 +67,16 @@ static NOINLINE void *short_life(void *argument)
 	return block;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	for (int round = 0; round < PAIRS; round++) { /* pair by pair: few processors may be there */
+	int short_count = 300;
+
+	if (argc == 3) { /* smaller, for tests that need the threads and not the numbers */
+		block_count = (size_t)atoi(argv[1]);
+		short_count = atoi(argv[2]);
+	}
+	for (int round = 0; round < PAIRS;
+	     round++) { /* pair by pair: few processors may be there */
 		pthread_t producer, consumer;
 
 		REQUIRE(pthread_create(&producer, NULL, produce, &rings[round]) == 0);
@@ -77,7 +84,7 @@ int main(void)
 		pthread_join(producer, NULL);
 		pthread_join(consumer, NULL);
 	}
-	for (int i = 0; i < 300; i++) {
+	for (int i = 0; i < short_count; i++) {
 		pthread_t thread;
 		void *block;
 

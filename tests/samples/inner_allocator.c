@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define ROOM (256u << 20)
+#define ROOM   (256u << 20)
 #define HEADER 16
 
 void (*volatile inner_hook)(void);

@@ -13,14 +13,17 @@ static NOINLINE void map(void)
 
 	REQUIRE(a != MAP_FAILED);
 	printf("{\"kind\": \"mmap\", \"address\": %lu, \"length\": 40960, \"protection\": 3, "
-	       "\"flags\": 34, \"fd\": -1, \"offset\": 0}\n", (unsigned long)a);
+	       "\"flags\": 34, \"fd\": -1, \"offset\": 0}\n",
+	       (unsigned long)a);
 	REQUIRE(munmap(a + 20480, 4096) == 0);
 	printf("{\"kind\": \"munmap\", \"address\": %lu, \"length\": 4096}\n",
 	       (unsigned long)(a + 20480));
 	b = mremap(a, 4096, 8192, MREMAP_MAYMOVE | MREMAP_FIXED, a + 24576);
 	REQUIRE(b == a + 24576);
-	printf("{\"kind\": \"mremap\", \"old_address\": %lu, \"old_length\": 4096, \"address\": %lu, "
-	       "\"length\": 8192, \"flags\": 3}\n", (unsigned long)a, (unsigned long)b);
+	printf("{\"kind\": \"mremap\", \"old_address\": %lu, \"old_length\": 4096, \"address\": "
+	       "%lu, "
+	       "\"length\": 8192, \"flags\": 3}\n",
+	       (unsigned long)a, (unsigned long)b);
 	REQUIRE(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, 999, 0) == MAP_FAILED);
 	STAY();
 }

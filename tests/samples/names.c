@@ -30,7 +30,7 @@ static void *named_twice(void *argument)
 
 int main(void)
 {
-	void *(*functions[])(void *) = { named_by_prctl, named_by_pthread, named_twice };
+	void *(*functions[])(void *) = {named_by_prctl, named_by_pthread, named_twice};
 
 	prctl(PR_SET_NAME, "the-main-one");
 	keep(malloc(6));

@@ -47,7 +47,7 @@ static inline void sample_fail(int status)
 	do {                                                                                       \
 		if (!(condition)) {                                                                \
 			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);            \
-			sample_fail(3);                                                              \
+			sample_fail(3);                                                            \
 		}                                                                                  \
 	} while (0)
 

@@ -67,7 +67,7 @@ static NOINLINE void on_timer(int signal)
 
 static void handle(int number, void (*handler)(int), int flags)
 {
-	struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
+	struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
 
 	REQUIRE(sigaction(number, &action, NULL) == 0);
 }
@@ -75,8 +75,8 @@ static void handle(int number, void (*handler)(int), int flags)
 int main(void)
 {
 	static char stack[65536];
-	stack_t other = { .ss_sp = stack, .ss_size = sizeof(stack) };
-	struct itimerval timer = { { 0, 100 }, { 0, 100 } };
+	stack_t other = {.ss_sp = stack, .ss_size = sizeof(stack)};
+	struct itimerval timer = {{0, 100}, {0, 100}};
 	unsigned long rounds = 0;
 
 	REQUIRE(sigaltstack(&other, NULL) == 0);

@@ -59,8 +59,8 @@ static pid_t start_by_vfork(char **argv)
 
 int main(int argc, char **argv)
 {
-	char *command[] = { argc > 1 ? argv[1] : NULL, "0", NULL };
-	char *missing[] = { "/nonexistent/program", NULL };
+	char *command[] = {argc > 1 ? argv[1] : NULL, "0", NULL};
+	char *missing[] = {"/nonexistent/program", NULL};
 	char line[100];
 	pid_t pid;
 	FILE *pipe;

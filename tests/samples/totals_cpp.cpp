@@ -1,6 +1,7 @@
 /*
  * A deterministic C++ program of one thread, for comparing totals with other profilers. It asks for
- * no object of 0 bytes: of that, operator new makes malloc(1), and profilers differ in what they see.
+ * no object of 0 bytes: of that, operator new makes malloc(1), and profilers differ in what they
+ * see.
  */
 #include "sample.h"
 

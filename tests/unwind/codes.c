@@ -148,11 +148,14 @@ static NOINLINE void beyond_the_stack(void)
 
 		state.sp = end - room;
 		state.fp = state.sp;
-		frame[0] = state.sp + 8;
+		// Every second time the frame is its own caller, for code that is based on rbp.
+		frame[0] = state.sp + room % 16;
 		for (size_t i = 0; i < inner.count; i++) {
 			frame[1] = inner.pcs[i];
 			unwind_capture(&state, &stack, pcs, ROOM, &count);
 			compare_expect(count >= 2 && pcs[1] == inner.pcs[i], "the fake frame");
+			compare_expect(unwind_find_frame(&state, &stack, 1) == UNWIND_NOT_FOUND,
+				       "a frame in a circle");
 		}
 	}
 	munmap(memory, size);

@@ -79,7 +79,7 @@ void module_cache_forget(uint64_t start, uint64_t end)
 
 	// The holder is another thread in a few stores, see rule_table_forget().
 	while (atomic_flag_test_and_set_explicit(&write_lock, memory_order_acquire))
-		__builtin_ia32_pause();
+		compiler_barrier();
 	for (unsigned i = 0; i < ARRAY_COUNT(entries); i++) {
 		uint64_t first =
 			atomic_load_explicit(&entries[i].words[START], memory_order_relaxed);

@@ -189,7 +189,7 @@ void rule_table_forget(uint64_t start, uint64_t end)
 	// A table that is being copied would bring the forgotten back. The holder is another
 	// thread at work on a bounded loop, never one that this thread interrupted.
 	while (atomic_flag_test_and_set_explicit(&grow_lock, memory_order_acquire))
-		__builtin_ia32_pause();
+		compiler_barrier();
 	table = current_table();
 	for (size_t i = 0; table->mask && i <= table->mask; i++) {
 		uint64_t word = atomic_load_explicit(&table->words[i], memory_order_relaxed);

@@ -3,7 +3,7 @@
  *
  * One step is a function of (pc, sp, fp), of the rule for pc and of at most two stack words, so
  * the loop is: look up, add, load. It keeps pc, sp and fp in registers; passing their address to
- * the slow path would cost 15 %, hence the copies. Budget: 9 ns a frame (docs: `make bench`).
+ * the slow path would cost 15 %, hence the copies. Budget: 9 ns a frame (bench/unwind_capture.c).
  *
  * sp grows with every step but one across a signal frame, whose number is bounded: every walk
  * ends. Words are read only where the unwind tables say that the program keeps them. Once a frame
@@ -151,11 +151,12 @@ static enum step step_by_rule(struct walk *walk, struct crossing *crossing,
 	if (!find_cfa(walk, crossing, rule, &caller.sp) ||
 	    !place_value(walk, crossing, rule->ra, rule->ra_offset, caller.sp, &caller.pc))
 		return STEP_BROKEN;
-	// A lost fp matters only if a frame further out is based on it: 0 is below every sp.
+	// A lost fp matters only if a frame further out is based on it. 1 is below every sp, and
+	// unlike 0 no sign of the outermost frame.
 	if (rule->fp.how != RULE_SAME &&
 	    (rule->fp.how == RULE_LOST ||
 	     !place_value(walk, crossing, rule->fp, rule->fp_offset, caller.sp, &caller.fp)))
-		caller.fp = 0;
+		caller.fp = 1;
 	if (!rule->signal) {
 		*walk = caller;
 		return caller.pc == 0 ? STEP_END : STEP_CALLER;

@@ -1,0 +1,149 @@
+/* Numbers, names and texts as the views write them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/nearest.h"
+#include "report/format.h"
+#include "report/frame_name.h"
+#include "report/style.h"
+#include "report/xml_text.h"
+
+static void bytes(void **state)
+{
+	static const struct {
+		uint64_t value;
+		const char *rounded, *exact;
+	} cases[] = {
+		{0, "0 B", "0 B"},
+		{1, "1 B", "1 B"},
+		{999, "999 B", "999 B"},
+		{1000, "1.00 KB", "1,000 B"},
+		{1234, "1.23 KB", "1,234 B"},
+		{9994, "9.99 KB", "9,994 B"},
+		{9995, "10.0 KB", "9,995 B"},
+		{99949, "99.9 KB", "99,949 B"},
+		{99950, "100 KB", "99,950 B"},
+		{999499, "999 KB", "999,499 B"},
+		{999500, "1.00 MB", "999,500 B"},
+		{1234567890, "1.23 GB", "1,234,567,890 B"},
+		{UINT64_MAX, "18.4 EB", "18,446,744,073,709,551,615 B"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_string_equal(format_bytes(cases[i].value, false).text, cases[i].rounded);
+		assert_string_equal(format_bytes(cases[i].value, true).text, cases[i].exact);
+	}
+}
+
+static void counts(void **state)
+{
+	assert_string_equal(format_count(0, false).text, "0");
+	assert_string_equal(format_count(9999999, false).text, "9,999,999");
+	assert_string_equal(format_count(10000000, false).text, "10.0 M");
+	assert_string_equal(format_count(10000000, true).text, "10,000,000");
+	assert_string_equal(format_counted(1, "call", false).text, "1 call");
+	assert_string_equal(format_counted(0, "call", false).text, "0 calls");
+	assert_string_equal(format_counted(UINT64_MAX, "block", true).text,
+			    "18,446,744,073,709,551,615 blocks");
+}
+
+static void times(void **state)
+{
+	assert_string_equal(format_time(0).text, "0 ns");
+	assert_string_equal(format_time(1500).text, "1.50 us");
+	assert_string_equal(format_time(199000000).text, "199 ms");
+	assert_string_equal(format_time(59990000000).text, "60.0 s");
+	assert_string_equal(format_time(60000000000).text, "1m00s");
+	assert_string_equal(format_time(3599499999999).text, "59m59s");
+	assert_string_equal(format_time(3599500000000).text, "1h00m00s");
+	assert_string_equal(format_time(90061000000000).text, "25h01m01s");
+	// Nothing overflows at the end of the range.
+	assert_string_equal(format_time(UINT64_MAX).text, "5124095h34m34s");
+}
+
+static void percents(void **state)
+{
+	assert_string_equal(format_percent(0, 0).text, "-");
+	assert_string_equal(format_percent(0, 7).text, "0.0 %");
+	assert_string_equal(format_percent(1, 100000).text, "<0.1 %");
+	assert_string_equal(format_percent(1, 1000).text, "0.1 %");
+	assert_string_equal(format_percent(9994, 10000).text, "99.9 %");
+	assert_string_equal(format_percent(9996, 10000).text, "100 %");
+	assert_string_equal(format_percent(UINT64_MAX, UINT64_MAX).text, "100 %");
+}
+
+static void check_name(const char *name, size_t width, const char *expected)
+{
+	struct buf buf;
+
+	buf_init(&buf);
+	frame_name_put(&buf, name, width);
+	assert_string_equal(buf_string(&buf), expected);
+	if (width)
+		assert_true(style_columns(buf.data, buf.size) <= width);
+	buf_deinit(&buf);
+}
+
+static void names(void **state)
+{
+	check_name("f(int, char)", 0, "f(int, char)");
+	check_name("f(int, char)", 12, "f(int, char)");
+	check_name("f(int, char)", 11, "f(…)");
+	check_name("f()", 3, "f()");
+	check_name("void a<int, 5>::f<char>(int)", 28, "void a<int, 5>::f<char>(int)");
+	check_name("void a<int, 5>::f<char>(int)", 26, "void a<int, 5>::f<char>(…)");
+	check_name("void a<int, 5>::f<char>(int)", 20, "void a<…>::f<…>(…)");
+	check_name("void a<int, 5>::f<char>(int)", 13, "a<…>::f<…>(…)");
+	check_name("void a<int, 5>::f<char>(int)", 9, "…:f<…>(…)");
+	check_name("(anonymous namespace)::f(int)", 28, "(anonymous namespace)::f(…)");
+	check_name("A::operator()(int, long)", 20, "A::operator()(…)");
+	check_name("A::operator<<(int, long)", 20, "A::operator<<(…)");
+	check_name("A::operator-><char>(int)", 20, "A::operator-><…>(…)");
+	check_name("broken<<<(", 6, "…n<<<(");
+	check_name("\xff\x1b[31m\xc3\xa4", 0, "��[31mä");
+	check_name("ääääääää", 4, "…äää");
+	check_name("anything", 1, "…");
+}
+
+static void xml(void **state)
+{
+	struct buf buf;
+
+	buf_init(&buf);
+	xml_text(&buf, "<a href=\"x\">&'\x01\x7f\xc2\x85\xef\xbf\xbf\xed\xa0\x80\xf0\x9f\x98\x80");
+	assert_string_equal(buf_string(&buf), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;����"
+					      "���😀");
+	buf_deinit(&buf);
+}
+
+static void nearest(void **state)
+{
+	static const char *const words[] = {"report", "run", NULL, "export", "trace dump", "top"};
+	const size_t count = sizeof(words) / sizeof(words[0]);
+
+	assert_string_equal(nearest_word("reprot", words, count), "report");
+	assert_string_equal(nearest_word("exprot", words, count), "export");
+	assert_string_equal(nearest_word("rnu", words, count), "run");
+	assert_string_equal(nearest_word("tpo", words, count), "top");
+	assert_string_equal(nearest_word("rep", words, count), "report");
+	assert_null(nearest_word("xyzzy", words, count));
+	assert_null(nearest_word("", words, count));
+	assert_null(
+		nearest_word("a word far longer than any word of the whole list", words, count));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bytes),    cmocka_unit_test(counts), cmocka_unit_test(times),
+		cmocka_unit_test(percents), cmocka_unit_test(names),  cmocka_unit_test(xml),
+		cmocka_unit_test(nearest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
