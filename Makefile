@@ -9,12 +9,10 @@ BUILD   := build
 # WERROR=1: warnings are errors, as in .ci/run.
 setup_options = $(if $(WERROR),-Dwerror=true,-Dwerror=false)
 
-# $(call build_dir,DIR,OPTIONS): makes or updates the Meson directory and builds in it, silently.
+# $(call build_dir,DIR,OPTIONS): makes or updates the Meson directory and builds in it. Shows
+# warnings and errors only.
 define build_dir
-@if [ -f $(1)/build.ninja ]; then meson configure $(1) $(setup_options) >$(1)/setup.log; \
-else mkdir -p $(1) && meson setup $(1) $(setup_options) $(2) >$(1)/setup.log; fi || \
-	{ cat $(1)/setup.log; exit 1; }
-@ninja -C $(1) --quiet
+@tools/build.sh $(1) $(setup_options) $(2)
 endef
 
 # $(call runnable,DIR,TO): the tool and its agent side by side, as the tool looks for them.
@@ -44,7 +42,11 @@ install: build ## into $(DESTDIR)$(PREFIX)
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/mallow'
 	install -m 755 $(BUILD)/mallow '$(DESTDIR)$(PREFIX)/bin/mallow'
 	install -m 755 $(BUILD)/libmallow.so '$(DESTDIR)$(PREFIX)/lib/mallow/libmallow.so'
-	install -d '$(DESTDIR)$(PREFIX)/share/doc/mallow'
+	install -d '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/doc/mallow' \
+		'$(DESTDIR)$(PREFIX)/share/bash-completion/completions'
+	install -m 644 $(BUILD)/meson/src/cli/mallow.1 '$(DESTDIR)$(PREFIX)/share/man/man1/mallow.1'
+	install -m 644 $(BUILD)/meson/src/cli/mallow.bash \
+		'$(DESTDIR)$(PREFIX)/share/bash-completion/completions/mallow'
 	install -m 644 LICENSE-MIT LICENSE-APACHE docs/trace-format.md \
 		'$(DESTDIR)$(PREFIX)/share/doc/mallow/'
 

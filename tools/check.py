@@ -51,7 +51,7 @@ def run(command, **options):
 def check_source(totals):
     """Fast checks of the source and of the built library: silent when all is well."""
     sources = run(["tools/sources.sh"], capture_output=True).stdout.decode().split("\0")[:-1]
-    scripts = ["tools/setup.sh", "tools/demo.sh", "tools/lint.sh", "tools/fuzz.sh",
+    scripts = ["tools/setup.sh", "tools/build.sh", "tools/demo.sh", "tools/lint.sh", "tools/fuzz.sh",
                "tools/sources.sh", ".ci/run"]
     checks = {
         "direction of the rooms, headers": [PYTHON, "tools/check_rooms.py", "--headers"],

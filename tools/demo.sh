@@ -13,19 +13,12 @@ say()
 	printf '\n\033[1m%s\033[0m\n' "$*" | if [ -t 1 ]; then cat; else sed 's/\x1b\[[0-9]*m//g'; fi
 }
 
-# Debian's Python reads its own standard library: some 100,000 blocks in a second or two. Its
-# small-object pool would hide most of them, so it is told to use malloc.
-# shellcheck disable=SC2016
-program='
-import ast, glob, os
-trees = [ast.parse(open(path).read()) for path in sorted(glob.glob(os.__file__[:-5] + "/a*.py"))]
-print(len(trees), "files parsed,", sum(1 for tree in trees for _ in ast.walk(tree)), "nodes")
-'
+# Perl is on every Debian, and so are the licence texts in which it counts pairs of words.
+say "mallow run -- perl tools/demo.pl /usr/share/common-licenses/GPL-3 …"
+"$mallow" run -o "$folder/demo.mallow" -- \
+	/usr/bin/perl "$(dirname "$0")/demo.pl" /usr/share/common-licenses/[A-Z]*
 
-say "mallow run -- python3, parsing a part of its standard library"
-PYTHONMALLOC=malloc "$mallow" run -o "$folder/demo.mallow" -- /usr/bin/python3 -c "$program"
-
-say "mallow report: where the memory was at the peak"
+say "mallow report --top 5: where the memory was at the peak"
 "$mallow" report --top 5 "$folder/demo.mallow"
 
 say "mallow export --to flamegraph"

@@ -44,6 +44,26 @@ static inline void allocation_measure(struct thread *thread, void *block,
 		allocation_measure_slow(thread, block, event);
 }
 
+/*
+ * An operator of the program's own may hand on to malloc through code that is not the
+ * allocator's, where both are recorded. The same block is the same event: once is enough. Of an
+ * allocation the inner call comes first, of a free the outer one.
+ */
+static inline bool allocation_is_twin(struct thread *thread, const struct guard_call *call,
+				      enum trace_op operation, void *block)
+{
+	bool allocates = operation <= TRACE_OP_LAST_ALLOCATION;
+	bool is_operator = (allocates && operation >= TRACE_OP_NEW) ||
+			   operation == TRACE_OP_DELETE || operation == TRACE_OP_DELETE_ARRAY;
+
+	if (likely(!call->outer && !is_operator))
+		return false;
+	if (allocates != (call->outer != 0))
+		return thread->inner_block == block;
+	thread->inner_block = block;
+	return false;
+}
+
 static inline __attribute__((always_inline)) void
 allocation_done(struct thread *thread, struct guard_call *call, enum trace_op operation,
 		void *block, uint64_t size, uint64_t alignment)
@@ -64,10 +84,13 @@ allocation_done(struct thread *thread, struct guard_call *call, enum trace_op op
 	guard_begin_record(thread);
 	if (likely(block != NULL)) {
 		allocation_measure(thread, block, &event);
+		if (unlikely(allocation_is_twin(thread, call, operation, block)))
+			goto done;
 		event_write_here(thread, &event, &call->state);
 	} else {
 		allocation_failed_slow(thread, call, operation, size);
 	}
+done:
 	guard_end_record(thread);
 	guard_leave(thread, call);
 }
@@ -92,6 +115,8 @@ allocation_ends(struct thread *thread, struct guard_call *call, enum trace_op op
 			pending_add(call->pending_in, &event, NULL);
 		return;
 	}
+	if (unlikely(allocation_is_twin(thread, call, operation, block)))
+		return;
 	guard_begin_record(thread);
 	event_write_plain(thread, &event);
 	guard_end_record(thread);

@@ -98,6 +98,17 @@ bool config_is_our_library(const char *entry, size_t length)
 	       (length == size || entry[length - size - 1] == '/');
 }
 
+static void remove_variable(const char *name)
+{
+	size_t length = strlen(name);
+	char **to = environ;
+
+	for (char **from = environ; *from; from++)
+		if (strncmp(*from, name, length) || (*from)[length] != '=')
+			*to++ = *from;
+	*to = NULL;
+}
+
 void config_hide_preload(void)
 {
 	char *list = find_variable("LD_PRELOAD");
@@ -118,6 +129,9 @@ void config_hide_preload(void)
 		if (*entry)
 			entry++;
 	}
-	if (list)
-		*out = '\0';
+	if (!list)
+		return;
+	*out = '\0';
+	if (out == list)
+		remove_variable("LD_PRELOAD");
 }

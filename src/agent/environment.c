@@ -6,6 +6,7 @@
 #include "agent/process.h"
 #include "agent/syscall.h"
 #include "agent/text.h"
+#include "agent/thread.h"
 
 #define CARRIED_MAX  32
 #define CARRIED_SIZE 16384
@@ -57,8 +58,13 @@ static void find_library(void)
 
 void environment_init(void)
 {
+	static const char parent[] = "MALLOW_PARENT=00000000000000000000000000000000";
+
 	text_init(&text, memory, sizeof(memory));
 	find_library();
+	// Without `mallow run` it is not in the environment, and goes only into what exec is given.
+	if (!config.parent)
+		carried[carried_count++] = keep(parent, sizeof(parent) - 1);
 	for (char **entry = environ; *entry && carried_count < CARRIED_MAX; entry++) {
 		if (strncmp(*entry, "MALLOW_", 7))
 			continue;
@@ -129,6 +135,23 @@ static size_t count_entries(char *const envp[])
 	return count;
 }
 
+/*
+ * A vfork child runs in its parent's memory and never comes back to release it: there the thread,
+ * which waits until the child has executed, keeps it for the next child.
+ */
+static void *allocate(size_t size)
+{
+	struct thread *thread = thread_self;
+
+	if (!thread || !process_is_borrowed())
+		return pool_allocate(size);
+	if (thread->exec_size < size) {
+		thread->exec_memory = pool_allocate(size);
+		thread->exec_size = thread->exec_memory ? size : 0;
+	}
+	return thread->exec_memory;
+}
+
 char *const *environment_carry(char *const envp[], size_t *size)
 {
 	size_t count = count_entries(envp);
@@ -144,7 +167,7 @@ char *const *environment_carry(char *const envp[], size_t *size)
 	refresh_parent();
 	bytes = (count + CARRIED_MAX + 2) * sizeof(*copy);
 	*size = bytes + sizeof(PRELOAD) + strlen(library) + 1 + strlen(users) + 1;
-	copy = pool_allocate(*size);
+	copy = allocate(*size);
 	if (!copy) {
 		*size = 0;
 		return envp;
@@ -167,6 +190,6 @@ char *const *environment_carry(char *const envp[], size_t *size)
 
 void environment_release(char *const *envp, size_t size)
 {
-	if (size && !process_system_calls_forbidden())
+	if (size && !process_system_calls_forbidden() && !process_is_borrowed())
 		sys_munmap((void *)envp, (size + 4095) & ~4095ul);
 }

@@ -2,6 +2,7 @@
 
 #include "agent/compare.h"
 #include "agent/modules.h"
+#include "agent/own_code.h"
 #include "agent/process.h"
 #include "agent/real.h"
 #include "agent/record.h"
@@ -274,6 +275,10 @@ void event_write_here(struct thread *thread, const struct event *event,
 
 		thread->frames[count++] = cut ? TRACE_PC_TRUNCATED : TRACE_PC_BROKEN;
 		process_count_loss(cut ? TRACE_LOSS_TRUNCATED_STACKS : TRACE_LOSS_BROKEN_STACKS);
+	}
+	if (unlikely(thread->within)) {
+		thread->within = 0;
+		count = own_code_strip(thread->frames, (uint32_t)count);
 	}
 	event_write(thread, event, thread->frames, (uint32_t)count);
 }

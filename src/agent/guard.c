@@ -1,6 +1,7 @@
 #include "agent/guard.h"
 
 #include "agent/process.h"
+#include "agent/real.h"
 
 /*
  * The guard is set: by a hook that is still running further out on this stack, or by one that was
@@ -23,12 +24,18 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 		}
 		break;
 	case UNWIND_FOUND:
-		if (!thread->busy) {
+		if (thread->busy) {
+			call->pending_in = thread;
+			return NULL;
+		}
+		if (real_is_allocator_code(call->state.pc)) {
 			call->nested_in = thread;
 			return NULL;
 		}
-		call->pending_in = thread;
-		return NULL;
+		// A new_handler, on behalf of itself.
+		call->outer = thread->outer;
+		thread->within = 1;
+		break;
 	case UNWIND_FOUND_ACROSS_SIGNAL:
 		if (thread->busy) {
 			call->pending_in = thread;
@@ -36,6 +43,7 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 		}
 		// A handler that interrupted the allocator: an allocation of its own.
 		call->outer = thread->outer;
+		thread->within = 1;
 		break;
 	}
 	thread->outer = call->state.sp;

@@ -66,8 +66,9 @@ void *hook_reallocarray(void *old, size_t count, size_t size)
 	real_resolve();
 	thread = guard_enter(&call);
 	start = clock_ticks();
-	block = real.reallocarray ? real.reallocarray(old, count, size) :
-		product(count, size) == SIZE_MAX ? NULL : real.realloc(old, count * size);
+	// glibc's own calls realloc by the hook; without it there is no nest to tell apart.
+	block = product(count, size) == SIZE_MAX ? (void *)(real_return(-ENOMEM) + 1) :
+						   real.realloc(old, count * size);
 	allocation_resized(thread, &call, TRACE_OP_REALLOCARRAY, old, block, product(count, size),
 			   start);
 	return block;

@@ -39,6 +39,8 @@ static void *aligned(size_t size, size_t alignment)
 		real_resolve();                                                                    \
 		behind = BEHIND(name, symbol);                                                     \
 		thread = guard_enter(&call);                                                       \
+		if (likely(thread != NULL))                                                        \
+			thread->inner_block = NULL;                                                \
 		block = likely(behind != NULL) ? behind arguments : fallback;                      \
 		allocation_done(thread, &call, TRACE_OP_##OPERATION, block, size, alignment);      \
 		return block;                                                                      \
@@ -77,6 +79,8 @@ DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
 			behind arguments;                                                          \
 		else                                                                               \
 			real.free(block);                                                          \
+		if (likely(thread != NULL))                                                        \
+			thread->inner_block = NULL;                                                \
 		guard_leave(thread, &call);                                                        \
 	}
 

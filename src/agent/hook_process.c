@@ -248,16 +248,29 @@ __attribute__((noreturn)) void hook_quick_exit(int status)
 	leave(real.quick_exit, status);
 }
 
+/* exit() and the return from main, on glibc: the only way to learn the status. */
+static void exits(int status, void *argument)
+{
+	process_end(TRACE_END_EXIT, status);
+}
+
 /* A program that never allocates has a recording, too: an empty one. */
 static __attribute__((constructor)) void library_begins(void)
 {
 	real_resolve();
 	if (process_state() == PROCESS_NEW)
 		thread_begin_slow();
+	// The first to register is the last to run: after the program's own handlers and destructors.
+	if (process_state() == PROCESS_RECORDING && real.on_exit)
+		real.on_exit(exits, NULL);
 }
 
-/* exit(). What destructors and handlers that run after ours still do is recorded all the same. */
+/*
+ * exit() where there is no on_exit(): musl. What destructors and handlers that run after ours still
+ * do is recorded all the same.
+ */
 static __attribute__((destructor)) void library_ends(void)
 {
-	process_end(TRACE_END_EXIT, 0);
+	if (!real.on_exit)
+		process_end(TRACE_END_EXIT, 0);
 }

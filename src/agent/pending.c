@@ -1,7 +1,7 @@
 #include "agent/pending.h"
 
 #include "agent/event.h"
-#include "agent/libc.h"
+#include "agent/own_code.h"
 #include "agent/process.h"
 #include "agent/thread.h"
 
@@ -48,6 +48,7 @@ void pending_add(struct thread *thread, const struct event *event,
 	if (state && unwind_capture(state, &thread->bounds, entry->frames, PENDING_FRAMES,
 				    &count) != UNWIND_COMPLETE)
 		entry->frames[count++] = TRACE_PC_TRUNCATED;
+	count = own_code_strip(entry->frames, (uint32_t)count);
 	entry->count = (uint32_t)count;
 	compiler_barrier();
 	entry->words = give_back(pending, start, claim, (uint32_t)(ENTRY_WORDS + count));

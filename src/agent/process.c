@@ -8,6 +8,7 @@
 #include "agent/environment.h"
 #include "agent/libc.h"
 #include "agent/log.h"
+#include "agent/own_code.h"
 #include "agent/pool.h"
 #include "agent/real.h"
 #include "agent/record.h"
@@ -158,6 +159,8 @@ static bool start_first(void)
 	const struct unwind_host host = {
 		.allocate = pool_allocate,
 		.dl_find_object = real.dl_find_object,
+		.hooks_start = (uint64_t)__ehdr_start,
+		.hooks_end = (uint64_t)etext,
 	};
 
 	log_init();
@@ -318,7 +321,7 @@ static void flush_private(void)
 
 bool process_is_borrowed(void)
 {
-	return process && process->pid != sys_getpid();
+	return process && !process->system_calls_forbidden && process->pid != sys_getpid();
 }
 
 void process_end(enum trace_end reason, int status)
@@ -326,6 +329,7 @@ void process_end(enum trace_end reason, int status)
 	struct thread *thread = thread_self;
 	struct trace_header *header;
 	struct slow slow;
+	uint64_t now = 0;
 
 	if (process_state() != PROCESS_RECORDING || process_is_borrowed())
 		return;
@@ -333,12 +337,16 @@ void process_end(enum trace_end reason, int status)
 	slow_begin(&slow);
 	if (thread && thread->cursor && !thread->busy) {
 		struct record record = {
-			.kind = TRACE_RECORD_END, .has_time = true, .ticks = clock_ticks()
+			.kind = TRACE_RECORD_END, .has_time = true
 		};
 
 		thread_begin_work(thread);
-		sample_write(thread);
-		record_add(&record, clock_monotonic_ns());
+		if (!process->system_calls_forbidden) {
+			sample_write(thread);
+			now = clock_monotonic_ns();
+		}
+		record.ticks = clock_ticks();
+		record_add(&record, now);
 		record_add(&record, reason);
 		record_add(&record, (uint64_t)status);
 		record_write(thread, &record);
@@ -371,6 +379,7 @@ void process_forbid_system_calls(void)
 		process_stop(TRACE_LOSS_WINDOW_FULL,
 			     "the program installs a seccomp filter, and no space could be mapped");
 	slow_end(&slow);
+	unwind_forbid_system_calls(true);
 	process->system_calls_forbidden = true;
 }
 
@@ -378,6 +387,7 @@ void process_allow_system_calls(void)
 {
 	if (process_state() != PROCESS_RECORDING || !process->system_calls_forbidden)
 		return;
+	unwind_forbid_system_calls(false);
 	pool_end_reserve();
 	file_close_window(&process->file);
 	process->system_calls_forbidden = false;

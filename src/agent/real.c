@@ -2,7 +2,9 @@
 
 #include "agent/libc.h"
 #include "agent/link_map.h"
+#include "agent/own_code.h"
 #include "agent/syscall.h"
+#include "agent/unwind/unwind.h"
 
 struct real real;
 
@@ -24,6 +26,7 @@ void real_resolve_slow(void)
 	find(&real.pthread_self, "pthread_self");
 	find(&real.dl_find_object, "_dl_find_object");
 	find(&real.errno_location, "__errno_location");
+	find(&real.on_exit, "on_exit");
 	// glibc's own malloc is the one that equals __libc_malloc: a preloaded jemalloc is not.
 	real.allocator_is_glibc = real.malloc &&
 				  link_map_find("gnu_get_libc_version") &&
@@ -49,8 +52,43 @@ long real_return(long result)
 	return -1;
 }
 
+static bool holds_allocator(const struct unwind_module *module)
+{
+	bool found = !real.allocator_is_glibc && (uint64_t)real.malloc >= module->start &&
+		     (uint64_t)real.malloc < module->end;
+
+	// Our own: the real operator new[] jumps to operator new, as if we had called it.
+	found |= own_code(module->start);
+
+#define HOOK(name, symbol, type, parameters)                                                       \
+	found |= symbol[0] == '_' && symbol[1] == 'Z' && (uint64_t)real.name >= module->start &&   \
+		 (uint64_t)real.name < module->end;
+#include "agent/hooks.def"
+#undef HOOK
+	return found;
+}
+
+// Callers that were found to be allocator code: few, and asked for at every operator new.
+#define KNOWN_CALLERS 64
+static uint64_t known_callers[KNOWN_CALLERS];
+
+bool real_is_allocator_code(uint64_t pc)
+{
+	uint64_t *known = &known_callers[(pc ^ pc >> 8) % KNOWN_CALLERS];
+	struct unwind_module module;
+
+	if (__builtin_expect(__atomic_load_n(known, __ATOMIC_RELAXED) == pc, 1))
+		return true;
+	if (!unwind_module_at(pc - 1, &module) || !holds_allocator(&module))
+		return false;
+	__atomic_store_n(known, pc, __ATOMIC_RELAXED);
+	return true;
+}
+
 void real_forget(uint64_t start, uint64_t end)
 {
+	for (int i = 0; i < KNOWN_CALLERS; i++)
+		__atomic_store_n(&known_callers[i], 0, __ATOMIC_RELAXED);
 	// Only operators can live in a plugin; everything else is the C library's.
 #define HOOK(name, symbol, type, parameters)                                                       \
 	if (symbol[0] == '_' && symbol[1] == 'Z' && (uint64_t)real.name >= start &&                \

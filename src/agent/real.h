@@ -19,6 +19,7 @@ struct real {
 	unsigned long (*pthread_self)(void);
 	int (*dl_find_object)(void *address, void *result);
 	int *(*errno_location)(void);
+	int (*on_exit)(void (*function)(int status, void *argument), void *argument);
 	bool ready;
 	bool allocator_is_glibc; /* real.malloc is glibc's: chunk headers can be read */
 	bool allocator_is_musl;
@@ -38,6 +39,13 @@ void real_resolve_slow(void);
  * symbol and the place in struct real belong together.
  */
 void *real_retry_slow(const char *symbol, void *place);
+
+/*
+ * Whether the code at pc belongs to the functions behind the operators (or to another allocator
+ * than the C library's): what it calls is part of what it does. A new_handler, or a signal
+ * handler, is somebody else's code.
+ */
+bool real_is_allocator_code(uint64_t pc);
 
 /* The code in [start, end) is gone: functions found in it are looked for again when needed. */
 void real_forget(uint64_t start, uint64_t end);

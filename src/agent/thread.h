@@ -34,7 +34,9 @@ struct thread {
 	uint8_t resync;    /* the encoder's state may be half changed */
 	uint8_t announced; /* the thread record is written */
 	uint8_t ended;     /* its key destructor ran */
+	uint8_t within;    /* this hook was called within another one: our frames are in its stack */
 	void *nested_block; /* what the last nested allocation returned */
+	void *inner_block;  /* of an operator and a call recorded within it, see allocation.h */
 	struct pending pending;
 	struct unwind_stack bounds;
 	uint64_t *frames;       /* the last capture, innermost first */
@@ -45,6 +47,8 @@ struct thread {
 	uint32_t slot_size;
 	uint64_t slot_offset; /* in the file */
 	int tid;
+	void *exec_memory; /* an environment made for a vfork child, for the next one */
+	size_t exec_size;
 	char name[16];
 	struct thread *all_next;
 	struct thread *ended_next;

@@ -1,5 +1,7 @@
 #include "report/summary.h"
 
+#include <inttypes.h>
+
 #include "report/format.h"
 
 struct loss_text {
@@ -69,10 +71,15 @@ void summary_write_gaps(struct buf *buf, const struct style *style,
 				losses[i].text);
 	}
 	if (facts->missing_chunks)
-		put_gap(buf, style, facts->missing_chunks, "chunks missing", "");
-	if (facts->damaged_chunks)
-		put_gap(buf, style, facts->damaged_chunks, "chunks damaged",
-			facts->first_damage_text ? facts->first_damage_text : "");
+		put_gap(buf, style, facts->missing_chunks,
+			facts->missing_chunks == 1 ? "chunk missing" : "chunks missing", "");
+	if (!facts->damaged_chunks)
+		return;
+	style_begin(buf, style, STYLE_WARN);
+	buf_printf(buf, "  ! %s damaged, the first at offset %" PRIu64 ": expected %s\n",
+		   format_counted(facts->damaged_chunks, "chunk", true).text, facts->first_damage,
+		   facts->first_damage_text ? facts->first_damage_text : "a chunk");
+	style_end(buf, style);
 }
 
 const char *summary_end(const struct recording_facts *facts, struct buf *scratch)

@@ -392,7 +392,9 @@ class Recording:
         self.streams = {}
         for number, chunks in sorted(self._by_stream().items()):
             self.streams[number] = Stream(self, number)
+            start = len(self.events)
             self._read_stream(self.streams[number], chunks, data)
+            self._keep_order(start)
         self.damages = [(c.offset, c.damage) for c in self.chunks if c.damage and not c.superseded]
         self.events.sort(key=lambda event: event.time)
         self.facts.sort(key=lambda fact: fact["time"])
@@ -442,6 +444,14 @@ class Recording:
                 stream.whole = False
             stream.read(chunks[sequence], data)
             expected = sequence + 1
+
+    def _keep_order(self, start):
+        """Section 8: within a stream events keep the order of their records."""
+        latest = 0
+        for index in range(start, len(self.events)):
+            if self.events[index].time < latest:
+                self.events[index] = self.events[index]._replace(time=latest)
+            latest = self.events[index].time
 
     def _clock(self):
         """Section 2: a straight line through the header's pair and the latest one."""
@@ -538,7 +548,8 @@ def late_free(events, index, limit):
         if event.time > limit:
             break
         if event.address == address:
-            return late if isinstance(event, Free) else None
+            other = event.stream != events[index].stream
+            return late if isinstance(event, Free) and other else None
     return None
 
 

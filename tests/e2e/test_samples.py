@@ -172,7 +172,8 @@ def test_do_not_follow(compile_sample, record):
 @pytest.mark.parametrize("opt", ["-O0", "-O2"])
 def test_other_ways_to_start(opt, compile_sample, record, functions_of):
     """vfork, posix_spawn, system, popen: the parent's recording is whole, each child has its own."""
-    recorded = run_sample(record, [compile_sample("spawn", "gcc", opt), compile_sample("exec_chain")])
+    recorded = run_sample(record, [compile_sample("spawn", "gcc", opt), compile_sample("exec_chain")],
+                          bare=False)
     assert recorded.stdout == "ok\nok\nok\n"
     check_sample(recorded, "spawn", functions_of)
     programs = [reader.process.get(1, "").rsplit("/", 1)[-1] for reader in recorded.readers]

@@ -8,9 +8,9 @@
 
 static atomic_bool forbidden;
 
-void proc_maps_forbid(void)
+void proc_maps_forbid(bool now)
 {
-	atomic_store_explicit(&forbidden, true, memory_order_relaxed);
+	atomic_store_explicit(&forbidden, now, memory_order_relaxed);
 }
 
 bool proc_maps_open(struct proc_maps *maps)

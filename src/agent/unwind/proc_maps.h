@@ -40,6 +40,6 @@ void proc_maps_path(struct proc_maps *maps, char *path, size_t room);
 bool proc_maps_find(uint64_t address, struct proc_mapping *ret);
 
 /* From now on, no more system calls (a seccomp filter may kill us for one). */
-void proc_maps_forbid(void);
+void proc_maps_forbid(bool forbidden);
 
 #endif

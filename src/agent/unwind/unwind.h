@@ -113,7 +113,7 @@ void unwind_forget_ids(void);
  * No more system calls from now on: a seccomp filter may kill the program for one. Stacks with
  * code without tables may then end there, and modules are found by dl_find_object alone.
  */
-void unwind_forbid_system_calls(void);
+void unwind_forbid_system_calls(bool forbidden);
 
 /* Bytes of the tables, for the agent's account of its own memory. */
 size_t unwind_memory(void);

@@ -321,9 +321,9 @@ void unwind_forget_ids(void)
 	rule_table_after_fork();
 }
 
-void unwind_forbid_system_calls(void)
+void unwind_forbid_system_calls(bool forbidden)
 {
-	proc_maps_forbid();
+	proc_maps_forbid(forbidden);
 }
 
 size_t unwind_memory(void)
