@@ -17,7 +17,7 @@ never_inline void allocation_measure_slow(struct thread *thread, void *block, st
 }
 
 never_inline void allocation_aside_slow(struct guard_call *call, const struct event *event,
-				    void *block)
+					void *block)
 {
 	struct event measured = *event;
 
@@ -32,11 +32,10 @@ never_inline void allocation_aside_slow(struct guard_call *call, const struct ev
 }
 
 never_inline void allocation_failed_slow(struct thread *thread, const struct guard_call *call,
-				     enum trace_op operation, uint64_t size)
+					 enum trace_op operation, uint64_t size)
 {
 	struct record record = {
-		.kind = TRACE_RECORD_FAILED, .has_time = true, .ticks = clock_ticks()
-	};
+		.kind = TRACE_RECORD_FAILED, .has_time = true, .ticks = clock_ticks()};
 
 	record_add(&record, operation);
 	record_add(&record, size);
@@ -48,8 +47,8 @@ static enum trace_op outcome(enum trace_op operation, const void *old, const voi
 			     uint64_t size)
 {
 	if (!old)
-		return operation == TRACE_OP_REALLOC ? TRACE_OP_REALLOC_NULL :
-						       TRACE_OP_REALLOCARRAY_NULL;
+		return operation == TRACE_OP_REALLOC ? TRACE_OP_REALLOC_NULL
+						     : TRACE_OP_REALLOCARRAY_NULL;
 	// glibc frees and returns NULL.
 	return block || size ? operation : TRACE_OP_FREE;
 }

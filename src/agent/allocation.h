@@ -31,12 +31,11 @@ static inline void allocation_measure_glibc(const void *block, struct event *eve
 	uint64_t head = ((const uint64_t *)block)[-1];
 
 	event->slack = (head & ~7ull) - (head & 2 ? 16 : 8) - event->size;
-	event->heap_flags = (head & 2 ? TRACE_HEAP_MMAPPED : 0) |
-			    (head & 4 ? TRACE_HEAP_NON_MAIN_ARENA : 0);
+	event->heap_flags =
+		(head & 2 ? TRACE_HEAP_MMAPPED : 0) | (head & 4 ? TRACE_HEAP_NON_MAIN_ARENA : 0);
 }
 
-static inline void allocation_measure(struct thread *thread, void *block,
-				      struct event *event)
+static inline void allocation_measure(struct thread *thread, void *block, struct event *event)
 {
 	if (likely(real.allocator_is_glibc && event->operation < TRACE_OP_NEW))
 		allocation_measure_glibc(block, event);
@@ -100,13 +99,13 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 			void *old, void *block, uint64_t size, uint64_t start);
 
 /* Before the real free. */
-static inline __attribute__((always_inline)) void
-allocation_ends(struct thread *thread, struct guard_call *call, enum trace_op operation,
-		void *block)
+static inline __attribute__((always_inline)) void allocation_ends(struct thread *thread,
+								  struct guard_call *call,
+								  enum trace_op operation,
+								  void *block)
 {
 	struct event event = {
-		.operation = operation, .ticks = clock_ticks(), .address = (uint64_t)block
-	};
+		.operation = operation, .ticks = clock_ticks(), .address = (uint64_t)block};
 
 	if (unlikely(!block))
 		return;
@@ -126,8 +125,8 @@ allocation_ends(struct thread *thread, struct guard_call *call, enum trace_op op
 static inline __attribute__((always_inline)) void
 allocation_freed(struct thread *thread, struct guard_call *call, const void *block)
 {
-	if (unlikely(thread && call->state.pc - real.loader_start <
-				       real.loader_end - real.loader_start)) {
+	if (unlikely(thread &&
+		     call->state.pc - real.loader_start < real.loader_end - real.loader_start)) {
 		guard_begin_record(thread);
 		modules_loader_freed(thread, block);
 		guard_end_record(thread);

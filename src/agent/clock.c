@@ -29,15 +29,15 @@ void clock_init(void)
 	int mode = 0;
 
 	// Bit 8 of leaf 0x80000007: the counter runs at one rate in all power states.
-	clock_use_tsc = __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) &&
-			!(sys_prctl(PR_GET_TSC, (unsigned long)&mode) == 0 &&
-			  mode == PR_TSC_SIGSEGV) &&
-			!kernel_distrusts_tsc();
+	clock_use_tsc =
+		__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) &&
+		!(sys_prctl(PR_GET_TSC, (unsigned long)&mode) == 0 && mode == PR_TSC_SIGSEGV) &&
+		!kernel_distrusts_tsc();
 }
 
 static uint64_t read_clock(int clock)
 {
-	struct timespec now = { 0 };
+	struct timespec now = {0};
 
 	sys_clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;

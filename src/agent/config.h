@@ -9,11 +9,11 @@
 #include "settings/settings.h"
 
 struct config {
-	uint64_t value[SETTING_COUNT];    /* of what is no text */
-	const char *text[SETTING_COUNT];  /* of texts; in the environment or static */
-	const char *registry;             /* MALLOW_REGISTRY: where `mallow run` lists recordings */
+	uint64_t value[SETTING_COUNT];   /* of what is no text */
+	const char *text[SETTING_COUNT]; /* of texts; in the environment or static */
+	const char *registry;            /* MALLOW_REGISTRY: where `mallow run` lists recordings */
 	char *parent; /* MALLOW_PARENT: 32 hex digits, overwritten in place for children; or NULL */
-	uint8_t parent_id[16];            /* as it was at the start; zero: none */
+	uint8_t parent_id[16]; /* as it was at the start; zero: none */
 };
 
 extern struct config config;

@@ -114,7 +114,7 @@ static uint8_t *put_corrections(struct thread *thread, struct trace_encoder *enc
 	if (unlikely(thread->resync)) {
 		*p++ = TRACE_OP_RESYNC;
 		p = varint_put(p, event->ticks);
-		*encoder = (struct trace_encoder){ .time = event->ticks };
+		*encoder = (struct trace_encoder){.time = event->ticks};
 		thread->depth = 0;
 	} else if (unlikely(event->ticks < encoder->time && event->operation != TRACE_OP_STACK)) {
 		*p++ = TRACE_OP_TIME;
@@ -210,7 +210,7 @@ static bool prepare(struct thread *thread, struct change *change)
 void event_write(struct thread *thread, const struct event *event, const uint64_t *frames,
 		 uint32_t count)
 {
-	struct change change = { .frames = frames, .count = count };
+	struct change change = {.frames = frames, .count = count};
 	struct trace_encoder encoder;
 	bool changed, extra;
 	uint8_t *p;
@@ -220,8 +220,8 @@ void event_write(struct thread *thread, const struct event *event, const uint64_
 	// The thread's own state changes only after the commit: see event.h.
 	encoder = thread->encoder;
 	p = put_corrections(thread, &encoder, event, thread->cursor);
-	changed = change.push || thread->depth != change.common ||
-		  event->operation == TRACE_OP_STACK;
+	changed =
+		change.push || thread->depth != change.common || event->operation == TRACE_OP_STACK;
 	extra = needs_extra(&encoder, event);
 	*p++ = (uint8_t)(event->operation | (changed ? TRACE_STACK_CHANGE : 0) |
 			 (extra ? TRACE_EXTRA : 0));

@@ -19,8 +19,8 @@ struct unwind_state;
 struct event {
 	uint8_t operation;  /* enum trace_op */
 	uint8_t heap_flags; /* enum trace_heap_flags, of an allocation */
-	uint64_t ticks;    /* of a realloc: its start */
-	uint64_t duration; /* of a realloc */
+	uint64_t ticks;     /* of a realloc: its start */
+	uint64_t duration;  /* of a realloc */
 	uint64_t old_address;
 	uint64_t address;
 	uint64_t size;

@@ -9,8 +9,8 @@
 #include "agent/text.h"
 #include "base/bytes.h"
 
-#define HIGHEST_FD      1024 /* higher ones make the kernel grow its table */
-#define NAME_TRIES      100000
+#define HIGHEST_FD 1024 /* higher ones make the kernel grow its table */
+#define NAME_TRIES 100000
 
 static int open_exclusive(const char *path)
 {
@@ -83,7 +83,7 @@ static void make_absolute(struct file *file)
 /* Out of the way of programs that count on low numbers, and below what they close by loops. */
 static int move_high(int fd)
 {
-	uint64_t limit[2] = { HIGHEST_FD, HIGHEST_FD };
+	uint64_t limit[2] = {HIGHEST_FD, HIGHEST_FD};
 	uint64_t highest;
 	int high;
 
@@ -217,9 +217,9 @@ static uint64_t reserve(struct file *file, size_t size)
 
 static void *in_window(struct file *file, uint64_t offset, size_t size)
 {
-	return offset + size <= file->window_offset + file->window_size ?
-		       file->window + (offset - file->window_offset) :
-		       NULL;
+	return offset + size <= file->window_offset + file->window_size
+		       ? file->window + (offset - file->window_offset)
+		       : NULL;
 }
 
 void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_result *result)
@@ -259,10 +259,10 @@ enum file_result file_append(struct file *file, const void *head, const void *re
 	if (!still_ours(file))
 		return FILE_REPLACED;
 	// One call in the ordinary case; what it left over, a full disk mostly, piece by piece.
-	if (sys_pwritev(file->fd,
-			(struct iovec[]){ { (void *)head, head_size },
-					  { (void *)rest, size - head_size } },
-			2, offset) == (long)size)
+	if (sys_pwritev(
+		    file->fd,
+		    (struct iovec[]){{(void *)head, head_size}, {(void *)rest, size - head_size}},
+		    2, offset) == (long)size)
 		return FILE_OK;
 	if (write_all(file->fd, head, head_size, offset) ||
 	    write_all(file->fd, rest, size - head_size, offset + head_size))

@@ -23,11 +23,11 @@ struct file {
 	int fd;
 	dev_t device;
 	ino_t inode;
-	uint64_t end;               /* where the next chunk goes; atomic */
+	uint64_t end;                /* where the next chunk goes; atomic */
 	struct trace_header *header; /* shared mapping, or private memory */
-	bool header_private;        /* to be written by file_write_header() */
-	char *window;               /* seccomp: appends go here, without system calls; or NULL */
-	uint64_t window_offset;     /* of window in the file */
+	bool header_private;         /* to be written by file_write_header() */
+	char *window;                /* seccomp: appends go here, without system calls; or NULL */
+	uint64_t window_offset;      /* of window in the file */
 	uint64_t window_size;
 	char path[FILE_NAME_MAX];
 };

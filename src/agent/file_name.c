@@ -26,7 +26,7 @@ static void executable_name(char *ret, size_t room)
 
 void file_name_context(struct file_name_context *ret)
 {
-	struct utsname name = { 0 };
+	struct utsname name = {0};
 	struct text host;
 
 	ret->pid = (uint64_t)sys_getpid();
@@ -37,8 +37,8 @@ void file_name_context(struct file_name_context *ret)
 	text_string(&host, name.nodename);
 }
 
-bool file_name_expand(const struct file_name_context *context, const char *pattern,
-		      uint64_t number, char *ret, size_t room)
+bool file_name_expand(const struct file_name_context *context, const char *pattern, uint64_t number,
+		      char *ret, size_t room)
 {
 	struct text text;
 

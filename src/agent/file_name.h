@@ -22,8 +22,8 @@ void file_name_context(struct file_name_context *ret);
  * The pattern with its placeholders filled in; number is %n. An unknown %x stays as it is.
  * Returns false where the name does not fit.
  */
-bool file_name_expand(const struct file_name_context *context, const char *pattern,
-		      uint64_t number, char *ret, size_t room);
+bool file_name_expand(const struct file_name_context *context, const char *pattern, uint64_t number,
+		      char *ret, size_t room);
 
 bool file_name_has(const char *pattern, char placeholder);
 

@@ -3,6 +3,18 @@
 #include "agent/process.h"
 #include "agent/real.h"
 
+#define NESTED_REACH 1024
+
+/*
+ * musl has no unwind tables, so a walk from within its calloc, which calls malloc, sees nothing.
+ * There the guard is believed if the allocator itself calls from just below the hook.
+ */
+static bool is_nested_unseen(const struct thread *thread, const struct guard_call *call)
+{
+	return !real.allocator_is_glibc && thread->outer - call->state.sp < NESTED_REACH &&
+	       real_is_allocator_code(call->state.pc);
+}
+
 /*
  * The guard is set: by a hook that is still running further out on this stack, or by one that was
  * left without returning. Only the stack itself can tell.
@@ -15,8 +27,13 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 	}
 	switch (unwind_find_frame(&call->state, &thread->bounds, thread->outer)) {
 	case UNWIND_NOT_FOUND:
+		if (!thread->busy && is_nested_unseen(thread, call)) {
+			call->nested_in = thread;
+			return NULL;
+		}
 		if (thread->busy) {
-			// A signal handler left the agent by longjmp, perhaps in the middle of a write.
+			// A signal handler left the agent by longjmp, perhaps in the middle of a
+			// write.
 			thread->busy = 0;
 			thread->resync = 1;
 			thread->pending.used = 0;

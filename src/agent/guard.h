@@ -26,11 +26,12 @@ struct guard_call {
 // the stack pointer after return lies two words above it.
 #define GUARD_CALL(call)                                                                           \
 	struct guard_call call = {                                                                 \
-		.state = {                                                                         \
-			.pc = (uint64_t)__builtin_return_address(0),                               \
-			.sp = (uint64_t)__builtin_frame_address(0) + 16,                           \
-			.fp = *(const uint64_t *)__builtin_frame_address(0),                       \
-		},                                                                                 \
+		.state =                                                                           \
+			{                                                                          \
+				.pc = (uint64_t)__builtin_return_address(0),                       \
+				.sp = (uint64_t)__builtin_frame_address(0) + 16,                   \
+				.fp = *(const uint64_t *)__builtin_frame_address(0),               \
+			},                                                                         \
 	}
 
 /* Threads not begun, nested calls, leftovers, stopped recordings. NULL: do not record. */

@@ -66,8 +66,9 @@ int hook_close_range(unsigned int first, unsigned int last, int flags)
 	// Ours is close-on-exec anyway; an empty or wrong range is for the kernel to judge.
 	if (fd <= 0 || first > (unsigned int)fd || last < (unsigned int)fd ||
 	    flags & CLOSE_RANGE_CLOEXEC)
-		return real.close_range ? real.close_range(first, last, flags) :
-			(int)real_return(syscall6(SYS_close_range, first, last, flags, 0, 0, 0));
+		return real.close_range ? real.close_range(first, last, flags)
+					: (int)real_return(syscall6(SYS_close_range, first, last,
+								    flags, 0, 0, 0));
 	result = close_between(first, (unsigned int)fd - 1, flags);
 	if (result == 0)
 		result = close_between((unsigned int)fd + 1, last, flags);

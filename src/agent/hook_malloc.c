@@ -67,8 +67,8 @@ void *hook_reallocarray(void *old, size_t count, size_t size)
 	thread = guard_enter(&call);
 	start = clock_ticks();
 	// glibc's own calls realloc by the hook; without it there is no nest to tell apart.
-	block = product(count, size) == SIZE_MAX ? (void *)(real_return(-ENOMEM) + 1) :
-						   real.realloc(old, count * size);
+	block = product(count, size) == SIZE_MAX ? (void *)(real_return(-ENOMEM) + 1)
+						 : real.realloc(old, count * size);
 	allocation_resized(thread, &call, TRACE_OP_REALLOCARRAY, old, block, product(count, size),
 			   start);
 	return block;
@@ -209,8 +209,7 @@ int hook_mallopt(int parameter, int value)
 	result = real.mallopt ? real.mallopt(parameter, value) : 0;
 	if (thread) {
 		struct record record = {
-			.kind = TRACE_RECORD_MALLOPT, .has_time = true, .ticks = clock_ticks()
-		};
+			.kind = TRACE_RECORD_MALLOPT, .has_time = true, .ticks = clock_ticks()};
 
 		record_add_signed(&record, parameter);
 		record_add_signed(&record, value);

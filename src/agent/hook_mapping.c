@@ -11,7 +11,7 @@
 
 static struct record begin(enum trace_record kind)
 {
-	return (struct record){ .kind = kind, .has_time = true, .ticks = clock_ticks() };
+	return (struct record){.kind = kind, .has_time = true, .ticks = clock_ticks()};
 }
 
 static void write_out(struct thread *thread, struct guard_call *call, const struct record *record)
@@ -60,8 +60,8 @@ void *hook_mmap64(void *address, size_t length, int protection, int flags, int f
 	GUARD_CALL(call);
 
 	real_resolve();
-	return map(&call, real.mmap64 ? real.mmap64 : real.mmap, address, length, protection,
-		   flags, fd, offset);
+	return map(&call, real.mmap64 ? real.mmap64 : real.mmap, address, length, protection, flags,
+		   fd, offset);
 }
 
 int hook_munmap(void *address, size_t length)

@@ -55,8 +55,7 @@ DEFINE_NEW(new_array_nothrow, "_ZnamRKSt9nothrow_t", NEW_ARRAY_NOTHROW,
 DEFINE_NEW(new_aligned, "_ZnwmSt11align_val_t", NEW_ALIGNED, (size_t size, size_t alignment),
 	   (size, alignment), alignment, aligned(size, alignment))
 DEFINE_NEW(new_array_aligned, "_ZnamSt11align_val_t", NEW_ARRAY_ALIGNED,
-	   (size_t size, size_t alignment), (size, alignment), alignment,
-	   aligned(size, alignment))
+	   (size_t size, size_t alignment), (size, alignment), alignment, aligned(size, alignment))
 DEFINE_NEW(new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", NEW_ALIGNED_NOTHROW,
 	   (size_t size, size_t alignment, const void *nothrow), (size, alignment, nothrow),
 	   alignment, aligned(size, alignment))
@@ -69,7 +68,7 @@ DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
 	{                                                                                          \
 		GUARD_CALL(call);                                                                  \
 		struct thread *thread;                                                             \
-		void (*behind)parameters;                                                          \
+		void(*behind) parameters;                                                          \
                                                                                                    \
 		real_resolve();                                                                    \
 		behind = BEHIND(name, symbol);                                                     \

@@ -30,7 +30,7 @@ static void write_plain(const struct record *record)
 
 int hook_fork(void)
 {
-	struct record record = { .kind = TRACE_RECORD_FORK, .has_time = true };
+	struct record record = {.kind = TRACE_RECORD_FORK, .has_time = true};
 	int pid;
 
 	real_resolve();
@@ -46,11 +46,11 @@ int hook_fork(void)
 
 static void before_exec(const char *path)
 {
-	struct record record = { .kind = TRACE_RECORD_EXEC,
-				 .has_time = true,
-				 .ticks = clock_ticks(),
-				 .text = path,
-				 .text_size = path ? strlen(path) : 0 };
+	struct record record = {.kind = TRACE_RECORD_EXEC,
+				.has_time = true,
+				.ticks = clock_ticks(),
+				.text = path,
+				.text_size = path ? strlen(path) : 0};
 
 	write_plain(&record);
 	process_end(TRACE_END_EXEC, 0);
@@ -260,7 +260,8 @@ static __attribute__((constructor)) void library_begins(void)
 	real_resolve();
 	if (process_state() == PROCESS_NEW)
 		thread_begin_slow();
-	// The first to register is the last to run: after the program's own handlers and destructors.
+	// The first to register is the last to run: after the program's own handlers and
+	// destructors.
 	if (process_state() == PROCESS_RECORDING && real.on_exit)
 		real.on_exit(exits, NULL);
 }

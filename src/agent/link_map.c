@@ -11,7 +11,7 @@ extern unsigned long getauxval(unsigned long type) __attribute__((weak));
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 struct symbols {
-	const ElfW(Sym) *table;
+	const ElfW(Sym) * table;
 	const char *strings;
 	const uint32_t *gnu_hash;
 	const uint32_t *hash;
@@ -21,7 +21,7 @@ struct symbols {
 
 static const struct r_debug *loader_debug(void)
 {
-	const ElfW(Phdr) *phdr;
+	const ElfW(Phdr) * phdr;
 	size_t count;
 	uint64_t bias = 0;
 	const ElfW(Dyn) *dynamic = NULL;
@@ -50,7 +50,7 @@ static const void *pointer(const struct link_map *map, uint64_t value)
 
 static struct symbols symbols_of(const struct link_map *map)
 {
-	struct symbols symbols = { .bias = map->l_addr };
+	struct symbols symbols = {.bias = map->l_addr};
 
 	for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
 		switch (d->d_tag) {
@@ -167,8 +167,8 @@ void *link_map_find(const char *symbol)
 
 bool link_map_loader_range(uint64_t *start, uint64_t *end)
 {
-	const ElfW(Ehdr) *header;
-	const ElfW(Phdr) *phdr;
+	const ElfW(Ehdr) * header;
+	const ElfW(Phdr) * phdr;
 
 	if (!getauxval)
 		return false;

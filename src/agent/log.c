@@ -13,28 +13,28 @@
 static struct stat stderr_at_start;
 static bool stderr_known;
 static char line[LOG_LINE];
-static struct text text = { .start = line, .room = LOG_LINE };
+static struct text text = {.start = line, .room = LOG_LINE};
 static bool wanted;
 
 static const struct {
 	int number;
 	const char *text;
 } errors[] = {
-	{ EACCES, "Permission denied" },
-	{ EPERM, "Operation not permitted" },
-	{ ENOENT, "No such file or directory" },
-	{ ENOTDIR, "Not a directory" },
-	{ EISDIR, "Is a directory" },
-	{ EROFS, "Read-only file system" },
-	{ ENOSPC, "No space left on device" },
-	{ EDQUOT, "Disk quota exceeded" },
-	{ EFBIG, "File too large" },
-	{ EIO, "Input/output error" },
-	{ EMFILE, "Too many open files" },
-	{ ENFILE, "Too many open files in system" },
-	{ ENOMEM, "Cannot allocate memory" },
-	{ ENAMETOOLONG, "File name too long" },
-	{ ELOOP, "Too many levels of symbolic links" },
+	{EACCES, "Permission denied"},
+	{EPERM, "Operation not permitted"},
+	{ENOENT, "No such file or directory"},
+	{ENOTDIR, "Not a directory"},
+	{EISDIR, "Is a directory"},
+	{EROFS, "Read-only file system"},
+	{ENOSPC, "No space left on device"},
+	{EDQUOT, "Disk quota exceeded"},
+	{EFBIG, "File too large"},
+	{EIO, "Input/output error"},
+	{EMFILE, "Too many open files"},
+	{ENFILE, "Too many open files in system"},
+	{ENOMEM, "Cannot allocate memory"},
+	{ENAMETOOLONG, "File name too long"},
+	{ELOOP, "Too many levels of symbolic links"},
 };
 
 void log_init(void)

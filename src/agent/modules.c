@@ -217,7 +217,7 @@ static uint32_t define_locked(struct thread *thread, uint64_t pc, bool *busy)
 
 uint32_t modules_define_frame(struct thread *thread, uint64_t pc)
 {
-	struct record record = { .kind = TRACE_RECORD_FRAME };
+	struct record record = {.kind = TRACE_RECORD_FRAME};
 	struct slow slow;
 	bool busy = false;
 	uint32_t module;

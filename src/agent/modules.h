@@ -16,8 +16,8 @@ struct module;
 /* Zero: none known. Entries are published one by one and never move. */
 struct modules {
 	uint32_t lock;
-	uint32_t count; /* atomic */
-	struct module *list; /* MODULES_MAX, from the pool */
+	uint32_t count;         /* atomic */
+	struct module *list;    /* MODULES_MAX, from the pool */
 	uint32_t next_frame_id; /* atomic */
 };
 

@@ -24,13 +24,12 @@ static uint32_t give_back(struct pending *pending, uint32_t start, uint32_t clai
 	uint32_t end = start + claim;
 
 	return __atomic_compare_exchange_n(&pending->used, &end, start + needed, false,
-					   __ATOMIC_RELAXED, __ATOMIC_RELAXED) ?
-		       needed :
-		       claim;
+					   __ATOMIC_RELAXED, __ATOMIC_RELAXED)
+		       ? needed
+		       : claim;
 }
 
-void pending_add(struct thread *thread, const struct event *event,
-		 const struct unwind_state *state)
+void pending_add(struct thread *thread, const struct event *event, const struct unwind_state *state)
 {
 	struct pending *pending = &thread->pending;
 	uint32_t claim = ENTRY_WORDS + (state ? PENDING_FRAMES + 1 : 0);

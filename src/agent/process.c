@@ -18,7 +18,7 @@
 #include "agent/text.h"
 #include "agent/thread.h"
 
-#define WINDOW_SIZE  (32u << 20) /* of recording after a seccomp filter */
+#define WINDOW_SIZE  (32u << 20)  /* of recording after a seccomp filter */
 #define RESERVE_SIZE (256u << 20) /* address space for tables then; touched when used */
 #define FACT_MAX     32000
 
@@ -71,8 +71,8 @@ static void make_id(uint8_t id[16])
 	if (sys_getrandom(id, 16) == 16)
 		return;
 	// Without the system call (old kernels, filters): different enough to tell files apart.
-	uint64_t parts[2] = { clock_realtime_ns() ^ __builtin_ia32_rdtsc() << 32,
-			      (uint64_t)sys_getpid() << 32 ^ (uint64_t)id };
+	uint64_t parts[2] = {clock_realtime_ns() ^ __builtin_ia32_rdtsc() << 32,
+			     (uint64_t)sys_getpid() << 32 ^ (uint64_t)id};
 	memcpy(id, parts, 16);
 }
 
@@ -89,9 +89,9 @@ static void fill_header(struct trace_header *header, bool forked, const uint8_t 
 	header->machine = EM_X86_64;
 	header->pointer_size = sizeof(void *);
 	header->clock = clock_use_tsc ? TRACE_CLOCK_TSC : TRACE_CLOCK_MONOTONIC_NS;
-	header->allocator = real.allocator_is_glibc ? TRACE_ALLOCATOR_GLIBC :
-			    real.allocator_is_musl  ? TRACE_ALLOCATOR_MUSL :
-						      TRACE_ALLOCATOR_OTHER;
+	header->allocator = real.allocator_is_glibc  ? TRACE_ALLOCATOR_GLIBC
+			    : real.allocator_is_musl ? TRACE_ALLOCATOR_MUSL
+						     : TRACE_ALLOCATOR_OTHER;
 	header->flags = (forked ? TRACE_BEGUN_BY_FORK : 0) |
 			(process->file.header_private ? TRACE_PRIVATE_SLOTS : 0);
 	header->start_ticks = clock_ticks();
@@ -222,16 +222,13 @@ bool process_start(void)
 static void write_fact(struct thread *thread, enum trace_process_field field, const void *text,
 		       size_t size)
 {
-	struct record record = {
-		.kind = TRACE_RECORD_PROCESS, .text = text, .text_size = size
-	};
+	struct record record = {.kind = TRACE_RECORD_PROCESS, .text = text, .text_size = size};
 
 	record_add(&record, field);
 	record_write(thread, &record);
 }
 
-static void write_file_fact(struct thread *thread, enum trace_process_field field,
-			    const char *path)
+static void write_file_fact(struct thread *thread, enum trace_process_field field, const char *path)
 {
 	static char text[FACT_MAX]; // one thread of one image at a time
 	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
@@ -336,9 +333,7 @@ void process_end(enum trace_end reason, int status)
 	header = process->file.header;
 	slow_begin(&slow);
 	if (thread && thread->cursor && !thread->busy) {
-		struct record record = {
-			.kind = TRACE_RECORD_END, .has_time = true
-		};
+		struct record record = {.kind = TRACE_RECORD_END, .has_time = true};
 
 		thread_begin_work(thread);
 		if (!process->system_calls_forbidden) {

@@ -29,14 +29,14 @@ struct thread;
 struct process {
 	uint32_t state; /* enum process_state, atomic */
 	int pid;
-	uint32_t next_stream;   /* atomic */
-	uint32_t epoch;         /* atomic: counts unloaded modules, empties the threads' stacks */
+	uint32_t next_stream;     /* atomic */
+	uint32_t epoch;           /* atomic: counts unloaded modules, empties the threads' stacks */
 	uint32_t loss_if_stopped; /* enum trace_loss */
 	bool system_calls_forbidden; /* seccomp */
 	uint64_t last_sample_ns;
 	struct thread *threads; /* atomic list of all that were ever made, by all_next */
 	uint32_t ended_lock;
-	struct thread *ended;   /* whose system thread may be gone; under ended_lock */
+	struct thread *ended; /* whose system thread may be gone; under ended_lock */
 	struct thread *ended_last;
 	struct file file;
 	struct slots slots;

@@ -28,8 +28,7 @@ void real_resolve_slow(void)
 	find(&real.errno_location, "__errno_location");
 	find(&real.on_exit, "on_exit");
 	// glibc's own malloc is the one that equals __libc_malloc: a preloaded jemalloc is not.
-	real.allocator_is_glibc = real.malloc &&
-				  link_map_find("gnu_get_libc_version") &&
+	real.allocator_is_glibc = real.malloc && link_map_find("gnu_get_libc_version") &&
 				  link_map_find("__libc_malloc") == (void *)real.malloc;
 	real.allocator_is_musl = !link_map_find("gnu_get_libc_version");
 	link_map_loader_range(&real.loader_start, &real.loader_end);
@@ -89,7 +88,7 @@ void real_forget(uint64_t start, uint64_t end)
 {
 	for (int i = 0; i < KNOWN_CALLERS; i++)
 		__atomic_store_n(&known_callers[i], 0, __ATOMIC_RELAXED);
-	// Only operators can live in a plugin; everything else is the C library's.
+		// Only operators can live in a plugin; everything else is the C library's.
 #define HOOK(name, symbol, type, parameters)                                                       \
 	if (symbol[0] == '_' && symbol[1] == 'Z' && (uint64_t)real.name >= start &&                \
 	    (uint64_t)real.name < end)                                                             \

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct real {
-#define HOOK(name, symbol, type, parameters) type (*name) parameters;
+#define HOOK(name, symbol, type, parameters) type(*name) parameters;
 #include "agent/hooks.def"
 #undef HOOK
 	size_t (*malloc_usable_size)(void *block);

@@ -77,7 +77,7 @@ bool record_write(struct thread *thread, const struct record *record)
 void record_write_here(struct thread *thread, const struct record *record,
 		       const struct unwind_state *state)
 {
-	const struct event stack = { .operation = TRACE_OP_STACK };
+	const struct event stack = {.operation = TRACE_OP_STACK};
 
 	// The stack and its record must lie in one chunk: a new one begins with another stack.
 	if (!record_reserve(thread, record_room(record) + 1024))

@@ -13,8 +13,8 @@
 #define STATUS_SIZE        1536 /* the lines that are read stand in its first kilobyte */
 
 /* In the order of the record's fields. */
-static const char *const names[] = { "VmSize:",  "VmRSS:",    "RssAnon:",
-				     "RssFile:", "RssShmem:", "VmSwap:" };
+static const char *const names[] = {
+	"VmSize:", "VmRSS:", "RssAnon:", "RssFile:", "RssShmem:", "VmSwap:"};
 #define NAME_COUNT (sizeof(names) / sizeof(names[0]))
 
 static void parse_line(const char *line, uint64_t *values)
@@ -34,10 +34,9 @@ static void parse_line(const char *line, uint64_t *values)
 void sample_write(struct thread *thread)
 {
 	char status[STATUS_SIZE];
-	uint64_t values[NAME_COUNT] = { 0 };
+	uint64_t values[NAME_COUNT] = {0};
 	struct record record = {
-		.kind = TRACE_RECORD_MEMORY, .has_time = true, .ticks = clock_ticks()
-	};
+		.kind = TRACE_RECORD_MEMORY, .has_time = true, .ticks = clock_ticks()};
 	int fd = sys_open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
 	long size = fd < 0 ? 0 : sys_read(fd, status, sizeof(status) - 1);
 

@@ -62,7 +62,7 @@ static void open_chunk(struct thread *thread)
 	chunk->carried = thread->depth;
 	__atomic_store_n(&chunk->magic, TRACE_CHUNK_MAGIC, __ATOMIC_RELEASE);
 
-	thread->encoder = (struct trace_encoder){ .time = chunk->base_ticks };
+	thread->encoder = (struct trace_encoder){.time = chunk->base_ticks};
 	thread->resync = 0;
 	thread->cursor = (uint8_t *)(chunk + 1);
 	thread->limit = (uint8_t *)chunk + thread->slot_size - TRACE_TRAILER_SIZE;

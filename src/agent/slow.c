@@ -22,7 +22,7 @@ void slow_begin(struct slow *slow)
 
 void slow_end(struct slow *slow)
 {
-	static const struct timespec now = { 0 };
+	static const struct timespec now = {0};
 	uint64_t pending = 0;
 
 	if (slow->nested || process_system_calls_forbidden())

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 struct slow {
-	uint64_t mask; /* the program's signal mask */
-	bool nested;   /* signals were not touched: system calls are forbidden */
+	uint64_t mask;                 /* the program's signal mask */
+	bool nested;                   /* signals were not touched: system calls are forbidden */
 	bool file_size_signal_pending; /* before we came */
 };
 

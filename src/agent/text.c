@@ -4,7 +4,7 @@
 
 void text_init(struct text *text, char *buffer, size_t room)
 {
-	*text = (struct text){ .start = buffer, .room = room };
+	*text = (struct text){.start = buffer, .room = room};
 	buffer[0] = '\0';
 }
 

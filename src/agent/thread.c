@@ -37,9 +37,8 @@ size_t thread_depth_limit(void)
 /* The parts behind struct thread, all touched only as far as they are used. */
 static size_t thread_size(void)
 {
-	return bytes_round_up(sizeof(struct thread), 64) +
-	       PENDING_WORDS * sizeof(uint64_t) + 2 * frame_room() * sizeof(uint64_t) +
-	       frame_room() * sizeof(uint32_t);
+	return bytes_round_up(sizeof(struct thread), 64) + PENDING_WORDS * sizeof(uint64_t) +
+	       2 * frame_room() * sizeof(uint64_t) + frame_room() * sizeof(uint32_t);
 }
 
 static void set_parts(struct thread *thread)
@@ -117,9 +116,9 @@ static void thread_ends(void *value)
 		return;
 	slow_begin(&slow);
 	thread_begin_work(thread);
-	record_write(thread, &(struct record){ .kind = TRACE_RECORD_THREAD_END,
-					       .has_time = true,
-					       .ticks = clock_ticks() });
+	record_write(thread, &(struct record){.kind = TRACE_RECORD_THREAD_END,
+					      .has_time = true,
+					      .ticks = clock_ticks()});
 	slot_close(thread);
 	if (!thread->ended && slow_try_lock(&process->ended_lock)) {
 		thread->ended = 1;
@@ -153,7 +152,7 @@ static void watch_end(struct thread *thread)
 
 static void write_name(struct thread *thread, enum trace_record kind)
 {
-	struct record record = { .kind = kind, .has_time = true, .ticks = clock_ticks() };
+	struct record record = {.kind = kind, .has_time = true, .ticks = clock_ticks()};
 
 	if (kind == TRACE_RECORD_THREAD)
 		record_add(&record, (uint64_t)thread->tid);

@@ -28,13 +28,13 @@ struct thread {
 	uint64_t outer; /* the guard: caller's stack pointer of the outermost hook, 0: none */
 	struct trace_chunk *chunk;
 	struct trace_encoder encoder;
-	uint32_t depth;    /* of the stream's current stack, in `stack_frames` */
-	uint32_t epoch;    /* of the process, when the current stack was known to be true */
+	uint32_t depth; /* of the stream's current stack, in `stack_frames` */
+	uint32_t epoch; /* of the process, when the current stack was known to be true */
 	uint8_t busy;
 	uint8_t resync;    /* the encoder's state may be half changed */
 	uint8_t announced; /* the thread record is written */
 	uint8_t ended;     /* its key destructor ran */
-	uint8_t within;    /* this hook was called within another one: our frames are in its stack */
+	uint8_t within; /* this hook was called within another one: our frames are in its stack */
 	void *nested_block; /* what the last nested allocation returned */
 	void *inner_block;  /* of an operator and a call recorded within it, see allocation.h */
 	struct pending pending;
