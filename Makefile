@@ -9,6 +9,11 @@ BUILD   := build
 # WERROR=1: warnings are errors, as in .ci/run.
 setup_options = $(if $(WERROR),-Dwerror=true,-Dwerror=false)
 
+# The tests need more packages than the tool: they are built for `make check`, and by every build
+# after it, lest the two undo each other's set-up.
+tests = $(if $(shell grep -s -e -Dtests=true $(BUILD)/meson/options),true,false)
+check check-long asan tsan: tests = true
+
 # $(call build_dir,DIR,OPTIONS): makes or updates the Meson directory and builds in it. Shows
 # warnings and errors only.
 define build_dir
@@ -35,7 +40,7 @@ check-long: setup-test build build-asan build-clang ## check, and the tests that
 	@$(PYTHON) tools/check.py --long
 
 build: setup-build ## build/mallow and build/libmallow.so, to be used from there
-	$(call build_dir,$(BUILD)/meson,--buildtype=debugoptimized)
+	$(call build_dir,$(BUILD)/meson,--buildtype=debugoptimized -Dtests=$(tests))
 	$(call runnable,$(BUILD)/meson,$(BUILD))
 
 install: build ## into $(DESTDIR)$(PREFIX)

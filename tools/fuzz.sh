@@ -8,13 +8,14 @@ seconds=$2
 
 [ -f "$build/build.ninja" ] || {
 	mkdir -p "$build"
-	meson setup "$build" --native-file tools/clang.ini -Db_sanitize=address,undefined \
-		-Db_lundef=false -Dc_args=-fsanitize=fuzzer-no-link >"$build/setup.log" || {
+	meson setup "$build" --native-file tools/clang.ini -Dfuzz=true \
+		-Db_sanitize=address,undefined -Db_lundef=false \
+		-Dc_args=-fsanitize=fuzzer-no-link >"$build/setup.log" || {
 		cat "$build/setup.log"
 		exit 1
 	}
 }
-for source in tests/fuzz/*_fuzz.c; do
+for source in tests/fuzz/fuzz_*.c; do
 	target=$(basename "$source" .c)
 	found=$build/found/$target
 	mkdir -p "$found"

@@ -41,10 +41,16 @@ if [ "$(id -u)" != 0 ]; then
 	}
 	as_root=sudo
 fi
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 apt()
 {
 	$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 \
-		-o Acquire::Retries=3 "$@"
+		-o Acquire::Retries=3 "$@" >"$log" 2>&1 </dev/null || {
+		cat "$log" >&2
+		echo "setup: apt-get $1 failed; wanted: $missing" >&2
+		exit 1
+	}
 }
 
 echo "setup: installing $missing"

@@ -82,6 +82,18 @@ static bool needs_extra(const struct trace_encoder *encoder, const struct event 
 	       event->size + event->slack != trace_glibc_usable(event->size);
 }
 
+/* By the table, not by the value: an alignment of 0 may be asked for. */
+static bool carries_alignment(uint8_t operation)
+{
+	static const uint32_t aligned =
+#define ENTRY(number, NAME, name, aligned) (uint32_t)(aligned) << (number) |
+#include "trace/entries.def"
+#undef ENTRY
+		0;
+
+	return aligned >> operation & 1;
+}
+
 static uint8_t *put_body(struct trace_encoder *encoder, const struct event *event, bool extra,
 			 uint8_t *p)
 {
@@ -98,7 +110,7 @@ static uint8_t *put_body(struct trace_encoder *encoder, const struct event *even
 	p = trace_put_address(p, encoder, event->address);
 	if (operation <= TRACE_OP_REALLOCARRAY)
 		p = varint_put(p, event->size);
-	if (event->alignment)
+	if (unlikely(carries_alignment(operation)))
 		p = varint_put(p, event->alignment);
 	if (extra) {
 		encoder->heap_flags = event->heap_flags;

@@ -215,21 +215,23 @@ static uint64_t reserve(struct file *file, size_t size)
 	return __atomic_fetch_add(&file->end, size, __ATOMIC_RELAXED);
 }
 
-static void *in_window(struct file *file, uint64_t offset, size_t size)
+/* window was read before the space was reserved: the space cannot lie in front of it. */
+static void *in_window(struct file *file, char *window, uint64_t offset, size_t size)
 {
 	return offset + size <= file->window_offset + file->window_size
-		       ? file->window + (offset - file->window_offset)
+		       ? window + (offset - file->window_offset)
 		       : NULL;
 }
 
 void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_result *result)
 {
+	char *window = __atomic_load_n(&file->window, __ATOMIC_ACQUIRE);
 	void *memory = NULL;
 
 	*result = FILE_OK;
 	*offset = reserve(file, size);
-	if (file->window) {
-		memory = in_window(file, *offset, size);
+	if (window) {
+		memory = in_window(file, window, *offset, size);
 		*result = memory ? FILE_OK : FILE_WINDOW_FULL;
 		return memory;
 	}
@@ -245,10 +247,11 @@ void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_
 enum file_result file_append(struct file *file, const void *head, const void *rest, size_t size)
 {
 	const size_t head_size = sizeof(struct trace_chunk);
+	char *window = __atomic_load_n(&file->window, __ATOMIC_ACQUIRE);
 	uint64_t offset = reserve(file, size);
 
-	if (file->window) {
-		char *to = in_window(file, offset, size);
+	if (window) {
+		char *to = in_window(file, window, offset, size);
 
 		if (!to)
 			return FILE_WINDOW_FULL;
@@ -286,20 +289,19 @@ bool file_open_window(struct file *file, size_t size)
 		return false;
 	file->window_offset = offset;
 	file->window_size = size;
-	__atomic_store_n(&file->end, offset, __ATOMIC_RELAXED);
+	file->window_behind = __atomic_exchange_n(&file->end, offset, __ATOMIC_RELAXED);
 	__atomic_store_n(&file->window, (char *)memory, __ATOMIC_RELEASE);
 	return true;
 }
 
 void file_close_window(struct file *file)
 {
-	struct stat status;
-
-	if (!file->window || sys_fstat(file->fd, &status) != 0)
+	if (!file->window)
 		return;
 	__atomic_store_n(&file->window, (char *)NULL, __ATOMIC_RELEASE);
-	__atomic_store_n(&file->end, bytes_round_up((uint64_t)status.st_size, TRACE_PAGE),
-			 __ATOMIC_RELAXED);
+	// What is left of the window is used first, unless others appended behind it.
+	if (file->window_behind != file->window_offset + file->window_size)
+		__atomic_store_n(&file->end, file->window_behind, __ATOMIC_RELAXED);
 }
 
 bool file_move_descriptor(struct file *file)

@@ -29,6 +29,7 @@ struct file {
 	char *window;                /* seccomp: appends go here, without system calls; or NULL */
 	uint64_t window_offset;      /* of window in the file */
 	uint64_t window_size;
+	uint64_t window_behind; /* where the file ended when the window was opened */
 	char path[FILE_NAME_MAX];
 };
 

@@ -22,6 +22,13 @@ static bool is_ours(int fd)
 	return process && fd == process->file.fd && fd > 0 && fd == ours();
 }
 
+/* The program wants the number: ours goes elsewhere. Under a filter it is not needed any more. */
+static void give_up(int from, int to)
+{
+	if (is_ours(to) && from != to && !process_system_calls_forbidden())
+		file_move_descriptor(&process->file);
+}
+
 int hook_close(int fd)
 {
 	real_resolve();
@@ -33,17 +40,14 @@ int hook_close(int fd)
 int hook_dup2(int from, int to)
 {
 	real_resolve();
-	// The program wants the number: ours goes elsewhere.
-	if (is_ours(to) && from != to)
-		file_move_descriptor(&process->file);
+	give_up(from, to);
 	return real.dup2(from, to);
 }
 
 int hook_dup3(int from, int to, int flags)
 {
 	real_resolve();
-	if (is_ours(to) && from != to)
-		file_move_descriptor(&process->file);
+	give_up(from, to);
 	return real.dup3(from, to, flags);
 }
 

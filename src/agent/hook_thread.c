@@ -22,19 +22,23 @@ int hook_pthread_setname_np(unsigned long thread, const char *name)
 	return result;
 }
 
-/* Before a filter is installed: afterwards a system call of ours could kill the program. */
-static void prepare(bool strict)
+/*
+ * Before a filter is installed: afterwards a system call of ours could kill the program. true: it
+ * is to be undone if the filter is refused.
+ */
+static bool prepare(bool strict)
 {
-	if (strict && process_state() == PROCESS_RECORDING)
+	if (strict && process_state() == PROCESS_RECORDING && !process_is_borrowed())
 		process_stop(TRACE_LOSS_STRICT_MODE,
 			     "the program enters seccomp strict mode; later events are lost");
-	process_forbid_system_calls();
+	return process_forbid_system_calls();
 }
 
 int hook_prctl(int option, ...)
 {
 	unsigned long a[4];
 	va_list arguments;
+	bool prepared = false;
 	int result;
 
 	va_start(arguments, option);
@@ -42,38 +46,47 @@ int hook_prctl(int option, ...)
 		a[i] = va_arg(arguments, unsigned long);
 	va_end(arguments);
 	real_resolve();
-	if (option == PR_SET_SECCOMP)
-		prepare(a[0] == SECCOMP_MODE_STRICT);
+	if (option == PR_SET_SECCOMP && (a[0] == SECCOMP_MODE_STRICT || a[1]))
+		prepared = prepare(a[0] == SECCOMP_MODE_STRICT);
 	if (real.prctl)
 		result = real.prctl(option, a[0], a[1], a[2], a[3]);
 	else
 		result = (int)real_return(syscall6(SYS_prctl, option, (long)a[0], (long)a[1],
 						   (long)a[2], (long)a[3], 0));
-	if (option == PR_SET_SECCOMP && result != 0)
+	if (prepared && result != 0)
 		process_allow_system_calls();
 	if (option == PR_SET_NAME && result == 0)
 		thread_renamed();
 	return result;
 }
 
-static bool installs_filter(long operation)
+/* Without a program the call only asks which flags the kernel knows, as libseccomp does. */
+static bool installs_filter(long operation, const void *program)
 {
-	return operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER;
+	return operation == SECCOMP_SET_MODE_STRICT ||
+	       (operation == SECCOMP_SET_MODE_FILTER && program);
+}
+
+/* Of a filter with a listener the result is a descriptor, else a thread that could not follow. */
+static bool was_refused(long flags, long result)
+{
+	return flags & SECCOMP_FILTER_FLAG_NEW_LISTENER ? result < 0 : result != 0;
 }
 
 int hook_seccomp(unsigned int operation, unsigned int flags, void *arguments)
 {
+	bool prepared = false;
 	long result;
 
 	real_resolve();
-	if (installs_filter(operation))
-		prepare(operation == SECCOMP_SET_MODE_STRICT);
+	if (installs_filter(operation, arguments))
+		prepared = prepare(operation == SECCOMP_SET_MODE_STRICT);
 	if (real.seccomp)
 		result = real.seccomp(operation, flags, arguments);
 	else
 		result = real_return(
 			syscall6(SYS_seccomp, operation, flags, (long)arguments, 0, 0, 0));
-	if (installs_filter(operation) && result != 0)
+	if (prepared && was_refused(flags, result))
 		process_allow_system_calls();
 	return (int)result;
 }
@@ -81,17 +94,17 @@ int hook_seccomp(unsigned int operation, unsigned int flags, void *arguments)
 /* libseccomp and most programs install their filter by syscall(). */
 long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-	bool filter = number == SYS_seccomp && installs_filter(a);
+	bool prepared = false;
 	long result;
 
 	real_resolve();
-	if (filter)
-		prepare(a == SECCOMP_SET_MODE_STRICT);
+	if (number == SYS_seccomp && installs_filter(a, (const void *)c))
+		prepared = prepare(a == SECCOMP_SET_MODE_STRICT);
 	if (real.syscall)
 		result = real.syscall(number, a, b, c, d, e, f);
 	else
 		result = real_return(syscall6(number, a, b, c, d, e, f));
-	if (filter && result != 0)
+	if (prepared && was_refused(b, result))
 		process_allow_system_calls();
 	return result;
 }

@@ -85,7 +85,8 @@ static void find_path(const struct unwind_module *module)
 
 	memset(scratch.path, 0, sizeof(scratch.path));
 	if (!length) {
-		sys_readlink("/proc/self/exe", scratch.path, sizeof(scratch.path) - 1);
+		if (!process_system_calls_forbidden())
+			sys_readlink("/proc/self/exe", scratch.path, sizeof(scratch.path) - 1);
 		return;
 	}
 	if (length >= sizeof(scratch.path) / 2)
@@ -97,6 +98,8 @@ static void find_path(const struct unwind_module *module)
 	for (size_t i = 0; path[0] != '/' && path[0] != '[' && i < length; i++) {
 		if (path[i] != '/')
 			continue;
+		if (process_system_calls_forbidden())
+			break;
 		directory = sys_getcwd(scratch.path, sizeof(scratch.path) / 2);
 		if (directory > 1) {
 			scratch.path[directory - 1] = '/';

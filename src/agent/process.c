@@ -23,6 +23,7 @@
 #define FACT_MAX     32000
 
 struct process *process;
+bool process_forbidden;
 uint8_t process_id[16];
 
 // Kept across fork: whether the settings are read and the tables of the unwinder made.
@@ -181,7 +182,8 @@ static enum process_state start(bool forked)
 	static const uint8_t none[16];
 	uint8_t parent[16];
 
-	if (forked && !config.value[SETTING_FOLLOW])
+	// The child of a process under a filter is under it, too, and has no window of its own.
+	if (process_system_calls_forbidden() || (forked && !config.value[SETTING_FOLLOW]))
 		return PROCESS_OFF;
 	if (forked)
 		unwind_forget_ids();
@@ -267,21 +269,25 @@ void process_count_loss(enum trace_loss reason)
 void process_stop(enum trace_loss reason, const char *text)
 {
 	uint32_t state = PROCESS_RECORDING;
+	struct slow slow;
 
-	process->loss_if_stopped = reason;
+	if (process_state() == PROCESS_RECORDING)
+		process->loss_if_stopped = reason;
 	if (!__atomic_compare_exchange_n(&process->state, &state, PROCESS_STOPPED, false,
 					 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		return;
 	process->file.header->end_reason = TRACE_END_STOPPED;
-	file_write_header(&process->file);
-	if (process->system_calls_forbidden)
+	if (process_system_calls_forbidden())
 		return;
+	slow_begin(&slow);
+	file_write_header(&process->file);
 	log_start(SETTING_LOG_ERROR);
 	log_string("recording '");
 	log_string(process->file.path);
 	log_string("' stopped: ");
 	log_string(text);
 	log_end();
+	slow_end(&slow);
 }
 
 void process_stop_for_file(enum file_result result)
@@ -308,7 +314,7 @@ static void flush_private(void)
 {
 	struct thread *thread;
 
-	if (!process->file.header_private || process->system_calls_forbidden)
+	if (!process->file.header_private || process_system_calls_forbidden())
 		return;
 	for (thread = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE); thread;
 	     thread = thread->all_next)
@@ -318,7 +324,8 @@ static void flush_private(void)
 
 bool process_is_borrowed(void)
 {
-	return process && !process->system_calls_forbidden && process->pid != sys_getpid();
+	return process && process->pid && !process_system_calls_forbidden() &&
+	       process->pid != sys_getpid();
 }
 
 void process_end(enum trace_end reason, int status)
@@ -336,7 +343,7 @@ void process_end(enum trace_end reason, int status)
 		struct record record = {.kind = TRACE_RECORD_END, .has_time = true};
 
 		thread_begin_work(thread);
-		if (!process->system_calls_forbidden) {
+		if (!process_system_calls_forbidden()) {
 			sample_write(thread);
 			now = clock_monotonic_ns();
 		}
@@ -362,28 +369,36 @@ void process_resume(void)
 	__atomic_store_n(&process->file.header->state, TRACE_STATE_RUNNING, __ATOMIC_RELEASE);
 }
 
-void process_forbid_system_calls(void)
+static bool prepare_window(void)
+{
+	return !process->file.header_private && clock_use_tsc &&
+	       file_open_window(&process->file, WINDOW_SIZE) && pool_begin_reserve(RESERVE_SIZE);
+}
+
+bool process_forbid_system_calls(void)
 {
 	struct slow slow;
 
-	if (process_state() != PROCESS_RECORDING || process->system_calls_forbidden)
-		return;
-	slow_begin(&slow);
-	if (process->file.header_private || !clock_use_tsc ||
-	    !file_open_window(&process->file, WINDOW_SIZE) || !pool_begin_reserve(RESERVE_SIZE))
-		process_stop(TRACE_LOSS_WINDOW_FULL,
-			     "the program installs a seccomp filter, and no space could be mapped");
-	slow_end(&slow);
+	if (process_system_calls_forbidden() || process_is_borrowed())
+		return false;
+	if (process_state() == PROCESS_RECORDING) {
+		slow_begin(&slow);
+		if (!prepare_window())
+			process_stop(TRACE_LOSS_WINDOW_FULL,
+				     "the program installs a seccomp filter, and no space could be "
+				     "mapped");
+		slow_end(&slow);
+	}
 	unwind_forbid_system_calls(true);
-	process->system_calls_forbidden = true;
+	__atomic_store_n(&process_forbidden, true, __ATOMIC_RELEASE);
+	return true;
 }
 
 void process_allow_system_calls(void)
 {
-	if (process_state() != PROCESS_RECORDING || !process->system_calls_forbidden)
-		return;
+	__atomic_store_n(&process_forbidden, false, __ATOMIC_RELEASE);
 	unwind_forbid_system_calls(false);
 	pool_end_reserve();
-	file_close_window(&process->file);
-	process->system_calls_forbidden = false;
+	if (process_state() == PROCESS_RECORDING)
+		file_close_window(&process->file);
 }

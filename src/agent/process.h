@@ -32,7 +32,6 @@ struct process {
 	uint32_t next_stream;     /* atomic */
 	uint32_t epoch;           /* atomic: counts unloaded modules, empties the threads' stacks */
 	uint32_t loss_if_stopped; /* enum trace_loss */
-	bool system_calls_forbidden; /* seccomp */
 	uint64_t last_sample_ns;
 	struct thread *threads; /* atomic list of all that were ever made, by all_next */
 	uint32_t ended_lock;
@@ -46,6 +45,9 @@ struct process {
 /* NULL until the first start. */
 extern struct process *process;
 
+/* A seccomp filter is installed. Outside of struct process: children inherit the filter. */
+extern bool process_forbidden;
+
 static inline enum process_state process_state(void)
 {
 	return process ? __atomic_load_n(&process->state, __ATOMIC_ACQUIRE) : PROCESS_NEW;
@@ -53,7 +55,7 @@ static inline enum process_state process_state(void)
 
 static inline bool process_system_calls_forbidden(void)
 {
-	return process && __atomic_load_n(&process->system_calls_forbidden, __ATOMIC_RELAXED);
+	return __atomic_load_n(&process_forbidden, __ATOMIC_RELAXED);
 }
 
 /*
@@ -82,8 +84,14 @@ void process_resume(void);
 /* The caller runs in a vfork child, in its parent's memory: it must not end the recording. */
 bool process_is_borrowed(void);
 
-/* Before a seccomp filter: from now on no system calls. false: recording was stopped instead. */
-void process_forbid_system_calls(void);
+/*
+ * Before a seccomp filter: from now on no system calls; recording goes on in a window prepared for
+ * it, or stops. false: nothing has changed, because they were forbidden before, or because the
+ * filter is a vfork child's own affair.
+ */
+bool process_forbid_system_calls(void);
+
+/* The filter could not be installed after all. Only where process_forbid_… returned true. */
 void process_allow_system_calls(void);
 
 /* The id of this image's recording, for children; zero before the first. */

@@ -62,7 +62,7 @@ void sample_if_due(struct thread *thread)
 	uint64_t last = __atomic_load_n(&process->last_sample_ns, __ATOMIC_RELAXED);
 	uint64_t now;
 
-	if (process->system_calls_forbidden)
+	if (process_system_calls_forbidden())
 		return;
 	now = clock_monotonic_ns();
 	if (now - last < SAMPLE_INTERVAL_NS)

@@ -57,7 +57,7 @@ static void open_chunk(struct thread *thread)
 	chunk->stream = thread->stream;
 	chunk->flags = TRACE_CHUNK_SLOT;
 	chunk->open_ticks = clock_ticks();
-	chunk->open_monotonic_ns = process->system_calls_forbidden ? 0 : clock_monotonic_ns();
+	chunk->open_monotonic_ns = process_system_calls_forbidden() ? 0 : clock_monotonic_ns();
 	chunk->base_ticks = chunk->open_ticks;
 	chunk->carried = thread->depth;
 	__atomic_store_n(&chunk->magic, TRACE_CHUNK_MAGIC, __ATOMIC_RELEASE);
@@ -80,7 +80,7 @@ static void *private_memory(size_t size)
 {
 	void *memory = pool_allocate(size);
 
-	if (memory && !process->system_calls_forbidden)
+	if (memory && !process_system_calls_forbidden())
 		sys_madvise(memory, size, MADV_DONTFORK);
 	return memory;
 }
@@ -159,7 +159,7 @@ static void seal_in_place(struct thread *thread)
 	bytes_put_u64(rest + rest_size, trace_checksum(&head, sizeof(head), rest, rest_size));
 	__atomic_store_n(&chunk->flags, TRACE_CHUNK_SEALED, __ATOMIC_RELEASE);
 	// In a window for seccomp it is part of a larger mapping, and stays.
-	if (!process->system_calls_forbidden)
+	if (!process_system_calls_forbidden())
 		sys_munmap(chunk, thread->slot_size);
 	thread->chunk = NULL;
 }

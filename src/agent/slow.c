@@ -5,7 +5,8 @@
 
 #define LOCK_TRIES 1000
 
-static const uint64_t file_size_signal = 1ull << (SIGXFSZ - 1);
+// What a write of ours can raise for this thread: beyond RLIMIT_FSIZE, or into a closed pipe.
+static const uint64_t own_signals = 1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1);
 
 void slow_begin(struct slow *slow)
 {
@@ -17,20 +18,28 @@ void slow_begin(struct slow *slow)
 		return;
 	sys_sigprocmask(SIG_BLOCK, &all, &slow->mask);
 	sys_sigpending(&pending);
-	slow->file_size_signal_pending = pending & file_size_signal;
+	slow->pending = pending & own_signals;
 }
 
 void slow_end(struct slow *slow)
 {
 	static const struct timespec now = {0};
 	uint64_t pending = 0;
+	uint64_t raised;
 
-	if (slow->nested || process_system_calls_forbidden())
+	if (slow->nested)
 		return;
-	// A write beyond RLIMIT_FSIZE raised it for this thread; the program must not see it.
-	sys_sigpending(&pending);
-	if (pending & file_size_signal && !slow->file_size_signal_pending)
-		sys_sigtimedwait(&file_size_signal, &now);
+	// The program must not see them.
+	if (!process_system_calls_forbidden()) {
+		sys_sigpending(&pending);
+		raised = pending & own_signals & ~slow->pending;
+		for (; raised; raised &= raised - 1) {
+			uint64_t one = raised & -raised;
+
+			sys_sigtimedwait(&one, &now);
+		}
+	}
+	// Also where another thread has just installed a filter: handlers return by the same right.
 	sys_sigprocmask(SIG_SETMASK, &slow->mask, 0);
 }
 

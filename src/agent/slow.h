@@ -1,6 +1,6 @@
 /*
  * The bracket around every slow path: all signals are blocked, so that no handler can leave it
- * by longjmp or find it half done, and SIGXFSZ of our own writes is consumed. Locks are taken
+ * by longjmp or find it half done, and SIGXFSZ and SIGPIPE of our own writes are consumed. Locks are taken
  * only inside it, only by trying.
  */
 #ifndef MALLOW_AGENT_SLOW_H
@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 struct slow {
-	uint64_t mask;                 /* the program's signal mask */
-	bool nested;                   /* signals were not touched: system calls are forbidden */
-	bool file_size_signal_pending; /* before we came */
+	uint64_t mask;    /* the program's signal mask */
+	uint64_t pending; /* SIGXFSZ and SIGPIPE that were waiting before we came */
+	bool nested;      /* signals were not touched: system calls are forbidden */
 };
 
 void slow_begin(struct slow *slow);

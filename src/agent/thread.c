@@ -69,7 +69,7 @@ static struct thread *take_ended(void)
 {
 	struct thread *thread;
 
-	if (!process->ended || process->system_calls_forbidden ||
+	if (!process->ended || process_system_calls_forbidden() ||
 	    !slow_try_lock(&process->ended_lock))
 		return NULL;
 	thread = process->ended;
@@ -100,7 +100,7 @@ static struct thread *create(void)
 		process_count_loss(TRACE_LOSS_NO_MEMORY);
 		return NULL;
 	}
-	if (!process->system_calls_forbidden)
+	if (!process_system_calls_forbidden())
 		sys_madvise(thread, bytes_round_up(thread_size(), 4096), MADV_WIPEONFORK);
 	list_thread(thread);
 	return thread;
@@ -165,7 +165,7 @@ void thread_check_name(struct thread *thread)
 {
 	char name[sizeof(thread->name)] = "";
 
-	if (process->system_calls_forbidden || sys_prctl(PR_GET_NAME, (unsigned long)name))
+	if (process_system_calls_forbidden() || sys_prctl(PR_GET_NAME, (unsigned long)name))
 		return;
 	if (!strncmp(name, thread->name, sizeof(name)))
 		return;
@@ -212,7 +212,7 @@ static struct thread *begin(struct thread *thread)
 		return NULL;
 	if (!thread->frames) { // new, reused, or wiped by fork
 		set_parts(thread);
-		thread->tid = sys_gettid();
+		thread->tid = process_system_calls_forbidden() ? 0 : sys_gettid();
 		thread->stream = __atomic_fetch_add(&process->next_stream, 1, __ATOMIC_RELAXED);
 		thread->epoch = process->epoch;
 		watch_end(thread);

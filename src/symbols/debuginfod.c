@@ -30,7 +30,7 @@ static bool load(struct client *ret)
 char *debuginfod_fetch(const uint8_t *build_id, size_t size)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
-	struct client functions;
+	struct client functions = {0};
 	char *path = NULL;
 
 	if (!urls || !urls[0] || !load(&functions))

@@ -92,6 +92,9 @@ struct err *span_map_init(struct span_map *map, struct span_ranges *ranges)
 	}
 	close_until(&sweep, UINT64_MAX);
 
+	if (!map->count)
+		return NULL;
+
 	struct span *fitting = realloc(map->spans, map->count * sizeof(*map->spans));
 
 	if (fitting)
