@@ -6,7 +6,12 @@
 // Both glibc and musl have it; the loader fills it before it runs constructors.
 extern char **environ __attribute__((weak));
 
+#define DEPTH_MAX (1000u << 10) /* the format ends at 1,048,576 frames */
+
 struct config config;
+
+static char kept[8192];
+static size_t kept_size;
 
 static char *find_variable(const char *name)
 {
@@ -48,8 +53,12 @@ void config_write_id(char *digits, const uint8_t id[16])
 
 void config_publish_id(const uint8_t id[16])
 {
-	// In place: the program's environment keeps its shape.
-	if (config.parent)
+	static const char name[] = "MALLOW_PARENT=";
+	const size_t length = sizeof(name) - 1;
+
+	// In place: the program's environment keeps its shape. Unless something else lies there
+	// now.
+	if (config.parent && !strncmp(config.parent - length, name, length))
 		config_write_id(config.parent, id);
 }
 
@@ -64,23 +73,43 @@ static void warn_bad_value(enum setting setting, const char *word)
 	log_end();
 }
 
+/*
+ * A copy: programs that change their title (setproctitle) write it over their environment.
+ * Too long for all that is sane: the original.
+ */
+static const char *keep(const char *word)
+{
+	size_t size = word ? strlen(word) + 1 : 0;
+	char *copy = kept + kept_size;
+
+	if (!word || size > sizeof(kept) - kept_size)
+		return word;
+	memcpy(copy, word, size);
+	kept_size += size;
+	return copy;
+}
+
 bool config_read(void)
 {
 	char *parent;
 
 	if (!&environ || !environ)
 		return false;
+	kept_size = 0;
 	for (int i = 0; i < SETTING_COUNT; i++) {
 		const struct setting_info *info = setting_info(i);
 		const char *word = find_variable(info->variable);
 
-		config.text[i] = word && *word ? word : info->standard;
+		config.text[i] = word && *word && info->kind == SETTING_KIND_TEXT ? keep(word)
+										  : info->standard;
 		config.value[i] = setting_default(i);
 		if (word && info->kind != SETTING_KIND_TEXT &&
 		    !setting_parse(i, word, &config.value[i]))
 			warn_bad_value(i, word);
 	}
-	config.registry = find_variable("MALLOW_REGISTRY");
+	if (config.value[SETTING_DEPTH] > DEPTH_MAX)
+		config.value[SETTING_DEPTH] = DEPTH_MAX;
+	config.registry = keep(find_variable("MALLOW_REGISTRY"));
 	parent = find_variable("MALLOW_PARENT");
 	if (parent && config_parse_id(parent, config.parent_id))
 		config.parent = parent;

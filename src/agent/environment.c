@@ -60,6 +60,7 @@ void environment_init(void)
 {
 	static const char parent[] = "MALLOW_PARENT=00000000000000000000000000000000";
 
+	carried_count = 0;
 	text_init(&text, memory, sizeof(memory));
 	find_library();
 	// Without `mallow run` it is not in the environment, and goes only into what exec is given.

@@ -58,6 +58,7 @@ static inline void guard_end_record(struct thread *thread)
 {
 	compiler_barrier();
 	thread->busy = 0;
+	compiler_barrier();
 	if (unlikely(thread->pending.used))
 		pending_flush_slow(thread);
 }

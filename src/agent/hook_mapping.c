@@ -88,16 +88,14 @@ void *hook_mremap(void *address, size_t old_length, size_t length, int flags, ..
 	GUARD_CALL(call);
 	struct record record;
 	struct thread *thread;
-	void *target = NULL;
+	va_list arguments;
+	void *target;
 	void *result;
 
-	if (flags & MREMAP_FIXED) {
-		va_list arguments;
-
-		va_start(arguments, flags);
-		target = va_arg(arguments, void *);
-		va_end(arguments);
-	}
+	// With other flags than MREMAP_FIXED, too, it may be given, as a hint.
+	va_start(arguments, flags);
+	target = va_arg(arguments, void *);
+	va_end(arguments);
 	real_resolve();
 	thread = guard_enter(&call);
 	record = begin(TRACE_RECORD_MREMAP);

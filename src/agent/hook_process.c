@@ -18,13 +18,14 @@ static void write_plain(const struct record *record)
 {
 	struct thread *thread = thread_self;
 	struct slow slow;
+	uint64_t outer;
 
 	if (!thread || !thread->cursor || thread->busy || process_is_borrowed())
 		return;
 	slow_begin(&slow);
-	thread_begin_work(thread);
+	outer = thread_begin_work(thread);
 	record_write(thread, record);
-	thread_end_work(thread);
+	thread_end_work(thread, outer);
 	slow_end(&slow);
 }
 

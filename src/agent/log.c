@@ -77,15 +77,18 @@ void log_error_number(int number)
 /* LOGFILE is opened for each line: lines are rare, and no descriptor has to be kept. */
 static int open_log(void)
 {
-	char path[FILE_NAME_MAX];
+	static char path[FILE_NAME_MAX]; // stacks are small, lines come one by one
 	struct stat now;
 
 	if (config.text[SETTING_LOGFILE] && config.text[SETTING_LOGFILE][0]) {
-		struct file_name_context context;
+		static struct file_name_context context;
 
 		file_name_context(&context);
 		file_name_expand(&context, config.text[SETTING_LOGFILE], 0, path, sizeof(path));
-		return sys_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+		// A pipe without a reader must not be waited for.
+		return sys_open(path,
+				O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+				0600);
 	}
 	if (!stderr_known || sys_fstat(2, &now) != 0 || now.st_dev != stderr_at_start.st_dev ||
 	    now.st_ino != stderr_at_start.st_ino)

@@ -53,28 +53,47 @@ void pending_add(struct thread *thread, const struct event *event, const struct 
 	entry->words = give_back(pending, start, claim, (uint32_t)(ENTRY_WORDS + count));
 }
 
-void pending_flush_slow(struct thread *thread)
+/* Writes the entries from *position on. false: the rest cannot be reached. */
+static bool write_entries(struct thread *thread, uint32_t *position)
 {
 	struct pending *pending = &thread->pending;
-	uint32_t position = 0;
 
-	// Writing may itself be interrupted, and more be added behind, until the end is met.
-	thread->busy = 1;
-	compiler_barrier();
-	while (position < __atomic_load_n(&pending->used, __ATOMIC_RELAXED)) {
-		struct entry *entry = (struct entry *)(pending->words + position);
+	while (*position < __atomic_load_n(&pending->used, __ATOMIC_RELAXED)) {
+		struct entry *entry = (struct entry *)(pending->words + *position);
 
 		if (!entry->words) { // its handler left by longjmp: what follows is not reachable
 			process_count_loss(TRACE_LOSS_INTERRUPTED);
-			break;
+			return false;
 		}
 		if (entry->event.operation >= TRACE_OP_FREE)
 			event_write_plain(thread, &entry->event);
 		else
 			event_write(thread, &entry->event, entry->frames, entry->count);
-		position += entry->words;
+		*position += entry->words;
 	}
-	__atomic_store_n(&pending->used, 0, __ATOMIC_RELAXED);
-	compiler_barrier();
-	thread->busy = 0;
+	return true;
+}
+
+void pending_flush_slow(struct thread *thread)
+{
+	struct pending *pending = &thread->pending;
+
+	do {
+		uint32_t position = 0;
+		uint32_t end;
+
+		thread->busy = 1;
+		compiler_barrier();
+		// Writing may itself be interrupted, and more be added behind, until the end is
+		// met.
+		do {
+			if (!write_entries(thread, &position))
+				position = __atomic_load_n(&pending->used, __ATOMIC_RELAXED);
+			end = position;
+		} while (!__atomic_compare_exchange_n(&pending->used, &end, 0, false,
+						      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+		compiler_barrier();
+		thread->busy = 0;
+		compiler_barrier();
+	} while (__atomic_load_n(&pending->used, __ATOMIC_RELAXED));
 }

@@ -21,6 +21,7 @@
 #define WINDOW_SIZE  (32u << 20)  /* of recording after a seccomp filter */
 #define RESERVE_SIZE (256u << 20) /* address space for tables then; touched when used */
 #define FACT_MAX     32000
+#define FLUSH_SIZE   (1u << 20) /* of a slot that deep stacks have made large */
 
 struct process *process;
 bool process_forbidden;
@@ -182,8 +183,7 @@ static enum process_state start(bool forked)
 	static const uint8_t none[16];
 	uint8_t parent[16];
 
-	// The child of a process under a filter is under it, too, and has no window of its own.
-	if (process_system_calls_forbidden() || (forked && !config.value[SETTING_FOLLOW]))
+	if (forked && !config.value[SETTING_FOLLOW])
 		return PROCESS_OFF;
 	if (forked)
 		unwind_forget_ids();
@@ -207,6 +207,9 @@ bool process_start(void)
 {
 	uint32_t state = PROCESS_NEW;
 
+	// The child of a process under a filter is under it, too, and has no window of its own.
+	if (process_system_calls_forbidden() && process_state() == PROCESS_NEW)
+		return false;
 	if (!make_process())
 		return false;
 	if (!__atomic_compare_exchange_n(&process->state, &state, PROCESS_STARTING, false,
@@ -313,12 +316,18 @@ void process_stop_for_file(enum file_result result)
 static void flush_private(void)
 {
 	struct thread *thread;
+	void *scratch;
 
 	if (!process->file.header_private || process_system_calls_forbidden())
 		return;
+	scratch = sys_mmap(NULL, FLUSH_SIZE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	for (thread = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE); thread;
 	     thread = thread->all_next)
-		slot_flush_private(thread);
+		if (!syscall_error(scratch))
+			slot_flush_private(thread, scratch, FLUSH_SIZE);
+	if (!syscall_error(scratch))
+		sys_munmap(scratch, FLUSH_SIZE);
 	file_write_header(&process->file);
 }
 
@@ -341,8 +350,9 @@ void process_end(enum trace_end reason, int status)
 	slow_begin(&slow);
 	if (thread && thread->cursor && !thread->busy) {
 		struct record record = {.kind = TRACE_RECORD_END, .has_time = true};
+		uint64_t outer;
 
-		thread_begin_work(thread);
+		outer = thread_begin_work(thread);
 		if (!process_system_calls_forbidden()) {
 			sample_write(thread);
 			now = clock_monotonic_ns();
@@ -352,7 +362,7 @@ void process_end(enum trace_end reason, int status)
 		record_add(&record, reason);
 		record_add(&record, (uint64_t)status);
 		record_write(thread, &record);
-		thread_end_work(thread);
+		thread_end_work(thread, outer);
 	}
 	header->end_reason = reason;
 	header->end_status = (uint32_t)status;

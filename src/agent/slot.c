@@ -34,6 +34,11 @@ static uint32_t committed(const struct trace_chunk *chunk)
 	return (uint32_t)chunk->commit;
 }
 
+static uint32_t sequence_of(uint64_t commit)
+{
+	return (uint32_t)(commit >> 32);
+}
+
 static void set_commit(struct trace_chunk *chunk, uint32_t sequence, uint32_t size)
 {
 	__atomic_store_n(&chunk->commit, trace_commit_word(sequence, size), __ATOMIC_RELEASE);
@@ -134,11 +139,11 @@ bool slot_open(struct thread *thread)
 	return true;
 }
 
-/* Seals a copy of the slot's first size bytes at the end of the file. */
-static enum file_result append_copy(struct thread *thread, uint32_t size)
+/* Seals a copy of the chunk's first size bytes at the end of the file. */
+static enum file_result append_copy(struct trace_chunk *chunk, uint32_t size)
 {
-	struct trace_chunk head = *thread->chunk;
-	uint8_t *rest = (uint8_t *)(thread->chunk + 1);
+	struct trace_chunk head = *chunk;
+	uint8_t *rest = (uint8_t *)(chunk + 1);
 	size_t rest_size = size - sizeof(head) - TRACE_TRAILER_SIZE;
 
 	head.flags = TRACE_CHUNK_SEALED;
@@ -182,33 +187,35 @@ bool slot_roll(struct thread *thread, size_t need)
 	if (process_state() != PROCESS_RECORDING)
 		return stop(thread, FILE_OK);
 	if (thread->slot_size >= SLOT_FULL_SIZE && thread->slot_size - CHUNK_OVERHEAD >= need) {
-		result = append_copy(thread, thread->slot_size);
+		result = append_copy(thread->chunk, thread->slot_size);
 		if (result != FILE_OK)
 			return stop(thread, result);
+		thread->sequence++;
 	} else {
 		uint32_t size = grown_size(thread, need);
 
 		if (slots_private()) {
-			result = append_copy(thread, thread->slot_size);
+			result = append_copy(thread->chunk, thread->slot_size);
 			if (result != FILE_OK)
 				return stop(thread, result);
 		} else {
 			seal_in_place(thread);
 		}
+		// The number is taken, also where a later event finds memory again.
+		thread->sequence++;
 		if (!map_new(thread, size)) {
 			thread->cursor = NULL;
 			thread->limit = NULL;
 			return false;
 		}
 	}
-	thread->sequence++;
 	open_chunk(thread);
 	return true;
 }
 
-static uint32_t used_size(const struct thread *thread)
+static uint32_t used_size(uint32_t size)
 {
-	return (uint32_t)bytes_round_up(CHUNK_OVERHEAD + committed(thread->chunk), TRACE_PAGE);
+	return (uint32_t)bytes_round_up(CHUNK_OVERHEAD + size, TRACE_PAGE);
 }
 
 void slot_close(struct thread *thread)
@@ -222,14 +229,11 @@ void slot_close(struct thread *thread)
 	thread->chunk = NULL;
 	if (!chunk || process_state() != PROCESS_RECORDING)
 		return;
-	thread->chunk = chunk;
-	// A copy that failed changes nothing: the slot stays as it is, and is not used again.
-	if (committed(chunk) && append_copy(thread, used_size(thread)) != FILE_OK) {
-		thread->chunk = NULL;
-		return;
-	}
-	thread->chunk = NULL;
+	// Whatever comes of it: the chunk has had this number.
 	thread->sequence++;
+	// A copy that failed changes nothing: the slot stays as it is, and is not used again.
+	if (committed(chunk) && append_copy(chunk, used_size(committed(chunk))) != FILE_OK)
+		return;
 	set_commit(chunk, thread->sequence, 0);
 	__atomic_store_n(&chunk->stream, NO_STREAM, __ATOMIC_RELEASE);
 
@@ -246,8 +250,26 @@ void slot_close(struct thread *thread)
 	slow_unlock(&slots->lock);
 }
 
-void slot_flush_private(struct thread *thread)
+void slot_flush_private(struct thread *thread, void *scratch, size_t room)
 {
-	if (thread->chunk && committed(thread->chunk))
-		append_copy(thread, used_size(thread));
+	const struct trace_chunk *chunk = __atomic_load_n(&thread->chunk, __ATOMIC_ACQUIRE);
+	struct trace_chunk *copy = scratch;
+	uint64_t commit;
+	uint32_t size;
+
+	if (!chunk)
+		return;
+	commit = __atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
+	size = used_size((uint32_t)commit);
+	if (!(uint32_t)commit || size > room)
+		return;
+	// Its thread may be writing on, or rolling: the bytes up to `commit` are whole, or else the
+	// thread has appended this chunk by itself.
+	memcpy(copy, chunk, sizeof(*copy) + (uint32_t)commit);
+	memset((char *)(copy + 1) + (uint32_t)commit, 0, size - sizeof(*copy) - (uint32_t)commit);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (sequence_of(__atomic_load_n(&chunk->commit, __ATOMIC_RELAXED)) != sequence_of(commit))
+		return;
+	copy->commit = commit;
+	append_copy(copy, size);
 }

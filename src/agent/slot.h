@@ -38,7 +38,10 @@ bool slot_roll(struct thread *thread, size_t need);
 /* The thread ends: what is in the slot is sealed, the slot is for others. */
 void slot_close(struct thread *thread);
 
-/* Private slots only: the committed part goes to the file, the slot stays open. Any thread. */
-void slot_flush_private(struct thread *thread);
+/*
+ * Private slots only: the committed part goes to the file by way of scratch, the slot stays open.
+ * Any thread may do it to any other. Slots that need more than room bytes are left out.
+ */
+void slot_flush_private(struct thread *thread, void *scratch, size_t room);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The bracket around every slow path: all signals are blocked, so that no handler can leave it
- * by longjmp or find it half done, and SIGXFSZ and SIGPIPE of our own writes are consumed. Locks are taken
- * only inside it, only by trying.
+ * by longjmp or find it half done, and SIGXFSZ and SIGPIPE of our own writes are consumed. Locks
+ * are taken only inside it, only by trying.
  */
 #ifndef MALLOW_AGENT_SLOW_H
 #define MALLOW_AGENT_SLOW_H

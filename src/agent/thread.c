@@ -64,6 +64,31 @@ static void list_thread(struct thread *thread)
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
+/* Under ended_lock. */
+static void put_last(struct thread *thread)
+{
+	thread->ended_next = NULL;
+	if (process->ended)
+		process->ended_last->ended_next = thread;
+	else
+		process->ended = thread;
+	process->ended_last = thread;
+}
+
+static struct thread *take_first(void)
+{
+	struct thread *thread = process->ended;
+
+	if (!thread)
+		return NULL;
+	process->ended = thread->ended_next;
+	if (sys_tgkill(process->pid, thread->tid, 0) == -ESRCH)
+		return thread;
+	// Still ending, or its number is another thread's by now: the others get their turn.
+	put_last(thread);
+	return NULL;
+}
+
 /* The memory of the thread that ended longest ago, if the kernel no longer knows that thread. */
 static struct thread *take_ended(void)
 {
@@ -72,11 +97,7 @@ static struct thread *take_ended(void)
 	if (!process->ended || process_system_calls_forbidden() ||
 	    !slow_try_lock(&process->ended_lock))
 		return NULL;
-	thread = process->ended;
-	if (thread && sys_tgkill(process->pid, thread->tid, 0) == -ESRCH)
-		process->ended = thread->ended_next;
-	else
-		thread = NULL;
+	thread = take_first();
 	slow_unlock(&process->ended_lock);
 	if (thread) {
 		struct thread *next = thread->all_next;
@@ -111,26 +132,22 @@ static void thread_ends(void *value)
 {
 	struct thread *thread = thread_self;
 	struct slow slow;
+	uint64_t outer;
 
 	if (thread != value || thread == &starting || !thread->cursor || thread->busy)
 		return;
 	slow_begin(&slow);
-	thread_begin_work(thread);
+	outer = thread_begin_work(thread);
 	record_write(thread, &(struct record){.kind = TRACE_RECORD_THREAD_END,
 					      .has_time = true,
 					      .ticks = clock_ticks()});
 	slot_close(thread);
 	if (!thread->ended && slow_try_lock(&process->ended_lock)) {
 		thread->ended = 1;
-		thread->ended_next = NULL;
-		if (process->ended)
-			process->ended_last->ended_next = thread;
-		else
-			process->ended = thread;
-		process->ended_last = thread;
+		put_last(thread);
 		slow_unlock(&process->ended_lock);
 	}
-	thread_end_work(thread);
+	thread_end_work(thread, outer);
 	slow_end(&slow);
 }
 
@@ -179,13 +196,14 @@ void thread_renamed(void)
 {
 	struct thread *thread = thread_self;
 	struct slow slow;
+	uint64_t outer;
 
 	if (!thread || !thread->cursor || thread->busy)
 		return;
 	slow_begin(&slow);
-	thread_begin_work(thread);
+	outer = thread_begin_work(thread);
 	thread_check_name(thread);
-	thread_end_work(thread);
+	thread_end_work(thread, outer);
 	slow_end(&slow);
 }
 
@@ -202,12 +220,15 @@ static void announce(struct thread *thread)
 }
 
 /* In a slow bracket, with thread_self == &starting. */
-static struct thread *begin(struct thread *thread)
+static struct thread *begin(struct thread **own)
 {
+	struct thread *thread;
+
 	if (!process_start())
 		return NULL;
-	if (!thread)
-		thread = create();
+	if (!*own)
+		*own = create();
+	thread = *own;
 	if (!thread)
 		return NULL;
 	if (!thread->frames) { // new, reused, or wiped by fork
@@ -241,9 +262,9 @@ struct thread *thread_begin_slow(void)
 		return thread;
 	}
 	thread_self = &starting;
-	begun = begin(thread);
+	begun = begin(&thread);
 	// A thread that could not begin keeps its memory: the next event tries again.
-	thread_self = begun ? begun : thread;
+	thread_self = thread;
 	slow_end(&slow);
 	return begun;
 }

@@ -57,21 +57,28 @@ struct thread {
 /* In `outer`: the agent works on its own, outside of any hook, with signals blocked. */
 #define THREAD_AT_WORK 1
 
-/* Around such work, in a slow bracket. What is allocated meanwhile waits in `pending`. */
-static inline void thread_begin_work(struct thread *thread)
+/*
+ * Around such work, in a slow bracket. What is allocated meanwhile waits in `pending`. Returns what
+ * thread_end_work() puts back: a handler may do this in the middle of an allocation.
+ */
+static inline uint64_t thread_begin_work(struct thread *thread)
 {
+	uint64_t outer = thread->outer;
+
 	thread->outer = THREAD_AT_WORK;
 	thread->busy = 1;
 	compiler_barrier();
+	return outer;
 }
 
-static inline void thread_end_work(struct thread *thread)
+static inline void thread_end_work(struct thread *thread, uint64_t outer)
 {
 	compiler_barrier();
 	thread->busy = 0;
+	compiler_barrier();
 	if (unlikely(thread->pending.used))
 		pending_flush_slow(thread);
-	thread->outer = 0;
+	thread->outer = outer;
 }
 
 /* What lies before end is whole now: one store, see trace_chunk.commit. */

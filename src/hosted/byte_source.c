@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -81,8 +82,8 @@ struct err *byte_source_read(const struct byte_source *source, uint64_t offset, 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return err_create_errno(errno, "%s: cannot read at offset %llu",
-						source->name, (unsigned long long)(offset + done));
+			return err_create_errno(errno, "%s: cannot read at offset %" PRIu64,
+						source->name, offset + done);
 		if (!got)
 			break;
 		done += (size_t)got;

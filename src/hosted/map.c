@@ -61,6 +61,7 @@ static bool grow(struct map *map)
 
 		size_t at = home(&grown, entry->key);
 
+		// All were set to MAP_NONE above. NOLINTNEXTLINE(clang-analyzer-core.Undefined*)
 		while (grown.entries[at].value != MAP_NONE)
 			at = (at + 1) & mask(&grown);
 		grown.entries[at] = *entry;

@@ -1,5 +1,7 @@
 #include "report/text_stack.h"
 
+#include <assert.h>
+
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
 #include "report/format.h"
@@ -82,6 +84,7 @@ struct err *text_stack_write(struct buf *buf, const struct style *style,
 		buf_repeat(buf, ' ', indent);
 		buf_text(buf, "(no stack)\n");
 	}
+	assert(lines.list.items || !count);
 	for (size_t i = 0; i < count; i++) {
 		if (!style->full && i == SHOWN_INNERMOST &&
 		    count > SHOWN_INNERMOST + SHOWN_OUTERMOST + 1) {

@@ -1,5 +1,6 @@
 #include "symbols/symbol_module.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -308,6 +309,7 @@ struct err *symbol_module_find(struct symbol_module *module, uint64_t file_addre
 	} else {
 		found = (struct found *)(uintptr_t)known;
 	}
+	assert(found);
 	*ret = found->symbols;
 	*count = found->count;
 	return NULL;

@@ -1,9 +1,7 @@
 #include "trace/chunk_check.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/bytes.h"
+#include "trace/checksum.h"
 
 enum chunk_verdict chunk_check(const void *data, struct trace_chunk *ret, const char **expected)
 {
@@ -34,5 +32,8 @@ bool chunk_check_trailer(const void *data, size_t size)
 {
 	size_t covered = size - TRACE_TRAILER_SIZE;
 
-	return XXH64(data, covered, 0) == bytes_u64((const uint8_t *)data + covered);
+	return trace_checksum(data, sizeof(struct trace_chunk),
+			      (const uint8_t *)data + sizeof(struct trace_chunk),
+			      covered - sizeof(struct trace_chunk)) ==
+	       bytes_u64((const uint8_t *)data + covered);
 }
