@@ -1,0 +1,142 @@
+"""Faults that a review of the agent found, each with the program that shows it."""
+import os
+import signal
+import subprocess
+
+import pytest
+
+import expect
+import mallow_reader
+from conftest import TOP, clean_environment
+
+MEMALIGN, ALIGNED_ALLOC = 7, 6
+
+
+def check(recorded, name, functions_of, *kinds):
+    expect.check(expect.expectations(name, *kinds), expect.by_function(recorded.sums, functions_of))
+
+
+def assert_undamaged(recorded):
+    for reader in recorded.readers:
+        assert not reader.damages and reader.missing == 0
+        assert reader.dangling() == ([], [])
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "musl"])
+def test_odd_arguments(compiler, compile_sample, record):
+    """An alignment of 0 is written as one; sizes that fail are no events; a hint reaches mremap."""
+    recorded = record([compile_sample("odd_arguments", compiler, "-O1")])
+    assert recorded.stdout == "ok\n"
+    assert_undamaged(recorded)
+    assert recorded.sums.leaked_bytes == 0
+    alignments = {e.alignment for e in recorded.reader.events if e.op in (MEMALIGN, ALIGNED_ALLOC)}
+    if compiler == "gcc":
+        assert alignments >= {0, 1, 2, 3, 64}
+    recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
+
+
+@pytest.mark.parametrize("how", ["plain", "listener", "probed", "second", "refused", "descriptors",
+                                 "thread", "child"])
+def test_sandbox(how, compile_sample, record, functions_of):
+    """Under a filter no system call is made, whichever way it was installed."""
+    recorded = record([compile_sample("sandbox", "gcc", "-O1"), how])
+    if how != "refused":
+        assert recorded.stdout.endswith("ok\n")
+    assert_undamaged(recorded)
+    assert len(recorded.paths) == 1
+    assert recorded.reader.header.lost == 0
+    check(recorded, "sandbox", functions_of)
+    recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
+
+
+def test_sandbox_asked_for_in_vain_costs_nothing(compile_sample, record):
+    """Windows that were prepared and not needed are used by what follows."""
+    recorded = record([compile_sample("sandbox", "gcc", "-O1"), "refused"])
+    assert recorded.path.stat().st_size < 64 << 20
+
+
+def test_strict_mode(compile_sample, record):
+    """In strict mode not even the signal mask may be touched when a slot is full."""
+    recorded = record([compile_sample("sandbox", "gcc", "-O1"), "strict"])
+    assert recorded.stdout.endswith("ok\n")
+    assert_undamaged(recorded)
+    assert recorded.reader.header.losses["strict_mode"] > 0
+
+
+def test_title_over_the_environment(compile_sample, record, functions_of):
+    """The settings outlive the environment; the agent does not write into what took its place."""
+    recorded = record([compile_sample("title", "gcc", "-O1")],
+                      env={"MALLOW_PARENT": "0123456789abcdef" * 2})
+    # MALLOW_PARENT: a child of `mallow run`, so both names have a suffix.
+    assert len(list(recorded.folder.iterdir())) == 2, list(recorded.folder.iterdir())
+    child = max((mallow_reader.read(p) for p in recorded.paths), key=lambda r: r.header.pid)
+    found = expect.by_function(mallow_reader.Sums(child), functions_of)
+    assert found["child"].calls == 1000
+
+
+@pytest.mark.parametrize("depth,least", [("1", 0), ("100000", 20000), ("1000000000000000000", 20000)])
+def test_depths(depth, least, compile_sample, record):
+    """From one frame to more than there is memory for."""
+    recorded = record([compile_sample("deep", "gcc", "-O0")], check=False, settings={"DEPTH": depth})
+    assert recorded.returncode == 7, recorded.stderr
+    assert_undamaged(recorded)
+    deepest = max(len(stack) for stack in recorded.sums.sites)
+    assert deepest > least if least else deepest <= 2
+    recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
+
+
+@pytest.mark.parametrize("name", ["hand_over", "deep", "life_cycle"])
+def test_private_slots(name, compile_sample, record, functions_of):
+    """Without a shared mapping nothing is missing from a program that ends by itself."""
+    recorded = record([compile_sample(name, "gcc", "-O1")], check=False,
+                      settings={"SLOTS": "private"})
+    assert recorded.returncode == 7, recorded.stderr
+    recorded.assert_sound()
+    assert recorded.reader.header.private_slots
+    check(recorded, name, functions_of, "GLIBC")
+    recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
+
+
+@pytest.mark.parametrize("repeat", range(3))
+def test_private_slots_of_running_threads(repeat, compile_sample, record):
+    """Slots are written out at exit while their threads go on: no chunk is damaged by it."""
+    recorded = record([compile_sample("exit_busy", "gcc", "-O1")], settings={"SLOTS": "private"})
+    assert_undamaged(recorded)
+    assert recorded.reader.header.ended
+
+
+def test_broken_pipe_on_stderr(compile_sample, record, tmp_path):
+    """A line that nobody reads, as the recording stops: the program must not die of SIGPIPE."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        environment = clean_environment({"LD_PRELOAD": os.environ.get("MALLOW_LIBRARY") or
+                                         TOP / "build" / "libmallow.so",
+                                         "MALLOW_OUTPUT": tmp_path / "r.mallow"})
+        run = subprocess.run([compile_sample("confined", "gcc", "-O1"), "file_size", tmp_path],
+                             env=environment, stdout=subprocess.PIPE, stderr=writing, timeout=60,
+                             preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL))
+    finally:
+        os.close(writing)
+    assert run.returncode == 7
+    recording = mallow_reader.read(tmp_path / "r.mallow")
+    assert recording.header.losses["write_failed"] > 0
+
+
+def test_log_to_a_pipe_without_reader(compile_sample, record, tmp_path):
+    """Nobody opens the other end: the line is dropped."""
+    os.mkfifo(tmp_path / "log")
+    record([compile_sample("odd_arguments", "gcc", "-O1")], timeout=20,
+           settings={"LOG": "info", "LOGFILE": tmp_path / "log"})
+
+
+def test_fork_in_the_middle_of_an_allocation(compile_sample, agent, record, functions_of):
+    """A handler's fork is recorded; the allocation that it interrupted is still one."""
+    raising = compile_sample("raising_allocator", "gcc", "-O1",
+                             ["-fno-builtin", "-shared", "-fPIC"])
+    recorded = record(["/usr/bin/env", f"LD_PRELOAD={agent}:{raising}",
+                       compile_sample("fork_in_handler", "gcc", "-O1")])
+    main = next(r for r in recorded.readers
+                if any(m["path"].endswith("fork_in_handler") for m in r.modules.values()))
+    found = expect.by_function(mallow_reader.Sums(main), functions_of)
+    expect.check(expect.expectations("fork_in_handler"), found)
