@@ -45,6 +45,8 @@ build: setup-build ## build/mallow and build/libmallow.so, to be used from there
 
 install: build ## into $(DESTDIR)$(PREFIX)
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/mallow'
+	install -d '$(DESTDIR)$(PREFIX)/include/mallow'
+	install -m 644 include/mallow/mallow.h '$(DESTDIR)$(PREFIX)/include/mallow/mallow.h'
 	install -m 755 $(BUILD)/mallow '$(DESTDIR)$(PREFIX)/bin/mallow'
 	install -m 755 $(BUILD)/libmallow.so '$(DESTDIR)$(PREFIX)/lib/mallow/libmallow.so'
 	install -d '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/doc/mallow' \

@@ -4,10 +4,13 @@
 #include <sys/prctl.h>
 
 #include "agent/libc.h"
-#include "agent/process.h"
 #include "agent/syscall.h"
 
 bool clock_use_tsc;
+
+// 0: not frozen.
+static uint64_t frozen_at;
+static bool frozen_tsc;
 
 /* Kernels that distrust the counter themselves fall back to one of these. */
 static bool kernel_distrusts_tsc(void)
@@ -40,9 +43,6 @@ static uint64_t read_clock(int clock)
 {
 	struct timespec now = {0};
 
-	// Where ticks are read by it, every hook comes here.
-	if (process_system_calls_forbidden())
-		return 0;
 	sys_clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
@@ -55,4 +55,28 @@ uint64_t clock_monotonic_ns(void)
 uint64_t clock_realtime_ns(void)
 {
 	return read_clock(CLOCK_REALTIME);
+}
+
+uint64_t clock_ticks_slow(void)
+{
+	uint64_t frozen = __atomic_load_n(&frozen_at, __ATOMIC_ACQUIRE);
+
+	return frozen ? frozen : clock_monotonic_ns();
+}
+
+void clock_freeze(void)
+{
+	if (frozen_at)
+		return;
+	frozen_tsc = clock_use_tsc;
+	__atomic_store_n(&frozen_at, clock_ticks(), __ATOMIC_RELEASE);
+	__atomic_store_n(&clock_use_tsc, false, __ATOMIC_RELEASE);
+}
+
+void clock_thaw(void)
+{
+	if (!frozen_at)
+		return;
+	__atomic_store_n(&clock_use_tsc, frozen_tsc, __ATOMIC_RELEASE);
+	__atomic_store_n(&frozen_at, 0, __ATOMIC_RELEASE);
 }

@@ -173,16 +173,18 @@ char *const *environment_carry(char *const envp[], size_t *size)
 		*size = 0;
 		return envp;
 	}
-	text_init(&entry, (char *)copy + bytes, *size - bytes);
-	text_string(&entry, PRELOAD);
-	text_string(&entry, library);
-	if (*users && !preloads_us(envp[preload])) {
-		text_char(&entry, ':');
-		text_string(&entry, users);
-	}
 	for (size_t i = 0; i < count; i++)
 		copy[i] = envp[i];
-	copy[preload >= 0 ? (size_t)preload : count++] = entry.start;
+	if (preload < 0 || !preloads_us(envp[preload])) {
+		text_init(&entry, (char *)copy + bytes, *size - bytes);
+		text_string(&entry, PRELOAD);
+		text_string(&entry, library);
+		if (*users) {
+			text_char(&entry, ':');
+			text_string(&entry, users);
+		}
+		copy[preload >= 0 ? (size_t)preload : count++] = entry.start;
+	}
 	for (int i = 0; i < carried_count; i++)
 		if (find(envp, carried[i]) < 0)
 			copy[count++] = carried[i];

@@ -115,6 +115,13 @@ int file_create(struct file *file, bool later_image)
 	return 0;
 }
 
+void file_discard(struct file *file)
+{
+	sys_unlink(file->path);
+	sys_close(file->fd);
+	file->fd = 0;
+}
+
 /* Writes all of it or fails with the negative error number. */
 static int write_all(int fd, const char *bytes, size_t size, uint64_t offset)
 {

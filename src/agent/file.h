@@ -48,6 +48,9 @@ enum file_result {
  */
 int file_create(struct file *file, bool later_image);
 
+/* Created, but of no use: closes and removes it. */
+void file_discard(struct file *file);
+
 /* The header's page, mapped shared where wanted and possible. 0 or the negative error number. */
 int file_map_header(struct file *file, bool shared);
 

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <sys/prctl.h>
 
+#include "agent/clock.h"
 #include "agent/process.h"
 #include "agent/real.h"
 #include "agent/syscall.h"
@@ -22,18 +23,6 @@ int hook_pthread_setname_np(unsigned long thread, const char *name)
 	return result;
 }
 
-/*
- * Before a filter is installed: afterwards a system call of ours could kill the program. true: it
- * is to be undone if the filter is refused.
- */
-static bool prepare(bool strict)
-{
-	if (strict && process_state() == PROCESS_RECORDING && !process_is_borrowed())
-		process_stop(TRACE_LOSS_STRICT_MODE,
-			     "the program enters seccomp strict mode; later events are lost");
-	return process_forbid_system_calls();
-}
-
 int hook_prctl(int option, ...)
 {
 	unsigned long a[4];
@@ -46,8 +35,14 @@ int hook_prctl(int option, ...)
 		a[i] = va_arg(arguments, unsigned long);
 	va_end(arguments);
 	real_resolve();
+	if (option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV && clock_use_tsc) {
+		process_stop(TRACE_LOSS_STRICT_MODE,
+			     "the program forbids the time stamp counter; later events are lost");
+		clock_freeze();
+	}
+	// Afterwards a system call of ours could kill the program.
 	if (option == PR_SET_SECCOMP && (a[0] == SECCOMP_MODE_STRICT || a[1]))
-		prepared = prepare(a[0] == SECCOMP_MODE_STRICT);
+		prepared = process_forbid_system_calls(a[0] == SECCOMP_MODE_STRICT);
 	if (real.prctl)
 		result = real.prctl(option, a[0], a[1], a[2], a[3]);
 	else
@@ -80,7 +75,7 @@ int hook_seccomp(unsigned int operation, unsigned int flags, void *arguments)
 
 	real_resolve();
 	if (installs_filter(operation, arguments))
-		prepared = prepare(operation == SECCOMP_SET_MODE_STRICT);
+		prepared = process_forbid_system_calls(operation == SECCOMP_SET_MODE_STRICT);
 	if (real.seccomp)
 		result = real.seccomp(operation, flags, arguments);
 	else
@@ -99,7 +94,7 @@ long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 
 	real_resolve();
 	if (number == SYS_seccomp && installs_filter(a, (const void *)c))
-		prepared = prepare(a == SECCOMP_SET_MODE_STRICT);
+		prepared = process_forbid_system_calls(a == SECCOMP_SET_MODE_STRICT);
 	if (real.syscall)
 		result = real.syscall(number, a, b, c, d, e, f);
 	else

@@ -30,6 +30,9 @@ uint8_t process_id[16];
 // Kept across fork: whether the settings are read and the tables of the unwinder made.
 static bool started_before;
 
+// Kernels before 4.14, and what only looks like Linux, do not know it.
+static bool wiped_at_fork;
+
 static bool make_process(void)
 {
 	struct process *fresh;
@@ -41,7 +44,7 @@ static bool make_process(void)
 	if (!fresh)
 		return false;
 	// Zero in every child that has a copy of this memory; a vfork child shares it.
-	sys_madvise(fresh, sizeof(*fresh), MADV_WIPEONFORK);
+	wiped_at_fork = sys_madvise(fresh, sizeof(*fresh), MADV_WIPEONFORK) == 0;
 	__atomic_compare_exchange_n(&process, &none, fresh, false, __ATOMIC_RELEASE,
 				    __ATOMIC_RELAXED);
 	return true;
@@ -127,10 +130,12 @@ static bool create_file(bool later_image)
 	bool shared = config.value[SETTING_SLOTS] == SETTING_SLOTS_SHARED;
 	int error = file_create(&process->file, later_image);
 
-	if (error >= 0)
+	if (error >= 0) {
 		error = file_map_header(&process->file, shared);
-	if (error >= 0)
-		return true;
+		if (error >= 0)
+			return true;
+		file_discard(&process->file);
+	}
 	log_start(SETTING_LOG_ERROR);
 	log_string("cannot write '");
 	log_string(process->file.path);
@@ -185,6 +190,12 @@ static enum process_state start(bool forked)
 
 	if (forked && !config.value[SETTING_FOLLOW])
 		return PROCESS_OFF;
+	if (!wiped_at_fork) {
+		// A forked child would write where nothing is mapped.
+		log_line(SETTING_LOG_ERROR, "the kernel cannot wipe memory at fork "
+					    "(MADV_WIPEONFORK); the program runs unrecorded");
+		return PROCESS_OFF;
+	}
 	if (forked)
 		unwind_forget_ids();
 	process->pid = sys_getpid();
@@ -385,12 +396,15 @@ static bool prepare_window(void)
 	       file_open_window(&process->file, WINDOW_SIZE) && pool_begin_reserve(RESERVE_SIZE);
 }
 
-bool process_forbid_system_calls(void)
+bool process_forbid_system_calls(bool strict)
 {
 	struct slow slow;
 
 	if (process_system_calls_forbidden() || process_is_borrowed())
 		return false;
+	if (strict && process_state() == PROCESS_RECORDING)
+		process_stop(TRACE_LOSS_STRICT_MODE,
+			     "the program enters seccomp strict mode; later events are lost");
 	if (process_state() == PROCESS_RECORDING) {
 		slow_begin(&slow);
 		if (!prepare_window())
@@ -399,6 +413,9 @@ bool process_forbid_system_calls(void)
 				     "mapped");
 		slow_end(&slow);
 	}
+	// Strict mode forbids the counter, too; otherwise it is the only clock that is left.
+	if (!clock_use_tsc || strict)
+		clock_freeze();
 	unwind_forbid_system_calls(true);
 	__atomic_store_n(&process_forbidden, true, __ATOMIC_RELEASE);
 	return true;
@@ -407,6 +424,7 @@ bool process_forbid_system_calls(void)
 void process_allow_system_calls(void)
 {
 	__atomic_store_n(&process_forbidden, false, __ATOMIC_RELEASE);
+	clock_thaw();
 	unwind_forbid_system_calls(false);
 	pool_end_reserve();
 	if (process_state() == PROCESS_RECORDING)

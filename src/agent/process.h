@@ -87,9 +87,9 @@ bool process_is_borrowed(void);
 /*
  * Before a seccomp filter: from now on no system calls; recording goes on in a window prepared for
  * it, or stops. false: nothing has changed, because they were forbidden before, or because the
- * filter is a vfork child's own affair.
+ * filter is a vfork child's own affair. strict: mode, not a filter; it stops recording.
  */
-bool process_forbid_system_calls(void);
+bool process_forbid_system_calls(bool strict);
 
 /* The filter could not be installed after all. Only where process_forbid_… returned true. */
 void process_allow_system_calls(void);

@@ -99,6 +99,11 @@ static inline int sys_mkdir(const char *path, int mode)
 	return (int)syscall6(SYS_mkdirat, AT_FDCWD, (long)path, mode, 0, 0, 0);
 }
 
+static inline int sys_unlink(const char *path)
+{
+	return (int)syscall6(SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);
+}
+
 static inline long sys_readlink(const char *path, char *buffer, size_t size)
 {
 	return syscall6(SYS_readlinkat, AT_FDCWD, (long)path, (long)buffer, (long)size, 0, 0);

@@ -289,7 +289,7 @@ def compile_sample():
         source, language = sample_source(name)
         driver = need(COMPILERS[compiler, language])
         command = [driver, "-g", opt, "-Wall", "-Wextra", "-Wno-unused-parameter", "-pthread",
-                   *NO_BUILTINS, f"-I{SAMPLES}", *LANGUAGE[language], str(source),
+                   *NO_BUILTINS, f"-I{SAMPLES}", f"-I{TOP / 'include'}", *LANGUAGE[language], str(source),
                    *map(str, extra), *(MUSL if compiler == "musl" else []), "-ldl"]
         digest = hashlib.sha256(source.read_bytes() + (SAMPLES / "sample.h").read_bytes() +
                                 " ".join(command).encode()).hexdigest()[:16]

@@ -1,11 +1,13 @@
 """Sample programs that state what a correct recording of them holds: tests/samples."""
 import itertools
 import json
+import subprocess
 
 import pytest
 
 import expect
 import mallow_reader
+from conftest import clean_environment
 
 MATRIX = list(itertools.product(["gcc", "clang"], ["-O0", "-O2"]))
 # Programs that need no argument and nothing around them.
@@ -279,3 +281,16 @@ def test_depth(compile_sample, record):
     for stack in deep:
         assert len(stack) <= 101 and stack[-1] == (mallow_reader.PC_TRUNCATED, 0)
     assert recorded.reader.header.losses["truncated_stacks"] == 39
+
+
+@pytest.mark.parametrize("opt", ["-O0", "-O2"])
+def test_marks(opt, compile_sample, record, functions_of):
+    """mallow_mark() names moments; without the library it does nothing."""
+    program = compile_sample("marks", "gcc", opt)
+    assert subprocess.run([program], capture_output=True, env=clean_environment()).returncode == 7
+    recorded = run_sample(record, [program])
+    check_sample(recorded, "marks", functions_of)
+    marks = [(fact["time"], fact["name"]) for fact in recorded.reader.facts
+             if fact["kind"] == "mark"]
+    assert [name for _, name in marks] == ["begin", "round 0", "round 1", "round 2", ""]
+    assert marks == sorted(marks)

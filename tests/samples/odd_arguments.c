@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* Where the compiler does not see that the request makes no sense. */
 static volatile size_t zero, huge = SIZE_MAX - 100;
@@ -33,7 +34,7 @@ static NOINLINE void sizes(void)
 	STAY();
 }
 
-/* The address behind MREMAP_DONTUNMAP is a hint for the kernel. */
+/* The address behind MREMAP_DONTUNMAP is a hint for the kernel. musl does not hand it on. */
 static NOINLINE void hint(void)
 {
 	size_t size = 16 * 4096;
@@ -50,7 +51,9 @@ int main(void)
 {
 	alignments();
 	sizes();
+#ifdef __GLIBC__
 	hint();
-	printf("ok\n");
+#endif
+	REQUIRE(write(1, "ok\n", 3) == 3);
 	return 0;
 }

@@ -27,11 +27,25 @@ static NOINLINE void after(void)
 
 static struct sock_filter filter[] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	ALLOW(SYS_write), ALLOW(SYS_exit_group), ALLOW(SYS_brk), ALLOW(SYS_newfstatat),
+	ALLOW(SYS_write),
+	ALLOW(SYS_exit_group),
+	ALLOW(SYS_brk),
+	ALLOW(SYS_newfstatat),
 	// For a child, and a thread.
-	ALLOW(SYS_clone), ALLOW(SYS_clone3), ALLOW(SYS_wait4), ALLOW(SYS_set_robust_list),
-	ALLOW(SYS_rt_sigprocmask), ALLOW(SYS_rseq), ALLOW(SYS_mmap), ALLOW(SYS_mprotect),
-	ALLOW(SYS_munmap), ALLOW(SYS_madvise), ALLOW(SYS_futex), ALLOW(SYS_exit), ALLOW(SYS_dup2),
+	ALLOW(SYS_clone),
+	ALLOW(SYS_clone3),
+	ALLOW(SYS_wait4),
+	ALLOW(SYS_set_robust_list),
+	ALLOW(SYS_rt_sigprocmask),
+	ALLOW(SYS_rt_sigaction),
+	ALLOW(SYS_rseq),
+	ALLOW(SYS_mmap),
+	ALLOW(SYS_mprotect),
+	ALLOW(SYS_munmap),
+	ALLOW(SYS_madvise),
+	ALLOW(SYS_futex),
+	ALLOW(SYS_exit),
+	ALLOW(SYS_dup2),
 	ALLOW(SYS_seccomp),
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
@@ -68,6 +82,11 @@ int main(int argc, char **argv)
 			free(keep(malloc(100)));
 		REQUIRE(write(1, "ok\n", 3) == 3);
 		syscall(SYS_exit, 0);
+	}
+	if (!strcmp(how, "counter")) {
+		REQUIRE(prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) == 0);
+		after();
+		return 0;
 	}
 	if (!strcmp(how, "listener")) {
 		REQUIRE(install(SECCOMP_FILTER_FLAG_NEW_LISTENER, &program) > 0);

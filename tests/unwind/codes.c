@@ -45,9 +45,11 @@ static bool joins_at(size_t index)
 		       0;
 }
 
-/* void f(void (*callback)(void)): a frame with rbp and no table. */
+/* void f(void (*callback)(void)): a frame with rbp and no table. For registers.c, too. */
 void scene_no_table(void (*callback)(void));
 __asm__(".text\n"
+	"\t.globl scene_no_table\n"
+	"\t.hidden scene_no_table\n"
 	"scene_no_table:\n"
 	"\tpush %rbp\n"
 	"\tmov %rsp, %rbp\n"

@@ -26,6 +26,11 @@ static void run_codes(void)
 	scenes_codes(plugin_directory);
 }
 
+static void run_registers(void)
+{
+	scenes_registers(plugin_directory);
+}
+
 static void run(const char *name, void (*scene)(void))
 {
 	unsigned long before = compare_count();
@@ -42,6 +47,8 @@ int main(int argc, char **argv)
 	run("stacks", scenes_stacks);
 	run("nesting", scenes_nesting);
 	run("codes", run_codes);
+	run("registers", run_registers);
+	run("segments", scenes_segments);
 #ifdef WITH_CXX
 	run("cxx", scenes_cxx);
 #endif

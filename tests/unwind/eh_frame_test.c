@@ -30,6 +30,7 @@ static bool run(const uint8_t *code, size_t size, uint64_t pc, struct cfa_row *r
 		.code_align = 1,
 		.data_align = -8,
 		.address_encoding = EH_PE_ABSPTR,
+		.saved_register = RBP,
 		.ra_register = 16,
 	};
 
@@ -55,19 +56,19 @@ static void test_prologue(void **state)
 
 	assert_true(run(code, sizeof(code), 0x1000, &row));
 	check_cfa(&row, RSP, 8);
-	assert_int_equal(row.fp.how, CFA_UNSPECIFIED);
+	assert_int_equal(row.saved.how, CFA_UNSPECIFIED);
 	assert_int_equal(row.ra.offset, -8);
 	assert_true(run(code, sizeof(code), 0x1001, &row));
 	check_cfa(&row, RSP, 16);
-	assert_int_equal(row.fp.how, CFA_OFFSET);
-	assert_int_equal(row.fp.offset, -16);
+	assert_int_equal(row.saved.how, CFA_OFFSET);
+	assert_int_equal(row.saved.offset, -16);
 	assert_true(run(code, sizeof(code), 0x1004, &row));
 	check_cfa(&row, RBP, 16);
 	assert_true(run(code, sizeof(code), 0x101f, &row));
 	check_cfa(&row, RBP, 16);
 	assert_true(run(code, sizeof(code), 0x1020, &row));
 	check_cfa(&row, RSP, 8);
-	assert_int_equal(row.fp.how, CFA_UNSPECIFIED);
+	assert_int_equal(row.saved.how, CFA_UNSPECIFIED);
 }
 
 static void test_states(void **state)
@@ -77,7 +78,7 @@ static void test_states(void **state)
 	// remember; rbp saved, offset 32; restore
 	assert_true(RUN(0x1000, &row, 0x0a, 0x0e, 32, 0x86, 2, 0x0b));
 	check_cfa(&row, RSP, 8);
-	assert_int_equal(row.fp.how, CFA_UNSPECIFIED);
+	assert_int_equal(row.saved.how, CFA_UNSPECIFIED);
 	assert_false(RUN(0x1000, &row, 0x0b));
 	assert_false(RUN(0x1000, &row, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a));
 }
@@ -87,24 +88,24 @@ static void test_every_instruction(void **state)
 	struct cfa_row row;
 
 	assert_true(RUN(0x1000, &row, 0x05, 6, 3)); // offset_extended
-	assert_int_equal(row.fp.offset, -24);
+	assert_int_equal(row.saved.offset, -24);
 	assert_true(RUN(0x1000, &row, 0x11, 6, 0x7d)); // offset_extended_sf -3
-	assert_int_equal(row.fp.offset, 24);
+	assert_int_equal(row.saved.offset, 24);
 	assert_true(RUN(0x1000, &row, 0x2f, 6, 3)); // GNU_negative_offset_extended
-	assert_int_equal(row.fp.offset, 24);
+	assert_int_equal(row.saved.offset, 24);
 	assert_true(RUN(0x1000, &row, 0x14, 6, 2)); // val_offset
-	assert_int_equal(row.fp.how, CFA_VAL_OFFSET);
+	assert_int_equal(row.saved.how, CFA_VAL_OFFSET);
 	assert_true(RUN(0x1000, &row, 0x15, 6, 0x7e)); // val_offset_sf
-	assert_int_equal(row.fp.offset, 16);
+	assert_int_equal(row.saved.offset, 16);
 	assert_true(RUN(0x1000, &row, 0x86, 2, 0x06, 6)); // restore_extended
-	assert_int_equal(row.fp.how, CFA_UNSPECIFIED);
+	assert_int_equal(row.saved.how, CFA_UNSPECIFIED);
 	assert_true(RUN(0x1000, &row, 0x07, 16)); // undefined
 	assert_int_equal(row.ra.how, CFA_UNDEFINED);
 	assert_true(RUN(0x1000, &row, 0x08, 6)); // same_value
-	assert_int_equal(row.fp.how, CFA_SAME);
+	assert_int_equal(row.saved.how, CFA_SAME);
 	assert_true(RUN(0x1000, &row, 0x09, 6, 3)); // register
-	assert_int_equal(row.fp.how, CFA_REGISTER);
-	assert_int_equal(row.fp.reg, 3);
+	assert_int_equal(row.saved.how, CFA_REGISTER);
+	assert_int_equal(row.saved.reg, 3);
 	assert_true(RUN(0x1000, &row, 0x12, 6, 0x7e)); // def_cfa_sf
 	check_cfa(&row, RBP, 16);
 	assert_true(RUN(0x1000, &row, 0x13, 0x7c)); // def_cfa_offset_sf
@@ -115,9 +116,9 @@ static void test_every_instruction(void **state)
 	assert_int_equal(row.cfa.how, CFA_EXPRESSION);
 	assert_int_equal(row.cfa.expression_size, 2);
 	assert_true(RUN(0x1000, &row, 0x10, 6, 2, 0x76, 0)); // expression
-	assert_int_equal(row.fp.how, CFA_EXPRESSION);
+	assert_int_equal(row.saved.how, CFA_EXPRESSION);
 	assert_true(RUN(0x1000, &row, 0x16, 3, 1, 0x30)); // val_expression of another register
-	assert_int_equal(row.fp.how, CFA_UNSPECIFIED);
+	assert_int_equal(row.saved.how, CFA_UNSPECIFIED);
 }
 
 static void test_advances(void **state)
@@ -259,7 +260,7 @@ static void test_whole_library(void **state)
 	read_tables(&tables);
 	image = (struct eh_image){tables.segment, tables.size, tables.header};
 	for (uint64_t pc = tables.text; pc < tables.text + tables.text_size; pc += 3) {
-		enum eh_frame_answer answer = eh_frame_find(&image, tables.header, pc, &row);
+		enum eh_frame_answer answer = eh_frame_find(&image, tables.header, pc, RBP, &row);
 
 		assert_int_not_equal(answer, EH_FRAME_BAD);
 		found += answer == EH_FRAME_FOUND;
@@ -283,7 +284,7 @@ static void mutate(const struct tables *tables, uint8_t *copy, uint64_t seed)
 	for (unsigned i = 0; i < 3000; i++) {
 		uint64_t pc = tables->text + next_random(&seed) % tables->text_size;
 
-		if (eh_frame_find(&image, tables->header, pc, &row) == EH_FRAME_FOUND &&
+		if (eh_frame_find(&image, tables->header, pc, RBP, &row) == EH_FRAME_FOUND &&
 		    row.row.cfa.how == CFA_EXPRESSION)
 			cfa_expression_reduce(row.row.cfa.expression, row.row.cfa.expression_size,
 					      pc, NULL, &term);
@@ -320,7 +321,7 @@ static void test_truncations(void **state)
 		memcpy(copy, tables.segment, size);
 		for (unsigned j = 0; j < 50; j++)
 			eh_frame_find(&image, tables.header,
-				      tables.text + next_random(&seed) % tables.text_size, &row);
+				      tables.text + next_random(&seed) % tables.text_size, RBP, &row);
 		free(copy);
 	}
 }

@@ -15,6 +15,8 @@ void scenes_storm(void);
 void scenes_stacks(void);
 void scenes_nesting(void);
 void scenes_codes(const char *plugin_directory);
+void scenes_registers(const char *plugin_directory);
+void scenes_segments(void);
 void scenes_cxx(void);
 
 /* Keeps a call from becoming a jump, and values alive. */

@@ -3,8 +3,6 @@
 
 #include <stddef.h>
 
-#include "agent/unwind/x86_64.h"
-
 /* Compilers nest one level, hand-written assembly two; more would not fit our stack budget. */
 #define STATES_MAX 6
 
@@ -59,7 +57,7 @@ static struct cfa_entry *entry_of(const struct machine *m, struct cfa_row *row, 
 {
 	if (reg == m->program->ra_register)
 		return &row->ra;
-	return reg == ARCH_DWARF_FP ? &row->fp : nowhere;
+	return reg == m->program->saved_register ? &row->saved : nowhere;
 }
 
 static void set_entry(struct machine *m, uint64_t reg, uint8_t how, uint64_t offset)

@@ -1,6 +1,7 @@
 /*
  * The call frame instructions of an FDE, run up to one pc: the row of the unwind table that holds
- * there. Pure: bytes in, row out. Only the registers that a step needs are kept.
+ * there. Pure: bytes in, row out. Of the registers, one is kept besides the return address: rows of
+ * all would not fit the stack budget, and nearly every step needs the frame pointer alone.
  */
 #ifndef MALLOW_AGENT_UNWIND_CFA_PROGRAM_H
 #define MALLOW_AGENT_UNWIND_CFA_PROGRAM_H
@@ -33,7 +34,7 @@ struct cfa_entry {
 
 struct cfa_row {
 	struct cfa_entry cfa;
-	struct cfa_entry fp;
+	struct cfa_entry saved; /* of the program's saved_register */
 	struct cfa_entry ra;
 };
 
@@ -45,6 +46,7 @@ struct cfa_program {
 	uint64_t code_align;
 	int64_t data_align;
 	uint8_t address_encoding;
+	uint8_t saved_register; /* which one the rows are to tell of */
 	uint64_t ra_register;
 };
 

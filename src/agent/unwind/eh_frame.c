@@ -158,7 +158,7 @@ static enum eh_frame_answer search_table(const struct eh_image *image, uint64_t 
 }
 
 enum eh_frame_answer eh_frame_find(const struct eh_image *image, uint64_t header, uint64_t pc,
-				   struct eh_frame_row *ret)
+				   uint8_t reg, struct eh_frame_row *ret)
 {
 	enum eh_frame_answer answer;
 	struct eh_cursor entry;
@@ -170,5 +170,6 @@ enum eh_frame_answer eh_frame_find(const struct eh_image *image, uint64_t header
 	if (answer != EH_FRAME_FOUND)
 		return answer;
 	ret->signal = cie.signal;
+	cie.program.saved_register = reg;
 	return cfa_program_run(&cie.program, pc, &ret->row) ? EH_FRAME_FOUND : EH_FRAME_BAD;
 }

@@ -22,8 +22,11 @@ struct eh_frame_row {
 	bool signal; /* augmentation S: this is the frame that a signal handler returns to */
 };
 
-/* header: address of .eh_frame_hdr; it and .eh_frame lie in the image. */
+/*
+ * header: address of .eh_frame_hdr; it and .eh_frame lie in the image. reg: the register that the
+ * row is to tell of, besides the CFA and the return address.
+ */
 enum eh_frame_answer eh_frame_find(const struct eh_image *image, uint64_t header, uint64_t pc,
-				   struct eh_frame_row *ret);
+				   uint8_t reg, struct eh_frame_row *ret);
 
 #endif

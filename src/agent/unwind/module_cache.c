@@ -5,7 +5,7 @@
 
 #include "base/compiler.h"
 
-enum { START, END, FIRST_END, BIAS, EH_FRAME_HDR, WORDS };
+enum { START, END, BIAS, EH_FRAME_HDR, HEADERS, HEADER_COUNT, WORDS };
 
 /* version is odd while the words change; a reader that saw it move has read nothing. */
 struct entry {
@@ -31,9 +31,10 @@ static bool read_entry(struct entry *entry, uint64_t address, struct module_plac
 		return false;
 	*ret = (struct module_place){.start = words[START],
 				     .end = words[END],
-				     .first_end = words[FIRST_END],
 				     .bias = words[BIAS],
-				     .eh_frame_hdr = words[EH_FRAME_HDR]};
+				     .eh_frame_hdr = words[EH_FRAME_HDR],
+				     .headers = (const void *)words[HEADERS],
+				     .header_count = (unsigned)words[HEADER_COUNT]};
 	return true;
 }
 
@@ -52,9 +53,10 @@ static void write_entry(struct entry *entry, const struct module_place *place)
 	const uint64_t words[WORDS] = {
 		[START] = place->start,
 		[END] = place->end,
-		[FIRST_END] = place->first_end,
 		[BIAS] = place->bias,
 		[EH_FRAME_HDR] = place->eh_frame_hdr,
+		[HEADERS] = (uint64_t)place->headers,
+		[HEADER_COUNT] = place->header_count,
 	};
 	unsigned version = atomic_load_explicit(&entry->version, memory_order_relaxed) | 1;
 

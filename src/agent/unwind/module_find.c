@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "agent/unwind/module_cache.h"
 #include "agent/unwind/proc_maps.h"
@@ -27,26 +28,87 @@ struct found_object {
 
 static int (*dl_find_object)(void *address, void *result);
 
+/*
+ * The program itself; all zero where the kernel did not tell. It alone may have holes between its
+ * segments, in which other objects lie: loaders map every library as one piece. Its headers come
+ * from the kernel, since _dl_find_object() knows no more of such a program than the one segment
+ * that holds the address.
+ */
+static struct module_place program;
+
+// Weak, like every import of the agent: without it a program with holes is found by its pieces.
+extern unsigned long getauxval(unsigned long type) __attribute__((weak));
+
+static bool segment_holds(const ElfW(Phdr) * segment, uint64_t bias, uint64_t address)
+{
+	return segment->p_type == PT_LOAD && address - (bias + segment->p_vaddr) < segment->p_memsz;
+}
+
+/* The PT_LOAD that holds the address; NULL: none, or the headers are not known. */
+static const ElfW(Phdr) * find_segment(const struct module_place *place, uint64_t address)
+{
+	for (unsigned i = 0; i < place->header_count; i++) {
+		if (segment_holds(&place->headers[i], place->bias, address))
+			return &place->headers[i];
+	}
+	return NULL;
+}
+
+/* Like the loaders do: a program without PT_PHDR is one that was not moved. */
+static void find_program(void)
+{
+	struct module_place place = {.start = UINT64_MAX};
+
+	program = (struct module_place){0};
+	if (!getauxval || getauxval(AT_PHENT) != sizeof(ElfW(Phdr)))
+		return;
+	place.headers = (const void *)getauxval(AT_PHDR);
+	place.header_count = place.headers ? (unsigned)getauxval(AT_PHNUM) : 0;
+	for (unsigned i = 0; i < place.header_count; i++) {
+		if (place.headers[i].p_type == PT_PHDR)
+			place.bias = (uint64_t)place.headers - place.headers[i].p_vaddr;
+	}
+	for (unsigned i = 0; i < place.header_count; i++) {
+		const ElfW(Phdr) *segment = &place.headers[i];
+		uint64_t start = place.bias + segment->p_vaddr;
+
+		if (segment->p_type == PT_GNU_EH_FRAME)
+			place.eh_frame_hdr = start;
+		if (segment->p_type != PT_LOAD)
+			continue;
+		if (place.start > (start & -PAGE))
+			place.start = start & -PAGE;
+		if (place.end < start + segment->p_memsz)
+			place.end = start + segment->p_memsz;
+	}
+	if (find_segment(&place, (uint64_t)place.headers))
+		program = place;
+}
+
 void module_find_init(int (*function)(void *address, void *result))
 {
 	dl_find_object = function;
+	find_program();
 }
 
-/* The program headers of an ELF image whose first page lies at start; NULL: none that we trust. */
-static const ElfW(Phdr) * program_headers(uint64_t start, uint64_t end, unsigned *count)
+/*
+ * The program headers of a module that begins with its ELF header, if they lie between there and
+ * end, which is readable; none where they are not to be trusted.
+ */
+static void find_headers(struct module_place *place, uint64_t end)
 {
-	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)start;
-	uint64_t size;
+	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)place->start;
+	uint64_t size, room = end - place->start;
 
-	if (end - start < sizeof(*elf) || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
+	if (room < sizeof(*elf) || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_phentsize != sizeof(ElfW(Phdr)))
-		return NULL;
+		return;
 	size = (uint64_t)elf->e_phnum * sizeof(ElfW(Phdr));
-	if (elf->e_phoff > end - start || size > end - start - elf->e_phoff ||
+	if (elf->e_phoff > room || size > room - elf->e_phoff ||
 	    elf->e_phoff % sizeof(uint64_t) != 0)
-		return NULL;
-	*count = elf->e_phnum;
-	return (const ElfW(Phdr) *)(start + elf->e_phoff);
+		return;
+	place->headers = (const void *)(place->start + elf->e_phoff);
+	place->header_count = elf->e_phnum;
 }
 
 static bool find_by_loader(uint64_t address, struct module_place *ret)
@@ -55,26 +117,29 @@ static bool find_by_loader(uint64_t address, struct module_place *ret)
 
 	if (dl_find_object((void *)address, &object) != 0)
 		return false;
+	if (find_segment(&program, address) && program.bias == object.link_map->l_addr) {
+		*ret = program;
+		ret->link_map = object.link_map;
+		return true;
+	}
 	*ret = (struct module_place){
 		.start = (uint64_t)object.map_start,
 		.end = (uint64_t)object.map_end,
-		.first_end = (uint64_t)object.map_start + PAGE,
 		.bias = object.link_map->l_addr,
 		.eh_frame_hdr = (uint64_t)object.eh_frame_hdr,
 		.link_map = object.link_map,
 	};
+	find_headers(ret, ret->start + PAGE);
 	return true;
 }
 
-/* Fills in what the ELF header at place->start knows. False: there is none. */
+/* Fills in what the program headers know. False: there is no PT_LOAD. */
 static bool read_headers(struct module_place *place)
 {
-	unsigned count = 0;
-	const ElfW(Phdr) *headers = program_headers(place->start, place->first_end, &count);
 	bool have_bias = false;
 
-	for (unsigned i = 0; headers && i < count; i++) {
-		const ElfW(Phdr) *segment = &headers[i];
+	for (unsigned i = 0; i < place->header_count; i++) {
+		const ElfW(Phdr) *segment = &place->headers[i];
 
 		if (segment->p_type != PT_LOAD)
 			continue;
@@ -84,9 +149,9 @@ static bool read_headers(struct module_place *place)
 		place->end =
 			bytes_round_up(place->bias + segment->p_vaddr + segment->p_memsz, PAGE);
 	}
-	for (unsigned i = 0; headers && i < count; i++) {
-		if (headers[i].p_type == PT_GNU_EH_FRAME)
-			place->eh_frame_hdr = place->bias + headers[i].p_vaddr;
+	for (unsigned i = 0; i < place->header_count; i++) {
+		if (place->headers[i].p_type == PT_GNU_EH_FRAME)
+			place->eh_frame_hdr = place->bias + place->headers[i].p_vaddr;
 	}
 	return have_bias;
 }
@@ -101,6 +166,12 @@ static bool find_by_maps(uint64_t address, struct module_place *ret, char *path,
 	struct proc_maps maps;
 	bool found = false;
 
+	if (find_segment(&program, address)) {
+		*ret = program;
+		if (room > 0)
+			path[0] = 0;
+		return true;
+	}
 	if (!proc_maps_open(&maps))
 		return false;
 	while (!found && proc_maps_next(&maps, &mapping) && mapping.start <= address) {
@@ -114,7 +185,8 @@ static bool find_by_maps(uint64_t address, struct module_place *ret, char *path,
 	// Only code is asked for; the header of what is no module may be no memory to read from.
 	if (!found || !mapping.executable || first.start == 0 || first.inode != mapping.inode)
 		return false;
-	*ret = (struct module_place){.start = first.start, .first_end = first.end};
+	*ret = (struct module_place){.start = first.start};
+	find_headers(ret, first.end);
 	return read_headers(ret) && address < ret->end;
 }
 
@@ -138,33 +210,24 @@ bool unwind_module_at(uint64_t address, struct unwind_module *ret)
 	return true;
 }
 
-static bool segment_holds(const ElfW(Phdr) * segment, uint64_t bias, uint64_t address)
-{
-	return segment->p_type == PT_LOAD && segment->p_flags & PF_R &&
-	       address - (bias + segment->p_vaddr) < segment->p_memsz;
-}
-
 /* Readable memory around the tables and around the address. */
 static void limit_reads(const struct module_place *place, uint64_t address,
 			struct module_tables *ret)
 {
-	unsigned count = 0;
-	const ElfW(Phdr) *headers = program_headers(place->start, place->first_end, &count);
+	const ElfW(Phdr) *tables = find_segment(place, place->eh_frame_hdr);
+	const ElfW(Phdr) *text = find_segment(place, address);
 
-	for (unsigned i = 0; headers && i < count; i++) {
-		const ElfW(Phdr) *segment = &headers[i];
-		uint64_t start = place->bias + segment->p_vaddr;
-
-		if (segment_holds(segment, place->bias, place->eh_frame_hdr))
-			ret->image = (struct eh_image){.bytes = (const uint8_t *)start,
-						       .size = segment->p_memsz,
-						       .address = start};
-		if (segment_holds(segment, place->bias, address))
-			ret->text_end = start + segment->p_memsz;
-	}
+	if (tables && tables->p_flags & PF_R)
+		ret->image = (struct eh_image){
+			.bytes = (const uint8_t *)(place->bias + tables->p_vaddr),
+			.size = tables->p_memsz,
+			.address = place->bias + tables->p_vaddr,
+		};
+	if (text && text->p_flags & PF_R)
+		ret->text_end = place->bias + text->p_vaddr + text->p_memsz;
 }
 
-/* For a module that does not begin with its ELF header, as some packers make them. */
+/* For a library that does not begin with its headers, as patchelf and some packers make them. */
 static void limit_reads_by_maps(const struct module_place *place, struct module_tables *ret)
 {
 	struct proc_mapping mapping;
@@ -182,7 +245,9 @@ static bool find_cached(uint64_t address, struct module_place *ret)
 		return true;
 	if (!find_by_maps(address, ret, NULL, 0))
 		return false;
-	module_cache_insert(ret);
+	// The program costs no more the next time, and may have others between its ends.
+	if (ret->headers != program.headers)
+		module_cache_insert(ret);
 	return true;
 }
 

@@ -105,7 +105,7 @@ static bool compile_row(const struct eh_frame_row *found, uint64_t pc, struct un
 	if (!compile_cfa(&row->cfa, pc, ret) ||
 	    !compile_place(&row->ra, pc, &ret->ra, &ret->ra_offset))
 		return false;
-	if (!compile_place(&row->fp, pc, &ret->fp, &ret->fp_offset)) {
+	if (!compile_place(&row->saved, pc, &ret->fp, &ret->fp_offset)) {
 		ret->fp = (struct rule_place){.how = RULE_LOST};
 		ret->fp_offset = 0;
 	}
@@ -151,7 +151,7 @@ static void find_uncovered(uint64_t pc, const struct module_tables *tables, stru
 	// No call precedes pc, and a function begins there: somebody wrote its address to the
 	// bottom of a new stack, as makecontext() does with __start_context().
 	else if (tables->image.size != 0 &&
-		 eh_frame_find(&tables->image, tables->header, pc, &found) == EH_FRAME_FOUND)
+		 eh_frame_find(&tables->image, tables->header, pc, ARCH_DWARF_FP, &found) == EH_FRAME_FOUND)
 		ret->kind = RULE_END;
 }
 
@@ -166,11 +166,24 @@ never_inline void rule_find_slow(uint64_t pc, struct unwind_rule *ret)
 	if (!module_find_tables(pc - 1, &tables))
 		return;
 	if (tables.image.size != 0)
-		answer = eh_frame_find(&tables.image, tables.header, pc - 1, &found);
+		answer = eh_frame_find(&tables.image, tables.header, pc - 1, ARCH_DWARF_FP, &found);
 	if (answer == EH_FRAME_NONE)
 		find_uncovered(pc, &tables, ret);
 	else if (answer == EH_FRAME_FOUND && compile_row(&found, pc - 1, &rule))
 		*ret = rule;
 	else
 		ret->kind = RULE_BROKEN;
+}
+
+never_inline void rule_find_register_slow(uint64_t pc, uint8_t reg, struct rule_place *place,
+					  int32_t *offset)
+{
+	struct eh_frame_row found;
+	struct module_tables tables;
+
+	*offset = 0;
+	if (!module_find_tables(pc - 1, &tables) || tables.image.size == 0 ||
+	    eh_frame_find(&tables.image, tables.header, pc - 1, reg, &found) != EH_FRAME_FOUND ||
+	    !compile_place(&found.row.saved, pc - 1, place, offset))
+		*place = (struct rule_place){.how = RULE_LOST};
 }

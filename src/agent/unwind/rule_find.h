@@ -12,4 +12,10 @@
  */
 void rule_find_slow(uint64_t pc, struct unwind_rule *ret);
 
+/*
+ * Where that frame has its caller's value of another register; RULE_LOST where no table says it.
+ * Not kept anywhere: few frames ask for more than sp and fp.
+ */
+void rule_find_register_slow(uint64_t pc, uint8_t reg, struct rule_place *place, int32_t *offset);
+
 #endif

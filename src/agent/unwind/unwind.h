@@ -60,13 +60,17 @@ enum unwind_nesting {
 enum unwind_nesting unwind_find_frame(const struct unwind_state *state, struct unwind_stack *stack,
 				      uint64_t sp);
 
-/* A module as found in memory. */
+/*
+ * A module as found in memory. It begins with its ELF header. Between start and end of the program
+ * itself other modules may lie, if it was linked with holes between its segments.
+ */
 struct unwind_module {
 	uint64_t start, end; /* addresses, end exclusive */
 	uint64_t bias;
 	/*
-	 * Points into the loader's memory: copy at once. "" for the program itself where the loader
-	 * says so. Without a loader to ask: path_text, as /proc/self/maps spells it, "" if longer.
+	 * Points into the loader's memory: copy at once. "" for the program itself, unless the loader
+	 * knows better. Without a loader to ask: path_text, as /proc/self/maps spells it, "" if
+	 * longer.
 	 */
 	const char *path;
 	const void *eh_frame_hdr; /* NULL: no unwind tables */
