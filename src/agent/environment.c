@@ -11,6 +11,7 @@
 #define CARRIED_MAX  32
 #define CARRIED_SIZE 16384
 #define PRELOAD      "LD_PRELOAD="
+#define PARENT       "MALLOW_PARENT="
 
 extern char **environ __attribute__((weak));
 
@@ -58,7 +59,7 @@ static void find_library(void)
 
 void environment_init(void)
 {
-	static const char parent[] = "MALLOW_PARENT=00000000000000000000000000000000";
+	static const char parent[] = PARENT "00000000000000000000000000000000";
 
 	carried_count = 0;
 	text_init(&text, memory, sizeof(memory));
@@ -107,15 +108,24 @@ static bool preloads_us(const char *entry)
 	return false;
 }
 
+/* The program made its own copy of the environment when another image was the parent. */
+static bool is_stale_parent(const char *entry, const char *ours)
+{
+	return !strncmp(ours, PARENT, sizeof(PARENT) - 1) && strcmp(entry, ours);
+}
+
 static bool complete(char *const envp[])
 {
 	int preload = find(envp, PRELOAD);
 
 	if (preload < 0 || !preloads_us(envp[preload]))
 		return false;
-	for (int i = 0; i < carried_count; i++)
-		if (find(envp, carried[i]) < 0)
+	for (int i = 0; i < carried_count; i++) {
+		int position = find(envp, carried[i]);
+
+		if (position < 0 || is_stale_parent(envp[position], carried[i]))
 			return false;
+	}
 	return true;
 }
 
@@ -123,8 +133,8 @@ static bool complete(char *const envp[])
 static void refresh_parent(void)
 {
 	for (int i = 0; i < carried_count; i++)
-		if (!strncmp(carried[i], "MALLOW_PARENT=", 14))
-			config_write_id(carried[i] + 14, process_id);
+		if (!strncmp(carried[i], PARENT, sizeof(PARENT) - 1))
+			config_write_id(carried[i] + sizeof(PARENT) - 1, process_id);
 }
 
 static size_t count_entries(char *const envp[])
@@ -163,9 +173,11 @@ char *const *environment_carry(char *const envp[], size_t *size)
 	char **copy;
 
 	*size = 0;
-	if (!config.value[SETTING_FOLLOW] || !library || complete(envp))
+	if (!config.value[SETTING_FOLLOW] || !library)
 		return envp;
 	refresh_parent();
+	if (complete(envp))
+		return envp;
 	bytes = (count + CARRIED_MAX + 2) * sizeof(*copy);
 	*size = bytes + sizeof(PRELOAD) + strlen(library) + 1 + strlen(users) + 1;
 	copy = allocate(*size);
@@ -185,9 +197,14 @@ char *const *environment_carry(char *const envp[], size_t *size)
 		}
 		copy[preload >= 0 ? (size_t)preload : count++] = entry.start;
 	}
-	for (int i = 0; i < carried_count; i++)
-		if (find(envp, carried[i]) < 0)
+	for (int i = 0; i < carried_count; i++) {
+		int position = find(envp, carried[i]);
+
+		if (position < 0)
 			copy[count++] = carried[i];
+		else if (is_stale_parent(envp[position], carried[i]))
+			copy[position] = carried[i];
+	}
 	return copy;
 }
 

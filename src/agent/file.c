@@ -96,21 +96,51 @@ static int move_high(int fd)
 	return high;
 }
 
+// As struct file has it, but kept across fork: children inherit the descriptor.
+static struct {
+	int fd;
+	dev_t device;
+	ino_t inode;
+} inherited;
+
+static void set_descriptor(struct file *file, int fd)
+{
+	file->fd = fd;
+	inherited.fd = fd;
+	inherited.device = file->device;
+	inherited.inode = file->inode;
+}
+
+/* Each generation would hold one more of them, until no high number is free. */
+static void close_inherited(void)
+{
+	struct stat status;
+
+	if (inherited.fd > 0 && sys_fstat(inherited.fd, &status) == 0 &&
+	    status.st_dev == inherited.device && status.st_ino == inherited.inode)
+		sys_close(inherited.fd);
+	inherited.fd = 0;
+}
+
 int file_create(struct file *file, bool later_image)
 {
 	const char *pattern = config.text[SETTING_OUTPUT];
 	bool own_suffix = later_image && !file_name_has(pattern, 'p');
 	struct stat status;
-	int fd = open_first_free(file, pattern, own_suffix ? "child" : "");
+	int fd;
 
+	close_inherited();
+	fd = open_first_free(file, pattern, own_suffix ? "child" : "");
 	if (fd < 0)
 		return fd;
-	file->fd = move_high(fd);
 	make_absolute(file);
-	if (sys_fstat(file->fd, &status) != 0)
+	if (sys_fstat(fd, &status) != 0) {
+		sys_close(fd);
 		return -EIO;
+	}
 	file->device = status.st_dev;
 	file->inode = status.st_ino;
+	set_descriptor(file, move_high(fd));
 	file->end = TRACE_PAGE;
 	return 0;
 }
@@ -119,7 +149,7 @@ void file_discard(struct file *file)
 {
 	sys_unlink(file->path);
 	sys_close(file->fd);
-	file->fd = 0;
+	set_descriptor(file, 0);
 }
 
 /* Writes all of it or fails with the negative error number. */
@@ -207,7 +237,7 @@ static bool still_ours(struct file *file)
 		return false;
 	}
 	// The old number belongs to the program now: it is not closed.
-	file->fd = move_high(fd);
+	set_descriptor(file, move_high(fd));
 	return true;
 }
 
@@ -320,6 +350,6 @@ bool file_move_descriptor(struct file *file)
 		fd = sys_fcntl(old, F_DUPFD_CLOEXEC, 3);
 	if (fd < 0)
 		return false;
-	file->fd = fd;
+	set_descriptor(file, fd);
 	return true;
 }

@@ -355,9 +355,18 @@ void process_end(enum trace_end reason, int status)
 	struct slow slow;
 	uint64_t now = 0;
 
-	if (process_state() != PROCESS_RECORDING || process_is_borrowed())
+	if (process_state() < PROCESS_RECORDING || process_state() > PROCESS_STOPPED ||
+	    process_is_borrowed())
 		return;
 	header = process->file.header;
+	if (process_state() == PROCESS_STOPPED) {
+		// The counters of a private header.
+		slow_begin(&slow);
+		if (!process_system_calls_forbidden())
+			file_write_header(&process->file);
+		slow_end(&slow);
+		return;
+	}
 	slow_begin(&slow);
 	if (thread && thread->cursor && !thread->busy) {
 		struct record record = {.kind = TRACE_RECORD_END, .has_time = true};

@@ -76,6 +76,8 @@ static void open_chunk(struct thread *thread)
 static bool stop(struct thread *thread, enum file_result result)
 {
 	process_stop_for_file(result);
+	if (slots_private() && result != FILE_OK)
+		process_count_loss(process->loss_if_stopped); // the slot's events, as one
 	thread->cursor = NULL;
 	thread->limit = NULL;
 	return false;
@@ -218,10 +220,20 @@ static uint32_t used_size(uint32_t size)
 	return (uint32_t)bytes_round_up(CHUNK_OVERHEAD + size, TRACE_PAGE);
 }
 
+/* What could not be appended is lost where there is no mapping: how much, nobody counted. */
+static void lose_private(enum file_result result)
+{
+	if (!slots_private() || result == FILE_OK)
+		return;
+	process_stop_for_file(result);
+	process_count_loss(process->loss_if_stopped);
+}
+
 void slot_close(struct thread *thread)
 {
 	struct trace_chunk *chunk = thread->chunk;
 	struct slots *slots = &process->slots;
+	enum file_result result;
 	struct slot_free *free;
 
 	thread->cursor = NULL;
@@ -232,8 +244,9 @@ void slot_close(struct thread *thread)
 	// Whatever comes of it: the chunk has had this number.
 	thread->sequence++;
 	// A copy that failed changes nothing: the slot stays as it is, and is not used again.
-	if (committed(chunk) && append_copy(chunk, used_size(committed(chunk))) != FILE_OK)
-		return;
+	result = committed(chunk) ? append_copy(chunk, used_size(committed(chunk))) : FILE_OK;
+	if (result != FILE_OK)
+		return lose_private(result);
 	set_commit(chunk, thread->sequence, 0);
 	__atomic_store_n(&chunk->stream, NO_STREAM, __ATOMIC_RELEASE);
 
@@ -271,5 +284,5 @@ void slot_flush_private(struct thread *thread, void *scratch, size_t room)
 	if (sequence_of(__atomic_load_n(&chunk->commit, __ATOMIC_RELAXED)) != sequence_of(commit))
 		return;
 	copy->commit = commit;
-	append_copy(copy, size);
+	lose_private(append_copy(copy, size));
 }

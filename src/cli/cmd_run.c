@@ -84,7 +84,7 @@ static int run_and_tell(const struct options *options, const char *path, const c
 	if (err)
 		cli_report_err(err);
 	else
-		run_summary_print(name, registry->recordings, registry->count);
+		run_summary_print(name, &end, registry->recordings, registry->count);
 	return exit_status(&end);
 }
 

@@ -2,8 +2,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/file_kind.h"
 #include "cli/nearest.h"
 
 static const struct command table[] = {
@@ -58,6 +60,15 @@ static void complain_partial(const struct command *command, int argc, char **arg
 			  (int)first, command->name, command->name);
 }
 
+static bool looks_recorded(const char *path)
+{
+	struct err *err = file_kind_check(path);
+	bool good = !err;
+
+	err_destroy(err);
+	return good;
+}
+
 const struct command *command_find(int argc, char **argv, int *words)
 {
 	const char *names[COMMAND_COUNT];
@@ -79,6 +90,9 @@ const struct command *command_find(int argc, char **argv, int *words)
 		complain_partial(almost, argc, argv);
 	else if (near)
 		cli_error(CLI_USAGE, "unknown command '%s': did you mean '%s'?", argv[0], near);
+	else if (access(argv[0], F_OK) == 0)
+		cli_error(CLI_USAGE, "unknown command '%s': did you mean '%s %s'?", argv[0],
+			  looks_recorded(argv[0]) ? "report" : "run", argv[0]);
 	else
 		cli_error(CLI_USAGE, "unknown command '%s': 'mallow --help' lists them", argv[0]);
 	return NULL;

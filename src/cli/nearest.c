@@ -47,9 +47,9 @@ const char *nearest_word(const char *typed, const char *const *words, size_t cou
 		if (!words[i])
 			continue;
 		edits = distance(typed, words[i]);
-		/* A beginning of the word is a better guess than its letters say. */
+		/* A beginning of the word is the best guess, whatever its letters say. */
 		if (typed_length >= 2 && strncmp(typed, words[i], typed_length) == 0)
-			edits = min(edits, 1);
+			edits = 0;
 		/* More than about a third of the letters wrong is another word. */
 		if (edits > 1 + strlen(words[i]) / 4 || edits >= strlen(words[i]))
 			continue;

@@ -30,6 +30,10 @@ struct head {
 
 static int cannot_run(const char *name, int number)
 {
+	if (number == ENOENT && *name && !strchr(name, '/'))
+		return cli_error(CLI_NOT_FOUND, "cannot run '%s': not found on the PATH%s%s%s",
+				 name, access(name, X_OK) ? "" : ": did you mean './",
+				 access(name, X_OK) ? "" : name, access(name, X_OK) ? "" : "'?");
 	return cli_error(number == ENOENT || number == ENOTDIR ? CLI_NOT_FOUND : CLI_CANNOT_RUN,
 			 "cannot run '%s': %s", name, strerror(number));
 }

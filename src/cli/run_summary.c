@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -16,6 +17,7 @@
 #include "report/text_report.h"
 
 #define OTHERS_SHOWN 20
+#define TITLE        "mallow: "
 
 /* What the table needs of each recording; only the first one's whole content is kept open. */
 struct image {
@@ -25,10 +27,13 @@ struct image {
 	uint64_t events, peak_bytes, leaked_bytes, total_bytes;
 };
 
-static int by_events(const void *left, const void *right)
+/* The most memory first: what a user of a heap profiler looks for. */
+static int by_peak(const void *left, const void *right)
 {
 	const struct image *a = left, *b = right;
 
+	if (a->peak_bytes != b->peak_bytes)
+		return a->peak_bytes < b->peak_bytes ? 1 : -1;
 	return a->events < b->events ? 1 : a->events > b->events ? -1 : 0;
 }
 
@@ -87,8 +92,9 @@ static bool load_image(const char *path, struct image *ret)
 	return true;
 }
 
-/* The image with most events, in full. */
-static bool put_main(struct buf *buf, const struct style *style, const char *path)
+/* The image with the highest peak, in full. */
+static bool put_main(struct buf *buf, const struct style *style, const struct run_child_end *end,
+		     const char *path)
 {
 	cleanup(loaded_close) struct loaded loaded = {0};
 	const struct recording_facts *facts;
@@ -98,12 +104,16 @@ static bool put_main(struct buf *buf, const struct style *style, const char *pat
 	buf_char(buf, '\n');
 	facts = recording_facts(loaded.recording);
 	style_begin(buf, style, STYLE_STRONG);
-	buf_text(buf, "mallow: ");
-	text_report_title(buf, facts);
+	buf_text(buf, TITLE);
+	text_report_title(buf, facts,
+			  style->width > strlen(TITLE) ? style->width - strlen(TITLE) : 0);
 	style_end(buf, style);
 	if (facts->writing)
 		buf_text(buf, " is still running");
 	buf_char(buf, '\n');
+	if (WIFSIGNALED(end->wait_status) && (pid_t)facts->pid == end->pid)
+		buf_printf(buf, "  ended by signal %d (%s)\n", WTERMSIG(end->wait_status),
+			   strsignal(WTERMSIG(end->wait_status)));
 	summary_write(buf, style, loaded.recording);
 	summary_write_gaps(buf, style, loaded.recording);
 	return true;
@@ -112,9 +122,9 @@ static bool put_main(struct buf *buf, const struct style *style, const char *pat
 static void put_others(struct buf *buf, const struct image *images, size_t count)
 {
 	buf_printf(buf,
-		   "\n%s recorded too:\n"
+		   "\n%s of this run:\n"
 		   "       PID       peak     leaked      total  program, recording\n",
-		   format_counted(count, "other image", true).text);
+		   format_counted(count, "more recording", true).text);
 	for (size_t i = 0; i < count && i < OTHERS_SHOWN; i++) {
 		const char *path = short_path(images[i].path);
 		const char *program = images[i].program ? images[i].program : "";
@@ -158,7 +168,8 @@ static void put_nothing(const char *program)
 		program);
 }
 
-void run_summary_print(const char *program, char **paths, size_t count)
+void run_summary_print(const char *program, const struct run_child_end *end, char **paths,
+		       size_t count)
 {
 	struct style style = terminal_style(STDERR_FILENO);
 	auto_free struct image *images = calloc(count + 1, sizeof(*images));
@@ -174,8 +185,8 @@ void run_summary_print(const char *program, char **paths, size_t count)
 		images[good++].path = paths[0];
 	for (size_t i = 0; count > 1 && i < count; i++)
 		good += load_image(paths[i], &images[good]);
-	qsort(images, good, sizeof(*images), by_events);
-	if (good && put_main(&buf, &style, images[0].path)) {
+	qsort(images, good, sizeof(*images), by_peak);
+	if (good && put_main(&buf, &style, end, images[0].path)) {
 		put_next(&buf, short_path(images[0].path));
 		if (good > 1)
 			put_others(&buf, images + 1, good - 1);

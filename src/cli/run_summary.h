@@ -4,7 +4,13 @@
 
 #include <stddef.h>
 
-/* paths: the recordings that were begun. Never fails: what cannot be shown is said so. */
-void run_summary_print(const char *program, char **paths, size_t count);
+#include "cli/run_child.h"
+
+/*
+ * paths: the recordings that were begun; end: of the program itself. Never fails: what cannot be
+ * shown is said so.
+ */
+void run_summary_print(const char *program, const struct run_child_end *end, char **paths,
+		       size_t count);
 
 #endif

@@ -240,7 +240,7 @@ struct err *flamegraph_write(struct buf *buf, const struct recording *recording,
 	buf_init(&title);
 	if (err)
 		return err;
-	text_report_title(&title, recording_facts(recording));
+	text_report_title(&title, recording_facts(recording), 0);
 	buf_printf(&title, ": %s", metric_info(metric)->name);
 	text = buf_string(&title);
 	if (!text)

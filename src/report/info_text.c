@@ -47,7 +47,7 @@ static void put_process(struct buf *buf, const struct recording_facts *facts)
 		   summary_end(facts, &scratch));
 	text = buf_string(&line);
 	put_line(buf, "ran", text ? text : "");
-	buf_printf(buf, "  %-11s%" PRIu32 ", of %" PRIu32 "%s\n", "pid", facts->pid,
+	buf_printf(buf, "  %-11s%" PRIu32 ", child of %" PRIu32 "%s\n", "pid", facts->pid,
 		   facts->parent_pid, facts->begun_by_fork ? ", begun by fork" : "");
 	put_line(buf, "recording", facts->id);
 	put_optional(buf, "parent", facts->parent_id);
@@ -131,7 +131,7 @@ void info_text_write(struct buf *buf, const struct style *style, const struct re
 	style_safe_text(buf, facts->path, strlen(facts->path));
 	style_end(buf, style);
 	buf_text(buf, ": ");
-	text_report_title(buf, facts);
+	text_report_title(buf, facts, 0);
 	buf_char(buf, '\n');
 	put_process(buf, facts);
 	put_events(buf, recording, style->exact);

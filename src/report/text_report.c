@@ -1,33 +1,56 @@
 #include "report/text_report.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "hosted/cleanup.h"
 #include "report/format.h"
+#include "report/nameless.h"
 #include "report/site_order.h"
 #include "report/summary.h"
 #include "report/text_stack.h"
 #include "report/text_tree.h"
 
 #define COMMAND_COLUMNS 200
+#define COMMAND_LEAST   24
 
-void text_report_title(struct buf *buf, const struct recording_facts *facts)
+/* The bytes of text that fill columns at most; never within a character. */
+static size_t bytes_of_columns(const char *text, size_t size, size_t columns)
+{
+	size_t end = 0;
+
+	for (; end < size; end++) {
+		bool begins = ((unsigned char)text[end] & 0xc0) != 0x80;
+
+		if (begins && !columns--)
+			break;
+	}
+	return end;
+}
+
+void text_report_title(struct buf *buf, const struct recording_facts *facts, size_t columns)
 {
 	cleanup(buf_deinit) struct buf line;
+	char pid[32];
+	size_t room = COMMAND_COLUMNS, fitting;
 
 	buf_init(&line);
+	snprintf(pid, sizeof(pid), "  (pid %" PRIu32 ")", facts->pid);
+	if (columns)
+		room = columns > COMMAND_LEAST + strlen(pid) ? columns - strlen(pid)
+							     : COMMAND_LEAST;
 	for (int i = 0; facts->arguments && facts->arguments[i]; i++)
 		buf_printf(&line, "%s%s", i ? " " : "", facts->arguments[i]);
 	if (!line.size)
 		buf_text(&line, *facts->program ? facts->program : "unknown program");
-	if (line.size > COMMAND_COLUMNS) {
-		style_safe_text(buf, line.data, COMMAND_COLUMNS);
+	fitting = bytes_of_columns(line.data, line.size, room);
+	if (fitting < line.size)
+		fitting = bytes_of_columns(line.data, line.size, room - 1);
+	style_safe_text(buf, line.data, fitting);
+	if (fitting < line.size)
 		buf_text(buf, "\xe2\x80\xa6");
-	} else {
-		style_safe_text(buf, line.data, line.size);
-	}
-	buf_printf(buf, "  (pid %" PRIu32 ")", facts->pid);
+	buf_text(buf, pid);
 }
 
 static void put_header(struct buf *buf, const struct style *style,
@@ -38,7 +61,7 @@ static void put_header(struct buf *buf, const struct style *style,
 
 	buf_init(&scratch);
 	style_begin(buf, style, STYLE_STRONG);
-	text_report_title(buf, facts);
+	text_report_title(buf, facts, style->full ? 0 : style->width);
 	style_end(buf, style);
 	buf_printf(buf, "\n  ran %s, %s; ", format_time(facts->duration_ns).text,
 		   summary_end(facts, &scratch));
@@ -164,7 +187,7 @@ static struct err *put_sites(struct buf *buf, const struct style *style,
 			   format_counted(count - shown, "site", true).text,
 			   metric_value(options->metric, rest, style->exact).text,
 			   format_percent(rest, sum).text, name);
-	return err;
+	return err ? err : nameless_write(buf, style, recording, symbolized, order, shown);
 }
 
 struct err *text_report_write(struct buf *buf, const struct style *style,

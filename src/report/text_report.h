@@ -17,7 +17,10 @@ struct err *text_report_write(struct buf *buf, const struct style *style,
 			      const struct recording *recording, struct symbolized *symbolized,
 			      const struct text_report_options *options);
 
-/* "program  (pid 12)": what was recorded; also the title of other views. */
-void text_report_title(struct buf *buf, const struct recording_facts *facts);
+/*
+ * "program arguments  (pid 12)": what was recorded; also the title of other views. The arguments
+ * are cut so that the whole takes at most columns; 0: at a length that is still one paragraph.
+ */
+void text_report_title(struct buf *buf, const struct recording_facts *facts, size_t columns);
 
 #endif

@@ -64,6 +64,10 @@ static size_t without_startup(const struct lines *lines)
 {
 	size_t count = lines->list.count;
 
+	/* The _start of a stripped program has no name; what it calls has. */
+	if (count > 1 && !lines->list.items[count - 1].frame->has_symbol &&
+	    frame_text_is_startup(lines->list.items[count - 2].frame))
+		count--;
 	while (count && frame_text_is_startup(lines->list.items[count - 1].frame))
 		count--;
 	return count ? count : lines->list.count;

@@ -19,7 +19,7 @@ struct level {
 	uint64_t rest;    /* their value */
 	size_t prefix;    /* bytes of the prefix that stands before its children */
 	unsigned columns; /* of that prefix */
-	bool chain;       /* one child and nothing folded: no branch is drawn */
+	bool chain;       /* one child and hardly anything else: no branch is drawn */
 };
 
 struct tree_writer {
@@ -29,6 +29,7 @@ struct tree_writer {
 	enum metric metric;
 	uint32_t top;
 	struct buf prefix;
+	bool left_out; /* something without even a line that counts it */
 	VEC(struct level) levels;
 };
 
@@ -38,7 +39,7 @@ static void tree_writer_deinit(struct tree_writer *writer)
 	vec_deinit(&writer->levels);
 }
 
-static struct level level_of(const struct tree_writer *writer, uint32_t node)
+static struct level level_of(struct tree_writer *writer, uint32_t node)
 {
 	const struct tree_node *nodes = writer->tree->nodes;
 	struct level level = {.next = nodes[node].first_child};
@@ -53,6 +54,14 @@ static struct level level_of(const struct tree_writer *writer, uint32_t node)
 			level.folded++;
 			level.rest += nodes[i].value;
 		}
+	}
+	/*
+	 * Crumbs beside a long chain would move it to the right at each frame, until no name has
+	 * room.
+	 */
+	if (level.shown == 1 && (double)level.rest < least) {
+		writer->left_out |= level.folded != 0;
+		level.folded = 0;
 	}
 	level.chain = level.shown == 1 && !level.folded;
 	return level;
@@ -88,13 +97,24 @@ static void put_folded(struct tree_writer *writer, const struct level *level)
 		     format_count(level->folded, true).text);
 }
 
+/* The _start of a stripped program has no name; what it calls has. */
+static bool is_startup(const struct tree_node *nodes, uint32_t node)
+{
+	uint32_t child = nodes[node].first_child;
+
+	return frame_text_is_startup(nodes[node].frame) ||
+	       (!nodes[node].frame->has_symbol && child != RECORDING_NONE &&
+		frame_text_is_startup(nodes[child].frame));
+}
+
 /* Down through start-up code that calls one function and allocates nothing. */
 static uint32_t past_startup(const struct tree_writer *writer, uint32_t node)
 {
 	const struct tree_node *nodes = writer->tree->nodes;
 
-	while (!writer->style->full && frame_text_is_startup(nodes[node].frame) &&
-	       !nodes[node].self && nodes[nodes[node].first_child].next_sibling == RECORDING_NONE)
+	while (!writer->style->full && is_startup(nodes, node) && !nodes[node].self &&
+	       nodes[node].first_child != RECORDING_NONE &&
+	       nodes[nodes[node].first_child].next_sibling == RECORDING_NONE)
 		node = nodes[node].first_child;
 	return node;
 }
@@ -196,5 +216,8 @@ struct err *text_tree_write(struct buf *buf, const struct style *style,
 	style_printf(buf, style, STYLE_STRONG, "Call tree by %s (%s)\n\n",
 		     metric_info(metric)->name, metric_info(metric)->text);
 	err = put_nodes(&writer);
+	if (writer.left_out)
+		style_printf(buf, style, STYLE_DIM,
+			     "\nSide branches below 1 %% are left out: --full shows them\n");
 	return err ? err : buf_finish(&writer.prefix);
 }

@@ -138,6 +138,8 @@ def test_fork_in_the_middle_of_an_allocation(compile_sample, agent, record, func
                        compile_sample("fork_in_handler", "gcc", "-O1")])
     main = next(r for r in recorded.readers
                 if any(m["path"].endswith("fork_in_handler") for m in r.modules.values()))
+    dump = recorded.tool("trace", "dump", recorded.paths[recorded.readers.index(main)]).stdout
+    assert dump.count(" fork pid=") == 100
     found = expect.by_function(mallow_reader.Sums(main), functions_of)
     expect.check(expect.expectations("fork_in_handler"), found)
 
@@ -174,3 +176,38 @@ def test_kernel_that_cannot_wipe(compile_sample, record):
                        compile_sample("fork_threads", "gcc", "-O1")], check=False)
     assert recorded.returncode == 7, recorded.stderr
     assert "MADV_WIPEONFORK" in recorded.stderr
+
+
+def test_generations(compile_sample, record):
+    """40 forks deep: one descriptor each, and every recording names its parent, across exec too."""
+    recorded = record([compile_sample("generations", "gcc", "-O1"), "40"])
+    assert recorded.stdout == "ok\n"
+    readers = sorted(recorded.readers, key=lambda r: r.header.pid)
+    assert len(readers) == 42  # the last one executed itself
+    by_id = {reader.header.id: reader for reader in readers}
+    last = next(r for r in readers if r.header.id not in {o.header.parent_id for o in readers})
+    length = 1
+    while last.header.parent_id:
+        last = by_id[last.header.parent_id]
+        length += 1
+    assert length == 42
+
+
+@pytest.mark.parametrize("slots", ["shared", "private"])
+def test_full_disk(slots, compile_sample, record, tmp_path):
+    """What did not fit is counted, also when the disk is full as a thread ends."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk],
+                      capture_output=True).returncode:
+        pytest.skip("cannot mount")
+    try:
+        recorded = record([compile_sample("hand_over", "gcc", "-O1")], check=False, folder=disk,
+                          settings={"SLOTS": slots})
+        assert recorded.returncode == 7 and "cannot write" in recorded.stderr
+        recording = recorded.reader
+        assert recording.header.losses["write_failed"] > 0
+        if slots == "shared":  # else slots with definitions may be lost, too
+            assert_undamaged(recorded)
+    finally:
+        subprocess.run(["umount", disk], check=True)

@@ -321,7 +321,8 @@ static void test_truncations(void **state)
 		memcpy(copy, tables.segment, size);
 		for (unsigned j = 0; j < 50; j++)
 			eh_frame_find(&image, tables.header,
-				      tables.text + next_random(&seed) % tables.text_size, RBP, &row);
+				      tables.text + next_random(&seed) % tables.text_size, RBP,
+				      &row);
 		free(copy);
 	}
 }

@@ -157,11 +157,13 @@ static NOINLINE void capture(void)
 static void lose(void)
 {
 	scene_rbx_lost(capture);
+	SCENE_KEEP(captured);
 }
 
 static void leave_tables(void)
 {
 	scene_no_table(capture);
+	SCENE_KEEP(captured);
 }
 
 /* Nobody knows rbx any more: the frame is in the stack, and nothing outside of it. */
@@ -237,6 +239,22 @@ static void bind_and_compare(int n, void (*call)(void), const char *name)
 	compare_expect(lazy_run(n, call) == 43 && compare_count() > before, name);
 }
 
+/* Nobody can say what the frame without a table did to rbx; but the loader's next one saved it. */
+static NOINLINE void bind_behind_no_table(void)
+{
+	uint64_t outer[ROOM];
+	size_t count;
+	int end;
+
+	count = compare_capture(outer, ROOM, &end);
+	compare_expect(lazy_run(5, leave_tables) == 43 && end == UNWIND_COMPLETE &&
+			       captured_end == UNWIND_COMPLETE && captured_count > count + 3 &&
+			       memcmp(captured + captured_count - count + 1, outer + 1,
+				      (count - 1) * sizeof(outer[0])) == 0,
+		       "lazy binding behind code without a table");
+	SCENE_KEEP(outer);
+}
+
 static NOINLINE void lazy_binding(const char *directory)
 {
 	static char other_stack[65536];
@@ -260,8 +278,7 @@ static NOINLINE void lazy_binding(const char *directory)
 	sigaltstack(&stack, NULL);
 	sigaction(SIGUSR1, &action, NULL);
 	bind_and_compare(4, raise_in_it, "in a handler on another stack in lazy binding");
-	lazy_run(5, leave_tables);
-	compare_expect(captured_end == UNWIND_BROKEN, "lazy binding behind code without a table");
+	bind_behind_no_table();
 	hook_that_binds(6);
 	compare_expect(nesting == UNWIND_FOUND, "a hook outside of lazy binding");
 }

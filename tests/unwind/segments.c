@@ -30,9 +30,8 @@ static void check_module(const void *address, const char *what)
 
 	compare_expect(unwind_module_at((uint64_t)address, &module) &&
 			       module.start == (uint64_t)__ehdr_start &&
-			       module.end >= (uint64_t)_end &&
-			       module.end < (uint64_t)_end + PAGE && module.path[0] == 0 &&
-			       module.eh_frame_hdr &&
+			       module.end >= (uint64_t)_end && module.end < (uint64_t)_end + PAGE &&
+			       module.path[0] == 0 && module.eh_frame_hdr &&
 			       memcmp((const void *)module.start, "\177ELF", 4) == 0,
 		       what);
 }

@@ -24,8 +24,10 @@ enum cfa_how {
 
 struct cfa_entry {
 	uint8_t how;
-	uint32_t reg;
-	uint32_t expression_size;
+	union {
+		uint32_t reg;
+		uint32_t expression_size;
+	};
 	union {
 		int64_t offset;
 		const uint8_t *expression; /* in the image */

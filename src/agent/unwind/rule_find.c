@@ -150,8 +150,8 @@ static void find_uncovered(uint64_t pc, const struct module_tables *tables, stru
 		*ret = signal_return_rule;
 	// No call precedes pc, and a function begins there: somebody wrote its address to the
 	// bottom of a new stack, as makecontext() does with __start_context().
-	else if (tables->image.size != 0 &&
-		 eh_frame_find(&tables->image, tables->header, pc, ARCH_DWARF_FP, &found) == EH_FRAME_FOUND)
+	else if (tables->image.size != 0 && eh_frame_find(&tables->image, tables->header, pc,
+							  ARCH_DWARF_FP, &found) == EH_FRAME_FOUND)
 		ret->kind = RULE_END;
 }
 

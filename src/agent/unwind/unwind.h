@@ -68,9 +68,9 @@ struct unwind_module {
 	uint64_t start, end; /* addresses, end exclusive */
 	uint64_t bias;
 	/*
-	 * Points into the loader's memory: copy at once. "" for the program itself, unless the loader
-	 * knows better. Without a loader to ask: path_text, as /proc/self/maps spells it, "" if
-	 * longer.
+	 * Points into the loader's memory: copy at once. "" for the program itself, unless the
+	 * loader knows better. Without a loader to ask: path_text, as /proc/self/maps spells it, ""
+	 * if longer.
 	 */
 	const char *path;
 	const void *eh_frame_hdr; /* NULL: no unwind tables */

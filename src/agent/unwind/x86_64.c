@@ -9,6 +9,10 @@
  * ends. Words are read only where the unwind tables say that the program keeps them. Once a frame
  * without tables was left by its frame pointer, nothing is certain any more, and `limit` keeps
  * every further read inside the mapping of the stack.
+ *
+ * Some frames are found by another register: the loader's while it binds a function late, by rbx.
+ * No step keeps those. A walk that comes to such a frame is done again by a _slow function that
+ * does, from its own registers on: 3 us a frame and register.
  */
 #include "agent/unwind/x86_64.h"
 
@@ -32,9 +36,22 @@
 /* No code is so low: a call through a null pointer, or to a member of one. */
 #define NULL_CALL_END 4096
 
+/* The registers besides rsp and rbp that a function hands back as they were: rbx, r12 to r15. */
+#define CALLEE_SAVED (1u << 3 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 15)
+
+/* More frames than the agent has between a hook and the unwinder. */
+#define OWN_FRAMES_MAX 32
+
+/* Registers of the frame that a tracking walk has come to; bit n is DWARF's register n. */
+struct registers {
+	unsigned wanted; /* which to keep: as few as will do, each costs a look into the tables */
+	unsigned known;  /* which of them have a value */
+	uint64_t rbx, r12_to_r15[4]; /* in this order: take_registers() */
+};
+
 struct walk {
-	uint64_t pc, sp, fp;
-	uint64_t limit; /* no read at or above; UINT64_MAX while only tables were followed */
+	uint64_t pc, sp, fp; /* in this order: take_registers() */
+	uint64_t limit;      /* no read at or above; UINT64_MAX while only tables were followed */
 };
 
 /* What a walk across signal frames remembers. Only slow steps look at it. */
@@ -43,6 +60,8 @@ struct crossing {
 	uint64_t context;    /* address of all registers of the frame … */
 	uint64_t context_sp; /* … with this sp, 0: none */
 	unsigned signals;
+	unsigned missing;            /* registers that a frame would have needed */
+	struct registers *registers; /* NULL: not tracked */
 };
 
 enum step {
@@ -51,6 +70,12 @@ enum step {
 	STEP_END,
 	STEP_BROKEN,
 };
+
+/* One of CALLEE_SAVED. */
+static uint64_t *register_value(struct registers *registers, uint8_t reg)
+{
+	return reg == 3 ? &registers->rbx : &registers->r12_to_r15[reg - 12];
+}
 
 static uint64_t load(uint64_t address)
 {
@@ -69,25 +94,33 @@ static const uint8_t context_offsets[] = {
 };
 
 /* The value of a base register in this frame. False: only sp and fp are known in most. */
-static bool base_value(const struct walk *walk, const struct crossing *crossing, uint8_t base,
+static bool base_value(const struct walk *walk, struct crossing *crossing, uint8_t base,
 		       uint64_t cfa, uint64_t *ret)
 {
+	struct registers *registers = crossing->registers;
+
 	if (base == ARCH_DWARF_SP)
 		*ret = walk->sp;
 	else if (base == ARCH_DWARF_FP)
 		*ret = walk->fp;
 	else if (base == RULE_BASE_CFA)
 		*ret = cfa;
-	else if (crossing->context_sp == walk->sp && base < ARRAY_COUNT(context_offsets))
-		*ret = load(crossing->context + context_offsets[base]);
-	else
+	else if (base >= ARRAY_COUNT(context_offsets))
 		return false;
+	else if (crossing->context_sp == walk->sp)
+		*ret = load(crossing->context + context_offsets[base]);
+	else if (registers && registers->known & 1u << base)
+		*ret = *register_value(registers, base);
+	else {
+		crossing->missing |= 1u << base;
+		return false;
+	}
 	return true;
 }
 
 /* The value that a register of the caller has. */
-static bool place_value(const struct walk *walk, const struct crossing *crossing,
-			struct rule_place place, int32_t offset, uint64_t cfa, uint64_t *ret)
+static bool place_value(const struct walk *walk, struct crossing *crossing, struct rule_place place,
+			int32_t offset, uint64_t cfa, uint64_t *ret)
 {
 	uint64_t value;
 
@@ -103,7 +136,7 @@ static bool place_value(const struct walk *walk, const struct crossing *crossing
 	return true;
 }
 
-static bool find_cfa(const struct walk *walk, const struct crossing *crossing,
+static bool find_cfa(const struct walk *walk, struct crossing *crossing,
 		     const struct unwind_rule *rule, uint64_t *ret)
 {
 	uint64_t cfa;
@@ -235,17 +268,104 @@ static inline __attribute__((always_inline)) enum step step(struct walk *walk,
 	return unlikely(walk->pc == 0) ? STEP_END : STEP_CALLER;
 }
 
-enum unwind_end unwind_capture(const struct unwind_state *state, struct unwind_stack *stack,
-			       uint64_t *pcs, size_t room, size_t *count)
+/* The value of a tracked register in the frame that callee was left to, as `result` says. */
+static bool tracked_value(const struct walk *callee, struct crossing *crossing, enum step result,
+			  uint8_t reg, uint64_t cfa, uint64_t *ret)
+{
+	struct rule_place place;
+	int32_t offset;
+
+	if (result == STEP_SIGNAL && crossing->context_sp != 0) {
+		*ret = load(crossing->context + context_offsets[reg]);
+		return true;
+	}
+	rule_find_register_slow(callee->pc, reg, &place, &offset);
+	if (place.how == RULE_LOST)
+		return false;
+	if (place.how == RULE_SAME)
+		place = (struct rule_place){.how = RULE_VALUE, .base = reg};
+	return place_value(callee, crossing, place, offset, cfa, ret);
+}
+
+static never_inline enum step step_tracking_slow(struct walk *walk, struct crossing *crossing)
+{
+	struct registers caller = {.wanted = crossing->registers->wanted};
+	struct walk callee = *walk;
+	enum step result = step(walk, crossing);
+
+	if (result >= STEP_END)
+		return result;
+	for (uint8_t reg = 0; reg < ARRAY_COUNT(context_offsets); reg++) {
+		if (caller.wanted & 1u << reg &&
+		    tracked_value(&callee, crossing, result, reg, walk->sp,
+				  register_value(&caller, reg)))
+			caller.known |= 1u << reg;
+	}
+	*crossing->registers = caller;
+	return result;
+}
+
+/* Our own registers, as they are at one instruction of the function that this becomes part of. */
+static inline __attribute__((always_inline)) void take_registers(struct walk *walk,
+								 struct registers *registers)
+{
+	uint64_t *values = &registers->rbx;
+
+	__asm__ volatile("lea 0f(%%rip), %%rax\n"
+			 "0:\tmov %%rax, (%0)\n"
+			 "\tmov %%rsp, 8(%0)\n"
+			 "\tmov %%rbp, 16(%0)\n"
+			 "\tmov %%rbx, (%1)\n"
+			 "\tmov %%r12, 8(%1)\n"
+			 "\tmov %%r13, 16(%1)\n"
+			 "\tmov %%r14, 24(%1)\n"
+			 "\tmov %%r15, 32(%1)"
+			 :
+			 : "r"(walk), "r"(values)
+			 : "rax", "memory");
+	// Not a return address: one further, like that of a frame that was interrupted.
+	walk->pc++;
+	walk->limit = UINT64_MAX;
+	registers->known = registers->wanted;
+}
+
+/*
+ * Makes crossing that of a walk from state on which also tracks what the last one was missing:
+ * steps from here out through the agent's own frames, until state itself is reached. False:
+ * nothing more can be known, since all was tracked or state is not on this stack.
+ */
+static inline __attribute__((always_inline)) bool track_missing(const struct unwind_state *state,
+								struct crossing *crossing,
+								struct registers *registers)
+{
+	unsigned missing = crossing->missing & CALLEE_SAVED & ~registers->wanted;
+	struct walk walk;
+
+	if (missing == 0)
+		return false;
+	registers->wanted |= missing;
+	*crossing = (struct crossing){.stack = crossing->stack, .registers = registers};
+	take_registers(&walk, registers);
+	for (unsigned i = 0; i < OWN_FRAMES_MAX; i++) {
+		if (step_tracking_slow(&walk, crossing) != STEP_CALLER || walk.sp > state->sp)
+			return false;
+		if (walk.sp == state->sp)
+			return walk.pc == state->pc && walk.fp == state->fp;
+	}
+	return false;
+}
+
+static inline __attribute__((always_inline)) enum unwind_end
+capture(const struct unwind_state *state, struct crossing *crossing, bool tracking, uint64_t *pcs,
+	size_t room, size_t *count)
 {
 	struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
-	struct crossing crossing = {.stack = stack};
 
 	for (size_t n = 0; n < room;) {
 		enum step result;
 
 		pcs[n++] = walk.pc;
-		result = step(&walk, &crossing);
+		result = tracking ? step_tracking_slow(&walk, crossing) : step(&walk, crossing);
 		if (unlikely(result >= STEP_END)) {
 			*count = n;
 			return result == STEP_END ? UNWIND_COMPLETE : UNWIND_BROKEN;
@@ -253,6 +373,29 @@ enum unwind_end unwind_capture(const struct unwind_state *state, struct unwind_s
 	}
 	*count = room;
 	return UNWIND_TRUNCATED;
+}
+
+static never_inline enum unwind_end capture_slow(const struct unwind_state *state,
+						 struct crossing *crossing, uint64_t *pcs,
+						 size_t room, size_t *count)
+{
+	struct registers registers = {0};
+	enum unwind_end end = UNWIND_BROKEN;
+
+	while (end == UNWIND_BROKEN && track_missing(state, crossing, &registers))
+		end = capture(state, crossing, true, pcs, room, count);
+	return end;
+}
+
+enum unwind_end unwind_capture(const struct unwind_state *state, struct unwind_stack *stack,
+			       uint64_t *pcs, size_t room, size_t *count)
+{
+	struct crossing crossing = {.stack = stack};
+	enum unwind_end end = capture(state, &crossing, false, pcs, room, count);
+
+	if (unlikely(end == UNWIND_BROKEN && crossing.missing != 0))
+		end = capture_slow(state, &crossing, pcs, room, count);
+	return end;
 }
 
 /* See struct unwind_host. Set once, before any walk. */
@@ -263,15 +406,15 @@ static bool is_hook(uint64_t pc)
 	return pc - 1 - hooks_start < hooks_size;
 }
 
-enum unwind_nesting unwind_find_frame(const struct unwind_state *state, struct unwind_stack *stack,
-				      uint64_t sp)
+static inline __attribute__((always_inline)) enum unwind_nesting
+find_frame(const struct unwind_state *state, struct crossing *crossing, bool tracking, uint64_t sp)
 {
 	struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
-	struct crossing crossing = {.stack = stack};
 
 	for (;;) {
 		uint64_t inner = walk.sp, pc = walk.pc;
-		enum step result = step(&walk, &crossing);
+		enum step result =
+			tracking ? step_tracking_slow(&walk, crossing) : step(&walk, crossing);
 
 		if (result >= STEP_END)
 			return UNWIND_NOT_FOUND;
@@ -284,8 +427,30 @@ enum unwind_nesting unwind_find_frame(const struct unwind_state *state, struct u
 			continue;
 		if (!is_hook(pc))
 			return UNWIND_NOT_FOUND;
-		return crossing.signals == 0 ? UNWIND_FOUND : UNWIND_FOUND_ACROSS_SIGNAL;
+		return crossing->signals == 0 ? UNWIND_FOUND : UNWIND_FOUND_ACROSS_SIGNAL;
 	}
+}
+
+static never_inline enum unwind_nesting find_frame_slow(const struct unwind_state *state,
+							struct crossing *crossing, uint64_t sp)
+{
+	struct registers registers = {0};
+	enum unwind_nesting nesting = UNWIND_NOT_FOUND;
+
+	while (nesting == UNWIND_NOT_FOUND && track_missing(state, crossing, &registers))
+		nesting = find_frame(state, crossing, true, sp);
+	return nesting;
+}
+
+enum unwind_nesting unwind_find_frame(const struct unwind_state *state, struct unwind_stack *stack,
+				      uint64_t sp)
+{
+	struct crossing crossing = {.stack = stack};
+	enum unwind_nesting nesting = find_frame(state, &crossing, false, sp);
+
+	if (unlikely(nesting == UNWIND_NOT_FOUND && crossing.missing != 0))
+		nesting = find_frame_slow(state, &crossing, sp);
+	return nesting;
 }
 
 void unwind_init(const struct unwind_host *host)
