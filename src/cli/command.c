@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -60,20 +61,24 @@ static void complain_partial(const struct command *command, int argc, char **arg
 			  (int)first, command->name, command->name);
 }
 
-static bool looks_recorded(const char *path)
+/* For a file in place of the first word: the command that takes such a file; NULL: none does. */
+static const char *command_for_file(const char *path)
 {
 	struct err *err = file_kind_check(path);
-	bool good = !err;
+	struct stat st;
 
+	if (!err)
+		return "report";
 	err_destroy(err);
-	return good;
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0 ? "run"
+										      : NULL;
 }
 
 const struct command *command_find(int argc, char **argv, int *words)
 {
 	const char *names[COMMAND_COUNT];
 	const struct command *almost = NULL;
-	const char *near;
+	const char *near, *fitting;
 
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		bool partial;
@@ -86,13 +91,14 @@ const struct command *command_find(int argc, char **argv, int *words)
 		names[i] = table[i].name;
 	}
 	near = nearest_word(argv[0], names, COMMAND_COUNT);
+	fitting = command_for_file(argv[0]);
 	if (almost)
 		complain_partial(almost, argc, argv);
 	else if (near)
 		cli_error(CLI_USAGE, "unknown command '%s': did you mean '%s'?", argv[0], near);
-	else if (access(argv[0], F_OK) == 0)
+	else if (fitting)
 		cli_error(CLI_USAGE, "unknown command '%s': did you mean '%s %s'?", argv[0],
-			  looks_recorded(argv[0]) ? "report" : "run", argv[0]);
+			  fitting, argv[0]);
 	else
 		cli_error(CLI_USAGE, "unknown command '%s': 'mallow --help' lists them", argv[0]);
 	return NULL;

@@ -28,16 +28,6 @@ struct head {
 	struct stat stat;
 };
 
-static int cannot_run(const char *name, int number)
-{
-	if (number == ENOENT && *name && !strchr(name, '/'))
-		return cli_error(CLI_NOT_FOUND, "cannot run '%s': not found on the PATH%s%s%s",
-				 name, access(name, X_OK) ? "" : ": did you mean './",
-				 access(name, X_OK) ? "" : name, access(name, X_OK) ? "" : "'?");
-	return cli_error(number == ENOENT || number == ENOTDIR ? CLI_NOT_FOUND : CLI_CANNOT_RUN,
-			 "cannot run '%s': %s", name, strerror(number));
-}
-
 /* 0, or why the file at path cannot be executed. */
 static int executable(const char *path)
 {
@@ -50,6 +40,20 @@ static int executable(const char *path)
 	if (!S_ISREG(st.st_mode))
 		return EACCES;
 	return access(path, X_OK) < 0 ? errno : 0;
+}
+
+static int cannot_run(const char *name, int number)
+{
+	bool by_path = strchr(name, '/') != NULL;
+
+	if (number == ENOENT && *name && !by_path && executable(name) == 0)
+		return cli_error(CLI_NOT_FOUND,
+				 "cannot run '%s': not found on the PATH: did you mean './%s'?",
+				 name, name);
+	if (number == ENOENT && *name && !by_path)
+		return cli_error(CLI_NOT_FOUND, "cannot run '%s': not found on the PATH", name);
+	return cli_error(number == ENOENT || number == ENOTDIR ? CLI_NOT_FOUND : CLI_CANNOT_RUN,
+			 "cannot run '%s': %s", name, strerror(number));
 }
 
 /* As execvp: the first executable of that name in PATH; one that is not is remembered. */

@@ -71,7 +71,7 @@ static void put_line(struct buf *buf, const struct style *style, const struct na
 		if (!named++) {
 			buf_char(buf, '\n');
 			style_begin(buf, style, STYLE_DIM);
-			buf_text(buf, "No symbols in ");
+			buf_text(buf, "Functions without names are in: ");
 		} else {
 			buf_text(buf, ", ");
 		}
@@ -79,7 +79,7 @@ static void put_line(struct buf *buf, const struct style *style, const struct na
 	}
 	if (!named)
 		return;
-	buf_text(buf, ": their debug packages, or a build that is not stripped,\ngive names.\n");
+	buf_text(buf, "\nDebug packages, or a build that is not stripped, would name them.\n");
 	style_end(buf, style);
 }
 

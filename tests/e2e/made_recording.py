@@ -40,7 +40,8 @@ def elf_with(folder, names, file_name="toyd"):
 class Made:
     """A recording in the making; allocate() and free() in the order of time."""
 
-    def __init__(self, folder, names, program="toyd", libraries=(), **facts):
+    def __init__(self, folder, names, program="toyd", libraries=(), arguments=("--serve",),
+                 **facts):
         """libraries: (path, [names]) whose functions have no symbols, as the file is missing."""
         self.folder = pathlib.Path(folder)
         self.addresses, self.program = elf_with(folder, names, program)
@@ -50,7 +51,8 @@ class Made:
         self.time, self.heap, self.frames, self.depth = 1000, 0x5000_0000, {}, 0
         chunk = self.chunk
         chunk.other(PROCESS, 1, text=os.fsencode(self.program))
-        chunk.other(PROCESS, 2, text=os.fsencode(self.program.name) + b"\0--serve\0")
+        chunk.other(PROCESS, 2, text=b"".join(
+            os.fsencode(word) + b"\0" for word in [self.program.name, *arguments]))
         self.module(1, BIAS, BIAS + 0x100000, os.fsencode(self.program))
         self.unknown = {}
         for i, (path, functions) in enumerate(libraries):
