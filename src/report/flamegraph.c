@@ -10,10 +10,11 @@
 #include "report/text_report.h"
 #include "report/xml_text.h"
 
-#define ROW_HEIGHT  18
-#define HEAD_HEIGHT 64 /* title, and the tools that the script adds */
-#define FOOT_HEIGHT 26
-#define FOLD_BELOW  10000 /* frames narrower than 1 / this of the whole are folded */
+#define ROW_HEIGHT    18
+#define HEAD_HEIGHT   64 /* title, and the tools that the script adds */
+#define TITLE_COLUMNS 80 /* what follows the command shall be seen in a narrow window, too */
+#define FOOT_HEIGHT   26
+#define FOLD_BELOW    10000 /* frames narrower than 1 / this of the whole are folded */
 
 /* A frame to be drawn: a node of the tree, where it begins, and how deep it is. */
 struct box {
@@ -240,7 +241,7 @@ struct err *flamegraph_write(struct buf *buf, const struct recording *recording,
 	buf_init(&title);
 	if (err)
 		return err;
-	text_report_title(&title, recording_facts(recording), 0);
+	text_report_title(&title, recording_facts(recording), TITLE_COLUMNS);
 	buf_printf(&title, ": %s", metric_info(metric)->name);
 	text = buf_string(&title);
 	if (!text)

@@ -9,6 +9,7 @@ those of the document.
 """
 import argparse
 import collections
+import heapq
 import json
 import struct
 import sys
@@ -390,13 +391,15 @@ class Recording:
         self.chunks = list(self._walk(data))
         self.missing = 0
         self.streams = {}
+        in_streams = []
         for number, chunks in sorted(self._by_stream().items()):
             self.streams[number] = Stream(self, number)
-            start = len(self.events)
+            self.events = []
             self._read_stream(self.streams[number], chunks, data)
-            self._keep_order(start)
+            self._keep_order()
+            in_streams.append(self.events)
         self.damages = [(c.offset, c.damage) for c in self.chunks if c.damage and not c.superseded]
-        self.events.sort(key=lambda event: event.time)
+        self.events = list(heapq.merge(*in_streams, key=merge_key))
         self.facts.sort(key=lambda fact: fact["time"])
         self._clock()
 
@@ -445,10 +448,10 @@ class Recording:
             stream.read(chunks[sequence], data)
             expected = sequence + 1
 
-    def _keep_order(self, start):
+    def _keep_order(self):
         """Section 8: within a stream events keep the order of their records."""
         latest = 0
-        for index in range(start, len(self.events)):
+        for index in range(len(self.events)):
             if self.events[index].time < latest:
                 self.events[index] = self.events[index]._replace(time=latest)
             latest = self.events[index].time
@@ -511,6 +514,11 @@ class Site:
     def __init__(self):
         for field in self.__slots__:
             setattr(self, field, 0)
+
+
+def merge_key(event):
+    """Section 8: at the same time a free goes first, then the lower stream."""
+    return event.time, not isinstance(event, Free), event.stream
 
 
 IMPLICIT = 0  # the operation of a free that no record tells of

@@ -79,6 +79,14 @@ def test_heading_and_tooltips(graph):
     assert "handle\n800 KB peak, 80.0 %, in 2 calls" in titles
 
 
+def test_a_long_command_leaves_room(tool, tmp_path):
+    recording = Made(tmp_path, START, arguments=["x" * 500])
+    recording.allocate(START, 100)
+    svg = tool("export", "--to", "flamegraph", recording.write()).stdout
+    title = re.search('class="title"[^>]*>([^<]*)<', svg).group(1)
+    assert len(title) < 100 and re.search(r"x…  \(pid \d+\): peak$", title)
+
+
 def test_hostile_names(graph):
     text = graph.read_text(encoding="utf-8")
     assert not re.search("[\0-\x08\x0b-\x1f\x7f]", text)

@@ -179,7 +179,8 @@ class Story:
         r = self.random
         stream = r.choice(list(self.threads))
         thread = self.threads[stream]
-        self.time += r.randint(1, 1000)
+        # Equal times occur: the merge of the streams has a rule for them.
+        self.time += r.randint(1, 1000) if r.random() < 0.8 else 0
         kind = r.random()
         if kind < 0.55 or not self.live:
             self._allocate(thread[0], self._change(thread))
