@@ -114,7 +114,7 @@ static void set_descriptor(struct file *file, int fd)
 /* Each generation would hold one more of them, until no high number is free. */
 static void close_inherited(void)
 {
-	struct stat status;
+	struct stat status = {0};
 
 	if (inherited.fd > 0 && sys_fstat(inherited.fd, &status) == 0 &&
 	    status.st_dev == inherited.device && status.st_ino == inherited.inode)
@@ -126,7 +126,7 @@ int file_create(struct file *file, bool later_image)
 {
 	const char *pattern = config.text[SETTING_OUTPUT];
 	bool own_suffix = later_image && !file_name_has(pattern, 'p');
-	struct stat status;
+	struct stat status = {0};
 	int fd;
 
 	close_inherited();
@@ -222,7 +222,7 @@ int file_map_header(struct file *file, bool shared)
 /* fstat must show our file; else the path may lead to it again. */
 static bool still_ours(struct file *file)
 {
-	struct stat status;
+	struct stat status = {0};
 	int fd;
 
 	if (sys_fstat(file->fd, &status) == 0 && status.st_dev == file->device &&

@@ -9,7 +9,7 @@
 
 static void executable_name(char *ret, size_t room)
 {
-	char path[512];
+	char path[512] = "";
 	long length = sys_readlink("/proc/self/exe", path, sizeof(path));
 	long start = 0;
 	struct text text;

@@ -5,6 +5,7 @@
 
 #include "agent/clock.h"
 #include "agent/guard.h"
+#include "agent/process.h"
 #include "agent/real.h"
 #include "agent/record.h"
 #include "agent/syscall.h"
@@ -20,6 +21,8 @@ static void write_out(struct thread *thread, struct guard_call *call, const stru
 		guard_begin_record(thread);
 		record_write_here(thread, record, &call->state);
 		guard_end_record(thread);
+	} else if (call->pending_in) {
+		process_count_loss(TRACE_LOSS_REENTERED); // only allocations and frees can wait
 	}
 	guard_leave(thread, call);
 }

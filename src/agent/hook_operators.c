@@ -8,7 +8,8 @@
 
 /* The function behind ours if there is one by now; name is its name in hooks.def. */
 #define BEHIND(name, symbol)                                                                       \
-	(likely(real.name != NULL) ? real.name : real_retry_slow(symbol, &real.name))
+	(likely(real.name != NULL) ? real.name                                                     \
+				   : (__typeof__(real.name))real_retry_slow(symbol, &real.name))
 
 static void *plain(size_t size)
 {

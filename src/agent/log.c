@@ -78,7 +78,7 @@ void log_error_number(int number)
 static int open_log(void)
 {
 	static char path[FILE_NAME_MAX]; // stacks are small, lines come one by one
-	struct stat now;
+	struct stat now = {0};
 
 	if (config.text[SETTING_LOGFILE] && config.text[SETTING_LOGFILE][0]) {
 		static struct file_name_context context;

@@ -13,6 +13,7 @@
 #include "agent/thread.h"
 #include "base/bytes.h"
 
+#define MODULE_PAGE  4096 /* readable at the start of every module */
 #define BUILD_ID_MAX 64
 #define PATH_MAX_    1024
 
@@ -58,8 +59,9 @@ static size_t build_id(const struct unwind_module *module, const uint8_t **ret)
 	const Elf64_Ehdr *header = (const void *)module->start;
 	const Elf64_Phdr *phdr;
 
+	// Tools that patch files move the program headers to their end, where memory differs.
 	if (memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_phentsize != sizeof(*phdr) ||
-	    module->start + header->e_phoff + header->e_phnum * sizeof(*phdr) > module->end)
+	    header->e_phoff + header->e_phnum * sizeof(*phdr) > MODULE_PAGE)
 		return 0;
 	phdr = (const void *)(module->start + header->e_phoff);
 	for (int i = 0; i < header->e_phnum; i++) {
@@ -164,7 +166,8 @@ static bool write_record(struct thread *thread, uint32_t id, const struct unwind
 	record_add(&record, module->start);
 	record_add(&record, module->end);
 	record_add(&record, id_size);
-	memcpy(scratch.text, id_bytes, id_size);
+	if (id_size)
+		memcpy(scratch.text, id_bytes, id_size);
 	memcpy(scratch.text + id_size, scratch.path, path_size);
 	record.text_size = id_size + path_size;
 	return record_write(thread, &record);

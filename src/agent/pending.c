@@ -34,7 +34,7 @@ void pending_add(struct thread *thread, const struct event *event, const struct 
 	struct pending *pending = &thread->pending;
 	uint32_t claim = ENTRY_WORDS + (state ? PENDING_FRAMES + 1 : 0);
 	uint32_t start = __atomic_fetch_add(&pending->used, claim, __ATOMIC_RELAXED);
-	struct entry *entry = (struct entry *)(pending->words + start);
+	struct entry *entry;
 	size_t count = 0;
 
 	if (!pending->words || start + claim > PENDING_WORDS) {
@@ -42,6 +42,7 @@ void pending_add(struct thread *thread, const struct event *event, const struct 
 		process_count_loss(TRACE_LOSS_REENTERED);
 		return;
 	}
+	entry = (struct entry *)(pending->words + start);
 	entry->words = 0;
 	entry->event = *event;
 	if (state && unwind_capture(state, &thread->bounds, entry->frames, PENDING_FRAMES,

@@ -27,14 +27,14 @@ struct image {
 	uint64_t events, peak_bytes, leaked_bytes, total_bytes;
 };
 
-/* The most memory first: what a user of a heap profiler looks for. */
-static int by_peak(const void *left, const void *right)
+/* The most events first: the program that does the work, not the shell that started it. */
+static int by_events(const void *left, const void *right)
 {
 	const struct image *a = left, *b = right;
 
-	if (a->peak_bytes != b->peak_bytes)
-		return a->peak_bytes < b->peak_bytes ? 1 : -1;
-	return a->events < b->events ? 1 : a->events > b->events ? -1 : 0;
+	if (a->events != b->events)
+		return a->events < b->events ? 1 : -1;
+	return a->peak_bytes < b->peak_bytes ? 1 : a->peak_bytes > b->peak_bytes ? -1 : 0;
 }
 
 /* Relative to the working directory where that is shorter to type. */
@@ -92,7 +92,7 @@ static bool load_image(const char *path, struct image *ret)
 	return true;
 }
 
-/* The image with the highest peak, in full. */
+/* The image with the most events, in full. */
 static bool put_main(struct buf *buf, const struct style *style, const struct run_child_end *end,
 		     const char *path)
 {
@@ -185,7 +185,7 @@ void run_summary_print(const char *program, const struct run_child_end *end, cha
 		images[good++].path = paths[0];
 	for (size_t i = 0; count > 1 && i < count; i++)
 		good += load_image(paths[i], &images[good]);
-	qsort(images, good, sizeof(*images), by_peak);
+	qsort(images, good, sizeof(*images), by_events);
 	if (good && put_main(&buf, &style, end, images[0].path)) {
 		put_next(&buf, short_path(images[0].path));
 		if (good > 1)

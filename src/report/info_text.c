@@ -64,10 +64,13 @@ static void put_events(struct buf *buf, const struct recording *recording, bool 
 	recording_threads(recording, &threads);
 	buf_printf(buf, "  %-11s%s by %s", "events", format_count(facts->events, exact).text,
 		   format_counted(threads, "thread", exact).text);
-	buf_printf(buf, ": %s, %s, %s\n",
-		   format_counted(facts->allocations, "allocation", exact).text,
-		   format_counted(facts->frees, "free", exact).text,
-		   format_counted(facts->reallocs, "realloc", exact).text);
+	buf_printf(buf, ": %s, %s", format_counted(facts->allocations, "allocation", exact).text,
+		   format_counted(facts->frees, "free", exact).text);
+	// A realloc is one event, and both of them.
+	if (facts->reallocs)
+		buf_printf(buf, ", %s of each by realloc",
+			   format_count(facts->reallocs, exact).text);
+	buf_char(buf, '\n');
 	if (facts->failed_allocations)
 		buf_printf(buf, "  %-11s%s\n", "",
 			   format_counted(facts->failed_allocations, "failed call", exact).text);

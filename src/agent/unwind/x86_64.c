@@ -295,7 +295,7 @@ static never_inline enum step step_tracking_slow(struct walk *walk, struct cross
 
 	if (result >= STEP_END)
 		return result;
-	for (uint8_t reg = 0; reg < ARRAY_COUNT(context_offsets); reg++) {
+	for (unsigned reg = 0; reg < ARRAY_COUNT(context_offsets); reg++) {
 		if (caller.wanted & 1u << reg &&
 		    tracked_value(&callee, crossing, result, reg, walk->sp,
 				  register_value(&caller, reg)))
@@ -324,7 +324,7 @@ static inline __attribute__((always_inline)) void take_registers(struct walk *wa
 			 : "r"(walk), "r"(values)
 			 : "rax", "memory");
 	// Not a return address: one further, like that of a frame that was interrupted.
-	walk->pc++;
+	walk->pc++; // NOLINT(clang-analyzer-core.uninitialized.Assign): stored in asm
 	walk->limit = UINT64_MAX;
 	registers->known = registers->wanted;
 }
