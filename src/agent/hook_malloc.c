@@ -7,18 +7,7 @@
 #include "agent/allocation.h"
 #include "agent/real.h"
 
-void *hook_malloc(size_t size)
-{
-	GUARD_CALL(call);
-	struct thread *thread;
-	void *block;
-
-	real_resolve();
-	thread = guard_enter(&call);
-	block = real.malloc(size);
-	allocation_done(thread, &call, TRACE_OP_MALLOC, block, size, 0);
-	return block;
-}
+#define PAGE 4096ul
 
 /* What calloc and reallocarray are asked for; an overflow, which fails, counts as the maximum. */
 static uint64_t product(size_t count, size_t size)
@@ -28,17 +17,47 @@ static uint64_t product(size_t count, size_t size)
 	return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
 }
 
-void *hook_calloc(size_t count, size_t size)
+/* A hook that allocates by one call of the real function, or of what serves where it is missing. */
+#define DEFINE_ALLOCATION(name, OPERATION, parameters, behind, bytes, alignment)                   \
+	void *hook_##name parameters                                                               \
+	{                                                                                          \
+		GUARD_CALL(call);                                                                  \
+		struct thread *thread;                                                             \
+		void *block;                                                                       \
+                                                                                                   \
+		real_resolve();                                                                    \
+		thread = guard_enter(&call);                                                       \
+		block = behind;                                                                    \
+		allocation_done(thread, &call, TRACE_OP_##OPERATION, block, bytes, alignment);     \
+		return block;                                                                      \
+	}
+
+DEFINE_ALLOCATION(malloc, MALLOC, (size_t size), real.malloc(size), size, 0)
+DEFINE_ALLOCATION(calloc, CALLOC, (size_t count, size_t size), real.calloc(count, size),
+		  product(count, size), 0)
+DEFINE_ALLOCATION(aligned_alloc, ALIGNED_ALLOC, (size_t alignment, size_t size),
+		  real.aligned_alloc(alignment, size), size, alignment)
+DEFINE_ALLOCATION(memalign, MEMALIGN, (size_t alignment, size_t size),
+		  real.memalign(alignment, size), size, alignment)
+DEFINE_ALLOCATION(valloc, VALLOC, (size_t size),
+		  real.valloc ? real.valloc(size) : real.memalign(PAGE, size), size, 0)
+DEFINE_ALLOCATION(pvalloc, PVALLOC, (size_t size),
+		  real.pvalloc ? real.pvalloc(size)
+			       : real.memalign(PAGE, (size + PAGE - 1) & ~(PAGE - 1)),
+		  size, 0)
+
+int hook_posix_memalign(void **ret, size_t alignment, size_t size)
 {
 	GUARD_CALL(call);
 	struct thread *thread;
-	void *block;
+	int result;
 
 	real_resolve();
 	thread = guard_enter(&call);
-	block = real.calloc(count, size);
-	allocation_done(thread, &call, TRACE_OP_CALLOC, block, product(count, size), 0);
-	return block;
+	result = real.posix_memalign(ret, alignment, size);
+	allocation_done(thread, &call, TRACE_OP_POSIX_MEMALIGN, result ? NULL : *ret, size,
+			alignment);
+	return result;
 }
 
 void *hook_realloc(void *old, size_t size)
@@ -74,129 +93,27 @@ void *hook_reallocarray(void *old, size_t count, size_t size)
 	return block;
 }
 
-int hook_posix_memalign(void **ret, size_t alignment, size_t size)
-{
-	GUARD_CALL(call);
-	struct thread *thread;
-	int result;
+/* Older names of free and C23's: the plain function does for all of them. */
+#define DEFINE_FREE(name, parameters, behind)                                                      \
+	void hook_##name parameters                                                                \
+	{                                                                                          \
+		GUARD_CALL(call);                                                                  \
+		struct thread *thread;                                                             \
+                                                                                                   \
+		real_resolve();                                                                    \
+		thread = guard_enter(&call);                                                       \
+		allocation_ends(thread, &call, TRACE_OP_FREE, block);                              \
+		behind;                                                                            \
+		allocation_freed(thread, &call, block);                                            \
+	}
 
-	real_resolve();
-	thread = guard_enter(&call);
-	result = real.posix_memalign(ret, alignment, size);
-	allocation_done(thread, &call, TRACE_OP_POSIX_MEMALIGN, result ? NULL : *ret, size,
-			alignment);
-	return result;
-}
-
-void *hook_aligned_alloc(size_t alignment, size_t size)
-{
-	GUARD_CALL(call);
-	struct thread *thread;
-	void *block;
-
-	real_resolve();
-	thread = guard_enter(&call);
-	block = real.aligned_alloc(alignment, size);
-	allocation_done(thread, &call, TRACE_OP_ALIGNED_ALLOC, block, size, alignment);
-	return block;
-}
-
-void *hook_memalign(size_t alignment, size_t size)
-{
-	GUARD_CALL(call);
-	struct thread *thread;
-	void *block;
-
-	real_resolve();
-	thread = guard_enter(&call);
-	block = real.memalign(alignment, size);
-	allocation_done(thread, &call, TRACE_OP_MEMALIGN, block, size, alignment);
-	return block;
-}
-
-void *hook_valloc(size_t size)
-{
-	GUARD_CALL(call);
-	struct thread *thread;
-	void *block;
-
-	real_resolve();
-	thread = guard_enter(&call);
-	block = real.valloc ? real.valloc(size) : real.memalign(4096, size);
-	allocation_done(thread, &call, TRACE_OP_VALLOC, block, size, 0);
-	return block;
-}
-
-void *hook_pvalloc(size_t size)
-{
-	GUARD_CALL(call);
-	struct thread *thread;
-	void *block;
-
-	real_resolve();
-	thread = guard_enter(&call);
-	block = real.pvalloc ? real.pvalloc(size) : real.memalign(4096, (size + 4095) & ~4095ul);
-	allocation_done(thread, &call, TRACE_OP_PVALLOC, block, size, 0);
-	return block;
-}
-
-void hook_free(void *block)
-{
-	GUARD_CALL(call);
-	struct thread *thread;
-
-	real_resolve();
-	thread = guard_enter(&call);
-	allocation_ends(thread, &call, TRACE_OP_FREE, block);
-	real.free(block);
-	allocation_freed(thread, &call, block);
-}
-
-/* Older names and C23's; the plain function does for all of them. */
-void hook_cfree(void *block)
-{
-	GUARD_CALL(call);
-	struct thread *thread;
-
-	real_resolve();
-	thread = guard_enter(&call);
-	allocation_ends(thread, &call, TRACE_OP_FREE, block);
-	if (real.cfree)
-		real.cfree(block);
-	else
-		real.free(block);
-	allocation_freed(thread, &call, block);
-}
-
-void hook_free_sized(void *block, size_t size)
-{
-	GUARD_CALL(call);
-	struct thread *thread;
-
-	real_resolve();
-	thread = guard_enter(&call);
-	allocation_ends(thread, &call, TRACE_OP_FREE, block);
-	if (real.free_sized)
-		real.free_sized(block, size);
-	else
-		real.free(block);
-	allocation_freed(thread, &call, block);
-}
-
-void hook_free_aligned_sized(void *block, size_t alignment, size_t size)
-{
-	GUARD_CALL(call);
-	struct thread *thread;
-
-	real_resolve();
-	thread = guard_enter(&call);
-	allocation_ends(thread, &call, TRACE_OP_FREE, block);
-	if (real.free_aligned_sized)
-		real.free_aligned_sized(block, alignment, size);
-	else
-		real.free(block);
-	allocation_freed(thread, &call, block);
-}
+DEFINE_FREE(free, (void *block), real.free(block))
+DEFINE_FREE(cfree, (void *block), real.cfree ? real.cfree(block) : real.free(block))
+DEFINE_FREE(free_sized, (void *block, size_t size),
+	    real.free_sized ? real.free_sized(block, size) : real.free(block))
+DEFINE_FREE(free_aligned_sized, (void *block, size_t alignment, size_t size),
+	    real.free_aligned_sized ? real.free_aligned_sized(block, alignment, size)
+				    : real.free(block))
 
 int hook_mallopt(int parameter, int value)
 {

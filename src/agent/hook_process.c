@@ -57,25 +57,31 @@ static void before_exec(const char *path)
 	process_end(TRACE_END_EXEC, 0);
 }
 
-/* exec came back: everything is as it was. */
-static void after_failed_exec(char *const *envp, size_t size)
+/* The environment to execute with, *size as environment_carry() has it; the recording ends. */
+static char *const *begin_exec(const char *path, char *const envp[], size_t *size)
 {
-	environment_release(envp, size);
+	char *const *carried;
+
+	real_resolve();
+	carried = environment_carry(envp, size);
+	before_exec(path);
+	return carried;
+}
+
+/* exec came back, so it failed: everything is as it was. */
+static int end_exec(long result, char *const *carried, size_t size)
+{
+	environment_release(carried, size);
 	process_resume();
+	return (int)result;
 }
 
 int hook_execve(const char *path, char *const argv[], char *const envp[])
 {
 	size_t size;
-	char *const *carried;
-	int result;
+	char *const *carried = begin_exec(path, envp, &size);
 
-	real_resolve();
-	carried = environment_carry(envp, &size);
-	before_exec(path);
-	result = real.execve(path, argv, carried);
-	after_failed_exec(carried, size);
-	return result;
+	return end_exec(real.execve(path, argv, carried), carried, size);
 }
 
 int hook_execv(const char *path, char *const argv[])
@@ -86,15 +92,9 @@ int hook_execv(const char *path, char *const argv[])
 int hook_execvpe(const char *file, char *const argv[], char *const envp[])
 {
 	size_t size;
-	char *const *carried;
-	int result;
+	char *const *carried = begin_exec(file, envp, &size);
 
-	real_resolve();
-	carried = environment_carry(envp, &size);
-	before_exec(file);
-	result = real.execvpe(file, argv, carried);
-	after_failed_exec(carried, size);
-	return result;
+	return end_exec(real.execvpe(file, argv, carried), carried, size);
 }
 
 int hook_execvp(const char *file, char *const argv[])
@@ -164,34 +164,24 @@ int hook_execle(const char *path, const char *argument, ...)
 int hook_fexecve(int fd, char *const argv[], char *const envp[])
 {
 	size_t size;
-	char *const *carried;
-	int result;
+	char *const *carried = begin_exec(NULL, envp, &size);
 
-	real_resolve();
-	carried = environment_carry(envp, &size);
-	before_exec(NULL);
-	result = real.fexecve(fd, argv, carried);
-	after_failed_exec(carried, size);
-	return result;
+	return end_exec(real.fexecve(fd, argv, carried), carried, size);
 }
 
 int hook_execveat(int directory, const char *path, char *const argv[], char *const envp[],
 		  int flags)
 {
 	size_t size;
-	char *const *carried;
+	char *const *carried = begin_exec(path, envp, &size);
 	long result;
 
-	real_resolve();
-	carried = environment_carry(envp, &size);
-	before_exec(path);
 	if (real.execveat)
 		result = real.execveat(directory, path, argv, carried, flags);
 	else
 		result = real_return(syscall6(SYS_execveat, directory, (long)path, (long)argv,
 					      (long)carried, flags, 0));
-	after_failed_exec(carried, size);
-	return (int)result;
+	return end_exec(result, carried, size);
 }
 
 int hook_posix_spawn(int *pid, const char *path, const void *actions, const void *attributes,
