@@ -288,7 +288,7 @@ void event_write_here(struct thread *thread, const struct event *event,
 		thread->frames[count++] = cut ? TRACE_PC_TRUNCATED : TRACE_PC_BROKEN;
 		process_count_loss(cut ? TRACE_LOSS_TRUNCATED_STACKS : TRACE_LOSS_BROKEN_STACKS);
 	}
-	if (unlikely(thread->within)) {
+	if (unlikely(thread->within || thread->passing)) {
 		thread->within = 0;
 		count = own_code_strip(thread->frames, (uint32_t)count);
 	}

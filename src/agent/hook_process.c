@@ -35,7 +35,9 @@ int hook_fork(void)
 	int pid;
 
 	real_resolve();
+	thread_set_passing(true);
 	pid = real.fork();
+	thread_set_passing(false); // the child finds it wiped
 	// The child finds its state wiped and begins a recording when it first allocates.
 	if (pid > 0) {
 		record.ticks = clock_ticks();
@@ -193,7 +195,9 @@ int hook_posix_spawn(int *pid, const char *path, const void *actions, const void
 
 	real_resolve();
 	carried = environment_carry(envp, &size);
+	thread_set_passing(true);
 	result = real.posix_spawn(pid, path, actions, attributes, argv, carried);
+	thread_set_passing(false);
 	environment_release(carried, size);
 	return result;
 }
@@ -207,7 +211,9 @@ int hook_posix_spawnp(int *pid, const char *file, const void *actions, const voi
 
 	real_resolve();
 	carried = environment_carry(envp, &size);
+	thread_set_passing(true);
 	result = real.posix_spawnp(pid, file, actions, attributes, argv, carried);
+	thread_set_passing(false);
 	environment_release(carried, size);
 	return result;
 }

@@ -1,4 +1,5 @@
-/* Names of threads, and the filters that forbid system calls. */
+/* Starts and names of threads, and the filters that forbid system calls. */
+#include <errno.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
@@ -8,6 +9,103 @@
 #include "agent/real.h"
 #include "agent/syscall.h"
 #include "agent/thread.h"
+
+/* What a new thread is to run; kept here until it does. */
+struct start {
+	uint32_t used; /* atomic */
+	void *(*function)(void *argument);
+	void *argument;
+};
+
+// Threads between their creation and their first instruction: few at a time.
+#define STARTS 256
+static struct start starts[STARTS];
+
+static struct start *claim_start(void)
+{
+	for (int i = 0; i < STARTS; i++) {
+		uint32_t free = 0;
+
+		if (__atomic_compare_exchange_n(&starts[i].used, &free, 1, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
+			return &starts[i];
+	}
+	return NULL;
+}
+
+static void release_start(struct start *start)
+{
+	__atomic_store_n(&start->used, 0, __ATOMIC_RELEASE);
+}
+
+/* Two words, which the ABI returns in registers: the trampoline below relies on it. */
+struct start_pair {
+	void *(*function)(void *argument);
+	void *argument;
+};
+
+struct start_pair thread_started(struct start *start) __attribute__((used));
+
+/* In the new thread, before the program's function: its start is recorded. */
+struct start_pair thread_started(struct start *start)
+{
+	struct start_pair pair = {start->function, start->argument};
+
+	release_start(start);
+	thread_begin_slow();
+	return pair;
+}
+
+/*
+ * Calls thread_started() and then jumps to the program's function, so that no frame of ours is
+ * left under it: debuggers, backtrace() and our own stacks see the thread as it always was.
+ */
+void *thread_trampoline(void *start);
+
+#if defined(__x86_64__)
+__asm__(".pushsection .text\n"
+	".hidden thread_trampoline\n"
+	".globl thread_trampoline\n"
+	".type thread_trampoline, @function\n"
+	"thread_trampoline:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	sub $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	call thread_started\n"
+	"	add $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	mov %rdx, %rdi\n"
+	"	jmp *%rax\n"
+	"	.cfi_endproc\n"
+	".size thread_trampoline, . - thread_trampoline\n"
+	".popsection");
+#else
+#error "no trampoline for this architecture"
+#endif
+
+int hook_pthread_create(unsigned long *thread, const void *attributes, void *(*function)(void *),
+			void *argument)
+{
+	struct start *start;
+	int result;
+
+	real_resolve();
+	if (!real.pthread_create)
+		return EAGAIN;
+	start = process_state() == PROCESS_RECORDING ? claim_start() : NULL;
+	// Without one the thread is noticed at its first event.
+	if (!start)
+		return real.pthread_create(thread, attributes, function, argument);
+	start->function = function;
+	start->argument = argument;
+	thread_set_passing(true);
+	result = real.pthread_create(thread, attributes, thread_trampoline, start);
+	thread_set_passing(false);
+	if (result)
+		release_start(start);
+	return result;
+}
 
 int hook_pthread_setname_np(unsigned long thread, const char *name)
 {

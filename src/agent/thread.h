@@ -34,6 +34,7 @@ struct thread {
 	uint8_t resync;    /* the encoder's state may be half changed */
 	uint8_t announced; /* the thread record is written */
 	uint8_t ended;     /* its key destructor ran */
+	uint8_t passing;   /* in a hook that only passes on: our frame is in every stack */
 	uint8_t within; /* this hook was called within another one: our frames are in its stack */
 	void *nested_block; /* what the last nested allocation returned */
 	void *inner_block;  /* of an operator and a call recorded within it, see allocation.h */
@@ -105,6 +106,18 @@ void thread_check_name(struct thread *thread);
 
 /* The record of a name that the program just gave to this thread. */
 void thread_renamed(void);
+
+/*
+ * Around a real function that allocates for itself, called by a hook of ours that records no
+ * allocation: pthread_create, posix_spawn. Our frame does not show in those stacks.
+ */
+static inline void thread_set_passing(bool passing)
+{
+	struct thread *thread = thread_self;
+
+	if (thread && thread->cursor)
+		thread->passing = passing;
+}
 
 /* Frames that a capture may hold: DEPTH. */
 size_t thread_depth_limit(void);

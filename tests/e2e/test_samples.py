@@ -294,3 +294,13 @@ def test_marks(opt, compile_sample, record, functions_of):
              if fact["kind"] == "mark"]
     assert [name for _, name in marks] == ["begin", "round 0", "round 1", "round 2", ""]
     assert marks == sorted(marks)
+
+
+@pytest.mark.parametrize("opt", ["-O0", "-O2"])
+def test_threads_that_never_allocate(opt, compile_sample, record, functions_of):
+    recorded = run_sample(record, [compile_sample("idle_threads", "gcc", opt)])
+    check_sample(recorded, "idle_threads", functions_of)
+    tids = {stream.tid for stream in recorded.reader.streams.values()}
+    assert len(tids) == 5 and recorded.info_json["threads"] == 5
+    modules = {module["path"].rsplit("/", 1)[-1] for module in recorded.reader.modules.values()}
+    assert "libmallow.so" not in modules
