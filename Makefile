@@ -57,6 +57,12 @@ install: build ## into $(DESTDIR)$(PREFIX)
 	install -m 644 LICENSE-MIT LICENSE-APACHE docs/trace-format.md \
 		'$(DESTDIR)$(PREFIX)/share/doc/mallow/'
 
+bench: setup-build ## nanoseconds for capturing stacks of several depths
+	@mkdir -p $(BUILD)/bench
+	@$(CC) -std=gnu17 -D_GNU_SOURCE -O2 -fno-omit-frame-pointer -Isrc \
+		-o $(BUILD)/bench/unwind_capture bench/unwind_capture.c src/agent/unwind/*.c
+	@$(BUILD)/bench/unwind_capture
+
 asan: setup-test build-asan ## the unit tests under the address and undefined sanitizers
 	@meson test -C $(BUILD)/meson-asan --no-rebuild --print-errorlogs
 
@@ -87,4 +93,4 @@ setup-%:
 	@tools/setup.sh $*
 
 comma := ,
-.PHONY: help demo check check-long build install asan tsan fuzz lint fmt clean build-asan build-clang
+.PHONY: help demo check check-long build install bench asan tsan fuzz lint fmt clean build-asan build-clang

@@ -1,6 +1,6 @@
 /*
  * ns per capture of stacks of several depths, whose frames differ: sizes, saved registers, some
- * based on rbp. Build: the files of src/agent/unwind and this one with -O2; run: no arguments.
+ * based on rbp. `make bench` builds and runs it.
  */
 #include <dlfcn.h>
 #include <stdio.h>
