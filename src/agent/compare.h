@@ -2,13 +2,14 @@
 #ifndef MALLOW_AGENT_COMPARE_H
 #define MALLOW_AGENT_COMPARE_H
 
-#include <stdint.h>
+struct thread;
+struct unwind_state;
 
 #ifdef MALLOW_TEST_COMPARE
-/* frames: innermost first, from the hook's caller on. */
-void compare_stack(const uint64_t *frames, uint32_t count);
+/* thread->stack was just made that of state. */
+void compare_stack(struct thread *thread, const struct unwind_state *state);
 #else
-static inline void compare_stack(const uint64_t *frames, uint32_t count)
+static inline void compare_stack(struct thread *thread, const struct unwind_state *state)
 {
 }
 #endif

@@ -1,6 +1,7 @@
 #include "agent/event.h"
 
 #include "agent/compare.h"
+#include "agent/config.h"
 #include "agent/modules.h"
 #include "agent/own_code.h"
 #include "agent/process.h"
@@ -12,65 +13,62 @@
 #define PIECE_FRAMES 256 /* pushed at once where a stack is too large for one record */
 #define INLINE_MAX   (SLOT_FIRST_SIZE / 2)
 
-/* A stack change that is about to be written. Frames are innermost first. */
-struct change {
-	const uint64_t *frames;
-	uint32_t count;
-	uint32_t common; /* outermost frames that the stream's stack shares */
-	uint32_t push;   /* frames that go on top of them */
-};
-
-static uint64_t frame_at(const struct change *change, uint32_t from_outermost)
+/*
+ * The stack of the event to be written is thread->stack; the stream's is as deep as thread->depth,
+ * and the outermost stack.shared frames of both are the same. So the change to be written is: drop
+ * all above them, push those that thread->stack has there.
+ */
+static uint32_t frames_to_push(const struct thread *thread, uint32_t depth)
 {
-	return change->frames[change->count - 1 - from_outermost];
-}
-
-static void compare(const struct thread *thread, struct change *change)
-{
-	uint32_t limit = change->count < thread->depth ? change->count : thread->depth;
-	uint32_t i = 0;
-
-	while (i < limit && thread->stack_frames[i] == frame_at(change, i))
-		i++;
-	change->common = i;
-	change->push = change->count - i;
+	return depth - thread->stack.shared;
 }
 
 /*
  * Finds the ids of the frames to push. false: a definition was written, and the chunk may have
  * rolled: everything is to be looked at again.
  */
-static bool find_ids(struct thread *thread, const struct change *change)
+static never_inline bool find_ids_slow(struct thread *thread, uint32_t depth)
 {
 	uint32_t sequence = thread->sequence;
 
-	for (uint32_t i = 0; i < change->push; i++) {
-		uint64_t pc = frame_at(change, change->common + i);
+	for (uint32_t i = thread->stack.shared + 1; i <= depth; i++) {
+		struct cached_frame *frame = &thread->stack.frames[i];
 
-		thread->ids[i] = pc <= TRACE_PC_LAST_SPECIAL ? 0 : unwind_frame_id(pc);
-		if (unlikely(!thread->ids[i] && pc > TRACE_PC_LAST_SPECIAL)) {
-			thread->ids[i] = modules_define_frame(thread, pc);
-			if (!thread->cursor || thread->sequence != sequence)
-				return false;
-		}
+		if (frame->id || frame->pc <= TRACE_PC_LAST_SPECIAL)
+			continue;
+		frame->id = unwind_frame_id(frame->pc);
+		if (frame->id)
+			continue;
+		frame->id = modules_define_frame(thread, frame->pc);
+		if (!thread->cursor || thread->sequence != sequence)
+			return false;
 	}
 	return true;
 }
 
-static uint8_t *put_change(struct thread *thread, const struct change *change, uint8_t *p)
+static inline bool find_ids(struct thread *thread, uint32_t depth)
 {
-	p = trace_put_stack_change(p, thread->depth - change->common, change->push);
-	for (uint32_t i = 0; i < change->push; i++)
-		p = trace_put_frame(p, thread->ids[i], frame_at(change, change->common + i));
+	for (uint32_t i = thread->stack.shared + 1; i <= depth; i++)
+		if (unlikely(!thread->stack.frames[i].id))
+			return find_ids_slow(thread, depth);
+	return true;
+}
+
+static inline uint8_t *put_change(const struct thread *thread, uint32_t depth, uint8_t *p)
+{
+	const struct stack_cache *stack = &thread->stack;
+
+	p = trace_put_stack_change(p, thread->depth - stack->shared, depth - stack->shared);
+	for (uint32_t i = stack->shared + 1; i <= depth; i++)
+		p = trace_put_frame(p, stack->frames[i].id, stack->frames[i].pc);
 	return p;
 }
 
-/* The stream's stack is now the change's, up to what was pushed. After the commit. */
-static void remember(struct thread *thread, const struct change *change)
+/* The stream's stack is now the outermost depth frames of thread->stack. After the commit. */
+static inline void remember(struct thread *thread, uint32_t depth)
 {
-	for (uint32_t i = 0; i < change->push; i++)
-		thread->stack_frames[change->common + i] = frame_at(change, change->common + i);
-	thread->depth = change->common + change->push;
+	thread->stack.shared = depth;
+	thread->depth = depth;
 }
 
 /* Whether the reader could not know the usable size and the heap flags without being told. */
@@ -119,6 +117,13 @@ static uint8_t *put_body(struct trace_encoder *encoder, const struct event *even
 	return p;
 }
 
+/* The stream's stack is empty, or about to be. */
+static void forget_stream_stack(struct thread *thread)
+{
+	thread->depth = 0;
+	thread->stack.shared = 0;
+}
+
 /* Clears what an interrupted write may have left, and steps back in time where need be. */
 static uint8_t *put_corrections(struct thread *thread, struct trace_encoder *encoder,
 				const struct event *event, uint8_t *p)
@@ -127,7 +132,7 @@ static uint8_t *put_corrections(struct thread *thread, struct trace_encoder *enc
 		*p++ = TRACE_OP_RESYNC;
 		p = varint_put(p, event->ticks);
 		*encoder = (struct trace_encoder){.time = event->ticks};
-		thread->depth = 0;
+		forget_stream_stack(thread);
 	} else if (unlikely(event->ticks < encoder->time && event->operation != TRACE_OP_STACK)) {
 		*p++ = TRACE_OP_TIME;
 		p = varint_put(p, event->ticks);
@@ -143,32 +148,24 @@ static void lose(struct thread *thread)
 	process_count_loss(process->loss_if_stopped);
 }
 
-/* A stack too large for one record, as several; false: recording stopped. */
-static never_inline bool write_pieces_slow(struct thread *thread, struct change change)
+static size_t room_for(uint32_t push)
 {
-	const uint32_t count = change.count;
-	const uint64_t *frames = change.frames;
+	return 2 * (1 + VARINT_MAX) + TRACE_CORE_MAX + TRACE_STACK_CHANGE_MAX(push);
+}
 
-	for (;;) {
-		size_t need;
+/* The outer frames of a stack too large for one record, in records of their own. */
+static never_inline bool write_pieces_slow(struct thread *thread)
+{
+	uint32_t depth;
+
+	while (frames_to_push(thread, thread->stack.depth) > PIECE_FRAMES) {
+		const size_t need = 1 + TRACE_STACK_CHANGE_MAX(PIECE_FRAMES);
 		uint8_t *p;
 
-		change.frames = frames;
-		change.count = count;
-		compare(thread, &change);
-		if (change.push <= PIECE_FRAMES)
-			return true; // the rest goes with the event
-		// The outer part of the stack, as if it were the whole one.
-		change.frames = frames + (change.push - PIECE_FRAMES);
-		change.count = count - (change.push - PIECE_FRAMES);
-		change.push = PIECE_FRAMES;
-		need = 1 + TRACE_STACK_CHANGE_MAX(PIECE_FRAMES);
-		if ((size_t)(thread->limit - thread->cursor) < need) {
-			if (!record_reserve(thread, need))
-				return false;
-			continue;
-		}
-		if (!find_ids(thread, &change)) {
+		if (!record_reserve(thread, need))
+			return false;
+		depth = thread->stack.shared + PIECE_FRAMES;
+		if (!find_ids(thread, depth)) {
 			if (!thread->cursor)
 				return false;
 			continue;
@@ -177,73 +174,84 @@ static never_inline bool write_pieces_slow(struct thread *thread, struct change 
 			continue;
 		p = thread->cursor;
 		*p++ = TRACE_OP_STACK | TRACE_STACK_CHANGE;
-		p = put_change(thread, &change, p);
+		p = put_change(thread, depth, p);
 		thread_commit(thread, p);
-		remember(thread, &change);
+		remember(thread, depth);
 	}
+	return true;
 }
 
-static size_t room_for(uint32_t push)
-{
-	return 2 * (1 + VARINT_MAX) + TRACE_CORE_MAX + TRACE_STACK_CHANGE_MAX(push);
-}
-
-/* Brings the chunk, the stack and the ids into a state in which the event fits. */
-static bool prepare(struct thread *thread, struct change *change)
+/* Makes room, and writes what has to stand before the event. false: recording stopped. */
+static never_inline bool prepare_slow(struct thread *thread)
 {
 	for (;;) {
 		size_t need;
 
-		if (unlikely(thread->resync))
-			thread->depth = 0;
-		compare(thread, change);
-		if (unlikely(room_for(change->push) > INLINE_MAX + room_for(0)) &&
-		    change->push > PIECE_FRAMES && !thread->resync) {
-			if (!write_pieces_slow(thread, *change))
-				return false;
-			continue;
+		if (room_for(frames_to_push(thread, thread->stack.depth)) > INLINE_MAX &&
+		    !thread->resync && !write_pieces_slow(thread))
+			return false;
+		need = room_for(frames_to_push(thread, thread->stack.depth));
+		if (!record_reserve(thread, need))
+			return false;
+		if (find_ids(thread, thread->stack.depth)) {
+			// A new chunk begins with another stack.
+			need = room_for(frames_to_push(thread, thread->stack.depth));
+			if ((size_t)(thread->limit - thread->cursor) >= need)
+				return true;
 		}
-		need = room_for(change->push);
-		if (unlikely((size_t)(thread->limit - thread->cursor) < need)) {
-			if (!record_reserve(thread, need))
-				return false;
-			continue;
-		}
-		if (unlikely(!find_ids(thread, change))) {
-			if (!thread->cursor)
-				return false;
-			continue;
-		}
-		if (likely((size_t)(thread->limit - thread->cursor) >= need))
-			return true;
+		if (!thread->cursor)
+			return false;
 	}
+}
+
+/* Brings the chunk, the stack and the ids into a state in which the event fits. */
+static inline bool prepare(struct thread *thread)
+{
+	uint32_t depth = thread->stack.depth;
+	size_t need = room_for(frames_to_push(thread, depth));
+
+	if (likely((size_t)(thread->limit - thread->cursor) >= need && need <= INLINE_MAX &&
+		   find_ids(thread, depth)) &&
+	    likely((size_t)(thread->limit - thread->cursor) >= need))
+		return true;
+	return prepare_slow(thread);
+}
+
+/* The event with the stack of thread->stack. */
+static void write_event(struct thread *thread, const struct event *event)
+{
+	uint32_t depth = thread->stack.depth;
+	struct trace_encoder encoder;
+	bool changed, extra;
+	uint8_t *p;
+
+	if (unlikely(thread->resync))
+		forget_stream_stack(thread);
+	if (unlikely(!thread->cursor) || unlikely(!prepare(thread)))
+		return lose(thread);
+	// The thread's own state changes only after the commit: see event.h.
+	encoder = thread->encoder;
+	p = put_corrections(thread, &encoder, event, thread->cursor);
+	changed = thread->depth != thread->stack.shared || thread->stack.shared != depth ||
+		  event->operation == TRACE_OP_STACK;
+	extra = needs_extra(&encoder, event);
+	*p++ = (uint8_t)(event->operation | (changed ? TRACE_STACK_CHANGE : 0) |
+			 (extra ? TRACE_EXTRA : 0));
+	if (changed)
+		p = put_change(thread, depth, p);
+	p = put_body(&encoder, event, extra, p);
+	thread_commit(thread, p);
+	thread->encoder = encoder;
+	thread->resync = 0;
+	remember(thread, depth);
 }
 
 void event_write(struct thread *thread, const struct event *event, const uint64_t *frames,
 		 uint32_t count)
 {
-	struct change change = {.frames = frames, .count = count};
-	struct trace_encoder encoder;
-	bool changed, extra;
-	uint8_t *p;
-
-	if (unlikely(!thread->cursor) || unlikely(!prepare(thread, &change)))
-		return lose(thread);
-	// The thread's own state changes only after the commit: see event.h.
-	encoder = thread->encoder;
-	p = put_corrections(thread, &encoder, event, thread->cursor);
-	changed =
-		change.push || thread->depth != change.common || event->operation == TRACE_OP_STACK;
-	extra = needs_extra(&encoder, event);
-	*p++ = (uint8_t)(event->operation | (changed ? TRACE_STACK_CHANGE : 0) |
-			 (extra ? TRACE_EXTRA : 0));
-	if (changed)
-		p = put_change(thread, &change, p);
-	p = put_body(&encoder, event, extra, p);
-	thread_commit(thread, p);
-	thread->encoder = encoder;
-	thread->resync = 0;
-	remember(thread, &change);
+	if (!stack_cache_set(&thread->stack, frames, count))
+		return process_count_loss(TRACE_LOSS_NO_MEMORY);
+	write_event(thread, event);
 }
 
 void event_write_plain(struct thread *thread, const struct event *event)
@@ -263,34 +271,63 @@ void event_write_plain(struct thread *thread, const struct event *event)
 	thread->resync = 0;
 }
 
-/* After a module was unloaded a pc may mean other code: the stream's stack matches nothing. */
-static never_inline void forget_stack_slow(struct thread *thread, uint32_t epoch)
+/* The stack of state by unwind_capture(), which remembers nothing. false: lost. */
+static never_inline bool capture_plain_slow(struct thread *thread, const struct unwind_state *state)
 {
-	for (uint32_t i = 0; i < thread->depth; i++)
-		thread->stack_frames[i] = 0;
-	thread->epoch = epoch;
-}
-
-void event_write_here(struct thread *thread, const struct event *event,
-		      const struct unwind_state *state)
-{
-	uint32_t epoch = __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE);
 	size_t count = 0;
-	enum unwind_end end;
+	enum unwind_end end = unwind_capture(state, &thread->bounds, thread->frames,
+					     thread_depth_limit(), &count);
 
-	if (unlikely(epoch != thread->epoch))
-		forget_stack_slow(thread, epoch);
-	end = unwind_capture(state, &thread->bounds, thread->frames, thread_depth_limit(), &count);
-	compare_stack(thread->frames, (uint32_t)count);
 	if (unlikely(end != UNWIND_COMPLETE)) {
 		bool cut = end == UNWIND_TRUNCATED;
 
 		thread->frames[count++] = cut ? TRACE_PC_TRUNCATED : TRACE_PC_BROKEN;
 		process_count_loss(cut ? TRACE_LOSS_TRUNCATED_STACKS : TRACE_LOSS_BROKEN_STACKS);
 	}
-	if (unlikely(thread->within || thread->passing)) {
+	if (thread->within || thread->passing) {
 		thread->within = 0;
 		count = own_code_strip(thread->frames, (uint32_t)count);
 	}
-	event_write(thread, event, thread->frames, (uint32_t)count);
+	if (stack_cache_set(&thread->stack, thread->frames, count))
+		return true;
+	process_count_loss(TRACE_LOSS_NO_MEMORY);
+	return false;
+}
+
+/* Whether our own frames, which do not belong there, are in the stack. */
+static bool shows_own_code(const struct thread *thread)
+{
+	return thread->within || thread->passing;
+}
+
+/* Makes thread->stack the one that state describes. false: lost. */
+static inline bool capture(struct thread *thread, const struct unwind_state *state)
+{
+	uint32_t epoch = __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE);
+	enum unwind_end end = UNWIND_TRUNCATED;
+
+	// After a module was unloaded a pc may mean other code.
+	if (unlikely(epoch != thread->epoch || thread->resync)) {
+		stack_cache_clear(&thread->stack);
+		thread->epoch = epoch;
+	}
+	if (likely(config.value[SETTING_UNWINDER] == SETTING_UNWINDER_FAST &&
+		   !shows_own_code(thread)))
+		end = stack_cache_capture(&thread->stack, state, &thread->bounds,
+					  thread_depth_limit(), TRACE_PC_BROKEN);
+	if (likely(end == UNWIND_COMPLETE))
+		return true;
+	if (end == UNWIND_TRUNCATED)
+		return capture_plain_slow(thread, state);
+	process_count_loss(TRACE_LOSS_BROKEN_STACKS);
+	return true;
+}
+
+void event_write_here(struct thread *thread, const struct event *event,
+		      const struct unwind_state *state)
+{
+	if (unlikely(!capture(thread, state)))
+		return;
+	compare_stack(thread, state);
+	write_event(thread, event);
 }

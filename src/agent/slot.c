@@ -55,8 +55,8 @@ static void open_chunk(struct thread *thread)
 
 	set_commit(chunk, thread->sequence, 0);
 	// A deep stack would fill every chunk anew: it is taken over instead (section 5).
-	if (thread->depth * 5 <= room / 4)
-		thread->depth = 0;
+	if (thread->resync || thread->depth * 5 <= room / 4)
+		thread->depth = thread->stack.shared = 0;
 	chunk->kind = TRACE_CHUNK_EVENTS;
 	chunk->size = thread->slot_size;
 	chunk->stream = thread->stream;

@@ -38,7 +38,7 @@ size_t thread_depth_limit(void)
 static size_t thread_size(void)
 {
 	return bytes_round_up(sizeof(struct thread), 64) + PENDING_WORDS * sizeof(uint64_t) +
-	       2 * frame_room() * sizeof(uint64_t) + frame_room() * sizeof(uint32_t);
+	       frame_room() * sizeof(uint64_t);
 }
 
 static void set_parts(struct thread *thread)
@@ -48,10 +48,6 @@ static void set_parts(struct thread *thread)
 	thread->pending.words = (uint64_t *)p;
 	p += PENDING_WORDS * sizeof(uint64_t);
 	thread->frames = (uint64_t *)p;
-	p += frame_room() * sizeof(uint64_t);
-	thread->stack_frames = (uint64_t *)p;
-	p += frame_room() * sizeof(uint64_t);
-	thread->ids = (uint32_t *)p;
 }
 
 static void list_thread(struct thread *thread)

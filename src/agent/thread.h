@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "agent/pending.h"
+#include "agent/unwind/stack_cache.h"
 #include "agent/unwind/unwind.h"
 #include "base/compiler.h"
 #include "trace/encode.h"
@@ -28,8 +29,8 @@ struct thread {
 	uint64_t outer; /* the guard: caller's stack pointer of the outermost hook, 0: none */
 	struct trace_chunk *chunk;
 	struct trace_encoder encoder;
-	uint32_t depth; /* of the stream's current stack, in `stack_frames` */
-	uint32_t epoch; /* of the process, when the current stack was known to be true */
+	uint32_t depth; /* of the stream's current stack; stack.shared of it are in `stack`, too */
+	uint32_t epoch; /* of the process, when `stack` was known to be true */
 	uint8_t busy;
 	uint8_t resync;    /* the encoder's state may be half changed */
 	uint8_t announced; /* the thread record is written */
@@ -40,9 +41,8 @@ struct thread {
 	void *inner_block;  /* of an operator and a call recorded within it, see allocation.h */
 	struct pending pending;
 	struct unwind_stack bounds;
-	uint64_t *frames;       /* the last capture, innermost first */
-	uint64_t *stack_frames; /* the stream's current stack, outermost first */
-	uint32_t *ids;          /* of the frames to push */
+	struct stack_cache stack; /* of the last event that has one */
+	uint64_t *frames;         /* for captures without the cache, innermost first */
 	uint32_t stream;
 	uint32_t sequence;
 	uint32_t slot_size;

@@ -59,4 +59,9 @@ enum setting_slots {
 	SETTING_SLOTS_PRIVATE,
 };
 
+enum setting_unwinder {
+	SETTING_UNWINDER_FAST,
+	SETTING_UNWINDER_PLAIN,
+};
+
 #endif

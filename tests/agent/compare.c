@@ -1,4 +1,6 @@
 /*
+ * Every stack that the cache gave is taken by a plain walk, too, and must be the same.
+ *
  * One stack in MALLOW_COMPARE_EVERY (1000) is taken by libgcc's and by libunwind's unwinder, too,
  * and must be the same, frame by frame. What they cannot unwind is not compared: from the first
  * frame on that has no unwind table (code made by V8) libgcc stops and libunwind guesses.
@@ -11,8 +13,10 @@
 
 #include "agent/compare.h"
 #include "agent/config.h"
+#include "agent/own_code.h"
 #include "agent/syscall.h"
 #include "agent/text.h"
+#include "agent/thread.h"
 #include "base/compiler.h"
 
 #define STACK_MAX 4096
@@ -23,8 +27,9 @@ struct dwarf_eh_bases {
 };
 extern const void *_Unwind_Find_FDE(void *pc, struct dwarf_eh_bases *bases);
 
-static uint64_t captures, compared, skipped, gcc_differs, unw_differs, frames_compared;
-static uint64_t stack[STACK_MAX]; // one comparison at a time: `busy`
+static uint64_t captures, cached, cache_differs;
+static uint64_t compared, skipped, gcc_differs, unw_differs, frames_compared;
+static uint64_t those[STACK_MAX]; // one comparison at a time: `busy`
 static uint32_t depth;
 static uint32_t busy;
 
@@ -36,7 +41,7 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *argument
 	if (depth == STACK_MAX || !pc)
 		return _URC_END_OF_STACK;
 	// A frame that a signal interrupted is stored one further, see docs/trace-format.md.
-	stack[depth++] = before ? pc + 1 : pc;
+	those[depth++] = before ? pc + 1 : pc;
 	return _URC_NO_REASON;
 }
 
@@ -53,11 +58,11 @@ static void walk_libunwind(void)
 
 		if (unw_get_reg(&cursor, UNW_REG_IP, &pc) || !pc)
 			break;
-		stack[depth++] = pc;
+		those[depth++] = pc;
 		// The frame behind a signal frame is the one that was interrupted.
 		if (signal_frame && unw_step(&cursor) > 0 &&
 		    !unw_get_reg(&cursor, UNW_REG_IP, &pc) && depth < STACK_MAX)
-			stack[depth++] = pc + 1;
+			those[depth++] = pc + 1;
 	} while (depth < STACK_MAX && unw_step(&cursor) > 0);
 }
 
@@ -88,7 +93,7 @@ static void show(const char *who, const uint64_t *frames, uint32_t count, uint32
 	text_string(&text, " theirs");
 	for (uint32_t i = start; i < depth && i < start + 60; i++) {
 		text_char(&text, ' ');
-		text_hex(&text, stack[i], 12);
+		text_hex(&text, those[i], 12);
 	}
 	text_char(&text, '\n');
 	log_text(&text);
@@ -100,17 +105,17 @@ static bool same(const char *who, const uint64_t *frames, uint32_t count, uint32
 {
 	uint32_t start = 0;
 
-	while (start < depth && stack[start] != frames[0])
+	while (start < depth && those[start] != frames[0])
 		start++;
 	for (uint32_t i = 0; i < to_compare; i++) {
-		if (start + i < depth && stack[start + i] == frames[i])
+		if (start + i < depth && those[start + i] == frames[i])
 			continue;
 		if (__atomic_fetch_add(differs, 1, __ATOMIC_RELAXED) < SHOWN_MAX)
 			show(who, frames, count, start);
 		return false;
 	}
 	// All the rest is compared, so theirs must end where ours does.
-	if (to_compare == count && depth > start + count && stack[start + count]) {
+	if (to_compare == count && depth > start + count && those[start + count]) {
 		if (__atomic_fetch_add(differs, 1, __ATOMIC_RELAXED) < SHOWN_MAX)
 			show(who, frames, count, start);
 		return false;
@@ -144,29 +149,65 @@ static uint64_t every(void)
 	return number;
 }
 
-void compare_stack(const uint64_t *frames, uint32_t count)
+/* The plain walk's stack goes to thread->frames, innermost first. Returns how many frames. */
+static uint32_t compare_plain(struct thread *thread, const struct unwind_state *state)
+{
+	const struct stack_cache *stack = &thread->stack;
+	size_t count = 0;
+	enum unwind_end end = unwind_capture(state, &thread->bounds, thread->frames,
+					     thread_depth_limit(), &count);
+	uint32_t i = 0;
+
+	if (end != UNWIND_COMPLETE)
+		thread->frames[count++] =
+			end == UNWIND_BROKEN ? TRACE_PC_BROKEN : TRACE_PC_TRUNCATED;
+	if (stack->depth && stack->frames[stack->depth].sp)
+		__atomic_add_fetch(&cached, 1, __ATOMIC_RELAXED);
+	count = own_code_strip(thread->frames, (uint32_t)count);
+	while (i < count && i < stack->depth &&
+	       stack->frames[stack->depth - i].pc == thread->frames[i])
+		i++;
+	if (i == count && i == stack->depth)
+		return (uint32_t)count;
+	if (__atomic_fetch_add(&cache_differs, 1, __ATOMIC_RELAXED) < SHOWN_MAX &&
+	    !__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {
+		depth = stack->depth < STACK_MAX ? stack->depth : STACK_MAX;
+		for (uint32_t j = 0; j < depth; j++)
+			those[j] = stack->frames[stack->depth - j].pc;
+		show("cache", thread->frames, (uint32_t)count, 0);
+		__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+	}
+	return (uint32_t)count;
+}
+
+static void compare_others(const uint64_t *frames, uint32_t count)
+{
+	uint32_t to_compare = comparable(frames, count);
+
+	depth = 0;
+	_Unwind_Backtrace(visit, NULL);
+	same("libgcc", frames, count, to_compare, &gcc_differs);
+	depth = 0;
+	walk_libunwind();
+	same("libunwind", frames, count, to_compare, &unw_differs);
+	compared++;
+	frames_compared += to_compare;
+}
+
+void compare_stack(struct thread *thread, const struct unwind_state *state)
 {
 	uint64_t number = __atomic_add_fetch(&captures, 1, __ATOMIC_RELAXED);
-	uint32_t to_compare;
+	uint32_t count = compare_plain(thread, state);
 
 	if (number % every() || !count)
 		return;
 	// One at a time: the other unwinders take locks of their own.
 	if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
 		return;
-	if (count > STACK_MAX - 64) {
+	if (count > STACK_MAX - 64)
 		skipped++;
-	} else {
-		to_compare = comparable(frames, count);
-		depth = 0;
-		_Unwind_Backtrace(visit, NULL);
-		same("libgcc", frames, count, to_compare, &gcc_differs);
-		depth = 0;
-		walk_libunwind();
-		same("libunwind", frames, count, to_compare, &unw_differs);
-		compared++;
-		frames_compared += to_compare;
-	}
+	else
+		compare_others(thread->frames, count);
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
 
@@ -178,6 +219,10 @@ static __attribute__((destructor)) void report(void)
 	text_init(&text, line, sizeof(line));
 	text_string(&text, "compared captures=");
 	text_number(&text, captures);
+	text_string(&text, " cached=");
+	text_number(&text, cached);
+	text_string(&text, " cache_differs=");
+	text_number(&text, cache_differs);
 	text_string(&text, " stacks=");
 	text_number(&text, compared);
 	text_string(&text, " frames=");

@@ -41,18 +41,35 @@ static inline size_t rule_table_home(const struct rule_table *table, uint64_t pc
 	return (size_t)(pc * UINT64_C(0x9e3779b97f4a7c15) >> table->shift);
 }
 
-/* The packed rule of pc, RULE_NONE where it is not known. table may be any that was current. */
-static inline unsigned rule_table_find(const struct rule_table *table, uint64_t pc)
+/*
+ * The packed rule of pc, RULE_NONE where it is not known, and the place of its word for
+ * rule_table_id_at(). table may be any that was current.
+ */
+static inline size_t rule_table_place(const struct rule_table *table, uint64_t pc, unsigned *rule)
 {
 	for (size_t i = rule_table_home(table, pc);; i++) {
 		uint64_t word =
 			atomic_load_explicit(&table->words[i & table->mask], memory_order_relaxed);
 
-		if (word >> 16 == pc)
-			return (unsigned)(word & 0xffff);
-		if (word == 0)
-			return 0;
+		if (word >> 16 == pc || word == 0) {
+			*rule = (unsigned)(word & 0xffff);
+			return i & table->mask;
+		}
 	}
+}
+
+static inline unsigned rule_table_find(const struct rule_table *table, uint64_t pc)
+{
+	unsigned rule;
+
+	rule_table_place(table, pc, &rule);
+	return rule;
+}
+
+/* The id of the pc whose rule was found at that place, 0: none yet. */
+static inline uint32_t rule_table_id_at(const struct rule_table *table, size_t place)
+{
+	return atomic_load_explicit(&table->ids[place], memory_order_acquire);
 }
 
 /* Keeps a rule if there is room and nobody is growing the table at this moment. */

@@ -1,31 +1,9 @@
-/*
- * Walking the stack on x86-64.
- *
- * One step is a function of (pc, sp, fp), of the rule for pc and of at most two stack words, so
- * the loop is: look up, add, load. It keeps pc, sp and fp in registers; passing their address to
- * the slow path would cost 15 %, hence the copies. Budget: 9 ns a frame (bench/unwind_capture.c).
- *
- * sp grows with every step but one across a signal frame, whose number is bounded: every walk
- * ends. Words are read only where the unwind tables say that the program keeps them. Once a frame
- * without tables was left by its frame pointer, nothing is certain any more, and `limit` keeps
- * every further read inside the mapping of the stack.
- *
- * Some frames are found by another register: the loader's while it binds a function late, by rbx.
- * No step keeps those. A walk that comes to such a frame is done again by a _slow function that
- * does, from its own registers on: 3 us a frame and register.
- */
-#include "agent/unwind/x86_64.h"
+/* The steps of a walk on x86-64 that are not of the fast kind. See x86_64_step.h. */
+#include "agent/unwind/x86_64_step.h"
 
-#include "agent/unwind/module_cache.h"
-#include "agent/unwind/module_find.h"
-#include "agent/unwind/proc_maps.h"
-#include "agent/unwind/rule.h"
 #include "agent/unwind/rule_find.h"
-#include "agent/unwind/rule_table.h"
 #include "agent/unwind/stack_bounds.h"
-#include "agent/unwind/unwind.h"
-#include "base/bytes.h"
-#include "base/compiler.h"
+#include "agent/unwind/x86_64.h"
 
 /* Below sp an interrupted leaf function may keep words: the red zone of the ABI. */
 #define RED_ZONE 128
@@ -36,50 +14,20 @@
 /* No code is so low: a call through a null pointer, or to a member of one. */
 #define NULL_CALL_END 4096
 
-/* The registers besides rsp and rbp that a function hands back as they were: rbx, r12 to r15. */
-#define CALLEE_SAVED (1u << 3 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 15)
-
-/* More frames than the agent has between a hook and the unwinder. */
-#define OWN_FRAMES_MAX 32
-
-/* Registers of the frame that a tracking walk has come to; bit n is DWARF's register n. */
-struct registers {
-	unsigned wanted; /* which to keep: as few as will do, each costs a look into the tables */
-	unsigned known;  /* which of them have a value */
-	uint64_t rbx, r12_to_r15[4]; /* in this order: take_registers() */
-};
-
-struct walk {
-	uint64_t pc, sp, fp; /* in this order: take_registers() */
-	uint64_t limit;      /* no read at or above; UINT64_MAX while only tables were followed */
-};
-
-/* What a walk across signal frames remembers. Only slow steps look at it. */
-struct crossing {
-	struct unwind_stack *stack;
-	uint64_t context;    /* address of all registers of the frame … */
-	uint64_t context_sp; /* … with this sp, 0: none */
-	unsigned signals;
-	unsigned missing;            /* registers that a frame would have needed */
-	struct registers *registers; /* NULL: not tracked */
-};
-
-enum step {
-	STEP_CALLER,
-	STEP_SIGNAL, /* to an interrupted frame */
-	STEP_END,
-	STEP_BROKEN,
-};
-
 /* One of CALLEE_SAVED. */
 static uint64_t *register_value(struct registers *registers, uint8_t reg)
 {
 	return reg == 3 ? &registers->rbx : &registers->r12_to_r15[reg - 12];
 }
 
-static uint64_t load(uint64_t address)
+static uint64_t load(const struct crossing *crossing, uint64_t address)
 {
-	return bytes_u64((const void *)address);
+	uint64_t value = bytes_u64((const void *)address);
+
+	if (crossing->words && crossing->words->count < STEP_WORDS_MAX)
+		crossing->words->word[crossing->words->count++] =
+			(struct stack_word){address, value};
+	return value;
 }
 
 static bool may_read(const struct walk *walk, uint64_t address)
@@ -108,7 +56,7 @@ static bool base_value(const struct walk *walk, struct crossing *crossing, uint8
 	else if (base >= ARRAY_COUNT(context_offsets))
 		return false;
 	else if (crossing->context_sp == walk->sp)
-		*ret = load(crossing->context + context_offsets[base]);
+		*ret = load(crossing, crossing->context + context_offsets[base]);
 	else if (registers && registers->known & 1u << base)
 		*ret = *register_value(registers, base);
 	else {
@@ -130,7 +78,7 @@ static bool place_value(const struct walk *walk, struct crossing *crossing, stru
 	if (place.how == RULE_AT) {
 		if (!may_read(walk, value))
 			return false;
-		value = load(value);
+		value = load(crossing, value);
 	}
 	*ret = value;
 	return true;
@@ -147,7 +95,7 @@ static bool find_cfa(const struct walk *walk, struct crossing *crossing,
 	if (rule->cfa_deref) {
 		if (!may_read(walk, cfa))
 			return false;
-		cfa = load(cfa) + (uint64_t)rule->cfa_add;
+		cfa = load(crossing, cfa) + (uint64_t)rule->cfa_add;
 	}
 	*ret = cfa;
 	// The interrupted function may run on another stack than its handler.
@@ -168,7 +116,7 @@ static enum step enter_interrupted(struct walk *walk, struct crossing *crossing)
 	if (walk->pc < NULL_CALL_END) {
 		if (!may_read(walk, walk->sp))
 			return STEP_BROKEN;
-		walk->pc = load(walk->sp);
+		walk->pc = load(crossing, walk->sp);
 		walk->sp += 8;
 	} else {
 		walk->pc++;
@@ -213,14 +161,13 @@ static enum step step_by_frame_pointer(struct walk *walk, struct crossing *cross
 	if (end < 16 || fp > end - 16)
 		return STEP_BROKEN;
 	walk->limit = end;
-	walk->fp = load(fp);
-	walk->pc = load(fp + 8);
+	walk->fp = load(crossing, fp);
+	walk->pc = load(crossing, fp + 8);
 	walk->sp = fp + 16;
 	return walk->pc == 0 ? STEP_END : STEP_CALLER;
 }
 
-static never_inline enum step step_slow(struct walk *walk, struct crossing *crossing,
-					unsigned packed)
+never_inline enum step step_slow(struct walk *walk, struct crossing *crossing, unsigned packed)
 {
 	struct unwind_rule rule;
 
@@ -242,30 +189,18 @@ static never_inline enum step step_slow(struct walk *walk, struct crossing *cros
 	}
 }
 
-static inline __attribute__((always_inline)) enum step step(struct walk *walk,
-							    struct crossing *crossing)
+bool step_needs_fp(unsigned packed, bool caller_needs_fp)
 {
-	unsigned rule = rule_table_find(
-		atomic_load_explicit(&rule_table_current, memory_order_acquire), walk->pc);
-	uint64_t cfa;
-	unsigned slot;
+	struct unwind_rule rule;
 
-	if (unlikely(rule < RULE_PLAIN)) {
-		struct walk copy = *walk;
-		enum step result = step_slow(&copy, crossing, rule);
-
-		*walk = copy;
-		return result;
-	}
-	cfa = (rule & RULE_BASE_SP ? walk->sp : walk->fp) + (rule & RULE_OFFSET_MASK) * 8;
-	if (unlikely(cfa <= walk->sp || cfa > walk->limit))
-		return STEP_BROKEN;
-	slot = rule >> RULE_SLOT_SHIFT & RULE_SLOT_MASK;
-	if (slot != 0)
-		walk->fp = load(cfa - slot * 8);
-	walk->pc = load(cfa - 8);
-	walk->sp = cfa;
-	return unlikely(walk->pc == 0) ? STEP_END : STEP_CALLER;
+	if (packed == RULE_NONE)
+		return true;
+	rule_unpack((uint16_t)packed, &rule);
+	if (rule.kind != RULE_STEP)
+		return rule.kind == RULE_FRAME_POINTER;
+	if (rule.cfa_base == ARCH_DWARF_FP || rule.ra.base == ARCH_DWARF_FP)
+		return true;
+	return caller_needs_fp && (rule.fp.how == RULE_SAME || rule.fp.base == ARCH_DWARF_FP);
 }
 
 /* The value of a tracked register in the frame that callee was left to, as `result` says. */
@@ -276,7 +211,7 @@ static bool tracked_value(const struct walk *callee, struct crossing *crossing, 
 	int32_t offset;
 
 	if (result == STEP_SIGNAL && crossing->context_sp != 0) {
-		*ret = load(crossing->context + context_offsets[reg]);
+		*ret = load(crossing, crossing->context + context_offsets[reg]);
 		return true;
 	}
 	rule_find_register_slow(callee->pc, reg, &place, &offset);
@@ -287,7 +222,7 @@ static bool tracked_value(const struct walk *callee, struct crossing *crossing, 
 	return place_value(callee, crossing, place, offset, cfa, ret);
 }
 
-static never_inline enum step step_tracking_slow(struct walk *walk, struct crossing *crossing)
+never_inline enum step step_tracking_slow(struct walk *walk, struct crossing *crossing)
 {
 	struct registers caller = {.wanted = crossing->registers->wanted};
 	struct walk callee = *walk;
@@ -303,195 +238,4 @@ static never_inline enum step step_tracking_slow(struct walk *walk, struct cross
 	}
 	*crossing->registers = caller;
 	return result;
-}
-
-/* Our own registers, as they are at one instruction of the function that this becomes part of. */
-static inline __attribute__((always_inline)) void take_registers(struct walk *walk,
-								 struct registers *registers)
-{
-	uint64_t *values = &registers->rbx;
-
-	__asm__ volatile("lea 0f(%%rip), %%rax\n"
-			 "0:\tmov %%rax, (%0)\n"
-			 "\tmov %%rsp, 8(%0)\n"
-			 "\tmov %%rbp, 16(%0)\n"
-			 "\tmov %%rbx, (%1)\n"
-			 "\tmov %%r12, 8(%1)\n"
-			 "\tmov %%r13, 16(%1)\n"
-			 "\tmov %%r14, 24(%1)\n"
-			 "\tmov %%r15, 32(%1)"
-			 :
-			 : "r"(walk), "r"(values)
-			 : "rax", "memory");
-	// Not a return address: one further, like that of a frame that was interrupted.
-	walk->pc++; // NOLINT(clang-analyzer-core.uninitialized.Assign): stored in asm
-	walk->limit = UINT64_MAX;
-	registers->known = registers->wanted;
-}
-
-/*
- * Makes crossing that of a walk from state on which also tracks what the last one was missing:
- * steps from here out through the agent's own frames, until state itself is reached. False:
- * nothing more can be known, since all was tracked or state is not on this stack.
- */
-static inline __attribute__((always_inline)) bool track_missing(const struct unwind_state *state,
-								struct crossing *crossing,
-								struct registers *registers)
-{
-	unsigned missing = crossing->missing & CALLEE_SAVED & ~registers->wanted;
-	struct walk walk;
-
-	if (missing == 0)
-		return false;
-	registers->wanted |= missing;
-	*crossing = (struct crossing){.stack = crossing->stack, .registers = registers};
-	take_registers(&walk, registers);
-	for (unsigned i = 0; i < OWN_FRAMES_MAX; i++) {
-		if (step_tracking_slow(&walk, crossing) != STEP_CALLER || walk.sp > state->sp)
-			return false;
-		if (walk.sp == state->sp)
-			return walk.pc == state->pc && walk.fp == state->fp;
-	}
-	return false;
-}
-
-static inline __attribute__((always_inline)) enum unwind_end
-capture(const struct unwind_state *state, struct crossing *crossing, bool tracking, uint64_t *pcs,
-	size_t room, size_t *count)
-{
-	struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
-
-	for (size_t n = 0; n < room;) {
-		enum step result;
-
-		pcs[n++] = walk.pc;
-		result = tracking ? step_tracking_slow(&walk, crossing) : step(&walk, crossing);
-		if (unlikely(result >= STEP_END)) {
-			*count = n;
-			return result == STEP_END ? UNWIND_COMPLETE : UNWIND_BROKEN;
-		}
-	}
-	*count = room;
-	return UNWIND_TRUNCATED;
-}
-
-static never_inline enum unwind_end capture_slow(const struct unwind_state *state,
-						 struct crossing *crossing, uint64_t *pcs,
-						 size_t room, size_t *count)
-{
-	struct registers registers = {0};
-	enum unwind_end end = UNWIND_BROKEN;
-
-	while (end == UNWIND_BROKEN && track_missing(state, crossing, &registers))
-		end = capture(state, crossing, true, pcs, room, count);
-	return end;
-}
-
-enum unwind_end unwind_capture(const struct unwind_state *state, struct unwind_stack *stack,
-			       uint64_t *pcs, size_t room, size_t *count)
-{
-	struct crossing crossing = {.stack = stack};
-	enum unwind_end end = capture(state, &crossing, false, pcs, room, count);
-
-	if (unlikely(end == UNWIND_BROKEN && crossing.missing != 0))
-		end = capture_slow(state, &crossing, pcs, room, count);
-	return end;
-}
-
-/* See struct unwind_host. Set once, before any walk. */
-static uint64_t hooks_start, hooks_size = UINT64_MAX;
-
-static bool is_hook(uint64_t pc)
-{
-	return pc - 1 - hooks_start < hooks_size;
-}
-
-static inline __attribute__((always_inline)) enum unwind_nesting
-find_frame(const struct unwind_state *state, struct crossing *crossing, bool tracking, uint64_t sp)
-{
-	struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
-
-	for (;;) {
-		uint64_t inner = walk.sp, pc = walk.pc;
-		enum step result =
-			tracking ? step_tracking_slow(&walk, crossing) : step(&walk, crossing);
-
-		if (result >= STEP_END)
-			return UNWIND_NOT_FOUND;
-		// Frames of one stack leave no gaps; across a signal frame it may be another stack.
-		if (result == STEP_SIGNAL)
-			continue;
-		if (inner < sp && sp < walk.sp)
-			return UNWIND_NOT_FOUND;
-		if (walk.sp != sp)
-			continue;
-		if (!is_hook(pc))
-			return UNWIND_NOT_FOUND;
-		return crossing->signals == 0 ? UNWIND_FOUND : UNWIND_FOUND_ACROSS_SIGNAL;
-	}
-}
-
-static never_inline enum unwind_nesting find_frame_slow(const struct unwind_state *state,
-							struct crossing *crossing, uint64_t sp)
-{
-	struct registers registers = {0};
-	enum unwind_nesting nesting = UNWIND_NOT_FOUND;
-
-	while (nesting == UNWIND_NOT_FOUND && track_missing(state, crossing, &registers))
-		nesting = find_frame(state, crossing, true, sp);
-	return nesting;
-}
-
-enum unwind_nesting unwind_find_frame(const struct unwind_state *state, struct unwind_stack *stack,
-				      uint64_t sp)
-{
-	struct crossing crossing = {.stack = stack};
-	enum unwind_nesting nesting = find_frame(state, &crossing, false, sp);
-
-	if (unlikely(nesting == UNWIND_NOT_FOUND && crossing.missing != 0))
-		nesting = find_frame_slow(state, &crossing, sp);
-	return nesting;
-}
-
-void unwind_init(const struct unwind_host *host)
-{
-	module_find_init(host->dl_find_object);
-	if (host->hooks_end != 0) {
-		hooks_start = host->hooks_start;
-		hooks_size = host->hooks_end - host->hooks_start;
-	}
-	rule_table_init(host->allocate);
-}
-
-uint32_t unwind_frame_id(uint64_t pc)
-{
-	return rule_table_id(pc);
-}
-
-uint32_t unwind_set_frame_id(uint64_t pc, uint32_t id)
-{
-	return rule_table_set_id(pc, id);
-}
-
-void unwind_forget(uint64_t start, uint64_t end)
-{
-	module_cache_forget(start, end);
-	rule_table_forget(start, end);
-}
-
-void unwind_forget_ids(void)
-{
-	rule_after_fork();
-	module_cache_after_fork();
-	rule_table_after_fork();
-}
-
-void unwind_forbid_system_calls(bool forbidden)
-{
-	proc_maps_forbid(forbidden);
-}
-
-size_t unwind_memory(void)
-{
-	return rule_table_memory();
 }

@@ -1,0 +1,80 @@
+/*
+ * The last stack of a thread, kept so that the next one need not be walked to its root: the
+ * "validated stack cache". Exact, not a guess.
+ *
+ *   frames[1]  outermost frame      { sp, pc, fp, id, words }
+ *      …                            words: how many of words[] the steps from here outwards read
+ *   frames[depth]  the hook's caller
+ *
+ *   words[0]  read by the last step of the walk       { address, value }
+ *      …                                              in the order of reading from the top down
+ *   words[n]  read by the first
+ *
+ * A capture steps from the innermost frame outwards until its state equals that of a remembered
+ * frame; then it compares the words that the walk from there on read with memory, in the order in
+ * which the walk would read them, stopping at the first difference. Since a step is a function of
+ * its state, of the rule for its pc and of the words it reads, by induction all frames from there
+ * outwards are what a walk would find if all words are equal. If one is not, the walk goes on and
+ * may meet the remembered stack again further out. Nothing is read that a walk would not read.
+ *
+ * The fp of a frame counts only where a step from there on depends on it (needs_fp); the words
+ * that restore it are left out elsewhere.
+ *
+ * A thread's own: nothing here may be entered twice, by a signal handler for instance.
+ */
+#ifndef MALLOW_AGENT_UNWIND_STACK_CACHE_H
+#define MALLOW_AGENT_UNWIND_STACK_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/unwind/unwind.h"
+
+struct stack_word;
+struct fresh_frame;
+
+struct cached_frame {
+	uint64_t sp; /* 0: no walk may join here: made by a signal, or not by a walk at all */
+	uint64_t pc;
+	uint64_t fp;
+	uint32_t id;        /* in the recording, 0: not known yet */
+	uint32_t words : 31; /* of stack_cache.words */
+	uint32_t needs_fp : 1;
+};
+
+/* Zero: empty. Its arrays come from unwind_host.allocate() and are never returned. */
+struct stack_cache {
+	struct cached_frame *frames; /* [0] ends every search; outermost frame first */
+	struct stack_word *words;
+	struct fresh_frame *fresh; /* of the walk going on, innermost first */
+	uint32_t capacity;         /* frames */
+	uint32_t depth;
+	/*
+	 * How many of the outermost frames are as the writer of events left them: only lowered
+	 * here, raised by the writer.
+	 */
+	uint32_t shared;
+	uint32_t bounded; /* frames[1 … bounded] were walked with `limit`, see x86_64_step.h */
+	uint64_t limit;
+	uint64_t highest; /* no word was read at or above it */
+	bool broken;      /* the walk did not reach the outermost frame; frames[1] says so */
+};
+
+/*
+ * Makes the cache hold the stack that state describes. UNWIND_COMPLETE, or UNWIND_BROKEN: its
+ * outermost frame then is broken_pc. UNWIND_TRUNCATED: nothing was done, because the stack has
+ * more than depth_max frames, or needs registers or memory that are not at hand: to be captured by
+ * unwind_capture() and given to stack_cache_set().
+ */
+enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwind_state *state,
+				    struct unwind_stack *stack, size_t depth_max,
+				    uint64_t broken_pc);
+
+/* Makes the cache hold these frames, innermost first. false: no memory for so many. */
+bool stack_cache_set(struct stack_cache *cache, const uint64_t *pcs, size_t count);
+
+/* Nothing of it is true any more: code was unloaded, or the last change was not completed. */
+void stack_cache_clear(struct stack_cache *cache);
+
+#endif
