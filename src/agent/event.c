@@ -48,10 +48,11 @@ static never_inline bool find_ids_slow(struct thread *thread, uint32_t depth)
 
 static inline bool find_ids(struct thread *thread, uint32_t depth)
 {
+	uint32_t missing = 0;
+
 	for (uint32_t i = thread->stack.shared + 1; i <= depth; i++)
-		if (unlikely(!thread->stack.frames[i].id))
-			return find_ids_slow(thread, depth);
-	return true;
+		missing |= !thread->stack.frames[i].id;
+	return likely(!missing) || find_ids_slow(thread, depth);
 }
 
 static inline uint8_t *put_change(const struct thread *thread, uint32_t depth, uint8_t *p)
@@ -71,17 +72,25 @@ static inline void remember(struct thread *thread, uint32_t depth)
 	thread->depth = depth;
 }
 
+/*
+ * What is known of an event when its writer is compiled. The first two are the hot ones; what they
+ * need stays in registers then.
+ */
+enum shape {
+	SHAPE_ALLOCATION, /* without an alignment */
+	SHAPE_FREE,
+	SHAPE_ANY,
+};
+
 /* Whether the reader could not know the usable size and the heap flags without being told. */
-static bool needs_extra(const struct trace_encoder *encoder, const struct event *event)
+static inline bool needs_extra(const struct trace_encoder *encoder, const struct event *event)
 {
-	if (event->operation > TRACE_OP_REALLOCARRAY)
-		return false;
 	return !real.allocator_is_glibc || event->heap_flags != encoder->heap_flags ||
 	       event->size + event->slack != trace_glibc_usable(event->size);
 }
 
 /* By the table, not by the value: an alignment of 0 may be asked for. */
-static bool carries_alignment(uint8_t operation)
+static inline bool carries_alignment(uint8_t operation)
 {
 	static const uint32_t aligned =
 #define ENTRY(number, NAME, name, aligned) (uint32_t)(aligned) << (number) |
@@ -92,25 +101,30 @@ static bool carries_alignment(uint8_t operation)
 	return aligned >> operation & 1;
 }
 
-static uint8_t *put_body(struct trace_encoder *encoder, const struct event *event, bool extra,
-			 uint8_t *p)
+/* The fields of an event that differ from shape to shape. */
+static inline __attribute__((always_inline)) uint8_t *put_body(struct trace_encoder *encoder,
+							       const struct event *event,
+							       enum shape shape, bool extra,
+							       uint8_t *p)
 {
 	uint8_t operation = event->operation;
 
-	if (operation == TRACE_OP_STACK)
+	if (shape == SHAPE_ANY && operation == TRACE_OP_STACK)
 		return p;
 	p = trace_put_time(p, encoder, event->ticks);
-	if (operation == TRACE_OP_REALLOC || operation == TRACE_OP_REALLOCARRAY) {
+	if (shape == SHAPE_ANY &&
+	    (operation == TRACE_OP_REALLOC || operation == TRACE_OP_REALLOCARRAY)) {
 		p = varint_put(p, event->duration);
 		encoder->time += event->duration;
 		p = trace_put_address(p, encoder, event->old_address);
 	}
 	p = trace_put_address(p, encoder, event->address);
-	if (operation <= TRACE_OP_REALLOCARRAY)
-		p = varint_put(p, event->size);
-	if (unlikely(carries_alignment(operation)))
+	if (shape == SHAPE_FREE || operation > TRACE_OP_REALLOCARRAY)
+		return p;
+	p = varint_put(p, event->size);
+	if (shape == SHAPE_ANY && carries_alignment(operation))
 		p = varint_put(p, event->alignment);
-	if (extra) {
+	if (unlikely(extra)) {
 		encoder->heap_flags = event->heap_flags;
 		p = varint_put(p, trace_extra(event->slack, event->heap_flags));
 	}
@@ -125,8 +139,10 @@ static void forget_stream_stack(struct thread *thread)
 }
 
 /* Clears what an interrupted write may have left, and steps back in time where need be. */
-static uint8_t *put_corrections(struct thread *thread, struct trace_encoder *encoder,
-				const struct event *event, uint8_t *p)
+static inline __attribute__((always_inline)) uint8_t *put_corrections(struct thread *thread,
+								      struct trace_encoder *encoder,
+								      const struct event *event,
+								      uint8_t *p)
 {
 	if (unlikely(thread->resync)) {
 		*p++ = TRACE_OP_RESYNC;
@@ -217,33 +233,49 @@ static inline bool prepare(struct thread *thread)
 	return prepare_slow(thread);
 }
 
-/* The event with the stack of thread->stack. */
-static void write_event(struct thread *thread, const struct event *event)
+/*
+ * One record. The thread's own state changes only after the commit (event.h), hence the copy of
+ * the encoder, which lives in registers. change: the stack's, which is thread->stack now.
+ */
+static inline __attribute__((always_inline)) void
+put_event(struct thread *thread, const struct event *event, enum shape shape, bool change)
 {
-	uint32_t depth = thread->stack.depth;
-	struct trace_encoder encoder;
-	bool changed, extra;
-	uint8_t *p;
+	struct trace_encoder encoder = thread->encoder;
+	uint8_t *p = put_corrections(thread, &encoder, event, thread->cursor);
+	bool extra = shape != SHAPE_FREE && event->operation <= TRACE_OP_REALLOCARRAY &&
+		     needs_extra(&encoder, event);
+
+	*p++ = (uint8_t)(event->operation | (change ? TRACE_STACK_CHANGE : 0) |
+			 (extra ? TRACE_EXTRA : 0));
+	if (change)
+		p = put_change(thread, thread->stack.depth, p);
+	p = put_body(&encoder, event, shape, extra, p);
+	thread_commit(thread, p);
+	thread->encoder.time = encoder.time;
+	thread->encoder.address = encoder.address;
+	thread->encoder.heap_flags = encoder.heap_flags;
+	thread->resync = 0;
+}
+
+/* The event with the stack of thread->stack. */
+static inline __attribute__((always_inline)) void
+write_event(struct thread *thread, const struct event *event, enum shape shape)
+{
+	const struct stack_cache *stack = &thread->stack;
 
 	if (unlikely(thread->resync))
 		forget_stream_stack(thread);
 	if (unlikely(!thread->cursor) || unlikely(!prepare(thread)))
 		return lose(thread);
-	// The thread's own state changes only after the commit: see event.h.
-	encoder = thread->encoder;
-	p = put_corrections(thread, &encoder, event, thread->cursor);
-	changed = thread->depth != thread->stack.shared || thread->stack.shared != depth ||
-		  event->operation == TRACE_OP_STACK;
-	extra = needs_extra(&encoder, event);
-	*p++ = (uint8_t)(event->operation | (changed ? TRACE_STACK_CHANGE : 0) |
-			 (extra ? TRACE_EXTRA : 0));
-	if (changed)
-		p = put_change(thread, depth, p);
-	p = put_body(&encoder, event, extra, p);
-	thread_commit(thread, p);
-	thread->encoder = encoder;
-	thread->resync = 0;
-	remember(thread, depth);
+	put_event(thread, event, shape,
+		  thread->depth != stack->shared || stack->shared != stack->depth ||
+			  (shape == SHAPE_ANY && event->operation == TRACE_OP_STACK));
+	remember(thread, stack->depth);
+}
+
+static never_inline void write_any(struct thread *thread, const struct event *event)
+{
+	write_event(thread, event, SHAPE_ANY);
 }
 
 void event_write(struct thread *thread, const struct event *event, const uint64_t *frames,
@@ -251,24 +283,15 @@ void event_write(struct thread *thread, const struct event *event, const uint64_
 {
 	if (!stack_cache_set(&thread->stack, frames, count))
 		return process_count_loss(TRACE_LOSS_NO_MEMORY);
-	write_event(thread, event);
+	write_any(thread, event);
 }
 
 void event_write_plain(struct thread *thread, const struct event *event)
 {
-	struct trace_encoder encoder;
-	uint8_t *p;
-
 	if (unlikely((size_t)(thread->limit - thread->cursor) < room_for(0)) &&
 	    !record_reserve(thread, room_for(0)))
 		return lose(thread);
-	encoder = thread->encoder;
-	p = put_corrections(thread, &encoder, event, thread->cursor);
-	*p++ = event->operation;
-	p = put_body(&encoder, event, false, p);
-	thread_commit(thread, p);
-	thread->encoder = encoder;
-	thread->resync = 0;
+	put_event(thread, event, SHAPE_FREE, false);
 }
 
 /* The stack of state by unwind_capture(), which remembers nothing. false: lost. */
@@ -329,5 +352,9 @@ void event_write_here(struct thread *thread, const struct event *event,
 	if (unlikely(!capture(thread, state)))
 		return;
 	compare_stack(thread, state);
-	write_event(thread, event);
+	if (likely(event->operation <= TRACE_OP_LAST_ALLOCATION &&
+		   !carries_alignment(event->operation)))
+		write_event(thread, event, SHAPE_ALLOCATION);
+	else
+		write_any(thread, event);
 }

@@ -6,9 +6,17 @@
 
 #define VARINT_MAX 10 /* bytes of the longest 64-bit varint */
 
-/* Writes at most VARINT_MAX bytes, returns the position behind them. */
+/*
+ * Writes at most VARINT_MAX bytes, returns the position behind them. A form without branches, which
+ * spreads the bits over four bytes at once, was measured 5 % slower on python3: most numbers of a
+ * recording are as long as the ones in their place before.
+ */
 static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
 {
+	if (value < 0x80) {
+		*p = (uint8_t)value;
+		return p + 1;
+	}
 	while (value >= 0x80) {
 		*p++ = (uint8_t)value | 0x80;
 		value >>= 7;

@@ -5,6 +5,8 @@
 #ifndef MALLOW_TRACE_ENCODE_H
 #define MALLOW_TRACE_ENCODE_H
 
+#include <stdbool.h>
+
 #include "base/bytes.h"
 #include "base/varint.h"
 #include "trace/format.h"
@@ -50,11 +52,21 @@ static inline uint8_t *trace_put_stack_change(uint8_t *p, uint64_t drop, uint64_
 	return p;
 }
 
-/* id 0: the frame has no definition, its pc is written. */
+/*
+ * id 0: the frame has no definition, its pc is written. Whether an id takes one byte or two cannot
+ * be foretold: both are written.
+ */
 static inline uint8_t *trace_put_frame(uint8_t *p, uint32_t id, uint64_t pc)
 {
-	p = varint_put(p, id);
-	return id ? p : varint_put(p, pc);
+	bool two = id >= 0x80;
+
+	if (__builtin_expect(id - 1 >= 0x3fff, 0)) {
+		p = varint_put(p, id);
+		return id ? p : varint_put(p, pc);
+	}
+	p[0] = (uint8_t)(id | two << 7);
+	p[1] = (uint8_t)(id >> 7);
+	return p + 1 + two;
 }
 
 static inline uint64_t trace_extra(uint64_t slack, uint32_t heap_flags)

@@ -1,10 +1,11 @@
 /*
- * The rules found so far, by pc: one insert-only, lock-free hash table of 8-byte words
+ * The rules found so far, by pc: one insert-only, lock-free hash table of
  *
- *   words[i] = pc << 16 | rule        0: empty; rule RULE_NONE: forgotten, to be found again
- *   ids[i]   = the frame's id in the recording, 0: none yet
+ *   word = pc << 16 | rule        0: empty; rule RULE_NONE: forgotten, to be found again
+ *   id   = the frame's id in the recording, 0: none yet
  *
- * with open addressing. Once a word has its pc it keeps it, so ids[i] belongs to it for good. A
+ * side by side, since who looks for one wants the other, with open addressing. Once a word has its
+ * pc it keeps it, so the id belongs to it for good. A
  * full table is replaced by one of twice the size. The old one is never returned, since a reader
  * may be in the middle of it; while nothing is forgotten, all the old ones together are smaller
  * than the current one.
@@ -22,12 +23,16 @@
 
 #define RULE_TABLE_PC_BITS 48 /* user addresses are below; a pc above is never kept */
 
+struct rule_entry {
+	_Atomic uint64_t word;
+	_Atomic uint32_t id;
+};
+
 struct rule_table {
 	uint64_t mask;
-	uint64_t shift; /* of the hash: 64 - log2(mask + 1) */
-	_Atomic uint32_t *ids;
+	uint64_t shift;     /* of the hash: 64 - log2(mask + 1) */
 	atomic_size_t used; /* words that are not empty */
-	_Atomic uint64_t words[];
+	struct rule_entry entries[];
 };
 
 /* Hidden, or each look-up would go through the GOT. */
@@ -48,8 +53,8 @@ static inline size_t rule_table_home(const struct rule_table *table, uint64_t pc
 static inline size_t rule_table_place(const struct rule_table *table, uint64_t pc, unsigned *rule)
 {
 	for (size_t i = rule_table_home(table, pc);; i++) {
-		uint64_t word =
-			atomic_load_explicit(&table->words[i & table->mask], memory_order_relaxed);
+		uint64_t word = atomic_load_explicit(&table->entries[i & table->mask].word,
+						     memory_order_relaxed);
 
 		if (word >> 16 == pc || word == 0) {
 			*rule = (unsigned)(word & 0xffff);
@@ -69,7 +74,7 @@ static inline unsigned rule_table_find(const struct rule_table *table, uint64_t 
 /* The id of the pc whose rule was found at that place, 0: none yet. */
 static inline uint32_t rule_table_id_at(const struct rule_table *table, size_t place)
 {
-	return atomic_load_explicit(&table->ids[place], memory_order_acquire);
+	return atomic_load_explicit(&table->entries[place].id, memory_order_acquire);
 }
 
 /* Keeps a rule if there is room and nobody is growing the table at this moment. */

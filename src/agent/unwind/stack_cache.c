@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/unwind/leaf_cache.h"
 #include "agent/unwind/memory.h"
 #include "agent/unwind/x86_64_step.h"
 
@@ -19,19 +20,34 @@ struct fresh_frame {
 
 /* The outcome of the walk before it is put into the cache. */
 struct outcome {
-	struct walk walk;  /* where it ended: the frame it joins, or what the last step left */
-	enum step result;  /* of the last step */
-	uint32_t joined;   /* remembered frame that is the next outer one, 0: none */
-	uint32_t count;    /* fresh frames */
-	uint32_t unjoinable; /* so many of the innermost ones depend on a signal's registers */
-	bool odd;          /* the limit changed on the way: nothing fresh may be joined */
+	struct walk walk;    /* where it ended: the frame it joins, or what the last step left */
+	enum step result;    /* of the last step */
+	uint32_t joined;     /* remembered frame that is the next outer one, 0: none */
+	uint32_t count;      /* fresh frames */
+	uint32_t unjoinable; /* so many of the innermost ones may never be joined */
 };
+
+static inline uint32_t word_count(const struct cached_frame *frame)
+{
+	return frame->words >> 1;
+}
+
+/* Frames and words have room for a segment of leaf_cache.h above them, copied as a whole. */
+static size_t frame_room(uint32_t capacity)
+{
+	return (size_t)capacity + 1 + LEAF_FRAMES;
+}
+
+static size_t word_room(uint32_t capacity)
+{
+	return WORD_GROUP + (size_t)capacity * STEP_WORDS_MAX + LEAF_WORDS;
+}
 
 static size_t memory_size(uint32_t capacity)
 {
-	return (size_t)(capacity + 1) *
-	       (sizeof(struct cached_frame) + sizeof(struct fresh_frame) +
-		STEP_WORDS_MAX * sizeof(struct stack_word));
+	return frame_room(capacity) * sizeof(struct cached_frame) +
+	       word_room(capacity) * sizeof(struct stack_word) +
+	       capacity * sizeof(struct fresh_frame);
 }
 
 /* The frames and their words move to larger arrays. */
@@ -41,21 +57,27 @@ static never_inline bool grow_slow(struct stack_cache *cache, size_t need)
 	struct cached_frame *frames;
 	struct stack_word *words;
 
+	if (!cache->leaves)
+		cache->leaves = unwind_allocate(sizeof(*cache->leaves));
+	if (!cache->leaves)
+		return false;
 	do
 		capacity *= 2;
 	while (capacity < need);
 	frames = unwind_allocate(memory_size(capacity));
 	if (!frames)
 		return false;
-	words = (struct stack_word *)(frames + capacity + 1);
+	words = (struct stack_word *)(frames + frame_room(capacity));
+	cache->fresh = (struct fresh_frame *)(words + word_room(capacity));
+	words_pad(words);
+	words += WORD_GROUP;
 	frames[0] = (struct cached_frame){.sp = UINT64_MAX};
 	if (cache->depth) {
 		memcpy(frames, cache->frames, (cache->depth + 1) * sizeof(*frames));
-		memcpy(words, cache->words, frames[cache->depth].words * sizeof(*words));
+		memcpy(words, cache->words, word_count(&frames[cache->depth]) * sizeof(*words));
 	}
 	cache->frames = frames;
 	cache->words = words;
-	cache->fresh = (struct fresh_frame *)(words + (size_t)STEP_WORDS_MAX * (capacity + 1));
 	cache->capacity = capacity;
 	return true;
 }
@@ -78,76 +100,88 @@ static inline __attribute__((always_inline)) bool joins(const struct stack_cache
 							const struct walk *walk, uint32_t *below)
 {
 	const struct cached_frame *frame = &cache->frames[*below];
-	const struct stack_word *words = cache->words;
-	uint32_t word = frame->words;
+	size_t differs;
 
-	if (frame->pc != walk->pc || (frame->needs_fp && frame->fp != walk->fp) ||
-	    !limit_allows(cache, *below, walk->limit))
+	if (frame->pc != walk->pc || (frame->words & 1 && frame->fp != walk->fp) ||
+	    unlikely(!limit_allows(cache, *below, walk->limit)))
 		return false;
-#pragma GCC unroll 4
-	while (word > 0) {
-		word--;
-		if (unlikely(bytes_u64((const void *)words[word].address) != words[word].value))
-			goto differs;
-	}
-	return true;
-differs:
+	if (likely(words_hold(cache->words, word_count(frame), &differs)))
+		return true;
 	// The step that read it leads elsewhere now: what is further out may be met again.
-	while (cache->frames[*below].words > word)
+	while (word_count(&cache->frames[*below]) > differs)
 		--*below;
 	return false;
+}
+
+static never_inline enum step walk_step_slow(struct walk *walk, struct crossing *crossing,
+					     unsigned rule, struct outcome *outcome, uint32_t count)
+{
+	uint64_t limit = walk->limit;
+	enum step result = step_slow(walk, crossing, rule);
+
+	// Of two limits on one stack the cache could remember only one. Registers that a signal
+	// interrupted are known for one frame more.
+	if (limit != UINT64_MAX && walk->limit != limit)
+		outcome->unjoinable = UINT32_MAX;
+	else if (result == STEP_SIGNAL && outcome->unjoinable < count + 1)
+		outcome->unjoinable = count + 1;
+	return result;
 }
 
 /*
  * Walks from state outwards until a frame is joined or the stack ends. false: there is no room
  * for so many frames.
  */
-static inline __attribute__((always_inline)) bool
-walk_to_join(struct stack_cache *cache, struct crossing *crossing,
-	     const struct unwind_state *state, struct outcome *ret)
+static inline __attribute__((always_inline)) bool walk_to_join(const struct stack_cache *cache,
+							       struct crossing *crossing,
+							       const struct unwind_state *state,
+							       struct outcome *ret)
 {
-	struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
+	const struct rule_table *table =
+		atomic_load_explicit(&rule_table_current, memory_order_acquire);
 	const struct cached_frame *frames = cache->frames;
-	struct fresh_frame *fresh = cache->fresh;
+	struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
+	struct fresh_frame *fresh = cache->fresh, *end = fresh + cache->capacity;
+	enum step result = STEP_CALLER;
 	uint32_t below = cache->depth;
 
-	*ret = (struct outcome){.result = STEP_CALLER};
+	ret->unjoinable = 0;
 	for (;;) {
-		const struct rule_table *table =
-			atomic_load_explicit(&rule_table_current, memory_order_acquire);
 		unsigned rule;
 		size_t place;
 
 		while (frames[below].sp < walk.sp)
 			below--;
-		if (frames[below].sp == walk.sp && joins(cache, &walk, &below)) {
-			ret->joined = below;
+		if (frames[below].sp == walk.sp && joins(cache, &walk, &below))
 			break;
-		}
-		if (unlikely(ret->count == cache->capacity))
-			return false;
 		place = rule_table_place(table, walk.pc, &rule);
-		*fresh = (struct fresh_frame){
-			.pc = walk.pc, .sp = walk.sp, .fp = walk.fp, .rule = (uint16_t)rule,
-			.bounded = walk.limit != UINT64_MAX,
-			.id = rule != RULE_NONE ? rule_table_id_at(table, place) : 0,
-		};
+		fresh->pc = walk.pc;
+		fresh->sp = walk.sp;
+		fresh->fp = walk.fp;
+		fresh->rule = (uint16_t)rule;
+		fresh->bounded = walk.limit != UINT64_MAX;
+		fresh->id = rule_table_id_at(table, place);
 		fresh++;
-		ret->count++;
 		if (likely(rule >= RULE_PLAIN)) {
-			ret->result = step_plain(&walk, rule);
+			result = step_plain(&walk, rule);
 		} else {
 			struct walk copy = walk;
 
-			ret->result = step_slow(&copy, crossing, rule);
-			ret->odd |= walk.limit != UINT64_MAX && copy.limit != walk.limit;
-			if (ret->result == STEP_SIGNAL)
-				ret->unjoinable = ret->count + 1;
+			result = walk_step_slow(&copy, crossing, rule, ret,
+						(uint32_t)(fresh - cache->fresh));
 			walk = copy;
+			table = atomic_load_explicit(&rule_table_current, memory_order_acquire);
 		}
-		if (unlikely(ret->result >= STEP_END))
+		if (unlikely(result >= STEP_END)) {
+			below = 0;
 			break;
+		}
+		if (unlikely(fresh == end))
+			return false;
 	}
+	ret->joined = below;
+	ret->count = (uint32_t)(fresh - cache->fresh);
+	ret->result = result;
 	ret->walk = walk;
 	return true;
 }
@@ -183,51 +217,63 @@ struct outer {
 	bool none; /* the walk ended without a step: nothing was read */
 };
 
-/* Puts one fresh frame on top of the remembered ones. */
+/* Of a frame whose rule is not of the fast kind. */
+static never_inline void put_wide_slow(struct stack_cache *cache, struct crossing *crossing,
+				       const struct outcome *outcome, struct fresh_frame *frame,
+				       struct outer *outer)
+{
+	if (frame->rule == RULE_NONE) // was not known when the walk came by
+		frame->rule = (uint16_t)rule_table_find(
+			atomic_load_explicit(&rule_table_current, memory_order_acquire), frame->pc);
+	outer->needs_fp = step_needs_fp(frame->rule, outer->needs_fp);
+	if ((size_t)(frame - cache->fresh) >= outcome->unjoinable)
+		outer->words = put_wide_words_slow(cache, crossing, frame, outer->words);
+}
+
+/* Puts the words between one fresh frame and the one outside of it on top of the others. */
 static inline __attribute__((always_inline)) void
-put_frame(struct stack_cache *cache, struct crossing *crossing, uint32_t at,
-	  struct fresh_frame *frame, bool joinable, struct outer *outer)
+put_words(struct stack_cache *cache, struct crossing *crossing, const struct outcome *outcome,
+	  struct fresh_frame *frame, struct outer *outer)
+{
+	struct stack_word *word = &cache->words[outer->words];
+	unsigned rule = frame->rule;
+	unsigned slot = rule >> RULE_SLOT_SHIFT & RULE_SLOT_MASK;
+
+	if (unlikely(rule < RULE_PLAIN))
+		return put_wide_slow(cache, crossing, outcome, frame, outer);
+	if (unlikely(outer->none)) {
+		outer->needs_fp = !(rule & RULE_BASE_SP);
+		return;
+	}
+	if (outer->needs_fp && slot != 0) {
+		*word++ = (struct stack_word){outer->sp - slot * 8, outer->fp};
+		outer->words++;
+		outer->needs_fp = false;
+	}
+	*word = (struct stack_word){outer->sp - 8, outer->pc};
+	outer->words++;
+	outer->needs_fp |= !(rule & RULE_BASE_SP);
+}
+
+/* Puts one fresh frame on top of the remembered ones. */
+static inline __attribute__((always_inline)) void put_frame(struct stack_cache *cache, uint32_t at,
+							    const struct fresh_frame *frame,
+							    struct outer *outer)
 {
 	struct cached_frame *ret = &cache->frames[at];
-	uint32_t words = outer->words;
-	bool needs_fp;
 
-	if (likely(frame->rule >= RULE_PLAIN)) {
-		unsigned slot = frame->rule >> RULE_SLOT_SHIFT & RULE_SLOT_MASK;
-
-		if (unlikely(outer->needs_fp && slot != 0))
-			cache->words[words++] =
-				(struct stack_word){outer->sp - slot * 8, outer->fp};
-		if (likely(!outer->none))
-			cache->words[words++] = (struct stack_word){outer->sp - 8, outer->pc};
-		needs_fp = !(frame->rule & RULE_BASE_SP) || (slot == 0 && outer->needs_fp);
-	} else {
-		if (frame->rule == RULE_NONE) // was not known when the walk came by
-			frame->rule = (uint16_t)rule_table_find(
-				atomic_load_explicit(&rule_table_current, memory_order_acquire),
-				frame->pc);
-		needs_fp = step_needs_fp(frame->rule, outer->needs_fp);
-		if (joinable)
-			words = put_wide_words_slow(cache, crossing, frame, words);
-	}
-	// Also where the joins went no further: equal code on the way makes records shorter.
-	if (cache->shared == at - 1 && at <= cache->depth && ret->pc == frame->pc)
+	// Also where no walk joined: equal code on the way makes records shorter.
+	if (unlikely(cache->shared == at - 1 && at <= cache->depth && ret->pc == frame->pc))
 		cache->shared = at;
-	*ret = (struct cached_frame){
-		.sp = joinable ? frame->sp : 0,
-		.pc = frame->pc,
-		.fp = frame->fp,
-		.id = frame->id,
-		.words = words,
-		.needs_fp = needs_fp,
-	};
-	*outer = (struct outer){
-		.pc = frame->pc,
-		.sp = frame->sp,
-		.fp = frame->fp,
-		.words = words,
-		.needs_fp = needs_fp,
-	};
+	ret->sp = frame->sp;
+	ret->pc = frame->pc;
+	ret->fp = frame->fp;
+	ret->id = frame->id;
+	ret->words = outer->words << 1 | outer->needs_fp;
+	outer->pc = frame->pc;
+	outer->sp = frame->sp;
+	outer->fp = frame->fp;
+	outer->none = false;
 }
 
 /* The outermost of the fresh frames have nothing remembered below them. */
@@ -258,8 +304,8 @@ static inline __attribute__((always_inline)) void put_outcome(struct stack_cache
 	if (cache->shared > at)
 		cache->shared = at;
 	if (likely(at)) {
-		outer.words = cache->frames[at].words;
-		outer.needs_fp = cache->frames[at].needs_fp;
+		outer.words = word_count(&cache->frames[at]);
+		outer.needs_fp = cache->frames[at].words & 1;
 		if (cache->bounded > at)
 			cache->bounded = at;
 	} else {
@@ -268,43 +314,63 @@ static inline __attribute__((always_inline)) void put_outcome(struct stack_cache
 	}
 	if (unlikely(outcome->walk.limit != UINT64_MAX))
 		cache->limit = outcome->walk.limit;
-	for (uint32_t i = outcome->count; i-- > 0;) {
-		struct fresh_frame *frame = &cache->fresh[i];
-
-		put_frame(cache, crossing, ++at, frame,
-			  likely(i >= outcome->unjoinable && !outcome->odd), &outer);
+	for (struct fresh_frame *frame = cache->fresh + outcome->count; frame != cache->fresh;) {
+		frame--;
+		put_words(cache, crossing, outcome, frame, &outer);
+		put_frame(cache, ++at, frame, &outer);
 		if (unlikely(frame->bounded))
 			cache->bounded = at;
 	}
 	cache->depth = at;
+	for (uint32_t i = outcome->unjoinable < outcome->count ? outcome->unjoinable
+							       : outcome->count;
+	     unlikely(i > 0); i--)
+		cache->frames[at + 1 - i].sp = 0;
 }
 
 static never_inline enum unwind_end capture_in_more_memory_slow(struct stack_cache *cache,
-								 const struct unwind_state *state,
-								 struct unwind_stack *stack,
-								 size_t depth_max,
-								 uint64_t broken_pc, size_t need)
+								const struct unwind_state *state,
+								struct unwind_stack *stack,
+								size_t depth_max,
+								uint64_t broken_pc, size_t need)
 {
 	return grow_slow(cache, need)
 		       ? stack_cache_capture(cache, state, stack, depth_max, broken_pc)
 		       : UNWIND_TRUNCATED;
 }
 
+/* Whether the innermost frame is another one than last time. */
+static inline bool is_new_leaf(const struct stack_cache *cache, const struct unwind_state *state)
+{
+	const struct cached_frame *leaf = &cache->frames[cache->depth];
+
+	return leaf->sp != state->sp || leaf->pc != state->pc;
+}
+
 enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwind_state *state,
 				    struct unwind_stack *stack, size_t depth_max,
 				    uint64_t broken_pc)
 {
-	struct crossing crossing = {.stack = stack};
+	struct leaf_segment *segment;
+	struct crossing crossing;
 	struct outcome outcome;
 	uint32_t depth;
 
 	if (unlikely(!cache->capacity))
 		return capture_in_more_memory_slow(cache, state, stack, depth_max, broken_pc, 1);
+	segment = leaf_cache_place(cache->leaves, state);
+	if (is_new_leaf(cache, state) && leaf_cache_try(cache->leaves) &&
+	    leaf_cache_holds(cache, segment, state)) {
+		cache->leaves->hits++;
+		leaf_cache_use(cache, segment);
+		return UNWIND_COMPLETE;
+	}
+	crossing = (struct crossing){.stack = stack};
 	if (unlikely(!walk_to_join(cache, &crossing, state, &outcome))) {
-		if (outcome.count > depth_max)
+		if (cache->capacity > depth_max)
 			return UNWIND_TRUNCATED;
 		return capture_in_more_memory_slow(cache, state, stack, depth_max, broken_pc,
-						   outcome.count + 1);
+						   cache->capacity + 1);
 	}
 	depth = outcome.joined + outcome.count;
 	if (unlikely(depth > depth_max || (outcome.result == STEP_BROKEN && crossing.missing)))
@@ -313,6 +379,9 @@ enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwi
 		return capture_in_more_memory_slow(cache, state, stack, depth_max, broken_pc,
 						   depth + 1);
 	put_outcome(cache, &crossing, &outcome, broken_pc);
+	if (likely(!cache->leaves->pause && outcome.count && outcome.joined &&
+		   !outcome.unjoinable && outcome.walk.limit == UINT64_MAX))
+		leaf_cache_keep(cache, segment, state, outcome.count);
 	return cache->broken ? UNWIND_BROKEN : UNWIND_COMPLETE;
 }
 
@@ -343,6 +412,8 @@ bool stack_cache_set(struct stack_cache *cache, const uint64_t *pcs, size_t coun
 
 void stack_cache_clear(struct stack_cache *cache)
 {
+	if (cache->leaves)
+		memset(cache->leaves, 0, sizeof(*cache->leaves));
 	cache->depth = 0;
 	cache->shared = 0;
 	cache->bounded = 0;

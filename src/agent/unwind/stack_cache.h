@@ -18,7 +18,7 @@
  * may meet the remembered stack again further out. Nothing is read that a walk would not read.
  *
  * The fp of a frame counts only where a step from there on depends on it (needs_fp); the words
- * that restore it are left out elsewhere.
+ * that restore it are left out elsewhere. Frames are 32 bytes, two to a cache line.
  *
  * A thread's own: nothing here may be entered twice, by a signal handler for instance.
  */
@@ -33,14 +33,14 @@
 
 struct stack_word;
 struct fresh_frame;
+struct leaf_cache;
 
 struct cached_frame {
 	uint64_t sp; /* 0: no walk may join here: made by a signal, or not by a walk at all */
 	uint64_t pc;
 	uint64_t fp;
-	uint32_t id;        /* in the recording, 0: not known yet */
-	uint32_t words : 31; /* of stack_cache.words */
-	uint32_t needs_fp : 1;
+	uint32_t id;    /* in the recording, 0: not known yet */
+	uint32_t words; /* of stack_cache.words, times two; plus one: needs_fp */
 };
 
 /* Zero: empty. Its arrays come from unwind_host.allocate() and are never returned. */
@@ -48,6 +48,7 @@ struct stack_cache {
 	struct cached_frame *frames; /* [0] ends every search; outermost frame first */
 	struct stack_word *words;
 	struct fresh_frame *fresh; /* of the walk going on, innermost first */
+	struct leaf_cache *leaves; /* see leaf_cache.h */
 	uint32_t capacity;         /* frames */
 	uint32_t depth;
 	/*

@@ -22,6 +22,7 @@
 
 #include "agent/unwind/rule.h"
 #include "agent/unwind/rule_table.h"
+#include "agent/unwind/stack_word.h"
 #include "agent/unwind/unwind.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
@@ -46,12 +47,6 @@ struct registers {
 struct walk {
 	uint64_t pc, sp, fp; /* in this order: take_registers() */
 	uint64_t limit;      /* no read at or above; UINT64_MAX while only tables were followed */
-};
-
-/* A stack word that a step depends on, and what it held. */
-struct stack_word {
-	uint64_t address;
-	uint64_t value;
 };
 
 /* The words that one slow step read, in this order. */
