@@ -4,29 +4,20 @@
 
 never_inline void allocation_measure_slow(struct thread *thread, void *block, struct event *event)
 {
-	// An operator may carve blocks out of larger ones: glibc's header is read only where the
-	// malloc that it called returned the very same block.
-	if (real.allocator_is_glibc) {
-		if (thread->nested_block == block || event->operation < TRACE_OP_NEW)
-			allocation_measure_glibc(block, event);
-	} else if (real.malloc_usable_size &&
-		   (event->operation < TRACE_OP_NEW || thread->nested_block == block)) {
+	if (!real.allocator_is_glibc && real.malloc_usable_size &&
+	    (event->operation < TRACE_OP_NEW || thread->nested_block == block))
 		event->slack = real.malloc_usable_size(block) - event->size;
-	}
 	thread->nested_block = NULL;
 }
 
-never_inline void allocation_aside_slow(struct guard_call *call, const struct event *event,
-					void *block)
+never_inline void allocation_pending_slow(struct guard_call *call, const struct event *event,
+					  void *block)
 {
 	struct event measured = *event;
 
-	if (call->nested_in) {
-		call->nested_in->nested_block = block;
-		return;
-	}
 	if (!block)
 		return;
+	measured.ticks = clock_ticks();
 	allocation_measure(call->pending_in, block, &measured);
 	pending_add(call->pending_in, &measured, &call->state);
 }

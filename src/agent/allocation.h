@@ -12,8 +12,8 @@
 #include "agent/real.h"
 #include "agent/record.h"
 
-/* Not the outermost call, or not now: remembers what is needed, or nothing. */
-void allocation_aside_slow(struct guard_call *call, const struct event *event, void *block);
+/* Not now: the event, its time left open, goes to the pending ones. */
+void allocation_pending_slow(struct guard_call *call, const struct event *event, void *block);
 
 /* The allocator said no: recorded as such, errno untouched. */
 void allocation_failed_slow(struct thread *thread, const struct guard_call *call,
@@ -37,10 +37,15 @@ static inline void allocation_measure_glibc(const void *block, struct event *eve
 
 static inline void allocation_measure(struct thread *thread, void *block, struct event *event)
 {
-	if (likely(real.allocator_is_glibc && event->operation < TRACE_OP_NEW))
+	// An operator may carve blocks out of larger ones: glibc's header is read only where the
+	// malloc that it called returned the very same block.
+	if (likely(real.allocator_is_glibc &&
+		   (event->operation < TRACE_OP_NEW || thread->nested_block == block))) {
 		allocation_measure_glibc(block, event);
-	else
+		thread->nested_block = NULL;
+	} else {
 		allocation_measure_slow(thread, block, event);
+	}
 }
 
 /*
@@ -69,17 +74,19 @@ allocation_done(struct thread *thread, struct guard_call *call, enum trace_op op
 {
 	struct event event = {
 		.operation = operation,
-		.ticks = clock_ticks(),
 		.address = (uint64_t)block,
 		.size = size,
 		.alignment = alignment,
 	};
 
 	if (unlikely(!thread)) {
-		if (call->nested_in || call->pending_in)
-			allocation_aside_slow(call, &event, block);
+		if (call->nested_in)
+			call->nested_in->nested_block = block;
+		else if (call->pending_in)
+			allocation_pending_slow(call, &event, block);
 		return;
 	}
+	event.ticks = clock_ticks();
 	guard_begin_record(thread);
 	if (likely(block != NULL)) {
 		allocation_measure(thread, block, &event);
@@ -104,14 +111,13 @@ static inline __attribute__((always_inline)) void allocation_ends(struct thread 
 								  enum trace_op operation,
 								  void *block)
 {
-	struct event event = {
-		.operation = operation, .ticks = clock_ticks(), .address = (uint64_t)block};
+	struct event event = {.operation = operation, .address = (uint64_t)block};
 
-	if (unlikely(!block))
+	if (unlikely(!block || (!thread && !call->pending_in)))
 		return;
+	event.ticks = clock_ticks();
 	if (unlikely(!thread)) {
-		if (call->pending_in)
-			pending_add(call->pending_in, &event, NULL);
+		pending_add(call->pending_in, &event, NULL);
 		return;
 	}
 	if (unlikely(allocation_is_twin(thread, call, operation, block)))

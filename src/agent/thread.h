@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "agent/pending.h"
+#include "agent/unwind/nesting.h"
 #include "agent/unwind/stack_cache.h"
 #include "agent/unwind/unwind.h"
 #include "base/compiler.h"
@@ -41,6 +42,7 @@ struct thread {
 	void *inner_block;  /* of an operator and a call recorded within it, see allocation.h */
 	struct pending pending;
 	struct unwind_stack bounds;
+	struct nesting_memo nesting;
 	struct stack_cache stack; /* of the last event that has one */
 	uint64_t *frames;         /* for captures without the cache, innermost first */
 	uint32_t stream;

@@ -1,0 +1,67 @@
+/*
+ * Nested calls come from the same few places again and again: operator new calls malloc. The way
+ * from such a place to the outer hook is remembered, so that unwind_find_frame() need not be asked:
+ * the same steps are done, without looking for their rules.
+ */
+#ifndef MALLOW_AGENT_UNWIND_NESTING_H
+#define MALLOW_AGENT_UNWIND_NESTING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/unwind/unwind.h"
+#include "agent/unwind/x86_64_step.h"
+
+#define NESTING_PLACES 16
+#define NESTING_STEPS                                                                              \
+	3 /* from the inner call to the outer hook's caller; longer ones are not kept */
+
+struct nesting_step {
+	uint64_t pc;
+	uint16_t rule; /* of the fast kind */
+	uint16_t is_hook;
+};
+
+/* The frames that were met on the way out, and how each was left. count 0: empty. */
+struct nesting {
+	uint32_t epoch; /* of the caller: rules change where code is unloaded */
+	uint32_t count;
+	struct nesting_step steps[NESTING_STEPS];
+};
+
+/* A thread's own. Zero: empty. */
+struct nesting_memo {
+	struct nesting places[NESTING_PLACES];
+};
+
+static inline struct nesting *nesting_place(struct nesting_memo *memo, uint64_t pc)
+{
+	return &memo->places[(pc ^ pc >> 6) % NESTING_PLACES];
+}
+
+/* Whether the answer of unwind_find_frame() is known to be UNWIND_FOUND. */
+static inline bool nesting_holds(struct nesting_memo *memo, const struct unwind_state *state,
+				 uint64_t outer, uint32_t epoch)
+{
+	const struct nesting *nesting = nesting_place(memo, state->pc);
+	struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
+
+	if (nesting->epoch != epoch)
+		return false;
+	for (uint32_t i = 0; i < nesting->count && nesting->steps[i].pc == walk.pc; i++) {
+		if (step_plain(&walk, nesting->steps[i].rule) != STEP_CALLER || walk.sp > outer)
+			return false;
+		if (walk.sp == outer)
+			return nesting->steps[i].is_hook;
+	}
+	return false;
+}
+
+/* unwind_find_frame() said UNWIND_FOUND: remembers the way, if it is short and plain. */
+void nesting_keep_slow(struct nesting_memo *memo, const struct unwind_state *state, uint64_t outer,
+		       uint32_t epoch);
+
+/* Once, before any walk. */
+void nesting_init(const struct unwind_host *host);
+
+#endif
