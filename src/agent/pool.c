@@ -1,5 +1,6 @@
 #include "agent/pool.h"
 
+#include "agent/own_memory.h"
 #include "agent/syscall.h"
 #include "base/bytes.h"
 
@@ -16,7 +17,10 @@ static void *from_kernel(size_t size)
 	void *memory = sys_mmap(NULL, size, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	return syscall_error(memory) ? NULL : memory;
+	if (syscall_error(memory))
+		return NULL;
+	own_memory_note(memory, size);
+	return memory;
 }
 
 void *pool_allocate(size_t size)

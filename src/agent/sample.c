@@ -1,8 +1,14 @@
-/* Memory samples: what the kernel counts as the process's, from /proc/self/status. */
+/*
+ * Memory samples: what the kernel counts as the process's, from /proc/self/status, less what is
+ * the agent's own.
+ */
 #include "agent/sample.h"
+
+#include <linux/magic.h>
 
 #include "agent/clock.h"
 #include "agent/libc.h"
+#include "agent/own_memory.h"
 #include "agent/process.h"
 #include "agent/record.h"
 #include "agent/syscall.h"
@@ -13,6 +19,14 @@
 #define STATUS_SIZE        1536 /* the lines that are read stand in its first kilobyte */
 
 /* In the order of the record's fields. */
+enum field {
+	FIELD_VIRTUAL_SIZE,
+	FIELD_RESIDENT,
+	FIELD_ANONYMOUS,
+	FIELD_FILE,
+	FIELD_SHARED,
+	FIELD_SWAP,
+};
 static const char *const names[] = {
 	"VmSize:", "VmRSS:", "RssAnon:", "RssFile:", "RssShmem:", "VmSwap:"};
 #define NAME_COUNT (sizeof(names) / sizeof(names[0]))
@@ -29,6 +43,32 @@ static void parse_line(const char *line, uint64_t *values)
 		values[i] = text_parse(line, NULL) * 1024;
 		return;
 	}
+}
+
+static void leave_out(uint64_t *values, enum field field, uint64_t bytes)
+{
+	values[field] -= bytes < values[field] ? bytes : values[field];
+}
+
+/* Shared mappings of a file in memory are not counted among those of files. */
+static enum field field_of_slots(void)
+{
+	struct statfs system;
+
+	return sys_fstatfs(process->file.fd, &system) == 0 && system.f_type == TMPFS_MAGIC
+		       ? FIELD_SHARED
+		       : FIELD_FILE;
+}
+
+static void leave_out_own(uint64_t *values)
+{
+	struct own_memory own;
+
+	own_memory_measure(&own);
+	leave_out(values, FIELD_VIRTUAL_SIZE, own.virtual_size);
+	leave_out(values, FIELD_RESIDENT, own.anonymous + own.slots);
+	leave_out(values, FIELD_ANONYMOUS, own.anonymous);
+	leave_out(values, field_of_slots(), own.slots);
 }
 
 void sample_write(struct thread *thread)
@@ -52,6 +92,7 @@ void sample_write(struct thread *thread)
 		if (*line)
 			line++;
 	}
+	leave_out_own(values);
 	for (size_t i = 0; i < NAME_COUNT; i++)
 		record_add(&record, values[i]);
 	record_write(thread, &record);

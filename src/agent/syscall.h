@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -130,6 +131,17 @@ static inline int sys_munmap(void *address, size_t size)
 static inline int sys_madvise(void *address, size_t size, int advice)
 {
 	return (int)syscall6(SYS_madvise, (long)address, (long)size, advice, 0, 0, 0);
+}
+
+/* pages: one byte for each of them, its low bit set where the page is resident. */
+static inline int sys_mincore(const void *address, size_t size, uint8_t *pages)
+{
+	return (int)syscall6(SYS_mincore, (long)address, (long)size, (long)pages, 0, 0, 0);
+}
+
+static inline int sys_fstatfs(int fd, struct statfs *ret)
+{
+	return (int)syscall6(SYS_fstatfs, fd, (long)ret, 0, 0, 0, 0);
 }
 
 static inline int sys_fcntl(int fd, int command, long argument)

@@ -1,0 +1,135 @@
+#include "agent/own_memory.h"
+
+#include "agent/own_code.h"
+#include "agent/process.h"
+#include "agent/slot.h"
+#include "agent/syscall.h"
+#include "agent/thread.h"
+#include "base/bytes.h"
+#include "base/compiler.h"
+
+#define PAGE        4096u
+#define LEAF_PIECES 254 /* so that a leaf is a page */
+#define PAGES_MAX   256 /* asked for at once */
+
+struct piece {
+	void *start;
+	size_t size;
+};
+
+/* Pages of pieces, each filled from its start. The first is static: most processes need no more. */
+struct leaf {
+	struct leaf *next;
+	uint64_t used; /* atomic; may exceed LEAF_PIECES by as many as tried in vain */
+	struct piece pieces[LEAF_PIECES];
+};
+
+static struct leaf first_leaf;
+static struct leaf *last_leaf = &first_leaf; // atomic
+
+/* In place of a full leaf. Threads that come at once may add one each; all are in the list. */
+static never_inline struct leaf *add_leaf_slow(struct leaf *full)
+{
+	struct leaf *leaf = sys_mmap(NULL, sizeof(*leaf), PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct leaf *none = NULL;
+
+	if (syscall_error(leaf))
+		return NULL;
+	leaf->pieces[0] = (struct piece){leaf, sizeof(*leaf)};
+	leaf->used = 1;
+	if (!__atomic_compare_exchange_n(&full->next, &none, leaf, false, __ATOMIC_RELEASE,
+					 __ATOMIC_ACQUIRE)) {
+		sys_munmap(leaf, sizeof(*leaf));
+		leaf = none;
+	}
+	__atomic_store_n(&last_leaf, leaf, __ATOMIC_RELEASE);
+	return leaf;
+}
+
+void own_memory_note(void *start, size_t size)
+{
+	struct leaf *leaf = __atomic_load_n(&last_leaf, __ATOMIC_ACQUIRE);
+
+	while (leaf) {
+		uint64_t at = __atomic_fetch_add(&leaf->used, 1, __ATOMIC_RELAXED);
+
+		if (likely(at < LEAF_PIECES)) {
+			leaf->pieces[at].size = size;
+			__atomic_store_n(&leaf->pieces[at].start, start, __ATOMIC_RELEASE);
+			return;
+		}
+		leaf = add_leaf_slow(leaf);
+	}
+}
+
+/* Resident bytes of a mapping; 0 where it is gone meanwhile. */
+static uint64_t resident(const void *start, size_t size)
+{
+	uint8_t pages[PAGES_MAX];
+	uint64_t count = 0;
+
+	for (size_t offset = 0; offset < size; offset += sizeof(pages) * PAGE) {
+		size_t part =
+			size - offset < sizeof(pages) * PAGE ? size - offset : sizeof(pages) * PAGE;
+
+		if (sys_mincore((const char *)start + offset, part, pages))
+			return count * PAGE;
+		for (size_t i = 0; i < (part + PAGE - 1) / PAGE; i++)
+			count += pages[i] & 1;
+	}
+	return count * PAGE;
+}
+
+static void add_pool(struct own_memory *ret)
+{
+	for (struct leaf *leaf = &first_leaf; leaf;
+	     leaf = __atomic_load_n(&leaf->next, __ATOMIC_ACQUIRE)) {
+		for (int i = 0; i < LEAF_PIECES; i++) {
+			void *start = __atomic_load_n(&leaf->pieces[i].start, __ATOMIC_ACQUIRE);
+
+			if (!start)
+				continue;
+			ret->virtual_size += leaf->pieces[i].size;
+			ret->anonymous += resident(start, leaf->pieces[i].size);
+		}
+	}
+}
+
+/* Other threads may be rolling theirs: a slot that is gone by now counts as not resident. */
+static void add_slots(struct own_memory *ret)
+{
+	const struct thread *thread = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE);
+
+	if (process->file.header->flags & TRACE_PRIVATE_SLOTS)
+		return;
+	for (; thread; thread = thread->all_next) {
+		const void *slot = __atomic_load_n(&thread->chunk, __ATOMIC_ACQUIRE);
+
+		if (!slot)
+			continue;
+		ret->virtual_size += thread->slot_size;
+		ret->slots += resident(slot, thread->slot_size);
+	}
+}
+
+/* Our static data; the code is shared with every other recorded process. */
+static void add_image(struct own_memory *ret)
+{
+	extern const char _end[] __attribute__((visibility("hidden")));
+	extern const char __bss_start[] __attribute__((visibility("hidden")));
+	uint64_t start = bytes_round_up((uint64_t)__bss_start, PAGE);
+	uint64_t end = bytes_round_up((uint64_t)_end, PAGE);
+
+	ret->virtual_size += end - (uint64_t)__ehdr_start;
+	if (start < end)
+		ret->anonymous += resident((const void *)start, end - start);
+}
+
+void own_memory_measure(struct own_memory *ret)
+{
+	*ret = (struct own_memory){0};
+	add_pool(ret);
+	add_slots(ret);
+	add_image(ret);
+}
