@@ -58,7 +58,7 @@ def check_source(totals):
         "what libmallow.so asks for": [PYTHON, "tools/check_agent.py", BUILD / "libmallow.so"],
         "clang-format": ["clang-format", "--dry-run", "--Werror", *sources],
         "shellcheck": ["shellcheck", *scripts],
-        "python compiles": [PYTHON, "-m", "compileall", "-q", "tools", "tests"],
+        "python compiles": [PYTHON, "-m", "compileall", "-q", "tools", "tests", "bench"],
     }
     for name, command in checks.items():
         result = run(command)

@@ -1,0 +1,87 @@
+"""The figures to reach, each beside what was measured."""
+import textwrap
+
+import figures
+import table
+
+SLOWDOWN, SLOWDOWN_PYTHON = 1.35, 1.8
+RUNNING, RUNNING_MEAN, FINISHING = 1 / 6, 1 / 10, 1 / 3
+EVENT, FINISHED_EVENT = 16, 5
+CLANG_MEMORY = 64 << 20
+SCALING, PAIR_NS = 0.95, 40
+
+
+class Goals:
+    """Collects what is said of each goal: nothing of one that could not be measured."""
+
+    def __init__(self):
+        self.lines = []
+
+    def add(self, met, text):
+        self.lines += textwrap.wrap(text, table.WIDTH, initial_indent="met       " if met else
+                                    "NOT MET   ", subsequent_indent=" " * 12)
+
+    def each(self, text, values, limit, form):
+        """A goal for each of several programs: {name: value}."""
+        values = {name: value for name, value in values.items() if value is not None}
+        if not values:
+            return
+        over = {name: value for name, value in values.items() if value > limit}
+        worst = max(values, key=values.get)
+        missed = ", ".join(f"{name} {form(value)}" for name, value in over.items())
+        if over:
+            self.add(False, f"{text}: not {missed}")
+        else:
+            self.add(True, f"{text}: all of {len(values)}, {worst} with {form(values[worst])}")
+
+
+def of_programs(results, goals):
+    names = [workload.name for workload in results.workloads if workload.counts]
+
+    def by_name(value_of, *arguments):
+        return {name: value_of(results, name, *arguments) for name in names}
+
+    goals.each("added CPU while running <= 1/6 of heaptrack's", by_name(figures.share, "mallow"),
+               RUNNING, table.share)
+    mean = figures.mean_share(results, "mallow")
+    if mean is not None:
+        goals.add(mean <= RUNNING_MEAN, f"their geometric mean <= 1/10: {table.share(mean)}")
+    slow = by_name(figures.slowdown, "mallow")
+    python = {name: slow.pop(name) for name in list(slow) if name == "python"}
+    goals.each("slowdown while running <= 1.35x", slow, SLOWDOWN, table.times)
+    goals.each("slowdown of python3 <= 1.8x", python, SLOWDOWN_PYTHON, table.times)
+    goals.each("running and finishing <= 1/3 of heaptrack's", by_name(figures.share, "finish"),
+               FINISHING, table.share)
+    goals.each("bytes an event while recording <= 16", by_name(figures.bytes_per_event, "mallow"),
+               EVENT, "{:.1f}".format)
+    goals.each("bytes an event when finished <= 5", by_name(figures.bytes_per_event, "finish"),
+               FINISHED_EVENT, "{:.2f}".format)
+    more = {name: value for name, value in by_name(figures.added_peak, "mallow").items()
+            if name == "clang"}
+    goals.each("agent memory for clang++ <= 64 MiB", more, CLANG_MEMORY,
+               lambda value: f"{value / 2**20:.1f} MiB")
+    reading(results, goals)
+
+
+def reading(results, goals):
+    times = [[value for value in results.values("clang", name, "read") if value is not None]
+             for name in ("finish", "heaptrack")]
+    if all(times):
+        ours, theirs = map(min, times)
+        goals.add(ours <= theirs, "report of clang++'s recording no slower than heaptrack_print: "
+                                  f"{ours:.2f} s, {theirs:.2f} s")
+
+
+def of_micro(pairs, scaling, goals):
+    if pairs:
+        worst = max(pairs.values())
+        goals.add(worst <= PAIR_NS, f"a pair without the capture <= 40 ns: {worst:.1f} ns")
+    if scaling:
+        goals.add(scaling >= SCALING, f"two threads scale >= 0.95 of bare: {scaling:.2f}")
+
+
+def section(results, pairs, scaling):
+    goals = Goals()
+    of_programs(results, goals)
+    of_micro(pairs, scaling, goals)
+    return ["Goals (of minima)", "", *goals.lines] if goals.lines else []

@@ -1,0 +1,60 @@
+"""Where the benchmark finds what it needs: the tool, the agent, and programs built on demand."""
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+BENCH = TOP / "bench"
+UNWINDER = TOP / "src" / "agent" / "unwind"
+
+FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter"]
+# How each program is built: its sources and what differs from the flags above.
+PROGRAMS = {
+    "measure": (["bench/measure.c"], ["-static"]),
+    "pairs": (["bench/workloads/pairs.c"], ["-pthread"]),
+    "unwind_capture": (["bench/unwind_capture.c", *sorted(
+        str(path.relative_to(TOP)) for path in UNWINDER.glob("*.c"))],
+        ["-fno-omit-frame-pointer", "-Isrc"]),
+}
+
+
+class Place:
+    """Folders and programs. MALLOW names another tool than build/mallow, its agent beside it."""
+
+    def __init__(self):
+        self.mallow = pathlib.Path(os.environ.get("MALLOW") or TOP / "build" / "mallow")
+        self.agent = self.mallow.with_name("libmallow.so")
+        self.folder = TOP / "build" / "bench"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.scratch = tempfile.TemporaryDirectory(prefix=f"run-{os.getpid()}-", dir=self.folder)
+
+    def run_folder(self):
+        """A new folder for one run, on the file system of the build; gone at our end."""
+        return pathlib.Path(tempfile.mkdtemp(dir=self.scratch.name))
+
+    def program(self, name):
+        """The path of a C program of ours, compiled again when its sources or flags changed."""
+        sources, extra = PROGRAMS[name]
+        command = [os.environ.get("CC", "gcc"), *FLAGS, *extra, *sources]
+        headers = sorted(UNWINDER.glob("*.h")) if len(sources) > 1 else []
+        digest = hashlib.sha256(" ".join(command).encode())
+        for path in [TOP / source for source in sources] + headers:
+            digest.update(path.read_bytes())
+        target = self.folder / f"{name}-{digest.hexdigest()[:12]}"
+        if not target.exists():
+            partial = f"{target}.{os.getpid()}"
+            subprocess.run([*command, "-o", partial], cwd=TOP, check=True)
+            os.rename(partial, target)
+        return target
+
+    def repository(self):
+        """The repository of the git workload."""
+        source = BENCH / "workloads" / "repository.py"
+        digest = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
+        target = self.folder / f"repository-{digest}.git"
+        if not target.exists():
+            subprocess.run([sys.executable, source, target], check=True)
+        return target

@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+"""The benchmark: mallow beside the bare program and other public heap profilers.
+
+    bench/run.py [--only python,clang] [--tools bare,mallow,heaptrack] [--rounds 5] [--fast]
+
+Prints its result and keeps it in bench/results/. docs/benchmarks.md says how to read it.
+MALLOW=…/mallow measures another build than build/mallow.
+"""
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import sys
+
+sys.dont_write_bytecode = True
+import goals  # noqa: E402
+import machine  # noqa: E402
+import micro  # noqa: E402
+import profilers as tools  # noqa: E402
+import report  # noqa: E402
+import rounds  # noqa: E402
+import workloads as programs  # noqa: E402
+from place import BENCH, Place  # noqa: E402
+
+IDLE = 0.5                  # a load average above this disturbs the figures
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", help="workloads, separated by commas; or: micro")
+    parser.add_argument("--tools", default=",".join(tools.BY_DEFAULT), help="[%(default)s]")
+    parser.add_argument("--rounds", type=int, default=5, help="[%(default)s]")
+    parser.add_argument("--compare-rounds", type=int, default=1,
+                        help="for tools that are only there to compare [%(default)s]")
+    parser.add_argument("--compare-all", action="store_true",
+                        help="these tools also run what takes them minutes")
+    parser.add_argument("--fast", action="store_true",
+                        help="one round of bare, mallow and heaptrack: a check, no reference")
+    parser.add_argument("--no-micro", action="store_true", help="only the programs")
+    parser.add_argument("-o", "--output", type=pathlib.Path,
+                        help="the result's file [bench/results/DATE.txt]")
+    parser.add_argument("--json", type=pathlib.Path, help="also every single run, as JSON")
+    return parser.parse_args()
+
+
+def progress(text):
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def available(place, arguments):
+    """(workloads, profilers, lines about what is left out)."""
+    known = {workload.name: workload for workload in programs.WORKLOADS}
+    names = [name for name in (arguments.only or "").split(",") if name not in ("", "micro")]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise SystemExit(f"bench: no workload {unknown[0]}; there are: {' '.join(known)}")
+    if not arguments.only:
+        names = [name for name, workload in known.items() if workload.by_default]
+    wanted = ["bare", "mallow", "heaptrack"] if arguments.fast else arguments.tools.split(",")
+    profilers = tools.by_names(wanted, place)
+    lacking = [(one.name, one.missing()) for one in profilers if one.missing()]
+    lacking_workloads = [(name, programs.missing(known[name])) for name in names
+                         if programs.missing(known[name])]
+    absent = {name for name, _ in lacking + lacking_workloads}
+    if absent & {"bare", "mallow"}:
+        raise SystemExit(f"bench: {lacking[0][1]}")
+    return ([known[name] for name in names if name not in absent],
+            [one for one in profilers if one.name not in absent],
+            report.left_out(lacking, lacking_workloads))
+
+
+def run_micro(place, arguments):
+    """(sections, ns of a pair without its capture by frames, scaling)."""
+    if arguments.no_micro or arguments.only not in (None, "micro"):
+        return [], None, None
+    capture_lines, captured = micro.captures(place, progress)
+    pair_lines, pairs = micro.pairs_table(place, progress, captured)
+    scaling_lines, scaling = micro.scaling(place, progress)
+    return [["ns for capturing a stack (bench/unwind_capture.c)", "", *capture_lines],
+            ["ns for a malloc/free pair, always of the same stack, minimum", "", *pair_lines],
+            ["ns for a malloc/free pair of each thread", "", *scaling_lines]], pairs, scaling
+
+
+def as_json(results):
+    return {"failures": results.failures, "samples": {
+        workload: {profiler: [dict(dataclasses.asdict(sample), cpu=sample.cpu)
+                              for sample in samples] for profiler, samples in cells.items()}
+        for workload, cells in results.samples.items()}}
+
+
+def main():
+    arguments = parse()
+    place = Place()
+    workloads, profilers, absent = available(place, arguments)
+    started, load = report.utc_now(), machine.load()
+    number = 1 if arguments.fast else arguments.rounds
+    results = rounds.run_all(
+        place, workloads, profilers, number, lambda workload: arguments.compare_rounds if
+        workload.compare or arguments.compare_all else 0, progress)
+    sections, pairs, scaling = run_micro(place, arguments)
+    progress("")
+    busy = float(load) > IDLE
+    text = report.text_of([
+        report.head(place, started, number, load, busy) + absent,
+        *(report.programs(results) if workloads else []), *sections,
+        goals.section(results, pairs, scaling)])
+    print(text, end="")
+    output = arguments.output or BENCH / "results" / f"{started:%Y-%m-%d-%H%M}.txt"
+    output.parent.mkdir(exist_ok=True)
+    output.write_text(text)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(as_json(results), indent=1))
+    return 1 if results.failures else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except tools.BenchError as error:
+        sys.exit(f"bench: {error}")
+    except KeyboardInterrupt:
+        sys.exit(os.EX_TEMPFAIL)
