@@ -1,0 +1,92 @@
+/* Calls by which a program limits itself: filters that forbid system calls, the time stamp counter.
+ */
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+
+#include "agent/clock.h"
+#include "agent/process.h"
+#include "agent/real.h"
+#include "agent/syscall.h"
+#include "agent/thread.h"
+
+int hook_prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list arguments;
+	bool prepared = false;
+	int result;
+
+	va_start(arguments, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(arguments, unsigned long);
+	va_end(arguments);
+	real_resolve();
+	if (option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV && clock_use_tsc) {
+		process_stop(TRACE_LOSS_STRICT_MODE,
+			     "the program forbids the time stamp counter; later events are lost");
+		clock_freeze();
+	}
+	// Afterwards a system call of ours could kill the program.
+	if (option == PR_SET_SECCOMP && (a[0] == SECCOMP_MODE_STRICT || a[1]))
+		prepared = process_forbid_system_calls(a[0] == SECCOMP_MODE_STRICT);
+	if (real.prctl)
+		result = real.prctl(option, a[0], a[1], a[2], a[3]);
+	else
+		result = (int)real_return(syscall6(SYS_prctl, option, (long)a[0], (long)a[1],
+						   (long)a[2], (long)a[3], 0));
+	if (prepared && result != 0)
+		process_allow_system_calls();
+	if (option == PR_SET_NAME && result == 0)
+		thread_renamed();
+	return result;
+}
+
+/* Without a program the call only asks which flags the kernel knows, as libseccomp does. */
+static bool installs_filter(long operation, const void *program)
+{
+	return operation == SECCOMP_SET_MODE_STRICT ||
+	       (operation == SECCOMP_SET_MODE_FILTER && program);
+}
+
+/* Of a filter with a listener the result is a descriptor, else a thread that could not follow. */
+static bool was_refused(long flags, long result)
+{
+	return flags & SECCOMP_FILTER_FLAG_NEW_LISTENER ? result < 0 : result != 0;
+}
+
+int hook_seccomp(unsigned int operation, unsigned int flags, void *arguments)
+{
+	bool prepared = false;
+	long result;
+
+	real_resolve();
+	if (installs_filter(operation, arguments))
+		prepared = process_forbid_system_calls(operation == SECCOMP_SET_MODE_STRICT);
+	if (real.seccomp)
+		result = real.seccomp(operation, flags, arguments);
+	else
+		result = real_return(
+			syscall6(SYS_seccomp, operation, flags, (long)arguments, 0, 0, 0));
+	if (prepared && was_refused(flags, result))
+		process_allow_system_calls();
+	return (int)result;
+}
+
+/* libseccomp and most programs install their filter by syscall(). */
+long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	bool prepared = false;
+	long result;
+
+	real_resolve();
+	if (number == SYS_seccomp && installs_filter(a, (const void *)c))
+		prepared = process_forbid_system_calls(a == SECCOMP_SET_MODE_STRICT);
+	if (real.syscall)
+		result = real.syscall(number, a, b, c, d, e, f);
+	else
+		result = real_return(syscall6(number, a, b, c, d, e, f));
+	if (prepared && was_refused(b, result))
+		process_allow_system_calls();
+	return result;
+}
