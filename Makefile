@@ -6,6 +6,9 @@ DESTDIR ?=
 PYTHON  := /usr/bin/python3
 BUILD   := build
 
+# Options of `make bench`: BENCH='--fast', BENCH='--only python,clang --rounds 9', …
+BENCH ?=
+
 # WERROR=1: warnings are errors, as in .ci/run.
 setup_options = $(if $(WERROR),-Dwerror=true,-Dwerror=false)
 
@@ -57,11 +60,8 @@ install: build ## into $(DESTDIR)$(PREFIX)
 	install -m 644 LICENSE-MIT LICENSE-APACHE docs/trace-format.md \
 		'$(DESTDIR)$(PREFIX)/share/doc/mallow/'
 
-bench: setup-build ## nanoseconds for capturing stacks of several depths
-	@mkdir -p $(BUILD)/bench
-	@$(CC) -std=gnu17 -D_GNU_SOURCE -O2 -fno-omit-frame-pointer -Isrc \
-		-o $(BUILD)/bench/unwind_capture bench/unwind_capture.c src/agent/unwind/*.c
-	@$(BUILD)/bench/unwind_capture
+bench: setup-bench build ## mallow beside bare programs and other profilers, into bench/results
+	@$(PYTHON) bench/run.py $(BENCH)
 
 asan: setup-test build-asan ## the unit tests under the address and undefined sanitizers
 	@meson test -C $(BUILD)/meson-asan --no-rebuild --print-errorlogs

@@ -25,9 +25,10 @@ ROOMS = {
     "stream": "base hosted trace",
     "import": "base hosted trace",
     "analysis": "base hosted trace symbols",
+    "finish": "base hosted trace symbols analysis",
     "report": "base hosted trace symbols analysis",
     "server": "base hosted trace symbols analysis report",
-    "cli": "base hosted trace settings symbols coredump ebpf stream import analysis report server",
+    "cli": "base hosted trace settings symbols coredump ebpf stream import analysis finish report server",
 }
 # Single headers that a room may use although it may not use their room. The agent makes every
 # system call through its one list of them, and its unwinder reads /proc/self/maps.

@@ -18,12 +18,13 @@ seconds=$2
 for source in tests/fuzz/fuzz_*.c; do
 	target=$(basename "$source" .c)
 	found=$build/found/$target
+	seeds=tests/fuzz/corpus/${target#fuzz_}
 	mkdir -p "$found"
 	ninja -C "$build" --quiet "tests/fuzz/$target" "tests/fuzz/${target}_replay"
 	"$build/tests/fuzz/${target}_replay" --write "$found"
 	echo "== $target, $seconds s"
 	"$build/tests/fuzz/$target" -max_total_time="$seconds" -rss_limit_mb=2048 -print_final_stats=1 \
-		-artifact_prefix="$found-" "$found" >"$build/$target.log" 2>&1 || {
+		-artifact_prefix="$found-" "$found" "$seeds" >"$build/$target.log" 2>&1 || {
 		tail -n 60 "$build/$target.log"
 		ls "$found"-*
 		exit 1

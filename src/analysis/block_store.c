@@ -21,11 +21,9 @@ void block_store_deinit(struct block_store *store)
 #define FREE(column) free(store->column);
 	COLUMNS(FREE)
 #undef FREE
-	map_deinit(&store->live);
+	live_table_deinit(&store->live);
 	vec_deinit(&store->displaced);
 	vec_deinit(&store->last);
-	vec_deinit(&store->log);
-	vec_deinit(&store->temporary);
 }
 
 static bool grow(struct block_store *store)
@@ -49,69 +47,88 @@ struct err *block_store_threads(struct block_store *store, uint32_t count)
 	if (!vec_reserve(&store->last, (size_t)count + 1))
 		return err_no_memory();
 	for (; store->last.count < count; store->last.count++)
-		store->last.items[store->last.count] = BLOCK_NONE;
+		store->last.items[store->last.count] = 0;
 	return NULL;
 }
 
-/* Ends a block's life at that time. False: no memory. */
-static bool end_block(struct block_store *store, uint64_t block, uint64_t ticks, uint32_t thread)
+/* Ends a block's life at that time. It has left the table of live ones, or is about to. */
+static void end_block(struct block_store *store, struct site_table *sites,
+		      const struct live_block *block, uint64_t ticks, uint32_t thread)
 {
-	store->freed[block] = ticks;
-	store->free_thread[block] = thread;
-	if (store->last.items[store->thread[block]] == block && !vec_push(&store->temporary, block))
-		return false;
-	return vec_push(&store->log, block << 1 | 1);
+	bool temporary = store->last.items[block->thread] == block->number;
+
+	site_table_died(sites, block->site, block->size, temporary);
+	if (store->wanted) {
+		store->freed[block->number - 1] = ticks;
+		store->free_thread[block->number - 1] = thread;
+	}
 }
 
-static struct err *displace(struct block_store *store, uint64_t old, uint64_t ticks,
-			    uint32_t thread)
+static struct err *displace(struct block_store *store, struct site_table *sites,
+			    const struct live_block *old, uint64_t ticks, uint32_t thread)
 {
 	struct displaced_block displaced = {
-		.address = store->address[old],
-		.block = old,
+		.address = old->address,
+		.block = old->number - 1,
 		.thread = thread,
 	};
 
 	if (__builtin_add_overflow(ticks, store->window, &displaced.deadline))
 		displaced.deadline = UINT64_MAX;
 	store->implicit_frees++;
-	if (!end_block(store, old, ticks, RECORDING_NONE) ||
-	    !vec_push(&store->displaced, displaced))
+	end_block(store, sites, old, ticks, RECORDING_NONE);
+	return vec_push(&store->displaced, displaced) ? NULL : err_no_memory();
+}
+
+static struct err *add_row(struct block_store *store, const struct decode_event *event,
+			   uint32_t site, uint64_t ticks, uint32_t thread)
+{
+	uint64_t row = store->count;
+
+	if (row == store->capacity && !grow(store))
 		return err_no_memory();
+	store->allocated[row] = ticks;
+	store->freed[row] = TIME_NEVER;
+	store->address[row] = event->block.address;
+	store->size[row] = event->block.size;
+	store->usable[row] = event->block.usable;
+	store->successor[row] = BLOCK_NONE;
+	store->site[row] = site;
+	store->thread[row] = thread;
+	store->free_thread[row] = RECORDING_NONE;
+	store->entry[row] = event->kind;
+	store->heap_flags[row] = event->heap_flags;
 	return NULL;
 }
 
-struct err *block_store_allocate(struct block_store *store, const struct decode_event *event,
-				 uint64_t ticks, uint32_t thread, uint32_t node, uint64_t *ret)
+struct err *block_store_allocate(struct block_store *store, struct site_table *sites,
+				 const struct decode_event *event, uint32_t node, uint64_t ticks,
+				 uint32_t thread, uint64_t *ret)
 {
-	uint64_t block = store->count;
-	uint64_t *live = map_put(&store->live, event->block.address);
+	struct live_block *live;
+	uint32_t site = 0;
 	struct err *err;
 
-	if (!live || (block == store->capacity && !grow(store)))
+	err = site_table_at(sites, node, &site);
+	if (!err && store->wanted)
+		err = add_row(store, event, site, ticks, thread);
+	if (err)
+		return err;
+	live = live_table_put(&store->live, event->block.address);
+	if (!live)
 		return err_no_memory();
-	if (*live != MAP_NONE) {
-		err = displace(store, *live, ticks, thread);
+	if (__builtin_expect(live->number != 0, 0)) {
+		err = displace(store, sites, live, ticks, thread);
 		if (err)
 			return err;
 	}
-	*live = block;
-	store->allocated[block] = ticks;
-	store->freed[block] = TIME_NEVER;
-	store->address[block] = event->block.address;
-	store->size[block] = event->block.size;
-	store->usable[block] = event->block.usable;
-	store->successor[block] = BLOCK_NONE;
-	store->site[block] = node;
-	store->thread[block] = thread;
-	store->free_thread[block] = RECORDING_NONE;
-	store->entry[block] = event->kind;
-	store->heap_flags[block] = event->heap_flags;
-	store->count++;
-	if (!vec_push(&store->log, block << 1))
-		return err_no_memory();
-	store->last.items[thread] = block;
-	*ret = block;
+	*ret = store->count++;
+	live->number = store->count;
+	live->size = event->block.size;
+	live->site = site;
+	live->thread = thread;
+	store->last.items[thread] = store->count;
+	site_table_born(sites, site, event->block.size, ticks);
 	return NULL;
 }
 
@@ -142,36 +159,40 @@ static uint64_t take_displaced(struct block_store *store, uint64_t address, uint
 	return BLOCK_NONE;
 }
 
-struct err *block_store_free(struct block_store *store, uint64_t address, uint64_t ticks,
-			     uint32_t thread, uint64_t *ret)
+struct err *block_store_free(struct block_store *store, struct site_table *sites, uint64_t address,
+			     uint64_t ticks, uint32_t thread, uint64_t *ret)
 {
-	uint64_t block = BLOCK_NONE;
+	struct live_block live;
+	uint64_t block;
 
-	if (__builtin_expect(store->displaced.count != 0, 0))
+	if (__builtin_expect(store->displaced.count != 0, 0)) {
 		block = take_displaced(store, address, ticks, thread);
-	if (block != BLOCK_NONE) {
-		store->implicit_frees--;
-		store->free_thread[block] = thread;
-	} else {
-		block = map_remove(&store->live, address);
-		if (block == MAP_NONE) {
-			store->unknown_frees++;
-			*ret = BLOCK_NONE;
+		if (block != BLOCK_NONE) {
+			store->implicit_frees--;
+			if (store->wanted)
+				store->free_thread[block] = thread;
+			*ret = block;
 			return NULL;
 		}
-		if (!end_block(store, block, ticks, thread))
-			return err_no_memory();
 	}
-	*ret = block;
+	if (!live_table_take(&store->live, address, &live)) {
+		store->unknown_frees++;
+		*ret = BLOCK_NONE;
+		return NULL;
+	}
+	end_block(store, sites, &live, ticks, thread);
+	*ret = live.number - 1;
 	return NULL;
 }
 
 void block_store_finish(struct block_store *store, const struct tick_clock *clock)
 {
-	map_deinit(&store->live);
+	live_table_deinit(&store->live);
 	vec_deinit(&store->displaced);
 	vec_deinit(&store->last);
 	store->first_displaced = 0;
+	if (!store->wanted)
+		return;
 	for (size_t i = 0; i < store->count; i++) {
 		store->allocated[i] = tick_clock_ns(clock, store->allocated[i]);
 		if (store->freed[i] != TIME_NEVER)

@@ -1,15 +1,15 @@
 /*
- * The blocks of a recording as columns, and while loading which of them is live at an address.
- *
- * Events come in the order of time. Each also goes into a log of two words' worth of facts, block
- * and whether it was born or died, from which site_table.c sums up without looking at time again.
+ * Allocations and frees made into blocks, as events come in the order of time: which block is
+ * live at an address, what that means for the sums of its site, and where somebody needs them the
+ * blocks themselves as columns.
  */
 #ifndef MALLOW_ANALYSIS_BLOCK_STORE_H
 #define MALLOW_ANALYSIS_BLOCK_STORE_H
 
+#include "analysis/live_table.h"
 #include "analysis/recording.h"
+#include "analysis/site_table.h"
 #include "analysis/tick_clock.h"
-#include "hosted/map.h"
 #include "hosted/vec.h"
 #include "trace/decode.h"
 
@@ -25,20 +25,20 @@ struct displaced_block {
 
 struct block_store {
 	struct block_columns columns; /* what others read; points to the arrays below */
-	size_t count, capacity;
+	bool wanted;                  /* the columns are kept */
+	uint64_t count;               /* of blocks so far */
+	size_t capacity;
 	uint64_t *allocated, *freed; /* ticks until block_store_finish() */
 	uint64_t *address, *size, *usable, *successor;
-	uint32_t *site, *thread, *free_thread; /* site: a node of the stack trie while loading */
+	uint32_t *site, *thread, *free_thread;
 	uint8_t *entry, *heap_flags;
 
-	struct map live;                       /* address to block */
+	struct live_table live;
 	VEC(struct displaced_block) displaced; /* [first_displaced …), by deadline */
 	size_t first_displaced;
 	uint64_t window; /* ticks by which a free may be late */
 
-	VEC(uint64_t) last;      /* of each thread, its latest allocation */
-	VEC(uint64_t) log;       /* block << 1 | died */
-	VEC(uint64_t) temporary; /* blocks that were: indices, in any order */
+	VEC(uint64_t) last; /* of each thread, its latest allocation */
 	uint64_t unknown_frees, implicit_frees;
 };
 
@@ -48,22 +48,31 @@ void block_store_deinit(struct block_store *store);
 struct err *block_store_threads(struct block_store *store, uint32_t count);
 
 /*
- * The block of an allocation by thread; of a realloc it is the new block. ticks never go back
- * from one call to the next, here and in block_store_free(). node: its stack, RECORDING_NONE:
- * empty.
+ * An allocation by thread; of a realloc it is the new block. ticks never go back from one call to
+ * the next, here and in block_store_free(). node: the innermost of its stack, RECORDING_NONE:
+ * empty. *ret: the number of the block, from 0.
  */
-struct err *block_store_allocate(struct block_store *store, const struct decode_event *event,
-				 uint64_t ticks, uint32_t thread, uint32_t node, uint64_t *ret);
+struct err *block_store_allocate(struct block_store *store, struct site_table *sites,
+				 const struct decode_event *event, uint32_t node, uint64_t ticks,
+				 uint32_t thread, uint64_t *ret);
 
 /*
  * A free by thread. *ret receives the block, BLOCK_NONE where it is not known. A block is
  * temporary when the thread that allocated it has allocated nothing else until its free,
  * whichever thread frees it.
  */
-struct err *block_store_free(struct block_store *store, uint64_t address, uint64_t ticks,
-			     uint32_t thread, uint64_t *ret);
+struct err *block_store_free(struct block_store *store, struct site_table *sites, uint64_t address,
+			     uint64_t ticks, uint32_t thread, uint64_t *ret);
 
-/* Turns ticks into nanoseconds and drops what only loading needs, but for log and temporary. */
+/* The block ended in a realloc that made the other one. */
+static inline void block_store_succeed(struct block_store *store, uint64_t block,
+				       uint64_t successor)
+{
+	if (store->wanted && block != BLOCK_NONE)
+		store->successor[block] = successor;
+}
+
+/* Turns ticks into nanoseconds and drops what only loading needs. */
 void block_store_finish(struct block_store *store, const struct tick_clock *clock);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "hosted/cleanup.h"
+#include "trace/checksum.h"
 
 #define SLOT_ATTEMPTS 8
 
@@ -13,6 +14,8 @@ void chunk_index_deinit(struct chunk_index *index)
 	for (size_t i = 0; i < index->chunks.count; i++)
 		free(index->chunks.items[i].copy);
 	vec_deinit(&index->chunks);
+	vec_deinit(&index->packs);
+	vec_deinit(&index->kept);
 }
 CLEANUP_DEFINE(struct chunk_index *, chunk_index_deinit);
 
@@ -21,9 +24,22 @@ static bool is_slot(const struct indexed_chunk *chunk)
 	return chunk->header.flags & TRACE_CHUNK_SLOT;
 }
 
+/* The chunk of the file that it stands in, which may be a packed one. */
+static struct chunk_extent extent_of(const struct chunk_index *index,
+				     const struct indexed_chunk *chunk)
+{
+	return (struct chunk_extent){
+		.offset = chunk->offset,
+		.size = chunk->pack == CHUNK_UNPACKED ? chunk->header.size
+						      : index->packs.items[chunk->pack].size,
+	};
+}
+
 static bool is_cut(const struct chunk_index *index, const struct indexed_chunk *chunk)
 {
-	return chunk->offset + chunk->header.size > index->file_size;
+	struct chunk_extent extent = extent_of(index, chunk);
+
+	return extent.offset + extent.size > index->file_size;
 }
 
 /*
@@ -75,16 +91,112 @@ static void note_clock(struct chunk_index *index, const struct trace_chunk *head
 	index->latest_ticks = header->open_ticks;
 }
 
+static struct err *keep(struct chunk_index *index, uint64_t offset, uint64_t size)
+{
+	struct chunk_extent extent = {.offset = offset, .size = size};
+
+	return vec_push(&index->kept, extent) ? NULL : err_no_memory();
+}
+
+static struct err *take_damage(struct chunk_index *index, struct damage *damage, uint64_t offset,
+			       uint64_t size, const char *expected)
+{
+	damage_note(damage, offset, expected);
+	return keep(index, offset, size);
+}
+
+static struct err *take_slot(struct chunk_index *index, const struct byte_source *source,
+			     struct damage *damage, struct indexed_chunk *chunk, bool *again)
+{
+	struct err *err;
+
+	err = copy_slot(source, damage, chunk, again);
+	if (err || *again)
+		return err;
+	if (!vec_push(&index->chunks, *chunk)) {
+		free(chunk->copy);
+		return err_no_memory();
+	}
+	note_clock(index, &chunk->header);
+	return NULL;
+}
+
+static struct err *take_sealed(struct chunk_index *index, const struct indexed_chunk *chunk)
+{
+	note_clock(index, &chunk->header);
+	return vec_push(&index->chunks, *chunk) ? NULL : err_no_memory();
+}
+
+/* The events chunks inside a packed one. */
+static struct err *take_packed(struct chunk_index *index, const struct byte_source *source,
+			       struct damage *damage, const struct indexed_chunk *outer)
+{
+	auto_free struct trace_chunk *headers = NULL;
+	struct packed_chunk packed;
+	const char *expected;
+	uint32_t at = 0;
+	struct err *err;
+
+	err = packed_chunk_read_headers(source, outer->offset, &outer->header, &packed, &headers,
+					&expected);
+	if (err)
+		return err;
+	if (expected)
+		return take_damage(index, damage, outer->offset, outer->header.size, expected);
+	for (uint32_t i = 0; !err && i < packed.count; i++) {
+		struct indexed_chunk chunk = {
+			.offset = outer->offset,
+			.header = headers[i],
+			.pack = (uint32_t)index->packs.count,
+			.pack_at = at,
+		};
+
+		at += chunk_committed(&headers[i]);
+		err = take_sealed(index, &chunk);
+	}
+	if (!err && !vec_push(&index->packs, packed))
+		err = err_no_memory();
+	return err;
+}
+
+/* A chunk with a valid header. *again: it is a slot that changed while it was copied. */
+static struct err *take_chunk(struct chunk_index *index, const struct byte_source *source,
+			      struct damage *damage, struct indexed_chunk *chunk, bool *again)
+{
+	struct extra_chunk extra = {
+		.offset = chunk->offset,
+		.size = chunk->header.size,
+		.committed = chunk_committed(&chunk->header),
+	};
+
+	*again = false;
+	switch (chunk->header.kind) {
+	case TRACE_CHUNK_EVENTS:
+		if (is_slot(chunk))
+			return take_slot(index, source, damage, chunk, again);
+		return take_sealed(index, chunk);
+	case TRACE_CHUNK_PACKED:
+		return take_packed(index, source, damage, chunk);
+	case TRACE_CHUNK_SYMBOLS:
+		index->symbols = extra;
+		return NULL;
+	case TRACE_CHUNK_INDEX:
+		index->index = extra;
+		return NULL;
+	}
+	return keep(index, chunk->offset, chunk->header.size);
+}
+
 /* What stands at offset. *size receives how far to go on. */
 static struct err *take(struct chunk_index *index, const struct byte_source *source,
 			struct damage *damage, uint64_t offset, uint64_t *size)
 {
+	struct indexed_chunk chunk = {.offset = offset, .pack = CHUNK_UNPACKED};
 	uint8_t raw[sizeof(struct trace_chunk)];
-	struct indexed_chunk chunk = {.offset = offset};
 	const char *expected;
 	struct err *err;
-	size_t got;
 	bool again = true;
+	size_t got;
 
 	*size = TRACE_PAGE;
 	for (int attempt = 0; again && attempt < SLOT_ATTEMPTS; attempt++) {
@@ -93,32 +205,24 @@ static struct err *take(struct chunk_index *index, const struct byte_source *sou
 			return err;
 		if (got < sizeof(raw)) {
 			if (got >= 8 && bytes_u64(raw) == TRACE_CHUNK_MAGIC)
-				damage_note(damage, offset, "a whole chunk header");
+				return take_damage(index, damage, offset, got,
+						   "a whole chunk header");
 			return NULL;
 		}
 
 		enum chunk_verdict verdict = chunk_check(raw, &chunk.header, &expected);
 
 		if (verdict == CHUNK_DAMAGED)
-			damage_note(damage, offset, expected);
+			return take_damage(index, damage, offset, TRACE_PAGE, expected);
 		if (verdict != CHUNK_VALID)
 			return NULL;
 		*size = chunk.header.size;
-		if (chunk.header.kind != TRACE_CHUNK_EVENTS)
-			return NULL;
-		again = false;
-		if (is_slot(&chunk) && (err = copy_slot(source, damage, &chunk, &again)))
+		err = take_chunk(index, source, damage, &chunk, &again);
+		if (err)
 			return err;
 	}
-	if (again) {
+	if (again)
 		damage_note(damage, offset, "a slot that keeps still");
-		return NULL;
-	}
-	if (!vec_push(&index->chunks, chunk)) {
-		free(chunk.copy);
-		return err_no_memory();
-	}
-	note_clock(index, &chunk.header);
 	return NULL;
 }
 
@@ -155,20 +259,19 @@ static int compare(const void *left, const void *right)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-/* Whether a sealed chunk is whole and its trailer matches. */
-static struct err *is_sound(const struct byte_source *source, const struct indexed_chunk *chunk,
-			    bool *ret)
+/* Whether the chunk at an extent is whole and its trailer matches. */
+static struct err *is_sound(const struct byte_source *source, struct chunk_extent extent, bool *ret)
 {
-	auto_free uint8_t *bytes = malloc(chunk->header.size);
+	auto_free uint8_t *bytes = malloc(extent.size);
 	struct err *err;
 	size_t got;
 
 	if (!bytes)
 		return err_no_memory();
-	err = byte_source_read(source, chunk->offset, bytes, chunk->header.size, &got);
+	err = byte_source_read(source, extent.offset, bytes, extent.size, &got);
 	if (err)
 		return err;
-	*ret = got == chunk->header.size && chunk_check_trailer(bytes, got);
+	*ret = got == extent.size && chunk_check_trailer(bytes, got);
 	return NULL;
 }
 
@@ -194,7 +297,7 @@ static struct err *prefer_second(const struct chunk_index *index, const struct b
 	}
 	if (!is_cut(index, sealed) &&
 	    chunk_committed(&sealed->header) >= chunk_committed(&slot->header)) {
-		err = is_sound(source, sealed, &sound);
+		err = is_sound(source, extent_of(index, sealed), &sound);
 		if (err)
 			return err;
 	}
@@ -227,11 +330,23 @@ static struct err *resolve(struct chunk_index *index, const struct byte_source *
 	return err;
 }
 
+static void add_to_fingerprint(XXH64_state_t *state, const struct trace_chunk *header)
+{
+	const uint64_t words[] = {
+		header->stream,     header->commit,  header->open_ticks, header->open_monotonic_ns,
+		header->base_ticks, header->carried,
+	};
+
+	XXH64_update(state, words, sizeof(words));
+}
+
 static void count(struct chunk_index *index)
 {
+	XXH64_state_t fingerprint;
 	uint32_t stream = 0;
 	uint64_t next = 0;
 
+	XXH64_reset(&fingerprint, 0);
 	for (size_t i = 0; i < index->chunks.count; i++) {
 		const struct trace_chunk *header = &index->chunks.items[i].header;
 
@@ -241,7 +356,9 @@ static void count(struct chunk_index *index)
 		index->missing += chunk_sequence(header) - next;
 		next = (uint64_t)chunk_sequence(header) + 1;
 		index->payload += chunk_committed(header);
+		add_to_fingerprint(&fingerprint, header);
 	}
+	index->fingerprint = XXH64_digest(&fingerprint);
 }
 
 struct err *chunk_index_build(const struct byte_source *source, struct damage *damage,

@@ -6,22 +6,43 @@
 #define MALLOW_ANALYSIS_CHUNK_INDEX_H
 
 #include "analysis/damage.h"
+#include "analysis/extra_chunk.h"
+#include "analysis/packed_chunk.h"
 #include "hosted/byte_source.h"
 #include "hosted/vec.h"
 #include "trace/chunk_check.h"
 
+#define CHUNK_UNPACKED UINT32_MAX
+
+/* One events chunk, in the file by itself or inside a packed one. */
 struct indexed_chunk {
-	uint64_t offset;
+	uint64_t offset; /* of the chunk, or of the packed one that holds it */
 	struct trace_chunk header;
-	uint8_t *
-		copy; /* of a slot: its committed payload, owned; NULL: none committed, or sealed */
+	/* Of a slot: its committed payload, owned. NULL: none is committed, or it is sealed. */
+	uint8_t *copy;
+	uint32_t pack;    /* index into packs, CHUNK_UNPACKED: in the file by itself */
+	uint32_t pack_at; /* where its payload begins in the pack's content */
+};
+
+/* A piece of the file that is no events chunk, and that a rewriting must keep. */
+struct chunk_extent {
+	uint64_t offset;
+	uint64_t size;
 };
 
 struct chunk_index {
-	VEC(struct indexed_chunk) chunks; /* by stream, then sequence, each of these once */
-	uint64_t file_size;               /* when the walk ended */
-	uint64_t payload;                 /* committed bytes of all chunks */
-	uint64_t missing;                 /* gaps in sequences */
+	VEC(struct indexed_chunk) chunks;  /* by stream, then sequence, each of these once */
+	VEC(struct packed_chunk) packs;    /* in the order of the file */
+	VEC(struct chunk_extent) kept;     /* chunks of unknown kinds, and pages that are damaged */
+	struct extra_chunk symbols, index; /* the last ones in the file */
+	uint64_t file_size;                /* when the walk ended */
+	uint64_t payload;                  /* committed bytes of all chunks */
+	uint64_t missing;                  /* gaps in sequences */
+	/*
+	 * A hash of what the chunks' headers say but for where and how they are stored: equal for a
+	 * recording before and after it was finished.
+	 */
+	uint64_t fingerprint;
 	/* The latest pair of clock readings of all chunks; 0, 0: no chunk. */
 	uint64_t latest_ticks, latest_monotonic_ns;
 };

@@ -2,12 +2,24 @@
 
 #include "hosted/cleanup.h"
 
+/* The agent counts ids from 1. Others are allowed, at the price of a hash table. */
+#define LOW_IDS (1u << 20)
+
+void frame_table_finish(struct frame_table *table)
+{
+	vec_deinit(&table->references);
+	vec_deinit(&table->by_low_id);
+	vec_deinit(&table->chains);
+	map_deinit(&table->by_id);
+	map_deinit(&table->by_pc);
+	free(table->names);
+	table->names = NULL;
+}
+
 void frame_table_deinit(struct frame_table *table)
 {
 	vec_deinit(&table->frames);
-	vec_deinit(&table->references);
-	map_deinit(&table->by_id);
-	map_deinit(&table->by_pc);
+	frame_table_finish(table);
 }
 
 static struct err *add(struct frame_table *table, struct frame_reference reference, uint32_t *ret)
@@ -21,7 +33,10 @@ static struct err *add(struct frame_table *table, struct frame_reference referen
 	return NULL;
 }
 
-static struct err *reference_of_id(struct frame_table *table, uint64_t id, uint32_t *ret)
+/* A frame that is never defined is one that got lost. */
+static const struct frame_reference undefined = {.pc = TRACE_PC_LOST};
+
+static struct err *reference_of_high_id(struct frame_table *table, uint64_t id, uint32_t *ret)
 {
 	uint64_t *index = map_put(&table->by_id, id);
 	struct err *err;
@@ -29,8 +44,7 @@ static struct err *reference_of_id(struct frame_table *table, uint64_t id, uint3
 	if (!index)
 		return err_no_memory();
 	if (*index == MAP_NONE) {
-		// A frame that is never defined is one that got lost.
-		err = add(table, (struct frame_reference){.pc = TRACE_PC_LOST}, ret);
+		err = add(table, undefined, ret);
 		if (err)
 			return err;
 		*index = *ret;
@@ -39,11 +53,37 @@ static struct err *reference_of_id(struct frame_table *table, uint64_t id, uint3
 	return NULL;
 }
 
+static struct err *add_low_id(struct frame_table *table, uint64_t id, uint32_t *ret)
+{
+	struct err *err;
+
+	while (table->by_low_id.count <= id)
+		if (!vec_push(&table->by_low_id, 0))
+			return err_no_memory();
+	err = add(table, undefined, ret);
+	if (!err)
+		table->by_low_id.items[id] = *ret + 1;
+	return err;
+}
+
+static struct err *reference_of_id(struct frame_table *table, uint64_t id, uint32_t *ret)
+{
+	if (id >= LOW_IDS)
+		return reference_of_high_id(table, id, ret);
+	if (id >= table->by_low_id.count || !table->by_low_id.items[id])
+		return add_low_id(table, id, ret);
+	*ret = table->by_low_id.items[id] - 1;
+	return NULL;
+}
+
 struct err *frame_table_define(struct frame_table *table, const struct decode_event *event)
 {
 	uint32_t index = 0;
 	struct err *err;
 
+	// Once frames are named all definitions are known.
+	if (table->names)
+		return NULL;
 	err = reference_of_id(table, event->frame.id, &index);
 	if (err)
 		return err;
@@ -92,12 +132,9 @@ static struct err *reference_of_pc(struct frame_table *table, struct module_tabl
 	return err;
 }
 
-struct err *frame_table_reference(struct frame_table *table, struct module_table *modules,
-				  const struct decode_frame *frame, uint64_t ticks, uint32_t *ret)
+static uint32_t module_of_pc(struct module_table *modules, uint64_t pc, uint64_t ticks)
 {
-	if (frame->id)
-		return reference_of_id(table, frame->id, ret);
-	return reference_of_pc(table, modules, frame->pc, ticks, ret);
+	return pc <= TRACE_PC_LAST_SPECIAL ? RECORDING_NONE : module_table_near(modules, pc, ticks);
 }
 
 static uint32_t module_of(struct module_table *modules, const struct frame_reference *reference)
@@ -109,52 +146,86 @@ static uint32_t module_of(struct module_table *modules, const struct frame_refer
 					 : RECORDING_NONE;
 	if (reference->module != RECORDING_NONE)
 		return (uint32_t)reference->module;
-	return module_table_near(modules, reference->pc, reference->ticks);
+	return module_of_pc(modules, reference->pc, reference->ticks);
 }
 
-/* chains: for each frame, another frame of the same pc. */
-static struct err *add_frame(struct frame_table *table, struct map *by_pc, uint32_t *chains,
-			     struct recorded_frame frame, uint32_t *ret)
+/* The frame, made if it is new. */
+static struct err *add_frame(struct frame_table *table, struct recorded_frame frame, uint32_t *ret)
 {
-	uint64_t *first = map_put(by_pc, frame.pc);
+	uint64_t *first = map_put(&table->by_pc, frame.pc);
 
 	if (!first)
 		return err_no_memory();
-	for (uint64_t i = *first; i < table->frames.count; i = chains[i]) {
+	for (uint64_t i = *first; i < table->frames.count; i = table->chains.items[i]) {
 		if (table->frames.items[i].module == frame.module) {
 			*ret = (uint32_t)i;
 			return NULL;
 		}
 	}
-	*ret = (uint32_t)table->frames.count;
-	if (!vec_push(&table->frames, frame))
+	if (table->frames.count >= RECORDING_NONE - 1 || !vec_reserve(&table->frames, 1) ||
+	    !vec_push(&table->chains, *first == MAP_NONE ? RECORDING_NONE : (uint32_t)*first))
 		return err_no_memory();
-	chains[*ret] = *first == MAP_NONE ? RECORDING_NONE : (uint32_t)*first;
+	*ret = (uint32_t)table->frames.count;
+	table->frames.items[table->frames.count++] = frame;
 	*first = *ret;
 	return NULL;
 }
 
-struct err *frame_table_finish(struct frame_table *table, struct module_table *modules,
-			       uint32_t *remap, bool *unique)
+struct err *frame_table_name(struct frame_table *table, struct module_table *modules, bool *same)
 {
 	size_t count = table->references.count;
-	auto_free uint32_t *chains = calloc(count ? count : 1, sizeof(*chains));
-	cleanup(map_deinit) struct map by_pc = {0};
+	auto_free uint32_t *names = calloc(count + 1, sizeof(*names));
 	struct err *err;
 
-	if (!chains)
+	if (!names)
 		return err_no_memory();
+	*same = true;
+	map_deinit(&table->by_pc);
 	for (size_t i = 0; i < count; i++) {
 		const struct frame_reference *reference = &table->references.items[i];
 		struct recorded_frame frame = {reference->pc, module_of(modules, reference)};
 
-		err = add_frame(table, &by_pc, chains, frame, &remap[i]);
+		err = add_frame(table, frame, &names[i]);
 		if (err)
 			return err;
+		// A bare pc whose module came to be known later may lie in different ones.
+		if (names[i] != i || (reference->bare && reference->module != frame.module))
+			*same = false;
 	}
-	*unique = table->frames.count == count;
-	vec_deinit(&table->references);
-	map_deinit(&table->by_id);
-	map_deinit(&table->by_pc);
+	for (size_t i = 0; i < table->by_low_id.count; i++)
+		if (table->by_low_id.items[i])
+			table->by_low_id.items[i] = names[table->by_low_id.items[i] - 1] + 1;
+	table->names = steal(&names);
 	return NULL;
+}
+
+/* As frame_table_reference(), but what the first reading found is known. */
+static struct err *named(struct frame_table *table, struct module_table *modules,
+			 const struct decode_frame *frame, uint64_t ticks, uint32_t *ret)
+{
+	struct recorded_frame bare = {.pc = frame->pc};
+	uint64_t reference;
+
+	if (frame->id) {
+		reference = map_get(&table->by_id, frame->id);
+		if (reference != MAP_NONE) {
+			*ret = table->names[reference];
+			return NULL;
+		}
+		// The file has changed between the two readings.
+		bare.pc = TRACE_PC_LOST;
+	}
+	bare.module = module_of_pc(modules, bare.pc, ticks);
+	return add_frame(table, bare, ret);
+}
+
+struct err *frame_table_reference_slow(struct frame_table *table, struct module_table *modules,
+				       const struct decode_frame *frame, uint64_t ticks,
+				       uint32_t *ret)
+{
+	if (table->names)
+		return named(table, modules, frame, ticks, ret);
+	if (frame->id)
+		return reference_of_id(table, frame->id, ret);
+	return reference_of_pc(table, modules, frame->pc, ticks, ret);
 }

@@ -2,188 +2,11 @@
 
 #include <stdlib.h>
 
+#include "analysis/index_read.h"
 #include "hosted/cleanup.h"
 
 /* How late a free may be: docs/trace-format.md, section 8. */
 #define WINDOW_NS 10000
-
-static bool is_realloc(const struct decode_event *event)
-{
-	return event->kind == TRACE_OP_REALLOC || event->kind == TRACE_OP_REALLOCARRAY;
-}
-
-static bool is_free(const struct decode_event *event)
-{
-	return event->kind >= TRACE_OP_FREE && event->kind <= TRACE_OP_DELETE_ARRAY;
-}
-
-/*
- * Goes on to the stream's next operation on a block; records between are taken in at once: they
- * carry their own times. *ret false: the stream is at its end.
- */
-static struct err *advance(struct load *load, uint32_t index, bool *ret)
-{
-	struct load_stream *stream = &load->streams[index];
-	struct decode_event *event = &stream->cursor.event;
-	struct err *err;
-	bool found;
-
-	for (;;) {
-		uint64_t done = stream->cursor.done;
-
-		err = stream_cursor_next(&stream->cursor, &found);
-		if (err)
-			return err;
-		load->done += stream->cursor.done - done;
-		if (!found) {
-			*ret = false;
-			return NULL;
-		}
-		if (event->kind <= TRACE_OP_DELETE_ARRAY)
-			break;
-		err = load_record(load, index);
-		if (err)
-			return err;
-	}
-	stream->second_half = false;
-	stream->frees = is_free(event) || is_realloc(event);
-	stream->time = event->block.start;
-	*ret = true;
-	return NULL;
-}
-
-/* At the same moment a free comes first: the block may be given out again. */
-static bool earlier(const struct load *load, uint32_t a, uint32_t b)
-{
-	const struct load_stream *left = &load->streams[a], *right = &load->streams[b];
-
-	if (left->time != right->time)
-		return left->time < right->time;
-	if (left->frees != right->frees)
-		return left->frees;
-	return a < b;
-}
-
-static void sift_down(struct load *load, uint32_t at)
-{
-	uint32_t *heap = load->heap;
-	uint32_t moving = heap[at];
-
-	for (;;) {
-		uint32_t child = 2 * at + 1;
-
-		if (child >= load->heap_count)
-			break;
-		if (child + 1 < load->heap_count && earlier(load, heap[child + 1], heap[child]))
-			child++;
-		if (!earlier(load, heap[child], moving))
-			break;
-		heap[at] = heap[child];
-		at = child;
-	}
-	heap[at] = moving;
-}
-
-static struct err *take_free(struct load *load, uint32_t index, uint64_t address, uint64_t *ret)
-{
-	struct load_stream *stream = &load->streams[index];
-
-	load->recording->facts.frees++;
-	return block_store_free(&load->recording->blocks, address, stream->time, index, ret);
-}
-
-static struct err *take_allocation(struct load *load, uint32_t index, uint64_t *ret)
-{
-	struct load_stream *stream = &load->streams[index];
-	const struct decode_event *event = &stream->cursor.event;
-	uint32_t node;
-	struct err *err;
-
-	err = load_stack(load, stream, event->time, &node);
-	if (err)
-		return err;
-	load->recording->facts.allocations++;
-	return block_store_allocate(&load->recording->blocks, event, stream->time, index, node,
-				    ret);
-}
-
-/* The second half of a realloc: its new block, linked to the old one. */
-static struct err *finish_realloc(struct load *load, struct load_stream *stream, uint32_t index)
-{
-	uint64_t block;
-	struct err *err;
-
-	err = take_allocation(load, index, &block);
-	if (!err && stream->replaced != BLOCK_NONE)
-		load->recording->blocks.successor[stream->replaced] = block;
-	return err;
-}
-
-/*
- * What the stream's event does at its time. *more: the event is a realloc whose allocation is
- * still to come, at the stream's new time.
- */
-static struct err *take_event(struct load *load, uint32_t index, bool *more)
-{
-	struct load_stream *stream = &load->streams[index];
-	const struct decode_event *event = &stream->cursor.event;
-	uint64_t block;
-	struct err *err;
-
-	*more = false;
-	// A clock that differs between processors may step back a little within a stream.
-	if (stream->time < load->now)
-		stream->time = load->now;
-	load->now = stream->time;
-	if (stream->second_half)
-		return finish_realloc(load, stream, index);
-	load->recording->facts.events++;
-	load->recording->threads.items[index].events++;
-	load_note_time(load, index, event->time);
-	if (is_free(event))
-		return take_free(load, index, event->block.address, &block);
-	if (!is_realloc(event))
-		return take_allocation(load, index, &block);
-	load->recording->facts.reallocs++;
-	err = take_free(load, index, event->block.old_address, &stream->replaced);
-	stream->second_half = true;
-	stream->frees = false;
-	stream->time = event->time;
-	*more = true;
-	return err;
-}
-
-static struct err *merge(struct load *load)
-{
-	uint64_t events = 0;
-	struct err *err;
-	bool more;
-
-	for (uint32_t i = 0; i < load->stream_count; i++) {
-		err = advance(load, i, &more);
-		if (err)
-			return err;
-		if (more)
-			load->heap[load->heap_count++] = i;
-	}
-	for (uint32_t i = load->heap_count / 2; i-- > 0;)
-		sift_down(load, i);
-	while (load->heap_count) {
-		uint32_t stream = load->heap[0];
-
-		err = take_event(load, stream, &more);
-		if (!err && !more)
-			err = advance(load, stream, &more);
-		if (err)
-			return err;
-		if (!more)
-			load->heap[0] = load->heap[--load->heap_count];
-		sift_down(load, 0);
-		if (load->progress && ++events % 65536 == 0)
-			load->progress(load->argument, load->done, load->index.payload);
-	}
-	return NULL;
-}
 
 /* One stream and one thread for each run of chunks with the same stream number. */
 static struct err *make_streams(struct load *load)
@@ -214,25 +37,108 @@ static struct err *make_streams(struct load *load)
 			return err_no_memory();
 		load->stream_count++;
 		stream->replaced = BLOCK_NONE;
-		stream_cursor_init(&stream->cursor, load->source, &load->damage, &chunks[first],
-				   end - first);
+		stream_cursor_init(&stream->cursor, load->source, &load->damage, &load->index,
+				   first, end);
 	}
 	return block_store_threads(&load->recording->blocks, load->stream_count);
 }
 
-static void load_deinit(struct load *load)
+static void end_streams(struct load *load)
 {
 	for (uint32_t i = 0; i < load->stream_count; i++) {
 		stream_cursor_deinit(&load->streams[i].cursor);
 		free(load->streams[i].nodes);
+		free(load->streams[i].events);
 	}
 	free(load->streams);
 	free(load->heap);
+	load->streams = NULL;
+	load->heap = NULL;
+	load->stream_count = 0;
+}
+
+static void load_deinit(struct load *load)
+{
+	end_streams(load);
 	chunk_index_deinit(&load->index);
 }
 
+static struct err *read_streams(struct load *load)
+{
+	struct err *err;
+
+	load->recording->blocks.window = tick_clock_span(&load->clock, WINDOW_NS);
+	err = make_streams(load);
+	if (err)
+		return err;
+	return load_merge(load);
+}
+
+/* Forgets the first reading, but for modules and frames, which are why there is a second one. */
+static void forget(struct load *load)
+{
+	struct recording *recording = load->recording;
+	struct recording_facts *facts = &recording->facts;
+	bool wanted = recording->blocks.wanted;
+
+	end_streams(load);
+	stack_trie_deinit(&recording->stacks);
+	site_table_deinit(&recording->sites);
+	block_store_deinit(&recording->blocks);
+	recording->stacks = (struct stack_trie){0};
+	recording->sites = (struct site_table){0};
+	recording->blocks = (struct block_store){.wanted = wanted};
+	recording->threads.count = recording->memory.count = recording->marks.count = 0;
+	recording->mappings.count = recording->mallopts.count = 0;
+	facts->events = facts->allocations = facts->frees = facts->reallocs = 0;
+	facts->failed_allocations = 0;
+	load->now = load->last_ticks = load->done = 0;
+}
+
+static struct err *read_all(struct load *load)
+{
+	struct recording *recording = load->recording;
+	struct damage damage = load->damage;
+	struct err *err;
+	bool same;
+
+	err = read_streams(load);
+	if (err)
+		return err;
+	err = frame_table_name(&recording->frames, &recording->modules, &same);
+	if (err || same)
+		return err;
+	forget(load);
+	load->damage = damage;
+	return read_streams(load);
+}
+
+/* *ret false: there is none that could be used. */
+static struct err *load_from_index(struct load *load, bool *ret)
+{
+	struct recording_facts *facts = &load->recording->facts;
+	auto_free uint8_t *data = NULL;
+	struct err *err;
+	size_t size;
+
+	*ret = false;
+	// What is damaged is to be read, for only so it is known what was lost.
+	if (load->damage.chunks)
+		return NULL;
+	err = extra_chunk_fetch(&load->index.index, load->source, &data, &size);
+	if (err || !data)
+		return err;
+	err = index_read(load->recording, data, size, ret);
+	if (err || !*ret)
+		return err;
+	load_chunk_facts(load);
+	facts->complete = facts->complete && !facts->missing_chunks;
+	facts->indexed = true;
+	return NULL;
+}
+
 struct err *load_recording(struct recording *recording, const struct byte_source *source,
-			   recording_progress *progress, void *argument)
+			   unsigned int needs, recording_progress *progress, void *argument)
 {
 	cleanup(load_deinit) struct load load = {
 		.recording = recording,
@@ -241,20 +147,27 @@ struct err *load_recording(struct recording *recording, const struct byte_source
 		.argument = argument,
 	};
 	struct err *err;
+	bool indexed;
 
+	recording->blocks.wanted = needs & RECORDING_BLOCKS;
 	err = load_header(&load);
 	if (err)
 		return err;
 	err = chunk_index_build(source, &load.damage, &load.index);
+	if (!err)
+		err = extra_chunk_fetch(&load.index.symbols, source, &recording->symbols,
+					&recording->symbols_size);
 	if (err)
 		return err;
+	recording->fingerprint = load.index.fingerprint;
+	if (needs == RECORDING_SUMS) {
+		err = load_from_index(&load, &indexed);
+		if (err || indexed)
+			return err;
+	}
 	load.clock = tick_clock_make(&load.header, load.index.latest_ticks,
 				     load.index.latest_monotonic_ns);
-	recording->blocks.window = tick_clock_span(&load.clock, WINDOW_NS);
-	err = make_streams(&load);
-	if (err)
-		return err;
-	err = merge(&load);
+	err = read_all(&load);
 	if (err)
 		return err;
 	return load_finish(&load);

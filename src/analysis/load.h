@@ -1,7 +1,8 @@
 /*
- * Loading, step by step. load.c merges the streams by time and pairs allocations with frees,
- * load_record.c takes in all other records, load_facts.c the header, load_finish.c makes what
- * the views need from what was collected.
+ * Loading, step by step. load.c reads the streams, load_ahead.c decodes the events of one in
+ * small batches, load_merge.c takes them by time and pairs allocations with frees, load_record.c
+ * takes in all other records, load_facts.c the header, load_finish.c makes what the views need
+ * from what was collected.
  */
 #ifndef MALLOW_ANALYSIS_LOAD_H
 #define MALLOW_ANALYSIS_LOAD_H
@@ -11,11 +12,24 @@
 #include "analysis/stream_cursor.h"
 #include "analysis/tick_clock.h"
 
+/* Events that are decoded ahead: so long before its turn memory is asked for what one needs. */
+#define LOAD_AHEAD 16
+
+#define LOAD_NODE_LATER (UINT32_MAX - 1) /* a stack to be looked up when its event's turn comes */
+
+/* An operation on a block, and the innermost node of its stack if it is an allocation. */
+struct load_event {
+	struct decode_event event;
+	uint32_t node;
+};
+
 /* A stream while it is read. Its index is that of its thread. */
 struct load_stream {
 	struct stream_cursor cursor;
 	uint32_t *nodes; /* of the stack trie, for the frames of the decoder's stack */
 	size_t node_capacity;
+	struct load_event *events; /* the current one and what was decoded ahead: LOAD_AHEAD */
+	uint32_t next, count;      /* the current one, and how many there are */
 	uint64_t replaced; /* by the realloc whose second half is due, BLOCK_NONE: unknown */
 	uint64_t time;     /* when its current event happens: the key of the merge */
 	bool second_half;  /* of a realloc: the allocation */
@@ -47,14 +61,31 @@ struct err *load_header(struct load *load);
 /* Whether the writer with that pid and start time is alive on this machine. */
 bool load_writer_alive(uint32_t pid, uint64_t start_time);
 
-/* load_record.c: the stream's current record, which is not an operation on a block. */
-struct err *load_record(struct load *load, uint32_t stream);
+/* load_ahead.c: decodes the stream's next events. *ret false: it is at its end. */
+struct err *load_ahead(struct load *load, uint32_t stream, bool *ret);
+
+/* load_merge.c: all events of all streams. */
+struct err *load_merge(struct load *load);
+
+/* load_record.c: a record of the stream which is not an operation on a block. */
+struct err *load_record(struct load *load, uint32_t stream, const struct decode_event *event);
 /* The innermost node of the stream's stack as it stands, RECORDING_NONE: empty. */
 struct err *load_stack(struct load *load, struct load_stream *stream, uint64_t ticks,
 		       uint32_t *ret);
-void load_note_time(struct load *load, uint32_t stream, uint64_t ticks);
+
+static inline void load_note_time(struct load *load, uint32_t stream, uint64_t ticks)
+{
+	struct recorded_thread *thread = &load->recording->threads.items[stream];
+
+	if (ticks < thread->first_ns)
+		thread->first_ns = ticks;
+	if (ticks > load->last_ticks)
+		load->last_ticks = ticks;
+}
 
 /* load_finish.c: everything has been read. */
 struct err *load_finish(struct load *load);
+/* The facts that the chunks tell. */
+void load_chunk_facts(struct load *load);
 
 #endif

@@ -79,6 +79,7 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
 	facts->allocator = header->allocator;
 	facts->begun_by_fork = header->flags & TRACE_BEGUN_BY_FORK;
 	facts->private_slots = header->flags & TRACE_PRIVATE_SLOTS;
+	facts->finished = header->flags & TRACE_FINISHED;
 	facts->ended = header->state == TRACE_STATE_ENDED;
 	facts->writing = !facts->ended && load_writer_alive(header->pid, header->start_time);
 	facts->end_reason = header->end_reason;

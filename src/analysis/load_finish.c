@@ -1,23 +1,6 @@
 #include <stdlib.h>
 
 #include "analysis/load.h"
-#include "hosted/cleanup.h"
-
-static struct err *name_frames(struct load *load, uint32_t *nodes)
-{
-	struct recording *recording = load->recording;
-	size_t references = recording->frames.references.count;
-	auto_free uint32_t *frames = malloc((references + 1) * sizeof(*frames));
-	struct err *err;
-	bool unique;
-
-	if (!frames)
-		return err_no_memory();
-	err = frame_table_finish(&recording->frames, &recording->modules, frames, &unique);
-	if (err)
-		return err;
-	return stack_trie_rename(&recording->stacks, frames, unique, nodes);
-}
 
 static void convert(const struct tick_clock *clock, uint64_t *ticks)
 {
@@ -78,17 +61,18 @@ static void sort_lists(struct recording *recording)
 	sort_by_time(&recording->mallopts);
 }
 
-static void rename_stacks(struct recording *recording, const uint32_t *nodes)
+void load_chunk_facts(struct load *load)
 {
-	for (size_t i = 0; i < recording->mappings.count; i++) {
-		uint32_t *stack = &recording->mappings.items[i].stack;
+	struct recording_facts *facts = &load->recording->facts;
 
-		*stack = *stack == RECORDING_NONE ? RECORDING_NONE : nodes[*stack];
-	}
-	for (size_t i = 0; i < recording->mallopts.count; i++) {
-		uint32_t *stack = &recording->mallopts.items[i].stack;
-
-		*stack = *stack == RECORDING_NONE ? RECORDING_NONE : nodes[*stack];
+	facts->file_size = load->index.file_size;
+	facts->chunks = load->index.chunks.count;
+	facts->compressed = load->index.packs.count != 0;
+	facts->missing_chunks = load->index.missing;
+	facts->damaged_chunks = load->damage.chunks;
+	if (load->damage.chunks) {
+		facts->first_damage = load->damage.first_offset;
+		facts->first_damage_text = load->damage.first_text;
 	}
 }
 
@@ -96,17 +80,10 @@ static void finish_facts(struct load *load)
 {
 	struct recording_facts *facts = &load->recording->facts;
 
+	load_chunk_facts(load);
 	facts->unknown_frees = load->recording->blocks.unknown_frees;
 	facts->frees -= facts->unknown_frees;
 	facts->implicit_frees = load->recording->blocks.implicit_frees;
-	facts->file_size = load->index.file_size;
-	facts->chunks = load->index.chunks.count;
-	facts->missing_chunks = load->index.missing;
-	facts->damaged_chunks = load->damage.chunks;
-	if (load->damage.chunks) {
-		facts->first_damage = load->damage.first_offset;
-		facts->first_damage_text = load->damage.first_text;
-	}
 	facts->duration_ns = tick_clock_ns(&load->clock, load->last_ticks);
 	facts->complete = facts->ended && load->end_seen && !facts->damaged_chunks &&
 			  !facts->missing_chunks && !facts->lost;
@@ -115,16 +92,12 @@ static void finish_facts(struct load *load)
 struct err *load_finish(struct load *load)
 {
 	struct recording *recording = load->recording;
-	uint32_t node_count = (uint32_t)recording->stacks.nodes.count;
-	auto_free uint32_t *nodes = malloc(((size_t)node_count + 1) * sizeof(*nodes));
 	struct err *err;
 
-	if (!nodes)
-		return err_no_memory();
-	err = name_frames(load, nodes);
+	frame_table_finish(&recording->frames);
+	err = stack_trie_finish(&recording->stacks);
 	if (err)
 		return err;
-	rename_stacks(recording, nodes);
 	// The end record holds the latest pair of readings, unless a chunk was opened after it.
 	if (load->end_seen && load->end_ticks >= load->index.latest_ticks)
 		load->clock =
@@ -132,10 +105,8 @@ struct err *load_finish(struct load *load)
 	convert_times(load);
 	sort_lists(recording);
 	block_store_finish(&recording->blocks, &load->clock);
-	err = site_table_build(&recording->sites, &recording->blocks, nodes, node_count,
-			       &recording->summary);
-	if (err)
-		return err;
+	site_table_finish(&recording->sites, &recording->summary);
+	recording->summary.peak_time_ns = tick_clock_ns(&load->clock, recording->sites.peak_ticks);
 	finish_facts(load);
 	return NULL;
 }

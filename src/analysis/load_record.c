@@ -4,16 +4,6 @@
 
 /* Until load_finish() every time in the recording's arrays is in ticks. */
 
-void load_note_time(struct load *load, uint32_t stream, uint64_t ticks)
-{
-	struct recorded_thread *thread = &load->recording->threads.items[stream];
-
-	if (ticks < thread->first_ns)
-		thread->first_ns = ticks;
-	if (ticks > load->last_ticks)
-		load->last_ticks = ticks;
-}
-
 struct err *load_stack(struct load *load, struct load_stream *stream, uint64_t ticks, uint32_t *ret)
 {
 	struct decode_stream *decode = &stream->cursor.decode;
@@ -200,9 +190,8 @@ static void take_end(struct load *load, const struct decode_event *event)
 	facts->writing = false;
 }
 
-struct err *load_record(struct load *load, uint32_t stream)
+struct err *load_record(struct load *load, uint32_t stream, const struct decode_event *event)
 {
-	const struct decode_event *event = &load->streams[stream].cursor.event;
 	struct recording *recording = load->recording;
 
 	switch (event->kind) {

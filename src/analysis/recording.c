@@ -18,28 +18,30 @@ void recording_close(struct recording *recording)
 	vec_deinit(&recording->marks);
 	vec_deinit(&recording->mappings);
 	vec_deinit(&recording->mallopts);
+	free(recording->symbols);
 	arena_deinit(&recording->arena);
 	free(recording);
 }
 CLEANUP_DEFINE(struct recording *, recording_close);
 
-static struct err *open_source(const struct byte_source *source, recording_progress *progress,
-			       void *argument, struct recording **ret)
+static struct err *open_source(const struct byte_source *source, unsigned int needs,
+			       recording_progress *progress, void *argument, struct recording **ret)
 {
 	cleanup(recording_close_at) struct recording *recording = calloc(1, sizeof(*recording));
 	struct err *err;
 
 	if (!recording)
 		return err_no_memory();
-	err = load_recording(recording, source, progress, argument);
+	recording->blocks.wanted = needs & RECORDING_BLOCKS;
+	err = load_recording(recording, source, needs, progress, argument);
 	if (err)
 		return err;
 	*ret = steal(&recording);
 	return NULL;
 }
 
-struct err *recording_open(const char *path, recording_progress *progress, void *argument,
-			   struct recording **ret)
+struct err *recording_open(const char *path, unsigned int needs, recording_progress *progress,
+			   void *argument, struct recording **ret)
 {
 	cleanup(byte_source_close) struct byte_source source = {.fd = -1};
 	struct err *err;
@@ -47,15 +49,15 @@ struct err *recording_open(const char *path, recording_progress *progress, void 
 	err = byte_source_open(path, &source);
 	if (err)
 		return err;
-	return open_source(&source, progress, argument, ret);
+	return open_source(&source, needs, progress, argument, ret);
 }
 
 struct err *recording_open_memory(const char *name, const void *data, size_t size,
-				  struct recording **ret)
+				  unsigned int needs, struct recording **ret)
 {
 	struct byte_source source = byte_source_memory(name, data, size);
 
-	return open_source(&source, NULL, NULL, ret);
+	return open_source(&source, needs, NULL, NULL, ret);
 }
 
 const struct recording_facts *recording_facts(const struct recording *recording)
@@ -71,6 +73,12 @@ const struct recording_summary *recording_summary(const struct recording *record
 const struct block_columns *recording_blocks(const struct recording *recording)
 {
 	return &recording->blocks.columns;
+}
+
+const uint8_t *recording_symbols(const struct recording *recording, size_t *size)
+{
+	*size = recording->symbols_size;
+	return recording->symbols;
 }
 
 /* The arrays differ in their type and where they are, and in nothing else. */

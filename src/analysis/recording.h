@@ -10,6 +10,7 @@
 #define MALLOW_ANALYSIS_RECORDING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hosted/err.h"
@@ -107,9 +108,11 @@ struct recording_facts {
 	enum trace_allocator allocator;
 	bool begun_by_fork;
 	bool private_slots;
-	bool ended;    /* the agent closed it */
-	bool writing;  /* not ended and its writer is alive on this machine */
-	bool complete; /* ended, nothing damaged, no events lost */
+	bool finished;   /* rewritten by `mallow finish` */
+	bool compressed; /* its events are, all or some of them */
+	bool ended;      /* the agent closed it */
+	bool writing;    /* not ended and its writer is alive on this machine */
+	bool complete;   /* ended, nothing damaged, no events lost */
 	enum trace_end end_reason;
 	uint32_t end_status;
 	uint64_t start_realtime_ns;
@@ -129,6 +132,7 @@ struct recording_facts {
 	uint64_t damaged_chunks;
 	uint64_t first_damage;         /* file offset, valid when damaged_chunks */
 	const char *first_damage_text; /* what was expected there */
+	bool indexed;                  /* nothing but its index was read */
 };
 
 struct recording_summary {
@@ -148,17 +152,32 @@ struct recording;
 /* Progress of long work: done of total, any unit. May be NULL where it is accepted. */
 typedef void recording_progress(void *argument, uint64_t done, uint64_t total);
 
+/* What a view needs beyond facts, sums, stacks and lists. */
+enum recording_needs {
+	RECORDING_SUMS = 0,
+	RECORDING_BLOCKS = 1,      /* recording_blocks() */
+	RECORDING_FROM_EVENTS = 2, /* events are read even where an index holds their sums */
+};
+
 /*
  * Opens and loads a recording: finished, cut short, or still being written (what is in it now).
  * What is damaged is skipped and counted in the facts; an error is returned only where nothing
  * can be read: no such file, not a recording (the message says what was found), newer version.
+ * needs: enum recording_needs. A finished recording has its sums in an index, so that no event is
+ * read unless blocks are needed.
  */
-struct err *recording_open(const char *path, recording_progress *progress, void *argument,
-			   struct recording **ret);
+struct err *recording_open(const char *path, unsigned int needs, recording_progress *progress,
+			   void *argument, struct recording **ret);
 void recording_close(struct recording *recording);
 
 const struct recording_facts *recording_facts(const struct recording *recording);
 const struct recording_summary *recording_summary(const struct recording *recording);
+
+/*
+ * The names that a finished recording carries, for symbols_section_open(); NULL: it has none.
+ * symbolized.h is what views use.
+ */
+const uint8_t *recording_symbols(const struct recording *recording, size_t *size);
 
 /* Arrays; *count receives the number of elements. */
 const struct recorded_module *recording_modules(const struct recording *recording, uint32_t *count);
@@ -174,8 +193,9 @@ const struct mallopt_operation *recording_mallopts(const struct recording *recor
 						   uint32_t *count);
 
 /*
- * The blocks, as columns indexed 0 … count - 1 in order of allocation. A block is one allocation
- * until its free; a realloc ends one block and begins another.
+ * The blocks, if they were needed on opening (else none), as columns indexed 0 … count - 1 in order
+ * of allocation. A block is one allocation until its free; a realloc ends one block and begins
+ * another.
  */
 struct block_columns {
 	uint64_t count;

@@ -25,10 +25,13 @@ struct recording {
 	VEC(struct recorded_mark) marks;
 	VEC(struct mapping_operation) mappings;
 	VEC(struct mallopt_operation) mallopts;
+	uint64_t fingerprint; /* of its chunks: struct chunk_index */
+	uint8_t *symbols;     /* payload of its symbols chunk, owned; NULL: none */
+	size_t symbols_size;
 };
 
-/* Fills an empty recording. */
+/* Fills an empty recording. needs: enum recording_needs. */
 struct err *load_recording(struct recording *recording, const struct byte_source *source,
-			   recording_progress *progress, void *argument);
+			   unsigned int needs, recording_progress *progress, void *argument);
 
 #endif

@@ -8,6 +8,6 @@
 
 /* As recording_open(); data is not needed any more when it returns. name stands for the path. */
 struct err *recording_open_memory(const char *name, const void *data, size_t size,
-				  struct recording **ret);
+				  unsigned int needs, struct recording **ret);
 
 #endif

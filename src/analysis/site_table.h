@@ -1,22 +1,93 @@
-/* What the allocations of each stack come to, and of all together. */
+/*
+ * What the allocations of each stack come to, and of all together, summed up as events come.
+ *
+ * The share of each site in the global peak is not known until the peak is, and copying all sites
+ * at each new one would be quadratic. So a site saves its live sums when they change for the
+ * first time after a peak: `saved` tells which peak it has saved for.
+ */
 #ifndef MALLOW_ANALYSIS_SITE_TABLE_H
 #define MALLOW_ANALYSIS_SITE_TABLE_H
 
-#include "analysis/block_store.h"
+#include "analysis/recording.h"
+#include "hosted/vec.h"
 
 struct site_table {
-	VEC(struct site) sites; /* in the order of their first allocations */
+	/* In the order of their first allocations. While loading leaked means live. */
+	VEC(struct site) sites;
+
+	/* Of no use after site_table_finish(). */
+	VEC(uint32_t) by_node; /* stack node + 1 to site, 0 is the empty stack */
+	VEC(uint64_t) saved;
+	uint64_t peak; /* number of the latest global peak */
+	uint64_t peak_ticks;
+	struct recording_summary summary; /* live_bytes and leaked_blocks are running sums */
 };
 
 void site_table_deinit(struct site_table *table);
 
-/*
- * Makes the sites from the blocks, whose site column names stack nodes of the trie before they
- * were renamed, and names sites afterwards. nodes: the new number of each of the node_count
- * nodes. The blocks' times are nanoseconds already.
- */
-struct err *site_table_build(struct site_table *table, struct block_store *blocks,
-			     const uint32_t *nodes, uint32_t node_count,
-			     struct recording_summary *summary);
+/* The site of a stack, by its innermost node or RECORDING_NONE; made if it is new. */
+struct err *site_table_make(struct site_table *table, uint32_t node, uint32_t *ret);
+
+static inline struct err *site_table_at(struct site_table *table, uint32_t node, uint32_t *ret)
+{
+	uint32_t index = node + 1;
+
+	if (__builtin_expect(index < table->by_node.count, 1) &&
+	    __builtin_expect(table->by_node.items[index] != RECORDING_NONE, 1)) {
+		*ret = table->by_node.items[index];
+		return NULL;
+	}
+	return site_table_make(table, node, ret);
+}
+
+static inline struct site *site_table_change(struct site_table *table, uint32_t index)
+{
+	struct site *site = &table->sites.items[index];
+
+	if (table->saved.items[index] != table->peak) {
+		table->saved.items[index] = table->peak;
+		site->peak_bytes = site->leaked_bytes;
+		site->peak_blocks = site->leaked_blocks;
+	}
+	return site;
+}
+
+static inline void site_table_born(struct site_table *table, uint32_t index, uint64_t size,
+				   uint64_t ticks)
+{
+	struct recording_summary *summary = &table->summary;
+	struct site *site = site_table_change(table, index);
+
+	site->calls++;
+	site->total_bytes += size;
+	site->leaked_blocks++;
+	site->leaked_bytes += size;
+	if (site->leaked_bytes > site->own_peak_bytes)
+		site->own_peak_bytes = site->leaked_bytes;
+	summary->leaked_blocks++;
+	summary->live_bytes += size;
+	if (summary->live_bytes > summary->peak_bytes) {
+		table->peak++;
+		table->peak_ticks = ticks;
+		summary->peak_bytes = summary->live_bytes;
+		summary->peak_blocks = summary->leaked_blocks;
+	}
+}
+
+static inline void site_table_died(struct site_table *table, uint32_t index, uint64_t size,
+				   bool temporary)
+{
+	struct site *site = site_table_change(table, index);
+
+	site->leaked_blocks--;
+	site->leaked_bytes -= size;
+	site->temporary += temporary;
+	table->summary.leaked_blocks--;
+	table->summary.live_bytes -= size;
+	table->summary.temporary += temporary;
+}
+
+/* All events are in. The summary's peak_time_ns is left to the caller. */
+void site_table_finish(struct site_table *table, struct recording_summary *summary);
 
 #endif

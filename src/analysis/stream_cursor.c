@@ -3,13 +3,16 @@
 #include <stdlib.h>
 
 void stream_cursor_init(struct stream_cursor *cursor, const struct byte_source *source,
-			struct damage *damage, const struct indexed_chunk *chunks, size_t count)
+			struct damage *damage, const struct chunk_index *index, size_t first,
+			size_t end)
 {
 	*cursor = (struct stream_cursor){
 		.source = source,
 		.damage = damage,
-		.chunks = chunks,
-		.count = count,
+		.chunks = index->chunks.items + first,
+		.packs = index->packs.items,
+		.count = end - first,
+		.pack = CHUNK_UNPACKED,
 	};
 }
 
@@ -41,16 +44,25 @@ static struct err *grow_stack(struct stream_cursor *cursor)
 	return NULL;
 }
 
+static struct err *reserve(struct stream_cursor *cursor, size_t size)
+{
+	cursor->pack = CHUNK_UNPACKED;
+	if (size <= cursor->capacity ||
+	    vec_grow((void **)&cursor->buffer, &cursor->capacity, 0, size, 1))
+		return NULL;
+	return err_no_memory();
+}
+
 /* Reads a sealed chunk. *committed receives how much of its payload there is. */
 static struct err *read_sealed(struct stream_cursor *cursor, const struct indexed_chunk *chunk,
-			       uint32_t *committed)
+			       const uint8_t **payload, uint32_t *committed)
 {
-	size_t size = chunk->header.size, got;
+	size_t size = chunk->header.size, got, there;
 	struct err *err;
 
-	if (size > cursor->capacity &&
-	    !vec_grow((void **)&cursor->buffer, &cursor->capacity, 0, size, 1))
-		return err_no_memory();
+	err = reserve(cursor, size);
+	if (err)
+		return err;
 	err = byte_source_read(cursor->source, chunk->offset, cursor->buffer, size, &got);
 	if (err)
 		return err;
@@ -58,12 +70,40 @@ static struct err *read_sealed(struct stream_cursor *cursor, const struct indexe
 		note(cursor, chunk->offset, "a whole chunk before the file's end");
 	else if (!chunk_check_trailer(cursor->buffer, size))
 		note(cursor, chunk->offset, "a chunk that matches its checksum");
+	there = got > sizeof(chunk->header) ? got - sizeof(chunk->header) : 0;
+	if (there < *committed)
+		*committed = (uint32_t)there;
+	*payload = cursor->buffer + sizeof(chunk->header);
+	return NULL;
+}
 
-	size_t payload = got > sizeof(chunk->header) ? got - sizeof(chunk->header) : 0;
+/* The same for a chunk inside a packed one, which is decompressed when its first chunk is read. */
+static struct err *read_packed(struct stream_cursor *cursor, const struct indexed_chunk *chunk,
+			       const uint8_t **payload, uint32_t *committed)
+{
+	const struct packed_chunk *pack = &cursor->packs[chunk->pack];
+	const char *expected;
+	struct err *err;
+	size_t there;
 
-	*committed = chunk_committed(&chunk->header);
-	if (payload < *committed)
-		*committed = (uint32_t)payload;
+	if (cursor->pack != chunk->pack) {
+		err = reserve(cursor, packed_chunk_room(pack));
+		if (err)
+			return err;
+		err = packed_chunk_read_content(cursor->source, pack, cursor->buffer,
+						&cursor->pack_size, &expected);
+		if (err)
+			return err;
+		cursor->pack = chunk->pack;
+		if (expected)
+			note(cursor, chunk->offset, expected);
+	}
+	there = cursor->pack_size > chunk->pack_at ? cursor->pack_size - chunk->pack_at : 0;
+	if (there < *committed) {
+		note(cursor, chunk->offset, "a whole chunk inside a packed one");
+		*committed = (uint32_t)there;
+	}
+	*payload = cursor->buffer + chunk->pack_at;
 	return NULL;
 }
 
@@ -79,10 +119,11 @@ static struct err *open_chunk(struct stream_cursor *cursor)
 
 	cursor->noted = false;
 	if (chunk->header.flags & TRACE_CHUNK_SEALED) {
-		err = read_sealed(cursor, chunk, &committed);
+		err = chunk->pack == CHUNK_UNPACKED
+			      ? read_sealed(cursor, chunk, &payload, &committed)
+			      : read_packed(cursor, chunk, &payload, &committed);
 		if (err)
 			return err;
-		payload = cursor->buffer + sizeof(chunk->header);
 	}
 	while ((result = decode_chunk(&cursor->decode, payload, committed, chunk->header.base_ticks,
 				      chunk->header.carried, follows && cursor->whole)) ==
@@ -103,7 +144,23 @@ static struct err *open_chunk(struct stream_cursor *cursor)
 	return NULL;
 }
 
+/* Where in the file the record is that could not be decoded, as near as can be said. */
+static uint64_t bad_offset(const struct stream_cursor *cursor)
+{
+	const struct indexed_chunk *chunk = &cursor->chunks[cursor->next - 1];
+
+	if (chunk->pack != CHUNK_UNPACKED)
+		return chunk->offset;
+	return chunk->offset + sizeof(chunk->header) + cursor->decode.at;
+}
+
 struct err *stream_cursor_next(struct stream_cursor *cursor, bool *ret)
+{
+	return stream_cursor_next_into(cursor, &cursor->event, ret);
+}
+
+struct err *stream_cursor_next_into(struct stream_cursor *cursor, struct decode_event *event,
+				    bool *ret)
 {
 	struct err *err;
 
@@ -118,7 +175,7 @@ struct err *stream_cursor_next(struct stream_cursor *cursor, bool *ret)
 				return err;
 			continue;
 		}
-		switch (decode_next(&cursor->decode, &cursor->event)) {
+		switch (decode_next(&cursor->decode, event)) {
 		case DECODE_RECORD:
 			*ret = true;
 			return NULL;
@@ -133,10 +190,7 @@ struct err *stream_cursor_next(struct stream_cursor *cursor, bool *ret)
 		case DECODE_BAD:
 			cursor->open = false;
 			cursor->whole = false;
-			note(cursor,
-			     cursor->chunks[cursor->next - 1].offset + sizeof(struct trace_chunk) +
-				     cursor->decode.at,
-			     cursor->decode.expected);
+			note(cursor, bad_offset(cursor), cursor->decode.expected);
 			break;
 		}
 	}

@@ -12,6 +12,7 @@ struct stream_cursor {
 	const struct byte_source *source;
 	struct damage *damage;
 	const struct indexed_chunk *chunks; /* of this stream */
+	const struct packed_chunk *packs;   /* those of the index */
 	size_t count;
 	size_t next;   /* chunk behind the one being read */
 	bool open;     /* a chunk is being read */
@@ -19,13 +20,16 @@ struct stream_cursor {
 	bool noted;    /* the chunk being read is known to be damaged */
 	uint64_t done; /* committed bytes of chunks that were opened */
 
-	uint8_t *buffer; /* a sealed chunk, read from the file */
+	uint8_t *buffer; /* a sealed chunk, read from the file, or the content of a packed one */
 	size_t capacity;
+	uint32_t pack;    /* whose content is in the buffer, CHUNK_UNPACKED: none */
+	size_t pack_size; /* how much of that content could be decompressed */
 };
 
-/* chunks: count >= 1 of one stream, borrowed like source and damage. */
+/* The chunks first to end - 1 of the index, at least one, of one stream. All is borrowed. */
 void stream_cursor_init(struct stream_cursor *cursor, const struct byte_source *source,
-			struct damage *damage, const struct indexed_chunk *chunks, size_t count);
+			struct damage *damage, const struct chunk_index *index, size_t first,
+			size_t end);
 void stream_cursor_deinit(struct stream_cursor *cursor);
 
 /*
@@ -33,5 +37,9 @@ void stream_cursor_deinit(struct stream_cursor *cursor);
  * its chunk. An error is the machine's: no memory, no disk.
  */
 struct err *stream_cursor_next(struct stream_cursor *cursor, bool *ret);
+
+/* The same, but the record goes to *event. */
+struct err *stream_cursor_next_into(struct stream_cursor *cursor, struct decode_event *event,
+				    bool *ret);
 
 #endif

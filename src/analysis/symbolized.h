@@ -1,6 +1,7 @@
 /*
- * A recording's frames with names: each frame is resolved once, when first asked for. Belongs to
- * one thread; strings live until symbolized_destroy().
+ * A recording's frames with names: each frame is resolved once, when first asked for. A finished
+ * recording carries the names; what it does not name, or nothing where it is damaged, comes from
+ * the files on this machine. Belongs to one thread; strings live until symbolized_destroy().
  */
 #ifndef MALLOW_ANALYSIS_SYMBOLIZED_H
 #define MALLOW_ANALYSIS_SYMBOLIZED_H
@@ -10,9 +11,16 @@
 
 struct symbolized;
 
-/* The recording must outlive it. */
-struct err *symbolized_create(const struct recording *recording, struct symbolized **ret);
+/*
+ * The recording must outlive it; so must the symbolizer, which may serve many recordings, one
+ * after the other, and opens each file once for all of them. NULL: one of its own.
+ */
+struct err *symbolized_create(const struct recording *recording, struct symbolizer *symbolizer,
+			      struct symbolized **ret);
 void symbolized_destroy(struct symbolized *symbolized);
+
+/* The recording that it was made for. */
+const struct recording *symbolized_recording(const struct symbolized *symbolized);
 
 /* One line of a stack as a person reads it. */
 struct named_frame {
@@ -30,5 +38,16 @@ struct named_frame {
 /* The frame's lines, innermost inlined function first; *count >= 1. */
 struct err *symbolized_frame(struct symbolized *symbolized, uint32_t frame,
 			     const struct named_frame **ret, size_t *count);
+
+/*
+ * The same as it is found, nothing demangled; *count >= 1, one symbol of NULLs where nothing is
+ * known. *ret is valid until the next call.
+ */
+struct err *symbolized_symbols(struct symbolized *symbolized, uint32_t frame,
+			       const struct symbol **ret, size_t *count);
+
+/* Path of a module's file: its own, or the program's where the recording has none for it. */
+const char *symbolized_path(const struct symbolized *symbolized,
+			    const struct recorded_module *module);
 
 #endif

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include "cli/cli.h"
+#include "cli/compress_option.h"
 #include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/run_child.h"
@@ -15,7 +16,10 @@
 #include "hosted/cleanup.h"
 #include "settings/settings.h"
 
-/* Indexed by enum setting: the options of run are the settings of the agent. */
+/* Behind those of enum setting. */
+enum { COMPRESS = SETTING_COUNT, NO_FINISH };
+
+/* Indexed by enum setting: the options of run are the settings of the agent, and some more. */
 static const struct option_spec options_of_run[] = {
 #define SETTING(NAME, name_, kind, default_, value_, text_)                                        \
 	[SETTING_##NAME] = {                                                                       \
@@ -28,6 +32,10 @@ static const struct option_spec options_of_run[] = {
 	},
 #include "settings/settings.def"
 #undef SETTING
+	[COMPRESS] = COMPRESS_OPTION,
+	[NO_FINISH] = {.name = "no-finish",
+		       .text = "leave the recordings as the program wrote them; 'mallow finish' "
+			       "does the rest"},
 };
 
 /* A typing error is found now, not by an agent whose warning scrolls away. */
@@ -63,7 +71,7 @@ static int exit_status(const struct run_child_end *end)
 
 /* Everything is prepared: runs, then tells. */
 static int run_and_tell(const struct options *options, const char *path, const char *library,
-			struct run_registry *registry)
+			struct run_registry *registry, const struct run_finishing *finishing)
 {
 	cleanup(run_environment_deinit) struct run_environment environment = {0};
 	const char *name = options->operands[0];
@@ -84,20 +92,22 @@ static int run_and_tell(const struct options *options, const char *path, const c
 	if (err)
 		cli_report_err(err);
 	else
-		run_summary_print(name, &end, registry->recordings, registry->count);
+		run_summary_print(name, &end, registry->recordings, registry->count, finishing);
 	return exit_status(&end);
 }
 
 static int run(const struct command *command, const struct options *options)
 {
 	cleanup(run_registry_deinit) struct run_registry registry = {0};
+	struct run_finishing finishing = {.wanted = !options->values[NO_FINISH]};
 	auto_free char *library = NULL;
 	auto_free char *path = NULL;
 	struct err *err;
 	int status;
 
 	if (!options_operands(command, options, 1, INT32_MAX, "a program") ||
-	    !check_settings(options))
+	    !check_settings(options) ||
+	    !compress_option(command, options, COMPRESS, &finishing.compress))
 		return CLI_USAGE;
 	err = run_library_find(&library);
 	if (err)
@@ -108,7 +118,7 @@ static int run(const struct command *command, const struct options *options)
 	err = run_registry_create(&registry);
 	if (err)
 		return cli_report_err(err);
-	return run_and_tell(options, path, library, &registry);
+	return run_and_tell(options, path, library, &registry, &finishing);
 }
 
 const struct command_body command_run = {
@@ -120,5 +130,8 @@ const struct command_body command_run = {
 		"Exits with the program's own status, 128 + n if signal n ended it; 127 if it was "
 		"not found, 126 if it cannot be executed. Signals sent to mallow are handed on. A "
 		"summary is printed to standard error at the end.\n\n"
-		"Every option can be given as variable too: MALLOW_OUTPUT, MALLOW_LOG, ….",
+		"Then the recordings are finished: names and an index are embedded and the events "
+		"compressed, so that they open quickly and on other machines.\n\n"
+		"Every option but the last two can be given as variable too: MALLOW_OUTPUT, "
+		"MALLOW_LOG, ….",
 };

@@ -5,7 +5,8 @@
 #include "cli/progress.h"
 #include "hosted/cleanup.h"
 
-bool loaded_open(const char *path, bool symbols, struct loaded *ret)
+static bool open_loaded(const char *path, bool symbols, struct symbolizer *symbolizer,
+			struct loaded *ret)
 {
 	cleanup(progress_deinit) struct progress progress;
 	struct loaded loaded = {0};
@@ -14,9 +15,10 @@ bool loaded_open(const char *path, bool symbols, struct loaded *ret)
 	progress_init(&progress, "loading");
 	err = file_kind_check(path);
 	if (!err)
-		err = recording_open(path, progress_update, &progress, &loaded.recording);
+		err = recording_open(path, RECORDING_SUMS, progress_update, &progress,
+				     &loaded.recording);
 	if (!err && symbols)
-		err = symbolized_create(loaded.recording, &loaded.symbolized);
+		err = symbolized_create(loaded.recording, symbolizer, &loaded.symbolized);
 	progress_deinit(&progress);
 	if (err) {
 		loaded_close(&loaded);
@@ -25,6 +27,16 @@ bool loaded_open(const char *path, bool symbols, struct loaded *ret)
 	}
 	*ret = loaded;
 	return true;
+}
+
+bool loaded_open(const char *path, bool symbols, struct loaded *ret)
+{
+	return open_loaded(path, symbols, NULL, ret);
+}
+
+bool loaded_open_sharing(const char *path, struct symbolizer *symbolizer, struct loaded *ret)
+{
+	return open_loaded(path, symbolizer != NULL, symbolizer, ret);
 }
 
 void loaded_close(struct loaded *loaded)

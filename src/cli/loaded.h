@@ -11,6 +11,8 @@ struct loaded {
 
 /* false: the error was printed. */
 bool loaded_open(const char *path, bool symbols, struct loaded *ret);
+/* With names by a symbolizer that serves several recordings; NULL: without names. */
+bool loaded_open_sharing(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
 /* Accepts a zeroed struct. */
 void loaded_close(struct loaded *loaded);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/finished.h"
 #include "cli/loaded.h"
 #include "cli/terminal.h"
 #include "hosted/buf.h"
@@ -19,12 +20,25 @@
 #define OTHERS_SHOWN 20
 #define TITLE        "mallow: "
 
-/* What the table needs of each recording; only the first one's whole content is kept open. */
+/* What the table needs of each recording. */
 struct image {
 	const char *path;
+	size_t order; /* among the recordings */
 	char *program;
 	uint32_t pid;
 	uint64_t events, peak_bytes, leaked_bytes, total_bytes;
+};
+
+/* The summary while recordings are loaded, one after the other. */
+struct summary {
+	struct style style;
+	const struct run_child_end *end;
+	struct image *images;
+	size_t count;
+	struct buf main; /* what is said of the first image, by by_events() */
+	const struct image *first;
+	struct symbolizer *symbolizer; /* NULL: no recording is finished any more */
+	enum finish_compress compress;
 };
 
 /* The most events first: the program that does the work, not the shell that started it. */
@@ -34,7 +48,9 @@ static int by_events(const void *left, const void *right)
 
 	if (a->events != b->events)
 		return a->events < b->events ? 1 : -1;
-	return a->peak_bytes < b->peak_bytes ? 1 : a->peak_bytes > b->peak_bytes ? -1 : 0;
+	if (a->peak_bytes != b->peak_bytes)
+		return a->peak_bytes < b->peak_bytes ? 1 : -1;
+	return a->order < b->order ? -1 : a->order > b->order;
 }
 
 /* Relative to the working directory where that is shorter to type. */
@@ -68,20 +84,15 @@ static void put_word(struct buf *buf, const char *word)
 	buf_char(buf, '\'');
 }
 
-static bool load_image(const char *path, struct image *ret)
+static struct image image_of(const char *path, size_t order, const struct recording *recording)
 {
-	cleanup(loaded_close) struct loaded loaded = {0};
-	const struct recording_summary *sum;
-	const struct recording_facts *facts;
-	const char *slash;
+	const struct recording_facts *facts = recording_facts(recording);
+	const struct recording_summary *sum = recording_summary(recording);
+	const char *slash = strrchr(facts->program, '/');
 
-	if (!loaded_open(path, false, &loaded))
-		return false;
-	facts = recording_facts(loaded.recording);
-	sum = recording_summary(loaded.recording);
-	slash = strrchr(facts->program, '/');
-	*ret = (struct image){
+	return (struct image){
 		.path = path,
+		.order = order,
 		.program = strdup(slash ? slash + 1 : facts->program),
 		.pid = facts->pid,
 		.events = facts->events,
@@ -89,20 +100,15 @@ static bool load_image(const char *path, struct image *ret)
 		.leaked_bytes = sum->leaked_bytes,
 		.total_bytes = sum->total_bytes,
 	};
-	return true;
 }
 
 /* The image with the most events, in full. */
-static bool put_main(struct buf *buf, const struct style *style, const struct run_child_end *end,
-		     const char *path)
+static void put_main(struct buf *buf, const struct style *style, const struct run_child_end *end,
+		     const struct recording *recording)
 {
-	cleanup(loaded_close) struct loaded loaded = {0};
-	const struct recording_facts *facts;
+	const struct recording_facts *facts = recording_facts(recording);
 
-	if (!loaded_open(path, false, &loaded))
-		return false;
 	buf_char(buf, '\n');
-	facts = recording_facts(loaded.recording);
 	style_begin(buf, style, STYLE_STRONG);
 	buf_text(buf, TITLE);
 	text_report_title(buf, facts,
@@ -114,9 +120,8 @@ static bool put_main(struct buf *buf, const struct style *style, const struct ru
 	if (WIFSIGNALED(end->wait_status) && (pid_t)facts->pid == end->pid)
 		buf_printf(buf, "  ended by signal %d (%s)\n", WTERMSIG(end->wait_status),
 			   strsignal(WTERMSIG(end->wait_status)));
-	summary_write(buf, style, loaded.recording);
-	summary_write_gaps(buf, style, loaded.recording);
-	return true;
+	summary_write(buf, style, recording);
+	summary_write_gaps(buf, style, recording);
 }
 
 static void put_others(struct buf *buf, const struct image *images, size_t count)
@@ -168,30 +173,92 @@ static void put_nothing(const char *program)
 		program);
 }
 
-void run_summary_print(const char *program, const struct run_child_end *end, char **paths,
-		       size_t count)
+static void note(struct summary *summary, const char *path, size_t order,
+		 const struct recording *recording)
 {
-	struct style style = terminal_style(STDERR_FILENO);
-	auto_free struct image *images = calloc(count + 1, sizeof(*images));
-	cleanup(buf_deinit) struct buf buf;
-	size_t good = 0;
+	struct image *image = &summary->images[summary->count++];
 
+	*image = image_of(path, order, recording);
+	if (summary->first && by_events(image, summary->first) > 0)
+		return;
+	summary->first = image;
+	summary->main.size = 0;
+	put_main(&summary->main, &summary->style, summary->end, recording);
+}
+
+static void print(struct summary *summary)
+{
+	cleanup(buf_deinit) struct buf buf;
+
+	if (!summary->count)
+		return;
 	buf_init_fd(&buf, STDERR_FILENO, "standard error");
-	if (!images || !count) {
+	buf_put(&buf, summary->main.data, summary->main.size);
+	qsort(summary->images, summary->count, sizeof(*summary->images), by_events);
+	put_next(&buf, short_path(summary->images[0].path));
+	if (summary->count > 1)
+		put_others(&buf, summary->images + 1, summary->count - 1);
+	cli_report_err(buf_finish(&buf));
+}
+
+/* A disk that is full for one is full for all: after a failure no other recording is tried. */
+static void finish(struct summary *summary, const char *path, const struct loaded *loaded)
+{
+	struct finish_result result;
+	struct err *err;
+
+	if (!summary->symbolizer || recording_facts(loaded->recording)->writing)
+		return;
+	err = finished_write(path, loaded, summary->compress, &result);
+	if (!err)
+		return;
+	cli_error(CLI_FAILED, "%s: the recording stays as the program left it", err_message(err));
+	err_destroy(err);
+	symbolizer_destroy(steal(&summary->symbolizer));
+}
+
+/* Says everything before the last one is finished: that may take a moment. */
+static void load_all(struct summary *summary, char **paths, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		cleanup(loaded_close) struct loaded loaded = {0};
+		bool good = loaded_open_sharing(paths[i], summary->symbolizer, &loaded);
+
+		if (good)
+			note(summary, paths[i], i, loaded.recording);
+		if (i == count - 1)
+			print(summary);
+		if (good)
+			finish(summary, paths[i], &loaded);
+	}
+}
+
+static void summary_deinit(struct summary *summary)
+{
+	for (size_t i = 0; i < summary->count; i++)
+		free(summary->images[i].program);
+	free(summary->images);
+	buf_deinit(&summary->main);
+	if (summary->symbolizer)
+		symbolizer_destroy(summary->symbolizer);
+}
+
+void run_summary_print(const char *program, const struct run_child_end *end, char **paths,
+		       size_t count, const struct run_finishing *finishing)
+{
+	cleanup(summary_deinit) struct summary summary = {
+		.style = terminal_style(STDERR_FILENO),
+		.end = end,
+		.images = calloc(count + 1, sizeof(*summary.images)),
+		.compress = finishing->compress,
+	};
+
+	buf_init(&summary.main);
+	if (!summary.images || !count) {
 		put_nothing(program);
 		return;
 	}
-	if (count == 1) // the common case need not be loaded for being compared
-		images[good++].path = paths[0];
-	for (size_t i = 0; count > 1 && i < count; i++)
-		good += load_image(paths[i], &images[good]);
-	qsort(images, good, sizeof(*images), by_events);
-	if (good && put_main(&buf, &style, end, images[0].path)) {
-		put_next(&buf, short_path(images[0].path));
-		if (good > 1)
-			put_others(&buf, images + 1, good - 1);
-	}
-	for (size_t i = 0; i < good; i++)
-		free(images[i].program);
-	cli_report_err(buf_finish(&buf));
+	if (finishing->wanted)
+		cli_report_err(symbolizer_create(&summary.symbolizer));
+	load_all(&summary, paths, count);
 }

@@ -82,7 +82,7 @@ static struct err *open_cursors(struct dump *dump)
 		while (end < count && chunks[end].header.stream == chunks[begin].header.stream)
 			end++;
 		stream_cursor_init(&dump->cursors[dump->cursor_count++], &dump->source,
-				   &dump->damage, chunks + begin, end - begin);
+				   &dump->damage, &dump->index, begin, end);
 	}
 	return NULL;
 }

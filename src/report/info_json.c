@@ -156,6 +156,13 @@ void info_json_write(struct json_writer *json, const struct recording *recording
 	json_field_u64(json, "threads", threads);
 	json_field_u64(json, "file_size", facts->file_size);
 	json_field_u64(json, "chunks", facts->chunks);
+	json_field_bool(json, "finished", facts->finished);
+	json_field_bool(json, "compressed", facts->compressed);
+	json_key(json, "bytes_per_event");
+	if (facts->events)
+		json_double(json, (double)facts->file_size / (double)facts->events);
+	else
+		json_null(json);
 	put_gaps(json, facts);
 	if (modules)
 		put_modules(json, recording);

@@ -80,10 +80,20 @@ static void put_events(struct buf *buf, const struct recording *recording, bool 
 	if (facts->implicit_frees)
 		buf_printf(buf, "  %-11s%s: the address was handed out again\n", "",
 			   format_counted(facts->implicit_frees, "implicit free", exact).text);
-	buf_printf(buf, "  %-11s%s in %s, format %u.%u\n", "file",
-		   format_bytes(facts->file_size, exact).text,
-		   format_counted(facts->chunks, "chunk", exact).text, facts->version_major,
-		   facts->version_minor);
+}
+
+/* Below so many events the header and the names are most of what each one costs. */
+#define COST_EVENTS 10000
+
+static void put_file(struct buf *buf, const struct recording_facts *facts, bool exact)
+{
+	buf_printf(buf, "  %-11s%s in %s", "file", format_bytes(facts->file_size, exact).text,
+		   format_counted(facts->chunks, "chunk", exact).text);
+	if (facts->events >= COST_EVENTS)
+		buf_printf(buf, ", %.1f bytes an event",
+			   (double)facts->file_size / (double)facts->events);
+	buf_printf(buf, ", format %u.%u%s%s\n", facts->version_major, facts->version_minor,
+		   facts->finished ? ", finished" : "", facts->compressed ? ", compressed" : "");
 }
 
 static void put_complete(struct buf *buf, const struct style *style,
@@ -138,6 +148,7 @@ void info_text_write(struct buf *buf, const struct style *style, const struct re
 	buf_char(buf, '\n');
 	put_process(buf, facts);
 	put_events(buf, recording, style->exact);
+	put_file(buf, facts, style->exact);
 	put_complete(buf, style, recording);
 	if (modules)
 		put_modules(buf, recording);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "symbols/debug_split.h"
 
@@ -39,6 +40,26 @@ static struct err *check_sections(const struct elf_image *image)
 }
 
 /*
+ * Hides what no look-up here reads from libdw, which decompresses all sections of names that it
+ * knows when it opens a file: of the C library's debug file these are a fifth.
+ */
+static void hide_sections(const struct elf_image *image)
+{
+	static const char *const hidden[] = {".debug_aranges", ".debug_loc",   ".debug_loclists",
+					     ".debug_macinfo", ".debug_macro", ".debug_frame"};
+	GElf_Shdr section;
+
+	for (size_t i = 0; i < ARRAY_COUNT(hidden); i++) {
+		Elf_Scn *scn = elf_image_section(image, hidden[i]);
+
+		if (!scn || !gelf_getshdr(scn, &section) || !(section.sh_flags & SHF_COMPRESSED))
+			continue;
+		section.sh_type = SHT_NOBITS; // in memory only: the file is open for reading
+		gelf_update_shdr(scn, &section);
+	}
+}
+
+/*
  * Where libdw was given no alternate file, it looks for the one named by itself, when a DIE first
  * refers to it, and would wait for a FIFO of that name.
  */
@@ -65,6 +86,8 @@ static struct err *open_dwarf(const struct elf_image *image, Dwarf **ret)
 
 	if (err)
 		return err;
+
+	hide_sections(image);
 
 	Dwarf *dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
 

@@ -3,16 +3,68 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hosted/cleanup.h"
+
+/*
+ * The client waits 90 s for a server that says nothing, and for each file anew: a network that
+ * swallows packets would hold a program's end up for an hour. So after the first silence of this
+ * many seconds, or when all downloads together took that long, none is asked again.
+ */
+#define SILENCE_S 10
+#define TOTAL_S   60
 
 /* The client library's functions, as its manual page debuginfod_find_debuginfo(3) has them. */
 struct client {
 	void *(*begin)(void);
 	void (*end)(void *client);
 	int (*find)(void *client, const unsigned char *build_id, int size, char **path);
+	void (*set_progress)(void *client, int (*progress)(void *client, long a, long b));
 };
+
+/* The download under way, and what all of them did. The client's callback has no argument. */
+static _Thread_local struct {
+	double begin;
+	double heard; /* when the last bytes came */
+	long position;
+	double spent; /* by the ones before */
+	bool given_up;
+} state;
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* Seconds of silence to bear: the client's own setting, if there is one. */
+static double silence(void)
+{
+	const char *text = getenv("DEBUGINFOD_TIMEOUT");
+	double seconds = text ? strtod(text, NULL) : 0;
+
+	return seconds > 0 ? seconds : SILENCE_S;
+}
+
+/*
+ * Called at least once a second. position counts bytes once a server has answered, before that
+ * the calls, one by one. Not 0: to be stopped.
+ */
+static int watch(void *client, long position, long total)
+{
+	double time = now();
+
+	if (position > state.position + 1 || position < state.position)
+		state.heard = time;
+	state.position = position;
+	if (time - state.heard > silence() || state.spent + time - state.begin > TOTAL_S)
+		state.given_up = true;
+	return state.given_up;
+}
 
 static bool load(struct client *ret)
 {
@@ -24,7 +76,8 @@ static bool load(struct client *ret)
 	*(void **)&ret->begin = dlsym(library, "debuginfod_begin");
 	*(void **)&ret->end = dlsym(library, "debuginfod_end");
 	*(void **)&ret->find = dlsym(library, "debuginfod_find_debuginfo");
-	return ret->begin && ret->end && ret->find;
+	*(void **)&ret->set_progress = dlsym(library, "debuginfod_set_progressfn");
+	return ret->begin && ret->end && ret->find && ret->set_progress;
 }
 
 char *debuginfod_fetch(const uint8_t *build_id, size_t size)
@@ -33,17 +86,21 @@ char *debuginfod_fetch(const uint8_t *build_id, size_t size)
 	struct client functions = {0};
 	char *path = NULL;
 
-	if (!urls || !urls[0] || !load(&functions))
+	if (!urls || !urls[0] || state.given_up || !load(&functions))
 		return NULL;
 
 	void *client = functions.begin();
 
 	if (!client)
 		return NULL;
+	functions.set_progress(client, watch);
+	state.begin = state.heard = now();
+	state.position = 0;
 
 	// Above 0 the size is that of bytes; 0 would mean that the id is text.
 	int fd = functions.find(client, build_id, (int)size, &path);
 
+	state.spent += now() - state.begin;
 	functions.end(client);
 	if (fd < 0)
 		return NULL;

@@ -1,6 +1,6 @@
 /*
- * Debug files from the servers in DEBUGINFOD_URLS, by elfutils' client library, which is loaded
- * only when that variable is set: without it nothing here touches the network.
+ * Debug files from debuginfod servers. Asked only where the user named some in DEBUGINFOD_URLS;
+ * libdebuginfod is loaded when first needed, so that nothing of it is when it is not.
  */
 #ifndef MALLOW_SYMBOLS_DEBUGINFOD_H
 #define MALLOW_SYMBOLS_DEBUGINFOD_H
@@ -10,7 +10,8 @@
 
 /*
  * Path of the debug file in the client's cache, fetched if need be, for free(); NULL: not to be
- * had. Takes as long as the servers do, at most DEBUGINFOD_TIMEOUT.
+ * had. All downloads of a thread together take a minute at most, and no more are tried after one
+ * during which no byte came for DEBUGINFOD_TIMEOUT seconds (10 where that is not set).
  */
 char *debuginfod_fetch(const uint8_t *build_id, size_t size);
 

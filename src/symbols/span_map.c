@@ -38,6 +38,19 @@ static int compare_ranges(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
+/* Most callers give ranges in order, and going over them once is cheaper than sorting. */
+static void sort_ranges(struct span_ranges *ranges)
+{
+	struct span_range *items = ranges->list.items;
+
+	for (size_t i = 1; i < ranges->list.count; i++) {
+		if (compare_ranges(&items[i - 1], &items[i]) > 0) {
+			qsort(items, ranges->list.count, sizeof(*items), compare_ranges);
+			return;
+		}
+	}
+}
+
 /* What span_map_init() works on: the ranges that are open at the present address, last on top. */
 struct sweep {
 	struct span_map *map;
@@ -73,7 +86,7 @@ struct err *span_map_init(struct span_map *map, struct span_ranges *ranges)
 	*map = (struct span_map){0};
 	if (!ranges->list.count)
 		return NULL;
-	qsort(ranges->list.items, ranges->list.count, sizeof(*ranges->list.items), compare_ranges);
+	sort_ranges(ranges);
 
 	// Each range emits at most once when it begins and once when it ends.
 	auto_free struct span *spans = calloc(ranges->list.count, 2 * sizeof(*spans));

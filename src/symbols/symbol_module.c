@@ -221,17 +221,6 @@ static struct err *load(struct symbol_module *module)
 	return err;
 }
 
-/* Fills in names: the raw one becomes ours, and is demangled. */
-static struct err *name(struct symbol_module *module, const char *raw, struct symbol *symbol)
-{
-	if (!raw)
-		return NULL;
-	symbol->raw_function = symbol_names_add(module->names, raw);
-	if (symbol->raw_function)
-		symbol->function = symbol_names_demangled(module->names, symbol->raw_function);
-	return symbol->function ? NULL : err_no_memory();
-}
-
 /* Makes the result of the DWARF frames and the ELF symbol, either of which may be missing. */
 static struct err *combine(struct symbol_module *module, uint64_t file_address,
 			   const struct table_symbol *elf, struct found *found)
@@ -246,10 +235,11 @@ static struct err *combine(struct symbol_module *module, uint64_t file_address,
 		if (i == found->count - 1 && elf)
 			raw = elf->name;
 
-		struct err *err = name(module, raw, symbol);
-
-		if (err)
-			return err;
+		if (raw) {
+			symbol->raw_function = symbol_names_add(module->names, raw);
+			if (!symbol->raw_function)
+				return err_no_memory();
+		}
 		if (elf)
 			symbol->offset = file_address - elf->low;
 		if (!frame)

@@ -8,6 +8,7 @@
  *	debug_info      the unit of an address
  *	debug_files     separate debug files        debuginfod        mini_debug
  *	demangle        readable names              symbol_names      one copy of each
+ *	perf_map        code made at run time, which is in no module
  *
  * Measured with 10,000 function addresses each (libdw 0.188): dwfl_module_addrinfo 45 s in node,
  * 33 s in libLLVM-14; our sorted table 0.05 s. dwarf_getscopes 12 s in libpython, more than 250 s
@@ -97,5 +98,17 @@ struct err *symbolizer_module(struct symbolizer *symbolizer, const char *path,
 		symbolizer->modules.items[symbolizer->modules.count++] = module;
 	}
 	*ret = symbolizer->modules.items[*index];
+	return NULL;
+}
+
+struct err *symbolizer_readable(struct symbolizer *symbolizer, const char *raw, const char **ret)
+{
+	// The caller's may come from elsewhere: a recording's own names.
+	const char *known = symbol_names_add(&symbolizer->names, raw);
+	const char *readable = known ? symbol_names_demangled(&symbolizer->names, known) : NULL;
+
+	if (!readable)
+		return err_no_memory();
+	*ret = readable;
 	return NULL;
 }

@@ -43,12 +43,12 @@ const char *symbol_module_note(const struct symbol_module *module);
 
 /* One function at a code position. */
 struct symbol {
-	const char *function;     /* demangled; NULL unknown */
-	const char *raw_function; /* as in the symbol table; NULL unknown */
-	const char *file;         /* NULL unknown */
-	uint32_t line;            /* 0 unknown */
-	bool inlined;             /* its code was inlined into the next symbol's function */
-	uint64_t offset;          /* from the start of the ELF symbol to the address asked for */
+	const char
+		*raw_function; /* as in the symbol table, see symbolizer_readable(); NULL unknown */
+	const char *file;      /* NULL unknown */
+	uint32_t line;         /* 0 unknown */
+	bool inlined;          /* its code was inlined into the next symbol's function */
+	uint64_t offset;       /* from the start of the ELF symbol to the address asked for */
 };
 
 /*
@@ -58,5 +58,11 @@ struct symbol {
  */
 struct err *symbol_module_find(struct symbol_module *module, uint64_t file_address,
 			       const struct symbol **ret, size_t *count);
+
+/*
+ * A raw name as people write it: demangled, without the version that linkers put behind it. Apart
+ * from the look-up, for demangling takes longer than that and few names are ever shown.
+ */
+struct err *symbolizer_readable(struct symbolizer *symbolizer, const char *raw, const char **ret);
 
 #endif

@@ -12,13 +12,17 @@ enum chunk_verdict chunk_check(const void *data, struct trace_chunk *ret, const 
 		*expected = "a chunk size that is a multiple of 4096, at most 1 GiB";
 		return CHUNK_DAMAGED;
 	}
-	if (ret->kind != TRACE_CHUNK_EVENTS)
+	if (ret->kind < TRACE_CHUNK_EVENTS || ret->kind > TRACE_CHUNK_INDEX)
 		return CHUNK_VALID;
 
 	uint32_t role = ret->flags & (TRACE_CHUNK_SLOT | TRACE_CHUNK_SEALED);
 
-	if (role != TRACE_CHUNK_SLOT && role != TRACE_CHUNK_SEALED) {
+	if (role != TRACE_CHUNK_SEALED && role != TRACE_CHUNK_SLOT) {
 		*expected = "a chunk that is either a slot or sealed";
+		return CHUNK_DAMAGED;
+	}
+	if (role != TRACE_CHUNK_SEALED && ret->kind != TRACE_CHUNK_EVENTS) {
+		*expected = "a sealed chunk: only events have slots";
 		return CHUNK_DAMAGED;
 	}
 	if (chunk_committed(ret) > chunk_room(ret->size)) {

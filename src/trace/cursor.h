@@ -29,6 +29,13 @@ static inline size_t cursor_left(const struct cursor *cursor)
 	return (size_t)(cursor->end - cursor->at);
 }
 
+/* Nothing is left of a cursor that has failed. */
+static inline void cursor_fail(struct cursor *cursor)
+{
+	cursor->failed = true;
+	cursor->end = cursor->at;
+}
+
 static inline uint8_t cursor_u8(struct cursor *cursor)
 {
 	if (unlikely(cursor->at == cursor->end)) {
@@ -44,15 +51,15 @@ static inline const uint8_t *cursor_bytes(struct cursor *cursor, uint64_t size)
 	const uint8_t *bytes = cursor->at;
 
 	if (cursor->failed || size > cursor_left(cursor)) {
-		cursor->failed = true;
+		cursor_fail(cursor);
 		return NULL;
 	}
 	cursor->at += size;
 	return bytes;
 }
 
-/* Fails too where the number needs more than 64 bits or more than ten bytes. */
-static inline uint64_t cursor_varint(struct cursor *cursor)
+/* Byte by byte, as near the end. */
+static never_inline uint64_t cursor_varint_slow(struct cursor *cursor)
 {
 	uint64_t value = 0;
 
@@ -65,8 +72,50 @@ static inline uint64_t cursor_varint(struct cursor *cursor)
 		if (!(byte & 0x80))
 			return cursor->failed ? 0 : value;
 	}
-	cursor->failed = true;
+	cursor_fail(cursor);
 	return 0;
+}
+
+/*
+ * The varint that begins in a word of eight bytes; *size its bytes, 0: it is longer than that.
+ * Lengths follow no pattern that a processor could foresee, so they are told without a branch:
+ * those of one and two bytes, which are nearly all, and the others by moving the groups of seven
+ * bits together in three steps.
+ */
+static inline uint64_t cursor_varint_in(uint64_t word, unsigned int *size)
+{
+	uint64_t ends = ~word & 0x8080808080808080;
+
+	if (likely((word & 0x8080) != 0x8080)) {
+		uint64_t two = word >> 7 & 1;
+
+		*size = 1 + (unsigned int)two;
+		return (word & 0x7f) | (word >> 1 & 0x3f80 & -two);
+	}
+	if (unlikely(!ends)) {
+		*size = 0;
+		return 0;
+	}
+
+	unsigned int bits = (unsigned int)__builtin_ctzll(ends) + 1;
+
+	*size = bits / 8;
+	word &= UINT64_MAX >> (64 - bits);
+	word = (word & 0x007f007f007f007f) | (word & 0x7f007f007f007f00) >> 1;
+	word = (word & 0x00003fff00003fff) | (word & 0x3fff00003fff0000) >> 2;
+	return (word & 0x000000000fffffff) | (word & 0x0fffffff00000000) >> 4;
+}
+
+/* Fails too where the number needs more than 64 bits or more than ten bytes. */
+static inline uint64_t cursor_varint(struct cursor *cursor)
+{
+	unsigned int size = 0;
+	uint64_t value = 0;
+
+	if (likely(cursor_left(cursor) >= 8))
+		value = cursor_varint_in(bytes_u64(cursor->at), &size);
+	cursor->at += size;
+	return likely(size) ? value : cursor_varint_slow(cursor);
 }
 
 static inline int64_t cursor_signed(struct cursor *cursor)

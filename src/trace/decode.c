@@ -47,7 +47,7 @@ static uint64_t take_count(struct cursor *cursor, uint8_t half)
 	uint64_t count = half;
 
 	if (unlikely(half == 15) && __builtin_add_overflow(count, cursor_varint(cursor), &count))
-		cursor->failed = true;
+		cursor_fail(cursor);
 	return count;
 }
 
@@ -101,7 +101,7 @@ static uint64_t take_address(struct decode_stream *stream, struct cursor *cursor
 static uint64_t pass_time(struct decode_stream *stream, struct cursor *cursor)
 {
 	if (__builtin_add_overflow(stream->time, cursor_varint(cursor), &stream->time))
-		cursor->failed = true;
+		cursor_fail(cursor);
 	return stream->time;
 }
 
@@ -124,7 +124,7 @@ static void take_extra(struct decode_stream *stream, struct cursor *cursor, bool
 
 		stream->heap_flags = extra & (TRACE_HEAP_MMAPPED | TRACE_HEAP_NON_MAIN_ARENA);
 		if (__builtin_add_overflow(event->block.size, extra >> 2, &event->block.usable))
-			cursor->failed = true;
+			cursor_fail(cursor);
 	} else {
 		event->block.usable = trace_glibc_usable(event->block.size);
 	}
@@ -206,10 +206,117 @@ static const char *other(struct decode_stream *stream, struct cursor *cursor, ui
 	return fields.failed ? "all fields of a record" : NULL;
 }
 
+/*
+ * The way of nearly all records: where as many bytes are left as such a record can have, its fields
+ * need no bounds. It gives up, having changed nothing that counts, on whatever is rare or wrong,
+ * and core() does the record from its start.
+ */
+#define QUICK_PUSH 14 /* frames, a varint or 0 and a varint each */
+#define QUICK_ROOM (2 + QUICK_PUSH * (1 + VARINT_MAX) + 4 * VARINT_MAX)
+
+struct quick {
+	const uint8_t *at;
+	bool rare; /* a varint of more than eight bytes */
+};
+
+static inline uint64_t quick_varint(struct quick *quick)
+{
+	unsigned int size;
+	uint64_t value = cursor_varint_in(bytes_u64(quick->at), &size);
+
+	quick->at += size;
+	quick->rare |= !size;
+	return value;
+}
+
+/* A stack change. *depth: how many frames stay; returns how many there are then, 0: rare. */
+static inline uint32_t quick_stack(struct decode_stream *stream, struct quick *quick,
+				   uint32_t *depth)
+{
+	uint32_t drop = *quick->at & 15, push = *quick->at >> 4;
+	struct decode_frame *frame;
+
+	quick->at++;
+	if (unlikely(drop == 15 || push > QUICK_PUSH || drop > stream->depth))
+		return 0;
+	*depth = stream->depth - drop;
+	if (unlikely(*depth + push > stream->capacity || *depth + push > DECODE_DEPTH_MAX))
+		return 0;
+	frame = &stream->stack[*depth];
+	for (uint32_t i = 0; i < push; i++, frame++) {
+		frame->id = quick_varint(quick);
+		frame->pc = likely(frame->id) ? 0 : quick_varint(quick);
+	}
+	return *depth + push;
+}
+
+/* The size of an allocation, and its extra field if there is one. False: rare. */
+static inline bool quick_size(struct decode_stream *stream, struct quick *quick, bool extra,
+			      struct decode_event *event)
+{
+	uint8_t flags = stream->heap_flags;
+	uint64_t size = quick_varint(quick), usable = trace_glibc_usable(size);
+
+	if (extra) {
+		uint64_t code = quick_varint(quick);
+
+		flags = code & (TRACE_HEAP_MMAPPED | TRACE_HEAP_NON_MAIN_ARENA);
+		usable = size + (code >> 2);
+	}
+	if (unlikely(quick->rare || usable < size))
+		return false;
+	event->block.size = size;
+	event->block.usable = usable;
+	event->block.alignment = event->block.old_address = 0;
+	event->heap_flags = stream->heap_flags = flags;
+	return true;
+}
+
+static bool quick_record(struct decode_stream *stream, struct decode_event *event)
+{
+	struct quick quick = {.at = stream->payload + stream->at};
+	uint8_t first = *quick.at++, operation = first & TRACE_OP_MASK;
+	bool frees = operation >= TRACE_OP_FREE;
+	uint32_t kept = stream->depth, depth = kept;
+	uint64_t address, code;
+
+	if (first & TRACE_OTHER || !operation || operation > TRACE_OP_DELETE_ARRAY ||
+	    (!frees && (operation > TRACE_OP_LAST_ALLOCATION || is_aligned(operation))))
+		return false;
+	if (first & TRACE_STACK_CHANGE) {
+		depth = quick_stack(stream, &quick, &kept);
+		if (unlikely(!depth))
+			return false;
+	}
+	event->block.start = stream->time + quick_varint(&quick);
+	code = quick_varint(&quick);
+	address = (uint64_t)unzigzag(code >> 1);
+	event->block.address = stream->address + (code & 1 ? address : address * 16);
+	if (unlikely(quick.rare || event->block.start < stream->time))
+		return false;
+	if (!frees) {
+		if (!quick_size(stream, &quick, first & TRACE_EXTRA, event))
+			return false;
+	} else if (unlikely(first & TRACE_EXTRA)) {
+		return false;
+	}
+	event->kind = operation;
+	event->offset = stream->at;
+	event->time = stream->time = event->block.start;
+	stream->address = event->block.address;
+	if (stream->kept > kept)
+		stream->kept = kept;
+	stream->depth = depth;
+	stream->at = (uint32_t)(quick.at - stream->payload);
+	return true;
+}
+
 enum decode_result decode_next(struct decode_stream *stream, struct decode_event *event)
 {
 	bool known = true;
 
+	if (likely(stream->size - stream->at >= QUICK_ROOM) && likely(quick_record(stream, event)))
+		return DECODE_RECORD;
 	do {
 		if (stream->at == stream->size)
 			return DECODE_END;

@@ -8,7 +8,7 @@
 
 #define TRACE_MAGIC          0x0a1a0a0d574c4d89ull /* "\x89MLW\r\n\x1a\n" read little-endian */
 #define TRACE_VERSION_MAJOR  1
-#define TRACE_VERSION_MINOR  0
+#define TRACE_VERSION_MINOR  1
 #define TRACE_PAGE           4096u
 #define TRACE_CHUNK_MAGIC    0xa74b4843574c4dd1ull
 #define TRACE_CHUNK_SIZE_MAX (1u << 30)
@@ -29,6 +29,7 @@ enum trace_allocator {
 enum trace_header_flags {
 	TRACE_BEGUN_BY_FORK = 1,
 	TRACE_PRIVATE_SLOTS = 2,
+	TRACE_FINISHED = 4, /* rewritten by `mallow finish`: section 9 */
 };
 
 enum trace_state {
@@ -77,6 +78,9 @@ static_assert(offsetof(struct trace_header, losses) == 128, "section 2");
 
 enum trace_chunk_kind {
 	TRACE_CHUNK_EVENTS = 1,
+	TRACE_CHUNK_PACKED = 2,  /* several events chunks of one stream, compressed */
+	TRACE_CHUNK_SYMBOLS = 3, /* the names of the frames */
+	TRACE_CHUNK_INDEX = 4,   /* what the engine derived from the events */
 };
 
 enum trace_chunk_flags {
@@ -102,6 +106,16 @@ static_assert(sizeof(struct trace_chunk) == 64, "section 3");
 static_assert(offsetof(struct trace_chunk, commit) == 24, "section 3");
 
 #define TRACE_TRAILER_SIZE 8u
+
+/* Section 9: the first byte of the payload of a packed, symbols or index chunk. */
+enum trace_storage {
+	TRACE_STORAGE_RAW = 0,
+	TRACE_STORAGE_ZSTD = 1,    /* one frame */
+	TRACE_STORAGE_COLUMNS = 2, /* packed chunks only: a frame for each column */
+};
+
+/* Section 9: what a packed chunk or a symbols or index chunk holds at most once decompressed. */
+#define TRACE_CONTENT_MAX (1u << 30)
 
 static inline uint64_t trace_commit_word(uint32_t sequence, uint32_t committed)
 {

@@ -9,9 +9,11 @@ those of the document.
 """
 import argparse
 import collections
+import functools
 import heapq
 import json
 import struct
+import subprocess
 import sys
 
 try:
@@ -25,7 +27,7 @@ CHUNK_MAGIC = b"\xd1MLWCHK\xa7"
 CHUNK_HEADER = 64
 TRAILER = 8
 CHUNK_MAX = 1 << 30
-EVENTS = 1
+EVENTS, PACKED, SYMBOLS, INDEX = 1, 2, 3, 4
 SLOT, SEALED = 1, 2
 
 ENTRIES = {
@@ -100,6 +102,7 @@ class Header:
         self.lost = sum(counters[:EVENT_LOSSES])
         self.begun_by_fork = bool(self.flags & 1)
         self.private_slots = bool(self.flags & 2)
+        self.finished = bool(self.flags & 4)
         self.ended = self.state == 1
 
 
@@ -125,7 +128,8 @@ class Chunk:
         self.committed = committed
         self.payload_at = offset + CHUNK_HEADER
         self.superseded = False  # a chunk of the same sequence is read instead
-        if not self.slot and not self.damage and self.kind == EVENTS:
+        self.pack = None  # the packed chunk that holds this one
+        if not self.slot and not self.damage and EVENTS <= self.kind <= INDEX:
             self.damage = self._check_trailer(data)
 
     def _check_trailer(self, data):
@@ -138,6 +142,12 @@ class Chunk:
         actual = xxhash.xxh64_intdigest(memoryview(data)[self.offset:end], seed=0)
         return None if actual == expected else f"trailer {expected:016x}, contents {actual:016x}"
 
+    def payload(self, data):
+        """The committed bytes."""
+        if self.pack:
+            return self.pack.payload_of(self)
+        return data[self.payload_at:self.payload_at + self.committed]
+
     @staticmethod
     def at(data, offset):
         """The chunk at an offset, or None where no valid header stands."""
@@ -147,6 +157,135 @@ class Chunk:
         if size < PAGE or size % PAGE or size > CHUNK_MAX:
             return None
         return Chunk(data, offset)
+
+
+def unzstd(frame):
+    """What a zstd frame holds; of a damaged one what the program gives before it stops."""
+    return subprocess.run(["zstd", "-dqc"], input=frame, capture_output=True).stdout
+
+
+class Packed:
+    """Section 9.1: the events chunks inside a chunk."""
+
+    def __init__(self, data, chunk):
+        self.chunks, self.chunk = [], chunk
+        buf = data[chunk.payload_at:chunk.payload_at + chunk.committed]
+        self.storage = buf[0]
+        count, p = varint(buf, 1)
+        at = 0
+        for _ in range(count):
+            inner = object.__new__(Chunk)
+            if buf[p:p + 8] != CHUNK_MAGIC:
+                raise ValueError("no chunk header inside a packed chunk")
+            (inner.kind, inner.size, inner.stream, inner.flags, inner.committed, inner.sequence,
+             inner.ticks, inner.monotonic, inner.base, inner.carried) = \
+                struct.unpack_from("<IIIIIIQQQI", buf, p + 8)
+            if (inner.kind, inner.flags, inner.stream) != (EVENTS, SEALED, chunk.stream):
+                raise ValueError("a packed chunk that is no sealed one of its stream")
+            if self.chunks and inner.sequence <= self.chunks[-1].sequence:
+                raise ValueError("packed chunks that are not in order")
+            if inner.committed + CHUNK_HEADER + TRAILER > inner.size:
+                raise ValueError("a packed chunk with more committed than it has room for")
+            inner.offset, inner.payload_at, inner.slot, inner.damage = chunk.offset, 0, False, None
+            inner.superseded, inner.pack, inner.at = False, self, at
+            at += inner.committed
+            p += CHUNK_HEADER
+            self.chunks.append(inner)
+        self.compressed = buf[p:]
+        self.size = at
+
+    @functools.cached_property
+    def content(self):
+        if self.storage == 1:
+            return unzstd(self.compressed)
+        if self.storage != 2:
+            raise ValueError(f"storage {self.storage}")
+        return Columns(self.compressed).join(self.size)
+
+    def payload_of(self, inner):
+        payload = self.content[inner.at:inner.at + inner.committed]
+        if len(payload) < inner.committed and not inner.damage:
+            inner.damage = "a packed chunk is damaged"
+        return payload
+
+
+class Columns:
+    """Section 9.2."""
+    FIRST, CHANGE, FRAME, TIMES, ADDRESS, SIZE, OTHER = range(7)
+
+    def __init__(self, buf):
+        sizes, p = [], 0
+        for _ in range(7):
+            size, p = varint(buf, p)
+            sizes.append(size)
+        self.columns, self.at = [], [0] * 7
+        for size in sizes:
+            self.columns.append(unzstd(buf[p:p + size]))
+            p += size
+        if p != len(buf):
+            raise ValueError("columns that do not fill their chunk")
+
+    def _take(self, column, count):
+        """count bytes, which must be there."""
+        at = self.at[column]
+        if at + count > len(self.columns[column]):
+            raise IndexError("a column that ends too early")
+        self.at[column] = at + count
+        return self.columns[column][at:at + count]
+
+    def _number(self, column, out):
+        """A varint, put to out; its value."""
+        value, end = varint(self.columns[column], self.at[column])
+        out += self._take(column, end - self.at[column])
+        return value
+
+    def join(self, size):
+        """The payloads; fewer bytes where the columns end too early."""
+        out = bytearray()
+        try:
+            while len(out) < size:
+                record = bytearray()
+                self._record(record)
+                out += record
+        except (IndexError, ValueError):
+            pass
+        return bytes(out)
+
+    def _record(self, out):
+        first, = self._take(self.FIRST, 1)
+        out.append(first)
+        if first >= 0x80:
+            out += self._take(self.OTHER, self._number(self.OTHER, out))
+            return
+        op = first & 0x1F
+        if first & 0x20:
+            self._change(out)
+        if op <= DELETE_ARRAY:
+            self._number(self.TIMES, out)
+            if op in (REALLOC, REALLOCARRAY):
+                self._number(self.TIMES, out)
+                self._number(self.ADDRESS, out)
+            self._number(self.ADDRESS, out)
+            if op < FREE:
+                self._number(self.SIZE, out)
+                if op in ALIGNED:
+                    self._number(self.SIZE, out)
+                if first & 0x40:
+                    self._number(self.SIZE, out)
+        elif op in (TIME, RESYNC):
+            self._number(self.TIMES, out)
+
+    def _change(self, out):
+        change, = self._take(self.CHANGE, 1)
+        out.append(change)
+        push = change >> 4
+        if change & 15 == 15:
+            self._number(self.CHANGE, out)
+        if push == 15:
+            push += self._number(self.CHANGE, out)
+        for _ in range(push):
+            if not self._number(self.FRAME, out):
+                self._number(self.FRAME, out)
 
 
 # One allocation or free, in the order of time. A realloc is a Free and an Alloc of one `call`.
@@ -169,11 +308,11 @@ class Stream:
     def read(self, chunk, data):
         """Decodes a chunk as far as it makes sense."""
         self._begin(chunk)
-        buf = data[chunk.payload_at:chunk.payload_at + chunk.committed]
+        buf = chunk.payload(data)
         position = [0]
         try:
             self._records(buf, chunk, position)
-            self.whole = True
+            self.whole = len(buf) == chunk.committed
         except (IndexError, ValueError, UnicodeDecodeError) as error:
             self.whole = False
             if not chunk.damage:
@@ -389,6 +528,13 @@ class Recording:
         self.nodes = [(0, None)]  # (parent, frame); node 0 is the empty stack
         self._children = {}
         self.chunks = list(self._walk(data))
+        self.packs = []
+        for chunk in [c for c in self.chunks if c.kind == PACKED]:
+            try:
+                self.packs.append(Packed(data, chunk))
+                self.chunks += self.packs[-1].chunks
+            except (IndexError, ValueError, struct.error) as error:
+                chunk.damage = chunk.damage or str(error)
         self.missing = 0
         self.streams = {}
         in_streams = []
@@ -398,7 +544,10 @@ class Recording:
             self._read_stream(self.streams[number], chunks, data)
             self._keep_order()
             in_streams.append(self.events)
-        self.damages = [(c.offset, c.damage) for c in self.chunks if c.damage and not c.superseded]
+        # A damaged packed chunk is one place, however many of its chunks suffer.
+        places = {c.offset: c.damage for c in reversed(self.chunks)
+                  if c.damage and not c.superseded and c.kind <= PACKED}
+        self.damages = sorted(places.items())
         self.events = list(heapq.merge(*in_streams, key=merge_key))
         self.facts.sort(key=lambda fact: fact["time"])
         self._clock()

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void open_bytes(const uint8_t *data, size_t size)
 {
 	struct recording *recording = NULL;
-	struct err *err = recording_open_memory("fuzz", data, size, &recording);
+	struct err *err = recording_open_memory("fuzz", data, size, RECORDING_BLOCKS, &recording);
 
 	err_destroy(err);
 	recording_close(recording);

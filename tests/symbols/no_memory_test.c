@@ -62,7 +62,15 @@ static struct err *look_up(struct symbolizer *symbolizer, bool *complete)
 		size_t count;
 
 		err = symbol_module_find(module, addresses[i], &symbols, &count);
-		if (!err && (!symbols[count - 1].function || !symbols[count - 1].line))
+		if (err)
+			break;
+
+		const struct symbol *outermost = &symbols[count - 1];
+		const char *readable;
+
+		if (outermost->raw_function && outermost->line)
+			err = symbolizer_readable(symbolizer, outermost->raw_function, &readable);
+		else
 			*complete = false;
 	}
 	return err;

@@ -138,8 +138,11 @@ static void query(const char *path, uint64_t *state)
 
 		err = symbol_module_find(module, address, &symbols, &count);
 		for (size_t j = 0; !err && j < count; j++) {
-			if (symbols[j].function && !symbols[j].function[0] &&
-			    symbols[j].raw_function[0])
+			const char *raw = symbols[j].raw_function, *readable = NULL;
+
+			if (raw)
+				err = symbolizer_readable(symbolizer, raw, &readable);
+			if (readable && !readable[0] && raw[0])
 				exit(4);
 		}
 	}

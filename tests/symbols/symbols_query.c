@@ -1,7 +1,7 @@
 /*
  * Prints what the symbolizer knows, for the comparison with llvm-symbolizer:
  *
- *	symbols_query [-d DEBUG_PATH]… [-b BUILD_ID] [-q] FILE < addresses
+ *	symbols_query [-d DEBUG_PATH]… [-b BUILD_ID] [-q] FILE… < addresses
  *
  * One address a line, in hexadecimal. For each, a line a function
  *"raw_function\tfile\tline\tinlined \toffset\tfunction", innermost first, then an empty line; "-"
@@ -13,7 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hosted/vec.h"
 #include "symbols/symbolizer.h"
+
+static VEC(uint64_t) addresses;
 
 static double now(void)
 {
@@ -45,29 +48,53 @@ static size_t parse_hex(const char *text, uint8_t *ret, size_t capacity)
 	return size;
 }
 
-static void print(const struct symbol *symbols, size_t count)
+static void print(struct symbolizer *symbolizer, const struct symbol *symbols, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct symbol *symbol = &symbols[i];
+		const char *function = "-";
+
+		if (symbol->raw_function)
+			check(symbolizer_readable(symbolizer, symbol->raw_function, &function));
 
 		printf("%s\t%s\t%u\t%d\t%llu\t%s\n",
 		       symbol->raw_function ? symbol->raw_function : "-",
 		       symbol->file ? symbol->file : "-", symbol->line, symbol->inlined,
-		       (unsigned long long)symbol->offset,
-		       symbol->function ? symbol->function : "-");
+		       (unsigned long long)symbol->offset, function);
 	}
 	putchar('\n');
+}
+
+/* Looks all addresses up in one file. */
+static void query(struct symbolizer *symbolizer, const char *path, const uint8_t *build_id,
+		  size_t build_id_size, bool quiet)
+{
+	struct symbol_module *module;
+	double start = now();
+
+	check(symbolizer_module(symbolizer, path, build_id, build_id_size, &module));
+	for (size_t i = 0; i < addresses.count; i++) {
+		const struct symbol *symbols;
+		size_t count;
+
+		check(symbol_module_find(module, addresses.items[i], &symbols, &count));
+		if (!quiet)
+			print(symbolizer, symbols, count);
+	}
+
+	const char *note = symbol_module_note(module);
+
+	fprintf(stderr, "note\t%s\naddresses\t%zu\nseconds\t%.3f\n", note ? note : "-",
+		addresses.count, now() - start);
 }
 
 int main(int argc, char **argv)
 {
 	struct symbolizer *symbolizer;
-	struct symbol_module *module;
 	uint8_t build_id[64];
 	size_t build_id_size = 0;
 	bool quiet = false;
 	char line[64];
-	size_t addresses = 0;
 
 	check(symbolizer_create(&symbolizer));
 	for (int option; (option = getopt(argc, argv, "d:b:q")) != -1;) {
@@ -80,26 +107,15 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
-	if (optind + 1 != argc)
+	if (optind == argc)
 		return 2;
-
-	double start = now();
-
-	check(symbolizer_module(symbolizer, argv[optind], build_id, build_id_size, &module));
 	while (fgets(line, sizeof(line), stdin)) {
-		const struct symbol *symbols;
-		size_t count;
-
-		check(symbol_module_find(module, strtoull(line, NULL, 16), &symbols, &count));
-		if (!quiet)
-			print(symbols, count);
-		addresses++;
+		if (!vec_push(&addresses, strtoull(line, NULL, 16)))
+			return 1;
 	}
-
-	const char *note = symbol_module_note(module);
-
-	fprintf(stderr, "note\t%s\naddresses\t%zu\nseconds\t%.3f\n", note ? note : "-", addresses,
-		now() - start);
+	for (int i = optind; i < argc; i++)
+		query(symbolizer, argv[i], build_id, build_id_size, quiet);
 	symbolizer_destroy(symbolizer);
+	vec_deinit(&addresses);
 	return 0;
 }

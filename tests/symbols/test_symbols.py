@@ -7,8 +7,10 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -355,6 +357,29 @@ def test_debuginfod(tmp_path, separate):
                         for env in (environment, dict(environment, DEBUGINFOD_URLS="")))
     assert "middle" in with_it
     assert "middle" not in without
+
+
+def test_debuginfod_server_that_is_silent(tmp_path, separate):
+    """One wait for all files: a server that accepts and says nothing, asked for two programs."""
+    need("debuginfod-find")
+    program, _, addresses, _ = separate
+    other = build(tmp_path, "gcc", "cases.c", "-O1", "-Wl,--build-id=sha1", name="other")
+    run("strip", other)
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(8)
+        environment = dict(os.environ, DEBUGINFOD_CACHE_PATH=str(tmp_path / "cache"),
+                           DEBUGINFOD_URLS=f"http://127.0.0.1:{server.getsockname()[1]}/",
+                           DEBUGINFOD_TIMEOUT="2")
+        begin = time.monotonic()
+        done = subprocess.run([QUERY, str(program), str(other)], env=environment, timeout=60,
+                              input=f"{addresses[0]:x}\n", capture_output=True, text=True, check=True)
+        taken = time.monotonic() - begin
+        server.settimeout(5)
+        server.accept()[0].close()
+    assert done.stdout.count("\n\n") == 2
+    # The one that was tried, and not a second time; the client looks once a second.
+    assert 1.5 < taken < 5.5
 
 
 # Files that are none: an answer, a note, and no waiting.

@@ -62,7 +62,7 @@ static struct recording *open_copy(const uint8_t *data, size_t size)
 
 	assert_non_null(copy);
 	memcpy(copy, data, size);
-	err = recording_open_memory("damaged.mallow", copy, size, &recording);
+	err = recording_open_memory("damaged.mallow", copy, size, RECORDING_BLOCKS, &recording);
 	free(copy);
 	if (err) {
 		assert_non_null(strstr(err_message(err), "damaged.mallow"));

@@ -101,7 +101,7 @@ static void check_now(struct agent *agent, const char *path)
 	struct recording *recording;
 	unsigned int before = atomic_load(&agent->written);
 
-	assert_ok(recording_open(path, NULL, NULL, &recording));
+	assert_ok(recording_open(path, RECORDING_BLOCKS, NULL, NULL, &recording));
 
 	unsigned int after = atomic_load(&agent->written);
 	const struct recording_facts *facts = recording_facts(recording);
@@ -148,7 +148,7 @@ static void reused_pid(void **state)
 
 	open_agent(&agent, path);
 	assert_int_equal(pwrite(agent.fd, &other, 8, 56), 8);
-	assert_ok(recording_open(path, NULL, NULL, &recording));
+	assert_ok(recording_open(path, RECORDING_BLOCKS, NULL, NULL, &recording));
 	assert_false(recording_facts(recording)->writing);
 	recording_close(recording);
 	munmap(agent.slot, 4096);

@@ -51,7 +51,7 @@ static void open_each(void **state)
 		for (n = 0;; n++) {
 			countdown = n;
 			err = recording_open_memory("x.mallow", writer.data, writer.size,
-						    &recording);
+						    RECORDING_BLOCKS, &recording);
 			if (!err)
 				break;
 			assert_int_equal(err_number(err), ENOMEM);

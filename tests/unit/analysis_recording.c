@@ -10,7 +10,8 @@ static struct recording *open_written(struct trace_writer *writer)
 {
 	struct recording *recording = NULL;
 
-	assert_ok(recording_open_memory("test.mallow", writer->data, writer->size, &recording));
+	assert_ok(recording_open_memory("test.mallow", writer->data, writer->size, RECORDING_BLOCKS,
+					&recording));
 	return recording;
 }
 
@@ -519,15 +520,17 @@ static void refusals(void **state)
 	struct trace_writer writer;
 	struct recording *recording = NULL;
 
-	assert_err(recording_open("/nonexistent/x.mallow", NULL, NULL, &recording), "No such file");
-	assert_err(recording_open("/tmp", NULL, NULL, &recording), "Is a directory");
-	assert_err(recording_open("/dev/null", NULL, NULL, &recording), "not a regular file");
-	assert_err(recording_open_memory("x", "", 0, &recording), "empty");
-	assert_err(recording_open_memory("x", "\177ELF", 4, &recording), "7f 45 4c 46");
+	assert_err(recording_open("/nonexistent/x.mallow", 0, NULL, NULL, &recording),
+		   "No such file");
+	assert_err(recording_open("/tmp", 0, NULL, NULL, &recording), "Is a directory");
+	assert_err(recording_open("/dev/null", 0, NULL, NULL, &recording), "not a regular file");
+	assert_err(recording_open_memory("x", "", 0, 0, &recording), "empty");
+	assert_err(recording_open_memory("x", "\177ELF", 4, 0, &recording), "7f 45 4c 46");
 	trace_writer_init(&writer);
-	assert_err(recording_open_memory("x", writer.data, 200, &recording), "offset 200");
+	assert_err(recording_open_memory("x", writer.data, 200, 0, &recording), "offset 200");
 	trace_writer_poke(&writer, 8, 2, 2);
-	assert_err(recording_open_memory("x", writer.data, writer.size, &recording), "version 2.0");
+	assert_err(recording_open_memory("x", writer.data, writer.size, 0, &recording),
+		   "version 2.0");
 	assert_null(recording);
 	trace_writer_deinit(&writer);
 }

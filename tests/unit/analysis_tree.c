@@ -37,7 +37,7 @@ static struct recording *open_sample(void)
 	trace_writer_push(&writer, 1, 0);
 	trace_writer_allocate(&writer, 1, 1, 0x60000, 1); // empty stack
 	trace_writer_seal(&writer);
-	assert_ok(recording_open_memory("x", writer.data, writer.size, &recording));
+	assert_ok(recording_open_memory("x", writer.data, writer.size, RECORDING_SUMS, &recording));
 	trace_writer_deinit(&writer);
 	return recording;
 }
@@ -75,7 +75,7 @@ static void trees(void **state)
 	struct recording *recording = open_sample();
 	struct symbolized *symbolized = NULL;
 
-	assert_ok(symbolized_create(recording, &symbolized));
+	assert_ok(symbolized_create(recording, NULL, &symbolized));
 	// The peak is 447 = 100 + 20 + 20 + 300 + 7: the last block comes after a free of 7.
 	check_tree(recording, symbolized, METRIC_PEAK,
 		   " 447 0 5([toy]+0x100 440 0 4(0x990000 300 300 1()[toy]+0x200 140 100 3("
@@ -95,7 +95,7 @@ static void named_frames(void **state)
 	const struct named_frame *lines, *again;
 	size_t count;
 
-	assert_ok(symbolized_create(recording, &symbolized));
+	assert_ok(symbolized_create(recording, NULL, &symbolized));
 	assert_ok(symbolized_frame(symbolized, 0, &lines, &count));
 	assert_int_equal(count, 1);
 	assert_string_equal(lines->function, "[toy]+0x100");

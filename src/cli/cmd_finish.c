@@ -1,0 +1,105 @@
+/* mallow finish: what `mallow run` does at its end, for recordings that it did not make. */
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/compress_option.h"
+#include "cli/file_kind.h"
+#include "cli/finished.h"
+#include "cli/output.h"
+#include "hosted/cleanup.h"
+#include "report/format.h"
+#include "report/style.h"
+
+enum { COMPRESS };
+
+CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
+
+static const struct option_spec options_of_finish[] = {
+	[COMPRESS] = COMPRESS_OPTION,
+};
+
+static void put_result(struct buf *buf, const char *path, const struct finish_result *result)
+{
+	style_safe_text(buf, path, strlen(path));
+	if (result->state == FINISH_ALREADY) {
+		buf_text(buf, ": already finished\n");
+		return;
+	}
+	buf_printf(buf, ": finished, %s instead of %s%s\n",
+		   format_bytes(result->size_after, false).text,
+		   format_bytes(result->size_before, false).text,
+		   result->compressed ? "" : ", not compressed");
+}
+
+/* Loads what has to be loaded, and rewrites. */
+static struct err *finish(const char *path, enum finish_state state, enum finish_compress compress,
+			  struct symbolizer *symbolizer, struct finish_result *result, bool *loads)
+{
+	cleanup(loaded_close) struct loaded loaded = {0};
+
+	*loads = state == FINISH_RESTORE || loaded_open_sharing(path, symbolizer, &loaded);
+	return *loads ? finished_write(path, &loaded, compress, result) : NULL;
+}
+
+/* One recording. false: it could not be finished, and an error was printed. */
+static bool finish_one(const char *path, enum finish_compress compress,
+		       struct symbolizer *symbolizer, struct buf *buf)
+{
+	struct finish_result result = {0};
+	bool loads = true;
+	struct err *err;
+
+	err = file_kind_check(path);
+	if (!err)
+		err = finish_inspect(path, compress, &result.state);
+	if (!err && (result.state == FINISH_NEEDED || result.state == FINISH_RESTORE))
+		err = finish(path, result.state, compress, symbolizer, &result, &loads);
+	if (err || !loads) {
+		cli_report_err(err);
+		return false;
+	}
+	if (result.state == FINISH_LIVE) {
+		cli_error(CLI_FAILED,
+			  "'%s' is still being written: finish it when its program has "
+			  "ended",
+			  path);
+		return false;
+	}
+	put_result(buf, path, &result);
+	return true;
+}
+
+static int run(const struct command *command, const struct options *options)
+{
+	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
+	enum finish_compress compress;
+	struct output output;
+	bool good = true;
+	struct err *err;
+
+	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
+	    !compress_option(command, options, COMPRESS, &compress))
+		return CLI_USAGE;
+	err = symbolizer_create(&symbolizer);
+	if (!err)
+		err = output_open(NULL, &output);
+	if (err)
+		return cli_report_err(err);
+	for (int i = 0; i < options->operand_count; i++)
+		good &= finish_one(options->operands[i], compress, symbolizer, &output.buf);
+	err = output_close(&output, NULL);
+	if (err)
+		return cli_report_err(err);
+	return good ? CLI_OK : CLI_FAILED;
+}
+
+const struct command_body command_finish = {
+	.options = options_of_finish,
+	.option_count = sizeof(options_of_finish) / sizeof(options_of_finish[0]),
+	.run = run,
+	.details = "A finished recording carries the names of its functions and an index, so that "
+		   "it opens quickly, and on machines that do not have its program. It takes the "
+		   "place of the old one only when it is complete. One that is finished already is "
+		   "left alone, unless --compress asks for another storage of its events. `mallow "
+		   "run` finishes the recordings that it makes.",
+};

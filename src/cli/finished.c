@@ -1,0 +1,18 @@
+#include "cli/finished.h"
+
+#include "cli/progress.h"
+#include "hosted/cleanup.h"
+
+struct err *finished_write(const char *path, const struct loaded *loaded,
+			   enum finish_compress compress, struct finish_result *ret)
+{
+	cleanup(progress_deinit) struct progress progress;
+	const struct finish_options options = {
+		.compress = compress,
+		.progress = progress_update,
+		.argument = &progress,
+	};
+
+	progress_init(&progress, "finishing");
+	return finish_recording(path, loaded->recording, loaded->symbolized, &options, ret);
+}

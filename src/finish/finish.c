@@ -1,0 +1,255 @@
+#include "finish/finish.h"
+
+#include <string.h>
+
+#include "analysis/chunk_index.h"
+#include "finish/finish_extra.h"
+#include "finish/finish_live.h"
+#include "finish/finish_pool.h"
+#include "hosted/cleanup.h"
+#include "hosted/replace_file.h"
+#include "trace/header_check.h"
+
+/* Below, a compressed recording would save a few pages and cost every reader a decompression. */
+#define AUTO_PAYLOAD (1u << 20)
+
+/* zstd's: measured in docs/adr/0004-finish-room.md. */
+#define LEVEL 1
+
+#define COPY_STEP (1u << 20)
+
+struct finish {
+	struct byte_source source;
+	uint8_t page[TRACE_PAGE]; /* of the header */
+	struct trace_header header;
+	struct chunk_index index;
+	struct finish_jobs jobs;
+	uint64_t clipped_at;
+	bool compressed; /* events are */
+	struct replace_file file;
+	uint64_t written;
+	uint64_t done; /* payload */
+	const struct finish_options *options;
+};
+
+static void finish_deinit(struct finish *finish)
+{
+	replace_file_deinit(&finish->file);
+	finish_jobs_deinit(&finish->jobs);
+	chunk_index_deinit(&finish->index);
+	byte_source_close(&finish->source);
+}
+
+/* Opens the recording at path: its header and where everything is. */
+static struct err *open_recording(const char *path, struct finish *finish)
+{
+	struct damage damage = {0};
+	struct err *err;
+	size_t got;
+
+	err = byte_source_open(path, &finish->source);
+	if (!err)
+		err = byte_source_read(&finish->source, 0, finish->page, sizeof(finish->page),
+				       &got);
+	if (err)
+		return err;
+	if (header_check(finish->page, got, &finish->header) != HEADER_VALID)
+		return err_create("%s: not a recording that this mallow can read", path);
+	return chunk_index_build(&finish->source, &damage, &finish->index);
+}
+
+static bool wants_compression(const struct finish *finish, enum finish_compress compress)
+{
+	if (compress == FINISH_COMPRESS_AUTO)
+		return finish->index.payload >= AUTO_PAYLOAD;
+	return compress == FINISH_COMPRESS_ALWAYS && finish->index.chunks.count;
+}
+
+static enum finish_state state_of(const struct finish *finish, enum finish_compress compress)
+{
+	if (finish_live(finish->source.fd, &finish->header))
+		return FINISH_LIVE;
+	if (!(finish->header.flags & TRACE_FINISHED))
+		return FINISH_NEEDED;
+	if (compress == FINISH_COMPRESS_AUTO ||
+	    wants_compression(finish, compress) == (finish->index.packs.count > 0))
+		return FINISH_ALREADY;
+	return FINISH_RESTORE;
+}
+
+struct err *finish_inspect(const char *path, enum finish_compress compress, enum finish_state *ret)
+{
+	cleanup(finish_deinit) struct finish finish = {.source.fd = -1, .file.fd = -1};
+	struct err *err = open_recording(path, &finish);
+
+	if (!err)
+		*ret = state_of(&finish, compress);
+	return err;
+}
+
+static struct err *put(struct finish *finish, const void *data, size_t size)
+{
+	finish->written += size;
+	return replace_file_write(&finish->file, data, size);
+}
+
+static struct err *put_header(struct finish *finish)
+{
+	struct trace_header header = finish->header;
+
+	header.flags |= TRACE_FINISHED;
+	if (header.version_minor < TRACE_VERSION_MINOR)
+		header.version_minor = TRACE_VERSION_MINOR;
+	memcpy(finish->page, &header, sizeof(header));
+	return put(finish, finish->page, sizeof(finish->page));
+}
+
+static struct err *put_job(void *argument, struct finish_job *job)
+{
+	struct finish *finish = argument;
+	const struct finish_options *options = finish->options;
+	struct err *err = put(finish, job->out.data, job->out.size);
+
+	finish->done += job->payload;
+	if (!err && options->progress)
+		options->progress(options->argument, finish->done, 2 * finish->index.payload);
+	return err;
+}
+
+/* Naming frames is the second half of the work. */
+static void names_progress(void *argument, uint64_t done, uint64_t total)
+{
+	const struct finish_options *options = argument;
+
+	if (options->progress)
+		options->progress(options->argument, total + done, 2 * total);
+}
+
+/* Bytes of the old file as they are. */
+static struct err *put_extent(struct finish *finish, uint64_t offset, uint64_t size)
+{
+	auto_free uint8_t *bytes = malloc(size < COPY_STEP ? size + 1 : COPY_STEP);
+	struct err *err = NULL;
+	size_t got;
+
+	if (!bytes)
+		return err_no_memory();
+	for (uint64_t at = 0; !err && at < size; at += got) {
+		uint64_t left = size - at;
+
+		err = byte_source_read(&finish->source, offset + at, bytes,
+				       left < COPY_STEP ? left : COPY_STEP, &got);
+		if (!err && !got)
+			err = err_create("%s: became shorter while it was read",
+					 finish->source.name);
+		if (!err)
+			err = put(finish, bytes, got);
+	}
+	return err;
+}
+
+/*
+ * What is no events chunk and cannot be made new: damaged places and chunks of kinds that only a
+ * later version knows. What reaches beyond the end of the file must come last.
+ */
+static struct err *put_kept(struct finish *finish)
+{
+	const struct chunk_extent *kept = finish->index.kept.items;
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < finish->index.kept.count; i++) {
+		uint64_t size = kept[i].size;
+
+		if (kept[i].offset + size > finish->index.file_size || size % TRACE_PAGE)
+			finish->clipped_at = kept[i].offset;
+		else
+			err = put_extent(finish, kept[i].offset, size);
+	}
+	return err;
+}
+
+/* Where nothing was loaded: the payload that is embedded already. */
+static struct err *carry_over(struct finish *finish, enum trace_chunk_kind kind,
+			      const struct extra_chunk *chunk, struct buf *out)
+{
+	auto_free uint8_t *data = NULL;
+	struct err *err;
+	size_t size;
+
+	err = extra_chunk_fetch(chunk, &finish->source, &data, &size);
+	if (err || !data)
+		return err;
+	return finish_extra_put(out, kind, data, size, finish->options->compress);
+}
+
+static struct err *put_extras(struct finish *finish, const struct recording *recording,
+			      struct symbolized *symbolized)
+{
+	cleanup(buf_deinit) struct buf out;
+	struct err *err;
+
+	buf_init(&out);
+	if (recording) {
+		err = finish_extra_make(&out, recording, symbolized, finish->options->compress,
+					names_progress, (void *)finish->options);
+	} else {
+		err = carry_over(finish, TRACE_CHUNK_SYMBOLS, &finish->index.symbols, &out);
+		if (!err)
+			err = carry_over(finish, TRACE_CHUNK_INDEX, &finish->index.index, &out);
+	}
+	return err ? err : put(finish, out.data, out.size);
+}
+
+static struct err *rewrite(struct finish *finish, const struct recording *recording,
+			   struct symbolized *symbolized)
+{
+	struct err *err;
+
+	err = finish_job_plan(&finish->index, &finish->jobs, &finish->clipped_at);
+	if (!err)
+		err = put_header(finish);
+	if (!err)
+		err = finish_pool_run(&finish->jobs, &finish->index, &finish->source,
+				      finish->compressed ? LEVEL : 0, put_job, finish);
+	if (!err)
+		err = put_kept(finish);
+	if (!err)
+		err = put_extras(finish, recording, symbolized);
+	if (!err && finish->clipped_at < finish->index.file_size)
+		err = put_extent(finish, finish->clipped_at,
+				 finish->index.file_size - finish->clipped_at);
+	return err;
+}
+
+struct err *finish_recording(const char *path, const struct recording *recording,
+			     struct symbolized *symbolized, const struct finish_options *options,
+			     struct finish_result *ret)
+{
+	cleanup(finish_deinit) struct finish finish = {
+		.source.fd = -1,
+		.file.fd = -1,
+		.options = options,
+	};
+	struct err *err = open_recording(path, &finish);
+
+	if (err)
+		return err;
+	*ret = (struct finish_result){
+		.state = state_of(&finish, options->compress),
+		.size_before = finish.index.file_size,
+		.size_after = finish.index.file_size,
+	};
+	if (ret->state == FINISH_LIVE || ret->state == FINISH_ALREADY)
+		return NULL;
+	finish.compressed = wants_compression(&finish, options->compress);
+	err = replace_file_create(path, &finish.file);
+	if (!err)
+		err = rewrite(&finish, recording, symbolized);
+	if (!err)
+		err = replace_file_commit(&finish.file);
+	if (err)
+		return err;
+	ret->compressed = finish.compressed;
+	ret->size_after = finish.written;
+	return NULL;
+}

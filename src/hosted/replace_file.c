@@ -1,0 +1,164 @@
+#include "hosted/replace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "hosted/cleanup.h"
+
+#define NAME_ATTEMPTS 100
+
+static struct err *fail(const struct replace_file *file, int number)
+{
+	return err_create_errno(number, "cannot rewrite '%s'", file->path);
+}
+
+static struct err *set_names(const char *path, struct replace_file *file)
+{
+	char *slash;
+
+	file->path = realpath(path, NULL);
+	if (!file->path)
+		return errno == ENOMEM ? err_no_memory() : err_create_errno(errno, "'%s'", path);
+	file->directory = strdup(file->path);
+	if (!file->directory)
+		return err_no_memory();
+	slash = strrchr(file->directory, '/');
+	slash[slash == file->directory] = 0;
+	return NULL;
+}
+
+/* A name in the directory that is not long, however long the file's own may be. */
+static struct err *next_name(struct replace_file *file, int attempt)
+{
+	free(file->temporary);
+	if (asprintf(&file->temporary, "%s/.rewrite-%d-%d", file->directory, (int)getpid(),
+		     attempt) < 0) {
+		file->temporary = NULL;
+		return err_no_memory();
+	}
+	return NULL;
+}
+
+/* Without a name where the file system knows such files. */
+static struct err *open_new(struct replace_file *file)
+{
+	struct err *err;
+
+	file->fd = open(file->directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	for (int i = 0; file->fd < 0 && i < NAME_ATTEMPTS; i++) {
+		err = next_name(file, i);
+		if (err)
+			return err;
+		file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (file->fd < 0 && errno != EEXIST)
+			break;
+	}
+	if (file->fd >= 0)
+		return NULL;
+	err = fail(file, errno);
+	free(steal(&file->temporary));
+	return err;
+}
+
+/* The owner first: a file that became somebody else's must not be open to all on the way. */
+static struct err *copy_status(struct replace_file *file)
+{
+	struct stat status;
+
+	if (stat(file->path, &status) < 0)
+		return fail(file, errno);
+	if ((status.st_uid != geteuid() || status.st_gid != getegid()) &&
+	    fchown(file->fd, status.st_uid, status.st_gid) < 0 && errno != EPERM)
+		return fail(file, errno);
+	if (fchmod(file->fd, status.st_mode & 07777) < 0)
+		return fail(file, errno);
+	return NULL;
+}
+
+struct err *replace_file_create(const char *path, struct replace_file *ret)
+{
+	struct replace_file file = {.fd = -1};
+	struct err *err;
+
+	err = set_names(path, &file);
+	if (!err)
+		err = open_new(&file);
+	if (!err)
+		err = copy_status(&file);
+	if (err) {
+		replace_file_deinit(&file);
+		return err;
+	}
+	*ret = file;
+	return NULL;
+}
+
+struct err *replace_file_write(const struct replace_file *file, const void *data, size_t size)
+{
+	const char *p = data;
+
+	while (size) {
+		ssize_t written = write(file->fd, p, size);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return fail(file, errno);
+		p += written;
+		size -= (size_t)written;
+	}
+	return NULL;
+}
+
+/* A file without a name cannot replace one with a name in one step. */
+static struct err *give_name(struct replace_file *file)
+{
+	char self[64];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", file->fd);
+	for (int i = 0; i < NAME_ATTEMPTS; i++) {
+		struct err *err = next_name(file, i);
+
+		if (err)
+			return err;
+		if (linkat(AT_FDCWD, self, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW) == 0)
+			return NULL;
+		if (errno != EEXIST)
+			break;
+	}
+	free(steal(&file->temporary));
+	return fail(file, errno);
+}
+
+struct err *replace_file_commit(struct replace_file *file)
+{
+	struct err *err;
+
+	if (!file->temporary) {
+		err = give_name(file);
+		if (err)
+			return err;
+	}
+	if (rename(file->temporary, file->path) < 0)
+		return fail(file, errno);
+	free(steal(&file->temporary));
+	return NULL;
+}
+
+void replace_file_deinit(struct replace_file *file)
+{
+	if (file->temporary)
+		unlink(file->temporary);
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->temporary);
+	free(file->directory);
+	free(file->path);
+	*file = (struct replace_file){.fd = -1};
+}

@@ -1,0 +1,60 @@
+/* libFuzzer target: bytes as the index of a recording, behind version and fingerprint. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/index_pack.h"
+#include "analysis/index_read.h"
+#include "analysis/recording_data.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void deinit(struct recording *recording)
+{
+	module_table_deinit(&recording->modules);
+	frame_table_deinit(&recording->frames);
+	stack_trie_deinit(&recording->stacks);
+	site_table_deinit(&recording->sites);
+	vec_deinit(&recording->threads);
+	vec_deinit(&recording->memory);
+	vec_deinit(&recording->marks);
+	vec_deinit(&recording->mappings);
+	vec_deinit(&recording->mallopts);
+	arena_deinit(&recording->arena);
+}
+
+/* What was accepted can be written and read again. */
+static void write_again(const struct recording *recording)
+{
+	struct recording read = {.fingerprint = recording->fingerprint};
+	struct buf again;
+	bool used;
+
+	buf_init(&again);
+	index_pack(recording, &again);
+	if (buf_finish(&again) || index_read(&read, (uint8_t *)again.data, again.size, &used) ||
+	    !used || read.stacks.nodes.count != recording->stacks.nodes.count)
+		abort();
+	deinit(&read);
+	buf_deinit(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct recording recording = {.fingerprint = 0};
+	uint8_t *index = malloc(size + 9);
+	bool used;
+
+	if (!index)
+		abort();
+	memset(index, 0, 9);
+	index[0] = INDEX_VERSION;
+	if (size)
+		memcpy(index + 9, data, size);
+	if (index_read(&recording, index, size + 9, &used))
+		abort();
+	if (used)
+		write_again(&recording);
+	deinit(&recording);
+	free(index);
+	return 0;
+}

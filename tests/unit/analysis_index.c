@@ -1,0 +1,288 @@
+/* The index of a finished recording: says what the events say, and never more than it can prove. */
+#include <string.h>
+
+#include "analysis/index_pack.h"
+#include "analysis/index_read.h"
+#include "analysis/recording_data.h"
+#include "analysis/recording_memory.h"
+#include "check.h"
+#include "hosted/cleanup.h"
+#include "sample_recordings.h"
+#include "trace/checksum.h"
+
+static struct recording *open_sample(const struct sample_recording *sample, unsigned int needs)
+{
+	struct recording *recording = NULL;
+	struct trace_writer writer;
+
+	sample->write(&writer);
+	assert_ok(recording_open_memory("x", writer.data, writer.size, needs, &recording));
+	trace_writer_deinit(&writer);
+	return recording;
+}
+
+/* An empty recording with the header's facts and chunks of another. */
+static struct recording blank(const struct recording *recording)
+{
+	struct recording ret = {
+		.fingerprint = recording->fingerprint,
+		.facts = recording->facts,
+	};
+	static const char *const none[] = {NULL};
+	struct recording_facts *facts = &ret.facts;
+
+	facts->program = facts->directory = facts->host = "";
+	facts->kernel = facts->agent_version = "";
+	facts->arguments = none;
+	facts->ended = facts->complete = false;
+	facts->end_reason = TRACE_END_UNKNOWN;
+	facts->end_status = 0;
+	facts->duration_ns = facts->events = facts->allocations = facts->frees = 0;
+	facts->reallocs = facts->failed_allocations = 0;
+	facts->unknown_frees = facts->implicit_frees = 0;
+	return ret;
+}
+
+static void blank_deinit(struct recording *recording)
+{
+	module_table_deinit(&recording->modules);
+	frame_table_deinit(&recording->frames);
+	stack_trie_deinit(&recording->stacks);
+	site_table_deinit(&recording->sites);
+	vec_deinit(&recording->threads);
+	vec_deinit(&recording->memory);
+	vec_deinit(&recording->marks);
+	vec_deinit(&recording->mappings);
+	vec_deinit(&recording->mallopts);
+	arena_deinit(&recording->arena);
+}
+
+static void pack(const struct recording *recording, struct buf *ret)
+{
+	buf_init(ret);
+	index_pack(recording, ret);
+	assert_ok(buf_finish(ret));
+}
+
+#define assert_same_items(a, b, vec)                                                               \
+	do {                                                                                       \
+		assert_int_equal((a)->vec.count, (b)->vec.count);                                  \
+		if ((a)->vec.count)                                                                \
+			assert_memory_equal((a)->vec.items, (b)->vec.items,                        \
+					    (a)->vec.count * sizeof(*(a)->vec.items));             \
+	} while (0)
+
+static void round_trip(void **state)
+{
+	unsigned int sound = 0;
+
+	for (unsigned int i = 0; i < sample_recording_count; i++) {
+		struct recording *recording = open_sample(&sample_recordings[i], RECORDING_SUMS);
+		struct recording read = blank(recording);
+		struct buf first, second;
+		bool used;
+
+		pack(recording, &first);
+		// Of a damaged recording nothing is said.
+		assert_int_equal(first.size == 0, recording->facts.damaged_chunks != 0);
+		assert_ok(index_read(&read, (const uint8_t *)first.data, first.size, &used));
+		assert_int_equal(used, first.size != 0);
+		if (used) {
+			sound++;
+			assert_memory_equal(&recording->summary, &read.summary,
+					    sizeof(read.summary));
+			assert_same_items(recording, &read, stacks.nodes);
+			assert_same_items(recording, &read, memory);
+			assert_int_equal(recording->frames.frames.count, read.frames.frames.count);
+			assert_int_equal(recording->facts.complete, read.facts.complete);
+			assert_string_equal(recording->facts.program, read.facts.program);
+			// Texts and what has padding are compared by writing them again.
+			pack(&read, &second);
+			assert_int_equal(first.size, second.size);
+			assert_memory_equal(first.data, second.data, first.size);
+			buf_deinit(&second);
+		}
+		buf_deinit(&first);
+		blank_deinit(&read);
+		recording_close(recording);
+	}
+	assert_true(sound >= 2);
+}
+
+static const struct sample_recording *sound_sample(void)
+{
+	for (unsigned int i = 0; i < sample_recording_count; i++) {
+		struct recording *recording = open_sample(&sample_recordings[i], RECORDING_SUMS);
+		bool sound = !recording->facts.damaged_chunks && recording->sites.sites.count > 1;
+
+		recording_close(recording);
+		if (sound)
+			return &sample_recordings[i];
+	}
+	fail_msg("no sample is sound");
+	return NULL;
+}
+
+/* Whatever is refused leaves the recording as it was. */
+static bool reads(const struct recording *recording, const uint8_t *data, size_t size)
+{
+	struct recording read = blank(recording);
+	struct recording_facts before = read.facts;
+	bool used = true;
+
+	assert_ok(index_read(&read, data, size, &used));
+	if (!used) {
+		assert_memory_equal(&before, &read.facts, sizeof(before));
+		assert_int_equal(read.sites.sites.count + read.stacks.nodes.count, 0);
+		assert_int_equal(read.threads.count + read.modules.modules.count, 0);
+	}
+	blank_deinit(&read);
+	return used;
+}
+
+static void cut_and_extended(void **state)
+{
+	struct recording *recording = open_sample(sound_sample(), RECORDING_SUMS);
+	struct buf whole;
+
+	pack(recording, &whole);
+	for (size_t size = 0; size < whole.size; size++) {
+		// A copy of that size, so that a read behind its end is seen by ASan.
+		auto_free uint8_t *copy = malloc(size + 1);
+
+		assert_non_null(copy);
+		memcpy(copy, whole.data, size);
+		assert_false(reads(recording, copy, size));
+	}
+	buf_char(&whole, 0);
+	assert_false(reads(recording, (const uint8_t *)whole.data, whole.size));
+	buf_deinit(&whole);
+	recording_close(recording);
+}
+
+/* Every byte takes every value: nothing crashes, and every reference that is accepted exists. */
+static void changed(void **state)
+{
+	struct recording *recording = open_sample(sound_sample(), RECORDING_SUMS);
+	struct buf whole;
+	uint8_t *data;
+
+	pack(recording, &whole);
+	data = (uint8_t *)whole.data;
+	for (size_t i = 0; i < whole.size; i++) {
+		uint8_t was = data[i];
+
+		for (unsigned int value = 0; value < 256; value++) {
+			struct recording read = blank(recording);
+			bool used;
+
+			data[i] = (uint8_t)value;
+			assert_ok(index_read(&read, data, whole.size, &used));
+			assert_true(!used || i >= 9 || value == was);
+			for (size_t j = 0; j < read.sites.sites.count; j++) {
+				uint32_t stack = read.sites.sites.items[j].stack;
+
+				assert_true(stack == RECORDING_NONE ||
+					    stack < read.stacks.nodes.count);
+			}
+			for (size_t j = 0; j < read.stacks.nodes.count; j++) {
+				const struct stack_node *node = &read.stacks.nodes.items[j];
+
+				assert_true(node->frame < read.frames.frames.count);
+				assert_true(node->parent == RECORDING_NONE || node->parent < j);
+			}
+			blank_deinit(&read);
+		}
+		data[i] = was;
+	}
+	buf_deinit(&whole);
+	recording_close(recording);
+}
+
+/* A recording with an index chunk at its end, stored as it is. */
+static void add_index(struct trace_writer *writer, const struct buf *payload, uint64_t checksum_off)
+{
+	uint8_t page[64 * 1024] = {0};
+	struct trace_chunk chunk = {
+		.magic = TRACE_CHUNK_MAGIC,
+		.kind = TRACE_CHUNK_INDEX,
+		.flags = TRACE_CHUNK_SEALED,
+		.commit = trace_commit_word(0, (uint32_t)payload->size + 1),
+	};
+	uint64_t checksum;
+
+	chunk.size = (uint32_t)(sizeof(chunk) + payload->size + 1 + 8 + 4095) / 4096 * 4096;
+	assert_true(chunk.size <= sizeof(page));
+	memcpy(page, &chunk, sizeof(chunk));
+	page[sizeof(chunk)] = TRACE_STORAGE_RAW;
+	memcpy(page + sizeof(chunk) + 1, payload->data, payload->size);
+	checksum = trace_checksum(page, sizeof(chunk), page + sizeof(chunk),
+				  chunk.size - 8 - sizeof(chunk)) +
+		   checksum_off;
+	memcpy(page + chunk.size - 8, &checksum, sizeof(checksum));
+	for (size_t i = 0; i < chunk.size; i++)
+		trace_writer_byte(writer, page[i]);
+}
+
+static void check_opened(const struct trace_writer *writer, unsigned int needs, bool indexed,
+			 const struct recording *expected)
+{
+	struct recording *recording = NULL;
+	struct buf first, second;
+
+	assert_ok(recording_open_memory("x", writer->data, writer->size, needs, &recording));
+	assert_int_equal(recording_facts(recording)->indexed, indexed);
+	assert_int_equal(recording_blocks(recording)->count,
+			 needs & RECORDING_BLOCKS ? expected->facts.allocations : 0);
+	pack(expected, &first);
+	pack(recording, &second);
+	assert_int_equal(first.size, second.size);
+	assert_memory_equal(first.data, second.data, first.size);
+	buf_deinit(&first);
+	buf_deinit(&second);
+	recording_close(recording);
+}
+
+static void open_by_index(void **state)
+{
+	const struct sample_recording *sample = sound_sample();
+	struct recording *expected = open_sample(sample, RECORDING_SUMS);
+	struct trace_writer writer;
+	struct buf payload;
+
+	pack(expected, &payload);
+	sample->write(&writer);
+	add_index(&writer, &payload, 0);
+	check_opened(&writer, RECORDING_SUMS, true, expected);
+	check_opened(&writer, RECORDING_FROM_EVENTS, false, expected);
+	check_opened(&writer, RECORDING_BLOCKS, false, expected);
+	trace_writer_deinit(&writer);
+	// A checksum that does not match.
+	sample->write(&writer);
+	add_index(&writer, &payload, 1);
+	check_opened(&writer, RECORDING_SUMS, false, expected);
+	trace_writer_deinit(&writer);
+	// An index of a later version, and one of other events.
+	for (size_t at = 0; at < 2; at++) {
+		payload.data[at] ^= 2;
+		sample->write(&writer);
+		add_index(&writer, &payload, 0);
+		check_opened(&writer, RECORDING_SUMS, false, expected);
+		trace_writer_deinit(&writer);
+		payload.data[at] ^= 2;
+	}
+	buf_deinit(&payload);
+	recording_close(expected);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(round_trip),
+		cmocka_unit_test(cut_and_extended),
+		cmocka_unit_test(changed),
+		cmocka_unit_test(open_by_index),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
