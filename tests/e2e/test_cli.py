@@ -724,7 +724,7 @@ def completions(script, *words):
 
 def test_bash_completion(mallow):
     script = made_from_tables(mallow, "mallow.bash")
-    assert completions(script, "mallow", "") == ["run", "report", "export", "info", "trace",
+    assert completions(script, "mallow", "") == ["run", "report", "export", "info", "finish", "trace",
                                                  "--help", "--version"]
     assert completions(script, "mallow", "trace", "") == ["dump"]
     assert completions(script, "mallow", "report", "--to") == ["--top"]

@@ -213,6 +213,7 @@ static never_inline uint32_t put_wide_words_slow(struct stack_cache *cache,
 struct outer {
 	uint64_t pc, sp, fp;
 	uint32_t words;
+	uint32_t shared; /* stack_cache.shared before this capture: it is never raised above */
 	bool needs_fp;
 	bool none; /* the walk ended without a step: nothing was read */
 };
@@ -263,7 +264,7 @@ static inline __attribute__((always_inline)) void put_frame(struct stack_cache *
 	struct cached_frame *ret = &cache->frames[at];
 
 	// Also where no walk joined: equal code on the way makes records shorter.
-	if (unlikely(cache->shared == at - 1 && at <= cache->depth && ret->pc == frame->pc))
+	if (unlikely(cache->shared == at - 1 && at <= outer->shared && ret->pc == frame->pc))
 		cache->shared = at;
 	ret->sp = frame->sp;
 	ret->pc = frame->pc;
@@ -285,8 +286,6 @@ static never_inline uint32_t begin_anew_slow(struct stack_cache *cache,
 	cache->bounded = 0;
 	if (!cache->broken)
 		return 0;
-	if (cache->shared == 0 && cache->depth && cache->frames[1].pc == broken_pc)
-		cache->shared = 1;
 	cache->frames[1] = (struct cached_frame){.pc = broken_pc};
 	return 1;
 }
@@ -299,7 +298,11 @@ static inline __attribute__((always_inline)) void put_outcome(struct stack_cache
 {
 	uint32_t at = outcome->joined;
 	struct outer outer = {
-		.pc = outcome->walk.pc, .sp = outcome->walk.sp, .fp = outcome->walk.fp};
+		.pc = outcome->walk.pc,
+		.sp = outcome->walk.sp,
+		.fp = outcome->walk.fp,
+		.shared = cache->shared,
+	};
 
 	if (cache->shared > at)
 		cache->shared = at;
@@ -309,6 +312,10 @@ static inline __attribute__((always_inline)) void put_outcome(struct stack_cache
 		if (cache->bounded > at)
 			cache->bounded = at;
 	} else {
+		// The mark of a broken stack is a frame like others in this.
+		if (outer.shared > 0 && outcome->result == STEP_BROKEN &&
+		    cache->frames[1].pc == broken_pc)
+			cache->shared = 1;
 		at = begin_anew_slow(cache, outcome, broken_pc);
 		outer.none = cache->broken;
 	}
