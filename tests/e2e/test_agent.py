@@ -1,12 +1,13 @@
 """The agent's test builds (tests/agent) on real programs: its stacks are those of other unwinders,
 it allocates nothing itself, and malloc may be called in the middle of any of its system calls."""
+import collections
 import re
 import subprocess
 
 import pytest
 
 import real_programs
-from conftest import TOP, built, clean_environment, need
+from conftest import TOP, add_row, built, clean_environment, need
 
 EVERY = 1000
 
@@ -27,7 +28,8 @@ def run_with(library, command, folder, log, **environment):
 
 @pytest.mark.parametrize("program", real_programs.NAMES)
 def test_stacks_are_those_of_libgcc_and_libunwind(program, tmp_path):
-    """1 stack in 1000 is walked by both as well: no difference, up to code without tables."""
+    """1 stack in 1000 is walked by both as well: no difference, up to code without tables.
+    All of them are the thread's last stack, brought up to date, and taken anew: no difference."""
     command, environment = real_programs.command(program, tmp_path)
     bare = subprocess.run([str(word) for word in command], capture_output=True, timeout=300,
                           env=clean_environment(environment))
@@ -40,11 +42,15 @@ def test_stacks_are_those_of_libgcc_and_libunwind(program, tmp_path):
     differences = [line for line in lines if line.startswith("differs")]
     assert not differences, "\n".join(differences)
     assert sum(int(t["skipped"]) for t in totals) == 0
+    # Each stack of the cache is held against a walk that remembers nothing.
+    assert sum(int(t["cache_differs"]) for t in totals) == 0
     captures = sum(int(t["captures"]) for t in totals)
     stacks = sum(int(t["stacks"]) for t in totals)
     # Threads that meet while one compares go without.
     assert stacks >= 0.8 * (captures // EVERY - len(totals)), (captures, stacks)
     assert captures > 5000
+    # The rest: own frames in the stack, registers that only a slow walk knows.
+    assert sum(int(t["cached"]) for t in totals) > 0.99 * captures
 
 
 @pytest.mark.parametrize("program", ["sqlite3", "python3", "node"])
@@ -78,3 +84,95 @@ def test_the_agent_allocates_nothing(agent, tool, tmp_path):
     info = tool.info(tmp_path / "r.mallow")
     assert info["allocations"] == counted["allocated"]
     assert info["frees"] == counted["freed"]
+
+
+def functions_of(site):
+    return tuple((frame.get("module"), frame.get("function"), frame.get("line"))
+                 for frame in site["stack"])
+
+
+@pytest.mark.parametrize("program", ["sqlite3", "python3"])
+def test_plain_and_fast_say_the_same(program, record, tool, tmp_path):
+    """The walk that remembers nothing makes the same report, but for what depends on addresses."""
+    command, environment = real_programs.command(program, tmp_path)
+    reports = []
+    for unwinder in ("plain", "fast"):
+        # python3 reads its environment, which is to be as long both times.
+        padding = {"PADDING": "x" * (8 - len(unwinder))}
+        recorded = record(command, settings={"UNWINDER": unwinder}, env={**environment, **padding},
+                          timeout=300)
+        recorded.assert_sound()
+        sites = collections.defaultdict(lambda: [0, 0, 0])
+        for site in recorded.report_json["sites"]:
+            add_row(sites[functions_of(site)],
+                    [site[field] for field in ("calls", "total_bytes", "leaked_bytes")])
+        reports.append(dict(sites))
+    plain, fast = reports
+    assert len(plain) > 100
+    differences = {stack: (row, fast.get(stack)) for stack, row in plain.items()
+                   if fast.get(stack) != row}
+    assert not differences and len(plain) == len(fast)
+
+
+TWO_FIBERS = """
+#include <stdlib.h>
+#include <ucontext.h>
+
+enum { ROUNDS = 600, BLOCKS = 300 };
+static ucontext_t first, second, end;
+static void *blocks[BLOCKS];
+
+static void allocate(void)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < BLOCKS; i++)
+			blocks[i] = malloc(24);
+		swapcontext(&first, &second);
+	}
+	setcontext(&end);
+}
+
+static void release(void)
+{
+	for (;;) {
+		for (int i = 0; i < BLOCKS; i++)
+			free(blocks[i]);
+		free(malloc(32));
+		swapcontext(&second, &first);
+	}
+}
+
+static void make(ucontext_t *fiber, void (*run)(void))
+{
+	static char stacks[2][65536];
+	static int next;
+
+	getcontext(fiber);
+	fiber->uc_stack.ss_sp = stacks[next++];
+	fiber->uc_stack.ss_size = sizeof(stacks[0]);
+	makecontext(fiber, run, 0);
+}
+
+int main(void)
+{
+	make(&first, allocate);
+	make(&second, release);
+	swapcontext(&end, &first);
+	return 0;
+}
+"""
+
+
+def test_a_free_begins_the_chunk_of_another_fiber(record, tool, tmp_path):
+    """A new chunk knows no stack; the next one has only its outermost functions in common with the
+    last one, on another fiber: they are to be written again."""
+    source = tmp_path / "fibers.c"
+    source.write_text(TWO_FIBERS)
+    program = tmp_path / "fibers"
+    subprocess.run([need("gcc"), "-O1", "-fno-builtin", "-o", program, source], check=True)
+    recorded = record([program])
+    recorded.assert_sound()
+    tool.assert_equal_sums(recorded.path, recorded.sums)
+    assert recorded.sums.calls == 600 * 301
+    stacks = {len(stack) for stack, site in recorded.sums.sites.items() if site.calls >= 600}
+    assert len(recorded.sums.sites) == 2 and min(stacks) >= 2

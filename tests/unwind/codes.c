@@ -236,7 +236,7 @@ static uint64_t run_plugin(const char *directory, const char *name, bool forget)
 		       "the module of a plugin");
 	dlclose(library);
 	if (forget)
-		unwind_forget(module.start, module.end);
+		compare_forget(module.start, module.end);
 	return address;
 }
 

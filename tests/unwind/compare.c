@@ -17,7 +17,9 @@ struct _Unwind_Context;
 static int (*libgcc_backtrace)(int (*visit)(struct _Unwind_Context *, void *), void *data);
 static unsigned long (*libgcc_get_ip)(struct _Unwind_Context *, int *before);
 
+#include "agent/unwind/stack_cache.h"
 #include "agent/unwind/unwind.h"
+#include "trace/format.h"
 
 #define ROOM 30000
 
@@ -31,7 +33,13 @@ struct trace {
 static __thread struct trace traces[4][3];
 static __thread unsigned nesting;
 static __thread struct unwind_stack stack;
-static atomic_ulong compared, failures;
+static atomic_ulong compared, failures, kept;
+
+/* The thread's stack as the agent keeps it. A handler that interrupts a capture goes without. */
+static __thread struct stack_cache cache;
+static __thread bool capturing;
+static __thread unsigned cache_epoch;
+static atomic_uint epoch;
 
 static void *allocate(size_t size)
 {
@@ -69,6 +77,17 @@ unsigned long compare_count(void)
 unsigned long compare_failures(void)
 {
 	return atomic_load(&failures);
+}
+
+unsigned long compare_kept(void)
+{
+	return atomic_load(&kept);
+}
+
+void compare_forget(uint64_t start, uint64_t end)
+{
+	unwind_forget(start, end);
+	atomic_fetch_add(&epoch, 1);
 }
 
 static int visit(struct _Unwind_Context *context, void *data)
@@ -150,6 +169,52 @@ static void report(const char *what, const char *other, const struct trace *a,
 	}
 }
 
+static void report_cached(const uint64_t *pcs, size_t count, enum unwind_end end,
+			  enum unwind_end cached)
+{
+	if (atomic_fetch_add(&failures, 1) >= 10)
+		return;
+	fprintf(stderr, "the cache differs: %zu frames end %d, cached %u frames end %d\n", count,
+		(int)end, cache.depth, (int)cached);
+	for (size_t i = 0; i < 40 && (i < count || i < cache.depth); i++)
+		fprintf(stderr, " %12lx %12lx\n", i < count ? (unsigned long)pcs[i] : 0,
+			i < cache.depth ? (unsigned long)cache.frames[cache.depth - i].pc : 0);
+}
+
+static bool cache_holds(const uint64_t *pcs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (i >= cache.depth || cache.frames[cache.depth - i].pc != pcs[i])
+			return false;
+	return true;
+}
+
+/* The same capture by the cache: the plain walk has found these. As in event.c. */
+static void compare_cached(const struct unwind_state *state, const uint64_t *pcs, size_t room,
+			   size_t count, enum unwind_end end)
+{
+	enum unwind_end cached;
+	size_t depth = count + (end == UNWIND_BROKEN); // and the pc that says so
+
+	if (capturing)
+		return;
+	capturing = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (cache_epoch != atomic_load(&epoch)) {
+		stack_cache_clear(&cache);
+		cache_epoch = atomic_load(&epoch);
+	}
+	cache.shared = cache.depth;
+	cached = stack_cache_capture(&cache, state, &stack, room, TRACE_PC_BROKEN);
+	if (cached == UNWIND_TRUNCATED)
+		stack_cache_set(&cache, pcs, count);
+	else if (cached != end || cache.depth != depth || !cache_holds(pcs, count))
+		report_cached(pcs, count, end, cached);
+	atomic_fetch_add(&kept, cache.shared > 0 && cached != UNWIND_TRUNCATED);
+	atomic_signal_fence(memory_order_seq_cst);
+	capturing = false;
+}
+
 static void compare_with(const char *what, const char *name, unsigned with, struct trace *ours,
 			 struct trace *other)
 {
@@ -176,6 +241,7 @@ __attribute__((noinline)) size_t compare_capture(uint64_t *pcs, size_t room, int
 	size_t count = 0;
 
 	*end = (int)unwind_capture(&state, &stack, pcs, room, &count);
+	compare_cached(&state, pcs, room, count, (enum unwind_end) * end);
 	return count;
 }
 
@@ -185,6 +251,7 @@ __attribute__((noinline)) void compare_stack(const char *what, unsigned with)
 	struct trace *set = traces[nesting++];
 
 	set[0].end = (int)unwind_capture(&state, &stack, set[0].pcs, ROOM, &set[0].count);
+	compare_cached(&state, set[0].pcs, ROOM, set[0].count, (enum unwind_end)set[0].end);
 	if (with & COMPARE_LIBGCC) {
 		walk_libgcc(&set[1]);
 		compare_with(what, "libgcc", with, &set[0], &set[1]);

@@ -1,6 +1,7 @@
 /*
- * Captures the caller's stack with mallow's unwinder, with libgcc's and with libunwind, and
- * compares them pc by pc. Works in signal handlers and on every thread.
+ * Captures the caller's stack with mallow's unwinder, plain and through a stack cache of the
+ * thread's own, with libgcc's and with libunwind, and compares them pc by pc. Works in signal
+ * handlers and on every thread.
  */
 #ifndef TESTS_UNWIND_COMPARE_H
 #define TESTS_UNWIND_COMPARE_H
@@ -25,11 +26,17 @@ void compare_init(void);
 /* Compares from the caller's frame on; the stack must also be complete. Counts, reports. */
 void compare_stack(const char *what, unsigned with);
 
-/* Ours alone: the caller's stack, innermost first; how it ended is an enum unwind_end. */
+/* Ours alone, plain and cached: the caller's stack, innermost first; how it ended is an enum
+ * unwind_end. */
 size_t compare_capture(uint64_t *pcs, size_t room, int *end);
 
 unsigned long compare_count(void);
 unsigned long compare_failures(void);
+/* Stacks of which the cache had a part already. */
+unsigned long compare_kept(void);
+
+/* unwind_forget(), and no thread's cache is true any more. */
+void compare_forget(uint64_t start, uint64_t end);
 
 /* An expectation of the scenes; reports and counts. */
 void compare_expect(bool truth, const char *what);

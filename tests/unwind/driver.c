@@ -53,6 +53,6 @@ int main(int argc, char **argv)
 	run("cxx", scenes_cxx);
 #endif
 	run("storm", scenes_storm);
-	printf("%lu failures\n", compare_failures());
-	return compare_failures() || compare_count() == 0;
+	printf("%lu cached in part, %lu failures\n", compare_kept(), compare_failures());
+	return compare_failures() || compare_kept() < compare_count() / 2;
 }

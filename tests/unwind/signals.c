@@ -214,7 +214,7 @@ static NOINLINE void storm_in_capture(int depth, unsigned hits)
 	first_count = 0;
 	for (unsigned i = 0; (unsigned)storm_hits - start < hits; i++) {
 		if (i % 3 == 0)
-			unwind_forget(0, UINT64_MAX);
+			compare_forget(0, UINT64_MAX);
 		count = compare_capture(i ? again : first, 256, &end);
 		first_count = i ? first_count : count;
 		// All but the innermost, where the first call is another than the later ones.

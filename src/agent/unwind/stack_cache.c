@@ -380,7 +380,11 @@ enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwi
 						   cache->capacity + 1);
 	}
 	depth = outcome.joined + outcome.count;
-	if (unlikely(depth > depth_max || (outcome.result == STEP_BROKEN && crossing.missing)))
+	// A walk that ends at a frame found by another register is done again by one that tracks
+	// it.
+	if (unlikely(depth > depth_max ||
+		     (crossing.missing &&
+		      (outcome.result == STEP_BROKEN || (outcome.joined && cache->broken)))))
 		return UNWIND_TRUNCATED;
 	if (unlikely(depth >= cache->capacity))
 		return capture_in_more_memory_slow(cache, state, stack, depth_max, broken_pc,

@@ -1,0 +1,192 @@
+#include "cache_check.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "agent/unwind/leaf_cache.h"
+#include "trace/format.h"
+
+/* So many differences are shown. */
+#define SHOWN 3
+
+static void *allocate(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void cache_check_init(void)
+{
+	struct unwind_host host = {.allocate = allocate};
+
+	host.dl_find_object = (int (*)(void *, void *))dlsym(RTLD_DEFAULT, "_dl_find_object");
+	unwind_init(&host);
+}
+
+uint64_t cache_check_random(struct cache_check *check)
+{
+	check->random ^= check->random << 13;
+	check->random ^= check->random >> 7;
+	check->random ^= check->random << 17;
+	return check->random * UINT64_C(0x2545f4914f6cdd1d) >> 16;
+}
+
+static void differ(struct cache_check *check, const char *how, size_t count)
+{
+	const struct stack_cache *cache = &check->cache;
+
+	if (check->differences++ >= SHOWN)
+		return;
+	fprintf(stderr, "%s, capture %lu: %s (shared %u, stream %u)\n",
+		check->what ? check->what : "?", check->captures, how, cache->shared,
+		check->stream_depth);
+	for (size_t i = 0; i < 80 && (i < count || i < cache->depth); i++)
+		fprintf(stderr, "  %3zu %12lx %12lx\n", i,
+			i < count ? (unsigned long)check->plain[i] : 0,
+			i < cache->depth ? (unsigned long)cache->frames[cache->depth - i].pc : 0);
+}
+
+static bool equals(const struct cache_check *check, size_t count)
+{
+	const struct stack_cache *cache = &check->cache;
+
+	if (cache->depth != count)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (cache->frames[cache->depth - i].pc != check->plain[i])
+			return false;
+	return true;
+}
+
+/* The stream's stack becomes the outermost depth frames of the cache's, as event.c writes it. */
+static void write_change(struct cache_check *check, uint32_t depth)
+{
+	struct stack_cache *cache = &check->cache;
+
+	for (uint32_t i = cache->shared + 1; i <= depth; i++) {
+		check->stream[i] = cache->frames[i].pc;
+		// The writer fills these in; a capture may only keep one of the same pc.
+		cache->frames[i].id = (uint32_t)cache->frames[i].pc;
+	}
+	check->stream_depth = depth;
+	cache->shared = depth;
+}
+
+void cache_check_forget_stream(struct cache_check *check)
+{
+	check->stream_depth = 0;
+	check->cache.shared = 0;
+}
+
+/* `shared` must be true of both stacks; then the event is written, in most cases. */
+static void check_stream(struct cache_check *check, size_t count)
+{
+	struct stack_cache *cache = &check->cache;
+	unsigned chance = (unsigned)cache_check_below(check, 64);
+
+	if (cache->shared > check->stream_depth || cache->shared > cache->depth) {
+		differ(check, "more is shared than there is", count);
+		cache_check_forget_stream(check);
+	}
+	for (uint32_t i = 1; i <= cache->shared; i++) {
+		if (check->stream[i] != cache->frames[i].pc) {
+			differ(check, "a frame that is not shared", count);
+			cache_check_forget_stream(check);
+		}
+	}
+	for (uint32_t i = 1; i <= cache->depth; i++)
+		if (cache->frames[i].id && cache->frames[i].id != (uint32_t)cache->frames[i].pc)
+			differ(check, "another frame's id", count);
+	if (chance == 0) // not written: the recording has stopped
+		return;
+	if (chance == 1) // a part was written, then the chunk was full
+		write_change(check, cache->shared + (cache->depth - cache->shared) / 2);
+	if (chance <= 3)
+		cache_check_forget_stream(check);
+	if (chance != 2)
+		write_change(check, cache->depth);
+}
+
+/* What the agent does with a stack that the cache refuses. */
+static void set(struct cache_check *check, size_t count)
+{
+	check->set++;
+	if (!stack_cache_set(&check->cache, check->plain, count))
+		differ(check, "no memory", count);
+}
+
+static void capture(struct cache_check *check, const struct unwind_state *state)
+{
+	struct stack_cache *cache = &check->cache;
+	size_t count = 0;
+	uint32_t hits = cache->leaves ? cache->leaves->hits : 0;
+	enum unwind_end end, cached;
+
+	// What depends on what came long before is tested elsewhere: how often the bounds of odd
+	// stacks were looked up, and that segments are left alone while they do badly.
+	check->bounds.refreshes = 0;
+	if (cache->leaves)
+		cache->leaves->pause = 0;
+	end = unwind_capture(state, &check->bounds, check->plain, CACHE_CHECK_DEPTH, &count);
+	if (end != UNWIND_COMPLETE)
+		check->plain[count++] = end == UNWIND_BROKEN ? TRACE_PC_BROKEN : TRACE_PC_TRUNCATED;
+	cached = stack_cache_capture(cache, state, &check->bounds, CACHE_CHECK_DEPTH,
+				     TRACE_PC_BROKEN);
+	check->captures++;
+	check->broken += end == UNWIND_BROKEN;
+	if (cached == UNWIND_TRUNCATED) {
+		// One frame more for the end of a broken one is all that may be refused in vain.
+		if (end == UNWIND_COMPLETE || (end == UNWIND_BROKEN && count <= CACHE_CHECK_DEPTH))
+			differ(check, "refused", count);
+		set(check, count);
+	} else if (cached != end || !equals(check, count)) {
+		differ(check, cached != end ? "another end" : "another stack", count);
+		set(check, count);
+	} else {
+		check->leaves += cache->leaves->hits > hits;
+		check->kept += cache->shared > 0;
+	}
+	check_stream(check, count);
+}
+
+/* What the agent does with a stack that was captured elsewhere: an event that had to wait. */
+static void set_another(struct cache_check *check)
+{
+	size_t count = cache_check_below(check, check->cache.depth + 1);
+
+	for (size_t i = 0; i < count; i++)
+		check->plain[i] = check->cache.frames[count - i].pc;
+	if (count && cache_check_below(check, 2))
+		check->plain[cache_check_below(check, count)] ^= 1;
+	set(check, count);
+	if (!equals(check, count))
+		differ(check, "another stack than was set", count);
+	check_stream(check, count);
+}
+
+void cache_check_state(struct cache_check *check, const struct unwind_state *state)
+{
+	unsigned chance = (unsigned)cache_check_below(check, 512);
+
+	if (chance == 0)
+		stack_cache_clear(&check->cache);
+	else if (chance < 4)
+		set_another(check);
+	else if (chance < 12)
+		cache_check_forget_stream(check);
+	capture(check, state);
+}
+
+__attribute__((noinline)) void cache_check_here(struct cache_check *check)
+{
+	struct unwind_state state = {
+		.pc = (uint64_t)__builtin_return_address(0),
+		.sp = (uint64_t)__builtin_frame_address(0) + 16,
+		.fp = *(uint64_t *)__builtin_frame_address(0),
+	};
+
+	cache_check_state(check, &state);
+}

@@ -1,0 +1,61 @@
+/*
+ * Captures by the stack cache, each held against a walk that remembers nothing, and against what
+ * the writer of events believes. What one thread, or one test, captures with.
+ */
+#ifndef TESTS_UNWIND_CACHE_CHECK_H
+#define TESTS_UNWIND_CACHE_CHECK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/unwind/stack_cache.h"
+#include "agent/unwind/unwind.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Stacks may be deeper: those are captured by the plain walk and given to stack_cache_set(). */
+#define CACHE_CHECK_DEPTH 700
+
+struct cache_check {
+	struct stack_cache cache;
+	struct unwind_stack bounds;
+	uint64_t random;
+	/* The stack as a reader of the events has it, outermost first. */
+	uint64_t stream[CACHE_CHECK_DEPTH + 2];
+	uint32_t stream_depth;
+	uint64_t plain[CACHE_CHECK_DEPTH + 2];
+	unsigned long captures, differences;
+	unsigned long kept;   /* stacks of which the cache had a part */
+	unsigned long leaves; /* of these, found as a segment */
+	unsigned long set;    /* by stack_cache_set() */
+	unsigned long broken;
+	const char *what;
+};
+
+/* Before everything else. */
+void cache_check_init(void);
+
+/* Captures the stack of state by both and compares. */
+void cache_check_state(struct cache_check *check, const struct unwind_state *state);
+
+/* The caller's stack. */
+void cache_check_here(struct cache_check *check);
+
+/* As the writer does when a chunk of the recording is full: the next begins with no stack. */
+void cache_check_forget_stream(struct cache_check *check);
+
+/* At random; deterministic by check->random, which must not be 0. */
+uint64_t cache_check_random(struct cache_check *check);
+
+static inline uint64_t cache_check_below(struct cache_check *check, uint64_t n)
+{
+	return cache_check_random(check) % n;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
