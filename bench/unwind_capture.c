@@ -40,7 +40,7 @@ enum pattern { SAME, VARIES, DIFFERENT, PATTERNS };
 static struct unwind_stack stack;
 static uint64_t pcs[MAX_DEPTH + 100];
 static size_t count;
-static struct stack_cache cache;
+static struct stack_cache cache = {.depth_max = MAX_DEPTH * 2};
 
 /* The stacks of one pattern: shapes[i][level] chooses the function at that level, depths[i] says at
  * which level the stack captures. They are equal above loop_level, which is called only once. */
@@ -82,7 +82,7 @@ static __attribute__((noinline)) void capture(void)
 	if (way == WALK) {
 		end = unwind_capture(&state, &stack, pcs, sizeof(pcs) / sizeof(pcs[0]), &count);
 	} else {
-		end = stack_cache_capture(&cache, &state, &stack, MAX_DEPTH * 2, 0);
+		end = stack_cache_capture(&cache, &state, &stack);
 		count = cache.depth;
 	}
 	if (end != UNWIND_COMPLETE) {

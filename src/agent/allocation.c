@@ -10,19 +10,77 @@ never_inline void allocation_measure_slow(struct thread *thread, void *block, st
 	thread->nested_block = NULL;
 }
 
-never_inline void allocation_pending_slow(struct guard_call *call, const struct event *event,
-					  void *block)
+/* Not now: the event, whose time is still open, goes to the pending ones. */
+static void add_pending(struct guard_call *call, const struct event *event, void *block)
 {
 	struct event measured = *event;
 
 	if (!block)
 		return;
-	measured.ticks = clock_ticks();
+	measured.ticks = event_clock_read_slow(call->pending_in);
 	allocation_measure(call->pending_in, block, &measured);
 	pending_add(call->pending_in, &measured, &call->state);
 }
 
-never_inline void allocation_failed_slow(struct thread *thread, const struct guard_call *call,
+never_inline void allocation_done_slow(struct thread *thread, struct guard_call *call,
+				       enum trace_op operation, void *block, uint64_t size,
+				       uint64_t alignment)
+{
+	struct event event = {
+		.operation = operation,
+		.address = (uint64_t)block,
+		.size = size,
+		.alignment = alignment,
+	};
+
+	// operator new's malloc comes here: nothing before this but what it needs.
+	if (!thread) {
+		if (call->nested_in)
+			call->nested_in->nested_block = block;
+		else if (call->pending_in)
+			add_pending(call, &event, block);
+		return;
+	}
+	event.ticks = allocation_ticks(thread);
+	guard_begin_record(thread);
+	if (!block) {
+		allocation_failed_slow(thread, &call->state, operation, size);
+	} else {
+		allocation_measure(thread, block, &event);
+		if (!allocation_is_twin(thread, call, operation, block))
+			event_write_here(thread, &event, &call->state);
+	}
+	guard_end_record(thread);
+	guard_leave(thread, call);
+}
+
+never_inline void allocation_ends_slow(struct thread *thread, struct guard_call *call,
+				       enum trace_op operation, void *block)
+{
+	struct event event = {.operation = operation, .address = (uint64_t)block};
+
+	if (!block || (!thread && !call->pending_in))
+		return;
+	event.ticks = thread ? allocation_ticks(thread) : event_clock_read_slow(call->pending_in);
+	if (!thread) {
+		pending_add(call->pending_in, &event, NULL);
+		return;
+	}
+	if (allocation_is_twin(thread, call, operation, block))
+		return;
+	guard_begin_record(thread);
+	event_write_free(thread, operation, event.ticks, (uint64_t)block);
+	guard_end_record(thread);
+}
+
+never_inline void allocation_freed_by_loader_slow(struct thread *thread, const void *block)
+{
+	guard_begin_record(thread);
+	modules_loader_freed(thread, block);
+	guard_end_record(thread);
+}
+
+never_inline void allocation_failed_slow(struct thread *thread, const struct unwind_state *state,
 					 enum trace_op operation, uint64_t size)
 {
 	struct record record = {
@@ -30,7 +88,7 @@ never_inline void allocation_failed_slow(struct thread *thread, const struct gua
 
 	record_add(&record, operation);
 	record_add(&record, size);
-	record_write_here(thread, &record, &call->state);
+	record_write_here(thread, &record, state);
 }
 
 /* What a realloc came to be: an allocation, a free, a move, or a failure. */
@@ -47,7 +105,9 @@ static enum trace_op outcome(enum trace_op operation, const void *old, const voi
 void allocation_resized(struct thread *thread, struct guard_call *call, enum trace_op operation,
 			void *old, void *block, uint64_t size, uint64_t start)
 {
-	uint64_t end = clock_ticks();
+	uint64_t end = thread             ? allocation_ticks(thread)
+		       : call->pending_in ? event_clock_read_slow(call->pending_in)
+					  : 0;
 	struct event event = {
 		.operation = outcome(operation, old, block, size),
 		.ticks = old ? start : end,
@@ -73,9 +133,9 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 	}
 	guard_begin_record(thread);
 	if (failed) {
-		allocation_failed_slow(thread, call, event.operation, size);
+		allocation_failed_slow(thread, &call->state, event.operation, size);
 	} else if (event.operation == TRACE_OP_FREE) {
-		event_write_plain(thread, &event);
+		event_write_free(thread, TRACE_OP_FREE, event.ticks, event.address);
 	} else {
 		allocation_measure(thread, block, &event);
 		event_write_here(thread, &event, &call->state);

@@ -9,14 +9,30 @@
 #include "agent/event.h"
 #include "agent/guard.h"
 #include "agent/modules.h"
+#include "agent/process.h"
 #include "agent/real.h"
 #include "agent/record.h"
 
-/* Not now: the event, its time left open, goes to the pending ones. */
-void allocation_pending_slow(struct guard_call *call, const struct event *event, void *block);
+/* The time of an event of this thread, which is inside a hook: see event_clock.h. */
+static inline uint64_t allocation_ticks(struct thread *thread)
+{
+	struct event_clock *clock = &thread->clock;
+	struct timespec now;
+
+	if (likely(clock->left &&
+		   __atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE) == thread)) {
+		event_clock_coarse(CLOCK_MONOTONIC_COARSE, &now);
+		if (likely(now.tv_nsec == clock->coarse.tv_nsec &&
+			   now.tv_sec == clock->coarse.tv_sec)) {
+			clock->left--;
+			return clock->ticks;
+		}
+	}
+	return event_clock_read_slow(thread);
+}
 
 /* The allocator said no: recorded as such, errno untouched. */
-void allocation_failed_slow(struct thread *thread, const struct guard_call *call,
+void allocation_failed_slow(struct thread *thread, const struct unwind_state *state,
 			    enum trace_op operation, uint64_t size);
 
 /* The block's usable size and heap flags into the event. */
@@ -68,76 +84,66 @@ static inline bool allocation_is_twin(struct thread *thread, const struct guard_
 	return false;
 }
 
+/* After an allocation that may be nested, pending, or not recorded at all: not open. */
+void allocation_done_slow(struct thread *thread, struct guard_call *call, enum trace_op operation,
+			  void *block, uint64_t size, uint64_t alignment);
+
+/* After one whose thread was open. */
 static inline __attribute__((always_inline)) void
-allocation_done(struct thread *thread, struct guard_call *call, enum trace_op operation,
+allocation_done(struct thread *thread, const struct unwind_state *state, enum trace_op operation,
 		void *block, uint64_t size, uint64_t alignment)
 {
 	struct event event = {
 		.operation = operation,
+		.ticks = allocation_ticks(thread),
 		.address = (uint64_t)block,
 		.size = size,
 		.alignment = alignment,
 	};
 
-	if (unlikely(!thread)) {
-		if (call->nested_in)
-			call->nested_in->nested_block = block;
-		else if (call->pending_in)
-			allocation_pending_slow(call, &event, block);
-		return;
-	}
-	event.ticks = clock_ticks();
 	guard_begin_record(thread);
-	if (likely(block != NULL)) {
+	if (unlikely(block == NULL)) {
+		allocation_failed_slow(thread, state, operation, size);
+	} else if (operation < TRACE_OP_NEW || thread->inner_block != block) {
 		allocation_measure(thread, block, &event);
-		if (unlikely(allocation_is_twin(thread, call, operation, block)))
-			goto done;
-		event_write_here(thread, &event, &call->state);
-	} else {
-		allocation_failed_slow(thread, call, operation, size);
+		event_write_here(thread, &event, state);
 	}
-done:
 	guard_end_record(thread);
-	guard_leave(thread, call);
+}
+
+/* Before a realloc, for allocation_resized(): its start. */
+static inline uint64_t allocation_starts(struct thread *thread, const struct guard_call *call)
+{
+	if (likely(thread != NULL))
+		return allocation_ticks(thread);
+	return call->pending_in ? event_clock_read_slow(call->pending_in) : 0;
 }
 
 /* realloc: old may be NULL, block is what it returned. */
 void allocation_resized(struct thread *thread, struct guard_call *call, enum trace_op operation,
 			void *old, void *block, uint64_t size, uint64_t start);
 
-/* Before the real free. */
-static inline __attribute__((always_inline)) void allocation_ends(struct thread *thread,
-								  struct guard_call *call,
-								  enum trace_op operation,
-								  void *block)
-{
-	struct event event = {.operation = operation, .address = (uint64_t)block};
+/* Before a real free that may be nested, pending, or not recorded at all. */
+void allocation_ends_slow(struct thread *thread, struct guard_call *call, enum trace_op operation,
+			  void *block);
 
-	if (unlikely(!block || (!thread && !call->pending_in)))
-		return;
-	event.ticks = clock_ticks();
-	if (unlikely(!thread)) {
-		pending_add(call->pending_in, &event, NULL);
-		return;
-	}
-	if (unlikely(allocation_is_twin(thread, call, operation, block)))
-		return;
+/* Before one whose thread was open. */
+static inline void allocation_ends(struct thread *thread, enum trace_op operation, void *block)
+{
+	uint64_t ticks = allocation_ticks(thread);
+
 	guard_begin_record(thread);
-	event_write_plain(thread, &event);
+	event_write_free(thread, operation, ticks, (uint64_t)block);
 	guard_end_record(thread);
 }
 
-/* After it. The loader frees the description of a module when that is unloaded. */
-static inline __attribute__((always_inline)) void
-allocation_freed(struct thread *thread, struct guard_call *call, const void *block)
+/* The loader frees the description of a module when that is unloaded. */
+static inline bool allocation_is_loaders(uint64_t pc)
 {
-	if (unlikely(thread &&
-		     call->state.pc - real.loader_start < real.loader_end - real.loader_start)) {
-		guard_begin_record(thread);
-		modules_loader_freed(thread, block);
-		guard_end_record(thread);
-	}
-	guard_leave(thread, call);
+	return unlikely(pc - real.loader_start < real.loader_end - real.loader_start);
 }
+
+/* After the real free, if so. */
+void allocation_freed_by_loader_slow(struct thread *thread, const void *block);
 
 #endif

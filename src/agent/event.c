@@ -27,7 +27,7 @@ static uint32_t frames_to_push(const struct thread *thread, uint32_t depth)
  * Finds the ids of the frames to push. false: a definition was written, and the chunk may have
  * rolled: everything is to be looked at again.
  */
-static never_inline bool find_ids_slow(struct thread *thread, uint32_t depth)
+static bool find_ids(struct thread *thread, uint32_t depth)
 {
 	uint32_t sequence = thread->sequence;
 
@@ -44,15 +44,6 @@ static never_inline bool find_ids_slow(struct thread *thread, uint32_t depth)
 			return false;
 	}
 	return true;
-}
-
-static inline bool find_ids(struct thread *thread, uint32_t depth)
-{
-	uint32_t missing = 0;
-
-	for (uint32_t i = thread->stack.shared + 1; i <= depth; i++)
-		missing |= !thread->stack.frames[i].id;
-	return likely(!missing) || find_ids_slow(thread, depth);
 }
 
 static inline uint8_t *put_change(const struct thread *thread, uint32_t depth, uint8_t *p)
@@ -72,13 +63,10 @@ static inline void remember(struct thread *thread, uint32_t depth)
 	thread->depth = depth;
 }
 
-/*
- * What is known of an event when its writer is compiled. The first two are the hot ones; what they
- * need stays in registers then.
- */
+/* What is known of an event when its writer is compiled. */
 enum shape {
-	SHAPE_ALLOCATION, /* without an alignment */
-	SHAPE_FREE,
+	SHAPE_ALLOCATION, /* without an alignment, nothing to correct: what it needs is in registers
+			   */
 	SHAPE_ANY,
 };
 
@@ -116,10 +104,10 @@ static inline __attribute__((always_inline)) uint8_t *put_body(struct trace_enco
 	    (operation == TRACE_OP_REALLOC || operation == TRACE_OP_REALLOCARRAY)) {
 		p = varint_put(p, event->duration);
 		encoder->time += event->duration;
-		p = trace_put_address(p, encoder, event->old_address);
+		p = trace_put_address(p, &encoder->address, event->old_address);
 	}
-	p = trace_put_address(p, encoder, event->address);
-	if (shape == SHAPE_FREE || operation > TRACE_OP_REALLOCARRAY)
+	p = trace_put_address(p, &encoder->address, event->address);
+	if (shape == SHAPE_ANY && operation > TRACE_OP_REALLOCARRAY)
 		return p;
 	p = varint_put(p, event->size);
 	if (shape == SHAPE_ANY && carries_alignment(operation))
@@ -220,17 +208,18 @@ static never_inline bool prepare_slow(struct thread *thread)
 	}
 }
 
-/* Brings the chunk, the stack and the ids into a state in which the event fits. */
-static inline bool prepare(struct thread *thread)
+/* Whether the event fits as things are, with all ids known. */
+static inline bool is_prepared(const struct thread *thread)
 {
-	uint32_t depth = thread->stack.depth;
-	size_t need = room_for(frames_to_push(thread, depth));
+	uint32_t push = frames_to_push(thread, thread->stack.depth);
+	size_t need = room_for(push);
+	uint32_t missing = 0;
 
-	if (likely((size_t)(thread->limit - thread->cursor) >= need && need <= INLINE_MAX &&
-		   find_ids(thread, depth)) &&
-	    likely((size_t)(thread->limit - thread->cursor) >= need))
-		return true;
-	return prepare_slow(thread);
+	if (unlikely((size_t)(thread->limit - thread->cursor) < need || need > INLINE_MAX))
+		return false;
+	for (uint32_t i = thread->stack.shared + 1; i <= thread->stack.depth; i++)
+		missing |= !thread->stack.frames[i].id;
+	return likely(!missing);
 }
 
 /*
@@ -241,10 +230,12 @@ static inline __attribute__((always_inline)) void
 put_event(struct thread *thread, const struct event *event, enum shape shape, bool change)
 {
 	struct trace_encoder encoder = thread->encoder;
-	uint8_t *p = put_corrections(thread, &encoder, event, thread->cursor);
-	bool extra = shape != SHAPE_FREE && event->operation <= TRACE_OP_REALLOCARRAY &&
+	uint8_t *p = thread->cursor;
+	bool extra = (shape == SHAPE_ALLOCATION || event->operation <= TRACE_OP_REALLOCARRAY) &&
 		     needs_extra(&encoder, event);
 
+	if (shape == SHAPE_ANY)
+		p = put_corrections(thread, &encoder, event, p);
 	*p++ = (uint8_t)(event->operation | (change ? TRACE_STACK_CHANGE : 0) |
 			 (extra ? TRACE_EXTRA : 0));
 	if (change)
@@ -253,8 +244,12 @@ put_event(struct thread *thread, const struct event *event, enum shape shape, bo
 	thread_commit(thread, p);
 	thread->encoder.time = encoder.time;
 	thread->encoder.address = encoder.address;
-	thread->encoder.heap_flags = encoder.heap_flags;
-	thread->resync = 0;
+	if (unlikely(extra))
+		thread->encoder.heap_flags = encoder.heap_flags;
+	if (shape == SHAPE_ANY) {
+		thread->encoder.heap_flags = encoder.heap_flags;
+		thread->resync = 0;
+	}
 }
 
 /* The event with the stack of thread->stack. */
@@ -263,10 +258,12 @@ write_event(struct thread *thread, const struct event *event, enum shape shape)
 {
 	const struct stack_cache *stack = &thread->stack;
 
-	if (unlikely(thread->resync))
-		forget_stream_stack(thread);
-	if (unlikely(!thread->cursor) || unlikely(!prepare(thread)))
-		return lose(thread);
+	if (shape == SHAPE_ANY) {
+		if (thread->resync)
+			forget_stream_stack(thread);
+		if (!thread->cursor || !prepare_slow(thread))
+			return lose(thread);
+	}
 	put_event(thread, event, shape,
 		  thread->depth != stack->shared || stack->shared != stack->depth ||
 			  (shape == SHAPE_ANY && event->operation == TRACE_OP_STACK));
@@ -286,12 +283,31 @@ void event_write(struct thread *thread, const struct event *event, const uint64_
 	write_any(thread, event);
 }
 
-void event_write_plain(struct thread *thread, const struct event *event)
+static never_inline void write_free_slow(struct thread *thread, uint8_t operation, uint64_t ticks,
+					 uint64_t address)
 {
-	if (unlikely((size_t)(thread->limit - thread->cursor) < room_for(0)) &&
-	    !record_reserve(thread, room_for(0)))
+	const struct event event = {.operation = operation, .ticks = ticks, .address = address};
+
+	if (!record_reserve(thread, room_for(0)))
 		return lose(thread);
-	put_event(thread, event, SHAPE_FREE, false);
+	put_event(thread, &event, SHAPE_ANY, false);
+}
+
+void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address)
+{
+	struct trace_encoder *encoder = &thread->encoder;
+	uint64_t address_before = encoder->address;
+	uint8_t *p = thread->cursor;
+
+	if (unlikely((size_t)(thread->limit - p) < room_for(0) || ticks < encoder->time ||
+		     thread->resync))
+		return write_free_slow(thread, operation, ticks, address);
+	*p++ = operation;
+	p = varint_put(p, ticks - encoder->time);
+	p = trace_put_address(p, &address_before, address);
+	thread_commit(thread, p);
+	encoder->time = ticks;
+	encoder->address = address;
 }
 
 /* The stack of state by unwind_capture(), which remembers nothing. false: lost. */
@@ -317,43 +333,56 @@ static never_inline bool capture_plain_slow(struct thread *thread, const struct 
 	return false;
 }
 
-/* Whether our own frames, which do not belong there, are in the stack. */
-static bool shows_own_code(const struct thread *thread)
-{
-	return thread->within || thread->passing;
-}
-
 /* Makes thread->stack the one that state describes. false: lost. */
-static inline bool capture(struct thread *thread, const struct unwind_state *state)
+static never_inline bool capture_slow(struct thread *thread, const struct unwind_state *state)
 {
 	uint32_t epoch = __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE);
 	enum unwind_end end = UNWIND_TRUNCATED;
 
 	// After a module was unloaded a pc may mean other code.
-	if (unlikely(epoch != thread->epoch || thread->resync)) {
+	if (epoch != thread->epoch || thread->resync) {
 		stack_cache_clear(&thread->stack);
 		thread->epoch = epoch;
 	}
-	if (likely(config.value[SETTING_UNWINDER] == SETTING_UNWINDER_FAST &&
-		   !shows_own_code(thread)))
-		end = stack_cache_capture(&thread->stack, state, &thread->bounds,
-					  thread_depth_limit(), TRACE_PC_BROKEN);
-	if (likely(end == UNWIND_COMPLETE))
-		return true;
+	if (config.value[SETTING_UNWINDER] == SETTING_UNWINDER_FAST && !thread->within &&
+	    !thread->passing)
+		end = stack_cache_capture(&thread->stack, state, &thread->bounds);
 	if (end == UNWIND_TRUNCATED)
 		return capture_plain_slow(thread, state);
-	process_count_loss(TRACE_LOSS_BROKEN_STACKS);
+	if (end == UNWIND_BROKEN)
+		process_count_loss(TRACE_LOSS_BROKEN_STACKS);
 	return true;
+}
+
+static never_inline void write_here_slow(struct thread *thread, const struct event *event,
+					 const struct unwind_state *state)
+{
+	if (!capture_slow(thread, state))
+		return;
+	compare_stack(thread, state);
+	write_any(thread, event);
+}
+
+/* Nothing is to be looked after but this event itself. */
+static inline bool is_ordinary(const struct thread *thread, const struct event *event)
+{
+	return event->operation <= TRACE_OP_LAST_ALLOCATION &&
+	       !carries_alignment(event->operation) && event->ticks >= thread->encoder.time &&
+	       !thread->resync && !thread->within && !thread->passing &&
+	       __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE) == thread->epoch;
 }
 
 void event_write_here(struct thread *thread, const struct event *event,
 		      const struct unwind_state *state)
 {
-	if (unlikely(!capture(thread, state)))
-		return;
+	if (unlikely(!is_ordinary(thread, event) ||
+		     config.value[SETTING_UNWINDER] != SETTING_UNWINDER_FAST ||
+		     stack_cache_capture(&thread->stack, state, &thread->bounds) !=
+			     UNWIND_COMPLETE))
+		return write_here_slow(thread, event, state);
 	compare_stack(thread, state);
-	if (likely(event->operation <= TRACE_OP_LAST_ALLOCATION &&
-		   !carries_alignment(event->operation)))
+	// Making room may begin a chunk, with another time and stack.
+	if (likely(is_prepared(thread)))
 		write_event(thread, event, SHAPE_ALLOCATION);
 	else
 		write_any(thread, event);

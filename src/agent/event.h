@@ -38,7 +38,7 @@ void event_write_here(struct thread *thread, const struct event *event,
 void event_write(struct thread *thread, const struct event *event, const uint64_t *frames,
 		 uint32_t count);
 
-/* An event without a stack of its own: a free. */
-void event_write_plain(struct thread *thread, const struct event *event);
+/* A free, which has no stack. operation: enum trace_op. */
+void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address);
 
 #endif

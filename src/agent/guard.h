@@ -24,18 +24,35 @@ struct guard_call {
 
 // The hooks are compiled with frame pointers, so the frame's first word is the caller's rbp, and
 // the stack pointer after return lies two words above it.
-#define GUARD_CALL(call)                                                                           \
-	struct guard_call call = {                                                                 \
-		.state =                                                                           \
-			{                                                                          \
-				.pc = (uint64_t)__builtin_return_address(0),                       \
-				.sp = (uint64_t)__builtin_frame_address(0) + 16,                   \
-				.fp = *(const uint64_t *)__builtin_frame_address(0),               \
-			},                                                                         \
-	}
+#define GUARD_STATE()                                                                              \
+	((struct unwind_state){                                                                    \
+		.pc = (uint64_t)__builtin_return_address(0),                                       \
+		.sp = (uint64_t)__builtin_frame_address(0) + 16,                                   \
+		.fp = *(const uint64_t *)__builtin_frame_address(0),                               \
+	})
+#define GUARD_CALL(call) struct guard_call call = {.state = GUARD_STATE()}
 
 /* Threads not begun, nested calls, leftovers, stopped recordings. NULL: do not record. */
 struct thread *guard_enter_slow(struct guard_call *call);
+
+/* Whether a call is to be recorded with nothing to look into: nearly each. */
+static inline bool guard_is_open(const struct thread *thread)
+{
+	return likely(thread && thread->cursor && !thread->outer);
+}
+
+/* Then enters, by the hook's caller's stack pointer. Left by guard_close(). */
+static inline void guard_open(struct thread *thread, uint64_t sp)
+{
+	thread->outer = sp;
+	compiler_barrier();
+}
+
+static inline void guard_close(struct thread *thread)
+{
+	compiler_barrier();
+	thread->outer = 0;
+}
 
 static inline __attribute__((always_inline)) struct thread *guard_enter(struct guard_call *call)
 {

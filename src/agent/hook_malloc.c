@@ -21,14 +21,23 @@ static uint64_t product(size_t count, size_t size)
 #define DEFINE_ALLOCATION(name, OPERATION, parameters, behind, bytes, alignment)                   \
 	void *hook_##name parameters                                                               \
 	{                                                                                          \
-		GUARD_CALL(call);                                                                  \
-		struct thread *thread;                                                             \
+		struct thread *thread = thread_self;                                               \
 		void *block;                                                                       \
                                                                                                    \
+		if (guard_is_open(thread)) {                                                       \
+			guard_open(thread, GUARD_STATE().sp);                                      \
+			block = behind;                                                            \
+			allocation_done(thread, &GUARD_STATE(), TRACE_OP_##OPERATION, block,       \
+					bytes, alignment);                                         \
+			guard_close(thread);                                                       \
+			return block;                                                              \
+		}                                                                                  \
+		GUARD_CALL(call);                                                                  \
 		real_resolve();                                                                    \
 		thread = guard_enter(&call);                                                       \
 		block = behind;                                                                    \
-		allocation_done(thread, &call, TRACE_OP_##OPERATION, block, bytes, alignment);     \
+		allocation_done_slow(thread, &call, TRACE_OP_##OPERATION, block, bytes,            \
+				     alignment);                                                   \
 		return block;                                                                      \
 	}
 
@@ -55,8 +64,8 @@ int hook_posix_memalign(void **ret, size_t alignment, size_t size)
 	real_resolve();
 	thread = guard_enter(&call);
 	result = real.posix_memalign(ret, alignment, size);
-	allocation_done(thread, &call, TRACE_OP_POSIX_MEMALIGN, result ? NULL : *ret, size,
-			alignment);
+	allocation_done_slow(thread, &call, TRACE_OP_POSIX_MEMALIGN, result ? NULL : *ret, size,
+			     alignment);
 	return result;
 }
 
@@ -69,7 +78,7 @@ void *hook_realloc(void *old, size_t size)
 
 	real_resolve();
 	thread = guard_enter(&call);
-	start = clock_ticks();
+	start = allocation_starts(thread, &call);
 	block = real.realloc(old, size);
 	allocation_resized(thread, &call, TRACE_OP_REALLOC, old, block, size, start);
 	return block;
@@ -84,7 +93,7 @@ void *hook_reallocarray(void *old, size_t count, size_t size)
 
 	real_resolve();
 	thread = guard_enter(&call);
-	start = clock_ticks();
+	start = allocation_starts(thread, &call);
 	// glibc's own calls realloc by the hook; without it there is no nest to tell apart.
 	block = product(count, size) == SIZE_MAX ? (void *)(real_return(-ENOMEM) + 1)
 						 : real.realloc(old, count * size);
@@ -97,14 +106,25 @@ void *hook_reallocarray(void *old, size_t count, size_t size)
 #define DEFINE_FREE(name, parameters, behind)                                                      \
 	void hook_##name parameters                                                                \
 	{                                                                                          \
-		GUARD_CALL(call);                                                                  \
-		struct thread *thread;                                                             \
+		struct thread *thread = thread_self;                                               \
                                                                                                    \
+		if (guard_is_open(thread) && likely(block != NULL)) {                              \
+			guard_open(thread, GUARD_STATE().sp);                                      \
+			allocation_ends(thread, TRACE_OP_FREE, block);                             \
+			behind;                                                                    \
+			if (allocation_is_loaders(GUARD_STATE().pc))                               \
+				allocation_freed_by_loader_slow(thread, block);                    \
+			guard_close(thread);                                                       \
+			return;                                                                    \
+		}                                                                                  \
+		GUARD_CALL(call);                                                                  \
 		real_resolve();                                                                    \
 		thread = guard_enter(&call);                                                       \
-		allocation_ends(thread, &call, TRACE_OP_FREE, block);                              \
+		allocation_ends_slow(thread, &call, TRACE_OP_FREE, block);                         \
 		behind;                                                                            \
-		allocation_freed(thread, &call, block);                                            \
+		if (thread && allocation_is_loaders(call.state.pc))                                \
+			allocation_freed_by_loader_slow(thread, block);                            \
+		guard_leave(thread, &call);                                                        \
 	}
 
 DEFINE_FREE(free, (void *block), real.free(block))

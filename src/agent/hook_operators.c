@@ -32,18 +32,27 @@ static void *aligned(size_t size, size_t alignment)
 #define DEFINE_NEW(name, symbol, OPERATION, parameters, arguments, alignment, fallback)            \
 	void *hook_##name parameters                                                               \
 	{                                                                                          \
-		GUARD_CALL(call);                                                                  \
-		struct thread *thread;                                                             \
+		struct thread *thread = thread_self;                                               \
 		void *(*behind)parameters;                                                         \
 		void *block;                                                                       \
                                                                                                    \
+		if (guard_is_open(thread) && likely(real.name != NULL)) {                          \
+			guard_open(thread, GUARD_STATE().sp);                                      \
+			thread->inner_block = NULL;                                                \
+			block = real.name arguments;                                               \
+			allocation_done(thread, &GUARD_STATE(), TRACE_OP_##OPERATION, block, size, \
+					alignment);                                                \
+			guard_close(thread);                                                       \
+			return block;                                                              \
+		}                                                                                  \
+		GUARD_CALL(call);                                                                  \
 		real_resolve();                                                                    \
 		behind = BEHIND(name, symbol);                                                     \
 		thread = guard_enter(&call);                                                       \
 		if (likely(thread != NULL))                                                        \
 			thread->inner_block = NULL;                                                \
 		block = likely(behind != NULL) ? behind arguments : fallback;                      \
-		allocation_done(thread, &call, TRACE_OP_##OPERATION, block, size, alignment);      \
+		allocation_done_slow(thread, &call, TRACE_OP_##OPERATION, block, size, alignment); \
 		return block;                                                                      \
 	}
 
@@ -67,14 +76,23 @@ DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
 #define DEFINE_DELETE(name, symbol, OPERATION, parameters, arguments)                              \
 	void hook_##name parameters                                                                \
 	{                                                                                          \
-		GUARD_CALL(call);                                                                  \
-		struct thread *thread;                                                             \
+		struct thread *thread = thread_self;                                               \
 		void(*behind) parameters;                                                          \
                                                                                                    \
+		if (guard_is_open(thread) && likely(real.name != NULL && block != NULL)) {         \
+			guard_open(thread, GUARD_STATE().sp);                                      \
+			thread->inner_block = block;                                               \
+			allocation_ends(thread, TRACE_OP_##OPERATION, block);                      \
+			real.name arguments;                                                       \
+			thread->inner_block = NULL;                                                \
+			guard_close(thread);                                                       \
+			return;                                                                    \
+		}                                                                                  \
+		GUARD_CALL(call);                                                                  \
 		real_resolve();                                                                    \
 		behind = BEHIND(name, symbol);                                                     \
 		thread = guard_enter(&call);                                                       \
-		allocation_ends(thread, &call, TRACE_OP_##OPERATION, block);                       \
+		allocation_ends_slow(thread, &call, TRACE_OP_##OPERATION, block);                  \
 		if (likely(behind != NULL))                                                        \
 			behind arguments;                                                          \
 		else                                                                               \

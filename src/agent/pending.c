@@ -67,7 +67,8 @@ static bool write_entries(struct thread *thread, uint32_t *position)
 			return false;
 		}
 		if (entry->event.operation >= TRACE_OP_FREE)
-			event_write_plain(thread, &entry->event);
+			event_write_free(thread, entry->event.operation, entry->event.ticks,
+					 entry->event.address);
 		else
 			event_write(thread, &entry->event, entry->frames, entry->count);
 		*position += entry->words;

@@ -6,6 +6,7 @@
 #include "agent/clock.h"
 #include "agent/config.h"
 #include "agent/environment.h"
+#include "agent/event_clock.h"
 #include "agent/libc.h"
 #include "agent/log.h"
 #include "agent/own_code.h"
@@ -174,6 +175,7 @@ static bool start_first(void)
 	if (!config_read())
 		return false;
 	clock_init();
+	event_clock_init();
 	unwind_init(&host);
 	warn_unknown_placeholder();
 	environment_init();

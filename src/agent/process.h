@@ -33,7 +33,8 @@ struct process {
 	uint32_t epoch;           /* atomic: counts unloaded modules, empties the threads' stacks */
 	uint32_t loss_if_stopped; /* enum trace_loss */
 	uint64_t last_sample_ns;
-	struct thread *threads; /* atomic list of all that were ever made, by all_next */
+	struct thread *lone_thread; /* atomic; see event_clock.h */
+	struct thread *threads;     /* atomic list of all that were ever made, by all_next */
 	uint32_t ended_lock;
 	struct thread *ended; /* whose system thread may be gone; under ended_lock */
 	struct thread *ended_last;

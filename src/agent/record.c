@@ -54,6 +54,7 @@ static void put(struct thread *thread, const struct record *record)
 		end = varint_put(end, zigzag((int64_t)(record->ticks - thread->chunk->base_ticks)));
 	for (int i = 0; i < record->count; i++)
 		end = varint_put(end, record->fields[i]);
+	event_clock_expire(&thread->clock);
 	size = (size_t)(end - fields);
 	*p++ = record->kind;
 	p = varint_put(p, size + text_size(record));

@@ -212,6 +212,7 @@ bool slot_roll(struct thread *thread, size_t need)
 		}
 	}
 	open_chunk(thread);
+	event_clock_try_alone(thread);
 	return true;
 }
 

@@ -144,6 +144,11 @@ static inline int sys_fstatfs(int fd, struct statfs *ret)
 	return (int)syscall6(SYS_fstatfs, fd, (long)ret, 0, 0, 0, 0);
 }
 
+static inline int sys_membarrier(int command)
+{
+	return (int)syscall6(SYS_membarrier, command, 0, 0, 0, 0, 0);
+}
+
 static inline int sys_fcntl(int fd, int command, long argument)
 {
 	return (int)syscall6(SYS_fcntl, fd, command, argument, 0, 0, 0);

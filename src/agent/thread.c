@@ -48,6 +48,8 @@ static void set_parts(struct thread *thread)
 	thread->pending.words = (uint64_t *)p;
 	p += PENDING_WORDS * sizeof(uint64_t);
 	thread->frames = (uint64_t *)p;
+	thread->stack.depth_max = thread_depth_limit();
+	thread->stack.broken_pc = TRACE_PC_BROKEN;
 }
 
 static void list_thread(struct thread *thread)
@@ -232,6 +234,7 @@ static struct thread *begin(struct thread **own)
 		thread->tid = process_system_calls_forbidden() ? 0 : sys_gettid();
 		thread->stream = __atomic_fetch_add(&process->next_stream, 1, __ATOMIC_RELAXED);
 		thread->epoch = process->epoch;
+		event_clock_begin(thread, thread->stream == 0);
 		watch_end(thread);
 	}
 	if (!slot_open(thread))

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/event_clock.h"
 #include "agent/pending.h"
 #include "agent/unwind/nesting.h"
 #include "agent/unwind/stack_cache.h"
@@ -30,6 +31,7 @@ struct thread {
 	uint64_t outer; /* the guard: caller's stack pointer of the outermost hook, 0: none */
 	struct trace_chunk *chunk;
 	struct trace_encoder encoder;
+	struct event_clock clock;
 	uint32_t depth; /* of the stream's current stack; stack.shared of it are in `stack`, too */
 	uint32_t epoch; /* of the process, when `stack` was known to be true */
 	uint8_t busy;

@@ -22,12 +22,12 @@ struct trace_encoder {
 #define TRACE_CORE_MAX            (1 + 7 * VARINT_MAX)
 #define TRACE_STACK_CHANGE_MAX(n) (1 + 2 * VARINT_MAX + (size_t)(n) * (1 + VARINT_MAX))
 
-static inline uint8_t *trace_put_address(uint8_t *p, struct trace_encoder *encoder,
-					 uint64_t address)
+/* before: the address of the encoder, which becomes the new one. */
+static inline uint8_t *trace_put_address(uint8_t *p, uint64_t *before, uint64_t address)
 {
-	int64_t delta = (int64_t)(address - encoder->address);
+	int64_t delta = (int64_t)(address - *before);
 
-	encoder->address = address;
+	*before = address;
 	if ((delta & 15) == 0)
 		return varint_put(p, zigzag(delta >> 4) << 1);
 	return varint_put(p, zigzag(delta) << 1 | 1);

@@ -133,8 +133,9 @@ static void capture(struct cache_check *check, const struct unwind_state *state)
 	end = unwind_capture(state, &check->bounds, check->plain, CACHE_CHECK_DEPTH, &count);
 	if (end != UNWIND_COMPLETE)
 		check->plain[count++] = end == UNWIND_BROKEN ? TRACE_PC_BROKEN : TRACE_PC_TRUNCATED;
-	cached = stack_cache_capture(cache, state, &check->bounds, CACHE_CHECK_DEPTH,
-				     TRACE_PC_BROKEN);
+	cache->depth_max = CACHE_CHECK_DEPTH;
+	cache->broken_pc = TRACE_PC_BROKEN;
+	cached = stack_cache_capture(cache, state, &check->bounds);
 	check->captures++;
 	check->broken += end == UNWIND_BROKEN;
 	if (cached == UNWIND_TRUNCATED) {

@@ -205,7 +205,9 @@ static void compare_cached(const struct unwind_state *state, const uint64_t *pcs
 		cache_epoch = atomic_load(&epoch);
 	}
 	cache.shared = cache.depth;
-	cached = stack_cache_capture(&cache, state, &stack, room, TRACE_PC_BROKEN);
+	cache.depth_max = room;
+	cache.broken_pc = TRACE_PC_BROKEN;
+	cached = stack_cache_capture(&cache, state, &stack);
 	if (cached == UNWIND_TRUNCATED)
 		stack_cache_set(&cache, pcs, count);
 	else if (cached != end || cache.depth != depth || !cache_holds(pcs, count))

@@ -80,7 +80,7 @@ static int setup(void **state)
 	set_rules(BY_FP, 32);
 	set_rules(OTHER, 32);
 	memset(words, 0, WORDS * sizeof(*words));
-	cache = (struct stack_cache){0};
+	cache = (struct stack_cache){.depth_max = FRAMES, .broken_pc = BROKEN_PC};
 	return 0;
 }
 
@@ -113,7 +113,7 @@ static bool capture(const struct unwind_state *state)
 	size_t count = 0;
 	enum unwind_end plain = unwind_capture(state, &bounds, pcs, FRAMES, &count);
 	uint32_t hits = cache.leaves ? cache.leaves->hits : 0;
-	enum unwind_end end = stack_cache_capture(&cache, state, &bounds, FRAMES, BROKEN_PC);
+	enum unwind_end end = stack_cache_capture(&cache, state, &bounds);
 
 	if (plain == UNWIND_BROKEN)
 		pcs[count++] = BROKEN_PC;

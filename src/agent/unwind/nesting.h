@@ -12,7 +12,7 @@
 #include "agent/unwind/unwind.h"
 #include "agent/unwind/x86_64_step.h"
 
-#define NESTING_PLACES 16
+#define NESTING_PLACES 32
 #define NESTING_STEPS                                                                              \
 	3 /* from the inner call to the outer hook's caller; longer ones are not kept */
 
@@ -36,7 +36,7 @@ struct nesting_memo {
 
 static inline struct nesting *nesting_place(struct nesting_memo *memo, uint64_t pc)
 {
-	return &memo->places[(pc ^ pc >> 6) % NESTING_PLACES];
+	return &memo->places[pc * UINT64_C(0x9e3779b97f4a7c15) >> 59];
 }
 
 /* Whether the answer of unwind_find_frame() is known to be UNWIND_FOUND. */

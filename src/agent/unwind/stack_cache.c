@@ -279,22 +279,20 @@ static inline __attribute__((always_inline)) void put_frame(struct stack_cache *
 
 /* The outermost of the fresh frames have nothing remembered below them. */
 static never_inline uint32_t begin_anew_slow(struct stack_cache *cache,
-					     const struct outcome *outcome, uint64_t broken_pc)
+					     const struct outcome *outcome)
 {
 	cache->broken = outcome->result == STEP_BROKEN;
 	cache->highest = outcome->walk.sp;
 	cache->bounded = 0;
 	if (!cache->broken)
 		return 0;
-	cache->frames[1] = (struct cached_frame){.pc = broken_pc};
+	cache->frames[1] = (struct cached_frame){.pc = cache->broken_pc};
 	return 1;
 }
 
 /* Puts what was walked on top of what was joined. */
-static inline __attribute__((always_inline)) void put_outcome(struct stack_cache *cache,
-							      struct crossing *crossing,
-							      const struct outcome *outcome,
-							      uint64_t broken_pc)
+static inline __attribute__((always_inline)) void
+put_outcome(struct stack_cache *cache, struct crossing *crossing, const struct outcome *outcome)
 {
 	uint32_t at = outcome->joined;
 	struct outer outer = {
@@ -314,9 +312,9 @@ static inline __attribute__((always_inline)) void put_outcome(struct stack_cache
 	} else {
 		// The mark of a broken stack is a frame like others in this.
 		if (outer.shared > 0 && outcome->result == STEP_BROKEN &&
-		    cache->frames[1].pc == broken_pc)
+		    cache->frames[1].pc == cache->broken_pc)
 			cache->shared = 1;
-		at = begin_anew_slow(cache, outcome, broken_pc);
+		at = begin_anew_slow(cache, outcome);
 		outer.none = cache->broken;
 	}
 	if (unlikely(outcome->walk.limit != UINT64_MAX))
@@ -338,12 +336,9 @@ static inline __attribute__((always_inline)) void put_outcome(struct stack_cache
 static never_inline enum unwind_end capture_in_more_memory_slow(struct stack_cache *cache,
 								const struct unwind_state *state,
 								struct unwind_stack *stack,
-								size_t depth_max,
-								uint64_t broken_pc, size_t need)
+								size_t need)
 {
-	return grow_slow(cache, need)
-		       ? stack_cache_capture(cache, state, stack, depth_max, broken_pc)
-		       : UNWIND_TRUNCATED;
+	return grow_slow(cache, need) ? stack_cache_capture(cache, state, stack) : UNWIND_TRUNCATED;
 }
 
 /* Whether the innermost frame is another one than last time. */
@@ -355,8 +350,7 @@ static inline bool is_new_leaf(const struct stack_cache *cache, const struct unw
 }
 
 enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwind_state *state,
-				    struct unwind_stack *stack, size_t depth_max,
-				    uint64_t broken_pc)
+				    struct unwind_stack *stack)
 {
 	struct leaf_segment *segment;
 	struct crossing crossing;
@@ -364,7 +358,7 @@ enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwi
 	uint32_t depth;
 
 	if (unlikely(!cache->capacity))
-		return capture_in_more_memory_slow(cache, state, stack, depth_max, broken_pc, 1);
+		return capture_in_more_memory_slow(cache, state, stack, 1);
 	segment = leaf_cache_place(cache->leaves, state);
 	if (is_new_leaf(cache, state) && leaf_cache_try(cache->leaves) &&
 	    leaf_cache_holds(cache, segment, state)) {
@@ -374,22 +368,20 @@ enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwi
 	}
 	crossing = (struct crossing){.stack = stack};
 	if (unlikely(!walk_to_join(cache, &crossing, state, &outcome))) {
-		if (cache->capacity > depth_max)
+		if (cache->capacity > cache->depth_max)
 			return UNWIND_TRUNCATED;
-		return capture_in_more_memory_slow(cache, state, stack, depth_max, broken_pc,
-						   cache->capacity + 1);
+		return capture_in_more_memory_slow(cache, state, stack, cache->capacity + 1);
 	}
 	depth = outcome.joined + outcome.count;
 	// A walk that ends at a frame found by another register is done again by one that tracks
 	// it.
-	if (unlikely(depth > depth_max ||
+	if (unlikely(depth > cache->depth_max ||
 		     (crossing.missing &&
 		      (outcome.result == STEP_BROKEN || (outcome.joined && cache->broken)))))
 		return UNWIND_TRUNCATED;
 	if (unlikely(depth >= cache->capacity))
-		return capture_in_more_memory_slow(cache, state, stack, depth_max, broken_pc,
-						   depth + 1);
-	put_outcome(cache, &crossing, &outcome, broken_pc);
+		return capture_in_more_memory_slow(cache, state, stack, depth + 1);
+	put_outcome(cache, &crossing, &outcome);
 	if (likely(!cache->leaves->pause && outcome.count && outcome.joined &&
 		   !outcome.unjoinable && outcome.walk.limit == UINT64_MAX))
 		leaf_cache_keep(cache, segment, state, outcome.count);

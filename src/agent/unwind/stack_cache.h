@@ -43,8 +43,11 @@ struct cached_frame {
 	uint32_t words; /* of stack_cache.words, times two; plus one: needs_fp */
 };
 
-/* Zero: empty. Its arrays come from unwind_host.allocate() and are never returned. */
+/* Empty but for the settings. Its arrays come from unwind_host.allocate() and are never returned.
+ */
 struct stack_cache {
+	size_t depth_max;   /* setting: deeper stacks are not for the cache */
+	uint64_t broken_pc; /* setting: the outermost frame of a stack that ends before its root */
 	struct cached_frame *frames; /* [0] ends every search; outermost frame first */
 	struct stack_word *words;
 	struct fresh_frame *fresh; /* of the walk going on, innermost first */
@@ -69,8 +72,7 @@ struct stack_cache {
  * unwind_capture() and given to stack_cache_set().
  */
 enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwind_state *state,
-				    struct unwind_stack *stack, size_t depth_max,
-				    uint64_t broken_pc);
+				    struct unwind_stack *stack);
 
 /* Makes the cache hold these frames, innermost first. false: no memory for so many. */
 bool stack_cache_set(struct stack_cache *cache, const uint64_t *pcs, size_t count);
