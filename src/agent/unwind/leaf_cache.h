@@ -20,8 +20,8 @@
 #include "agent/unwind/stack_word.h"
 
 #define LEAF_SEGMENTS 256
-#define LEAF_FRAMES   7 /* longer ones are rare: 4 % of clang++'s; a segment is 512 bytes */
-#define LEAF_WORDS    10
+#define LEAF_FRAMES   7 /* longer ones are rare: 4 % of clang++'s */
+#define LEAF_WORDS    14 /* code without tables needs two a frame; a segment is 576 bytes */
 
 #define LEAF_TRIES 1024  /* after so many it is judged … */
 #define LEAF_PAUSE 16384 /* … and, if it did badly, left alone for so many captures */
