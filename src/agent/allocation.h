@@ -78,9 +78,15 @@ static inline bool allocation_is_twin(struct thread *thread, const struct guard_
 
 	if (likely(!call->outer && !is_operator))
 		return false;
-	if (allocates != (call->outer != 0))
+	// Two marks: a signal handler may allocate and free a block of its own within a hook.
+	if (allocates && !call->outer)
 		return thread->inner_block == block;
-	thread->inner_block = block;
+	if (!allocates && call->outer)
+		return thread->outer_block == block;
+	if (allocates)
+		thread->inner_block = block;
+	else
+		thread->outer_block = block;
 	return false;
 }
 

@@ -231,11 +231,13 @@ put_event(struct thread *thread, const struct event *event, enum shape shape, bo
 {
 	struct trace_encoder encoder = thread->encoder;
 	uint8_t *p = thread->cursor;
-	bool extra = (shape == SHAPE_ALLOCATION || event->operation <= TRACE_OP_REALLOCARRAY) &&
-		     needs_extra(&encoder, event);
+	bool extra;
 
 	if (shape == SHAPE_ANY)
 		p = put_corrections(thread, &encoder, event, p);
+	// By what the reader knows after a resync.
+	extra = (shape == SHAPE_ALLOCATION || event->operation <= TRACE_OP_REALLOCARRAY) &&
+		needs_extra(&encoder, event);
 	*p++ = (uint8_t)(event->operation | (change ? TRACE_STACK_CHANGE : 0) |
 			 (extra ? TRACE_EXTRA : 0));
 	if (change)
@@ -357,6 +359,10 @@ static never_inline bool capture_slow(struct thread *thread, const struct unwind
 static never_inline void write_here_slow(struct thread *thread, const struct event *event,
 					 const struct unwind_state *state)
 {
+	// A handler that interrupted the real malloc forked, and the child came back here: its
+	// thread was wiped.
+	if (!thread->cursor)
+		return lose(thread);
 	if (!capture_slow(thread, state))
 		return;
 	compare_stack(thread, state);

@@ -12,6 +12,15 @@ int (*event_clock_coarse)(clockid_t clock, struct timespec *ret);
 // Whether the kernel was asked to make membarrier() cheap for this process; kept across fork.
 static enum { BARRIER_UNKNOWN, BARRIER_READY, BARRIER_NONE } barrier_state;
 
+/* Now, while there is one thread: later the kernel waits for all processors, 15 to 30 ms. */
+static void prepare_barrier(void)
+{
+	if (barrier_state == BARRIER_UNKNOWN)
+		barrier_state = sys_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0
+					? BARRIER_READY
+					: BARRIER_NONE;
+}
+
 void event_clock_init(void)
 {
 	struct timespec now;
@@ -20,6 +29,8 @@ void event_clock_init(void)
 	*(void **)&event_clock_coarse = found;
 	if (found && event_clock_coarse(CLOCK_MONOTONIC_COARSE, &now))
 		event_clock_coarse = NULL;
+	if (event_clock_coarse)
+		prepare_barrier();
 }
 
 static void set_lone_thread(struct thread *thread)
@@ -76,23 +87,24 @@ static bool others_are_outside(const struct thread *thread)
 
 static bool make_others_pass_barrier(void)
 {
-	if (barrier_state == BARRIER_UNKNOWN)
-		barrier_state = sys_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0
-					? BARRIER_READY
-					: BARRIER_NONE;
 	return barrier_state == BARRIER_READY &&
 	       sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
 }
 
 void event_clock_try_alone(struct thread *thread)
 {
-	uint64_t others = activity_of_others(thread);
-	bool idle = others == thread->clock.others;
+	uint64_t others;
+	bool idle;
 
-	thread->clock.others = others;
 	event_clock_expire(&thread->clock);
-	if (!idle || !event_clock_coarse || process_system_calls_forbidden() ||
+	// Before looking at all other threads, which may be thousands.
+	if (!event_clock_coarse || process_system_calls_forbidden() ||
 	    __atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE))
+		return;
+	others = activity_of_others(thread);
+	idle = others == thread->clock.others;
+	thread->clock.others = others;
+	if (!idle)
 		return;
 	set_lone_thread(thread);
 	// Whoever is inside a hook now may hold a time from before; whoever recorded since has

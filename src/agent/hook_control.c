@@ -79,6 +79,8 @@ long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 	bool prepared = false;
 	long result;
 
+	if (number == SYS_prctl)
+		return hook_prctl((int)a, b, c, d, e);
 	real_resolve();
 	if (number == SYS_seccomp && installs_filter(a, (const void *)c))
 		prepared = process_forbid_system_calls(a == SECCOMP_SET_MODE_STRICT);

@@ -81,10 +81,10 @@ DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
                                                                                                    \
 		if (guard_is_open(thread) && likely(real.name != NULL && block != NULL)) {         \
 			guard_open(thread, GUARD_STATE().sp);                                      \
-			thread->inner_block = block;                                               \
+			thread->outer_block = block;                                               \
 			allocation_ends(thread, TRACE_OP_##OPERATION, block);                      \
 			real.name arguments;                                                       \
-			thread->inner_block = NULL;                                                \
+			thread->outer_block = NULL;                                                \
 			guard_close(thread);                                                       \
 			return;                                                                    \
 		}                                                                                  \
@@ -98,7 +98,7 @@ DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
 		else                                                                               \
 			real.free(block);                                                          \
 		if (likely(thread != NULL))                                                        \
-			thread->inner_block = NULL;                                                \
+			thread->outer_block = NULL;                                                \
 		guard_leave(thread, &call);                                                        \
 	}
 

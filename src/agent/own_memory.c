@@ -11,6 +11,7 @@
 #define PAGE        4096u
 #define LEAF_PIECES 254 /* so that a leaf is a page */
 #define PAGES_MAX   256 /* asked for at once */
+#define PIECES_MAX  512 /* looked at, of each kind: a sample takes a millisecond at most */
 
 struct piece {
 	void *start;
@@ -22,6 +23,12 @@ struct leaf {
 	struct leaf *next;
 	uint64_t used; /* atomic; may exceed LEAF_PIECES by as many as tried in vain */
 	struct piece pieces[LEAF_PIECES];
+};
+
+/* Of the pieces that were looked at. */
+struct measured {
+	uint32_t pieces;
+	uint64_t size, resident;
 };
 
 static struct leaf first_leaf;
@@ -81,17 +88,38 @@ static uint64_t resident(const void *start, size_t size)
 	return count * PAGE;
 }
 
+/*
+ * A piece, unless many were looked at already: of those beyond as much is taken to be resident as
+ * of the others, since most are the memory of threads, one like another.
+ */
+static void add_piece(struct own_memory *ret, struct measured *measured, const void *start,
+		      size_t size)
+{
+	uint64_t bytes;
+
+	if (measured->pieces < PIECES_MAX) {
+		bytes = resident(start, size);
+		measured->pieces++;
+		measured->size += size;
+		measured->resident += bytes;
+	} else {
+		bytes = size / PAGE * (measured->resident / PAGE) / (measured->size / PAGE) * PAGE;
+	}
+	ret->virtual_size += size;
+	ret->anonymous += bytes;
+}
+
 static void add_pool(struct own_memory *ret)
 {
+	struct measured measured = {0};
+
 	for (struct leaf *leaf = &first_leaf; leaf;
 	     leaf = __atomic_load_n(&leaf->next, __ATOMIC_ACQUIRE)) {
 		for (int i = 0; i < LEAF_PIECES; i++) {
 			void *start = __atomic_load_n(&leaf->pieces[i].start, __ATOMIC_ACQUIRE);
 
-			if (!start)
-				continue;
-			ret->virtual_size += leaf->pieces[i].size;
-			ret->anonymous += resident(start, leaf->pieces[i].size);
+			if (start)
+				add_piece(ret, &measured, start, leaf->pieces[i].size);
 		}
 	}
 }
@@ -99,6 +127,7 @@ static void add_pool(struct own_memory *ret)
 /* Other threads may be rolling theirs: a slot that is gone by now counts as not resident. */
 static void add_slots(struct own_memory *ret)
 {
+	uint32_t looked_at = 0;
 	const struct thread *thread = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE);
 
 	if (process->file.header->flags & TRACE_PRIVATE_SLOTS)
@@ -109,7 +138,9 @@ static void add_slots(struct own_memory *ret)
 		if (!slot)
 			continue;
 		ret->virtual_size += thread->slot_size;
-		ret->slots += resident(slot, thread->slot_size);
+		// A slot that is written to is resident as far as it was filled; few are not full.
+		ret->slots += ++looked_at <= PIECES_MAX ? resident(slot, thread->slot_size)
+							: thread->slot_size;
 	}
 }
 

@@ -41,7 +41,8 @@ struct thread {
 	uint8_t passing;   /* in a hook that only passes on: our frame is in every stack */
 	uint8_t within; /* this hook was called within another one: our frames are in its stack */
 	void *nested_block; /* what the last nested allocation returned */
-	void *inner_block;  /* of an operator and a call recorded within it, see allocation.h */
+	void *inner_block;  /* what a call recorded within an operator allocated: allocation.h */
+	void *outer_block;  /* what an operator frees, by a call within it perhaps */
 	struct pending pending;
 	struct unwind_stack bounds;
 	struct nesting_memo nesting;

@@ -381,3 +381,24 @@ struct err *chunk_index_build(const struct byte_source *source, struct damage *d
 	*ret = index;
 	return NULL;
 }
+
+struct err *chunk_index_check(const struct chunk_index *index, const struct byte_source *source,
+			      bool *ret)
+{
+	struct err *err = NULL;
+	bool sound = true;
+
+	for (size_t i = 0; !err && sound && i < index->chunks.count; i++) {
+		const struct indexed_chunk *chunk = &index->chunks.items[i];
+
+		if (chunk->pack == CHUNK_UNPACKED && !is_slot(chunk))
+			err = is_sound(source, extent_of(index, chunk), &sound);
+	}
+	for (size_t i = 0; !err && sound && i < index->packs.count; i++) {
+		const struct packed_chunk *pack = &index->packs.items[i];
+
+		err = is_sound(source, (struct chunk_extent){pack->offset, pack->size}, &sound);
+	}
+	*ret = sound;
+	return err;
+}

@@ -55,4 +55,8 @@ struct err *chunk_index_build(const struct byte_source *source, struct damage *d
 			      struct chunk_index *ret);
 void chunk_index_deinit(struct chunk_index *index);
 
+/* Whether the trailers of all sealed chunks match. Reads the whole file. */
+struct err *chunk_index_check(const struct chunk_index *index, const struct byte_source *source,
+			      bool *ret);
+
 #endif

@@ -7,6 +7,10 @@
 #include "hosted/zstd_frame.h"
 #include "trace/chunk_check.h"
 
+/* Names and sums never compress so well: a small file must not ask for a gigabyte. */
+#define CONTENT_PLAUSIBLE (16u << 20)
+#define RATIO_MAX         500
+
 /* data: the payload behind its storage byte, a frame. *ret NULL: it is none. */
 static struct err *decompress(const uint8_t *data, size_t size, uint8_t **ret, size_t *ret_size)
 {
@@ -16,7 +20,8 @@ static struct err *decompress(const uint8_t *data, size_t size, uint8_t **ret, s
 	bool whole;
 	size_t got;
 
-	if (!zstd_frame_content(data, size, &room) || room > TRACE_CONTENT_MAX)
+	if (!zstd_frame_content(data, size, &room) || room > TRACE_CONTENT_MAX ||
+	    (room > CONTENT_PLAUSIBLE && room / RATIO_MAX > size))
 		return NULL;
 	content = malloc(room ? room : 1);
 	if (!content)

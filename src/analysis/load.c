@@ -114,10 +114,11 @@ static struct err *read_all(struct load *load)
 }
 
 /* *ret false: there is none that could be used. */
-static struct err *load_from_index(struct load *load, bool *ret)
+static struct err *load_from_index(struct load *load, bool checked, bool *ret)
 {
 	struct recording_facts *facts = &load->recording->facts;
 	auto_free uint8_t *data = NULL;
+	bool sound = true;
 	struct err *err;
 	size_t size;
 
@@ -125,6 +126,11 @@ static struct err *load_from_index(struct load *load, bool *ret)
 	// What is damaged is to be read, for only so it is known what was lost.
 	if (load->damage.chunks)
 		return NULL;
+	if (checked && load->index.index.size) {
+		err = chunk_index_check(&load->index, load->source, &sound);
+		if (err || !sound)
+			return err;
+	}
 	err = extra_chunk_fetch(&load->index.index, load->source, &data, &size);
 	if (err || !data)
 		return err;
@@ -160,8 +166,8 @@ struct err *load_recording(struct recording *recording, const struct byte_source
 	if (err)
 		return err;
 	recording->fingerprint = load.index.fingerprint;
-	if (needs == RECORDING_SUMS) {
-		err = load_from_index(&load, &indexed);
+	if (!(needs & (RECORDING_BLOCKS | RECORDING_FROM_EVENTS))) {
+		err = load_from_index(&load, needs & RECORDING_CHECKED, &indexed);
 		if (err || indexed)
 			return err;
 	}

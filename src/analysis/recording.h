@@ -156,7 +156,8 @@ typedef void recording_progress(void *argument, uint64_t done, uint64_t total);
 enum recording_needs {
 	RECORDING_SUMS = 0,
 	RECORDING_BLOCKS = 1,      /* recording_blocks() */
-	RECORDING_FROM_EVENTS = 2, /* events are read even where an index holds their sums */
+	RECORDING_FROM_EVENTS = 2, /* events are read even where an index holds their sums … */
+	RECORDING_CHECKED = 4, /* … only where a chunk is damaged, for which all are checked */
 };
 
 /*

@@ -32,7 +32,7 @@ static bool write_all(const struct options *options, struct buf *buf)
 	for (int i = 0; i < options->operand_count; i++) {
 		cleanup(loaded_close) struct loaded loaded = {0};
 
-		if (!loaded_open(options->operands[i], false, &loaded)) {
+		if (!loaded_open_checked(options->operands[i], &loaded)) {
 			good = false;
 			continue;
 		}

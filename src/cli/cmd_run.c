@@ -109,6 +109,9 @@ static int run(const struct command *command, const struct options *options)
 	    !check_settings(options) ||
 	    !compress_option(command, options, COMPRESS, &finishing.compress))
 		return CLI_USAGE;
+	if (options->values[COMPRESS] && options->values[NO_FINISH])
+		return cli_error(CLI_USAGE,
+				 "--compress has no effect with --no-finish: leave one out");
 	err = run_library_find(&library);
 	if (err)
 		return cli_report_err(err);

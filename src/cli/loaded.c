@@ -5,8 +5,8 @@
 #include "cli/progress.h"
 #include "hosted/cleanup.h"
 
-static bool open_loaded(const char *path, bool symbols, struct symbolizer *symbolizer,
-			struct loaded *ret)
+static bool open_loaded(const char *path, unsigned int needs, bool symbols,
+			struct symbolizer *symbolizer, struct loaded *ret)
 {
 	cleanup(progress_deinit) struct progress progress;
 	struct loaded loaded = {0};
@@ -15,8 +15,7 @@ static bool open_loaded(const char *path, bool symbols, struct symbolizer *symbo
 	progress_init(&progress, "loading");
 	err = file_kind_check(path);
 	if (!err)
-		err = recording_open(path, RECORDING_SUMS, progress_update, &progress,
-				     &loaded.recording);
+		err = recording_open(path, needs, progress_update, &progress, &loaded.recording);
 	if (!err && symbols)
 		err = symbolized_create(loaded.recording, symbolizer, &loaded.symbolized);
 	progress_deinit(&progress);
@@ -31,12 +30,17 @@ static bool open_loaded(const char *path, bool symbols, struct symbolizer *symbo
 
 bool loaded_open(const char *path, bool symbols, struct loaded *ret)
 {
-	return open_loaded(path, symbols, NULL, ret);
+	return open_loaded(path, RECORDING_SUMS, symbols, NULL, ret);
+}
+
+bool loaded_open_checked(const char *path, struct loaded *ret)
+{
+	return open_loaded(path, RECORDING_CHECKED, false, NULL, ret);
 }
 
 bool loaded_open_sharing(const char *path, struct symbolizer *symbolizer, struct loaded *ret)
 {
-	return open_loaded(path, symbolizer != NULL, symbolizer, ret);
+	return open_loaded(path, RECORDING_CHECKED, symbolizer != NULL, symbolizer, ret);
 }
 
 void loaded_close(struct loaded *loaded)

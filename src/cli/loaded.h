@@ -11,7 +11,9 @@ struct loaded {
 
 /* false: the error was printed. */
 bool loaded_open(const char *path, bool symbols, struct loaded *ret);
-/* With names by a symbolizer that serves several recordings; NULL: without names. */
+/* Without names, but every chunk's checksum compared. */
+bool loaded_open_checked(const char *path, struct loaded *ret);
+/* That, with names by a symbolizer that serves several recordings; NULL: without names. */
 bool loaded_open_sharing(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
 /* Accepts a zeroed struct. */
 void loaded_close(struct loaded *loaded);

@@ -1,6 +1,8 @@
 #include "finish/finish.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "analysis/chunk_index.h"
 #include "finish/finish_extra.h"
@@ -221,6 +223,18 @@ static struct err *rewrite(struct finish *finish, const struct recording *record
 	return err;
 }
 
+/* The file to be replaced is the one that was opened. */
+static struct err *check_same(const struct finish *finish)
+{
+	struct stat status;
+
+	if (fstat(finish->source.fd, &status) < 0)
+		return err_create_errno(errno, "'%s'", finish->source.name);
+	if (status.st_dev != finish->file.device || status.st_ino != finish->file.inode)
+		return err_create("'%s' was replaced meanwhile", finish->source.name);
+	return NULL;
+}
+
 struct err *finish_recording(const char *path, const struct recording *recording,
 			     struct symbolized *symbolized, const struct finish_options *options,
 			     struct finish_result *ret)
@@ -231,6 +245,7 @@ struct err *finish_recording(const char *path, const struct recording *recording
 		.options = options,
 	};
 	struct err *err = open_recording(path, &finish);
+	bool sound = true;
 
 	if (err)
 		return err;
@@ -242,7 +257,17 @@ struct err *finish_recording(const char *path, const struct recording *recording
 	if (ret->state == FINISH_LIVE || ret->state == FINISH_ALREADY)
 		return NULL;
 	finish.compressed = wants_compression(&finish, options->compress);
+	// Index and names are taken over as they are: of a whole file only.
+	if (ret->state == FINISH_RESTORE) {
+		err = chunk_index_check(&finish.index, &finish.source, &sound);
+		if (err)
+			return err;
+		if (!sound)
+			return err_create("'%s' is damaged: it stays compressed", path);
+	}
 	err = replace_file_create(path, &finish.file);
+	if (!err)
+		err = check_same(&finish);
 	if (!err)
 		err = rewrite(&finish, recording, symbolized);
 	if (!err)

@@ -12,6 +12,7 @@
 #include "hosted/cleanup.h"
 
 #define NAME_ATTEMPTS 100
+#define SYNC_SIZE     (1 << 20)
 
 static struct err *fail(const struct replace_file *file, int number)
 {
@@ -73,9 +74,15 @@ static struct err *copy_status(struct replace_file *file)
 
 	if (stat(file->path, &status) < 0)
 		return fail(file, errno);
+	file->device = status.st_dev;
+	file->inode = status.st_ino;
 	if ((status.st_uid != geteuid() || status.st_gid != getegid()) &&
-	    fchown(file->fd, status.st_uid, status.st_gid) < 0 && errno != EPERM)
-		return fail(file, errno);
+	    fchown(file->fd, status.st_uid, status.st_gid) < 0) {
+		if (errno != EPERM)
+			return fail(file, errno);
+		return err_create("cannot rewrite '%s': it belongs to another user or group",
+				  file->path);
+	}
 	if (fchmod(file->fd, status.st_mode & 07777) < 0)
 		return fail(file, errno);
 	return NULL;
@@ -136,15 +143,42 @@ static struct err *give_name(struct replace_file *file)
 	return fail(file, errno);
 }
 
+/* What took the old file's name meanwhile, a recording of another run perhaps, is not ours. */
+static struct err *check_old(const struct replace_file *file)
+{
+	struct stat status;
+
+	if (stat(file->path, &status) < 0)
+		return fail(file, errno);
+	if (status.st_dev != file->device || status.st_ino != file->inode)
+		return err_create("cannot rewrite '%s': it was replaced meanwhile", file->path);
+	return NULL;
+}
+
+static bool is_large(const struct replace_file *file)
+{
+	struct stat status;
+
+	return fstat(file->fd, &status) < 0 || status.st_size >= SYNC_SIZE;
+}
+
 struct err *replace_file_commit(struct replace_file *file)
 {
 	struct err *err;
 
+	// Or a power failure may leave a name with nothing behind it. Small files go without: a run
+	// of a thousand processes would wait for the disk a thousand times.
+	if (is_large(file) && fsync(file->fd) < 0 && errno != EINVAL && errno != EROFS)
+		return fail(file, errno);
 	if (!file->temporary) {
 		err = give_name(file);
 		if (err)
 			return err;
 	}
+	// As late as can be. What comes in between is a recording begun within microseconds.
+	err = check_old(file);
+	if (err)
+		return err;
 	if (rename(file->temporary, file->path) < 0)
 		return fail(file, errno);
 	free(steal(&file->temporary));

@@ -7,6 +7,7 @@
 #define MALLOW_HOSTED_REPLACE_FILE_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "hosted/err.h"
 
@@ -15,9 +16,12 @@ struct replace_file {
 	char *path;      /* of the file to be replaced, without symbolic links */
 	char *directory; /* that it lies in */
 	char *temporary; /* the new file's name while it has one */
+	dev_t device;    /* of the file to be replaced: another one by its name is left alone */
+	ino_t inode;
 };
 
-/* path: a regular file. The new one gets its mode, and its owner where that is allowed. */
+/* path: a regular file. The new one gets its mode, and its owner; where that is not allowed it is
+ * not made. */
 struct err *replace_file_create(const char *path, struct replace_file *ret);
 
 struct err *replace_file_write(const struct replace_file *file, const void *data, size_t size);

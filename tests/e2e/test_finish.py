@@ -346,6 +346,27 @@ def test_bad_choice(tool, tmp_path):
         assert result.returncode == 2 and "auto always never" in result.stderr
 
 
+def test_compression_of_nothing(tool):
+    result = tool("run", "--no-finish", "--compress", "always", "true", check=False)
+    assert result.returncode == 2 and "--no-finish" in result.stderr
+
+
+def test_replaced_meanwhile(many_chunks, mallow, tmp_path):
+    """A recording that takes the name while another is finished under it is not overwritten."""
+    path, other = tmp_path / "r.mallow", tmp_path / "other"
+    path.write_bytes(many_chunks)
+    other.write_bytes(many_chunks[:8192])
+    finishing = subprocess.Popen(
+        [need("strace"), "-f", "-qq", "-o", tmp_path / "strace", "-e", "trace=linkat,rename",
+         "-e", "inject=linkat,rename:delay_enter=1500000", mallow, "finish", path],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(0.7)
+    os.replace(other, path)
+    _, errors = finishing.communicate(timeout=60)
+    assert finishing.returncode == 1 and "replaced meanwhile" in errors
+    assert path.read_bytes() == many_chunks[:8192]
+
+
 def test_flipped_bits_in_a_finished_file(many_chunks, tool, asan_mallow, tmp_path):
     """Packed chunks, their columns and headers, damaged: a partial result, never a crash."""
     path, places = tmp_path / "r.mallow", random.Random(9)
@@ -384,3 +405,9 @@ def test_a_damaged_pack_is_found(many_chunks, tool, tmp_path):
     assert mallow_reader.read(path).damages[0][0] == pack.offset
     for stream in {c.stream for c in mallow_reader.Recording(bytes(data)).chunks} - {pack.stream}:
         assert dump.count(f" t{stream} ") == whole.count(f" t{stream} ") > 0
+    # A report takes the index, which holds what was there; info looks at every chunk.
+    info = tool.info(path)
+    assert not info["complete"] and info["damaged_chunks"] >= 1
+    before = path.read_bytes()
+    result = tool("finish", "--compress", "never", path, check=False)
+    assert result.returncode == 1 and "damaged" in result.stderr and path.read_bytes() == before

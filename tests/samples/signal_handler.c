@@ -6,8 +6,8 @@
  *
  * EXPECT on_own_stack: calls=20 total_bytes=200 leaked_blocks=20
  * EXPECT on_other_stack: calls=20 total_bytes=400 leaked_blocks=20
- * EXPECT inside_allocator: calls=20 total_bytes=600 leaked_blocks=20
- * EXPECT interrupted: calls=40 total_bytes=1400 leaked_blocks=40
+ * EXPECT inside_allocator: calls=40 total_bytes=1300 leaked_blocks=20
+ * EXPECT interrupted: calls=60 total_bytes=2100 leaked_blocks=40
  * EXPECT on_timer: calls=500 total_bytes=25000 leaked_blocks=500
  */
 #include "sample.h"
@@ -40,6 +40,7 @@ static NOINLINE void inside_allocator(int signal)
 	(void)signal;
 	inner_hook = NULL;
 	keep(malloc(30));
+	free(keep(malloc(35)));
 	STAY();
 }
 

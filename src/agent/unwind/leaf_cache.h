@@ -9,7 +9,8 @@
  * those of the stack from there outwards were compared with memory. So it is exact for the reason
  * that stack_cache.h gives, and costs neither steps nor look-ups.
  *
- * Where fewer than half of the tries succeed (compilers), it is left alone for a while.
+ * It begins with 32 segments, as many as most threads ever use, and grows while tries fail. Where
+ * fewer than half of them succeed at its full size (compilers), it is left alone for a while.
  *
  * Part of the stack cache; all is inline there.
  */
@@ -19,9 +20,11 @@
 #include "agent/unwind/stack_cache.h"
 #include "agent/unwind/stack_word.h"
 
-#define LEAF_SEGMENTS 256
-#define LEAF_FRAMES   7 /* longer ones are rare: 4 % of clang++'s */
-#define LEAF_WORDS    14 /* code without tables needs two a frame; a segment is 576 bytes */
+#define LEAF_BITS_FIRST 5  /* logarithm of the number of segments in use at first … */
+#define LEAF_BITS_GROW  1  /* … by how much it grows … */
+#define LEAF_BITS_MAX   8  /* … and at most */
+#define LEAF_FRAMES     7  /* longer ones are rare: 4 % of clang++'s */
+#define LEAF_WORDS      14 /* code without tables needs two a frame; a segment is 576 bytes */
 
 #define LEAF_TRIES 1024  /* after so many it is judged … */
 #define LEAF_PAUSE 16384 /* … and, if it did badly, left alone for so many captures */
@@ -42,7 +45,8 @@ struct leaf_segment {
 struct leaf_cache {
 	uint32_t tries, hits;
 	uint32_t pause;
-	struct leaf_segment segments[LEAF_SEGMENTS];
+	uint32_t grown; /* of LEAF_BITS: segments in use are those of FIRST + grown */
+	struct leaf_segment segments[1 << LEAF_BITS_MAX];
 };
 
 static inline struct leaf_segment *leaf_cache_place(struct leaf_cache *leaves,
@@ -50,7 +54,28 @@ static inline struct leaf_segment *leaf_cache_place(struct leaf_cache *leaves,
 {
 	uint64_t hash = (state->pc ^ state->sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
 
-	return &leaves->segments[hash >> 56];
+	return &leaves->segments[hash >> (64 - LEAF_BITS_FIRST - leaves->grown)];
+}
+
+/*
+ * After LEAF_TRIES. What is kept under another place than the new number gives is not found there,
+ * and overwritten in time.
+ */
+static inline void leaf_cache_judge(struct leaf_cache *leaves)
+{
+	if (leaves->hits < LEAF_TRIES / 10 * 9 && LEAF_BITS_FIRST + leaves->grown < LEAF_BITS_MAX)
+		leaves->grown += LEAF_BITS_GROW;
+	else if (leaves->hits < LEAF_TRIES / 2)
+		leaves->pause = LEAF_PAUSE;
+	leaves->tries = leaves->hits = 0;
+}
+
+/* Nothing kept is true any more. Untouched segments stay so. */
+static inline void leaf_cache_clear(struct leaf_cache *leaves)
+{
+	for (uint32_t i = 0; i < 1u << (LEAF_BITS_FIRST + leaves->grown); i++)
+		if (leaves->segments[i].pc)
+			leaves->segments[i].pc = 0;
 }
 
 /* Whether to look at all. Counts the try. */
@@ -61,9 +86,7 @@ static inline bool leaf_cache_try(struct leaf_cache *leaves)
 		return false;
 	}
 	if (unlikely(++leaves->tries == LEAF_TRIES)) {
-		if (leaves->hits < LEAF_TRIES / 2)
-			leaves->pause = LEAF_PAUSE;
-		leaves->tries = leaves->hits = 0;
+		leaf_cache_judge(leaves);
 	}
 	return true;
 }

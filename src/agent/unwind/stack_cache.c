@@ -416,7 +416,7 @@ bool stack_cache_set(struct stack_cache *cache, const uint64_t *pcs, size_t coun
 void stack_cache_clear(struct stack_cache *cache)
 {
 	if (cache->leaves)
-		memset(cache->leaves, 0, sizeof(*cache->leaves));
+		leaf_cache_clear(cache->leaves);
 	cache->depth = 0;
 	cache->shared = 0;
 	cache->bounded = 0;
