@@ -324,10 +324,11 @@ static void test_not_on_broken_stacks(void **unused)
 	}
 }
 
-/* By fp, each needed by the next: two words each, but for the last one's fp. */
-#define LEAF_SAVING ((LEAF_WORDS + 1) / 2)
+/* By fp, each needed by the next: two words each, which a segment has room for. */
+#define LEAF_SAVING LEAF_FRAMES
+_Static_assert(LEAF_WORDS >= 2 * LEAF_FRAMES, "code without tables");
 
-/* Longer than a segment may be, by frames or by words, and just as long. */
+/* Longer than a segment may be, and just as long. */
 static void test_long_leaves(void **unused)
 {
 	uint64_t frames[LEAF_FRAMES + 1], saving[LEAF_SAVING + 1];
@@ -338,7 +339,6 @@ static void test_long_leaves(void **unused)
 		frames[i] = PLAIN + 20 + i;
 	for (uint64_t i = 0; i <= LEAF_SAVING; i++)
 		saving[i] = BY_FP + 20 + i;
-	assert_in_range(LEAF_SAVING, 2, LEAF_FRAMES - 1);
 	for (int i = 0; i < 5; i++) {
 		state = put_leaf(frames, LEAF_FRAMES + 1);
 		assert_false(capture(&state));
@@ -389,10 +389,16 @@ static void capture_new_leaves(unsigned count)
 	}
 }
 
+/* Where nothing succeeds it grows to its full size, and only then pauses. */
 static void test_pause(void **unused)
 {
 	(void)unused;
 	capture_a();
+	for (uint32_t grown = 0; grown < LEAF_BITS_MAX - LEAF_BITS_FIRST; grown++) {
+		assert_int_equal(cache.leaves->grown, grown);
+		capture_new_leaves(LEAF_TRIES - cache.leaves->tries);
+		assert_int_equal(cache.leaves->pause, 0);
+	}
 	capture_new_leaves(LEAF_TRIES - cache.leaves->tries);
 	assert_int_equal(cache.leaves->pause, LEAF_PAUSE);
 	for (int i = 0; i < 100; i++) {
