@@ -73,7 +73,7 @@ void own_memory_note(void *start, size_t size)
 /* Resident bytes of a mapping; 0 where it is gone meanwhile. */
 static uint64_t resident(const void *start, size_t size)
 {
-	uint8_t pages[PAGES_MAX];
+	uint8_t pages[PAGES_MAX] = {0};
 	uint64_t count = 0;
 
 	for (size_t offset = 0; offset < size; offset += sizeof(pages) * PAGE) {

@@ -53,7 +53,7 @@ static void leave_out(uint64_t *values, enum field field, uint64_t bytes)
 /* Shared mappings of a file in memory are not counted among those of files. */
 static enum field field_of_slots(void)
 {
-	struct statfs system;
+	struct statfs system = {0};
 
 	return sys_fstatfs(process->file.fd, &system) == 0 && system.f_type == TMPFS_MAGIC
 		       ? FIELD_SHARED

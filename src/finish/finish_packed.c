@@ -132,7 +132,7 @@ struct err *finish_packed_put(struct finish_packed *packed, const struct buf *he
 	struct trace_chunk first;
 	struct columns columns;
 	struct err *err;
-	size_t frames;
+	size_t frames = 0;
 	bool good;
 
 	err = split(packed, headers, payload, &columns, &good);

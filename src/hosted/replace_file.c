@@ -1,5 +1,6 @@
 #include "hosted/replace_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -51,11 +52,13 @@ static struct err *open_new(struct replace_file *file)
 {
 	struct err *err;
 
+	assert(file->directory);
 	file->fd = open(file->directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	for (int i = 0; file->fd < 0 && i < NAME_ATTEMPTS; i++) {
 		err = next_name(file, i);
 		if (err)
 			return err;
+		assert(file->temporary);
 		file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (file->fd < 0 && errno != EEXIST)
 			break;
@@ -134,6 +137,7 @@ static struct err *give_name(struct replace_file *file)
 
 		if (err)
 			return err;
+		assert(file->temporary);
 		if (linkat(AT_FDCWD, self, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW) == 0)
 			return NULL;
 		if (errno != EEXIST)

@@ -45,7 +45,7 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *argument
 	return _URC_NO_REASON;
 }
 
-static void walk_libunwind(void)
+static never_inline void walk_libunwind(void)
 {
 	unw_context_t context;
 	unw_cursor_t cursor;
@@ -180,7 +180,7 @@ static uint32_t compare_plain(struct thread *thread, const struct unwind_state *
 	return (uint32_t)count;
 }
 
-static void compare_others(const uint64_t *frames, uint32_t count)
+static never_inline void compare_others(const uint64_t *frames, uint32_t count)
 {
 	uint32_t to_compare = comparable(frames, count);
 
