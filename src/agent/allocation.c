@@ -61,7 +61,7 @@ never_inline void allocation_ends_slow(struct thread *thread, struct guard_call 
 
 	if (!block || (!thread && !call->pending_in))
 		return;
-	event.ticks = thread ? allocation_ticks(thread) : event_clock_read_slow(call->pending_in);
+	event.ticks = allocation_ticks_for(thread, call);
 	if (!thread) {
 		pending_add(call->pending_in, &event, NULL);
 		return;
@@ -105,9 +105,7 @@ static enum trace_op outcome(enum trace_op operation, const void *old, const voi
 void allocation_resized(struct thread *thread, struct guard_call *call, enum trace_op operation,
 			void *old, void *block, uint64_t size, uint64_t start)
 {
-	uint64_t end = thread             ? allocation_ticks(thread)
-		       : call->pending_in ? event_clock_read_slow(call->pending_in)
-					  : 0;
+	uint64_t end = allocation_ticks_for(thread, call);
 	struct event event = {
 		.operation = outcome(operation, old, block, size),
 		.ticks = old ? start : end,

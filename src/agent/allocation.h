@@ -31,6 +31,17 @@ static inline uint64_t allocation_ticks(struct thread *thread)
 	return event_clock_read_slow(thread);
 }
 
+/*
+ * The same for a hook whose thread may not be open: of the thread that is to record it, at once or
+ * later. Nobody is: 0.
+ */
+static inline uint64_t allocation_ticks_for(struct thread *thread, const struct guard_call *call)
+{
+	if (likely(thread != NULL))
+		return allocation_ticks(thread);
+	return call->pending_in ? event_clock_read_slow(call->pending_in) : 0;
+}
+
 /* The allocator said no: recorded as such, errno untouched. */
 void allocation_failed_slow(struct thread *thread, const struct unwind_state *state,
 			    enum trace_op operation, uint64_t size);
@@ -117,15 +128,10 @@ allocation_done(struct thread *thread, const struct unwind_state *state, enum tr
 	guard_end_record(thread);
 }
 
-/* Before a realloc, for allocation_resized(): its start. */
-static inline uint64_t allocation_starts(struct thread *thread, const struct guard_call *call)
-{
-	if (likely(thread != NULL))
-		return allocation_ticks(thread);
-	return call->pending_in ? event_clock_read_slow(call->pending_in) : 0;
-}
-
-/* realloc: old may be NULL, block is what it returned. */
+/*
+ * realloc: old may be NULL, block is what it returned, start its time before
+ * (allocation_ticks_for).
+ */
 void allocation_resized(struct thread *thread, struct guard_call *call, enum trace_op operation,
 			void *old, void *block, uint64_t size, uint64_t start);
 

@@ -246,12 +246,10 @@ put_event(struct thread *thread, const struct event *event, enum shape shape, bo
 	thread_commit(thread, p);
 	thread->encoder.time = encoder.time;
 	thread->encoder.address = encoder.address;
-	if (unlikely(extra))
+	if (shape == SHAPE_ANY || unlikely(extra))
 		thread->encoder.heap_flags = encoder.heap_flags;
-	if (shape == SHAPE_ANY) {
-		thread->encoder.heap_flags = encoder.heap_flags;
+	if (shape == SHAPE_ANY)
 		thread->resync = 0;
-	}
 }
 
 /* The event with the stack of thread->stack. */

@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 
 #define PAGE        4096u
-#define LEAF_PIECES 254 /* so that a leaf is a page */
+#define PAGE_PIECES 254 /* so many fill a struct piece_page */
 #define PAGES_MAX   256 /* asked for at once */
 #define PIECES_MAX  512 /* looked at, of each kind: a sample takes a millisecond at most */
 
@@ -18,11 +18,12 @@ struct piece {
 	size_t size;
 };
 
-/* Pages of pieces, each filled from its start. The first is static: most processes need no more. */
-struct leaf {
-	struct leaf *next;
-	uint64_t used; /* atomic; may exceed LEAF_PIECES by as many as tried in vain */
-	struct piece pieces[LEAF_PIECES];
+/* A page full of pieces, filled from its start. The first is static: most processes need no more.
+ */
+struct piece_page {
+	struct piece_page *next;
+	uint64_t used; /* atomic; may exceed PAGE_PIECES by as many as tried in vain */
+	struct piece pieces[PAGE_PIECES];
 };
 
 /* Of the pieces that were looked at. */
@@ -31,42 +32,42 @@ struct measured {
 	uint64_t size, resident;
 };
 
-static struct leaf first_leaf;
-static struct leaf *last_leaf = &first_leaf; // atomic
+static struct piece_page first_page;
+static struct piece_page *last_page = &first_page; // atomic
 
 /* In place of a full leaf. Threads that come at once may add one each; all are in the list. */
-static never_inline struct leaf *add_leaf_slow(struct leaf *full)
+static never_inline struct piece_page *add_page_slow(struct piece_page *full)
 {
-	struct leaf *leaf = sys_mmap(NULL, sizeof(*leaf), PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct leaf *none = NULL;
+	struct piece_page *page = sys_mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE,
+					   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct piece_page *none = NULL;
 
-	if (syscall_error(leaf))
+	if (syscall_error(page))
 		return NULL;
-	leaf->pieces[0] = (struct piece){leaf, sizeof(*leaf)};
-	leaf->used = 1;
-	if (!__atomic_compare_exchange_n(&full->next, &none, leaf, false, __ATOMIC_RELEASE,
+	page->pieces[0] = (struct piece){page, sizeof(*page)};
+	page->used = 1;
+	if (!__atomic_compare_exchange_n(&full->next, &none, page, false, __ATOMIC_RELEASE,
 					 __ATOMIC_ACQUIRE)) {
-		sys_munmap(leaf, sizeof(*leaf));
-		leaf = none;
+		sys_munmap(page, sizeof(*page));
+		page = none;
 	}
-	__atomic_store_n(&last_leaf, leaf, __ATOMIC_RELEASE);
-	return leaf;
+	__atomic_store_n(&last_page, page, __ATOMIC_RELEASE);
+	return page;
 }
 
 void own_memory_note(void *start, size_t size)
 {
-	struct leaf *leaf = __atomic_load_n(&last_leaf, __ATOMIC_ACQUIRE);
+	struct piece_page *page = __atomic_load_n(&last_page, __ATOMIC_ACQUIRE);
 
-	while (leaf) {
-		uint64_t at = __atomic_fetch_add(&leaf->used, 1, __ATOMIC_RELAXED);
+	while (page) {
+		uint64_t at = __atomic_fetch_add(&page->used, 1, __ATOMIC_RELAXED);
 
-		if (likely(at < LEAF_PIECES)) {
-			leaf->pieces[at].size = size;
-			__atomic_store_n(&leaf->pieces[at].start, start, __ATOMIC_RELEASE);
+		if (likely(at < PAGE_PIECES)) {
+			page->pieces[at].size = size;
+			__atomic_store_n(&page->pieces[at].start, start, __ATOMIC_RELEASE);
 			return;
 		}
-		leaf = add_leaf_slow(leaf);
+		page = add_page_slow(page);
 	}
 }
 
@@ -113,13 +114,13 @@ static void add_pool(struct own_memory *ret)
 {
 	struct measured measured = {0};
 
-	for (struct leaf *leaf = &first_leaf; leaf;
-	     leaf = __atomic_load_n(&leaf->next, __ATOMIC_ACQUIRE)) {
-		for (int i = 0; i < LEAF_PIECES; i++) {
-			void *start = __atomic_load_n(&leaf->pieces[i].start, __ATOMIC_ACQUIRE);
+	for (struct piece_page *page = &first_page; page;
+	     page = __atomic_load_n(&page->next, __ATOMIC_ACQUIRE)) {
+		for (int i = 0; i < PAGE_PIECES; i++) {
+			void *start = __atomic_load_n(&page->pieces[i].start, __ATOMIC_ACQUIRE);
 
 			if (start)
-				add_piece(ret, &measured, start, leaf->pieces[i].size);
+				add_piece(ret, &measured, start, page->pieces[i].size);
 		}
 	}
 }
