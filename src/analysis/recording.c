@@ -4,10 +4,8 @@
 #include "analysis/recording_memory.h"
 #include "hosted/cleanup.h"
 
-void recording_close(struct recording *recording)
+void recording_deinit(struct recording *recording)
 {
-	if (!recording)
-		return;
 	module_table_deinit(&recording->modules);
 	frame_table_deinit(&recording->frames);
 	stack_trie_deinit(&recording->stacks);
@@ -20,6 +18,13 @@ void recording_close(struct recording *recording)
 	vec_deinit(&recording->mallopts);
 	free(recording->symbols);
 	arena_deinit(&recording->arena);
+}
+
+void recording_close(struct recording *recording)
+{
+	if (!recording)
+		return;
+	recording_deinit(recording);
 	free(recording);
 }
 CLEANUP_DEFINE(struct recording *, recording_close);

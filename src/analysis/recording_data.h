@@ -30,6 +30,9 @@ struct recording {
 	size_t symbols_size;
 };
 
+/* Frees what it holds, not itself. Accepts one that was filled in part. */
+void recording_deinit(struct recording *recording);
+
 /* Fills an empty recording. needs: enum recording_needs. */
 struct err *load_recording(struct recording *recording, const struct byte_source *source,
 			   unsigned int needs, recording_progress *progress, void *argument);

@@ -8,20 +8,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void deinit(struct recording *recording)
-{
-	module_table_deinit(&recording->modules);
-	frame_table_deinit(&recording->frames);
-	stack_trie_deinit(&recording->stacks);
-	site_table_deinit(&recording->sites);
-	vec_deinit(&recording->threads);
-	vec_deinit(&recording->memory);
-	vec_deinit(&recording->marks);
-	vec_deinit(&recording->mappings);
-	vec_deinit(&recording->mallopts);
-	arena_deinit(&recording->arena);
-}
-
 /* What was accepted can be written and read again. */
 static void write_again(const struct recording *recording)
 {
@@ -34,7 +20,7 @@ static void write_again(const struct recording *recording)
 	if (buf_finish(&again) || index_read(&read, (uint8_t *)again.data, again.size, &used) ||
 	    !used || read.stacks.nodes.count != recording->stacks.nodes.count)
 		abort();
-	deinit(&read);
+	recording_deinit(&read);
 	buf_deinit(&again);
 }
 
@@ -54,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (used)
 		write_again(&recording);
-	deinit(&recording);
+	recording_deinit(&recording);
 	free(index);
 	return 0;
 }

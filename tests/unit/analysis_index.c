@@ -43,20 +43,6 @@ static struct recording blank(const struct recording *recording)
 	return ret;
 }
 
-static void blank_deinit(struct recording *recording)
-{
-	module_table_deinit(&recording->modules);
-	frame_table_deinit(&recording->frames);
-	stack_trie_deinit(&recording->stacks);
-	site_table_deinit(&recording->sites);
-	vec_deinit(&recording->threads);
-	vec_deinit(&recording->memory);
-	vec_deinit(&recording->marks);
-	vec_deinit(&recording->mappings);
-	vec_deinit(&recording->mallopts);
-	arena_deinit(&recording->arena);
-}
-
 static void pack(const struct recording *recording, struct buf *ret)
 {
 	buf_init(ret);
@@ -103,7 +89,7 @@ static void round_trip(void **state)
 			buf_deinit(&second);
 		}
 		buf_deinit(&first);
-		blank_deinit(&read);
+		recording_deinit(&read);
 		recording_close(recording);
 	}
 	assert_true(sound >= 2);
@@ -136,7 +122,7 @@ static bool reads(const struct recording *recording, const uint8_t *data, size_t
 		assert_int_equal(read.sites.sites.count + read.stacks.nodes.count, 0);
 		assert_int_equal(read.threads.count + read.modules.modules.count, 0);
 	}
-	blank_deinit(&read);
+	recording_deinit(&read);
 	return used;
 }
 
@@ -191,7 +177,7 @@ static void changed(void **state)
 				assert_true(node->frame < read.frames.frames.count);
 				assert_true(node->parent == RECORDING_NONE || node->parent < j);
 			}
-			blank_deinit(&read);
+			recording_deinit(&read);
 		}
 		data[i] = was;
 	}
