@@ -356,11 +356,16 @@ def test_replaced_meanwhile(many_chunks, mallow, tmp_path):
     path, other = tmp_path / "r.mallow", tmp_path / "other"
     path.write_bytes(many_chunks)
     other.write_bytes(many_chunks[:8192])
+    calls = tmp_path / "calls"
     finishing = subprocess.Popen(
-        [need("strace"), "-f", "-qq", "-o", tmp_path / "strace", "-e", "trace=linkat,rename",
-         "-e", "inject=linkat,rename:delay_enter=1500000", mallow, "finish", path],
+        [need("strace"), "-f", "-qq", "-o", calls, "-e", "trace=openat,linkat",
+         "-e", "inject=linkat:delay_enter=2000000", mallow, "finish", path],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(0.7)
+    # The new file is begun once the old one was looked at.
+    while not calls.exists() or "O_TMPFILE" not in calls.read_text():
+        assert finishing.poll() is None
+        time.sleep(0.02)
+    time.sleep(0.5)
     os.replace(other, path)
     _, errors = finishing.communicate(timeout=60)
     assert finishing.returncode == 1 and "replaced meanwhile" in errors

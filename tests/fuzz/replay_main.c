@@ -3,56 +3,11 @@
  * command line, without libFuzzer. With --write DIR it writes the seeds there, for libFuzzer to
  * start from.
  */
-#include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../unit/sample_recordings.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static int replay_file(const char *path)
-{
-	FILE *file = fopen(path, "rb");
-	uint8_t *data = malloc(1 << 20);
-	int failed = !file || !data;
-
-	if (failed) {
-		perror(path);
-	} else {
-		size_t size = fread(data, 1, 1 << 20, file);
-
-		LLVMFuzzerTestOneInput(data, size);
-	}
-	free(data);
-	if (file)
-		fclose(file);
-	return failed;
-}
-
-static int replay_folder(const char *folder, int *count)
-{
-	struct dirent *entry;
-	DIR *open_folder = opendir(folder);
-	int failed = 0;
-
-	if (!open_folder) {
-		perror(folder);
-		return 1;
-	}
-	while ((entry = readdir(open_folder))) {
-		char path[4096];
-
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-		failed |= replay_file(path);
-		++*count;
-	}
-	closedir(open_folder);
-	return failed;
-}
+#include "replay_folder.h"
 
 static int write_seed(const char *directory, const char *name, const char *kind,
 		      const uint8_t *data, size_t size)

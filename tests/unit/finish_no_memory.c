@@ -1,44 +1,14 @@
 /* Finishes recordings with allocation n failing, for every n: the old file stays, and no leak. */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "failing_malloc.h"
 #include "finish/finish.h"
 #include "sample_recordings.h"
-
-/* The linker leads malloc() and its kin of this program's objects here (--wrap). */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-
-static atomic_long countdown; /* allocations that still succeed; below 0: all */
-
-static int fails(void)
-{
-	return atomic_load(&countdown) >= 0 && atomic_fetch_sub(&countdown, 1) == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-	return fails() ? NULL : __real_realloc(p, size);
-}
 
 static void write_file(const char *path, const struct trace_writer *writer)
 {
@@ -51,7 +21,7 @@ static void write_file(const char *path, const struct trace_writer *writer)
 
 static void assert_untouched(const char *path, const struct trace_writer *writer)
 {
-	char *bytes = __real_malloc(writer->size + 1);
+	char *bytes = malloc(writer->size + 1);
 	FILE *file = fopen(path, "r");
 
 	assert_non_null(bytes);
@@ -93,13 +63,13 @@ static void finish_each(void **state)
 		struct err *err;
 		long n;
 
-		countdown = -1;
+		failing_malloc_countdown = -1;
 		sample_recordings[i / 2].write(&writer);
 		write_file(path, &writer);
 		for (n = 0;; n++) {
-			countdown = n;
+			failing_malloc_countdown = n;
 			err = finish(path, i % 2 ? FINISH_COMPRESS_ALWAYS : FINISH_COMPRESS_NEVER);
-			countdown = -1;
+			failing_malloc_countdown = -1;
 			if (!err)
 				break;
 			assert_int_equal(err_number(err), ENOMEM);
@@ -118,6 +88,6 @@ int main(void)
 		cmocka_unit_test(finish_each),
 	};
 
-	countdown = -1;
+	failing_malloc_countdown = -1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
