@@ -154,13 +154,114 @@ walk_inline bool move_record(struct walk *walk, bool split)
 	return op == TRACE_OP_STACK || move_varint(walk, COLUMNS_TIME, split);
 }
 
+/*
+ * The way of nearly all records on taking apart. Varint by varint, each would wait for the size of
+ * the one before; but where the first few end is told at once for all that lie in eight bytes, and
+ * what stands side by side in the payload and in its column is moved as one piece.
+ */
+#define QUICK_FRAMES 4 /* that are moved at once */
+
+/*
+ * Varints behind the stack change, by the first byte without TRACE_STACK_CHANGE: one of time, one
+ * of address, the others of size. 0: rare.
+ */
+static const uint8_t quick_fields[256] = {
+#define ENTRY(number, NAME, name, aligned)                                                         \
+	[number] = (aligned) ? 4 : 3, [number | TRACE_EXTRA] = (aligned) ? 0 : 4,
+#include "trace/entries.def"
+#undef ENTRY
+	[TRACE_OP_FREE] = 2,
+	[TRACE_OP_DELETE] = 2,
+	[TRACE_OP_DELETE_ARRAY] = 2,
+};
+
+/* A bit for each of the eight bytes that ends a varint. */
+walk_inline uint64_t ends_in(uint64_t eight)
+{
+	return ~eight & 0x8080808080808080ull;
+}
+
+walk_inline uint64_t without_first(uint64_t ends)
+{
+	return ends & (ends - 1);
+}
+
+/* Bytes up to the first end; there is one. */
+walk_inline size_t size_to(uint64_t ends)
+{
+	return ((size_t)__builtin_ctzll(ends) >> 3) + 1;
+}
+
+/* The frames of a stack change. False: one is bare, or they are long. */
+walk_inline bool quick_frames(uint8_t **at, uint8_t **frames, unsigned int push)
+{
+	while (push) {
+		unsigned int count = push < QUICK_FRAMES ? push : QUICK_FRAMES;
+		uint64_t eight = bytes_u64(*at), ends = ends_in(eight);
+		uint64_t zeros = (eight - 0x0101010101010101ull) & ends;
+
+		for (unsigned int i = 1; i < count; i++)
+			ends = without_first(ends);
+		// The id of a bare one is a zero. Above the first of them the bits mean nothing.
+		if (unlikely(!ends || zeros & (ends ^ (ends - 1))))
+			return false;
+		bytes_put_u64(*frames, eight);
+		*at += size_to(ends);
+		*frames += size_to(ends);
+		push -= count;
+	}
+	return true;
+}
+
+/* Changes nothing that counts where it returns false: then move_record() does the record. */
+walk_inline bool quick_split(struct walk *walk)
+{
+	uint8_t *at = walk->at, *frames = walk->columns.at[COLUMNS_FRAME];
+	uint8_t first = *at++, change = *at;
+	unsigned int fields = quick_fields[first & ~TRACE_STACK_CHANGE];
+	uint64_t eight, ends, second, last;
+	size_t time, address;
+
+	if (!fields)
+		return false;
+	if (first & TRACE_STACK_CHANGE) {
+		at++;
+		if (unlikely((change & 15) == 15 || change >> 4 == 15) ||
+		    !quick_frames(&at, &frames, change >> 4))
+			return false;
+	}
+	eight = bytes_u64(at);
+	ends = ends_in(eight);
+	last = second = without_first(ends);
+	if (fields > 2)
+		last = without_first(last);
+	if (fields > 3)
+		last = without_first(last);
+	if (unlikely(!last))
+		return false;
+	time = size_to(ends);
+	address = size_to(second);
+	*walk->columns.at[COLUMNS_FIRST]++ = first;
+	*walk->columns.at[COLUMNS_CHANGE] = change;
+	walk->columns.at[COLUMNS_CHANGE] += first / TRACE_STACK_CHANGE & 1;
+	walk->columns.at[COLUMNS_FRAME] = frames;
+	bytes_put_u64(walk->columns.at[COLUMNS_TIME], eight);
+	walk->columns.at[COLUMNS_TIME] += time;
+	bytes_put_u64(walk->columns.at[COLUMNS_ADDRESS], bytes_u64(at + time));
+	walk->columns.at[COLUMNS_ADDRESS] += address - time;
+	bytes_put_u64(walk->columns.at[COLUMNS_SIZE], bytes_u64(at + address));
+	walk->columns.at[COLUMNS_SIZE] += size_to(last) - address;
+	walk->at = at + size_to(last);
+	return true;
+}
+
 bool columns_split(struct columns *columns, const uint8_t *payload, size_t size)
 {
 	// The payload is only read in this direction.
 	struct walk walk = {*columns, (uint8_t *)payload, (uint8_t *)payload + size};
 
 	while (walk.at < walk.end) {
-		if (!move_record(&walk, true))
+		if (!quick_split(&walk) && !move_record(&walk, true))
 			return false;
 	}
 	*columns = walk.columns;

@@ -311,12 +311,12 @@ static bool quick_record(struct decode_stream *stream, struct decode_event *even
 	return true;
 }
 
-enum decode_result decode_next(struct decode_stream *stream, struct decode_event *event)
+/* Any record, and none. */
+static never_inline enum decode_result next_slow(struct decode_stream *stream,
+						 struct decode_event *event)
 {
 	bool known = true;
 
-	if (likely(stream->size - stream->at >= QUICK_ROOM) && likely(quick_record(stream, event)))
-		return DECODE_RECORD;
 	do {
 		if (stream->at == stream->size)
 			return DECODE_END;
@@ -338,4 +338,11 @@ enum decode_result decode_next(struct decode_stream *stream, struct decode_event
 		stream->at += (uint32_t)(cursor.at - start);
 	} while (!known);
 	return DECODE_RECORD;
+}
+
+enum decode_result decode_next(struct decode_stream *stream, struct decode_event *event)
+{
+	if (likely(stream->size - stream->at >= QUICK_ROOM) && likely(quick_record(stream, event)))
+		return DECODE_RECORD;
+	return next_slow(stream, event);
 }
