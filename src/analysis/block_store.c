@@ -103,7 +103,7 @@ static struct err *add_row(struct block_store *store, const struct decode_event 
 
 struct err *block_store_allocate(struct block_store *store, struct site_table *sites,
 				 const struct decode_event *event, uint32_t node, uint64_t ticks,
-				 uint32_t thread, uint64_t *ret)
+				 uint32_t thread)
 {
 	struct live_block *live;
 	uint32_t site = 0;
@@ -122,8 +122,7 @@ struct err *block_store_allocate(struct block_store *store, struct site_table *s
 		if (err)
 			return err;
 	}
-	*ret = store->count++;
-	live->number = store->count;
+	live->number = ++store->count;
 	live->size = event->block.size;
 	live->site = site;
 	live->thread = thread;
@@ -162,7 +161,7 @@ static uint64_t take_displaced(struct block_store *store, uint64_t address, uint
 struct err *block_store_free(struct block_store *store, struct site_table *sites, uint64_t address,
 			     uint64_t ticks, uint32_t thread, uint64_t *ret)
 {
-	struct live_block live;
+	const struct live_block *live;
 	uint64_t block;
 
 	if (__builtin_expect(store->displaced.count != 0, 0)) {
@@ -175,13 +174,14 @@ struct err *block_store_free(struct block_store *store, struct site_table *sites
 			return NULL;
 		}
 	}
-	if (!live_table_take(&store->live, address, &live)) {
+	live = live_table_take(&store->live, address);
+	if (!live) {
 		store->unknown_frees++;
 		*ret = BLOCK_NONE;
 		return NULL;
 	}
-	end_block(store, sites, &live, ticks, thread);
-	*ret = live.number - 1;
+	end_block(store, sites, live, ticks, thread);
+	*ret = live->number - 1;
 	return NULL;
 }
 

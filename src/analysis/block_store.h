@@ -50,11 +50,11 @@ struct err *block_store_threads(struct block_store *store, uint32_t count);
 /*
  * An allocation by thread; of a realloc it is the new block. ticks never go back from one call to
  * the next, here and in block_store_free(). node: the innermost of its stack, RECORDING_NONE:
- * empty. *ret: the number of the block, from 0.
+ * empty. The number of the block is store->count - 1 then.
  */
 struct err *block_store_allocate(struct block_store *store, struct site_table *sites,
 				 const struct decode_event *event, uint32_t node, uint64_t ticks,
-				 uint32_t thread, uint64_t *ret);
+				 uint32_t thread);
 
 /*
  * A free by thread. *ret receives the block, BLOCK_NONE where it is not known. A block is

@@ -13,7 +13,7 @@
 #include "analysis/tick_clock.h"
 
 /* Events that are decoded ahead: so long before its turn memory is asked for what one needs. */
-#define LOAD_AHEAD 16
+#define LOAD_AHEAD 64
 
 #define LOAD_NODE_LATER (UINT32_MAX - 1) /* a stack to be looked up when its event's turn comes */
 
@@ -69,9 +69,24 @@ struct err *load_merge(struct load *load);
 
 /* load_record.c: a record of the stream which is not an operation on a block. */
 struct err *load_record(struct load *load, uint32_t stream, const struct decode_event *event);
+/* Finds the nodes of frames that the stream's stack has newly got. */
+struct err *load_stack_slow(struct load *load, struct load_stream *stream, uint64_t ticks);
+
 /* The innermost node of the stream's stack as it stands, RECORDING_NONE: empty. */
-struct err *load_stack(struct load *load, struct load_stream *stream, uint64_t ticks,
-		       uint32_t *ret);
+static inline struct err *load_stack(struct load *load, struct load_stream *stream, uint64_t ticks,
+				     uint32_t *ret)
+{
+	const struct decode_stream *decode = &stream->cursor.decode;
+
+	if (decode->kept < decode->depth) {
+		struct err *err = load_stack_slow(load, stream, ticks);
+
+		if (err)
+			return err;
+	}
+	*ret = decode->depth ? stream->nodes[decode->depth - 1] : RECORDING_NONE;
+	return NULL;
+}
 
 static inline void load_note_time(struct load *load, uint32_t stream, uint64_t ticks)
 {

@@ -20,9 +20,9 @@ static bool has_bare_pc(const struct decode_stream *decode)
  * What an event needs before its turn. *last: its stack waits for its turn, so the decoder must
  * not go on. The first of a batch has its turn now, as far as other streams are concerned.
  */
-static struct err *prepare(struct load *load, struct load_stream *stream, bool *last)
+static inline struct err *prepare(struct load *load, struct load_stream *stream,
+				  struct load_event *ahead, bool *last)
 {
-	struct load_event *ahead = &stream->events[stream->count++];
 	const struct decode_event *event = &ahead->event;
 	const struct live_table *live = &load->recording->blocks.live;
 
@@ -31,7 +31,8 @@ static struct err *prepare(struct load *load, struct load_stream *stream, bool *
 		return NULL;
 	if (event->kind > TRACE_OP_LAST_ALLOCATION)
 		live_table_expect(live, event->block.old_address);
-	if (stream->count > 1 && load->stream_count > 1 && has_bare_pc(&stream->cursor.decode)) {
+	if (load->stream_count > 1 && ahead != stream->events &&
+	    has_bare_pc(&stream->cursor.decode)) {
 		ahead->node = LOAD_NODE_LATER;
 		*last = true;
 		return NULL;
@@ -39,11 +40,29 @@ static struct err *prepare(struct load *load, struct load_stream *stream, bool *
 	return load_stack(load, stream, event->time, &ahead->node);
 }
 
+/* What is said of all that were decoded, and what can be asked for now that some time has passed.
+ */
+static void note_batch(struct load *load, uint32_t index)
+{
+	const struct load_stream *stream = &load->streams[index];
+	const struct load_event *end = stream->events + stream->count;
+	struct recording *recording = load->recording;
+
+	recording->facts.events += stream->count;
+	recording->threads.items[index].events += stream->count;
+	for (const struct load_event *ahead = stream->events; ahead < end; ahead++) {
+		load_note_time(load, index, ahead->event.time);
+		if (is_free(ahead->event.kind))
+			live_table_expect_take(&recording->blocks.live, ahead->event.block.address);
+	}
+}
+
 struct err *load_ahead(struct load *load, uint32_t index, bool *ret)
 {
 	struct load_stream *stream = &load->streams[index];
 	uint64_t done = stream->cursor.done;
 	bool last = false, found = true;
+	struct load_event *ahead;
 	struct err *err;
 
 	if (!stream->events) {
@@ -51,29 +70,23 @@ struct err *load_ahead(struct load *load, uint32_t index, bool *ret)
 		if (!stream->events)
 			return err_no_memory();
 	}
-	stream->next = stream->count = 0;
-	while (!last && stream->count < LOAD_AHEAD) {
-		struct decode_event *event = &stream->events[stream->count].event;
-
-		err = stream_cursor_next_into(&stream->cursor, event, &found);
+	for (ahead = stream->events; !last && ahead < stream->events + LOAD_AHEAD;) {
+		err = stream_cursor_next_into(&stream->cursor, &ahead->event, &found);
 		if (err)
 			return err;
 		if (!found)
 			break;
-		if (event->kind <= TRACE_OP_DELETE_ARRAY)
-			err = prepare(load, stream, &last);
+		if (likely(ahead->event.kind <= TRACE_OP_DELETE_ARRAY))
+			err = prepare(load, stream, ahead++, &last);
 		else
-			err = load_record(load, index, event);
+			err = load_record(load, index, &ahead->event);
 		if (err)
 			return err;
 	}
 	load->done += stream->cursor.done - done;
-	if (stream->count) {
-		load->recording->facts.events += stream->count;
-		load->recording->threads.items[index].events += stream->count;
-		for (uint32_t i = 0; i < stream->count; i++)
-			load_note_time(load, index, stream->events[i].event.time);
-	}
+	stream->next = 0;
+	stream->count = (uint32_t)(ahead - stream->events);
+	note_batch(load, index);
 	*ret = stream->count;
 	return NULL;
 }

@@ -10,23 +10,32 @@ static bool is_free(const struct decode_event *event)
 	return event->kind >= TRACE_OP_FREE;
 }
 
+/* The stream's current event is that one. */
+static void set_current(struct load_stream *stream, uint32_t next)
+{
+	const struct decode_event *event = &stream->events[next].event;
+
+	stream->next = next;
+	stream->second_half = false;
+	stream->frees = is_free(event) || is_realloc(event);
+	stream->time = event->block.start;
+}
+
 /* Goes on to the stream's next event. *ret false: the stream is at its end. */
 static struct err *advance(struct load *load, uint32_t index, bool *ret)
 {
 	struct load_stream *stream = &load->streams[index];
-	const struct decode_event *event;
+	uint32_t next = stream->next + 1;
 	struct err *err;
 
 	*ret = true;
-	if (++stream->next >= stream->count) {
+	if (next >= stream->count) {
 		err = load_ahead(load, index, ret);
 		if (err || !*ret)
 			return err;
+		next = 0;
 	}
-	event = &stream->events[stream->next].event;
-	stream->second_half = false;
-	stream->frees = is_free(event) || is_realloc(event);
-	stream->time = event->block.start;
+	set_current(stream, next);
 	return NULL;
 }
 
@@ -67,37 +76,42 @@ static struct err *take_free(struct load *load, uint32_t index, uint64_t address
 	struct recording *recording = load->recording;
 
 	recording->facts.frees++;
-	return block_store_free(&recording->blocks, &recording->sites, address,
-				load->streams[index].time, index, ret);
+	return block_store_free(&recording->blocks, &recording->sites, address, load->now, index,
+				ret);
 }
 
-static struct err *take_allocation(struct load *load, uint32_t index, uint64_t *ret)
+static struct err *take_allocation(struct load *load, uint32_t index, struct load_event *event)
 {
-	struct load_stream *stream = &load->streams[index];
-	struct load_event *event = &stream->events[stream->next];
 	struct recording *recording = load->recording;
 	struct err *err;
 
-	if (__builtin_expect(event->node == LOAD_NODE_LATER, 0)) {
-		err = load_stack(load, stream, event->event.time, &event->node);
+	if (unlikely(event->node == LOAD_NODE_LATER)) {
+		err = load_stack(load, &load->streams[index], event->event.time, &event->node);
 		if (err)
 			return err;
 	}
 	recording->facts.allocations++;
 	return block_store_allocate(&recording->blocks, &recording->sites, &event->event,
-				    event->node, stream->time, index, ret);
+				    event->node, load->now, index);
 }
 
 /* The second half of a realloc: its new block, linked to the old one. */
-static struct err *finish_realloc(struct load *load, struct load_stream *stream, uint32_t index)
+static struct err *finish_realloc(struct load *load, uint32_t index, struct load_event *event)
 {
-	uint64_t block = BLOCK_NONE;
+	struct block_store *blocks = &load->recording->blocks;
 	struct err *err;
 
-	err = take_allocation(load, index, &block);
+	err = take_allocation(load, index, event);
 	if (!err)
-		block_store_succeed(&load->recording->blocks, stream->replaced, block);
+		block_store_succeed(blocks, load->streams[index].replaced, blocks->count - 1);
 	return err;
+}
+
+/* A clock that differs between processors may step back a little within a stream. */
+static inline void pass_time(struct load *load, uint64_t time)
+{
+	if (time > load->now)
+		load->now = time;
 }
 
 /*
@@ -107,28 +121,23 @@ static struct err *finish_realloc(struct load *load, struct load_stream *stream,
 static struct err *take_event(struct load *load, uint32_t index, bool *more)
 {
 	struct load_stream *stream = &load->streams[index];
-	const struct decode_event *event = &stream->events[stream->next].event;
+	struct load_event *event = &stream->events[stream->next];
 	uint64_t block;
-	struct err *err;
 
 	*more = false;
-	// A clock that differs between processors may step back a little within a stream.
-	if (stream->time < load->now)
-		stream->time = load->now;
-	load->now = stream->time;
+	pass_time(load, stream->time);
 	if (stream->second_half)
-		return finish_realloc(load, stream, index);
-	if (is_free(event))
-		return take_free(load, index, event->block.address, &block);
-	if (!is_realloc(event))
-		return take_allocation(load, index, &block);
+		return finish_realloc(load, index, event);
+	if (is_free(&event->event))
+		return take_free(load, index, event->event.block.address, &block);
+	if (!is_realloc(&event->event))
+		return take_allocation(load, index, event);
 	load->recording->facts.reallocs++;
-	err = take_free(load, index, event->block.old_address, &stream->replaced);
 	stream->second_half = true;
 	stream->frees = false;
-	stream->time = event->time;
+	stream->time = event->event.time;
 	*more = true;
-	return err;
+	return take_free(load, index, event->event.block.old_address, &stream->replaced);
 }
 
 static struct err *begin(struct load *load)
@@ -149,31 +158,52 @@ static struct err *begin(struct load *load)
 	return NULL;
 }
 
+/* When the earliest event of all streams but the first one of the heap happens. */
+static uint64_t others_time(const struct load *load)
+{
+	uint64_t time = UINT64_MAX;
+
+	for (uint32_t i = 1; i < 3 && i < load->heap_count; i++)
+		if (load->streams[load->heap[i]].time < time)
+			time = load->streams[load->heap[i]].time;
+	return time;
+}
+
 /*
- * What was decoded of the only stream left. With one stream to merge there is nothing to compare;
- * most programs have one thread, and the last one of many often runs alone.
+ * Of what was decoded of the stream the events that are due before that time, but for the last
+ * one. There is nothing to compare for them: most programs have one thread, and of several one
+ * often runs alone for a while.
  */
-static struct err *take_batch(struct load *load, uint32_t index)
+static struct err *take_run(struct load *load, uint32_t index, uint64_t until)
 {
 	struct load_stream *stream = &load->streams[index];
-	struct err *err;
-	bool more;
+	struct load_event *event = &stream->events[stream->next];
+	const struct load_event *last = &stream->events[stream->count - 1];
+	struct err *err = NULL;
+	uint64_t block;
 
-	do {
-		err = take_event(load, index, &more);
-		if (!err && more)
-			err = take_event(load, index, &more);
-		if (err)
-			return err;
-		stream->time = stream->events[++stream->next].event.block.start;
-		stream->second_half = false;
-	} while (stream->next + 1 < stream->count);
-	return NULL;
+	for (; !err && event < last && event->event.time < until; event++) {
+		pass_time(load, event->event.block.start);
+		if (is_free(&event->event)) {
+			err = take_free(load, index, event->event.block.address, &block);
+		} else if (!is_realloc(&event->event)) {
+			err = take_allocation(load, index, event);
+		} else {
+			load->recording->facts.reallocs++;
+			err = take_free(load, index, event->event.block.old_address,
+					&stream->replaced);
+			pass_time(load, event->event.time);
+			if (!err)
+				err = finish_realloc(load, index, event);
+		}
+	}
+	set_current(stream, (uint32_t)(event - stream->events));
+	return err;
 }
 
 struct err *load_merge(struct load *load)
 {
-	uint64_t events = 0;
+	uint64_t turns = 0;
 	struct err *err;
 	bool more;
 
@@ -181,23 +211,19 @@ struct err *load_merge(struct load *load)
 	while (!err && load->heap_count) {
 		uint32_t stream = load->heap[0];
 
-		if (load->heap_count == 1 &&
-		    load->streams[stream].next + 1 < load->streams[stream].count &&
-		    !load->streams[stream].second_half) {
-			err = take_batch(load, stream);
-			if (err)
-				return err;
-		}
 		err = take_event(load, stream, &more);
-		if (!err && !more)
+		if (!err && !more) {
 			err = advance(load, stream, &more);
+			if (!err && more)
+				err = take_run(load, stream, others_time(load));
+		}
 		if (err)
 			return err;
 		if (!more)
 			load->heap[0] = load->heap[--load->heap_count];
 		if (load->heap_count > 1)
 			sift_down(load, 0);
-		if (load->progress && ++events % 65536 == 0)
+		if (load->progress && ++turns % 4096 == 0)
 			load->progress(load->argument, load->done, load->index.payload);
 	}
 	return err;

@@ -4,30 +4,29 @@
 
 /* Until load_finish() every time in the recording's arrays is in ticks. */
 
-struct err *load_stack(struct load *load, struct load_stream *stream, uint64_t ticks, uint32_t *ret)
+struct err *load_stack_slow(struct load *load, struct load_stream *stream, uint64_t ticks)
 {
 	struct decode_stream *decode = &stream->cursor.decode;
 	struct recording *recording = load->recording;
-	uint32_t frame;
+	uint32_t frame, node = RECORDING_NONE;
 	struct err *err;
 
 	if (decode->depth > stream->node_capacity &&
 	    !vec_grow((void **)&stream->nodes, &stream->node_capacity, 0, decode->depth,
 		      sizeof(*stream->nodes)))
 		return err_no_memory();
+	if (decode->kept)
+		node = stream->nodes[decode->kept - 1];
 	for (uint32_t i = decode->kept; i < decode->depth; i++) {
 		err = frame_table_reference(&recording->frames, &recording->modules,
 					    &decode->stack[i], ticks, &frame);
+		if (!err)
+			err = stack_trie_insert(&recording->stacks, node, frame, &node);
 		if (err)
 			return err;
-		err = stack_trie_insert(&recording->stacks,
-					i ? stream->nodes[i - 1] : RECORDING_NONE, frame,
-					&stream->nodes[i]);
-		if (err)
-			return err;
+		stream->nodes[i] = node;
 		decode->kept = i + 1;
 	}
-	*ret = decode->depth ? stream->nodes[decode->depth - 1] : RECORDING_NONE;
 	return NULL;
 }
 

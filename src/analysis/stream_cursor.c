@@ -159,23 +159,13 @@ struct err *stream_cursor_next(struct stream_cursor *cursor, bool *ret)
 	return stream_cursor_next_into(cursor, &cursor->event, ret);
 }
 
-struct err *stream_cursor_next_into(struct stream_cursor *cursor, struct decode_event *event,
-				    bool *ret)
+struct err *stream_cursor_next_slow(struct stream_cursor *cursor, enum decode_result result,
+				    struct decode_event *event, bool *ret)
 {
-	struct err *err;
+	struct err *err = NULL;
 
 	for (;;) {
-		if (!cursor->open) {
-			if (cursor->next == cursor->count) {
-				*ret = false;
-				return NULL;
-			}
-			err = open_chunk(cursor);
-			if (err)
-				return err;
-			continue;
-		}
-		switch (decode_next(&cursor->decode, event)) {
+		switch (result) {
 		case DECODE_RECORD:
 			*ret = true;
 			return NULL;
@@ -184,8 +174,6 @@ struct err *stream_cursor_next_into(struct stream_cursor *cursor, struct decode_
 			break;
 		case DECODE_NEED_STACK:
 			err = grow_stack(cursor);
-			if (err)
-				return err;
 			break;
 		case DECODE_BAD:
 			cursor->open = false;
@@ -193,5 +181,14 @@ struct err *stream_cursor_next_into(struct stream_cursor *cursor, struct decode_
 			note(cursor, bad_offset(cursor), cursor->decode.expected);
 			break;
 		}
+		while (!err && !cursor->open && cursor->next < cursor->count)
+			err = open_chunk(cursor);
+		if (err)
+			return err;
+		if (!cursor->open) {
+			*ret = false;
+			return NULL;
+		}
+		result = decode_next(&cursor->decode, event);
 	}
 }

@@ -3,6 +3,7 @@
 #define MALLOW_ANALYSIS_STREAM_CURSOR_H
 
 #include "analysis/chunk_index.h"
+#include "base/compiler.h"
 #include "trace/decode.h"
 
 struct stream_cursor {
@@ -38,8 +39,24 @@ void stream_cursor_deinit(struct stream_cursor *cursor);
  */
 struct err *stream_cursor_next(struct stream_cursor *cursor, bool *ret);
 
+/* What the decoder answered was no record: goes on from there. */
+struct err *stream_cursor_next_slow(struct stream_cursor *cursor, enum decode_result result,
+				    struct decode_event *event, bool *ret);
+
 /* The same, but the record goes to *event. */
-struct err *stream_cursor_next_into(struct stream_cursor *cursor, struct decode_event *event,
-				    bool *ret);
+static inline struct err *stream_cursor_next_into(struct stream_cursor *cursor,
+						  struct decode_event *event, bool *ret)
+{
+	enum decode_result result = DECODE_END;
+
+	if (likely(cursor->open)) {
+		result = decode_next(&cursor->decode, event);
+		if (likely(result == DECODE_RECORD)) {
+			*ret = true;
+			return NULL;
+		}
+	}
+	return stream_cursor_next_slow(cursor, result, event, ret);
+}
 
 #endif
