@@ -9,6 +9,7 @@
 #include "agent/record.h"
 #include "agent/slow.h"
 #include "agent/thread.h"
+#include "agent/unwind/leaf_cache.h"
 
 #define PIECE_FRAMES 256 /* pushed at once where a stack is too large for one record */
 #define INLINE_MAX   (SLOT_FIRST_SIZE / 2)
@@ -46,11 +47,39 @@ static bool find_ids(struct thread *thread, uint32_t depth)
 	return true;
 }
 
+/* Room behind p: LEAF_TEXT bytes. */
+static inline uint8_t *put_text(const struct leaf_segment *segment, uint8_t *p)
+{
+	__builtin_memcpy(p, segment->text, sizeof(segment->text));
+	return p + segment->text_size;
+}
+
+/* The frames of the segment that was met again have ids now. */
+static void make_text(struct stack_cache *stack)
+{
+	struct leaf_segment *top = stack->top;
+	uint8_t text[TRACE_STACK_CHANGE_MAX(LEAF_FRAMES)], *p = text;
+
+	for (uint32_t i = 0; i < top->count; i++) {
+		const struct cached_frame *frame = &stack->frames[top->joined + 1 + i];
+
+		top->frames[i].id = frame->id;
+		p = trace_put_frame(p, frame->id, frame->pc);
+	}
+	if (p - text > LEAF_TEXT)
+		return;
+	__builtin_memcpy(top->text, text, LEAF_TEXT);
+	top->text_size = (uint8_t)(p - text);
+}
+
 static inline uint8_t *put_change(const struct thread *thread, uint32_t depth, uint8_t *p)
 {
 	const struct stack_cache *stack = &thread->stack;
+	const struct leaf_segment *segment = leaf_cache_text(stack);
 
 	p = trace_put_stack_change(p, thread->depth - stack->shared, depth - stack->shared);
+	if (segment)
+		return put_text(segment, p);
 	for (uint32_t i = stack->shared + 1; i <= depth; i++)
 		p = trace_put_frame(p, stack->frames[i].id, stack->frames[i].pc);
 	return p;
@@ -217,6 +246,10 @@ static inline bool is_prepared(const struct thread *thread)
 
 	if (unlikely((size_t)(thread->limit - thread->cursor) < need || need > INLINE_MAX))
 		return false;
+	if (!push || leaf_cache_text(&thread->stack))
+		return true;
+	if (unlikely(thread->stack.settled != thread->stack.depth))
+		return false;
 	for (uint32_t i = thread->stack.shared + 1; i <= thread->stack.depth; i++)
 		missing |= !thread->stack.frames[i].id;
 	return likely(!missing);
@@ -272,7 +305,13 @@ write_event(struct thread *thread, const struct event *event, enum shape shape)
 
 static never_inline void write_any(struct thread *thread, const struct event *event)
 {
+	struct stack_cache *stack = &thread->stack;
+	bool again = stack->settled != stack->depth;
+
+	stack_cache_settle(stack);
 	write_event(thread, event, SHAPE_ANY);
+	if (again && thread->cursor)
+		make_text(stack);
 }
 
 void event_write(struct thread *thread, const struct event *event, const uint64_t *frames,

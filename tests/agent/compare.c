@@ -18,6 +18,7 @@
 #include "agent/text.h"
 #include "agent/thread.h"
 #include "base/compiler.h"
+#include "../unwind/cached_frame.h"
 
 #define STACK_MAX 4096
 #define SHOWN_MAX 5
@@ -161,11 +162,11 @@ static uint32_t compare_plain(struct thread *thread, const struct unwind_state *
 	if (end != UNWIND_COMPLETE)
 		thread->frames[count++] =
 			end == UNWIND_BROKEN ? TRACE_PC_BROKEN : TRACE_PC_TRUNCATED;
-	if (stack->depth && stack->frames[stack->depth].sp)
+	if (stack->depth && cached_frame(stack, stack->depth)->sp)
 		__atomic_add_fetch(&cached, 1, __ATOMIC_RELAXED);
 	count = own_code_strip(thread->frames, (uint32_t)count);
 	while (i < count && i < stack->depth &&
-	       stack->frames[stack->depth - i].pc == thread->frames[i])
+	       cached_frame(stack, stack->depth - i)->pc == thread->frames[i])
 		i++;
 	if (i == count && i == stack->depth)
 		return (uint32_t)count;
@@ -173,7 +174,7 @@ static uint32_t compare_plain(struct thread *thread, const struct unwind_state *
 	    !__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {
 		depth = stack->depth < STACK_MAX ? stack->depth : STACK_MAX;
 		for (uint32_t j = 0; j < depth; j++)
-			those[j] = stack->frames[stack->depth - j].pc;
+			those[j] = cached_frame(stack, stack->depth - j)->pc;
 		show("cache", thread->frames, (uint32_t)count, 0);
 		__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 	}

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "agent/unwind/leaf_cache.h"
+#include "cached_frame.h"
 #include "trace/format.h"
 
 /* So many differences are shown. */
@@ -46,7 +47,8 @@ static void differ(struct cache_check *check, const char *how, size_t count)
 	for (size_t i = 0; i < 80 && (i < count || i < cache->depth); i++)
 		fprintf(stderr, "  %3zu %12lx %12lx\n", i,
 			i < count ? (unsigned long)check->plain[i] : 0,
-			i < cache->depth ? (unsigned long)cache->frames[cache->depth - i].pc : 0);
+			i < cache->depth ? (unsigned long)cached_frame(cache, cache->depth - i)->pc
+					 : 0);
 }
 
 static bool equals(const struct cache_check *check, size_t count)
@@ -56,16 +58,57 @@ static bool equals(const struct cache_check *check, size_t count)
 	if (cache->depth != count)
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if (cache->frames[cache->depth - i].pc != check->plain[i])
+		if (cached_frame(cache, cache->depth - i)->pc != check->plain[i])
 			return false;
 	return true;
+}
+
+/* In place of its text a segment has a byte of each frame's pc. */
+static uint8_t text_of(uint64_t pc)
+{
+	return (uint8_t)(pc * UINT64_C(0x9e3779b97f4a7c15) >> 56);
+}
+
+/* The text must be that of the frames to be pushed. */
+static void check_text(struct cache_check *check, const struct leaf_segment *segment)
+{
+	const struct stack_cache *cache = &check->cache;
+	bool same = segment->text_size == cache->depth - cache->shared;
+
+	for (uint32_t i = 0; same && i < segment->text_size; i++)
+		same = segment->text[i] == text_of(cached_frame(cache, cache->shared + 1 + i)->pc);
+	if (!same)
+		differ(check, "text of other frames", 0);
+	check->texts++;
+}
+
+/* A segment that was met again receives its text, once its frames have ids. */
+static void make_text(struct leaf_segment *top)
+{
+	for (uint32_t i = 0; i < top->count; i++) {
+		top->frames[i].id = (uint32_t)top->frames[i].pc;
+		top->text[i] = text_of(top->frames[i].pc);
+	}
+	top->text_size = top->count;
 }
 
 /* The stream's stack becomes the outermost depth frames of the cache's, as event.c writes it. */
 static void write_change(struct cache_check *check, uint32_t depth)
 {
 	struct stack_cache *cache = &check->cache;
+	const struct leaf_segment *segment = leaf_cache_text(cache);
+	bool again = cache->settled != cache->depth;
 
+	if (segment && depth == cache->depth) {
+		check_text(check, segment);
+		for (uint32_t i = cache->shared + 1; i <= depth; i++)
+			check->stream[i] = cached_frame(cache, i)->pc;
+		check->stream_depth = cache->shared = depth;
+		return;
+	}
+	stack_cache_settle(cache);
+	if (again && cache_check_below(check, 8)) // else the recording stopped meanwhile
+		make_text(cache->top);
 	for (uint32_t i = cache->shared + 1; i <= depth; i++) {
 		check->stream[i] = cache->frames[i].pc;
 		// The writer fills these in; a capture may only keep one of the same pc.
@@ -92,13 +135,14 @@ static void check_stream(struct cache_check *check, size_t count)
 		cache_check_forget_stream(check);
 	}
 	for (uint32_t i = 1; i <= cache->shared; i++) {
-		if (check->stream[i] != cache->frames[i].pc) {
+		if (check->stream[i] != cached_frame(cache, i)->pc) {
 			differ(check, "a frame that is not shared", count);
 			cache_check_forget_stream(check);
 		}
 	}
 	for (uint32_t i = 1; i <= cache->depth; i++)
-		if (cache->frames[i].id && cache->frames[i].id != (uint32_t)cache->frames[i].pc)
+		if (cached_frame(cache, i)->id &&
+		    cached_frame(cache, i)->id != (uint32_t)cached_frame(cache, i)->pc)
 			differ(check, "another frame's id", count);
 	if (chance == 0) // not written: the recording has stopped
 		return;
@@ -159,7 +203,7 @@ static void set_another(struct cache_check *check)
 	size_t count = cache_check_below(check, check->cache.depth + 1);
 
 	for (size_t i = 0; i < count; i++)
-		check->plain[i] = check->cache.frames[count - i].pc;
+		check->plain[i] = cached_frame(&check->cache, count - i)->pc;
 	if (count && cache_check_below(check, 2))
 		check->plain[cache_check_below(check, count)] ^= 1;
 	set(check, count);

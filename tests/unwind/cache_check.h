@@ -29,6 +29,7 @@ struct cache_check {
 	unsigned long captures, differences;
 	unsigned long kept;   /* stacks of which the cache had a part */
 	unsigned long leaves; /* of these, found as a segment */
+	unsigned long texts;  /* of these, written by its text */
 	unsigned long set;    /* by stack_cache_set() */
 	unsigned long broken;
 	const char *what;

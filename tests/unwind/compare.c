@@ -19,6 +19,7 @@ static unsigned long (*libgcc_get_ip)(struct _Unwind_Context *, int *before);
 
 #include "agent/unwind/stack_cache.h"
 #include "agent/unwind/unwind.h"
+#include "cached_frame.h"
 #include "trace/format.h"
 
 #define ROOM 30000
@@ -178,13 +179,14 @@ static void report_cached(const uint64_t *pcs, size_t count, enum unwind_end end
 		(int)end, cache.depth, (int)cached);
 	for (size_t i = 0; i < 40 && (i < count || i < cache.depth); i++)
 		fprintf(stderr, " %12lx %12lx\n", i < count ? (unsigned long)pcs[i] : 0,
-			i < cache.depth ? (unsigned long)cache.frames[cache.depth - i].pc : 0);
+			i < cache.depth ? (unsigned long)cached_frame(&cache, cache.depth - i)->pc
+					: 0);
 }
 
 static bool cache_holds(const uint64_t *pcs, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (i >= cache.depth || cache.frames[cache.depth - i].pc != pcs[i])
+		if (i >= cache.depth || cached_frame(&cache, cache.depth - i)->pc != pcs[i])
 			return false;
 	return true;
 }

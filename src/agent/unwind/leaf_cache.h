@@ -9,10 +9,14 @@
  * those of the stack from there outwards were compared with memory. So it is exact for the reason
  * that stack_cache.h gives, and costs neither steps nor look-ups.
  *
- * It begins with 32 segments, as many as most threads ever use, and grows while tries fail. Where
- * fewer than half of them succeed at its full size (compilers), it is left alone for a while.
+ * Where it lies is told by pc and sp, which give two places. If one that begins so differs in a
+ * word, that word's value tells another place, too: the same function at the same place of the
+ * stack is often called by two others in turn.
  *
- * Part of the stack cache; all is inline there.
+ * It begins with 32 segments, as many as most threads ever use, and grows while tries fail. Where
+ * only few of them succeed at its full size, it is left alone for a while.
+ *
+ * Part of the stack cache, inline there; but for the text, which the writer of events keeps.
  */
 #ifndef MALLOW_AGENT_UNWIND_LEAF_CACHE_H
 #define MALLOW_AGENT_UNWIND_LEAF_CACHE_H
@@ -20,41 +24,52 @@
 #include "agent/unwind/stack_cache.h"
 #include "agent/unwind/stack_word.h"
 
-#define LEAF_BITS_FIRST 5  /* logarithm of the number of segments in use at first … */
-#define LEAF_BITS_GROW  1  /* … by how much it grows … */
-#define LEAF_BITS_MAX   8  /* … and at most */
-#define LEAF_FRAMES     7  /* longer ones are rare: 4 % of clang++'s */
-#define LEAF_WORDS      14 /* code without tables needs two a frame; a segment is 576 bytes */
+#define LEAF_SEGMENTS_FIRST 32  /* in use at first … */
+#define LEAF_SEGMENTS_MAX   256 /* … and at most, after doubling: 140 KiB */
+#define LEAF_FRAMES         7   /* longer ones are rare: 4 % of clang++'s */
+#define LEAF_WORDS          16  /* code without tables needs two a frame */
+#define LEAF_TEXT           18  /* ids of two bytes each and more */
 
 #define LEAF_TRIES 1024  /* after so many it is judged … */
-#define LEAF_PAUSE 16384 /* … and, if it did badly, left alone for so many captures */
+#define LEAF_FEW   170   /* … and with fewer hits than this … */
+#define LEAF_PAUSE 16384 /* … left alone for so many captures */
 
 struct leaf_segment {
 	uint64_t pc, sp, fp; /* where it begins; pc 0: empty */
 	uint16_t joined;     /* index of the frame that it joins */
 	uint8_t count;       /* frames; cached_frame.words as they were in the stack */
 	uint8_t words;
-	uint32_t needs_fp;                       /* fp above counts */
+	bool needs_fp;     /* fp above counts */
+	uint8_t text_size; /* bytes of text, 0: not known */
+	/*
+	 * The frames as a stack change pushes them: made by the writer of events when the segment
+	 * is met again.
+	 */
+	uint8_t text[LEAF_TEXT];
 	struct cached_frame joins;               /* that frame */
 	struct cached_frame frames[LEAF_FRAMES]; /* outermost first */
-	struct stack_word padding[WORD_GROUP];   /* see words_hold() */
-	struct stack_word word[LEAF_WORDS];
+	struct stack_word word[LEAF_WORDS]; /* behind those that fill groups, see words_hold() */
 };
 
 /* Zero: empty. A thread's own. */
 struct leaf_cache {
 	uint32_t tries, hits;
 	uint32_t pause;
-	uint32_t grown; /* of LEAF_BITS: segments in use are those of FIRST + grown */
-	struct leaf_segment segments[1 << LEAF_BITS_MAX];
+	uint32_t more; /* segments in use beyond LEAF_SEGMENTS_FIRST */
+	struct leaf_segment segments[LEAF_SEGMENTS_MAX];
 };
+
+static inline uint32_t leaf_cache_size(const struct leaf_cache *leaves)
+{
+	return LEAF_SEGMENTS_FIRST + leaves->more;
+}
 
 static inline struct leaf_segment *leaf_cache_place(struct leaf_cache *leaves,
 						    const struct unwind_state *state)
 {
 	uint64_t hash = (state->pc ^ state->sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
 
-	return &leaves->segments[hash >> (64 - LEAF_BITS_FIRST - leaves->grown)];
+	return &leaves->segments[(hash >> 32) * leaf_cache_size(leaves) >> 32];
 }
 
 /*
@@ -63,9 +78,11 @@ static inline struct leaf_segment *leaf_cache_place(struct leaf_cache *leaves,
  */
 static inline void leaf_cache_judge(struct leaf_cache *leaves)
 {
-	if (leaves->hits < LEAF_TRIES / 10 * 9 && LEAF_BITS_FIRST + leaves->grown < LEAF_BITS_MAX)
-		leaves->grown += LEAF_BITS_GROW;
-	else if (leaves->hits < LEAF_TRIES / 2)
+	uint32_t size = leaf_cache_size(leaves);
+
+	if (leaves->hits < LEAF_TRIES / 10 * 9 && size < LEAF_SEGMENTS_MAX)
+		leaves->more += size < LEAF_SEGMENTS_MAX - size ? size : LEAF_SEGMENTS_MAX - size;
+	else if (leaves->hits < LEAF_FEW)
 		leaves->pause = LEAF_PAUSE;
 	leaves->tries = leaves->hits = 0;
 }
@@ -73,7 +90,7 @@ static inline void leaf_cache_judge(struct leaf_cache *leaves)
 /* Nothing kept is true any more. Untouched segments stay so. */
 static inline void leaf_cache_clear(struct leaf_cache *leaves)
 {
-	for (uint32_t i = 0; i < 1u << (LEAF_BITS_FIRST + leaves->grown); i++)
+	for (uint32_t i = 0; i < leaf_cache_size(leaves); i++)
 		if (leaves->segments[i].pc)
 			leaves->segments[i].pc = 0;
 }
@@ -85,63 +102,127 @@ static inline bool leaf_cache_try(struct leaf_cache *leaves)
 		leaves->pause--;
 		return false;
 	}
-	if (unlikely(++leaves->tries == LEAF_TRIES)) {
+	if (unlikely(++leaves->tries == LEAF_TRIES))
 		leaf_cache_judge(leaves);
-	}
 	return true;
 }
 
-/* Whether the segment is what a walk from state would find, down to the frame that it joins. */
-static inline __attribute__((always_inline)) bool
-leaf_cache_holds(const struct stack_cache *cache, const struct leaf_segment *segment,
-		 const struct unwind_state *state)
+/* Its first word: the groups that words_hold() compares reach below it. */
+static inline const struct stack_word *leaf_segment_words(const struct leaf_segment *segment)
+{
+	return segment->word + (-segment->words & (WORD_GROUP - 1));
+}
+
+/* Where a stack with the same leaf is kept that differs from the segment in that word. */
+static inline struct leaf_segment *leaf_cache_variant(struct leaf_cache *leaves,
+						      const struct unwind_state *state,
+						      const struct stack_word *differs)
+{
+	const struct unwind_state variant = {
+		.pc = state->pc ^ bytes_u64((const void *)differs->address) << 8,
+		.sp = state->sp,
+	};
+
+	return leaf_cache_place(leaves, &variant);
+}
+
+static inline bool leaf_cache_begins(const struct leaf_segment *segment,
+				     const struct unwind_state *state)
+{
+	return segment->pc == state->pc && segment->sp == state->sp &&
+	       (!segment->needs_fp || segment->fp == state->fp);
+}
+
+/* Whether the frame that a segment joins is there, and all words hold from there outwards. */
+static inline bool leaf_cache_joins(struct stack_cache *cache, const struct leaf_segment *segment)
 {
 	const struct cached_frame *joined = &cache->frames[segment->joined];
 	size_t differs;
 
-	return segment->pc == state->pc && segment->sp == state->sp &&
-	       (!segment->needs_fp || segment->fp == state->fp) &&
-	       segment->joined <= cache->depth && joined->sp == segment->joins.sp &&
+	// It may be one of another segment.
+	if (unlikely(segment->joined > cache->settled))
+		stack_cache_settle(cache);
+	return segment->joined <= cache->depth && joined->sp == segment->joins.sp &&
 	       joined->pc == segment->joins.pc && joined->words == segment->joins.words &&
 	       (!(joined->words & 1) || joined->fp == segment->joins.fp) && !cache->broken &&
-	       words_hold(segment->word, segment->words, &differs) &&
 	       words_hold(cache->words, joined->words >> 1, &differs);
 }
 
-/* Puts the segment on top of the frame that it joins. */
-static inline __attribute__((always_inline)) void leaf_cache_use(struct stack_cache *cache,
-								 const struct leaf_segment *segment)
+/*
+ * Of the two places of state the one where a segment begins so, else the one to be filled: now
+ * this, now that one.
+ */
+static inline struct leaf_segment *leaf_cache_choose(struct leaf_cache *leaves,
+						     const struct unwind_state *state)
+{
+	const struct unwind_state other = {.pc = ~state->pc, .sp = state->sp};
+	struct leaf_segment *one = leaf_cache_place(leaves, state), *two;
+
+	if (likely(leaf_cache_begins(one, state)))
+		return one;
+	two = leaf_cache_place(leaves, &other);
+	return leaf_cache_begins(two, state) || leaves->tries & 1 ? two : one;
+}
+
+/*
+ * Whether a segment is what a walk from state would find, down to the frame that it joins.
+ * *segment: that one, or the place for what the walk will find.
+ */
+static inline __attribute__((always_inline)) bool leaf_cache_find(struct stack_cache *cache,
+								  const struct unwind_state *state,
+								  struct leaf_segment **segment)
+{
+	const struct stack_word *words;
+	size_t differs;
+
+	*segment = leaf_cache_choose(cache->leaves, state);
+	if (!leaf_cache_begins(*segment, state))
+		return false;
+	words = leaf_segment_words(*segment);
+	if (!words_hold(words, (*segment)->words, &differs)) {
+		*segment = leaf_cache_variant(cache->leaves, state, &words[differs]);
+		if (!leaf_cache_begins(*segment, state) ||
+		    !words_hold(leaf_segment_words(*segment), (*segment)->words, &differs))
+			return false;
+	}
+	return leaf_cache_joins(cache, *segment);
+}
+
+/*
+ * Puts the segment on top of the frame that it joins: in name only, as the next capture most often
+ * finds another one there, and the writer of events has the segment's text.
+ */
+static inline void leaf_cache_use(struct stack_cache *cache, struct leaf_segment *segment)
 {
 	uint32_t at = segment->joined;
-	struct cached_frame *frames = cache->frames + at + 1;
-	struct stack_word *words = cache->words + (cache->frames[at].words >> 1);
 
+	if (segment == cache->top)
+		return;
 	if (cache->shared > at)
 		cache->shared = at;
 	if (unlikely(cache->bounded > at))
 		cache->bounded = at;
-	// By halves, where a number of rounds would be foretold wrongly each time: what is copied
-	// too much lies above the stack, where there is room for it.
-	for (uint32_t i = 0; i < LEAF_FRAMES / 2; i++)
-		frames[i] = segment->frames[i];
-	if (segment->count > LEAF_FRAMES / 2)
-		for (uint32_t i = LEAF_FRAMES / 2; i < LEAF_FRAMES; i++)
-			frames[i] = segment->frames[i];
-	for (uint32_t i = 0; i < LEAF_WORDS / 2; i++)
-		words[i] = segment->word[i];
-	if (segment->words > LEAF_WORDS / 2)
-		for (uint32_t i = LEAF_WORDS / 2; i < LEAF_WORDS; i++)
-			words[i] = segment->word[i];
+	cache->top = segment;
+	cache->settled = at;
 	cache->depth = at + segment->count;
 }
 
+/* The segment whose text tells all frames that the writer of events has to push, or NULL. */
+static inline struct leaf_segment *leaf_cache_text(const struct stack_cache *cache)
+{
+	struct leaf_segment *top = cache->top;
+
+	return top && top->text_size && cache->shared == top->joined ? top : NULL;
+}
+
 /* The stack's innermost count frames become a segment. */
-static inline void leaf_cache_keep(const struct stack_cache *cache, struct leaf_segment *segment,
+static inline void leaf_cache_keep(struct stack_cache *cache, struct leaf_segment *segment,
 				   const struct unwind_state *state, uint32_t count)
 {
 	uint32_t at = cache->depth - count;
 	uint32_t base = cache->frames[at].words >> 1;
 	uint32_t words = (cache->frames[cache->depth].words >> 1) - base;
+	struct stack_word *word;
 
 	if (count > LEAF_FRAMES || words > LEAF_WORDS || at > UINT16_MAX)
 		return;
@@ -151,13 +232,16 @@ static inline void leaf_cache_keep(const struct stack_cache *cache, struct leaf_
 	segment->joined = (uint16_t)at;
 	segment->count = (uint8_t)count;
 	segment->words = (uint8_t)words;
+	segment->text_size = 0;
 	segment->needs_fp = cache->frames[cache->depth].words & 1;
 	segment->joins = cache->frames[at];
 	for (uint32_t i = 0; i < count; i++)
 		segment->frames[i] = cache->frames[at + 1 + i];
+	words_pad(segment->word);
+	word = (struct stack_word *)leaf_segment_words(segment);
 	for (uint32_t i = 0; i < words; i++)
-		segment->word[i] = cache->words[base + i];
-	words_pad(segment->padding);
+		word[i] = cache->words[base + i];
+	cache->top = segment;
 }
 
 #endif

@@ -326,7 +326,8 @@ put_outcome(struct stack_cache *cache, struct crossing *crossing, const struct o
 		if (unlikely(frame->bounded))
 			cache->bounded = at;
 	}
-	cache->depth = at;
+	cache->depth = cache->settled = at;
+	cache->top = NULL;
 	for (uint32_t i = outcome->unjoinable < outcome->count ? outcome->unjoinable
 							       : outcome->count;
 	     unlikely(i > 0); i--)
@@ -341,14 +342,6 @@ static never_inline enum unwind_end capture_in_more_memory_slow(struct stack_cac
 	return grow_slow(cache, need) ? stack_cache_capture(cache, state, stack) : UNWIND_TRUNCATED;
 }
 
-/* Whether the innermost frame is another one than last time. */
-static inline bool is_new_leaf(const struct stack_cache *cache, const struct unwind_state *state)
-{
-	const struct cached_frame *leaf = &cache->frames[cache->depth];
-
-	return leaf->sp != state->sp || leaf->pc != state->pc;
-}
-
 enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwind_state *state,
 				    struct unwind_stack *stack)
 {
@@ -360,12 +353,12 @@ enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwi
 	if (unlikely(!cache->capacity))
 		return capture_in_more_memory_slow(cache, state, stack, 1);
 	segment = leaf_cache_place(cache->leaves, state);
-	if (is_new_leaf(cache, state) && leaf_cache_try(cache->leaves) &&
-	    leaf_cache_holds(cache, segment, state)) {
+	if (leaf_cache_try(cache->leaves) && leaf_cache_find(cache, state, &segment)) {
 		cache->leaves->hits++;
 		leaf_cache_use(cache, segment);
 		return UNWIND_COMPLETE;
 	}
+	stack_cache_settle(cache);
 	crossing = (struct crossing){.stack = stack};
 	if (unlikely(!walk_to_join(cache, &crossing, state, &outcome))) {
 		if (cache->capacity > cache->depth_max)
@@ -388,10 +381,25 @@ enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwi
 	return cache->broken ? UNWIND_BROKEN : UNWIND_COMPLETE;
 }
 
+void stack_cache_settle_slow(struct stack_cache *cache)
+{
+	const struct leaf_segment *top = cache->top;
+	struct cached_frame *frames = cache->frames + top->joined + 1;
+	struct stack_word *words = cache->words + word_count(&cache->frames[top->joined]);
+	const struct stack_word *word = leaf_segment_words(top);
+
+	for (uint32_t i = 0; i < top->count; i++)
+		frames[i] = top->frames[i];
+	for (uint32_t i = 0; i < top->words; i++)
+		words[i] = word[i];
+	cache->settled = cache->depth;
+}
+
 bool stack_cache_set(struct stack_cache *cache, const uint64_t *pcs, size_t count)
 {
 	uint32_t shared = cache->shared;
 
+	stack_cache_settle(cache);
 	if (count > cache->capacity && !grow_slow(cache, count))
 		return false;
 	cache->shared = 0;
@@ -407,7 +415,8 @@ bool stack_cache_set(struct stack_cache *cache, const uint64_t *pcs, size_t coun
 		}
 		*frame = (struct cached_frame){.pc = pc, .id = id};
 	}
-	cache->depth = (uint32_t)count;
+	cache->depth = cache->settled = (uint32_t)count;
+	cache->top = NULL;
 	cache->bounded = 0;
 	cache->broken = false;
 	return true;
@@ -417,7 +426,8 @@ void stack_cache_clear(struct stack_cache *cache)
 {
 	if (cache->leaves)
 		leaf_cache_clear(cache->leaves);
-	cache->depth = 0;
+	cache->depth = cache->settled = 0;
+	cache->top = NULL;
 	cache->shared = 0;
 	cache->bounded = 0;
 	cache->broken = false;

@@ -20,6 +20,10 @@
  * The fp of a frame counts only where a step from there on depends on it (needs_fp); the words
  * that restore it are left out elsewhere. Frames are 32 bytes, two to a cache line.
  *
+ * Innermost frames that were met before are not walked but found (leaf_cache.h). They stay where
+ * they are, in `top`, until a walk or a reader of frames[] needs them: most often neither does
+ * before the next capture finds others.
+ *
  * A thread's own: nothing here may be entered twice, by a signal handler for instance.
  */
 #ifndef MALLOW_AGENT_UNWIND_STACK_CACHE_H
@@ -34,6 +38,7 @@
 struct stack_word;
 struct fresh_frame;
 struct leaf_cache;
+struct leaf_segment;
 
 struct cached_frame {
 	uint64_t sp; /* 0: no walk may join here: made by a signal, or not by a walk at all */
@@ -52,8 +57,10 @@ struct stack_cache {
 	struct stack_word *words;
 	struct fresh_frame *fresh; /* of the walk going on, innermost first */
 	struct leaf_cache *leaves; /* see leaf_cache.h */
+	struct leaf_segment *top;  /* holds just the innermost frames, NULL: none does */
 	uint32_t capacity;         /* frames */
 	uint32_t depth;
+	uint32_t settled; /* frames beyond, and their words, lie in top only */
 	/*
 	 * How many of the outermost frames are as the writer of events left them: only lowered
 	 * here, raised by the writer.
@@ -66,13 +73,23 @@ struct stack_cache {
 };
 
 /*
- * Makes the cache hold the stack that state describes. UNWIND_COMPLETE, or UNWIND_BROKEN: its
+ * Makes the cache hold the stack that state describes; stack_cache_settle() before its frames are
+ * read. UNWIND_COMPLETE, or UNWIND_BROKEN: its
  * outermost frame then is broken_pc. UNWIND_TRUNCATED: nothing was done, because the stack has
  * more than depth_max frames, or needs registers or memory that are not at hand: to be captured by
  * unwind_capture() and given to stack_cache_set().
  */
 enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwind_state *state,
 				    struct unwind_stack *stack);
+
+void stack_cache_settle_slow(struct stack_cache *cache);
+
+/* Brings the innermost frames from where they were found: frames[1 … depth] are there then. */
+static inline void stack_cache_settle(struct stack_cache *cache)
+{
+	if (cache->settled != cache->depth)
+		stack_cache_settle_slow(cache);
+}
 
 /* Makes the cache hold these frames, innermost first. false: no memory for so many. */
 bool stack_cache_set(struct stack_cache *cache, const uint64_t *pcs, size_t count);

@@ -38,23 +38,12 @@ static inline bool word_holds(const struct stack_word *word)
 static inline __attribute__((always_inline)) bool words_hold(const struct stack_word *words,
 							     size_t count, size_t *differs)
 {
-	for (ptrdiff_t i = (ptrdiff_t)count - WORD_GROUP; i > -WORD_GROUP; i -= WORD_GROUP) {
-		const struct stack_word *group = words + i;
+	const struct stack_word *word = words + count;
 
-		if (unlikely(!word_holds(&group[3]))) {
-			*differs = (size_t)(i + 3);
-			return false;
-		}
-		if (unlikely(!word_holds(&group[2]))) {
-			*differs = (size_t)(i + 2);
-			return false;
-		}
-		if (unlikely(!word_holds(&group[1]))) {
-			*differs = (size_t)(i + 1);
-			return false;
-		}
-		if (unlikely(!word_holds(&group[0]))) {
-			*differs = (size_t)i;
+	while (word > words) {
+		if (unlikely(!word_holds(--word)) || unlikely(!word_holds(--word)) ||
+		    unlikely(!word_holds(--word)) || unlikely(!word_holds(--word))) {
+			*differs = (size_t)(word - words);
 			return false;
 		}
 	}
