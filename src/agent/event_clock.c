@@ -4,6 +4,7 @@
 
 #include "agent/link_map.h"
 #include "agent/process.h"
+#include "agent/slow.h"
 #include "agent/syscall.h"
 #include "agent/thread.h"
 
@@ -44,33 +45,19 @@ void event_clock_begin(struct thread *thread, bool first)
 	set_lone_thread(first && event_clock_coarse ? thread : NULL);
 }
 
-uint64_t event_clock_read_slow(struct thread *thread)
-{
-	struct event_clock *clock = &thread->clock;
-	const struct thread *lone = __atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE);
-
-	if (lone == thread) {
-		clock->left = EVENT_CLOCK_REUSES;
-		// Before the counter: a tick in between makes the next event read it again.
-		event_clock_coarse(CLOCK_MONOTONIC_COARSE, &clock->coarse);
-	} else if (lone) {
-		set_lone_thread(NULL);
-	}
-	clock->ticks = clock_ticks();
-	return clock->ticks;
-}
-
-/* A number that changes with everything that other threads record. */
-static uint64_t activity_of_others(const struct thread *thread)
+/* A number that changes with everything that other threads record; *count: how many they are. */
+static uint64_t activity_of_others(const struct thread *thread, uint32_t *count)
 {
 	const struct thread *other = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE);
 	uint64_t sum = 1;
 
+	*count = 0;
 	for (; other; other = other->all_next) {
 		if (other == thread)
 			continue;
 		sum = sum * 31 + __atomic_load_n(&other->sequence, __ATOMIC_RELAXED);
 		sum = sum * 31 + (uint64_t)__atomic_load_n(&other->cursor, __ATOMIC_RELAXED);
+		++*count;
 	}
 	return sum;
 }
@@ -91,26 +78,55 @@ static bool make_others_pass_barrier(void)
 	       sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
 }
 
-void event_clock_try_alone(struct thread *thread)
+/* No other thread has recorded anything lately. In a slow bracket. */
+static void become_lone(struct thread *thread)
 {
-	uint64_t others;
-	bool idle;
+	uint32_t count;
 
-	event_clock_expire(&thread->clock);
-	// Before looking at all other threads, which may be thousands.
-	if (!event_clock_coarse || process_system_calls_forbidden() ||
-	    __atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE))
-		return;
-	others = activity_of_others(thread);
-	idle = others == thread->clock.others;
-	thread->clock.others = others;
-	if (!idle)
-		return;
 	set_lone_thread(thread);
 	// Whoever is inside a hook now may hold a time from before; whoever recorded since has
 	// ended this already, and must not find it begun again.
 	if (make_others_pass_barrier() && others_are_outside(thread) &&
-	    activity_of_others(thread) == others)
+	    activity_of_others(thread, &count) == thread->clock.others)
 		return;
 	set_lone_thread(NULL);
+}
+
+static never_inline void try_alone_slow(struct thread *thread)
+{
+	struct event_clock *clock = &thread->clock;
+	struct slow slow;
+	uint32_t count;
+	uint64_t others = activity_of_others(thread, &count);
+	bool idle = others == clock->others;
+
+	// Looking at thousands must not cost more for being done often.
+	clock->apart = EVENT_CLOCK_APART + EVENT_CLOCK_APART / 16 * count;
+	clock->others = others;
+	if (!idle || !event_clock_coarse || process_system_calls_forbidden())
+		return;
+	slow_begin(&slow);
+	if (!__atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE))
+		become_lone(thread);
+	slow_end(&slow);
+}
+
+uint64_t event_clock_read_slow(struct thread *thread)
+{
+	struct event_clock *clock = &thread->clock;
+	const struct thread *lone = __atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE);
+
+	if (!lone && unlikely(clock->apart-- == 0)) {
+		try_alone_slow(thread);
+		lone = __atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE);
+	}
+	if (lone == thread) {
+		clock->left = EVENT_CLOCK_REUSES;
+		// Before the counter: a tick in between makes the next event read it again.
+		event_clock_coarse(CLOCK_MONOTONIC_COARSE, &clock->coarse);
+	} else if (lone) {
+		set_lone_thread(NULL);
+	}
+	clock->ticks = clock_ticks();
+	return clock->ticks;
 }

@@ -13,10 +13,10 @@
  *     attempt, and reads the counter itself. What the lone thread then gets from that one, a block
  *     or an address, it gets by some synchronisation, so that it sees this before it takes its own
  *     next time, which comes after a real malloc and before a real free.
- *   - A thread becomes the lone one when no other has recorded anything for a whole chunk. Having
- *     said so it makes all others pass a memory barrier (membarrier()) and looks at their guards:
- *     one that is inside a hook may have taken its time already, and ends the attempt. One that
- *     enters a hook later sees who is alone.
+ *   - A thread becomes the lone one when no other has recorded anything for EVENT_CLOCK_APART of
+ *     its own readings. Having said so it makes all others pass a memory barrier (membarrier()) and
+ *     looks at their guards: one that is inside a hook may have taken its time already, and ends
+ *     the attempt. One that enters a hook later sees who is alone.
  *
  * Every other record with a time is dated exactly, and the next event after it, too.
  */
@@ -30,6 +30,7 @@
 #include "agent/clock.h"
 
 #define EVENT_CLOCK_REUSES 16
+#define EVENT_CLOCK_APART  256
 
 struct thread;
 
@@ -38,6 +39,7 @@ struct event_clock {
 	uint64_t ticks; /* of the last reading */
 	uint32_t left;  /* how often it may be used again */
 	struct timespec coarse;
+	uint32_t apart;  /* readings until it looks again whether it is alone */
 	uint64_t others; /* what the other threads had recorded when this one last looked */
 };
 
@@ -50,10 +52,7 @@ void event_clock_init(void);
 /* The thread begins to record: alone if it is the first, else nobody is any more. */
 void event_clock_begin(struct thread *thread, bool first);
 
-/* At the end of a chunk, in a slow bracket: whether the thread may be the lone one from now on. */
-void event_clock_try_alone(struct thread *thread);
-
-/* A new reading; another thread that was alone is so no more. */
+/* A new reading; another thread that was alone is so no more, and this one may be from now on. */
 uint64_t event_clock_read_slow(struct thread *thread);
 
 /* The next event is dated anew: something else with a time was recorded. */

@@ -212,7 +212,7 @@ bool slot_roll(struct thread *thread, size_t need)
 		}
 	}
 	open_chunk(thread);
-	event_clock_try_alone(thread);
+	event_clock_expire(&thread->clock);
 	return true;
 }
 

@@ -20,7 +20,7 @@ def test_order_between_threads(program, record):
 
 
 def assert_reused_alone_only(reader):
-    """Alone most events share a time; together each has its own."""
+    """Alone most events share a time; in turns with another thread each has its own."""
     alone, together, before = [], [], {}
     for event in reader.events:
         if event.op == 1 and event.size in (24, 2000):
