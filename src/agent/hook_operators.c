@@ -16,6 +16,17 @@ static void *plain(size_t size)
 	return real.malloc(size ? size : 1);
 }
 
+/*
+ * What libstdc++'s operator does as long as there is memory, without the way by its malloc: that
+ * would come to our own hook, as a nested call. NULL: the operator is to be asked.
+ */
+static inline void *new_directly(struct thread *thread, size_t size, size_t alignment)
+{
+	if (unlikely(!real.operators_are_plain) || alignment)
+		return NULL;
+	return thread->nested_block = plain(size);
+}
+
 static void *aligned(size_t size, size_t alignment)
 {
 	void *block = NULL;
@@ -39,7 +50,9 @@ static void *aligned(size_t size, size_t alignment)
 		if (guard_is_open(thread) && likely(real.name != NULL)) {                          \
 			guard_open(thread, GUARD_STATE().sp);                                      \
 			thread->inner_block = NULL;                                                \
-			block = real.name arguments;                                               \
+			block = new_directly(thread, size, alignment);                             \
+			if (unlikely(!block))                                                      \
+				block = real.name arguments;                                       \
 			allocation_done(thread, &GUARD_STATE(), TRACE_OP_##OPERATION, block, size, \
 					alignment);                                                \
 			guard_close(thread);                                                       \
@@ -83,7 +96,10 @@ DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
 			guard_open(thread, GUARD_STATE().sp);                                      \
 			thread->outer_block = block;                                               \
 			allocation_ends(thread, TRACE_OP_##OPERATION, block);                      \
-			real.name arguments;                                                       \
+			if (likely(real.operators_are_plain))                                      \
+				real.free(block);                                                  \
+			else                                                                       \
+				real.name arguments;                                               \
 			thread->outer_block = NULL;                                                \
 			guard_close(thread);                                                       \
 			return;                                                                    \

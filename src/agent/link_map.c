@@ -165,6 +165,40 @@ void *link_map_find(const char *symbol)
 	return NULL;
 }
 
+static const char *base_name(const char *path)
+{
+	const char *name = path;
+
+	for (const char *c = path; *c; c++)
+		if (*c == '/')
+			name = c + 1;
+	return name;
+}
+
+void *link_map_find_in(const char *file_name, const char *symbol)
+{
+	const struct r_debug *debug = loader_debug();
+	size_t length = strlen(file_name);
+
+	for (const struct link_map *map = debug ? debug->r_map : NULL; map; map = map->l_next)
+		if (!strncmp(base_name(map->l_name), file_name, length))
+			return find_in(map, symbol);
+	return NULL;
+}
+
+bool link_map_is_first(const char *symbol)
+{
+	const struct r_debug *debug = loader_debug();
+
+	for (const struct link_map *map = debug ? debug->r_map : NULL; map; map = map->l_next) {
+		if (map->l_ld == _DYNAMIC)
+			return true;
+		if (find_in(map, symbol))
+			return false;
+	}
+	return false;
+}
+
 bool link_map_loader_range(uint64_t *start, uint64_t *end)
 {
 	const ElfW(Ehdr) * header;

@@ -20,6 +20,12 @@
  */
 void *link_map_find(const char *symbol);
 
+/* The same function as the object defines it whose file name begins so. NULL: there is none. */
+void *link_map_find_in(const char *file_name, const char *symbol);
+
+/* Whether no object before ours in the search order defines the function. */
+bool link_map_is_first(const char *symbol);
+
 /* The code of the dynamic loader, to recognise its own calls. false: not found. */
 bool link_map_loader_range(uint64_t *start, uint64_t *end);
 

@@ -15,6 +15,27 @@ static void find(void *place, const char *symbol)
 	__atomic_store_n((void **)place, found, __ATOMIC_RELEASE);
 }
 
+/*
+ * An operator calls others (new[] calls new, one with a size that without), each as the search
+ * order has it: ours must be the first of all of them.
+ */
+static bool find_plain_operators(void)
+{
+	bool plain =
+		real.allocator_is_glibc && link_map_is_first("malloc") && link_map_is_first("free");
+
+	if (!real.new)
+		return false;
+#define HOOK(name, symbol, type, parameters)                                                       \
+	if (symbol[0] == '_' && symbol[1] == 'Z')                                                  \
+		plain = plain && link_map_is_first(symbol) &&                                      \
+			(!real.name ||                                                             \
+			 (void *)real.name == link_map_find_in("libstdc++.so", symbol));
+#include "agent/hooks.def"
+#undef HOOK
+	return plain;
+}
+
 void real_resolve_slow(void)
 {
 #define HOOK(name, symbol, type, parameters) find(&real.name, symbol);
@@ -31,6 +52,7 @@ void real_resolve_slow(void)
 	real.allocator_is_glibc = real.malloc && link_map_find("gnu_get_libc_version") &&
 				  link_map_find("__libc_malloc") == (void *)real.malloc;
 	real.allocator_is_musl = !link_map_find("gnu_get_libc_version");
+	real.operators_are_plain = find_plain_operators();
 	link_map_loader_range(&real.loader_start, &real.loader_end);
 	if (real.malloc && real.free)
 		__atomic_store_n(&real.ready, true, __ATOMIC_RELEASE);
@@ -95,4 +117,6 @@ void real_forget(uint64_t start, uint64_t end)
 		__atomic_store_n((void **)&real.name, NULL, __ATOMIC_RELEASE);
 #include "agent/hooks.def"
 #undef HOOK
+	if (!real.new)
+		real.operators_are_plain = false;
 }

@@ -23,6 +23,11 @@ struct real {
 	bool ready;
 	bool allocator_is_glibc; /* real.malloc is glibc's: chunk headers can be read */
 	bool allocator_is_musl;
+	/*
+	 * All operators are libstdc++'s, which call malloc and free, and what those calls come to
+	 * is our hooks: no program has put its own in between.
+	 */
+	bool operators_are_plain;
 	uint64_t loader_start, loader_end; /* code of ld.so; equal: unknown */
 };
 
