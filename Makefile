@@ -6,6 +6,8 @@ DESTDIR ?=
 PYTHON  := /usr/bin/python3
 BUILD   := build
 
+version := $(shell sed -n "s/^ *version: '\(.*\)',/\1/p" meson.build)
+
 # Options of `make bench`: BENCH='--fast', BENCH='--only python,clang --rounds 9', …
 BENCH ?=
 
@@ -46,10 +48,15 @@ build: setup-build ## build/mallow and build/libmallow.so, to be used from there
 	$(call build_dir,$(BUILD)/meson,--buildtype=debugoptimized -Dtests=$(tests))
 	$(call runnable,$(BUILD)/meson,$(BUILD))
 
-install: build ## into $(DESTDIR)$(PREFIX)
-	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/mallow'
-	install -d '$(DESTDIR)$(PREFIX)/include/mallow'
+# What programs that use the C API are compiled with: needs no build.
+install-headers:
+	install -d '$(DESTDIR)$(PREFIX)/include/mallow' '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
 	install -m 644 include/mallow/mallow.h '$(DESTDIR)$(PREFIX)/include/mallow/mallow.h'
+	sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(version)|' tools/mallow.pc.in \
+		> '$(DESTDIR)$(PREFIX)/lib/pkgconfig/mallow.pc'
+
+install: build install-headers ## into $(DESTDIR)$(PREFIX)
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/mallow'
 	install -m 755 $(BUILD)/mallow '$(DESTDIR)$(PREFIX)/bin/mallow'
 	install -m 755 $(BUILD)/libmallow.so '$(DESTDIR)$(PREFIX)/lib/mallow/libmallow.so'
 	install -d '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/doc/mallow' \
@@ -59,6 +66,13 @@ install: build ## into $(DESTDIR)$(PREFIX)
 		'$(DESTDIR)$(PREFIX)/share/bash-completion/completions/mallow'
 	install -m 644 LICENSE-MIT LICENSE-APACHE docs/trace-format.md \
 		'$(DESTDIR)$(PREFIX)/share/doc/mallow/'
+
+uninstall: ## out of $(DESTDIR)$(PREFIX) again
+	rm -f '$(DESTDIR)$(PREFIX)/bin/mallow' '$(DESTDIR)$(PREFIX)/share/man/man1/mallow.1' \
+		'$(DESTDIR)$(PREFIX)/lib/pkgconfig/mallow.pc' \
+		'$(DESTDIR)$(PREFIX)/share/bash-completion/completions/mallow'
+	rm -rf '$(DESTDIR)$(PREFIX)/lib/mallow' '$(DESTDIR)$(PREFIX)/include/mallow' \
+		'$(DESTDIR)$(PREFIX)/share/doc/mallow'
 
 bench: setup-bench build ## mallow beside bare programs and other profilers, into bench/results
 	@$(PYTHON) bench/run.py $(BENCH)
@@ -93,4 +107,4 @@ setup-%:
 	@tools/setup.sh $*
 
 comma := ,
-.PHONY: help demo check check-long build install bench asan tsan fuzz lint fmt clean build-asan build-clang
+.PHONY: help demo check check-long build install install-headers uninstall bench asan tsan fuzz lint fmt clean build-asan build-clang

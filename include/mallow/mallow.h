@@ -1,9 +1,15 @@
 /*
  * mallow: what a program can tell its heap profiler. Optional: a program that includes this header
- * links and runs without mallow, and its calls then do nothing. C99 and C++.
+ * links and runs without mallow, also linked statically, and its calls then do nothing. C99 and
+ * C++.
+ *
+ * All functions can be called by any thread, before main() and after exit() began, and by a child
+ * after fork(). errno is kept. Those that say so can be called by signal handlers.
  */
 #ifndef MALLOW_MALLOW_H
 #define MALLOW_MALLOW_H
+
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -11,15 +17,74 @@ extern "C" {
 
 /* Of the preloaded library; NULL without it. Use the functions below instead. */
 extern void mallow_api_mark(const char *name) __attribute__((weak));
+extern void mallow_api_start(void) __attribute__((weak));
+extern void mallow_api_stop(void) __attribute__((weak));
+extern int mallow_api_is_running(void) __attribute__((weak));
+extern int mallow_api_sync(void) __attribute__((weak));
+extern void mallow_api_set_tag(uint32_t tag) __attribute__((weak));
 
 /*
  * Names this moment in the recording: "loaded", "request 17". name is copied, at most 1,000 bytes
- * of it. Any thread, not from signal handlers. Does nothing while nothing is recorded.
+ * of it. Not from signal handlers. Does nothing while nothing is recorded.
  */
 static inline void mallow_mark(const char *name)
 {
 	if (mallow_api_mark)
 		mallow_api_mark(name);
+}
+
+/*
+ * Recording goes on: of the whole process, whichever thread calls. It is on from the start unless
+ * MALLOW_DISABLE_BY_DEFAULT=1, where the first start opens the recording's file; with
+ * MALLOW_NEW_FILE_PER_START=1 each does. Nothing if it is on, or if mallow could not write its
+ * file. When it returns, what the caller allocates is recorded; unless another thread stopped or
+ * started at the same time: then one of them is last. Blocks that were allocated before are
+ * not known, and their frees are not recorded. Signal handlers may call it.
+ */
+static inline void mallow_start(void)
+{
+	if (mallow_api_start)
+		mallow_api_start();
+}
+
+/*
+ * Recording stops until the next start: of all threads. Blocks recorded until now remain known:
+ * their reallocs and frees are still recorded, and nothing else. Signal handlers may call it.
+ */
+static inline void mallow_stop(void)
+{
+	if (mallow_api_stop)
+		mallow_api_stop();
+}
+
+/* 1: allocations are being recorded. 0: they are not, or there is no mallow. Signal handlers, too.
+ */
+static inline int mallow_is_running(void)
+{
+	return mallow_api_is_running ? mallow_api_is_running() : 0;
+}
+
+/*
+ * Everything that was recorded before the call, by all threads, is in the file when it returns: who
+ * reads the file finds it, whatever becomes of this process. (Not of the machine: it does not wait
+ * for the disk.) By default that holds at any moment and the call costs nothing; with
+ * MALLOW_SLOTS=private it writes. Returns 0, or -1: there is no recording, or not all of it could
+ * be written. Signal handlers may call it.
+ */
+static inline int mallow_sync(void)
+{
+	return mallow_api_sync ? mallow_api_sync() : -1;
+}
+
+/*
+ * The calling thread's allocations carry this number from now on, 0 being none, with which every
+ * thread begins: which request, which tenant, which phase. Kept over stops and starts, and in the
+ * child of a fork. Signal handlers may call it.
+ */
+static inline void mallow_set_tag(uint32_t tag)
+{
+	if (mallow_api_set_tag)
+		mallow_api_set_tag(tag);
 }
 
 #ifdef __cplusplus

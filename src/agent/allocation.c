@@ -1,11 +1,12 @@
 #include "agent/allocation.h"
 
 #include "agent/process.h"
+#include "agent/toggle.h"
 
 never_inline void allocation_measure_slow(struct thread *thread, void *block, struct event *event)
 {
 	if (!real.allocator_is_glibc && real.malloc_usable_size &&
-	    (event->operation < TRACE_OP_NEW || thread->nested_block == block))
+	    allocation_is_allocators(thread, block, event))
 		event->slack = real.malloc_usable_size(block) - event->size;
 	thread->nested_block = NULL;
 }
@@ -39,6 +40,8 @@ never_inline void allocation_done_slow(struct thread *thread, struct guard_call 
 			call->nested_in->nested_block = block;
 		else if (call->pending_in)
 			add_pending(call, &event, block);
+		else if (unlikely(toggle_is_off()))
+			filter_passes(block);
 		return;
 	}
 	event.ticks = allocation_ticks(thread);
@@ -54,12 +57,29 @@ never_inline void allocation_done_slow(struct thread *thread, struct guard_call 
 	guard_leave(thread, call);
 }
 
+/* Off, by a thread that does not record but for this. Leaves, too: the hook knows of no thread. */
+static never_inline void ends_off(struct guard_call *call, enum trace_op operation, void *block)
+{
+	struct thread *thread = guard_enter_off_slow(call, block);
+
+	if (!thread)
+		return;
+	allocation_ends(thread, operation, block);
+	if (allocation_is_loaders(call->state.pc))
+		allocation_freed_by_loader_slow(thread, block);
+	guard_leave(thread, call);
+}
+
 never_inline void allocation_ends_slow(struct thread *thread, struct guard_call *call,
 				       enum trace_op operation, void *block)
 {
 	struct event event = {.operation = operation, .address = (uint64_t)block};
 
-	if (!block || (!thread && !call->pending_in))
+	if (!block)
+		return;
+	if (unlikely(toggle_is_off()) && !thread && !call->pending_in && !call->nested_in)
+		return ends_off(call, operation, block);
+	if (!thread && !call->pending_in)
 		return;
 	event.ticks = allocation_ticks_for(thread, call);
 	if (!thread) {
@@ -113,11 +133,15 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 		.old_address = (uint64_t)old,
 		.address = (uint64_t)block,
 		.size = size,
+		// Before the first stop that nothing announced (toggle.h), all are.
+		.old_recorded = call->old_recorded || !call->filtered,
 	};
 	bool failed = !block && event.operation != TRACE_OP_FREE;
 
 	if (event.operation == TRACE_OP_FREE)
 		event.address = (uint64_t)old;
+	if (failed && old && call->filtered)
+		filter_ends_realloc(old, call->old_recorded);
 	if (!thread) {
 		if (call->nested_in)
 			call->nested_in->nested_block = block;
@@ -127,13 +151,16 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 			pending_add(call->pending_in, &event,
 				    event.operation == TRACE_OP_FREE ? NULL : &call->state);
 		}
+		if (unlikely(toggle_is_off()) && !call->nested_in && !call->pending_in)
+			filter_passes(block);
 		return;
 	}
 	guard_begin_record(thread);
 	if (failed) {
 		allocation_failed_slow(thread, &call->state, event.operation, size);
 	} else if (event.operation == TRACE_OP_FREE) {
-		event_write_free(thread, TRACE_OP_FREE, event.ticks, event.address);
+		if (!thread->filtered || event.old_recorded)
+			event_write_kept_free(thread, &event, &call->state);
 	} else {
 		allocation_measure(thread, block, &event);
 		event_write_here(thread, &event, &call->state);

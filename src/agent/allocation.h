@@ -62,12 +62,20 @@ static inline void allocation_measure_glibc(const void *block, struct event *eve
 		(head & 2 ? TRACE_HEAP_MMAPPED : 0) | (head & 4 ? TRACE_HEAP_NON_MAIN_ARENA : 0);
 }
 
+/*
+ * Whether the block is one of the allocator's own: an operator new may carve blocks out of larger
+ * ones, so its block is if the malloc that it called returned the very same.
+ */
+static inline bool allocation_is_allocators(const struct thread *thread, const void *block,
+					    const struct event *event)
+{
+	return event->operation < TRACE_OP_NEW || event->operation > TRACE_OP_LAST_ALLOCATION ||
+	       thread->nested_block == block;
+}
+
 static inline void allocation_measure(struct thread *thread, void *block, struct event *event)
 {
-	// An operator may carve blocks out of larger ones: glibc's header is read only where the
-	// malloc that it called returned the very same block.
-	if (likely(real.allocator_is_glibc &&
-		   (event->operation < TRACE_OP_NEW || thread->nested_block == block))) {
+	if (likely(real.allocator_is_glibc && allocation_is_allocators(thread, block, event))) {
 		allocation_measure_glibc(block, event);
 		thread->nested_block = NULL;
 	} else {
@@ -128,10 +136,22 @@ allocation_done(struct thread *thread, const struct unwind_state *state, enum tr
 	guard_end_record(thread);
 }
 
-/*
- * realloc: old may be NULL, block is what it returned, start its time before
- * (allocation_ticks_for).
- */
+/* Before a realloc. Returns its start. *thread may begin to record: guard_enter_off_slow(). */
+static inline uint64_t allocation_resize_begins(struct thread **thread, struct guard_call *call,
+						const void *old)
+{
+	const struct thread *recorder = *thread ? *thread : call->pending_in;
+
+	if (unlikely(!recorder) && !call->nested_in)
+		recorder = *thread = guard_enter_off_slow(call, old);
+	if (recorder && unlikely(recorder->filtered)) {
+		call->filtered = true;
+		call->old_recorded = filter_begins_realloc(recorder, old);
+	}
+	return allocation_ticks_for(*thread, call);
+}
+
+/* After it: old may be NULL, block is what it returned. */
 void allocation_resized(struct thread *thread, struct guard_call *call, enum trace_op operation,
 			void *old, void *block, uint64_t size, uint64_t start);
 

@@ -2,14 +2,19 @@
 #include <mallow/mallow.h> // the installed header, as programs include it
 
 #include "agent/clock.h"
+#include "agent/event.h"
 #include "agent/libc.h"
+#include "agent/pending.h"
+#include "agent/process.h"
 #include "agent/record.h"
 #include "agent/slow.h"
 #include "agent/thread.h"
+#include "agent/toggle.h"
 
 #define MARK_MAX 1000
+#define EXPORT   __attribute__((visibility("default")))
 
-__attribute__((visibility("default"))) void mallow_api_mark(const char *name)
+EXPORT void mallow_api_mark(const char *name)
 {
 	struct thread *thread = thread_self;
 	struct record record = {
@@ -21,6 +26,8 @@ __attribute__((visibility("default"))) void mallow_api_mark(const char *name)
 	struct slow slow;
 	uint64_t outer;
 
+	if (toggle_is_off())
+		return;
 	if (!thread || !thread->cursor)
 		thread = thread_begin_slow();
 	if (!thread || thread->busy || !name)
@@ -31,6 +38,61 @@ __attribute__((visibility("default"))) void mallow_api_mark(const char *name)
 	slow_begin(&slow);
 	outer = thread_begin_work(thread);
 	record_write(thread, &record);
+	thread_end_work(thread, outer);
+	slow_end(&slow);
+}
+
+EXPORT void mallow_api_start(void)
+{
+	toggle_start();
+}
+
+EXPORT void mallow_api_stop(void)
+{
+	toggle_stop();
+}
+
+EXPORT int mallow_api_is_running(void)
+{
+	return process_state() == PROCESS_RECORDING && !toggle_is_off() && !process_is_borrowed();
+}
+
+EXPORT int mallow_api_sync(void)
+{
+	struct slow slow;
+	bool whole;
+
+	if (process_state() != PROCESS_RECORDING || process_is_borrowed())
+		return -1;
+	slow_begin(&slow);
+	whole = process_flush();
+	slow_end(&slow);
+	return whole ? 0 : -1;
+}
+
+EXPORT void mallow_api_set_tag(uint32_t tag)
+{
+	struct thread *thread = thread_self;
+	const struct event event = {.operation = TRACE_RECORD_TAG};
+	struct slow slow;
+	uint64_t outer;
+
+	if (thread_tag == tag)
+		return;
+	thread_tag = tag;
+	// Off: it is written when the thread is next to record an allocation. Not begun: when it
+	// begins.
+	if (!thread || toggle_is_off())
+		return;
+	if (thread->busy) {
+		pending_add(thread, &event, NULL);
+		return;
+	}
+	if (!thread->cursor)
+		return;
+	slow_begin(&slow);
+	outer = thread_begin_work(thread);
+	toggle_write_tag(thread);
 	thread_end_work(thread, outer);
 	slow_end(&slow);
 }

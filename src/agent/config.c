@@ -1,12 +1,15 @@
 #include "agent/config.h"
 
+#include <signal.h>
+
 #include "agent/libc.h"
 #include "agent/log.h"
 
 // Both glibc and musl have it; the loader fills it before it runs constructors.
 extern char **environ __attribute__((weak));
 
-#define DEPTH_MAX (1000u << 10) /* the format ends at 1,048,576 frames */
+#define DEPTH_MAX   (1000u << 10) /* the format ends at 1,048,576 frames */
+#define SHORT_DEPTH 8             /* BACKTRACE=short */
 
 struct config config;
 
@@ -73,6 +76,22 @@ static void warn_bad_value(enum setting setting, const char *word)
 	log_end();
 }
 
+/* Those that were given, for who wonders whether they arrived. */
+static void log_settings(void)
+{
+	for (int i = 0; log_wants(SETTING_LOG_DEBUG) && i < SETTING_COUNT; i++) {
+		const char *word = find_variable(setting_info(i)->variable);
+
+		if (!word)
+			continue;
+		log_start(SETTING_LOG_DEBUG);
+		log_string(setting_info(i)->variable);
+		log_string("=");
+		log_string(word);
+		log_end();
+	}
+}
+
 /*
  * A copy: programs that change their title (setproctitle) write it over their environment.
  * Too long for all that is sane: the original.
@@ -89,13 +108,53 @@ static const char *keep(const char *word)
 	return copy;
 }
 
+static void read_parent(void)
+{
+	char *parent = find_variable("MALLOW_PARENT");
+
+	if (parent && config_parse_id(parent, config.parent_id))
+		config.parent = parent;
+	else
+		memset(config.parent_id, 0, sizeof(config.parent_id));
+}
+
+bool config_is_child(void)
+{
+	static const uint8_t none[sizeof(config.parent_id)];
+
+	return memcmp(config.parent_id, none, sizeof(none)) != 0;
+}
+
+static void limit_depth(void)
+{
+	uint64_t *depth = &config.value[SETTING_DEPTH];
+
+	if (*depth > DEPTH_MAX)
+		*depth = DEPTH_MAX;
+	if (config.value[SETTING_BACKTRACE] == SETTING_BACKTRACE_SHORT && *depth > SHORT_DEPTH)
+		*depth = SHORT_DEPTH;
+	// The caches are for whole stacks; without them no event takes the path that asks them.
+	if (config.value[SETTING_BACKTRACE] != SETTING_BACKTRACE_FULL)
+		config.value[SETTING_UNWINDER] = SETTING_UNWINDER_PLAIN;
+}
+
+/* What can only be started by a signal is, unless the settings say none. */
+static void choose_signal(void)
+{
+	const char *word = find_variable(setting_info(SETTING_SIGNAL_TOGGLE)->variable);
+	uint64_t number;
+
+	if (config.value[SETTING_DISABLE_BY_DEFAULT] &&
+	    !(word && setting_parse(SETTING_SIGNAL_TOGGLE, word, &number)))
+		config.value[SETTING_SIGNAL_TOGGLE] = SIGUSR1;
+}
+
 bool config_read(void)
 {
-	char *parent;
-
 	if (!&environ || !environ)
 		return false;
 	kept_size = 0;
+	read_parent();
 	for (int i = 0; i < SETTING_COUNT; i++) {
 		const struct setting_info *info = setting_info(i);
 		const char *word = find_variable(info->variable);
@@ -104,17 +163,13 @@ bool config_read(void)
 										  : info->standard;
 		config.value[i] = setting_default(i);
 		if (word && info->kind != SETTING_KIND_TEXT &&
-		    !setting_parse(i, word, &config.value[i]))
+		    !setting_parse(i, word, &config.value[i]) && !config_is_child())
 			warn_bad_value(i, word);
 	}
-	if (config.value[SETTING_DEPTH] > DEPTH_MAX)
-		config.value[SETTING_DEPTH] = DEPTH_MAX;
+	choose_signal();
+	limit_depth();
+	log_settings();
 	config.registry = keep(find_variable("MALLOW_REGISTRY"));
-	parent = find_variable("MALLOW_PARENT");
-	if (parent && config_parse_id(parent, config.parent_id))
-		config.parent = parent;
-	else
-		memset(config.parent_id, 0, sizeof(config.parent_id));
 	return true;
 }
 

@@ -21,6 +21,20 @@ extern struct config config;
 /* false: too early, the C library has not set environ yet. */
 bool config_read(void);
 
+static inline bool config_stackless(void)
+{
+	return config.value[SETTING_BACKTRACE] == SETTING_BACKTRACE_NONE;
+}
+
+/* FREE_STACKS, where there are stacks at all. */
+static inline bool config_free_stacks(void)
+{
+	return config.value[SETTING_FREE_STACKS] && !config_stackless();
+}
+
+/* Whether a recorded program started this one: what is wrong with the settings was said there. */
+bool config_is_child(void);
+
 /* The value of a variable in the environment, or NULL. */
 const char *config_environment(const char *name);
 

@@ -2,6 +2,7 @@
 
 #include "agent/compare.h"
 #include "agent/config.h"
+#include "agent/guard.h"
 #include "agent/modules.h"
 #include "agent/own_code.h"
 #include "agent/process.h"
@@ -9,6 +10,7 @@
 #include "agent/record.h"
 #include "agent/slow.h"
 #include "agent/thread.h"
+#include "agent/toggle.h"
 #include "agent/unwind/leaf_cache.h"
 
 #define PIECE_FRAMES 256 /* pushed at once where a stack is too large for one record */
@@ -178,7 +180,9 @@ static void lose(struct thread *thread)
 {
 	thread->cursor = NULL;
 	thread->limit = NULL;
-	process_count_loss(process->loss_if_stopped);
+	// What a former recording lost by its end, it did not lose.
+	if (!thread_is_former(thread))
+		process_count_loss(process->loss_if_stopped);
 }
 
 static size_t room_for(uint32_t push)
@@ -322,33 +326,6 @@ void event_write(struct thread *thread, const struct event *event, const uint64_
 	write_any(thread, event);
 }
 
-static never_inline void write_free_slow(struct thread *thread, uint8_t operation, uint64_t ticks,
-					 uint64_t address)
-{
-	const struct event event = {.operation = operation, .ticks = ticks, .address = address};
-
-	if (!record_reserve(thread, room_for(0)))
-		return lose(thread);
-	put_event(thread, &event, SHAPE_ANY, false);
-}
-
-void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address)
-{
-	struct trace_encoder *encoder = &thread->encoder;
-	uint64_t address_before = encoder->address;
-	uint8_t *p = thread->cursor;
-
-	if (unlikely((size_t)(thread->limit - p) < room_for(0) || ticks < encoder->time ||
-		     thread->resync))
-		return write_free_slow(thread, operation, ticks, address);
-	*p++ = operation;
-	p = varint_put(p, ticks - encoder->time);
-	p = trace_put_address(p, &address_before, address);
-	thread_commit(thread, p);
-	encoder->time = ticks;
-	encoder->address = address;
-}
-
 /* The stack of state by unwind_capture(), which remembers nothing. false: lost. */
 static never_inline bool capture_plain_slow(struct thread *thread, const struct unwind_state *state)
 {
@@ -360,7 +337,10 @@ static never_inline bool capture_plain_slow(struct thread *thread, const struct 
 		bool cut = end == UNWIND_TRUNCATED;
 
 		thread->frames[count++] = cut ? TRACE_PC_TRUNCATED : TRACE_PC_BROKEN;
-		process_count_loss(cut ? TRACE_LOSS_TRUNCATED_STACKS : TRACE_LOSS_BROKEN_STACKS);
+		if (!cut)
+			process_count_loss(TRACE_LOSS_BROKEN_STACKS);
+		else if (config.value[SETTING_BACKTRACE] == SETTING_BACKTRACE_FULL)
+			process_count_loss(TRACE_LOSS_TRUNCATED_STACKS);
 	}
 	if (thread->within || thread->passing) {
 		thread->within = 0;
@@ -393,6 +373,92 @@ static never_inline bool capture_slow(struct thread *thread, const struct unwind
 	return true;
 }
 
+/* Nothing is to be looked after but this event itself. */
+static inline bool is_ordinary(const struct thread *thread, const struct event *event)
+{
+	return event->operation <= TRACE_OP_LAST_ALLOCATION &&
+	       !carries_alignment(event->operation) && event->ticks >= thread->encoder.time &&
+	       !thread->unusual &&
+	       __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE) == thread->epoch;
+}
+
+/* BACKTRACE=none: thread->stack is empty, and so is the stream's. */
+static void write_stackless(struct thread *thread, const struct event *event)
+{
+	thread->within = 0;
+	if (event->operation == TRACE_OP_STACK)
+		return;
+	if (is_ordinary(thread, event) && is_prepared(thread))
+		write_event(thread, event, SHAPE_ALLOCATION);
+	else
+		write_any(thread, event);
+}
+
+static void write_captured(struct thread *thread, const struct event *event,
+			   const struct unwind_state *state)
+{
+	if (config_stackless())
+		return write_stackless(thread, event);
+	if (!capture_slow(thread, state))
+		return;
+	compare_stack(thread, state);
+	write_any(thread, event);
+}
+
+never_inline void event_write_kept_free(struct thread *thread, const struct event *event,
+					const struct unwind_state *state)
+{
+	if (thread->free_stacks)
+		return write_captured(thread, event, state);
+	if (!record_reserve(thread, room_for(0)))
+		return lose(thread);
+	put_event(thread, event, SHAPE_ANY, false);
+}
+
+static never_inline void write_free_slow(struct thread *thread, uint8_t operation, uint64_t ticks,
+					 uint64_t address)
+{
+	struct event event = {.operation = operation, .ticks = ticks, .address = address};
+	struct unwind_state state;
+
+	// As in write_here_slow(). If the child has begun a recording before it came back, the
+	// guard alone is missing, and the block is one that the recording does not know.
+	if (!thread->cursor)
+		return lose(thread);
+	if (!thread->outer)
+		return;
+	state = guard_caller(thread);
+	if (!thread->filtered || (filter_keeps(thread, &event) && thread_follow(thread)))
+		event_write_kept_free(thread, &event, &state);
+}
+
+void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address)
+{
+	struct trace_encoder *encoder = &thread->encoder;
+	uint64_t address_before = encoder->address;
+	uint8_t *p = thread->cursor;
+
+	if (unlikely((size_t)(thread->limit - p) < room_for(0) || ticks < encoder->time ||
+		     thread->unusual))
+		return write_free_slow(thread, operation, ticks, address);
+	*p++ = operation;
+	p = varint_put(p, ticks - encoder->time);
+	p = trace_put_address(p, &address_before, address);
+	thread_commit(thread, p);
+	encoder->time = ticks;
+	encoder->address = address;
+}
+
+/* What the filter has made of an event. */
+static void write_kept(struct thread *thread, const struct event *event,
+		       const struct unwind_state *state)
+{
+	if (event->operation == TRACE_OP_FREE)
+		event_write_kept_free(thread, event, state);
+	else
+		write_captured(thread, event, state);
+}
+
 static never_inline void write_here_slow(struct thread *thread, const struct event *event,
 					 const struct unwind_state *state)
 {
@@ -400,19 +466,18 @@ static never_inline void write_here_slow(struct thread *thread, const struct eve
 	// thread was wiped.
 	if (!thread->cursor)
 		return lose(thread);
-	if (!capture_slow(thread, state))
-		return;
-	compare_stack(thread, state);
-	write_any(thread, event);
-}
+	if (thread->filtered) {
+		struct event kept = *event;
 
-/* Nothing is to be looked after but this event itself. */
-static inline bool is_ordinary(const struct thread *thread, const struct event *event)
-{
-	return event->operation <= TRACE_OP_LAST_ALLOCATION &&
-	       !carries_alignment(event->operation) && event->ticks >= thread->encoder.time &&
-	       !thread->resync && !thread->within && !thread->passing &&
-	       __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE) == thread->epoch;
+		if (filter_keeps(thread, &kept) && thread_follow(thread)) {
+			toggle_write_tag(thread);
+			write_kept(thread, &kept, state);
+		} else {
+			thread->within = 0;
+		}
+	} else {
+		write_captured(thread, event, state);
+	}
 }
 
 void event_write_here(struct thread *thread, const struct event *event,

@@ -19,8 +19,11 @@ struct unwind_state;
 struct event {
 	uint8_t operation;  /* enum trace_op */
 	uint8_t heap_flags; /* enum trace_heap_flags, of an allocation */
-	uint64_t ticks;     /* of a realloc: its start */
-	uint64_t duration;  /* of a realloc */
+	/* Where not all is recorded (filter.h): the old block of a realloc, or the freed one, was.
+	 */
+	bool old_recorded;
+	uint64_t ticks;    /* of a realloc: its start */
+	uint64_t duration; /* of a realloc */
 	uint64_t old_address;
 	uint64_t address;
 	uint64_t size;
@@ -38,7 +41,14 @@ void event_write_here(struct thread *thread, const struct event *event,
 void event_write(struct thread *thread, const struct event *event, const uint64_t *frames,
 		 uint32_t count);
 
-/* A free, which has no stack. operation: enum trace_op. */
+/*
+ * A free, by the hook that the thread is in. operation: enum trace_op. It has no stack, unless
+ * FREE_STACKS asks for it.
+ */
 void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address);
+
+/* The same for one that the filter has kept already, by the caller that state describes. */
+void event_write_kept_free(struct thread *thread, const struct event *event,
+			   const struct unwind_state *state);
 
 #endif

@@ -45,6 +45,11 @@ void event_clock_begin(struct thread *thread, bool first)
 	set_lone_thread(first && event_clock_coarse ? thread : NULL);
 }
 
+void event_clock_end_lone(void)
+{
+	set_lone_thread(NULL);
+}
+
 /* A number that changes with everything that other threads record; *count: how many they are. */
 static uint64_t activity_of_others(const struct thread *thread, uint32_t *count)
 {

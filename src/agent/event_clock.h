@@ -55,6 +55,9 @@ void event_clock_begin(struct thread *thread, bool first);
 /* A new reading; another thread that was alone is so no more, and this one may be from now on. */
 uint64_t event_clock_read_slow(struct thread *thread);
 
+/* Nobody is alone any more: what comes must not be dated before now, of no thread. */
+void event_clock_end_lone(void);
+
 /* The next event is dated anew: something else with a time was recorded. */
 static inline void event_clock_expire(struct event_clock *clock)
 {

@@ -17,15 +17,32 @@ static int open_exclusive(const char *path)
 	return sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-static void make_parents(char *path)
+/*
+ * The path must stay true when the program changes its directory, and a child that did so first has
+ * its recording beside its parent's: the directory is that of the first recording.
+ */
+static void make_absolute(char path[FILE_NAME_MAX])
 {
-	for (char *c = path + 1; *c; c++) {
-		if (*c != '/')
-			continue;
-		*c = '\0';
-		sys_mkdir(path, 0777);
-		*c = '/';
-	}
+	static char directory[FILE_NAME_MAX]; // kept across fork
+	static long length;                   // counts the NUL
+	size_t name = strlen(path);
+
+	if (path[0] == '/')
+		return;
+	if (!length)
+		length = sys_getcwd(directory, sizeof(directory));
+	if (length <= 1 || directory[0] != '/' || (size_t)length + name + 1 > FILE_NAME_MAX)
+		return;
+	memmove(path + length, path, name + 1);
+	memcpy(path, directory, (size_t)length - 1);
+	path[length - 1] = '/';
+}
+
+static bool has_directory(const char *pattern)
+{
+	while (*pattern && *pattern != '/')
+		pattern++;
+	return *pattern;
 }
 
 /* The pattern's %n, or a suffix, counts up until the name is free. */
@@ -42,6 +59,7 @@ static int open_first_free(struct file *file, const char *pattern, const char *s
 
 		if (!file_name_expand(&context, pattern, n, file->path, sizeof(file->path)))
 			return -ENAMETOOLONG;
+		make_absolute(file->path);
 		length = strlen(file->path);
 		text_init(&name, file->path + length, sizeof(file->path) - length);
 		if (*suffix) {
@@ -55,29 +73,12 @@ static int open_first_free(struct file *file, const char *pattern, const char *s
 		if (name.cut)
 			return -ENAMETOOLONG;
 		fd = open_exclusive(file->path);
-		if (fd == -ENOENT) {
-			make_parents(file->path);
+		if (fd == -ENOENT && has_directory(pattern)) {
+			file_name_make_parents(file->path);
 			fd = open_exclusive(file->path);
 		}
 	}
 	return fd;
-}
-
-/* The path must stay true when the program changes its directory. */
-static void make_absolute(struct file *file)
-{
-	static char directory[FILE_NAME_MAX];
-	long length;
-	size_t name = strlen(file->path);
-
-	if (file->path[0] == '/')
-		return;
-	length = sys_getcwd(directory, sizeof(directory)); // counts the NUL
-	if (length <= 1 || directory[0] != '/' || (size_t)length + name + 1 > sizeof(file->path))
-		return;
-	memmove(file->path + length, file->path, name + 1);
-	memcpy(file->path, directory, (size_t)length - 1);
-	file->path[length - 1] = '/';
 }
 
 /* Out of the way of programs that count on low numbers, and below what they close by loops. */
@@ -96,11 +97,13 @@ static int move_high(int fd)
 	return high;
 }
 
-// As struct file has it, but kept across fork: children inherit the descriptor.
+// As struct file has it, but kept across fork: children inherit the descriptor, and the header,
+// which the count of a loss may be on its way to when a handler forks.
 static struct {
 	int fd;
 	dev_t device;
 	ino_t inode;
+	struct trace_header *header;
 } inherited;
 
 static void set_descriptor(struct file *file, int fd)
@@ -120,6 +123,16 @@ static void close_inherited(void)
 	    status.st_dev == inherited.device && status.st_ino == inherited.inode)
 		sys_close(inherited.fd);
 	inherited.fd = 0;
+	if (inherited.header)
+		sys_munmap(inherited.header, TRACE_PAGE);
+	inherited.header = NULL;
+}
+
+void file_retire(struct file *file)
+{
+	inherited.header = NULL;
+	close_inherited();
+	file->fd = -1;
 }
 
 int file_create(struct file *file, bool later_image)
@@ -133,8 +146,8 @@ int file_create(struct file *file, bool later_image)
 	fd = open_first_free(file, pattern, own_suffix ? "child" : "");
 	if (fd < 0)
 		return fd;
-	make_absolute(file);
 	if (sys_fstat(fd, &status) != 0) {
+		sys_unlink(file->path);
 		sys_close(fd);
 		return -EIO;
 	}
@@ -188,14 +201,20 @@ static int allocate_range(int fd, uint64_t offset, size_t size)
 	return 0;
 }
 
-static void *map_range(struct file *file, uint64_t offset, size_t size)
+static void *map_shared(struct file *file, uint64_t offset, size_t size)
 {
 	void *memory = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, offset);
 
-	if (syscall_error(memory))
-		return NULL;
+	return syscall_error(memory) ? NULL : memory;
+}
+
+static void *map_range(struct file *file, uint64_t offset, size_t size)
+{
+	void *memory = map_shared(file, offset, size);
+
 	// A child has a recording of its own and no business here.
-	sys_madvise(memory, size, MADV_DONTFORK);
+	if (memory)
+		sys_madvise(memory, size, MADV_DONTFORK);
 	return memory;
 }
 
@@ -206,7 +225,7 @@ int file_map_header(struct file *file, bool shared)
 	if (result)
 		return result;
 	if (shared)
-		file->header = map_range(file, 0, TRACE_PAGE);
+		file->header = map_shared(file, 0, TRACE_PAGE);
 	if (!file->header) {
 		void *memory = sys_mmap(NULL, TRACE_PAGE, PROT_READ | PROT_WRITE,
 					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -216,6 +235,7 @@ int file_map_header(struct file *file, bool shared)
 		file->header = memory;
 		file->header_private = true;
 	}
+	inherited.header = file->header;
 	return 0;
 }
 
@@ -247,9 +267,16 @@ void file_write_header(struct file *file)
 		write_all(file->fd, (const char *)file->header, TRACE_PAGE, 0);
 }
 
-static uint64_t reserve(struct file *file, size_t size)
+/*
+ * The file's next size bytes. false: they would lie beyond MAX_FILE_SIZE. Then the end does so,
+ * too, and nobody gets any more.
+ */
+static bool reserve(struct file *file, size_t size, uint64_t *offset)
 {
-	return __atomic_fetch_add(&file->end, size, __ATOMIC_RELAXED);
+	uint64_t limit = config.value[SETTING_MAX_FILE_SIZE];
+
+	*offset = __atomic_fetch_add(&file->end, size, __ATOMIC_RELAXED);
+	return !limit || (*offset <= limit && size <= limit - *offset);
 }
 
 /* window was read before the space was reserved: the space cannot lie in front of it. */
@@ -266,7 +293,10 @@ void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_
 	void *memory = NULL;
 
 	*result = FILE_OK;
-	*offset = reserve(file, size);
+	if (!reserve(file, size, offset)) {
+		*result = FILE_LIMIT;
+		return NULL;
+	}
 	if (window) {
 		memory = in_window(file, window, *offset, size);
 		*result = memory ? FILE_OK : FILE_WINDOW_FULL;
@@ -285,8 +315,10 @@ enum file_result file_append(struct file *file, const void *head, const void *re
 {
 	const size_t head_size = sizeof(struct trace_chunk);
 	char *window = __atomic_load_n(&file->window, __ATOMIC_ACQUIRE);
-	uint64_t offset = reserve(file, size);
+	uint64_t offset;
 
+	if (!reserve(file, size, &offset))
+		return FILE_LIMIT;
 	if (window) {
 		char *to = in_window(file, window, offset, size);
 
@@ -310,6 +342,16 @@ enum file_result file_append(struct file *file, const void *head, const void *re
 	return FILE_OK;
 }
 
+/* What MAX_FILE_SIZE leaves of a wish, in whole pages. */
+static size_t within_limit(const struct file *file, size_t size)
+{
+	uint64_t limit = config.value[SETTING_MAX_FILE_SIZE] & ~(uint64_t)(TRACE_PAGE - 1);
+	uint64_t end = __atomic_load_n(&file->end, __ATOMIC_RELAXED);
+	uint64_t left = end < limit ? limit - end : 0;
+
+	return config.value[SETTING_MAX_FILE_SIZE] && left < size ? left : size;
+}
+
 bool file_open_window(struct file *file, size_t size)
 {
 	uint64_t offset;
@@ -317,7 +359,9 @@ bool file_open_window(struct file *file, size_t size)
 
 	if (file->window || !still_ours(file))
 		return file->window != NULL;
-	offset = reserve(file, size);
+	size = within_limit(file, size);
+	if (!size || !reserve(file, size, &offset))
+		return false;
 	// Space that other threads append behind the window meanwhile is a hole that is skipped.
 	if (allocate_range(file->fd, offset, size))
 		return false;

@@ -39,6 +39,7 @@ enum file_result {
 	FILE_WRITE_FAILED,
 	FILE_REPLACED,
 	FILE_WINDOW_FULL,
+	FILE_LIMIT, /* MAX_FILE_SIZE */
 };
 
 /*
@@ -50,6 +51,9 @@ int file_create(struct file *file, bool later_image);
 
 /* Created, but of no use: closes and removes it. */
 void file_discard(struct file *file);
+
+/* Its recording has ended: closes the descriptor, and leaves the header to the caller. */
+void file_retire(struct file *file);
 
 /* The header's page, mapped shared where wanted and possible. 0 or the negative error number. */
 int file_map_header(struct file *file, bool shared);

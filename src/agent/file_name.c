@@ -111,3 +111,14 @@ char file_name_unknown(const char *pattern)
 			return found;
 	return '\0';
 }
+
+void file_name_make_parents(char *path)
+{
+	for (char *c = path + 1; *path && *c; c++) {
+		if (*c != '/')
+			continue;
+		*c = '\0';
+		sys_mkdir(path, 0777);
+		*c = '/';
+	}
+}

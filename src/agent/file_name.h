@@ -27,6 +27,9 @@ bool file_name_expand(const struct file_name_context *context, const char *patte
 
 bool file_name_has(const char *pattern, char placeholder);
 
+/* Makes the directories in front of the name as far as they are missing; the path is as before. */
+void file_name_make_parents(char *path);
+
 /* The first %x that is no placeholder, or '\0'. */
 char file_name_unknown(const char *pattern);
 

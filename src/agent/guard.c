@@ -1,7 +1,10 @@
 #include "agent/guard.h"
 
+#include "agent/allocation.h"
+#include "agent/modules.h"
 #include "agent/process.h"
 #include "agent/real.h"
+#include "agent/toggle.h"
 
 #define NESTED_REACH 1024
 
@@ -38,6 +41,8 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 			thread->resync = 1;
 			thread->pending.used = 0;
 			process_count_loss(TRACE_LOSS_INTERRUPTED);
+			if (thread->forked)
+				thread->cursor = NULL; // begins anew
 		}
 		break;
 	case UNWIND_FOUND:
@@ -69,6 +74,21 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 	return thread;
 }
 
+never_inline struct thread *guard_enter_off_slow(struct guard_call *call, const void *block)
+{
+	struct thread *thread;
+
+	if (!toggle_is_off() || process_state() != PROCESS_RECORDING ||
+	    !(filter_has(block) || (allocation_is_loaders(call->state.pc) && modules_has(block))))
+		return NULL;
+	thread = thread_begin_slow();
+	if (thread && !thread->outer)
+		thread->outer = call->state.sp;
+	else
+		thread = NULL;
+	return thread;
+}
+
 never_inline struct thread *guard_enter_slow(struct guard_call *call)
 {
 	struct thread *thread = thread_self;
@@ -80,6 +100,10 @@ never_inline struct thread *guard_enter_slow(struct guard_call *call)
 		call->nested_in = thread;
 		return NULL;
 	}
+	// Off. A thread that records asks filter.h, any other does not begin now.
+	if (toggle_is_off() && !(thread && (thread->cursor || thread->busy)) &&
+	    !toggle_settle_slow())
+		return NULL;
 	switch (process_state()) {
 	case PROCESS_OFF:
 		return NULL;

@@ -20,6 +20,8 @@ struct guard_call {
 	uint64_t outer;            /* to restore when leaving */
 	struct thread *nested_in;  /* not recorded: part of this thread's outer hook */
 	struct thread *pending_in; /* to be recorded later: it interrupted the agent */
+	bool filtered;             /* a realloc that filter.h was asked about … */
+	bool old_recorded;         /* … and what it said: see event.h */
 };
 
 // The hooks are compiled with frame pointers, so the frame's first word is the caller's rbp, and
@@ -32,8 +34,22 @@ struct guard_call {
 	})
 #define GUARD_CALL(call) struct guard_call call = {.state = GUARD_STATE()}
 
+/* The same of the hook that the thread is in, wherever the agent is now. */
+static inline struct unwind_state guard_caller(const struct thread *thread)
+{
+	const uint64_t *frame = (const uint64_t *)thread->outer - 2;
+
+	return (struct unwind_state){.pc = frame[1], .sp = thread->outer, .fp = frame[0]};
+}
+
 /* Threads not begun, nested calls, leftovers, stopped recordings. NULL: do not record. */
 struct thread *guard_enter_slow(struct guard_call *call);
+
+/*
+ * Off (toggle.h), and the thread has no slot: it is not entered. But the end of a recorded block is
+ * recorded all the same. The thread is entered then, as by guard_enter(); NULL: no such block.
+ */
+struct thread *guard_enter_off_slow(struct guard_call *call, const void *block);
 
 /* Whether a call is to be recorded with nothing to look into: nearly each. */
 static inline bool guard_is_open(const struct thread *thread)

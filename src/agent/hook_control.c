@@ -1,10 +1,12 @@
 /* Calls by which a program limits itself: filters that forbid system calls, the time stamp counter.
  */
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 
 #include "agent/clock.h"
+#include "agent/fork.h"
 #include "agent/process.h"
 #include "agent/real.h"
 #include "agent/syscall.h"
@@ -73,6 +75,23 @@ int hook_seccomp(unsigned int operation, unsigned int flags, void *arguments)
 	return (int)result;
 }
 
+/* Those that share the memory instead, as vfork() does, never return into what was interrupted. */
+static bool copies_process(long number, long flags)
+{
+	return number == SYS_fork || (number == SYS_clone && !(flags & CLONE_VM));
+}
+
+static long copy_process(long number, long a, long b, long c, long d, long e, long f)
+{
+	struct fork fork;
+	long result;
+
+	fork_begin(&fork);
+	result = real.syscall(number, a, b, c, d, e, f);
+	fork_end(&fork, result);
+	return result;
+}
+
 /* libseccomp and most programs install their filter by syscall(). */
 long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -84,7 +103,9 @@ long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 	real_resolve();
 	if (number == SYS_seccomp && installs_filter(a, (const void *)c))
 		prepared = process_forbid_system_calls(a == SECCOMP_SET_MODE_STRICT);
-	if (real.syscall)
+	if (real.syscall && copies_process(number, a))
+		result = copy_process(number, a, b, c, d, e, f);
+	else if (real.syscall)
 		result = real.syscall(number, a, b, c, d, e, f);
 	else
 		result = real_return(syscall6(number, a, b, c, d, e, f));

@@ -78,7 +78,7 @@ void *hook_realloc(void *old, size_t size)
 
 	real_resolve();
 	thread = guard_enter(&call);
-	start = allocation_ticks_for(thread, &call);
+	start = allocation_resize_begins(&thread, &call, old);
 	block = real.realloc(old, size);
 	allocation_resized(thread, &call, TRACE_OP_REALLOC, old, block, size, start);
 	return block;
@@ -93,7 +93,7 @@ void *hook_reallocarray(void *old, size_t count, size_t size)
 
 	real_resolve();
 	thread = guard_enter(&call);
-	start = allocation_ticks_for(thread, &call);
+	start = allocation_resize_begins(&thread, &call, old);
 	// glibc's own calls realloc by the hook; without it there is no nest to tell apart.
 	block = product(count, size) == SIZE_MAX ? (void *)(real_return(-ENOMEM) + 1)
 						 : real.realloc(old, count * size);

@@ -5,6 +5,7 @@
  */
 #include "agent/allocation.h"
 #include "agent/real.h"
+#include "agent/zero_memory.h"
 
 /* The function behind ours if there is one by now; name is its name in hooks.def. */
 #define BEHIND(name, symbol)                                                                       \
@@ -52,7 +53,7 @@ static void *aligned(size_t size, size_t alignment)
 			thread->inner_block = NULL;                                                \
 			block = new_directly(thread, size, alignment);                             \
 			if (unlikely(!block))                                                      \
-				block = real.name arguments;                                       \
+				block = zero_memory_from_operator(real.name arguments, size);      \
 			allocation_done(thread, &GUARD_STATE(), TRACE_OP_##OPERATION, block, size, \
 					alignment);                                                \
 			guard_close(thread);                                                       \
@@ -64,7 +65,8 @@ static void *aligned(size_t size, size_t alignment)
 		thread = guard_enter(&call);                                                       \
 		if (likely(thread != NULL))                                                        \
 			thread->inner_block = NULL;                                                \
-		block = likely(behind != NULL) ? behind arguments : fallback;                      \
+		block = likely(behind != NULL) ? zero_memory_from_operator(behind arguments, size) \
+					       : fallback;                                         \
 		allocation_done_slow(thread, &call, TRACE_OP_##OPERATION, block, size, alignment); \
 		return block;                                                                      \
 	}

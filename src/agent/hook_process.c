@@ -4,13 +4,16 @@
 
 #include "agent/clock.h"
 #include "agent/environment.h"
+#include "agent/fork.h"
 #include "agent/libc.h"
 #include "agent/process.h"
 #include "agent/real.h"
 #include "agent/record.h"
 #include "agent/slow.h"
 #include "agent/syscall.h"
+#include "agent/hook_signal.h"
 #include "agent/thread.h"
+#include "agent/toggle.h"
 
 extern char **environ __attribute__((weak));
 
@@ -29,22 +32,37 @@ static void write_plain(const struct record *record)
 	slow_end(&slow);
 }
 
-int hook_fork(void)
+/* The child finds its state wiped and begins a recording when it first allocates. */
+static int copy_process(int (*behind)(void))
 {
 	struct record record = {.kind = TRACE_RECORD_FORK, .has_time = true};
+	struct fork fork;
 	int pid;
 
-	real_resolve();
+	fork_begin(&fork);
 	thread_set_passing(true);
-	pid = real.fork();
+	pid = behind();
 	thread_set_passing(false); // the child finds it wiped
-	// The child finds its state wiped and begins a recording when it first allocates.
+	fork_end(&fork, pid);
 	if (pid > 0) {
 		record.ticks = clock_ticks();
 		record_add(&record, (uint64_t)pid);
 		write_plain(&record);
 	}
 	return pid;
+}
+
+int hook_fork(void)
+{
+	real_resolve();
+	return copy_process(real.fork);
+}
+
+/* For signal handlers: no handlers of pthread_atfork() are run. glibc has it since 2.34. */
+int hook_fork_signal_safe(void)
+{
+	real_resolve();
+	return copy_process(real.fork_signal_safe ? real.fork_signal_safe : real.fork);
 }
 
 static void before_exec(const char *path)
@@ -67,12 +85,15 @@ static char *const *begin_exec(const char *path, char *const envp[], size_t *siz
 	real_resolve();
 	carried = environment_carry(envp, size);
 	before_exec(path);
+	// In a vfork child, too: its signals are its own.
+	hook_signal_before_exec();
 	return carried;
 }
 
 /* exec came back, so it failed: everything is as it was. */
 static int end_exec(long result, char *const *carried, size_t size)
 {
+	hook_signal_after_exec();
 	environment_release(carried, size);
 	process_resume();
 	return (int)result;
@@ -255,11 +276,12 @@ static void exits(int status, void *argument)
 static __attribute__((constructor)) void library_begins(void)
 {
 	real_resolve();
-	if (process_state() == PROCESS_NEW)
+	if (process_state() == PROCESS_NEW && (!toggle_is_off() || toggle_settle_slow()))
 		thread_begin_slow();
+	hook_signal_begin();
 	// The first to register is the last to run: after the program's own handlers and
 	// destructors.
-	if (process_state() == PROCESS_RECORDING && real.on_exit)
+	if ((process_state() == PROCESS_RECORDING || toggle_is_watched()) && real.on_exit)
 		real.on_exit(exits, NULL);
 }
 

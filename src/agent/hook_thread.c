@@ -4,6 +4,7 @@
 #include "agent/process.h"
 #include "agent/real.h"
 #include "agent/thread.h"
+#include "agent/toggle.h"
 #include "agent/trampoline.h"
 
 /* What a new thread is to run; kept here until it does. */
@@ -40,7 +41,8 @@ struct trampoline_target trampoline_enters(void *argument)
 	struct trampoline_target target = {start->function, start->argument};
 
 	release_start(start);
-	thread_begin_slow();
+	if (!toggle_is_off())
+		thread_begin_slow();
 	return target;
 }
 

@@ -5,6 +5,7 @@
 #include "agent/config.h"
 #include "agent/file_name.h"
 #include "agent/libc.h"
+#include "agent/process.h"
 #include "agent/syscall.h"
 #include "agent/text.h"
 
@@ -14,7 +15,7 @@ static struct stat stderr_at_start;
 static bool stderr_known;
 static char line[LOG_LINE];
 static struct text text = {.start = line, .room = LOG_LINE};
-static bool wanted;
+static bool wanted, is_fault;
 
 static const struct {
 	int number;
@@ -42,11 +43,16 @@ void log_init(void)
 	stderr_known = sys_fstat(2, &stderr_at_start) == 0;
 }
 
+bool log_wants(enum setting_log level)
+{
+	return config.value[SETTING_LOG] != SETTING_LOG_OFF &&
+	       level >= (enum setting_log)config.value[SETTING_LOG];
+}
+
 void log_start(enum setting_log level)
 {
-	wanted = level == SETTING_LOG_ERROR ||
-		 (config.value[SETTING_LOG] != SETTING_LOG_OFF &&
-		  level >= (enum setting_log)config.value[SETTING_LOG]);
+	is_fault = level == SETTING_LOG_ERROR;
+	wanted = is_fault || log_wants(level);
 	text_init(&text, line, LOG_LINE - 1);
 	text_string(&text, "mallow: ");
 }
@@ -74,41 +80,53 @@ void log_error_number(int number)
 	text_number(&text, (uint64_t)number);
 }
 
-/* LOGFILE is opened for each line: lines are rare, and no descriptor has to be kept. */
-static int open_log(void)
+static int open_stderr(void)
 {
-	static char path[FILE_NAME_MAX]; // stacks are small, lines come one by one
 	struct stat now = {0};
 
-	if (config.text[SETTING_LOGFILE] && config.text[SETTING_LOGFILE][0]) {
-		static struct file_name_context context;
-
-		file_name_context(&context);
-		file_name_expand(&context, config.text[SETTING_LOGFILE], 0, path, sizeof(path));
-		// A pipe without a reader must not be waited for.
-		return sys_open(path,
-				O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-				0600);
-	}
 	if (!stderr_known || sys_fstat(2, &now) != 0 || now.st_dev != stderr_at_start.st_dev ||
 	    now.st_ino != stderr_at_start.st_ino)
 		return -1;
 	return 2;
 }
 
-void log_end(void)
+/* LOGFILE is opened for each line: lines are rare, and no descriptor has to be kept. */
+static int open_file(void)
 {
+	static char path[FILE_NAME_MAX]; // stacks are small, lines come one by one
+	static struct file_name_context context;
+	// A pipe without a reader must not be waited for.
+	const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 	int fd;
 
-	if (!wanted)
+	file_name_context(&context);
+	file_name_expand(&context, config.text[SETTING_LOGFILE], 0, path, sizeof(path));
+	fd = sys_open(path, flags, 0600);
+	if (fd == -ENOENT) {
+		file_name_make_parents(path);
+		fd = sys_open(path, flags, 0600);
+	}
+	return fd;
+}
+
+void log_end(void)
+{
+	bool to_file = config.text[SETTING_LOGFILE] && config.text[SETTING_LOGFILE][0];
+	int fd;
+
+	if (!wanted || process_system_calls_forbidden())
 		return;
 	line[text.length++] = '\n';
-	fd = open_log();
-	if (fd < 0)
-		return;
-	sys_write(fd, line, text.length);
-	if (fd != 2)
+	fd = to_file ? open_file() : -1;
+	if (fd >= 0) {
+		sys_write(fd, line, text.length);
 		sys_close(fd);
+	}
+	if (fd >= 0 && !is_fault)
+		return;
+	fd = open_stderr();
+	if (fd >= 0)
+		sys_write(fd, line, text.length);
 }
 
 void log_line(enum setting_log level, const char *string)

@@ -221,17 +221,14 @@ static uint32_t define_locked(struct thread *thread, uint64_t pc, bool *busy)
 	return id;
 }
 
-uint32_t modules_define_frame(struct thread *thread, uint64_t pc)
+/* In a slow bracket. */
+static uint32_t define(struct thread *thread, uint64_t pc)
 {
 	struct record record = {.kind = TRACE_RECORD_FRAME};
-	struct slow slow;
 	bool busy = false;
-	uint32_t module;
+	uint32_t module = define_locked(thread, pc, &busy);
 	uint32_t id;
 
-	slow_begin(&slow);
-	module = define_locked(thread, pc, &busy);
-	slow_end(&slow);
 	if (busy || !thread->cursor)
 		return 0;
 	id = __atomic_add_fetch(&process->modules.next_frame_id, 1, __ATOMIC_RELAXED);
@@ -243,19 +240,44 @@ uint32_t modules_define_frame(struct thread *thread, uint64_t pc)
 	return unwind_set_frame_id(pc, id);
 }
 
+uint32_t modules_define_frame(struct thread *thread, uint64_t pc)
+{
+	struct slow slow;
+	uint32_t id;
+
+	slow_begin(&slow);
+	// The end of an event of a former recording (toggle.h): what is defined now is of this one.
+	id = thread_is_former(thread) ? 0 : define(thread, pc);
+	slow_end(&slow);
+	return id;
+}
+
+bool modules_has(const void *block)
+{
+	const struct modules *modules = &process->modules;
+
+	for (uint32_t i = __atomic_load_n(&modules->count, __ATOMIC_ACQUIRE); block && i; i--)
+		if (modules->list[i - 1].link_map == block && !modules->list[i - 1].gone)
+			return true;
+	return false;
+}
+
 void modules_loader_freed(struct thread *thread, const void *block)
 {
 	struct modules *modules = &process->modules;
+	uint32_t count = __atomic_load_n(&modules->count, __ATOMIC_ACQUIRE);
+	// Once: a handler may fork, and the child find `modules` wiped.
+	struct module *list = __atomic_load_n(&modules->list, __ATOMIC_RELAXED);
 
-	for (uint32_t i = __atomic_load_n(&modules->count, __ATOMIC_ACQUIRE); block && i; i--) {
-		struct module *module = &modules->list[i - 1];
+	for (uint32_t i = list ? count : 0; block && i; i--) {
+		struct module *module = &list[i - 1];
 		struct record record = {
 			.kind = TRACE_RECORD_MODULE_GONE,
 			.has_time = true,
 			.ticks = clock_ticks(),
 		};
 
-		if (module->link_map != block || module->gone)
+		if (module->link_map != block || module->gone || !thread_follow(thread))
 			continue;
 		__atomic_store_n(&module->gone, 1, __ATOMIC_RELEASE);
 		unwind_forget(module->start, module->end);

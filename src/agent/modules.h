@@ -27,6 +27,9 @@ struct modules {
  */
 uint32_t modules_define_frame(struct thread *thread, uint64_t pc);
 
+/* Whether it is the loader's description of a module we know. */
+bool modules_has(const void *block);
+
 /*
  * The loader frees a piece of its memory: if it is the description of a module we know, the
  * module is gone, with all rules and ids of its code.

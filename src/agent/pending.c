@@ -1,9 +1,12 @@
 #include "agent/pending.h"
 
+#include "agent/config.h"
 #include "agent/event.h"
 #include "agent/own_code.h"
 #include "agent/process.h"
+#include "agent/record.h"
 #include "agent/thread.h"
+#include "agent/toggle.h"
 
 /* An entry: its size in words (0 while it is being filled), the event, the stack. */
 struct entry {
@@ -14,6 +17,7 @@ struct entry {
 };
 
 #define ENTRY_WORDS (sizeof(struct entry) / sizeof(uint64_t))
+#define MARK        0xff /* in place of an operation; there is always room for one */
 
 /*
  * The part of the claim that was not needed, if nobody came in between. Returns what the entry
@@ -29,29 +33,68 @@ static uint32_t give_back(struct pending *pending, uint32_t start, uint32_t clai
 		       : claim;
 }
 
+static size_t frames_max(void)
+{
+	size_t limit = thread_depth_limit();
+
+	return limit < PENDING_FRAMES ? limit : PENDING_FRAMES;
+}
+
 void pending_add(struct thread *thread, const struct event *event, const struct unwind_state *state)
 {
 	struct pending *pending = &thread->pending;
-	uint32_t claim = ENTRY_WORDS + (state ? PENDING_FRAMES + 1 : 0);
-	uint32_t start = __atomic_fetch_add(&pending->used, claim, __ATOMIC_RELAXED);
+	struct event kept = *event;
+	uint32_t claim, start;
 	struct entry *entry;
 	size_t count = 0;
 
-	if (!pending->words || start + claim > PENDING_WORDS) {
+	if (thread->filtered && !filter_keeps(thread, &kept))
+		return;
+	if (config_stackless() || (kept.operation >= TRACE_OP_FREE && !thread->free_stacks))
+		state = NULL;
+	claim = ENTRY_WORDS + (state ? PENDING_FRAMES + 1 : 0);
+	start = __atomic_fetch_add(&pending->used, claim, __ATOMIC_RELAXED);
+	if (!pending->words || start + claim > PENDING_WORDS - ENTRY_WORDS) {
 		__atomic_fetch_sub(&pending->used, claim, __ATOMIC_RELAXED);
 		process_count_loss(TRACE_LOSS_REENTERED);
 		return;
 	}
 	entry = (struct entry *)(pending->words + start);
 	entry->words = 0;
-	entry->event = *event;
-	if (state && unwind_capture(state, &thread->bounds, entry->frames, PENDING_FRAMES,
-				    &count) != UNWIND_COMPLETE)
+	entry->event = kept;
+	if (state && unwind_capture(state, &thread->bounds, entry->frames, frames_max(), &count) !=
+			     UNWIND_COMPLETE)
 		entry->frames[count++] = TRACE_PC_TRUNCATED;
 	count = own_code_strip(entry->frames, (uint32_t)count);
 	entry->count = (uint32_t)count;
 	compiler_barrier();
 	entry->words = give_back(pending, start, claim, (uint32_t)(ENTRY_WORDS + count));
+}
+
+/* What is no event at all: of toggle.c and of the C API. */
+static void write_record(struct thread *thread, const struct event *event)
+{
+	struct record record = {.kind = event->operation, .has_time = true, .ticks = event->ticks};
+
+	if (record.kind == TRACE_RECORD_TAG)
+		toggle_write_tag(thread);
+	else
+		record_write(thread, &record);
+}
+
+void pending_mark(struct thread *thread)
+{
+	struct pending *pending = &thread->pending;
+	uint32_t start = __atomic_fetch_add(&pending->used, ENTRY_WORDS, __ATOMIC_RELAXED);
+	struct entry *entry = (struct entry *)(pending->words + start);
+
+	if (start + ENTRY_WORDS > PENDING_WORDS) {
+		// A fork in the moment in which another handler found no room, or two of them.
+		__atomic_fetch_sub(&pending->used, ENTRY_WORDS, __ATOMIC_RELAXED);
+		return;
+	}
+	entry->event = (struct event){.operation = MARK};
+	entry->words = ENTRY_WORDS;
 }
 
 /* Writes the entries from *position on. false: the rest cannot be reached. */
@@ -66,9 +109,13 @@ static bool write_entries(struct thread *thread, uint32_t *position)
 			process_count_loss(TRACE_LOSS_INTERRUPTED);
 			return false;
 		}
-		if (entry->event.operation >= TRACE_OP_FREE)
-			event_write_free(thread, entry->event.operation, entry->event.ticks,
-					 entry->event.address);
+		if (entry->event.operation == MARK) {
+			if (thread->forked)
+				thread_renew_slow(thread);
+		} else if (entry->event.operation & TRACE_OTHER)
+			write_record(thread, &entry->event);
+		else if (entry->event.operation >= TRACE_OP_FREE && !thread->free_stacks)
+			event_write_kept_free(thread, &entry->event, NULL);
 		else
 			event_write(thread, &entry->event, entry->frames, entry->count);
 		*position += entry->words;

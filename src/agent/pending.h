@@ -28,6 +28,12 @@ struct unwind_state;
 void pending_add(struct thread *thread, const struct event *event,
 		 const struct unwind_state *state);
 
+/*
+ * In a child that kept the thread (fork.h): what waits already is the parent's, what is added from
+ * now on belongs to the recording that begins when the flush comes here.
+ */
+void pending_mark(struct thread *thread);
+
 /* Writes what waits. Called when `busy` is over, by the hook that was interrupted. */
 void pending_flush_slow(struct thread *thread);
 

@@ -35,6 +35,11 @@ void *pool_allocate(size_t size)
 	return offset + size <= reserve_size ? start + offset : NULL;
 }
 
+void pool_empty(void *memory, size_t size)
+{
+	sys_madvise(memory, bytes_round_up(size, POOL_PAGE), MADV_DONTNEED);
+}
+
 bool pool_begin_reserve(size_t size)
 {
 	char *start = from_kernel(size);

@@ -18,6 +18,8 @@
 #include "agent/syscall.h"
 #include "agent/text.h"
 #include "agent/thread.h"
+#include "agent/toggle.h"
+#include "agent/zero_memory.h"
 
 #define WINDOW_SIZE  (32u << 20)  /* of recording after a seccomp filter */
 #define RESERVE_SIZE (256u << 20) /* address space for tables then; touched when used */
@@ -30,6 +32,9 @@ uint8_t process_id[16];
 
 // Kept across fork: whether the settings are read and the tables of the unwinder made.
 static bool started_before;
+
+// Whether another image of the run came before: its recordings are named by it.
+static bool later_image;
 
 // Kernels before 4.14, and what only looks like Linux, do not know it.
 static bool wiped_at_fork;
@@ -99,7 +104,10 @@ static void fill_header(struct trace_header *header, bool forked, const uint8_t 
 			    : real.allocator_is_musl ? TRACE_ALLOCATOR_MUSL
 						     : TRACE_ALLOCATOR_OTHER;
 	header->flags = (forked ? TRACE_BEGUN_BY_FORK : 0) |
-			(process->file.header_private ? TRACE_PRIVATE_SLOTS : 0);
+			(process->file.header_private ? TRACE_PRIVATE_SLOTS : 0) |
+			(config_free_stacks() ? TRACE_FREE_STACKS : 0) |
+			(toggle_begins() ? TRACE_BEGUN_BY_START : 0);
+	header->sample_mean = config.value[SETTING_SAMPLE];
 	header->start_ticks = clock_ticks();
 	header->start_monotonic_ns = clock_monotonic_ns();
 	header->start_realtime_ns = clock_realtime_ns();
@@ -126,20 +134,20 @@ static void register_recording(void)
 	sys_close(fd);
 }
 
-static bool create_file(bool later_image)
+static bool create_file(struct file *file, bool later)
 {
 	bool shared = config.value[SETTING_SLOTS] == SETTING_SLOTS_SHARED;
-	int error = file_create(&process->file, later_image);
+	int error = file_create(file, later);
 
 	if (error >= 0) {
-		error = file_map_header(&process->file, shared);
+		error = file_map_header(file, shared);
 		if (error >= 0)
 			return true;
-		file_discard(&process->file);
+		file_discard(file);
 	}
 	log_start(SETTING_LOG_ERROR);
 	log_string("cannot write '");
-	log_string(process->file.path);
+	log_string(file->path);
 	log_string("'");
 	log_error_number(-error);
 	log_string("; the program runs unrecorded");
@@ -147,18 +155,45 @@ static bool create_file(bool later_image)
 	return false;
 }
 
-static void warn_unknown_placeholder(void)
+static void warn_unknown_placeholder(enum setting setting)
 {
 	char text[] = "%x";
 
-	text[1] = file_name_unknown(config.text[SETTING_OUTPUT]);
-	if (!text[1])
+	text[1] = file_name_unknown(config.text[setting]);
+	if (!text[1] || config_is_child())
 		return;
 	log_start(SETTING_LOG_ERROR);
-	log_string("MALLOW_OUTPUT: ");
+	log_string(setting_info(setting)->variable);
+	log_string(": ");
 	log_string(text);
 	log_string(" is no placeholder and stays as it is");
 	log_end();
+}
+
+bool process_read_settings(void)
+{
+	static enum { UNREAD, READING, READ } state;
+	int none = UNREAD;
+
+	if (__atomic_load_n((int *)&state, __ATOMIC_ACQUIRE) == READ)
+		return true;
+	if (!__atomic_compare_exchange_n((int *)&state, &none, READING, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return false;
+	real_resolve();
+	log_init();
+	if (!config_read()) {
+		__atomic_store_n((int *)&state, UNREAD, __ATOMIC_RELEASE);
+		return false;
+	}
+	zero_memory_begin();
+	warn_unknown_placeholder(SETTING_OUTPUT);
+	warn_unknown_placeholder(SETTING_LOGFILE);
+	environment_init();
+	if (!config.value[SETTING_FOLLOW])
+		config_hide_preload();
+	__atomic_store_n((int *)&state, READ, __ATOMIC_RELEASE);
+	return true;
 }
 
 /* What happens once, in the first image of an exec. false: too early. */
@@ -171,18 +206,39 @@ static bool start_first(void)
 		.hooks_end = (uint64_t)etext,
 	};
 
-	log_init();
-	if (!config_read())
+	if (!process_read_settings())
 		return false;
 	clock_init();
 	event_clock_init();
 	unwind_init(&host);
-	warn_unknown_placeholder();
-	environment_init();
-	if (!config.value[SETTING_FOLLOW])
-		config_hide_preload();
 	started_before = true;
 	return true;
+}
+
+/* The header last, and at once: others count losses in it. */
+static void swap_file(struct file *next)
+{
+	struct trace_header *header = next->header;
+
+	next->header = process->file.header;
+	memcpy(&process->file, next, sizeof(*next));
+	__atomic_store_n(&process->file.header, header, __ATOMIC_RELEASE);
+}
+
+/* process->file is there: what it begins with, and who is told of it. */
+static void open_recording(bool forked, const uint8_t parent[16])
+{
+	fill_header(process->file.header, forked, parent);
+	file_write_header(&process->file);
+	config_publish_id(process_id);
+	register_recording();
+	log_start(SETTING_LOG_INFO);
+	log_string("recording to ");
+	log_string(process->file.path);
+	log_end();
+	if (process->file.header_private && config.value[SETTING_SLOTS] == SETTING_SLOTS_SHARED)
+		log_line(SETTING_LOG_WARN, "the file system cannot map the file: a kill may lose "
+					   "the last events of each thread");
 }
 
 static enum process_state start(bool forked)
@@ -203,17 +259,65 @@ static enum process_state start(bool forked)
 	process->pid = sys_getpid();
 	memcpy(parent, forked ? process_id : config.parent_id, 16);
 	make_id(process_id);
-	if (!create_file(memcmp(parent, none, 16) != 0))
+	later_image = memcmp(parent, none, 16) != 0;
+	if (!create_file(&process->file, later_image)) {
+		memcpy(process_id, forked ? parent : none, 16); // as before: it may be tried again
 		return PROCESS_OFF;
-	fill_header(process->file.header, forked, parent);
-	file_write_header(&process->file);
-	config_publish_id(process_id);
-	register_recording();
-	log_start(SETTING_LOG_INFO);
-	log_string("recording to ");
-	log_string(process->file.path);
-	log_end();
+	}
+	open_recording(forked, parent);
 	return PROCESS_RECORDING;
+}
+
+/* The old recording's threads do no longer write, but for the ends of events. */
+static void forget_recording(void)
+{
+	unwind_forget_ids();
+	slot_forget_free();
+	address_set_clear(&process->recorded);
+	process->others_known = false;
+	process->modules.count = 0;
+	__atomic_store_n(&process->next_stream, 0, __ATOMIC_RELAXED);
+}
+
+bool process_begin_next(void)
+{
+	// Of the one before: another thread may be on its way to a counter in it.
+	static struct trace_header *former_header;
+	static struct file next;
+	struct trace_header *header = process->file.header;
+	uint8_t parent[16];
+
+	memcpy(parent, header->parent_id, 16);
+	if (!thread_self || !thread_self->cursor)
+		thread_begin_slow(); // somebody has to write the end
+	process_end(TRACE_END_NEXT, 0);
+	file_retire(&process->file);
+	memset(&next, 0, sizeof(next));
+	if (!create_file(&next, later_image)) {
+		process_resume();
+		return false;
+	}
+	if (former_header)
+		sys_munmap(former_header, TRACE_PAGE);
+	former_header = header;
+	forget_recording();
+	make_id(process_id);
+	swap_file(&next);
+	open_recording(false, parent);
+	__atomic_add_fetch(&process->recording, 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* Once: each event tries again. */
+static void say_no_memory(void)
+{
+	static uint32_t said;
+
+	if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+		return;
+	process_read_settings(); // how to say it
+	log_line(SETTING_LOG_ERROR, "no memory to record with; the program runs unrecorded until "
+				    "there is");
 }
 
 bool process_start(void)
@@ -221,10 +325,13 @@ bool process_start(void)
 	uint32_t state = PROCESS_NEW;
 
 	// The child of a process under a filter is under it, too, and has no window of its own.
-	if (process_system_calls_forbidden() && process_state() == PROCESS_NEW)
+	if (process_state() == PROCESS_NEW &&
+	    (process_system_calls_forbidden() || (toggle_is_off() && !toggle_settle_slow())))
 		return false;
-	if (!make_process())
+	if (!make_process()) {
+		say_no_memory();
 		return false;
+	}
 	if (!__atomic_compare_exchange_n(&process->state, &state, PROCESS_STARTING, false,
 					 __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 		return state == PROCESS_RECORDING;
@@ -235,6 +342,15 @@ bool process_start(void)
 		state = start(process_id[0] || process_id[1] || process_id[2] || process_id[3]);
 	__atomic_store_n(&process->state, state, __ATOMIC_RELEASE);
 	return state == PROCESS_RECORDING;
+}
+
+void process_try_again(void)
+{
+	uint32_t state = PROCESS_OFF;
+
+	if (process)
+		__atomic_compare_exchange_n(&process->state, &state, PROCESS_NEW, false,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 static void write_fact(struct thread *thread, enum trace_process_field field, const void *text,
@@ -266,7 +382,10 @@ void process_write_facts(struct thread *thread)
 
 	if (size > 0)
 		write_fact(thread, TRACE_PROCESS_EXECUTABLE, path, (size_t)size);
-	write_file_fact(thread, TRACE_PROCESS_ARGUMENTS, "/proc/self/cmdline");
+	if (config.value[SETTING_RECORD_ARGS])
+		write_file_fact(thread, TRACE_PROCESS_ARGUMENTS, "/proc/self/cmdline");
+	if (config.value[SETTING_RECORD_ENV])
+		write_file_fact(thread, TRACE_PROCESS_ENVIRONMENT, "/proc/self/environ");
 	size = sys_getcwd(path, sizeof(path));
 	if (size > 1)
 		write_fact(thread, TRACE_PROCESS_DIRECTORY, path, (size_t)size - 1);
@@ -278,8 +397,12 @@ void process_write_facts(struct thread *thread)
 
 void process_count_loss(enum trace_loss reason)
 {
-	if (process && process->file.header)
-		__atomic_fetch_add(&process->file.header->losses[reason], 1, __ATOMIC_RELAXED);
+	// Once: a handler may fork, and the child, which returns here, find it wiped.
+	struct trace_header *header =
+		process ? __atomic_load_n(&process->file.header, __ATOMIC_RELAXED) : NULL;
+
+	if (header)
+		__atomic_fetch_add(&header->losses[reason], 1, __ATOMIC_RELAXED);
 }
 
 void process_stop(enum trace_loss reason, const char *text)
@@ -323,31 +446,67 @@ void process_stop_for_file(enum file_result result)
 	case FILE_WINDOW_FULL:
 		process_stop(TRACE_LOSS_WINDOW_FULL, "the space prepared for seccomp is full");
 		break;
+	case FILE_LIMIT:
+		process_stop(TRACE_LOSS_SIZE_LIMIT,
+			     "it has reached MALLOW_MAX_FILE_SIZE; later events are lost");
+		break;
 	}
 }
 
-static void flush_private(void)
+bool process_flush(void)
 {
 	struct thread *thread;
 	void *scratch;
+	bool whole = true;
 
-	if (!process->file.header_private || process_system_calls_forbidden())
-		return;
+	if (!process->file.header_private)
+		return true;
+	if (process_system_calls_forbidden())
+		return false;
 	scratch = sys_mmap(NULL, FLUSH_SIZE, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	for (thread = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE); thread;
 	     thread = thread->all_next)
-		if (!syscall_error(scratch))
-			slot_flush_private(thread, scratch, FLUSH_SIZE);
+		whole &= !syscall_error(scratch) && slot_flush_private(thread, scratch, FLUSH_SIZE);
 	if (!syscall_error(scratch))
 		sys_munmap(scratch, FLUSH_SIZE);
 	file_write_header(&process->file);
+	return whole && process_state() == PROCESS_RECORDING;
 }
 
 bool process_is_borrowed(void)
 {
 	return process && process->pid && !process_system_calls_forbidden() &&
 	       process->pid != sys_getpid();
+}
+
+/* Events that were lost while the recording went on; where it stopped, that was said then. */
+static uint64_t count_lost(const struct trace_header *header)
+{
+	uint64_t lost = 0;
+
+#define LOSS(number, NAME, name, loses_events, text)                                               \
+	if (loses_events)                                                                          \
+		lost += __atomic_load_n(&header->losses[number], __ATOMIC_RELAXED);
+#include "trace/losses.def"
+#undef LOSS
+	return lost;
+}
+
+/* At an exec nothing is said of losses: the same line may come from each of many. */
+static void say_end(enum trace_end reason)
+{
+	uint64_t lost = reason == TRACE_END_EXEC ? 0 : count_lost(process->file.header);
+
+	log_start(lost ? SETTING_LOG_ERROR : SETTING_LOG_INFO);
+	log_string("recording '");
+	log_string(process->file.path);
+	log_string("' ends");
+	if (lost) {
+		log_string("; events lost: ");
+		log_number(lost);
+	}
+	log_end();
 }
 
 void process_end(enum trace_end reason, int status)
@@ -362,7 +521,8 @@ void process_end(enum trace_end reason, int status)
 		return;
 	header = process->file.header;
 	if (process_state() == PROCESS_STOPPED) {
-		// The counters of a private header.
+		// Why it stopped, end_reason says already. The counters of a private header.
+		__atomic_store_n(&header->state, TRACE_STATE_ENDED, __ATOMIC_RELEASE);
 		slow_begin(&slow);
 		if (!process_system_calls_forbidden())
 			file_write_header(&process->file);
@@ -389,7 +549,9 @@ void process_end(enum trace_end reason, int status)
 	header->end_reason = reason;
 	header->end_status = (uint32_t)status;
 	__atomic_store_n(&header->state, TRACE_STATE_ENDED, __ATOMIC_RELEASE);
-	flush_private();
+	process_flush();
+	if (process_state() == PROCESS_RECORDING)
+		say_end(reason);
 	slow_end(&slow);
 }
 

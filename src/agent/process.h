@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/address_set.h"
 #include "agent/file.h"
 #include "agent/modules.h"
 #include "agent/slot.h"
@@ -32,12 +33,16 @@ struct process {
 	uint32_t next_stream;     /* atomic */
 	uint32_t epoch;           /* atomic: counts unloaded modules, empties the threads' stacks */
 	uint32_t loss_if_stopped; /* enum trace_loss */
+	uint32_t recording;       /* atomic: number of this one in this process */
+	uint32_t holds;           /* atomic: toggle_hold() */
 	uint64_t last_sample_ns;
 	struct thread *lone_thread; /* atomic; see event_clock.h */
 	struct thread *threads;     /* atomic list of all that were ever made, by all_next */
 	uint32_t ended_lock;
 	struct thread *ended; /* whose system thread may be gone; under ended_lock */
 	struct thread *ended_last;
+	struct address_set recorded; /* blocks, while not all are: filter.h */
+	bool others_known;           /* that set holds those that are not: toggle.h */
 	struct file file;
 	struct slots slots;
 	struct modules modules;
@@ -54,16 +59,36 @@ static inline enum process_state process_state(void)
 	return process ? __atomic_load_n(&process->state, __ATOMIC_ACQUIRE) : PROCESS_NEW;
 }
 
+static inline uint32_t process_recording(void)
+{
+	return __atomic_load_n(&process->recording, __ATOMIC_ACQUIRE);
+}
+
 static inline bool process_system_calls_forbidden(void)
 {
 	return __atomic_load_n(&process_forbidden, __ATOMIC_RELAXED);
 }
 
 /*
+ * What needs to be known before anything else, once: the settings, the environment for children.
+ * false: too early, or another thread is at it.
+ */
+bool process_read_settings(void);
+
+/*
  * Begins the recording, once per image: others that come meanwhile get false and go without. In a
  * slow bracket. true: recording.
  */
 bool process_start(void);
+
+/*
+ * Ends the recording and begins another (NEW_FILE_PER_START), while nobody else is in a slow
+ * bracket. false: there is no file for it, and the old one goes on.
+ */
+bool process_begin_next(void);
+
+/* There was no file when it was to begin: it may be tried again. */
+void process_try_again(void);
 
 /* Facts of the process, into the first thread's stream. */
 void process_write_facts(struct thread *thread);
@@ -75,6 +100,12 @@ void process_count_loss(enum trace_loss reason);
 
 /* The file operation that failed decides how the recording stops. */
 void process_stop_for_file(enum file_result result);
+
+/*
+ * Whatever was recorded so far is in the file; with private slots that takes writing it. In a slow
+ * bracket. false: something is not.
+ */
+bool process_flush(void);
 
 /* The image ends, or seems to: exit, _exit, exec. Later events are still recorded. */
 void process_end(enum trace_end reason, int status);

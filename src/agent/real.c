@@ -48,9 +48,9 @@ void real_resolve_slow(void)
 	find(&real.dl_find_object, "_dl_find_object");
 	find(&real.errno_location, "__errno_location");
 	find(&real.on_exit, "on_exit");
-	// glibc's own malloc is the one that equals __libc_malloc: a preloaded jemalloc is not.
+	// By the file: tcmalloc and mimalloc call theirs __libc_malloc, too.
 	real.allocator_is_glibc = real.malloc && link_map_find("gnu_get_libc_version") &&
-				  link_map_find("__libc_malloc") == (void *)real.malloc;
+				  link_map_find_in("libc.so.6", "malloc") == (void *)real.malloc;
 	real.allocator_is_musl = !link_map_find("gnu_get_libc_version");
 	real.operators_are_plain = find_plain_operators();
 	link_map_loader_range(&real.loader_start, &real.loader_end);
@@ -75,8 +75,9 @@ long real_return(long result)
 
 static bool holds_allocator(const struct unwind_module *module)
 {
-	bool found = !real.allocator_is_glibc && (uint64_t)real.malloc >= module->start &&
-		     (uint64_t)real.malloc < module->end;
+	// By free: in front of malloc ours may stand (zero_memory.h).
+	bool found = !real.allocator_is_glibc && (uint64_t)real.free >= module->start &&
+		     (uint64_t)real.free < module->end;
 
 	// Our own: the real operator new[] jumps to operator new, as if we had called it.
 	found |= own_code(module->start);

@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What signal() takes and gives. */
+typedef void signal_handler(int number);
+
 struct real {
 #define HOOK(name, symbol, type, parameters) type(*name) parameters;
 #include "agent/hooks.def"

@@ -7,6 +7,7 @@
 #include "agent/sample.h"
 #include "agent/slow.h"
 #include "agent/thread.h"
+#include "agent/toggle.h"
 
 #define TEXT_MAX 32768 /* a chunk's worth; longer texts are cut */
 
@@ -80,6 +81,8 @@ void record_write_here(struct thread *thread, const struct record *record,
 {
 	const struct event stack = {.operation = TRACE_OP_STACK};
 
+	if (toggle_is_off())
+		return;
 	// The stack and its record must lie in one chunk: a new one begins with another stack.
 	if (!record_reserve(thread, record_room(record) + 1024))
 		return process_count_loss(process->loss_if_stopped);

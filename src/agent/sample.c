@@ -7,6 +7,7 @@
 #include <linux/magic.h>
 
 #include "agent/clock.h"
+#include "agent/config.h"
 #include "agent/libc.h"
 #include "agent/own_memory.h"
 #include "agent/process.h"
@@ -15,8 +16,7 @@
 #include "agent/text.h"
 #include "agent/thread.h"
 
-#define SAMPLE_INTERVAL_NS 1000000000ull
-#define STATUS_SIZE        1536 /* the lines that are read stand in its first kilobyte */
+#define STATUS_SIZE 1536 /* the lines that are read stand in its first kilobyte */
 
 /* In the order of the record's fields. */
 enum field {
@@ -77,7 +77,9 @@ void sample_write(struct thread *thread)
 	uint64_t values[NAME_COUNT] = {0};
 	struct record record = {
 		.kind = TRACE_RECORD_MEMORY, .has_time = true, .ticks = clock_ticks()};
-	int fd = sys_open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
+	int fd = config.value[SETTING_MEMORY_SAMPLES]
+			 ? sys_open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0)
+			 : -1;
 	long size = fd < 0 ? 0 : sys_read(fd, status, sizeof(status) - 1);
 
 	if (fd >= 0)
@@ -101,12 +103,13 @@ void sample_write(struct thread *thread)
 void sample_if_due(struct thread *thread)
 {
 	uint64_t last = __atomic_load_n(&process->last_sample_ns, __ATOMIC_RELAXED);
+	uint64_t interval = config.value[SETTING_MEMORY_SAMPLES];
 	uint64_t now;
 
-	if (process_system_calls_forbidden())
+	if (!interval || process_system_calls_forbidden())
 		return;
 	now = clock_monotonic_ns();
-	if (now - last < SAMPLE_INTERVAL_NS)
+	if (now - last < interval)
 		return;
 	// One thread wins; the others' samples would say the same.
 	if (__atomic_compare_exchange_n(&process->last_sample_ns, &last, now, false,

@@ -4,10 +4,10 @@
 
 struct thread;
 
-/* Writes one now. With `busy` set, in a slow bracket. */
+/* Writes one now, unless MEMORY_SAMPLES is 0. With `busy` set, in a slow bracket. */
 void sample_write(struct thread *thread);
 
-/* The same, if the last one is a second old. */
+/* The same, if the last one is as old as MEMORY_SAMPLES says. */
 void sample_if_due(struct thread *thread);
 
 #endif

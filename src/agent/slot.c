@@ -4,6 +4,7 @@
 #include "agent/config.h"
 #include "agent/file.h"
 #include "agent/libc.h"
+#include "agent/log.h"
 #include "agent/pool.h"
 #include "agent/process.h"
 #include "agent/slow.h"
@@ -14,7 +15,6 @@
 #include "trace/format.h"
 
 #define CHUNK_OVERHEAD (sizeof(struct trace_chunk) + TRACE_TRAILER_SIZE)
-#define NO_STREAM      UINT32_MAX /* of a slot that waits for a thread */
 
 /* Lies in the payload of the free slot itself: it has nothing committed there. */
 struct slot_free {
@@ -76,7 +76,7 @@ static void open_chunk(struct thread *thread)
 static bool stop(struct thread *thread, enum file_result result)
 {
 	process_stop_for_file(result);
-	if (slots_private() && result != FILE_OK)
+	if (result != FILE_OK && slots_private())
 		process_count_loss(process->loss_if_stopped); // the slot's events, as one
 	thread->cursor = NULL;
 	thread->limit = NULL;
@@ -113,6 +113,23 @@ static bool map_new(struct thread *thread, uint32_t size)
 	return true;
 }
 
+/* What a thread does with its slot, by stream and offset in the file. */
+static void log_slot(const struct thread *thread, enum setting_log level, const char *what)
+{
+	if (!log_wants(level))
+		return;
+	log_start(level);
+	log_string("stream ");
+	log_number(thread->stream);
+	log_string(" ");
+	log_string(what);
+	log_string(" of ");
+	log_number(thread->slot_size);
+	log_string(" bytes, chunk ");
+	log_number(thread->sequence);
+	log_end();
+}
+
 static bool take_free(struct thread *thread)
 {
 	struct slots *slots = &process->slots;
@@ -138,6 +155,7 @@ bool slot_open(struct thread *thread)
 	    !map_new(thread, slots_private() ? SLOT_FULL_SIZE : SLOT_FIRST_SIZE))
 		return false;
 	open_chunk(thread);
+	log_slot(thread, SETTING_LOG_DEBUG, "opens a slot");
 	return true;
 }
 
@@ -186,8 +204,9 @@ bool slot_roll(struct thread *thread, size_t need)
 {
 	enum file_result result;
 
-	if (process_state() != PROCESS_RECORDING)
+	if (process_state() != PROCESS_RECORDING || thread->forked || thread_is_former(thread))
 		return stop(thread, FILE_OK);
+	log_slot(thread, SETTING_LOG_TRACE, "has filled a slot");
 	if (thread->slot_size >= SLOT_FULL_SIZE && thread->slot_size - CHUNK_OVERHEAD >= need) {
 		result = append_copy(thread->chunk, thread->slot_size);
 		if (result != FILE_OK)
@@ -230,6 +249,35 @@ static void lose_private(enum file_result result)
 	process_count_loss(process->loss_if_stopped);
 }
 
+static void give_back_mapping(struct trace_chunk *chunk, uint32_t size)
+{
+	// Of private ones, the memory: there is no way to give it back.
+	if (!slots_private() && !process_system_calls_forbidden())
+		sys_munmap(chunk, size);
+}
+
+void slot_forget(struct thread *thread)
+{
+	if (thread->chunk)
+		give_back_mapping(thread->chunk, thread->slot_size);
+	thread->cursor = NULL;
+	thread->limit = NULL;
+	thread->chunk = NULL;
+}
+
+void slot_forget_free(void)
+{
+	struct slot_free *free = process->slots.free;
+
+	process->slots.free = NULL;
+	while (free) {
+		struct slot_free *next = free->next;
+
+		give_back_mapping(free->chunk, free->size);
+		free = next;
+	}
+}
+
 void slot_close(struct thread *thread)
 {
 	struct trace_chunk *chunk = thread->chunk;
@@ -237,6 +285,8 @@ void slot_close(struct thread *thread)
 	enum file_result result;
 	struct slot_free *free;
 
+	if (thread_is_former(thread))
+		return slot_forget(thread);
 	thread->cursor = NULL;
 	thread->limit = NULL;
 	thread->chunk = NULL;
@@ -249,7 +299,7 @@ void slot_close(struct thread *thread)
 	if (result != FILE_OK)
 		return lose_private(result);
 	set_commit(chunk, thread->sequence, 0);
-	__atomic_store_n(&chunk->stream, NO_STREAM, __ATOMIC_RELEASE);
+	__atomic_store_n(&chunk->stream, TRACE_NO_STREAM, __ATOMIC_RELEASE);
 
 	free = (struct slot_free *)(chunk + 1);
 	*free = (struct slot_free){
@@ -264,26 +314,29 @@ void slot_close(struct thread *thread)
 	slow_unlock(&slots->lock);
 }
 
-void slot_flush_private(struct thread *thread, void *scratch, size_t room)
+bool slot_flush_private(struct thread *thread, void *scratch, size_t room)
 {
 	const struct trace_chunk *chunk = __atomic_load_n(&thread->chunk, __ATOMIC_ACQUIRE);
 	struct trace_chunk *copy = scratch;
 	uint64_t commit;
 	uint32_t size;
 
-	if (!chunk)
-		return;
+	if (!chunk || thread_is_former(thread))
+		return true;
 	commit = __atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
 	size = used_size((uint32_t)commit);
-	if (!(uint32_t)commit || size > room)
-		return;
+	if (!(uint32_t)commit)
+		return true;
+	if (size > room)
+		return false;
 	// Its thread may be writing on, or rolling: the bytes up to `commit` are whole, or else the
 	// thread has appended this chunk by itself.
 	memcpy(copy, chunk, sizeof(*copy) + (uint32_t)commit);
 	memset((char *)(copy + 1) + (uint32_t)commit, 0, size - sizeof(*copy) - (uint32_t)commit);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (sequence_of(__atomic_load_n(&chunk->commit, __ATOMIC_RELAXED)) != sequence_of(commit))
-		return;
+		return true;
 	copy->commit = commit;
 	lose_private(append_copy(copy, size));
+	return true;
 }

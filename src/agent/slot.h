@@ -35,13 +35,19 @@ bool slot_open(struct thread *thread);
 /* The chunk has no room for need bytes more: opens the next one, which has. false: stopped. */
 bool slot_roll(struct thread *thread, size_t need);
 
+/* The slot is of a former recording (toggle.h): the thread has none any more. */
+void slot_forget(struct thread *thread);
+
+/* So are the free ones. */
+void slot_forget_free(void);
+
 /* The thread ends: what is in the slot is sealed, the slot is for others. */
 void slot_close(struct thread *thread);
 
 /*
  * Private slots only: the committed part goes to the file by way of scratch, the slot stays open.
- * Any thread may do it to any other. Slots that need more than room bytes are left out.
+ * Any thread may do it to any other. Slots that need more than room bytes are left out: false.
  */
-void slot_flush_private(struct thread *thread, void *scratch, size_t room);
+bool slot_flush_private(struct thread *thread, void *scratch, size_t room);
 
 #endif

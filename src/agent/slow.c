@@ -2,6 +2,7 @@
 
 #include "agent/process.h"
 #include "agent/syscall.h"
+#include "agent/toggle.h"
 
 #define LOCK_TRIES 1000
 
@@ -16,9 +17,13 @@ void slow_begin(struct slow *slow)
 	slow->nested = process_system_calls_forbidden();
 	if (slow->nested)
 		return;
-	sys_sigprocmask(SIG_BLOCK, &all, &slow->mask);
+	// Where it fails there is no mask to be restored.
+	slow->nested = sys_sigprocmask(SIG_BLOCK, &all, &slow->mask) != 0;
+	if (slow->nested)
+		return;
 	sys_sigpending(&pending);
 	slow->pending = pending & own_signals;
+	slow->held = toggle_hold();
 }
 
 void slow_end(struct slow *slow)
@@ -29,6 +34,8 @@ void slow_end(struct slow *slow)
 
 	if (slow->nested)
 		return;
+	if (slow->held)
+		toggle_release();
 	// The program must not see them.
 	if (!process_system_calls_forbidden()) {
 		sys_sigpending(&pending);

@@ -4,7 +4,8 @@
  * negative error number. All are async-signal-safe.
  *
  * The test build with MALLOW_TEST_REENTER calls syscall_reenter() before each one: it allocates,
- * as a signal handler could at that moment.
+ * as a signal handler could at that moment. That with MALLOW_TEST_FAIL asks syscall_fails() for the
+ * error that is to be returned instead of making the call, or 0.
  */
 #ifndef MALLOW_AGENT_SYSCALL_H
 #define MALLOW_AGENT_SYSCALL_H
@@ -29,6 +30,15 @@ static inline void syscall_reenter(void)
 }
 #endif
 
+#ifdef MALLOW_TEST_FAIL
+long syscall_fails(long number);
+#else
+static inline long syscall_fails(long number)
+{
+	return 0;
+}
+#endif
+
 #if defined(__x86_64__)
 static inline long syscall_raw(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -49,6 +59,10 @@ static inline long syscall_raw(long number, long a, long b, long c, long d, long
 
 static inline long syscall6(long number, long a, long b, long c, long d, long e, long f)
 {
+	long failure = syscall_fails(number);
+
+	if (failure)
+		return failure;
 	syscall_reenter(); // before the registers are loaded
 	return syscall_raw(number, a, b, c, d, e, f);
 }
@@ -167,6 +181,11 @@ static inline int sys_getppid(void)
 static inline int sys_gettid(void)
 {
 	return (int)syscall6(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline int sys_sched_yield(void)
+{
+	return (int)syscall6(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
 static inline int sys_tgkill(int pid, int tid, int signal)

@@ -12,9 +12,11 @@
 #include "agent/record.h"
 #include "agent/slow.h"
 #include "agent/syscall.h"
+#include "agent/toggle.h"
 #include "base/bytes.h"
 
 __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
+__thread uint32_t thread_tag __attribute__((tls_model("initial-exec")));
 
 // In thread_self while the thread is being set up: hooks pass through.
 static struct thread starting;
@@ -34,11 +36,13 @@ size_t thread_depth_limit(void)
 	return config.value[SETTING_DEPTH];
 }
 
-/* The parts behind struct thread, all touched only as far as they are used. */
-static size_t thread_size(void)
+/* With the parts behind struct thread, all touched only as far as they are used. */
+size_t thread_memory_size(void)
 {
-	return bytes_round_up(sizeof(struct thread), 64) + PENDING_WORDS * sizeof(uint64_t) +
-	       frame_room() * sizeof(uint64_t);
+	size_t size = bytes_round_up(sizeof(struct thread), 64) + PENDING_WORDS * sizeof(uint64_t) +
+		      frame_room() * sizeof(uint64_t);
+
+	return bytes_round_up(size, 4096);
 }
 
 static void set_parts(struct thread *thread)
@@ -50,6 +54,8 @@ static void set_parts(struct thread *thread)
 	thread->frames = (uint64_t *)p;
 	thread->stack.depth_max = thread_depth_limit();
 	thread->stack.broken_pc = TRACE_PC_BROKEN;
+	thread->filtered = filter_wanted();
+	thread->free_stacks = config_free_stacks();
 }
 
 static void list_thread(struct thread *thread)
@@ -114,13 +120,18 @@ static struct thread *create(void)
 
 	if (thread)
 		return thread;
-	thread = pool_allocate(thread_size());
+	thread = pool_allocate(thread_memory_size());
 	if (!thread) {
 		process_count_loss(TRACE_LOSS_NO_MEMORY);
 		return NULL;
 	}
-	if (!process_system_calls_forbidden())
-		sys_madvise(thread, bytes_round_up(thread_size(), 4096), MADV_WIPEONFORK);
+	if (!process_system_calls_forbidden() &&
+	    sys_madvise(thread, thread_memory_size(), MADV_WIPEONFORK)) {
+		// A child would go on in its parent's slot.
+		sys_munmap(thread, thread_memory_size());
+		process_count_loss(TRACE_LOSS_NO_MEMORY);
+		return NULL;
+	}
 	list_thread(thread);
 	return thread;
 }
@@ -213,8 +224,43 @@ static void announce(struct thread *thread)
 	thread_check_name(thread);
 	write_name(thread, TRACE_RECORD_THREAD);
 	thread->announced = 1;
+	toggle_write_tag(thread);
 	if (thread->stream == 0)
 		process_write_facts(thread);
+}
+
+/* A stream of the recording as it is now. */
+static void join(struct thread *thread)
+{
+	thread->recording = process_recording();
+	thread->stream = __atomic_fetch_add(&process->next_stream, 1, __ATOMIC_RELAXED);
+	thread->epoch = process->epoch;
+	event_clock_begin(thread, thread->stream == 0);
+}
+
+/* Another one, where its recording is a former one. */
+static void change_stream(struct thread *thread)
+{
+	slot_forget(thread);
+	stack_cache_clear(&thread->stack);
+	thread->sequence = thread->depth = thread->tag = 0;
+	thread->announced = 0;
+	thread->resync = 0;
+	join(thread);
+}
+
+bool thread_follow_slow(struct thread *thread)
+{
+	struct slow slow;
+
+	slow_begin(&slow);
+	if (thread_is_former(thread)) {
+		change_stream(thread);
+		if (slot_open(thread))
+			announce(thread);
+	}
+	slow_end(&slow);
+	return thread->cursor != NULL;
 }
 
 /* In a slow bracket, with thread_self == &starting. */
@@ -226,16 +272,18 @@ static struct thread *begin(struct thread **own)
 		return NULL;
 	if (!*own)
 		*own = create();
+	else if (!(*own)->frames)
+		list_thread(*own); // wiped by fork, and the list, too
 	thread = *own;
 	if (!thread)
 		return NULL;
 	if (!thread->frames) { // new, reused, or wiped by fork
 		set_parts(thread);
 		thread->tid = process_system_calls_forbidden() ? 0 : sys_gettid();
-		thread->stream = __atomic_fetch_add(&process->next_stream, 1, __ATOMIC_RELAXED);
-		thread->epoch = process->epoch;
-		event_clock_begin(thread, thread->stream == 0);
+		join(thread);
 		watch_end(thread);
+	} else if (thread_is_former(thread)) {
+		change_stream(thread);
 	}
 	if (!slot_open(thread))
 		return NULL;
@@ -244,6 +292,34 @@ static struct thread *begin(struct thread **own)
 	announce(thread);
 	thread->busy = 0;
 	return thread->cursor ? thread : NULL;
+}
+
+/* Of a child: the thread as the kernel would have left it, and the process, too. */
+static void forget_parent(struct thread *thread)
+{
+	if (process_state() == PROCESS_NEW)
+		memset(process, 0, sizeof(*process)); // the interrupted write may have used it
+	// The copies of the slot and of the stack cache are not worth a system call.
+	memset(thread, 0, sizeof(*thread));
+	sys_madvise(thread, thread_memory_size(), MADV_WIPEONFORK);
+}
+
+void thread_renew_slow(struct thread *thread)
+{
+	struct pending pending = thread->pending;
+	uint64_t outer = thread->outer;
+	uint8_t busy = thread->busy;
+	struct slow slow;
+
+	slow_begin(&slow);
+	thread_self = &starting;
+	forget_parent(thread);
+	thread->pending = pending;
+	begin(&thread);
+	thread_self = thread;
+	thread->outer = outer;
+	thread->busy = busy;
+	slow_end(&slow);
 }
 
 struct thread *thread_begin_slow(void)
@@ -261,6 +337,9 @@ struct thread *thread_begin_slow(void)
 		return thread;
 	}
 	thread_self = &starting;
+	// A child whose interrupted write was given up.
+	if (thread && thread->forked)
+		forget_parent(thread);
 	begun = begin(&thread);
 	// A thread that could not begin keeps its memory: the next event tries again.
 	thread_self = thread;

@@ -17,7 +17,9 @@
 #include <stdint.h>
 
 #include "agent/event_clock.h"
+#include "agent/filter.h"
 #include "agent/pending.h"
+#include "agent/process.h"
 #include "agent/unwind/nesting.h"
 #include "agent/unwind/stack_cache.h"
 #include "agent/unwind/unwind.h"
@@ -35,11 +37,23 @@ struct thread {
 	uint32_t depth; /* of the stream's current stack; stack.shared of it are in `stack`, too */
 	uint32_t epoch; /* of the process, when `stack` was known to be true */
 	uint8_t busy;
-	uint8_t resync;    /* the encoder's state may be half changed */
 	uint8_t announced; /* the thread record is written */
 	uint8_t ended;     /* its key destructor ran */
-	uint8_t passing;   /* in a hook that only passes on: our frame is in every stack */
-	uint8_t within; /* this hook was called within another one: our frames are in its stack */
+	uint8_t forked;    /* kept over a fork that interrupted a write: fork.h */
+	union {
+		struct {
+			uint8_t resync;   /* the encoder's state may be half changed */
+			uint8_t passing;  /* in a hook that only passes on: our frame is in every
+					     stack */
+			uint8_t within;   /* this hook was called within another one: our frames are
+					     in its stack */
+			uint8_t filtered; /* not every event is recorded: filter.h decides */
+			uint8_t free_stacks; /* frees have stacks, too */
+			uint8_t unused[3];
+		};
+		uint64_t unusual; /* any of these */
+	};
+	struct filter filter;
 	void *nested_block; /* what the last nested allocation returned */
 	void *inner_block;  /* what a call recorded within an operator allocated: allocation.h */
 	void *outer_block;  /* what an operator frees, by a call within it perhaps */
@@ -48,10 +62,12 @@ struct thread {
 	struct nesting_memo nesting;
 	struct stack_cache stack; /* of the last event that has one */
 	uint64_t *frames;         /* for captures without the cache, innermost first */
+	uint32_t recording;       /* that this stream is of: process->recording, or a former one */
 	uint32_t stream;
 	uint32_t sequence;
 	uint32_t slot_size;
 	uint64_t slot_offset; /* in the file */
+	uint32_t tag;         /* of the stream's next allocation */
 	int tid;
 	void *exec_memory; /* an environment made for a vfork child, for the next one */
 	size_t exec_size;
@@ -100,11 +116,38 @@ static inline void thread_commit(struct thread *thread, uint8_t *end)
 
 extern __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
 
+/* What mallow_set_tag() said last: kept where the thread has no struct, and across fork. */
+extern __thread uint32_t thread_tag __attribute__((tls_model("initial-exec")));
+
 /*
  * Makes the calling thread ready to record, from nothing, after fork, or after its end: starts
  * the process's recording if need be. NULL: it cannot be recorded now. Blocks signals itself.
  */
 struct thread *thread_begin_slow(void);
+
+/*
+ * In a child that kept this thread over the fork (fork.h), when the interrupted write is over or
+ * given up: begins the child's recording. The pending events stay, and what is on the stack of
+ * hooks. cursor is NULL afterwards if nothing can be recorded.
+ */
+void thread_renew_slow(struct thread *thread);
+
+/* The memory of a thread, all of which the kernel wipes at fork. */
+size_t thread_memory_size(void);
+
+/* Begins the thread's stream in the recording that took the place of the one it was in. With
+ * `busy`. */
+bool thread_follow_slow(struct thread *thread);
+
+static inline bool thread_is_former(const struct thread *thread)
+{
+	return thread->recording != process_recording();
+}
+
+static inline bool thread_follow(struct thread *thread)
+{
+	return likely(!thread_is_former(thread)) || thread_follow_slow(thread);
+}
 
 /* Writes the thread's name as a record if it is new. In a slow bracket. */
 void thread_check_name(struct thread *thread);

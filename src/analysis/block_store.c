@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "analysis/sample_weight.h"
+
 /* The columns and their types, for what has to be done to each. */
 #define COLUMNS(X)                                                                                 \
 	X(allocated)                                                                               \
@@ -13,6 +15,7 @@
 	X(site)                                                                                    \
 	X(thread)                                                                                  \
 	X(free_thread)                                                                             \
+	X(tag)                                                                                     \
 	X(entry)                                                                                   \
 	X(heap_flags)
 
@@ -21,6 +24,7 @@ void block_store_deinit(struct block_store *store)
 #define FREE(column) free(store->column);
 	COLUMNS(FREE)
 #undef FREE
+	free(store->free_stack);
 	live_table_deinit(&store->live);
 	vec_deinit(&store->displaced);
 	vec_deinit(&store->last);
@@ -37,6 +41,9 @@ static bool grow(struct block_store *store)
 		      sizeof(*store->column)))                                                     \
 		return false;
 	COLUMNS(GROW)
+	if (store->free_stacks) {
+		GROW(free_stack)
+	}
 #undef GROW
 	store->capacity = capacity;
 	return true;
@@ -51,13 +58,22 @@ struct err *block_store_threads(struct block_store *store, uint32_t count)
 	return NULL;
 }
 
+/* How many blocks this one stands for. */
+static inline uint64_t weight(const struct block_store *store, const struct live_block *block)
+{
+	if (__builtin_expect(!store->sample_mean, 1))
+		return 1;
+	return sample_weight(store->sample_mean, block->size, block->number);
+}
+
 /* Ends a block's life at that time. It has left the table of live ones, or is about to. */
 static void end_block(struct block_store *store, struct site_table *sites,
 		      const struct live_block *block, uint64_t ticks, uint32_t thread)
 {
-	bool temporary = store->last.items[block->thread] == block->number;
+	// What came in between two samples is not known.
+	bool temporary = store->last.items[block->thread] == block->number && !store->sample_mean;
 
-	site_table_died(sites, block->site, block->size, temporary);
+	site_table_died(sites, block->site, block->size, weight(store, block), temporary);
 	if (store->wanted) {
 		store->freed[block->number - 1] = ticks;
 		store->free_thread[block->number - 1] = thread;
@@ -81,7 +97,7 @@ static struct err *displace(struct block_store *store, struct site_table *sites,
 }
 
 static struct err *add_row(struct block_store *store, const struct decode_event *event,
-			   uint32_t site, uint64_t ticks, uint32_t thread)
+			   uint32_t site, uint64_t ticks, uint32_t thread, uint32_t tag)
 {
 	uint64_t row = store->count;
 
@@ -96,14 +112,17 @@ static struct err *add_row(struct block_store *store, const struct decode_event 
 	store->site[row] = site;
 	store->thread[row] = thread;
 	store->free_thread[row] = RECORDING_NONE;
+	store->tag[row] = tag;
 	store->entry[row] = event->kind;
 	store->heap_flags[row] = event->heap_flags;
+	if (store->free_stacks)
+		store->free_stack[row] = RECORDING_NONE;
 	return NULL;
 }
 
 struct err *block_store_allocate(struct block_store *store, struct site_table *sites,
 				 const struct decode_event *event, uint32_t node, uint64_t ticks,
-				 uint32_t thread)
+				 uint32_t thread, uint32_t tag)
 {
 	struct live_block *live;
 	uint32_t site = 0;
@@ -111,7 +130,7 @@ struct err *block_store_allocate(struct block_store *store, struct site_table *s
 
 	err = site_table_at(sites, node, &site);
 	if (!err && store->wanted)
-		err = add_row(store, event, site, ticks, thread);
+		err = add_row(store, event, site, ticks, thread, tag);
 	if (err)
 		return err;
 	live = live_table_put(&store->live, event->block.address);
@@ -127,7 +146,7 @@ struct err *block_store_allocate(struct block_store *store, struct site_table *s
 	live->site = site;
 	live->thread = thread;
 	store->last.items[thread] = store->count;
-	site_table_born(sites, site, event->block.size, ticks);
+	site_table_born(sites, site, live->size, weight(store, live), ticks);
 	return NULL;
 }
 
@@ -205,11 +224,13 @@ void block_store_finish(struct block_store *store, const struct tick_clock *cloc
 		.address = store->address,
 		.size = store->size,
 		.usable = store->usable,
+		.tag = store->tag,
 		.site = store->site,
 		.thread = store->thread,
 		.free_thread = store->free_thread,
 		.successor = store->successor,
 		.entry = store->entry,
 		.heap_flags = store->heap_flags,
+		.free_stack = store->free_stack,
 	};
 }

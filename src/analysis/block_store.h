@@ -26,12 +26,15 @@ struct displaced_block {
 struct block_store {
 	struct block_columns columns; /* what others read; points to the arrays below */
 	bool wanted;                  /* the columns are kept */
+	uint64_t sample_mean;         /* of recording_facts: sums are estimates, 0: exact */
 	uint64_t count;               /* of blocks so far */
 	size_t capacity;
 	uint64_t *allocated, *freed; /* ticks until block_store_finish() */
 	uint64_t *address, *size, *usable, *successor;
-	uint32_t *site, *thread, *free_thread;
+	uint32_t *site, *thread, *free_thread, *tag;
 	uint8_t *entry, *heap_flags;
+	bool free_stacks; /* they are kept, too */
+	uint32_t *free_stack;
 
 	struct live_table live;
 	VEC(struct displaced_block) displaced; /* [first_displaced …), by deadline */
@@ -54,7 +57,7 @@ struct err *block_store_threads(struct block_store *store, uint32_t count);
  */
 struct err *block_store_allocate(struct block_store *store, struct site_table *sites,
 				 const struct decode_event *event, uint32_t node, uint64_t ticks,
-				 uint32_t thread);
+				 uint32_t thread, uint32_t tag);
 
 /*
  * A free by thread. *ret receives the block, BLOCK_NONE where it is not known. A block is
@@ -63,6 +66,13 @@ struct err *block_store_allocate(struct block_store *store, struct site_table *s
  */
 struct err *block_store_free(struct block_store *store, struct site_table *sites, uint64_t address,
 			     uint64_t ticks, uint32_t thread, uint64_t *ret);
+
+/* The stack of the free that ended the block: its innermost node. */
+static inline void block_store_note_free(struct block_store *store, uint64_t block, uint32_t node)
+{
+	if (store->free_stacks && block != BLOCK_NONE)
+		store->free_stack[block] = node;
+}
 
 /* The block ended in a realloc that made the other one. */
 static inline void block_store_succeed(struct block_store *store, uint64_t block,

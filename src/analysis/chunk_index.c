@@ -91,10 +91,18 @@ static void note_clock(struct chunk_index *index, const struct trace_chunk *head
 	index->latest_ticks = header->open_ticks;
 }
 
+/* Places that follow each other become one. */
 static struct err *keep(struct chunk_index *index, uint64_t offset, uint64_t size)
 {
 	struct chunk_extent extent = {.offset = offset, .size = size};
+	struct chunk_extent *last = NULL;
 
+	if (index->kept.count)
+		last = &index->kept.items[index->kept.count - 1];
+	if (last && last->offset + last->size == offset) {
+		last->size += size;
+		return NULL;
+	}
 	return vec_push(&index->kept, extent) ? NULL : err_no_memory();
 }
 
@@ -173,7 +181,9 @@ static struct err *take_chunk(struct chunk_index *index, const struct byte_sourc
 	switch (chunk->header.kind) {
 	case TRACE_CHUNK_EVENTS:
 		if (is_slot(chunk))
-			return take_slot(index, source, damage, chunk, again);
+			return chunk->header.stream == TRACE_NO_STREAM
+				       ? NULL
+				       : take_slot(index, source, damage, chunk, again);
 		return take_sealed(index, chunk);
 	case TRACE_CHUNK_PACKED:
 		return take_packed(index, source, damage, chunk);
@@ -185,6 +195,24 @@ static struct err *take_chunk(struct chunk_index *index, const struct byte_sourc
 		return NULL;
 	}
 	return keep(index, chunk->offset, chunk->header.size);
+}
+
+/*
+ * No chunk begins on that page. Room that was never written to is of no use; what else stands there
+ * may be what follows a damaged header, and somebody may know how to read it.
+ */
+static struct err *take_hole(struct chunk_index *index, const struct byte_source *source,
+			     uint64_t offset)
+{
+	static const uint8_t zeros[TRACE_PAGE];
+	uint8_t page[TRACE_PAGE];
+	struct err *err;
+	size_t got;
+
+	err = byte_source_read(source, offset, page, sizeof(page), &got);
+	if (err || memcmp(page, zeros, got) == 0)
+		return err;
+	return keep(index, offset, got);
 }
 
 /* What stands at offset. *size receives how far to go on. */
@@ -207,7 +235,7 @@ static struct err *take(struct chunk_index *index, const struct byte_source *sou
 			if (got >= 8 && bytes_u64(raw) == TRACE_CHUNK_MAGIC)
 				return take_damage(index, damage, offset, got,
 						   "a whole chunk header");
-			return NULL;
+			return take_hole(index, source, offset);
 		}
 
 		enum chunk_verdict verdict = chunk_check(raw, &chunk.header, &expected);
@@ -215,7 +243,7 @@ static struct err *take(struct chunk_index *index, const struct byte_source *sou
 		if (verdict == CHUNK_DAMAGED)
 			return take_damage(index, damage, offset, TRACE_PAGE, expected);
 		if (verdict != CHUNK_VALID)
-			return NULL;
+			return take_hole(index, source, offset);
 		*size = chunk.header.size;
 		err = take_chunk(index, source, damage, &chunk, &again);
 		if (err)

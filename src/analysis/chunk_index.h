@@ -31,9 +31,10 @@ struct chunk_extent {
 };
 
 struct chunk_index {
-	VEC(struct indexed_chunk) chunks;  /* by stream, then sequence, each of these once */
-	VEC(struct packed_chunk) packs;    /* in the order of the file */
-	VEC(struct chunk_extent) kept;     /* chunks of unknown kinds, and pages that are damaged */
+	VEC(struct indexed_chunk) chunks; /* by stream, then sequence, each of these once */
+	VEC(struct packed_chunk) packs;   /* in the order of the file */
+	VEC(struct chunk_extent)
+	kept; /* chunks of unknown kinds; pages that are damaged, or stray */
 	struct extra_chunk symbols, index; /* the last ones in the file */
 	uint64_t file_size;                /* when the walk ended */
 	uint64_t payload;                  /* committed bytes of all chunks */

@@ -33,21 +33,30 @@ static void put_step(struct buf *buf, uint64_t value, uint64_t *before)
 	*before = value;
 }
 
+static void put_list(struct buf *buf, const char *const *list)
+{
+	size_t count = 0;
+
+	while (list[count])
+		count++;
+	put(buf, count);
+	for (size_t i = 0; i < count; i++)
+		put_text(buf, list[i]);
+}
+
 static void put_facts(struct buf *buf, const struct recording_facts *facts)
 {
-	size_t arguments = 0;
+	static const char *const none[] = {NULL};
 
 	put_text(buf, facts->program);
 	put_text(buf, facts->directory);
 	put_text(buf, facts->host);
 	put_text(buf, facts->kernel);
 	put_text(buf, facts->agent_version);
-	while (facts->arguments[arguments])
-		arguments++;
-	put(buf, arguments);
-	for (size_t i = 0; i < arguments; i++)
-		put_text(buf, facts->arguments[i]);
-	put(buf, (facts->ended ? INDEX_ENDED : 0) | (facts->complete ? INDEX_COMPLETE : 0));
+	put_list(buf, facts->arguments);
+	put_list(buf, facts->environment ? facts->environment : none);
+	put(buf, (facts->ended ? INDEX_ENDED : 0) | (facts->complete ? INDEX_COMPLETE : 0) |
+			 (facts->environment ? INDEX_ENVIRONMENT : 0));
 	put(buf, facts->end_reason);
 	put(buf, facts->end_status);
 	put(buf, facts->duration_ns);
@@ -58,6 +67,8 @@ static void put_facts(struct buf *buf, const struct recording_facts *facts)
 	put(buf, facts->failed_allocations);
 	put(buf, facts->unknown_frees);
 	put(buf, facts->implicit_frees);
+	put(buf, facts->off_periods);
+	put(buf, facts->off_ns);
 }
 
 static void put_modules(struct buf *buf, const struct recording *recording)
@@ -155,6 +166,17 @@ static void put_marks(struct buf *buf, const struct recording *recording)
 	}
 }
 
+static void put_switches(struct buf *buf, const struct recording *recording)
+{
+	uint64_t time = 0;
+
+	put(buf, recording->switches.count);
+	for (size_t i = 0; i < recording->switches.count; i++) {
+		put_step(buf, recording->switches.items[i].time_ns, &time);
+		put(buf, recording->switches.items[i].on);
+	}
+}
+
 static void put_mappings(struct buf *buf, const struct recording *recording)
 {
 	uint64_t time = 0;
@@ -211,6 +233,7 @@ void index_pack(const struct recording *recording, struct buf *ret)
 	put_threads(ret, recording);
 	put_memory(ret, recording);
 	put_marks(ret, recording);
+	put_switches(ret, recording);
 	put_mappings(ret, recording);
 	put_mallopts(ret, recording);
 }

@@ -125,24 +125,25 @@ static uint32_t take_count(struct index_reader *reader, size_t least)
 		count_;                                                                            \
 	})
 
-static void take_arguments(struct index_reader *reader)
+static const char *const *take_list(struct index_reader *reader)
 {
 	uint32_t count = take_count(reader, 1);
-	const char **arguments =
-		arena_array(&reader->recording->arena, (size_t)count + 1, sizeof(*arguments));
+	const char **list =
+		arena_array(&reader->recording->arena, (size_t)count + 1, sizeof(*list));
 
-	if (!arguments) {
+	if (!list) {
 		out_of_memory(reader);
-		return;
+		return NULL;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		arguments[i] = take_text(reader);
-	reader->recording->facts.arguments = arguments;
+		list[i] = take_text(reader);
+	return list;
 }
 
-static void take_facts(struct index_reader *reader, bool *complete)
+static void take_facts(struct index_reader *reader, unsigned int version, bool *complete)
 {
 	struct recording_facts *facts = &reader->recording->facts;
+	const char *const *environment = NULL;
 	uint64_t flags;
 
 	facts->program = take_text(reader);
@@ -150,8 +151,11 @@ static void take_facts(struct index_reader *reader, bool *complete)
 	facts->host = take_text(reader);
 	facts->kernel = take_text(reader);
 	facts->agent_version = take_text(reader);
-	take_arguments(reader);
+	facts->arguments = take_list(reader);
+	if (version > INDEX_VERSION_FIRST)
+		environment = take_list(reader);
 	flags = take(reader);
+	facts->environment = flags & INDEX_ENVIRONMENT ? environment : NULL;
 	facts->ended = flags & INDEX_ENDED;
 	*complete = flags & INDEX_COMPLETE;
 	facts->end_reason = (enum trace_end)take_u32(reader);
@@ -164,6 +168,10 @@ static void take_facts(struct index_reader *reader, bool *complete)
 	facts->failed_allocations = take(reader);
 	facts->unknown_frees = take(reader);
 	facts->implicit_frees = take(reader);
+	if (version > INDEX_VERSION_FIRST) {
+		facts->off_periods = take(reader);
+		facts->off_ns = take(reader);
+	}
 }
 
 static void take_modules(struct index_reader *reader)
@@ -280,6 +288,19 @@ static void take_marks(struct index_reader *reader)
 	}
 }
 
+static void take_switches(struct index_reader *reader)
+{
+	uint32_t count = take_count_for(reader, &reader->recording->switches, 2);
+	uint64_t time = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct recorded_switch *switched = &reader->recording->switches.items[i];
+
+		switched->time_ns = take_step(reader, &time);
+		switched->on = take_at_most(reader, 1);
+	}
+}
+
 static void take_mappings(struct index_reader *reader)
 {
 	struct recording *recording = reader->recording;
@@ -326,40 +347,20 @@ static void take_mallopts(struct index_reader *reader)
 	}
 }
 
-/* The summary is what the sites come to, but for the moment of the peak. */
-static struct recording_summary sum_up(const struct recording *recording, uint64_t peak_time_ns)
-{
-	struct recording_summary summary = {.peak_time_ns = peak_time_ns};
-
-	for (size_t i = 0; i < recording->sites.sites.count; i++) {
-		const struct site *site = &recording->sites.sites.items[i];
-
-		summary.calls += site->calls;
-		summary.total_bytes += site->total_bytes;
-		summary.peak_bytes += site->peak_bytes;
-		summary.peak_blocks += site->peak_blocks;
-		summary.leaked_bytes += site->leaked_bytes;
-		summary.leaked_blocks += site->leaked_blocks;
-		summary.temporary += site->temporary;
-	}
-	summary.live_bytes = summary.leaked_bytes;
-	return summary;
-}
-
 static void forget(struct recording *recording, const struct recording_facts *facts)
 {
 	recording->facts = *facts;
 	recording->modules.modules.count = recording->frames.frames.count = 0;
 	recording->stacks.nodes.count = recording->sites.sites.count = 0;
 	recording->threads.count = recording->memory.count = recording->marks.count = 0;
-	recording->mappings.count = recording->mallopts.count = 0;
+	recording->mappings.count = recording->mallopts.count = recording->switches.count = 0;
 }
 
 #define HEAD_SIZE (1 + sizeof(uint64_t)) /* version and fingerprint */
 
 static bool is_of(const struct recording *recording, const uint8_t *data, size_t size)
 {
-	return size >= HEAD_SIZE && data[0] == INDEX_VERSION &&
+	return size >= HEAD_SIZE && data[0] >= INDEX_VERSION_FIRST && data[0] <= INDEX_VERSION &&
 	       bytes_u64(data + 1) == recording->fingerprint;
 }
 
@@ -374,7 +375,7 @@ struct err *index_read(struct recording *recording, const uint8_t *data, size_t 
 	if (!is_of(recording, data, size))
 		return NULL;
 	reader.cursor = cursor_make(data + HEAD_SIZE, size - HEAD_SIZE);
-	take_facts(&reader, &complete);
+	take_facts(&reader, data[0], &complete);
 	peak_time_ns = take(&reader);
 	take_modules(&reader);
 	take_frames(&reader);
@@ -383,6 +384,8 @@ struct err *index_read(struct recording *recording, const uint8_t *data, size_t 
 	take_threads(&reader);
 	take_memory(&reader);
 	take_marks(&reader);
+	if (data[0] > INDEX_VERSION_FIRST)
+		take_switches(&reader);
 	take_mappings(&reader);
 	take_mallopts(&reader);
 	expect(&reader, reader.cursor.at == reader.cursor.end);
@@ -390,7 +393,8 @@ struct err *index_read(struct recording *recording, const uint8_t *data, size_t 
 		forget(recording, &facts);
 		return reader.no_memory ? err_no_memory() : NULL;
 	}
-	recording->summary = sum_up(recording, peak_time_ns);
+	recording->summary = site_table_sum(&recording->sites);
+	recording->summary.peak_time_ns = peak_time_ns;
 	recording->facts.complete = complete && !recording->facts.lost;
 	recording->facts.writing = false;
 	*used = true;

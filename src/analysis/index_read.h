@@ -11,9 +11,10 @@
 
 #include "analysis/recording.h"
 
-#define INDEX_VERSION 1
+#define INDEX_VERSION       2
+#define INDEX_VERSION_FIRST 1 /* without the environment and the switches */
 
-enum index_flags { INDEX_ENDED = 1, INDEX_COMPLETE = 2 };
+enum index_flags { INDEX_ENDED = 1, INDEX_COMPLETE = 2, INDEX_ENVIRONMENT = 4 };
 
 /* The columns of the sites behind that of their stacks, in their order. */
 #define INDEX_SITE_COLUMNS(X)                                                                      \

@@ -67,6 +67,7 @@ static struct err *read_streams(struct load *load)
 {
 	struct err *err;
 
+	load->recording->blocks.sample_mean = load->recording->facts.sample_mean;
 	load->recording->blocks.window = tick_clock_span(&load->clock, WINDOW_NS);
 	err = make_streams(load);
 	if (err)
@@ -89,9 +90,12 @@ static void forget(struct load *load)
 	recording->sites = (struct site_table){0};
 	recording->blocks = (struct block_store){.wanted = wanted};
 	recording->threads.count = recording->memory.count = recording->marks.count = 0;
-	recording->mappings.count = recording->mallopts.count = 0;
+	recording->mappings.count = recording->mallopts.count = recording->switches.count = 0;
 	facts->events = facts->allocations = facts->frees = facts->reallocs = 0;
 	facts->failed_allocations = 0;
+	recording->live_line.steps.count = 0;
+	recording->live_line.operations = 0;
+	recording->heap_errors.suspects.count = recording->heap_errors.turns.count = 0;
 	load->now = load->last_ticks = load->done = 0;
 }
 
@@ -155,7 +159,11 @@ struct err *load_recording(struct recording *recording, const struct byte_source
 	struct err *err;
 	bool indexed;
 
-	recording->blocks.wanted = needs & RECORDING_BLOCKS;
+	recording->blocks.wanted = needs & (RECORDING_BLOCKS | RECORDING_HEAP_ERRORS);
+	recording->live_line.wanted = needs & RECORDING_LIVE_LINE;
+	recording->heap_errors.wanted = needs & RECORDING_HEAP_ERRORS;
+	recording->watched = recording->live_line.wanted || recording->live_line.moment ||
+			     recording->heap_errors.wanted;
 	err = load_header(&load);
 	if (err)
 		return err;
@@ -166,7 +174,7 @@ struct err *load_recording(struct recording *recording, const struct byte_source
 	if (err)
 		return err;
 	recording->fingerprint = load.index.fingerprint;
-	if (!(needs & (RECORDING_BLOCKS | RECORDING_FROM_EVENTS))) {
+	if (!recording->blocks.wanted && !recording->watched && !(needs & RECORDING_FROM_EVENTS)) {
 		err = load_from_index(&load, needs & RECORDING_CHECKED, &indexed);
 		if (err || indexed)
 			return err;

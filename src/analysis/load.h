@@ -1,8 +1,8 @@
 /*
  * Loading, step by step. load.c reads the streams, load_ahead.c decodes the events of one in
  * small batches, load_merge.c takes them by time and pairs allocations with frees, load_record.c
- * takes in all other records, load_facts.c the header, load_finish.c makes what the views need
- * from what was collected.
+ * takes in all other records, load_watch.c writes down what few views ask for, load_facts.c the
+ * header, load_finish.c makes what the views need from what was collected.
  */
 #ifndef MALLOW_ANALYSIS_LOAD_H
 #define MALLOW_ANALYSIS_LOAD_H
@@ -21,6 +21,7 @@
 struct load_event {
 	struct decode_event event;
 	uint32_t node;
+	uint32_t tag;
 };
 
 /* A stream while it is read. Its index is that of its thread. */
@@ -32,6 +33,7 @@ struct load_stream {
 	uint32_t next, count;      /* the current one, and how many there are */
 	uint64_t replaced; /* by the realloc whose second half is due, BLOCK_NONE: unknown */
 	uint64_t time;     /* when its current event happens: the key of the merge */
+	uint32_t tag;      /* of what is decoded next */
 	bool second_half;  /* of a realloc: the allocation */
 	bool frees;        /* what happens at `time` is a free */
 };
@@ -49,6 +51,7 @@ struct load {
 	struct tick_clock clock;
 	uint64_t now;        /* when the event being taken happens; never goes back */
 	uint64_t last_ticks; /* the latest time met */
+	bool free_stacks;    /* frees have stacks: TRACE_FREE_STACKS */
 	bool end_seen;
 	uint64_t end_ticks, end_monotonic_ns;
 	recording_progress *progress;
@@ -66,6 +69,14 @@ struct err *load_ahead(struct load *load, uint32_t stream, bool *ret);
 
 /* load_merge.c: all events of all streams. */
 struct err *load_merge(struct load *load);
+
+/*
+ * load_watch.c: what is noted of each free and allocation where recording->watched, after it was
+ * taken. block: the one that was freed, BLOCK_NONE: not known.
+ */
+struct err *load_watch_free(struct load *load, uint32_t index, const struct load_event *event,
+			    uint64_t address, uint64_t block);
+struct err *load_watch_allocation(struct load *load, uint32_t index);
 
 /* load_record.c: a record of the stream which is not an operation on a block. */
 struct err *load_record(struct load *load, uint32_t stream, const struct decode_event *event);

@@ -26,10 +26,13 @@ static inline struct err *prepare(struct load *load, struct load_stream *stream,
 	const struct decode_event *event = &ahead->event;
 	const struct live_table *live = &load->recording->blocks.live;
 
+	ahead->tag = stream->tag;
 	live_table_expect(live, event->block.address);
-	if (is_free(event->kind))
+	if (is_free(event->kind) && likely(!load->free_stacks)) {
+		ahead->node = RECORDING_NONE;
 		return NULL;
-	if (event->kind > TRACE_OP_LAST_ALLOCATION)
+	}
+	if (event->kind > TRACE_OP_LAST_ALLOCATION && !is_free(event->kind))
 		live_table_expect(live, event->block.old_address);
 	if (load->stream_count > 1 && ahead != stream->events &&
 	    has_bare_pc(&stream->cursor.decode)) {

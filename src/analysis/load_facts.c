@@ -78,13 +78,17 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
 	facts->parent_pid = header->parent_pid;
 	facts->allocator = header->allocator;
 	facts->begun_by_fork = header->flags & TRACE_BEGUN_BY_FORK;
+	facts->begun_by_start = header->flags & TRACE_BEGUN_BY_START;
+	facts->sample_mean = header->sample_mean;
 	facts->private_slots = header->flags & TRACE_PRIVATE_SLOTS;
+	facts->free_stacks = header->flags & TRACE_FREE_STACKS;
 	facts->finished = header->flags & TRACE_FINISHED;
 	facts->ended = header->state == TRACE_STATE_ENDED;
 	facts->writing = !facts->ended && load_writer_alive(header->pid, header->start_time);
 	facts->end_reason = header->end_reason;
 	facts->end_status = header->end_status;
 	facts->start_realtime_ns = header->start_realtime_ns;
+	facts->start_monotonic_ns = header->start_monotonic_ns;
 }
 
 /* What the loaded records may replace. */
@@ -114,6 +118,8 @@ struct err *load_header(struct load *load)
 	if (err)
 		return err;
 	copy_facts(facts, &load->header);
+	load->free_stacks = facts->free_stacks;
+	load->recording->blocks.free_stacks = load->recording->blocks.wanted && facts->free_stacks;
 	for (int i = 0; i < TRACE_LOSS_COUNTERS; i++)
 		facts->losses[i] = load->header.losses[i];
 #define LOSS(number, NAME, name, loses_events, text)                                               \

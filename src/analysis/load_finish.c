@@ -27,10 +27,14 @@ static void convert_times(struct load *load)
 		convert(clock, &recording->memory.items[i].time_ns);
 	for (size_t i = 0; i < recording->marks.count; i++)
 		convert(clock, &recording->marks.items[i].time_ns);
+	for (size_t i = 0; i < recording->switches.count; i++)
+		convert(clock, &recording->switches.items[i].time_ns);
 	for (size_t i = 0; i < recording->mappings.count; i++)
 		convert(clock, &recording->mappings.items[i].time_ns);
 	for (size_t i = 0; i < recording->mallopts.count; i++)
 		convert(clock, &recording->mallopts.items[i].time_ns);
+	for (size_t i = 0; i < recording->live_line.steps.count; i++)
+		convert(clock, &recording->live_line.steps.items[i].time_ns);
 }
 
 /* Sorts by the first member, a time. */
@@ -43,6 +47,7 @@ static int compare_times(const void *left, const void *right)
 
 static_assert(offsetof(struct memory_sample, time_ns) == 0, "compare_times");
 static_assert(offsetof(struct recorded_mark, time_ns) == 0, "compare_times");
+static_assert(offsetof(struct recorded_switch, time_ns) == 0, "compare_times");
 static_assert(offsetof(struct mapping_operation, time_ns) == 0, "compare_times");
 static_assert(offsetof(struct mallopt_operation, time_ns) == 0, "compare_times");
 
@@ -57,6 +62,7 @@ static void sort_lists(struct recording *recording)
 {
 	sort_by_time(&recording->memory);
 	sort_by_time(&recording->marks);
+	sort_by_time(&recording->switches);
 	sort_by_time(&recording->mappings);
 	sort_by_time(&recording->mallopts);
 }
@@ -76,6 +82,28 @@ void load_chunk_facts(struct load *load)
 	}
 }
 
+/* When it was off. The last time may last until the end. */
+static void sum_up_switches(struct recording *recording)
+{
+	const struct recorded_switch *switches = recording->switches.items;
+	struct recording_facts *facts = &recording->facts;
+	uint64_t since = 0;
+	bool on = true;
+
+	facts->off_periods = facts->off_ns = 0;
+	for (size_t i = 0; i < recording->switches.count; i++) {
+		if (switches[i].on == on)
+			continue; // the one between is lost
+		on = switches[i].on;
+		if (on)
+			facts->off_ns += switches[i].time_ns - since;
+		facts->off_periods += !on;
+		since = switches[i].time_ns;
+	}
+	if (!on && facts->duration_ns > since)
+		facts->off_ns += facts->duration_ns - since;
+}
+
 static void finish_facts(struct load *load)
 {
 	struct recording_facts *facts = &load->recording->facts;
@@ -85,6 +113,7 @@ static void finish_facts(struct load *load)
 	facts->frees -= facts->unknown_frees;
 	facts->implicit_frees = load->recording->blocks.implicit_frees;
 	facts->duration_ns = tick_clock_ns(&load->clock, load->last_ticks);
+	sum_up_switches(load->recording);
 	facts->complete = facts->ended && load->end_seen && !facts->damaged_chunks &&
 			  !facts->missing_chunks && !facts->lost;
 }
@@ -105,8 +134,12 @@ struct err *load_finish(struct load *load)
 	convert_times(load);
 	sort_lists(recording);
 	block_store_finish(&recording->blocks, &load->clock);
+	if (recording->live_line.moment > recording->live_line.operations)
+		site_table_hold_peak(&recording->sites);
 	site_table_finish(&recording->sites, &recording->summary);
 	recording->summary.peak_time_ns = tick_clock_ns(&load->clock, recording->sites.peak_ticks);
 	finish_facts(load);
+	if (recording->heap_errors.wanted)
+		return heap_errors_judge(recording, &load->clock);
 	return NULL;
 }

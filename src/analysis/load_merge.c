@@ -71,13 +71,35 @@ static void sift_down(struct load *load, uint32_t at)
 	heap[at] = moving;
 }
 
-static struct err *take_free(struct load *load, uint32_t index, uint64_t address, uint64_t *ret)
+/* The free that ended the block has a stack, which may wait for the event's turn. */
+static struct err *take_free_stack(struct load *load, uint32_t index,
+				   const struct load_event *event, uint64_t block)
+{
+	uint32_t node = event->node;
+	struct err *err = NULL;
+
+	if (node == LOAD_NODE_LATER)
+		err = load_stack(load, &load->streams[index], event->event.time, &node);
+	if (!err)
+		block_store_note_free(&load->recording->blocks, block, node);
+	return err;
+}
+
+/* address: what the event frees, which of a realloc is the old one. */
+static struct err *take_free(struct load *load, uint32_t index, const struct load_event *event,
+			     uint64_t address, uint64_t *ret)
 {
 	struct recording *recording = load->recording;
+	struct err *err;
 
 	recording->facts.frees++;
-	return block_store_free(&recording->blocks, &recording->sites, address, load->now, index,
-				ret);
+	err = block_store_free(&recording->blocks, &recording->sites, address, load->now, index,
+			       ret);
+	if (unlikely(load->free_stacks) && !err)
+		err = take_free_stack(load, index, event, *ret);
+	if (unlikely(recording->watched) && !err)
+		err = load_watch_free(load, index, event, address, *ret);
+	return err;
 }
 
 static struct err *take_allocation(struct load *load, uint32_t index, struct load_event *event)
@@ -91,8 +113,11 @@ static struct err *take_allocation(struct load *load, uint32_t index, struct loa
 			return err;
 	}
 	recording->facts.allocations++;
-	return block_store_allocate(&recording->blocks, &recording->sites, &event->event,
-				    event->node, load->now, index);
+	err = block_store_allocate(&recording->blocks, &recording->sites, &event->event,
+				   event->node, load->now, index, event->tag);
+	if (unlikely(recording->watched) && !err)
+		err = load_watch_allocation(load, index);
+	return err;
 }
 
 /* The second half of a realloc: its new block, linked to the old one. */
@@ -129,7 +154,7 @@ static struct err *take_event(struct load *load, uint32_t index, bool *more)
 	if (stream->second_half)
 		return finish_realloc(load, index, event);
 	if (is_free(&event->event))
-		return take_free(load, index, event->event.block.address, &block);
+		return take_free(load, index, event, event->event.block.address, &block);
 	if (!is_realloc(&event->event))
 		return take_allocation(load, index, event);
 	load->recording->facts.reallocs++;
@@ -137,7 +162,7 @@ static struct err *take_event(struct load *load, uint32_t index, bool *more)
 	stream->frees = false;
 	stream->time = event->event.time;
 	*more = true;
-	return take_free(load, index, event->event.block.old_address, &stream->replaced);
+	return take_free(load, index, event, event->event.block.old_address, &stream->replaced);
 }
 
 static struct err *begin(struct load *load)
@@ -185,12 +210,12 @@ static struct err *take_run(struct load *load, uint32_t index, uint64_t until)
 	for (; !err && event < last && event->event.time < until; event++) {
 		pass_time(load, event->event.block.start);
 		if (is_free(&event->event)) {
-			err = take_free(load, index, event->event.block.address, &block);
+			err = take_free(load, index, event, event->event.block.address, &block);
 		} else if (!is_realloc(&event->event)) {
 			err = take_allocation(load, index, event);
 		} else {
 			load->recording->facts.reallocs++;
-			err = take_free(load, index, event->event.block.old_address,
+			err = take_free(load, index, event, event->event.block.old_address,
 					&stream->replaced);
 			pass_time(load, event->event.time);
 			if (!err)

@@ -30,23 +30,24 @@ struct err *load_stack_slow(struct load *load, struct load_stream *stream, uint6
 	return NULL;
 }
 
-static struct err *take_arguments(struct load *load, const struct decode_text *value)
+/* Texts, each ended by NUL. */
+static struct err *take_list(struct load *load, const struct decode_text *value,
+			     const char *const **ret)
 {
-	struct recording_facts *facts = &load->recording->facts;
 	const char *text = arena_copy(&load->recording->arena, value->data, value->size);
-	const char **arguments;
+	const char **list;
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < value->size; i++)
 		count += !value->data[i] || i + 1 == value->size;
-	arguments = arena_array(&load->recording->arena, count + 1, sizeof(*arguments));
-	if (!text || !arguments)
+	list = arena_array(&load->recording->arena, count + 1, sizeof(*list));
+	if (!text || !list)
 		return err_no_memory();
 	for (size_t i = 0; i < count; i++) {
-		arguments[i] = text;
+		list[i] = text;
 		text += strlen(text) + 1;
 	}
-	facts->arguments = arguments;
+	*ret = list;
 	return NULL;
 }
 
@@ -61,7 +62,9 @@ static struct err *take_process(struct load *load, const struct decode_event *ev
 		field = &facts->program;
 		break;
 	case TRACE_PROCESS_ARGUMENTS:
-		return take_arguments(load, value);
+		return take_list(load, value, &facts->arguments);
+	case TRACE_PROCESS_ENVIRONMENT:
+		return take_list(load, value, &facts->environment);
 	case TRACE_PROCESS_DIRECTORY:
 		field = &facts->directory;
 		break;
@@ -158,6 +161,16 @@ static struct err *take_mark(struct load *load, uint32_t stream, const struct de
 	return mark.name && vec_push(&load->recording->marks, mark) ? NULL : err_no_memory();
 }
 
+static struct err *take_switch(struct load *load, const struct decode_event *event)
+{
+	struct recorded_switch switched = {
+		.time_ns = event->time,
+		.on = event->kind == TRACE_RECORD_ON,
+	};
+
+	return vec_push(&load->recording->switches, switched) ? NULL : err_no_memory();
+}
+
 static struct err *take_memory(struct load *load, const struct decode_event *event)
 {
 	struct memory_sample sample = {
@@ -223,6 +236,12 @@ struct err *load_record(struct load *load, uint32_t stream, const struct decode_
 		return take_mallopt(load, stream, event);
 	case TRACE_RECORD_MARK:
 		return take_mark(load, stream, event);
+	case TRACE_RECORD_OFF:
+	case TRACE_RECORD_ON:
+		return take_switch(load, event);
+	case TRACE_RECORD_TAG:
+		load->streams[stream].tag = (uint32_t)event->tag;
+		return NULL;
 	case TRACE_RECORD_MEMORY:
 		return take_memory(load, event);
 	case TRACE_RECORD_END:

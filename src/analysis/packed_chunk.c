@@ -33,7 +33,9 @@ static bool headers_fit(const struct trace_chunk *headers, const struct trace_ch
 		content += chunk_committed(&headers[i]);
 	}
 	packed->content = (uint32_t)content;
-	return content <= TRACE_CONTENT_MAX;
+	// A small file must not ask for a gigabyte.
+	return content <= TRACE_CONTENT_MAX &&
+	       content <= (uint64_t)TRACE_PACKED_RATIO_MAX * chunk->size;
 }
 
 struct err *packed_chunk_read_headers(const struct byte_source *source, uint64_t offset,

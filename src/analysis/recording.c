@@ -14,8 +14,11 @@ void recording_deinit(struct recording *recording)
 	vec_deinit(&recording->threads);
 	vec_deinit(&recording->memory);
 	vec_deinit(&recording->marks);
+	vec_deinit(&recording->switches);
 	vec_deinit(&recording->mappings);
 	vec_deinit(&recording->mallopts);
+	vec_deinit(&recording->live_line.steps);
+	heap_errors_deinit(&recording->heap_errors);
 	free(recording->symbols);
 	arena_deinit(&recording->arena);
 }
@@ -29,15 +32,17 @@ void recording_close(struct recording *recording)
 }
 CLEANUP_DEFINE(struct recording *, recording_close);
 
+/* moment: as in recording_open_moment(), 0: none. */
 static struct err *open_source(const struct byte_source *source, unsigned int needs,
-			       recording_progress *progress, void *argument, struct recording **ret)
+			       uint64_t moment, recording_progress *progress, void *argument,
+			       struct recording **ret)
 {
 	cleanup(recording_close_at) struct recording *recording = calloc(1, sizeof(*recording));
 	struct err *err;
 
 	if (!recording)
 		return err_no_memory();
-	recording->blocks.wanted = needs & RECORDING_BLOCKS;
+	recording->live_line.moment = moment;
 	err = load_recording(recording, source, needs, progress, argument);
 	if (err)
 		return err;
@@ -45,8 +50,8 @@ static struct err *open_source(const struct byte_source *source, unsigned int ne
 	return NULL;
 }
 
-struct err *recording_open(const char *path, unsigned int needs, recording_progress *progress,
-			   void *argument, struct recording **ret)
+static struct err *open_path(const char *path, unsigned int needs, uint64_t moment,
+			     recording_progress *progress, void *argument, struct recording **ret)
 {
 	cleanup(byte_source_close) struct byte_source source = {.fd = -1};
 	struct err *err;
@@ -54,7 +59,20 @@ struct err *recording_open(const char *path, unsigned int needs, recording_progr
 	err = byte_source_open(path, &source);
 	if (err)
 		return err;
-	return open_source(&source, needs, progress, argument, ret);
+	return open_source(&source, needs, moment, progress, argument, ret);
+}
+
+struct err *recording_open(const char *path, unsigned int needs, recording_progress *progress,
+			   void *argument, struct recording **ret)
+{
+	return open_path(path, needs, 0, progress, argument, ret);
+}
+
+struct err *recording_open_moment(const char *path, uint64_t operations,
+				  recording_progress *progress, void *argument,
+				  struct recording **ret)
+{
+	return open_path(path, RECORDING_FROM_EVENTS, operations, progress, argument, ret);
 }
 
 struct err *recording_open_memory(const char *name, const void *data, size_t size,
@@ -62,7 +80,7 @@ struct err *recording_open_memory(const char *name, const void *data, size_t siz
 {
 	struct byte_source source = byte_source_memory(name, data, size);
 
-	return open_source(&source, needs, NULL, NULL, ret);
+	return open_source(&source, needs, 0, NULL, NULL, ret);
 }
 
 const struct recording_facts *recording_facts(const struct recording *recording)
@@ -86,6 +104,20 @@ const uint8_t *recording_symbols(const struct recording *recording, size_t *size
 	return recording->symbols;
 }
 
+const struct live_step *recording_live_line(const struct recording *recording, size_t *count)
+{
+	*count = recording->live_line.steps.count;
+	return recording->live_line.steps.items;
+}
+
+const struct heap_error *recording_heap_errors(const struct recording *recording, uint32_t *count,
+					       uint64_t *unjudged)
+{
+	*count = (uint32_t)recording->heap_errors.errors.count;
+	*unjudged = recording->heap_errors.unjudged;
+	return recording->heap_errors.errors.items;
+}
+
 /* The arrays differ in their type and where they are, and in nothing else. */
 #define ARRAY(function, type, vec)                                                                 \
 	const type *function(const struct recording *recording, uint32_t *count)                   \
@@ -101,5 +133,6 @@ ARRAY(recording_sites, struct site, sites.sites)
 ARRAY(recording_threads, struct recorded_thread, threads)
 ARRAY(recording_memory, struct memory_sample, memory)
 ARRAY(recording_marks, struct recorded_mark, marks)
+ARRAY(recording_switches, struct recorded_switch, switches)
 ARRAY(recording_mappings, struct mapping_operation, mappings)
 ARRAY(recording_mallopts, struct mallopt_operation, mallopts)

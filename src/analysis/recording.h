@@ -55,7 +55,8 @@ struct site {
 	uint64_t own_peak_bytes; /* the most it ever had live */
 	uint64_t leaked_bytes;   /* never freed in the recording */
 	uint64_t leaked_blocks;
-	uint64_t temporary; /* freed with no other allocation by the same thread in between */
+	/* Freed with no other allocation by the same thread in between; not known of samples: 0. */
+	uint64_t temporary;
 };
 
 struct recorded_thread {
@@ -75,6 +76,12 @@ struct memory_sample {
 struct recorded_mark {
 	uint64_t time_ns;
 	const char *name;
+};
+
+/* Recording was switched on or off. */
+struct recorded_switch {
+	uint64_t time_ns;
+	bool on;
 };
 
 /* mmap, munmap, mremap, brk, as recorded. Fields as in docs/trace-format.md. */
@@ -101,22 +108,29 @@ struct recording_facts {
 	char parent_id[33]; /* "" if none */
 	uint16_t version_major, version_minor;
 	uint32_t pid, parent_pid;
-	const char *path;             /* the recording's file */
-	const char *program;          /* full path of the executable, "" unknown */
-	const char *const *arguments; /* NULL-terminated */
+	const char *path;               /* the recording's file */
+	const char *program;            /* full path of the executable, "" unknown */
+	const char *const *arguments;   /* NULL-terminated */
+	const char *const *environment; /* the same, "NAME=value"; NULL: not recorded */
 	const char *directory, *host, *kernel, *agent_version;
 	enum trace_allocator allocator;
 	bool begun_by_fork;
+	bool begun_by_start;  /* asked for while the program ran: what was before is not known */
+	uint64_t sample_mean; /* bytes between samples: sums are estimates; 0: all is recorded */
 	bool private_slots;
-	bool finished;   /* rewritten by `mallow finish` */
-	bool compressed; /* its events are, all or some of them */
-	bool ended;      /* the agent closed it */
-	bool writing;    /* not ended and its writer is alive on this machine */
-	bool complete;   /* ended, nothing damaged, no events lost */
+	bool free_stacks; /* frees have stacks */
+	bool finished;    /* rewritten by `mallow finish` */
+	bool compressed;  /* its events are, all or some of them */
+	bool ended;       /* the agent closed it */
+	bool writing;     /* not ended and its writer is alive on this machine */
+	bool complete;    /* ended, nothing damaged, no events lost */
 	enum trace_end end_reason;
 	uint32_t end_status;
 	uint64_t start_realtime_ns;
+	uint64_t start_monotonic_ns; /* the same moment by CLOCK_MONOTONIC */
 	uint64_t duration_ns;
+	uint64_t off_periods; /* how often recording was off between its start and its end … */
+	uint64_t off_ns;      /* … and for how long in all */
 	uint64_t events;      /* allocations, frees, reallocs (one each), mmaps, mallopts, marks */
 	uint64_t allocations; /* blocks that came to be: a realloc is one and a free */
 	uint64_t frees; /* of known blocks: allocations = frees + implicit frees + leaked blocks */
@@ -133,6 +147,8 @@ struct recording_facts {
 	uint64_t first_damage;         /* file offset, valid when damaged_chunks */
 	const char *first_damage_text; /* what was expected there */
 	bool indexed;                  /* nothing but its index was read */
+	uint32_t processes;            /* whose recordings were merged (merge.h); 0: this is one */
+	bool peaks_added; /* of merged ones: the peak is the sum of peaks at different times */
 };
 
 struct recording_summary {
@@ -157,7 +173,9 @@ enum recording_needs {
 	RECORDING_SUMS = 0,
 	RECORDING_BLOCKS = 1,      /* recording_blocks() */
 	RECORDING_FROM_EVENTS = 2, /* events are read even where an index holds their sums … */
-	RECORDING_CHECKED = 4, /* … only where a chunk is damaged, for which all are checked */
+	RECORDING_CHECKED = 4,   /* … only where a chunk is damaged, for which all are checked */
+	RECORDING_LIVE_LINE = 8, /* recording_live_line() */
+	RECORDING_HEAP_ERRORS = 16, /* recording_heap_errors(), with blocks */
 };
 
 /*
@@ -170,6 +188,15 @@ enum recording_needs {
 struct err *recording_open(const char *path, unsigned int needs, recording_progress *progress,
 			   void *argument, struct recording **ret);
 void recording_close(struct recording *recording);
+
+/*
+ * The same as it was after so many operations on blocks, at least one, as struct live_step counts
+ * them: peak_bytes and peak_blocks of the sites, and of the summary, are what was live then. All
+ * else is of the whole recording.
+ */
+struct err *recording_open_moment(const char *path, uint64_t operations,
+				  recording_progress *progress, void *argument,
+				  struct recording **ret);
 
 const struct recording_facts *recording_facts(const struct recording *recording);
 const struct recording_summary *recording_summary(const struct recording *recording);
@@ -188,6 +215,8 @@ const struct site *recording_sites(const struct recording *recording, uint32_t *
 const struct recorded_thread *recording_threads(const struct recording *recording, uint32_t *count);
 const struct memory_sample *recording_memory(const struct recording *recording, uint32_t *count);
 const struct recorded_mark *recording_marks(const struct recording *recording, uint32_t *count);
+const struct recorded_switch *recording_switches(const struct recording *recording,
+						 uint32_t *count);
 const struct mapping_operation *recording_mappings(const struct recording *recording,
 						   uint32_t *count);
 const struct mallopt_operation *recording_mallopts(const struct recording *recording,
@@ -205,13 +234,29 @@ struct block_columns {
 	const uint64_t *address;
 	const uint64_t *size;
 	const uint64_t *usable;
+	const uint32_t *tag;         /* that the allocating thread had set, 0: none */
 	const uint32_t *site;        /* index */
 	const uint32_t *thread;      /* index of the allocating thread */
 	const uint32_t *free_thread; /* RECORDING_NONE: leaked, or freed implicitly */
-	const uint64_t *successor;   /* block that a realloc made of this one, else UINT64_MAX */
-	const uint8_t *entry;        /* operation: enum trace_op */
-	const uint8_t *heap_flags;   /* enum trace_heap_flags */
+	/* Innermost node of its free's stack; RECORDING_NONE as above. NULL: not recorded. */
+	const uint32_t *free_stack;
+	const uint64_t *successor; /* block that a realloc made of this one, else UINT64_MAX */
+	const uint8_t *entry;      /* operation: enum trace_op */
+	const uint8_t *heap_flags; /* enum trace_heap_flags */
 };
 const struct block_columns *recording_blocks(const struct recording *recording);
+
+/* What was live over time, if it was needed on opening: live_line.h. */
+struct live_step;
+const struct live_step *recording_live_line(const struct recording *recording, size_t *count);
+
+/*
+ * Frees that are errors of the program, if they were needed on opening, in the order in which each
+ * was first met: heap_errors.h. *unjudged: frees of blocks not known that may be none, because not
+ * all of the program's life is in the recording.
+ */
+struct heap_error;
+const struct heap_error *recording_heap_errors(const struct recording *recording, uint32_t *count,
+					       uint64_t *unjudged);
 
 #endif

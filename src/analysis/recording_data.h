@@ -4,6 +4,8 @@
 
 #include "analysis/block_store.h"
 #include "analysis/frame_table.h"
+#include "analysis/heap_errors.h"
+#include "analysis/live_line.h"
 #include "analysis/module_table.h"
 #include "analysis/recording.h"
 #include "analysis/site_table.h"
@@ -23,8 +25,12 @@ struct recording {
 	VEC(struct recorded_thread) threads;
 	VEC(struct memory_sample) memory;
 	VEC(struct recorded_mark) marks;
+	VEC(struct recorded_switch) switches;
 	VEC(struct mapping_operation) mappings;
 	VEC(struct mallopt_operation) mallopts;
+	bool watched; /* one of the next two is to be filled: load_watch.c */
+	struct live_line live_line;
+	struct heap_errors heap_errors;
 	uint64_t fingerprint; /* of its chunks: struct chunk_index */
 	uint8_t *symbols;     /* payload of its symbols chunk, owned; NULL: none */
 	size_t symbols_size;

@@ -42,16 +42,36 @@ struct err *site_table_make(struct site_table *table, uint32_t node, uint32_t *r
 	return NULL;
 }
 
+void site_table_hold_peak(struct site_table *table)
+{
+	table->peak++;
+	table->summary.peak_bytes = UINT64_MAX; // which nothing exceeds
+}
+
+struct recording_summary site_table_sum(const struct site_table *table)
+{
+	struct recording_summary summary = {0};
+
+	for (size_t i = 0; i < table->sites.count; i++) {
+		const struct site *site = &table->sites.items[i];
+
+		summary.calls += site->calls;
+		summary.total_bytes += site->total_bytes;
+		summary.peak_bytes += site->peak_bytes;
+		summary.peak_blocks += site->peak_blocks;
+		summary.leaked_bytes += site->leaked_bytes;
+		summary.leaked_blocks += site->leaked_blocks;
+		summary.temporary += site->temporary;
+	}
+	summary.live_bytes = summary.leaked_bytes;
+	return summary;
+}
+
 void site_table_finish(struct site_table *table, struct recording_summary *summary)
 {
-	*summary = table->summary;
-	for (uint32_t i = 0; i < table->sites.count; i++) {
-		const struct site *site = site_table_change(table, i);
-
-		summary->calls += site->calls;
-		summary->total_bytes += site->total_bytes;
-	}
-	summary->leaked_bytes = summary->live_bytes;
+	for (uint32_t i = 0; i < table->sites.count; i++)
+		site_table_change(table, i);
+	*summary = site_table_sum(table);
 	vec_deinit(&table->by_node);
 	vec_deinit(&table->saved);
 }

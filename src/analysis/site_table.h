@@ -52,20 +52,21 @@ static inline struct site *site_table_change(struct site_table *table, uint32_t 
 	return site;
 }
 
+/* count blocks of that size: more than one where a sample stands for others. */
 static inline void site_table_born(struct site_table *table, uint32_t index, uint64_t size,
-				   uint64_t ticks)
+				   uint64_t count, uint64_t ticks)
 {
 	struct recording_summary *summary = &table->summary;
 	struct site *site = site_table_change(table, index);
 
-	site->calls++;
-	site->total_bytes += size;
-	site->leaked_blocks++;
-	site->leaked_bytes += size;
+	site->calls += count;
+	site->total_bytes += size * count;
+	site->leaked_blocks += count;
+	site->leaked_bytes += size * count;
 	if (site->leaked_bytes > site->own_peak_bytes)
 		site->own_peak_bytes = site->leaked_bytes;
-	summary->leaked_blocks++;
-	summary->live_bytes += size;
+	summary->leaked_blocks += count;
+	summary->live_bytes += size * count;
 	if (summary->live_bytes > summary->peak_bytes) {
 		table->peak++;
 		table->peak_ticks = ticks;
@@ -75,17 +76,23 @@ static inline void site_table_born(struct site_table *table, uint32_t index, uin
 }
 
 static inline void site_table_died(struct site_table *table, uint32_t index, uint64_t size,
-				   bool temporary)
+				   uint64_t count, bool temporary)
 {
 	struct site *site = site_table_change(table, index);
 
-	site->leaked_blocks--;
-	site->leaked_bytes -= size;
-	site->temporary += temporary;
-	table->summary.leaked_blocks--;
-	table->summary.live_bytes -= size;
-	table->summary.temporary += temporary;
+	site->leaked_blocks -= count;
+	site->leaked_bytes -= size * count;
+	site->temporary += temporary * count;
+	table->summary.leaked_blocks -= count;
+	table->summary.live_bytes -= size * count;
+	table->summary.temporary += temporary * count;
 }
+
+/* From now on no peak counts any more: in the end what is live now is called the peak. */
+void site_table_hold_peak(struct site_table *table);
+
+/* What the sites come to together, but for the moment of the peak. */
+struct recording_summary site_table_sum(const struct site_table *table);
 
 /* All events are in. The summary's peak_time_ns is left to the caller. */
 void site_table_finish(struct site_table *table, struct recording_summary *summary);

@@ -11,11 +11,6 @@
 #include "hosted/arena.h"
 #include "hosted/cleanup.h"
 
-struct frame_lines {
-	const struct named_frame *lines; /* NULL: not resolved yet */
-	size_t count;
-};
-
 /* Where the names of a module come from, once asked for. */
 struct name_source {
 	struct symbol_module *file;
@@ -33,7 +28,7 @@ struct symbolized {
 	struct symbol jit_symbol; /* result of the last look-up in it */
 	struct arena arena;
 	struct name_source *sources; /* of each module; the last is that of frames in none */
-	struct frame_lines *frames;  /* of each frame */
+	struct frame_lines *frames;  /* of each frame; NULL: not resolved yet */
 };
 
 void symbolized_destroy(struct symbolized *symbolized)
@@ -63,13 +58,12 @@ static struct err *open_section(struct symbolized *symbolized)
 	return NULL;
 }
 
-struct err *symbolized_create(const struct recording *recording, struct symbolizer *symbolizer,
-			      struct symbolized **ret)
+/* Without names of any kind. */
+static struct err *create(const struct recording *recording, struct symbolized **ret)
 {
 	cleanup(symbolized_destroy_at) struct symbolized *symbolized =
 		calloc(1, sizeof(*symbolized));
 	uint32_t modules, frames;
-	struct err *err;
 
 	if (!symbolized)
 		return err_no_memory();
@@ -80,6 +74,30 @@ struct err *symbolized_create(const struct recording *recording, struct symboliz
 	symbolized->frames = calloc((size_t)frames + 1, sizeof(*symbolized->frames));
 	if (!symbolized->sources || !symbolized->frames)
 		return err_no_memory();
+	*ret = steal(&symbolized);
+	return NULL;
+}
+
+struct err *symbolized_create_named(const struct recording *recording,
+				    const struct frame_lines *lines, struct symbolized **ret)
+{
+	struct err *err = create(recording, ret);
+	uint32_t frames;
+
+	recording_frames(recording, &frames);
+	if (!err && frames)
+		memcpy((*ret)->frames, lines, frames * sizeof(*lines));
+	return err;
+}
+
+struct err *symbolized_create(const struct recording *recording, struct symbolizer *symbolizer,
+			      struct symbolized **ret)
+{
+	cleanup(symbolized_destroy_at) struct symbolized *symbolized = NULL;
+	struct err *err = create(recording, &symbolized);
+
+	if (err)
+		return err;
 	err = symbolizer ? NULL : symbolizer_create(&symbolized->own_symbolizer);
 	if (!err)
 		err = open_section(symbolized);

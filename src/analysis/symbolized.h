@@ -11,17 +11,6 @@
 
 struct symbolized;
 
-/*
- * The recording must outlive it; so must the symbolizer, which may serve many recordings, one
- * after the other, and opens each file once for all of them. NULL: one of its own.
- */
-struct err *symbolized_create(const struct recording *recording, struct symbolizer *symbolizer,
-			      struct symbolized **ret);
-void symbolized_destroy(struct symbolized *symbolized);
-
-/* The recording that it was made for. */
-const struct recording *symbolized_recording(const struct symbolized *symbolized);
-
 /* One line of a stack as a person reads it. */
 struct named_frame {
 	const char *function;    /* demangled; never NULL: "[libfoo.so]+0x1a2b" without a symbol */
@@ -34,6 +23,30 @@ struct named_frame {
 	bool in_program; /* the module is the program itself */
 	bool has_symbol;
 };
+
+/* All lines of a frame, innermost inlined function first. */
+struct frame_lines {
+	const struct named_frame *lines;
+	size_t count; /* at least 1 */
+};
+
+/*
+ * The recording must outlive it; so must the symbolizer, which may serve many recordings, one
+ * after the other, and opens each file once for all of them. NULL: one of its own.
+ */
+struct err *symbolized_create(const struct recording *recording, struct symbolizer *symbolizer,
+			      struct symbolized **ret);
+void symbolized_destroy(struct symbolized *symbolized);
+
+/*
+ * For a recording all of whose frames have names already; lines: of each frame, they must outlive
+ * it. symbolized_symbols() knows nothing of them.
+ */
+struct err *symbolized_create_named(const struct recording *recording,
+				    const struct frame_lines *lines, struct symbolized **ret);
+
+/* The recording that it was made for. */
+const struct recording *symbolized_recording(const struct symbolized *symbolized);
 
 /* The frame's lines, innermost inlined function first; *count >= 1. */
 struct err *symbolized_frame(struct symbolized *symbolized, uint32_t frame,

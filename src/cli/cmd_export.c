@@ -4,6 +4,7 @@
 #include "analysis/tree.h"
 #include "cli/cli.h"
 #include "cli/loaded.h"
+#include "cli/merged.h"
 #include "cli/metric_option.h"
 #include "cli/nearest.h"
 #include "cli/options.h"
@@ -12,7 +13,7 @@
 #include "report/collapsed.h"
 #include "report/flamegraph.h"
 
-enum { TO, METRIC, OUTPUT, BYTES };
+enum { TO, METRIC, OUTPUT, MERGE, BYTES };
 
 static const struct option_spec options_of_export[] = {
 	[TO] = {.name = "to",
@@ -27,6 +28,8 @@ static const struct option_spec options_of_export[] = {
 		    .letter = 'o',
 		    .value = "FILE",
 		    .text = "file to write instead of standard output"},
+	[MERGE] = {.name = "merge",
+		   .text = "all recordings, or those of a directory, as one: see report"},
 	[BYTES] = {.name = "bytes", .text = "sizes in texts to the last digit"},
 };
 
@@ -75,32 +78,64 @@ static const struct exporter *find_exporter(const char *typed)
 	return NULL;
 }
 
+static struct err *write_out(const struct exporter *exporter, const struct options *options,
+			     const struct recording *recording, struct symbolized *symbolized,
+			     enum metric metric)
+{
+	cleanup(tree_destroy_at) struct tree *tree = NULL;
+	struct output output;
+	struct err *err;
+
+	err = tree_create(recording, symbolized, metric, &tree);
+	if (!err)
+		err = output_open(options->values[OUTPUT], &output);
+	if (err)
+		return err;
+	return output_close(&output, exporter->write(&output.buf, recording, tree, metric,
+						     options->values[BYTES] != NULL));
+}
+
+static int export_one(const struct exporter *exporter, const struct options *options,
+		      enum metric metric)
+{
+	cleanup(loaded_close) struct loaded loaded = {0};
+
+	if (!loaded_open(options->operands[0], true, &loaded))
+		return CLI_FAILED;
+	return cli_report_err(
+		write_out(exporter, options, loaded.recording, loaded.symbolized, metric));
+}
+
+static int export_merged(const struct exporter *exporter, const struct options *options,
+			 enum metric metric)
+{
+	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
+	cleanup(merged_close) struct merged merged = {0};
+	struct err *err = recording_paths_find(options, &paths);
+
+	if (err)
+		return cli_report_err(err);
+	merged_open(&paths, &merged);
+	if (merged.merge)
+		err = write_out(exporter, options, merge_recording(merged.merge),
+				merge_symbolized(merged.merge), metric);
+	if (err)
+		return cli_report_err(err);
+	return merged.failed ? CLI_FAILED : CLI_OK;
+}
+
 static int run(const struct command *command, const struct options *options)
 {
 	const struct exporter *exporter = find_exporter(options->values[TO]);
-	cleanup(tree_destroy_at) struct tree *tree = NULL;
-	cleanup(loaded_close) struct loaded loaded = {0};
-	struct output output;
+	bool merge = options->values[MERGE] != NULL;
 	enum metric metric;
-	struct err *err;
 
 	if (!exporter || !metric_option(command, options, METRIC, &metric) ||
-	    !options_operands(command, options, 1, 1, "one recording"))
+	    !options_operands(command, options, 1, merge ? INT32_MAX : 1,
+			      merge ? "a recording" : "one recording"))
 		return CLI_USAGE;
-	if (!loaded_open(options->operands[0], true, &loaded))
-		return CLI_FAILED;
-	err = tree_create(loaded.recording, loaded.symbolized, metric, &tree);
-	if (!err)
-		err = output_open(options->values[OUTPUT], &output);
-	if (!err)
-		err = output_close(&output,
-				   exporter->write(&output.buf, loaded.recording, tree, metric,
-						   options->values[BYTES] != NULL));
-	if (tree) { // before what it points to
-		tree_destroy(tree);
-		tree = NULL;
-	}
-	return cli_report_err(err);
+	return merge ? export_merged(exporter, options, metric)
+		     : export_one(exporter, options, metric);
 }
 
 const struct command_body command_export = {

@@ -66,6 +66,9 @@ static bool finish_one(const char *path, enum finish_compress compress,
 		return false;
 	}
 	put_result(buf, path, &result);
+	if (result.other_names)
+		cli_error(CLI_OK, "'%s' has %s (hard links), which keep the file as it was", path,
+			  format_counted(result.other_names, "other name", true).text);
 	return true;
 }
 

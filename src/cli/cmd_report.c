@@ -1,80 +1,197 @@
 /* mallow report: text or JSON on standard output. */
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/loaded.h"
+#include "cli/merged.h"
 #include "cli/metric_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/recording_paths.h"
 #include "cli/terminal.h"
 #include "hosted/cleanup.h"
+#include "report/errors_json.h"
 #include "report/json_report.h"
 #include "report/text_report.h"
 
 #define TOP_SITES    10
 #define TOP_BRANCHES 12
 
-enum { JSON, TOP, SORT, TREE, BYTES, FULL };
+enum { JSON, TOP, SORT, TREE, ERRORS, MERGE, BYTES, FULL };
 
 static const struct option_spec options_of_report[] = {
-	[JSON] = {.name = "json", .text = "as JSON, all sites unless --top says otherwise"},
+	[JSON] = {.name = "json",
+		  .text = "as JSON, all sites unless --top says otherwise; an array of several "
+			  "recordings"},
 	[TOP] = {.name = "top", .value = "N", .text = "sites shown, 0 for all", .standard = "10"},
 	[SORT] = {.name = "sort",
 		  .value = "METRIC",
 		  .text = "what sites are ordered by, peak if not given",
 		  .choices = metric_names + 1},
 	[TREE] = {.name = "tree", .text = "the call tree, outermost function first"},
+	[ERRORS] =
+		{.name = "errors",
+		 .text = "wrong frees instead of sites: of what was never allocated, done twice, "
+			 "or by a function that does not belong to the allocation"},
+	[MERGE] = {.name = "merge", .text = "all recordings as one: sites by file and place in it"},
 	[BYTES] = {.name = "bytes", .text = "sizes and counts to the last digit"},
 	[FULL] = {.name = "full", .text = "cut, fold and leave out nothing"},
 };
 
-static struct err *write_text(const struct loaded *loaded, const struct options *options,
-			      enum metric metric, uint32_t top, struct buf *buf)
+/* What is to be written, and where to. */
+struct report {
+	const struct options *options;
+	enum metric metric;
+	uint32_t top;
+	bool json, errors;
+	struct buf *buf;
+	struct json_writer writer;
+	bool titled; /* each recording has its file's name above it */
+	bool behind; /* something was written */
+};
+
+static struct err *write_text(struct report *report, const struct recording *recording,
+			      struct symbolized *symbolized, const struct process_list *processes)
 {
 	struct style style = terminal_style(STDOUT_FILENO);
 	struct text_report_options wanted = {
-		.metric = metric,
-		.top = top,
-		.tree = options->values[TREE] != NULL,
+		.metric = report->metric,
+		.top = report->top,
+		.tree = report->options->values[TREE] != NULL,
+		.errors = report->errors,
+		.processes = processes,
 	};
+	const char *path = recording_facts(recording)->path;
 
-	style.exact = options->values[BYTES] != NULL;
-	style.full = options->values[FULL] != NULL;
-	return text_report_write(buf, &style, loaded->recording, loaded->symbolized, &wanted);
+	style.exact = report->options->values[BYTES] != NULL;
+	style.full = report->options->values[FULL] != NULL;
+	if (report->titled) {
+		buf_text(report->buf, report->behind ? "\n\n" : "");
+		style_begin(report->buf, &style, STYLE_DIM);
+		buf_text(report->buf, "== ");
+		style_safe_text(report->buf, path, strlen(path));
+		buf_text(report->buf, " ==");
+		style_end(report->buf, &style);
+		buf_char(report->buf, '\n');
+	}
+	report->behind = true;
+	return text_report_write(report->buf, &style, recording, symbolized, &wanted);
+}
+
+/* processes: of merged recordings, else NULL. */
+static struct err *write_report(struct report *report, const struct recording *recording,
+				struct symbolized *symbolized, const struct process_list *processes)
+{
+	if (!report->json)
+		return write_text(report, recording, symbolized, processes);
+	if (report->errors)
+		return errors_json_write(&report->writer, recording, symbolized, report->top);
+	return json_report_write(&report->writer, recording, symbolized, processes, report->metric,
+				 report->top);
+}
+
+/* One after the other. *failed: one could not be opened, and an error was printed. */
+static struct err *write_each(struct report *report, const struct recording_paths *paths,
+			      bool *failed)
+{
+	bool array = report->json && report->titled;
+	struct err *err = NULL;
+
+	if (array)
+		json_array(&report->writer);
+	for (size_t i = 0; !err && i < paths->items.count; i++) {
+		cleanup(loaded_close) struct loaded loaded = {0};
+		const char *path = paths->items.items[i];
+
+		if (report->errors ? loaded_open_errors(path, &loaded)
+				   : loaded_open(path, true, &loaded))
+			err = write_report(report, loaded.recording, loaded.symbolized, NULL);
+		else
+			*failed = true;
+	}
+	if (array && !err)
+		json_end(&report->writer);
+	return err;
+}
+
+static struct err *write_merged(struct report *report, const struct recording_paths *paths,
+				bool *failed)
+{
+	cleanup(merged_close) struct merged merged = {0};
+
+	merged_open(paths, &merged);
+	*failed = merged.failed;
+	if (!merged.merge)
+		return NULL;
+	return write_report(report, merge_recording(merged.merge), merge_symbolized(merged.merge),
+			    merge_processes(merged.merge));
+}
+
+static int write_all(struct report *report, const struct recording_paths *paths)
+{
+	bool failed = paths->failed;
+	struct output output;
+	struct err *err;
+
+	err = output_open(NULL, &output);
+	if (err)
+		return cli_report_err(err);
+	report->buf = &output.buf;
+	report->titled = paths->items.count > 1 || paths->directories;
+	json_init(&report->writer, &output.buf, true);
+	if (report->options->values[MERGE]) {
+		report->titled = false;
+		err = write_merged(report, paths, &failed);
+	} else {
+		err = write_each(report, paths, &failed);
+	}
+	err = output_close(&output, err);
+	if (err)
+		return cli_report_err(err);
+	return failed ? CLI_FAILED : CLI_OK;
+}
+
+/* What cannot be asked for together; an error is printed then. */
+static bool exclude_each_other(const struct options *options)
+{
+	static const int pairs[][2] = {
+		{JSON, TREE}, {ERRORS, TREE}, {ERRORS, SORT}, {ERRORS, MERGE}};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		const int *pair = pairs[i];
+
+		if (!options->values[pair[0]] || !options->values[pair[1]])
+			continue;
+		cli_error(CLI_USAGE, "--%s and --%s exclude each other",
+			  options_of_report[pair[0]].name, options_of_report[pair[1]].name);
+		return true;
+	}
+	return false;
 }
 
 static int run(const struct command *command, const struct options *options)
 {
-	bool json = options->values[JSON] != NULL;
-	cleanup(loaded_close) struct loaded loaded = {0};
-	struct output output;
-	enum metric metric;
-	uint64_t top;
+	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
+	struct report report = {
+		.options = options,
+		.json = options->values[JSON] != NULL,
+		.errors = options->values[ERRORS] != NULL,
+	};
+	uint64_t top = TOP_SITES;
 	struct err *err;
 
-	if (!options_operands(command, options, 1, 1, "one recording") ||
-	    !metric_option(command, options, SORT, &metric) ||
-	    !options_number(command, options, TOP, 0,
-			    json                    ? 0
-			    : options->values[TREE] ? TOP_BRANCHES
-						    : TOP_SITES,
-			    &top))
-		return CLI_USAGE;
-	if (json && options->values[TREE])
-		return cli_error(CLI_USAGE, "--json and --tree exclude each other");
-	if (top > UINT32_MAX)
+	if (report.json || report.errors)
 		top = 0;
-	if (!loaded_open(options->operands[0], true, &loaded))
-		return CLI_FAILED;
-	err = output_open(NULL, &output);
-	if (err)
-		return cli_report_err(err);
-	if (json)
-		err = json_report_write(&output.buf, loaded.recording, loaded.symbolized, metric,
-					(uint32_t)top);
-	else
-		err = write_text(&loaded, options, metric, (uint32_t)top, &output.buf);
-	return cli_report_err(output_close(&output, err));
+	else if (options->values[TREE])
+		top = TOP_BRANCHES;
+	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
+	    !metric_option(command, options, SORT, &report.metric) ||
+	    !options_number(command, options, TOP, 0, top, &top) || exclude_each_other(options))
+		return CLI_USAGE;
+	report.top = top > UINT32_MAX ? 0 : (uint32_t)top;
+	err = recording_paths_find(options, &paths);
+	return err ? cli_report_err(err) : write_all(&report, &paths);
 }
 
 const struct command_body command_report = {
@@ -86,5 +203,10 @@ const struct command_body command_report = {
 		   "the whole program had most memory live. leaked: never freed in the recording. "
 		   "total: all it ever allocated. temporary: calls whose block was freed with no "
 		   "other "
-		   "allocation by the same thread in between.",
+		   "allocation by the same thread in between.\n\n"
+		   "A directory stands for all recordings in it. Of several, one report comes "
+		   "after the "
+		   "other; with --merge the peak is that of all processes together, at the moment "
+		   "when "
+		   "they had most memory live, and a process that has ended has none.",
 };

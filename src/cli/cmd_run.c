@@ -1,5 +1,6 @@
 /* mallow run: starts a program with the agent in it, and says what came of it. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -29,6 +30,7 @@ static const struct option_spec options_of_run[] = {
 		.text = text_,                                                                     \
 		.standard = SETTING_KIND_##kind == SETTING_KIND_CHOICE ? NULL : default_,          \
 		.choices = SETTING_KIND_##kind == SETTING_KIND_CHOICE ? default_ : NULL,           \
+		.flag = SETTING_KIND_##kind == SETTING_KIND_BOOLEAN && (default_)[0] == '0',       \
 	},
 #include "settings/settings.def"
 #undef SETTING
@@ -52,9 +54,9 @@ static bool check_settings(const struct options *options)
 			continue;
 		cli_error(CLI_USAGE, "'%s' is no value of --%s: allowed is %s%s", word,
 			  info->option,
-			  info->kind == SETTING_KIND_NUMBER || info->kind == SETTING_KIND_TEXT
-				  ? ""
-				  : "one of ",
+			  info->kind == SETTING_KIND_BOOLEAN || info->kind == SETTING_KIND_CHOICE
+				  ? "one of "
+				  : "",
 			  info->kind == SETTING_KIND_TEXT ? "any text but an empty one"
 							  : setting_allowed(i));
 		return false;
@@ -96,10 +98,24 @@ static int run_and_tell(const struct options *options, const char *path, const c
 	return exit_status(&end);
 }
 
+/* As the agent will see it: by option or variable. */
+static bool is_started_later(const struct options *options)
+{
+	const char *word = options->values[SETTING_DISABLE_BY_DEFAULT];
+	uint64_t value = 0;
+
+	if (!word)
+		word = getenv(setting_info(SETTING_DISABLE_BY_DEFAULT)->variable);
+	return word && setting_parse(SETTING_DISABLE_BY_DEFAULT, word, &value) && value;
+}
+
 static int run(const struct command *command, const struct options *options)
 {
 	cleanup(run_registry_deinit) struct run_registry registry = {0};
-	struct run_finishing finishing = {.wanted = !options->values[NO_FINISH]};
+	struct run_finishing finishing = {
+		.wanted = !options->values[NO_FINISH],
+		.started_later = is_started_later(options),
+	};
 	auto_free char *library = NULL;
 	auto_free char *path = NULL;
 	struct err *err;
@@ -135,6 +151,14 @@ const struct command_body command_run = {
 		"summary is printed to standard error at the end.\n\n"
 		"Then the recordings are finished: names and an index are embedded and the events "
 		"compressed, so that they open quickly and on other machines.\n\n"
+		"SIZE is in bytes, or with K, M or G behind it (powers of 1024): 65536, 64K, 10M. "
+		"TIME is 500ms, 2s or 1h2m3s. BOOL is 1, true, yes, on or 0, false, no, off; where "
+		"0 "
+		"is the default the option alone means 1.\n\n"
 		"Every option but the last two can be given as variable too: MALLOW_OUTPUT, "
-		"MALLOW_LOG, ….",
+		"MALLOW_LOG, …. For example:\n\n"
+		"mallow run -o 'out/%e.%p.mallow' --max-file-size 1G -- ./server --port 80\n\n"
+		"mallow run --sample 512K --backtrace short --memory-samples 100ms ./batch\n\n"
+		"mallow run --force-malloc python3 script.py\n\n"
+		"MALLOW_FREE_STACKS=1 MALLOW_ZERO_MEMORY=1 mallow run ./program",
 };

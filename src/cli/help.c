@@ -57,9 +57,12 @@ static void put_option(struct buf *buf, const struct option_spec *spec)
 	char text[512];
 	size_t width;
 
-	snprintf(left, sizeof(left), "  %c%c%s --%s%s%s", spec->letter ? '-' : ' ',
+	snprintf(left, sizeof(left), "  %c%c%s --%s%s%s%s", spec->letter ? '-' : ' ',
 		 spec->letter ? spec->letter : ' ', spec->letter ? "," : " ", spec->name,
-		 spec->value ? " " : "", spec->value ? spec->value : "");
+		 spec->flag    ? "[="
+		 : spec->value ? " "
+			       : "",
+		 spec->value ? spec->value : "", spec->flag ? "]" : "");
 	if (spec->choices)
 		snprintf(text, sizeof(text), "%s; one of: %s", spec->text, spec->choices);
 	else if (spec->standard && *spec->standard)
@@ -87,7 +90,7 @@ int help_command(const struct command *command)
 		   command->name, command->usage);
 	for (size_t i = 0; i < body->option_count; i++)
 		put_option(&buf, &body->options[i]);
-	put_option(&buf, &(struct option_spec){"help", 'h', NULL, "this text", NULL, NULL});
+	put_option(&buf, &(struct option_spec){.name = "help", .letter = 'h', .text = "this text"});
 	if (body->details) {
 		buf_char(&buf, '\n');
 		wrap(&buf, body->details, 0, 0);

@@ -32,7 +32,9 @@ static void put_option(const struct option_spec *spec)
 	printf("\\-\\-");
 	put_roff(spec->name);
 	printf("\\fR");
-	if (spec->value)
+	if (spec->flag)
+		printf("[=\\fI%s\\fR]", spec->value);
+	else if (spec->value)
 		printf(" \\fI%s\\fR", spec->value);
 	putchar('\n');
 	put_roff(spec->text);

@@ -36,7 +36,9 @@ static void fill_tables(const struct command *command, struct getopt_tables *tab
 
 		tables->longs[i] = (struct option){
 			.name = spec->name,
-			.has_arg = spec->value ? required_argument : no_argument,
+			.has_arg = spec->flag    ? optional_argument
+				   : spec->value ? required_argument
+						 : no_argument,
 			.val = FIRST_CODE + (int)i,
 		};
 		if (spec->letter) {
@@ -107,6 +109,20 @@ static void complain_missing(const struct command *command, int code)
 		  command->name, spec->name, spec->value);
 }
 
+/*
+ * getopt knows "--flag" and "--flag=0"; "--flag 0" is what one types who knows other options of
+ * this tool. Other words behind it are taken for what they may be: programs, such as true and yes.
+ */
+static const char *flag_value(char **argv, int argc)
+{
+	const char *word = optind < argc ? argv[optind] : "";
+
+	if (strcmp(word, "0") != 0 && strcmp(word, "1") != 0)
+		return "1";
+	optind++;
+	return word;
+}
+
 bool options_parse(const struct command *command, int argc, char **argv, struct options *ret,
 		   int *status)
 {
@@ -134,7 +150,10 @@ bool options_parse(const struct command *command, int argc, char **argv, struct 
 			*status = help_command(command);
 			return false;
 		}
-		ret->values[id] = optarg ? optarg : "";
+		if (!optarg && command->body->options[id].flag)
+			ret->values[id] = flag_value(argv, argc);
+		else
+			ret->values[id] = optarg ? optarg : "";
 	}
 	ret->operands = argv + optind;
 	ret->operand_count = argc - optind;

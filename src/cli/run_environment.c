@@ -7,7 +7,15 @@
 #include "hosted/cleanup.h"
 #include "settings/settings.h"
 
-#define MADE_MAX (SETTING_COUNT + 3) /* settings, LD_PRELOAD, registry, parent */
+/* Of FORCE_MALLOC: what makes each of these call malloc for every block. */
+static const char *const forcing[][2] = {
+	{"PYTHONMALLOC", "malloc"}, /* Python's own allocator, of blocks up to 512 bytes */
+	{"GLIBCXX_FORCE_NEW", "1"}, /* libstdc++'s __pool_alloc and __mt_alloc */
+};
+#define FORCING (sizeof(forcing) / sizeof(forcing[0]))
+
+/* The settings, LD_PRELOAD, ASAN_OPTIONS, registry and parent. */
+#define MADE_MAX (SETTING_COUNT + 4 + FORCING)
 
 /*
  * A place of the right length: the agent writes its recording's id over it, without allocating,
@@ -46,6 +54,42 @@ static struct err *make_preload(struct run_environment *environment, const char 
 	return make(environment, "LD_PRELOAD", value);
 }
 
+/*
+ * A program that gcc built with -fsanitize=address refuses to start when any library comes before
+ * libasan. Ours may: the sanitizer's malloc is then the one behind it. What the user says wins.
+ */
+static struct err *make_asan_options(struct run_environment *environment)
+{
+	const char *users = getenv("ASAN_OPTIONS");
+	auto_free char *value = NULL;
+
+	if (asprintf(&value, "verify_asan_link_order=0%s%s", users && *users ? ":" : "",
+		     users ? users : "") < 0)
+		return err_no_memory();
+	return make(environment, "ASAN_OPTIONS", value);
+}
+
+/* The setting as an option or a variable; what the agent will warn of is not on. */
+static bool force_malloc(const struct options *options)
+{
+	const char *word = options->values[SETTING_FORCE_MALLOC];
+	uint64_t value;
+
+	if (!word)
+		word = getenv(setting_info(SETTING_FORCE_MALLOC)->variable);
+	return word && setting_parse(SETTING_FORCE_MALLOC, word, &value) && value;
+}
+
+static struct err *make_forcing(struct run_environment *environment)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < FORCING; i++)
+		if (!getenv(forcing[i][0]))
+			err = make(environment, forcing[i][0], forcing[i][1]);
+	return err;
+}
+
 /* Ours, then everything else of the tool's environment. */
 static struct err *merge(struct run_environment *environment)
 {
@@ -79,10 +123,14 @@ struct err *run_environment_create(const struct options *options, const char *li
 	if (!environment.made)
 		return err_no_memory();
 	err = make_preload(&environment, library);
+	if (!err)
+		err = make_asan_options(&environment);
 	for (int i = 0; !err && i < SETTING_COUNT; i++) {
 		if (options->values[i])
 			err = make(&environment, setting_info(i)->variable, options->values[i]);
 	}
+	if (!err && force_malloc(options))
+		err = make_forcing(&environment);
 	if (!err)
 		err = make(&environment, "MALLOW_REGISTRY", registry);
 	if (!err)

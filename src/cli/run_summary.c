@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/finished.h"
 #include "cli/loaded.h"
+#include "cli/run_hint.h"
 #include "cli/terminal.h"
 #include "hosted/buf.h"
 #include "hosted/cleanup.h"
@@ -163,8 +164,15 @@ static void put_next(struct buf *buf, const char *path)
 	buf_char(buf, '\n');
 }
 
-static void put_nothing(const char *program)
+static void put_nothing(const char *program, bool started_later)
 {
+	if (started_later) {
+		cli_error(
+			CLI_FAILED,
+			"'%s' was not started to be recorded: no recording (--disable-by-default)",
+			program);
+		return;
+	}
 	cli_error(
 		CLI_FAILED,
 		"'%s' left no recording: it or what it executed is statically linked, setuid, or "
@@ -174,16 +182,17 @@ static void put_nothing(const char *program)
 }
 
 static void note(struct summary *summary, const char *path, size_t order,
-		 const struct recording *recording)
+		 const struct loaded *loaded)
 {
 	struct image *image = &summary->images[summary->count++];
 
-	*image = image_of(path, order, recording);
+	*image = image_of(path, order, loaded->recording);
 	if (summary->first && by_events(image, summary->first) > 0)
 		return;
 	summary->first = image;
 	summary->main.size = 0;
-	put_main(&summary->main, &summary->style, summary->end, recording);
+	put_main(&summary->main, &summary->style, summary->end, loaded->recording);
+	run_hint_put(&summary->main, loaded);
 }
 
 static void print(struct summary *summary)
@@ -225,7 +234,7 @@ static void load_all(struct summary *summary, char **paths, size_t count)
 		bool good = loaded_open_sharing(paths[i], summary->symbolizer, &loaded);
 
 		if (good)
-			note(summary, paths[i], i, loaded.recording);
+			note(summary, paths[i], i, &loaded);
 		if (i == count - 1)
 			print(summary);
 		if (good)
@@ -255,7 +264,7 @@ void run_summary_print(const char *program, const struct run_child_end *end, cha
 
 	buf_init(&summary.main);
 	if (!summary.images || !count) {
-		put_nothing(program);
+		put_nothing(program, finishing->started_later);
 		return;
 	}
 	if (finishing->wanted)

@@ -276,5 +276,6 @@ struct err *finish_recording(const char *path, const struct recording *recording
 		return err;
 	ret->compressed = finish.compressed;
 	ret->size_after = finish.written;
+	ret->other_names = finish.file.links > 1 ? finish.file.links - 1 : 0;
 	return NULL;
 }

@@ -38,6 +38,7 @@ struct finish_result {
 		state; /* what finish_inspect() would have said: nothing is done if live */
 	bool compressed;
 	uint64_t size_before, size_after;
+	uint64_t other_names; /* hard links: they still lead to the old file */
 };
 
 /*

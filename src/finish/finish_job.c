@@ -1,6 +1,7 @@
 #include "finish/finish_job.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "finish/finish_chunk.h"
 #include "finish/finish_packed.h"
@@ -107,9 +108,26 @@ static struct err *read_packed(const struct indexed_chunk *chunk, const struct c
 	return NULL;
 }
 
+/* The chunks gathered so far as they are: readers refuse a packed chunk that holds so much. */
+static struct err *put_unpacked(const struct finish_scratch *scratch, struct buf *out)
+{
+	const char *payload = scratch->payload.data;
+
+	for (size_t at = 0; at < scratch->headers.size; at += sizeof(struct trace_chunk)) {
+		struct trace_chunk header;
+
+		memcpy(&header, scratch->headers.data + at, sizeof(header));
+		finish_chunk_put(out, TRACE_CHUNK_EVENTS, &header, payload,
+				 chunk_committed(&header), NULL, 0);
+		payload += chunk_committed(&header);
+	}
+	return buf_finish(out);
+}
+
 /* The chunks gathered so far become one packed chunk. */
 static struct err *flush(struct finish_scratch *scratch, struct buf *out)
 {
+	size_t before = out->size, payload = scratch->payload.size;
 	struct err *err;
 
 	if (!scratch->headers.size)
@@ -118,8 +136,12 @@ static struct err *flush(struct finish_scratch *scratch, struct buf *out)
 	err = buf_finish(&scratch->payload);
 	if (err)
 		return err;
-	scratch->payload.size -= COLUMNS_SLACK;
+	scratch->payload.size = payload;
 	err = finish_packed_put(scratch->packed, &scratch->headers, &scratch->payload, out);
+	if (!err && payload / TRACE_PACKED_RATIO_MAX > out->size - before) {
+		out->size = before;
+		err = put_unpacked(scratch, out);
+	}
 	scratch->headers.size = scratch->payload.size = 0;
 	return err;
 }

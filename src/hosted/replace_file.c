@@ -4,16 +4,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "hosted/cleanup.h"
 
 #define NAME_ATTEMPTS 100
 #define SYNC_SIZE     (1 << 20)
+
+/* What Linux allows a list of names to take, and a value. */
+#define ATTRIBUTE_NAMES_MAX XATTR_LIST_MAX
+#define ATTRIBUTE_VALUE_MAX XATTR_SIZE_MAX
 
 static struct err *fail(const struct replace_file *file, int number)
 {
@@ -79,6 +85,7 @@ static struct err *copy_status(struct replace_file *file)
 		return fail(file, errno);
 	file->device = status.st_dev;
 	file->inode = status.st_ino;
+	file->links = status.st_nlink;
 	if ((status.st_uid != geteuid() || status.st_gid != getegid()) &&
 	    fchown(file->fd, status.st_uid, status.st_gid) < 0) {
 		if (errno != EPERM)
@@ -91,6 +98,23 @@ static struct err *copy_status(struct replace_file *file)
 	return NULL;
 }
 
+/*
+ * Access control lists and other attributes, as far as that is allowed: none of them is worth
+ * leaving the file as it is.
+ */
+static void copy_attributes(const struct replace_file *file)
+{
+	char names[ATTRIBUTE_NAMES_MAX], value[ATTRIBUTE_VALUE_MAX];
+	ssize_t size = listxattr(file->path, names, sizeof(names));
+
+	for (ssize_t at = 0; at < size; at += (ssize_t)strlen(names + at) + 1) {
+		ssize_t length = getxattr(file->path, names + at, value, sizeof(value));
+
+		if (length >= 0)
+			fsetxattr(file->fd, names + at, value, (size_t)length, 0);
+	}
+}
+
 struct err *replace_file_create(const char *path, struct replace_file *ret)
 {
 	struct replace_file file = {.fd = -1};
@@ -101,6 +125,8 @@ struct err *replace_file_create(const char *path, struct replace_file *ret)
 		err = open_new(&file);
 	if (!err)
 		err = copy_status(&file);
+	if (!err)
+		copy_attributes(&file);
 	if (err) {
 		replace_file_deinit(&file);
 		return err;

@@ -18,10 +18,13 @@ struct replace_file {
 	char *temporary; /* the new file's name while it has one */
 	dev_t device;    /* of the file to be replaced: another one by its name is left alone */
 	ino_t inode;
+	nlink_t links; /* its names: those besides path stay with the old file */
 };
 
-/* path: a regular file. The new one gets its mode, and its owner; where that is not allowed it is
- * not made. */
+/*
+ * path: a regular file. The new one gets its mode, and its owner; where that is not allowed it is
+ * not made. Extended attributes, access control lists among them, it gets as far as is allowed.
+ */
 struct err *replace_file_create(const char *path, struct replace_file *ret);
 
 struct err *replace_file_write(const struct replace_file *file, const void *data, size_t size);

@@ -188,7 +188,7 @@ static void put_record(struct dump *dump, const struct stream_cursor *cursor)
 {
 	const struct decode_event *event = &cursor->event;
 	uint64_t ns = tick_clock_ns(&dump->clock, event->time);
-	bool stack = dump_event_has_stack(event);
+	bool stack = dump_event_has_stack(event, dump->header.flags & TRACE_FREE_STACKS);
 
 	buf_printf(dump->buf, "%" PRIu64 ".%09" PRIu64 " t%" PRIu32 " ", ns / 1000000000,
 		   ns % 1000000000, cursor->chunks->header.stream);

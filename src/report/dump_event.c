@@ -182,6 +182,16 @@ static void put_life(struct buf *buf, const struct decode_event *event)
 		buf_text(buf, "exec");
 		put_text(buf, "path", &event->text);
 		break;
+	case TRACE_RECORD_OFF:
+		buf_text(buf, "off");
+		break;
+	case TRACE_RECORD_ON:
+		buf_text(buf, "on");
+		break;
+	case TRACE_RECORD_TAG:
+		buf_text(buf, "tag");
+		put_u64(buf, "value", event->tag);
+		break;
 	case TRACE_RECORD_END:
 		buf_text(buf, "end");
 		put_u64(buf, "reason", event->end.reason);
@@ -238,10 +248,11 @@ void dump_event_put(struct buf *buf, const struct decode_event *event)
 	}
 }
 
-/* A free has none: what stands is the stack of the event before it. */
-bool dump_event_has_stack(const struct decode_event *event)
+bool dump_event_has_stack(const struct decode_event *event, bool free_stacks)
 {
-	return event->kind < TRACE_OP_FREE || event->kind == TRACE_OP_STACK ||
+	return event->kind < TRACE_OP_FREE ||
+	       (free_stacks && event->kind <= TRACE_OP_DELETE_ARRAY) ||
+	       event->kind == TRACE_OP_STACK ||
 	       (event->kind >= TRACE_RECORD_MMAP && event->kind <= TRACE_RECORD_MALLOPT) ||
 	       event->kind == TRACE_RECORD_FAILED;
 }

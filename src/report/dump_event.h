@@ -8,7 +8,10 @@
 /* "malloc 0x5555 size=100 usable=104", without stack and newline. */
 void dump_event_put(struct buf *buf, const struct decode_event *event);
 
-/* Whether the record belongs to the stack as it stands. */
-bool dump_event_has_stack(const struct decode_event *event);
+/*
+ * Whether the record belongs to the stack as it stands. A free does where frees have stacks
+ * (TRACE_FREE_STACKS); else what stands is the stack of the event before it.
+ */
+bool dump_event_has_stack(const struct decode_event *event, bool free_stacks);
 
 #endif

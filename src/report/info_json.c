@@ -23,7 +23,7 @@ static const char *const allocators[] = {
 static const char *const ends[] = {
 	[TRACE_END_UNKNOWN] = "unknown", [TRACE_END_EXIT] = "exit",
 	[TRACE_END_FAST_EXIT] = "_exit", [TRACE_END_EXEC] = "exec",
-	[TRACE_END_STOPPED] = "stopped",
+	[TRACE_END_STOPPED] = "stopped", [TRACE_END_NEXT] = "next_start",
 };
 
 static const char *text_or_null(const char *text)
@@ -39,14 +39,25 @@ static void put_hex(struct json_writer *json, const char *key, uint64_t value)
 	json_field_text(json, key, text);
 }
 
+static void put_list(struct json_writer *json, const char *key, const char *const *list)
+{
+	json_key(json, key);
+	json_array(json);
+	for (; list && *list; list++)
+		json_text(json, *list);
+	json_end(json);
+}
+
 static void put_process(struct json_writer *json, const struct recording_facts *facts)
 {
 	json_field_text(json, "program", text_or_null(facts->program));
-	json_key(json, "arguments");
-	json_array(json);
-	for (int i = 0; facts->arguments && facts->arguments[i]; i++)
-		json_text(json, facts->arguments[i]);
-	json_end(json);
+	put_list(json, "arguments", facts->arguments);
+	if (facts->environment) {
+		put_list(json, "environment", facts->environment);
+	} else {
+		json_key(json, "environment");
+		json_null(json);
+	}
 	json_field_text(json, "directory", text_or_null(facts->directory));
 	json_field_text(json, "host", text_or_null(facts->host));
 	json_field_text(json, "kernel", text_or_null(facts->kernel));
@@ -54,6 +65,8 @@ static void put_process(struct json_writer *json, const struct recording_facts *
 	json_field_u64(json, "pid", facts->pid);
 	json_field_u64(json, "parent_pid", facts->parent_pid);
 	json_field_bool(json, "begun_by_fork", facts->begun_by_fork);
+	json_field_bool(json, "begun_by_start", facts->begun_by_start);
+	json_field_u64(json, "sample_bytes", facts->sample_mean);
 	json_field_text(json, "allocator",
 			facts->allocator < sizeof(allocators) / sizeof(allocators[0])
 				? allocators[facts->allocator]
@@ -71,6 +84,8 @@ static void put_end(struct json_writer *json, const struct recording_facts *fact
 	json_field_u64(json, "end_status", facts->end_status);
 	json_field_double(json, "started_at", (double)facts->start_realtime_ns / 1e9);
 	json_field_double(json, "duration_s", (double)facts->duration_ns / 1e9);
+	json_field_u64(json, "off_periods", facts->off_periods);
+	json_field_double(json, "off_s", (double)facts->off_ns / 1e9);
 }
 
 static void put_gaps(struct json_writer *json, const struct recording_facts *facts)
@@ -89,6 +104,7 @@ static void put_gaps(struct json_writer *json, const struct recording_facts *fac
 	}
 	json_end(json);
 	json_field_bool(json, "private_slots", facts->private_slots);
+	json_field_bool(json, "free_stacks", facts->free_stacks);
 	json_field_u64(json, "missing_chunks", facts->missing_chunks);
 	json_field_u64(json, "damaged_chunks", facts->damaged_chunks);
 	json_key(json, "first_damage");

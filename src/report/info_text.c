@@ -22,6 +22,19 @@ static void put_optional(struct buf *buf, const char *label, const char *text)
 		put_line(buf, label, text);
 }
 
+/* One variable a line, as env prints them. */
+static void put_environment(struct buf *buf, const char *const *environment)
+{
+	if (!environment)
+		return;
+	buf_text(buf, "  environment\n");
+	for (; *environment; environment++) {
+		buf_text(buf, "    ");
+		style_safe_text(buf, *environment, strlen(*environment));
+		buf_char(buf, '\n');
+	}
+}
+
 static void put_start(struct buf *buf, const struct recording_facts *facts)
 {
 	time_t seconds = (time_t)(facts->start_realtime_ns / 1000000000);
@@ -31,6 +44,17 @@ static void put_start(struct buf *buf, const struct recording_facts *facts)
 	if (localtime_r(&seconds, &broken))
 		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &broken);
 	put_line(buf, "started", text);
+}
+
+/* What part of the program's life is in the recording, if not all of it. */
+static void put_switches(struct buf *buf, const struct recording_facts *facts)
+{
+	if (facts->begun_by_start)
+		put_line(buf, "begun", "when it was started, while the program ran");
+	if (facts->off_periods)
+		buf_printf(buf, "  %-11s%s, for %s of %s\n", "off",
+			   format_counted(facts->off_periods, "time", true).text,
+			   format_time(facts->off_ns).text, format_time(facts->duration_ns).text);
 }
 
 static void put_process(struct buf *buf, const struct recording_facts *facts)
@@ -49,6 +73,7 @@ static void put_process(struct buf *buf, const struct recording_facts *facts)
 	put_line(buf, "ran", text ? text : "");
 	buf_printf(buf, "  %-11s%" PRIu32 ", child of %" PRIu32 "%s\n", "pid", facts->pid,
 		   facts->parent_pid, facts->begun_by_fork ? ", begun by fork" : "");
+	put_switches(buf, facts);
 	put_line(buf, "recording", facts->id);
 	put_optional(buf, "parent", facts->parent_id);
 	put_optional(buf, "host", facts->host);
@@ -66,6 +91,9 @@ static void put_events(struct buf *buf, const struct recording *recording, bool 
 		   format_counted(threads, "thread", exact).text);
 	buf_printf(buf, ": %s, %s", format_counted(facts->allocations, "allocation", exact).text,
 		   format_counted(facts->frees, "free", exact).text);
+	if (facts->sample_mean)
+		buf_printf(buf, " of a sample, one in %s",
+			   format_bytes(facts->sample_mean, exact).text);
 	// A realloc is one event, and both of them.
 	if (facts->reallocs)
 		buf_printf(buf, ", %s of each by realloc",
@@ -150,6 +178,7 @@ void info_text_write(struct buf *buf, const struct style *style, const struct re
 	put_events(buf, recording, style->exact);
 	put_file(buf, facts, style->exact);
 	put_complete(buf, style, recording);
+	put_environment(buf, facts->environment);
 	if (modules)
 		put_modules(buf, recording);
 }

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "hosted/cleanup.h"
-#include "hosted/json_writer.h"
 #include "report/site_order.h"
 
 static double seconds(uint64_t ns)
@@ -31,14 +30,12 @@ static void put_frame(struct json_writer *json, const struct named_frame *frame)
 	json_end(json);
 }
 
-/* Innermost first. */
-static struct err *put_stack(struct json_writer *json, const struct recording *recording,
-			     struct symbolized *symbolized, uint32_t node)
+struct err *json_report_stack(struct json_writer *json, const struct recording *recording,
+			      struct symbolized *symbolized, uint32_t node)
 {
 	uint32_t count;
 	const struct stack_node *nodes = recording_stacks(recording, &count);
 
-	json_key(json, "stack");
 	json_array(json);
 	for (; node != RECORDING_NONE; node = nodes[node].parent) {
 		const struct named_frame *frames;
@@ -69,23 +66,27 @@ static struct err *put_site(struct json_writer *json, const struct recording *re
 	json_field_u64(json, "total_bytes", site->total_bytes);
 	json_field_u64(json, "calls", site->calls);
 	json_field_u64(json, "temporary", site->temporary);
-	err = put_stack(json, recording, symbolized, site->stack);
+	json_key(json, "stack");
+	err = json_report_stack(json, recording, symbolized, site->stack);
 	if (!err)
 		json_end(json);
 	return err;
 }
 
-static void put_summary(struct json_writer *json, const struct recording *recording)
+void json_report_identity(struct json_writer *json, const struct recording_facts *facts)
 {
-	const struct recording_facts *facts = recording_facts(recording);
-	const struct recording_summary *sum = recording_summary(recording);
-
+	json_field_text(json, "path", facts->path);
 	json_field_text(json, "id", facts->id);
+	json_field_text(json, "parent_id", *facts->parent_id ? facts->parent_id : NULL);
 	json_field_text(json, "program", *facts->program ? facts->program : NULL);
 	json_field_u64(json, "pid", facts->pid);
 	json_field_bool(json, "complete", facts->complete);
 	json_field_u64(json, "lost", facts->lost);
 	json_field_double(json, "duration_s", seconds(facts->duration_ns));
+}
+
+static void put_sums(struct json_writer *json, const struct recording_summary *sum)
+{
 	json_field_u64(json, "calls", sum->calls);
 	json_field_u64(json, "total_bytes", sum->total_bytes);
 	json_field_u64(json, "peak_bytes", sum->peak_bytes);
@@ -97,30 +98,54 @@ static void put_summary(struct json_writer *json, const struct recording *record
 	json_field_u64(json, "temporary", sum->temporary);
 }
 
-struct err *json_report_write(struct buf *buf, const struct recording *recording,
-			      struct symbolized *symbolized, enum metric metric, uint32_t top)
+/* Of merged recordings: which they are, and what the numbers of all of them together mean. */
+static void put_processes(struct json_writer *json, const struct recording_facts *facts,
+			  const struct process_list *processes)
+{
+	json_key(json, "processes");
+	json_array(json);
+	for (size_t i = 0; i < processes->items.count; i++) {
+		json_object(json);
+		json_report_identity(json, &processes->items.items[i].facts);
+		put_sums(json, &processes->items.items[i].summary);
+		json_end(json);
+	}
+	json_end(json);
+	json_field_bool(json, "complete", facts->complete);
+	json_field_u64(json, "lost", facts->lost);
+	json_field_double(json, "duration_s", seconds(facts->duration_ns));
+	json_field_text(json, "peak_is",
+			facts->peaks_added ? "sum of the peaks of the processes"
+					   : "of all processes together");
+}
+
+struct err *json_report_write(struct json_writer *json, const struct recording *recording,
+			      struct symbolized *symbolized, const struct process_list *processes,
+			      enum metric metric, uint32_t top)
 {
 	auto_free uint32_t *order = NULL;
 	const struct site *sites;
-	struct json_writer json;
 	uint32_t site_count, count;
 	struct err *err = site_order_create(recording, metric, SITE_ORDER_ALL, &order, &count);
 
 	if (err)
 		return err;
 	sites = recording_sites(recording, &site_count);
-	json_init(&json, buf, true);
-	json_object(&json);
-	put_summary(&json, recording);
-	json_field_text(&json, "sorted_by", metric_info(metric)->name);
-	json_field_u64(&json, "site_count", site_count);
-	json_key(&json, "sites");
-	json_array(&json);
+	json_object(json);
+	if (processes)
+		put_processes(json, recording_facts(recording), processes);
+	else
+		json_report_identity(json, recording_facts(recording));
+	put_sums(json, recording_summary(recording));
+	json_field_text(json, "sorted_by", metric_info(metric)->name);
+	json_field_u64(json, "site_count", site_count);
+	json_key(json, "sites");
+	json_array(json);
 	for (uint32_t i = 0; i < count && (!top || i < top) && !err; i++)
-		err = put_site(&json, recording, symbolized, &sites[order[i]]);
+		err = put_site(json, recording, symbolized, &sites[order[i]]);
 	if (err)
 		return err;
-	json_end(&json);
-	json_end(&json);
+	json_end(json);
+	json_end(json);
 	return NULL;
 }

@@ -3,11 +3,23 @@
 #define MALLOW_REPORT_JSON_REPORT_H
 
 #include "analysis/metric.h"
+#include "analysis/process_list.h"
 #include "analysis/symbolized.h"
-#include "hosted/buf.h"
+#include "hosted/json_writer.h"
 
-/* Sites by descending metric, top of them (0: all, also those whose metric is 0). */
-struct err *json_report_write(struct buf *buf, const struct recording *recording,
-			      struct symbolized *symbolized, enum metric metric, uint32_t top);
+/*
+ * One object: sites by descending metric, top of them (0: all, also those whose metric is 0).
+ * processes: of merged recordings, NULL: it is one.
+ */
+struct err *json_report_write(struct json_writer *json, const struct recording *recording,
+			      struct symbolized *symbolized, const struct process_list *processes,
+			      enum metric metric, uint32_t top);
+
+/* A stack as an array of frames, innermost first. */
+struct err *json_report_stack(struct json_writer *json, const struct recording *recording,
+			      struct symbolized *symbolized, uint32_t node);
+
+/* Fields that say which recording it is, and whether all of it is there. */
+void json_report_identity(struct json_writer *json, const struct recording_facts *facts);
 
 #endif

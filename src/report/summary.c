@@ -23,6 +23,22 @@ static void put_label(struct buf *buf, const struct style *style, const char *la
 	buf_text(buf, "  ");
 }
 
+/* Of merged recordings there is a peak only where their clocks can be compared. */
+static void put_peak(struct buf *buf, const struct recording_facts *facts,
+		     const struct recording_summary *sum, bool exact)
+{
+	struct formatted blocks = format_counted(sum->peak_blocks, "block", exact);
+
+	if (facts->peaks_added)
+		buf_printf(buf, "the processes' own peaks added up, in %s: no common clock\n",
+			   blocks.text);
+	else
+		buf_printf(buf, "live at once%s, in %s, at %s of %s\n",
+			   facts->processes > 1 ? " in all of them" : "", blocks.text,
+			   format_time(sum->peak_time_ns).text,
+			   format_time(facts->duration_ns).text);
+}
+
 void summary_write(struct buf *buf, const struct style *style, const struct recording *recording)
 {
 	const struct recording_summary *sum = recording_summary(recording);
@@ -30,15 +46,15 @@ void summary_write(struct buf *buf, const struct style *style, const struct reco
 	bool exact = style->exact;
 
 	put_label(buf, style, "peak", format_bytes(sum->peak_bytes, exact).text);
-	buf_printf(buf, "live at once, in %s, at %s of %s\n",
-		   format_counted(sum->peak_blocks, "block", exact).text,
-		   format_time(sum->peak_time_ns).text, format_time(facts->duration_ns).text);
+	put_peak(buf, facts, sum, exact);
 	put_label(buf, style, "leaked", format_bytes(sum->leaked_bytes, exact).text);
 	buf_printf(buf, "live at the end, in %s%s\n",
 		   format_counted(sum->leaked_blocks, "block", exact).text,
 		   facts->writing ? " so far" : " never freed");
 	put_label(buf, style, "total", format_bytes(sum->total_bytes, exact).text);
 	buf_printf(buf, "allocated in %s\n", format_counted(sum->calls, "call", exact).text);
+	if (facts->sample_mean)
+		return;
 	put_label(buf, style, "temporary", format_count(sum->temporary, exact).text);
 	if (sum->calls)
 		buf_printf(buf, "calls, %s: freed before their thread allocated again\n",
@@ -86,7 +102,8 @@ const char *summary_end(const struct recording_facts *facts, struct buf *scratch
 {
 	if (facts->writing)
 		return "still running";
-	if (!facts->ended)
+	// However the program ended then, the recording did so before.
+	if (!facts->ended && facts->end_reason != TRACE_END_STOPPED)
 		return "cut short: killed or crashed";
 	switch (facts->end_reason) {
 	case TRACE_END_EXIT:
@@ -97,6 +114,8 @@ const char *summary_end(const struct recording_facts *facts, struct buf *scratch
 		return buf_string(scratch);
 	case TRACE_END_EXEC:
 		return "executed another program";
+	case TRACE_END_NEXT:
+		return "until the next start, with a recording of its own";
 	case TRACE_END_STOPPED:
 		return "recording stopped early by the agent";
 	case TRACE_END_UNKNOWN:

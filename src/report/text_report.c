@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "report/errors_text.h"
 #include "report/format.h"
 #include "report/nameless.h"
+#include "report/process_text.h"
 #include "report/site_order.h"
 #include "report/summary.h"
 #include "report/text_stack.h"
@@ -29,28 +31,39 @@ static size_t bytes_of_columns(const char *text, size_t size, size_t columns)
 	return end;
 }
 
-void text_report_title(struct buf *buf, const struct recording_facts *facts, size_t columns)
+void text_report_command(struct buf *buf, const struct recording_facts *facts, size_t columns)
 {
 	cleanup(buf_deinit) struct buf line;
-	char pid[32];
-	size_t room = COMMAND_COLUMNS, fitting;
+	size_t fitting;
 
 	buf_init(&line);
-	snprintf(pid, sizeof(pid), "  (pid %" PRIu32 ")", facts->pid);
-	if (columns)
-		room = columns > COMMAND_LEAST + strlen(pid) ? columns - strlen(pid)
-							     : COMMAND_LEAST;
 	for (int i = 0; facts->arguments && facts->arguments[i]; i++)
 		buf_printf(&line, "%s%s", i ? " " : "", facts->arguments[i]);
 	if (!line.size)
 		buf_text(&line, *facts->program ? facts->program : "unknown program");
-	fitting = bytes_of_columns(line.data, line.size, room);
+	fitting = bytes_of_columns(line.data, line.size, columns);
 	if (fitting < line.size)
-		fitting = bytes_of_columns(line.data, line.size, room - 1);
+		fitting = bytes_of_columns(line.data, line.size, columns - 1);
 	style_safe_text(buf, line.data, fitting);
 	if (fitting < line.size)
 		buf_text(buf, "\xe2\x80\xa6");
-	buf_text(buf, pid);
+}
+
+void text_report_title(struct buf *buf, const struct recording_facts *facts, size_t columns)
+{
+	char tail[64];
+	size_t room = COMMAND_COLUMNS;
+
+	if (facts->processes > 1)
+		snprintf(tail, sizeof(tail), "  and %s",
+			 format_counted(facts->processes - 1, "more recording", true).text);
+	else
+		snprintf(tail, sizeof(tail), "  (pid %" PRIu32 ")", facts->pid);
+	if (columns)
+		room = columns > COMMAND_LEAST + strlen(tail) ? columns - strlen(tail)
+							      : COMMAND_LEAST;
+	text_report_command(buf, facts, room);
+	buf_text(buf, tail);
 }
 
 static void put_header(struct buf *buf, const struct style *style,
@@ -75,9 +88,42 @@ static void put_header(struct buf *buf, const struct style *style,
 		buf_text(buf, "the recording has gaps\n");
 	else
 		buf_text(buf, "nothing recorded until then is missing\n");
+	if (facts->sample_mean)
+		buf_printf(buf, "  a sample, one in %s: all numbers are estimates\n",
+			   format_bytes(facts->sample_mean, style->exact).text);
+	if (facts->begun_by_start)
+		buf_text(buf, "  begun by a start: what was allocated before is not counted\n");
+	if (facts->off_periods)
+		buf_printf(buf, "  off %s, for %s: what was allocated then is not counted\n",
+			   format_counted(facts->off_periods, "time", true).text,
+			   format_time(facts->off_ns).text);
 	if (facts->begun_by_fork)
 		buf_text(buf, "  begun by fork: blocks of the parent are not counted\n");
 	summary_write_gaps(buf, style, recording);
+	buf_char(buf, '\n');
+	summary_write(buf, style, recording);
+}
+
+static void put_merged_header(struct buf *buf, const struct style *style,
+			      const struct recording *recording,
+			      const struct process_list *processes)
+{
+	const struct recording_facts *facts = recording_facts(recording);
+	size_t whole = 0, count = processes->items.count;
+
+	for (size_t i = 0; i < count; i++)
+		whole += processes->items.items[i].facts.complete;
+	style_begin(buf, style, STYLE_STRONG);
+	text_report_title(buf, facts, style->full ? 0 : style->width);
+	style_end(buf, style);
+	buf_printf(buf, "\n  %s from the first start to the last end; ",
+		   format_time(facts->duration_ns).text);
+	if (whole == count)
+		buf_text(buf, "all recordings are complete\n\n");
+	else
+		buf_printf(buf, "%zu of %s complete: mallow info tells more\n\n", whole,
+			   format_counted(count, "recording", true).text);
+	process_text_write(buf, style, processes, PROCESS_TEXT_SUMS);
 	buf_char(buf, '\n');
 	summary_write(buf, style, recording);
 }
@@ -194,8 +240,13 @@ struct err *text_report_write(struct buf *buf, const struct style *style,
 			      const struct recording *recording, struct symbolized *symbolized,
 			      const struct text_report_options *options)
 {
-	put_header(buf, style, recording);
+	if (options->processes)
+		put_merged_header(buf, style, recording, options->processes);
+	else
+		put_header(buf, style, recording);
 	buf_char(buf, '\n');
+	if (options->errors)
+		return errors_text_write(buf, style, recording, symbolized, options->top);
 	if (options->tree)
 		return text_tree_write(buf, style, recording, symbolized, options->metric,
 				       options->top);

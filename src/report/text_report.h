@@ -3,6 +3,7 @@
 #define MALLOW_REPORT_TEXT_REPORT_H
 
 #include "analysis/metric.h"
+#include "analysis/process_list.h"
 #include "analysis/symbolized.h"
 #include "report/style.h"
 
@@ -10,16 +11,22 @@ struct text_report_options {
 	enum metric metric;
 	uint32_t top; /* sites, or children of a tree node, shown at most; 0: all */
 	bool tree;
+	bool errors; /* instead of sites: heap errors, for which the recording was opened */
+	const struct process_list *processes; /* of merged recordings; NULL: it is one */
 };
 
-/* Header, summary, then the sites or the tree. The writing itself fails in buf. */
+/* Header, summary, then the sites, the tree or the errors. The writing itself fails in buf. */
 struct err *text_report_write(struct buf *buf, const struct style *style,
 			      const struct recording *recording, struct symbolized *symbolized,
 			      const struct text_report_options *options);
 
+/* The command that was recorded, cut to so many columns. */
+void text_report_command(struct buf *buf, const struct recording_facts *facts, size_t columns);
+
 /*
- * "program arguments  (pid 12)": what was recorded; also the title of other views. The arguments
- * are cut so that the whole takes at most columns; 0: at a length that is still one paragraph.
+ * "program arguments  (pid 12)", of merged recordings "program arguments  and 3 more": what was
+ * recorded; also the title of other views. The arguments are cut so that the whole takes at most
+ * columns; 0: at a length that is still one paragraph.
  */
 void text_report_title(struct buf *buf, const struct recording_facts *facts, size_t columns);
 

@@ -1,5 +1,6 @@
 #include "settings/settings.h"
 
+#include <signal.h>
 #include <stddef.h>
 
 static const struct setting_info infos[SETTING_COUNT] = {
@@ -26,7 +27,7 @@ const struct setting_info *setting_info(enum setting setting)
 /* Compares one word of a list with a whole string; returns the rest of the list, NULL: differs. */
 static const char *same_word(const char *list, const char *word)
 {
-	while (*word && *list == *word) {
+	while (*word && *word != ' ' && *list == *word) {
 		list++;
 		word++;
 	}
@@ -48,21 +49,203 @@ static bool find_word(const char *list, const char *word, uint64_t *ret)
 	return false;
 }
 
-static bool parse_number(const char *word, uint64_t *ret)
+/* The digits that a word begins with, at least one; returns what follows them, NULL: no number. */
+static const char *take_digits(const char *word, uint64_t *ret)
 {
+	const char *c = word;
 	uint64_t value = 0;
 
-	if (!*word)
-		return false;
-	for (; *word; word++) {
-		if (*word < '0' || *word > '9' || value > UINT32_MAX)
-			return false;
-		value = value * 10 + (uint64_t)(*word - '0');
-	}
-	if (value == 0 || value > UINT32_MAX)
+	for (; *c >= '0' && *c <= '9'; c++)
+		if (__builtin_mul_overflow(value, 10u, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*c - '0'), &value))
+			return NULL;
+	*ret = value;
+	return c > word ? c : NULL;
+}
+
+static bool parse_number(const char *word, uint64_t *ret)
+{
+	uint64_t value;
+	const char *rest = take_digits(word, &value);
+
+	if (!rest || *rest || value == 0 || value > UINT32_MAX)
 		return false;
 	*ret = value;
 	return true;
+}
+
+/* 0: no such unit. */
+static uint64_t unit_of_size(char c)
+{
+	switch (c) {
+	case '\0':
+		return 1;
+	case 'k':
+	case 'K':
+		return UINT64_C(1) << 10;
+	case 'm':
+	case 'M':
+		return UINT64_C(1) << 20;
+	case 'g':
+	case 'G':
+		return UINT64_C(1) << 30;
+	default:
+		return 0;
+	}
+}
+
+static bool parse_size(const char *word, uint64_t *ret)
+{
+	uint64_t value, unit;
+	const char *rest = take_digits(word, &value);
+
+	if (!rest || (*rest && rest[1]))
+		return false;
+	unit = unit_of_size(*rest);
+	if (!unit || __builtin_mul_overflow(value, unit, &value))
+		return false;
+	*ret = value;
+	return true;
+}
+
+static const struct {
+	const char *name;
+	uint64_t ns;
+} times[] = {
+	{"h", UINT64_C(3600000000000)},
+	{"m", UINT64_C(60000000000)},
+	{"s", UINT64_C(1000000000)},
+	{"ms", UINT64_C(1000000)},
+};
+#define TIMES (sizeof(times) / sizeof(times[0]))
+
+/* The unit that c stands for, from the first one on; *size its letters. TIMES: none of them. */
+static size_t find_time(const char *c, size_t first, size_t *size)
+{
+	for (size_t i = first; i < TIMES; i++) {
+		const char *name = times[i].name;
+
+		for (*size = 0; name[*size] && c[*size] == name[*size];)
+			(*size)++;
+		if (!name[*size] && (!c[*size] || (c[*size] >= '0' && c[*size] <= '9')))
+			return i;
+	}
+	return TIMES;
+}
+
+/* Numbers with their units, the larger first; 0 needs none. */
+static bool parse_time(const char *word, uint64_t *ret)
+{
+	uint64_t sum = 0, value;
+	size_t size;
+
+	if (word[0] == '0' && !word[1]) {
+		*ret = 0;
+		return true;
+	}
+	for (size_t unit = 0; *word || !unit; unit++, word += size) {
+		word = take_digits(word, &value);
+		if (!word)
+			return false;
+		unit = find_time(word, unit, &size);
+		if (unit == TIMES || __builtin_mul_overflow(value, times[unit].ns, &value) ||
+		    __builtin_add_overflow(sum, value, &sum))
+			return false;
+	}
+	*ret = sum;
+	return true;
+}
+
+#define RTMIN 34 /* as glibc has it: it keeps 32 and 33 for itself */
+#define RTMAX 64
+
+static const struct {
+	const char *name;
+	uint64_t number;
+} signals[] = {
+	{"HUP", SIGHUP},     {"INT", SIGINT},   {"QUIT", SIGQUIT},     {"TRAP", SIGTRAP},
+	{"ABRT", SIGABRT},   {"USR1", SIGUSR1}, {"USR2", SIGUSR2},     {"PIPE", SIGPIPE},
+	{"ALRM", SIGALRM},   {"TERM", SIGTERM}, {"CHLD", SIGCHLD},     {"CONT", SIGCONT},
+	{"TSTP", SIGTSTP},   {"TTIN", SIGTTIN}, {"TTOU", SIGTTOU},     {"URG", SIGURG},
+	{"XCPU", SIGXCPU},   {"XFSZ", SIGXFSZ}, {"VTALRM", SIGVTALRM}, {"PROF", SIGPROF},
+	{"WINCH", SIGWINCH}, {"IO", SIGIO},     {"POLL", SIGPOLL},     {"PWR", SIGPWR},
+	{"SYS", SIGSYS},
+};
+
+/* Behind the whole of the prefix, NULL: the word does not begin so. */
+static const char *skip_prefix(const char *word, const char *prefix)
+{
+	while (*prefix && *word == *prefix) {
+		word++;
+		prefix++;
+	}
+	return *prefix ? NULL : word;
+}
+
+/* RTMIN, RTMIN+1, RTMAX-1. */
+static bool parse_real_time(const char *word, uint64_t *ret)
+{
+	const char *low = skip_prefix(word, "RTMIN"), *high = skip_prefix(word, "RTMAX");
+	const char *rest = low ? low : high;
+	uint64_t distance = 0;
+
+	if (!rest)
+		return false;
+	if (*rest) {
+		if (*rest != (low ? '+' : '-'))
+			return false;
+		rest = take_digits(rest + 1, &distance);
+		if (!rest || *rest || distance > RTMAX - RTMIN)
+			return false;
+	}
+	*ret = low ? RTMIN + distance : RTMAX - distance;
+	return true;
+}
+
+static bool can_be_caught(uint64_t number)
+{
+	switch (number) {
+	case SIGKILL:
+	case SIGSTOP:
+	case SIGSEGV: // of a fault: the handler must not come back
+	case SIGBUS:
+	case SIGFPE:
+	case SIGILL:
+	case 0:
+	case 32:
+	case 33:
+		return false;
+	default:
+		return number <= RTMAX;
+	}
+}
+
+static bool parse_signal(const char *word, uint64_t *ret)
+{
+	const char *name = skip_prefix(word, "SIG"), *rest;
+	uint64_t number;
+
+	if (same_word("none", word)) {
+		*ret = 0;
+		return true;
+	}
+	rest = take_digits(word, &number);
+	if (rest) {
+		if (*rest || !can_be_caught(number))
+			return false;
+		*ret = number;
+		return true;
+	}
+	if (!name)
+		name = word;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		rest = skip_prefix(name, signals[i].name);
+		if (rest && !*rest) {
+			*ret = signals[i].number;
+			return true;
+		}
+	}
+	return parse_real_time(name, ret);
 }
 
 bool setting_parse(enum setting setting, const char *word, uint64_t *ret)
@@ -79,6 +262,12 @@ bool setting_parse(enum setting setting, const char *word, uint64_t *ret)
 		return true;
 	case SETTING_KIND_NUMBER:
 		return parse_number(word, ret);
+	case SETTING_KIND_SIZE:
+		return parse_size(word, ret);
+	case SETTING_KIND_TIME:
+		return parse_time(word, ret);
+	case SETTING_KIND_SIGNAL:
+		return parse_signal(word, ret);
 	case SETTING_KIND_CHOICE:
 		return find_word(infos[setting].standard, word, ret);
 	}
@@ -102,6 +291,12 @@ const char *setting_allowed(enum setting setting)
 		return booleans;
 	case SETTING_KIND_NUMBER:
 		return "a number from 1 to 4294967295";
+	case SETTING_KIND_SIZE:
+		return "a size such as 4096, 64K, 10M or 1G";
+	case SETTING_KIND_SIGNAL:
+		return "none, or a signal that can be caught, such as USR1, SIGUSR2, RTMIN+1 or 10";
+	case SETTING_KIND_TIME:
+		return "a time such as 500ms, 2s or 1h2m3s, or 0";
 	case SETTING_KIND_CHOICE:
 		return infos[setting].standard;
 	case SETTING_KIND_TEXT:

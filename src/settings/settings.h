@@ -19,6 +19,9 @@ enum setting_kind {
 	SETTING_KIND_TEXT,
 	SETTING_KIND_BOOLEAN,
 	SETTING_KIND_NUMBER,
+	SETTING_KIND_SIZE,
+	SETTING_KIND_TIME,
+	SETTING_KIND_SIGNAL,
 	SETTING_KIND_CHOICE,
 };
 
@@ -35,7 +38,9 @@ const struct setting_info *setting_info(enum setting setting);
 
 /*
  * The value of a word: 0 or 1 of a boolean (1/0/true/false/yes/no/on/off), a number above 0, the
- * position of a choice's word. false: the word is not allowed. Texts have no value.
+ * bytes of a size (64K, 10M, 1G: powers of 1024), the nanoseconds of a time (500ms, 2s, 1h2m3s),
+ * the number of a signal (0: none), the position of a choice's word. false: the word is not
+ * allowed. Texts have no value.
  */
 bool setting_parse(enum setting setting, const char *word, uint64_t *ret);
 
@@ -57,6 +62,12 @@ enum setting_log {
 enum setting_slots {
 	SETTING_SLOTS_SHARED,
 	SETTING_SLOTS_PRIVATE,
+};
+
+enum setting_backtrace {
+	SETTING_BACKTRACE_FULL,
+	SETTING_BACKTRACE_SHORT,
+	SETTING_BACKTRACE_NONE,
 };
 
 enum setting_unwinder {

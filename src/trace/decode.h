@@ -97,6 +97,7 @@ struct decode_event {
 			int64_t parameter, value, result;
 		} mallopt;
 		struct decode_text text; /* mark: name, exec: path */
+		uint64_t tag;
 		struct {
 			uint64_t virtual_size, resident, anonymous, file, shared, swap;
 		} memory;

@@ -109,6 +109,12 @@ static bool take_timed(struct cursor *body, struct decode_event *event)
 		event->end.reason = cursor_varint(body);
 		event->end.status = cursor_varint(body);
 		return true;
+	case TRACE_RECORD_OFF:
+	case TRACE_RECORD_ON:
+		return true;
+	case TRACE_RECORD_TAG:
+		event->tag = cursor_varint(body);
+		return true;
 	case TRACE_RECORD_FAILED:
 		event->failed.operation = cursor_varint(body);
 		event->failed.size = cursor_varint(body);
@@ -133,7 +139,7 @@ bool decode_record(struct cursor *body, uint64_t base, struct decode_event *even
 	default:
 		break;
 	}
-	if (event->kind < TRACE_RECORD_FRAME || event->kind > TRACE_RECORD_FAILED)
+	if (event->kind < TRACE_RECORD_FRAME || event->kind > TRACE_RECORD_TAG)
 		return false;
 	// Unknown kinds have returned: their bodies need not begin with a time.
 	event->time = base + (uint64_t)cursor_signed(body);

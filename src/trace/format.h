@@ -8,7 +8,7 @@
 
 #define TRACE_MAGIC          0x0a1a0a0d574c4d89ull /* "\x89MLW\r\n\x1a\n" read little-endian */
 #define TRACE_VERSION_MAJOR  1
-#define TRACE_VERSION_MINOR  1
+#define TRACE_VERSION_MINOR  2
 #define TRACE_PAGE           4096u
 #define TRACE_CHUNK_MAGIC    0xa74b4843574c4dd1ull
 #define TRACE_CHUNK_SIZE_MAX (1u << 30)
@@ -29,7 +29,9 @@ enum trace_allocator {
 enum trace_header_flags {
 	TRACE_BEGUN_BY_FORK = 1,
 	TRACE_PRIVATE_SLOTS = 2,
-	TRACE_FINISHED = 4, /* rewritten by `mallow finish`: section 9 */
+	TRACE_FINISHED = 4,        /* rewritten by `mallow finish`: section 9 */
+	TRACE_FREE_STACKS = 8,     /* frees belong to the stack as it stands */
+	TRACE_BEGUN_BY_START = 16, /* frees of unknown blocks are expected */
 };
 
 enum trace_state {
@@ -43,6 +45,7 @@ enum trace_end {
 	TRACE_END_FAST_EXIT = 2, /* _exit, _Exit, quick_exit */
 	TRACE_END_EXEC = 3,
 	TRACE_END_STOPPED = 4, /* by the agent, which says why in the losses */
+	TRACE_END_NEXT = 5,    /* a start opened the next recording (NEW_FILE_PER_START) */
 };
 
 /* Section 2. */
@@ -68,7 +71,8 @@ struct trace_header {
 	uint64_t start_realtime_ns;
 	uint32_t end_reason;
 	uint32_t end_status;
-	uint8_t reserved2[16];
+	uint64_t sample_mean; /* bytes between samples, 0: every allocation is recorded */
+	uint8_t reserved2[8];
 	uint64_t losses[TRACE_LOSS_COUNTERS];
 };
 static_assert(offsetof(struct trace_header, pid) == 48, "section 2");
@@ -106,6 +110,7 @@ static_assert(sizeof(struct trace_chunk) == 64, "section 3");
 static_assert(offsetof(struct trace_chunk, commit) == 24, "section 3");
 
 #define TRACE_TRAILER_SIZE 8u
+#define TRACE_NO_STREAM    UINT32_MAX /* of a slot that waits for a thread */
 
 /* Section 9: the first byte of the payload of a packed, symbols or index chunk. */
 enum trace_storage {
@@ -116,6 +121,9 @@ enum trace_storage {
 
 /* Section 9: what a packed chunk or a symbols or index chunk holds at most once decompressed. */
 #define TRACE_CONTENT_MAX (1u << 30)
+
+/* Section 9.1: a packed chunk holds at most so many bytes for each byte that it takes itself. */
+#define TRACE_PACKED_RATIO_MAX 256u
 
 static inline uint64_t trace_commit_word(uint32_t sequence, uint32_t committed)
 {
@@ -168,6 +176,9 @@ enum trace_record {
 	TRACE_RECORD_EXEC = 0x90,
 	TRACE_RECORD_END = 0x91,
 	TRACE_RECORD_FAILED = 0x92,
+	TRACE_RECORD_OFF = 0x93,
+	TRACE_RECORD_ON = 0x94,
+	TRACE_RECORD_TAG = 0x95,
 };
 
 enum trace_process_field {

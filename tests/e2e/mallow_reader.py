@@ -29,6 +29,7 @@ TRAILER = 8
 CHUNK_MAX = 1 << 30
 EVENTS, PACKED, SYMBOLS, INDEX = 1, 2, 3, 4
 SLOT, SEALED = 1, 2
+NO_STREAM = 0xFFFFFFFF
 
 ENTRIES = {
     1: "malloc", 2: "calloc", 3: "realloc", 4: "reallocarray", 5: "posix_memalign",
@@ -42,8 +43,8 @@ REALLOC, REALLOCARRAY, FREE, DELETE, DELETE_ARRAY = 18, 19, 20, 21, 22
 STACK, TIME, RESYNC = 23, 24, 25
 
 LOSSES = ["reentered", "no_memory", "write_failed", "file_replaced", "window_full", "strict_mode",
-          "interrupted", "truncated_stacks", "broken_stacks"]
-EVENT_LOSSES = 7  # the first so many are events
+          "interrupted", "truncated_stacks", "broken_stacks", "size_limit"]
+NO_EVENTS = {"truncated_stacks", "broken_stacks"}
 PC_TRUNCATED, PC_BROKEN, PC_LOST = 1, 2, 3
 GLIBC = 1
 
@@ -97,12 +98,15 @@ class Header:
         (self.pid, self.parent_pid, self.start_time, self.machine, self.pointer_size, self.clock,
          self.allocator, _, self.flags, self.state, self.ticks, self.monotonic, self.realtime,
          self.end_reason, self.end_status) = struct.unpack_from("<IIQIBBBBIIQQQII", data, 48)
+        (self.sample_mean,) = struct.unpack_from("<Q", data, 112)
         counters = struct.unpack_from("<16Q", data, 128)
         self.losses = dict(zip(LOSSES, counters))
-        self.lost = sum(counters[:EVENT_LOSSES])
+        self.lost = sum(count for name, count in self.losses.items() if name not in NO_EVENTS)
         self.begun_by_fork = bool(self.flags & 1)
         self.private_slots = bool(self.flags & 2)
         self.finished = bool(self.flags & 4)
+        self.free_stacks = bool(self.flags & 8)
+        self.begun_by_start = bool(self.flags & 16)
         self.ended = self.state == 1
 
 
@@ -193,6 +197,8 @@ class Packed:
             self.chunks.append(inner)
         self.compressed = buf[p:]
         self.size = at
+        if at > 256 * chunk.size:
+            raise ValueError("a packed chunk that claims to hold too much")
 
     @functools.cached_property
     def content(self):
@@ -289,7 +295,7 @@ class Columns:
 
 
 # One allocation or free, in the order of time. A realloc is a Free and an Alloc of one `call`.
-Alloc = collections.namedtuple("Alloc", "time op address size node stream usable flags alignment old")
+Alloc = collections.namedtuple("Alloc", "time op address size node stream usable flags alignment old tag")
 Free = collections.namedtuple("Free", "time op address node stream")
 
 
@@ -302,6 +308,7 @@ class Stream:
         self.stack = []  # nodes of the recording's tree of stacks, outermost first
         self.whole = True  # the chunk before was there, and read to its end
         self.tid = None
+        self.tag = 0
         self.name = ""
         self.ended = False
 
@@ -357,6 +364,7 @@ class Stream:
     def _records(self, buf, chunk, position):
         time, address, flags = chunk.base, 0, 0
         glibc = self.recording.header.allocator == GLIBC
+        free_stacks = self.recording.header.free_stacks
         append = self.recording.events.append
         stream = self.number
         p, end = 0, len(buf)
@@ -396,7 +404,7 @@ class Stream:
                 if op >= FREE:
                     if first & 0x40:
                         _, p = varint(buf, p)
-                    append(Free(time, op, address, node, stream))
+                    append(Free(time, op, address, node if free_stacks else 0, stream))
                     continue
                 size, p = varint(buf, p)
                 alignment = 0
@@ -409,8 +417,9 @@ class Stream:
                 else:
                     usable = glibc_usable(size) if glibc else size
                 if old is not None:
-                    append(Free(start, op, old, node, stream))
-                append(Alloc(time, op, address, size, node, stream, usable, flags, alignment, old))
+                    append(Free(start, op, old, node if free_stacks else 0, stream))
+                append(Alloc(time, op, address, size, node, stream, usable, flags, alignment, old,
+                             self.tag))
             elif op == STACK:
                 pass
             elif op == TIME:
@@ -509,6 +518,11 @@ class Stream:
                        status=number())
             recording.facts.append(end)
             recording.pairs.append((end["time"], end["monotonic"]))
+        elif kind in (0x93, 0x94):
+            recording.facts.append(dict(fact, kind="on" if kind == 0x94 else "off", time=at()))
+        elif kind == 0x95:
+            at()
+            self.tag = number()
         elif kind == 0x92:
             recording.facts.append(dict(fact, kind="failed", time=at(), op=number(), size=number(),
                                         node=node))
@@ -576,11 +590,12 @@ class Recording:
         """stream -> {sequence: chunk}; a slot wins over a chunk of equal sequence."""
         streams = collections.defaultdict(dict)
         for chunk in self.chunks:
-            if chunk.kind != EVENTS:
+            if chunk.kind != EVENTS or (chunk.slot and chunk.stream == NO_STREAM):
                 continue
             self.pairs.append((chunk.ticks, chunk.monotonic))
             there = streams[chunk.stream].get(chunk.sequence)
-            if there is None or there.damage or (chunk.slot and not chunk.damage):
+            longer = there and not there.slot and chunk.committed > there.committed
+            if there is None or there.damage or (not chunk.damage and (chunk.slot or longer)):
                 streams[chunk.stream][chunk.sequence] = chunk
                 if there:
                     there.superseded = True
@@ -611,8 +626,8 @@ class Recording:
         ticks, nanoseconds = last[0] - first[0], last[1] - first[1]
         self.ns_per_tick = nanoseconds / ticks if ticks > 0 and nanoseconds > 0 else 1.0
         times = [self.header.ticks]
-        if self.events:
-            times.append(self.events[-1].time)
+        times += [event.time for event in self.events]  # not sorted: stream by stream
+        times += [module["time"] for module in self.modules.values()]
         times += [fact["time"] for fact in self.facts]
         self.end_ticks = max(times)
 

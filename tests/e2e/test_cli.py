@@ -27,6 +27,20 @@ def mallow_run(mallow, *arguments, **options):
                           timeout=60, **options)
 
 
+def read_until(master, word):
+    """What comes from a terminal until that word, None: until its end."""
+    output = b""
+    while word is None or word not in output:
+        try:
+            part = os.read(master, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        output += part
+    return output
+
+
 def on_terminal(command, columns=80, env=None):
     """Runs a command with a terminal as output; what it printed, lines without carriage return."""
     import fcntl
@@ -36,15 +50,7 @@ def on_terminal(command, columns=80, env=None):
     if child == 0:
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         os.execvpe(str(command[0]), [str(word) for word in command], env or clean_environment())
-    output = b""
-    while True:
-        try:
-            part = os.read(master, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        output += part
+    output = read_until(master, None)
     os.waitpid(child, 0)
     os.close(master)
     return output.decode().replace("\r\n", "\n")
@@ -96,14 +102,17 @@ def made(tmp_path_factory):
     (["report", "--sort", "xyzzy", "x"],
      "'xyzzy' is no value of --sort: one of peak leaked total calls temporary is wanted"),
     (["report", "--json", "--tree", "x"], "--json and --tree exclude each other"),
-    (["report"], "'report' needs one recording: mallow report [OPTION…] RECORDING"),
-    (["report", "x", "y"], "'report' takes one recording only, 'y' is too much"),
+    (["report", "--errors", "--merge", "x"], "--errors and --merge exclude each other"),
+    (["report", "--tree", "--errors", "x"], "--errors and --tree exclude each other"),
+    (["report"], "'report' needs a recording: mallow report [OPTION…] RECORDING|DIRECTORY…"),
+    (["export", "--to", "collapsed", "x", "y"],
+     "'export' takes one recording only, 'y' is too much"),
     (["export", "x"], "'export' needs --to FORMAT: one of flamegraph collapsed"),
     (["export", "--to", "flamgraph", "x"],
      "unknown format 'flamgraph': did you mean 'flamegraph'?"),
     (["export", "--to", "gif", "x"],
      "unknown format 'gif': one of flamegraph collapsed is wanted"),
-    (["info"], "'info' needs a recording: mallow info [OPTION…] RECORDING…"),
+    (["info"], "'info' needs a recording: mallow info [OPTION…] RECORDING|DIRECTORY…"),
     (["run"], "'run' needs a program: mallow run [OPTION…] [--] PROGRAM [ARG…]"),
     (["run", "--dpeth", "3", "true"], "unknown option '--dpeth' of 'run': did you mean '--depth'?"),
     (["run", "--depth", "0", "true"],
@@ -173,9 +182,12 @@ def test_no_recording(mallow, tmp_path, command, content, kind):
 
 
 def test_directory_and_missing_file(mallow, tmp_path):
-    run = mallow_run(mallow, "report", tmp_path)
+    run = mallow_run(mallow, "trace", "dump", tmp_path)
     assert run.returncode == 1
     assert run.stderr == f"mallow: '{tmp_path}' is no recording: it is a directory\n"
+    run = mallow_run(mallow, "report", tmp_path)
+    assert run.returncode == 1 and run.stdout == ""
+    assert run.stderr == f"mallow: no recording is in the directory '{tmp_path}'\n"
     run = mallow_run(mallow, "info", tmp_path / "none")
     assert run.returncode == 1
     assert run.stderr == f"mallow: cannot open '{tmp_path}/none': No such file or directory\n"
@@ -648,19 +660,6 @@ def test_interrupt_from_the_terminal_comes_once(mallow, agent, tmp_path):
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 42
     assert b"[2, 15]" in output and b"peak" in output
-
-
-def read_until(master, word):
-    output = b""
-    while word is None or word not in output:
-        try:
-            part = os.read(master, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        output += part
-    return output
 
 
 def state(pid):

@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import pytest
+import xxhash
 
 import mallow_reader
 from conftest import Tool, clean_environment, need
@@ -221,6 +222,117 @@ def test_mode_and_links(record, compile_sample, tool, tmp_path):
     tool("finish", link)
     assert link.is_symlink() and mallow_reader.read(path).header.finished
     assert path.stat().st_mode & 0o7777 == 0o640
+
+
+def test_attributes_and_hard_links(record, compile_sample, tool, tmp_path):
+    """Access control lists and other attributes stay; that other names keep the old file is said."""
+    path = record([compile_sample("totals")]).path
+    acl = bytes.fromhex("02000000" "01000600ffffffff" "020006001f4e0000" "04000000ffffffff"
+                        "10000600ffffffff" "20000000ffffffff")
+    try:
+        os.setxattr(path, "user.note", b"which run")
+        os.setxattr(path, "system.posix_acl_access", acl)
+    except OSError as error:
+        pytest.skip(f"no attributes on this file system: {error}")
+    before = {name: os.getxattr(path, name) for name in os.listxattr(path)}
+    other = tmp_path / "other"
+    os.link(path, other)
+    old = other.read_bytes()
+    run = tool("finish", path)
+    assert run.stderr == (f"mallow: '{path}' has 1 other name (hard links), which keep the file "
+                          "as it was\n")
+    assert {name: os.getxattr(path, name) for name in os.listxattr(path)} == before
+    assert other.read_bytes() == old and path.read_bytes() != old
+    assert tool("finish", other).stderr == "", "it has no other name any more"
+
+
+def giant(size):
+    """A recording with one chunk of so many payload bytes that compress to next to nothing."""
+    writer, chunk = Writer(), ChunkWriter(1, 0, 1000)
+    definitions(chunk)
+    chunk.payload += b"\x14\0\1" * (size // 3)                       # frees of address 0
+    writer.add(chunk.image())
+    return writer
+
+
+def test_more_than_a_reader_would_unpack(tool, tmp_path):
+    """What compresses better than readers believe is not compressed; nothing is lost."""
+    path = tmp_path / "giant.mallow"
+    path.write_bytes(giant(4 << 20).image())
+    before = views(tool, path)
+    assert before["info"]["unknown_frees"] == (4 << 20) // 3
+    data = assert_same(tool, path, before, "always")
+    assert mallow_reader.PACKED not in kinds(data)
+    path.write_bytes(giant(1 << 19).image())
+    assert mallow_reader.PACKED in kinds(assert_same(tool, path, views(tool, path), "always"))
+
+
+def bomb(content):
+    """A packed chunk that is sound but for what it claims to hold."""
+    zeros = subprocess.run(["zstd", "-qc", f"--stream-size={content}"], input=bytes(content),
+                           capture_output=True, check=True).stdout
+    inner = bytearray(ChunkWriter(1, 0, 1000).image()[:64])
+    inner[12:16] = ((content + 72 + 4095) // 4096 * 4096).to_bytes(4, "little")
+    inner[24:28] = content.to_bytes(4, "little")
+    chunk = ChunkWriter(1, 0, 1000)
+    chunk.payload = bytes([1, 1]) + inner + zeros
+    image = bytearray(chunk.image())
+    image[8] = mallow_reader.PACKED
+    return bytes(image[:-8]) + xxhash.xxh64_intdigest(bytes(image[:-8])).to_bytes(8, "little")
+
+
+@pytest.mark.parametrize("content, taken", [(1 << 20, True), (300 << 20, False)])
+def test_small_file_that_claims_much(content, taken, tool, mallow, tmp_path):
+    """Memory is asked for in proportion to the file: 256 bytes for one."""
+    need("zstd")
+    path, writer = tmp_path / "bomb.mallow", Writer(minor=1, flags=4)
+    writer.add(bomb(content))
+    path.write_bytes(writer.image())
+    run = subprocess.run(["/usr/bin/time", "-f", "%M", mallow, "info", path],
+                         capture_output=True, text=True, env=clean_environment())
+    assert ("expected the headers of the events chunks that it holds" in run.stdout) != taken
+    assert int(run.stderr.splitlines()[-1]) < 60_000, "KB"
+
+
+def test_pages_behind_a_damaged_header_are_kept(tool, many_chunks, tmp_path):
+    """A header that cannot be true hides its chunk: all of that chunk is in the finished file."""
+    path = tmp_path / "header.mallow"
+    chunk = max((chunk for chunk in mallow_reader.Recording(many_chunks).chunks
+                 if chunk.flags & mallow_reader.SEALED), key=lambda chunk: chunk.size)
+    assert chunk.size > 4096
+    data = bytearray(many_chunks)
+    data[chunk.offset + 12:chunk.offset + 16] = b"\xff\xff\xff\xff"    # its size
+    path.write_bytes(data)
+    before = views(tool, path)
+    assert before["info"]["damaged_chunks"] == 1
+    for way in WAYS:
+        path.write_bytes(data)
+        new = assert_same(tool, path, before, way)
+        hidden = bytes(data[chunk.offset:chunk.offset + chunk.size])
+        place = new.find(hidden)
+        assert place > 0 and place % 4096 == 0
+        mended = bytearray(new)
+        mended[place:place + len(hidden)] = many_chunks[chunk.offset:chunk.offset + chunk.size]
+        path.write_bytes(mended)
+        whole = tmp_path / "whole.mallow"
+        whole.write_bytes(many_chunks)
+        assert tool.report(path)["calls"] == tool.report(whole)["calls"]
+
+
+def test_empty_room_is_not_kept(tool, tmp_path):
+    """Pages that nobody wrote to are dropped, stray bytes are not."""
+    path, writer = tmp_path / "holes.mallow", Writer()
+    chunk = ChunkWriter(1, 0, 1000)
+    definitions(chunk)
+    writer.add(bytes(8 * 4096))
+    writer.add(chunk.image())
+    writer.add(bytes(4096) + b"stray".ljust(8192, b"\1") + bytes(4096))
+    writer.add(b"tail")
+    path.write_bytes(writer.image())
+    tool("finish", path)
+    data = path.read_bytes()
+    assert len(data) < 8 * 4096
+    assert data.count(b"stray".ljust(8192, b"\1")) == 1 and data.endswith(b"tail")
 
 
 def small_files(limit):

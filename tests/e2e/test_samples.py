@@ -305,3 +305,14 @@ def test_threads_that_never_allocate(opt, compile_sample, record, functions_of):
     assert len(tids) == 5 and recorded.info_json["threads"] == 5
     modules = {module["path"].rsplit("/", 1)[-1] for module in recorded.reader.modules.values()}
     assert "libmallow.so" not in modules
+
+
+def test_usable_size_of_reallocs(compile_sample, record):
+    """What glibc's header says, as for a malloc: never less than was asked for, seldom just that."""
+    recorded = record([compile_sample("realloc_chain", "gcc", "-O2")], check=False)
+    grown = [event for event in recorded.reader.events
+             if isinstance(event, mallow_reader.Alloc) and event.op in (18, 19)]
+    assert len(grown) > 900
+    # Behind a header of 8 bytes; of one's own mapping, of 16.
+    assert all(event.usable % 16 == (0 if event.flags & 1 else 8) and event.usable >= event.size
+               for event in grown)

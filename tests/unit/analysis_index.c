@@ -250,12 +250,12 @@ static void open_by_index(void **state)
 	trace_writer_deinit(&writer);
 	// An index of a later version, and one of other events.
 	for (size_t at = 0; at < 2; at++) {
-		payload.data[at] ^= 2;
+		payload.data[at] ^= 4;
 		sample->write(&writer);
 		add_index(&writer, &payload, 0);
 		check_opened(&writer, RECORDING_SUMS, false, expected);
 		trace_writer_deinit(&writer);
-		payload.data[at] ^= 2;
+		payload.data[at] ^= 4;
 	}
 	buf_deinit(&payload);
 	recording_close(expected);

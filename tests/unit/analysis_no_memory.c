@@ -22,7 +22,9 @@ static void open_each(void **state)
 		for (n = 0;; n++) {
 			failing_malloc_countdown = n;
 			err = recording_open_memory("x.mallow", writer.data, writer.size,
-						    RECORDING_BLOCKS, &recording);
+						    RECORDING_BLOCKS | RECORDING_HEAP_ERRORS |
+							    RECORDING_LIVE_LINE,
+						    &recording);
 			if (!err)
 				break;
 			assert_int_equal(err_number(err), ENOMEM);

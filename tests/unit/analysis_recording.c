@@ -552,6 +552,101 @@ static void losses(void **state)
 	trace_writer_deinit(&writer);
 }
 
+/* Two frees with one stack, of which the second has no stack change, and a realloc's. */
+static void write_free_stacks(struct trace_writer *writer)
+{
+	trace_writer_init(writer);
+	trace_writer_chunk(writer, 0, 0, TRACE_WRITER_SEALED);
+	for (uint64_t i = 1; i <= 4; i++)
+		trace_writer_frame(writer, i, i, 0);
+	trace_writer_push(writer, 0, 2, 1, 2);
+	trace_writer_allocate(writer, 1, 100, 0x1000, 10);
+	trace_writer_allocate(writer, 1, 100, 0x2000, 20);
+	trace_writer_allocate(writer, 1, 100, 0x3000, 30);
+	trace_writer_push(writer, 1, 1, 3);
+	trace_writer_free(writer, 20, 100, 0x1000);
+	trace_writer_free(writer, 21, 100, 0x2000);
+	trace_writer_push(writer, 1, 1, 4);
+	trace_writer_realloc(writer, 18, 100, 10, 0x3000, 0x4000, 40);
+	trace_writer_seal(writer);
+}
+
+static void free_stacks(void **state)
+{
+	const struct block_columns *blocks;
+	struct trace_writer writer;
+	struct recording *recording;
+
+	write_free_stacks(&writer);
+	recording = open_written(&writer);
+	assert_false(recording_facts(recording)->free_stacks);
+	assert_null(recording_blocks(recording)->free_stack);
+	recording_close(recording);
+
+	trace_writer_poke(&writer, 72, 8, 4); // the header's flag
+	recording = open_written(&writer);
+	assert_true(recording_facts(recording)->free_stacks);
+	blocks = recording_blocks(recording);
+	assert_int_equal(blocks->count, 4);
+	assert_int_equal(stack_pcs(recording, blocks->free_stack[0]), 0x0103);
+	assert_int_equal(blocks->free_stack[1], blocks->free_stack[0]);
+	assert_int_equal(stack_pcs(recording, blocks->free_stack[2]), 0x0104);
+	assert_int_equal(blocks->free_stack[3], RECORDING_NONE);
+	recording_close(recording);
+	trace_writer_deinit(&writer);
+}
+
+/* Off from tick 1100 to 1300, and from 1600 to the end at 2000. */
+static void write_switches(struct trace_writer *writer)
+{
+	trace_writer_init(writer);
+	trace_writer_chunk(writer, 7, 0, TRACE_WRITER_SEALED);
+	trace_writer_allocate(writer, TRACE_OP_MALLOC, 10, 0x1000, 100);
+	trace_writer_record(writer, TRACE_RECORD_TAG, "su", INT64_C(11), UINT64_C(42));
+	trace_writer_allocate(writer, TRACE_OP_MALLOC, 10, 0x2000, 200);
+	trace_writer_record(writer, TRACE_RECORD_OFF, "s", INT64_C(100));
+	trace_writer_free(writer, TRACE_OP_FREE, 100, 0x1000);
+	trace_writer_record(writer, TRACE_RECORD_ON, "s", INT64_C(300));
+	trace_writer_allocate(writer, TRACE_OP_MALLOC, 300, 0x3000, 300);
+	trace_writer_seal(writer);
+	trace_writer_chunk(writer, 7, 1, TRACE_WRITER_SEALED);
+	trace_writer_allocate(writer, TRACE_OP_MALLOC, 500, 0x4000, 400);
+	trace_writer_record(writer, TRACE_RECORD_OFF, "s", INT64_C(600));
+	trace_writer_end(writer, 2000, 5001000);
+	trace_writer_seal(writer);
+	trace_writer_poke(writer, 72, TRACE_BEGUN_BY_START, 4);
+}
+
+static void switches_and_tags(void **state)
+{
+	const struct recorded_switch *switches;
+	const struct recording_facts *facts;
+	const struct block_columns *blocks;
+	struct trace_writer writer;
+	struct recording *recording;
+	uint32_t count;
+
+	write_switches(&writer);
+	recording = open_written(&writer);
+	facts = recording_facts(recording);
+	assert_true(facts->begun_by_start);
+	assert_int_equal(facts->duration_ns, 1000);
+	assert_int_equal(facts->off_periods, 2);
+	assert_int_equal(facts->off_ns, 200 + 400);
+	switches = recording_switches(recording, &count);
+	assert_int_equal(count, 3);
+	assert_false(switches[0].on);
+	assert_true(switches[1].on);
+	assert_int_equal(switches[1].time_ns, 300);
+	blocks = recording_blocks(recording);
+	assert_int_equal(blocks->count, 4);
+	assert_int_equal(blocks->tag[0], 0);
+	for (int i = 1; i < 4; i++)
+		assert_int_equal(blocks->tag[i], 42);
+	recording_close(recording);
+	trace_writer_deinit(&writer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -568,6 +663,8 @@ int main(void)
 		cmocka_unit_test(other_records),
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(losses),
+		cmocka_unit_test(free_stacks),
+		cmocka_unit_test(switches_and_tags),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

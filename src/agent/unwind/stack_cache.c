@@ -342,6 +342,22 @@ static never_inline enum unwind_end capture_in_more_memory_slow(struct stack_cac
 	return grow_slow(cache, need) ? stack_cache_capture(cache, state, stack) : UNWIND_TRUNCATED;
 }
 
+static never_inline bool joins_innermost(const struct stack_cache *cache,
+					 const struct unwind_state *state)
+{
+	const struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
+	uint32_t below = cache->depth;
+
+	return joins(cache, &walk, &below);
+}
+
+/* Whether the stack is the last one again. Seldom, but then nothing else need be looked at. */
+static inline bool is_same(const struct stack_cache *cache, const struct unwind_state *state)
+{
+	return unlikely(cache->settled == cache->depth) &&
+	       cache->frames[cache->depth].sp == state->sp && joins_innermost(cache, state);
+}
+
 enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwind_state *state,
 				    struct unwind_stack *stack)
 {
@@ -352,6 +368,8 @@ enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwi
 
 	if (unlikely(!cache->capacity))
 		return capture_in_more_memory_slow(cache, state, stack, 1);
+	if (is_same(cache, state))
+		return cache->broken ? UNWIND_BROKEN : UNWIND_COMPLETE;
 	segment = leaf_cache_place(cache->leaves, state);
 	if (leaf_cache_try(cache->leaves) && leaf_cache_find(cache, state, &segment)) {
 		cache->leaves->hits++;

@@ -1,0 +1,167 @@
+#include "agent/filter.h"
+
+#include "agent/address_set.h"
+#include "agent/config.h"
+#include "agent/event.h"
+#include "agent/process.h"
+#include "agent/thread.h"
+#include "agent/toggle.h"
+
+#define LN_2 0.69314718055994530942
+
+/* "SplitMix64" (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
+static uint64_t next_random(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+/*
+ * -ln(n / 2^53), n from 1 to 2^53: the logarithm of a number m in [1, 2) by the series of
+ * 2 artanh((m - 1) / (m + 1)), to 1e-9.
+ */
+static double minus_log(uint64_t n)
+{
+	unsigned int exponent = 63 - (unsigned int)__builtin_clzll(n);
+	double m = (double)n / (double)(UINT64_C(1) << exponent);
+	double z = (m - 1) / (m + 1), square = z * z, sum = 0;
+
+	for (int i = 15; i > 0; i -= 2)
+		sum = sum * square + 1.0 / i;
+	return (53 - (int)exponent) * LN_2 - 2 * z * sum;
+}
+
+/* Bytes from one point to the next, at least 1. */
+static uint64_t draw(struct filter *filter)
+{
+	double mean = (double)config.value[SETTING_SAMPLE];
+
+	return 1 + (uint64_t)(mean * minus_log((next_random(&filter->random) >> 11) + 1));
+}
+
+static void seed(struct thread *thread)
+{
+	uint64_t random;
+
+	__builtin_memcpy(&random, process_id, sizeof(random));
+	random += thread->stream;
+	thread->filter.random = next_random(&random) | 1;
+	thread->filter.left = draw(&thread->filter);
+}
+
+/* Whether a point falls into an allocation. */
+static bool is_sample(struct thread *thread, uint64_t size)
+{
+	struct filter *filter = &thread->filter;
+
+	if (!config.value[SETTING_SAMPLE])
+		return true;
+	if (!filter->random)
+		seed(thread);
+	if (!size)
+		size = 1;
+	if (filter->left > size) {
+		filter->left -= size;
+		return false;
+	}
+	// The distance to the next one does not depend on where this one was.
+	filter->left = draw(filter);
+	return true;
+}
+
+static bool add(uint64_t address)
+{
+	if (address_set_add(&process->recorded, address))
+		return true;
+	process_count_loss(TRACE_LOSS_NO_MEMORY);
+	return false;
+}
+
+/* A block came to be. Returns whether it is recorded, as wanted. */
+static bool note(uint64_t address, bool recorded)
+{
+	if (recorded != process->others_known)
+		return add(address) ? recorded : process->others_known;
+	// Of a set of others: one whose free was not seen, a handler's perhaps.
+	if (recorded)
+		address_set_remove(&process->recorded, address);
+	return recorded;
+}
+
+/* A block ends. Returns whether it was recorded. */
+static bool forget(uint64_t address)
+{
+	return address_set_remove(&process->recorded, address) != process->others_known;
+}
+
+bool filter_wanted(void)
+{
+	return config.value[SETTING_SAMPLE] != 0 || toggle_is_watched();
+}
+
+/* While off a realloc goes on with a block that was recorded, and nothing else begins. */
+static bool is_wanted(struct thread *thread, uint64_t size, bool old_recorded)
+{
+	return (!toggle_is_off() || old_recorded) && is_sample(thread, size);
+}
+
+static bool keeps_realloc(struct thread *thread, struct event *event)
+{
+	bool keeps = note(event->address, is_wanted(thread, event->size, event->old_recorded));
+
+	if (event->old_recorded) {
+		if (keeps)
+			return true;
+		event->operation = TRACE_OP_FREE;
+		event->address = event->old_address;
+		return true;
+	}
+	event->operation = event->operation == TRACE_OP_REALLOC ? TRACE_OP_REALLOC_NULL
+								: TRACE_OP_REALLOCARRAY_NULL;
+	event->ticks += event->duration;
+	return keeps;
+}
+
+bool filter_keeps(struct thread *thread, struct event *event)
+{
+	if (event->operation & TRACE_OTHER)
+		return true;
+	switch (event->operation) {
+	case TRACE_OP_STACK:
+		return true;
+	case TRACE_OP_FREE:
+	case TRACE_OP_DELETE:
+	case TRACE_OP_DELETE_ARRAY:
+		return event->old_recorded || forget(event->address);
+	case TRACE_OP_REALLOC:
+	case TRACE_OP_REALLOCARRAY:
+		return keeps_realloc(thread, event);
+	default:
+		return note(event->address, is_wanted(thread, event->size, false));
+	}
+}
+
+bool filter_begins_realloc(const struct thread *thread, const void *old)
+{
+	return thread->filtered && old && forget((uint64_t)old);
+}
+
+void filter_ends_realloc(const void *old, bool recorded)
+{
+	note((uint64_t)old, recorded);
+}
+
+void filter_passes(const void *block)
+{
+	if (block && process_state() == PROCESS_RECORDING && process->others_known)
+		add((uint64_t)block);
+}
+
+bool filter_has(const void *block)
+{
+	return block &&
+	       address_set_has(&process->recorded, (uint64_t)block) != process->others_known;
+}

@@ -1,0 +1,54 @@
+/*
+ * Which events are recorded where not all are. What was recorded is known by its address
+ * (address_set.h), so that its end is recorded, too, and that of others is not.
+ *
+ * SAMPLE=mean: a block of size bytes is recorded with the probability 1 - exp(-size / mean), as if
+ * points lay on the stream of bytes that a thread allocates, mean bytes apart on average and at
+ * random (a Poisson process), and a block counted if a point falls into it. A block of 0 bytes
+ * counts as one of 1. A reader divides by that probability and has an estimate without a bias.
+ *
+ * Only where thread->filtered is set, which costs nothing where it is not.
+ */
+#ifndef MALLOW_AGENT_FILTER_H
+#define MALLOW_AGENT_FILTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct event;
+struct thread;
+
+/* A thread's own. Zero: nothing drawn yet. */
+struct filter {
+	uint64_t random; /* state of the generator, 0: not seeded */
+	uint64_t left;   /* bytes until the next point */
+};
+
+/* Whether the settings ask for a filter. Of all threads the same. */
+bool filter_wanted(void);
+
+/*
+ * Whether the event is to be recorded. Notes that its block is, or is gone. A realloc of whose two
+ * blocks only one is recorded becomes that one's allocation or free. Async-signal-safe.
+ */
+bool filter_keeps(struct thread *thread, struct event *event);
+
+/*
+ * Before a realloc: takes the old block from those that are recorded, as another thread may be
+ * given its address before the realloc returns. Returns whether it was one of them.
+ */
+bool filter_begins_realloc(const struct thread *thread, const void *old);
+
+/* The realloc failed: the old block is as it was, recorded or not. */
+void filter_ends_realloc(const void *old, bool recorded);
+
+/*
+ * A block that nobody was asked about: off, by a thread that does not record. Its free needs not be
+ * told: the address is noted anew with the next block there.
+ */
+void filter_passes(const void *block);
+
+/* Whether the block was recorded. */
+bool filter_has(const void *block);
+
+#endif

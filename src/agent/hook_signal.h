@@ -1,0 +1,19 @@
+/*
+ * The signal that starts and stops the recording (SIGNAL_TOGGLE). Its real handler is ours; the
+ * program sees the one that it has set itself, and that is called behind ours. Every other signal
+ * is left alone.
+ */
+#ifndef MALLOW_AGENT_HOOK_SIGNAL_H
+#define MALLOW_AGENT_HOOK_SIGNAL_H
+
+/* Installs the handler if the settings name a signal; once. */
+void hook_signal_begin(void);
+
+/*
+ * Around exec: a signal that the program ignores is ignored by the next image, too, for which it
+ * must be so in the kernel. Nothing where it is not.
+ */
+void hook_signal_before_exec(void);
+void hook_signal_after_exec(void);
+
+#endif

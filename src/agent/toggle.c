@@ -1,0 +1,294 @@
+#include "agent/toggle.h"
+
+#include "agent/clock.h"
+#include "agent/config.h"
+#include "agent/event.h"
+#include "agent/filter.h"
+#include "agent/libc.h"
+#include "agent/pending.h"
+#include "agent/process.h"
+#include "agent/record.h"
+#include "agent/slow.h"
+#include "agent/syscall.h"
+#include "agent/thread.h"
+
+#define REPLACE_TRIES 100000
+
+uint32_t toggle_state = TOGGLE_UNSETTLED;
+uint32_t toggle_watched;
+
+// What is wanted, and whether somebody is busy bringing it about. Kept across fork, but for the
+// lock: its holder is not in the child.
+static uint32_t wanted = TOGGLE_ON; // atomic, enum toggle_state
+static int lock_owner;              // atomic, a process id; 0: free
+static bool started;                // there was a start
+
+static bool settings_mean_stops(void)
+{
+	return config.value[SETTING_DISABLE_BY_DEFAULT] ||
+	       config.value[SETTING_NEW_FILE_PER_START] || config.value[SETTING_SIGNAL_TOGGLE];
+}
+
+bool toggle_settle_slow(void)
+{
+	uint32_t state = TOGGLE_UNSETTLED, first;
+
+	if (__atomic_load_n(&toggle_state, __ATOMIC_ACQUIRE) != TOGGLE_UNSETTLED ||
+	    !process_read_settings())
+		return false;
+	if (settings_mean_stops())
+		__atomic_store_n(&toggle_watched, 1, __ATOMIC_SEQ_CST);
+	first = config.value[SETTING_DISABLE_BY_DEFAULT] ? TOGGLE_OFF : TOGGLE_ON;
+	__atomic_store_n(&wanted, first, __ATOMIC_RELEASE);
+	__atomic_compare_exchange_n(&toggle_state, &state, first, false, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
+	return !toggle_is_off();
+}
+
+bool toggle_begins(void)
+{
+	return started;
+}
+
+/* One that could not be written now, because its handler interrupted the agent, waits. */
+static void write_or_keep(struct thread *thread, const struct record *record)
+{
+	struct event event = {.operation = record->kind, .ticks = record->ticks};
+	uint64_t outer;
+
+	if (thread->busy) {
+		pending_add(thread, &event, NULL);
+		return;
+	}
+	outer = thread_begin_work(thread);
+	record_write(thread, record);
+	thread_end_work(thread, outer);
+}
+
+/* In a slow bracket. The calling thread begins if it has not: the record is its stream's. */
+static void write_switch(enum trace_record kind)
+{
+	static uint64_t last; // no two at one time: by it readers know their order
+	struct thread *thread = thread_self;
+	struct record record = {.kind = kind, .has_time = true, .ticks = clock_ticks()};
+
+	event_clock_end_lone();
+	if (record.ticks <= last)
+		record.ticks = last + 1;
+	last = record.ticks;
+	if (!thread || !thread->cursor)
+		thread = thread_begin_slow();
+	if (thread && thread->cursor)
+		write_or_keep(thread, &record);
+}
+
+/*
+ * From now on the threads ask filter.c. What was recorded until now is not known one by one, so
+ * that the set holds what is not recorded. A thread that begins meanwhile is either in the list
+ * or sees toggle_watched (both are sequentially consistent).
+ */
+static void begin_to_watch(void)
+{
+	struct thread *thread;
+
+	if (toggle_is_watched())
+		return;
+	process->others_known = !filter_wanted();
+	__atomic_store_n(&toggle_watched, 1, __ATOMIC_SEQ_CST);
+	for (thread = __atomic_load_n(&process->threads, __ATOMIC_SEQ_CST); thread;
+	     thread = thread->all_next)
+		__atomic_store_n(&thread->filtered, 1, __ATOMIC_RELEASE);
+}
+
+/* Nothing was begun: it will be without a stop. */
+static void stop_now(void)
+{
+	if (process_state() == PROCESS_RECORDING)
+		begin_to_watch();
+	else
+		__atomic_store_n(&toggle_watched, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&toggle_state, TOGGLE_OFF, __ATOMIC_SEQ_CST);
+	if (process_state() == PROCESS_RECORDING)
+		write_switch(TRACE_RECORD_OFF);
+}
+
+// In process->holds: the recording is being replaced. Below it, how many brackets hold it.
+#define REPLACING (1u << 31)
+
+// The thread that does so, by an address of its own.
+static struct thread **replacing; // atomic
+
+bool toggle_hold(void)
+{
+	uint32_t *holds;
+
+	if (likely(!config.value[SETTING_NEW_FILE_PER_START]) || !process ||
+	    __atomic_load_n(&replacing, __ATOMIC_ACQUIRE) == &thread_self)
+		return false;
+	holds = &process->holds;
+	while (__atomic_fetch_add(holds, 1, __ATOMIC_SEQ_CST) & REPLACING) {
+		__atomic_fetch_sub(holds, 1, __ATOMIC_SEQ_CST);
+		sys_sched_yield();
+	}
+	return true;
+}
+
+void toggle_release(void)
+{
+	__atomic_fetch_sub(&process->holds, 1, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * Brackets are short, and whoever is in one waits for nobody. But the C library's allocator may be
+ * called in one, and this be a handler that interrupted it: so there is an end to trying.
+ */
+static bool try_replace(uint32_t own)
+{
+	for (int i = 0; i < REPLACE_TRIES; i++) {
+		uint32_t holds = own;
+
+		if (__atomic_compare_exchange_n(&process->holds, &holds, holds | REPLACING, false,
+						__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+			return true;
+		sys_sched_yield();
+	}
+	return false;
+}
+
+/* In a slow bracket, which holds as many times as own says. */
+static bool replace(uint32_t own)
+{
+	bool done;
+
+	if (!try_replace(own))
+		return false;
+	__atomic_store_n(&replacing, &thread_self, __ATOMIC_RELEASE);
+	done = process_begin_next();
+	__atomic_store_n(&replacing, NULL, __ATOMIC_RELEASE);
+	__atomic_fetch_and(&process->holds, ~REPLACING, __ATOMIC_SEQ_CST);
+	return done;
+}
+
+/* A recording without a thread would not even say what program it is of. */
+static void follow(struct thread *thread)
+{
+	uint64_t outer;
+
+	if (thread->busy)
+		return; // it is writing an event, and follows with the next
+	outer = thread_begin_work(thread);
+	thread_follow_slow(thread);
+	thread_end_work(thread, outer);
+}
+
+static void give_up(void)
+{
+	__atomic_store_n(&wanted, TOGGLE_OFF, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&toggle_state, TOGGLE_OFF, __ATOMIC_SEQ_CST);
+}
+
+/* The first start. What it could not do, a later one may. */
+static void begin_recording(void)
+{
+	process_try_again();
+	__atomic_store_n(&toggle_state, TOGGLE_ON, __ATOMIC_SEQ_CST);
+	thread_begin_slow();
+	if (process_state() != PROCESS_RECORDING)
+		give_up();
+}
+
+static void start_now(const struct slow *slow)
+{
+	started = true;
+	if (process_state() != PROCESS_RECORDING)
+		return begin_recording();
+	if (config.value[SETTING_NEW_FILE_PER_START] && !process_system_calls_forbidden()) {
+		if (!replace(slow->held))
+			return give_up();
+	} else {
+		write_switch(TRACE_RECORD_ON);
+	}
+	__atomic_store_n(&toggle_state, TOGGLE_ON, __ATOMIC_SEQ_CST);
+	if (thread_self && thread_is_former(thread_self))
+		follow(thread_self);
+}
+
+static bool try_lock(void)
+{
+	int pid = sys_getpid(), owner = 0;
+
+	for (;;) {
+		if (__atomic_compare_exchange_n(&lock_owner, &owner, pid, false, __ATOMIC_SEQ_CST,
+						__ATOMIC_SEQ_CST))
+			return true;
+		// Of a process that forked while it was held: its owner is not here.
+		if (owner == pid)
+			return false;
+	}
+}
+
+static bool is_as_wanted(uint32_t *state)
+{
+	*state = __atomic_load_n(&wanted, __ATOMIC_SEQ_CST);
+	return *state == __atomic_load_n(&toggle_state, __ATOMIC_SEQ_CST);
+}
+
+/* Brings about what is wanted, unless another thread is doing so, which then sees to it. */
+static void carry_out(void)
+{
+	struct slow slow;
+	uint32_t state;
+
+	slow_begin(&slow);
+	while (!is_as_wanted(&state) && try_lock()) {
+		while (!is_as_wanted(&state)) {
+			if (state == TOGGLE_OFF)
+				stop_now();
+			else
+				start_now(&slow);
+		}
+		__atomic_store_n(&lock_owner, 0, __ATOMIC_SEQ_CST);
+	}
+	slow_end(&slow);
+}
+
+static bool is_settled(void)
+{
+	toggle_settle_slow();
+	return __atomic_load_n(&toggle_state, __ATOMIC_ACQUIRE) != TOGGLE_UNSETTLED;
+}
+
+void toggle_start(void)
+{
+	if (!is_settled() || process_is_borrowed())
+		return;
+	__atomic_store_n(&wanted, TOGGLE_ON, __ATOMIC_SEQ_CST);
+	carry_out();
+}
+
+void toggle_stop(void)
+{
+	if (!is_settled() || process_is_borrowed())
+		return;
+	__atomic_store_n(&wanted, TOGGLE_OFF, __ATOMIC_SEQ_CST);
+	carry_out();
+}
+
+void toggle_flip(void)
+{
+	if (!is_settled() || process_is_borrowed())
+		return;
+	__atomic_fetch_xor(&wanted, TOGGLE_ON ^ TOGGLE_OFF, __ATOMIC_SEQ_CST);
+	carry_out();
+}
+
+void toggle_write_tag(struct thread *thread)
+{
+	struct record record = {.kind = TRACE_RECORD_TAG, .has_time = true, .ticks = clock_ticks()};
+
+	if (thread->tag == thread_tag)
+		return;
+	record_add(&record, thread_tag);
+	if (record_write(thread, &record))
+		thread->tag = thread_tag;
+}

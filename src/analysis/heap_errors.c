@@ -1,0 +1,270 @@
+#include "analysis/heap_errors.h"
+
+#include <stdlib.h>
+
+#include "analysis/heap_errors_inside.h"
+#include "analysis/recording_data.h"
+#include "hosted/cleanup.h"
+#include "hosted/map.h"
+
+/* Functions that belong together. */
+enum family {
+	FAMILY_MALLOC,
+	FAMILY_NEW,
+	FAMILY_NEW_ARRAY,
+};
+
+void heap_errors_deinit(struct heap_errors *errors)
+{
+	vec_deinit(&errors->suspects);
+	vec_deinit(&errors->turns);
+	vec_deinit(&errors->errors);
+}
+
+static enum family family_of(uint8_t operation)
+{
+	switch (operation) {
+	case TRACE_OP_NEW:
+	case TRACE_OP_NEW_NOTHROW:
+	case TRACE_OP_NEW_ALIGNED:
+	case TRACE_OP_NEW_ALIGNED_NOTHROW:
+	case TRACE_OP_DELETE:
+		return FAMILY_NEW;
+	case TRACE_OP_NEW_ARRAY:
+	case TRACE_OP_NEW_ARRAY_NOTHROW:
+	case TRACE_OP_NEW_ARRAY_ALIGNED:
+	case TRACE_OP_NEW_ARRAY_ALIGNED_NOTHROW:
+	case TRACE_OP_DELETE_ARRAY:
+		return FAMILY_NEW_ARRAY;
+	default:
+		return FAMILY_MALLOC;
+	}
+}
+
+bool heap_errors_match(uint8_t entry, uint8_t release)
+{
+	return family_of(entry) == family_of(release);
+}
+
+struct err *heap_errors_turn(struct heap_errors *errors, uint32_t thread, uint64_t *turn)
+{
+	while (errors->turns.count <= thread)
+		if (!vec_push(&errors->turns, 0))
+			return err_no_memory();
+	*turn = ++errors->turns.items[thread];
+	return NULL;
+}
+
+/* A suspect that was found guilty. */
+struct verdict {
+	struct heap_error error;
+	uint64_t address;
+	size_t number; /* in the order of time */
+};
+
+struct trial {
+	struct recording *recording;
+	const struct tick_clock *clock;
+	uint64_t off_since; /* off_since() */
+	struct map last;    /* of each address that suspects freed: the latest block there */
+	uint64_t *inside;   /* of each suspect: heap_errors_inside() */
+	VEC(struct verdict) verdicts;
+};
+
+static void trial_deinit(struct trial *trial)
+{
+	map_deinit(&trial->last);
+	free(trial->inside);
+	vec_deinit(&trial->verdicts);
+}
+
+/* Since when not all allocations are in the recording, TIME_NEVER: all are. */
+static uint64_t off_since(const struct recording *recording)
+{
+	for (size_t i = 0; i < recording->switches.count; i++)
+		if (!recording->switches.items[i].on)
+			return recording->switches.items[i].time_ns;
+	return TIME_NEVER;
+}
+
+/*
+ * Whether the free of a block that is not known may be none of the program's errors. had_block: one
+ * at that address was allocated, and freed, in this recording; inside: the address is within one.
+ */
+static bool is_excused(const struct trial *trial, const struct heap_suspect *suspect,
+		       bool had_block, bool inside)
+{
+	const struct recording_facts *facts = &trial->recording->facts;
+	bool went_on = trial->recording->heap_errors.turns.items[suspect->thread] > suspect->turn;
+
+	if (facts->lost || facts->missing_chunks || facts->damaged_chunks)
+		return true;
+	if (tick_clock_ns(trial->clock, suspect->ticks) >= trial->off_since)
+		return true;
+	if (inside)
+		return false;
+	if (went_on && facts->allocator != TRACE_ALLOCATOR_OTHER)
+		return true;
+	return (facts->begun_by_fork || facts->begun_by_start) && !had_block;
+}
+
+static void name_block(const struct recording *recording, uint64_t block, struct heap_error *error)
+{
+	const struct block_columns *blocks = &recording->blocks.columns;
+
+	error->entry = blocks->entry[block];
+	error->size = blocks->size[block];
+	error->allocated = recording->sites.sites.items[blocks->site[block]].stack;
+	if (error->kind == HEAP_ERROR_DOUBLE_FREE && blocks->free_stack)
+		error->freed_once = blocks->free_stack[block];
+}
+
+/* block: the latest at that address, BLOCK_NONE: there never was one. */
+static struct err *judge(struct trial *trial, const struct heap_suspect *suspect, uint64_t block,
+			 size_t number)
+{
+	const struct recording *recording = trial->recording;
+	struct verdict verdict = {
+		.address = suspect->address,
+		.number = number,
+		.error =
+			{
+				.release = suspect->release,
+				.freed = suspect->stack,
+				.freed_once = RECORDING_NONE,
+				.time_ns = tick_clock_ns(trial->clock, suspect->ticks),
+				.thread = suspect->thread,
+			},
+	};
+
+	if (suspect->block != BLOCK_NONE) {
+		verdict.error.kind = HEAP_ERROR_MISMATCH;
+		block = suspect->block;
+	} else if (is_excused(trial, suspect, block != BLOCK_NONE,
+			      trial->inside[number] != BLOCK_NONE)) {
+		trial->recording->heap_errors.unjudged++;
+		return NULL;
+	} else {
+		verdict.error.kind =
+			block == BLOCK_NONE ? HEAP_ERROR_NEVER_ALLOCATED : HEAP_ERROR_DOUBLE_FREE;
+	}
+	if (block == BLOCK_NONE)
+		block = trial->inside[number];
+	if (block != BLOCK_NONE) {
+		name_block(recording, block, &verdict.error);
+		verdict.error.offset = suspect->address - recording->blocks.columns.address[block];
+	}
+	return vec_push(&trial->verdicts, verdict) ? NULL : err_no_memory();
+}
+
+/* The latest block at each address that suspects freed is found in one walk over all of them. */
+static struct err *hear_all(struct trial *trial)
+{
+	const struct heap_errors *errors = &trial->recording->heap_errors;
+	const uint64_t *address = trial->recording->blocks.columns.address;
+	uint64_t row = 0;
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < errors->suspects.count; i++) {
+		const struct heap_suspect *suspect = &errors->suspects.items[i];
+		uint64_t *place = map_put(&trial->last, suspect->address);
+
+		if (!place)
+			return err_no_memory();
+		*place = BLOCK_NONE - 1;
+	}
+	for (size_t i = 0; !err && i < errors->suspects.count; i++) {
+		const struct heap_suspect *suspect = &errors->suspects.items[i];
+		uint64_t last;
+
+		for (; row < suspect->rows; row++) {
+			if (map_get(&trial->last, address[row]) == MAP_NONE)
+				continue;
+			// The key is there: nothing grows.
+			*map_put(&trial->last, address[row]) = row;
+		}
+		last = map_get(&trial->last, suspect->address);
+		err = judge(trial, suspect, last == BLOCK_NONE - 1 ? BLOCK_NONE : last, i);
+	}
+	return err;
+}
+
+static int compare_keys(const struct heap_error *a, const struct heap_error *b)
+{
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->entry != b->entry)
+		return a->entry < b->entry ? -1 : 1;
+	if (a->release != b->release)
+		return a->release < b->release ? -1 : 1;
+	if (a->allocated != b->allocated)
+		return a->allocated < b->allocated ? -1 : 1;
+	if (a->freed != b->freed)
+		return a->freed < b->freed ? -1 : 1;
+	return a->freed_once < b->freed_once ? -1 : a->freed_once > b->freed_once;
+}
+
+static int compare_verdicts(const void *left, const void *right)
+{
+	const struct verdict *a = left, *b = right;
+	int order = compare_keys(&a->error, &b->error);
+
+	if (order)
+		return order;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static int compare_times(const void *left, const void *right)
+{
+	const struct heap_error *a = left, *b = right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return compare_keys(a, b);
+}
+
+/* Equal ones become one error. */
+static struct err *gather(struct trial *trial, struct heap_errors *errors)
+{
+	struct verdict *verdicts = trial->verdicts.items;
+	size_t count = trial->verdicts.count;
+
+	if (!count)
+		return NULL;
+	qsort(verdicts, count, sizeof(*verdicts), compare_verdicts);
+	for (size_t i = 0; i < count; i++) {
+		struct heap_error *error;
+
+		if ((!i || compare_keys(&verdicts[i - 1].error, &verdicts[i].error)) &&
+		    !vec_push(&errors->errors, verdicts[i].error))
+			return err_no_memory();
+		error = &errors->errors.items[errors->errors.count - 1];
+		if (error->count < HEAP_ERROR_ADDRESSES)
+			error->addresses[error->count] = verdicts[i].address;
+		error->count++;
+	}
+	qsort(errors->errors.items, errors->errors.count, sizeof(*errors->errors.items),
+	      compare_times);
+	return NULL;
+}
+
+struct err *heap_errors_judge(struct recording *recording, const struct tick_clock *clock)
+{
+	cleanup(trial_deinit) struct trial trial = {
+		.recording = recording,
+		.clock = clock,
+		.off_since = off_since(recording),
+	};
+	struct err *err;
+
+	trial.inside = calloc(recording->heap_errors.suspects.count + 1, sizeof(*trial.inside));
+	if (!trial.inside)
+		return err_no_memory();
+	heap_errors_inside(recording, clock, trial.inside);
+	err = hear_all(&trial);
+	if (!err)
+		err = gather(&trial, &recording->heap_errors);
+	vec_deinit(&recording->heap_errors.suspects);
+	vec_deinit(&recording->heap_errors.turns);
+	return err;
+}

@@ -1,0 +1,54 @@
+/*
+ * How many bytes of a recording were live when: a step for each moment at which something was
+ * allocated or freed. For finding the moment at which several processes together had most.
+ */
+#ifndef MALLOW_ANALYSIS_LIVE_LINE_H
+#define MALLOW_ANALYSIS_LIVE_LINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hosted/err.h"
+#include "hosted/vec.h"
+
+/*
+ * Operations are frees and allocations in the order in which the engine takes them; a realloc is
+ * one of each. Equal times are common: a step is all operations of one time.
+ */
+struct live_step {
+	uint64_t time_ns;         /* since the recording's start; ticks until load_finish() */
+	uint64_t bytes;           /* live when the step is over */
+	uint64_t most;            /* the most that was live after any of its operations … */
+	uint64_t most_operations; /* … and how many the recording had had by then */
+	uint64_t operations;      /* when the step is over */
+};
+
+struct live_line {
+	bool wanted;         /* the steps are kept */
+	uint64_t moment;     /* operations after which the sites are to be held, 0: never */
+	uint64_t operations; /* until now */
+	VEC(struct live_step) steps;
+};
+
+/* One more operation, after which so many bytes are live. ticks never go back. */
+static inline struct err *live_line_note(struct live_line *line, uint64_t ticks, uint64_t bytes)
+{
+	size_t count = line->steps.count;
+	struct live_step *last = count ? &line->steps.items[count - 1] : NULL;
+	uint64_t number = line->operations;
+
+	if (!last || last->time_ns != ticks) {
+		struct live_step step = {ticks, bytes, bytes, number, number};
+
+		return vec_push(&line->steps, step) ? NULL : err_no_memory();
+	}
+	if (bytes > last->most) {
+		last->most = bytes;
+		last->most_operations = number;
+	}
+	last->bytes = bytes;
+	last->operations = number;
+	return NULL;
+}
+
+#endif

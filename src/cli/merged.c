@@ -1,0 +1,47 @@
+#include "cli/merged.h"
+
+#include "cli/cli.h"
+#include "cli/file_kind.h"
+#include "cli/progress.h"
+#include "hosted/cleanup.h"
+
+static struct err *add(struct merge *merge, const char *path)
+{
+	cleanup(progress_deinit) struct progress progress;
+	struct err *err;
+
+	progress_init(&progress, "loading");
+	err = file_kind_check(path);
+	return err ? err : merge_add(merge, path, progress_update, &progress);
+}
+
+static struct err *run(struct merge *merge)
+{
+	cleanup(progress_deinit) struct progress progress;
+
+	progress_init(&progress, "merging");
+	return merge_run(merge, progress_update, &progress);
+}
+
+void merged_open(const struct recording_paths *paths, struct merged *ret)
+{
+	struct merged merged = {.failed = paths->failed};
+	struct err *err = merge_create(&merged.merge);
+
+	for (size_t i = 0; !err && i < paths->items.count; i++)
+		merged.failed |= cli_report_err(add(merged.merge, paths->items.items[i])) != CLI_OK;
+	if (!err && merge_count(merged.merge))
+		err = run(merged.merge);
+	if (err || !merge_count(merged.merge)) {
+		merged_close(&merged);
+		merged.failed = true;
+		cli_report_err(err);
+	}
+	*ret = merged;
+}
+
+void merged_close(struct merged *merged)
+{
+	merge_destroy(merged->merge);
+	merged->merge = NULL;
+}

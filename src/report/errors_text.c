@@ -1,0 +1,165 @@
+#include "report/errors_text.h"
+
+#include <inttypes.h>
+
+#include "hosted/cleanup.h"
+#include "report/format.h"
+#include "report/text_stack.h"
+
+#define INDENT 5
+
+const char *errors_text_function(uint8_t operation)
+{
+	switch (operation) {
+#define ENTRY(number, NAME, name, aligned)                                                         \
+	case number:                                                                               \
+		return name;
+#include "trace/entries.def"
+#undef ENTRY
+	case TRACE_OP_REALLOC:
+		return "realloc";
+	case TRACE_OP_REALLOCARRAY:
+		return "reallocarray";
+	case TRACE_OP_FREE:
+		return "free";
+	case TRACE_OP_DELETE:
+		return "operator delete";
+	case TRACE_OP_DELETE_ARRAY:
+		return "operator delete[]";
+	}
+	return "?";
+}
+
+/* "free of an address that was never allocated", with what is known of the functions. */
+static void put_what(struct buf *buf, const struct heap_error *error)
+{
+	const char *release = errors_text_function(error->release);
+
+	switch (error->kind) {
+	case HEAP_ERROR_NEVER_ALLOCATED:
+		if (error->entry)
+			buf_printf(buf, "%s of an address within a block", release);
+		else
+			buf_printf(buf, "%s of an address that was never allocated", release);
+		break;
+	case HEAP_ERROR_DOUBLE_FREE:
+		buf_printf(buf, "%s of a block that was freed before", release);
+		break;
+	case HEAP_ERROR_MISMATCH:
+		buf_printf(buf, "%s of a block made by %s", release,
+			   errors_text_function(error->entry));
+		break;
+	}
+}
+
+static void put_first(struct buf *buf, const struct style *style, const struct recording *recording,
+		      const struct heap_error *error)
+{
+	uint32_t thread_count;
+	const struct recorded_thread *threads = recording_threads(recording, &thread_count);
+
+	buf_repeat(buf, ' ', INDENT);
+	style_begin(buf, style, STYLE_DIM);
+	buf_printf(buf, "%s %s by thread %" PRIu32, error->count > 1 ? "first at" : "at",
+		   format_time(error->time_ns).text, threads[error->thread].tid);
+	for (uint64_t i = 0; i < error->count && i < HEAP_ERROR_ADDRESSES; i++)
+		buf_printf(buf, "%s 0x%" PRIx64, i ? "," : ":", error->addresses[i]);
+	if (error->count > HEAP_ERROR_ADDRESSES)
+		buf_text(buf, ", \xe2\x80\xa6");
+	if (error->entry)
+		buf_printf(buf, " (%s)", format_bytes(error->size, style->exact).text);
+	if (error->offset)
+		buf_printf(buf, ", %s behind its beginning",
+			   format_bytes(error->offset, style->exact).text);
+	style_end(buf, style);
+	buf_char(buf, '\n');
+}
+
+/* stack RECORDING_NONE: it may be an empty one, but most likely it was not recorded. */
+static struct err *put_stack(struct buf *buf, const struct style *style, const char *title,
+			     const struct recording *recording, struct symbolized *symbolized,
+			     uint32_t stack)
+{
+	if (stack == RECORDING_NONE)
+		return NULL;
+	buf_printf(buf, "   %s\n", title);
+	return text_stack_write(buf, style, recording, symbolized, stack, INDENT);
+}
+
+static struct err *put_error(struct buf *buf, const struct style *style,
+			     const struct recording *recording, struct symbolized *symbolized,
+			     const struct heap_error *error, uint32_t number)
+{
+	struct err *err = NULL;
+
+	buf_printf(buf, "\n%3" PRIu32 ". ", number);
+	style_begin(buf, style, STYLE_STRONG);
+	put_what(buf, error);
+	style_end(buf, style);
+	if (error->count > 1)
+		buf_printf(buf, ", %s times", format_count(error->count, style->exact).text);
+	buf_char(buf, '\n');
+	put_first(buf, style, recording, error);
+	err = put_stack(buf, style, "freed by", recording, symbolized, error->freed);
+	if (!err)
+		err = put_stack(buf, style, "had been freed by", recording, symbolized,
+				error->freed_once);
+	if (!err && error->entry)
+		err = put_stack(buf, style, "allocated by", recording, symbolized,
+				error->allocated);
+	return err;
+}
+
+static void put_unjudged(struct buf *buf, const struct style *style,
+			 const struct recording *recording, uint64_t unjudged)
+{
+	const struct recording_facts *facts = recording_facts(recording);
+	const char *reason = "the program went on, so its allocator knew them";
+
+	if (!unjudged)
+		return;
+	if (facts->lost || facts->missing_chunks || facts->damaged_chunks)
+		reason = "something of the recording is missing";
+	else if (facts->off_periods)
+		reason = "allocations were not recorded for a while";
+	else if (facts->begun_by_start)
+		reason = "the recording began after they were allocated";
+	else if (facts->begun_by_fork)
+		reason = "the process began with the blocks of its parent";
+	style_printf(buf, style, STYLE_DIM, "\n%s of unknown blocks may be right: %s.\n",
+		     format_counted(unjudged, "free", style->exact).text, reason);
+}
+
+struct err *errors_text_write(struct buf *buf, const struct style *style,
+			      const struct recording *recording, struct symbolized *symbolized,
+			      uint32_t top)
+{
+	uint64_t unjudged, total = 0;
+	uint32_t count, shown;
+	const struct heap_error *errors = recording_heap_errors(recording, &count, &unjudged);
+	bool stacks_missing = false;
+	struct err *err = NULL;
+
+	shown = top && top < count ? top : count;
+	for (uint32_t i = 0; i < count; i++) {
+		total += errors[i].count;
+		stacks_missing |= errors[i].freed == RECORDING_NONE;
+	}
+	if (count)
+		style_printf(buf, style, STYLE_STRONG, "%s in all, of %s\n",
+			     format_counted(total, "wrong free", style->exact).text,
+			     format_counted(count, "kind", true).text);
+	else
+		buf_text(buf, "No wrong frees: none of an address never allocated, none done "
+			      "twice, none by\nanother function than belongs to the allocation.\n");
+	for (uint32_t i = 0; !err && i < shown; i++)
+		err = put_error(buf, style, recording, symbolized, &errors[i], i + 1);
+	if (shown < count)
+		buf_printf(buf, "\n     \xe2\x80\xa6 %s more (--top N shows more)\n",
+			   format_counted(count - shown, "kind", true).text);
+	if (stacks_missing)
+		style_printf(buf, style, STYLE_DIM,
+			     "\nWhere they were freed is recorded by: mallow run --free-stacks\n");
+	put_unjudged(buf, style, recording, unjudged);
+	return err;
+}

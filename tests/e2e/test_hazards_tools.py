@@ -1,0 +1,191 @@
+"""Other tools around a recorded program: debuggers, core dumps, sanitizers, mallow itself."""
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import clean_environment, need
+from test_process import assert_holds, kill_after, start_steady
+
+
+@pytest.fixture
+def steady(compile_sample, preload, tmp_path):
+    """A program that allocates in four threads: (process, its pipe, the recording's path)."""
+    path = tmp_path / "r.mallow"
+    process, pipe = start_steady(str(compile_sample("steady", "gcc", "-O2")), 4,
+                                 preload(OUTPUT=path))
+    yield process, pipe, path
+    process.kill()
+    process.wait()
+    os.close(pipe)
+
+
+def let_run(pipe, seconds):
+    """How many allocations the program reports meanwhile."""
+    done, deadline = 0, time.monotonic() + seconds
+    os.set_blocking(pipe, False)
+    while time.monotonic() < deadline:
+        try:
+            done += len(os.read(pipe, 65536))
+        except BlockingIOError:
+            time.sleep(0.001)
+    os.set_blocking(pipe, True)
+    return done
+
+
+def in_background(command):
+    """Runs a command while the program is stopped by it: the pipe is not read meanwhile."""
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                          timeout=100, stdin=subprocess.DEVNULL, env=clean_environment())
+
+
+def test_gcore(steady, tool, tmp_path):
+    """A core dump of the running program: it goes on, and so does its recording."""
+    process, pipe, path = steady
+    need("gcore")
+    done = let_run(pipe, 0.2)
+    run = in_background(["gcore", "-o", tmp_path / "core", process.pid])
+    assert (tmp_path / f"core.{process.pid}").exists(), run.stderr
+    done += let_run(pipe, 0.2)
+    done += kill_after(process, pipe, 0.1)
+    tool.assert_equal_sums(path, assert_holds(path, done))
+
+
+def test_gdb_attached(steady, tool):
+    """A debugger attaches, looks at every thread's stack, and goes."""
+    process, pipe, path = steady
+    need("gdb")
+    done = 0
+    for _ in range(3):
+        done += let_run(pipe, 0.1)
+        run = in_background(["gdb", "-nx", "-batch", "-p", process.pid, "-ex",
+                             "thread apply all bt 5", "-ex", "detach"])
+        assert run.stdout.count("#0 ") >= 4, run.stderr
+    done += let_run(pipe, 0.1)
+    done += kill_after(process, pipe, 0.1)
+    tool.assert_equal_sums(path, assert_holds(path, done))
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.long)])
+def test_stopped_and_continued(count, steady, tool):
+    """SIGSTOP and SIGCONT at random moments."""
+    process, pipe, path = steady
+    moments = random.Random(count)
+    done = 0
+    for _ in range(count):
+        done += let_run(pipe, moments.uniform(0, 0.01))
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(moments.uniform(0, 0.002))
+        process.send_signal(signal.SIGCONT)
+    done += kill_after(process, pipe, 0.1)
+    tool.assert_equal_sums(path, assert_holds(path, done))
+
+
+@pytest.mark.long
+def test_killed_a_thousand_times(compile_sample, preload, tmp_path):
+    """kill -9 at 1,000 random moments of the first tenths of a second, the start included."""
+    program = str(compile_sample("steady", "gcc", "-O2"))
+    moments = random.Random(4)
+    for number in range(1000):
+        path = tmp_path / f"{number}.mallow"
+        process, pipe = start_steady(program, 1 + number % 4, preload(OUTPUT=path))
+        try:
+            done = kill_after(process, pipe, moments.uniform(0, 0.04))
+        finally:
+            os.close(pipe)
+        if done or path.exists() and path.stat().st_size >= 4096:
+            assert_holds(path, done)
+        path.unlink(missing_ok=True)
+
+
+def test_mallow_under_mallow(mallow, record, compile_sample):
+    """The analysis tool itself is recorded, while it reads a recording."""
+    inner = record([compile_sample("hand_over", "gcc", "-O1")], check=False)
+    command = [mallow, "report", "--json", inner.path]
+    plain = subprocess.run(command, capture_output=True, text=True, env=clean_environment())
+    outer = record(command)
+    assert outer.stdout == plain.stdout and len(plain.stdout) > 1000
+    assert outer.stderr == plain.stderr
+    outer.assert_sound()
+    outer.tool.assert_equal_sums(outer.path, outer.sums)
+    assert outer.sums.calls > 100
+
+
+def test_run_under_run(mallow, record):
+    """`mallow run` of `mallow run`: both have a summary, the program its status."""
+    recorded = record([mallow, "run", "/bin/sh", "-c", "echo hello; exit 3"], bare=False,
+                      check=False)
+    assert (recorded.returncode, recorded.stdout) == (3, "hello\n")
+    for reader in recorded.readers:
+        assert not reader.damages and reader.dangling() == ([], [])
+
+
+def test_go(mallow, tmp_path):
+    """Go programs are linked statically: said in one line, nothing is started."""
+    need("go")
+    go = os.path.realpath(need("go"))
+    run = subprocess.run([mallow, "run", go, "version"], capture_output=True, text=True,
+                         cwd=tmp_path, env=clean_environment())
+    if "go version" in run.stdout:
+        pytest.skip("this go is linked dynamically")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == (f"mallow: cannot record '{go}': it is statically linked: no library "
+                          "can be preloaded into it\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("archive", ["libjemalloc.a", "libmimalloc.a"])
+def test_static_allocator(archive, compile_sample, record, functions_of):
+    """An allocator linked into the program comes before any preloaded library, for everybody: none
+    of its calls can be seen. The program runs as ever, and the recording says zero, not garbage."""
+    found = subprocess.run([need("gcc"), f"-print-file-name={archive}"], capture_output=True,
+                           text=True, check=True).stdout.strip()
+    if not os.path.isabs(found):
+        pytest.skip(f"{archive} is not installed")
+    program = compile_sample("c_family", "gcc", "-O1",
+                             ["-Wl,--whole-archive", found, "-Wl,--no-whole-archive", "-lm",
+                              "-lstdc++"])
+    recorded = record([program], check=False)
+    assert recorded.returncode == 7, recorded.stderr
+    assert recorded.stdout == "ok\n"
+    recorded.assert_sound()
+
+
+@pytest.mark.parametrize("compiler,option,recorded_calls", [
+    ("gcc", "address", 50000), ("gcc", "thread", 50000), ("clang", "address", 0)])
+def test_sanitizers(compiler, option, recorded_calls, compile_sample, record):
+    """Programs built with a sanitizer run as ever; its allocator is the one behind ours, or, where
+    clang has put it into the program, in front of us. gcc's refuses to be behind unless told."""
+    program = compile_sample("totals", compiler, "-O0", [f"-fsanitize={option}"])
+    options = {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"}
+    plain = subprocess.run([program], capture_output=True, text=True,
+                           env=clean_environment(options))
+    recorded = record([program], env=options, check=False)
+    assert (recorded.returncode, recorded.stdout, recorded.stderr) == \
+        (plain.returncode, plain.stdout, plain.stderr) == (0, "", "")
+    recorded.assert_sound()
+    assert recorded.sums.calls >= recorded_calls
+
+
+def test_address_sanitizer_by_run(compile_sample, record):
+    """`mallow run` tells gcc's that another library may come first; what the user says counts."""
+    program = compile_sample("totals", "gcc", "-O0", ["-fsanitize=address"])
+    recorded = record([program], bare=False, env={"ASAN_OPTIONS": "detect_leaks=0"})
+    assert recorded.sums.calls > 50000
+    refused = record([program], bare=False, check=False,
+                     env={"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=1"})
+    assert refused.returncode == 1 and "does not come first" in refused.stderr
+
+
+def test_sanitizer_that_finds_something(compile_sample, record, tmp_path):
+    """What AddressSanitizer reports, it reports with the agent, too."""
+    source, program = tmp_path / "wrong.c", tmp_path / "wrong"
+    source.write_text("#include <stdlib.h>\nint main(void)\n{\n"
+                      "\tvolatile char *block = malloc(10);\n\tblock[10] = 1;\n}\n")
+    subprocess.run([need("gcc"), "-g", "-fsanitize=address", "-o", program, source], check=True)
+    recorded = record([program], env={"ASAN_OPTIONS": "verify_asan_link_order=0"}, check=False)
+    assert recorded.returncode == 1
+    assert "heap-buffer-overflow" in recorded.stderr and "wrong.c:5" in recorded.stderr
