@@ -18,7 +18,7 @@ static void add_pending(struct guard_call *call, const struct event *event, void
 
 	if (!block)
 		return;
-	measured.ticks = event_clock_read_slow(call->pending_in);
+	measured.ticks = event_clock_read_slow(call->pending_in, event->address, event->size);
 	allocation_measure(call->pending_in, block, &measured);
 	pending_add(call->pending_in, &measured, &call->state);
 }
@@ -44,7 +44,7 @@ never_inline void allocation_done_slow(struct thread *thread, struct guard_call 
 			filter_passes(block);
 		return;
 	}
-	event.ticks = allocation_ticks(thread);
+	event.ticks = allocation_ticks(thread, event.address, size);
 	guard_begin_record(thread);
 	if (!block) {
 		allocation_failed_slow(thread, &call->state, operation, size);
@@ -81,7 +81,7 @@ never_inline void allocation_ends_slow(struct thread *thread, struct guard_call 
 		return ends_off(call, operation, block);
 	if (!thread && !call->pending_in)
 		return;
-	event.ticks = allocation_ticks_for(thread, call);
+	event.ticks = allocation_ticks_for(thread, call, event.address, 0);
 	if (!thread) {
 		pending_add(call->pending_in, &event, NULL);
 		return;
@@ -125,7 +125,7 @@ static enum trace_op outcome(enum trace_op operation, const void *old, const voi
 void allocation_resized(struct thread *thread, struct guard_call *call, enum trace_op operation,
 			void *old, void *block, uint64_t size, uint64_t start)
 {
-	uint64_t end = allocation_ticks_for(thread, call);
+	uint64_t end = allocation_ticks_for(thread, call, (uint64_t)block, size);
 	struct event event = {
 		.operation = outcome(operation, old, block, size),
 		.ticks = old ? start : end,

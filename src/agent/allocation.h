@@ -13,14 +13,21 @@
 #include "agent/real.h"
 #include "agent/record.h"
 
-/* The time of an event of this thread, which is inside a hook: see event_clock.h. */
-static inline uint64_t allocation_ticks(struct thread *thread)
+/*
+ * The time of an event of this thread, which is inside a hook, and of a block of size bytes at
+ * address: see event_clock.h. size 0: the block ends.
+ */
+static inline __attribute__((always_inline)) uint64_t
+allocation_ticks(struct thread *thread, uint64_t address, uint64_t size)
 {
 	struct event_clock *clock = &thread->clock;
+	uint16_t owner = __atomic_load_n(event_clock_owner(address), __ATOMIC_RELAXED);
 	struct timespec now;
 
 	if (likely(clock->left &&
-		   __atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE) == thread)) {
+		   ((owner == clock->owner && size < EVENT_CLOCK_LARGE) ||
+		    (owner == EVENT_CLOCK_EVERYBODY &&
+		     __atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE) == thread)))) {
 		event_clock_coarse(CLOCK_MONOTONIC_COARSE, &now);
 		if (likely(now.tv_nsec == clock->coarse.tv_nsec &&
 			   now.tv_sec == clock->coarse.tv_sec)) {
@@ -28,18 +35,19 @@ static inline uint64_t allocation_ticks(struct thread *thread)
 			return clock->ticks;
 		}
 	}
-	return event_clock_read_slow(thread);
+	return event_clock_read_slow(thread, address, size);
 }
 
 /*
  * The same for a hook whose thread may not be open: of the thread that is to record it, at once or
  * later. Nobody is: 0.
  */
-static inline uint64_t allocation_ticks_for(struct thread *thread, const struct guard_call *call)
+static inline uint64_t allocation_ticks_for(struct thread *thread, const struct guard_call *call,
+					    uint64_t address, uint64_t size)
 {
 	if (likely(thread != NULL))
-		return allocation_ticks(thread);
-	return call->pending_in ? event_clock_read_slow(call->pending_in) : 0;
+		return allocation_ticks(thread, address, size);
+	return call->pending_in ? event_clock_read_slow(call->pending_in, address, size) : 0;
 }
 
 /* The allocator said no: recorded as such, errno untouched. */
@@ -120,7 +128,7 @@ allocation_done(struct thread *thread, const struct unwind_state *state, enum tr
 {
 	struct event event = {
 		.operation = operation,
-		.ticks = allocation_ticks(thread),
+		.ticks = allocation_ticks(thread, (uint64_t)block, size),
 		.address = (uint64_t)block,
 		.size = size,
 		.alignment = alignment,
@@ -148,7 +156,7 @@ static inline uint64_t allocation_resize_begins(struct thread **thread, struct g
 		call->filtered = true;
 		call->old_recorded = filter_begins_realloc(recorder, old);
 	}
-	return allocation_ticks_for(*thread, call);
+	return allocation_ticks_for(*thread, call, (uint64_t)old, 0);
 }
 
 /* After it: old may be NULL, block is what it returned. */
@@ -162,7 +170,7 @@ void allocation_ends_slow(struct thread *thread, struct guard_call *call, enum t
 /* Before one whose thread was open. */
 static inline void allocation_ends(struct thread *thread, enum trace_op operation, void *block)
 {
-	uint64_t ticks = allocation_ticks(thread);
+	uint64_t ticks = allocation_ticks(thread, (uint64_t)block, 0);
 
 	guard_begin_record(thread);
 	event_write_free(thread, operation, ticks, (uint64_t)block);

@@ -7,7 +7,9 @@
 #include "agent/slow.h"
 #include "agent/syscall.h"
 #include "agent/thread.h"
+#include "agent/toggle.h"
 
+uint16_t event_clock_owners[EVENT_CLOCK_PIECES];
 int (*event_clock_coarse)(clockid_t clock, struct timespec *ret);
 
 // Whether the kernel was asked to make membarrier() cheap for this process; kept across fork.
@@ -39,10 +41,33 @@ static void set_lone_thread(struct thread *thread)
 	__atomic_store_n(&process->lone_thread, thread, __ATOMIC_SEQ_CST);
 }
 
+static uint16_t owner_of(const struct thread *thread)
+{
+	return __atomic_load_n(&thread->clock.owner, __ATOMIC_RELAXED);
+}
+
+static bool may_share(const struct thread *thread)
+{
+	return owner_of(thread) != EVENT_CLOCK_NOBODY;
+}
+
 void event_clock_begin(struct thread *thread, bool first)
 {
+	uint32_t number = thread->number;
+
 	event_clock_expire(&thread->clock);
-	set_lone_thread(first && event_clock_coarse ? thread : NULL);
+	if (!event_clock_coarse || number >= EVENT_CLOCK_NOBODY)
+		number = EVENT_CLOCK_NOBODY;
+	__atomic_store_n(&thread->clock.owner, (uint16_t)number, __ATOMIC_SEQ_CST);
+	// Whoever watches from now on finds this thread in the list.
+	if (toggle_is_watched())
+		event_clock_be_exact(thread);
+	set_lone_thread(first && may_share(thread) ? thread : NULL);
+}
+
+void event_clock_be_exact(struct thread *thread)
+{
+	__atomic_store_n(&thread->clock.owner, EVENT_CLOCK_NOBODY, __ATOMIC_SEQ_CST);
 }
 
 void event_clock_end_lone(void)
@@ -108,7 +133,7 @@ static never_inline void try_alone_slow(struct thread *thread)
 	// Looking at thousands must not cost more for being done often.
 	clock->apart = EVENT_CLOCK_APART + EVENT_CLOCK_APART / 16 * count;
 	clock->others = others;
-	if (!idle || !event_clock_coarse || process_system_calls_forbidden())
+	if (!idle || !may_share(thread) || process_system_calls_forbidden())
 		return;
 	slow_begin(&slow);
 	if (!__atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE))
@@ -116,22 +141,66 @@ static never_inline void try_alone_slow(struct thread *thread)
 	slow_end(&slow);
 }
 
-uint64_t event_clock_read_slow(struct thread *thread)
+/* Returns whether the piece was nobody's, and is the thread's own now. */
+static bool claim(uint16_t *entry, uint16_t self)
 {
-	struct event_clock *clock = &thread->clock;
+	uint16_t owner = EVENT_CLOCK_UNTOUCHED;
+
+	return self != EVENT_CLOCK_NOBODY &&
+	       __atomic_compare_exchange_n(entry, &owner, self, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED);
+}
+
+static void give_to_everybody(uint16_t *entry, uint16_t self)
+{
+	uint16_t owner = __atomic_exchange_n(entry, EVENT_CLOCK_EVERYBODY, __ATOMIC_SEQ_CST);
+
+	// Its owner may have looked at the piece, and not at the counter yet: were the lone thread
+	// to share an older time there, it would be older than that one's.
+	if (owner != self && owner != EVENT_CLOCK_UNTOUCHED && owner != EVENT_CLOCK_EVERYBODY)
+		event_clock_end_lone();
+}
+
+/* Whether the thread alone has touched the piece, this event included. */
+static bool own_piece(const struct thread *thread, uint64_t address, uint64_t size)
+{
+	uint16_t *entry = event_clock_owner(address);
+	uint16_t owner = __atomic_load_n(entry, __ATOMIC_RELAXED), self = owner_of(thread);
+
+	if (owner == EVENT_CLOCK_EVERYBODY)
+		return false;
+	if (size < EVENT_CLOCK_LARGE && (owner == self || claim(entry, self)))
+		return true;
+	give_to_everybody(entry, self);
+	return false;
+}
+
+/* The thread is not alone in the piece: by the time it returns false no other records alone. */
+static bool is_lone(struct thread *thread)
+{
 	const struct thread *lone = __atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE);
 
-	if (!lone && unlikely(clock->apart-- == 0)) {
+	if (lone && lone != thread) {
+		event_clock_end_lone();
+		lone = NULL;
+	}
+	if (!lone && unlikely(thread->clock.apart-- == 0)) {
 		try_alone_slow(thread);
 		lone = __atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE);
 	}
-	if (lone == thread) {
-		clock->left = EVENT_CLOCK_REUSES;
+	return lone == thread;
+}
+
+uint64_t event_clock_read_slow(struct thread *thread, uint64_t address, uint64_t size)
+{
+	struct event_clock *clock = &thread->clock;
+	bool apart = !address || own_piece(thread, address, size) || is_lone(thread);
+
+	if (may_share(thread)) {
 		// Before the counter: a tick in between makes the next event read it again.
 		event_clock_coarse(CLOCK_MONOTONIC_COARSE, &clock->coarse);
-	} else if (lone) {
-		set_lone_thread(NULL);
+		clock->left = EVENT_CLOCK_REUSES;
 	}
-	clock->ticks = clock_ticks();
+	clock->ticks = apart ? clock_ticks() : clock_ticks_after_loads();
 	return clock->ticks;
 }

@@ -54,7 +54,9 @@ static void set_parts(struct thread *thread)
 	thread->frames = (uint64_t *)p;
 	thread->stack.depth_max = thread_depth_limit();
 	thread->stack.broken_pc = TRACE_PC_BROKEN;
-	thread->filtered = filter_wanted();
+	// No 0 is stored: a stop in another thread may have set it just now.
+	if (filter_wanted())
+		thread->filtered = 1;
 	thread->free_stacks = config_free_stacks();
 }
 
@@ -105,11 +107,13 @@ static struct thread *take_ended(void)
 	slow_unlock(&process->ended_lock);
 	if (thread) {
 		struct thread *next = thread->all_next;
+		uint32_t number = thread->number;
 
 		// It allocated again after its end, in a later destructor.
 		slot_close(thread);
 		memset(thread, 0, sizeof(*thread));
 		thread->all_next = next;
+		thread->number = number;
 	}
 	return thread;
 }
@@ -235,6 +239,8 @@ static void join(struct thread *thread)
 	thread->recording = process_recording();
 	thread->stream = __atomic_fetch_add(&process->next_stream, 1, __ATOMIC_RELAXED);
 	thread->epoch = process->epoch;
+	if (!thread->number)
+		thread->number = __atomic_add_fetch(&process->threads_made, 1, __ATOMIC_RELAXED);
 	event_clock_begin(thread, thread->stream == 0);
 }
 

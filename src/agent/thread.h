@@ -63,6 +63,7 @@ struct thread {
 	struct stack_cache stack; /* of the last event that has one */
 	uint64_t *frames;         /* for captures without the cache, innermost first */
 	uint32_t recording;       /* that this stream is of: process->recording, or a former one */
+	uint32_t number; /* of this struct in the process, from 1; kept when it is used again */
 	uint32_t stream;
 	uint32_t sequence;
 	uint32_t slot_size;

@@ -72,7 +72,6 @@ static void write_switch(enum trace_record kind)
 	struct thread *thread = thread_self;
 	struct record record = {.kind = kind, .has_time = true, .ticks = clock_ticks()};
 
-	event_clock_end_lone();
 	if (record.ticks <= last)
 		record.ticks = last + 1;
 	last = record.ticks;
@@ -96,8 +95,11 @@ static void begin_to_watch(void)
 	process->others_known = !filter_wanted();
 	__atomic_store_n(&toggle_watched, 1, __ATOMIC_SEQ_CST);
 	for (thread = __atomic_load_n(&process->threads, __ATOMIC_SEQ_CST); thread;
-	     thread = thread->all_next)
+	     thread = thread->all_next) {
 		__atomic_store_n(&thread->filtered, 1, __ATOMIC_RELEASE);
+		event_clock_be_exact(thread);
+	}
+	event_clock_end_lone();
 }
 
 /* Nothing was begun: it will be without a stop. */

@@ -12,7 +12,7 @@ from conftest import clean_environment
 MATRIX = list(itertools.product(["gcc", "clang"], ["-O0", "-O2"]))
 # Programs that need no argument and nothing around them.
 SIMPLE = ["c_family", "glibc_family", "cpp_operators", "own_operator", "realloc_chain", "hand_over",
-          "alone_and_together", "deep",
+          "alone_and_together", "deep", "own_pieces",
           "life_cycle", "thread_local", "exceptions"]
 # Programs linked to an allocator of their own, which calls them back from within malloc.
 INNER = ["longjmp", "signal_handler", "fiber"]

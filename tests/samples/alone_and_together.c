@@ -3,7 +3,8 @@
  * (src/agent/event_clock.h), then both hand blocks and addresses to each other as fast as they can.
  * Blocks are too large for glibc's caches of each thread and there is one arena, so that an address
  * freed by one is at once given to the other. A time that is too old shows as a block never freed
- * or an address given out twice. At the end a block outlives a pause, and a mark is set.
+ * or an address given out twice. At the end a block outlives a pause, and a mark is set. An
+ * argument: so many hand-overs of each turn, instead of TOGETHER.
  *
  * EXPECT alone: calls=560000 leaked_blocks=0
  * EXPECT hand_over: calls=18000 leaked_blocks=0
@@ -26,6 +27,7 @@
 #define LARGE    2000
 #define OTHER    2016 /* as large, to tell who allocated */
 
+static int together = TOGETHER;
 static _Atomic(void *) passed;
 static atomic_int turn; /* counts the handovers of the right to go on */
 
@@ -45,7 +47,7 @@ static NOINLINE void alone(void)
 /* The other thread frees what this one allocated. */
 static NOINLINE void hand_over(void)
 {
-	for (int i = 0; i < TOGETHER; i++) {
+	for (int i = 0; i < together; i++) {
 		while (atomic_load(&passed))
 			;
 		atomic_store(&passed, keep(malloc(LARGE)));
@@ -57,7 +59,7 @@ static NOINLINE void hand_over(void)
 
 static NOINLINE void receive(void)
 {
-	for (int i = 0; i < TOGETHER; i++) {
+	for (int i = 0; i < together; i++) {
 		void *block;
 
 		while (!(block = atomic_load(&passed)))
@@ -95,7 +97,7 @@ static void *run(void *argument)
 			receive();
 			wait_for(3 * i + 2);
 		}
-		take_addresses(TOGETHER / 2);
+		take_addresses(together / 2);
 		if (!mine)
 			atomic_fetch_add(&turn, 1);
 	}
@@ -112,10 +114,12 @@ static NOINLINE void pause_with_block(void)
 	STAY();
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t thread;
 
+	if (argc > 1)
+		together = atoi(argv[1]);
 	mallopt(M_ARENA_MAX, 1);
 	REQUIRE(pthread_create(&thread, NULL, run, &thread) == 0);
 	run(NULL);
