@@ -3,6 +3,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "hosted/err.h"
+#include "symbols/elf_image.h"
+
 #define OLD_ARENA (256u << 10) /* of Python up to 3.9 */
 #define NEW_ARENA (1u << 20)
 
@@ -114,6 +117,18 @@ static bool uses_cxx_pool(const struct loaded *loaded)
 	return false;
 }
 
+/* An allocator that is linked into the program comes before any preloaded one, for everybody. */
+static bool has_malloc_of_its_own(const struct recording *recording)
+{
+	cleanup(elf_image_close_at) struct elf_image *image = NULL;
+	struct err *err = elf_image_open(recording_facts(recording)->program, &image);
+
+	if (!err)
+		return elf_image_provides(image, "malloc");
+	err_destroy(err);
+	return false;
+}
+
 void run_hint_put(struct buf *buf, const struct loaded *loaded)
 {
 	uint32_t arenas = count_python_arenas(loaded->recording);
@@ -126,4 +141,8 @@ void run_hint_put(struct buf *buf, const struct loaded *loaded)
 	if (uses_cxx_pool(loaded))
 		buf_text(buf, "  hint        libstdc++'s pool allocator hides blocks: "
 			      "--force-malloc shows each\n");
+	if (has_malloc_of_its_own(loaded->recording))
+		buf_text(buf,
+			 "  hint        the program defines malloc itself: what that serves is "
+			 "not seen\n");
 }

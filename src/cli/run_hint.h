@@ -1,11 +1,14 @@
-/* What a recording cannot show because the program's language keeps its blocks in pools. */
+/* What a recording cannot show: blocks in pools of the program's language, an allocator in it. */
 #ifndef MALLOW_CLI_RUN_HINT_H
 #define MALLOW_CLI_RUN_HINT_H
 
 #include "cli/loaded.h"
 #include "hosted/buf.h"
 
-/* A line of the summary that points to --force-malloc, where that would show more; else nothing. */
+/*
+ * Lines of the summary that say what is not seen, and point to --force-malloc where that would show
+ * more. Nothing where there is nothing to say.
+ */
 void run_hint_put(struct buf *buf, const struct loaded *loaded);
 
 #endif

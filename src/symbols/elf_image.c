@@ -233,3 +233,22 @@ bool elf_image_has_symbols(const struct elf_image *image, uint32_t type)
 	}
 	return false;
 }
+
+bool elf_image_provides(const struct elf_image *image, const char *function)
+{
+	Elf_Scn *section = elf_image_section(image, ".dynsym");
+	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+	GElf_Shdr header;
+	GElf_Sym symbol;
+
+	if (!data || !gelf_getshdr(section, &header))
+		return false;
+	for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
+		const char *name = elf_strptr(image->elf, header.sh_link, symbol.st_name);
+
+		if (symbol.st_shndx != SHN_UNDEF && GELF_ST_TYPE(symbol.st_info) == STT_FUNC &&
+		    name && strcmp(name, function) == 0)
+			return true;
+	}
+	return false;
+}

@@ -55,4 +55,7 @@ bool elf_image_has_dwarf(const struct elf_image *image);
 /* Has a symbol table of that type (SHT_SYMTAB, SHT_DYNSYM) with bytes in the file. */
 bool elf_image_has_symbols(const struct elf_image *image, uint32_t type);
 
+/* Whether other modules of its process are given this function by it (dynamic symbol table). */
+bool elf_image_provides(const struct elf_image *image, const char *function);
+
 #endif

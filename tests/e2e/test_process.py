@@ -5,6 +5,7 @@ import select
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -183,3 +184,59 @@ def test_full_disk(preload, compile_sample, tool, tmp_path):
         assert not tool.info(path)["complete"] and tool.info(path)["lost"] > 0
     finally:
         subprocess.run(["umount", mount], check=True)
+
+
+@pytest.fixture
+def memory_group():
+    """Makes a control group with a memory limit, of version 1 or 2: the file of its processes."""
+    made = []
+
+    def make(limit):
+        for base, name in ((own_group("memory"), "memory.limit_in_bytes"),
+                           (own_group(""), "memory.max")):
+            group = base / f"mallow-test-{os.getpid()}-{len(made)}"
+            try:
+                group.mkdir()
+                made.append(group)
+                (group / name).write_text(str(limit))
+            except OSError:
+                continue
+            return group / "cgroup.procs"
+        return pytest.skip("no control group with a memory limit can be made here")
+
+    yield make
+    for group in made:
+        group.rmdir()
+
+
+def own_group(controller):
+    """The folder of this process's group: of that controller, or of the one hierarchy."""
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        number, controllers, path = line.split(":", 2)
+        if controller in controllers.split(",") and (controller or number == "0"):
+            root = Path("/sys/fs/cgroup") / controller
+            return (root if controller or not (root / "unified").is_dir() else
+                    root / "unified") / path.lstrip("/")
+    return Path("/nonexistent")
+
+
+@pytest.mark.parametrize("limit,killed", [(24 << 20, True), (400 << 20, False)])
+@pytest.mark.parametrize("slots", ["shared", "private"])
+def test_memory_limit(limit, killed, slots, memory_group, preload, tool, tmp_path):
+    """A program that grows beyond its group's limit is killed: what it allocated until then is in
+    the recording. One whose limit suffices for itself is not killed for the recording's pages."""
+    code = ("kept = []\nfor i in range(200):\n  kept.append(bytearray(1 << 20))\n"
+            "  [b'%d' % n * 20 for n in range(200)]\n  print(i, flush=True)")
+    path = tmp_path / "r.mallow"
+    join = "echo $$ > \"$1\" && shift && exec \"$@\""
+    run = subprocess.run(["sh", "-c", join, "sh", memory_group(limit), "/usr/bin/python3", "-c", code],
+                         env=preload({"PYTHONMALLOC": "malloc"}, OUTPUT=path, SLOTS=slots),
+                         capture_output=True, text=True)
+    done = len(run.stdout.splitlines())
+    assert (run.returncode, done < 200) == (-signal.SIGKILL if killed else 0, killed), run.stderr
+    last = max(tmp_path.glob("r.mallow*"), key=lambda found: found.stat().st_size)
+    recording = mallow_reader.read(last)
+    assert not recording.damages and recording.missing == 0
+    blocks = sum(1 for event in recording.events if getattr(event, "size", 0) >= 1 << 20)
+    assert blocks >= (done if slots == "shared" else done - 20)
+    tool.assert_equal_sums(last)
