@@ -128,7 +128,7 @@ static struct thread *create(void)
 	if (!process_system_calls_forbidden() &&
 	    sys_madvise(thread, thread_memory_size(), MADV_WIPEONFORK)) {
 		// A child would go on in its parent's slot.
-		sys_munmap(thread, thread_memory_size());
+		pool_release(thread, thread_memory_size());
 		process_count_loss(TRACE_LOSS_NO_MEMORY);
 		return NULL;
 	}
