@@ -8,6 +8,7 @@
 #include "agent/libc.h"
 #include "agent/pool.h"
 #include "agent/process.h"
+#include "agent/process_facts.h"
 #include "agent/real.h"
 #include "agent/record.h"
 #include "agent/slow.h"
@@ -226,7 +227,7 @@ static void announce(struct thread *thread)
 	thread->announced = 1;
 	toggle_write_tag(thread);
 	if (thread->stream == 0)
-		process_write_facts(thread);
+		process_facts_write(thread);
 }
 
 /* A stream of the recording as it is now. */
