@@ -180,7 +180,7 @@ def threads_program(tmp_path_factory):
 @pytest.mark.parametrize("slots", ["shared", "private"])
 def test_max_file_size_of_many_threads(record, tool, threads_program, slots):
     """All threads come to the limit, none goes beyond it, and what was kept is whole."""
-    limit = 400_000
+    limit = 300_000
     recorded = record([threads_program], settings={"MAX_FILE_SIZE": limit, "SLOTS": slots})
     full = record([threads_program])
     assert full.path.stat().st_size > 2 * limit
