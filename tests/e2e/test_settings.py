@@ -189,7 +189,12 @@ def test_max_file_size_of_many_threads(record, tool, threads_program, slots):
     assert not recorded.reader.damages and recorded.reader.missing == 0
     losses = recorded.reader.header.losses
     assert losses["size_limit"] == recorded.reader.header.lost > 1_000
-    tool.assert_equal_sums(recorded.path, recorded.sums)
+    # With private slots a frame may be defined in one that came too late.
+    undefined, _ = recorded.reader.dangling()
+    if slots == "shared" or not undefined:
+        tool.assert_equal_sums(recorded.path, recorded.sums)
+    else:
+        assert "[lost]" in tool("report", recorded.path).stdout
     if slots == "shared":  # else the last events of a thread count as one
         assert abs(len(recorded.reader.events) + losses["size_limit"] -
                    len(full.reader.events)) < 100
