@@ -1,7 +1,5 @@
 #include "agent/recording.h"
 
-#include <elf.h>
-
 #include "agent/clock.h"
 #include "agent/config.h"
 #include "agent/environment.h"
@@ -12,6 +10,7 @@
 #include "agent/syscall.h"
 #include "agent/text.h"
 #include "agent/toggle.h"
+#include "agent/unwind/arch.h"
 
 /* Field 22 of /proc/self/stat; the name in field 2 may hold blanks and parentheses. */
 static uint64_t start_time(void)
@@ -54,7 +53,7 @@ static void fill_header(struct trace_header *header, bool forked, const uint8_t 
 	header->pid = (uint32_t)process->pid;
 	header->parent_pid = (uint32_t)sys_getppid();
 	header->start_time = start_time();
-	header->machine = EM_X86_64;
+	header->machine = ARCH_ELF_MACHINE;
 	header->pointer_size = sizeof(void *);
 	header->clock = clock_use_tsc ? TRACE_CLOCK_TSC : TRACE_CLOCK_MONOTONIC_NS;
 	header->allocator = real.allocator_is_glibc  ? TRACE_ALLOCATOR_GLIBC

@@ -40,19 +40,7 @@ static inline long syscall_fails(long number)
 #endif
 
 #if defined(__x86_64__)
-static inline long syscall_raw(long number, long a, long b, long c, long d, long e, long f)
-{
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return result;
-}
+#include "agent/syscall_x86_64.h"
 #else
 #error "no system calls for this architecture"
 #endif
