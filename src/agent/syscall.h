@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/random.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -191,9 +192,10 @@ static inline int sys_clock_gettime(int clock, struct timespec *ret)
 	return (int)syscall6(SYS_clock_gettime, clock, (long)ret, 0, 0, 0, 0);
 }
 
+/* Does not wait for the kernel's first random numbers after a boot. */
 static inline long sys_getrandom(void *buffer, size_t size)
 {
-	return syscall6(SYS_getrandom, (long)buffer, (long)size, 0, 0, 0, 0);
+	return syscall6(SYS_getrandom, (long)buffer, (long)size, GRND_NONBLOCK, 0, 0, 0);
 }
 
 /* Kernel signal sets are 64 bits wide. old may be NULL. */
