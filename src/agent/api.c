@@ -6,6 +6,7 @@
 #include "agent/libc.h"
 #include "agent/pending.h"
 #include "agent/process.h"
+#include "agent/process_end.h"
 #include "agent/record.h"
 #include "agent/slow.h"
 #include "agent/thread.h"

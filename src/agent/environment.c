@@ -4,7 +4,6 @@
 #include "agent/libc.h"
 #include "agent/pool.h"
 #include "agent/process.h"
-#include "agent/syscall.h"
 #include "agent/text.h"
 #include "agent/thread.h"
 
@@ -211,5 +210,5 @@ char *const *environment_carry(char *const envp[], size_t *size)
 void environment_release(char *const *envp, size_t size)
 {
 	if (size && !process_system_calls_forbidden() && !process_is_borrowed())
-		sys_munmap((void *)envp, (size + 4095) & ~4095ul);
+		pool_release((void *)envp, size);
 }

@@ -427,9 +427,10 @@ static never_inline void write_free_slow(struct thread *thread, uint8_t operatio
 		return lose(thread);
 	if (!thread->outer)
 		return;
+	if (thread->filtered && !(filter_keeps(thread, &event) && thread_follow(thread)))
+		return;
 	state = guard_caller(thread);
-	if (!thread->filtered || (filter_keeps(thread, &event) && thread_follow(thread)))
-		event_write_kept_free(thread, &event, &state);
+	event_write_kept_free(thread, &event, &state);
 }
 
 void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address)

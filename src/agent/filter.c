@@ -6,18 +6,9 @@
 #include "agent/process.h"
 #include "agent/thread.h"
 #include "agent/toggle.h"
+#include "base/random.h"
 
 #define LN_2 0.69314718055994530942
-
-/* "SplitMix64" (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
 
 /*
  * -ln(n / 2^53), n from 1 to 2^53: the logarithm of a number m in [1, 2) by the series of
@@ -39,7 +30,7 @@ static uint64_t draw(struct filter *filter)
 {
 	double mean = (double)config.value[SETTING_SAMPLE];
 
-	return 1 + (uint64_t)(mean * minus_log((next_random(&filter->random) >> 11) + 1));
+	return 1 + (uint64_t)(mean * minus_log((random_next(&filter->random) >> 11) + 1));
 }
 
 static void seed(struct thread *thread)
@@ -48,7 +39,7 @@ static void seed(struct thread *thread)
 
 	__builtin_memcpy(&random, process_id, sizeof(random));
 	random += thread->stream;
-	thread->filter.random = next_random(&random) | 1;
+	thread->filter.random = random_next(&random) | 1;
 	thread->filter.left = draw(&thread->filter);
 }
 

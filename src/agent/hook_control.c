@@ -7,8 +7,9 @@
 
 #include "agent/clock.h"
 #include "agent/fork.h"
-#include "agent/process.h"
+#include "agent/process_stop.h"
 #include "agent/real.h"
+#include "agent/seccomp.h"
 #include "agent/syscall.h"
 #include "agent/thread.h"
 
@@ -31,14 +32,14 @@ int hook_prctl(int option, ...)
 	}
 	// Afterwards a system call of ours could kill the program.
 	if (option == PR_SET_SECCOMP && (a[0] == SECCOMP_MODE_STRICT || a[1]))
-		prepared = process_forbid_system_calls(a[0] == SECCOMP_MODE_STRICT);
+		prepared = seccomp_prepare(a[0] == SECCOMP_MODE_STRICT);
 	if (real.prctl)
 		result = real.prctl(option, a[0], a[1], a[2], a[3]);
 	else
 		result = (int)real_return(syscall6(SYS_prctl, option, (long)a[0], (long)a[1],
 						   (long)a[2], (long)a[3], 0));
 	if (prepared && result != 0)
-		process_allow_system_calls();
+		seccomp_refused();
 	if (option == PR_SET_NAME && result == 0)
 		thread_renamed();
 	return result;
@@ -64,14 +65,14 @@ int hook_seccomp(unsigned int operation, unsigned int flags, void *arguments)
 
 	real_resolve();
 	if (installs_filter(operation, arguments))
-		prepared = process_forbid_system_calls(operation == SECCOMP_SET_MODE_STRICT);
+		prepared = seccomp_prepare(operation == SECCOMP_SET_MODE_STRICT);
 	if (real.seccomp)
 		result = real.seccomp(operation, flags, arguments);
 	else
 		result = real_return(
 			syscall6(SYS_seccomp, operation, flags, (long)arguments, 0, 0, 0));
 	if (prepared && was_refused(flags, result))
-		process_allow_system_calls();
+		seccomp_refused();
 	return (int)result;
 }
 
@@ -102,7 +103,7 @@ long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 		return hook_prctl((int)a, b, c, d, e);
 	real_resolve();
 	if (number == SYS_seccomp && installs_filter(a, (const void *)c))
-		prepared = process_forbid_system_calls(a == SECCOMP_SET_MODE_STRICT);
+		prepared = seccomp_prepare(a == SECCOMP_SET_MODE_STRICT);
 	if (real.syscall && copies_process(number, a))
 		result = copy_process(number, a, b, c, d, e, f);
 	else if (real.syscall)
@@ -110,6 +111,6 @@ long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 	else
 		result = real_return(syscall6(number, a, b, c, d, e, f));
 	if (prepared && was_refused(b, result))
-		process_allow_system_calls();
+		seccomp_refused();
 	return result;
 }

@@ -7,6 +7,7 @@
 #include "agent/fork.h"
 #include "agent/libc.h"
 #include "agent/process.h"
+#include "agent/process_end.h"
 #include "agent/real.h"
 #include "agent/record.h"
 #include "agent/slow.h"

@@ -8,6 +8,7 @@
 #include "agent/process.h"
 #include "agent/syscall.h"
 #include "agent/text.h"
+#include "base/compiler.h"
 
 #define LOG_LINE 512
 
@@ -70,11 +71,9 @@ void log_number(uint64_t number)
 void log_error_number(int number)
 {
 	text_string(&text, ": ");
-	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-		if (errors[i].number == number) {
-			text_string(&text, errors[i].text);
-			return;
-		}
+	for (size_t i = 0; i < ARRAY_COUNT(errors); i++) {
+		if (errors[i].number == number)
+			return text_string(&text, errors[i].text);
 	}
 	text_string(&text, "error ");
 	text_number(&text, (uint64_t)number);

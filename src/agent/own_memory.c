@@ -35,6 +35,10 @@ struct measured {
 static struct piece_page first_page;
 static struct piece_page *last_page = &first_page; // atomic
 
+// Atomic: of the pieces that were forgotten the last one, for the next that comes. A program that
+// starts others all day must not make the list grow.
+static struct piece *vacant;
+
 /* In place of a full leaf. Threads that come at once may add one each; all are in the list. */
 static never_inline struct piece_page *add_page_slow(struct piece_page *full)
 {
@@ -55,20 +59,51 @@ static never_inline struct piece_page *add_page_slow(struct piece_page *full)
 	return page;
 }
 
-void own_memory_note(void *start, size_t size)
+/* A place in the list that nobody else has. NULL: no memory. */
+static struct piece *claim_piece(void)
 {
-	struct piece_page *page = __atomic_load_n(&last_page, __ATOMIC_ACQUIRE);
+	struct piece *piece = __atomic_exchange_n(&vacant, NULL, __ATOMIC_ACQUIRE);
+	struct piece_page *page;
 
+	if (piece)
+		return piece;
+	page = __atomic_load_n(&last_page, __ATOMIC_ACQUIRE);
 	while (page) {
 		uint64_t at = __atomic_fetch_add(&page->used, 1, __ATOMIC_RELAXED);
 
-		if (likely(at < PAGE_PIECES)) {
-			page->pieces[at].size = size;
-			__atomic_store_n(&page->pieces[at].start, start, __ATOMIC_RELEASE);
-			return;
-		}
+		if (likely(at < PAGE_PIECES))
+			return &page->pieces[at];
 		page = add_page_slow(page);
 	}
+	return NULL;
+}
+
+void own_memory_note(void *start, size_t size)
+{
+	struct piece *piece = claim_piece();
+
+	if (!piece)
+		return;
+	piece->size = size;
+	__atomic_store_n(&piece->start, start, __ATOMIC_RELEASE);
+}
+
+bool own_memory_forget(const void *start, size_t size)
+{
+	for (struct piece_page *page = &first_page; page;
+	     page = __atomic_load_n(&page->next, __ATOMIC_ACQUIRE)) {
+		for (int i = 0; i < PAGE_PIECES; i++) {
+			struct piece *piece = &page->pieces[i];
+
+			if (__atomic_load_n(&piece->start, __ATOMIC_ACQUIRE) != start ||
+			    piece->size != size)
+				continue;
+			__atomic_store_n(&piece->start, NULL, __ATOMIC_RELAXED);
+			__atomic_store_n(&vacant, piece, __ATOMIC_RELEASE);
+			return true;
+		}
+	}
+	return false;
 }
 
 /* Resident bytes of a mapping; 0 where it is gone meanwhile. */

@@ -5,6 +5,7 @@
 #ifndef MALLOW_AGENT_OWN_MEMORY_H
 #define MALLOW_AGENT_OWN_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,8 +16,11 @@ struct own_memory {
 	uint64_t slots;        /* resident: shared mappings of the recording's file */
 };
 
-/* Pages of the pool. Lock-free, any thread, any signal handler; they are never returned. */
+/* Pages of the pool. Lock-free, any thread, any signal handler. */
 void own_memory_note(void *start, size_t size);
+
+/* Pages that are about to be given back, by their owner. false: nobody noted them so. */
+bool own_memory_forget(const void *start, size_t size);
 
 /* As of now, by mincore(). In a slow bracket, while system calls are allowed. */
 void own_memory_measure(struct own_memory *ret);

@@ -35,6 +35,13 @@ void *pool_allocate(size_t size)
 	return offset + size <= reserve_size ? start + offset : NULL;
 }
 
+void pool_release(void *memory, size_t size)
+{
+	size = bytes_round_up(size, POOL_PAGE);
+	if (own_memory_forget(memory, size))
+		sys_munmap(memory, size);
+}
+
 void pool_empty(void *memory, size_t size)
 {
 	sys_madvise(memory, bytes_round_up(size, POOL_PAGE), MADV_DONTNEED);

@@ -1,5 +1,5 @@
 /*
- * The agent's memory: pages from the kernel, never from the program's allocator, never given
+ * The agent's memory: pages from the kernel, never from the program's allocator, and seldom given
  * back. Lock-free and async-signal-safe; memory is zeroed.
  */
 #ifndef MALLOW_AGENT_POOL_H
@@ -10,6 +10,12 @@
 
 /* Rounded up to pages. NULL: the kernel has none (RLIMIT_AS), or may no longer be asked. */
 void *pool_allocate(size_t size);
+
+/*
+ * Gives the memory of pool_allocate() back, where that is possible: none of a reserve. While
+ * system calls are allowed.
+ */
+void pool_release(void *memory, size_t size);
 
 /*
  * Memory from pool_allocate() is zero again, and the kernel has its pages until they are touched.

@@ -91,41 +91,10 @@ bool process_begin_next(void);
 /* There was no file when it was to begin: it may be tried again. */
 void process_try_again(void);
 
-/* Facts of the process, into the first thread's stream. */
-void process_write_facts(struct thread *thread);
-
-/* Stops for good: says so in one line, and counts every later event under this reason. */
-void process_stop(enum trace_loss reason, const char *text);
-
 void process_count_loss(enum trace_loss reason);
-
-/* The file operation that failed decides how the recording stops. */
-void process_stop_for_file(enum file_result result);
-
-/*
- * Whatever was recorded so far is in the file; with private slots that takes writing it. In a slow
- * bracket. false: something is not.
- */
-bool process_flush(void);
-
-/* The image ends, or seems to: exit, _exit, exec. Later events are still recorded. */
-void process_end(enum trace_end reason, int status);
-
-/* exec failed after process_end(): it goes on. */
-void process_resume(void);
 
 /* The caller runs in a vfork child, in its parent's memory: it must not end the recording. */
 bool process_is_borrowed(void);
-
-/*
- * Before a seccomp filter: from now on no system calls; recording goes on in a window prepared for
- * it, or stops. false: nothing has changed, because they were forbidden before, or because the
- * filter is a vfork child's own affair. strict: mode, not a filter; it stops recording.
- */
-bool process_forbid_system_calls(bool strict);
-
-/* The filter could not be installed after all. Only where process_forbid_… returned true. */
-void process_allow_system_calls(void);
 
 /* The id of this image's recording, for children; zero before the first. */
 extern uint8_t process_id[16];

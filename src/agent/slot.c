@@ -7,6 +7,7 @@
 #include "agent/log.h"
 #include "agent/pool.h"
 #include "agent/process.h"
+#include "agent/process_stop.h"
 #include "agent/slow.h"
 #include "agent/syscall.h"
 #include "agent/thread.h"

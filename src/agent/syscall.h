@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/random.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,19 +41,7 @@ static inline long syscall_fails(long number)
 #endif
 
 #if defined(__x86_64__)
-static inline long syscall_raw(long number, long a, long b, long c, long d, long e, long f)
-{
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return result;
-}
+#include "agent/syscall_x86_64.h"
 #else
 #error "no system calls for this architecture"
 #endif
@@ -203,9 +192,10 @@ static inline int sys_clock_gettime(int clock, struct timespec *ret)
 	return (int)syscall6(SYS_clock_gettime, clock, (long)ret, 0, 0, 0, 0);
 }
 
+/* Does not wait for the kernel's first random numbers after a boot. */
 static inline long sys_getrandom(void *buffer, size_t size)
 {
-	return syscall6(SYS_getrandom, (long)buffer, (long)size, 0, 0, 0, 0);
+	return syscall6(SYS_getrandom, (long)buffer, (long)size, GRND_NONBLOCK, 0, 0, 0);
 }
 
 /* Kernel signal sets are 64 bits wide. old may be NULL. */

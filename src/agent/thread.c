@@ -8,6 +8,7 @@
 #include "agent/libc.h"
 #include "agent/pool.h"
 #include "agent/process.h"
+#include "agent/process_facts.h"
 #include "agent/real.h"
 #include "agent/record.h"
 #include "agent/slow.h"
@@ -132,7 +133,7 @@ static struct thread *create(void)
 	if (!process_system_calls_forbidden() &&
 	    sys_madvise(thread, thread_memory_size(), MADV_WIPEONFORK)) {
 		// A child would go on in its parent's slot.
-		sys_munmap(thread, thread_memory_size());
+		pool_release(thread, thread_memory_size());
 		process_count_loss(TRACE_LOSS_NO_MEMORY);
 		return NULL;
 	}
@@ -230,7 +231,7 @@ static void announce(struct thread *thread)
 	thread->announced = 1;
 	toggle_write_tag(thread);
 	if (thread->stream == 0)
-		process_write_facts(thread);
+		process_facts_write(thread);
 }
 
 /* A stream of the recording as it is now. */

@@ -83,9 +83,10 @@ static struct err *copy_slot(const struct byte_source *source, struct damage *da
 	return NULL;
 }
 
+/* 0: the clock could not be read. */
 static void note_clock(struct chunk_index *index, const struct trace_chunk *header)
 {
-	if (header->open_monotonic_ns < index->latest_monotonic_ns)
+	if (!header->open_monotonic_ns || header->open_ticks < index->latest_ticks)
 		return;
 	index->latest_monotonic_ns = header->open_monotonic_ns;
 	index->latest_ticks = header->open_ticks;

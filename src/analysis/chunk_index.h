@@ -44,7 +44,7 @@ struct chunk_index {
 	 * recording before and after it was finished.
 	 */
 	uint64_t fingerprint;
-	/* The latest pair of clock readings of all chunks; 0, 0: no chunk. */
+	/* The pair of clock readings with the latest ticks of all chunks; 0, 0: none. */
 	uint64_t latest_ticks, latest_monotonic_ns;
 };
 

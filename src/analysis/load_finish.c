@@ -128,7 +128,7 @@ struct err *load_finish(struct load *load)
 	if (err)
 		return err;
 	// The end record holds the latest pair of readings, unless a chunk was opened after it.
-	if (load->end_seen && load->end_ticks >= load->index.latest_ticks)
+	if (load->end_seen && load->end_monotonic_ns && load->end_ticks >= load->index.latest_ticks)
 		load->clock =
 			tick_clock_make(&load->header, load->end_ticks, load->end_monotonic_ns);
 	convert_times(load);

@@ -2,16 +2,14 @@
 
 #include <math.h>
 
+#include "base/random.h"
+
 #define WEIGHT_MAX (UINT64_C(1) << 32)
 
-/* From 0 to 1, evenly: the upper bits of a number mixed as in SplitMix64. */
+/* From 0 to 1, evenly: what the generator that began at 0 says at its call of that number. */
 static double chance(uint64_t number)
 {
-	uint64_t z = number * UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return (double)((z ^ z >> 31) >> 11) / (double)(UINT64_C(1) << 53);
+	return (double)(random_mix(number * RANDOM_STEP) >> 11) / (double)(UINT64_C(1) << 53);
 }
 
 uint64_t sample_weight(uint64_t mean, uint64_t size, uint64_t number)

@@ -7,6 +7,7 @@
 #include "agent/config.h"
 #include "agent/syscall.h"
 #include "agent/text.h"
+#include "log_count.h"
 
 static uint64_t calls;
 static uint64_t first, count, error, only;
@@ -53,19 +54,6 @@ long syscall_fails(long number)
 
 static __attribute__((destructor)) void report(void)
 {
-	const char *path = config_environment("MALLOW_FAIL_LOG");
-	char line[64];
-	struct text text;
-	int fd;
-
 	inside = 1;
-	fd = path ? sys_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
-	text_init(&text, line, sizeof(line));
-	text_string(&text, "calls=");
-	text_number(&text, calls);
-	text_char(&text, '\n');
-	if (fd >= 0) {
-		sys_write(fd, line, text.length);
-		sys_close(fd);
-	}
+	log_count("MALLOW_FAIL_LOG", "calls=", calls);
 }

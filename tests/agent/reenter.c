@@ -6,7 +6,7 @@
 #include "agent/config.h"
 #include "agent/real.h"
 #include "agent/syscall.h"
-#include "agent/text.h"
+#include "log_count.h"
 
 static __thread int inside __attribute__((tls_model("initial-exec")));
 static uint64_t count;
@@ -28,19 +28,6 @@ void syscall_reenter(void)
 
 static __attribute__((destructor)) void report(void)
 {
-	const char *path = config_environment("MALLOW_REENTER_LOG");
-	char line[64];
-	struct text text;
-	int fd;
-
 	inside = 1;
-	fd = path ? sys_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
-	text_init(&text, line, sizeof(line));
-	text_string(&text, "reentered=");
-	text_number(&text, count);
-	text_char(&text, '\n');
-	if (fd >= 0) {
-		sys_write(fd, line, text.length);
-		sys_close(fd);
-	}
+	log_count("MALLOW_REENTER_LOG", "reentered=", count);
 }

@@ -291,7 +291,8 @@ def compile_sample():
         command = [driver, "-g", opt, "-Wall", "-Wextra", "-Wno-unused-parameter", "-pthread",
                    *NO_BUILTINS, f"-I{SAMPLES}", f"-I{TOP / 'include'}", *LANGUAGE[language], str(source),
                    *map(str, extra), *(MUSL if compiler == "musl" else []), "-ldl"]
-        digest = hashlib.sha256(source.read_bytes() + (SAMPLES / "sample.h").read_bytes() +
+        read = [source, *sorted(SAMPLES.glob("*.h"))]
+        digest = hashlib.sha256(b"".join(path.read_bytes() for path in read) +
                                 " ".join(command).encode()).hexdigest()[:16]
         folder = TOP / "build" / "samples" / digest
         folder.mkdir(parents=True, exist_ok=True)

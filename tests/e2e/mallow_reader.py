@@ -311,6 +311,7 @@ class Stream:
         self.tag = 0
         self.name = ""
         self.ended = False
+        self.recorded_at = self.latest = 0  # records that are no events: the last, the latest
 
     def read(self, chunk, data):
         """Decodes a chunk as far as it makes sense."""
@@ -377,6 +378,7 @@ class Stream:
                 if p + length > end:
                     raise ValueError("a record longer than its chunk")
                 self._other(first, buf[p:p + length], chunk.base)
+                self.latest = max(self.latest, self.recorded_at)
                 p += length
                 continue
             if first == 0:
@@ -444,7 +446,8 @@ class Stream:
             return value
 
         def at():
-            return base + unzigzag(number())
+            self.recorded_at = base + unzigzag(number())
+            return self.recorded_at
 
         def text():
             return body[p:].decode("utf-8", "backslashreplace")
@@ -622,13 +625,12 @@ class Recording:
 
     def _clock(self):
         """Section 2: a straight line through the header's pair and the latest one."""
-        first, last = self.pairs[0], max(self.pairs)
+        first, last = self.pairs[0], max(pair for pair in self.pairs if pair[1])
         ticks, nanoseconds = last[0] - first[0], last[1] - first[1]
         self.ns_per_tick = nanoseconds / ticks if ticks > 0 and nanoseconds > 0 else 1.0
         times = [self.header.ticks]
         times += [event.time for event in self.events]  # not sorted: stream by stream
-        times += [module["time"] for module in self.modules.values()]
-        times += [fact["time"] for fact in self.facts]
+        times += [stream.latest for stream in self.streams.values()]
         self.end_ticks = max(times)
 
     def seconds(self, ticks):

@@ -1,5 +1,10 @@
 """The agent's own memory: how much a thread costs, and that memory samples leave it out."""
+import errno
+import resource
 import subprocess
+
+from test_agent import variant
+from test_faults import ENDLESS, numbers_of_calls, run_all_calls
 
 THREADS = 50
 PER_THREAD = 256 * 1024
@@ -26,3 +31,37 @@ def test_own_memory(compile_sample, record):
     assert abs(largest["resident"] - alone[0]) <= CLOSE
     assert abs(largest["anonymous"] - alone[1]) <= CLOSE
     assert largest["virtual"] <= alone[2] + (THREADS + 1) * CLOSE
+
+
+def last_virtual_size(recording):
+    return [fact for fact in recording.facts if fact["kind"] == "memory"][-1]["virtual"]
+
+
+def test_given_back_after_a_spawn(record):
+    """The environment that a child gets is the agent's only until the child has it."""
+    code = ("import os, sys\nmany = {f'VARIABLE_{i}': '' for i in range(20000)}\n"
+            "for i in range(int(sys.argv[1])):\n"
+            "    os.waitpid(os.posix_spawn('/bin/true', ['true'], many | os.environ), 0)")
+    sizes = [last_virtual_size(record(["/usr/bin/python3", "-c", code, count]).reader)
+             for count in (1, 60)]
+    assert abs(sizes[1] - sizes[0]) <= 2 * CLOSE
+
+
+def small_stacks():
+    """Of threads: how many stacks there were at most does not matter then."""
+    resource.setrlimit(resource.RLIMIT_STACK, (256 << 10, 256 << 10))
+
+
+def test_given_back_where_threads_cannot_begin(compile_sample, tool, tmp_path, monkeypatch):
+    """MADV_WIPEONFORK fails for all threads but the first: each of their events tries once more."""
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "1")  # else a matter of how many threads meet
+    program = compile_sample("all_calls", "gcc", "-O1")
+    sizes = []
+    for first in (ENDLESS, 3):
+        outcome = run_all_calls(program, variant("fail"), tmp_path / "failed", small_stacks,
+                                FAIL_AT=first, FAIL_ERROR=errno.ENOMEM, FAIL_COUNT=ENDLESS,
+                                FAIL_CALL=numbers_of_calls()["madvise"])
+        outcome.assert_sound(tool)
+        sizes.append(last_virtual_size(outcome.recordings[0]))
+    assert outcome.lost > 0
+    assert abs(sizes[1] - sizes[0]) <= 2 * CLOSE

@@ -233,3 +233,36 @@ def test_same_sums_as_the_tool(seed, tool, tmp_path):
     path = tmp_path / "story.mallow"
     path.write_bytes(Story(seed, glibc=seed % 3 != 0).image(steps=400 if seed else 5000))
     tool.assert_equal_sums(path)
+
+
+@pytest.mark.parametrize("end", [[], [2500, 4000], [2500, 0]])
+def test_which_pair_of_clock_readings(end, tool, tmp_path):
+    """Threads that read both clocks at once may be interrupted between the two: the latest ticks
+    count. A clock that could not be read says nothing, in a chunk and at the end."""
+    writer = Writer(clock=1)
+    for stream, (ticks, monotonic) in enumerate([(2000, 3050), (2100, 3000), (2200, 0)]):
+        chunk = ChunkWriter(stream, 0, ticks)
+        chunk.monotonic = monotonic
+        definitions(chunk)
+        chunk.allocate(1, ticks + 100, 0x1000 * (stream + 1), 10, change=(0, [1]))
+        if end and stream == 2:
+            chunk.other(0x91, chunk.at(end[0]), end[1], 1, 0)
+        writer.add(chunk.image())
+    path = tmp_path / "clocks.mallow"
+    path.write_bytes(writer.image())
+    report = tool.assert_equal_sums(path)
+    last, ns_per_tick = (end[0], 3000 / 1500) if end and end[1] else (2500 if end else 2300, 2000 / 1100)
+    assert report["duration_s"] == pytest.approx((last - 1000) * ns_per_tick / 1e9, abs=2e-9)
+
+
+def test_lasts_until_the_latest_record(tool, tmp_path):
+    """Of whatever kind: a thread's end may be the last that a recording knows."""
+    writer = Writer()
+    chunk = ChunkWriter(0, 0, 1000)
+    definitions(chunk)
+    chunk.allocate(1, 1100, 0x1000, 10, change=(0, [1]))
+    chunk.other(0x86, chunk.at(9000))
+    writer.add(chunk.image())
+    path = tmp_path / "thread_end.mallow"
+    path.write_bytes(writer.image())
+    assert tool.assert_equal_sums(path)["duration_s"] == pytest.approx(8000e-9, abs=1e-10)

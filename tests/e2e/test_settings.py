@@ -180,7 +180,7 @@ def threads_program(tmp_path_factory):
 @pytest.mark.parametrize("slots", ["shared", "private"])
 def test_max_file_size_of_many_threads(record, tool, threads_program, slots):
     """All threads come to the limit, none goes beyond it, and what was kept is whole."""
-    limit = 400_000
+    limit = 300_000
     recorded = record([threads_program], settings={"MAX_FILE_SIZE": limit, "SLOTS": slots})
     full = record([threads_program])
     assert full.path.stat().st_size > 2 * limit
@@ -189,7 +189,12 @@ def test_max_file_size_of_many_threads(record, tool, threads_program, slots):
     assert not recorded.reader.damages and recorded.reader.missing == 0
     losses = recorded.reader.header.losses
     assert losses["size_limit"] == recorded.reader.header.lost > 1_000
-    tool.assert_equal_sums(recorded.path, recorded.sums)
+    # With private slots a frame may be defined in one that came too late.
+    undefined, _ = recorded.reader.dangling()
+    if slots == "shared" or not undefined:
+        tool.assert_equal_sums(recorded.path, recorded.sums)
+    else:
+        assert "[lost]" in tool("report", recorded.path).stdout
     if slots == "shared":  # else the last events of a thread count as one
         assert abs(len(recorded.reader.events) + losses["size_limit"] -
                    len(full.reader.events)) < 100

@@ -4,7 +4,7 @@
  * EXPECT before: calls=1000 total_bytes=100000 leaked_blocks=1000
  * EXPECT after: calls=20000 total_bytes=2000000 leaked_blocks=20000
  */
-#include "sample.h"
+#include "before_after.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -13,20 +13,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-static NOINLINE void before(void)
-{
-	for (int i = 0; i < 1000; i++)
-		keep(malloc(100));
-	STAY();
-}
-
-static NOINLINE void after(void)
-{
-	for (int i = 0; i < 20000; i++)
-		keep(malloc(100));
-	STAY();
-}
 
 /* Whatever is not needed to print a line, grow the heap and end kills the process. */
 static void filter_system_calls(void)

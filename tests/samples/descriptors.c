@@ -9,7 +9,7 @@
  * EXPECT before: calls=1000 total_bytes=100000 leaked_blocks=1000
  * EXPECT after: calls=20000 total_bytes=2000000 leaked_blocks=20000
  */
-#include "sample.h"
+#include "before_after.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,20 +19,6 @@
 #include <unistd.h>
 
 #define TEXT "the program's own\n"
-
-static NOINLINE void before(void)
-{
-	for (int i = 0; i < 1000; i++)
-		keep(malloc(100));
-	STAY();
-}
-
-static NOINLINE void after(void)
-{
-	for (int i = 0; i < 20000; i++)
-		keep(malloc(100));
-	STAY();
-}
 
 static int open_file(const char *folder, int number)
 {

@@ -30,34 +30,21 @@ static NOINLINE void after(void)
 	STAY();
 }
 
-/* Pages of the address space, and of data, as /proc/self/statm has them. */
-static unsigned long pages(int field)
-{
-	FILE *file = fopen("/proc/self/statm", "r");
-	unsigned long values[7] = {0};
-
-	REQUIRE(file);
-	for (int i = 0; i < 7; i++)
-		REQUIRE(fscanf(file, "%lu", &values[i]) == 1);
-	fclose(file);
-	return values[field];
-}
-
 static void bound(const char *how)
 {
 	struct rlimit limit;
 
 	if (!strcmp(how, "address_space")) {
-		limit.rlim_cur = limit.rlim_max = pages(0) * 4096 + ROOM;
+		limit.rlim_cur = limit.rlim_max = sample_kilobytes("VmSize:") * 1024 + ROOM;
 		REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
 	} else if (!strcmp(how, "data")) {
-		limit.rlim_cur = limit.rlim_max = pages(5) * 4096 + ROOM;
+		limit.rlim_cur = limit.rlim_max = sample_kilobytes("VmData:") * 1024 + ROOM;
 		REQUIRE(setrlimit(RLIMIT_DATA, &limit) == 0);
 	} else if (!strcmp(how, "locked")) {
 		// Whatever is mapped from now on is touched, so that a little must remain a little.
 		if (mlockall(MCL_CURRENT | MCL_FUTURE))
 			puts("not allowed");
-		limit.rlim_cur = limit.rlim_max = pages(0) * 4096 + ROOM;
+		limit.rlim_cur = limit.rlim_max = sample_kilobytes("VmSize:") * 1024 + ROOM;
 		REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
 	} else {
 		REQUIRE(!strcmp(how, "given"));

@@ -39,21 +39,6 @@ static NOINLINE void *run(void *argument)
 	return argument;
 }
 
-static NOINLINE long status(const char *name)
-{
-	static char text[4096];
-	FILE *file = fopen("/proc/self/status", "r");
-	size_t size = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-	char *line;
-
-	REQUIRE(size > 0);
-	fclose(file);
-	text[size] = '\0';
-	line = strstr(text, name);
-	REQUIRE(line);
-	return strtol(line + strlen(name), NULL, 10);
-}
-
 int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS];
@@ -67,7 +52,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < THREADS; i++)
 		REQUIRE(pthread_create(&threads[i], NULL, run, NULL) == 0);
 	pthread_barrier_wait(&barrier);
-	printf("%ld %ld %ld\n", status("VmRSS:"), status("RssAnon:"), status("VmSize:"));
+	printf("%lu %lu %lu\n", sample_kilobytes("VmRSS:"), sample_kilobytes("RssAnon:"),
+	       sample_kilobytes("VmSize:"));
 	pthread_barrier_wait(&barrier);
 	for (int i = 0; i < THREADS; i++)
 		REQUIRE(pthread_join(threads[i], NULL) == 0);

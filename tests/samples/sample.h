@@ -51,4 +51,20 @@ static inline void sample_fail(int status)
 		}                                                                                  \
 	} while (0)
 
+/* A number of /proc/self/status, in kB: "VmSize:". */
+static inline unsigned long sample_kilobytes(const char *name)
+{
+	static char text[4096];
+	FILE *file = fopen("/proc/self/status", "r");
+	size_t size = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	char *line;
+
+	REQUIRE(size > 0);
+	fclose(file);
+	text[size] = '\0';
+	line = strstr(text, name);
+	REQUIRE(line);
+	return strtoul(line + strlen(name), NULL, 10);
+}
+
 #endif

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
+#include "agent/unwind/arch.h"
 #include "agent/unwind/rule.h"
 #include "agent/unwind/rule_table.h"
-#include "agent/unwind/x86_64.h"
 
 #define PCS     100000
 #define THREADS 4

@@ -1,6 +1,7 @@
 /* Walking a whole stack, without remembering anything. See unwind.h. */
 #include "agent/unwind/unwind.h"
 
+#include "agent/unwind/arch_step.h"
 #include "agent/unwind/memory.h"
 #include "agent/unwind/module_cache.h"
 #include "agent/unwind/module_find.h"
@@ -8,7 +9,6 @@
 #include "agent/unwind/proc_maps.h"
 #include "agent/unwind/rule.h"
 #include "agent/unwind/rule_table.h"
-#include "agent/unwind/x86_64_step.h"
 #include "base/compiler.h"
 
 static inline __attribute__((always_inline)) enum unwind_end

@@ -1,8 +1,8 @@
 /* A stack machine on symbolic terms (DWARF 5, section 2.5.1). See cfa_expression.h. */
 #include "agent/unwind/cfa_expression.h"
 
+#include "agent/unwind/arch.h"
 #include "agent/unwind/eh_cursor.h"
-#include "agent/unwind/x86_64.h"
 
 #define STACK_MAX 8
 

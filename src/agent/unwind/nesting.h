@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/unwind/arch_step.h"
 #include "agent/unwind/unwind.h"
-#include "agent/unwind/x86_64_step.h"
 
 #define NESTING_PLACES 32
 #define NESTING_STEPS                                                                              \

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "agent/unwind/x86_64.h"
+#include "agent/unwind/arch.h"
 #include "base/compiler.h"
 
 /*

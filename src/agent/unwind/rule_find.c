@@ -3,10 +3,10 @@
 
 #include <string.h>
 
+#include "agent/unwind/arch.h"
 #include "agent/unwind/cfa_expression.h"
 #include "agent/unwind/eh_frame.h"
 #include "agent/unwind/module_find.h"
-#include "agent/unwind/x86_64.h"
 #include "base/compiler.h"
 
 static bool fits(int64_t value)

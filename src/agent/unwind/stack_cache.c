@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "agent/unwind/arch_step.h"
 #include "agent/unwind/leaf_cache.h"
 #include "agent/unwind/memory.h"
-#include "agent/unwind/x86_64_step.h"
 
 /* So many frames at first: 56 KiB of address space, touched as far as stacks are deep. */
 #define FIRST_CAPACITY 512u

@@ -66,7 +66,7 @@ struct stack_cache {
 	 * here, raised by the writer.
 	 */
 	uint32_t shared;
-	uint32_t bounded; /* frames[1 … bounded] were walked with `limit`, see x86_64_step.h */
+	uint32_t bounded; /* frames[1 … bounded] were walked with `limit`, see struct walk */
 	uint64_t limit;
 	uint64_t highest; /* no word was read at or above it */
 	bool broken;      /* the walk did not reach the outermost frame; frames[1] says so */

@@ -1,6 +1,6 @@
 /*
  * Capturing the call stack: one interface, the steps of each architecture in a file of its own
- * (x86_64_step.h).
+ * (arch.h).
  *
  * Runs inside the program's malloc: async-signal-safe and reentrant, no lock that is waited for,
  * no malloc, no write to the program's stack, reads only stack words that the unwind tables (or,

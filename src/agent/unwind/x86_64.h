@@ -1,6 +1,11 @@
-/* DWARF's register numbers of x86-64 (System V ABI, figure 3.36) and what its kernel puts where. */
+/*
+ * x86-64 under the names of arch.h: DWARF's register numbers (System V ABI, figure 3.36) and what
+ * the kernel puts where.
+ */
 #ifndef MALLOW_AGENT_UNWIND_X86_64_H
 #define MALLOW_AGENT_UNWIND_X86_64_H
+
+#define ARCH_ELF_MACHINE 62 /* EM_X86_64 */
 
 #define ARCH_DWARF_FP        6  /* rbp */
 #define ARCH_DWARF_SP        7  /* rsp */

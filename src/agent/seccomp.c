@@ -1,0 +1,53 @@
+#include "agent/seccomp.h"
+
+#include "agent/clock.h"
+#include "agent/pool.h"
+#include "agent/process.h"
+#include "agent/process_end.h"
+#include "agent/process_stop.h"
+#include "agent/slow.h"
+#include "agent/unwind/unwind.h"
+
+#define WINDOW_SIZE  (32u << 20)  /* of recording after a seccomp filter */
+#define RESERVE_SIZE (256u << 20) /* address space for tables then; touched when used */
+
+static bool prepare_window(void)
+{
+	return !process->file.header_private && clock_use_tsc &&
+	       file_open_window(&process->file, WINDOW_SIZE) && pool_begin_reserve(RESERVE_SIZE);
+}
+
+bool seccomp_prepare(bool strict)
+{
+	struct slow slow;
+
+	if (process_system_calls_forbidden() || process_is_borrowed())
+		return false;
+	if (strict && process_state() == PROCESS_RECORDING)
+		process_stop(TRACE_LOSS_STRICT_MODE,
+			     "the program enters seccomp strict mode; later events are lost");
+	if (process_state() == PROCESS_RECORDING) {
+		slow_begin(&slow);
+		if (!prepare_window())
+			process_stop(TRACE_LOSS_WINDOW_FULL,
+				     "the program installs a seccomp filter, and no space could be "
+				     "mapped");
+		slow_end(&slow);
+	}
+	// Strict mode forbids the counter, too; otherwise it is the only clock that is left.
+	if (!clock_use_tsc || strict)
+		clock_freeze();
+	unwind_forbid_system_calls(true);
+	__atomic_store_n(&process_forbidden, true, __ATOMIC_RELEASE);
+	return true;
+}
+
+void seccomp_refused(void)
+{
+	__atomic_store_n(&process_forbidden, false, __ATOMIC_RELEASE);
+	clock_thaw();
+	unwind_forbid_system_calls(false);
+	pool_end_reserve();
+	if (process_state() == PROCESS_RECORDING)
+		file_close_window(&process->file);
+}
