@@ -5,14 +5,6 @@
 #include "agent/syscall.h"
 #include "agent/thread.h"
 
-/* Whether this thread is in the middle of a write: a handler is what forks then. */
-static struct thread *interrupted(void)
-{
-	struct thread *thread = thread_self;
-
-	return thread && thread->busy && !process_system_calls_forbidden() ? thread : NULL;
-}
-
 /* Neither the slot nor the thread's memory is anything to the child, or both are. */
 static void keep(struct fork *fork, bool kept)
 {
@@ -23,13 +15,20 @@ static void keep(struct fork *fork, bool kept)
 
 void fork_begin(struct fork *fork)
 {
-	fork->thread = interrupted();
+	struct thread *thread = thread_self;
+
+	// Only a handler can find its thread in a hook.
+	fork->thread = thread && thread->outer ? thread : NULL;
 	if (!fork->thread)
+		return;
+	fork->outer = thread->outer;
+	fork->kept = thread->busy && !process_system_calls_forbidden();
+	if (!fork->kept)
 		return;
 	// Another handler that forks in between would undo it.
 	slow_begin(&fork->slow);
-	fork->slot = fork->thread->chunk;
-	fork->slot_size = fork->thread->slot_size;
+	fork->slot = thread->chunk;
+	fork->slot_size = thread->slot_size;
 	fork->slot_shared = process->file.header && !process->file.header_private;
 	keep(fork, true);
 }
@@ -48,18 +47,32 @@ static void replace_slot(const struct fork *fork)
 		sys_munmap(fork->slot, fork->slot_size);
 }
 
-void fork_end(struct fork *fork, long result)
+static void end_kept(struct fork *fork, bool child)
 {
-	struct thread *thread = fork->thread;
-
-	if (!thread)
-		return;
-	if (result == 0) {
+	if (child) {
 		replace_slot(fork);
-		thread->forked = 1;
-		pending_mark(thread);
+		fork->thread->forked = 1;
+		pending_mark(fork->thread);
+		fork->slow.held = false; // the parent's struct process
 	} else {
 		keep(fork, false);
 	}
 	slow_end(&fork->slow);
+}
+
+/* The hook's event is one of the parent's heap: without a slot it is not written. */
+static void put_guard_back(struct thread *thread, uint64_t outer)
+{
+	thread->outer = outer;
+	thread->resync = 1; // nothing else of the thread may be used
+}
+
+void fork_end(struct fork *fork, long result)
+{
+	if (!fork->thread)
+		return;
+	if (fork->kept)
+		end_kept(fork, result == 0);
+	else if (result == 0)
+		put_guard_back(fork->thread, fork->outer);
 }

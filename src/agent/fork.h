@@ -8,12 +8,17 @@
  * the write there. What its handler has allocated meanwhile waits in `pending`, behind a mark;
  * where the mark is met, thread_renew_slow() begins the child's recording. No hot path knows of
  * this: it looks at `pending` anyway. docs/adr/0008-fork-in-a-write.md has the alternatives.
+ *
+ * One that interrupted a hook between two writes, in the real malloc say, returns into the rest of
+ * that hook. Its thread is wiped like any other, but for the guard, which is put back: whoever
+ * comes before the hook is done must not find the thread open.
  */
 #ifndef MALLOW_AGENT_FORK_H
 #define MALLOW_AGENT_FORK_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "agent/slow.h"
 
@@ -21,7 +26,9 @@ struct thread;
 struct trace_chunk;
 
 struct fork {
-	struct thread *thread; /* whose write was interrupted, or NULL */
+	struct thread *thread; /* that is in a hook, or NULL */
+	uint64_t outer;        /* its guard */
+	bool kept;             /* the hook was writing */
 	struct slow slow;
 	struct trace_chunk *slot;
 	size_t slot_size;

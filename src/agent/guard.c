@@ -70,7 +70,6 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 		thread->within = 1;
 		break;
 	}
-	thread->outer = call->state.sp;
 	return thread;
 }
 
@@ -114,12 +113,12 @@ never_inline struct thread *guard_enter_slow(struct guard_call *call)
 		break;
 	}
 	// At work the agent may be without a slot, or between two: nothing is begun then.
-	if (thread && thread->outer && (thread->busy || thread->cursor)) {
+	if (!thread || (!thread->cursor && !thread->busy))
+		thread = thread_begin_slow();
+	if (thread && thread->outer)
 		thread = enter_again(thread, call);
-		if (!thread || thread->cursor)
-			return thread;
-	}
-	if (!thread || !thread->cursor)
+	// What a handler left in a child that had kept the thread: begun anew.
+	if (thread && !thread->cursor)
 		thread = thread_begin_slow();
 	if (thread)
 		thread->outer = call->state.sp;

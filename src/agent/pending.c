@@ -40,6 +40,17 @@ static size_t frames_max(void)
 	return limit < PENDING_FRAMES ? limit : PENDING_FRAMES;
 }
 
+/*
+ * The thread of a child was wiped in the middle of the hook that is busy now (fork.h): the child's
+ * recording begins with this event.
+ */
+static never_inline void begin_slow(struct thread *thread)
+{
+	thread->pending.words = thread_pending_words(thread);
+	thread->forked = 1;
+	pending_mark(thread);
+}
+
 void pending_add(struct thread *thread, const struct event *event, const struct unwind_state *state)
 {
 	struct pending *pending = &thread->pending;
@@ -52,9 +63,11 @@ void pending_add(struct thread *thread, const struct event *event, const struct 
 		return;
 	if (config_stackless() || (kept.operation >= TRACE_OP_FREE && !thread->free_stacks))
 		state = NULL;
+	if (!pending->words)
+		begin_slow(thread);
 	claim = ENTRY_WORDS + (state ? PENDING_FRAMES + 1 : 0);
 	start = __atomic_fetch_add(&pending->used, claim, __ATOMIC_RELAXED);
-	if (!pending->words || start + claim > PENDING_WORDS - ENTRY_WORDS) {
+	if (start + claim > PENDING_WORDS - ENTRY_WORDS) {
 		__atomic_fetch_sub(&pending->used, claim, __ATOMIC_RELAXED);
 		process_count_loss(TRACE_LOSS_REENTERED);
 		return;

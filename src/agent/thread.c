@@ -46,13 +46,15 @@ size_t thread_memory_size(void)
 	return bytes_round_up(size, 4096);
 }
 
+uint64_t *thread_pending_words(struct thread *thread)
+{
+	return (uint64_t *)((char *)thread + bytes_round_up(sizeof(*thread), 64));
+}
+
 static void set_parts(struct thread *thread)
 {
-	char *p = (char *)thread + bytes_round_up(sizeof(*thread), 64);
-
-	thread->pending.words = (uint64_t *)p;
-	p += PENDING_WORDS * sizeof(uint64_t);
-	thread->frames = (uint64_t *)p;
+	thread->pending.words = thread_pending_words(thread);
+	thread->frames = thread->pending.words + PENDING_WORDS;
 	thread->stack.depth_max = thread_depth_limit();
 	thread->stack.broken_pc = TRACE_PC_BROKEN;
 	// No 0 is stored: a stop in another thread may have set it just now.
@@ -294,7 +296,6 @@ static struct thread *begin(struct thread **own)
 	}
 	if (!slot_open(thread))
 		return NULL;
-	thread->outer = 0;
 	thread->busy = 1;
 	announce(thread);
 	thread->busy = 0;
@@ -304,8 +305,12 @@ static struct thread *begin(struct thread **own)
 /* Of a child: the thread as the kernel would have left it, and the process, too. */
 static void forget_parent(struct thread *thread)
 {
-	if (process_state() == PROCESS_NEW)
+	if (process_state() == PROCESS_NEW) {
+		uint32_t holds = process->holds; // of the slow bracket that this is in
+
 		memset(process, 0, sizeof(*process)); // the interrupted write may have used it
+		process->holds = holds;
+	}
 	// The copies of the slot and of the stack cache are not worth a system call.
 	memset(thread, 0, sizeof(*thread));
 	sys_madvise(thread, thread_memory_size(), MADV_WIPEONFORK);
@@ -313,12 +318,13 @@ static void forget_parent(struct thread *thread)
 
 void thread_renew_slow(struct thread *thread)
 {
-	struct pending pending = thread->pending;
+	struct pending pending;
 	uint64_t outer = thread->outer;
 	uint8_t busy = thread->busy;
 	struct slow slow;
 
 	slow_begin(&slow);
+	pending = thread->pending; // a handler may have added something until now
 	thread_self = &starting;
 	forget_parent(thread);
 	thread->pending = pending;
@@ -335,7 +341,7 @@ struct thread *thread_begin_slow(void)
 	struct thread *begun;
 	struct slow slow;
 
-	if (thread == &starting)
+	if (thread == &starting || (thread && thread->outer && thread->busy))
 		return NULL;
 	slow_begin(&slow);
 	thread = thread_self; // a handler may have come first

@@ -122,7 +122,8 @@ extern __thread uint32_t thread_tag __attribute__((tls_model("initial-exec")));
 
 /*
  * Makes the calling thread ready to record, from nothing, after fork, or after its end: starts
- * the process's recording if need be. NULL: it cannot be recorded now. Blocks signals itself.
+ * the process's recording if need be. NULL: it cannot be recorded now, in the middle of a write for
+ * instance. Blocks signals itself. A guard that is set stays, to be looked at.
  */
 struct thread *thread_begin_slow(void);
 
@@ -135,6 +136,9 @@ void thread_renew_slow(struct thread *thread);
 
 /* The memory of a thread, all of which the kernel wipes at fork. */
 size_t thread_memory_size(void);
+
+/* The part of it that pending.words points to; of a wiped thread, too. */
+uint64_t *thread_pending_words(struct thread *thread);
 
 /* Begins the thread's stream in the recording that took the place of the one it was in. With
  * `busy`. */

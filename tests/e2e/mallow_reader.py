@@ -27,6 +27,8 @@ CHUNK_MAGIC = b"\xd1MLWCHK\xa7"
 CHUNK_HEADER = 64
 TRAILER = 8
 CHUNK_MAX = 1 << 30
+STACK_MAX = 1 << 20
+MASK = 0xFFFFFFFFFFFFFFFF
 EVENTS, PACKED, SYMBOLS, INDEX = 1, 2, 3, 4
 SLOT, SEALED = 1, 2
 NO_STREAM = 0xFFFFFFFF
@@ -69,8 +71,10 @@ def varint(buf, p):
         byte = buf[p]
         p += 1
         value |= (byte & 0x7F) << shift
+        if value > MASK:
+            raise ValueError("varint of more than 64 bits")
         if byte < 0x80:
-            return value & 0xFFFFFFFFFFFFFFFF, p
+            return value, p
         shift += 7
         if shift > 63:
             raise ValueError("varint of more than ten bytes")
@@ -78,6 +82,12 @@ def varint(buf, p):
 
 def unzigzag(value):
     return value >> 1 ^ -(value & 1)
+
+
+def within_64_bits(total, what):
+    if total > MASK:
+        raise ValueError(f"{what} beyond 64 bits")
+    return total
 
 
 def glibc_usable(size):
@@ -315,6 +325,10 @@ class Stream:
 
     def read(self, chunk, data):
         """Decodes a chunk as far as it makes sense."""
+        if chunk.carried > STACK_MAX:
+            chunk.damage = chunk.damage or f"{chunk.carried} carried frames"
+            self.stack, self.whole = [], False
+            return
         self._begin(chunk)
         buf = chunk.payload(data)
         position = [0]
@@ -330,7 +344,7 @@ class Stream:
         """The stack with which a chunk starts."""
         if chunk.carried and not (self.whole and len(self.stack) >= chunk.carried):
             self.stack = []
-            for _ in range(min(chunk.carried, 1 << 20)):
+            for _ in range(chunk.carried):
                 self._push(("pc", PC_LOST, 0))
         else:
             del self.stack[chunk.carried:]
@@ -351,6 +365,8 @@ class Stream:
             push += more
         if drop > len(self.stack):
             raise ValueError(f"{drop} frames dropped of {len(self.stack)}")
+        if push > len(buf) - p or len(self.stack) - drop + push > STACK_MAX:
+            raise ValueError(f"{push} frames pushed")
         if drop:
             del self.stack[-drop:]
         for _ in range(push):
@@ -384,28 +400,29 @@ class Stream:
             if first == 0:
                 raise ValueError("a record of kind 0")
             op = first & 0x1F
-            change_time = time
+            if op == 0 or op > RESYNC:
+                raise ValueError(f"reserved operation {op}")
+            if (first & 0x40 and op > REALLOCARRAY) or (op == STACK and not first & 0x20):
+                raise ValueError(f"operation {op} with first byte {first:#x}")
             if first & 0x20:
-                p = self._stack_change(buf, p, change_time)
-            if op <= 22 and op:
+                p = self._stack_change(buf, p, time)
+            if op <= DELETE_ARRAY:
                 dt, p = varint(buf, p)
-                time += dt
+                time = within_64_bits(time + dt, "a time")
                 old = None
                 if op in (REALLOC, REALLOCARRAY):
                     start = time
                     duration, p = varint(buf, p)
-                    time += duration
+                    time = within_64_bits(time + duration, "a time")
                     c, p = varint(buf, p)
                     delta = unzigzag(c >> 1)
-                    address = (address + (delta if c & 1 else delta * 16)) & 0xFFFFFFFFFFFFFFFF
+                    address = (address + (delta if c & 1 else delta * 16)) & MASK
                     old = address
                 c, p = varint(buf, p)
                 delta = unzigzag(c >> 1)
-                address = (address + (delta if c & 1 else delta * 16)) & 0xFFFFFFFFFFFFFFFF
+                address = (address + (delta if c & 1 else delta * 16)) & MASK
                 node = self.stack[-1] if self.stack else 0
                 if op >= FREE:
-                    if first & 0x40:
-                        _, p = varint(buf, p)
                     append(Free(time, op, address, node if free_stacks else 0, stream))
                     continue
                 size, p = varint(buf, p)
@@ -415,23 +432,19 @@ class Stream:
                 if first & 0x40:
                     extra, p = varint(buf, p)
                     flags = extra & 3
-                    usable = size + (extra >> 2)
+                    usable = within_64_bits(size + (extra >> 2), "a usable size")
                 else:
                     usable = glibc_usable(size) if glibc else size
                 if old is not None:
                     append(Free(start, op, old, node if free_stacks else 0, stream))
                 append(Alloc(time, op, address, size, node, stream, usable, flags, alignment, old,
                              self.tag))
-            elif op == STACK:
-                pass
             elif op == TIME:
                 time, p = varint(buf, p)
             elif op == RESYNC:
                 time, p = varint(buf, p)
                 address, flags = 0, 0
                 self.stack = []
-            else:
-                raise ValueError(f"reserved operation {op}")
         if p > end:
             raise ValueError("a record longer than its chunk")
 
@@ -446,7 +459,7 @@ class Stream:
             return value
 
         def at():
-            self.recorded_at = base + unzigzag(number())
+            self.recorded_at = (base + unzigzag(number())) & MASK
             return self.recorded_at
 
         def text():
@@ -635,7 +648,7 @@ class Recording:
 
     def seconds(self, ticks):
         """Since the start of the recording."""
-        return (ticks - self.header.ticks) * self.ns_per_tick / 1e9
+        return max(ticks - self.header.ticks, 0) * self.ns_per_tick / 1e9
 
     def module_at(self, pc, time):
         """The module that held an address at a time: for frames without a definition."""
