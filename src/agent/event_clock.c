@@ -46,9 +46,12 @@ static uint16_t owner_of(const struct thread *thread)
 	return __atomic_load_n(&thread->clock.owner, __ATOMIC_RELAXED);
 }
 
+/* One that a fork has wiped in the middle of a hook has no number. */
 static bool may_share(const struct thread *thread)
 {
-	return owner_of(thread) != EVENT_CLOCK_NOBODY;
+	uint16_t owner = owner_of(thread);
+
+	return owner != EVENT_CLOCK_UNTOUCHED && owner != EVENT_CLOCK_NOBODY;
 }
 
 void event_clock_begin(struct thread *thread, bool first)
@@ -142,13 +145,12 @@ static never_inline void try_alone_slow(struct thread *thread)
 }
 
 /* Returns whether the piece was nobody's, and is the thread's own now. */
-static bool claim(uint16_t *entry, uint16_t self)
+static bool claim(uint16_t *entry, const struct thread *thread)
 {
-	uint16_t owner = EVENT_CLOCK_UNTOUCHED;
+	uint16_t owner = EVENT_CLOCK_UNTOUCHED, self = owner_of(thread);
 
-	return self != EVENT_CLOCK_NOBODY &&
-	       __atomic_compare_exchange_n(entry, &owner, self, false, __ATOMIC_RELAXED,
-					   __ATOMIC_RELAXED);
+	return may_share(thread) && __atomic_compare_exchange_n(entry, &owner, self, false,
+								__ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 static void give_to_everybody(uint16_t *entry, uint16_t self)
@@ -169,7 +171,8 @@ static bool own_piece(const struct thread *thread, uint64_t address, uint64_t si
 
 	if (owner == EVENT_CLOCK_EVERYBODY)
 		return false;
-	if (size < EVENT_CLOCK_LARGE && (owner == self || claim(entry, self)))
+	if (size < EVENT_CLOCK_LARGE &&
+	    ((owner == self && may_share(thread)) || claim(entry, thread)))
 		return true;
 	give_to_everybody(entry, self);
 	return false;
