@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what is missing of tools/packages.txt: tools/setup.sh [section]. Says nothing and needs
-# neither root nor network when all is there.
+# neither root nor network when all is there. Services that come with packages are not started.
 set -eu
 
 section=${1:-build}
@@ -41,8 +41,30 @@ if [ "$(id -u)" != 0 ]; then
 	}
 	as_root=sudo
 fi
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+folder=$(mktemp -d)
+log=$folder/log
+policy=${POLICY_RC_D:-/usr/sbin/policy-rc.d}
+mark="# Of mallow's tools/setup.sh, while it installs packages: no service is started."
+ours=
+
+# What a run that was killed has left counts as none.
+forbid_services()
+{
+	if [ -e "$policy" ] && ! grep -qxF "$mark" "$policy"; then return; fi
+	ours=yes
+	printf '%s\n' '#!/bin/sh' "$mark" "echo \"\$1\" >>'$folder/services'" 'exit 101' |
+		$as_root tee "$policy" >/dev/null
+	$as_root chmod 755 "$policy"
+}
+
+clean_up()
+{
+	[ -z "$ours" ] || $as_root rm -f "$policy"
+	rm -rf "$folder"
+}
+trap clean_up EXIT
+trap 'exit 1' HUP INT TERM
+
 apt()
 {
 	$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 \
@@ -55,5 +77,10 @@ apt()
 
 echo "setup: installing $missing"
 apt update
+forbid_services
 # shellcheck disable=SC2086
 apt install -y --no-install-recommends $missing
+if [ -s "$folder/services" ]; then
+	services=$(sed 's/\.service$//' "$folder/services" | sort -u | paste -s -d ' ' -)
+	echo "setup: not started, but at the next boot they are (systemctl disable NAME): $services"
+fi

@@ -11,7 +11,6 @@
 #define MALLOW_AGENT_SYSCALL_H
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <linux/random.h>
 #include <signal.h>
 #include <stddef.h>
