@@ -9,6 +9,7 @@
 #ifndef MALLOW_MALLOW_H
 #define MALLOW_MALLOW_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -22,6 +23,11 @@ extern void mallow_api_stop(void) __attribute__((weak));
 extern int mallow_api_is_running(void) __attribute__((weak));
 extern int mallow_api_sync(void) __attribute__((weak));
 extern void mallow_api_set_tag(uint32_t tag) __attribute__((weak));
+extern void mallow_api_pool_alloc(const void *pool, const void *block, size_t size)
+	__attribute__((weak));
+extern void mallow_api_pool_free(const void *pool, const void *block) __attribute__((weak));
+extern void mallow_api_pool_reset(const void *pool) __attribute__((weak));
+extern void mallow_api_pool_name(const void *pool, const char *name) __attribute__((weak));
 
 /*
  * Names this moment in the recording: "loaded", "request 17". name is copied, at most 1,000 bytes
@@ -85,6 +91,54 @@ static inline void mallow_set_tag(uint32_t tag)
 {
 	if (mallow_api_set_tag)
 		mallow_api_set_tag(tag);
+}
+
+/*
+ * Pools of the program's own, arenas and slabs, shown as what they hold: mallow report --pools. A
+ * pool is an address, mostly that of its struct; the address of a block tells it from others of its
+ * pool. Blocks may have any size and alignment, one may lie in another's of another pool, and be
+ * where malloc's block begins. What malloc gave the pool counts as malloc's, as ever.
+ *
+ * The order in which threads say so is that of the calls: say pool_alloc before anybody else may
+ * free the block, and pool_free and pool_reset before anybody may be given its memory again. Signal
+ * handlers may do so, but what one says that interrupted mallow is lost, and counted. While
+ * recording is stopped blocks are not recorded, and the ends of recorded ones are; SAMPLE leaves
+ * none out.
+ */
+
+/*
+ * The pool has handed out [block, block + size). A block that it holds there already ends with
+ * that; mallow counts how often that happened. Nothing where block is NULL.
+ */
+static inline void mallow_pool_alloc(const void *pool, const void *block, size_t size)
+{
+	if (mallow_api_pool_alloc)
+		mallow_api_pool_alloc(pool, block, size);
+}
+
+/* The block is free again. One that the pool does not hold is an error, which is counted. */
+static inline void mallow_pool_free(const void *pool, const void *block)
+{
+	if (mallow_api_pool_free)
+		mallow_api_pool_free(pool, block);
+}
+
+/* All blocks of the pool are free again. It may go on, or be gone. */
+static inline void mallow_pool_reset(const void *pool)
+{
+	if (mallow_api_pool_reset)
+		mallow_api_pool_reset(pool);
+}
+
+/*
+ * What to call the pool from its next block on: say it before the first. All pools of one name are
+ * shown as one, those that come and go ("request") as those of each thread. name is copied, at most
+ * 1,000 bytes of it. To be said again by the child of a fork, and when a new recording begins.
+ */
+static inline void mallow_pool_name(const void *pool, const char *name)
+{
+	if (mallow_api_pool_name)
+		mallow_api_pool_name(pool, name);
 }
 
 #ifdef __cplusplus

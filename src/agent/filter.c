@@ -63,29 +63,29 @@ static bool is_sample(struct thread *thread, uint64_t size)
 	return true;
 }
 
-static bool add(uint64_t address)
+static bool add(struct address_set *set, uint64_t address)
 {
-	if (address_set_add(&process->recorded, address))
+	if (address_set_add(set, address))
 		return true;
 	process_count_loss(TRACE_LOSS_NO_MEMORY);
 	return false;
 }
 
 /* A block came to be. Returns whether it is recorded, as wanted. */
-static bool note(uint64_t address, bool recorded)
+static bool note(struct address_set *set, uint64_t address, bool recorded)
 {
 	if (recorded != process->others_known)
-		return add(address) ? recorded : process->others_known;
+		return add(set, address) ? recorded : process->others_known;
 	// Of a set of others: one whose free was not seen, a handler's perhaps.
 	if (recorded)
-		address_set_remove(&process->recorded, address);
+		address_set_remove(set, address);
 	return recorded;
 }
 
 /* A block ends. Returns whether it was recorded. */
-static bool forget(uint64_t address)
+static bool forget(struct address_set *set, uint64_t address)
 {
-	return address_set_remove(&process->recorded, address) != process->others_known;
+	return address_set_remove(set, address) != process->others_known;
 }
 
 bool filter_wanted(void)
@@ -101,7 +101,8 @@ static bool is_wanted(struct thread *thread, uint64_t size, bool old_recorded)
 
 static bool keeps_realloc(struct thread *thread, struct event *event)
 {
-	bool keeps = note(event->address, is_wanted(thread, event->size, event->old_recorded));
+	bool keeps = note(&process->recorded, event->address,
+			  is_wanted(thread, event->size, event->old_recorded));
 
 	if (event->old_recorded) {
 		if (keeps)
@@ -126,33 +127,60 @@ bool filter_keeps(struct thread *thread, struct event *event)
 	case TRACE_OP_FREE:
 	case TRACE_OP_DELETE:
 	case TRACE_OP_DELETE_ARRAY:
-		return event->old_recorded || forget(event->address);
+		return event->old_recorded || forget(&process->recorded, event->address);
 	case TRACE_OP_REALLOC:
 	case TRACE_OP_REALLOCARRAY:
 		return keeps_realloc(thread, event);
 	default:
-		return note(event->address, is_wanted(thread, event->size, false));
+		return note(&process->recorded, event->address,
+			    is_wanted(thread, event->size, false));
 	}
 }
 
 bool filter_begins_realloc(const struct thread *thread, const void *old)
 {
-	return thread->filtered && old && forget((uint64_t)old);
+	return thread->filtered && old && forget(&process->recorded, (uint64_t)old);
 }
 
 void filter_ends_realloc(const void *old, bool recorded)
 {
-	note((uint64_t)old, recorded);
+	note(&process->recorded, (uint64_t)old, recorded);
 }
 
 void filter_passes(const void *block)
 {
 	if (block && process_state() == PROCESS_RECORDING && process->others_known)
-		add((uint64_t)block);
+		add(&process->recorded, (uint64_t)block);
 }
 
 bool filter_has(const void *block)
 {
 	return block &&
 	       address_set_has(&process->recorded, (uint64_t)block) != process->others_known;
+}
+
+void filter_pool_allocates(const void *pool, const void *block, bool recorded)
+{
+	note(&process->recorded_pool_blocks, (uint64_t)block, recorded);
+	if (recorded)
+		note(&process->recorded_pools, (uint64_t)pool, true);
+}
+
+bool filter_pool_frees(const void *block)
+{
+	return forget(&process->recorded_pool_blocks, (uint64_t)block);
+}
+
+bool filter_pool_resets(const void *pool)
+{
+	struct address_set *set = &process->recorded_pools;
+	uint64_t address = (uint64_t)pool;
+
+	if (address_set_has(set, address) == process->others_known)
+		return false;
+	if (process->others_known)
+		add(set, address);
+	else
+		address_set_remove(set, address);
+	return true;
 }

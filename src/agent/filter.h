@@ -51,4 +51,19 @@ void filter_passes(const void *block);
 /* Whether the block was recorded. */
 bool filter_has(const void *block);
 
+/*
+ * Pools of the program's own, of which SAMPLE leaves nothing out. Their blocks are known by address
+ * alone: of two at one address, or within the same 8 bytes, the end of one may be taken for that of
+ * the other, while recording is stopped.
+ */
+
+/* A pool has handed out a block, which is recorded, or is not. */
+void filter_pool_allocates(const void *pool, const void *block, bool recorded);
+
+/* The block ends. Returns whether it was recorded. */
+bool filter_pool_frees(const void *block);
+
+/* All blocks of the pool end. Returns whether one of them may have been recorded. */
+bool filter_pool_resets(const void *pool);
+
 #endif

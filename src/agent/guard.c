@@ -73,19 +73,22 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 	return thread;
 }
 
+never_inline struct thread *guard_begin_off_slow(struct guard_call *call)
+{
+	struct thread *thread = thread_begin_slow();
+
+	if (!thread || thread->outer)
+		return NULL;
+	thread->outer = call->state.sp;
+	return thread;
+}
+
 never_inline struct thread *guard_enter_off_slow(struct guard_call *call, const void *block)
 {
-	struct thread *thread;
-
 	if (!toggle_is_off() || process_state() != PROCESS_RECORDING ||
 	    !(filter_has(block) || (allocation_is_loaders(call->state.pc) && modules_has(block))))
 		return NULL;
-	thread = thread_begin_slow();
-	if (thread && !thread->outer)
-		thread->outer = call->state.sp;
-	else
-		thread = NULL;
-	return thread;
+	return guard_begin_off_slow(call);
 }
 
 never_inline struct thread *guard_enter_slow(struct guard_call *call)

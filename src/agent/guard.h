@@ -51,6 +51,9 @@ struct thread *guard_enter_slow(struct guard_call *call);
  */
 struct thread *guard_enter_off_slow(struct guard_call *call, const void *block);
 
+/* The same of what is known to be wanted. */
+struct thread *guard_begin_off_slow(struct guard_call *call);
+
 /* Whether a call is to be recorded with nothing to look into: nearly each. */
 static inline bool guard_is_open(const struct thread *thread)
 {

@@ -150,6 +150,8 @@ static void forget_recording(void)
 	unwind_forget_ids();
 	slot_forget_free();
 	address_set_clear(&process->recorded);
+	address_set_clear(&process->recorded_pool_blocks);
+	address_set_clear(&process->recorded_pools);
 	process->others_known = false;
 	process->modules.count = 0;
 	__atomic_store_n(&process->next_stream, 0, __ATOMIC_RELAXED);

@@ -42,8 +42,10 @@ struct process {
 	uint32_t ended_lock;
 	struct thread *ended; /* whose system thread may be gone; under ended_lock */
 	struct thread *ended_last;
-	struct address_set recorded; /* blocks, while not all are: filter.h */
-	bool others_known;           /* that set holds those that are not: toggle.h */
+	struct address_set recorded;             /* blocks, while not all are: filter.h */
+	struct address_set recorded_pool_blocks; /* the same of the program's own pools … */
+	struct address_set recorded_pools;       /* … that hold some */
+	bool others_known;                       /* those sets hold those that are not: toggle.h */
 	struct file file;
 	struct slots slots;
 	struct modules modules;

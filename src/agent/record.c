@@ -79,10 +79,15 @@ bool record_write(struct thread *thread, const struct record *record)
 void record_write_here(struct thread *thread, const struct record *record,
 		       const struct unwind_state *state)
 {
+	if (!toggle_is_off())
+		record_write_kept_here(thread, record, state);
+}
+
+void record_write_kept_here(struct thread *thread, const struct record *record,
+			    const struct unwind_state *state)
+{
 	const struct event stack = {.operation = TRACE_OP_STACK};
 
-	if (toggle_is_off())
-		return;
 	// The stack and its record must lie in one chunk: a new one begins with another stack.
 	if (!record_reserve(thread, record_room(record) + 1024))
 		return process_count_loss(process->loss_if_stopped);

@@ -44,6 +44,10 @@ bool record_write(struct thread *thread, const struct record *record);
 void record_write_here(struct thread *thread, const struct record *record,
 		       const struct unwind_state *state);
 
+/* The same for one that is wanted while recording is stopped, too. */
+void record_write_kept_here(struct thread *thread, const struct record *record,
+			    const struct unwind_state *state);
+
 /* Room for size bytes behind the cursor, by rolling if need be. false: recording stopped. */
 bool record_reserve(struct thread *thread, size_t size);
 

@@ -107,10 +107,8 @@ static void put_stacks(struct buf *buf, const struct recording *recording)
 		put(buf, nodes[i].frame);
 }
 
-static void put_sites(struct buf *buf, const struct recording *recording)
+static void put_sites(struct buf *buf, const struct site *sites, size_t count)
 {
-	const struct site *sites = recording->sites.sites.items;
-	size_t count = recording->sites.sites.count;
 	uint64_t before = 0;
 
 	put(buf, count);
@@ -219,6 +217,31 @@ static void put_mallopts(struct buf *buf, const struct recording *recording)
 	}
 }
 
+static void put_pools(struct buf *buf, const struct recording *recording)
+{
+	const struct recording_summary *all = &recording->pools.all;
+
+	put(buf, all->peak_bytes);
+	put(buf, all->peak_blocks);
+	put(buf, all->peak_time_ns);
+	put(buf, recording->pools.pools.count);
+	for (size_t i = 0; i < recording->pools.pools.count; i++) {
+		const struct recorded_pool *pool = &recording->pools.pools.items[i];
+
+		put_text(buf, pool->name);
+		put(buf, pool->address);
+		put(buf, pool->places);
+		put(buf, pool->frees);
+		put(buf, pool->resets);
+		put(buf, pool->implicit_frees);
+		put(buf, pool->wrong_frees);
+		put(buf, pool->wrong_address);
+		put(buf, (uint32_t)(pool->wrong_stack + 1));
+		put(buf, pool->sum.peak_time_ns);
+		put_sites(buf, pool->sites, pool->site_count);
+	}
+}
+
 void index_pack(const struct recording *recording, struct buf *ret)
 {
 	if (recording->facts.writing || recording->facts.damaged_chunks)
@@ -229,11 +252,12 @@ void index_pack(const struct recording *recording, struct buf *ret)
 	put(ret, recording->summary.peak_time_ns);
 	put_modules(ret, recording);
 	put_stacks(ret, recording);
-	put_sites(ret, recording);
+	put_sites(ret, recording->sites.sites.items, recording->sites.sites.count);
 	put_threads(ret, recording);
 	put_memory(ret, recording);
 	put_marks(ret, recording);
 	put_switches(ret, recording);
 	put_mappings(ret, recording);
 	put_mallopts(ret, recording);
+	put_pools(ret, recording);
 }

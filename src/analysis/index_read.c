@@ -224,11 +224,11 @@ static void take_stacks(struct index_reader *reader)
 		nodes[i].frame = take_index(reader, recording->frames.frames.count);
 }
 
-static void take_sites(struct index_reader *reader)
+static void take_sites(struct index_reader *reader, struct site_table *table)
 {
 	struct recording *recording = reader->recording;
-	uint32_t count = take_count_for(reader, &recording->sites.sites, 9);
-	struct site *sites = recording->sites.sites.items;
+	uint32_t count = take_count_for(reader, &table->sites, 9);
+	struct site *sites = table->sites.items;
 	uint64_t stack = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -347,6 +347,36 @@ static void take_mallopts(struct index_reader *reader)
 	}
 }
 
+static void take_pools(struct index_reader *reader)
+{
+	struct pool_table *table = &reader->recording->pools;
+	uint32_t count;
+
+	table->all.peak_bytes = take(reader);
+	table->all.peak_blocks = take(reader);
+	table->all.peak_time_ns = take(reader);
+	count = take_count(reader, 11);
+	for (uint32_t i = 0; i < count && !reader->cursor.failed; i++) {
+		struct recorded_pool pool = {.name = take_text(reader)};
+		struct site_table sites = {0};
+
+		pool.address = take(reader);
+		pool.places = take(reader);
+		pool.frees = take(reader);
+		pool.resets = take(reader);
+		pool.implicit_frees = take(reader);
+		pool.wrong_frees = take(reader);
+		pool.wrong_address = take(reader);
+		pool.wrong_stack =
+			take_index_or_none(reader, reader->recording->stacks.nodes.count);
+		pool.sum.peak_time_ns = take(reader);
+		take_sites(reader, &sites);
+		if (!pool_table_add(table, &pool, &sites))
+			out_of_memory(reader);
+	}
+	pool_table_show(table);
+}
+
 static void forget(struct recording *recording, const struct recording_facts *facts)
 {
 	recording->facts = *facts;
@@ -354,6 +384,8 @@ static void forget(struct recording *recording, const struct recording_facts *fa
 	recording->stacks.nodes.count = recording->sites.sites.count = 0;
 	recording->threads.count = recording->memory.count = recording->marks.count = 0;
 	recording->mappings.count = recording->mallopts.count = recording->switches.count = 0;
+	pool_table_deinit(&recording->pools);
+	recording->pools = (struct pool_table){0};
 }
 
 #define HEAD_SIZE (1 + sizeof(uint64_t)) /* version and fingerprint */
@@ -380,7 +412,7 @@ struct err *index_read(struct recording *recording, const uint8_t *data, size_t 
 	take_modules(&reader);
 	take_frames(&reader);
 	take_stacks(&reader);
-	take_sites(&reader);
+	take_sites(&reader, &recording->sites);
 	take_threads(&reader);
 	take_memory(&reader);
 	take_marks(&reader);
@@ -388,6 +420,8 @@ struct err *index_read(struct recording *recording, const uint8_t *data, size_t 
 		take_switches(&reader);
 	take_mappings(&reader);
 	take_mallopts(&reader);
+	if (data[0] >= INDEX_VERSION_POOLS)
+		take_pools(&reader);
 	expect(&reader, reader.cursor.at == reader.cursor.end);
 	if (reader.cursor.failed) {
 		forget(recording, &facts);

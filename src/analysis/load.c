@@ -86,9 +86,11 @@ static void forget(struct load *load)
 	stack_trie_deinit(&recording->stacks);
 	site_table_deinit(&recording->sites);
 	block_store_deinit(&recording->blocks);
+	pool_table_deinit(&recording->pools);
 	recording->stacks = (struct stack_trie){0};
 	recording->sites = (struct site_table){0};
 	recording->blocks = (struct block_store){.wanted = wanted};
+	recording->pools = (struct pool_table){0};
 	recording->threads.count = recording->memory.count = recording->marks.count = 0;
 	recording->mappings.count = recording->mallopts.count = recording->switches.count = 0;
 	facts->events = facts->allocations = facts->frees = facts->reallocs = 0;

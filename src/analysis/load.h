@@ -1,8 +1,9 @@
 /*
  * Loading, step by step. load.c reads the streams, load_ahead.c decodes the events of one in
  * small batches, load_merge.c takes them by time and pairs allocations with frees, load_record.c
- * takes in all other records, load_watch.c writes down what few views ask for, load_facts.c the
- * header, load_finish.c makes what the views need from what was collected.
+ * takes in all other records, load_pool.c those of pools, load_watch.c writes down what few views
+ * ask for, load_facts.c the header, load_finish.c makes what the views need from what was
+ * collected.
  */
 #ifndef MALLOW_ANALYSIS_LOAD_H
 #define MALLOW_ANALYSIS_LOAD_H
@@ -17,7 +18,8 @@
 
 #define LOAD_NODE_LATER (UINT32_MAX - 1) /* a stack to be looked up when its event's turn comes */
 
-/* An operation on a block, and the innermost node of its stack if it is an allocation. */
+/* An operation on a block, of a pool perhaps, and the innermost node of its stack if it is an
+ * allocation. */
 struct load_event {
 	struct decode_event event;
 	uint32_t node;
@@ -77,6 +79,13 @@ struct err *load_merge(struct load *load);
 struct err *load_watch_free(struct load *load, uint32_t index, const struct load_event *event,
 			    uint64_t address, uint64_t block);
 struct err *load_watch_allocation(struct load *load, uint32_t index);
+
+/*
+ * load_pool.c: a record of the program's own pools, when it is decoded (its text must not stay
+ * where it is), and when its turn has come.
+ */
+struct err *load_pool_ahead(struct load *load, struct decode_event *event);
+struct err *load_pool(struct load *load, uint32_t index, const struct load_event *event);
 
 /* load_record.c: a record of the stream which is not an operation on a block. */
 struct err *load_record(struct load *load, uint32_t stream, const struct decode_event *event);

@@ -17,9 +17,33 @@ static bool has_bare_pc(const struct decode_stream *decode)
 }
 
 /*
- * What an event needs before its turn. *last: its stack waits for its turn, so the decoder must
- * not go on. The first of a batch has its turn now, as far as other streams are concerned.
+ * The stack of an event. *last: it waits for the event's turn, so the decoder must not go on. The
+ * first of a batch has its turn now, as far as other streams are concerned.
  */
+static inline struct err *prepare_stack(struct load *load, struct load_stream *stream,
+					struct load_event *ahead, bool *last)
+{
+	if (load->stream_count > 1 && ahead != stream->events &&
+	    has_bare_pc(&stream->cursor.decode)) {
+		ahead->node = LOAD_NODE_LATER;
+		*last = true;
+		return NULL;
+	}
+	return load_stack(load, stream, ahead->event.time, &ahead->node);
+}
+
+static struct err *prepare_pool(struct load *load, struct load_stream *stream,
+				struct load_event *ahead, bool *last)
+{
+	struct err *err = load_pool_ahead(load, &ahead->event);
+
+	ahead->node = RECORDING_NONE;
+	if (err || (ahead->event.kind != TRACE_RECORD_POOL_ALLOC && !load->free_stacks))
+		return err;
+	return prepare_stack(load, stream, ahead, last);
+}
+
+/* What an event needs before its turn. */
 static inline struct err *prepare(struct load *load, struct load_stream *stream,
 				  struct load_event *ahead, bool *last)
 {
@@ -34,13 +58,7 @@ static inline struct err *prepare(struct load *load, struct load_stream *stream,
 	}
 	if (event->kind > TRACE_OP_LAST_ALLOCATION && !is_free(event->kind))
 		live_table_expect(live, event->block.old_address);
-	if (load->stream_count > 1 && ahead != stream->events &&
-	    has_bare_pc(&stream->cursor.decode)) {
-		ahead->node = LOAD_NODE_LATER;
-		*last = true;
-		return NULL;
-	}
-	return load_stack(load, stream, event->time, &ahead->node);
+	return prepare_stack(load, stream, ahead, last);
 }
 
 /* What is said of all that were decoded, and what can be asked for now that some time has passed.
@@ -81,6 +99,8 @@ struct err *load_ahead(struct load *load, uint32_t index, bool *ret)
 			break;
 		if (likely(ahead->event.kind <= TRACE_OP_DELETE_ARRAY))
 			err = prepare(load, stream, ahead++, &last);
+		else if (trace_is_pool_record(ahead->event.kind))
+			err = prepare_pool(load, stream, ahead++, &last);
 		else
 			err = load_record(load, index, &ahead->event);
 		if (err)

@@ -134,6 +134,7 @@ struct err *load_finish(struct load *load)
 	convert_times(load);
 	sort_lists(recording);
 	block_store_finish(&recording->blocks, &load->clock);
+	pool_table_finish(&recording->pools, &load->clock);
 	if (recording->live_line.moment > recording->live_line.operations)
 		site_table_hold_peak(&recording->sites);
 	site_table_finish(&recording->sites, &recording->summary);

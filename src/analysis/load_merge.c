@@ -5,6 +5,7 @@ static bool is_realloc(const struct decode_event *event)
 	return event->kind == TRACE_OP_REALLOC || event->kind == TRACE_OP_REALLOCARRAY;
 }
 
+/* Or a record of a pool, which take_free() sorts out. */
 static bool is_free(const struct decode_event *event)
 {
 	return event->kind >= TRACE_OP_FREE;
@@ -17,7 +18,8 @@ static void set_current(struct load_stream *stream, uint32_t next)
 
 	stream->next = next;
 	stream->second_half = false;
-	stream->frees = is_free(event) || is_realloc(event);
+	stream->frees =
+		(is_free(event) && event->kind != TRACE_RECORD_POOL_ALLOC) || is_realloc(event);
 	stream->time = event->block.start;
 }
 
@@ -92,6 +94,8 @@ static struct err *take_free(struct load *load, uint32_t index, const struct loa
 	struct recording *recording = load->recording;
 	struct err *err;
 
+	if (unlikely(trace_is_pool_record(event->event.kind)))
+		return load_pool(load, index, event);
 	recording->facts.frees++;
 	err = block_store_free(&recording->blocks, &recording->sites, address, load->now, index,
 			       ret);

@@ -15,7 +15,7 @@
  * clock that all processes of a machine share. A process that ended has nothing live any more.
  * Where recordings are of different machines (or boots) there is no such clock: then the peak is
  * the sum of their own, and facts->peaks_added says so. own_peak_bytes of a site is added up
- *always.
+ * always, and so are the peaks of pools.
  *
  * Each recording is read twice, one at a time: once for the moment, once for its sites.
  */

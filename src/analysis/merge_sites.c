@@ -175,37 +175,92 @@ static struct err *take_node(struct merge_sites *merge, struct source *source, u
 	return stack_trie_insert(&merge->into->stacks, parent, *frame, &source->nodes[index]);
 }
 
+static void mark(struct source *source, uint32_t stack)
+{
+	if (stack != RECORDING_NONE)
+		source->needed[stack] = true;
+}
+
+static void mark_sites(struct source *source, const struct site *sites, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		mark(source, sites[i].stack);
+}
+
 static void mark_needed(struct source *source)
 {
 	const struct stack_node *nodes = source->recording->stacks.nodes.items;
-	const struct site *sites = source->recording->sites.sites.items;
+	const struct recording *recording = source->recording;
+	const struct recorded_pool *pools = recording->pools.pools.items;
 
-	for (size_t i = 0; i < source->recording->sites.sites.count; i++)
-		if (sites[i].stack != RECORDING_NONE)
-			source->needed[sites[i].stack] = true;
+	mark_sites(source, recording->sites.sites.items, recording->sites.sites.count);
+	for (size_t i = 0; i < recording->pools.pools.count; i++) {
+		mark_sites(source, pools[i].sites, pools[i].site_count);
+		mark(source, pools[i].wrong_stack);
+	}
 	for (size_t i = source->recording->stacks.nodes.count; i-- > 0;)
 		if (source->needed[i] && nodes[i].parent != RECORDING_NONE)
 			source->needed[nodes[i].parent] = true;
 }
 
+/* The merged node of a stack. */
+static uint32_t merged_node(const struct source *source, uint32_t stack)
+{
+	return stack == RECORDING_NONE ? RECORDING_NONE : source->nodes[stack];
+}
+
+static void add_sums(struct site *to, const struct site *from)
+{
+#define ADD(field) to->field += from->field;
+	INDEX_SITE_COLUMNS(ADD)
+#undef ADD
+}
+
 static struct err *add_site(struct merge_sites *merge, const struct source *source,
 			    const struct site *from, bool peaks)
 {
-	uint32_t node = from->stack == RECORDING_NONE ? RECORDING_NONE : source->nodes[from->stack];
-	struct site add = *from, *site;
+	struct site add = *from;
 	struct err *err;
 	uint32_t index;
 
-	err = site_table_at(&merge->into->sites, node, &index);
+	err = site_table_at(&merge->into->sites, merged_node(source, from->stack), &index);
 	if (err)
 		return err;
 	if (!peaks)
 		add.peak_bytes = add.peak_blocks = 0;
-	site = &merge->into->sites.sites.items[index];
-#define ADD(field) site->field += add.field;
-	INDEX_SITE_COLUMNS(ADD)
-#undef ADD
+	add_sums(&merge->into->sites.sites.items[index], &add);
 	return NULL;
+}
+
+/* Pools are the same if they have the same name. Their peaks are added up. */
+static struct err *add_pool(struct merge_sites *merge, const struct source *source,
+			    const struct recorded_pool *from)
+{
+	struct pool_table *into = &merge->into->pools;
+	struct recorded_pool *pool;
+	uint32_t index, site = 0;
+	struct err *err;
+
+	err = pool_table_pool(into, from->name, from->address, &index);
+	if (err)
+		return err;
+	pool = &into->pools.items[index];
+	if (!pool->wrong_frees && from->wrong_frees) {
+		pool->wrong_address = from->wrong_address;
+		pool->wrong_stack = merged_node(source, from->wrong_stack);
+	}
+	pool->places += from->places;
+	pool->frees += from->frees;
+	pool->resets += from->resets;
+	pool->implicit_frees += from->implicit_frees;
+	pool->wrong_frees += from->wrong_frees;
+	for (uint32_t i = 0; !err && i < from->site_count; i++) {
+		err = pool_table_site(into, index, merged_node(source, from->sites[i].stack),
+				      &site);
+		if (!err)
+			add_sums(&into->sites.items[index].sites.items[site], &from->sites[i]);
+	}
+	return err;
 }
 
 struct err *merge_sites_add(struct merge_sites *merge, const struct recording *from,
@@ -230,11 +285,16 @@ struct err *merge_sites_add(struct merge_sites *merge, const struct recording *f
 			err = take_node(merge, &source, i);
 	for (size_t i = 0; !err && i < from->sites.sites.count; i++)
 		err = add_site(merge, &source, &from->sites.sites.items[i], peaks);
+	for (size_t i = 0; !err && i < from->pools.pools.count; i++)
+		err = add_pool(merge, &source, &from->pools.pools.items[i]);
+	merge->into->pools.all.peak_bytes += from->pools.all.peak_bytes;
+	merge->into->pools.all.peak_blocks += from->pools.all.peak_blocks;
 	return err;
 }
 
 struct err *merge_sites_finish(struct merge_sites *merge)
 {
 	merge->into->summary = site_table_sum(&merge->into->sites);
+	pool_table_show(&merge->into->pools);
 	return stack_trie_finish(&merge->into->stacks);
 }

@@ -27,6 +27,20 @@ uint64_t metric_of_site(enum metric metric, const struct site *site)
 	return 0;
 }
 
+uint64_t metric_of_sum(enum metric metric, const struct recording_summary *sum)
+{
+	switch (metric) {
+#define METRIC(NAME, name, field, unit, text)                                                      \
+	case METRIC_##NAME:                                                                        \
+		return sum->field;
+#include "analysis/metric.def"
+#undef METRIC
+	case METRIC_COUNT:
+		break;
+	}
+	return 0;
+}
+
 bool metric_parse(const char *name, enum metric *ret)
 {
 	for (int i = 0; i < METRIC_COUNT; i++) {

@@ -17,6 +17,7 @@ void recording_deinit(struct recording *recording)
 	vec_deinit(&recording->switches);
 	vec_deinit(&recording->mappings);
 	vec_deinit(&recording->mallopts);
+	pool_table_deinit(&recording->pools);
 	vec_deinit(&recording->live_line.steps);
 	heap_errors_deinit(&recording->heap_errors);
 	free(recording->symbols);
@@ -93,6 +94,11 @@ const struct recording_summary *recording_summary(const struct recording *record
 	return &recording->summary;
 }
 
+const struct recording_summary *recording_pool_sum(const struct recording *recording)
+{
+	return &recording->pools.all;
+}
+
 const struct block_columns *recording_blocks(const struct recording *recording)
 {
 	return &recording->blocks.columns;
@@ -136,3 +142,4 @@ ARRAY(recording_marks, struct recorded_mark, marks)
 ARRAY(recording_switches, struct recorded_switch, switches)
 ARRAY(recording_mappings, struct mapping_operation, mappings)
 ARRAY(recording_mallopts, struct mallopt_operation, mallopts)
+ARRAY(recording_pools, struct recorded_pool, pools.pools)

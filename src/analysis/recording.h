@@ -131,7 +131,8 @@ struct recording_facts {
 	uint64_t duration_ns;
 	uint64_t off_periods; /* how often recording was off between its start and its end … */
 	uint64_t off_ns;      /* … and for how long in all */
-	uint64_t events;      /* allocations, frees, reallocs (one each), mmaps, mallopts, marks */
+	uint64_t events;      /* allocations, frees, reallocs (one each), mmaps, mallopts, marks,
+				 pools' */
 	uint64_t allocations; /* blocks that came to be: a realloc is one and a free */
 	uint64_t frees; /* of known blocks: allocations = frees + implicit frees + leaked blocks */
 	uint64_t reallocs;
@@ -161,6 +162,26 @@ struct recording_summary {
 	uint64_t leaked_bytes;
 	uint64_t leaked_blocks;
 	uint64_t temporary;
+};
+
+/*
+ * A pool of the program's own, as it said by mallow_pool_alloc(): all addresses of one name, or one
+ * without. Its blocks lie in memory that malloc or mmap counts anyway, and its sums are its own:
+ * its peak is when it held most, and that of a site its share in that.
+ */
+struct recorded_pool {
+	const char *name;        /* "": none */
+	uint64_t address;        /* the first one */
+	uint64_t places;         /* addresses, together or one after the other */
+	uint64_t frees;          /* each of a block; others end by a reset */
+	uint64_t resets;         /* each of all blocks of an address */
+	uint64_t implicit_frees; /* blocks that were handed out again without having ended */
+	uint64_t wrong_frees;    /* of blocks that it did not hold */
+	uint64_t wrong_address;  /* of the first of these … */
+	uint32_t wrong_stack;    /* … and the stack, RECORDING_NONE: not recorded */
+	struct recording_summary sum;
+	const struct site *sites;
+	uint32_t site_count;
 };
 
 struct recording;
@@ -221,6 +242,10 @@ const struct mapping_operation *recording_mappings(const struct recording *recor
 						   uint32_t *count);
 const struct mallopt_operation *recording_mallopts(const struct recording *recording,
 						   uint32_t *count);
+const struct recorded_pool *recording_pools(const struct recording *recording, uint32_t *count);
+
+/* All pools together. Where one lies in another, both count. */
+const struct recording_summary *recording_pool_sum(const struct recording *recording);
 
 /*
  * The blocks, if they were needed on opening (else none), as columns indexed 0 … count - 1 in order

@@ -7,6 +7,7 @@
 #include "analysis/heap_errors.h"
 #include "analysis/live_line.h"
 #include "analysis/module_table.h"
+#include "analysis/pool_table.h"
 #include "analysis/recording.h"
 #include "analysis/site_table.h"
 #include "analysis/stack_trie.h"
@@ -28,6 +29,7 @@ struct recording {
 	VEC(struct recorded_switch) switches;
 	VEC(struct mapping_operation) mappings;
 	VEC(struct mallopt_operation) mallopts;
+	struct pool_table pools;
 	bool watched; /* one of the next two is to be filled: load_watch.c */
 	struct live_line live_line;
 	struct heap_errors heap_errors;

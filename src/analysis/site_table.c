@@ -23,20 +23,30 @@ static bool cover(struct site_table *table, uint32_t index)
 	return true;
 }
 
-struct err *site_table_make(struct site_table *table, uint32_t node, uint32_t *ret)
+struct err *site_table_append(struct site_table *table, uint32_t node, uint32_t *ret)
 {
 	struct site site = {.stack = node};
+
+	if (table->sites.count >= RECORDING_NONE || !vec_reserve(&table->sites, 1) ||
+	    !vec_push(&table->saved, table->peak))
+		return err_no_memory();
+	table->sites.items[table->sites.count] = site;
+	*ret = (uint32_t)table->sites.count++;
+	return NULL;
+}
+
+struct err *site_table_make(struct site_table *table, uint32_t node, uint32_t *ret)
+{
 	uint32_t *index;
 
 	if (!cover(table, node + 1))
 		return err_no_memory();
 	index = &table->by_node.items[(uint32_t)(node + 1)];
 	if (*index == RECORDING_NONE) {
-		if (table->sites.count >= RECORDING_NONE || !vec_reserve(&table->sites, 1) ||
-		    !vec_push(&table->saved, table->peak))
-			return err_no_memory();
-		table->sites.items[table->sites.count] = site;
-		*index = (uint32_t)table->sites.count++;
+		struct err *err = site_table_append(table, node, index);
+
+		if (err)
+			return err;
 	}
 	*ret = *index;
 	return NULL;

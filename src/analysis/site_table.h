@@ -25,6 +25,9 @@ struct site_table {
 
 void site_table_deinit(struct site_table *table);
 
+/* A new site, of which the caller knows that there is none of that stack. */
+struct err *site_table_append(struct site_table *table, uint32_t node, uint32_t *ret);
+
 /* The site of a stack, by its innermost node or RECORDING_NONE; made if it is new. */
 struct err *site_table_make(struct site_table *table, uint32_t node, uint32_t *ret);
 

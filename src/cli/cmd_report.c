@@ -13,12 +13,14 @@
 #include "hosted/cleanup.h"
 #include "report/errors_json.h"
 #include "report/json_report.h"
+#include "report/pools_json.h"
 #include "report/text_report.h"
 
 #define TOP_SITES    10
 #define TOP_BRANCHES 12
+#define POOL_SITES   3
 
-enum { JSON, TOP, SORT, TREE, ERRORS, MERGE, BYTES, FULL };
+enum { JSON, TOP, SORT, TREE, ERRORS, POOLS, MERGE, BYTES, FULL };
 
 static const struct option_spec options_of_report[] = {
 	[JSON] = {.name = "json",
@@ -34,6 +36,10 @@ static const struct option_spec options_of_report[] = {
 		{.name = "errors",
 		 .text = "wrong frees instead of sites: of what was never allocated, done twice, "
 			 "or by a function that does not belong to the allocation"},
+	[POOLS] = {.name = "pools",
+		   .text = "what the program's own pools hold (mallow_pool_alloc()), with the "
+			   "sites of "
+			   "each, instead of all sites"},
 	[MERGE] = {.name = "merge", .text = "all recordings as one: sites by file and place in it"},
 	[BYTES] = {.name = "bytes", .text = "sizes and counts to the last digit"},
 	[FULL] = {.name = "full", .text = "cut, fold and leave out nothing"},
@@ -44,7 +50,7 @@ struct report {
 	const struct options *options;
 	enum metric metric;
 	uint32_t top;
-	bool json, errors;
+	bool json, errors, pools;
 	struct buf *buf;
 	struct json_writer writer;
 	bool titled; /* each recording has its file's name above it */
@@ -60,6 +66,8 @@ static struct err *write_text(struct report *report, const struct recording *rec
 		.top = report->top,
 		.tree = report->options->values[TREE] != NULL,
 		.errors = report->errors,
+		.pools = report->pools,
+		.pool_sites = report->options->values[TOP] ? report->top : POOL_SITES,
 		.processes = processes,
 	};
 	const char *path = recording_facts(recording)->path;
@@ -87,6 +95,9 @@ static struct err *write_report(struct report *report, const struct recording *r
 		return write_text(report, recording, symbolized, processes);
 	if (report->errors)
 		return errors_json_write(&report->writer, recording, symbolized, report->top);
+	if (report->pools)
+		return pools_json_write(&report->writer, recording, symbolized, report->metric,
+					report->top);
 	return json_report_write(&report->writer, recording, symbolized, processes, report->metric,
 				 report->top);
 }
@@ -155,8 +166,8 @@ static int write_all(struct report *report, const struct recording_paths *paths)
 /* What cannot be asked for together; an error is printed then. */
 static bool exclude_each_other(const struct options *options)
 {
-	static const int pairs[][2] = {
-		{JSON, TREE}, {ERRORS, TREE}, {ERRORS, SORT}, {ERRORS, MERGE}};
+	static const int pairs[][2] = {{JSON, TREE},    {ERRORS, TREE}, {ERRORS, SORT},
+				       {ERRORS, MERGE}, {POOLS, TREE},  {POOLS, ERRORS}};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		const int *pair = pairs[i];
@@ -177,6 +188,7 @@ static int run(const struct command *command, const struct options *options)
 		.options = options,
 		.json = options->values[JSON] != NULL,
 		.errors = options->values[ERRORS] != NULL,
+		.pools = options->values[POOLS] != NULL,
 	};
 	uint64_t top = TOP_SITES;
 	struct err *err;
@@ -208,5 +220,9 @@ const struct command_body command_report = {
 		   "after the "
 		   "other; with --merge the peak is that of all processes together, at the moment "
 		   "when "
-		   "they had most memory live, and a process that has ended has none.",
+		   "they had most memory live, and a process that has ended has none.\n\n"
+		   "Pools are the program's own arenas and slabs, as it told mallow by "
+		   "mallow_pool_alloc(): what they hold is in blocks that are counted above. The "
+		   "peak of a pool is when it held most, that of its site the share in that; of "
+		   "merged recordings these peaks are added up.",
 };

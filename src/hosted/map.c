@@ -16,7 +16,7 @@ static size_t home(const struct map *map, uint64_t key)
 
 static size_t mask(const struct map *map)
 {
-	return ((size_t)1 << (64 - map->shift)) - 1;
+	return map_size(map) - 1;
 }
 
 void map_deinit(struct map *map)

@@ -30,6 +30,12 @@ struct map {
 
 void map_deinit(struct map *map);
 
+/* Slots, free ones included. */
+static inline size_t map_size(const struct map *map)
+{
+	return map->entries ? (size_t)1 << (64 - map->shift) : 0;
+}
+
 /* MAP_NONE: not there. */
 uint64_t map_get(const struct map *map, uint64_t key);
 

@@ -150,6 +150,20 @@ static void put_process(struct buf *buf, const struct decode_event *event)
 		 &event->process.value);
 }
 
+static void put_pool(struct buf *buf, const struct decode_event *event)
+{
+	static const char *const names[] = {"pool-alloc", "pool-free", "pool-reset", "pool-name"};
+
+	buf_text(buf, names[event->kind - TRACE_RECORD_POOL_ALLOC]);
+	if (event->kind <= TRACE_RECORD_POOL_FREE)
+		buf_printf(buf, " 0x%" PRIx64, event->pool.address);
+	put_hex(buf, "pool", event->pool.pool);
+	if (event->kind == TRACE_RECORD_POOL_ALLOC)
+		put_u64(buf, "size", event->pool.size);
+	if (event->kind == TRACE_RECORD_POOL_NAME)
+		put_text(buf, "name", &event->pool.name);
+}
+
 /* Records about threads and the life of the process. */
 static void put_life(struct buf *buf, const struct decode_event *event)
 {
@@ -229,6 +243,9 @@ void dump_event_put(struct buf *buf, const struct decode_event *event)
 		buf_printf(buf, "mallopt parameter=%" PRId64 " value=%" PRId64 " result=%" PRId64,
 			   event->mallopt.parameter, event->mallopt.value, event->mallopt.result);
 		break;
+	case TRACE_RECORD_POOL_ALLOC ... TRACE_RECORD_POOL_NAME:
+		put_pool(buf, event);
+		break;
 	case TRACE_RECORD_MEMORY:
 		put_memory(buf, event);
 		break;
@@ -254,5 +271,7 @@ bool dump_event_has_stack(const struct decode_event *event, bool free_stacks)
 	       (free_stacks && event->kind <= TRACE_OP_DELETE_ARRAY) ||
 	       event->kind == TRACE_OP_STACK ||
 	       (event->kind >= TRACE_RECORD_MMAP && event->kind <= TRACE_RECORD_MALLOPT) ||
-	       event->kind == TRACE_RECORD_FAILED;
+	       event->kind == TRACE_RECORD_FAILED || event->kind == TRACE_RECORD_POOL_ALLOC ||
+	       (free_stacks &&
+		(event->kind == TRACE_RECORD_POOL_FREE || event->kind == TRACE_RECORD_POOL_RESET));
 }

@@ -6,6 +6,7 @@
 #include "analysis/heap_errors.h"
 #include "report/errors_text.h"
 #include "report/json_report.h"
+#include "report/pools_json.h"
 
 static const char *const kinds[] = {
 	[HEAP_ERROR_NEVER_ALLOCATED] = "never_allocated",
@@ -72,6 +73,38 @@ static struct err *put_error(struct json_writer *json, const struct recording *r
 	return err;
 }
 
+/* Frees of what a pool of the program's own did not hold, or may not have held. */
+static struct err *put_pool_errors(struct json_writer *json, const struct recording *recording,
+				   struct symbolized *symbolized)
+{
+	uint32_t count;
+	const struct recorded_pool *pools = recording_pools(recording, &count);
+	struct err *err = NULL;
+
+	json_key(json, "pool_errors");
+	json_array(json);
+	for (uint32_t i = 0; !err && i < count; i++) {
+		const struct recorded_pool *pool = &pools[i];
+		char text[24];
+
+		if (!pool->wrong_frees)
+			continue;
+		snprintf(text, sizeof(text), "0x%" PRIx64, pool->wrong_address);
+		json_object(json);
+		json_key(json, "pool");
+		json_object(json);
+		pools_json_name(json, pool);
+		json_end(json);
+		json_field_u64(json, "count", pool->wrong_frees);
+		json_field_text(json, "first", text);
+		err = put_stack(json, "free_stack", recording, symbolized,
+				pool->wrong_stack != RECORDING_NONE, pool->wrong_stack);
+		json_end(json);
+	}
+	json_end(json);
+	return err;
+}
+
 struct err *errors_json_write(struct json_writer *json, const struct recording *recording,
 			      struct symbolized *symbolized, uint32_t top)
 {
@@ -92,6 +125,9 @@ struct err *errors_json_write(struct json_writer *json, const struct recording *
 	if (err)
 		return err;
 	json_end(json);
+	err = put_pool_errors(json, recording, symbolized);
+	if (err)
+		return err;
 	json_end(json);
 	return NULL;
 }

@@ -4,6 +4,7 @@
 
 #include "hosted/cleanup.h"
 #include "report/format.h"
+#include "report/pools_text.h"
 #include "report/text_stack.h"
 
 #define INDENT 5
@@ -110,24 +111,59 @@ static struct err *put_error(struct buf *buf, const struct style *style,
 	return err;
 }
 
+/* Why a block may be one that the recording does not know. NULL: it knows all. */
+static const char *excuse(const struct recording_facts *facts)
+{
+	if (facts->lost || facts->missing_chunks || facts->damaged_chunks)
+		return "something of the recording is missing";
+	if (facts->off_periods)
+		return "allocations were not recorded for a while";
+	if (facts->begun_by_start)
+		return "the recording began after they were allocated";
+	if (facts->begun_by_fork)
+		return "the process began with the blocks of its parent";
+	return NULL;
+}
+
 static void put_unjudged(struct buf *buf, const struct style *style,
 			 const struct recording *recording, uint64_t unjudged)
 {
-	const struct recording_facts *facts = recording_facts(recording);
-	const char *reason = "the program went on, so its allocator knew them";
+	const char *reason = excuse(recording_facts(recording));
 
 	if (!unjudged)
 		return;
-	if (facts->lost || facts->missing_chunks || facts->damaged_chunks)
-		reason = "something of the recording is missing";
-	else if (facts->off_periods)
-		reason = "allocations were not recorded for a while";
-	else if (facts->begun_by_start)
-		reason = "the recording began after they were allocated";
-	else if (facts->begun_by_fork)
-		reason = "the process began with the blocks of its parent";
+	if (!reason)
+		reason = "the program went on, so its allocator knew them";
 	style_printf(buf, style, STYLE_DIM, "\n%s of unknown blocks may be right: %s.\n",
 		     format_counted(unjudged, "free", style->exact).text, reason);
+}
+
+/* Frees of blocks that a pool of the program's own did not hold. */
+static struct err *put_pool_errors(struct buf *buf, const struct style *style,
+				   const struct recording *recording, struct symbolized *symbolized)
+{
+	uint32_t count;
+	const struct recorded_pool *pools = recording_pools(recording, &count);
+	const char *reason = excuse(recording_facts(recording));
+	struct err *err = NULL;
+
+	for (uint32_t i = 0; !err && i < count; i++) {
+		const struct recorded_pool *pool = &pools[i];
+
+		if (!pool->wrong_frees)
+			continue;
+		buf_char(buf, '\n');
+		style_begin(buf, style, reason ? STYLE_DIM : STYLE_STRONG);
+		pools_text_name(buf, pool);
+		buf_printf(buf, ": %s of what it did not hold, the first at 0x%" PRIx64 "%s%s",
+			   format_counted(pool->wrong_frees, "free", style->exact).text,
+			   pool->wrong_address, reason ? ": may be right, " : "",
+			   reason ? reason : "");
+		style_end(buf, style);
+		buf_char(buf, '\n');
+		err = put_stack(buf, style, "freed by", recording, symbolized, pool->wrong_stack);
+	}
+	return err;
 }
 
 struct err *errors_text_write(struct buf *buf, const struct style *style,
@@ -161,5 +197,5 @@ struct err *errors_text_write(struct buf *buf, const struct style *style,
 		style_printf(buf, style, STYLE_DIM,
 			     "\nWhere they were freed is recorded by: mallow run --free-stacks\n");
 	put_unjudged(buf, style, recording, unjudged);
-	return err;
+	return err ? err : put_pool_errors(buf, style, recording, symbolized);
 }

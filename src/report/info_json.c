@@ -118,6 +118,22 @@ static void put_gaps(struct json_writer *json, const struct recording_facts *fac
 	}
 }
 
+static void put_pools(struct json_writer *json, const struct recording *recording)
+{
+	uint32_t count;
+	const struct recorded_pool *pools = recording_pools(recording, &count);
+	uint64_t frees = 0, resets = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		frees += pools[i].frees;
+		resets += pools[i].resets;
+	}
+	json_field_u64(json, "pools", count);
+	json_field_u64(json, "pool_allocations", recording_pool_sum(recording)->calls);
+	json_field_u64(json, "pool_frees", frees);
+	json_field_u64(json, "pool_resets", resets);
+}
+
 static void put_modules(struct json_writer *json, const struct recording *recording)
 {
 	uint32_t count;
@@ -169,6 +185,7 @@ void info_json_write(struct json_writer *json, const struct recording *recording
 	json_field_u64(json, "failed_allocations", facts->failed_allocations);
 	json_field_u64(json, "unknown_frees", facts->unknown_frees);
 	json_field_u64(json, "implicit_frees", facts->implicit_frees);
+	put_pools(json, recording);
 	json_field_u64(json, "threads", threads);
 	json_field_u64(json, "file_size", facts->file_size);
 	json_field_u64(json, "chunks", facts->chunks);

@@ -110,6 +110,25 @@ static void put_events(struct buf *buf, const struct recording *recording, bool 
 			   format_counted(facts->implicit_frees, "implicit free", exact).text);
 }
 
+static void put_pools(struct buf *buf, const struct recording *recording, bool exact)
+{
+	uint32_t count;
+	const struct recorded_pool *pools = recording_pools(recording, &count);
+	uint64_t frees = 0, resets = 0;
+
+	if (!count)
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		frees += pools[i].frees;
+		resets += pools[i].resets;
+	}
+	buf_printf(buf, "  %-11s%s of the program's own: %s, ", "pools",
+		   format_count(count, exact).text,
+		   format_counted(recording_pool_sum(recording)->calls, "block", exact).text);
+	buf_printf(buf, "%s, %s\n", format_counted(frees, "free", exact).text,
+		   format_counted(resets, "reset", exact).text);
+}
+
 /* Below so many events the header and the names are most of what each one costs. */
 #define COST_EVENTS 10000
 
@@ -176,6 +195,7 @@ void info_text_write(struct buf *buf, const struct style *style, const struct re
 	buf_char(buf, '\n');
 	put_process(buf, facts);
 	put_events(buf, recording, style->exact);
+	put_pools(buf, recording, style->exact);
 	put_file(buf, facts, style->exact);
 	put_complete(buf, style, recording);
 	put_environment(buf, facts->environment);

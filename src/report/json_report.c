@@ -52,8 +52,8 @@ struct err *json_report_stack(struct json_writer *json, const struct recording *
 	return NULL;
 }
 
-static struct err *put_site(struct json_writer *json, const struct recording *recording,
-			    struct symbolized *symbolized, const struct site *site)
+struct err *json_report_site(struct json_writer *json, const struct recording *recording,
+			     struct symbolized *symbolized, const struct site *site)
 {
 	struct err *err;
 
@@ -85,7 +85,7 @@ void json_report_identity(struct json_writer *json, const struct recording_facts
 	json_field_double(json, "duration_s", seconds(facts->duration_ns));
 }
 
-static void put_sums(struct json_writer *json, const struct recording_summary *sum)
+void json_report_sums(struct json_writer *json, const struct recording_summary *sum)
 {
 	json_field_u64(json, "calls", sum->calls);
 	json_field_u64(json, "total_bytes", sum->total_bytes);
@@ -107,7 +107,7 @@ static void put_processes(struct json_writer *json, const struct recording_facts
 	for (size_t i = 0; i < processes->items.count; i++) {
 		json_object(json);
 		json_report_identity(json, &processes->items.items[i].facts);
-		put_sums(json, &processes->items.items[i].summary);
+		json_report_sums(json, &processes->items.items[i].summary);
 		json_end(json);
 	}
 	json_end(json);
@@ -125,24 +125,27 @@ struct err *json_report_write(struct json_writer *json, const struct recording *
 {
 	auto_free uint32_t *order = NULL;
 	const struct site *sites;
-	uint32_t site_count, count;
-	struct err *err = site_order_create(recording, metric, SITE_ORDER_ALL, &order, &count);
+	uint32_t site_count, pool_count, count;
+	struct err *err;
 
+	sites = recording_sites(recording, &site_count);
+	err = site_order_create(sites, site_count, metric, SITE_ORDER_ALL, &order, &count);
 	if (err)
 		return err;
-	sites = recording_sites(recording, &site_count);
 	json_object(json);
 	if (processes)
 		put_processes(json, recording_facts(recording), processes);
 	else
 		json_report_identity(json, recording_facts(recording));
-	put_sums(json, recording_summary(recording));
+	json_report_sums(json, recording_summary(recording));
 	json_field_text(json, "sorted_by", metric_info(metric)->name);
+	recording_pools(recording, &pool_count);
+	json_field_u64(json, "pool_count", pool_count);
 	json_field_u64(json, "site_count", site_count);
 	json_key(json, "sites");
 	json_array(json);
 	for (uint32_t i = 0; i < count && (!top || i < top) && !err; i++)
-		err = put_site(json, recording, symbolized, &sites[order[i]]);
+		err = json_report_site(json, recording, symbolized, &sites[order[i]]);
 	if (err)
 		return err;
 	json_end(json);

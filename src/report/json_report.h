@@ -19,6 +19,13 @@ struct err *json_report_write(struct json_writer *json, const struct recording *
 struct err *json_report_stack(struct json_writer *json, const struct recording *recording,
 			      struct symbolized *symbolized, uint32_t node);
 
+/* One site with its sums and stack. */
+struct err *json_report_site(struct json_writer *json, const struct recording *recording,
+			     struct symbolized *symbolized, const struct site *site);
+
+/* The fields of sums, in the object that is open. */
+void json_report_sums(struct json_writer *json, const struct recording_summary *sum);
+
 /* Fields that say which recording it is, and whether all of it is there. */
 void json_report_identity(struct json_writer *json, const struct recording_facts *facts);
 

@@ -19,30 +19,65 @@ static int compare(const void *left, const void *right)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
-struct err *site_order_create(const struct recording *recording, enum metric metric,
+/* What is to be put in order; zeroed: nothing yet. */
+struct keys {
+	struct key *items;
+	uint32_t count;
+	enum site_order_kept kept;
+};
+
+static struct err *keys_create(uint32_t most, enum site_order_kept kept, struct keys *ret)
+{
+	*ret = (struct keys){.items = calloc((size_t)most + 1, sizeof(*ret->items)), .kept = kept};
+	return ret->items ? NULL : err_no_memory();
+}
+
+static void add(struct keys *keys, uint64_t value, uint64_t total, uint32_t index)
+{
+	if (value || keys->kept == SITE_ORDER_ALL)
+		keys->items[keys->count++] = (struct key){value, total, index};
+}
+
+/* The keys are of no use afterwards. */
+static struct err *take_order(struct keys *keys, uint32_t **ret, uint32_t *count)
+{
+	uint32_t *order = calloc((size_t)keys->count + 1, sizeof(*order));
+
+	if (order) {
+		qsort(keys->items, keys->count, sizeof(*keys->items), compare);
+		for (uint32_t i = 0; i < keys->count; i++)
+			order[i] = keys->items[i].index;
+		*ret = order;
+		*count = keys->count;
+	}
+	free(keys->items);
+	return order ? NULL : err_no_memory();
+}
+
+struct err *site_order_create(const struct site *sites, uint32_t site_count, enum metric metric,
 			      enum site_order_kept kept, uint32_t **ret, uint32_t *count)
 {
-	uint32_t site_count, used = 0;
-	const struct site *sites = recording_sites(recording, &site_count);
-	struct key *keys = calloc((size_t)site_count + 1, sizeof(*keys));
-	uint32_t *order = calloc((size_t)site_count + 1, sizeof(*order));
+	struct keys keys;
+	struct err *err = keys_create(site_count, kept, &keys);
 
-	if (!keys || !order) {
-		free(keys);
-		free(order);
-		return err_no_memory();
-	}
-	for (uint32_t i = 0; i < site_count; i++) {
-		uint64_t value = metric_of_site(metric, &sites[i]);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < site_count; i++)
+		add(&keys, metric_of_site(metric, &sites[i]), sites[i].total_bytes, i);
+	return take_order(&keys, ret, count);
+}
 
-		if (value || kept == SITE_ORDER_ALL)
-			keys[used++] = (struct key){value, sites[i].total_bytes, i};
-	}
-	qsort(keys, used, sizeof(*keys), compare);
-	for (uint32_t i = 0; i < used; i++)
-		order[i] = keys[i].index;
-	free(keys);
-	*ret = order;
-	*count = used;
-	return NULL;
+struct err *site_order_pools(const struct recording *recording, enum metric metric,
+			     enum site_order_kept kept, uint32_t **ret, uint32_t *count)
+{
+	uint32_t pool_count;
+	const struct recorded_pool *pools = recording_pools(recording, &pool_count);
+	struct keys keys;
+	struct err *err = keys_create(pool_count, kept, &keys);
+
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < pool_count; i++)
+		add(&keys, metric_of_sum(metric, &pools[i].sum), pools[i].sum.total_bytes, i);
+	return take_order(&keys, ret, count);
 }

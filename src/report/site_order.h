@@ -1,4 +1,4 @@
-/* The order in which a view shows sites. */
+/* The order in which a view shows sites, and pools. */
 #ifndef MALLOW_REPORT_SITE_ORDER_H
 #define MALLOW_REPORT_SITE_ORDER_H
 
@@ -7,14 +7,18 @@
 
 enum site_order_kept {
 	SITE_ORDER_ALL,
-	SITE_ORDER_NOT_ZERO, /* sites whose metric is not 0 */
+	SITE_ORDER_NOT_ZERO, /* those whose metric is not 0 */
 };
 
 /*
- * *ret: indices of sites by descending metric, equal ones by total bytes and then as recorded
- * (free()); *count how many.
+ * *ret: indices of site_count sites by descending metric, equal ones by total bytes and then as
+ * recorded (free()); *count how many.
  */
-struct err *site_order_create(const struct recording *recording, enum metric metric,
+struct err *site_order_create(const struct site *sites, uint32_t site_count, enum metric metric,
 			      enum site_order_kept kept, uint32_t **ret, uint32_t *count);
+
+/* The same of the pools of a recording. */
+struct err *site_order_pools(const struct recording *recording, enum metric metric,
+			     enum site_order_kept kept, uint32_t **ret, uint32_t *count);
 
 #endif

@@ -39,6 +39,22 @@ static void put_peak(struct buf *buf, const struct recording_facts *facts,
 			   format_time(facts->duration_ns).text);
 }
 
+/* The program's own pools: what they hold is part of the above. */
+static void put_pools(struct buf *buf, const struct style *style, const struct recording *recording)
+{
+	const struct recording_summary *sum = recording_pool_sum(recording);
+	uint32_t count;
+
+	recording_pools(recording, &count);
+	if (!count)
+		return;
+	put_label(buf, style, "pools", format_bytes(sum->peak_bytes, style->exact).text);
+	buf_printf(buf, "held %s by %s of its own, in %s (--pools)\n",
+		   recording_facts(recording)->processes > 1 ? "at most" : "at once",
+		   format_counted(count, "pool", style->exact).text,
+		   format_counted(sum->peak_blocks, "block", style->exact).text);
+}
+
 void summary_write(struct buf *buf, const struct style *style, const struct recording *recording)
 {
 	const struct recording_summary *sum = recording_summary(recording);
@@ -54,13 +70,14 @@ void summary_write(struct buf *buf, const struct style *style, const struct reco
 	put_label(buf, style, "total", format_bytes(sum->total_bytes, exact).text);
 	buf_printf(buf, "allocated in %s\n", format_counted(sum->calls, "call", exact).text);
 	if (facts->sample_mean)
-		return;
+		return put_pools(buf, style, recording);
 	put_label(buf, style, "temporary", format_count(sum->temporary, exact).text);
 	if (sum->calls)
 		buf_printf(buf, "calls, %s: freed before their thread allocated again\n",
 			   format_percent(sum->temporary, sum->calls).text);
 	else
 		buf_text(buf, "calls\n");
+	put_pools(buf, style, recording);
 }
 
 static void put_gap(struct buf *buf, const struct style *style, uint64_t count, const char *what,

@@ -9,9 +9,10 @@
 #include "report/format.h"
 #include "report/nameless.h"
 #include "report/process_text.h"
+#include "report/pools_text.h"
 #include "report/site_order.h"
+#include "report/site_text.h"
 #include "report/summary.h"
-#include "report/text_stack.h"
 #include "report/text_tree.h"
 
 #define COMMAND_COLUMNS 200
@@ -128,111 +129,36 @@ static void put_merged_header(struct buf *buf, const struct style *style,
 	summary_write(buf, style, recording);
 }
 
-static uint64_t sum_of(const struct recording *recording, enum metric metric)
-{
-	const struct recording_summary *sum = recording_summary(recording);
-
-	switch (metric) {
-	case METRIC_PEAK:
-		return sum->peak_bytes;
-	case METRIC_LEAKED:
-		return sum->leaked_bytes;
-	case METRIC_TOTAL:
-		return sum->total_bytes;
-	case METRIC_CALLS:
-		return sum->calls;
-	case METRIC_TEMPORARY:
-		return sum->temporary;
-	case METRIC_COUNT:
-		break;
-	}
-	return 0;
-}
-
-/* The value in the metric's unit: "1.23 MB", "12 calls". */
-static struct formatted metric_value(enum metric metric, uint64_t value, bool exact)
-{
-	if (metric_info(metric)->bytes)
-		return format_bytes(value, exact);
-	return format_counted(value, "call", exact);
-}
-
-/* The other numbers of a site, each with its name. */
-static void put_other_numbers(struct buf *buf, const struct style *style, const struct site *site,
-			      enum metric metric)
-{
-	bool exact = style->exact;
-	const char *separator = "";
-
-	style_begin(buf, style, STYLE_DIM);
-	if (metric != METRIC_PEAK && site->peak_bytes) {
-		buf_printf(buf, "%speak %s", separator, format_bytes(site->peak_bytes, exact).text);
-		separator = ", ";
-	}
-	if (metric != METRIC_LEAKED && site->leaked_bytes) {
-		buf_printf(buf, "%sleaked %s", separator,
-			   format_bytes(site->leaked_bytes, exact).text);
-		separator = ", ";
-	}
-	if (metric != METRIC_TOTAL) {
-		buf_printf(buf, "%stotal %s", separator,
-			   format_bytes(site->total_bytes, exact).text);
-		separator = ", ";
-	}
-	if (metric != METRIC_CALLS) {
-		buf_printf(buf, "%s%s", separator, format_counted(site->calls, "call", exact).text);
-		separator = ", ";
-	}
-	if (metric != METRIC_TEMPORARY && site->temporary)
-		buf_printf(buf, "%s%s temporary", separator,
-			   format_count(site->temporary, exact).text);
-	style_end(buf, style);
-}
-
 static struct err *put_sites(struct buf *buf, const struct style *style,
 			     const struct recording *recording, struct symbolized *symbolized,
 			     const struct text_report_options *options)
 {
 	const char *name = metric_info(options->metric)->name;
-	uint64_t sum = sum_of(recording, options->metric), rest = 0;
+	struct site_text text = {
+		.metric = options->metric,
+		.top = options->top,
+		.whole = metric_of_sum(options->metric, recording_summary(recording)),
+	};
 	auto_free uint32_t *order = NULL;
-	const struct site *sites;
-	uint32_t count, shown;
-	struct err *err =
-		site_order_create(recording, options->metric, SITE_ORDER_NOT_ZERO, &order, &count);
+	uint32_t site_count, shown;
+	struct err *err;
 
+	text.sites = recording_sites(recording, &site_count);
+	err = site_order_create(text.sites, site_count, options->metric, SITE_ORDER_NOT_ZERO,
+				&order, &text.count);
 	if (err)
 		return err;
-	sites = recording_sites(recording, &(uint32_t){0});
-	shown = options->top && options->top < count ? options->top : count;
-	if (!count) {
+	text.order = order;
+	if (!text.count) {
 		buf_printf(buf, "No site has %s: %s is 0.\n",
 			   options->metric == METRIC_PEAK ? "a peak" : name, name);
 		return NULL;
 	}
-	style_printf(buf, style, STYLE_STRONG, "%s %s by %s (%s)\n", shown < count ? "Top" : "All",
-		     format_counted(shown, "site", true).text, name,
-		     metric_info(options->metric)->text);
-	for (uint32_t i = 0; i < shown && !err; i++) {
-		const struct site *site = &sites[order[i]];
-		uint64_t value = metric_of_site(options->metric, site);
-
-		buf_printf(buf, "\n%3u. ", i + 1);
-		style_printf(buf, style, STYLE_STRONG, "%s  %s",
-			     metric_value(options->metric, value, style->exact).text,
-			     format_percent(value, sum).text);
-		buf_printf(buf, " of %s  ", name);
-		put_other_numbers(buf, style, site, options->metric);
-		buf_char(buf, '\n');
-		err = text_stack_write(buf, style, recording, symbolized, site->stack, 5);
-	}
-	for (uint32_t i = shown; i < count; i++)
-		rest += metric_of_site(options->metric, &sites[order[i]]);
-	if (shown < count)
-		buf_printf(buf, "\n     \xe2\x80\xa6 %s more, %s, %s of %s (--top N shows more)\n",
-			   format_counted(count - shown, "site", true).text,
-			   metric_value(options->metric, rest, style->exact).text,
-			   format_percent(rest, sum).text, name);
+	shown = site_text_shown(&text);
+	style_printf(buf, style, STYLE_STRONG, "%s %s by %s (%s)\n",
+		     shown < text.count ? "Top" : "All", format_counted(shown, "site", true).text,
+		     name, metric_info(options->metric)->text);
+	err = site_text_write(buf, style, recording, symbolized, &text);
 	return err ? err : nameless_write(buf, style, recording, symbolized, order, shown);
 }
 
@@ -247,6 +173,8 @@ struct err *text_report_write(struct buf *buf, const struct style *style,
 	buf_char(buf, '\n');
 	if (options->errors)
 		return errors_text_write(buf, style, recording, symbolized, options->top);
+	if (options->pools)
+		return pools_text_write(buf, style, recording, symbolized, options);
 	if (options->tree)
 		return text_tree_write(buf, style, recording, symbolized, options->metric,
 				       options->top);

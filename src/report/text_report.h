@@ -11,11 +11,14 @@ struct text_report_options {
 	enum metric metric;
 	uint32_t top; /* sites, or children of a tree node, shown at most; 0: all */
 	bool tree;
-	bool errors; /* instead of sites: heap errors, for which the recording was opened */
+	bool errors;         /* instead of sites: heap errors, for which the recording was opened */
+	bool pools;          /* instead of sites: the program's own pools … */
+	uint32_t pool_sites; /* … and so many sites of each at most; 0: all */
 	const struct process_list *processes; /* of merged recordings; NULL: it is one */
 };
 
-/* Header, summary, then the sites, the tree or the errors. The writing itself fails in buf. */
+/* Header, summary, then the sites, the tree, the errors or the pools. The writing itself fails in
+ * buf. */
 struct err *text_report_write(struct buf *buf, const struct style *style,
 			      const struct recording *recording, struct symbolized *symbolized,
 			      const struct text_report_options *options);

@@ -96,6 +96,14 @@ struct decode_event {
 		struct {
 			int64_t parameter, value, result;
 		} mallopt;
+		/*
+		 * Of the program's own pools. start is the event's time, where block has its own;
+		 * address: of an allocation or free, size of an allocation, name of a name.
+		 */
+		struct {
+			uint64_t start, pool, address, size;
+			struct decode_text name;
+		} pool;
 		struct decode_text text; /* mark: name, exec: path */
 		uint64_t tag;
 		struct {

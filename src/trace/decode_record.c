@@ -64,6 +64,21 @@ static void take_memory(struct cursor *body, struct decode_event *event)
 	event->memory.swap = cursor_varint(body);
 }
 
+/* A block is told by how far it lies from its pool: it is seldom far. */
+static void take_pool(struct cursor *body, struct decode_event *event)
+{
+	__builtin_memset(&event->pool, 0, sizeof(event->pool));
+	event->pool.start = event->time;
+	event->pool.pool = cursor_varint(body);
+	if (event->kind == TRACE_RECORD_POOL_NAME)
+		event->pool.name = take_text(body);
+	if (event->kind > TRACE_RECORD_POOL_FREE)
+		return;
+	event->pool.address = event->pool.pool + (uint64_t)cursor_signed(body);
+	if (event->kind == TRACE_RECORD_POOL_ALLOC)
+		event->pool.size = cursor_varint(body);
+}
+
 /* Records that begin with a time; it has been read. */
 static bool take_timed(struct cursor *body, struct decode_event *event)
 {
@@ -115,6 +130,12 @@ static bool take_timed(struct cursor *body, struct decode_event *event)
 	case TRACE_RECORD_TAG:
 		event->tag = cursor_varint(body);
 		return true;
+	case TRACE_RECORD_POOL_ALLOC:
+	case TRACE_RECORD_POOL_FREE:
+	case TRACE_RECORD_POOL_RESET:
+	case TRACE_RECORD_POOL_NAME:
+		take_pool(body, event);
+		return true;
 	case TRACE_RECORD_FAILED:
 		event->failed.operation = cursor_varint(body);
 		event->failed.size = cursor_varint(body);
@@ -139,7 +160,7 @@ bool decode_record(struct cursor *body, uint64_t base, struct decode_event *even
 	default:
 		break;
 	}
-	if (event->kind < TRACE_RECORD_FRAME || event->kind > TRACE_RECORD_TAG)
+	if (event->kind < TRACE_RECORD_FRAME || event->kind > TRACE_RECORD_POOL_NAME)
 		return false;
 	// Unknown kinds have returned: their bodies need not begin with a time.
 	event->time = base + (uint64_t)cursor_signed(body);

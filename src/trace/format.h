@@ -3,12 +3,13 @@
 #define MALLOW_TRACE_FORMAT_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define TRACE_MAGIC          0x0a1a0a0d574c4d89ull /* "\x89MLW\r\n\x1a\n" read little-endian */
 #define TRACE_VERSION_MAJOR  1
-#define TRACE_VERSION_MINOR  2
+#define TRACE_VERSION_MINOR  3
 #define TRACE_PAGE           4096u
 #define TRACE_CHUNK_MAGIC    0xa74b4843574c4dd1ull
 #define TRACE_CHUNK_SIZE_MAX (1u << 30)
@@ -179,7 +180,17 @@ enum trace_record {
 	TRACE_RECORD_OFF = 0x93,
 	TRACE_RECORD_ON = 0x94,
 	TRACE_RECORD_TAG = 0x95,
+	TRACE_RECORD_POOL_ALLOC = 0x96,
+	TRACE_RECORD_POOL_FREE = 0x97,
+	TRACE_RECORD_POOL_RESET = 0x98,
+	TRACE_RECORD_POOL_NAME = 0x99,
 };
+
+/* Of the program's own pools: taken in the order of time over all streams, as core records are. */
+static inline bool trace_is_pool_record(uint8_t kind)
+{
+	return kind >= TRACE_RECORD_POOL_ALLOC && kind <= TRACE_RECORD_POOL_NAME;
+}
 
 enum trace_process_field {
 	TRACE_PROCESS_EXECUTABLE = 1,

@@ -33,6 +33,8 @@ EVENTS, PACKED, SYMBOLS, INDEX = 1, 2, 3, 4
 SLOT, SEALED = 1, 2
 NO_STREAM = 0xFFFFFFFF
 
+POOL_ALLOC, POOL_FREE, POOL_RESET, POOL_NAME = 0x96, 0x97, 0x98, 0x99
+
 ENTRIES = {
     1: "malloc", 2: "calloc", 3: "realloc", 4: "reallocarray", 5: "posix_memalign",
     6: "aligned_alloc", 7: "memalign", 8: "valloc", 9: "pvalloc",
@@ -307,6 +309,8 @@ class Columns:
 # One allocation or free, in the order of time. A realloc is a Free and an Alloc of one `call`.
 Alloc = collections.namedtuple("Alloc", "time op address size node stream usable flags alignment old tag")
 Free = collections.namedtuple("Free", "time op address node stream")
+# A record of the program's own pools.
+PoolEvent = collections.namedtuple("PoolEvent", "time kind pool address size node stream tag name")
 
 
 class Stream:
@@ -539,6 +543,15 @@ class Stream:
         elif kind == 0x95:
             at()
             self.tag = number()
+        elif POOL_ALLOC <= kind <= POOL_NAME:
+            time, pool = at(), number()
+            address = pool + unzigzag(number()) if kind <= POOL_FREE else 0
+            size = number() if kind == POOL_ALLOC else 0
+            if kind != POOL_ALLOC and not (recording.header.free_stacks and kind != POOL_NAME):
+                node = 0
+            name = text() if kind == POOL_NAME else ""
+            recording.pool_events.append(PoolEvent(time, kind, pool, address, size, node,
+                                                   self.number, self.tag, name))
         elif kind == 0x92:
             recording.facts.append(dict(fact, kind="failed", time=at(), op=number(), size=number(),
                                         node=node))
@@ -550,6 +563,7 @@ class Recording:
     def __init__(self, data):
         self.header = Header(data)
         self.events = []
+        self.pool_events = []
         self.facts = []
         self.frames = {}
         self.modules = {}
@@ -567,18 +581,21 @@ class Recording:
                 chunk.damage = chunk.damage or str(error)
         self.missing = 0
         self.streams = {}
-        in_streams = []
+        in_streams, pools_in_streams = [], []
         for number, chunks in sorted(self._by_stream().items()):
             self.streams[number] = Stream(self, number)
-            self.events = []
+            self.events, self.pool_events = [], []
             self._read_stream(self.streams[number], chunks, data)
-            self._keep_order()
+            self._keep_order(self.events)
+            self._keep_order(self.pool_events)
             in_streams.append(self.events)
+            pools_in_streams.append(self.pool_events)
         # A damaged packed chunk is one place, however many of its chunks suffer.
         places = {c.offset: c.damage for c in reversed(self.chunks)
                   if c.damage and not c.superseded and c.kind <= PACKED}
         self.damages = sorted(places.items())
         self.events = list(heapq.merge(*in_streams, key=merge_key))
+        self.pool_events = list(heapq.merge(*pools_in_streams, key=pool_merge_key))
         self.facts.sort(key=lambda fact: fact["time"])
         self._clock()
 
@@ -628,13 +645,14 @@ class Recording:
             stream.read(chunks[sequence], data)
             expected = sequence + 1
 
-    def _keep_order(self):
+    @staticmethod
+    def _keep_order(events):
         """Section 8: within a stream events keep the order of their records."""
         latest = 0
-        for index in range(len(self.events)):
-            if self.events[index].time < latest:
-                self.events[index] = self.events[index]._replace(time=latest)
-            latest = self.events[index].time
+        for index in range(len(events)):
+            if events[index].time < latest:
+                events[index] = events[index]._replace(time=latest)
+            latest = events[index].time
 
     def _clock(self):
         """Section 2: a straight line through the header's pair and the latest one."""
@@ -644,6 +662,7 @@ class Recording:
         times = [self.header.ticks]
         times += [event.time for event in self.events]  # not sorted: stream by stream
         times += [stream.latest for stream in self.streams.values()]
+        times += [event.time for event in self.pool_events]
         self.end_ticks = max(times)
 
     def seconds(self, ticks):
@@ -698,6 +717,10 @@ class Site:
 def merge_key(event):
     """Section 8: at the same time a free goes first, then the lower stream."""
     return event.time, not isinstance(event, Free), event.stream
+
+
+def pool_merge_key(event):
+    return event.time, event.kind == POOL_ALLOC, event.stream
 
 
 IMPLICIT = 0  # the operation of a free that no record tells of
@@ -856,6 +879,102 @@ class Sums:
             if self.peak_bytes else 0, "leaked_bytes": self.leaked_bytes,
             "leaked_blocks": self.leaked_blocks, "duration_s": recording.seconds(recording.end_ticks),
             "sites": sites}
+
+
+class Pool:
+    """What the addresses of one name hold, or one address without a name."""
+
+    def __init__(self, name, address):
+        self.name, self.address, self.places = name, address, 0
+        self.calls = self.total_bytes = self.live_bytes = self.live_blocks = self.temporary = 0
+        self.peak_bytes = self.peak_blocks = self.peak_ticks = 0
+        self.frees = self.resets = self.implicit_frees = self.wrong_frees = 0
+        self.sites = {}
+
+    def born(self, size, stack, time):
+        self.calls += 1
+        self.total_bytes += size
+        self.live_bytes += size
+        self.live_blocks += 1
+        site = self.sites.setdefault(stack, Site())
+        site.calls += 1
+        site.total_bytes += size
+        site.live_bytes += size
+        site.live_blocks += 1
+        site.own_peak_bytes = max(site.own_peak_bytes, site.live_bytes)
+        if self.live_bytes > self.peak_bytes:
+            self.peak_bytes, self.peak_blocks, self.peak_ticks = \
+                self.live_bytes, self.live_blocks, time
+            for each in self.sites.values():
+                each.peak_bytes = each.live_bytes
+
+    def died(self, size, stack, temporary):
+        site = self.sites[stack]
+        for sums in (self, site):
+            sums.live_bytes -= size
+            sums.live_blocks -= 1
+            sums.temporary += temporary
+
+
+class Pools:
+    """What the program's own pools hold: `mallow report --pools --json`, a second way."""
+
+    def __init__(self, recording):
+        self.recording = recording
+        self.pools = []
+        self._named = {}
+        self._pool_at = {}  # address of a pool -> Pool
+        self._live = collections.defaultdict(dict)  # the same -> {block: what is known of it}
+        self._turns = collections.Counter()  # stream -> blocks that it was handed out
+        self.live_bytes = self.peak_bytes = 0
+        for event in recording.pool_events:
+            self._take(event)
+
+    def _new(self, name, address):
+        self.pools.append(Pool(name, address))
+        return self.pools[-1]
+
+    def _take(self, event):
+        if event.kind == POOL_NAME:
+            if not event.name:
+                return
+            pool = self._named.get(event.name)
+            if pool is None:
+                pool = self._named[event.name] = self._new(event.name, event.pool)
+            pool.places += self._pool_at.get(event.pool) is not pool
+            self._pool_at[event.pool] = pool
+            return
+        if event.pool not in self._pool_at:
+            self._pool_at[event.pool] = self._new("", event.pool)
+            self._pool_at[event.pool].places = 1
+        pool, live = self._pool_at[event.pool], self._live[event.pool]
+        if event.kind == POOL_ALLOC:
+            self._allocate(event, pool, live)
+        elif event.kind == POOL_RESET:
+            pool.resets += 1
+            for block in list(live):
+                self._end(live, block, False)
+        elif event.address in live:
+            pool.frees += 1
+            self._end(live, event.address, True)
+        else:
+            pool.wrong_frees += 1
+
+    def _allocate(self, event, pool, live):
+        if event.address in live:
+            pool.implicit_frees += 1
+            self._end(live, event.address, False)
+        self._turns[event.stream] += 1
+        stack = tuple(self.recording.stack(event.node))
+        live[event.address] = pool, event.size, stack, event.stream, self._turns[event.stream]
+        pool.born(event.size, stack, event.time)
+        self.live_bytes += event.size
+        self.peak_bytes = max(self.peak_bytes, self.live_bytes)
+
+    def _end(self, live, block, singly):
+        pool, size, stack, stream, turn = live.pop(block)
+        pool.died(size, stack, singly and self._turns[stream] == turn)
+        self.live_bytes -= size
 
 
 def read(path):

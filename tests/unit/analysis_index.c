@@ -79,6 +79,9 @@ static void round_trip(void **state)
 					    sizeof(read.summary));
 			assert_same_items(recording, &read, stacks.nodes);
 			assert_same_items(recording, &read, memory);
+			assert_int_equal(recording->pools.pools.count, read.pools.pools.count);
+			assert_memory_equal(&recording->pools.all, &read.pools.all,
+					    sizeof(read.pools.all));
 			assert_int_equal(recording->frames.frames.count, read.frames.frames.count);
 			assert_int_equal(recording->facts.complete, read.facts.complete);
 			assert_string_equal(recording->facts.program, read.facts.program);
@@ -146,6 +149,16 @@ static void cut_and_extended(void **state)
 	recording_close(recording);
 }
 
+static void check_pool(const struct recording *recording, const struct recorded_pool *pool)
+{
+	assert_non_null(pool->name);
+	assert_true(pool->wrong_stack == RECORDING_NONE ||
+		    pool->wrong_stack < recording->stacks.nodes.count);
+	for (uint32_t i = 0; i < pool->site_count; i++)
+		assert_true(pool->sites[i].stack == RECORDING_NONE ||
+			    pool->sites[i].stack < recording->stacks.nodes.count);
+}
+
 /* Every byte takes every value: nothing crashes, and every reference that is accepted exists. */
 static void changed(void **state)
 {
@@ -171,6 +184,8 @@ static void changed(void **state)
 				assert_true(stack == RECORDING_NONE ||
 					    stack < read.stacks.nodes.count);
 			}
+			for (size_t j = 0; j < read.pools.pools.count; j++)
+				check_pool(&read, &read.pools.pools.items[j]);
 			for (size_t j = 0; j < read.stacks.nodes.count; j++) {
 				const struct stack_node *node = &read.stacks.nodes.items[j];
 

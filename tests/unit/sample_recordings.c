@@ -1,5 +1,25 @@
 #include "sample_recordings.h"
 
+/* Pools with and without a name, each way in which their blocks end, and what is odd. */
+static void write_pools(struct trace_writer *writer)
+{
+	const uint64_t named = 0x70000, unnamed = 0x71000;
+
+	trace_writer_record(writer, 0x99, "sut", INT64_C(8200), named, "arena");
+	trace_writer_record(writer, 0x99, "sut", INT64_C(8201), named + 1, "arena");
+	for (int64_t i = 0; i < 4; i++)
+		trace_writer_record(writer, 0x96, "susu", 8202 + i, named, 16 * i, UINT64_C(16));
+	trace_writer_record(writer, 0x96, "susu", INT64_C(8210), named + 1, INT64_C(-8),
+			    UINT64_C(8));
+	trace_writer_record(writer, 0x97, "sus", INT64_C(8220), named, INT64_C(0));
+	trace_writer_record(writer, 0x97, "sus", INT64_C(8221), named, INT64_C(0));
+	trace_writer_record(writer, 0x96, "susu", INT64_C(8222), named, INT64_C(16), UINT64_C(9));
+	trace_writer_record(writer, 0x98, "su", INT64_C(8223), named);
+	trace_writer_record(writer, 0x98, "su", INT64_C(8224), unnamed);
+	trace_writer_record(writer, 0x96, "susu", INT64_C(8225), unnamed, INT64_C(1), UINT64_C(1));
+	trace_writer_record(writer, 0x99, "sut", INT64_C(8226), unnamed, "");
+}
+
 /* Every operation on blocks, and each form of stack change. */
 static void write_operations(struct trace_writer *writer)
 {
@@ -31,6 +51,7 @@ static void write_operations(struct trace_writer *writer)
 	trace_writer_time(writer, 24, 9000);
 	trace_writer_time(writer, 25, 9100);
 	trace_writer_allocate(writer, 2, 1, 0x60000, 8);
+	write_pools(writer);
 	trace_writer_end(writer, 10000, 5004500);
 	trace_writer_seal(writer);
 }

@@ -1,0 +1,160 @@
+/*
+ * What the program says of pools of its own (include/mallow/mallow.h). Each call is entered as a
+ * hook is, so that its stack is the caller's, and is one record: no hook knows of pools.
+ */
+#include <mallow/mallow.h>
+
+#include "agent/clock.h"
+#include "agent/filter.h"
+#include "agent/guard.h"
+#include "agent/libc.h"
+#include "agent/process.h"
+#include "agent/record.h"
+#include "agent/toggle.h"
+
+#define NAME_SIZE_MAX 1000
+#define EXPORT        __attribute__((visibility("default")))
+
+static struct record begin(enum trace_record kind, const void *pool)
+{
+	struct record record = {.kind = kind, .has_time = true};
+
+	record_add(&record, (uint64_t)pool);
+	return record;
+}
+
+static void add_block(struct record *record, const void *pool, const void *block)
+{
+	record_add_signed(record, (int64_t)((uint64_t)block - (uint64_t)pool));
+}
+
+/*
+ * NULL: nothing can be recorded. Within an operator new or malloc of the program's own, where no
+ * allocation is recorded, a block of its pool is.
+ */
+static struct thread *enter(struct guard_call *call)
+{
+	struct thread *thread = guard_enter(call);
+
+	if (likely(thread != NULL))
+		return thread;
+	if (call->pending_in) {
+		process_count_loss(TRACE_LOSS_REENTERED); // only allocations and frees can wait
+		return NULL;
+	}
+	thread = call->nested_in;
+	if (thread) {
+		call->outer = thread->outer;
+		thread->outer = call->state.sp;
+		thread->within = 1;
+	} else if (toggle_is_off() && process_state() == PROCESS_RECORDING) {
+		thread = guard_begin_off_slow(call);
+	}
+	return thread;
+}
+
+static bool has_stack(const struct thread *thread, uint8_t kind)
+{
+	return kind == TRACE_RECORD_POOL_ALLOC ||
+	       (thread->free_stacks && kind != TRACE_RECORD_POOL_NAME);
+}
+
+/* Leaves, too. */
+static void write_out(struct thread *thread, const struct guard_call *call, struct record *record)
+{
+	guard_begin_record(thread);
+	if (thread_follow(thread)) {
+		toggle_write_tag(thread);
+		record->ticks = clock_ticks();
+		if (has_stack(thread, record->kind))
+			record_write_kept_here(thread, record, &call->state);
+		else
+			record_write(thread, record);
+	}
+	thread->within = 0;
+	guard_end_record(thread);
+	guard_leave(thread, call);
+}
+
+/* Nothing new is to be recorded. */
+static bool is_stopped(void)
+{
+	return toggle_is_off() && !toggle_settle_slow();
+}
+
+/* It is known of each block whether it was recorded: filter.h. */
+static bool knows_blocks(void)
+{
+	return process_state() == PROCESS_RECORDING && toggle_is_watched();
+}
+
+EXPORT void mallow_api_pool_alloc(const void *pool, const void *block, size_t size)
+{
+	GUARD_CALL(call);
+	struct record record = begin(TRACE_RECORD_POOL_ALLOC, pool);
+	struct thread *thread;
+
+	if (!block)
+		return;
+	if (is_stopped()) {
+		if (knows_blocks())
+			filter_pool_allocates(pool, block, false);
+		return;
+	}
+	thread = enter(&call);
+	if (!thread)
+		return;
+	if (thread->filtered)
+		filter_pool_allocates(pool, block, true);
+	add_block(&record, pool, block);
+	record_add(&record, size);
+	write_out(thread, &call, &record);
+}
+
+EXPORT void mallow_api_pool_free(const void *pool, const void *block)
+{
+	GUARD_CALL(call);
+	struct record record = begin(TRACE_RECORD_POOL_FREE, pool);
+	bool recorded = knows_blocks() && filter_pool_frees(block);
+	struct thread *thread;
+
+	if (!block || (is_stopped() && !recorded))
+		return;
+	thread = enter(&call);
+	if (!thread)
+		return;
+	add_block(&record, pool, block);
+	write_out(thread, &call, &record);
+}
+
+EXPORT void mallow_api_pool_reset(const void *pool)
+{
+	GUARD_CALL(call);
+	struct record record = begin(TRACE_RECORD_POOL_RESET, pool);
+	bool recorded = knows_blocks() && filter_pool_resets(pool);
+	struct thread *thread;
+
+	if (is_stopped() && !recorded)
+		return;
+	thread = enter(&call);
+	if (thread)
+		write_out(thread, &call, &record);
+}
+
+EXPORT void mallow_api_pool_name(const void *pool, const char *name)
+{
+	GUARD_CALL(call);
+	struct record record = begin(TRACE_RECORD_POOL_NAME, pool);
+	struct thread *thread;
+
+	// Also while stopped, but not before the first start.
+	if (!name || (is_stopped() && process_state() != PROCESS_RECORDING))
+		return;
+	record.text = name;
+	record.text_size = strlen(name);
+	if (record.text_size > NAME_SIZE_MAX)
+		record.text_size = NAME_SIZE_MAX;
+	thread = enter(&call);
+	if (thread)
+		write_out(thread, &call, &record);
+}
