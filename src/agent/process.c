@@ -5,6 +5,7 @@
 
 #include "agent/clock.h"
 #include "agent/config.h"
+#include "agent/cull.h"
 #include "agent/environment.h"
 #include "agent/event_clock.h"
 #include "agent/libc.h"
@@ -108,6 +109,7 @@ static void fill_header(struct trace_header *header, bool forked, const uint8_t 
 			(config_free_stacks() ? TRACE_FREE_STACKS : 0) |
 			(toggle_begins() ? TRACE_BEGUN_BY_START : 0);
 	header->sample_mean = config.value[SETTING_SAMPLE];
+	header->cull_ns = config.value[SETTING_CULL];
 	header->start_ticks = clock_ticks();
 	header->start_monotonic_ns = clock_monotonic_ns();
 	header->start_realtime_ns = clock_realtime_ns();
@@ -276,6 +278,7 @@ static void forget_recording(void)
 	address_set_clear(&process->recorded);
 	process->others_known = false;
 	process->modules.count = 0;
+	__atomic_store_n(&process->cull, NULL, __ATOMIC_RELEASE); // others may still look at it
 	__atomic_store_n(&process->next_stream, 0, __ATOMIC_RELAXED);
 }
 
@@ -530,11 +533,14 @@ void process_end(enum trace_end reason, int status)
 		return;
 	}
 	slow_begin(&slow);
+	if (cull_is_on() && (!thread || !thread->cursor))
+		thread = thread_begin_slow(); // somebody has to write what is held back
 	if (thread && thread->cursor && !thread->busy) {
 		struct record record = {.kind = TRACE_RECORD_END, .has_time = true};
 		uint64_t outer;
 
 		outer = thread_begin_work(thread);
+		cull_finish(thread);
 		if (!process_system_calls_forbidden()) {
 			sample_write(thread);
 			now = clock_monotonic_ns();
@@ -545,6 +551,8 @@ void process_end(enum trace_end reason, int status)
 		record_add(&record, (uint64_t)status);
 		record_write(thread, &record);
 		thread_end_work(thread, outer);
+	} else {
+		cull_finish(NULL);
 	}
 	header->end_reason = reason;
 	header->end_status = (uint32_t)status;
@@ -559,6 +567,7 @@ void process_resume(void)
 {
 	if (process_state() != PROCESS_RECORDING || process_is_borrowed())
 		return;
+	cull_resume();
 	process->file.header->end_reason = TRACE_END_UNKNOWN;
 	__atomic_store_n(&process->file.header->state, TRACE_STATE_RUNNING, __ATOMIC_RELEASE);
 }

@@ -43,6 +43,7 @@ struct process {
 	struct thread *ended_last;
 	struct address_set recorded; /* blocks, while not all are: filter.h */
 	bool others_known;           /* that set holds those that are not: toggle.h */
+	struct cull *cull;           /* atomic; NULL: nothing was held back yet: cull.h */
 	struct file file;
 	struct slots slots;
 	struct modules modules;

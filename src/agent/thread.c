@@ -5,6 +5,7 @@
 
 #include "agent/clock.h"
 #include "agent/config.h"
+#include "agent/cull.h"
 #include "agent/libc.h"
 #include "agent/pool.h"
 #include "agent/process.h"
@@ -107,6 +108,7 @@ static struct thread *take_ended(void)
 		struct thread *next = thread->all_next;
 
 		// It allocated again after its end, in a later destructor.
+		cull_thread_ends(thread);
 		slot_close(thread);
 		memset(thread, 0, sizeof(*thread));
 		thread->all_next = next;
@@ -150,6 +152,7 @@ static void thread_ends(void *value)
 	record_write(thread, &(struct record){.kind = TRACE_RECORD_THREAD_END,
 					      .has_time = true,
 					      .ticks = clock_ticks()});
+	cull_thread_ends(thread);
 	slot_close(thread);
 	if (!thread->ended && slow_try_lock(&process->ended_lock)) {
 		thread->ended = 1;

@@ -26,6 +26,8 @@
 #include "base/compiler.h"
 #include "trace/encode.h"
 
+struct cull_holder;
+
 struct thread {
 	/* The writer; cursor and limit are 0 while there is no slot: fork, start, end. */
 	uint8_t *cursor;
@@ -72,6 +74,8 @@ struct thread {
 	void *exec_memory; /* an environment made for a vfork child, for the next one */
 	size_t exec_size;
 	char name[16];
+	struct cull_holder *holder; /* CULL: of what it holds back, NULL: nothing yet */
+	uint64_t born;              /* … of the realloc being written: see cull_replaces() */
 	struct thread *all_next;
 	struct thread *ended_next;
 };

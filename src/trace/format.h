@@ -8,7 +8,7 @@
 
 #define TRACE_MAGIC          0x0a1a0a0d574c4d89ull /* "\x89MLW\r\n\x1a\n" read little-endian */
 #define TRACE_VERSION_MAJOR  1
-#define TRACE_VERSION_MINOR  2
+#define TRACE_VERSION_MINOR  3
 #define TRACE_PAGE           4096u
 #define TRACE_CHUNK_MAGIC    0xa74b4843574c4dd1ull
 #define TRACE_CHUNK_SIZE_MAX (1u << 30)
@@ -72,12 +72,13 @@ struct trace_header {
 	uint32_t end_reason;
 	uint32_t end_status;
 	uint64_t sample_mean; /* bytes between samples, 0: every allocation is recorded */
-	uint8_t reserved2[8];
+	uint64_t cull_ns;     /* blocks that lived shorter are only counted, 0: none is */
 	uint64_t losses[TRACE_LOSS_COUNTERS];
 };
 static_assert(offsetof(struct trace_header, pid) == 48, "section 2");
 static_assert(offsetof(struct trace_header, flags) == 72, "section 2");
 static_assert(offsetof(struct trace_header, end_reason) == 104, "section 2");
+static_assert(offsetof(struct trace_header, cull_ns) == 120, "section 2");
 static_assert(offsetof(struct trace_header, losses) == 128, "section 2");
 
 enum trace_chunk_kind {
@@ -151,6 +152,9 @@ enum trace_op {
 };
 #define TRACE_OP_LAST_ALLOCATION 17
 
+/* Section 4.3: in the operation of a survivor record the heap flags stand above it. */
+#define TRACE_SURVIVOR_FLAGS_SHIFT 5
+
 enum trace_heap_flags {
 	TRACE_HEAP_MMAPPED = 1,
 	TRACE_HEAP_NON_MAIN_ARENA = 2,
@@ -179,6 +183,9 @@ enum trace_record {
 	TRACE_RECORD_OFF = 0x93,
 	TRACE_RECORD_ON = 0x94,
 	TRACE_RECORD_TAG = 0x95,
+	TRACE_RECORD_STACK = 0xa8,
+	TRACE_RECORD_SURVIVOR = 0xa9,
+	TRACE_RECORD_CULLED = 0xaa,
 };
 
 enum trace_process_field {
