@@ -172,6 +172,10 @@ static void take_facts(struct index_reader *reader, unsigned int version, bool *
 		facts->off_periods = take(reader);
 		facts->off_ns = take(reader);
 	}
+	if (version > INDEX_VERSION_SECOND) {
+		facts->culled_allocations = take(reader);
+		facts->culled_bytes = take(reader);
+	}
 }
 
 static void take_modules(struct index_reader *reader)

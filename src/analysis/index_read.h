@@ -11,8 +11,9 @@
 
 #include "analysis/recording.h"
 
-#define INDEX_VERSION       2
-#define INDEX_VERSION_FIRST 1 /* without the environment and the switches */
+#define INDEX_VERSION        3
+#define INDEX_VERSION_FIRST  1 /* without the environment and the switches */
+#define INDEX_VERSION_SECOND 2 /* without what was culled */
 
 enum index_flags { INDEX_ENDED = 1, INDEX_COMPLETE = 2, INDEX_ENVIRONMENT = 4 };
 
