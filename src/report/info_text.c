@@ -99,6 +99,11 @@ static void put_events(struct buf *buf, const struct recording *recording, bool 
 		buf_printf(buf, ", %s of each by realloc",
 			   format_count(facts->reallocs, exact).text);
 	buf_char(buf, '\n');
+	if (facts->cull_ns)
+		buf_printf(buf, "  %-11s%s, %s: blocks that lived shorter than %s\n", "culled",
+			   format_counted(facts->culled_allocations, "allocation", exact).text,
+			   format_bytes(facts->culled_bytes, exact).text,
+			   format_time(facts->cull_ns).text);
 	if (facts->failed_allocations)
 		buf_printf(buf, "  %-11s%s\n", "",
 			   format_counted(facts->failed_allocations, "failed call", exact).text);
