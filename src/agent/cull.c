@@ -236,9 +236,16 @@ static void end_stale(struct thread *thread, struct cull *cull, uint32_t number)
 	give_back(thread, cull, number, false);
 }
 
+/* Whether it would be written some day, to the recording that it belongs to. */
+static bool can_hold(const struct thread *thread)
+{
+	return !thread->forked && !thread_is_former(thread) &&
+	       process_state() == PROCESS_RECORDING;
+}
+
 static bool hold(struct thread *thread, const struct event *event, uint64_t born, bool written)
 {
-	struct cull *cull = thread->forked || thread_is_former(thread) ? NULL : make();
+	struct cull *cull = can_hold(thread) ? make() : NULL;
 	struct cull_holder *holder =
 		cull && !__atomic_load_n(&cull->finished, __ATOMIC_ACQUIRE) ? holder_of(thread, cull)
 									    : NULL;
@@ -501,27 +508,29 @@ bool cull_write_all(struct thread *thread)
 	return true;
 }
 
-/* Nobody can write them. */
-static void lose_all(struct cull *cull)
+void cull_lose(enum trace_loss reason)
 {
-	for (uint32_t i = 1; i < segment_count(cull) << SEGMENT_BITS; i++) {
+	struct cull *cull = get();
+
+	for (uint32_t i = 1; cull && i < segment_count(cull) << SEGMENT_BITS; i++) {
 		const struct cull_entry *entry = entry_at(cull, i);
 
 		if (entry && entry->address && !entry->written &&
 		    cull_table_take_this(&cull->table, entry->address, i))
-			process_count_loss(TRACE_LOSS_HELD_BACK);
+			process_count_loss(reason);
 	}
+	for (uint32_t i = 0; cull && i < CULL_STACKS_HEADS; i++)
+		process_count_losses(reason, cull_stacks_drop(&cull->stacks, i));
 }
 
-void cull_finish(struct thread *thread)
+bool cull_finish(struct thread *thread)
 {
 	struct cull *cull = get();
 
 	if (!cull)
-		return;
+		return true;
 	__atomic_store_n(&cull->finished, 1, __ATOMIC_SEQ_CST);
-	if (!thread || !cull_write_all(thread))
-		lose_all(cull);
+	return cull_write_all(thread);
 }
 
 void cull_resume(void)

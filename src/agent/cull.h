@@ -32,6 +32,7 @@
 
 #include "agent/config.h"
 #include "base/compiler.h"
+#include "trace/format.h"
 
 struct event;
 struct thread;
@@ -85,11 +86,14 @@ void cull_look_around(struct thread *thread, uint64_t ticks);
 bool cull_write_all(struct thread *thread);
 
 /*
- * The process ends: the same, and nothing is held back from now on, until cull_resume(). thread:
- * NULL if none can write, so that all that is held back is lost, and counted so. In a slow bracket.
+ * The process ends: the same, and nothing is held back from now on, until cull_resume(). In a slow
+ * bracket.
  */
-void cull_finish(struct thread *thread);
+bool cull_finish(struct thread *thread);
 void cull_resume(void);
+
+/* Nothing can be written any more: what is held back is lost, and counted so. */
+void cull_lose(enum trace_loss reason);
 
 /* What the thread held back is left to others. In a slow bracket. */
 void cull_thread_ends(struct thread *thread);

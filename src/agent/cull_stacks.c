@@ -156,3 +156,13 @@ void cull_stacks_write(struct cull_stacks *stacks, uint32_t head, struct thread 
 		    __atomic_load_n(&stack->temporary, __ATOMIC_RELAXED))
 			write_sums(stacks, stack, thread, scratch);
 }
+
+uint64_t cull_stacks_drop(struct cull_stacks *stacks, uint32_t head)
+{
+	struct cull_stack *stack = __atomic_load_n(&stacks->heads[head], __ATOMIC_ACQUIRE);
+	uint64_t calls = 0;
+
+	for (; stack; stack = stack->next)
+		calls += __atomic_exchange_n(&stack->calls, 0, __ATOMIC_RELAXED);
+	return calls;
+}

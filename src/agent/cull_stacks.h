@@ -73,4 +73,7 @@ uint32_t cull_stack_define(struct cull_stacks *stacks, struct cull_stack *stack,
 void cull_stacks_write(struct cull_stacks *stacks, uint32_t head, struct thread *thread,
 		       uint8_t *scratch);
 
+/* Drops it instead. Returns how many allocations that were. */
+uint64_t cull_stacks_drop(struct cull_stacks *stacks, uint32_t head);
+
 #endif

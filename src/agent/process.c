@@ -398,14 +398,19 @@ void process_write_facts(struct thread *thread)
 	write_fact(thread, TRACE_PROCESS_AGENT, MALLOW_VERSION, sizeof(MALLOW_VERSION) - 1);
 }
 
-void process_count_loss(enum trace_loss reason)
+void process_count_losses(enum trace_loss reason, uint64_t count)
 {
 	// Once: a handler may fork, and the child, which returns here, find it wiped.
 	struct trace_header *header =
 		process ? __atomic_load_n(&process->file.header, __ATOMIC_RELAXED) : NULL;
 
 	if (header)
-		__atomic_fetch_add(&header->losses[reason], 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&header->losses[reason], count, __ATOMIC_RELAXED);
+}
+
+void process_count_loss(enum trace_loss reason)
+{
+	process_count_losses(reason, 1);
 }
 
 void process_stop(enum trace_loss reason, const char *text)
@@ -419,6 +424,8 @@ void process_stop(enum trace_loss reason, const char *text)
 					 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		return;
 	process->file.header->end_reason = TRACE_END_STOPPED;
+	if (cull_is_on())
+		cull_lose(reason);
 	if (process_system_calls_forbidden())
 		return;
 	slow_begin(&slow);
@@ -512,6 +519,29 @@ static void say_end(enum trace_end reason)
 	log_end();
 }
 
+/*
+ * By the calling thread, which may be in the middle of a write, or have none of its own: then by a
+ * stream for this alone. In a slow bracket.
+ */
+static void write_held_back(void)
+{
+	struct thread *thread = thread_self;
+	bool lent = !thread || !thread->cursor || thread->busy;
+	uint64_t outer = 0;
+
+	thread = lent ? thread_lend() : thread;
+	if (!thread)
+		return cull_lose(TRACE_LOSS_HELD_BACK);
+	if (!lent)
+		outer = thread_begin_work(thread);
+	if (!cull_finish(thread))
+		cull_lose(TRACE_LOSS_HELD_BACK);
+	if (lent)
+		thread_take_back(thread);
+	else
+		thread_end_work(thread, outer);
+}
+
 void process_end(enum trace_end reason, int status)
 {
 	struct thread *thread = thread_self;
@@ -533,14 +563,13 @@ void process_end(enum trace_end reason, int status)
 		return;
 	}
 	slow_begin(&slow);
-	if (cull_is_on() && (!thread || !thread->cursor))
-		thread = thread_begin_slow(); // somebody has to write what is held back
+	if (cull_is_on())
+		write_held_back();
 	if (thread && thread->cursor && !thread->busy) {
 		struct record record = {.kind = TRACE_RECORD_END, .has_time = true};
 		uint64_t outer;
 
 		outer = thread_begin_work(thread);
-		cull_finish(thread);
 		if (!process_system_calls_forbidden()) {
 			sample_write(thread);
 			now = clock_monotonic_ns();
@@ -551,8 +580,6 @@ void process_end(enum trace_end reason, int status)
 		record_add(&record, (uint64_t)status);
 		record_write(thread, &record);
 		thread_end_work(thread, outer);
-	} else {
-		cull_finish(NULL);
 	}
 	header->end_reason = reason;
 	header->end_status = (uint32_t)status;
@@ -584,9 +611,14 @@ bool process_forbid_system_calls(bool strict)
 
 	if (process_system_calls_forbidden() || process_is_borrowed())
 		return false;
-	if (strict && process_state() == PROCESS_RECORDING)
+	if (strict && process_state() == PROCESS_RECORDING) {
+		slow_begin(&slow);
+		if (cull_is_on())
+			write_held_back();
+		slow_end(&slow);
 		process_stop(TRACE_LOSS_STRICT_MODE,
 			     "the program enters seccomp strict mode; later events are lost");
+	}
 	if (process_state() == PROCESS_RECORDING) {
 		slow_begin(&slow);
 		if (!prepare_window())

@@ -97,6 +97,7 @@ void process_write_facts(struct thread *thread);
 /* Stops for good: says so in one line, and counts every later event under this reason. */
 void process_stop(enum trace_loss reason, const char *text);
 
+void process_count_losses(enum trace_loss reason, uint64_t count);
 void process_count_loss(enum trace_loss reason);
 
 /* The file operation that failed decides how the recording stops. */

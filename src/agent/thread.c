@@ -138,6 +138,20 @@ static struct thread *create(void)
 	return thread;
 }
 
+static void end_stream(struct thread *thread)
+{
+	record_write(thread, &(struct record){.kind = TRACE_RECORD_THREAD_END,
+					      .has_time = true,
+					      .ticks = clock_ticks()});
+	cull_thread_ends(thread);
+	slot_close(thread);
+	if (!thread->ended && slow_try_lock(&process->ended_lock)) {
+		thread->ended = 1;
+		put_last(thread);
+		slow_unlock(&process->ended_lock);
+	}
+}
+
 /* Runs in the thread that ends; the program's other destructors may still allocate after it. */
 static void thread_ends(void *value)
 {
@@ -149,16 +163,7 @@ static void thread_ends(void *value)
 		return;
 	slow_begin(&slow);
 	outer = thread_begin_work(thread);
-	record_write(thread, &(struct record){.kind = TRACE_RECORD_THREAD_END,
-					      .has_time = true,
-					      .ticks = clock_ticks()});
-	cull_thread_ends(thread);
-	slot_close(thread);
-	if (!thread->ended && slow_try_lock(&process->ended_lock)) {
-		thread->ended = 1;
-		put_last(thread);
-		slow_unlock(&process->ended_lock);
-	}
+	end_stream(thread);
 	thread_end_work(thread, outer);
 	slow_end(&slow);
 }
@@ -295,6 +300,28 @@ static struct thread *begin(struct thread **own)
 	announce(thread);
 	thread->busy = 0;
 	return thread->cursor ? thread : NULL;
+}
+
+struct thread *thread_lend(void)
+{
+	struct thread *thread = process_state() == PROCESS_RECORDING ? create() : NULL;
+
+	if (!thread)
+		return NULL;
+	set_parts(thread);
+	thread->tid = process_system_calls_forbidden() ? 0 : sys_gettid();
+	join(thread);
+	thread->busy = 1;
+	if (!slot_open(thread))
+		return NULL;
+	announce(thread);
+	return thread->cursor ? thread : NULL;
+}
+
+void thread_take_back(struct thread *thread)
+{
+	thread->busy = 0;
+	end_stream(thread);
 }
 
 /* Of a child: the thread as the kernel would have left it, and the process, too. */

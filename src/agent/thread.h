@@ -136,6 +136,13 @@ struct thread *thread_begin_slow(void);
  */
 void thread_renew_slow(struct thread *thread);
 
+/*
+ * A stream of its own for records that the calling thread cannot write into its own, to be given
+ * back with what was written. NULL: there is none. In a slow bracket.
+ */
+struct thread *thread_lend(void);
+void thread_take_back(struct thread *thread);
+
 /* The memory of a thread, all of which the kernel wipes at fork. */
 size_t thread_memory_size(void);
 

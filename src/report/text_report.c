@@ -86,6 +86,9 @@ static void put_header(struct buf *buf, const struct style *style,
 		buf_printf(buf, "%s lost\n", format_counted(facts->lost, "event", true).text);
 	else if (facts->missing_chunks || facts->damaged_chunks)
 		buf_text(buf, "the recording has gaps\n");
+	else if (facts->cull_ns)
+		buf_printf(buf, "blocks younger than %s then are missing\n",
+			   format_time(facts->cull_ns).text);
 	else
 		buf_text(buf, "nothing recorded until then is missing\n");
 	if (facts->sample_mean)

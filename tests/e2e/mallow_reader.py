@@ -446,7 +446,9 @@ class Stream:
             return value
 
         def at():
-            return base + unzigzag(number())
+            time = base + unzigzag(number())
+            recording.latest = max(recording.latest, time)
+            return time
 
         def text():
             return body[p:].decode("utf-8", "backslashreplace")
@@ -552,6 +554,7 @@ class Recording:
         self.header = Header(data)
         self.events = []
         self.facts = []
+        self.latest = self.header.ticks  # time of a record
         self.frames = {}
         self.modules = {}
         self.process = {}
@@ -657,11 +660,8 @@ class Recording:
         first, last = self.pairs[0], max(self.pairs)
         ticks, nanoseconds = last[0] - first[0], last[1] - first[1]
         self.ns_per_tick = nanoseconds / ticks if ticks > 0 and nanoseconds > 0 else 1.0
-        times = [self.header.ticks]
-        times += [event.time for event in self.events]  # not sorted: stream by stream
-        times += [module["time"] for module in self.modules.values()]
-        times += [fact["time"] for fact in self.facts]
-        self.end_ticks = max(times)
+        times = [event.time for event in self.events]  # not sorted: stream by stream
+        self.end_ticks = max([self.latest, *times])
 
     def seconds(self, ticks):
         """Since the start of the recording."""
