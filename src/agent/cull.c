@@ -59,13 +59,22 @@ struct cull {
 	uint64_t interval;                     /* atomic: ticks between looks */
 	uint64_t next_look;                    /* atomic: ticks */
 	uint32_t look;                         /* atomic: number of the next one */
+	uint32_t recording;                    /* whose it is: struct thread */
 	uint32_t idle_lock;
 	struct cull_holder *idle; /* of threads that ended */
 };
 
-static struct cull *get(void)
+static struct cull *current(void)
 {
 	return process ? __atomic_load_n(&process->cull, __ATOMIC_ACQUIRE) : NULL;
+}
+
+/* That of the recording which the thread writes to. */
+static struct cull *get(const struct thread *thread)
+{
+	struct cull *cull = current();
+
+	return cull && cull->recording == thread->recording ? cull : NULL;
 }
 
 /* Entries are numbered from 1. */
@@ -77,20 +86,22 @@ static struct cull_entry *entry_at(struct cull *cull, uint32_t number)
 	return segment ? &segment[number & (SEGMENT_ENTRIES - 1)] : NULL;
 }
 
-static struct cull *make(void)
+static struct cull *make(const struct thread *thread)
 {
-	struct cull *cull = get(), *none = NULL, *made;
+	struct cull *none = NULL, *made;
 
-	if (cull)
-		return cull;
+	// If there is none, the one of a former recording may just have gone (process_begin_next()).
+	if (current() || thread_is_former(thread))
+		return get(thread);
 	made = pool_allocate(sizeof(*made));
 	if (!made)
 		return NULL;
 	made->limit = NEVER;
-	if (__atomic_compare_exchange_n(&process->cull, &none, made, false, __ATOMIC_ACQ_REL,
-					__ATOMIC_ACQUIRE))
-		return made;
-	return none; // another thread's; this one stays unused
+	made->recording = thread->recording;
+	// If another thread was faster, this one stays unused.
+	__atomic_compare_exchange_n(&process->cull, &none, made, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_ACQUIRE);
+	return get(thread);
 }
 
 static struct cull_holder *take_idle(struct cull *cull)
@@ -236,19 +247,18 @@ static void end_stale(struct thread *thread, struct cull *cull, uint32_t number)
 	give_back(thread, cull, number, false);
 }
 
-/* Whether it would be written some day, to the recording that it belongs to. */
-static bool can_hold(const struct thread *thread)
+/* Whether it would be written some day. */
+static bool can_hold(const struct cull *cull)
 {
-	return !thread->forked && !thread_is_former(thread) &&
-	       process_state() == PROCESS_RECORDING;
+	return process_state() == PROCESS_RECORDING &&
+	       !__atomic_load_n(&cull->finished, __ATOMIC_ACQUIRE);
 }
 
 static bool hold(struct thread *thread, const struct event *event, uint64_t born, bool written)
 {
-	struct cull *cull = can_hold(thread) ? make() : NULL;
+	struct cull *cull = thread->forked ? NULL : make(thread);
 	struct cull_holder *holder =
-		cull && !__atomic_load_n(&cull->finished, __ATOMIC_ACQUIRE) ? holder_of(thread, cull)
-									    : NULL;
+		cull && can_hold(cull) ? holder_of(thread, cull) : NULL;
 	struct cull_stack *stack =
 		holder ? cull_stacks_find(&cull->stacks, &holder->room, &thread->stack) : NULL;
 	uint32_t number = stack ? take_unused(cull, holder) : 0, stale;
@@ -309,7 +319,7 @@ static bool end(struct thread *thread, struct cull *cull, uint32_t number, uint6
 	struct cull_entry *entry = entry_at(cull, number);
 	uint64_t limit = __atomic_load_n(&cull->limit, __ATOMIC_RELAXED);
 	bool old = ticks > entry->born && ticks - entry->born >= limit;
-	bool culled = !entry->written && (!old || in_handler);
+	bool culled = !entry->written && (!old || in_handler || thread_is_former(thread));
 
 	if (!culled && !entry->written) {
 		write_survivor(thread, cull, entry);
@@ -322,7 +332,7 @@ static bool end(struct thread *thread, struct cull *cull, uint32_t number, uint6
 
 bool cull_ends(struct thread *thread, uint64_t address, uint64_t ticks, bool in_handler)
 {
-	struct cull *cull = get();
+	struct cull *cull = get(thread);
 	uint32_t number = cull ? cull_table_take(&cull->table, address) : 0;
 
 	return number && end(thread, cull, number, ticks,
@@ -331,7 +341,7 @@ bool cull_ends(struct thread *thread, uint64_t address, uint64_t ticks, bool in_
 
 uint32_t cull_takes(struct thread *thread, uint64_t address)
 {
-	struct cull *cull = get();
+	struct cull *cull = get(thread);
 	uint32_t number = cull ? cull_table_take(&cull->table, address) : 0;
 	struct cull_entry *entry = number ? entry_at(cull, number) : NULL;
 
@@ -348,8 +358,7 @@ uint32_t cull_takes(struct thread *thread, uint64_t address)
 }
 
 /*
- * The entry that cull_takes() took. NULL: the realloc began in a former recording, of which nothing
- * is held back any more.
+ * The entry that cull_takes() took. NULL: it was in a former recording.
  */
 static struct cull_entry *taken(struct cull *cull, uint32_t number, uint64_t address)
 {
@@ -360,7 +369,7 @@ static struct cull_entry *taken(struct cull *cull, uint32_t number, uint64_t add
 
 void cull_puts_back(struct thread *thread, uint32_t number, uint64_t address)
 {
-	struct cull *cull = get();
+	struct cull *cull = get(thread);
 	uint32_t stale = 0;
 
 	if (!taken(cull, number, address))
@@ -374,7 +383,7 @@ void cull_puts_back(struct thread *thread, uint32_t number, uint64_t address)
 bool cull_ends_taken(struct thread *thread, uint32_t number, uint64_t address, uint64_t ticks,
 		     bool in_handler)
 {
-	struct cull *cull = get();
+	struct cull *cull = get(thread);
 	const struct cull_entry *entry = taken(cull, number, address);
 
 	return entry && end(thread, cull, number, ticks, entry->temporary, in_handler);
@@ -382,7 +391,7 @@ bool cull_ends_taken(struct thread *thread, uint32_t number, uint64_t address, u
 
 uint64_t cull_replaces(struct thread *thread, uint32_t number, uint64_t address)
 {
-	struct cull *cull = get();
+	struct cull *cull = get(thread);
 	const struct cull_entry *entry = taken(cull, number, address);
 	uint64_t born = entry ? entry->born : 0;
 
@@ -484,16 +493,17 @@ static never_inline void look_around_slow(struct thread *thread, struct cull *cu
 
 void cull_look_around(struct thread *thread, uint64_t ticks)
 {
-	struct cull *cull = get();
+	struct cull *cull = get(thread);
 	uint64_t due = cull ? __atomic_load_n(&cull->next_look, __ATOMIC_RELAXED) : NEVER;
 
-	if (unlikely(ticks >= due) && thread->cursor && !thread->forked)
+	if (unlikely(ticks >= due) && thread->cursor && !thread->forked &&
+	    !thread_is_former(thread))
 		look_around_slow(thread, cull, due, ticks);
 }
 
 bool cull_write_all(struct thread *thread)
 {
-	struct cull *cull = get();
+	struct cull *cull = get(thread);
 	struct cull_holder *holder;
 
 	if (!cull)
@@ -510,7 +520,7 @@ bool cull_write_all(struct thread *thread)
 
 void cull_lose(enum trace_loss reason)
 {
-	struct cull *cull = get();
+	struct cull *cull = current();
 
 	for (uint32_t i = 1; cull && i < segment_count(cull) << SEGMENT_BITS; i++) {
 		const struct cull_entry *entry = entry_at(cull, i);
@@ -525,7 +535,7 @@ void cull_lose(enum trace_loss reason)
 
 bool cull_finish(struct thread *thread)
 {
-	struct cull *cull = get();
+	struct cull *cull = get(thread);
 
 	if (!cull)
 		return true;
@@ -535,7 +545,7 @@ bool cull_finish(struct thread *thread)
 
 void cull_resume(void)
 {
-	struct cull *cull = get();
+	struct cull *cull = current();
 
 	if (cull)
 		__atomic_store_n(&cull->finished, 0, __ATOMIC_SEQ_CST);
@@ -543,7 +553,7 @@ void cull_resume(void)
 
 void cull_thread_ends(struct thread *thread)
 {
-	struct cull *cull = get();
+	struct cull *cull = get(thread);
 	struct cull_holder *holder = thread->holder;
 
 	thread->holder = NULL;

@@ -278,7 +278,6 @@ static void forget_recording(void)
 	address_set_clear(&process->recorded);
 	process->others_known = false;
 	process->modules.count = 0;
-	__atomic_store_n(&process->cull, NULL, __ATOMIC_RELEASE); // others may still look at it
 	__atomic_store_n(&process->next_stream, 0, __ATOMIC_RELAXED);
 }
 
@@ -308,6 +307,8 @@ bool process_begin_next(void)
 	swap_file(&next);
 	open_recording(false, parent);
 	__atomic_add_fetch(&process->recording, 1, __ATOMIC_RELEASE);
+	// Behind it: who finds none knows that the recording is another. Some may still look at it.
+	__atomic_store_n(&process->cull, NULL, __ATOMIC_RELEASE);
 	return true;
 }
 

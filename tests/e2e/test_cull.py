@@ -1,13 +1,11 @@
 """CULL: blocks that lived short are counted for their sites, and are no events."""
 import collections
-import itertools
-import os
 import signal
-import subprocess
 
 import pytest
 
 import expect
+import mallow_reader
 from mallow_reader import Alloc, Free
 
 SUMS = ("calls", "total_bytes", "leaked_bytes", "leaked_blocks", "temporary")
@@ -155,3 +153,111 @@ def test_not_with_samples(program, record):
     recorded = record([program], settings={"CULL": "1h", "SAMPLE": "64K"})
     assert recorded.stderr == "mallow: MALLOW_CULL is ignored, because MALLOW_SAMPLE is set\n"
     assert recorded.reader.header.cull_ns == 0 and recorded.reader.header.sample_mean == 65536
+
+
+def assert_kept(recorded, functions_of, count=150):
+    """All blocks that are there to the end, whoever made them, with the right stacks and threads."""
+    sums = recorded.sums
+    found = expect.by_function(sums, functions_of)["kept"]
+    assert (found.calls, found.leaked_blocks, found.total_bytes) == (count, count, 100 * count)
+    assert found.threads == 3
+    recorded.tool.assert_equal_sums(recorded.path, sums)
+
+
+@pytest.mark.parametrize("slots", ["shared", "private"])
+@pytest.mark.parametrize("how", ["exit", "_exit", "quick_exit", "exec", "failed exec", "stopped"])
+def test_ends(how, slots, compile_sample, record, functions_of):
+    """What is held back then is written, whichever thread's it is."""
+    recorded = record([compile_sample("culled_ends", "gcc", "-O1"), how], check=False,
+                      settings={"CULL": "1h", "SLOTS": slots})
+    assert recorded.returncode == 7 and recorded.stderr == ""
+    recorded.assert_sound()
+    assert_kept(recorded, functions_of)
+    churned = expect.by_function(recorded.sums, functions_of)["churn"]
+    assert (churned.calls, churned.leaked_blocks, churned.temporary) == (1000, 0, 1000)
+
+
+def test_exit_in_a_handler(compile_sample, record, functions_of):
+    """It may have interrupted the agent in the middle of a record."""
+    streams = set()
+    for _ in range(8):
+        recorded = record([compile_sample("culled_ends", "gcc", "-O1"), "handler"], check=False,
+                          settings={"CULL": "1h"})
+        assert recorded.returncode == 7 and recorded.stderr == ""
+        assert recorded.reader.header.lost == 0
+        assert_kept(recorded, functions_of)
+        churned = expect.by_function(recorded.sums, functions_of)["churn"]
+        assert churned.calls > 1000 and churned.leaked_blocks <= 1
+        streams.add(len(recorded.reader.streams))
+    assert streams <= {3, 4}
+
+
+def test_killed(compile_sample, record, functions_of, tool):
+    """Old blocks are there, those of a thread that sleeps and of one that has ended, too."""
+    recorded = record([compile_sample("culled_ends", "gcc", "-O1"), "killed"], check=False,
+                      settings={"CULL": "100ms"})
+    assert recorded.returncode == -signal.SIGKILL
+    # Not the newest of the thread that sleeps, nor that of main, which has just been made.
+    assert_kept(recorded, functions_of, 148)
+    assert "blocks younger than 100 ms" in tool("info", recorded.path).stdout
+    assert "blocks younger than 100 ms" in tool("report", recorded.path).stdout
+
+
+@pytest.mark.parametrize("slots", ["shared", "private"])
+def test_sync(slots, compile_sample, record, functions_of):
+    recorded = record([compile_sample("culled_ends", "gcc", "-O1"), "synced"], check=False,
+                      settings={"CULL": "1h", "SLOTS": slots})
+    assert recorded.returncode == -signal.SIGKILL
+    assert_kept(recorded, functions_of)
+    assert expect.by_function(recorded.sums, functions_of)["churn"].calls == 1000
+
+
+def test_exec_chain(compile_sample, record, functions_of):
+    """Each image begins with nothing held back, and leaves nothing behind."""
+    recorded = record([compile_sample("exec_chain", "gcc", "-O1"), 3], check=False,
+                      settings={"CULL": "1h"})
+    assert recorded.stdout == "ok\n"
+    calls = [expect.by_function(mallow_reader.Sums(reader), functions_of)["image"].calls
+             for reader in recorded.readers]
+    assert sorted(calls) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("cull", CULLS)
+def test_fork(cull, compile_sample, record, functions_of):
+    """Children begin with nothing held back: what they inherited and free is not theirs."""
+    recorded = record([compile_sample("fork_threads", "gcc", "-O2")], check=False,
+                      settings={"CULL": cull})
+    assert recorded.returncode == 7, recorded.stderr
+    readers = sorted(recorded.readers, key=lambda reader: reader.header.begun_by_fork)
+    for reader, kind in zip(readers, [None] + ["CHILD"] * 5, strict=True):
+        wanted = expect.expectations("fork_threads", *(["CHILD", "ONLY"] if kind else []))
+        found = expect.by_function(mallow_reader.Sums(reader), functions_of)
+        expect.check(without_events(wanted), found)
+
+
+@pytest.mark.parametrize("cull", CULLS)
+def test_switched(cull, compile_sample, record, functions_of, tool):
+    """Off and on again: the sums are those of what was on."""
+    recorded = record([compile_sample("switched", "gcc", "-O2")], check=False,
+                      settings={"CULL": cull})
+    assert recorded.stdout == "ok\n"
+    recorded.assert_sound()
+    expect.check(expect.expectations("switched"), expect.by_function(recorded.sums, functions_of))
+    assert recorded.sums.unknown_frees == recorded.sums.implicit_frees == 0
+    tool.assert_equal_sums(recorded.path, recorded.sums)
+
+
+@pytest.mark.parametrize("cull", CULLS)
+@pytest.mark.parametrize("settings", [{}, {"NEW_FILE_PER_START": 1}])
+def test_storm_of_switches(settings, cull, compile_sample, record):
+    """Threads allocate while others, and a signal, switch: what was culled adds up, too."""
+    recorded = record([compile_sample("switch_storm", "gcc", "-O2"), 100, 30], check=False,
+                      settings={"CULL": cull, "SIGNAL_TOGGLE": "USR1", **settings})
+    assert recorded.returncode == 7, recorded.stderr
+    for reader in recorded.readers:
+        assert not reader.damages and reader.missing == 0
+        assert reader.dangling() == ([], []) and reader.header.lost == 0
+        sums = mallow_reader.Sums(reader)
+        culled = sum(amount.calls for amount in reader.culled)
+        assert sums.calls - culled == sums.frees + sums.implicit_frees + sums.leaked_blocks
+        assert sums.unknown_frees + sums.implicit_frees <= 16 * len(settings)
