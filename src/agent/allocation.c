@@ -1,5 +1,6 @@
 #include "agent/allocation.h"
 
+#include "agent/cull.h"
 #include "agent/process.h"
 #include "agent/toggle.h"
 
@@ -122,6 +123,37 @@ static enum trace_op outcome(enum trace_op operation, const void *old, const voi
 	return block || size ? operation : TRACE_OP_FREE;
 }
 
+/*
+ * The realloc ended a block that was held back. in_handler: of a signal handler that interrupted
+ * the agent. Returns whether there is an event left: the new block's.
+ */
+static never_inline bool replaced_held_slow(struct thread *thread, const struct guard_call *call,
+					    struct event *event, bool in_handler)
+{
+	uint32_t entry = call->old - FILTER_HELD;
+
+	if (event->operation == TRACE_OP_FREE)
+		return !cull_ends_taken(thread, entry, event->address, event->ticks, in_handler);
+	thread->born = cull_replaces(thread, entry, event->old_address);
+	if (in_handler) {
+		thread->born = 0;
+		filter_make_allocation(event);
+	}
+	return true;
+}
+
+/* … while the agent is busy: it waits. */
+static void resized_pending(struct guard_call *call, struct event *event, void *block)
+{
+	struct thread *thread = call->pending_in;
+
+	if (call->old > FILTER_HELD && !replaced_held_slow(thread, call, event, true))
+		return;
+	if (event->operation != TRACE_OP_FREE)
+		allocation_measure(thread, block, event);
+	pending_add(thread, event, event->operation == TRACE_OP_FREE ? NULL : &call->state);
+}
+
 void allocation_resized(struct thread *thread, struct guard_call *call, enum trace_op operation,
 			void *old, void *block, uint64_t size, uint64_t start)
 {
@@ -134,23 +166,19 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 		.address = (uint64_t)block,
 		.size = size,
 		// Before the first stop that nothing announced (toggle.h), all are.
-		.old_recorded = call->old_recorded || !call->filtered,
+		.old_recorded = call->old != FILTER_UNKNOWN,
 	};
 	bool failed = !block && event.operation != TRACE_OP_FREE;
 
 	if (event.operation == TRACE_OP_FREE)
 		event.address = (uint64_t)old;
-	if (failed && old && call->filtered)
-		filter_ends_realloc(old, call->old_recorded);
+	if (failed && old && unlikely(call->old))
+		filter_fails_realloc(thread ? thread : call->pending_in, old, call->old);
 	if (!thread) {
 		if (call->nested_in)
 			call->nested_in->nested_block = block;
-		if (call->pending_in && !failed) {
-			if (event.operation != TRACE_OP_FREE)
-				allocation_measure(call->pending_in, block, &event);
-			pending_add(call->pending_in, &event,
-				    event.operation == TRACE_OP_FREE ? NULL : &call->state);
-		}
+		if (call->pending_in && !failed)
+			resized_pending(call, &event, block);
 		if (unlikely(toggle_is_off()) && !call->nested_in && !call->pending_in)
 			filter_passes(block);
 		return;
@@ -158,6 +186,9 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 	guard_begin_record(thread);
 	if (failed) {
 		allocation_failed_slow(thread, &call->state, event.operation, size);
+	} else if (unlikely(call->old > FILTER_HELD) &&
+		   !replaced_held_slow(thread, call, &event, false)) {
+		// culled, and nothing came of it
 	} else if (event.operation == TRACE_OP_FREE) {
 		if (!thread->filtered || event.old_recorded)
 			event_write_kept_free(thread, &event, &call->state);

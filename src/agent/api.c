@@ -2,6 +2,7 @@
 #include <mallow/mallow.h> // the installed header, as programs include it
 
 #include "agent/clock.h"
+#include "agent/cull.h"
 #include "agent/event.h"
 #include "agent/libc.h"
 #include "agent/pending.h"
@@ -58,6 +59,23 @@ EXPORT int mallow_api_is_running(void)
 	return process_state() == PROCESS_RECORDING && !toggle_is_off() && !process_is_borrowed();
 }
 
+/* What is held back is written, too, by this thread. In a slow bracket. */
+static bool write_held(void)
+{
+	struct thread *thread = thread_self;
+	uint64_t outer;
+	bool done;
+
+	if (!thread || !thread->cursor)
+		thread = thread_begin_slow();
+	if (!thread || thread->busy)
+		return false;
+	outer = thread_begin_work(thread);
+	done = cull_write_all(thread);
+	thread_end_work(thread, outer);
+	return done;
+}
+
 EXPORT int mallow_api_sync(void)
 {
 	struct slow slow;
@@ -66,7 +84,8 @@ EXPORT int mallow_api_sync(void)
 	if (process_state() != PROCESS_RECORDING || process_is_borrowed())
 		return -1;
 	slow_begin(&slow);
-	whole = process_flush();
+	whole = !cull_is_on() || write_held();
+	whole = process_flush() && whole;
 	slow_end(&slow);
 	return whole ? 0 : -1;
 }

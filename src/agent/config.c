@@ -138,6 +138,16 @@ static void limit_depth(void)
 		config.value[SETTING_UNWINDER] = SETTING_UNWINDER_PLAIN;
 }
 
+/* A sample knows what a block stands for by its size, which sums have not. */
+static void choose_filter(void)
+{
+	if (!config.value[SETTING_SAMPLE] || !config.value[SETTING_CULL])
+		return;
+	config.value[SETTING_CULL] = 0;
+	if (!config_is_child())
+		log_line(SETTING_LOG_ERROR, "MALLOW_CULL is ignored, because MALLOW_SAMPLE is set");
+}
+
 /* What can only be started by a signal is, unless the settings say none. */
 static void choose_signal(void)
 {
@@ -167,6 +177,7 @@ bool config_read(void)
 			warn_bad_value(i, word);
 	}
 	choose_signal();
+	choose_filter();
 	limit_depth();
 	log_settings();
 	config.registry = keep(find_variable("MALLOW_REGISTRY"));

@@ -2,6 +2,7 @@
 
 #include "agent/compare.h"
 #include "agent/config.h"
+#include "agent/cull.h"
 #include "agent/guard.h"
 #include "agent/modules.h"
 #include "agent/own_code.h"
@@ -415,6 +416,13 @@ never_inline void event_write_kept_free(struct thread *thread, const struct even
 	put_event(thread, event, SHAPE_ANY, false);
 }
 
+/* Where there is a filter: whether the end of a block is an event. */
+static bool keeps_free(struct thread *thread, struct event *event)
+{
+	return filter_keeps(thread, event) && thread_follow(thread) &&
+	       !(cull_is_on() && cull_ends(thread, event->address, event->ticks, false));
+}
+
 static never_inline void write_free_slow(struct thread *thread, uint8_t operation, uint64_t ticks,
 					 uint64_t address)
 {
@@ -427,10 +435,12 @@ static never_inline void write_free_slow(struct thread *thread, uint8_t operatio
 		return lose(thread);
 	if (!thread->outer)
 		return;
-	if (thread->filtered && !(filter_keeps(thread, &event) && thread_follow(thread)))
-		return;
-	state = guard_caller(thread);
-	event_write_kept_free(thread, &event, &state);
+	if (!thread->filtered || keeps_free(thread, &event)) {
+		state = guard_caller(thread);
+		event_write_kept_free(thread, &event, &state);
+	}
+	if (cull_is_on())
+		cull_look_around(thread, ticks);
 }
 
 void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address)
@@ -450,11 +460,57 @@ void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, 
 	encoder->address = address;
 }
 
+/* Makes thread->stack the one that state describes, all its frames with ids. false: lost. */
+static bool capture_with_ids(struct thread *thread, const struct unwind_state *state)
+{
+	struct stack_cache *stack = &thread->stack;
+	bool again;
+
+	if (config_stackless()) {
+		thread->within = 0;
+		return true;
+	}
+	if (!capture_slow(thread, state))
+		return false;
+	compare_stack(thread, state);
+	again = stack->settled != stack->depth;
+	stack_cache_settle(stack);
+	while (!find_ids(thread, stack->depth)) {
+		if (!thread->cursor) {
+			lose(thread);
+			return false;
+		}
+	}
+	if (again)
+		make_text(stack);
+	return true;
+}
+
+/* CULL. born: when the block began that it goes on with, 0: it begins. */
+static void write_or_hold(struct thread *thread, struct event *event, uint64_t born,
+			  const struct unwind_state *state)
+{
+	if (born && event->operation == TRACE_OP_FREE)
+		return; // the filter has dropped the new block, and the old one was culled
+	if (born)
+		filter_make_allocation(event);
+	if (!capture_with_ids(thread, state))
+		return;
+	if (event->operation > TRACE_OP_LAST_ALLOCATION) {
+		write_any(thread, event);
+		cull_notes(thread, event);
+	} else if (!cull_holds(thread, event, born)) {
+		write_any(thread, event);
+	}
+}
+
 /* What the filter has made of an event. */
-static void write_kept(struct thread *thread, const struct event *event,
+static void write_kept(struct thread *thread, struct event *event, uint64_t born,
 		       const struct unwind_state *state)
 {
-	if (event->operation == TRACE_OP_FREE)
+	if (cull_is_on() && (born || event->operation < TRACE_OP_FREE))
+		write_or_hold(thread, event, born, state);
+	else if (event->operation == TRACE_OP_FREE)
 		event_write_kept_free(thread, event, state);
 	else
 		write_captured(thread, event, state);
@@ -463,6 +519,9 @@ static void write_kept(struct thread *thread, const struct event *event,
 static never_inline void write_here_slow(struct thread *thread, const struct event *event,
 					 const struct unwind_state *state)
 {
+	uint64_t born = thread->born;
+
+	thread->born = 0;
 	// A handler that interrupted the real malloc forked, and the child came back here: its
 	// thread was wiped.
 	if (!thread->cursor)
@@ -472,10 +531,12 @@ static never_inline void write_here_slow(struct thread *thread, const struct eve
 
 		if (filter_keeps(thread, &kept) && thread_follow(thread)) {
 			toggle_write_tag(thread);
-			write_kept(thread, &kept, state);
+			write_kept(thread, &kept, born, state);
 		} else {
 			thread->within = 0;
 		}
+		if (cull_is_on())
+			cull_look_around(thread, event->ticks);
 	} else {
 		write_captured(thread, event, state);
 	}

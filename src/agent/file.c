@@ -239,8 +239,7 @@ int file_map_header(struct file *file, bool shared)
 	return 0;
 }
 
-/* fstat must show our file; else the path may lead to it again. */
-static bool still_ours(struct file *file)
+bool file_keep_descriptor(struct file *file)
 {
 	struct stat status = {0};
 	int fd;
@@ -263,7 +262,7 @@ static bool still_ours(struct file *file)
 
 void file_write_header(struct file *file)
 {
-	if (file->header_private && !file->window && still_ours(file))
+	if (file->header_private && !file->window && file_keep_descriptor(file))
 		write_all(file->fd, (const char *)file->header, TRACE_PAGE, 0);
 }
 
@@ -302,7 +301,7 @@ void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_
 		*result = memory ? FILE_OK : FILE_WINDOW_FULL;
 		return memory;
 	}
-	if (!still_ours(file))
+	if (!file_keep_descriptor(file))
 		*result = FILE_REPLACED;
 	else if (allocate_range(file->fd, *offset, size))
 		*result = FILE_WRITE_FAILED;
@@ -328,7 +327,7 @@ enum file_result file_append(struct file *file, const void *head, const void *re
 		memcpy(to, head, head_size);
 		return FILE_OK;
 	}
-	if (!still_ours(file))
+	if (!file_keep_descriptor(file))
 		return FILE_REPLACED;
 	// One call in the ordinary case; what it left over, a full disk mostly, piece by piece.
 	if (sys_pwritev(
@@ -357,7 +356,7 @@ bool file_open_window(struct file *file, size_t size)
 	uint64_t offset;
 	void *memory;
 
-	if (file->window || !still_ours(file))
+	if (file->window || !file_keep_descriptor(file))
 		return file->window != NULL;
 	size = within_limit(file, size);
 	if (!size || !reserve(file, size, &offset))

@@ -82,6 +82,12 @@ bool file_open_window(struct file *file, size_t size);
 /* The system calls are allowed after all: appends go to the file again, behind the window. */
 void file_close_window(struct file *file);
 
+/*
+ * Whether the descriptor shows the recording still: a program may have closed it by a raw system
+ * call, and taken its number. If not, the file is opened again where it can be.
+ */
+bool file_keep_descriptor(struct file *file);
+
 /* Moves the descriptor elsewhere because the program wants its number. false: it could not. */
 bool file_move_descriptor(struct file *file);
 

@@ -2,6 +2,7 @@
 
 #include "agent/address_set.h"
 #include "agent/config.h"
+#include "agent/cull.h"
 #include "agent/event.h"
 #include "agent/process.h"
 #include "agent/thread.h"
@@ -88,9 +89,21 @@ static bool forget(struct address_set *set, uint64_t address)
 	return address_set_remove(set, address) != process->others_known;
 }
 
-bool filter_wanted(void)
+bool filter_knows(void)
 {
 	return config.value[SETTING_SAMPLE] != 0 || toggle_is_watched();
+}
+
+bool filter_wanted(void)
+{
+	return filter_knows() || cull_is_on();
+}
+
+void filter_make_allocation(struct event *event)
+{
+	event->operation = event->operation == TRACE_OP_REALLOC ? TRACE_OP_REALLOC_NULL
+								: TRACE_OP_REALLOCARRAY_NULL;
+	event->ticks += event->duration;
 }
 
 /* While off a realloc goes on with a block that was recorded, and nothing else begins. */
@@ -111,15 +124,13 @@ static bool keeps_realloc(struct thread *thread, struct event *event)
 		event->address = event->old_address;
 		return true;
 	}
-	event->operation = event->operation == TRACE_OP_REALLOC ? TRACE_OP_REALLOC_NULL
-								: TRACE_OP_REALLOCARRAY_NULL;
-	event->ticks += event->duration;
+	filter_make_allocation(event);
 	return keeps;
 }
 
 bool filter_keeps(struct thread *thread, struct event *event)
 {
-	if (event->operation & TRACE_OTHER)
+	if (event->operation & TRACE_OTHER || !filter_knows())
 		return true;
 	switch (event->operation) {
 	case TRACE_OP_STACK:
@@ -137,14 +148,24 @@ bool filter_keeps(struct thread *thread, struct event *event)
 	}
 }
 
-bool filter_begins_realloc(const struct thread *thread, const void *old)
+uint32_t filter_begins_realloc(struct thread *thread, const void *old)
 {
-	return thread->filtered && old && forget(&process->recorded, (uint64_t)old);
+	uint32_t entry;
+
+	if (!old || (filter_knows() && !forget(&process->recorded, (uint64_t)old)))
+		return FILTER_UNKNOWN;
+	entry = cull_is_on() ? cull_takes(thread, (uint64_t)old) : 0;
+	return entry ? FILTER_HELD + entry : FILTER_RECORDED;
 }
 
-void filter_ends_realloc(const void *old, bool recorded)
+void filter_fails_realloc(struct thread *thread, const void *old, uint32_t before)
 {
-	note(&process->recorded, (uint64_t)old, recorded);
+	if (before == FILTER_NOT_ASKED)
+		return;
+	if (filter_knows())
+		note(&process->recorded, (uint64_t)old, before >= FILTER_RECORDED);
+	if (before > FILTER_HELD)
+		cull_puts_back(thread, before - FILTER_HELD, (uint64_t)old);
 }
 
 void filter_passes(const void *block)

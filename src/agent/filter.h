@@ -7,6 +7,8 @@
  * random (a Poisson process), and a block counted if a point falls into it. A block of 0 bytes
  * counts as one of 1. A reader divides by that probability and has an estimate without a bias.
  *
+ * CULL is a filter, too: cull.h says which of the events that are kept are written.
+ *
  * Only where thread->filtered is set, which costs nothing where it is not.
  */
 #ifndef MALLOW_AGENT_FILTER_H
@@ -27,20 +29,34 @@ struct filter {
 /* Whether the settings ask for a filter. Of all threads the same. */
 bool filter_wanted(void);
 
+/* Whether what is recorded is known by its address. */
+bool filter_knows(void);
+
 /*
  * Whether the event is to be recorded. Notes that its block is, or is gone. A realloc of whose two
  * blocks only one is recorded becomes that one's allocation or free. Async-signal-safe.
  */
 bool filter_keeps(struct thread *thread, struct event *event);
 
+/* What is known of the old block of a realloc. */
+enum filter_old {
+	FILTER_NOT_ASKED = 0, /* there is no filter: recorded as all are */
+	FILTER_UNKNOWN,
+	FILTER_RECORDED,
+	FILTER_HELD, /* plus its entry: recorded, but held back (cull.h) */
+};
+
 /*
  * Before a realloc: takes the old block from those that are recorded, as another thread may be
- * given its address before the realloc returns. Returns whether it was one of them.
+ * given its address before the realloc returns. Returns enum filter_old.
  */
-bool filter_begins_realloc(const struct thread *thread, const void *old);
+uint32_t filter_begins_realloc(struct thread *thread, const void *old);
 
 /* The realloc failed: the old block is as it was, recorded or not. */
-void filter_ends_realloc(const void *old, bool recorded);
+void filter_fails_realloc(struct thread *thread, const void *old, uint32_t before);
+
+/* A realloc whose old block is no event becomes an allocation. */
+void filter_make_allocation(struct event *event);
 
 /*
  * A block that nobody was asked about: off, by a thread that does not record. Its free needs not be

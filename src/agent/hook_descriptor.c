@@ -7,7 +7,9 @@
 
 #include "agent/process.h"
 #include "agent/real.h"
+#include "agent/slow.h"
 #include "agent/syscall.h"
+#include "base/compiler.h"
 
 /* Our descriptor, or -1: none, or a vfork child, whose table of descriptors is its own. */
 static int ours(void)
@@ -29,10 +31,26 @@ static void give_up(int from, int to)
 		file_move_descriptor(&process->file);
 }
 
+/*
+ * The number is ours as far as we know. But the program may have closed it by a raw system call,
+ * and have a file of its own there by now: a recording that culls may not be appended to for hours.
+ */
+static never_inline bool is_ours_still(int fd)
+{
+	struct slow slow;
+
+	if (process_system_calls_forbidden())
+		return true;
+	slow_begin(&slow);
+	file_keep_descriptor(&process->file);
+	slow_end(&slow);
+	return is_ours(fd);
+}
+
 int hook_close(int fd)
 {
 	real_resolve();
-	if (__builtin_expect(is_ours(fd), 0))
+	if (__builtin_expect(is_ours(fd), 0) && is_ours_still(fd))
 		return (int)real_return(-EBADF);
 	return real.close(fd);
 }

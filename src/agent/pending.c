@@ -1,6 +1,7 @@
 #include "agent/pending.h"
 
 #include "agent/config.h"
+#include "agent/cull.h"
 #include "agent/event.h"
 #include "agent/own_code.h"
 #include "agent/process.h"
@@ -51,6 +52,17 @@ static never_inline void begin_slow(struct thread *thread)
 	pending_mark(thread);
 }
 
+/* CULL: what begins here is not held back, what ends here may have been. */
+static bool is_culled(struct thread *thread, const struct event *event)
+{
+	if (event->operation & TRACE_OTHER)
+		return false;
+	if (event->operation >= TRACE_OP_FREE)
+		return cull_ends(thread, event->address, event->ticks, true);
+	cull_forgets_newest(thread);
+	return false;
+}
+
 void pending_add(struct thread *thread, const struct event *event, const struct unwind_state *state)
 {
 	struct pending *pending = &thread->pending;
@@ -60,6 +72,8 @@ void pending_add(struct thread *thread, const struct event *event, const struct 
 	size_t count = 0;
 
 	if (thread->filtered && !filter_keeps(thread, &kept))
+		return;
+	if (cull_is_on() && is_culled(thread, &kept))
 		return;
 	if (config_stackless() || (kept.operation >= TRACE_OP_FREE && !thread->free_stacks))
 		state = NULL;

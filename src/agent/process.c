@@ -183,6 +183,8 @@ bool process_begin_next(void)
 	swap_file(&next);
 	recording_open(false, parent);
 	__atomic_add_fetch(&process->recording, 1, __ATOMIC_RELEASE);
+	// Behind it: who finds none knows that the recording is another. Some may still look at it.
+	__atomic_store_n(&process->cull, NULL, __ATOMIC_RELEASE);
 	return true;
 }
 
@@ -231,14 +233,19 @@ void process_try_again(void)
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-void process_count_loss(enum trace_loss reason)
+void process_count_losses(enum trace_loss reason, uint64_t count)
 {
 	// Once: a handler may fork, and the child, which returns here, find it wiped.
 	struct trace_header *header =
 		process ? __atomic_load_n(&process->file.header, __ATOMIC_RELAXED) : NULL;
 
 	if (header)
-		__atomic_fetch_add(&header->losses[reason], 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&header->losses[reason], count, __ATOMIC_RELAXED);
+}
+
+void process_count_loss(enum trace_loss reason)
+{
+	process_count_losses(reason, 1);
 }
 
 bool process_is_borrowed(void)

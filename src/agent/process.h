@@ -46,6 +46,7 @@ struct process {
 	struct address_set recorded_pool_blocks; /* the same of the program's own pools … */
 	struct address_set recorded_pools;       /* … that hold some */
 	bool others_known;                       /* those sets hold those that are not: toggle.h */
+	struct cull *cull; /* atomic; NULL: nothing was held back yet: cull.h */
 	struct file file;
 	struct slots slots;
 	struct modules modules;
@@ -93,6 +94,7 @@ bool process_begin_next(void);
 /* There was no file when it was to begin: it may be tried again. */
 void process_try_again(void);
 
+void process_count_losses(enum trace_loss reason, uint64_t count);
 void process_count_loss(enum trace_loss reason);
 
 /* The caller runs in a vfork child, in its parent's memory: it must not end the recording. */

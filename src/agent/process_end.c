@@ -1,6 +1,7 @@
 #include "agent/process_end.h"
 
 #include "agent/clock.h"
+#include "agent/cull.h"
 #include "agent/libc.h"
 #include "agent/log.h"
 #include "agent/process.h"
@@ -74,6 +75,25 @@ static void end_stopped(void)
 	slow_end(&slow);
 }
 
+void process_end_held_back(void)
+{
+	struct thread *thread = thread_self;
+	bool lent = !thread || !thread->cursor || thread->busy;
+	uint64_t outer = 0;
+
+	thread = lent ? thread_lend() : thread;
+	if (!thread)
+		return cull_lose(TRACE_LOSS_HELD_BACK);
+	if (!lent)
+		outer = thread_begin_work(thread);
+	if (!cull_finish(thread))
+		cull_lose(TRACE_LOSS_HELD_BACK);
+	if (lent)
+		thread_take_back(thread);
+	else
+		thread_end_work(thread, outer);
+}
+
 /* The last record of the thread that ends the process, if it has a stream and is at no event. */
 static void write_end(struct thread *thread, enum trace_end reason, int status)
 {
@@ -108,6 +128,8 @@ void process_end(enum trace_end reason, int status)
 		return;
 	header = process->file.header;
 	slow_begin(&slow);
+	if (cull_is_on())
+		process_end_held_back();
 	write_end(thread_self, reason, status);
 	header->end_reason = reason;
 	header->end_status = (uint32_t)status;
@@ -122,6 +144,7 @@ void process_resume(void)
 {
 	if (process_state() != PROCESS_RECORDING || process_is_borrowed())
 		return;
+	cull_resume();
 	process->file.header->end_reason = TRACE_END_UNKNOWN;
 	__atomic_store_n(&process->file.header->state, TRACE_STATE_RUNNING, __ATOMIC_RELEASE);
 }

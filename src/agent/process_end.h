@@ -12,6 +12,13 @@
  */
 bool process_flush(void);
 
+/*
+ * CULL: what is held back is in the file, too, and from now on nothing is held back: cull_finish().
+ * By the calling thread, which may be in the middle of a write, or have no stream: then by one for
+ * this alone. In a slow bracket.
+ */
+void process_end_held_back(void);
+
 /* The image ends, or seems to: exit, _exit, exec. Later events are still recorded. */
 void process_end(enum trace_end reason, int status);
 

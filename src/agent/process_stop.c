@@ -1,5 +1,6 @@
 #include "agent/process_stop.h"
 
+#include "agent/cull.h"
 #include "agent/log.h"
 #include "agent/process.h"
 #include "agent/slow.h"
@@ -15,6 +16,8 @@ void process_stop(enum trace_loss reason, const char *text)
 					 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		return;
 	process->file.header->end_reason = TRACE_END_STOPPED;
+	if (cull_is_on())
+		cull_lose(reason);
 	if (process_system_calls_forbidden())
 		return;
 	slow_begin(&slow);

@@ -64,6 +64,7 @@ static void fill_header(struct trace_header *header, bool forked, const uint8_t 
 			(config_free_stacks() ? TRACE_FREE_STACKS : 0) |
 			(toggle_begins() ? TRACE_BEGUN_BY_START : 0);
 	header->sample_mean = config.value[SETTING_SAMPLE];
+	header->cull_ns = config.value[SETTING_CULL];
 	header->start_ticks = clock_ticks();
 	header->start_monotonic_ns = clock_monotonic_ns();
 	header->start_realtime_ns = clock_realtime_ns();

@@ -1,6 +1,7 @@
 #include "agent/seccomp.h"
 
 #include "agent/clock.h"
+#include "agent/cull.h"
 #include "agent/pool.h"
 #include "agent/process.h"
 #include "agent/process_end.h"
@@ -23,9 +24,14 @@ bool seccomp_prepare(bool strict)
 
 	if (process_system_calls_forbidden() || process_is_borrowed())
 		return false;
-	if (strict && process_state() == PROCESS_RECORDING)
+	if (strict && process_state() == PROCESS_RECORDING) {
+		slow_begin(&slow);
+		if (cull_is_on())
+			process_end_held_back();
+		slow_end(&slow);
 		process_stop(TRACE_LOSS_STRICT_MODE,
 			     "the program enters seccomp strict mode; later events are lost");
+	}
 	if (process_state() == PROCESS_RECORDING) {
 		slow_begin(&slow);
 		if (!prepare_window())

@@ -5,6 +5,7 @@
 
 #include "agent/clock.h"
 #include "agent/config.h"
+#include "agent/cull.h"
 #include "agent/libc.h"
 #include "agent/pool.h"
 #include "agent/process.h"
@@ -113,6 +114,7 @@ static struct thread *take_ended(void)
 		uint32_t number = thread->number;
 
 		// It allocated again after its end, in a later destructor.
+		cull_thread_ends(thread);
 		slot_close(thread);
 		memset(thread, 0, sizeof(*thread));
 		thread->all_next = next;
@@ -143,6 +145,20 @@ static struct thread *create(void)
 	return thread;
 }
 
+static void end_stream(struct thread *thread)
+{
+	record_write(thread, &(struct record){.kind = TRACE_RECORD_THREAD_END,
+					      .has_time = true,
+					      .ticks = clock_ticks()});
+	cull_thread_ends(thread);
+	slot_close(thread);
+	if (!thread->ended && slow_try_lock(&process->ended_lock)) {
+		thread->ended = 1;
+		put_last(thread);
+		slow_unlock(&process->ended_lock);
+	}
+}
+
 /* Runs in the thread that ends; the program's other destructors may still allocate after it. */
 static void thread_ends(void *value)
 {
@@ -154,15 +170,7 @@ static void thread_ends(void *value)
 		return;
 	slow_begin(&slow);
 	outer = thread_begin_work(thread);
-	record_write(thread, &(struct record){.kind = TRACE_RECORD_THREAD_END,
-					      .has_time = true,
-					      .ticks = clock_ticks()});
-	slot_close(thread);
-	if (!thread->ended && slow_try_lock(&process->ended_lock)) {
-		thread->ended = 1;
-		put_last(thread);
-		slow_unlock(&process->ended_lock);
-	}
+	end_stream(thread);
 	thread_end_work(thread, outer);
 	slow_end(&slow);
 }
@@ -300,6 +308,28 @@ static struct thread *begin(struct thread **own)
 	announce(thread);
 	thread->busy = 0;
 	return thread->cursor ? thread : NULL;
+}
+
+struct thread *thread_lend(void)
+{
+	struct thread *thread = process_state() == PROCESS_RECORDING ? create() : NULL;
+
+	if (!thread)
+		return NULL;
+	set_parts(thread);
+	thread->tid = process_system_calls_forbidden() ? 0 : sys_gettid();
+	join(thread);
+	thread->busy = 1;
+	if (!slot_open(thread))
+		return NULL;
+	announce(thread);
+	return thread->cursor ? thread : NULL;
+}
+
+void thread_take_back(struct thread *thread)
+{
+	thread->busy = 0;
+	end_stream(thread);
 }
 
 /* Of a child: the thread as the kernel would have left it, and the process, too. */

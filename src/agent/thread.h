@@ -26,6 +26,8 @@
 #include "base/compiler.h"
 #include "trace/encode.h"
 
+struct cull_holder;
+
 struct thread {
 	/* The writer; cursor and limit are 0 while there is no slot: fork, start, end. */
 	uint8_t *cursor;
@@ -73,6 +75,8 @@ struct thread {
 	void *exec_memory; /* an environment made for a vfork child, for the next one */
 	size_t exec_size;
 	char name[16];
+	struct cull_holder *holder; /* CULL: of what it holds back, NULL: nothing yet */
+	uint64_t born;              /* … of the realloc being written: see cull_replaces() */
 	struct thread *all_next;
 	struct thread *ended_next;
 };
@@ -133,6 +137,13 @@ struct thread *thread_begin_slow(void);
  * hooks. cursor is NULL afterwards if nothing can be recorded.
  */
 void thread_renew_slow(struct thread *thread);
+
+/*
+ * A stream of its own for records that the calling thread cannot write into its own, to be given
+ * back with what was written. NULL: there is none. In a slow bracket.
+ */
+struct thread *thread_lend(void);
+void thread_take_back(struct thread *thread);
 
 /* The memory of a thread, all of which the kernel wipes at fork. */
 size_t thread_memory_size(void);

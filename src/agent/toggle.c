@@ -92,7 +92,7 @@ static void begin_to_watch(void)
 
 	if (toggle_is_watched())
 		return;
-	process->others_known = !filter_wanted();
+	process->others_known = !filter_knows();
 	__atomic_store_n(&toggle_watched, 1, __ATOMIC_SEQ_CST);
 	for (thread = __atomic_load_n(&process->threads, __ATOMIC_SEQ_CST); thread;
 	     thread = thread->all_next) {

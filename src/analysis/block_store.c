@@ -70,8 +70,8 @@ static inline uint64_t weight(const struct block_store *store, const struct live
 static void end_block(struct block_store *store, struct site_table *sites,
 		      const struct live_block *block, uint64_t ticks, uint32_t thread)
 {
-	// What came in between two samples is not known.
-	bool temporary = store->last.items[block->thread] == block->number && !store->sample_mean;
+	bool temporary =
+		store->last.items[block->thread] == block->number && store->temporary_known;
 
 	site_table_died(sites, block->site, block->size, weight(store, block), temporary);
 	if (store->wanted) {

@@ -69,6 +69,8 @@ static void put_facts(struct buf *buf, const struct recording_facts *facts)
 	put(buf, facts->implicit_frees);
 	put(buf, facts->off_periods);
 	put(buf, facts->off_ns);
+	put(buf, facts->culled_allocations);
+	put(buf, facts->culled_bytes);
 }
 
 static void put_modules(struct buf *buf, const struct recording *recording)

@@ -172,6 +172,10 @@ static void take_facts(struct index_reader *reader, unsigned int version, bool *
 		facts->off_periods = take(reader);
 		facts->off_ns = take(reader);
 	}
+	if (version > INDEX_VERSION_SECOND) {
+		facts->culled_allocations = take(reader);
+		facts->culled_bytes = take(reader);
+	}
 }
 
 static void take_modules(struct index_reader *reader)
@@ -420,7 +424,7 @@ struct err *index_read(struct recording *recording, const uint8_t *data, size_t 
 		take_switches(&reader);
 	take_mappings(&reader);
 	take_mallopts(&reader);
-	if (data[0] >= INDEX_VERSION_POOLS)
+	if (data[0] > INDEX_VERSION_SECOND)
 		take_pools(&reader);
 	expect(&reader, reader.cursor.at == reader.cursor.end);
 	if (reader.cursor.failed) {

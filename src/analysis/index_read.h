@@ -11,9 +11,9 @@
 
 #include "analysis/recording.h"
 
-#define INDEX_VERSION       3
-#define INDEX_VERSION_FIRST 1 /* without the environment and the switches */
-#define INDEX_VERSION_POOLS 3 /* the first with the program's own pools */
+#define INDEX_VERSION        3
+#define INDEX_VERSION_FIRST  1 /* without the environment and the switches */
+#define INDEX_VERSION_SECOND 2 /* without the program's own pools and what was culled */
 
 enum index_flags { INDEX_ENDED = 1, INDEX_COMPLETE = 2, INDEX_ENVIRONMENT = 4 };
 

@@ -45,11 +45,12 @@ static struct err *make_streams(struct load *load)
 
 static void end_streams(struct load *load)
 {
-	for (uint32_t i = 0; i < load->stream_count; i++) {
+	for (uint32_t i = 0; load->streams && i <= load->stream_count; i++) {
 		stream_cursor_deinit(&load->streams[i].cursor);
 		free(load->streams[i].nodes);
 		free(load->streams[i].events);
 	}
+	load_culled_deinit(&load->culled);
 	free(load->streams);
 	free(load->heap);
 	load->streams = NULL;
@@ -68,11 +69,15 @@ static struct err *read_streams(struct load *load)
 	struct err *err;
 
 	load->recording->blocks.sample_mean = load->recording->facts.sample_mean;
+	load->recording->blocks.temporary_known =
+		!load->recording->facts.sample_mean && !load->recording->facts.cull_ns;
 	load->recording->blocks.window = tick_clock_span(&load->clock, WINDOW_NS);
 	err = make_streams(load);
-	if (err)
-		return err;
-	return load_merge(load);
+	if (!err)
+		err = load_culled_read(load);
+	if (!err)
+		err = load_merge(load);
+	return err ? err : load_culled_add(load);
 }
 
 /* Forgets the first reading, but for modules and frames, which are why there is a second one. */
@@ -95,6 +100,7 @@ static void forget(struct load *load)
 	recording->mappings.count = recording->mallopts.count = recording->switches.count = 0;
 	facts->events = facts->allocations = facts->frees = facts->reallocs = 0;
 	facts->failed_allocations = 0;
+	facts->culled_allocations = facts->culled_bytes = 0;
 	recording->live_line.steps.count = 0;
 	recording->live_line.operations = 0;
 	recording->heap_errors.suspects.count = recording->heap_errors.turns.count = 0;

@@ -1,9 +1,9 @@
 /*
  * Loading, step by step. load.c reads the streams, load_ahead.c decodes the events of one in
  * small batches, load_merge.c takes them by time and pairs allocations with frees, load_record.c
- * takes in all other records, load_pool.c those of pools, load_watch.c writes down what few views
- * ask for, load_facts.c the header, load_finish.c makes what the views need from what was
- * collected.
+ * takes in all other records, load_culled.c those of CULL before all events, load_pool.c those of
+ * pools, load_watch.c writes down what few views ask for, load_facts.c the header, load_finish.c
+ * makes what the views need from what was collected.
  */
 #ifndef MALLOW_ANALYSIS_LOAD_H
 #define MALLOW_ANALYSIS_LOAD_H
@@ -12,6 +12,7 @@
 #include "analysis/recording_data.h"
 #include "analysis/stream_cursor.h"
 #include "analysis/tick_clock.h"
+#include "hosted/map.h"
 
 /* Events that are decoded ahead: so long before its turn memory is asked for what one needs. */
 #define LOAD_AHEAD 64
@@ -24,9 +25,13 @@ struct load_event {
 	struct decode_event event;
 	uint32_t node;
 	uint32_t tag;
+	uint32_t thread; /* whose it is: its stream's, but of survivors */
 };
 
-/* A stream while it is read. Its index is that of its thread. */
+/*
+ * A stream while it is read. Its index is that of its thread. Behind the last one stand the
+ * survivors of all streams, as one more.
+ */
 struct load_stream {
 	struct stream_cursor cursor;
 	uint32_t *nodes; /* of the stack trie, for the frames of the decoder's stack */
@@ -40,6 +45,29 @@ struct load_stream {
 	bool frees;        /* what happens at `time` is a free */
 };
 
+/* An allocation that was held back and then written: a survivor record. */
+struct load_survivor {
+	uint64_t time;
+	uint64_t stack; /* id */
+	uint64_t address, size, alignment, slack;
+	uint32_t thread, tag;
+	uint8_t operation, heap_flags;
+};
+
+/* An amount of what was culled: a culled record. */
+struct load_sums {
+	uint64_t stack; /* id */
+	uint64_t calls, bytes, temporary;
+};
+
+/* What CULL added to a recording. Zero: nothing. */
+struct load_culled {
+	struct map stacks;                   /* id to depth << 32 and innermost node */
+	VEC(struct load_survivor) survivors; /* by time */
+	VEC(struct load_sums) sums;
+	size_t next; /* survivor */
+};
+
 struct load {
 	struct recording *recording;
 	struct trace_header header;
@@ -48,6 +76,7 @@ struct load {
 	struct chunk_index index;
 	struct load_stream *streams;
 	uint32_t stream_count;
+	struct load_culled culled;
 	uint32_t *heap; /* indices of streams, the earliest event first */
 	uint32_t heap_count;
 	struct tick_clock clock;
@@ -69,6 +98,14 @@ bool load_writer_alive(uint32_t pid, uint64_t start_time);
 /* load_ahead.c: decodes the stream's next events. *ret false: it is at its end. */
 struct err *load_ahead(struct load *load, uint32_t stream, bool *ret);
 
+/* load_culled.c: reads the records of all streams that are there for CULL alone. */
+struct err *load_culled_read(struct load *load);
+/* The same as load_ahead() of the survivors, all of whose threads are told of. */
+struct err *load_culled_ahead(struct load *load, struct load_stream *stream, bool *ret);
+/* When all events were taken: adds to the sites what was culled of them. */
+struct err *load_culled_add(struct load *load);
+void load_culled_deinit(struct load_culled *culled);
+
 /* load_merge.c: all events of all streams. */
 struct err *load_merge(struct load *load);
 
@@ -78,7 +115,7 @@ struct err *load_merge(struct load *load);
  */
 struct err *load_watch_free(struct load *load, uint32_t index, const struct load_event *event,
 			    uint64_t address, uint64_t block);
-struct err *load_watch_allocation(struct load *load, uint32_t index);
+struct err *load_watch_allocation(struct load *load, uint32_t thread);
 
 /*
  * load_pool.c: a record of the program's own pools, when it is decoded (its text must not stay

@@ -51,6 +51,7 @@ static inline struct err *prepare(struct load *load, struct load_stream *stream,
 	const struct live_table *live = &load->recording->blocks.live;
 
 	ahead->tag = stream->tag;
+	ahead->thread = (uint32_t)(stream - load->streams);
 	live_table_expect(live, event->block.address);
 	if (is_free(event->kind) && likely(!load->free_stacks)) {
 		ahead->node = RECORDING_NONE;
@@ -86,6 +87,8 @@ struct err *load_ahead(struct load *load, uint32_t index, bool *ret)
 	struct load_event *ahead;
 	struct err *err;
 
+	if (index == load->stream_count)
+		return load_culled_ahead(load, stream, ret);
 	if (!stream->events) {
 		stream->events = malloc(LOAD_AHEAD * sizeof(*stream->events));
 		if (!stream->events)

@@ -80,6 +80,7 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
 	facts->begun_by_fork = header->flags & TRACE_BEGUN_BY_FORK;
 	facts->begun_by_start = header->flags & TRACE_BEGUN_BY_START;
 	facts->sample_mean = header->sample_mean;
+	facts->cull_ns = header->cull_ns;
 	facts->private_slots = header->flags & TRACE_PRIVATE_SLOTS;
 	facts->free_stacks = header->flags & TRACE_FREE_STACKS;
 	facts->finished = header->flags & TRACE_FINISHED;

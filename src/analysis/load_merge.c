@@ -118,9 +118,9 @@ static struct err *take_allocation(struct load *load, uint32_t index, struct loa
 	}
 	recording->facts.allocations++;
 	err = block_store_allocate(&recording->blocks, &recording->sites, &event->event,
-				   event->node, load->now, index, event->tag);
+				   event->node, load->now, event->thread, event->tag);
 	if (unlikely(recording->watched) && !err)
-		err = load_watch_allocation(load, index);
+		err = load_watch_allocation(load, event->thread);
 	return err;
 }
 
@@ -175,7 +175,8 @@ static struct err *begin(struct load *load)
 	bool more;
 
 	load->heap_count = 0;
-	for (uint32_t i = 0; i < load->stream_count; i++) {
+	// The survivors are the last one.
+	for (uint32_t i = 0; i <= load->stream_count; i++) {
 		err = advance(load, i, &more);
 		if (err)
 			return err;

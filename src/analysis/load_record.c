@@ -214,6 +214,9 @@ struct err *load_record(struct load *load, uint32_t stream, const struct decode_
 	case TRACE_OP_STACK:
 	case TRACE_OP_TIME:
 	case TRACE_OP_RESYNC:
+	// Read already: load_culled.c.
+	case TRACE_RECORD_SURVIVOR:
+	case TRACE_RECORD_CULLED:
 		return NULL;
 	default:
 		load_note_time(load, stream, event->time);

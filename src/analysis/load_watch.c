@@ -52,13 +52,13 @@ struct err *load_watch_free(struct load *load, uint32_t index, const struct load
 	return err ? err : note_operation(load);
 }
 
-struct err *load_watch_allocation(struct load *load, uint32_t index)
+struct err *load_watch_allocation(struct load *load, uint32_t thread)
 {
 	struct heap_errors *errors = &load->recording->heap_errors;
 	struct err *err = NULL;
 	uint64_t turn;
 
 	if (errors->wanted)
-		err = heap_errors_turn(errors, index, &turn);
+		err = heap_errors_turn(errors, thread, &turn);
 	return err ? err : note_operation(load);
 }

@@ -91,6 +91,17 @@ static inline void site_table_died(struct site_table *table, uint32_t index, uin
 	table->summary.temporary += temporary * count;
 }
 
+/* Allocations that were not taken one by one, and ended: they are in the sums alone. */
+static inline void site_table_add(struct site_table *table, uint32_t index, uint64_t calls,
+				  uint64_t bytes, uint64_t temporary)
+{
+	struct site *site = &table->sites.items[index];
+
+	site->calls += calls;
+	site->total_bytes += bytes;
+	site->temporary += temporary;
+}
+
 /* From now on no peak counts any more: in the end what is live now is called the peak. */
 void site_table_hold_peak(struct site_table *table);
 

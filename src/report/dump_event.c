@@ -63,6 +63,14 @@ static void put_hex(struct buf *buf, const char *key, uint64_t value)
 	buf_printf(buf, " %s=0x%" PRIx64, key, value);
 }
 
+static void put_heap_flags(struct buf *buf, uint8_t flags)
+{
+	if (flags)
+		buf_printf(buf, " flags=%s%s%s", flags & TRACE_HEAP_MMAPPED ? "mmapped" : "",
+			   flags == (TRACE_HEAP_MMAPPED | TRACE_HEAP_NON_MAIN_ARENA) ? "," : "",
+			   flags & TRACE_HEAP_NON_MAIN_ARENA ? "non-main-arena" : "");
+}
+
 static void put_block(struct buf *buf, const struct decode_event *event)
 {
 	const char *name = operations[event->kind];
@@ -76,13 +84,7 @@ static void put_block(struct buf *buf, const struct decode_event *event)
 	put_u64(buf, "usable", event->block.usable);
 	if (event->block.alignment)
 		put_u64(buf, "alignment", event->block.alignment);
-	if (event->heap_flags)
-		buf_printf(buf, " flags=%s%s%s",
-			   event->heap_flags & TRACE_HEAP_MMAPPED ? "mmapped" : "",
-			   event->heap_flags == (TRACE_HEAP_MMAPPED | TRACE_HEAP_NON_MAIN_ARENA)
-				   ? ","
-				   : "",
-			   event->heap_flags & TRACE_HEAP_NON_MAIN_ARENA ? "non-main-arena" : "");
+	put_heap_flags(buf, event->heap_flags);
 }
 
 static void put_module(struct buf *buf, const struct decode_event *event)
@@ -162,6 +164,45 @@ static void put_pool(struct buf *buf, const struct decode_event *event)
 		put_u64(buf, "size", event->pool.size);
 	if (event->kind == TRACE_RECORD_POOL_NAME)
 		put_text(buf, "name", &event->pool.name);
+}
+
+/* Records of CULL. Stacks by the ids that they have in the file. */
+static void put_culled(struct buf *buf, const struct decode_event *event)
+{
+	struct decode_text frames = event->stack.frames;
+	struct decode_frame frame;
+
+	switch (event->kind) {
+	case TRACE_RECORD_STACK:
+		buf_text(buf, "stack-definition");
+		put_u64(buf, "id", event->stack.id);
+		put_u64(buf, "outer", event->stack.outer);
+		buf_text(buf, " frames=");
+		for (const char *between = ""; decode_stack_frame(&frames, &frame); between = ",")
+			if (frame.id)
+				buf_printf(buf, "%s%" PRIu64, between, frame.id);
+			else
+				buf_printf(buf, "%s0x%" PRIx64, between, frame.pc);
+		break;
+	case TRACE_RECORD_SURVIVOR:
+		buf_printf(buf, "survivor %s 0x%" PRIx64, operations[event->survivor.operation],
+			   event->survivor.address);
+		put_u64(buf, "size", event->survivor.size);
+		put_u64(buf, "usable", event->survivor.size + event->survivor.slack);
+		if (event->survivor.alignment)
+			put_u64(buf, "alignment", event->survivor.alignment);
+		put_heap_flags(buf, event->heap_flags);
+		put_u64(buf, "stream", event->survivor.stream);
+		put_u64(buf, "tag", event->survivor.tag);
+		put_u64(buf, "stack-id", event->survivor.stack);
+		break;
+	default:
+		buf_text(buf, "culled");
+		put_u64(buf, "calls", event->culled.calls);
+		put_u64(buf, "bytes", event->culled.bytes);
+		put_u64(buf, "temporary", event->culled.temporary);
+		put_u64(buf, "stack-id", event->culled.stack);
+	}
 }
 
 /* Records about threads and the life of the process. */
@@ -248,6 +289,11 @@ void dump_event_put(struct buf *buf, const struct decode_event *event)
 		break;
 	case TRACE_RECORD_MEMORY:
 		put_memory(buf, event);
+		break;
+	case TRACE_RECORD_STACK:
+	case TRACE_RECORD_SURVIVOR:
+	case TRACE_RECORD_CULLED:
+		put_culled(buf, event);
 		break;
 	case TRACE_RECORD_FAILED:
 		buf_printf(buf, "failed %s",

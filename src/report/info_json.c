@@ -67,6 +67,7 @@ static void put_process(struct json_writer *json, const struct recording_facts *
 	json_field_bool(json, "begun_by_fork", facts->begun_by_fork);
 	json_field_bool(json, "begun_by_start", facts->begun_by_start);
 	json_field_u64(json, "sample_bytes", facts->sample_mean);
+	json_field_double(json, "cull_s", (double)facts->cull_ns / 1e9);
 	json_field_text(json, "allocator",
 			facts->allocator < sizeof(allocators) / sizeof(allocators[0])
 				? allocators[facts->allocator]
@@ -182,6 +183,8 @@ void info_json_write(struct json_writer *json, const struct recording *recording
 	json_field_u64(json, "allocations", facts->allocations);
 	json_field_u64(json, "frees", facts->frees);
 	json_field_u64(json, "reallocs", facts->reallocs);
+	json_field_u64(json, "culled_allocations", facts->culled_allocations);
+	json_field_u64(json, "culled_bytes", facts->culled_bytes);
 	json_field_u64(json, "failed_allocations", facts->failed_allocations);
 	json_field_u64(json, "unknown_frees", facts->unknown_frees);
 	json_field_u64(json, "implicit_frees", facts->implicit_frees);

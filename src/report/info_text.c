@@ -99,6 +99,11 @@ static void put_events(struct buf *buf, const struct recording *recording, bool 
 		buf_printf(buf, ", %s of each by realloc",
 			   format_count(facts->reallocs, exact).text);
 	buf_char(buf, '\n');
+	if (facts->cull_ns)
+		buf_printf(buf, "  %-11s%s, %s: blocks that lived shorter than %s\n", "culled",
+			   format_counted(facts->culled_allocations, "allocation", exact).text,
+			   format_bytes(facts->culled_bytes, exact).text,
+			   format_time(facts->cull_ns).text);
 	if (facts->failed_allocations)
 		buf_printf(buf, "  %-11s%s\n", "",
 			   format_counted(facts->failed_allocations, "failed call", exact).text);
@@ -160,6 +165,9 @@ static void put_complete(struct buf *buf, const struct style *style,
 				 ? "no: killed or crashed, and the last records of each thread may "
 				   "be missing"
 				 : "up to where it was cut short: killed or crashed");
+	if (facts->cull_ns && !facts->ended)
+		buf_printf(buf, "  %-11swithout what was held back then: blocks younger than %s\n",
+			   "", format_time(facts->cull_ns).text);
 	summary_write_gaps(buf, style, recording);
 }
 

@@ -87,11 +87,20 @@ static void put_header(struct buf *buf, const struct style *style,
 		buf_printf(buf, "%s lost\n", format_counted(facts->lost, "event", true).text);
 	else if (facts->missing_chunks || facts->damaged_chunks)
 		buf_text(buf, "the recording has gaps\n");
+	else if (facts->cull_ns)
+		buf_printf(buf, "blocks younger than %s then are missing\n",
+			   format_time(facts->cull_ns).text);
 	else
 		buf_text(buf, "nothing recorded until then is missing\n");
 	if (facts->sample_mean)
 		buf_printf(buf, "  a sample, one in %s: all numbers are estimates\n",
 			   format_bytes(facts->sample_mean, style->exact).text);
+	if (facts->cull_ns)
+		buf_printf(buf,
+			   "  culled: %s that lived shorter than %s are in totals alone, not "
+			   "in peaks\n",
+			   format_counted(facts->culled_allocations, "block", style->exact).text,
+			   format_time(facts->cull_ns).text);
 	if (facts->begun_by_start)
 		buf_text(buf, "  begun by a start: what was allocated before is not counted\n");
 	if (facts->off_periods)

@@ -107,6 +107,17 @@ struct decode_event {
 		struct decode_text text; /* mark: name, exec: path */
 		uint64_t tag;
 		struct {
+			uint64_t id, outer; /* outer: id of the stack that it continues, 0: none */
+			struct decode_text frames; /* for decode_stack_frame() */
+		} stack;
+		struct {
+			uint64_t stack, stream, tag, address, size, alignment, slack;
+			uint8_t operation;
+		} survivor; /* its heap flags are the event's */
+		struct {
+			uint64_t stack, calls, bytes, temporary;
+		} culled;
+		struct {
 			uint64_t virtual_size, resident, anonymous, file, shared, swap;
 		} memory;
 		struct {
@@ -138,5 +149,8 @@ enum decode_result decode_chunk(struct decode_stream *stream, const void *payloa
 
 /* The next record of a known kind. */
 enum decode_result decode_next(struct decode_stream *stream, struct decode_event *event);
+
+/* Takes the next frame of a stack record off its front. false: there is none, or no whole one. */
+bool decode_stack_frame(struct decode_text *frames, struct decode_frame *ret);
 
 #endif

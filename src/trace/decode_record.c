@@ -79,6 +79,37 @@ static void take_pool(struct cursor *body, struct decode_event *event)
 		event->pool.size = cursor_varint(body);
 }
 
+static void take_survivor(struct cursor *body, struct decode_event *event)
+{
+	uint64_t operation;
+
+	event->survivor.stack = cursor_varint(body);
+	event->survivor.stream = cursor_varint(body);
+	event->survivor.tag = cursor_varint(body);
+	operation = cursor_varint(body);
+	event->survivor.address = cursor_varint(body);
+	event->survivor.size = cursor_varint(body);
+	event->survivor.alignment = cursor_varint(body);
+	event->survivor.slack = cursor_varint(body);
+	event->survivor.operation = operation & TRACE_OP_MASK;
+	event->heap_flags = operation >> TRACE_SURVIVOR_FLAGS_SHIFT & 3;
+	if (!event->survivor.operation || event->survivor.operation > TRACE_OP_LAST_ALLOCATION)
+		cursor_fail(body);
+}
+
+bool decode_stack_frame(struct decode_text *frames, struct decode_frame *ret)
+{
+	struct cursor cursor = cursor_make(frames->data, frames->size);
+
+	if (!frames->size)
+		return false;
+	ret->id = cursor_varint(&cursor);
+	ret->pc = ret->id ? 0 : cursor_varint(&cursor);
+	frames->data = (const char *)cursor.at;
+	frames->size = (uint32_t)cursor_left(&cursor);
+	return !cursor.failed;
+}
+
 /* Records that begin with a time; it has been read. */
 static bool take_timed(struct cursor *body, struct decode_event *event)
 {
@@ -136,6 +167,14 @@ static bool take_timed(struct cursor *body, struct decode_event *event)
 	case TRACE_RECORD_POOL_NAME:
 		take_pool(body, event);
 		return true;
+	case TRACE_RECORD_STACK:
+		event->stack.id = cursor_varint(body);
+		event->stack.outer = cursor_varint(body);
+		event->stack.frames = take_text(body);
+		return true;
+	case TRACE_RECORD_SURVIVOR:
+		take_survivor(body, event);
+		return true;
 	case TRACE_RECORD_FAILED:
 		event->failed.operation = cursor_varint(body);
 		event->failed.size = cursor_varint(body);
@@ -157,10 +196,17 @@ bool decode_record(struct cursor *body, uint64_t base, struct decode_event *even
 		event->process.field = cursor_varint(body);
 		event->process.value = take_text(body);
 		return true;
+	case TRACE_RECORD_CULLED:
+		event->culled.stack = cursor_varint(body);
+		event->culled.calls = cursor_varint(body);
+		event->culled.bytes = cursor_varint(body);
+		event->culled.temporary = cursor_varint(body);
+		return true;
 	default:
 		break;
 	}
-	if (event->kind < TRACE_RECORD_FRAME || event->kind > TRACE_RECORD_POOL_NAME)
+	if ((event->kind < TRACE_RECORD_FRAME || event->kind > TRACE_RECORD_POOL_NAME) &&
+	    event->kind != TRACE_RECORD_STACK && event->kind != TRACE_RECORD_SURVIVOR)
 		return false;
 	// Unknown kinds have returned: their bodies need not begin with a time.
 	event->time = base + (uint64_t)cursor_signed(body);

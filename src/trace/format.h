@@ -73,12 +73,13 @@ struct trace_header {
 	uint32_t end_reason;
 	uint32_t end_status;
 	uint64_t sample_mean; /* bytes between samples, 0: every allocation is recorded */
-	uint8_t reserved2[8];
+	uint64_t cull_ns;     /* blocks that lived shorter are only counted, 0: none is */
 	uint64_t losses[TRACE_LOSS_COUNTERS];
 };
 static_assert(offsetof(struct trace_header, pid) == 48, "section 2");
 static_assert(offsetof(struct trace_header, flags) == 72, "section 2");
 static_assert(offsetof(struct trace_header, end_reason) == 104, "section 2");
+static_assert(offsetof(struct trace_header, cull_ns) == 120, "section 2");
 static_assert(offsetof(struct trace_header, losses) == 128, "section 2");
 
 enum trace_chunk_kind {
@@ -152,6 +153,9 @@ enum trace_op {
 };
 #define TRACE_OP_LAST_ALLOCATION 17
 
+/* Section 4.3: in the operation of a survivor record the heap flags stand above it. */
+#define TRACE_SURVIVOR_FLAGS_SHIFT 5
+
 enum trace_heap_flags {
 	TRACE_HEAP_MMAPPED = 1,
 	TRACE_HEAP_NON_MAIN_ARENA = 2,
@@ -184,6 +188,9 @@ enum trace_record {
 	TRACE_RECORD_POOL_FREE = 0x97,
 	TRACE_RECORD_POOL_RESET = 0x98,
 	TRACE_RECORD_POOL_NAME = 0x99,
+	TRACE_RECORD_STACK = 0xa8,
+	TRACE_RECORD_SURVIVOR = 0xa9,
+	TRACE_RECORD_CULLED = 0xaa,
 };
 
 /* Of the program's own pools: taken in the order of time over all streams, as core records are. */

@@ -47,7 +47,7 @@ REALLOC, REALLOCARRAY, FREE, DELETE, DELETE_ARRAY = 18, 19, 20, 21, 22
 STACK, TIME, RESYNC = 23, 24, 25
 
 LOSSES = ["reentered", "no_memory", "write_failed", "file_replaced", "window_full", "strict_mode",
-          "interrupted", "truncated_stacks", "broken_stacks", "size_limit"]
+          "interrupted", "truncated_stacks", "broken_stacks", "size_limit", "held_back"]
 NO_EVENTS = {"truncated_stacks", "broken_stacks"}
 PC_TRUNCATED, PC_BROKEN, PC_LOST = 1, 2, 3
 GLIBC = 1
@@ -110,7 +110,7 @@ class Header:
         (self.pid, self.parent_pid, self.start_time, self.machine, self.pointer_size, self.clock,
          self.allocator, _, self.flags, self.state, self.ticks, self.monotonic, self.realtime,
          self.end_reason, self.end_status) = struct.unpack_from("<IIQIBBBBIIQQQII", data, 48)
-        (self.sample_mean,) = struct.unpack_from("<Q", data, 112)
+        self.sample_mean, self.cull_ns = struct.unpack_from("<QQ", data, 112)
         counters = struct.unpack_from("<16Q", data, 128)
         self.losses = dict(zip(LOSSES, counters))
         self.lost = sum(count for name, count in self.losses.items() if name not in NO_EVENTS)
@@ -311,6 +311,8 @@ Alloc = collections.namedtuple("Alloc", "time op address size node stream usable
 Free = collections.namedtuple("Free", "time op address node stream")
 # A record of the program's own pools.
 PoolEvent = collections.namedtuple("PoolEvent", "time kind pool address size node stream tag name")
+# Section 4.3: what was culled of one stack; its node is the stack's id until all are known.
+Culled = collections.namedtuple("Culled", "node calls bytes temporary")
 
 
 class Stream:
@@ -552,6 +554,21 @@ class Stream:
             name = text() if kind == POOL_NAME else ""
             recording.pool_events.append(PoolEvent(time, kind, pool, address, size, node,
                                                    self.number, self.tag, name))
+        elif kind == 0xA8:
+            time, identity, outer = at(), number(), number()
+            node = recording.stacks.get(outer, recording.node(0, ("pc", PC_LOST, 0))) if outer else 0
+            while p < len(body):
+                frame = number()
+                node = recording.node(node, frame or ("pc", number(), time))
+            recording.stacks[identity] = node
+        elif kind == 0xA9:
+            time, stack, stream, tag, op, address, size, alignment, slack = at(), *(
+                number() for _ in range(8))
+            # Until all stacks are known the node is the stack's id.
+            recording.survivors.append(Alloc(time, op & 31, address, size, stack, stream, size + slack,
+                                             op >> 5 & 3, alignment, None, tag))
+        elif kind == 0xAA:
+            recording.culled.append(Culled(*(number() for _ in range(4))))
         elif kind == 0x92:
             recording.facts.append(dict(fact, kind="failed", time=at(), op=number(), size=number(),
                                         node=node))
@@ -569,6 +586,9 @@ class Recording:
         self.modules = {}
         self.process = {}
         self.pairs = [(self.header.ticks, self.header.monotonic)]
+        self.stacks = {}  # id -> node
+        self.survivors = []
+        self.culled = []
         self.nodes = [(0, None)]  # (parent, frame); node 0 is the empty stack
         self._children = {}
         self.chunks = list(self._walk(data))
@@ -594,6 +614,8 @@ class Recording:
         places = {c.offset: c.damage for c in reversed(self.chunks)
                   if c.damage and not c.superseded and c.kind <= PACKED}
         self.damages = sorted(places.items())
+        self._name_stacks()
+        in_streams.append(sorted(self.survivors, key=merge_key))
         self.events = list(heapq.merge(*in_streams, key=merge_key))
         self.pool_events = list(heapq.merge(*pools_in_streams, key=pool_merge_key))
         self.facts.sort(key=lambda fact: fact["time"])
@@ -653,6 +675,16 @@ class Recording:
             if events[index].time < latest:
                 events[index] = events[index]._replace(time=latest)
             latest = events[index].time
+
+    def _name_stacks(self):
+        """Section 4.3: the stacks of survivors and sums, now that all definitions were read."""
+        def node_of(identity):
+            if identity not in self.stacks:
+                self.stacks[identity] = self.node(0, ("pc", PC_LOST, 0))
+            return self.stacks[identity]
+
+        self.survivors = [event._replace(node=node_of(event.node)) for event in self.survivors]
+        self.culled = [sums._replace(node=node_of(sums.node)) for sums in self.culled]
 
     def _clock(self):
         """Section 2: a straight line through the header's pair and the latest one."""
@@ -775,8 +807,15 @@ class Sums:
         self.sites = {}
         self._site_of_node = {}
         self._last = {}  # stream -> number of its latest allocation
+        self.counts_temporary = not recording.header.cull_ns
         events = list(in_order(recording))
         peak_index = self._run(events)
+        for sums in recording.culled:
+            site = self.site(sums.node)
+            for ours in (self, site):
+                ours.calls += sums.calls
+                ours.total_bytes += sums.bytes
+                ours.temporary += sums.temporary
         self.leaked_blocks = len(self.live)
         self.leaked_bytes = self.live_bytes
         self._share_peak(events[:peak_index + 1])
@@ -804,7 +843,7 @@ class Sums:
             self.implicit_frees += 1
         else:
             self.frees += 1
-        if self._last.get(stream) == number:
+        if self.counts_temporary and self._last.get(stream) == number:
             site.temporary += 1
             self.temporary += 1
 

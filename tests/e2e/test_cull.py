@@ -1,0 +1,263 @@
+"""CULL: blocks that lived short are counted for their sites, and are no events."""
+import collections
+import signal
+
+import pytest
+
+import expect
+import mallow_reader
+from mallow_reader import Alloc, Free
+
+SUMS = ("calls", "total_bytes", "leaked_bytes", "leaked_blocks", "temporary")
+# All blocks that are freed are young by then; or whatever the machine's load makes of it.
+CULLS = ["1h", "1ms"]
+SAMPLES = ["culled", "c_family", "glibc_family", "cpp_operators", "own_operator", "realloc_chain",
+           "hand_over", "alone_and_together", "deep", "life_cycle", "thread_local", "exceptions"]
+INNER = ["longjmp", "signal_handler", "fiber"]
+
+
+def sites_of(report):
+    """{frames by name: sums}, of runs of one program wherever it was loaded."""
+    sites = collections.defaultdict(collections.Counter)
+    for site in report["sites"]:
+        stack = tuple((frame["function"], frame["line"]) for frame in site["stack"])
+        sites[stack].update({field: site[field] for field in SUMS})
+    return {stack: dict(sums) for stack, sums in sites.items()}
+
+
+def assert_same_sites(cut, whole):
+    ours, theirs = sites_of(cut.report_json), sites_of(whole.report_json)
+    assert ours.keys() == theirs.keys()
+    for stack, sums in theirs.items():
+        assert ours[stack] == sums, stack
+
+
+def without_events(wanted):
+    """What a sample states, but for what only events can tell."""
+    return {function: {field: value for field, value in fields.items() if field in SUMS}
+            for function, fields in wanted.items()}
+
+
+@pytest.fixture(scope="module")
+def program(compile_sample):
+    return compile_sample("culled", "gcc", "-O1")
+
+
+@pytest.mark.parametrize("cull", CULLS)
+@pytest.mark.parametrize("pause", ["0", "30"])
+def test_sites_are_those_of_all_events(cull, pause, program, record, tool):
+    whole = record([program, pause])
+    cut = record([program, pause], settings={"CULL": cull})
+    cut.assert_sound()
+    tool.assert_equal_sums(cut.path, cut.sums)
+    assert_same_sites(cut, whole)
+    assert cut.path.stat().st_size < whole.path.stat().st_size
+
+
+@pytest.mark.parametrize("cull", CULLS)
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples(name, cull, compile_sample, record, functions_of):
+    recorded = record([compile_sample(name, "gcc", "-O2")], check=False, settings={"CULL": cull})
+    assert recorded.stderr == ""
+    recorded.assert_sound()
+    wanted = without_events(expect.expectations(name, "GLIBC"))
+    expect.check(wanted, expect.by_function(recorded.sums, functions_of))
+    assert recorded.sums.implicit_frees == 0
+    report = recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
+    expect.check_report(wanted, report)
+
+
+@pytest.mark.parametrize("cull", CULLS)
+@pytest.mark.parametrize("name", INNER)
+def test_inside_the_allocator(name, cull, compile_sample, record, functions_of):
+    inner = compile_sample("inner_allocator", "gcc", "-O1", ["-fno-builtin", "-shared", "-fPIC"])
+    program = compile_sample(name, "gcc", "-O2", [inner, f"-Wl,-rpath,{inner.parent}"])
+    recorded = record([program], check=False, settings={"CULL": cull})
+    wanted = without_events(expect.expectations(name))
+    expect.check(wanted, expect.by_function(recorded.sums, functions_of))
+    losses = recorded.reader.header.losses
+    assert sum(losses.values()) == losses["interrupted"], losses
+    recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
+
+
+def test_survivors_are_the_blocks_never_freed(program, record, functions_of):
+    """With stacks, sizes and times as events have them, and nothing else is one."""
+    whole, cut = (record([program], settings=settings) for settings in ({}, {"CULL": "1h"}))
+    live = {}
+    for event in whole.reader.events:
+        if isinstance(event, Free):
+            live.pop(event.address, None)
+        else:
+            live[event.address] = event
+    assert not [event for event in cut.reader.events if isinstance(event, Free)]
+
+    def told(recorded, events):
+        return collections.Counter(
+            (tuple(expect.names_of_stack(recorded.reader, recorded.reader.stack(event.node),
+                                         functions_of)), event.size, event.usable, event.alignment)
+            for event in events)
+
+    assert told(cut, cut.reader.events) == told(whole, live.values())
+    streams = collections.Counter(event.stream for event in cut.reader.events)
+    assert [streams[number] for number in (1, 2, 3, 4)] == [5 + 10 + 1] * 4
+    recording = cut.reader
+    threads = {stream.number: stream for stream in recording.streams.values()}
+    for event in recording.events:
+        assert event.stream in threads
+        assert recording.header.ticks <= event.time <= recording.end_ticks
+    info = cut.info_json
+    assert info["cull_s"] == 3600
+    assert info["culled_allocations"] == sum(sums.calls for sums in recording.culled)
+    assert info["culled_allocations"] + len(cut.reader.events) == cut.report_json["calls"]
+
+
+def test_old_blocks_are_events(compile_sample, record, functions_of):
+    """What was there during the pause is written with its own time, and its free, too."""
+    program = compile_sample("culled", "gcc", "-O1")
+    recorded = record([program, "200"], settings={"CULL": "100ms"})
+    reader = recorded.reader
+    born, lives = {}, []
+    for event in reader.events:
+        if isinstance(event, Alloc):
+            names = expect.names_of_stack(reader, reader.stack(event.node), functions_of)
+            if "lasting" in names:
+                born[event.address] = event
+        elif event.address in born:
+            lives.append(reader.seconds(event.time) - reader.seconds(born.pop(event.address).time))
+    assert len(lives) == 20 and min(lives) >= 0.2
+    assert len(born) == 20
+
+
+def test_finished(program, record, tool):
+    recorded = record([program], settings={"CULL": "1h"})
+    before, info = recorded.report_json, tool.info(recorded.path)
+    tool("finish", "--compress", "always", recorded.path)
+    assert sites_of(tool.report(recorded.path)) == sites_of(before)
+    after = tool.info(recorded.path)
+    for field in ("cull_s", "culled_allocations", "culled_bytes", "events", "allocations"):
+        assert after[field] == info[field], field
+
+
+def test_dump(program, record, tool):
+    recorded = record([program], settings={"CULL": "1h"})
+    dump = tool("trace", "dump", recorded.path).stdout
+    lines = [line.split(" ", 2)[2] for line in dump.splitlines() if not line.startswith("#")]
+    kinds = collections.Counter(line.split(" ")[0] for line in lines)
+    assert kinds["survivor"] == len(recorded.reader.events)
+    assert kinds["culled"] == len(recorded.reader.culled)
+    assert kinds["stack-definition"] >= len({sums.node for sums in recorded.reader.culled})
+    assert any(line.startswith("survivor aligned_alloc") and "alignment=64" in line for line in lines)
+
+
+def test_not_with_samples(program, record):
+    recorded = record([program], settings={"CULL": "1h", "SAMPLE": "64K"})
+    assert recorded.stderr == "mallow: MALLOW_CULL is ignored, because MALLOW_SAMPLE is set\n"
+    assert recorded.reader.header.cull_ns == 0 and recorded.reader.header.sample_mean == 65536
+
+
+def assert_kept(recorded, functions_of, count=150):
+    """All blocks that are there to the end, whoever made them, with the right stacks and threads."""
+    sums = recorded.sums
+    found = expect.by_function(sums, functions_of)["kept"]
+    assert (found.calls, found.leaked_blocks, found.total_bytes) == (count, count, 100 * count)
+    assert found.threads == 3
+    recorded.tool.assert_equal_sums(recorded.path, sums)
+
+
+@pytest.mark.parametrize("slots", ["shared", "private"])
+@pytest.mark.parametrize("how", ["exit", "_exit", "quick_exit", "exec", "failed exec", "stopped"])
+def test_ends(how, slots, compile_sample, record, functions_of):
+    """What is held back then is written, whichever thread's it is."""
+    recorded = record([compile_sample("culled_ends", "gcc", "-O1"), how], check=False,
+                      settings={"CULL": "1h", "SLOTS": slots})
+    assert recorded.returncode == 7 and recorded.stderr == ""
+    recorded.assert_sound()
+    assert_kept(recorded, functions_of)
+    churned = expect.by_function(recorded.sums, functions_of)["churn"]
+    assert (churned.calls, churned.leaked_blocks, churned.temporary) == (1000, 0, 1000)
+
+
+def test_exit_in_a_handler(compile_sample, record, functions_of):
+    """It may have interrupted the agent in the middle of a record."""
+    streams = set()
+    for _ in range(8):
+        recorded = record([compile_sample("culled_ends", "gcc", "-O1"), "handler"], check=False,
+                          settings={"CULL": "1h"})
+        assert recorded.returncode == 7 and recorded.stderr == ""
+        assert recorded.reader.header.lost == 0
+        assert_kept(recorded, functions_of)
+        churned = expect.by_function(recorded.sums, functions_of)["churn"]
+        assert churned.calls > 1000 and churned.leaked_blocks <= 1
+        streams.add(len(recorded.reader.streams))
+    assert streams <= {3, 4}
+
+
+def test_killed(compile_sample, record, functions_of, tool):
+    """Old blocks are there, those of a thread that sleeps and of one that has ended, too."""
+    recorded = record([compile_sample("culled_ends", "gcc", "-O1"), "killed"], check=False,
+                      settings={"CULL": "100ms"})
+    assert recorded.returncode == -signal.SIGKILL
+    # Not the newest of the thread that sleeps, nor that of main, which has just been made.
+    assert_kept(recorded, functions_of, 148)
+    assert "blocks younger than 100 ms" in tool("info", recorded.path).stdout
+    assert "blocks younger than 100 ms" in tool("report", recorded.path).stdout
+
+
+@pytest.mark.parametrize("slots", ["shared", "private"])
+def test_sync(slots, compile_sample, record, functions_of):
+    recorded = record([compile_sample("culled_ends", "gcc", "-O1"), "synced"], check=False,
+                      settings={"CULL": "1h", "SLOTS": slots})
+    assert recorded.returncode == -signal.SIGKILL
+    assert_kept(recorded, functions_of)
+    assert expect.by_function(recorded.sums, functions_of)["churn"].calls == 1000
+
+
+def test_exec_chain(compile_sample, record, functions_of):
+    """Each image begins with nothing held back, and leaves nothing behind."""
+    recorded = record([compile_sample("exec_chain", "gcc", "-O1"), 3], check=False,
+                      settings={"CULL": "1h"})
+    assert recorded.stdout == "ok\n"
+    calls = [expect.by_function(mallow_reader.Sums(reader), functions_of)["image"].calls
+             for reader in recorded.readers]
+    assert sorted(calls) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("cull", CULLS)
+def test_fork(cull, compile_sample, record, functions_of):
+    """Children begin with nothing held back: what they inherited and free is not theirs."""
+    recorded = record([compile_sample("fork_threads", "gcc", "-O2")], check=False,
+                      settings={"CULL": cull})
+    assert recorded.returncode == 7, recorded.stderr
+    readers = sorted(recorded.readers, key=lambda reader: reader.header.begun_by_fork)
+    for reader, kind in zip(readers, [None] + ["CHILD"] * 5, strict=True):
+        wanted = expect.expectations("fork_threads", *(["CHILD", "ONLY"] if kind else []))
+        found = expect.by_function(mallow_reader.Sums(reader), functions_of)
+        expect.check(without_events(wanted), found)
+
+
+@pytest.mark.parametrize("cull", CULLS)
+def test_switched(cull, compile_sample, record, functions_of, tool):
+    """Off and on again: the sums are those of what was on."""
+    recorded = record([compile_sample("switched", "gcc", "-O2")], check=False,
+                      settings={"CULL": cull})
+    assert recorded.stdout == "ok\n"
+    recorded.assert_sound()
+    expect.check(expect.expectations("switched"), expect.by_function(recorded.sums, functions_of))
+    assert recorded.sums.unknown_frees == recorded.sums.implicit_frees == 0
+    tool.assert_equal_sums(recorded.path, recorded.sums)
+
+
+@pytest.mark.parametrize("cull", CULLS)
+@pytest.mark.parametrize("settings", [{}, {"NEW_FILE_PER_START": 1}])
+def test_storm_of_switches(settings, cull, compile_sample, record):
+    """Threads allocate while others, and a signal, switch: what was culled adds up, too."""
+    recorded = record([compile_sample("switch_storm", "gcc", "-O2"), 100, 30], check=False,
+                      settings={"CULL": cull, "SIGNAL_TOGGLE": "USR1", **settings})
+    assert recorded.returncode == 7, recorded.stderr
+    for reader in recorded.readers:
+        assert not reader.damages and reader.missing == 0
+        assert reader.dangling() == ([], []) and reader.header.lost == 0
+        sums = mallow_reader.Sums(reader)
+        culled = sum(amount.calls for amount in reader.culled)
+        assert sums.calls - culled == sums.frees + sums.implicit_frees + sums.leaked_blocks
+        assert sums.unknown_frees + sums.implicit_frees <= 16 * len(settings)
