@@ -9,6 +9,7 @@ import pytest
 import mallow_reader
 from conftest import Tool
 from recording_writer import SLOT, ChunkWriter, Writer
+from test_cull import odd_image
 from test_reader import Story
 
 FLIPS = 1000
@@ -101,6 +102,19 @@ def test_flipped_bits_in_slots(seed, asan, tmp_path):
         data = bytearray(image)
         for chunk in mallow_reader.Recording(image).chunks:
             data[chunk.offset + 20] = SLOT
+            data[places.randrange(chunk.offset + 24, chunk.offset + 64 + chunk.committed)] ^= \
+                1 << places.randrange(8)
+        check(asan, tmp_path / "slots.mallow", bytes(data), number)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_flipped_bits_in_culled_records(seed, asan, tmp_path):
+    """The same of survivors, their stacks and sums."""
+    places = random.Random(seed)
+    image = odd_image(slots=True)
+    for number in range(60):
+        data = bytearray(image)
+        for chunk in mallow_reader.Recording(image).chunks:
             data[places.randrange(chunk.offset + 24, chunk.offset + 64 + chunk.committed)] ^= \
                 1 << places.randrange(8)
         check(asan, tmp_path / "slots.mallow", bytes(data), number)
