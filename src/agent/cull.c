@@ -12,8 +12,8 @@
 
 #define SEGMENT_BITS    7
 #define SEGMENT_ENTRIES (1u << SEGMENT_BITS)
-#define SEGMENTS        4096u /* 512 Ki entries: half of what the table has words for */
-#define LOOKS           64u   /* a round of the look around, in so many pieces */
+#define SEGMENTS        4096u     /* 512 Ki entries: half of what the table has words for */
+#define LOOKS           64u       /* a round of the look around, in so many pieces */
 #define LOOK_NS         10000000u /* at least so long between two of them */
 #define NEVER           UINT64_MAX
 
@@ -39,11 +39,11 @@ struct cull_entry {
 
 /* A thread's entries; they are handed on when it ends. */
 struct cull_holder {
-	uint32_t unused;           /* its own list */
-	uint32_t returned;         /* atomic: those that others put back */
-	uint32_t newest;           /* atomic: an entry, 0: none that is known */
-	struct cull *cull;         /* that its entries are of */
-	struct cull_room room;     /* for stacks */
+	uint32_t unused;       /* its own list */
+	uint32_t returned;     /* atomic: those that others put back */
+	uint32_t newest;       /* atomic: an entry, 0: none that is known */
+	struct cull *cull;     /* that its entries are of */
+	struct cull_room room; /* for stacks */
 	struct cull_holder *next_idle;
 	uint8_t scratch[CULL_SCRATCH];
 };
@@ -90,7 +90,8 @@ static struct cull *make(const struct thread *thread)
 {
 	struct cull *none = NULL, *made;
 
-	// If there is none, the one of a former recording may just have gone (process_begin_next()).
+	// If there is none, the one of a former recording may just have gone
+	// (process_begin_next()).
 	if (current() || thread_is_former(thread))
 		return get(thread);
 	made = pool_allocate(sizeof(*made));
@@ -188,8 +189,7 @@ static void give_back(struct thread *thread, struct cull *cull, uint32_t number,
 
 static bool is_newest(const struct cull_entry *entry, uint32_t number)
 {
-	return entry->last ||
-	       __atomic_load_n(&entry->holder->newest, __ATOMIC_RELAXED) == number;
+	return entry->last || __atomic_load_n(&entry->holder->newest, __ATOMIC_RELAXED) == number;
 }
 
 /* The entry is the caller's. */
@@ -216,8 +216,8 @@ static void write_survivor(struct thread *thread, struct cull *cull, const struc
 	record_add(&record, id);
 	record_add(&record, entry->stream);
 	record_add(&record, entry->tag);
-	record_add(&record, entry->operation |
-				    (uint32_t)entry->heap_flags << TRACE_SURVIVOR_FLAGS_SHIFT);
+	record_add(&record,
+		   entry->operation | (uint32_t)entry->heap_flags << TRACE_SURVIVOR_FLAGS_SHIFT);
 	record_add(&record, entry->address);
 	record_add(&record, entry->size);
 	record_add(&record, entry->alignment);
@@ -257,8 +257,7 @@ static bool can_hold(const struct cull *cull)
 static bool hold(struct thread *thread, const struct event *event, uint64_t born, bool written)
 {
 	struct cull *cull = thread->forked ? NULL : make(thread);
-	struct cull_holder *holder =
-		cull && can_hold(cull) ? holder_of(thread, cull) : NULL;
+	struct cull_holder *holder = cull && can_hold(cull) ? holder_of(thread, cull) : NULL;
 	struct cull_stack *stack =
 		holder ? cull_stacks_find(&cull->stacks, &holder->room, &thread->stack) : NULL;
 	uint32_t number = stack ? take_unused(cull, holder) : 0, stale;
@@ -335,8 +334,8 @@ bool cull_ends(struct thread *thread, uint64_t address, uint64_t ticks, bool in_
 	struct cull *cull = get(thread);
 	uint32_t number = cull ? cull_table_take(&cull->table, address) : 0;
 
-	return number && end(thread, cull, number, ticks,
-			     is_newest(entry_at(cull, number), number), in_handler);
+	return number && end(thread, cull, number, ticks, is_newest(entry_at(cull, number), number),
+			     in_handler);
 }
 
 uint32_t cull_takes(struct thread *thread, uint64_t address)
@@ -405,7 +404,8 @@ uint64_t cull_replaces(struct thread *thread, uint32_t number, uint64_t address)
 /* How many ticks CULL is, by all the time that the recording has lasted. */
 static void measure(struct cull *cull)
 {
-	const struct trace_header *header = __atomic_load_n(&process->file.header, __ATOMIC_RELAXED);
+	const struct trace_header *header =
+		__atomic_load_n(&process->file.header, __ATOMIC_RELAXED);
 	uint64_t ticks, ns;
 
 	if (process_system_calls_forbidden() || !header)
@@ -474,8 +474,8 @@ static void look_at_piece(struct thread *thread, struct cull *cull, uint64_t tic
 		cull_stacks_write(&cull->stacks, i, thread, holder->scratch);
 }
 
-static never_inline void look_around_slow(struct thread *thread, struct cull *cull,
-					  uint64_t due, uint64_t ticks)
+static never_inline void look_around_slow(struct thread *thread, struct cull *cull, uint64_t due,
+					  uint64_t ticks)
 {
 	uint64_t interval = __atomic_load_n(&cull->interval, __ATOMIC_RELAXED);
 	uint64_t pieces = due && interval ? (ticks - due) / interval + 1 : 1;

@@ -434,8 +434,8 @@ static never_inline void write_free_slow(struct thread *thread, uint8_t operatio
 	if (!thread->outer)
 		return;
 	state = guard_caller(thread);
-	if (!thread->filtered || (filter_keeps(thread, &event) && thread_follow(thread) &&
-				  !is_culled(thread, &event)))
+	if (!thread->filtered ||
+	    (filter_keeps(thread, &event) && thread_follow(thread) && !is_culled(thread, &event)))
 		event_write_kept_free(thread, &event, &state);
 	if (cull_is_on())
 		cull_look_around(thread, ticks);

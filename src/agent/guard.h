@@ -20,7 +20,7 @@ struct guard_call {
 	uint64_t outer;            /* to restore when leaving */
 	struct thread *nested_in;  /* not recorded: part of this thread's outer hook */
 	struct thread *pending_in; /* to be recorded later: it interrupted the agent */
-	uint32_t old; /* enum filter_old: the block that a realloc is about to end */
+	uint32_t old;              /* enum filter_old: the block that a realloc is about to end */
 };
 
 // The hooks are compiled with frame pointers, so the frame's first word is the caller's rbp, and

@@ -32,8 +32,8 @@ static void give_up(int from, int to)
 }
 
 /*
- * The number is ours as far as we know. But the program may have closed it by a raw system call, and
- * have a file of its own there by now: a recording that culls may not be appended to for hours.
+ * The number is ours as far as we know. But the program may have closed it by a raw system call,
+ * and have a file of its own there by now: a recording that culls may not be appended to for hours.
  */
 static never_inline bool is_ours_still(int fd)
 {

@@ -27,7 +27,7 @@ struct block_store {
 	struct block_columns columns; /* what others read; points to the arrays below */
 	bool wanted;                  /* the columns are kept */
 	uint64_t sample_mean;         /* of recording_facts: sums are estimates, 0: exact */
-	bool temporary_known; /* by the events: all that came in between is among them */
+	bool temporary_known;         /* by the events: all that came in between is among them */
 	uint64_t count;               /* of blocks so far */
 	size_t capacity;
 	uint64_t *allocated, *freed; /* ticks until block_store_finish() */

@@ -1,8 +1,9 @@
 /*
  * Loading, step by step. load.c reads the streams, load_ahead.c decodes the events of one in
  * small batches, load_merge.c takes them by time and pairs allocations with frees, load_record.c
- * takes in all other records, load_culled.c those of CULL before all events, load_watch.c writes down what few views ask for, load_facts.c the
- * header, load_finish.c makes what the views need from what was collected.
+ * takes in all other records, load_culled.c those of CULL before all events, load_watch.c writes
+ * down what few views ask for, load_facts.c the header, load_finish.c makes what the views need
+ * from what was collected.
  */
 #ifndef MALLOW_ANALYSIS_LOAD_H
 #define MALLOW_ANALYSIS_LOAD_H
@@ -60,7 +61,7 @@ struct load_sums {
 
 /* What CULL added to a recording. Zero: nothing. */
 struct load_culled {
-	struct map stacks; /* id to depth << 32 and innermost node */
+	struct map stacks;                   /* id to depth << 32 and innermost node */
 	VEC(struct load_survivor) survivors; /* by time */
 	VEC(struct load_sums) sums;
 	size_t next; /* survivor */

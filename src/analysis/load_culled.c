@@ -70,8 +70,8 @@ static int compare_streams(const void *left, const void *right)
 static uint32_t thread_of(const struct load *load, uint64_t stream, uint32_t teller)
 {
 	const struct recorded_thread *threads = load->recording->threads.items;
-	const struct recorded_thread *thread = bsearch(&stream, threads, load->stream_count,
-						       sizeof(*threads), compare_streams);
+	const struct recorded_thread *thread =
+		bsearch(&stream, threads, load->stream_count, sizeof(*threads), compare_streams);
 
 	return thread ? (uint32_t)(thread - threads) : teller;
 }

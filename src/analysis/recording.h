@@ -117,7 +117,8 @@ struct recording_facts {
 	bool begun_by_fork;
 	bool begun_by_start;  /* asked for while the program ran: what was before is not known */
 	uint64_t sample_mean; /* bytes between samples: sums are estimates; 0: all is recorded */
-	uint64_t cull_ns; /* blocks that lived shorter are in sums alone, 0: none; what is live, … */
+	uint64_t
+		cull_ns; /* blocks that lived shorter are in sums alone, 0: none; what is live, … */
 	uint64_t culled_allocations, culled_bytes; /* … peaks and events are without these */
 	bool private_slots;
 	bool free_stacks; /* frees have stacks */

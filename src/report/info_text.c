@@ -147,8 +147,8 @@ static void put_complete(struct buf *buf, const struct style *style,
 				   "be missing"
 				 : "up to where it was cut short: killed or crashed");
 	if (facts->cull_ns && !facts->ended)
-		buf_printf(buf, "  %-11swithout what was held back then: blocks younger than %s\n", "",
-			   format_time(facts->cull_ns).text);
+		buf_printf(buf, "  %-11swithout what was held back then: blocks younger than %s\n",
+			   "", format_time(facts->cull_ns).text);
 	summary_write_gaps(buf, style, recording);
 }
 

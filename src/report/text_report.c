@@ -95,8 +95,9 @@ static void put_header(struct buf *buf, const struct style *style,
 		buf_printf(buf, "  a sample, one in %s: all numbers are estimates\n",
 			   format_bytes(facts->sample_mean, style->exact).text);
 	if (facts->cull_ns)
-		buf_printf(buf, "  culled: %s that lived shorter than %s are in totals alone, not "
-				"in peaks\n",
+		buf_printf(buf,
+			   "  culled: %s that lived shorter than %s are in totals alone, not "
+			   "in peaks\n",
 			   format_counted(facts->culled_allocations, "block", style->exact).text,
 			   format_time(facts->cull_ns).text);
 	if (facts->begun_by_start)

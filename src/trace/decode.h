@@ -99,7 +99,7 @@ struct decode_event {
 		struct decode_text text; /* mark: name, exec: path */
 		uint64_t tag;
 		struct {
-			uint64_t id, outer;        /* outer: id of the stack that it continues, 0: none */
+			uint64_t id, outer; /* outer: id of the stack that it continues, 0: none */
 			struct decode_text frames; /* for decode_stack_frame() */
 		} stack;
 		struct {

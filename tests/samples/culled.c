@@ -1,6 +1,6 @@
 /*
- * Blocks of all kinds of lives on four threads, for CULL. Whoever runs when, what each site comes to
- * is the same, temporary blocks included: threads pass blocks on at barriers only.
+ * Blocks of all kinds of lives on four threads, for CULL. Whoever runs when, what each site comes
+ * to is the same, temporary blocks included: threads pass blocks on at barriers only.
  *
  *     culled            as said below
  *     culled MS         each thread sleeps so long while it has blocks of `lasting`

@@ -1,6 +1,7 @@
 /*
- * A thread makes blocks and then sleeps, another makes some and ends, and the program churns and ends in
- * the way that its argument names. For CULL: all these blocks are held back then, or are old.
+ * A thread makes blocks and then sleeps, another makes some and ends, and the program churns and
+ * ends in the way that its argument names. For CULL: all these blocks are held back then, or are
+ * old.
  *
  * EXPECT kept: calls=150 total_bytes=15000 leaked_blocks=150 leaked_bytes=15000
  */
