@@ -150,7 +150,7 @@ enum decode_result decode_chunk(struct decode_stream *stream, const void *payloa
 /* The next record of a known kind. */
 enum decode_result decode_next(struct decode_stream *stream, struct decode_event *event);
 
-/* Takes the next frame of a stack record off its front. false: there is none, or no whole one. */
+/* Takes the next frame of a stack record off its front. false: there is none. */
 bool decode_stack_frame(struct decode_text *frames, struct decode_frame *ret);
 
 #endif

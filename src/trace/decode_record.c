@@ -110,6 +110,16 @@ bool decode_stack_frame(struct decode_text *frames, struct decode_frame *ret)
 	return !cursor.failed;
 }
 
+static bool are_frames(struct decode_text frames)
+{
+	struct decode_frame frame;
+
+	while (frames.size)
+		if (!decode_stack_frame(&frames, &frame))
+			return false;
+	return true;
+}
+
 /* Records that begin with a time; it has been read. */
 static bool take_timed(struct cursor *body, struct decode_event *event)
 {
@@ -171,6 +181,8 @@ static bool take_timed(struct cursor *body, struct decode_event *event)
 		event->stack.id = cursor_varint(body);
 		event->stack.outer = cursor_varint(body);
 		event->stack.frames = take_text(body);
+		if (!are_frames(event->stack.frames))
+			cursor_fail(body);
 		return true;
 	case TRACE_RECORD_SURVIVOR:
 		take_survivor(body, event);

@@ -564,6 +564,8 @@ class Stream:
         elif kind == 0xA9:
             time, stack, stream, tag, op, address, size, alignment, slack = at(), *(
                 number() for _ in range(8))
+            if not 1 <= op & 31 <= 17:
+                raise ValueError(f"operation {op & 31} of a survivor")
             # Until all stacks are known the node is the stack's id.
             recording.survivors.append(Alloc(time, op & 31, address, size, stack, stream, size + slack,
                                              op >> 5 & 3, alignment, None, tag))

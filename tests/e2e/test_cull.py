@@ -6,7 +6,9 @@ import pytest
 
 import expect
 import mallow_reader
+from conftest import names_of_stack, need
 from mallow_reader import Alloc, Free
+from recording_writer import SEALED, SLOT, ChunkWriter, Writer
 
 SUMS = ("calls", "total_bytes", "leaked_bytes", "leaked_blocks", "temporary")
 # All blocks that are freed are young by then; or whatever the machine's load makes of it.
@@ -93,7 +95,7 @@ def test_survivors_are_the_blocks_never_freed(program, record, functions_of):
 
     def told(recorded, events):
         return collections.Counter(
-            (tuple(expect.names_of_stack(recorded.reader, recorded.reader.stack(event.node),
+            (tuple(names_of_stack(recorded.reader, recorded.reader.stack(event.node),
                                          functions_of)), event.size, event.usable, event.alignment)
             for event in events)
 
@@ -119,7 +121,7 @@ def test_old_blocks_are_events(compile_sample, record, functions_of):
     born, lives = {}, []
     for event in reader.events:
         if isinstance(event, Alloc):
-            names = expect.names_of_stack(reader, reader.stack(event.node), functions_of)
+            names = names_of_stack(reader, reader.stack(event.node), functions_of)
             if "lasting" in names:
                 born[event.address] = event
         elif event.address in born:
@@ -261,3 +263,162 @@ def test_storm_of_switches(settings, cull, compile_sample, record):
         culled = sum(amount.calls for amount in reader.culled)
         assert sums.calls - culled == sums.frees + sums.implicit_frees + sums.leaked_blocks
         assert sums.unknown_frees + sums.implicit_frees <= 16 * len(settings)
+
+
+def test_more_than_is_held_back(compile_sample, record):
+    """What finds no room is an event, and counted once; there is room again afterwards."""
+    recorded = record([compile_sample("culled_many", "gcc", "-O1")], settings={"CULL": "1h"})
+    wanted = expect.expectations("culled_many")
+    expect.check_report(wanted, recorded.report_json)
+    info = recorded.info_json
+    assert 600000 - 2 ** 19 <= info["frees"] <= 100000
+    assert info["unknown_frees"] == info["implicit_frees"] == info["lost"] == 0
+    assert info["culled_allocations"] == 601000 - info["frees"]
+    assert recorded.report_json["leaked_blocks"] == 0
+
+
+@pytest.mark.parametrize("cull", CULLS)
+@pytest.mark.parametrize("settings", [{"BACKTRACE": "none"}, {"FREE_STACKS": 1}, {"DEPTH": 3},
+                                      {"UNWINDER": "plain"}, {"SLOTS": "private"}])
+def test_with_other_settings(settings, cull, program, record, tool):
+    whole = record([program, 5], settings=settings)
+    cut = record([program, 5], settings={"CULL": cull, **settings})
+    cut.assert_sound()
+    tool.assert_equal_sums(cut.path, cut.sums)
+    assert_same_sites(cut, whole)
+
+
+def test_deep_stacks(compile_sample, record, functions_of):
+    """A stack that takes several records to define, of survivors and of culled blocks."""
+    recorded = record([compile_sample("deep", "gcc", "-O0")], check=False, settings={"CULL": "1h"})
+    wanted = expect.expectations("deep")
+    expect.check(without_events(wanted), expect.by_function(recorded.sums, functions_of))
+    depth = max(len(stack) for stack in recorded.sums.sites)
+    assert depth >= max(fields.get("depth", 0) for fields in wanted.values()) > 1000
+    recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
+
+
+def test_tags(compile_sample, record):
+    """A block carries the tag that its thread had when it was made."""
+    recorded = record([compile_sample("culled_tags", "gcc", "-O1")],
+                      settings={"CULL": "1h"})
+    reader = recorded.reader
+    assert {event.size: event.tag for event in reader.events if 1000 < event.size < 1100} == \
+        {1001: 0, 1002: 7, 1003: 0}
+
+
+@pytest.mark.parametrize("name", ["c_family", "realloc_chain", "hand_over", "life_cycle"])
+def test_musl(name, compile_sample, record, functions_of):
+    recorded = record([compile_sample(name, "musl", "-O2")], check=False, settings={"CULL": "1h"})
+    wanted = without_events(expect.expectations(name))
+    expect.check(wanted, expect.by_function(recorded.sums, functions_of))
+    recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
+
+
+def test_perl(record, tool):
+    """A real program, whose allocations are the same each time."""
+    need("perl")
+    script = 'my %h; $h{$_ % 500} .= "x" x ($_ % 40) for 1 .. 20000; print scalar(keys %h), "\\n"'
+    runs = [record(["perl", "-e", script], env={"PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"},
+                   settings={"CULL": cull})
+            for cull in ("0s", "1h", "2ms")]  # perl copies its environment
+    whole = runs[0].report_json
+    for cut in runs[1:]:
+        assert cut.stdout == "500\n"
+        cut.assert_sound()
+        tool.assert_equal_sums(cut.path, cut.sums)
+        for field in ("calls", "total_bytes", "leaked_bytes", "leaked_blocks", "temporary"):
+            assert cut.report_json[field] == whole[field], field
+        assert_same_sites(cut, runs[0])
+
+
+def odd_chunks():
+    """Two streams with survivors in any order, of each other and of a stream that is not there, with
+    stacks that go on from others, from lost ones, or are lost themselves."""
+    first, second = ChunkWriter(1, 0, 1000), ChunkWriter(2, 0, 1000)
+    for chunk in (first, second):
+        chunk.other(0x84, chunk.at(1000), 4000000 + chunk.stream, text=b"thread")
+    for frame in (1, 2, 3):
+        first.other(0x81, frame, 0x1000 * frame, 0)
+    second.other(0xA8, second.at(1001), 1, 0, 1, 2)
+    second.other(0xA8, second.at(1001), 2, 1, 3, 0, 0x123456)
+    second.other(0xA8, second.at(1001), 3, 99, 1)
+    second.other(0xA8, second.at(1001), 4, 0)
+
+    def survivor(chunk, time, stack, stream, address, size, operation=1, tag=0, slack=8):
+        chunk.other(0xA9, chunk.at(time), stack, stream, tag, operation, address, size, 0, slack)
+
+    survivor(first, 5000, 1, 2, 0x5000, 100)
+    survivor(first, 3000, 2, 1, 0x3000, 200, operation=2 + 32 * 3, tag=7)
+    first.allocate(1, 3500, 0x4000, 50, change=(0, [1, 2]))
+    first.free(6000, 0x3000)
+    survivor(second, 2000, 3, 7, 0x2000, 300)
+    survivor(second, 6500, 77, 1, 0x3000, 400)
+    survivor(second, 7000, 4, 2, 0x7000, 500)
+    second.free(8000, 0x5000)
+    second.free(9000, 0x4000)
+    second.other(0xAA, 1, 10, 1000, 5)
+    second.other(0xAA, 2, 1, 1 << 63, 0)
+    first.other(0xAA, 55, 3, 30, 3)
+    first.other(0xAA, 1, 0, 0, 1)
+    first.other(0x91, first.at(10000), 10000, 1, 0)
+    return first, second
+
+
+def odd_image(slots=False):
+    writer = Writer(cull_ns=10 ** 10, minor=3)
+    for chunk in odd_chunks():
+        writer.add(chunk.image(SLOT if slots else SEALED))
+    return writer.image()
+
+
+def test_order_of_survivors(tool, tmp_path):
+    path = tmp_path / "odd.mallow"
+    path.write_bytes(odd_image())
+    report = tool.assert_equal_sums(path)
+    assert report["calls"] == 6 + 14 and report["temporary"] == 9
+    assert report["leaked_blocks"] == 3 and report["leaked_bytes"] == 300 + 400 + 500
+    info = tool.info(path)
+    assert (info["culled_allocations"], info["unknown_frees"], info["implicit_frees"]) == (14, 0, 0)
+    assert (info["events"], info["threads"]) == (9, 2)
+    tool("finish", "--compress", "always", path)
+    assert tool.info(path)["culled_allocations"] == 14
+    assert tool.report(path)["temporary"] == 9
+
+
+def test_chunks_of_definitions_are_lost(tool, tmp_path):
+    """Stacks that nothing defines are lost frames; their sums still count."""
+    writer = Writer(cull_ns=10 ** 10, minor=3)
+    writer.add(odd_chunks()[0].image())
+    path = tmp_path / "lost.mallow"
+    path.write_bytes(writer.image())
+    report = tool.assert_equal_sums(path)
+    assert report["calls"] == 3 + 3 and report["temporary"] == 4
+
+
+@pytest.mark.parametrize("body", [
+    b"\x02\x01\x00\x00", b"\x02\x01\x00\x80",  # frames of stacks that end too early
+    b"\x02\x01", b"\xff" * 10])
+def test_damaged_stack(body, tool, tmp_path):
+    chunk = ChunkWriter(1, 0, 1000)
+    chunk.allocate(1, 1001, 0x1000, 10)
+    chunk.other(0xA8, text=body)
+    chunk.allocate(1, 1002, 0x2000, 10)
+    writer = Writer(cull_ns=10 ** 10, minor=3)
+    writer.add(chunk.image())
+    path = tmp_path / "damaged.mallow"
+    path.write_bytes(writer.image())
+    assert tool.assert_equal_sums(path)["calls"] == 1
+    assert tool.info(path)["damaged_chunks"] == 1
+
+
+@pytest.mark.parametrize("operation", [0, 18, 20, 31])
+def test_survivors_are_allocations(operation, tool, tmp_path):
+    chunk = ChunkWriter(1, 0, 1000)
+    chunk.other(0xA9, 0, 1, 1, 0, operation, 0x1000, 10, 0, 0)
+    chunk.allocate(1, 1002, 0x2000, 10)
+    writer = Writer(cull_ns=10 ** 10, minor=3)
+    writer.add(chunk.image())
+    path = tmp_path / "damaged.mallow"
+    path.write_bytes(writer.image())
+    assert tool.assert_equal_sums(path)["calls"] == 0

@@ -9,6 +9,7 @@ import pytest
 import mallow_reader
 from conftest import Tool
 from recording_writer import SLOT, ChunkWriter, Writer
+from test_cull import odd_image
 from test_reader import Story
 
 FLIPS = 1000
@@ -158,6 +159,19 @@ def test_numbers_and_first_bytes_that_are_none(payload, tool, tmp_path):
     assert tool.info(path)["damaged_chunks"] == 1
     assert sums_of_reader(path)[:2] == (1, 1)
     tool.assert_equal_sums(path)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_flipped_bits_in_culled_records(seed, asan, tmp_path):
+    """The same of survivors, their stacks and sums."""
+    places = random.Random(seed)
+    image = odd_image(slots=True)
+    for number in range(60):
+        data = bytearray(image)
+        for chunk in mallow_reader.Recording(image).chunks:
+            data[places.randrange(chunk.offset + 24, chunk.offset + 64 + chunk.committed)] ^= \
+                1 << places.randrange(8)
+        check(asan, tmp_path / "slots.mallow", bytes(data), number)
 
 
 def test_damage_is_reported_with_its_offset(asan, sound, tmp_path):
