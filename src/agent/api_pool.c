@@ -65,7 +65,8 @@ static void write_out(struct thread *thread, const struct guard_call *call, stru
 	guard_begin_record(thread);
 	if (thread_follow(thread)) {
 		toggle_write_tag(thread);
-		record->ticks = clock_ticks();
+		// A block may be freed by another thread than the one that was given it.
+		record->ticks = clock_ticks_after_loads();
 		if (has_stack(thread, record->kind))
 			record_write_kept_here(thread, record, &call->state);
 		else
