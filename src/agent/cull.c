@@ -291,8 +291,20 @@ static bool hold(struct thread *thread, const struct event *event, uint64_t born
 	return done;
 }
 
+static bool is_old(const struct cull *cull, uint64_t born, uint64_t ticks)
+{
+	return ticks > born &&
+	       ticks - born >= __atomic_load_n(&cull->limit, __ATOMIC_RELAXED);
+}
+
 bool cull_holds(struct thread *thread, const struct event *event, uint64_t born)
 {
+	const struct cull *cull = born ? get(thread) : NULL;
+
+	if (cull && is_old(cull, born, event->ticks)) {
+		cull_notes(thread, event);
+		return false;
+	}
 	if (hold(thread, event, born, false))
 		return true;
 	cull_forgets_newest(thread);
@@ -316,8 +328,8 @@ static bool end(struct thread *thread, struct cull *cull, uint32_t number, uint6
 		bool temporary, bool in_handler)
 {
 	struct cull_entry *entry = entry_at(cull, number);
-	uint64_t limit = __atomic_load_n(&cull->limit, __ATOMIC_RELAXED);
-	bool old = ticks > entry->born && ticks - entry->born >= limit;
+	// Of a survivor and a free at the same time readers take the free first.
+	bool old = ticks > entry->ticks && is_old(cull, entry->born, ticks);
 	bool culled = !entry->written && (!old || in_handler || thread_is_former(thread));
 
 	if (!culled && !entry->written) {
@@ -428,9 +440,12 @@ static void measure(struct cull *cull)
 	}
 }
 
-/* Of the entries of a segment those that are born before that time. */
+/*
+ * Of the entries of a segment those that are born before that time, and made before the other:
+ * a while ago, so that no free has the same time, which readers would take first.
+ */
 static void write_segment(struct thread *thread, struct cull *cull, uint32_t segment,
-			  uint64_t before)
+			  uint64_t born, uint64_t made)
 {
 	struct cull_entry *entries = __atomic_load_n(&cull->segments[segment], __ATOMIC_ACQUIRE);
 
@@ -439,8 +454,8 @@ static void write_segment(struct thread *thread, struct cull *cull, uint32_t seg
 		struct cull_entry *entry = &entries[i];
 		uint64_t address = __atomic_load_n(&entry->address, __ATOMIC_RELAXED);
 
-		if (!address || entry->born >= before || entry->written ||
-		    (before != NEVER && !entry->last && is_newest(entry, number)) ||
+		if (!address || entry->born >= born || entry->ticks >= made || entry->written ||
+		    (born != NEVER && !entry->last && is_newest(entry, number)) ||
 		    !cull_table_take_this(&cull->table, address, number))
 			continue;
 		// It may have become another's between the look and the taking: then that one is
@@ -463,13 +478,14 @@ static void look_at_piece(struct thread *thread, struct cull *cull, uint64_t tic
 {
 	uint32_t look = __atomic_fetch_add(&cull->look, 1, __ATOMIC_RELAXED) % LOOKS;
 	uint64_t limit = __atomic_load_n(&cull->limit, __ATOMIC_RELAXED);
+	uint64_t interval = __atomic_load_n(&cull->interval, __ATOMIC_RELAXED);
 	struct cull_holder *holder = holder_of(thread, cull);
 
 	if (!holder)
 		return;
 	for (uint32_t i = look % (LOOKS / 4); limit < ticks && i < segment_count(cull);
 	     i += LOOKS / 4)
-		write_segment(thread, cull, i, ticks - limit);
+		write_segment(thread, cull, i, ticks - limit, ticks - interval);
 	for (uint32_t i = look; i < CULL_STACKS_HEADS; i += LOOKS)
 		cull_stacks_write(&cull->stacks, i, thread, holder->scratch);
 }
@@ -512,7 +528,7 @@ bool cull_write_all(struct thread *thread)
 	if (!holder)
 		return false;
 	for (uint32_t i = 0; i < segment_count(cull); i++)
-		write_segment(thread, cull, i, NEVER);
+		write_segment(thread, cull, i, NEVER, NEVER);
 	for (uint32_t i = 0; i < CULL_STACKS_HEADS; i++)
 		cull_stacks_write(&cull->stacks, i, thread, holder->scratch);
 	return true;

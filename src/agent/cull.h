@@ -8,8 +8,8 @@
  *                    a free later, a look around, the end  survives: written as a record
  *
  * A realloc of a block that is held back culls it and holds the new one back, as old as the first
- * of the chain was: what grows and grows is old some day. One of a block that was written is
- * written.
+ * of the chain was, or writes it if that is old: what grows and grows is an event some day. One of
+ * a block that was written is written.
  *
  * Any thread may take any entry, so survivors are written by whoever meets them, with the stream
  * that they belong to, and an idle thread's are not forgotten. A look around comes by the clock,

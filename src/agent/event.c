@@ -519,16 +519,17 @@ static void write_kept(struct thread *thread, struct event *event, uint64_t born
 static never_inline void write_here_slow(struct thread *thread, const struct event *event,
 					 const struct unwind_state *state)
 {
-	uint64_t born = thread->born;
-
-	thread->born = 0;
 	// A handler that interrupted the real malloc forked, and the child came back here: its
 	// thread was wiped.
-	if (!thread->cursor)
+	if (!thread->cursor) {
+		thread->born = 0;
 		return lose(thread);
+	}
 	if (thread->filtered) {
 		struct event kept = *event;
+		uint64_t born = thread->born;
 
+		thread->born = 0;
 		if (filter_keeps(thread, &kept) && thread_follow(thread)) {
 			toggle_write_tag(thread);
 			write_kept(thread, &kept, born, state);

@@ -422,3 +422,28 @@ def test_survivors_are_allocations(operation, tool, tmp_path):
     path = tmp_path / "damaged.mallow"
     path.write_bytes(writer.image())
     assert tool.assert_equal_sums(path)["calls"] == 0
+
+
+def test_chain_of_reallocs(compile_sample, record, functions_of):
+    """It counts as one life: once that is long, its blocks are events, with the frees in between."""
+    recorded = record([compile_sample("culled_chain", "gcc", "-O1")], settings={"CULL": "100ms"})
+    recorded.assert_sound()
+    recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
+    expect.check(expect.expectations("culled_chain"), expect.by_function(recorded.sums, functions_of))
+    reallocs = [event for event in recorded.reader.events
+                if isinstance(event, Alloc) and event.old is not None]
+    assert 31 - 12 <= len(reallocs) <= 30
+    assert recorded.sums.unknown_frees == 0
+
+
+@pytest.mark.parametrize("cull", [*CULLS, "10ms"])
+def test_realloc_races(cull, compile_sample, record, functions_of):
+    """Threads realloc and free each other's blocks, addresses are handed on at once."""
+    recorded = record([compile_sample("realloc_races", "gcc", "-O1")], check=False,
+                      settings={"CULL": cull})
+    assert recorded.returncode == 7, recorded.stderr
+    recorded.assert_sound()
+    wanted = without_events(expect.expectations("realloc_races"))
+    expect.check(wanted, expect.by_function(recorded.sums, functions_of))
+    assert recorded.sums.unknown_frees == 0
+    recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
