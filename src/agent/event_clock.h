@@ -30,7 +30,8 @@
  * of each. So that this does not show in a peak, blocks of EVENT_CLOCK_LARGE bytes and up make
  * their piece everybody's: their ends are dated anew, too.
  *
- * Every other record with a time is dated exactly, and the next event after it, too.
+ * Every other record with a time is dated exactly, and the next event after it, too. Where switches
+ * are watched (toggle.h), and with CULL, each event is.
  */
 #ifndef MALLOW_AGENT_EVENT_CLOCK_H
 #define MALLOW_AGENT_EVENT_CLOCK_H

@@ -447,3 +447,12 @@ def test_realloc_races(cull, compile_sample, record, functions_of):
     expect.check(wanted, expect.by_function(recorded.sums, functions_of))
     assert recorded.sums.unknown_frees == 0
     recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
+
+
+def test_times_of_what_another_thread_writes(compile_sample, record, functions_of):
+    """Each free is later than its block, and the next block at that address later than the free."""
+    recorded = record([compile_sample("culled_synced", "gcc", "-O1")], settings={"CULL": "1h"})
+    recorded.assert_sound()
+    expect.check(expect.expectations("culled_synced"), expect.by_function(recorded.sums, functions_of))
+    assert recorded.sums.unknown_frees == recorded.sums.implicit_frees == 0
+    recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
