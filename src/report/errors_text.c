@@ -166,6 +166,19 @@ static struct err *put_pool_errors(struct buf *buf, const struct style *style,
 	return err;
 }
 
+static void put_culled(struct buf *buf, const struct style *style,
+		       const struct recording *recording)
+{
+	const struct recording_facts *facts = recording_facts(recording);
+
+	if (facts->cull_ns)
+		style_printf(buf, style, STYLE_DIM,
+			     "\nBlocks that lived shorter than %s were culled: whether their frees "
+			     "were right is not\nknown, and a second one is called one of an address "
+			     "never allocated.\n",
+			     format_time(facts->cull_ns).text);
+}
+
 struct err *errors_text_write(struct buf *buf, const struct style *style,
 			      const struct recording *recording, struct symbolized *symbolized,
 			      uint32_t top)
@@ -197,5 +210,6 @@ struct err *errors_text_write(struct buf *buf, const struct style *style,
 		style_printf(buf, style, STYLE_DIM,
 			     "\nWhere they were freed is recorded by: mallow run --free-stacks\n");
 	put_unjudged(buf, style, recording, unjudged);
+	put_culled(buf, style, recording);
 	return err ? err : put_pool_errors(buf, style, recording, symbolized);
 }

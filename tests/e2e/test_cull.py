@@ -9,6 +9,7 @@ import mallow_reader
 from conftest import names_of_stack, need
 from mallow_reader import Alloc, Free
 from recording_writer import SEALED, SLOT, ChunkWriter, Writer
+from test_samples import assert_own_files_untouched, limit_descriptors
 
 SUMS = ("calls", "total_bytes", "leaked_bytes", "leaked_blocks", "temporary")
 # All blocks that are freed are young by then; or whatever the machine's load makes of it.
@@ -456,3 +457,21 @@ def test_times_of_what_another_thread_writes(compile_sample, record, functions_o
     expect.check(expect.expectations("culled_synced"), expect.by_function(recorded.sums, functions_of))
     assert recorded.sums.unknown_frees == recorded.sums.implicit_frees == 0
     recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
+
+
+@pytest.mark.parametrize("way", ["raw_close", "raw_close_range"])
+def test_number_of_a_lost_descriptor(way, compile_sample, record, tmp_path):
+    """The program closes all descriptors, and gets ours for a file, which it can close again."""
+    files = tmp_path / "files"
+    files.mkdir()
+    recorded = record([compile_sample("close_all", "gcc", "-O2"), way, files], check=False,
+                      settings={"CULL": "1h"}, preexec_fn=limit_descriptors)
+    assert recorded.returncode == 7, recorded.stderr
+    recorded.assert_sound()
+    assert_own_files_untouched(files)
+
+
+def test_wrong_frees_may_be_culled(compile_sample, record, tool):
+    recorded = record([compile_sample("wrong_frees", "gcc", "-O1")], check=False,
+                      settings={"CULL": "1h"})
+    assert "were culled" in tool("report", "--errors", recorded.path).stdout
