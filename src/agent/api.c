@@ -71,7 +71,7 @@ static bool write_held(void)
 	if (!thread || thread->busy)
 		return false;
 	outer = thread_begin_work(thread);
-	done = cull_write_all(thread);
+	done = thread_follow(thread) && cull_write_all(thread);
 	thread_end_work(thread, outer);
 	return done;
 }

@@ -86,7 +86,7 @@ static bool is_stopped(void)
 /* It is known of each block whether it was recorded: filter.h. */
 static bool knows_blocks(void)
 {
-	return process_state() == PROCESS_RECORDING && toggle_is_watched();
+	return process_state() == PROCESS_RECORDING && filter_knows();
 }
 
 EXPORT void mallow_api_pool_alloc(const void *pool, const void *block, size_t size)
@@ -105,7 +105,7 @@ EXPORT void mallow_api_pool_alloc(const void *pool, const void *block, size_t si
 	thread = enter(&call);
 	if (!thread)
 		return;
-	if (thread->filtered)
+	if (filter_knows())
 		filter_pool_allocates(pool, block, true);
 	add_block(&record, pool, block);
 	record_add(&record, size);

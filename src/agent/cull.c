@@ -26,7 +26,7 @@ struct cull_entry {
 	uint64_t alignment;
 	uint64_t slack;
 	struct cull_stack *stack;
-	struct cull_holder *holder;
+	struct cull_holder *holder; /* always the same */
 	uint32_t stream;
 	uint32_t tag;
 	uint32_t next; /* of the unused ones */
@@ -48,7 +48,7 @@ struct cull_holder {
 	uint8_t scratch[CULL_SCRATCH];
 };
 
-/* Of one recording. Zero: nothing held back. */
+/* Of one recording. Zero: nothing held back. Its first two parts are whole pages: cull_forget(). */
 struct cull {
 	struct cull_table table;
 	struct cull_stacks stacks;
@@ -254,6 +254,27 @@ static bool can_hold(const struct cull *cull)
 	       !__atomic_load_n(&cull->finished, __ATOMIC_ACQUIRE);
 }
 
+/*
+ * Field by field: another thread may be looking around here, and must not find a holder that is
+ * NULL for a moment, as it would be if all were cleared first.
+ */
+static void fill(struct cull_entry *entry, const struct thread *thread, const struct event *event,
+		 uint64_t born, struct cull_stack *stack)
+{
+	entry->address = event->address;
+	entry->ticks = event->ticks;
+	entry->born = born ? born : event->ticks;
+	entry->size = event->size;
+	entry->alignment = event->alignment;
+	entry->slack = event->slack;
+	entry->stack = stack;
+	entry->stream = thread->stream;
+	entry->tag = thread_tag;
+	entry->operation = event->operation;
+	entry->heap_flags = event->heap_flags;
+	entry->last = entry->temporary = false;
+}
+
 static bool hold(struct thread *thread, const struct event *event, uint64_t born, bool written)
 {
 	struct cull *cull = thread->forked ? NULL : make(thread);
@@ -261,27 +282,12 @@ static bool hold(struct thread *thread, const struct event *event, uint64_t born
 	struct cull_stack *stack =
 		holder ? cull_stacks_find(&cull->stacks, &holder->room, &thread->stack) : NULL;
 	uint32_t number = stack ? take_unused(cull, holder) : 0, stale;
-	struct cull_entry *entry;
 	bool done;
 
 	if (!number)
 		return false;
-	entry = entry_at(cull, number);
-	*entry = (struct cull_entry){
-		.address = event->address,
-		.ticks = event->ticks,
-		.born = born ? born : event->ticks,
-		.size = event->size,
-		.alignment = event->alignment,
-		.slack = event->slack,
-		.stack = stack,
-		.holder = holder,
-		.stream = thread->stream,
-		.tag = thread_tag,
-		.operation = event->operation,
-		.heap_flags = event->heap_flags,
-		.written = written,
-	};
+	fill(entry_at(cull, number), thread, event, born, stack);
+	entry_at(cull, number)->written = written;
 	// Before others can free it.
 	set_newest(thread, cull, number);
 	done = cull_table_put(&cull->table, event->address, number, &stale);
@@ -385,8 +391,10 @@ void cull_puts_back(struct thread *thread, uint32_t number, uint64_t address)
 
 	if (!taken(cull, number, address))
 		return;
-	if (!cull_table_put(&cull->table, address, number, &stale))
+	if (!cull_table_put(&cull->table, address, number, &stale)) {
 		process_count_loss(TRACE_LOSS_NO_MEMORY); // its bucket was filled meanwhile
+		give_back(thread, cull, number, true);
+	}
 	if (stale)
 		give_back(thread, cull, stale, true);
 }
@@ -565,6 +573,17 @@ void cull_resume(void)
 
 	if (cull)
 		__atomic_store_n(&cull->finished, 0, __ATOMIC_SEQ_CST);
+}
+
+void cull_forget(void)
+{
+	struct cull *cull = current();
+
+	if (!cull)
+		return;
+	__atomic_store_n(&process->cull, NULL, __ATOMIC_RELEASE);
+	pool_empty(cull->table.words, sizeof(cull->table.words));
+	pool_empty(cull->stacks.heads, sizeof(cull->stacks.heads));
 }
 
 void cull_thread_ends(struct thread *thread)

@@ -95,6 +95,12 @@ void cull_resume(void);
 /* Nothing can be written any more: what is held back is lost, and counted so. */
 void cull_lose(enum trace_loss reason);
 
+/*
+ * Another recording takes the place of the one that has ended. Some may still look at what it held
+ * back, and find that empty; the most of its memory is given back.
+ */
+void cull_forget(void);
+
 /* What the thread held back is left to others. In a slow bracket. */
 void cull_thread_ends(struct thread *thread);
 

@@ -2,6 +2,7 @@
 
 #include "agent/clock.h"
 #include "agent/pool.h"
+#include "agent/process.h"
 #include "agent/record.h"
 #include "agent/unwind/stack_cache.h"
 #include "trace/encode.h"
@@ -35,11 +36,11 @@ static bool is_same(const struct cull_stack *stack, const struct stack_cache *ca
 	return true;
 }
 
-/* From that one on, up to another. */
+/* From that one on, up to another, or to the end: the list may be emptied (cull_forget()). */
 static struct cull_stack *search(struct cull_stack *from, const struct cull_stack *to,
 				 const struct stack_cache *cache, uint64_t hash)
 {
-	for (; from != to; from = from->next)
+	for (; from && from != to; from = from->next)
 		if (is_same(from, cache, hash))
 			return from;
 	return NULL;
@@ -136,14 +137,18 @@ static void write_sums(struct cull_stacks *stacks, struct cull_stack *stack, str
 {
 	struct record record = {.kind = TRACE_RECORD_CULLED};
 	uint32_t id = cull_stack_define(stacks, stack, thread, scratch);
+	uint64_t calls;
 
 	if (!id)
 		return;
+	calls = __atomic_exchange_n(&stack->calls, 0, __ATOMIC_RELAXED);
 	record_add(&record, id);
-	record_add(&record, __atomic_exchange_n(&stack->calls, 0, __ATOMIC_RELAXED));
+	record_add(&record, calls);
 	record_add(&record, __atomic_exchange_n(&stack->bytes, 0, __ATOMIC_RELAXED));
 	record_add(&record, __atomic_exchange_n(&stack->temporary, 0, __ATOMIC_RELAXED));
-	record_write(thread, &record);
+	// A record that finds no room is counted as one loss already.
+	if (!record_write(thread, &record) && calls > 1)
+		process_count_losses(process->loss_if_stopped, calls - 1);
 }
 
 void cull_stacks_write(struct cull_stacks *stacks, uint32_t head, struct thread *thread,

@@ -2,6 +2,7 @@
 
 #include "agent/clock.h"
 #include "agent/config.h"
+#include "agent/cull.h"
 #include "agent/environment.h"
 #include "agent/event_clock.h"
 #include "agent/file_name.h"
@@ -184,7 +185,7 @@ bool process_begin_next(void)
 	recording_open(false, parent);
 	__atomic_add_fetch(&process->recording, 1, __ATOMIC_RELEASE);
 	// Behind it: who finds none knows that the recording is another. Some may still look at it.
-	__atomic_store_n(&process->cull, NULL, __ATOMIC_RELEASE);
+	cull_forget();
 	return true;
 }
 

@@ -475,3 +475,21 @@ def test_wrong_frees_may_be_culled(compile_sample, record, tool):
     recorded = record([compile_sample("wrong_frees", "gcc", "-O1")], check=False,
                       settings={"CULL": "1h"})
     assert "were culled" in tool("report", "--errors", recorded.path).stdout
+
+
+@pytest.mark.parametrize("how", ["exit", "synced"])
+def test_written_by_a_thread_of_a_former_recording(how, compile_sample, record, functions_of):
+    recorded = record([compile_sample("culled_former", "gcc", "-O1"), how], check=False,
+                      settings={"CULL": "1h", "NEW_FILE_PER_START": "1"})
+    assert recorded.returncode == (7 if how == "exit" else -signal.SIGKILL), recorded.stderr
+    last = recorded.readers[-1]
+    sums = mallow_reader.Sums(last)
+    expect.check(expect.expectations("culled_former"), expect.by_function(sums, functions_of))
+    assert last.header.lost == 0
+
+
+def test_memory_of_former_recordings(compile_sample, record):
+    """kB more for each: the table of addresses is given back, 8 MiB."""
+    recorded = record([compile_sample("culled_starts", "gcc", "-O1")],
+                      settings={"CULL": "1h", "NEW_FILE_PER_START": "1"})
+    assert int(recorded.stdout) < 3000
