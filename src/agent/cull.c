@@ -254,20 +254,18 @@ static bool can_hold(const struct cull *cull)
 	       !__atomic_load_n(&cull->finished, __ATOMIC_ACQUIRE);
 }
 
-static bool hold(struct thread *thread, const struct event *event, uint64_t born, bool written)
+/* Not in the table yet. 0: there is no room. */
+static uint32_t make_entry(struct thread *thread, struct cull *cull, const struct event *event,
+			   uint64_t born, bool written)
 {
-	struct cull *cull = thread->forked ? NULL : make(thread);
-	struct cull_holder *holder = cull && can_hold(cull) ? holder_of(thread, cull) : NULL;
+	struct cull_holder *holder = holder_of(thread, cull);
 	struct cull_stack *stack =
 		holder ? cull_stacks_find(&cull->stacks, &holder->room, &thread->stack) : NULL;
-	uint32_t number = stack ? take_unused(cull, holder) : 0, stale;
-	struct cull_entry *entry;
-	bool done;
+	uint32_t number = stack ? take_unused(cull, holder) : 0;
 
 	if (!number)
-		return false;
-	entry = entry_at(cull, number);
-	*entry = (struct cull_entry){
+		return 0;
+	*entry_at(cull, number) = (struct cull_entry){
 		.address = event->address,
 		.ticks = event->ticks,
 		.born = born ? born : event->ticks,
@@ -282,10 +280,26 @@ static bool hold(struct thread *thread, const struct event *event, uint64_t born
 		.heap_flags = event->heap_flags,
 		.written = written,
 	};
+	return number;
+}
+
+static bool hold(struct thread *thread, const struct event *event, uint64_t born, bool written)
+{
+	struct cull *cull = thread->forked ? NULL : make(thread);
+	uint32_t number = 0, stale;
+	bool done;
+
+	if (cull && can_hold(cull))
+		number = make_entry(thread, cull, event, born, written);
+	if (!number)
+		return false;
 	// Before others can free it.
 	set_newest(thread, cull, number);
 	done = cull_table_put(&cull->table, event->address, number, &stale);
 	end_stale(thread, cull, stale);
+	// Whoever ends the process meanwhile either finds it there, or has said so before.
+	if (done && !can_hold(cull))
+		done = !cull_table_take_this(&cull->table, event->address, number);
 	if (!done)
 		give_back(thread, cull, number, false);
 	return done;
@@ -293,8 +307,7 @@ static bool hold(struct thread *thread, const struct event *event, uint64_t born
 
 static bool is_old(const struct cull *cull, uint64_t born, uint64_t ticks)
 {
-	return ticks > born &&
-	       ticks - born >= __atomic_load_n(&cull->limit, __ATOMIC_RELAXED);
+	return ticks > born && ticks - born >= __atomic_load_n(&cull->limit, __ATOMIC_RELAXED);
 }
 
 bool cull_holds(struct thread *thread, const struct event *event, uint64_t born)
@@ -444,8 +457,8 @@ static void measure(struct cull *cull)
  * Of the entries of a segment those that are born before that time, and made before the other:
  * a while ago, so that no free has the same time, which readers would take first.
  */
-static void write_segment(struct thread *thread, struct cull *cull, uint32_t segment,
-			  uint64_t born, uint64_t made)
+static void write_segment(struct thread *thread, struct cull *cull, uint32_t segment, uint64_t born,
+			  uint64_t made)
 {
 	struct cull_entry *entries = __atomic_load_n(&cull->segments[segment], __ATOMIC_ACQUIRE);
 
