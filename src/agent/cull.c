@@ -275,23 +275,39 @@ static void fill(struct cull_entry *entry, const struct thread *thread, const st
 	entry->last = entry->temporary = false;
 }
 
+/* Not in the table yet. 0: there is no room. */
+static uint32_t make_entry(struct thread *thread, struct cull *cull, const struct event *event,
+			   uint64_t born, bool written)
+{
+	struct cull_holder *holder = holder_of(thread, cull);
+	struct cull_stack *stack =
+		holder ? cull_stacks_find(&cull->stacks, &holder->room, &thread->stack) : NULL;
+	uint32_t number = stack ? take_unused(cull, holder) : 0;
+
+	if (!number)
+		return 0;
+	fill(entry_at(cull, number), thread, event, born, stack);
+	entry_at(cull, number)->written = written;
+	return number;
+}
+
 static bool hold(struct thread *thread, const struct event *event, uint64_t born, bool written)
 {
 	struct cull *cull = thread->forked ? NULL : make(thread);
-	struct cull_holder *holder = cull && can_hold(cull) ? holder_of(thread, cull) : NULL;
-	struct cull_stack *stack =
-		holder ? cull_stacks_find(&cull->stacks, &holder->room, &thread->stack) : NULL;
-	uint32_t number = stack ? take_unused(cull, holder) : 0, stale;
+	uint32_t number = 0, stale;
 	bool done;
 
+	if (cull && can_hold(cull))
+		number = make_entry(thread, cull, event, born, written);
 	if (!number)
 		return false;
-	fill(entry_at(cull, number), thread, event, born, stack);
-	entry_at(cull, number)->written = written;
 	// Before others can free it.
 	set_newest(thread, cull, number);
 	done = cull_table_put(&cull->table, event->address, number, &stale);
 	end_stale(thread, cull, stale);
+	// Whoever ends the process meanwhile either finds it there, or has said so before.
+	if (done && !can_hold(cull))
+		done = !cull_table_take_this(&cull->table, event->address, number);
 	if (!done)
 		give_back(thread, cull, number, false);
 	return done;
@@ -299,8 +315,7 @@ static bool hold(struct thread *thread, const struct event *event, uint64_t born
 
 static bool is_old(const struct cull *cull, uint64_t born, uint64_t ticks)
 {
-	return ticks > born &&
-	       ticks - born >= __atomic_load_n(&cull->limit, __ATOMIC_RELAXED);
+	return ticks > born && ticks - born >= __atomic_load_n(&cull->limit, __ATOMIC_RELAXED);
 }
 
 bool cull_holds(struct thread *thread, const struct event *event, uint64_t born)
@@ -452,8 +467,8 @@ static void measure(struct cull *cull)
  * Of the entries of a segment those that are born before that time, and made before the other:
  * a while ago, so that no free has the same time, which readers would take first.
  */
-static void write_segment(struct thread *thread, struct cull *cull, uint32_t segment,
-			  uint64_t born, uint64_t made)
+static void write_segment(struct thread *thread, struct cull *cull, uint32_t segment, uint64_t born,
+			  uint64_t made)
 {
 	struct cull_entry *entries = __atomic_load_n(&cull->segments[segment], __ATOMIC_ACQUIRE);
 

@@ -749,8 +749,9 @@ class Site:
 
 
 def merge_key(event):
-    """Section 8: at the same time a free goes first, then the lower stream."""
-    return event.time, not isinstance(event, Free), event.stream
+    """Section 8: at the same time a free goes first, then the lower stream: those are merged in order
+    of their numbers, survivors last."""
+    return event.time, not isinstance(event, Free)
 
 
 def pool_merge_key(event):
