@@ -108,10 +108,11 @@ def assert_expected(report):
 
 
 @pytest.mark.parametrize("settings", [{}, {"SAMPLE": "1M"}, {"SLOTS": "private"},
-                                      {"UNWINDER": "plain"}, {"FREE_STACKS": 1}])
+                                      {"UNWINDER": "plain"}, {"FREE_STACKS": 1},
+                                      {"CULL": "1h"}, {"CULL": "1ms"}])
 @pytest.mark.parametrize("compiler, opt", [("gcc", "-O0"), ("clang", "-O2")])
 def test_sums(settings, compiler, opt, record, compile_sample, tool):
-    """Each pool, each of its sites; as recorded, and finished; SAMPLE leaves nothing out."""
+    """Each pool, each of its sites; as recorded, and finished; SAMPLE and CULL leave nothing out."""
     recorded = run_sample(record, compile_sample("pools", compiler, opt), settings=settings)
     recorded.assert_sound()
     report = assert_readers_agree(tool, recorded.path)
@@ -238,7 +239,7 @@ def test_fork(record, compile_sample, tool):
 
 
 @pytest.mark.parametrize("settings", [{}, {"SIGNAL_TOGGLE": "USR2"}, {"SLOTS": "private"},
-                                      {"SAMPLE": "1"}, {"FREE_STACKS": 1}])
+                                      {"SAMPLE": "1"}, {"FREE_STACKS": 1}, {"CULL": "1h"}])
 def test_stopped(settings, record, compile_sample, tool):
     """While it is off nothing but the ends of recorded blocks, each once, and names."""
     recorded = run_sample(record, compile_sample("pools"), "switched", settings=settings)
