@@ -172,11 +172,12 @@ static void put_culled(struct buf *buf, const struct style *style,
 	const struct recording_facts *facts = recording_facts(recording);
 
 	if (facts->cull_ns)
-		style_printf(buf, style, STYLE_DIM,
-			     "\nBlocks that lived shorter than %s were culled: whether their frees "
-			     "were right is not\nknown, and a second one is called one of an address "
-			     "never allocated.\n",
-			     format_time(facts->cull_ns).text);
+		style_printf(
+			buf, style, STYLE_DIM,
+			"\nBlocks that lived shorter than %s were culled: whether their frees "
+			"were right is not\nknown, and a second one is called one of an address "
+			"never allocated.\n",
+			format_time(facts->cull_ns).text);
 }
 
 struct err *errors_text_write(struct buf *buf, const struct style *style,
