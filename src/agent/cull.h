@@ -19,7 +19,7 @@
  * the agent counts that, so it does so of all. The newest one of a thread is not written for its
  * age alone. Where the newest was written as an event (a realloc), its entry is kept for that.
  *
- * What finds no room is written as it would be without CULL: no memory, CULL_ENTRIES held back,
+ * What finds no room is written as it would be without CULL: no memory, too many held back,
  * a signal handler's that interrupted the agent. So is everything once the process has ended.
  *
  * Only where config.value[SETTING_CULL] is set; thread->filtered is then, too.

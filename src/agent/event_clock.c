@@ -63,8 +63,8 @@ void event_clock_begin(struct thread *thread, bool first)
 	if (!event_clock_coarse || number >= EVENT_CLOCK_NOBODY)
 		number = EVENT_CLOCK_NOBODY;
 	__atomic_store_n(&thread->clock.owner, (uint16_t)number, __ATOMIC_SEQ_CST);
-	// Whoever watches from now on finds this thread in the list. With CULL any thread may write an
-	// allocation of this one as an event: a free with the same time would come before it.
+	// Whoever watches from now on finds this thread in the list. With CULL any thread may write
+	// an allocation of this one as an event: a free with the same time would come before it.
 	if (toggle_is_watched() || cull_is_on())
 		event_clock_be_exact(thread);
 	set_lone_thread(first && may_share(thread) ? thread : NULL);
