@@ -65,6 +65,18 @@ def test_sample(compiler, opt, record, compile_sample, tool):
     assert errors_of(tool, recorded.path) == report
 
 
+def test_of_a_sample(record, compile_sample, tool):
+    """A block that is not in the sample is freed unseen, and so is one for the second time."""
+    program = compile_sample("wrong_frees")
+    recorded = record([program, "twice"], check=False, settings={"SAMPLE": "1"})
+    text = tool("report", "--errors", recorded.path).stdout
+    assert "8 wrong frees in all, of " in text and "freed before" not in text
+    assert "Of a sample only frees by the wrong function are seen" in text
+    few = record([program], settings={"SAMPLE": "1G"})
+    text = tool("report", "--errors", few.path).stdout
+    assert "No wrong frees of the blocks that were recorded." in text and "none" not in text
+
+
 @pytest.mark.parametrize("argument, kind", [("twice", TWICE), ("inside", NEVER), ("stack", NEVER)])
 def test_what_glibc_aborts(argument, kind, record, compile_sample, tool):
     """The last thing that the program did is in the recording: with free stacks all of it."""

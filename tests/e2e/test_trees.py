@@ -160,6 +160,26 @@ def test_other_machines_have_other_clocks(tool, tmp_path):
     assert by_names(found, "peak_bytes") == {("grow", "main", "_start"): 2000}
 
 
+def test_what_merged_numbers_do_not_hold(tool, tmp_path):
+    """The second of two was begun by a start, off for a while, and a sample: that is said of both."""
+    plain = Process(tmp_path / "0", "0.mallow", 0, chain(1)[0])
+    plain.allocate(10_000, "grow", 1000)
+    other = Process(tmp_path / "1", "1.mallow", 0, chain(2)[0], flags=16, minor=2)
+    other.at(10_000)
+    for kind in (0x93, 0x94):
+        other.made.chunk.other(kind, other.made.chunk.at(other.made.tick()))
+    paths = [process.write(30_000, tmp_path) for process in (plain, other)]
+    sampled = bytearray(paths[1].read_bytes())
+    sampled[112:120] = (4000).to_bytes(8, "little")
+    paths[1].write_bytes(sampled)
+    for order in (paths, paths[::-1]):
+        text = tool("report", "--merge", *order).stdout
+        assert "  a sample, one in 4.00 KB: all numbers are estimates\n" in text
+        assert "  begun by a start: what was allocated before is not counted\n" in text
+        assert "  off 1 time, for 1.00 us: what was allocated then is not counted\n\n" in text
+        assert "temporary" not in text, "not known of a sample"
+
+
 def test_two_runs_of_one_program(record, compile_sample, tool, tmp_path):
     """Addresses differ from run to run; files and places in them do not."""
     program, folder = compile_sample("totals"), tmp_path / "both"
