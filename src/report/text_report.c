@@ -123,12 +123,12 @@ static void put_merged_header(struct buf *buf, const struct style *style,
 	style_begin(buf, style, STYLE_STRONG);
 	text_report_title(buf, facts, style->full ? 0 : style->width);
 	style_end(buf, style);
-	buf_printf(buf, "\n  %s from the first start to the last end; ",
+	buf_printf(buf, "\n  %s from the first start to the last end",
 		   format_time(facts->duration_ns).text);
 	if (whole == count)
-		buf_text(buf, "all recordings are complete\n");
+		buf_text(buf, "; all recordings are complete\n");
 	else
-		buf_printf(buf, "%zu of %s complete: mallow info tells more\n", whole,
+		buf_printf(buf, "\n  %zu of %s complete: mallow info tells more\n", whole,
 			   format_counted(count, "recording", true).text);
 	put_reservations(buf, style, facts);
 	buf_char(buf, '\n');

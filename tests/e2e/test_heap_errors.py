@@ -249,3 +249,19 @@ def test_real_programs_free_rightly(program, record, tool):
     recorded = record([path, *PROGRAMS[program]], env={"PYTHONMALLOC": "malloc"})
     for recording in recorded.paths:
         assert told(errors_of(tool, recording)) == [], recording
+
+
+def test_fits_into_a_terminal(tool, tmp_path):
+    """Of a killed program, with as many addresses as are shown, of large blocks by many threads."""
+    recording, stack = made(tmp_path, state=0, end_reason=0), ["main", "give"]
+    recording.heap = 0x7fffffff0000
+    for _ in range(5):
+        block = recording.allocate(stack, 1_048_575_000)
+        recording.chunk.free(recording.tick(123_456_789), block, op=DELETE)
+    block = recording.allocate(stack, 1_048_575_000)
+    recording.free(block + 999_999_999)
+    for number in range(100):
+        recording.free(0x1000 + number)
+    text = tool("report", "--errors", recording.write(end=False)).stdout
+    assert "106 wrong frees in all, of 3 kinds" in text and "killed" in text
+    assert "behind its beginning" in text and max(map(len, text.splitlines())) <= 80

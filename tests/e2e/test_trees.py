@@ -156,7 +156,7 @@ def test_other_machines_have_other_clocks(tool, tmp_path):
     found = merged(tool, *paths)
     assert found["peak_bytes"] == 2000 and found["peak_is"] == "sum of the peaks of the processes"
     text = tool("report", "--merge", *paths).stdout
-    assert "the processes' own peaks added up, in 2 blocks: no common clock\n" in text
+    assert "the processes' own added up, 2 blocks: no common clock\n" in text
     assert by_names(found, "peak_bytes") == {("grow", "main", "_start"): 2000}
 
 
@@ -178,6 +178,20 @@ def test_what_merged_numbers_do_not_hold(tool, tmp_path):
         assert "  begun by a start: what was allocated before is not counted\n" in text
         assert "  off 1 time, for 1.00 us: what was allocated then is not counted\n\n" in text
         assert "temporary" not in text, "not known of a sample"
+
+
+def test_merged_fits_into_a_terminal(tool, tmp_path):
+    """Nothing but names of functions is wider than 80 columns."""
+    paths = []
+    for number in range(12):
+        process = Process(tmp_path / str(number), f"{number}.mallow", number, chain(number + 1)[0],
+                          losses=[number] + [0] * 15, pid=4194000 + number)
+        process.allocate(123_456_000 + number, "grow", 999_999)
+        paths.append(process.write(223_456_789, tmp_path))
+    text = tool("report", "--merge", *paths).stdout
+    assert "  1 of 12 recordings complete: mallow info tells more\n" in text
+    assert "live at once in all of them, 12 blocks, at 123 ms\n" in text
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_two_runs_of_one_program(record, compile_sample, tool, tmp_path):
