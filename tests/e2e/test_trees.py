@@ -2,8 +2,12 @@
 import collections
 import json
 import os
+import pathlib
 import random
 import re
+import shutil
+import subprocess
+import tempfile
 
 import pytest
 
@@ -284,6 +288,22 @@ def test_bad_ones_among_good_ones(words, mixed, tool):
     if "--merge" in words:
         found = found["processes"]
     assert [one["pid"] for one in found] == [100, 101]
+
+
+def test_files_of_others(mixed, tool):
+    """What may not be read may be a recording: it is not passed over in silence."""
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        program = shutil.copy(tool.path, name)
+        folder = pathlib.Path(name) / "folder"
+        folder.mkdir()
+        shutil.copy(mixed / "good1.mallow", folder)
+        secret = pathlib.Path(shutil.copy(mixed / "good0.mallow", folder))
+        secret.chmod(0)
+        as_other = {"user": 65534} if os.getuid() == 0 else {}
+        run = subprocess.run([program, "info", folder], capture_output=True, text=True, **as_other)
+    assert run.stderr == f"mallow: cannot read '{secret}': Permission denied\n"
+    assert run.returncode == 1 and run.stdout.count("toyd") == 1
 
 
 def test_one_after_the_other(mixed, tool):
