@@ -1,8 +1,5 @@
 #include "report/errors_json.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "analysis/heap_errors.h"
 #include "report/errors_text.h"
 #include "report/json_report.h"
@@ -29,12 +26,8 @@ static void put_addresses(struct json_writer *json, const struct heap_error *err
 {
 	json_key(json, "addresses");
 	json_array(json);
-	for (uint64_t i = 0; i < error->count && i < HEAP_ERROR_ADDRESSES; i++) {
-		char text[24];
-
-		snprintf(text, sizeof(text), "0x%" PRIx64, error->addresses[i]);
-		json_text(json, text);
-	}
+	for (uint64_t i = 0; i < error->count && i < HEAP_ERROR_ADDRESSES; i++)
+		json_hex(json, error->addresses[i]);
 	json_end(json);
 }
 
