@@ -527,10 +527,8 @@ class Stream:
         elif kind == 0x90:
             recording.facts.append(dict(fact, kind="exec", time=at(), path=text()))
         elif kind == 0x91:
-            end = dict(fact, kind="end", time=at(), monotonic=number(), reason=number(),
-                       status=number())
-            recording.facts.append(end)
-            recording.pairs.append((end["time"], end["monotonic"]))
+            recording.facts.append(dict(fact, kind="end", time=at(), monotonic=number(),
+                                        reason=number(), status=number()))
         elif kind in (0x93, 0x94):
             recording.facts.append(dict(fact, kind="on" if kind == 0x94 else "off", time=at()))
         elif kind == 0x95:
@@ -569,13 +567,14 @@ class Recording:
             self.streams[number] = Stream(self, number)
             self.events = []
             self._read_stream(self.streams[number], chunks, data)
-            self._keep_order()
             in_streams.append(self.events)
         # A damaged packed chunk is one place, however many of its chunks suffer.
         places = {c.offset: c.damage for c in reversed(self.chunks)
                   if c.damage and not c.superseded and c.kind <= PACKED}
         self.damages = sorted(places.items())
+        # Where the time of a stream steps back, that event is lower than all others, so it is next.
         self.events = list(heapq.merge(*in_streams, key=merge_key))
+        self._count_at_the_time_before()
         self.facts.sort(key=lambda fact: fact["time"])
         self._clock()
 
@@ -625,8 +624,8 @@ class Recording:
             stream.read(chunks[sequence], data)
             expected = sequence + 1
 
-    def _keep_order(self):
-        """Section 8: within a stream events keep the order of their records."""
+    def _count_at_the_time_before(self):
+        """Section 8: of an event whose stream's time steps back."""
         latest = 0
         for index in range(len(self.events)):
             if self.events[index].time < latest:
@@ -635,14 +634,25 @@ class Recording:
 
     def _clock(self):
         """Section 2: a straight line through the header's pair and the latest one."""
-        first, last = self.pairs[0], max(self.pairs)
-        ticks, nanoseconds = last[0] - first[0], last[1] - first[1]
-        self.ns_per_tick = nanoseconds / ticks if ticks > 0 and nanoseconds > 0 else 1.0
+        latest = max(reversed(self.pairs), key=lambda pair: pair[1])
+        ticks, nanoseconds = self._span(latest)
+        # Section 8: as many ticks as a free may be late; the end record comes later than the events.
+        self.late_ticks = 10_000 * ticks // nanoseconds
+        for fact in self.facts:
+            if fact["kind"] == "end" and fact["time"] >= latest[0]:
+                ticks, nanoseconds = self._span((fact["time"], fact["monotonic"]))
+        self.ns_per_tick = nanoseconds / ticks
         times = [self.header.ticks]
         times += [event.time for event in self.events]  # not sorted: stream by stream
         times += [module["time"] for module in self.modules.values()]
         times += [fact["time"] for fact in self.facts]
         self.end_ticks = max(times)
+
+    def _span(self, pair):
+        """(ticks, nanoseconds) from the start to that pair."""
+        ticks, nanoseconds = pair[0] - self.header.ticks, pair[1] - self.header.monotonic
+        return (ticks, nanoseconds) if ticks > 0 and nanoseconds > 0 and self.header.clock == 1 \
+            else (1, 1)
 
     def seconds(self, ticks):
         """Since the start of the recording."""
@@ -704,38 +714,38 @@ IMPLICIT = 0  # the operation of a free that no record tells of
 def in_order(recording):
     """Section 8: the events by time, a late free moved to where its address was given out again,
     and a Free with operation IMPLICIT before an allocation whose address was never freed."""
-    late_ticks = 10_000 / recording.ns_per_tick
-    events = recording.events
-    live, moved = set(), set()
-    for index, event in enumerate(events):
-        if isinstance(event, Free):
-            if index in moved:
-                moved.remove(index)
-                continue
-            live.discard(event.address)
-        elif event.address not in live:
+    late = late_frees(recording)
+    moved = set(late.values())
+    for index, event in enumerate(recording.events):
+        if index in late and late[index] is None:
+            yield Free(event.time, IMPLICIT, event.address, event.node, event.stream)
+        elif index in late:
+            yield recording.events[late[index]]
+        if index not in moved:
+            yield event
+
+
+def late_frees(recording):
+    """{index of an allocation whose address was live: that of the late free of it, or None}"""
+    late, live = {}, set()
+    waiting = collections.defaultdict(list)  # address -> allocations without one, oldest first
+    for index, event in enumerate(recording.events):
+        if isinstance(event, Alloc):
+            if event.address in live:
+                late[index] = None
+                waiting[event.address].append(index)
             live.add(event.address)
+            continue
+        for given in waiting[event.address]:
+            allocation = recording.events[given]
+            if event.stream != allocation.stream and \
+                    event.time <= allocation.time + recording.late_ticks:
+                late[given] = index
+                waiting[event.address].remove(given)
+                break
         else:
-            late = late_free(events, index, event.time + late_ticks)
-            if late is None:
-                yield Free(event.time, IMPLICIT, event.address, event.node, event.stream)
-            else:
-                moved.add(late)
-                yield events[late]
-        yield event
-
-
-def late_free(events, index, limit):
-    """The index of the free of an address, if it is the next event of that address and in time."""
-    address = events[index].address
-    for late in range(index + 1, len(events)):
-        event = events[late]
-        if event.time > limit:
-            break
-        if event.address == address:
-            other = event.stream != events[index].stream
-            return late if isinstance(event, Free) and other else None
-    return None
+            live.discard(event.address)
+    return late
 
 
 class Sums:
