@@ -325,6 +325,13 @@ def test_handlers(record, compile_sample, tool):
     assert sorted(pool["calls"] for pool in report["pools"])[0] == len(shared)
 
 
+def test_without_stacks(record, compile_sample, tool):
+    recorded = run_sample(record, compile_sample("pools"), settings={"BACKTRACE": "none"})
+    report = assert_readers_agree(tool, recorded.path)
+    assert {name: sums_of(by_name(report)[name]) for name in EXPECTED} == EXPECTED
+    assert all([site["stack"] for site in pool["sites"]] == [[]] for pool in report["pools"])
+
+
 def test_many(record, compile_sample, tool):
     """Arenas that come and go under one name are one; a name given late is from then on."""
     recorded = run_sample(record, compile_sample("pools"), "many")
@@ -334,6 +341,8 @@ def test_many(record, compile_sample, tool):
     assert sums_of(request) == dict(calls=2001, total_bytes=100001, peak_bytes=100, peak_blocks=2,
                                     leaked_bytes=1, leaked_blocks=1, resets=1000)
     assert request["addresses"] == 500 and late["total_bytes"] == 6
+    assert late["frees"] == 0
+    assert sorted(pool["frees"] for pool in report["pools"] if not pool["name"]) == [0] * 18 + [1]
     assert [pool["total_bytes"] for pool in report["pools"] if not pool["name"]] == [1] * 19
     text = tool("report", "--pools", recorded.path).stdout
     assert "Top 10 pools by peak" in text and "\n     … 11 pools more (--top N" in text

@@ -281,6 +281,7 @@ static void use_many(void)
 		mallow_pool_alloc(memory + i, memory + 500000 + i, 1);
 	mallow_pool_name(memory + 1, "late");
 	mallow_pool_alloc(memory + 1, memory + 600000, 6);
+	mallow_pool_free(memory + 1, memory + 500001); // from before it had that name
 }
 
 int main(int argc, char **argv)
