@@ -965,15 +965,13 @@ class Pools:
             for block in list(live):
                 self._end(live, block, False)
         elif event.address in live:
-            pool.frees += 1
-            self._end(live, event.address, True)
+            self._end(live, event.address, True).frees += 1
         else:
             pool.wrong_frees += 1
 
     def _allocate(self, event, pool, live):
         if event.address in live:
-            pool.implicit_frees += 1
-            self._end(live, event.address, False)
+            self._end(live, event.address, False).implicit_frees += 1
         self._turns[event.stream] += 1
         stack = tuple(self.recording.stack(event.node))
         live[event.address] = pool, event.size, stack, event.stream, self._turns[event.stream]
@@ -985,6 +983,7 @@ class Pools:
         pool, size, stack, stream, turn = live.pop(block)
         pool.died(size, stack, singly and self._turns[stream] == turn)
         self.live_bytes -= size
+        return pool
 
 
 def read(path):
