@@ -84,23 +84,6 @@ def test_stopped_and_continued(count, steady, tool):
     tool.assert_equal_sums(path, assert_holds(path, done))
 
 
-@pytest.mark.long
-def test_killed_a_thousand_times(compile_sample, preload, tmp_path):
-    """kill -9 at 1,000 random moments of the first tenths of a second, the start included."""
-    program = str(compile_sample("steady", "gcc", "-O2"))
-    moments = random.Random(4)
-    for number in range(1000):
-        path = tmp_path / f"{number}.mallow"
-        process, pipe = start_steady(program, 1 + number % 4, preload(OUTPUT=path))
-        try:
-            done = kill_after(process, pipe, moments.uniform(0, 0.04))
-        finally:
-            os.close(pipe)
-        if done or path.exists() and path.stat().st_size >= 4096:
-            assert_holds(path, done)
-        path.unlink(missing_ok=True)
-
-
 def test_mallow_under_mallow(mallow, record, compile_sample):
     """The analysis tool itself is recorded, while it reads a recording."""
     inner = record([compile_sample("hand_over", "gcc", "-O1")], check=False)
