@@ -9,7 +9,6 @@ import resource
 import select
 import signal
 import subprocess
-import threading
 import time
 
 import pytest
@@ -357,64 +356,6 @@ def test_malloc_in_each_system_call(name, slots, compile_sample, tool, tmp_path)
         tool.assert_equal_sums(path)
 
 
-STEADY_CHECKS = ["stop", "attach"]
-
-
-def disturb(process, how, moments):
-    """Stops the process, or attaches gdb to it, for a moment that is never the same."""
-    if how == "stop":
-        process.send_signal(signal.SIGSTOP)
-        time.sleep(moments.uniform(0, 0.005))
-        process.send_signal(signal.SIGCONT)
-        return
-    run = subprocess.run(["gdb", "-nx", "-q", "-batch", "-p", str(process.pid), "-ex",
-                          "thread apply all bt 3"], capture_output=True, text=True, timeout=60)
-    assert "Thread 1" in run.stdout, run.stderr
-
-
-def steady_disturbed(how, rounds, program, agent, tool, path, seed):
-    """Four threads that allocate and report it are disturbed again and again, then killed."""
-    moments = random.Random(seed)
-    process, reading = start_steady(str(program), 4, clean_environment(
-        {"LD_PRELOAD": agent, "MALLOW_OUTPUT": path}))
-    reader = threading.Thread(target=lambda: done.append(count_to_end(reading)))
-    done = []
-    reader.start()
-    for _ in range(rounds):
-        time.sleep(moments.uniform(0, 0.01))
-        disturb(process, how, moments)
-    process.kill()
-    assert process.wait() == -signal.SIGKILL
-    reader.join()
-    os.close(reading)
-    assert done[0] > 1000
-    tool.assert_equal_sums(path, assert_holds(path, done[0]))
-
-
-def count_to_end(pipe):
-    count = 0
-    while data := os.read(pipe, 65536):
-        count += len(data)
-    return count
-
-
-@pytest.mark.parametrize("how", STEADY_CHECKS)
-def test_disturbed_at_some_moments(how, compile_sample, agent, tool, tmp_path):
-    need("gdb")
-    steady_disturbed(how, 3, compile_sample("steady", "gcc", "-O2"), agent, tool,
-                     tmp_path / "r.mallow", 1)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("how", STEADY_CHECKS)
-@pytest.mark.parametrize("part", range(10))
-def test_disturbed_at_random_moments(part, how, compile_sample, agent, tool, tmp_path):
-    """200 moments, 20 a process: what was reported is there, undamaged."""
-    need("gdb")
-    steady_disturbed(how, 10, compile_sample("steady", "gcc", "-O2"), agent, tool,
-                     tmp_path / "r.mallow", part + 10)
-
-
 def begun(path):
     """Whether it is a recording yet: its first bytes are written last."""
     return path.exists() and path.read_bytes()[:8] == mallow_reader.MAGIC
@@ -450,7 +391,9 @@ def test_a_thousand_kills(part, compile_sample, agent, tool, tmp_path):
 def test_real_programs_killed(name, agent, tool, tmp_path):
     """The same of programs that report nothing: the file opens, no id dangles, nothing is damaged."""
     moments = random.Random(5)
-    commands = {"python3": ["/usr/bin/python3", "-c", "while True: x = [str(i) * 9 for i in range(99)]"],
+    # The pauses are for the reader in Python, which takes its time.
+    endless = "import time\nwhile True: x = [str(i) * 9 for i in range(999)]; time.sleep(0.002)"
+    commands = {"python3": ["/usr/bin/python3", "-c", endless],
                 "redis-server": ["redis-server", "--port", "0", "--save", ""]}
     need(name)
     path = tmp_path / "r.mallow"
@@ -462,7 +405,7 @@ def test_real_programs_killed(name, agent, tool, tmp_path):
                                                           "PYTHONMALLOC": "malloc"}))
         if number % 2:
             wait_for(lambda: begun(path))
-        time.sleep(moments.uniform(0, 0.3))
+        time.sleep(moments.uniform(0, 0.1))
         process.kill()
         process.wait()
         if not begun(path):
