@@ -187,6 +187,16 @@ def test_address_sanitizer_by_run(compile_sample, record):
     assert refused.returncode == 1 and "does not come first" in refused.stderr
 
 
+def test_address_sanitizer_and_exec(compile_sample, record):
+    """Images whose environment is emptied are told, too: they refused to start."""
+    program = compile_sample("exec_chain", "gcc", "-O1", ["-fsanitize=address"])
+    recorded = record([program, 5], bare=False, check=False)
+    assert (recorded.returncode, recorded.stdout) == (7, "ok\n"), recorded.stderr
+    assert len(recorded.paths) == 6
+    for reader in recorded.readers:
+        assert not reader.damages and reader.dangling() == ([], []) and reader.header.ended
+
+
 def test_sanitizer_that_finds_something(compile_sample, record, tmp_path):
     """What AddressSanitizer reports, it reports with the agent, too."""
     source, program = tmp_path / "wrong.c", tmp_path / "wrong"
