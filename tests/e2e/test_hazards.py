@@ -128,11 +128,11 @@ def test_clones(opt, compile_sample, record, functions_of):
         assert child.header.parent_id == recorded.reader.header.id
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=30, step=0.02):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
+        time.sleep(step)
 
 
 @pytest.mark.parametrize("bare", [True, False])
