@@ -1,7 +1,5 @@
 #include "report/pools_json.h"
 
-#include <stdio.h>
-
 #include "hosted/cleanup.h"
 #include "report/json_report.h"
 #include "report/site_order.h"
