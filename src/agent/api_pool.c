@@ -66,7 +66,8 @@ static void write_out(struct thread *thread, const struct guard_call *call, stru
 	if (thread_follow(thread)) {
 		toggle_write_tag(thread);
 		// A block may be freed by another thread than the one that was given it.
-		record->ticks = clock_ticks_after_loads();
+		clock_wait_for_loads();
+		record->ticks = clock_ticks();
 		if (has_stack(thread, record->kind))
 			record_write_kept_here(thread, record, &call->state);
 		else
