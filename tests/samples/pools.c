@@ -7,6 +7,7 @@
  *	pools switched   stopped for a while, by whichever thread
  *	pools next       stopped and started while another thread waits, which goes on with a pool
  *	pools hand       handed over between two threads again and again
+ *	pools storm      four threads, while another stops and starts all the time
  *	pools signals N  and so many handlers that interrupt whatever it is, mallow itself too
  *	pools many       a thousand arenas of one name, and some without a name
  */
@@ -240,6 +241,42 @@ static void hand_over(void)
 	REQUIRE(!pthread_join(thread, NULL));
 }
 
+#define STORM_ROUNDS 5000
+
+static void *allocate_and_free(void *argument)
+{
+	char *own = argument;
+
+	for (int i = 0; i < STORM_ROUNDS; i++) {
+		mallow_pool_alloc(own, own, 10);
+		mallow_pool_alloc(own, own + 16, 20);
+		mallow_pool_free(own, own);
+		if (i % 2)
+			mallow_pool_free(own, own + 16);
+		else
+			mallow_pool_reset(own);
+		free(keep(malloc(30)));
+	}
+	__atomic_fetch_add(&step, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void storm(void)
+{
+	pthread_t threads[4];
+
+	for (int i = 0; i < 4; i++)
+		REQUIRE(!pthread_create(&threads[i], NULL, allocate_and_free, memory + 1000 * i));
+	do {
+		mallow_stop();
+		sched_yield();
+		mallow_start();
+		sched_yield();
+	} while (__atomic_load_n(&step, __ATOMIC_ACQUIRE) < 4);
+	for (int i = 0; i < 4; i++)
+		REQUIRE(!pthread_join(threads[i], NULL));
+}
+
 static volatile int handled;
 
 static void handle(int signal)
@@ -296,6 +333,8 @@ int main(int argc, char **argv)
 		begin_next(argc > 2);
 	else if (!strcmp(argv[1], "hand"))
 		hand_over();
+	else if (!strcmp(argv[1], "storm"))
+		storm();
 	else if (!strcmp(argv[1], "signals") && argc > 2)
 		interrupt(atoi(argv[2]));
 	else
