@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/loaded.h"
 #include "cli/merged.h"
@@ -44,6 +45,9 @@ static const struct option_spec options_of_report[] = {
 	[BYTES] = {.name = "bytes", .text = "sizes and counts to the last digit"},
 	[FULL] = {.name = "full", .text = "cut, fold and leave out nothing"},
 };
+
+static const int exclusive[][2] = {{JSON, TREE},    {ERRORS, TREE}, {ERRORS, SORT},
+				   {ERRORS, MERGE}, {POOLS, TREE},  {POOLS, ERRORS}};
 
 /* What is to be written, and where to. */
 struct report {
@@ -163,24 +167,6 @@ static int write_all(struct report *report, const struct recording_paths *paths)
 	return failed ? CLI_FAILED : CLI_OK;
 }
 
-/* What cannot be asked for together; an error is printed then. */
-static bool exclude_each_other(const struct options *options)
-{
-	static const int pairs[][2] = {{JSON, TREE},    {ERRORS, TREE}, {ERRORS, SORT},
-				       {ERRORS, MERGE}, {POOLS, TREE},  {POOLS, ERRORS}};
-
-	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-		const int *pair = pairs[i];
-
-		if (!options->values[pair[0]] || !options->values[pair[1]])
-			continue;
-		cli_error(CLI_USAGE, "--%s and --%s exclude each other",
-			  options_of_report[pair[0]].name, options_of_report[pair[1]].name);
-		return true;
-	}
-	return false;
-}
-
 static int run(const struct command *command, const struct options *options)
 {
 	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
@@ -199,7 +185,8 @@ static int run(const struct command *command, const struct options *options)
 		top = TOP_BRANCHES;
 	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
 	    !metric_option(command, options, SORT, &report.metric) ||
-	    !options_number(command, options, TOP, 0, top, &top) || exclude_each_other(options))
+	    !options_number(command, options, TOP, 0, top, &top) ||
+	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)))
 		return CLI_USAGE;
 	report.top = top > UINT32_MAX ? 0 : (uint32_t)top;
 	err = recording_paths_find(options, &paths);
