@@ -83,6 +83,7 @@ void record_write_here(struct thread *thread, const struct record *record,
 
 	if (toggle_is_off())
 		return;
+	thread_follow(thread);
 	// The stack and its record must lie in one chunk: a new one begins with another stack.
 	if (!record_reserve(thread, record_room(record) + 1024))
 		return process_count_loss(process->loss_if_stopped);
