@@ -141,7 +141,7 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 	if (event.operation == TRACE_OP_FREE)
 		event.address = (uint64_t)old;
 	if (failed && old && call->filtered)
-		filter_ends_realloc(old, call->old_recorded);
+		filter_ends_realloc(thread ? thread : call->pending_in, old, call->old_recorded);
 	if (!thread) {
 		if (call->nested_in)
 			call->nested_in->nested_block = block;
@@ -159,7 +159,7 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 	if (failed) {
 		allocation_failed_slow(thread, &call->state, event.operation, size);
 	} else if (event.operation == TRACE_OP_FREE) {
-		if (!thread->filtered || event.old_recorded)
+		if (!thread->filtered || (event.old_recorded && event_keep(thread, &event)))
 			event_write_kept_free(thread, &event, &call->state);
 	} else {
 		allocation_measure(thread, block, &event);

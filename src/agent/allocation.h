@@ -141,7 +141,7 @@ allocation_done(struct thread *thread, const struct unwind_state *state, enum tr
 static inline uint64_t allocation_resize_begins(struct thread **thread, struct guard_call *call,
 						const void *old)
 {
-	const struct thread *recorder = *thread ? *thread : call->pending_in;
+	struct thread *recorder = *thread ? *thread : call->pending_in;
 
 	if (unlikely(!recorder) && !call->nested_in)
 		recorder = *thread = guard_enter_off_slow(call, old);

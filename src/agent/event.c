@@ -415,6 +415,27 @@ never_inline void event_write_kept_free(struct thread *thread, const struct even
 	put_event(thread, event, SHAPE_ANY, false);
 }
 
+bool event_keep(struct thread *thread, struct event *event)
+{
+	for (;;) {
+		uint32_t recording = process_recording();
+		struct event kept = *event;
+		bool followed;
+
+		if (!filter_keeps(thread, &kept))
+			return false;
+		followed = thread_follow(thread);
+		if (likely(followed && thread->recording == recording)) {
+			*event = kept;
+			return true;
+		}
+		// Replaced in between: of whose blocks the answer was is not known.
+		filter_retracts(&kept);
+		if (!followed)
+			return false;
+	}
+}
+
 static never_inline void write_free_slow(struct thread *thread, uint8_t operation, uint64_t ticks,
 					 uint64_t address)
 {
@@ -427,7 +448,7 @@ static never_inline void write_free_slow(struct thread *thread, uint8_t operatio
 		return lose(thread);
 	if (!thread->outer)
 		return;
-	if (thread->filtered && !(filter_keeps(thread, &event) && thread_follow(thread)))
+	if (thread->filtered && !event_keep(thread, &event))
 		return;
 	state = guard_caller(thread);
 	event_write_kept_free(thread, &event, &state);
@@ -470,7 +491,7 @@ static never_inline void write_here_slow(struct thread *thread, const struct eve
 	if (thread->filtered) {
 		struct event kept = *event;
 
-		if (filter_keeps(thread, &kept) && thread_follow(thread)) {
+		if (event_keep(thread, &kept)) {
 			toggle_write_tag(thread);
 			write_kept(thread, &kept, state);
 		} else {

@@ -93,6 +93,12 @@ bool filter_wanted(void)
 	return config.value[SETTING_SAMPLE] != 0 || toggle_is_watched();
 }
 
+/* The old block of a realloc was one of this recording: it was so before, and it may be another. */
+static bool is_still(const struct thread *thread, bool recorded)
+{
+	return recorded && thread->filter.recording == process_recording();
+}
+
 /* While off a realloc goes on with a block that was recorded, and nothing else begins. */
 static bool is_wanted(struct thread *thread, uint64_t size, bool old_recorded)
 {
@@ -101,10 +107,11 @@ static bool is_wanted(struct thread *thread, uint64_t size, bool old_recorded)
 
 static bool keeps_realloc(struct thread *thread, struct event *event)
 {
+	bool old_recorded = is_still(thread, event->old_recorded);
 	bool keeps = note(&process->recorded, event->address,
-			  is_wanted(thread, event->size, event->old_recorded));
+			  is_wanted(thread, event->size, old_recorded));
 
-	if (event->old_recorded) {
+	if (old_recorded) {
 		if (keeps)
 			return true;
 		event->operation = TRACE_OP_FREE;
@@ -127,7 +134,8 @@ bool filter_keeps(struct thread *thread, struct event *event)
 	case TRACE_OP_FREE:
 	case TRACE_OP_DELETE:
 	case TRACE_OP_DELETE_ARRAY:
-		return event->old_recorded || forget(&process->recorded, event->address);
+		return event->old_recorded ? is_still(thread, true)
+					   : forget(&process->recorded, event->address);
 	case TRACE_OP_REALLOC:
 	case TRACE_OP_REALLOCARRAY:
 		return keeps_realloc(thread, event);
@@ -137,14 +145,21 @@ bool filter_keeps(struct thread *thread, struct event *event)
 	}
 }
 
-bool filter_begins_realloc(const struct thread *thread, const void *old)
+void filter_retracts(const struct event *event)
 {
+	if (event->operation < TRACE_OP_FREE)
+		forget(&process->recorded, event->address);
+}
+
+bool filter_begins_realloc(struct thread *thread, const void *old)
+{
+	thread->filter.recording = process_recording();
 	return thread->filtered && old && forget(&process->recorded, (uint64_t)old);
 }
 
-void filter_ends_realloc(const void *old, bool recorded)
+void filter_ends_realloc(const struct thread *thread, const void *old, bool recorded)
 {
-	note(&process->recorded, (uint64_t)old, recorded);
+	note(&process->recorded, (uint64_t)old, thread ? is_still(thread, recorded) : recorded);
 }
 
 void filter_passes(const void *block)

@@ -20,8 +20,9 @@ struct thread;
 
 /* A thread's own. Zero: nothing drawn yet. */
 struct filter {
-	uint64_t random; /* state of the generator, 0: not seeded */
-	uint64_t left;   /* bytes until the next point */
+	uint64_t random;    /* state of the generator, 0: not seeded */
+	uint64_t left;      /* bytes until the next point */
+	uint32_t recording; /* of which the old block of the last realloc was, or was not */
 };
 
 /* Whether the settings ask for a filter. Of all threads the same. */
@@ -33,14 +34,17 @@ bool filter_wanted(void);
  */
 bool filter_keeps(struct thread *thread, struct event *event);
 
+/* The event that was to be recorded is not, or will be asked for again: nor is its new block. */
+void filter_retracts(const struct event *event);
+
 /*
  * Before a realloc: takes the old block from those that are recorded, as another thread may be
  * given its address before the realloc returns. Returns whether it was one of them.
  */
-bool filter_begins_realloc(const struct thread *thread, const void *old);
+bool filter_begins_realloc(struct thread *thread, const void *old);
 
-/* The realloc failed: the old block is as it was, recorded or not. */
-void filter_ends_realloc(const void *old, bool recorded);
+/* The realloc failed: the old block is as it was, recorded or not. thread NULL: not known. */
+void filter_ends_realloc(const struct thread *thread, const void *old, bool recorded);
 
 /*
  * A block that nobody was asked about: off, by a thread that does not record. Its free needs not be

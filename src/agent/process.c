@@ -144,9 +144,13 @@ static enum process_state start(bool forked)
 	return PROCESS_RECORDING;
 }
 
-/* The old recording's threads do no longer write, but for the ends of events. */
+/*
+ * The old recording's threads do no longer write, but for the ends of events. They are told first:
+ * who asks for a block meanwhile finds out that the answer may be of either (event_keep()).
+ */
 static void forget_recording(void)
 {
+	__atomic_add_fetch(&process->recording, 1, __ATOMIC_SEQ_CST);
 	unwind_forget_ids();
 	slot_forget_free();
 	address_set_clear(&process->recorded);
@@ -182,7 +186,6 @@ bool process_begin_next(void)
 	recording_make_id(process_id);
 	swap_file(&next);
 	recording_open(false, parent);
-	__atomic_add_fetch(&process->recording, 1, __ATOMIC_RELEASE);
 	return true;
 }
 
