@@ -57,7 +57,8 @@ static void find_library(void)
 	}
 }
 
-/* What gcc built with AddressSanitizer would refuse to start with any library in front of libasan. */
+/* What gcc built with AddressSanitizer would refuse to start with any library in front of libasan.
+ */
 static void keep_asan_options(void)
 {
 	static const char options[] = "ASAN_OPTIONS=" ANY_ORDER;

@@ -2,7 +2,7 @@
 
 How processes end, replace and multiply themselves; what they close, limit and forbid; threads.
 Stacks, code that comes and goes, and allocators: test_hazards_code.py. Other tools that look at a
-recorded program: test_hazards_tools.py.
+recorded program: test_hazards_tools.py. The samples built with sanitizers: test_hazards_sanitizers.py.
 """
 import os
 import pathlib
