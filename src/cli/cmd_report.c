@@ -55,7 +55,7 @@ struct report {
 	enum metric metric;
 	uint32_t top;
 	bool json, errors, pools;
-	struct buf *buf;
+	struct output output;
 	struct json_writer writer;
 	bool titled; /* each recording has its file's name above it */
 	bool behind; /* something was written */
@@ -79,16 +79,16 @@ static struct err *write_text(struct report *report, const struct recording *rec
 	style.exact = report->options->values[BYTES] != NULL;
 	style.full = report->options->values[FULL] != NULL;
 	if (report->titled) {
-		buf_text(report->buf, report->behind ? "\n\n" : "");
-		style_begin(report->buf, &style, STYLE_DIM);
-		buf_text(report->buf, "== ");
-		style_safe_text(report->buf, path, strlen(path));
-		buf_text(report->buf, " ==");
-		style_end(report->buf, &style);
-		buf_char(report->buf, '\n');
+		buf_text(&report->output.buf, report->behind ? "\n\n" : "");
+		style_begin(&report->output.buf, &style, STYLE_DIM);
+		buf_text(&report->output.buf, "== ");
+		style_safe_text(&report->output.buf, path, strlen(path));
+		buf_text(&report->output.buf, " ==");
+		style_end(&report->output.buf, &style);
+		buf_char(&report->output.buf, '\n');
 	}
 	report->behind = true;
-	return text_report_write(report->buf, &style, recording, symbolized, &wanted);
+	return text_report_write(&report->output.buf, &style, recording, symbolized, &wanted);
 }
 
 /* processes: of merged recordings, else NULL. */
@@ -146,22 +146,19 @@ static struct err *write_merged(struct report *report, const struct recording_pa
 static int write_all(struct report *report, const struct recording_paths *paths)
 {
 	bool failed = paths->failed;
-	struct output output;
-	struct err *err;
+	struct err *err = output_open(NULL, &report->output);
 
-	err = output_open(NULL, &output);
 	if (err)
 		return cli_report_err(err);
-	report->buf = &output.buf;
 	report->titled = paths->items.count > 1 || paths->directories;
-	json_init(&report->writer, &output.buf, true);
+	json_init(&report->writer, &report->output.buf, true);
 	if (report->options->values[MERGE]) {
 		report->titled = false;
 		err = write_merged(report, paths, &failed);
 	} else {
 		err = write_each(report, paths, &failed);
 	}
-	err = output_close(&output, err);
+	err = output_close(&report->output, err);
 	if (err)
 		return cli_report_err(err);
 	return failed ? CLI_FAILED : CLI_OK;

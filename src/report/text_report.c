@@ -67,9 +67,8 @@ void text_report_title(struct buf *buf, const struct recording_facts *facts, siz
 	buf_text(buf, tail);
 }
 
-/* What the numbers do not hold. */
-static void put_reservations(struct buf *buf, const struct style *style,
-			     const struct recording_facts *facts)
+void text_report_reservations(struct buf *buf, const struct style *style,
+			      const struct recording_facts *facts)
 {
 	if (facts->sample_mean)
 		buf_printf(buf, "  a sample, one in %s: all numbers are estimates\n",
@@ -106,7 +105,7 @@ static void put_header(struct buf *buf, const struct style *style,
 		buf_text(buf, "the recording has gaps\n");
 	else
 		buf_text(buf, "nothing until then is missing\n");
-	put_reservations(buf, style, facts);
+	text_report_reservations(buf, style, facts);
 	summary_write_gaps(buf, style, recording);
 	buf_char(buf, '\n');
 	summary_write(buf, style, recording);
@@ -131,7 +130,7 @@ static void put_merged_header(struct buf *buf, const struct style *style,
 	else
 		buf_printf(buf, "\n  %zu of %s complete: mallow info tells more\n", whole,
 			   format_counted(count, "recording", true).text);
-	put_reservations(buf, style, facts);
+	text_report_reservations(buf, style, facts);
 	buf_char(buf, '\n');
 	process_text_write(buf, style, processes, PROCESS_TEXT_SUMS);
 	buf_char(buf, '\n');
