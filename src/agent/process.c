@@ -572,12 +572,25 @@ static bool prepare_window(void)
 	       file_open_window(&process->file, WINDOW_SIZE) && pool_begin_reserve(RESERVE_SIZE);
 }
 
+/* Said now, for nobody knows whether a line could be written when the start comes. */
+static void say_too_late(void)
+{
+	struct slow slow;
+
+	slow_begin(&slow);
+	log_line(SETTING_LOG_ERROR, "the program installs a seccomp filter before recording was "
+				    "started: a start has no effect from now on");
+	slow_end(&slow);
+}
+
 bool process_forbid_system_calls(bool strict)
 {
 	struct slow slow;
 
 	if (process_system_calls_forbidden() || process_is_borrowed())
 		return false;
+	if (process_state() == PROCESS_NEW && toggle_state == TOGGLE_OFF)
+		say_too_late();
 	if (strict && process_state() == PROCESS_RECORDING)
 		process_stop(TRACE_LOSS_STRICT_MODE,
 			     "the program enters seccomp strict mode; later events are lost");
