@@ -337,6 +337,15 @@ def test_storm_of_files(slots, compile_sample, record):
         recorded.tool.assert_equal_sums(path)
 
 
+def test_a_filter_before_the_start(compile_sample, record, tmp_path):
+    """Afterwards no system call of ours is safe, so that nothing can be begun: that is said before."""
+    recorded = record([compile_sample("confined", "gcc", "-O2"), "seccomp", tmp_path],
+                      settings={"DISABLE_BY_DEFAULT": 1, "LOG": "warn"}, check=False)
+    assert recorded.returncode == 7 and not recorded.paths
+    assert recorded.stderr.count("mallow: ") == 1
+    assert "a start has no effect from now on" in recorded.stderr
+
+
 @pytest.mark.parametrize("slots", ["shared", "private"])
 def test_start_at_each_instruction(slots, compile_sample, record):
     """A handler starts the next file at any place of a malloc, a realloc and a free."""
