@@ -19,6 +19,10 @@ setup_options = $(if $(WERROR),-Dwerror=true,-Dwerror=false)
 tests = $(if $(shell grep -s -e -Dtests=true $(BUILD)/meson/options),true,false)
 check check-long asan tsan: tests = true
 
+# The machine may be busy, and the sanitizers are slow: no test is given up before this many times
+# its limit.
+patience = --timeout-multiplier 10
+
 # $(call build_dir,DIR,OPTIONS): makes or updates the Meson directory and builds in it. Shows
 # warnings and errors only.
 define build_dir
@@ -41,7 +45,7 @@ demo: setup-build build ## record a real program, show the report and a flame gr
 check: setup-test build build-asan ## all tests; the last line says how many passed
 	@$(PYTHON) tools/check.py
 
-check-long: setup-test build build-asan build-clang ## check, and the tests that take long
+check-long: setup-test build build-asan build-tsan build-clang ## check, and the tests that take long
 	@$(PYTHON) tools/check.py --long
 
 build: setup-build ## build/mallow and build/libmallow.so, to be used from there
@@ -78,11 +82,10 @@ bench: setup-bench build ## mallow beside bare programs and other profilers, int
 	@$(PYTHON) bench/run.py $(BENCH)
 
 asan: setup-test build-asan ## the unit tests under the address and undefined sanitizers
-	@meson test -C $(BUILD)/meson-asan --no-rebuild --print-errorlogs
+	@meson test -C $(BUILD)/meson-asan --no-rebuild --print-errorlogs $(patience)
 
-tsan: setup-test ## the unit tests under the thread sanitizer
-	$(call build_dir,$(BUILD)/meson-tsan,-Db_sanitize=thread -Db_lundef=false)
-	@meson test -C $(BUILD)/meson-tsan --no-rebuild --print-errorlogs
+tsan: setup-test build-tsan ## the unit tests under the thread sanitizer, those of the agent's tables too
+	@meson test -C $(BUILD)/meson-tsan --no-rebuild --print-errorlogs $(patience)
 
 fuzz: setup-fuzz ## a minute of fuzzing for each target
 	@tools/fuzz.sh $(BUILD)/fuzz 60
@@ -100,6 +103,9 @@ build-asan: build
 	$(call build_dir,$(BUILD)/meson-asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false)
 	$(call runnable,$(BUILD)/meson-asan,$(BUILD)/asan)
 
+build-tsan:
+	$(call build_dir,$(BUILD)/meson-tsan,-Db_sanitize=thread -Db_lundef=false)
+
 build-clang:
 	$(call build_dir,$(BUILD)/meson-clang,--native-file tools/clang.ini)
 
@@ -107,4 +113,4 @@ setup-%:
 	@tools/setup.sh $*
 
 comma := ,
-.PHONY: help demo check check-long build install install-headers uninstall bench asan tsan fuzz lint fmt clean build-asan build-clang
+.PHONY: help demo check check-long build install install-headers uninstall bench asan tsan fuzz lint fmt clean build-asan build-tsan build-clang

@@ -17,6 +17,8 @@ import xml.etree.ElementTree
 TOP = pathlib.Path(__file__).resolve().parent.parent
 BUILD = TOP / "build"
 PYTHON = "/usr/bin/python3"
+# The machine may be busy: no unit test is given up before this many times its limit.
+PATIENCE = ["--timeout-multiplier", "10"]
 
 
 class Totals:
@@ -79,7 +81,8 @@ def check_with_junit(totals, step, command, junit):
 
 def check_units(totals, step, directory, *options):
     check_with_junit(totals, step,
-                     ["meson", "test", "-C", directory, "--no-rebuild", "--print-errorlogs", *options],
+                     ["meson", "test", "-C", directory, "--no-rebuild", "--print-errorlogs",
+                      *PATIENCE, *options],
                      directory / "meson-logs" / "testlog.junit.xml")
 
 
@@ -110,6 +113,8 @@ def main():
         step("unit tests under the address and undefined sanitizers")
         check_units(totals, "sanitizer", BUILD / "meson-asan", "--no-suite", "e2e")
     if arguments.long:
+        step("unit tests under the thread sanitizer")
+        check_units(totals, "thread sanitizer", BUILD / "meson-tsan", "--no-suite", "e2e")
         step("unit tests, clang")
         check_units(totals, "clang", BUILD / "meson-clang")
     step("end to end")

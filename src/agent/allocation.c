@@ -190,7 +190,7 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 		   !replaced_held_slow(thread, call, &event, false)) {
 		// culled, and nothing came of it
 	} else if (event.operation == TRACE_OP_FREE) {
-		if (!thread->filtered || event.old_recorded)
+		if (!thread->filtered || (event.old_recorded && event_keep(thread, &event)))
 			event_write_kept_free(thread, &event, &call->state);
 	} else {
 		allocation_measure(thread, block, &event);

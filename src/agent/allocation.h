@@ -22,18 +22,11 @@ allocation_ticks(struct thread *thread, uint64_t address, uint64_t size)
 {
 	struct event_clock *clock = &thread->clock;
 	uint16_t owner = __atomic_load_n(event_clock_owner(address), __ATOMIC_RELAXED);
-	struct timespec now;
 
-	if (likely(clock->left &&
-		   ((owner == clock->owner && size < EVENT_CLOCK_LARGE) ||
-		    (owner == EVENT_CLOCK_EVERYBODY &&
-		     __atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE) == thread)))) {
-		event_clock_coarse(CLOCK_MONOTONIC_COARSE, &now);
-		if (likely(now.tv_nsec == clock->coarse.tv_nsec &&
-			   now.tv_sec == clock->coarse.tv_sec)) {
-			clock->left--;
-			return clock->ticks;
-		}
+	if (likely(clock->left && owner == clock->owner && size < EVENT_CLOCK_LARGE) &&
+	    event_clock_is_fresh(clock)) {
+		clock->left--;
+		return clock->ticks;
 	}
 	return event_clock_read_slow(thread, address, size);
 }

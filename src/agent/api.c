@@ -22,7 +22,6 @@ EXPORT void mallow_api_mark(const char *name)
 	struct record record = {
 		.kind = TRACE_RECORD_MARK,
 		.has_time = true,
-		.ticks = clock_ticks(),
 		.text = name,
 	};
 	struct slow slow;
@@ -39,7 +38,10 @@ EXPORT void mallow_api_mark(const char *name)
 		record.text_size = MARK_MAX;
 	slow_begin(&slow);
 	outer = thread_begin_work(thread);
-	record_write(thread, &record);
+	if (thread_follow(thread)) {
+		record.ticks = clock_ticks();
+		record_write(thread, &record);
+	}
 	thread_end_work(thread, outer);
 	slow_end(&slow);
 }

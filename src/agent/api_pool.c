@@ -66,7 +66,8 @@ static void write_out(struct thread *thread, const struct guard_call *call, stru
 	if (thread_follow(thread)) {
 		toggle_write_tag(thread);
 		// A block may be freed by another thread than the one that was given it.
-		record->ticks = clock_ticks_after_loads();
+		clock_wait_for_loads();
+		record->ticks = clock_ticks();
 		if (has_stack(thread, record->kind))
 			record_write_kept_here(thread, record, &call->state);
 		else
@@ -83,7 +84,10 @@ static bool is_stopped(void)
 	return toggle_is_off() && !toggle_settle_slow();
 }
 
-/* It is known of each block whether it was recorded: filter.h. */
+/*
+ * It is known of each block whether it was recorded: filter.h. Who is stopped asks afterwards, for
+ * the first stop makes it so before it is one.
+ */
 static bool knows_blocks(void)
 {
 	return process_state() == PROCESS_RECORDING && filter_knows();
@@ -116,10 +120,12 @@ EXPORT void mallow_api_pool_free(const void *pool, const void *block)
 {
 	GUARD_CALL(call);
 	struct record record = begin(TRACE_RECORD_POOL_FREE, pool);
-	bool recorded = knows_blocks() && filter_pool_frees(block);
+	bool recorded = !is_stopped();
 	struct thread *thread;
 
-	if (!block || (is_stopped() && !recorded))
+	if (knows_blocks())
+		recorded |= filter_pool_frees(block);
+	if (!block || !recorded)
 		return;
 	thread = enter(&call);
 	if (!thread)
@@ -132,10 +138,12 @@ EXPORT void mallow_api_pool_reset(const void *pool)
 {
 	GUARD_CALL(call);
 	struct record record = begin(TRACE_RECORD_POOL_RESET, pool);
-	bool recorded = knows_blocks() && filter_pool_resets(pool);
+	bool recorded = !is_stopped();
 	struct thread *thread;
 
-	if (is_stopped() && !recorded)
+	if (knows_blocks())
+		recorded |= filter_pool_resets(pool);
+	if (!recorded)
 		return;
 	thread = enter(&call);
 	if (thread)

@@ -23,20 +23,16 @@ void clock_thaw(void);
 /* The clock that is no counter; or the moment at which it was frozen. */
 uint64_t clock_ticks_slow(void);
 
-/* The counter may be read ahead of loads that come before it: see the next one. */
+/* The counter may be read ahead of loads that come before it. */
 static inline uint64_t clock_ticks(void)
 {
 	return clock_use_tsc ? __builtin_ia32_rdtsc() : clock_ticks_slow();
 }
 
-/*
- * Not before what was loaded until now, the address of a block from another thread for instance.
- * Without the fence, one hand-over in some millions had its free dated before its malloc.
- */
-static inline uint64_t clock_ticks_after_loads(void)
+/* What is read next is not read before what was loaded until now, an address for instance. */
+static inline void clock_wait_for_loads(void)
 {
 	__builtin_ia32_lfence();
-	return clock_ticks();
 }
 
 #endif

@@ -11,6 +11,7 @@
 #define CARRIED_SIZE 16384
 #define PRELOAD      "LD_PRELOAD="
 #define PARENT       "MALLOW_PARENT="
+#define ANY_ORDER    "verify_asan_link_order=0" /* as `mallow run` begins ASAN_OPTIONS */
 
 extern char **environ __attribute__((weak));
 
@@ -56,6 +57,17 @@ static void find_library(void)
 	}
 }
 
+/* What gcc built with AddressSanitizer would refuse to start with any library in front of libasan.
+ */
+static void keep_asan_options(void)
+{
+	static const char options[] = "ASAN_OPTIONS=" ANY_ORDER;
+	const char *users = config_environment("ASAN_OPTIONS");
+
+	if (users && !strncmp(users, ANY_ORDER, sizeof(ANY_ORDER) - 1))
+		carried[carried_count++] = keep(options, sizeof(options) - 1);
+}
+
 void environment_init(void)
 {
 	static const char parent[] = PARENT "00000000000000000000000000000000";
@@ -66,6 +78,7 @@ void environment_init(void)
 	// Without `mallow run` it is not in the environment, and goes only into what exec is given.
 	if (!config.parent)
 		carried[carried_count++] = keep(parent, sizeof(parent) - 1);
+	keep_asan_options();
 	for (char **entry = environ; *entry && carried_count < CARRIED_MAX; entry++) {
 		if (strncmp(*entry, "MALLOW_", 7))
 			continue;

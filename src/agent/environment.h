@@ -1,6 +1,7 @@
 /*
- * What a program must find in its environment to be recorded, too: our LD_PRELOAD entry and the
- * MALLOW_ variables. Carried into exec even where the program empties the environment.
+ * What a program must find in its environment to be recorded, too: our LD_PRELOAD entry, the
+ * MALLOW_ variables, and what `mallow run` tells AddressSanitizer. Carried into exec even where the
+ * program empties the environment.
  */
 #ifndef MALLOW_AGENT_ENVIRONMENT_H
 #define MALLOW_AGENT_ENVIRONMENT_H

@@ -416,10 +416,31 @@ never_inline void event_write_kept_free(struct thread *thread, const struct even
 	put_event(thread, event, SHAPE_ANY, false);
 }
 
+bool event_keep(struct thread *thread, struct event *event)
+{
+	for (;;) {
+		uint32_t recording = process_recording();
+		struct event kept = *event;
+		bool followed;
+
+		if (!filter_keeps(thread, &kept))
+			return false;
+		followed = thread_follow(thread);
+		if (likely(followed && thread->recording == recording)) {
+			*event = kept;
+			return true;
+		}
+		// Replaced in between: of whose blocks the answer was is not known.
+		filter_retracts(&kept);
+		if (!followed)
+			return false;
+	}
+}
+
 /* Where there is a filter: whether the end of a block is an event. */
 static bool keeps_free(struct thread *thread, struct event *event)
 {
-	return filter_keeps(thread, event) && thread_follow(thread) &&
+	return event_keep(thread, event) &&
 	       !(cull_is_on() && cull_ends(thread, event->address, event->ticks, false));
 }
 
@@ -530,7 +551,7 @@ static never_inline void write_here_slow(struct thread *thread, const struct eve
 		uint64_t born = thread->born;
 
 		thread->born = 0;
-		if (filter_keeps(thread, &kept) && thread_follow(thread)) {
+		if (event_keep(thread, &kept)) {
 			toggle_write_tag(thread);
 			write_kept(thread, &kept, born, state);
 		} else {

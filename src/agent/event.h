@@ -47,7 +47,13 @@ void event_write(struct thread *thread, const struct event *event, const uint64_
  */
 void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address);
 
-/* The same for one that the filter has kept already, by the caller that state describes. */
+/*
+ * Of a filtered thread: whether the event is recorded, and as what (filter.h). The thread follows
+ * to the recording whose blocks were asked for it, if that is another one by now (toggle.h).
+ */
+bool event_keep(struct thread *thread, struct event *event);
+
+/* A free that is kept, by the caller that state describes. */
 void event_write_kept_free(struct thread *thread, const struct event *event,
 			   const struct unwind_state *state);
 

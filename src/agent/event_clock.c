@@ -10,7 +10,13 @@
 #include "agent/thread.h"
 #include "agent/toggle.h"
 
+#define LATEST_COUNT 4096 /* 32 KiB */
+
 uint16_t event_clock_owners[EVENT_CLOCK_PIECES];
+
+/* Atomic: when there was last an event of the blocks that share an entry. Kept at fork, too. */
+static uint64_t latest[LATEST_COUNT];
+
 int (*event_clock_coarse)(clockid_t clock, struct timespec *ret);
 
 // Whether the kernel was asked to make membarrier() cheap for this process; kept across fork.
@@ -165,22 +171,25 @@ static void give_to_everybody(uint16_t *entry, uint16_t self)
 		event_clock_end_lone();
 }
 
-/* Whether the thread alone has touched the piece, this event included. */
-static bool own_piece(const struct thread *thread, uint64_t address, uint64_t size)
+/* The counter, never back: see date_shared(). A handler that comes in between reads it itself. */
+static void read_counter(struct thread *thread)
 {
-	uint16_t *entry = event_clock_owner(address);
-	uint16_t owner = __atomic_load_n(entry, __ATOMIC_RELAXED), self = owner_of(thread);
+	struct event_clock *clock = &thread->clock;
+	uint64_t ticks;
 
-	if (owner == EVENT_CLOCK_EVERYBODY)
-		return false;
-	if (size < EVENT_CLOCK_LARGE &&
-	    ((owner == self && may_share(thread)) || claim(entry, thread)))
-		return true;
-	give_to_everybody(entry, self);
-	return false;
+	clock->left = 0;
+	compiler_barrier();
+	// Before the counter: a tick in between makes the next event read it again.
+	if (may_share(thread))
+		event_clock_coarse(CLOCK_MONOTONIC_COARSE, &clock->coarse);
+	ticks = clock_ticks();
+	if (ticks > clock->ticks)
+		clock->ticks = ticks;
+	compiler_barrier();
+	clock->left = may_share(thread) ? EVENT_CLOCK_REUSES : 0;
 }
 
-/* The thread is not alone in the piece: by the time it returns false no other records alone. */
+/* The thread is alone in everybody's pieces. If not, no other is by the time it returns. */
 static bool is_lone(struct thread *thread)
 {
 	const struct thread *lone = __atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE);
@@ -196,16 +205,47 @@ static bool is_lone(struct thread *thread)
 	return lone == thread;
 }
 
-uint64_t event_clock_read_slow(struct thread *thread, uint64_t address, uint64_t size)
+static uint64_t *latest_of(uint64_t address)
+{
+	return &latest[(address >> 4 ^ address >> 16) & (LATEST_COUNT - 1)];
+}
+
+/* The block may be handed to another thread next, which makes the piece everybody's. */
+static uint64_t date_own(struct thread *thread, uint64_t address)
+{
+	read_counter(thread);
+	__atomic_store_n(latest_of(address), thread->clock.ticks, __ATOMIC_RELAXED);
+	return thread->clock.ticks;
+}
+
+static uint64_t date_shared(struct thread *thread, uint64_t address, bool lone)
 {
 	struct event_clock *clock = &thread->clock;
-	bool apart = !address || own_piece(thread, address, size) || is_lone(thread);
+	uint64_t *entry = latest_of(address), before;
 
-	if (may_share(thread)) {
-		// Before the counter: a tick in between makes the next event read it again.
-		event_clock_coarse(CLOCK_MONOTONIC_COARSE, &clock->coarse);
-		clock->left = EVENT_CLOCK_REUSES;
-	}
-	clock->ticks = apart ? clock_ticks() : clock_ticks_after_loads();
+	if (lone && clock->left && event_clock_is_fresh(clock))
+		clock->left--;
+	else
+		read_counter(thread);
+	before = __atomic_load_n(entry, __ATOMIC_RELAXED);
+	if (clock->ticks <= before && !lone)
+		clock->ticks = before + 1;
+	__atomic_store_n(entry, clock->ticks, __ATOMIC_RELAXED);
 	return clock->ticks;
+}
+
+uint64_t event_clock_read_slow(struct thread *thread, uint64_t address, uint64_t size)
+{
+	uint16_t *entry = event_clock_owner(address), self = owner_of(thread);
+	uint16_t owner = __atomic_load_n(entry, __ATOMIC_RELAXED);
+
+	if (owner == EVENT_CLOCK_EVERYBODY)
+		return date_shared(thread, address, is_lone(thread));
+	if ((size < EVENT_CLOCK_LARGE || is_lone(thread)) &&
+	    (owner == self ? may_share(thread) : claim(entry, thread)))
+		return date_own(thread, address);
+	give_to_everybody(entry, self);
+	// The owner's last events of the block may not be in the table.
+	clock_wait_for_loads();
+	return date_shared(thread, address, false);
 }

@@ -12,10 +12,16 @@
  *
  *   - Events in a thread's own pieces share times: no other thread has had these blocks.
  *   - A thread that comes to a piece of another one makes it everybody's, for good, before it reads
- *     the counter; events there are dated anew each. What the owner then gets from that thread, a
- *     block or an address, it gets by some synchronisation, so that it sees this before it takes
- *     its next time, which comes after a real malloc and before a real free. (It cannot be about
- *     to share an older time for that block: this thread would not have it.)
+ *     the counter. What the owner then gets from that thread, a block or an address, it gets by
+ *     some synchronisation, so that it sees this before it takes its next time, which comes after a
+ *     real malloc and before a real free. (It cannot be about to share an older time for that
+ *     block: this thread would not have it.)
+ *   - In everybody's pieces each event reads the counter, and is dated after the event before of
+ *     that block, which a table remembers: the processor may read the counter ahead of
+ *     the load that brings the block's address from another thread. (One hand-over in some
+ *     millions had its free dated before its malloc. A fence would make the program wait for
+ *     memory.) Events of one block never come at once, so that nothing is lost in it but
+ *     where two blocks share an entry.
  *
  * A thread that records alone (process->lone_thread) shares times in everybody's pieces, too:
  *
@@ -27,8 +33,8 @@
  *     attempt. One that enters a hook later sees who is alone.
  *
  * Between events of different blocks the order of two threads is true to EVENT_CLOCK_REUSES events
- * of each. So that this does not show in a peak, blocks of EVENT_CLOCK_LARGE bytes and up make
- * their piece everybody's: their ends are dated anew, too.
+ * of each. So that this does not show in a peak, a block of EVENT_CLOCK_LARGE bytes and up that is
+ * not a lone thread's makes its piece everybody's: its end is dated anew, too.
  *
  * Every other record with a time is dated exactly, and the next event after it, too. Where switches
  * are watched (toggle.h), and with CULL, each event is.
@@ -41,6 +47,7 @@
 #include <time.h>
 
 #include "agent/clock.h"
+#include "base/compiler.h"
 
 #define EVENT_CLOCK_REUSES     16
 #define EVENT_CLOCK_APART      256
@@ -79,8 +86,8 @@ void event_clock_init(void);
 void event_clock_begin(struct thread *thread, bool first);
 
 /*
- * A new reading for an event of a block of size bytes at address (0: of no block). size 0: it ends,
- * or its size does not matter.
+ * The time of an event of a block of size bytes at address where allocation_ticks() does not know
+ * it. size 0: it ends, or its size does not matter.
  */
 uint64_t event_clock_read_slow(struct thread *thread, uint64_t address, uint64_t size);
 
@@ -89,6 +96,15 @@ void event_clock_be_exact(struct thread *thread);
 
 /* Nobody is alone any more. */
 void event_clock_end_lone(void);
+
+/* Whether no time has passed since the last reading, as far as the coarse clock tells. */
+static inline bool event_clock_is_fresh(const struct event_clock *clock)
+{
+	struct timespec now;
+
+	event_clock_coarse(CLOCK_MONOTONIC_COARSE, &now);
+	return likely(now.tv_nsec == clock->coarse.tv_nsec && now.tv_sec == clock->coarse.tv_sec);
+}
 
 static inline uint16_t *event_clock_owner(uint64_t address)
 {

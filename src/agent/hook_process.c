@@ -281,8 +281,8 @@ static __attribute__((constructor)) void library_begins(void)
 		thread_begin_slow();
 	hook_signal_begin();
 	// The first to register is the last to run: after the program's own handlers and
-	// destructors.
-	if ((process_state() == PROCESS_RECORDING || toggle_is_watched()) && real.on_exit)
+	// destructors. Whether there is a recording by then is not known yet.
+	if (real.on_exit)
 		real.on_exit(exits, NULL);
 }
 

@@ -63,7 +63,7 @@ static bool is_culled(struct thread *thread, const struct event *event)
 	return false;
 }
 
-void pending_add(struct thread *thread, const struct event *event, const struct unwind_state *state)
+bool pending_add(struct thread *thread, const struct event *event, const struct unwind_state *state)
 {
 	struct pending *pending = &thread->pending;
 	struct event kept = *event;
@@ -72,9 +72,9 @@ void pending_add(struct thread *thread, const struct event *event, const struct 
 	size_t count = 0;
 
 	if (thread->filtered && !filter_keeps(thread, &kept))
-		return;
+		return true;
 	if (cull_is_on() && is_culled(thread, &kept))
-		return;
+		return true;
 	if (config_stackless() || (kept.operation >= TRACE_OP_FREE && !thread->free_stacks))
 		state = NULL;
 	if (!pending->words)
@@ -84,7 +84,7 @@ void pending_add(struct thread *thread, const struct event *event, const struct 
 	if (start + claim > PENDING_WORDS - ENTRY_WORDS) {
 		__atomic_fetch_sub(&pending->used, claim, __ATOMIC_RELAXED);
 		process_count_loss(TRACE_LOSS_REENTERED);
-		return;
+		return false;
 	}
 	entry = (struct entry *)(pending->words + start);
 	entry->words = 0;
@@ -96,6 +96,7 @@ void pending_add(struct thread *thread, const struct event *event, const struct 
 	entry->count = (uint32_t)count;
 	compiler_barrier();
 	entry->words = give_back(pending, start, claim, (uint32_t)(ENTRY_WORDS + count));
+	return true;
 }
 
 /* What is no event at all: of toggle.c and of the C API. */
@@ -124,8 +125,28 @@ void pending_mark(struct thread *thread)
 	entry->words = ENTRY_WORDS;
 }
 
+/* false: it is to be carried out when all are written. */
+static bool write_entry(struct thread *thread, const struct entry *entry)
+{
+	const struct event *event = &entry->event;
+
+	if (event->operation == MARK) {
+		if (thread->forked)
+			thread_renew_slow(thread);
+	} else if (event->operation == PENDING_TOGGLE) {
+		return false;
+	} else if (event->operation & TRACE_OTHER) {
+		write_record(thread, event);
+	} else if (event->operation >= TRACE_OP_FREE && !thread->free_stacks) {
+		event_write_kept_free(thread, event, NULL);
+	} else {
+		event_write(thread, event, entry->frames, entry->count);
+	}
+	return true;
+}
+
 /* Writes the entries from *position on. false: the rest cannot be reached. */
-static bool write_entries(struct thread *thread, uint32_t *position)
+static bool write_entries(struct thread *thread, uint32_t *position, bool *toggle)
 {
 	struct pending *pending = &thread->pending;
 
@@ -136,15 +157,7 @@ static bool write_entries(struct thread *thread, uint32_t *position)
 			process_count_loss(TRACE_LOSS_INTERRUPTED);
 			return false;
 		}
-		if (entry->event.operation == MARK) {
-			if (thread->forked)
-				thread_renew_slow(thread);
-		} else if (entry->event.operation & TRACE_OTHER)
-			write_record(thread, &entry->event);
-		else if (entry->event.operation >= TRACE_OP_FREE && !thread->free_stacks)
-			event_write_kept_free(thread, &entry->event, NULL);
-		else
-			event_write(thread, &entry->event, entry->frames, entry->count);
+		*toggle |= !write_entry(thread, entry);
 		*position += entry->words;
 	}
 	return true;
@@ -153,6 +166,7 @@ static bool write_entries(struct thread *thread, uint32_t *position)
 void pending_flush_slow(struct thread *thread)
 {
 	struct pending *pending = &thread->pending;
+	bool toggle = false;
 
 	do {
 		uint32_t position = 0;
@@ -163,7 +177,7 @@ void pending_flush_slow(struct thread *thread)
 		// Writing may itself be interrupted, and more be added behind, until the end is
 		// met.
 		do {
-			if (!write_entries(thread, &position))
+			if (!write_entries(thread, &position, &toggle))
 				position = __atomic_load_n(&pending->used, __ATOMIC_RELAXED);
 			end = position;
 		} while (!__atomic_compare_exchange_n(&pending->used, &end, 0, false,
@@ -172,4 +186,6 @@ void pending_flush_slow(struct thread *thread)
 		thread->busy = 0;
 		compiler_barrier();
 	} while (__atomic_load_n(&pending->used, __ATOMIC_RELAXED));
+	if (toggle)
+		toggle_carry_out();
 }

@@ -145,9 +145,15 @@ static enum process_state start(bool forked)
 	return PROCESS_RECORDING;
 }
 
-/* The old recording's threads do no longer write, but for the ends of events. */
+/*
+ * The old recording's threads do no longer write, but for the ends of events. They are told first:
+ * who asks for a block meanwhile finds out that the answer may be of either (event_keep()).
+ */
 static void forget_recording(void)
 {
+	__atomic_add_fetch(&process->recording, 1, __ATOMIC_SEQ_CST);
+	// Behind it: who finds none knows that the recording is another.
+	cull_forget();
 	unwind_forget_ids();
 	slot_forget_free();
 	address_set_clear(&process->recorded);
@@ -183,9 +189,6 @@ bool process_begin_next(void)
 	recording_make_id(process_id);
 	swap_file(&next);
 	recording_open(false, parent);
-	__atomic_add_fetch(&process->recording, 1, __ATOMIC_RELEASE);
-	// Behind it: who finds none knows that the recording is another. Some may still look at it.
-	cull_forget();
 	return true;
 }
 

@@ -65,7 +65,7 @@ static inline enum process_state process_state(void)
 
 static inline uint32_t process_recording(void)
 {
-	return __atomic_load_n(&process->recording, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&process->recording, __ATOMIC_SEQ_CST);
 }
 
 static inline bool process_system_calls_forbidden(void)

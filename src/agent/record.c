@@ -79,8 +79,10 @@ bool record_write(struct thread *thread, const struct record *record)
 void record_write_here(struct thread *thread, const struct record *record,
 		       const struct unwind_state *state)
 {
-	if (!toggle_is_off())
-		record_write_kept_here(thread, record, state);
+	if (toggle_is_off())
+		return;
+	thread_follow(thread);
+	record_write_kept_here(thread, record, state);
 }
 
 void record_write_kept_here(struct thread *thread, const struct record *record,

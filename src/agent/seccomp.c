@@ -2,11 +2,13 @@
 
 #include "agent/clock.h"
 #include "agent/cull.h"
+#include "agent/log.h"
 #include "agent/pool.h"
 #include "agent/process.h"
 #include "agent/process_end.h"
 #include "agent/process_stop.h"
 #include "agent/slow.h"
+#include "agent/toggle.h"
 #include "agent/unwind/unwind.h"
 
 #define WINDOW_SIZE  (32u << 20)  /* of recording after a seccomp filter */
@@ -18,12 +20,25 @@ static bool prepare_window(void)
 	       file_open_window(&process->file, WINDOW_SIZE) && pool_begin_reserve(RESERVE_SIZE);
 }
 
+/* Said now, for nobody knows whether a line could be written when the start comes. */
+static void say_too_late(void)
+{
+	struct slow slow;
+
+	slow_begin(&slow);
+	log_line(SETTING_LOG_WARN, "the program installs a seccomp filter before recording was "
+				   "started: a start has no effect from now on");
+	slow_end(&slow);
+}
+
 bool seccomp_prepare(bool strict)
 {
 	struct slow slow;
 
 	if (process_system_calls_forbidden() || process_is_borrowed())
 		return false;
+	if (process_state() == PROCESS_NEW && toggle_state == TOGGLE_OFF)
+		say_too_late();
 	if (strict && process_state() == PROCESS_RECORDING) {
 		slow_begin(&slow);
 		if (cull_is_on())

@@ -270,6 +270,9 @@ bool thread_follow_slow(struct thread *thread)
 {
 	struct slow slow;
 
+	// What a child completes is of its parent's recording (fork.h), and for nobody.
+	if (thread->forked)
+		return false;
 	slow_begin(&slow);
 	if (thread_is_former(thread)) {
 		change_stream(thread);

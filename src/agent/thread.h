@@ -84,8 +84,23 @@ struct thread {
 /* In `outer`: the agent works on its own, outside of any hook, with signals blocked. */
 #define THREAD_AT_WORK 1
 
+/* Begins the thread's stream in the recording that took the place of the one it was in. With
+ * `busy`. */
+bool thread_follow_slow(struct thread *thread);
+
+static inline bool thread_is_former(const struct thread *thread)
+{
+	return thread->recording != process_recording();
+}
+
+static inline bool thread_follow(struct thread *thread)
+{
+	return likely(!thread_is_former(thread)) || thread_follow_slow(thread);
+}
+
 /*
- * Around such work, in a slow bracket. What is allocated meanwhile waits in `pending`. Returns what
+ * Around such work, in a slow bracket. What is written then is of the recording as it is now, and
+ * what is allocated meanwhile waits in `pending`. Returns what
  * thread_end_work() puts back: a handler may do this in the middle of an allocation.
  */
 static inline uint64_t thread_begin_work(struct thread *thread)
@@ -95,6 +110,7 @@ static inline uint64_t thread_begin_work(struct thread *thread)
 	thread->outer = THREAD_AT_WORK;
 	thread->busy = 1;
 	compiler_barrier();
+	thread_follow(thread);
 	return outer;
 }
 
@@ -150,20 +166,6 @@ size_t thread_memory_size(void);
 
 /* The part of it that pending.words points to; of a wiped thread, too. */
 uint64_t *thread_pending_words(struct thread *thread);
-
-/* Begins the thread's stream in the recording that took the place of the one it was in. With
- * `busy`. */
-bool thread_follow_slow(struct thread *thread);
-
-static inline bool thread_is_former(const struct thread *thread)
-{
-	return thread->recording != process_recording();
-}
-
-static inline bool thread_follow(struct thread *thread)
-{
-	return likely(!thread_is_former(thread)) || thread_follow_slow(thread);
-}
 
 /* Writes the thread's name as a record if it is new. In a slow bracket. */
 void thread_check_name(struct thread *thread);

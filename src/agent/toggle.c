@@ -177,9 +177,8 @@ static void follow(struct thread *thread)
 	uint64_t outer;
 
 	if (thread->busy)
-		return; // it is writing an event, and follows with the next
-	outer = thread_begin_work(thread);
-	thread_follow_slow(thread);
+		return;                    // it is writing an event, and follows with the next
+	outer = thread_begin_work(thread); // which is all there is to do
 	thread_end_work(thread, outer);
 }
 
@@ -199,17 +198,34 @@ static void begin_recording(void)
 		give_up();
 }
 
+/* With NEW_FILE_PER_START each start but the first, and not where no file can be opened. */
+static bool start_replaces(void)
+{
+	return process_state() == PROCESS_RECORDING && config.value[SETTING_NEW_FILE_PER_START] &&
+	       !process_system_calls_forbidden();
+}
+
+/*
+ * In a handler that interrupted a write the recording is not replaced: the thread could not say its
+ * end. It does so when the write is done, and looks into `pending`.
+ */
+static bool start_later(void)
+{
+	const struct event event = {.operation = PENDING_TOGGLE};
+
+	return start_replaces() && thread_self && thread_self->busy &&
+	       pending_add(thread_self, &event, NULL);
+}
+
 static void start_now(const struct slow *slow)
 {
 	started = true;
 	if (process_state() != PROCESS_RECORDING)
 		return begin_recording();
-	if (config.value[SETTING_NEW_FILE_PER_START] && !process_system_calls_forbidden()) {
-		if (!replace(slow->held))
-			return give_up();
-	} else {
+	if (!start_replaces())
 		write_switch(TRACE_RECORD_ON);
-	}
+	else if (!replace(slow->held))
+		return give_up();
 	__atomic_store_n(&toggle_state, TOGGLE_ON, __ATOMIC_SEQ_CST);
 	if (thread_self && thread_is_former(thread_self))
 		follow(thread_self);
@@ -235,18 +251,18 @@ static bool is_as_wanted(uint32_t *state)
 	return *state == __atomic_load_n(&toggle_state, __ATOMIC_SEQ_CST);
 }
 
-/* Brings about what is wanted, unless another thread is doing so, which then sees to it. */
-static void carry_out(void)
+void toggle_carry_out(void)
 {
 	struct slow slow;
 	uint32_t state;
+	bool later = false;
 
 	slow_begin(&slow);
-	while (!is_as_wanted(&state) && try_lock()) {
-		while (!is_as_wanted(&state)) {
+	while (!later && !is_as_wanted(&state) && try_lock()) {
+		while (!later && !is_as_wanted(&state)) {
 			if (state == TOGGLE_OFF)
 				stop_now();
-			else
+			else if (!(later = start_later()))
 				start_now(&slow);
 		}
 		__atomic_store_n(&lock_owner, 0, __ATOMIC_SEQ_CST);
@@ -265,7 +281,7 @@ void toggle_start(void)
 	if (!is_settled() || process_is_borrowed())
 		return;
 	__atomic_store_n(&wanted, TOGGLE_ON, __ATOMIC_SEQ_CST);
-	carry_out();
+	toggle_carry_out();
 }
 
 void toggle_stop(void)
@@ -273,7 +289,7 @@ void toggle_stop(void)
 	if (!is_settled() || process_is_borrowed())
 		return;
 	__atomic_store_n(&wanted, TOGGLE_OFF, __ATOMIC_SEQ_CST);
-	carry_out();
+	toggle_carry_out();
 }
 
 void toggle_flip(void)
@@ -281,7 +297,7 @@ void toggle_flip(void)
 	if (!is_settled() || process_is_borrowed())
 		return;
 	__atomic_fetch_xor(&wanted, TOGGLE_ON ^ TOGGLE_OFF, __ATOMIC_SEQ_CST);
-	carry_out();
+	toggle_carry_out();
 }
 
 void toggle_write_tag(struct thread *thread)

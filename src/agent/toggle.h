@@ -67,6 +67,9 @@ void toggle_stop(void);
 /* The signal: whichever of the two comes next. */
 void toggle_flip(void);
 
+/* Brings about what is wanted, unless another thread is doing so, which then sees to it. */
+void toggle_carry_out(void);
+
 /*
  * Around all that works on struct process as a whole: slow.c. Waits while the recording is being
  * replaced. Whether toggle_release() is to be called.

@@ -96,13 +96,14 @@ static void note_clock(struct chunk_index *index, const struct trace_chunk *head
 static struct err *keep(struct chunk_index *index, uint64_t offset, uint64_t size)
 {
 	struct chunk_extent extent = {.offset = offset, .size = size};
-	struct chunk_extent *last = NULL;
 
-	if (index->kept.count)
-		last = &index->kept.items[index->kept.count - 1];
-	if (last && last->offset + last->size == offset) {
-		last->size += size;
-		return NULL;
+	if (index->kept.count) {
+		struct chunk_extent *last = &index->kept.items[index->kept.count - 1];
+
+		if (last->offset + last->size == offset) {
+			last->size += size;
+			return NULL;
+		}
 	}
 	return vec_push(&index->kept, extent) ? NULL : err_no_memory();
 }

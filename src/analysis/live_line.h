@@ -34,14 +34,15 @@ struct live_line {
 static inline struct err *live_line_note(struct live_line *line, uint64_t ticks, uint64_t bytes)
 {
 	size_t count = line->steps.count;
-	struct live_step *last = count ? &line->steps.items[count - 1] : NULL;
 	uint64_t number = line->operations;
+	struct live_step *last;
 
-	if (!last || last->time_ns != ticks) {
+	if (!count || line->steps.items[count - 1].time_ns != ticks) {
 		struct live_step step = {ticks, bytes, bytes, number, number};
 
 		return vec_push(&line->steps, step) ? NULL : err_no_memory();
 	}
+	last = &line->steps.items[count - 1];
 	if (bytes > last->most) {
 		last->most = bytes;
 		last->most_operations = number;

@@ -176,12 +176,18 @@ static void add_facts(struct recording_facts *all, const struct recording_facts 
 {
 	all->processes++;
 	all->begun_by_fork &= facts->begun_by_fork;
+	all->begun_by_start |= facts->begun_by_start;
+	if (facts->sample_mean > all->sample_mean)
+		all->sample_mean = facts->sample_mean;
 	all->private_slots |= facts->private_slots;
+	all->free_stacks &= facts->free_stacks;
 	all->finished &= facts->finished;
 	all->compressed &= facts->compressed;
 	all->ended &= facts->ended;
 	all->writing |= facts->writing;
 	all->complete &= facts->complete;
+	all->off_periods += facts->off_periods;
+	all->off_ns += facts->off_ns;
 	all->events += facts->events;
 	all->allocations += facts->allocations;
 	all->frees += facts->frees;

@@ -143,12 +143,21 @@ static struct err *take_name(struct pool_table *table, const struct decode_event
 	return NULL;
 }
 
-/* singly: by the free of this very block. */
-static void end_block(struct pool_table *table, uint32_t index, bool singly)
+enum end {
+	END_FREE,
+	END_RESET,
+	END_IMPLICIT,
+};
+
+/* Counts for the pool that it came from, whatever its place is called now. */
+static void end_block(struct pool_table *table, uint32_t index, enum end end)
 {
 	struct pool_block *block = &table->blocks.items[index];
-	bool temporary = singly && table->turns.items[block->thread] == block->turn;
+	struct recorded_pool *pool = &table->pools.items[block->pool];
+	bool temporary = end == END_FREE && table->turns.items[block->thread] == block->turn;
 
+	pool->frees += end == END_FREE;
+	pool->implicit_frees += end == END_IMPLICIT;
 	site_table_died(&table->sites.items[block->pool], block->site, block->size, 1, temporary);
 	table->all.live_bytes -= block->size;
 	table->all.leaked_blocks--;
@@ -211,10 +220,8 @@ static struct err *take_allocation(struct pool_table *table, struct pool_place *
 	known = map_put(&place->blocks, event->pool.address);
 	if (!known)
 		return err_no_memory();
-	if (*known != MAP_NONE) {
-		table->pools.items[block.pool].implicit_frees++;
-		end_block(table, (uint32_t)*known, false);
-	}
+	if (*known != MAP_NONE)
+		end_block(table, (uint32_t)*known, END_IMPLICIT);
 	err = new_block(table, &index);
 	if (err)
 		return err;
@@ -232,8 +239,7 @@ static void take_free(struct pool_table *table, struct pool_place *place,
 	uint64_t index = map_remove(&place->blocks, event->pool.address);
 
 	if (index != MAP_NONE) {
-		pool->frees++;
-		end_block(table, (uint32_t)index, true);
+		end_block(table, (uint32_t)index, END_FREE);
 		return;
 	}
 	if (!pool->wrong_frees++) {
@@ -250,7 +256,7 @@ static void take_reset(struct pool_table *table, struct pool_place *place)
 	table->pools.items[place->pool].resets++;
 	for (size_t i = 0; i < map_size(blocks); i++)
 		if (blocks->entries[i].value != MAP_NONE)
-			end_block(table, (uint32_t)blocks->entries[i].value, false);
+			end_block(table, (uint32_t)blocks->entries[i].value, END_RESET);
 	map_deinit(blocks);
 }
 

@@ -144,7 +144,7 @@ static void put_tree(struct process_list *list, struct forest *forest, uint32_t 
 	}
 }
 
-/* Children of a parent that is in a circle of parents are found from one of the circle. */
+/* Whoever is in a circle of parents, or has one above, stands by itself: no root leads there. */
 static void put_all(struct process_list *list, struct forest *forest)
 {
 	struct listed_process *items = list->items.items;

@@ -49,6 +49,7 @@ CLEANUP_DEFINE(struct symbolized *, symbolized_destroy);
 static struct err *open_section(struct symbolized *symbolized)
 {
 	size_t size;
+	// create() succeeded, so it is there. NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
 	const uint8_t *data = recording_symbols(symbolized->recording, &size);
 	struct err *err = data ? symbols_section_open(data, size, &symbolized->section) : NULL;
 

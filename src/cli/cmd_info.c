@@ -1,6 +1,7 @@
 /* mallow info: facts about recordings. */
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/loaded.h"
 #include "cli/options.h"
@@ -21,6 +22,8 @@ static const struct option_spec options_of_info[] = {
 	[MODULES] = {.name = "modules", .text = "with the files loaded and their build ids"},
 	[BYTES] = {.name = "bytes", .text = "sizes and counts to the last digit"},
 };
+
+static const int exclusive[][2] = {{JSON, TREE}, {TREE, MODULES}};
 
 struct info {
 	const struct options *options;
@@ -108,7 +111,8 @@ static int run(const struct command *command, const struct options *options)
 	struct output output;
 	struct err *err;
 
-	if (!options_operands(command, options, 1, INT32_MAX, "a recording"))
+	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
+	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)))
 		return CLI_USAGE;
 	err = recording_paths_find(options, &paths);
 	if (!err)

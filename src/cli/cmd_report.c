@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/loaded.h"
 #include "cli/merged.h"
@@ -45,13 +46,16 @@ static const struct option_spec options_of_report[] = {
 	[FULL] = {.name = "full", .text = "cut, fold and leave out nothing"},
 };
 
+static const int exclusive[][2] = {{JSON, TREE},    {ERRORS, TREE}, {ERRORS, SORT},
+				   {ERRORS, MERGE}, {POOLS, TREE},  {POOLS, ERRORS}};
+
 /* What is to be written, and where to. */
 struct report {
 	const struct options *options;
 	enum metric metric;
 	uint32_t top;
 	bool json, errors, pools;
-	struct buf *buf;
+	struct output output;
 	struct json_writer writer;
 	bool titled; /* each recording has its file's name above it */
 	bool behind; /* something was written */
@@ -75,16 +79,16 @@ static struct err *write_text(struct report *report, const struct recording *rec
 	style.exact = report->options->values[BYTES] != NULL;
 	style.full = report->options->values[FULL] != NULL;
 	if (report->titled) {
-		buf_text(report->buf, report->behind ? "\n\n" : "");
-		style_begin(report->buf, &style, STYLE_DIM);
-		buf_text(report->buf, "== ");
-		style_safe_text(report->buf, path, strlen(path));
-		buf_text(report->buf, " ==");
-		style_end(report->buf, &style);
-		buf_char(report->buf, '\n');
+		buf_text(&report->output.buf, report->behind ? "\n\n" : "");
+		style_begin(&report->output.buf, &style, STYLE_DIM);
+		buf_text(&report->output.buf, "== ");
+		style_safe_text(&report->output.buf, path, strlen(path));
+		buf_text(&report->output.buf, " ==");
+		style_end(&report->output.buf, &style);
+		buf_char(&report->output.buf, '\n');
 	}
 	report->behind = true;
-	return text_report_write(report->buf, &style, recording, symbolized, &wanted);
+	return text_report_write(&report->output.buf, &style, recording, symbolized, &wanted);
 }
 
 /* processes: of merged recordings, else NULL. */
@@ -142,43 +146,22 @@ static struct err *write_merged(struct report *report, const struct recording_pa
 static int write_all(struct report *report, const struct recording_paths *paths)
 {
 	bool failed = paths->failed;
-	struct output output;
-	struct err *err;
+	struct err *err = output_open(NULL, &report->output);
 
-	err = output_open(NULL, &output);
 	if (err)
 		return cli_report_err(err);
-	report->buf = &output.buf;
 	report->titled = paths->items.count > 1 || paths->directories;
-	json_init(&report->writer, &output.buf, true);
+	json_init(&report->writer, &report->output.buf, true);
 	if (report->options->values[MERGE]) {
 		report->titled = false;
 		err = write_merged(report, paths, &failed);
 	} else {
 		err = write_each(report, paths, &failed);
 	}
-	err = output_close(&output, err);
+	err = output_close(&report->output, err);
 	if (err)
 		return cli_report_err(err);
 	return failed ? CLI_FAILED : CLI_OK;
-}
-
-/* What cannot be asked for together; an error is printed then. */
-static bool exclude_each_other(const struct options *options)
-{
-	static const int pairs[][2] = {{JSON, TREE},    {ERRORS, TREE}, {ERRORS, SORT},
-				       {ERRORS, MERGE}, {POOLS, TREE},  {POOLS, ERRORS}};
-
-	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-		const int *pair = pairs[i];
-
-		if (!options->values[pair[0]] || !options->values[pair[1]])
-			continue;
-		cli_error(CLI_USAGE, "--%s and --%s exclude each other",
-			  options_of_report[pair[0]].name, options_of_report[pair[1]].name);
-		return true;
-	}
-	return false;
 }
 
 static int run(const struct command *command, const struct options *options)
@@ -199,7 +182,8 @@ static int run(const struct command *command, const struct options *options)
 		top = TOP_BRANCHES;
 	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
 	    !metric_option(command, options, SORT, &report.metric) ||
-	    !options_number(command, options, TOP, 0, top, &top) || exclude_each_other(options))
+	    !options_number(command, options, TOP, 0, top, &top) ||
+	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)))
 		return CLI_USAGE;
 	report.top = top > UINT32_MAX ? 0 : (uint32_t)top;
 	err = recording_paths_find(options, &paths);

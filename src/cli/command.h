@@ -14,11 +14,11 @@ struct options;
 /* One option of a subcommand; its index in the table is its id. */
 struct option_spec {
 	const char *name;     /* "top": --top */
-	char letter;          /* 'o': -o; 0: none */
 	const char *value;    /* what help calls its value; NULL: it has none */
 	const char *text;     /* what it does */
 	const char *standard; /* the default, for help; NULL or "": none worth saying */
 	const char *choices;  /* the words allowed, by spaces; NULL: not a choice */
+	char letter;          /* 'o': -o; 0: none */
 	bool flag; /* without a value it means 1; a value follows by =, or is the word 0 or 1 */
 };
 

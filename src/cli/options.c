@@ -178,6 +178,23 @@ bool options_number(const struct command *command, const struct options *options
 	return false;
 }
 
+bool options_exclusive(const struct command *command, const struct options *options,
+		       const int (*pairs)[2], size_t count)
+{
+	const struct option_spec *specs = command->body->options;
+
+	for (size_t i = 0; i < count; i++) {
+		const int *pair = pairs[i];
+
+		if (!options->values[pair[0]] || !options->values[pair[1]])
+			continue;
+		cli_error(CLI_USAGE, "--%s and --%s exclude each other", specs[pair[0]].name,
+			  specs[pair[1]].name);
+		return false;
+	}
+	return true;
+}
+
 bool options_operands(const struct command *command, const struct options *options, int minimum,
 		      int maximum, const char *what)
 {

@@ -51,8 +51,11 @@ static int compare(const void *left, const void *right)
 	return strcmp(a->path, b->path);
 }
 
-/* Whether it begins as a recording: also one that is cut short or too new, to be complained of. */
-static bool is_recording(const char *path, uint64_t *start)
+/*
+ * Whether it begins as a recording: also one that is cut short or too new, to be complained of.
+ * *failed: what it is could not be found out, and an error was printed.
+ */
+static bool is_recording(const char *path, uint64_t *start, bool *failed)
 {
 	uint8_t head[sizeof(struct trace_header)] = {0};
 	uint64_t magic = TRACE_MAGIC;
@@ -65,6 +68,10 @@ static bool is_recording(const char *path, uint64_t *start)
 		return false;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	got = fd < 0 ? -1 : read(fd, head, sizeof(head));
+	if (got < 0 && errno != ENOENT) {
+		cli_error(CLI_FAILED, "cannot read '%s': %s", path, strerror(errno));
+		*failed = true;
+	}
 	if (got < (ssize_t)sizeof(magic) || memcmp(head, &magic, sizeof(magic)) != 0)
 		return false;
 	memcpy(&header, head, sizeof(header));
@@ -72,7 +79,8 @@ static bool is_recording(const char *path, uint64_t *start)
 	return true;
 }
 
-static struct err *list_directory(const char *path, DIR *directory, struct found_list *list)
+static struct err *list_directory(const char *path, DIR *directory, struct found_list *list,
+				  bool *failed)
 {
 	const struct dirent *entry;
 
@@ -85,7 +93,7 @@ static struct err *list_directory(const char *path, DIR *directory, struct found
 			name = NULL;
 			return err_no_memory();
 		}
-		if (!is_recording(name, &start))
+		if (!is_recording(name, &start, failed))
 			continue;
 		if (!vec_push(&list->items, (struct found){start, name}))
 			return err_no_memory();
@@ -108,7 +116,7 @@ static struct err *add_directory(const char *path, struct recording_paths *paths
 		paths->failed = true;
 		return NULL;
 	}
-	err = list_directory(path, directory, &list);
+	err = list_directory(path, directory, &list, &paths->failed);
 	if (err)
 		return err;
 	if (!list.items.count) {

@@ -19,7 +19,7 @@ void recording_paths_deinit(struct recording_paths *paths);
 
 /*
  * Of a directory every regular file that begins as a recording does, the one that began first in
- * front; files of other kinds are passed over.
+ * front; files of other kinds are passed over, those that cannot be read are complained of.
  */
 struct err *recording_paths_find(const struct options *options, struct recording_paths *paths);
 

@@ -121,6 +121,7 @@ static void put_main(struct buf *buf, const struct style *style, const struct ru
 	if (WIFSIGNALED(end->wait_status) && (pid_t)facts->pid == end->pid)
 		buf_printf(buf, "  ended by signal %d (%s)\n", WTERMSIG(end->wait_status),
 			   strsignal(WTERMSIG(end->wait_status)));
+	text_report_reservations(buf, style, facts);
 	summary_write(buf, style, recording);
 	summary_write_gaps(buf, style, recording);
 }

@@ -175,6 +175,13 @@ void json_u64(struct json_writer *json, uint64_t value)
 	after_value(json);
 }
 
+void json_hex(struct json_writer *json, uint64_t value)
+{
+	before_value(json);
+	buf_printf(json->buf, "\"0x%llx\"", (unsigned long long)value);
+	after_value(json);
+}
+
 void json_i64(struct json_writer *json, int64_t value)
 {
 	before_value(json);
@@ -222,6 +229,12 @@ void json_field_u64(struct json_writer *json, const char *key, uint64_t value)
 {
 	json_key(json, key);
 	json_u64(json, value);
+}
+
+void json_field_hex(struct json_writer *json, const char *key, uint64_t value)
+{
+	json_key(json, key);
+	json_hex(json, value);
 }
 
 void json_field_i64(struct json_writer *json, const char *key, int64_t value)

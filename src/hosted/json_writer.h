@@ -44,6 +44,8 @@ void json_key(struct json_writer *json, const char *key);
 void json_text(struct json_writer *json, const char *text);
 void json_bytes(struct json_writer *json, const char *text, size_t size);
 void json_u64(struct json_writer *json, uint64_t value);
+/* A text, "0x1f": readers of JSON keep no more than 53 bits of a number. */
+void json_hex(struct json_writer *json, uint64_t value);
 void json_i64(struct json_writer *json, int64_t value);
 /* The shortest text that reads back as the same number; null when not finite. */
 void json_double(struct json_writer *json, double value);
@@ -53,6 +55,7 @@ void json_null(struct json_writer *json);
 /* A key and its value. */
 void json_field_text(struct json_writer *json, const char *key, const char *text);
 void json_field_u64(struct json_writer *json, const char *key, uint64_t value);
+void json_field_hex(struct json_writer *json, const char *key, uint64_t value);
 void json_field_i64(struct json_writer *json, const char *key, int64_t value);
 void json_field_double(struct json_writer *json, const char *key, double value);
 void json_field_bool(struct json_writer *json, const char *key, bool value);

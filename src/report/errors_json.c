@@ -1,8 +1,5 @@
 #include "report/errors_json.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "analysis/heap_errors.h"
 #include "report/errors_text.h"
 #include "report/json_report.h"
@@ -29,12 +26,8 @@ static void put_addresses(struct json_writer *json, const struct heap_error *err
 {
 	json_key(json, "addresses");
 	json_array(json);
-	for (uint64_t i = 0; i < error->count && i < HEAP_ERROR_ADDRESSES; i++) {
-		char text[24];
-
-		snprintf(text, sizeof(text), "0x%" PRIx64, error->addresses[i]);
-		json_text(json, text);
-	}
+	for (uint64_t i = 0; i < error->count && i < HEAP_ERROR_ADDRESSES; i++)
+		json_hex(json, error->addresses[i]);
 	json_end(json);
 }
 
@@ -85,18 +78,16 @@ static struct err *put_pool_errors(struct json_writer *json, const struct record
 	json_array(json);
 	for (uint32_t i = 0; !err && i < count; i++) {
 		const struct recorded_pool *pool = &pools[i];
-		char text[24];
 
 		if (!pool->wrong_frees)
 			continue;
-		snprintf(text, sizeof(text), "0x%" PRIx64, pool->wrong_address);
 		json_object(json);
 		json_key(json, "pool");
 		json_object(json);
 		pools_json_name(json, pool);
 		json_end(json);
 		json_field_u64(json, "count", pool->wrong_frees);
-		json_field_text(json, "first", text);
+		json_field_hex(json, "first", pool->wrong_address);
 		err = put_stack(json, "free_stack", recording, symbolized,
 				pool->wrong_stack != RECORDING_NONE, pool->wrong_stack);
 		json_end(json);

@@ -61,10 +61,11 @@ static void put_first(struct buf *buf, const struct style *style, const struct r
 
 	buf_repeat(buf, ' ', INDENT);
 	style_begin(buf, style, STYLE_DIM);
-	buf_printf(buf, "%s %s by thread %" PRIu32, error->count > 1 ? "first at" : "at",
+	buf_printf(buf, "%s %s by thread %" PRIu32 ":\n", error->count > 1 ? "first at" : "at",
 		   format_time(error->time_ns).text, threads[error->thread].tid);
+	buf_repeat(buf, ' ', INDENT);
 	for (uint64_t i = 0; i < error->count && i < HEAP_ERROR_ADDRESSES; i++)
-		buf_printf(buf, "%s 0x%" PRIx64, i ? "," : ":", error->addresses[i]);
+		buf_printf(buf, "%s0x%" PRIx64, i ? ", " : "", error->addresses[i]);
 	if (error->count > HEAP_ERROR_ADDRESSES)
 		buf_text(buf, ", \xe2\x80\xa6");
 	if (error->entry)
@@ -180,6 +181,20 @@ static void put_culled(struct buf *buf, const struct style *style,
 			format_time(facts->cull_ns).text);
 }
 
+static void put_total(struct buf *buf, const struct style *style, uint32_t count, uint64_t total,
+		      bool sampled)
+{
+	if (count)
+		style_printf(buf, style, STYLE_STRONG, "%s in all, of %s\n",
+			     format_counted(total, "wrong free", style->exact).text,
+			     format_counted(count, "kind", true).text);
+	else if (sampled)
+		buf_text(buf, "No wrong frees of the blocks that were recorded.\n");
+	else
+		buf_text(buf, "No wrong frees: none of an address never allocated, none done "
+			      "twice, none by\nanother function than belongs to the allocation.\n");
+}
+
 struct err *errors_text_write(struct buf *buf, const struct style *style,
 			      const struct recording *recording, struct symbolized *symbolized,
 			      uint32_t top)
@@ -187,6 +202,7 @@ struct err *errors_text_write(struct buf *buf, const struct style *style,
 	uint64_t unjudged, total = 0;
 	uint32_t count, shown;
 	const struct heap_error *errors = recording_heap_errors(recording, &count, &unjudged);
+	bool sampled = recording_facts(recording)->sample_mean;
 	bool stacks_missing = false;
 	struct err *err = NULL;
 
@@ -195,13 +211,7 @@ struct err *errors_text_write(struct buf *buf, const struct style *style,
 		total += errors[i].count;
 		stacks_missing |= errors[i].freed == RECORDING_NONE;
 	}
-	if (count)
-		style_printf(buf, style, STYLE_STRONG, "%s in all, of %s\n",
-			     format_counted(total, "wrong free", style->exact).text,
-			     format_counted(count, "kind", true).text);
-	else
-		buf_text(buf, "No wrong frees: none of an address never allocated, none done "
-			      "twice, none by\nanother function than belongs to the allocation.\n");
+	put_total(buf, style, count, total, sampled);
 	for (uint32_t i = 0; !err && i < shown; i++)
 		err = put_error(buf, style, recording, symbolized, &errors[i], i + 1);
 	if (shown < count)
@@ -210,6 +220,10 @@ struct err *errors_text_write(struct buf *buf, const struct style *style,
 	if (stacks_missing)
 		style_printf(buf, style, STYLE_DIM,
 			     "\nWhere they were freed is recorded by: mallow run --free-stacks\n");
+	if (sampled)
+		style_printf(buf, style, STYLE_DIM,
+			     "\nOf a sample only frees by the wrong function are seen, of its "
+			     "own blocks.\n");
 	put_unjudged(buf, style, recording, unjudged);
 	put_culled(buf, style, recording);
 	return err ? err : put_pool_errors(buf, style, recording, symbolized);

@@ -1,6 +1,5 @@
 #include "report/info_json.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 struct loss_name {
@@ -29,14 +28,6 @@ static const char *const ends[] = {
 static const char *text_or_null(const char *text)
 {
 	return text && *text ? text : NULL;
-}
-
-static void put_hex(struct json_writer *json, const char *key, uint64_t value)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "0x%" PRIx64, value);
-	json_field_text(json, key, text);
 }
 
 static void put_list(struct json_writer *json, const char *key, const char *const *list)
@@ -151,9 +142,9 @@ static void put_modules(struct json_writer *json, const struct recording *record
 		json_field_text(json, "path", modules[i].path);
 		json_field_text(json, "build_id", text_or_null(build_id));
 		json_field_u64(json, "generation", modules[i].generation);
-		put_hex(json, "start", modules[i].start);
-		put_hex(json, "end", modules[i].end);
-		put_hex(json, "bias", modules[i].bias);
+		json_field_hex(json, "start", modules[i].start);
+		json_field_hex(json, "end", modules[i].end);
+		json_field_hex(json, "bias", modules[i].bias);
 		json_field_double(json, "loaded_s", (double)modules[i].loaded_ns / 1e9);
 		json_key(json, "gone_s");
 		if (modules[i].gone_ns == TIME_NEVER)

@@ -108,7 +108,7 @@ static void put_events(struct buf *buf, const struct recording *recording, bool 
 		buf_printf(buf, "  %-11s%s\n", "",
 			   format_counted(facts->failed_allocations, "failed call", exact).text);
 	if (facts->unknown_frees)
-		buf_printf(buf, "  %-11s%s of blocks from before the recording\n", "",
+		buf_printf(buf, "  %-11s%s of blocks whose allocation was not seen\n", "",
 			   format_counted(facts->unknown_frees, "free", exact).text);
 	if (facts->implicit_frees)
 		buf_printf(buf, "  %-11s%s: the address was handed out again\n", "",

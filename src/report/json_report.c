@@ -1,8 +1,5 @@
 #include "report/json_report.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "hosted/cleanup.h"
 #include "report/site_order.h"
 
@@ -13,9 +10,6 @@ static double seconds(uint64_t ns)
 
 static void put_frame(struct json_writer *json, const struct named_frame *frame)
 {
-	char address[24];
-
-	snprintf(address, sizeof(address), "0x%" PRIx64, frame->address);
 	json_object(json);
 	json_field_text(json, "function", frame->function);
 	json_field_text(json, "file", frame->file);
@@ -25,7 +19,7 @@ static void put_frame(struct json_writer *json, const struct named_frame *frame)
 	else
 		json_null(json);
 	json_field_text(json, "module", frame->module);
-	json_field_text(json, "address", address);
+	json_field_hex(json, "address", frame->address);
 	json_field_bool(json, "inlined", frame->inlined);
 	json_end(json);
 }

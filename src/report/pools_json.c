@@ -1,19 +1,13 @@
 #include "report/pools_json.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "hosted/cleanup.h"
 #include "report/json_report.h"
 #include "report/site_order.h"
 
 void pools_json_name(struct json_writer *json, const struct recorded_pool *pool)
 {
-	char address[24];
-
-	snprintf(address, sizeof(address), "0x%" PRIx64, pool->address);
 	json_field_text(json, "name", *pool->name ? pool->name : NULL);
-	json_field_text(json, "address", address);
+	json_field_hex(json, "address", pool->address);
 	json_field_u64(json, "addresses", pool->places);
 }
 

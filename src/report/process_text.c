@@ -28,7 +28,7 @@ const char *process_text_state(const struct recording_facts *facts)
 static void put_branch(struct buf *buf, const struct process_list *list, uint32_t index)
 {
 	const struct listed_process *items = list->items.items;
-	bool lasts[DEPTH_SHOWN];
+	bool lasts[DEPTH_SHOWN] = {0};
 	uint32_t depth = 0;
 
 	for (uint32_t at = index; depth < DEPTH_SHOWN && items[at].parent != RECORDING_NONE;

@@ -30,11 +30,12 @@ static void put_peak(struct buf *buf, const struct recording_facts *facts,
 	struct formatted blocks = format_counted(sum->peak_blocks, "block", exact);
 
 	if (facts->peaks_added)
-		buf_printf(buf, "the processes' own peaks added up, in %s: no common clock\n",
-			   blocks.text);
+		buf_printf(buf, "the processes' own added up, %s: no common clock\n", blocks.text);
+	else if (facts->processes > 1)
+		buf_printf(buf, "live at once in all of them, %s, at %s\n", blocks.text,
+			   format_time(sum->peak_time_ns).text);
 	else
-		buf_printf(buf, "live at once%s, in %s, at %s of %s\n",
-			   facts->processes > 1 ? " in all of them" : "", blocks.text,
+		buf_printf(buf, "live at once, in %s, at %s of %s\n", blocks.text,
 			   format_time(sum->peak_time_ns).text,
 			   format_time(facts->duration_ns).text);
 }

@@ -67,6 +67,28 @@ void text_report_title(struct buf *buf, const struct recording_facts *facts, siz
 	buf_text(buf, tail);
 }
 
+void text_report_reservations(struct buf *buf, const struct style *style,
+			      const struct recording_facts *facts)
+{
+	if (facts->sample_mean)
+		buf_printf(buf, "  a sample, one in %s: all numbers are estimates\n",
+			   format_bytes(facts->sample_mean, style->exact).text);
+	if (facts->cull_ns)
+		buf_printf(buf,
+			   "  culled: %s that lived shorter than %s are in totals alone, not "
+			   "in peaks\n",
+			   format_counted(facts->culled_allocations, "block", style->exact).text,
+			   format_time(facts->cull_ns).text);
+	if (facts->begun_by_start)
+		buf_text(buf, "  begun by a start: what was allocated before is not counted\n");
+	if (facts->off_periods)
+		buf_printf(buf, "  off %s, for %s: what was allocated then is not counted\n",
+			   format_counted(facts->off_periods, "time", true).text,
+			   format_time(facts->off_ns).text);
+	if (facts->begun_by_fork)
+		buf_text(buf, "  begun by fork: blocks of the parent are not counted\n");
+}
+
 static void put_header(struct buf *buf, const struct style *style,
 		       const struct recording *recording)
 {
@@ -91,24 +113,8 @@ static void put_header(struct buf *buf, const struct style *style,
 		buf_printf(buf, "blocks younger than %s then are missing\n",
 			   format_time(facts->cull_ns).text);
 	else
-		buf_text(buf, "nothing recorded until then is missing\n");
-	if (facts->sample_mean)
-		buf_printf(buf, "  a sample, one in %s: all numbers are estimates\n",
-			   format_bytes(facts->sample_mean, style->exact).text);
-	if (facts->cull_ns)
-		buf_printf(buf,
-			   "  culled: %s that lived shorter than %s are in totals alone, not "
-			   "in peaks\n",
-			   format_counted(facts->culled_allocations, "block", style->exact).text,
-			   format_time(facts->cull_ns).text);
-	if (facts->begun_by_start)
-		buf_text(buf, "  begun by a start: what was allocated before is not counted\n");
-	if (facts->off_periods)
-		buf_printf(buf, "  off %s, for %s: what was allocated then is not counted\n",
-			   format_counted(facts->off_periods, "time", true).text,
-			   format_time(facts->off_ns).text);
-	if (facts->begun_by_fork)
-		buf_text(buf, "  begun by fork: blocks of the parent are not counted\n");
+		buf_text(buf, "nothing until then is missing\n");
+	text_report_reservations(buf, style, facts);
 	summary_write_gaps(buf, style, recording);
 	buf_char(buf, '\n');
 	summary_write(buf, style, recording);
@@ -126,13 +132,15 @@ static void put_merged_header(struct buf *buf, const struct style *style,
 	style_begin(buf, style, STYLE_STRONG);
 	text_report_title(buf, facts, style->full ? 0 : style->width);
 	style_end(buf, style);
-	buf_printf(buf, "\n  %s from the first start to the last end; ",
+	buf_printf(buf, "\n  %s from the first start to the last end",
 		   format_time(facts->duration_ns).text);
 	if (whole == count)
-		buf_text(buf, "all recordings are complete\n\n");
+		buf_text(buf, "; all recordings are complete\n");
 	else
-		buf_printf(buf, "%zu of %s complete: mallow info tells more\n\n", whole,
+		buf_printf(buf, "\n  %zu of %s complete: mallow info tells more\n", whole,
 			   format_counted(count, "recording", true).text);
+	text_report_reservations(buf, style, facts);
+	buf_char(buf, '\n');
 	process_text_write(buf, style, processes, PROCESS_TEXT_SUMS);
 	buf_char(buf, '\n');
 	summary_write(buf, style, recording);

@@ -33,4 +33,8 @@ void text_report_command(struct buf *buf, const struct recording_facts *facts, s
  */
 void text_report_title(struct buf *buf, const struct recording_facts *facts, size_t columns);
 
+/* A line for each reason why the numbers are not those of all that the program did. */
+void text_report_reservations(struct buf *buf, const struct style *style,
+			      const struct recording_facts *facts);
+
 #endif

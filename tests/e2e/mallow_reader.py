@@ -536,10 +536,8 @@ class Stream:
         elif kind == 0x90:
             recording.facts.append(dict(fact, kind="exec", time=at(), path=text()))
         elif kind == 0x91:
-            end = dict(fact, kind="end", time=at(), monotonic=number(), reason=number(),
-                       status=number())
-            recording.facts.append(end)
-            recording.pairs.append((end["time"], end["monotonic"]))
+            recording.facts.append(dict(fact, kind="end", time=at(), monotonic=number(),
+                                        reason=number(), status=number()))
         elif kind in (0x93, 0x94):
             recording.facts.append(dict(fact, kind="on" if kind == 0x94 else "off", time=at()))
         elif kind == 0x95:
@@ -567,10 +565,15 @@ class Stream:
             if not 1 <= op & 31 <= 17:
                 raise ValueError(f"operation {op & 31} of a survivor")
             # Until all stacks are known the node is the stack's id.
+            if not recording.header.cull_ns:
+                self.recorded_at = 0
+                return
             recording.survivors.append(Alloc(time, op & 31, address, size, stack, stream, size + slack,
                                              op >> 5 & 3, alignment, None, tag))
         elif kind == 0xAA:
-            recording.culled.append(Culled(*(number() for _ in range(4))))
+            culled = Culled(*(number() for _ in range(4)))
+            if recording.header.cull_ns:
+                recording.culled.append(culled)
         elif kind == 0x92:
             recording.facts.append(dict(fact, kind="failed", time=at(), op=number(), size=number(),
                                         node=node))
@@ -608,8 +611,6 @@ class Recording:
             self.streams[number] = Stream(self, number)
             self.events, self.pool_events = [], []
             self._read_stream(self.streams[number], chunks, data)
-            self._keep_order(self.events)
-            self._keep_order(self.pool_events)
             in_streams.append(self.events)
             pools_in_streams.append(self.pool_events)
         # A damaged packed chunk is one place, however many of its chunks suffer.
@@ -618,8 +619,11 @@ class Recording:
         self.damages = sorted(places.items())
         self._name_stacks()
         in_streams.append(sorted(self.survivors, key=merge_key))
+        # Where the time of a stream steps back, that event is lower than all others, so it is next.
         self.events = list(heapq.merge(*in_streams, key=merge_key))
         self.pool_events = list(heapq.merge(*pools_in_streams, key=pool_merge_key))
+        self._count_at_the_time_before(self.events)
+        self._count_at_the_time_before(self.pool_events)
         self.facts.sort(key=lambda fact: fact["time"])
         self._clock()
 
@@ -670,8 +674,8 @@ class Recording:
             expected = sequence + 1
 
     @staticmethod
-    def _keep_order(events):
-        """Section 8: within a stream events keep the order of their records."""
+    def _count_at_the_time_before(events):
+        """Section 8: of an event whose stream's time steps back."""
         latest = 0
         for index in range(len(events)):
             if events[index].time < latest:
@@ -690,14 +694,25 @@ class Recording:
 
     def _clock(self):
         """Section 2: a straight line through the header's pair and the latest one."""
-        first, last = self.pairs[0], max(pair for pair in self.pairs if pair[1])
-        ticks, nanoseconds = last[0] - first[0], last[1] - first[1]
-        self.ns_per_tick = nanoseconds / ticks if ticks > 0 and nanoseconds > 0 else 1.0
+        latest = max(reversed([pair for pair in self.pairs if pair[1]]), key=lambda pair: pair[0])
+        ticks, nanoseconds = self._span(latest)
+        # Section 8: as many ticks as a free may be late; the end record comes later than the events.
+        self.late_ticks = 10_000 * ticks // nanoseconds
+        for fact in self.facts:
+            if fact["kind"] == "end" and fact["monotonic"] and fact["time"] >= latest[0]:
+                ticks, nanoseconds = self._span((fact["time"], fact["monotonic"]))
+        self.ns_per_tick = nanoseconds / ticks
         times = [self.header.ticks]
         times += [event.time for event in self.events]  # not sorted: stream by stream
         times += [stream.latest for stream in self.streams.values()]
         times += [event.time for event in self.pool_events]
         self.end_ticks = max(times)
+
+    def _span(self, pair):
+        """(ticks, nanoseconds) from the start to that pair."""
+        ticks, nanoseconds = pair[0] - self.header.ticks, pair[1] - self.header.monotonic
+        return (ticks, nanoseconds) if ticks > 0 and nanoseconds > 0 and self.header.clock == 1 \
+            else (1, 1)
 
     def seconds(self, ticks):
         """Since the start of the recording."""
@@ -764,38 +779,38 @@ IMPLICIT = 0  # the operation of a free that no record tells of
 def in_order(recording):
     """Section 8: the events by time, a late free moved to where its address was given out again,
     and a Free with operation IMPLICIT before an allocation whose address was never freed."""
-    late_ticks = 10_000 / recording.ns_per_tick
-    events = recording.events
-    live, moved = set(), set()
-    for index, event in enumerate(events):
-        if isinstance(event, Free):
-            if index in moved:
-                moved.remove(index)
-                continue
-            live.discard(event.address)
-        elif event.address not in live:
+    late = late_frees(recording)
+    moved = set(late.values())
+    for index, event in enumerate(recording.events):
+        if index in late and late[index] is None:
+            yield Free(event.time, IMPLICIT, event.address, event.node, event.stream)
+        elif index in late:
+            yield recording.events[late[index]]
+        if index not in moved:
+            yield event
+
+
+def late_frees(recording):
+    """{index of an allocation whose address was live: that of the late free of it, or None}"""
+    late, live = {}, set()
+    waiting = collections.defaultdict(list)  # address -> allocations without one, oldest first
+    for index, event in enumerate(recording.events):
+        if isinstance(event, Alloc):
+            if event.address in live:
+                late[index] = None
+                waiting[event.address].append(index)
             live.add(event.address)
+            continue
+        for given in waiting[event.address]:
+            allocation = recording.events[given]
+            if event.stream != allocation.stream and \
+                    event.time <= allocation.time + recording.late_ticks:
+                late[given] = index
+                waiting[event.address].remove(given)
+                break
         else:
-            late = late_free(events, index, event.time + late_ticks)
-            if late is None:
-                yield Free(event.time, IMPLICIT, event.address, event.node, event.stream)
-            else:
-                moved.add(late)
-                yield events[late]
-        yield event
-
-
-def late_free(events, index, limit):
-    """The index of the free of an address, if it is the next event of that address and in time."""
-    address = events[index].address
-    for late in range(index + 1, len(events)):
-        event = events[late]
-        if event.time > limit:
-            break
-        if event.address == address:
-            other = event.stream != events[index].stream
-            return late if isinstance(event, Free) and other else None
-    return None
+            live.discard(event.address)
+    return late
 
 
 class Sums:
@@ -997,15 +1012,13 @@ class Pools:
             for block in list(live):
                 self._end(live, block, False)
         elif event.address in live:
-            pool.frees += 1
-            self._end(live, event.address, True)
+            self._end(live, event.address, True).frees += 1
         else:
             pool.wrong_frees += 1
 
     def _allocate(self, event, pool, live):
         if event.address in live:
-            pool.implicit_frees += 1
-            self._end(live, event.address, False)
+            self._end(live, event.address, False).implicit_frees += 1
         self._turns[event.stream] += 1
         stack = tuple(self.recording.stack(event.node))
         live[event.address] = pool, event.size, stack, event.stream, self._turns[event.stream]
@@ -1017,6 +1030,7 @@ class Pools:
         pool, size, stack, stream, turn = live.pop(block)
         pool.died(size, stack, singly and self._turns[stream] == turn)
         self.live_bytes -= size
+        return pool
 
 
 def read(path):

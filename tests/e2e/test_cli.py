@@ -104,6 +104,8 @@ def made(tmp_path_factory):
     (["report", "--json", "--tree", "x"], "--json and --tree exclude each other"),
     (["report", "--errors", "--merge", "x"], "--errors and --merge exclude each other"),
     (["report", "--tree", "--errors", "x"], "--errors and --tree exclude each other"),
+    (["info", "--tree", "--json", "x"], "--json and --tree exclude each other"),
+    (["info", "--modules", "--tree", "x"], "--tree and --modules exclude each other"),
     (["report"], "'report' needs a recording: mallow report [OPTION…] RECORDING|DIRECTORY…"),
     (["export", "--to", "collapsed", "x", "y"],
      "'export' takes one recording only, 'y' is too much"),

@@ -2,7 +2,7 @@
 
 How processes end, replace and multiply themselves; what they close, limit and forbid; threads.
 Stacks, code that comes and goes, and allocators: test_hazards_code.py. Other tools that look at a
-recorded program: test_hazards_tools.py.
+recorded program: test_hazards_tools.py. The samples built with sanitizers: test_hazards_sanitizers.py.
 """
 import os
 import pathlib
@@ -128,11 +128,11 @@ def test_clones(opt, compile_sample, record, functions_of):
         assert child.header.parent_id == recorded.reader.header.id
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=30, step=0.02):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
+        time.sleep(step)
 
 
 @pytest.mark.parametrize("bare", [True, False])

@@ -14,8 +14,8 @@ from test_agent import run_with, variant
 from test_samples import MATRIX, check_sample, run_sample
 
 
-def plain_run(program, *arguments, env=None):
-    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=60,
+def plain_run(program, *arguments, env=None, timeout=60):
+    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=timeout,
                           env=clean_environment(env))
 
 

@@ -144,23 +144,29 @@ def test_nginx(tool, tmp_path):
         shutil.rmtree(folder)
 
 
+# What depends on the machine: this one waits for ever where a virtual machine's sockets lead nowhere.
+LEFT_OUT = {"test_socket": ["--ignore", "*VSOCK*"]}
+
+
 @pytest.mark.parametrize("module", [
     "test_json", "test_threading", "test_list", "test_dict", "test_bytes", "test_generators",
     *(pytest.param(name, marks=pytest.mark.long) for name in (
         "test_subprocess", "test_multiprocessing_fork", "test_signal", "test_ctypes", "test_mmap",
         "test_faulthandler", "test_os", "test_socket"))])
 def test_python_modules(module, record):
-    """Python's own tests pass as they do without the agent, with every object a malloc."""
+    """Python's own tests pass with every object a malloc, or fail without the agent, too."""
     if subprocess.run(["/usr/bin/python3", "-c", f"import test.{module}"],
                       capture_output=True).returncode:
         pytest.skip("Python's own tests are not installed")
-    command = ["/usr/bin/python3", "-m", "test", module]
-    plain = run_bare(command, {"PYTHONMALLOC": "malloc"})
-    if plain.returncode:
-        pytest.skip(f"{module} fails by itself")
-    recorded = record(command, env={"PYTHONMALLOC": "malloc"}, timeout=600,
+    # -w: what fails is run again, alone, since some of them depend on how busy the machine is.
+    command = ["/usr/bin/python3", "-m", "test", "-w", *LEFT_OUT.get(module, []), module]
+    recorded = record(command, env={"PYTHONMALLOC": "malloc"}, timeout=1200, check=False,
                       settings={"FOLLOW": 0})
-    assert "Tests result: SUCCESS" in recorded.stdout
+    if recorded.returncode:
+        plain = run_bare(command, {"PYTHONMALLOC": "malloc"}, timeout=1200)
+        assert plain.returncode, recorded.stdout[-3000:]
+        pytest.skip(f"{module} fails by itself")
+    assert recorded.stdout.endswith("SUCCESS\n")
     info = recorded.info_json
     assert info["lost"] == 0 and info["damaged_chunks"] == 0 and info["complete"]
 

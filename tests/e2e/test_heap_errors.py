@@ -65,6 +65,18 @@ def test_sample(compiler, opt, record, compile_sample, tool):
     assert errors_of(tool, recorded.path) == report
 
 
+def test_of_a_sample(record, compile_sample, tool):
+    """A block that is not in the sample is freed unseen, and so is one for the second time."""
+    program = compile_sample("wrong_frees")
+    recorded = record([program, "twice"], check=False, settings={"SAMPLE": "1"})
+    text = tool("report", "--errors", recorded.path).stdout
+    assert "8 wrong frees in all, of " in text and "freed before" not in text
+    assert "Of a sample only frees by the wrong function are seen" in text
+    few = record([program], settings={"SAMPLE": "1G"})
+    text = tool("report", "--errors", few.path).stdout
+    assert "No wrong frees of the blocks that were recorded." in text and "none" not in text
+
+
 @pytest.mark.parametrize("argument, kind", [("twice", TWICE), ("inside", NEVER), ("stack", NEVER)])
 def test_what_glibc_aborts(argument, kind, record, compile_sample, tool):
     """The last thing that the program did is in the recording: with free stacks all of it."""
@@ -237,3 +249,19 @@ def test_real_programs_free_rightly(program, record, tool):
     recorded = record([path, *PROGRAMS[program]], env={"PYTHONMALLOC": "malloc"})
     for recording in recorded.paths:
         assert told(errors_of(tool, recording)) == [], recording
+
+
+def test_fits_into_a_terminal(tool, tmp_path):
+    """Of a killed program, with as many addresses as are shown, of large blocks by many threads."""
+    recording, stack = made(tmp_path, state=0, end_reason=0), ["main", "give"]
+    recording.heap = 0x7fffffff0000
+    for _ in range(5):
+        block = recording.allocate(stack, 1_048_575_000)
+        recording.chunk.free(recording.tick(123_456_789), block, op=DELETE)
+    block = recording.allocate(stack, 1_048_575_000)
+    recording.free(block + 999_999_999)
+    for number in range(100):
+        recording.free(0x1000 + number)
+    text = tool("report", "--errors", recording.write(end=False)).stdout
+    assert "106 wrong frees in all, of 3 kinds" in text and "killed" in text
+    assert "behind its beginning" in text and max(map(len, text.splitlines())) <= 80

@@ -51,9 +51,9 @@ bool matches(const std::string &text)
 """
 
 
-def run_bare(command, env=None, **options):
+def run_bare(command, env=None, timeout=120, **options):
     return subprocess.run([str(word) for word in command], env=clean_environment(env),
-                          capture_output=True, text=True, timeout=120, **options)
+                          capture_output=True, text=True, timeout=timeout, **options)
 
 
 def check_real(record, command, env=None, calls=1000, broken=0, **options):

@@ -91,3 +91,9 @@ def test_report_says_so(program, record, tool):
     text = tool("report", recorded.path).stdout
     assert "a sample, one in 65.5 KB: all numbers are estimates" in text
     assert "temporary" not in text.split("\n\n")[1]
+
+
+def test_summary_says_so(program, record):
+    """What `mallow run` prints at the end names its numbers estimates, as the report does."""
+    run = record([program], bare=False, settings={"SAMPLE": "64K"})
+    assert "  a sample, one in 65.5 KB: all numbers are estimates\n" in run.stderr

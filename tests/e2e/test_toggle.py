@@ -319,24 +319,43 @@ def test_storm(settings, signals, compile_sample, record):
     assert len(switches(reader)) > 50
     info = recorded.info_json
     assert info["off_periods"] > 25 and info["lost"] == 0
-    # Not the peaks: which of two events comes first that have the same time, the readers may see
-    # differently.
-    for field in ("calls", "total_bytes", "leaked_bytes", "leaked_blocks", "temporary"):
-        assert recorded.report_json[field] == getattr(sums, field), field
+    recorded.tool.assert_equal_sums(recorded.path, sums)
 
 
-def test_storm_of_files(compile_sample, record):
-    """The same where each start opens a file."""
+@pytest.mark.parametrize("slots", ["shared", "private"])
+def test_storm_of_files(slots, compile_sample, record):
+    """The same where each start opens a file: each says its end, and knows all blocks that it frees."""
     program = compile_sample("switch_storm", "gcc", "-O2")
-    recorded = run_sample(record, [program, 30, 30],
-                          settings={"NEW_FILE_PER_START": 1, "SIGNAL_TOGGLE": "USR1"})
-    assert len(recorded.paths) > 10
-    for reader in recorded.readers:
-        assert not reader.damages and reader.missing == 0 and reader.header.lost == 0
-        assert reader.dangling() == ([], [])
-        sums = mallow_reader.Sums(reader)
-        assert sums.calls == sums.frees + sums.implicit_frees + sums.leaked_blocks
-        assert sums.unknown_frees + sums.implicit_frees <= 16
+    recorded = run_sample(record, [program, 60, 100],
+                          settings={"NEW_FILE_PER_START": 1, "SIGNAL_TOGGLE": "USR1", "SLOTS": slots})
+    assert len(recorded.paths) > 20
+    for path in recorded.paths:
+        info = recorded.tool.info(path)
+        assert info["complete"] and info["lost"] == 0
+        assert info["unknown_frees"] == info["implicit_frees"] == 0
+    for path in recorded.paths[::10]:
+        recorded.tool.assert_equal_sums(path)
+
+
+def test_a_filter_before_the_start(compile_sample, record, tmp_path):
+    """Afterwards no system call of ours is safe, so that nothing can be begun: that is said before."""
+    recorded = record([compile_sample("confined", "gcc", "-O2"), "seccomp", tmp_path],
+                      settings={"DISABLE_BY_DEFAULT": 1, "LOG": "warn"}, check=False)
+    assert recorded.returncode == 7 and not recorded.paths
+    assert recorded.stderr.count("mallow: ") == 1
+    assert "a start has no effect from now on" in recorded.stderr
+
+
+@pytest.mark.parametrize("slots", ["shared", "private"])
+def test_start_at_each_instruction(slots, compile_sample, record):
+    """A handler starts the next file at any place of a malloc, a realloc and a free."""
+    program = compile_sample("step_switch", "gcc", "-O2")
+    recorded = run_sample(record, [program], settings={"NEW_FILE_PER_START": 1, "SLOTS": slots})
+    assert len(recorded.paths) > 60
+    for path in recorded.paths:
+        info = recorded.tool.info(path)
+        assert info["complete"] and info["lost"] == 0
+        assert info["unknown_frees"] == info["implicit_frees"] == 0
 
 
 def test_fork_and_exec_while_off(compile_sample, record):

@@ -2,8 +2,12 @@
 import collections
 import json
 import os
+import pathlib
 import random
 import re
+import shutil
+import subprocess
+import tempfile
 
 import pytest
 
@@ -156,8 +160,42 @@ def test_other_machines_have_other_clocks(tool, tmp_path):
     found = merged(tool, *paths)
     assert found["peak_bytes"] == 2000 and found["peak_is"] == "sum of the peaks of the processes"
     text = tool("report", "--merge", *paths).stdout
-    assert "the processes' own peaks added up, in 2 blocks: no common clock\n" in text
+    assert "the processes' own added up, 2 blocks: no common clock\n" in text
     assert by_names(found, "peak_bytes") == {("grow", "main", "_start"): 2000}
+
+
+def test_what_merged_numbers_do_not_hold(tool, tmp_path):
+    """The second of two was begun by a start, off for a while, and a sample: that is said of both."""
+    plain = Process(tmp_path / "0", "0.mallow", 0, chain(1)[0])
+    plain.allocate(10_000, "grow", 1000)
+    other = Process(tmp_path / "1", "1.mallow", 0, chain(2)[0], flags=16, minor=2)
+    other.at(10_000)
+    for kind in (0x93, 0x94):
+        other.made.chunk.other(kind, other.made.chunk.at(other.made.tick()))
+    paths = [process.write(30_000, tmp_path) for process in (plain, other)]
+    sampled = bytearray(paths[1].read_bytes())
+    sampled[112:120] = (4000).to_bytes(8, "little")
+    paths[1].write_bytes(sampled)
+    for order in (paths, paths[::-1]):
+        text = tool("report", "--merge", *order).stdout
+        assert "  a sample, one in 4.00 KB: all numbers are estimates\n" in text
+        assert "  begun by a start: what was allocated before is not counted\n" in text
+        assert "  off 1 time, for 1.00 us: what was allocated then is not counted\n\n" in text
+        assert "temporary" not in text, "not known of a sample"
+
+
+def test_merged_fits_into_a_terminal(tool, tmp_path):
+    """Nothing but names of functions is wider than 80 columns."""
+    paths = []
+    for number in range(12):
+        process = Process(tmp_path / str(number), f"{number}.mallow", number, chain(number + 1)[0],
+                          losses=[number] + [0] * 15, pid=4194000 + number)
+        process.allocate(123_456_000 + number, "grow", 999_999)
+        paths.append(process.write(223_456_789, tmp_path))
+    text = tool("report", "--merge", *paths).stdout
+    assert "  1 of 12 recordings complete: mallow info tells more\n" in text
+    assert "live at once in all of them, 12 blocks, at 123 ms\n" in text
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_two_runs_of_one_program(record, compile_sample, tool, tmp_path):
@@ -250,6 +288,22 @@ def test_bad_ones_among_good_ones(words, mixed, tool):
     if "--merge" in words:
         found = found["processes"]
     assert [one["pid"] for one in found] == [100, 101]
+
+
+def test_files_of_others(mixed, tool):
+    """What may not be read may be a recording: it is not passed over in silence."""
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        program = shutil.copy(tool.path, name)
+        folder = pathlib.Path(name) / "folder"
+        folder.mkdir()
+        shutil.copy(mixed / "good1.mallow", folder)
+        secret = pathlib.Path(shutil.copy(mixed / "good0.mallow", folder))
+        secret.chmod(0)
+        as_other = {"user": 65534} if os.getuid() == 0 else {}
+        run = subprocess.run([program, "info", folder], capture_output=True, text=True, **as_other)
+    assert run.stderr == f"mallow: cannot read '{secret}': Permission denied\n"
+    assert run.returncode == 1 and run.stdout.count("toyd") == 1
 
 
 def test_one_after_the_other(mixed, tool):

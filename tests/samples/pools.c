@@ -5,6 +5,9 @@
  *	pools            nested, threads, resets, wrong frees, odd sizes
  *	pools fork       a child that frees its parent's blocks and goes on
  *	pools switched   stopped for a while, by whichever thread
+ *	pools next       stopped and started while another thread waits, which goes on with a pool
+ *	pools hand       handed over between two threads again and again
+ *	pools storm      four threads, while another stops and starts all the time
  *	pools signals N  and so many handlers that interrupt whatever it is, mallow itself too
  *	pools many       a thousand arenas of one name, and some without a name
  */
@@ -12,6 +15,7 @@
 
 #include <mallow/mallow.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/time.h>
@@ -175,6 +179,104 @@ static void switch_off(void)
 	mallow_pool_alloc(&slab, memory + 700000, 77);
 }
 
+static int step; // atomic
+
+static void wait_for(int wanted)
+{
+	while (__atomic_load_n(&step, __ATOMIC_ACQUIRE) != wanted)
+		sched_yield();
+}
+
+static void go_to(int next)
+{
+	__atomic_store_n(&step, next, __ATOMIC_RELEASE);
+}
+
+static void *go_on(void *argument)
+{
+	mallow_pool_alloc(&arena, memory, 10);
+	go_to(1);
+	wait_for(2);
+	if (argument)
+		mallow_mark("next"); // the first thing that it does in the second recording
+	mallow_pool_free(&arena, memory);
+	mallow_pool_alloc(&arena, memory, 11);
+	return NULL;
+}
+
+static void begin_next(int marks)
+{
+	pthread_t thread;
+
+	REQUIRE(!pthread_create(&thread, NULL, go_on, marks ? memory : NULL));
+	wait_for(1);
+	mallow_stop();
+	mallow_start();
+	go_to(2);
+	REQUIRE(!pthread_join(thread, NULL));
+}
+
+#define HANDED_OVER 500
+
+static void *give_back(void *argument)
+{
+	for (int i = 0; i < HANDED_OVER; i++) {
+		wait_for(1);
+		mallow_pool_free(&shared, memory);
+		go_to(0);
+	}
+	return argument;
+}
+
+static void hand_over(void)
+{
+	pthread_t thread;
+
+	REQUIRE(!pthread_create(&thread, NULL, give_back, NULL));
+	for (int i = 0; i < HANDED_OVER; i++) {
+		wait_for(0);
+		mallow_pool_alloc(&shared, memory, 10);
+		go_to(1);
+	}
+	REQUIRE(!pthread_join(thread, NULL));
+}
+
+#define STORM_ROUNDS 5000
+
+static void *allocate_and_free(void *argument)
+{
+	char *own = argument;
+
+	for (int i = 0; i < STORM_ROUNDS; i++) {
+		mallow_pool_alloc(own, own, 10);
+		mallow_pool_alloc(own, own + 16, 20);
+		mallow_pool_free(own, own);
+		if (i % 2)
+			mallow_pool_free(own, own + 16);
+		else
+			mallow_pool_reset(own);
+		free(keep(malloc(30)));
+	}
+	__atomic_fetch_add(&step, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void storm(void)
+{
+	pthread_t threads[4];
+
+	for (int i = 0; i < 4; i++)
+		REQUIRE(!pthread_create(&threads[i], NULL, allocate_and_free, memory + 1000 * i));
+	do {
+		mallow_stop();
+		sched_yield();
+		mallow_start();
+		sched_yield();
+	} while (__atomic_load_n(&step, __ATOMIC_ACQUIRE) < 4);
+	for (int i = 0; i < 4; i++)
+		REQUIRE(!pthread_join(threads[i], NULL));
+}
+
 static volatile int handled;
 
 static void handle(int signal)
@@ -216,6 +318,7 @@ static void use_many(void)
 		mallow_pool_alloc(memory + i, memory + 500000 + i, 1);
 	mallow_pool_name(memory + 1, "late");
 	mallow_pool_alloc(memory + 1, memory + 600000, 6);
+	mallow_pool_free(memory + 1, memory + 500001); // from before it had that name
 }
 
 int main(int argc, char **argv)
@@ -226,6 +329,12 @@ int main(int argc, char **argv)
 		fork_one();
 	else if (!strcmp(argv[1], "switched"))
 		switch_off();
+	else if (!strcmp(argv[1], "next"))
+		begin_next(argc > 2);
+	else if (!strcmp(argv[1], "hand"))
+		hand_over();
+	else if (!strcmp(argv[1], "storm"))
+		storm();
 	else if (!strcmp(argv[1], "signals") && argc > 2)
 		interrupt(atoi(argv[2]));
 	else

@@ -39,7 +39,7 @@ static void *work(void *argument)
 	unsigned int number = (unsigned int)(long)argument * 7919 + 1;
 	void *blocks[BLOCKS] = {NULL};
 
-	while (!done) {
+	while (!__atomic_load_n(&done, __ATOMIC_RELAXED)) {
 		number = number * 1103515245 + 12345;
 		step(&blocks[number >> 16 & (BLOCKS - 1)], number);
 		if (!(number & 0xff00))
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < SWITCHERS; i++)
 		pthread_join(switchers[i], NULL);
-	done = 1;
+	__atomic_store_n(&done, 1, __ATOMIC_RELAXED);
 	for (int i = 0; i < WORKERS; i++)
 		pthread_join(workers[i], NULL);
 	puts("ok");

@@ -9,6 +9,31 @@
 
 #define FLIPS 1000
 
+static uint64_t touch_pools(struct recording *recording, uint32_t stack_count)
+{
+	uint32_t count;
+	const struct recorded_pool *pools = recording_pools(recording, &count);
+	uint64_t live = 0, length = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t calls = 0;
+
+		for (uint32_t j = 0; j < pools[i].site_count; j++) {
+			uint32_t stack = pools[i].sites[j].stack;
+
+			assert_true(stack == RECORDING_NONE || stack < stack_count);
+			calls += pools[i].sites[j].calls;
+		}
+		assert_int_equal(calls, pools[i].sum.calls);
+		assert_true(pools[i].sum.leaked_blocks + pools[i].frees + pools[i].implicit_frees <=
+			    calls);
+		live += pools[i].sum.live_bytes;
+		length += strlen(pools[i].name);
+	}
+	assert_int_equal(live, recording_pool_sum(recording)->live_bytes);
+	return length;
+}
+
 /* Touches everything that a view would, so that a sanitizer sees what is wrong. */
 static uint64_t touch(struct recording *recording)
 {
@@ -50,6 +75,7 @@ static uint64_t touch(struct recording *recording)
 		assert_true(frames[i].module == RECORDING_NONE || frames[i].module < module_count);
 	for (uint32_t i = 0; i < module_count; i++)
 		length += strlen(modules[i].path);
+	length += touch_pools(recording, stack_count);
 	marks = recording_marks(recording, &count);
 	for (uint32_t i = 0; i < count; i++)
 		length += strlen(marks[i].name);

@@ -86,6 +86,7 @@ static void json_values(struct json_writer *json)
 	json_key(json, "list");
 	json_array(json);
 	json_u64(json, UINT64_MAX);
+	json_hex(json, UINT64_MAX);
 	json_i64(json, INT64_MIN);
 	json_double(json, 0.1);
 	json_double(json, 1e300);
@@ -110,13 +111,14 @@ static void json(void **state)
 	json_values(&json);
 	assert_string_equal(buf_string(&buf),
 			    "{\"text\":\"a\\\"b\\\\c\\n\\t\\u0001\\u007f/\",\"list\":["
-			    "18446744073709551615,-9223372036854775808,0.1,1e+300,null,true,null,"
+			    "18446744073709551615,\"0xffffffffffffffff\",-9223372036854775808,0.1,"
+			    "1e+300,null,true,null,"
 			    "null],\"empty\":{}}");
 	buf_deinit(&buf);
 	buf_init(&buf);
 	json_init(&json, &buf, true);
 	json_object(&json);
-	json_field_bool(&json, "a", false);
+	json_field_hex(&json, "a", 10);
 	json_key(&json, "b");
 	json_array(&json);
 	json_u64(&json, 1);
@@ -124,7 +126,7 @@ static void json(void **state)
 	json_end(&json);
 	json_end(&json);
 	assert_string_equal(buf_string(&buf),
-			    "{\n  \"a\": false,\n  \"b\": [\n    1,\n    2\n  ]\n}\n");
+			    "{\n  \"a\": \"0xa\",\n  \"b\": [\n    1,\n    2\n  ]\n}\n");
 	buf_deinit(&buf);
 }
 

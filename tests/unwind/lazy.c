@@ -12,7 +12,8 @@ static int answer(void)
 
 #define LAZY(n)                                                                                    \
 	int lazy_function_##n(void);                                                               \
-	static int (*resolve_##n(void))(void)                                                      \
+	/* clang does not see that the attribute below uses it. */                                 \
+	__attribute__((used)) static int (*resolve_##n(void))(void)                                \
 	{                                                                                          \
 		callback();                                                                        \
 		return answer;                                                                     \
