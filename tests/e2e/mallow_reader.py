@@ -694,7 +694,8 @@ class Recording:
 
     def _clock(self):
         """Section 2: a straight line through the header's pair and the latest one."""
-        latest = max(reversed([pair for pair in self.pairs if pair[1]]), key=lambda pair: pair[0])
+        latest = max(reversed([pair for pair in self.pairs if pair[1]]), key=lambda pair: pair[0],
+                     default=self.pairs[0])
         ticks, nanoseconds = self._span(latest)
         # Section 8: as many ticks as a free may be late; the end record comes later than the events.
         self.late_ticks = 10_000 * ticks // nanoseconds
