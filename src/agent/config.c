@@ -5,8 +5,11 @@
 #include "agent/libc.h"
 #include "agent/log.h"
 
-// Both glibc and musl have it; the loader fills it before it runs constructors.
+// Both glibc and musl have it; musl's loader fills it before any code of the program runs, glibc as
+// its own constructor does, behind .preinit_array and libraries linked with -z initfirst.
 extern char **environ __attribute__((weak));
+// Of glibc's loader: where the kernel put the number of arguments, at the program's start.
+extern void *__libc_stack_end __attribute__((weak));
 
 #define DEPTH_MAX   (1000u << 10) /* the format ends at 1,048,576 frames */
 #define SHORT_DEPTH 8             /* BACKTRACE=short */
@@ -16,11 +19,24 @@ struct config config;
 static char kept[8192];
 static size_t kept_size;
 
+char **config_variables(void)
+{
+	const uint64_t *arguments;
+
+	if (&environ && environ)
+		return environ;
+	if (!&__libc_stack_end || !__libc_stack_end)
+		return NULL;
+	// System V ABI, AMD64 supplement, 3.4.1: number, arguments, NULL, environment, NULL.
+	arguments = __libc_stack_end;
+	return (char **)arguments + 1 + *arguments + 1;
+}
+
 static char *find_variable(const char *name)
 {
 	size_t length = strlen(name);
 
-	for (char **entry = &environ ? environ : NULL; entry && *entry; entry++)
+	for (char **entry = config_variables(); entry && *entry; entry++)
 		if (!strncmp(*entry, name, length) && (*entry)[length] == '=')
 			return *entry + length + 1;
 	return NULL;
@@ -161,7 +177,7 @@ static void choose_signal(void)
 
 bool config_read(void)
 {
-	if (!&environ || !environ)
+	if (!config_variables())
 		return false;
 	kept_size = 0;
 	read_parent();
@@ -196,9 +212,9 @@ bool config_is_our_library(const char *entry, size_t length)
 static void remove_variable(const char *name)
 {
 	size_t length = strlen(name);
-	char **to = environ;
+	char **variables = config_variables(), **to = variables;
 
-	for (char **from = environ; *from; from++)
+	for (char **from = variables; *from; from++)
 		if (strncmp(*from, name, length) || (*from)[length] != '=')
 			*to++ = *from;
 	*to = NULL;

@@ -18,7 +18,7 @@ struct config {
 
 extern struct config config;
 
-/* false: too early, the C library has not set environ yet. */
+/* false: too early, there is no environment yet. */
 bool config_read(void);
 
 static inline bool config_stackless(void)
@@ -34,6 +34,12 @@ static inline bool config_free_stacks(void)
 
 /* Whether a recorded program started this one: what is wrong with the settings was said there. */
 bool config_is_child(void);
+
+/*
+ * The environment as it is, before the C library has set environ, too: glibc sets it to these very
+ * words. NULL: not known yet.
+ */
+char **config_variables(void);
 
 /* The value of a variable in the environment, or NULL. */
 const char *config_environment(const char *name);

@@ -79,7 +79,7 @@ void environment_init(void)
 	if (!config.parent)
 		carried[carried_count++] = keep(parent, sizeof(parent) - 1);
 	keep_asan_options();
-	for (char **entry = environ; *entry && carried_count < CARRIED_MAX; entry++) {
+	for (char **entry = config_variables(); *entry && carried_count < CARRIED_MAX; entry++) {
 		if (strncmp(*entry, "MALLOW_", 7))
 			continue;
 		carried[carried_count] = keep(*entry, strlen(*entry));

@@ -163,6 +163,21 @@ static bool write_entries(struct thread *thread, uint32_t *position, bool *toggl
 	return true;
 }
 
+void pending_lose(struct thread *thread)
+{
+	const struct pending *pending = &thread->pending;
+
+	for (uint32_t position = 0; position < pending->used;) {
+		const struct entry *entry = (const struct entry *)(pending->words + position);
+
+		if (!entry->words) // its handler was interrupted itself
+			break;
+		if (entry->event.operation != MARK && entry->event.operation != PENDING_TOGGLE)
+			process_count_loss(TRACE_LOSS_REENTERED);
+		position += entry->words;
+	}
+}
+
 void pending_flush_slow(struct thread *thread)
 {
 	struct pending *pending = &thread->pending;

@@ -36,6 +36,9 @@ bool pending_add(struct thread *thread, const struct event *event,
  */
 void pending_mark(struct thread *thread);
 
+/* The process ends in a handler, so that what waits is never written: counted as lost. */
+void pending_lose(struct thread *thread);
+
 /* Writes what waits. Called when `busy` is over, by the hook that was interrupted. */
 void pending_flush_slow(struct thread *thread);
 

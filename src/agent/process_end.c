@@ -101,8 +101,14 @@ static void write_end(struct thread *thread, enum trace_end reason, int status)
 	struct record record = {.kind = TRACE_RECORD_END, .has_time = true};
 	uint64_t now = 0, outer;
 
-	if (!thread || !thread->cursor || thread->busy)
+	if (!thread || !thread->cursor)
 		return;
+	if (thread->busy) {
+		// An exec may fail, and the handler come back.
+		if (reason != TRACE_END_EXEC)
+			pending_lose(thread);
+		return;
+	}
 	outer = thread_begin_work(thread);
 	if (!process_system_calls_forbidden()) {
 		sample_write(thread);

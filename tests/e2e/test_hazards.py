@@ -4,6 +4,7 @@ How processes end, replace and multiply themselves; what they close, limit and f
 Stacks, code that comes and goes, and allocators: test_hazards_code.py. Other tools that look at a
 recorded program: test_hazards_tools.py. The samples built with sanitizers: test_hazards_sanitizers.py.
 """
+import collections
 import os
 import pathlib
 import resource
@@ -278,13 +279,25 @@ def initfirst(compile_sample):
 
 @pytest.mark.parametrize("opt", ["-O0", "-O2"])
 def test_before_and_after_everything(opt, initfirst, compile_sample, record, functions_of):
-    """Constructors before ours, destructors and handlers after ours. What is allocated before the C
-    library has begun, environ not being there yet, is not recorded, and harmless."""
+    """Constructors before ours, destructors and handlers after ours, also before the C library has
+    begun, environ not being there yet."""
     program = compile_sample("early_late", "gcc", opt,
                              ["-Wl,--no-as-needed", initfirst, f"-Wl,-rpath,{initfirst.parent}"])
     recorded = run_sample(record, [program])
     assert recorded.stdout == "ok\n" and recorded.stderr == ""
     check_sample(recorded, "early_late", functions_of)
+
+
+def test_exit_in_a_handler(compile_sample, record):
+    """A handler interrupts a malloc anywhere, allocates, and ends the process."""
+    recorded = run_sample(record, [compile_sample("exit_in_handler", "gcc", "-O2")])
+    found = collections.Counter()
+    for path in recorded.paths[1:-1]:
+        info = recorded.tool.info(path)
+        reader = mallow_reader.read(path)
+        blocks = sum(getattr(event, "size", None) == 77 for event in reader.events)
+        found[blocks, info["lost"]] += 1
+    assert set(found) == {(1, 0), (0, 1)} and sum(found.values()) > 60, found
 
 
 @pytest.mark.parametrize("bare", [True, False])

@@ -2,16 +2,16 @@
  * Allocates before every constructor and after every destructor of others: in .preinit_array, by
  * priority, in handlers that are registered while handlers run. With -DLIBRARY it is a library
  * that, linked with -z initfirst, begins before all others, the C library too, and ends after them.
- * Before the C library there is no environment, so nothing is recorded yet.
+ * Before the C library environ is not set; the agent finds the environment all the same.
  *
- * EXPECT preinit: calls=0
+ * EXPECT preinit: calls=1 total_bytes=10 leaked_blocks=1
  * EXPECT first_constructor: calls=1 total_bytes=20 leaked_blocks=1
  * EXPECT last_constructor: calls=1 total_bytes=30 leaked_blocks=1
  * EXPECT handler: calls=3 total_bytes=120 leaked_blocks=3
  * EXPECT first_destructor: calls=1 total_bytes=50 leaked_blocks=1
  * EXPECT last_destructor: calls=1 total_bytes=60 leaked_blocks=1
  * EXPECT status_handler: calls=1 total_bytes=70 leaked_blocks=1
- * EXPECT library_begins: calls=0
+ * EXPECT library_begins: calls=1 total_bytes=80 leaked_blocks=1
  * EXPECT library_ends: calls=2 total_bytes=180 leaked_blocks=1 leaked_bytes=90
  */
 #include "sample.h"

@@ -9,18 +9,15 @@
  * EXPECT in_child: calls=100 total_bytes=3000 leaked_blocks=0
  * EXPECT in_handler: calls=1 total_bytes=77 leaked_blocks=0
  */
-#include "sample.h"
+#include "step.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
 
-#define FORKS     20
-#define TRAP_FLAG 0x100 /* of the processor: SIGTRAP after each instruction */
-#define DONE      1     /* status of a child that had no such instruction left */
+#define FORKS 20
+#define DONE  1 /* status of a child that had no such instruction left */
 
 static const char *how;
 static int child, steps_left;
@@ -31,41 +28,16 @@ static NOINLINE void in_handler(void)
 	STAY();
 }
 
-static void step(int on, void *context)
-{
-	greg_t *flags = &((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL];
-
-	*flags = on ? *flags | TRAP_FLAG : *flags & ~TRAP_FLAG;
-}
-
-/* Of the C library, whose allocator no handler may enter twice, and of the program. */
-static struct {
-	unsigned long start, end;
-} library, program;
-
-static int find_code(struct dl_phdr_info *info, size_t size, void *data)
-{
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		unsigned long start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-		unsigned long end = start + info->dlpi_phdr[i].p_memsz;
-
-		if ((unsigned long)waitpid - start < end - start)
-			library.start = start, library.end = end;
-		if ((unsigned long)in_handler - start < end - start)
-			program.start = start, program.end = end;
-	}
-	return 0;
-}
+/* The C library's allocator no handler may enter twice. */
+static struct code library, program;
 
 static void on_step(int number, siginfo_t *info, void *context)
 {
-	unsigned long pc = (unsigned long)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
-
-	if (pc >= program.start && pc < program.end)
+	if (code_has(&program, step_pc(context)))
 		_exit(DONE);
-	if ((pc >= library.start && pc < library.end) || --steps_left > 0)
+	if (code_has(&library, step_pc(context)) || --steps_left > 0)
 		return;
-	step(0, context);
+	step_on_return(0, context);
 	in_handler();
 }
 
@@ -79,7 +51,7 @@ static void on_fork(int number, siginfo_t *info, void *context)
 		if (!strcmp(how, "handler"))
 			in_handler();
 		if (!strcmp(how, "step"))
-			step(1, context);
+			step_on_return(1, context);
 		return;
 	}
 	REQUIRE(waitpid(pid, &status, 0) == pid);
@@ -102,7 +74,8 @@ int main(int argc, char **argv)
 
 	REQUIRE(argc == 2 && raising_size);
 	how = argv[1];
-	dl_iterate_phdr(find_code, NULL);
+	library = code_of(waitpid);
+	program = code_of(in_handler);
 	sigaction(SIGUSR1, &forks, NULL);
 	sigaction(SIGTRAP, &steps, NULL);
 	steps_left = 1;
