@@ -4,6 +4,7 @@
 
 #include "agent/libc.h"
 #include "agent/log.h"
+#include "agent/real.h"
 
 // Both glibc and musl have it; musl's loader fills it before any code of the program runs, glibc as
 // its own constructor does, behind .preinit_array and libraries linked with -z initfirst.
@@ -25,7 +26,8 @@ char **config_variables(void)
 
 	if (&environ && environ)
 		return environ;
-	if (!&__libc_stack_end || !__libc_stack_end)
+	// An allocator other than glibc's may not be ready for anything so early: AddressSanitizer's.
+	if (!&__libc_stack_end || !__libc_stack_end || !real.allocator_is_glibc)
 		return NULL;
 	// System V ABI, AMD64 supplement, 3.4.1: number, arguments, NULL, environment, NULL.
 	arguments = __libc_stack_end;

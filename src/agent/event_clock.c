@@ -128,8 +128,11 @@ static void become_lone(struct thread *thread)
 	// Whoever is inside a hook now may hold a time from before; whoever recorded since has
 	// ended this already, and must not find it begun again.
 	if (make_others_pass_barrier() && others_are_outside(thread) &&
-	    activity_of_others(thread, &count) == thread->clock.others)
+	    activity_of_others(thread, &count) == thread->clock.others) {
+		// What it read before, others may have read after.
+		event_clock_expire(&thread->clock);
 		return;
+	}
 	set_lone_thread(NULL);
 }
 

@@ -7,6 +7,7 @@ recorded program: test_hazards_tools.py. The samples built with sanitizers: test
 import collections
 import os
 import pathlib
+import re
 import resource
 import signal
 import subprocess
@@ -63,7 +64,10 @@ def test_endings(how, compile_sample, record, functions_of):
     plain = subprocess.run([program, how], capture_output=True, text=True, preexec_fn=no_core,
                            env=clean_environment())
     recorded = record([program, how], check=False, preexec_fn=no_core)
-    assert (recorded.returncode, recorded.stdout, recorded.stderr) == \
+    stderr = recorded.stderr
+    if how == "overflow_handled":  # where the agent itself met the end: what its handler allocates
+        stderr = re.sub(r"^mallow: recording '.*' ends; events lost: 1\n", "", stderr)
+    assert (recorded.returncode, recorded.stdout, stderr) == \
         (plain.returncode, plain.stdout, plain.stderr) == (status, "ok\n", "")
     check(recorded, "endings", functions_of, *kinds)
     header = recorded.reader.header
