@@ -23,7 +23,10 @@ allocation_ticks(struct thread *thread, uint64_t address, uint64_t size)
 	struct event_clock *clock = &thread->clock;
 	uint16_t owner = __atomic_load_n(event_clock_owner(address), __ATOMIC_RELAXED);
 
-	if (likely(clock->left && owner == clock->owner && size < EVENT_CLOCK_LARGE) &&
+	if (likely(clock->left &&
+		   ((owner == clock->owner && size < EVENT_CLOCK_LARGE) ||
+		    (owner == EVENT_CLOCK_EVERYBODY &&
+		     __atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE) == thread))) &&
 	    event_clock_is_fresh(clock)) {
 		clock->left--;
 		return clock->ticks;

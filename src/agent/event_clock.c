@@ -10,12 +10,7 @@
 #include "agent/thread.h"
 #include "agent/toggle.h"
 
-#define LATEST_COUNT 4096 /* 32 KiB */
-
 uint16_t event_clock_owners[EVENT_CLOCK_PIECES];
-
-/* Atomic: when there was last an event of the blocks that share an entry. Kept at fork, too. */
-static uint64_t latest[LATEST_COUNT];
 
 int (*event_clock_coarse)(clockid_t clock, struct timespec *ret);
 
@@ -174,20 +169,17 @@ static void give_to_everybody(uint16_t *entry, uint16_t self)
 		event_clock_end_lone();
 }
 
-/* The counter, never back: see date_shared(). A handler that comes in between reads it itself. */
+/* A handler that comes in between reads it itself. */
 static void read_counter(struct thread *thread)
 {
 	struct event_clock *clock = &thread->clock;
-	uint64_t ticks;
 
 	clock->left = 0;
 	compiler_barrier();
 	// Before the counter: a tick in between makes the next event read it again.
 	if (may_share(thread))
 		event_clock_coarse(CLOCK_MONOTONIC_COARSE, &clock->coarse);
-	ticks = clock_ticks();
-	if (ticks > clock->ticks)
-		clock->ticks = ticks;
+	clock->ticks = clock_ticks();
 	compiler_barrier();
 	clock->left = may_share(thread) ? EVENT_CLOCK_REUSES : 0;
 }
@@ -208,47 +200,22 @@ static bool is_lone(struct thread *thread)
 	return lone == thread;
 }
 
-static uint64_t *latest_of(uint64_t address)
-{
-	return &latest[(address >> 4 ^ address >> 16) & (LATEST_COUNT - 1)];
-}
-
-/* The block may be handed to another thread next, which makes the piece everybody's. */
-static uint64_t date_own(struct thread *thread, uint64_t address)
-{
-	read_counter(thread);
-	__atomic_store_n(latest_of(address), thread->clock.ticks, __ATOMIC_RELAXED);
-	return thread->clock.ticks;
-}
-
-static uint64_t date_shared(struct thread *thread, uint64_t address, bool lone)
-{
-	struct event_clock *clock = &thread->clock;
-	uint64_t *entry = latest_of(address), before;
-
-	if (lone && clock->left && event_clock_is_fresh(clock))
-		clock->left--;
-	else
-		read_counter(thread);
-	before = __atomic_load_n(entry, __ATOMIC_RELAXED);
-	if (clock->ticks <= before && !lone)
-		clock->ticks = before + 1;
-	__atomic_store_n(entry, clock->ticks, __ATOMIC_RELAXED);
-	return clock->ticks;
-}
-
 uint64_t event_clock_read_slow(struct thread *thread, uint64_t address, uint64_t size)
 {
 	uint16_t *entry = event_clock_owner(address), self = owner_of(thread);
 	uint16_t owner = __atomic_load_n(entry, __ATOMIC_RELAXED);
+	bool apart = false, ends = !size;
 
-	if (owner == EVENT_CLOCK_EVERYBODY)
-		return date_shared(thread, address, is_lone(thread));
-	if ((size < EVENT_CLOCK_LARGE || is_lone(thread)) &&
-	    (owner == self ? may_share(thread) : claim(entry, thread)))
-		return date_own(thread, address);
-	give_to_everybody(entry, self);
-	// The owner's last events of the block may not be in the table.
-	clock_wait_for_loads();
-	return date_shared(thread, address, false);
+	if (owner == EVENT_CLOCK_EVERYBODY) {
+		apart = is_lone(thread);
+	} else if ((size < EVENT_CLOCK_LARGE || is_lone(thread)) &&
+		   (owner == self ? may_share(thread) : claim(entry, thread))) {
+		apart = true;
+	} else {
+		give_to_everybody(entry, self);
+	}
+	if (ends && !apart)
+		clock_wait_for_loads();
+	read_counter(thread);
+	return thread->clock.ticks;
 }

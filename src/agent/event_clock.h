@@ -16,12 +16,11 @@
  *     some synchronisation, so that it sees this before it takes its next time, which comes after a
  *     real malloc and before a real free. (It cannot be about to share an older time for that
  *     block: this thread would not have it.)
- *   - In everybody's pieces each event reads the counter, and is dated after the event before of
- *     that block, which a table remembers: the processor may read the counter ahead of
- *     the load that brings the block's address from another thread. (One hand-over in some
- *     millions had its free dated before its malloc. A fence would make the program wait for
- *     memory.) Events of one block never come at once, so that nothing is lost in it but
- *     where two blocks share an entry.
+ *   - In everybody's pieces each event reads the counter: a free, behind a fence, for the processor
+ *     may read it ahead of the load that brings the block's address from another thread. (One
+ *     hand-over in some millions had its free dated before its malloc.) Of an allocation it may as
+ *     well: a free that seems to come a little later than the malloc which got the address next is
+ *     what readers look ahead for (docs/trace-format.md, section 8).
  *
  * A thread that records alone (process->lone_thread) shares times in everybody's pieces, too:
  *

@@ -17,7 +17,7 @@ def events_with_size(reader, size):
 def test_order_between_threads(program, record, hand_overs):
     """Nothing is freed before it was allocated, no address given out twice.
 
-    The time stamp counter read ahead of the load that brought the address: one in some millions.
+    The time stamp counter, read ahead of the load that brought the address: one in some millions.
     """
     recorded = record([program, str(hand_overs)], check=False)
     info = recorded.tool.info(recorded.path)
