@@ -308,13 +308,30 @@ write_event(struct thread *thread, const struct event *event, enum shape shape)
 	remember(thread, stack->depth);
 }
 
-static never_inline void write_any(struct thread *thread, const struct event *event)
+static bool has_frame_without_id(const struct thread *thread)
+{
+	const struct stack_cache *stack = &thread->stack;
+
+	for (uint32_t i = stack->shared + 1; i <= stack->depth; i++)
+		if (!stack->frames[i].id)
+			return true;
+	return false;
+}
+
+/*
+ * now: the event is of a hook that is going on. A frame that cannot be defined is looked up by the
+ * time of its record: that must not be one from before its module was loaded, by another thread.
+ */
+static never_inline void write_any(struct thread *thread, const struct event *event, bool now)
 {
 	struct stack_cache *stack = &thread->stack;
 	bool again = stack->settled != stack->depth;
+	struct event dated = *event;
 
 	stack_cache_settle(stack);
-	write_event(thread, event, SHAPE_ANY);
+	if (now && event->operation <= TRACE_OP_LAST_ALLOCATION && has_frame_without_id(thread))
+		dated.ticks = event_clock_read_slow(thread, event->address, event->size | 1);
+	write_event(thread, &dated, SHAPE_ANY);
 	if (again && thread->cursor)
 		make_text(stack);
 }
@@ -324,7 +341,7 @@ void event_write(struct thread *thread, const struct event *event, const uint64_
 {
 	if (!stack_cache_set(&thread->stack, frames, count))
 		return process_count_loss(TRACE_LOSS_NO_MEMORY);
-	write_any(thread, event);
+	write_any(thread, event, false);
 }
 
 /* The stack of state by unwind_capture(), which remembers nothing. false: lost. */
@@ -392,7 +409,7 @@ static void write_stackless(struct thread *thread, const struct event *event)
 	if (is_ordinary(thread, event) && is_prepared(thread))
 		write_event(thread, event, SHAPE_ALLOCATION);
 	else
-		write_any(thread, event);
+		write_any(thread, event, true);
 }
 
 static void write_captured(struct thread *thread, const struct event *event,
@@ -403,7 +420,7 @@ static void write_captured(struct thread *thread, const struct event *event,
 	if (!capture_slow(thread, state))
 		return;
 	compare_stack(thread, state);
-	write_any(thread, event);
+	write_any(thread, event, true);
 }
 
 never_inline void event_write_kept_free(struct thread *thread, const struct event *event,
@@ -518,10 +535,10 @@ static void write_or_hold(struct thread *thread, struct event *event, uint64_t b
 	if (!capture_with_ids(thread, state))
 		return;
 	if (event->operation > TRACE_OP_LAST_ALLOCATION) {
-		write_any(thread, event);
+		write_any(thread, event, true);
 		cull_notes(thread, event);
 	} else if (!cull_holds(thread, event, born)) {
-		write_any(thread, event);
+		write_any(thread, event, true);
 	}
 }
 
@@ -577,5 +594,5 @@ void event_write_here(struct thread *thread, const struct event *event,
 	if (likely(is_prepared(thread)))
 		write_event(thread, event, SHAPE_ALLOCATION);
 	else
-		write_any(thread, event);
+		write_any(thread, event, true);
 }

@@ -43,6 +43,8 @@ def test_registered_code(opt, compile_sample, record, functions_of):
     recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
 
 
+# Long: a known gap (docs/RELIABILITY.md) makes it fail in 2 of 100 runs on a busy machine.
+@pytest.mark.long
 @pytest.mark.parametrize("opt", ["-O0", "-O2"])
 def test_load_storm(opt, compile_sample, record, functions_of):
     """Libraries loaded and unloaded by four threads at once: every frame names the right one."""
