@@ -210,7 +210,8 @@ static uint32_t define_locked(struct thread *thread, uint64_t pc, bool *busy)
 	id = find(modules, &module);
 	if (id)
 		return id;
-	if (!slow_try_lock(&modules->lock)) {
+	// Without it readers name the pc by the module that is recorded there next.
+	if (!slow_wait_lock(&modules->lock)) {
 		*busy = true;
 		return 0;
 	}

@@ -5,6 +5,8 @@
 #include "agent/toggle.h"
 
 #define LOCK_TRIES 1000
+#define LOCK_NAPS  200
+#define NAP_NS     100000 /* the kernel adds 50 us */
 
 // What a write of ours can raise for this thread: beyond RLIMIT_FSIZE, or into a closed pipe.
 static const uint64_t own_signals = 1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1);
@@ -56,6 +58,21 @@ bool slow_try_lock(uint32_t *lock)
 		if (!__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
 			return true;
 		__builtin_ia32_pause();
+	}
+	return false;
+}
+
+bool slow_wait_lock(uint32_t *lock)
+{
+	static const struct timespec nap = {.tv_nsec = NAP_NS};
+
+	for (int i = 0; i < LOCK_NAPS; i++) {
+		if (slow_try_lock(lock))
+			return true;
+		// Where they are forbidden signals are not blocked: its owner may be below us.
+		if (process_system_calls_forbidden())
+			return false;
+		sys_nanosleep(&nap);
 	}
 	return false;
 }

@@ -1,7 +1,7 @@
 /*
  * The bracket around every slow path: all signals are blocked, so that no handler can leave it
  * by longjmp or find it half done, and SIGXFSZ and SIGPIPE of our own writes are consumed. Locks
- * are taken only inside it, only by trying.
+ * are taken only inside it, and have an end to trying.
  */
 #ifndef MALLOW_AGENT_SLOW_H
 #define MALLOW_AGENT_SLOW_H
@@ -19,8 +19,15 @@ struct slow {
 void slow_begin(struct slow *slow);
 void slow_end(struct slow *slow);
 
-/* A lock that nobody waits for: a few tries, then false. Zero is unlocked. */
+/* A few tries, then false: nobody waits. Zero is unlocked. */
 bool slow_try_lock(uint32_t *lock);
+
+/*
+ * Where going without is wrong, not only dearer: naps while another thread has it, which may have
+ * lost its processor. Up to 30 ms, then false.
+ */
+bool slow_wait_lock(uint32_t *lock);
+
 void slow_unlock(uint32_t *lock);
 
 #endif

@@ -176,6 +176,11 @@ static inline int sys_sched_yield(void)
 	return (int)syscall6(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
+static inline int sys_nanosleep(const struct timespec *time)
+{
+	return (int)syscall6(SYS_nanosleep, (long)time, 0, 0, 0, 0, 0);
+}
+
 static inline int sys_tgkill(int pid, int tid, int signal)
 {
 	return (int)syscall6(SYS_tgkill, pid, tid, signal, 0, 0, 0);
