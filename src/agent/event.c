@@ -29,7 +29,7 @@ static uint32_t frames_to_push(const struct thread *thread, uint32_t depth)
 
 /*
  * Finds the ids of the frames to push. false: a definition was written, and the chunk may have
- * rolled: everything is to be looked at again.
+ * rolled: everything is to be looked at again. Or, without a cursor, nothing can be written.
  */
 static bool find_ids(struct thread *thread, uint32_t depth)
 {
@@ -47,7 +47,12 @@ static bool find_ids(struct thread *thread, uint32_t depth)
 		if (!thread->cursor || thread->sequence != sequence)
 			return false;
 	}
-	return true;
+	if (likely(!thread_is_former(thread)))
+		return true;
+	// Another recording came in between: the ids may be of that one. This one has ended.
+	thread->cursor = NULL;
+	thread->limit = NULL;
+	return false;
 }
 
 /* Room behind p: LEAF_TEXT bytes. */
