@@ -41,7 +41,7 @@ never_inline void allocation_done_slow(struct thread *thread, struct guard_call 
 			call->nested_in->nested_block = block;
 		else if (call->pending_in)
 			add_pending(call, &event, block);
-		else if (unlikely(toggle_is_off()))
+		else if (unlikely(toggle_is_watched()))
 			filter_passes(block);
 		return;
 	}
@@ -58,7 +58,10 @@ never_inline void allocation_done_slow(struct thread *thread, struct guard_call 
 	guard_leave(thread, call);
 }
 
-/* Off, by a thread that does not record but for this. Leaves, too: the hook knows of no thread. */
+/*
+ * It was off, or still is, by a thread that does not record but for this. Leaves, too: the hook
+ * knows of no thread.
+ */
 static never_inline void ends_off(struct guard_call *call, enum trace_op operation, void *block)
 {
 	struct thread *thread = guard_enter_off_slow(call, block);
@@ -78,7 +81,7 @@ never_inline void allocation_ends_slow(struct thread *thread, struct guard_call 
 
 	if (!block)
 		return;
-	if (unlikely(toggle_is_off()) && !thread && !call->pending_in && !call->nested_in)
+	if (unlikely(toggle_is_watched()) && !thread && !call->pending_in && !call->nested_in)
 		return ends_off(call, operation, block);
 	if (!thread && !call->pending_in)
 		return;
@@ -179,7 +182,7 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 			call->nested_in->nested_block = block;
 		if (call->pending_in && !failed)
 			resized_pending(call, &event, block);
-		if (unlikely(toggle_is_off()) && !call->nested_in && !call->pending_in)
+		if (unlikely(toggle_is_watched()) && !call->nested_in && !call->pending_in)
 			filter_passes(block);
 		return;
 	}

@@ -47,7 +47,7 @@ static struct thread *enter(struct guard_call *call)
 		call->outer = thread->outer;
 		thread->outer = call->state.sp;
 		thread->within = 1;
-	} else if (toggle_is_off() && process_state() == PROCESS_RECORDING) {
+	} else if (toggle_is_watched() && process_state() == PROCESS_RECORDING) {
 		thread = guard_begin_off_slow(call);
 	}
 	return thread;

@@ -85,7 +85,7 @@ never_inline struct thread *guard_begin_off_slow(struct guard_call *call)
 
 never_inline struct thread *guard_enter_off_slow(struct guard_call *call, const void *block)
 {
-	if (!toggle_is_off() || process_state() != PROCESS_RECORDING ||
+	if (!toggle_is_watched() || process_state() != PROCESS_RECORDING ||
 	    !(filter_has(block) || (allocation_is_loaders(call->state.pc) && modules_has(block))))
 		return NULL;
 	return guard_begin_off_slow(call);

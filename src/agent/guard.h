@@ -45,8 +45,9 @@ static inline struct unwind_state guard_caller(const struct thread *thread)
 struct thread *guard_enter_slow(struct guard_call *call);
 
 /*
- * Off (toggle.h), and the thread has no slot: it is not entered. But the end of a recorded block is
- * recorded all the same. The thread is entered then, as by guard_enter(); NULL: no such block.
+ * It was off (toggle.h) when guard_enter() looked, by now it may be on, and the thread has no slot:
+ * it is not entered. But the end of a recorded block is recorded all the same. The thread is
+ * entered then, as by guard_enter(); NULL: no such block.
  */
 struct thread *guard_enter_off_slow(struct guard_call *call, const void *block);
 
