@@ -46,8 +46,8 @@ struct err *json_report_stack(struct json_writer *json, const struct recording *
 	return NULL;
 }
 
-struct err *json_report_site(struct json_writer *json, const struct recording *recording,
-			     struct symbolized *symbolized, const struct site *site)
+static struct err *put_site(struct json_writer *json, const struct recording *recording,
+			    struct symbolized *symbolized, const struct site *site)
 {
 	struct err *err;
 
@@ -62,6 +62,27 @@ struct err *json_report_site(struct json_writer *json, const struct recording *r
 	json_field_u64(json, "temporary", site->temporary);
 	json_key(json, "stack");
 	err = json_report_stack(json, recording, symbolized, site->stack);
+	if (!err)
+		json_end(json);
+	return err;
+}
+
+struct err *json_report_sites(struct json_writer *json, const struct recording *recording,
+			      struct symbolized *symbolized, const struct site *sites,
+			      uint32_t site_count, enum metric metric, uint32_t top)
+{
+	auto_free uint32_t *order = NULL;
+	uint32_t count;
+	struct err *err;
+
+	err = site_order_create(sites, site_count, metric, SITE_ORDER_ALL, &order, &count);
+	if (err)
+		return err;
+	json_field_u64(json, "site_count", site_count);
+	json_key(json, "sites");
+	json_array(json);
+	for (uint32_t i = 0; i < count && (!top || i < top) && !err; i++)
+		err = put_site(json, recording, symbolized, &sites[order[i]]);
 	if (!err)
 		json_end(json);
 	return err;
@@ -117,15 +138,10 @@ struct err *json_report_write(struct json_writer *json, const struct recording *
 			      struct symbolized *symbolized, const struct process_list *processes,
 			      enum metric metric, uint32_t top)
 {
-	auto_free uint32_t *order = NULL;
 	const struct site *sites;
-	uint32_t site_count, pool_count, count;
+	uint32_t site_count, pool_count;
 	struct err *err;
 
-	sites = recording_sites(recording, &site_count);
-	err = site_order_create(sites, site_count, metric, SITE_ORDER_ALL, &order, &count);
-	if (err)
-		return err;
 	json_object(json);
 	if (processes)
 		put_processes(json, recording_facts(recording), processes);
@@ -135,14 +151,9 @@ struct err *json_report_write(struct json_writer *json, const struct recording *
 	json_field_text(json, "sorted_by", metric_info(metric)->name);
 	recording_pools(recording, &pool_count);
 	json_field_u64(json, "pool_count", pool_count);
-	json_field_u64(json, "site_count", site_count);
-	json_key(json, "sites");
-	json_array(json);
-	for (uint32_t i = 0; i < count && (!top || i < top) && !err; i++)
-		err = json_report_site(json, recording, symbolized, &sites[order[i]]);
-	if (err)
-		return err;
-	json_end(json);
-	json_end(json);
-	return NULL;
+	sites = recording_sites(recording, &site_count);
+	err = json_report_sites(json, recording, symbolized, sites, site_count, metric, top);
+	if (!err)
+		json_end(json);
+	return err;
 }

@@ -19,9 +19,13 @@ struct err *json_report_write(struct json_writer *json, const struct recording *
 struct err *json_report_stack(struct json_writer *json, const struct recording *recording,
 			      struct symbolized *symbolized, uint32_t node);
 
-/* One site with its sums and stack. */
-struct err *json_report_site(struct json_writer *json, const struct recording *recording,
-			     struct symbolized *symbolized, const struct site *site);
+/*
+ * The fields "site_count" and "sites", in the object that is open: by descending metric, top of
+ * them (0: all), each with its sums and stack.
+ */
+struct err *json_report_sites(struct json_writer *json, const struct recording *recording,
+			      struct symbolized *symbolized, const struct site *sites,
+			      uint32_t site_count, enum metric metric, uint32_t top);
 
 /* The fields of sums, in the object that is open. */
 void json_report_sums(struct json_writer *json, const struct recording_summary *sum);

@@ -15,14 +15,8 @@ static struct err *put_pool(struct json_writer *json, const struct recording *re
 			    struct symbolized *symbolized, const struct recorded_pool *pool,
 			    enum metric metric, uint32_t top)
 {
-	auto_free uint32_t *order = NULL;
 	struct err *err;
-	uint32_t count;
 
-	err = site_order_create(pool->sites, pool->site_count, metric, SITE_ORDER_ALL, &order,
-				&count);
-	if (err)
-		return err;
 	json_object(json);
 	pools_json_name(json, pool);
 	json_report_sums(json, &pool->sum);
@@ -30,16 +24,11 @@ static struct err *put_pool(struct json_writer *json, const struct recording *re
 	json_field_u64(json, "resets", pool->resets);
 	json_field_u64(json, "implicit_frees", pool->implicit_frees);
 	json_field_u64(json, "wrong_frees", pool->wrong_frees);
-	json_field_u64(json, "site_count", pool->site_count);
-	json_key(json, "sites");
-	json_array(json);
-	for (uint32_t i = 0; i < count && (!top || i < top) && !err; i++)
-		err = json_report_site(json, recording, symbolized, &pool->sites[order[i]]);
-	if (err)
-		return err;
-	json_end(json);
-	json_end(json);
-	return NULL;
+	err = json_report_sites(json, recording, symbolized, pool->sites, pool->site_count, metric,
+				top);
+	if (!err)
+		json_end(json);
+	return err;
 }
 
 struct err *pools_json_write(struct json_writer *json, const struct recording *recording,
