@@ -18,6 +18,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import mallow_reader  # noqa: E402
+import mallow_sums  # noqa: E402
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = TOP / "tests" / "samples"
@@ -116,7 +117,7 @@ class Tool:
 
     def assert_equal_sums(self, path, sums=None):
         """The tool's report and the independent reader say the same, down to each stack."""
-        sums = sums or mallow_reader.Sums(mallow_reader.read(path))
+        sums = sums or mallow_sums.Sums(mallow_reader.read(path))
         report = self.report(path)
         for field in ("calls", "total_bytes", "peak_bytes", "leaked_bytes", "leaked_blocks",
                       "temporary"):
@@ -198,7 +199,7 @@ class Recorded:
 
     @functools.cached_property
     def sums(self):
-        return mallow_reader.Sums(self.reader)
+        return mallow_sums.Sums(self.reader)
 
     @functools.cached_property
     def report_json(self):
@@ -300,6 +301,13 @@ def compile_sample():
         return folder / name
 
     return build
+
+
+@pytest.fixture(scope="session")
+def inner_allocator(compile_sample):
+    """What links a sample to an allocator in the middle of whose functions it is called."""
+    library = compile_sample("inner_allocator", "gcc", "-O1", ["-fno-builtin", "-shared", "-fPIC"])
+    return [library, f"-Wl,-rpath,{library.parent}"]
 
 
 class Functions:

@@ -7,6 +7,7 @@ import pytest
 
 import expect
 import mallow_reader
+import mallow_sums
 from conftest import clean_environment
 
 MEMALIGN, ALIGNED_ALLOC = 7, 6
@@ -71,7 +72,7 @@ def test_title_over_the_environment(compile_sample, record, functions_of):
     # MALLOW_PARENT: a child of `mallow run`, so both names have a suffix.
     assert len(list(recorded.folder.iterdir())) == 2, list(recorded.folder.iterdir())
     child = max((mallow_reader.read(p) for p in recorded.paths), key=lambda r: r.header.pid)
-    found = expect.by_function(mallow_reader.Sums(child), functions_of)
+    found = expect.by_function(mallow_sums.Sums(child), functions_of)
     assert found["child"].calls == 1000
 
 
@@ -140,7 +141,7 @@ def test_fork_in_the_middle_of_an_allocation(compile_sample, agent, record, func
                 if any(m["path"].endswith("fork_in_handler") for m in r.modules.values()))
     dump = recorded.tool("trace", "dump", recorded.paths[recorded.readers.index(main)]).stdout
     assert dump.count(" fork pid=") == 100
-    found = expect.by_function(mallow_reader.Sums(main), functions_of)
+    found = expect.by_function(mallow_sums.Sums(main), functions_of)
     expect.check(expect.expectations("fork_in_handler"), found)
 
 

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 import expect
-import mallow_reader
+import mallow_sums
 from conftest import names_of_stack, need
 from mallow_reader import Alloc, Free
 from recording_writer import SEALED, SLOT, ChunkWriter, Writer
@@ -72,9 +72,8 @@ def test_samples(name, cull, compile_sample, record, functions_of):
 
 @pytest.mark.parametrize("cull", CULLS)
 @pytest.mark.parametrize("name", INNER)
-def test_inside_the_allocator(name, cull, compile_sample, record, functions_of):
-    inner = compile_sample("inner_allocator", "gcc", "-O1", ["-fno-builtin", "-shared", "-fPIC"])
-    program = compile_sample(name, "gcc", "-O2", [inner, f"-Wl,-rpath,{inner.parent}"])
+def test_inside_the_allocator(name, cull, compile_sample, inner_allocator, record, functions_of):
+    program = compile_sample(name, "gcc", "-O2", inner_allocator)
     recorded = record([program], check=False, settings={"CULL": cull})
     wanted = without_events(expect.expectations(name))
     expect.check(wanted, expect.by_function(recorded.sums, functions_of))
@@ -220,7 +219,7 @@ def test_exec_chain(compile_sample, record, functions_of):
     recorded = record([compile_sample("exec_chain", "gcc", "-O1"), 3], check=False,
                       settings={"CULL": "1h"})
     assert recorded.stdout == "ok\n"
-    calls = [expect.by_function(mallow_reader.Sums(reader), functions_of)["image"].calls
+    calls = [expect.by_function(mallow_sums.Sums(reader), functions_of)["image"].calls
              for reader in recorded.readers]
     assert sorted(calls) == [0, 1, 2, 3]
 
@@ -234,7 +233,7 @@ def test_fork(cull, compile_sample, record, functions_of):
     readers = sorted(recorded.readers, key=lambda reader: reader.header.begun_by_fork)
     for reader, kind in zip(readers, [None] + ["CHILD"] * 5, strict=True):
         wanted = expect.expectations("fork_threads", *(["CHILD", "ONLY"] if kind else []))
-        found = expect.by_function(mallow_reader.Sums(reader), functions_of)
+        found = expect.by_function(mallow_sums.Sums(reader), functions_of)
         expect.check(without_events(wanted), found)
 
 
@@ -251,9 +250,7 @@ def test_switched(cull, compile_sample, record, functions_of, tool):
 
 
 @pytest.mark.parametrize("cull", CULLS)
-# Long: a known gap (docs/RELIABILITY.md) makes it fail in every other run.
-@pytest.mark.parametrize("settings", [
-    {}, pytest.param({"NEW_FILE_PER_START": 1}, marks=pytest.mark.long)])
+@pytest.mark.parametrize("settings", [{}, {"NEW_FILE_PER_START": 1}])
 def test_storm_of_switches(settings, cull, compile_sample, record):
     """Threads allocate while others, and a signal, switch: what was culled adds up, too."""
     recorded = record([compile_sample("switch_storm", "gcc", "-O2"), 100, 30], check=False,
@@ -262,7 +259,7 @@ def test_storm_of_switches(settings, cull, compile_sample, record):
     for reader in recorded.readers:
         assert not reader.damages and reader.missing == 0
         assert reader.dangling() == ([], []) and reader.header.lost == 0
-        sums = mallow_reader.Sums(reader)
+        sums = mallow_sums.Sums(reader)
         culled = sum(amount.calls for amount in reader.culled)
         assert sums.calls - culled == sums.frees + sums.implicit_frees + sums.leaked_blocks
         assert sums.unknown_frees + sums.implicit_frees <= 16 * len(settings)
@@ -368,16 +365,20 @@ def odd_chunks():
     return first, second
 
 
-def odd_image(slots=False):
+def image_of(*chunks, flags=SEALED):
     writer = Writer(cull_ns=10 ** 10, minor=3)
-    for chunk in odd_chunks():
-        writer.add(chunk.image(SLOT if slots else SEALED))
+    for chunk in chunks:
+        writer.add(chunk.image(flags))
     return writer.image()
+
+
+def odd_image_of_slots():
+    return image_of(*odd_chunks(), flags=SLOT)
 
 
 def test_order_of_survivors(tool, tmp_path):
     path = tmp_path / "odd.mallow"
-    path.write_bytes(odd_image())
+    path.write_bytes(image_of(*odd_chunks()))
     report = tool.assert_equal_sums(path)
     assert report["calls"] == 6 + 14 and report["temporary"] == 9
     assert report["leaked_blocks"] == 3 and report["leaked_bytes"] == 300 + 400 + 500
@@ -391,10 +392,8 @@ def test_order_of_survivors(tool, tmp_path):
 
 def test_chunks_of_definitions_are_lost(tool, tmp_path):
     """Stacks that nothing defines are lost frames; their sums still count."""
-    writer = Writer(cull_ns=10 ** 10, minor=3)
-    writer.add(odd_chunks()[0].image())
     path = tmp_path / "lost.mallow"
-    path.write_bytes(writer.image())
+    path.write_bytes(image_of(odd_chunks()[0]))
     report = tool.assert_equal_sums(path)
     assert report["calls"] == 3 + 3 and report["temporary"] == 4
 
@@ -407,10 +406,8 @@ def test_damaged_stack(body, tool, tmp_path):
     chunk.allocate(1, 1001, 0x1000, 10)
     chunk.other(0xA8, text=body)
     chunk.allocate(1, 1002, 0x2000, 10)
-    writer = Writer(cull_ns=10 ** 10, minor=3)
-    writer.add(chunk.image())
     path = tmp_path / "damaged.mallow"
-    path.write_bytes(writer.image())
+    path.write_bytes(image_of(chunk))
     assert tool.assert_equal_sums(path)["calls"] == 1
     assert tool.info(path)["damaged_chunks"] == 1
 
@@ -420,10 +417,8 @@ def test_survivors_are_allocations(operation, tool, tmp_path):
     chunk = ChunkWriter(1, 0, 1000)
     chunk.other(0xA9, 0, 1, 1, 0, operation, 0x1000, 10, 0, 0)
     chunk.allocate(1, 1002, 0x2000, 10)
-    writer = Writer(cull_ns=10 ** 10, minor=3)
-    writer.add(chunk.image())
     path = tmp_path / "damaged.mallow"
-    path.write_bytes(writer.image())
+    path.write_bytes(image_of(chunk))
     assert tool.assert_equal_sums(path)["calls"] == 0
 
 
@@ -485,7 +480,7 @@ def test_written_by_a_thread_of_a_former_recording(how, compile_sample, record, 
                       settings={"CULL": "1h", "NEW_FILE_PER_START": "1"})
     assert recorded.returncode == (7 if how == "exit" else -signal.SIGKILL), recorded.stderr
     last = recorded.readers[-1]
-    sums = mallow_reader.Sums(last)
+    sums = mallow_sums.Sums(last)
     expect.check(expect.expectations("culled_former"), expect.by_function(sums, functions_of))
     assert last.header.lost == 0
 

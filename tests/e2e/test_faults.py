@@ -7,13 +7,13 @@ import random
 import re
 import resource
 import select
-import signal
 import subprocess
 import time
 
 import pytest
 
 import mallow_reader
+import mallow_sums
 from conftest import TOP, clean_environment, need
 from test_agent import variant
 from test_hazards import wait_for
@@ -39,7 +39,7 @@ class Outcome:
 
     @property
     def calls(self):
-        return mallow_reader.Sums(self.recordings[0]).calls if self.recordings else 0
+        return mallow_sums.Sums(self.recordings[0]).calls if self.recordings else 0
 
     def assert_sound(self, tool, images=4):
         """Undamaged, each image says at most one thing, and what is missing is said or counted."""
@@ -201,7 +201,7 @@ def test_fork_in_a_write(how, slots, compile_sample, agent, tool, tmp_path):
         assert recording.dangling() == ([], []) and recording.header.lost == 0
         parents.add(recording.header.parent_id)
         # What was interrupted may count, and what the handler allocates.
-        calls = mallow_reader.Sums(recording).calls
+        calls = mallow_sums.Sums(recording).calls
         assert path == paths[0] or 300 <= calls <= 310, calls
     assert len(paths) == 1 + 60 * (2 if how == "nested" else 1)
     assert mallow_reader.read(paths[0]).header.id in parents
@@ -223,7 +223,7 @@ def test_forked_threads_are_flushed(record):
     for slots in ("shared", "private"):
         recorded = record(["/usr/bin/python3", "-c", code], settings={"SLOTS": slots},
                           env={"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"})
-        calls[slots] = [mallow_reader.Sums(reader).calls for reader in recorded.readers]
+        calls[slots] = [mallow_sums.Sums(reader).calls for reader in recorded.readers]
     assert len(calls["shared"]) == 2 and calls["shared"] == calls["private"]
 
 
@@ -293,7 +293,7 @@ def test_file_changed_under_us(what, slots, agent, tool, tmp_path):
         left = tmp_path / "left.mallow"
         left.write_bytes(kept.read())
     if what != "truncated":
-        assert mallow_reader.Sums(mallow_reader.read(left)).calls >= 220000
+        assert mallow_sums.Sums(mallow_reader.read(left)).calls >= 220000
     else:
         tool("info", left)
 

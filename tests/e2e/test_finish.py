@@ -11,6 +11,7 @@ import pytest
 import xxhash
 
 import mallow_reader
+import mallow_sums
 from conftest import Tool, clean_environment, need
 from recording_writer import ChunkWriter, Writer
 from test_reader import Story, definitions
@@ -61,7 +62,7 @@ def test_same_views(command, record, compile_sample, tool):
         assert (mallow_reader.PACKED in kinds(data)) == (way == "always")
         recording = mallow_reader.Recording(data)
         assert not recording.damages
-        sums = mallow_reader.Sums(recording)
+        sums = mallow_sums.Sums(recording)
         assert (sums.calls, sums.total_bytes) == (recorded.sums.calls, recorded.sums.total_bytes)
         assert mallow_reader.read(recorded.path).events == recording.events
 

@@ -3,6 +3,7 @@ import pytest
 
 import expect
 import mallow_reader
+import mallow_sums
 from test_agent import variant
 from test_faults import fork_storm, run_program
 
@@ -33,7 +34,7 @@ def assert_child(path, how, functions_of):
     wanted = expect.expectations("fork_in_allocation")
     if how == "nothing":
         del wanted["in_handler"]
-    expect.check(wanted, expect.by_function(mallow_reader.Sums(recording), functions_of))
+    expect.check(wanted, expect.by_function(mallow_sums.Sums(recording), functions_of))
 
 
 @pytest.mark.parametrize("how", ["nothing", "handler"])
@@ -61,7 +62,7 @@ def test_handlers_at_each_instruction_of_a_child(agent, fork_in_allocation, tool
     recorded, and none is damaged by it."""
     paths = fork_in_allocation(agent, "step")
     children = [path for path in paths if mallow_reader.read(path).header.begun_by_fork]
-    whole = [path for path in children if mallow_reader.Sums(mallow_reader.read(path)).calls >= 100]
+    whole = [path for path in children if mallow_sums.Sums(mallow_reader.read(path)).calls >= 100]
     assert len(whole) > 50 and len(children) <= len(whole) + 1  # the last one was beyond the hook
     for path in whole:
         assert_child(path, "step", functions_of)
@@ -75,7 +76,7 @@ def test_fork_in_a_new_handler(agent, compile_sample, tool, functions_of, tmp_pa
     assert len(paths) == 2
     for path in paths:
         expect.check(expect.expectations("fork_in_new_handler"),
-                     expect.by_function(mallow_reader.Sums(sound(path)), functions_of))
+                     expect.by_function(mallow_sums.Sums(sound(path)), functions_of))
         tool.assert_equal_sums(path)
 
 

@@ -17,6 +17,7 @@ import pytest
 
 import expect
 import mallow_reader
+import mallow_sums
 from conftest import clean_environment
 from test_samples import check_sample, run_sample
 
@@ -87,7 +88,7 @@ def test_endings_under_run(how, compile_sample, record, functions_of):
     assert str(path) in recorded.stderr
     reader = mallow_reader.read(path)
     assert not reader.damages and reader.missing == 0 and reader.header.lost == 0
-    sums = mallow_reader.Sums(reader)
+    sums = mallow_sums.Sums(reader)
     expect.check(expect.expectations("endings", *kinds), expect.by_function(sums, functions_of))
     recorded.tool.assert_equal_sums(path, sums)
 
@@ -126,7 +127,7 @@ def test_clones(opt, compile_sample, record, functions_of):
     check(recorded, "clones", functions_of)
     assert len(recorded.paths) == 5, "four children have a heap of their own"
     for child in recorded.readers[1:]:
-        sums = mallow_reader.Sums(child)
+        sums = mallow_sums.Sums(child)
         expect.check(expect.expectations("clones", "CHILD", "ONLY"),
                      expect.by_function(sums, functions_of))
         assert child.header.begun_by_fork
@@ -160,7 +161,7 @@ def test_daemon(bare, compile_sample, record, functions_of, tmp_path, tool):
     wait_for(daemons)
     [(path, reader)] = daemons()
     assert not reader.damages and reader.missing == 0 and reader.header.lost == 0
-    sums = mallow_reader.Sums(reader)
+    sums = mallow_sums.Sums(reader)
     expect.check(expect.expectations("daemon", "DAEMON", "ONLY"),
                  expect.by_function(sums, functions_of))
     tool.assert_equal_sums(path, sums)
@@ -202,7 +203,7 @@ def test_started_without_descriptors(bare, compile_sample, agent, mallow, functi
     assert [(files / str(fd)).read_text() for fd in range(3)] == ["the program's own\n"] * 3
     recording = mallow_reader.read(path)
     assert recording.header.lost == 0 and not recording.damages
-    sums = mallow_reader.Sums(recording)
+    sums = mallow_sums.Sums(recording)
     expect.check(expect.expectations("descriptors"), expect.by_function(sums, functions_of))
     tool.assert_equal_sums(path, sums)
 

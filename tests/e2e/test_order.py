@@ -4,7 +4,8 @@ import random
 import pytest
 
 import mallow_reader
-from mallow_reader import REALLOC, Sums
+from mallow_reader import REALLOC
+from mallow_sums import Sums
 from recording_writer import SEALED, SLOT, ChunkWriter, Writer
 from test_reader import definitions
 
@@ -58,6 +59,25 @@ class Crowd:
             chunk.allocate(REALLOC, time, r.choice(ADDRESSES), r.randrange(200), change, old=address,
                            duration=r.choice([0, 0, self.tick, 3 * self.tick]))
         self.depth = len(change[1])
+
+
+@pytest.mark.parametrize("frame", [("pc", 0x400080), 4])
+def test_a_module_that_is_told_later(frame, tool, tmp_path):
+    """What is told by its address alone is of the module recorded there next, as one with an id."""
+    chunk, defined = ChunkWriter(1, 0, 1000), ChunkWriter(0, 0, 1000)
+    chunk.allocate(1, 1100, 0x100, 50, change=(0, [("pc", 0x400080)]))
+    chunk.free(1200, 0x100)
+    chunk.allocate(1, 2500, 0x200, 70, change=(1, [frame]))
+    defined.other(0x82, defined.at(2000), 1, 0, 0x400000, 0x400000, 0x500000, 0, text=b"/bin/prog")
+    defined.other(0x81, 4, 0x400080, 1)
+    writer = Writer()
+    writer.add(defined.image())
+    writer.add(chunk.image())
+    path = tmp_path / "late.mallow"
+    path.write_bytes(writer.image())
+    sums = Sums(mallow_reader.read(path))
+    assert [site.own_peak_bytes for site in sums.sites.values()] == [70]
+    assert len(tool.assert_equal_sums(path, sums)["sites"]) == 1
 
 
 def assert_same(tool, path):

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 import mallow_reader
+import mallow_sums
 from conftest import (ALL, FIELDS, TOP, address_of, add_row, clean_environment, names_of_stack)
 from made_recording import Made
 from mallow_reader import POOL_ALLOC, POOL_FREE, POOL_NAME, POOL_RESET
@@ -56,7 +57,7 @@ def rows(sites):
 
 def assert_readers_agree(tool, path):
     """The tool's pools are those of the independent reader, down to each stack."""
-    reader = mallow_reader.Pools(mallow_reader.read(path))
+    reader = mallow_sums.Pools(mallow_reader.read(path))
     report = pools_of(tool, path)
     assert report["all"]["peak_bytes"] == reader.peak_bytes
     assert report["all"]["live_bytes"] == reader.live_bytes

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mallow_reader
+import mallow_sums
 
 KILLS = 50
 
@@ -48,7 +49,7 @@ def run_and_kill(program, threads, environment, seconds):
 def assert_holds(path, done):
     """Every allocation reported done is there, with a whole stack, and no id dangles."""
     recording = mallow_reader.read(path)
-    sums = mallow_reader.Sums(recording)
+    sums = mallow_sums.Sums(recording)
     steps = sum(1 for event in recording.events if event.op == 1 and event.size <= 1000)
     assert steps >= done, f"{done} allocations were done, {steps} are recorded"
     assert recording.dangling() == ([], [])
@@ -96,7 +97,7 @@ def test_fatal_signals(number, preload, compile_sample, tool, tmp_path):
     assert run.returncode == -number
     recording = mallow_reader.read(path)
     assert not recording.damages and recording.missing == 0
-    assert mallow_reader.Sums(recording).calls > 1000
+    assert mallow_sums.Sums(recording).calls > 1000
     tool.assert_equal_sums(path)
 
 

@@ -4,7 +4,8 @@ import random
 import pytest
 
 import mallow_reader
-from mallow_reader import REALLOC, Sums
+from mallow_reader import REALLOC
+from mallow_sums import Sums
 from recording_writer import SEALED, SLOT, ChunkWriter, Writer
 
 FRAMES = {1: 0x401000, 2: 0x401100, 3: 0x401200, 4: 0x7F0000001000}

@@ -7,9 +7,10 @@ import subprocess
 import pytest
 
 import mallow_reader
+import mallow_sums
 from conftest import Tool
 from recording_writer import SLOT, ChunkWriter, Writer
-from test_cull import odd_image
+from test_cull import odd_image_of_slots
 from test_reader import Story
 
 FLIPS = 1000
@@ -109,7 +110,7 @@ def test_flipped_bits_in_slots(seed, asan, tmp_path):
 
 def sums_of_reader(path):
     recording = mallow_reader.read(path)
-    sums = mallow_reader.Sums(recording)
+    sums = mallow_sums.Sums(recording)
     return (len(recording.damages), sums.calls, sums.frees, sums.reallocs, sums.unknown_frees,
             sums.implicit_frees)
 
@@ -165,7 +166,7 @@ def test_numbers_and_first_bytes_that_are_none(payload, tool, tmp_path):
 def test_flipped_bits_in_culled_records(seed, asan, tmp_path):
     """The same of survivors, their stacks and sums."""
     places = random.Random(seed)
-    image = odd_image(slots=True)
+    image = odd_image_of_slots()
     for number in range(60):
         data = bytearray(image)
         for chunk in mallow_reader.Recording(image).chunks:

@@ -7,6 +7,7 @@ import pytest
 
 import expect
 import mallow_reader
+import mallow_sums
 from conftest import clean_environment
 
 MATRIX = list(itertools.product(["gcc", "clang"], ["-O0", "-O2"]))
@@ -53,18 +54,12 @@ def test_musl(name, compile_sample, record, functions_of):
     recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
 
 
-@pytest.fixture(scope="session")
-def inner_allocator(compile_sample):
-    return compile_sample("inner_allocator", "gcc", "-O1", ["-fno-builtin", "-shared", "-fPIC"])
-
-
 @pytest.mark.parametrize("compiler,opt", MATRIX)
 @pytest.mark.parametrize("name", INNER)
 def test_inside_the_allocator(name, compiler, opt, compile_sample, inner_allocator, record,
                               functions_of):
     """Signals, longjmp and fiber switches in the middle of malloc."""
-    program = compile_sample(name, compiler, opt,
-                             [inner_allocator, f"-Wl,-rpath,{inner_allocator.parent}"])
+    program = compile_sample(name, compiler, opt, inner_allocator)
     recorded = run_sample(record, [program])
     wanted = expect.expectations(name)
     expect.check(wanted, expect.by_function(recorded.sums, functions_of))
@@ -136,7 +131,7 @@ def test_fork_with_threads(opt, compile_sample, record, functions_of):
     assert len(recorded.paths) == 6
     ids = {recorded.reader.header.id}
     for path, child in zip(recorded.paths[1:], recorded.readers[1:]):
-        sums = mallow_reader.Sums(child)
+        sums = mallow_sums.Sums(child)
         expect.check(wanted, expect.by_function(sums, functions_of))
         assert sums.unknown_frees == 1, "the inherited block"
         assert child.header.begun_by_fork

@@ -9,6 +9,7 @@ import pytest
 
 import expect
 import mallow_reader
+import mallow_sums
 from conftest import TOP, clean_environment, need
 from mallow_reader import Alloc, Free
 
@@ -107,7 +108,7 @@ def test_new_file_per_start(slots, compile_sample, record, functions_of):
     assert [path.name for path in recorded.paths] == ["r.mallow", "r.mallow.1", "r.mallow.2"]
     recorded.assert_sound()
     for number, (path, reader) in enumerate(zip(recorded.paths, recorded.readers)):
-        sums = mallow_reader.Sums(reader)
+        sums = mallow_sums.Sums(reader)
         assert sorted(sizes(reader)) == sorted(size + (number == 1) for size in (500, 500, 501))
         assert sums.leaked_blocks == sums.unknown_frees == sums.implicit_frees == 0
         assert switches(reader) == ["off"] and reader.header.begun_by_start
@@ -258,7 +259,7 @@ def test_signal_on_a_real_program(by_tool, preload, mallow, tmp_path):
     found = [size for size in sizes(reader) if 1000000 < size < 1000100]
     assert found and set(found) <= {1000002, 1000003}  # a byte more for the NUL
     assert switches(reader) == ["off"] and reader.header.ended
-    assert mallow_reader.Sums(reader).unknown_frees == 0
+    assert mallow_sums.Sums(reader).unknown_frees == 0
 
 
 @pytest.mark.parametrize("settings", [{"SIGNAL_TOGGLE": "SIGUSR1"}, {"SIGNAL_TOGGLE": "10"}])
@@ -302,6 +303,19 @@ def test_tags(compile_sample, record, tool):
                 tags[event.size] = event.tag
     assert tags == {1001: 0, 1002: 7, 1003: 4294967295, 1004: 0, 1005: 9, 1006: 9, 1007: 0}
     assert " tag value=7" in tool("trace", "dump", recorded.path).stdout
+
+
+@pytest.mark.parametrize("settings", [{}, {"SIGNAL_TOGGLE": "USR1"}, {"NEW_FILE_PER_START": 1}])
+def test_started_within_malloc(settings, compile_sample, inner_allocator, record, functions_of):
+    """A thread that does not record is in malloc meanwhile: neither the block nor its end counts."""
+    program = compile_sample("started_in_malloc", "gcc", "-O1", inner_allocator)
+    recorded = record([program], check=False, settings=settings)
+    assert recorded.returncode == 7, recorded.stderr
+    found = [mallow_sums.Sums(reader) for reader in recorded.readers]
+    assert sum(sums.unknown_frees + sums.implicit_frees for sums in found) == 0
+    if "NEW_FILE_PER_START" not in settings:
+        expect.check(expect.expectations("started_in_malloc"),
+                     expect.by_function(found[0], functions_of))
 
 
 @pytest.mark.parametrize("settings,signals", [
@@ -368,7 +382,7 @@ def test_fork_and_exec_while_off(compile_sample, record):
     assert child.header.begun_by_start and child.header.begun_by_fork
     assert child.header.parent_id == parent.header.id
     assert not image.header.begun_by_start
-    assert mallow_reader.Sums(parent).leaked_blocks == 0
+    assert mallow_sums.Sums(parent).leaked_blocks == 0
 
 
 def test_sync(compile_sample, record):
