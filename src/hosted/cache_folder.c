@@ -25,7 +25,7 @@ static bool make_folder(const char *path)
 	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-char *cache_folder_path(void)
+char *cache_folder_path(bool make)
 {
 	const char *caches = folder_in("XDG_CACHE_HOME"), *home = folder_in("HOME");
 	auto_free char *parent = NULL;
@@ -37,9 +37,9 @@ char *cache_folder_path(void)
 		parent = NULL;
 		return NULL;
 	}
-	if (!make_folder(parent) || asprintf(&path, "%s/mallow", parent) < 0)
+	if ((make && !make_folder(parent)) || asprintf(&path, "%s/mallow", parent) < 0)
 		return NULL;
-	if (make_folder(path))
+	if (!make || make_folder(path))
 		return path;
 	free(path);
 	return NULL;
@@ -68,7 +68,7 @@ static int open_nameless(const char *folder)
 
 int cache_folder_nameless(void)
 {
-	auto_free char *caches = cache_folder_path();
+	auto_free char *caches = cache_folder_path(true);
 	int fd = open_nameless(caches);
 
 	if (fd < 0)

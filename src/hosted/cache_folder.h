@@ -8,10 +8,10 @@
 #include <stdbool.h>
 
 /*
- * The path of our folder among the user's caches, made where it is missing; the caller owns it
- * (free()). NULL: there is none, or it could not be made.
+ * The path of our folder among the user's caches; the caller owns it (free()). make: it is made
+ * where it is missing. NULL: there is none, or it could not be made.
  */
-char *cache_folder_path(void);
+char *cache_folder_path(bool make);
 
 /*
  * A new file without a name, open for reading and writing: gone when it is closed and unmapped.

@@ -1,14 +1,13 @@
 #include "hosted/spill.h"
 
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "hosted/cache_folder.h"
+#include "hosted/file_room.h"
 
 #define PAGE 4096
 
@@ -23,15 +22,10 @@ void spill_deinit(struct spill *spill)
 	*spill = (struct spill){0};
 }
 
-/* Gives the file its blocks at once: a page of which the disk is found full later on kills. */
+/* A page of which the disk is found full when it is touched kills. */
 static bool take_blocks(int fd, size_t size)
 {
-	struct rlimit limit;
-
-	// Beyond this limit there is a signal, not an error.
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && size > limit.rlim_cur)
-		return false;
-	return fallocate(fd, 0, 0, (off_t)size) == 0;
+	return file_room_take(fd, size) == 0;
 }
 
 /* Moves what it holds to another kind of memory. pages: MAP_FAILED if there was none. */
