@@ -85,7 +85,7 @@ static void forget(struct load *load)
 {
 	struct recording *recording = load->recording;
 	struct recording_facts *facts = &recording->facts;
-	bool wanted = recording->blocks.wanted;
+	bool wanted = recording->blocks.wanted, free_stacks = recording->blocks.free_stacks;
 
 	end_streams(load);
 	stack_trie_deinit(&recording->stacks);
@@ -94,7 +94,7 @@ static void forget(struct load *load)
 	pool_table_deinit(&recording->pools);
 	recording->stacks = (struct stack_trie){0};
 	recording->sites = (struct site_table){0};
-	recording->blocks = (struct block_store){.wanted = wanted};
+	recording->blocks = (struct block_store){.wanted = wanted, .free_stacks = free_stacks};
 	recording->pools = (struct pool_table){0};
 	recording->threads.count = recording->memory.count = recording->marks.count = 0;
 	recording->mappings.count = recording->mallopts.count = recording->switches.count = 0;
