@@ -10,22 +10,21 @@
 #include "hosted/cleanup.h"
 #include "hosted/parallel.h"
 
-/* Indices in a column must be below `limit`, unless they are that of none. */
+/*
+ * What the values of a column must be below, which are indices; 0: they are none. Where the highest
+ * number of their type stands for none, it is by adding 1 to all of them that it becomes the
+ * lowest.
+ */
 struct column_limit {
-	uint64_t limit;
-	bool none;
+	uint64_t below;
+	bool add;
 };
 
-/* What is found out about the sections, each by one thread. */
 struct inspection {
 	const struct index_file_header *header;
 	const uint8_t *data;
-	struct {
-		bool sound; /* its checksum is right */
-		uint64_t
-			top; /* of columns of indices: the highest one plus 1, NONE counting as 0 */
-		bool none;   /* NONE is among them */
-	} found[INDEX_SECTION_COUNT];
+	struct column_limit limits[INDEX_SECTION_COUNT];
+	bool sound[INDEX_SECTION_COUNT]; /* what each thread found */
 };
 
 void index_mapping_deinit(struct index_mapping *mapping)
@@ -79,18 +78,41 @@ static bool is_of(const struct index_file_header *header, const struct recording
 	return index_file_offset(header, INDEX_SECTION_COUNT) == file_size;
 }
 
-#define FIND_TOP(type, section_data, section_size, result)                                         \
-	do {                                                                                       \
-		const type *values_ = (const type *)(section_data);                                \
-		type top_ = 0, none_ = 0;                                                          \
-		for (size_t i_ = 0; i_ < (section_size) / sizeof(type); i_++) {                    \
-			type next_ = (type)(values_[i_] + 1);                                      \
-			top_ = next_ > top_ ? next_ : top_;                                        \
-			none_ |= !next_;                                                           \
-		}                                                                                  \
-		(result).top = top_;                                                               \
-		(result).none = none_;                                                             \
-	} while (0)
+/*
+ * all_below_TYPE(): whether all values, with `add` added to them, are below the limit. By blocks of
+ * a constant size, and without a way out, which compilers make vector code of.
+ */
+#define BLOCK 1024
+#define ALL_BELOW(type)                                                                            \
+	static bool all_below_##type(const type *values, size_t count, type add, type limit)       \
+	{                                                                                          \
+		type bad = 0;                                                                      \
+		size_t i = 0;                                                                      \
+                                                                                                   \
+		for (; !bad && i + BLOCK <= count; i += BLOCK)                                     \
+			for (int j = 0; j < BLOCK; j++)                                            \
+				bad |= (type)(values[i + j] + add) >= limit;                       \
+		for (; i < count; i++)                                                             \
+			bad |= (type)(values[i] + add) >= limit;                                   \
+		return !bad;                                                                       \
+	}
+ALL_BELOW(uint8_t)
+ALL_BELOW(uint32_t)
+ALL_BELOW(uint64_t)
+
+static bool is_within(size_t number, const void *data, uint64_t rows, struct column_limit limit)
+{
+	if (!limit.below)
+		return true;
+	switch (column_width(number)) {
+	case sizeof(uint8_t):
+		return all_below_uint8_t(data, rows, limit.add, (uint8_t)limit.below);
+	case sizeof(uint32_t):
+		return all_below_uint32_t(data, rows, limit.add, (uint32_t)limit.below);
+	default:
+		return all_below_uint64_t(data, rows, limit.add, limit.below);
+	}
+}
 
 static void inspect_section(void *argument, size_t number)
 {
@@ -98,50 +120,28 @@ static void inspect_section(void *argument, size_t number)
 	const uint8_t *data = inspection->data + index_file_offset(inspection->header, number);
 	size_t size = inspection->header->sections[number].size;
 
-	inspection->found[number].sound =
-		index_file_checksum(data, size) == inspection->header->sections[number].checksum;
-	switch (number) {
-	case BLOCK_COLUMN_successor:
-		FIND_TOP(uint64_t, data, size, inspection->found[number]);
-		break;
-	case BLOCK_COLUMN_site:
-	case BLOCK_COLUMN_thread:
-	case BLOCK_COLUMN_free_thread:
-	case BLOCK_COLUMN_free_stack:
-	case INDEX_SECTION_ORDERS + BLOCK_ORDER_SIZE:
-	case INDEX_SECTION_ORDERS + BLOCK_ORDER_ADDRESS:
-		FIND_TOP(uint32_t, data, size, inspection->found[number]);
-		break;
-	case BLOCK_COLUMN_entry:
-	case BLOCK_COLUMN_heap_flags:
-		FIND_TOP(uint8_t, data, size, inspection->found[number]);
-		break;
-	default:
-		break;
-	}
+	inspection->sound[number] =
+		index_file_checksum(data, size) == inspection->header->sections[number].checksum &&
+		(!size ||
+		 is_within(number, data, inspection->header->rows, inspection->limits[number]));
 }
 
-/* Whether all that is used as an index is one. */
-static bool indices_fit(const struct inspection *inspection, const struct recording *recording)
+/* How far the indices may go, by the tables that they lead into. */
+static void set_limits(struct inspection *inspection, const struct recording *recording)
 {
-	uint64_t rows = inspection->header->rows;
-	const struct column_limit limits[INDEX_SECTION_SPANS] = {
-		[BLOCK_COLUMN_successor] = {rows, true},
-		[BLOCK_COLUMN_site] = {recording->sites.sites.count, false},
-		[BLOCK_COLUMN_thread] = {recording->threads.count, false},
-		[BLOCK_COLUMN_free_thread] = {recording->threads.count, true},
-		[BLOCK_COLUMN_free_stack] = {recording->stacks.nodes.count, true},
-		[BLOCK_COLUMN_entry] = {TRACE_OP_REALLOCARRAY + 1, false},
-		[BLOCK_COLUMN_heap_flags] = {4, false},
-		[INDEX_SECTION_ORDERS + BLOCK_ORDER_SIZE] = {rows, false},
-		[INDEX_SECTION_ORDERS + BLOCK_ORDER_ADDRESS] = {rows, false},
-	};
+	struct column_limit *limits = inspection->limits;
+	uint64_t rows = inspection->header->rows, sites = recording->sites.sites.count;
+	uint64_t threads = recording->threads.count, nodes = recording->stacks.nodes.count;
 
-	for (size_t i = 0; i < INDEX_SECTION_SPANS; i++)
-		if (inspection->found[i].top > limits[i].limit ||
-		    (inspection->found[i].none && !limits[i].none))
-			return false;
-	return true;
+	limits[BLOCK_COLUMN_successor] = (struct column_limit){rows + 1, true};
+	limits[BLOCK_COLUMN_site] = (struct column_limit){sites, false};
+	limits[BLOCK_COLUMN_thread] = (struct column_limit){threads, false};
+	limits[BLOCK_COLUMN_free_thread] = (struct column_limit){threads + 1, true};
+	limits[BLOCK_COLUMN_free_stack] = (struct column_limit){nodes + 1, true};
+	limits[BLOCK_COLUMN_entry] = (struct column_limit){TRACE_OP_REALLOCARRAY + 1, false};
+	limits[BLOCK_COLUMN_heap_flags] = (struct column_limit){4, false};
+	for (size_t i = 0; i < BLOCK_ORDER_COUNT; i++)
+		limits[INDEX_SECTION_ORDERS + i] = (struct column_limit){rows, false};
 }
 
 static const void *section(const struct index_mapping *mapping, size_t number)
@@ -169,21 +169,40 @@ static void show(struct recording *recording)
 	views->spans = section(mapping, INDEX_SECTION_SPANS);
 }
 
-/* The tables, which say how far the indices may go. */
-static struct err *read_tables(struct recording *recording, const struct inspection *inspection,
-			       const struct index_mapping *mapping, bool *used)
+/* Whether all sections are as they were written, and lead nowhere else than into the tables. */
+static bool is_sound(struct inspection *inspection, const struct recording *recording)
+{
+	// Of tables without rows, nothing can be an index.
+	if (inspection->header->rows &&
+	    (!recording->sites.sites.count || !recording->threads.count))
+		return false;
+	if (inspection->header->sections[INDEX_SECTION_SPANS].size !=
+	    recording->sites.sites.count * sizeof(struct site_span))
+		return false;
+	set_limits(inspection, recording);
+	parallel_run(inspect_section, inspection, INDEX_SECTION_COUNT);
+	for (size_t i = 0; i < INDEX_SECTION_COUNT; i++)
+		if (!inspection->sound[i])
+			return false;
+	return true;
+}
+
+/* The recording's tables come first: they say how far indices may go. */
+static struct err *read_all(struct recording *recording, struct inspection *inspection,
+			    const struct index_mapping *mapping, bool *used)
 {
 	const struct index_file_header *header = inspection->header;
 	struct recording_facts facts = recording->facts;
 	struct err *err;
 
+	inspect_section(inspection, INDEX_SECTION_SUMS);
+	if (!inspection->sound[INDEX_SECTION_SUMS])
+		return NULL;
 	err = index_read(recording, section(mapping, INDEX_SECTION_SUMS),
 			 header->sections[INDEX_SECTION_SUMS].size, used);
 	if (err || !*used)
 		return err;
-	*used = indices_fit(inspection, recording) &&
-		header->sections[INDEX_SECTION_SPANS].size ==
-			recording->sites.sites.count * sizeof(struct site_span);
+	*used = is_sound(inspection, recording);
 	if (*used && recording->heap_errors.wanted)
 		err = index_read_errors(recording, section(mapping, INDEX_SECTION_ERRORS),
 					header->sections[INDEX_SECTION_ERRORS].size, used);
@@ -200,11 +219,7 @@ static struct err *use(struct recording *recording, struct index_mapping *mappin
 	if (!section(mapping, INDEX_SECTION_SUMS) ||
 	    (recording->heap_errors.wanted && !section(mapping, INDEX_SECTION_ERRORS)))
 		return NULL;
-	parallel_run(inspect_section, &inspection, INDEX_SECTION_COUNT);
-	for (size_t i = 0; i < INDEX_SECTION_COUNT; i++)
-		if (!inspection.found[i].sound)
-			return NULL;
-	err = read_tables(recording, &inspection, mapping, used);
+	err = read_all(recording, &inspection, mapping, used);
 	if (err || !*used)
 		return err;
 	recording->index_mapping = *mapping;
