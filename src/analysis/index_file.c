@@ -98,20 +98,26 @@ static bool is_of(const struct index_file_header *header, const struct recording
 	}
 ALL_BELOW(uint8_t)
 ALL_BELOW(uint32_t)
-ALL_BELOW(uint64_t)
+
+/* Whether each successor is a later block, or none: who follows a chain comes to its end. */
+static bool leads_on(const uint64_t *successor, uint64_t rows)
+{
+	bool bad = false;
+
+	for (uint64_t i = 0; i < rows; i++)
+		bad |= successor[i] <= i || successor[i] + 1 > rows;
+	return !bad;
+}
 
 static bool is_within(size_t number, const void *data, uint64_t rows, struct column_limit limit)
 {
+	if (number == BLOCK_COLUMN_successor)
+		return leads_on(data, rows);
 	if (!limit.below)
 		return true;
-	switch (column_width(number)) {
-	case sizeof(uint8_t):
+	if (column_width(number) == sizeof(uint8_t))
 		return all_below_uint8_t(data, rows, limit.add, (uint8_t)limit.below);
-	case sizeof(uint32_t):
-		return all_below_uint32_t(data, rows, limit.add, (uint32_t)limit.below);
-	default:
-		return all_below_uint64_t(data, rows, limit.add, limit.below);
-	}
+	return all_below_uint32_t(data, rows, limit.add, (uint32_t)limit.below);
 }
 
 static void inspect_section(void *argument, size_t number)
@@ -133,7 +139,6 @@ static void set_limits(struct inspection *inspection, const struct recording *re
 	uint64_t rows = inspection->header->rows, sites = recording->sites.sites.count;
 	uint64_t threads = recording->threads.count, nodes = recording->stacks.nodes.count;
 
-	limits[BLOCK_COLUMN_successor] = (struct column_limit){rows + 1, true};
 	limits[BLOCK_COLUMN_site] = (struct column_limit){sites, false};
 	limits[BLOCK_COLUMN_thread] = (struct column_limit){threads, false};
 	limits[BLOCK_COLUMN_free_thread] = (struct column_limit){threads + 1, true};

@@ -2,6 +2,8 @@
 #ifndef MALLOW_ANALYSIS_INDEX_FILE_LAYOUT_H
 #define MALLOW_ANALYSIS_INDEX_FILE_LAYOUT_H
 
+#include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "analysis/recording_data.h"
@@ -39,6 +41,9 @@ struct index_file_header {
 	} sections[INDEX_SECTION_COUNT];
 	uint64_t checksum; /* of all before it */
 };
+
+static_assert(offsetof(struct index_file_header, sections) == 88, "docs/index-file.md");
+static_assert(offsetof(struct index_file_header, checksum) == 376, "docs/index-file.md");
 
 static inline uint64_t index_file_checksum(const void *data, size_t size)
 {

@@ -373,6 +373,15 @@ static void crafted(void **state)
 		write_file(index_path, copy, size);
 		assert_false(opens_by_index(expected));
 	}
+	// A chain that leads to itself has no end.
+	memcpy(copy, data, size);
+	memset(copy + index_file_offset(header, BLOCK_COLUMN_successor), 0, 8);
+	header->sections[BLOCK_COLUMN_successor].checksum =
+		index_file_checksum(copy + index_file_offset(header, BLOCK_COLUMN_successor),
+				    header->sections[BLOCK_COLUMN_successor].size);
+	header->checksum = index_file_header_checksum(header);
+	write_file(index_path, copy, size);
+	assert_false(opens_by_index(expected));
 	// And so do they match: the above was refused for its numbers.
 	memcpy(copy, data, size);
 	copy[index_file_offset(header, BLOCK_COLUMN_tag)] ^= 1;
