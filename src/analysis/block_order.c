@@ -126,6 +126,7 @@ struct err *block_order_make(const uint64_t *keys, uint64_t count, struct spill 
 	row = rows.data;
 	for (uint64_t i = 0; i < count; i++)
 		row[i] = sorted[i].row;
+	spill_settle(&rows, count * sizeof(*row));
 	*ret = rows;
 	rows = (struct spill){0};
 	return NULL;

@@ -231,7 +231,9 @@ void block_store_finish(struct block_store *store, const struct tick_clock *cloc
 		return;
 	parallel_run(finish_piece, &finishing, (store->count + PIECE_ROWS - 1) / PIECE_ROWS);
 	store->columns.count = store->count;
-#define BLOCK_COLUMN(name, type) store->columns.name = store->rows.name;
+#define BLOCK_COLUMN(name, type)                                                                   \
+	spill_settle(&store->spills[BLOCK_COLUMN_##name], store->count * sizeof(type));            \
+	store->columns.name = store->rows.name;
 	BLOCK_COLUMNS(BLOCK_COLUMN)
 #undef BLOCK_COLUMN
 }

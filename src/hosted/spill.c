@@ -11,13 +11,18 @@
 
 #define PAGE 4096
 
+static size_t whole_pages(size_t size)
+{
+	return (size + PAGE - 1) & ~(size_t)(PAGE - 1);
+}
+
 void spill_deinit(struct spill *spill)
 {
 	if (spill->kind == SPILL_HEAP)
 		free(spill->data);
 	else
 		munmap(spill->data, spill->size);
-	if (spill->kind == SPILL_FILE)
+	if (spill->kind == SPILL_FILE && spill->fd >= 0)
 		close(spill->fd);
 	*spill = (struct spill){0};
 }
@@ -91,9 +96,27 @@ bool spill_grow(struct spill *spill, size_t size)
 		spill->size = size;
 		return true;
 	}
-	size = (size + PAGE - 1) & ~(size_t)(PAGE - 1);
+	size = whole_pages(size);
 	if (spill->kind != SPILL_HEAP)
 		return grow_in_place(spill, size) ||
 		       (spill->kind == SPILL_FILE && move_to_pages(spill, size));
 	return move_to_file(spill, size) || move_to_pages(spill, size);
+}
+
+void spill_settle(struct spill *spill, size_t size)
+{
+	size = whole_pages(size);
+	// A mapping cannot become empty.
+	if (spill->kind == SPILL_HEAP || !size)
+		return;
+	if (size < spill->size) {
+		munmap((char *)spill->data + size, spill->size - size);
+		spill->size = size;
+	}
+	if (spill->kind != SPILL_FILE)
+		return;
+	// If it cannot be cut the disk has less room for a while, and that is all.
+	(void)!ftruncate(spill->fd, (off_t)size);
+	close(spill->fd);
+	spill->fd = -1;
 }

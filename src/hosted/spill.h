@@ -18,7 +18,7 @@ struct spill {
 	void *data; /* moves when it grows */
 	size_t size;
 	enum spill_kind kind;
-	int fd; /* of SPILL_FILE */
+	int fd; /* of SPILL_FILE until it is settled */
 };
 
 /*
@@ -26,6 +26,13 @@ struct spill {
  * nothing changed.
  */
 bool spill_grow(struct spill *spill, size_t size);
+
+/*
+ * It does not grow any more beyond the first size bytes, the only ones that are kept: what the disk
+ * had reserved behind them is free again, and no descriptor is open.
+ */
+void spill_settle(struct spill *spill, size_t size);
+
 void spill_deinit(struct spill *spill);
 
 #endif

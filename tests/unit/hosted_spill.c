@@ -1,4 +1,5 @@
 /* Memory that becomes a file when it is large, and does without one. */
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,19 @@
 #include "hosted/spill.h"
 
 #define STEPS 12
+
+/* What is kept is as it was; no descriptor is left open. */
+static void check_settled(struct spill *spill, size_t filled)
+{
+	size_t kept = filled / 2;
+	int fd = spill->kind == SPILL_FILE ? spill->fd : -1;
+
+	spill_settle(spill, kept);
+	assert_true(spill->size >= kept && spill->size < filled);
+	for (size_t i = 0; i < kept; i += 501)
+		assert_int_equal(((uint8_t *)spill->data)[i], (uint8_t)(i / 501));
+	assert_true(fd < 0 || fcntl(fd, F_GETFD) == -1);
+}
 
 /* Grows from some bytes to MiBs; what is in it stays. Returns the kind that it ends as. */
 static enum spill_kind grow_and_check(void)
@@ -34,6 +48,7 @@ static enum spill_kind grow_and_check(void)
 	}
 	assert_true(spill_grow(&spill, 1));
 	kind = spill.kind;
+	check_settled(&spill, filled);
 	spill_deinit(&spill);
 	assert_null(spill.data);
 	return kind;
