@@ -177,6 +177,18 @@ def test_file_size_limit(tool, copy, caches):
     assert not index_of(copy).exists()
 
 
+def test_columns_are_not_private(tool, tmp_path, caches):
+    """A million blocks, whose columns are 66 MB, within 48 MB of memory of the process's own."""
+    path = tmp_path / "r.mallow"
+    subprocess.run([Place().program("make_recording"), path, "1000000"], check=True)
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_DATA, (48 << 20, 48 << 20))
+
+    assert tool("report", "--errors", "--json", path,
+                preexec_fn=limited).stdout == errors_of(tool, path)
+
+
 def test_many_at_once(tool, mallow, copy, caches):
     """Who writes and who reads at the same time get right numbers."""
     tool("finish", copy)
