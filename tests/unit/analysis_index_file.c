@@ -12,6 +12,7 @@
 #include "analysis/index_file.h"
 #include "analysis/index_file_layout.h"
 #include "analysis/index_pack.h"
+#include "analysis/index_read.h"
 #include "check.h"
 #include "hosted/cleanup.h"
 #include "sample_recordings.h"
@@ -536,6 +537,71 @@ static void without_errors(void **state)
 	recording_close(expected);
 }
 
+static bool in_range(const struct heap_error *error, const struct recording *recording)
+{
+	uint32_t nodes = (uint32_t)recording->stacks.nodes.count;
+
+	return error->kind <= HEAP_ERROR_MISMATCH && error->entry <= TRACE_OP_DELETE_ARRAY &&
+	       error->release <= TRACE_OP_DELETE_ARRAY &&
+	       error->thread < recording->threads.count &&
+	       (error->allocated < nodes || error->allocated == RECORDING_NONE) &&
+	       (error->freed < nodes || error->freed == RECORDING_NONE) &&
+	       (error->freed_once < nodes || error->freed_once == RECORDING_NONE);
+}
+
+/* Wrong frees by themselves, without a checksum around them. */
+static void damaged_errors(void **state)
+{
+	static const struct heap_error error = {
+		.kind = HEAP_ERROR_DOUBLE_FREE,
+		.entry = TRACE_OP_NEW,
+		.release = TRACE_OP_FREE,
+		.freed = RECORDING_NONE,
+		.freed_once = RECORDING_NONE,
+		.count = 1000,
+		.time_ns = 123456789,
+		.size = 24,
+		.addresses = {0x1000, 0x2000, UINT64_MAX},
+	};
+	struct recording *recording = write_sound();
+	struct heap_errors *errors = &recording->heap_errors;
+	struct buf buf = {0}, again = {0};
+	unsigned int refused = 0;
+	bool used;
+
+	errors->errors.count = 0;
+	errors->unjudged = 7;
+	assert_true(vec_push(&errors->errors, error) && vec_push(&errors->errors, error));
+	index_pack_errors(recording, &buf);
+	errors->unjudged = errors->errors.count = 0;
+	assert_ok(index_read_errors(recording, (const uint8_t *)buf.data, buf.size, &used));
+	assert_true(used);
+	index_pack_errors(recording, &again);
+	assert_int_equal(buf.size, again.size);
+	assert_memory_equal(buf.data, again.data, buf.size);
+	for (size_t cut = 0; cut < buf.size; cut++) {
+		errors->errors.count = 0;
+		assert_ok(index_read_errors(recording, (const uint8_t *)buf.data, cut, &used));
+		assert_false(used);
+		assert_int_equal(errors->errors.count, 0);
+	}
+	for (size_t at = 0; at < buf.size; at++) {
+		char before = buf.data[at];
+
+		buf.data[at] = 0x7f;
+		errors->errors.count = 0;
+		assert_ok(index_read_errors(recording, (const uint8_t *)buf.data, buf.size, &used));
+		refused += !used;
+		for (size_t i = 0; i < errors->errors.count; i++)
+			assert_true(in_range(&errors->errors.items[i], recording));
+		buf.data[at] = before;
+	}
+	assert_true(refused >= 8);
+	buf_deinit(&buf);
+	buf_deinit(&again);
+	recording_close(recording);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -543,7 +609,7 @@ int main(void)
 		cmocka_unit_test(every_length),    cmocka_unit_test(crafted),
 		cmocka_unit_test(other_recording), cmocka_unit_test(not_ours),
 		cmocka_unit_test(no_file),         cmocka_unit_test(at_once),
-		cmocka_unit_test(without_errors),
+		cmocka_unit_test(without_errors),  cmocka_unit_test(damaged_errors),
 	};
 
 	return cmocka_run_group_tests(tests, make_folders, remove_folders);
