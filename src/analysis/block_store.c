@@ -1,51 +1,45 @@
 #include "analysis/block_store.h"
 
-#include <stdlib.h>
-
 #include "analysis/sample_weight.h"
+#include "hosted/parallel.h"
 
-/* The columns and their types, for what has to be done to each. */
-#define COLUMNS(X)                                                                                 \
-	X(allocated)                                                                               \
-	X(freed)                                                                                   \
-	X(address)                                                                                 \
-	X(size)                                                                                    \
-	X(usable)                                                                                  \
-	X(successor)                                                                               \
-	X(site)                                                                                    \
-	X(thread)                                                                                  \
-	X(free_thread)                                                                             \
-	X(tag)                                                                                     \
-	X(entry)                                                                                   \
-	X(heap_flags)
+/* Rows by which the columns grow: doubled, and by a quarter where that is much. */
+#define ROWS_FIRST   1024
+#define ROWS_DOUBLED ((size_t)4 << 20)
+
+#define PIECE_ROWS ((size_t)64 << 10) /* that one thread finishes at a time */
 
 void block_store_deinit(struct block_store *store)
 {
-#define FREE(column) free(store->column);
-	COLUMNS(FREE)
-#undef FREE
-	free(store->free_stack);
+	for (int i = 0; i < BLOCK_COLUMN_COUNT; i++)
+		spill_deinit(&store->spills[i]);
 	live_table_deinit(&store->live);
 	vec_deinit(&store->displaced);
 	vec_deinit(&store->last);
 }
 
+static bool grow_column(struct block_store *store, enum block_column column, size_t rows,
+			size_t width)
+{
+	if (column == BLOCK_COLUMN_free_stack && !store->free_stacks)
+		return true;
+	return spill_grow(&store->spills[column], rows * width);
+}
+
 static bool grow(struct block_store *store)
 {
-	size_t capacity = store->capacity;
+	size_t rows = store->capacity < ROWS_FIRST     ? ROWS_FIRST
+		      : store->capacity < ROWS_DOUBLED ? store->capacity * 2
+						       : store->capacity + store->capacity / 4;
 
-	// Each column on its own, from the common capacity: it changes when all have grown.
-#define GROW(column)                                                                               \
-	capacity = store->capacity;                                                                \
-	if (!vec_grow((void **)&store->column, &capacity, store->count, 1,                         \
-		      sizeof(*store->column)))                                                     \
-		return false;
-	COLUMNS(GROW)
-	if (store->free_stacks) {
-		GROW(free_stack)
-	}
-#undef GROW
-	store->capacity = capacity;
+	// A column may have moved although another one could not grow.
+#define BLOCK_COLUMN(name, type)                                                                   \
+	if (!grow_column(store, BLOCK_COLUMN_##name, rows, sizeof(type)))                          \
+		return false;                                                                      \
+	store->rows.name = store->spills[BLOCK_COLUMN_##name].data;
+	BLOCK_COLUMNS(BLOCK_COLUMN)
+#undef BLOCK_COLUMN
+	store->capacity = rows;
 	return true;
 }
 
@@ -75,8 +69,8 @@ static void end_block(struct block_store *store, struct site_table *sites,
 
 	site_table_died(sites, block->site, block->size, weight(store, block), temporary);
 	if (store->wanted) {
-		store->freed[block->number - 1] = ticks;
-		store->free_thread[block->number - 1] = thread;
+		store->rows.freed_ns[block->number - 1] = ticks;
+		store->rows.free_thread[block->number - 1] = thread;
 	}
 }
 
@@ -99,24 +93,25 @@ static struct err *displace(struct block_store *store, struct site_table *sites,
 static struct err *add_row(struct block_store *store, const struct decode_event *event,
 			   uint32_t site, uint64_t ticks, uint32_t thread, uint32_t tag)
 {
+	const struct block_rows *rows = &store->rows;
 	uint64_t row = store->count;
 
 	if (row == store->capacity && !grow(store))
 		return err_no_memory();
-	store->allocated[row] = ticks;
-	store->freed[row] = TIME_NEVER;
-	store->address[row] = event->block.address;
-	store->size[row] = event->block.size;
-	store->usable[row] = event->block.usable;
-	store->successor[row] = BLOCK_NONE;
-	store->site[row] = site;
-	store->thread[row] = thread;
-	store->free_thread[row] = RECORDING_NONE;
-	store->tag[row] = tag;
-	store->entry[row] = event->kind;
-	store->heap_flags[row] = event->heap_flags;
+	rows->allocated_ns[row] = ticks;
+	rows->freed_ns[row] = TIME_NEVER;
+	rows->address[row] = event->block.address;
+	rows->size[row] = event->block.size;
+	rows->usable[row] = event->block.usable;
+	rows->successor[row] = BLOCK_NONE;
+	rows->site[row] = site;
+	rows->thread[row] = thread;
+	rows->free_thread[row] = RECORDING_NONE;
+	rows->tag[row] = tag;
+	rows->entry[row] = event->kind;
+	rows->heap_flags[row] = event->heap_flags;
 	if (store->free_stacks)
-		store->free_stack[row] = RECORDING_NONE;
+		rows->free_stack[row] = RECORDING_NONE;
 	return NULL;
 }
 
@@ -188,7 +183,7 @@ struct err *block_store_free(struct block_store *store, struct site_table *sites
 		if (block != BLOCK_NONE) {
 			store->implicit_frees--;
 			if (store->wanted)
-				store->free_thread[block] = thread;
+				store->rows.free_thread[block] = thread;
 			*ret = block;
 			return NULL;
 		}
@@ -204,33 +199,41 @@ struct err *block_store_free(struct block_store *store, struct site_table *sites
 	return NULL;
 }
 
+struct finishing {
+	const struct block_store *store;
+	const struct tick_clock *clock;
+};
+
+static void finish_piece(void *argument, size_t number)
+{
+	const struct finishing *finishing = argument;
+	const struct block_rows *rows = &finishing->store->rows;
+	size_t end = (number + 1) * PIECE_ROWS;
+
+	if (end > finishing->store->count)
+		end = finishing->store->count;
+	for (size_t i = number * PIECE_ROWS; i < end; i++) {
+		rows->allocated_ns[i] = tick_clock_ns(finishing->clock, rows->allocated_ns[i]);
+		if (rows->freed_ns[i] != TIME_NEVER)
+			rows->freed_ns[i] = tick_clock_ns(finishing->clock, rows->freed_ns[i]);
+	}
+}
+
 void block_store_finish(struct block_store *store, const struct tick_clock *clock)
 {
+	struct finishing finishing = {.store = store, .clock = clock};
+
 	live_table_deinit(&store->live);
 	vec_deinit(&store->displaced);
 	vec_deinit(&store->last);
 	store->first_displaced = 0;
 	if (!store->wanted)
 		return;
-	for (size_t i = 0; i < store->count; i++) {
-		store->allocated[i] = tick_clock_ns(clock, store->allocated[i]);
-		if (store->freed[i] != TIME_NEVER)
-			store->freed[i] = tick_clock_ns(clock, store->freed[i]);
-	}
-	store->columns = (struct block_columns){
-		.count = store->count,
-		.allocated_ns = store->allocated,
-		.freed_ns = store->freed,
-		.address = store->address,
-		.size = store->size,
-		.usable = store->usable,
-		.tag = store->tag,
-		.site = store->site,
-		.thread = store->thread,
-		.free_thread = store->free_thread,
-		.successor = store->successor,
-		.entry = store->entry,
-		.heap_flags = store->heap_flags,
-		.free_stack = store->free_stack,
-	};
+	parallel_run(finish_piece, &finishing, (store->count + PIECE_ROWS - 1) / PIECE_ROWS);
+	store->columns.count = store->count;
+#define BLOCK_COLUMN(name, type)                                                                   \
+	spill_settle(&store->spills[BLOCK_COLUMN_##name], store->count * sizeof(type));            \
+	store->columns.name = store->rows.name;
+	BLOCK_COLUMNS(BLOCK_COLUMN)
+#undef BLOCK_COLUMN
 }

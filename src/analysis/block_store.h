@@ -10,10 +10,41 @@
 #include "analysis/recording.h"
 #include "analysis/site_table.h"
 #include "analysis/tick_clock.h"
+#include "hosted/spill.h"
 #include "hosted/vec.h"
 #include "trace/decode.h"
 
 #define BLOCK_NONE UINT64_MAX
+
+/* The columns of struct block_columns, and what is in each. The last one may be missing. */
+#define BLOCK_COLUMNS(X)                                                                           \
+	X(allocated_ns, uint64_t)                                                                  \
+	X(freed_ns, uint64_t)                                                                      \
+	X(address, uint64_t)                                                                       \
+	X(size, uint64_t)                                                                          \
+	X(usable, uint64_t)                                                                        \
+	X(successor, uint64_t)                                                                     \
+	X(site, uint32_t)                                                                          \
+	X(thread, uint32_t)                                                                        \
+	X(free_thread, uint32_t)                                                                   \
+	X(tag, uint32_t)                                                                           \
+	X(entry, uint8_t)                                                                          \
+	X(heap_flags, uint8_t)                                                                     \
+	X(free_stack, uint32_t)
+
+enum block_column {
+#define BLOCK_COLUMN(name, type) BLOCK_COLUMN_##name,
+	BLOCK_COLUMNS(BLOCK_COLUMN)
+#undef BLOCK_COLUMN
+		BLOCK_COLUMN_COUNT
+};
+
+/* The same columns while they are written. */
+struct block_rows {
+#define BLOCK_COLUMN(name, type) type *name;
+	BLOCK_COLUMNS(BLOCK_COLUMN)
+#undef BLOCK_COLUMN
+};
 
 /* A block whose address was given out again before its free was met. */
 struct displaced_block {
@@ -24,18 +55,15 @@ struct displaced_block {
 };
 
 struct block_store {
-	struct block_columns columns; /* what others read; points to the arrays below */
+	struct block_columns columns; /* what others read; points to the rows */
 	bool wanted;                  /* the columns are kept */
 	uint64_t sample_mean;         /* of recording_facts: sums are estimates, 0: exact */
 	bool temporary_known;         /* by the events: all that came in between is among them */
 	uint64_t count;               /* of blocks so far */
+	bool free_stacks;             /* they are kept, too */
+	struct block_rows rows;       /* times are ticks until block_store_finish() */
 	size_t capacity;
-	uint64_t *allocated, *freed; /* ticks until block_store_finish() */
-	uint64_t *address, *size, *usable, *successor;
-	uint32_t *site, *thread, *free_thread, *tag;
-	uint8_t *entry, *heap_flags;
-	bool free_stacks; /* they are kept, too */
-	uint32_t *free_stack;
+	struct spill spills[BLOCK_COLUMN_COUNT]; /* the memory of each of the rows' columns */
 
 	struct live_table live;
 	VEC(struct displaced_block) displaced; /* [first_displaced …), by deadline */
@@ -72,7 +100,7 @@ struct err *block_store_free(struct block_store *store, struct site_table *sites
 static inline void block_store_note_free(struct block_store *store, uint64_t block, uint32_t node)
 {
 	if (store->free_stacks && block != BLOCK_NONE)
-		store->free_stack[block] = node;
+		store->rows.free_stack[block] = node;
 }
 
 /* The block ended in a realloc that made the other one. */
@@ -80,7 +108,7 @@ static inline void block_store_succeed(struct block_store *store, uint64_t block
 				       uint64_t successor)
 {
 	if (store->wanted && block != BLOCK_NONE)
-		store->successor[block] = successor;
+		store->rows.successor[block] = successor;
 }
 
 /* Turns ticks into nanoseconds and drops what only loading needs. */

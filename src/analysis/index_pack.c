@@ -244,6 +244,31 @@ static void put_pools(struct buf *buf, const struct recording *recording)
 	}
 }
 
+void index_pack_errors(const struct recording *recording, struct buf *ret)
+{
+	const struct heap_errors *errors = &recording->heap_errors;
+
+	put(ret, errors->unjudged);
+	put(ret, errors->errors.count);
+	for (size_t i = 0; i < errors->errors.count; i++) {
+		const struct heap_error *error = &errors->errors.items[i];
+
+		put(ret, error->kind);
+		put(ret, error->entry);
+		put(ret, error->release);
+		put(ret, (uint32_t)(error->allocated + 1));
+		put(ret, (uint32_t)(error->freed + 1));
+		put(ret, (uint32_t)(error->freed_once + 1));
+		put(ret, error->count);
+		put(ret, error->time_ns);
+		put(ret, error->size);
+		put(ret, error->offset);
+		put(ret, error->thread);
+		for (int j = 0; j < HEAP_ERROR_ADDRESSES; j++)
+			put(ret, error->addresses[j]);
+	}
+}
+
 void index_pack(const struct recording *recording, struct buf *ret)
 {
 	if (recording->facts.writing || recording->facts.damaged_chunks)

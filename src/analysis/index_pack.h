@@ -15,4 +15,7 @@
  */
 void index_pack(const struct recording *recording, struct buf *ret);
 
+/* Its wrong frees, which the index chunk is without: for an index file. */
+void index_pack_errors(const struct recording *recording, struct buf *ret);
+
 #endif

@@ -381,7 +381,7 @@ static void take_pools(struct index_reader *reader)
 	pool_table_show(table);
 }
 
-static void forget(struct recording *recording, const struct recording_facts *facts)
+void index_forget(struct recording *recording, const struct recording_facts *facts)
 {
 	recording->facts = *facts;
 	recording->modules.modules.count = recording->frames.frames.count = 0;
@@ -428,7 +428,7 @@ struct err *index_read(struct recording *recording, const uint8_t *data, size_t 
 		take_pools(&reader);
 	expect(&reader, reader.cursor.at == reader.cursor.end);
 	if (reader.cursor.failed) {
-		forget(recording, &facts);
+		index_forget(recording, &facts);
 		return reader.no_memory ? err_no_memory() : NULL;
 	}
 	recording->summary = site_table_sum(&recording->sites);
@@ -437,4 +437,49 @@ struct err *index_read(struct recording *recording, const uint8_t *data, size_t 
 	recording->facts.writing = false;
 	*used = true;
 	return NULL;
+}
+
+/* Operations whose names are shown. */
+static uint8_t take_operation(struct index_reader *reader)
+{
+	return (uint8_t)take_at_most(reader, TRACE_OP_DELETE_ARRAY);
+}
+
+static void take_error(struct index_reader *reader, struct heap_error *error)
+{
+	const struct recording *recording = reader->recording;
+	size_t nodes = recording->stacks.nodes.count;
+
+	error->kind = (enum heap_error_kind)take_at_most(reader, HEAP_ERROR_MISMATCH);
+	error->entry = take_operation(reader);
+	error->release = take_operation(reader);
+	error->allocated = take_index_or_none(reader, nodes);
+	error->freed = take_index_or_none(reader, nodes);
+	error->freed_once = take_index_or_none(reader, nodes);
+	error->count = take(reader);
+	error->time_ns = take(reader);
+	error->size = take(reader);
+	error->offset = take(reader);
+	error->thread = take_index(reader, recording->threads.count);
+	for (int i = 0; i < HEAP_ERROR_ADDRESSES; i++)
+		error->addresses[i] = take(reader);
+}
+
+struct err *index_read_errors(struct recording *recording, const uint8_t *data, size_t size,
+			      bool *used)
+{
+	struct index_reader reader = {.recording = recording, .cursor = cursor_make(data, size)};
+	struct heap_errors *errors = &recording->heap_errors;
+	uint64_t unjudged = take(&reader);
+	uint32_t count = take_count_for(&reader, &errors->errors, 14);
+
+	for (uint32_t i = 0; i < count; i++)
+		take_error(&reader, &errors->errors.items[i]);
+	expect(&reader, reader.cursor.at == reader.cursor.end);
+	*used = !reader.cursor.failed;
+	if (*used)
+		errors->unjudged = unjudged;
+	else
+		errors->errors.count = 0;
+	return reader.no_memory ? err_no_memory() : NULL;
 }

@@ -35,4 +35,11 @@ enum index_flags { INDEX_ENDED = 1, INDEX_COMPLETE = 2, INDEX_ENVIRONMENT = 4 };
  */
 struct err *index_read(struct recording *recording, const uint8_t *data, size_t size, bool *used);
 
+/* Undoes an index_read() that used it. facts: those before. */
+void index_forget(struct recording *recording, const struct recording_facts *facts);
+
+/* What index_pack_errors() wrote of the same recording, after index_read(). As above. */
+struct err *index_read_errors(struct recording *recording, const uint8_t *data, size_t size,
+			      bool *used);
+
 #endif

@@ -85,7 +85,7 @@ static void forget(struct load *load)
 {
 	struct recording *recording = load->recording;
 	struct recording_facts *facts = &recording->facts;
-	bool wanted = recording->blocks.wanted;
+	bool wanted = recording->blocks.wanted, free_stacks = recording->blocks.free_stacks;
 
 	end_streams(load);
 	stack_trie_deinit(&recording->stacks);
@@ -94,7 +94,7 @@ static void forget(struct load *load)
 	pool_table_deinit(&recording->pools);
 	recording->stacks = (struct stack_trie){0};
 	recording->sites = (struct site_table){0};
-	recording->blocks = (struct block_store){.wanted = wanted};
+	recording->blocks = (struct block_store){.wanted = wanted, .free_stacks = free_stacks};
 	recording->pools = (struct pool_table){0};
 	recording->threads.count = recording->memory.count = recording->marks.count = 0;
 	recording->mappings.count = recording->mallopts.count = recording->switches.count = 0;
@@ -125,10 +125,19 @@ static struct err *read_all(struct load *load)
 	return read_streams(load);
 }
 
+/* An index was used. */
+static void note_indexed(struct load *load)
+{
+	struct recording_facts *facts = &load->recording->facts;
+
+	load_chunk_facts(load);
+	facts->complete = facts->complete && !facts->missing_chunks;
+	facts->indexed = true;
+}
+
 /* *ret false: there is none that could be used. */
 static struct err *load_from_index(struct load *load, bool checked, bool *ret)
 {
-	struct recording_facts *facts = &load->recording->facts;
 	auto_free uint8_t *data = NULL;
 	bool sound = true;
 	struct err *err;
@@ -149,10 +158,42 @@ static struct err *load_from_index(struct load *load, bool checked, bool *ret)
 	err = index_read(load->recording, data, size, ret);
 	if (err || !*ret)
 		return err;
-	load_chunk_facts(load);
-	facts->complete = facts->complete && !facts->missing_chunks;
-	facts->indexed = true;
+	note_indexed(load);
 	return NULL;
+}
+
+/* The same with an index file, which has the blocks. Slots of a file being written change unseen.
+ */
+static struct err *load_from_index_file(struct load *load, bool checked, bool *ret)
+{
+	bool sound = true;
+	struct err *err = NULL;
+
+	*ret = false;
+	if (load->damage.chunks || load->recording->facts.writing)
+		return NULL;
+	if (checked)
+		err = chunk_index_check(&load->index, load->source, &sound);
+	if (err || !sound)
+		return err;
+	err = index_file_read(load->recording, ret);
+	if (!err && *ret)
+		note_indexed(load);
+	return err;
+}
+
+/* What is known of the blocks, and what is not, decides what is to be read. */
+static struct err *load_without_events(struct load *load, unsigned int needs, bool *ret)
+{
+	const struct recording *recording = load->recording;
+	bool checked = needs & RECORDING_CHECKED;
+
+	*ret = false;
+	if (needs & RECORDING_FROM_EVENTS || recording->live_line.wanted ||
+	    recording->live_line.moment)
+		return NULL;
+	return recording->blocks.wanted ? load_from_index_file(load, checked, ret)
+					: load_from_index(load, checked, ret);
 }
 
 struct err *load_recording(struct recording *recording, const struct byte_source *source,
@@ -164,7 +205,7 @@ struct err *load_recording(struct recording *recording, const struct byte_source
 		.progress = progress,
 		.argument = argument,
 	};
-	struct err *err;
+	struct err *err = NULL;
 	bool indexed;
 
 	recording->blocks.wanted = needs & (RECORDING_BLOCKS | RECORDING_HEAP_ERRORS);
@@ -172,7 +213,11 @@ struct err *load_recording(struct recording *recording, const struct byte_source
 	recording->heap_errors.wanted = needs & RECORDING_HEAP_ERRORS;
 	recording->watched = recording->live_line.wanted || recording->live_line.moment ||
 			     recording->heap_errors.wanted;
-	err = load_header(&load);
+	recording->modified = byte_source_modified(source);
+	if (recording->blocks.wanted)
+		err = block_views_create(&recording->views);
+	if (!err)
+		err = load_header(&load);
 	if (err)
 		return err;
 	err = chunk_index_build(source, &load.damage, &load.index);
@@ -182,11 +227,10 @@ struct err *load_recording(struct recording *recording, const struct byte_source
 	if (err)
 		return err;
 	recording->fingerprint = load.index.fingerprint;
-	if (!recording->blocks.wanted && !recording->watched && !(needs & RECORDING_FROM_EVENTS)) {
-		err = load_from_index(&load, needs & RECORDING_CHECKED, &indexed);
-		if (err || indexed)
-			return err;
-	}
+	recording->facts.file_size = load.index.file_size;
+	err = load_without_events(&load, needs, &indexed);
+	if (err || indexed)
+		return err;
 	load.clock = tick_clock_make(&load.header, load.index.latest_ticks,
 				     load.index.latest_monotonic_ns);
 	err = read_all(&load);

@@ -45,8 +45,9 @@ struct err *load_watch_free(struct load *load, uint32_t index, const struct load
 
 	if (recording->heap_errors.wanted) {
 		err = heap_errors_turn(&recording->heap_errors, index, &turn);
-		if (!err && (block == BLOCK_NONE ||
-			     !heap_errors_match(recording->blocks.entry[block], event->event.kind)))
+		if (!err &&
+		    (block == BLOCK_NONE ||
+		     !heap_errors_match(recording->blocks.rows.entry[block], event->event.kind)))
 			err = suspect(load, index, event, address, block, turn);
 	}
 	return err ? err : note_operation(load);

@@ -38,6 +38,11 @@ bool loaded_open_errors(const char *path, struct loaded *ret)
 	return open_loaded(path, RECORDING_HEAP_ERRORS, true, NULL, ret);
 }
 
+bool loaded_open_blocks(const char *path, struct loaded *ret)
+{
+	return open_loaded(path, RECORDING_BLOCKS | RECORDING_HEAP_ERRORS, false, NULL, ret);
+}
+
 bool loaded_open_checked(const char *path, struct loaded *ret)
 {
 	return open_loaded(path, RECORDING_CHECKED, false, NULL, ret);

@@ -13,6 +13,8 @@ struct loaded {
 bool loaded_open(const char *path, bool symbols, struct loaded *ret);
 /* With names and heap errors. */
 bool loaded_open_errors(const char *path, struct loaded *ret);
+/* With blocks and heap errors, without names: all that an index file has. */
+bool loaded_open_blocks(const char *path, struct loaded *ret);
 /* Without names, but every chunk's checksum compared. */
 bool loaded_open_checked(const char *path, struct loaded *ret);
 /* That, with names by a symbolizer that serves several recordings; NULL: without names. */
