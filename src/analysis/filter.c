@@ -178,7 +178,8 @@ static const char *allowed(enum filter_id id)
 	case KIND_MOMENT:
 		return moment_allowed;
 	case KIND_PERCENT_INTERVAL:
-		return "a time such as 500ms, 2s or 1h2m3s, or a percentage of the run such as 12.5%";
+		return "a time such as 500ms, 2s or 1h2m3s, or a percentage of the run such as "
+		       "12.5%";
 	case KIND_INTERVAL:
 		return "a time such as 500ms, 2s or 1h2m3s";
 	case KIND_SIZE:

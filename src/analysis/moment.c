@@ -40,7 +40,8 @@ static const struct {
 	const char *name;
 	uint64_t ns;
 } units[] = {
-	{"h", 3600 * SECOND}, {"m", 60 * SECOND}, {"s", SECOND}, {"ms", 1000000}, {"us", 1000}, {"ns", 1},
+	{"h", 3600 * SECOND}, {"m", 60 * SECOND}, {"s", SECOND},
+	{"ms", 1000000},      {"us", 1000},       {"ns", 1},
 };
 
 /* The unit at text, 0: none; *ret is what follows. At the end of the text it is the second. */
@@ -78,7 +79,7 @@ bool interval_parse(const char *text, uint64_t *ret)
 		text = skip_blanks(text);
 	} while (*text);
 	*ret = sum;
-	return true;
+	return sum != UINT64_MAX; // which stands for never
 }
 
 bool percent_parse(const char *text, uint64_t *ret)
@@ -95,8 +96,8 @@ bool percent_parse(const char *text, uint64_t *ret)
 			return false;
 		for (; is_digit(*text); text++) {
 			place /= 10;
-			if (!place || __builtin_add_overflow(
-					      value, place * (uint64_t)(*text - '0'), &value))
+			if (!place ||
+			    __builtin_add_overflow(value, place * (uint64_t)(*text - '0'), &value))
 				return false;
 		}
 	}
@@ -177,8 +178,7 @@ struct err *moment_resolve(const struct moment *moment, const struct recording *
 
 	switch (moment->kind) {
 	case MOMENT_UNIX:
-		*ret = saturated(((__int128)ns + last) * SECOND - last -
-				 facts->start_realtime_ns);
+		*ret = saturated(((__int128)ns + last) * SECOND - last - facts->start_realtime_ns);
 		return NULL;
 	case MOMENT_RUNNING:
 		break;

@@ -81,15 +81,14 @@ struct err *regex_create(const char *pattern, struct regex **ret)
 
 struct err *regex_search(const struct regex *regex, const char *text, bool *ret)
 {
-	cleanup(pcre2_match_data_free_at) pcre2_match_data *data =
-		pcre2_match_data_create(1, NULL);
+	cleanup(pcre2_match_data_free_at) pcre2_match_data *data = pcre2_match_data_create(1, NULL);
 	char reason[160] = "unknown error";
 	int result;
 
 	if (!data)
 		return err_no_memory();
-	result = pcre2_match(regex->code, (PCRE2_SPTR)text, strlen(text), 0, 0, data,
-			     regex->limits);
+	result =
+		pcre2_match(regex->code, (PCRE2_SPTR)text, strlen(text), 0, 0, data, regex->limits);
 	// Compiled code has a small stack of its own, the interpreter none but the heap.
 	if (result == PCRE2_ERROR_JIT_STACKLIMIT)
 		result = pcre2_match(regex->code, (PCRE2_SPTR)text, strlen(text), 0, PCRE2_NO_JIT,
