@@ -248,7 +248,7 @@ static void no_memory(void **state)
 		assert_int_equal(err_number(err), ENOMEM);
 		err_destroy(err);
 	}
-	assert_true(n > 20);
+	assert_true(n > 15);
 	symbolized_destroy(symbolized);
 	recording_close(recording);
 }
