@@ -12,11 +12,12 @@ import made_recording
 import mallow_reader
 from conftest import TOP, built, clean_environment
 from filter_reference import Blocks
-from recording_writer import ChunkWriter, Writer
+from recording_writer import ChunkWriter, Writer, varint
 
 BIAS = 0x10000000
 MALLOC, MEMALIGN, REALLOC, FREE = 1, 7, 18, 20
-FRAME, MODULE, THREAD, PROCESS, MARK, END, TAG = 0x81, 0x82, 0x84, 0x87, 0x8d, 0x91, 0x95
+FRAME, MODULE, THREAD, PROCESS, MARK, END, TAG, STACK, CULLED = \
+    0x81, 0x82, 0x84, 0x87, 0x8d, 0x91, 0x95, 0xa8, 0xaa
 SECOND = 10**9
 
 SOURCES = {
@@ -161,6 +162,8 @@ ROWS = [
     ({"group_leaked_allocations_max": "50%"}, "c1"),
     ({"lifetime_max": "1s"}, "a1"),
     ({"lifetime_min": "2"}, "c1 a2 a3 b1 b2"),
+    ({"lifetime_max": "5124095h 2070s"}, "a1 c1"),  # what is leaked lives longer than any time
+    ({"lifetime_min": "5124095h 2070s"}, "a2 a3 b1 b2"),
     ({"to": "999"}, ""),
     ({"from": "999"}, "a1 b1 a2 c1 b2 a3"),
     ({"from": "120%"}, ""),
@@ -371,6 +374,24 @@ def test_costly_patterns_end_soon(mallow, tmp_path, pattern):
     assert run.returncode == 1, run.stderr
     assert run.stderr.startswith("mallow: --function-regex: the pattern is too costly for 'aaa")
     assert run.stderr.count("\n") == 1
+
+
+def test_culled_blocks_are_in_groups_alone(tool, program, tmp_path):
+    """They are allocations of their site, but of no filtered sum; nothing is said of temporary ones."""
+    made = Recorded(program, cull_ns=SECOND, minor=3)
+    made.allocate(1, 0x1000, 10, ["read_all"])
+    made.allocate(2, 0x2000, 100, ["read_one"])
+    made.other(3, STACK, 1, 0, b"".join([varint(made.ids["read_all"])]))
+    made.chunks[0].other(CULLED, 1, 8, 800, 3)
+    path = made.write(tmp_path / "culled.mallow", 10)
+    answers = query(path, [{"group_allocations_min": "9"}, {"group_allocations_max": "8"},
+                           {"group_leaked_allocations_min": "12%"},
+                           {"lifetime": "only_whole_group_leaked"}])
+    assert [answer["blocks"] for answer in answers] == [[0], [1], [1], [1]]
+    assert [answer["report"]["total_bytes"] for answer in answers] == [10, 100, 100, 100]
+    text = tool("report", "--tag", "0", path).stdout
+    assert "8 blocks that lived shorter than 1.00 s are left out\n" in text
+    assert "2 of 2 allocations\n" in text and "temporary" not in text
 
 
 def test_the_page_has_the_table(mallow):
