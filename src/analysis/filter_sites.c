@@ -54,31 +54,30 @@ static bool passes(const struct filter *filter, const struct site *site)
 /* When its blocks were allocated. */
 struct span {
 	uint64_t first, last;
+	bool any;
 };
 
 static struct err *keep_intervals(const struct filter *filter, const struct recording *recording,
 				  uint32_t count, uint8_t *sites)
 {
-	auto_free struct span *spans = malloc(((size_t)count + 1) * sizeof(*spans));
+	auto_free struct span *spans = calloc((size_t)count + 1, sizeof(*spans));
 	const struct block_columns *blocks = recording_blocks(recording);
 	uint64_t run = recording_facts(recording)->duration_ns;
 
 	if (!spans)
 		return err_no_memory();
-	for (uint32_t i = 0; i < count; i++)
-		spans[i] = (struct span){.first = UINT64_MAX};
 	// Blocks are in the order of allocation.
 	for (uint64_t i = 0; i < blocks->count; i++) {
 		struct span *span = &spans[blocks->site[i]];
 
-		if (span->first == UINT64_MAX)
+		if (!span->any)
 			span->first = blocks->allocated_ns[i];
+		span->any = true;
 		span->last = blocks->allocated_ns[i];
 	}
 	for (uint32_t i = 0; i < count; i++)
-		sites[i] &=
-			spans[i].first != UINT64_MAX && within(filter, FILTER_GROUP_INTERVAL_MIN,
-							       spans[i].last - spans[i].first, run);
+		sites[i] &= spans[i].any && within(filter, FILTER_GROUP_INTERVAL_MIN,
+						   spans[i].last - spans[i].first, run);
 	return NULL;
 }
 

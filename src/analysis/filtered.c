@@ -198,7 +198,7 @@ struct err *filtered_create(const struct recording *recording, const struct filt
 		.filtered = make_filtered(recording),
 		.site_of = calloc(recording->sites.sites.count + 1, sizeof(*walk.site_of)),
 		.ranks = malloc((match->blocks / 64 + 1) * sizeof(*walk.ranks)),
-		.matching = malloc(count * sizeof(*walk.matching)),
+		.matching = calloc(count, sizeof(*walk.matching)),
 		.freed = malloc(count * sizeof(*walk.freed)),
 		.weights = sampled ? malloc(count * sizeof(*walk.weights)) : NULL,
 	};
@@ -215,7 +215,8 @@ struct err *filtered_create(const struct recording *recording, const struct filt
 	err = gather(&walk);
 	if (err)
 		return err;
-	add_up(&walk);
+	if (filtered->sites.sites.count)
+		add_up(&walk);
 	err = add_temporary(&walk);
 	if (err)
 		return err;

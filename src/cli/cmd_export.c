@@ -108,9 +108,9 @@ static int export_one(const struct exporter *exporter, const struct options *opt
 	if (!(filter ? loaded_open_blocks(path, &loaded) : loaded_open(path, true, &loaded)))
 		return CLI_FAILED;
 	if (filter)
-		err = err_prefix(filter_view_create(filter, loaded.recording, loaded.symbolized,
-						    &view),
-				 "%s", path);
+		err = err_prefix(
+			filter_view_create(filter, loaded.recording, loaded.symbolized, &view),
+			"%s", path);
 	if (!err)
 		err = write_out(exporter, options, filter ? view.recording : loaded.recording,
 				loaded.symbolized, metric);
