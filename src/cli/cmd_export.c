@@ -105,7 +105,7 @@ static int export_one(const struct exporter *exporter, const struct options *opt
 	const char *path = options->operands[0];
 	struct err *err = NULL;
 
-	if (!(filter ? loaded_open_blocks(path, &loaded) : loaded_open(path, true, &loaded)))
+	if (!(filter ? loaded_open_filterable(path, &loaded) : loaded_open(path, true, &loaded)))
 		return CLI_FAILED;
 	if (filter)
 		err = err_prefix(

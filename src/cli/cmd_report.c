@@ -129,7 +129,7 @@ static bool open_recording(const struct report *report, const char *path, struct
 {
 	if (report->errors)
 		return loaded_open_errors(path, ret);
-	return report->filter ? loaded_open_blocks(path, ret) : loaded_open(path, true, ret);
+	return report->filter ? loaded_open_filterable(path, ret) : loaded_open(path, true, ret);
 }
 
 /* One after the other. *failed: one could not be opened, and an error was printed. */
