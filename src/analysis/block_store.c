@@ -70,6 +70,7 @@ static void end_block(struct block_store *store, struct site_table *sites,
 	site_table_died(sites, block->site, block->size, weight(store, block), temporary);
 	if (store->wanted) {
 		store->rows.freed_ns[block->number - 1] = ticks;
+		store->rows.free_turn[block->number - 1] = store->count;
 		store->rows.free_thread[block->number - 1] = thread;
 	}
 }
@@ -104,6 +105,7 @@ static struct err *add_row(struct block_store *store, const struct decode_event 
 	rows->size[row] = event->block.size;
 	rows->usable[row] = event->block.usable;
 	rows->successor[row] = BLOCK_NONE;
+	rows->free_turn[row] = UINT64_MAX;
 	rows->site[row] = site;
 	rows->thread[row] = thread;
 	rows->free_thread[row] = RECORDING_NONE;

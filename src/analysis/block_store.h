@@ -24,6 +24,7 @@
 	X(size, uint64_t)                                                                          \
 	X(usable, uint64_t)                                                                        \
 	X(successor, uint64_t)                                                                     \
+	X(free_turn, uint64_t)                                                                     \
 	X(site, uint32_t)                                                                          \
 	X(thread, uint32_t)                                                                        \
 	X(free_thread, uint32_t)                                                                   \

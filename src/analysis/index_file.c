@@ -99,20 +99,25 @@ static bool is_of(const struct index_file_header *header, const struct recording
 ALL_BELOW(uint8_t)
 ALL_BELOW(uint32_t)
 
-/* Whether each successor is a later block, or none: who follows a chain comes to its end. */
-static bool leads_on(const uint64_t *successor, uint64_t rows)
+/*
+ * Whether the value of each row is of a later one, below the limit, or none: who follows a chain
+ * comes to its end, and what was freed had been allocated.
+ */
+static bool leads_on(const uint64_t *values, uint64_t rows, uint64_t limit)
 {
 	bool bad = false;
 
 	for (uint64_t i = 0; i < rows; i++)
-		bad |= successor[i] <= i || successor[i] + 1 > rows;
+		bad |= values[i] <= i || values[i] + 1 > limit;
 	return !bad;
 }
 
 static bool is_within(size_t number, const void *data, uint64_t rows, struct column_limit limit)
 {
 	if (number == BLOCK_COLUMN_successor)
-		return leads_on(data, rows);
+		return leads_on(data, rows, rows);
+	if (number == BLOCK_COLUMN_free_turn)
+		return leads_on(data, rows, rows + 1);
 	if (!limit.below)
 		return true;
 	if (column_width(number) == sizeof(uint8_t))

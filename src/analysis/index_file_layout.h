@@ -43,7 +43,7 @@ struct index_file_header {
 };
 
 static_assert(offsetof(struct index_file_header, sections) == 88, "docs/index-file.md");
-static_assert(offsetof(struct index_file_header, checksum) == 376, "docs/index-file.md");
+static_assert(offsetof(struct index_file_header, checksum) == 392, "docs/index-file.md");
 
 static inline uint64_t index_file_checksum(const void *data, size_t size)
 {

@@ -11,6 +11,8 @@ struct loaded {
 
 /* false: the error was printed. */
 bool loaded_open(const char *path, bool symbols, struct loaded *ret);
+/* With names, and blocks to choose from by a filter. */
+bool loaded_open_filterable(const char *path, struct loaded *ret);
 /* With names and heap errors. */
 bool loaded_open_errors(const char *path, struct loaded *ret);
 /* With blocks and heap errors, without names: all that an index file has. */

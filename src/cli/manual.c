@@ -1,11 +1,12 @@
 /*
  * Prints what is made from the tables of commands and options, at build time: `manual man` the
- * man page, `manual bash` the completion. Linked with the same objects as the tool, so neither
- * can differ from what the tool accepts.
+ * man page, `manual bash` the completion; and for docs/filter.md, by hand, `manual filter` its
+ * table. Linked with the same objects as the tool, so none can differ from what the tool accepts.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/filter.h"
 #include "cli/command.h"
 
 /* Text of a man page: backslashes, hyphens and leading dots mean something to roff. */
@@ -65,6 +66,14 @@ static void put_details(const char *details)
 	}
 }
 
+static void put_filters(const struct command *command)
+{
+	printf(".PP\n" COMMAND_FILTERS ":\n");
+	for (size_t i = command->body->option_count; i < command_option_count(command); i++)
+		if (command_option(command, i))
+			put_option(command_option(command, i));
+}
+
 static void put_command(const struct command *command)
 {
 	printf(".SS mallow %s \\fR", command->name);
@@ -73,7 +82,9 @@ static void put_command(const struct command *command)
 	put_roff(command->text);
 	printf(".\n");
 	for (size_t i = 0; i < command->body->option_count; i++)
-		put_option(&command->body->options[i]);
+		put_option(command_option(command, i));
+	if (command->body->filters)
+		put_filters(command);
 	put_details(command->body->details);
 }
 
@@ -103,13 +114,14 @@ static void put_man(void)
 static void put_bash_command(const struct command *command)
 {
 	printf("\t\"%s\")\n\t\twords=\"--help", command->name);
-	for (size_t i = 0; i < command->body->option_count; i++)
-		printf(" --%s", command->body->options[i].name);
+	for (size_t i = 0; i < command_option_count(command); i++)
+		if (command_option(command, i))
+			printf(" --%s", command_option(command, i)->name);
 	printf("\"\n\t\tcase \"$previous\" in\n");
-	for (size_t i = 0; i < command->body->option_count; i++) {
-		const struct option_spec *spec = &command->body->options[i];
+	for (size_t i = 0; i < command_option_count(command); i++) {
+		const struct option_spec *spec = command_option(command, i);
 
-		if (spec->choices)
+		if (spec && spec->choices)
 			printf("\t\t--%s) words=\"%s\"; options=yes ;;\n", spec->name,
 			       spec->choices);
 	}
@@ -149,12 +161,36 @@ static void put_bash(void)
 	       "complete -o filenames -F _mallow mallow\n");
 }
 
+/* A cell of a table: what separates these is escaped. */
+static void put_cell(const char *text)
+{
+	for (; *text; text++)
+		printf(*text == '|' ? "\\|" : "%c", *text);
+}
+
+static void put_filter_table(void)
+{
+	size_t count;
+	const struct filter_parameter *parameters = filter_parameters(&count);
+
+	printf("| condition | value | meaning |\n|---|---|---|\n");
+	for (size_t i = 0; i < count; i++) {
+		printf("| `%s` | ", parameters[i].name);
+		put_cell(parameters[i].choices ? parameters[i].choices : parameters[i].value);
+		printf(" | ");
+		put_cell(parameters[i].text);
+		printf(" |\n");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "man") == 0)
 		put_man();
 	else if (argc == 2 && strcmp(argv[1], "bash") == 0)
 		put_bash();
+	else if (argc == 2 && strcmp(argv[1], "filter") == 0)
+		put_filter_table();
 	else
 		return 2;
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
