@@ -2,11 +2,11 @@
 #ifndef MALLOW_ANALYSIS_RECORDING_DATA_H
 #define MALLOW_ANALYSIS_RECORDING_DATA_H
 
-#include "analysis/block_store.h"
-#include "analysis/block_views.h"
+#include "analysis/blocks/block_store.h"
+#include "analysis/blocks/block_views.h"
 #include "analysis/frame_table.h"
 #include "analysis/heap_errors.h"
-#include "analysis/index_file.h"
+#include "analysis/index/index_file.h"
 #include "analysis/live_line.h"
 #include "analysis/module_table.h"
 #include "analysis/pool_table.h"

@@ -1,7 +1,7 @@
 /* mallow finish: what `mallow run` does at its end, for recordings that it did not make. */
 #include <string.h>
 
-#include "analysis/index_file.h"
+#include "analysis/index/index_file.h"
 #include "cli/cli.h"
 #include "cli/compress_option.h"
 #include "cli/file_kind.h"

@@ -2,7 +2,7 @@
 #ifndef MALLOW_CLI_LOADED_H
 #define MALLOW_CLI_LOADED_H
 
-#include "analysis/symbolized.h"
+#include "analysis/names/symbolized.h"
 
 struct loaded {
 	struct recording *recording;

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/index_file.h"
-#include "analysis/index_file_layout.h"
-#include "analysis/index_pack.h"
-#include "analysis/index_read.h"
+#include "analysis/index/index_file.h"
+#include "analysis/index/index_file_layout.h"
+#include "analysis/index/index_pack.h"
+#include "analysis/index/index_read.h"
 #include "check.h"
 #include "hosted/cleanup.h"
 #include "sample_recordings.h"
@@ -346,6 +346,7 @@ static void crafted(void **state)
 {
 	static const size_t indices[] = {
 		BLOCK_COLUMN_successor,
+		BLOCK_COLUMN_free_turn,
 		BLOCK_COLUMN_site,
 		BLOCK_COLUMN_thread,
 		BLOCK_COLUMN_free_thread,
@@ -374,15 +375,20 @@ static void crafted(void **state)
 		write_file(index_path, copy, size);
 		assert_false(opens_by_index(expected));
 	}
-	// A chain that leads to itself has no end.
-	memcpy(copy, data, size);
-	memset(copy + index_file_offset(header, BLOCK_COLUMN_successor), 0, 8);
-	header->sections[BLOCK_COLUMN_successor].checksum =
-		index_file_checksum(copy + index_file_offset(header, BLOCK_COLUMN_successor),
-				    header->sections[BLOCK_COLUMN_successor].size);
-	header->checksum = index_file_header_checksum(header);
-	write_file(index_path, copy, size);
-	assert_false(opens_by_index(expected));
+	// A chain that leads to itself has no end; nothing is freed before it is allocated.
+	for (size_t i = 0; i < 2; i++) {
+		size_t section = i ? BLOCK_COLUMN_free_turn : BLOCK_COLUMN_successor;
+		uint8_t *values;
+
+		memcpy(copy, data, size);
+		values = copy + index_file_offset(header, section);
+		memset(values, 0, 8);
+		header->sections[section].checksum =
+			index_file_checksum(values, header->sections[section].size);
+		header->checksum = index_file_header_checksum(header);
+		write_file(index_path, copy, size);
+		assert_false(opens_by_index(expected));
+	}
 	// And so do they match: the above was refused for its numbers.
 	memcpy(copy, data, size);
 	copy[index_file_offset(header, BLOCK_COLUMN_tag)] ^= 1;

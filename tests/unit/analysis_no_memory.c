@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/index_file.h"
+#include "analysis/index/index_file.h"
 #include "analysis/recording.h"
 #include "analysis/recording_memory.h"
 #include "check.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/block_order.h"
+#include "analysis/blocks/block_order.h"
 #include "base/random.h"
 #include "check.h"
 
