@@ -9,7 +9,7 @@ import fractions
 import re
 
 import mallow_sums
-from mallow_reader import GLIBC, REALLOC, REALLOCARRAY, Free
+from mallow_reader import GLIBC, POOL_ALLOC, POOL_NAME, REALLOC, REALLOCARRAY, Free
 
 UNITS = {"h": 3600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
@@ -72,6 +72,8 @@ class Blocks:
         self.run = recording.end_ticks - self.start
         self.blocks = []
         self._walk(list(mallow_sums.in_order(recording)))
+        self.births = [(event.address, event.time - self.start, name)
+                       for event, name in self._births()]
         self.groups = collections.defaultdict(list)
         for block in self.blocks:
             self.groups[self.stack(block)].append(block)
@@ -101,6 +103,15 @@ class Blocks:
                     block.before.after = block
             self.blocks.append(block)
             live[event.address] = last[event.stream] = block
+
+    def _births(self):
+        """(event, name of the pool) of all that pools handed out."""
+        names = {}
+        for event in self.recording.pool_events:
+            if event.kind == POOL_NAME:
+                names[event.pool] = event.name or names.get(event.pool)
+            elif event.kind == POOL_ALLOC:
+                yield event, names.get(event.pool) or hex(event.pool)
 
     def stack(self, block):
         return tuple(self.recording.stack(block.event.node))
@@ -213,6 +224,12 @@ class Blocks:
 
     def thread(self, block, text, _):
         return text in (str(block.tid), block.thread)
+
+    def pool(self, block, text, _):
+        first, end = block.event.address, block.event.address + block.event.usable
+        return any(name == text and first <= address < end and block.time <= time and
+                   (block.freed is None or time < block.freed)
+                   for address, time, name in self.births)
 
     def tag(self, block, text, _):
         return block.event.tag == number(text)
