@@ -412,6 +412,21 @@ def test_costly_patterns_end_soon(mallow, tmp_path, pattern):
     assert run.stderr.count("\n") == 1
 
 
+def test_costly_patterns_end_soon_for_many_names(mallow, tmp_path):
+    """Each of the searches is within the limit of steps, all together would take seconds."""
+    names = ["a" * 17 + f"-{i}" for i in range(5000)]
+    made = made_recording.Made(tmp_path, names)
+    for name in names:
+        made.allocate([name], 10)
+    path = made.write()
+    run = subprocess.run([str(mallow), "report", "--function-regex", "^(a+)+$", str(path)],
+                         capture_output=True, text=True, env=clean_environment(), timeout=60,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (2, 2)))
+    assert run.returncode == 1, run.stderr
+    assert "--function-regex: the pattern is too costly for so many names" in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
 def test_culled_blocks_are_in_groups_alone(tool, program, tmp_path):
     """They are allocations of their site, but of no filtered sum; nothing is said of temporary ones."""
     made = Recorded(program, cull_ns=SECOND, minor=3)

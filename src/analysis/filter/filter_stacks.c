@@ -4,6 +4,9 @@
 #include "hosted/intern.h"
 #include "hosted/map.h"
 
+/* A search takes a microsecond: enough for half a million names. */
+#define SEARCHES_NS 500000000
+
 enum { FUNCTION, SOURCE, MODULE, NO_FUNCTION, NO_SOURCE, NAMES };
 
 static const enum filter_id name_ids[NAMES] = {
@@ -30,6 +33,7 @@ struct stacks {
 	const struct filter *filter;
 	struct symbolized *symbolized;
 	bool positive;           /* there is such a condition */
+	uint64_t searches_ns;    /* that all searches together may still take */
 	struct intern texts;     /* each name once … */
 	struct map known[NAMES]; /* … and its address there to whether it matches */
 	struct verdict *frames;  /* of each frame; 0 lines: not known yet */
@@ -70,7 +74,8 @@ static struct err *search(struct stacks *stacks, size_t name, const char *text, 
 		return err_no_memory();
 	if (*known == MAP_NONE) {
 		*known = false;
-		err = err_prefix(regex_search(condition->regex, text, ret), "%s", condition->name);
+		err = err_prefix(regex_search(condition->regex, text, &stacks->searches_ns, ret),
+				 "%s", condition->name);
 		*known = *ret;
 	}
 	*ret = *known;
@@ -172,6 +177,7 @@ struct err *filter_stacks(const struct filter *filter, const struct recording *r
 	cleanup(stacks_deinit) struct stacks stacks = {
 		.filter = filter,
 		.symbolized = symbolized,
+		.searches_ns = SEARCHES_NS,
 		.positive = filter_has(filter, FILTER_FUNCTION_REGEX) ||
 			    filter_has(filter, FILTER_SOURCE_REGEX) ||
 			    filter_has(filter, FILTER_MODULE_REGEX),
