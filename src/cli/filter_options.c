@@ -85,17 +85,18 @@ bool filter_options_exclude(const struct command *command, const struct options 
 struct err *filter_view_create(const struct filter *filter, const struct recording *recording,
 			       struct symbolized *symbolized, struct filter_view *ret)
 {
-	cleanup(filter_match_deinit) struct filter_match match = {0};
-	struct err *err = filter_match(filter, recording, symbolized, &match);
+	struct err *err = filter_match(filter, recording, symbolized, &ret->match);
 
 	if (err)
 		return err;
-	ret->report = (struct filter_report){filter, match.count, match.blocks};
-	return filtered_create(recording, &match, &ret->recording);
+	ret->report = (struct filter_report){filter, ret->match.count, ret->match.blocks};
+	return filter_is_empty(filter) ? NULL
+				       : filtered_create(recording, &ret->match, &ret->recording);
 }
 
 void filter_view_deinit(struct filter_view *view)
 {
 	recording_close(view->recording);
+	filter_match_deinit(&view->match);
 	*view = (struct filter_view){0};
 }

@@ -22,7 +22,8 @@ bool filter_options_exclude(const struct command *command, const struct options 
 
 /* A recording with blocks, filtered. */
 struct filter_view {
-	struct recording *recording;
+	struct recording *recording; /* NULL: the filter is empty, it is as it was */
+	struct filter_match match;
 	struct filter_report report;
 };
 
