@@ -28,7 +28,10 @@ static struct formatted plain(const char *text)
 	return result;
 }
 
-/* The metrics that follow the one that rows are ordered by, the most telling ones first. */
+/*
+ * The metrics that follow the one that rows are ordered by, the most telling ones first. They are of
+ * the same sums as that one: own, or inclusive.
+ */
 static const enum metric others[OTHERS] = {METRIC_CALLS, METRIC_LEAKED, METRIC_TOTAL,
 					   METRIC_TEMPORARY, METRIC_PEAK};
 
@@ -63,20 +66,21 @@ static void add_cells(struct text_table *table, const struct style *style,
 		      const struct breakdown_row *row)
 {
 	const struct recording_summary *whole = recording_summary(subject->recording);
-	uint64_t share =
-		metric_of_site(view->metric, view->inclusive ? &row->inclusive : &row->own);
+	const struct site *sorted = view->inclusive ? &row->inclusive : &row->own;
+	const struct site *other = view->inclusive ? &row->own : &row->inclusive;
 
-	text_table_cell(table, value(view->metric, &row->own, style->exact));
-	text_table_cell(table, format_percent(share, metric_of_sum(view->metric, whole)));
+	text_table_cell(table, value(view->metric, sorted, style->exact));
+	text_table_cell(table, format_percent(metric_of_site(view->metric, sorted),
+					      metric_of_sum(view->metric, whole)));
 	if (!breakdown_info(view->breakdown->by)->of_blocks)
-		text_table_cell(table, value(view->metric, &row->inclusive, style->exact));
+		text_table_cell(table, value(view->metric, other, style->exact));
 	else if (row->culled)
 		text_table_cell(table, plain("-"));
 	else
 		text_table_cell(table, format_bytes(row->own.own_peak_bytes, style->exact));
 	for (size_t i = 0; i < OTHERS; i++)
 		if (is_shown(subject, others[i], view->metric))
-			text_table_cell(table, value(others[i], &row->own, style->exact));
+			text_table_cell(table, value(others[i], sorted, style->exact));
 }
 
 static void put_thread(struct buf *buf, const struct recorded_thread *thread)
