@@ -1,4 +1,5 @@
 /* mallow report: text, JSON or CSV on standard output. What is wanted is read here. */
+#include "analysis/filter/moment.h"
 #include "base/compiler.h"
 #include "cli/choice_option.h"
 #include "cli/cli.h"
@@ -164,25 +165,42 @@ static bool fits_together(const struct options *options, const struct report_wan
 	return false;
 }
 
+/* --at as the condition that it is. */
+static bool add_moment(const struct options *options, struct filter *filter)
+{
+	const char *at = options->values[AT];
+	struct moment moment;
+	struct err *err;
+
+	if (!at)
+		return true;
+	if (!moment_parse(at, &moment)) {
+		cli_error(CLI_USAGE, "'%s' is no value of --at: %s is wanted", at, moment_allowed);
+		return false;
+	}
+	err = filter_set(filter, "alive_at", at);
+	if (!err)
+		return true;
+	cli_report_err(err);
+	return false;
+}
+
 /* The conditions, --at among them; never NULL. */
 static bool read_filter(const struct command *command, const struct options *options,
 			struct filter **ret)
 {
-	struct err *err = NULL;
+	struct err *err;
 
 	if (!filter_options_read(command, options, ret) ||
 	    !filter_options_exclude(command, options, ERRORS) ||
 	    !filter_options_exclude(command, options, POOLS) ||
-	    !filter_options_exclude(command, options, MERGE))
+	    !filter_options_exclude(command, options, MERGE) ||
+	    !filter_options_exclude_one(command, options, AT, "alive-at"))
 		return false;
-	if (!*ret)
-		err = filter_create(ret);
-	if (!err && options->values[AT])
-		err = filter_set(*ret, "alive_at", options->values[AT]);
+	err = *ret ? NULL : filter_create(ret);
 	if (!err)
-		return true;
-	cli_error(CLI_USAGE, "%s", err_message(err));
-	err_destroy(err);
+		return add_moment(options, *ret);
+	cli_report_err(err);
 	return false;
 }
 

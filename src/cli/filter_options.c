@@ -66,20 +66,33 @@ bool filter_options_read(const struct command *command, const struct options *op
 	return true;
 }
 
-bool filter_options_exclude(const struct command *command, const struct options *options, size_t id)
+/* name NULL: any condition. */
+static bool exclude(const struct command *command, const struct options *options, size_t id,
+		    const char *name)
 {
 	const char *const *values = options->values + command->body->option_count;
 	size_t count;
 
 	filter_options(&count);
 	for (size_t i = 0; options->values[id] && i < count; i++) {
-		if (!values[i])
+		if (!values[i] || (name && strcmp(name, specs[i].name) != 0))
 			continue;
 		cli_error(CLI_USAGE, "--%s and --%s exclude each other",
 			  command->body->options[id].name, specs[i].name);
 		return false;
 	}
 	return true;
+}
+
+bool filter_options_exclude(const struct command *command, const struct options *options, size_t id)
+{
+	return exclude(command, options, id, NULL);
+}
+
+bool filter_options_exclude_one(const struct command *command, const struct options *options,
+				size_t id, const char *name)
+{
+	return exclude(command, options, id, name);
 }
 
 struct err *filter_view_create(const struct filter *filter, const struct recording *recording,
