@@ -29,8 +29,8 @@ static struct formatted plain(const char *text)
 }
 
 /*
- * The metrics that follow the one that rows are ordered by, the most telling ones first. They are of
- * the same sums as that one: own, or inclusive.
+ * The metrics that follow the one that rows are ordered by, the most telling ones first. They are
+ * of the same sums as that one: own, or inclusive.
  */
 static const enum metric others[OTHERS] = {METRIC_CALLS, METRIC_LEAKED, METRIC_TOTAL,
 					   METRIC_TEMPORARY, METRIC_PEAK};

@@ -1,11 +1,20 @@
-/* What breakdowns are made by: which functions are the allocator's own, and classes of numbers. */
+/*
+ * What breakdowns are made by: which functions are the allocator's own, and classes of numbers; and
+ * what they, and suppressions, come to where memory fails.
+ */
 #include "check.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "analysis/breakdown/allocating.h"
-#include "analysis/breakdown/scale.h"
+#include "analysis/breakdown/histogram.h"
+#include "analysis/leaks/suppressed.h"
+#include "analysis/recording_memory.h"
 #include "base/compiler.h"
+#include "failing_malloc.h"
+#include "hosted/cleanup.h"
+#include "sample_recordings.h"
 
 static void allocating(void **state)
 {
@@ -15,7 +24,8 @@ static void allocating(void **state)
 		"operator new(unsigned long)",
 		"operator new[](unsigned long, std::nothrow_t const&)",
 		"std::allocator<int>::allocate(unsigned long)",
-		"std::allocator_traits<std::allocator<a::b<c>>>::allocate(std::allocator<a::b<c>>&, "
+		"std::allocator_traits<std::allocator<a::b<c>>>::allocate(std::allocator<a::b<c>>&,"
+		" "
 		"unsigned long)",
 		"std::__new_allocator<Place>::allocate(unsigned long, void const*)",
 		"__gnu_cxx::new_allocator<char>::allocate(unsigned long, void const*)",
@@ -94,12 +104,80 @@ static void classes(void **state)
 	assert_int_equal(scale.highest[scale_class(&scale, 5000000000)], 8000000000);
 }
 
+CLEANUP_DEFINE(struct suppressions *, suppressions_destroy);
+
+/* All of it, of one recording. */
+static struct err *make_all(const struct recording *recording, struct symbolized *symbolized,
+			    const struct filter *filter)
+{
+	static const char text[] = "leak:nothing\nleak:*\n";
+	cleanup(filter_match_deinit) struct filter_match match = {0};
+	cleanup(suppressed_deinit) struct suppressed suppressed = {0};
+	cleanup(suppressions_destroy_at) struct suppressions *suppressions = NULL;
+	struct seen_blocks seen = {.recording = recording, .match = &match};
+	struct histogram histogram;
+	struct err *err = filter_match(filter, recording, symbolized, &match);
+
+	if (!err)
+		err = suppressions_create(&suppressions);
+	if (!err)
+		err = suppressions_add(suppressions, "x", text, sizeof(text) - 1);
+	if (!err)
+		err = suppressed_create(suppressions, recording, symbolized, &suppressed);
+	if (err)
+		return err;
+	seen.suppressed = suppressed.stacks;
+	for (int by = 0; !err && by < BREAKDOWN_COUNT; by++) {
+		struct breakdown *breakdown = NULL;
+
+		err = breakdown_create((enum breakdown_by)by, suppressed.recording, symbolized,
+				       &seen, &breakdown);
+		if (!err)
+			breakdown_sort(breakdown, METRIC_TOTAL, by % 2);
+		breakdown_destroy(breakdown);
+	}
+	return err ? err : histogram_create(HISTOGRAM_LIFETIME, recording, &seen, &histogram);
+}
+
+/* Allocation n fails, for every n: an error each time, and no leak. */
+static void no_memory(void **state)
+{
+	struct recording *recording = NULL;
+	struct symbolized *symbolized = NULL;
+	struct filter *filter = NULL;
+	struct trace_writer writer;
+	struct err *err;
+	long n = 0;
+
+	sample_recordings[1].write(&writer);
+	assert_ok(
+		recording_open_memory("x", writer.data, writer.size, RECORDING_BLOCKS, &recording));
+	trace_writer_deinit(&writer);
+	assert_ok(symbolized_create(recording, NULL, &symbolized));
+	assert_ok(filter_create(&filter));
+	for (;; n++) {
+		failing_malloc_countdown = n;
+		err = make_all(recording, symbolized, filter);
+		failing_malloc_countdown = -1;
+		if (!err)
+			break;
+		assert_int_equal(err_number(err), ENOMEM);
+		err_destroy(err);
+	}
+	assert_true(n > 40);
+	filter_destroy(filter);
+	symbolized_destroy(symbolized);
+	recording_close(recording);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(allocating),
 		cmocka_unit_test(classes),
+		cmocka_unit_test(no_memory),
 	};
 
+	failing_malloc_countdown = -1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

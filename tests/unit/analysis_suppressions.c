@@ -44,7 +44,7 @@ static void patterns(void **state)
 		{"$", "a", false},
 		{"^$", "a", false},
 		{"d$abc", "abcd", true}, // what follows the end is nothing
-		{"b$", "abb", false},	 // each piece is where it comes first
+		{"b$", "abb", false},    // each piece is where it comes first
 		{"a*bb$", "abbb", false},
 		{"^ab", "aab", false},
 		{"a^b", "a^b", true},
@@ -67,7 +67,8 @@ static void lines(void **state)
 
 	assert_ok(suppressions_create(&suppressions));
 	assert_ok(ADD(suppressions, ""));
-	assert_ok(ADD(suppressions, "\n  \t\r\n# leak:x\n  #\n leak:one \r\nleak:two three\nleak:"));
+	assert_ok(
+		ADD(suppressions, "\n  \t\r\n# leak:x\n  #\n leak:one \r\nleak:two three\nleak:"));
 	list = suppressions_list(suppressions, &count);
 	assert_int_equal(count, 3);
 	assert_string_equal(list[0].pattern, "one");
