@@ -77,7 +77,7 @@ class Blocks:
         self.groups = collections.defaultdict(list)
         for block in self.blocks:
             self.groups[self.stack(block)].append(block)
-        self.peak_time = self._sums(self.blocks)["peak_time"]
+        self.peak_time = self.sums(self.blocks)["peak_time"]
 
     def _walk(self, events):
         live, last = {}, {}
@@ -254,7 +254,7 @@ class Blocks:
         return not any(frame[2] is not None and re.search(text, frame[2])
                        for frame in self.frames(block))
 
-    def _sums(self, blocks):
+    def sums(self, blocks):
         """calls … peak_blocks as in reports, and peak_live: what was live then."""
         moves = [(block.order, block, 1) for block in blocks]
         moves += [(block.freed_order, block, -1) for block in blocks if block.freed is not None]
@@ -281,13 +281,13 @@ class Blocks:
     def report(self, numbers):
         """(sums, {addresses of the stack's lines: sums of a site}) as reports have them."""
         chosen = [self.blocks[index] for index in numbers]
-        sums = self._sums(chosen)
+        sums = self.sums(chosen)
         sites = collections.defaultdict(list)
         for block in chosen:
             sites[self.stack(block)].append(block)
         result = {}
         for blocks in sites.values():
-            site = self._sums(blocks)
+            site = self.sums(blocks)
             site["own_peak_bytes"] = site["peak_bytes"]
             at_peak = [block for block in sums["peak_live"] if block in blocks]
             site["peak_bytes"] = sum(block.event.size for block in at_peak)
