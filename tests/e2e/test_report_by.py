@@ -474,8 +474,8 @@ All 1 thread by peak (bytes live at the moment of the global peak)
 
 def test_more_room_more_columns(mallow, tool, looks):
     """And whole names; where there is no terminal, all of both."""
-    for columns, wanted in ((100, "leaked   total  function"),
-                            (132, "leaked   total  temporary  function")):
+    for columns, wanted in ((96, "leaked    total  function"),
+                            (132, "leaked    total  temporary  function")):
         text = on_terminal([mallow, "report", "--by", "function", looks], columns,
                            clean_environment({"NO_COLOR": "1"}))
         assert wanted in text
