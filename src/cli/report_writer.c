@@ -197,21 +197,22 @@ static struct err *suppress(const struct report_wanted *wanted, struct report_su
 	return NULL;
 }
 
-static struct err *write_subject(struct writer *writer, struct report_subject *subject,
+static struct err *write_subject(struct writer *writer, const struct report_subject *whole,
 				 struct seen_blocks *seen, bool *failed)
 {
 	cleanup(suppressed_deinit) struct suppressed suppressed = {0};
+	struct report_subject subject = *whole;
 	auto_free char *note = NULL;
 	struct err *err = NULL;
 	size_t own = 0;
 
 	if (writer->wanted->leaks) {
 		suppressions_list(writer->wanted->leaks, &own);
-		err = suppress(writer->wanted, subject, &suppressed, &note);
+		err = suppress(writer->wanted, &subject, &suppressed, &note);
 		seen->suppressed = suppressed.stacks;
 	}
 	if (!err)
-		err = write_made(writer, subject, seen, failed);
+		err = write_made(writer, &subject, seen, failed);
 	if (writer->wanted->leaks)
 		suppressions_cut(writer->wanted->leaks, own);
 	return err;

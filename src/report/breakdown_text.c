@@ -7,9 +7,13 @@
 #include "report/breakdown_view.h"
 #include "report/format.h"
 #include "report/frame_name.h"
+#include "report/frame_text.h"
 #include "report/text_table.h"
 
-#define NAME_LEAST 28 /* columns that a name keeps where numbers could take them */
+/* What names keep, with the gap in front, where numbers could take it; and what they get anyway. */
+#define NAME_LONG  40
+#define NAME_SHORT 26
+#define NAME_FLOOR 24
 #define OTHERS     5
 
 static struct formatted value(enum metric metric, const struct site *sum, bool exact)
@@ -92,123 +96,170 @@ static void put_thread(struct buf *buf, const struct recorded_thread *thread)
 	buf_printf(buf, "  (tid %" PRIu32 ")", thread->tid);
 }
 
-/* width 0: as long as it is. */
+/* A function as the tree has it, but without its place, which is that of one of its calls. */
+static void put_function(struct buf *buf, const struct style *style,
+			 const struct named_frame *frame, size_t column)
+{
+	struct named_frame function = *frame;
+
+	function.file = NULL;
+	function.line = 0;
+	function.inlined = false;
+	frame_text_line(buf, style, &function, column, 1);
+}
+
+/* Of a path the end is what tells. width 0: all of it. */
+static void put_path(struct buf *buf, const char *path, size_t width)
+{
+	cleanup(buf_deinit) struct buf safe;
+
+	buf_init(&safe);
+	style_safe_text(&safe, path, strlen(path));
+	if (buf_string(&safe))
+		frame_name_cut_front(buf, buf_string(&safe), width ? width : SIZE_MAX);
+}
+
+/* What a row is of, behind so many columns of numbers. */
 static void put_name(struct buf *buf, const struct style *style, const struct breakdown_row *row,
-		     enum breakdown_by by, size_t width)
+		     enum breakdown_by by, size_t column)
 {
-	bool strong = row->frame && row->frame->in_program;
+	size_t width = style->width > column + NAME_FLOOR ? style->width - column : NAME_FLOOR;
 
-	if (strong)
-		style_begin(buf, style, STYLE_NAME);
-	if (row->culled) {
+	if (row->culled)
 		buf_text(buf, "[culled]");
-	} else if (by == BREAKDOWN_THREAD) {
+	else if (by == BREAKDOWN_THREAD)
 		put_thread(buf, row->thread);
-	} else if (by == BREAKDOWN_SIZE) {
+	else if (by == BREAKDOWN_SIZE)
 		buf_text(buf, format_size_class(row->smallest, row->largest).text);
-	} else if (by == BREAKDOWN_FUNCTION || !width) {
-		frame_name_put(buf, row->name, width);
-	} else {
-		cleanup(buf_deinit) struct buf safe;
+	else if (by == BREAKDOWN_FUNCTION && row->frame && row->frame->has_symbol)
+		put_function(buf, style, row->frame, column);
+	else
+		put_path(buf, row->name, style->width && !style->full ? width : 0);
+}
 
-		buf_init(&safe);
-		style_safe_text(&safe, row->name, strlen(row->name));
-		if (buf_string(&safe))
-			frame_name_cut_front(buf, buf_string(&safe), width);
+/* The rows that are to be seen, and what is to be said of them. */
+struct listing {
+	const struct style *style;
+	const struct report_subject *subject;
+	const struct breakdown_view *view;
+	const struct breakdown_info *info;
+	const struct breakdown_row **rows; /* owned */
+	uint32_t count, shown;
+};
+
+static void listing_deinit(struct listing *listing)
+{
+	free(listing->rows);
+}
+
+static uint64_t sorted_value(const struct listing *listing, const struct breakdown_row *row)
+{
+	return metric_of_site(listing->view->metric,
+			      listing->view->inclusive ? &row->inclusive : &row->own);
+}
+
+/* Those of which there is something, without what every program runs before main. */
+static struct err *collect(struct listing *listing)
+{
+	const struct breakdown *breakdown = listing->view->breakdown;
+
+	listing->rows = malloc(((size_t)breakdown->count + 1) * sizeof(struct breakdown_row *));
+	if (!listing->rows)
+		return err_no_memory();
+	for (uint32_t i = 0; i < breakdown->count; i++) {
+		const struct breakdown_row *row = &breakdown->rows[i];
+		bool startup = breakdown->by == BREAKDOWN_FUNCTION && row->frame &&
+			       !metric_of_site(listing->view->metric, &row->own) &&
+			       frame_text_is_startup(row->frame);
+
+		if (sorted_value(listing, row) && (listing->style->full || !startup))
+			listing->rows[listing->count++] = row;
 	}
-	if (strong)
-		style_end(buf, style);
+	listing->shown = listing->view->top && listing->view->top < listing->count
+				 ? listing->view->top
+				 : listing->count;
+	return NULL;
 }
 
-static uint64_t sorted_value(const struct breakdown_view *view, uint32_t row)
+static void put_title(struct buf *buf, const struct listing *listing)
 {
-	const struct breakdown_row *rows = view->breakdown->rows;
+	const struct breakdown_info *info = listing->info;
+	enum metric metric = listing->view->metric;
 
-	return metric_of_site(view->metric,
-			      view->inclusive ? &rows[row].inclusive : &rows[row].own);
+	style_printf(buf, listing->style, STYLE_STRONG, "%s %s %s by %s%s (%s)\n\n",
+		     listing->shown < listing->count ? "Top" : "All",
+		     format_count(listing->shown, true).text,
+		     listing->shown == 1 ? info->name : info->plural,
+		     listing->view->inclusive ? "inclusive " : "",
+		     subject_metric(listing->subject, metric),
+		     subject_metric_text(listing->subject, metric));
 }
 
-static void put_title(struct buf *buf, const struct style *style,
-		      const struct report_subject *subject, const struct breakdown_view *view,
-		      uint32_t shown, uint32_t count)
+static void put_rest(struct buf *buf, const struct listing *listing)
 {
-	const struct breakdown_info *info = breakdown_info(view->breakdown->by);
+	enum metric metric = listing->view->metric;
+	bool exact = listing->style->exact;
+	uint64_t rest = 0, whole;
 
-	style_printf(buf, style, STYLE_STRONG, "%s %s %s by %s%s (%s)\n\n",
-		     shown < count ? "Top" : "All", format_count(shown, true).text,
-		     shown == 1 ? info->name : info->plural, view->inclusive ? "inclusive " : "",
-		     subject_metric(subject, view->metric),
-		     subject_metric_text(subject, view->metric));
-}
-
-static void put_rest(struct buf *buf, const struct style *style,
-		     const struct report_subject *subject, const struct breakdown_view *view,
-		     uint32_t shown, uint32_t count)
-{
-	uint64_t rest = 0;
-
-	buf_printf(buf, "\n  \xe2\x80\xa6 %" PRIu32 " more", count - shown);
-	for (uint32_t i = shown; i < count; i++)
-		rest += sorted_value(view, i);
+	buf_printf(buf, "\n  \xe2\x80\xa6 %" PRIu32 " more", listing->count - listing->shown);
+	for (uint32_t i = listing->shown; i < listing->count; i++)
+		rest += sorted_value(listing, listing->rows[i]);
+	whole = metric_of_sum(metric, recording_summary(listing->subject->recording));
 	// Inclusive sums of several rows are of the same allocations: they do not add up.
-	if (!view->inclusive)
-		buf_printf(
-			buf, ", %s, %s of %s",
-			metric_info(view->metric)->bytes
-				? format_bytes(rest, style->exact).text
-				: format_counted(rest, "call", style->exact).text,
-			format_percent(rest, metric_of_sum(view->metric,
-							   recording_summary(subject->recording)))
-				.text,
-			subject_metric(subject, view->metric));
+	if (!listing->view->inclusive)
+		buf_printf(buf, ", %s, %s of %s",
+			   metric_info(metric)->bytes ? format_bytes(rest, exact).text
+						      : format_counted(rest, "call", exact).text,
+			   format_percent(rest, whole).text,
+			   subject_metric(listing->subject, metric));
 	buf_text(buf, " (--top N shows more)\n");
 }
 
-static void put_rows(struct buf *buf, const struct style *style,
-		     const struct report_subject *subject, const struct breakdown_view *view,
-		     uint32_t shown)
+static struct err *put_rows(struct buf *buf, const struct listing *listing)
 {
 	cleanup(text_table_deinit) struct text_table table = {0};
-	enum breakdown_by by = view->breakdown->by;
-	size_t width = style->full ? 0 : style->width, used;
+	const struct style *style = listing->style;
+	size_t least = listing->info->of_blocks ? NAME_SHORT : NAME_LONG, column;
 
-	add_columns(&table, subject, view);
-	for (uint32_t i = 0; i < shown; i++)
-		add_cells(&table, style, subject, view, &view->breakdown->rows[i]);
-	if (width)
-		text_table_narrow(&table, width > NAME_LEAST ? width - NAME_LEAST : 0, 3);
-	used = text_table_width(&table) + TEXT_TABLE_GAP;
+	add_columns(&table, listing->subject, listing->view);
+	for (uint32_t i = 0; i < listing->shown; i++)
+		add_cells(&table, style, listing->subject, listing->view, listing->rows[i]);
+	if (style->width && !style->full)
+		text_table_narrow(&table, style->width > least ? style->width - least : 0, 3);
+	column = text_table_width(&table) + TEXT_TABLE_GAP;
 	text_table_titles(&table, buf, style);
-	style_printf(buf, style, STYLE_DIM, "  %s\n", breakdown_info(by)->name);
-	for (uint32_t i = 0; i < shown; i++) {
+	style_printf(buf, style, STYLE_DIM, "  %s\n", listing->info->name);
+	for (uint32_t i = 0; i < listing->shown; i++) {
 		text_table_row(&table, buf, style, i);
 		buf_repeat(buf, ' ', TEXT_TABLE_GAP);
-		put_name(buf, style, &view->breakdown->rows[i], by,
-			 !width                      ? 0
-			 : width > used + NAME_LEAST ? width - used
-						     : NAME_LEAST - TEXT_TABLE_GAP);
+		put_name(buf, style, listing->rows[i], listing->view->breakdown->by, column);
 		buf_char(buf, '\n');
 	}
+	return table.failed ? err_no_memory() : NULL;
 }
 
 struct err *breakdown_text_write(struct buf *buf, const struct style *style,
 				 const struct report_subject *subject,
 				 const struct breakdown_view *view)
 {
-	const char *name = subject_metric(subject, view->metric);
-	uint32_t count = 0, shown;
+	cleanup(listing_deinit) struct listing listing = {
+		.style = style,
+		.subject = subject,
+		.view = view,
+		.info = breakdown_info(view->breakdown->by),
+	};
+	struct err *err = collect(&listing);
 
-	while (count < view->breakdown->count && sorted_value(view, count))
-		count++;
-	shown = view->top && view->top < count ? view->top : count;
-	if (!count) {
-		buf_printf(buf, "No %s has any: %s is 0.\n",
-			   breakdown_info(view->breakdown->by)->name, name);
+	if (err)
+		return err;
+	if (!listing.count) {
+		buf_printf(buf, "No %s has any: %s is 0.\n", listing.info->name,
+			   subject_metric(subject, view->metric));
 		return NULL;
 	}
-	put_title(buf, style, subject, view, shown, count);
-	put_rows(buf, style, subject, view, shown);
-	if (shown < count)
-		put_rest(buf, style, subject, view, shown, count);
-	return NULL;
+	put_title(buf, &listing);
+	err = put_rows(buf, &listing);
+	if (!err && listing.shown < listing.count)
+		put_rest(buf, &listing);
+	return err;
 }

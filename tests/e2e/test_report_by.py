@@ -447,18 +447,18 @@ def test_by_on_a_terminal(mallow, looks):
     assert below(text, "All ") == """\
 All 2 functions by peak (bytes live at the moment of the global peak)
 
-     self   share  inclusive  calls   leaked  function
-  81.9 KB  99.9 %    81.9 KB     20  20.5 KB  cache::insert(…)
-    100 B   0.1 %      100 B  1,500      0 B  parse
+     self   share  inclusive  calls  function
+  81.9 KB  99.9 %    81.9 KB     20  cache::insert(…)
+    100 B   0.1 %      100 B  1,500  parse
 """
     text = on_terminal([mallow, "report", "--by", "function", "--inclusive", "--top", "2", looks],
                        80, clean_environment({"NO_COLOR": "1"}))
     assert below(text, "Top ") == """\
 Top 2 functions by inclusive peak (bytes live at the moment of the global peak)
 
-  inclusive  share  self  calls   leaked   total  function
-    82.0 KB  100 %   0 B  1,521  20.8 KB  232 KB  main
-    82.0 KB  100 %   0 B  1,520  20.5 KB  232 KB  serve
+  inclusive  share  self  calls   leaked  function
+    82.0 KB  100 %   0 B  1,521  20.8 KB  main
+    82.0 KB  100 %   0 B  1,520  20.5 KB  serve
 
   … 2 more (--top N shows more)
 """
@@ -470,6 +470,35 @@ All 1 thread by peak (bytes live at the moment of the global peak)
      peak  share  own peak  calls   leaked   total  thread
   82.0 KB  100 %   82.0 KB  1,521  20.8 KB  232 KB  toyd  (tid 4000000)
 """
+
+
+def test_more_room_more_columns(mallow, tool, looks):
+    """And whole names; where there is no terminal, all of both."""
+    for columns, wanted in ((96, "leaked    total  function"),
+                            (132, "leaked    total  temporary  function")):
+        text = on_terminal([mallow, "report", "--by", "function", looks], columns,
+                           clean_environment({"NO_COLOR": "1"}))
+        assert wanted in text
+    for text in (tool("report", "--by", "function", looks).stdout,
+                 on_terminal([mallow, "report", "--by", "function", "--full", looks], 80,
+                             clean_environment({"NO_COLOR": "1"}))):
+        assert "temporary  function\n" in text
+        assert "cache::insert(std::string const&, std::string const&, std::vector<int, " \
+               "std::allocator<int>> const&)\n" in text
+
+
+def test_what_runs_before_main_is_left_out(tool, tmp_path):
+    """Unless --full asks for it, or it allocates itself."""
+    made = Made(tmp_path, ["_start", "__libc_start_main", "main"])
+    made.allocate(["_start", "__libc_start_main", "main"], 100)
+    path = made.write()
+    words = ["report", "--by", "function", "--inclusive"]
+    assert "All 1 function by inclusive peak" in tool(*words, path).stdout
+    assert "All 3 functions by inclusive peak" in tool(*words, "--full", path).stdout
+    assert len(json_by(tool, "function", path)["rows"]) == 3
+    made = Made(tmp_path, ["_start", "main"], pid=8)
+    made.allocate(["_start"], 100)
+    assert "_start" in tool(*words, made.write("own.mallow")).stdout
 
 
 def test_histograms_on_a_terminal(mallow, looks):

@@ -180,11 +180,14 @@ static struct err *add_rows(struct breakdown_impl *impl, const struct recording 
 {
 	cleanup(recording_close_at) struct recording *sums = NULL;
 	auto_free uint32_t *row_of = calloc((size_t)classes->count + 1, sizeof(*row_of));
-	struct err *err = row_of ? sum_up(seen, classes, &sums) : err_no_memory();
 	const struct recorded_thread *threads;
 	const struct site *sites;
 	uint32_t count, thread_count;
+	struct err *err;
 
+	if (!row_of)
+		return err_no_memory();
+	err = sum_up(seen, classes, &sums);
 	if (err)
 		return err;
 	sites = recording_sites(sums, &count);
