@@ -126,11 +126,12 @@ static void leave_out(struct suppressed *suppressed)
 	for (size_t i = 0; i < table->sites.count; i++) {
 		struct site *site = &table->sites.items[i];
 		uint32_t number = suppressed->stacks[(uint32_t)(site->stack + 1)];
-		struct suppressed_sum *sums[] = {&suppressed->all,
-						 number ? &suppressed->sums[number - 1] : NULL};
 
 		if (!number || !site->leaked_blocks)
 			continue;
+
+		struct suppressed_sum *sums[] = {&suppressed->all, &suppressed->sums[number - 1]};
+
 		for (size_t j = 0; j < 2; j++) {
 			sums[j]->sites++;
 			sums[j]->blocks += site->leaked_blocks;
