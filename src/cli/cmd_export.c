@@ -6,7 +6,7 @@
 #include "cli/loaded.h"
 #include "cli/merged.h"
 #include "cli/metric_option.h"
-#include "cli/nearest.h"
+#include "hosted/nearest.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "hosted/cleanup.h"

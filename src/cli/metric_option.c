@@ -1,7 +1,7 @@
 #include "cli/metric_option.h"
 
 #include "cli/cli.h"
-#include "cli/nearest.h"
+#include "hosted/nearest.h"
 
 bool metric_option(const struct command *command, const struct options *options, size_t id,
 		   enum metric *ret)
