@@ -1,0 +1,107 @@
+#include "server/dataset.h"
+
+#include <stdlib.h>
+
+#include "analysis/block_order.h"
+#include "analysis/frame_calls.h"
+#include "hosted/cleanup.h"
+#include "server/selection.h"
+
+void dataset_release(struct dataset *dataset)
+{
+	if (!dataset || __atomic_sub_fetch(&dataset->references, 1, __ATOMIC_ACQ_REL))
+		return;
+	for (size_t i = 0; i < DATASET_SELECTIONS; i++)
+		selection_release(dataset->selections[i]);
+	for (size_t i = 0; i < 2; i++)
+		frame_json_deinit(&dataset->frames[i]);
+	free(dataset->frame_calls);
+	free(dataset->extents);
+	free(dataset->by_size);
+	free(dataset->by_address);
+	symbolized_destroy(dataset->symbolized);
+	recording_close(dataset->owned);
+	pthread_mutex_destroy(&dataset->lock);
+	free(dataset);
+}
+CLEANUP_DEFINE(struct dataset *, dataset_release);
+
+struct err *dataset_open(const char *path, struct dataset **ret)
+{
+	static uint64_t serials;
+	cleanup(dataset_release_at) struct dataset *dataset = calloc(1, sizeof(*dataset));
+	struct err *err;
+
+	if (!dataset)
+		return err_no_memory();
+	dataset->references = 1;
+	pthread_mutex_init(&dataset->lock, NULL);
+	dataset->serial = __atomic_add_fetch(&serials, 1, __ATOMIC_RELAXED);
+	err = recording_open(path, RECORDING_BLOCKS, NULL, NULL, &dataset->owned);
+	if (!err)
+		err = symbolized_create(dataset->owned, NULL, &dataset->symbolized);
+	if (!err)
+		err = frame_calls_create(dataset->owned, &dataset->frame_calls);
+	if (err)
+		return err;
+	dataset->recording = dataset->owned;
+	dataset->facts = recording_facts(dataset->recording);
+	dataset->blocks = recording_blocks(dataset->recording);
+	frame_json_init(&dataset->frames[0], dataset->symbolized, dataset->frame_calls, false);
+	frame_json_init(&dataset->frames[1], dataset->symbolized, dataset->frame_calls, true);
+	*ret = steal(&dataset);
+	return NULL;
+}
+
+struct dataset *dataset_hold(struct dataset *dataset)
+{
+	__atomic_add_fetch(&dataset->references, 1, __ATOMIC_RELAXED);
+	return dataset;
+}
+
+void dataset_lock(struct dataset *dataset)
+{
+	pthread_mutex_lock(&dataset->lock);
+}
+
+void dataset_unlock(struct dataset *dataset)
+{
+	pthread_mutex_unlock(&dataset->lock);
+}
+
+struct err *dataset_extents(struct dataset *dataset, const struct site_extent **ret)
+{
+	struct err *err = NULL;
+
+	if (!dataset->extents)
+		err = site_extents_create(dataset->recording, NULL, &dataset->extents);
+	*ret = dataset->extents;
+	return err;
+}
+
+static struct err *order(struct dataset *dataset, const uint64_t *keys, uint32_t **order,
+			 const uint32_t **ret)
+{
+	struct err *err = NULL;
+
+	if (!*order)
+		err = block_order_create(keys, dataset->blocks->count, order);
+	*ret = *order;
+	return err;
+}
+
+struct err *dataset_by_size(struct dataset *dataset, const uint32_t **ret)
+{
+	return order(dataset, dataset->blocks->size, &dataset->by_size, ret);
+}
+
+struct err *dataset_by_address(struct dataset *dataset, const uint32_t **ret)
+{
+	return order(dataset, dataset->blocks->address, &dataset->by_address, ret);
+}
+
+struct err *dataset_put_stack(struct dataset *dataset, struct json_writer *json, uint32_t stack,
+			      bool strip)
+{
+	return frame_json_put_stack(&dataset->frames[strip], json, stack);
+}
