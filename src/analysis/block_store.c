@@ -12,6 +12,7 @@
 	X(size)                                                                                    \
 	X(usable)                                                                                  \
 	X(successor)                                                                               \
+	X(free_turn)                                                                               \
 	X(site)                                                                                    \
 	X(thread)                                                                                  \
 	X(free_thread)                                                                             \
@@ -76,6 +77,7 @@ static void end_block(struct block_store *store, struct site_table *sites,
 	site_table_died(sites, block->site, block->size, weight(store, block), temporary);
 	if (store->wanted) {
 		store->freed[block->number - 1] = ticks;
+		store->free_turn[block->number - 1] = store->count;
 		store->free_thread[block->number - 1] = thread;
 	}
 }
@@ -109,6 +111,7 @@ static struct err *add_row(struct block_store *store, const struct decode_event 
 	store->size[row] = event->block.size;
 	store->usable[row] = event->block.usable;
 	store->successor[row] = BLOCK_NONE;
+	store->free_turn[row] = UINT64_MAX;
 	store->site[row] = site;
 	store->thread[row] = thread;
 	store->free_thread[row] = RECORDING_NONE;
@@ -229,6 +232,7 @@ void block_store_finish(struct block_store *store, const struct tick_clock *cloc
 		.thread = store->thread,
 		.free_thread = store->free_thread,
 		.successor = store->successor,
+		.free_turn = store->free_turn,
 		.entry = store->entry,
 		.heap_flags = store->heap_flags,
 		.free_stack = store->free_stack,

@@ -31,7 +31,7 @@ struct block_store {
 	uint64_t count;               /* of blocks so far */
 	size_t capacity;
 	uint64_t *allocated, *freed; /* ticks until block_store_finish() */
-	uint64_t *address, *size, *usable, *successor;
+	uint64_t *address, *size, *usable, *successor, *free_turn;
 	uint32_t *site, *thread, *free_thread, *tag;
 	uint8_t *entry, *heap_flags;
 	bool free_stacks; /* they are kept, too */

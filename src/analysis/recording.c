@@ -6,11 +6,13 @@
 
 void recording_deinit(struct recording *recording)
 {
+	site_table_deinit(&recording->sites);
+	if (recording->borrowed)
+		return;
 	module_table_deinit(&recording->modules);
 	frame_table_deinit(&recording->frames);
 	stack_trie_deinit(&recording->stacks);
 	block_store_deinit(&recording->blocks);
-	site_table_deinit(&recording->sites);
 	vec_deinit(&recording->threads);
 	vec_deinit(&recording->memory);
 	vec_deinit(&recording->marks);

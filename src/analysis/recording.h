@@ -127,6 +127,7 @@ struct recording_facts {
 	bool ended;       /* the agent closed it */
 	bool writing;     /* not ended and its writer is alive on this machine */
 	bool complete;    /* ended, nothing damaged, no events lost */
+	bool filtered;    /* sites and sums are of some of its blocks: filtered.h */
 	enum trace_end end_reason;
 	uint32_t end_status;
 	uint64_t start_realtime_ns;
@@ -269,6 +270,11 @@ struct block_columns {
 	/* Innermost node of its free's stack; RECORDING_NONE as above. NULL: not recorded. */
 	const uint32_t *free_stack;
 	const uint64_t *successor; /* block that a realloc made of this one, else UINT64_MAX */
+	/*
+	 * How many blocks had been allocated when it was freed, UINT64_MAX: leaked. What came first
+	 * is not seen from times, which are often equal.
+	 */
+	const uint64_t *free_turn;
 	const uint8_t *entry;      /* operation: enum trace_op */
 	const uint8_t *heap_flags; /* enum trace_heap_flags */
 };

@@ -15,6 +15,8 @@
 #include "hosted/byte_source.h"
 
 struct recording {
+	/* All but sites, summary and facts belongs to another one: filtered.h. */
+	bool borrowed;
 	struct arena arena; /* strings */
 	struct recording_facts facts;
 	struct recording_summary summary;

@@ -3,6 +3,7 @@
 
 #include "analysis/tree.h"
 #include "cli/cli.h"
+#include "cli/filter_options.h"
 #include "cli/loaded.h"
 #include "cli/merged.h"
 #include "cli/metric_option.h"
@@ -95,15 +96,23 @@ static struct err *write_out(const struct exporter *exporter, const struct optio
 						     options->values[BYTES] != NULL));
 }
 
+/* filter: NULL: none. */
 static int export_one(const struct exporter *exporter, const struct options *options,
-		      enum metric metric)
+		      const struct filter *filter, enum metric metric)
 {
 	cleanup(loaded_close) struct loaded loaded = {0};
+	cleanup(filter_view_deinit) struct filter_view view = {0};
+	const char *path = options->operands[0];
+	struct err *err = NULL;
 
-	if (!loaded_open(options->operands[0], true, &loaded))
+	if (!(filter ? loaded_open_blocks(path, &loaded) : loaded_open(path, true, &loaded)))
 		return CLI_FAILED;
-	return cli_report_err(
-		write_out(exporter, options, loaded.recording, loaded.symbolized, metric));
+	if (filter)
+		err = filter_view_create(filter, loaded.recording, loaded.symbolized, &view);
+	if (!err)
+		err = write_out(exporter, options, filter ? view.recording : loaded.recording,
+				loaded.symbolized, metric);
+	return cli_report_err(err);
 }
 
 static int export_merged(const struct exporter *exporter, const struct options *options,
@@ -124,23 +133,29 @@ static int export_merged(const struct exporter *exporter, const struct options *
 	return merged.failed ? CLI_FAILED : CLI_OK;
 }
 
+CLEANUP_DEFINE(struct filter *, filter_destroy);
+
 static int run(const struct command *command, const struct options *options)
 {
 	const struct exporter *exporter = find_exporter(options->values[TO]);
+	cleanup(filter_destroy_at) struct filter *filter = NULL;
 	bool merge = options->values[MERGE] != NULL;
 	enum metric metric;
 
 	if (!exporter || !metric_option(command, options, METRIC, &metric) ||
 	    !options_operands(command, options, 1, merge ? INT32_MAX : 1,
-			      merge ? "a recording" : "one recording"))
+			      merge ? "a recording" : "one recording") ||
+	    !filter_options_read(command, options, &filter) ||
+	    !filter_options_exclude(command, options, MERGE))
 		return CLI_USAGE;
 	return merge ? export_merged(exporter, options, metric)
-		     : export_one(exporter, options, metric);
+		     : export_one(exporter, options, filter, metric);
 }
 
 const struct command_body command_export = {
 	.options = options_of_export,
 	.option_count = sizeof(options_of_export) / sizeof(options_of_export[0]),
+	.filters = true,
 	.run = run,
 	.details =
 		"flamegraph: one SVG file for any browser, with zoom and search. collapsed: a line "

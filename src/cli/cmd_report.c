@@ -4,6 +4,7 @@
 
 #include "base/compiler.h"
 #include "cli/cli.h"
+#include "cli/filter_options.h"
 #include "cli/loaded.h"
 #include "cli/merged.h"
 #include "cli/metric_option.h"
@@ -55,6 +56,7 @@ struct report {
 	enum metric metric;
 	uint32_t top;
 	bool json, errors, pools;
+	struct filter *filter; /* NULL: none */
 	struct output output;
 	struct json_writer writer;
 	bool titled; /* each recording has its file's name above it */
@@ -62,7 +64,8 @@ struct report {
 };
 
 static struct err *write_text(struct report *report, const struct recording *recording,
-			      struct symbolized *symbolized, const struct process_list *processes)
+			      struct symbolized *symbolized, const struct process_list *processes,
+			      const struct filter_report *filter)
 {
 	struct style style = terminal_style(STDOUT_FILENO);
 	struct text_report_options wanted = {
@@ -73,6 +76,7 @@ static struct err *write_text(struct report *report, const struct recording *rec
 		.pools = report->pools,
 		.pool_sites = report->options->values[TOP] ? report->top : POOL_SITES,
 		.processes = processes,
+		.filter = filter,
 	};
 	const char *path = recording_facts(recording)->path;
 
@@ -91,19 +95,37 @@ static struct err *write_text(struct report *report, const struct recording *rec
 	return text_report_write(&report->output.buf, &style, recording, symbolized, &wanted);
 }
 
-/* processes: of merged recordings, else NULL. */
+/* processes: of merged recordings, filter: of a filtered one, else NULL. */
 static struct err *write_report(struct report *report, const struct recording *recording,
-				struct symbolized *symbolized, const struct process_list *processes)
+				struct symbolized *symbolized, const struct process_list *processes,
+				const struct filter_report *filter)
 {
 	if (!report->json)
-		return write_text(report, recording, symbolized, processes);
+		return write_text(report, recording, symbolized, processes, filter);
 	if (report->errors)
 		return errors_json_write(&report->writer, recording, symbolized, report->top);
 	if (report->pools)
 		return pools_json_write(&report->writer, recording, symbolized, report->metric,
 					report->top);
-	return json_report_write(&report->writer, recording, symbolized, processes, report->metric,
-				 report->top);
+	return json_report_write(&report->writer, recording, symbolized, processes, filter,
+				 report->metric, report->top);
+}
+
+static struct err *write_filtered(struct report *report, const struct loaded *loaded)
+{
+	cleanup(filter_view_deinit) struct filter_view view = {0};
+	struct err *err =
+		filter_view_create(report->filter, loaded->recording, loaded->symbolized, &view);
+
+	return err ? err
+		   : write_report(report, view.recording, loaded->symbolized, NULL, &view.report);
+}
+
+static bool open_recording(const struct report *report, const char *path, struct loaded *ret)
+{
+	if (report->errors)
+		return loaded_open_errors(path, ret);
+	return report->filter ? loaded_open_blocks(path, ret) : loaded_open(path, true, ret);
 }
 
 /* One after the other. *failed: one could not be opened, and an error was printed. */
@@ -119,11 +141,12 @@ static struct err *write_each(struct report *report, const struct recording_path
 		cleanup(loaded_close) struct loaded loaded = {0};
 		const char *path = paths->items.items[i];
 
-		if (report->errors ? loaded_open_errors(path, &loaded)
-				   : loaded_open(path, true, &loaded))
-			err = write_report(report, loaded.recording, loaded.symbolized, NULL);
-		else
+		if (!open_recording(report, path, &loaded))
 			*failed = true;
+		else if (report->filter)
+			err = write_filtered(report, &loaded);
+		else
+			err = write_report(report, loaded.recording, loaded.symbolized, NULL, NULL);
 	}
 	if (array && !err)
 		json_end(&report->writer);
@@ -140,7 +163,7 @@ static struct err *write_merged(struct report *report, const struct recording_pa
 	if (!merged.merge)
 		return NULL;
 	return write_report(report, merge_recording(merged.merge), merge_symbolized(merged.merge),
-			    merge_processes(merged.merge));
+			    merge_processes(merged.merge), NULL);
 }
 
 static int write_all(struct report *report, const struct recording_paths *paths)
@@ -164,9 +187,12 @@ static int write_all(struct report *report, const struct recording_paths *paths)
 	return failed ? CLI_FAILED : CLI_OK;
 }
 
+CLEANUP_DEFINE(struct filter *, filter_destroy);
+
 static int run(const struct command *command, const struct options *options)
 {
 	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
+	cleanup(filter_destroy_at) struct filter *filter = NULL;
 	struct report report = {
 		.options = options,
 		.json = options->values[JSON] != NULL,
@@ -183,8 +209,13 @@ static int run(const struct command *command, const struct options *options)
 	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
 	    !metric_option(command, options, SORT, &report.metric) ||
 	    !options_number(command, options, TOP, 0, top, &top) ||
-	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)))
+	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
+	    !filter_options_read(command, options, &filter) ||
+	    !filter_options_exclude(command, options, ERRORS) ||
+	    !filter_options_exclude(command, options, POOLS) ||
+	    !filter_options_exclude(command, options, MERGE))
 		return CLI_USAGE;
+	report.filter = filter;
 	report.top = top > UINT32_MAX ? 0 : (uint32_t)top;
 	err = recording_paths_find(options, &paths);
 	return err ? cli_report_err(err) : write_all(&report, &paths);
@@ -193,6 +224,7 @@ static int run(const struct command *command, const struct options *options)
 const struct command_body command_report = {
 	.options = options_of_report,
 	.option_count = sizeof(options_of_report) / sizeof(options_of_report[0]),
+	.filters = true,
 	.run = run,
 	.details = "A site is all allocations with one call stack. peak: its bytes that were live "
 		   "when "

@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/file_kind.h"
+#include "cli/filter_options.h"
 #include "hosted/nearest.h"
 
 static const struct command table[] = {
@@ -21,6 +22,30 @@ const struct command *commands(size_t *count)
 {
 	*count = COMMAND_COUNT;
 	return table;
+}
+
+size_t command_option_count(const struct command *command)
+{
+	size_t filters = 0;
+
+	if (command->body->filters)
+		filter_options(&filters);
+	return command->body->option_count + filters;
+}
+
+const struct option_spec *command_option(const struct command *command, size_t id)
+{
+	const struct command_body *body = command->body;
+	const struct option_spec *spec;
+	size_t count;
+
+	if (id < body->option_count)
+		return &body->options[id];
+	spec = &filter_options(&count)[id - body->option_count];
+	for (size_t i = 0; i < body->option_count; i++)
+		if (strcmp(body->options[i].name, spec->name) == 0)
+			return NULL;
+	return spec;
 }
 
 /* How many words of argv spell the whole name; *partial: argv is a proper beginning of it. */

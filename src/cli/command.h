@@ -25,6 +25,7 @@ struct option_spec {
 struct command_body {
 	const struct option_spec *options;
 	size_t option_count;
+	bool filters;         /* it has an option for each condition of a filter, behind these */
 	bool stop_at_operand; /* what follows the first operand belongs to another program */
 	const char *details;  /* paragraphs for help and man page, by empty lines */
 	/* Returns the exit status. */
@@ -41,6 +42,14 @@ struct command {
 #define COMMAND(id, name, usage, text) extern const struct command_body command_##id;
 #include "cli/commands.def"
 #undef COMMAND
+
+/* What help says above the options of filters. */
+#define COMMAND_FILTERS "Only allocations for which all of these hold (docs/filter.md)"
+
+/* Its options with those of filters, by their ids. */
+size_t command_option_count(const struct command *command);
+/* NULL: a filter's whose name the command uses itself, so that it is not there. */
+const struct option_spec *command_option(const struct command *command, size_t id);
 
 /* All of them, in the order of help. */
 const struct command *commands(size_t *count);

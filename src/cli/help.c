@@ -80,6 +80,14 @@ static void put_option(struct buf *buf, const struct option_spec *spec)
 	wrap(buf, text, HELP_COLUMN, HELP_COLUMN);
 }
 
+static void put_filters(struct buf *buf, const struct command *command)
+{
+	buf_text(buf, "\n" COMMAND_FILTERS ":\n\n");
+	for (size_t i = command->body->option_count; i < command_option_count(command); i++)
+		if (command_option(command, i))
+			put_option(buf, command_option(command, i));
+}
+
 int help_command(const struct command *command)
 {
 	const struct command_body *body = command->body;
@@ -95,6 +103,8 @@ int help_command(const struct command *command)
 		buf_char(&buf, '\n');
 		wrap(&buf, body->details, 0, 0);
 	}
+	if (body->filters)
+		put_filters(&buf, command);
 	return cli_report_err(buf_finish(&buf));
 }
 

@@ -11,6 +11,8 @@ struct loaded {
 
 /* false: the error was printed. */
 bool loaded_open(const char *path, bool symbols, struct loaded *ret);
+/* With names and blocks. */
+bool loaded_open_blocks(const char *path, struct loaded *ret);
 /* With names and heap errors. */
 bool loaded_open_errors(const char *path, struct loaded *ret);
 /* Without names, but every chunk's checksum compared. */

@@ -65,6 +65,14 @@ static void put_details(const char *details)
 	}
 }
 
+static void put_filters(const struct command *command)
+{
+	printf(".PP\n" COMMAND_FILTERS ":\n");
+	for (size_t i = command->body->option_count; i < command_option_count(command); i++)
+		if (command_option(command, i))
+			put_option(command_option(command, i));
+}
+
 static void put_command(const struct command *command)
 {
 	printf(".SS mallow %s \\fR", command->name);
@@ -73,7 +81,9 @@ static void put_command(const struct command *command)
 	put_roff(command->text);
 	printf(".\n");
 	for (size_t i = 0; i < command->body->option_count; i++)
-		put_option(&command->body->options[i]);
+		put_option(command_option(command, i));
+	if (command->body->filters)
+		put_filters(command);
 	put_details(command->body->details);
 }
 
@@ -103,13 +113,14 @@ static void put_man(void)
 static void put_bash_command(const struct command *command)
 {
 	printf("\t\"%s\")\n\t\twords=\"--help", command->name);
-	for (size_t i = 0; i < command->body->option_count; i++)
-		printf(" --%s", command->body->options[i].name);
+	for (size_t i = 0; i < command_option_count(command); i++)
+		if (command_option(command, i))
+			printf(" --%s", command_option(command, i)->name);
 	printf("\"\n\t\tcase \"$previous\" in\n");
-	for (size_t i = 0; i < command->body->option_count; i++) {
-		const struct option_spec *spec = &command->body->options[i];
+	for (size_t i = 0; i < command_option_count(command); i++) {
+		const struct option_spec *spec = command_option(command, i);
 
-		if (spec->choices)
+		if (spec && spec->choices)
 			printf("\t\t--%s) words=\"%s\"; options=yes ;;\n", spec->name,
 			       spec->choices);
 	}

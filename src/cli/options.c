@@ -22,19 +22,20 @@ struct getopt_tables {
 
 static void fill_tables(const struct command *command, struct getopt_tables *tables)
 {
-	const struct command_body *body = command->body;
+	struct option *next = tables->longs;
 	char *letter = tables->shorts;
-	size_t i;
 
-	assert(body->option_count <= OPTIONS_MAX);
-	if (body->stop_at_operand)
+	assert(command_option_count(command) <= OPTIONS_MAX);
+	if (command->body->stop_at_operand)
 		*letter++ = '+';
 	*letter++ = ':'; /* a missing value is told apart from an unknown option */
 	*letter++ = 'h';
-	for (i = 0; i < body->option_count; i++) {
-		const struct option_spec *spec = &body->options[i];
+	for (size_t i = 0; i < command_option_count(command); i++) {
+		const struct option_spec *spec = command_option(command, i);
 
-		tables->longs[i] = (struct option){
+		if (!spec)
+			continue;
+		*next++ = (struct option){
 			.name = spec->name,
 			.has_arg = spec->flag    ? optional_argument
 				   : spec->value ? required_argument
@@ -47,7 +48,7 @@ static void fill_tables(const struct command *command, struct getopt_tables *tab
 				*letter++ = ':';
 		}
 	}
-	tables->longs[i] = (struct option){.name = "help", .val = FIRST_CODE + HELP_ID};
+	*next = (struct option){.name = "help", .val = FIRST_CODE + HELP_ID};
 }
 
 /* The index of the option that getopt_long's result stands for. */
@@ -67,14 +68,17 @@ static size_t option_id(const struct command *command, int code)
 static void complain_unknown_long(const struct command *command, const char *typed)
 {
 	const char *names[OPTIONS_MAX + 1];
-	size_t count = command->body->option_count;
+	size_t count = command_option_count(command);
 	size_t length = strcspn(typed + 2, "=");
 	char name[64];
 	const char *near;
 
 	snprintf(name, sizeof(name), "%.*s", (int)length, typed + 2);
-	for (size_t i = 0; i < count; i++)
-		names[i] = command->body->options[i].name;
+	for (size_t i = 0; i < count; i++) {
+		const struct option_spec *spec = command_option(command, i);
+
+		names[i] = spec ? spec->name : NULL;
+	}
 	names[count] = "help";
 	near = nearest_word(name, names, count + 1);
 	if (near)
@@ -103,7 +107,7 @@ static void complain_unknown(const struct command *command, char **argv, int cod
 static void complain_missing(const struct command *command, int code)
 {
 	size_t id = option_id(command, code);
-	const struct option_spec *spec = &command->body->options[id];
+	const struct option_spec *spec = command_option(command, id);
 
 	cli_error(CLI_USAGE, "option '--%s' of '%s' needs a value: --%s %s", spec->name,
 		  command->name, spec->name, spec->value);
@@ -150,7 +154,7 @@ bool options_parse(const struct command *command, int argc, char **argv, struct 
 			*status = help_command(command);
 			return false;
 		}
-		if (!optarg && command->body->options[id].flag)
+		if (!optarg && command_option(command, id)->flag)
 			ret->values[id] = flag_value(argv, argc);
 		else
 			ret->values[id] = optarg ? optarg : "";

@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 
-#define OPTIONS_MAX 32 /* of one command */
+#define OPTIONS_MAX 96 /* of one command, filters included */
 
 struct options {
 	const char *values[OPTIONS_MAX]; /* NULL: not given; "" for one without value */

@@ -136,7 +136,7 @@ static void put_processes(struct json_writer *json, const struct recording_facts
 
 struct err *json_report_write(struct json_writer *json, const struct recording *recording,
 			      struct symbolized *symbolized, const struct process_list *processes,
-			      enum metric metric, uint32_t top)
+			      const struct filter_report *filter, enum metric metric, uint32_t top)
 {
 	const struct site *sites;
 	uint32_t site_count, pool_count;
@@ -147,6 +147,8 @@ struct err *json_report_write(struct json_writer *json, const struct recording *
 		put_processes(json, recording_facts(recording), processes);
 	else
 		json_report_identity(json, recording_facts(recording));
+	if (filter)
+		filter_report_json(json, filter);
 	json_report_sums(json, recording_summary(recording));
 	json_field_text(json, "sorted_by", metric_info(metric)->name);
 	recording_pools(recording, &pool_count);

@@ -6,14 +6,15 @@
 #include "analysis/process_list.h"
 #include "analysis/symbolized.h"
 #include "hosted/json_writer.h"
+#include "report/filter_report.h"
 
 /*
  * One object: sites by descending metric, top of them (0: all, also those whose metric is 0).
- * processes: of merged recordings, NULL: it is one.
+ * processes: of merged recordings, NULL: it is one. filter: that it is filtered by, NULL: none.
  */
 struct err *json_report_write(struct json_writer *json, const struct recording *recording,
 			      struct symbolized *symbolized, const struct process_list *processes,
-			      enum metric metric, uint32_t top);
+			      const struct filter_report *filter, enum metric metric, uint32_t top);
 
 /* A stack as an array of frames, innermost first. */
 struct err *json_report_stack(struct json_writer *json, const struct recording *recording,

@@ -74,11 +74,10 @@ void text_report_reservations(struct buf *buf, const struct style *style,
 		buf_printf(buf, "  a sample, one in %s: all numbers are estimates\n",
 			   format_bytes(facts->sample_mean, style->exact).text);
 	if (facts->cull_ns)
-		buf_printf(buf,
-			   "  culled: %s that lived shorter than %s are in totals alone, not "
-			   "in peaks\n",
+		buf_printf(buf, "  culled: %s that lived shorter than %s are %s\n",
 			   format_counted(facts->culled_allocations, "block", style->exact).text,
-			   format_time(facts->cull_ns).text);
+			   format_time(facts->cull_ns).text,
+			   facts->filtered ? "left out" : "in totals alone, not in peaks");
 	if (facts->begun_by_start)
 		buf_text(buf, "  begun by a start: what was allocated before is not counted\n");
 	if (facts->off_periods)
@@ -90,7 +89,7 @@ void text_report_reservations(struct buf *buf, const struct style *style,
 }
 
 static void put_header(struct buf *buf, const struct style *style,
-		       const struct recording *recording)
+		       const struct recording *recording, const struct filter_report *filter)
 {
 	const struct recording_facts *facts = recording_facts(recording);
 	cleanup(buf_deinit) struct buf scratch;
@@ -115,6 +114,8 @@ static void put_header(struct buf *buf, const struct style *style,
 	else
 		buf_text(buf, "nothing until then is missing\n");
 	text_report_reservations(buf, style, facts);
+	if (filter)
+		filter_report_text(buf, style, filter);
 	summary_write_gaps(buf, style, recording);
 	buf_char(buf, '\n');
 	summary_write(buf, style, recording);
@@ -186,7 +187,7 @@ struct err *text_report_write(struct buf *buf, const struct style *style,
 	if (options->processes)
 		put_merged_header(buf, style, recording, options->processes);
 	else
-		put_header(buf, style, recording);
+		put_header(buf, style, recording, options->filter);
 	buf_char(buf, '\n');
 	if (options->errors)
 		return errors_text_write(buf, style, recording, symbolized, options->top);

@@ -5,6 +5,7 @@
 #include "analysis/metric.h"
 #include "analysis/process_list.h"
 #include "analysis/symbolized.h"
+#include "report/filter_report.h"
 #include "report/style.h"
 
 struct text_report_options {
@@ -15,6 +16,7 @@ struct text_report_options {
 	bool pools;          /* instead of sites: the program's own pools … */
 	uint32_t pool_sites; /* … and so many sites of each at most; 0: all */
 	const struct process_list *processes; /* of merged recordings; NULL: it is one */
+	const struct filter_report *filter;   /* that the recording is filtered by; NULL: none */
 };
 
 /* Header, summary, then the sites, the tree, the errors or the pools. The writing itself fails in

@@ -1,0 +1,101 @@
+#include "cli/filter_options.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "analysis/filtered.h"
+#include "cli/cli.h"
+#include "hosted/cleanup.h"
+
+#define NAME_MAX_SIZE 40
+
+/* Filled when first asked for. The tool asks from one thread. */
+static struct option_spec specs[OPTIONS_MAX];
+static char names[OPTIONS_MAX][NAME_MAX_SIZE];
+
+const struct option_spec *filter_options(size_t *count)
+{
+	const struct filter_parameter *parameters = filter_parameters(count);
+
+	assert(*count <= OPTIONS_MAX);
+	for (size_t i = 0; !specs[*count - 1].name && i < *count; i++) {
+		assert(strlen(parameters[i].name) < NAME_MAX_SIZE);
+		for (size_t j = 0; parameters[i].name[j]; j++)
+			names[i][j] = parameters[i].name[j] == '_' ? '-' : parameters[i].name[j];
+		specs[i] = (struct option_spec){
+			.name = names[i],
+			.value = parameters[i].value,
+			.text = parameters[i].text,
+			.choices = parameters[i].choices,
+		};
+	}
+	return specs;
+}
+
+CLEANUP_DEFINE(struct filter *, filter_destroy);
+
+/* As the user knows it: --size-min. */
+static struct err *set(struct filter *filter, const char *option, const char *value)
+{
+	char name[NAME_MAX_SIZE + 2];
+
+	snprintf(name, sizeof(name), "--%s", option);
+	return filter_set(filter, name, value);
+}
+
+bool filter_options_read(const struct command *command, const struct options *options,
+			 struct filter **ret)
+{
+	const char *const *values = options->values + command->body->option_count;
+	cleanup(filter_destroy_at) struct filter *filter = NULL;
+	struct err *err = filter_create(&filter);
+	size_t count;
+
+	filter_options(&count);
+	for (size_t i = 0; !err && i < count; i++)
+		if (values[i])
+			err = set(filter, specs[i].name, values[i]);
+	*ret = NULL;
+	if (err) {
+		cli_error(CLI_USAGE, "%s", err_message(err));
+		err_destroy(err);
+		return false;
+	}
+	if (!filter_is_empty(filter))
+		*ret = steal(&filter);
+	return true;
+}
+
+bool filter_options_exclude(const struct command *command, const struct options *options, size_t id)
+{
+	const char *const *values = options->values + command->body->option_count;
+	size_t count;
+
+	filter_options(&count);
+	for (size_t i = 0; options->values[id] && i < count; i++) {
+		if (!values[i])
+			continue;
+		cli_error(CLI_USAGE, "--%s and --%s exclude each other",
+			  command->body->options[id].name, specs[i].name);
+		return false;
+	}
+	return true;
+}
+
+struct err *filter_view_create(const struct filter *filter, const struct recording *recording,
+			       struct symbolized *symbolized, struct filter_view *ret)
+{
+	cleanup(filter_match_deinit) struct filter_match match = {0};
+	struct err *err = filter_match(filter, recording, symbolized, &match);
+
+	if (err)
+		return err;
+	ret->report = (struct filter_report){filter, match.count, match.blocks};
+	return filtered_create(recording, &match, &ret->recording);
+}
+
+void filter_view_deinit(struct filter_view *view)
+{
+	recording_close(view->recording);
+	*view = (struct filter_view){0};
+}

@@ -1,0 +1,23 @@
+/*
+ * Regular expressions as Perl has them, for matching many short texts. A search anywhere in the
+ * text, unless the pattern says otherwise by ^ and $. A match that takes too many steps is given up
+ * as an error: no pattern can keep the tool busy for long.
+ */
+#ifndef MALLOW_HOSTED_REGEX_H
+#define MALLOW_HOSTED_REGEX_H
+
+#include <stdbool.h>
+
+#include "hosted/err.h"
+
+struct regex;
+
+/* The error says what is wrong with the pattern, and where. */
+struct err *regex_create(const char *pattern, struct regex **ret);
+/* Accepts NULL. */
+void regex_destroy(struct regex *regex);
+
+/* Whether the pattern is in text, which may be any bytes. May be asked by several threads. */
+struct err *regex_search(const struct regex *regex, const char *text, bool *ret);
+
+#endif
