@@ -84,6 +84,7 @@ static bool edge_at(struct edge *edge, uint64_t end_ns, uint64_t *ret)
 
 struct builder {
 	const struct block_columns *blocks;
+	bool glibc;
 	uint64_t begun_ns; /* of the recording, within its first second of the wall clock */
 	uint64_t begun_s;
 	VEC(struct second) seconds; /* in which something happens */
@@ -130,7 +131,7 @@ static bool add_block(struct builder *builder, uint64_t i)
 
 	if (!second)
 		return false;
-	if (heap_chunk_in_main_arena(blocks, i))
+	if (builder->glibc && heap_chunk_in_main_arena(blocks, i))
 		chunk = (int64_t)(heap_chunk_end(blocks, i) - heap_chunk_start(blocks, i));
 	second->size += size;
 	second->count++;
@@ -199,8 +200,8 @@ static struct err *advance(struct builder *builder, uint64_t end_ns, uint64_t *r
 	const struct block_columns *blocks = builder->blocks;
 
 	for (; *row < blocks->count && blocks->allocated_ns[*row] < end_ns; (*row)++)
-		if (heap_chunk_in_main_arena(blocks, *row) && blocks->freed_ns[*row] >= end_ns &&
-		    (!edge_push(&builder->low, *row) || !edge_push(&builder->high, *row)))
+		if (builder->glibc && heap_chunk_in_main_arena(blocks, *row) &&
+		    blocks->freed_ns[*row] >= end_ns && (!edge_push(&builder->low, *row) || !edge_push(&builder->high, *row)))
 			return err_no_memory();
 	return NULL;
 }
@@ -244,6 +245,7 @@ struct err *timeline_create(const struct recording *recording, struct timeline_p
 	const struct block_columns *blocks = recording_blocks(recording);
 	cleanup(builder_deinit) struct builder builder = {
 		.blocks = blocks,
+		.glibc = facts->allocator == TRACE_ALLOCATOR_GLIBC,
 		.begun_s = facts->start_realtime_ns / SECOND,
 		.begun_ns = facts->start_realtime_ns % SECOND,
 		.low = {.blocks = blocks},

@@ -11,7 +11,7 @@ struct timeline_point {
 	uint64_t leaked_size, leaked_count; /* allocated until then, and never freed */
 	/*
 	 * From the lowest to the highest byte of the chunks that are live in the main arena of
-	 * glibc's malloc, less what they take themselves.
+	 * glibc's malloc, less what they take themselves; 0 with other allocators.
 	 */
 	uint64_t fragmentation;
 };

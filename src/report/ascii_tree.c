@@ -10,51 +10,53 @@
 
 #define SECOND UINT64_C(1000000000)
 
+#define CELL_MAX 64
+
 enum { SIZE, COUNT, FIRST, LAST, CELLS };
 
 struct row {
-	char cells[CELLS][32];
+	char cells[CELLS][CELL_MAX];
 };
 
-static void format_size(char text[32], uint64_t bytes)
+static void format_size(char text[CELL_MAX], uint64_t bytes)
 {
 	static const char *const units[] = {"KB", "MB", "GB", "TB", "PB", "EB"};
 	uint64_t unit = 1000;
 	size_t i = 0;
 
 	if (bytes < 1000) {
-		snprintf(text, 32, "%7" PRIu64, bytes);
+		snprintf(text, CELL_MAX, "%7" PRIu64, bytes);
 		return;
 	}
 	while (i + 1 < sizeof(units) / sizeof(units[0]) && bytes / 1000 >= unit) {
 		unit *= 1000;
 		i++;
 	}
-	snprintf(text, 32, "%3" PRIu64 ".%03" PRIu64 " %s", bytes / unit,
+	snprintf(text, CELL_MAX, "%3" PRIu64 ".%03" PRIu64 " %s", bytes / unit,
 		 bytes % unit / (unit / 1000), units[i]);
 }
 
 /* Since the start, in whole seconds. */
-static void format_since(char text[32], uint64_t ns)
+static void format_since(char text[CELL_MAX], uint64_t ns)
 {
 	uint64_t s = ns / SECOND, days = s / 86400;
 	unsigned int hours = s / 3600 % 24, minutes = s / 60 % 60, seconds = s % 60;
 
 	if (days)
-		snprintf(text, 32, "%" PRIu64 " days %02uh%02um%02us", days, hours, minutes,
+		snprintf(text, CELL_MAX, "%" PRIu64 " days %02uh%02um%02us", days, hours, minutes,
 			 seconds);
 	else if (hours)
-		snprintf(text, 32, "%02uh%02um%02us", hours, minutes, seconds);
+		snprintf(text, CELL_MAX, "%02uh%02um%02us", hours, minutes, seconds);
 	else if (minutes)
-		snprintf(text, 32, "%02um%02us", minutes, seconds);
+		snprintf(text, CELL_MAX, "%02um%02us", minutes, seconds);
 	else
-		snprintf(text, 32, "%02us", seconds);
+		snprintf(text, CELL_MAX, "%02us", seconds);
 }
 
 static void format_row(struct row *row, const struct source_node *node)
 {
 	format_size(row->cells[SIZE], node->size);
-	snprintf(row->cells[COUNT], 32, "%" PRIu64, node->calls);
+	snprintf(row->cells[COUNT], CELL_MAX, "%" PRIu64, node->calls);
 	format_since(row->cells[FIRST], node->first_ns);
 	format_since(row->cells[LAST], node->last_ns);
 }

@@ -1,6 +1,7 @@
 #include "server/dataset.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "analysis/block_order.h"
 #include "analysis/frame_calls.h"
@@ -29,6 +30,7 @@ CLEANUP_DEFINE(struct dataset *, dataset_release);
 struct err *dataset_open(const char *path, struct dataset **ret)
 {
 	static uint64_t serials;
+	struct timespec now;
 	cleanup(dataset_release_at) struct dataset *dataset = calloc(1, sizeof(*dataset));
 	struct err *err;
 
@@ -37,6 +39,8 @@ struct err *dataset_open(const char *path, struct dataset **ret)
 	dataset->references = 1;
 	pthread_mutex_init(&dataset->lock, NULL);
 	dataset->serial = __atomic_add_fetch(&serials, 1, __ATOMIC_RELAXED);
+	clock_gettime(CLOCK_REALTIME, &now);
+	dataset->opened_realtime_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	err = recording_open(path, RECORDING_BLOCKS, NULL, NULL, &dataset->owned);
 	if (!err)
 		err = symbolized_create(dataset->owned, NULL, &dataset->symbolized);

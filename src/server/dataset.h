@@ -23,6 +23,7 @@ struct dataset {
 	const struct recording *recording;
 	const struct recording_facts *facts;
 	const struct block_columns *blocks;
+	uint64_t opened_realtime_ns;
 	uint64_t serial; /* of all data sets of this process: another one's is another */
 
 	pthread_mutex_t lock;

@@ -1,0 +1,75 @@
+/* /export/flamegraph and /export/flamegraph.pl: bytes by stacks of functions. */
+#include "analysis/filtered.h"
+#include "analysis/tree.h"
+#include "hosted/cleanup.h"
+#include "report/collapsed.h"
+#include "report/flamegraph.h"
+#include "server/route.h"
+#include "server/selection.h"
+
+CLEANUP_DEFINE(struct tree *, tree_destroy);
+CLEANUP_DEFINE(struct recording *, recording_close);
+CLEANUP_DEFINE(struct selection *, selection_release);
+
+typedef struct err *put_stacks(struct buf *buf, const struct recording *recording,
+			       const struct tree *tree);
+
+static struct err *put_svg(struct buf *buf, const struct recording *recording,
+			   const struct tree *tree)
+{
+	// Nothing matched: an empty body, as clients expect it.
+	return tree->nodes[0].value
+		       ? flamegraph_write(buf, recording, tree, METRIC_TOTAL, false)
+		       : NULL;
+}
+
+static struct err *put_lines(struct buf *buf, const struct recording *recording,
+			     const struct tree *tree)
+{
+	return collapsed_write_libraries(buf, tree);
+}
+
+/* Under the lock. */
+static struct err *write_stacks(struct request *request, struct reply *reply, put_stacks *put,
+				struct buf *buf)
+{
+	cleanup(selection_release_at) struct selection *selection = NULL;
+	cleanup(recording_close_at) struct recording *filtered = NULL;
+	cleanup(tree_destroy_at) struct tree *tree = NULL;
+	struct dataset *dataset = request->dataset;
+	const struct recording *recording = dataset->recording;
+	struct err *err;
+
+	err = request_select(request, reply, &selection);
+	if (err || !selection)
+		return err;
+	if (selection->bits) {
+		err = filtered_create(recording, &selection->match, &filtered);
+		recording = filtered;
+	}
+	if (!err)
+		err = tree_create(recording, dataset->symbolized, METRIC_TOTAL, &tree);
+	return err ? err : put(buf, recording, tree);
+}
+
+static struct err *answer(struct request *request, struct reply *reply, put_stacks *put)
+{
+	cleanup(buf_deinit) struct buf buf;
+	struct err *err;
+
+	buf_init(&buf);
+	dataset_lock(request->dataset);
+	err = write_stacks(request, reply, put, &buf);
+	dataset_unlock(request->dataset);
+	return err || reply->status ? err : reply_whole(reply, &buf);
+}
+
+struct err *route_flamegraph(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, put_svg);
+}
+
+struct err *route_flamegraph_pl(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, put_lines);
+}
