@@ -16,9 +16,10 @@ static void regions_deinit(struct regions *regions)
 
 static bool add(struct regions *regions, struct heap_region chunk)
 {
-	struct heap_region *last = regions->items.items + regions->items.count - 1;
+	size_t count = regions->items.count;
+	struct heap_region *last = count ? &regions->items.items[count - 1] : NULL;
 
-	if (!regions->items.count || chunk.start > last->end)
+	if (!last || chunk.start > last->end)
 		return vec_push(&regions->items, chunk);
 	if (chunk.end > last->end)
 		last->end = chunk.end;
