@@ -107,7 +107,7 @@ static bool parse_number(const char *text, uint64_t *ret)
 
 static bool parse_size(const char *text, uint64_t *ret)
 {
-	static const char units[] = "kmgt";
+	static const char units[] = "kmg";
 	unsigned int shift = 0;
 	const char *unit;
 

@@ -8,20 +8,27 @@
 
 /*
  * Matching blocks are numbered as they were allocated. The frees between two such allocations make
- * a list: their order does not matter, for a peak is reached by allocating.
+ * a list: their order does not matter, for a peak is reached by allocating. All that the walk over
+ * them needs of a block lies together, for a free comes to it out of turn.
  */
-#define END UINT64_MAX
+#define END UINT32_MAX
+
+struct matching {
+	uint64_t size;
+	uint32_t site; /* in the filtered recording */
+	uint32_t next; /* in its list of frees */
+};
 
 struct walk {
 	const struct recording *recording;
 	const struct filter_match *match;
 	const struct block_columns *blocks;
 	struct recording *filtered;
-	uint32_t *site_of; /* of each site its new one + 1, 0: none yet */
-	uint64_t *ranks;   /* of each word, how many match before it */
-	uint64_t *first; /* of each matching allocation, and the end: a block freed before it … */
-	uint64_t *next;  /* … and of each matching block, by number, the next one */
-	uint64_t *temporary; /* a bit for each block */
+	uint32_t *site_of;         /* of each site its new one + 1, 0: none yet */
+	uint64_t *ranks;           /* of each word, how many match before it */
+	struct matching *matching; /* by number */
+	uint32_t *freed;           /* of each number, and the end: the list of frees before it */
+	uint64_t *weights;         /* of each number: what it stands for; NULL: for itself */
 };
 
 static void walk_deinit(struct walk *walk)
@@ -29,9 +36,9 @@ static void walk_deinit(struct walk *walk)
 	recording_close(walk->filtered);
 	free(walk->site_of);
 	free(walk->ranks);
-	free(walk->first);
-	free(walk->next);
-	free(walk->temporary);
+	free(walk->matching);
+	free(walk->freed);
+	free(walk->weights);
 }
 
 /* What is the same in both is shared; site_table_deinit() and close leave it alone. */
@@ -81,25 +88,81 @@ static void find_ranks(struct walk *walk)
 		     bits_ && (block = word_ * 64 + (uint64_t)__builtin_ctzll(bits_), true);       \
 		     bits_ &= bits_ - 1, number++)
 
-static void list_frees(struct walk *walk)
+static struct err *find_site(struct walk *walk, uint64_t block, uint32_t *ret)
 {
-	for (uint64_t i = 0; i <= walk->match->count; i++)
-		walk->first[i] = END;
-	EACH_MATCH(walk->match, block, number)
-	{
-		uint64_t turn;
+	uint32_t site = walk->blocks->site[block];
 
-		if (walk->blocks->freed_ns[block] == TIME_NEVER)
-			continue;
-		turn = rank(walk, walk->blocks->free_turn[block]);
-		walk->next[number] = walk->first[turn];
-		walk->first[turn] = block;
+	if (!walk->site_of[site]) {
+		uint32_t stack = walk->recording->sites.sites.items[site].stack;
+		struct err *err = site_table_append(&walk->filtered->sites, stack, ret);
+
+		if (err)
+			return err;
+		walk->site_of[site] = *ret + 1;
 	}
+	*ret = walk->site_of[site] - 1;
+	return NULL;
 }
 
-/* Freed with no other allocation by the same thread in between, also of blocks that do not match.
+/* What the walk needs, in the order of allocation. */
+static struct err *gather(struct walk *walk)
+{
+	uint64_t mean = walk->recording->facts.sample_mean;
+
+	memset(walk->freed, 0xff, (walk->match->count + 1) * sizeof(*walk->freed));
+	EACH_MATCH(walk->match, block, number)
+	{
+		struct matching *matching = &walk->matching[number];
+		uint64_t turn = walk->blocks->free_turn[block];
+		struct err *err = find_site(walk, block, &matching->site);
+
+		if (err)
+			return err;
+		matching->size = walk->blocks->size[block];
+		if (walk->weights)
+			walk->weights[number] = sample_weight(mean, matching->size, block + 1);
+		if (turn == UINT64_MAX)
+			continue;
+		turn = rank(walk, turn);
+		matching->next = walk->freed[turn];
+		walk->freed[turn] = (uint32_t)number;
+	}
+	return NULL;
+}
+
+static uint64_t weight(const struct walk *walk, uint64_t number)
+{
+	return walk->weights ? walk->weights[number] : 1;
+}
+
+/* The frees before the matching allocation of that number, or at the end. */
+static void end_lives(struct walk *walk, uint64_t number)
+{
+	for (uint32_t i = walk->freed[number]; i != END; i = walk->matching[i].next)
+		site_table_died(&walk->filtered->sites, walk->matching[i].site,
+				walk->matching[i].size, weight(walk, i), false);
+}
+
+static void add_up(struct walk *walk)
+{
+	struct site_table *sites = &walk->filtered->sites;
+
+	EACH_MATCH(walk->match, block, number)
+	{
+		const struct matching *matching = &walk->matching[number];
+
+		end_lives(walk, number);
+		site_table_born(sites, matching->site, matching->size, weight(walk, number),
+				walk->blocks->allocated_ns[block]);
+	}
+	end_lives(walk, walk->match->count);
+}
+
+/*
+ * Freed with no other allocation by the same thread in between, be it of a block that does not
+ * match. Not known where not all allocations are.
  */
-static struct err *find_temporary(struct walk *walk)
+static struct err *add_temporary(struct walk *walk)
 {
 	const struct block_columns *blocks = walk->blocks;
 	const struct recording_facts *facts = &walk->recording->facts;
@@ -109,101 +172,55 @@ static struct err *find_temporary(struct walk *walk)
 	if (!following)
 		return err_no_memory();
 	if (facts->sample_mean || facts->cull_ns)
-		return NULL; // what came in between is not known
+		return NULL;
 	memset(following, 0xff, (threads + 1) * sizeof(*following));
 	for (uint64_t i = blocks->count; i-- > 0;) {
 		uint64_t *next = &following[blocks->thread[i]];
-		bool temporary = blocks->freed_ns[i] != TIME_NEVER && blocks->free_turn[i] <= *next;
 
-		walk->temporary[i / 64] |= (uint64_t)temporary << i % 64;
+		if (blocks->free_turn[i] <= *next && blocks->free_turn[i] != UINT64_MAX &&
+		    walk->match->words[i / 64] >> i % 64 & 1)
+			walk->filtered->sites.sites.items[walk->site_of[blocks->site[i]] - 1]
+				.temporary++;
 		*next = i;
 	}
-	return NULL;
-}
-
-static uint64_t weight(const struct walk *walk, uint64_t block)
-{
-	uint64_t mean = walk->recording->facts.sample_mean;
-
-	return mean ? sample_weight(mean, walk->blocks->size[block], block + 1) : 1;
-}
-
-static struct err *bear(struct walk *walk, uint64_t block)
-{
-	struct site_table *sites = &walk->filtered->sites;
-	uint32_t *site = &walk->site_of[walk->blocks->site[block]];
-
-	if (!*site) {
-		uint32_t stack =
-			walk->recording->sites.sites.items[walk->blocks->site[block]].stack;
-		struct err *err = site_table_append(sites, stack, site);
-
-		if (err)
-			return err;
-		++*site;
-	}
-	site_table_born(sites, *site - 1, walk->blocks->size[block], weight(walk, block),
-			walk->blocks->allocated_ns[block]);
-	return NULL;
-}
-
-/* The frees before the matching allocation of that number, or at the end. */
-static void end_lives(struct walk *walk, uint64_t number)
-{
-	for (uint64_t block = walk->first[number]; block != END;
-	     block = walk->next[rank(walk, block)])
-		site_table_died(&walk->filtered->sites,
-				walk->site_of[walk->blocks->site[block]] - 1,
-				walk->blocks->size[block], weight(walk, block),
-				walk->temporary[block / 64] >> block % 64 & 1);
-}
-
-static struct err *add_up(struct walk *walk)
-{
-	struct recording *filtered = walk->filtered;
-
-	EACH_MATCH(walk->match, block, number)
-	{
-		struct err *err;
-
-		end_lives(walk, number);
-		err = bear(walk, block);
-		if (err)
-			return err;
-	}
-	end_lives(walk, walk->match->count);
-	site_table_finish(&filtered->sites, &filtered->summary);
-	filtered->summary.peak_time_ns = filtered->sites.peak_ticks;
 	return NULL;
 }
 
 struct err *filtered_create(const struct recording *recording, const struct filter_match *match,
 			    struct recording **ret)
 {
-	uint64_t words = match->blocks / 64 + 1;
+	size_t count = match->count + 1;
+	bool sampled = recording->facts.sample_mean != 0;
 	cleanup(walk_deinit) struct walk walk = {
 		.recording = recording,
 		.match = match,
 		.blocks = &recording->blocks.columns,
 		.filtered = make_filtered(recording),
 		.site_of = calloc(recording->sites.sites.count + 1, sizeof(*walk.site_of)),
-		.ranks = malloc(words * sizeof(*walk.ranks)),
-		.first = malloc((match->count + 1) * sizeof(*walk.first)),
-		.next = malloc((match->count + 1) * sizeof(*walk.next)),
-		.temporary = calloc(words, sizeof(*walk.temporary)),
+		.ranks = malloc((match->blocks / 64 + 1) * sizeof(*walk.ranks)),
+		.matching = malloc(count * sizeof(*walk.matching)),
+		.freed = malloc(count * sizeof(*walk.freed)),
+		.weights = sampled ? malloc(count * sizeof(*walk.weights)) : NULL,
 	};
+	struct recording *filtered = walk.filtered;
 	struct err *err;
 
-	if (!walk.filtered || !walk.site_of || !walk.ranks || !walk.first || !walk.next ||
-	    !walk.temporary)
+	if (match->count >= END)
+		return err_create("%ju allocations match, more than %u cannot be added up",
+				  (uintmax_t)match->count, END - 1);
+	if (!walk.filtered || !walk.site_of || !walk.ranks || !walk.matching || !walk.freed ||
+	    sampled != (walk.weights != NULL))
 		return err_no_memory();
 	find_ranks(&walk);
-	list_frees(&walk);
-	err = find_temporary(&walk);
-	if (!err)
-		err = add_up(&walk);
+	err = gather(&walk);
 	if (err)
 		return err;
+	add_up(&walk);
+	err = add_temporary(&walk);
+	if (err)
+		return err;
+	site_table_finish(&filtered->sites, &filtered->summary);
+	filtered->summary.peak_time_ns = filtered->sites.peak_ticks;
 	*ret = steal(&walk.filtered);
 	return NULL;
 }

@@ -12,8 +12,9 @@
  * To be closed by recording_close(), before the other one, from which it has all but facts, sites
  * and summary: also the numbers of frames and stacks, so that names of the one serve the other,
  * too. Its sites stand in the order of their first matching blocks. It has no blocks, pools or heap
- * errors. Blocks that CULL only counted are in none of its sums; of a sample these are estimates as
- * before. What is exact else stays exact: with all blocks the sums are those of the recording.
+ * errors. Blocks that CULL only counted are in none of its sums, and temporary ones are not known
+ * then: 0. Of a sample sums are estimates as before. What is exact else stays exact: with all
+ * blocks the sums are those of the recording.
  */
 struct err *filtered_create(const struct recording *recording, const struct filter_match *match,
 			    struct recording **ret);

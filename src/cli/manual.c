@@ -1,11 +1,12 @@
 /*
  * Prints what is made from the tables of commands and options, at build time: `manual man` the
- * man page, `manual bash` the completion. Linked with the same objects as the tool, so neither
- * can differ from what the tool accepts.
+ * man page, `manual bash` the completion; and for docs/filter.md, by hand, `manual filter` its
+ * table. Linked with the same objects as the tool, so none can differ from what the tool accepts.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/filter.h"
 #include "cli/command.h"
 
 /* Text of a man page: backslashes, hyphens and leading dots mean something to roff. */
@@ -160,12 +161,36 @@ static void put_bash(void)
 	       "complete -o filenames -F _mallow mallow\n");
 }
 
+/* A cell of a table: what separates these is escaped. */
+static void put_cell(const char *text)
+{
+	for (; *text; text++)
+		printf(*text == '|' ? "\\|" : "%c", *text);
+}
+
+static void put_filter_table(void)
+{
+	size_t count;
+	const struct filter_parameter *parameters = filter_parameters(&count);
+
+	printf("| condition | value | meaning |\n|---|---|---|\n");
+	for (size_t i = 0; i < count; i++) {
+		printf("| `%s` | ", parameters[i].name);
+		put_cell(parameters[i].choices ? parameters[i].choices : parameters[i].value);
+		printf(" | ");
+		put_cell(parameters[i].text);
+		printf(" |\n");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "man") == 0)
 		put_man();
 	else if (argc == 2 && strcmp(argv[1], "bash") == 0)
 		put_bash();
+	else if (argc == 2 && strcmp(argv[1], "filter") == 0)
+		put_filter_table();
 	else
 		return 2;
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;

@@ -70,7 +70,8 @@ void summary_write(struct buf *buf, const struct style *style, const struct reco
 		   facts->writing ? " so far" : " never freed");
 	put_label(buf, style, "total", format_bytes(sum->total_bytes, exact).text);
 	buf_printf(buf, "allocated in %s\n", format_counted(sum->calls, "call", exact).text);
-	if (facts->sample_mean)
+	// Not known: what came in between is not in the recording, or for which of them it was not.
+	if (facts->sample_mean || (facts->filtered && facts->cull_ns))
 		return put_pools(buf, style, recording);
 	put_label(buf, style, "temporary", format_count(sum->temporary, exact).text);
 	if (sum->calls)

@@ -12,7 +12,7 @@ import mallow_sums
 from mallow_reader import GLIBC, REALLOC, REALLOCARRAY, Free
 
 UNITS = {"h": 3600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
 def interval(text):
@@ -34,7 +34,7 @@ def number(text):
 
 
 def size(text):
-    match = re.fullmatch(r"(\d+)([kmgt]?)", text.lower())
+    match = re.fullmatch(r"(\d+)([kmg]?)", text.lower())
     return int(match[1]) * SIZES[match[2]]
 
 

@@ -728,7 +728,7 @@ def test_bash_completion(mallow):
     assert completions(script, "mallow", "") == ["run", "report", "export", "info", "finish", "trace",
                                                  "--help", "--version"]
     assert completions(script, "mallow", "trace", "") == ["dump"]
-    assert completions(script, "mallow", "report", "--to") == ["--top"]
+    assert completions(script, "mallow", "report", "--to") == ["--top", "--to"]
     assert completions(script, "mallow", "trace", "dump", "--st") == ["--stacks"]
     assert completions(script, "mallow", "report", "--sort", "t") == ["total", "temporary"]
     assert "sh" in completions(script, "mallow", "run", "s")

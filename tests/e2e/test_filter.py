@@ -3,19 +3,21 @@ against filter_reference.py, the command line, and patterns that take for ever."
 import json
 import random
 import re
+import resource
 import subprocess
-import time
 
 import pytest
 
+import made_recording
 import mallow_reader
 from conftest import TOP, built, clean_environment
 from filter_reference import Blocks
-from recording_writer import ChunkWriter, Writer
+from recording_writer import ChunkWriter, Writer, varint
 
 BIAS = 0x10000000
 MALLOC, MEMALIGN, REALLOC, FREE = 1, 7, 18, 20
-FRAME, MODULE, THREAD, PROCESS, MARK, END, TAG = 0x81, 0x82, 0x84, 0x87, 0x8d, 0x91, 0x95
+FRAME, MODULE, THREAD, PROCESS, MARK, END, TAG, STACK, CULLED = \
+    0x81, 0x82, 0x84, 0x87, 0x8d, 0x91, 0x95, 0xa8, 0xaa
 SECOND = 10**9
 
 SOURCES = {
@@ -160,6 +162,8 @@ ROWS = [
     ({"group_leaked_allocations_max": "50%"}, "c1"),
     ({"lifetime_max": "1s"}, "a1"),
     ({"lifetime_min": "2"}, "c1 a2 a3 b1 b2"),
+    ({"lifetime_max": "5124095h 2070s"}, "a1 c1"),  # what is leaked lives longer than any time
+    ({"lifetime_min": "5124095h 2070s"}, "a2 a3 b1 b2"),
     ({"to": "999"}, ""),
     ({"from": "999"}, "a1 b1 a2 c1 b2 a3"),
     ({"from": "120%"}, ""),
@@ -298,3 +302,115 @@ def test_random_filters_on_random_recordings(program, tmp_path):
             compared += 1
             matching += 0 < len(answer["blocks"]) < len(blocks.blocks)
     assert matching > compared / 4
+
+
+def run_tool(mallow, *words):
+    return subprocess.run([str(mallow), *map(str, words)], capture_output=True, text=True,
+                          env=clean_environment(), timeout=60)
+
+
+def test_the_report_says_what_it_is_of(tool, example):
+    text = tool("report", "--size-min", "50", "--lifetime", "only_leaked", example).stdout
+    assert "\n  only lifetime=only_leaked, size_min=50: 2 of 6 allocations, 33.3 %\n" in text
+    assert "  leaked         200 B  live at the end, in 2 blocks never freed\n" in text
+    assert "All 1 site by peak" in text and "read_one" in text and "write_all" not in text
+    report = json.loads(tool("report", "--json", "--function-regex", "^write", example).stdout)
+    assert report["filter"] == {"function_regex": "^write"}
+    assert (report["matched"], report["matched_of"], report["total_bytes"]) == (1, 6, 1000)
+    assert "filter" not in json.loads(tool("report", "--json", example).stdout)
+
+
+def test_tree_and_exports_are_of_the_matching_alone(tool, example):
+    tree = tool("report", "--tree", "--function-regex", "read_one", example).stdout
+    assert "read_one" in tree and "read_all" not in tree
+    collapsed = tool("export", "--to", "collapsed", "--metric", "total", "--until", "5s",
+                     "--source-regex", "reader", example).stdout
+    assert sorted(collapsed.splitlines()) == ["outer;inner;read_all 32", "outer;inner;read_one 100"]
+    assert "write_all" not in tool("export", "--to", "flamegraph", "--lifetime", "only_leaked",
+                                   example).stdout
+
+
+@pytest.mark.parametrize("words, message", [
+    (["--size-min", "12x"], "'12x' is no value of --size-min: a size such as 4096, 64K, 10M or 1G "
+                            "is wanted"),
+    (["--size-max", ""], "'' is no value of --size-max: a size such as 4096, 64K, 10M or 1G is "
+                         "wanted"),
+    (["--tag", "-1"], "'-1' is no value of --tag: a whole number is wanted"),
+    (["--lifetime-min", "1.5s"],
+     "'1.5s' is no value of --lifetime-min: a time such as 500ms, 2s or 1h2m3s is wanted"),
+    (["--group-interval-min", "5%%"], "'5%%' is no value of --group-interval-min: a time such as "
+                                      "500ms, 2s or 1h2m3s, or a percentage of the run such as "
+                                      "12.5% is wanted"),
+    (["--arena", "mian"], "'mian' is no value of --arena: one of main non_main is wanted"),
+    (["--function-regex", "f("], "'f(' is no value of --function-regex: missing closing "
+                                 "parenthesis, at character 3"),
+    (["--function-regx", "f"],
+     "unknown option '--function-regx' of 'report': did you mean '--function-regex'?"),
+    (["--from"], "option '--from' of 'report' needs a value: --from MOMENT"),
+    (["--merge", "--tag", "1"], "--merge and --tag exclude each other"),
+    (["--errors", "--tag", "1"], "--errors and --tag exclude each other"),
+    (["--pools", "--tag", "1"], "--pools and --tag exclude each other"),
+])
+def test_wrong_words(mallow, example, words, message):
+    run = run_tool(mallow, "report", example, *words)
+    assert (run.returncode, run.stdout, run.stderr) == (2, "", f"mallow: {message}\n")
+
+
+def test_a_mark_that_is_not_there(mallow, example):
+    run = run_tool(mallow, "report", "--from", "loaded", example)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == "mallow: --from: 'loaded': the recording has no marks\n"
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", r"^(\w+\s?)*$", "^(([a-z])+.)+[A-Z]$"])
+def test_costly_patterns_end_soon(mallow, tmp_path, pattern):
+    made = made_recording.Made(tmp_path, ["a" * 500 + "-1"])
+    made.allocate(["a" * 500 + "-1"], 10)
+    path = made.write()
+    # The limit is one of steps, and a second of the processor a hundred times what they take.
+    run = subprocess.run([str(mallow), "report", "--function-regex", pattern, str(path)],
+                         capture_output=True, text=True, env=clean_environment(), timeout=60,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (1, 1)))
+    assert run.returncode == 1, run.stderr
+    assert run.stderr.startswith("mallow: --function-regex: the pattern is too costly for 'aaa")
+    assert run.stderr.count("\n") == 1
+
+
+def test_culled_blocks_are_in_groups_alone(tool, program, tmp_path):
+    """They are allocations of their site, but of no filtered sum; nothing is said of temporary ones."""
+    made = Recorded(program, cull_ns=SECOND, minor=3)
+    made.allocate(1, 0x1000, 10, ["read_all"])
+    made.allocate(2, 0x2000, 100, ["read_one"])
+    made.other(3, STACK, 1, 0, b"".join([varint(made.ids["read_all"])]))
+    made.chunks[0].other(CULLED, 1, 8, 800, 3)
+    path = made.write(tmp_path / "culled.mallow", 10)
+    answers = query(path, [{"group_allocations_min": "9"}, {"group_allocations_max": "8"},
+                           {"group_leaked_allocations_min": "12%"},
+                           {"lifetime": "only_whole_group_leaked"}])
+    assert [answer["blocks"] for answer in answers] == [[0], [1], [1], [1]]
+    assert [answer["report"]["total_bytes"] for answer in answers] == [10, 100, 100, 100]
+    text = tool("report", "--tag", "0", path).stdout
+    assert "8 blocks that lived shorter than 1.00 s are left out\n" in text
+    assert "2 of 2 allocations\n" in text and "temporary" not in text
+
+
+def test_the_page_has_the_table(mallow):
+    """docs/filter.md holds what `manual filter` prints, word for word."""
+    manual = built("MALLOW_MANUAL", TOP / "build" / "meson" / "src" / "cli" / "manual")
+    table = subprocess.run([str(manual), "filter"], capture_output=True, text=True,
+                           check=True).stdout
+    assert table.count("\n") > 40
+    assert table in (TOP / "docs" / "filter.md").read_text(), \
+        "put the output of build/meson/src/cli/manual filter into docs/filter.md"
+
+
+@pytest.mark.parametrize("command", ["report", "export"])
+def test_help_has_every_condition(mallow, command):
+    """Once each; but export's own --to is a format."""
+    text = run_tool(mallow, command, "--help").stdout
+    table = (TOP / "src" / "analysis" / "filter.def").read_text()
+    names = re.findall(r'^FILTER\(\w+, "(\w+)"', table, re.M)
+    assert len(names) > 40
+    for name in names:
+        option = "--" + name.replace("_", "-")
+        assert len(re.findall(rf"^ +(-\w, )?{option}( |$)", text, re.M)) == 1, option
