@@ -9,6 +9,7 @@ RUNNING, RUNNING_MEAN, FINISHING = 1 / 6, 1 / 10, 1 / 3
 EVENT, FINISHED_EVENT = 16, 5
 CLANG_MEMORY = 64 << 20
 SCALING, PAIR_NS = 0.95, 40
+FROM_EVENTS_S, BY_INDEX_S, PRIVATE = 3.0, 0.3, 24     # of ten million allocations
 
 
 class Goals:
@@ -80,8 +81,23 @@ def of_micro(pairs, scaling, goals):
         goals.add(scaling >= SCALING, f"two threads scale >= 0.95 of bare: {scaling:.2f}")
 
 
-def section(results, pairs, scaling):
+def of_engine(opened, goals):
+    """The goals are those of ten million allocations, by the share of it that was measured."""
+    if not opened:
+        return
+    share = opened.allocations / 10_000_000
+    events, index = min(opened.events), min(opened.index)
+    goals.add(events <= FROM_EVENTS_S * share,
+              f"a recording with its blocks opens in <= {FROM_EVENTS_S * share:g} s: {events:.2f} s")
+    goals.add(index <= BY_INDEX_S * share,
+              f"by its index file in <= {BY_INDEX_S * share:g} s: {index:.2f} s")
+    goals.add(opened.private_each <= PRIVATE, "private memory for that <= 24 bytes an allocation: "
+                                              f"{opened.private_each:.1f}")
+
+
+def section(results, pairs, scaling, opened=None):
     goals = Goals()
     of_programs(results, goals)
     of_micro(pairs, scaling, goals)
+    of_engine(opened, goals)
     return ["Goals (of minima)", "", *goals.lines] if goals.lines else []

@@ -26,8 +26,7 @@ char **config_variables(void)
 
 	if (&environ && environ)
 		return environ;
-	// An allocator other than glibc's may not be ready for anything so early:
-	// AddressSanitizer's.
+	// Other allocators may not be ready for anything so early; AddressSanitizer's is not.
 	if (!&__libc_stack_end || !__libc_stack_end || !real.allocator_is_glibc)
 		return NULL;
 	// System V ABI, AMD64 supplement, 3.4.1: number, arguments, NULL, environment, NULL.

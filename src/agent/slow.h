@@ -24,7 +24,7 @@ bool slow_try_lock(uint32_t *lock);
 
 /*
  * Where going without is wrong, not only dearer: naps while another thread has it, which may have
- * lost its processor. Up to 30 ms, then false.
+ * lost its processor. Some 40 ms at most, then false.
  */
 bool slow_wait_lock(uint32_t *lock);
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "analysis/tick_clock.h"
+#include "analysis/load/tick_clock.h"
 
 static void drop_workings(struct pool_table *table)
 {

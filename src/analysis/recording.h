@@ -280,6 +280,34 @@ struct block_columns {
 };
 const struct block_columns *recording_blocks(const struct recording *recording);
 
+enum block_order {
+	BLOCK_ORDER_SIZE,
+	BLOCK_ORDER_ADDRESS,
+	BLOCK_ORDER_COUNT,
+};
+
+/*
+ * The rows of all blocks, ascending by size or address, equal ones in order of allocation; reversed
+ * it is the other way round. Made when it is first asked for, unless an index file had it, and
+ * kept; several threads may ask. Fails without memory, or with 2^32 blocks and more.
+ */
+struct err *recording_block_order(const struct recording *recording, enum block_order order,
+				  const uint32_t **ret);
+
+/* What the blocks of a site come to beyond struct site. Of samples: the samples. */
+struct site_span {
+	uint64_t blocks;
+	uint64_t first_ns, last_ns; /* when the first and the last one was allocated */
+	uint64_t smallest, largest; /* sizes */
+	uint64_t freed;             /* blocks that were … */
+	uint64_t lives_ns;          /* … how long these lived, together … */
+	uint64_t longest_life_ns;   /* … and the one that lived longest */
+	uint64_t threads;           /* that allocated them */
+};
+
+/* One for each of recording_sites(). As recording_block_order(): blocks must be there. */
+struct err *recording_site_spans(const struct recording *recording, const struct site_span **ret);
+
 /* What was live over time, if it was needed on opening: live_line.h. */
 struct live_step;
 const struct live_step *recording_live_line(const struct recording *recording, size_t *count);

@@ -2,9 +2,11 @@
 #ifndef MALLOW_ANALYSIS_RECORDING_DATA_H
 #define MALLOW_ANALYSIS_RECORDING_DATA_H
 
-#include "analysis/block_store.h"
+#include "analysis/blocks/block_store.h"
+#include "analysis/blocks/block_views.h"
 #include "analysis/frame_table.h"
 #include "analysis/heap_errors.h"
+#include "analysis/index/index_file.h"
 #include "analysis/live_line.h"
 #include "analysis/module_table.h"
 #include "analysis/pool_table.h"
@@ -24,6 +26,7 @@ struct recording {
 	struct frame_table frames;
 	struct stack_trie stacks;
 	struct block_store blocks;
+	struct block_views *views; /* NULL: blocks were not needed */
 	struct site_table sites;
 	VEC(struct recorded_thread) threads;
 	VEC(struct memory_sample) memory;
@@ -36,7 +39,9 @@ struct recording {
 	struct live_line live_line;
 	struct heap_errors heap_errors;
 	uint64_t fingerprint; /* of its chunks: struct chunk_index */
-	uint8_t *symbols;     /* payload of its symbols chunk, owned; NULL: none */
+	uint64_t modified;    /* when its file was, before it was read; 0: not known */
+	struct index_mapping index_mapping; /* what the blocks lie in, if they come from there */
+	uint8_t *symbols;                   /* payload of its symbols chunk, owned; NULL: none */
 	size_t symbols_size;
 };
 

@@ -6,7 +6,7 @@
 #define MALLOW_ANALYSIS_TREE_H
 
 #include "analysis/metric.h"
-#include "analysis/symbolized.h"
+#include "analysis/names/symbolized.h"
 
 struct tree_node {
 	const struct named_frame *frame; /* of the first stack that came by; NULL: the root */

@@ -1,6 +1,6 @@
 #include "analysis/tree_labels.h"
 
-#include "analysis/frame_label.h"
+#include "analysis/names/frame_label.h"
 
 void tree_labels_init(struct tree_labels *labels, struct symbolized *symbolized,
 		      struct intern *strings)

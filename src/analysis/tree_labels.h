@@ -2,7 +2,7 @@
 #ifndef MALLOW_ANALYSIS_TREE_LABELS_H
 #define MALLOW_ANALYSIS_TREE_LABELS_H
 
-#include "analysis/symbolized.h"
+#include "analysis/names/symbolized.h"
 #include "hosted/buf.h"
 #include "hosted/intern.h"
 #include "hosted/map.h"

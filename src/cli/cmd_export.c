@@ -105,10 +105,12 @@ static int export_one(const struct exporter *exporter, const struct options *opt
 	const char *path = options->operands[0];
 	struct err *err = NULL;
 
-	if (!(filter ? loaded_open_blocks(path, &loaded) : loaded_open(path, true, &loaded)))
+	if (!(filter ? loaded_open_filterable(path, &loaded) : loaded_open(path, true, &loaded)))
 		return CLI_FAILED;
 	if (filter)
-		err = filter_view_create(filter, loaded.recording, loaded.symbolized, &view);
+		err = err_prefix(
+			filter_view_create(filter, loaded.recording, loaded.symbolized, &view),
+			"%s", path);
 	if (!err)
 		err = write_out(exporter, options, filter ? view.recording : loaded.recording,
 				loaded.symbolized, metric);

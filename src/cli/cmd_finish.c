@@ -1,6 +1,7 @@
 /* mallow finish: what `mallow run` does at its end, for recordings that it did not make. */
 #include <string.h>
 
+#include "analysis/index/index_file.h"
 #include "cli/cli.h"
 #include "cli/compress_option.h"
 #include "cli/file_kind.h"
@@ -10,12 +11,15 @@
 #include "report/format.h"
 #include "report/style.h"
 
-enum { COMPRESS };
+enum { COMPRESS, INDEX_FILE };
 
 CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
 
 static const struct option_spec options_of_finish[] = {
 	[COMPRESS] = COMPRESS_OPTION,
+	[INDEX_FILE] = {.name = "index-file",
+			.text = "also write RECORDING.index, by which what looks at single blocks "
+				"opens at once"},
 };
 
 static void put_result(struct buf *buf, const char *path, const struct finish_result *result)
@@ -41,8 +45,35 @@ static struct err *finish(const char *path, enum finish_state state, enum finish
 	return *loads ? finished_write(path, &loaded, compress, result) : NULL;
 }
 
+/* Writes the recording's index file, unless there is one that holds. false: an error was printed.
+ */
+static bool write_index(const char *path, struct buf *buf)
+{
+	cleanup(loaded_close) struct loaded loaded = {0};
+	auto_free char *written = NULL;
+	struct err *err;
+
+	if (!loaded_open_blocks(path, &loaded))
+		return false;
+	if (recording_facts(loaded.recording)->indexed)
+		return true;
+	err = index_file_write(loaded.recording, &written);
+	if (err) {
+		cli_report_err(err);
+		return false;
+	}
+	if (!written) {
+		cli_error(CLI_FAILED, "'%s' is damaged: an index file of it would not be believed",
+			  path);
+		return false;
+	}
+	style_safe_text(buf, written, strlen(written));
+	buf_text(buf, ": written\n");
+	return true;
+}
+
 /* One recording. false: it could not be finished, and an error was printed. */
-static bool finish_one(const char *path, enum finish_compress compress,
+static bool finish_one(const char *path, enum finish_compress compress, bool index_file,
 		       struct symbolizer *symbolizer, struct buf *buf)
 {
 	struct finish_result result = {0};
@@ -69,7 +100,7 @@ static bool finish_one(const char *path, enum finish_compress compress,
 	if (result.other_names)
 		cli_error(CLI_OK, "'%s' has %s (hard links), which keep the file as it was", path,
 			  format_counted(result.other_names, "other name", true).text);
-	return true;
+	return !index_file || write_index(path, buf);
 }
 
 static int run(const struct command *command, const struct options *options)
@@ -89,7 +120,8 @@ static int run(const struct command *command, const struct options *options)
 	if (err)
 		return cli_report_err(err);
 	for (int i = 0; i < options->operand_count; i++)
-		good &= finish_one(options->operands[i], compress, symbolizer, &output.buf);
+		good &= finish_one(options->operands[i], compress, options->values[INDEX_FILE],
+				   symbolizer, &output.buf);
 	err = output_close(&output, NULL);
 	if (err)
 		return cli_report_err(err);

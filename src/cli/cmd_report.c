@@ -111,21 +111,25 @@ static struct err *write_report(struct report *report, const struct recording *r
 				 report->metric, report->top);
 }
 
-static struct err *write_filtered(struct report *report, const struct loaded *loaded)
+/* *failed: as where one cannot be opened, it has no such mark, or the pattern is too costly. */
+static struct err *write_filtered(struct report *report, const struct loaded *loaded, bool *failed)
 {
 	cleanup(filter_view_deinit) struct filter_view view = {0};
 	struct err *err =
 		filter_view_create(report->filter, loaded->recording, loaded->symbolized, &view);
 
-	return err ? err
-		   : write_report(report, view.recording, loaded->symbolized, NULL, &view.report);
+	if (!err)
+		return write_report(report, view.recording, loaded->symbolized, NULL, &view.report);
+	*failed = true;
+	cli_report_err(err_prefix(err, "%s", recording_facts(loaded->recording)->path));
+	return NULL;
 }
 
 static bool open_recording(const struct report *report, const char *path, struct loaded *ret)
 {
 	if (report->errors)
 		return loaded_open_errors(path, ret);
-	return report->filter ? loaded_open_blocks(path, ret) : loaded_open(path, true, ret);
+	return report->filter ? loaded_open_filterable(path, ret) : loaded_open(path, true, ret);
 }
 
 /* One after the other. *failed: one could not be opened, and an error was printed. */
@@ -144,7 +148,7 @@ static struct err *write_each(struct report *report, const struct recording_path
 		if (!open_recording(report, path, &loaded))
 			*failed = true;
 		else if (report->filter)
-			err = write_filtered(report, &loaded);
+			err = write_filtered(report, &loaded, failed);
 		else
 			err = write_report(report, loaded.recording, loaded.symbolized, NULL, NULL);
 	}

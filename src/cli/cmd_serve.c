@@ -38,7 +38,8 @@ static const struct option_spec options_of_serve[] = {
 CLEANUP_DEFINE(struct catalog *, catalog_destroy);
 CLEANUP_DEFINE(struct http_server *, http_stop);
 
-/* The recordings that the operands name now. false: one of them is none, and an error was printed. */
+/* The recordings that the operands name now. false: one of them is none, and an error was printed.
+ */
 static bool add_recordings(const struct options *options, struct catalog *catalog)
 {
 	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
@@ -71,8 +72,8 @@ static void look(void *argument, struct catalog *catalog)
 	for (int i = 0; i < watched->options->operand_count; i++) {
 		struct stat status;
 
-		if (stat(watched->options->operands[i], &status) < 0 ||
-		    !S_ISDIR(status.st_mode) || !is_later(&status.st_mtim, &watched->latest))
+		if (stat(watched->options->operands[i], &status) < 0 || !S_ISDIR(status.st_mode) ||
+		    !is_later(&status.st_mtim, &watched->latest))
 			continue;
 		watched->latest = status.st_mtim;
 		changed = true;
@@ -142,11 +143,12 @@ const struct command_body command_serve = {
 	.options = options_of_serve,
 	.option_count = sizeof(options_of_serve) / sizeof(options_of_serve[0]),
 	.run = run,
-	.details = "The REST API: /list has the recordings, /data/ID/… or /data/last/… what they "
-		   "hold, /openapi.json all paths and parameters. last is the last recording of the "
-		   "command line, or the newest of a directory given last. New recordings of a "
-		   "directory are found, and those still being written are followed.\n\n"
-		   "Only this machine is served, under its own name or address. With another "
-		   "--interface a --token is wanted, or --insecure. Nothing but the recordings given "
-		   "is read.",
+	.details =
+		"The REST API: /list has the recordings, /data/ID/… or /data/last/… what they "
+		"hold, /openapi.json all paths and parameters. last is the last recording of the "
+		"command line, or the newest of a directory given last. New recordings of a "
+		"directory are found, and those still being written are followed.\n\n"
+		"Only this machine is served, under its own name or address. With another "
+		"--interface a --token is wanted, or --insecure. Nothing but the recordings given "
+		"is read.",
 };

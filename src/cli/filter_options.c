@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "analysis/filtered.h"
+#include "analysis/filter/filtered.h"
 #include "cli/cli.h"
 #include "hosted/cleanup.h"
 

@@ -1,8 +1,8 @@
-/* The conditions of analysis/filter.def as options of a command: size_min is --size-min. */
+/* The conditions of analysis/filter/filter.def as options of a command: size_min is --size-min. */
 #ifndef MALLOW_CLI_FILTER_OPTIONS_H
 #define MALLOW_CLI_FILTER_OPTIONS_H
 
-#include "analysis/filter.h"
+#include "analysis/filter/filter.h"
 #include "cli/options.h"
 #include "report/filter_report.h"
 

@@ -33,7 +33,7 @@ bool loaded_open(const char *path, bool symbols, struct loaded *ret)
 	return open_loaded(path, RECORDING_SUMS, symbols, NULL, ret);
 }
 
-bool loaded_open_blocks(const char *path, struct loaded *ret)
+bool loaded_open_filterable(const char *path, struct loaded *ret)
 {
 	return open_loaded(path, RECORDING_BLOCKS, true, NULL, ret);
 }
@@ -41,6 +41,11 @@ bool loaded_open_blocks(const char *path, struct loaded *ret)
 bool loaded_open_errors(const char *path, struct loaded *ret)
 {
 	return open_loaded(path, RECORDING_HEAP_ERRORS, true, NULL, ret);
+}
+
+bool loaded_open_blocks(const char *path, struct loaded *ret)
+{
+	return open_loaded(path, RECORDING_BLOCKS | RECORDING_HEAP_ERRORS, false, NULL, ret);
 }
 
 bool loaded_open_checked(const char *path, struct loaded *ret)

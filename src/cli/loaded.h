@@ -2,7 +2,7 @@
 #ifndef MALLOW_CLI_LOADED_H
 #define MALLOW_CLI_LOADED_H
 
-#include "analysis/symbolized.h"
+#include "analysis/names/symbolized.h"
 
 struct loaded {
 	struct recording *recording;
@@ -11,10 +11,12 @@ struct loaded {
 
 /* false: the error was printed. */
 bool loaded_open(const char *path, bool symbols, struct loaded *ret);
-/* With names and blocks. */
-bool loaded_open_blocks(const char *path, struct loaded *ret);
+/* With names, and blocks to choose from by a filter. */
+bool loaded_open_filterable(const char *path, struct loaded *ret);
 /* With names and heap errors. */
 bool loaded_open_errors(const char *path, struct loaded *ret);
+/* With blocks and heap errors, without names: all that an index file has. */
+bool loaded_open_blocks(const char *path, struct loaded *ret);
 /* Without names, but every chunk's checksum compared. */
 bool loaded_open_checked(const char *path, struct loaded *ret);
 /* That, with names by a symbolizer that serves several recordings; NULL: without names. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/filter.h"
+#include "analysis/filter/filter.h"
 #include "cli/command.h"
 
 /* Text of a man page: backslashes, hyphens and leading dots mean something to roff. */

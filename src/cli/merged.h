@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "analysis/merge.h"
+#include "analysis/merge/merge.h"
 #include "cli/recording_paths.h"
 
 struct merged {

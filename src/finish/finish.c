@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analysis/chunk_index.h"
+#include "analysis/chunks/chunk_index.h"
 #include "finish/finish_extra.h"
 #include "finish/finish_live.h"
 #include "finish/finish_pool.h"

@@ -9,7 +9,7 @@
 #ifndef MALLOW_FINISH_FINISH_H
 #define MALLOW_FINISH_FINISH_H
 
-#include "analysis/symbolized.h"
+#include "analysis/names/symbolized.h"
 
 enum finish_compress {
 	FINISH_COMPRESS_AUTO, /* where it pays */

@@ -1,7 +1,7 @@
 #include "finish/finish_extra.h"
 
-#include "analysis/index_pack.h"
-#include "analysis/symbols_pack.h"
+#include "analysis/index/index_pack.h"
+#include "analysis/names/symbols_pack.h"
 #include "base/bytes.h"
 #include "finish/finish_chunk.h"
 #include "hosted/cleanup.h"

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "analysis/chunk_index.h"
+#include "analysis/chunks/chunk_index.h"
 #include "hosted/buf.h"
 #include "hosted/byte_source.h"
 

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 
-#include "analysis/load.h"
+#include "analysis/load/load.h"
 
 enum writers {
 	WRITERS_NONE,

@@ -55,6 +55,15 @@ struct err *byte_source_size(const struct byte_source *source, uint64_t *ret)
 	return NULL;
 }
 
+uint64_t byte_source_modified(const struct byte_source *source)
+{
+	struct stat status;
+
+	if (source->data || fstat(source->fd, &status) < 0)
+		return 0;
+	return (uint64_t)status.st_mtim.tv_sec * 1000000000 + (uint64_t)status.st_mtim.tv_nsec;
+}
+
 static size_t read_memory(const struct byte_source *source, uint64_t offset, void *buffer,
 			  size_t size)
 {

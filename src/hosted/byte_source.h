@@ -26,6 +26,10 @@ void byte_source_close(struct byte_source *source);
 /* The size now. */
 struct err *byte_source_size(const struct byte_source *source, uint64_t *ret);
 
+/* When the file was last written to, in nanoseconds of the real time clock. 0: memory, or unknown.
+ */
+uint64_t byte_source_modified(const struct byte_source *source);
+
 /* Reads up to size bytes; *ret is less only at the end. */
 struct err *byte_source_read(const struct byte_source *source, uint64_t offset, void *buffer,
 			     size_t size, size_t *ret);

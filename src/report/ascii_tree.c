@@ -167,8 +167,7 @@ struct err *ascii_tree_write(struct buf *buf, struct symbolized *symbolized,
 			     const struct source_tree *tree, bool strip)
 {
 	static const struct row head = {{"SIZE", "COUNT", "FIRST", "LAST"}};
-	struct writer writer = {
-		.buf = buf, .symbolized = symbolized, .tree = tree, .strip = strip};
+	struct writer writer = {.buf = buf, .symbolized = symbolized, .tree = tree, .strip = strip};
 	struct err *err;
 
 	for (int i = 0; i < CELLS; i++)

@@ -2,7 +2,7 @@
 #ifndef MALLOW_REPORT_ASCII_TREE_H
 #define MALLOW_REPORT_ASCII_TREE_H
 
-#include "analysis/source_tree.h"
+#include "analysis/views/source_tree.h"
 #include "hosted/buf.h"
 
 /* strip: functions without the arguments of their templates (template_args.h). */

@@ -47,8 +47,8 @@ static void put_with_library(struct buf *buf, const struct tree_node *node)
 	buf_char(buf, ']');
 }
 
-static struct err *put_stack(struct buf *buf, const struct tree *tree, uint32_t leaf,
-			     put_node *put, struct path *path)
+static struct err *put_stack(struct buf *buf, const struct tree *tree, uint32_t leaf, put_node *put,
+			     struct path *path)
 {
 	path->nodes.count = 0;
 	for (uint32_t i = leaf; i != RECORDING_NONE && i != 0; i = tree->nodes[i].parent) {

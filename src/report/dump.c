@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "analysis/stream_cursor.h"
-#include "analysis/tick_clock.h"
+#include "analysis/load/stream_cursor.h"
+#include "analysis/load/tick_clock.h"
 #include "hosted/cleanup.h"
 #include "report/dump_event.h"
 #include "report/dump_names.h"

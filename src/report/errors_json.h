@@ -2,7 +2,7 @@
 #ifndef MALLOW_REPORT_ERRORS_JSON_H
 #define MALLOW_REPORT_ERRORS_JSON_H
 
-#include "analysis/symbolized.h"
+#include "analysis/names/symbolized.h"
 #include "hosted/json_writer.h"
 
 /* One object. recording: opened with RECORDING_HEAP_ERRORS. */

@@ -3,7 +3,7 @@
 #define MALLOW_REPORT_ERRORS_TEXT_H
 
 #include "analysis/heap_errors.h"
-#include "analysis/symbolized.h"
+#include "analysis/names/symbolized.h"
 #include "report/style.h"
 
 /* "malloc", "operator delete[]": the function that an operation of a block stands for. */

@@ -2,7 +2,7 @@
 #ifndef MALLOW_REPORT_FILTER_REPORT_H
 #define MALLOW_REPORT_FILTER_REPORT_H
 
-#include "analysis/filter.h"
+#include "analysis/filter/filter.h"
 #include "hosted/json_writer.h"
 #include "report/style.h"
 

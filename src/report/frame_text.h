@@ -5,7 +5,7 @@
 #ifndef MALLOW_REPORT_FRAME_TEXT_H
 #define MALLOW_REPORT_FRAME_TEXT_H
 
-#include "analysis/symbolized.h"
+#include "analysis/names/symbolized.h"
 #include "report/style.h"
 
 /*

@@ -4,7 +4,7 @@
 
 #include "analysis/metric.h"
 #include "analysis/process_list.h"
-#include "analysis/symbolized.h"
+#include "analysis/names/symbolized.h"
 #include "hosted/json_writer.h"
 #include "report/filter_report.h"
 

@@ -3,7 +3,7 @@
 #define MALLOW_REPORT_POOLS_JSON_H
 
 #include "analysis/metric.h"
-#include "analysis/symbolized.h"
+#include "analysis/names/symbolized.h"
 #include "hosted/json_writer.h"
 
 /* One object: top pools by descending metric, each with top of its sites; 0: all of them. */

@@ -3,7 +3,7 @@
 #define MALLOW_REPORT_SITE_TEXT_H
 
 #include "analysis/metric.h"
-#include "analysis/symbolized.h"
+#include "analysis/names/symbolized.h"
 #include "report/style.h"
 
 struct site_text {

@@ -7,14 +7,14 @@
 static size_t operator_at(const char *start, const char *text)
 {
 	static const char word[] = "operator";
-	static const char *const names[] = {"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=",
-					    "->",  "<",	  ">"};
+	static const char *const names[] = {"<=>", "<<=", ">>=", "->*", "<<", ">>",
+					    "<=",  ">=",  "->",  "<",   ">"};
 	size_t before = (size_t)(text - start), length = sizeof(word) - 1;
 
 	if (before < length || memcmp(text - length, word, length) != 0)
 		return 0;
-	if (before > length && (isalnum((unsigned char)text[-(long)length - 1]) ||
-				text[-(long)length - 1] == '_'))
+	if (before > length &&
+	    (isalnum((unsigned char)text[-(long)length - 1]) || text[-(long)length - 1] == '_'))
 		return 0;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strncmp(text, names[i], strlen(names[i])) == 0)
@@ -30,8 +30,8 @@ void template_args_strip(struct buf *buf, const char *function)
 		size_t length = *c == '<' || *c == '>' || *c == '-' ? operator_at(function, c) : 0;
 
 		// "operator<<int>" is operator< of int; of "operator<< <int>" there is a blank.
-		if (length == 2 && c[0] == '<' && c[1] == '<' && strchr(c, '>') &&
-		    c[2] != '(' && c[2] != ' ')
+		if (length == 2 && c[0] == '<' && c[1] == '<' && strchr(c, '>') && c[2] != '(' &&
+		    c[2] != ' ')
 			length = 1;
 		if (length) {
 			if (!depth)

@@ -2,7 +2,7 @@
 #ifndef MALLOW_REPORT_TEXT_STACK_H
 #define MALLOW_REPORT_TEXT_STACK_H
 
-#include "analysis/symbolized.h"
+#include "analysis/names/symbolized.h"
 #include "report/style.h"
 
 /*

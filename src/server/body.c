@@ -142,8 +142,7 @@ static ssize_t read_compressed(struct body *body, char *data, size_t size)
 		left = body->plain.size - body->taken;
 		if (left > BODY_PIECE)
 			left = BODY_PIECE;
-		deflater->next_in =
-			left ? (Bytef *)body->plain.data + body->taken : NULL;
+		deflater->next_in = left ? (Bytef *)body->plain.data + body->taken : NULL;
 		deflater->avail_in = (uInt)left;
 		status = deflate(deflater, left ? Z_NO_FLUSH : Z_FINISH);
 		body->taken += left - deflater->avail_in;
@@ -158,6 +157,5 @@ ssize_t body_read(struct body *body, char *data, size_t size)
 {
 	if (body->failed)
 		return -1;
-	return body->compressed ? read_compressed(body, data, size)
-				: read_plain(body, data, size);
+	return body->compressed ? read_compressed(body, data, size) : read_plain(body, data, size);
 }

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "analysis/block_order.h"
-#include "analysis/frame_calls.h"
+#include "analysis/views/frame_calls.h"
 #include "hosted/cleanup.h"
 #include "server/selection.h"
 
@@ -18,8 +17,6 @@ void dataset_release(struct dataset *dataset)
 		frame_json_deinit(&dataset->frames[i]);
 	free(dataset->frame_calls);
 	free(dataset->extents);
-	free(dataset->by_size);
-	free(dataset->by_address);
 	symbolized_destroy(dataset->symbolized);
 	recording_close(dataset->owned);
 	pthread_mutex_destroy(&dataset->lock);
@@ -81,27 +78,6 @@ struct err *dataset_extents(struct dataset *dataset, const struct site_extent **
 		err = site_extents_create(dataset->recording, NULL, &dataset->extents);
 	*ret = dataset->extents;
 	return err;
-}
-
-static struct err *order(struct dataset *dataset, const uint64_t *keys, uint32_t **order,
-			 const uint32_t **ret)
-{
-	struct err *err = NULL;
-
-	if (!*order)
-		err = block_order_create(keys, dataset->blocks->count, order);
-	*ret = *order;
-	return err;
-}
-
-struct err *dataset_by_size(struct dataset *dataset, const uint32_t **ret)
-{
-	return order(dataset, dataset->blocks->size, &dataset->by_size, ret);
-}
-
-struct err *dataset_by_address(struct dataset *dataset, const uint32_t **ret)
-{
-	return order(dataset, dataset->blocks->address, &dataset->by_address, ret);
 }
 
 struct err *dataset_put_stack(struct dataset *dataset, struct json_writer *json, uint32_t stack,

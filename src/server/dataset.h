@@ -11,8 +11,8 @@
 
 #include <pthread.h>
 
-#include "analysis/site_extent.h"
-#include "analysis/symbolized.h"
+#include "analysis/views/site_extent.h"
+#include "analysis/names/symbolized.h"
 #include "server/frame_json.h"
 
 #define DATASET_SELECTIONS 4
@@ -34,7 +34,6 @@ struct dataset {
 	struct recording *owned;
 	uint64_t *frame_calls;
 	struct site_extent *extents;
-	uint32_t *by_size, *by_address;
 	unsigned int references;
 };
 
@@ -49,9 +48,6 @@ void dataset_unlock(struct dataset *dataset);
 
 /* Under the lock. What all allocations come to, for each site. */
 struct err *dataset_extents(struct dataset *dataset, const struct site_extent **ret);
-/* Under the lock. All blocks by size, or by address. */
-struct err *dataset_by_size(struct dataset *dataset, const uint32_t **ret);
-struct err *dataset_by_address(struct dataset *dataset, const uint32_t **ret);
 
 /*
  * Under the lock. A stack, by its innermost node or RECORDING_NONE, as an array of frames,

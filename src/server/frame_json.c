@@ -66,8 +66,8 @@ static struct err *put_line(const struct frame_json *frames, struct json_writer 
 	return err;
 }
 
-struct err *frame_json_put_line(struct frame_json *frames, struct json_writer *json,
-				uint32_t frame, uint32_t line)
+struct err *frame_json_put_line(struct frame_json *frames, struct json_writer *json, uint32_t frame,
+				uint32_t line)
 {
 	const struct named_frame *lines;
 	const struct symbol *symbols;

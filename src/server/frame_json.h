@@ -5,7 +5,7 @@
 #ifndef MALLOW_SERVER_FRAME_JSON_H
 #define MALLOW_SERVER_FRAME_JSON_H
 
-#include "analysis/symbolized.h"
+#include "analysis/names/symbolized.h"
 #include "hosted/arena.h"
 #include "hosted/json_writer.h"
 #include "hosted/vec.h"
@@ -35,7 +35,7 @@ struct err *frame_json_put_stack(struct frame_json *frames, struct json_writer *
 				 uint32_t stack);
 
 /* One line of a frame, an inlined function or the function itself, as an object. */
-struct err *frame_json_put_line(struct frame_json *frames, struct json_writer *json,
-				uint32_t frame, uint32_t line);
+struct err *frame_json_put_line(struct frame_json *frames, struct json_writer *json, uint32_t frame,
+				uint32_t line);
 
 #endif

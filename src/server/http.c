@@ -14,9 +14,9 @@
 #include "trace/checksum.h"
 
 #define CONNECTIONS_MAX 256u
-#define IDLE_SECONDS	30u	     /* a client that neither sends nor takes anything */
-#define HEAD_MAX	(64u << 10) /* request line and headers together */
-#define METHODS		"GET, HEAD"
+#define IDLE_SECONDS    30u         /* a client that neither sends nor takes anything */
+#define HEAD_MAX        (64u << 10) /* request line and headers together */
+#define METHODS         "GET, HEAD"
 
 struct http_server {
 	struct MHD_Daemon *daemon;
@@ -150,8 +150,7 @@ static enum MHD_Result send_reply(const struct http_server *server, struct excha
 	}
 	size = body_size(reply->body);
 	response = MHD_create_response_from_callback(size == UINT64_MAX ? MHD_SIZE_UNKNOWN : size,
-						     BODY_PIECE, read_body, reply->body,
-						     free_body);
+						     BODY_PIECE, read_body, reply->body, free_body);
 	if (!response)
 		return MHD_NO;
 	reply->body = NULL; // the response's
@@ -229,8 +228,7 @@ static void make_etag(struct exchange *exchange)
 	memcpy(facts.id, dataset->facts->id, sizeof(facts.id));
 	// Weak: what is sent may be compressed.
 	snprintf(exchange->etag, sizeof(exchange->etag), "W/\"%016" PRIx64 "\"",
-		 trace_checksum(&facts, sizeof(facts), exchange->target,
-				strlen(exchange->target)));
+		 trace_checksum(&facts, sizeof(facts), exchange->target, strlen(exchange->target)));
 }
 
 static struct err *answer(const struct http_server *server, struct exchange *exchange,

@@ -11,8 +11,8 @@
 
 struct listening {
 	int fd;
-	bool loopback; /* nobody but this machine can connect */
-	bool wildcard; /* every interface */
+	bool loopback;                    /* nobody but this machine can connect */
+	bool wildcard;                    /* every interface */
 	char address[LISTEN_ADDRESS_MAX]; /* "http://127.0.0.1:8080" */
 };
 

@@ -19,8 +19,8 @@ struct query {
 };
 
 /*
- * An error where a name or value holds a zero byte, or there is no memory. "%41" is a byte and '+' a
- * blank; a '%' that no two hex digits follow stands for itself, for people write 50% as it is.
+ * An error where a name or value holds a zero byte, or there is no memory. "%41" is a byte and '+'
+ * a blank; a '%' that no two hex digits follow stands for itself, for people write 50% as it is.
  */
 struct err *query_parse(const char *target, struct query *ret);
 /* Accepts a zeroed struct. */

@@ -26,8 +26,8 @@ bool request_descends(const struct request *request, bool standard)
 void request_page(const struct request *request, uint64_t total, uint64_t *first, uint64_t *end)
 {
 	uint64_t skip = request->numbers[PARAMETER_SKIP];
-	uint64_t count = request->given[PARAMETER_COUNT] ? request->numbers[PARAMETER_COUNT]
-							 : UINT64_MAX;
+	uint64_t count =
+		request->given[PARAMETER_COUNT] ? request->numbers[PARAMETER_COUNT] : UINT64_MAX;
 
 	*first = skip < total ? skip : total;
 	*end = count < total - *first ? *first + count : total;

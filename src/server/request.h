@@ -2,7 +2,7 @@
 #ifndef MALLOW_SERVER_REQUEST_H
 #define MALLOW_SERVER_REQUEST_H
 
-#include "analysis/filter.h"
+#include "analysis/filter/filter.h"
 #include "server/catalog.h"
 #include "server/query.h"
 #include "server/reply.h"
@@ -49,8 +49,8 @@ bool request_descends(const struct request *request, bool standard);
 void request_page(const struct request *request, uint64_t total, uint64_t *first, uint64_t *end);
 
 /*
- * Under the dataset's lock. The blocks asked for. NULL without an error: the filter does not fit the
- * recording, and the reply says so.
+ * Under the dataset's lock. The blocks asked for. NULL without an error: the filter does not fit
+ * the recording, and the reply says so.
  */
 struct err *request_select(struct request *request, struct reply *reply, struct selection **ret);
 

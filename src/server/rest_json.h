@@ -9,8 +9,8 @@
 void rest_json_field_time(struct json_writer *json, const char *key, uint64_t ns);
 
 /*
- * A moment of the recording thrice: by the wall clock, since the start, and as a part of the run. key
- * is the first one's, the others have _relative and _relative_p behind it.
+ * A moment of the recording thrice: by the wall clock, since the start, and as a part of the run.
+ * key is the first one's, the others have _relative and _relative_p behind it.
  */
 void rest_json_field_moment(struct json_writer *json, const char *key, uint64_t since_start_ns,
 			    const struct recording_facts *facts);

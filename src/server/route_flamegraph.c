@@ -1,5 +1,5 @@
 /* /export/flamegraph and /export/flamegraph.pl: bytes by stacks of functions. */
-#include "analysis/filtered.h"
+#include "analysis/filter/filtered.h"
 #include "analysis/tree.h"
 #include "hosted/cleanup.h"
 #include "report/collapsed.h"
@@ -18,9 +18,8 @@ static struct err *put_svg(struct buf *buf, const struct recording *recording,
 			   const struct tree *tree)
 {
 	// Nothing matched: an empty body, as clients expect it.
-	return tree->nodes[0].value
-		       ? flamegraph_write(buf, recording, tree, METRIC_TOTAL, false)
-		       : NULL;
+	return tree->nodes[0].value ? flamegraph_write(buf, recording, tree, METRIC_TOTAL, false)
+				    : NULL;
 }
 
 static struct err *put_lines(struct buf *buf, const struct recording *recording,

@@ -7,10 +7,10 @@
 #include "server/rest_json.h"
 #include "server/route.h"
 
-#define MACHINE_X86_64	62
+#define MACHINE_X86_64  62
 #define MACHINE_AARCH64 183
-#define MACHINE_ARM	40
-#define MACHINE_RISCV	243
+#define MACHINE_ARM     40
+#define MACHINE_RISCV   243
 
 static const char *architecture(uint16_t machine)
 {

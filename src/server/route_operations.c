@@ -1,4 +1,5 @@
-/* /mmaps, /mallopts and /backtrace: what the program asked of the system, and stacks by their id. */
+/* /mmaps, /mallopts and /backtrace: what the program asked of the system, and stacks by their id.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <microhttpd.h>
@@ -101,8 +102,7 @@ static struct err *put_mapping(struct json_writer *json, const struct operations
 	json_field_u64(json, "length", operation->length);
 	err = put_stack(json, operations, operation->stack);
 	if (maps) {
-		put_pointer(json, "requested_address", "requested_address_s",
-			    operation->requested);
+		put_pointer(json, "requested_address", "requested_address_s", operation->requested);
 		put_flags(json, operation);
 		json_field_u64(json, "offset", operation->offset);
 		json_field_i64(json, "file_descriptor", operation->fd);
@@ -133,8 +133,7 @@ static struct err *make_mmaps(void *state, struct buf *buf, bool *done)
 	for (; !err && operations->at < count && buf->size < BODY_PIECE; operations->at++) {
 		const struct mapping_operation *operation = &all[operations->at];
 
-		if (operation->kind == TRACE_RECORD_MMAP ||
-		    operation->kind == TRACE_RECORD_MUNMAP)
+		if (operation->kind == TRACE_RECORD_MMAP || operation->kind == TRACE_RECORD_MUNMAP)
 			err = put_mapping(json, operations, operation);
 	}
 	dataset_unlock(operations->dataset);

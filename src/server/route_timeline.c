@@ -1,10 +1,11 @@
-/* /timeline, /fragmentation_timeline and /regions: the heap over time, and as a map of addresses. */
+/* /timeline, /fragmentation_timeline and /regions: the heap over time, and as a map of addresses.
+ */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 
-#include "analysis/heap_regions.h"
-#include "analysis/timeline.h"
+#include "analysis/views/heap_regions.h"
+#include "analysis/views/timeline.h"
 #include "hosted/cleanup.h"
 #include "server/route.h"
 #include "server/selection.h"
@@ -51,8 +52,8 @@ static void put_series(struct json_writer *json, const struct series *series,
 	json_end(json);
 }
 
-static struct err *answer(struct request *request, struct reply *reply,
-			  const struct series *series, size_t series_count)
+static struct err *answer(struct request *request, struct reply *reply, const struct series *series,
+			  size_t series_count)
 {
 	auto_free struct timeline_point *points = NULL;
 	cleanup(buf_deinit) struct buf buf;
@@ -106,7 +107,7 @@ static struct err *find_regions(struct request *request, struct reply *reply,
 	err = request_select(request, reply, &selection);
 	if (err || !selection)
 		return err;
-	err = dataset_by_address(request->dataset, &order);
+	err = recording_block_order(request->dataset->recording, BLOCK_ORDER_ADDRESS, &order);
 	if (err)
 		return err;
 	return heap_regions_create(request->dataset->recording, selection->bits, order, whole,

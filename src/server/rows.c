@@ -1,6 +1,6 @@
 #include "server/rows.h"
 
-#include "analysis/block_bits.h"
+#include "analysis/blocks/block_bits.h"
 
 enum { BY_TIME, BY_ADDRESS, BY_SIZE }; /* the choices of sort_by */
 
@@ -32,9 +32,9 @@ static void skip(struct rows *rows, uint64_t count)
 	}
 }
 
-struct err *rows_begin(struct request *request, const struct selection *selection,
-		       struct rows *ret)
+struct err *rows_begin(struct request *request, const struct selection *selection, struct rows *ret)
 {
+	const struct recording *recording = request->dataset->recording;
 	unsigned int sort = request->choices[PARAMETER_BLOCK_SORT];
 	struct rows rows = {
 		.bits = selection->bits,
@@ -45,9 +45,9 @@ struct err *rows_begin(struct request *request, const struct selection *selectio
 	uint64_t first, end;
 
 	if (sort == BY_SIZE)
-		err = dataset_by_size(request->dataset, &rows.order);
+		err = recording_block_order(recording, BLOCK_ORDER_SIZE, &rows.order);
 	else if (sort == BY_ADDRESS)
-		err = dataset_by_address(request->dataset, &rows.order);
+		err = recording_block_order(recording, BLOCK_ORDER_ADDRESS, &rows.order);
 	if (err)
 		return err;
 	request_page(request, selection->count, &first, &end);

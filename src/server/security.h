@@ -26,8 +26,7 @@ struct security {
 bool security_host(const struct security *security, const char *host);
 
 /* Whether the headers (NULL: there was none) hold the token, if one is asked for. */
-bool security_token(const struct security *security, const char *authorization,
-		    const char *cookie);
+bool security_token(const struct security *security, const char *authorization, const char *cookie);
 
 /* Whether scripts of that origin may read the answer. */
 bool security_origin(const struct security *security, const char *origin);

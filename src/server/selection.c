@@ -49,8 +49,7 @@ static struct err *create(struct dataset *dataset, const struct filter *filter, 
 /* Puts it in front; what was at index, or is last, makes room. */
 static void move_to_front(struct dataset *dataset, size_t index, struct selection *selection)
 {
-	memmove(dataset->selections + 1, dataset->selections,
-		index * sizeof(*dataset->selections));
+	memmove(dataset->selections + 1, dataset->selections, index * sizeof(*dataset->selections));
 	dataset->selections[0] = selection;
 }
 
@@ -85,8 +84,7 @@ struct err *selection_extents(struct dataset *dataset, struct selection *selecti
 	if (!selection->bits)
 		return dataset_extents(dataset, ret);
 	if (!selection->extents)
-		err = site_extents_create(dataset->recording, selection->bits,
-					  &selection->extents);
+		err = site_extents_create(dataset->recording, selection->bits, &selection->extents);
 	*ret = selection->extents;
 	return err;
 }

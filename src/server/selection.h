@@ -5,7 +5,7 @@
 #ifndef MALLOW_SERVER_SELECTION_H
 #define MALLOW_SERVER_SELECTION_H
 
-#include "analysis/filter.h"
+#include "analysis/filter/filter.h"
 #include "server/dataset.h"
 
 struct selection {
@@ -19,8 +19,8 @@ struct selection {
 
 /*
  * Under the lock. key: the filter as text, equal for equal ones. One reference, which may be
- * dropped without the lock. An error is the filter's, about a value that does not fit the recording,
- * or that there is no memory.
+ * dropped without the lock. An error is the filter's, about a value that does not fit the
+ * recording, or that there is no memory.
  */
 struct err *selection_find(struct dataset *dataset, const struct filter *filter, const char *key,
 			   struct selection **ret);

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -38,6 +39,9 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: takes long, runs with --long only")
+    # nohup ignores SIGHUP, and what is ignored stays so in children, some of which die by it. What
+    # has a handler is reset by exec.
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 def pytest_collection_modifyitems(config, items):

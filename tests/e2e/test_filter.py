@@ -356,10 +356,30 @@ def test_wrong_words(mallow, example, words, message):
     assert (run.returncode, run.stdout, run.stderr) == (2, "", f"mallow: {message}\n")
 
 
-def test_a_mark_that_is_not_there(mallow, example):
-    run = run_tool(mallow, "report", "--from", "loaded", example)
+def test_a_mark_that_is_not_there(mallow, program, example, tmp_path):
+    """The other recordings are shown all the same."""
+    made = Recorded(program)
+    made.allocate(1, 0x1000, 7, ["read_all"])
+    made.other(2, MARK, text=b"loaded")
+    other = made.write(tmp_path / "marked.mallow", 3)
+    run = run_tool(mallow, "report", "--json", "--to", "loaded", example, other)
+    assert (run.returncode, [part["path"] for part in json.loads(run.stdout)]) == (1, [str(other)])
+    assert run.stderr == f"mallow: {example}: --to: 'loaded': the recording has no marks\n"
+    run = run_tool(mallow, "export", "--to", "collapsed", "--from", "unloaded", other)
     assert (run.returncode, run.stdout) == (1, "")
-    assert run.stderr == "mallow: --from: 'loaded': the recording has no marks\n"
+    assert run.stderr == (f"mallow: {other}: --from: 'unloaded': the recording has no such mark; "
+                          "its first one is 'loaded'\n")
+
+
+def test_a_finished_recording_gives_the_same(tool, program, tmp_path):
+    dice = random.Random(5)
+    path = tmp_path / "random.mallow"
+    for _ in range(5):
+        unit = random_recording(program, path, dice)
+        filters = [dict(random_condition(dice, unit) for _ in range(2)) for _ in range(40)]
+        before = query(path, filters)
+        tool("finish", "--compress", "always", path)
+        assert query(path, filters) == before
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", r"^(\w+\s?)*$", "^(([a-z])+.)+[A-Z]$"])
@@ -372,7 +392,8 @@ def test_costly_patterns_end_soon(mallow, tmp_path, pattern):
                          capture_output=True, text=True, env=clean_environment(), timeout=60,
                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (1, 1)))
     assert run.returncode == 1, run.stderr
-    assert run.stderr.startswith("mallow: --function-regex: the pattern is too costly for 'aaa")
+    assert run.stderr.startswith(
+        f"mallow: {path}: --function-regex: the pattern is too costly for 'aaa")
     assert run.stderr.count("\n") == 1
 
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../unit/sample_recordings.h"
-#include "analysis/filtered.h"
+#include "analysis/filter/filtered.h"
 #include "analysis/recording_memory.h"
 
 #define SAMPLE 1 /* "operations" */

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/index_pack.h"
-#include "analysis/index_read.h"
+#include "analysis/index/index_pack.h"
+#include "analysis/index/index_read.h"
 #include "analysis/recording_data.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/symbols_section.h"
+#include "analysis/names/symbols_section.h"
 
 #define ADDRESSES 64
 

@@ -12,8 +12,8 @@
 #include "../unit/trace_writer.h"
 #include "analysis/recording_data.h"
 #include "analysis/recording_memory.h"
-#include "analysis/symbols_pack.h"
-#include "analysis/symbols_section.h"
+#include "analysis/names/symbols_pack.h"
+#include "analysis/names/symbols_section.h"
 #include "hosted/cleanup.h"
 
 #define FRAMES 5

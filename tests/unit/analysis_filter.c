@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analysis/filtered.h"
-#include "analysis/moment.h"
+#include "analysis/filter/filtered.h"
+#include "analysis/filter/moment.h"
 #include "analysis/recording_memory.h"
 #include "check.h"
 #include "failing_malloc.h"

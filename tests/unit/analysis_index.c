@@ -1,8 +1,8 @@
 /* The index of a finished recording: says what the events say, and never more than it can prove. */
 #include <string.h>
 
-#include "analysis/index_pack.h"
-#include "analysis/index_read.h"
+#include "analysis/index/index_pack.h"
+#include "analysis/index/index_read.h"
 #include "analysis/recording_data.h"
 #include "analysis/recording_memory.h"
 #include "check.h"

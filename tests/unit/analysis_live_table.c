@@ -1,7 +1,7 @@
 /* The table of live blocks against a plain array: growth, blocks used again, addresses alike. */
 #include <stdlib.h>
 
-#include "analysis/live_table.h"
+#include "analysis/load/live_table.h"
 #include "check.h"
 
 #define ADDRESSES 400000 /* more than a sparse table takes, and several batches of blocks */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/merge.h"
+#include "analysis/merge/merge.h"
 #include "check.h"
 #include "failing_malloc.h"
 #include "sample_recordings.h"

@@ -1,13 +1,18 @@
 /* Opens recordings with allocation n failing, for every n: an error each time, and no leak. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "analysis/index/index_file.h"
 #include "analysis/recording.h"
 #include "analysis/recording_memory.h"
 #include "check.h"
 #include "failing_malloc.h"
 #include "sample_recordings.h"
+
+#define NEEDS (RECORDING_BLOCKS | RECORDING_HEAP_ERRORS)
 
 static void open_each(void **state)
 {
@@ -38,10 +43,72 @@ static void open_each(void **state)
 	}
 }
 
+static void write_file(const char *path, const struct sample_recording *sample)
+{
+	struct trace_writer writer;
+	FILE *file = fopen(path, "we");
+
+	assert_non_null(file);
+	sample->write(&writer);
+	assert_int_equal(fwrite(writer.data, 1, writer.size, file), writer.size);
+	assert_int_equal(fclose(file), 0);
+	trace_writer_deinit(&writer);
+}
+
+/* Allocation n fails while an index file is written, and then while it is read. */
+static void index_file(void **state)
+{
+	char path[] = "/tmp/mallow_no_memory_XXXXXX", index[64];
+	int fd = mkstemp(path);
+	bool written = false;
+
+	assert_true(fd >= 0);
+	close(fd);
+	snprintf(index, sizeof(index), "%s.index", path);
+	setenv("XDG_CACHE_HOME", "/proc/nothing", 1);
+	for (unsigned int i = 0; i < sample_recording_count; i++) {
+		struct recording *recording = NULL;
+		uint64_t blocks;
+
+		failing_malloc_countdown = -1;
+		write_file(path, &sample_recordings[i]);
+		assert_ok(recording_open(path, NEEDS, NULL, NULL, &recording));
+		blocks = recording_blocks(recording)->count;
+		for (long n = 0; n < 60; n++) {
+			char *where = NULL;
+
+			failing_malloc_countdown = n;
+			err_destroy(index_file_write(recording, &where));
+			failing_malloc_countdown = -1;
+			written |= where != NULL;
+			free(where);
+		}
+		recording_close(recording);
+		for (long n = 0; n < 60; n++) {
+			struct err *err;
+
+			recording = NULL;
+			failing_malloc_countdown = n;
+			err = recording_open(path, NEEDS, NULL, NULL, &recording);
+			failing_malloc_countdown = -1;
+			if (err)
+				assert_int_equal(err_number(err), ENOMEM);
+			else
+				assert_int_equal(recording_blocks(recording)->count, blocks);
+			err_destroy(err);
+			recording_close(recording);
+		}
+		unlink(index);
+	}
+	unlink(path);
+	assert_true(written);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(open_each),
+		cmocka_unit_test(index_file),
 	};
 
 	failing_malloc_countdown = -1;

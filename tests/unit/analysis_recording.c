@@ -553,12 +553,12 @@ static void losses(void **state)
 }
 
 /* Two frees with one stack, of which the second has no stack change, and a realloc's. */
-static void write_free_stacks(struct trace_writer *writer)
+static void write_free_stacks(struct trace_writer *writer, uint64_t last_pc)
 {
 	trace_writer_init(writer);
 	trace_writer_chunk(writer, 0, 0, TRACE_WRITER_SEALED);
 	for (uint64_t i = 1; i <= 4; i++)
-		trace_writer_frame(writer, i, i, 0);
+		trace_writer_frame(writer, i, i < 4 ? i : last_pc, 0);
 	trace_writer_push(writer, 0, 2, 1, 2);
 	trace_writer_allocate(writer, 1, 100, 0x1000, 10);
 	trace_writer_allocate(writer, 1, 100, 0x2000, 20);
@@ -577,7 +577,7 @@ static void free_stacks(void **state)
 	struct trace_writer writer;
 	struct recording *recording;
 
-	write_free_stacks(&writer);
+	write_free_stacks(&writer, 4);
 	recording = open_written(&writer);
 	assert_false(recording_facts(recording)->free_stacks);
 	assert_null(recording_blocks(recording)->free_stack);
@@ -592,6 +592,24 @@ static void free_stacks(void **state)
 	assert_int_equal(blocks->free_stack[1], blocks->free_stack[0]);
 	assert_int_equal(stack_pcs(recording, blocks->free_stack[2]), 0x0104);
 	assert_int_equal(blocks->free_stack[3], RECORDING_NONE);
+	recording_close(recording);
+	trace_writer_deinit(&writer);
+}
+
+/* Of a recording that is read twice, since two ids turn out to name one frame. */
+static void free_stacks_read_twice(void **state)
+{
+	const struct block_columns *blocks;
+	struct trace_writer writer;
+	struct recording *recording;
+
+	write_free_stacks(&writer, 3);
+	trace_writer_poke(&writer, 72, 8, 4);
+	recording = open_written(&writer);
+	blocks = recording_blocks(recording);
+	assert_non_null(blocks->free_stack);
+	assert_int_equal(stack_pcs(recording, blocks->free_stack[0]), 0x0103);
+	assert_int_equal(blocks->free_stack[2], blocks->free_stack[0]);
 	recording_close(recording);
 	trace_writer_deinit(&writer);
 }
@@ -664,6 +682,7 @@ int main(void)
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(losses),
 		cmocka_unit_test(free_stacks),
+		cmocka_unit_test(free_stacks_read_twice),
 		cmocka_unit_test(switches_and_tags),
 	};
 

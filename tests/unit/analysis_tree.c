@@ -1,7 +1,7 @@
 /* Names, labels, metrics and the call tree. */
 #include <string.h>
 
-#include "analysis/frame_label.h"
+#include "analysis/names/frame_label.h"
 #include "analysis/recording_memory.h"
 #include "analysis/tree.h"
 #include "check.h"

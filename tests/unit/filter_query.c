@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/filtered.h"
+#include "analysis/filter/filtered.h"
 #include "hosted/cleanup.h"
 #include "report/json_report.h"
 

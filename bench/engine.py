@@ -1,0 +1,89 @@
+"""A large recording and the engine: how long it takes to open with all of its blocks, from its events
+and by its index file, and what memory of its own the tool takes for that.
+
+The recording is made by bench/make_recording.c. It is opened by `mallow report --errors`, which needs
+every block and writes next to nothing."""
+import dataclasses
+import pathlib
+import shutil
+import subprocess
+import time
+
+import measuring
+import table
+from profilers import BenchError
+
+ALLOCATIONS, ALLOCATIONS_FAST = 10_000_000, 1_000_000
+STACKS = 20_000
+ROUNDS = 5
+INTERVAL_S = 0.002
+
+
+@dataclasses.dataclass
+class Figures:
+    allocations: int
+    events: list            # wall seconds of each round
+    index: list
+    private: int            # bytes, at most, while it is opened from events
+
+    @property
+    def private_each(self):
+        return self.private / self.allocations
+
+
+def private_bytes(pid):
+    """Memory of the process that is no file's; 0 when it is gone."""
+    try:
+        for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1]) << 10
+    except OSError:
+        pass
+    return 0
+
+
+def open_recording(place, path):
+    """(wall seconds, the most private memory that was seen)"""
+    most, begin = 0, time.monotonic()
+    process = subprocess.Popen([place.mallow, "report", "--errors", path], text=True,
+                               env=measuring.clean_environment({}), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE)
+    while process.poll() is None:
+        most = max(most, private_bytes(process.pid))
+        time.sleep(INTERVAL_S)
+    wall = time.monotonic() - begin
+    if process.returncode:
+        raise BenchError(f"the large recording cannot be opened: {process.stderr.read()}")
+    return wall, most
+
+
+def write_index(place, path):
+    run = subprocess.run([place.mallow, "finish", "--compress=never", "--index-file", path],
+                         env=measuring.clean_environment({}), capture_output=True, text=True)
+    if run.returncode:
+        raise BenchError(f"no index file of the large recording: {run.stderr}")
+
+
+def measure(place, progress, fast=False):
+    """(lines, Figures)"""
+    folder = place.run_folder()
+    allocations = ALLOCATIONS_FAST if fast else ALLOCATIONS
+    path = folder / "large.mallow"
+    try:
+        progress("a large recording")
+        subprocess.run([place.program("make_recording"), path, str(allocations), str(STACKS)],
+                       check=True)
+        cold = [open_recording(place, path) for _ in range(1 if fast else ROUNDS)]
+        progress("a large recording, by its index file")
+        write_index(place, path)
+        indexed = [open_recording(place, path) for _ in cold]
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    figures = Figures(allocations, [wall for wall, _ in cold], [wall for wall, _ in indexed],
+                      max(most for _, most in cold))
+    lines = table.rows(["", "seconds", "private MB", "bytes an allocation"], [
+        ["from events", table.pair(figures.events), table.megabytes(figures.private),
+         f"{figures.private_each:.1f}"],
+        ["by index file", table.pair(figures.index),
+         table.megabytes(max(most for _, most in indexed)), "-"]], first=14)
+    return lines, figures

@@ -1,0 +1,199 @@
+#include "analysis/blocks/block_order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hosted/cleanup.h"
+#include "hosted/map.h"
+#include "hosted/parallel.h"
+
+/*
+ * Radix sort, the lowest digit first. The rows are cut into as many pieces as run at a time; each
+ * piece counts its digits, then knows where its entries go, behind those of the pieces before it:
+ * so what is equal stays in order.
+ */
+#define DIGIT_BITS 11
+#define DIGITS     (1u << DIGIT_BITS)
+#define PIECES_MAX 8
+
+struct entry {
+	uint64_t key;
+	uint32_t row;
+};
+
+struct sorting {
+	const struct entry *from;
+	struct entry *to;
+	uint64_t count;
+	uint64_t piece; /* entries of a piece */
+	unsigned int shift;
+	uint64_t places[PIECES_MAX][DIGITS];
+};
+
+static uint64_t end_of(const struct sorting *sorting, size_t number)
+{
+	uint64_t end = (number + 1) * sorting->piece;
+
+	return end < sorting->count ? end : sorting->count;
+}
+
+static uint32_t digit(const struct sorting *sorting, const struct entry *entry)
+{
+	return (uint32_t)(entry->key >> sorting->shift) & (DIGITS - 1);
+}
+
+static void count_piece(void *argument, size_t number)
+{
+	struct sorting *sorting = argument;
+	uint64_t *places = sorting->places[number];
+
+	memset(places, 0, sizeof(sorting->places[number]));
+	for (uint64_t i = number * sorting->piece; i < end_of(sorting, number); i++)
+		places[digit(sorting, &sorting->from[i])]++;
+}
+
+static void move_piece(void *argument, size_t number)
+{
+	struct sorting *sorting = argument;
+	uint64_t *places = sorting->places[number];
+
+	for (uint64_t i = number * sorting->piece; i < end_of(sorting, number); i++)
+		sorting->to[places[digit(sorting, &sorting->from[i])]++] = sorting->from[i];
+}
+
+/* Counts become the places of the first ones. */
+static void add_up(struct sorting *sorting, size_t pieces)
+{
+	uint64_t place = 0;
+
+	for (uint32_t value = 0; value < DIGITS; value++) {
+		for (size_t i = 0; i < pieces; i++) {
+			uint64_t count = sorting->places[i][value];
+
+			sorting->places[i][value] = place;
+			place += count;
+		}
+	}
+}
+
+static void sort(struct sorting *sorting, struct entry *entries, struct entry *others,
+		 uint64_t differing, const struct entry **ret)
+{
+	size_t pieces = parallel_width();
+
+	if (pieces > PIECES_MAX)
+		pieces = PIECES_MAX;
+	sorting->piece = sorting->count / pieces + 1;
+	for (sorting->shift = 0; sorting->shift < 64; sorting->shift += DIGIT_BITS) {
+		struct entry *sorted = others;
+
+		// Addresses have many digits that are the same in all of them.
+		if (!(differing >> sorting->shift & (DIGITS - 1)))
+			continue;
+		sorting->from = entries;
+		sorting->to = others;
+		parallel_run(count_piece, sorting, pieces);
+		add_up(sorting, pieces);
+		parallel_run(move_piece, sorting, pieces);
+		others = entries;
+		entries = sorted;
+	}
+	*ret = entries;
+}
+
+struct err *block_order_make(const uint64_t *keys, uint64_t count, struct spill *ret)
+{
+	cleanup(spill_deinit) struct spill memory = {0}, other_memory = {0}, rows = {0};
+	auto_free struct sorting *sorting = malloc(sizeof(*sorting));
+	const struct entry *sorted;
+	uint64_t differing = 0;
+	struct entry *entries;
+	uint32_t *row;
+
+	if (count >= RECORDING_NONE)
+		return err_create("more than %u blocks cannot be sorted", RECORDING_NONE - 1);
+	if (!sorting || !spill_grow(&memory, count * sizeof(*entries)) ||
+	    !spill_grow(&other_memory, count * sizeof(*entries)) ||
+	    !spill_grow(&rows, count * sizeof(*row)))
+		return err_no_memory();
+	entries = memory.data;
+	for (uint64_t i = 0; i < count; i++) {
+		entries[i] = (struct entry){keys[i], (uint32_t)i};
+		differing |= keys[i] ^ keys[0];
+	}
+	sorting->count = count;
+	sort(sorting, entries, other_memory.data, differing, &sorted);
+	row = rows.data;
+	for (uint64_t i = 0; i < count; i++)
+		row[i] = sorted[i].row;
+	spill_settle(&rows, count * sizeof(*row));
+	*ret = rows;
+	rows = (struct spill){0};
+	return NULL;
+}
+
+/* Threads of which a site notes in one word whether it saw them. The others are looked up. */
+#define THREADS_IN_WORD 64
+
+static struct err *note_thread(struct site_span *span, uint64_t *seen, struct map *others,
+			       uint32_t site, uint32_t thread)
+{
+	uint64_t *place;
+
+	if (thread < THREADS_IN_WORD) {
+		span->threads += !(*seen >> thread & 1);
+		*seen |= 1ull << thread;
+		return NULL;
+	}
+	place = map_put(others, (uint64_t)site << 32 | thread);
+	if (!place)
+		return err_no_memory();
+	span->threads += *place == MAP_NONE;
+	*place = 0;
+	return NULL;
+}
+
+static void note_life(struct site_span *span, uint64_t allocated, uint64_t freed)
+{
+	uint64_t life = freed > allocated ? freed - allocated : 0;
+
+	if (freed == TIME_NEVER)
+		return;
+	span->freed++;
+	if (life > span->longest_life_ns)
+		span->longest_life_ns = life;
+	if (__builtin_add_overflow(span->lives_ns, life, &span->lives_ns))
+		span->lives_ns = UINT64_MAX;
+}
+
+struct err *block_order_spans(const struct block_columns *blocks, uint32_t site_count,
+			      struct site_span *ret)
+{
+	auto_free uint64_t *seen = calloc((size_t)site_count + 1, sizeof(*seen));
+	cleanup(map_deinit) struct map others = {0};
+	struct err *err = NULL;
+
+	if (!seen)
+		return err_no_memory();
+	memset(ret, 0, site_count * sizeof(*ret));
+	for (uint32_t i = 0; i < site_count; i++)
+		ret[i].smallest = UINT64_MAX;
+	for (uint64_t i = 0; !err && i < blocks->count; i++) {
+		uint32_t site = blocks->site[i];
+		struct site_span *span = &ret[site];
+
+		if (!span->blocks++)
+			span->first_ns = blocks->allocated_ns[i];
+		span->last_ns = blocks->allocated_ns[i];
+		if (blocks->size[i] < span->smallest)
+			span->smallest = blocks->size[i];
+		if (blocks->size[i] > span->largest)
+			span->largest = blocks->size[i];
+		note_life(span, blocks->allocated_ns[i], blocks->freed_ns[i]);
+		err = note_thread(span, &seen[site], &others, site, blocks->thread[i]);
+	}
+	for (uint32_t i = 0; i < site_count; i++)
+		if (!ret[i].blocks)
+			ret[i].smallest = 0;
+	return err;
+}

@@ -1,0 +1,241 @@
+#include "analysis/blocks/block_store.h"
+
+#include "analysis/sample_weight.h"
+#include "hosted/parallel.h"
+
+/* Rows by which the columns grow: doubled, and by a quarter where that is much. */
+#define ROWS_FIRST   1024
+#define ROWS_DOUBLED ((size_t)4 << 20)
+
+#define PIECE_ROWS ((size_t)64 << 10) /* that one thread finishes at a time */
+
+void block_store_deinit(struct block_store *store)
+{
+	for (int i = 0; i < BLOCK_COLUMN_COUNT; i++)
+		spill_deinit(&store->spills[i]);
+	live_table_deinit(&store->live);
+	vec_deinit(&store->displaced);
+	vec_deinit(&store->last);
+}
+
+static bool grow_column(struct block_store *store, enum block_column column, size_t rows,
+			size_t width)
+{
+	if (column == BLOCK_COLUMN_free_stack && !store->free_stacks)
+		return true;
+	return spill_grow(&store->spills[column], rows * width);
+}
+
+static bool grow(struct block_store *store)
+{
+	size_t rows = store->capacity < ROWS_FIRST     ? ROWS_FIRST
+		      : store->capacity < ROWS_DOUBLED ? store->capacity * 2
+						       : store->capacity + store->capacity / 4;
+
+	// A column may have moved although another one could not grow.
+#define BLOCK_COLUMN(name, type)                                                                   \
+	if (!grow_column(store, BLOCK_COLUMN_##name, rows, sizeof(type)))                          \
+		return false;                                                                      \
+	store->rows.name = store->spills[BLOCK_COLUMN_##name].data;
+	BLOCK_COLUMNS(BLOCK_COLUMN)
+#undef BLOCK_COLUMN
+	store->capacity = rows;
+	return true;
+}
+
+struct err *block_store_threads(struct block_store *store, uint32_t count)
+{
+	if (!vec_reserve(&store->last, (size_t)count + 1))
+		return err_no_memory();
+	for (; store->last.count < count; store->last.count++)
+		store->last.items[store->last.count] = 0;
+	return NULL;
+}
+
+/* How many blocks this one stands for. */
+static inline uint64_t weight(const struct block_store *store, const struct live_block *block)
+{
+	if (__builtin_expect(!store->sample_mean, 1))
+		return 1;
+	return sample_weight(store->sample_mean, block->size, block->number);
+}
+
+/* Ends a block's life at that time. It has left the table of live ones, or is about to. */
+static void end_block(struct block_store *store, struct site_table *sites,
+		      const struct live_block *block, uint64_t ticks, uint32_t thread)
+{
+	bool temporary =
+		store->last.items[block->thread] == block->number && store->temporary_known;
+
+	site_table_died(sites, block->site, block->size, weight(store, block), temporary);
+	if (store->wanted) {
+		store->rows.freed_ns[block->number - 1] = ticks;
+		store->rows.free_turn[block->number - 1] = store->count;
+		store->rows.free_thread[block->number - 1] = thread;
+	}
+}
+
+static struct err *displace(struct block_store *store, struct site_table *sites,
+			    const struct live_block *old, uint64_t ticks, uint32_t thread)
+{
+	struct displaced_block displaced = {
+		.address = old->address,
+		.block = old->number - 1,
+		.thread = thread,
+	};
+
+	if (__builtin_add_overflow(ticks, store->window, &displaced.deadline))
+		displaced.deadline = UINT64_MAX;
+	store->implicit_frees++;
+	end_block(store, sites, old, ticks, RECORDING_NONE);
+	return vec_push(&store->displaced, displaced) ? NULL : err_no_memory();
+}
+
+static struct err *add_row(struct block_store *store, const struct decode_event *event,
+			   uint32_t site, uint64_t ticks, uint32_t thread, uint32_t tag)
+{
+	const struct block_rows *rows = &store->rows;
+	uint64_t row = store->count;
+
+	if (row == store->capacity && !grow(store))
+		return err_no_memory();
+	rows->allocated_ns[row] = ticks;
+	rows->freed_ns[row] = TIME_NEVER;
+	rows->address[row] = event->block.address;
+	rows->size[row] = event->block.size;
+	rows->usable[row] = event->block.usable;
+	rows->successor[row] = BLOCK_NONE;
+	rows->free_turn[row] = UINT64_MAX;
+	rows->site[row] = site;
+	rows->thread[row] = thread;
+	rows->free_thread[row] = RECORDING_NONE;
+	rows->tag[row] = tag;
+	rows->entry[row] = event->kind;
+	rows->heap_flags[row] = event->heap_flags;
+	if (store->free_stacks)
+		rows->free_stack[row] = RECORDING_NONE;
+	return NULL;
+}
+
+struct err *block_store_allocate(struct block_store *store, struct site_table *sites,
+				 const struct decode_event *event, uint32_t node, uint64_t ticks,
+				 uint32_t thread, uint32_t tag)
+{
+	struct live_block *live;
+	uint32_t site = 0;
+	struct err *err;
+
+	err = site_table_at(sites, node, &site);
+	if (!err && store->wanted)
+		err = add_row(store, event, site, ticks, thread, tag);
+	if (err)
+		return err;
+	live = live_table_put(&store->live, event->block.address);
+	if (!live)
+		return err_no_memory();
+	if (__builtin_expect(live->number != 0, 0)) {
+		err = displace(store, sites, live, ticks, thread);
+		if (err)
+			return err;
+	}
+	live->number = ++store->count;
+	live->size = event->block.size;
+	live->site = site;
+	live->thread = thread;
+	store->last.items[thread] = store->count;
+	site_table_born(sites, site, live->size, weight(store, live), ticks);
+	return NULL;
+}
+
+/*
+ * Whether the free is the late one of a displaced block. Only another thread than the one that
+ * was given the address can be late: within a thread records are in order.
+ */
+static uint64_t take_displaced(struct block_store *store, uint64_t address, uint64_t ticks,
+			       uint32_t thread)
+{
+	struct displaced_block *displaced = store->displaced.items;
+
+	while (store->first_displaced < store->displaced.count &&
+	       displaced[store->first_displaced].deadline < ticks)
+		store->first_displaced++;
+	for (size_t i = store->first_displaced; i < store->displaced.count; i++) {
+		if (displaced[i].address != address || displaced[i].thread == thread ||
+		    displaced[i].block == BLOCK_NONE)
+			continue;
+
+		uint64_t block = displaced[i].block;
+
+		displaced[i].block = BLOCK_NONE;
+		return block;
+	}
+	if (store->first_displaced == store->displaced.count)
+		store->first_displaced = store->displaced.count = 0;
+	return BLOCK_NONE;
+}
+
+struct err *block_store_free(struct block_store *store, struct site_table *sites, uint64_t address,
+			     uint64_t ticks, uint32_t thread, uint64_t *ret)
+{
+	const struct live_block *live;
+	uint64_t block;
+
+	if (__builtin_expect(store->displaced.count != 0, 0)) {
+		block = take_displaced(store, address, ticks, thread);
+		if (block != BLOCK_NONE) {
+			store->implicit_frees--;
+			if (store->wanted)
+				store->rows.free_thread[block] = thread;
+			*ret = block;
+			return NULL;
+		}
+	}
+	live = live_table_take(&store->live, address);
+	if (!live) {
+		store->unknown_frees++;
+		*ret = BLOCK_NONE;
+		return NULL;
+	}
+	end_block(store, sites, live, ticks, thread);
+	*ret = live->number - 1;
+	return NULL;
+}
+
+struct finishing {
+	const struct block_store *store;
+	const struct tick_clock *clock;
+};
+
+static void finish_piece(void *argument, size_t number)
+{
+	const struct finishing *finishing = argument;
+	const struct block_rows *rows = &finishing->store->rows;
+	size_t end = (number + 1) * PIECE_ROWS;
+
+	if (end > finishing->store->count)
+		end = finishing->store->count;
+	for (size_t i = number * PIECE_ROWS; i < end; i++) {
+		rows->allocated_ns[i] = tick_clock_ns(finishing->clock, rows->allocated_ns[i]);
+		if (rows->freed_ns[i] != TIME_NEVER)
+			rows->freed_ns[i] = tick_clock_ns(finishing->clock, rows->freed_ns[i]);
+	}
+}
+
+void block_store_finish(struct block_store *store, const struct tick_clock *clock)
+{
+	struct finishing finishing = {.store = store, .clock = clock};
+
+	live_table_deinit(&store->live);
+	vec_deinit(&store->displaced);
+	vec_deinit(&store->last);
+	store->first_displaced = 0;
+	if (!store->wanted)
+		return;
+	parallel_run(finish_piece, &finishing, (store->count + PIECE_ROWS - 1) / PIECE_ROWS);
+	store->columns.count = store->count;
+#define BLOCK_COLUMN(name, type)                                                                   \
+	spill_settle(&store->spills[BLOCK_COLUMN_##name], store->count * sizeof(type));            \
+	store->columns.name = store->rows.name;
+	BLOCK_COLUMNS(BLOCK_COLUMN)
+#undef BLOCK_COLUMN
+}

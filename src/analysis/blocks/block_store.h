@@ -1,0 +1,118 @@
+/*
+ * Allocations and frees made into blocks, as events come in the order of time: which block is
+ * live at an address, what that means for the sums of its site, and where somebody needs them the
+ * blocks themselves as columns.
+ */
+#ifndef MALLOW_ANALYSIS_BLOCKS_BLOCK_STORE_H
+#define MALLOW_ANALYSIS_BLOCKS_BLOCK_STORE_H
+
+#include "analysis/load/live_table.h"
+#include "analysis/recording.h"
+#include "analysis/site_table.h"
+#include "analysis/load/tick_clock.h"
+#include "hosted/spill.h"
+#include "hosted/vec.h"
+#include "trace/decode.h"
+
+#define BLOCK_NONE UINT64_MAX
+
+/* The columns of struct block_columns, and what is in each. The last one may be missing. */
+#define BLOCK_COLUMNS(X)                                                                           \
+	X(allocated_ns, uint64_t)                                                                  \
+	X(freed_ns, uint64_t)                                                                      \
+	X(address, uint64_t)                                                                       \
+	X(size, uint64_t)                                                                          \
+	X(usable, uint64_t)                                                                        \
+	X(successor, uint64_t)                                                                     \
+	X(free_turn, uint64_t)                                                                     \
+	X(site, uint32_t)                                                                          \
+	X(thread, uint32_t)                                                                        \
+	X(free_thread, uint32_t)                                                                   \
+	X(tag, uint32_t)                                                                           \
+	X(entry, uint8_t)                                                                          \
+	X(heap_flags, uint8_t)                                                                     \
+	X(free_stack, uint32_t)
+
+enum block_column {
+#define BLOCK_COLUMN(name, type) BLOCK_COLUMN_##name,
+	BLOCK_COLUMNS(BLOCK_COLUMN)
+#undef BLOCK_COLUMN
+		BLOCK_COLUMN_COUNT
+};
+
+/* The same columns while they are written. */
+struct block_rows {
+#define BLOCK_COLUMN(name, type) type *name;
+	BLOCK_COLUMNS(BLOCK_COLUMN)
+#undef BLOCK_COLUMN
+};
+
+/* A block whose address was given out again before its free was met. */
+struct displaced_block {
+	uint64_t address;
+	uint64_t block;
+	uint64_t deadline; /* ticks until which its free may come late */
+	uint32_t thread;   /* that was given the address: its own frees are not late */
+};
+
+struct block_store {
+	struct block_columns columns; /* what others read; points to the rows */
+	bool wanted;                  /* the columns are kept */
+	uint64_t sample_mean;         /* of recording_facts: sums are estimates, 0: exact */
+	bool temporary_known;         /* by the events: all that came in between is among them */
+	uint64_t count;               /* of blocks so far */
+	bool free_stacks;             /* they are kept, too */
+	struct block_rows rows;       /* times are ticks until block_store_finish() */
+	size_t capacity;
+	struct spill spills[BLOCK_COLUMN_COUNT]; /* the memory of each of the rows' columns */
+
+	struct live_table live;
+	VEC(struct displaced_block) displaced; /* [first_displaced …), by deadline */
+	size_t first_displaced;
+	uint64_t window; /* ticks by which a free may be late */
+
+	VEC(uint64_t) last; /* of each thread, its latest allocation */
+	uint64_t unknown_frees, implicit_frees;
+};
+
+void block_store_deinit(struct block_store *store);
+
+/* Before the first event: there are so many threads. */
+struct err *block_store_threads(struct block_store *store, uint32_t count);
+
+/*
+ * An allocation by thread; of a realloc it is the new block. ticks never go back from one call to
+ * the next, here and in block_store_free(). node: the innermost of its stack, RECORDING_NONE:
+ * empty. The number of the block is store->count - 1 then.
+ */
+struct err *block_store_allocate(struct block_store *store, struct site_table *sites,
+				 const struct decode_event *event, uint32_t node, uint64_t ticks,
+				 uint32_t thread, uint32_t tag);
+
+/*
+ * A free by thread. *ret receives the block, BLOCK_NONE where it is not known. A block is
+ * temporary when the thread that allocated it has allocated nothing else until its free,
+ * whichever thread frees it.
+ */
+struct err *block_store_free(struct block_store *store, struct site_table *sites, uint64_t address,
+			     uint64_t ticks, uint32_t thread, uint64_t *ret);
+
+/* The stack of the free that ended the block: its innermost node. */
+static inline void block_store_note_free(struct block_store *store, uint64_t block, uint32_t node)
+{
+	if (store->free_stacks && block != BLOCK_NONE)
+		store->rows.free_stack[block] = node;
+}
+
+/* The block ended in a realloc that made the other one. */
+static inline void block_store_succeed(struct block_store *store, uint64_t block,
+				       uint64_t successor)
+{
+	if (store->wanted && block != BLOCK_NONE)
+		store->rows.successor[block] = successor;
+}
+
+/* Turns ticks into nanoseconds and drops what only loading needs. */
+void block_store_finish(struct block_store *store, const struct tick_clock *clock);
+
+#endif

@@ -1,0 +1,87 @@
+#include "analysis/blocks/block_views.h"
+
+#include <stdlib.h>
+
+#include "analysis/blocks/block_order.h"
+#include "analysis/recording_data.h"
+
+struct err *block_views_create(struct block_views **ret)
+{
+	struct block_views *views = calloc(1, sizeof(*views));
+
+	if (!views)
+		return err_no_memory();
+	pthread_mutex_init(&views->lock, NULL);
+	*ret = views;
+	return NULL;
+}
+
+void block_views_destroy(struct block_views *views)
+{
+	if (!views)
+		return;
+	for (int i = 0; i < BLOCK_ORDER_COUNT; i++)
+		spill_deinit(&views->order_memory[i]);
+	spill_deinit(&views->span_memory);
+	pthread_mutex_destroy(&views->lock);
+	free(views);
+}
+
+static const uint64_t *keys_of(const struct block_columns *blocks, enum block_order order)
+{
+	return order == BLOCK_ORDER_SIZE ? blocks->size : blocks->address;
+}
+
+struct err *recording_block_order(const struct recording *recording, enum block_order order,
+				  const uint32_t **ret)
+{
+	const struct block_columns *blocks = &recording->blocks.columns;
+	struct block_views *views = recording->views;
+	struct err *err = NULL;
+
+	*ret = NULL;
+	if (!blocks->count)
+		return NULL;
+	pthread_mutex_lock(&views->lock);
+	if (!views->orders[order]) {
+		err = block_order_make(keys_of(blocks, order), blocks->count,
+				       &views->order_memory[order]);
+		if (!err)
+			views->orders[order] = views->order_memory[order].data;
+	}
+	if (!err)
+		*ret = views->orders[order];
+	pthread_mutex_unlock(&views->lock);
+	return err;
+}
+
+static struct err *make_spans(const struct recording *recording, struct block_views *views)
+{
+	size_t count = recording->sites.sites.count;
+	struct err *err;
+
+	if (!spill_grow(&views->span_memory, count * sizeof(struct site_span)))
+		return err_no_memory();
+	err = block_order_spans(&recording->blocks.columns, (uint32_t)count,
+				views->span_memory.data);
+	if (!err)
+		views->spans = views->span_memory.data;
+	return err;
+}
+
+struct err *recording_site_spans(const struct recording *recording, const struct site_span **ret)
+{
+	struct block_views *views = recording->views;
+	struct err *err = NULL;
+
+	*ret = NULL;
+	if (!views || !recording->sites.sites.count)
+		return NULL;
+	pthread_mutex_lock(&views->lock);
+	if (!views->spans)
+		err = make_spans(recording, views);
+	if (!err)
+		*ret = views->spans;
+	pthread_mutex_unlock(&views->lock);
+	return err;
+}

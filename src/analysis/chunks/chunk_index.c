@@ -1,0 +1,434 @@
+#include "analysis/chunks/chunk_index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "hosted/cleanup.h"
+#include "trace/checksum.h"
+
+#define SLOT_ATTEMPTS 8
+
+void chunk_index_deinit(struct chunk_index *index)
+{
+	for (size_t i = 0; i < index->chunks.count; i++)
+		free(index->chunks.items[i].copy);
+	vec_deinit(&index->chunks);
+	vec_deinit(&index->packs);
+	vec_deinit(&index->kept);
+}
+CLEANUP_DEFINE(struct chunk_index *, chunk_index_deinit);
+
+static bool is_slot(const struct indexed_chunk *chunk)
+{
+	return chunk->header.flags & TRACE_CHUNK_SLOT;
+}
+
+/* The chunk of the file that it stands in, which may be a packed one. */
+static struct chunk_extent extent_of(const struct chunk_index *index,
+				     const struct indexed_chunk *chunk)
+{
+	return (struct chunk_extent){
+		.offset = chunk->offset,
+		.size = chunk->pack == CHUNK_UNPACKED ? chunk->header.size
+						      : index->packs.items[chunk->pack].size,
+	};
+}
+
+static bool is_cut(const struct chunk_index *index, const struct indexed_chunk *chunk)
+{
+	struct chunk_extent extent = extent_of(index, chunk);
+
+	return extent.offset + extent.size > index->file_size;
+}
+
+/*
+ * Copies the committed payload of a slot whose header was just read. Where the writer began the
+ * next chunk meanwhile, or sealed this one in its place, *again is set.
+ */
+static struct err *copy_slot(const struct byte_source *source, struct damage *damage,
+			     struct indexed_chunk *chunk, bool *again)
+{
+	uint32_t committed = chunk_committed(&chunk->header);
+	auto_free uint8_t *copy = malloc(committed ? committed : 1);
+	uint8_t raw[sizeof(struct trace_chunk)];
+	struct trace_chunk after;
+	const char *expected;
+	struct err *err;
+	size_t got;
+
+	*again = false;
+	if (!copy)
+		return err_no_memory();
+	err = byte_source_read(source, chunk->offset + sizeof(chunk->header), copy, committed,
+			       &got);
+	if (err)
+		return err;
+	if (got < committed) {
+		uint32_t sequence = chunk_sequence(&chunk->header);
+
+		damage_note(damage, chunk->offset, "a whole chunk before the file's end");
+		chunk->header.commit = trace_commit_word(sequence, (uint32_t)got);
+	}
+	err = byte_source_read(source, chunk->offset, raw, sizeof(raw), &got);
+	if (err)
+		return err;
+	if (got < sizeof(raw) || chunk_check(raw, &after, &expected) != CHUNK_VALID ||
+	    after.flags != chunk->header.flags ||
+	    chunk_sequence(&after) != chunk_sequence(&chunk->header)) {
+		*again = true;
+		return NULL;
+	}
+	chunk->copy = steal(&copy);
+	return NULL;
+}
+
+/* 0: the clock could not be read. */
+static void note_clock(struct chunk_index *index, const struct trace_chunk *header)
+{
+	if (!header->open_monotonic_ns || header->open_ticks < index->latest_ticks)
+		return;
+	index->latest_monotonic_ns = header->open_monotonic_ns;
+	index->latest_ticks = header->open_ticks;
+}
+
+/* Places that follow each other become one. */
+static struct err *keep(struct chunk_index *index, uint64_t offset, uint64_t size)
+{
+	struct chunk_extent extent = {.offset = offset, .size = size};
+
+	if (index->kept.count) {
+		struct chunk_extent *last = &index->kept.items[index->kept.count - 1];
+
+		if (last->offset + last->size == offset) {
+			last->size += size;
+			return NULL;
+		}
+	}
+	return vec_push(&index->kept, extent) ? NULL : err_no_memory();
+}
+
+static struct err *take_damage(struct chunk_index *index, struct damage *damage, uint64_t offset,
+			       uint64_t size, const char *expected)
+{
+	damage_note(damage, offset, expected);
+	return keep(index, offset, size);
+}
+
+static struct err *take_slot(struct chunk_index *index, const struct byte_source *source,
+			     struct damage *damage, struct indexed_chunk *chunk, bool *again)
+{
+	struct err *err;
+
+	err = copy_slot(source, damage, chunk, again);
+	if (err || *again)
+		return err;
+	if (!vec_push(&index->chunks, *chunk)) {
+		free(chunk->copy);
+		return err_no_memory();
+	}
+	note_clock(index, &chunk->header);
+	return NULL;
+}
+
+static struct err *take_sealed(struct chunk_index *index, const struct indexed_chunk *chunk)
+{
+	note_clock(index, &chunk->header);
+	return vec_push(&index->chunks, *chunk) ? NULL : err_no_memory();
+}
+
+/* The events chunks inside a packed one. */
+static struct err *take_packed(struct chunk_index *index, const struct byte_source *source,
+			       struct damage *damage, const struct indexed_chunk *outer)
+{
+	auto_free struct trace_chunk *headers = NULL;
+	struct packed_chunk packed;
+	const char *expected;
+	uint32_t at = 0;
+	struct err *err;
+
+	err = packed_chunk_read_headers(source, outer->offset, &outer->header, &packed, &headers,
+					&expected);
+	if (err)
+		return err;
+	if (expected)
+		return take_damage(index, damage, outer->offset, outer->header.size, expected);
+	for (uint32_t i = 0; !err && i < packed.count; i++) {
+		struct indexed_chunk chunk = {
+			.offset = outer->offset,
+			.header = headers[i],
+			.pack = (uint32_t)index->packs.count,
+			.pack_at = at,
+		};
+
+		at += chunk_committed(&headers[i]);
+		err = take_sealed(index, &chunk);
+	}
+	if (!err && !vec_push(&index->packs, packed))
+		err = err_no_memory();
+	return err;
+}
+
+/* A chunk with a valid header. *again: it is a slot that changed while it was copied. */
+static struct err *take_chunk(struct chunk_index *index, const struct byte_source *source,
+			      struct damage *damage, struct indexed_chunk *chunk, bool *again)
+{
+	struct extra_chunk extra = {
+		.offset = chunk->offset,
+		.size = chunk->header.size,
+		.committed = chunk_committed(&chunk->header),
+	};
+
+	*again = false;
+	switch (chunk->header.kind) {
+	case TRACE_CHUNK_EVENTS:
+		if (is_slot(chunk))
+			return chunk->header.stream == TRACE_NO_STREAM
+				       ? NULL
+				       : take_slot(index, source, damage, chunk, again);
+		return take_sealed(index, chunk);
+	case TRACE_CHUNK_PACKED:
+		return take_packed(index, source, damage, chunk);
+	case TRACE_CHUNK_SYMBOLS:
+		index->symbols = extra;
+		return NULL;
+	case TRACE_CHUNK_INDEX:
+		index->index = extra;
+		return NULL;
+	}
+	return keep(index, chunk->offset, chunk->header.size);
+}
+
+/*
+ * No chunk begins on that page. Room that was never written to is of no use; what else stands there
+ * may be what follows a damaged header, and somebody may know how to read it.
+ */
+static struct err *take_hole(struct chunk_index *index, const struct byte_source *source,
+			     uint64_t offset)
+{
+	static const uint8_t zeros[TRACE_PAGE];
+	uint8_t page[TRACE_PAGE];
+	struct err *err;
+	size_t got;
+
+	err = byte_source_read(source, offset, page, sizeof(page), &got);
+	if (err || memcmp(page, zeros, got) == 0)
+		return err;
+	return keep(index, offset, got);
+}
+
+/* What stands at offset. *size receives how far to go on. */
+static struct err *take(struct chunk_index *index, const struct byte_source *source,
+			struct damage *damage, uint64_t offset, uint64_t *size)
+{
+	struct indexed_chunk chunk = {.offset = offset, .pack = CHUNK_UNPACKED};
+	uint8_t raw[sizeof(struct trace_chunk)];
+	const char *expected;
+	struct err *err;
+	bool again = true;
+	size_t got;
+
+	*size = TRACE_PAGE;
+	for (int attempt = 0; again && attempt < SLOT_ATTEMPTS; attempt++) {
+		err = byte_source_read(source, offset, raw, sizeof(raw), &got);
+		if (err)
+			return err;
+		if (got < sizeof(raw)) {
+			if (got >= 8 && bytes_u64(raw) == TRACE_CHUNK_MAGIC)
+				return take_damage(index, damage, offset, got,
+						   "a whole chunk header");
+			return take_hole(index, source, offset);
+		}
+
+		enum chunk_verdict verdict = chunk_check(raw, &chunk.header, &expected);
+
+		if (verdict == CHUNK_DAMAGED)
+			return take_damage(index, damage, offset, TRACE_PAGE, expected);
+		if (verdict != CHUNK_VALID)
+			return take_hole(index, source, offset);
+		*size = chunk.header.size;
+		err = take_chunk(index, source, damage, &chunk, &again);
+		if (err)
+			return err;
+	}
+	if (again)
+		damage_note(damage, offset, "a slot that keeps still");
+	return NULL;
+}
+
+static struct err *walk(struct chunk_index *index, const struct byte_source *source,
+			struct damage *damage)
+{
+	uint64_t offset = TRACE_PAGE, size;
+	struct err *err;
+
+	err = byte_source_size(source, &index->file_size);
+	while (!err) {
+		if (offset >= index->file_size) {
+			uint64_t before = index->file_size;
+
+			// Twice is enough: all slots have been copied by then.
+			err = byte_source_size(source, &index->file_size);
+			if (err || index->file_size <= before)
+				break;
+		}
+		err = take(index, source, damage, offset, &size);
+		offset += size;
+	}
+	return err;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct indexed_chunk *a = left, *b = right;
+
+	if (a->header.stream != b->header.stream)
+		return a->header.stream < b->header.stream ? -1 : 1;
+	if (chunk_sequence(&a->header) != chunk_sequence(&b->header))
+		return chunk_sequence(&a->header) < chunk_sequence(&b->header) ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* Whether the chunk at an extent is whole and its trailer matches. */
+static struct err *is_sound(const struct byte_source *source, struct chunk_extent extent, bool *ret)
+{
+	auto_free uint8_t *bytes = malloc(extent.size);
+	struct err *err;
+	size_t got;
+
+	if (!bytes)
+		return err_no_memory();
+	err = byte_source_read(source, extent.offset, bytes, extent.size, &got);
+	if (err)
+		return err;
+	*ret = got == extent.size && chunk_check_trailer(bytes, got);
+	return NULL;
+}
+
+/*
+ * Two chunks of one stream and sequence: whether the second is to be read. The slot is, for its
+ * copy may be incomplete; but a sound copy with as many bytes says the same, and in a file being
+ * written it is more complete, and a slot whose writer died between two stores cannot be
+ * mistaken then.
+ */
+static struct err *prefer_second(const struct chunk_index *index, const struct byte_source *source,
+				 const struct indexed_chunk *first,
+				 const struct indexed_chunk *second, bool *ret)
+{
+	const struct indexed_chunk *slot = is_slot(first) ? first : second;
+	const struct indexed_chunk *sealed = is_slot(first) ? second : first;
+	struct err *err;
+	bool sound = false;
+
+	if (is_slot(first) == is_slot(second)) {
+		*ret = chunk_committed(&second->header) > chunk_committed(&first->header) &&
+		       (is_slot(first) || !is_cut(index, second));
+		return NULL;
+	}
+	if (!is_cut(index, sealed) &&
+	    chunk_committed(&sealed->header) >= chunk_committed(&slot->header)) {
+		err = is_sound(source, extent_of(index, sealed), &sound);
+		if (err)
+			return err;
+	}
+	*ret = (sound ? sealed : slot) == second;
+	return NULL;
+}
+
+/* Leaves one chunk of each stream and sequence. */
+static struct err *resolve(struct chunk_index *index, const struct byte_source *source)
+{
+	struct indexed_chunk *chunks = index->chunks.items;
+	size_t kept = 0;
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < index->chunks.count; i++) {
+		bool second = true;
+
+		if (!kept || chunks[kept - 1].header.stream != chunks[i].header.stream ||
+		    chunk_sequence(&chunks[kept - 1].header) != chunk_sequence(&chunks[i].header)) {
+			chunks[kept++] = chunks[i];
+			continue;
+		}
+		if (!err)
+			err = prefer_second(index, source, &chunks[kept - 1], &chunks[i], &second);
+		free(second ? chunks[kept - 1].copy : chunks[i].copy);
+		if (second)
+			chunks[kept - 1] = chunks[i];
+	}
+	index->chunks.count = kept;
+	return err;
+}
+
+static void add_to_fingerprint(XXH64_state_t *state, const struct trace_chunk *header)
+{
+	const uint64_t words[] = {
+		header->stream,     header->commit,  header->open_ticks, header->open_monotonic_ns,
+		header->base_ticks, header->carried,
+	};
+
+	XXH64_update(state, words, sizeof(words));
+}
+
+static void count(struct chunk_index *index)
+{
+	XXH64_state_t fingerprint;
+	uint32_t stream = 0;
+	uint64_t next = 0;
+
+	XXH64_reset(&fingerprint, 0);
+	for (size_t i = 0; i < index->chunks.count; i++) {
+		const struct trace_chunk *header = &index->chunks.items[i].header;
+
+		if (!i || header->stream != stream)
+			next = 0;
+		stream = header->stream;
+		index->missing += chunk_sequence(header) - next;
+		next = (uint64_t)chunk_sequence(header) + 1;
+		index->payload += chunk_committed(header);
+		add_to_fingerprint(&fingerprint, header);
+	}
+	index->fingerprint = XXH64_digest(&fingerprint);
+}
+
+struct err *chunk_index_build(const struct byte_source *source, struct damage *damage,
+			      struct chunk_index *ret)
+{
+	struct chunk_index index = {.chunks = VEC_EMPTY};
+	cleanup(chunk_index_deinit_at) struct chunk_index *guard = &index;
+	struct err *err;
+
+	err = walk(&index, source, damage);
+	if (err)
+		return err;
+	if (index.chunks.count)
+		qsort(index.chunks.items, index.chunks.count, sizeof(*index.chunks.items), compare);
+	err = resolve(&index, source);
+	if (err)
+		return err;
+	count(&index);
+	guard = NULL;
+	*ret = index;
+	return NULL;
+}
+
+struct err *chunk_index_check(const struct chunk_index *index, const struct byte_source *source,
+			      bool *ret)
+{
+	struct err *err = NULL;
+	bool sound = true;
+
+	for (size_t i = 0; !err && sound && i < index->chunks.count; i++) {
+		const struct indexed_chunk *chunk = &index->chunks.items[i];
+
+		if (chunk->pack == CHUNK_UNPACKED && !is_slot(chunk))
+			err = is_sound(source, extent_of(index, chunk), &sound);
+	}
+	for (size_t i = 0; !err && sound && i < index->packs.count; i++) {
+		const struct packed_chunk *pack = &index->packs.items[i];
+
+		err = is_sound(source, (struct chunk_extent){pack->offset, pack->size}, &sound);
+	}
+	*ret = sound;
+	return err;
+}

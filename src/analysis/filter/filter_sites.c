@@ -1,0 +1,110 @@
+#include "analysis/filter/filter_sites.h"
+
+#include <string.h>
+
+#include "analysis/filter/filter_stacks.h"
+#include "hosted/cleanup.h"
+
+static bool whole_group_leaked(const struct filter *filter)
+{
+	return filter_has(filter, FILTER_LIFETIME) &&
+	       filter->conditions[FILTER_LIFETIME].number == FILTER_LIFETIME_GROUP_LEAKED;
+}
+
+static bool has_interval(const struct filter *filter)
+{
+	return filter_has(filter, FILTER_GROUP_INTERVAL_MIN) ||
+	       filter_has(filter, FILTER_GROUP_INTERVAL_MAX);
+}
+
+static bool has_sums(const struct filter *filter)
+{
+	return filter_has(filter, FILTER_GROUP_ALLOCATIONS_MIN) ||
+	       filter_has(filter, FILTER_GROUP_ALLOCATIONS_MAX) ||
+	       filter_has(filter, FILTER_GROUP_LEAKED_ALLOCATIONS_MIN) ||
+	       filter_has(filter, FILTER_GROUP_LEAKED_ALLOCATIONS_MAX) ||
+	       filter_has(filter, FILTER_BACKTRACES) || whole_group_leaked(filter);
+}
+
+/* Whether value is within the bounds min and min + 1; a percentage is one of whole. */
+static bool within(const struct filter *filter, enum filter_id min, uint64_t value, uint64_t whole)
+{
+	unsigned __int128 part = (unsigned __int128)value * 100 * PERCENT;
+	const struct filter_condition *low = &filter->conditions[min], *high = low + 1;
+
+	if (low->name &&
+	    (low->percent ? part < (unsigned __int128)low->number * whole : value < low->number))
+		return false;
+	return !high->name || (high->percent ? part <= (unsigned __int128)high->number * whole
+					     : value <= high->number);
+}
+
+static bool passes(const struct filter *filter, const struct site *site)
+{
+	if (filter_has(filter, FILTER_BACKTRACES) &&
+	    site->stack != filter->conditions[FILTER_BACKTRACES].number)
+		return false;
+	if (whole_group_leaked(filter) && site->leaked_blocks != site->calls)
+		return false;
+	return within(filter, FILTER_GROUP_ALLOCATIONS_MIN, site->calls, site->calls) &&
+	       within(filter, FILTER_GROUP_LEAKED_ALLOCATIONS_MIN, site->leaked_blocks,
+		      site->calls);
+}
+
+/* When its blocks were allocated. */
+struct span {
+	uint64_t first, last;
+	bool any;
+};
+
+static struct err *keep_intervals(const struct filter *filter, const struct recording *recording,
+				  uint32_t count, uint8_t *sites)
+{
+	auto_free struct span *spans = calloc((size_t)count + 1, sizeof(*spans));
+	const struct block_columns *blocks = recording_blocks(recording);
+	uint64_t run = recording_facts(recording)->duration_ns;
+
+	if (!spans)
+		return err_no_memory();
+	// Blocks are in the order of allocation.
+	for (uint64_t i = 0; i < blocks->count; i++) {
+		struct span *span = &spans[blocks->site[i]];
+
+		if (!span->any)
+			span->first = blocks->allocated_ns[i];
+		span->any = true;
+		span->last = blocks->allocated_ns[i];
+	}
+	for (uint32_t i = 0; i < count; i++)
+		sites[i] &= spans[i].any && within(filter, FILTER_GROUP_INTERVAL_MIN,
+						   spans[i].last - spans[i].first, run);
+	return NULL;
+}
+
+struct err *filter_sites(const struct filter *filter, const struct recording *recording,
+			 struct symbolized *symbolized, uint8_t **ret)
+{
+	auto_free uint8_t *sites = NULL;
+	struct err *err = NULL;
+	const struct site *all;
+	uint32_t count;
+
+	*ret = NULL;
+	if (!filter_has_stacks(filter) && !has_interval(filter) && !has_sums(filter))
+		return NULL;
+	all = recording_sites(recording, &count);
+	sites = malloc((size_t)count + 1);
+	if (!sites)
+		return err_no_memory();
+	for (uint32_t i = 0; i < count; i++)
+		sites[i] = passes(filter, &all[i]);
+	if (has_interval(filter))
+		err = keep_intervals(filter, recording, count, sites);
+	// Last: it names frames, and only of sites that are left.
+	if (!err && filter_has_stacks(filter))
+		err = filter_stacks(filter, recording, symbolized, sites);
+	if (err)
+		return err;
+	*ret = steal(&sites);
+	return NULL;
+}

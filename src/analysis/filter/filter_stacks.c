@@ -1,0 +1,203 @@
+#include "analysis/filter/filter_stacks.h"
+
+#include "hosted/cleanup.h"
+#include "hosted/intern.h"
+#include "hosted/map.h"
+
+enum { FUNCTION, SOURCE, MODULE, NO_FUNCTION, NO_SOURCE, NAMES };
+
+static const enum filter_id name_ids[NAMES] = {
+	[FUNCTION] = FILTER_FUNCTION_REGEX,
+	[SOURCE] = FILTER_SOURCE_REGEX,
+	[MODULE] = FILTER_MODULE_REGEX,
+	[NO_FUNCTION] = FILTER_NEGATIVE_FUNCTION_REGEX,
+	[NO_SOURCE] = FILTER_NEGATIVE_SOURCE_REGEX,
+};
+
+/* What is known of a frame, and of the frames of a stack together. */
+enum {
+	WANTED = 1, /* a site has it; only then the rest is valid */
+	NAMED = 2,  /* a frame that matches all positive conditions */
+	BARRED = 4, /* one that matches a negative one */
+};
+
+struct verdict {
+	uint32_t lines; /* frames as a person counts them, inlined ones included */
+	uint8_t flags;
+};
+
+struct stacks {
+	const struct filter *filter;
+	struct symbolized *symbolized;
+	bool positive;           /* there is such a condition */
+	struct intern texts;     /* each name once … */
+	struct map known[NAMES]; /* … and its address there to whether it matches */
+	struct verdict *frames;  /* of each frame; 0 lines: not known yet */
+	struct verdict *nodes;   /* of each stack */
+};
+
+static void stacks_deinit(struct stacks *stacks)
+{
+	intern_deinit(&stacks->texts);
+	for (size_t i = 0; i < NAMES; i++)
+		map_deinit(&stacks->known[i]);
+	free(stacks->frames);
+	free(stacks->nodes);
+}
+
+bool filter_has_stacks(const struct filter *filter)
+{
+	for (size_t i = 0; i < NAMES; i++)
+		if (filter_has(filter, name_ids[i]))
+			return true;
+	return filter_has(filter, FILTER_BACKTRACE_DEPTH_MIN) ||
+	       filter_has(filter, FILTER_BACKTRACE_DEPTH_MAX);
+}
+
+/* text: NULL is not known, and matches nothing. */
+static struct err *search(struct stacks *stacks, size_t name, const char *text, bool *ret)
+{
+	const struct filter_condition *condition = &stacks->filter->conditions[name_ids[name]];
+	struct err *err = NULL;
+	uint64_t *known;
+
+	*ret = false;
+	if (!text)
+		return NULL;
+	text = intern_text(&stacks->texts, text);
+	known = text ? map_put(&stacks->known[name], (uintptr_t)text) : NULL;
+	if (!known)
+		return err_no_memory();
+	if (*known == MAP_NONE) {
+		*known = false;
+		err = err_prefix(regex_search(condition->regex, text, ret), "%s", condition->name);
+		*known = *ret;
+	}
+	*ret = *known;
+	return err;
+}
+
+/* *ret: the line matches those of the conditions first … last that are set, all or any of them. */
+static struct err *search_line(struct stacks *stacks, const struct named_frame *line, size_t first,
+			       size_t last, bool all, bool *ret)
+{
+	const char *const texts[NAMES] = {
+		[FUNCTION] = line->has_symbol ? line->function : NULL,
+		[SOURCE] = line->file,
+		[MODULE] = line->module,
+		[NO_FUNCTION] = line->has_symbol ? line->function : NULL,
+		[NO_SOURCE] = line->file,
+	};
+
+	*ret = all;
+	for (size_t i = first; i <= last && *ret == all; i++) {
+		struct err *err = NULL;
+
+		if (filter_has(stacks->filter, name_ids[i]))
+			err = search(stacks, i, texts[i], ret);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static struct err *judge_frame(struct stacks *stacks, uint32_t frame, struct verdict *ret)
+{
+	const struct named_frame *lines;
+	struct err *err;
+	size_t count;
+	bool found;
+
+	err = symbolized_frame(stacks->symbolized, frame, &lines, &count);
+	if (err)
+		return err;
+	ret->lines = (uint32_t)count;
+	for (size_t i = 0; i < count; i++) {
+		err = search_line(stacks, &lines[i], NO_FUNCTION, NO_SOURCE, false, &found);
+		if (err)
+			return err;
+		ret->flags |= found ? BARRED : 0;
+		if (!stacks->positive)
+			continue;
+		err = search_line(stacks, &lines[i], FUNCTION, MODULE, true, &found);
+		if (err)
+			return err;
+		ret->flags |= found ? NAMED : 0;
+	}
+	return NULL;
+}
+
+/* Of all nodes that sites have, from the outermost inwards: parents come first. */
+static struct err *judge_nodes(struct stacks *stacks, const struct stack_node *nodes,
+			       uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct verdict *verdict = &stacks->nodes[i];
+		struct verdict *frame = &stacks->frames[nodes[i].frame];
+
+		if (!(verdict->flags & WANTED))
+			continue;
+		if (!frame->lines) {
+			struct err *err = judge_frame(stacks, nodes[i].frame, frame);
+
+			if (err)
+				return err;
+		}
+		verdict->lines = frame->lines;
+		verdict->flags |= frame->flags;
+		if (nodes[i].parent != RECORDING_NONE) {
+			verdict->lines += stacks->nodes[nodes[i].parent].lines;
+			verdict->flags |= stacks->nodes[nodes[i].parent].flags;
+		}
+	}
+	return NULL;
+}
+
+static bool passes(const struct stacks *stacks, const struct verdict *verdict)
+{
+	const struct filter *filter = stacks->filter;
+
+	if ((verdict->flags & BARRED) || (stacks->positive && !(verdict->flags & NAMED)))
+		return false;
+	if (filter_has(filter, FILTER_BACKTRACE_DEPTH_MIN) &&
+	    verdict->lines < filter->conditions[FILTER_BACKTRACE_DEPTH_MIN].number)
+		return false;
+	return !filter_has(filter, FILTER_BACKTRACE_DEPTH_MAX) ||
+	       verdict->lines <= filter->conditions[FILTER_BACKTRACE_DEPTH_MAX].number;
+}
+
+struct err *filter_stacks(const struct filter *filter, const struct recording *recording,
+			  struct symbolized *symbolized, uint8_t *sites)
+{
+	cleanup(stacks_deinit) struct stacks stacks = {
+		.filter = filter,
+		.symbolized = symbolized,
+		.positive = filter_has(filter, FILTER_FUNCTION_REGEX) ||
+			    filter_has(filter, FILTER_SOURCE_REGEX) ||
+			    filter_has(filter, FILTER_MODULE_REGEX),
+	};
+	static const struct verdict empty = {0};
+	uint32_t site_count, node_count, frame_count;
+	const struct site *all = recording_sites(recording, &site_count);
+	const struct stack_node *nodes = recording_stacks(recording, &node_count);
+	struct err *err;
+
+	recording_frames(recording, &frame_count);
+	stacks.frames = calloc((size_t)frame_count + 1, sizeof(*stacks.frames));
+	stacks.nodes = calloc((size_t)node_count + 1, sizeof(*stacks.nodes));
+	if (!stacks.frames || !stacks.nodes)
+		return err_no_memory();
+	for (uint32_t i = 0; i < site_count; i++) {
+		uint32_t node = sites[i] ? all[i].stack : RECORDING_NONE;
+
+		for (; node != RECORDING_NONE && !stacks.nodes[node].flags;
+		     node = nodes[node].parent)
+			stacks.nodes[node].flags = WANTED;
+	}
+	err = judge_nodes(&stacks, nodes, node_count);
+	for (uint32_t i = 0; !err && i < site_count; i++)
+		sites[i] &= passes(&stacks, all[i].stack == RECORDING_NONE
+						    ? &empty
+						    : &stacks.nodes[all[i].stack]);
+	return err;
+}

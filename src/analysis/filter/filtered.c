@@ -1,0 +1,228 @@
+#include "analysis/filter/filtered.h"
+
+#include <string.h>
+
+#include "analysis/recording_data.h"
+#include "analysis/sample_weight.h"
+#include "hosted/cleanup.h"
+
+/*
+ * Matching blocks are numbered as they were allocated. The frees between two such allocations make
+ * a list: their order does not matter, for a peak is reached by allocating. All that the walk over
+ * them needs of a block lies together, for a free comes to it out of turn.
+ */
+#define END UINT32_MAX
+
+struct matching {
+	uint64_t size;
+	uint32_t site; /* in the filtered recording */
+	uint32_t next; /* in its list of frees */
+};
+
+struct walk {
+	const struct recording *recording;
+	const struct filter_match *match;
+	const struct block_columns *blocks;
+	struct recording *filtered;
+	uint32_t *site_of;         /* of each site its new one + 1, 0: none yet */
+	uint64_t *ranks;           /* of each word, how many match before it */
+	struct matching *matching; /* by number */
+	uint32_t *freed;           /* of each number, and the end: the list of frees before it */
+	uint64_t *weights;         /* of each number: what it stands for; NULL: for itself */
+};
+
+static void walk_deinit(struct walk *walk)
+{
+	recording_close(walk->filtered);
+	free(walk->site_of);
+	free(walk->ranks);
+	free(walk->matching);
+	free(walk->freed);
+	free(walk->weights);
+}
+
+/* What is the same in both is shared; site_table_deinit() and close leave it alone. */
+static struct recording *make_filtered(const struct recording *recording)
+{
+	struct recording *filtered = malloc(sizeof(*filtered));
+
+	if (!filtered)
+		return NULL;
+	*filtered = *recording;
+	filtered->borrowed = true;
+	filtered->facts.filtered = true;
+	filtered->sites = (struct site_table){0};
+	filtered->summary = (struct recording_summary){0};
+	filtered->blocks = (struct block_store){0};
+	filtered->views = NULL;
+	filtered->pools = (struct pool_table){0};
+	filtered->live_line = (struct live_line){0};
+	filtered->heap_errors = (struct heap_errors){0};
+	return filtered;
+}
+
+/* Matching blocks before that one, of which there may be none. */
+static uint64_t rank(const struct walk *walk, uint64_t block)
+{
+	uint64_t below = (UINT64_C(1) << block % 64) - 1;
+
+	if (block >= walk->match->blocks)
+		return walk->match->count;
+	return walk->ranks[block / 64] +
+	       (uint64_t)__builtin_popcountll(walk->match->words[block / 64] & below);
+}
+
+static void find_ranks(struct walk *walk)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i * 64 < walk->match->blocks; i++) {
+		walk->ranks[i] = sum;
+		sum += (uint64_t)__builtin_popcountll(walk->match->words[i]);
+	}
+}
+
+/* Every matching block in turn, with its number: for each word the bits that are set. */
+#define EACH_MATCH(match, block, number)                                                           \
+	for (uint64_t word_ = 0, number = 0; word_ * 64 < (match)->blocks; word_++)                \
+		for (uint64_t bits_ = (match)->words[word_], block;                                \
+		     bits_ && (block = word_ * 64 + (uint64_t)__builtin_ctzll(bits_), true);       \
+		     bits_ &= bits_ - 1, number++)
+
+static struct err *find_site(struct walk *walk, uint64_t block, uint32_t *ret)
+{
+	uint32_t site = walk->blocks->site[block];
+
+	if (!walk->site_of[site]) {
+		uint32_t stack = walk->recording->sites.sites.items[site].stack;
+		struct err *err = site_table_append(&walk->filtered->sites, stack, ret);
+
+		if (err)
+			return err;
+		walk->site_of[site] = *ret + 1;
+	}
+	*ret = walk->site_of[site] - 1;
+	return NULL;
+}
+
+/* What the walk needs, in the order of allocation. */
+static struct err *gather(struct walk *walk)
+{
+	uint64_t mean = walk->recording->facts.sample_mean;
+
+	memset(walk->freed, 0xff, (walk->match->count + 1) * sizeof(*walk->freed));
+	EACH_MATCH(walk->match, block, number)
+	{
+		struct matching *matching = &walk->matching[number];
+		uint64_t turn = walk->blocks->free_turn[block];
+		struct err *err = find_site(walk, block, &matching->site);
+
+		if (err)
+			return err;
+		matching->size = walk->blocks->size[block];
+		if (walk->weights)
+			walk->weights[number] = sample_weight(mean, matching->size, block + 1);
+		if (turn == UINT64_MAX)
+			continue;
+		turn = rank(walk, turn);
+		matching->next = walk->freed[turn];
+		walk->freed[turn] = (uint32_t)number;
+	}
+	return NULL;
+}
+
+static uint64_t weight(const struct walk *walk, uint64_t number)
+{
+	return walk->weights ? walk->weights[number] : 1;
+}
+
+/* The frees before the matching allocation of that number, or at the end. */
+static void end_lives(struct walk *walk, uint64_t number)
+{
+	for (uint32_t i = walk->freed[number]; i != END; i = walk->matching[i].next)
+		site_table_died(&walk->filtered->sites, walk->matching[i].site,
+				walk->matching[i].size, weight(walk, i), false);
+}
+
+static void add_up(struct walk *walk)
+{
+	struct site_table *sites = &walk->filtered->sites;
+
+	EACH_MATCH(walk->match, block, number)
+	{
+		const struct matching *matching = &walk->matching[number];
+
+		end_lives(walk, number);
+		site_table_born(sites, matching->site, matching->size, weight(walk, number),
+				walk->blocks->allocated_ns[block]);
+	}
+	end_lives(walk, walk->match->count);
+}
+
+/*
+ * Freed with no other allocation by the same thread in between, be it of a block that does not
+ * match. Not known where not all allocations are.
+ */
+static struct err *add_temporary(struct walk *walk)
+{
+	const struct block_columns *blocks = walk->blocks;
+	const struct recording_facts *facts = &walk->recording->facts;
+	size_t threads = walk->recording->threads.count;
+	auto_free uint64_t *following = malloc((threads + 1) * sizeof(*following));
+
+	if (!following)
+		return err_no_memory();
+	if (facts->sample_mean || facts->cull_ns)
+		return NULL;
+	memset(following, 0xff, (threads + 1) * sizeof(*following));
+	for (uint64_t i = blocks->count; i-- > 0;) {
+		uint64_t *next = &following[blocks->thread[i]];
+
+		if (blocks->free_turn[i] <= *next && blocks->free_turn[i] != UINT64_MAX &&
+		    walk->match->words[i / 64] >> i % 64 & 1)
+			walk->filtered->sites.sites.items[walk->site_of[blocks->site[i]] - 1]
+				.temporary++;
+		*next = i;
+	}
+	return NULL;
+}
+
+struct err *filtered_create(const struct recording *recording, const struct filter_match *match,
+			    struct recording **ret)
+{
+	size_t count = match->count + 1;
+	bool sampled = recording->facts.sample_mean != 0;
+	cleanup(walk_deinit) struct walk walk = {
+		.recording = recording,
+		.match = match,
+		.blocks = &recording->blocks.columns,
+		.filtered = make_filtered(recording),
+		.site_of = calloc(recording->sites.sites.count + 1, sizeof(*walk.site_of)),
+		.ranks = malloc((match->blocks / 64 + 1) * sizeof(*walk.ranks)),
+		.matching = calloc(count, sizeof(*walk.matching)),
+		.freed = malloc(count * sizeof(*walk.freed)),
+		.weights = sampled ? malloc(count * sizeof(*walk.weights)) : NULL,
+	};
+	struct recording *filtered = walk.filtered;
+	struct err *err;
+
+	if (match->count >= END)
+		return err_create("%ju allocations match, more than %u cannot be added up",
+				  (uintmax_t)match->count, END - 1);
+	if (!walk.filtered || !walk.site_of || !walk.ranks || !walk.matching || !walk.freed ||
+	    sampled != (walk.weights != NULL))
+		return err_no_memory();
+	find_ranks(&walk);
+	err = gather(&walk);
+	if (err)
+		return err;
+	if (filtered->sites.sites.count)
+		add_up(&walk);
+	err = add_temporary(&walk);
+	if (err)
+		return err;
+	site_table_finish(&filtered->sites, &filtered->summary);
+	filtered->summary.peak_time_ns = filtered->sites.peak_ticks;
+	*ret = steal(&walk.filtered);
+	return NULL;
+}

@@ -1,0 +1,203 @@
+#include "analysis/filter/moment.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define SECOND UINT64_C(1000000000)
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static const char *skip_blanks(const char *text)
+{
+	while (is_blank(*text))
+		text++;
+	return text;
+}
+
+/* The digits that text begins with, at least one; returns what follows, NULL: none, or too many. */
+static const char *take_digits(const char *text, uint64_t *ret)
+{
+	const char *c = text;
+	uint64_t value = 0;
+
+	for (; is_digit(*c); c++)
+		if (__builtin_mul_overflow(value, 10u, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*c - '0'), &value))
+			return NULL;
+	*ret = value;
+	return c > text ? c : NULL;
+}
+
+static const struct {
+	const char *name;
+	uint64_t ns;
+} units[] = {
+	{"h", 3600 * SECOND}, {"m", 60 * SECOND}, {"s", SECOND},
+	{"ms", 1000000},      {"us", 1000},       {"ns", 1},
+};
+
+/* The unit at text, 0: none; *ret is what follows. At the end of the text it is the second. */
+static uint64_t take_unit(const char *text, const char **ret)
+{
+	size_t length = 0;
+
+	while ((text[length] | 0x20) >= 'a' && (text[length] | 0x20) <= 'z')
+		length++;
+	*ret = text + length;
+	if (!length)
+		return *text ? 0 : SECOND;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strlen(units[i].name) == length &&
+		    strncasecmp(units[i].name, text, length) == 0)
+			return units[i].ns;
+	return 0;
+}
+
+bool interval_parse(const char *text, uint64_t *ret)
+{
+	uint64_t sum = 0;
+
+	text = skip_blanks(text);
+	do {
+		uint64_t value, unit;
+
+		text = take_digits(text, &value);
+		if (!text)
+			return false;
+		unit = take_unit(skip_blanks(text), &text);
+		if (!unit || __builtin_mul_overflow(value, unit, &value) ||
+		    __builtin_add_overflow(sum, value, &sum))
+			return false;
+		text = skip_blanks(text);
+	} while (*text);
+	*ret = sum;
+	return sum != UINT64_MAX; // which stands for never
+}
+
+bool percent_parse(const char *text, uint64_t *ret)
+{
+	uint64_t value;
+
+	text = take_digits(skip_blanks(text), &value);
+	if (!text || __builtin_mul_overflow(value, PERCENT, &value))
+		return false;
+	if (*text == '.') {
+		uint64_t place = PERCENT;
+
+		if (!is_digit(*++text))
+			return false;
+		for (; is_digit(*text); text++) {
+			place /= 10;
+			if (!place ||
+			    __builtin_add_overflow(value, place * (uint64_t)(*text - '0'), &value))
+				return false;
+		}
+	}
+	text = skip_blanks(text);
+	if (*text != '%' || *skip_blanks(text + 1))
+		return false;
+	*ret = value;
+	return true;
+}
+
+uint64_t percent_of(uint64_t percent, uint64_t whole)
+{
+	unsigned __int128 part = (unsigned __int128)percent * whole / (100 * PERCENT);
+
+	return part >> 64 ? UINT64_MAX : (uint64_t)part;
+}
+
+const char moment_allowed[] =
+	"UNIX seconds, a time since the start such as 500ms or 1m30s, a percentage of the run "
+	"such as 12.5%, peak, end, or the name of a mark";
+
+bool moment_parse(const char *text, struct moment *ret)
+{
+	struct moment moment = {.kind = MOMENT_UNIX};
+	const char *rest;
+
+	text = skip_blanks(text);
+	if (!*text)
+		return false;
+	rest = take_digits(text, &moment.number);
+	if (rest && !*skip_blanks(rest)) {
+		moment.kind = MOMENT_UNIX;
+	} else if (percent_parse(text, &moment.number)) {
+		moment.kind = MOMENT_PERCENT;
+	} else if (interval_parse(text, &moment.number)) {
+		moment.kind = MOMENT_RUNNING;
+	} else if (strcmp(text, "peak") == 0) {
+		moment.kind = MOMENT_PEAK;
+	} else if (strcmp(text, "end") == 0) {
+		moment.kind = MOMENT_END;
+	} else if (!is_digit(*text)) {
+		moment.kind = MOMENT_MARK;
+		moment.name = text;
+	} else {
+		return false;
+	}
+	*ret = moment;
+	return true;
+}
+
+static struct err *find_mark(const struct recording *recording, const char *name, uint64_t *ret)
+{
+	uint32_t count;
+	const struct recorded_mark *marks = recording_marks(recording, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (strcmp(marks[i].name, name) == 0) {
+			*ret = marks[i].time_ns;
+			return NULL;
+		}
+	}
+	if (!count)
+		return err_create("'%s': the recording has no marks", name);
+	return err_create("'%s': the recording has no such mark; its first one is '%s'", name,
+			  marks[0].name);
+}
+
+static int64_t saturated(__int128 ns)
+{
+	return ns > INT64_MAX ? INT64_MAX : ns < INT64_MIN ? INT64_MIN : (int64_t)ns;
+}
+
+struct err *moment_resolve(const struct moment *moment, const struct recording *recording,
+			   bool last, int64_t *ret)
+{
+	const struct recording_facts *facts = recording_facts(recording);
+	uint64_t ns = moment->number;
+
+	switch (moment->kind) {
+	case MOMENT_UNIX:
+		*ret = saturated(((__int128)ns + last) * SECOND - last - facts->start_realtime_ns);
+		return NULL;
+	case MOMENT_RUNNING:
+		break;
+	case MOMENT_PERCENT:
+		ns = percent_of(moment->number, facts->duration_ns);
+		break;
+	case MOMENT_PEAK:
+		ns = recording_summary(recording)->peak_time_ns;
+		break;
+	case MOMENT_END:
+		ns = facts->duration_ns;
+		break;
+	case MOMENT_MARK: {
+		struct err *err = find_mark(recording, moment->name, &ns);
+
+		if (err)
+			return err;
+	}
+	}
+	*ret = saturated(ns);
+	return NULL;
+}

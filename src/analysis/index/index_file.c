@@ -1,0 +1,292 @@
+#include "analysis/index/index_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analysis/index/index_file_layout.h"
+#include "analysis/index/index_read.h"
+#include "hosted/cleanup.h"
+#include "hosted/parallel.h"
+
+/*
+ * What the values of a column must be below, which are indices; 0: they are none. Where the highest
+ * number of their type stands for none, it is by adding 1 to all of them that it becomes the
+ * lowest.
+ */
+struct column_limit {
+	uint64_t below;
+	bool add;
+};
+
+struct inspection {
+	const struct index_file_header *header;
+	const uint8_t *data;
+	struct column_limit limits[INDEX_SECTION_COUNT];
+	bool sound[INDEX_SECTION_COUNT]; /* what each thread found */
+};
+
+void index_mapping_deinit(struct index_mapping *mapping)
+{
+	if (mapping->data)
+		munmap(mapping->data, mapping->size);
+	*mapping = (struct index_mapping){0};
+}
+
+static size_t column_width(size_t section)
+{
+	static const uint8_t widths[INDEX_SECTION_ORDERS] = {
+#define BLOCK_COLUMN(name, type) sizeof(type),
+		BLOCK_COLUMNS(BLOCK_COLUMN)
+#undef BLOCK_COLUMN
+	};
+
+	return section < INDEX_SECTION_ORDERS ? widths[section] : sizeof(uint32_t);
+}
+
+static bool is_optional(size_t section)
+{
+	return section == BLOCK_COLUMN_free_stack || section >= INDEX_SECTION_ORDERS;
+}
+
+/* Whether header and sizes are of a whole file of this recording. */
+static bool is_of(const struct index_file_header *header, const struct recording *recording,
+		  uint64_t file_size)
+{
+	struct index_file_header expected = *header;
+
+	expected.magic = INDEX_FILE_MAGIC;
+	expected.version = INDEX_FILE_VERSION;
+	expected.section_count = INDEX_SECTION_COUNT;
+	expected.file_size = file_size;
+	index_file_set_recording(&expected, recording);
+	expected.checksum = index_file_header_checksum(&expected);
+	if (memcmp(&expected, header, sizeof(expected)) != 0 || header->rows > file_size)
+		return false;
+	for (size_t i = 0; i < INDEX_SECTION_COUNT; i++) {
+		uint64_t size = header->sections[i].size;
+
+		if (size > file_size)
+			return false;
+		if (i < INDEX_SECTION_SPANS && size != header->rows * column_width(i) &&
+		    (size || !is_optional(i)))
+			return false;
+	}
+	if (recording->facts.free_stacks && !header->sections[BLOCK_COLUMN_free_stack].size)
+		return !header->rows;
+	return index_file_offset(header, INDEX_SECTION_COUNT) == file_size;
+}
+
+/*
+ * all_below_TYPE(): whether all values, with `add` added to them, are below the limit. By blocks of
+ * a constant size, and without a way out, which compilers make vector code of.
+ */
+#define BLOCK 1024
+#define ALL_BELOW(type)                                                                            \
+	static bool all_below_##type(const type *values, size_t count, type add, type limit)       \
+	{                                                                                          \
+		type bad = 0;                                                                      \
+		size_t i = 0;                                                                      \
+                                                                                                   \
+		for (; !bad && i + BLOCK <= count; i += BLOCK)                                     \
+			for (int j = 0; j < BLOCK; j++)                                            \
+				bad |= (type)(values[i + j] + add) >= limit;                       \
+		for (; i < count; i++)                                                             \
+			bad |= (type)(values[i] + add) >= limit;                                   \
+		return !bad;                                                                       \
+	}
+ALL_BELOW(uint8_t)
+ALL_BELOW(uint32_t)
+
+/*
+ * Whether the value of each row is of a later one, below the limit, or none: who follows a chain
+ * comes to its end, and what was freed had been allocated.
+ */
+static bool leads_on(const uint64_t *values, uint64_t rows, uint64_t limit)
+{
+	bool bad = false;
+
+	for (uint64_t i = 0; i < rows; i++)
+		bad |= values[i] <= i || values[i] + 1 > limit;
+	return !bad;
+}
+
+static bool is_within(size_t number, const void *data, uint64_t rows, struct column_limit limit)
+{
+	if (number == BLOCK_COLUMN_successor)
+		return leads_on(data, rows, rows);
+	if (number == BLOCK_COLUMN_free_turn)
+		return leads_on(data, rows, rows + 1);
+	if (!limit.below)
+		return true;
+	if (column_width(number) == sizeof(uint8_t))
+		return all_below_uint8_t(data, rows, limit.add, (uint8_t)limit.below);
+	return all_below_uint32_t(data, rows, limit.add, (uint32_t)limit.below);
+}
+
+static void inspect_section(void *argument, size_t number)
+{
+	struct inspection *inspection = argument;
+	const uint8_t *data = inspection->data + index_file_offset(inspection->header, number);
+	size_t size = inspection->header->sections[number].size;
+
+	inspection->sound[number] =
+		index_file_checksum(data, size) == inspection->header->sections[number].checksum &&
+		(!size ||
+		 is_within(number, data, inspection->header->rows, inspection->limits[number]));
+}
+
+/* How far the indices may go, by the tables that they lead into. */
+static void set_limits(struct inspection *inspection, const struct recording *recording)
+{
+	struct column_limit *limits = inspection->limits;
+	uint64_t rows = inspection->header->rows, sites = recording->sites.sites.count;
+	uint64_t threads = recording->threads.count, nodes = recording->stacks.nodes.count;
+
+	limits[BLOCK_COLUMN_site] = (struct column_limit){sites, false};
+	limits[BLOCK_COLUMN_thread] = (struct column_limit){threads, false};
+	limits[BLOCK_COLUMN_free_thread] = (struct column_limit){threads + 1, true};
+	limits[BLOCK_COLUMN_free_stack] = (struct column_limit){nodes + 1, true};
+	limits[BLOCK_COLUMN_entry] = (struct column_limit){TRACE_OP_REALLOCARRAY + 1, false};
+	limits[BLOCK_COLUMN_heap_flags] = (struct column_limit){4, false};
+	for (size_t i = 0; i < BLOCK_ORDER_COUNT; i++)
+		limits[INDEX_SECTION_ORDERS + i] = (struct column_limit){rows, false};
+}
+
+static const void *section(const struct index_mapping *mapping, size_t number)
+{
+	const struct index_file_header *header = mapping->data;
+
+	if (!header->sections[number].size)
+		return NULL;
+	return (const uint8_t *)mapping->data + index_file_offset(header, number);
+}
+
+/* The columns and what was made of them are where the mapping has them. */
+static void show(struct recording *recording)
+{
+	const struct index_mapping *mapping = &recording->index_mapping;
+	struct block_columns *columns = &recording->blocks.columns;
+	struct block_views *views = recording->views;
+
+	columns->count = ((const struct index_file_header *)mapping->data)->rows;
+#define BLOCK_COLUMN(name, type) columns->name = section(mapping, BLOCK_COLUMN_##name);
+	BLOCK_COLUMNS(BLOCK_COLUMN)
+#undef BLOCK_COLUMN
+	for (size_t i = 0; i < BLOCK_ORDER_COUNT; i++)
+		views->orders[i] = section(mapping, INDEX_SECTION_ORDERS + i);
+	views->spans = section(mapping, INDEX_SECTION_SPANS);
+}
+
+/* Whether all sections are as they were written, and lead nowhere else than into the tables. */
+static bool is_sound(struct inspection *inspection, const struct recording *recording)
+{
+	// Of tables without rows, nothing can be an index.
+	if (inspection->header->rows &&
+	    (!recording->sites.sites.count || !recording->threads.count))
+		return false;
+	if (inspection->header->sections[INDEX_SECTION_SPANS].size !=
+	    recording->sites.sites.count * sizeof(struct site_span))
+		return false;
+	set_limits(inspection, recording);
+	parallel_run(inspect_section, inspection, INDEX_SECTION_COUNT);
+	for (size_t i = 0; i < INDEX_SECTION_COUNT; i++)
+		if (!inspection->sound[i])
+			return false;
+	return true;
+}
+
+/* The recording's tables come first: they say how far indices may go. */
+static struct err *read_all(struct recording *recording, struct inspection *inspection,
+			    const struct index_mapping *mapping, bool *used)
+{
+	const struct index_file_header *header = inspection->header;
+	struct recording_facts facts = recording->facts;
+	struct err *err;
+
+	inspect_section(inspection, INDEX_SECTION_SUMS);
+	if (!inspection->sound[INDEX_SECTION_SUMS])
+		return NULL;
+	err = index_read(recording, section(mapping, INDEX_SECTION_SUMS),
+			 header->sections[INDEX_SECTION_SUMS].size, used);
+	if (err || !*used)
+		return err;
+	*used = is_sound(inspection, recording);
+	if (*used && recording->heap_errors.wanted)
+		err = index_read_errors(recording, section(mapping, INDEX_SECTION_ERRORS),
+					header->sections[INDEX_SECTION_ERRORS].size, used);
+	if (!err && !*used)
+		index_forget(recording, &facts);
+	return err;
+}
+
+static struct err *use(struct recording *recording, struct index_mapping *mapping, bool *used)
+{
+	struct inspection inspection = {.header = mapping->data, .data = mapping->data};
+	struct err *err;
+
+	if (!section(mapping, INDEX_SECTION_SUMS) ||
+	    (recording->heap_errors.wanted && !section(mapping, INDEX_SECTION_ERRORS)))
+		return NULL;
+	err = read_all(recording, &inspection, mapping, used);
+	if (err || !*used)
+		return err;
+	recording->index_mapping = *mapping;
+	*mapping = (struct index_mapping){0};
+	show(recording);
+	return NULL;
+}
+
+/*
+ * Maps the file at path if its header is right. What is mapped must not be cut short while it is
+ * read: a file of ours is never written in place, and one of somebody else's is none.
+ */
+static bool map(const struct recording *recording, const char *path, struct index_mapping *ret)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct index_file_header header;
+	struct stat status;
+	void *data;
+
+	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
+	    status.st_uid != geteuid() || status.st_mode & 022)
+		return false;
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
+	    !is_of(&header, recording, (uint64_t)status.st_size))
+		return false;
+	data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED)
+		return false;
+	*ret = (struct index_mapping){.data = data, .size = (size_t)status.st_size};
+	// What was checked is what is used, or the sizes may be others.
+	if (memcmp(data, &header, sizeof(header)) == 0)
+		return true;
+	index_mapping_deinit(ret);
+	return false;
+}
+
+static struct err *try_file(struct recording *recording, const char *path, bool *used)
+{
+	cleanup(index_mapping_deinit) struct index_mapping mapping = {0};
+
+	if (!path || !map(recording, path, &mapping))
+		return NULL;
+	return use(recording, &mapping, used);
+}
+
+struct err *index_file_read(struct recording *recording, bool *used)
+{
+	auto_free char *beside = NULL, *cached = NULL;
+	struct err *err;
+
+	*used = false;
+	if (!recording->modified)
+		return NULL;
+	beside = index_file_beside(recording);
+	err = try_file(recording, beside, used);
+	if (err || *used)
+		return err;
+	cached = index_file_cached(recording, false);
+	return try_file(recording, cached, used);
+}

@@ -1,0 +1,154 @@
+#include "analysis/load/live_table.h"
+
+#include "base/compiler.h"
+#include "hosted/pages.h"
+
+#define FIRST_BITS 10
+#define MOST_BITS  32
+
+/*
+ * Up to 8 MiB of slots are at most a quarter full: where a run ends is a branch that no processor
+ * can foresee, and most runs are empty then. More would cost as much to make as it saves.
+ */
+#define SPARSE_BITS 20
+
+#define BATCH_SIZE (sizeof(struct live_block) << LIVE_TABLE_BATCH_BITS)
+
+static uint32_t mask(const struct live_table *table)
+{
+	return UINT32_MAX >> table->shift;
+}
+
+static size_t bytes(const struct live_table *table)
+{
+	return table->slots ? ((size_t)mask(table) + 1) * sizeof(*table->slots) : 0;
+}
+
+void live_table_deinit(struct live_table *table)
+{
+	pages_free(table->slots, bytes(table));
+	for (size_t i = 0; i < table->batches.count; i++)
+		pages_free(table->batches.items[i], BATCH_SIZE);
+	vec_deinit(&table->batches);
+	*table = (struct live_table){0};
+}
+
+static bool grow(struct live_table *table)
+{
+	unsigned int bits = table->slots ? 32 - table->shift + 1 : FIRST_BITS;
+	struct live_table grown = {.shift = 32 - bits};
+
+	if (bits > MOST_BITS)
+		return false;
+	grown.slots = pages_alloc(sizeof(*grown.slots) << bits);
+	if (!grown.slots)
+		return false;
+	for (size_t i = 0; table->slots && i <= mask(table); i++) {
+		uint32_t at;
+
+		if (!table->slots[i].block)
+			continue;
+		at = table->slots[i].tag >> grown.shift;
+		while (grown.slots[at].block)
+			at = (at + 1) & mask(&grown);
+		grown.slots[at] = table->slots[i];
+	}
+	pages_free(table->slots, bytes(table));
+	table->slots = grown.slots;
+	table->shift = grown.shift;
+	table->limit = mask(table) / (bits <= SPARSE_BITS ? 4 : 2);
+	return true;
+}
+
+/* Makes one free block, at least. */
+static bool add_batch(struct live_table *table)
+{
+	struct live_block *batch;
+
+	if (!vec_reserve(&table->batches, 1))
+		return false;
+	batch = pages_alloc(BATCH_SIZE);
+	if (!batch)
+		return false;
+	table->batches.items[table->batches.count++] = batch;
+	return true;
+}
+
+/* The index of a block that was free. False: no memory. */
+static bool take_free(struct live_table *table, uint32_t *ret)
+{
+	if (likely(table->free)) {
+		*ret = table->free - 1;
+		table->free = (uint32_t)live_table_block(table, *ret)->address;
+		return true;
+	}
+	if (unlikely(table->used == table->batches.count << LIVE_TABLE_BATCH_BITS) &&
+	    !add_batch(table))
+		return false;
+	*ret = table->used++;
+	return true;
+}
+
+struct live_block *live_table_put(struct live_table *table, uint64_t address)
+{
+	uint32_t tag = live_table_tag(address), index, i;
+	struct live_block *block;
+
+	if (unlikely(table->count >= table->limit) && !grow(table))
+		return NULL;
+	for (i = tag >> table->shift; table->slots[i].block; i = (i + 1) & mask(table)) {
+		if (table->slots[i].tag != tag)
+			continue;
+		block = live_table_block(table, table->slots[i].block - 1);
+		if (likely(block->address == address))
+			return block;
+	}
+	if (!take_free(table, &index))
+		return NULL;
+	table->slots[i] = (struct live_slot){.tag = tag, .block = index + 1};
+	table->count++;
+	block = live_table_block(table, index);
+	block->address = address;
+	block->number = 0;
+	return block;
+}
+
+/* Closes the gap: moves later slots of the run back, as far as their home places allow. */
+static void close_gap(struct live_table *table, uint32_t gap)
+{
+	struct live_slot *slots = table->slots;
+
+	for (uint32_t i = (gap + 1) & mask(table); slots[i].block; i = (i + 1) & mask(table)) {
+		uint32_t distance = (i - (slots[i].tag >> table->shift)) & mask(table);
+
+		if (distance >= ((i - gap) & mask(table))) {
+			slots[gap] = slots[i];
+			gap = i;
+		}
+	}
+	slots[gap].block = 0;
+}
+
+const struct live_block *live_table_take(struct live_table *table, uint64_t address)
+{
+	uint32_t tag = live_table_tag(address);
+
+	if (!table->slots)
+		return NULL;
+	for (uint32_t i = tag >> table->shift; table->slots[i].block; i = (i + 1) & mask(table)) {
+		uint32_t found = table->slots[i].block;
+		struct live_block *block;
+
+		if (table->slots[i].tag != tag)
+			continue;
+		block = live_table_block(table, found - 1);
+		if (unlikely(block->address != address))
+			continue;
+		close_gap(table, i);
+		table->count--;
+		block->address = table->free;
+		table->free = found;
+		return block;
+	}
+	return NULL;
+}

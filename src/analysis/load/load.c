@@ -1,0 +1,240 @@
+#include "analysis/load/load.h"
+
+#include <stdlib.h>
+
+#include "analysis/index/index_read.h"
+#include "hosted/cleanup.h"
+
+/* How late a free may be: docs/trace-format.md, section 8. */
+#define WINDOW_NS 10000
+
+/* One stream and one thread for each run of chunks with the same stream number. */
+static struct err *make_streams(struct load *load)
+{
+	const struct indexed_chunk *chunks = load->index.chunks.items;
+	size_t total = load->index.chunks.count, count = 0;
+
+	for (size_t i = 0; i < total; i++)
+		count += !i || chunks[i].header.stream != chunks[i - 1].header.stream;
+	if (count >= RECORDING_NONE)
+		return err_no_memory();
+	load->streams = calloc(count + 1, sizeof(*load->streams));
+	load->heap = calloc(count + 1, sizeof(*load->heap));
+	if (!load->streams || !load->heap)
+		return err_no_memory();
+	for (size_t first = 0, end; first < total; first = end) {
+		struct load_stream *stream = &load->streams[load->stream_count];
+		struct recorded_thread thread = {
+			.stream = chunks[first].header.stream,
+			.name = "",
+			.first_ns = UINT64_MAX,
+		};
+
+		for (end = first + 1; end < total; end++)
+			if (chunks[end].header.stream != thread.stream)
+				break;
+		if (!vec_push(&load->recording->threads, thread))
+			return err_no_memory();
+		load->stream_count++;
+		stream->replaced = BLOCK_NONE;
+		stream_cursor_init(&stream->cursor, load->source, &load->damage, &load->index,
+				   first, end);
+	}
+	return block_store_threads(&load->recording->blocks, load->stream_count);
+}
+
+static void end_streams(struct load *load)
+{
+	for (uint32_t i = 0; load->streams && i <= load->stream_count; i++) {
+		stream_cursor_deinit(&load->streams[i].cursor);
+		free(load->streams[i].nodes);
+		free(load->streams[i].events);
+	}
+	load_culled_deinit(&load->culled);
+	free(load->streams);
+	free(load->heap);
+	load->streams = NULL;
+	load->heap = NULL;
+	load->stream_count = 0;
+}
+
+static void load_deinit(struct load *load)
+{
+	end_streams(load);
+	chunk_index_deinit(&load->index);
+}
+
+static struct err *read_streams(struct load *load)
+{
+	struct err *err;
+
+	load->recording->blocks.sample_mean = load->recording->facts.sample_mean;
+	load->recording->blocks.temporary_known =
+		!load->recording->facts.sample_mean && !load->recording->facts.cull_ns;
+	load->recording->blocks.window = tick_clock_span(&load->clock, WINDOW_NS);
+	err = make_streams(load);
+	if (!err)
+		err = load_culled_read(load);
+	if (!err)
+		err = load_merge(load);
+	return err ? err : load_culled_add(load);
+}
+
+/* Forgets the first reading, but for modules and frames, which are why there is a second one. */
+static void forget(struct load *load)
+{
+	struct recording *recording = load->recording;
+	struct recording_facts *facts = &recording->facts;
+	bool wanted = recording->blocks.wanted, free_stacks = recording->blocks.free_stacks;
+
+	end_streams(load);
+	stack_trie_deinit(&recording->stacks);
+	site_table_deinit(&recording->sites);
+	block_store_deinit(&recording->blocks);
+	pool_table_deinit(&recording->pools);
+	recording->stacks = (struct stack_trie){0};
+	recording->sites = (struct site_table){0};
+	recording->blocks = (struct block_store){.wanted = wanted, .free_stacks = free_stacks};
+	recording->pools = (struct pool_table){0};
+	recording->threads.count = recording->memory.count = recording->marks.count = 0;
+	recording->mappings.count = recording->mallopts.count = recording->switches.count = 0;
+	facts->events = facts->allocations = facts->frees = facts->reallocs = 0;
+	facts->failed_allocations = 0;
+	facts->culled_allocations = facts->culled_bytes = 0;
+	recording->live_line.steps.count = 0;
+	recording->live_line.operations = 0;
+	recording->heap_errors.suspects.count = recording->heap_errors.turns.count = 0;
+	load->now = load->last_ticks = load->done = 0;
+}
+
+static struct err *read_all(struct load *load)
+{
+	struct recording *recording = load->recording;
+	struct damage damage = load->damage;
+	struct err *err;
+	bool same;
+
+	err = read_streams(load);
+	if (err)
+		return err;
+	err = frame_table_name(&recording->frames, &recording->modules, &same);
+	if (err || same)
+		return err;
+	forget(load);
+	load->damage = damage;
+	return read_streams(load);
+}
+
+/* An index was used. */
+static void note_indexed(struct load *load)
+{
+	struct recording_facts *facts = &load->recording->facts;
+
+	load_chunk_facts(load);
+	facts->complete = facts->complete && !facts->missing_chunks;
+	facts->indexed = true;
+}
+
+/* *ret false: there is none that could be used. */
+static struct err *load_from_index(struct load *load, bool checked, bool *ret)
+{
+	auto_free uint8_t *data = NULL;
+	bool sound = true;
+	struct err *err;
+	size_t size;
+
+	*ret = false;
+	// What is damaged is to be read, for only so it is known what was lost.
+	if (load->damage.chunks)
+		return NULL;
+	if (checked && load->index.index.size) {
+		err = chunk_index_check(&load->index, load->source, &sound);
+		if (err || !sound)
+			return err;
+	}
+	err = extra_chunk_fetch(&load->index.index, load->source, &data, &size);
+	if (err || !data)
+		return err;
+	err = index_read(load->recording, data, size, ret);
+	if (err || !*ret)
+		return err;
+	note_indexed(load);
+	return NULL;
+}
+
+/* The same with an index file, which has the blocks. Slots of a file being written change unseen.
+ */
+static struct err *load_from_index_file(struct load *load, bool checked, bool *ret)
+{
+	bool sound = true;
+	struct err *err = NULL;
+
+	*ret = false;
+	if (load->damage.chunks || load->recording->facts.writing)
+		return NULL;
+	if (checked)
+		err = chunk_index_check(&load->index, load->source, &sound);
+	if (err || !sound)
+		return err;
+	err = index_file_read(load->recording, ret);
+	if (!err && *ret)
+		note_indexed(load);
+	return err;
+}
+
+/* What is known of the blocks, and what is not, decides what is to be read. */
+static struct err *load_without_events(struct load *load, unsigned int needs, bool *ret)
+{
+	const struct recording *recording = load->recording;
+	bool checked = needs & RECORDING_CHECKED;
+
+	*ret = false;
+	if (needs & RECORDING_FROM_EVENTS || recording->live_line.wanted ||
+	    recording->live_line.moment)
+		return NULL;
+	return recording->blocks.wanted ? load_from_index_file(load, checked, ret)
+					: load_from_index(load, checked, ret);
+}
+
+struct err *load_recording(struct recording *recording, const struct byte_source *source,
+			   unsigned int needs, recording_progress *progress, void *argument)
+{
+	cleanup(load_deinit) struct load load = {
+		.recording = recording,
+		.source = source,
+		.progress = progress,
+		.argument = argument,
+	};
+	struct err *err = NULL;
+	bool indexed;
+
+	recording->blocks.wanted = needs & (RECORDING_BLOCKS | RECORDING_HEAP_ERRORS);
+	recording->live_line.wanted = needs & RECORDING_LIVE_LINE;
+	recording->heap_errors.wanted = needs & RECORDING_HEAP_ERRORS;
+	recording->watched = recording->live_line.wanted || recording->live_line.moment ||
+			     recording->heap_errors.wanted;
+	recording->modified = byte_source_modified(source);
+	if (recording->blocks.wanted)
+		err = block_views_create(&recording->views);
+	if (!err)
+		err = load_header(&load);
+	if (err)
+		return err;
+	err = chunk_index_build(source, &load.damage, &load.index);
+	if (!err)
+		err = extra_chunk_fetch(&load.index.symbols, source, &recording->symbols,
+					&recording->symbols_size);
+	if (err)
+		return err;
+	recording->fingerprint = load.index.fingerprint;
+	recording->facts.file_size = load.index.file_size;
+	err = load_without_events(&load, needs, &indexed);
+	if (err || indexed)
+		return err;
+	load.clock = tick_clock_make(&load.header, load.index.latest_ticks,
+				     load.index.latest_monotonic_ns);
+	err = read_all(&load);
+	if (err)
+		return err;
+	return load_finish(&load);
+}

@@ -1,0 +1,118 @@
+#include <stdlib.h>
+
+#include "analysis/load/load.h"
+
+static bool is_free(uint8_t kind)
+{
+	return kind >= TRACE_OP_FREE && kind <= TRACE_OP_DELETE_ARRAY;
+}
+
+/* Whether a frame was pushed whose module depends on what all streams say at that time. */
+static bool has_bare_pc(const struct decode_stream *decode)
+{
+	for (uint32_t i = decode->kept; i < decode->depth; i++)
+		if (!decode->stack[i].id && decode->stack[i].pc > TRACE_PC_LAST_SPECIAL)
+			return true;
+	return false;
+}
+
+/*
+ * The stack of an event. *last: it waits for the event's turn, so the decoder must not go on. The
+ * first of a batch has its turn now, as far as other streams are concerned.
+ */
+static inline struct err *prepare_stack(struct load *load, struct load_stream *stream,
+					struct load_event *ahead, bool *last)
+{
+	if (load->stream_count > 1 && ahead != stream->events &&
+	    has_bare_pc(&stream->cursor.decode)) {
+		ahead->node = LOAD_NODE_LATER;
+		*last = true;
+		return NULL;
+	}
+	return load_stack(load, stream, ahead->event.time, &ahead->node);
+}
+
+static struct err *prepare_pool(struct load *load, struct load_stream *stream,
+				struct load_event *ahead, bool *last)
+{
+	struct err *err = load_pool_ahead(load, &ahead->event);
+
+	ahead->node = RECORDING_NONE;
+	if (err || (ahead->event.kind != TRACE_RECORD_POOL_ALLOC && !load->free_stacks))
+		return err;
+	return prepare_stack(load, stream, ahead, last);
+}
+
+/* What an event needs before its turn. */
+static inline struct err *prepare(struct load *load, struct load_stream *stream,
+				  struct load_event *ahead, bool *last)
+{
+	const struct decode_event *event = &ahead->event;
+	const struct live_table *live = &load->recording->blocks.live;
+
+	ahead->tag = stream->tag;
+	ahead->thread = (uint32_t)(stream - load->streams);
+	live_table_expect(live, event->block.address);
+	if (is_free(event->kind) && likely(!load->free_stacks)) {
+		ahead->node = RECORDING_NONE;
+		return NULL;
+	}
+	if (event->kind > TRACE_OP_LAST_ALLOCATION && !is_free(event->kind))
+		live_table_expect(live, event->block.old_address);
+	return prepare_stack(load, stream, ahead, last);
+}
+
+/* What is said of all that were decoded, and what can be asked for now that some time has passed.
+ */
+static void note_batch(struct load *load, uint32_t index)
+{
+	const struct load_stream *stream = &load->streams[index];
+	const struct load_event *end = stream->events + stream->count;
+	struct recording *recording = load->recording;
+
+	recording->facts.events += stream->count;
+	recording->threads.items[index].events += stream->count;
+	for (const struct load_event *ahead = stream->events; ahead < end; ahead++) {
+		load_note_time(load, index, ahead->event.time);
+		if (is_free(ahead->event.kind))
+			live_table_expect_take(&recording->blocks.live, ahead->event.block.address);
+	}
+}
+
+struct err *load_ahead(struct load *load, uint32_t index, bool *ret)
+{
+	struct load_stream *stream = &load->streams[index];
+	uint64_t done = stream->cursor.done;
+	bool last = false, found = true;
+	struct load_event *ahead;
+	struct err *err;
+
+	if (index == load->stream_count)
+		return load_culled_ahead(load, stream, ret);
+	if (!stream->events) {
+		stream->events = malloc(LOAD_AHEAD * sizeof(*stream->events));
+		if (!stream->events)
+			return err_no_memory();
+	}
+	for (ahead = stream->events; !last && ahead < stream->events + LOAD_AHEAD;) {
+		err = stream_cursor_next_into(&stream->cursor, &ahead->event, &found);
+		if (err)
+			return err;
+		if (!found)
+			break;
+		if (likely(ahead->event.kind <= TRACE_OP_DELETE_ARRAY))
+			err = prepare(load, stream, ahead++, &last);
+		else if (trace_is_pool_record(ahead->event.kind))
+			err = prepare_pool(load, stream, ahead++, &last);
+		else
+			err = load_record(load, index, &ahead->event);
+		if (err)
+			return err;
+	}
+	load->done += stream->cursor.done - done;
+	stream->next = 0;
+	stream->count = (uint32_t)(ahead - stream->events);
+	note_batch(load, index);
+	*ret = stream->count;
+	return NULL;
+}

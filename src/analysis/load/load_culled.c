@@ -1,0 +1,227 @@
+/*
+ * What CULL added to a recording: docs/trace-format.md, section 4.3. Survivors stand where they
+ * were written, long after they came to be, and in whichever stream, so all are read before the
+ * first event, and take their turns by time.
+ */
+#include <stdlib.h>
+
+#include "analysis/load/load.h"
+
+#define NODE_MASK UINT32_MAX
+
+static struct err *add_frame(struct load *load, const struct decode_frame *frame, uint64_t ticks,
+			     uint32_t *node)
+{
+	struct recording *recording = load->recording;
+	uint32_t index = 0;
+	struct err *err = frame_table_reference(&recording->frames, &recording->modules, frame,
+						ticks, &index);
+
+	return err ? err : stack_trie_insert(&recording->stacks, *node, index, node);
+}
+
+/* The definition was in a chunk that is lost, so its frames are. */
+static struct err *node_of(struct load *load, uint64_t id, uint32_t *depth, uint32_t *ret)
+{
+	const struct decode_frame lost = {.pc = TRACE_PC_LOST};
+	uint64_t known = map_get(&load->culled.stacks, id);
+
+	if (known == MAP_NONE) {
+		*depth = 1;
+		*ret = RECORDING_NONE;
+		return add_frame(load, &lost, 0, ret);
+	}
+	*depth = (uint32_t)(known >> 32);
+	*ret = (uint32_t)(known & NODE_MASK);
+	return NULL;
+}
+
+/* A stack that it continues stands before it, in the same stream. */
+static struct err *take_stack(struct load *load, const struct decode_event *event)
+{
+	struct decode_text frames = event->stack.frames;
+	uint32_t node = RECORDING_NONE, depth = 0;
+	struct decode_frame frame;
+	struct err *err = NULL;
+	uint64_t *place;
+
+	if (event->stack.outer)
+		err = node_of(load, event->stack.outer, &depth, &node);
+	while (!err && depth < DECODE_DEPTH_MAX && decode_stack_frame(&frames, &frame)) {
+		err = add_frame(load, &frame, event->time, &node);
+		depth++;
+	}
+	place = err ? NULL : map_put(&load->culled.stacks, event->stack.id);
+	if (!place)
+		return err ? err : err_no_memory();
+	*place = (uint64_t)depth << 32 | node;
+	return NULL;
+}
+
+static int compare_streams(const void *left, const void *right)
+{
+	uint64_t key = *(const uint64_t *)left;
+	const struct recorded_thread *thread = right;
+
+	return key < thread->stream ? -1 : key > thread->stream;
+}
+
+/* Of a stream that is lost: the one that tells of it. */
+static uint32_t thread_of(const struct load *load, uint64_t stream, uint32_t teller)
+{
+	const struct recorded_thread *threads = load->recording->threads.items;
+	const struct recorded_thread *thread =
+		bsearch(&stream, threads, load->stream_count, sizeof(*threads), compare_streams);
+
+	return thread ? (uint32_t)(thread - threads) : teller;
+}
+
+static struct err *take_record(struct load *load, uint32_t index, const struct decode_event *event)
+{
+	struct load_culled *culled = &load->culled;
+
+	if (event->kind == TRACE_RECORD_STACK)
+		return take_stack(load, event);
+	if (event->kind == TRACE_RECORD_CULLED) {
+		struct load_sums sums = {
+			.stack = event->culled.stack,
+			.calls = event->culled.calls,
+			.bytes = event->culled.bytes,
+			.temporary = event->culled.temporary,
+		};
+
+		return vec_push(&culled->sums, sums) ? NULL : err_no_memory();
+	}
+	if (event->kind == TRACE_RECORD_SURVIVOR) {
+		struct load_survivor survivor = {
+			.time = event->time,
+			.stack = event->survivor.stack,
+			.address = event->survivor.address,
+			.size = event->survivor.size,
+			.alignment = event->survivor.alignment,
+			.slack = event->survivor.slack,
+			.thread = thread_of(load, event->survivor.stream, index),
+			.tag = (uint32_t)event->survivor.tag,
+			.operation = event->survivor.operation,
+			.heap_flags = event->heap_flags,
+		};
+
+		return vec_push(&culled->survivors, survivor) ? NULL : err_no_memory();
+	}
+	return NULL;
+}
+
+static struct err *read_stream(struct load *load, uint32_t index)
+{
+	const struct stream_cursor *of = &load->streams[index].cursor;
+	struct damage damage = {0}; // counted when the events are read
+	size_t first = (size_t)(of->chunks - load->index.chunks.items);
+	struct stream_cursor cursor;
+	struct err *err = NULL;
+	bool found = true;
+
+	stream_cursor_init(&cursor, load->source, &damage, &load->index, first, first + of->count);
+	while (!err && found) {
+		err = stream_cursor_next(&cursor, &found);
+		if (!err && found)
+			err = take_record(load, index, &cursor.event);
+	}
+	stream_cursor_deinit(&cursor);
+	return err;
+}
+
+static int compare_times(const void *left, const void *right)
+{
+	const struct load_survivor *a = left, *b = right;
+
+	return a->time < b->time ? -1 : a->time > b->time;
+}
+
+struct err *load_culled_read(struct load *load)
+{
+	struct load_culled *culled = &load->culled;
+	struct err *err = NULL;
+
+	for (uint32_t i = 0; !err && load->header.cull_ns && i < load->stream_count; i++)
+		err = read_stream(load, i);
+	if (!err && culled->survivors.count)
+		qsort(culled->survivors.items, culled->survivors.count,
+		      sizeof(*culled->survivors.items), compare_times);
+	return err;
+}
+
+static struct err *make_event(struct load *load, const struct load_survivor *survivor,
+			      struct load_event *ret)
+{
+	uint32_t depth;
+
+	*ret = (struct load_event){
+		.tag = survivor->tag,
+		.thread = survivor->thread,
+		.event =
+			{
+				.kind = survivor->operation,
+				.heap_flags = survivor->heap_flags,
+				.time = survivor->time,
+				.block =
+					{
+						.start = survivor->time,
+						.address = survivor->address,
+						.size = survivor->size,
+						.usable = survivor->size + survivor->slack,
+						.alignment = survivor->alignment,
+					},
+			},
+	};
+	load->recording->facts.events++;
+	load->recording->threads.items[survivor->thread].events++;
+	load_note_time(load, survivor->thread, survivor->time);
+	return node_of(load, survivor->stack, &depth, &ret->node);
+}
+
+struct err *load_culled_ahead(struct load *load, struct load_stream *stream, bool *ret)
+{
+	struct load_culled *culled = &load->culled;
+	struct err *err = NULL;
+
+	stream->next = stream->count = 0;
+	if (!stream->events && culled->survivors.count) {
+		stream->events = malloc(LOAD_AHEAD * sizeof(*stream->events));
+		if (!stream->events)
+			return err_no_memory();
+	}
+	while (!err && stream->count < LOAD_AHEAD && culled->next < culled->survivors.count)
+		err = make_event(load, &culled->survivors.items[culled->next++],
+				 &stream->events[stream->count++]);
+	*ret = stream->count;
+	return err;
+}
+
+struct err *load_culled_add(struct load *load)
+{
+	struct recording *recording = load->recording;
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < load->culled.sums.count; i++) {
+		const struct load_sums *sums = &load->culled.sums.items[i];
+		uint32_t depth, node = 0, site = 0;
+
+		err = node_of(load, sums->stack, &depth, &node);
+		if (!err)
+			err = site_table_at(&recording->sites, node, &site);
+		if (err)
+			return err;
+		site_table_add(&recording->sites, site, sums->calls, sums->bytes, sums->temporary);
+		recording->facts.culled_allocations += sums->calls;
+		recording->facts.culled_bytes += sums->bytes;
+	}
+	return err;
+}
+
+void load_culled_deinit(struct load_culled *culled)
+{
+	map_deinit(&culled->stacks);
+	vec_deinit(&culled->survivors);
+	vec_deinit(&culled->sums);
+	*culled = (struct load_culled){0};
+}

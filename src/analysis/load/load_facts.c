@@ -1,0 +1,132 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/load/load.h"
+#include "hosted/cleanup.h"
+#include "trace/header_check.h"
+
+bool load_writer_alive(uint32_t pid, uint64_t start_time)
+{
+	char path[32], line[1024];
+	unsigned long long found;
+
+	if (!pid || !start_time)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+
+	auto_fclose FILE *file = fopen(path, "re");
+
+	if (!file || !fgets(line, sizeof(line), file))
+		return false;
+
+	// The name, field 2, may hold anything; field 3 follows its last parenthesis.
+	const char *p = strrchr(line, ')');
+
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	return p && sscanf(p, "%llu", &found) == 1 && found == start_time;
+}
+
+static void put_id(char *text, const uint8_t *id)
+{
+	for (int i = 0; i < 16; i++)
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
+}
+
+static struct err *refuse(const struct byte_source *source, const uint8_t *data, size_t size)
+{
+	char found[3 * 8 + 1] = "";
+
+	if (!size)
+		return err_create("%s: not a recording: the file is empty", source->name);
+	for (size_t i = 0; i < 8 && i < size; i++)
+		snprintf(found + 3 * i, 4, " %02x", data[i]);
+	return err_create("%s: not a recording: begins with%s, expected 89 4d 4c 57 0d 0a 1a 0a",
+			  source->name, found);
+}
+
+static struct err *check(const struct byte_source *source, const uint8_t *data, size_t size,
+			 struct trace_header *header)
+{
+	switch (header_check(data, size, header)) {
+	case HEADER_VALID:
+		return NULL;
+	case HEADER_NEWER:
+		return err_create("%s: version %u.%u of the format, this mallow reads up to %u",
+				  source->name, header->version_major, header->version_minor,
+				  TRACE_VERSION_MAJOR);
+	case HEADER_CUT:
+		return err_create("%s: cut short: ends at offset %zu within its header of %u bytes",
+				  source->name, size, TRACE_PAGE);
+	case HEADER_FOREIGN:
+		break;
+	}
+	return refuse(source, data, size);
+}
+
+static void copy_facts(struct recording_facts *facts, const struct trace_header *header)
+{
+	static const uint8_t no_id[16];
+
+	put_id(facts->id, header->id);
+	if (memcmp(header->parent_id, no_id, sizeof(no_id)) != 0)
+		put_id(facts->parent_id, header->parent_id);
+	facts->version_major = header->version_major;
+	facts->version_minor = header->version_minor;
+	facts->pid = header->pid;
+	facts->parent_pid = header->parent_pid;
+	facts->allocator = header->allocator;
+	facts->begun_by_fork = header->flags & TRACE_BEGUN_BY_FORK;
+	facts->begun_by_start = header->flags & TRACE_BEGUN_BY_START;
+	facts->sample_mean = header->sample_mean;
+	facts->cull_ns = header->cull_ns;
+	facts->private_slots = header->flags & TRACE_PRIVATE_SLOTS;
+	facts->free_stacks = header->flags & TRACE_FREE_STACKS;
+	facts->finished = header->flags & TRACE_FINISHED;
+	facts->ended = header->state == TRACE_STATE_ENDED;
+	facts->writing = !facts->ended && load_writer_alive(header->pid, header->start_time);
+	facts->end_reason = header->end_reason;
+	facts->end_status = header->end_status;
+	facts->start_realtime_ns = header->start_realtime_ns;
+	facts->start_monotonic_ns = header->start_monotonic_ns;
+}
+
+/* What the loaded records may replace. */
+static struct err *set_defaults(struct recording *recording, const char *name)
+{
+	struct recording_facts *facts = &recording->facts;
+
+	facts->path = arena_text(&recording->arena, name);
+	facts->arguments = arena_array(&recording->arena, 1, sizeof(*facts->arguments));
+	facts->program = facts->directory = facts->host = "";
+	facts->kernel = facts->agent_version = "";
+	facts->first_damage_text = "";
+	return facts->path && facts->arguments ? NULL : err_no_memory();
+}
+
+struct err *load_header(struct load *load)
+{
+	struct recording_facts *facts = &load->recording->facts;
+	uint8_t data[sizeof(struct trace_header)];
+	struct err *err;
+	size_t got;
+
+	err = byte_source_read(load->source, 0, data, sizeof(data), &got);
+	if (err)
+		return err;
+	err = check(load->source, data, got, &load->header);
+	if (err)
+		return err;
+	copy_facts(facts, &load->header);
+	load->free_stacks = facts->free_stacks;
+	load->recording->blocks.free_stacks = load->recording->blocks.wanted && facts->free_stacks;
+	for (int i = 0; i < TRACE_LOSS_COUNTERS; i++)
+		facts->losses[i] = load->header.losses[i];
+#define LOSS(number, NAME, name, loses_events, text)                                               \
+	if (loses_events)                                                                          \
+		facts->lost += facts->losses[number];
+#include "trace/losses.def"
+#undef LOSS
+	return set_defaults(load->recording, load->source->name);
+}

@@ -1,0 +1,260 @@
+#include "analysis/load/load.h"
+
+static bool is_realloc(const struct decode_event *event)
+{
+	return event->kind == TRACE_OP_REALLOC || event->kind == TRACE_OP_REALLOCARRAY;
+}
+
+/* Or a record of a pool, which take_free() sorts out. */
+static bool is_free(const struct decode_event *event)
+{
+	return event->kind >= TRACE_OP_FREE;
+}
+
+/* The stream's current event is that one. */
+static void set_current(struct load_stream *stream, uint32_t next)
+{
+	const struct decode_event *event = &stream->events[next].event;
+
+	stream->next = next;
+	stream->second_half = false;
+	stream->frees =
+		(is_free(event) && event->kind != TRACE_RECORD_POOL_ALLOC) || is_realloc(event);
+	stream->time = event->block.start;
+}
+
+/* Goes on to the stream's next event. *ret false: the stream is at its end. */
+static struct err *advance(struct load *load, uint32_t index, bool *ret)
+{
+	struct load_stream *stream = &load->streams[index];
+	uint32_t next = stream->next + 1;
+	struct err *err;
+
+	*ret = true;
+	if (next >= stream->count) {
+		err = load_ahead(load, index, ret);
+		if (err || !*ret)
+			return err;
+		next = 0;
+	}
+	set_current(stream, next);
+	return NULL;
+}
+
+/* At the same moment a free comes first: the block may be given out again. */
+static bool earlier(const struct load *load, uint32_t a, uint32_t b)
+{
+	const struct load_stream *left = &load->streams[a], *right = &load->streams[b];
+
+	if (left->time != right->time)
+		return left->time < right->time;
+	if (left->frees != right->frees)
+		return left->frees;
+	return a < b;
+}
+
+static void sift_down(struct load *load, uint32_t at)
+{
+	uint32_t *heap = load->heap;
+	uint32_t moving = heap[at];
+
+	for (;;) {
+		uint32_t child = 2 * at + 1;
+
+		if (child >= load->heap_count)
+			break;
+		if (child + 1 < load->heap_count && earlier(load, heap[child + 1], heap[child]))
+			child++;
+		if (!earlier(load, heap[child], moving))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = moving;
+}
+
+/* The free that ended the block has a stack, which may wait for the event's turn. */
+static struct err *take_free_stack(struct load *load, uint32_t index,
+				   const struct load_event *event, uint64_t block)
+{
+	uint32_t node = event->node;
+	struct err *err = NULL;
+
+	if (node == LOAD_NODE_LATER)
+		err = load_stack(load, &load->streams[index], event->event.time, &node);
+	if (!err)
+		block_store_note_free(&load->recording->blocks, block, node);
+	return err;
+}
+
+/* address: what the event frees, which of a realloc is the old one. */
+static struct err *take_free(struct load *load, uint32_t index, const struct load_event *event,
+			     uint64_t address, uint64_t *ret)
+{
+	struct recording *recording = load->recording;
+	struct err *err;
+
+	if (unlikely(trace_is_pool_record(event->event.kind)))
+		return load_pool(load, index, event);
+	recording->facts.frees++;
+	err = block_store_free(&recording->blocks, &recording->sites, address, load->now, index,
+			       ret);
+	if (unlikely(load->free_stacks) && !err)
+		err = take_free_stack(load, index, event, *ret);
+	if (unlikely(recording->watched) && !err)
+		err = load_watch_free(load, index, event, address, *ret);
+	return err;
+}
+
+static struct err *take_allocation(struct load *load, uint32_t index, struct load_event *event)
+{
+	struct recording *recording = load->recording;
+	struct err *err;
+
+	if (unlikely(event->node == LOAD_NODE_LATER)) {
+		err = load_stack(load, &load->streams[index], event->event.time, &event->node);
+		if (err)
+			return err;
+	}
+	recording->facts.allocations++;
+	err = block_store_allocate(&recording->blocks, &recording->sites, &event->event,
+				   event->node, load->now, event->thread, event->tag);
+	if (unlikely(recording->watched) && !err)
+		err = load_watch_allocation(load, event->thread);
+	return err;
+}
+
+/* The second half of a realloc: its new block, linked to the old one. */
+static struct err *finish_realloc(struct load *load, uint32_t index, struct load_event *event)
+{
+	struct block_store *blocks = &load->recording->blocks;
+	struct err *err;
+
+	err = take_allocation(load, index, event);
+	if (!err)
+		block_store_succeed(blocks, load->streams[index].replaced, blocks->count - 1);
+	return err;
+}
+
+/* A clock that differs between processors may step back a little within a stream. */
+static inline void pass_time(struct load *load, uint64_t time)
+{
+	if (time > load->now)
+		load->now = time;
+}
+
+/*
+ * What the stream's event does at its time. *more: the event is a realloc whose allocation is
+ * still to come, at the stream's new time.
+ */
+static struct err *take_event(struct load *load, uint32_t index, bool *more)
+{
+	struct load_stream *stream = &load->streams[index];
+	struct load_event *event = &stream->events[stream->next];
+	uint64_t block;
+
+	*more = false;
+	pass_time(load, stream->time);
+	if (stream->second_half)
+		return finish_realloc(load, index, event);
+	if (is_free(&event->event))
+		return take_free(load, index, event, event->event.block.address, &block);
+	if (!is_realloc(&event->event))
+		return take_allocation(load, index, event);
+	load->recording->facts.reallocs++;
+	stream->second_half = true;
+	stream->frees = false;
+	stream->time = event->event.time;
+	*more = true;
+	return take_free(load, index, event, event->event.block.old_address, &stream->replaced);
+}
+
+static struct err *begin(struct load *load)
+{
+	struct err *err;
+	bool more;
+
+	load->heap_count = 0;
+	// The survivors are the last one.
+	for (uint32_t i = 0; i <= load->stream_count; i++) {
+		err = advance(load, i, &more);
+		if (err)
+			return err;
+		if (more)
+			load->heap[load->heap_count++] = i;
+	}
+	for (uint32_t i = load->heap_count / 2; i-- > 0;)
+		sift_down(load, i);
+	return NULL;
+}
+
+/* When the earliest event of all streams but the first one of the heap happens. */
+static uint64_t others_time(const struct load *load)
+{
+	uint64_t time = UINT64_MAX;
+
+	for (uint32_t i = 1; i < 3 && i < load->heap_count; i++)
+		if (load->streams[load->heap[i]].time < time)
+			time = load->streams[load->heap[i]].time;
+	return time;
+}
+
+/*
+ * Of what was decoded of the stream the events that are due before that time, but for the last
+ * one. There is nothing to compare for them: most programs have one thread, and of several one
+ * often runs alone for a while.
+ */
+static struct err *take_run(struct load *load, uint32_t index, uint64_t until)
+{
+	struct load_stream *stream = &load->streams[index];
+	struct load_event *event = &stream->events[stream->next];
+	const struct load_event *last = &stream->events[stream->count - 1];
+	struct err *err = NULL;
+	uint64_t block;
+
+	for (; !err && event < last && event->event.time < until; event++) {
+		pass_time(load, event->event.block.start);
+		if (is_free(&event->event)) {
+			err = take_free(load, index, event, event->event.block.address, &block);
+		} else if (!is_realloc(&event->event)) {
+			err = take_allocation(load, index, event);
+		} else {
+			load->recording->facts.reallocs++;
+			err = take_free(load, index, event, event->event.block.old_address,
+					&stream->replaced);
+			pass_time(load, event->event.time);
+			if (!err)
+				err = finish_realloc(load, index, event);
+		}
+	}
+	set_current(stream, (uint32_t)(event - stream->events));
+	return err;
+}
+
+struct err *load_merge(struct load *load)
+{
+	uint64_t turns = 0;
+	struct err *err;
+	bool more;
+
+	err = begin(load);
+	while (!err && load->heap_count) {
+		uint32_t stream = load->heap[0];
+
+		err = take_event(load, stream, &more);
+		if (!err && !more) {
+			err = advance(load, stream, &more);
+			if (!err && more)
+				err = take_run(load, stream, others_time(load));
+		}
+		if (err)
+			return err;
+		if (!more)
+			load->heap[0] = load->heap[--load->heap_count];
+		if (load->heap_count > 1)
+			sift_down(load, 0);
+		if (load->progress && ++turns % 4096 == 0)
+			load->progress(load->argument, load->done, load->index.payload);
+	}
+	return err;
+}

@@ -1,0 +1,259 @@
+#include <string.h>
+
+#include "analysis/load/load.h"
+
+/* Until load_finish() every time in the recording's arrays is in ticks. */
+
+struct err *load_stack_slow(struct load *load, struct load_stream *stream, uint64_t ticks)
+{
+	struct decode_stream *decode = &stream->cursor.decode;
+	struct recording *recording = load->recording;
+	uint32_t frame, node = RECORDING_NONE;
+	struct err *err;
+
+	if (decode->depth > stream->node_capacity &&
+	    !vec_grow((void **)&stream->nodes, &stream->node_capacity, 0, decode->depth,
+		      sizeof(*stream->nodes)))
+		return err_no_memory();
+	if (decode->kept)
+		node = stream->nodes[decode->kept - 1];
+	for (uint32_t i = decode->kept; i < decode->depth; i++) {
+		err = frame_table_reference(&recording->frames, &recording->modules,
+					    &decode->stack[i], ticks, &frame);
+		if (!err)
+			err = stack_trie_insert(&recording->stacks, node, frame, &node);
+		if (err)
+			return err;
+		stream->nodes[i] = node;
+		decode->kept = i + 1;
+	}
+	return NULL;
+}
+
+/* Texts, each ended by NUL. */
+static struct err *take_list(struct load *load, const struct decode_text *value,
+			     const char *const **ret)
+{
+	const char *text = arena_copy(&load->recording->arena, value->data, value->size);
+	const char **list;
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < value->size; i++)
+		count += !value->data[i] || i + 1 == value->size;
+	list = arena_array(&load->recording->arena, count + 1, sizeof(*list));
+	if (!text || !list)
+		return err_no_memory();
+	for (size_t i = 0; i < count; i++) {
+		list[i] = text;
+		text += strlen(text) + 1;
+	}
+	*ret = list;
+	return NULL;
+}
+
+static struct err *take_process(struct load *load, const struct decode_event *event)
+{
+	struct recording_facts *facts = &load->recording->facts;
+	const struct decode_text *value = &event->process.value;
+	const char **field;
+
+	switch (event->process.field) {
+	case TRACE_PROCESS_EXECUTABLE:
+		field = &facts->program;
+		break;
+	case TRACE_PROCESS_ARGUMENTS:
+		return take_list(load, value, &facts->arguments);
+	case TRACE_PROCESS_ENVIRONMENT:
+		return take_list(load, value, &facts->environment);
+	case TRACE_PROCESS_DIRECTORY:
+		field = &facts->directory;
+		break;
+	case TRACE_PROCESS_HOST:
+		field = &facts->host;
+		break;
+	case TRACE_PROCESS_KERNEL:
+		field = &facts->kernel;
+		break;
+	case TRACE_PROCESS_AGENT:
+		field = &facts->agent_version;
+		break;
+	default:
+		return NULL;
+	}
+
+	const char *text = arena_copy(&load->recording->arena, value->data, value->size);
+
+	if (!text)
+		return err_no_memory();
+	*field = text;
+	return NULL;
+}
+
+static struct err *take_name(struct load *load, uint32_t stream, const struct decode_event *event)
+{
+	struct recorded_thread *thread = &load->recording->threads.items[stream];
+	const char *name = arena_copy(&load->recording->arena, event->thread.name.data,
+				      event->thread.name.size);
+
+	if (!name)
+		return err_no_memory();
+	thread->name = name;
+	if (event->kind == TRACE_RECORD_THREAD)
+		thread->tid = (uint32_t)event->thread.tid;
+	return NULL;
+}
+
+static struct err *take_mapping(struct load *load, uint32_t stream,
+				const struct decode_event *event)
+{
+	struct mapping_operation mapping = {
+		.time_ns = event->time,
+		.kind = event->kind,
+		.thread = stream,
+		.requested = event->mapping.requested,
+		.address = event->mapping.address,
+		.length = event->mapping.length,
+		.old_address = event->mapping.old_address,
+		.old_length = event->mapping.old_length,
+		.offset = event->mapping.offset,
+		.protection = (uint32_t)event->mapping.protection,
+		.flags = (uint32_t)event->mapping.flags,
+		.fd = (int32_t)event->mapping.fd,
+		.increment = event->mapping.increment,
+	};
+	struct err *err;
+
+	err = load_stack(load, &load->streams[stream], event->time, &mapping.stack);
+	if (err)
+		return err;
+	load->recording->facts.events++;
+	load->recording->threads.items[stream].events++;
+	return vec_push(&load->recording->mappings, mapping) ? NULL : err_no_memory();
+}
+
+static struct err *take_mallopt(struct load *load, uint32_t stream,
+				const struct decode_event *event)
+{
+	struct mallopt_operation mallopt = {
+		.time_ns = event->time,
+		.thread = stream,
+		.parameter = (int32_t)event->mallopt.parameter,
+		.value = (int32_t)event->mallopt.value,
+		.result = (int32_t)event->mallopt.result,
+	};
+	struct err *err;
+
+	err = load_stack(load, &load->streams[stream], event->time, &mallopt.stack);
+	if (err)
+		return err;
+	load->recording->facts.events++;
+	load->recording->threads.items[stream].events++;
+	return vec_push(&load->recording->mallopts, mallopt) ? NULL : err_no_memory();
+}
+
+static struct err *take_mark(struct load *load, uint32_t stream, const struct decode_event *event)
+{
+	struct recorded_mark mark = {.time_ns = event->time};
+
+	mark.name = arena_copy(&load->recording->arena, event->text.data, event->text.size);
+	load->recording->facts.events++;
+	load->recording->threads.items[stream].events++;
+	return mark.name && vec_push(&load->recording->marks, mark) ? NULL : err_no_memory();
+}
+
+static struct err *take_switch(struct load *load, const struct decode_event *event)
+{
+	struct recorded_switch switched = {
+		.time_ns = event->time,
+		.on = event->kind == TRACE_RECORD_ON,
+	};
+
+	return vec_push(&load->recording->switches, switched) ? NULL : err_no_memory();
+}
+
+static struct err *take_memory(struct load *load, const struct decode_event *event)
+{
+	struct memory_sample sample = {
+		.time_ns = event->time,
+		.virtual_size = event->memory.virtual_size,
+		.resident = event->memory.resident,
+		.anonymous = event->memory.anonymous,
+		.file = event->memory.file,
+		.shared = event->memory.shared,
+		.swap = event->memory.swap,
+	};
+
+	return vec_push(&load->recording->memory, sample) ? NULL : err_no_memory();
+}
+
+static void take_end(struct load *load, const struct decode_event *event)
+{
+	struct recording_facts *facts = &load->recording->facts;
+
+	load->end_seen = true;
+	load->end_ticks = event->time;
+	load->end_monotonic_ns = event->end.monotonic_ns;
+	// The header says the same, unless its writer was killed just between the two.
+	if (!facts->ended) {
+		facts->end_reason = (enum trace_end)event->end.reason;
+		facts->end_status = (uint32_t)event->end.status;
+	}
+	facts->ended = true;
+	facts->writing = false;
+}
+
+struct err *load_record(struct load *load, uint32_t stream, const struct decode_event *event)
+{
+	struct recording *recording = load->recording;
+
+	switch (event->kind) {
+	case TRACE_RECORD_FRAME:
+		return frame_table_define(&recording->frames, event);
+	case TRACE_RECORD_PROCESS:
+		return take_process(load, event);
+	case TRACE_OP_STACK:
+	case TRACE_OP_TIME:
+	case TRACE_OP_RESYNC:
+	// Read already: load_culled.c.
+	case TRACE_RECORD_SURVIVOR:
+	case TRACE_RECORD_CULLED:
+		return NULL;
+	default:
+		load_note_time(load, stream, event->time);
+	}
+	switch (event->kind) {
+	case TRACE_RECORD_MODULE:
+		return module_table_add(&recording->modules, &recording->arena, event);
+	case TRACE_RECORD_MODULE_GONE:
+		module_table_gone(&recording->modules, event);
+		return NULL;
+	case TRACE_RECORD_THREAD:
+	case TRACE_RECORD_THREAD_NAME:
+		return take_name(load, stream, event);
+	case TRACE_RECORD_MMAP:
+	case TRACE_RECORD_MUNMAP:
+	case TRACE_RECORD_MREMAP:
+	case TRACE_RECORD_BRK:
+		return take_mapping(load, stream, event);
+	case TRACE_RECORD_MALLOPT:
+		return take_mallopt(load, stream, event);
+	case TRACE_RECORD_MARK:
+		return take_mark(load, stream, event);
+	case TRACE_RECORD_OFF:
+	case TRACE_RECORD_ON:
+		return take_switch(load, event);
+	case TRACE_RECORD_TAG:
+		load->streams[stream].tag = (uint32_t)event->tag;
+		return NULL;
+	case TRACE_RECORD_MEMORY:
+		return take_memory(load, event);
+	case TRACE_RECORD_END:
+		take_end(load, event);
+		return NULL;
+	case TRACE_RECORD_FAILED:
+		recording->facts.failed_allocations++;
+		return NULL;
+	default:
+		return NULL;
+	}
+}

@@ -1,0 +1,62 @@
+/* The records of one stream, chunk after chunk, as the decoder gives them. */
+#ifndef MALLOW_ANALYSIS_LOAD_STREAM_CURSOR_H
+#define MALLOW_ANALYSIS_LOAD_STREAM_CURSOR_H
+
+#include "analysis/chunks/chunk_index.h"
+#include "base/compiler.h"
+#include "trace/decode.h"
+
+struct stream_cursor {
+	struct decode_stream decode;
+	struct decode_event event; /* the record that stream_cursor_next() found */
+
+	const struct byte_source *source;
+	struct damage *damage;
+	const struct indexed_chunk *chunks; /* of this stream */
+	const struct packed_chunk *packs;   /* those of the index */
+	size_t count;
+	size_t next;   /* chunk behind the one being read */
+	bool open;     /* a chunk is being read */
+	bool whole;    /* the chunk before `next` was read to its end */
+	bool noted;    /* the chunk being read is known to be damaged */
+	uint64_t done; /* committed bytes of chunks that were opened */
+
+	uint8_t *buffer; /* a sealed chunk, read from the file, or the content of a packed one */
+	size_t capacity;
+	uint32_t pack;    /* whose content is in the buffer, CHUNK_UNPACKED: none */
+	size_t pack_size; /* how much of that content could be decompressed */
+};
+
+/* The chunks first to end - 1 of the index, at least one, of one stream. All is borrowed. */
+void stream_cursor_init(struct stream_cursor *cursor, const struct byte_source *source,
+			struct damage *damage, const struct chunk_index *index, size_t first,
+			size_t end);
+void stream_cursor_deinit(struct stream_cursor *cursor);
+
+/*
+ * Goes on to the next record; *ret false: there is none. Damage is noted, and costs the rest of
+ * its chunk. An error is the machine's: no memory, no disk.
+ */
+struct err *stream_cursor_next(struct stream_cursor *cursor, bool *ret);
+
+/* What the decoder answered was no record: goes on from there. */
+struct err *stream_cursor_next_slow(struct stream_cursor *cursor, enum decode_result result,
+				    struct decode_event *event, bool *ret);
+
+/* The same, but the record goes to *event. */
+static inline struct err *stream_cursor_next_into(struct stream_cursor *cursor,
+						  struct decode_event *event, bool *ret)
+{
+	enum decode_result result = DECODE_END;
+
+	if (likely(cursor->open)) {
+		result = decode_next(&cursor->decode, event);
+		if (likely(result == DECODE_RECORD)) {
+			*ret = true;
+			return NULL;
+		}
+	}
+	return stream_cursor_next_slow(cursor, result, event, ret);
+}
+
+#endif

@@ -1,0 +1,20 @@
+#include "analysis/names/frame_label.h"
+
+static void put_clean(struct buf *buf, const char *text)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		buf_char(buf, c == ';' ? ':' : c < 0x20 || c == 0x7f ? ' ' : *text);
+	}
+}
+
+void frame_label(struct buf *buf, const struct named_frame *frame)
+{
+	put_clean(buf, frame->function);
+	if (frame->in_program || !frame->has_symbol || !frame->module_name)
+		return;
+	buf_text(buf, " [");
+	put_clean(buf, frame->module_name);
+	buf_char(buf, ']');
+}

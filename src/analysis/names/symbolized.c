@@ -1,0 +1,329 @@
+#include "analysis/names/symbolized.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/names/symbols_jit.h"
+#include "analysis/names/symbols_section.h"
+#include "hosted/arena.h"
+#include "hosted/cleanup.h"
+
+/* Where the names of a module come from, once asked for. */
+struct name_source {
+	struct symbol_module *file;
+	uint32_t section; /* module of the recording's own names, RECORDING_NONE: not there */
+	bool section_known;
+};
+
+struct symbolized {
+	const struct recording *recording;
+	struct symbolizer *symbolizer;
+	struct symbolizer *own_symbolizer; /* NULL: the caller's is used */
+	struct symbols_section *section;   /* NULL: the recording carries no names */
+	struct symbols_jit jit;
+	bool jit_known;
+	struct symbol jit_symbol; /* result of the last look-up in it */
+	struct arena arena;
+	struct name_source *sources; /* of each module; the last is that of frames in none */
+	struct frame_lines *frames;  /* of each frame; NULL: not resolved yet */
+};
+
+void symbolized_destroy(struct symbolized *symbolized)
+{
+	if (!symbolized)
+		return;
+	symbolizer_destroy(symbolized->own_symbolizer);
+	symbols_section_close(symbolized->section);
+	symbols_jit_deinit(&symbolized->jit);
+	arena_deinit(&symbolized->arena);
+	free(symbolized->sources);
+	free(symbolized->frames);
+	free(symbolized);
+}
+CLEANUP_DEFINE(struct symbolized *, symbolized_destroy);
+
+/* Damaged names are as good as none: those of this machine serve. */
+static struct err *open_section(struct symbolized *symbolized)
+{
+	size_t size;
+	// create() succeeded, so it is there. NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
+	const uint8_t *data = recording_symbols(symbolized->recording, &size);
+	struct err *err = data ? symbols_section_open(data, size, &symbolized->section) : NULL;
+
+	if (err && err_number(err) == ENOMEM)
+		return err;
+	err_destroy(err);
+	return NULL;
+}
+
+/* Without names of any kind. */
+static struct err *create(const struct recording *recording, struct symbolized **ret)
+{
+	cleanup(symbolized_destroy_at) struct symbolized *symbolized =
+		calloc(1, sizeof(*symbolized));
+	uint32_t modules, frames;
+
+	if (!symbolized)
+		return err_no_memory();
+	recording_modules(recording, &modules);
+	recording_frames(recording, &frames);
+	symbolized->recording = recording;
+	symbolized->sources = calloc((size_t)modules + 1, sizeof(*symbolized->sources));
+	symbolized->frames = calloc((size_t)frames + 1, sizeof(*symbolized->frames));
+	if (!symbolized->sources || !symbolized->frames)
+		return err_no_memory();
+	*ret = steal(&symbolized);
+	return NULL;
+}
+
+struct err *symbolized_create_named(const struct recording *recording,
+				    const struct frame_lines *lines, struct symbolized **ret)
+{
+	struct err *err = create(recording, ret);
+	uint32_t frames;
+
+	recording_frames(recording, &frames);
+	if (!err && frames)
+		memcpy((*ret)->frames, lines, frames * sizeof(*lines));
+	return err;
+}
+
+struct err *symbolized_create(const struct recording *recording, struct symbolizer *symbolizer,
+			      struct symbolized **ret)
+{
+	cleanup(symbolized_destroy_at) struct symbolized *symbolized = NULL;
+	struct err *err = create(recording, &symbolized);
+
+	if (err)
+		return err;
+	err = symbolizer ? NULL : symbolizer_create(&symbolized->own_symbolizer);
+	if (!err)
+		err = open_section(symbolized);
+	if (err)
+		return err;
+	symbolized->symbolizer = symbolizer ? symbolizer : symbolized->own_symbolizer;
+	*ret = steal(&symbolized);
+	return NULL;
+}
+
+const struct recording *symbolized_recording(const struct symbolized *symbolized)
+{
+	return symbolized->recording;
+}
+
+const char *symbolized_path(const struct symbolized *symbolized,
+			    const struct recorded_module *module)
+{
+	return module->path[0] ? module->path : recording_facts(symbolized->recording)->program;
+}
+
+__attribute__((format(printf, 2, 3))) static const char *arena_format(struct arena *arena,
+								      const char *format, ...)
+{
+	char text[512];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	return arena_text(arena, text);
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The name of a pc that is no code, or lies in no module. */
+static const char *bare_name(struct symbolized *symbolized, uint64_t pc)
+{
+	switch (pc) {
+	case TRACE_PC_TRUNCATED:
+		return "[truncated]";
+	case TRACE_PC_BROKEN:
+		return "[broken]";
+	case TRACE_PC_LOST:
+		return "[lost]";
+	default:
+		return arena_format(&symbolized->arena, "0x%" PRIx64, pc);
+	}
+}
+
+/* The program's own module: the one with its path, or without any. */
+static bool is_program(const struct symbolized *symbolized, const struct recorded_module *module)
+{
+	const char *program = recording_facts(symbolized->recording)->program;
+
+	return !module->path[0] || strcmp(module->path, program) == 0;
+}
+
+/* From the names that the recording carries. *count is 0 where it has none for that address. */
+static struct err *find_in_section(struct symbolized *symbolized, struct name_source *source,
+				   const struct recorded_module *module, uint64_t address,
+				   const struct symbol **ret, size_t *count)
+{
+	*count = 0;
+	if (!symbolized->section)
+		return NULL;
+	if (!source->section_known) {
+		source->section = symbols_section_module(
+			symbolized->section, module ? symbolized_path(symbolized, module) : NULL,
+			module ? module->build_id : NULL, module ? module->build_id_size : 0);
+		source->section_known = true;
+	}
+	if (source->section == RECORDING_NONE)
+		return NULL;
+	return symbols_section_find(symbolized->section, source->section, address, ret, count);
+}
+
+static struct err *find_in_file(struct symbolized *symbolized, struct name_source *source,
+				const struct recorded_module *module, uint64_t address,
+				const struct symbol **ret, size_t *count)
+{
+	struct err *err = NULL;
+
+	if (!source->file)
+		err = symbolizer_module(symbolized->symbolizer, symbolized_path(symbolized, module),
+					module->build_id, module->build_id_size, &source->file);
+	return err ? err : symbol_module_find(source->file, address, ret, count);
+}
+
+/* Of code that is in no module. */
+static struct err *find_jit(struct symbolized *symbolized, uint64_t address,
+			    const struct symbol **ret, size_t *count)
+{
+	if (!symbolized->jit_known) {
+		struct err *err = symbols_jit_init(&symbolized->jit, symbolized->recording);
+
+		if (err)
+			return err;
+		symbolized->jit_known = true;
+	}
+
+	const struct perf_map_place *place = symbols_jit_find(&symbolized->jit, address);
+
+	if (!place)
+		return NULL;
+	symbolized->jit_symbol = (struct symbol){
+		.raw_function = place->name,
+		.offset = place->offset,
+	};
+	*ret = &symbolized->jit_symbol;
+	*count = 1;
+	return NULL;
+}
+
+struct err *symbolized_symbols(struct symbolized *symbolized, uint32_t index,
+			       const struct symbol **ret, size_t *ret_count)
+{
+	static const struct symbol unknown;
+	uint32_t modules, frames;
+	const struct recorded_frame *frame =
+		&recording_frames(symbolized->recording, &frames)[index];
+	const struct recorded_module *all = recording_modules(symbolized->recording, &modules);
+	bool bare = frame->module == RECORDING_NONE;
+	const struct recorded_module *module = bare ? NULL : &all[frame->module];
+	struct name_source *source = &symbolized->sources[bare ? modules : frame->module];
+	uint64_t address = frame->pc - 1 - (bare ? 0 : module->bias);
+	const struct symbol *found = NULL;
+	size_t count = 0;
+	struct err *err = NULL;
+
+	if (!bare || frame->pc > TRACE_PC_LAST_SPECIAL)
+		err = find_in_section(symbolized, source, module, address, &found, &count);
+	if (!err && !count && !bare)
+		err = find_in_file(symbolized, source, module, address, &found, &count);
+	if (!err && !count && bare && frame->pc > TRACE_PC_LAST_SPECIAL)
+		err = find_jit(symbolized, address, &found, &count);
+	if (err)
+		return err;
+	*ret = count ? found : &unknown;
+	*ret_count = count ? count : 1;
+	return NULL;
+}
+
+/* The name of a symbol that has one. */
+static struct err *readable(struct symbolized *symbolized, bool bare, const char *raw,
+			    const char **ret)
+{
+	// Names of code made at run time are made to be read, unless they come from a C++ compiler.
+	if (bare && strncmp(raw, "_Z", 2) && strncmp(raw, "_R", 2)) {
+		*ret = raw;
+		return NULL;
+	}
+	return symbolizer_readable(symbolized->symbolizer, raw, ret);
+}
+
+/* module NULL: none. */
+static struct err *fill_line(struct symbolized *symbolized, const struct recorded_module *module,
+			     uint64_t pc, const struct symbol *symbol, struct named_frame *line)
+{
+	line->address = !module && pc <= TRACE_PC_LAST_SPECIAL ? 0 : pc - 1;
+	line->has_symbol = symbol->raw_function;
+	line->file = symbol->file;
+	line->line = symbol->line;
+	line->inlined = symbol->inlined;
+	if (module) {
+		line->module = symbolized_path(symbolized, module);
+		line->module_name = last_part(line->module);
+		line->in_program = is_program(symbolized, module);
+	}
+	if (symbol->raw_function)
+		return readable(symbolized, !module, symbol->raw_function, &line->function);
+	if (module)
+		line->function = arena_format(&symbolized->arena, "[%s]+0x%" PRIx64,
+					      line->module_name, line->address - module->bias);
+	else
+		line->function = bare_name(symbolized, pc);
+	return line->function ? NULL : err_no_memory();
+}
+
+static struct err *resolve(struct symbolized *symbolized, uint32_t index, struct frame_lines *ret)
+{
+	uint32_t unused;
+	const struct recorded_frame *frame =
+		&recording_frames(symbolized->recording, &unused)[index];
+	const struct recorded_module *module =
+		frame->module == RECORDING_NONE
+			? NULL
+			: &recording_modules(symbolized->recording, &unused)[frame->module];
+	const struct symbol *symbols;
+	struct named_frame *lines;
+	struct err *err;
+	size_t count;
+
+	err = symbolized_symbols(symbolized, index, &symbols, &count);
+	if (err)
+		return err;
+	lines = arena_array(&symbolized->arena, count, sizeof(*lines));
+	if (!lines)
+		return err_no_memory();
+	for (size_t i = 0; i < count; i++) {
+		err = fill_line(symbolized, module, frame->pc, &symbols[i], &lines[i]);
+		if (err)
+			return err;
+	}
+	*ret = (struct frame_lines){lines, count};
+	return NULL;
+}
+
+struct err *symbolized_frame(struct symbolized *symbolized, uint32_t frame,
+			     const struct named_frame **ret, size_t *count)
+{
+	struct frame_lines *lines = &symbolized->frames[frame];
+
+	if (!lines->lines) {
+		struct err *err = resolve(symbolized, frame, lines);
+
+		if (err)
+			return err;
+	}
+	*ret = lines->lines;
+	*count = lines->count;
+	return NULL;
+}
