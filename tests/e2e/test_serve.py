@@ -517,7 +517,7 @@ def test_the_worked_example(example, serve):
     """Percent signs as people write them, not encoded."""
     server = serve(example)
     for conditions, wanted in ROWS:
-        query = "&".join(f"{name}={value}" for name, value in conditions.items())
+        query = urllib.parse.urlencode(conditions, safe="%")
         got = server.json(f"/data/last/allocations?{query}")
         addresses = [0x1000, 0x2000, 0x3000, 0x4000, 0x5000, 0x6000]
         found = [NAMES[addresses.index(row["address"])] for row in got["allocations"]]
