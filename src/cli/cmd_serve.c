@@ -11,7 +11,9 @@
 #include "hosted/cleanup.h"
 #include "server/http.h"
 
-enum { INTERFACE, PORT, TOKEN, INSECURE, ALLOW_ORIGIN };
+#define DAY_S 86400u
+
+enum { INTERFACE, PORT, TOKEN, INSECURE, ALLOW_ORIGIN, TIMEOUT };
 
 static const struct option_spec options_of_serve[] = {
 	[INTERFACE] = {.name = "interface",
@@ -33,6 +35,11 @@ static const struct option_spec options_of_serve[] = {
 	[ALLOW_ORIGIN] = {.name = "allow-origin",
 			  .value = "ORIGIN[,ORIGIN…]",
 			  .text = "web pages from there may read the answers"},
+	[TIMEOUT] = {.name = "timeout",
+		     .value = "SECONDS",
+		     .text = "end connections of clients that take longer to ask, or as long to "
+			     "take 32 KiB of an answer",
+		     .standard = "30"},
 };
 
 CLEANUP_DEFINE(struct catalog *, catalog_destroy);
@@ -111,10 +118,11 @@ static int run(const struct command *command, const struct options *options)
 	cleanup(catalog_destroy_at) struct catalog *catalog = NULL;
 	struct watched watched = {.options = options};
 	const char *interface = options->values[INTERFACE];
-	uint64_t port;
+	uint64_t port, timeout;
 	struct err *err;
 
-	if (!options_number(command, options, PORT, 0, 8080, &port))
+	if (!options_number(command, options, PORT, 0, 8080, &port) ||
+	    !options_number(command, options, TIMEOUT, 1, 30, &timeout))
 		return CLI_USAGE;
 	if (port > UINT16_MAX)
 		return cli_error(CLI_USAGE, "'%s' is no port: they end at %d",
@@ -128,6 +136,7 @@ static int run(const struct command *command, const struct options *options)
 		.token = options->values[TOKEN],
 		.insecure = options->values[INSECURE] != NULL,
 		.allow_origins = options->values[ALLOW_ORIGIN],
+		.timeout_s = timeout < DAY_S ? (unsigned int)timeout : DAY_S,
 	};
 
 	err = catalog_create(&catalog);

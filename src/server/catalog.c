@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "hosted/byte_source.h"
 #include "hosted/cleanup.h"
+#include "hosted/now.h"
 #include "hosted/vec.h"
 #include "trace/header_check.h"
 
@@ -30,14 +30,6 @@ struct catalog {
 	catalog_look *look;
 	void *argument;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static void entry_destroy(struct entry *entry)
 {

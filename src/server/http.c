@@ -8,19 +8,21 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "server/deadline.h"
 #include "server/listen.h"
 #include "server/route.h"
 #include "server/security.h"
 #include "trace/checksum.h"
 
-#define CONNECTIONS_MAX 256u
-#define IDLE_SECONDS    30u         /* a client that neither sends nor takes anything */
-#define HEAD_MAX        (64u << 10) /* request line and headers together */
-#define METHODS         "GET, HEAD"
+#define CONNECTIONS_MAX    256u
+#define CONNECTIONS_OF_ONE 128u        /* address: no client takes all of them */
+#define HEAD_MAX           (64u << 10) /* request line and headers together */
+#define METHODS            "GET, HEAD"
 
 struct http_server {
 	struct MHD_Daemon *daemon;
 	struct catalog *catalog;
+	struct deadlines *deadlines;
 	struct security security;
 	char address[LISTEN_ADDRESS_MAX];
 };
@@ -56,11 +58,32 @@ static void *begin_exchange(void *argument, const char *target, struct MHD_Conne
 	return exchange;
 }
 
+static struct deadline *deadline_of(struct MHD_Connection *connection)
+{
+	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+		->socket_context;
+}
+
+static void notify_connection(void *argument, struct MHD_Connection *connection, void **deadline,
+			      enum MHD_ConnectionNotificationCode code)
+{
+	const struct http_server *server = argument;
+	int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED)
+		*deadline = deadline_begin(server->deadlines, fd);
+	else
+		deadline_end(server->deadlines, *deadline);
+}
+
 static void end_exchange(void *argument, struct MHD_Connection *connection, void **state,
 			 enum MHD_RequestTerminationCode code)
 {
+	const struct http_server *server = argument;
+
 	exchange_destroy(*state);
 	*state = NULL;
+	deadline_wait(server->deadlines, deadline_of(connection));
 }
 
 static size_t keep_as_it_is(void *argument, struct MHD_Connection *connection, char *text)
@@ -92,18 +115,51 @@ static bool accepts(const char *list, const char *word)
 	return false;
 }
 
+/* A body on its way. */
+struct sending {
+	struct body *body;
+	struct deadlines *deadlines;
+	struct deadline *deadline;
+};
+
 static ssize_t read_body(void *argument, uint64_t position, char *data, size_t size)
 {
-	ssize_t got = body_read(argument, data, size);
+	struct sending *sending = argument;
+	ssize_t got = body_read(sending->body, data, size);
 
 	if (got < 0)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
+	// It asks for more when what it had is taken.
+	deadline_take(sending->deadlines, sending->deadline, (size_t)got);
 	return got ? got : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-static void free_body(void *argument)
+static void free_sending(void *argument)
 {
-	body_destroy(argument);
+	struct sending *sending = argument;
+
+	body_destroy(sending->body);
+	free(sending);
+}
+
+/* The body is the response's, unless it is NULL. */
+static struct MHD_Response *create_response(const struct http_server *server, struct body **body,
+					    struct MHD_Connection *connection)
+{
+	struct sending *sending = malloc(sizeof(*sending));
+	uint64_t size = body_size(*body);
+	struct MHD_Response *response;
+
+	if (!sending)
+		return NULL;
+	*sending = (struct sending){*body, server->deadlines, deadline_of(connection)};
+	response = MHD_create_response_from_callback(size == UINT64_MAX ? MHD_SIZE_UNKNOWN : size,
+						     BODY_PIECE, read_body, sending, free_sending);
+	if (response)
+		*body = NULL;
+	else
+		free(sending);
+	return response;
 }
 
 static void add(struct MHD_Response *response, const char *name, const char *value)
@@ -140,7 +196,6 @@ static enum MHD_Result send_reply(const struct http_server *server, struct excha
 	bool compress = accepts(header(connection, "Accept-Encoding"), "gzip");
 	struct MHD_Response *response;
 	enum MHD_Result result;
-	uint64_t size;
 
 	if (compress) {
 		struct err *err = body_compress(reply->body);
@@ -148,12 +203,9 @@ static enum MHD_Result send_reply(const struct http_server *server, struct excha
 		compress = !err;
 		err_destroy(err);
 	}
-	size = body_size(reply->body);
-	response = MHD_create_response_from_callback(size == UINT64_MAX ? MHD_SIZE_UNKNOWN : size,
-						     BODY_PIECE, read_body, reply->body, free_body);
+	response = create_response(server, &reply->body, connection);
 	if (!response)
 		return MHD_NO;
-	reply->body = NULL; // the response's
 	add_common(response, server, connection);
 	add(response, "Content-Type", reply->type ? reply->type : exchange->request.route->type);
 	if (compress)
@@ -293,6 +345,7 @@ static enum MHD_Result handle(void *argument, struct MHD_Connection *connection,
 	} else if (strcmp(method, "OPTIONS") == 0) {
 		return send_empty(server, exchange, connection, MHD_HTTP_NO_CONTENT);
 	} else {
+		deadline_work(server->deadlines, deadline_of(connection));
 		err = answer(server, exchange, connection, &unchanged);
 	}
 	if (unchanged)
@@ -312,6 +365,7 @@ void http_stop(struct http_server *server)
 		return;
 	if (server->daemon)
 		MHD_stop_daemon(server->daemon);
+	deadlines_destroy(server->deadlines);
 	free(server);
 }
 CLEANUP_DEFINE(struct http_server *, http_stop);
@@ -355,14 +409,21 @@ struct err *http_start(const struct http_options *options, struct catalog *catal
 		.token = options->token,
 		.origins = options->allow_origins,
 	};
+	err = deadlines_create(options->timeout_s, &server->deadlines);
+	if (err) {
+		close(at.fd);
+		return err;
+	}
 	server->daemon = MHD_start_daemon(
 		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, 0,
 		NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET, at.fd,
 		MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, NULL, MHD_OPTION_UNESCAPE_CALLBACK,
-		keep_as_it_is, NULL, MHD_OPTION_NOTIFY_COMPLETED, end_exchange, NULL,
-		MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-		IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+		keep_as_it_is, NULL, MHD_OPTION_NOTIFY_COMPLETED, end_exchange, server,
+		MHD_OPTION_NOTIFY_CONNECTION, notify_connection, server,
+		MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+		CONNECTIONS_OF_ONE, MHD_OPTION_CONNECTION_TIMEOUT, options->timeout_s,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX, MHD_OPTION_STRICT_FOR_CLIENT,
+		1, MHD_OPTION_END);
 	if (!server->daemon) {
 		int number = errno;
 

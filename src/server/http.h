@@ -18,6 +18,7 @@ struct http_options {
 	const char *token;         /* NULL: none is asked for */
 	bool insecure;             /* other machines may come without one */
 	const char *allow_origins; /* by commas; NULL: none */
+	unsigned int timeout_s;    /* of clients that are slow: deadline.h */
 };
 
 /*

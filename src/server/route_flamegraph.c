@@ -1,5 +1,4 @@
 /* /export/flamegraph and /export/flamegraph.pl: bytes by stacks of functions. */
-#include "analysis/filter/filtered.h"
 #include "analysis/tree.h"
 #include "hosted/cleanup.h"
 #include "report/collapsed.h"
@@ -8,7 +7,6 @@
 #include "server/selection.h"
 
 CLEANUP_DEFINE(struct tree *, tree_destroy);
-CLEANUP_DEFINE(struct recording *, recording_close);
 CLEANUP_DEFINE(struct selection *, selection_release);
 
 typedef struct err *put_stacks(struct buf *buf, const struct recording *recording,
@@ -28,27 +26,49 @@ static struct err *put_lines(struct buf *buf, const struct recording *recording,
 	return collapsed_write_libraries(buf, tree);
 }
 
+/* Under the lock. Bytes are all that is shown, so nothing else is summed up. */
+static struct err *create_tree(struct dataset *dataset, struct selection *selection,
+			       struct tree **ret)
+{
+	auto_free struct site *sums = NULL;
+	const struct site_extent *extents;
+	const struct site *sites;
+	struct err *err;
+	uint32_t count;
+
+	if (!selection->bits)
+		return tree_create(dataset->recording, dataset->symbolized, METRIC_TOTAL, ret);
+	err = selection_extents(dataset, selection, &extents);
+	if (err)
+		return err;
+	sites = recording_sites(dataset->recording, &count);
+	sums = calloc((size_t)count + 1, sizeof(*sums));
+	if (!sums)
+		return err_no_memory();
+	for (uint32_t i = 0; i < count; i++)
+		sums[i] = (struct site){
+			.stack = sites[i].stack,
+			.calls = extents[i].calls,
+			.total_bytes = extents[i].size,
+		};
+	return tree_create_of_sites(dataset->recording, dataset->symbolized, sums, count,
+				    METRIC_TOTAL, ret);
+}
+
 /* Under the lock. */
 static struct err *write_stacks(struct request *request, struct reply *reply, put_stacks *put,
 				struct buf *buf)
 {
 	cleanup(selection_release_at) struct selection *selection = NULL;
-	cleanup(recording_close_at) struct recording *filtered = NULL;
 	cleanup(tree_destroy_at) struct tree *tree = NULL;
 	struct dataset *dataset = request->dataset;
-	const struct recording *recording = dataset->recording;
 	struct err *err;
 
 	err = request_select(request, reply, &selection);
 	if (err || !selection)
 		return err;
-	if (selection->bits) {
-		err = filtered_create(recording, &selection->match, &filtered);
-		recording = filtered;
-	}
-	if (!err)
-		err = tree_create(recording, dataset->symbolized, METRIC_TOTAL, &tree);
-	return err ? err : put(buf, recording, tree);
+	err = create_tree(dataset, selection, &tree);
+	return err ? err : put(buf, dataset->recording, tree);
 }
 
 static struct err *answer(struct request *request, struct reply *reply, put_stacks *put)

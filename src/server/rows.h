@@ -6,18 +6,15 @@
 #include "server/selection.h"
 
 struct rows {
-	const uint64_t *bits;  /* block_bits.h */
-	const uint32_t *order; /* NULL: as they were allocated */
-	uint64_t blocks;
-	bool descending;
-	uint64_t at;   /* place in the order at which to go on */
+	struct block_walk walk;
 	uint64_t left; /* rows of the page that were not handed out */
 };
 
-/* Under the lock. The page of the selection that the request asks for; the selection must outlive
- * it. */
-struct err *rows_begin(struct request *request, const struct selection *selection,
-		       struct rows *ret);
+/*
+ * Under the lock. The page of the selection that the request asks for; the selection must outlive
+ * it.
+ */
+struct err *rows_begin(struct request *request, struct selection *selection, struct rows *ret);
 
 /* false: that was the last. */
 bool rows_next(struct rows *rows, uint64_t *ret);

@@ -10,6 +10,8 @@ void selection_release(struct selection *selection)
 	if (!selection || __atomic_sub_fetch(&selection->references, 1, __ATOMIC_ACQ_REL))
 		return;
 	filter_match_deinit(&selection->match);
+	for (size_t i = 0; i < SELECTION_ORDERS; i++)
+		block_ranks_deinit(&selection->ranks[i]);
 	free(selection->extents);
 	free(selection->key);
 	free(selection);
@@ -74,6 +76,23 @@ struct err *selection_find(struct dataset *dataset, const struct filter *filter,
 	move_to_front(dataset, i, selection);
 	*ret = selection_hold(selection);
 	return NULL;
+}
+
+struct err *selection_ranks(struct dataset *dataset, struct selection *selection,
+			    enum selection_order order, const struct block_ranks **ret)
+{
+	struct block_ranks *ranks = &selection->ranks[order];
+	const uint32_t *rows = NULL;
+	struct err *err = NULL;
+
+	if (!ranks->blocks && order == SELECTION_BY_SIZE)
+		err = recording_block_order(dataset->recording, BLOCK_ORDER_SIZE, &rows);
+	else if (!ranks->blocks && order == SELECTION_BY_ADDRESS)
+		err = recording_block_order(dataset->recording, BLOCK_ORDER_ADDRESS, &rows);
+	if (!err && !ranks->blocks)
+		err = block_ranks_create(selection->bits, rows, dataset->blocks->count, ranks);
+	*ret = ranks;
+	return err;
 }
 
 struct err *selection_extents(struct dataset *dataset, struct selection *selection,

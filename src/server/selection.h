@@ -5,8 +5,17 @@
 #ifndef MALLOW_SERVER_SELECTION_H
 #define MALLOW_SERVER_SELECTION_H
 
+#include "analysis/blocks/block_ranks.h"
 #include "analysis/filter/filter.h"
 #include "server/dataset.h"
+
+/* As the choices of sort_by in parameter.def. */
+enum selection_order {
+	SELECTION_BY_TIME,
+	SELECTION_BY_ADDRESS,
+	SELECTION_BY_SIZE,
+	SELECTION_ORDERS,
+};
 
 struct selection {
 	char *key;
@@ -14,6 +23,7 @@ struct selection {
 	const uint64_t *bits; /* block_bits.h: NULL, all */
 	uint64_t count;       /* blocks that match */
 	struct site_extent *extents;
+	struct block_ranks ranks[SELECTION_ORDERS];
 	unsigned int references;
 };
 
@@ -27,6 +37,10 @@ struct err *selection_find(struct dataset *dataset, const struct filter *filter,
 struct selection *selection_hold(struct selection *selection);
 /* Accepts NULL. */
 void selection_release(struct selection *selection);
+
+/* Under the lock. Its blocks in that order; as long as the selection. */
+struct err *selection_ranks(struct dataset *dataset, struct selection *selection,
+			    enum selection_order order, const struct block_ranks **ret);
 
 /* Under the lock. What its blocks come to, for each site. */
 struct err *selection_extents(struct dataset *dataset, struct selection *selection,

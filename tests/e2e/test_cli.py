@@ -141,7 +141,7 @@ def test_help_lists_what_exists(mallow):
     assert overview.returncode == 0 and overview.stderr == ""
     commands = re.findall(r"^  ((?:[a-z]+ )+) +\S", overview.stdout, re.M)
     commands = [command.strip() for command in commands]
-    assert commands == ["run", "report", "export", "info", "finish", "trace dump"]
+    assert commands == ["run", "report", "export", "serve", "info", "finish", "trace dump"]
     for command in commands:
         run = mallow_run(mallow, *command.split(), "--help")
         assert run.returncode == 0 and run.stderr == ""
@@ -149,7 +149,7 @@ def test_help_lists_what_exists(mallow):
         assert max(map(len, run.stdout.splitlines())) <= 80
         # Every option that help names is one.
         for name in re.findall(r"^  (?:-\w,|   ) --([a-z-]+)", run.stdout, re.M):
-            answer = mallow_run(mallow, *command.split(), f"--{name}", "--help")
+            answer = mallow_run(mallow, *command.split(), f"--{name}", "--help", "/no/such")
             assert "unknown option" not in answer.stderr
     assert mallow_run(mallow, "help", "report").stdout == \
         mallow_run(mallow, "report", "--help").stdout
@@ -725,8 +725,8 @@ def completions(script, *words):
 
 def test_bash_completion(mallow):
     script = made_from_tables(mallow, "mallow.bash")
-    assert completions(script, "mallow", "") == ["run", "report", "export", "info", "finish", "trace",
-                                                 "--help", "--version"]
+    assert completions(script, "mallow", "") == ["run", "report", "export", "serve", "info", "finish",
+                                                 "trace", "--help", "--version"]
     assert completions(script, "mallow", "trace", "") == ["dump"]
     assert completions(script, "mallow", "report", "--to") == ["--top", "--to"]
     assert completions(script, "mallow", "trace", "dump", "--st") == ["--stacks"]
@@ -739,6 +739,6 @@ def test_man_page(mallow):
     run = subprocess.run([need("man"), "--warnings", "-l", str(page)], capture_output=True,
                          text=True, env={**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8"})
     assert run.returncode == 0 and run.stderr == ""
-    for command in ("run", "report", "export", "info", "trace dump"):
+    for command in ("run", "report", "export", "serve", "info", "trace dump"):
         assert f"mallow {command} " in run.stdout
     assert "--sort METRIC" in run.stdout and "MALLOW_LIBRARY" in run.stdout

@@ -429,7 +429,7 @@ def test_the_page_has_the_table(mallow):
 def test_help_has_every_condition(mallow, command):
     """Once each; but export's own --to is a format."""
     text = run_tool(mallow, command, "--help").stdout
-    table = (TOP / "src" / "analysis" / "filter.def").read_text()
+    table = (TOP / "src" / "analysis" / "filter" / "filter.def").read_text()
     names = re.findall(r'^FILTER\(\w+, "(\w+)"', table, re.M)
     assert len(names) > 40
     for name in names:

@@ -3,6 +3,7 @@
 #include "hosted/cleanup.h"
 #include "hosted/intern.h"
 #include "hosted/map.h"
+#include "hosted/now.h"
 
 enum { FUNCTION, SOURCE, MODULE, NO_FUNCTION, NO_SOURCE, NAMES };
 
@@ -34,6 +35,7 @@ struct stacks {
 	struct map known[NAMES]; /* … and its address there to whether it matches */
 	struct verdict *frames;  /* of each frame; 0 lines: not known yet */
 	struct verdict *nodes;   /* of each stack */
+	uint64_t searched_ns;    /* how long all searches took, where the filter has patience */
 };
 
 static void stacks_deinit(struct stacks *stacks)
@@ -54,6 +56,23 @@ bool filter_has_stacks(const struct filter *filter)
 	       filter_has(filter, FILTER_BACKTRACE_DEPTH_MAX);
 }
 
+/* Each search has a limit of steps of its own, but there may be very many names. */
+static struct err *search_patiently(struct stacks *stacks, const struct regex *regex,
+				    const char *text, bool *ret)
+{
+	uint64_t patience = stacks->filter->patience_ns, begin;
+	struct err *err;
+
+	if (!patience)
+		return regex_search(regex, text, ret);
+	begin = now_ns();
+	err = regex_search(regex, text, ret);
+	stacks->searched_ns += now_ns() - begin;
+	if (!err && stacks->searched_ns > patience)
+		err = err_create("the pattern is too costly for as many names");
+	return err;
+}
+
 /* text: NULL is not known, and matches nothing. */
 static struct err *search(struct stacks *stacks, size_t name, const char *text, bool *ret)
 {
@@ -70,7 +89,8 @@ static struct err *search(struct stacks *stacks, size_t name, const char *text, 
 		return err_no_memory();
 	if (*known == MAP_NONE) {
 		*known = false;
-		err = err_prefix(regex_search(condition->regex, text, ret), "%s", condition->name);
+		err = err_prefix(search_patiently(stacks, condition->regex, text, ret), "%s",
+				 condition->name);
 		*known = *ret;
 	}
 	*ret = *known;

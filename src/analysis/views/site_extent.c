@@ -4,6 +4,21 @@
 
 #include "analysis/blocks/block_bits.h"
 #include "analysis/sample_weight.h"
+#include "hosted/cleanup.h"
+#include "hosted/parallel.h"
+
+/* Fewer blocks than this are not worth a thread, and the extents that it fills. */
+#define PIECE_MIN ((uint64_t)1 << 18)
+
+/* The blocks are cut into pieces; each has extents of its own, which are added up in the end. */
+struct summing {
+	const struct block_columns *blocks;
+	const uint64_t *bits;
+	uint64_t sample_mean;
+	uint64_t piece; /* blocks of a piece, words of bits as a whole */
+	uint32_t sites;
+	struct site_extent *extents; /* sites of them for each piece, one piece after the other */
+};
 
 static void widen(uint64_t value, uint64_t *min, uint64_t *max)
 {
@@ -31,6 +46,42 @@ static void add(struct site_extent *extent, const struct block_columns *blocks, 
 	widen(blocks->usable[i], &extent->min_usable, &extent->max_usable);
 }
 
+static void add_piece(void *argument, size_t number)
+{
+	const struct summing *summing = argument;
+	const struct block_columns *blocks = summing->blocks;
+	struct site_extent *extents = summing->extents + number * summing->sites;
+	uint64_t begin = number * summing->piece, end = begin + summing->piece;
+	uint64_t mean = summing->sample_mean;
+
+	if (end > blocks->count)
+		end = blocks->count;
+	for (uint64_t i = block_bits_next(summing->bits, end, begin); i < end;
+	     i = block_bits_next(summing->bits, end, i + 1))
+		add(&extents[blocks->site[i]], blocks, i,
+		    mean ? sample_weight(mean, blocks->size[i], i + 1) : 1);
+}
+
+/* What comes later in the recording. */
+static void join(struct site_extent *extent, const struct site_extent *later)
+{
+	if (!later->calls)
+		return;
+	if (!extent->calls) {
+		*extent = *later;
+		return;
+	}
+	extent->last_ns = later->last_ns;
+	extent->calls += later->calls;
+	extent->leaked += later->leaked;
+	extent->size += later->size;
+	extent->usable += later->usable;
+	widen(later->min_size, &extent->min_size, &extent->max_size);
+	widen(later->max_size, &extent->min_size, &extent->max_size);
+	widen(later->min_usable, &extent->min_usable, &extent->max_usable);
+	widen(later->max_usable, &extent->min_usable, &extent->max_usable);
+}
+
 /* What is in a site's sums and in no block. Nobody knows what of it was usable. */
 static void add_culled(struct site_extent *extents, const struct site *sites, uint32_t count)
 {
@@ -44,25 +95,38 @@ static void add_culled(struct site_extent *extents, const struct site *sites, ui
 	}
 }
 
+static size_t count_pieces(uint64_t blocks)
+{
+	uint64_t most = blocks / PIECE_MIN + 1, width = parallel_width();
+
+	return (size_t)(most < width ? most : width);
+}
+
 struct err *site_extents_create(const struct recording *recording, const uint64_t *bits,
 				struct site_extent **ret)
 {
 	const struct block_columns *blocks = recording_blocks(recording);
 	const struct recording_facts *facts = recording_facts(recording);
-	uint64_t mean = facts->sample_mean;
-	struct site_extent *extents;
+	size_t pieces = count_pieces(blocks->count);
+	struct summing summing = {
+		.blocks = blocks,
+		.bits = bits,
+		.sample_mean = facts->sample_mean,
+		.piece = (blocks->count / pieces / 64 + 1) * 64,
+	};
+	auto_free struct site_extent *extents = NULL;
 	const struct site *sites;
-	uint32_t count;
 
-	sites = recording_sites(recording, &count);
-	extents = calloc((size_t)count + 1, sizeof(*extents));
+	sites = recording_sites(recording, &summing.sites);
+	extents = calloc(((size_t)summing.sites + 1) * pieces, sizeof(*extents));
 	if (!extents)
 		return err_no_memory();
-	BLOCK_BITS_EACH(bits, blocks->count, i)
-	add(&extents[blocks->site[i]], blocks, i,
-	    mean ? sample_weight(mean, blocks->size[i], i + 1) : 1);
+	summing.extents = extents;
+	parallel_run(add_piece, &summing, pieces);
+	for (size_t i = summing.sites; i < summing.sites * pieces; i++)
+		join(&extents[i % summing.sites], &extents[i]);
 	if (!bits && facts->culled_allocations)
-		add_culled(extents, sites, count);
-	*ret = extents;
+		add_culled(extents, sites, summing.sites);
+	*ret = steal(&extents);
 	return NULL;
 }

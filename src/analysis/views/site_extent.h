@@ -1,6 +1,6 @@
 /*
  * What some of a recording's blocks come to for each site, beyond what struct site has: bounds of
- * sizes and times. One pass over the columns.
+ * sizes and times. One pass over the columns, by all processors.
  */
 #ifndef MALLOW_ANALYSIS_VIEWS_SITE_EXTENT_H
 #define MALLOW_ANALYSIS_VIEWS_SITE_EXTENT_H
