@@ -146,6 +146,18 @@ void buf_u64(struct buf *buf, uint64_t value)
 	buf_put(buf, p, (size_t)(digits + sizeof(digits) - p));
 }
 
+void buf_hex(struct buf *buf, uint64_t value)
+{
+	char digits[16];
+	char *p = digits + sizeof(digits);
+
+	do {
+		*--p = "0123456789abcdef"[value & 15];
+		value >>= 4;
+	} while (value);
+	buf_put(buf, p, (size_t)(digits + sizeof(digits) - p));
+}
+
 void buf_repeat(struct buf *buf, char c, size_t count)
 {
 	if (!count || !reserve(buf, count))

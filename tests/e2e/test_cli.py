@@ -109,11 +109,11 @@ def made(tmp_path_factory):
     (["report"], "'report' needs a recording: mallow report [OPTION…] RECORDING|DIRECTORY…"),
     (["export", "--to", "collapsed", "x", "y"],
      "'export' takes one recording only, 'y' is too much"),
-    (["export", "x"], "'export' needs --to FORMAT: one of flamegraph collapsed"),
+    (["export", "x"], "'export' needs --to FORMAT: one of flamegraph collapsed heaptrack"),
     (["export", "--to", "flamgraph", "x"],
      "unknown format 'flamgraph': did you mean 'flamegraph'?"),
     (["export", "--to", "gif", "x"],
-     "unknown format 'gif': one of flamegraph collapsed is wanted"),
+     "unknown format 'gif': one of flamegraph collapsed heaptrack is wanted"),
     (["info"], "'info' needs a recording: mallow info [OPTION…] RECORDING|DIRECTORY…"),
     (["run"], "'run' needs a program: mallow run [OPTION…] [--] PROGRAM [ARG…]"),
     (["run", "--dpeth", "3", "true"], "unknown option '--dpeth' of 'run': did you mean '--depth'?"),
@@ -430,6 +430,13 @@ def test_output_file_appears_whole(mallow, tool, made, tmp_path):
         run = subprocess.run([str(mallow), "report", "--json", str(made)], stdout=full,
                              stderr=subprocess.PIPE, text=True)
     assert run.returncode == 1 and "No space left" in run.stderr
+
+
+@pytest.mark.parametrize("name, unpack", [("out.gz", "zcat"), ("out.zst", "zstdcat")])
+def test_output_file_is_compressed_by_its_name(tool, made, tmp_path, name, unpack):
+    tool("export", "--to", "collapsed", "-o", tmp_path / name, made)
+    run = subprocess.run([need(unpack), tmp_path / name], capture_output=True, text=True, check=True)
+    assert run.stdout == tool("export", "--to", "collapsed", made).stdout != ""
 
 
 def current_umask():
