@@ -2,13 +2,13 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "hosted/cleanup.h"
+#include "hosted/compressor.h"
 
 /*
- * make() ──► plain ──────────────► body_read()
- *               └─► deflate ──────►
+ * make() ──► plain ──────────────────────────► body_read()
+ *               └─► compressor ──► packed ────►
  */
 struct body {
 	body_make *make;
@@ -18,9 +18,10 @@ struct body {
 	size_t taken; /* of plain */
 	bool made;    /* nothing will come to plain any more */
 	bool failed;
-	bool compressed;
-	bool flushed; /* deflate has given all */
-	z_stream deflate;
+	struct compressor *compressor; /* NULL: it is sent as it is */
+	struct buf packed;
+	size_t packed_taken;
+	bool packed_all; /* nothing will come to packed any more */
 };
 
 static struct err *make_nothing(void *state, struct buf *buf, bool *done)
@@ -45,6 +46,7 @@ struct err *body_create(body_make *make, void *state, body_drop *drop, struct bo
 	body->state = state;
 	body->drop = drop;
 	buf_init(&body->plain);
+	buf_init(&body->packed);
 	*ret = body;
 	return NULL;
 }
@@ -69,26 +71,21 @@ void body_destroy(struct body *body)
 {
 	if (!body)
 		return;
-	if (body->compressed)
-		deflateEnd(&body->deflate);
+	compressor_destroy(body->compressor);
 	body->drop(body->state);
+	buf_deinit(&body->packed);
 	buf_deinit(&body->plain);
 	free(body);
 }
 
 struct err *body_compress(struct body *body)
 {
-	// The fastest level: most clients are on this machine. 16: gzip's header, not zlib's.
-	if (deflateInit2(&body->deflate, Z_BEST_SPEED, Z_DEFLATED, 16 + MAX_WBITS, 8,
-			 Z_DEFAULT_STRATEGY) != Z_OK)
-		return err_no_memory();
-	body->compressed = true;
-	return NULL;
+	return compressor_create(COMPRESSION_GZIP, &body->packed, &body->compressor);
 }
 
 uint64_t body_size(const struct body *body)
 {
-	return body->made && !body->compressed ? body->plain.size : UINT64_MAX;
+	return body->made && !body->compressor ? body->plain.size : UINT64_MAX;
 }
 
 /* Makes plain hold something that was not taken yet, unless all was. */
@@ -110,52 +107,49 @@ static bool refill(struct body *body)
 	return true;
 }
 
-static ssize_t read_plain(struct body *body, char *data, size_t size)
+/* The same of packed. */
+static bool refill_packed(struct body *body)
 {
-	size_t left;
+	while (body->packed_taken == body->packed.size && !body->packed_all) {
+		struct err *err = NULL;
 
-	if (!refill(body))
-		return -1;
-	left = body->plain.size - body->taken;
+		body->packed.size = body->packed_taken = 0;
+		if (!refill(body))
+			return false;
+		body->packed_all = body->taken == body->plain.size;
+		if (body->packed_all)
+			err = compressor_finish(body->compressor);
+		else
+			buf_put(compressor_input(body->compressor), body->plain.data + body->taken,
+				body->plain.size - body->taken);
+		body->taken = body->plain.size;
+		if (!err)
+			err = buf_finish(&body->packed);
+		if (err) {
+			err_destroy(err);
+			body->failed = true;
+			return false;
+		}
+	}
+	return true;
+}
+
+static ssize_t take(const struct buf *from, size_t *taken, char *data, size_t size)
+{
+	size_t left = from->size - *taken;
+
 	if (size > left)
 		size = left;
 	if (size)
-		memcpy(data, body->plain.data + body->taken, size);
-	body->taken += size;
+		memcpy(data, from->data + *taken, size);
+	*taken += size;
 	return (ssize_t)size;
-}
-
-static ssize_t read_compressed(struct body *body, char *data, size_t size)
-{
-	z_stream *deflater = &body->deflate;
-
-	// zlib counts in 32 bits; nobody asks for as much at a time.
-	deflater->next_out = (Bytef *)data;
-	deflater->avail_out = size > BODY_PIECE ? BODY_PIECE : (uInt)size;
-	size = deflater->avail_out;
-	while (!body->flushed && deflater->avail_out == size) {
-		size_t left;
-		int status;
-
-		if (!refill(body))
-			return -1;
-		left = body->plain.size - body->taken;
-		if (left > BODY_PIECE)
-			left = BODY_PIECE;
-		deflater->next_in = left ? (Bytef *)body->plain.data + body->taken : NULL;
-		deflater->avail_in = (uInt)left;
-		status = deflate(deflater, left ? Z_NO_FLUSH : Z_FINISH);
-		body->taken += left - deflater->avail_in;
-		body->flushed = status == Z_STREAM_END;
-		if (status == Z_STREAM_ERROR)
-			return -1;
-	}
-	return (ssize_t)(size - deflater->avail_out);
 }
 
 ssize_t body_read(struct body *body, char *data, size_t size)
 {
-	if (body->failed)
+	if (body->failed || !(body->compressor ? refill_packed(body) : refill(body)))
 		return -1;
-	return body->compressed ? read_compressed(body, data, size) : read_plain(body, data, size);
+	return body->compressor ? take(&body->packed, &body->packed_taken, data, size)
+				: take(&body->plain, &body->taken, data, size);
 }

@@ -579,7 +579,7 @@ def test_mistakes_are_named(example, serve):
         assert server.refused(target, 404) == "data not found"
     for target in ("/", "/data", "/data/last", "/data/last/", "/data/last/mmaps/", "/list/x", "//list",
                    "/data/last/../../../etc/passwd", "/../../etc/passwd", "/data//mmaps",
-                   "/data/..%2f..%2fetc/passwd", "/data/last/export/flamegraph/a/b", "/data/last/export/heaptrack"):
+                   "/data/..%2f..%2fetc/passwd", "/data/last/export/flamegraph/a/b"):
         assert server.refused(target, 404) == "no such path: /openapi.json lists them"
 
 
@@ -1005,6 +1005,18 @@ def test_a_client_that_leaves(large, serve, asan_mallow):
             client.sendall(b"GET /data/last/allocations HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert client.recv(4096).startswith(b"HTTP/1.1 200 OK")
     assert server.json("/data/last/allocations?count=1")["total_count"] == 60_000
+
+
+def test_heaptrack_of_the_tool(record, compile_sample, tool, tmp_path, serve):
+    """The same as mallow export writes, whose own tests have its readers; sent in pieces."""
+    path = record([compile_sample("culled")]).path
+    server = serve(path)
+    for conditions in ([], ["--size-min", "40"], ["--lifetime", "only_leaked"]):
+        tool("export", "--to", "heaptrack", "-o", tmp_path / "data", *conditions, path)
+        query = urllib.parse.urlencode(dict(zip(conditions[::2], conditions[1::2])))
+        got = server.text(f"/data/last/export/heaptrack?{query.replace('--', '').replace('-', '_')}")
+        assert got == (tmp_path / "data").read_text() and got.startswith("v ")
+    assert got == server.text("/data/last/export/heaptrack/any.txt?lifetime=only_leaked")
 
 
 def test_large_answers(large, serve):
