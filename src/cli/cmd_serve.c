@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "cli/cli.h"
 #include "cli/file_kind.h"
@@ -49,7 +50,7 @@ CLEANUP_DEFINE(struct http_server *, http_stop);
  */
 static bool add_recordings(const struct options *options, struct catalog *catalog)
 {
-	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
+	cleanup(recording_paths_deinit) struct recording_paths paths = {.empty_allowed = true};
 	struct err *err = recording_paths_find(options, &paths);
 
 	for (size_t i = 0; !err && i < paths.items.count; i++) {
@@ -63,28 +64,29 @@ static bool add_recordings(const struct options *options, struct catalog *catalo
 /* Directories are watched: by their own times, so that nothing is read again in vain. */
 struct watched {
 	const struct options *options;
-	struct timespec latest;
+	struct timespec looked; /* when, before the last look at them */
 };
 
-static bool is_later(const struct timespec *a, const struct timespec *b)
+/* The clock of files is coarse: what changed just before a look may have changed behind it, too. */
+static bool changed_since(const struct stat *status, const struct timespec *looked)
 {
-	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+	return status->st_mtim.tv_sec + 1 >= looked->tv_sec;
 }
 
 static void look(void *argument, struct catalog *catalog)
 {
 	struct watched *watched = argument;
+	struct timespec now;
 	bool changed = false;
 
+	clock_gettime(CLOCK_REALTIME, &now);
 	for (int i = 0; i < watched->options->operand_count; i++) {
 		struct stat status;
 
-		if (stat(watched->options->operands[i], &status) < 0 || !S_ISDIR(status.st_mode) ||
-		    !is_later(&status.st_mtim, &watched->latest))
-			continue;
-		watched->latest = status.st_mtim;
-		changed = true;
+		if (stat(watched->options->operands[i], &status) == 0 && S_ISDIR(status.st_mode))
+			changed |= changed_since(&status, &watched->looked);
 	}
+	watched->looked = now;
 	if (changed)
 		add_recordings(watched->options, catalog);
 }

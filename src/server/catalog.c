@@ -15,26 +15,37 @@
 /* How long what is known of a recording that is being written is good for. */
 #define FRESH_NS UINT64_C(1000000000)
 
+/* The state of a file when something was made of it. */
+struct seen {
+	struct stat status;
+	uint64_t at_ns;
+	bool writing; /* and so may change without its status doing so */
+};
+
 struct entry {
 	struct catalog_item item; /* path is owned */
 	pthread_mutex_t lock;     /* of what follows; held while the recording is opened */
-	struct dataset *dataset;
-	struct stat status; /* of the file when it was opened */
-	uint64_t opened_ns;
+	struct dataset *dataset;  /* NULL: not opened yet */
+	struct seen opened;
+	char *summary; /* NULL: none is kept */
+	struct seen summarized;
 };
 
 struct catalog {
-	pthread_mutex_t lock; /* of the list; an entry stays where it is until the end */
+	pthread_mutex_t lock; /* of the list and its ids; an entry stays until the end */
 	VEC(struct entry *) entries;
 	pthread_mutex_t look_lock; /* taken before the other one */
 	catalog_look *look;
 	void *argument;
 };
 
+CLEANUP_DEFINE(struct recording *, recording_close);
+
 static void entry_destroy(struct entry *entry)
 {
 	dataset_release(entry->dataset);
 	pthread_mutex_destroy(&entry->lock);
+	free(entry->summary);
 	free((char *)entry->item.path);
 	free(entry);
 }
@@ -151,39 +162,63 @@ static void look(struct catalog *catalog)
 	pthread_mutex_unlock(&catalog->look_lock);
 }
 
-/* Whether the recording is to be opened, or opened once more. */
-static bool is_stale(const struct entry *entry)
+static struct err *see(const char *path, struct seen *ret)
 {
-	struct stat now;
+	struct seen seen = {.at_ns = now_ns()};
 
-	if (!entry->dataset)
-		return true;
-	if (now_ns() - entry->opened_ns < FRESH_NS || stat(entry->item.path, &now) < 0)
-		return false;
-	return entry->dataset->facts->writing || now.st_size != entry->status.st_size ||
-	       now.st_ino != entry->status.st_ino || now.st_dev != entry->status.st_dev ||
-	       now.st_mtim.tv_sec != entry->status.st_mtim.tv_sec ||
-	       now.st_mtim.tv_nsec != entry->status.st_mtim.tv_nsec;
+	if (stat(path, &seen.status) < 0)
+		return err_create_errno(errno, "cannot open '%s'", path);
+	*ret = seen;
+	return NULL;
 }
 
-static struct err *open_entry(struct entry *entry, struct dataset **ret)
+/* Whether what was made of the file then is to be made anew. Not of one that is gone. */
+static bool is_stale(const char *path, const struct seen *seen)
+{
+	const struct stat *then = &seen->status;
+	struct stat now;
+
+	if (now_ns() - seen->at_ns < FRESH_NS || stat(path, &now) < 0)
+		return false;
+	return seen->writing || now.st_size != then->st_size || now.st_ino != then->st_ino ||
+	       now.st_dev != then->st_dev || now.st_mtim.tv_sec != then->st_mtim.tv_sec ||
+	       now.st_mtim.tv_nsec != then->st_mtim.tv_nsec;
+}
+
+/* A file may have become another recording. */
+static void adopt(struct catalog *catalog, struct entry *entry, const struct recording *recording)
+{
+	pthread_mutex_lock(&catalog->lock);
+	memcpy(entry->item.id, recording_facts(recording)->id, sizeof(entry->item.id));
+	pthread_mutex_unlock(&catalog->lock);
+}
+
+/* Under the entry's lock. */
+static struct err *reopen(struct catalog *catalog, struct entry *entry)
+{
+	struct dataset *dataset;
+	struct seen seen;
+	struct err *err = see(entry->item.path, &seen);
+
+	if (!err)
+		err = dataset_open(entry->item.path, &dataset);
+	if (err)
+		return err;
+	adopt(catalog, entry, dataset->recording);
+	seen.writing = dataset->facts->writing;
+	dataset_release(entry->dataset);
+	entry->dataset = dataset;
+	entry->opened = seen;
+	return NULL;
+}
+
+static struct err *open_entry(struct catalog *catalog, struct entry *entry, struct dataset **ret)
 {
 	struct err *err = NULL;
 
 	pthread_mutex_lock(&entry->lock);
-	if (is_stale(entry)) {
-		struct dataset *dataset;
-
-		if (stat(entry->item.path, &entry->status) < 0)
-			err = err_create_errno(errno, "cannot open '%s'", entry->item.path);
-		if (!err)
-			err = dataset_open(entry->item.path, &dataset);
-		if (!err) {
-			dataset_release(entry->dataset);
-			entry->dataset = dataset;
-			entry->opened_ns = now_ns();
-		}
-	}
+	if (!entry->dataset || is_stale(entry->item.path, &entry->opened))
+		err = reopen(catalog, entry);
 	if (!err)
 		*ret = dataset_hold(entry->dataset);
 	pthread_mutex_unlock(&entry->lock);
@@ -213,33 +248,72 @@ struct err *catalog_find(struct catalog *catalog, const char *id, struct dataset
 		entry = find(catalog, id);
 	}
 	*ret = NULL;
-	return entry ? open_entry(entry, ret) : NULL;
+	return entry ? open_entry(catalog, entry, ret) : NULL;
 }
 
-struct err *catalog_items(struct catalog *catalog, struct catalog_item **ret, size_t *count)
+/* Under the entry's lock. */
+static struct err *summarize(struct catalog *catalog, struct entry *entry, catalog_summary *make)
 {
-	struct catalog_item *items;
+	cleanup(recording_close_at) struct recording *recording = NULL;
+	auto_free char *summary = NULL;
+	struct seen seen;
+	struct err *err = see(entry->item.path, &seen);
+
+	if (!err)
+		err = recording_open(entry->item.path, RECORDING_SUMS, NULL, NULL, &recording);
+	if (!err)
+		adopt(catalog, entry, recording);
+	if (!err)
+		err = make(&entry->item, recording, &summary);
+	if (err)
+		return err;
+	seen.writing = recording_facts(recording)->writing;
+	free(entry->summary);
+	entry->summary = steal(&summary);
+	entry->summarized = seen;
+	return NULL;
+}
+
+static struct err *put_summary(struct catalog *catalog, struct entry *entry, catalog_summary *make,
+			       struct buf *buf)
+{
+	struct err *err = NULL;
+
+	pthread_mutex_lock(&entry->lock);
+	if (!entry->summary || is_stale(entry->item.path, &entry->summarized))
+		err = summarize(catalog, entry, make);
+	if (!err)
+		buf_text(buf, entry->summary);
+	pthread_mutex_unlock(&entry->lock);
+	return err;
+}
+
+struct err *catalog_summaries(struct catalog *catalog, catalog_summary *make, struct buf *buf)
+{
+	struct err *err = NULL;
+	size_t count, put = 0;
 
 	look(catalog);
 	pthread_mutex_lock(&catalog->lock);
-	*count = catalog->entries.count;
-	items = malloc((*count + 1) * sizeof(*items));
-	for (size_t i = 0; items && i < *count; i++)
-		items[i] = catalog->entries.items[i]->item;
+	count = catalog->entries.count;
 	pthread_mutex_unlock(&catalog->lock);
-	*ret = items;
-	return items ? NULL : err_no_memory();
-}
+	for (size_t i = 0; !err && i < count; i++) {
+		size_t before = buf->size;
+		struct entry *entry;
 
-struct dataset *catalog_opened(struct catalog *catalog, const struct catalog_item *item)
-{
-	struct entry *entry = find(catalog, item->id);
-	struct dataset *dataset = NULL;
-
-	if (!entry || pthread_mutex_trylock(&entry->lock) != 0)
-		return NULL;
-	if (!is_stale(entry))
-		dataset = dataset_hold(entry->dataset);
-	pthread_mutex_unlock(&entry->lock);
-	return dataset;
+		pthread_mutex_lock(&catalog->lock);
+		entry = catalog->entries.items[i];
+		pthread_mutex_unlock(&catalog->lock);
+		if (put)
+			buf_char(buf, ',');
+		err = put_summary(catalog, entry, make, buf);
+		if (!err) {
+			put++;
+		} else if (err_number(err) != ENOMEM) {
+			err_destroy(err);
+			err = NULL;
+			buf->size = before;
+		}
+	}
+	return err;
 }

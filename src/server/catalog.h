@@ -36,10 +36,14 @@ void catalog_watch(struct catalog *catalog, catalog_look *look, void *argument);
 /* A recording by its id or "last"; NULL: there is none. One reference. */
 struct err *catalog_find(struct catalog *catalog, const char *id, struct dataset **ret);
 
-/* The items in their order; *ret is to be freed. Strings live as long as the catalog. */
-struct err *catalog_items(struct catalog *catalog, struct catalog_item **ret, size_t *count);
+/* The text of a recording in a list, to be freed. */
+typedef struct err *catalog_summary(const struct catalog_item *item,
+				    const struct recording *recording, char **ret);
 
-/* Its recording if it is open, NULL: it is not. One reference. */
-struct dataset *catalog_opened(struct catalog *catalog, const struct catalog_item *item);
+/*
+ * Those of all recordings in their order, with commas between them. They are kept until a file
+ * changes. One that cannot be read any more is left out: it has nothing to tell.
+ */
+struct err *catalog_summaries(struct catalog *catalog, catalog_summary *make, struct buf *buf);
 
 #endif

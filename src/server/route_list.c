@@ -1,6 +1,4 @@
 /* /list: which recordings there are. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "hosted/cleanup.h"
@@ -61,70 +59,43 @@ static struct err *put_command(struct json_writer *json, const char *const *argu
 	return buf_finish(&buf);
 }
 
-static struct err *put_item(struct json_writer *json, const struct catalog_item *item,
-			    const struct recording *recording)
+static struct err *summarize(const struct catalog_item *item, const struct recording *recording,
+			     char **ret)
 {
 	const struct recording_facts *facts = recording_facts(recording);
 	const struct recording_summary *sum = recording_summary(recording);
+	cleanup(buf_deinit) struct buf buf;
+	struct json_writer json;
 	uint32_t sites;
 	struct err *err;
 
+	buf_init(&buf);
+	json_init(&json, &buf, false);
 	recording_sites(recording, &sites);
-	json_object(json);
-	json_field_text(json, "id", item->id);
-	json_field_text(json, "executable", facts->program);
-	err = put_command(json, facts->arguments);
-	json_field_text(json, "architecture", architecture(item->machine));
-	json_field_u64(json, "final_allocated", sum->leaked_bytes);
-	json_field_u64(json, "final_allocated_count", sum->leaked_blocks);
-	rest_json_field_time(json, "runtime", facts->duration_ns);
-	json_field_u64(json, "unique_backtrace_count", sites);
-	json_field_u64(json, "maximum_backtrace_depth", deepest(recording));
-	rest_json_field_time(json, "timestamp", facts->start_realtime_ns);
-	json_end(json);
-	return err;
-}
-
-/* One that cannot be read any more is left out: it has nothing to tell. */
-static struct err *list_item(struct catalog *catalog, struct json_writer *json,
-			     const struct catalog_item *item)
-{
-	struct dataset *dataset = catalog_opened(catalog, item);
-	struct recording *recording = NULL;
-	struct err *err = NULL;
-
-	if (dataset) {
-		err = put_item(json, item, dataset->recording);
-		dataset_release(dataset);
-		return err;
-	}
-	err = recording_open(item->path, RECORDING_SUMS, NULL, NULL, &recording);
-	if (!err)
-		err = put_item(json, item, recording);
-	else if (err_number(err) != ENOMEM) {
-		err_destroy(err);
-		err = NULL;
-	}
-	recording_close(recording);
-	return err;
+	json_object(&json);
+	json_field_text(&json, "id", item->id);
+	json_field_text(&json, "executable", facts->program);
+	err = put_command(&json, facts->arguments);
+	json_field_text(&json, "architecture", architecture(item->machine));
+	json_field_u64(&json, "final_allocated", sum->leaked_bytes);
+	json_field_u64(&json, "final_allocated_count", sum->leaked_blocks);
+	rest_json_field_time(&json, "runtime", facts->duration_ns);
+	json_field_u64(&json, "unique_backtrace_count", sites);
+	json_field_u64(&json, "maximum_backtrace_depth", deepest(recording));
+	rest_json_field_time(&json, "timestamp", facts->start_realtime_ns);
+	json_end(&json);
+	*ret = err ? NULL : buf_take(&buf);
+	return err || *ret ? err : err_no_memory();
 }
 
 struct err *route_list(struct request *request, struct reply *reply)
 {
-	auto_free struct catalog_item *items = NULL;
 	cleanup(buf_deinit) struct buf buf;
-	struct json_writer json;
 	struct err *err;
-	size_t count;
 
 	buf_init(&buf);
-	json_init(&json, &buf, false);
-	err = catalog_items(request->catalog, &items, &count);
-	if (err)
-		return err;
-	json_array(&json);
-	for (size_t i = 0; !err && i < count; i++)
-		err = list_item(request->catalog, &json, &items[i]);
-	json_end(&json);
+	buf_char(&buf, '[');
+	err = catalog_summaries(request->catalog, summarize, &buf);
+	buf_char(&buf, ']');
 	return err ? err : reply_whole(reply, &buf);
 }

@@ -741,6 +741,18 @@ def test_a_directory_is_watched(example, tmp_path, serve):
     assert server.json("/data/last/allocations") == server.json(f"/data/{'02' * 16}/allocations")
 
 
+def test_a_file_that_becomes_another_recording(example, tmp_path, serve):
+    path = tmp_path / "a.mallow"
+    copy_as(example, path, 1)
+    server = serve(path)
+    assert server.json(f"/data/{'01' * 16}/allocations?count=0")["total_count"] == 6
+    copy_as(example, tmp_path / "part", 2)
+    (tmp_path / "part").rename(path)
+    until(lambda: [row["id"] for row in server.json("/list")] == ["02" * 16])
+    assert server.json(f"/data/{'02' * 16}/allocations?count=0")["total_count"] == 6
+    assert server.refused(f"/data/{'01' * 16}/allocations", 404) == "data not found"
+
+
 def test_a_recording_that_grows_is_followed(program, tmp_path, serve):
     path = tmp_path / "grows.mallow"
 
@@ -762,6 +774,36 @@ def test_a_recording_that_grows_is_followed(program, tmp_path, serve):
         assert time.monotonic() < deadline
         time.sleep(0.2)
     assert server.request("/data/last/allocations", If_None_Match=tag)[0] == 200
+
+
+def test_a_program_that_runs_is_followed(mallow, tmp_path, serve):
+    """From before it is started until after its recording is finished."""
+    (tmp_path / "step.c").write_text(
+        "#include <stdlib.h>\n#include <unistd.h>\nint main(void) {\n"
+        "char c; while (read(0, &c, 1) == 1 && malloc(4321)) if (write(1, &c, 1) != 1) return 1; }\n")
+    subprocess.run(["gcc", "-fno-builtin", "-o", tmp_path / "step", tmp_path / "step.c"], check=True)
+    folder = tmp_path / "recordings"
+    folder.mkdir()
+    server = serve(folder)
+    assert server.json("/list") == []
+    run = subprocess.Popen([mallow, "run", "-o", folder / "r.mallow", tmp_path / "step"], bufsize=0,
+                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                           env=clean_environment())
+
+    def seen():
+        status, _, body = server.request("/data/last/allocations?size_min=4321&size_max=4321&count=0")
+        return status == 200 and json.loads(body)["total_count"]
+
+    for count in range(1, 4):
+        run.stdin.write(b"x")
+        assert run.stdout.read(1) == b"x"
+        until(lambda: seen() == count)
+        [row] = server.json("/list")
+        assert row["executable"] == str(tmp_path / "step")
+    run.communicate(timeout=60)
+    assert run.returncode == 0
+    until(lambda: server.json("/list")[0]["final_allocated"] >= 3 * 4321)
+    assert seen() == 3
 
 
 def raw(server, data, timeout=20):
