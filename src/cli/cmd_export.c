@@ -15,6 +15,7 @@
 #include "report/collapsed.h"
 #include "report/flamegraph.h"
 #include "report/heaptrack_export.h"
+#include "report/pprof.h"
 
 enum { TO, METRIC, OUTPUT, MERGE, BYTES };
 
@@ -22,7 +23,7 @@ static const struct option_spec options_of_export[] = {
 	[TO] = {.name = "to",
 		.value = "FORMAT",
 		.text = "what to write",
-		.choices = "flamegraph collapsed heaptrack"},
+		.choices = "flamegraph collapsed heaptrack pprof"},
 	[METRIC] = {.name = "metric",
 		    .value = "METRIC",
 		    .text = "what is counted, peak if not given",
@@ -49,8 +50,9 @@ struct wanted {
 /* One format: how it is called, what it shows, and who writes it. */
 struct exporter {
 	const char *name;
-	bool of_metric; /* it shows one metric */
-	bool of_blocks; /* it shows blocks, which merged recordings do not have; else sums */
+	bool of_metric;  /* it shows one metric */
+	bool compressed; /* it is so by itself */
+	bool of_blocks;  /* it shows blocks, which merged recordings do not have; else sums */
 	struct err *(*write)(struct buf *buf, const struct wanted *wanted);
 };
 
@@ -78,10 +80,16 @@ static struct err *write_heaptrack(struct buf *buf, const struct wanted *wanted)
 	return heaptrack_export_write(buf, wanted->symbolized, wanted->match);
 }
 
+static struct err *write_pprof(struct buf *buf, const struct wanted *wanted)
+{
+	return pprof_write(buf, wanted->recording, wanted->symbolized, NULL);
+}
+
 static const struct exporter exporters[] = {
 	{"flamegraph", .of_metric = true, .write = write_flamegraph},
 	{"collapsed", .of_metric = true, .write = write_collapsed},
 	{"heaptrack", .of_blocks = true, .write = write_heaptrack},
+	{"pprof", .compressed = true, .write = write_pprof},
 };
 
 #define EXPORTER_COUNT (sizeof(exporters) / sizeof(exporters[0]))
@@ -115,7 +123,8 @@ static struct err *write_through(const struct exporter *exporter, const char *pa
 				 const struct wanted *wanted, struct buf *buf)
 {
 	cleanup(compressor_destroy_at) struct compressor *compressor = NULL;
-	enum compression compression = path ? compression_of_name(path) : COMPRESSION_NONE;
+	enum compression compression =
+		path && !exporter->compressed ? compression_of_name(path) : COMPRESSION_NONE;
 	struct err *err = compressor_create(compression, buf, &compressor);
 
 	if (!err)
@@ -244,5 +253,6 @@ const struct command_body command_export = {
 		"flamegraph: one SVG file for any browser, with zoom and search. collapsed: a line "
 		"for each stack, outermost function first, as flamegraph.pl and speedscope read "
 		"it. heaptrack: every allocation and free, for heaptrack_gui and heaptrack_print, "
-		"which want a file whose name ends in .gz or .zst, or plain text.",
+		"which want a file whose name ends in .gz or .zst, or plain text. pprof: a profile "
+		"for `go tool pprof`, speedscope, Pyroscope and others, in seven ways of counting.",
 };

@@ -1,19 +1,22 @@
 /*
  * The kinds of blocks that heaptrack tells apart: by size and stack. Its lines of events name
  * nothing else.
+ *
+ * A program may have as many kinds as allocations, so only some are remembered: one that comes
+ * again after it was forgotten is defined again, which is the same to heaptrack.
  */
 #ifndef MALLOW_REPORT_HEAPTRACK_KINDS_H
 #define MALLOW_REPORT_HEAPTRACK_KINDS_H
 
-#include "hosted/map.h"
 #include "hosted/spill.h"
 #include "report/heaptrack_names.h"
+
+struct heaptrack_kind_set;
 
 struct heaptrack_kinds {
 	const struct recording *recording;
 	struct heaptrack_names *names;
-	struct map sizes;  /* size to its number */
-	struct map by_key; /* number of the size and site to the kind */
+	struct heaptrack_kind_set *sets;
 	struct spill memory;
 	uint32_t *of; /* of each block that was taken, from 0 */
 	uint64_t first_size;

@@ -289,6 +289,29 @@ def test_blocks_of_the_first_kind(made, tool):
     assert_same(export(tool, path), report)
 
 
+def set_of(size, site):
+    """As heaptrack_kinds.c chooses where it remembers a kind."""
+    mask = (1 << 64) - 1
+    number = (size * 0x9e3779b97f4a7c15 + site) & mask
+    number = (number ^ number >> 30) * 0xbf58476d1ce4e5b9 & mask
+    number = (number ^ number >> 27) * 0x94d049bb133111eb & mask
+    return (number ^ number >> 31) >> 46
+
+
+def test_kinds_that_were_forgotten(made, tool):
+    """More kinds with one hash than are remembered: they are defined again, and nothing else."""
+    sizes = [size for size in range(1, 3_000_000) if set_of(size, 0) == 0]
+    assert len(sizes) > 6
+    live = [made.allocate([*START, "first"], size) for _ in range(3) for size in sizes]
+    for block in live[::2]:
+        made.free(block)
+    path = made.write()
+    sums = export(tool, path)
+    assert len(sums.kinds) == 2 + 3 * len(sizes) and len(set(sums.kinds)) == 1 + len(sizes)
+    assert_same(sums, tool.report(path))
+    assert gui_status(path.with_name("out.gz")) == 124
+
+
 def test_freed_and_allocated_by_chance(made, tool):
     """As a program may: kinds come again, blocks are freed by whoever."""
     chance, live = random.Random(5), []

@@ -8,6 +8,7 @@
 #include "hosted/vec.h"
 
 #define NO_BLOCK UINT32_MAX
+#define FEW      16 /* blocks that are sorted by insertion */
 
 struct freed_block {
 	uint64_t time_ns;
@@ -69,10 +70,25 @@ static int compare_freed(const void *a, const void *b)
 	return left->block < right->block ? -1 : left->block > right->block;
 }
 
+/* Most turns free two or three. */
+static void sort_freed(struct freed_block *freed, size_t count)
+{
+	if (count > FEW) {
+		qsort(freed, count, sizeof(*freed), compare_freed);
+		return;
+	}
+	for (size_t i = 1; i < count; i++) {
+		struct freed_block moved = freed[i];
+		size_t to = i;
+
+		for (; to && compare_freed(&moved, &freed[to - 1]) < 0; to--)
+			freed[to] = freed[to - 1];
+		freed[to] = moved;
+	}
+}
+
 static struct err *take_turn(struct block_events *events)
 {
-	size_t count;
-
 	events->freed.count = events->taken = 0;
 	for (uint32_t i = events->first[events->turn]; i != NO_BLOCK; i = events->next[i]) {
 		struct freed_block freed = {events->blocks->freed_ns[i], i};
@@ -80,9 +96,7 @@ static struct err *take_turn(struct block_events *events)
 		if (!vec_push(&events->freed, freed))
 			return err_no_memory();
 	}
-	count = events->freed.count;
-	if (count > 1)
-		qsort(events->freed.items, count, sizeof(*events->freed.items), compare_freed);
+	sort_freed(events->freed.items, events->freed.count);
 	return NULL;
 }
 
