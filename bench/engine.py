@@ -1,5 +1,5 @@
 """A large recording and the engine: how long it takes to open with all of its blocks, from its events
-and by its index file, and what memory of its own the tool takes for that.
+and by its index file, and what memory of its own the tool takes for that. Then serving.py has it.
 
 The recording is made by bench/make_recording.c. It is opened by `mallow report --errors`, which needs
 every block and writes next to nothing."""
@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import measuring
+import serving
 import table
 from profilers import BenchError
 
@@ -25,6 +26,7 @@ class Figures:
     events: list            # wall seconds of each round
     index: list
     private: int            # bytes, at most, while it is opened from events
+    serving: serving.Figures
 
     @property
     def private_each(self):
@@ -65,7 +67,7 @@ def write_index(place, path):
 
 
 def measure(place, progress, fast=False):
-    """(lines, Figures)"""
+    """(lines of opening, lines of serving, Figures)"""
     folder = place.run_folder()
     allocations = ALLOCATIONS_FAST if fast else ALLOCATIONS
     path = folder / "large.mallow"
@@ -77,13 +79,15 @@ def measure(place, progress, fast=False):
         progress("a large recording, by its index file")
         write_index(place, path)
         indexed = [open_recording(place, path) for _ in cold]
+        progress("a large recording, served")
+        served_lines, served = serving.measure(place, path, len(cold))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     figures = Figures(allocations, [wall for wall, _ in cold], [wall for wall, _ in indexed],
-                      max(most for _, most in cold))
+                      max(most for _, most in cold), served)
     lines = table.rows(["", "seconds", "private MB", "bytes an allocation"], [
         ["from events", table.pair(figures.events), table.megabytes(figures.private),
          f"{figures.private_each:.1f}"],
         ["by index file", table.pair(figures.index),
          table.megabytes(max(most for _, most in indexed)), "-"]], first=14)
-    return lines, figures
+    return lines, served_lines, figures

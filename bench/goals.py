@@ -10,6 +10,7 @@ EVENT, FINISHED_EVENT = 16, 5
 CLANG_MEMORY = 64 << 20
 SCALING, PAIR_NS = 0.95, 40
 FROM_EVENTS_S, BY_INDEX_S, PRIVATE = 3.0, 0.3, 24     # of ten million allocations
+PAGE_MS, FLAMEGRAPH_MS, NEXT_PAGE_MS, STREAM = 150, 200, 20, 200
 
 
 class Goals:
@@ -93,6 +94,21 @@ def of_engine(opened, goals):
               f"by its index file in <= {BY_INDEX_S * share:g} s: {index:.2f} s")
     goals.add(opened.private_each <= PRIVATE, "private memory for that <= 24 bytes an allocation: "
                                               f"{opened.private_each:.1f}")
+    of_serving(opened.serving, goals)
+
+
+def of_serving(served, goals):
+    pages = {what: min(values) for what, values in served.pages.items()}
+    following = {what: min(values) for what, values in served.next.items()}
+    form = "{:.0f} ms".format
+    goals.each(f"a filtered, sorted page is served in <= {PAGE_MS} ms", pages, PAGE_MS,
+               form)
+    goals.each(f"the page after it in <= {NEXT_PAGE_MS} ms", following, NEXT_PAGE_MS, form)
+    flamegraph = min(served.flamegraph)
+    goals.add(flamegraph <= FLAMEGRAPH_MS,
+              f"a flame graph in <= {FLAMEGRAPH_MS} ms: {flamegraph:.0f} ms")
+    goals.add(max(served.stream) >= STREAM,
+              f"JSON is served with >= {STREAM} MB/s: {max(served.stream):.0f} MB/s")
 
 
 def section(results, pairs, scaling, opened=None):

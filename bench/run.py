@@ -21,6 +21,7 @@ import micro  # noqa: E402
 import profilers as tools  # noqa: E402
 import report  # noqa: E402
 import rounds  # noqa: E402
+import serving  # noqa: E402
 import table  # noqa: E402
 import workloads as programs  # noqa: E402
 from place import BENCH, Place  # noqa: E402
@@ -89,10 +90,12 @@ def run_engine(place, arguments):
     """(sections, engine.Figures or None)."""
     if arguments.no_micro or arguments.only not in (None, "engine"):
         return [], None
-    lines, found = engine.measure(place, progress, arguments.fast)
+    lines, served, found = engine.measure(place, progress, arguments.fast)
     title = (f"Opening a recording of {table.count(found.allocations)} allocations with its blocks, "
              "wall seconds, minimum/median")
-    return [[title, "", *lines]], found
+    serving_title = (f"Pages of {serving.PAGE} of it by `mallow serve`, filtered and sorted, wall milliseconds, "
+                     "minimum/median")
+    return [[title, "", *lines], [serving_title, "", *served]], found
 
 
 def as_json(results):

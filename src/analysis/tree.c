@@ -169,10 +169,9 @@ static struct err *link_nodes(struct tree_node *nodes, uint32_t count)
 	return NULL;
 }
 
-static struct err *build(struct builder *builder, enum metric metric)
+static struct err *build(struct builder *builder, const struct site *sites, uint32_t site_count,
+			 enum metric metric)
 {
-	uint32_t site_count;
-	const struct site *sites = recording_sites(builder->recording, &site_count);
 	struct err *err;
 
 	builder->stacks = recording_stacks(builder->recording, &builder->stack_count);
@@ -188,8 +187,9 @@ static struct err *build(struct builder *builder, enum metric metric)
 	return link_nodes(builder->nodes.items, (uint32_t)builder->nodes.count);
 }
 
-struct err *tree_create(const struct recording *recording, struct symbolized *symbolized,
-			enum metric metric, struct tree **ret)
+struct err *tree_create_of_sites(const struct recording *recording, struct symbolized *symbolized,
+				 const struct site *sites, uint32_t count, enum metric metric,
+				 struct tree **ret)
 {
 	cleanup(builder_deinit) struct builder builder = {.recording = recording};
 	struct tree_impl *impl = calloc(1, sizeof(*impl));
@@ -199,11 +199,20 @@ struct err *tree_create(const struct recording *recording, struct symbolized *sy
 	if (!impl)
 		return err_no_memory();
 	tree_labels_init(&builder.labels, symbolized, &impl->labels);
-	err = build(&builder, metric);
+	err = build(&builder, sites, count, metric);
 	if (err)
 		return err;
 	tree->count = (uint32_t)builder.nodes.count;
 	tree->nodes = steal(&builder.nodes.items);
 	*ret = steal(&tree);
 	return NULL;
+}
+
+struct err *tree_create(const struct recording *recording, struct symbolized *symbolized,
+			enum metric metric, struct tree **ret)
+{
+	uint32_t count;
+	const struct site *sites = recording_sites(recording, &count);
+
+	return tree_create_of_sites(recording, symbolized, sites, count, metric, ret);
 }

@@ -26,6 +26,14 @@ struct tree {
 /* Sites whose metric is 0 are left out. *ret uses memory of symbolized: destroy it first. */
 struct err *tree_create(const struct recording *recording, struct symbolized *symbolized,
 			enum metric metric, struct tree **ret);
+
+/*
+ * The same with other sums: sites, count of them, are stacks of the recording and what is to be
+ * shown of each, such as what some of their blocks come to. They need not outlive the call.
+ */
+struct err *tree_create_of_sites(const struct recording *recording, struct symbolized *symbolized,
+				 const struct site *sites, uint32_t count, enum metric metric,
+				 struct tree **ret);
 void tree_destroy(struct tree *tree);
 
 #endif

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/nearest.h"
+#include "hosted/nearest.h"
 #include "hosted/buf.h"
 #include "hosted/cleanup.h"
 

@@ -7,12 +7,15 @@
 #include "cli/loaded.h"
 #include "cli/merged.h"
 #include "cli/metric_option.h"
-#include "cli/nearest.h"
+#include "hosted/nearest.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "hosted/cleanup.h"
+#include "hosted/compressor.h"
 #include "report/collapsed.h"
 #include "report/flamegraph.h"
+#include "report/heaptrack_export.h"
+#include "report/pprof.h"
 
 enum { TO, METRIC, OUTPUT, MERGE, BYTES };
 
@@ -20,7 +23,7 @@ static const struct option_spec options_of_export[] = {
 	[TO] = {.name = "to",
 		.value = "FORMAT",
 		.text = "what to write",
-		.choices = "flamegraph collapsed"},
+		.choices = "flamegraph collapsed heaptrack pprof"},
 	[METRIC] = {.name = "metric",
 		    .value = "METRIC",
 		    .text = "what is counted, peak if not given",
@@ -28,33 +31,68 @@ static const struct option_spec options_of_export[] = {
 	[OUTPUT] = {.name = "output",
 		    .letter = 'o',
 		    .value = "FILE",
-		    .text = "file to write instead of standard output"},
+		    .text = "file to write instead of standard output; compressed if its name "
+			    "ends in .gz or .zst"},
 	[MERGE] = {.name = "merge",
 		   .text = "all recordings, or those of a directory, as one: see report"},
 	[BYTES] = {.name = "bytes", .text = "sizes in texts to the last digit"},
 };
 
-/* One format: how it is called and who writes it. */
-struct exporter {
-	const char *name;
-	struct err *(*write)(struct buf *buf, const struct recording *recording,
-			     const struct tree *tree, enum metric metric, bool exact);
+/* What is to be written. */
+struct wanted {
+	const struct recording *recording;
+	struct symbolized *symbolized;
+	const struct filter_match *match; /* of formats of blocks; NULL: all of them */
+	enum metric metric;
+	bool exact;
 };
 
-static struct err *write_collapsed(struct buf *buf, const struct recording *recording,
-				   const struct tree *tree, enum metric metric, bool exact)
+/* One format: how it is called, what it shows, and who writes it. */
+struct exporter {
+	const char *name;
+	bool of_metric;  /* it shows one metric */
+	bool compressed; /* it is so by itself */
+	bool of_blocks;  /* it shows blocks, which merged recordings do not have; else sums */
+	struct err *(*write)(struct buf *buf, const struct wanted *wanted);
+};
+
+CLEANUP_DEFINE(struct tree *, tree_destroy);
+
+static struct err *write_flamegraph(struct buf *buf, const struct wanted *wanted)
 {
-	return collapsed_write(buf, tree);
+	cleanup(tree_destroy_at) struct tree *tree = NULL;
+	struct err *err = tree_create(wanted->recording, wanted->symbolized, wanted->metric, &tree);
+
+	return err ? err
+		   : flamegraph_write(buf, wanted->recording, tree, wanted->metric, wanted->exact);
+}
+
+static struct err *write_collapsed(struct buf *buf, const struct wanted *wanted)
+{
+	cleanup(tree_destroy_at) struct tree *tree = NULL;
+	struct err *err = tree_create(wanted->recording, wanted->symbolized, wanted->metric, &tree);
+
+	return err ? err : collapsed_write(buf, tree);
+}
+
+static struct err *write_heaptrack(struct buf *buf, const struct wanted *wanted)
+{
+	return heaptrack_export_write(buf, wanted->symbolized, wanted->match);
+}
+
+static struct err *write_pprof(struct buf *buf, const struct wanted *wanted)
+{
+	return pprof_write(buf, wanted->recording, wanted->symbolized, NULL);
 }
 
 static const struct exporter exporters[] = {
-	{"flamegraph", flamegraph_write},
-	{"collapsed", write_collapsed},
+	{"flamegraph", .of_metric = true, .write = write_flamegraph},
+	{"collapsed", .of_metric = true, .write = write_collapsed},
+	{"heaptrack", .of_blocks = true, .write = write_heaptrack},
+	{"pprof", .compressed = true, .write = write_pprof},
 };
 
 #define EXPORTER_COUNT (sizeof(exporters) / sizeof(exporters[0]))
-
-CLEANUP_DEFINE(struct tree *, tree_destroy);
 
 /* NULL: an error was printed. */
 static const struct exporter *find_exporter(const char *typed)
@@ -79,46 +117,83 @@ static const struct exporter *find_exporter(const char *typed)
 	return NULL;
 }
 
-static struct err *write_out(const struct exporter *exporter, const struct options *options,
-			     const struct recording *recording, struct symbolized *symbolized,
-			     enum metric metric)
-{
-	cleanup(tree_destroy_at) struct tree *tree = NULL;
-	struct output output;
-	struct err *err;
+CLEANUP_DEFINE(struct compressor *, compressor_destroy);
 
-	err = tree_create(recording, symbolized, metric, &tree);
+static struct err *write_through(const struct exporter *exporter, const char *path,
+				 const struct wanted *wanted, struct buf *buf)
+{
+	cleanup(compressor_destroy_at) struct compressor *compressor = NULL;
+	enum compression compression =
+		path && !exporter->compressed ? compression_of_name(path) : COMPRESSION_NONE;
+	struct err *err = compressor_create(compression, buf, &compressor);
+
 	if (!err)
-		err = output_open(options->values[OUTPUT], &output);
-	if (err)
-		return err;
-	return output_close(&output, exporter->write(&output.buf, recording, tree, metric,
-						     options->values[BYTES] != NULL));
+		err = exporter->write(compressor_input(compressor), wanted);
+	return err ? err : compressor_finish(compressor);
 }
 
-/* filter: NULL: none. */
+static struct err *write_out(const struct exporter *exporter, const struct options *options,
+			     const struct wanted *wanted)
+{
+	const char *path = options->values[OUTPUT];
+	struct output output;
+	struct err *err = output_open(path, &output);
+
+	if (err)
+		return err;
+	return output_close(&output, write_through(exporter, path, wanted, &output.buf));
+}
+
+/* What of a recording is written: matching blocks, or their sums. filter NULL: all. */
+struct selection {
+	struct filter_match match;
+	struct filter_view view;
+};
+
+static void selection_deinit(struct selection *selection)
+{
+	filter_match_deinit(&selection->match);
+	filter_view_deinit(&selection->view);
+}
+
+static struct err *select_matching(const struct exporter *exporter, const struct filter *filter,
+				   struct wanted *wanted, struct selection *selection)
+{
+	struct err *err;
+
+	if (!filter)
+		return NULL;
+	if (exporter->of_blocks) {
+		wanted->match = &selection->match;
+		return filter_match(filter, wanted->recording, wanted->symbolized,
+				    &selection->match);
+	}
+	err = filter_view_create(filter, wanted->recording, wanted->symbolized, &selection->view);
+	wanted->recording = selection->view.recording;
+	return err;
+}
+
 static int export_one(const struct exporter *exporter, const struct options *options,
-		      const struct filter *filter, enum metric metric)
+		      const struct filter *filter, struct wanted *wanted)
 {
 	cleanup(loaded_close) struct loaded loaded = {0};
-	cleanup(filter_view_deinit) struct filter_view view = {0};
+	cleanup(selection_deinit) struct selection selection = {0};
 	const char *path = options->operands[0];
-	struct err *err = NULL;
+	struct err *err;
 
-	if (!(filter ? loaded_open_filterable(path, &loaded) : loaded_open(path, true, &loaded)))
+	if (!(filter || exporter->of_blocks ? loaded_open_filterable(path, &loaded)
+					    : loaded_open(path, true, &loaded)))
 		return CLI_FAILED;
-	if (filter)
-		err = err_prefix(
-			filter_view_create(filter, loaded.recording, loaded.symbolized, &view),
-			"%s", path);
+	wanted->recording = loaded.recording;
+	wanted->symbolized = loaded.symbolized;
+	err = err_prefix(select_matching(exporter, filter, wanted, &selection), "%s", path);
 	if (!err)
-		err = write_out(exporter, options, filter ? view.recording : loaded.recording,
-				loaded.symbolized, metric);
+		err = write_out(exporter, options, wanted);
 	return cli_report_err(err);
 }
 
 static int export_merged(const struct exporter *exporter, const struct options *options,
-			 enum metric metric)
+			 struct wanted *wanted)
 {
 	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
 	cleanup(merged_close) struct merged merged = {0};
@@ -127,12 +202,27 @@ static int export_merged(const struct exporter *exporter, const struct options *
 	if (err)
 		return cli_report_err(err);
 	merged_open(&paths, &merged);
-	if (merged.merge)
-		err = write_out(exporter, options, merge_recording(merged.merge),
-				merge_symbolized(merged.merge), metric);
+	if (merged.merge) {
+		wanted->recording = merge_recording(merged.merge);
+		wanted->symbolized = merge_symbolized(merged.merge);
+		err = write_out(exporter, options, wanted);
+	}
 	if (err)
 		return cli_report_err(err);
 	return merged.failed ? CLI_FAILED : CLI_OK;
+}
+
+/* false: an option was given that the format has no use for; printed. */
+static bool check_options(const struct exporter *exporter, const struct options *options)
+{
+	size_t id = options->values[METRIC] && !exporter->of_metric ? METRIC
+		    : options->values[MERGE] && exporter->of_blocks ? MERGE
+								    : TO;
+
+	if (id != TO)
+		cli_error(CLI_USAGE, "--%s is not for --to %s", options_of_export[id].name,
+			  exporter->name);
+	return id == TO;
 }
 
 CLEANUP_DEFINE(struct filter *, filter_destroy);
@@ -142,16 +232,16 @@ static int run(const struct command *command, const struct options *options)
 	const struct exporter *exporter = find_exporter(options->values[TO]);
 	cleanup(filter_destroy_at) struct filter *filter = NULL;
 	bool merge = options->values[MERGE] != NULL;
-	enum metric metric;
+	struct wanted wanted = {.exact = options->values[BYTES] != NULL};
 
-	if (!exporter || !metric_option(command, options, METRIC, &metric) ||
+	if (!exporter || !metric_option(command, options, METRIC, &wanted.metric) ||
 	    !options_operands(command, options, 1, merge ? INT32_MAX : 1,
 			      merge ? "a recording" : "one recording") ||
-	    !filter_options_read(command, options, &filter) ||
+	    !check_options(exporter, options) || !filter_options_read(command, options, &filter) ||
 	    !filter_options_exclude(command, options, MERGE))
 		return CLI_USAGE;
-	return merge ? export_merged(exporter, options, metric)
-		     : export_one(exporter, options, filter, metric);
+	return merge ? export_merged(exporter, options, &wanted)
+		     : export_one(exporter, options, filter, &wanted);
 }
 
 const struct command_body command_export = {
@@ -162,5 +252,7 @@ const struct command_body command_export = {
 	.details =
 		"flamegraph: one SVG file for any browser, with zoom and search. collapsed: a line "
 		"for each stack, outermost function first, as flamegraph.pl and speedscope read "
-		"it.",
+		"it. heaptrack: every allocation and free, for heaptrack_gui and heaptrack_print, "
+		"which want a file whose name ends in .gz or .zst, or plain text. pprof: a profile "
+		"for `go tool pprof`, speedscope, Pyroscope and others, in seven ways of counting.",
 };

@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/compress_option.h"
-#include "cli/nearest.h"
+#include "hosted/nearest.h"
 #include "cli/options.h"
 #include "cli/run_child.h"
 #include "cli/run_environment.h"

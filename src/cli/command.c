@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "cli/file_kind.h"
 #include "cli/filter_options.h"
-#include "cli/nearest.h"
+#include "hosted/nearest.h"
 
 static const struct command table[] = {
 #define COMMAND(id, name, usage, text) {name, usage, text, &command_##id},

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/help.h"
-#include "cli/nearest.h"
+#include "hosted/nearest.h"
 #include "cli/options.h"
 
 /* Options before the command: only those that are commands themselves. */

@@ -9,7 +9,7 @@
 
 #include "cli/cli.h"
 #include "cli/help.h"
-#include "cli/nearest.h"
+#include "hosted/nearest.h"
 
 #define HELP_ID    OPTIONS_MAX
 #define FIRST_CODE 256 /* what getopt_long returns for option 0: above every letter */

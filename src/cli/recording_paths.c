@@ -119,7 +119,7 @@ static struct err *add_directory(const char *path, struct recording_paths *paths
 	err = list_directory(path, directory, &list, &paths->failed);
 	if (err)
 		return err;
-	if (!list.items.count) {
+	if (!list.items.count && !paths->empty_allowed) {
 		cli_error(CLI_FAILED, "no recording is in the directory '%s'", path);
 		paths->failed = true;
 	}

@@ -10,9 +10,10 @@
 
 /* Zeroed: empty. */
 struct recording_paths {
-	VEC(char *) items; /* owned */
-	bool directories;  /* at least one operand was a directory */
-	bool failed;       /* one of them could not be read, or had none: an error was printed */
+	VEC(char *) items;  /* owned */
+	bool directories;   /* at least one operand was a directory */
+	bool empty_allowed; /* set by the caller: a directory without any is no failure */
+	bool failed;        /* one of them could not be read, or had none: an error was printed */
 };
 
 void recording_paths_deinit(struct recording_paths *paths);

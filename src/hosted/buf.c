@@ -146,6 +146,23 @@ void buf_u64(struct buf *buf, uint64_t value)
 	buf_put(buf, p, (size_t)(digits + sizeof(digits) - p));
 }
 
+char *buf_hex_digits(char *end, uint64_t value)
+{
+	do {
+		*--end = "0123456789abcdef"[value & 15];
+		value >>= 4;
+	} while (value);
+	return end;
+}
+
+void buf_hex(struct buf *buf, uint64_t value)
+{
+	char digits[16];
+	char *p = buf_hex_digits(digits + sizeof(digits), value);
+
+	buf_put(buf, p, (size_t)(digits + sizeof(digits) - p));
+}
+
 void buf_repeat(struct buf *buf, char c, size_t count)
 {
 	if (!count || !reserve(buf, count))

@@ -49,6 +49,9 @@ void buf_put(struct buf *buf, const void *data, size_t size);
 void buf_char(struct buf *buf, char c);
 void buf_text(struct buf *buf, const char *text);
 void buf_u64(struct buf *buf, uint64_t value);
+void buf_hex(struct buf *buf, uint64_t value); /* lower case, without 0x */
+/* Its digits, at most 16, into the chars that end before end; returns the first one. */
+char *buf_hex_digits(char *end, uint64_t value);
 void buf_repeat(struct buf *buf, char c, size_t count);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -209,6 +209,35 @@ void json_double(struct json_writer *json, double value)
 	put_literal(json, text);
 }
 
+void json_decimal(struct json_writer *json, double value, int digits)
+{
+	char text[16];
+	uint64_t scale = 1, scaled;
+
+	for (int i = 0; i < digits; i++)
+		scale *= 10;
+	if (!(fabs(value) * (double)scale < 1e18)) { // too large, infinite or not a number
+		json_double(json, value);
+		return;
+	}
+	scaled = (uint64_t)(fabs(value) * (double)scale + 0.5);
+	before_value(json);
+	if (value < 0 && scaled)
+		buf_char(json->buf, '-');
+	buf_u64(json->buf, scaled / scale);
+	scaled %= scale;
+	for (int i = digits; i > 0; i--) {
+		text[i] = (char)('0' + scaled % 10);
+		scaled /= 10;
+	}
+	text[0] = '.';
+	while (digits && text[digits] == '0')
+		digits--;
+	if (digits)
+		buf_put(json->buf, text, (size_t)digits + 1);
+	after_value(json);
+}
+
 void json_bool(struct json_writer *json, bool value)
 {
 	put_literal(json, value ? "true" : "false");
@@ -217,6 +246,13 @@ void json_bool(struct json_writer *json, bool value)
 void json_null(struct json_writer *json)
 {
 	put_literal(json, "null");
+}
+
+void json_made(struct json_writer *json, const char *made, size_t size)
+{
+	before_value(json);
+	buf_put(json->buf, made, size);
+	after_value(json);
 }
 
 void json_field_text(struct json_writer *json, const char *key, const char *text)

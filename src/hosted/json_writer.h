@@ -49,8 +49,12 @@ void json_hex(struct json_writer *json, uint64_t value);
 void json_i64(struct json_writer *json, int64_t value);
 /* The shortest text that reads back as the same number; null when not finite. */
 void json_double(struct json_writer *json, double value);
+/* With that many digits behind the point, at most 9; null when not finite. */
+void json_decimal(struct json_writer *json, double value, int digits);
 void json_bool(struct json_writer *json, bool value);
 void json_null(struct json_writer *json);
+/* One or more values, with commas between them, that were made by another writer. */
+void json_made(struct json_writer *json, const char *made, size_t size);
 
 /* A key and its value. */
 void json_field_text(struct json_writer *json, const char *key, const char *text);

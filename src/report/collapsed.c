@@ -27,7 +27,27 @@ static void put_label(struct buf *buf, const char *label)
 		buf_char(buf, safe.data[i] == ';' ? ':' : safe.data[i]);
 }
 
-static struct err *put_stack(struct buf *buf, const struct tree *tree, uint32_t leaf,
+typedef void put_node(struct buf *buf, const struct tree_node *node);
+
+static void put_own(struct buf *buf, const struct tree_node *node)
+{
+	put_label(buf, node->label);
+}
+
+static void put_with_library(struct buf *buf, const struct tree_node *node)
+{
+	const struct named_frame *frame = node->frame;
+
+	if (frame->has_symbol)
+		put_label(buf, frame->function);
+	else
+		buf_printf(buf, "0x%016" PRIX64, frame->address);
+	buf_text(buf, " [");
+	put_label(buf, frame->module_name ? frame->module_name : "???");
+	buf_char(buf, ']');
+}
+
+static struct err *put_stack(struct buf *buf, const struct tree *tree, uint32_t leaf, put_node *put,
 			     struct path *path)
 {
 	path->nodes.count = 0;
@@ -36,7 +56,7 @@ static struct err *put_stack(struct buf *buf, const struct tree *tree, uint32_t 
 			return err_no_memory();
 	}
 	for (size_t i = path->nodes.count; i-- > 0;) {
-		put_label(buf, tree->nodes[path->nodes.items[i]].label);
+		put(buf, &tree->nodes[path->nodes.items[i]]);
 		buf_char(buf, i ? ';' : ' ');
 	}
 	if (!path->nodes.count)
@@ -45,14 +65,24 @@ static struct err *put_stack(struct buf *buf, const struct tree *tree, uint32_t 
 	return NULL;
 }
 
-struct err *collapsed_write(struct buf *buf, const struct tree *tree)
+static struct err *write_stacks(struct buf *buf, const struct tree *tree, put_node *put)
 {
 	cleanup(path_deinit) struct path path = {VEC_EMPTY};
 	struct err *err = NULL;
 
 	for (uint32_t i = 0; i < tree->count && !err; i++) {
 		if (tree->nodes[i].self)
-			err = put_stack(buf, tree, i, &path);
+			err = put_stack(buf, tree, i, put, &path);
 	}
 	return err;
+}
+
+struct err *collapsed_write(struct buf *buf, const struct tree *tree)
+{
+	return write_stacks(buf, tree, put_own);
+}
+
+struct err *collapsed_write_libraries(struct buf *buf, const struct tree *tree)
+{
+	return write_stacks(buf, tree, put_with_library);
 }

@@ -109,11 +109,11 @@ def made(tmp_path_factory):
     (["report"], "'report' needs a recording: mallow report [OPTION…] RECORDING|DIRECTORY…"),
     (["export", "--to", "collapsed", "x", "y"],
      "'export' takes one recording only, 'y' is too much"),
-    (["export", "x"], "'export' needs --to FORMAT: one of flamegraph collapsed"),
+    (["export", "x"], "'export' needs --to FORMAT: one of flamegraph collapsed heaptrack pprof"),
     (["export", "--to", "flamgraph", "x"],
      "unknown format 'flamgraph': did you mean 'flamegraph'?"),
     (["export", "--to", "gif", "x"],
-     "unknown format 'gif': one of flamegraph collapsed is wanted"),
+     "unknown format 'gif': one of flamegraph collapsed heaptrack pprof is wanted"),
     (["info"], "'info' needs a recording: mallow info [OPTION…] RECORDING|DIRECTORY…"),
     (["run"], "'run' needs a program: mallow run [OPTION…] [--] PROGRAM [ARG…]"),
     (["run", "--dpeth", "3", "true"], "unknown option '--dpeth' of 'run': did you mean '--depth'?"),
@@ -141,7 +141,7 @@ def test_help_lists_what_exists(mallow):
     assert overview.returncode == 0 and overview.stderr == ""
     commands = re.findall(r"^  ((?:[a-z]+ )+) +\S", overview.stdout, re.M)
     commands = [command.strip() for command in commands]
-    assert commands == ["run", "report", "export", "info", "finish", "trace dump"]
+    assert commands == ["run", "report", "export", "serve", "info", "finish", "trace dump"]
     for command in commands:
         run = mallow_run(mallow, *command.split(), "--help")
         assert run.returncode == 0 and run.stderr == ""
@@ -149,7 +149,7 @@ def test_help_lists_what_exists(mallow):
         assert max(map(len, run.stdout.splitlines())) <= 80
         # Every option that help names is one.
         for name in re.findall(r"^  (?:-\w,|   ) --([a-z-]+)", run.stdout, re.M):
-            answer = mallow_run(mallow, *command.split(), f"--{name}", "--help")
+            answer = mallow_run(mallow, *command.split(), f"--{name}", "--help", "/no/such")
             assert "unknown option" not in answer.stderr
     assert mallow_run(mallow, "help", "report").stdout == \
         mallow_run(mallow, "report", "--help").stdout
@@ -430,6 +430,13 @@ def test_output_file_appears_whole(mallow, tool, made, tmp_path):
         run = subprocess.run([str(mallow), "report", "--json", str(made)], stdout=full,
                              stderr=subprocess.PIPE, text=True)
     assert run.returncode == 1 and "No space left" in run.stderr
+
+
+@pytest.mark.parametrize("name, unpack", [("out.gz", "zcat"), ("out.zst", "zstdcat")])
+def test_output_file_is_compressed_by_its_name(tool, made, tmp_path, name, unpack):
+    tool("export", "--to", "collapsed", "-o", tmp_path / name, made)
+    run = subprocess.run([need(unpack), tmp_path / name], capture_output=True, text=True, check=True)
+    assert run.stdout == tool("export", "--to", "collapsed", made).stdout != ""
 
 
 def current_umask():
@@ -725,8 +732,8 @@ def completions(script, *words):
 
 def test_bash_completion(mallow):
     script = made_from_tables(mallow, "mallow.bash")
-    assert completions(script, "mallow", "") == ["run", "report", "export", "info", "finish", "trace",
-                                                 "--help", "--version"]
+    assert completions(script, "mallow", "") == ["run", "report", "export", "serve", "info", "finish",
+                                                 "trace", "--help", "--version"]
     assert completions(script, "mallow", "trace", "") == ["dump"]
     assert completions(script, "mallow", "report", "--to") == ["--top", "--to"]
     assert completions(script, "mallow", "trace", "dump", "--st") == ["--stacks"]
@@ -739,6 +746,6 @@ def test_man_page(mallow):
     run = subprocess.run([need("man"), "--warnings", "-l", str(page)], capture_output=True,
                          text=True, env={**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8"})
     assert run.returncode == 0 and run.stderr == ""
-    for command in ("run", "report", "export", "info", "trace dump"):
+    for command in ("run", "report", "export", "serve", "info", "trace dump"):
         assert f"mallow {command} " in run.stdout
     assert "--sort METRIC" in run.stdout and "MALLOW_LIBRARY" in run.stdout

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cli/nearest.h"
+#include "hosted/nearest.h"
 #include "report/format.h"
 #include "report/frame_name.h"
 #include "report/style.h"

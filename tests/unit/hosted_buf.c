@@ -22,10 +22,14 @@ static void in_memory(void **state)
 	buf_u64(&buf, UINT64_MAX);
 	buf_u64(&buf, 0);
 	buf_repeat(&buf, '-', 300);
+	buf_hex(&buf, 0);
+	buf_hex(&buf, 0x1f00a);
+	buf_hex(&buf, UINT64_MAX);
 	assert_ok(buf_finish(&buf));
-	assert_int_equal(buf.size, 3890 + 20 + 1 + 300);
+	assert_int_equal(buf.size, 3890 + 20 + 1 + 300 + 1 + 5 + 16);
 	taken = buf_take(&buf);
-	assert_int_equal(strlen(taken), 4211);
+	assert_int_equal(strlen(taken), 4233);
+	assert_string_equal(taken + 4211, "01f00affffffffffffffff");
 	assert_memory_equal(taken + 3884, "8,999,184467440737095516150---", 30);
 	assert_int_equal(buf.size, 0);
 	free(taken);

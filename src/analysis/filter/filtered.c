@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analysis/blocks/block_temporary.h"
 #include "analysis/recording_data.h"
 #include "analysis/sample_weight.h"
 #include "hosted/cleanup.h"
@@ -159,30 +160,17 @@ static void add_up(struct walk *walk)
 	end_lives(walk, walk->match->count);
 }
 
-/*
- * Freed with no other allocation by the same thread in between, be it of a block that does not
- * match. Not known where not all allocations are.
- */
 static struct err *add_temporary(struct walk *walk)
 {
-	const struct block_columns *blocks = walk->blocks;
-	const struct recording_facts *facts = &walk->recording->facts;
-	size_t threads = walk->recording->threads.count;
-	auto_free uint64_t *following = malloc((threads + 1) * sizeof(*following));
+	auto_free uint64_t *temporary = NULL;
+	struct err *err = block_temporary_find(walk->recording, &temporary);
 
-	if (!following)
-		return err_no_memory();
-	if (facts->sample_mean || facts->cull_ns)
-		return NULL;
-	memset(following, 0xff, (threads + 1) * sizeof(*following));
-	for (uint64_t i = blocks->count; i-- > 0;) {
-		uint64_t *next = &following[blocks->thread[i]];
-
-		if (blocks->free_turn[i] <= *next && blocks->free_turn[i] != UINT64_MAX &&
-		    walk->match->words[i / 64] >> i % 64 & 1)
-			walk->filtered->sites.sites.items[walk->site_of[blocks->site[i]] - 1]
+	if (err)
+		return err;
+	for (uint64_t i = 0; i < walk->blocks->count; i++) {
+		if ((temporary[i / 64] & walk->match->words[i / 64]) >> i % 64 & 1)
+			walk->filtered->sites.sites.items[walk->site_of[walk->blocks->site[i]] - 1]
 				.temporary++;
-		*next = i;
 	}
 	return NULL;
 }

@@ -89,6 +89,7 @@ static struct err *copy_lines(struct merge_sites *merge, const struct named_fram
 		lines[i] = from[i];
 		lines[i].address = lines[i].address ? pc - 1 : 0;
 		if (!keep(merge, &lines[i].function) ||
+		    (from[i].raw_function && !keep(merge, &lines[i].raw_function)) ||
 		    (from[i].file && !keep(merge, &lines[i].file)))
 			return err_no_memory();
 		if (!from[i].module)

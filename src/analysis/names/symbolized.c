@@ -264,6 +264,7 @@ static struct err *fill_line(struct symbolized *symbolized, const struct recorde
 			     uint64_t pc, const struct symbol *symbol, struct named_frame *line)
 {
 	line->address = !module && pc <= TRACE_PC_LAST_SPECIAL ? 0 : pc - 1;
+	line->raw_function = symbol->raw_function;
 	line->has_symbol = symbol->raw_function;
 	line->file = symbol->file;
 	line->line = symbol->line;

@@ -13,12 +13,13 @@ struct symbolized;
 
 /* One line of a stack as a person reads it. */
 struct named_frame {
-	const char *function;    /* demangled; never NULL: "[libfoo.so]+0x1a2b" without a symbol */
-	const char *file;        /* NULL unknown */
-	uint32_t line;           /* 0 unknown */
-	const char *module;      /* full path; NULL: in no module */
-	const char *module_name; /* its last part; NULL: in no module */
-	uint64_t address;        /* pc - 1: inside the calling instruction */
+	const char *function;     /* demangled; never NULL: "[libfoo.so]+0x1a2b" without a symbol */
+	const char *raw_function; /* as in the symbol table; NULL without a symbol */
+	const char *file;         /* NULL unknown */
+	uint32_t line;            /* 0 unknown */
+	const char *module;       /* full path; NULL: in no module */
+	const char *module_name;  /* its last part; NULL: in no module */
+	uint64_t address;         /* pc - 1: inside the calling instruction */
 	bool inlined;
 	bool in_program; /* the module is the program itself */
 	bool has_symbol;

@@ -1,4 +1,4 @@
-#include "cli/nearest.h"
+#include "hosted/nearest.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The word of a list that a mistyped one was most likely meant to be. */
-#ifndef MALLOW_CLI_NEAREST_H
-#define MALLOW_CLI_NEAREST_H
+#ifndef MALLOW_HOSTED_NEAREST_H
+#define MALLOW_HOSTED_NEAREST_H
 
 #include <stddef.h>
 

@@ -1,0 +1,132 @@
+#include "analysis/views/site_extent.h"
+
+#include <stdlib.h>
+
+#include "analysis/blocks/block_bits.h"
+#include "analysis/sample_weight.h"
+#include "hosted/cleanup.h"
+#include "hosted/parallel.h"
+
+/* Fewer blocks than this are not worth a thread, and the extents that it fills. */
+#define PIECE_MIN ((uint64_t)1 << 18)
+
+/* The blocks are cut into pieces; each has extents of its own, which are added up in the end. */
+struct summing {
+	const struct block_columns *blocks;
+	const uint64_t *bits;
+	uint64_t sample_mean;
+	uint64_t piece; /* blocks of a piece, words of bits as a whole */
+	uint32_t sites;
+	struct site_extent *extents; /* sites of them for each piece, one piece after the other */
+};
+
+static void widen(uint64_t value, uint64_t *min, uint64_t *max)
+{
+	if (value < *min)
+		*min = value;
+	if (value > *max)
+		*max = value;
+}
+
+static void add(struct site_extent *extent, const struct block_columns *blocks, uint64_t i,
+		uint64_t weight)
+{
+	// Rows are in the order of allocation: the first one met is the first one.
+	if (!extent->calls) {
+		extent->min_size = extent->min_usable = UINT64_MAX;
+		extent->first_ns = blocks->allocated_ns[i];
+		extent->first = i;
+	}
+	extent->last_ns = blocks->allocated_ns[i];
+	extent->calls += weight;
+	extent->leaked += weight * (blocks->freed_ns[i] == TIME_NEVER);
+	extent->size += weight * blocks->size[i];
+	extent->usable += weight * blocks->usable[i];
+	widen(blocks->size[i], &extent->min_size, &extent->max_size);
+	widen(blocks->usable[i], &extent->min_usable, &extent->max_usable);
+}
+
+static void add_piece(void *argument, size_t number)
+{
+	const struct summing *summing = argument;
+	const struct block_columns *blocks = summing->blocks;
+	struct site_extent *extents = summing->extents + number * summing->sites;
+	uint64_t begin = number * summing->piece, end = begin + summing->piece;
+	uint64_t mean = summing->sample_mean;
+
+	if (end > blocks->count)
+		end = blocks->count;
+	for (uint64_t i = block_bits_next(summing->bits, end, begin); i < end;
+	     i = block_bits_next(summing->bits, end, i + 1))
+		add(&extents[blocks->site[i]], blocks, i,
+		    mean ? sample_weight(mean, blocks->size[i], i + 1) : 1);
+}
+
+/* What comes later in the recording. */
+static void join(struct site_extent *extent, const struct site_extent *later)
+{
+	if (!later->calls)
+		return;
+	if (!extent->calls) {
+		*extent = *later;
+		return;
+	}
+	extent->last_ns = later->last_ns;
+	extent->calls += later->calls;
+	extent->leaked += later->leaked;
+	extent->size += later->size;
+	extent->usable += later->usable;
+	widen(later->min_size, &extent->min_size, &extent->max_size);
+	widen(later->max_size, &extent->min_size, &extent->max_size);
+	widen(later->min_usable, &extent->min_usable, &extent->max_usable);
+	widen(later->max_usable, &extent->min_usable, &extent->max_usable);
+}
+
+/* What is in a site's sums and in no block. Nobody knows what of it was usable. */
+static void add_culled(struct site_extent *extents, const struct site *sites, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t culled = sites[i].total_bytes - extents[i].size;
+
+		extents[i].calls = sites[i].calls;
+		extents[i].leaked = sites[i].leaked_blocks;
+		extents[i].size += culled;
+		extents[i].usable += culled;
+	}
+}
+
+static size_t count_pieces(uint64_t blocks)
+{
+	uint64_t most = blocks / PIECE_MIN + 1, width = parallel_width();
+
+	return (size_t)(most < width ? most : width);
+}
+
+struct err *site_extents_create(const struct recording *recording, const uint64_t *bits,
+				struct site_extent **ret)
+{
+	const struct block_columns *blocks = recording_blocks(recording);
+	const struct recording_facts *facts = recording_facts(recording);
+	size_t pieces = count_pieces(blocks->count);
+	struct summing summing = {
+		.blocks = blocks,
+		.bits = bits,
+		.sample_mean = facts->sample_mean,
+		.piece = (blocks->count / pieces / 64 + 1) * 64,
+	};
+	auto_free struct site_extent *extents = NULL;
+	const struct site *sites;
+
+	sites = recording_sites(recording, &summing.sites);
+	extents = calloc(((size_t)summing.sites + 1) * pieces, sizeof(*extents));
+	if (!extents)
+		return err_no_memory();
+	summing.extents = extents;
+	parallel_run(add_piece, &summing, pieces);
+	for (size_t i = summing.sites; i < summing.sites * pieces; i++)
+		join(&extents[i % summing.sites], &extents[i]);
+	if (!bits && facts->culled_allocations)
+		add_culled(extents, sites, summing.sites);
+	*ret = steal(&extents);
+	return NULL;
+}

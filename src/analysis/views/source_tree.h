@@ -1,0 +1,33 @@
+/*
+ * A call tree whose nodes are places in the source, in the order in which the program first came
+ * there: what the REST API's tree and ASCII tree show. (tree.h is the one of functions, by value.)
+ */
+#ifndef MALLOW_ANALYSIS_VIEWS_SOURCE_TREE_H
+#define MALLOW_ANALYSIS_VIEWS_SOURCE_TREE_H
+
+#include "analysis/views/site_extent.h"
+#include "analysis/names/symbolized.h"
+
+struct source_node {
+	uint32_t frame; /* index, of the first stack that came by; RECORDING_NONE: the root … */
+	uint32_t line;  /* … and which of its lines: symbolized_frame() */
+	uint64_t size, calls; /* this node and all below it */
+	uint64_t first_ns, last_ns;
+	uint32_t parent;                    /* RECORDING_NONE: the root */
+	uint32_t first_child, next_sibling; /* by their first allocation */
+};
+
+struct source_tree {
+	struct source_node *nodes; /* nodes[0] is the root; parents come first */
+	uint32_t count;
+};
+
+/*
+ * Two frames are one place where file and line are the same, else the function, else the address.
+ * extents: of the sites; those without calls are left out.
+ */
+struct err *source_tree_create(const struct recording *recording, struct symbolized *symbolized,
+			       const struct site_extent *extents, struct source_tree **ret);
+void source_tree_destroy(struct source_tree *tree);
+
+#endif

@@ -1,0 +1,165 @@
+/* mallow serve: recordings over HTTP. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "cli/cli.h"
+#include "cli/file_kind.h"
+#include "cli/options.h"
+#include "cli/recording_paths.h"
+#include "hosted/cleanup.h"
+#include "server/http.h"
+
+#define DAY_S 86400u
+
+enum { INTERFACE, PORT, TOKEN, INSECURE, ALLOW_ORIGIN, TIMEOUT };
+
+static const struct option_spec options_of_serve[] = {
+	[INTERFACE] = {.name = "interface",
+		       .letter = 'i',
+		       .value = "ADDRESS",
+		       .text = "where to listen",
+		       .standard = "127.0.0.1"},
+	[PORT] = {.name = "port",
+		  .letter = 'p',
+		  .value = "PORT",
+		  .text = "the port, 0: any that is free",
+		  .standard = "8080"},
+	[TOKEN] = {.name = "token",
+		   .value = "TOKEN",
+		   .text = "serve only who knows it: 'Authorization: Bearer TOKEN', or the cookie "
+			   "mallow_token"},
+	[INSECURE] = {.name = "insecure",
+		      .text = "serve other machines without a token: whoever reaches the port"},
+	[ALLOW_ORIGIN] = {.name = "allow-origin",
+			  .value = "ORIGIN[,ORIGIN…]",
+			  .text = "web pages from there may read the answers"},
+	[TIMEOUT] = {.name = "timeout",
+		     .value = "SECONDS",
+		     .text = "end connections of clients that take longer to ask, or as long to "
+			     "take 32 KiB of an answer",
+		     .standard = "30"},
+};
+
+CLEANUP_DEFINE(struct catalog *, catalog_destroy);
+CLEANUP_DEFINE(struct http_server *, http_stop);
+
+/* The recordings that the operands name now. false: one of them is none, and an error was printed.
+ */
+static bool add_recordings(const struct options *options, struct catalog *catalog)
+{
+	cleanup(recording_paths_deinit) struct recording_paths paths = {.empty_allowed = true};
+	struct err *err = recording_paths_find(options, &paths);
+
+	for (size_t i = 0; !err && i < paths.items.count; i++) {
+		err = file_kind_check(paths.items.items[i]);
+		if (!err)
+			err = catalog_add(catalog, paths.items.items[i]);
+	}
+	return cli_report_err(err) == CLI_OK && !paths.failed;
+}
+
+/* Directories are watched: by their own times, so that nothing is read again in vain. */
+struct watched {
+	const struct options *options;
+	struct timespec looked; /* when, before the last look at them */
+};
+
+/* The clock of files is coarse: what changed just before a look may have changed behind it, too. */
+static bool changed_since(const struct stat *status, const struct timespec *looked)
+{
+	return status->st_mtim.tv_sec + 1 >= looked->tv_sec;
+}
+
+static void look(void *argument, struct catalog *catalog)
+{
+	struct watched *watched = argument;
+	struct timespec now;
+	bool changed = false;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	for (int i = 0; i < watched->options->operand_count; i++) {
+		struct stat status;
+
+		if (stat(watched->options->operands[i], &status) == 0 && S_ISDIR(status.st_mode))
+			changed |= changed_since(&status, &watched->looked);
+	}
+	watched->looked = now;
+	if (changed)
+		add_recordings(watched->options, catalog);
+}
+
+/* Until a signal asks for the end. */
+static int serve(const struct http_options *http, struct catalog *catalog)
+{
+	cleanup(http_stop_at) struct http_server *server = NULL;
+	struct err *err;
+	sigset_t ends;
+	int number;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ends, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	err = http_start(http, catalog, &server);
+	if (err)
+		return cli_report_err(err);
+	if (printf("listening on %s\n", http_address(server)) < 0 || fflush(stdout) != 0)
+		return cli_error(CLI_FAILED, "cannot write standard output");
+	sigwait(&ends, &number);
+	// Who does not want to wait for what is under way asks a second time.
+	sigprocmask(SIG_UNBLOCK, &ends, NULL);
+	return CLI_OK;
+}
+
+static int run(const struct command *command, const struct options *options)
+{
+	cleanup(catalog_destroy_at) struct catalog *catalog = NULL;
+	struct watched watched = {.options = options};
+	const char *interface = options->values[INTERFACE];
+	uint64_t port, timeout;
+	struct err *err;
+
+	if (!options_number(command, options, PORT, 0, 8080, &port) ||
+	    !options_number(command, options, TIMEOUT, 1, 30, &timeout))
+		return CLI_USAGE;
+	if (port > UINT16_MAX)
+		return cli_error(CLI_USAGE, "'%s' is no port: they end at %d",
+				 options->values[PORT], UINT16_MAX);
+	if (options->values[TOKEN] && !*options->values[TOKEN])
+		return cli_error(CLI_USAGE, "an empty --token keeps nobody out");
+
+	const struct http_options http = {
+		.interface = interface ? interface : "127.0.0.1",
+		.port = (uint16_t)port,
+		.token = options->values[TOKEN],
+		.insecure = options->values[INSECURE] != NULL,
+		.allow_origins = options->values[ALLOW_ORIGIN],
+		.timeout_s = timeout < DAY_S ? (unsigned int)timeout : DAY_S,
+	};
+
+	err = catalog_create(&catalog);
+	if (err)
+		return cli_report_err(err);
+	if (!add_recordings(options, catalog))
+		return CLI_FAILED;
+	catalog_watch(catalog, look, &watched);
+	return serve(&http, catalog);
+}
+
+const struct command_body command_serve = {
+	.options = options_of_serve,
+	.option_count = sizeof(options_of_serve) / sizeof(options_of_serve[0]),
+	.run = run,
+	.details =
+		"The REST API: /list has the recordings, /data/ID/… or /data/last/… what they "
+		"hold, /openapi.json all paths and parameters. last is the last recording of the "
+		"command line, or the newest of a directory given last. New recordings of a "
+		"directory are found, and those still being written are followed.\n\n"
+		"Only this machine is served, under its own name or address. With another "
+		"--interface a --token is wanted, or --insecure. Nothing but the recordings given "
+		"is read.",
+};

@@ -1,0 +1,319 @@
+#include "server/catalog.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "hosted/byte_source.h"
+#include "hosted/cleanup.h"
+#include "hosted/now.h"
+#include "hosted/vec.h"
+#include "trace/header_check.h"
+
+/* How long what is known of a recording that is being written is good for. */
+#define FRESH_NS UINT64_C(1000000000)
+
+/* The state of a file when something was made of it. */
+struct seen {
+	struct stat status;
+	uint64_t at_ns;
+	bool writing; /* and so may change without its status doing so */
+};
+
+struct entry {
+	struct catalog_item item; /* path is owned */
+	pthread_mutex_t lock;     /* of what follows; held while the recording is opened */
+	struct dataset *dataset;  /* NULL: not opened yet */
+	struct seen opened;
+	char *summary; /* NULL: none is kept */
+	struct seen summarized;
+};
+
+struct catalog {
+	pthread_mutex_t lock; /* of the list and its ids; an entry stays until the end */
+	VEC(struct entry *) entries;
+	pthread_mutex_t look_lock; /* taken before the other one */
+	catalog_look *look;
+	void *argument;
+};
+
+CLEANUP_DEFINE(struct recording *, recording_close);
+
+static void entry_destroy(struct entry *entry)
+{
+	dataset_release(entry->dataset);
+	pthread_mutex_destroy(&entry->lock);
+	free(entry->summary);
+	free((char *)entry->item.path);
+	free(entry);
+}
+
+struct err *catalog_create(struct catalog **ret)
+{
+	struct catalog *catalog = calloc(1, sizeof(*catalog));
+
+	if (!catalog)
+		return err_no_memory();
+	pthread_mutex_init(&catalog->lock, NULL);
+	pthread_mutex_init(&catalog->look_lock, NULL);
+	*ret = catalog;
+	return NULL;
+}
+
+void catalog_destroy(struct catalog *catalog)
+{
+	if (!catalog)
+		return;
+	for (size_t i = 0; i < catalog->entries.count; i++)
+		entry_destroy(catalog->entries.items[i]);
+	vec_deinit(&catalog->entries);
+	pthread_mutex_destroy(&catalog->lock);
+	pthread_mutex_destroy(&catalog->look_lock);
+	free(catalog);
+}
+
+static struct err *read_header(const char *path, struct trace_header *ret)
+{
+	cleanup(byte_source_close) struct byte_source source = {.fd = -1};
+	uint8_t head[sizeof(*ret)];
+	struct err *err;
+	size_t size;
+
+	err = byte_source_open(path, &source);
+	if (!err)
+		err = byte_source_read(&source, 0, head, sizeof(head), &size);
+	if (err)
+		return err;
+	switch (header_check(head, size, ret)) {
+	case HEADER_VALID:
+		return NULL;
+	case HEADER_NEWER:
+		return err_create("'%s' is a recording of a later version of mallow", path);
+	case HEADER_CUT:
+		return err_create("'%s' is a recording that is cut short within its header", path);
+	default:
+		return err_create("'%s' is not a recording", path);
+	}
+}
+
+static void format_id(const uint8_t *id, char ret[33])
+{
+	for (size_t i = 0; i < 16; i++) {
+		ret[2 * i] = "0123456789abcdef"[id[i] >> 4];
+		ret[2 * i + 1] = "0123456789abcdef"[id[i] & 15];
+	}
+	ret[32] = 0;
+}
+
+/* Whether the file is in the list. Under the lock. */
+static bool is_known(const struct catalog *catalog, const char *path)
+{
+	for (size_t i = 0; i < catalog->entries.count; i++)
+		if (strcmp(catalog->entries.items[i]->item.path, path) == 0)
+			return true;
+	return false;
+}
+
+struct err *catalog_add(struct catalog *catalog, const char *path)
+{
+	struct trace_header header;
+	struct err *err = NULL;
+	struct entry *entry;
+	bool known;
+
+	pthread_mutex_lock(&catalog->lock);
+	known = is_known(catalog, path);
+	pthread_mutex_unlock(&catalog->lock);
+	if (known)
+		return NULL;
+	err = read_header(path, &header);
+	if (err)
+		return err;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return err_no_memory();
+	pthread_mutex_init(&entry->lock, NULL);
+	format_id(header.id, entry->item.id);
+	entry->item.machine = (uint16_t)header.machine;
+	entry->item.path = strdup(path);
+	pthread_mutex_lock(&catalog->lock);
+	if (!entry->item.path || !vec_push(&catalog->entries, entry))
+		err = err_no_memory();
+	pthread_mutex_unlock(&catalog->lock);
+	if (err)
+		entry_destroy(entry);
+	return err;
+}
+
+void catalog_watch(struct catalog *catalog, catalog_look *look, void *argument)
+{
+	catalog->look = look;
+	catalog->argument = argument;
+}
+
+static void look(struct catalog *catalog)
+{
+	if (!catalog->look)
+		return;
+	pthread_mutex_lock(&catalog->look_lock);
+	catalog->look(catalog->argument, catalog);
+	pthread_mutex_unlock(&catalog->look_lock);
+}
+
+static struct err *see(const char *path, struct seen *ret)
+{
+	struct seen seen = {.at_ns = now_ns()};
+
+	if (stat(path, &seen.status) < 0)
+		return err_create_errno(errno, "cannot open '%s'", path);
+	*ret = seen;
+	return NULL;
+}
+
+/* Whether what was made of the file then is to be made anew. Not of one that is gone. */
+static bool is_stale(const char *path, const struct seen *seen)
+{
+	const struct stat *then = &seen->status;
+	struct stat now;
+
+	if (now_ns() - seen->at_ns < FRESH_NS || stat(path, &now) < 0)
+		return false;
+	return seen->writing || now.st_size != then->st_size || now.st_ino != then->st_ino ||
+	       now.st_dev != then->st_dev || now.st_mtim.tv_sec != then->st_mtim.tv_sec ||
+	       now.st_mtim.tv_nsec != then->st_mtim.tv_nsec;
+}
+
+/* A file may have become another recording. */
+static void adopt(struct catalog *catalog, struct entry *entry, const struct recording *recording)
+{
+	pthread_mutex_lock(&catalog->lock);
+	memcpy(entry->item.id, recording_facts(recording)->id, sizeof(entry->item.id));
+	pthread_mutex_unlock(&catalog->lock);
+}
+
+/* Under the entry's lock. */
+static struct err *reopen(struct catalog *catalog, struct entry *entry)
+{
+	struct dataset *dataset;
+	struct seen seen;
+	struct err *err = see(entry->item.path, &seen);
+
+	if (!err)
+		err = dataset_open(entry->item.path, &dataset);
+	if (err)
+		return err;
+	adopt(catalog, entry, dataset->recording);
+	seen.writing = dataset->facts->writing;
+	dataset_release(entry->dataset);
+	entry->dataset = dataset;
+	entry->opened = seen;
+	return NULL;
+}
+
+static struct err *open_entry(struct catalog *catalog, struct entry *entry, struct dataset **ret)
+{
+	struct err *err = NULL;
+
+	pthread_mutex_lock(&entry->lock);
+	if (!entry->dataset || is_stale(entry->item.path, &entry->opened))
+		err = reopen(catalog, entry);
+	if (!err)
+		*ret = dataset_hold(entry->dataset);
+	pthread_mutex_unlock(&entry->lock);
+	return err;
+}
+
+static struct entry *find(struct catalog *catalog, const char *id)
+{
+	struct entry *found = NULL;
+
+	pthread_mutex_lock(&catalog->lock);
+	if (strcmp(id, "last") == 0 && catalog->entries.count)
+		found = catalog->entries.items[catalog->entries.count - 1];
+	for (size_t i = 0; !found && i < catalog->entries.count; i++)
+		if (strcmp(catalog->entries.items[i]->item.id, id) == 0)
+			found = catalog->entries.items[i];
+	pthread_mutex_unlock(&catalog->lock);
+	return found;
+}
+
+struct err *catalog_find(struct catalog *catalog, const char *id, struct dataset **ret)
+{
+	struct entry *entry = strcmp(id, "last") == 0 ? NULL : find(catalog, id);
+
+	if (!entry) {
+		look(catalog);
+		entry = find(catalog, id);
+	}
+	*ret = NULL;
+	return entry ? open_entry(catalog, entry, ret) : NULL;
+}
+
+/* Under the entry's lock. */
+static struct err *summarize(struct catalog *catalog, struct entry *entry, catalog_summary *make)
+{
+	cleanup(recording_close_at) struct recording *recording = NULL;
+	auto_free char *summary = NULL;
+	struct seen seen;
+	struct err *err = see(entry->item.path, &seen);
+
+	if (!err)
+		err = recording_open(entry->item.path, RECORDING_SUMS, NULL, NULL, &recording);
+	if (!err)
+		adopt(catalog, entry, recording);
+	if (!err)
+		err = make(&entry->item, recording, &summary);
+	if (err)
+		return err;
+	seen.writing = recording_facts(recording)->writing;
+	free(entry->summary);
+	entry->summary = steal(&summary);
+	entry->summarized = seen;
+	return NULL;
+}
+
+static struct err *put_summary(struct catalog *catalog, struct entry *entry, catalog_summary *make,
+			       struct buf *buf)
+{
+	struct err *err = NULL;
+
+	pthread_mutex_lock(&entry->lock);
+	if (!entry->summary || is_stale(entry->item.path, &entry->summarized))
+		err = summarize(catalog, entry, make);
+	if (!err)
+		buf_text(buf, entry->summary);
+	pthread_mutex_unlock(&entry->lock);
+	return err;
+}
+
+struct err *catalog_summaries(struct catalog *catalog, catalog_summary *make, struct buf *buf)
+{
+	struct err *err = NULL;
+	size_t count, put = 0;
+
+	look(catalog);
+	pthread_mutex_lock(&catalog->lock);
+	count = catalog->entries.count;
+	pthread_mutex_unlock(&catalog->lock);
+	for (size_t i = 0; !err && i < count; i++) {
+		size_t before = buf->size;
+		struct entry *entry;
+
+		pthread_mutex_lock(&catalog->lock);
+		entry = catalog->entries.items[i];
+		pthread_mutex_unlock(&catalog->lock);
+		if (put)
+			buf_char(buf, ',');
+		err = put_summary(catalog, entry, make, buf);
+		if (!err) {
+			put++;
+		} else if (err_number(err) != ENOMEM) {
+			err_destroy(err);
+			err = NULL;
+			buf->size = before;
+		}
+	}
+	return err;
+}

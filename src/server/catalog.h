@@ -1,0 +1,49 @@
+/*
+ * The recordings that the server has: by id, or "last". Each is opened when it is first asked for,
+ * and kept; one that is still being written is opened anew when it has grown. Nothing else on the
+ * disk is ever read. For several threads.
+ */
+#ifndef MALLOW_SERVER_CATALOG_H
+#define MALLOW_SERVER_CATALOG_H
+
+#include <stdint.h>
+
+#include "server/dataset.h"
+
+struct catalog;
+
+/* What /list says of a recording, besides what its facts and sums are. */
+struct catalog_item {
+	char id[33];
+	const char *path;
+	uint16_t machine; /* of its program: ELF's e_machine */
+};
+
+struct err *catalog_create(struct catalog **ret);
+/* Accepts NULL. No request may be under way. */
+void catalog_destroy(struct catalog *catalog);
+
+/*
+ * A recording at the end of the list, unless its file is there. Of two with the same id the first
+ * one is found. Only its header is read; an error where that is none.
+ */
+struct err *catalog_add(struct catalog *catalog, const char *path);
+
+/* Called before the list is looked at, to add what is new. */
+typedef void catalog_look(void *argument, struct catalog *catalog);
+void catalog_watch(struct catalog *catalog, catalog_look *look, void *argument);
+
+/* A recording by its id or "last"; NULL: there is none. One reference. */
+struct err *catalog_find(struct catalog *catalog, const char *id, struct dataset **ret);
+
+/* The text of a recording in a list, to be freed. */
+typedef struct err *catalog_summary(const struct catalog_item *item,
+				    const struct recording *recording, char **ret);
+
+/*
+ * Those of all recordings in their order, with commas between them. They are kept until a file
+ * changes. One that cannot be read any more is left out: it has nothing to tell.
+ */
+struct err *catalog_summaries(struct catalog *catalog, catalog_summary *make, struct buf *buf);
+
+#endif

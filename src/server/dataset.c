@@ -1,0 +1,87 @@
+#include "server/dataset.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "analysis/views/frame_calls.h"
+#include "hosted/cleanup.h"
+#include "server/selection.h"
+
+void dataset_release(struct dataset *dataset)
+{
+	if (!dataset || __atomic_sub_fetch(&dataset->references, 1, __ATOMIC_ACQ_REL))
+		return;
+	for (size_t i = 0; i < DATASET_SELECTIONS; i++)
+		selection_release(dataset->selections[i]);
+	for (size_t i = 0; i < 2; i++)
+		frame_json_deinit(&dataset->frames[i]);
+	free(dataset->frame_calls);
+	free(dataset->extents);
+	symbolized_destroy(dataset->symbolized);
+	recording_close(dataset->owned);
+	pthread_mutex_destroy(&dataset->lock);
+	free(dataset);
+}
+CLEANUP_DEFINE(struct dataset *, dataset_release);
+
+struct err *dataset_open(const char *path, struct dataset **ret)
+{
+	static uint64_t serials;
+	struct timespec now;
+	cleanup(dataset_release_at) struct dataset *dataset = calloc(1, sizeof(*dataset));
+	struct err *err;
+
+	if (!dataset)
+		return err_no_memory();
+	dataset->references = 1;
+	pthread_mutex_init(&dataset->lock, NULL);
+	dataset->serial = __atomic_add_fetch(&serials, 1, __ATOMIC_RELAXED);
+	clock_gettime(CLOCK_REALTIME, &now);
+	dataset->opened_realtime_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	err = recording_open(path, RECORDING_BLOCKS, NULL, NULL, &dataset->owned);
+	if (!err)
+		err = symbolized_create(dataset->owned, NULL, &dataset->symbolized);
+	if (!err)
+		err = frame_calls_create(dataset->owned, &dataset->frame_calls);
+	if (err)
+		return err;
+	dataset->recording = dataset->owned;
+	dataset->facts = recording_facts(dataset->recording);
+	dataset->blocks = recording_blocks(dataset->recording);
+	frame_json_init(&dataset->frames[0], dataset->symbolized, dataset->frame_calls, false);
+	frame_json_init(&dataset->frames[1], dataset->symbolized, dataset->frame_calls, true);
+	*ret = steal(&dataset);
+	return NULL;
+}
+
+struct dataset *dataset_hold(struct dataset *dataset)
+{
+	__atomic_add_fetch(&dataset->references, 1, __ATOMIC_RELAXED);
+	return dataset;
+}
+
+void dataset_lock(struct dataset *dataset)
+{
+	pthread_mutex_lock(&dataset->lock);
+}
+
+void dataset_unlock(struct dataset *dataset)
+{
+	pthread_mutex_unlock(&dataset->lock);
+}
+
+struct err *dataset_extents(struct dataset *dataset, const struct site_extent **ret)
+{
+	struct err *err = NULL;
+
+	if (!dataset->extents)
+		err = site_extents_create(dataset->recording, NULL, &dataset->extents);
+	*ret = dataset->extents;
+	return err;
+}
+
+struct err *dataset_put_stack(struct dataset *dataset, struct json_writer *json, uint32_t stack,
+			      bool strip)
+{
+	return frame_json_put_stack(&dataset->frames[strip], json, stack);
+}

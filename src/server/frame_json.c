@@ -1,0 +1,142 @@
+#include "server/frame_json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hosted/cleanup.h"
+#include "report/template_args.h"
+
+void frame_json_init(struct frame_json *frames, struct symbolized *symbolized,
+		     const uint64_t *calls, bool strip)
+{
+	*frames = (struct frame_json){.symbolized = symbolized, .calls = calls, .strip = strip};
+}
+
+void frame_json_deinit(struct frame_json *frames)
+{
+	arena_deinit(&frames->arena);
+	free(frames->made);
+	vec_deinit(&frames->path);
+}
+
+static struct err *put_function(const struct frame_json *frames, struct json_writer *json,
+				const struct named_frame *line)
+{
+	cleanup(buf_deinit) struct buf stripped;
+
+	buf_init(&stripped);
+	json_key(json, "function");
+	if (!line->has_symbol && line->address)
+		json_null(json);
+	else if (!frames->strip)
+		json_text(json, line->function);
+	else
+		template_args_strip(&stripped, line->function);
+	if (!json->after_key)
+		return NULL;
+	json_text(json, buf_string(&stripped));
+	return buf_finish(&stripped);
+}
+
+static struct err *put_line(const struct frame_json *frames, struct json_writer *json,
+			    const struct named_frame *line, const char *raw, uint64_t calls)
+{
+	char address[24];
+	struct err *err;
+
+	snprintf(address, sizeof(address), "%016" PRIX64, line->address);
+	json_object(json);
+	json_field_u64(json, "address", line->address);
+	json_field_text(json, "address_s", address);
+	json_field_u64(json, "count", calls);
+	json_field_text(json, "library", line->module_name);
+	err = put_function(frames, json, line);
+	json_field_text(json, "raw_function", raw);
+	json_field_text(json, "source", line->file);
+	json_key(json, "line");
+	if (line->line)
+		json_u64(json, line->line);
+	else
+		json_null(json);
+	json_key(json, "column");
+	json_null(json);
+	json_field_bool(json, "is_inline", line->inlined);
+	json_end(json);
+	return err;
+}
+
+struct err *frame_json_put_line(struct frame_json *frames, struct json_writer *json, uint32_t frame,
+				uint32_t line)
+{
+	const struct named_frame *lines;
+	const struct symbol *symbols;
+	size_t count, symbol_count;
+	struct err *err;
+
+	err = symbolized_frame(frames->symbolized, frame, &lines, &count);
+	if (!err)
+		err = symbolized_symbols(frames->symbolized, frame, &symbols, &symbol_count);
+	if (err)
+		return err;
+	return put_line(frames, json, &lines[line],
+			line < symbol_count ? symbols[line].raw_function : NULL,
+			frames->calls[frame]);
+}
+
+static struct err *make(struct frame_json *frames, uint32_t frame, struct made_frame *ret)
+{
+	cleanup(buf_deinit) struct buf buf;
+	const struct named_frame *lines;
+	struct err *err;
+	size_t count;
+
+	buf_init(&buf);
+	err = symbolized_frame(frames->symbolized, frame, &lines, &count);
+	while (!err && count--) {
+		struct json_writer json;
+
+		json_init(&json, &buf, false);
+		err = frame_json_put_line(frames, &json, frame, (uint32_t)count);
+		if (count)
+			buf_char(&buf, ',');
+	}
+	if (!err)
+		err = buf_finish(&buf);
+	if (err)
+		return err;
+	ret->text = arena_copy(&frames->arena, buf.data, buf.size);
+	ret->size = buf.size;
+	return ret->text ? NULL : err_no_memory();
+}
+
+struct err *frame_json_put_stack(struct frame_json *frames, struct json_writer *json,
+				 uint32_t stack)
+{
+	const struct recording *recording = symbolized_recording(frames->symbolized);
+	const struct stack_node *stacks;
+	struct err *err = NULL;
+	uint32_t count;
+
+	recording_frames(recording, &count);
+	if (!frames->made)
+		frames->made = calloc((size_t)count + 1, sizeof(*frames->made));
+	if (!frames->made)
+		return err_no_memory();
+	stacks = recording_stacks(recording, &count);
+	frames->path.count = 0;
+	for (; stack != RECORDING_NONE; stack = stacks[stack].parent)
+		if (!vec_push(&frames->path, stacks[stack].frame))
+			return err_no_memory();
+	json_array(json);
+	for (size_t i = frames->path.count; !err && i-- > 0;) {
+		struct made_frame *made = &frames->made[frames->path.items[i]];
+
+		if (!made->text)
+			err = make(frames, frames->path.items[i], made);
+		if (!err)
+			json_made(json, made->text, made->size);
+	}
+	json_end(json);
+	return err;
+}

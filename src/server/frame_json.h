@@ -1,0 +1,41 @@
+/*
+ * The frames of a recording as JSON, each made once: a page of allocations repeats the same few
+ * thousand frames many times, and copying is cheaper than writing.
+ */
+#ifndef MALLOW_SERVER_FRAME_JSON_H
+#define MALLOW_SERVER_FRAME_JSON_H
+
+#include "analysis/names/symbolized.h"
+#include "hosted/arena.h"
+#include "hosted/json_writer.h"
+#include "hosted/vec.h"
+
+struct made_frame {
+	const char *text; /* objects with commas between them, outermost first; NULL: not made */
+	size_t size;
+};
+
+struct frame_json {
+	struct symbolized *symbolized;
+	const uint64_t *calls; /* of each frame: frame_calls.h */
+	bool strip;
+	struct arena arena;
+	struct made_frame *made;
+	VEC(uint32_t) path; /* frames of the stack at hand, innermost first */
+};
+
+/* symbolized and calls are borrowed. */
+void frame_json_init(struct frame_json *frames, struct symbolized *symbolized,
+		     const uint64_t *calls, bool strip);
+/* Accepts a zeroed struct. */
+void frame_json_deinit(struct frame_json *frames);
+
+/* A stack, by its innermost node or RECORDING_NONE, as an array, outermost frame first. */
+struct err *frame_json_put_stack(struct frame_json *frames, struct json_writer *json,
+				 uint32_t stack);
+
+/* One line of a frame, an inlined function or the function itself, as an object. */
+struct err *frame_json_put_line(struct frame_json *frames, struct json_writer *json, uint32_t frame,
+				uint32_t line);
+
+#endif

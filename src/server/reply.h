@@ -1,0 +1,27 @@
+/* What a route answers with. */
+#ifndef MALLOW_SERVER_REPLY_H
+#define MALLOW_SERVER_REPLY_H
+
+#include "server/body.h"
+
+/* Zeroed: none yet. */
+struct reply {
+	unsigned int status; /* HTTP's */
+	const char *type;    /* of its content; NULL: the route's */
+	struct body *body;
+};
+
+/* The status with a line of text for the client. Returns NULL, or that there is no memory. */
+struct err *reply_refuse(struct reply *reply, unsigned int status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* 200 with what is in buf, which is empty afterwards. */
+struct err *reply_whole(struct reply *reply, struct buf *buf);
+
+/* 200 with what make makes: see body_create(). */
+struct err *reply_pieces(struct reply *reply, body_make *make, void *state, body_drop *drop);
+
+/* Accepts a zeroed struct. */
+void reply_deinit(struct reply *reply);
+
+#endif

@@ -1,0 +1,228 @@
+#include "server/route.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hosted/cleanup.h"
+#include "hosted/nearest.h"
+
+#define FILTER ROUTE_FILTER
+#define BLOCKS ROUTE_BLOCKS
+#define GROUPS ROUTE_GROUPS
+#define PAGE   ROUTE_PAGE
+#define STACKS ROUTE_STACKS
+#define JSON   "application/json"
+#define TEXT   "text/plain; charset=utf-8"
+#define SVG    "image/svg+xml"
+#define BYTES  "application/octet-stream"
+
+static const struct route route_table[] = {
+#define ROUTE(id, path, groups, type, text) {path, groups, type, text, route_##id},
+#include "server/route.def"
+#undef ROUTE
+};
+
+static const struct parameter parameter_table[] = {
+#define PARAMETER(ID, GROUP, name, value, choices, text) {name, value, choices, text, GROUP},
+#include "server/parameter.def"
+#undef PARAMETER
+};
+
+const struct route *routes(size_t *count)
+{
+	*count = sizeof(route_table) / sizeof(route_table[0]);
+	return route_table;
+}
+
+const struct parameter *parameters(size_t *count)
+{
+	*count = sizeof(parameter_table) / sizeof(parameter_table[0]);
+	return parameter_table;
+}
+
+/* A place of a path that stands for any one part. */
+struct capture {
+	const char *text;
+	size_t length;
+};
+
+static bool match(const char *pattern, const char *path, struct capture captures[2])
+{
+	size_t captured = 0;
+
+	while (*pattern) {
+		if (*pattern == '<') {
+			size_t length = strcspn(path, "/");
+
+			if (!length)
+				return false;
+			captures[captured++] = (struct capture){path, length};
+			path += length;
+			pattern += strcspn(pattern, ">") + 1;
+		} else if (*pattern++ != *path++) {
+			return false;
+		}
+	}
+	return !*path;
+}
+
+static struct err *find_dataset(struct request *request, const struct capture *id,
+				struct reply *reply)
+{
+	char text[33];
+
+	if (id->length >= sizeof(text))
+		return reply_refuse(reply, MHD_HTTP_NOT_FOUND, "data not found");
+	memcpy(text, id->text, id->length);
+	text[id->length] = 0;
+
+	struct err *err = catalog_find(request->catalog, text, &request->dataset);
+
+	if (!err && !request->dataset)
+		return reply_refuse(reply, MHD_HTTP_NOT_FOUND, "data not found");
+	return err;
+}
+
+/* Which of the words, by blanks, text is; -1: none. */
+static int choice_of(const char *choices, const char *text)
+{
+	size_t length = strlen(text);
+
+	for (int i = 0; *choices; i++) {
+		size_t here = strcspn(choices, " ");
+
+		if (here == length && memcmp(choices, text, length) == 0)
+			return i;
+		choices += here;
+		choices += strspn(choices, " ");
+	}
+	return -1;
+}
+
+static struct err *set_parameter(struct request *request, size_t id, const char *value,
+				 struct reply *reply)
+{
+	const struct parameter *parameter = &parameter_table[id];
+
+	if (parameter->choices) {
+		int choice = choice_of(parameter->choices, value);
+
+		if (choice < 0)
+			return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+					    "invalid '%s': '%s' is none of %s", parameter->name,
+					    value, parameter->choices);
+		request->choices[id] = (unsigned int)choice;
+	} else {
+		char *end;
+
+		errno = 0;
+		request->numbers[id] = strtoull(value, &end, 10);
+		if (*value < '0' || *value > '9' || *end || errno)
+			return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+					    "invalid '%s': '%s' is not a whole number",
+					    parameter->name, value);
+	}
+	request->given[id] = true;
+	return NULL;
+}
+
+/* A name that is neither a parameter of the route nor a condition. */
+static struct err *refuse_unknown(const struct route *route, const char *name, struct reply *reply)
+{
+	size_t filters, known = 0, own = sizeof(parameter_table) / sizeof(parameter_table[0]);
+	const struct filter_parameter *conditions = filter_parameters(&filters);
+	auto_free const char **names = malloc((filters + own) * sizeof(*names));
+	const char *near;
+
+	if (!names)
+		return err_no_memory();
+	for (size_t i = 0; i < own; i++)
+		if (parameter_table[i].group & route->groups)
+			names[known++] = parameter_table[i].name;
+	for (size_t i = 0; i < filters && route->groups & ROUTE_FILTER; i++)
+		names[known++] = conditions[i].name;
+	near = nearest_word(name, names, known);
+	if (near)
+		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+				    "unknown parameter '%s': did you mean '%s'?", name, near);
+	return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+			    "unknown parameter '%s': /openapi.json lists those of each path", name);
+}
+
+static bool is_condition(const char *name)
+{
+	size_t count;
+	const struct filter_parameter *conditions = filter_parameters(&count);
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(conditions[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static struct err *set_condition(struct request *request, const char *name, const char *value,
+				 struct reply *reply)
+{
+	struct err *err = filter_set(request->filter, name, value);
+
+	if (err && !err_number(err)) {
+		struct err *refused =
+			reply_refuse(reply, MHD_HTTP_BAD_REQUEST, "%s", err_message(err));
+
+		err_destroy(err);
+		return refused;
+	}
+	// With its length no value can pass for other conditions.
+	buf_printf(&request->filter_key, "%s=%zu:%s&", name, strlen(value), value);
+	return err;
+}
+
+static struct err *take_item(struct request *request, const struct route *route,
+			     const struct query_item *item, struct reply *reply)
+{
+	if (!*item->value)
+		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST, "parameter '%s' has no value",
+				    item->name);
+	for (size_t i = 0; i < sizeof(parameter_table) / sizeof(parameter_table[0]); i++)
+		if (parameter_table[i].group & route->groups &&
+		    strcmp(parameter_table[i].name, item->name) == 0)
+			return set_parameter(request, i, item->value, reply);
+	if (route->groups & ROUTE_FILTER && is_condition(item->name))
+		return set_condition(request, item->name, item->value, reply);
+	return refuse_unknown(route, item->name, reply);
+}
+
+static struct err *take_query(struct request *request, const struct route *route,
+			      struct reply *reply)
+{
+	struct err *err = filter_create(&request->filter);
+
+	for (size_t i = 0; !err && !reply->status && i < request->query.items.count; i++)
+		err = take_item(request, route, &request->query.items.items[i], reply);
+	return err;
+}
+
+struct err *route_find(struct request *request, struct reply *reply)
+{
+	struct capture captures[2] = {0};
+	const struct route *route = NULL;
+	struct err *err;
+	size_t count;
+
+	routes(&count);
+	for (size_t i = 0; i < count && !route; i++)
+		if (match(route_table[i].path, request->query.path, captures))
+			route = &route_table[i];
+	if (!route)
+		return reply_refuse(reply, MHD_HTTP_NOT_FOUND,
+				    "no such path: /openapi.json lists them");
+	err = take_query(request, route, reply);
+	if (!err && !reply->status && captures[0].text)
+		err = find_dataset(request, &captures[0], reply);
+	request->rest = captures[1].text;
+	if (!err && !reply->status)
+		request->route = route;
+	return err;
+}

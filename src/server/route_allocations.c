@@ -1,0 +1,190 @@
+/* /allocations and /raw_allocations: one entry for each block. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hosted/cleanup.h"
+#include "server/rest_json.h"
+#include "server/route.h"
+#include "server/rows.h"
+
+/* What is left to be written. */
+struct page {
+	struct dataset *dataset;
+	struct selection *selection;
+	struct rows rows;
+	bool strip;
+	bool raw;
+	bool begun;
+	struct json_writer json;
+	VEC(uint64_t) path; /* return addresses of the stack at hand, innermost first */
+};
+
+static void drop_page(void *state)
+{
+	struct page *page = state;
+
+	selection_release(page->selection);
+	dataset_release(page->dataset);
+	vec_deinit(&page->path);
+	free(page);
+}
+
+static void put_heap_flag(struct json_writer *json, const struct page *page, const char *key,
+			  uint8_t flags, uint8_t flag, bool set)
+{
+	json_key(json, key);
+	if (page->dataset->facts->allocator == TRACE_ALLOCATOR_GLIBC)
+		json_bool(json, !!(flags & flag) == set);
+	else
+		json_null(json);
+}
+
+static void put_free(struct json_writer *json, const struct page *page, uint64_t row)
+{
+	const struct block_columns *blocks = page->dataset->blocks;
+
+	json_key(json, "deallocation");
+	if (blocks->freed_ns[row] == TIME_NEVER) {
+		json_null(json);
+		return;
+	}
+	json_object(json);
+	rest_json_field_time(json, "timestamp",
+			     page->dataset->facts->start_realtime_ns + blocks->freed_ns[row]);
+	rest_json_field_thread(json, page->dataset->recording, blocks->free_thread[row]);
+	json_end(json);
+}
+
+static uint32_t stack_of(const struct page *page, uint64_t row)
+{
+	uint32_t count;
+
+	return recording_sites(page->dataset->recording, &count)[page->dataset->blocks->site[row]]
+		.stack;
+}
+
+static struct err *put_block(struct json_writer *json, const struct page *page, uint64_t row)
+{
+	const struct block_columns *blocks = page->dataset->blocks;
+	uint32_t stack = stack_of(page, row);
+	struct err *err;
+
+	json_object(json);
+	rest_json_field_address(json, "address", blocks->address[row]);
+	rest_json_field_moment(json, "timestamp", blocks->allocated_ns[row], page->dataset->facts);
+	rest_json_field_thread(json, page->dataset->recording, blocks->thread[row]);
+	json_field_u64(json, "size", blocks->size[row]);
+	json_field_u64(json, "backtrace_id", stack);
+	put_free(json, page, row);
+	json_key(json, "backtrace");
+	err = dataset_put_stack(page->dataset, json, stack, page->strip);
+	put_heap_flag(json, page, "is_mmaped", blocks->heap_flags[row], TRACE_HEAP_MMAPPED, true);
+	put_heap_flag(json, page, "in_main_arena", blocks->heap_flags[row],
+		      TRACE_HEAP_NON_MAIN_ARENA, false);
+	json_field_u64(json, "extra_space", blocks->usable[row] - blocks->size[row]);
+	json_end(json);
+	return err;
+}
+
+/* Outermost first, as frames are. */
+static struct err *put_addresses(struct json_writer *json, struct page *page, uint64_t row)
+{
+	uint32_t count;
+	const struct stack_node *stacks = recording_stacks(page->dataset->recording, &count);
+	const struct recorded_frame *frames = recording_frames(page->dataset->recording, &count);
+
+	page->path.count = 0;
+	for (uint32_t at = stack_of(page, row); at != RECORDING_NONE; at = stacks[at].parent)
+		if (!vec_push(&page->path, frames[stacks[at].frame].pc))
+			return err_no_memory();
+	json_object(json);
+	json_key(json, "backtrace");
+	json_array(json);
+	for (size_t i = page->path.count; i-- > 0;) {
+		uint64_t pc = page->path.items[i];
+		char text[24];
+
+		snprintf(text, sizeof(text), "%016" PRIX64,
+			 pc > TRACE_PC_LAST_SPECIAL ? pc - 1 : 0);
+		json_text(json, text);
+	}
+	json_end(json);
+	json_end(json);
+	return NULL;
+}
+
+static struct err *make_page(void *state, struct buf *buf, bool *done)
+{
+	struct page *page = state;
+	struct json_writer *json = &page->json;
+	struct err *err = NULL;
+	uint64_t row;
+
+	if (!page->begun) {
+		json_init(json, buf, false);
+		if (!page->raw) {
+			json_object(json);
+			json_key(json, "allocations");
+		}
+		json_array(json);
+		page->begun = true;
+	}
+	dataset_lock(page->dataset);
+	while (!err && buf->size < BODY_PIECE && !*done) {
+		if (!rows_next(&page->rows, &row))
+			*done = true;
+		else if (page->raw)
+			err = put_addresses(json, page, row);
+		else
+			err = put_block(json, page, row);
+	}
+	dataset_unlock(page->dataset);
+	if (*done) {
+		json_end(json);
+		if (!page->raw) {
+			json_field_u64(json, "total_count", page->selection->count);
+			json_end(json);
+		}
+	}
+	return err;
+}
+
+static struct err *answer(struct request *request, struct reply *reply, bool raw)
+{
+	struct selection *selection = NULL;
+	struct rows rows;
+	struct page *page;
+	struct err *err;
+
+	dataset_lock(request->dataset);
+	err = request_select(request, reply, &selection);
+	if (!err && selection)
+		err = rows_begin(request, selection, &rows);
+	dataset_unlock(request->dataset);
+	if (!err && !selection)
+		return NULL;
+	page = err ? NULL : malloc(sizeof(*page));
+	if (!page) {
+		selection_release(selection);
+		return err ? err : err_no_memory();
+	}
+	*page = (struct page){
+		.dataset = dataset_hold(request->dataset),
+		.selection = selection,
+		.rows = rows,
+		.strip = request_strips(request),
+		.raw = raw,
+	};
+	return reply_pieces(reply, make_page, page, drop_page);
+}
+
+struct err *route_allocations(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, false);
+}
+
+struct err *route_raw_allocations(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, true);
+}

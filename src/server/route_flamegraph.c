@@ -1,0 +1,94 @@
+/* /export/flamegraph and /export/flamegraph.pl: bytes by stacks of functions. */
+#include "analysis/tree.h"
+#include "hosted/cleanup.h"
+#include "report/collapsed.h"
+#include "report/flamegraph.h"
+#include "server/route.h"
+#include "server/selection.h"
+
+CLEANUP_DEFINE(struct tree *, tree_destroy);
+CLEANUP_DEFINE(struct selection *, selection_release);
+
+typedef struct err *put_stacks(struct buf *buf, const struct recording *recording,
+			       const struct tree *tree);
+
+static struct err *put_svg(struct buf *buf, const struct recording *recording,
+			   const struct tree *tree)
+{
+	// Nothing matched: an empty body, as clients expect it.
+	return tree->nodes[0].value ? flamegraph_write(buf, recording, tree, METRIC_TOTAL, false)
+				    : NULL;
+}
+
+static struct err *put_lines(struct buf *buf, const struct recording *recording,
+			     const struct tree *tree)
+{
+	return collapsed_write_libraries(buf, tree);
+}
+
+/* Under the lock. Bytes are all that is shown, so nothing else is summed up. */
+static struct err *create_tree(struct dataset *dataset, struct selection *selection,
+			       struct tree **ret)
+{
+	auto_free struct site *sums = NULL;
+	const struct site_extent *extents;
+	const struct site *sites;
+	struct err *err;
+	uint32_t count;
+
+	if (!selection->bits)
+		return tree_create(dataset->recording, dataset->symbolized, METRIC_TOTAL, ret);
+	err = selection_extents(dataset, selection, &extents);
+	if (err)
+		return err;
+	sites = recording_sites(dataset->recording, &count);
+	sums = calloc((size_t)count + 1, sizeof(*sums));
+	if (!sums)
+		return err_no_memory();
+	for (uint32_t i = 0; i < count; i++)
+		sums[i] = (struct site){
+			.stack = sites[i].stack,
+			.calls = extents[i].calls,
+			.total_bytes = extents[i].size,
+		};
+	return tree_create_of_sites(dataset->recording, dataset->symbolized, sums, count,
+				    METRIC_TOTAL, ret);
+}
+
+/* Under the lock. */
+static struct err *write_stacks(struct request *request, struct reply *reply, put_stacks *put,
+				struct buf *buf)
+{
+	cleanup(selection_release_at) struct selection *selection = NULL;
+	cleanup(tree_destroy_at) struct tree *tree = NULL;
+	struct dataset *dataset = request->dataset;
+	struct err *err;
+
+	err = request_select(request, reply, &selection);
+	if (err || !selection)
+		return err;
+	err = create_tree(dataset, selection, &tree);
+	return err ? err : put(buf, dataset->recording, tree);
+}
+
+static struct err *answer(struct request *request, struct reply *reply, put_stacks *put)
+{
+	cleanup(buf_deinit) struct buf buf;
+	struct err *err;
+
+	buf_init(&buf);
+	dataset_lock(request->dataset);
+	err = write_stacks(request, reply, put, &buf);
+	dataset_unlock(request->dataset);
+	return err || reply->status ? err : reply_whole(reply, &buf);
+}
+
+struct err *route_flamegraph(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, put_svg);
+}
+
+struct err *route_flamegraph_pl(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, put_lines);
+}

@@ -1,0 +1,188 @@
+/* /allocation_groups: one entry for each stack. */
+#include <stdlib.h>
+
+#include "server/rest_json.h"
+#include "server/route.h"
+#include "server/selection.h"
+
+/* The choices of sort_by: each of these of the matching allocations, then each of all. */
+enum { FIRST, LAST, INTERVAL, CALLS, LEAKED, SIZE, KEYS };
+
+struct groups {
+	struct dataset *dataset;
+	struct selection *selection;
+	const struct site_extent *matched, *all;
+	uint32_t *sites; /* in the order asked for, those of all pages */
+	uint64_t count;
+	uint64_t at, end; /* of the page */
+	bool strip;
+	bool begun;
+	struct json_writer json;
+};
+
+static void drop_groups(void *state)
+{
+	struct groups *groups = state;
+
+	selection_release(groups->selection);
+	dataset_release(groups->dataset);
+	free(groups->sites);
+	free(groups);
+}
+
+/* sizes as requested, or else as the allocator made them usable. */
+static void put_sums(struct json_writer *json, const char *key, const struct site_extent *extent,
+		     const struct recording_facts *facts, bool requested)
+{
+	json_key(json, key);
+	json_object(json);
+	json_field_u64(json, "size", requested ? extent->size : extent->usable);
+	json_field_u64(json, "min_size", requested ? extent->min_size : extent->min_usable);
+	json_field_u64(json, "max_size", requested ? extent->max_size : extent->max_usable);
+	rest_json_field_moment(json, "min_timestamp", extent->first_ns, facts);
+	rest_json_field_moment(json, "max_timestamp", extent->last_ns, facts);
+	rest_json_field_time(json, "interval", extent->last_ns - extent->first_ns);
+	json_field_u64(json, "leaked_count", extent->leaked);
+	json_field_u64(json, "allocated_count", extent->calls);
+	json_end(json);
+}
+
+static struct err *put_group(struct json_writer *json, const struct groups *groups, uint32_t site)
+{
+	uint32_t count, stack = recording_sites(groups->dataset->recording, &count)[site].stack;
+	struct err *err;
+
+	json_object(json);
+	put_sums(json, "all", &groups->all[site], groups->dataset->facts, false);
+	put_sums(json, "only_matched", &groups->matched[site], groups->dataset->facts, true);
+	json_field_u64(json, "backtrace_id", stack);
+	json_key(json, "backtrace");
+	err = dataset_put_stack(groups->dataset, json, stack, groups->strip);
+	json_end(json);
+	return err;
+}
+
+static struct err *make_groups(void *state, struct buf *buf, bool *done)
+{
+	struct groups *groups = state;
+	struct json_writer *json = &groups->json;
+	struct err *err = NULL;
+
+	if (!groups->begun) {
+		json_init(json, buf, false);
+		json_object(json);
+		json_key(json, "allocations"); // sic: so clients know it
+		json_array(json);
+		groups->begun = true;
+	}
+	dataset_lock(groups->dataset);
+	while (!err && buf->size < BODY_PIECE && groups->at < groups->end)
+		err = put_group(json, groups, groups->sites[groups->at++]);
+	dataset_unlock(groups->dataset);
+	if (groups->at == groups->end) {
+		json_end(json);
+		json_field_u64(json, "total_count", groups->count);
+		json_end(json);
+		*done = true;
+	}
+	return err;
+}
+
+struct sort {
+	const struct site_extent *extents;
+	unsigned int key;
+	bool requested;
+};
+
+static uint64_t key_of(const struct sort *sort, uint32_t site)
+{
+	const struct site_extent *extent = &sort->extents[site];
+
+	switch (sort->key) {
+	case FIRST:
+		return extent->first_ns;
+	case LAST:
+		return extent->last_ns;
+	case INTERVAL:
+		return extent->last_ns - extent->first_ns;
+	case CALLS:
+		return extent->calls;
+	case LEAKED:
+		return extent->leaked;
+	default:
+		return sort->requested ? extent->size : extent->usable;
+	}
+}
+
+/* Equal ones in the order of the sites: qsort_r() may mix them. */
+static int compare(const void *left, const void *right, void *argument)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	uint64_t a_key = key_of(argument, a), b_key = key_of(argument, b);
+
+	if (a_key != b_key)
+		return a_key < b_key ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+static struct err *sort_groups(const struct request *request, struct groups *groups)
+{
+	unsigned int choice = request->choices[PARAMETER_GROUP_SORT];
+	struct sort sort = {
+		.extents = choice < KEYS ? groups->matched : groups->all,
+		.key = choice % KEYS,
+		.requested = choice < KEYS,
+	};
+	uint32_t count;
+
+	recording_sites(groups->dataset->recording, &count);
+	groups->sites = malloc(((size_t)count + 1) * sizeof(*groups->sites));
+	if (!groups->sites)
+		return err_no_memory();
+	for (uint32_t i = 0; i < count; i++)
+		if (groups->matched[i].calls)
+			groups->sites[groups->count++] = i;
+	qsort_r(groups->sites, groups->count, sizeof(*groups->sites), compare, &sort);
+	if (!request_descends(request, sort.key != FIRST && sort.key != LAST))
+		return NULL;
+	for (uint64_t i = 0; i < groups->count / 2; i++) {
+		uint32_t site = groups->sites[i];
+
+		groups->sites[i] = groups->sites[groups->count - 1 - i];
+		groups->sites[groups->count - 1 - i] = site;
+	}
+	return NULL;
+}
+
+/* Under the lock. */
+static struct err *fill(struct request *request, struct reply *reply, struct groups *groups)
+{
+	struct err *err = request_select(request, reply, &groups->selection);
+
+	if (err || !groups->selection)
+		return err;
+	err = dataset_extents(groups->dataset, &groups->all);
+	if (!err)
+		err = selection_extents(groups->dataset, groups->selection, &groups->matched);
+	return err ? err : sort_groups(request, groups);
+}
+
+struct err *route_allocation_groups(struct request *request, struct reply *reply)
+{
+	struct groups *groups = calloc(1, sizeof(*groups));
+	struct err *err;
+
+	if (!groups)
+		return err_no_memory();
+	groups->dataset = dataset_hold(request->dataset);
+	groups->strip = request_strips(request);
+	dataset_lock(groups->dataset);
+	err = fill(request, reply, groups);
+	dataset_unlock(groups->dataset);
+	if (err || !groups->selection) {
+		drop_groups(groups);
+		return err;
+	}
+	request_page(request, groups->count, &groups->at, &groups->end);
+	return reply_pieces(reply, make_groups, groups, drop_groups);
+}

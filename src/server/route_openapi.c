@@ -1,0 +1,146 @@
+/* /openapi.json: the table of routes and the list of conditions, for programs to read. */
+#include <string.h>
+
+#include "hosted/cleanup.h"
+#include "server/route.h"
+
+static void put_choices(struct json_writer *json, const char *choices)
+{
+	json_key(json, "enum");
+	json_array(json);
+	while (choices && *choices) {
+		size_t length = strcspn(choices, " ");
+
+		json_bytes(json, choices, length);
+		choices += length;
+		choices += strspn(choices, " ");
+	}
+	json_end(json);
+}
+
+static void put_parameter(struct json_writer *json, const char *name, const char *place,
+			  const char *text, const char *value, const char *choices)
+{
+	bool number = value && strcmp(value, "N") == 0;
+
+	json_object(json);
+	json_field_text(json, "name", name);
+	json_field_text(json, "in", place);
+	if (strcmp(place, "path") == 0)
+		json_field_bool(json, "required", true);
+	if (text)
+		json_field_text(json, "description", text);
+	json_key(json, "schema");
+	json_object(json);
+	json_field_text(json, "type", number ? "integer" : "string");
+	if (choices)
+		put_choices(json, choices);
+	json_end(json);
+	json_end(json);
+}
+
+/* The parts of a path in <>. */
+static void put_path_parameters(struct json_writer *json, const char *path)
+{
+	while ((path = strchr(path, '<'))) {
+		size_t length = strcspn(++path, ">");
+		char name[32] = "";
+
+		memcpy(name, path, length < sizeof(name) ? length : sizeof(name) - 1);
+		put_parameter(json, name, "path",
+			      strcmp(name, "id") == 0 ? "id of a recording, or last" : NULL, NULL,
+			      NULL);
+	}
+}
+
+static void put_parameters(struct json_writer *json, const struct route *route)
+{
+	size_t count, filters;
+	const struct parameter *own = parameters(&count);
+	const struct filter_parameter *conditions = filter_parameters(&filters);
+
+	json_key(json, "parameters");
+	json_array(json);
+	put_path_parameters(json, route->path);
+	for (size_t i = 0; i < count; i++)
+		if (own[i].group & route->groups)
+			put_parameter(json, own[i].name, "query", own[i].text, own[i].value,
+				      own[i].choices);
+	for (size_t i = 0; i < filters && route->groups & ROUTE_FILTER; i++)
+		put_parameter(json, conditions[i].name, "query", conditions[i].text,
+			      conditions[i].value, conditions[i].choices);
+	json_end(json);
+}
+
+/* {id} where the table has <id>. */
+static void put_path(struct json_writer *json, struct buf *scratch, const char *path)
+{
+	scratch->size = 0;
+	for (; *path; path++)
+		buf_char(scratch, *path == '<' ? '{' : *path == '>' ? '}' : *path);
+	json_key(json, buf_string(scratch) ? scratch->data : "");
+}
+
+static void put_response(struct json_writer *json, const char *status, const char *text,
+			 const char *type)
+{
+	json_key(json, status);
+	json_object(json);
+	json_field_text(json, "description", text);
+	json_key(json, "content");
+	json_object(json);
+	json_key(json, type);
+	json_object(json);
+	json_end(json);
+	json_end(json);
+	json_end(json);
+}
+
+static void put_route(struct json_writer *json, const struct route *route)
+{
+	static const char text[] = "text/plain; charset=utf-8";
+
+	json_object(json);
+	json_key(json, "get");
+	json_object(json);
+	json_field_text(json, "summary", route->text);
+	put_parameters(json, route);
+	json_key(json, "responses");
+	json_object(json);
+	put_response(json, "200", "what was asked for", route->type);
+	put_response(json, "400", "a parameter is unknown or wrong", text);
+	if (strchr(route->path, '<'))
+		put_response(json, "404", "no such recording", text);
+	json_end(json);
+	json_end(json);
+	json_end(json);
+}
+
+struct err *route_openapi(struct request *request, struct reply *reply)
+{
+	cleanup(buf_deinit) struct buf buf;
+	cleanup(buf_deinit) struct buf scratch;
+	struct json_writer json;
+	size_t count;
+	const struct route *all = routes(&count);
+
+	buf_init(&buf);
+	buf_init(&scratch);
+	json_init(&json, &buf, true);
+	json_object(&json);
+	json_field_text(&json, "openapi", "3.0.3");
+	json_key(&json, "info");
+	json_object(&json);
+	json_field_text(&json, "title", "mallow");
+	json_field_text(&json, "version", MALLOW_VERSION);
+	json_end(&json);
+	json_key(&json, "paths");
+	json_object(&json);
+	for (size_t i = 0; i < count; i++) {
+		put_path(&json, &scratch, all[i].path);
+		put_route(&json, &all[i]);
+	}
+	json_end(&json);
+	json_end(&json);
+	return reply_whole(reply, &buf);
+}

@@ -1,0 +1,147 @@
+/* /timeline, /fragmentation_timeline and /regions: the heap over time, and as a map of addresses.
+ */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "analysis/views/heap_regions.h"
+#include "analysis/views/timeline.h"
+#include "hosted/cleanup.h"
+#include "server/route.h"
+#include "server/selection.h"
+
+CLEANUP_DEFINE(struct selection *, selection_release);
+
+/* A member of the points as an array of its own. */
+struct series {
+	const char *key;
+	size_t offset; /* in struct timeline_point */
+	bool is_signed;
+};
+
+#define POINT(member) offsetof(struct timeline_point, member)
+
+static const struct series live_series[] = {
+	{"xs", POINT(unix_s), false},
+	{"size_delta", POINT(size_delta), true},
+	{"count_delta", POINT(count_delta), true},
+	{"allocated_size", POINT(size), false},
+	{"allocated_count", POINT(count), false},
+	{"leaked_size", POINT(leaked_size), false},
+	{"leaked_count", POINT(leaked_count), false},
+};
+
+static const struct series fragmentation_series[] = {
+	{"xs", POINT(unix_s), false},
+	{"fragmentation", POINT(fragmentation), false},
+};
+
+static void put_series(struct json_writer *json, const struct series *series,
+		       const struct timeline_point *points, size_t count)
+{
+	json_key(json, series->key);
+	json_array(json);
+	for (size_t i = 0; i < count; i++) {
+		const void *value = (const char *)&points[i] + series->offset;
+
+		if (series->is_signed)
+			json_i64(json, *(const int64_t *)value);
+		else
+			json_u64(json, *(const uint64_t *)value);
+	}
+	json_end(json);
+}
+
+static struct err *answer(struct request *request, struct reply *reply, const struct series *series,
+			  size_t series_count)
+{
+	auto_free struct timeline_point *points = NULL;
+	cleanup(buf_deinit) struct buf buf;
+	struct json_writer json;
+	struct err *err;
+	size_t count;
+
+	// Nothing here is derived and kept, so it needs no lock.
+	err = timeline_create(request->dataset->recording, &points, &count);
+	if (err)
+		return err;
+	buf_init(&buf);
+	json_init(&json, &buf, false);
+	json_object(&json);
+	for (size_t i = 0; i < series_count; i++)
+		put_series(&json, &series[i], points, count);
+	json_end(&json);
+	return reply_whole(reply, &buf);
+}
+
+struct err *route_timeline(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, live_series, sizeof(live_series) / sizeof(live_series[0]));
+}
+
+struct err *route_fragmentation_timeline(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, fragmentation_series,
+		      sizeof(fragmentation_series) / sizeof(fragmentation_series[0]));
+}
+
+static void put_end(struct json_writer *json, const char *key, const char *text_key,
+		    uint64_t address)
+{
+	char text[24];
+
+	json_field_u64(json, key, address);
+	snprintf(text, sizeof(text), "%" PRIu64, address);
+	json_field_text(json, text_key, text);
+}
+
+/* Under the lock. */
+static struct err *find_regions(struct request *request, struct reply *reply,
+				struct heap_region *whole, struct heap_region **regions,
+				size_t *count)
+{
+	cleanup(selection_release_at) struct selection *selection = NULL;
+	const uint32_t *order;
+	struct err *err;
+
+	err = request_select(request, reply, &selection);
+	if (err || !selection)
+		return err;
+	err = recording_block_order(request->dataset->recording, BLOCK_ORDER_ADDRESS, &order);
+	if (err)
+		return err;
+	return heap_regions_create(request->dataset->recording, selection->bits, order, whole,
+				   regions, count);
+}
+
+struct err *route_regions(struct request *request, struct reply *reply)
+{
+	auto_free struct heap_region *regions = NULL;
+	cleanup(buf_deinit) struct buf buf;
+	struct heap_region whole;
+	struct json_writer json;
+	struct err *err;
+	size_t count;
+
+	buf_init(&buf);
+	dataset_lock(request->dataset);
+	err = find_regions(request, reply, &whole, &regions, &count);
+	dataset_unlock(request->dataset);
+	if (err || reply->status)
+		return err;
+	json_init(&json, &buf, false);
+	json_object(&json);
+	put_end(&json, "main_heap_start", "main_heap_start_s", whole.start);
+	put_end(&json, "main_heap_end", "main_heap_end_s", whole.end);
+	json_key(&json, "regions");
+	json_array(&json);
+	for (size_t i = 0; i < count; i++) {
+		json_array(&json);
+		json_u64(&json, regions[i].start);
+		json_u64(&json, regions[i].end);
+		json_end(&json);
+	}
+	json_end(&json);
+	json_end(&json);
+	return reply_whole(reply, &buf);
+}

@@ -1,0 +1,223 @@
+"""`mallow export --to pprof`: profile.proto, as pprof itself reads it."""
+import collections
+import gzip
+import json
+import subprocess
+
+import pytest
+
+import pprof_reader
+from conftest import need
+from made_recording import Made
+
+START = ["_start", "__libc_start_call_main", "main"]
+TYPES = {"alloc_objects": "calls", "alloc_space": "total_bytes", "inuse_objects": "leaked_blocks",
+         "inuse_space": "leaked_bytes", "peak_objects": "peak_blocks", "peak_space": "peak_bytes",
+         "temporary": "temporary"}
+PYTHON = "import json; json.dumps([str(i) for i in range(20000)])"
+
+
+def export(tool, recording, *options):
+    path = recording.parent / "out.pb.gz"
+    tool("export", "--to", "pprof", "-o", path, *options, recording)
+    return pprof_reader.read(path)
+
+
+def stack_of_report(site):
+    return tuple((int(frame["address"], 16), frame["module"], frame["function"], frame["file"],
+                  frame["line"] or 0) for frame in site["stack"]) or \
+        ((0, None, "[no stack]", None, 0),)
+
+
+def stack_of_profile(locations):
+    frames = []
+    for address, module, lines in locations:
+        for function, file, line, _ in lines or [(None, None, 0, None)]:
+            frames.append((address, module, function, file, line))
+    return tuple(frames)
+
+
+def without_names(stack, nameless):
+    """A frame without a symbol has a name of ours in reports, and none in profiles."""
+    return tuple((address, module, None if (address, module) in nameless else function, file, line)
+                 for address, module, function, file, line in stack)
+
+
+def assert_same(profile, report):
+    """Every stack, with all ways of counting."""
+    assert [name for name, _ in profile.types] == list(TYPES)
+    assert all(unit == ("bytes" if name.endswith("space") else "count")
+               for name, unit in profile.types)
+    assert (profile.default, profile.period_type) == ("inuse_space", ("space", "bytes"))
+    nameless = {(address, module) for address, module, lines in profile.locations.values()
+                if not lines}
+    assert all(module for _, module in nameless)
+    ours, theirs = (collections.defaultdict(lambda: [0] * len(TYPES)) for _ in range(2))
+    for locations, values in profile.samples:
+        for i, value in enumerate(values.values()):
+            ours[stack_of_profile(locations)][i] += value
+    for site in report["sites"]:
+        for i, field in enumerate(TYPES.values()):
+            theirs[without_names(stack_of_report(site), nameless)][i] += site[field]
+    assert dict(ours) == dict(theirs)
+    assert report["calls"] == profile.sum("alloc_objects")
+    assert report["peak_bytes"] == profile.sum("peak_space")
+
+
+@pytest.mark.parametrize("name", ["totals", "totals_cpp", "hand_over", "stack_shapes"])
+def test_samples(name, compile_sample, record, tool):
+    recorded = record([compile_sample(name, "gcc", "-O2")], check=False)
+    profile = export(tool, recorded.path)
+    assert_same(profile, recorded.report_json)
+    assert profile.period == 1
+    assert profile.mappings[0][0] == recorded.report_json["program"]
+
+
+@pytest.fixture(scope="module")
+def python(tool, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("python")
+    path = folder / "python.mallow"
+    tool("run", "--force-malloc", "-o", path, "--", "/usr/bin/python3", "-c", PYTHON)
+    return path
+
+
+def test_python(tool, python):
+    report, profile = tool.report(python), export(tool, python)
+    assert_same(profile, report)
+    info = json.loads(tool("info", "--json", "--modules", python).stdout)
+    info = info[0] if isinstance(info, list) else info
+    modules = {(m["path"], m["build_id"] or "", int(m["start"], 16), int(m["end"], 16))
+               for m in info["modules"]}
+    assert profile.mappings[0][0] == info["program"] and set(profile.mappings) <= modules
+    assert abs(profile.raw.duration_nanos - info["duration_s"] * 1e9) < 2
+    assert abs(profile.raw.time_nanos / 1e9 - info["started_at"]) < 1e-3
+    assert any("import json" in comment for comment in profile.comments)
+
+
+def test_names(compile_sample, record, tool):
+    """Demangled, with the raw name beside it, and inlined frames."""
+    profile = export(tool, record([compile_sample("totals_cpp", "gcc", "-O2")], check=False).path)
+    lines = [line for _, _, lines in profile.locations.values() for line in lines]
+    assert any(name != raw and raw.startswith("_Z") for name, _, _, raw in lines)
+    assert any(len(lines) > 1 for _, _, lines in profile.locations.values())
+
+
+# --- by its own reader ---
+
+def pprof(*arguments):
+    go = need("go")
+    tool = subprocess.run([go, "tool", "-n", "pprof"], capture_output=True)
+    if tool.returncode:
+        pytest.skip("go is installed without pprof")
+    run = subprocess.run([go, "tool", "pprof", *map(str, arguments)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_go_tool_pprof(tool, python):
+    report = tool.report(python)
+    export(tool, python)
+    raw = pprof("-raw", python.parent / "out.pb.gz").splitlines()
+    rows = [[int(value) for value in line.split(":")[0].split()]
+            for line in raw[raw.index("Samples:") + 2:raw.index("Locations")]]
+    assert [sum(column) for column in zip(*rows)] == [report[field] for field in TYPES.values()]
+    assert "inuse_space/bytes[dflt]" in raw[raw.index("Samples:") + 1]
+
+
+@pytest.mark.parametrize("name, field", TYPES.items())
+def test_go_tool_pprof_top(tool, python, name, field):
+    export(tool, python)
+    unit = ["-unit=bytes"] if name.endswith("space") else []
+    text = pprof("-top", f"-sample_index={name}", *unit, python.parent / "out.pb.gz")
+    assert f" of {tool.report(python)[field]}{'B' if unit else ''} total\n" in text
+    assert text.startswith("File: python3")
+
+
+def test_protoc(tool, python, tmp_path):
+    """Every field is known and of its type."""
+    profile = export(tool, python)
+    (tmp_path / "profile.proto").write_text(pprof_reader.proto_source())
+    run = subprocess.run([need("protoc"), f"-I{tmp_path}", "--decode=perftools.profiles.Profile",
+                          "profile.proto"], capture_output=True, check=True,
+                         input=gzip.decompress((python.parent / "out.pb.gz").read_bytes()))
+    text = run.stdout.decode()
+    assert run.stderr == b"" and text.count("\nsample {") == len(profile.samples)
+    names = {name for fields in pprof_reader.SCHEMA.values() for name, _ in fields.values()}
+    assert {line.split()[0].rstrip(":") for line in text.splitlines()} - {"}"} <= names
+
+
+# --- what is asked for ---
+
+@pytest.fixture
+def made(tmp_path):
+    names = [*START, "work", "line\nbreak", "größe;x"]
+    made = Made(tmp_path, names, libraries=[("/usr/lib/a b.so", ["unknown"])],
+                arguments=["a\nb", "c d"])
+    for name in names:
+        made.free(made.allocate([*START, name], 1000))
+        made.allocate([*START, name], 10)
+    made.allocate([*START, "unknown"], 20)
+    made.allocate([], 77)
+    return made.write()
+
+
+def test_odd_names_and_no_stack(tool, made):
+    report, profile = tool.report(made), export(tool, made)
+    texts = [text for text in profile.strings if "line" in text or "größe" in text]
+    assert sorted(texts) == ["größe;x", "line\ufffdbreak"]
+    assert profile.sum("alloc_space") == report["total_bytes"]
+    assert "toyd a\ufffdb c d" in profile.comments
+    stacks = {stack_of_profile(locations) for locations, _ in profile.samples}
+    assert ((0, None, "[no stack]", None, 0),) in stacks
+    nameless = [stack[0] for stack in stacks if stack[0][1] == "/usr/lib/a b.so"]
+    assert [frame[2] for frame in nameless] == [None]
+
+
+@pytest.mark.parametrize("conditions", [["--size-min", "15"], ["--function-regex", "^work$"],
+                                        ["--lifetime", "only_leaked"]])
+def test_filtered(tool, made, conditions):
+    report = json.loads(tool("report", "--json", "--top", "100000", *conditions, made).stdout)
+    assert report["calls"]
+    profile = export(tool, made, *conditions)
+    for name, field in TYPES.items():
+        assert profile.sum(name) == report[field], name
+
+
+def test_nothing(tool, tmp_path):
+    profile = export(tool, Made(tmp_path, START).write())
+    assert profile.samples == [] and profile.default == "inuse_space"
+    pprof("-raw", tmp_path / "out.pb.gz")
+
+
+def test_merged(compile_sample, record, tool):
+    program = compile_sample("totals_cpp", "gcc", "-O2")
+    recorded = record(["sh", "-c", f"{program}; {program}; exit 0"])
+    assert len(recorded.paths) == 3
+    report = json.loads(tool("report", "--merge", "--json", "--top", "100000",
+                             recorded.folder).stdout)
+    path = recorded.folder.with_name("merged.pb.gz")
+    tool("export", "--to", "pprof", "--merge", "-o", path, recorded.folder)
+    assert_same(pprof_reader.read(path), report)
+
+
+def test_sample(compile_sample, record, tool):
+    recorded = record([compile_sample("sampled", "gcc", "-O2")], settings={"SAMPLE": "64K"})
+    profile = export(tool, recorded.path)
+    assert_same(profile, recorded.report_json)
+    assert profile.period == 65536 and any("estimates" in text for text in profile.comments)
+
+
+def test_culled(compile_sample, record, tool):
+    recorded = record([compile_sample("culled", "gcc", "-O2")], check=False,
+                      settings={"CULL": "1h"})
+    assert_same(export(tool, recorded.path), recorded.report_json)
+
+
+def test_it_is_compressed_once(tool, made):
+    export(tool, made)
+    run = subprocess.run([tool.path, "export", "--to", "pprof", made], capture_output=True,
+                         check=True)
+    assert run.stdout == (made.parent / "out.pb.gz").read_bytes()
+    run = tool("export", "--to", "pprof", "--metric", "peak", made, check=False)
+    assert run.returncode == 2
+    assert run.stderr.startswith("mallow: --metric is not for --to pprof\n")
