@@ -69,9 +69,10 @@ struct err *heaptrack_export_create(struct symbolized *symbolized, const struct 
 		err = block_temporary_find(export->recording, &export->temporary);
 	if (!err)
 		err = heaptrack_kinds_init(&export->kinds, symbolized);
-	if (!err)
-		*ret = steal(&export);
-	return err;
+	if (err)
+		return err;
+	*ret = steal(&export);
+	return NULL;
 }
 
 /* By far the most lines are such: at once, not in four steps. */
@@ -260,6 +261,7 @@ static struct err *put_events(struct heaptrack_export *export, struct buf *buf, 
 struct err *heaptrack_export_more(struct heaptrack_export *export, struct buf *buf, bool *done)
 {
 	*done = false;
+	// create() succeeded, so it is there. NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
 	switch (export->stage) {
 	case HEAD:
 		put_head(export, buf);
