@@ -1,5 +1,5 @@
 /* By thread or size: of blocks. */
-#include <string.h>
+#include <assert.h>
 
 #include "analysis/breakdown/breakdown_data.h"
 #include "analysis/breakdown/scale.h"
@@ -145,6 +145,7 @@ static void leave_out_suppressed(const struct seen_blocks *seen, const struct cl
 	uint32_t unused;
 	const struct site *sites = recording_sites(seen->recording, &unused);
 
+	assert(classes->of || !blocks->count);
 	for (uint64_t i = 0; i < blocks->count; i++) {
 		uint64_t weight = 1;
 		struct site *sum;
@@ -180,11 +181,14 @@ static struct err *add_rows(struct breakdown_impl *impl, const struct recording 
 {
 	cleanup(recording_close_at) struct recording *sums = NULL;
 	auto_free uint32_t *row_of = calloc((size_t)classes->count + 1, sizeof(*row_of));
-	struct err *err = row_of ? sum_up(seen, classes, &sums) : err_no_memory();
 	const struct recorded_thread *threads;
 	const struct site *sites;
 	uint32_t count, thread_count;
+	struct err *err;
 
+	if (!row_of)
+		return err_no_memory();
+	err = sum_up(seen, classes, &sums);
 	if (err)
 		return err;
 	sites = recording_sites(sums, &count);
