@@ -8,15 +8,16 @@
 #include "hosted/cleanup.h"
 #include "hosted/nearest.h"
 
-#define FILTER ROUTE_FILTER
-#define BLOCKS ROUTE_BLOCKS
-#define GROUPS ROUTE_GROUPS
-#define PAGE   ROUTE_PAGE
-#define STACKS ROUTE_STACKS
-#define JSON   "application/json"
-#define TEXT   "text/plain; charset=utf-8"
-#define SVG    "image/svg+xml"
-#define BYTES  "application/octet-stream"
+#define FILTER  ROUTE_FILTER
+#define BLOCKS  ROUTE_BLOCKS
+#define GROUPS  ROUTE_GROUPS
+#define PAGE    ROUTE_PAGE
+#define STACKS  ROUTE_STACKS
+#define PROFILE ROUTE_PROFILE
+#define JSON    "application/json"
+#define TEXT    "text/plain; charset=utf-8"
+#define SVG     "image/svg+xml"
+#define BYTES   "application/octet-stream"
 
 /* All names of a large program are searched in a tenth of that. */
 #define PATTERN_PATIENCE_NS UINT64_C(300000000)
