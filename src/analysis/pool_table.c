@@ -23,6 +23,7 @@ void pool_table_deinit(struct pool_table *table)
 		site_table_deinit(&table->sites.items[i]);
 	vec_deinit(&table->sites);
 	vec_deinit(&table->pools);
+	vec_deinit(&table->own_births);
 	intern_deinit(&table->names);
 }
 
@@ -260,6 +261,18 @@ static void take_reset(struct pool_table *table, struct pool_place *place)
 	map_deinit(blocks);
 }
 
+static struct err *note_birth(struct pool_table *table, const struct pool_place *place,
+			      const struct decode_event *event, uint64_t ticks)
+{
+	struct pool_birth birth = {
+		.address = event->pool.address,
+		.time_ns = ticks,
+		.pool = place->pool,
+	};
+
+	return vec_push(&table->own_births, birth) ? NULL : err_no_memory();
+}
+
 struct err *pool_table_take(struct pool_table *table, const struct decode_event *event,
 			    uint32_t node, uint64_t ticks, uint32_t thread)
 {
@@ -272,12 +285,14 @@ struct err *pool_table_take(struct pool_table *table, const struct decode_event 
 	if (err)
 		return err;
 	if (event->kind == TRACE_RECORD_POOL_ALLOC)
-		return take_allocation(table, place, event, node, ticks, thread);
-	if (event->kind == TRACE_RECORD_POOL_FREE)
+		err = take_allocation(table, place, event, node, ticks, thread);
+	else if (event->kind == TRACE_RECORD_POOL_FREE)
 		take_free(table, place, event, node);
 	else
 		take_reset(table, place);
-	return NULL;
+	if (err || event->kind != TRACE_RECORD_POOL_ALLOC || !table->births_wanted)
+		return err;
+	return note_birth(table, place, event, ticks);
 }
 
 /* The peaks of all pools need not have been at the same time: that of all together is known. */
@@ -318,6 +333,11 @@ void pool_table_finish(struct pool_table *table, const struct tick_clock *clock)
 		sum->peak_time_ns = tick_clock_ns(clock, sites->peak_ticks);
 	}
 	table->all.peak_time_ns = tick_clock_ns(clock, table->all.peak_time_ns);
+	for (size_t i = 0; i < table->own_births.count; i++)
+		table->own_births.items[i].time_ns =
+			tick_clock_ns(clock, table->own_births.items[i].time_ns);
+	table->births = table->own_births.items;
+	table->birth_count = table->own_births.count;
 	pool_table_show(table);
 	drop_workings(table);
 }

@@ -40,6 +40,10 @@ struct pool_table {
 	VEC(struct site_table) sites; /* of each pool */
 	struct intern names;
 	struct recording_summary all; /* live_bytes and leaked_blocks are running sums */
+	bool births_wanted;
+	const struct pool_birth *births; /* when all were taken: here, or in an index file */
+	size_t birth_count;
+	VEC(struct pool_birth) own_births; /* times in ticks until then */
 
 	/* Of no use after pool_table_finish(). */
 	VEC(struct pool_place) places;

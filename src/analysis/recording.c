@@ -103,6 +103,12 @@ const struct recording_summary *recording_pool_sum(const struct recording *recor
 	return &recording->pools.all;
 }
 
+const struct pool_birth *recording_pool_births(const struct recording *recording, size_t *count)
+{
+	*count = recording->pools.birth_count;
+	return recording->pools.births;
+}
+
 const struct block_columns *recording_blocks(const struct recording *recording)
 {
 	return &recording->blocks.columns;

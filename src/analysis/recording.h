@@ -188,6 +188,13 @@ struct recorded_pool {
 	uint32_t site_count;
 };
 
+/* A block that a pool handed out. */
+struct pool_birth {
+	uint64_t address;
+	uint64_t time_ns;
+	uint64_t pool; /* index */
+};
+
 struct recording;
 
 /* Progress of long work: done of total, any unit. May be NULL where it is accepted. */
@@ -247,6 +254,9 @@ const struct mapping_operation *recording_mappings(const struct recording *recor
 const struct mallopt_operation *recording_mallopts(const struct recording *recording,
 						   uint32_t *count);
 const struct recorded_pool *recording_pools(const struct recording *recording, uint32_t *count);
+
+/* Every block that a pool handed out, by time, if blocks were needed on opening (else none). */
+const struct pool_birth *recording_pool_births(const struct recording *recording, size_t *count);
 
 /* All pools together. Where one lies in another, both count. */
 const struct recording_summary *recording_pool_sum(const struct recording *recording);

@@ -1,39 +1,83 @@
-/* mallow report: text or JSON on standard output. */
-#include <string.h>
-#include <unistd.h>
-
+/* mallow report: text, JSON or CSV on standard output. What is wanted is read here. */
+#include "analysis/filter/moment.h"
 #include "base/compiler.h"
+#include "cli/choice_option.h"
 #include "cli/cli.h"
 #include "cli/filter_options.h"
-#include "cli/loaded.h"
-#include "cli/merged.h"
 #include "cli/metric_option.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/recording_paths.h"
-#include "cli/terminal.h"
+#include "cli/report_writer.h"
+#include "cli/suppressions_file.h"
 #include "hosted/cleanup.h"
-#include "report/errors_json.h"
-#include "report/json_report.h"
-#include "report/pools_json.h"
-#include "report/text_report.h"
 
 #define TOP_SITES    10
+#define TOP_ROWS     20
 #define TOP_BRANCHES 12
 #define POOL_SITES   3
 
-enum { JSON, TOP, SORT, TREE, ERRORS, POOLS, MERGE, BYTES, FULL };
+enum {
+	JSON,
+	CSV,
+	TOP,
+	SORT,
+	TREE,
+	BY,
+	INCLUSIVE,
+	HISTOGRAM,
+	AT,
+	SUPPRESSIONS,
+	ERRORS,
+	POOLS,
+	MERGE,
+	BYTES,
+	FULL
+};
+
+/* By enum histogram_of. */
+static const char *const histograms[] = {"size", "lifetime"};
+
+#define BREAKDOWN(NAME, name, plural, of_blocks) " " name
+/* " function file …": +1 skips the first space. */
+static const char breakdown_names[] =
+#include "analysis/breakdown/breakdown.def"
+	;
+#undef BREAKDOWN
 
 static const struct option_spec options_of_report[] = {
 	[JSON] = {.name = "json",
 		  .text = "as JSON, all sites unless --top says otherwise; an array of several "
 			  "recordings"},
-	[TOP] = {.name = "top", .value = "N", .text = "sites shown, 0 for all", .standard = "10"},
+	[CSV] = {.name = "csv",
+		 .text = "as CSV with a header row, all rows unless --top says otherwise"},
+	[TOP] = {.name = "top",
+		 .value = "N",
+		 .text = "sites shown, or rows of --by, 0 for all",
+		 .standard = "10, of --by 20"},
 	[SORT] = {.name = "sort",
 		  .value = "METRIC",
 		  .text = "what sites are ordered by, peak if not given",
 		  .choices = metric_names + 1},
 	[TREE] = {.name = "tree", .text = "the call tree, outermost function first"},
+	[BY] = {.name = "by",
+		.value = "WHAT",
+		.text = "sums by it instead of sites: of a function, file or module what it asked "
+			"for itself, and what all did that it called",
+		.choices = breakdown_names + 1},
+	[INCLUSIVE] = {.name = "inclusive",
+		       .text = "with --by: the order is that of the inclusive sums"},
+	[HISTOGRAM] = {.name = "histogram",
+		       .value = "WHAT",
+		       .text = "how many allocations are how large, or lived how long",
+		       .choices = "size lifetime"},
+	[AT] = {.name = "at",
+		.value = "MOMENT",
+		.text = "what was live then: a time since the start (1m30s), a part of the run "
+			"(50%), peak, end, a mark, or UNIX seconds"},
+	[SUPPRESSIONS] = {.name = "suppressions",
+			  .value = "FILE",
+			  .text = "leaks that are known are not counted: lines leak:PATTERN as "
+				  "LeakSanitizer reads them"},
 	[ERRORS] =
 		{.name = "errors",
 		 .text = "wrong frees instead of sites: of what was never allocated, done twice, "
@@ -47,148 +91,134 @@ static const struct option_spec options_of_report[] = {
 	[FULL] = {.name = "full", .text = "cut, fold and leave out nothing"},
 };
 
-static const int exclusive[][2] = {{JSON, TREE},    {ERRORS, TREE}, {ERRORS, SORT},
-				   {ERRORS, MERGE}, {POOLS, TREE},  {POOLS, ERRORS}};
+static const int exclusive[][2] = {
+	{JSON, CSV},           {JSON, TREE},        {CSV, TREE},        {CSV, ERRORS},
+	{CSV, POOLS},          {BY, TREE},          {BY, HISTOGRAM},    {BY, ERRORS},
+	{BY, POOLS},           {HISTOGRAM, TREE},   {HISTOGRAM, SORT},  {HISTOGRAM, TOP},
+	{HISTOGRAM, MERGE},    {HISTOGRAM, ERRORS}, {HISTOGRAM, POOLS}, {HISTOGRAM, SUPPRESSIONS},
+	{AT, ERRORS},          {AT, POOLS},         {AT, MERGE},        {SUPPRESSIONS, ERRORS},
+	{SUPPRESSIONS, POOLS}, {ERRORS, TREE},      {ERRORS, SORT},     {ERRORS, MERGE},
+	{POOLS, TREE},         {POOLS, ERRORS}};
 
-/* What is to be written, and where to. */
-struct report {
-	const struct options *options;
-	enum metric metric;
-	uint32_t top;
-	bool json, errors, pools;
-	struct filter *filter; /* NULL: none */
-	struct output output;
-	struct json_writer writer;
-	bool titled; /* each recording has its file's name above it */
-	bool behind; /* something was written */
-};
-
-static struct err *write_text(struct report *report, const struct recording *recording,
-			      struct symbolized *symbolized, const struct process_list *processes,
-			      const struct filter_report *filter)
+/* By whichever of these options was given; they exclude each other. */
+static enum report_view view_of(const struct options *options)
 {
-	struct style style = terminal_style(STDOUT_FILENO);
-	struct text_report_options wanted = {
-		.metric = report->metric,
-		.top = report->top,
-		.tree = report->options->values[TREE] != NULL,
-		.errors = report->errors,
-		.pools = report->pools,
-		.pool_sites = report->options->values[TOP] ? report->top : POOL_SITES,
-		.processes = processes,
-		.filter = filter,
-	};
-	const char *path = recording_facts(recording)->path;
+	return options->values[TREE]        ? REPORT_TREE
+	       : options->values[BY]        ? REPORT_BREAKDOWN
+	       : options->values[HISTOGRAM] ? REPORT_HISTOGRAM
+	       : options->values[ERRORS]    ? REPORT_ERRORS
+	       : options->values[POOLS]     ? REPORT_POOLS
+					    : REPORT_SITES;
+}
 
-	style.exact = report->options->values[BYTES] != NULL;
-	style.full = report->options->values[FULL] != NULL;
-	if (report->titled) {
-		buf_text(&report->output.buf, report->behind ? "\n\n" : "");
-		style_begin(&report->output.buf, &style, STYLE_DIM);
-		buf_text(&report->output.buf, "== ");
-		style_safe_text(&report->output.buf, path, strlen(path));
-		buf_text(&report->output.buf, " ==");
-		style_end(&report->output.buf, &style);
-		buf_char(&report->output.buf, '\n');
+/* How many of what is shown there are unless somebody says otherwise; 0: all. */
+static uint64_t usual_top(const struct report_wanted *wanted)
+{
+	if (wanted->format != REPORT_TEXT || wanted->view == REPORT_ERRORS)
+		return 0;
+	return wanted->view == REPORT_TREE        ? TOP_BRANCHES
+	       : wanted->view == REPORT_BREAKDOWN ? TOP_ROWS
+						  : TOP_SITES;
+}
+
+static bool read_choices(const struct command *command, const struct options *options,
+			 struct report_wanted *wanted)
+{
+	const char *by[BREAKDOWN_COUNT];
+	int chosen_by = 0, chosen_histogram = 0;
+
+	for (int i = 0; i < BREAKDOWN_COUNT; i++)
+		by[i] = breakdown_info(i)->name;
+	if (!metric_option(command, options, SORT, &wanted->metric) ||
+	    !choice_option(command, options, BY, by, BREAKDOWN_COUNT, &chosen_by) ||
+	    !choice_option(command, options, HISTOGRAM, histograms, ARRAY_COUNT(histograms),
+			   &chosen_histogram))
+		return false;
+	wanted->by = (enum breakdown_by)chosen_by;
+	wanted->histogram = (enum histogram_of)chosen_histogram;
+	return true;
+}
+
+static bool read_top(const struct command *command, const struct options *options,
+		     struct report_wanted *wanted)
+{
+	uint64_t top = usual_top(wanted);
+
+	if (!options_number(command, options, TOP, 0, top, &top))
+		return false;
+	wanted->top = top > UINT32_MAX ? 0 : (uint32_t)top;
+	wanted->pool_sites = options->values[TOP] ? wanted->top : POOL_SITES;
+	return true;
+}
+
+/* What asks for single blocks, which merged recordings do not have, or needs another option. */
+static bool fits_together(const struct options *options, const struct report_wanted *wanted)
+{
+	if (wanted->merge && options->values[BY] && breakdown_info(wanted->by)->of_blocks)
+		cli_error(CLI_USAGE, "--by %s and --merge exclude each other",
+			  breakdown_info(wanted->by)->name);
+	else if (options->values[INCLUSIVE] &&
+		 (!options->values[BY] || breakdown_info(wanted->by)->of_blocks))
+		cli_error(CLI_USAGE, "--inclusive needs --by function, file or module");
+	else
+		return true;
+	return false;
+}
+
+/* --at as the condition that it is. */
+static bool add_moment(const struct options *options, struct filter *filter)
+{
+	const char *at = options->values[AT];
+	struct moment moment;
+	struct err *err;
+
+	if (!at)
+		return true;
+	if (!moment_parse(at, &moment)) {
+		cli_error(CLI_USAGE, "'%s' is no value of --at: %s is wanted", at, moment_allowed);
+		return false;
 	}
-	report->behind = true;
-	return text_report_write(&report->output.buf, &style, recording, symbolized, &wanted);
-}
-
-/* processes: of merged recordings, filter: of a filtered one, else NULL. */
-static struct err *write_report(struct report *report, const struct recording *recording,
-				struct symbolized *symbolized, const struct process_list *processes,
-				const struct filter_report *filter)
-{
-	if (!report->json)
-		return write_text(report, recording, symbolized, processes, filter);
-	if (report->errors)
-		return errors_json_write(&report->writer, recording, symbolized, report->top);
-	if (report->pools)
-		return pools_json_write(&report->writer, recording, symbolized, report->metric,
-					report->top);
-	return json_report_write(&report->writer, recording, symbolized, processes, filter,
-				 report->metric, report->top);
-}
-
-/* *failed: as where one cannot be opened, it has no such mark, or the pattern is too costly. */
-static struct err *write_filtered(struct report *report, const struct loaded *loaded, bool *failed)
-{
-	cleanup(filter_view_deinit) struct filter_view view = {0};
-	struct err *err =
-		filter_view_create(report->filter, loaded->recording, loaded->symbolized, &view);
-
+	err = filter_set(filter, "alive_at", at);
 	if (!err)
-		return write_report(report, view.recording, loaded->symbolized, NULL, &view.report);
-	*failed = true;
-	cli_report_err(err_prefix(err, "%s", recording_facts(loaded->recording)->path));
-	return NULL;
+		return true;
+	cli_report_err(err);
+	return false;
 }
 
-static bool open_recording(const struct report *report, const char *path, struct loaded *ret)
+/* The conditions, --at among them; never NULL. */
+static bool read_filter(const struct command *command, const struct options *options,
+			struct filter **ret)
 {
-	if (report->errors)
-		return loaded_open_errors(path, ret);
-	return report->filter ? loaded_open_filterable(path, ret) : loaded_open(path, true, ret);
+	struct err *err;
+
+	if (!filter_options_read(command, options, ret) ||
+	    !filter_options_exclude(command, options, ERRORS) ||
+	    !filter_options_exclude(command, options, POOLS) ||
+	    !filter_options_exclude(command, options, MERGE) ||
+	    !filter_options_exclude_one(command, options, AT, "alive-at"))
+		return false;
+	err = *ret ? NULL : filter_create(ret);
+	if (!err)
+		return add_moment(options, *ret);
+	cli_report_err(err);
+	return false;
 }
 
-/* One after the other. *failed: one could not be opened, and an error was printed. */
-static struct err *write_each(struct report *report, const struct recording_paths *paths,
-			      bool *failed)
+/* CLI_OK: all was read, and nothing excludes anything else. */
+static int read_wanted(const struct command *command, const struct options *options,
+		       struct report_wanted *wanted, struct filter **filter)
 {
-	bool array = report->json && report->titled;
 	struct err *err = NULL;
 
-	if (array)
-		json_array(&report->writer);
-	for (size_t i = 0; !err && i < paths->items.count; i++) {
-		cleanup(loaded_close) struct loaded loaded = {0};
-		const char *path = paths->items.items[i];
-
-		if (!open_recording(report, path, &loaded))
-			*failed = true;
-		else if (report->filter)
-			err = write_filtered(report, &loaded, failed);
-		else
-			err = write_report(report, loaded.recording, loaded.symbolized, NULL, NULL);
-	}
-	if (array && !err)
-		json_end(&report->writer);
-	return err;
-}
-
-static struct err *write_merged(struct report *report, const struct recording_paths *paths,
-				bool *failed)
-{
-	cleanup(merged_close) struct merged merged = {0};
-
-	merged_open(paths, &merged);
-	*failed = merged.failed;
-	if (!merged.merge)
-		return NULL;
-	return write_report(report, merge_recording(merged.merge), merge_symbolized(merged.merge),
-			    merge_processes(merged.merge), NULL);
-}
-
-static int write_all(struct report *report, const struct recording_paths *paths)
-{
-	bool failed = paths->failed;
-	struct err *err = output_open(NULL, &report->output);
-
-	if (err)
-		return cli_report_err(err);
-	report->titled = paths->items.count > 1 || paths->directories;
-	json_init(&report->writer, &report->output.buf, true);
-	if (report->options->values[MERGE]) {
-		report->titled = false;
-		err = write_merged(report, paths, &failed);
-	} else {
-		err = write_each(report, paths, &failed);
-	}
-	err = output_close(&report->output, err);
-	if (err)
-		return cli_report_err(err);
-	return failed ? CLI_FAILED : CLI_OK;
+	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
+	    !read_choices(command, options, wanted) || !read_top(command, options, wanted) ||
+	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
+	    !fits_together(options, wanted) || !read_filter(command, options, filter))
+		return CLI_USAGE;
+	wanted->filter = *filter;
+	if (options->values[SUPPRESSIONS])
+		err = suppressions_file_read(options->values[SUPPRESSIONS], &wanted->leaks);
+	return cli_report_err(err);
 }
 
 CLEANUP_DEFINE(struct filter *, filter_destroy);
@@ -197,32 +227,26 @@ static int run(const struct command *command, const struct options *options)
 {
 	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
 	cleanup(filter_destroy_at) struct filter *filter = NULL;
-	struct report report = {
-		.options = options,
-		.json = options->values[JSON] != NULL,
-		.errors = options->values[ERRORS] != NULL,
-		.pools = options->values[POOLS] != NULL,
+	struct report_wanted wanted = {
+		.format = options->values[JSON]  ? REPORT_JSON
+			  : options->values[CSV] ? REPORT_CSV
+						 : REPORT_TEXT,
+		.view = view_of(options),
+		.inclusive = options->values[INCLUSIVE] != NULL,
+		.merge = options->values[MERGE] != NULL,
+		.exact = options->values[BYTES] != NULL,
+		.full = options->values[FULL] != NULL,
+		.at = options->values[AT],
 	};
-	uint64_t top = TOP_SITES;
+	int status = read_wanted(command, options, &wanted, &filter);
 	struct err *err;
 
-	if (report.json || report.errors)
-		top = 0;
-	else if (options->values[TREE])
-		top = TOP_BRANCHES;
-	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
-	    !metric_option(command, options, SORT, &report.metric) ||
-	    !options_number(command, options, TOP, 0, top, &top) ||
-	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
-	    !filter_options_read(command, options, &filter) ||
-	    !filter_options_exclude(command, options, ERRORS) ||
-	    !filter_options_exclude(command, options, POOLS) ||
-	    !filter_options_exclude(command, options, MERGE))
-		return CLI_USAGE;
-	report.filter = filter;
-	report.top = top > UINT32_MAX ? 0 : (uint32_t)top;
-	err = recording_paths_find(options, &paths);
-	return err ? cli_report_err(err) : write_all(&report, &paths);
+	if (status == CLI_OK) {
+		err = recording_paths_find(options, &paths);
+		status = err ? cli_report_err(err) : report_writer_run(&wanted, &paths);
+	}
+	suppressions_destroy(wanted.leaks);
+	return status;
 }
 
 const struct command_body command_report = {
@@ -231,16 +255,21 @@ const struct command_body command_report = {
 	.filters = true,
 	.run = run,
 	.details = "A site is all allocations with one call stack. peak: its bytes that were live "
-		   "when "
-		   "the whole program had most memory live. leaked: never freed in the recording. "
-		   "total: all it ever allocated. temporary: calls whose block was freed with no "
-		   "other "
-		   "allocation by the same thread in between.\n\n"
+		   "when the whole program had most memory live. leaked: never freed in the "
+		   "recording. total: all it ever allocated. temporary: calls whose block was "
+		   "freed with no other allocation by the same thread in between.\n\n"
+		   "--by puts the same sums together otherwise. self: what a function, file or "
+		   "module asked for itself, the functions of allocators handed on to those that "
+		   "called them; inclusive: all stacks that it is in, each once. Of threads and "
+		   "sizes there is the own peak instead, the most that they had live.\n\n"
+		   "Suppressions hide what leaks by a stack of which a frame's module, function or "
+		   "file has the pattern in it, with * for anything, ^ and $ for its ends. Those "
+		   "that the program has in itself, as __lsan_default_suppressions(), hold as "
+		   "well: with --suppressions /dev/null they alone.\n\n"
 		   "A directory stands for all recordings in it. Of several, one report comes "
-		   "after the "
-		   "other; with --merge the peak is that of all processes together, at the moment "
-		   "when "
-		   "they had most memory live, and a process that has ended has none.\n\n"
+		   "after the other; with --merge the peak is that of all processes together, at "
+		   "the moment when they had most memory live, and a process that has ended has "
+		   "none.\n\n"
 		   "Pools are the program's own arenas and slabs, as it told mallow by "
 		   "mallow_pool_alloc(): what they hold is in blocks that are counted above. The "
 		   "peak of a pool is when it held most, that of its site the share in that; of "

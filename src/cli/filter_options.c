@@ -66,14 +66,16 @@ bool filter_options_read(const struct command *command, const struct options *op
 	return true;
 }
 
-bool filter_options_exclude(const struct command *command, const struct options *options, size_t id)
+/* name NULL: any condition. */
+static bool exclude(const struct command *command, const struct options *options, size_t id,
+		    const char *name)
 {
 	const char *const *values = options->values + command->body->option_count;
 	size_t count;
 
 	filter_options(&count);
 	for (size_t i = 0; options->values[id] && i < count; i++) {
-		if (!values[i])
+		if (!values[i] || (name && strcmp(name, specs[i].name) != 0))
 			continue;
 		cli_error(CLI_USAGE, "--%s and --%s exclude each other",
 			  command->body->options[id].name, specs[i].name);
@@ -82,20 +84,32 @@ bool filter_options_exclude(const struct command *command, const struct options 
 	return true;
 }
 
+bool filter_options_exclude(const struct command *command, const struct options *options, size_t id)
+{
+	return exclude(command, options, id, NULL);
+}
+
+bool filter_options_exclude_one(const struct command *command, const struct options *options,
+				size_t id, const char *name)
+{
+	return exclude(command, options, id, name);
+}
+
 struct err *filter_view_create(const struct filter *filter, const struct recording *recording,
 			       struct symbolized *symbolized, struct filter_view *ret)
 {
-	cleanup(filter_match_deinit) struct filter_match match = {0};
-	struct err *err = filter_match(filter, recording, symbolized, &match);
+	struct err *err = filter_match(filter, recording, symbolized, &ret->match);
 
 	if (err)
 		return err;
-	ret->report = (struct filter_report){filter, match.count, match.blocks};
-	return filtered_create(recording, &match, &ret->recording);
+	ret->report = (struct filter_report){filter, ret->match.count, ret->match.blocks};
+	return filter_is_empty(filter) ? NULL
+				       : filtered_create(recording, &ret->match, &ret->recording);
 }
 
 void filter_view_deinit(struct filter_view *view)
 {
 	recording_close(view->recording);
+	filter_match_deinit(&view->match);
 	*view = (struct filter_view){0};
 }

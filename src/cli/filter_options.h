@@ -20,9 +20,14 @@ bool filter_options_read(const struct command *command, const struct options *op
 bool filter_options_exclude(const struct command *command, const struct options *options,
 			    size_t id);
 
+/* The same for that condition alone: "size-min". */
+bool filter_options_exclude_one(const struct command *command, const struct options *options,
+				size_t id, const char *name);
+
 /* A recording with blocks, filtered. */
 struct filter_view {
-	struct recording *recording;
+	struct recording *recording; /* NULL: the filter is empty, it is as it was */
+	struct filter_match match;
 	struct filter_report report;
 };
 

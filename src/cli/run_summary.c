@@ -122,7 +122,7 @@ static void put_main(struct buf *buf, const struct style *style, const struct ru
 		buf_printf(buf, "  ended by signal %d (%s)\n", WTERMSIG(end->wait_status),
 			   strsignal(WTERMSIG(end->wait_status)));
 	text_report_reservations(buf, style, facts);
-	summary_write(buf, style, recording);
+	summary_write(buf, style, recording, SUMMARY_OF_RUN);
 	summary_write_gaps(buf, style, recording);
 }
 

@@ -3,6 +3,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <string.h>
+#include <time.h>
 
 #include "hosted/cleanup.h"
 
@@ -79,7 +80,15 @@ struct err *regex_create(const char *pattern, struct regex **ret)
 	return NULL;
 }
 
-struct err *regex_search(const struct regex *regex, const char *text, bool *ret)
+static uint64_t thread_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static struct err *search(const struct regex *regex, const char *text, bool *ret)
 {
 	cleanup(pcre2_match_data_free_at) pcre2_match_data *data = pcre2_match_data_create(1, NULL);
 	char reason[160] = "unknown error";
@@ -100,5 +109,20 @@ struct err *regex_search(const struct regex *regex, const char *text, bool *ret)
 		return err_create("the pattern is too costly for '%.80s' (%s)", text, reason);
 	}
 	*ret = result >= 0;
+	return NULL;
+}
+
+struct err *regex_search(const struct regex *regex, const char *text, uint64_t *left_ns, bool *ret)
+{
+	uint64_t begin = thread_ns(), taken;
+	struct err *err = search(regex, text, ret);
+
+	if (err)
+		return err;
+	taken = thread_ns() - begin;
+	if (taken >= *left_ns)
+		return err_create(
+			"the pattern is too costly for so many names (given up at '%.80s')", text);
+	*left_ns -= taken;
 	return NULL;
 }

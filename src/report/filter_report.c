@@ -5,7 +5,7 @@
 #include "report/format.h"
 
 void filter_report_text(struct buf *buf, const struct style *style,
-			const struct filter_report *report)
+			const struct filter_report *report, bool moment_said)
 {
 	const char *separator = "  only ";
 	size_t count;
@@ -14,12 +14,15 @@ void filter_report_text(struct buf *buf, const struct style *style,
 	for (size_t i = 0; i < count; i++) {
 		const char *value = filter_value(report->filter, i);
 
-		if (!value)
+		if (!value || (moment_said && strcmp(parameters[i].name, "alive_at") == 0))
 			continue;
 		buf_printf(buf, "%s%s=", separator, parameters[i].name);
 		style_safe_text(buf, value, strlen(value));
 		separator = ", ";
 	}
+	// Nothing but the moment: what that came to the summary says.
+	if (*separator == ' ')
+		return;
 	buf_printf(buf, ": %s of %s", format_count(report->matched, style->exact).text,
 		   format_counted(report->blocks, "allocation", style->exact).text);
 	if (report->matched && report->matched < report->blocks)

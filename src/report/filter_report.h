@@ -12,9 +12,10 @@ struct filter_report {
 	uint64_t matched, blocks; /* allocations, of how many that were recorded one by one */
 };
 
-/* A line: the conditions as typed, and how many match. */
+/* A line: the conditions as typed, and how many match. moment_said: alive_at has a line of its own.
+ */
 void filter_report_text(struct buf *buf, const struct style *style,
-			const struct filter_report *report);
+			const struct filter_report *report, bool moment_said);
 
 /* The fields "filter", "matched" and "matched_of", in the object that is open. */
 void filter_report_json(struct json_writer *json, const struct filter_report *report);

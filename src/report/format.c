@@ -107,3 +107,69 @@ struct formatted format_counted(uint64_t count, const char *noun, bool exact)
 		 noun, count == 1 ? "" : "s");
 	return result;
 }
+
+#define DASH "\xe2\x80\x93"
+
+struct unit {
+	uint64_t size;
+	const char *name;
+};
+
+/* The largest of the units, which ascend, that value has one of. */
+static const struct unit *unit_of(uint64_t value, const struct unit *units, size_t count)
+{
+	while (--count && units[count].size > value)
+		;
+	return &units[count];
+}
+
+/* Both bounds in their units, of which an equal one is named once. */
+static struct formatted between(uint64_t low, uint64_t high, const struct unit *units, size_t count)
+{
+	const struct unit *unit_low = unit_of(low, units, count);
+	const struct unit *unit_high = unit_of(high, units, count);
+	struct formatted result = {0};
+
+	snprintf(result.text, sizeof(result.text), "%ju%s" DASH "%ju%s",
+		 (uintmax_t)(low / unit_low->size), unit_low == unit_high ? "" : unit_low->name,
+		 (uintmax_t)(high / unit_high->size), unit_high->name);
+	return result;
+}
+
+struct formatted format_size_class(uint64_t smallest, uint64_t largest)
+{
+	static const struct unit units[] = {
+		{1, " B"},
+		{UINT64_C(1) << 10, " KiB"},
+		{UINT64_C(1) << 20, " MiB"},
+		{UINT64_C(1) << 30, " GiB"},
+		{UINT64_C(1) << 40, " TiB"},
+		{UINT64_C(1) << 50, " PiB"},
+		{UINT64_C(1) << 60, " EiB"},
+	};
+	struct formatted result = {0};
+
+	if (smallest == largest)
+		return format_bytes(smallest, true);
+	if (largest < UINT64_MAX)
+		return between(smallest > 1024 ? smallest - 1 : smallest, largest, units,
+			       sizeof(units) / sizeof(units[0]));
+	snprintf(result.text, sizeof(result.text), "above 8 EiB");
+	return result;
+}
+
+struct formatted format_time_class(uint64_t shortest, uint64_t longest)
+{
+	static const struct unit units[] = {
+		{1, " ns"}, {1000, " us"}, {1000000, " ms"}, {1000000000, " s"}};
+	struct formatted result = {0};
+
+	if (!shortest)
+		snprintf(result.text, sizeof(result.text), "up to %ju ns", (uintmax_t)longest);
+	else if (longest < UINT64_MAX)
+		return between(shortest - 1, longest, units, sizeof(units) / sizeof(units[0]));
+	else
+		snprintf(result.text, sizeof(result.text), "above %ju s",
+			 (uintmax_t)((shortest - 1) / 1000000000));
+	return result;
+}

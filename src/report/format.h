@@ -27,4 +27,13 @@ struct formatted format_percent(uint64_t part, uint64_t whole);
 /* "1 block", "12 blocks": count with its noun, which gets an s. */
 struct formatted format_counted(uint64_t count, const char *noun, bool exact);
 
+/*
+ * The sizes from smallest to largest, a class of scale.h or a single one: "9 B", "17–32 B", and
+ * "1–2 KiB" for what is above 1 KiB and up to 2, in units of 1024 because classes are.
+ */
+struct formatted format_size_class(uint64_t smallest, uint64_t largest);
+
+/* The times of such a class: "up to 1 ns", "512 ns–1 us", "1–2 us". */
+struct formatted format_time_class(uint64_t shortest, uint64_t longest);
+
 #endif

@@ -46,20 +46,25 @@ struct err *json_report_stack(struct json_writer *json, const struct recording *
 	return NULL;
 }
 
+void json_report_site_sums(struct json_writer *json, const struct site *sum)
+{
+	json_field_u64(json, "peak_bytes", sum->peak_bytes);
+	json_field_u64(json, "peak_blocks", sum->peak_blocks);
+	json_field_u64(json, "leaked_bytes", sum->leaked_bytes);
+	json_field_u64(json, "leaked_blocks", sum->leaked_blocks);
+	json_field_u64(json, "total_bytes", sum->total_bytes);
+	json_field_u64(json, "calls", sum->calls);
+	json_field_u64(json, "temporary", sum->temporary);
+}
+
 static struct err *put_site(struct json_writer *json, const struct recording *recording,
 			    struct symbolized *symbolized, const struct site *site)
 {
 	struct err *err;
 
 	json_object(json);
-	json_field_u64(json, "peak_bytes", site->peak_bytes);
-	json_field_u64(json, "peak_blocks", site->peak_blocks);
 	json_field_u64(json, "own_peak_bytes", site->own_peak_bytes);
-	json_field_u64(json, "leaked_bytes", site->leaked_bytes);
-	json_field_u64(json, "leaked_blocks", site->leaked_blocks);
-	json_field_u64(json, "total_bytes", site->total_bytes);
-	json_field_u64(json, "calls", site->calls);
-	json_field_u64(json, "temporary", site->temporary);
+	json_report_site_sums(json, site);
 	json_key(json, "stack");
 	err = json_report_stack(json, recording, symbolized, site->stack);
 	if (!err)
@@ -134,27 +139,65 @@ static void put_processes(struct json_writer *json, const struct recording_facts
 					   : "of all processes together");
 }
 
-struct err *json_report_write(struct json_writer *json, const struct recording *recording,
-			      struct symbolized *symbolized, const struct process_list *processes,
-			      const struct filter_report *filter, enum metric metric, uint32_t top)
+/* How many blocks and bytes each suppression hid, those that hid nothing too. */
+static void put_suppressed(struct json_writer *json, const struct report_subject *subject)
+{
+	size_t count;
+	const struct suppression *list =
+		suppressions_list(subject->suppressed->suppressions, &count);
+
+	json_key(json, "suppressions");
+	json_array(json);
+	for (size_t i = 0; i < count; i++) {
+		json_object(json);
+		json_field_text(json, "pattern", list[i].pattern);
+		json_field_text(json, "origin", list[i].origin);
+		json_field_u64(json, "line", list[i].line);
+		json_field_u64(json, "sites", subject->suppressed->sums[i].sites);
+		json_field_u64(json, "blocks", subject->suppressed->sums[i].blocks);
+		json_field_u64(json, "bytes", subject->suppressed->sums[i].bytes);
+		json_end(json);
+	}
+	json_end(json);
+	json_field_u64(json, "suppressed_blocks", subject->suppressed->all.blocks);
+	json_field_u64(json, "suppressed_bytes", subject->suppressed->all.bytes);
+	json_field_text(json, "suppressions_note", subject->suppressed_note);
+}
+
+void json_report_subject(struct json_writer *json, const struct report_subject *subject)
+{
+	const struct recording_facts *facts = recording_facts(subject->recording);
+
+	if (subject->processes)
+		put_processes(json, facts, subject->processes);
+	else
+		json_report_identity(json, facts);
+	if (subject->filter)
+		filter_report_json(json, subject->filter);
+	if (subject->moment) {
+		json_field_text(json, "at", subject->moment->typed);
+		json_field_double(json, "at_s", (double)subject->moment->ns / 1e9);
+	}
+	if (subject->suppressed)
+		put_suppressed(json, subject);
+	json_report_sums(json, recording_summary(subject->recording));
+}
+
+struct err *json_report_write(struct json_writer *json, const struct report_subject *subject,
+			      enum metric metric, uint32_t top)
 {
 	const struct site *sites;
 	uint32_t site_count, pool_count;
 	struct err *err;
 
 	json_object(json);
-	if (processes)
-		put_processes(json, recording_facts(recording), processes);
-	else
-		json_report_identity(json, recording_facts(recording));
-	if (filter)
-		filter_report_json(json, filter);
-	json_report_sums(json, recording_summary(recording));
+	json_report_subject(json, subject);
 	json_field_text(json, "sorted_by", metric_info(metric)->name);
-	recording_pools(recording, &pool_count);
+	recording_pools(subject->recording, &pool_count);
 	json_field_u64(json, "pool_count", pool_count);
-	sites = recording_sites(recording, &site_count);
-	err = json_report_sites(json, recording, symbolized, sites, site_count, metric, top);
+	sites = recording_sites(subject->recording, &site_count);
+	err = json_report_sites(json, subject->recording, subject->symbolized, sites, site_count,
+				metric, top);
 	if (!err)
 		json_end(json);
 	return err;

@@ -2,19 +2,15 @@
 #ifndef MALLOW_REPORT_JSON_REPORT_H
 #define MALLOW_REPORT_JSON_REPORT_H
 
-#include "analysis/metric.h"
-#include "analysis/process_list.h"
-#include "analysis/names/symbolized.h"
 #include "hosted/json_writer.h"
-#include "report/filter_report.h"
+#include "report/subject.h"
 
-/*
- * One object: sites by descending metric, top of them (0: all, also those whose metric is 0).
- * processes: of merged recordings, NULL: it is one. filter: that it is filtered by, NULL: none.
- */
-struct err *json_report_write(struct json_writer *json, const struct recording *recording,
-			      struct symbolized *symbolized, const struct process_list *processes,
-			      const struct filter_report *filter, enum metric metric, uint32_t top);
+/* One object: sites by descending metric, top of them (0: all, also those whose metric is 0). */
+struct err *json_report_write(struct json_writer *json, const struct report_subject *subject,
+			      enum metric metric, uint32_t top);
+
+/* The fields that say what is reported of, with its sums, in the object that is open. */
+void json_report_subject(struct json_writer *json, const struct report_subject *subject);
 
 /* A stack as an array of frames, innermost first. */
 struct err *json_report_stack(struct json_writer *json, const struct recording *recording,
@@ -27,6 +23,9 @@ struct err *json_report_stack(struct json_writer *json, const struct recording *
 struct err *json_report_sites(struct json_writer *json, const struct recording *recording,
 			      struct symbolized *symbolized, const struct site *sites,
 			      uint32_t site_count, enum metric metric, uint32_t top);
+
+/* The sums of a site, or of several, but its own peak: in the object that is open. */
+void json_report_site_sums(struct json_writer *json, const struct site *sum);
 
 /* The fields of sums, in the object that is open. */
 void json_report_sums(struct json_writer *json, const struct recording_summary *sum);

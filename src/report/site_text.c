@@ -13,6 +13,27 @@ static struct formatted metric_value(enum metric metric, uint64_t value, bool ex
 	return format_counted(value, "call", exact);
 }
 
+static const char *metric_name(const struct site_text *text)
+{
+	return text->of_moment && text->metric == METRIC_PEAK ? "live"
+							      : metric_info(text->metric)->name;
+}
+
+/* Of what was live at a moment: nothing of it had been freed, so live and total are the same. */
+static void put_other_numbers_then(struct buf *buf, const struct style *style,
+				   const struct site *site, enum metric metric)
+{
+	bool exact = style->exact;
+
+	style_begin(buf, style, STYLE_DIM);
+	buf_text(buf, format_counted(site->peak_blocks, "block", exact).text);
+	if (metric != METRIC_PEAK && metric != METRIC_TOTAL)
+		buf_printf(buf, ", live %s", format_bytes(site->peak_bytes, exact).text);
+	if (metric != METRIC_LEAKED && site->leaked_bytes)
+		buf_printf(buf, ", leaked %s", format_bytes(site->leaked_bytes, exact).text);
+	style_end(buf, style);
+}
+
 /* The other numbers of a site, each with its name. */
 static void put_other_numbers(struct buf *buf, const struct style *style, const struct site *site,
 			      enum metric metric)
@@ -53,7 +74,7 @@ uint32_t site_text_shown(const struct site_text *text)
 static void put_rest(struct buf *buf, const struct style *style, const struct site_text *text,
 		     uint32_t shown)
 {
-	const char *name = metric_info(text->metric)->name;
+	const char *name = metric_name(text);
 	uint64_t rest = 0;
 
 	for (uint32_t i = shown; i < text->count; i++)
@@ -70,7 +91,7 @@ struct err *site_text_write(struct buf *buf, const struct style *style,
 			    const struct recording *recording, struct symbolized *symbolized,
 			    const struct site_text *text)
 {
-	const char *name = metric_info(text->metric)->name;
+	const char *name = metric_name(text);
 	uint32_t shown = site_text_shown(text);
 	struct err *err = NULL;
 
@@ -85,7 +106,10 @@ struct err *site_text_write(struct buf *buf, const struct style *style,
 			     metric_value(text->metric, value, style->exact).text,
 			     format_percent(value, text->whole).text);
 		buf_printf(buf, " of %s  ", name);
-		put_other_numbers(buf, style, site, text->metric);
+		if (text->of_moment)
+			put_other_numbers_then(buf, style, site, text->metric);
+		else
+			put_other_numbers(buf, style, site, text->metric);
 		buf_char(buf, '\n');
 		err = text_stack_write(buf, style, recording, symbolized, site->stack,
 				       text->indent + STACK_INDENT);

@@ -14,6 +14,7 @@ struct site_text {
 	enum metric metric;
 	uint64_t whole;  /* of which the metric of each is a share */
 	unsigned indent; /* columns */
+	bool of_moment;  /* they are what was live at a moment, which the peak stands for */
 };
 
 /* How many are shown. */

@@ -56,11 +56,28 @@ static void put_pools(struct buf *buf, const struct style *style, const struct r
 		   format_counted(sum->peak_blocks, "block", style->exact).text);
 }
 
-void summary_write(struct buf *buf, const struct style *style, const struct recording *recording)
+static void write_moment(struct buf *buf, const struct style *style,
+			 const struct recording *recording)
+{
+	const struct recording_summary *sum = recording_summary(recording);
+
+	put_label(buf, style, "live", format_bytes(sum->peak_bytes, style->exact).text);
+	buf_printf(buf, "in %s\n", format_counted(sum->peak_blocks, "block", style->exact).text);
+	put_label(buf, style, "leaked", format_bytes(sum->leaked_bytes, style->exact).text);
+	buf_printf(buf, "of that, in %s%s\n",
+		   format_counted(sum->leaked_blocks, "block", style->exact).text,
+		   recording_facts(recording)->writing ? " not freed so far" : " never freed");
+}
+
+void summary_write(struct buf *buf, const struct style *style, const struct recording *recording,
+		   enum summary_of of)
 {
 	const struct recording_summary *sum = recording_summary(recording);
 	const struct recording_facts *facts = recording_facts(recording);
 	bool exact = style->exact;
+
+	if (of == SUMMARY_OF_MOMENT)
+		return write_moment(buf, style, recording);
 
 	put_label(buf, style, "peak", format_bytes(sum->peak_bytes, exact).text);
 	put_peak(buf, facts, sum, exact);

@@ -8,8 +8,17 @@
 #include "analysis/recording.h"
 #include "report/style.h"
 
-/* Peak, leaked, total, temporary: one line each, two columns indented. */
-void summary_write(struct buf *buf, const struct style *style, const struct recording *recording);
+enum summary_of {
+	SUMMARY_OF_RUN,
+	SUMMARY_OF_MOMENT, /* the recording is filtered by what was live then */
+};
+
+/*
+ * Peak, leaked, total, temporary: one line each, two columns indented. Of a moment it is what was
+ * live, and what of that is leaked.
+ */
+void summary_write(struct buf *buf, const struct style *style, const struct recording *recording,
+		   enum summary_of of);
 
 /*
  * Whether the recording is whole, and what is missing if not, one line each; nothing is written

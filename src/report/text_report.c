@@ -13,6 +13,7 @@
 #include "report/site_order.h"
 #include "report/site_text.h"
 #include "report/summary.h"
+#include "report/suppressed_text.h"
 #include "report/text_tree.h"
 
 #define COMMAND_COLUMNS 200
@@ -88,9 +89,30 @@ void text_report_reservations(struct buf *buf, const struct style *style,
 		buf_text(buf, "  begun by fork: blocks of the parent are not counted\n");
 }
 
-static void put_header(struct buf *buf, const struct style *style,
-		       const struct recording *recording, const struct filter_report *filter)
+/* What was live at a moment: how the sums of the recording, filtered so, are to be read. */
+static void put_moment(struct buf *buf, const struct style *style,
+		       const struct report_subject *subject)
 {
+	const struct recording_facts *facts = recording_facts(subject->recording);
+	const struct report_moment *moment = subject->moment;
+
+	style_begin(buf, style, STYLE_STRONG);
+	buf_text(buf, "  what was live at ");
+	style_safe_text(buf, moment->typed, strlen(moment->typed));
+	style_end(buf, style);
+	if (moment->ns < 0)
+		buf_text(buf, ", before the start\n");
+	else if ((uint64_t)moment->ns > facts->duration_ns)
+		buf_text(buf, ", after the end\n");
+	else
+		buf_printf(buf, ", at %s of %s\n", format_time((uint64_t)moment->ns).text,
+			   format_time(facts->duration_ns).text);
+}
+
+static void put_header(struct buf *buf, const struct style *style,
+		       const struct report_subject *subject)
+{
+	const struct recording *recording = subject->recording;
 	const struct recording_facts *facts = recording_facts(recording);
 	cleanup(buf_deinit) struct buf scratch;
 
@@ -114,18 +136,22 @@ static void put_header(struct buf *buf, const struct style *style,
 	else
 		buf_text(buf, "nothing until then is missing\n");
 	text_report_reservations(buf, style, facts);
-	if (filter)
-		filter_report_text(buf, style, filter);
+	if (subject->moment)
+		put_moment(buf, style, subject);
+	if (subject->filter)
+		filter_report_text(buf, style, subject->filter, subject->moment != NULL);
 	summary_write_gaps(buf, style, recording);
 	buf_char(buf, '\n');
-	summary_write(buf, style, recording);
+	summary_write(buf, style, recording, subject->moment ? SUMMARY_OF_MOMENT : SUMMARY_OF_RUN);
+	if (subject->suppressed)
+		suppressed_text_summary(buf, style, subject->suppressed);
 }
 
 static void put_merged_header(struct buf *buf, const struct style *style,
-			      const struct recording *recording,
-			      const struct process_list *processes)
+			      const struct report_subject *subject)
 {
-	const struct recording_facts *facts = recording_facts(recording);
+	const struct process_list *processes = subject->processes;
+	const struct recording_facts *facts = recording_facts(subject->recording);
 	size_t whole = 0, count = processes->items.count;
 
 	for (size_t i = 0; i < count; i++)
@@ -144,15 +170,19 @@ static void put_merged_header(struct buf *buf, const struct style *style,
 	buf_char(buf, '\n');
 	process_text_write(buf, style, processes, PROCESS_TEXT_SUMS);
 	buf_char(buf, '\n');
-	summary_write(buf, style, recording);
+	summary_write(buf, style, subject->recording, SUMMARY_OF_RUN);
+	if (subject->suppressed)
+		suppressed_text_summary(buf, style, subject->suppressed);
 }
 
 static struct err *put_sites(struct buf *buf, const struct style *style,
-			     const struct recording *recording, struct symbolized *symbolized,
+			     const struct report_subject *subject,
 			     const struct text_report_options *options)
 {
-	const char *name = metric_info(options->metric)->name;
+	const struct recording *recording = subject->recording;
+	const char *name = subject_metric(subject, options->metric);
 	struct site_text text = {
+		.of_moment = subject->moment != NULL,
 		.metric = options->metric,
 		.top = options->top,
 		.whole = metric_of_sum(options->metric, recording_summary(recording)),
@@ -169,32 +199,50 @@ static struct err *put_sites(struct buf *buf, const struct style *style,
 	text.order = order;
 	if (!text.count) {
 		buf_printf(buf, "No site has %s: %s is 0.\n",
-			   options->metric == METRIC_PEAK ? "a peak" : name, name);
+			   strcmp(name, "peak") == 0 ? "a peak" : name, name);
 		return NULL;
 	}
 	shown = site_text_shown(&text);
 	style_printf(buf, style, STYLE_STRONG, "%s %s by %s (%s)\n",
 		     shown < text.count ? "Top" : "All", format_counted(shown, "site", true).text,
-		     name, metric_info(options->metric)->text);
-	err = site_text_write(buf, style, recording, symbolized, &text);
-	return err ? err : nameless_write(buf, style, recording, symbolized, order, shown);
+		     name, subject_metric_text(subject, options->metric));
+	err = site_text_write(buf, style, recording, subject->symbolized, &text);
+	return err ? err : nameless_write(buf, style, recording, subject->symbolized, order, shown);
 }
 
-struct err *text_report_write(struct buf *buf, const struct style *style,
-			      const struct recording *recording, struct symbolized *symbolized,
-			      const struct text_report_options *options)
+static struct err *put_view(struct buf *buf, const struct style *style,
+			    const struct report_subject *subject,
+			    const struct text_report_options *options)
 {
-	if (options->processes)
-		put_merged_header(buf, style, recording, options->processes);
-	else
-		put_header(buf, style, recording, options->filter);
-	buf_char(buf, '\n');
+	const struct recording *recording = subject->recording;
+	struct symbolized *symbolized = subject->symbolized;
+
 	if (options->errors)
 		return errors_text_write(buf, style, recording, symbolized, options->top);
 	if (options->pools)
 		return pools_text_write(buf, style, recording, symbolized, options);
+	if (options->breakdown)
+		return breakdown_text_write(buf, style, subject, options->breakdown);
+	if (options->histogram)
+		return histogram_text_write(buf, style, options->histogram);
 	if (options->tree)
-		return text_tree_write(buf, style, recording, symbolized, options->metric,
-				       options->top);
-	return put_sites(buf, style, recording, symbolized, options);
+		return text_tree_write(buf, style, subject, options->metric, options->top);
+	return put_sites(buf, style, subject, options);
+}
+
+struct err *text_report_write(struct buf *buf, const struct style *style,
+			      const struct report_subject *subject,
+			      const struct text_report_options *options)
+{
+	struct err *err;
+
+	if (subject->processes)
+		put_merged_header(buf, style, subject);
+	else
+		put_header(buf, style, subject);
+	buf_char(buf, '\n');
+	err = put_view(buf, style, subject, options);
+	if (!err && subject->suppressed)
+		err = suppressed_text_write(buf, style, subject);
+	return err;
 }

@@ -2,27 +2,26 @@
 #ifndef MALLOW_REPORT_TEXT_REPORT_H
 #define MALLOW_REPORT_TEXT_REPORT_H
 
-#include "analysis/metric.h"
-#include "analysis/process_list.h"
-#include "analysis/names/symbolized.h"
-#include "report/filter_report.h"
+#include "report/breakdown_view.h"
+#include "report/histogram_view.h"
 #include "report/style.h"
+#include "report/subject.h"
 
 struct text_report_options {
 	enum metric metric;
-	uint32_t top; /* sites, or children of a tree node, shown at most; 0: all */
+	uint32_t top; /* sites, rows, or children of a tree node, shown at most; 0: all */
+	/* Instead of sites one of these. */
 	bool tree;
-	bool errors;         /* instead of sites: heap errors, for which the recording was opened */
-	bool pools;          /* instead of sites: the program's own pools … */
+	bool errors;         /* heap errors, for which the recording was opened */
+	bool pools;          /* the program's own pools … */
 	uint32_t pool_sites; /* … and so many sites of each at most; 0: all */
-	const struct process_list *processes; /* of merged recordings; NULL: it is one */
-	const struct filter_report *filter;   /* that the recording is filtered by; NULL: none */
+	const struct breakdown_view *breakdown; /* NULL: none */
+	const struct histogram *histogram;      /* NULL: none */
 };
 
-/* Header, summary, then the sites, the tree, the errors or the pools. The writing itself fails in
- * buf. */
+/* Header, summary, then what is asked for. The writing itself fails in buf. */
 struct err *text_report_write(struct buf *buf, const struct style *style,
-			      const struct recording *recording, struct symbolized *symbolized,
+			      const struct report_subject *subject,
 			      const struct text_report_options *options);
 
 /* The command that was recorded, cut to so many columns. */

@@ -196,8 +196,7 @@ static struct err *put_nodes(struct tree_writer *writer)
 }
 
 struct err *text_tree_write(struct buf *buf, const struct style *style,
-			    const struct recording *recording, struct symbolized *symbolized,
-			    enum metric metric, uint32_t top)
+			    const struct report_subject *subject, enum metric metric, uint32_t top)
 {
 	cleanup(tree_writer_deinit) struct tree_writer writer = {
 		.buf = buf,
@@ -207,14 +206,14 @@ struct err *text_tree_write(struct buf *buf, const struct style *style,
 		.levels = VEC_EMPTY,
 	};
 	cleanup(tree_destroy_at) struct tree *tree = NULL;
-	struct err *err = tree_create(recording, symbolized, metric, &tree);
+	struct err *err = tree_create(subject->recording, subject->symbolized, metric, &tree);
 
 	buf_init(&writer.prefix);
 	if (err)
 		return err;
 	writer.tree = tree;
 	style_printf(buf, style, STYLE_STRONG, "Call tree by %s (%s)\n\n",
-		     metric_info(metric)->name, metric_info(metric)->text);
+		     subject_metric(subject, metric), subject_metric_text(subject, metric));
 	err = put_nodes(&writer);
 	if (writer.left_out)
 		style_printf(buf, style, STYLE_DIM,

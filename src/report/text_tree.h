@@ -2,9 +2,8 @@
 #ifndef MALLOW_REPORT_TEXT_TREE_H
 #define MALLOW_REPORT_TEXT_TREE_H
 
-#include "analysis/metric.h"
-#include "analysis/names/symbolized.h"
 #include "report/style.h"
+#include "report/subject.h"
 
 /*
  * Unless style->full, branches below 1 % of the whole, and more than top (0: any number) of one
@@ -12,7 +11,6 @@
  * indented, so that deep programs stay within the terminal.
  */
 struct err *text_tree_write(struct buf *buf, const struct style *style,
-			    const struct recording *recording, struct symbolized *symbolized,
-			    enum metric metric, uint32_t top);
+			    const struct report_subject *subject, enum metric metric, uint32_t top);
 
 #endif

@@ -19,9 +19,6 @@
 #define SVG     "image/svg+xml"
 #define BYTES   "application/octet-stream"
 
-/* All names of a large program are searched in a tenth of that. */
-#define PATTERN_PATIENCE_NS UINT64_C(300000000)
-
 static const struct route route_table[] = {
 #define ROUTE(id, path, groups, type, text) {path, groups, type, text, route_##id},
 #include "server/route.def"
@@ -203,8 +200,6 @@ static struct err *take_query(struct request *request, const struct route *route
 {
 	struct err *err = filter_create(&request->filter);
 
-	if (!err)
-		filter_set_patience(request->filter, PATTERN_PATIENCE_NS);
 	for (size_t i = 0; !err && !reply->status && i < request->query.items.count; i++)
 		err = take_item(request, route, &request->query.items.items[i], reply);
 	return err;

@@ -39,9 +39,11 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: takes long, runs with --long only")
-    # nohup ignores SIGHUP, and what is ignored stays so in children, some of which die by it. What
-    # has a handler is reset by exec.
-    signal.signal(signal.SIGHUP, lambda *_: None)
+    # nohup ignores SIGHUP, and a shell SIGINT and SIGQUIT in what it starts with `&`. What is ignored
+    # stays so in children, some of which die by these; what has a handler is reset by exec.
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 def pytest_collection_modifyitems(config, items):

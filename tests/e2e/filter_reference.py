@@ -9,7 +9,7 @@ import fractions
 import re
 
 import mallow_sums
-from mallow_reader import GLIBC, REALLOC, REALLOCARRAY, Free
+from mallow_reader import GLIBC, POOL_ALLOC, POOL_NAME, REALLOC, REALLOCARRAY, Free
 
 UNITS = {"h": 3600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
@@ -72,10 +72,12 @@ class Blocks:
         self.run = recording.end_ticks - self.start
         self.blocks = []
         self._walk(list(mallow_sums.in_order(recording)))
+        self.births = [(event.address, event.time - self.start, name)
+                       for event, name in self._births()]
         self.groups = collections.defaultdict(list)
         for block in self.blocks:
             self.groups[self.stack(block)].append(block)
-        self.peak_time = self._sums(self.blocks)["peak_time"]
+        self.peak_time = self.sums(self.blocks)["peak_time"]
 
     def _walk(self, events):
         live, last = {}, {}
@@ -101,6 +103,15 @@ class Blocks:
                     block.before.after = block
             self.blocks.append(block)
             live[event.address] = last[event.stream] = block
+
+    def _births(self):
+        """(event, name of the pool) of all that pools handed out."""
+        names = {}
+        for event in self.recording.pool_events:
+            if event.kind == POOL_NAME:
+                names[event.pool] = event.name or names.get(event.pool)
+            elif event.kind == POOL_ALLOC:
+                yield event, names.get(event.pool) or hex(event.pool)
 
     def stack(self, block):
         return tuple(self.recording.stack(block.event.node))
@@ -214,6 +225,12 @@ class Blocks:
     def thread(self, block, text, _):
         return text in (str(block.tid), block.thread)
 
+    def pool(self, block, text, _):
+        first, end = block.event.address, block.event.address + block.event.usable
+        return any(name == text and first <= address < end and block.time <= time and
+                   (block.freed is None or time < block.freed)
+                   for address, time, name in self.births)
+
     def tag(self, block, text, _):
         return block.event.tag == number(text)
 
@@ -237,7 +254,7 @@ class Blocks:
         return not any(frame[2] is not None and re.search(text, frame[2])
                        for frame in self.frames(block))
 
-    def _sums(self, blocks):
+    def sums(self, blocks):
         """calls … peak_blocks as in reports, and peak_live: what was live then."""
         moves = [(block.order, block, 1) for block in blocks]
         moves += [(block.freed_order, block, -1) for block in blocks if block.freed is not None]
@@ -264,13 +281,13 @@ class Blocks:
     def report(self, numbers):
         """(sums, {addresses of the stack's lines: sums of a site}) as reports have them."""
         chosen = [self.blocks[index] for index in numbers]
-        sums = self._sums(chosen)
+        sums = self.sums(chosen)
         sites = collections.defaultdict(list)
         for block in chosen:
             sites[self.stack(block)].append(block)
         result = {}
         for blocks in sites.values():
-            site = self._sums(blocks)
+            site = self.sums(blocks)
             site["own_peak_bytes"] = site["peak_bytes"]
             at_peak = [block for block in sums["peak_live"] if block in blocks]
             site["peak_bytes"] = sum(block.event.size for block in at_peak)

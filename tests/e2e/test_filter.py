@@ -12,7 +12,8 @@ import made_recording
 import mallow_reader
 from conftest import TOP, built, clean_environment
 from filter_reference import Blocks
-from recording_writer import ChunkWriter, Writer, varint
+from mallow_reader import POOL_ALLOC, POOL_NAME
+from recording_writer import ChunkWriter, Writer, varint, zigzag
 
 BIAS = 0x10000000
 MALLOC, MEMALIGN, REALLOC, FREE = 1, 7, 18, 20
@@ -99,7 +100,7 @@ class Recorded:
 
     def other(self, at, kind, *fields, stream=0, text=b""):
         chunk = self.chunks[stream]
-        chunk.other(kind, chunk.at(self.start + at), *fields, text=text)
+        chunk.other(kind, chunk.at(self._time(at, stream)), *fields, text=text)
 
     def write(self, path, end):
         self.other(end, END, self.start + end, 1, 0)
@@ -182,6 +183,9 @@ def test_the_worked_example(example, conditions, wanted):
     assert sorted(NAMES[index] for index in answer["blocks"]) == sorted(wanted.split())
 
 
+POOLS = [0x640, 0x5000]
+
+
 def random_stack(dice):
     return [dice.choice([*FUNCTIONS, "gone"]) for _ in range(dice.randrange(4))]
 
@@ -189,7 +193,7 @@ def random_stack(dice):
 def random_recording(program, path, dice):
     """Nothing that a program would do: equal times, frees of what is not there, addresses twice."""
     unit = dice.choice([1, 1000, SECOND // 7])
-    made = Recorded(program, streams=3, allocator=dice.choice([1, 1, 1, 2]))
+    made = Recorded(program, streams=3, allocator=dice.choice([1, 1, 1, 2]), minor=3)
     stacks = [random_stack(dice) for _ in range(6)]
     live, at = [], 0
     for _ in range(dice.randrange(5, 60)):
@@ -212,7 +216,17 @@ def random_recording(program, path, dice):
             address = dice.choice(live)
             live.remove(address)
             made.free(at, address, stream)
-        elif action < 0.95:
+        elif action < 0.92:
+            # At a time of its own: which of a stream's records at one time hold others up is not
+            # what this is about.
+            at += 2 * unit
+            pool = dice.choice(POOLS)
+            handed_out = 16 * dice.randrange(100, 140) + dice.choice([0, 8])
+            made.other(at, POOL_ALLOC, pool, zigzag(handed_out - pool), 8, stream=stream)
+            at += 2 * unit
+        elif action < 0.93:
+            made.other(at, POOL_NAME, dice.choice(POOLS), stream=stream, text=b"arena")
+        elif action < 0.96:
             made.other(at, TAG, dice.randrange(3), stream=stream)
         else:
             made.other(at, MARK, stream=stream, text=dice.choice([b"here", b"there"]))
@@ -256,6 +270,7 @@ def random_condition(dice, unit):
                        dice.randrange(6)),
         lambda: bounds("group_leaked_allocations", dice.choice(["0%", "50%", "33.4%", "100%"])),
         lambda: (dice.choice(["tag", "marker"]), str(dice.randrange(3))),
+        lambda: ("pool", dice.choice(["arena", *map(hex, POOLS), "nobody"])),
         lambda: ("thread", dice.choice(["500", "501", "toyd", "worker", "nobody"])),
         lambda: ("mmaped", dice.choice(["yes", "no"])),
         lambda: ("arena", dice.choice(["main", "non_main"])),
@@ -394,6 +409,21 @@ def test_costly_patterns_end_soon(mallow, tmp_path, pattern):
     assert run.returncode == 1, run.stderr
     assert run.stderr.startswith(
         f"mallow: {path}: --function-regex: the pattern is too costly for 'aaa")
+    assert run.stderr.count("\n") == 1
+
+
+def test_costly_patterns_end_soon_for_many_names(mallow, tmp_path):
+    """Each of the searches is within the limit of steps, all together would take seconds."""
+    names = ["a" * 17 + f"-{i}" for i in range(5000)]
+    made = made_recording.Made(tmp_path, names)
+    for name in names:
+        made.allocate([name], 10)
+    path = made.write()
+    run = subprocess.run([str(mallow), "report", "--function-regex", "^(a+)+$", str(path)],
+                         capture_output=True, text=True, env=clean_environment(), timeout=60,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (2, 2)))
+    assert run.returncode == 1, run.stderr
+    assert "--function-regex: the pattern is too costly for so many names" in run.stderr
     assert run.stderr.count("\n") == 1
 
 

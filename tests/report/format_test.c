@@ -52,6 +52,49 @@ static void counts(void **state)
 			    "18,446,744,073,709,551,615 blocks");
 }
 
+static void classes(void **state)
+{
+	static const struct {
+		uint64_t low, high;
+		const char *size, *time;
+	} cases[] = {
+		{0, 1,
+		 "0\xe2\x80\x93"
+		 "1 B",
+		 "up to 1 ns"},
+		{3, 4,
+		 "3\xe2\x80\x93"
+		 "4 B",
+		 "2\xe2\x80\x93"
+		 "4 ns"},
+		{513, 1024,
+		 "513 B\xe2\x80\x93"
+		 "1 KiB",
+		 "512 ns\xe2\x80\x93"
+		 "1 us"},
+		{1025, 2048,
+		 "1\xe2\x80\x93"
+		 "2 KiB",
+		 "1\xe2\x80\x93"
+		 "2 us"},
+		{(512 << 10) + 1, 1 << 20,
+		 "512 KiB\xe2\x80\x93"
+		 "1 MiB",
+		 "524 us\xe2\x80\x93"
+		 "1 ms"},
+		{(UINT64_C(1) << 63) + 1, UINT64_MAX, "above 8 EiB", "above 9223372036 s"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_string_equal(format_size_class(cases[i].low, cases[i].high).text,
+				    cases[i].size);
+		assert_string_equal(format_time_class(cases[i].low, cases[i].high).text,
+				    cases[i].time);
+	}
+	assert_string_equal(format_size_class(1048576, 1048576).text, "1,048,576 B");
+	assert_string_equal(format_size_class(0, 0).text, "0 B");
+}
+
 static void times(void **state)
 {
 	assert_string_equal(format_time(0).text, "0 ns");
@@ -140,9 +183,9 @@ static void nearest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bytes),    cmocka_unit_test(counts), cmocka_unit_test(times),
-		cmocka_unit_test(percents), cmocka_unit_test(names),  cmocka_unit_test(xml),
-		cmocka_unit_test(nearest),
+		cmocka_unit_test(bytes), cmocka_unit_test(counts),   cmocka_unit_test(classes),
+		cmocka_unit_test(times), cmocka_unit_test(percents), cmocka_unit_test(names),
+		cmocka_unit_test(xml),   cmocka_unit_test(nearest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

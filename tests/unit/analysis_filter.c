@@ -256,10 +256,11 @@ static void no_memory(void **state)
 static bool search(const char *pattern, const char *text)
 {
 	struct regex *regex = NULL;
+	uint64_t left_ns = UINT64_MAX;
 	bool found = false;
 
 	assert_ok(regex_create(pattern, &regex));
-	assert_ok(regex_search(regex, text, &found));
+	assert_ok(regex_search(regex, text, &left_ns, &found));
 	regex_destroy(regex);
 	return found;
 }
@@ -271,6 +272,7 @@ static void regexes(void **state)
 					     "^(\\w+\\s?)*$"};
 	struct regex *regex = NULL;
 	char text[2000];
+	uint64_t left_ns = UINT64_MAX;
 	bool found;
 
 	assert_true(search("b+", "abbc"));
@@ -289,7 +291,7 @@ static void regexes(void **state)
 	text[sizeof(text) - 1] = '\0';
 	for (size_t i = 0; i < sizeof(costly) / sizeof(costly[0]); i++) {
 		assert_ok(regex_create(costly[i], &regex));
-		assert_err(regex_search(regex, text, &found), "too costly");
+		assert_err(regex_search(regex, text, &left_ns, &found), "too costly");
 		regex_destroy(regex);
 	}
 }

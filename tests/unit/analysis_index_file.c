@@ -194,7 +194,14 @@ static void check_same(const struct recording *a, const struct recording *b)
 {
 	const struct block_columns *left = recording_blocks(a), *right = recording_blocks(b);
 	struct buf first = {0}, second = {0};
+	const struct pool_birth *births, *others;
+	size_t birth_count, other_count;
 
+	births = recording_pool_births(a, &birth_count);
+	others = recording_pool_births(b, &other_count);
+	assert_int_equal(birth_count, other_count);
+	if (birth_count)
+		assert_memory_equal(births, others, birth_count * sizeof(*births));
 	assert_int_equal(left->count, right->count);
 #define BLOCK_COLUMN(name, type)                                                                   \
 	assert_int_equal(!left->name, !right->name);                                               \
@@ -354,6 +361,7 @@ static void crafted(void **state)
 		BLOCK_COLUMN_heap_flags,
 		INDEX_SECTION_ORDERS + BLOCK_ORDER_SIZE,
 		INDEX_SECTION_ORDERS + BLOCK_ORDER_ADDRESS,
+		INDEX_SECTION_POOL_BIRTHS,
 	};
 	struct recording *expected = write_sound();
 	uint8_t *data, *copy;
@@ -368,6 +376,7 @@ static void crafted(void **state)
 		memcpy(copy, data, size);
 		offset = index_file_offset(header, indices[i]);
 		section_size = header->sections[indices[i]].size;
+		assert_true(section_size);
 		copy[offset + section_size - 1] = 0x7f;
 		header->sections[indices[i]].checksum =
 			index_file_checksum(copy + offset, section_size);

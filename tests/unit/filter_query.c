@@ -1,13 +1,17 @@
 /*
  * Many filters on one recording: filter_query RECORDING, a filter a line on standard input, its
  * conditions name=value by tabs. Writes a line of JSON for each: {"blocks": the rows that match,
- * "report": as of `mallow report --json`}, or {"error": …}. tests/e2e/test_filter.py compares.
+ * "report": as of `mallow report --json`}, or {"error": …}. tests/e2e/test_filter.py compares. With
+ * --all behind the recording also "function", "thread" … as of --by, and "size_histogram",
+ * "lifetime_histogram", which tests/e2e/test_report_by.py compares.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "analysis/filter/filtered.h"
 #include "hosted/cleanup.h"
+#include "report/breakdown_view.h"
+#include "report/histogram_view.h"
 #include "report/json_report.h"
 
 static struct err *read_filter(char *line, struct filter *filter)
@@ -37,8 +41,52 @@ static void put_blocks(struct json_writer *json, const struct filter_match *matc
 	json_end(json);
 }
 
+static struct err *put_breakdowns(struct json_writer *json, const struct report_subject *subject,
+				  const struct seen_blocks *seen)
+{
+	struct err *err = NULL;
+
+	for (int by = 0; !err && by < BREAKDOWN_COUNT; by++) {
+		struct breakdown_view view = {.metric = METRIC_PEAK};
+		struct breakdown *breakdown = NULL;
+
+		err = breakdown_create((enum breakdown_by)by, subject->recording,
+				       subject->symbolized, seen, &breakdown);
+		if (err)
+			break;
+		breakdown_sort(breakdown, METRIC_PEAK, false);
+		view.breakdown = breakdown;
+		json_key(json, breakdown_info((enum breakdown_by)by)->name);
+		json_object(json);
+		breakdown_json_write(json, &view);
+		json_end(json);
+		breakdown_destroy(breakdown);
+	}
+	return err;
+}
+
+static struct err *put_histograms(struct json_writer *json, const struct report_subject *subject,
+				  const struct seen_blocks *seen)
+{
+	static const char *const names[] = {"size_histogram", "lifetime_histogram"};
+	struct err *err = NULL;
+
+	for (int of = 0; !err && of < 2; of++) {
+		struct histogram histogram;
+
+		err = histogram_create((enum histogram_of)of, subject->recording, seen, &histogram);
+		if (err)
+			break;
+		json_key(json, names[of]);
+		json_object(json);
+		histogram_json_write(json, &histogram);
+		json_end(json);
+	}
+	return err;
+}
+
 static struct err *answer(const struct recording *recording, struct symbolized *symbolized,
-			  char *line, struct json_writer *json)
+			  char *line, bool all, struct json_writer *json)
 {
 	cleanup(filter_match_deinit) struct filter_match match = {0};
 	struct recording *filtered = NULL;
@@ -54,17 +102,28 @@ static struct err *answer(const struct recording *recording, struct symbolized *
 		err = filtered_create(recording, &match, &filtered);
 	if (!err) {
 		struct filter_report report = {filter, match.count, match.blocks};
+		struct report_subject subject = {
+			.recording = filtered,
+			.symbolized = symbolized,
+			.filter = &report,
+		};
+		struct seen_blocks seen = {.recording = recording, .match = &match};
 
 		put_blocks(json, &match);
 		json_key(json, "report");
-		err = json_report_write(json, filtered, symbolized, NULL, &report, METRIC_PEAK, 0);
+		err = json_report_write(json, &subject, METRIC_PEAK, 0);
+		if (!err && all)
+			err = put_breakdowns(json, &subject, &seen);
+		if (!err && all)
+			err = put_histograms(json, &subject, &seen);
 	}
 	recording_close(filtered);
 	filter_destroy(filter);
 	return err;
 }
 
-static struct err *answer_all(const struct recording *recording, struct symbolized *symbolized)
+static struct err *answer_all(const struct recording *recording, struct symbolized *symbolized,
+			      bool all)
 {
 	auto_free char *line = NULL;
 	struct err *err = NULL;
@@ -78,7 +137,7 @@ static struct err *answer_all(const struct recording *recording, struct symboliz
 		buf_init(&buf);
 		json_init(&json, &buf, false);
 		json_object(&json);
-		wrong = answer(recording, symbolized, line, &json);
+		wrong = answer(recording, symbolized, line, all, &json);
 		if (wrong)
 			json_field_text(&json, "error", err_message(wrong));
 		json_end(&json);
@@ -96,13 +155,13 @@ int main(int argc, char **argv)
 	struct recording *recording = NULL;
 	struct err *err;
 
-	if (argc != 2)
+	if (argc != 2 && !(argc == 3 && strcmp(argv[2], "--all") == 0))
 		return 2;
 	err = recording_open(argv[1], RECORDING_BLOCKS, NULL, NULL, &recording);
 	if (!err)
 		err = symbolized_create(recording, NULL, &symbolized);
 	if (!err)
-		err = answer_all(recording, symbolized);
+		err = answer_all(recording, symbolized, argc == 3);
 	if (err)
 		fprintf(stderr, "%s\n", err_message(err));
 	symbolized_destroy(symbolized);

@@ -46,11 +46,6 @@ struct err *filter_create(struct filter **ret)
 	return NULL;
 }
 
-void filter_set_patience(struct filter *filter, uint64_t ns)
-{
-	filter->patience_ns = ns;
-}
-
 static void condition_deinit(struct filter_condition *condition)
 {
 	free(condition->name);

@@ -41,12 +41,6 @@ void filter_destroy(struct filter *filter);
  */
 struct err *filter_set(struct filter *filter, const char *name, const char *value);
 
-/*
- * Matching fails with an error when the search for its patterns took that long in all, for whoever
- * has others to serve. 0, as it is at first: never.
- */
-void filter_set_patience(struct filter *filter, uint64_t ns);
-
 bool filter_is_empty(const struct filter *filter);
 
 /* The value of a condition as typed, by its index in filter_parameters(); NULL: not set. */

@@ -35,7 +35,6 @@ struct filter_condition {
 };
 
 struct filter {
-	uint64_t patience_ns; /* for all patterns together, 0: any */
 	struct filter_condition conditions[FILTER_COUNT];
 };
 

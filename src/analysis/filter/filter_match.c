@@ -3,6 +3,7 @@
 
 #include "analysis/filter/filter_chains.h"
 #include "analysis/filter/filter_data.h"
+#include "analysis/filter/filter_pools.h"
 #include "analysis/filter/filter_sites.h"
 #include "hosted/cleanup.h"
 
@@ -250,6 +251,22 @@ static struct err *keep_thread(struct filter_match *match, const struct filter *
 	return NULL;
 }
 
+static struct err *keep_pool(struct filter_match *match, const struct filter *filter,
+			     const struct recording *recording)
+{
+	cleanup(filter_pool_deinit) struct filter_pool pool = {0};
+	const struct block_columns *blocks = recording_blocks(recording);
+	struct err *err;
+
+	if (!filter_has(filter, FILTER_POOL))
+		return NULL;
+	err = filter_pool_create(recording, filter->conditions[FILTER_POOL].text, &pool);
+	if (err)
+		return err;
+	KEEP(match, match->words[word] >> bit & 1 && filter_pool_is_in(&pool, blocks, i));
+	return NULL;
+}
+
 static struct err *keep_chain(struct filter_match *match, const struct block_columns *blocks,
 			      enum chain_value value, struct range range)
 {
@@ -306,7 +323,9 @@ static struct err *keep_blocks(const struct filter *filter, const struct recordi
 	keep_tag(match, filter, FILTER_MARKER, blocks->tag);
 	keep_flag(match, filter, FILTER_MMAPED, recording, TRACE_HEAP_MMAPPED, true);
 	keep_flag(match, filter, FILTER_ARENA, recording, TRACE_HEAP_NON_MAIN_ARENA, false);
-	return keep_chains(match, filter, blocks);
+	err = keep_chains(match, filter, blocks);
+	// Last: it looks at single blocks for long.
+	return err ? err : keep_pool(match, filter, recording);
 }
 
 static struct err *match_create(uint64_t blocks, struct filter_match *ret)

@@ -3,7 +3,9 @@
 #include "hosted/cleanup.h"
 #include "hosted/intern.h"
 #include "hosted/map.h"
-#include "hosted/now.h"
+
+/* A search takes a microsecond: enough for half a million names. */
+#define SEARCHES_NS 500000000
 
 enum { FUNCTION, SOURCE, MODULE, NO_FUNCTION, NO_SOURCE, NAMES };
 
@@ -31,11 +33,11 @@ struct stacks {
 	const struct filter *filter;
 	struct symbolized *symbolized;
 	bool positive;           /* there is such a condition */
+	uint64_t searches_ns;    /* that all searches together may still take */
 	struct intern texts;     /* each name once … */
 	struct map known[NAMES]; /* … and its address there to whether it matches */
 	struct verdict *frames;  /* of each frame; 0 lines: not known yet */
 	struct verdict *nodes;   /* of each stack */
-	uint64_t searched_ns;    /* how long all searches took, where the filter has patience */
 };
 
 static void stacks_deinit(struct stacks *stacks)
@@ -56,23 +58,6 @@ bool filter_has_stacks(const struct filter *filter)
 	       filter_has(filter, FILTER_BACKTRACE_DEPTH_MAX);
 }
 
-/* Each search has a limit of steps of its own, but there may be very many names. */
-static struct err *search_patiently(struct stacks *stacks, const struct regex *regex,
-				    const char *text, bool *ret)
-{
-	uint64_t patience = stacks->filter->patience_ns, begin;
-	struct err *err;
-
-	if (!patience)
-		return regex_search(regex, text, ret);
-	begin = now_ns();
-	err = regex_search(regex, text, ret);
-	stacks->searched_ns += now_ns() - begin;
-	if (!err && stacks->searched_ns > patience)
-		err = err_create("the pattern is too costly for as many names");
-	return err;
-}
-
 /* text: NULL is not known, and matches nothing. */
 static struct err *search(struct stacks *stacks, size_t name, const char *text, bool *ret)
 {
@@ -89,8 +74,8 @@ static struct err *search(struct stacks *stacks, size_t name, const char *text, 
 		return err_no_memory();
 	if (*known == MAP_NONE) {
 		*known = false;
-		err = err_prefix(search_patiently(stacks, condition->regex, text, ret), "%s",
-				 condition->name);
+		err = err_prefix(regex_search(condition->regex, text, &stacks->searches_ns, ret),
+				 "%s", condition->name);
 		*known = *ret;
 	}
 	*ret = *known;
@@ -192,6 +177,7 @@ struct err *filter_stacks(const struct filter *filter, const struct recording *r
 	cleanup(stacks_deinit) struct stacks stacks = {
 		.filter = filter,
 		.symbolized = symbolized,
+		.searches_ns = SEARCHES_NS,
 		.positive = filter_has(filter, FILTER_FUNCTION_REGEX) ||
 			    filter_has(filter, FILTER_SOURCE_REGEX) ||
 			    filter_has(filter, FILTER_MODULE_REGEX),

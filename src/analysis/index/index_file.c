@@ -177,6 +177,25 @@ static void show(struct recording *recording)
 	for (size_t i = 0; i < BLOCK_ORDER_COUNT; i++)
 		views->orders[i] = section(mapping, INDEX_SECTION_ORDERS + i);
 	views->spans = section(mapping, INDEX_SECTION_SPANS);
+	recording->pools.births = section(mapping, INDEX_SECTION_POOL_BIRTHS);
+	recording->pools.birth_count = ((const struct index_file_header *)mapping->data)
+					       ->sections[INDEX_SECTION_POOL_BIRTHS]
+					       .size /
+				       sizeof(struct pool_birth);
+}
+
+static bool births_are_sound(const struct inspection *inspection, const struct recording *recording)
+{
+	const struct index_file_header *header = inspection->header;
+	const struct pool_birth *births =
+		(const struct pool_birth *)(inspection->data +
+					    index_file_offset(header, INDEX_SECTION_POOL_BIRTHS));
+	size_t size = header->sections[INDEX_SECTION_POOL_BIRTHS].size;
+
+	for (size_t i = 0; i < size / sizeof(*births); i++)
+		if (births[i].pool >= recording->pools.pools.count)
+			return false;
+	return size % sizeof(*births) == 0;
 }
 
 /* Whether all sections are as they were written, and lead nowhere else than into the tables. */
@@ -194,7 +213,7 @@ static bool is_sound(struct inspection *inspection, const struct recording *reco
 	for (size_t i = 0; i < INDEX_SECTION_COUNT; i++)
 		if (!inspection->sound[i])
 			return false;
-	return true;
+	return births_are_sound(inspection, recording);
 }
 
 /* The recording's tables come first: they say how far indices may go. */

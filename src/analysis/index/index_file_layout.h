@@ -20,6 +20,7 @@ enum index_section {
 	INDEX_SECTION_SPANS = INDEX_SECTION_ORDERS + BLOCK_ORDER_COUNT,
 	INDEX_SECTION_SUMS,   /* as an index chunk */
 	INDEX_SECTION_ERRORS, /* index_pack_errors() */
+	INDEX_SECTION_POOL_BIRTHS,
 	INDEX_SECTION_COUNT,
 };
 
@@ -43,7 +44,7 @@ struct index_file_header {
 };
 
 static_assert(offsetof(struct index_file_header, sections) == 88, "docs/index-file.md");
-static_assert(offsetof(struct index_file_header, checksum) == 392, "docs/index-file.md");
+static_assert(offsetof(struct index_file_header, checksum) == 408, "docs/index-file.md");
 
 static inline uint64_t index_file_checksum(const void *data, size_t size)
 {

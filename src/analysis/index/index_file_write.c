@@ -79,6 +79,8 @@ static struct err *set_sections(struct writing *writing, const struct recording 
 		return err;
 	set_section(writing, INDEX_SECTION_SUMS, sums->data, sums->size);
 	set_section(writing, INDEX_SECTION_ERRORS, errors->data, errors->size);
+	set_section(writing, INDEX_SECTION_POOL_BIRTHS, recording->pools.births,
+		    recording->pools.birth_count * sizeof(struct pool_birth));
 	writing->header.file_size = index_file_offset(&writing->header, INDEX_SECTION_COUNT);
 	return NULL;
 }

@@ -71,6 +71,7 @@ static struct err *read_streams(struct load *load)
 	load->recording->blocks.sample_mean = load->recording->facts.sample_mean;
 	load->recording->blocks.temporary_known =
 		!load->recording->facts.sample_mean && !load->recording->facts.cull_ns;
+	load->recording->pools.births_wanted = load->recording->blocks.wanted;
 	load->recording->blocks.window = tick_clock_span(&load->clock, WINDOW_NS);
 	err = make_streams(load);
 	if (!err)

@@ -1,0 +1,85 @@
+#include "analysis/breakdown/allocating.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* The entry functions of allocators, which a program may define itself. */
+static bool is_entry(const char *name)
+{
+	static const char *const names[] = {
+		"malloc",          "calloc",        "realloc",       "reallocarray",
+		"posix_memalign",  "aligned_alloc", "memalign",      "valloc",
+		"pvalloc",         "__libc_malloc", "__libc_calloc", "__libc_realloc",
+		"__libc_memalign",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return begins(name, "operator new(") || begins(name, "operator new[](");
+}
+
+/* __rust_alloc and what is below alloc::alloc: of the language, not of its collections. */
+static bool is_of_rust(const char *name)
+{
+	static const char *const starts[] = {
+		"__rust_alloc",   "__rust_realloc",
+		"__rdl_alloc",    "__rdl_realloc",
+		"__rg_alloc",     "__rg_realloc",
+		"alloc::alloc::", "<alloc::alloc::Global as ",
+		"std::alloc::",   "<std::alloc::System as ",
+	};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (begins(name, starts[i]))
+			return true;
+	return false;
+}
+
+/*
+ * The last part of a C++ function's name, without its parameters and what templates are of: of
+ * "int* std::foo<a::b>::bar<c>(d::e)" it is "bar". *standard: the first part is std, or the GNU
+ * library's own.
+ */
+static const char *last_part(const char *name, size_t *length, bool *standard)
+{
+	const char *start = name, *part = name;
+	size_t depth = 0;
+
+	*length = 0;
+	for (const char *c = name; *c; c++) {
+		depth += *c == '<';
+		depth -= *c == '>' && depth;
+		if (depth)
+			continue;
+		if (*c == '(')
+			break;
+		if (*c == ' ')
+			start = part = c + 1; // what was before is what it returns
+		else if (c[0] == ':' && c[1] == ':')
+			part = ++c + 1;
+	}
+	*standard = begins(start, "std::") || begins(start, "__gnu_cxx::");
+	*length = strcspn(part, "<(");
+	return part;
+}
+
+static bool is_of_cpp(const char *name)
+{
+	size_t length;
+	bool standard;
+	const char *part = last_part(name, &length, &standard);
+
+	return standard && memmem(part, length, "allocate", strlen("allocate")) &&
+	       !memmem(part, length, "deallocate", strlen("deallocate"));
+}
+
+bool allocating_function(const char *name)
+{
+	return is_entry(name) || is_of_rust(name) || is_of_cpp(name);
+}

@@ -1,0 +1,174 @@
+/* By function, file or module: of the frames in the stacks of sites. */
+#include <string.h>
+
+#include "analysis/breakdown/allocating.h"
+#include "analysis/breakdown/breakdown_data.h"
+#include "analysis/names/frame_label.h"
+#include "hosted/buf.h"
+#include "hosted/cleanup.h"
+#include "hosted/map.h"
+
+/* A line of a frame: the row that it is in. */
+struct line {
+	uint32_t row;
+	bool allocating; /* a part of the allocator, whose allocations are its caller's */
+};
+
+struct frames {
+	struct breakdown_impl *impl;
+	struct symbolized *symbolized;
+	struct buf scratch;
+	struct map rows;         /* a name's address to its row */
+	uint32_t *first;         /* of each frame: its first line + 1; 0: not known yet */
+	uint32_t *counts;        /* … and how many it has */
+	VEC(struct line) lines;  /* of all frames, each innermost first */
+	VEC(uint32_t) last_site; /* of each row: the last site + 1 that was added to inclusive */
+};
+
+static void frames_deinit(struct frames *frames)
+{
+	buf_deinit(&frames->scratch);
+	map_deinit(&frames->rows);
+	free(frames->first);
+	free(frames->counts);
+	vec_deinit(&frames->lines);
+	vec_deinit(&frames->last_site);
+}
+
+/* frame NULL: there is no stack. */
+static void put_name(struct buf *buf, enum breakdown_by by, const struct named_frame *frame)
+{
+	if (!frame)
+		buf_text(buf, "[no stack]");
+	else if (by == BREAKDOWN_FUNCTION && (frame->has_symbol || !frame->address))
+		frame_label(buf, frame);
+	else if (by == BREAKDOWN_FILE && frame->file)
+		buf_text(buf, frame->file);
+	else if (by == BREAKDOWN_MODULE && frame->module)
+		buf_text(buf, frame->module);
+	else if (frame->module_name)
+		buf_printf(buf, "[%s]", frame->module_name);
+	else
+		buf_text(buf, frame->address ? "[no module]" : frame->function);
+}
+
+static struct err *find_row(struct frames *frames, const struct named_frame *frame, uint32_t *ret)
+{
+	struct breakdown_impl *impl = frames->impl;
+	struct breakdown_row row = {.frame = frame};
+	uint64_t *number;
+
+	frames->scratch.size = 0;
+	put_name(&frames->scratch, impl->breakdown.by, frame);
+	if (!buf_string(&frames->scratch))
+		return buf_finish(&frames->scratch);
+	row.name = intern_bytes(&impl->names, frames->scratch.data, frames->scratch.size);
+	number = row.name ? map_put(&frames->rows, (uintptr_t)row.name) : NULL;
+	if (!number)
+		return err_no_memory();
+	if (*number == MAP_NONE) {
+		if (impl->rows.count >= RECORDING_NONE || !vec_push(&impl->rows, row) ||
+		    !vec_push(&frames->last_site, 0))
+			return err_no_memory();
+		*number = impl->rows.count - 1;
+	}
+	*ret = (uint32_t)*number;
+	return NULL;
+}
+
+static struct err *add_lines(struct frames *frames, uint32_t frame)
+{
+	const struct named_frame *named;
+	struct err *err;
+	size_t count;
+
+	err = symbolized_frame(frames->symbolized, frame, &named, &count);
+	if (err)
+		return err;
+	frames->first[frame] = (uint32_t)frames->lines.count + 1;
+	frames->counts[frame] = (uint32_t)count;
+	for (size_t i = 0; i < count; i++) {
+		struct line line = {.allocating = named[i].has_symbol &&
+						  allocating_function(named[i].function)};
+
+		err = find_row(frames, &named[i], &line.row);
+		if (err)
+			return err;
+		if (!vec_push(&frames->lines, line))
+			return err_no_memory();
+	}
+	return NULL;
+}
+
+static void add_inclusive(struct frames *frames, uint32_t row, const struct site *site,
+			  uint32_t number)
+{
+	if (frames->last_site.items[row] == number + 1)
+		return; // recursion
+	frames->last_site.items[row] = number + 1;
+	breakdown_add(&frames->impl->rows.items[row].inclusive, site);
+}
+
+static void add_own(struct frames *frames, uint32_t row, const struct site *site)
+{
+	struct breakdown_row *own = &frames->impl->rows.items[row];
+
+	own->own_peak_known = !own->sites++;
+	own->own.own_peak_bytes = own->own_peak_known ? site->own_peak_bytes : 0;
+	breakdown_add(&own->own, site);
+}
+
+static struct err *add_site(struct frames *frames, const struct stack_node *nodes,
+			    const struct site *site, uint32_t number)
+{
+	uint32_t own = RECORDING_NONE, innermost = RECORDING_NONE;
+
+	for (uint32_t node = site->stack; node != RECORDING_NONE; node = nodes[node].parent) {
+		uint32_t frame = nodes[node].frame;
+		struct err *err = frames->first[frame] ? NULL : add_lines(frames, frame);
+
+		if (err)
+			return err;
+		for (uint32_t i = 0; i < frames->counts[frame]; i++) {
+			struct line line = frames->lines.items[frames->first[frame] - 1 + i];
+
+			if (innermost == RECORDING_NONE)
+				innermost = line.row;
+			if (own == RECORDING_NONE && !line.allocating)
+				own = line.row;
+			add_inclusive(frames, line.row, site, number);
+		}
+	}
+	if (innermost == RECORDING_NONE) {
+		struct err *err = find_row(frames, NULL, &innermost);
+
+		if (err)
+			return err;
+		add_inclusive(frames, innermost, site, number);
+	}
+	add_own(frames, own == RECORDING_NONE ? innermost : own, site);
+	return NULL;
+}
+
+struct err *breakdown_of_frames(struct breakdown_impl *impl, const struct recording *recording,
+				struct symbolized *symbolized)
+{
+	cleanup(frames_deinit) struct frames frames = {.impl = impl, .symbolized = symbolized};
+	uint32_t frame_count, node_count, site_count;
+	const struct stack_node *nodes = recording_stacks(recording, &node_count);
+	const struct site *sites = recording_sites(recording, &site_count);
+	struct err *err = NULL;
+
+	buf_init(&frames.scratch);
+	recording_frames(recording, &frame_count);
+	frames.first = calloc((size_t)frame_count + 1, sizeof(*frames.first));
+	frames.counts = calloc((size_t)frame_count + 1, sizeof(*frames.counts));
+	if (!frames.first || !frames.counts)
+		return err_no_memory();
+	for (uint32_t i = 0; !err && i < site_count; i++)
+		err = add_site(&frames, nodes, &sites[i], i);
+	// What is added up of several processes is no peak that there was.
+	for (size_t i = 0; recording_facts(recording)->processes && i < impl->rows.count; i++)
+		impl->rows.items[i].own_peak_known = false;
+	return err;
+}

@@ -1,0 +1,171 @@
+#include "analysis/leaks/suppressed.h"
+
+#include <string.h>
+
+#include "analysis/recording_data.h"
+#include "hosted/cleanup.h"
+
+void suppressed_deinit(struct suppressed *suppressed)
+{
+	recording_close(suppressed->recording);
+	free(suppressed->sums);
+	free(suppressed->stacks);
+	*suppressed = (struct suppressed){0};
+}
+
+#define NOT_JUDGED UINT32_MAX
+
+/* The first one that matches + 1; 0: none. */
+static uint32_t find(const struct suppressions *suppressions, const char *text)
+{
+	size_t count;
+	const struct suppression *list = suppressions_list(suppressions, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (suppression_matches(list[i].pattern, text))
+			return (uint32_t)i + 1;
+	return 0;
+}
+
+static struct err *judge_frame(const struct suppressions *suppressions,
+			       struct symbolized *symbolized, uint32_t frame, uint32_t *ret)
+{
+	const struct named_frame *lines;
+	struct err *err;
+	size_t count;
+
+	err = symbolized_frame(symbolized, frame, &lines, &count);
+	if (err)
+		return err;
+	// LeakSanitizer's word for code in no module.
+	*ret = find(suppressions, lines->module ? lines->module : "<unknown module>");
+	for (size_t i = 0; !*ret && i < count; i++) {
+		if (lines[i].has_symbol)
+			*ret = find(suppressions, lines[i].function);
+		if (!*ret)
+			*ret = find(suppressions, lines[i].file);
+	}
+	return NULL;
+}
+
+/* Stacks that nothing has leaked by are not judged: their frames need no names. */
+static void mark_wanted(const struct recording *recording, uint32_t *stacks)
+{
+	uint32_t count;
+	const struct stack_node *nodes = recording_stacks(recording, &count);
+	const struct site *sites = recording_sites(recording, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t node = sites[i].leaked_blocks ? sites[i].stack : RECORDING_NONE;
+
+		for (; node != RECORDING_NONE && stacks[node + 1] != NOT_JUDGED;
+		     node = nodes[node].parent)
+			stacks[node + 1] = NOT_JUDGED;
+	}
+}
+
+static struct err *judge_stacks(const struct suppressions *suppressions,
+				const struct recording *recording, struct symbolized *symbolized,
+				uint32_t *stacks)
+{
+	uint32_t node_count, frame_count;
+	const struct stack_node *nodes = recording_stacks(recording, &node_count);
+	auto_free uint32_t *frames = NULL;
+
+	recording_frames(recording, &frame_count);
+	frames = malloc(((size_t)frame_count + 1) * sizeof(*frames));
+	if (!frames)
+		return err_no_memory();
+	memset(frames, 0xff, ((size_t)frame_count + 1) * sizeof(*frames));
+	mark_wanted(recording, stacks);
+	// From the outermost inwards: parents come first.
+	for (uint32_t i = 0; i < node_count; i++) {
+		uint32_t *frame = &frames[nodes[i].frame];
+
+		if (stacks[i + 1] != NOT_JUDGED)
+			continue;
+		if (*frame == NOT_JUDGED) {
+			struct err *err =
+				judge_frame(suppressions, symbolized, nodes[i].frame, frame);
+
+			if (err)
+				return err;
+		}
+		stacks[i + 1] = *frame || nodes[i].parent == RECORDING_NONE
+					? *frame
+					: stacks[nodes[i].parent + 1];
+	}
+	return NULL;
+}
+
+/* The same recording with sites of its own. */
+static struct err *copy(const struct recording *recording, struct recording **ret)
+{
+	struct recording *made = malloc(sizeof(*made));
+	size_t count = recording->sites.sites.count;
+	struct site *sites = malloc((count + 1) * sizeof(*sites));
+
+	if (!made || !sites) {
+		free(made);
+		free(sites);
+		return err_no_memory();
+	}
+	*made = *recording;
+	made->borrowed = true;
+	if (count)
+		memcpy(sites, recording->sites.sites.items, count * sizeof(*sites));
+	made->sites = (struct site_table){.sites = {sites, count, count + 1}};
+	*ret = made;
+	return NULL;
+}
+
+static void leave_out(struct suppressed *suppressed)
+{
+	struct site_table *table = &suppressed->recording->sites;
+
+	for (size_t i = 0; i < table->sites.count; i++) {
+		struct site *site = &table->sites.items[i];
+		uint32_t number = suppressed->stacks[(uint32_t)(site->stack + 1)];
+
+		if (!number || !site->leaked_blocks)
+			continue;
+
+		struct suppressed_sum *sums[] = {&suppressed->all, &suppressed->sums[number - 1]};
+
+		for (size_t j = 0; j < 2; j++) {
+			sums[j]->sites++;
+			sums[j]->blocks += site->leaked_blocks;
+			sums[j]->bytes += site->leaked_bytes;
+		}
+		site->leaked_blocks = site->leaked_bytes = 0;
+	}
+	suppressed->recording->summary.leaked_blocks -= suppressed->all.blocks;
+	suppressed->recording->summary.leaked_bytes -= suppressed->all.bytes;
+}
+
+struct err *suppressed_create(const struct suppressions *suppressions,
+			      const struct recording *recording, struct symbolized *symbolized,
+			      struct suppressed *ret)
+{
+	cleanup(suppressed_deinit) struct suppressed suppressed = {.suppressions = suppressions};
+	struct err *err = NULL;
+	uint32_t nodes;
+	size_t count;
+
+	recording_stacks(recording, &nodes);
+	suppressions_list(suppressions, &count);
+	suppressed.sums = calloc(count + 1, sizeof(*suppressed.sums));
+	suppressed.stacks = calloc((size_t)nodes + 1, sizeof(*suppressed.stacks));
+	if (!suppressed.sums || !suppressed.stacks)
+		return err_no_memory();
+	if (count)
+		err = judge_stacks(suppressions, recording, symbolized, suppressed.stacks);
+	if (!err)
+		err = copy(recording, &suppressed.recording);
+	if (err)
+		return err;
+	leave_out(&suppressed);
+	*ret = suppressed;
+	suppressed = (struct suppressed){0};
+	return NULL;
+}

@@ -1,0 +1,352 @@
+#include "cli/report_writer.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/filter/moment.h"
+#include "analysis/leaks/program_suppressions.h"
+#include "cli/cli.h"
+#include "cli/filter_options.h"
+#include "cli/loaded.h"
+#include "cli/merged.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "hosted/cleanup.h"
+#include "report/csv_report.h"
+#include "report/errors_json.h"
+#include "report/json_report.h"
+#include "report/pools_json.h"
+#include "report/text_report.h"
+
+struct writer {
+	const struct report_wanted *wanted;
+	struct output output;
+	struct json_writer json;
+	struct csv_writer csv;
+	bool titled; /* each recording has its file's name above it, or in its rows */
+	bool behind; /* something was written */
+};
+
+/* What a view is made of besides the recording. */
+struct made {
+	struct breakdown *breakdown;
+	struct breakdown_view view;
+	struct histogram histogram;
+};
+
+static void made_deinit(struct made *made)
+{
+	breakdown_destroy(made->breakdown);
+}
+
+static struct err *make(const struct report_wanted *wanted, const struct report_subject *subject,
+			const struct seen_blocks *seen, struct made *ret)
+{
+	struct err *err;
+
+	if (wanted->view == REPORT_HISTOGRAM)
+		return histogram_create(wanted->histogram, subject->recording, seen,
+					&ret->histogram);
+	if (wanted->view != REPORT_BREAKDOWN)
+		return NULL;
+	err = breakdown_create(wanted->by, subject->recording, subject->symbolized, seen,
+			       &ret->breakdown);
+	if (err)
+		return err;
+	breakdown_sort(ret->breakdown, wanted->metric, wanted->inclusive);
+	ret->view = (struct breakdown_view){
+		.breakdown = ret->breakdown,
+		.metric = wanted->metric,
+		.inclusive = wanted->inclusive,
+		.top = wanted->top,
+	};
+	return NULL;
+}
+
+static void put_path(struct writer *writer, const struct style *style, const char *path)
+{
+	struct buf *buf = &writer->output.buf;
+
+	buf_text(buf, writer->behind ? "\n\n" : "");
+	style_begin(buf, style, STYLE_DIM);
+	buf_text(buf, "== ");
+	style_safe_text(buf, path, strlen(path));
+	buf_text(buf, " ==");
+	style_end(buf, style);
+	buf_char(buf, '\n');
+}
+
+static struct err *write_text(struct writer *writer, const struct report_subject *subject,
+			      const struct made *made)
+{
+	const struct report_wanted *wanted = writer->wanted;
+	struct style style = terminal_style(STDOUT_FILENO);
+	struct text_report_options options = {
+		.metric = wanted->metric,
+		.top = wanted->top,
+		.tree = wanted->view == REPORT_TREE,
+		.errors = wanted->view == REPORT_ERRORS,
+		.pools = wanted->view == REPORT_POOLS,
+		.pool_sites = wanted->pool_sites,
+		.breakdown = wanted->view == REPORT_BREAKDOWN ? &made->view : NULL,
+		.histogram = wanted->view == REPORT_HISTOGRAM ? &made->histogram : NULL,
+	};
+
+	style.exact = wanted->exact;
+	style.full = wanted->full;
+	if (writer->titled)
+		put_path(writer, &style, recording_facts(subject->recording)->path);
+	return text_report_write(&writer->output.buf, &style, subject, &options);
+}
+
+static struct err *write_json(struct writer *writer, const struct report_subject *subject,
+			      const struct made *made)
+{
+	const struct report_wanted *wanted = writer->wanted;
+	struct json_writer *json = &writer->json;
+
+	if (wanted->view == REPORT_ERRORS)
+		return errors_json_write(json, subject->recording, subject->symbolized,
+					 wanted->top);
+	if (wanted->view == REPORT_POOLS)
+		return pools_json_write(json, subject->recording, subject->symbolized,
+					wanted->metric, wanted->top);
+	if (wanted->view == REPORT_SITES)
+		return json_report_write(json, subject, wanted->metric, wanted->top);
+	json_object(json);
+	json_report_subject(json, subject);
+	if (wanted->view == REPORT_HISTOGRAM) {
+		histogram_json_write(json, &made->histogram);
+	} else {
+		json_field_text(json, "sorted_by", metric_info(wanted->metric)->name);
+		breakdown_json_write(json, &made->view);
+	}
+	json_end(json);
+	return NULL;
+}
+
+static void put_csv_header(struct writer *writer)
+{
+	const struct report_wanted *wanted = writer->wanted;
+
+	if (writer->titled)
+		csv_text(&writer->csv, "recording");
+	if (wanted->view == REPORT_BREAKDOWN)
+		csv_words(&writer->csv, breakdown_csv_columns(wanted->by));
+	else if (wanted->view == REPORT_HISTOGRAM)
+		csv_words(&writer->csv, histogram_csv_columns(wanted->histogram));
+	else
+		csv_words(&writer->csv, CSV_REPORT_SITES);
+}
+
+static struct err *write_csv(struct writer *writer, const struct report_subject *subject,
+			     const struct made *made)
+{
+	const struct report_wanted *wanted = writer->wanted;
+	const char *path = writer->titled ? recording_facts(subject->recording)->path : NULL;
+
+	if (!writer->behind)
+		put_csv_header(writer);
+	if (wanted->view == REPORT_BREAKDOWN)
+		breakdown_csv_write(&writer->csv, &made->view, path);
+	else if (wanted->view == REPORT_HISTOGRAM)
+		histogram_csv_write(&writer->csv, &made->histogram, path);
+	else
+		return csv_report_write(&writer->csv, subject, path, wanted->metric, wanted->top);
+	return NULL;
+}
+
+/* An error that costs only this recording is printed, and sets *failed. */
+static struct err *write_made(struct writer *writer, const struct report_subject *subject,
+			      const struct seen_blocks *seen, bool *failed)
+{
+	cleanup(made_deinit) struct made made = {0};
+	struct err *err = make(writer->wanted, subject, seen, &made);
+
+	if (err) {
+		*failed = true;
+		cli_report_err(err_prefix(err, "%s", recording_facts(subject->recording)->path));
+		return NULL;
+	}
+	if (writer->wanted->format == REPORT_JSON)
+		err = write_json(writer, subject, &made);
+	else if (writer->wanted->format == REPORT_CSV)
+		err = write_csv(writer, subject, &made);
+	else
+		err = write_text(writer, subject, &made);
+	writer->behind = true;
+	return err;
+}
+
+/* Those of the program itself are added for this recording alone. */
+static struct err *suppress(const struct report_wanted *wanted, struct report_subject *subject,
+			    struct suppressed *suppressed, char **note)
+{
+	struct err *err = NULL;
+
+	if (!subject->processes)
+		err = program_suppressions_add(wanted->leaks, subject->recording, note);
+	if (!err)
+		err = suppressed_create(wanted->leaks, subject->recording, subject->symbolized,
+					suppressed);
+	if (err)
+		return err;
+	subject->recording = suppressed->recording;
+	subject->suppressed = suppressed;
+	subject->suppressed_note = *note;
+	return NULL;
+}
+
+static struct err *write_subject(struct writer *writer, const struct report_subject *whole,
+				 struct seen_blocks *seen, bool *failed)
+{
+	cleanup(suppressed_deinit) struct suppressed suppressed = {0};
+	struct report_subject subject = *whole;
+	auto_free char *note = NULL;
+	struct err *err = NULL;
+	size_t own = 0;
+
+	if (writer->wanted->leaks) {
+		suppressions_list(writer->wanted->leaks, &own);
+		err = suppress(writer->wanted, &subject, &suppressed, &note);
+		seen->suppressed = suppressed.stacks;
+	}
+	if (!err)
+		err = write_made(writer, &subject, seen, failed);
+	if (writer->wanted->leaks)
+		suppressions_cut(writer->wanted->leaks, own);
+	return err;
+}
+
+/* Whether single blocks are looked at. */
+static bool needs_blocks(const struct report_wanted *wanted)
+{
+	return !filter_is_empty(wanted->filter) || wanted->view == REPORT_HISTOGRAM ||
+	       (wanted->view == REPORT_BREAKDOWN && breakdown_info(wanted->by)->of_blocks);
+}
+
+static struct err *resolve_moment(const char *typed, const struct recording *recording,
+				  struct report_moment *ret)
+{
+	struct moment moment;
+
+	if (!moment_parse(typed, &moment)) // it was parsed before, as alive_at
+		return err_create("'%s' is no value of --at", typed);
+	ret->typed = typed;
+	return err_prefix(moment_resolve(&moment, recording, false, &ret->ns), "--at");
+}
+
+/* Fills what the subject, and what is seen, is narrowed to. */
+static struct err *narrow(const struct report_wanted *wanted, const struct loaded *loaded,
+			  struct filter_view *view, struct report_moment *moment,
+			  struct report_subject *subject, struct seen_blocks *seen)
+{
+	struct err *err = NULL;
+
+	if (!needs_blocks(wanted))
+		return NULL;
+	if (wanted->at)
+		err = resolve_moment(wanted->at, loaded->recording, moment);
+	if (!err)
+		err = filter_view_create(wanted->filter, loaded->recording, loaded->symbolized,
+					 view);
+	if (err)
+		return err;
+	seen->recording = loaded->recording;
+	seen->match = &view->match;
+	if (filter_is_empty(wanted->filter))
+		return NULL;
+	subject->recording = view->recording;
+	subject->filter = &view->report;
+	subject->moment = wanted->at ? moment : NULL;
+	return NULL;
+}
+
+/* *failed: as where it has no such mark, or the pattern is too costly. */
+static struct err *write_loaded(struct writer *writer, const struct loaded *loaded, bool *failed)
+{
+	cleanup(filter_view_deinit) struct filter_view view = {0};
+	struct report_moment moment;
+	struct report_subject subject = {
+		.recording = loaded->recording,
+		.symbolized = loaded->symbolized,
+	};
+	struct seen_blocks seen = {0};
+	struct err *err = narrow(writer->wanted, loaded, &view, &moment, &subject, &seen);
+
+	if (!err)
+		return write_subject(writer, &subject, &seen, failed);
+	*failed = true;
+	cli_report_err(err_prefix(err, "%s", recording_facts(loaded->recording)->path));
+	return NULL;
+}
+
+static bool open_recording(const struct report_wanted *wanted, const char *path, struct loaded *ret)
+{
+	if (wanted->view == REPORT_ERRORS)
+		return loaded_open_errors(path, ret);
+	return needs_blocks(wanted) ? loaded_open_filterable(path, ret)
+				    : loaded_open(path, true, ret);
+}
+
+/* One after the other. *failed: one could not be opened, and an error was printed. */
+static struct err *write_each(struct writer *writer, const struct recording_paths *paths,
+			      bool *failed)
+{
+	bool array = writer->wanted->format == REPORT_JSON && writer->titled;
+	struct err *err = NULL;
+
+	if (array)
+		json_array(&writer->json);
+	for (size_t i = 0; !err && i < paths->items.count; i++) {
+		cleanup(loaded_close) struct loaded loaded = {0};
+
+		if (open_recording(writer->wanted, paths->items.items[i], &loaded))
+			err = write_loaded(writer, &loaded, failed);
+		else
+			*failed = true;
+	}
+	if (array && !err)
+		json_end(&writer->json);
+	return err;
+}
+
+static struct err *write_merged(struct writer *writer, const struct recording_paths *paths,
+				bool *failed)
+{
+	cleanup(merged_close) struct merged merged = {0};
+	struct seen_blocks seen = {0};
+	struct report_subject subject;
+
+	merged_open(paths, &merged);
+	*failed = merged.failed;
+	if (!merged.merge)
+		return NULL;
+	subject = (struct report_subject){
+		.recording = merge_recording(merged.merge),
+		.symbolized = merge_symbolized(merged.merge),
+		.processes = merge_processes(merged.merge),
+	};
+	return write_subject(writer, &subject, &seen, failed);
+}
+
+int report_writer_run(const struct report_wanted *wanted, const struct recording_paths *paths)
+{
+	struct writer writer = {
+		.wanted = wanted,
+		.titled = !wanted->merge && (paths->items.count > 1 || paths->directories),
+	};
+	bool failed = paths->failed;
+	struct err *err = output_open(NULL, &writer.output);
+
+	if (err)
+		return cli_report_err(err);
+	json_init(&writer.json, &writer.output.buf, true);
+	writer.csv.buf = &writer.output.buf;
+	err = wanted->merge ? write_merged(&writer, paths, &failed)
+			    : write_each(&writer, paths, &failed);
+	err = output_close(&writer.output, err);
+	if (err)
+		return cli_report_err(err);
+	return failed ? CLI_FAILED : CLI_OK;
+}

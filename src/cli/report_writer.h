@@ -1,0 +1,40 @@
+/* What `mallow report` does once it knows what is wanted: it opens recordings and writes. */
+#ifndef MALLOW_CLI_REPORT_WRITER_H
+#define MALLOW_CLI_REPORT_WRITER_H
+
+#include "analysis/breakdown/histogram.h"
+#include "analysis/leaks/suppressions.h"
+#include "analysis/metric.h"
+#include "cli/recording_paths.h"
+
+enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
+
+enum report_view {
+	REPORT_SITES,
+	REPORT_TREE,
+	REPORT_BREAKDOWN,
+	REPORT_HISTOGRAM,
+	REPORT_ERRORS,
+	REPORT_POOLS,
+};
+
+struct report_wanted {
+	enum report_format format;
+	enum report_view view;
+	enum metric metric;
+	enum breakdown_by by;        /* REPORT_BREAKDOWN */
+	bool inclusive;              /* … by inclusive sums */
+	enum histogram_of histogram; /* REPORT_HISTOGRAM */
+	uint32_t top;                /* sites and such that are shown, 0: all */
+	uint32_t pool_sites;         /* of each pool */
+	bool merge;
+	bool exact, full;            /* struct style */
+	const struct filter *filter; /* may be empty */
+	const char *at;              /* the moment of alive_at, as typed; NULL: none */
+	struct suppressions *leaks;  /* that are not counted; NULL: all are */
+};
+
+/* One report after the other, or one of all. Returns the exit status; errors were printed. */
+int report_writer_run(const struct report_wanted *wanted, const struct recording_paths *paths);
+
+#endif

@@ -1,0 +1,72 @@
+#include "hosted/csv_writer.h"
+
+#include <string.h>
+
+#include "hosted/utf8.h"
+
+static void begin_field(struct csv_writer *csv)
+{
+	if (csv->in_row)
+		buf_char(csv->buf, ',');
+	csv->in_row = true;
+}
+
+static void put_utf8(struct buf *buf, const char *text)
+{
+	for (size_t size = strlen(text); size;) {
+		size_t length = utf8_sequence(text, size);
+
+		if (*text == '"')
+			buf_char(buf, '"'); // twice
+		if (length) {
+			buf_put(buf, text, length);
+		} else {
+			buf_text(buf, "\xef\xbf\xbd");
+			length = utf8_invalid(text, size);
+		}
+		text += length;
+		size -= length;
+	}
+}
+
+void csv_text(struct csv_writer *csv, const char *text)
+{
+	bool quoted = text && strpbrk(text, ",\"\r\n");
+
+	begin_field(csv);
+	if (quoted)
+		buf_char(csv->buf, '"');
+	if (text)
+		put_utf8(csv->buf, text);
+	if (quoted)
+		buf_char(csv->buf, '"');
+}
+
+void csv_u64(struct csv_writer *csv, uint64_t value)
+{
+	begin_field(csv);
+	buf_u64(csv->buf, value);
+}
+
+void csv_empty(struct csv_writer *csv)
+{
+	begin_field(csv);
+}
+
+void csv_end_row(struct csv_writer *csv)
+{
+	buf_text(csv->buf, "\r\n");
+	csv->in_row = false;
+}
+
+void csv_words(struct csv_writer *csv, const char *words)
+{
+	while (*words) {
+		size_t length = strcspn(words, " ");
+
+		begin_field(csv);
+		buf_put(csv->buf, words, length);
+		words += length + (words[length] == ' ');
+	}
+	csv_end_row(csv);
+}

@@ -1,0 +1,33 @@
+/*
+ * Streaming CSV into a buf, by RFC 4180: fields by commas, rows by CR LF, quotes around a field
+ *that needs them.
+ *
+ *	csv_text(&csv, "name");
+ *	csv_u64(&csv, 5);
+ *	csv_end_row(&csv);
+ */
+#ifndef MALLOW_HOSTED_CSV_WRITER_H
+#define MALLOW_HOSTED_CSV_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hosted/buf.h"
+
+/* Zeroed but for buf: at the beginning of a row. */
+struct csv_writer {
+	struct buf *buf;
+	bool in_row; /* the row has a field */
+};
+
+/* Bytes that are not UTF-8 become U+FFFD. NULL: an empty field. */
+void csv_text(struct csv_writer *csv, const char *text);
+void csv_u64(struct csv_writer *csv, uint64_t value);
+void csv_empty(struct csv_writer *csv);
+void csv_end_row(struct csv_writer *csv);
+
+/* A row of the words of a list that are parted by blanks. */
+void csv_words(struct csv_writer *csv, const char *words);
+
+#endif

@@ -1,0 +1,258 @@
+"""`mallow report --suppressions`: LeakSanitizer's language, what it hides and what is said of it,
+and those that a program has in itself, as compilers make them."""
+import json
+import re
+import subprocess
+
+import pytest
+
+from conftest import clean_environment, need
+from made_recording import Made
+from test_filter import example, program, run_tool  # noqa: F401
+
+
+@pytest.fixture(scope="module")
+def leaky(tmp_path_factory):
+    """Leaks of 100, 200, 300 and 1000 bytes by known stacks, 7 without one; 5000 are freed."""
+    made = Made(tmp_path_factory.mktemp("leaky"), ["main", "cache", "parse", "third"],
+                libraries=[("/usr/lib/libknown.so.1", ["dark"])])
+    made.allocate(["main", "cache"], 100)
+    made.allocate(["main", "cache", "parse"], 200)
+    made.allocate(["main", "third", "dark"], 300)
+    made.allocate(["main", "third"], 1000)
+    made.allocate([], 7)
+    made.free(made.allocate(["main", "third"], 5000))
+    return made.write()
+
+
+def suppressed(tool, path, text, folder, *options):
+    file = folder / "known.supp"
+    file.write_text(text)
+    return json.loads(tool("report", "--json", "--suppressions", file, *options, path).stdout)
+
+
+@pytest.mark.parametrize("text, hidden", [
+    ("", []),
+    ("# leak:main\n\n", []),
+    ("leak:parse\n", [("parse", 1, 200)]),
+    ("leak:cache", [("cache", 2, 300)]),
+    ("leak:^main$\n", [("^main$", 4, 1600)]),
+    ("leak:libknown.so\n", [("libknown.so", 1, 300)]),
+    ("leak:/toyd$\n", [("/toyd$", 4, 1600)]),
+    ("leak:nothing\nleak:third\n", [("nothing", 0, 0), ("third", 2, 1300)]),
+    # The innermost frame counts, and there the first that matches, the module before the function.
+    ("leak:main\nleak:parse\nleak:pars*\n", [("main", 3, 1400), ("parse", 1, 200), ("pars*", 0, 0)]),
+    ("leak:parse\nleak:toyd\n", [("parse", 0, 0), ("toyd", 4, 1600)]),
+    ("leak:", [("", 4, 1600)]),
+    ("leak:unknown module", [("unknown module", 0, 0)]),
+])
+def test_what_is_hidden(tool, leaky, tmp_path, text, hidden):
+    before, report = tool.report(leaky), suppressed(tool, leaky, text, tmp_path)
+    assert [(one["pattern"], one["blocks"], one["bytes"]) for one in report["suppressions"]] == \
+        hidden
+    blocks, size = (sum(one[i] for one in hidden) for i in (1, 2))
+    assert (report["suppressed_blocks"], report["suppressed_bytes"]) == (blocks, size)
+    assert report["leaked_bytes"] == before["leaked_bytes"] - size == 1607 - size
+    assert report["leaked_blocks"] == before["leaked_blocks"] - blocks == 5 - blocks
+    for field in ("calls", "total_bytes", "peak_bytes", "live_bytes", "temporary", "site_count"):
+        assert report[field] == before[field]
+    assert sum(site["leaked_bytes"] for site in report["sites"]) == report["leaked_bytes"]
+    assert sum(site["total_bytes"] for site in report["sites"]) == before["total_bytes"]
+
+
+def test_in_words(tool, leaky, tmp_path):
+    file = tmp_path / "known.supp"
+    file.write_text("# what we know\nleak:cache\nleak:nothing\nleak:libknown\n")
+    text = tool("report", "--sort", "leaked", "--suppressions", file, leaky).stdout
+    assert "\n  leaked       1.01 KB  live at the end, in 2 blocks never freed\n" in text
+    assert "\n  suppressed     600 B  of leaks left out, in 3 blocks (--suppressions)\n" in text
+    assert "All 2 sites by leaked" in text and "parse" not in text
+    assert text.endswith(f"""
+Suppressions: 2 used, 1 not
+
+  blocks  bytes  suppression
+       2  300 B  leak:cache  ({file}:2)
+       1  300 B  leak:libknown  ({file}:4)
+""")
+    nothing = tool("report", "--suppressions", "/dev/null", leaky).stdout
+    assert nothing.endswith("\nSuppressions: 0 used, 0 not\n")
+
+
+def test_other_views(tool, leaky, tmp_path):
+    """By thread and size it is the blocks that are left out, by function the sites."""
+    text = "leak:cache\n"
+    for by in ("function", "module", "thread", "size"):
+        report = suppressed(tool, leaky, text, tmp_path, "--by", by)
+        assert sum(row["leaked_bytes"] for row in report["rows"]) == 1307, by
+        assert sum(row["leaked_blocks"] for row in report["rows"]) == 3, by
+        assert report["leaked_bytes"] == 1307
+    sizes = {row["size_min"]: row["leaked_bytes"]
+             for row in suppressed(tool, leaky, text, tmp_path, "--by", "size")["rows"]}
+    assert sizes == {100: 0, 200: 0, 300: 300, 1000: 1000, 7: 7, 5000: 0}
+    merged = suppressed(tool, leaky, text, tmp_path, "--merge")
+    assert merged["leaked_bytes"] == 1307
+    filtered = suppressed(tool, leaky, text, tmp_path, "--size-min", "150")
+    assert (filtered["leaked_bytes"], filtered["suppressed_bytes"]) == (1300, 200)
+    both = suppressed(tool, leaky, text, tmp_path, "--size-min", "150", "--by", "size")
+    assert {row["size_min"]: row["leaked_bytes"] for row in both["rows"]} == \
+        {200: 0, 300: 300, 1000: 1000, 5000: 0}
+    tree = tool("report", "--tree", "--sort", "leaked", "--suppressions",
+                tmp_path / "known.supp", leaky).stdout
+    assert "third" in tree and "parse" not in tree
+
+
+LEAKY = """
+#include <stdlib.h>
+#include <string.h>
+char *volatile sink;
+__attribute__((noinline)) void first(void) { sink = malloc(11); sink = malloc(12); sink = 0; }
+__attribute__((noinline)) void second(int n)
+{ if (n) second(n - 1); else { sink = malloc(100); sink = 0; } __asm__ volatile(""); }
+__attribute__((noinline)) void third(void) { first(); second(3); __asm__ volatile(""); }
+__attribute__((noinline)) void wipe(void) { volatile char room[4096]; memset((char *)room, 0, 4096); }
+int main(void)
+{ for (int i = 0; i < 5; i++) { first(); second(i); third(); } wipe(); return 0; }
+"""
+
+
+def test_as_the_sanitizer_counts(tool, record, tmp_path):
+    """The same program, the same file: LeakSanitizer prints count, bytes and template of each."""
+    source = tmp_path / "leaky.c"
+    source.write_text(LEAKY)
+    for name, options in (("plain", []), ("checked", ["-fsanitize=leak"])):
+        subprocess.run(["gcc", "-g", "-O0", "-fno-builtin", *options, "-o", tmp_path / name, source],
+                       check=True)
+    file = tmp_path / "known.supp"
+    file.write_text("leak:nothing\nleak:thi*d$\nleak:fir*\nleak:^second\n")
+    checked = subprocess.run(
+        ["setarch", "-R", str(tmp_path / "checked")], capture_output=True, text=True, timeout=120,
+        env=clean_environment({"LSAN_OPTIONS": f"suppressions={file}:print_suppressions=1"}))
+    lines = re.findall(r"^ +(\d+) +(\d+) (\S+)$", checked.stderr, re.M)
+    if not lines:
+        pytest.skip(f"LeakSanitizer does not run here: {checked.stderr[:200]}")
+    ours = json.loads(tool("report", "--json", "--suppressions", file,
+                           record([tmp_path / "plain"]).path).stdout)
+    assert sorted((str(one["blocks"]), str(one["bytes"]), one["pattern"])
+                  for one in ours["suppressions"] if one["blocks"]) == sorted(lines)
+
+
+# --- the program's own ---
+
+OWN = """
+#include <stdlib.h>
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) {{ {body} }}
+char *volatile sink;
+__attribute__((noinline)) void known(void) {{ sink = malloc(100); __asm__ volatile(""); }}
+int main(void) {{ known(); sink = malloc(7); return 0; }}
+"""
+TEXT = 'return "# ours\\nleak:^known$\\nleak:other\\n";'
+
+
+def own_program(folder, body, compiler="gcc", options=("-O1",)):
+    need(compiler)
+    source = folder / "own.c"
+    source.write_text(OWN.format(body=body))
+    target = folder / "own"
+    subprocess.run([compiler, "-g", *options, "-o", target, source], check=True)
+    return target
+
+
+def leaks(tool, path):
+    report = json.loads(tool("report", "--json", "--suppressions", "/dev/null", path).stdout)
+    return report["leaked_bytes"], report["suppressed_bytes"], report["suppressions_note"]
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("options", [
+    ["-O0"], ["-O1"], ["-O2"], ["-O3"], ["-Os"], ["-O0", "-fno-pie", "-no-pie"],
+    ["-O2", "-fno-pie", "-no-pie"], ["-O0", "-fcf-protection"], ["-O2", "-fcf-protection"],
+    ["-O2", "-fno-omit-frame-pointer"], ["-O1", "-rdynamic", "-s"]], ids=" ".join)
+def test_of_the_program_itself(tool, record, tmp_path, compiler, options):
+    path = record([own_program(tmp_path, TEXT, compiler, options)]).path
+    before = tool.report(path)["leaked_bytes"]
+    assert leaks(tool, path) == (before - 100, 100, None)
+    report = json.loads(tool("report", "--json", "--suppressions", "/dev/null", path).stdout)
+    assert [(one["pattern"], one["line"], one["blocks"]) for one in report["suppressions"]] == \
+        [("^known$", 2, 1), ("other", 3, 0)]
+    assert report["suppressions"][0]["origin"].endswith("/own")
+
+
+@pytest.mark.parametrize("body", [
+    'return getenv("HOME") ? "leak:known" : "leak:main";',
+    'static char text[] = "leak:known"; return text;',
+    "return 0;",
+    "return (const char *)main;",
+    'return getenv("NONE");',
+])
+def test_what_is_no_constant_text_is_not_known(tool, record, tmp_path, body):
+    """Its code is looked at, never run."""
+    source = body.replace("main", "known") if "(const char *)main" in body else body
+    target = own_program(tmp_path, "extern void known(void); " + source)
+    path = record([target]).path
+    assert leaks(tool, path)[1:] == (0, None)
+
+
+def test_a_program_that_is_gone_or_another(tool, record, tmp_path):
+    target = own_program(tmp_path, TEXT)
+    path = record([target]).path
+    own_program(tmp_path, TEXT.replace("known", "knows"))
+    before = tool.report(path)["leaked_bytes"]
+    assert leaks(tool, path) == \
+        (before, 0, f"{target} is not the program that was recorded")
+    text = tool("report", "--suppressions", "/dev/null", path).stdout
+    assert f"\n  the program's own are not known: {target} is not the program" in text
+    target.unlink()
+    assert leaks(tool, path) == (before, 0, f"{target}: No such file or directory")
+
+
+def test_own_ones_that_are_wrong(tool, record, tmp_path):
+    """Those of the file hold all the same; of several recordings each has its own."""
+    target = own_program(tmp_path, 'return "leak:known\\nrace:known\\n";')
+    wrong = record([target]).path
+    kept = leaks(tool, wrong)
+    assert kept[1:] == (0, f"{target}: line 2, 'race:known', is not leak:PATTERN")
+    folder = tmp_path / "right"
+    folder.mkdir()
+    right = record([own_program(folder, TEXT)]).path
+    reports = json.loads(tool("report", "--json", "--suppressions", "/dev/null", right, wrong,
+                              right).stdout)
+    assert [one["suppressed_bytes"] for one in reports] == [100, 0, 100]
+    assert [len(one["suppressions"]) for one in reports] == [2, 0, 2]
+
+
+# --- words ---
+
+@pytest.mark.parametrize("text, message", [
+    (b"leak:a\nrace:b\n", "{file}: line 2, 'race:b', is not leak:PATTERN"),
+    (b"leak", "{file}: line 1, 'leak', is not leak:PATTERN"),
+    (b"leak:a\n\n\x7fELF\x02\x01", "{file}: line 3, '\\x7fELF\\x02\\x01', is not leak:PATTERN"),
+    (b"leak:a\0b\n", "{file}: line 1 has a byte 0: no text"),
+    (None, "{file}: No such file or directory"),
+])
+def test_wrong_files(mallow, leaky, tmp_path, text, message):
+    file = tmp_path / "known.supp"
+    if text is not None:
+        file.write_bytes(text)
+    run = run_tool(mallow, "report", "--suppressions", file, leaky)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == f"mallow: {message.format(file=file)}\n"
+
+
+def test_a_folder_and_a_pipe(mallow, leaky, tmp_path):
+    run = run_tool(mallow, "report", "--suppressions", tmp_path, leaky)
+    assert (run.returncode, run.stderr) == (1, f"mallow: {tmp_path}: Is a directory\n")
+    piped = subprocess.run([str(mallow), "report", "--json", "--suppressions", "/dev/stdin",
+                            str(leaky)], input="leak:cache\n", capture_output=True, text=True,
+                           env=clean_environment(), timeout=60, check=True)
+    assert json.loads(piped.stdout)["suppressed_bytes"] == 300
+
+
+@pytest.mark.parametrize("words, message", [
+    (["--errors"], "--suppressions and --errors exclude each other"),
+    (["--pools"], "--suppressions and --pools exclude each other"),
+    (["--histogram", "size"], "--histogram and --suppressions exclude each other"),
+])
+def test_wrong_words(mallow, example, words, message):  # noqa: F811
+    run = run_tool(mallow, "report", example, "--suppressions", "/dev/null", *words)
+    assert (run.returncode, run.stdout, run.stderr) == (2, "", f"mallow: {message}\n")
