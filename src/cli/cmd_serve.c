@@ -38,8 +38,8 @@ static const struct option_spec options_of_serve[] = {
 			  .text = "web pages from there may read the answers"},
 	[TIMEOUT] = {.name = "timeout",
 		     .value = "SECONDS",
-		     .text = "end connections of clients that take longer to ask, or as long to "
-			     "take 32 KiB of an answer",
+		     .text = "end connections of clients that take longer for a request, or for "
+			     "64 KiB of the answer",
 		     .standard = "30"},
 };
 

@@ -14,14 +14,11 @@
 
 #define SECOND UINT64_C(1000000000)
 
-enum state { WAITING, WORKING, ANSWERING };
-
 struct deadline {
 	struct deadline *next, *previous;
 	int fd;
-	enum state state;
-	uint64_t since_ns; /* the state, or as many seconds of answering as one has */
-	size_t taken;      /* since then */
+	bool lifted;
+	uint64_t since_ns; /* it is the client's turn */
 };
 
 struct deadlines {
@@ -34,18 +31,6 @@ struct deadlines {
 	bool watched;
 };
 
-static void check(const struct deadlines *deadlines, struct deadline *deadline, uint64_t now)
-{
-	if (deadline->state == WORKING || now - deadline->since_ns < deadlines->limit_ns)
-		return;
-	if (deadline->state == WAITING || deadline->taken < DEADLINE_BYTES) {
-		shutdown(deadline->fd, SHUT_RDWR);
-		return;
-	}
-	deadline->since_ns = now;
-	deadline->taken = 0;
-}
-
 /* Some four times in the time that clients have. */
 static void *watch(void *argument)
 {
@@ -57,7 +42,8 @@ static void *watch(void *argument)
 		struct timespec until = {(time_t)(next / SECOND), (long)(next % SECOND)};
 
 		for (struct deadline *each = deadlines->first; each; each = each->next)
-			check(deadlines, each, now);
+			if (!each->lifted && now - each->since_ns >= deadlines->limit_ns)
+				shutdown(each->fd, SHUT_RDWR);
 		pthread_cond_timedwait(&deadlines->ended, &deadlines->lock, &until);
 	}
 	pthread_mutex_unlock(&deadlines->lock);
@@ -139,34 +125,22 @@ void deadline_end(struct deadlines *deadlines, struct deadline *deadline)
 	free(deadline);
 }
 
-static void enter(struct deadlines *deadlines, struct deadline *deadline, enum state state)
+static void turn(struct deadlines *deadlines, struct deadline *deadline, bool lifted)
 {
 	if (!deadline)
 		return;
 	pthread_mutex_lock(&deadlines->lock);
-	deadline->state = state;
+	deadline->lifted = lifted;
 	deadline->since_ns = now_ns();
-	deadline->taken = 0;
 	pthread_mutex_unlock(&deadlines->lock);
 }
 
-void deadline_wait(struct deadlines *deadlines, struct deadline *deadline)
+void deadline_set(struct deadlines *deadlines, struct deadline *deadline)
 {
-	enter(deadlines, deadline, WAITING);
+	turn(deadlines, deadline, false);
 }
 
-void deadline_work(struct deadlines *deadlines, struct deadline *deadline)
+void deadline_lift(struct deadlines *deadlines, struct deadline *deadline)
 {
-	enter(deadlines, deadline, WORKING);
-}
-
-void deadline_take(struct deadlines *deadlines, struct deadline *deadline, size_t bytes)
-{
-	if (!deadline)
-		return;
-	if (deadline->state != ANSWERING)
-		enter(deadlines, deadline, ANSWERING);
-	pthread_mutex_lock(&deadlines->lock);
-	deadline->taken += bytes;
-	pthread_mutex_unlock(&deadlines->lock);
+	turn(deadlines, deadline, true);
 }

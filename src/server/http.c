@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "hosted/cleanup.h"
 #include "server/deadline.h"
@@ -23,6 +24,7 @@ struct http_server {
 	struct MHD_Daemon *daemon;
 	struct catalog *catalog;
 	struct deadlines *deadlines;
+	struct pause *pause;
 	struct security security;
 	char address[LISTEN_ADDRESS_MAX];
 };
@@ -70,10 +72,13 @@ static void notify_connection(void *argument, struct MHD_Connection *connection,
 	const struct http_server *server = argument;
 	int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 
-	if (code == MHD_CONNECTION_NOTIFY_STARTED)
-		*deadline = deadline_begin(server->deadlines, fd);
-	else
+	if (code != MHD_CONNECTION_NOTIFY_STARTED) {
 		deadline_end(server->deadlines, *deadline);
+		return;
+	}
+	*deadline = deadline_begin(server->deadlines, fd);
+	if (!*deadline)
+		shutdown(fd, SHUT_RDWR); // there would be no end to it
 }
 
 static void end_exchange(void *argument, struct MHD_Connection *connection, void **state,
@@ -83,7 +88,7 @@ static void end_exchange(void *argument, struct MHD_Connection *connection, void
 
 	exchange_destroy(*state);
 	*state = NULL;
-	deadline_wait(server->deadlines, deadline_of(connection));
+	deadline_set(server->deadlines, deadline_of(connection));
 }
 
 static size_t keep_as_it_is(void *argument, struct MHD_Connection *connection, char *text)
@@ -125,12 +130,14 @@ struct sending {
 static ssize_t read_body(void *argument, uint64_t position, char *data, size_t size)
 {
 	struct sending *sending = argument;
-	ssize_t got = body_read(sending->body, data, size);
+	ssize_t got;
 
+	// It asks for more when what it had is taken.
+	deadline_lift(sending->deadlines, sending->deadline);
+	got = body_read(sending->body, data, size);
+	deadline_set(sending->deadlines, sending->deadline);
 	if (got < 0)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
-	// It asks for more when what it had is taken.
-	deadline_take(sending->deadlines, sending->deadline, (size_t)got);
 	return got ? got : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
@@ -193,7 +200,7 @@ static enum MHD_Result send_reply(const struct http_server *server, struct excha
 				  struct MHD_Connection *connection)
 {
 	struct reply *reply = &exchange->reply;
-	bool compress = accepts(header(connection, "Accept-Encoding"), "gzip");
+	bool compress = !reply->packed && accepts(header(connection, "Accept-Encoding"), "gzip");
 	struct MHD_Response *response;
 	enum MHD_Result result;
 
@@ -299,6 +306,7 @@ static struct err *answer(const struct http_server *server, struct exchange *exc
 		return refused;
 	}
 	request->catalog = server->catalog;
+	request->pause = server->pause;
 	if (!err)
 		err = route_find(request, &exchange->reply);
 	if (err || exchange->reply.status)
@@ -345,8 +353,9 @@ static enum MHD_Result handle(void *argument, struct MHD_Connection *connection,
 	} else if (strcmp(method, "OPTIONS") == 0) {
 		return send_empty(server, exchange, connection, MHD_HTTP_NO_CONTENT);
 	} else {
-		deadline_work(server->deadlines, deadline_of(connection));
+		deadline_lift(server->deadlines, deadline_of(connection));
 		err = answer(server, exchange, connection, &unchanged);
+		deadline_set(server->deadlines, deadline_of(connection));
 	}
 	if (unchanged)
 		return send_empty(server, exchange, connection, MHD_HTTP_NOT_MODIFIED);
@@ -363,8 +372,11 @@ void http_stop(struct http_server *server)
 {
 	if (!server)
 		return;
+	if (server->pause)
+		pause_end(server->pause);
 	if (server->daemon)
 		MHD_stop_daemon(server->daemon);
+	pause_destroy(server->pause);
 	deadlines_destroy(server->deadlines);
 	free(server);
 }
@@ -409,7 +421,9 @@ struct err *http_start(const struct http_options *options, struct catalog *catal
 		.token = options->token,
 		.origins = options->allow_origins,
 	};
-	err = deadlines_create(options->timeout_s, &server->deadlines);
+	err = pause_create(&server->pause);
+	if (!err)
+		err = deadlines_create(options->timeout_s, &server->deadlines);
 	if (err) {
 		close(at.fd);
 		return err;
@@ -421,9 +435,8 @@ struct err *http_start(const struct http_options *options, struct catalog *catal
 		keep_as_it_is, NULL, MHD_OPTION_NOTIFY_COMPLETED, end_exchange, server,
 		MHD_OPTION_NOTIFY_CONNECTION, notify_connection, server,
 		MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-		CONNECTIONS_OF_ONE, MHD_OPTION_CONNECTION_TIMEOUT, options->timeout_s,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX, MHD_OPTION_STRICT_FOR_CLIENT,
-		1, MHD_OPTION_END);
+		CONNECTIONS_OF_ONE, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (!server->daemon) {
 		int number = errno;
 

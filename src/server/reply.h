@@ -8,6 +8,7 @@
 struct reply {
 	unsigned int status; /* HTTP's */
 	const char *type;    /* of its content; NULL: the route's */
+	bool packed;         /* not to be compressed: it is already */
 	struct body *body;
 };
 

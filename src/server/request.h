@@ -4,6 +4,7 @@
 
 #include "analysis/filter/filter.h"
 #include "server/catalog.h"
+#include "server/pause.h"
 #include "server/query.h"
 #include "server/reply.h"
 
@@ -25,6 +26,7 @@ enum parameter_id {
 
 struct request {
 	struct catalog *catalog;
+	struct pause *pause;
 	struct query query;
 	const struct route *route;
 	struct dataset *dataset; /* NULL: the route is of none */

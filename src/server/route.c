@@ -8,15 +8,16 @@
 #include "hosted/cleanup.h"
 #include "hosted/nearest.h"
 
-#define FILTER ROUTE_FILTER
-#define BLOCKS ROUTE_BLOCKS
-#define GROUPS ROUTE_GROUPS
-#define PAGE   ROUTE_PAGE
-#define STACKS ROUTE_STACKS
-#define JSON   "application/json"
-#define TEXT   "text/plain; charset=utf-8"
-#define SVG    "image/svg+xml"
-#define BYTES  "application/octet-stream"
+#define FILTER  ROUTE_FILTER
+#define BLOCKS  ROUTE_BLOCKS
+#define GROUPS  ROUTE_GROUPS
+#define PAGE    ROUTE_PAGE
+#define STACKS  ROUTE_STACKS
+#define PROFILE ROUTE_PROFILE
+#define JSON    "application/json"
+#define TEXT    "text/plain; charset=utf-8"
+#define SVG     "image/svg+xml"
+#define BYTES   "application/octet-stream"
 
 static const struct route route_table[] = {
 #define ROUTE(id, path, groups, type, text) {path, groups, type, text, route_##id},

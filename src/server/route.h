@@ -11,6 +11,7 @@ enum route_group {
 	ROUTE_GROUPS = 4,
 	ROUTE_PAGE = 8,
 	ROUTE_STACKS = 16,
+	ROUTE_PROFILE = 32,
 };
 
 struct route {

@@ -19,6 +19,7 @@ import pytest
 
 import mallow_reader
 import mallow_sums
+import pprof_reader
 from conftest import clean_environment, need
 from filter_reference import Blocks
 from test_filter import NAMES, ROWS, SECOND, Program, Recorded, random_condition, \
@@ -712,6 +713,8 @@ def test_it_is_described(served):
             if parameter["in"] == "path":
                 assert f"{{{parameter['name']}}}" in path
                 continue
+            if parameter["name"] == "seconds":
+                continue  # of recordings that are being written alone
             name, schema = parameter["name"], parameter["schema"]
             value = schema["enum"][-1] if "enum" in schema else samples[schema["type"]]
             assert served.request(f"{target}?{name}={value}")[0] == 200, (target, name)
@@ -776,32 +779,55 @@ def test_a_recording_that_grows_is_followed(program, tmp_path, serve):
     assert server.request("/data/last/allocations", If_None_Match=tag)[0] == 200
 
 
-def test_a_program_that_runs_is_followed(mallow, tmp_path, serve):
+class Stepping:
+    """A program that allocates 4321 bytes when it is told to, recorded into a folder."""
+
+    def __init__(self, mallow, path):
+        self.mallow, self.program, self.folder, self.run = mallow, path / "step", path / "recordings", None
+        (path / "step.c").write_text(
+            "#include <stdlib.h>\n#include <unistd.h>\nint main(void) {\n"
+            "char c; while (read(0, &c, 1) == 1 && malloc(4321)) if (write(1, &c, 1) != 1) return 1; }\n")
+        subprocess.run(["gcc", "-fno-builtin", "-o", self.program, path / "step.c"], check=True)
+        self.folder.mkdir()
+
+    def step(self, count):
+        if not self.run:
+            self.run = subprocess.Popen(
+                [self.mallow, "run", "-o", self.folder / "r.mallow", self.program], bufsize=0,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                env=clean_environment())
+        for _ in range(count):
+            self.run.stdin.write(b"x")
+            assert self.run.stdout.read(1) == b"x"
+
+    def end(self):
+        if self.run and self.run.poll() is None:
+            self.run.communicate(timeout=60)
+            assert self.run.returncode == 0
+
+
+@pytest.fixture
+def stepping(mallow, tmp_path):
+    program = Stepping(mallow, tmp_path)
+    yield program
+    program.end()
+
+
+def test_a_program_that_runs_is_followed(stepping, serve):
     """From before it is started until after its recording is finished."""
-    (tmp_path / "step.c").write_text(
-        "#include <stdlib.h>\n#include <unistd.h>\nint main(void) {\n"
-        "char c; while (read(0, &c, 1) == 1 && malloc(4321)) if (write(1, &c, 1) != 1) return 1; }\n")
-    subprocess.run(["gcc", "-fno-builtin", "-o", tmp_path / "step", tmp_path / "step.c"], check=True)
-    folder = tmp_path / "recordings"
-    folder.mkdir()
-    server = serve(folder)
+    server = serve(stepping.folder)
     assert server.json("/list") == []
-    run = subprocess.Popen([mallow, "run", "-o", folder / "r.mallow", tmp_path / "step"], bufsize=0,
-                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                           env=clean_environment())
 
     def seen():
         status, _, body = server.request("/data/last/allocations?size_min=4321&size_max=4321&count=0")
         return status == 200 and json.loads(body)["total_count"]
 
     for count in range(1, 4):
-        run.stdin.write(b"x")
-        assert run.stdout.read(1) == b"x"
+        stepping.step(1)
         until(lambda: seen() == count)
         [row] = server.json("/list")
-        assert row["executable"] == str(tmp_path / "step")
-    run.communicate(timeout=60)
-    assert run.returncode == 0
+        assert row["executable"] == str(stepping.program)
+    stepping.end()
     until(lambda: server.json("/list")[0]["final_allocated"] >= 3 * 4321)
     assert seen() == 3
 
@@ -1061,6 +1087,58 @@ def test_heaptrack_of_the_tool(record, compile_sample, tool, tmp_path, serve):
         got = server.text(f"/data/last/export/heaptrack?{query.replace('--', '').replace('-', '_')}")
         assert got == (tmp_path / "data").read_text() and got.startswith("v ")
     assert got == server.text("/data/last/export/heaptrack/any.txt?lifetime=only_leaked")
+
+
+def test_profiles_for_pprof(record, compile_sample, tool, tmp_path, serve):
+    path = record([compile_sample("totals")]).path
+    tool("export", "--to", "pprof", "-o", tmp_path / "data", path)
+    server = serve(path)
+    for target in ("/debug/pprof/heap", "/debug/pprof/allocs"):
+        status, headers, body = server.request(target, Accept_Encoding="gzip")
+        assert (status, headers["Content-Encoding"]) == (200, None)  # compressed once
+        assert gzip.decompress(body) == gzip.decompress((tmp_path / "data").read_bytes())
+    for seconds, text in (("1", "the recording is not being written, so nothing will change"),
+                          ("0", "1 to 3600 are possible"), ("3601", "1 to 3600 are possible"),
+                          ("x", "'x' is not a whole number")):
+        assert server.refused(f"/debug/pprof/heap?seconds={seconds}") == f"invalid 'seconds': {text}"
+    go = need("go")
+    environment = {**os.environ, "PPROF_TMPDIR": str(tmp_path)}
+    run = subprocess.run([go, "tool", "pprof", "-top", f"http://127.0.0.1:{server.port}/debug/pprof/heap"],
+                         capture_output=True, text=True, env=environment)
+    assert run.returncode == 0 and "Type: inuse_space" in run.stdout, run.stderr
+
+
+def test_profiles_of_what_changes(stepping, tmp_path, serve):
+    """Between two looks at a program that runs; and the server ends although somebody waits."""
+    server = serve(stepping.folder)
+    stepping.step(3)
+    until(lambda: server.request("/debug/pprof/heap")[0] == 200)
+    answers = []
+
+    def ask(seconds):
+        try:
+            answers.append(server.request(f"/debug/pprof/allocs?seconds={seconds}"))
+        except http.client.RemoteDisconnected:
+            answers.append((503, None, None))  # it ended before it could say so
+
+    waiting = threading.Thread(target=ask, args=(5,))
+    waiting.start()
+    time.sleep(1)
+    stepping.step(2)
+    waiting.join()
+    [(status, _, body)] = answers
+    assert status == 200
+    (tmp_path / "data").write_bytes(body)
+    profile = pprof_reader.read(tmp_path / "data")
+    sites = {values["alloc_objects"]: values["alloc_space"] for _, values in profile.samples
+             if values["alloc_objects"]}
+    assert sites == {2: 2 * 4321}
+    waiting = threading.Thread(target=ask, args=(600,))
+    waiting.start()
+    time.sleep(0.5)
+    server.end()
+    waiting.join()
+    assert answers[1][0] == 503
 
 
 def test_large_answers(large, serve):
