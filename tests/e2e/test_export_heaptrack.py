@@ -4,17 +4,22 @@ import json
 import os
 import random
 import re
+import resource
 import subprocess
+import sys
 
 import pytest
 
 import heaptrack_reader
 import mallow_reader
-from conftest import need
+from conftest import TOP, need
 from made_recording import FREE, Made
 from mallow_reader import Alloc
 from mallow_sums import in_order
 from recording_writer import ChunkWriter
+
+sys.path.insert(0, str(TOP / "bench"))
+from place import Place  # noqa: E402
 
 START = ["_start", "__libc_start_call_main", "main"]
 TOGETHER_S = 0.01
@@ -127,7 +132,9 @@ def test_python(tool, python):
     assert_same(sums, report, temporary=False)
     missing = report["temporary"] - sums.temporary
     assert 0 <= missing <= unlike_heaptrack(mallow_reader.read(recording)) < 100
-    assert sums.resident
+    samples = [fact for fact in mallow_reader.read(recording).facts if fact["kind"] == "memory"]
+    assert [resident for _, resident in sums.resident] == \
+        [sample["resident"] // 4096 * 4096 for sample in samples] and samples
 
 
 def test_inlined_frames(compile_sample, record, tool):
@@ -399,6 +406,28 @@ def test_begun_while_the_program_ran(compile_sample, record, tool):
     assert sums.attached and sums.calls == 9
     assert_same(sums, recorded.report_json, temporary=False)
     assert printed(recorded.path.with_name("out.gz"), "allocations") == 9
+
+
+@pytest.mark.long
+def test_little_memory(tool, tmp_path):
+    """Two million allocations, nearly each of a kind of its own, are never in memory as text."""
+    path = tmp_path / "large.mallow"
+    subprocess.run([Place().program("make_recording"), path, "2000000"], check=True)
+    tool("finish", "--index-file", path)
+
+    def export_within(limit):  # of private memory: blocks are mapped, and so is what is noted of each
+        command = ["export", "--to", "heaptrack", "-o", tmp_path / "out.zst", path]
+        return tool(*command, check=False, preexec_fn=lambda:
+                    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)))
+
+    run = export_within(40 << 20)
+    assert run.returncode == 0, run.stderr
+    run = export_within(8 << 20)
+    assert run.returncode == 1 and re.search("out of memory|Cannot allocate memory", run.stderr)
+    sums, report = heaptrack_reader.read(tmp_path / "out.zst"), tool.report(path)
+    assert (sums.calls, sums.total, sums.live, sums.peak) == tuple(
+        report[field] for field in ("calls", "total_bytes", "leaked_bytes", "peak_bytes"))
+    assert 0 <= report["temporary"] - sums.temporary < report["temporary"] / 100
 
 
 def test_options_that_it_has_no_use_for(tool, python):
