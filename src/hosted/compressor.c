@@ -10,7 +10,7 @@
 #include "hosted/cleanup.h"
 
 #define PIECE       (64u << 10) /* that comes out at a time, at most */
-#define GZIP_LEVEL  4           /* half the time of the usual 6, and a tenth more bytes */
+#define GZIP_LEVEL  4           /* a third of the time of the usual 6, and a tenth more bytes */
 #define GZIP_HEADER 16          /* asks zlib for gzip's header instead of its own */
 #define GZIP_MEMORY 8           /* zlib's usual amount */
 #define ZSTD_LEVEL  3

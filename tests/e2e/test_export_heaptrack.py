@@ -12,6 +12,7 @@ import pytest
 
 import heaptrack_reader
 import mallow_reader
+import real_programs
 from conftest import TOP, need
 from made_recording import FREE, Made
 from mallow_reader import Alloc
@@ -38,10 +39,10 @@ def frames_of(site):
 
 
 def rows_of(report):
-    rows = collections.defaultdict(lambda: [0] * 5)
+    rows = collections.defaultdict(lambda: [0] * 6)
     for site in report["sites"]:
         for i, field in enumerate(("calls", "total_bytes", "leaked_bytes", "temporary",
-                                   "peak_bytes")):
+                                   "leaked_blocks", "peak_bytes")):
             rows[frames_of(site)][i] += site[field]
     return dict(rows)
 
@@ -406,6 +407,21 @@ def test_begun_while_the_program_ran(compile_sample, record, tool):
     assert sums.attached and sums.calls == 9
     assert_same(sums, recorded.report_json, temporary=False)
     assert printed(recorded.path.with_name("out.gz"), "allocations") == 9
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", real_programs.NAMES)
+def test_real_programs(name, record, tool, tmp_path):
+    command, environment = real_programs.command(name, tmp_path)
+    path = record(command, bare=False, env=environment, timeout=600).path
+    report, sums = tool.report(path), export(tool, path)
+    assert sums.calls > 10_000
+    assert_same(sums, report, temporary=False)
+    assert 0 <= report["temporary"] - sums.temporary < report["temporary"] / 100
+    out = path.with_name("out.gz")
+    assert [printed(out, cost) for cost in ("allocations", "leaked", "peak", "temporary")] == \
+        [report["calls"], report["leaked_bytes"], report["peak_bytes"], sums.temporary]
+    assert gui_status(out) == 124
 
 
 @pytest.mark.long
