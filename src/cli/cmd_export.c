@@ -1,5 +1,6 @@
 /* mallow export: a recording in another program's format. */
 #include <string.h>
+#include <unistd.h>
 
 #include "analysis/tree.h"
 #include "cli/cli.h"
@@ -228,6 +229,18 @@ static bool check_options(const struct exporter *exporter, const struct options 
 	return !useless;
 }
 
+/* false: bytes that are no text would go to a terminal; printed. */
+static bool check_output(const struct exporter *exporter, const struct options *options)
+{
+	const char *path = options->values[OUTPUT];
+	bool text =
+		!exporter->compressed || (path && strcmp(path, "-") != 0) || !isatty(STDOUT_FILENO);
+
+	if (!text)
+		cli_error(CLI_USAGE, "--to %s is no text for a terminal: -o FILE", exporter->name);
+	return text;
+}
+
 CLEANUP_DEFINE(struct filter *, filter_destroy);
 
 static int run(const struct command *command, const struct options *options)
@@ -240,7 +253,8 @@ static int run(const struct command *command, const struct options *options)
 	if (!exporter || !metric_option(command, options, METRIC, &wanted.metric) ||
 	    !options_operands(command, options, 1, merge ? INT32_MAX : 1,
 			      merge ? "a recording" : "one recording") ||
-	    !check_options(exporter, options) || !filter_options_read(command, options, &filter) ||
+	    !check_options(exporter, options) || !check_output(exporter, options) ||
+	    !filter_options_read(command, options, &filter) ||
 	    !filter_options_exclude(command, options, MERGE))
 		return CLI_USAGE;
 	return merge ? export_merged(exporter, options, &wanted)

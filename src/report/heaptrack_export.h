@@ -12,14 +12,14 @@
  *
  * heaptrack computes all sums itself, from these lines. They come to what mallow says, also the
  * temporary ones: heaptrack takes for one whose free follows right behind an allocation of its
- *kind, mallow what is freed before its thread allocates again. So such a free is written right
- *behind its allocation, past what happened in between, unless that would be seen elsewhere: where
- *the block is part of the peak, or lives longer than the 10 ms by which heaptrack itself tells
- *times apart. These few are not temporary for heaptrack.
+ * kind, mallow what is freed before its thread allocates again. So such a free is written right
+ * behind its allocation, past what happened in between, unless that would be seen elsewhere: where
+ * the block is part of the peak, or lives longer than the 10 ms by which heaptrack itself tells
+ * times apart. These few are not temporary for heaptrack.
  *
  * Of a sample, each block is one with the size of all that it stands for: bytes are the estimates
- *of mallow, calls count samples. Blocks that CULL only counted are not in it, nor are those of
- *pools.
+ * of mallow, calls count samples. Blocks that CULL only counted are not in it, nor are those of
+ * pools.
  */
 #ifndef MALLOW_REPORT_HEAPTRACK_EXPORT_H
 #define MALLOW_REPORT_HEAPTRACK_EXPORT_H

@@ -165,9 +165,9 @@ static struct err *put_location(struct pprof_tables *tables, uint32_t index)
 	size_t count;
 	struct err *err = symbolized_frame(tables->symbolized, index, &frames, &count);
 
+	buf_init(&location);
 	if (err)
 		return err;
-	buf_init(&location);
 	module = recording_frames(recording, &unused)[index].module;
 	protobuf_u64(&location, LOCATION_ID, (uint64_t)index + 1);
 	if (module != RECORDING_NONE) {

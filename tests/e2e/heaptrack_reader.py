@@ -1,4 +1,5 @@
-"""heaptrack's data file, version 3 of the interpreted dialect, read as its own tools read it.
+"""heaptrack's data file, version 3 of the interpreted dialect, read as its own tools read it: one of
+mallow, or one of heaptrack itself.
 
 What their readers take without complaint, but show wrong or crash at, is an error here.
 """
@@ -17,15 +18,17 @@ class Sums:
         self.comments, self.resident, self.milliseconds = [], [], 0
         self.calls = self.temporary = self.live = self.peak = self.total = 0
         self.peak_ms = 0
-        self.rows = collections.defaultdict(lambda: [0] * 4)  # stack: calls, bytes, live, temporary
-        self.peak_rows = {}
+        # {stack: [calls, bytes, live bytes, temporary, live blocks]}
+        self.rows = collections.defaultdict(lambda: [0] * 5)
+        self._since_peak = []  # (kind, 1 or -1) of each event since
         self._last = 0  # as the reader: of an allocation, 0 after a free
         self._met = 0  # kinds that something was allocated by
         lines = text.split("\n")
         assert lines.pop() == ""
         for number, line in enumerate(lines):
-            assert number == 0 or line[0] != "v"
-            self._take(line)
+            assert (number == 0) == line.startswith("v ")
+            if line:
+                self._take(line)
 
     def _take(self, line):
         kind, rest = line[0], line[2:]
@@ -56,7 +59,7 @@ class Sums:
     def _i(self, address, module, *lines):
         names = []
         for i in range(0, len(lines), 3):
-            function, file, line = lines[i:i + 3]
+            function, file, line = (*lines[i:i + 3], 0, 0)[:3]
             names.append((self.strings[function], self.strings[file], line))
         self.positions.append((address, self.strings[module], names))
 
@@ -70,7 +73,7 @@ class Sums:
         self.kinds.append((size, self.stacks[stack]))
 
     def _c(self, milliseconds):
-        assert milliseconds > self.milliseconds
+        assert milliseconds >= self.milliseconds
         self.milliseconds = milliseconds
 
     def _R(self, pages):
@@ -84,15 +87,15 @@ class Sums:
         row[0] += 1
         row[1] += size
         row[2] += size
+        row[4] += 1
         self.calls += 1
         self.total += size
         self.live += size
         self._last = kind
         if self.live > self.peak:
-            self.peak, self.peak_ms, self.peak_rows = self.live, self.milliseconds, None
-            self._at_peak = [(kind, 1)]
-        elif self.peak_rows is None:
-            self._at_peak.append((kind, 1))
+            self.peak, self.peak_ms, self._since_peak = self.live, self.milliseconds, []
+        else:
+            self._since_peak.append((kind, 1))
 
     def _minus(self, kind):
         size, stack = self.kinds[kind]
@@ -104,13 +107,13 @@ class Sums:
         row[3] += temporary
         self.temporary += temporary
         self._last = 0
-        if self.peak_rows is None:
-            self._at_peak.append((kind, -1))
+        row[4] -= kind < self._met or size > 0  # else it is a kind that never was a block
+        self._since_peak.append((kind, -1))
 
     def peak_of(self):
         """{stack: its bytes at the peak}: what is live now, without what came since."""
         peak = {stack: row[2] for stack, row in self.rows.items()}
-        for kind, sign in self._at_peak[1:]:
+        for kind, sign in self._since_peak:
             size, stack = self.kinds[kind]
             peak[stack] -= sign * size
         return peak

@@ -439,6 +439,11 @@ def test_output_file_is_compressed_by_its_name(tool, made, tmp_path, name, unpac
     assert run.stdout == tool("export", "--to", "collapsed", made).stdout != ""
 
 
+def test_no_binary_on_a_terminal(mallow, made):
+    text = on_terminal([mallow, "export", "--to", "pprof", made])
+    assert text.startswith("mallow: --to pprof is no text for a terminal: -o FILE\n")
+
+
 def current_umask():
     mask = os.umask(0)
     os.umask(mask)

@@ -4,17 +4,23 @@ import json
 import os
 import random
 import re
+import resource
 import subprocess
+import sys
 
 import pytest
 
 import heaptrack_reader
 import mallow_reader
-from conftest import need
+import real_programs
+from conftest import TOP, need
 from made_recording import FREE, Made
 from mallow_reader import Alloc
 from mallow_sums import in_order
 from recording_writer import ChunkWriter
+
+sys.path.insert(0, str(TOP / "bench"))
+from place import Place  # noqa: E402
 
 START = ["_start", "__libc_start_call_main", "main"]
 TOGETHER_S = 0.01
@@ -33,10 +39,10 @@ def frames_of(site):
 
 
 def rows_of(report):
-    rows = collections.defaultdict(lambda: [0] * 5)
+    rows = collections.defaultdict(lambda: [0] * 6)
     for site in report["sites"]:
         for i, field in enumerate(("calls", "total_bytes", "leaked_bytes", "temporary",
-                                   "peak_bytes")):
+                                   "leaked_blocks", "peak_bytes")):
             rows[frames_of(site)][i] += site[field]
     return dict(rows)
 
@@ -127,7 +133,9 @@ def test_python(tool, python):
     assert_same(sums, report, temporary=False)
     missing = report["temporary"] - sums.temporary
     assert 0 <= missing <= unlike_heaptrack(mallow_reader.read(recording)) < 100
-    assert sums.resident
+    samples = [fact for fact in mallow_reader.read(recording).facts if fact["kind"] == "memory"]
+    assert [resident for _, resident in sums.resident] == \
+        [sample["resident"] // 4096 * 4096 for sample in samples] and samples
 
 
 def test_inlined_frames(compile_sample, record, tool):
@@ -169,11 +177,11 @@ def test_heaptrack_print_reads_every_compression(tool, python, tmp_path):
         (tmp_path / "out.txt").read_text()
 
 
-def gui_status(path):
+def gui_status(path, seconds=8):
     """124: it was still there when its time was over."""
     environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "HOME": str(path.parent),
                    "XDG_RUNTIME_DIR": str(path.parent)}
-    return subprocess.run(["timeout", "8", need("heaptrack_gui"), path], env=environment,
+    return subprocess.run(["timeout", str(seconds), need("heaptrack_gui"), path], env=environment,
                           capture_output=True).returncode
 
 
@@ -187,7 +195,7 @@ def test_heaptrack_gui_does_crash(tmp_path):
     path.write_text("v 10300 3\nX odd\nI 1000 0\ns 4 main\ni 1 0 1 0 0\nt 1 0\n" +
                     "".join(f"a {size:x} 1\n" for size in range(1, 100000)) +
                     "+ 18000\n" * 10 + "+ 0\nc a\n")
-    assert gui_status(path) != 124
+    assert gui_status(path, seconds=120) != 124
 
 
 # --- made recordings: each says what may go wrong ---
@@ -399,6 +407,43 @@ def test_begun_while_the_program_ran(compile_sample, record, tool):
     assert sums.attached and sums.calls == 9
     assert_same(sums, recorded.report_json, temporary=False)
     assert printed(recorded.path.with_name("out.gz"), "allocations") == 9
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", real_programs.NAMES)
+def test_real_programs(name, record, tool, tmp_path):
+    command, environment = real_programs.command(name, tmp_path)
+    path = record(command, bare=False, env=environment, timeout=600).path
+    report, sums = tool.report(path), export(tool, path)
+    assert sums.calls > 10_000
+    assert_same(sums, report, temporary=False)
+    assert 0 <= report["temporary"] - sums.temporary < report["temporary"] / 100
+    out = path.with_name("out.gz")
+    assert [printed(out, cost) for cost in ("allocations", "leaked", "peak", "temporary")] == \
+        [report["calls"], report["leaked_bytes"], report["peak_bytes"], sums.temporary]
+    assert gui_status(out) == 124
+
+
+@pytest.mark.long
+def test_little_memory(tool, tmp_path):
+    """Two million allocations, nearly each of a kind of its own, are never in memory as text."""
+    path = tmp_path / "large.mallow"
+    subprocess.run([Place().program("make_recording"), path, "2000000"], check=True)
+    tool("finish", "--index-file", path)
+
+    def export_within(limit):  # of private memory: blocks are mapped, and so is what is noted of each
+        command = ["export", "--to", "heaptrack", "-o", tmp_path / "out.zst", path]
+        return tool(*command, check=False, preexec_fn=lambda:
+                    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)))
+
+    run = export_within(40 << 20)
+    assert run.returncode == 0, run.stderr
+    run = export_within(8 << 20)
+    assert run.returncode == 1 and re.search("out of memory|Cannot allocate memory", run.stderr)
+    sums, report = heaptrack_reader.read(tmp_path / "out.zst"), tool.report(path)
+    assert (sums.calls, sums.total, sums.live, sums.peak) == tuple(
+        report[field] for field in ("calls", "total_bytes", "leaked_bytes", "peak_bytes"))
+    assert 0 <= report["temporary"] - sums.temporary < report["temporary"] / 100
 
 
 def test_options_that_it_has_no_use_for(tool, python):

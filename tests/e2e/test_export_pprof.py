@@ -2,12 +2,13 @@
 import collections
 import gzip
 import json
+import re
 import subprocess
 
 import pytest
 
 import pprof_reader
-from conftest import need
+from conftest import TOP, built, need
 from made_recording import Made
 
 START = ["_start", "__libc_start_call_main", "main"]
@@ -182,6 +183,45 @@ def test_filtered(tool, made, conditions):
     for name, field in TYPES.items():
         assert profile.sum(name) == report[field], name
     assert "only allocations that a filter matches" in profile.comments
+
+
+@pytest.fixture
+def states(tmp_path):
+    """Two states of one recording, and what each stack did between them: allocated, in use."""
+    paths, names = [], [*START, "before", "between", "both"]
+    for later in (False, True):
+        made = Made(tmp_path, names, id=b"0123456789abcdef")
+        freed = made.allocate([*START, "before"], 1000)
+        made.allocate([*START, "before"], 300)
+        made.allocate([*START, "both"], 50)
+        if later:
+            made.free(freed)
+            made.allocate([*START, "both"], 60)
+            made.free(made.allocate([*START, "between"], 7))
+            made.allocate([], 9)
+        paths.append(made.write(f"state{later:d}.mallow", end=later))
+    return paths, {"before": (0, -1000), "both": (60, 60), "between": (7, 0),
+                   "[no stack]": (9, 9)}
+
+
+def test_what_changed(tool, states):
+    """For one that is being written: pprof_write() with an earlier state of it."""
+    paths, expected = states
+    helper = built("MALLOW_PPROF_CHANGE", TOP / "build/meson/tests/unit/pprof_change")
+    run = subprocess.run([helper, *paths], capture_output=True)
+    assert run.returncode == 0, run.stderr
+    profile = pprof_reader.Profile(run.stdout)
+    found = {locations[0][2][0][0]: (values["alloc_space"], values["inuse_space"])
+             for locations, values in profile.samples}
+    assert found == expected
+    sums = [tool.report(path) for path in paths]
+    for name, field in TYPES.items():
+        assert profile.sum(name) == sums[1][field] - sums[0][field], name
+    seconds = sums[1]["duration_s"] - sums[0]["duration_s"]
+    assert abs(profile.raw.duration_nanos - seconds * 1e9) < 2
+    paths[0].with_name("change.pb.gz").write_bytes(run.stdout)
+    text = pprof("-top", "-unit=bytes", paths[0].with_name("change.pb.gz"))
+    assert re.search(r"^ *-1000B .* before$", text, re.M)
 
 
 def test_nothing(tool, tmp_path):

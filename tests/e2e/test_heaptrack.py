@@ -1,9 +1,9 @@
 """Totals equal those of Debian's heaptrack, another profiler, on deterministic programs."""
-import collections
 import subprocess
 
 import pytest
 
+import heaptrack_reader
 from conftest import need
 
 PROGRAMS = ["totals", "totals_cpp", "realloc_chain"]
@@ -14,30 +14,12 @@ POOL = 72704
 
 
 def heaptrack(program, folder):
-    """(calls, leaked bytes, leaked blocks, total bytes), out of heaptrack's own file: its printer
-    rounds. Each `a` line describes an allocation, each `+` makes one and each `-` frees one."""
+    """(calls, leaked bytes and blocks, total bytes), out of heaptrack's own file: its printer rounds."""
     need("heaptrack")
-    output = folder / "heaptrack.out"
-    subprocess.run(["heaptrack", "-o", output, program], capture_output=True)
-    text = subprocess.run(["zstdcat" if next(folder.glob("heaptrack.out*")).suffix == ".zst"
-                           else "zcat", next(folder.glob("heaptrack.out*"))],
-                          capture_output=True, text=True, check=True).stdout
-    sizes, live, calls, total = [], collections.Counter(), 0, 0
-    for line in text.splitlines():
-        kind, _, rest = line.partition(" ")
-        fields = rest.split()
-        if kind == "a":
-            sizes.append(int(fields[0], 16))
-        elif kind == "+":
-            index = int(fields[0], 16)
-            if sizes[index] != POOL:
-                live[index] += 1
-                calls += 1
-                total += sizes[index]
-        elif kind == "-" and sizes[int(fields[0], 16)] != POOL:
-            live[int(fields[0], 16)] -= 1
-    return (calls, sum(count * sizes[index] for index, count in live.items()), sum(live.values()),
-            total)
+    subprocess.run(["heaptrack", "-o", folder / "heaptrack.out", program], capture_output=True)
+    rows = heaptrack_reader.read(next(folder.glob("heaptrack.out*"))).rows.values()
+    rows = [row for row in rows if row[1] != POOL * row[0]]
+    return tuple(sum(row[field] for row in rows) for field in (0, 2, 4, 1))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
