@@ -248,6 +248,10 @@ def test_modules_and_what_has_no_name(tool, tmp_path):
     assert (by["[libdark.so]"]["function"], by["[libdark.so]"]["module"]) == \
         (None, "/usr/lib/libdark.so")
     assert by["[no stack]"]["module"] is None
+    hint = "\nIn brackets are all functions of a module that have no name.\n"
+    assert hint in tool("report", "--by", "function", path).stdout
+    assert hint not in tool("report", "--by", "function", "--size-max", "1", path).stdout
+    assert hint not in tool("report", "--by", "module", path).stdout
 
 
 def test_own_peak_is_said_where_it_is_known(tool, tmp_path):
