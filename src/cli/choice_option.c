@@ -1,41 +1,52 @@
 #include "cli/choice_option.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "cli/cli.h"
-#include "hosted/nearest.h"
-#include "hosted/buf.h"
 #include "hosted/cleanup.h"
+#include "hosted/nearest.h"
 
-static void complain(const char *option, const char *typed, const char *const *words, size_t count)
+#define WORDS_MAX 16
+
+/* Cuts a list into its words. */
+static size_t split(char *list, const char **words)
 {
-	const char *near = nearest_word(typed, words, count);
-	cleanup(buf_deinit) struct buf all;
+	char *rest = NULL;
+	size_t count = 0;
 
-	if (near) {
-		cli_error(CLI_USAGE, "'%s' is no value of --%s: did you mean '%s'?", typed, option,
-			  near);
-		return;
+	for (char *word = strtok_r(list, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+		assert(count < WORDS_MAX);
+		words[count++] = word;
 	}
-	buf_init(&all);
-	for (size_t i = 0; i < count; i++)
-		buf_printf(&all, " %s", words[i]);
-	cli_error(CLI_USAGE, "'%s' is no value of --%s: one of%s is wanted", typed, option,
-		  buf_string(&all) ? buf_string(&all) : " its words");
+	return count;
 }
 
 bool choice_option(const struct command *command, const struct options *options, size_t id,
-		   const char *const *words, size_t count, int *ret)
+		   int *ret)
 {
-	const char *typed = options->values[id];
+	const struct option_spec *spec = &command->body->options[id];
+	const char *typed = options->values[id], *words[WORDS_MAX], *near;
+	auto_free char *list = strdup(spec->choices);
+	size_t count;
 
+	if (!list)
+		return cli_report_err(err_no_memory()) == CLI_OK;
+	count = split(list, words);
 	for (size_t i = 0; typed && i < count; i++) {
 		if (strcmp(typed, words[i]) == 0) {
 			*ret = (int)i;
 			return true;
 		}
 	}
-	if (typed)
-		complain(command->body->options[id].name, typed, words, count);
-	return !typed;
+	if (!typed)
+		return true;
+	near = nearest_word(typed, words, count);
+	if (near)
+		cli_error(CLI_USAGE, "'%s' is no value of --%s: did you mean '%s'?", typed,
+			  spec->name, near);
+	else
+		cli_error(CLI_USAGE, "'%s' is no value of --%s: one of %s is wanted", typed,
+			  spec->name, spec->choices);
+	return false;
 }

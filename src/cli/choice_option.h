@@ -1,14 +1,14 @@
-/* An option whose value is one of some words. */
+/* An option whose value is one of the words of its `choices`. */
 #ifndef MALLOW_CLI_CHOICE_OPTION_H
 #define MALLOW_CLI_CHOICE_OPTION_H
 
 #include "cli/options.h"
 
 /*
- * *ret: the index of the word that was given, as it is if the option was not. false: it is none of
+ * *ret: which of its words was given, from 0, as it is if the option was not. false: it is none of
  * these, and an error was printed.
  */
 bool choice_option(const struct command *command, const struct options *options, size_t id,
-		   const char *const *words, size_t count, int *ret);
+		   int *ret);
 
 #endif

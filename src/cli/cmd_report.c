@@ -34,9 +34,6 @@ enum {
 	FULL
 };
 
-/* By enum histogram_of. */
-static const char *const histograms[] = {"size", "lifetime"};
-
 #define BREAKDOWN(NAME, name, plural, of_blocks) " " name
 /* " function file …": +1 skips the first space. */
 static const char breakdown_names[] =
@@ -61,8 +58,8 @@ static const struct option_spec options_of_report[] = {
 	[TREE] = {.name = "tree", .text = "the call tree, outermost function first"},
 	[BY] = {.name = "by",
 		.value = "WHAT",
-		.text = "sums by it instead of sites: of a function, file or module what it asked "
-			"for itself, and what all did that it called",
+		.text = "sums by it instead of sites; of a function, file or module its own, and "
+			"inclusive ones, of all that it called, too",
 		.choices = breakdown_names + 1},
 	[INCLUSIVE] = {.name = "inclusive",
 		       .text = "with --by: the order is that of the inclusive sums"},
@@ -124,18 +121,14 @@ static uint64_t usual_top(const struct report_wanted *wanted)
 static bool read_choices(const struct command *command, const struct options *options,
 			 struct report_wanted *wanted)
 {
-	const char *by[BREAKDOWN_COUNT];
-	int chosen_by = 0, chosen_histogram = 0;
+	int by = 0, histogram = 0;
 
-	for (int i = 0; i < BREAKDOWN_COUNT; i++)
-		by[i] = breakdown_info(i)->name;
 	if (!metric_option(command, options, SORT, &wanted->metric) ||
-	    !choice_option(command, options, BY, by, BREAKDOWN_COUNT, &chosen_by) ||
-	    !choice_option(command, options, HISTOGRAM, histograms, ARRAY_COUNT(histograms),
-			   &chosen_histogram))
+	    !choice_option(command, options, BY, &by) ||
+	    !choice_option(command, options, HISTOGRAM, &histogram))
 		return false;
-	wanted->by = (enum breakdown_by)chosen_by;
-	wanted->histogram = (enum histogram_of)chosen_histogram;
+	wanted->by = (enum breakdown_by)by;
+	wanted->histogram = (enum histogram_of)histogram;
 	return true;
 }
 

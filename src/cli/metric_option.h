@@ -12,7 +12,10 @@ static const char metric_names[] =
 	;
 #undef METRIC
 
-/* METRIC_PEAK if the option was not given. false: no such metric, and an error was printed. */
+/*
+ * The option has the list above for its choices. METRIC_PEAK if it was not given. false: no such
+ * metric, and an error was printed.
+ */
 bool metric_option(const struct command *command, const struct options *options, size_t id,
 		   enum metric *ret);
 

@@ -237,6 +237,22 @@ static struct err *put_rows(struct buf *buf, const struct listing *listing)
 	return table.failed ? err_no_memory() : NULL;
 }
 
+/* Functions that are not told apart, and what to do about it. */
+static void put_nameless(struct buf *buf, const struct listing *listing)
+{
+	for (uint32_t i = 0; i < listing->shown; i++) {
+		const struct named_frame *frame = listing->rows[i]->frame;
+
+		if (listing->view->breakdown->by != BREAKDOWN_FUNCTION || !frame ||
+		    frame->has_symbol || !frame->module_name)
+			continue;
+		style_printf(buf, listing->style, STYLE_DIM,
+			     "\nIn brackets are all functions of a module that have no name.\n"
+			     "Debug packages, or a build that is not stripped, would name them.\n");
+		return;
+	}
+}
+
 struct err *breakdown_text_write(struct buf *buf, const struct style *style,
 				 const struct report_subject *subject,
 				 const struct breakdown_view *view)
@@ -260,5 +276,7 @@ struct err *breakdown_text_write(struct buf *buf, const struct style *style,
 	err = put_rows(buf, &listing);
 	if (!err && listing.shown < listing.count)
 		put_rest(buf, &listing);
+	if (!err)
+		put_nameless(buf, &listing);
 	return err;
 }

@@ -172,6 +172,28 @@ def test_python(tool, record):
     assert len(tids) == len(set(tids)) >= 2
 
 
+@pytest.mark.parametrize("settings", [{"SAMPLE": "64K"}, {"CULL": "1ms"}], ids=str)
+def test_estimates_and_what_was_culled(tool, record, compile_sample, tmp_path, settings):
+    """Rows add up all the same, and so do classes; without the leaks that are suppressed, too."""
+    path = record([compile_sample("sampled")], settings=settings, check=False).path
+    report = tool.report(path)
+    assert report["calls"] > 1000 and report["leaked_bytes"] > 1000
+    suppressions = tmp_path / "known.supp"
+    suppressions.write_text("leak:small\n")
+    for by in BY_FRAMES + BY_BLOCKS:
+        for options in ([], ["--suppressions", suppressions]):
+            found = json_by(tool, by, path, *options)
+            for field in SUMS:
+                assert sum(row[field] for row in found["rows"]) == found[field], (by, field)
+        assert 0 < found["leaked_bytes"] < report["leaked_bytes"]
+    for of in ("size", "lifetime"):
+        histogram = json.loads(tool("report", "--json", "--histogram", of, path).stdout)
+        parts = [*histogram["classes"], *(histogram[name] for name in ("leaked", "culled")
+                                          if name in histogram)]
+        assert sum(part["calls"] for part in parts) == report["calls"]
+        assert sum(part["bytes"] for part in parts) == report["total_bytes"]
+
+
 # --- what a row is of ---
 
 def rows(tool, by, path, *options):
@@ -226,6 +248,10 @@ def test_modules_and_what_has_no_name(tool, tmp_path):
     assert (by["[libdark.so]"]["function"], by["[libdark.so]"]["module"]) == \
         (None, "/usr/lib/libdark.so")
     assert by["[no stack]"]["module"] is None
+    hint = "\nIn brackets are all functions of a module that have no name.\n"
+    assert hint in tool("report", "--by", "function", path).stdout
+    assert hint not in tool("report", "--by", "function", "--size-max", "1", path).stdout
+    assert hint not in tool("report", "--by", "module", path).stdout
 
 
 def test_own_peak_is_said_where_it_is_known(tool, tmp_path):

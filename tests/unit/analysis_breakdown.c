@@ -23,6 +23,8 @@ static void allocating(void **state)
 		"__libc_malloc",
 		"operator new(unsigned long)",
 		"operator new[](unsigned long, std::nothrow_t const&)",
+		"llvm::User::operator new(unsigned long, unsigned int)",
+		"tree<int>::node::operator new[](unsigned long)",
 		"std::allocator<int>::allocate(unsigned long)",
 		"std::allocator_traits<std::allocator<a::b<c>>>::allocate(std::allocator<a::b<c>>&,"
 		" "
@@ -46,6 +48,8 @@ static void allocating(void **state)
 		"my_malloc",
 		"mallocate",
 		"operator newish(int)",
+		"mine::operator newish(int)",
+		"mine::operator new_thing() const",
 		"allocate(int)",
 		"pool::allocate(int)",
 		"mine::allocate(std::allocator<int>)",

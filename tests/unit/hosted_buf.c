@@ -1,4 +1,4 @@
-/* Text builders and JSON. */
+/* Text builders, JSON and CSV. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "hosted/buf.h"
+#include "hosted/csv_writer.h"
 #include "hosted/json_writer.h"
 
 static void in_memory(void **state)
@@ -164,12 +165,41 @@ static void json_utf8(void **state)
 	}
 }
 
+static void csv(void **state)
+{
+	struct csv_writer csv = {0};
+	struct buf buf;
+
+	buf_init(&buf);
+	csv.buf = &buf;
+	csv_words(&csv, "a b_c d");
+	csv_text(&csv, "plain text; 'with' signs");
+	csv_u64(&csv, UINT64_MAX);
+	csv_empty(&csv);
+	csv_text(&csv, NULL);
+	csv_text(&csv, "");
+	csv_end_row(&csv);
+	csv_text(&csv, "a,b");
+	csv_text(&csv, "say \"x\"");
+	csv_text(&csv, "two\nlines\r");
+	csv_text(&csv, "\xff\xc3\xa4\xe2\x82");
+	csv_end_row(&csv);
+	csv_empty(&csv);
+	csv_end_row(&csv);
+	assert_string_equal(buf_string(&buf), "a,b_c,d\r\n"
+					      "plain text; 'with' signs,18446744073709551615,,,\r\n"
+					      "\"a,b\",\"say \"\"x\"\"\",\"two\nlines\r\","
+					      "\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd\r\n"
+					      "\r\n");
+	buf_deinit(&buf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_memory),     cmocka_unit_test(failure_is_sticky),
 		cmocka_unit_test(to_descriptor), cmocka_unit_test(json),
-		cmocka_unit_test(json_utf8),
+		cmocka_unit_test(json_utf8),     cmocka_unit_test(csv),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

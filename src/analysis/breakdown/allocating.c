@@ -24,6 +24,12 @@ static bool is_entry(const char *name)
 	return begins(name, "operator new(") || begins(name, "operator new[](");
 }
 
+/* A class's own operator new, whose memory is chosen by who makes the object. */
+static bool is_of_class(const char *name)
+{
+	return strstr(name, "::operator new(") || strstr(name, "::operator new[](");
+}
+
 /* __rust_alloc and what is below alloc::alloc: of the language, not of its collections. */
 static bool is_of_rust(const char *name)
 {
@@ -81,5 +87,5 @@ static bool is_of_cpp(const char *name)
 
 bool allocating_function(const char *name)
 {
-	return is_entry(name) || is_of_rust(name) || is_of_cpp(name);
+	return is_entry(name) || is_of_class(name) || is_of_rust(name) || is_of_cpp(name);
 }

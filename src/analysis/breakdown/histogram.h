@@ -8,6 +8,7 @@
 #include "analysis/breakdown/breakdown.h"
 #include "analysis/breakdown/scale.h"
 
+/* Their order is that of the choices of `mallow report --histogram`. */
 enum histogram_of {
 	HISTOGRAM_SIZE,
 	HISTOGRAM_LIFETIME, /* from the allocation to the free, ns */
@@ -22,7 +23,7 @@ struct histogram {
 	struct scale scale;
 	size_t first, end; /* the classes from the first one with allocations to the last */
 	struct histogram_sum classes[SCALE_CLASSES];
-	struct histogram_sum leaked; /* HISTOGRAM_LIFETIME: in no class, suppressed ones too */
+	struct histogram_sum leaked; /* HISTOGRAM_LIFETIME: in no class */
 	struct histogram_sum culled; /* in no class: what CULL only counted */
 	struct histogram_sum all;    /* of all of these */
 };
