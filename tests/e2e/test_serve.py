@@ -154,8 +154,8 @@ class Made:
                 "in_main_arena": not event.flags & 2 if self.glibc else None,
                 "extra_space": event.usable - event.size}
 
-    def group_sums(self, blocks, size_of):
-        sizes, times = [size_of(block) for block in blocks], [block.time for block in blocks]
+    def group_sums(self, blocks):
+        sizes, times = [block.event.size for block in blocks], [block.time for block in blocks]
         return {"size": sum(sizes), "min_size": min(sizes), "max_size": max(sizes),
                 **self.moments("min_timestamp", min(times)),
                 **self.moments("max_timestamp", max(times)),
@@ -166,8 +166,8 @@ class Made:
     def group(self, blocks):
         """Of matching blocks of one stack."""
         stack = self.blocks.stack(blocks[0])
-        return {"all": self.group_sums(self.blocks.groups[stack], lambda b: b.event.usable),
-                "only_matched": self.group_sums(blocks, lambda b: b.event.size),
+        return {"all": self.group_sums(self.blocks.groups[stack]),
+                "only_matched": self.group_sums(blocks),
                 "backtrace": self.frames(stack)}
 
     def groups(self, conditions):

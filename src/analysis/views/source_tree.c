@@ -186,10 +186,12 @@ static void add(struct source_node *node, const struct source_node *more)
 static int by_first(const void *left, const void *right, void *argument)
 {
 	const struct site_extent *extents = argument;
-	uint64_t a = extents[*(const uint32_t *)left].first;
-	uint64_t b = extents[*(const uint32_t *)right].first;
+	const struct site_extent *a = &extents[*(const uint32_t *)left];
+	const struct site_extent *b = &extents[*(const uint32_t *)right];
 
-	return (a > b) - (a < b);
+	if (a->first_ns != b->first_ns)
+		return a->first_ns < b->first_ns ? -1 : 1;
+	return (a->first > b->first) - (a->first < b->first);
 }
 
 static struct err *build(struct builder *builder, const struct site_extent *extents)
