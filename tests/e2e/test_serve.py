@@ -20,10 +20,14 @@ import pytest
 import mallow_reader
 import mallow_sums
 import pprof_reader
-from conftest import clean_environment, need
+from conftest import TOP, clean_environment, need
 from filter_reference import Blocks
 from test_filter import NAMES, ROWS, SECOND, Program, Recorded, random_condition, \
     random_recording
+
+FILTERS = set(re.findall(r'^FILTER\(\w+, "(\w+)"',
+                         (TOP / "src" / "analysis" / "filter" / "filter.def").read_text(), re.M))
+
 
 class Server:
     """A running `mallow serve`; what it answers."""
@@ -721,6 +725,15 @@ def test_it_is_described(served):
     names = [p["name"] for p in document["paths"]["/data/{id}/allocations"]["get"]["parameters"]]
     assert {"from", "lifetime", "function_regex", "sort_by", "order", "count", "skip",
             "strip_template_args"} <= set(names)
+
+
+def test_the_documentation_has_every_path(served):
+    text = (TOP / "docs" / "rest-api.md").read_text()
+    for path, item in served.json("/openapi.json")["paths"].items():
+        plain = path.replace("{", "<").replace("}", ">").removesuffix("/<name>")
+        assert f"`{plain}`" in text, path
+        own = [p["name"] for p in item["get"]["parameters"] if p["in"] == "query"]
+        assert all(f"`{name}`" in text or f"`{name}=" in text or name in FILTERS for name in own), own
 
 
 def copy_as(example, path, identity):
