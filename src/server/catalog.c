@@ -255,7 +255,7 @@ struct err *catalog_find(struct catalog *catalog, const char *id, struct dataset
 static struct err *summarize(struct catalog *catalog, struct entry *entry, catalog_summary *make)
 {
 	cleanup(recording_close_at) struct recording *recording = NULL;
-	auto_free char *summary = NULL;
+	char *summary = NULL;
 	struct seen seen;
 	struct err *err = see(entry->item.path, &seen);
 
@@ -264,12 +264,12 @@ static struct err *summarize(struct catalog *catalog, struct entry *entry, catal
 	if (!err)
 		adopt(catalog, entry, recording);
 	if (!err)
-		err = make(&entry->item, recording, &summary);
+		err = (*make)(&entry->item, recording, &summary);
 	if (err)
 		return err;
 	seen.writing = recording_facts(recording)->writing;
 	free(entry->summary);
-	entry->summary = steal(&summary);
+	entry->summary = summary;
 	entry->summarized = seen;
 	return NULL;
 }
