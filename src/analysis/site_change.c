@@ -209,7 +209,7 @@ struct err *site_change_find(const struct recording *now, const struct recording
 	cleanup(translation_deinit) struct translation translation = {.now = now, .since = since};
 	uint32_t count;
 	const struct site *sites = recording_sites(now, &count);
-	auto_free struct site *changes = malloc(((size_t)count + 1) * sizeof(*changes));
+	auto_free struct site *changes = calloc((size_t)count + 1, sizeof(*changes));
 	struct err *err;
 
 	if (!changes)

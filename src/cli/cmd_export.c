@@ -174,8 +174,9 @@ static struct err *select_matching(const struct exporter *exporter, const struct
 }
 
 static int export_one(const struct exporter *exporter, const struct options *options,
-		      const struct filter *filter, struct wanted *wanted)
+		      const struct filter *filter, const struct wanted *asked)
 {
+	struct wanted wanted = *asked;
 	cleanup(loaded_close) struct loaded loaded = {0};
 	cleanup(selection_deinit) struct selection selection = {0};
 	const char *path = options->operands[0];
@@ -184,17 +185,18 @@ static int export_one(const struct exporter *exporter, const struct options *opt
 	if (!(filter || exporter->of_blocks ? loaded_open_filterable(path, &loaded)
 					    : loaded_open(path, true, &loaded)))
 		return CLI_FAILED;
-	wanted->recording = loaded.recording;
-	wanted->symbolized = loaded.symbolized;
-	err = err_prefix(select_matching(exporter, filter, wanted, &selection), "%s", path);
+	wanted.recording = loaded.recording;
+	wanted.symbolized = loaded.symbolized;
+	err = err_prefix(select_matching(exporter, filter, &wanted, &selection), "%s", path);
 	if (!err)
-		err = write_out(exporter, options, wanted);
+		err = write_out(exporter, options, &wanted);
 	return cli_report_err(err);
 }
 
 static int export_merged(const struct exporter *exporter, const struct options *options,
-			 struct wanted *wanted)
+			 const struct wanted *asked)
 {
+	struct wanted wanted = *asked;
 	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
 	cleanup(merged_close) struct merged merged = {0};
 	struct err *err = recording_paths_find(options, &paths);
@@ -203,9 +205,9 @@ static int export_merged(const struct exporter *exporter, const struct options *
 		return cli_report_err(err);
 	merged_open(&paths, &merged);
 	if (merged.merge) {
-		wanted->recording = merge_recording(merged.merge);
-		wanted->symbolized = merge_symbolized(merged.merge);
-		err = write_out(exporter, options, wanted);
+		wanted.recording = merge_recording(merged.merge);
+		wanted.symbolized = merge_symbolized(merged.merge);
+		err = write_out(exporter, options, &wanted);
 	}
 	if (err)
 		return cli_report_err(err);
@@ -215,14 +217,15 @@ static int export_merged(const struct exporter *exporter, const struct options *
 /* false: an option was given that the format has no use for; printed. */
 static bool check_options(const struct exporter *exporter, const struct options *options)
 {
-	size_t id = options->values[METRIC] && !exporter->of_metric ? METRIC
-		    : options->values[MERGE] && exporter->of_blocks ? MERGE
-								    : TO;
+	const char *useless = NULL;
 
-	if (id != TO)
-		cli_error(CLI_USAGE, "--%s is not for --to %s", options_of_export[id].name,
-			  exporter->name);
-	return id == TO;
+	if (options->values[METRIC] && !exporter->of_metric)
+		useless = options_of_export[METRIC].name;
+	else if (options->values[MERGE] && exporter->of_blocks)
+		useless = options_of_export[MERGE].name;
+	if (useless)
+		cli_error(CLI_USAGE, "--%s is not for --to %s", useless, exporter->name);
+	return !useless;
 }
 
 CLEANUP_DEFINE(struct filter *, filter_destroy);

@@ -1,5 +1,6 @@
 #include "cli/loaded.h"
 
+#include "analysis/index/index_file.h"
 #include "cli/cli.h"
 #include "cli/file_kind.h"
 #include "cli/progress.h"
@@ -16,6 +17,8 @@ static bool open_loaded(const char *path, unsigned int needs, bool symbols,
 	err = file_kind_check(path);
 	if (!err)
 		err = recording_open(path, needs, progress_update, &progress, &loaded.recording);
+	if (!err)
+		index_file_renew(loaded.recording);
 	if (!err && symbols)
 		err = symbolized_create(loaded.recording, symbolizer, &loaded.symbolized);
 	progress_deinit(&progress);

@@ -12,8 +12,12 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "hosted/cleanup.h"
+#include "report/breakdown_csv.h"
+#include "report/breakdown_json.h"
 #include "report/csv_report.h"
 #include "report/errors_json.h"
+#include "report/histogram_csv.h"
+#include "report/histogram_json.h"
 #include "report/json_report.h"
 #include "report/pools_json.h"
 #include "report/text_report.h"
@@ -197,11 +201,12 @@ static struct err *suppress(const struct report_wanted *wanted, struct report_su
 	return NULL;
 }
 
-static struct err *write_subject(struct writer *writer, const struct report_subject *whole,
-				 struct seen_blocks *seen, bool *failed)
+static struct err *write_subject(struct writer *writer, const struct report_subject *given,
+				 const struct seen_blocks *blocks, bool *failed)
 {
 	cleanup(suppressed_deinit) struct suppressed suppressed = {0};
-	struct report_subject subject = *whole;
+	struct report_subject subject = *given;
+	struct seen_blocks seen = *blocks;
 	auto_free char *note = NULL;
 	struct err *err = NULL;
 	size_t own = 0;
@@ -209,10 +214,10 @@ static struct err *write_subject(struct writer *writer, const struct report_subj
 	if (writer->wanted->leaks) {
 		suppressions_list(writer->wanted->leaks, &own);
 		err = suppress(writer->wanted, &subject, &suppressed, &note);
-		seen->suppressed = suppressed.stacks;
+		seen.suppressed = suppressed.stacks;
 	}
 	if (!err)
-		err = write_made(writer, &subject, seen, failed);
+		err = write_made(writer, &subject, &seen, failed);
 	if (writer->wanted->leaks)
 		suppressions_cut(writer->wanted->leaks, own);
 	return err;

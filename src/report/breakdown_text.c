@@ -1,10 +1,9 @@
-/* The rows of a breakdown as a table: the metric first, then as many other sums as there is room.
- */
+#include "report/breakdown_text.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "report/breakdown_view.h"
 #include "report/format.h"
 #include "report/frame_name.h"
 #include "report/frame_text.h"

@@ -22,6 +22,7 @@
 /* Two walks over the events: the first one defines the kinds of blocks, the second writes. */
 struct heaptrack_export {
 	const struct recording *recording;
+	const struct filter_match *match; /* NULL: all blocks */
 	const struct block_columns *blocks;
 	struct block_events *events;
 	struct heaptrack_kinds kinds;
@@ -61,15 +62,17 @@ struct err *heaptrack_export_create(struct symbolized *symbolized, const struct 
 		return err_no_memory();
 	export->recording = symbolized_recording(symbolized);
 	export->blocks = recording_blocks(export->recording);
+	export->match = match;
 	export->last_block = UINT64_MAX;
 	err = block_events_create(export->recording, match ? match->words : NULL, &export->events);
 	if (!err)
 		err = block_temporary_find(export->recording, &export->temporary);
 	if (!err)
 		err = heaptrack_kinds_init(&export->kinds, symbolized);
-	if (!err)
-		*ret = steal(&export);
-	return err;
+	if (err)
+		return err;
+	*ret = steal(&export);
+	return NULL;
 }
 
 /* By far the most lines are such: at once, not in four steps. */
@@ -99,12 +102,16 @@ static void put_command(struct buf *buf, const struct recording_facts *facts)
 	buf_char(buf, '\n');
 }
 
-static void put_head(struct heaptrack_export *export, struct buf *buf)
+/* Readers pass over comments: they are for whoever wonders at the numbers. */
+static void put_comments(struct heaptrack_export *export, struct buf *buf)
 {
 	const struct recording_facts *facts = recording_facts(export->recording);
+	const struct filter_match *match = export->match;
 
-	buf_printf(buf, "v %x %x\n# written by mallow %s\n", HEAPTRACK_VERSION, FILE_VERSION,
-		   MALLOW_VERSION);
+	buf_text(buf, "# written by mallow " MALLOW_VERSION "\n");
+	if (match)
+		buf_printf(buf, "# %" PRIu64 " of %" PRIu64 " allocations, those of a filter\n",
+			   match->count, match->blocks);
 	if (facts->sample_mean)
 		buf_printf(buf,
 			   "# a sample, one in %" PRIu64 " bytes: sizes are of all that a block "
@@ -113,6 +120,14 @@ static void put_head(struct heaptrack_export *export, struct buf *buf)
 	if (facts->culled_allocations)
 		buf_printf(buf, "# without %" PRIu64 " allocations that were only counted\n",
 			   facts->culled_allocations);
+}
+
+static void put_head(struct heaptrack_export *export, struct buf *buf)
+{
+	const struct recording_facts *facts = recording_facts(export->recording);
+
+	buf_printf(buf, "v %x %x\n", HEAPTRACK_VERSION, FILE_VERSION);
+	put_comments(export, buf);
 	put_command(buf, facts);
 	buf_printf(buf, "I %x 0\n", PAGE); // how many pages the machine has is not known
 	if (facts->begun_by_start)
@@ -246,6 +261,7 @@ static struct err *put_events(struct heaptrack_export *export, struct buf *buf, 
 struct err *heaptrack_export_more(struct heaptrack_export *export, struct buf *buf, bool *done)
 {
 	*done = false;
+	// create() succeeded, so it is there. NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
 	switch (export->stage) {
 	case HEAD:
 		put_head(export, buf);

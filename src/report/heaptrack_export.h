@@ -39,7 +39,10 @@ struct err *heaptrack_export_create(struct symbolized *symbolized, const struct 
 /* Accepts NULL. */
 void heaptrack_export_destroy(struct heaptrack_export *export);
 
-/* Appends the next piece, some 64 KB, so that no more is ever in memory. *done: it was the last. */
+/*
+ * Appends the next piece, some 64 KB, so that no more is ever in memory. *done: it was the last. In
+ * the thread that symbolized belongs to, for it names frames.
+ */
 struct err *heaptrack_export_more(struct heaptrack_export *export, struct buf *buf, bool *done);
 
 /* All of it. */

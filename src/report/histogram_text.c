@@ -1,7 +1,8 @@
+#include "report/histogram_text.h"
+
 #include <string.h>
 
 #include "report/format.h"
-#include "report/histogram_view.h"
 #include "report/text_table.h"
 
 #define BAR_MOST    24 /* columns of a bar where there is no terminal */

@@ -83,6 +83,8 @@ static struct err *put_comments(struct profile *profile)
 		buf_printf(&text, "%s%s", i ? " " : "", facts->arguments[i]);
 	if (!err && text.size)
 		err = put_text(profile, PROFILE_COMMENT, buf_string(&text));
+	if (!err && facts->filtered)
+		err = put_text(profile, PROFILE_COMMENT, "only allocations that a filter matches");
 	text.size = 0;
 	buf_printf(&text, "sums are estimates: a sample of one in %" PRIu64 " bytes",
 		   facts->sample_mean);

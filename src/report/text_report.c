@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "report/breakdown_text.h"
 #include "report/errors_text.h"
 #include "report/format.h"
+#include "report/histogram_text.h"
 #include "report/nameless.h"
 #include "report/process_text.h"
 #include "report/pools_text.h"

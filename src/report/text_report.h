@@ -2,8 +2,8 @@
 #ifndef MALLOW_REPORT_TEXT_REPORT_H
 #define MALLOW_REPORT_TEXT_REPORT_H
 
+#include "analysis/breakdown/histogram.h"
 #include "report/breakdown_view.h"
-#include "report/histogram_view.h"
 #include "report/style.h"
 #include "report/subject.h"
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "analysis/index/index_file.h"
 #include "analysis/views/frame_calls.h"
 #include "hosted/cleanup.h"
 #include "server/selection.h"
@@ -39,6 +40,8 @@ struct err *dataset_open(const char *path, struct dataset **ret)
 	clock_gettime(CLOCK_REALTIME, &now);
 	dataset->opened_realtime_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	err = recording_open(path, RECORDING_BLOCKS, NULL, NULL, &dataset->owned);
+	if (!err)
+		index_file_renew(dataset->owned);
 	if (!err)
 		err = symbolized_create(dataset->owned, NULL, &dataset->symbolized);
 	if (!err)

@@ -13,6 +13,7 @@ class Sums:
     def __init__(self, text):
         self.strings, self.positions, self.stacks, self.kinds = [None], [None], [None], []
         self.version = self.command = self.page = None
+        self.attached = False
         self.comments, self.resident, self.milliseconds = [], [], 0
         self.calls = self.temporary = self.live = self.peak = self.total = 0
         self.peak_ms = 0
@@ -50,6 +51,7 @@ class Sums:
 
     def _A(self):
         assert not self.calls
+        self.attached = True
 
     def _i(self, address, module, *lines):
         names = []

@@ -181,6 +181,7 @@ def test_filtered(tool, made, conditions):
     profile = export(tool, made, *conditions)
     for name, field in TYPES.items():
         assert profile.sum(name) == report[field], name
+    assert "only allocations that a filter matches" in profile.comments
 
 
 def test_nothing(tool, tmp_path):

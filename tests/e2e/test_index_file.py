@@ -101,6 +101,32 @@ def test_stale(tool, copy, caches):
     assert not index_of(copy).exists()
 
 
+def test_kept(tool, made, copy, caches):
+    """Who has one keeps one: what reads the blocks of a recording that is another by now renews it."""
+    tool("finish", "--index-file", copy)
+    right, size = errors_of(tool, copy), index_of(copy).stat().st_size
+    index_of(copy).write_bytes(b"")
+    assert errors_of(tool, copy) == right
+    assert index_of(copy).stat().st_size == size
+    shutil.copy(made, copy)
+    os.utime(copy, ns=(1, 1))
+    inode = index_of(copy).stat().st_ino
+    assert errors_of(tool, copy) == right
+    assert index_of(copy).stat().st_ino != inode
+    inode = index_of(copy).stat().st_ino
+    assert errors_of(tool, copy) == right
+    assert index_of(copy).stat().st_ino == inode, "the new one holds"
+    # Not where the blocks are not needed, and nobody else's.
+    index_of(copy).write_bytes(b"")
+    tool("report", copy)
+    assert not index_of(copy).stat().st_size
+    if os.geteuid() == 0:
+        os.chown(index_of(copy), 1, 1)
+        assert errors_of(tool, copy) == right
+        assert not index_of(copy).stat().st_size
+    assert nothing_in(caches)
+
+
 def test_under_sanitizers(tool, asan_mallow, copy, caches):
     tool("finish", "--index-file", copy)
     right = errors_of(tool, copy)

@@ -15,7 +15,13 @@ from test_reader import Story
 
 FLIPS = 1000
 PARTS = 8
-COMMANDS = (("info", "--json"), ("report",), ("report", "--json", "--top", "3"), ("trace", "dump"))
+COMMANDS = (
+    ("info", "--json"), ("report",), ("report", "--json", "--top", "3"), ("trace", "dump"),
+    ("report", "--errors"), ("report", "--by", "function"), ("report", "--by", "size", "--csv"),
+    ("report", "--by", "thread", "--json"), ("report", "--histogram", "lifetime"),
+    ("report", "--at", "50%"), ("report", "--tree", "--slack-min", "1", "--chain-length-max", "9"),
+    ("export", "--to", "flamegraph"), ("export", "--to", "heaptrack"), ("export", "--to", "pprof"),
+)
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@
 
 #include "analysis/filter/filtered.h"
 #include "hosted/cleanup.h"
-#include "report/breakdown_view.h"
-#include "report/histogram_view.h"
+#include "report/breakdown_json.h"
+#include "report/histogram_json.h"
 #include "report/json_report.h"
 
 static struct err *read_filter(char *line, struct filter *filter)

@@ -1,5 +1,5 @@
 /* By thread or size: of blocks. */
-#include <string.h>
+#include <assert.h>
 
 #include "analysis/breakdown/breakdown_data.h"
 #include "analysis/breakdown/scale.h"
@@ -145,6 +145,7 @@ static void leave_out_suppressed(const struct seen_blocks *seen, const struct cl
 	uint32_t unused;
 	const struct site *sites = recording_sites(seen->recording, &unused);
 
+	assert(classes->of || !blocks->count);
 	for (uint64_t i = 0; i < blocks->count; i++) {
 		uint64_t weight = 1;
 		struct site *sum;

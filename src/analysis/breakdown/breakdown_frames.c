@@ -1,6 +1,4 @@
 /* By function, file or module: of the frames in the stacks of sites. */
-#include <string.h>
-
 #include "analysis/breakdown/allocating.h"
 #include "analysis/breakdown/breakdown_data.h"
 #include "analysis/names/frame_label.h"

@@ -285,13 +285,22 @@ static bool map(const struct recording *recording, const char *path, struct inde
 	return false;
 }
 
+static bool is_own(const char *path)
+{
+	struct stat status;
+
+	return lstat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
+}
+
 static struct err *try_file(struct recording *recording, const char *path, bool *used)
 {
 	cleanup(index_mapping_deinit) struct index_mapping mapping = {0};
+	struct err *err = NULL;
 
-	if (!path || !map(recording, path, &mapping))
-		return NULL;
-	return use(recording, &mapping, used);
+	if (path && map(recording, path, &mapping))
+		err = use(recording, &mapping, used);
+	recording->index_stale |= path && !*used && is_own(path);
+	return err;
 }
 
 struct err *index_file_read(struct recording *recording, bool *used)
@@ -308,4 +317,12 @@ struct err *index_file_read(struct recording *recording, bool *used)
 		return err;
 	cached = index_file_cached(recording, false);
 	return try_file(recording, cached, used);
+}
+
+void index_file_renew(const struct recording *recording)
+{
+	auto_free char *path = NULL;
+
+	if (recording->index_stale && !recording->facts.indexed)
+		err_destroy(index_file_write(recording, &path));
 }

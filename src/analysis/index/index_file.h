@@ -37,6 +37,13 @@ void index_mapping_deinit(struct index_mapping *mapping);
 struct err *index_file_write(const struct recording *recording, char **ret);
 
 /*
+ * Who once asked for an index file keeps one: a recording that was opened with its blocks, and had
+ * to be read because the user's own index file is not of it any more, gets a new one. Whether that
+ * can be written or not, nothing is said: it is a cache.
+ */
+void index_file_renew(const struct recording *recording);
+
+/*
  * Where it may be: the places that are tried, in their order. The caller's to free(); NULL: no such
  * place. make: for writing, so that missing folders are made.
  */

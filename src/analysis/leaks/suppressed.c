@@ -1,5 +1,6 @@
 #include "analysis/leaks/suppressed.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "analysis/recording_data.h"
@@ -164,6 +165,7 @@ struct err *suppressed_create(const struct suppressions *suppressions,
 		err = copy(recording, &suppressed.recording);
 	if (err)
 		return err;
+	assert(suppressed.recording);
 	leave_out(&suppressed);
 	*ret = suppressed;
 	suppressed = (struct suppressed){0};
