@@ -1,9 +1,11 @@
 /* mallow serve: recordings over HTTP. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/file_kind.h"
@@ -14,7 +16,7 @@
 
 #define DAY_S 86400u
 
-enum { INTERFACE, PORT, TOKEN, INSECURE, ALLOW_ORIGIN, TIMEOUT };
+enum { INTERFACE, PORT, TOKEN, INSECURE, ALLOW_ORIGIN, TIMEOUT, DEBUG_SYMBOLS };
 
 static const struct option_spec options_of_serve[] = {
 	[INTERFACE] = {.name = "interface",
@@ -36,6 +38,13 @@ static const struct option_spec options_of_serve[] = {
 	[ALLOW_ORIGIN] = {.name = "allow-origin",
 			  .value = "ORIGIN[,ORIGIN…]",
 			  .text = "web pages from there may read the answers"},
+	[DEBUG_SYMBOLS] =
+		{.name = "debug-symbols",
+		 .letter = 'd',
+		 .value = "PATH",
+		 .text = "a debug file, or a directory of them as /usr/lib/debug is one, for "
+			 "recordings without names of their own; may be given many times",
+		 .many = true},
 	[TIMEOUT] = {.name = "timeout",
 		     .value = "SECONDS",
 		     .text = "end connections of clients that take longer for a request, or for "
@@ -115,6 +124,17 @@ static int serve(const struct http_options *http, struct catalog *catalog)
 	return CLI_OK;
 }
 
+static bool check_debug_paths(const struct options *options)
+{
+	for (size_t i = 0; i < options->many_count; i++) {
+		if (access(options->many[i], R_OK) == 0)
+			continue;
+		cli_error(CLI_FAILED, "cannot read '%s': %s", options->many[i], strerror(errno));
+		return false;
+	}
+	return true;
+}
+
 static int run(const struct command *command, const struct options *options)
 {
 	cleanup(catalog_destroy_at) struct catalog *catalog = NULL;
@@ -141,7 +161,9 @@ static int run(const struct command *command, const struct options *options)
 		.timeout_s = timeout < DAY_S ? (unsigned int)timeout : DAY_S,
 	};
 
-	err = catalog_create(&catalog);
+	if (!check_debug_paths(options))
+		return CLI_FAILED;
+	err = catalog_create(options->many, &catalog);
 	if (err)
 		return cli_report_err(err);
 	if (!add_recordings(options, catalog))

@@ -19,6 +19,7 @@ struct option_spec {
 	const char *standard; /* the default, for help; NULL or "": none worth saying */
 	const char *choices;  /* the words allowed, by spaces; NULL: not a choice */
 	char letter;          /* 'o': -o; 0: none */
+	bool many;            /* each time that it is given counts: options->many */
 	bool flag; /* without a value it means 1; a value follows by =, or is the word 0 or 1 */
 };
 

@@ -127,6 +127,18 @@ static const char *flag_value(char **argv, int argc)
 	return word;
 }
 
+static bool add_many(const struct command *command, size_t id, const char *value,
+		     struct options *options)
+{
+	if (options->many_count == OPTIONS_MANY_MAX) {
+		cli_error(CLI_USAGE, "more than %d times --%s is too much", OPTIONS_MANY_MAX,
+			  command_option(command, id)->name);
+		return false;
+	}
+	options->many[options->many_count++] = value;
+	return true;
+}
+
 bool options_parse(const struct command *command, int argc, char **argv, struct options *ret,
 		   int *status)
 {
@@ -154,6 +166,8 @@ bool options_parse(const struct command *command, int argc, char **argv, struct 
 			*status = help_command(command);
 			return false;
 		}
+		if (command_option(command, id)->many && !add_many(command, id, optarg, ret))
+			return false;
 		if (!optarg && command_option(command, id)->flag)
 			ret->values[id] = flag_value(argv, argc);
 		else

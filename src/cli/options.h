@@ -8,9 +8,13 @@
 
 #define OPTIONS_MAX 96 /* of one command, filters included */
 
+#define OPTIONS_MANY_MAX 64 /* values of options that may be given several times */
+
 struct options {
-	const char *values[OPTIONS_MAX]; /* NULL: not given; "" for one without value */
-	char **operands;                 /* the rest of argv */
+	const char *values[OPTIONS_MAX];        /* NULL: not given; "" for one without value */
+	const char *many[OPTIONS_MANY_MAX + 1]; /* of the one that may be, in turn; NULL behind */
+	size_t many_count;
+	char **operands; /* the rest of argv */
 	int operand_count;
 };
 

@@ -53,12 +53,12 @@ struct err *body_create(body_make *make, void *state, body_drop *drop, struct bo
 
 struct err *body_create_whole(struct buf *buf, struct body **ret)
 {
-	struct body *body;
+	struct body *body = NULL;
 	struct err *err = buf_finish(buf);
 
 	if (!err)
 		err = body_create(make_nothing, NULL, drop_nothing, &body);
-	if (err)
+	if (err || !body)
 		return err;
 	body->plain = *buf;
 	body->made = true;

@@ -35,6 +35,7 @@ struct catalog {
 	pthread_mutex_t lock; /* of the list and its ids; an entry stays until the end */
 	VEC(struct entry *) entries;
 	pthread_mutex_t look_lock; /* taken before the other one */
+	const char *const *debug_paths;
 	catalog_look *look;
 	void *argument;
 };
@@ -50,12 +51,13 @@ static void entry_destroy(struct entry *entry)
 	free(entry);
 }
 
-struct err *catalog_create(struct catalog **ret)
+struct err *catalog_create(const char *const *debug_paths, struct catalog **ret)
 {
 	struct catalog *catalog = calloc(1, sizeof(*catalog));
 
 	if (!catalog)
 		return err_no_memory();
+	catalog->debug_paths = debug_paths;
 	pthread_mutex_init(&catalog->lock, NULL);
 	pthread_mutex_init(&catalog->look_lock, NULL);
 	*ret = catalog;
@@ -201,7 +203,7 @@ static struct err *reopen(struct catalog *catalog, struct entry *entry)
 	struct err *err = see(entry->item.path, &seen);
 
 	if (!err)
-		err = dataset_open(entry->item.path, &dataset);
+		err = dataset_open(entry->item.path, catalog->debug_paths, &dataset);
 	if (err)
 		return err;
 	adopt(catalog, entry, dataset->recording);
@@ -255,7 +257,7 @@ struct err *catalog_find(struct catalog *catalog, const char *id, struct dataset
 static struct err *summarize(struct catalog *catalog, struct entry *entry, catalog_summary *make)
 {
 	cleanup(recording_close_at) struct recording *recording = NULL;
-	auto_free char *summary = NULL;
+	char *summary = NULL;
 	struct seen seen;
 	struct err *err = see(entry->item.path, &seen);
 
@@ -264,12 +266,12 @@ static struct err *summarize(struct catalog *catalog, struct entry *entry, catal
 	if (!err)
 		adopt(catalog, entry, recording);
 	if (!err)
-		err = make(&entry->item, recording, &summary);
+		err = (*make)(&entry->item, recording, &summary);
 	if (err)
 		return err;
 	seen.writing = recording_facts(recording)->writing;
 	free(entry->summary);
-	entry->summary = steal(&summary);
+	entry->summary = summary;
 	entry->summarized = seen;
 	return NULL;
 }

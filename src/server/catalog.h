@@ -19,7 +19,8 @@ struct catalog_item {
 	uint16_t machine; /* of its program: ELF's e_machine */
 };
 
-struct err *catalog_create(struct catalog **ret);
+/* debug_paths: where debug files are looked for, NULL-terminated; borrowed. */
+struct err *catalog_create(const char *const *debug_paths, struct catalog **ret);
 /* Accepts NULL. No request may be under way. */
 void catalog_destroy(struct catalog *catalog);
 

@@ -7,6 +7,7 @@
 #include "analysis/views/frame_calls.h"
 #include "hosted/cleanup.h"
 #include "server/selection.h"
+#include "symbols/symbolizer.h"
 
 void dataset_release(struct dataset *dataset)
 {
@@ -19,13 +20,23 @@ void dataset_release(struct dataset *dataset)
 	free(dataset->frame_calls);
 	free(dataset->extents);
 	symbolized_destroy(dataset->symbolized);
+	symbolizer_destroy(dataset->symbolizer);
 	recording_close(dataset->owned);
 	pthread_mutex_destroy(&dataset->lock);
 	free(dataset);
 }
 CLEANUP_DEFINE(struct dataset *, dataset_release);
 
-struct err *dataset_open(const char *path, struct dataset **ret)
+static struct err *create_symbolizer(const char *const *debug_paths, struct symbolizer **ret)
+{
+	struct err *err = symbolizer_create(ret);
+
+	for (; !err && *debug_paths; debug_paths++)
+		err = symbolizer_add_debug_path(*ret, *debug_paths);
+	return err;
+}
+
+struct err *dataset_open(const char *path, const char *const *debug_paths, struct dataset **ret)
 {
 	static uint64_t serials;
 	struct timespec now;
@@ -43,7 +54,9 @@ struct err *dataset_open(const char *path, struct dataset **ret)
 	if (!err)
 		index_file_renew(dataset->owned);
 	if (!err)
-		err = symbolized_create(dataset->owned, NULL, &dataset->symbolized);
+		err = create_symbolizer(debug_paths, &dataset->symbolizer);
+	if (!err)
+		err = symbolized_create(dataset->owned, dataset->symbolizer, &dataset->symbolized);
 	if (!err)
 		err = frame_calls_create(dataset->owned, &dataset->frame_calls);
 	if (err)

@@ -32,13 +32,17 @@ struct dataset {
 	struct selection *selections[DATASET_SELECTIONS]; /* the latest used first */
 
 	struct recording *owned;
+	struct symbolizer *symbolizer;
 	uint64_t *frame_calls;
 	struct site_extent *extents;
 	unsigned int references;
 };
 
-/* With all that its blocks are needed for; one reference. */
-struct err *dataset_open(const char *path, struct dataset **ret);
+/*
+ * With all that its blocks are needed for; one reference. debug_paths: for
+ * symbolizer_add_debug_path(), NULL-terminated.
+ */
+struct err *dataset_open(const char *path, const char *const *debug_paths, struct dataset **ret);
 struct dataset *dataset_hold(struct dataset *dataset);
 /* Accepts NULL. */
 void dataset_release(struct dataset *dataset);

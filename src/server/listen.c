@@ -15,15 +15,19 @@ CLEANUP_DEFINE(struct addrinfo *, freeaddrinfo);
 /* What the socket is bound to, as a URL. */
 static struct err *describe(struct listening *listening)
 {
-	struct sockaddr_storage bound;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} bound = {0};
+	const struct sockaddr_in *v4 = &bound.v4;
+	const struct sockaddr_in6 *v6 = &bound.v6;
 	socklen_t size = sizeof(bound);
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&bound;
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&bound;
 	char text[INET6_ADDRSTRLEN] = "";
 
-	if (getsockname(listening->fd, (struct sockaddr *)&bound, &size) < 0)
+	if (getsockname(listening->fd, &bound.any, &size) < 0)
 		return err_create_errno(errno, "cannot tell the address of a socket");
-	if (bound.ss_family == AF_INET6) {
+	if (bound.any.sa_family == AF_INET6) {
 		inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof(text));
 		listening->loopback = IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
 		listening->wildcard = IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr);

@@ -30,15 +30,14 @@ static void drop_groups(void *state)
 	free(groups);
 }
 
-/* sizes as requested, or else as the allocator made them usable. */
 static void put_sums(struct json_writer *json, const char *key, const struct site_extent *extent,
-		     const struct recording_facts *facts, bool requested)
+		     const struct recording_facts *facts)
 {
 	json_key(json, key);
 	json_object(json);
-	json_field_u64(json, "size", requested ? extent->size : extent->usable);
-	json_field_u64(json, "min_size", requested ? extent->min_size : extent->min_usable);
-	json_field_u64(json, "max_size", requested ? extent->max_size : extent->max_usable);
+	json_field_u64(json, "size", extent->size);
+	json_field_u64(json, "min_size", extent->min_size);
+	json_field_u64(json, "max_size", extent->max_size);
 	rest_json_field_moment(json, "min_timestamp", extent->first_ns, facts);
 	rest_json_field_moment(json, "max_timestamp", extent->last_ns, facts);
 	rest_json_field_time(json, "interval", extent->last_ns - extent->first_ns);
@@ -53,8 +52,8 @@ static struct err *put_group(struct json_writer *json, const struct groups *grou
 	struct err *err;
 
 	json_object(json);
-	put_sums(json, "all", &groups->all[site], groups->dataset->facts, false);
-	put_sums(json, "only_matched", &groups->matched[site], groups->dataset->facts, true);
+	put_sums(json, "all", &groups->all[site], groups->dataset->facts);
+	put_sums(json, "only_matched", &groups->matched[site], groups->dataset->facts);
 	json_field_u64(json, "backtrace_id", stack);
 	json_key(json, "backtrace");
 	err = dataset_put_stack(groups->dataset, json, stack, groups->strip);
@@ -91,7 +90,6 @@ static struct err *make_groups(void *state, struct buf *buf, bool *done)
 struct sort {
 	const struct site_extent *extents;
 	unsigned int key;
-	bool requested;
 };
 
 static uint64_t key_of(const struct sort *sort, uint32_t site)
@@ -110,7 +108,7 @@ static uint64_t key_of(const struct sort *sort, uint32_t site)
 	case LEAKED:
 		return extent->leaked;
 	default:
-		return sort->requested ? extent->size : extent->usable;
+		return extent->size;
 	}
 }
 
@@ -131,7 +129,6 @@ static struct err *sort_groups(const struct request *request, struct groups *gro
 	struct sort sort = {
 		.extents = choice < KEYS ? groups->matched : groups->all,
 		.key = choice % KEYS,
-		.requested = choice < KEYS,
 	};
 	uint32_t count;
 

@@ -118,10 +118,10 @@ struct err *route_regions(struct request *request, struct reply *reply)
 {
 	auto_free struct heap_region *regions = NULL;
 	cleanup(buf_deinit) struct buf buf;
-	struct heap_region whole;
+	struct heap_region whole = {0};
 	struct json_writer json;
 	struct err *err;
-	size_t count;
+	size_t count = 0;
 
 	buf_init(&buf);
 	dataset_lock(request->dataset);

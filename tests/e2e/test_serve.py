@@ -20,10 +20,14 @@ import pytest
 import mallow_reader
 import mallow_sums
 import pprof_reader
-from conftest import clean_environment, need
+from conftest import TOP, clean_environment, need
 from filter_reference import Blocks
 from test_filter import NAMES, ROWS, SECOND, Program, Recorded, random_condition, \
     random_recording
+
+FILTERS = set(re.findall(r'^FILTER\(\w+, "(\w+)"',
+                         (TOP / "src" / "analysis" / "filter" / "filter.def").read_text(), re.M))
+
 
 class Server:
     """A running `mallow serve`; what it answers."""
@@ -154,8 +158,8 @@ class Made:
                 "in_main_arena": not event.flags & 2 if self.glibc else None,
                 "extra_space": event.usable - event.size}
 
-    def group_sums(self, blocks, size_of):
-        sizes, times = [size_of(block) for block in blocks], [block.time for block in blocks]
+    def group_sums(self, blocks):
+        sizes, times = [block.event.size for block in blocks], [block.time for block in blocks]
         return {"size": sum(sizes), "min_size": min(sizes), "max_size": max(sizes),
                 **self.moments("min_timestamp", min(times)),
                 **self.moments("max_timestamp", max(times)),
@@ -166,8 +170,8 @@ class Made:
     def group(self, blocks):
         """Of matching blocks of one stack."""
         stack = self.blocks.stack(blocks[0])
-        return {"all": self.group_sums(self.blocks.groups[stack], lambda b: b.event.usable),
-                "only_matched": self.group_sums(blocks, lambda b: b.event.size),
+        return {"all": self.group_sums(self.blocks.groups[stack]),
+                "only_matched": self.group_sums(blocks),
                 "backtrace": self.frames(stack)}
 
     def groups(self, conditions):
@@ -554,6 +558,28 @@ def test_template_arguments(record, tmp_path, serve):
             f"/data/last/allocation_ascii_tree?strip_template_args={strip}")
 
 
+def test_debug_files_elsewhere(mallow, tmp_path, serve):
+    """Of a program that was stripped, given as directories and as the file."""
+    (tmp_path / "s.c").write_text("#include <stdlib.h>\nstatic __attribute__((noinline)) void *hidden(void)"
+                                  " { return malloc(77); }\nint main(void) { return !hidden(); }\n")
+    program, path, folder = tmp_path / "s", tmp_path / "s.mallow", tmp_path / "debug"
+    subprocess.run(["gcc", "-g", "-fno-builtin", "-Wl,--build-id", "-o", program, tmp_path / "s.c"], check=True)
+    subprocess.run(["objcopy", "--only-keep-debug", program, tmp_path / "s.debug"], check=True)
+    subprocess.run(["objcopy", "--strip-all", program], check=True)
+    notes = subprocess.run(["readelf", "-n", program], capture_output=True, text=True, check=True).stdout
+    build_id = re.search(r"Build ID: (\w+)", notes)[1]
+    (folder / ".build-id" / build_id[:2]).mkdir(parents=True)
+    (tmp_path / "s.debug").rename(folder / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug")
+    subprocess.run([mallow, "run", "--no-finish", "-o", path, program], check=True, capture_output=True,
+                   env=clean_environment())
+    for options, known in (([], False), (["-d", folder], True),
+                           (["-d", tmp_path, "-d", next(folder.glob(".build-id/*/*"))], True)):
+        [row] = serve(*options, path).json("/data/last/allocations?size_min=77&size_max=77")["allocations"]
+        frame = row["backtrace"][-1]
+        assert (frame["function"], frame["line"]) == (("hidden", 2) if known else (None, None))
+    assert "no/such" in fails(mallow, "-d", "/no/such", path)[1]
+
+
 def test_mistakes_are_named(example, serve):
     server = serve(example)
     path = "/data/last/allocations"
@@ -721,6 +747,15 @@ def test_it_is_described(served):
     names = [p["name"] for p in document["paths"]["/data/{id}/allocations"]["get"]["parameters"]]
     assert {"from", "lifetime", "function_regex", "sort_by", "order", "count", "skip",
             "strip_template_args"} <= set(names)
+
+
+def test_the_documentation_has_every_path(served):
+    text = (TOP / "docs" / "rest-api.md").read_text()
+    for path, item in served.json("/openapi.json")["paths"].items():
+        plain = path.replace("{", "<").replace("}", ">").removesuffix("/<name>")
+        assert f"`{plain}`" in text, path
+        own = [p["name"] for p in item["get"]["parameters"] if p["in"] == "query"]
+        assert all(f"`{name}`" in text or f"`{name}=" in text or name in FILTERS for name in own), own
 
 
 def copy_as(example, path, identity):

@@ -116,20 +116,14 @@ static void add_block(struct site_extent *extent, const struct block_columns *bl
 		extent->first = i;
 		extent->first_ns = blocks->allocated_ns[i];
 		extent->min_size = extent->max_size = blocks->size[i];
-		extent->min_usable = extent->max_usable = blocks->usable[i];
 	}
 	extent->last_ns = blocks->allocated_ns[i];
 	extent->leaked += blocks->freed_ns[i] == TIME_NEVER;
 	extent->size += blocks->size[i];
-	extent->usable += blocks->usable[i];
 	if (blocks->size[i] < extent->min_size)
 		extent->min_size = blocks->size[i];
 	if (blocks->size[i] > extent->max_size)
 		extent->max_size = blocks->size[i];
-	if (blocks->usable[i] < extent->min_usable)
-		extent->min_usable = blocks->usable[i];
-	if (blocks->usable[i] > extent->max_usable)
-		extent->max_usable = blocks->usable[i];
 }
 
 static void check_extents(const struct recording *recording, const uint64_t *bits)

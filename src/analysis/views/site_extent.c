@@ -33,7 +33,7 @@ static void add(struct site_extent *extent, const struct block_columns *blocks, 
 {
 	// Rows are in the order of allocation: the first one met is the first one.
 	if (!extent->calls) {
-		extent->min_size = extent->min_usable = UINT64_MAX;
+		extent->min_size = UINT64_MAX;
 		extent->first_ns = blocks->allocated_ns[i];
 		extent->first = i;
 	}
@@ -41,9 +41,7 @@ static void add(struct site_extent *extent, const struct block_columns *blocks, 
 	extent->calls += weight;
 	extent->leaked += weight * (blocks->freed_ns[i] == TIME_NEVER);
 	extent->size += weight * blocks->size[i];
-	extent->usable += weight * blocks->usable[i];
 	widen(blocks->size[i], &extent->min_size, &extent->max_size);
-	widen(blocks->usable[i], &extent->min_usable, &extent->max_usable);
 }
 
 static void add_piece(void *argument, size_t number)
@@ -75,24 +73,39 @@ static void join(struct site_extent *extent, const struct site_extent *later)
 	extent->calls += later->calls;
 	extent->leaked += later->leaked;
 	extent->size += later->size;
-	extent->usable += later->usable;
 	widen(later->min_size, &extent->min_size, &extent->max_size);
 	widen(later->max_size, &extent->min_size, &extent->max_size);
-	widen(later->min_usable, &extent->min_usable, &extent->max_usable);
-	widen(later->max_usable, &extent->min_usable, &extent->max_usable);
 }
 
-/* What is in a site's sums and in no block. Nobody knows what of it was usable. */
-static void add_culled(struct site_extent *extents, const struct site *sites, uint32_t count)
+/* Of all blocks most is known already, and what was culled is in no block. */
+static struct err *extents_of_all(const struct recording *recording, struct site_extent **ret)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t culled = sites[i].total_bytes - extents[i].size;
+	const struct site_span *spans;
+	const struct site *sites;
+	struct site_extent *extents;
+	struct err *err;
+	uint32_t count;
 
-		extents[i].calls = sites[i].calls;
-		extents[i].leaked = sites[i].leaked_blocks;
-		extents[i].size += culled;
-		extents[i].usable += culled;
-	}
+	sites = recording_sites(recording, &count);
+	err = recording_site_spans(recording, &spans);
+	if (err)
+		return err;
+	extents = calloc((size_t)count + 1, sizeof(*extents));
+	if (!extents)
+		return err_no_memory();
+	for (uint32_t i = 0; i < count; i++)
+		extents[i] = (struct site_extent){
+			.calls = sites[i].calls,
+			.leaked = sites[i].leaked_blocks,
+			.size = sites[i].total_bytes,
+			.min_size = spans[i].smallest,
+			.max_size = spans[i].largest,
+			.first_ns = spans[i].first_ns,
+			.last_ns = spans[i].last_ns,
+			.first = i,
+		};
+	*ret = extents;
+	return NULL;
 }
 
 static size_t count_pieces(uint64_t blocks)
@@ -106,18 +119,18 @@ struct err *site_extents_create(const struct recording *recording, const uint64_
 				struct site_extent **ret)
 {
 	const struct block_columns *blocks = recording_blocks(recording);
-	const struct recording_facts *facts = recording_facts(recording);
 	size_t pieces = count_pieces(blocks->count);
 	struct summing summing = {
 		.blocks = blocks,
 		.bits = bits,
-		.sample_mean = facts->sample_mean,
+		.sample_mean = recording_facts(recording)->sample_mean,
 		.piece = (blocks->count / pieces / 64 + 1) * 64,
 	};
 	auto_free struct site_extent *extents = NULL;
-	const struct site *sites;
 
-	sites = recording_sites(recording, &summing.sites);
+	if (!bits)
+		return extents_of_all(recording, ret);
+	recording_sites(recording, &summing.sites);
 	extents = calloc(((size_t)summing.sites + 1) * pieces, sizeof(*extents));
 	if (!extents)
 		return err_no_memory();
@@ -125,8 +138,6 @@ struct err *site_extents_create(const struct recording *recording, const uint64_
 	parallel_run(add_piece, &summing, pieces);
 	for (size_t i = summing.sites; i < summing.sites * pieces; i++)
 		join(&extents[i % summing.sites], &extents[i]);
-	if (!bits && facts->culled_allocations)
-		add_culled(extents, sites, summing.sites);
 	*ret = steal(&extents);
 	return NULL;
 }

@@ -1,6 +1,6 @@
 /*
- * What some of a recording's blocks come to for each site, beyond what struct site has: bounds of
- * sizes and times. One pass over the columns, by all processors.
+ * What some of a recording's blocks come to for each site: sums, and bounds of sizes and times. One
+ * pass over the columns, by all processors.
  */
 #ifndef MALLOW_ANALYSIS_VIEWS_SITE_EXTENT_H
 #define MALLOW_ANALYSIS_VIEWS_SITE_EXTENT_H
@@ -12,15 +12,13 @@ struct site_extent {
 	uint64_t calls;
 	uint64_t leaked; /* of these, never freed in the recording */
 	uint64_t size, min_size, max_size;
-	uint64_t usable, min_usable, max_usable;
 	uint64_t first_ns, last_ns; /* of their allocations */
-	uint64_t first;             /* block */
+	uint64_t first; /* block, or another number that is lower for what is allocated before */
 };
 
 /*
- * *ret: an array, one for each site, to be freed. bits: which blocks count (block_bits.h). Blocks
- * of a sampled recording count as what they stand for; what was culled is in no block, but where
- * all blocks count in calls, leaked and the sums of sizes.
+ * *ret: an array, one for each site, to be freed. bits: which blocks count (block_bits.h); NULL:
+ * all, with what was culled. Blocks of a sampled recording count as what they stand for.
  */
 struct err *site_extents_create(const struct recording *recording, const uint64_t *bits,
 				struct site_extent **ret);

@@ -78,13 +78,14 @@ static struct err *places_of(struct builder *builder, uint32_t frame, const uint
 {
 	uint64_t first = map_get(&builder->of_frame, frame), *place;
 	const struct named_frame *named;
-	struct err *err = symbolized_frame(builder->symbolized, frame, &named, count);
+	size_t lines;
+	struct err *err = symbolized_frame(builder->symbolized, frame, &named, &lines);
 
 	if (!err && first == MAP_NONE) {
 		first = builder->lines.count;
-		if (!vec_reserve(&builder->lines, *count))
+		if (!vec_reserve(&builder->lines, lines))
 			return err_no_memory();
-		for (size_t i = 0; !err && i < *count; i++)
+		for (size_t i = 0; !err && i < lines; i++)
 			err = number_of(builder, &named[i],
 					&builder->lines.items[builder->lines.count++]);
 		place = err ? NULL : map_put(&builder->of_frame, frame);
@@ -93,9 +94,11 @@ static struct err *places_of(struct builder *builder, uint32_t frame, const uint
 		if (place)
 			*place = first;
 	}
-	if (!err)
-		*ret = builder->lines.items + first;
-	return err;
+	if (err)
+		return err;
+	*ret = builder->lines.items + first;
+	*count = lines;
+	return NULL;
 }
 
 static struct err *append(struct builder *builder, struct source_node node, uint32_t *ret)
@@ -130,12 +133,12 @@ static struct err *descend(struct builder *builder, uint32_t stack, uint32_t *at
 	uint32_t frame = builder->stacks[stack].frame;
 	const uint32_t *places = NULL;
 	struct err *err;
-	size_t count;
+	size_t count = 0;
 
 	err = places_of(builder, frame, &places, &count);
 	while (!err && count--) {
 		uint64_t *child = map_put(&builder->children, (uint64_t)*at << 32 | places[count]);
-		uint32_t made;
+		uint32_t made = 0;
 
 		if (!child)
 			return err_no_memory();
@@ -186,10 +189,12 @@ static void add(struct source_node *node, const struct source_node *more)
 static int by_first(const void *left, const void *right, void *argument)
 {
 	const struct site_extent *extents = argument;
-	uint64_t a = extents[*(const uint32_t *)left].first;
-	uint64_t b = extents[*(const uint32_t *)right].first;
+	const struct site_extent *a = &extents[*(const uint32_t *)left];
+	const struct site_extent *b = &extents[*(const uint32_t *)right];
 
-	return (a > b) - (a < b);
+	if (a->first_ns != b->first_ns)
+		return a->first_ns < b->first_ns ? -1 : 1;
+	return (a->first > b->first) - (a->first < b->first);
 }
 
 static struct err *build(struct builder *builder, const struct site_extent *extents)

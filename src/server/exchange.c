@@ -1,0 +1,331 @@
+#include "server/exchange.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hosted/cleanup.h"
+#include "server/route.h"
+#include "trace/checksum.h"
+
+#define METHODS "GET, HEAD"
+
+/* A request from its first line to its last byte. */
+struct exchange {
+	char *target;
+	bool begun; /* its headers were seen */
+	struct request request;
+	struct reply reply;
+	char etag[24]; /* "": none */
+};
+
+static void exchange_destroy(struct exchange *exchange)
+{
+	if (!exchange)
+		return;
+	request_deinit(&exchange->request);
+	reply_deinit(&exchange->reply);
+	free(exchange->target);
+	free(exchange);
+}
+
+/* The target as it came: libmicrohttpd's own decoding would change a stray '%'. */
+void *exchange_begin(void *argument, const char *target, struct MHD_Connection *connection)
+{
+	struct exchange *exchange = calloc(1, sizeof(*exchange));
+
+	if (!exchange)
+		return NULL;
+	buf_init(&exchange->request.filter_key);
+	exchange->target = strdup(target);
+	return exchange;
+}
+
+static struct deadline *deadline_of(struct MHD_Connection *connection)
+{
+	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+		->socket_context;
+}
+
+void exchange_end(void *argument, struct MHD_Connection *connection, void **state,
+		  enum MHD_RequestTerminationCode code)
+{
+	const struct exchange_context *context = argument;
+
+	exchange_destroy(*state);
+	*state = NULL;
+	deadline_set(context->deadlines, deadline_of(connection));
+}
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+/* Whether a list of a header, by commas, has the word, and not with the weight 0. */
+static bool accepts(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	while (list && *list) {
+		const char *quality;
+		size_t here;
+
+		list += strspn(list, " ,");
+		here = strcspn(list, ",");
+		quality = memmem(list, here, "q=", 2);
+		if (strncasecmp(list, word, length) == 0 && strcspn(list, " ,;") == length)
+			return !quality || strtod(quality + 2, NULL) > 0;
+		list += here;
+	}
+	return false;
+}
+
+/* A body on its way. */
+struct sending {
+	struct body *body;
+	struct deadlines *deadlines;
+	struct deadline *deadline;
+};
+
+static ssize_t read_body(void *argument, uint64_t position, char *data, size_t size)
+{
+	struct sending *sending = argument;
+	ssize_t got;
+
+	// It asks for more when what it had is taken.
+	deadline_lift(sending->deadlines, sending->deadline);
+	got = body_read(sending->body, data, size);
+	deadline_set(sending->deadlines, sending->deadline);
+	if (got < 0)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	return got ? got : MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+static void free_sending(void *argument)
+{
+	struct sending *sending = argument;
+
+	body_destroy(sending->body);
+	free(sending);
+}
+
+/* The body is the response's, unless it is NULL. */
+static struct MHD_Response *create_response(const struct exchange_context *context,
+					    struct body **body, struct MHD_Connection *connection)
+{
+	struct sending *sending = malloc(sizeof(*sending));
+	uint64_t size = body_size(*body);
+	struct MHD_Response *response;
+
+	if (!sending)
+		return NULL;
+	*sending = (struct sending){*body, context->deadlines, deadline_of(connection)};
+	response = MHD_create_response_from_callback(size == UINT64_MAX ? MHD_SIZE_UNKNOWN : size,
+						     BODY_PIECE, read_body, sending, free_sending);
+	if (response)
+		*body = NULL;
+	else
+		free(sending);
+	return response;
+}
+
+static void add(struct MHD_Response *response, const char *name, const char *value)
+{
+	MHD_add_response_header(response, name, value);
+}
+
+/* What every answer carries, whatever it is. */
+static void add_common(struct MHD_Response *response, const struct exchange_context *context,
+		       struct MHD_Connection *connection)
+{
+	const char *origin = header(connection, "Origin");
+
+	// Recordings are nobody else's business: no proxy keeps them, no other site embeds them.
+	add(response, "Cache-Control", "private, no-cache");
+	add(response, "Vary", "Accept-Encoding, Origin");
+	add(response, "X-Content-Type-Options", "nosniff");
+	add(response, "Referrer-Policy", "no-referrer");
+	add(response, "Content-Security-Policy",
+	    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'");
+	if (!security_origin(&context->security, origin)) {
+		add(response, "Cross-Origin-Resource-Policy", "same-origin");
+		return;
+	}
+	add(response, "Access-Control-Allow-Origin", origin);
+	add(response, "Access-Control-Allow-Methods", METHODS);
+	add(response, "Access-Control-Allow-Headers", "Authorization");
+}
+
+static enum MHD_Result send_reply(const struct exchange_context *context, struct exchange *exchange,
+				  struct MHD_Connection *connection)
+{
+	struct reply *reply = &exchange->reply;
+	bool compress = !reply->packed && accepts(header(connection, "Accept-Encoding"), "gzip");
+	struct MHD_Response *response;
+	enum MHD_Result result;
+
+	if (compress) {
+		struct err *err = body_compress(reply->body);
+
+		compress = !err;
+		err_destroy(err);
+	}
+	response = create_response(context, &reply->body, connection);
+	if (!response)
+		return MHD_NO;
+	add_common(response, context, connection);
+	add(response, "Content-Type", reply->type ? reply->type : exchange->request.route->type);
+	if (compress)
+		add(response, "Content-Encoding", "gzip");
+	if (reply->status == MHD_HTTP_OK && exchange->etag[0])
+		add(response, "ETag", exchange->etag);
+	if (reply->status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		add(response, "Allow", METHODS);
+	if (reply->status == MHD_HTTP_UNAUTHORIZED)
+		add(response, "WWW-Authenticate", "Bearer");
+	result = MHD_queue_response(connection, reply->status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result send_empty(const struct exchange_context *context, struct exchange *exchange,
+				  struct MHD_Connection *connection, unsigned int status)
+{
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+	enum MHD_Result result;
+
+	if (!response)
+		return MHD_NO;
+	add_common(response, context, connection);
+	if (exchange->etag[0])
+		add(response, "ETag", exchange->etag);
+	result = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+/* Why the request is not even looked at. */
+static struct err *refuse(const struct exchange_context *context, const char *method,
+			  struct MHD_Connection *connection, struct reply *reply)
+{
+	const struct security *security = &context->security;
+
+	if (!security_host(security, header(connection, "Host")))
+		return reply_refuse(reply, MHD_HTTP_FORBIDDEN,
+				    "this is not the host that was asked for: say %s",
+				    context->address);
+	// A preflight carries no token.
+	if (strcmp(method, "OPTIONS") == 0 &&
+	    security_origin(security, header(connection, "Origin")))
+		return NULL;
+	if (!security_token(security, header(connection, "Authorization"),
+			    header(connection, "Cookie")))
+		return reply_refuse(reply, MHD_HTTP_UNAUTHORIZED,
+				    "a token is needed: Authorization: Bearer TOKEN");
+	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+		return reply_refuse(reply, MHD_HTTP_METHOD_NOT_ALLOWED, "only " METHODS);
+	return NULL;
+}
+
+/* What is answered depends on nothing but the data set and the target. */
+static void make_etag(struct exchange *exchange)
+{
+	const struct dataset *dataset = exchange->request.dataset;
+	struct {
+		uint64_t serial, start, size, events;
+		char id[sizeof(dataset->facts->id)];
+	} facts;
+
+	if (!dataset)
+		return;
+	memset(&facts, 0, sizeof(facts));
+	facts.serial = dataset->serial;
+	facts.start = dataset->opened_realtime_ns;
+	facts.size = dataset->facts->file_size;
+	facts.events = dataset->facts->events;
+	memcpy(facts.id, dataset->facts->id, sizeof(facts.id));
+	// Weak: what is sent may be compressed.
+	snprintf(exchange->etag, sizeof(exchange->etag), "W/\"%016" PRIx64 "\"",
+		 trace_checksum(&facts, sizeof(facts), exchange->target, strlen(exchange->target)));
+}
+
+static struct err *answer(const struct exchange_context *context, struct exchange *exchange,
+			  struct MHD_Connection *connection, bool *unchanged)
+{
+	struct request *request = &exchange->request;
+	const char *known = header(connection, "If-None-Match");
+	struct err *err;
+
+	err = query_parse(exchange->target, &request->query);
+	if (err && !err_number(err)) {
+		struct err *refused = reply_refuse(&exchange->reply, MHD_HTTP_BAD_REQUEST, "%s",
+						   err_message(err));
+
+		err_destroy(err);
+		return refused;
+	}
+	request->catalog = context->catalog;
+	request->pause = context->pause;
+	if (!err)
+		err = route_find(request, &exchange->reply);
+	if (err || exchange->reply.status)
+		return err;
+	make_etag(exchange);
+	*unchanged = known && exchange->etag[0] && strstr(known, exchange->etag + 2);
+	return *unchanged ? NULL : request->route->answer(request, &exchange->reply);
+}
+
+/* The machine's error, told to the client as far as it can be. */
+static struct err *fail(struct exchange *exchange, struct err *err)
+{
+	struct err *failed;
+
+	exchange->etag[0] = 0;
+	failed = reply_refuse(&exchange->reply, MHD_HTTP_INTERNAL_SERVER_ERROR, "%s",
+			      err_message(err));
+	err_destroy(err);
+	return failed;
+}
+
+enum MHD_Result exchange_handle(void *argument, struct MHD_Connection *connection, const char *path,
+				const char *method, const char *version, const char *upload,
+				size_t *upload_size, void **state)
+{
+	const struct exchange_context *context = argument;
+	struct exchange *exchange = *state;
+	bool unchanged = false;
+	struct err *err;
+
+	if (!exchange || !exchange->target)
+		return MHD_NO;
+	err = NULL;
+	if (!exchange->begun) {
+		// An answer now would end the connection: what is fine is answered when all of the
+		// request is there.
+		exchange->begun = true;
+		err = refuse(context, method, connection, &exchange->reply);
+		if (!err && !exchange->reply.status)
+			return MHD_YES;
+	} else if (*upload_size) {
+		*upload_size = 0; // nobody wants it
+		return MHD_YES;
+	} else if (strcmp(method, "OPTIONS") == 0) {
+		return send_empty(context, exchange, connection, MHD_HTTP_NO_CONTENT);
+	} else {
+		deadline_lift(context->deadlines, deadline_of(connection));
+		err = answer(context, exchange, connection, &unchanged);
+		deadline_set(context->deadlines, deadline_of(connection));
+	}
+	if (unchanged)
+		return send_empty(context, exchange, connection, MHD_HTTP_NOT_MODIFIED);
+	if (err)
+		err = fail(exchange, err);
+	if (err) {
+		err_destroy(err);
+		return MHD_NO;
+	}
+	return send_reply(context, exchange, connection);
+}

@@ -1,0 +1,29 @@
+/* A request and its answer as HTTP has them: who may ask, headers, and the body on its way. */
+#ifndef MALLOW_SERVER_EXCHANGE_H
+#define MALLOW_SERVER_EXCHANGE_H
+
+#include <microhttpd.h>
+
+#include "server/catalog.h"
+#include "server/deadline.h"
+#include "server/pause.h"
+#include "server/security.h"
+
+/* What all of them share; the argument of the functions below. */
+struct exchange_context {
+	struct catalog *catalog;
+	struct deadlines *deadlines; /* that of a connection is its socket context */
+	struct pause *pause;
+	struct security security;
+	const char *address; /* of the server, for messages */
+};
+
+/* libmicrohttpd's callbacks: for a request line, for what comes of the request, at its end. */
+void *exchange_begin(void *context, const char *target, struct MHD_Connection *connection);
+enum MHD_Result exchange_handle(void *context, struct MHD_Connection *connection, const char *path,
+				const char *method, const char *version, const char *upload,
+				size_t *upload_size, void **state);
+void exchange_end(void *context, struct MHD_Connection *connection, void **state,
+		  enum MHD_RequestTerminationCode code);
+
+#endif
