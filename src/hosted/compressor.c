@@ -5,7 +5,6 @@
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
-#include <zstd_errors.h>
 
 #include "hosted/cleanup.h"
 
@@ -78,8 +77,7 @@ static int zstd_all(struct compressor *compressor, const char *data, size_t size
 		left = ZSTD_compressStream2(compressor->zstd, &out, &in,
 					    last ? ZSTD_e_end : ZSTD_e_continue);
 		if (ZSTD_isError(left))
-			return ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation ? ENOMEM
-										       : EINVAL;
+			return ENOMEM; // which it takes late; nothing else can fail
 		buf_put(compressor->out, compressor->piece, out.pos);
 	} while (in.pos < in.size || (last && left));
 	return 0;
@@ -152,11 +150,13 @@ struct buf *compressor_input(struct compressor *compressor)
 struct err *compressor_finish(struct compressor *compressor)
 {
 	struct err *err;
+	int failure;
 
 	if (compressor->compression == COMPRESSION_NONE)
 		return NULL;
 	err = buf_finish(&compressor->in);
-	if (!err && compress_all(compressor, NULL, 0, true))
-		err = err_create("cannot compress");
-	return err;
+	if (err)
+		return err;
+	failure = compress_all(compressor, NULL, 0, true);
+	return failure ? err_create_errno(failure, "cannot compress") : NULL;
 }
