@@ -42,7 +42,7 @@ struct recording {
 	uint64_t modified;    /* when its file was, before it was read; 0: not known */
 	struct index_mapping index_mapping; /* what the blocks lie in, if they come from there */
 	bool index_stale; /* there is an index file of the user's own that could not be used */
-	uint8_t *symbols;                   /* payload of its symbols chunk, owned; NULL: none */
+	uint8_t *symbols; /* payload of its symbols chunk, owned; NULL: none */
 	size_t symbols_size;
 };
 

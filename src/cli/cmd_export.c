@@ -13,10 +13,10 @@
 #include "cli/output.h"
 #include "hosted/cleanup.h"
 #include "hosted/compressor.h"
-#include "report/collapsed.h"
-#include "report/flamegraph.h"
-#include "report/heaptrack_export.h"
-#include "report/pprof.h"
+#include "report/export/collapsed.h"
+#include "report/export/flamegraph.h"
+#include "report/export/heaptrack_export.h"
+#include "report/export/pprof.h"
 
 enum { TO, METRIC, OUTPUT, MERGE, BYTES };
 

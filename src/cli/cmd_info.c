@@ -9,9 +9,9 @@
 #include "cli/recording_paths.h"
 #include "cli/terminal.h"
 #include "hosted/cleanup.h"
-#include "report/info_json.h"
-#include "report/info_text.h"
-#include "report/process_text.h"
+#include "report/json/info_json.h"
+#include "report/text/info_text.h"
+#include "report/text/process_text.h"
 
 enum { JSON, TREE, MODULES, BYTES };
 

@@ -3,7 +3,7 @@
 #include "cli/file_kind.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "report/dump.h"
+#include "report/export/dump.h"
 
 enum { STACKS, OUTPUT };
 

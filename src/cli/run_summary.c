@@ -16,7 +16,7 @@
 #include "hosted/cleanup.h"
 #include "report/format.h"
 #include "report/summary.h"
-#include "report/text_report.h"
+#include "report/text/text_report.h"
 
 #define OTHERS_SHOWN 20
 #define TITLE        "mallow: "

@@ -1,7 +1,7 @@
 /* /export/heaptrack: a recording in the file formats of other tools, piece by piece. */
 #include <stdlib.h>
 
-#include "report/heaptrack_export.h"
+#include "report/export/heaptrack_export.h"
 #include "server/route.h"
 #include "server/selection.h"
 

@@ -1,8 +1,8 @@
 /* /export/flamegraph and /export/flamegraph.pl: bytes by stacks of functions. */
 #include "analysis/tree.h"
 #include "hosted/cleanup.h"
-#include "report/collapsed.h"
-#include "report/flamegraph.h"
+#include "report/export/collapsed.h"
+#include "report/export/flamegraph.h"
 #include "server/route.h"
 #include "server/selection.h"
 

@@ -2,7 +2,7 @@
 #include <microhttpd.h>
 
 #include "hosted/cleanup.h"
-#include "report/pprof.h"
+#include "report/export/pprof.h"
 #include "server/route.h"
 
 #define SECONDS_MAX 3600u

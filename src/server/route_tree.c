@@ -1,7 +1,7 @@
 /* /allocation_ascii_tree and /tree: by places in the source, in the order in which they came. */
 #include "analysis/views/source_tree.h"
 #include "hosted/cleanup.h"
-#include "report/ascii_tree.h"
+#include "report/text/ascii_tree.h"
 #include "server/route.h"
 #include "server/selection.h"
 

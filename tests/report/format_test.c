@@ -11,7 +11,7 @@
 #include "report/format.h"
 #include "report/frame_name.h"
 #include "report/style.h"
-#include "report/xml_text.h"
+#include "report/export/xml_text.h"
 
 static void bytes(void **state)
 {

@@ -10,9 +10,9 @@
 
 #include "analysis/filter/filtered.h"
 #include "hosted/cleanup.h"
-#include "report/breakdown_json.h"
-#include "report/histogram_json.h"
-#include "report/json_report.h"
+#include "report/json/breakdown_json.h"
+#include "report/json/histogram_json.h"
+#include "report/json/json_report.h"
 
 static struct err *read_filter(char *line, struct filter *filter)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "report/pprof.h"
+#include "report/export/pprof.h"
 
 static struct err *write_change(const struct recording *since, const char *path)
 {

@@ -4,8 +4,8 @@
 #include "analysis/recording_memory.h"
 #include "check.h"
 #include "failing_malloc.h"
-#include "report/heaptrack_export.h"
-#include "report/pprof.h"
+#include "report/export/heaptrack_export.h"
+#include "report/export/pprof.h"
 #include "sample_recordings.h"
 
 static struct err *write_heaptrack(struct buf *buf, const struct recording *recording,

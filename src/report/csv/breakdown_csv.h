@@ -1,0 +1,15 @@
+/* `mallow report --by --csv`: rows with all sums. */
+#ifndef MALLOW_REPORT_CSV_BREAKDOWN_CSV_H
+#define MALLOW_REPORT_CSV_BREAKDOWN_CSV_H
+
+#include "hosted/csv_writer.h"
+#include "report/breakdown_view.h"
+
+/* The names of columns for the header row, parted by blanks. */
+const char *breakdown_csv_columns(enum breakdown_by by);
+
+/* The rows; path: of the recording, in a column in front, NULL: there is none. */
+void breakdown_csv_write(struct csv_writer *csv, const struct breakdown_view *view,
+			 const char *path);
+
+#endif

@@ -1,0 +1,247 @@
+#include "report/export/dump.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "analysis/load/stream_cursor.h"
+#include "analysis/load/tick_clock.h"
+#include "hosted/cleanup.h"
+#include "report/export/dump_event.h"
+#include "report/export/dump_names.h"
+#include "trace/header_check.h"
+
+struct dump {
+	struct buf *buf;
+	bool stacks;
+	struct byte_source source;
+	struct trace_header header;
+	struct damage damage;
+	struct chunk_index index;
+	struct tick_clock clock;
+	struct dump_names names;
+	struct stream_cursor *cursors;
+	uint32_t cursor_count;
+	uint32_t *heap; /* cursors with a record, the earliest first */
+	uint32_t heap_count;
+};
+
+static void close_cursors(struct dump *dump)
+{
+	for (uint32_t i = 0; i < dump->cursor_count; i++)
+		stream_cursor_deinit(&dump->cursors[i]);
+	free(dump->cursors);
+	free(dump->heap);
+	dump->cursors = NULL;
+	dump->heap = NULL;
+	dump->cursor_count = dump->heap_count = 0;
+}
+
+static void dump_deinit(struct dump *dump)
+{
+	close_cursors(dump);
+	dump_names_deinit(&dump->names);
+	chunk_index_deinit(&dump->index);
+	byte_source_close(&dump->source);
+}
+
+static struct err *read_header(struct dump *dump)
+{
+	uint8_t data[sizeof(dump->header)];
+	size_t got;
+	struct err *err = byte_source_read(&dump->source, 0, data, sizeof(data), &got);
+
+	if (err)
+		return err;
+	switch (header_check(data, got, &dump->header)) {
+	case HEADER_VALID:
+		return NULL;
+	case HEADER_NEWER:
+		return err_create("%s: version %u.%u of the format, this mallow reads up to %u",
+				  dump->source.name, dump->header.version_major,
+				  dump->header.version_minor, TRACE_VERSION_MAJOR);
+	case HEADER_CUT:
+		return err_create("%s: cut short within its header", dump->source.name);
+	case HEADER_FOREIGN:
+		break;
+	}
+	return err_create("%s: not a recording", dump->source.name);
+}
+
+/* The chunks stand sorted by stream: one cursor for each run of them. */
+static struct err *open_cursors(struct dump *dump)
+{
+	const struct indexed_chunk *chunks = dump->index.chunks.items;
+	size_t count = dump->index.chunks.count, end;
+
+	dump->cursors = calloc(count + 1, sizeof(*dump->cursors));
+	dump->heap = calloc(count + 1, sizeof(*dump->heap));
+	if (!dump->cursors || !dump->heap)
+		return err_no_memory();
+	for (size_t begin = 0; begin < count; begin = end) {
+		end = begin + 1;
+		while (end < count && chunks[end].header.stream == chunks[begin].header.stream)
+			end++;
+		stream_cursor_init(&dump->cursors[dump->cursor_count++], &dump->source,
+				   &dump->damage, &dump->index, begin, end);
+	}
+	return NULL;
+}
+
+static bool earlier(const struct dump *dump, uint32_t a, uint32_t b)
+{
+	uint64_t left = dump->cursors[a].event.time, right = dump->cursors[b].event.time;
+
+	return left != right ? left < right : a < b;
+}
+
+/* Restores the heap where only the entry at `at` may be too large for its place. */
+static void sift_down(struct dump *dump, uint32_t at)
+{
+	uint32_t moved = dump->heap[at];
+
+	for (;;) {
+		uint32_t child = 2 * at + 1;
+
+		if (child >= dump->heap_count)
+			break;
+		if (child + 1 < dump->heap_count &&
+		    earlier(dump, dump->heap[child + 1], dump->heap[child]))
+			child++;
+		if (!earlier(dump, dump->heap[child], moved))
+			break;
+		dump->heap[at] = dump->heap[child];
+		at = child;
+	}
+	dump->heap[at] = moved;
+}
+
+static struct err *start_merge(struct dump *dump)
+{
+	for (uint32_t i = 0; i < dump->cursor_count; i++) {
+		bool found;
+		struct err *err = stream_cursor_next(&dump->cursors[i], &found);
+
+		if (err)
+			return err;
+		if (found)
+			dump->heap[dump->heap_count++] = i;
+	}
+	for (uint32_t i = dump->heap_count / 2; i-- > 0;)
+		sift_down(dump, i);
+	return NULL;
+}
+
+/* Drops the earliest record: its stream goes on to the next, or leaves the heap. */
+static struct err *advance(struct dump *dump)
+{
+	bool found;
+	struct err *err = stream_cursor_next(&dump->cursors[dump->heap[0]], &found);
+
+	if (err)
+		return err;
+	if (!found)
+		dump->heap[0] = dump->heap[--dump->heap_count];
+	if (dump->heap_count)
+		sift_down(dump, 0);
+	return NULL;
+}
+
+/* Frames may be used, by time, before the line that defines them: all are collected first. */
+static struct err *collect_names(struct dump *dump)
+{
+	for (uint32_t i = 0; i < dump->cursor_count; i++) {
+		struct stream_cursor *cursor = &dump->cursors[i];
+		struct err *err;
+		bool found;
+
+		while (!(err = stream_cursor_next(cursor, &found)) && found) {
+			err = dump_names_note(&dump->names, &cursor->event);
+			if (err)
+				return err;
+		}
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static void put_stack(struct dump *dump, const struct decode_stream *stream)
+{
+	uint64_t hash = 14695981039346656037ull; // FNV-1a over the code positions
+
+	for (uint32_t i = 0; i < stream->depth; i++)
+		hash = (hash ^ dump_names_pc(&dump->names, &stream->stack[i])) * 1099511628211ull;
+	buf_printf(dump->buf, " depth=%" PRIu32 " stack=%016" PRIx64, stream->depth,
+		   hash ^ hash >> 32);
+}
+
+static void put_frames(struct dump *dump, const struct decode_stream *stream)
+{
+	for (uint32_t i = stream->depth; i-- > 0;) {
+		buf_text(dump->buf, "    at ");
+		dump_names_put(dump->buf, &dump->names, &stream->stack[i]);
+		buf_char(dump->buf, '\n');
+	}
+}
+
+static void put_record(struct dump *dump, const struct stream_cursor *cursor)
+{
+	const struct decode_event *event = &cursor->event;
+	uint64_t ns = tick_clock_ns(&dump->clock, event->time);
+	bool stack = dump_event_has_stack(event, dump->header.flags & TRACE_FREE_STACKS);
+
+	buf_printf(dump->buf, "%" PRIu64 ".%09" PRIu64 " t%" PRIu32 " ", ns / 1000000000,
+		   ns % 1000000000, cursor->chunks->header.stream);
+	dump_event_put(dump->buf, event);
+	if (stack)
+		put_stack(dump, &cursor->decode);
+	buf_char(dump->buf, '\n');
+	if (stack && dump->stacks)
+		put_frames(dump, &cursor->decode);
+}
+
+static struct err *put_records(struct dump *dump)
+{
+	struct err *err = open_cursors(dump);
+
+	if (!err)
+		err = collect_names(dump);
+	close_cursors(dump);
+	dump->damage = (struct damage){0}; // the second reading counts it again
+	if (!err)
+		err = open_cursors(dump);
+	if (!err)
+		err = start_merge(dump);
+	while (!err && dump->heap_count && !dump->buf->failure) {
+		put_record(dump, &dump->cursors[dump->heap[0]]);
+		err = advance(dump);
+	}
+	return err;
+}
+
+struct err *dump_write(struct buf *buf, const char *path, bool stacks)
+{
+	cleanup(dump_deinit) struct dump dump = {.buf = buf, .stacks = stacks, .source.fd = -1};
+	struct damage walk;
+	struct err *err = byte_source_open(path, &dump.source);
+
+	if (!err)
+		err = read_header(&dump);
+	if (!err)
+		err = chunk_index_build(&dump.source, &dump.damage, &dump.index);
+	if (err)
+		return err;
+	walk = dump.damage;
+	dump.clock = tick_clock_make(&dump.header, dump.index.latest_ticks,
+				     dump.index.latest_monotonic_ns);
+	err = put_records(&dump);
+	if (err)
+		return err;
+	if (walk.chunks)
+		buf_printf(buf, "# damage at offset %" PRIu64 ": expected %s\n", walk.first_offset,
+			   walk.first_text);
+	if (dump.damage.chunks)
+		buf_printf(buf, "# damage at offset %" PRIu64 ": expected %s\n",
+			   dump.damage.first_offset, dump.damage.first_text);
+	return NULL;
+}

@@ -1,0 +1,251 @@
+#include "report/export/flamegraph.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "hosted/cleanup.h"
+#include "hosted/vec.h"
+#include "report/flamegraph_assets.h"
+#include "report/format.h"
+#include "report/text/text_report.h"
+#include "report/export/xml_text.h"
+
+#define ROW_HEIGHT    18
+#define HEAD_HEIGHT   64 /* title, and the tools that the script adds */
+#define TITLE_COLUMNS 80 /* what follows the command shall be seen in a narrow window, too */
+#define FOOT_HEIGHT   26
+#define FOLD_BELOW    10000 /* frames narrower than 1 / this of the whole are folded */
+
+/* A frame to be drawn: a node of the tree, where it begins, and how deep it is. */
+struct box {
+	uint64_t start;
+	uint32_t node;
+	uint32_t row;
+};
+
+struct flamegraph {
+	const struct tree *tree;
+	enum metric metric;
+	bool exact;
+	VEC(struct box) boxes; /* parents before their children */
+	uint32_t rows;
+	uint32_t folded;
+};
+
+static void flamegraph_deinit(struct flamegraph *graph)
+{
+	vec_deinit(&graph->boxes);
+}
+
+static bool narrow(const struct flamegraph *graph, uint32_t node)
+{
+	return graph->tree->nodes[node].value < graph->tree->nodes[0].value / FOLD_BELOW;
+}
+
+/* All nodes below a narrow one are narrow too: no box of theirs is ever made. */
+static uint32_t nodes_below(const struct tree *tree, uint32_t top)
+{
+	const struct tree_node *nodes = tree->nodes;
+	uint32_t node = top, count = 1;
+
+	for (;;) {
+		if (nodes[node].first_child != RECORDING_NONE) {
+			node = nodes[node].first_child;
+		} else {
+			while (node != top && nodes[node].next_sibling == RECORDING_NONE)
+				node = nodes[node].parent;
+			if (node == top)
+				return count;
+			node = nodes[node].next_sibling;
+		}
+		count++;
+	}
+}
+
+static struct err *lay_out(struct flamegraph *graph)
+{
+	const struct tree_node *nodes = graph->tree->nodes;
+
+	if (!vec_push(&graph->boxes, (struct box){0, 0, 0}))
+		return err_no_memory();
+	for (size_t i = 0; i < graph->boxes.count; i++) {
+		struct box box = graph->boxes.items[i];
+		uint64_t start = box.start;
+
+		if (box.row >= graph->rows)
+			graph->rows = box.row + 1;
+		for (uint32_t child = nodes[box.node].first_child; child != RECORDING_NONE;
+		     child = nodes[child].next_sibling) {
+			if (narrow(graph, child))
+				graph->folded += nodes_below(graph->tree, child);
+			else if (!vec_push(&graph->boxes, (struct box){start, child, box.row + 1}))
+				return err_no_memory();
+			start += nodes[child].value;
+		}
+	}
+	return NULL;
+}
+
+static uint32_t hash(const char *text)
+{
+	uint32_t value = 2166136261u; // FNV-1a: stable from run to run, and between machines
+
+	for (; *text; text++)
+		value = (value ^ (unsigned char)*text) * 16777619u;
+	return value ^ value >> 15;
+}
+
+/* The program is warm, each library has a cool hue of its own, what has no module is grey. */
+static void put_colour(struct buf *buf, const struct named_frame *frame)
+{
+	uint32_t shade, hue, saturation;
+
+	if (!frame) {
+		buf_text(buf, "hsl(0,0%,80%)");
+		return;
+	}
+	shade = hash(frame->function);
+	if (frame->in_program) {
+		hue = 12 + shade % 40;
+		saturation = 85;
+	} else if (frame->module_name) {
+		hue = 80 + hash(frame->module_name) % 240;
+		saturation = 45;
+	} else {
+		hue = 0;
+		saturation = 0;
+	}
+	buf_printf(buf, "hsl(%u,%u%%,%u%%)", hue, saturation, 66 + shade / 64 % 14);
+}
+
+/* Hundredths of a per mille are finer than a pixel of any screen; integers avoid the locale. */
+static void put_percent(struct buf *buf, uint64_t part, uint64_t whole)
+{
+	uint64_t value = whole ? (uint64_t)((double)part / (double)whole * 1e7 + 0.5) : 0;
+
+	buf_printf(buf, "%" PRIu64, value / 100000);
+	if (value % 100000)
+		buf_printf(buf, ".%05u", (unsigned)(value % 100000));
+	buf_char(buf, '%');
+}
+
+/* "12.3 MB", "12,345 calls" */
+static struct formatted amount(const struct flamegraph *graph, uint64_t value)
+{
+	if (metric_info(graph->metric)->bytes)
+		return format_bytes(value, graph->exact);
+	return format_counted(value, "call", graph->exact);
+}
+
+/* The root stands for the whole program. */
+static const char *label_of(const struct flamegraph *graph, uint32_t node)
+{
+	return node ? graph->tree->nodes[node].label : "all";
+}
+
+static void put_tooltip(struct buf *buf, const struct flamegraph *graph, uint32_t index)
+{
+	const struct tree_node *node = &graph->tree->nodes[index];
+	uint64_t whole = graph->tree->nodes[0].value;
+
+	xml_text(buf, label_of(graph, index));
+	buf_printf(buf, "\n%s %s, ", amount(graph, node->value).text,
+		   metric_info(graph->metric)->name);
+	xml_text(buf, format_percent(node->value, whole).text);
+	buf_printf(buf, ", in %s", format_counted(node->calls, "call", false).text);
+	if (node->frame && node->frame->file) {
+		buf_char(buf, '\n');
+		xml_text(buf, node->frame->file);
+		if (node->frame->line)
+			buf_printf(buf, ":%u", node->frame->line);
+	}
+}
+
+/*
+ * A nested svg clips its text by itself, and only its x and width change with zoom and window.
+ * data-s and data-v, the begin and the value, are what the script computes them from.
+ */
+static void put_box(struct buf *buf, const struct flamegraph *graph, const struct box *box)
+{
+	const struct tree_node *node = &graph->tree->nodes[box->node];
+	uint64_t whole = graph->tree->nodes[0].value;
+
+	buf_text(buf, "<svg class=\"f\" x=\"");
+	put_percent(buf, box->start, whole);
+	buf_printf(buf, "\" y=\"%u\" width=\"", HEAD_HEIGHT + box->row * ROW_HEIGHT);
+	put_percent(buf, node->value, whole);
+	buf_printf(buf, "\" height=\"%d\" data-s=\"%" PRIu64 "\" data-v=\"%" PRIu64 "\"><title>",
+		   ROW_HEIGHT, box->start, node->value);
+	put_tooltip(buf, graph, box->node);
+	buf_text(buf, "</title><rect width=\"100%\" height=\"100%\" fill=\"");
+	put_colour(buf, node->frame);
+	buf_text(buf, "\"/><text x=\"3\" y=\"13\">");
+	xml_text(buf, label_of(graph, box->node));
+	buf_text(buf, "</text></svg>\n");
+}
+
+static void put_heading(struct buf *buf, const struct flamegraph *graph, const char *title)
+{
+	const struct metric_info *info = metric_info(graph->metric);
+
+	buf_text(buf, "<text class=\"title\" x=\"10\" y=\"22\">");
+	xml_text(buf, title);
+	buf_text(buf, "</text>\n<text class=\"note\" x=\"10\" y=\"40\">");
+	buf_printf(buf, "%s: %s, in all %s", info->name, info->text,
+		   amount(graph, graph->tree->nodes[0].value).text);
+	if (graph->folded)
+		buf_printf(buf, "; %s below 0.01 %% left out",
+			   format_counted(graph->folded, "frame", true).text);
+	if (!graph->tree->nodes[0].value)
+		buf_text(buf, ": nothing to show");
+	buf_text(buf, "</text>\n");
+}
+
+static void put_document(struct buf *buf, const struct flamegraph *graph, const char *title)
+{
+	unsigned height = HEAD_HEIGHT + graph->rows * ROW_HEIGHT + FOOT_HEIGHT;
+
+	buf_printf(buf,
+		   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%%\" height=\"%u\" "
+		   "data-rows=\"%u\" data-row=\"%d\" data-head=\"%d\" data-metric=\"%s\" "
+		   "data-unit=\"%s\">\n<title>",
+		   height, graph->rows, ROW_HEIGHT, HEAD_HEIGHT, metric_info(graph->metric)->name,
+		   metric_info(graph->metric)->bytes ? "B" : "calls");
+	xml_text(buf, title);
+	buf_text(buf, "</title>\n<style>\n");
+	buf_text(buf, flamegraph_css);
+	buf_text(buf, "</style>\n<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n");
+	put_heading(buf, graph, title);
+	buf_text(buf, "<g id=\"frames\">\n");
+	for (size_t i = 0; i < graph->boxes.count; i++)
+		put_box(buf, graph, &graph->boxes.items[i]);
+	buf_text(buf, "</g>\n<script><![CDATA[\n");
+	buf_text(buf, flamegraph_js);
+	buf_text(buf, "]]></script>\n</svg>\n");
+}
+
+struct err *flamegraph_write(struct buf *buf, const struct recording *recording,
+			     const struct tree *tree, enum metric metric, bool exact)
+{
+	cleanup(flamegraph_deinit) struct flamegraph graph = {
+		.tree = tree,
+		.metric = metric,
+		.exact = exact,
+		.boxes = VEC_EMPTY,
+	};
+	cleanup(buf_deinit) struct buf title;
+	const char *text;
+	struct err *err = lay_out(&graph);
+
+	buf_init(&title);
+	if (err)
+		return err;
+	text_report_title(&title, recording_facts(recording), TITLE_COLUMNS);
+	buf_printf(&title, ": %s", metric_info(metric)->name);
+	text = buf_string(&title);
+	if (!text)
+		return err_no_memory();
+	put_document(buf, &graph, text);
+	return NULL;
+}

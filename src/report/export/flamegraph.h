@@ -1,0 +1,19 @@
+/*
+ * A flame graph as one SVG file that needs nothing else: it can be looked at as a picture, and in
+ * a browser be zoomed and searched. Own writer; the script is flamegraph.js.
+ */
+#ifndef MALLOW_REPORT_EXPORT_FLAMEGRAPH_H
+#define MALLOW_REPORT_EXPORT_FLAMEGRAPH_H
+
+#include "analysis/metric.h"
+#include "analysis/tree.h"
+#include "hosted/buf.h"
+
+/*
+ * Outermost frames at the top. Frames below 1/10,000 of the whole are folded: their siblings'
+ * space stays empty, and the heading says how many they are. exact as in format_bytes().
+ */
+struct err *flamegraph_write(struct buf *buf, const struct recording *recording,
+			     const struct tree *tree, enum metric metric, bool exact);
+
+#endif

@@ -1,0 +1,261 @@
+#include "report/export/pprof_tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hosted/cleanup.h"
+#include "hosted/intern.h"
+#include "hosted/map.h"
+#include "hosted/protobuf_writer.h"
+#include "report/export/pprof_fields.h"
+#include "report/style.h"
+
+/* Of a module: what the profile says of its places. */
+struct mapping {
+	bool used, named, files, lines, inlined;
+};
+
+struct pprof_tables {
+	struct symbolized *symbolized;
+	struct buf *profile;
+	struct buf message, line; /* in the making */
+	struct intern texts;
+	struct map strings;   /* address of an interned text to its number */
+	struct map functions; /* name, file and raw name, interned, to their number */
+	bool *located;        /* of each frame, and the last: of none; its location was written */
+	uint32_t frame_count;
+	struct mapping *mappings;
+	uint32_t main_module; /* RECORDING_NONE: not known */
+};
+
+void pprof_tables_destroy(struct pprof_tables *tables)
+{
+	if (!tables)
+		return;
+	buf_deinit(&tables->message);
+	buf_deinit(&tables->line);
+	intern_deinit(&tables->texts);
+	map_deinit(&tables->strings);
+	map_deinit(&tables->functions);
+	free(tables->located);
+	free(tables->mappings);
+	free(tables);
+}
+CLEANUP_DEFINE(struct pprof_tables *, pprof_tables_destroy);
+
+struct err *pprof_tables_create(struct symbolized *symbolized, struct buf *profile,
+				struct pprof_tables **ret)
+{
+	cleanup(pprof_tables_destroy_at) struct pprof_tables *tables = calloc(1, sizeof(*tables));
+	const struct recording *recording = symbolized_recording(symbolized);
+	uint32_t modules;
+
+	if (!tables)
+		return err_no_memory();
+	recording_frames(recording, &tables->frame_count);
+	recording_modules(recording, &modules);
+	tables->symbolized = symbolized;
+	tables->profile = profile;
+	tables->main_module = RECORDING_NONE;
+	buf_init(&tables->message);
+	buf_init(&tables->line);
+	tables->located = calloc((size_t)tables->frame_count + 1, sizeof(*tables->located));
+	tables->mappings = calloc((size_t)modules + 1, sizeof(*tables->mappings));
+	if (!tables->located || !tables->mappings)
+		return err_no_memory();
+	protobuf_text(profile, PROFILE_STRING_TABLE, ""); // number 0
+	*ret = steal(&tables);
+	return NULL;
+}
+
+struct err *pprof_tables_string(struct pprof_tables *tables, const char *text, uint64_t *ret)
+{
+	cleanup(buf_deinit) struct buf safe;
+	uint64_t *number;
+
+	buf_init(&safe);
+	*ret = 0;
+	if (!text || !*text)
+		return NULL;
+	text = intern_text(&tables->texts, text);
+	number = text ? map_put(&tables->strings, (uintptr_t)text) : NULL;
+	if (!number)
+		return err_no_memory();
+	if (*number == MAP_NONE) {
+		*number = tables->strings.count;
+		style_safe_text(&safe, text, strlen(text)); // strings are valid UTF-8
+		protobuf_message(tables->profile, PROFILE_STRING_TABLE, &safe);
+	}
+	*ret = *number;
+	return NULL;
+}
+
+/* What tells functions apart: numbers of strings. */
+struct function_key {
+	uint64_t name, system_name, file;
+};
+
+static struct err *function(struct pprof_tables *tables, const struct named_frame *frame,
+			    uint64_t *ret)
+{
+	struct function_key key = {0};
+	const char *raw = frame->raw_function ? frame->raw_function : frame->function, *bytes;
+	struct err *err = pprof_tables_string(tables, frame->function, &key.name);
+	struct buf *message = &tables->message;
+	uint64_t *number;
+
+	if (!err)
+		err = pprof_tables_string(tables, raw, &key.system_name);
+	if (!err)
+		err = pprof_tables_string(tables, frame->file, &key.file);
+	if (err)
+		return err;
+	bytes = intern_bytes(&tables->texts, (const char *)&key, sizeof(key));
+	number = bytes ? map_put(&tables->functions, (uintptr_t)bytes) : NULL;
+	if (!number)
+		return err_no_memory();
+	if (*number == MAP_NONE) {
+		*number = tables->functions.count;
+		protobuf_u64(message, FUNCTION_ID, *number);
+		protobuf_u64(message, FUNCTION_NAME, key.name);
+		protobuf_u64(message, FUNCTION_SYSTEM_NAME, key.system_name);
+		protobuf_u64(message, FUNCTION_FILENAME, key.file);
+		protobuf_message(tables->profile, PROFILE_FUNCTION, message);
+	}
+	*ret = *number;
+	return NULL;
+}
+
+static void note_mapping(struct pprof_tables *tables, uint32_t module,
+			 const struct named_frame *frames, size_t count)
+{
+	struct mapping *mapping = &tables->mappings[module];
+
+	mapping->used = true;
+	if (frames->in_program && tables->main_module == RECORDING_NONE)
+		tables->main_module = module;
+	for (size_t i = 0; i < count; i++) {
+		mapping->named |= frames[i].has_symbol;
+		mapping->files |= frames[i].file != NULL;
+		mapping->lines |= frames[i].line != 0;
+		mapping->inlined |= frames[i].inlined;
+	}
+}
+
+static struct err *put_line(struct pprof_tables *tables, struct buf *location,
+			    const struct named_frame *frame)
+{
+	uint64_t number = 0;
+	struct err *err = function(tables, frame, &number);
+
+	if (err)
+		return err;
+	protobuf_u64(&tables->line, LINE_FUNCTION_ID, number);
+	protobuf_u64(&tables->line, LINE_LINE, frame->line);
+	protobuf_message(location, LOCATION_LINE, &tables->line);
+	return NULL;
+}
+
+static struct err *put_location(struct pprof_tables *tables, uint32_t index)
+{
+	uint32_t unused, module;
+	const struct recording *recording = symbolized_recording(tables->symbolized);
+	cleanup(buf_deinit) struct buf location;
+	const struct named_frame *frames;
+	size_t count;
+	struct err *err = symbolized_frame(tables->symbolized, index, &frames, &count);
+
+	buf_init(&location);
+	if (err)
+		return err;
+	module = recording_frames(recording, &unused)[index].module;
+	protobuf_u64(&location, LOCATION_ID, (uint64_t)index + 1);
+	if (module != RECORDING_NONE) {
+		protobuf_u64(&location, LOCATION_MAPPING_ID, (uint64_t)module + 1);
+		note_mapping(tables, module, frames, count);
+	}
+	protobuf_u64(&location, LOCATION_ADDRESS, frames->address);
+	// In a file without names pprof looks for them itself, unless some are made up for it.
+	for (size_t i = 0; i < count && (frames[i].has_symbol || module == RECORDING_NONE); i++) {
+		err = put_line(tables, &location, &frames[i]);
+		if (err)
+			return err;
+	}
+	protobuf_message(tables->profile, PROFILE_LOCATION, &location);
+	return NULL;
+}
+
+struct err *pprof_tables_location(struct pprof_tables *tables, uint32_t frame, uint64_t *ret)
+{
+	struct err *err = NULL;
+
+	if (!tables->located[frame])
+		err = put_location(tables, frame);
+	tables->located[frame] = true;
+	*ret = (uint64_t)frame + 1;
+	return err;
+}
+
+struct err *pprof_tables_no_stack(struct pprof_tables *tables, uint64_t *ret)
+{
+	const struct named_frame frame = {.function = "[no stack]"};
+	bool *located = &tables->located[tables->frame_count];
+	cleanup(buf_deinit) struct buf location;
+	struct err *err = NULL;
+
+	buf_init(&location);
+	*ret = (uint64_t)tables->frame_count + 1;
+	if (*located)
+		return NULL;
+	*located = true;
+	protobuf_u64(&location, LOCATION_ID, *ret);
+	err = put_line(tables, &location, &frame);
+	protobuf_message(tables->profile, PROFILE_LOCATION, &location);
+	return err;
+}
+
+static struct err *put_mapping(struct pprof_tables *tables, const struct recorded_module *module,
+			       const struct mapping *mapping, uint64_t id)
+{
+	struct buf *message = &tables->message;
+	char build_id[2 * 64 + 1] = "";
+	uint64_t file, build;
+	struct err *err;
+
+	for (uint32_t i = 0; i < module->build_id_size && i < 64; i++)
+		snprintf(build_id + 2 * i, 3, "%02x", module->build_id[i]);
+	err = pprof_tables_string(tables, symbolized_path(tables->symbolized, module), &file);
+	if (!err)
+		err = pprof_tables_string(tables, build_id, &build);
+	if (err)
+		return err;
+	protobuf_u64(message, MAPPING_ID, id);
+	protobuf_u64(message, MAPPING_START, module->start);
+	protobuf_u64(message, MAPPING_LIMIT, module->end);
+	protobuf_u64(message, MAPPING_FILENAME, file);
+	protobuf_u64(message, MAPPING_BUILD_ID, build);
+	protobuf_u64(message, MAPPING_HAS_FUNCTIONS, mapping->named);
+	protobuf_u64(message, MAPPING_HAS_FILENAMES, mapping->files);
+	protobuf_u64(message, MAPPING_HAS_LINE_NUMBERS, mapping->lines);
+	protobuf_u64(message, MAPPING_HAS_INLINE_FRAMES, mapping->inlined);
+	protobuf_message(tables->profile, PROFILE_MAPPING, message);
+	return NULL;
+}
+
+struct err *pprof_tables_finish(struct pprof_tables *tables)
+{
+	const struct recording *recording = symbolized_recording(tables->symbolized);
+	uint32_t count, first = tables->main_module;
+	const struct recorded_module *modules = recording_modules(recording, &count);
+	struct err *err = NULL;
+
+	if (first != RECORDING_NONE)
+		err = put_mapping(tables, &modules[first], &tables->mappings[first],
+				  (uint64_t)first + 1);
+	for (uint32_t i = 0; i < count && !err; i++) {
+		if (tables->mappings[i].used && i != first)
+			err = put_mapping(tables, &modules[i], &tables->mappings[i],
+					  (uint64_t)i + 1);
+	}
+	return err;
+}

@@ -1,0 +1,11 @@
+/* `mallow report --by --json`: rows with all sums. */
+#ifndef MALLOW_REPORT_JSON_BREAKDOWN_JSON_H
+#define MALLOW_REPORT_JSON_BREAKDOWN_JSON_H
+
+#include "hosted/json_writer.h"
+#include "report/breakdown_view.h"
+
+/* The fields "by", "row_count" and "rows", in the object that is open. */
+void breakdown_json_write(struct json_writer *json, const struct breakdown_view *view);
+
+#endif

@@ -1,0 +1,11 @@
+/* `mallow info`: what a recording is, and whether all of it is there. */
+#ifndef MALLOW_REPORT_JSON_INFO_JSON_H
+#define MALLOW_REPORT_JSON_INFO_JSON_H
+
+#include "analysis/recording.h"
+#include "hosted/json_writer.h"
+
+/* One object. modules: with the list of loaded files and their build ids. */
+void info_json_write(struct json_writer *json, const struct recording *recording, bool modules);
+
+#endif

@@ -1,0 +1,204 @@
+#include "report/json/json_report.h"
+
+#include "hosted/cleanup.h"
+#include "report/site_order.h"
+
+static double seconds(uint64_t ns)
+{
+	return (double)ns / 1e9;
+}
+
+static void put_frame(struct json_writer *json, const struct named_frame *frame)
+{
+	json_object(json);
+	json_field_text(json, "function", frame->function);
+	json_field_text(json, "file", frame->file);
+	json_key(json, "line");
+	if (frame->line)
+		json_u64(json, frame->line);
+	else
+		json_null(json);
+	json_field_text(json, "module", frame->module);
+	json_field_hex(json, "address", frame->address);
+	json_field_bool(json, "inlined", frame->inlined);
+	json_end(json);
+}
+
+struct err *json_report_stack(struct json_writer *json, const struct recording *recording,
+			      struct symbolized *symbolized, uint32_t node)
+{
+	uint32_t count;
+	const struct stack_node *nodes = recording_stacks(recording, &count);
+
+	json_array(json);
+	for (; node != RECORDING_NONE; node = nodes[node].parent) {
+		const struct named_frame *frames;
+		size_t frame_count;
+		struct err *err =
+			symbolized_frame(symbolized, nodes[node].frame, &frames, &frame_count);
+
+		if (err)
+			return err;
+		for (size_t i = 0; i < frame_count; i++)
+			put_frame(json, &frames[i]);
+	}
+	json_end(json);
+	return NULL;
+}
+
+void json_report_site_sums(struct json_writer *json, const struct site *sum)
+{
+	json_field_u64(json, "peak_bytes", sum->peak_bytes);
+	json_field_u64(json, "peak_blocks", sum->peak_blocks);
+	json_field_u64(json, "leaked_bytes", sum->leaked_bytes);
+	json_field_u64(json, "leaked_blocks", sum->leaked_blocks);
+	json_field_u64(json, "total_bytes", sum->total_bytes);
+	json_field_u64(json, "calls", sum->calls);
+	json_field_u64(json, "temporary", sum->temporary);
+}
+
+static struct err *put_site(struct json_writer *json, const struct recording *recording,
+			    struct symbolized *symbolized, const struct site *site)
+{
+	struct err *err;
+
+	json_object(json);
+	json_field_u64(json, "own_peak_bytes", site->own_peak_bytes);
+	json_report_site_sums(json, site);
+	json_key(json, "stack");
+	err = json_report_stack(json, recording, symbolized, site->stack);
+	if (!err)
+		json_end(json);
+	return err;
+}
+
+struct err *json_report_sites(struct json_writer *json, const struct recording *recording,
+			      struct symbolized *symbolized, const struct site *sites,
+			      uint32_t site_count, enum metric metric, uint32_t top)
+{
+	auto_free uint32_t *order = NULL;
+	uint32_t count;
+	struct err *err;
+
+	err = site_order_create(sites, site_count, metric, SITE_ORDER_ALL, &order, &count);
+	if (err)
+		return err;
+	json_field_u64(json, "site_count", site_count);
+	json_key(json, "sites");
+	json_array(json);
+	for (uint32_t i = 0; i < count && (!top || i < top) && !err; i++)
+		err = put_site(json, recording, symbolized, &sites[order[i]]);
+	if (!err)
+		json_end(json);
+	return err;
+}
+
+void json_report_identity(struct json_writer *json, const struct recording_facts *facts)
+{
+	json_field_text(json, "path", facts->path);
+	json_field_text(json, "id", facts->id);
+	json_field_text(json, "parent_id", *facts->parent_id ? facts->parent_id : NULL);
+	json_field_text(json, "program", *facts->program ? facts->program : NULL);
+	json_field_u64(json, "pid", facts->pid);
+	json_field_bool(json, "complete", facts->complete);
+	json_field_u64(json, "lost", facts->lost);
+	json_field_double(json, "duration_s", seconds(facts->duration_ns));
+}
+
+void json_report_sums(struct json_writer *json, const struct recording_summary *sum)
+{
+	json_field_u64(json, "calls", sum->calls);
+	json_field_u64(json, "total_bytes", sum->total_bytes);
+	json_field_u64(json, "peak_bytes", sum->peak_bytes);
+	json_field_u64(json, "peak_blocks", sum->peak_blocks);
+	json_field_double(json, "peak_time_s", seconds(sum->peak_time_ns));
+	json_field_u64(json, "live_bytes", sum->live_bytes);
+	json_field_u64(json, "leaked_bytes", sum->leaked_bytes);
+	json_field_u64(json, "leaked_blocks", sum->leaked_blocks);
+	json_field_u64(json, "temporary", sum->temporary);
+}
+
+/* Of merged recordings: which they are, and what the numbers of all of them together mean. */
+static void put_processes(struct json_writer *json, const struct recording_facts *facts,
+			  const struct process_list *processes)
+{
+	json_key(json, "processes");
+	json_array(json);
+	for (size_t i = 0; i < processes->items.count; i++) {
+		json_object(json);
+		json_report_identity(json, &processes->items.items[i].facts);
+		json_report_sums(json, &processes->items.items[i].summary);
+		json_end(json);
+	}
+	json_end(json);
+	json_field_bool(json, "complete", facts->complete);
+	json_field_u64(json, "lost", facts->lost);
+	json_field_double(json, "duration_s", seconds(facts->duration_ns));
+	json_field_text(json, "peak_is",
+			facts->peaks_added ? "sum of the peaks of the processes"
+					   : "of all processes together");
+}
+
+/* How many blocks and bytes each suppression hid, those that hid nothing too. */
+static void put_suppressed(struct json_writer *json, const struct report_subject *subject)
+{
+	size_t count;
+	const struct suppression *list =
+		suppressions_list(subject->suppressed->suppressions, &count);
+
+	json_key(json, "suppressions");
+	json_array(json);
+	for (size_t i = 0; i < count; i++) {
+		json_object(json);
+		json_field_text(json, "pattern", list[i].pattern);
+		json_field_text(json, "origin", list[i].origin);
+		json_field_u64(json, "line", list[i].line);
+		json_field_u64(json, "sites", subject->suppressed->sums[i].sites);
+		json_field_u64(json, "blocks", subject->suppressed->sums[i].blocks);
+		json_field_u64(json, "bytes", subject->suppressed->sums[i].bytes);
+		json_end(json);
+	}
+	json_end(json);
+	json_field_u64(json, "suppressed_blocks", subject->suppressed->all.blocks);
+	json_field_u64(json, "suppressed_bytes", subject->suppressed->all.bytes);
+	json_field_text(json, "suppressions_note", subject->suppressed_note);
+}
+
+void json_report_subject(struct json_writer *json, const struct report_subject *subject)
+{
+	const struct recording_facts *facts = recording_facts(subject->recording);
+
+	if (subject->processes)
+		put_processes(json, facts, subject->processes);
+	else
+		json_report_identity(json, facts);
+	if (subject->filter)
+		filter_report_json(json, subject->filter);
+	if (subject->moment) {
+		json_field_text(json, "at", subject->moment->typed);
+		json_field_double(json, "at_s", (double)subject->moment->ns / 1e9);
+	}
+	if (subject->suppressed)
+		put_suppressed(json, subject);
+	json_report_sums(json, recording_summary(subject->recording));
+}
+
+struct err *json_report_write(struct json_writer *json, const struct report_subject *subject,
+			      enum metric metric, uint32_t top)
+{
+	const struct site *sites;
+	uint32_t site_count, pool_count;
+	struct err *err;
+
+	json_object(json);
+	json_report_subject(json, subject);
+	json_field_text(json, "sorted_by", metric_info(metric)->name);
+	recording_pools(subject->recording, &pool_count);
+	json_field_u64(json, "pool_count", pool_count);
+	sites = recording_sites(subject->recording, &site_count);
+	err = json_report_sites(json, subject->recording, subject->symbolized, sites, site_count,
+				metric, top);
+	if (!err)
+		json_end(json);
+	return err;
+}

@@ -1,0 +1,16 @@
+/* `mallow report --pools --json`. */
+#ifndef MALLOW_REPORT_JSON_POOLS_JSON_H
+#define MALLOW_REPORT_JSON_POOLS_JSON_H
+
+#include "analysis/metric.h"
+#include "analysis/names/symbolized.h"
+#include "hosted/json_writer.h"
+
+/* One object: top pools by descending metric, each with top of its sites; 0: all of them. */
+struct err *pools_json_write(struct json_writer *json, const struct recording *recording,
+			     struct symbolized *symbolized, enum metric metric, uint32_t top);
+
+/* Fields that say which pool it is. */
+void pools_json_name(struct json_writer *json, const struct recorded_pool *pool);
+
+#endif

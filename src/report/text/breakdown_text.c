@@ -1,0 +1,282 @@
+#include "report/text/breakdown_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "hosted/cleanup.h"
+#include "report/format.h"
+#include "report/frame_name.h"
+#include "report/frame_text.h"
+#include "report/text/text_table.h"
+
+/* What names keep, with the gap in front, where numbers could take it; and what they get anyway. */
+#define NAME_LONG  40
+#define NAME_SHORT 26
+#define NAME_FLOOR 24
+#define OTHERS     5
+
+static struct formatted value(enum metric metric, const struct site *sum, bool exact)
+{
+	uint64_t number = metric_of_site(metric, sum);
+
+	return metric_info(metric)->bytes ? format_bytes(number, exact)
+					  : format_count(number, exact);
+}
+
+static struct formatted plain(const char *text)
+{
+	struct formatted result = {0};
+
+	strcpy(result.text, text);
+	return result;
+}
+
+/*
+ * The metrics that follow the one that rows are ordered by, the most telling ones first. They are
+ * of the same sums as that one: own, or inclusive.
+ */
+static const enum metric others[OTHERS] = {METRIC_CALLS, METRIC_LEAKED, METRIC_TOTAL,
+					   METRIC_TEMPORARY, METRIC_PEAK};
+
+/* Of what was live at a moment, peak and total are the same, and nothing had been freed. */
+static bool is_shown(const struct report_subject *subject, enum metric metric, enum metric sorted)
+{
+	if (metric == sorted)
+		return false;
+	if (!subject->moment)
+		return true;
+	return metric != METRIC_TEMPORARY && metric != METRIC_TOTAL &&
+	       !(metric == METRIC_PEAK && sorted == METRIC_TOTAL);
+}
+
+static void add_columns(struct text_table *table, const struct report_subject *subject,
+			const struct breakdown_view *view)
+{
+	bool of_blocks = breakdown_info(view->breakdown->by)->of_blocks;
+	const char *own = of_blocks ? subject_metric(subject, view->metric) : "self";
+	const char *other = of_blocks ? "own peak" : "inclusive";
+
+	text_table_column(table, view->inclusive ? other : own, true);
+	text_table_column(table, "share", true);
+	text_table_column(table, view->inclusive ? own : other, false);
+	for (size_t i = 0; i < OTHERS; i++)
+		if (is_shown(subject, others[i], view->metric))
+			text_table_column(table, subject_metric(subject, others[i]), false);
+}
+
+static void add_cells(struct text_table *table, const struct style *style,
+		      const struct report_subject *subject, const struct breakdown_view *view,
+		      const struct breakdown_row *row)
+{
+	const struct recording_summary *whole = recording_summary(subject->recording);
+	const struct site *sorted = view->inclusive ? &row->inclusive : &row->own;
+	const struct site *other = view->inclusive ? &row->own : &row->inclusive;
+
+	text_table_cell(table, value(view->metric, sorted, style->exact));
+	text_table_cell(table, format_percent(metric_of_site(view->metric, sorted),
+					      metric_of_sum(view->metric, whole)));
+	if (!breakdown_info(view->breakdown->by)->of_blocks)
+		text_table_cell(table, value(view->metric, other, style->exact));
+	else if (row->culled)
+		text_table_cell(table, plain("-"));
+	else
+		text_table_cell(table, format_bytes(row->own.own_peak_bytes, style->exact));
+	for (size_t i = 0; i < OTHERS; i++)
+		if (is_shown(subject, others[i], view->metric))
+			text_table_cell(table, value(others[i], sorted, style->exact));
+}
+
+static void put_thread(struct buf *buf, const struct recorded_thread *thread)
+{
+	if (*thread->name)
+		style_safe_text(buf, thread->name, strlen(thread->name));
+	else
+		buf_text(buf, "[no name]");
+	buf_printf(buf, "  (tid %" PRIu32 ")", thread->tid);
+}
+
+/* A function as the tree has it, but without its place, which is that of one of its calls. */
+static void put_function(struct buf *buf, const struct style *style,
+			 const struct named_frame *frame, size_t column)
+{
+	struct named_frame function = *frame;
+
+	function.file = NULL;
+	function.line = 0;
+	function.inlined = false;
+	frame_text_line(buf, style, &function, column, 1);
+}
+
+/* Of a path the end is what tells. width 0: all of it. */
+static void put_path(struct buf *buf, const char *path, size_t width)
+{
+	cleanup(buf_deinit) struct buf safe;
+
+	buf_init(&safe);
+	style_safe_text(&safe, path, strlen(path));
+	if (buf_string(&safe))
+		frame_name_cut_front(buf, buf_string(&safe), width ? width : SIZE_MAX);
+}
+
+/* What a row is of, behind so many columns of numbers. */
+static void put_name(struct buf *buf, const struct style *style, const struct breakdown_row *row,
+		     enum breakdown_by by, size_t column)
+{
+	size_t width = style->width > column + NAME_FLOOR ? style->width - column : NAME_FLOOR;
+
+	if (row->culled)
+		buf_text(buf, "[culled]");
+	else if (by == BREAKDOWN_THREAD)
+		put_thread(buf, row->thread);
+	else if (by == BREAKDOWN_SIZE)
+		buf_text(buf, format_size_class(row->smallest, row->largest).text);
+	else if (by == BREAKDOWN_FUNCTION && row->frame && row->frame->has_symbol)
+		put_function(buf, style, row->frame, column);
+	else
+		put_path(buf, row->name, style->width && !style->full ? width : 0);
+}
+
+/* The rows that are to be seen, and what is to be said of them. */
+struct listing {
+	const struct style *style;
+	const struct report_subject *subject;
+	const struct breakdown_view *view;
+	const struct breakdown_info *info;
+	const struct breakdown_row **rows; /* owned */
+	uint32_t count, shown;
+};
+
+static void listing_deinit(struct listing *listing)
+{
+	free(listing->rows);
+}
+
+static uint64_t sorted_value(const struct listing *listing, const struct breakdown_row *row)
+{
+	return metric_of_site(listing->view->metric,
+			      listing->view->inclusive ? &row->inclusive : &row->own);
+}
+
+/* Those of which there is something, without what every program runs before main. */
+static struct err *collect(struct listing *listing)
+{
+	const struct breakdown *breakdown = listing->view->breakdown;
+
+	listing->rows = malloc(((size_t)breakdown->count + 1) * sizeof(struct breakdown_row *));
+	if (!listing->rows)
+		return err_no_memory();
+	for (uint32_t i = 0; i < breakdown->count; i++) {
+		const struct breakdown_row *row = &breakdown->rows[i];
+		bool startup = breakdown->by == BREAKDOWN_FUNCTION && row->frame &&
+			       !metric_of_site(listing->view->metric, &row->own) &&
+			       frame_text_is_startup(row->frame);
+
+		if (sorted_value(listing, row) && (listing->style->full || !startup))
+			listing->rows[listing->count++] = row;
+	}
+	listing->shown = listing->view->top && listing->view->top < listing->count
+				 ? listing->view->top
+				 : listing->count;
+	return NULL;
+}
+
+static void put_title(struct buf *buf, const struct listing *listing)
+{
+	const struct breakdown_info *info = listing->info;
+	enum metric metric = listing->view->metric;
+
+	style_printf(buf, listing->style, STYLE_STRONG, "%s %s %s by %s%s (%s)\n\n",
+		     listing->shown < listing->count ? "Top" : "All",
+		     format_count(listing->shown, true).text,
+		     listing->shown == 1 ? info->name : info->plural,
+		     listing->view->inclusive ? "inclusive " : "",
+		     subject_metric(listing->subject, metric),
+		     subject_metric_text(listing->subject, metric));
+}
+
+static void put_rest(struct buf *buf, const struct listing *listing)
+{
+	enum metric metric = listing->view->metric;
+	bool exact = listing->style->exact;
+	uint64_t rest = 0, whole;
+
+	buf_printf(buf, "\n  \xe2\x80\xa6 %" PRIu32 " more", listing->count - listing->shown);
+	for (uint32_t i = listing->shown; i < listing->count; i++)
+		rest += sorted_value(listing, listing->rows[i]);
+	whole = metric_of_sum(metric, recording_summary(listing->subject->recording));
+	// Inclusive sums of several rows are of the same allocations: they do not add up.
+	if (!listing->view->inclusive)
+		buf_printf(buf, ", %s, %s of %s",
+			   metric_info(metric)->bytes ? format_bytes(rest, exact).text
+						      : format_counted(rest, "call", exact).text,
+			   format_percent(rest, whole).text,
+			   subject_metric(listing->subject, metric));
+	buf_text(buf, " (--top N shows more)\n");
+}
+
+static struct err *put_rows(struct buf *buf, const struct listing *listing)
+{
+	cleanup(text_table_deinit) struct text_table table = {0};
+	const struct style *style = listing->style;
+	size_t least = listing->info->of_blocks ? NAME_SHORT : NAME_LONG, column;
+
+	add_columns(&table, listing->subject, listing->view);
+	for (uint32_t i = 0; i < listing->shown; i++)
+		add_cells(&table, style, listing->subject, listing->view, listing->rows[i]);
+	if (style->width && !style->full)
+		text_table_narrow(&table, style->width > least ? style->width - least : 0, 3);
+	column = text_table_width(&table) + TEXT_TABLE_GAP;
+	text_table_titles(&table, buf, style);
+	style_printf(buf, style, STYLE_DIM, "  %s\n", listing->info->name);
+	for (uint32_t i = 0; i < listing->shown; i++) {
+		text_table_row(&table, buf, style, i);
+		buf_repeat(buf, ' ', TEXT_TABLE_GAP);
+		put_name(buf, style, listing->rows[i], listing->view->breakdown->by, column);
+		buf_char(buf, '\n');
+	}
+	return table.failed ? err_no_memory() : NULL;
+}
+
+/* Functions that are not told apart, and what to do about it. */
+static void put_nameless(struct buf *buf, const struct listing *listing)
+{
+	for (uint32_t i = 0; i < listing->shown; i++) {
+		const struct named_frame *frame = listing->rows[i]->frame;
+
+		if (listing->view->breakdown->by != BREAKDOWN_FUNCTION || !frame ||
+		    frame->has_symbol || !frame->module_name)
+			continue;
+		style_printf(buf, listing->style, STYLE_DIM,
+			     "\nIn brackets are all functions of a module that have no name.\n"
+			     "Debug packages, or a build that is not stripped, would name them.\n");
+		return;
+	}
+}
+
+struct err *breakdown_text_write(struct buf *buf, const struct style *style,
+				 const struct report_subject *subject,
+				 const struct breakdown_view *view)
+{
+	cleanup(listing_deinit) struct listing listing = {
+		.style = style,
+		.subject = subject,
+		.view = view,
+		.info = breakdown_info(view->breakdown->by),
+	};
+	struct err *err = collect(&listing);
+
+	if (err)
+		return err;
+	if (!listing.count) {
+		buf_printf(buf, "No %s has any: %s is 0.\n", listing.info->name,
+			   subject_metric(subject, view->metric));
+		return NULL;
+	}
+	put_title(buf, &listing);
+	err = put_rows(buf, &listing);
+	if (!err && listing.shown < listing.count)
+		put_rest(buf, &listing);
+	if (!err)
+		put_nameless(buf, &listing);
+	return err;
+}

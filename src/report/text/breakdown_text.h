@@ -1,0 +1,14 @@
+/* `mallow report --by`: rows with as many sums as there is room for. */
+#ifndef MALLOW_REPORT_TEXT_BREAKDOWN_TEXT_H
+#define MALLOW_REPORT_TEXT_BREAKDOWN_TEXT_H
+
+#include "report/breakdown_view.h"
+#include "report/style.h"
+#include "report/subject.h"
+
+/* Those whose metric is not 0. The writing itself fails in buf. */
+struct err *breakdown_text_write(struct buf *buf, const struct style *style,
+				 const struct report_subject *subject,
+				 const struct breakdown_view *view);
+
+#endif

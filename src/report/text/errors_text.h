@@ -1,0 +1,17 @@
+/* `mallow report --errors`: frees that are errors of the program. */
+#ifndef MALLOW_REPORT_TEXT_ERRORS_TEXT_H
+#define MALLOW_REPORT_TEXT_ERRORS_TEXT_H
+
+#include "analysis/heap_errors.h"
+#include "analysis/names/symbolized.h"
+#include "report/style.h"
+
+/* "malloc", "operator delete[]": the function that an operation of a block stands for. */
+const char *errors_text_function(uint8_t operation);
+
+/* recording: opened with RECORDING_HEAP_ERRORS. top: kinds of errors shown at most, 0: all. */
+struct err *errors_text_write(struct buf *buf, const struct style *style,
+			      const struct recording *recording, struct symbolized *symbolized,
+			      uint32_t top);
+
+#endif

@@ -1,0 +1,12 @@
+/* `mallow report --histogram`: how sizes or lifetimes are distributed, with bars. */
+#ifndef MALLOW_REPORT_TEXT_HISTOGRAM_TEXT_H
+#define MALLOW_REPORT_TEXT_HISTOGRAM_TEXT_H
+
+#include "analysis/breakdown/histogram.h"
+#include "report/style.h"
+
+/* A line for each class, with bars for how many allocations and how many bytes are in it. */
+struct err *histogram_text_write(struct buf *buf, const struct style *style,
+				 const struct histogram *histogram);
+
+#endif

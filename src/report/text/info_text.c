@@ -1,0 +1,212 @@
+#include "report/text/info_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "hosted/cleanup.h"
+#include "report/format.h"
+#include "report/summary.h"
+#include "report/text/text_report.h"
+
+static void put_line(struct buf *buf, const char *label, const char *text)
+{
+	buf_printf(buf, "  %-11s", label);
+	style_safe_text(buf, text, strlen(text));
+	buf_char(buf, '\n');
+}
+
+static void put_optional(struct buf *buf, const char *label, const char *text)
+{
+	if (text && *text)
+		put_line(buf, label, text);
+}
+
+/* One variable a line, as env prints them. */
+static void put_environment(struct buf *buf, const char *const *environment)
+{
+	if (!environment)
+		return;
+	buf_text(buf, "  environment\n");
+	for (; *environment; environment++) {
+		buf_text(buf, "    ");
+		style_safe_text(buf, *environment, strlen(*environment));
+		buf_char(buf, '\n');
+	}
+}
+
+static void put_start(struct buf *buf, const struct recording_facts *facts)
+{
+	time_t seconds = (time_t)(facts->start_realtime_ns / 1000000000);
+	struct tm broken;
+	char text[64] = "unknown";
+
+	if (localtime_r(&seconds, &broken))
+		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &broken);
+	put_line(buf, "started", text);
+}
+
+/* What part of the program's life is in the recording, if not all of it. */
+static void put_switches(struct buf *buf, const struct recording_facts *facts)
+{
+	if (facts->begun_by_start)
+		put_line(buf, "begun", "when it was started, while the program ran");
+	if (facts->off_periods)
+		buf_printf(buf, "  %-11s%s, for %s of %s\n", "off",
+			   format_counted(facts->off_periods, "time", true).text,
+			   format_time(facts->off_ns).text, format_time(facts->duration_ns).text);
+}
+
+static void put_process(struct buf *buf, const struct recording_facts *facts)
+{
+	cleanup(buf_deinit) struct buf line, scratch;
+	const char *text;
+
+	buf_init(&line);
+	buf_init(&scratch);
+	put_optional(buf, "program", facts->program);
+	put_optional(buf, "directory", facts->directory);
+	put_start(buf, facts);
+	buf_printf(&line, "%s, %s", format_time(facts->duration_ns).text,
+		   summary_end(facts, &scratch));
+	text = buf_string(&line);
+	put_line(buf, "ran", text ? text : "");
+	buf_printf(buf, "  %-11s%" PRIu32 ", child of %" PRIu32 "%s\n", "pid", facts->pid,
+		   facts->parent_pid, facts->begun_by_fork ? ", begun by fork" : "");
+	put_switches(buf, facts);
+	put_line(buf, "recording", facts->id);
+	put_optional(buf, "parent", facts->parent_id);
+	put_optional(buf, "host", facts->host);
+	put_optional(buf, "kernel", facts->kernel);
+	put_optional(buf, "agent", facts->agent_version);
+}
+
+static void put_events(struct buf *buf, const struct recording *recording, bool exact)
+{
+	const struct recording_facts *facts = recording_facts(recording);
+	uint32_t threads;
+
+	recording_threads(recording, &threads);
+	buf_printf(buf, "  %-11s%s by %s", "events", format_count(facts->events, exact).text,
+		   format_counted(threads, "thread", exact).text);
+	buf_printf(buf, ": %s, %s", format_counted(facts->allocations, "allocation", exact).text,
+		   format_counted(facts->frees, "free", exact).text);
+	if (facts->sample_mean)
+		buf_printf(buf, " of a sample, one in %s",
+			   format_bytes(facts->sample_mean, exact).text);
+	// A realloc is one event, and both of them.
+	if (facts->reallocs)
+		buf_printf(buf, ", %s of each by realloc",
+			   format_count(facts->reallocs, exact).text);
+	buf_char(buf, '\n');
+	if (facts->cull_ns)
+		buf_printf(buf, "  %-11s%s, %s: blocks that lived shorter than %s\n", "culled",
+			   format_counted(facts->culled_allocations, "allocation", exact).text,
+			   format_bytes(facts->culled_bytes, exact).text,
+			   format_time(facts->cull_ns).text);
+	if (facts->failed_allocations)
+		buf_printf(buf, "  %-11s%s\n", "",
+			   format_counted(facts->failed_allocations, "failed call", exact).text);
+	if (facts->unknown_frees)
+		buf_printf(buf, "  %-11s%s of blocks whose allocation was not seen\n", "",
+			   format_counted(facts->unknown_frees, "free", exact).text);
+	if (facts->implicit_frees)
+		buf_printf(buf, "  %-11s%s: the address was handed out again\n", "",
+			   format_counted(facts->implicit_frees, "implicit free", exact).text);
+}
+
+static void put_pools(struct buf *buf, const struct recording *recording, bool exact)
+{
+	uint32_t count;
+	const struct recorded_pool *pools = recording_pools(recording, &count);
+	uint64_t frees = 0, resets = 0;
+
+	if (!count)
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		frees += pools[i].frees;
+		resets += pools[i].resets;
+	}
+	buf_printf(buf, "  %-11s%s of the program's own: %s, ", "pools",
+		   format_count(count, exact).text,
+		   format_counted(recording_pool_sum(recording)->calls, "block", exact).text);
+	buf_printf(buf, "%s, %s\n", format_counted(frees, "free", exact).text,
+		   format_counted(resets, "reset", exact).text);
+}
+
+/* Below so many events the header and the names are most of what each one costs. */
+#define COST_EVENTS 10000
+
+static void put_file(struct buf *buf, const struct recording_facts *facts, bool exact)
+{
+	buf_printf(buf, "  %-11s%s in %s", "file", format_bytes(facts->file_size, exact).text,
+		   format_counted(facts->chunks, "chunk", exact).text);
+	if (facts->events >= COST_EVENTS)
+		buf_printf(buf, ", %.1f bytes an event",
+			   (double)facts->file_size / (double)facts->events);
+	buf_printf(buf, ", format %u.%u%s%s\n", facts->version_major, facts->version_minor,
+		   facts->finished ? ", finished" : "", facts->compressed ? ", compressed" : "");
+}
+
+static void put_complete(struct buf *buf, const struct style *style,
+			 const struct recording *recording)
+{
+	const struct recording_facts *facts = recording_facts(recording);
+
+	if (facts->complete)
+		put_line(buf, "complete", "yes");
+	else if (facts->writing)
+		put_line(buf, "complete", "not yet: it is still being written");
+	else if (facts->lost || facts->missing_chunks || facts->damaged_chunks)
+		put_line(buf, "complete", "no:");
+	else
+		put_line(buf, "complete",
+			 facts->private_slots
+				 ? "no: killed or crashed, and the last records of each thread may "
+				   "be missing"
+				 : "up to where it was cut short: killed or crashed");
+	if (facts->cull_ns && !facts->ended)
+		buf_printf(buf, "  %-11swithout what was held back then: blocks younger than %s\n",
+			   "", format_time(facts->cull_ns).text);
+	summary_write_gaps(buf, style, recording);
+}
+
+static void put_modules(struct buf *buf, const struct recording *recording)
+{
+	uint32_t count;
+	const struct recorded_module *modules = recording_modules(recording, &count);
+
+	buf_text(buf, "  modules\n");
+	for (uint32_t i = 0; i < count; i++) {
+		buf_printf(buf, "    %012" PRIx64 "-%012" PRIx64 " ", modules[i].start,
+			   modules[i].end);
+		for (uint32_t j = 0; j < modules[i].build_id_size; j++)
+			buf_printf(buf, "%02x", modules[i].build_id[j]);
+		buf_text(buf, modules[i].build_id_size ? " " : "no-build-id ");
+		style_safe_text(buf, modules[i].path, strlen(modules[i].path));
+		if (modules[i].gone_ns != TIME_NEVER)
+			buf_printf(buf, " (unloaded at %s)", format_time(modules[i].gone_ns).text);
+		buf_char(buf, '\n');
+	}
+}
+
+void info_text_write(struct buf *buf, const struct style *style, const struct recording *recording,
+		     bool modules)
+{
+	const struct recording_facts *facts = recording_facts(recording);
+
+	style_begin(buf, style, STYLE_STRONG);
+	style_safe_text(buf, facts->path, strlen(facts->path));
+	style_end(buf, style);
+	buf_text(buf, ": ");
+	text_report_title(buf, facts, 0);
+	buf_char(buf, '\n');
+	put_process(buf, facts);
+	put_events(buf, recording, style->exact);
+	put_pools(buf, recording, style->exact);
+	put_file(buf, facts, style->exact);
+	put_complete(buf, style, recording);
+	put_environment(buf, facts->environment);
+	if (modules)
+		put_modules(buf, recording);
+}

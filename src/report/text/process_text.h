@@ -1,0 +1,20 @@
+/* Processes of a list as lines of text, children below their parents. */
+#ifndef MALLOW_REPORT_TEXT_PROCESS_TEXT_H
+#define MALLOW_REPORT_TEXT_PROCESS_TEXT_H
+
+#include "analysis/process_list.h"
+#include "report/style.h"
+
+enum process_text_columns {
+	PROCESS_TEXT_FACTS, /* when, how long, events, whether it is complete; its file */
+	PROCESS_TEXT_SUMS,  /* peak, leaked, total */
+};
+
+/* A heading and a line each. list: ordered. */
+void process_text_write(struct buf *buf, const struct style *style, const struct process_list *list,
+			enum process_text_columns columns);
+
+/* "complete", "running", "cut short", "3 lost", "gaps": one or two words. */
+const char *process_text_state(const struct recording_facts *facts);
+
+#endif

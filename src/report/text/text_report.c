@@ -1,0 +1,250 @@
+#include "report/text/text_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hosted/cleanup.h"
+#include "report/text/breakdown_text.h"
+#include "report/text/errors_text.h"
+#include "report/format.h"
+#include "report/text/histogram_text.h"
+#include "report/nameless.h"
+#include "report/text/process_text.h"
+#include "report/text/pools_text.h"
+#include "report/site_order.h"
+#include "report/text/site_text.h"
+#include "report/summary.h"
+#include "report/text/suppressed_text.h"
+#include "report/text/text_tree.h"
+
+#define COMMAND_COLUMNS 200
+#define COMMAND_LEAST   24
+
+/* The bytes of text that fill columns at most; never within a character. */
+static size_t bytes_of_columns(const char *text, size_t size, size_t columns)
+{
+	size_t end = 0;
+
+	for (; end < size; end++) {
+		bool begins = ((unsigned char)text[end] & 0xc0) != 0x80;
+
+		if (begins && !columns--)
+			break;
+	}
+	return end;
+}
+
+void text_report_command(struct buf *buf, const struct recording_facts *facts, size_t columns)
+{
+	cleanup(buf_deinit) struct buf line;
+	size_t fitting;
+
+	buf_init(&line);
+	for (int i = 0; facts->arguments && facts->arguments[i]; i++)
+		buf_printf(&line, "%s%s", i ? " " : "", facts->arguments[i]);
+	if (!line.size)
+		buf_text(&line, *facts->program ? facts->program : "unknown program");
+	fitting = bytes_of_columns(line.data, line.size, columns);
+	if (fitting < line.size)
+		fitting = bytes_of_columns(line.data, line.size, columns - 1);
+	style_safe_text(buf, line.data, fitting);
+	if (fitting < line.size)
+		buf_text(buf, "\xe2\x80\xa6");
+}
+
+void text_report_title(struct buf *buf, const struct recording_facts *facts, size_t columns)
+{
+	char tail[64];
+	size_t room = COMMAND_COLUMNS;
+
+	if (facts->processes > 1)
+		snprintf(tail, sizeof(tail), "  and %s",
+			 format_counted(facts->processes - 1, "more recording", true).text);
+	else
+		snprintf(tail, sizeof(tail), "  (pid %" PRIu32 ")", facts->pid);
+	if (columns)
+		room = columns > COMMAND_LEAST + strlen(tail) ? columns - strlen(tail)
+							      : COMMAND_LEAST;
+	text_report_command(buf, facts, room);
+	buf_text(buf, tail);
+}
+
+void text_report_reservations(struct buf *buf, const struct style *style,
+			      const struct recording_facts *facts)
+{
+	if (facts->sample_mean)
+		buf_printf(buf, "  a sample, one in %s: all numbers are estimates\n",
+			   format_bytes(facts->sample_mean, style->exact).text);
+	if (facts->cull_ns)
+		buf_printf(buf, "  culled: %s that lived shorter than %s are %s\n",
+			   format_counted(facts->culled_allocations, "block", style->exact).text,
+			   format_time(facts->cull_ns).text,
+			   facts->filtered ? "left out" : "in totals alone, not in peaks");
+	if (facts->begun_by_start)
+		buf_text(buf, "  begun by a start: what was allocated before is not counted\n");
+	if (facts->off_periods)
+		buf_printf(buf, "  off %s, for %s: what was allocated then is not counted\n",
+			   format_counted(facts->off_periods, "time", true).text,
+			   format_time(facts->off_ns).text);
+	if (facts->begun_by_fork)
+		buf_text(buf, "  begun by fork: blocks of the parent are not counted\n");
+}
+
+/* What was live at a moment: how the sums of the recording, filtered so, are to be read. */
+static void put_moment(struct buf *buf, const struct style *style,
+		       const struct report_subject *subject)
+{
+	const struct recording_facts *facts = recording_facts(subject->recording);
+	const struct report_moment *moment = subject->moment;
+
+	style_begin(buf, style, STYLE_STRONG);
+	buf_text(buf, "  what was live at ");
+	style_safe_text(buf, moment->typed, strlen(moment->typed));
+	style_end(buf, style);
+	if (moment->ns < 0)
+		buf_text(buf, ", before the start\n");
+	else if ((uint64_t)moment->ns > facts->duration_ns)
+		buf_text(buf, ", after the end\n");
+	else
+		buf_printf(buf, ", at %s of %s\n", format_time((uint64_t)moment->ns).text,
+			   format_time(facts->duration_ns).text);
+}
+
+static void put_header(struct buf *buf, const struct style *style,
+		       const struct report_subject *subject)
+{
+	const struct recording *recording = subject->recording;
+	const struct recording_facts *facts = recording_facts(recording);
+	cleanup(buf_deinit) struct buf scratch;
+
+	buf_init(&scratch);
+	style_begin(buf, style, STYLE_STRONG);
+	text_report_title(buf, facts, style->full ? 0 : style->width);
+	style_end(buf, style);
+	buf_printf(buf, "\n  ran %s, %s; ", format_time(facts->duration_ns).text,
+		   summary_end(facts, &scratch));
+	if (facts->complete)
+		buf_text(buf, "the recording is complete\n");
+	else if (facts->writing)
+		buf_text(buf, "what was recorded until now\n");
+	else if (facts->lost)
+		buf_printf(buf, "%s lost\n", format_counted(facts->lost, "event", true).text);
+	else if (facts->missing_chunks || facts->damaged_chunks)
+		buf_text(buf, "the recording has gaps\n");
+	else if (facts->cull_ns)
+		buf_printf(buf, "blocks younger than %s then are missing\n",
+			   format_time(facts->cull_ns).text);
+	else
+		buf_text(buf, "nothing until then is missing\n");
+	text_report_reservations(buf, style, facts);
+	if (subject->moment)
+		put_moment(buf, style, subject);
+	if (subject->filter)
+		filter_report_text(buf, style, subject->filter, subject->moment != NULL);
+	summary_write_gaps(buf, style, recording);
+	buf_char(buf, '\n');
+	summary_write(buf, style, recording, subject->moment ? SUMMARY_OF_MOMENT : SUMMARY_OF_RUN);
+	if (subject->suppressed)
+		suppressed_text_summary(buf, style, subject->suppressed);
+}
+
+static void put_merged_header(struct buf *buf, const struct style *style,
+			      const struct report_subject *subject)
+{
+	const struct process_list *processes = subject->processes;
+	const struct recording_facts *facts = recording_facts(subject->recording);
+	size_t whole = 0, count = processes->items.count;
+
+	for (size_t i = 0; i < count; i++)
+		whole += processes->items.items[i].facts.complete;
+	style_begin(buf, style, STYLE_STRONG);
+	text_report_title(buf, facts, style->full ? 0 : style->width);
+	style_end(buf, style);
+	buf_printf(buf, "\n  %s from the first start to the last end",
+		   format_time(facts->duration_ns).text);
+	if (whole == count)
+		buf_text(buf, "; all recordings are complete\n");
+	else
+		buf_printf(buf, "\n  %zu of %s complete: mallow info tells more\n", whole,
+			   format_counted(count, "recording", true).text);
+	text_report_reservations(buf, style, facts);
+	buf_char(buf, '\n');
+	process_text_write(buf, style, processes, PROCESS_TEXT_SUMS);
+	buf_char(buf, '\n');
+	summary_write(buf, style, subject->recording, SUMMARY_OF_RUN);
+	if (subject->suppressed)
+		suppressed_text_summary(buf, style, subject->suppressed);
+}
+
+static struct err *put_sites(struct buf *buf, const struct style *style,
+			     const struct report_subject *subject,
+			     const struct text_report_options *options)
+{
+	const struct recording *recording = subject->recording;
+	const char *name = subject_metric(subject, options->metric);
+	struct site_text text = {
+		.of_moment = subject->moment != NULL,
+		.metric = options->metric,
+		.top = options->top,
+		.whole = metric_of_sum(options->metric, recording_summary(recording)),
+	};
+	auto_free uint32_t *order = NULL;
+	uint32_t site_count, shown;
+	struct err *err;
+
+	text.sites = recording_sites(recording, &site_count);
+	err = site_order_create(text.sites, site_count, options->metric, SITE_ORDER_NOT_ZERO,
+				&order, &text.count);
+	if (err)
+		return err;
+	text.order = order;
+	if (!text.count) {
+		buf_printf(buf, "No site has %s: %s is 0.\n",
+			   strcmp(name, "peak") == 0 ? "a peak" : name, name);
+		return NULL;
+	}
+	shown = site_text_shown(&text);
+	style_printf(buf, style, STYLE_STRONG, "%s %s by %s (%s)\n",
+		     shown < text.count ? "Top" : "All", format_counted(shown, "site", true).text,
+		     name, subject_metric_text(subject, options->metric));
+	err = site_text_write(buf, style, recording, subject->symbolized, &text);
+	return err ? err : nameless_write(buf, style, recording, subject->symbolized, order, shown);
+}
+
+static struct err *put_view(struct buf *buf, const struct style *style,
+			    const struct report_subject *subject,
+			    const struct text_report_options *options)
+{
+	const struct recording *recording = subject->recording;
+	struct symbolized *symbolized = subject->symbolized;
+
+	if (options->errors)
+		return errors_text_write(buf, style, recording, symbolized, options->top);
+	if (options->pools)
+		return pools_text_write(buf, style, recording, symbolized, options);
+	if (options->breakdown)
+		return breakdown_text_write(buf, style, subject, options->breakdown);
+	if (options->histogram)
+		return histogram_text_write(buf, style, options->histogram);
+	if (options->tree)
+		return text_tree_write(buf, style, subject, options->metric, options->top);
+	return put_sites(buf, style, subject, options);
+}
+
+struct err *text_report_write(struct buf *buf, const struct style *style,
+			      const struct report_subject *subject,
+			      const struct text_report_options *options)
+{
+	struct err *err;
+
+	if (subject->processes)
+		put_merged_header(buf, style, subject);
+	else
+		put_header(buf, style, subject);
+	buf_char(buf, '\n');
+	err = put_view(buf, style, subject, options);
+	if (!err && subject->suppressed)
+		err = suppressed_text_write(buf, style, subject);
+	return err;
+}

@@ -1,0 +1,108 @@
+#include "report/text/text_stack.h"
+
+#include <assert.h>
+
+#include "hosted/cleanup.h"
+#include "hosted/vec.h"
+#include "report/format.h"
+#include "report/frame_text.h"
+
+#define SHOWN_INNERMOST 24
+#define SHOWN_OUTERMOST 8
+
+/* A line to print: a named frame and how often it stands there in a row. */
+struct line {
+	const struct named_frame *frame;
+	unsigned repeated;
+};
+
+struct lines {
+	VEC(struct line) list;
+};
+
+static void lines_deinit(struct lines *lines)
+{
+	vec_deinit(&lines->list);
+}
+
+static struct err *add(struct lines *lines, const struct named_frame *frame, bool merge)
+{
+	if (merge && lines->list.count) {
+		struct line *last = &lines->list.items[lines->list.count - 1];
+
+		if (frame_text_same(last->frame, frame)) {
+			last->repeated++;
+			return NULL;
+		}
+	}
+	return vec_push(&lines->list, (struct line){frame, 1}) ? NULL : err_no_memory();
+}
+
+/* The lines of the stack, innermost first. */
+static struct err *collect(const struct recording *recording, struct symbolized *symbolized,
+			   uint32_t node, bool merge, struct lines *lines)
+{
+	uint32_t count;
+	const struct stack_node *nodes = recording_stacks(recording, &count);
+
+	for (; node != RECORDING_NONE; node = nodes[node].parent) {
+		const struct named_frame *frames;
+		size_t frame_count;
+		struct err *err =
+			symbolized_frame(symbolized, nodes[node].frame, &frames, &frame_count);
+
+		for (size_t i = 0; i < frame_count && !err; i++)
+			err = add(lines, &frames[i], merge);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+/* Without the start-up code at the outer end, unless that is all there is. */
+static size_t without_startup(const struct lines *lines)
+{
+	size_t count = lines->list.count;
+
+	/* The _start of a stripped program has no name; what it calls has. */
+	if (count > 1 && !lines->list.items[count - 1].frame->has_symbol &&
+	    frame_text_is_startup(lines->list.items[count - 2].frame))
+		count--;
+	while (count && frame_text_is_startup(lines->list.items[count - 1].frame))
+		count--;
+	return count ? count : lines->list.count;
+}
+
+struct err *text_stack_write(struct buf *buf, const struct style *style,
+			     const struct recording *recording, struct symbolized *symbolized,
+			     uint32_t node, unsigned indent)
+{
+	cleanup(lines_deinit) struct lines lines = {VEC_EMPTY};
+	struct err *err = collect(recording, symbolized, node, !style->full, &lines);
+	size_t count;
+
+	if (err)
+		return err;
+	count = style->full ? lines.list.count : without_startup(&lines);
+	if (!count) {
+		buf_repeat(buf, ' ', indent);
+		buf_text(buf, "(no stack)\n");
+	}
+	assert(lines.list.items || !count);
+	for (size_t i = 0; i < count; i++) {
+		if (!style->full && i == SHOWN_INNERMOST &&
+		    count > SHOWN_INNERMOST + SHOWN_OUTERMOST + 1) {
+			size_t hidden = count - SHOWN_INNERMOST - SHOWN_OUTERMOST;
+
+			buf_repeat(buf, ' ', indent);
+			style_printf(buf, style, STYLE_DIM, "\xe2\x80\xa6 %s (--full shows them)\n",
+				     format_counted(hidden, "frame", true).text);
+			i += hidden;
+		}
+		buf_repeat(buf, ' ', indent);
+		frame_text_line(buf, style, lines.list.items[i].frame, indent,
+				lines.list.items[i].repeated);
+		buf_char(buf, '\n');
+	}
+	return NULL;
+}

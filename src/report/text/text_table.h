@@ -1,0 +1,47 @@
+/*
+ * Rows of numbers below each other, as wide as the widest of a column. What stands behind the last
+ * column of numbers the caller writes.
+ *
+ *	text_table_column(&table, "calls");
+ *	text_table_cell(&table, format_count(5, false));    row by row
+ *	text_table_titles(&table, buf, style);
+ *	text_table_row(&table, buf, 0);
+ */
+#ifndef MALLOW_REPORT_TEXT_TEXT_TABLE_H
+#define MALLOW_REPORT_TEXT_TEXT_TABLE_H
+
+#include "hosted/vec.h"
+#include "report/format.h"
+#include "report/style.h"
+
+#define TEXT_TABLE_COLUMNS 10
+#define TEXT_TABLE_GAP     2 /* columns between columns, and in front of the first */
+
+/* Zeroed: empty. */
+struct text_table {
+	const char *titles[TEXT_TABLE_COLUMNS];
+	size_t widths[TEXT_TABLE_COLUMNS];
+	bool strong[TEXT_TABLE_COLUMNS];
+	size_t columns; /* of each row of cells … */
+	size_t shown;   /* … and how many of them are written */
+	VEC(struct formatted) cells;
+	bool failed; /* no memory */
+};
+
+void text_table_deinit(struct text_table *table);
+
+/* Before the first cell. The title is borrowed. */
+void text_table_column(struct text_table *table, const char *title, bool strong);
+void text_table_cell(struct text_table *table, struct formatted text);
+
+/* Shows as many columns as fit into that width, and so many at least, whether they fit or not. */
+void text_table_narrow(struct text_table *table, size_t width, size_t least);
+/* What a row takes. */
+size_t text_table_width(const struct text_table *table);
+
+/* Without a newline. */
+void text_table_titles(const struct text_table *table, struct buf *buf, const struct style *style);
+void text_table_row(const struct text_table *table, struct buf *buf, const struct style *style,
+		    size_t row);
+
+#endif
