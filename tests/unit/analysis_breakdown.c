@@ -32,8 +32,8 @@ static void allocating(void **state)
 		"std::__new_allocator<Place>::allocate(unsigned long, void const*)",
 		"__gnu_cxx::new_allocator<char>::allocate(unsigned long, void const*)",
 		"std::_Vector_base<Place, std::allocator<Place>>::_M_allocate(unsigned long)",
-		"std::__detail::_Hash_node<int, false>* std::__detail::_Hashtable_alloc<std::"
-		"allocator<x>>::_M_allocate_node<int const&>(int const&)",
+		"a::b<c>* std::__detail::_Hashtable_alloc<d>::_M_allocate_node<int const&>(int "
+		"const&)",
 		"std::__allocated_ptr<x> std::__allocate_guarded<x>(x&)",
 		"std::allocator<int>::allocate",
 		"std::__1::allocator<int>::allocate(unsigned long)",
