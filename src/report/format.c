@@ -99,6 +99,14 @@ struct formatted format_percent(uint64_t part, uint64_t whole)
 	return result;
 }
 
+struct formatted format_word(const char *word)
+{
+	struct formatted result = {0};
+
+	snprintf(result.text, sizeof(result.text), "%s", word);
+	return result;
+}
+
 struct formatted format_counted(uint64_t count, const char *noun, bool exact)
 {
 	struct formatted result = {0};

@@ -24,6 +24,9 @@ struct formatted format_time(uint64_t ns);
 /* "51.2 %", "100 %", "<0.1 %"; of 0 it is "-". */
 struct formatted format_percent(uint64_t part, uint64_t whole);
 
+/* A word in place of a number; at most 47 bytes of it. */
+struct formatted format_word(const char *word);
+
 /* "1 block", "12 blocks": count with its noun, which gets an s. */
 struct formatted format_counted(uint64_t count, const char *noun, bool exact);
 

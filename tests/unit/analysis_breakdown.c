@@ -26,14 +26,11 @@ static void allocating(void **state)
 		"llvm::User::operator new(unsigned long, unsigned int)",
 		"tree<int>::node::operator new[](unsigned long)",
 		"std::allocator<int>::allocate(unsigned long)",
-		"std::allocator_traits<std::allocator<a::b<c>>>::allocate(std::allocator<a::b<c>>&,"
-		" "
-		"unsigned long)",
+		"std::allocator_traits<std::allocator<a::b<c>>>::allocate(d<a>&, unsigned long)",
 		"std::__new_allocator<Place>::allocate(unsigned long, void const*)",
 		"__gnu_cxx::new_allocator<char>::allocate(unsigned long, void const*)",
 		"std::_Vector_base<Place, std::allocator<Place>>::_M_allocate(unsigned long)",
-		"std::__detail::_Hash_node<int, false>* std::__detail::_Hashtable_alloc<std::"
-		"allocator<x>>::_M_allocate_node<int const&>(int const&)",
+		"a::b<c>* std::__detail::_Hashtable_alloc<d>::_M_allocate_node<int>(int const&)",
 		"std::__allocated_ptr<x> std::__allocate_guarded<x>(x&)",
 		"std::allocator<int>::allocate",
 		"std::__1::allocator<int>::allocate(unsigned long)",

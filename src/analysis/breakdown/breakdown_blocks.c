@@ -10,7 +10,8 @@
 #include "hosted/map.h"
 #include "hosted/parallel.h"
 
-#define EXACT_SIZES 32 /* of more different sizes, classes are shown */
+#define EXACT_SIZES 32                  /* of more different sizes, classes are shown */
+#define PIECE       (UINT64_C(1) << 20) /* blocks whose classes one thread finds at a time */
 
 CLEANUP_DEFINE(struct recording *, recording_close);
 
@@ -54,28 +55,27 @@ static bool is_seen(const struct filter_match *match, uint64_t block)
 	return match->words[block / 64] >> block % 64 & 1;
 }
 
-/* Numbers the different sizes; *few: there are not too many for that. */
+/* Numbers the different sizes; *few: there are some, and not too many for that. */
 static struct err *find_sizes(const struct seen_blocks *seen, struct map *sizes, bool *few)
 {
 	const struct block_columns *blocks = recording_blocks(seen->recording);
 
 	*few = true;
 	for (uint64_t i = 0; *few && i < blocks->count; i++) {
-		uint64_t *class = is_seen(seen->match, i) ? map_put(sizes, blocks->size[i]) : NULL;
+		uint64_t *class;
 
-		if (!class) {
-			if (is_seen(seen->match, i))
-				return err_no_memory();
+		if (!is_seen(seen->match, i))
 			continue;
-		}
+		class = map_put(sizes, blocks->size[i]);
+		if (!class)
+			return err_no_memory();
 		if (*class == MAP_NONE)
 			*class = sizes->count - 1;
 		*few = sizes->count <= EXACT_SIZES;
 	}
+	*few &= sizes->count != 0;
 	return NULL;
 }
-
-#define PIECE (UINT64_C(1) << 20)
 
 static void class_piece(void *argument, size_t number)
 {
@@ -114,6 +114,7 @@ static struct err *classes_of_sizes(const struct seen_blocks *seen, struct class
 	return NULL;
 }
 
+/* Says which sizes each row is of. */
 static void name_sizes(const struct classes *classes, struct breakdown_row *rows, size_t count,
 		       const uint32_t *row_of)
 {

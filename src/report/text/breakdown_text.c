@@ -23,14 +23,6 @@ static struct formatted value(enum metric metric, const struct site *sum, bool e
 					  : format_count(number, exact);
 }
 
-static struct formatted plain(const char *text)
-{
-	struct formatted result = {0};
-
-	strcpy(result.text, text);
-	return result;
-}
-
 /*
  * The metrics that follow the one that rows are ordered by, the most telling ones first. They are
  * of the same sums as that one: own, or inclusive.
@@ -78,7 +70,7 @@ static void add_cells(struct text_table *table, const struct style *style,
 	if (!breakdown_info(view->breakdown->by)->of_blocks)
 		text_table_cell(table, value(view->metric, other, style->exact));
 	else if (row->culled)
-		text_table_cell(table, plain("-"));
+		text_table_cell(table, format_word("-"));
 	else
 		text_table_cell(table, format_bytes(row->own.own_peak_bytes, style->exact));
 	for (size_t i = 0; i < OTHERS; i++)

@@ -43,14 +43,6 @@ static void add_row(struct rows *rows, struct formatted name, const struct histo
 		rows->most.bytes = sum->bytes;
 }
 
-static struct formatted named(const char *text)
-{
-	struct formatted result = {0};
-
-	strcpy(result.text, text);
-	return result;
-}
-
 /* How many empty classes there are from that one on. */
 static size_t empty_from(const struct histogram *histogram, size_t class)
 {
@@ -74,9 +66,9 @@ static void collect(const struct histogram *histogram, struct rows *rows)
 		}
 	}
 	if (histogram->culled.calls)
-		add_row(rows, named("culled"), &histogram->culled);
+		add_row(rows, format_word("culled"), &histogram->culled);
 	if (histogram->leaked.calls)
-		add_row(rows, named("leaked"), &histogram->leaked);
+		add_row(rows, format_word("leaked"), &histogram->leaked);
 }
 
 /* As many eighths of a column as value has of most, at least one unless it is 0; returns columns.
@@ -150,28 +142,21 @@ static struct widths find_widths(const struct style *style, const struct rows *r
 	return widths;
 }
 
-/* At the right end of so many columns. */
-static void put_right(struct buf *buf, const char *text, size_t width)
-{
-	buf_repeat(buf, ' ', TEXT_TABLE_GAP + width - style_columns(text, strlen(text)));
-	buf_text(buf, text);
-}
-
 static void put_row(struct buf *buf, const struct style *style, const struct rows *rows,
 		    const struct row *row, const struct widths *widths)
 {
 	size_t drawn;
 
 	if (!row->sum) {
-		put_right(buf, "\xe2\x80\xa6\n", widths->name + 1);
+		text_table_put(buf, "\xe2\x80\xa6\n", widths->name + 1);
 		return;
 	}
-	put_right(buf, row->name.text, widths->name);
-	put_right(buf, format_count(row->sum->calls, style->exact).text, widths->calls);
+	text_table_put(buf, row->name.text, widths->name);
+	text_table_put(buf, format_count(row->sum->calls, style->exact).text, widths->calls);
 	buf_repeat(buf, ' ', GAP);
 	drawn = put_bar(buf, style, row->sum->calls, rows->most.calls, widths->bar);
 	buf_repeat(buf, ' ', widths->bar - drawn);
-	put_right(buf, format_bytes(row->sum->bytes, style->exact).text, widths->bytes);
+	text_table_put(buf, format_bytes(row->sum->bytes, style->exact).text, widths->bytes);
 	if (row->sum->bytes)
 		buf_repeat(buf, ' ', GAP);
 	put_bar(buf, style, row->sum->bytes, rows->most.bytes, widths->bar);
@@ -195,10 +180,10 @@ struct err *histogram_text_write(struct buf *buf, const struct style *style,
 						     : "lifetime (from malloc to free)");
 	widths = find_widths(style, &rows);
 	style_begin(buf, style, STYLE_DIM);
-	put_right(buf, histogram->of == HISTOGRAM_SIZE ? "size" : "lived", widths.name);
-	put_right(buf, CALLS, widths.calls);
+	text_table_put(buf, histogram->of == HISTOGRAM_SIZE ? "size" : "lived", widths.name);
+	text_table_put(buf, CALLS, widths.calls);
 	buf_repeat(buf, ' ', GAP + widths.bar);
-	put_right(buf, BYTES, widths.bytes);
+	text_table_put(buf, BYTES, widths.bytes);
 	style_end(buf, style);
 	buf_char(buf, '\n');
 	for (size_t i = 0; i < rows.count; i++)

@@ -42,7 +42,7 @@ void text_table_narrow(struct text_table *table, size_t width, size_t least)
 		table->shown--;
 }
 
-static void put_cell(struct buf *buf, const char *text, size_t width)
+void text_table_put(struct buf *buf, const char *text, size_t width)
 {
 	buf_repeat(buf, ' ', TEXT_TABLE_GAP + width - style_columns(text, strlen(text)));
 	buf_text(buf, text);
@@ -52,7 +52,7 @@ void text_table_titles(const struct text_table *table, struct buf *buf, const st
 {
 	style_begin(buf, style, STYLE_DIM);
 	for (size_t i = 0; i < table->shown; i++)
-		put_cell(buf, table->titles[i], table->widths[i]);
+		text_table_put(buf, table->titles[i], table->widths[i]);
 	style_end(buf, style);
 }
 
@@ -64,7 +64,7 @@ void text_table_row(const struct text_table *table, struct buf *buf, const struc
 	for (size_t i = 0; !table->failed && i < table->shown; i++) {
 		if (table->strong[i])
 			style_begin(buf, style, STYLE_STRONG);
-		put_cell(buf, cells[i].text, table->widths[i]);
+		text_table_put(buf, cells[i].text, table->widths[i]);
 		if (table->strong[i])
 			style_end(buf, style);
 	}

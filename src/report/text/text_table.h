@@ -39,6 +39,9 @@ void text_table_narrow(struct text_table *table, size_t width, size_t least);
 /* What a row takes. */
 size_t text_table_width(const struct text_table *table);
 
+/* A text at the right end of so many columns, with the gap in front. */
+void text_table_put(struct buf *buf, const char *text, size_t width);
+
 /* Without a newline. */
 void text_table_titles(const struct text_table *table, struct buf *buf, const struct style *style);
 void text_table_row(const struct text_table *table, struct buf *buf, const struct style *style,
