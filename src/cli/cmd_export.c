@@ -17,6 +17,7 @@
 #include "report/export/flamegraph.h"
 #include "report/export/heaptrack_export.h"
 #include "report/export/pprof.h"
+#include "report/export/replay_export.h"
 
 enum { TO, METRIC, OUTPUT, MERGE, BYTES };
 
@@ -24,7 +25,7 @@ static const struct option_spec options_of_export[] = {
 	[TO] = {.name = "to",
 		.value = "FORMAT",
 		.text = "what to write",
-		.choices = "flamegraph collapsed heaptrack pprof"},
+		.choices = "flamegraph collapsed heaptrack pprof replay"},
 	[METRIC] = {.name = "metric",
 		    .value = "METRIC",
 		    .text = "what is counted, peak if not given",
@@ -53,6 +54,7 @@ struct exporter {
 	const char *name;
 	bool of_metric;  /* it shows one metric */
 	bool compressed; /* it is so by itself */
+	bool binary;     /* it is no text for a terminal */
 	bool of_blocks;  /* it shows blocks, which merged recordings do not have; else sums */
 	struct err *(*write)(struct buf *buf, const struct wanted *wanted);
 };
@@ -86,11 +88,17 @@ static struct err *write_pprof(struct buf *buf, const struct wanted *wanted)
 	return pprof_write(buf, wanted->recording, wanted->symbolized, NULL);
 }
 
+static struct err *write_replay(struct buf *buf, const struct wanted *wanted)
+{
+	return replay_export_write(buf, wanted->recording, wanted->match);
+}
+
 static const struct exporter exporters[] = {
 	{"flamegraph", .of_metric = true, .write = write_flamegraph},
 	{"collapsed", .of_metric = true, .write = write_collapsed},
 	{"heaptrack", .of_blocks = true, .write = write_heaptrack},
-	{"pprof", .compressed = true, .write = write_pprof},
+	{"pprof", .compressed = true, .binary = true, .write = write_pprof},
+	{"replay", .binary = true, .of_blocks = true, .write = write_replay},
 };
 
 #define EXPORTER_COUNT (sizeof(exporters) / sizeof(exporters[0]))
@@ -233,8 +241,7 @@ static bool check_options(const struct exporter *exporter, const struct options 
 static bool check_output(const struct exporter *exporter, const struct options *options)
 {
 	const char *path = options->values[OUTPUT];
-	bool text =
-		!exporter->compressed || (path && strcmp(path, "-") != 0) || !isatty(STDOUT_FILENO);
+	bool text = !exporter->binary || (path && strcmp(path, "-") != 0) || !isatty(STDOUT_FILENO);
 
 	if (!text)
 		cli_error(CLI_USAGE, "--to %s is no text for a terminal: -o FILE", exporter->name);
@@ -271,5 +278,6 @@ const struct command_body command_export = {
 		"for each stack, outermost function first, as flamegraph.pl and speedscope read "
 		"it. heaptrack: every allocation and free, for heaptrack_gui and heaptrack_print, "
 		"which want a file whose name ends in .gz or .zst, or plain text. pprof: a profile "
-		"for `go tool pprof`, speedscope, Pyroscope and others, in seven ways of counting.",
+		"for `go tool pprof`, speedscope, Pyroscope and others, in seven ways of counting. "
+		"replay: what bytehound's replayer does again, as allocations and frees.",
 };

@@ -21,6 +21,7 @@ COMMANDS = (
     ("report", "--by", "thread", "--json"), ("report", "--histogram", "lifetime"),
     ("report", "--at", "50%"), ("report", "--tree", "--slack-min", "1", "--chain-length-max", "9"),
     ("export", "--to", "flamegraph"), ("export", "--to", "heaptrack"), ("export", "--to", "pprof"),
+    ("export", "--to", "replay"),
 )
 
 

@@ -1124,6 +1124,16 @@ def test_heaptrack_of_the_tool(record, compile_sample, tool, tmp_path, serve):
     assert got == server.text("/data/last/export/heaptrack/any.txt?lifetime=only_leaked")
 
 
+def test_replay_of_the_tool(record, compile_sample, tool, tmp_path, serve):
+    path = record([compile_sample("hand_over"), "2000", "10"], check=False).path
+    server = serve(path)
+    for conditions, query in (([], ""), (["--size-min", "40"], "?size_min=40")):
+        tool("export", "--to", "replay", "-o", tmp_path / "data", *conditions, path)
+        for name in ("", "/any.bin"):
+            status, _, body = server.request(f"/data/last/export/replay{name}{query}")
+            assert status == 200 and body == (tmp_path / "data").read_bytes() and len(body) > 40
+
+
 def test_profiles_for_pprof(record, compile_sample, tool, tmp_path, serve):
     path = record([compile_sample("totals")]).path
     tool("export", "--to", "pprof", "-o", tmp_path / "data", path)

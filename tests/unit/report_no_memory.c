@@ -6,12 +6,19 @@
 #include "failing_malloc.h"
 #include "report/export/heaptrack_export.h"
 #include "report/export/pprof.h"
+#include "report/export/replay_export.h"
 #include "sample_recordings.h"
 
 static struct err *write_heaptrack(struct buf *buf, const struct recording *recording,
 				   struct symbolized *symbolized)
 {
 	return heaptrack_export_write(buf, symbolized, NULL);
+}
+
+static struct err *write_replay(struct buf *buf, const struct recording *recording,
+				struct symbolized *symbolized)
+{
+	return replay_export_write(buf, recording, NULL);
 }
 
 static struct err *write_pprof(struct buf *buf, const struct recording *recording,
@@ -89,6 +96,7 @@ static void exports(void **state)
 		assert_ok(recording_open_memory("x.mallow", writer.data, writer.size,
 						RECORDING_BLOCKS, &recording));
 		assert_true(fail_each(write_heaptrack, recording) > 20);
+		assert_true(fail_each(write_replay, recording) >= 40);
 		profiles += fail_each(write_pprof, recording);
 		changes += fail_each(write_change, recording);
 		recording_close(recording);
