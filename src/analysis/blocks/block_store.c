@@ -1,16 +1,21 @@
 #include "analysis/blocks/block_store.h"
 
 #include "analysis/sample_weight.h"
+#include "hosted/page_toucher.h"
 #include "hosted/parallel.h"
 
 /* Rows by which the columns grow: doubled, and by a quarter where that is much. */
 #define ROWS_FIRST   1024
 #define ROWS_DOUBLED ((size_t)4 << 20)
 
+/* So many rows at a time, and so far ahead, are touched by another thread: 20 MB of columns. */
+#define TOUCHED_ROWS ((size_t)256 << 10)
+
 #define PIECE_ROWS ((size_t)64 << 10) /* that one thread finishes at a time */
 
 void block_store_deinit(struct block_store *store)
 {
+	page_toucher_destroy(store->toucher);
 	for (int i = 0; i < BLOCK_COLUMN_COUNT; i++)
 		spill_deinit(&store->spills[i]);
 	live_table_deinit(&store->live);
@@ -32,6 +37,7 @@ static bool grow(struct block_store *store)
 		      : store->capacity < ROWS_DOUBLED ? store->capacity * 2
 						       : store->capacity + store->capacity / 4;
 
+	page_toucher_wait(store->toucher);
 	// A column may have moved although another one could not grow.
 #define BLOCK_COLUMN(name, type)                                                                   \
 	if (!grow_column(store, BLOCK_COLUMN_##name, rows, sizeof(type)))                          \
@@ -41,6 +47,27 @@ static bool grow(struct block_store *store)
 #undef BLOCK_COLUMN
 	store->capacity = rows;
 	return true;
+}
+
+/* Once in a while: the rows behind the next ones will be written to before long. */
+static void touch_ahead(struct block_store *store, uint64_t row)
+{
+	struct page_range ranges[BLOCK_COLUMN_COUNT];
+	size_t first = row + TOUCHED_ROWS, rows = TOUCHED_ROWS, count = 0;
+
+	if (!store->toucher && store->capacity >= ROWS_DOUBLED)
+		store->toucher = page_toucher_create();
+	if (first >= store->capacity)
+		return;
+	if (rows > store->capacity - first)
+		rows = store->capacity - first;
+#define BLOCK_COLUMN(name, type)                                                                   \
+	if (store->rows.name)                                                                      \
+		ranges[count++] = (struct page_range){(char *)(store->rows.name + first),          \
+						      rows * sizeof(type)};
+	BLOCK_COLUMNS(BLOCK_COLUMN)
+#undef BLOCK_COLUMN
+	page_toucher_ask(store->toucher, ranges, count);
 }
 
 struct err *block_store_threads(struct block_store *store, uint32_t count)
@@ -99,6 +126,8 @@ static struct err *add_row(struct block_store *store, const struct decode_event 
 
 	if (row == store->capacity && !grow(store))
 		return err_no_memory();
+	if (row % TOUCHED_ROWS == 0)
+		touch_ahead(store, row);
 	rows->allocated_ns[row] = ticks;
 	rows->freed_ns[row] = TIME_NEVER;
 	rows->address[row] = event->block.address;
@@ -225,6 +254,8 @@ void block_store_finish(struct block_store *store, const struct tick_clock *cloc
 {
 	struct finishing finishing = {.store = store, .clock = clock};
 
+	page_toucher_destroy(store->toucher);
+	store->toucher = NULL;
 	live_table_deinit(&store->live);
 	vec_deinit(&store->displaced);
 	vec_deinit(&store->last);
