@@ -65,7 +65,8 @@ struct block_store {
 	struct block_rows rows;       /* times are ticks until block_store_finish() */
 	size_t capacity;
 	struct spill spills[BLOCK_COLUMN_COUNT]; /* the memory of each of the rows' columns */
-	struct page_toucher *toucher; /* of pages of rows to come, once there are many; NULL: none */
+	struct page_toucher
+		*toucher; /* of pages of rows to come, once there are many; NULL: none */
 
 	struct live_table live;
 	VEC(struct displaced_block) displaced; /* [first_displaced …), by deadline */
