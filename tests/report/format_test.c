@@ -8,10 +8,10 @@
 #include <cmocka.h>
 
 #include "hosted/nearest.h"
+#include "report/export/xml_text.h"
 #include "report/format.h"
 #include "report/frame_name.h"
 #include "report/style.h"
-#include "report/export/xml_text.h"
 
 static void bytes(void **state)
 {
