@@ -6,7 +6,6 @@
 
 #include "cli/cli.h"
 #include "cli/compress_option.h"
-#include "hosted/nearest.h"
 #include "cli/options.h"
 #include "cli/run_child.h"
 #include "cli/run_environment.h"
@@ -15,6 +14,7 @@
 #include "cli/run_registry.h"
 #include "cli/run_summary.h"
 #include "hosted/cleanup.h"
+#include "hosted/nearest.h"
 #include "settings/settings.h"
 
 /* Behind those of enum setting. */

@@ -5,8 +5,8 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/help.h"
-#include "hosted/nearest.h"
 #include "cli/options.h"
+#include "hosted/nearest.h"
 
 /* Options before the command: only those that are commands themselves. */
 static int global_option(const char *word)

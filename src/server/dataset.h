@@ -11,8 +11,8 @@
 
 #include <pthread.h>
 
-#include "analysis/views/site_extent.h"
 #include "analysis/names/symbolized.h"
+#include "analysis/views/site_extent.h"
 #include "server/frame_json.h"
 
 #define DATASET_SELECTIONS 4

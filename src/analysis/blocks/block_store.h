@@ -7,9 +7,9 @@
 #define MALLOW_ANALYSIS_BLOCKS_BLOCK_STORE_H
 
 #include "analysis/load/live_table.h"
+#include "analysis/load/tick_clock.h"
 #include "analysis/recording.h"
 #include "analysis/site_table.h"
-#include "analysis/load/tick_clock.h"
 #include "hosted/spill.h"
 #include "hosted/vec.h"
 #include "trace/decode.h"

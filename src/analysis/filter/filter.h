@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/recording.h"
 #include "analysis/names/symbolized.h"
+#include "analysis/recording.h"
 
 struct filter;
 

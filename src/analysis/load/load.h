@@ -9,9 +9,9 @@
 #define MALLOW_ANALYSIS_LOAD_LOAD_H
 
 #include "analysis/chunks/chunk_index.h"
-#include "analysis/recording_data.h"
 #include "analysis/load/stream_cursor.h"
 #include "analysis/load/tick_clock.h"
+#include "analysis/recording_data.h"
 #include "hosted/map.h"
 
 /* Events that are decoded ahead: so long before its turn memory is asked for what one needs. */

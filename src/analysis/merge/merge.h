@@ -22,8 +22,8 @@
 #ifndef MALLOW_ANALYSIS_MERGE_MERGE_H
 #define MALLOW_ANALYSIS_MERGE_MERGE_H
 
-#include "analysis/process_list.h"
 #include "analysis/names/symbolized.h"
+#include "analysis/process_list.h"
 
 struct merge;
 

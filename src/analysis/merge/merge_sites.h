@@ -2,8 +2,8 @@
 #ifndef MALLOW_ANALYSIS_MERGE_MERGE_SITES_H
 #define MALLOW_ANALYSIS_MERGE_MERGE_SITES_H
 
-#include "analysis/recording_data.h"
 #include "analysis/names/symbolized.h"
+#include "analysis/recording_data.h"
 #include "hosted/intern.h"
 #include "hosted/map.h"
 

@@ -5,8 +5,8 @@
 #ifndef MALLOW_ANALYSIS_VIEWS_SOURCE_TREE_H
 #define MALLOW_ANALYSIS_VIEWS_SOURCE_TREE_H
 
-#include "analysis/views/site_extent.h"
 #include "analysis/names/symbolized.h"
+#include "analysis/views/site_extent.h"
 
 struct source_node {
 	uint32_t frame; /* index, of the first stack that came by; RECORDING_NONE: the root … */

@@ -5,10 +5,10 @@
 
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
+#include "report/export/xml_text.h"
 #include "report/flamegraph_assets.h"
 #include "report/format.h"
 #include "report/text/text_report.h"
-#include "report/export/xml_text.h"
 
 #define ROW_HEIGHT    18
 #define HEAD_HEIGHT   64 /* title, and the tools that the script adds */

@@ -9,7 +9,8 @@
  *
  * Times are microseconds since the start, sizes those requested. A frame is a number, the same for
  * the same place in the program. A realloc of which the filter leaves one block out is an
- * allocation or a free of the other. The format is that of bytehound 0.2, as its description says.
+ * allocation or a free of the other. The format is that of bytehound 0.2, from a description of it:
+ * the replayer itself has not read such a file yet.
  */
 #ifndef MALLOW_REPORT_EXPORT_REPLAY_EXPORT_H
 #define MALLOW_REPORT_EXPORT_REPLAY_EXPORT_H

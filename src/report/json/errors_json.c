@@ -1,9 +1,9 @@
 #include "report/json/errors_json.h"
 
 #include "analysis/heap_errors.h"
-#include "report/text/errors_text.h"
 #include "report/json/json_report.h"
 #include "report/json/pools_json.h"
+#include "report/text/errors_text.h"
 
 static const char *const kinds[] = {
 	[HEAP_ERROR_NEVER_ALLOCATED] = "never_allocated",

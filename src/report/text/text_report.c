@@ -5,16 +5,16 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "report/format.h"
+#include "report/nameless.h"
+#include "report/site_order.h"
+#include "report/summary.h"
 #include "report/text/breakdown_text.h"
 #include "report/text/errors_text.h"
-#include "report/format.h"
 #include "report/text/histogram_text.h"
-#include "report/nameless.h"
-#include "report/text/process_text.h"
 #include "report/text/pools_text.h"
-#include "report/site_order.h"
+#include "report/text/process_text.h"
 #include "report/text/site_text.h"
-#include "report/summary.h"
 #include "report/text/suppressed_text.h"
 #include "report/text/text_tree.h"
 
