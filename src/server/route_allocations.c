@@ -82,7 +82,7 @@ static struct err *put_block(struct json_writer *json, const struct page *page, 
 	put_heap_flag(json, page, "is_mmaped", blocks->heap_flags[row], TRACE_HEAP_MMAPPED, true);
 	put_heap_flag(json, page, "in_main_arena", blocks->heap_flags[row],
 		      TRACE_HEAP_NON_MAIN_ARENA, false);
-	json_field_u64(json, "extra_space", blocks->usable[row] - blocks->size[row]);
+	json_field_u64(json, "extra_space", blocks->slack[row]);
 	json_end(json);
 	return err;
 }

@@ -9,15 +9,18 @@ struct err *rows_begin(struct request *request, struct selection *selection, str
 	uint64_t first, end;
 	struct err *err;
 
-	err = selection_ranks(request->dataset, selection, order, &ranks);
-	if (err)
-		return err;
 	request_page(request, selection->count, &first, &end);
 	rows.left = end - first;
-	if (rows.left)
-		block_walk_begin(ranks, first, descending, &rows.walk);
+	err = selection_top(request->dataset, selection, order, descending, end, &rows.top);
+	if (!err && rows.top) {
+		rows.top += first;
+	} else if (!err) {
+		err = selection_ranks(request->dataset, selection, order, &ranks);
+		if (!err && rows.left)
+			block_walk_begin(ranks, first, descending, &rows.walk);
+	}
 	*ret = rows;
-	return NULL;
+	return err;
 }
 
 bool rows_next(struct rows *rows, uint64_t *ret)
@@ -25,6 +28,6 @@ bool rows_next(struct rows *rows, uint64_t *ret)
 	if (!rows->left)
 		return false;
 	rows->left--;
-	*ret = block_walk_next(&rows->walk);
+	*ret = rows->top ? *rows->top++ : block_walk_next(&rows->walk);
 	return true;
 }

@@ -6,6 +6,7 @@
 #include "server/selection.h"
 
 struct rows {
+	const uint32_t *top; /* the next of them; NULL: `walk` finds it */
 	struct block_walk walk;
 	uint64_t left; /* rows of the page that were not handed out */
 };

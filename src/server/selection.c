@@ -10,8 +10,13 @@ void selection_release(struct selection *selection)
 	if (!selection || __atomic_sub_fetch(&selection->references, 1, __ATOMIC_ACQ_REL))
 		return;
 	filter_match_deinit(&selection->match);
-	for (size_t i = 0; i < SELECTION_ORDERS; i++)
+	for (size_t i = 0; i < SELECTION_ORDERS; i++) {
 		block_ranks_deinit(&selection->ranks[i]);
+		for (size_t j = 0; j < SELECTION_TOPS; j++) {
+			block_top_deinit(&selection->tops[i][false][j]);
+			block_top_deinit(&selection->tops[i][true][j]);
+		}
+	}
 	free(selection->extents);
 	free(selection->key);
 	free(selection);
@@ -78,6 +83,38 @@ struct err *selection_find(struct dataset *dataset, const struct filter *filter,
 	return NULL;
 }
 
+static enum block_order block_order(enum selection_order order)
+{
+	return order == SELECTION_BY_SIZE ? BLOCK_ORDER_SIZE : BLOCK_ORDER_ADDRESS;
+}
+
+struct err *selection_top(struct dataset *dataset, struct selection *selection,
+			  enum selection_order order, bool descending, uint64_t end,
+			  const uint32_t **ret)
+{
+	static const uint64_t rows[SELECTION_TOPS] = SELECTION_TOP_ROWS;
+	const struct block_columns *blocks = dataset->blocks;
+	const uint64_t *keys = order == SELECTION_BY_SIZE ? blocks->size : blocks->address;
+	struct block_top *top;
+	struct err *err = NULL;
+	size_t i = 0;
+
+	*ret = NULL;
+	if (order == SELECTION_BY_TIME ||
+	    recording_has_block_order(dataset->recording, block_order(order)))
+		return NULL;
+	while (i < SELECTION_TOPS && rows[i] < end)
+		i++;
+	if (i == SELECTION_TOPS)
+		return NULL;
+	top = &selection->tops[order][descending][i];
+	if (!top->rows)
+		err = block_top_create(selection->bits, keys, blocks->count, descending, rows[i],
+				       top);
+	*ret = top->rows;
+	return err;
+}
+
 struct err *selection_ranks(struct dataset *dataset, struct selection *selection,
 			    enum selection_order order, const struct block_ranks **ret)
 {
@@ -85,10 +122,8 @@ struct err *selection_ranks(struct dataset *dataset, struct selection *selection
 	const uint32_t *rows = NULL;
 	struct err *err = NULL;
 
-	if (!ranks->blocks && order == SELECTION_BY_SIZE)
-		err = recording_block_order(dataset->recording, BLOCK_ORDER_SIZE, &rows);
-	else if (!ranks->blocks && order == SELECTION_BY_ADDRESS)
-		err = recording_block_order(dataset->recording, BLOCK_ORDER_ADDRESS, &rows);
+	if (!ranks->blocks && order != SELECTION_BY_TIME)
+		err = recording_block_order(dataset->recording, block_order(order), &rows);
 	if (!err && !ranks->blocks)
 		err = block_ranks_create(selection->bits, rows, dataset->blocks->count, ranks);
 	*ret = ranks;

@@ -6,6 +6,7 @@
 #define MALLOW_SERVER_SELECTION_H
 
 #include "analysis/blocks/block_ranks.h"
+#include "analysis/blocks/block_top.h"
 #include "analysis/filter/filter.h"
 #include "server/dataset.h"
 
@@ -17,6 +18,13 @@ enum selection_order {
 	SELECTION_ORDERS,
 };
 
+/* Its first rows in an order, so many, then so many; for what is beyond, all blocks are ordered. */
+#define SELECTION_TOPS 2
+#define SELECTION_TOP_ROWS                                                                         \
+	{                                                                                          \
+		4096, 65536                                                                        \
+	}
+
 struct selection {
 	char *key;
 	struct filter_match match;
@@ -24,6 +32,7 @@ struct selection {
 	uint64_t count;       /* blocks that match */
 	struct site_extent *extents;
 	struct block_ranks ranks[SELECTION_ORDERS];
+	struct block_top tops[SELECTION_ORDERS][2][SELECTION_TOPS]; /* ascending and descending */
 	unsigned int references;
 };
 
@@ -37,6 +46,14 @@ struct err *selection_find(struct dataset *dataset, const struct filter *filter,
 struct selection *selection_hold(struct selection *selection);
 /* Accepts NULL. */
 void selection_release(struct selection *selection);
+
+/*
+ * Under the lock. Its rows [0, end) in that order, and more, if they can be had without ordering
+ * all blocks; *ret NULL: they cannot. What it returns is as long as the selection.
+ */
+struct err *selection_top(struct dataset *dataset, struct selection *selection,
+			  enum selection_order order, bool descending, uint64_t end,
+			  const uint32_t **ret);
 
 /* Under the lock. Its blocks in that order; as long as the selection. */
 struct err *selection_ranks(struct dataset *dataset, struct selection *selection,
