@@ -12,10 +12,8 @@ void selection_release(struct selection *selection)
 	filter_match_deinit(&selection->match);
 	for (size_t i = 0; i < SELECTION_ORDERS; i++) {
 		block_ranks_deinit(&selection->ranks[i]);
-		for (size_t j = 0; j < SELECTION_TOPS; j++) {
-			block_top_deinit(&selection->tops[i][false][j]);
-			block_top_deinit(&selection->tops[i][true][j]);
-		}
+		block_top_deinit(&selection->tops[i][false]);
+		block_top_deinit(&selection->tops[i][true]);
 	}
 	free(selection->extents);
 	free(selection->key);
@@ -83,35 +81,46 @@ struct err *selection_find(struct dataset *dataset, const struct filter *filter,
 	return NULL;
 }
 
+/* Rows that are chosen at once, for the pages to come, and how often before all are ordered. */
+#define TOP_ROWS 4096
+#define TOPS_MAX 8
+
 static enum block_order block_order(enum selection_order order)
 {
 	return order == SELECTION_BY_SIZE ? BLOCK_ORDER_SIZE : BLOCK_ORDER_ADDRESS;
 }
 
+static bool has_rows(const struct block_top *top, uint64_t first, uint64_t end)
+{
+	return top->rows && first >= top->first && end <= top->first + top->count;
+}
+
 struct err *selection_top(struct dataset *dataset, struct selection *selection,
-			  enum selection_order order, bool descending, uint64_t end,
+			  enum selection_order order, bool descending, uint64_t first, uint64_t end,
 			  const uint32_t **ret)
 {
-	static const uint64_t rows[SELECTION_TOPS] = SELECTION_TOP_ROWS;
-	const struct block_columns *blocks = dataset->blocks;
-	const uint64_t *keys = order == SELECTION_BY_SIZE ? blocks->size : blocks->address;
-	struct block_top *top;
+	struct block_top *top = &selection->tops[order][descending];
+	struct block_entries entries = {
+		.bits = selection->bits,
+		.keys = order == SELECTION_BY_SIZE ? dataset->blocks->size
+						   : dataset->blocks->address,
+		.blocks = dataset->blocks->count,
+		.descending = descending,
+	};
 	struct err *err = NULL;
-	size_t i = 0;
 
 	*ret = NULL;
-	if (order == SELECTION_BY_TIME ||
+	if (order == SELECTION_BY_TIME || first == end || end - first > TOP_ROWS ||
 	    recording_has_block_order(dataset->recording, block_order(order)))
 		return NULL;
-	while (i < SELECTION_TOPS && rows[i] < end)
-		i++;
-	if (i == SELECTION_TOPS)
-		return NULL;
-	top = &selection->tops[order][descending][i];
-	if (!top->rows)
-		err = block_top_create(selection->bits, keys, blocks->count, descending, rows[i],
-				       top);
-	*ret = top->rows;
+	if (!has_rows(top, first, end)) {
+		if (selection->tops_made++ >= TOPS_MAX)
+			return NULL;
+		block_top_deinit(top);
+		err = block_top_create(&entries, first, TOP_ROWS, top);
+	}
+	if (!err)
+		*ret = top->rows + (first - top->first);
 	return err;
 }
 

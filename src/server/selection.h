@@ -18,13 +18,6 @@ enum selection_order {
 	SELECTION_ORDERS,
 };
 
-/* Its first rows in an order, so many, then so many; for what is beyond, all blocks are ordered. */
-#define SELECTION_TOPS 2
-#define SELECTION_TOP_ROWS                                                                         \
-	{                                                                                          \
-		4096, 65536                                                                        \
-	}
-
 struct selection {
 	char *key;
 	struct filter_match match;
@@ -32,7 +25,8 @@ struct selection {
 	uint64_t count;       /* blocks that match */
 	struct site_extent *extents;
 	struct block_ranks ranks[SELECTION_ORDERS];
-	struct block_top tops[SELECTION_ORDERS][2][SELECTION_TOPS]; /* ascending and descending */
+	struct block_top tops[SELECTION_ORDERS][2]; /* the latest, ascending and descending */
+	unsigned int tops_made;
 	unsigned int references;
 };
 
@@ -48,11 +42,12 @@ struct selection *selection_hold(struct selection *selection);
 void selection_release(struct selection *selection);
 
 /*
- * Under the lock. Its rows [0, end) in that order, and more, if they can be had without ordering
- * all blocks; *ret NULL: they cannot. What it returns is as long as the selection.
+ * Under the lock. Its rows [first, end) in that order, if it is cheaper to choose them than to
+ * order all blocks: a page, and not one after the other to the end. *ret NULL: it is not. Else it
+ * is true until the next call.
  */
 struct err *selection_top(struct dataset *dataset, struct selection *selection,
-			  enum selection_order order, bool descending, uint64_t end,
+			  enum selection_order order, bool descending, uint64_t first, uint64_t end,
 			  const uint32_t **ret);
 
 /* Under the lock. Its blocks in that order; as long as the selection. */

@@ -5,6 +5,7 @@ import gzip
 import http.client
 import os
 import pathlib
+import random
 import re
 import subprocess
 import threading
@@ -17,7 +18,7 @@ import pprof_reader
 from conftest import clean_environment, need
 from serving import (example, fails, large, program, serve, served, stepping,  # noqa: F401
                      timeval, until, without, without_ids)
-from test_filter import NAMES, ROWS, SECOND
+from test_filter import NAMES, ROWS, SECOND, Recorded
 
 
 def test_list(served):
@@ -447,6 +448,31 @@ def test_profiles_of_what_changes(stepping, tmp_path, serve):
     server.end()
     waiting.join()
     assert answers[1][0] == 503
+
+
+def test_pages_from_anywhere(program, tmp_path, serve):
+    """First pages, deep ones and long ones, before and after all rows are in order: pieces of the whole."""
+    made = Recorded(program)
+    rng = random.Random(4)
+    sizes = [rng.choice((16, 24, 4000, 70_000)) for _ in range(30_000)]
+    places = rng.sample(range(100_000), len(sizes))
+    for i, size in enumerate(sizes):
+        made.allocate(i, 0x1000000 + 0x100000 * places[i], size, ["outer"])
+    server = serve(made.write(tmp_path / "many.mallow", len(sizes)))
+    for sort_by, keys in (("size", sizes), ("address", places)):
+        for conditions in ({}, {"size_min": 20}):
+            ascending = sorted((i for i, size in enumerate(sizes) if size >= conditions.get("size_min", 0)),
+                               key=lambda i: (keys[i], i))
+            for turn in range(12):
+                order = rng.choice(("asc", "dsc"))
+                rows = ascending if order == "asc" else ascending[::-1]
+                skip = rng.choice((0, 100, 4090, rng.randrange(len(rows)), len(rows) - 3, len(rows)))
+                count = 5000 if turn == 6 else rng.choice((1, 10, 100))
+                page = server.json("/data/last/allocations", sort_by=sort_by, order=order, skip=skip,
+                                   count=count, **conditions)
+                assert page["total_count"] == len(rows)
+                assert [(row["address"], row["size"]) for row in page["allocations"]] == [
+                    (0x1000000 + 0x100000 * places[i], sizes[i]) for i in rows[skip:skip + count]]
 
 
 def test_large_answers(large, serve):

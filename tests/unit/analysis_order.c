@@ -69,23 +69,49 @@ static uint64_t *some_bits(uint32_t count, uint32_t each)
 }
 
 /* order: all rows in ascending order. */
-static void check_top(const uint64_t *keys, const uint32_t *order, uint32_t count,
-		      const uint64_t *bits, bool descending, uint32_t wanted)
+static void check_top(const struct block_entries *entries, const uint32_t *order, uint64_t first,
+		      uint64_t wanted)
 {
+	uint64_t count = entries->blocks, rank = 0;
 	struct block_top top;
-	uint32_t found = 0;
 
-	assert_ok(block_top_create(bits, keys, count, descending, wanted, &top));
-	for (uint32_t i = 0; i < count && found < wanted; i++) {
-		uint32_t row = order[descending ? count - 1 - i : i];
+	assert_ok(block_top_create(entries, first, wanted, &top));
+	assert_int_equal(top.first, first);
+	for (uint64_t i = 0; i < count && rank < first + wanted; i++) {
+		uint32_t row = order[entries->descending ? count - 1 - i : i];
 
-		if (!block_bits_has(bits, row))
+		if (!block_bits_has(entries->bits, row))
 			continue;
-		assert_true(found < top.count);
-		assert_int_equal(top.rows[found++], row);
+		if (rank >= first) {
+			assert_true(rank - first < top.count);
+			assert_int_equal(top.rows[rank - first], row);
+		}
+		rank++;
 	}
-	assert_int_equal(top.count, found);
+	assert_int_equal(top.count, rank - first);
 	block_top_deinit(&top);
+}
+
+static void check_tops(const uint64_t *keys, uint64_t count, const uint64_t *const bits[3])
+{
+	struct spill order;
+
+	assert_ok(block_order_make(keys, count, &order));
+	for (size_t i = 0; i < 6; i++) {
+		struct block_entries entries = {bits[i / 2], keys, count, i % 2};
+		uint64_t matching = 0;
+
+		BLOCK_BITS_EACH(bits[i / 2], count, row)
+		matching++;
+		for (uint64_t wanted = 1; wanted <= 4096; wanted *= 64)
+			check_top(&entries, order.data, 0, wanted);
+		if (!matching)
+			continue;
+		check_top(&entries, order.data, matching / 2, 100);
+		check_top(&entries, order.data, matching * 9 / 10, 1000);
+		check_top(&entries, order.data, matching - 1, 7);
+	}
+	spill_deinit(&order);
 }
 
 static void tops(void **state)
@@ -94,20 +120,12 @@ static void tops(void **state)
 	static const uint32_t counts[] = {0, 1, 100, 2 * MANY};
 	uint64_t *keys = malloc(2 * MANY * sizeof(*keys)), random = 1;
 	uint64_t *few = some_bits(2 * MANY, 500), *half = some_bits(2 * MANY, 2);
-	struct spill order;
+	const uint64_t *bits[] = {NULL, few, half};
 
 	for (size_t i = 0; i < 16; i++) {
-		uint32_t count = counts[i % 4];
-
-		for (uint32_t j = 0; j < count; j++)
+		for (uint32_t j = 0; j < counts[i % 4]; j++)
 			keys[j] = i / 4 == 3 ? j : random_next(&random) & masks[i / 4];
-		assert_ok(block_order_make(keys, count, &order));
-		for (size_t j = 0; j < 6; j++) {
-			check_top(keys, order.data, count, NULL, j & 1, 1u << j * 2);
-			check_top(keys, order.data, count, few, j & 1, 4096);
-			check_top(keys, order.data, count, half, j & 1, 100);
-		}
-		spill_deinit(&order);
+		check_tops(keys, counts[i % 4], bits);
 	}
 	free(few);
 	free(half);

@@ -1,6 +1,6 @@
 /*
- * The first of the matching blocks by size or address: for who wants a page, where no order of all
- * blocks is there yet. One look at each block, by all processors.
+ * Some of the matching blocks by size or address, from any place of that order on: for who wants a
+ * page, where no order of all blocks is there yet.
  */
 #ifndef MALLOW_ANALYSIS_BLOCKS_BLOCK_TOP_H
 #define MALLOW_ANALYSIS_BLOCKS_BLOCK_TOP_H
@@ -8,20 +8,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/blocks/block_entry.h"
 #include "hosted/err.h"
 
 struct block_top {
 	uint32_t *rows; /* in their order; NULL: not made */
+	uint64_t first; /* how many come before these */
 	uint64_t count;
 };
 
 /*
- * The first `wanted` of the rows 0 … blocks - 1 that are among bits (block_bits.h), or all there
- * are, by their keys as recording_block_order() orders them, or as that is reversed. blocks is
- * below 2^32, wanted some thousands: memory is 32 bytes for each, times pieces of the work.
+ * Rows first … first + wanted - 1 of those that match, as far as there are so many, as
+ * recording_block_order() orders them, or as that is reversed. One look at each block, by all
+ * processors, and block_rank_find()'s unless they are the first. first is below the number of
+ * blocks that match, or 0; wanted some thousands: that costs 32 bytes each for every piece of the
+ * work.
  */
-struct err *block_top_create(const uint64_t *bits, const uint64_t *keys, uint64_t blocks,
-			     bool descending, uint64_t wanted, struct block_top *ret);
+struct err *block_top_create(const struct block_entries *entries, uint64_t first, uint64_t wanted,
+			     struct block_top *ret);
 /* Accepts a zeroed struct. */
 void block_top_deinit(struct block_top *top);
 
