@@ -278,6 +278,6 @@ const struct command_body command_export = {
 		"for each stack, outermost function first, as flamegraph.pl and speedscope read "
 		"it. heaptrack: every allocation and free, for heaptrack_gui and heaptrack_print, "
 		"which want a file whose name ends in .gz or .zst, or plain text. pprof: a profile "
-		"for `go tool pprof`, speedscope, Pyroscope and others, in seven ways of counting. "
+		"for `go tool pprof`, speedscope and others, in seven ways of counting. "
 		"replay: what bytehound's replayer does again, as allocations and frees.",
 };
