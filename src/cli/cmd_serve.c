@@ -178,7 +178,8 @@ const struct command_body command_serve = {
 	.run = run,
 	.details =
 		"The REST API: /list has the recordings, /data/ID/… or /data/last/… what they "
-		"hold, /openapi.json all paths and parameters. last is the last recording of the "
+		"hold, /openapi.json all paths, parameters and answers. last is the last recording "
+		"of the "
 		"command line, or the newest of a directory given last. New recordings of a "
 		"directory are found, and those still being written are followed.\n\n"
 		"Only this machine is served, under its own name or address. With another "

@@ -176,6 +176,14 @@ class Made:
         return [self.group(found[stack]) for stack in sorted(found, key=first.get)]
 
 
+def parameters_of(document, path, place="query"):
+    """What an OpenAPI document says that a path takes, by name."""
+    found = [parameter if "$ref" not in parameter
+             else document["components"]["parameters"][parameter["$ref"].rpartition("/")[2]]
+             for parameter in document["paths"][path]["get"]["parameters"]]
+    return {parameter["name"]: parameter for parameter in found if parameter["in"] == place}
+
+
 def timeval(ns):
     return {"secs": ns // SECOND, "fract_nsecs": ns % SECOND}
 
