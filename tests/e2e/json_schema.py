@@ -3,6 +3,8 @@
 Stricter than the standard where a mistake would hide: a member that no schema names is wrong, and so
 is a keyword that is not known here.
 """
+import json
+
 KNOWN = {"$ref", "anyOf", "description", "enum", "format", "items", "minimum", "oneOf", "properties",
          "required", "type"}
 TYPES = {"array": list, "boolean": bool, "integer": int, "null": type(None), "number": (int, float),
@@ -11,6 +13,18 @@ TYPES = {"array": list, "boolean": bool, "integer": int, "null": type(None), "nu
 
 class Wrong(Exception):
     pass
+
+
+def once(members):
+    names = [name for name, _ in members]
+    if len(set(names)) != len(names):
+        raise Wrong(f"a name is given twice: {names}")
+    return dict(members)
+
+
+def parse(body):
+    """JSON, in which no object has a name twice."""
+    return json.loads(body, object_pairs_hook=once)
 
 
 def check(document, schema, value, at="answer"):
