@@ -137,7 +137,7 @@ static void put_route(struct json_writer *json, const struct route *route)
 	json_object(json);
 	put_response(json, "200", "what was asked for", route->type, route->shape);
 	put_response(json, "400", "a parameter is unknown or wrong", text, "string");
-	if (strchr(route->path, '<'))
+	if (strchr(route->path, '<') || route->groups & ROUTE_PROFILE)
 		put_response(json, "404", "no such recording", text, "string");
 	json_end(json);
 	json_end(json);
