@@ -16,7 +16,7 @@ import pytest
 
 import pprof_reader
 from conftest import clean_environment, need
-from serving import (example, fails, large, program, serve, served, stepping,  # noqa: F401
+from serving import (example, large, program, serve, served, stepping,  # noqa: F401
                      timeval, until, without, without_ids)
 from test_filter import NAMES, ROWS, SECOND, Recorded
 
@@ -352,28 +352,6 @@ def test_template_arguments(record, tmp_path, serve):
         assert {wanted, "S::operator<<(int)"} <= names
         assert wanted in server.text(
             f"/data/last/allocation_ascii_tree?strip_template_args={strip}")
-
-
-def test_debug_files_elsewhere(mallow, tmp_path, serve):
-    """Of a program that was stripped, given as directories and as the file."""
-    (tmp_path / "s.c").write_text("#include <stdlib.h>\nstatic __attribute__((noinline)) void *hidden(void)"
-                                  " { return malloc(77); }\nint main(void) { return !hidden(); }\n")
-    program, path, folder = tmp_path / "s", tmp_path / "s.mallow", tmp_path / "debug"
-    subprocess.run(["gcc", "-g", "-fno-builtin", "-Wl,--build-id", "-o", program, tmp_path / "s.c"], check=True)
-    subprocess.run(["objcopy", "--only-keep-debug", program, tmp_path / "s.debug"], check=True)
-    subprocess.run(["objcopy", "--strip-all", program], check=True)
-    notes = subprocess.run(["readelf", "-n", program], capture_output=True, text=True, check=True).stdout
-    build_id = re.search(r"Build ID: (\w+)", notes)[1]
-    (folder / ".build-id" / build_id[:2]).mkdir(parents=True)
-    (tmp_path / "s.debug").rename(folder / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug")
-    subprocess.run([mallow, "run", "--no-finish", "-o", path, program], check=True, capture_output=True,
-                   env=clean_environment())
-    for options, known in (([], False), (["-d", folder], True),
-                           (["-d", tmp_path, "-d", next(folder.glob(".build-id/*/*"))], True)):
-        [row] = serve(*options, path).json("/data/last/allocations?size_min=77&size_max=77")["allocations"]
-        frame = row["backtrace"][-1]
-        assert (frame["function"], frame["line"]) == (("hidden", 2) if known else (None, None))
-    assert "no/such" in fails(mallow, "-d", "/no/such", path)[1]
 
 
 def test_heaptrack_of_the_tool(record, compile_sample, tool, tmp_path, serve):
