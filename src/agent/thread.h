@@ -185,6 +185,13 @@ static inline void thread_set_passing(bool passing)
 		thread->passing = passing;
 }
 
+static inline bool thread_is_passing(void)
+{
+	const struct thread *thread = thread_self;
+
+	return thread && thread->cursor && thread->passing;
+}
+
 /* Frames that a capture may hold: DEPTH. */
 size_t thread_depth_limit(void);
 

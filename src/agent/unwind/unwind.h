@@ -85,6 +85,9 @@ struct unwind_module {
  */
 bool unwind_module_at(uint64_t address, struct unwind_module *ret);
 
+/* Where the function begins, or the part of one, that a call returns to pc in. 0: no table tells. */
+uint64_t unwind_code_start(uint64_t pc);
+
 /* What the unwinder needs from the rest of the agent, so that it can be tested alone. */
 struct unwind_host {
 	void *(*allocate)(size_t size); /* zeroed pages that are never returned; NULL: none left */
