@@ -166,13 +166,13 @@ static void choose_filter(void)
 		log_line(SETTING_LOG_ERROR, "MALLOW_CULL is ignored, because MALLOW_SAMPLE is set");
 }
 
-/* What can only be started by a signal is, unless the settings say none. */
+/* What can only be started by a signal is, unless the settings say none, or other things by it. */
 static void choose_signal(void)
 {
 	const char *word = find_variable(setting_info(SETTING_SIGNAL_TOGGLE)->variable);
 	uint64_t number;
 
-	if (config.value[SETTING_DISABLE_BY_DEFAULT] &&
+	if (config.value[SETTING_DISABLE_BY_DEFAULT] && !config_is_live() &&
 	    !(word && setting_parse(SETTING_SIGNAL_TOGGLE, word, &number)))
 		config.value[SETTING_SIGNAL_TOGGLE] = SIGUSR1;
 }
