@@ -26,6 +26,12 @@ static inline bool config_stackless(void)
 	return config.value[SETTING_BACKTRACE] == SETTING_BACKTRACE_NONE;
 }
 
+/* Nothing is recorded but the live table. */
+static inline bool config_is_live(void)
+{
+	return config.value[SETTING_MODE] == SETTING_MODE_LIVE;
+}
+
 /* FREE_STACKS, where there are stacks at all. */
 static inline bool config_free_stacks(void)
 {

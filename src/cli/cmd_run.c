@@ -22,9 +22,9 @@ enum { COMPRESS = SETTING_COUNT, NO_FINISH };
 
 /* Indexed by enum setting: the options of run are the settings of the agent, and some more. */
 static const struct option_spec options_of_run[] = {
-#define SETTING(NAME, name_, kind, default_, value_, text_)                                        \
+#define SETTING(NAME, name_, kind, default_, value_, commands, text_)                              \
 	[SETTING_##NAME] = {                                                                       \
-		.name = name_,                                                                     \
+		.name = SETTING_COMMANDS_##commands & SETTING_COMMANDS_RUN ? name_ : NULL,         \
 		.letter = SETTING_##NAME == SETTING_OUTPUT ? 'o' : 0,                              \
 		.value = value_,                                                                   \
 		.text = text_,                                                                     \

@@ -40,10 +40,10 @@ const struct option_spec *command_option(const struct command *command, size_t i
 	size_t count;
 
 	if (id < body->option_count)
-		return &body->options[id];
+		return body->options[id].name ? &body->options[id] : NULL;
 	spec = &filter_options(&count)[id - body->option_count];
 	for (size_t i = 0; i < body->option_count; i++)
-		if (strcmp(body->options[i].name, spec->name) == 0)
+		if (body->options[i].name && strcmp(body->options[i].name, spec->name) == 0)
 			return NULL;
 	return spec;
 }

@@ -49,7 +49,10 @@ struct command {
 
 /* Its options with those of filters, by their ids. */
 size_t command_option_count(const struct command *command);
-/* NULL: a filter's whose name the command uses itself, so that it is not there. */
+/*
+ * NULL: not there. A filter's name that the command uses itself, or a setting of the table that the
+ * command does not take.
+ */
 const struct option_spec *command_option(const struct command *command, size_t id);
 
 /* All of them, in the order of help. */

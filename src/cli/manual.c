@@ -66,12 +66,18 @@ static void put_details(const char *details)
 	}
 }
 
+/* Those from first to end, by their ids. */
+static void put_options(const struct command *command, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++)
+		if (command_option(command, i))
+			put_option(command_option(command, i));
+}
+
 static void put_filters(const struct command *command)
 {
 	printf(".PP\n" COMMAND_FILTERS ":\n");
-	for (size_t i = command->body->option_count; i < command_option_count(command); i++)
-		if (command_option(command, i))
-			put_option(command_option(command, i));
+	put_options(command, command->body->option_count, command_option_count(command));
 }
 
 static void put_command(const struct command *command)
@@ -81,8 +87,7 @@ static void put_command(const struct command *command)
 	printf("\n");
 	put_roff(command->text);
 	printf(".\n");
-	for (size_t i = 0; i < command->body->option_count; i++)
-		put_option(command_option(command, i));
+	put_options(command, 0, command->body->option_count);
 	if (command->body->filters)
 		put_filters(command);
 	put_details(command->body->details);

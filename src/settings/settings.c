@@ -4,13 +4,14 @@
 #include <stddef.h>
 
 static const struct setting_info infos[SETTING_COUNT] = {
-#define SETTING(NAME, name, kind_, default_, value_, text_)                                        \
+#define SETTING(NAME, name, kind_, default_, value_, commands_, text_)                             \
 	[SETTING_##NAME] = {                                                                       \
 		.variable = "MALLOW_" #NAME,                                                       \
 		.option = name,                                                                    \
 		.kind = SETTING_KIND_##kind_,                                                      \
 		.standard = default_,                                                              \
 		.value = value_,                                                                   \
+		.commands = SETTING_COMMANDS_##commands_,                                          \
 		.text = text_,                                                                     \
 	},
 #include "settings/settings.def"

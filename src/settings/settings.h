@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum setting {
-#define SETTING(NAME, name, kind, default_, value, text) SETTING_##NAME,
+#define SETTING(NAME, name, kind, default_, value, commands, text) SETTING_##NAME,
 #include "settings/settings.def"
 #undef SETTING
 	SETTING_COUNT,
@@ -25,12 +25,21 @@ enum setting_kind {
 	SETTING_KIND_CHOICE,
 };
 
+/* Which commands have it as an option. */
+enum setting_commands {
+	SETTING_COMMANDS_NONE = 0,
+	SETTING_COMMANDS_RUN = 1,
+	SETTING_COMMANDS_LIVE = 2,
+	SETTING_COMMANDS_BOTH = 3,
+};
+
 struct setting_info {
 	const char *variable; /* MALLOW_OUTPUT */
 	const char *option;   /* output */
 	enum setting_kind kind;
 	const char *standard; /* the default; of a choice all words, the default first */
 	const char *value;    /* as help shows it: FILE */
+	enum setting_commands commands;
 	const char *text;
 };
 
@@ -49,6 +58,11 @@ uint64_t setting_default(enum setting setting);
 
 /* What is allowed, for a message: "1, 0, true, …". */
 const char *setting_allowed(enum setting setting);
+
+enum setting_mode {
+	SETTING_MODE_RECORD,
+	SETTING_MODE_LIVE,
+};
 
 enum setting_log {
 	SETTING_LOG_OFF,
