@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "agent/libc.h"
+#include "agent/link_map.h"
 #include "agent/log.h"
 #include "agent/real.h"
 #include "base/compiler.h"
@@ -189,6 +190,29 @@ static void choose_mode(void)
 		config.value[unused[i]] = 0;
 }
 
+static bool has_settings(void)
+{
+	for (char **entry = config_variables(); *entry; entry++)
+		if (!strncmp(*entry, "MALLOW_", 7))
+			return true;
+	return false;
+}
+
+/*
+ * Linked into a program it is always there, and waits until somebody asks: the environment, or
+ * mallow_start(). For good, where another one comes first, which a program linked with it was run
+ * under.
+ */
+static void wait_until_asked(void)
+{
+	bool first = link_map_is_first("mallow_api_sync");
+
+	if (first && (config_preloads_us(config_environment("LD_PRELOAD")) || has_settings()))
+		return;
+	config.value[SETTING_DISABLE_BY_DEFAULT] = 1;
+	config.value[SETTING_SIGNAL_TOGGLE] = 0;
+}
+
 bool config_read(void)
 {
 	if (!config_variables())
@@ -209,10 +233,20 @@ bool config_read(void)
 	choose_mode();
 	choose_signal();
 	choose_filter();
+	wait_until_asked();
 	limit_depth();
 	log_settings();
 	config.registry = keep(find_variable("MALLOW_REGISTRY"));
 	return true;
+}
+
+size_t config_entry_length(const char *entry)
+{
+	size_t length = 0;
+
+	while (entry[length] && entry[length] != ':' && entry[length] != ' ')
+		length++;
+	return length;
 }
 
 bool config_is_our_library(const char *entry, size_t length)
@@ -222,6 +256,18 @@ bool config_is_our_library(const char *entry, size_t length)
 
 	return length >= size && !strncmp(entry + length - size, name, size) &&
 	       (length == size || entry[length - size - 1] == '/');
+}
+
+bool config_preloads_us(const char *list)
+{
+	while (list && *list) {
+		size_t length = config_entry_length(list);
+
+		if (config_is_our_library(list, length))
+			return true;
+		list += length + (list[length] != '\0');
+	}
+	return false;
 }
 
 static void remove_variable(const char *name)
@@ -241,10 +287,8 @@ void config_hide_preload(void)
 	char *out = list;
 
 	for (char *entry = list; entry && *entry;) {
-		size_t length = 0;
+		size_t length = config_entry_length(entry);
 
-		while (entry[length] && entry[length] != ':' && entry[length] != ' ')
-			length++;
 		if (!config_is_our_library(entry, length)) {
 			if (out != list)
 				*out++ = ':';

@@ -35,21 +35,12 @@ static char *keep(const char *bytes, size_t size)
 	return start;
 }
 
-static size_t entry_length(const char *entry)
-{
-	size_t length = 0;
-
-	while (entry[length] && entry[length] != ':' && entry[length] != ' ')
-		length++;
-	return length;
-}
-
 static void find_library(void)
 {
 	const char *list = config_environment("LD_PRELOAD");
 
 	while (list && *list) {
-		size_t length = entry_length(list);
+		size_t length = config_entry_length(list);
 
 		if (config_is_our_library(list, length)) {
 			library = keep(list, length);
@@ -168,18 +159,6 @@ static int find(char *const envp[], const char *entry)
 	return -1;
 }
 
-static bool preloads_us(const char *entry)
-{
-	for (const char *list = entry + sizeof(PRELOAD) - 1; *list;) {
-		size_t length = entry_length(list);
-
-		if (config_is_our_library(list, length))
-			return true;
-		list += length + (list[length] != '\0');
-	}
-	return false;
-}
-
 /* The program made its own copy of the environment when another image was the parent. */
 static bool is_stale_parent(const char *entry, const char *ours)
 {
@@ -190,7 +169,7 @@ static bool complete(char *const envp[])
 {
 	int preload = find(envp, PRELOAD);
 
-	if (preload < 0 || !preloads_us(envp[preload]))
+	if (preload < 0 || !config_preloads_us(envp[preload] + sizeof(PRELOAD) - 1))
 		return false;
 	for (int i = 0; i < carried_count; i++) {
 		int position = find(envp, carried[i]);
@@ -259,7 +238,7 @@ char *const *environment_carry(char *const envp[], size_t *size)
 	}
 	for (size_t i = 0; i < count; i++)
 		copy[i] = envp[i];
-	if (preload < 0 || !preloads_us(envp[preload])) {
+	if (preload < 0 || !config_preloads_us(envp[preload] + sizeof(PRELOAD) - 1)) {
 		text_init(&entry, (char *)copy + bytes, *size - bytes);
 		text_string(&entry, PRELOAD);
 		text_string(&entry, library);

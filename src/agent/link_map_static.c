@@ -36,6 +36,14 @@ static const struct {
 #undef ASK
 };
 
+// By this note, named "mallow" and empty, `mallow run` knows such a program (cli/run_program.c).
+__asm__(".pushsection .note.mallow, \"a\", @note\n"
+	".balign 4\n"
+	".long 7, 0, 1\n"
+	".asciz \"mallow\"\n"
+	".balign 4\n"
+	".popsection");
+
 __asm__(".pushsection .text\n"
 	".globl mallow_behind\n"
 	"mallow_behind:\n"
