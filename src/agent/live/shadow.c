@@ -124,7 +124,7 @@ always_inline void *reach_entry(struct shadow *shadow, unsigned int plane, uint6
 /* The small block's first word, by where the thread was lately, or NULL. */
 always_inline uint32_t *find_near(const struct shadow_near *near, uint64_t address)
 {
-	uint64_t key = address >> SHADOW_NEAR_BITS;
+	uint64_t key = (address >> SHADOW_NEAR_BITS) + 1;
 	const __typeof__(near->pages[0]) *page = &near->pages[key % SHADOW_NEAR_PAGES];
 
 	if (unlikely(__atomic_load_n(&page->key, __ATOMIC_RELAXED) != key))
@@ -135,7 +135,7 @@ always_inline uint32_t *find_near(const struct shadow_near *near, uint64_t addre
 /* A signal handler may come in between: it finds the page without a key. */
 static void note_near(struct shadow_near *near, uint64_t address, void *first)
 {
-	uint64_t key = address >> SHADOW_NEAR_BITS;
+	uint64_t key = (address >> SHADOW_NEAR_BITS) + 1;
 	__typeof__(near->pages[0]) *page = &near->pages[key % SHADOW_NEAR_PAGES];
 
 	__atomic_store_n(&page->key, 0, __ATOMIC_RELAXED);
