@@ -13,6 +13,9 @@ import pathlib
 import re
 import sys
 
+# Of tools/agent_imports.txt those that every C library has.
+IMPORTS = ["environ", "getauxval"]
+
 
 def names(path, macro):
     return re.findall(rf'^{macro}\((?:\w+, ")?(\w+)', path.read_text(), re.MULTILINE)
@@ -26,6 +29,8 @@ def place(name, function):
 def main():
     folder = pathlib.Path(sys.argv[1])
     print("--eh-frame-hdr")
+    for name in IMPORTS:
+        print(f"--undefined={name}")
     for name in names(folder / "hooks.def", "HOOK"):
         print(f"--wrap={name}")
         print(place(name, f"__real_{name}"))

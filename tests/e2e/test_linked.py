@@ -74,9 +74,9 @@ def test_mallow_run(way, compile_linked, record):
 
 def test_two_agents(agent, compile_linked, record, tmp_path):
     """A program linked with one version, run under another: the preloaded one records."""
-    other = tmp_path / "another.so"
-    # By another name it is loaded besides.
-    other.write_bytes(agent.read_bytes().replace(b"\0libmallow.so\0", b"\0libanother.so"[:14] + b"\0"))
+    other = tmp_path / "libmallow.so"
+    # With another DT_SONAME it is loaded besides.
+    other.write_bytes(agent.read_bytes().replace(b"\0libmallow.so\0", b"\0libmellow.so\0", 1))
     recorded = run_sample(record, [compile_linked("c_family", "shared")], linked=True,
                           env={"LD_PRELOAD": str(other)})
     assert len(recorded.paths) == 1
