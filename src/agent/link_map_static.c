@@ -2,8 +2,8 @@
  * The questions of link_map.h, of a program that the agent was linked into: libmallow.a. There is
  * no loader, and nothing to look up: the linker has bound calls of malloc, the C library's own
  * among them, to __wrap_malloc, which is our hook, and its script says where the malloc is that the
- * program would have without us (tools/static_options.py). Whose it is makes no difference: glibc's,
- * musl's, or that of another allocator.
+ * program would have without us (tools/static_options.py). Whose it is makes no difference:
+ * glibc's, musl's, or that of another allocator.
  */
 #include "agent/link_map.h"
 

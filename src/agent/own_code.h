@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 // Placed by the linker: where this library begins, where its code ends, and its zeroed data. Linked
-// into a program (libmallow.a) they are sections of it (static.lds), which the linker marks by name.
+// into a program (libmallow.a) they are sections of it (static.lds), which the linker marks by
+// name.
 #ifdef MALLOW_STATIC
 #define OWN_CODE_START __start_mallow_text
 #define OWN_CODE_END   __stop_mallow_text

@@ -77,6 +77,11 @@ static inline long sys_write(int fd, const void *buffer, size_t size)
 	return syscall6(SYS_write, fd, (long)buffer, (long)size, 0, 0, 0);
 }
 
+static inline long sys_pread(int fd, void *buffer, size_t size, uint64_t offset)
+{
+	return syscall6(SYS_pread64, fd, (long)buffer, (long)size, (long)offset, 0, 0);
+}
+
 static inline long sys_pwrite(int fd, const void *buffer, size_t size, uint64_t offset)
 {
 	return syscall6(SYS_pwrite64, fd, (long)buffer, (long)size, (long)offset, 0, 0);

@@ -30,13 +30,6 @@ static struct live_site *reach_site(struct sites *sites, uint32_t site)
 	return chunk ? &chunk[site & ((1u << SITES_SITE_BITS) - 1)] : NULL;
 }
 
-/* One that is known to be there. */
-static struct live_node *node_at(const struct sites *sites, uint32_t node)
-{
-	return &__atomic_load_n(&sites->nodes[node >> SITES_NODE_BITS],
-				__ATOMIC_RELAXED)[node & ((1u << SITES_NODE_BITS) - 1)];
-}
-
 /* The next number below max, 0: there is none left. The count stays within its bounds. */
 static uint32_t take_number(uint32_t *count, uint32_t max)
 {
@@ -70,7 +63,7 @@ static uint32_t search(const struct sites *sites, uint32_t node, uint32_t end, u
 		       uint32_t frame)
 {
 	while (node && node != end) {
-		const struct live_node *entry = node_at(sites, node);
+		const struct live_node *entry = sites_node_at(sites, node);
 
 		if (entry->parent == parent && entry->frame == frame)
 			return node;
@@ -130,7 +123,7 @@ static never_inline uint32_t add_site_slow(struct sites *sites, struct live_head
 
 uint32_t sites_of_node(struct sites *sites, struct live_header *header, uint32_t node)
 {
-	struct live_node *entry = node_at(sites, node);
+	struct live_node *entry = sites_node_at(sites, node);
 	uint32_t site = __atomic_load_n(&entry->site, __ATOMIC_ACQUIRE);
 
 	return likely(site) ? site : add_site_slow(sites, header, entry, node);

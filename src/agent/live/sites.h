@@ -46,6 +46,13 @@ uint32_t sites_node(struct sites *sites, struct live_header *header, uint32_t pa
 /* The site whose stack ends there. 0: no room. */
 uint32_t sites_of_node(struct sites *sites, struct live_header *header, uint32_t node);
 
+/* One that is known to be there: of a number that was given. */
+static inline struct live_node *sites_node_at(const struct sites *sites, uint32_t node)
+{
+	return &__atomic_load_n(&sites->nodes[node >> SITES_NODE_BITS],
+				__ATOMIC_RELAXED)[node & ((1u << SITES_NODE_BITS) - 1)];
+}
+
 static inline struct live_site *sites_at(struct sites *sites, uint32_t site)
 {
 	return &__atomic_load_n(&sites->sites[site >> SITES_SITE_BITS],
