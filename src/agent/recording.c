@@ -7,6 +7,7 @@
 #include "agent/environment.h"
 #include "agent/libc.h"
 #include "agent/live/live.h"
+#include "agent/live/watcher.h"
 #include "agent/log.h"
 #include "agent/process.h"
 #include "agent/real.h"
@@ -83,7 +84,9 @@ static void tell_run(void)
 	size_t length = strlen(file->path);
 	int fd;
 
-	if (!config.registry || live_is_on())
+	if (live_is_on())
+		return watcher_tell(file->fd);
+	if (!config.registry)
 		return;
 	fd = sys_open(config.registry, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0);
 	if (fd < 0)
