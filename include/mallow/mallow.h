@@ -47,6 +47,7 @@ extern void mallow_api_thread_report_free(struct mallow_thread_report *report)
 	__attribute__((weak));
 extern void mallow_api_site_report_free(struct mallow_site_report *report) __attribute__((weak));
 extern int mallow_api_live_fd(void) __attribute__((weak));
+extern int mallow_api_pprof(int fd) __attribute__((weak));
 
 /*
  * Names this moment in the recording: "loaded", "request 17". name is copied, at most 1,000 bytes
@@ -307,6 +308,16 @@ static inline void mallow_site_report_free(struct mallow_site_report *report)
 static inline int mallow_live_fd(void)
 {
 	return mallow_api_live_fd ? mallow_api_live_fd() : -1;
+}
+
+/*
+ * Writes a heap profile to a descriptor, a socket for instance, as `go tool pprof` and its like
+ * read it. The tool does that, which is started for it (MALLOW_HELPER); the call returns when it
+ * has ended. 0, or -1: there is nothing to write, no tool, or not all was written.
+ */
+static inline int mallow_pprof(int fd)
+{
+	return mallow_api_pprof ? mallow_api_pprof(fd) : -1;
 }
 
 #define MALLOW_SIZE_TEXT 16

@@ -1,7 +1,7 @@
 /* Reports of what is live, for the program that is recorded: include/mallow/mallow.h. */
 #include <mallow/mallow.h>
 
-#include "agent/live/live.h"
+#include "agent/live/helper.h"
 #include "agent/process.h"
 #include "agent/report/report_print.h"
 #include "agent/report/report_sort.h"
@@ -148,4 +148,9 @@ EXPORT int mallow_api_live_fd(void)
 	}
 	slow_end(&slow);
 	return fd < 0 ? -1 : fd;
+}
+
+EXPORT int mallow_api_pprof(int fd)
+{
+	return has_table() && helper_export("pprof", fd) ? 0 : -1;
 }

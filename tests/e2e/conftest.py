@@ -322,6 +322,14 @@ LINKED = {
 }
 
 
+def flags_to_link(agent, way):
+    """For the compiler, behind the sources; way is of LINKED."""
+    flags = [flag.replace("@folder@", str(agent.parent)) for flag in LINKED[way][1]]
+    if way != "shared":
+        flags += [f"-Wl,@{agent.parent}/libmallow.options", "-lmallow"]
+    return [f"-L{agent.parent}", *flags]
+
+
 @pytest.fixture(scope="session")
 def compile_linked(compile_sample, agent):
     """compile_linked(name, way, opt="-O1", extra=()): a sample that has the agent in it."""
@@ -330,12 +338,8 @@ def compile_linked(compile_sample, agent):
                                       ("libmallow.a", "libmallow.options"))).hexdigest()[:16]
 
     def build(name, way, opt="-O1", extra=()):
-        compiler, flags = LINKED[way]
-        flags = [f"-L{agent.parent}", f"-DAGENT={version}",
-                 *(flag.replace("@folder@", str(agent.parent)) for flag in flags)]
-        if way != "shared":
-            flags += [f"-Wl,@{agent.parent}/libmallow.options", "-lmallow"]
-        return compile_sample(name, compiler, opt, [*flags, *extra])
+        flags = [f"-DAGENT={version}", *flags_to_link(agent, way)]
+        return compile_sample(name, LINKED[way][0], opt, [*flags, *extra])
 
     return build
 

@@ -17,17 +17,22 @@
 
 #define KEEPERS    4 /* reports being made at once */
 #define STACK_SIZE 8192
+#define OUTPUT_FD  1
 #define LAST_FD    2
 #define SIGNALS    64
 #define WAIT_MS    10000
 #define ARGUMENTS  8
+#define FD_PATH    "/proc/self/fd/"
 
 /* What a keeper needs, which may run longer than the call that starts it. */
 struct keeper {
 	int pid; /* 0: none */
 	int fd;
+	int output;   /* what its standard output is to be, -1: as the program's */
+	int status;   /* of the helper, as wait4() gives it; -1: not yet, or there was none */
+	bool awaited; /* by somebody who wants to know the status */
 	bool stderr_is_own;
-	char descriptor[16];
+	char descriptor[16 + sizeof(FD_PATH)];
 	const char *arguments[ARGUMENTS];
 	char stack[STACK_SIZE] __attribute__((aligned(16)));
 };
@@ -68,6 +73,14 @@ static void hide_stderr(void)
 		syscall_raw(SYS_dup3, null, LAST_FD, 0, 0, 0, 0);
 }
 
+static void set_output(int fd)
+{
+	if (fd == OUTPUT_FD)
+		syscall_raw(SYS_fcntl, fd, F_SETFD, 0, 0, 0, 0);
+	else if (fd >= 0)
+		syscall_raw(SYS_dup3, fd, OUTPUT_FD, 0, 0, 0, 0);
+}
+
 /* Of the helper itself, until it is executed. Other descriptors of the program stay with it. */
 static void keep_only(int fd)
 {
@@ -85,6 +98,7 @@ static never_inline __attribute__((noreturn)) void execute(const struct keeper *
 	static const uint64_t none;
 
 	reset_handlers();
+	set_output(keeper->output);
 	keep_only(keeper->fd);
 	if (!keeper->stderr_is_own)
 		hide_stderr();
@@ -98,27 +112,38 @@ static never_inline __attribute__((noreturn)) void execute(const struct keeper *
 /* With all signals blocked. Its descriptors are copies, which would keep pipes open. */
 static void keep(void *argument)
 {
-	const struct keeper *keeper = argument;
+	struct keeper *keeper = argument;
 	long helper = syscall_raw(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
 
 	if (helper == 0)
 		execute(keeper);
 	syscall_raw(SYS_close_range, 0, ~0u, 0, 0, 0, 0);
-	while (helper > 0 && syscall_raw(SYS_wait4, helper, 0, __WALL, 0, 0, 0) == -EINTR)
+	while (helper > 0 &&
+	       syscall_raw(SYS_wait4, helper, (long)&keeper->status, __WALL, 0, 0, 0) == -EINTR)
 		;
 	for (;;)
 		syscall_raw(SYS_exit, 0, 0, 0, 0, 0, 0);
 }
 
-static void fill(struct keeper *keeper, enum helper_sort sort)
+/* The table's descriptor behind that text. Returns where the arguments go on. */
+static const char **fill(struct keeper *keeper, const char *before)
 {
-	const char **argument = keeper->arguments;
 	struct text text;
 
-	text_init(&text, keeper->descriptor, sizeof(keeper->descriptor));
 	keeper->fd = process->file.fd;
+	keeper->output = keeper->status = -1;
+	keeper->stderr_is_own = log_stderr_is_own();
+	text_init(&text, keeper->descriptor, sizeof(keeper->descriptor));
+	text_string(&text, before);
 	text_number(&text, (uint64_t)keeper->fd);
-	*argument++ = path_of_helper();
+	keeper->arguments[0] = path_of_helper();
+	return keeper->arguments + 1;
+}
+
+static void fill_report(struct keeper *keeper, enum helper_sort sort)
+{
+	const char **argument = fill(keeper, "");
+
 	*argument++ = "live-report";
 	*argument++ = "--fd";
 	*argument++ = keeper->descriptor;
@@ -127,12 +152,32 @@ static void fill(struct keeper *keeper, enum helper_sort sort)
 		*argument++ = sort == HELPER_SORT_SIZE ? "size" : "count";
 	}
 	*argument = NULL;
-	keeper->stderr_is_own = log_stderr_is_own();
 }
 
-/* Whether the keeper is there no more; it is reaped. */
+static void fill_export(struct keeper *keeper, const char *format, int output)
+{
+	const char **argument = fill(keeper, FD_PATH);
+
+	*argument++ = "export";
+	*argument++ = "--to";
+	*argument++ = format;
+	*argument++ = keeper->descriptor;
+	*argument = NULL;
+	keeper->output = output;
+}
+
+static void nap(void)
+{
+	static const struct timespec millisecond = {.tv_nsec = 1000000};
+
+	sys_nanosleep(&millisecond);
+}
+
+/* Whether the keeper is there no more; it is reaped, unless somebody else waits for it. */
 static bool has_ended(struct keeper *keeper)
 {
+	if (keeper->awaited)
+		return false;
 	if (keeper->pid && sys_wait4(keeper->pid, WNOHANG | __WALL) == 0)
 		return false;
 	keeper->pid = 0;
@@ -152,26 +197,26 @@ static void say_missing(void)
 	log_end();
 }
 
-/* Under the lock, in a slow bracket. */
-static bool start(enum helper_sort sort)
+/* One that is not in use, NULL: all are. Under the lock, in a slow bracket, as what follows. */
+static struct keeper *find_free(void)
 {
-	for (int i = 0; i < KEEPERS; i++) {
-		struct keeper *keeper = &keepers[i];
-		long pid;
+	for (int i = 0; i < KEEPERS; i++)
+		if (has_ended(&keepers[i]))
+			return &keepers[i];
+	return NULL;
+}
 
-		if (!has_ended(keeper))
-			continue;
-		fill(keeper, sort);
-		pid = clone_stack(CLONE_VM, keeper->stack + STACK_SIZE, keep, keeper);
-		keeper->pid = pid > 0 ? (int)pid : 0;
-		return true;
-	}
-	return false;
+static void start(struct keeper *keeper)
+{
+	long pid = clone_stack(CLONE_VM, keeper->stack + STACK_SIZE, keep, keeper);
+
+	keeper->pid = pid > 0 ? (int)pid : 0;
 }
 
 bool helper_start(enum helper_sort sort)
 {
 	struct slow slow;
+	struct keeper *keeper;
 	bool done = false;
 
 	if (process_system_calls_forbidden())
@@ -181,17 +226,65 @@ bool helper_start(enum helper_sort sort)
 		say_missing();
 		done = true;
 	} else if (file_keep_descriptor(&process->file) && slow_try_lock(&lock)) {
-		done = start(sort);
+		keeper = find_free();
+		done = keeper != NULL;
+		if (keeper) {
+			fill_report(keeper, sort);
+			start(keeper);
+		}
 		slow_unlock(&lock);
 	}
 	slow_end(&slow);
 	return done;
 }
 
+static struct keeper *start_export(const char *format, int output)
+{
+	struct slow slow;
+	struct keeper *keeper = NULL;
+
+	slow_begin(&slow);
+	if (file_keep_descriptor(&process->file) && slow_try_lock(&lock)) {
+		keeper = find_free();
+		if (keeper) {
+			keeper->awaited = true;
+			fill_export(keeper, format, output);
+			start(keeper);
+		}
+		slow_unlock(&lock);
+	}
+	slow_end(&slow);
+	return keeper;
+}
+
+bool helper_export(const char *format, int output)
+{
+	struct keeper *keeper = NULL;
+	int status;
+
+	if (process_system_calls_forbidden())
+		return false;
+	if (sys_access(path_of_helper(), 1)) {
+		say_missing();
+		return false;
+	}
+	for (int tries = 0; !keeper && tries < WAIT_MS; tries++) {
+		keeper = start_export(format, output);
+		if (!keeper)
+			nap();
+	}
+	if (!keeper)
+		return false;
+	while (keeper->pid && sys_wait4(keeper->pid, __WALL) == -EINTR)
+		;
+	status = keeper->status;
+	keeper->pid = 0;
+	__atomic_store_n(&keeper->awaited, false, __ATOMIC_RELEASE);
+	return status == 0;
+}
+
 void helper_wait(void)
 {
-	static const struct timespec nap = {.tv_nsec = 1000000};
-
 	for (int tries = 0; tries < WAIT_MS; tries++) {
 		bool all = true;
 
@@ -199,13 +292,15 @@ void helper_wait(void)
 			all &= has_ended(&keepers[i]);
 		if (all || process_system_calls_forbidden())
 			return;
-		sys_nanosleep(&nap);
+		nap();
 	}
 }
 
 void helper_forget(void)
 {
-	for (int i = 0; i < KEEPERS; i++)
+	for (int i = 0; i < KEEPERS; i++) {
 		keepers[i].pid = 0;
+		keepers[i].awaited = false;
+	}
 	lock = 0;
 }

@@ -25,6 +25,12 @@ enum helper_sort {
  */
 bool helper_start(enum helper_sort sort);
 
+/*
+ * Runs `mallow export --to format` for the table as it is, with that descriptor as its standard
+ * output, and waits until it has ended. false: it failed. Not for signal handlers.
+ */
+bool helper_export(const char *format, int output);
+
 /* Waits until all that were started have ended, some seconds at most. In a slow bracket. */
 void helper_wait(void);
 
