@@ -7,7 +7,10 @@
 #include "base/bytes.h"
 
 #define CHUNKS_MAX   8192
-#define CHUNK_PIECES 15 /* of 1 MiB, touched as far as they are used */
+/* Pieces of 1 MiB in a chunk, touched as far as they are used: address space is dear to some. */
+#define FIRST_PIECES 3
+#define MORE_PIECES  15
+#define FEW_CHUNKS   32
 
 static struct {
 	void *start;
@@ -89,8 +92,9 @@ static uint8_t *make_piece(uint64_t address, unsigned int plane)
 	struct live_chunk *live = pieces.chunk;
 	uint64_t number = pieces.used;
 
-	if (!live || number == CHUNK_PIECES) {
-		live = make_chunk(LIVE_PART_BLOCKS, LIVE_PIECE_SIZE, 0, CHUNK_PIECES);
+	if (!live || number == live->count) {
+		live = make_chunk(LIVE_PART_BLOCKS, LIVE_PIECE_SIZE, 0,
+				  chunk_count < FEW_CHUNKS ? FIRST_PIECES : MORE_PIECES);
 		if (!live)
 			return NULL;
 		pieces.chunk = live;
