@@ -1,7 +1,8 @@
 /*
- * A handler allocates, resizes and frees in the middle of a malloc, a realloc and a free of MODE=live:
- * at their first instruction outside of the C library, at the second, and so on to the last. Prints
- * how often it did. Of what it did each time stays one block, of the last time one more.
+ * A handler allocates, resizes and frees in the middle of a malloc, a realloc and a free of
+ * MODE=live: at their first instruction outside of the C library, at the second, and so on to the
+ * last. Argument: how many to go on by each time. Prints how often it did. Of what it did each time
+ * stays one block, of the last time one more.
  */
 #include "step.h"
 
@@ -66,14 +67,15 @@ static NOINLINE int stepped(int which, int steps)
 	return interrupted;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	int stride = argc > 1 ? atoi(argv[1]) : 1;
 	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
 
 	library = code_of(usleep);
 	sigaction(SIGTRAP, &action, NULL);
 	for (int which = 0; which < 3; which++)
-		for (int steps = 1; steps < 3000 && stepped(which, steps); steps++)
+		for (int steps = 1; steps < 3000 && stepped(which, steps); steps += stride)
 			stepped(-1, 0);
 	printf("%d\n", times);
 	fflush(stdout);
