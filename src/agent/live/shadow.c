@@ -366,11 +366,6 @@ bool shadow_change_owner(const struct shadow *shadow, uint64_t address, uint32_t
 						    __ATOMIC_RELAXED);
 }
 
-bool shadow_has(const struct shadow *shadow, uint64_t address)
-{
-	return find_owner(shadow, address) != NULL;
-}
-
 void shadow_release(struct shadow *shadow)
 {
 	for (unsigned int plane = 0; plane < LIVE_PLANES; plane++) {

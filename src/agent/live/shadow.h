@@ -81,9 +81,6 @@ bool shadow_take(const struct shadow *shadow, struct shadow_near *near, uint64_t
 /* The owner of the block that is there becomes another, if it is that one. */
 bool shadow_change_owner(const struct shadow *shadow, uint64_t address, uint32_t from, uint32_t to);
 
-/* Whether there is a block. */
-bool shadow_has(const struct shadow *shadow, uint64_t address);
-
 /* Gives the memory of tops and middles back; the pieces are the caller's. */
 void shadow_release(struct shadow *shadow);
 
