@@ -38,9 +38,9 @@ struct setting_info {
 	const char *variable; /* MALLOW_OUTPUT */
 	const char *option;   /* output */
 	enum setting_kind kind;
+	enum setting_commands commands;
 	const char *standard; /* the default; of a choice all words, the default first */
 	const char *value;    /* as help shows it: FILE */
-	enum setting_commands commands;
 	const char *text;
 };
 

@@ -141,7 +141,7 @@ def test_help_lists_what_exists(mallow):
     assert overview.returncode == 0 and overview.stderr == ""
     commands = re.findall(r"^  ((?:[a-z]+ )+) +\S", overview.stdout, re.M)
     commands = [command.strip() for command in commands]
-    assert commands == ["run", "live", "report", "export", "serve", "info", "finish", "trace dump"]
+    assert commands == ["run", "live", "top", "report", "export", "serve", "info", "finish", "trace dump"]
     for command in commands:
         run = mallow_run(mallow, *command.split(), "--help")
         assert run.returncode == 0 and run.stderr == ""
@@ -737,7 +737,7 @@ def completions(script, *words):
 
 def test_bash_completion(mallow):
     script = made_from_tables(mallow, "mallow.bash")
-    assert completions(script, "mallow", "") == ["run", "live", "report", "export", "serve", "info",
+    assert completions(script, "mallow", "") == ["run", "live", "top", "report", "export", "serve", "info",
                                                  "finish", "trace", "--help", "--version"]
     assert completions(script, "mallow", "trace", "") == ["dump"]
     assert completions(script, "mallow", "report", "--to") == ["--top", "--to"]

@@ -1,5 +1,6 @@
 #include "analysis/live/live_load.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -265,7 +266,10 @@ struct err *live_load_tables(struct load *load)
 	load->recording->live.sites.count = 0;
 	if (!err)
 		err = resolve_sites(load, &nodes);
-	if (!err && load->live.blocks.list.count)
+	if (err)
+		return err;
+	assert(nodes);
+	if (load->live.blocks.list.count)
 		err = take_blocks(load, nodes);
 	for (uint32_t i = 0; !err && i < load->live.site_count; i++)
 		if (load->live.sites[i].calls)

@@ -1,5 +1,6 @@
 #include "analysis/live/live_snapshot.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "hosted/cleanup.h"
@@ -47,11 +48,11 @@ static struct err *each_chunk(const struct byte_source *source, const struct chu
 			      enum live_part part, size_t entry_size, take_entries *take,
 			      void *argument)
 {
+	struct live_chunk chunk;
 	struct err *err = NULL;
 
 	for (size_t i = 0; !err && i < index->live.count; i++) {
 		struct chunk_extent extent = index->live.items[i];
-		struct live_chunk chunk;
 
 		err = live_chunk_read(source, extent, &chunk);
 		if (!err && chunk.part == part && chunk.entry_size == entry_size)
@@ -160,6 +161,7 @@ static struct err *read_freed(const struct byte_source *source, const struct chu
 
 	if (err)
 		return err;
+	assert(freed);
 	snapshot->freed = calloc(threads * threads + 1, sizeof(*freed));
 	if (!snapshot->freed)
 		return err_no_memory();

@@ -138,9 +138,12 @@ struct err *live_threads_merge(struct recording *recording, const struct live_sn
 		.groups = calloc((size_t)snapshot->thread_count + 1, sizeof(*grouping.groups)),
 	};
 	struct live_data *live = &recording->live;
-	struct err *err = grouping.groups ? make_groups(&grouping) : err_no_memory();
+	struct err *err;
 	size_t first = 0;
 
+	if (!grouping.groups)
+		return err_no_memory();
+	err = make_groups(&grouping);
 	if (!err)
 		err = sum_up_freed(&grouping);
 	for (uint32_t i = 0; !err && i < live->threads.count; i++)
