@@ -33,7 +33,8 @@ endef
 define runnable
 @mkdir -p $(2)
 @ln -f $(1)/src/cli/mallow $(2)/mallow
-@ln -f $(BUILD)/meson/src/agent/libmallow.so $(2)/libmallow.so
+@ln -f $(BUILD)/meson/src/agent/libmallow.so $(BUILD)/meson/src/agent/libmallow.a \
+	$(BUILD)/meson/src/agent/libmallow.options $(2)/
 endef
 
 help: ## this list
@@ -59,10 +60,19 @@ install-headers:
 	sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(version)|' tools/mallow.pc.in \
 		> '$(DESTDIR)$(PREFIX)/lib/pkgconfig/mallow.pc'
 
-install: build install-headers ## into $(DESTDIR)$(PREFIX)
-	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/mallow'
-	install -m 755 $(BUILD)/mallow '$(DESTDIR)$(PREFIX)/bin/mallow'
+# What programs are linked with that are to have the agent without a preload.
+install-libraries: build
+	install -d '$(DESTDIR)$(PREFIX)/lib/mallow' '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
 	install -m 755 $(BUILD)/libmallow.so '$(DESTDIR)$(PREFIX)/lib/mallow/libmallow.so'
+	ln -sf mallow/libmallow.so '$(DESTDIR)$(PREFIX)/lib/libmallow.so'
+	install -m 644 $(BUILD)/libmallow.a '$(DESTDIR)$(PREFIX)/lib/libmallow.a'
+	install -m 644 $(BUILD)/libmallow.options '$(DESTDIR)$(PREFIX)/lib/mallow/libmallow.options'
+	sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(version)|' tools/mallow-agent.pc.in \
+		> '$(DESTDIR)$(PREFIX)/lib/pkgconfig/mallow-agent.pc'
+
+install: build install-headers install-libraries ## into $(DESTDIR)$(PREFIX)
+	install -d '$(DESTDIR)$(PREFIX)/bin'
+	install -m 755 $(BUILD)/mallow '$(DESTDIR)$(PREFIX)/bin/mallow'
 	install -d '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/doc/mallow' \
 		'$(DESTDIR)$(PREFIX)/share/bash-completion/completions'
 	install -m 644 $(BUILD)/meson/src/cli/mallow.1 '$(DESTDIR)$(PREFIX)/share/man/man1/mallow.1'
@@ -74,6 +84,8 @@ install: build install-headers ## into $(DESTDIR)$(PREFIX)
 uninstall: ## out of $(DESTDIR)$(PREFIX) again
 	rm -f '$(DESTDIR)$(PREFIX)/bin/mallow' '$(DESTDIR)$(PREFIX)/share/man/man1/mallow.1' \
 		'$(DESTDIR)$(PREFIX)/lib/pkgconfig/mallow.pc' \
+		'$(DESTDIR)$(PREFIX)/lib/pkgconfig/mallow-agent.pc' \
+		'$(DESTDIR)$(PREFIX)/lib/libmallow.so' '$(DESTDIR)$(PREFIX)/lib/libmallow.a' \
 		'$(DESTDIR)$(PREFIX)/share/bash-completion/completions/mallow'
 	rm -rf '$(DESTDIR)$(PREFIX)/lib/mallow' '$(DESTDIR)$(PREFIX)/include/mallow' \
 		'$(DESTDIR)$(PREFIX)/share/doc/mallow'
@@ -113,4 +125,4 @@ setup-%:
 	@tools/setup.sh $*
 
 comma := ,
-.PHONY: help demo check check-long build install install-headers uninstall bench asan tsan fuzz lint fmt clean build-asan build-tsan build-clang
+.PHONY: help demo check check-long build install install-headers install-libraries uninstall bench asan tsan fuzz lint fmt clean build-asan build-tsan build-clang

@@ -12,6 +12,7 @@ SCALING, PAIR_NS = 0.95, 40
 FROM_EVENTS_S, BY_INDEX_S, PRIVATE = 3.0, 0.3, 24     # of ten million allocations
 PAGE_MS, FLAMEGRAPH_MS, NEXT_PAGE_MS, STREAM = 150, 200, 20, 200
 HUGE_LOAD_S, HUGE_ANSWER_S = 40, 1.5                  # of a hundred million
+LIVE_S = 1.0                                          # of 100,000 backtraces
 
 
 class Goals:
@@ -119,9 +120,17 @@ def of_serving(served, goals):
               f"JSON is served with >= {STREAM} MB/s: {max(served.stream):.0f} MB/s")
 
 
-def section(results, pairs, scaling, opened=None):
+def of_live(live, goals):
+    if live:
+        limit = LIVE_S * live.sites / 100_000
+        goals.add(min(live.text) <= limit, f"a report of {live.sites:,} backtraces in <= {limit:.2g} s: "
+                                           f"{min(live.text):.2f} s")
+
+
+def section(results, pairs, scaling, opened=None, live=None):
     goals = Goals()
     of_programs(results, goals)
     of_micro(pairs, scaling, goals)
     of_engine(opened, goals)
+    of_live(live, goals)
     return ["Goals (of minima)", "", *goals.lines] if goals.lines else []

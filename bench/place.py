@@ -15,6 +15,7 @@ FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Wno-unused-
 PROGRAMS = {
     "measure": (["bench/measure.c"], ["-static"]),
     "pairs": (["bench/workloads/pairs.c"], ["-pthread"]),
+    "many_sites": (["bench/many_sites.c"], ["-O1"]),
     "make_recording": (["bench/make_recording.c"], ["-Isrc"]),
     "unwind_capture": (["bench/unwind_capture.c", *sorted(
         str(path.relative_to(TOP)) for path in UNWINDER.glob("*.c"))],

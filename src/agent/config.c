@@ -3,8 +3,10 @@
 #include <signal.h>
 
 #include "agent/libc.h"
+#include "agent/link_map.h"
 #include "agent/log.h"
 #include "agent/real.h"
+#include "base/compiler.h"
 
 // Both glibc and musl have it; musl's loader fills it before any code of the program runs, glibc as
 // its own constructor does, behind .preinit_array and libraries linked with -z initfirst.
@@ -166,15 +168,54 @@ static void choose_filter(void)
 		log_line(SETTING_LOG_ERROR, "MALLOW_CULL is ignored, because MALLOW_SAMPLE is set");
 }
 
-/* What can only be started by a signal is, unless the settings say none. */
+/* What can only be started by a signal is, unless the settings say none, or other things by it. */
 static void choose_signal(void)
 {
 	const char *word = find_variable(setting_info(SETTING_SIGNAL_TOGGLE)->variable);
 	uint64_t number;
 
-	if (config.value[SETTING_DISABLE_BY_DEFAULT] &&
+	if (config.value[SETTING_DISABLE_BY_DEFAULT] && !config_is_live() &&
 	    !(word && setting_parse(SETTING_SIGNAL_TOGGLE, word, &number)))
 		config.value[SETTING_SIGNAL_TOGGLE] = SIGUSR1;
+}
+
+/* What the one mode has no use for, and the other. */
+static void choose_mode(void)
+{
+	static const uint8_t of_record[] = {SETTING_FREE_STACKS,   SETTING_NEW_FILE_PER_START,
+					    SETTING_SLOTS,         SETTING_CULL,
+					    SETTING_MAX_FILE_SIZE, SETTING_MEMORY_SAMPLES};
+	static const uint8_t of_live[] = {SETTING_SIGNAL_DUMP_SIZE, SETTING_SIGNAL_DUMP_COUNT,
+					  SETTING_SIGNAL_BASELINE, SETTING_INTERVAL};
+	bool live = config_is_live();
+
+	for (size_t i = 0; live && i < ARRAY_COUNT(of_record); i++)
+		config.value[of_record[i]] = 0;
+	for (size_t i = 0; !live && i < ARRAY_COUNT(of_live); i++)
+		config.value[of_live[i]] = 0;
+}
+
+static bool has_settings(void)
+{
+	for (char **entry = config_variables(); *entry; entry++)
+		if (!strncmp(*entry, "MALLOW_", 7))
+			return true;
+	return false;
+}
+
+/*
+ * Linked into a program it is always there, and waits until somebody asks: the environment, or
+ * mallow_start(). For good, where another one comes first, which a program linked with it was run
+ * under.
+ */
+static void wait_until_asked(void)
+{
+	bool first = link_map_is_first("mallow_api_sync");
+
+	if (first && (config_preloads_us(config_environment("LD_PRELOAD")) || has_settings()))
+		return;
+	config.value[SETTING_DISABLE_BY_DEFAULT] = 1;
+	config.value[SETTING_SIGNAL_TOGGLE] = 0;
 }
 
 bool config_read(void)
@@ -194,12 +235,23 @@ bool config_read(void)
 		    !setting_parse(i, word, &config.value[i]) && !config_is_child())
 			warn_bad_value(i, word);
 	}
+	choose_mode();
 	choose_signal();
 	choose_filter();
+	wait_until_asked();
 	limit_depth();
 	log_settings();
 	config.registry = keep(find_variable("MALLOW_REGISTRY"));
 	return true;
+}
+
+size_t config_entry_length(const char *entry)
+{
+	size_t length = 0;
+
+	while (entry[length] && entry[length] != ':' && entry[length] != ' ')
+		length++;
+	return length;
 }
 
 bool config_is_our_library(const char *entry, size_t length)
@@ -209,6 +261,18 @@ bool config_is_our_library(const char *entry, size_t length)
 
 	return length >= size && !strncmp(entry + length - size, name, size) &&
 	       (length == size || entry[length - size - 1] == '/');
+}
+
+bool config_preloads_us(const char *list)
+{
+	while (list && *list) {
+		size_t length = config_entry_length(list);
+
+		if (config_is_our_library(list, length))
+			return true;
+		list += length + (list[length] != '\0');
+	}
+	return false;
 }
 
 static void remove_variable(const char *name)
@@ -228,10 +292,8 @@ void config_hide_preload(void)
 	char *out = list;
 
 	for (char *entry = list; entry && *entry;) {
-		size_t length = 0;
+		size_t length = config_entry_length(entry);
 
-		while (entry[length] && entry[length] != ':' && entry[length] != ' ')
-			length++;
 		if (!config_is_our_library(entry, length)) {
 			if (out != list)
 				*out++ = ':';

@@ -26,6 +26,12 @@ static inline bool config_stackless(void)
 	return config.value[SETTING_BACKTRACE] == SETTING_BACKTRACE_NONE;
 }
 
+/* Nothing is recorded but the live table. */
+static inline bool config_is_live(void)
+{
+	return config.value[SETTING_MODE] == SETTING_MODE_LIVE;
+}
+
 /* FREE_STACKS, where there are stacks at all. */
 static inline bool config_free_stacks(void)
 {
@@ -53,8 +59,14 @@ void config_write_id(char *digits, const uint8_t id[16]);
 /* Children know their parent: writes the id into MALLOW_PARENT, if there is one. */
 void config_publish_id(const uint8_t id[16]);
 
+/* The length of the first entry of LD_PRELOAD's list, up to the separator or the end. */
+size_t config_entry_length(const char *entry);
+
 /* Whether an entry of LD_PRELOAD, length bytes long, names this library. */
 bool config_is_our_library(const char *entry, size_t length);
+
+/* Whether any entry does. list: LD_PRELOAD's value, or NULL. */
+bool config_preloads_us(const char *list);
 
 /* FOLLOW=0: our own entry of LD_PRELOAD leaves the environment, the user's others stay. */
 void config_hide_preload(void);

@@ -6,8 +6,9 @@
 #include "agent/process.h"
 #include "agent/text.h"
 #include "agent/thread.h"
+#include "base/compiler.h"
 
-#define CARRIED_MAX  32
+#define CARRIED_MAX  48
 #define CARRIED_SIZE 16384
 #define PRELOAD      "LD_PRELOAD="
 #define PARENT       "MALLOW_PARENT="
@@ -19,6 +20,7 @@ extern char **environ __attribute__((weak));
 static char *carried[CARRIED_MAX];
 static int carried_count;
 static const char *library; // our own entry of LD_PRELOAD; NULL: we were loaded otherwise
+static char *of_tool[CARRIED_MAX + 32 + 1];
 static char memory[CARRIED_SIZE];
 static struct text text;
 
@@ -33,21 +35,12 @@ static char *keep(const char *bytes, size_t size)
 	return start;
 }
 
-static size_t entry_length(const char *entry)
-{
-	size_t length = 0;
-
-	while (entry[length] && entry[length] != ':' && entry[length] != ' ')
-		length++;
-	return length;
-}
-
 static void find_library(void)
 {
 	const char *list = config_environment("LD_PRELOAD");
 
 	while (list && *list) {
-		size_t length = entry_length(list);
+		size_t length = config_entry_length(list);
 
 		if (config_is_our_library(list, length)) {
 			library = keep(list, length);
@@ -68,6 +61,62 @@ static void keep_asan_options(void)
 		carried[carried_count++] = keep(options, sizeof(options) - 1);
 }
 
+static bool has_name(const char *entry, const char *name)
+{
+	size_t length = strlen(name);
+
+	return !strncmp(entry, name, length) && entry[length] == '=';
+}
+
+/* Where files are, how to write, and where debuginfod is. */
+static bool concerns_tool(const char *entry)
+{
+	static const char *const names[] = {
+		"PATH",
+		"HOME",
+		"TMPDIR",
+		"LANG",
+		"LC_ALL",
+		"LC_CTYPE",
+		"TZ",
+		"TERM",
+		"COLUMNS",
+		"NO_COLOR",
+		"XDG_CACHE_HOME",
+		"DEBUGINFOD_URLS",
+		"DEBUGINFOD_CACHE_PATH",
+		"DEBUGINFOD_TIMEOUT",
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+		if (has_name(entry, names[i]))
+			return true;
+	return false;
+}
+
+/* Behind the others, which are for it, too. */
+static void keep_for_tool(void)
+{
+	size_t count = 0;
+
+	for (int i = 0; i < carried_count; i++)
+		of_tool[count++] = carried[i];
+	for (char **entry = config_variables(); *entry && count + 1 < ARRAY_COUNT(of_tool);
+	     entry++) {
+		if (!concerns_tool(*entry))
+			continue;
+		of_tool[count] = keep(*entry, strlen(*entry));
+		if (of_tool[count])
+			count++;
+	}
+	of_tool[count] = NULL;
+}
+
+char *const *environment_for_tool(void)
+{
+	return of_tool;
+}
+
 void environment_init(void)
 {
 	static const char parent[] = PARENT "00000000000000000000000000000000";
@@ -86,6 +135,8 @@ void environment_init(void)
 		if (carried[carried_count])
 			carried_count++;
 	}
+	if (config_is_live())
+		keep_for_tool();
 }
 
 static size_t name_length(const char *entry)
@@ -108,18 +159,6 @@ static int find(char *const envp[], const char *entry)
 	return -1;
 }
 
-static bool preloads_us(const char *entry)
-{
-	for (const char *list = entry + sizeof(PRELOAD) - 1; *list;) {
-		size_t length = entry_length(list);
-
-		if (config_is_our_library(list, length))
-			return true;
-		list += length + (list[length] != '\0');
-	}
-	return false;
-}
-
 /* The program made its own copy of the environment when another image was the parent. */
 static bool is_stale_parent(const char *entry, const char *ours)
 {
@@ -130,7 +169,7 @@ static bool complete(char *const envp[])
 {
 	int preload = find(envp, PRELOAD);
 
-	if (preload < 0 || !preloads_us(envp[preload]))
+	if (preload < 0 || !config_preloads_us(envp[preload] + sizeof(PRELOAD) - 1))
 		return false;
 	for (int i = 0; i < carried_count; i++) {
 		int position = find(envp, carried[i]);
@@ -199,7 +238,7 @@ char *const *environment_carry(char *const envp[], size_t *size)
 	}
 	for (size_t i = 0; i < count; i++)
 		copy[i] = envp[i];
-	if (preload < 0 || !preloads_us(envp[preload])) {
+	if (preload < 0 || !config_preloads_us(envp[preload] + sizeof(PRELOAD) - 1)) {
 		text_init(&entry, (char *)copy + bytes, *size - bytes);
 		text_string(&entry, PRELOAD);
 		text_string(&entry, library);

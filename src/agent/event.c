@@ -4,6 +4,7 @@
 #include "agent/config.h"
 #include "agent/cull.h"
 #include "agent/guard.h"
+#include "agent/live/live.h"
 #include "agent/modules.h"
 #include "agent/own_code.h"
 #include "agent/process.h"
@@ -344,6 +345,8 @@ static never_inline void write_any(struct thread *thread, const struct event *ev
 void event_write(struct thread *thread, const struct event *event, const uint64_t *frames,
 		 uint32_t count)
 {
+	if (live_is_on())
+		return live_allocated(thread, event, frames, count);
 	if (!stack_cache_set(&thread->stack, frames, count))
 		return process_count_loss(TRACE_LOSS_NO_MEMORY);
 	write_any(thread, event, false);
@@ -396,12 +399,11 @@ static never_inline bool capture_slow(struct thread *thread, const struct unwind
 	return true;
 }
 
-/* Nothing is to be looked after but this event itself. */
+/* Nothing is to be looked after but this event itself, of a thread that is not unusual. */
 static inline bool is_ordinary(const struct thread *thread, const struct event *event)
 {
 	return event->operation <= TRACE_OP_LAST_ALLOCATION &&
 	       !carries_alignment(event->operation) && event->ticks >= thread->encoder.time &&
-	       !thread->unusual &&
 	       __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE) == thread->epoch;
 }
 
@@ -411,7 +413,7 @@ static void write_stackless(struct thread *thread, const struct event *event)
 	thread->within = 0;
 	if (event->operation == TRACE_OP_STACK)
 		return;
-	if (is_ordinary(thread, event) && is_prepared(thread))
+	if (!thread->unusual && is_ordinary(thread, event) && is_prepared(thread))
 		write_event(thread, event, SHAPE_ALLOCATION);
 	else
 		write_any(thread, event, true);
@@ -438,8 +440,35 @@ never_inline void event_write_kept_free(struct thread *thread, const struct even
 	put_event(thread, event, SHAPE_ANY, false);
 }
 
+bool event_capture(struct thread *thread, const struct unwind_state *state)
+{
+	bool plain = thread->resync || thread->within || thread->passing ||
+		     config.value[SETTING_UNWINDER] != SETTING_UNWINDER_FAST ||
+		     __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE) != thread->epoch;
+
+	if (unlikely(plain) || unlikely(stack_cache_capture(&thread->stack, state,
+							    &thread->bounds) != UNWIND_COMPLETE)) {
+		if (!capture_slow(thread, state))
+			return false;
+		thread->resync = 0;
+	}
+	compare_stack(thread, state);
+	return true;
+}
+
+bool event_define_frames(struct thread *thread)
+{
+	while (thread->cursor)
+		if (find_ids(thread, thread->stack.depth))
+			return true;
+	lose(thread);
+	return false;
+}
+
 bool event_keep(struct thread *thread, struct event *event)
 {
+	if (live_is_on()) // the only ends that come here are those of reallocs, which are over
+		return false;
 	for (;;) {
 		uint32_t recording = process_recording();
 		struct event kept = *event;
@@ -466,8 +495,9 @@ static bool keeps_free(struct thread *thread, struct event *event)
 	       !(cull_is_on() && cull_ends(thread, event->address, event->ticks, false));
 }
 
-static never_inline void write_free_slow(struct thread *thread, uint8_t operation, uint64_t ticks,
-					 uint64_t address)
+/* Of a thread that is unusual, or whose chunk is full. */
+static never_inline void write_unusual_free(struct thread *thread, uint8_t operation,
+					    uint64_t ticks, uint64_t address)
 {
 	struct event event = {.operation = operation, .ticks = ticks, .address = address};
 	struct unwind_state state;
@@ -486,14 +516,23 @@ static never_inline void write_free_slow(struct thread *thread, uint8_t operatio
 		cull_look_around(thread, ticks);
 }
 
+static never_inline void write_free_slow(struct thread *thread, uint8_t operation, uint64_t ticks,
+					 uint64_t address)
+{
+	if (live_is_on() && likely(thread->cursor && thread->outer))
+		live_frees(thread, address);
+	else
+		write_unusual_free(thread, operation, ticks, address);
+}
+
 void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address)
 {
 	struct trace_encoder *encoder = &thread->encoder;
 	uint64_t address_before = encoder->address;
 	uint8_t *p = thread->cursor;
 
-	if (unlikely((size_t)(thread->limit - p) < room_for(0) || ticks < encoder->time ||
-		     thread->unusual))
+	if (unlikely(thread->unusual || (size_t)(thread->limit - p) < room_for(0) ||
+		     ticks < encoder->time))
 		return write_free_slow(thread, operation, ticks, address);
 	*p++ = operation;
 	p = varint_put(p, ticks - encoder->time);
@@ -559,8 +598,9 @@ static void write_kept(struct thread *thread, struct event *event, uint64_t born
 		write_captured(thread, event, state);
 }
 
-static never_inline void write_here_slow(struct thread *thread, const struct event *event,
-					 const struct unwind_state *state)
+/* Of a thread that is unusual, or without the caches. */
+static never_inline void write_unusual(struct thread *thread, const struct event *event,
+				       const struct unwind_state *state)
 {
 	// A handler that interrupted the real malloc forked, and the child came back here: its
 	// thread was wiped.
@@ -586,9 +626,21 @@ static never_inline void write_here_slow(struct thread *thread, const struct eve
 	}
 }
 
+static never_inline void write_here_slow(struct thread *thread, const struct event *event,
+					 const struct unwind_state *state)
+{
+	if (live_is_on() && likely(thread->cursor != NULL))
+		live_allocates(thread, event, state);
+	else
+		write_unusual(thread, event, state);
+}
+
 void event_write_here(struct thread *thread, const struct event *event,
 		      const struct unwind_state *state)
 {
+	// First, before anything is set up for the rest.
+	if (unlikely(thread->unusual))
+		return write_here_slow(thread, event, state);
 	if (unlikely(!is_ordinary(thread, event) ||
 		     config.value[SETTING_UNWINDER] != SETTING_UNWINDER_FAST ||
 		     stack_cache_capture(&thread->stack, state, &thread->bounds) !=

@@ -40,6 +40,9 @@ static int copy_process(int (*behind)(void))
 	struct fork fork;
 	int pid;
 
+	// In a static program fork() calls our _Fork().
+	if (thread_is_passing())
+		return behind();
 	fork_begin(&fork);
 	thread_set_passing(true);
 	pid = behind();
@@ -240,9 +243,13 @@ int hook_posix_spawnp(int *pid, const char *file, const void *actions, const voi
 	return result;
 }
 
+// exit() is under way. Of a static program it calls our _exit() in the end, and by that says the
+// status.
+static bool exiting;
+
 static __attribute__((noreturn)) void leave(void (*behind)(int), int status)
 {
-	process_end(TRACE_END_FAST_EXIT, status);
+	process_end(exiting ? TRACE_END_EXIT : TRACE_END_FAST_EXIT, status);
 	if (behind)
 		behind(status);
 	for (;;)
@@ -292,6 +299,10 @@ static __attribute__((constructor)) void library_begins(void)
  */
 static __attribute__((destructor)) void library_ends(void)
 {
+#ifdef MALLOW_STATIC
+	exiting = true;
+#else
 	if (!real.on_exit)
 		process_end(TRACE_END_EXIT, 0);
+#endif
 }

@@ -31,8 +31,8 @@ static struct {
 	uint8_t text[1 + BUILD_ID_MAX + PATH_MAX_];
 } scratch;
 
-/* The notes of a mapped segment: pairs of a header and padded name and description. */
-static size_t find_build_id(const uint8_t *notes, size_t size, const uint8_t **ret)
+/* Notes are pairs of a header and padded name and description. */
+size_t modules_find_build_id(const uint8_t *notes, size_t size, const uint8_t **ret)
 {
 	while (size >= sizeof(Elf64_Nhdr)) {
 		const Elf64_Nhdr *note = (const void *)notes;
@@ -53,8 +53,7 @@ static size_t find_build_id(const uint8_t *notes, size_t size, const uint8_t **r
 	return 0;
 }
 
-/* The build id in memory: no file has to be opened, and none can have been replaced. */
-static size_t build_id(const struct unwind_module *module, const uint8_t **ret)
+size_t modules_build_id(const struct unwind_module *module, const uint8_t **ret)
 {
 	const Elf64_Ehdr *header = (const void *)module->start;
 	const Elf64_Phdr *phdr;
@@ -71,7 +70,7 @@ static size_t build_id(const struct unwind_module *module, const uint8_t **ret)
 		if (phdr[i].p_type != PT_NOTE || start < module->start ||
 		    phdr[i].p_memsz > module->end - start)
 			continue;
-		size = find_build_id((const void *)start, phdr[i].p_memsz, ret);
+		size = modules_find_build_id((const void *)start, phdr[i].p_memsz, ret);
 		if (size)
 			return size;
 	}
@@ -157,7 +156,7 @@ static bool write_record(struct thread *thread, uint32_t id, const struct unwind
 		.text = scratch.text,
 	};
 	const uint8_t *id_bytes = NULL;
-	size_t id_size = build_id(module, &id_bytes);
+	size_t id_size = modules_build_id(module, &id_bytes);
 	size_t path_size = strlen(scratch.path);
 
 	record_add(&record, id);

@@ -5,13 +5,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Placed by the linker: where this library begins, and where its code ends.
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char etext[] __attribute__((visibility("hidden")));
+// Placed by the linker: where this library begins, where its code ends, and its zeroed data. Linked
+// into a program (libmallow.a) they are sections of it (static.lds), which the linker marks by
+// name.
+#ifdef MALLOW_STATIC
+#define OWN_CODE_START __start_mallow_text
+#define OWN_CODE_END   __stop_mallow_text
+#define OWN_BSS_START  __start_mallow_bss
+#define OWN_BSS_END    __stop_mallow_bss
+#else
+#define OWN_CODE_START __ehdr_start
+#define OWN_CODE_END   etext
+#define OWN_BSS_START  __bss_start
+#define OWN_BSS_END    _end
+#endif
+
+extern const char OWN_CODE_START[] __attribute__((visibility("hidden")));
+extern const char OWN_CODE_END[] __attribute__((visibility("hidden")));
+extern const char OWN_BSS_START[] __attribute__((visibility("hidden")));
+extern const char OWN_BSS_END[] __attribute__((visibility("hidden")));
 
 static inline bool own_code(uint64_t pc)
 {
-	return pc - (uint64_t)__ehdr_start < (uint64_t)etext - (uint64_t)__ehdr_start;
+	return pc - (uint64_t)OWN_CODE_START < (uint64_t)OWN_CODE_END - (uint64_t)OWN_CODE_START;
 }
 
 /* Takes our own frames out of a stack; returns how many are left. */

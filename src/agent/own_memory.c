@@ -183,12 +183,10 @@ static void add_slots(struct own_memory *ret)
 /* Our static data; the code is shared with every other recorded process. */
 static void add_image(struct own_memory *ret)
 {
-	extern const char _end[] __attribute__((visibility("hidden")));
-	extern const char __bss_start[] __attribute__((visibility("hidden")));
-	uint64_t start = bytes_round_up((uint64_t)__bss_start, PAGE);
-	uint64_t end = bytes_round_up((uint64_t)_end, PAGE);
+	uint64_t start = bytes_round_up((uint64_t)OWN_BSS_START, PAGE);
+	uint64_t end = bytes_round_up((uint64_t)OWN_BSS_END, PAGE);
 
-	ret->virtual_size += end - (uint64_t)__ehdr_start;
+	ret->virtual_size += end - start + (uint64_t)OWN_CODE_END - (uint64_t)OWN_CODE_START;
 	if (start < end)
 		ret->anonymous += resident((const void *)start, end - start);
 }

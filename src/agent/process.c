@@ -95,8 +95,8 @@ static bool start_first(void)
 	const struct unwind_host host = {
 		.allocate = pool_allocate,
 		.dl_find_object = real.dl_find_object,
-		.hooks_start = (uint64_t)__ehdr_start,
-		.hooks_end = (uint64_t)etext,
+		.hooks_start = (uint64_t)OWN_CODE_START,
+		.hooks_end = (uint64_t)OWN_CODE_END,
 	};
 
 	if (!process_read_settings())

@@ -73,6 +73,27 @@ long real_return(long result)
 	return -1;
 }
 
+#ifdef MALLOW_STATIC
+
+/* What musl's calloc, which calls malloc and has no unwind table, does not reach. */
+#define SHORT_FUNCTION 512
+
+/* All of the program is one module: only the function itself tells. */
+static bool is_allocators(uint64_t pc)
+{
+	uint64_t start = unwind_code_start(pc);
+	bool found = own_code(pc);
+
+#define HOOK(name, symbol, type, parameters)                                                       \
+	found |= real.name && (start ? (uint64_t)real.name == start                                \
+				     : pc - (uint64_t)real.name < SHORT_FUNCTION);
+#include "agent/hooks.def"
+#undef HOOK
+	return found;
+}
+
+#else
+
 static bool holds_allocator(const struct unwind_module *module)
 {
 	// By free: in front of malloc ours may stand (zero_memory.h).
@@ -90,6 +111,15 @@ static bool holds_allocator(const struct unwind_module *module)
 	return found;
 }
 
+static bool is_allocators(uint64_t pc)
+{
+	struct unwind_module module;
+
+	return unwind_module_at(pc - 1, &module) && holds_allocator(&module);
+}
+
+#endif
+
 // Callers that were found to be allocator code: few, and asked for at every operator new.
 #define KNOWN_CALLERS 64
 static uint64_t known_callers[KNOWN_CALLERS];
@@ -97,11 +127,10 @@ static uint64_t known_callers[KNOWN_CALLERS];
 bool real_is_allocator_code(uint64_t pc)
 {
 	uint64_t *known = &known_callers[(pc ^ pc >> 8) % KNOWN_CALLERS];
-	struct unwind_module module;
 
 	if (__builtin_expect(__atomic_load_n(known, __ATOMIC_RELAXED) == pc, 1))
 		return true;
-	if (!unwind_module_at(pc - 1, &module) || !holds_allocator(&module))
+	if (!is_allocators(pc))
 		return false;
 	__atomic_store_n(known, pc, __ATOMIC_RELAXED);
 	return true;

@@ -70,8 +70,16 @@ static inline void real_resolve(void)
 		real_resolve_slow();
 }
 
+/* Linked into a static program, what the linker's --wrap binds calls to: link_map_static.c. */
+#ifdef MALLOW_STATIC
+#define HOOK_PREFIX "__wrap_"
+#else
+#define HOOK_PREFIX
+#endif
+
 #define HOOK(name, symbol, type, parameters)                                                       \
-	type hook_##name parameters __asm__(symbol) __attribute__((visibility("default")));
+	type hook_##name parameters __asm__(HOOK_PREFIX symbol)                                    \
+		__attribute__((visibility("default")));
 #include "agent/hooks.def"
 #undef HOOK
 

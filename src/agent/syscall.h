@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -77,6 +78,11 @@ static inline long sys_write(int fd, const void *buffer, size_t size)
 	return syscall6(SYS_write, fd, (long)buffer, (long)size, 0, 0, 0);
 }
 
+static inline long sys_pread(int fd, void *buffer, size_t size, uint64_t offset)
+{
+	return syscall6(SYS_pread64, fd, (long)buffer, (long)size, (long)offset, 0, 0);
+}
+
 static inline long sys_pwrite(int fd, const void *buffer, size_t size, uint64_t offset)
 {
 	return syscall6(SYS_pwrite64, fd, (long)buffer, (long)size, (long)offset, 0, 0);
@@ -90,6 +96,21 @@ static inline long sys_pwritev(int fd, const struct iovec *parts, int count, uin
 static inline int sys_fallocate(int fd, uint64_t offset, uint64_t size)
 {
 	return (int)syscall6(SYS_fallocate, fd, 0, (long)offset, (long)size, 0, 0);
+}
+
+static inline int sys_memfd_create(const char *name, unsigned int flags)
+{
+	return (int)syscall6(SYS_memfd_create, (long)name, flags, 0, 0, 0, 0);
+}
+
+static inline int sys_socket(int family, int type)
+{
+	return (int)syscall6(SYS_socket, family, type, 0, 0, 0, 0);
+}
+
+static inline long sys_sendmsg(int socket, const struct msghdr *message, int flags)
+{
+	return syscall6(SYS_sendmsg, socket, (long)message, flags, 0, 0, 0);
 }
 
 static inline int sys_fstat(int fd, struct stat *ret)
@@ -149,6 +170,18 @@ static inline int sys_fstatfs(int fd, struct statfs *ret)
 static inline int sys_membarrier(int command)
 {
 	return (int)syscall6(SYS_membarrier, command, 0, 0, 0, 0, 0);
+}
+
+/* mode: 1 may be executed. */
+static inline int sys_access(const char *path, int mode)
+{
+	return (int)syscall6(SYS_faccessat, AT_FDCWD, (long)path, mode, 0, 0, 0);
+}
+
+/* The process that has ended, 0: it has not. */
+static inline int sys_wait4(int pid, int options)
+{
+	return (int)syscall6(SYS_wait4, pid, 0, options, 0, 0, 0);
 }
 
 static inline int sys_fcntl(int fd, int command, long argument)

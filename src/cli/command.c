@@ -20,7 +20,8 @@ static const struct command table[] = {
 
 const struct command *commands(size_t *count)
 {
-	*count = COMMAND_COUNT;
+	for (*count = 0; *count < COMMAND_COUNT && table[*count].usage;)
+		++*count;
 	return table;
 }
 
@@ -40,10 +41,10 @@ const struct option_spec *command_option(const struct command *command, size_t i
 	size_t count;
 
 	if (id < body->option_count)
-		return &body->options[id];
+		return body->options[id].name ? &body->options[id] : NULL;
 	spec = &filter_options(&count)[id - body->option_count];
 	for (size_t i = 0; i < body->option_count; i++)
-		if (strcmp(body->options[i].name, spec->name) == 0)
+		if (body->options[i].name && strcmp(body->options[i].name, spec->name) == 0)
 			return NULL;
 	return spec;
 }
@@ -113,7 +114,7 @@ const struct command *command_find(int argc, char **argv, int *words)
 			return &table[i];
 		if (partial && !almost)
 			almost = &table[i];
-		names[i] = table[i].name;
+		names[i] = table[i].usage ? table[i].name : NULL;
 	}
 	near = nearest_word(argv[0], names, COMMAND_COUNT);
 	fitting = command_for_file(argv[0]);

@@ -80,12 +80,18 @@ static void put_option(struct buf *buf, const struct option_spec *spec)
 	wrap(buf, text, HELP_COLUMN, HELP_COLUMN);
 }
 
+/* Those from first to end, by their ids. */
+static void put_options(struct buf *buf, const struct command *command, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++)
+		if (command_option(command, i))
+			put_option(buf, command_option(command, i));
+}
+
 static void put_filters(struct buf *buf, const struct command *command)
 {
 	buf_text(buf, "\n" COMMAND_FILTERS ":\n\n");
-	for (size_t i = command->body->option_count; i < command_option_count(command); i++)
-		if (command_option(command, i))
-			put_option(buf, command_option(command, i));
+	put_options(buf, command, command->body->option_count, command_option_count(command));
 }
 
 int help_command(const struct command *command)
@@ -95,9 +101,8 @@ int help_command(const struct command *command)
 
 	buf_init_fd(&buf, STDOUT_FILENO, "standard output");
 	buf_printf(&buf, "mallow %s: %s\n\nusage: mallow %s %s\n\n", command->name, command->text,
-		   command->name, command->usage);
-	for (size_t i = 0; i < body->option_count; i++)
-		put_option(&buf, &body->options[i]);
+		   command->name, command->usage ? command->usage : "");
+	put_options(&buf, command, 0, body->option_count);
 	put_option(&buf, &(struct option_spec){.name = "help", .letter = 'h', .text = "this text"});
 	if (body->details) {
 		buf_char(&buf, '\n');

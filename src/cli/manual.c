@@ -66,12 +66,18 @@ static void put_details(const char *details)
 	}
 }
 
+/* Those from first to end, by their ids. */
+static void put_options(const struct command *command, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++)
+		if (command_option(command, i))
+			put_option(command_option(command, i));
+}
+
 static void put_filters(const struct command *command)
 {
 	printf(".PP\n" COMMAND_FILTERS ":\n");
-	for (size_t i = command->body->option_count; i < command_option_count(command); i++)
-		if (command_option(command, i))
-			put_option(command_option(command, i));
+	put_options(command, command->body->option_count, command_option_count(command));
 }
 
 static void put_command(const struct command *command)
@@ -81,8 +87,7 @@ static void put_command(const struct command *command)
 	printf("\n");
 	put_roff(command->text);
 	printf(".\n");
-	for (size_t i = 0; i < command->body->option_count; i++)
-		put_option(command_option(command, i));
+	put_options(command, 0, command->body->option_count);
 	if (command->body->filters)
 		put_filters(command);
 	put_details(command->body->details);
@@ -105,8 +110,9 @@ static void put_man(void)
 	for (size_t i = 0; i < count; i++)
 		put_command(&table[i]);
 	printf(".SH EXIT STATUS\n"
-	       "0 success; 1 failure; 2 wrong usage. \\fBmallow run\\fR exits with the program's\n"
-	       "own status, or 126 or 127 if it cannot be run.\n"
+	       "0 success; 1 failure; 2 wrong usage. \\fBmallow run\\fR and \\fBmallow live\\fR "
+	       "exit\n"
+	       "with the program's own status, or 126 or 127 if it cannot be run.\n"
 	       ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nno colours, whatever the terminal.\n"
 	       ".TP\n.B MALLOW_LIBRARY\nthe agent to use instead of the installed one.\n");
 }
@@ -153,7 +159,7 @@ static void put_bash(void)
 	       "\tCOMPREPLY=()\n"
 	       "\tif [ -n \"$options\" ] || [[ \"$word\" == -* ]]; then\n"
 	       "\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
-	       "\telif [ \"$command\" = run ]; then\n"
+	       "\telif [ \"$command\" = run ] || [ \"$command\" = live ]; then\n"
 	       "\t\tmapfile -t COMPREPLY < <(compgen -c -f -- \"$word\")\n"
 	       "\telse\n"
 	       "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"

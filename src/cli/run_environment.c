@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/setting_options.h"
 #include "hosted/cleanup.h"
-#include "settings/settings.h"
 
 /* Of FORCE_MALLOC: what makes each of these call malloc for every block. */
 static const char *const forcing[][2] = {
@@ -69,17 +69,6 @@ static struct err *make_asan_options(struct run_environment *environment)
 	return make(environment, "ASAN_OPTIONS", value);
 }
 
-/* The setting as an option or a variable; what the agent will warn of is not on. */
-static bool force_malloc(const struct options *options)
-{
-	const char *word = options->values[SETTING_FORCE_MALLOC];
-	uint64_t value;
-
-	if (!word)
-		word = getenv(setting_info(SETTING_FORCE_MALLOC)->variable);
-	return word && setting_parse(SETTING_FORCE_MALLOC, word, &value) && value;
-}
-
 static struct err *make_forcing(struct run_environment *environment)
 {
 	struct err *err = NULL;
@@ -129,7 +118,7 @@ struct err *run_environment_create(const struct options *options, const char *li
 		if (options->values[i])
 			err = make(&environment, setting_info(i)->variable, options->values[i]);
 	}
-	if (!err && force_malloc(options))
+	if (!err && setting_options_value(options, SETTING_FORCE_MALLOC))
 		err = make_forcing(&environment);
 	if (!err)
 		err = make(&environment, "MALLOW_REGISTRY", registry);

@@ -12,7 +12,8 @@ struct run_environment {
 
 /*
  * The tool's own environment with the library in front of LD_PRELOAD, the settings given as
- * options (options->values is indexed by enum setting), and where recordings are announced.
+ * options (options->values is indexed by enum setting), and where recordings are announced:
+ * MALLOW_REGISTRY.
  */
 struct err *run_environment_create(const struct options *options, const char *library,
 				   const char *registry, struct run_environment *ret);

@@ -149,6 +149,20 @@ static bool is_static(const struct head *head)
 	return true;
 }
 
+/*
+ * libmallow.a leaves a note in the programs that it is linked into (agent/link_map_static.c).
+ * Linkers put notes in front of all else.
+ */
+static bool has_agent(const struct head *head)
+{
+	static const struct {
+		Elf64_Nhdr header;
+		char name[8];
+	} note = {{.n_namesz = 7, .n_type = 1}, "mallow"};
+
+	return memmem(head->bytes, head->size, &note, sizeof(note)) != NULL;
+}
+
 /* `ld.so PROGRAM` loads the preload itself although it has no interpreter. */
 static bool is_loader(const char *path)
 {
@@ -188,7 +202,8 @@ static const char *obstacle(const char *path, const struct head *head, const cha
 		return "is built for another machine than the agent";
 	if (privilege)
 		return privilege;
-	if (head->bytes[EI_CLASS] == ELFCLASS64 && is_static(head) && !is_loader(path))
+	if (head->bytes[EI_CLASS] == ELFCLASS64 && is_static(head) && !has_agent(head) &&
+	    !is_loader(path))
 		return "is statically linked: no library can be preloaded into it";
 	return NULL;
 }

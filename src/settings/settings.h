@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum setting {
-#define SETTING(NAME, name, kind, default_, value, text) SETTING_##NAME,
+#define SETTING(NAME, name, kind, default_, value, commands, text) SETTING_##NAME,
 #include "settings/settings.def"
 #undef SETTING
 	SETTING_COUNT,
@@ -21,14 +21,24 @@ enum setting_kind {
 	SETTING_KIND_NUMBER,
 	SETTING_KIND_SIZE,
 	SETTING_KIND_TIME,
+	SETTING_KIND_PERIOD,
 	SETTING_KIND_SIGNAL,
 	SETTING_KIND_CHOICE,
+};
+
+/* Which commands have it as an option. */
+enum setting_commands {
+	SETTING_COMMANDS_NONE = 0,
+	SETTING_COMMANDS_RUN = 1,
+	SETTING_COMMANDS_LIVE = 2,
+	SETTING_COMMANDS_BOTH = 3,
 };
 
 struct setting_info {
 	const char *variable; /* MALLOW_OUTPUT */
 	const char *option;   /* output */
 	enum setting_kind kind;
+	enum setting_commands commands;
 	const char *standard; /* the default; of a choice all words, the default first */
 	const char *value;    /* as help shows it: FILE */
 	const char *text;
@@ -38,9 +48,9 @@ const struct setting_info *setting_info(enum setting setting);
 
 /*
  * The value of a word: 0 or 1 of a boolean (1/0/true/false/yes/no/on/off), a number above 0, the
- * bytes of a size (64K, 10M, 1G: powers of 1024), the nanoseconds of a time (500ms, 2s, 1h2m3s),
- * the number of a signal (0: none), the position of a choice's word. false: the word is not
- * allowed. Texts have no value.
+ * bytes of a size (64K, 10M, 1G: powers of 1024), the nanoseconds of a time (500ms, 2s, 1h2m3s)
+ * or of a period (a time, or seconds), the number of a signal (0: none), the position of a choice's
+ * word. false: the word is not allowed. Texts have no value.
  */
 bool setting_parse(enum setting setting, const char *word, uint64_t *ret);
 
@@ -49,6 +59,11 @@ uint64_t setting_default(enum setting setting);
 
 /* What is allowed, for a message: "1, 0, true, …". */
 const char *setting_allowed(enum setting setting);
+
+enum setting_mode {
+	SETTING_MODE_RECORD,
+	SETTING_MODE_LIVE,
+};
 
 enum setting_log {
 	SETTING_LOG_OFF,

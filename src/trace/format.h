@@ -9,7 +9,7 @@
 
 #define TRACE_MAGIC          0x0a1a0a0d574c4d89ull /* "\x89MLW\r\n\x1a\n" read little-endian */
 #define TRACE_VERSION_MAJOR  1
-#define TRACE_VERSION_MINOR  3
+#define TRACE_VERSION_MINOR  4
 #define TRACE_PAGE           4096u
 #define TRACE_CHUNK_MAGIC    0xa74b4843574c4dd1ull
 #define TRACE_CHUNK_SIZE_MAX (1u << 30)
@@ -33,6 +33,7 @@ enum trace_header_flags {
 	TRACE_FINISHED = 4,        /* rewritten by `mallow finish`: section 9 */
 	TRACE_FREE_STACKS = 8,     /* frees belong to the stack as it stands */
 	TRACE_BEGUN_BY_START = 16, /* frees of unknown blocks are expected */
+	TRACE_LIVE = 32,           /* a live table instead of events: trace/live.h */
 };
 
 enum trace_state {
@@ -87,6 +88,7 @@ enum trace_chunk_kind {
 	TRACE_CHUNK_PACKED = 2,  /* several events chunks of one stream, compressed */
 	TRACE_CHUNK_SYMBOLS = 3, /* the names of the frames */
 	TRACE_CHUNK_INDEX = 4,   /* what the engine derived from the events */
+	TRACE_CHUNK_LIVE = 5,    /* a part of the live table: trace/live.h; a slot without an end */
 };
 
 enum trace_chunk_flags {

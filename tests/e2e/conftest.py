@@ -229,18 +229,21 @@ class Recorded:
 
 @pytest.fixture
 def record(tool, agent, tmp_path):
-    """record(command, …): runs a program under the agent, bare or by `mallow run`."""
+    """record(command, …): runs a program under the agent, bare or by `mallow run`.
 
-    def run(command, bare=True, settings=None, env=None, folder=None, check=True, timeout=120,
+    linked: the agent is in the program already.
+    """
+
+    def run(command, bare=True, linked=False, settings=None, env=None, folder=None, check=True, timeout=120,
             text=True, **options):
         folder = pathlib.Path(folder or tmp_path / f"recording{len(list(tmp_path.iterdir()))}")
         folder.mkdir(exist_ok=True)
         environment = clean_environment(env)
         given = {"OUTPUT": folder / "r.mallow", **(settings or {})}
         command = [str(word) for word in command]
-        if bare:
+        if bare and not linked:
             environment["LD_PRELOAD"] = str(agent)
-        else:
+        elif not bare:
             command = [str(tool.path), "run", "--", *command]
         environment.update({f"MALLOW_{name}": str(value) for name, value in given.items()})
         result = subprocess.run(command, env=environment, capture_output=True, text=text,
@@ -305,6 +308,38 @@ def compile_sample():
         folder.mkdir(parents=True, exist_ok=True)
         compile_to(folder / name, command)
         return folder / name
+
+    return build
+
+
+# Ways to link the agent into a program: compiler and flags. mallow-agent.pc says the same.
+LINKED = {
+    "shared": ("gcc", ["-Wl,-rpath,@folder@", "-Wl,--push-state,--no-as-needed", "-lmallow", "-Wl,--pop-state"]),
+    "static": ("gcc", ["-static"]),
+    "static-pie": ("gcc", ["-static-pie", "-fPIE"]),
+    "clang": ("clang", ["-static"]),
+    "musl": ("musl", ["-static"]),
+}
+
+
+def flags_to_link(agent, way):
+    """For the compiler, behind the sources; way is of LINKED."""
+    flags = [flag.replace("@folder@", str(agent.parent)) for flag in LINKED[way][1]]
+    if way != "shared":
+        flags += [f"-Wl,@{agent.parent}/libmallow.options", "-lmallow"]
+    return [f"-L{agent.parent}", *flags]
+
+
+@pytest.fixture(scope="session")
+def compile_linked(compile_sample, agent):
+    """compile_linked(name, way, opt="-O1", extra=()): a sample that has the agent in it."""
+    # In the command, so that another agent is linked anew.
+    version = hashlib.sha256(b"".join(agent.with_name(name).read_bytes() for name in
+                                      ("libmallow.a", "libmallow.options"))).hexdigest()[:16]
+
+    def build(name, way, opt="-O1", extra=()):
+        flags = [f"-DAGENT={version}", *flags_to_link(agent, way)]
+        return compile_sample(name, LINKED[way][0], opt, [*flags, *extra])
 
     return build
 

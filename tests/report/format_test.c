@@ -109,6 +109,33 @@ static void times(void **state)
 	assert_string_equal(format_time(UINT64_MAX).text, "5124095h34m34s");
 }
 
+/* Not rounded, and zeros behind the point are there. */
+static void fine(void **state)
+{
+	static const struct {
+		uint64_t value;
+		const char *size, *age;
+	} cases[] = {
+		{0, "0 bytes", "0 ns"},
+		{999, "999 bytes", "999 ns"},
+		{1005, "1.005 KB", "1.005 us"},
+		{22704, "22.704 KB", "22.704 us"},
+		{999999, "999.999 KB", "999.999 us"},
+		{2121999, "2.121 MB", "2.121 ms"},
+		{6236000, "6.236 MB", "6.236 ms"},
+		{12050000000, "12.050 GB", "12.050 secs"},
+		{59999999999, "59.999 GB", "59.999 secs"},
+		{125000000000, "125.000 GB", "2 mins 5 secs"},
+		{3720000000000, "3720.000 GB", "1 hours 2 mins"},
+		{UINT64_MAX, "18446744073.709 GB", "5124095 hours 34 mins"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_string_equal(format_bytes_fine(cases[i].value).text, cases[i].size);
+		assert_string_equal(format_age(cases[i].value).text, cases[i].age);
+	}
+}
+
 static void percents(void **state)
 {
 	assert_string_equal(format_percent(0, 0).text, "-");
@@ -185,7 +212,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes), cmocka_unit_test(counts),   cmocka_unit_test(classes),
 		cmocka_unit_test(times), cmocka_unit_test(percents), cmocka_unit_test(names),
-		cmocka_unit_test(xml),   cmocka_unit_test(nearest),
+		cmocka_unit_test(fine),  cmocka_unit_test(xml),      cmocka_unit_test(nearest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,11 @@ void unwind_init(const struct unwind_host *host)
 	rule_table_init(host->allocate);
 }
 
+void unwind_each_frame_id(void (*each)(void *argument, uint64_t pc, uint32_t id), void *argument)
+{
+	rule_table_each_id(each, argument);
+}
+
 uint32_t unwind_frame_id(uint64_t pc)
 {
 	return rule_table_id(pc);

@@ -169,6 +169,7 @@ enum eh_frame_answer eh_frame_find(const struct eh_image *image, uint64_t header
 		answer = read_fde(entry, pc, &cie);
 	if (answer != EH_FRAME_FOUND)
 		return answer;
+	ret->start = cie.program.start;
 	ret->signal = cie.signal;
 	cie.program.saved_register = reg;
 	return cfa_program_run(&cie.program, pc, &ret->row) ? EH_FRAME_FOUND : EH_FRAME_BAD;

@@ -19,7 +19,8 @@ enum eh_frame_answer {
 
 struct eh_frame_row {
 	struct cfa_row row;
-	bool signal; /* augmentation S: this is the frame that a signal handler returns to */
+	uint64_t start; /* of the code that the entry covers: a function, or a part of one */
+	bool signal;    /* augmentation S: this is the frame that a signal handler returns to */
 };
 
 /*

@@ -175,6 +175,18 @@ never_inline void rule_find_slow(uint64_t pc, struct unwind_rule *ret)
 		ret->kind = RULE_BROKEN;
 }
 
+never_inline uint64_t unwind_code_start(uint64_t pc)
+{
+	struct eh_frame_row found;
+	struct module_tables tables;
+
+	if (!module_find_tables(pc - 1, &tables) || tables.image.size == 0 ||
+	    eh_frame_find(&tables.image, tables.header, pc - 1, ARCH_DWARF_FP, &found) !=
+		    EH_FRAME_FOUND)
+		return 0;
+	return found.start;
+}
+
 never_inline void rule_find_register_slow(uint64_t pc, uint8_t reg, struct rule_place *place,
 					  int32_t *offset)
 {

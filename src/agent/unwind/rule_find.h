@@ -1,4 +1,5 @@
-/* From a pc to its rule, by the unwind tables of the module that holds it. */
+/* From a pc to its rule, by the unwind tables of the module that holds it. unwind_code_start() of
+ * unwind.h is here, too. */
 #ifndef MALLOW_AGENT_UNWIND_RULE_FIND_H
 #define MALLOW_AGENT_UNWIND_RULE_FIND_H
 

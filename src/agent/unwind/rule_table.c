@@ -181,6 +181,21 @@ uint32_t rule_table_set_id(uint64_t pc, uint32_t id)
 	return old;
 }
 
+void rule_table_each_id(void (*each)(void *argument, uint64_t pc, uint32_t id), void *argument)
+{
+	struct rule_table *table = current_table();
+
+	for (size_t i = 0; i <= table->mask; i++) {
+		uint32_t id = atomic_load_explicit(&table->entries[i].id, memory_order_acquire);
+
+		if (id != 0)
+			each(argument,
+			     atomic_load_explicit(&table->entries[i].word, memory_order_relaxed) >>
+				     16,
+			     id);
+	}
+}
+
 void rule_table_forget(uint64_t start, uint64_t end)
 {
 	struct rule_table *table;

@@ -86,6 +86,9 @@ uint32_t rule_table_id(uint64_t pc);
 /* Returns the id that counts: the given one unless another came first. */
 uint32_t rule_table_set_id(uint64_t pc, uint32_t id);
 
+/* Calls each(argument, pc, id) for every id that the current table has. */
+void rule_table_each_id(void (*each)(void *argument, uint64_t pc, uint32_t id), void *argument);
+
 /* Forgets rules and ids of start <= pc - 1 < end. Not from a signal handler. */
 void rule_table_forget(uint64_t start, uint64_t end);
 

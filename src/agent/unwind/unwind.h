@@ -85,6 +85,10 @@ struct unwind_module {
  */
 bool unwind_module_at(uint64_t address, struct unwind_module *ret);
 
+/* Where the function begins, or the part of one, that a call returns to pc in. 0: no table tells.
+ */
+uint64_t unwind_code_start(uint64_t pc);
+
 /* What the unwinder needs from the rest of the agent, so that it can be tested alone. */
 struct unwind_host {
 	void *(*allocate)(size_t size); /* zeroed pages that are never returned; NULL: none left */
@@ -104,6 +108,9 @@ void unwind_init(const struct unwind_host *host);
  */
 uint32_t unwind_frame_id(uint64_t pc);
 uint32_t unwind_set_frame_id(uint64_t pc, uint32_t id);
+
+/* Calls each(argument, pc, id) for all of them; for those of this moment at least. */
+void unwind_each_frame_id(void (*each)(void *argument, uint64_t pc, uint32_t id), void *argument);
 
 /*
  * The code in [start, end) is gone (dlclose). Its rules and ids are forgotten. Not from a signal

@@ -90,18 +90,21 @@ struct err *merge_add(struct merge *merge, const char *path, recording_progress 
 	return NULL;
 }
 
-/* Whether all recordings were made on one machine, since it was booted last. */
+/*
+ * Whether all recordings were made on one machine, since it was booted last, and tell what was live
+ * when: a live table knows of now alone.
+ */
 static bool share_a_clock(const struct process_list *list)
 {
 	const struct recording_facts *first = &list->items.items[0].facts;
 	uint64_t first_boot = first->start_realtime_ns - first->start_monotonic_ns;
 
-	for (size_t i = 1; i < list->items.count; i++) {
+	for (size_t i = 0; i < list->items.count; i++) {
 		const struct recording_facts *facts = &list->items.items[i].facts;
 		uint64_t boot = facts->start_realtime_ns - facts->start_monotonic_ns;
 		uint64_t apart = boot > first_boot ? boot - first_boot : first_boot - boot;
 
-		if (strcmp(facts->host, first->host) || apart > BOOT_TOLERANCE_NS)
+		if (facts->live || strcmp(facts->host, first->host) || apart > BOOT_TOLERANCE_NS)
 			return false;
 	}
 	return true;
@@ -177,6 +180,7 @@ static void add_facts(struct recording_facts *all, const struct recording_facts 
 	all->free_stacks &= facts->free_stacks;
 	all->finished &= facts->finished;
 	all->compressed &= facts->compressed;
+	all->live |= facts->live;
 	all->ended &= facts->ended;
 	all->writing |= facts->writing;
 	all->complete &= facts->complete;

@@ -1,0 +1,306 @@
+#include "agent/live/helper.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/wait.h>
+
+#include "agent/clone_stack.h"
+#include "agent/config.h"
+#include "agent/environment.h"
+#include "agent/log.h"
+#include "agent/process.h"
+#include "agent/slow.h"
+#include "agent/syscall.h"
+#include "agent/text.h"
+#include "base/compiler.h"
+
+#define KEEPERS    4 /* reports being made at once */
+#define STACK_SIZE 8192
+#define OUTPUT_FD  1
+#define LAST_FD    2
+#define SIGNALS    64
+#define WAIT_MS    10000
+#define ARGUMENTS  8
+#define FD_PATH    "/proc/self/fd/"
+
+/* What a keeper needs, which may run longer than the call that starts it. */
+struct keeper {
+	int pid; /* 0: none */
+	int fd;
+	int output;   /* what its standard output is to be, -1: as the program's */
+	int status;   /* of the helper, as wait4() gives it; -1: not yet, or there was none */
+	bool awaited; /* by somebody who wants to know the status */
+	bool stderr_is_own;
+	char descriptor[16 + sizeof(FD_PATH)];
+	const char *arguments[ARGUMENTS];
+	char stack[STACK_SIZE] __attribute__((aligned(16)));
+};
+
+static struct keeper keepers[KEEPERS]; // under lock
+static uint32_t lock;
+
+static const char *path_of_helper(void)
+{
+	const char *path = config.text[SETTING_HELPER];
+
+	return *path ? path : MALLOW_INSTALLED_TOOL;
+}
+
+/* The signals' actions are this process's own; handlers are the program's code. */
+static void reset_handlers(void)
+{
+	struct {
+		void *handler;
+		uint64_t flags;
+		void *restorer;
+		uint64_t mask;
+	} before, standard = {0};
+
+	for (int number = 1; number <= SIGNALS; number++) {
+		if (syscall_raw(SYS_rt_sigaction, number, 0, (long)&before, 8, 0, 0) == 0 &&
+		    before.handler != SIG_IGN)
+			syscall_raw(SYS_rt_sigaction, number, (long)&standard, 0, 8, 0, 0);
+	}
+}
+
+/* stderr is another file than when the program began: reports go nowhere, or to OUTFILE. */
+static void hide_stderr(void)
+{
+	long null = syscall_raw(SYS_openat, AT_FDCWD, (long)"/dev/null", O_WRONLY, 0, 0, 0);
+
+	if (null >= 0)
+		syscall_raw(SYS_dup3, null, LAST_FD, 0, 0, 0, 0);
+}
+
+static void set_output(int fd)
+{
+	if (fd == OUTPUT_FD)
+		syscall_raw(SYS_fcntl, fd, F_SETFD, 0, 0, 0, 0);
+	else if (fd >= 0)
+		syscall_raw(SYS_dup3, fd, OUTPUT_FD, 0, 0, 0, 0);
+}
+
+/* Of the helper itself, until it is executed. Other descriptors of the program stay with it. */
+static void keep_only(int fd)
+{
+	if (fd > LAST_FD + 1)
+		syscall_raw(SYS_close_range, LAST_FD + 1, fd - 1, 0, 0, 0, 0);
+	syscall_raw(SYS_close_range, fd + 1, ~0u, 0, 0, 0, 0);
+	syscall_raw(SYS_fcntl, fd, F_SETFD, 0, 0, 0, 0);
+	// node marks all that it has as not to be inherited.
+	syscall_raw(SYS_fcntl, LAST_FD, F_SETFD, 0, 0, 0, 0);
+}
+
+/* A frame of its own: it runs on the keeper's stack, which the keeper goes on with. */
+static never_inline __attribute__((noreturn)) void execute(const struct keeper *keeper)
+{
+	static const uint64_t none;
+
+	reset_handlers();
+	set_output(keeper->output);
+	keep_only(keeper->fd);
+	if (!keeper->stderr_is_own)
+		hide_stderr();
+	syscall_raw(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, 8, 0, 0);
+	syscall_raw(SYS_execve, (long)keeper->arguments[0], (long)keeper->arguments,
+		    (long)environment_for_tool(), 0, 0, 0);
+	for (;;)
+		syscall_raw(SYS_exit_group, 127, 0, 0, 0, 0, 0);
+}
+
+/* With all signals blocked. Its descriptors are copies, which would keep pipes open. */
+static void keep(void *argument)
+{
+	struct keeper *keeper = argument;
+	long helper = syscall_raw(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
+
+	if (helper == 0)
+		execute(keeper);
+	syscall_raw(SYS_close_range, 0, ~0u, 0, 0, 0, 0);
+	while (helper > 0 &&
+	       syscall_raw(SYS_wait4, helper, (long)&keeper->status, __WALL, 0, 0, 0) == -EINTR)
+		;
+	for (;;)
+		syscall_raw(SYS_exit, 0, 0, 0, 0, 0, 0);
+}
+
+/* The table's descriptor behind that text. Returns where the arguments go on. */
+static const char **fill(struct keeper *keeper, const char *before)
+{
+	struct text text;
+
+	keeper->fd = process->file.fd;
+	keeper->output = keeper->status = -1;
+	keeper->stderr_is_own = log_stderr_is_own();
+	text_init(&text, keeper->descriptor, sizeof(keeper->descriptor));
+	text_string(&text, before);
+	text_number(&text, (uint64_t)keeper->fd);
+	keeper->arguments[0] = path_of_helper();
+	return keeper->arguments + 1;
+}
+
+static void fill_report(struct keeper *keeper, enum helper_sort sort)
+{
+	const char **argument = fill(keeper, "");
+
+	*argument++ = "live-report";
+	*argument++ = "--fd";
+	*argument++ = keeper->descriptor;
+	if (sort != HELPER_SORT_DEFAULT) {
+		*argument++ = "--sort";
+		*argument++ = sort == HELPER_SORT_SIZE ? "size" : "count";
+	}
+	*argument = NULL;
+}
+
+static void fill_export(struct keeper *keeper, const char *format, int output)
+{
+	const char **argument = fill(keeper, FD_PATH);
+
+	*argument++ = "export";
+	*argument++ = "--to";
+	*argument++ = format;
+	*argument++ = keeper->descriptor;
+	*argument = NULL;
+	keeper->output = output;
+}
+
+static void nap(void)
+{
+	static const struct timespec millisecond = {.tv_nsec = 1000000};
+
+	sys_nanosleep(&millisecond);
+}
+
+/* Whether the keeper is there no more; it is reaped, unless somebody else waits for it. */
+static bool has_ended(struct keeper *keeper)
+{
+	if (keeper->awaited)
+		return false;
+	if (keeper->pid && sys_wait4(keeper->pid, WNOHANG | __WALL) == 0)
+		return false;
+	keeper->pid = 0;
+	return true;
+}
+
+static void say_missing(void)
+{
+	static uint32_t said;
+
+	if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+		return;
+	log_start(SETTING_LOG_ERROR);
+	log_string("no report: '");
+	log_string(path_of_helper());
+	log_string("' cannot be executed; MALLOW_HELPER names the tool");
+	log_end();
+}
+
+/* One that is not in use, NULL: all are. Under the lock, in a slow bracket, as what follows. */
+static struct keeper *find_free(void)
+{
+	for (int i = 0; i < KEEPERS; i++)
+		if (has_ended(&keepers[i]))
+			return &keepers[i];
+	return NULL;
+}
+
+static void start(struct keeper *keeper)
+{
+	long pid = clone_stack(CLONE_VM, keeper->stack + STACK_SIZE, keep, keeper);
+
+	keeper->pid = pid > 0 ? (int)pid : 0;
+}
+
+bool helper_start(enum helper_sort sort)
+{
+	struct slow slow;
+	struct keeper *keeper;
+	bool done = false;
+
+	if (process_system_calls_forbidden())
+		return true;
+	slow_begin(&slow);
+	if (sys_access(path_of_helper(), 1)) {
+		say_missing();
+		done = true;
+	} else if (file_keep_descriptor(&process->file) && slow_try_lock(&lock)) {
+		keeper = find_free();
+		done = keeper != NULL;
+		if (keeper) {
+			fill_report(keeper, sort);
+			start(keeper);
+		}
+		slow_unlock(&lock);
+	}
+	slow_end(&slow);
+	return done;
+}
+
+static struct keeper *start_export(const char *format, int output)
+{
+	struct slow slow;
+	struct keeper *keeper = NULL;
+
+	slow_begin(&slow);
+	if (file_keep_descriptor(&process->file) && slow_try_lock(&lock)) {
+		keeper = find_free();
+		if (keeper) {
+			keeper->awaited = true;
+			fill_export(keeper, format, output);
+			start(keeper);
+		}
+		slow_unlock(&lock);
+	}
+	slow_end(&slow);
+	return keeper;
+}
+
+bool helper_export(const char *format, int output)
+{
+	struct keeper *keeper = NULL;
+	int status;
+
+	if (process_system_calls_forbidden())
+		return false;
+	if (sys_access(path_of_helper(), 1)) {
+		say_missing();
+		return false;
+	}
+	for (int tries = 0; !keeper && tries < WAIT_MS; tries++) {
+		keeper = start_export(format, output);
+		if (!keeper)
+			nap();
+	}
+	if (!keeper)
+		return false;
+	while (keeper->pid && sys_wait4(keeper->pid, __WALL) == -EINTR)
+		;
+	status = keeper->status;
+	keeper->pid = 0;
+	__atomic_store_n(&keeper->awaited, false, __ATOMIC_RELEASE);
+	return status == 0;
+}
+
+void helper_wait(void)
+{
+	for (int tries = 0; tries < WAIT_MS; tries++) {
+		bool all = true;
+
+		for (int i = 0; i < KEEPERS; i++)
+			all &= has_ended(&keepers[i]);
+		if (all || process_system_calls_forbidden())
+			return;
+		nap();
+	}
+}
+
+void helper_forget(void)
+{
+	for (int i = 0; i < KEEPERS; i++) {
+		keepers[i].pid = 0;
+		keepers[i].awaited = false;
+	}
+	lock = 0;
+}

@@ -1,0 +1,37 @@
+/*
+ * Writing a report to a descriptor, in pieces of some KiB. A failure is kept: what comes after it
+ * is not written, and report_writer_end() says so.
+ */
+#ifndef MALLOW_AGENT_REPORT_REPORT_WRITER_H
+#define MALLOW_AGENT_REPORT_REPORT_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/report/report_memory.h"
+
+struct report_writer {
+	int fd;
+	bool failed;
+	bool quoted; /* in a field of CSV: quotes are doubled (RFC 4180) */
+	char last;   /* what was put last */
+	char *buffer;
+	size_t used;
+};
+
+/* The buffer is in `memory`. */
+void report_writer_begin(struct report_writer *writer, int fd, struct report_memory *memory);
+
+void report_put_char(struct report_writer *writer, char c);
+void report_put(struct report_writer *writer, const char *text);
+void report_put_number(struct report_writer *writer, uint64_t number);
+/* With 0x, and no leading zeros but up to so many digits. */
+void report_put_hex(struct report_writer *writer, uint64_t number, int digits);
+/* In three digits, as mallow_format_size() has it. */
+void report_put_size(struct report_writer *writer, uint64_t bytes);
+
+/* 0, or -1: not all was written. */
+int report_writer_end(struct report_writer *writer);
+
+#endif

@@ -1,0 +1,21 @@
+/* mallow_site_report() of the C API: what each call stack allocated. */
+#ifndef MALLOW_AGENT_REPORT_SITE_REPORT_H
+#define MALLOW_AGENT_REPORT_SITE_REPORT_H
+
+#include <mallow/mallow.h>
+
+#include "agent/report/report_memory.h"
+
+/* What the program has is its first member. */
+struct site_report {
+	struct mallow_site_report open;
+	struct report_memory memory;
+};
+
+typedef int site_report_filter(const struct mallow_site *site, void *argument);
+
+/* In `memory`, as all of the report is. filter NULL: all. NULL: no memory. */
+struct site_report *site_report_make(struct report_memory *memory, site_report_filter *filter,
+				     void *argument);
+
+#endif

@@ -1,0 +1,18 @@
+/* mallow_thread_report() of the C API: what each thread allocated, and who freed it. */
+#ifndef MALLOW_AGENT_REPORT_THREAD_REPORT_H
+#define MALLOW_AGENT_REPORT_THREAD_REPORT_H
+
+#include <mallow/mallow.h>
+
+#include "agent/report/report_memory.h"
+
+/* What the program has is its first member. */
+struct thread_report {
+	struct mallow_thread_report open;
+	struct report_memory memory;
+};
+
+/* In `memory`, as all of the report is. NULL: no memory. */
+struct thread_report *thread_report_make(struct report_memory *memory);
+
+#endif

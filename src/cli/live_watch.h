@@ -1,0 +1,30 @@
+/*
+ * The tables of the processes that `mallow live` started, kept open beside them: memory that is
+ * there as long as somebody has it open. So the table of a process that was killed, and could not
+ * ask for a report any more, is not lost with it.
+ *
+ * Each process sends its table's descriptor to a socket when it begins, for which a thread waits.
+ */
+#ifndef MALLOW_CLI_LIVE_WATCH_H
+#define MALLOW_CLI_LIVE_WATCH_H
+
+#include <stdbool.h>
+
+#include "hosted/err.h"
+
+struct live_watch;
+
+/* Before the first process is started. */
+struct err *live_watch_start(struct live_watch **ret);
+
+/* The socket's path, as processes learn it. */
+const char *live_watch_path(const struct live_watch *watch);
+
+/*
+ * When they have ended: calls lost with the table of each process that could not end as it should.
+ * *any: there was a process at all. Frees the watch.
+ */
+void live_watch_end(struct live_watch *watch, void (*lost)(void *argument, int fd), void *argument,
+		    bool *any);
+
+#endif

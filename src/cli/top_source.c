@@ -1,0 +1,108 @@
+#include "cli/top_source.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/file_kind.h"
+#include "hosted/cleanup.h"
+#include "trace/header_check.h"
+
+static inline void close_directory(DIR **directory)
+{
+	if (*directory)
+		closedir(*directory);
+}
+
+/* Whether it is the recording that this process writes. */
+static bool is_of(int fd, uint32_t pid)
+{
+	uint8_t data[sizeof(struct trace_header)];
+	struct trace_header header;
+	ssize_t got = pread(fd, data, sizeof(data), 0);
+
+	return got > 0 && header_check(data, (size_t)got, &header) == HEADER_VALID &&
+	       header.pid == pid && header.state == TRACE_STATE_RUNNING;
+}
+
+/* The one among the files of a process, -1: it has none. */
+static int open_of_process(uint32_t pid)
+{
+	cleanup(close_directory) DIR *directory = NULL;
+	char path[300];
+	const struct dirent *entry;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/fd", pid);
+	directory = opendir(path);
+	while (directory && (entry = readdir(directory))) {
+		int fd;
+
+		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/fd/%s", pid, entry->d_name);
+		// What is opened may be anything: a FIFO must not make this wait.
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		if (fd >= 0 && is_of(fd, pid))
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	return -1;
+}
+
+/* The same of the processes that it started, of which the first counts. */
+static int open_of_children(uint32_t pid)
+{
+	char path[64];
+	uint32_t child;
+	int fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/children", pid, pid);
+
+	auto_fclose FILE *file = fopen(path, "re");
+
+	while (fd < 0 && file && fscanf(file, "%" SCNu32, &child) == 1)
+		fd = open_of_process(child);
+	return fd;
+}
+
+static bool is_number(const char *word, uint32_t *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = (uint32_t)strtoul(word, &end, 10);
+	return *word >= '1' && *word <= '9' && !*end && !errno;
+}
+
+struct err *top_source_open(const char *typed, int *ret)
+{
+	struct err *err;
+	uint32_t pid;
+	int fd;
+
+	// A file may be called so.
+	if (access(typed, F_OK) < 0 && is_number(typed, &pid)) {
+		fd = open_of_process(pid);
+		if (fd < 0)
+			fd = open_of_children(pid);
+		if (fd < 0)
+			return err_create("process %" PRIu32 " is not under mallow live or mallow "
+					  "run, or has ended, or is somebody else's",
+					  pid);
+	} else {
+		err = file_kind_check(typed);
+		if (err)
+			return err;
+		fd = open(typed, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (fd < 0)
+			return err_create_errno(errno, "%s", typed);
+	}
+	*ret = fd;
+	return NULL;
+}

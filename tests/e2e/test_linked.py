@@ -1,0 +1,109 @@
+"""The agent linked into a program, as a shared library or from libmallow.a: it records as if preloaded."""
+import itertools
+import os
+import subprocess
+
+import pytest
+
+import expect
+import mallow_sums
+from conftest import LINKED, TOP, clean_environment, need
+from test_samples import check_sample, run_sample
+
+GLIBC = [way for way in LINKED if way != "musl"]
+SAMPLES = ["c_family", "cpp_operators", "realloc_chain", "hand_over", "alone_and_together", "deep",
+           "own_pieces", "life_cycle", "thread_local", "exceptions"]
+# glibc_family calls dlopen(), own_operator is without libstdc++ where libmallow.so has all operators.
+CASES = [*itertools.product(SAMPLES, GLIBC), ("glibc_family", "shared"), ("own_operator", "static"),
+         ("own_operator", "static-pie")]
+
+
+@pytest.mark.parametrize("name,way", CASES)
+def test_sample(name, way, compile_linked, record, functions_of):
+    recorded = run_sample(record, [compile_linked(name, way)], linked=True)
+    assert recorded.stdout == "ok\n" and recorded.stderr == ""
+    assert recorded.reader.header.end_status == 7
+    assert recorded.reader.header.allocator == 1
+    check_sample(recorded, name, functions_of, "GLIBC")
+
+
+@pytest.mark.parametrize("name", ["c_family", "realloc_chain", "hand_over", "life_cycle"])
+def test_static_musl(name, compile_linked, record, functions_of):
+    recorded = run_sample(record, [compile_linked(name, "musl")], linked=True)
+    assert recorded.reader.header.allocator == 2
+    assert recorded.reader.header.ended and recorded.reader.header.lost == 0
+    expect.check(expect.expectations(name), expect.by_function(recorded.sums, functions_of))
+    recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
+
+
+@pytest.mark.parametrize("way", LINKED)
+def test_fork_with_threads(way, compile_linked, record, functions_of):
+    recorded = run_sample(record, [compile_linked("fork_threads", way)], linked=True)
+    expect.check(expect.expectations("fork_threads"),
+                 expect.by_function(recorded.sums, functions_of))
+    wanted = expect.expectations("fork_threads", "CHILD", "ONLY")
+    assert len(recorded.paths) == 6
+    assert [reader.header.end_status for reader in recorded.readers] == [7, 0, 1, 2, 3, 4]
+    for child in recorded.readers[1:]:
+        expect.check(wanted, expect.by_function(mallow_sums.Sums(child), functions_of))
+        assert child.header.begun_by_fork
+        assert child.header.parent_id == recorded.reader.header.id
+
+
+@pytest.mark.parametrize("way", LINKED)
+def test_waits_until_asked(way, compile_linked, tmp_path):
+    """It is always there: it records only if the environment says so."""
+    program = compile_linked("c_family", way)
+    run = subprocess.run([program], cwd=tmp_path, env=clean_environment(), capture_output=True,
+                         text=True)
+    assert (run.returncode, run.stdout, run.stderr) == (7, "ok\n", "")
+    assert not list(tmp_path.iterdir())
+    run = subprocess.run([program], cwd=tmp_path, env=clean_environment({"MALLOW_MODE": "record"}),
+                         capture_output=True, text=True)
+    assert (run.returncode, run.stdout, run.stderr) == (7, "ok\n", "")
+    assert len(list(tmp_path.glob("*.mallow"))) == 1
+
+
+@pytest.mark.parametrize("way", LINKED)
+def test_mallow_run(way, compile_linked, record):
+    """The tool starts it as any program, and there is one recording, not two."""
+    recorded = run_sample(record, [compile_linked("c_family", way)], bare=False)
+    assert len(recorded.paths) == 1
+    assert recorded.reader.header.ended
+
+
+def test_two_agents(agent, compile_linked, record, tmp_path):
+    """A program linked with one version, run under another: the preloaded one records."""
+    other = tmp_path / "libmallow.so"
+    # With another DT_SONAME it is loaded besides.
+    other.write_bytes(agent.read_bytes().replace(b"\0libmallow.so\0", b"\0libmellow.so\0", 1))
+    recorded = run_sample(record, [compile_linked("c_family", "shared")], linked=True,
+                          env={"LD_PRELOAD": str(other)})
+    assert len(recorded.paths) == 1
+    recorded.assert_sound()
+
+
+def test_static_agent_in_a_dynamic_program(agent, tmp_path):
+    """It would see half of the program: the linker does not have it."""
+    command = ["gcc", TOP / "examples" / "marks.c", "-I", TOP / "include", "-o", tmp_path / "program",
+               f"-Wl,@{agent.parent}/libmallow.options", agent.with_name("libmallow.a")]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode and "unresolvable symbol `__real_malloc'" in run.stderr
+
+
+@pytest.mark.parametrize("arguments,option", [([], []), (["--static"], ["-static"]),
+                                              (["--static"], ["-static-pie", "-fPIE"])])
+def test_pkg_config(arguments, option, agent, tmp_path, record):
+    """As README says it, with what is installed."""
+    installed = tmp_path / "installed"
+    subprocess.run(["make", "-s", "-C", TOP, "install-libraries", "install-headers",
+                    f"PREFIX={installed}", f"BUILD={agent.parent}"], check=True,
+                   capture_output=True)
+    flags = subprocess.run([need("pkg-config"), *arguments, "--cflags", "--libs", "mallow-agent"],
+                           env={**os.environ, "PKG_CONFIG_PATH": f"{installed}/lib/pkgconfig"},
+                           check=True, capture_output=True, text=True).stdout.split()
+    program = tmp_path / "program"
+    subprocess.run(["gcc", *option, TOP / "examples" / "marks.c", *flags, "-o", program], check=True)
+    recorded = record([program], linked=True, env={"LD_LIBRARY_PATH": f"{installed}/lib"})
+    recorded.assert_sound()
+    assert recorded.reader.header.ended

@@ -1,0 +1,42 @@
+#!/usr/bin/python3
+"""Prints the options of GNU ld that link libmallow.a into a program: static_options.py src/agent
+
+Each function that the agent stands in front of is wrapped: calls of malloc become calls of
+__wrap_malloc, which is the agent's. It is told where malloc itself is by a symbol of its own, since
+the function may be missing: then a reference would be an error, and a weak one takes nothing out of
+an archive. --undefined does, if there is something, and DEFINED sees whether there was. The place is
+a distance, which nobody has to move in a position-independent program.
+
+Compilers leave .eh_frame_hdr out of static programs, without which there are no stacks.
+"""
+import pathlib
+import re
+import sys
+
+# Of tools/agent_imports.txt those that every C library has.
+IMPORTS = ["environ", "getauxval"]
+
+
+def names(path, macro):
+    return re.findall(rf'^{macro}\((?:\w+, ")?(\w+)', path.read_text(), re.MULTILINE)
+
+
+def place(name, function):
+    return (f"--undefined={name}\n"
+            f"--defsym=mallow_behind_{name}=DEFINED({function})?{function}-mallow_behind:0")
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    print("--eh-frame-hdr")
+    for name in IMPORTS:
+        print(f"--undefined={name}")
+    for name in names(folder / "hooks.def", "HOOK"):
+        print(f"--wrap={name}")
+        print(place(name, f"__real_{name}"))
+    for name in names(folder / "link_map_static.def", "ASK"):
+        print(place(name, name))
+
+
+if __name__ == "__main__":
+    main()
