@@ -1,5 +1,8 @@
 #include "analysis/recording.h"
 
+#include <errno.h>
+#include <fcntl.h>
+
 #include "analysis/recording_data.h"
 #include "analysis/recording_memory.h"
 #include "hosted/cleanup.h"
@@ -24,6 +27,7 @@ void recording_deinit(struct recording *recording)
 	pool_table_deinit(&recording->pools);
 	vec_deinit(&recording->live_line.steps);
 	heap_errors_deinit(&recording->heap_errors);
+	live_data_deinit(&recording->live);
 	free(recording->symbols);
 	arena_deinit(&recording->arena);
 }
@@ -71,6 +75,19 @@ struct err *recording_open(const char *path, unsigned int needs, recording_progr
 			   void *argument, struct recording **ret)
 {
 	return open_path(path, needs, 0, progress, argument, ret);
+}
+
+struct err *recording_open_descriptor(const char *name, int fd, unsigned int needs,
+				      struct recording **ret)
+{
+	cleanup(byte_source_close) struct byte_source source = {.fd = -1};
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	struct err *err;
+
+	if (copy < 0)
+		return err_create_errno(errno, "%s: descriptor %d", name, fd);
+	err = byte_source_take(name, copy, &source);
+	return err ? err : open_source(&source, needs, 0, NULL, NULL, ret);
 }
 
 struct err *recording_open_moment(const char *path, uint64_t operations,

@@ -219,6 +219,9 @@ enum recording_needs {
  */
 struct err *recording_open(const char *path, unsigned int needs, recording_progress *progress,
 			   void *argument, struct recording **ret);
+/* The same of an open file, which stays the caller's. name: for messages. */
+struct err *recording_open_descriptor(const char *name, int fd, unsigned int needs,
+				      struct recording **ret);
 void recording_close(struct recording *recording);
 
 /*

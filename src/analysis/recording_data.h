@@ -7,6 +7,7 @@
 #include "analysis/frame_table.h"
 #include "analysis/heap_errors.h"
 #include "analysis/index/index_file.h"
+#include "analysis/live/live_data.h"
 #include "analysis/live_line.h"
 #include "analysis/module_table.h"
 #include "analysis/pool_table.h"
@@ -35,6 +36,7 @@ struct recording {
 	VEC(struct mapping_operation) mappings;
 	VEC(struct mallopt_operation) mallopts;
 	struct pool_table pools;
+	struct live_data live; /* instead of events */
 	bool watched; /* one of the next two is to be filled: load_watch.c */
 	struct live_line live_line;
 	struct heap_errors heap_errors;

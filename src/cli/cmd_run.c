@@ -1,8 +1,6 @@
 /* mallow run: starts a program with the agent in it, and says what came of it. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "cli/cli.h"
 #include "cli/compress_option.h"
@@ -13,63 +11,20 @@
 #include "cli/run_program.h"
 #include "cli/run_registry.h"
 #include "cli/run_summary.h"
+#include "cli/setting_options.h"
 #include "hosted/cleanup.h"
-#include "hosted/nearest.h"
-#include "settings/settings.h"
 
 /* Behind those of enum setting. */
 enum { COMPRESS = SETTING_COUNT, NO_FINISH };
 
-/* Indexed by enum setting: the options of run are the settings of the agent, and some more. */
 static const struct option_spec options_of_run[] = {
-#define SETTING(NAME, name_, kind, default_, value_, commands, text_)                              \
-	[SETTING_##NAME] = {                                                                       \
-		.name = SETTING_COMMANDS_##commands & SETTING_COMMANDS_RUN ? name_ : NULL,         \
-		.letter = SETTING_##NAME == SETTING_OUTPUT ? 'o' : 0,                              \
-		.value = value_,                                                                   \
-		.text = text_,                                                                     \
-		.standard = SETTING_KIND_##kind == SETTING_KIND_CHOICE ? NULL : default_,          \
-		.choices = SETTING_KIND_##kind == SETTING_KIND_CHOICE ? default_ : NULL,           \
-		.flag = SETTING_KIND_##kind == SETTING_KIND_BOOLEAN && (default_)[0] == '0',       \
-	},
-#include "settings/settings.def"
-#undef SETTING
+#define SETTING_OPTIONS_OF SETTING_COMMANDS_RUN
+#include "cli/setting_options.def"
 	[COMPRESS] = COMPRESS_OPTION,
 	[NO_FINISH] = {.name = "no-finish",
 		       .text = "leave the recordings as the program wrote them; 'mallow finish' "
 			       "does the rest"},
 };
-
-/* A typing error is found now, not by an agent whose warning scrolls away. */
-static bool check_settings(const struct options *options)
-{
-	for (int i = 0; i < SETTING_COUNT; i++) {
-		const struct setting_info *info = setting_info(i);
-		const char *word = options->values[i];
-		uint64_t value;
-
-		if (!word)
-			continue;
-		if (info->kind == SETTING_KIND_TEXT ? *word != 0 : setting_parse(i, word, &value))
-			continue;
-		cli_error(CLI_USAGE, "'%s' is no value of --%s: allowed is %s%s", word,
-			  info->option,
-			  info->kind == SETTING_KIND_BOOLEAN || info->kind == SETTING_KIND_CHOICE
-				  ? "one of "
-				  : "",
-			  info->kind == SETTING_KIND_TEXT ? "any text but an empty one"
-							  : setting_allowed(i));
-		return false;
-	}
-	return true;
-}
-
-static int exit_status(const struct run_child_end *end)
-{
-	if (WIFSIGNALED(end->wait_status))
-		return 128 + WTERMSIG(end->wait_status);
-	return WEXITSTATUS(end->wait_status);
-}
 
 /* Everything is prepared: runs, then tells. */
 static int run_and_tell(const struct options *options, const char *path, const char *library,
@@ -95,18 +50,7 @@ static int run_and_tell(const struct options *options, const char *path, const c
 		cli_report_err(err);
 	else
 		run_summary_print(name, &end, registry->recordings, registry->count, finishing);
-	return exit_status(&end);
-}
-
-/* As the agent will see it: by option or variable. */
-static bool is_started_later(const struct options *options)
-{
-	const char *word = options->values[SETTING_DISABLE_BY_DEFAULT];
-	uint64_t value = 0;
-
-	if (!word)
-		word = getenv(setting_info(SETTING_DISABLE_BY_DEFAULT)->variable);
-	return word && setting_parse(SETTING_DISABLE_BY_DEFAULT, word, &value) && value;
+	return run_child_status(&end);
 }
 
 static int run(const struct command *command, const struct options *options)
@@ -114,7 +58,7 @@ static int run(const struct command *command, const struct options *options)
 	cleanup(run_registry_deinit) struct run_registry registry = {0};
 	struct run_finishing finishing = {
 		.wanted = !options->values[NO_FINISH],
-		.started_later = is_started_later(options),
+		.started_later = setting_options_value(options, SETTING_DISABLE_BY_DEFAULT),
 	};
 	auto_free char *library = NULL;
 	auto_free char *path = NULL;
@@ -122,7 +66,7 @@ static int run(const struct command *command, const struct options *options)
 	int status;
 
 	if (!options_operands(command, options, 1, INT32_MAX, "a program") ||
-	    !check_settings(options) ||
+	    !setting_options_check(options) ||
 	    !compress_option(command, options, COMPRESS, &finishing.compress))
 		return CLI_USAGE;
 	if (options->values[COMPRESS] && options->values[NO_FINISH])

@@ -20,7 +20,8 @@ static const struct command table[] = {
 
 const struct command *commands(size_t *count)
 {
-	*count = COMMAND_COUNT;
+	for (*count = 0; *count < COMMAND_COUNT && table[*count].usage;)
+		++*count;
 	return table;
 }
 
@@ -113,7 +114,7 @@ const struct command *command_find(int argc, char **argv, int *words)
 			return &table[i];
 		if (partial && !almost)
 			almost = &table[i];
-		names[i] = table[i].name;
+		names[i] = table[i].usage ? table[i].name : NULL;
 	}
 	near = nearest_word(argv[0], names, COMMAND_COUNT);
 	fitting = command_for_file(argv[0]);

@@ -13,7 +13,7 @@ struct options;
 
 /* One option of a subcommand; its index in the table is its id. */
 struct option_spec {
-	const char *name;     /* "top": --top */
+	const char *name;     /* "top": --top; NULL: the command has no such option */
 	const char *value;    /* what help calls its value; NULL: it has none */
 	const char *text;     /* what it does */
 	const char *standard; /* the default, for help; NULL or "": none worth saying */
@@ -34,8 +34,8 @@ struct command_body {
 };
 
 struct command {
-	const char *name; /* "trace dump" */
-	const char *usage;
+	const char *name;  /* "trace dump" */
+	const char *usage; /* NULL: the agent alone calls it, and no help has it */
 	const char *text;
 	const struct command_body *body;
 };
@@ -55,7 +55,7 @@ size_t command_option_count(const struct command *command);
  */
 const struct option_spec *command_option(const struct command *command, size_t id);
 
-/* All of them, in the order of help. */
+/* Those that help has, in its order. */
 const struct command *commands(size_t *count);
 
 /*

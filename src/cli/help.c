@@ -101,7 +101,7 @@ int help_command(const struct command *command)
 
 	buf_init_fd(&buf, STDOUT_FILENO, "standard output");
 	buf_printf(&buf, "mallow %s: %s\n\nusage: mallow %s %s\n\n", command->name, command->text,
-		   command->name, command->usage);
+		   command->name, command->usage ? command->usage : "");
 	put_options(&buf, command, 0, body->option_count);
 	put_option(&buf, &(struct option_spec){.name = "help", .letter = 'h', .text = "this text"});
 	if (body->details) {

@@ -110,8 +110,8 @@ static void put_man(void)
 	for (size_t i = 0; i < count; i++)
 		put_command(&table[i]);
 	printf(".SH EXIT STATUS\n"
-	       "0 success; 1 failure; 2 wrong usage. \\fBmallow run\\fR exits with the program's\n"
-	       "own status, or 126 or 127 if it cannot be run.\n"
+	       "0 success; 1 failure; 2 wrong usage. \\fBmallow run\\fR and \\fBmallow live\\fR exit\n"
+	       "with the program's own status, or 126 or 127 if it cannot be run.\n"
 	       ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nno colours, whatever the terminal.\n"
 	       ".TP\n.B MALLOW_LIBRARY\nthe agent to use instead of the installed one.\n");
 }
@@ -158,7 +158,7 @@ static void put_bash(void)
 	       "\tCOMPREPLY=()\n"
 	       "\tif [ -n \"$options\" ] || [[ \"$word\" == -* ]]; then\n"
 	       "\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
-	       "\telif [ \"$command\" = run ]; then\n"
+	       "\telif [ \"$command\" = run ] || [ \"$command\" = live ]; then\n"
 	       "\t\tmapfile -t COMPREPLY < <(compgen -c -f -- \"$word\")\n"
 	       "\telse\n"
 	       "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"

@@ -132,3 +132,10 @@ int run_child(const char *path, char **argv, char **environment, struct run_chil
 	*ret = end;
 	return 0;
 }
+
+int run_child_status(const struct run_child_end *end)
+{
+	if (WIFSIGNALED(end->wait_status))
+		return 128 + WTERMSIG(end->wait_status);
+	return WEXITSTATUS(end->wait_status);
+}

@@ -23,4 +23,7 @@ struct run_child_end {
 /* Runs to the end. 0, or the errno why no child could be made; then *ret is untouched. */
 int run_child(const char *path, char **argv, char **environment, struct run_child_end *ret);
 
+/* What the tool exits with, as a shell would: the program's own status, 128 + n of signal n. */
+int run_child_status(const struct run_child_end *end);
+
 #endif

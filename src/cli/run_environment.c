@@ -4,8 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/live_output.h"
+#include "cli/setting_options.h"
 #include "hosted/cleanup.h"
-#include "settings/settings.h"
 
 /* Of FORCE_MALLOC: what makes each of these call malloc for every block. */
 static const char *const forcing[][2] = {
@@ -14,8 +15,8 @@ static const char *const forcing[][2] = {
 };
 #define FORCING (sizeof(forcing) / sizeof(forcing[0]))
 
-/* The settings, LD_PRELOAD, ASAN_OPTIONS, registry and parent. */
-#define MADE_MAX (SETTING_COUNT + 4 + FORCING)
+/* The settings, LD_PRELOAD, ASAN_OPTIONS, registry, parent and starter. */
+#define MADE_MAX (SETTING_COUNT + 5 + FORCING)
 
 /*
  * A place of the right length: the agent writes its recording's id over it, without allocating,
@@ -69,17 +70,6 @@ static struct err *make_asan_options(struct run_environment *environment)
 	return make(environment, "ASAN_OPTIONS", value);
 }
 
-/* The setting as an option or a variable; what the agent will warn of is not on. */
-static bool force_malloc(const struct options *options)
-{
-	const char *word = options->values[SETTING_FORCE_MALLOC];
-	uint64_t value;
-
-	if (!word)
-		word = getenv(setting_info(SETTING_FORCE_MALLOC)->variable);
-	return word && setting_parse(SETTING_FORCE_MALLOC, word, &value) && value;
-}
-
 static struct err *make_forcing(struct run_environment *environment)
 {
 	struct err *err = NULL;
@@ -88,6 +78,15 @@ static struct err *make_forcing(struct run_environment *environment)
 		if (!getenv(forcing[i][0]))
 			err = make(environment, forcing[i][0], forcing[i][1]);
 	return err;
+}
+
+/* By which reports of the program are told from those of its children. */
+static struct err *make_starter(struct run_environment *environment)
+{
+	char pid[24];
+
+	snprintf(pid, sizeof(pid), "%jd", (intmax_t)getpid());
+	return make(environment, LIVE_OUTPUT_STARTER, pid);
 }
 
 /* Ours, then everything else of the tool's environment. */
@@ -129,10 +128,12 @@ struct err *run_environment_create(const struct options *options, const char *li
 		if (options->values[i])
 			err = make(&environment, setting_info(i)->variable, options->values[i]);
 	}
-	if (!err && force_malloc(options))
+	if (!err && setting_options_value(options, SETTING_FORCE_MALLOC))
 		err = make_forcing(&environment);
 	if (!err)
 		err = make(&environment, "MALLOW_REGISTRY", registry);
+	if (!err && options->values[SETTING_MODE])
+		err = make_starter(&environment);
 	if (!err)
 		err = make(&environment, "MALLOW_PARENT", NO_PARENT);
 	if (!err)

@@ -12,11 +12,16 @@
 struct err *byte_source_open(const char *name, struct byte_source *ret)
 {
 	// O_NONBLOCK: a FIFO must not make the open wait; it is refused below.
-	auto_close int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	return fd < 0 ? err_create_errno(errno, "%s", name) : byte_source_take(name, fd, ret);
+}
+
+struct err *byte_source_take(const char *name, int given, struct byte_source *ret)
+{
+	auto_close int fd = given;
 	struct stat status;
 
-	if (fd < 0)
-		return err_create_errno(errno, "%s", name);
 	if (fstat(fd, &status) < 0)
 		return err_create_errno(errno, "%s", name);
 	if (S_ISDIR(status.st_mode))
@@ -62,6 +67,15 @@ uint64_t byte_source_modified(const struct byte_source *source)
 	if (source->data || fstat(source->fd, &status) < 0)
 		return 0;
 	return (uint64_t)status.st_mtim.tv_sec * 1000000000 + (uint64_t)status.st_mtim.tv_nsec;
+}
+
+uint64_t byte_source_taken(const struct byte_source *source)
+{
+	struct stat status;
+
+	if (source->data || fstat(source->fd, &status) < 0)
+		return source->size;
+	return (uint64_t)status.st_blocks * 512; // whatever the size of the file system's blocks
 }
 
 static size_t read_memory(const struct byte_source *source, uint64_t offset, void *buffer,

@@ -20,6 +20,8 @@ struct byte_source {
 
 /* Regular files only. name is borrowed. */
 struct err *byte_source_open(const char *name, struct byte_source *ret);
+/* The same of a descriptor, which becomes the source's own also when this fails. */
+struct err *byte_source_take(const char *name, int fd, struct byte_source *ret);
 struct byte_source byte_source_memory(const char *name, const void *data, size_t size);
 void byte_source_close(struct byte_source *source);
 
@@ -29,6 +31,9 @@ struct err *byte_source_size(const struct byte_source *source, uint64_t *ret);
 /* When the file was last written to, in nanoseconds of the real time clock. 0: memory, or unknown.
  */
 uint64_t byte_source_modified(const struct byte_source *source);
+
+/* How much of it takes memory or disk: less than its size where it has holes. */
+uint64_t byte_source_taken(const struct byte_source *source);
 
 /* Reads up to size bytes; *ret is less only at the end. */
 struct err *byte_source_read(const struct byte_source *source, uint64_t offset, void *buffer,

@@ -83,6 +83,49 @@ struct formatted format_time(uint64_t ns)
 	return result;
 }
 
+/* value in the largest unit that it has one of, each 1000 of the one before, and a thousandth of it. */
+static struct formatted thousandths(uint64_t value, const char *const *units, size_t count)
+{
+	struct formatted result = {0};
+	uint64_t rest = 0;
+	size_t unit = 0;
+
+	for (; unit + 1 < count && value >= 1000; unit++) {
+		rest = value % 1000;
+		value /= 1000;
+	}
+	if (unit)
+		snprintf(result.text, sizeof(result.text), "%ju.%03ju %s", (uintmax_t)value,
+			 (uintmax_t)rest, units[unit]);
+	else
+		snprintf(result.text, sizeof(result.text), "%ju %s", (uintmax_t)value, units[0]);
+	return result;
+}
+
+struct formatted format_bytes_fine(uint64_t bytes)
+{
+	static const char *const units[] = {"bytes", "KB", "MB", "GB"};
+
+	return thousandths(bytes, units, sizeof(units) / sizeof(units[0]));
+}
+
+struct formatted format_age(uint64_t ns)
+{
+	static const char *const units[] = {"ns", "us", "ms", "secs"};
+	struct formatted result = {0};
+	uint64_t seconds = ns / 1000000000;
+
+	if (seconds < 60)
+		return thousandths(ns, units, sizeof(units) / sizeof(units[0]));
+	if (seconds < 3600)
+		snprintf(result.text, sizeof(result.text), "%ju mins %ju secs",
+			 (uintmax_t)(seconds / 60), (uintmax_t)(seconds % 60));
+	else
+		snprintf(result.text, sizeof(result.text), "%ju hours %ju mins",
+			 (uintmax_t)(seconds / 3600), (uintmax_t)(seconds / 60 % 60));
+	return result;
+}
+
 struct formatted format_percent(uint64_t part, uint64_t whole)
 {
 	struct formatted result = {0};

@@ -15,11 +15,17 @@ struct formatted {
 /* Three digits and a decimal unit, 1 KB = 1000 bytes: "1.23 MB"; exact: "1,234,567 B". */
 struct formatted format_bytes(uint64_t bytes, bool exact);
 
+/* Three digits behind the point, none rounded: "999 bytes", "22.704 KB", "1.005 MB", … "GB". */
+struct formatted format_bytes_fine(uint64_t bytes);
+
 /* "12,345", from ten millions on "12.3 M" unless exact. */
 struct formatted format_count(uint64_t count, bool exact);
 
 /* "812 ns", "12.3 us", "199 ms", "1.23 s", "2m05s", "1h02m03s". */
 struct formatted format_time(uint64_t ns);
+
+/* "812 ns", "6.236 ms", "12.050 secs", "2 mins 5 secs", "1 hours 2 mins"; none rounded. */
+struct formatted format_age(uint64_t ns);
 
 /* "51.2 %", "100 %", "<0.1 %"; of 0 it is "-". */
 struct formatted format_percent(uint64_t part, uint64_t whole);

@@ -1,5 +1,7 @@
 #include "report/frame_text.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "hosted/cleanup.h"
@@ -49,6 +51,7 @@ static void put_place(struct buf *buf, const struct named_frame *frame, const ch
 struct parts {
 	struct buf name, place;
 	size_t name_columns, place_columns;
+	char offset[24]; /* behind the name, whatever becomes of that */
 };
 
 static void parts_deinit(struct parts *parts)
@@ -67,8 +70,11 @@ static void set_place(struct parts *parts, const struct named_frame *frame, cons
 
 static void set_name(struct parts *parts, const char *function, size_t width)
 {
+	size_t behind = strlen(parts->offset);
+
 	parts->name.size = 0;
-	frame_name_put(&parts->name, function, width);
+	frame_name_put(&parts->name, function, width > behind ? width - behind : width);
+	buf_text(&parts->name, parts->offset);
 	parts->name_columns = style_columns(parts->name.data, parts->name.size);
 }
 
@@ -98,7 +104,7 @@ static void fit(struct parts *parts, const struct named_frame *frame, size_t wid
 /* Spaces between name and place: places stand below each other where there is room. */
 static size_t gap_of(const struct parts *parts, size_t column, size_t width)
 {
-	size_t wanted = column < PLACE_COLUMN / 2 ? PLACE_COLUMN : PLACE_COLUMN_TREE;
+	size_t wanted = column <= PLACE_COLUMN / 2 ? PLACE_COLUMN : PLACE_COLUMN_TREE;
 	size_t end = column + parts->name_columns;
 	size_t gap = end + 2 < wanted ? wanted - end : 2;
 
@@ -121,6 +127,8 @@ void frame_text_line(struct buf *buf, const struct style *style, const struct na
 
 	buf_init(&parts.name);
 	buf_init(&parts.place);
+	if (style->offsets && frame->has_symbol && !frame->inlined)
+		snprintf(parts.offset, sizeof(parts.offset), " +0x%" PRIx64, frame->offset);
 	set_place(&parts, frame, frame->file ? short_file(frame->file, cut) : NULL, repeated);
 	set_name(&parts, frame->function, 0);
 	if (cut)

@@ -67,6 +67,24 @@ struct err *site_order_create(const struct site *sites, uint32_t site_count, enu
 	return take_order(&keys, ret, count);
 }
 
+struct err *site_order_live(const struct site *sites, uint32_t site_count, bool by_blocks,
+			    uint32_t **ret, uint32_t *count)
+{
+	struct keys keys;
+	struct err *err = keys_create(site_count, SITE_ORDER_ALL, &keys);
+
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < site_count; i++) {
+		uint64_t blocks = sites[i].leaked_blocks, bytes = sites[i].leaked_bytes;
+
+		// Blocks of no bytes are live, too.
+		if (blocks)
+			add(&keys, by_blocks ? blocks : bytes, by_blocks ? bytes : blocks, i);
+	}
+	return take_order(&keys, ret, count);
+}
+
 struct err *site_order_pools(const struct recording *recording, enum metric metric,
 			     enum site_order_kept kept, uint32_t **ret, uint32_t *count)
 {

@@ -17,7 +17,11 @@ enum site_order_kept {
 struct err *site_order_create(const struct site *sites, uint32_t site_count, enum metric metric,
 			      enum site_order_kept kept, uint32_t **ret, uint32_t *count);
 
-/* The same of the pools of a recording. */
+/* The sites with something live, by blocks or else by bytes, equal ones by the other of these. */
+struct err *site_order_live(const struct site *sites, uint32_t site_count, bool by_blocks,
+			    uint32_t **ret, uint32_t *count);
+
+/* As site_order_create(), of the pools of a recording. */
 struct err *site_order_pools(const struct recording *recording, enum metric metric,
 			     enum site_order_kept kept, uint32_t **ret, uint32_t *count);
 

@@ -11,6 +11,7 @@ struct style {
 	bool colour;
 	bool exact;     /* bytes to the last digit */
 	bool full;      /* nothing is cut, folded or left out */
+	bool offsets;   /* behind functions how far behind their start the return address is */
 	unsigned width; /* columns; 0: no terminal, lines are as long as they need */
 };
 

@@ -157,6 +157,20 @@ static bool parse_time(const char *word, uint64_t *ret)
 	return true;
 }
 
+/* A time, or a number of seconds. */
+static bool parse_period(const char *word, uint64_t *ret)
+{
+	uint64_t value;
+	const char *rest = take_digits(word, &value);
+
+	if (!rest || *rest)
+		return parse_time(word, ret);
+	if (__builtin_mul_overflow(value, UINT64_C(1000000000), &value))
+		return false;
+	*ret = value;
+	return true;
+}
+
 #define RTMIN 34 /* as glibc has it: it keeps 32 and 33 for itself */
 #define RTMAX 64
 
@@ -267,6 +281,8 @@ bool setting_parse(enum setting setting, const char *word, uint64_t *ret)
 		return parse_size(word, ret);
 	case SETTING_KIND_TIME:
 		return parse_time(word, ret);
+	case SETTING_KIND_PERIOD:
+		return parse_period(word, ret);
 	case SETTING_KIND_SIGNAL:
 		return parse_signal(word, ret);
 	case SETTING_KIND_CHOICE:
@@ -298,6 +314,8 @@ const char *setting_allowed(enum setting setting)
 		return "none, or a signal that can be caught, such as USR1, SIGUSR2, RTMIN+1 or 10";
 	case SETTING_KIND_TIME:
 		return "a time such as 500ms, 2s or 1h2m3s, or 0";
+	case SETTING_KIND_PERIOD:
+		return "seconds, or a time such as 500ms, 2s or 1h2m3s";
 	case SETTING_KIND_CHOICE:
 		return infos[setting].standard;
 	case SETTING_KIND_TEXT:

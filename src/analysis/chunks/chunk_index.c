@@ -16,6 +16,7 @@ void chunk_index_deinit(struct chunk_index *index)
 	vec_deinit(&index->chunks);
 	vec_deinit(&index->packs);
 	vec_deinit(&index->kept);
+	vec_deinit(&index->live);
 }
 CLEANUP_DEFINE(struct chunk_index *, chunk_index_deinit);
 
@@ -195,6 +196,10 @@ static struct err *take_chunk(struct chunk_index *index, const struct byte_sourc
 	case TRACE_CHUNK_INDEX:
 		index->index = extra;
 		return NULL;
+	case TRACE_CHUNK_LIVE:
+		if (!vec_push(&index->live, (struct chunk_extent){extra.offset, extra.size}))
+			return err_no_memory();
+		break;
 	}
 	return keep(index, chunk->offset, chunk->header.size);
 }

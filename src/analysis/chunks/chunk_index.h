@@ -35,6 +35,7 @@ struct chunk_index {
 	VEC(struct packed_chunk) packs;   /* in the order of the file */
 	VEC(struct chunk_extent)
 	kept; /* chunks of unknown kinds; pages that are damaged, or stray */
+	VEC(struct chunk_extent) live;     /* of the live table, in the order of the file */
 	struct extra_chunk symbols, index; /* the last ones in the file */
 	uint64_t file_size;                /* when the walk ended */
 	uint64_t payload;                  /* committed bytes of all chunks */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/index/index_read.h"
+#include "analysis/live/live_load.h"
 #include "hosted/cleanup.h"
 
 /* How late a free may be: docs/trace-format.md, section 8. */
@@ -62,6 +63,7 @@ static void load_deinit(struct load *load)
 {
 	end_streams(load);
 	chunk_index_deinit(&load->index);
+	live_snapshot_deinit(&load->live);
 }
 
 static struct err *read_streams(struct load *load)
@@ -78,7 +80,11 @@ static struct err *read_streams(struct load *load)
 		err = load_culled_read(load);
 	if (!err)
 		err = load_merge(load);
-	return err ? err : load_culled_add(load);
+	if (!err)
+		err = load_culled_add(load);
+	if (!err && load->recording->live.present)
+		err = live_load_tables(load);
+	return err;
 }
 
 /* Forgets the first reading, but for modules and frames, which are why there is a second one. */
@@ -191,7 +197,7 @@ static struct err *load_without_events(struct load *load, unsigned int needs, bo
 
 	*ret = false;
 	if (needs & RECORDING_FROM_EVENTS || recording->live_line.wanted ||
-	    recording->live_line.moment)
+	    recording->live_line.moment || recording->live.present)
 		return NULL;
 	return recording->blocks.wanted ? load_from_index_file(load, checked, ret)
 					: load_from_index(load, checked, ret);
@@ -222,6 +228,8 @@ struct err *load_recording(struct recording *recording, const struct byte_source
 	if (err)
 		return err;
 	err = chunk_index_build(source, &load.damage, &load.index);
+	if (!err && load.header.flags & TRACE_LIVE)
+		err = live_load_begin(&load, recording->blocks.wanted);
 	if (!err)
 		err = extra_chunk_fetch(&load.index.symbols, source, &recording->symbols,
 					&recording->symbols_size);

@@ -9,6 +9,7 @@
 #define MALLOW_ANALYSIS_LOAD_LOAD_H
 
 #include "analysis/chunks/chunk_index.h"
+#include "analysis/live/live_snapshot.h"
 #include "analysis/load/stream_cursor.h"
 #include "analysis/load/tick_clock.h"
 #include "analysis/recording_data.h"
@@ -77,6 +78,7 @@ struct load {
 	struct load_stream *streams;
 	uint32_t stream_count;
 	struct load_culled culled;
+	struct live_snapshot live; /* with TRACE_LIVE */
 	uint32_t *heap; /* indices of streams, the earliest event first */
 	uint32_t heap_count;
 	struct tick_clock clock;

@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "analysis/load/load.h"
+#include "analysis/live/live_load.h"
 
 static void convert(const struct tick_clock *clock, uint64_t *ticks)
 {
@@ -140,6 +140,11 @@ struct err *load_finish(struct load *load)
 	site_table_finish(&recording->sites, &recording->summary);
 	recording->summary.peak_time_ns = tick_clock_ns(&load->clock, recording->sites.peak_ticks);
 	finish_facts(load);
+	if (recording->live.present) {
+		err = live_load_finish(load);
+		if (err)
+			return err;
+	}
 	if (recording->heap_errors.wanted)
 		return heap_errors_judge(recording, &load->clock);
 	return NULL;

@@ -1,0 +1,19 @@
+/* Inside of struct recording: what the table of a program in live mode gave. */
+#ifndef MALLOW_ANALYSIS_LIVE_LIVE_DATA_H
+#define MALLOW_ANALYSIS_LIVE_LIVE_DATA_H
+
+#include "analysis/live/live_facts.h"
+#include "hosted/vec.h"
+
+/* Zeroed: the recording has events. */
+struct live_data {
+	bool present;
+	struct live_facts facts; /* points into the others */
+	VEC(struct site_life) sites; /* until loading is finished times are ticks */
+	VEC(struct thread_sums) threads;
+	VEC(struct thread_handover) handovers;
+};
+
+void live_data_deinit(struct live_data *live);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * What the recording of a program in live mode holds beyond sites: it has no events, but a table of
+ * sums that the program keeps while it runs (docs/trace-format.md, section 10).
+ *
+ * A snapshot of it is not synchronised: a program that goes on meanwhile may have counted the bytes
+ * of a block and not yet the block. All sums are of one copy of each site, and nothing is negative.
+ */
+#ifndef MALLOW_ANALYSIS_LIVE_LIVE_FACTS_H
+#define MALLOW_ANALYSIS_LIVE_LIVE_FACTS_H
+
+#include "analysis/recording.h"
+
+/* Beside struct site: what is live of a site are its leaked bytes and blocks. */
+struct site_life {
+	uint64_t own_peak_blocks; /* the most blocks it ever had live */
+	uint64_t first_ns;        /* its first allocation, … */
+	uint64_t since_ns;        /* … that since which something was always live, … */
+	uint64_t last_ns;         /* … and the last one */
+};
+
+/* Blocks of one thread that another freed. */
+struct thread_handover {
+	uint32_t thread; /* that freed them */
+	uint64_t bytes, blocks;
+};
+
+/* All threads of one name. */
+struct thread_sums {
+	const char *name;
+	uint64_t threads; /* that have or had it */
+	uint64_t allocated_bytes, allocated_blocks;
+	uint64_t freed_bytes, freed_blocks; /* by them, whoever allocated these */
+	uint64_t allocated_freed_bytes;     /* of what they allocated, whoever freed it, … */
+	uint64_t allocated_freed_blocks;
+	uint64_t in_use_bytes, in_use_blocks; /* … and the rest of it */
+	const struct thread_handover *freed_by_others;
+	uint32_t freed_by_others_count;
+};
+
+struct live_facts {
+	const struct site_life *sites; /* one for each of recording_sites() */
+	const struct thread_sums *threads;
+	uint32_t thread_count;
+	uint64_t now_ns;      /* when the table was read */
+	uint64_t table_bytes; /* of the program's memory that the table takes */
+	uint64_t no_room;     /* allocations that are in no site, because the table is full */
+};
+
+/* NULL: the recording has events. */
+const struct live_facts *recording_live(const struct recording *recording);
+
+#endif

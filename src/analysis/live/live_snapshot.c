@@ -1,0 +1,216 @@
+#include "analysis/live/live_snapshot.h"
+
+#include <string.h>
+
+#include "hosted/cleanup.h"
+
+void live_snapshot_deinit(struct live_snapshot *snapshot)
+{
+	free(snapshot->sites);
+	free(snapshot->nodes);
+	free(snapshot->threads);
+	free(snapshot->freed);
+	vec_deinit(&snapshot->blocks);
+	*snapshot = (struct live_snapshot){0};
+}
+
+struct err *live_chunk_read(const struct byte_source *source, struct chunk_extent extent,
+			    struct live_chunk *ret)
+{
+	size_t got;
+
+	// What is cut off is zero: no part.
+	memset(ret, 0, sizeof(*ret));
+	return byte_source_read(source, extent.offset + LIVE_CHUNK_OFFSET, ret, sizeof(*ret), &got);
+}
+
+/* A chunk of an array: how many of its entries the file has. */
+static uint64_t entries_in(const struct chunk_index *index, struct chunk_extent extent,
+			   const struct live_chunk *chunk)
+{
+	uint64_t end = extent.offset + extent.size, array = extent.offset + LIVE_ARRAY_OFFSET;
+	uint64_t room;
+
+	if (end > index->file_size)
+		end = index->file_size;
+	room = end > array ? (end - array) / chunk->entry_size : 0;
+	return chunk->count < room ? chunk->count : room;
+}
+
+typedef struct err *take_entries(const struct byte_source *source, struct chunk_extent extent,
+				 const struct live_chunk *chunk, uint64_t here, void *argument);
+
+/* Calls take for each chunk of that part. */
+static struct err *each_chunk(const struct byte_source *source, const struct chunk_index *index,
+			      enum live_part part, size_t entry_size, take_entries *take,
+			      void *argument)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < index->live.count; i++) {
+		struct chunk_extent extent = index->live.items[i];
+		struct live_chunk chunk;
+
+		err = live_chunk_read(source, extent, &chunk);
+		if (!err && chunk.part == part && chunk.entry_size == entry_size)
+			err = take(source, extent, &chunk, entries_in(index, extent, &chunk),
+				   argument);
+	}
+	return err;
+}
+
+/* An array that is put together of its chunks. */
+struct array {
+	uint8_t *entries;
+	uint64_t count;
+};
+
+static struct err *note_end(const struct byte_source *source, struct chunk_extent extent,
+			    const struct live_chunk *chunk, uint64_t here, void *argument)
+{
+	uint64_t *end = argument;
+
+	if (chunk->first < UINT32_MAX && chunk->first + here > *end)
+		*end = chunk->first + here;
+	return NULL;
+}
+
+static struct err *copy_entries(const struct byte_source *source, struct chunk_extent extent,
+				const struct live_chunk *chunk, uint64_t here, void *argument)
+{
+	struct array *array = argument;
+	size_t got;
+
+	if (chunk->first >= array->count)
+		return NULL;
+	if (here > array->count - chunk->first)
+		here = array->count - chunk->first;
+	return byte_source_read(source, extent.offset + LIVE_ARRAY_OFFSET,
+				array->entries + chunk->first * chunk->entry_size,
+				here * chunk->entry_size, &got);
+}
+
+/*
+ * The entries of a part, at most *count, which becomes how many there are (free()). Those that no
+ * chunk has are zero.
+ */
+static struct err *read_part(const struct byte_source *source, const struct chunk_index *index,
+			     enum live_part part, size_t entry_size, uint64_t *count, void *ret)
+{
+	struct array array = {0};
+	uint64_t end = 0;
+	struct err *err = each_chunk(source, index, part, entry_size, note_end, &end);
+
+	if (err)
+		return err;
+	array.count = *count < end ? *count : end;
+	array.entries = calloc(array.count + 1, entry_size);
+	if (!array.entries)
+		return err_no_memory();
+	err = each_chunk(source, index, part, entry_size, copy_entries, &array);
+	if (err) {
+		free(array.entries);
+		return err;
+	}
+	*count = array.count;
+	*(void **)ret = array.entries;
+	return NULL;
+}
+
+/* The part of the recording's header that is the table's; what the file is too short for is 0. */
+static struct err *read_header(const struct byte_source *source, struct live_header *ret)
+{
+	size_t got;
+
+	memset(ret, 0, sizeof(*ret));
+	return byte_source_read(source, LIVE_HEADER_OFFSET, ret, sizeof(*ret), &got);
+}
+
+static struct err *read_sites(const struct byte_source *source, const struct chunk_index *index,
+			      struct live_snapshot *snapshot)
+{
+	uint64_t count = snapshot->header.sites < LIVE_SITES ? snapshot->header.sites : LIVE_SITES;
+	struct err *err = read_part(source, index, LIVE_PART_SITES, sizeof(*snapshot->sites),
+				    &count, &snapshot->sites);
+
+	snapshot->site_count = err ? 0 : (uint32_t)count;
+	return err;
+}
+
+static struct err *read_nodes(const struct byte_source *source, const struct chunk_index *index,
+			      struct live_snapshot *snapshot)
+{
+	uint64_t count = snapshot->header.nodes < LIVE_NODES ? snapshot->header.nodes : LIVE_NODES;
+	struct err *err = read_part(source, index, LIVE_PART_NODES, sizeof(*snapshot->nodes),
+				    &count, &snapshot->nodes);
+
+	snapshot->node_count = err ? 0 : (uint32_t)count;
+	return err;
+}
+
+/* As many rows of who freed whose as there are threads, each with as many columns. */
+static struct err *read_freed(const struct byte_source *source, const struct chunk_index *index,
+			      struct live_snapshot *snapshot)
+{
+	uint64_t threads = snapshot->thread_count, count = threads * LIVE_THREADS;
+	auto_free struct live_freed *freed = NULL;
+	struct err *err = read_part(source, index, LIVE_PART_FREED, sizeof(*freed), &count, &freed);
+
+	if (err)
+		return err;
+	snapshot->freed = calloc(threads * threads + 1, sizeof(*freed));
+	if (!snapshot->freed)
+		return err_no_memory();
+	for (uint64_t i = 0; i < count; i++)
+		if (i % LIVE_THREADS < threads)
+			snapshot->freed[i / LIVE_THREADS * threads + i % LIVE_THREADS] = freed[i];
+	return NULL;
+}
+
+static struct err *read_threads(const struct byte_source *source, const struct chunk_index *index,
+				struct live_snapshot *snapshot)
+{
+	uint64_t count =
+		snapshot->header.threads < LIVE_THREADS ? snapshot->header.threads : LIVE_THREADS;
+	struct err *err = read_part(source, index, LIVE_PART_THREADS, sizeof(*snapshot->threads),
+				    &count, &snapshot->threads);
+
+	if (err)
+		return err;
+	snapshot->thread_count = (uint32_t)count;
+	return read_freed(source, index, snapshot);
+}
+
+static struct err *take_blocks(const struct byte_source *source, struct chunk_extent extent,
+			       const struct live_chunk *chunk, uint64_t here, void *argument)
+{
+	return live_blocks_read(source, extent, chunk, here, argument);
+}
+
+struct err *live_snapshot_read(const struct byte_source *source, const struct chunk_index *index,
+			       bool blocks, struct live_snapshot *ret)
+{
+	cleanup(live_snapshot_deinit) struct live_snapshot snapshot = {0};
+	struct err *err = NULL;
+
+	// Each is there before it is named: so what names comes first.
+	if (blocks)
+		err = each_chunk(source, index, LIVE_PART_BLOCKS, LIVE_PIECE_SIZE, take_blocks,
+				 &snapshot);
+	if (!err)
+		err = read_header(source, &snapshot.header);
+	if (!err)
+		err = read_sites(source, index, &snapshot);
+	if (!err)
+		err = read_header(source, &snapshot.header);
+	if (!err)
+		err = read_nodes(source, index, &snapshot);
+	if (!err)
+		err = read_threads(source, index, &snapshot);
+	if (err)
+		return err;
+	snapshot.size = byte_source_taken(source);
+	*ret = snapshot;
+	snapshot = (struct live_snapshot){0};
+	return NULL;
+}

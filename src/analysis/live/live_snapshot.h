@@ -1,0 +1,49 @@
+/*
+ * A copy of a program's live table (trace/live.h, docs/trace-format.md, section 10), as it was when
+ * it was read: while the program goes on, sites first, so that the nodes that they name are there,
+ * and both before the chunks whose frame records the nodes name. Nothing that the file says is
+ * believed: what does not fit into it is left out, and whoever uses a number checks it.
+ */
+#ifndef MALLOW_ANALYSIS_LIVE_LIVE_SNAPSHOT_H
+#define MALLOW_ANALYSIS_LIVE_LIVE_SNAPSHOT_H
+
+#include "analysis/chunks/chunk_index.h"
+#include "hosted/byte_source.h"
+#include "trace/live.h"
+
+/* Where a block lies, and what its entry says. */
+struct found_block {
+	uint64_t address, size;
+	uint64_t ticks; /* since the start */
+	uint32_t site, thread;
+};
+
+/* Zeroed: nothing. */
+struct live_snapshot {
+	struct live_header header;
+	/* Entries by their number; [0] is none, of threads it is all without an entry. */
+	struct live_site *sites;
+	struct live_node *nodes;
+	struct live_thread *threads;
+	struct live_freed *freed; /* [freeing * threads + owner] */
+	uint32_t site_count, node_count, thread_count;
+	VEC(struct found_block) blocks;
+	uint64_t size; /* of the whole file, as far as it takes memory or disk */
+};
+
+/* index: of the file, with the chunks of its table. blocks: those are wanted, too. */
+struct err *live_snapshot_read(const struct byte_source *source, const struct chunk_index *index,
+			       bool blocks, struct live_snapshot *ret);
+/* Accepts a zeroed struct. */
+void live_snapshot_deinit(struct live_snapshot *snapshot);
+
+/* The head of one of the table's chunks; zero where the file is cut short. */
+struct err *live_chunk_read(const struct byte_source *source, struct chunk_extent extent,
+			    struct live_chunk *ret);
+
+/* live_blocks.c: those of a chunk with so many pieces, added to the snapshot's. */
+struct err *live_blocks_read(const struct byte_source *source, struct chunk_extent extent,
+			     const struct live_chunk *chunk, uint64_t pieces,
+			     struct live_snapshot *snapshot);
+
+#endif

@@ -1,0 +1,185 @@
+/* mallow live: starts a program whose live allocations are reported, and records nothing. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/live_options.h"
+#include "cli/live_output.h"
+#include "cli/options.h"
+#include "cli/run_child.h"
+#include "cli/run_environment.h"
+#include "cli/run_library.h"
+#include "cli/run_program.h"
+#include "cli/run_registry.h"
+#include "cli/setting_options.h"
+#include "hosted/cleanup.h"
+
+static const struct option_spec options_of_live[] = {
+#define SETTING_OPTIONS_OF SETTING_COMMANDS_LIVE
+#include "cli/setting_options.def"
+};
+
+/* What the settings of the program are made of besides the options. */
+struct prepared {
+	struct options options;
+	char *outfile, *ignore; /* with their directories: the program may have another one */
+	char helper[PATH_MAX];
+};
+
+static void prepared_deinit(struct prepared *prepared)
+{
+	free(prepared->outfile);
+	free(prepared->ignore);
+}
+
+/* path, if it is not absolute, in the working directory. */
+static struct err *make_absolute(const char *path, char **ret)
+{
+	auto_free char *directory = getcwd(NULL, 0);
+
+	if (*path == '/') {
+		*ret = strdup(path);
+		return *ret ? NULL : err_no_memory();
+	}
+	if (!directory)
+		return err_create_errno(errno, "the working directory");
+	if (asprintf(ret, "%s/%s", directory, path) < 0) {
+		*ret = NULL;
+		return err_no_memory();
+	}
+	return NULL;
+}
+
+/* What is wrong with the files that reports need is said now, not when there are reports. */
+static struct err *check_files(const struct live_options *wanted)
+{
+	cleanup(live_ignore_deinit) struct live_ignore ignore = {0};
+	struct err *err = NULL;
+
+	if (wanted->ignore)
+		err = live_options_ignore(wanted->ignore, &ignore);
+	if (!err && wanted->outfile)
+		err = live_output_check(wanted->outfile);
+	return err;
+}
+
+static struct err *prepare(const struct options *options, const struct live_options *wanted,
+			   struct prepared *prepared)
+{
+	ssize_t length = readlink("/proc/self/exe", prepared->helper, sizeof(prepared->helper) - 1);
+	struct err *err = check_files(wanted);
+
+	if (err)
+		return err;
+	if (length < 0)
+		return err_create_errno(errno, "/proc/self/exe");
+	prepared->helper[length] = 0;
+	prepared->options = *options;
+	prepared->options.values[SETTING_MODE] = "live";
+	prepared->options.values[SETTING_HELPER] = prepared->helper;
+	if (wanted->outfile)
+		err = make_absolute(wanted->outfile, &prepared->outfile);
+	if (!err && wanted->ignore)
+		err = make_absolute(wanted->ignore, &prepared->ignore);
+	if (wanted->outfile)
+		prepared->options.values[SETTING_OUTFILE] = prepared->outfile;
+	if (wanted->ignore)
+		prepared->options.values[SETTING_IGNORE] = prepared->ignore;
+	return err;
+}
+
+/* Silence could mean that nothing was live. */
+static void say_if_blind(const struct run_registry *registry, const char *name)
+{
+	if (registry->count)
+		return;
+	cli_error(CLI_FAILED,
+		  "'%s' could not be watched: it or what it executed is statically linked, setuid, "
+		  "or removed LD_PRELOAD from its environment (--log warn says more)",
+		  name);
+}
+
+static int run_and_tell(const struct options *options, const char *path, const char *library,
+			struct run_registry *registry)
+{
+	cleanup(run_environment_deinit) struct run_environment environment = {0};
+	const char *name = options->operands[0];
+	struct run_child_end end;
+	struct err *err;
+	int number;
+
+	err = run_environment_create(options, library, registry->path, &environment);
+	if (err)
+		return cli_report_err(err);
+	number = run_child(path, options->operands, environment.variables, &end);
+	if (number)
+		return cli_error(CLI_FAILED, "cannot start a process: %s", strerror(number));
+	if (end.number)
+		return cli_error(end.number == ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_RUN,
+				 "cannot run '%s': %s", name, strerror(end.number));
+	err = run_registry_read(registry);
+	if (err)
+		cli_report_err(err);
+	else
+		say_if_blind(registry, name);
+	return run_child_status(&end);
+}
+
+static int run(const struct command *command, const struct options *options)
+{
+	cleanup(run_registry_deinit) struct run_registry registry = {0};
+	cleanup(prepared_deinit) struct prepared prepared = {0};
+	struct live_options wanted;
+	auto_free char *library = NULL;
+	auto_free char *path = NULL;
+	struct err *err;
+	int status;
+
+	if (!options_operands(command, options, 1, INT32_MAX, "a program") ||
+	    !setting_options_check(options) || !live_options_read(options, &wanted))
+		return CLI_USAGE;
+	if (wanted.format == LIVE_FLAME_GRAPH && options->values[SETTING_JSON])
+		return cli_error(CLI_USAGE, "--flame-graph and --json exclude each other");
+	err = prepare(options, &wanted, &prepared);
+	if (!err)
+		err = run_library_find(&library);
+	if (err)
+		return cli_report_err(err);
+	status = run_program_find(options->operands[0], library, &path);
+	if (status != CLI_OK)
+		return status;
+	err = run_registry_create(&registry);
+	if (err)
+		return cli_report_err(err);
+	return run_and_tell(&prepared.options, path, library, &registry);
+}
+
+const struct command_body command_live = {
+	.options = options_of_live,
+	.option_count = sizeof(options_of_live) / sizeof(options_of_live[0]),
+	.stop_at_operand = true,
+	.run = run,
+	.details =
+		"Nothing is recorded. What is live is counted in memory, for each backtrace that "
+		"allocated, and reported to standard error when the program ends, on SIGUSR1 by "
+		"size and on SIGUSR2 by count, and with --interval from time to time. If nothing "
+		"is live, nothing is printed. mallow itself makes the report, in a process of its "
+		"own, and the program waits only at its end.\n\n"
+		"count and size are what is live now and the most of it there was; age is since "
+		"the first allocation after which something was always live. The allocator's "
+		"memory is that of the heap and of mappings without a file, as the kernel counts "
+		"it.\n\n"
+		"Exits with the program's own status, 128 + n if signal n ended it; 127 if it was "
+		"not found, 126 if it cannot be executed. Signals sent to mallow are handed on to "
+		"the program.\n\n"
+		"Every option can be given as variable too: MALLOW_TOP, MALLOW_SORT, …, of --depth "
+		"it is MALLOW_PRINT_DEPTH. With MALLOW_MODE=live the library does the same "
+		"without mallow:\n\n"
+		"mallow live --top 3 --sort count node --expose-gc -e 'gc()'\n\n"
+		"mallow live --interval 60 --outfile live.txt -- ./server --port 80\n\n"
+		"MALLOW_MODE=live LD_PRELOAD=libmallow.so ./program",
+};

@@ -1,0 +1,21 @@
+/* What the kernel says of the memory of a process, in bytes. */
+#ifndef MALLOW_HOSTED_PROCESS_MEMORY_H
+#define MALLOW_HOSTED_PROCESS_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct process_memory {
+	uint64_t virtual_size, resident, shared; /* as /proc/PID/statm has them */
+	/*
+	 * [heap] and mappings that can be written to and have neither file nor name: what allocators
+	 * take their memory from. Stacks of threads are among them, for nothing tells them apart.
+	 */
+	bool heap_known;
+	uint64_t heap_size, heap_resident;
+};
+
+/* false: there is no such process, or it cannot be asked. */
+bool process_memory_read(uint32_t pid, struct process_memory *ret);
+
+#endif

@@ -1,0 +1,135 @@
+#include "report/text/live_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/format.h"
+#include "report/frame_text.h"
+#include "report/text/text_report.h"
+
+#define RULE "=================================================================\n"
+
+/* "0 [0x7fe72e46476c] ", "12 [      0xf27811] "; what is no code has no address. */
+static size_t put_address(struct buf *buf, unsigned number, uint64_t pc)
+{
+	char text[40], address[24] = "";
+
+	if (pc > TRACE_PC_LAST_SPECIAL)
+		snprintf(address, sizeof(address), "0x%" PRIx64, pc);
+	snprintf(text, sizeof(text), "%u [%14s] ", number, address);
+	buf_text(buf, text);
+	return strlen(text);
+}
+
+struct err *live_text_frames(struct buf *buf, const struct style *style,
+			     const struct live_view *view, uint32_t node)
+{
+	struct style with_offsets = *style;
+	uint32_t unused;
+	const struct stack_node *nodes = recording_stacks(view->recording, &unused);
+	const struct recorded_frame *frames = recording_frames(view->recording, &unused);
+
+	with_offsets.offsets = true;
+	if (node == RECORDING_NONE)
+		buf_text(buf, "(no stack)\n");
+	for (unsigned i = 0; node != RECORDING_NONE && i < view->options.depth; i++) {
+		const struct named_frame *lines;
+		size_t count, column;
+		struct err *err =
+			symbolized_frame(view->symbolized, nodes[node].frame, &lines, &count);
+
+		if (err)
+			return err;
+		column = put_address(buf, i, frames[nodes[node].frame].pc);
+		for (size_t j = 0; j < count; j++) {
+			buf_repeat(buf, ' ', j ? column : 0);
+			frame_text_line(buf, &with_offsets, &lines[j], column, 1);
+			buf_char(buf, '\n');
+		}
+		node = nodes[node].parent;
+	}
+	return NULL;
+}
+
+static struct err *put_backtrace(struct buf *buf, const struct style *style,
+				 const struct live_view *view, uint32_t place)
+{
+	const struct live_facts *live = recording_live(view->recording);
+	uint32_t count, index = view->order[place];
+	const struct site *site = &recording_sites(view->recording, &count)[index];
+	uint64_t since = live->sites[index].since_ns;
+
+	style_begin(buf, style, STYLE_STRONG);
+	buf_printf(buf,
+		   "=== backtrace #%" PRIu32 " === [count/peak: %" PRIu64 "/%" PRIu64
+		   "] [size/peak: %s/%s] [age: %s]",
+		   place + 1, site->leaked_blocks, live->sites[index].own_peak_blocks,
+		   format_bytes_fine(site->leaked_bytes).text,
+		   format_bytes_fine(site->own_peak_bytes).text,
+		   format_age(live->now_ns > since ? live->now_ns - since : 0).text);
+	style_end(buf, style);
+	buf_char(buf, '\n');
+	return live_text_frames(buf, style, view, site->stack);
+}
+
+static void put_memory(struct buf *buf, const struct process_memory *memory)
+{
+	if (memory->heap_known)
+		buf_printf(buf,
+			   "[mallow] allocator info (virtual)     : %s\n"
+			   "[mallow] allocator info (resident)    : %s\n",
+			   format_bytes_fine(memory->heap_size).text,
+			   format_bytes_fine(memory->heap_resident).text);
+	buf_printf(buf, "[mallow] statm info (VSS/RSS/shared)  : %s / %s / %s\n",
+		   format_bytes_fine(memory->virtual_size).text,
+		   format_bytes_fine(memory->resident).text,
+		   format_bytes_fine(memory->shared).text);
+}
+
+static void put_summary(struct buf *buf, const struct live_view *view)
+{
+	const struct live_facts *live = recording_live(view->recording);
+	const struct recording_summary *sum = recording_summary(view->recording);
+
+	buf_printf(buf,
+		   "[mallow] heap traced num of backtrace : %" PRIu64 "\n"
+		   "[mallow] heap traced allocation size  : %s\n",
+		   view->live + view->ignored_sites, format_bytes_fine(sum->live_bytes).text);
+	if (view->ignored_sites)
+		buf_printf(buf, "[mallow] ignored of these             : %" PRIu64 ", %s\n",
+			   view->ignored_sites, format_bytes_fine(view->ignored_bytes).text);
+	if (view->options.memory)
+		put_memory(buf, view->options.memory);
+	buf_printf(buf, "[mallow] taken by mallow's own table  : %s\n",
+		   format_bytes_fine(live->table_bytes).text);
+	if (live->no_room)
+		buf_printf(buf, "[mallow] not counted, the table is full: %s\n",
+			   format_counted(live->no_room, "allocation", true).text);
+}
+
+struct err *live_text_write(struct buf *buf, const struct style *style,
+			    const struct live_view *view)
+{
+	const struct recording_facts *facts = recording_facts(view->recording);
+	struct err *err = NULL;
+
+	buf_text(buf, RULE);
+	style_begin(buf, style, STYLE_STRONG);
+	buf_text(buf, "[mallow] live allocations of ");
+	style_safe_text(buf, view->options.name, strlen(view->options.name));
+	buf_printf(buf, " (pid %" PRIu32 "), by %s", facts->pid,
+		   live_key_name(view->options.key));
+	style_end(buf, style);
+	buf_char(buf, '\n');
+	text_report_reservations(buf, style, facts);
+	for (uint32_t i = 0; i < view->shown && !err; i++) {
+		err = put_backtrace(buf, style, view, i);
+		buf_char(buf, '\n');
+	}
+	if (err)
+		return err;
+	put_summary(buf, view);
+	buf_text(buf, RULE);
+	return NULL;
+}
