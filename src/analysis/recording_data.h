@@ -37,7 +37,7 @@ struct recording {
 	VEC(struct mallopt_operation) mallopts;
 	struct pool_table pools;
 	struct live_data live; /* instead of events */
-	bool watched; /* one of the next two is to be filled: load_watch.c */
+	bool watched;          /* one of the next two is to be filled: load_watch.c */
 	struct live_line live_line;
 	struct heap_errors heap_errors;
 	uint64_t fingerprint; /* of its chunks: struct chunk_index */

@@ -95,8 +95,8 @@ static struct err *write_at_once(const struct report *report, const char *name)
 
 static struct err *read_ignore(const struct report *report, struct live_ignore *ret)
 {
-	auto_free char *path = live_output_path(recording_facts(report->recording),
-						report->options->ignore);
+	auto_free char *path =
+		live_output_path(recording_facts(report->recording), report->options->ignore);
 
 	return path ? live_options_ignore(path, ret) : err_no_memory();
 }

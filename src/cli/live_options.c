@@ -60,7 +60,7 @@ bool live_options_read(const struct options *options, struct live_options *ret)
 	*ret = (struct live_options){
 		.format = setting_options_value(options, SETTING_FLAME_GRAPH) ? LIVE_FLAME_GRAPH
 			  : setting_options_value(options, SETTING_JSON)      ? LIVE_JSON
-									       : LIVE_TEXT,
+									      : LIVE_TEXT,
 		.top = (uint32_t)setting_options_value(options, SETTING_TOP),
 		.depth = (uint32_t)setting_options_value(options, SETTING_PRINT_DEPTH),
 		.outfile = setting_options_word(options, SETTING_OUTFILE),

@@ -11,7 +11,8 @@
 /* By which the helper knows the program that `mallow live` started: its parent's process id. */
 #define LIVE_OUTPUT_STARTER "MALLOW_STARTER"
 
-/* The process's name as the kernel has it, or the file name of its program (free()). NULL: no memory. */
+/* The process's name as the kernel has it, or the file name of its program (free()). NULL: no
+ * memory. */
 char *live_output_name(const struct recording_facts *facts);
 
 /* A file that is named in the settings, as the process names it (free()). NULL: no memory. */

@@ -110,7 +110,8 @@ static void put_man(void)
 	for (size_t i = 0; i < count; i++)
 		put_command(&table[i]);
 	printf(".SH EXIT STATUS\n"
-	       "0 success; 1 failure; 2 wrong usage. \\fBmallow run\\fR and \\fBmallow live\\fR exit\n"
+	       "0 success; 1 failure; 2 wrong usage. \\fBmallow run\\fR and \\fBmallow live\\fR "
+	       "exit\n"
 	       "with the program's own status, or 126 or 127 if it cannot be run.\n"
 	       ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nno colours, whatever the terminal.\n"
 	       ".TP\n.B MALLOW_LIBRARY\nthe agent to use instead of the installed one.\n");

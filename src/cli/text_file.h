@@ -4,7 +4,8 @@
 
 #include "hosted/buf.h"
 
-/* All of it, behind what ret has. May be a pipe. what: "suppressions", for a file that is too large. */
+/* All of it, behind what ret has. May be a pipe. what: "suppressions", for a file that is too
+ * large. */
 struct err *text_file_read(const char *path, const char *what, struct buf *ret);
 
 #endif

@@ -20,8 +20,8 @@ static bool read_statm(uint32_t pid, struct process_memory *memory)
 	auto_fclose FILE *file = open_proc(pid, "statm");
 	uint64_t pages[3], page = (uint64_t)sysconf(_SC_PAGESIZE);
 
-	if (!file || fscanf(file, "%" SCNu64 " %" SCNu64 " %" SCNu64, &pages[0], &pages[1],
-			    &pages[2]) != 3)
+	if (!file ||
+	    fscanf(file, "%" SCNu64 " %" SCNu64 " %" SCNu64, &pages[0], &pages[1], &pages[2]) != 3)
 		return false;
 	memory->virtual_size = pages[0] * page;
 	memory->resident = pages[1] * page;

@@ -83,7 +83,8 @@ struct formatted format_time(uint64_t ns)
 	return result;
 }
 
-/* value in the largest unit that it has one of, each 1000 of the one before, and a thousandth of it. */
+/* value in the largest unit that it has one of, each 1000 of the one before, and a thousandth of
+ * it. */
 static struct formatted thousandths(uint64_t value, const char *const *units, size_t count)
 {
 	struct formatted result = {0};

@@ -22,8 +22,7 @@ static struct err *add_line(struct live_ignore *ignore, const char *origin, cons
 		return vec_push(&ignore->texts, line) ? NULL : err_no_memory();
 	if (!ignore->suppressions)
 		err = suppressions_create(&ignore->suppressions);
-	return err ? err
-		   : suppressions_add(ignore->suppressions, origin, line, strlen(line));
+	return err ? err : suppressions_add(ignore->suppressions, origin, line, strlen(line));
 }
 
 struct err *live_ignore_add(struct live_ignore *ignore, const char *origin, const char *text,

@@ -8,7 +8,7 @@
 /* Zeroed: the recording has events. */
 struct live_data {
 	bool present;
-	struct live_facts facts; /* points into the others */
+	struct live_facts facts;     /* points into the others */
 	VEC(struct site_life) sites; /* until loading is finished times are ticks */
 	VEC(struct thread_sums) threads;
 	VEC(struct thread_handover) handovers;

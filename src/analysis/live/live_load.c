@@ -47,7 +47,8 @@ static void resolving_deinit(struct resolving *resolving)
 	vec_deinit(&resolving->path);
 }
 
-/* Walks outwards to a node that is known, or to where the tree ends; one that is no tree does, too. */
+/* Walks outwards to a node that is known, or to where the tree ends; one that is no tree does, too.
+ */
 static struct err *find_path(struct resolving *resolving, uint32_t number, uint32_t *outer)
 {
 	const struct live_snapshot *snapshot = &resolving->load->live;
@@ -59,9 +60,8 @@ static struct err *find_path(struct resolving *resolving, uint32_t number, uint3
 			return err_no_memory();
 		number = snapshot->nodes[number].parent;
 	}
-	*outer = number < snapshot->node_count && resolving->nodes[number].node != IN_WORK
-			 ? number
-			 : 0;
+	*outer = number < snapshot->node_count && resolving->nodes[number].node != IN_WORK ? number
+											   : 0;
 	return NULL;
 }
 

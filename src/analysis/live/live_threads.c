@@ -41,7 +41,7 @@ static struct err *find_group(struct live_data *live, const char *name, uint32_t
 		if (strcmp(live->threads.items[*ret].name, name) == 0)
 			return NULL;
 	return vec_push(&live->threads, (struct thread_sums){.name = name}) ? NULL
-									   : err_no_memory();
+									    : err_no_memory();
 }
 
 static uint64_t whole(const struct grouping *grouping, uint64_t calls)
@@ -88,7 +88,8 @@ static struct err *sum_up_freed(struct grouping *grouping)
 		return err_no_memory();
 	for (size_t freeing = 0; freeing < threads; freeing++) {
 		for (size_t owner = 0; owner < threads; owner++) {
-			const struct live_freed *freed = &snapshot->freed[freeing * threads + owner];
+			const struct live_freed *freed =
+				&snapshot->freed[freeing * threads + owner];
 			size_t row = grouping->groups[freeing], column = grouping->groups[owner];
 
 			if (row == RECORDING_NONE || column == RECORDING_NONE)

@@ -79,7 +79,7 @@ struct load {
 	uint32_t stream_count;
 	struct load_culled culled;
 	struct live_snapshot live; /* with TRACE_LIVE */
-	uint32_t *heap; /* indices of streams, the earliest event first */
+	uint32_t *heap;            /* indices of streams, the earliest event first */
 	uint32_t heap_count;
 	struct tick_clock clock;
 	uint64_t now;        /* when the event being taken happens; never goes back */

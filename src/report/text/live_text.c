@@ -118,8 +118,7 @@ struct err *live_text_write(struct buf *buf, const struct style *style,
 	style_begin(buf, style, STYLE_STRONG);
 	buf_text(buf, "[mallow] live allocations of ");
 	style_safe_text(buf, view->options.name, strlen(view->options.name));
-	buf_printf(buf, " (pid %" PRIu32 "), by %s", facts->pid,
-		   live_key_name(view->options.key));
+	buf_printf(buf, " (pid %" PRIu32 "), by %s", facts->pid, live_key_name(view->options.key));
 	style_end(buf, style);
 	buf_char(buf, '\n');
 	text_report_reservations(buf, style, facts);
