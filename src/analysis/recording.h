@@ -122,6 +122,7 @@ struct recording_facts {
 	uint64_t culled_allocations, culled_bytes; /* … peaks and events are without these */
 	bool private_slots;
 	bool free_stacks; /* frees have stacks */
+	bool live;        /* no events, but the table of a program in live mode: live_facts.h */
 	bool finished;    /* rewritten by `mallow finish` */
 	bool compressed;  /* its events are, all or some of them */
 	bool ended;       /* the agent closed it */

@@ -290,8 +290,9 @@ static void no_tree(void **state)
 /* A piece of each kind: of blocks at multiples of 16, of other small ones, and of large ones. */
 static void put_blocks(void)
 {
-	static uint8_t small[PIECE], fine[PIECE], large[PIECE];
-	const uint64_t places[] = {0x100000000 + 1, 0, 0x200000000 + 2, 0x300000000 + 3};
+	static uint8_t small[PIECE], fine[PIECE], large[PIECE], next[PIECE];
+	const uint64_t places[] = {0x100400000 + 1, 0x100000000 + 1, 0, 0x200000000 + 2,
+				   0x300000000 + 3};
 	const uint32_t owner = 1 << 10 | 2, other = 2 << 10 | 1;
 	const uint32_t late = time_of(20) << 9 | 100, early = time_of(2) << 9 | 10;
 	const uint32_t time = time_of(40);
@@ -301,14 +302,19 @@ static void put_blocks(void)
 	memcpy(small + 12, &late, 4);
 	memcpy(small + 16, &other, 4); // at 64
 	memcpy(small + 20, &early, 4);
+	memcpy(small + PIECE - 4, &owner, 4); // in the last unit: its second word is in the next
+	memcpy(next, &late, 4);
+	memcpy(next + 4, &other, 4); // at 16
+	memcpy(next + 8, &early, 4);
 	memcpy(fine + 80, &other, 4); // at 80
 	memcpy(fine + 84, &early, 4);
 	memcpy(large + 32, &owner, 4); // at 2 * 512 + 3 * 8
 	memcpy(large + 36, &time, 4);
 	memcpy(large + 40, &extent, 8);
-	live_writer_chunk(&writer, 5, PIECE, 0, 4);
-	for (size_t i = 0; i < 4; i++)
+	live_writer_chunk(&writer, 5, PIECE, 0, 5);
+	for (size_t i = 0; i < 5; i++)
 		trace_writer_poke(&writer, writer.chunk + 88 + 8 * i, places[i], 8);
+	live_writer_bytes(&writer, next, PIECE);
 	live_writer_bytes(&writer, small, PIECE);
 	live_writer_bytes(&writer, small, PIECE); // not in use
 	live_writer_bytes(&writer, fine, PIECE);
@@ -330,23 +336,27 @@ static void blocks(void **state)
 	columns = recording_blocks(recording);
 	thread = recording_threads(recording, &count);
 	site = recording_sites(recording, &count);
-	assert_int_equal(columns->count, 4);
+	assert_int_equal(columns->count, 6);
 	assert_int_equal(columns->address[0], 0x100000040);
-	assert_int_equal(columns->address[1], 0x200000050);
+	assert_int_equal(columns->address[1], 0x100400010);
 	assert_int_equal(columns->size[1], 10);
-	assert_int_equal(columns->allocated_ns[1], 2 * 1024);
-	assert_int_equal(columns->freed_ns[1], TIME_NEVER);
-	assert_int_equal(columns->address[2], 0x100000020);
-	assert_int_equal(columns->size[2], 100);
-	assert_string_equal(thread[columns->thread[2]].name, "worker");
-	assert_int_equal(thread[columns->thread[2]].tid, 12);
+	assert_int_equal(columns->address[2], 0x200000050);
+	assert_int_equal(columns->size[2], 10);
+	assert_int_equal(columns->allocated_ns[2], 2 * 1024);
+	assert_int_equal(columns->freed_ns[2], TIME_NEVER);
+	assert_int_equal(columns->address[3], 0x100000020);
+	assert_int_equal(columns->size[3], 100);
+	assert_string_equal(thread[columns->thread[3]].name, "worker");
+	assert_int_equal(thread[columns->thread[3]].tid, 12);
 	assert_string_equal(thread[columns->thread[0]].name, "main");
-	assert_int_equal(columns->address[3], 0x300000000 + 2 * 512 + 3 * 8);
-	assert_int_equal(columns->size[3], 500);
-	assert_int_equal(columns->allocated_ns[3], 40 * 1024);
+	assert_int_equal(columns->address[4], 0x1003ffff0);
+	assert_int_equal(columns->size[4], 100);
+	assert_int_equal(columns->address[5], 0x300000000 + 2 * 512 + 3 * 8);
+	assert_int_equal(columns->size[5], 500);
+	assert_int_equal(columns->allocated_ns[5], 40 * 1024);
 	// What the sites come to is said by the table, not by its blocks.
 	assert_int_equal(count, 3);
-	assert_int_equal(site[columns->site[2]].calls, 10);
+	assert_int_equal(site[columns->site[3]].calls, 10);
 	assert_int_equal(site[columns->site[0]].calls, 5);
 	assert_int_equal(recording_summary(recording)->live_bytes, 750);
 	close_table(recording);

@@ -7,7 +7,6 @@
 
 /* Zeroed: the recording has events. */
 struct live_data {
-	bool present;
 	struct live_facts facts;     /* points into the others */
 	VEC(struct site_life) sites; /* until loading is finished times are ticks */
 	VEC(struct thread_sums) threads;

@@ -12,7 +12,7 @@ struct err *live_load_begin(struct load *load, bool blocks)
 	const struct live_header *header = &load->live.header;
 	struct err *err;
 
-	recording->live.present = true;
+	recording->facts.live = true;
 	err = live_snapshot_read(load->source, &load->index, blocks, &load->live);
 	if (err)
 		return err;
@@ -216,11 +216,11 @@ static struct err *take_blocks(struct load *load, const uint32_t *nodes)
 	struct err *err;
 
 	err = block_store_threads(&recording->blocks, (uint32_t)recording->threads.count);
-	if (live->blocks.count)
-		qsort(live->blocks.items, live->blocks.count, sizeof(*live->blocks.items),
-		      compare_blocks);
-	for (size_t i = 0; !err && i < live->blocks.count; i++) {
-		const struct found_block *block = &live->blocks.items[i];
+	if (live->blocks.list.count)
+		qsort(live->blocks.list.items, live->blocks.list.count,
+		      sizeof(*live->blocks.list.items), compare_blocks);
+	for (size_t i = 0; !err && i < live->blocks.list.count; i++) {
+		const struct found_block *block = &live->blocks.list.items[i];
 		bool known = block->site < live->site_count && live->sites[block->site].calls;
 
 		if (known)
@@ -265,7 +265,7 @@ struct err *live_load_tables(struct load *load)
 	load->recording->live.sites.count = 0;
 	if (!err)
 		err = resolve_sites(load, &nodes);
-	if (!err && load->live.blocks.count)
+	if (!err && load->live.blocks.list.count)
 		err = take_blocks(load, nodes);
 	for (uint32_t i = 0; !err && i < load->live.site_count; i++)
 		if (load->live.sites[i].calls)

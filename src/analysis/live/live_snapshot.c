@@ -10,7 +10,7 @@ void live_snapshot_deinit(struct live_snapshot *snapshot)
 	free(snapshot->nodes);
 	free(snapshot->threads);
 	free(snapshot->freed);
-	vec_deinit(&snapshot->blocks);
+	vec_deinit(&snapshot->blocks.list);
 	*snapshot = (struct live_snapshot){0};
 }
 
@@ -181,12 +181,6 @@ static struct err *read_threads(const struct byte_source *source, const struct c
 	return read_freed(source, index, snapshot);
 }
 
-static struct err *take_blocks(const struct byte_source *source, struct chunk_extent extent,
-			       const struct live_chunk *chunk, uint64_t here, void *argument)
-{
-	return live_blocks_read(source, extent, chunk, here, argument);
-}
-
 struct err *live_snapshot_read(const struct byte_source *source, const struct chunk_index *index,
 			       bool blocks, struct live_snapshot *ret)
 {
@@ -195,8 +189,7 @@ struct err *live_snapshot_read(const struct byte_source *source, const struct ch
 
 	// Each is there before it is named: so what names comes first.
 	if (blocks)
-		err = each_chunk(source, index, LIVE_PART_BLOCKS, LIVE_PIECE_SIZE, take_blocks,
-				 &snapshot);
+		err = live_blocks_read(source, index, &snapshot.blocks);
 	if (!err)
 		err = read_header(source, &snapshot.header);
 	if (!err)

@@ -7,16 +7,7 @@
 #ifndef MALLOW_ANALYSIS_LIVE_LIVE_SNAPSHOT_H
 #define MALLOW_ANALYSIS_LIVE_LIVE_SNAPSHOT_H
 
-#include "analysis/chunks/chunk_index.h"
-#include "hosted/byte_source.h"
-#include "trace/live.h"
-
-/* Where a block lies, and what its entry says. */
-struct found_block {
-	uint64_t address, size;
-	uint64_t ticks; /* since the start */
-	uint32_t site, thread;
-};
+#include "analysis/live/live_blocks.h"
 
 /* Zeroed: nothing. */
 struct live_snapshot {
@@ -27,7 +18,7 @@ struct live_snapshot {
 	struct live_thread *threads;
 	struct live_freed *freed; /* [freeing * threads + owner] */
 	uint32_t site_count, node_count, thread_count;
-	VEC(struct found_block) blocks;
+	struct live_blocks blocks;
 	uint64_t size; /* of the whole file, as far as it takes memory or disk */
 };
 
@@ -40,10 +31,5 @@ void live_snapshot_deinit(struct live_snapshot *snapshot);
 /* The head of one of the table's chunks; zero where the file is cut short. */
 struct err *live_chunk_read(const struct byte_source *source, struct chunk_extent extent,
 			    struct live_chunk *ret);
-
-/* live_blocks.c: those of a chunk with so many pieces, added to the snapshot's. */
-struct err *live_blocks_read(const struct byte_source *source, struct chunk_extent extent,
-			     const struct live_chunk *chunk, uint64_t pieces,
-			     struct live_snapshot *snapshot);
 
 #endif

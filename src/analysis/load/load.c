@@ -82,7 +82,7 @@ static struct err *read_streams(struct load *load)
 		err = load_merge(load);
 	if (!err)
 		err = load_culled_add(load);
-	if (!err && load->recording->live.present)
+	if (!err && load->recording->facts.live)
 		err = live_load_tables(load);
 	return err;
 }
@@ -197,7 +197,7 @@ static struct err *load_without_events(struct load *load, unsigned int needs, bo
 
 	*ret = false;
 	if (needs & RECORDING_FROM_EVENTS || recording->live_line.wanted ||
-	    recording->live_line.moment || recording->live.present)
+	    recording->live_line.moment || recording->facts.live)
 		return NULL;
 	return recording->blocks.wanted ? load_from_index_file(load, checked, ret)
 					: load_from_index(load, checked, ret);

@@ -83,6 +83,7 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
 	facts->cull_ns = header->cull_ns;
 	facts->private_slots = header->flags & TRACE_PRIVATE_SLOTS;
 	facts->free_stacks = header->flags & TRACE_FREE_STACKS;
+	facts->live = header->flags & TRACE_LIVE;
 	facts->finished = header->flags & TRACE_FINISHED;
 	facts->ended = header->state == TRACE_STATE_ENDED;
 	facts->writing = !facts->ended && load_writer_alive(header->pid, header->start_time);

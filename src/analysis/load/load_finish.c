@@ -140,7 +140,7 @@ struct err *load_finish(struct load *load)
 	site_table_finish(&recording->sites, &recording->summary);
 	recording->summary.peak_time_ns = tick_clock_ns(&load->clock, recording->sites.peak_ticks);
 	finish_facts(load);
-	if (recording->live.present) {
+	if (recording->facts.live) {
 		err = live_load_finish(load);
 		if (err)
 			return err;

@@ -108,6 +108,16 @@ static void put_summary(struct buf *buf, const struct live_view *view)
 			   format_counted(live->no_room, "allocation", true).text);
 }
 
+/* What every report of a recording says where numbers are not those of all that the program did. */
+static void put_reservations(struct buf *buf, const struct style *style,
+			     const struct recording_facts *facts)
+{
+	struct recording_facts of_live = *facts;
+
+	of_live.live = false; // all of this is of what is live
+	text_report_reservations(buf, style, &of_live);
+}
+
 struct err *live_text_write(struct buf *buf, const struct style *style,
 			    const struct live_view *view)
 {
@@ -121,7 +131,7 @@ struct err *live_text_write(struct buf *buf, const struct style *style,
 	buf_printf(buf, " (pid %" PRIu32 "), by %s", facts->pid, live_key_name(view->options.key));
 	style_end(buf, style);
 	buf_char(buf, '\n');
-	text_report_reservations(buf, style, facts);
+	put_reservations(buf, style, facts);
 	for (uint32_t i = 0; i < view->shown && !err; i++) {
 		err = put_backtrace(buf, style, view, i);
 		buf_char(buf, '\n');
