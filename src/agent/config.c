@@ -5,6 +5,7 @@
 #include "agent/libc.h"
 #include "agent/log.h"
 #include "agent/real.h"
+#include "base/compiler.h"
 
 // Both glibc and musl have it; musl's loader fills it before any code of the program runs, glibc as
 // its own constructor does, behind .preinit_array and libraries linked with -z initfirst.
@@ -177,6 +178,17 @@ static void choose_signal(void)
 		config.value[SETTING_SIGNAL_TOGGLE] = SIGUSR1;
 }
 
+/* What a recording in memory has no use for. */
+static void choose_mode(void)
+{
+	static const uint8_t unused[] = {SETTING_FREE_STACKS,   SETTING_NEW_FILE_PER_START,
+					 SETTING_SLOTS,         SETTING_CULL,
+					 SETTING_MAX_FILE_SIZE, SETTING_MEMORY_SAMPLES};
+
+	for (size_t i = 0; config_is_live() && i < ARRAY_COUNT(unused); i++)
+		config.value[unused[i]] = 0;
+}
+
 bool config_read(void)
 {
 	if (!config_variables())
@@ -194,6 +206,7 @@ bool config_read(void)
 		    !setting_parse(i, word, &config.value[i]) && !config_is_child())
 			warn_bad_value(i, word);
 	}
+	choose_mode();
 	choose_signal();
 	choose_filter();
 	limit_depth();

@@ -6,8 +6,9 @@
 #include "agent/process.h"
 #include "agent/text.h"
 #include "agent/thread.h"
+#include "base/compiler.h"
 
-#define CARRIED_MAX  32
+#define CARRIED_MAX  48
 #define CARRIED_SIZE 16384
 #define PRELOAD      "LD_PRELOAD="
 #define PARENT       "MALLOW_PARENT="
@@ -19,6 +20,7 @@ extern char **environ __attribute__((weak));
 static char *carried[CARRIED_MAX];
 static int carried_count;
 static const char *library; // our own entry of LD_PRELOAD; NULL: we were loaded otherwise
+static char *of_tool[CARRIED_MAX + 32 + 1];
 static char memory[CARRIED_SIZE];
 static struct text text;
 
@@ -68,6 +70,62 @@ static void keep_asan_options(void)
 		carried[carried_count++] = keep(options, sizeof(options) - 1);
 }
 
+static bool has_name(const char *entry, const char *name)
+{
+	size_t length = strlen(name);
+
+	return !strncmp(entry, name, length) && entry[length] == '=';
+}
+
+/* Where files are, how to write, and where debuginfod is. */
+static bool concerns_tool(const char *entry)
+{
+	static const char *const names[] = {
+		"PATH",
+		"HOME",
+		"TMPDIR",
+		"LANG",
+		"LC_ALL",
+		"LC_CTYPE",
+		"TZ",
+		"TERM",
+		"COLUMNS",
+		"NO_COLOR",
+		"XDG_CACHE_HOME",
+		"DEBUGINFOD_URLS",
+		"DEBUGINFOD_CACHE_PATH",
+		"DEBUGINFOD_TIMEOUT",
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+		if (has_name(entry, names[i]))
+			return true;
+	return false;
+}
+
+/* Behind the others, which are for it, too. */
+static void keep_for_tool(void)
+{
+	size_t count = 0;
+
+	for (int i = 0; i < carried_count; i++)
+		of_tool[count++] = carried[i];
+	for (char **entry = config_variables(); *entry && count + 1 < ARRAY_COUNT(of_tool);
+	     entry++) {
+		if (!concerns_tool(*entry))
+			continue;
+		of_tool[count] = keep(*entry, strlen(*entry));
+		if (of_tool[count])
+			count++;
+	}
+	of_tool[count] = NULL;
+}
+
+char *const *environment_for_tool(void)
+{
+	return of_tool;
+}
+
 void environment_init(void)
 {
 	static const char parent[] = PARENT "00000000000000000000000000000000";
@@ -86,6 +144,8 @@ void environment_init(void)
 		if (carried[carried_count])
 			carried_count++;
 	}
+	if (config_is_live())
+		keep_for_tool();
 }
 
 static size_t name_length(const char *entry)

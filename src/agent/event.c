@@ -4,6 +4,7 @@
 #include "agent/config.h"
 #include "agent/cull.h"
 #include "agent/guard.h"
+#include "agent/live/live.h"
 #include "agent/modules.h"
 #include "agent/own_code.h"
 #include "agent/process.h"
@@ -344,6 +345,8 @@ static never_inline void write_any(struct thread *thread, const struct event *ev
 void event_write(struct thread *thread, const struct event *event, const uint64_t *frames,
 		 uint32_t count)
 {
+	if (live_is_on())
+		return live_allocated(thread, event, frames, count);
 	if (!stack_cache_set(&thread->stack, frames, count))
 		return process_count_loss(TRACE_LOSS_NO_MEMORY);
 	write_any(thread, event, false);
@@ -438,8 +441,35 @@ never_inline void event_write_kept_free(struct thread *thread, const struct even
 	put_event(thread, event, SHAPE_ANY, false);
 }
 
+bool event_capture(struct thread *thread, const struct unwind_state *state)
+{
+	bool plain = thread->resync || thread->within || thread->passing ||
+		     config.value[SETTING_UNWINDER] != SETTING_UNWINDER_FAST ||
+		     __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE) != thread->epoch;
+
+	if (unlikely(plain) || unlikely(stack_cache_capture(&thread->stack, state,
+							    &thread->bounds) != UNWIND_COMPLETE)) {
+		if (!capture_slow(thread, state))
+			return false;
+		thread->resync = 0;
+	}
+	compare_stack(thread, state);
+	return true;
+}
+
+bool event_define_frames(struct thread *thread)
+{
+	while (thread->cursor)
+		if (find_ids(thread, thread->stack.depth))
+			return true;
+	lose(thread);
+	return false;
+}
+
 bool event_keep(struct thread *thread, struct event *event)
 {
+	if (live_is_on()) // the only ends that come here are those of reallocs, which are over
+		return false;
 	for (;;) {
 		uint32_t recording = process_recording();
 		struct event kept = *event;
@@ -478,6 +508,8 @@ static never_inline void write_free_slow(struct thread *thread, uint8_t operatio
 		return lose(thread);
 	if (!thread->outer)
 		return;
+	if (live_is_on())
+		return live_frees(thread, address);
 	if (!thread->filtered || keeps_free(thread, &event)) {
 		state = guard_caller(thread);
 		event_write_kept_free(thread, &event, &state);
@@ -568,6 +600,8 @@ static never_inline void write_here_slow(struct thread *thread, const struct eve
 		thread->born = 0;
 		return lose(thread);
 	}
+	if (live_is_on())
+		return live_allocates(thread, event, state);
 	if (thread->filtered) {
 		struct event kept = *event;
 		uint64_t born = thread->born;

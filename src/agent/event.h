@@ -42,6 +42,13 @@ void event_write(struct thread *thread, const struct event *event, const uint64_
 		 uint32_t count);
 
 /*
+ * The two halves of that: thread->stack becomes the caller's, not settled. And the frames of
+ * thread->stack, settled, beyond those that it shares, get ids if they can. false: lost.
+ */
+bool event_capture(struct thread *thread, const struct unwind_state *state);
+bool event_define_frames(struct thread *thread);
+
+/*
  * A free, by the hook that the thread is in. operation: enum trace_op. It has no stack, unless
  * FREE_STACKS asks for it.
  */

@@ -4,6 +4,7 @@
 
 #include "agent/cull.h"
 #include "agent/link_map.h"
+#include "agent/live/live.h"
 #include "agent/process.h"
 #include "agent/slow.h"
 #include "agent/syscall.h"
@@ -206,6 +207,8 @@ uint64_t event_clock_read_slow(struct thread *thread, uint64_t address, uint64_t
 	uint16_t owner = __atomic_load_n(entry, __ATOMIC_RELAXED);
 	bool apart = false, ends = !size;
 
+	if (live_is_on()) // which has times of its own, where it needs any
+		return 0;
 	if (owner == EVENT_CLOCK_EVERYBODY) {
 		apart = is_lone(thread);
 	} else if ((size < EVENT_CLOCK_LARGE || is_lone(thread)) &&

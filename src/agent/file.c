@@ -135,19 +135,47 @@ void file_retire(struct file *file)
 	file->fd = -1;
 }
 
-int file_create(struct file *file, bool later_image)
+/* Its name is for people: /proc shows it, and messages. */
+static int open_in_memory(struct file *file)
+{
+	struct text name;
+	int fd;
+
+	text_init(&name, file->path, sizeof(file->path));
+	text_string(&name, "mallow-live:");
+	text_number(&name, (uint64_t)sys_getpid());
+	fd = sys_memfd_create(file->path, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd >= 0)
+		sys_fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
+	file->in_memory = true;
+	return fd;
+}
+
+static int open_named(struct file *file, bool later_image)
 {
 	const char *pattern = config.text[SETTING_OUTPUT];
 	bool own_suffix = later_image && !file_name_has(pattern, 'p');
+
+	return open_first_free(file, pattern, own_suffix ? "child" : "");
+}
+
+static void remove_name(const struct file *file)
+{
+	if (!file->in_memory)
+		sys_unlink(file->path);
+}
+
+int file_create(struct file *file, bool later_image)
+{
 	struct stat status = {0};
 	int fd;
 
 	close_inherited();
-	fd = open_first_free(file, pattern, own_suffix ? "child" : "");
+	fd = config_is_live() ? open_in_memory(file) : open_named(file, later_image);
 	if (fd < 0)
 		return fd;
 	if (sys_fstat(fd, &status) != 0) {
-		sys_unlink(file->path);
+		remove_name(file);
 		sys_close(fd);
 		return -EIO;
 	}
@@ -160,7 +188,7 @@ int file_create(struct file *file, bool later_image)
 
 void file_discard(struct file *file)
 {
-	sys_unlink(file->path);
+	remove_name(file);
 	sys_close(file->fd);
 	set_descriptor(file, 0);
 }
@@ -247,7 +275,7 @@ bool file_keep_descriptor(struct file *file)
 	if (sys_fstat(file->fd, &status) == 0 && status.st_dev == file->device &&
 	    status.st_ino == file->inode)
 		return true;
-	fd = sys_open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+	fd = file->in_memory ? -ENOENT : sys_open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return false;
 	if (sys_fstat(fd, &status) != 0 || status.st_dev != file->device ||
@@ -310,6 +338,26 @@ void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_
 	return memory;
 }
 
+/* Makes it exist without memory: but for its last page, by which the file is as long as that. */
+static int extend(const struct file *file, uint64_t offset, size_t size)
+{
+	return sys_fallocate(file->fd, offset + size - TRACE_PAGE, TRACE_PAGE);
+}
+
+void *file_map_sparse(struct file *file, size_t size)
+{
+	char *window = __atomic_load_n(&file->window, __ATOMIC_ACQUIRE);
+	uint64_t offset;
+
+	if (!reserve(file, size, &offset))
+		return NULL;
+	if (window)
+		return in_window(file, window, offset, size);
+	if (!file_keep_descriptor(file) || extend(file, offset, size))
+		return NULL;
+	return map_shared(file, offset, size);
+}
+
 enum file_result file_append(struct file *file, const void *head, const void *rest, size_t size)
 {
 	const size_t head_size = sizeof(struct trace_chunk);
@@ -362,7 +410,7 @@ bool file_open_window(struct file *file, size_t size)
 	if (!size || !reserve(file, size, &offset))
 		return false;
 	// Space that other threads append behind the window meanwhile is a hole that is skipped.
-	if (allocate_range(file->fd, offset, size))
+	if (file->in_memory ? extend(file, offset, size) : allocate_range(file->fd, offset, size))
 		return false;
 	memory = map_range(file, offset, size);
 	if (!memory)

@@ -26,6 +26,7 @@ struct file {
 	uint64_t end;                /* where the next chunk goes; atomic */
 	struct trace_header *header; /* shared mapping, or private memory */
 	bool header_private;         /* to be written by file_write_header() */
+	bool in_memory;              /* MODE=live: it has no name but for people */
 	char *window;                /* seccomp: appends go here, without system calls; or NULL */
 	uint64_t window_offset;      /* of window in the file */
 	uint64_t window_size;
@@ -46,6 +47,8 @@ enum file_result {
  * Creates the recording named by the settings, O_EXCL and 0600, parent directories included; an
  * existing name gets .N. A later image of the same run (child) gets NAME.<pid>.<n> where the
  * pattern has no %p. Returns 0 or the negative error number; file->path is then what was tried.
+ *
+ * MODE=live: a file in memory instead, which nobody can make smaller.
  */
 int file_create(struct file *file, bool later_image);
 
@@ -66,6 +69,12 @@ void file_write_header(struct file *file);
  * file system cannot, or is full (*result).
  */
 void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_result *result);
+
+/*
+ * The same of a file in memory, which gets its pages when they are touched. Mapped in children,
+ * too. NULL: it cannot.
+ */
+void *file_map_sparse(struct file *file, size_t size);
 
 /*
  * Appends a sealed chunk, given as its header (64 bytes) and the rest behind it. size is a

@@ -4,6 +4,7 @@
 #include "agent/config.h"
 #include "agent/cull.h"
 #include "agent/event.h"
+#include "agent/live/live.h"
 #include "agent/process.h"
 #include "agent/thread.h"
 #include "agent/toggle.h"
@@ -44,13 +45,10 @@ static void seed(struct thread *thread)
 	thread->filter.left = draw(&thread->filter);
 }
 
-/* Whether a point falls into an allocation. */
-static bool is_sample(struct thread *thread, uint64_t size)
+bool filter_samples(struct thread *thread, uint64_t size)
 {
 	struct filter *filter = &thread->filter;
 
-	if (!config.value[SETTING_SAMPLE])
-		return true;
 	if (!filter->random)
 		seed(thread);
 	if (!size)
@@ -91,7 +89,7 @@ static bool forget(struct address_set *set, uint64_t address)
 
 bool filter_knows(void)
 {
-	return config.value[SETTING_SAMPLE] != 0 || toggle_is_watched();
+	return config.value[SETTING_SAMPLE] != 0 || toggle_is_watched() || live_is_on();
 }
 
 bool filter_wanted(void)
@@ -115,7 +113,8 @@ static bool is_still(const struct thread *thread, bool recorded)
 /* While off a realloc goes on with a block that was recorded, and nothing else begins. */
 static bool is_wanted(struct thread *thread, uint64_t size, bool old_recorded)
 {
-	return (!toggle_is_off() || old_recorded) && is_sample(thread, size);
+	return (!toggle_is_off() || old_recorded) &&
+	       (!config.value[SETTING_SAMPLE] || filter_samples(thread, size));
 }
 
 static bool keeps_realloc(struct thread *thread, struct event *event)
@@ -166,6 +165,8 @@ uint32_t filter_begins_realloc(struct thread *thread, const void *old)
 {
 	uint32_t entry;
 
+	if (live_is_on())
+		return live_begins_realloc(thread, old);
 	thread->filter.recording = process_recording();
 	if (!old || (filter_knows() && !forget(&process->recorded, (uint64_t)old)))
 		return FILTER_UNKNOWN;
@@ -177,6 +178,8 @@ void filter_fails_realloc(struct thread *thread, const void *old, uint32_t befor
 {
 	if (before == FILTER_NOT_ASKED)
 		return;
+	if (live_is_on())
+		return live_fails_realloc(thread, old, before);
 	if (filter_knows())
 		note(&process->recorded, (uint64_t)old,
 		     is_still(thread, before >= FILTER_RECORDED));
@@ -192,6 +195,8 @@ void filter_passes(const void *block)
 
 bool filter_has(const void *block)
 {
+	if (live_is_on())
+		return live_has(block);
 	return block &&
 	       address_set_has(&process->recorded, (uint64_t)block) != process->others_known;
 }

@@ -27,6 +27,9 @@ struct filter {
 	uint32_t recording; /* of which the old block of the last realloc was, or was not */
 };
 
+/* SAMPLE: whether a point falls into this thread's next allocation. */
+bool filter_samples(struct thread *thread, uint64_t size);
+
 /* Whether the settings ask for a filter. Of all threads the same. */
 bool filter_wanted(void);
 

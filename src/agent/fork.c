@@ -1,5 +1,6 @@
 #include "agent/fork.h"
 
+#include "agent/live/live_memory.h"
 #include "agent/pending.h"
 #include "agent/process.h"
 #include "agent/syscall.h"
@@ -51,6 +52,7 @@ static void end_kept(struct fork *fork, bool child)
 {
 	if (child) {
 		replace_slot(fork);
+		live_memory_detach();
 		fork->thread->forked = 1;
 		pending_mark(fork->thread);
 		fork->slow.held = false; // the parent's struct process

@@ -79,14 +79,12 @@ void log_error_number(int number)
 	text_number(&text, (uint64_t)number);
 }
 
-static int open_stderr(void)
+bool log_stderr_is_own(void)
 {
 	struct stat now = {0};
 
-	if (!stderr_known || sys_fstat(2, &now) != 0 || now.st_dev != stderr_at_start.st_dev ||
-	    now.st_ino != stderr_at_start.st_ino)
-		return -1;
-	return 2;
+	return stderr_known && sys_fstat(2, &now) == 0 && now.st_dev == stderr_at_start.st_dev &&
+	       now.st_ino == stderr_at_start.st_ino;
 }
 
 /* LOGFILE is opened for each line: lines are rare, and no descriptor has to be kept. */
@@ -123,9 +121,8 @@ void log_end(void)
 	}
 	if (fd >= 0 && !is_fault)
 		return;
-	fd = open_stderr();
-	if (fd >= 0)
-		sys_write(fd, line, text.length);
+	if (log_stderr_is_own())
+		sys_write(2, line, text.length);
 }
 
 void log_line(enum setting_log level, const char *string)

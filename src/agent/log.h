@@ -30,6 +30,9 @@ void log_number(uint64_t number);
 void log_error_number(int number); /* ": No space left on device" */
 void log_end(void);
 
+/* Whether stderr is what it was when the program began. */
+bool log_stderr_is_own(void);
+
 /* All in one, for a line without parts. */
 void log_line(enum setting_log level, const char *string);
 

@@ -3,6 +3,7 @@
 #include "agent/config.h"
 #include "agent/cull.h"
 #include "agent/event.h"
+#include "agent/live/live.h"
 #include "agent/own_code.h"
 #include "agent/process.h"
 #include "agent/record.h"
@@ -71,7 +72,8 @@ bool pending_add(struct thread *thread, const struct event *event, const struct 
 	struct entry *entry;
 	size_t count = 0;
 
-	if (thread->filtered && !filter_keeps(thread, &kept))
+	if (live_is_on() ? !live_waits(thread, &kept)
+			 : thread->filtered && !filter_keeps(thread, &kept))
 		return true;
 	if (cull_is_on() && is_culled(thread, &kept))
 		return true;
@@ -84,6 +86,8 @@ bool pending_add(struct thread *thread, const struct event *event, const struct 
 	if (start + claim > PENDING_WORDS - ENTRY_WORDS) {
 		__atomic_fetch_sub(&pending->used, claim, __ATOMIC_RELAXED);
 		process_count_loss(TRACE_LOSS_REENTERED);
+		if (live_is_on())
+			live_gives_up(&kept);
 		return false;
 	}
 	entry = (struct entry *)(pending->words + start);

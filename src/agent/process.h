@@ -46,6 +46,7 @@ struct process {
 	struct address_set recorded_pool_blocks; /* the same of the program's own pools … */
 	struct address_set recorded_pools;       /* … that hold some */
 	bool others_known;                       /* those sets hold those that are not: toggle.h */
+	struct live *live;                       /* MODE=live: the table */
 	struct cull *cull; /* atomic; NULL: nothing was held back yet: cull.h */
 	struct file file;
 	struct slots slots;

@@ -3,6 +3,7 @@
 #include "agent/clock.h"
 #include "agent/cull.h"
 #include "agent/libc.h"
+#include "agent/live/live.h"
 #include "agent/log.h"
 #include "agent/process.h"
 #include "agent/record.h"
@@ -144,6 +145,8 @@ void process_end(enum trace_end reason, int status)
 	process_flush();
 	if (process_state() == PROCESS_RECORDING)
 		say_end(reason);
+	if (live_is_on() && reason != TRACE_END_EXEC)
+		live_report_at_end();
 	slow_end(&slow);
 }
 

@@ -3,6 +3,7 @@
 #include "agent/clock.h"
 #include "agent/event.h"
 #include "agent/libc.h"
+#include "agent/live/live.h"
 #include "agent/process.h"
 #include "agent/sample.h"
 #include "agent/slow.h"
@@ -68,6 +69,8 @@ static void put(struct thread *thread, const struct record *record)
 
 bool record_write(struct thread *thread, const struct record *record)
 {
+	if (live_is_on() && !live_writes_record(record->kind))
+		return true;
 	if (!record_reserve(thread, record_room(record))) {
 		process_count_loss(process->loss_if_stopped);
 		return false;
@@ -90,6 +93,8 @@ void record_write_kept_here(struct thread *thread, const struct record *record,
 {
 	const struct event stack = {.operation = TRACE_OP_STACK};
 
+	if (live_is_on())
+		return;
 	// The stack and its record must lie in one chunk: a new one begins with another stack.
 	if (!record_reserve(thread, record_room(record) + 1024))
 		return process_count_loss(process->loss_if_stopped);

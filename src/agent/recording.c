@@ -1,9 +1,12 @@
 #include "agent/recording.h"
 
+#include <errno.h>
+
 #include "agent/clock.h"
 #include "agent/config.h"
 #include "agent/environment.h"
 #include "agent/libc.h"
+#include "agent/live/live.h"
 #include "agent/log.h"
 #include "agent/process.h"
 #include "agent/real.h"
@@ -62,7 +65,8 @@ static void fill_header(struct trace_header *header, bool forked, const uint8_t 
 	header->flags = (forked ? TRACE_BEGUN_BY_FORK : 0) |
 			(process->file.header_private ? TRACE_PRIVATE_SLOTS : 0) |
 			(config_free_stacks() ? TRACE_FREE_STACKS : 0) |
-			(toggle_begins() ? TRACE_BEGUN_BY_START : 0);
+			(toggle_begins() ? TRACE_BEGUN_BY_START : 0) |
+			(live_is_on() ? TRACE_LIVE : 0);
 	header->sample_mean = config.value[SETTING_SAMPLE];
 	header->cull_ns = config.value[SETTING_CULL];
 	header->start_ticks = clock_ticks();
@@ -79,7 +83,7 @@ static void tell_run(void)
 	size_t length = strlen(file->path);
 	int fd;
 
-	if (!config.registry)
+	if (!config.registry || live_is_on())
 		return;
 	fd = sys_open(config.registry, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0);
 	if (fd < 0)
@@ -98,6 +102,8 @@ bool recording_create(struct file *file, bool later)
 
 	if (error >= 0) {
 		error = file_map_header(file, shared);
+		if (error >= 0 && live_is_on() && !live_begin())
+			error = -ENOMEM;
 		if (error >= 0)
 			return true;
 		file_discard(file);

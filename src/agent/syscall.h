@@ -92,6 +92,11 @@ static inline int sys_fallocate(int fd, uint64_t offset, uint64_t size)
 	return (int)syscall6(SYS_fallocate, fd, 0, (long)offset, (long)size, 0, 0);
 }
 
+static inline int sys_memfd_create(const char *name, unsigned int flags)
+{
+	return (int)syscall6(SYS_memfd_create, (long)name, flags, 0, 0, 0, 0);
+}
+
 static inline int sys_fstat(int fd, struct stat *ret)
 {
 	return (int)syscall6(SYS_fstat, fd, (long)ret, 0, 0, 0, 0);
@@ -149,6 +154,18 @@ static inline int sys_fstatfs(int fd, struct statfs *ret)
 static inline int sys_membarrier(int command)
 {
 	return (int)syscall6(SYS_membarrier, command, 0, 0, 0, 0, 0);
+}
+
+/* mode: 1 may be executed. */
+static inline int sys_access(const char *path, int mode)
+{
+	return (int)syscall6(SYS_faccessat, AT_FDCWD, (long)path, mode, 0, 0, 0);
+}
+
+/* The process that has ended, 0: it has not. */
+static inline int sys_wait4(int pid, int options)
+{
+	return (int)syscall6(SYS_wait4, pid, 0, options, 0, 0, 0);
 }
 
 static inline int sys_fcntl(int fd, int command, long argument)

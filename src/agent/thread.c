@@ -7,6 +7,7 @@
 #include "agent/config.h"
 #include "agent/cull.h"
 #include "agent/libc.h"
+#include "agent/live/live.h"
 #include "agent/pool.h"
 #include "agent/process.h"
 #include "agent/process_facts.h"
@@ -44,6 +45,9 @@ size_t thread_memory_size(void)
 	size_t size = bytes_round_up(sizeof(struct thread), 64) + PENDING_WORDS * sizeof(uint64_t) +
 		      frame_room() * sizeof(uint64_t);
 
+	if (live_is_on())
+		size += live_thread_size(frame_room());
+
 	return bytes_round_up(size, 4096);
 }
 
@@ -56,6 +60,8 @@ static void set_parts(struct thread *thread)
 {
 	thread->pending.words = thread_pending_words(thread);
 	thread->frames = thread->pending.words + PENDING_WORDS;
+	if (live_is_on())
+		thread->live = (struct live_own *)(thread->frames + frame_room());
 	thread->stack.depth_max = thread_depth_limit();
 	thread->stack.broken_pc = TRACE_PC_BROKEN;
 	// No 0 is stored: a stop in another thread may have set it just now.
@@ -115,6 +121,7 @@ static struct thread *take_ended(void)
 
 		// It allocated again after its end, in a later destructor.
 		cull_thread_ends(thread);
+		live_thread_ends(thread);
 		slot_close(thread);
 		memset(thread, 0, sizeof(*thread));
 		thread->all_next = next;
@@ -151,6 +158,7 @@ static void end_stream(struct thread *thread)
 					      .has_time = true,
 					      .ticks = clock_ticks()});
 	cull_thread_ends(thread);
+	live_thread_ends(thread);
 	slot_close(thread);
 	if (!thread->ended && slow_try_lock(&process->ended_lock)) {
 		thread->ended = 1;
@@ -212,8 +220,11 @@ void thread_check_name(struct thread *thread)
 		return;
 	memcpy(thread->name, name, sizeof(name));
 	thread->name[sizeof(name) - 1] = '\0';
-	if (thread->announced)
-		write_name(thread, TRACE_RECORD_THREAD_NAME);
+	if (!thread->announced)
+		return;
+	write_name(thread, TRACE_RECORD_THREAD_NAME);
+	if (live_is_on())
+		live_thread_renamed(thread);
 }
 
 void thread_renamed(void)
@@ -234,9 +245,14 @@ void thread_renamed(void)
 /* The first record of its stream; after an end it goes on in the stream it had. */
 static void announce(struct thread *thread)
 {
-	if (thread->announced)
+	if (thread->announced) {
+		if (live_is_on())
+			live_thread_begins(thread);
 		return;
+	}
 	thread_check_name(thread);
+	if (live_is_on())
+		live_thread_begins(thread);
 	write_name(thread, TRACE_RECORD_THREAD);
 	thread->announced = 1;
 	toggle_write_tag(thread);

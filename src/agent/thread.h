@@ -75,6 +75,7 @@ struct thread {
 	void *exec_memory; /* an environment made for a vfork child, for the next one */
 	size_t exec_size;
 	char name[16];
+	struct live_own *live;      /* MODE=live */
 	struct cull_holder *holder; /* CULL: of what it holds back, NULL: nothing yet */
 	uint64_t born;              /* … of the realloc being written: see cull_replaces() */
 	struct thread *all_next;

@@ -1,0 +1,34 @@
+/*
+ * Reports of the live table: the agent never makes any. It starts the helper, which is the tool
+ * (`mallow live-report`), with the table's descriptor, and goes on.
+ *
+ *   program ──clone──► keeper ──vfork, exec──► helper
+ *
+ * An exec makes SIGCHLD the signal of a process's end, and a child of the program one that its
+ * wait() sees. So the helper is the child of a keeper, which never executes anything: it shares the
+ * program's memory on a stack of its own, ends without a signal, and wait() passes it by.
+ */
+#ifndef MALLOW_AGENT_LIVE_HELPER_H
+#define MALLOW_AGENT_LIVE_HELPER_H
+
+#include <stdbool.h>
+
+enum helper_sort {
+	HELPER_SORT_DEFAULT, /* as the settings say */
+	HELPER_SORT_SIZE,
+	HELPER_SORT_COUNT,
+};
+
+/*
+ * Starts one report. false: not now, because as many as may run at once do so already, or another
+ * thread is starting one; the caller may come again. Async-signal-safe, also in a slow bracket.
+ */
+bool helper_start(enum helper_sort sort);
+
+/* Waits until all that were started have ended, some seconds at most. In a slow bracket. */
+void helper_wait(void);
+
+/* A child has no helpers yet. */
+void helper_forget(void);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * MODE=live: what is live is kept in a table that others read while it changes (trace/live.h), and
+ * nothing is written that grows with time. The recording is a file in memory; it has the table, the
+ * frames and modules that stacks name, and facts of the process.
+ *
+ *   an allocation ──► site by its stack (sites.h), block by its address (shadow.h),
+ *                     sums of site and thread (live_threads.h)
+ *   an end        ──► the block is taken out before the real free, and its sums follow
+ *
+ * A realloc ends its old block when it starts, and that is put back if it fails. A child begins
+ * with an empty table: of its parent's blocks it knows nothing, and their ends are not counted.
+ *
+ * Behind thread->filtered, which is set in every thread: the hot path of recording knows nothing
+ * of this.
+ */
+#ifndef MALLOW_AGENT_LIVE_LIVE_H
+#define MALLOW_AGENT_LIVE_LIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/config.h"
+#include "trace/format.h"
+
+struct event;
+struct thread;
+struct unwind_state;
+
+static inline bool live_is_on(void)
+{
+	return config_is_live();
+}
+
+/* Makes process->live, whose file is there. false: no memory. In a slow bracket. */
+bool live_begin(void);
+
+/* Of the records (docs/trace-format.md, 4.2) that are written. */
+bool live_writes_record(uint8_t kind);
+
+/* The memory that a thread needs for the table, for stacks of so many frames. */
+size_t live_thread_size(size_t frames);
+
+/* A thread begins, has another name, ends. In a slow bracket. */
+void live_thread_begins(struct thread *thread);
+void live_thread_renamed(struct thread *thread);
+void live_thread_ends(struct thread *thread);
+
+/* An allocation, also that of a realloc's new block, by the caller that state describes. */
+void live_allocates(struct thread *thread, const struct event *event,
+		    const struct unwind_state *state);
+
+/* A block ends, whoever's it was. In a signal handler that interrupted the agent, too. */
+void live_frees(struct thread *thread, uint64_t address);
+
+/* Before a realloc, and when it has failed: as filter_begins_realloc() and its like. */
+uint32_t live_begins_realloc(struct thread *thread, const void *old);
+void live_fails_realloc(struct thread *thread, const void *old, uint32_t before);
+
+/*
+ * An event of a signal handler that interrupted the agent. true: it is to wait in `pending` until
+ * its stack can be looked up; its block is known by then. live_gives_up(): it cannot wait.
+ */
+bool live_waits(struct thread *thread, const struct event *event);
+void live_gives_up(const struct event *event);
+
+/* It has waited, with its stack, innermost first. */
+void live_allocated(struct thread *thread, const struct event *event, const uint64_t *frames,
+		    uint32_t count);
+
+/* The process ends: the last report, which is waited for. In a slow bracket. */
+void live_report_at_end(void);
+
+/* Whether it is a block of the table. */
+bool live_has(const void *block);
+
+#endif

@@ -1,0 +1,139 @@
+#include "agent/live/live_memory.h"
+
+#include "agent/file.h"
+#include "agent/process.h"
+#include "agent/slow.h"
+#include "agent/syscall.h"
+#include "base/bytes.h"
+
+#define CHUNKS_MAX   8192
+#define CHUNK_PIECES 15 /* of 1 MiB, touched as far as they are used */
+
+static struct {
+	void *start;
+	size_t size;
+} chunks[CHUNKS_MAX]; // kept across fork: a child has them mapped
+
+static uint32_t chunk_count;
+static uint32_t lock;
+
+static struct {
+	struct live_chunk *chunk;
+	uint64_t used;
+} pieces; // the chunk that the next piece comes from
+
+static void publish_chunk(struct trace_chunk *chunk, size_t size)
+{
+	chunk->kind = TRACE_CHUNK_LIVE;
+	chunk->size = (uint32_t)size;
+	chunk->stream = TRACE_NO_STREAM;
+	chunk->flags = TRACE_CHUNK_SLOT;
+	__atomic_store_n(&chunk->magic, TRACE_CHUNK_MAGIC, __ATOMIC_RELEASE);
+}
+
+static struct live_chunk *make_chunk(enum live_part part, uint32_t entry_size, uint64_t first,
+				     uint64_t count)
+{
+	size_t size = LIVE_ARRAY_OFFSET + bytes_round_up(entry_size * count, TRACE_PAGE);
+	struct trace_chunk *chunk;
+	struct live_chunk *live;
+
+	if (chunk_count == CHUNKS_MAX)
+		return NULL;
+	chunk = file_map_sparse(&process->file, size);
+	if (!chunk)
+		return NULL;
+	chunks[chunk_count].start = chunk;
+	chunks[chunk_count].size = size;
+	chunk_count++;
+	live = (struct live_chunk *)((char *)chunk + LIVE_CHUNK_OFFSET);
+	live->part = part;
+	live->entry_size = entry_size;
+	live->first = first;
+	live->count = count;
+	publish_chunk(chunk, size);
+	return live;
+}
+
+static void *array_of(struct live_chunk *live)
+{
+	return (char *)live - LIVE_CHUNK_OFFSET + LIVE_ARRAY_OFFSET;
+}
+
+void *live_memory_array(void *place, enum live_part part, uint32_t entry_size, uint64_t first,
+			uint64_t count)
+{
+	struct live_chunk *made;
+	void **at = place, *ret;
+	struct slow slow;
+
+	slow_begin(&slow);
+	if (slow_wait_lock(&lock)) {
+		ret = *at;
+		made = ret ? NULL : make_chunk(part, entry_size, first, count);
+		if (made) {
+			ret = array_of(made);
+			__atomic_store_n(at, ret, __ATOMIC_RELEASE);
+		}
+		slow_unlock(&lock);
+	} else {
+		ret = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+	}
+	slow_end(&slow);
+	return ret;
+}
+
+/* Under the lock. */
+static uint8_t *make_piece(uint64_t address, unsigned int plane)
+{
+	struct live_chunk *live = pieces.chunk;
+	uint64_t number = pieces.used;
+
+	if (!live || number == CHUNK_PIECES) {
+		live = make_chunk(LIVE_PART_BLOCKS, LIVE_PIECE_SIZE, 0, CHUNK_PIECES);
+		if (!live)
+			return NULL;
+		pieces.chunk = live;
+		number = 0;
+	}
+	pieces.used = number + 1;
+	__atomic_store_n(&live->pieces[number], address | (plane + 1), __ATOMIC_RELEASE);
+	return (uint8_t *)array_of(live) + number * LIVE_PIECE_SIZE;
+}
+
+uint8_t *live_memory_piece(uint8_t **place, uint64_t address, unsigned int plane)
+{
+	struct slow slow;
+	uint8_t *ret;
+
+	slow_begin(&slow);
+	if (slow_wait_lock(&lock)) {
+		ret = *place;
+		if (!ret) {
+			ret = make_piece(address, plane);
+			__atomic_store_n(place, ret, __ATOMIC_RELEASE);
+		}
+		slow_unlock(&lock);
+	} else {
+		ret = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+	}
+	slow_end(&slow);
+	return ret;
+}
+
+void live_memory_forget(void)
+{
+	for (uint32_t i = 0; i < chunk_count; i++)
+		sys_munmap(chunks[i].start, chunks[i].size);
+	chunk_count = 0;
+	pieces.chunk = NULL;
+	pieces.used = 0;
+	lock = 0; // its holder is not in the child
+}
+
+void live_memory_detach(void)
+{
+	for (uint32_t i = 0; i < chunk_count; i++)
+		sys_mmap(chunks[i].start, chunks[i].size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}

@@ -1,0 +1,36 @@
+/*
+ * The memory of the live table that readers see: chunks of the recording, which is a file in memory
+ * that nobody can name (trace/live.h). They are sparse and never given back, and mapped in
+ * children, too, until those begin a table of their own.
+ *
+ * Making one is rare: in a slow bracket, under a lock that is waited for a few milliseconds.
+ */
+#ifndef MALLOW_AGENT_LIVE_LIVE_MEMORY_H
+#define MALLOW_AGENT_LIVE_LIVE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/live.h"
+
+/*
+ * The array of a new chunk, for entries from number `first` on; *place is where it is to be
+ * published. Another thread's, if that came first. NULL: no memory.
+ */
+void *live_memory_array(void *place, enum live_part part, uint32_t entry_size, uint64_t first,
+			uint64_t count);
+
+/* The same of a piece: the shadow of memory from address on in a plane. */
+uint8_t *live_memory_piece(uint8_t **place, uint64_t address, unsigned int plane);
+
+/* What a parent mapped is unmapped. In a slow bracket, before a table begins. */
+void live_memory_forget(void);
+
+/*
+ * In the child of a fork that interrupted a change of the table (agent/fork.h): from now on that
+ * changes memory of its own.
+ */
+void live_memory_detach(void);
+
+#endif

@@ -1,0 +1,41 @@
+/* The live table of a process, as live.c and its kin see it. */
+#ifndef MALLOW_AGENT_LIVE_LIVE_STATE_H
+#define MALLOW_AGENT_LIVE_LIVE_STATE_H
+
+#include "agent/live/live_threads.h"
+#include "agent/live/shadow.h"
+#include "agent/live/sites.h"
+
+#define LIVE_SAMPLED (1u << 16)
+#define LIVE_TAKEN   8 /* reallocs of one thread at once: a handler's within another's */
+
+/* Zero: empty. */
+struct live {
+	struct live_header *header;
+	uint64_t start_ticks;
+	uint32_t ended; /* atomic: the last report was asked for */
+	struct shadow shadow;
+	struct live_threads threads;
+	struct sites sites;
+	/*
+	 * SAMPLE: how many of the sampled blocks have addresses of that hash, 255: more than can be
+	 * counted. Most ends are those of others, and go no further than this.
+	 */
+	uint8_t sampled[LIVE_SAMPLED]; /* atomic */
+};
+
+/* A block that a realloc has ended and may have to bring back. */
+struct live_taken {
+	uint64_t address;
+	struct shadow_block block;
+};
+
+/* A thread's own, behind struct thread. */
+struct live_own {
+	uint32_t number; /* in the table, 0: none */
+	uint32_t next;   /* of taken */
+	struct live_taken taken[LIVE_TAKEN];
+	uint32_t nodes[]; /* of stack_cache.frames, by the same index */
+};
+
+#endif

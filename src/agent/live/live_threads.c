@@ -1,0 +1,82 @@
+#include "agent/live/live_threads.h"
+
+#include "agent/libc.h"
+#include "agent/live/live_memory.h"
+#include "agent/slow.h"
+
+bool live_threads_begin(struct live_threads *threads, struct live_header *header)
+{
+	header->threads = 1;
+	live_memory_array(&threads->entries, LIVE_PART_THREADS, sizeof(*threads->entries), 0,
+			  LIVE_THREADS);
+	live_memory_array(&threads->freed, LIVE_PART_FREED, sizeof(*threads->freed), 0,
+			  (uint64_t)LIVE_THREADS * LIVE_THREADS);
+	return threads->entries && threads->freed;
+}
+
+static void set_name(struct live_thread *entry, const char *name)
+{
+	size_t length = strlen(name);
+
+	if (length >= sizeof(entry->name))
+		length = sizeof(entry->name) - 1;
+	memset(entry->name, 0, sizeof(entry->name));
+	memcpy(entry->name, name, length);
+}
+
+static bool has_name(const struct live_thread *entry, const char *name)
+{
+	return !strncmp(entry->name, name, sizeof(entry->name) - 1);
+}
+
+/* Under the lock. 0: there is none left. */
+static uint32_t find(struct live_threads *threads, struct live_header *header, const char *name)
+{
+	for (uint32_t i = 1; i < header->threads; i++) {
+		const struct live_thread *entry = &threads->entries[i];
+
+		if (__atomic_load_n(&entry->state, __ATOMIC_ACQUIRE) == LIVE_THREAD_ENDED &&
+		    has_name(entry, name))
+			return i;
+	}
+	if (header->threads == LIVE_THREADS)
+		return 0;
+	set_name(&threads->entries[header->threads], name);
+	return header->threads++;
+}
+
+uint32_t live_threads_claim(struct live_threads *threads, struct live_header *header, int tid,
+			    const char *name)
+{
+	uint32_t number;
+
+	if (!slow_wait_lock(&threads->lock))
+		return 0;
+	number = find(threads, header, name);
+	if (number) {
+		threads->entries[number].tid = (uint32_t)tid;
+		threads->entries[number].state = LIVE_THREAD_RUNS;
+	}
+	slow_unlock(&threads->lock);
+	return number;
+}
+
+uint32_t live_threads_rename(struct live_threads *threads, struct live_header *header,
+			     uint32_t number, int tid, const char *name)
+{
+	struct live_thread *entry = &threads->entries[number];
+
+	if (number && !entry->calls) {
+		set_name(entry, name);
+		return number;
+	}
+	live_threads_leave(threads, number);
+	return live_threads_claim(threads, header, tid, name);
+}
+
+void live_threads_leave(struct live_threads *threads, uint32_t number)
+{
+	if (number)
+		__atomic_store_n(&threads->entries[number].state, LIVE_THREAD_ENDED,
+				 __ATOMIC_RELEASE);
+}

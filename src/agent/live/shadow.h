@@ -1,0 +1,76 @@
+/*
+ * The live blocks by address: a shadow of the memory that they lie in, in planes by size
+ * (trace/live.h). What a block is stands at a place that its address and size tell:
+ *
+ *   plane ──► top ──► middle: 2048 pieces ──► 1 MiB of entries in the recording, sparse
+ *
+ * There is one block at an address at a time, and what comes after it there was told so by the
+ * allocator. So each entry has one writer at a time, in an order that the program itself sees to:
+ * loads and stores do, no lock and no exchange. A piece is made once, and stays.
+ *
+ * A page of a piece that was never written to is not read either: reading would make the kernel
+ * give it memory.
+ *
+ * Any thread, async-signal-safe.
+ */
+#ifndef MALLOW_AGENT_LIVE_SHADOW_H
+#define MALLOW_AGENT_LIVE_SHADOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/live.h"
+
+#define SHADOW_MIDDLE_BITS  11
+#define SHADOW_ADDRESS_BITS 47
+#define SHADOW_PAGE_BITS    12
+#define SHADOW_PAGES        (LIVE_PIECE_SIZE >> SHADOW_PAGE_BITS)
+
+struct shadow_piece {
+	uint8_t *entries;                    /* atomic; NULL: not made yet */
+	uint64_t touched[SHADOW_PAGES / 64]; /* atomic: pages that were written to */
+	uint64_t unused[3];                  /* a line of the cache each */
+};
+
+struct shadow_middle {
+	struct shadow_piece pieces[1u << SHADOW_MIDDLE_BITS];
+};
+
+/* Zero: empty. A plane's top is an array of atomic pointers. */
+struct shadow {
+	struct shadow_middle **tops[LIVE_PLANES]; /* atomic */
+};
+
+struct shadow_block {
+	uint32_t owner; /* site << LIVE_THREAD_BITS | thread, not 0 */
+	uint32_t time;  /* of LIVE_SMALL_TIME_BITS for small blocks, else of 32: shadow_time() */
+	uint64_t size;
+	bool fine; /* taken from the plane of those that own no second entry for sure */
+};
+
+/* The time of a block of that size. */
+static inline uint32_t shadow_time(uint64_t ticks, uint64_t size)
+{
+	return live_time_pack(ticks, size < LIVE_LARGE_MIN ? LIVE_SMALL_TIME_BITS : 32);
+}
+
+/*
+ * A block comes to be. usable: how much of it is surely its own. *stale receives the block that was
+ * still there, whose end nobody saw; its owner is 0 if there was none. false: there is no room.
+ */
+bool shadow_put(struct shadow *shadow, uint64_t address, uint64_t usable,
+		const struct shadow_block *block, struct shadow_block *stale);
+
+/* A block ends: takes it out. false: it is not there. */
+bool shadow_take(const struct shadow *shadow, uint64_t address, struct shadow_block *ret);
+
+/* The owner of the block that is there becomes another, if it is that one. */
+bool shadow_change_owner(const struct shadow *shadow, uint64_t address, uint32_t from, uint32_t to);
+
+/* Whether there is a block. */
+bool shadow_has(const struct shadow *shadow, uint64_t address);
+
+/* Gives the memory of tops and middles back; the pieces are the caller's. */
+void shadow_release(struct shadow *shadow);
+
+#endif
