@@ -76,23 +76,44 @@ static void fill_header(struct trace_header *header, bool forked, const uint8_t 
 	__atomic_store_n(&header->magic, TRACE_MAGIC, __ATOMIC_RELEASE);
 }
 
-/* `mallow run` learns what was recorded from this list: one path a line. */
+/* The line in one write, so that images that begin at once do not mix theirs. */
+static void tell_tool(char *line, size_t length)
+{
+	int fd = sys_open(config.registry, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0);
+
+	if (fd < 0)
+		return;
+	line[length] = '\n';
+	sys_write(fd, line, length + 1);
+	line[length] = '\0';
+	sys_close(fd);
+}
+
+/* Where others find the file in memory, as long as this process has it. */
+static void tell_live(const struct file *file)
+{
+	char line[48];
+	struct text path;
+
+	text_init(&path, line, sizeof(line) - 1);
+	text_string(&path, "/proc/");
+	text_number(&path, (uint64_t)process->pid);
+	text_string(&path, "/fd/");
+	text_number(&path, (uint64_t)file->fd);
+	tell_tool(line, path.length);
+}
+
+/* `mallow run` and `mallow live` learn what there is from this list: one path a line. */
 static void tell_run(void)
 {
 	struct file *file = &process->file;
-	size_t length = strlen(file->path);
-	int fd;
 
-	if (!config.registry || live_is_on())
+	if (!config.registry)
 		return;
-	fd = sys_open(config.registry, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0);
-	if (fd < 0)
-		return;
-	// The line in one write, so that images that begin at once do not mix theirs.
-	file->path[length] = '\n';
-	sys_write(fd, file->path, length + 1);
-	file->path[length] = '\0';
-	sys_close(fd);
+	if (live_is_on())
+		tell_live(file);
+	else
+		tell_tool(file->path, strlen(file->path));
 }
 
 bool recording_create(struct file *file, bool later)

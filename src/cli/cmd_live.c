@@ -9,6 +9,8 @@
 #include "cli/cli.h"
 #include "cli/live_options.h"
 #include "cli/live_output.h"
+#include "cli/live_report.h"
+#include "cli/live_watch.h"
 #include "cli/options.h"
 #include "cli/run_child.h"
 #include "cli/run_environment.h"
@@ -67,7 +69,7 @@ static struct err *check_files(const struct live_options *wanted)
 	return err;
 }
 
-static struct err *prepare(const struct options *options, const struct live_options *wanted,
+static struct err *prepare(const struct options *options, struct live_options *wanted,
 			   struct prepared *prepared)
 {
 	ssize_t length = readlink("/proc/self/exe", prepared->helper, sizeof(prepared->helper) - 1);
@@ -85,48 +87,72 @@ static struct err *prepare(const struct options *options, const struct live_opti
 		err = make_absolute(wanted->outfile, &prepared->outfile);
 	if (!err && wanted->ignore)
 		err = make_absolute(wanted->ignore, &prepared->ignore);
+	if (err)
+		return err;
 	if (wanted->outfile)
-		prepared->options.values[SETTING_OUTFILE] = prepared->outfile;
+		prepared->options.values[SETTING_OUTFILE] = wanted->outfile = prepared->outfile;
 	if (wanted->ignore)
-		prepared->options.values[SETTING_IGNORE] = prepared->ignore;
-	return err;
+		prepared->options.values[SETTING_IGNORE] = wanted->ignore = prepared->ignore;
+	return NULL;
+}
+
+/* A program that was killed could not ask for its report; one that runs on still can. */
+static void report_killed(void *argument, int fd)
+{
+	const struct live_options *wanted = argument;
+	struct err *err = live_report_write_killed(wanted, fd);
+
+	if (err)
+		cli_report_err(err);
 }
 
 /* Silence could mean that nothing was live. */
-static void say_if_blind(const struct run_registry *registry, const char *name)
+static void say_blind(const char *name)
 {
-	if (registry->count)
-		return;
 	cli_error(CLI_FAILED,
 		  "'%s' could not be watched: it or what it executed is statically linked, setuid, "
 		  "or removed LD_PRELOAD from its environment (--log warn says more)",
 		  name);
 }
 
-static int run_and_tell(const struct options *options, const char *path, const char *library,
-			struct run_registry *registry)
+/* Everything is prepared. */
+static int run_watched(const struct options *options, const char *path, char **variables,
+		       struct live_watch *watch, struct live_options *wanted)
 {
-	cleanup(run_environment_deinit) struct run_environment environment = {0};
 	const char *name = options->operands[0];
-	struct run_child_end end;
-	struct err *err;
-	int number;
+	struct run_child_end end = {0};
+	int number = run_child(path, options->operands, variables, &end);
+	bool any;
 
-	err = run_environment_create(options, library, registry->path, &environment);
-	if (err)
-		return cli_report_err(err);
-	number = run_child(path, options->operands, environment.variables, &end);
+	live_watch_end(watch, report_killed, wanted, &any);
 	if (number)
 		return cli_error(CLI_FAILED, "cannot start a process: %s", strerror(number));
 	if (end.number)
 		return cli_error(end.number == ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_RUN,
 				 "cannot run '%s': %s", name, strerror(end.number));
-	err = run_registry_read(registry);
-	if (err)
-		cli_report_err(err);
-	else
-		say_if_blind(registry, name);
+	if (!any)
+		say_blind(name);
 	return run_child_status(&end);
+}
+
+static int run_and_watch(const struct options *options, const char *path, const char *library,
+			 const struct run_registry *registry, struct live_options *wanted)
+{
+	cleanup(run_environment_deinit) struct run_environment environment = {0};
+	struct live_watch *watch;
+	char starter[24];
+	struct err *err;
+
+	// For the program, and for reports that are made here.
+	snprintf(starter, sizeof(starter), "%jd", (intmax_t)getpid());
+	if (setenv(LIVE_OUTPUT_STARTER, starter, 1) < 0)
+		return cli_report_err(err_no_memory());
+	err = run_environment_create(options, library, registry->path, &environment);
+	if (!err)
+		err = live_watch_start(registry->path, &watch);
+	if (err)
+		return cli_report_err(err);
+	return run_watched(options, path, environment.variables, watch, wanted);
 }
 
 static int run(const struct command *command, const struct options *options)
@@ -155,7 +181,7 @@ static int run(const struct command *command, const struct options *options)
 	err = run_registry_create(&registry);
 	if (err)
 		return cli_report_err(err);
-	return run_and_tell(&prepared.options, path, library, &registry);
+	return run_and_watch(&prepared.options, path, library, &registry, &wanted);
 }
 
 const struct command_body command_live = {

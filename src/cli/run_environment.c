@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/live_output.h"
 #include "cli/setting_options.h"
 #include "hosted/cleanup.h"
 
@@ -15,8 +14,8 @@ static const char *const forcing[][2] = {
 };
 #define FORCING (sizeof(forcing) / sizeof(forcing[0]))
 
-/* The settings, LD_PRELOAD, ASAN_OPTIONS, registry, parent and starter. */
-#define MADE_MAX (SETTING_COUNT + 5 + FORCING)
+/* The settings, LD_PRELOAD, ASAN_OPTIONS, registry and parent. */
+#define MADE_MAX (SETTING_COUNT + 4 + FORCING)
 
 /*
  * A place of the right length: the agent writes its recording's id over it, without allocating,
@@ -80,15 +79,6 @@ static struct err *make_forcing(struct run_environment *environment)
 	return err;
 }
 
-/* By which reports of the program are told from those of its children. */
-static struct err *make_starter(struct run_environment *environment)
-{
-	char pid[24];
-
-	snprintf(pid, sizeof(pid), "%jd", (intmax_t)getpid());
-	return make(environment, LIVE_OUTPUT_STARTER, pid);
-}
-
 /* Ours, then everything else of the tool's environment. */
 static struct err *merge(struct run_environment *environment)
 {
@@ -132,8 +122,6 @@ struct err *run_environment_create(const struct options *options, const char *li
 		err = make_forcing(&environment);
 	if (!err)
 		err = make(&environment, "MALLOW_REGISTRY", registry);
-	if (!err && options->values[SETTING_MODE])
-		err = make_starter(&environment);
 	if (!err)
 		err = make(&environment, "MALLOW_PARENT", NO_PARENT);
 	if (!err)

@@ -23,9 +23,10 @@
 #define SITES_HEADS       65536u
 
 /* Numbers of sites that are no stack's. */
-#define SITES_STACKLESS 1                /* BACKTRACE=none, and what found no room */
-#define SITES_UNKNOWN   (LIVE_SITES - 1) /* of a block whose stack is not looked up yet: pending.h \
-					  */
+#define SITES_STACKLESS 1 /* BACKTRACE=none, and what found no room */
+#define SITES_UNKNOWN                                                                              \
+	(LIVE_SITES - 1) /* of a block whose stack is not looked up yet: pending.h                 \
+			  */
 
 /* Zero: empty. */
 struct sites {

@@ -116,6 +116,8 @@ static void put_reservations(struct buf *buf, const struct style *style,
 
 	of_live.live = false; // all of this is of what is live
 	text_report_reservations(buf, style, &of_live);
+	if (!facts->ended && !facts->writing)
+		buf_text(buf, "  it was killed: this was live then\n");
 }
 
 struct err *live_text_write(struct buf *buf, const struct style *style,
