@@ -121,7 +121,7 @@ static struct thread *take_ended(void)
 
 		// It allocated again after its end, in a later destructor.
 		cull_thread_ends(thread);
-		live_thread_ends(thread);
+		live_thread_leaves(thread);
 		slot_close(thread);
 		memset(thread, 0, sizeof(*thread));
 		thread->all_next = next;
@@ -158,7 +158,7 @@ static void end_stream(struct thread *thread)
 					      .has_time = true,
 					      .ticks = clock_ticks()});
 	cull_thread_ends(thread);
-	live_thread_ends(thread);
+	live_thread_leaves(thread);
 	slot_close(thread);
 	if (!thread->ended && slow_try_lock(&process->ended_lock)) {
 		thread->ended = 1;
@@ -224,7 +224,7 @@ void thread_check_name(struct thread *thread)
 		return;
 	write_name(thread, TRACE_RECORD_THREAD_NAME);
 	if (live_is_on())
-		live_thread_renamed(thread);
+		live_thread_leaves(thread);
 }
 
 void thread_renamed(void)
@@ -245,14 +245,9 @@ void thread_renamed(void)
 /* The first record of its stream; after an end it goes on in the stream it had. */
 static void announce(struct thread *thread)
 {
-	if (thread->announced) {
-		if (live_is_on())
-			live_thread_begins(thread);
+	if (thread->announced)
 		return;
-	}
 	thread_check_name(thread);
-	if (live_is_on())
-		live_thread_begins(thread);
 	write_name(thread, TRACE_RECORD_THREAD);
 	thread->announced = 1;
 	toggle_write_tag(thread);

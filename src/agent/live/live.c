@@ -10,6 +10,7 @@
 #include "agent/live/weight.h"
 #include "agent/pool.h"
 #include "agent/process.h"
+#include "agent/slow.h"
 #include "agent/thread.h"
 #include "agent/toggle.h"
 #include "agent/unwind/leaf_cache.h"
@@ -69,26 +70,7 @@ size_t live_thread_size(size_t frames)
 	return bytes_round_up(sizeof(struct live_own) + (frames + 1) * sizeof(uint32_t), 64);
 }
 
-void live_thread_begins(struct thread *thread)
-{
-	struct live *live = process->live;
-
-	if (live && !thread->live->number)
-		thread->live->number =
-			live_threads_claim(&live->threads, live->header, thread->tid, thread->name);
-}
-
-void live_thread_renamed(struct thread *thread)
-{
-	struct live *live = process->live;
-
-	if (live)
-		thread->live->number =
-			live_threads_rename(&live->threads, live->header, thread->live->number,
-					    thread->tid, thread->name);
-}
-
-void live_thread_ends(struct thread *thread)
+void live_thread_leaves(struct thread *thread)
 {
 	struct live *live = process->live;
 
@@ -96,6 +78,28 @@ void live_thread_ends(struct thread *thread)
 		return;
 	live_threads_leave(&live->threads, thread->live->number);
 	thread->live->number = 0;
+	thread->live->settled = false;
+}
+
+static never_inline void settle_thread_slow(struct thread *thread, struct live *live)
+{
+	struct live_own *own = thread->live;
+	struct slow slow;
+
+	slow_begin(&slow);
+	thread_check_name(thread);
+	if (!own->settled)
+		own->number =
+			live_threads_claim(&live->threads, live->header, thread->tid, thread->name);
+	own->settled = true;
+	slow_end(&slow);
+}
+
+static inline uint32_t number_of(struct thread *thread, struct live *live)
+{
+	if (unlikely(!thread->live->settled))
+		settle_thread_slow(thread, live);
+	return thread->live->number;
 }
 
 static bool takes_samples(void)
@@ -198,9 +202,9 @@ static uint32_t site_of_stack(struct thread *thread, struct live *live)
 	return site ? site : SITES_STACKLESS;
 }
 
-static uint32_t owner_of(uint32_t site, const struct thread *thread)
+static uint32_t owner_of(uint32_t site, uint32_t thread)
 {
-	return site << LIVE_THREAD_BITS | thread->live->number;
+	return site << LIVE_THREAD_BITS | thread;
 }
 
 static void count_end(struct thread *thread, struct live *live, const struct shadow_block *block)
@@ -210,8 +214,8 @@ static void count_end(struct thread *thread, struct live *live, const struct sha
 
 	if (likely(site != SITES_UNKNOWN))
 		sites_free(sites_at(&live->sites, site), weight);
-	live_threads_free(&live->threads, thread->live->number, block->owner & (LIVE_THREADS - 1),
-			  weight);
+	live_threads_free(&live->threads, number_of(thread, live),
+			  block->owner & (LIVE_THREADS - 1), weight);
 }
 
 /* The block goes into the table. false: it does not, which is counted. */
@@ -247,7 +251,7 @@ static void count_begin(struct thread *thread, struct live *live, const struct e
 	struct weight weight = weight_of(event->size);
 
 	sites_allocate(sites_at(&live->sites, site), weight, ticks);
-	live_threads_allocate(&live->threads, thread->live->number, weight);
+	live_threads_allocate(&live->threads, number_of(thread, live), weight);
 }
 
 void live_allocates(struct thread *thread, const struct event *event,
@@ -266,7 +270,7 @@ void live_allocates(struct thread *thread, const struct event *event,
 	else if (event_capture(thread, state))
 		site = site_of_stack(thread, live);
 	ticks = clock_ticks() - live->start_ticks;
-	if (put(thread, live, event, owner_of(site, thread), ticks))
+	if (put(thread, live, event, owner_of(site, number_of(thread, live)), ticks))
 		count_begin(thread, live, event, site, ticks);
 }
 
@@ -311,8 +315,8 @@ static void retract_end(struct thread *thread, struct live *live, const struct s
 
 	if (site != SITES_UNKNOWN)
 		sites_free(sites_at(&live->sites, site), less);
-	live_threads_free(&live->threads, thread->live->number, block->owner & (LIVE_THREADS - 1),
-			  less);
+	live_threads_free(&live->threads, number_of(thread, live),
+			  block->owner & (LIVE_THREADS - 1), less);
 }
 
 void live_fails_realloc(struct thread *thread, const void *old, uint32_t before)
@@ -351,8 +355,9 @@ bool live_waits(struct thread *thread, const struct event *event)
 	// Without a table the handler is a child's that begins one with this event.
 	if (!live || !thread->live)
 		return true;
-	return is_wanted(thread, event) && put(thread, live, event, owner_of(SITES_UNKNOWN, thread),
-					       clock_ticks() - live->start_ticks);
+	return is_wanted(thread, event) &&
+	       put(thread, live, event, owner_of(SITES_UNKNOWN, number_of(thread, live)),
+		   clock_ticks() - live->start_ticks);
 }
 
 void live_gives_up(const struct event *event)
@@ -379,8 +384,9 @@ void live_allocated(struct thread *thread, const struct event *event, const uint
 		site = site_of_stack(thread, live);
 	count_begin(thread, live, event, site, ticks);
 	// Freed by now: by whom was counted then, of which stack is counted now.
-	if (!shadow_change_owner(&live->shadow, event->address, owner_of(SITES_UNKNOWN, thread),
-				 owner_of(site, thread)))
+	if (!shadow_change_owner(&live->shadow, event->address,
+				 owner_of(SITES_UNKNOWN, number_of(thread, live)),
+				 owner_of(site, number_of(thread, live))))
 		sites_free(sites_at(&live->sites, site), weight_of(event->size));
 }
 

@@ -41,10 +41,11 @@ bool live_writes_record(uint8_t kind);
 /* The memory that a thread needs for the table, for stacks of so many frames. */
 size_t live_thread_size(size_t frames);
 
-/* A thread begins, has another name, ends. In a slow bracket. */
-void live_thread_begins(struct thread *thread);
-void live_thread_renamed(struct thread *thread);
-void live_thread_ends(struct thread *thread);
+/*
+ * A thread ends, or has another name from now on. It has its place among the threads of that name
+ * with its next event: most begin with the name of another.
+ */
+void live_thread_leaves(struct thread *thread);
 
 /* An allocation, also that of a realloc's new block, by the caller that state describes. */
 void live_allocates(struct thread *thread, const struct event *event,

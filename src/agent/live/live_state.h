@@ -33,6 +33,7 @@ struct live_taken {
 /* A thread's own, behind struct thread. */
 struct live_own {
 	uint32_t number; /* in the table, 0: none */
+	bool settled;    /* `number` is right, 0 where there was no other left */
 	uint32_t next;   /* of taken */
 	struct live_taken taken[LIVE_TAKEN];
 	uint32_t nodes[]; /* of stack_cache.frames, by the same index */

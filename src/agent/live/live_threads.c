@@ -29,8 +29,9 @@ static bool has_name(const struct live_thread *entry, const char *name)
 	return !strncmp(entry->name, name, sizeof(entry->name) - 1);
 }
 
-/* Under the lock. 0: there is none left. */
-static uint32_t find(struct live_threads *threads, struct live_header *header, const char *name)
+/* One of that name that has ended, 0: there is none. All under the lock. */
+static uint32_t find_ended(const struct live_threads *threads, const struct live_header *header,
+			   const char *name)
 {
 	for (uint32_t i = 1; i < header->threads; i++) {
 		const struct live_thread *entry = &threads->entries[i];
@@ -39,6 +40,12 @@ static uint32_t find(struct live_threads *threads, struct live_header *header, c
 		    has_name(entry, name))
 			return i;
 	}
+	return 0;
+}
+
+/* 0: there is none left. */
+static uint32_t make(struct live_threads *threads, struct live_header *header, const char *name)
+{
 	if (header->threads == LIVE_THREADS)
 		return 0;
 	set_name(&threads->entries[header->threads], name);
@@ -52,26 +59,15 @@ uint32_t live_threads_claim(struct live_threads *threads, struct live_header *he
 
 	if (!slow_wait_lock(&threads->lock))
 		return 0;
-	number = find(threads, header, name);
+	number = find_ended(threads, header, name);
+	if (!number)
+		number = make(threads, header, name);
 	if (number) {
 		threads->entries[number].tid = (uint32_t)tid;
 		threads->entries[number].state = LIVE_THREAD_RUNS;
 	}
 	slow_unlock(&threads->lock);
 	return number;
-}
-
-uint32_t live_threads_rename(struct live_threads *threads, struct live_header *header,
-			     uint32_t number, int tid, const char *name)
-{
-	struct live_thread *entry = &threads->entries[number];
-
-	if (number && !entry->calls) {
-		set_name(entry, name);
-		return number;
-	}
-	live_threads_leave(threads, number);
-	return live_threads_claim(threads, header, tid, name);
 }
 
 void live_threads_leave(struct live_threads *threads, uint32_t number)

@@ -28,14 +28,7 @@ bool live_threads_begin(struct live_threads *threads, struct live_header *header
 uint32_t live_threads_claim(struct live_threads *threads, struct live_header *header, int tid,
 			    const char *name);
 
-/*
- * It has another name. Returns its number from now on: the old one if nothing was allocated under
- * that. In a slow bracket.
- */
-uint32_t live_threads_rename(struct live_threads *threads, struct live_header *header,
-			     uint32_t number, int tid, const char *name);
-
-/* It has ended. */
+/* It has ended, or has another name from now on. */
 void live_threads_leave(struct live_threads *threads, uint32_t number);
 
 /* One writer, whom a signal handler of the same thread may interrupt: in one instruction. */

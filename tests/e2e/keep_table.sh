@@ -1,0 +1,14 @@
+#!/bin/sh
+# The helper of MODE=live in tests: keeps the table as it is, for an independent reader. It is called
+# as the tool is, `keep_table.sh live-report --fd N …`; MALLOW_TABLES is where tables go.
+set -e
+[ "$1 $2" = "live-report --fd" ]
+shift 2
+folder=$MALLOW_TABLES
+fd=$1
+shift
+mkdir -p "$folder"
+number=$(find "$folder" -maxdepth 1 -name '*.mallow' | wc -l)
+cp --sparse=always "/proc/self/fd/$fd" "$folder/$$.partial"
+printf '%s\n' "$*" >"$folder/$number.$$.arguments"
+mv "$folder/$$.partial" "$folder/$number.$$.mallow"
