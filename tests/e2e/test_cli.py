@@ -141,7 +141,7 @@ def test_help_lists_what_exists(mallow):
     assert overview.returncode == 0 and overview.stderr == ""
     commands = re.findall(r"^  ((?:[a-z]+ )+) +\S", overview.stdout, re.M)
     commands = [command.strip() for command in commands]
-    assert commands == ["run", "report", "export", "serve", "info", "finish", "trace dump"]
+    assert commands == ["run", "live", "report", "export", "serve", "info", "finish", "trace dump"]
     for command in commands:
         run = mallow_run(mallow, *command.split(), "--help")
         assert run.returncode == 0 and run.stderr == ""
@@ -737,13 +737,14 @@ def completions(script, *words):
 
 def test_bash_completion(mallow):
     script = made_from_tables(mallow, "mallow.bash")
-    assert completions(script, "mallow", "") == ["run", "report", "export", "serve", "info", "finish",
-                                                 "trace", "--help", "--version"]
+    assert completions(script, "mallow", "") == ["run", "live", "report", "export", "serve", "info",
+                                                 "finish", "trace", "--help", "--version"]
     assert completions(script, "mallow", "trace", "") == ["dump"]
     assert completions(script, "mallow", "report", "--to") == ["--top", "--to"]
     assert completions(script, "mallow", "trace", "dump", "--st") == ["--stacks"]
     assert completions(script, "mallow", "report", "--sort", "t") == ["total", "temporary"]
-    assert "sh" in completions(script, "mallow", "run", "s")
+    for command in "run", "live":
+        assert "sh" in completions(script, "mallow", command, "s")
 
 
 def test_man_page(mallow):
@@ -751,6 +752,6 @@ def test_man_page(mallow):
     run = subprocess.run([need("man"), "--warnings", "-l", str(page)], capture_output=True,
                          text=True, env={**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8"})
     assert run.returncode == 0 and run.stderr == ""
-    for command in ("run", "report", "export", "serve", "info", "trace dump"):
+    for command in ("run", "live", "report", "export", "serve", "info", "trace dump"):
         assert f"mallow {command} " in run.stdout
     assert "--sort METRIC" in run.stdout and "MALLOW_LIBRARY" in run.stdout

@@ -18,10 +18,15 @@ ROW = re.compile(r'^SETTING\((\w+), "([\w-]+)", (\w+), "([^"]*)", "[^"]*", (\w+)
 ALL_ROWS = ROW.findall(DEFINITIONS.read_text())
 ROWS = [row[:4] for row in ALL_ROWS if row[4] in ("RUN", "BOTH")]
 NAMES = [row[0] for row in ROWS]
+LIVE_ROWS = [row[:4] for row in ALL_ROWS if row[4] in ("LIVE", "BOTH")]
+LIVE_NAMES = [row[0] for row in LIVE_ROWS]
 # A word that each kind accepts and one that it does not.
-GOOD = {"BOOLEAN": "no", "NUMBER": "7", "SIZE": "64M", "TIME": "1m30s", "TEXT": "r.%p", "SIGNAL": "USR2"}
+GOOD = {"BOOLEAN": "no", "NUMBER": "7", "SIZE": "64M", "TIME": "1m30s", "TEXT": "r.%p", "SIGNAL": "USR2",
+        "PERIOD": "90"}
+# Texts that are not any text.
+WORDS = {"SORT": "count,size", "IGNORE": "/dev/null", "OUTFILE": "/dev/null"}
 BAD = {"BOOLEAN": "perhaps", "NUMBER": "many", "SIZE": "64X", "TIME": "2 days", "SIGNAL": "USR3",
-       "CHOICE": "neither"}
+       "CHOICE": "neither", "PERIOD": "now"}
 FLAGS = [row for row in ROWS if row[2] == "BOOLEAN" and row[3] == "0"]
 
 
@@ -36,8 +41,8 @@ def record_sample(record, program, **settings):
     return recorded
 
 
-def run_tool(mallow, *words, env=None, **options):
-    return subprocess.run([str(mallow), "run", *map(str, words)], capture_output=True, text=True,
+def run_tool(mallow, *words, env=None, command="run", **options):
+    return subprocess.run([str(mallow), command, *map(str, words)], capture_output=True, text=True,
                           env=clean_environment(env), timeout=60, **options)
 
 
@@ -47,16 +52,17 @@ def test_rows_are_found():
     assert len(ALL_ROWS) == DEFINITIONS.read_text().count("\nSETTING(") >= 15
 
 
-def test_each_row_is_documented(mallow):
+@pytest.mark.parametrize("command, rows", [("run", ROWS), ("live", LIVE_ROWS)])
+def test_each_row_is_documented(mallow, command, rows):
     """In --help, in the man page, in the completion, and those of the page are in the table."""
-    text = run_tool(mallow, "--help").stdout
+    text = run_tool(mallow, "--help", command=command).stdout
     page = made_from_tables(mallow, "mallow.1")
     printed = subprocess.run([need("man"), "-l", str(page)], capture_output=True, text=True,
                              env={**os.environ, "MANWIDTH": "200", "LC_ALL": "C.UTF-8"}).stdout
     script = made_from_tables(mallow, "mallow.bash")
-    offered = completions(script, "mallow", "run", "--")
-    for name, option, _, _ in ROWS:
-        assert option == name.lower().replace("_", "-")
+    offered = completions(script, "mallow", command, "--")
+    for name, option, _, _ in rows:
+        assert option == {"PRINT_DEPTH": "depth"}.get(name, name.lower().replace("_", "-"))
         assert re.search(rf"--{option}\b", text), option
         assert re.search(rf"--{option}\b", printed), option
         assert f"--{option}" in offered
@@ -70,6 +76,25 @@ def test_each_row_is_an_option(mallow, agent, tmp_path, name, option, kind, defa
     assert run.returncode == 0
     assert f"MALLOW_{name}={word}\n" in run.stdout
     assert "not allowed" not in run.stderr
+
+
+@pytest.mark.parametrize("name,option,kind,default", LIVE_ROWS, ids=LIVE_NAMES)
+def test_each_row_is_an_option_of_live(mallow, agent, tmp_path, name, option, kind, default):
+    word = WORDS.get(name) or good_word(kind, default)
+    run = run_tool(mallow, f"--{option}={word}", "env", cwd=tmp_path, command="live")
+    assert run.returncode == 0
+    assert f"MALLOW_{name}={word}\n" in run.stdout and "MALLOW_MODE=live\n" in run.stdout
+    assert "not allowed" not in run.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name,option,kind,default",
+                         [row for row in LIVE_ROWS if row[2] != "TEXT" or row[0] == "SORT"])
+def test_a_bad_word_of_live(mallow, name, option, kind, default):
+    word = BAD.get(kind, "weight")
+    run = run_tool(mallow, f"--{option}={word}", "true", command="live")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert re.fullmatch(rf"mallow: '{word}' is no value of --{option}: .+\n", run.stderr)
 
 
 @pytest.mark.parametrize("name,option,kind,default", ROWS, ids=NAMES)
