@@ -51,13 +51,15 @@ static void put_place(struct buf *buf, const struct named_frame *frame, const ch
 struct parts {
 	struct buf name, place;
 	size_t name_columns, place_columns;
-	char offset[24]; /* behind the name, whatever becomes of that */
+	struct buf nameless; /* instead of the function, with an offset */
+	char offset[24];     /* behind the name, whatever becomes of that */
 };
 
 static void parts_deinit(struct parts *parts)
 {
 	buf_deinit(&parts->name);
 	buf_deinit(&parts->place);
+	buf_deinit(&parts->nameless);
 }
 
 static void set_place(struct parts *parts, const struct named_frame *frame, const char *file,
@@ -68,12 +70,24 @@ static void set_place(struct parts *parts, const struct named_frame *frame, cons
 	parts->place_columns = style_columns(parts->place.data, parts->place.size);
 }
 
-static void set_name(struct parts *parts, const char *function, size_t width)
+/* "function +0x1b", "[libfoo.so] +0x1a2b". */
+static void set_offset(struct parts *parts, const struct named_frame *frame)
 {
+	if (frame->inlined || (!frame->has_symbol && !frame->module_name))
+		return;
+	snprintf(parts->offset, sizeof(parts->offset), " +0x%" PRIx64, frame->offset);
+	if (!frame->has_symbol)
+		buf_printf(&parts->nameless, "[%s]", frame->module_name);
+}
+
+static void set_name(struct parts *parts, const struct named_frame *frame, size_t width)
+{
+	const char *function = parts->nameless.size ? buf_string(&parts->nameless) : NULL;
 	size_t behind = strlen(parts->offset);
 
 	parts->name.size = 0;
-	frame_name_put(&parts->name, function, width > behind ? width - behind : width);
+	frame_name_put(&parts->name, function ? function : frame->function,
+		       width > behind ? width - behind : width);
 	buf_text(&parts->name, parts->offset);
 	parts->name_columns = style_columns(parts->name.data, parts->name.size);
 }
@@ -96,9 +110,9 @@ static void fit(struct parts *parts, const struct named_frame *frame, size_t wid
 		return;
 	place = parts->place_columns < width / 2 ? parts->place_columns : width / 2;
 	if (!place)
-		set_name(parts, frame->function, width);
+		set_name(parts, frame, width);
 	else if (parts->name_columns + 2 + place > width)
-		set_name(parts, frame->function, width - place - 2);
+		set_name(parts, frame, width - place - 2);
 }
 
 /* Spaces between name and place: places stand below each other where there is room. */
@@ -127,10 +141,11 @@ void frame_text_line(struct buf *buf, const struct style *style, const struct na
 
 	buf_init(&parts.name);
 	buf_init(&parts.place);
-	if (style->offsets && frame->has_symbol && !frame->inlined)
-		snprintf(parts.offset, sizeof(parts.offset), " +0x%" PRIx64, frame->offset);
+	buf_init(&parts.nameless);
+	if (style->offsets)
+		set_offset(&parts, frame);
 	set_place(&parts, frame, frame->file ? short_file(frame->file, cut) : NULL, repeated);
-	set_name(&parts, frame->function, 0);
+	set_name(&parts, frame, 0);
 	if (cut)
 		fit(&parts, frame, width, repeated);
 

@@ -10,8 +10,8 @@
 
 /*
  * "function  file:line  [module]  (inlined)", behind what stands in the first column columns of
- * the line; repeated above 1 adds "x repeated". With style->offsets "function +0x1b", but for what
- * was inlined. Without newline.
+ * the line; repeated above 1 adds "x repeated". With style->offsets "function +0x1b" and
+ * "[libfoo.so] +0x1a2b", but for what was inlined. Without newline.
  */
 void frame_text_line(struct buf *buf, const struct style *style, const struct named_frame *frame,
 		     size_t column, unsigned repeated);

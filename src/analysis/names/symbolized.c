@@ -265,7 +265,7 @@ static struct err *fill_line(struct symbolized *symbolized, const struct recorde
 {
 	line->address = !module && pc <= TRACE_PC_LAST_SPECIAL ? 0 : pc - 1;
 	line->raw_function = symbol->raw_function;
-	line->offset = symbol->offset + 1;
+	line->offset = symbol->raw_function ? symbol->offset + 1 : pc - (module ? module->bias : 0);
 	line->has_symbol = symbol->raw_function;
 	line->file = symbol->file;
 	line->line = symbol->line;

@@ -20,7 +20,7 @@ struct named_frame {
 	const char *module;       /* full path; NULL: in no module */
 	const char *module_name;  /* its last part; NULL: in no module */
 	uint64_t address;         /* pc - 1: inside the calling instruction */
-	uint64_t offset;          /* of the pc from the start of its symbol, if it has one */
+	uint64_t offset; /* of the pc from the start of its symbol, without one of its module */
 	bool inlined;
 	bool in_program; /* the module is the program itself */
 	bool has_symbol;
