@@ -75,6 +75,8 @@ static void keep_only(int fd)
 		syscall_raw(SYS_close_range, LAST_FD + 1, fd - 1, 0, 0, 0, 0);
 	syscall_raw(SYS_close_range, fd + 1, ~0u, 0, 0, 0, 0);
 	syscall_raw(SYS_fcntl, fd, F_SETFD, 0, 0, 0, 0);
+	// node marks all that it has as not to be inherited.
+	syscall_raw(SYS_fcntl, LAST_FD, F_SETFD, 0, 0, 0, 0);
 }
 
 /* A frame of its own: it runs on the keeper's stack, which the keeper goes on with. */
