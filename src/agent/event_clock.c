@@ -201,14 +201,12 @@ static bool is_lone(struct thread *thread)
 	return lone == thread;
 }
 
-uint64_t event_clock_read_slow(struct thread *thread, uint64_t address, uint64_t size)
+static never_inline uint64_t read_slow(struct thread *thread, uint64_t address, uint64_t size)
 {
 	uint16_t *entry = event_clock_owner(address), self = owner_of(thread);
 	uint16_t owner = __atomic_load_n(entry, __ATOMIC_RELAXED);
 	bool apart = false, ends = !size;
 
-	if (live_is_on()) // which has times of its own, where it needs any
-		return 0;
 	if (owner == EVENT_CLOCK_EVERYBODY) {
 		apart = is_lone(thread);
 	} else if ((size < EVENT_CLOCK_LARGE || is_lone(thread)) &&
@@ -221,4 +219,11 @@ uint64_t event_clock_read_slow(struct thread *thread, uint64_t address, uint64_t
 		clock_wait_for_loads();
 	read_counter(thread);
 	return thread->clock.ticks;
+}
+
+uint64_t event_clock_read_slow(struct thread *thread, uint64_t address, uint64_t size)
+{
+	if (live_is_on()) // which has times of its own, where it needs any
+		return 0;
+	return read_slow(thread, address, size);
 }

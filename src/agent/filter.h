@@ -27,8 +27,19 @@ struct filter {
 	uint32_t recording; /* of which the old block of the last realloc was, or was not */
 };
 
-/* SAMPLE: whether a point falls into this thread's next allocation. */
+/*
+ * SAMPLE: whether a point falls into this thread's next allocation. filter_passes_over(): it does
+ * not, or that has to be asked.
+ */
 bool filter_samples(struct thread *thread, uint64_t size);
+
+static inline bool filter_passes_over(struct filter *filter, uint64_t size)
+{
+	if (filter->left <= size || !size)
+		return false;
+	filter->left -= size;
+	return true;
+}
 
 /* Whether the settings ask for a filter. Of all threads the same. */
 bool filter_wanted(void);

@@ -81,6 +81,9 @@ struct live_node {
  * 1 / LIVE_WEIGHT_ONE and both are estimates already: each block counts for 1 / its probability.
  *
  * live = allocated - freed, not below 0. A peak is that of the site alone.
+ *
+ * Site 1 is of blocks whose stack is not known. Where it is the only one there are no stacks at all
+ * (BACKTRACE=none): its sums are not kept, being those of all threads, and blocks have no times.
  */
 struct live_site {
 	uint64_t calls, bytes;             /* since the start */

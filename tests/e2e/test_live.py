@@ -126,13 +126,12 @@ def test_threads(compile_sample, live):
     assert freed["resizer", "maker"] == (100, 10000)
 
 
-def test_python(live, functions_of):
+def test_python(live):
     ran = live([PYTHON, "-c", "x = [str(i) * 100 for i in range(1000)]; print(len(x))"])
     assert ran.run.stdout == "1000\n" and ran.run.stderr == ""
     ran.table.assert_consistent()
     assert ran.table.header.lost == 0
-    assert any("Py_RunMain" in names_of_stack(ran.table.recording, ran.table.stack(site.node),
-                                              functions_of) for site in ran.table.sites.values())
+    assert max(len(ran.table.stack(site.node)) for site in ran.table.sites.values()) > 10
 
 
 def test_a_running_program(compile_sample, preload):

@@ -16,6 +16,11 @@
 #include "agent/unwind/leaf_cache.h"
 #include "base/bytes.h"
 
+// glibc's since 2.32: by name, for a program may have a copy of it that counts.
+extern const char __libc_single_threaded __attribute__((weak));
+
+const char *add_alone_flag;
+
 // Kept across fork: a parent's is given back when its child begins one.
 static struct live *former;
 
@@ -30,12 +35,21 @@ static void forget_former(void)
 	former = NULL;
 }
 
+/* Older C libraries, and musl, do not say it: there other threads may come at any time. */
+static void find_alone_flag(void)
+{
+	static const char never;
+
+	add_alone_flag = &__libc_single_threaded ? &__libc_single_threaded : &never;
+}
+
 bool live_begin(void)
 {
 	struct trace_header *header = process->file.header;
 	struct live *live;
 
 	forget_former();
+	find_alone_flag();
 	live = pool_allocate(sizeof(*live));
 	if (!live)
 		return false;
@@ -194,12 +208,22 @@ static uint32_t find_site(struct thread *thread, struct live *live)
 
 static uint32_t site_of_stack(struct thread *thread, struct live *live)
 {
-	uint32_t site = known_site(thread);
+	const struct stack_cache *stack = &thread->stack;
+	struct live_own *own = thread->live;
+	uint32_t site;
 
+	if (stack->shared == stack->depth && own->depth == stack->depth)
+		return own->site;
+	site = known_site(thread);
 	if (likely(site))
 		return site;
+	own->depth = 0;
 	site = find_site(thread, live);
-	return site ? site : SITES_STACKLESS;
+	if (!site)
+		return SITES_STACKLESS;
+	own->site = site;
+	own->depth = stack->depth;
+	return site;
 }
 
 static uint32_t owner_of(uint32_t site, uint32_t thread)
@@ -207,12 +231,18 @@ static uint32_t owner_of(uint32_t site, uint32_t thread)
 	return site << LIVE_THREAD_BITS | thread;
 }
 
+/* One without stacks has none of its own, and of one that waits for its stack nobody knows them. */
+static bool has_sums(uint32_t site)
+{
+	return !config_stackless() && site != SITES_UNKNOWN;
+}
+
 static void count_end(struct thread *thread, struct live *live, const struct shadow_block *block)
 {
 	uint32_t site = block->owner >> LIVE_THREAD_BITS;
 	struct weight weight = weight_of(block->size);
 
-	if (likely(site != SITES_UNKNOWN))
+	if (likely(has_sums(site)))
 		sites_free(sites_at(&live->sites, site), weight);
 	live_threads_free(&live->threads, number_of(thread, live),
 			  block->owner & (LIVE_THREADS - 1), weight);
@@ -228,8 +258,8 @@ static bool put(struct thread *thread, struct live *live, const struct event *ev
 					   .size = event->size,
 				   };
 
-	if (!shadow_put(&live->shadow, event->address, event->size + event->slack, &block,
-			&stale)) {
+	if (!shadow_put(&live->shadow, &thread->live->near, event->address,
+			event->size + event->slack, &block, &stale)) {
 		process_count_loss(TRACE_LOSS_NO_MEMORY);
 		return false;
 	}
@@ -250,28 +280,49 @@ static void count_begin(struct thread *thread, struct live *live, const struct e
 {
 	struct weight weight = weight_of(event->size);
 
-	sites_allocate(sites_at(&live->sites, site), weight, ticks);
+	if (has_sums(site))
+		sites_allocate(sites_at(&live->sites, site), weight, ticks);
 	live_threads_allocate(&live->threads, number_of(thread, live), weight);
+}
+
+/* Of one that is wanted. */
+static never_inline void add_slow(struct thread *thread, struct live *live,
+				  const struct event *event, const struct unwind_state *state)
+{
+	uint32_t site = SITES_STACKLESS;
+	uint64_t ticks;
+
+	if (event_capture(thread, state))
+		site = site_of_stack(thread, live);
+	ticks = clock_ticks() - live->start_ticks;
+	if (put(thread, live, event, owner_of(site, number_of(thread, live)), ticks))
+		count_begin(thread, live, event, site, ticks);
+}
+
+/* Without a stack and a time: the sums of the only site are those of the threads. */
+static void add_stackless(struct thread *thread, struct live *live, const struct event *event)
+{
+	uint32_t number = number_of(thread, live);
+
+	thread->within = 0;
+	if (put(thread, live, event, owner_of(SITES_STACKLESS, number), 0))
+		live_threads_allocate(&live->threads, number, weight_of(event->size));
 }
 
 void live_allocates(struct thread *thread, const struct event *event,
 		    const struct unwind_state *state)
 {
 	struct live *live = process->live;
-	uint32_t site = SITES_STACKLESS;
-	uint64_t ticks;
 
-	if (!live || !is_wanted(thread, event)) {
+	if (likely(takes_samples() && filter_passes_over(&thread->filter, event->size)) ||
+	    !is_wanted(thread, event) || unlikely(!live)) {
 		thread->within = 0;
 		return;
 	}
 	if (config_stackless())
-		thread->within = 0;
-	else if (event_capture(thread, state))
-		site = site_of_stack(thread, live);
-	ticks = clock_ticks() - live->start_ticks;
-	if (put(thread, live, event, owner_of(site, number_of(thread, live)), ticks))
-		count_begin(thread, live, event, site, ticks);
+		add_stackless(thread, live, event);
+	else
+		add_slow(thread, live, event, state);
 }
 
 void live_frees(struct thread *thread, uint64_t address)
@@ -279,7 +330,8 @@ void live_frees(struct thread *thread, uint64_t address)
 	struct live *live = process->live;
 	struct shadow_block block;
 
-	if (!live || !may_be_sampled(live, address) || !shadow_take(&live->shadow, address, &block))
+	if (!live || !may_be_sampled(live, address) ||
+	    !shadow_take(&live->shadow, &thread->live->near, address, &block))
 		return;
 	if (takes_samples())
 		note_sampled(live, address, false);
@@ -296,7 +348,7 @@ uint32_t live_begins_realloc(struct thread *thread, const void *old)
 	if (!old || !live || !own || !may_be_sampled(live, address))
 		return FILTER_UNKNOWN;
 	taken = &own->taken[own->next % LIVE_TAKEN];
-	if (!shadow_take(&live->shadow, address, &taken->block))
+	if (!shadow_take(&live->shadow, &thread->live->near, address, &taken->block))
 		return FILTER_UNKNOWN;
 	taken->address = address;
 	own->next++;
@@ -313,7 +365,7 @@ static void retract_end(struct thread *thread, struct live *live, const struct s
 	struct weight weight = weight_of(block->size);
 	struct weight less = {.calls = -weight.calls, .bytes = -weight.bytes};
 
-	if (site != SITES_UNKNOWN)
+	if (has_sums(site))
 		sites_free(sites_at(&live->sites, site), less);
 	live_threads_free(&live->threads, number_of(thread, live),
 			  block->owner & (LIVE_THREADS - 1), less);
@@ -331,8 +383,8 @@ void live_fails_realloc(struct thread *thread, const void *old, uint32_t before)
 		if (taken->address != (uint64_t)old)
 			continue;
 		taken->address = 0;
-		if (!shadow_put(&live->shadow, (uint64_t)old, taken->block.fine ? 0 : UINT64_MAX,
-				&taken->block, &stale))
+		if (!shadow_put(&live->shadow, &own->near, (uint64_t)old,
+				taken->block.fine ? 0 : UINT64_MAX, &taken->block, &stale))
 			return;
 		if (takes_samples())
 			note_sampled(live, (uint64_t)old, true);
@@ -366,7 +418,7 @@ void live_gives_up(const struct event *event)
 	struct shadow_block block;
 
 	if (live && event->operation < TRACE_OP_FREE &&
-	    shadow_take(&live->shadow, event->address, &block) && takes_samples())
+	    shadow_take(&live->shadow, NULL, event->address, &block) && takes_samples())
 		note_sampled(live, event->address, false);
 }
 
@@ -386,7 +438,8 @@ void live_allocated(struct thread *thread, const struct event *event, const uint
 	// Freed by now: by whom was counted then, of which stack is counted now.
 	if (!shadow_change_owner(&live->shadow, event->address,
 				 owner_of(SITES_UNKNOWN, number_of(thread, live)),
-				 owner_of(site, number_of(thread, live))))
+				 owner_of(site, number_of(thread, live))) &&
+	    has_sums(site))
 		sites_free(sites_at(&live->sites, site), weight_of(event->size));
 }
 

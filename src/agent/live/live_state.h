@@ -35,6 +35,9 @@ struct live_own {
 	uint32_t number; /* in the table, 0: none */
 	bool settled;    /* `number` is right, 0 where there was no other left */
 	uint32_t next;   /* of taken */
+	uint32_t site;   /* of the last stack that was looked up … */
+	uint32_t depth;  /* … and its depth, 0: none */
+	struct shadow_near near;
 	struct live_taken taken[LIVE_TAKEN];
 	uint32_t nodes[]; /* of stack_cache.frames, by the same index */
 };

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/live/add.h"
 #include "agent/live/sites.h"
 #include "base/compiler.h"
 #include "trace/live.h"
@@ -31,22 +32,10 @@ uint32_t live_threads_claim(struct live_threads *threads, struct live_header *he
 /* It has ended, or has another name from now on. */
 void live_threads_leave(struct live_threads *threads, uint32_t number);
 
-/* One writer, whom a signal handler of the same thread may interrupt: in one instruction. */
-static inline void live_add_own(uint64_t *sum, uint64_t value)
-{
-#if defined(__x86_64__)
-	__asm__("addq %1, %0" : "+m"(*sum) : "er"(value) : "cc");
-#else
-	__atomic_fetch_add(sum, value, __ATOMIC_RELAXED);
-#endif
-}
-
+/* Number 0 has several writers. */
 static inline void live_add(uint32_t number, uint64_t *sum, uint64_t value)
 {
-	if (likely(number))
-		live_add_own(sum, value);
-	else
-		__atomic_fetch_add(sum, value, __ATOMIC_RELAXED);
+	add_as(number != 0, sum, value);
 }
 
 static inline void live_threads_allocate(struct live_threads *threads, uint32_t number,

@@ -121,6 +121,48 @@ always_inline void *reach_entry(struct shadow *shadow, unsigned int plane, uint6
 	return likely(entry != NULL) ? entry : make_slow(shadow, plane, address);
 }
 
+/* The small block's first word, by where the thread was lately, or NULL. */
+always_inline uint32_t *find_near(const struct shadow_near *near, uint64_t address)
+{
+	uint64_t key = address >> SHADOW_NEAR_BITS;
+	const __typeof__(near->pages[0]) *page = &near->pages[key % SHADOW_NEAR_PAGES];
+
+	if (unlikely(__atomic_load_n(&page->key, __ATOMIC_RELAXED) != key))
+		return NULL;
+	return (uint32_t *)page->page + (address >> 4 & ((1u << (SHADOW_PAGE_BITS - 2)) - 1));
+}
+
+/* A signal handler may come in between: it finds the page without a key. */
+static void note_near(struct shadow_near *near, uint64_t address, void *first)
+{
+	uint64_t key = address >> SHADOW_NEAR_BITS;
+	__typeof__(near->pages[0]) *page = &near->pages[key % SHADOW_NEAR_PAGES];
+
+	__atomic_store_n(&page->key, 0, __ATOMIC_RELAXED);
+	compiler_barrier();
+	page->page = (uint8_t *)((uint64_t)first & ~(((uint64_t)1 << SHADOW_PAGE_BITS) - 1));
+	compiler_barrier();
+	__atomic_store_n(&page->key, key, __ATOMIC_RELAXED);
+}
+
+static never_inline uint32_t *find_small_slow(const struct shadow *shadow, struct shadow_near *near,
+					      uint64_t address)
+{
+	uint32_t *first = find(shadow, LIVE_PLANE_SMALL, address);
+
+	if (first && near)
+		note_near(near, address, first);
+	return first;
+}
+
+always_inline uint32_t *find_small(const struct shadow *shadow, struct shadow_near *near,
+				   uint64_t address)
+{
+	uint32_t *first = near ? find_near(near, address) : NULL;
+
+	return likely(first != NULL) ? first : find_small_slow(shadow, near, address);
+}
+
 always_inline struct shadow_block small_block(uint32_t first, uint32_t second)
 {
 	return (struct shadow_block){
@@ -136,12 +178,14 @@ always_inline uint32_t second_word(const struct shadow_block *block)
 }
 
 /* Two words, which may lie in two pieces: the second is the entry of the next unit. */
-always_inline bool put_small(struct shadow *shadow, uint64_t address,
+always_inline bool put_small(struct shadow *shadow, struct shadow_near *near, uint64_t address,
 			     const struct shadow_block *block, struct shadow_block *stale)
 {
-	uint32_t *first = reach_entry(shadow, LIVE_PLANE_SMALL, address);
+	uint32_t *first = find_small(shadow, near, address);
 	uint32_t *second, old;
 
+	if (unlikely(!first))
+		first = make_slow(shadow, LIVE_PLANE_SMALL, address);
 	if (unlikely(!first))
 		return false;
 	second = first + 1;
@@ -158,10 +202,10 @@ always_inline bool put_small(struct shadow *shadow, uint64_t address,
 	return true;
 }
 
-always_inline bool take_small(const struct shadow *shadow, uint64_t address,
-			      struct shadow_block *ret)
+always_inline bool take_small(const struct shadow *shadow, struct shadow_near *near,
+			      uint64_t address, struct shadow_block *ret)
 {
-	uint32_t *first = find(shadow, LIVE_PLANE_SMALL, address), *second, owner;
+	uint32_t *first = find_small(shadow, near, address), *second, owner;
 
 	if (!first)
 		return false;
@@ -239,7 +283,7 @@ static bool put_large(struct shadow *shadow, uint64_t address, const struct shad
 	struct live_large *entry = NULL;
 
 	// A small one whose end was not seen would be found first.
-	if (!(address & 15) && take_small(shadow, address, stale))
+	if (!(address & 15) && take_small(shadow, NULL, address, stale))
 		return put_large(shadow, address, block, &(struct shadow_block){0});
 	if (!(address & 7) && block->size >> (64 - LIVE_START_BITS) == 0)
 		entry = reach_entry(shadow, plane, address);
@@ -272,23 +316,24 @@ static struct live_large *find_large(const struct shadow *shadow, uint64_t addre
 	return NULL;
 }
 
-bool shadow_put(struct shadow *shadow, uint64_t address, uint64_t usable,
+bool shadow_put(struct shadow *shadow, struct shadow_near *near, uint64_t address, uint64_t usable,
 		const struct shadow_block *block, struct shadow_block *stale)
 {
 	stale->owner = 0;
 	if (likely(block->size < LIVE_LARGE_MIN)) {
 		if (likely(!(address & 15) && usable > 16))
-			return put_small(shadow, address, block, stale);
+			return put_small(shadow, near, address, block, stale);
 		return put_fine(shadow, address, block, stale);
 	}
 	return put_large(shadow, address, block, stale);
 }
 
-bool shadow_take(const struct shadow *shadow, uint64_t address, struct shadow_block *ret)
+bool shadow_take(const struct shadow *shadow, struct shadow_near *near, uint64_t address,
+		 struct shadow_block *ret)
 {
 	struct live_large *entry;
 
-	if (likely(!(address & 15)) && likely(take_small(shadow, address, ret)))
+	if (likely(!(address & 15)) && likely(take_small(shadow, near, address, ret)))
 		return true;
 	entry = find_large(shadow, address);
 	if (!entry)

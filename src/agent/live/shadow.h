@@ -41,6 +41,19 @@ struct shadow {
 	struct shadow_middle **tops[LIVE_PLANES]; /* atomic */
 };
 
+/*
+ * Where a thread was lately: pages of the plane of small blocks, by the 16 KiB that each is the
+ * shadow of. Zero: nowhere.
+ */
+#define SHADOW_NEAR_BITS  (SHADOW_PAGE_BITS + 2)
+#define SHADOW_NEAR_PAGES 32u
+struct shadow_near {
+	struct {
+		uint64_t key; /* of addresses, 0: none */
+		uint8_t *page;
+	} pages[SHADOW_NEAR_PAGES];
+};
+
 struct shadow_block {
 	uint32_t owner; /* site << LIVE_THREAD_BITS | thread, not 0 */
 	uint32_t time;  /* of LIVE_SMALL_TIME_BITS for small blocks, else of 32: shadow_time() */
@@ -58,11 +71,12 @@ static inline uint32_t shadow_time(uint64_t ticks, uint64_t size)
  * A block comes to be. usable: how much of it is surely its own. *stale receives the block that was
  * still there, whose end nobody saw; its owner is 0 if there was none. false: there is no room.
  */
-bool shadow_put(struct shadow *shadow, uint64_t address, uint64_t usable,
+bool shadow_put(struct shadow *shadow, struct shadow_near *near, uint64_t address, uint64_t usable,
 		const struct shadow_block *block, struct shadow_block *stale);
 
-/* A block ends: takes it out. false: it is not there. */
-bool shadow_take(const struct shadow *shadow, uint64_t address, struct shadow_block *ret);
+/* A block ends: takes it out. false: it is not there. near may be NULL. */
+bool shadow_take(const struct shadow *shadow, struct shadow_near *near, uint64_t address,
+		 struct shadow_block *ret);
 
 /* The owner of the block that is there becomes another, if it is that one. */
 bool shadow_change_owner(const struct shadow *shadow, uint64_t address, uint32_t from, uint32_t to);

@@ -147,8 +147,9 @@ static inline void raise(uint64_t *peak, uint64_t value)
 
 void sites_allocate(struct live_site *site, struct weight weight, uint64_t ticks)
 {
-	uint64_t calls = __atomic_add_fetch(&site->calls, weight.calls, __ATOMIC_RELAXED);
-	uint64_t bytes = __atomic_add_fetch(&site->bytes, weight.bytes, __ATOMIC_RELAXED);
+	bool alone = add_alone();
+	uint64_t calls = add_fetch_as(alone, &site->calls, weight.calls);
+	uint64_t bytes = add_fetch_as(alone, &site->bytes, weight.bytes);
 	uint64_t freed_calls = __atomic_load_n(&site->freed_calls, __ATOMIC_RELAXED);
 	uint64_t freed_bytes = __atomic_load_n(&site->freed_bytes, __ATOMIC_RELAXED);
 	uint32_t now = live_time_pack(ticks, 32);

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/live/add.h"
 #include "trace/live.h"
 
 #define SITES_NODE_BITS   16 /* of a chunk of nodes … */
@@ -61,8 +62,10 @@ void sites_allocate(struct live_site *site, struct weight weight, uint64_t ticks
 
 static inline void sites_free(struct live_site *site, struct weight weight)
 {
-	__atomic_fetch_add(&site->freed_bytes, weight.bytes, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&site->freed_calls, weight.calls, __ATOMIC_RELAXED);
+	bool alone = add_alone();
+
+	add_as(alone, &site->freed_bytes, weight.bytes);
+	add_as(alone, &site->freed_calls, weight.calls);
 }
 
 #endif

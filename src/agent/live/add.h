@@ -1,0 +1,48 @@
+/* Adding to sums that readers, signal handlers, and perhaps other threads look at. */
+#ifndef MALLOW_AGENT_LIVE_ADD_H
+#define MALLOW_AGENT_LIVE_ADD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+/*
+ * glibc's __libc_single_threaded, or NULL: whether the process has one thread, as a program sees
+ * that to which it matters. Set once, before the first sum.
+ */
+extern const char *add_alone_flag;
+
+/* Whether no other thread can come in between. A signal handler can. */
+static inline bool add_alone(void)
+{
+	return *add_alone_flag;
+}
+
+/* For one instruction an interruption comes before it, or behind it. */
+static inline void add_as(bool alone, uint64_t *sum, uint64_t value)
+{
+#if defined(__x86_64__)
+	if (likely(alone)) {
+		__asm__("addq %1, %0" : "+m"(*sum) : "er"(value) : "cc");
+		return;
+	}
+#endif
+	__atomic_fetch_add(sum, value, __ATOMIC_RELAXED);
+}
+
+/* The same; returns the sum. */
+static inline uint64_t add_fetch_as(bool alone, uint64_t *sum, uint64_t value)
+{
+#if defined(__x86_64__)
+	uint64_t before = value;
+
+	if (likely(alone)) {
+		__asm__("xaddq %0, %1" : "+r"(before), "+m"(*sum) : : "cc");
+		return before + value;
+	}
+#endif
+	return __atomic_add_fetch(sum, value, __ATOMIC_RELAXED);
+}
+
+#endif
