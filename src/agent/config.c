@@ -178,15 +178,20 @@ static void choose_signal(void)
 		config.value[SETTING_SIGNAL_TOGGLE] = SIGUSR1;
 }
 
-/* What a recording in memory has no use for. */
+/* What the one mode has no use for, and the other. */
 static void choose_mode(void)
 {
-	static const uint8_t unused[] = {SETTING_FREE_STACKS,   SETTING_NEW_FILE_PER_START,
-					 SETTING_SLOTS,         SETTING_CULL,
-					 SETTING_MAX_FILE_SIZE, SETTING_MEMORY_SAMPLES};
+	static const uint8_t of_record[] = {SETTING_FREE_STACKS,   SETTING_NEW_FILE_PER_START,
+					    SETTING_SLOTS,         SETTING_CULL,
+					    SETTING_MAX_FILE_SIZE, SETTING_MEMORY_SAMPLES};
+	static const uint8_t of_live[] = {SETTING_SIGNAL_DUMP_SIZE, SETTING_SIGNAL_DUMP_COUNT,
+					  SETTING_SIGNAL_BASELINE, SETTING_INTERVAL};
+	bool live = config_is_live();
 
-	for (size_t i = 0; config_is_live() && i < ARRAY_COUNT(unused); i++)
-		config.value[unused[i]] = 0;
+	for (size_t i = 0; live && i < ARRAY_COUNT(of_record); i++)
+		config.value[of_record[i]] = 0;
+	for (size_t i = 0; !live && i < ARRAY_COUNT(of_live); i++)
+		config.value[of_live[i]] = 0;
 }
 
 bool config_read(void)

@@ -1,4 +1,4 @@
-/* sigaction() and its older kin, for the one signal of SIGNAL_TOGGLE: see hook_signal.h. */
+/* sigaction() and its older kin, for the signals that the settings name: see hook_signal.h. */
 #include "agent/hook_signal.h"
 
 #include <errno.h>
@@ -6,46 +6,84 @@
 
 #include "agent/config.h"
 #include "agent/libc.h"
+#include "agent/live/helper.h"
+#include "agent/live/live.h"
 #include "agent/process.h"
 #include "agent/real.h"
 #include "agent/slow.h"
 #include "agent/toggle.h"
+#include "base/compiler.h"
 
 // Flags that say how the kernel calls the handler: the program's own hold for ours.
 #define KEPT_FLAGS (SA_NODEFER | SA_ONSTACK | SA_RESTART)
 
-static int toggle_signal; // atomic; 0: no handler of ours
+/* A signal that means something to us. */
+struct meaning {
+	enum setting setting;
+	void (*carry_out)(void);
+};
+
+static void report_by_size(void)
+{
+	live_report(HELPER_SORT_SIZE);
+}
+
+static void report_by_count(void)
+{
+	live_report(HELPER_SORT_COUNT);
+}
+
+static const struct meaning meanings[] = {
+	{SETTING_SIGNAL_TOGGLE, toggle_flip},
+	{SETTING_SIGNAL_DUMP_SIZE, report_by_size},
+	{SETTING_SIGNAL_DUMP_COUNT, report_by_count},
+	{SETTING_SIGNAL_BASELINE, live_forget},
+};
 
 /*
- * What the program has set, as the kernel would have it. A handler may come while another thread
- * changes it, so there are two, and `current` says which counts.
+ * What the program has set for one of ours, as the kernel would have it. A handler may come while
+ * another thread changes it, so there are two, and `current` says which counts.
  */
-static struct sigaction actions[2];
-static uint32_t current; // atomic
-static uint32_t lock;
+struct own_signal {
+	int number; // atomic; 0: no handler of ours
+	struct sigaction actions[2];
+	uint32_t current; // atomic
+	uint32_t lock;
+};
+
+static struct own_signal own_signals[ARRAY_COUNT(meanings)];
 
 static bool is_handler(const struct sigaction *action)
 {
 	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
 }
 
-static void set_action(const struct sigaction *action)
+static void set_action(struct own_signal *own, const struct sigaction *action)
 {
-	uint32_t next = !__atomic_load_n(&current, __ATOMIC_RELAXED);
+	uint32_t next = !__atomic_load_n(&own->current, __ATOMIC_RELAXED);
 
-	actions[next] = *action;
-	__atomic_store_n(&current, next, __ATOMIC_RELEASE);
+	own->actions[next] = *action;
+	__atomic_store_n(&own->current, next, __ATOMIC_RELEASE);
 }
 
-static struct sigaction get_action(void)
+static struct sigaction get_action(const struct own_signal *own)
 {
-	return actions[__atomic_load_n(&current, __ATOMIC_ACQUIRE)];
+	return own->actions[__atomic_load_n(&own->current, __ATOMIC_ACQUIRE)];
+}
+
+/* NULL: it is none of ours. */
+static struct own_signal *find(int number)
+{
+	for (size_t i = 0; number > 0 && i < ARRAY_COUNT(own_signals); i++)
+		if (own_signals[i].number == number)
+			return &own_signals[i];
+	return NULL;
 }
 
 static void on_signal(int number, siginfo_t *info, void *context);
 
 /* Ours in the kernel, as the program's is to be called. SA_RESTART where it has none. */
-static int install(const struct sigaction *action)
+static int install(const struct own_signal *own, const struct sigaction *action)
 {
 	struct sigaction ours = {.sa_flags = SA_RESTART};
 
@@ -55,26 +93,38 @@ static int install(const struct sigaction *action)
 	}
 	ours.sa_sigaction = on_signal;
 	ours.sa_flags |= SA_SIGINFO;
-	return real.sigaction(toggle_signal, &ours, NULL);
+	return real.sigaction(own->number, &ours, NULL);
 }
 
 /* SA_RESETHAND: the program's handler is called once. */
-static void reset_action(void)
+static void reset_action(struct own_signal *own)
 {
 	struct sigaction none = {.sa_handler = SIG_DFL};
 
-	set_action(&none);
+	set_action(own, &none);
+}
+
+/* One signal may mean several things. */
+static void carry_out(int number)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(meanings); i++)
+		if ((int)config.value[meanings[i].setting] == number)
+			meanings[i].carry_out();
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
-	struct sigaction action = get_action();
+	struct own_signal *own = find(number);
 	int *place = real.errno_location ? real.errno_location() : NULL;
 	int before = place ? *place : 0;
+	struct sigaction action;
 
+	if (!own)
+		return;
+	action = get_action(own);
 	if (action.sa_flags & (int)SA_RESETHAND)
-		reset_action();
-	toggle_flip();
+		reset_action(own);
+	carry_out(number);
 	if (place)
 		*place = before;
 	if (!is_handler(&action))
@@ -85,54 +135,66 @@ static void on_signal(int number, siginfo_t *info, void *context)
 		action.sa_handler(number);
 }
 
+static void begin_one(struct own_signal *own, int number)
+{
+	struct sigaction before;
+
+	if (!number || find(number) || real.sigaction(number, NULL, &before))
+		return;
+	set_action(own, &before);
+	own->number = number;
+	if (install(own, &before))
+		own->number = 0;
+}
+
 void hook_signal_begin(void)
 {
-	int number = (int)config.value[SETTING_SIGNAL_TOGGLE];
-	struct sigaction before;
+	static uint32_t begun;
 
 	if (toggle_is_off())
 		toggle_settle_slow();
-	if (!number || toggle_signal || !real.sigaction)
+	if (!real.sigaction || !process_read_settings() ||
+	    __atomic_exchange_n(&begun, 1, __ATOMIC_ACQUIRE))
 		return;
-	if (real.sigaction(number, NULL, &before))
-		return;
-	set_action(&before);
-	toggle_signal = number;
-	if (install(&before))
-		toggle_signal = 0;
+	for (size_t i = 0; i < ARRAY_COUNT(meanings); i++)
+		begin_one(&own_signals[i], (int)config.value[meanings[i].setting]);
 }
 
 void hook_signal_before_exec(void)
 {
 	const struct sigaction ignored = {.sa_handler = SIG_IGN};
 
-	if (toggle_signal && get_action().sa_handler == SIG_IGN)
-		real.sigaction(toggle_signal, &ignored, NULL);
+	for (size_t i = 0; i < ARRAY_COUNT(own_signals); i++) {
+		const struct own_signal *own = &own_signals[i];
+
+		if (own->number && get_action(own).sa_handler == SIG_IGN)
+			real.sigaction(own->number, &ignored, NULL);
+	}
 }
 
 void hook_signal_after_exec(void)
 {
-	struct sigaction action;
+	for (size_t i = 0; i < ARRAY_COUNT(own_signals); i++) {
+		const struct own_signal *own = &own_signals[i];
+		struct sigaction action = get_action(own);
 
-	if (!toggle_signal)
-		return;
-	action = get_action();
-	if (action.sa_handler == SIG_IGN)
-		install(&action);
+		if (own->number && action.sa_handler == SIG_IGN)
+			install(own, &action);
+	}
 }
 
-/* Whether the call is about our signal. Programs may call before our constructor has run. */
-static bool is_ours(int number)
+/* The signal if it is one of ours. Programs may call before our constructor has run. */
+static struct own_signal *find_begun(int number)
 {
 	real_resolve();
 	if (number <= 0)
-		return false;
+		return NULL;
 	hook_signal_begin();
-	return number == toggle_signal;
+	return find(number);
 }
 
 /* As the kernel would do it. new and old may be NULL. */
-static int change(const struct sigaction *new, struct sigaction *old)
+static int change(struct own_signal *own, const struct sigaction *new, struct sigaction *old)
 {
 	struct sigaction before;
 	struct slow slow;
@@ -140,19 +202,19 @@ static int change(const struct sigaction *new, struct sigaction *old)
 
 	// A vfork child has signals of its own, and its parent's memory.
 	if (process_is_borrowed()) {
-		before = get_action();
+		before = get_action(own);
 		if (new)
-			result = real.sigaction(toggle_signal, new, NULL);
+			result = real.sigaction(own->number, new, NULL);
 		if (old)
 			*old = before;
 		return result;
 	}
 	slow_begin(&slow);
-	before = get_action();
-	if (new &&slow_try_lock(&lock)) {
-		set_action(new);
-		result = install(new);
-		slow_unlock(&lock);
+	before = get_action(own);
+	if (new &&slow_try_lock(&own->lock)) {
+		set_action(own, new);
+		result = install(own, new);
+		slow_unlock(&own->lock);
 	}
 	slow_end(&slow);
 	if (old)
@@ -161,20 +223,22 @@ static int change(const struct sigaction *new, struct sigaction *old)
 }
 
 /* Of the calls that take a handler alone. Returns the handler before. */
-static signal_handler *change_handler(signal_handler *handler, int flags)
+static signal_handler *change_handler(struct own_signal *own, signal_handler *handler, int flags)
 {
 	struct sigaction new = {.sa_handler = handler, .sa_flags = flags};
 	struct sigaction old;
 
-	if (change(&new, &old))
+	if (change(own, &new, &old))
 		return SIG_ERR;
 	return old.sa_handler;
 }
 
 int hook_sigaction(int number, const void *new, void *old)
 {
-	if (is_ours(number))
-		return change(new, old);
+	struct own_signal *own = find_begun(number);
+
+	if (own)
+		return change(own, new, old);
 	return real.sigaction ? real.sigaction(number, new, old) : (int)real_return(-ENOSYS);
 }
 
@@ -182,8 +246,10 @@ int hook_sigaction(int number, const void *new, void *old)
 #define DEFINE_SIGNAL(name, flags)                                                                 \
 	signal_handler *hook_##name(int number, signal_handler *handler)                           \
 	{                                                                                          \
-		if (is_ours(number))                                                               \
-			return change_handler(handler, flags);                                     \
+		struct own_signal *own = find_begun(number);                                       \
+                                                                                                   \
+		if (own)                                                                           \
+			return change_handler(own, handler, flags);                                \
 		if (real.name)                                                                     \
 			return real.name(number, handler);                                         \
 		return (signal_handler *)real_return(-ENOSYS);                                     \
@@ -198,23 +264,26 @@ DEFINE_SIGNAL(sysv_signal_old, (int)(SA_RESETHAND | SA_NODEFER))
 /* SIG_HOLD and the mask are the C library's business: the handler alone goes our way. */
 signal_handler *hook_sigset(int number, signal_handler *handler)
 {
+	struct own_signal *own = find_begun(number);
 	signal_handler *before;
 	struct sigaction action;
 
-	if (!is_ours(number) || handler == SIG_HOLD)
+	if (!own || handler == SIG_HOLD)
 		return real.sigset ? real.sigset(number, handler)
 				   : (signal_handler *)real_return(-ENOSYS);
-	action = get_action();
+	action = get_action(own);
 	// It unblocks the signal, and says whether it was blocked; the handler that it sets is
 	// replaced by ours at once.
 	before = real.sigset ? real.sigset(number, SIG_IGN) : SIG_ERR;
-	change_handler(handler, 0);
+	change_handler(own, handler, 0);
 	return before == SIG_HOLD ? before : action.sa_handler;
 }
 
 int hook_sigignore(int number)
 {
-	if (is_ours(number))
-		return change_handler(SIG_IGN, 0) == SIG_ERR ? -1 : 0;
+	struct own_signal *own = find_begun(number);
+
+	if (own)
+		return change_handler(own, SIG_IGN, 0) == SIG_ERR ? -1 : 0;
 	return real.sigignore ? real.sigignore(number) : (int)real_return(-ENOSYS);
 }

@@ -1,12 +1,12 @@
 /*
- * The signal that starts and stops the recording (SIGNAL_TOGGLE). Its real handler is ours; the
- * program sees the one that it has set itself, and that is called behind ours. Every other signal
- * is left alone.
+ * The signals of the settings: that which starts and stops the recording (SIGNAL_TOGGLE), and those
+ * of MODE=live. Their real handler is ours; the program sees the one that it has set itself, and
+ * that is called behind ours. Every other signal is left alone.
  */
 #ifndef MALLOW_AGENT_HOOK_SIGNAL_H
 #define MALLOW_AGENT_HOOK_SIGNAL_H
 
-/* Installs the handler if the settings name a signal; once. */
+/* Installs the handler for the signals that the settings name; once. */
 void hook_signal_begin(void);
 
 /*

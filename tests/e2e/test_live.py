@@ -147,3 +147,155 @@ def test_a_running_program(compile_sample, preload):
         assert [block.size for block in table.blocks() if block.size >= 5000000]
         program.stdin.close()
     assert program.returncode == 0
+
+
+# --- reports ---
+
+ASKED = """
+import os, signal, sys, time
+if sys.argv[1] == "own":
+    signal.signal(signal.SIGUSR1, lambda *_: print("own handler", flush=True))
+kept = bytearray(1000001)
+os.kill(os.getpid(), getattr(signal, sys.argv[2]))
+time.sleep(0.5)
+more = bytearray(1000002)
+print("end", flush=True)
+os._exit(0)
+"""
+
+
+def has_block(table, size):
+    """Of Python's own: the block of a bytearray is one byte larger than that."""
+    return size + 1 in [block.size for block in table.blocks()]
+
+
+@pytest.mark.parametrize("name,sort", [("SIGUSR1", "size"), ("SIGUSR2", "count")])
+def test_report_by_signal(live, name, sort):
+    ran = live([PYTHON, "-c", ASKED, "none", name])
+    assert ran.arguments == [["--sort", sort], []]
+    assert [has_block(table, 1000001) for table in ran.tables] == [True, True]
+    assert [has_block(table, 1000002) for table in ran.tables] == [False, True]
+    assert ran.run.stdout == "end\n" and ran.run.stderr == ""
+
+
+def test_own_handlers_are_called_behind(live):
+    ran = live([PYTHON, "-c", ASKED, "own", "SIGUSR1"])
+    assert ran.run.stdout == "own handler\nend\n"
+    assert len(ran.tables) == 2
+
+
+def test_other_signals(live):
+    settings = {"SIGNAL_DUMP_SIZE": "none", "SIGNAL_DUMP_COUNT": "RTMIN+1"}
+    ran = live([PYTHON, "-c", ASKED, "own", "SIGUSR1"], settings=settings)
+    assert ran.run.stdout == "own handler\nend\n" and len(ran.tables) == 1
+    ran = live([PYTHON, "-c", ASKED, "none", "SIGUSR1"], settings=settings, status=-signal.SIGUSR1)
+    assert not ran.tables, "what nobody took for ours ends the program"
+
+
+def test_baseline(live):
+    """What was allocated before counts no more, nor does its end."""
+    program = """
+import os, signal, time
+kept = [bytearray(1000001) for _ in range(10)]
+os.kill(os.getpid(), signal.SIGUSR1)
+del kept[:5]
+more = [bytearray(2000001) for _ in range(3)]
+del more[0]
+os._exit(0)
+"""
+    ran = live([PYTHON, "-c", program], settings={"SIGNAL_BASELINE": "USR1",
+                                                  "SIGNAL_DUMP_SIZE": "none"})
+    ran.table.assert_consistent()
+    assert ran.table.baselines == 1 and ran.table.base_ticks > ran.table.header.ticks
+    large = [block.size for block in ran.table.blocks() if block.size > 1000000]
+    assert large == [2000002, 2000002]
+    assert [(site.calls, site.freed_calls) for site in ran.table.sites.values()
+            if site.bytes > 1000000] == [(3, 1)]
+
+
+def test_reports_by_the_clock(live):
+    program = ("import time\nend = time.monotonic() + 1.5\n"
+               "while time.monotonic() < end: x = [str(i) for i in range(100)]; time.sleep(0.001)")
+    ran = live([PYTHON, "-c", program], settings={"INTERVAL": "300ms"})
+    assert 2 <= len(ran.tables) <= 6  # 5 and that of the end, on a machine that has the time
+    ran = live([PYTHON, "-c", program], settings={"INTERVAL": "1h"})
+    assert len(ran.tables) == 1
+
+
+def test_nothing_is_seen_of_the_helper(live, tmp_path):
+    """Neither by wait(), nor by SIGCHLD, nor as open descriptors."""
+    program = """
+import os, signal, sys, time
+signal.signal(signal.SIGCHLD, lambda *_: print("a child ended"))
+reading, writing = os.pipe()
+os.set_inheritable(writing, True)
+os.kill(os.getpid(), signal.SIGUSR1)
+os.close(writing)
+print(os.read(reading, 1))
+time.sleep(0.5)
+try:
+    os.wait()
+except ChildProcessError:
+    print("no children")
+"""
+    slow = tmp_path / "slow.sh"
+    slow.write_text(f"#!/bin/sh\nexec {KEEPER} \"$@\"\n")
+    slow.chmod(0o755)
+    ran = live([PYTHON, "-c", program], settings={"HELPER": slow})
+    assert ran.run.stdout == "b''\nno children\n"
+    assert len(ran.tables) == 2
+
+
+def test_no_helper(live):
+    ran = live([PYTHON, "-c", "print(1)"], settings={"HELPER": "/nowhere/mallow"})
+    assert ran.run.stdout == "1\n"
+    assert ran.run.stderr == ("mallow: no report: '/nowhere/mallow' cannot be executed; "
+                              "MALLOW_HELPER names the tool\n")
+
+
+def test_the_helpers_environment(live, tmp_path):
+    """The settings as they were given, whatever became of the program's, and no preload."""
+    show = tmp_path / "show.sh"
+    show.write_text("#!/bin/sh\nenv | sort >&2\nls /proc/self/fd >&2\n")
+    show.chmod(0o755)
+    program = "import os; os.environ.clear(); os.environ['MALLOW_TOP'] = '3'; os._exit(0)"
+    ran = live([PYTHON, "-c", program], settings={"HELPER": show, "TOP": "17"},
+               env={"SECRET": "1", "HOME": "/somewhere"})
+    lines = ran.run.stderr.splitlines()
+    assert "MALLOW_TOP=17" in lines and "MALLOW_MODE=live" in lines and "HOME=/somewhere" in lines
+    assert not [line for line in lines if "PRELOAD" in line or "SECRET" in line]
+    descriptors = [int(line) for line in lines if line.isdigit()]
+    assert descriptors[:3] == [0, 1, 2] and len(descriptors) == 5  # and ls's own, and the table
+
+
+def storm(compile_sample, preload, functions_of, tmp_path, milliseconds, limits=None):
+    environment = preload(MODE="live", HELPER=KEEPER, TABLES=tmp_path / "tables")
+    program = subprocess.Popen([compile_sample("live_storm", "gcc", "-O2"), str(milliseconds)],
+                               env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with program:
+        assert program.stdout.readline() == b"running\n"
+        sent = 0
+        while program.poll() is None:
+            program.send_signal([signal.SIGUSR1, signal.SIGUSR2][sent % 2])
+            sent += 1
+            time.sleep(0.01)
+        assert program.returncode == 7, program.stderr.read()
+        assert (program.stdout.read(), program.stderr.read()) == (b"ok\n", b"")
+    tables = sorted((tmp_path / "tables").glob("*.mallow"),
+                    key=lambda path: int(path.name.split(".")[0]))
+    assert len(tables) >= 3 and sent >= milliseconds / 100
+    for path in tables[:-1:max(1, len(tables) // 10)]:
+        assert live_reader.read(path).sites
+    table = live_reader.read(tables[-1])
+    check(table, "live_storm", functions_of)
+    assert table.header.lost == 0, table.header.losses
+
+
+def test_storm(compile_sample, preload, functions_of, tmp_path):
+    """A report every 10 ms while eight threads allocate: nobody is hurt, and all is counted."""
+    storm(compile_sample, preload, functions_of, tmp_path, 1500)
+
+
+@pytest.mark.long
+def test_storm_of_a_minute(compile_sample, preload, functions_of, tmp_path):
+    storm(compile_sample, preload, functions_of, tmp_path, 60000)

@@ -4,8 +4,8 @@
 #include "agent/event.h"
 #include "agent/filter.h"
 #include "agent/libc.h"
-#include "agent/live/helper.h"
 #include "agent/live/live_memory.h"
+#include "agent/live/live_reports.h"
 #include "agent/live/live_state.h"
 #include "agent/live/weight.h"
 #include "agent/pool.h"
@@ -18,6 +18,10 @@
 
 // glibc's since 2.32: by name, for a program may have a copy of it that counts.
 extern const char __libc_single_threaded __attribute__((weak));
+
+#define STACKLESS_LOOKS                                                                            \
+	4096 /* allocations without a time from one look at the clock to the next                  \
+	      */
 
 const char *add_alone_flag;
 
@@ -285,6 +289,13 @@ static void count_begin(struct thread *thread, struct live *live, const struct e
 	live_threads_allocate(&live->threads, number_of(thread, live), weight);
 }
 
+/* A store to one byte of `unusual` would delay the next look at all of them. */
+static inline void forget_within(struct thread *thread)
+{
+	if (unlikely(thread->within))
+		thread->within = 0;
+}
+
 /* Of one that is wanted. */
 static never_inline void add_slow(struct thread *thread, struct live *live,
 				  const struct event *event, const struct unwind_state *state)
@@ -297,6 +308,7 @@ static never_inline void add_slow(struct thread *thread, struct live *live,
 	ticks = clock_ticks() - live->start_ticks;
 	if (put(thread, live, event, owner_of(site, number_of(thread, live)), ticks))
 		count_begin(thread, live, event, site, ticks);
+	live_reports_look(live, ticks);
 }
 
 /* Without a stack and a time: the sums of the only site are those of the threads. */
@@ -304,9 +316,11 @@ static void add_stackless(struct thread *thread, struct live *live, const struct
 {
 	uint32_t number = number_of(thread, live);
 
-	thread->within = 0;
+	forget_within(thread);
 	if (put(thread, live, event, owner_of(SITES_STACKLESS, number), 0))
 		live_threads_allocate(&live->threads, number, weight_of(event->size));
+	if (unlikely(thread->live->looks++ % STACKLESS_LOOKS == 0))
+		live_reports_look(live, clock_ticks() - live->start_ticks);
 }
 
 void live_allocates(struct thread *thread, const struct event *event,
@@ -316,7 +330,7 @@ void live_allocates(struct thread *thread, const struct event *event,
 
 	if (likely(takes_samples() && filter_passes_over(&thread->filter, event->size)) ||
 	    !is_wanted(thread, event) || unlikely(!live)) {
-		thread->within = 0;
+		forget_within(thread);
 		return;
 	}
 	if (config_stackless())
@@ -441,30 +455,6 @@ void live_allocated(struct thread *thread, const struct event *event, const uint
 				 owner_of(site, number_of(thread, live))) &&
 	    has_sums(site))
 		sites_free(sites_at(&live->sites, site), weight_of(event->size));
-}
-
-/* By which readers know how long a tick is. */
-static void note_clock(struct live *live)
-{
-	if (process_system_calls_forbidden())
-		return;
-	live->header->now_monotonic_ns = clock_monotonic_ns();
-	live->header->now_ticks = clock_ticks();
-}
-
-void live_report_at_end(void)
-{
-	struct live *live = process->live;
-
-	if (!live || __atomic_exchange_n(&live->ended, 1, __ATOMIC_RELAXED))
-		return;
-	note_clock(live);
-	// Reports that are being made come first.
-	if (!helper_start(HELPER_SORT_DEFAULT)) {
-		helper_wait();
-		helper_start(HELPER_SORT_DEFAULT);
-	}
-	helper_wait();
 }
 
 bool live_has(const void *block)

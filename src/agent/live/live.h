@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "agent/config.h"
+#include "agent/live/helper.h"
 #include "trace/format.h"
 
 struct event;
@@ -68,6 +69,12 @@ void live_gives_up(const struct event *event);
 /* It has waited, with its stack, innermost first. */
 void live_allocated(struct thread *thread, const struct event *event, const uint64_t *frames,
 		    uint32_t count);
+
+/* A report now, or as soon as there is room for one. Async-signal-safe, as the next. */
+void live_report(enum helper_sort sort);
+
+/* Everything so far: what is live now does not count any more, nor does its end. */
+void live_forget(void);
 
 /* The process ends: the last report, which is waited for. In a slow bracket. */
 void live_report_at_end(void);

@@ -45,13 +45,13 @@ static struct live_chunk *make_chunk(enum live_part part, uint32_t entry_size, u
 		return NULL;
 	chunks[chunk_count].start = chunk;
 	chunks[chunk_count].size = size;
-	chunk_count++;
 	live = (struct live_chunk *)((char *)chunk + LIVE_CHUNK_OFFSET);
 	live->part = part;
 	live->entry_size = entry_size;
 	live->first = first;
 	live->count = count;
 	publish_chunk(chunk, size);
+	__atomic_store_n(&chunk_count, chunk_count + 1, __ATOMIC_RELEASE);
 	return live;
 }
 
@@ -119,6 +119,21 @@ uint8_t *live_memory_piece(uint8_t **place, uint64_t address, unsigned int plane
 	}
 	slow_end(&slow);
 	return ret;
+}
+
+void live_memory_empty(enum live_part part)
+{
+	uint32_t count = __atomic_load_n(&chunk_count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < count; i++) {
+		char *start = chunks[i].start;
+		const struct live_chunk *live = (const void *)(start + LIVE_CHUNK_OFFSET);
+
+		// Of a shared mapping, so of the file.
+		if (live->part == part)
+			sys_madvise(start + LIVE_ARRAY_OFFSET, chunks[i].size - LIVE_ARRAY_OFFSET,
+				    MADV_REMOVE);
+	}
 }
 
 void live_memory_forget(void)

@@ -24,6 +24,9 @@ void *live_memory_array(void *place, enum live_part part, uint32_t entry_size, u
 /* The same of a piece: the shadow of memory from address on in a plane. */
 uint8_t *live_memory_piece(uint8_t **place, uint64_t address, unsigned int plane);
 
+/* All entries of that part are zero again, and the kernel has their memory. In a slow bracket. */
+void live_memory_empty(enum live_part part);
+
 /* What a parent mapped is unmapped. In a slow bracket, before a table begins. */
 void live_memory_forget(void);
 

@@ -13,7 +13,10 @@
 struct live {
 	struct live_header *header;
 	uint64_t start_ticks;
-	uint32_t ended; /* atomic: the last report was asked for */
+	uint32_t ended;          /* atomic: the last report was asked for */
+	uint32_t wanted;         /* atomic: reports that found no room, a bit for each sort */
+	uint64_t next_look;      /* atomic, in ticks from the start: live_reports.c */
+	uint64_t next_report_ns; /* INTERVAL */
 	struct shadow shadow;
 	struct live_threads threads;
 	struct sites sites;
@@ -37,6 +40,7 @@ struct live_own {
 	uint32_t next;   /* of taken */
 	uint32_t site;   /* of the last stack that was looked up … */
 	uint32_t depth;  /* … and its depth, 0: none */
+	uint32_t looks;  /* without stacks: counts allocations */
 	struct shadow_near near;
 	struct live_taken taken[LIVE_TAKEN];
 	uint32_t nodes[]; /* of stack_cache.frames, by the same index */

@@ -124,7 +124,7 @@ always_inline void *reach_entry(struct shadow *shadow, unsigned int plane, uint6
 /* The small block's first word, by where the thread was lately, or NULL. */
 always_inline uint32_t *find_near(const struct shadow_near *near, uint64_t address)
 {
-	uint64_t key = address >> SHADOW_NEAR_BITS;
+	uint64_t key = (address >> SHADOW_NEAR_BITS) + 1;
 	const __typeof__(near->pages[0]) *page = &near->pages[key % SHADOW_NEAR_PAGES];
 
 	if (unlikely(__atomic_load_n(&page->key, __ATOMIC_RELAXED) != key))
@@ -135,7 +135,7 @@ always_inline uint32_t *find_near(const struct shadow_near *near, uint64_t addre
 /* A signal handler may come in between: it finds the page without a key. */
 static void note_near(struct shadow_near *near, uint64_t address, void *first)
 {
-	uint64_t key = address >> SHADOW_NEAR_BITS;
+	uint64_t key = (address >> SHADOW_NEAR_BITS) + 1;
 	__typeof__(near->pages[0]) *page = &near->pages[key % SHADOW_NEAR_PAGES];
 
 	__atomic_store_n(&page->key, 0, __ATOMIC_RELAXED);
@@ -163,13 +163,13 @@ always_inline uint32_t *find_small(const struct shadow *shadow, struct shadow_ne
 	return likely(first != NULL) ? first : find_small_slow(shadow, near, address);
 }
 
-always_inline struct shadow_block small_block(uint32_t first, uint32_t second)
+/* Field by field: a copy of the whole would wait for its parts to be stored. */
+always_inline void get_small(struct shadow_block *ret, uint32_t first, uint32_t second)
 {
-	return (struct shadow_block){
-		.owner = first,
-		.time = second >> LIVE_SMALL_SIZE_BITS,
-		.size = second & (LIVE_LARGE_MIN - 1),
-	};
+	ret->owner = first;
+	ret->time = second >> LIVE_SMALL_SIZE_BITS;
+	ret->size = second & (LIVE_LARGE_MIN - 1);
+	ret->fine = false;
 }
 
 always_inline uint32_t second_word(const struct shadow_block *block)
@@ -196,7 +196,7 @@ always_inline bool put_small(struct shadow *shadow, struct shadow_near *near, ui
 	}
 	old = __atomic_load_n(first, __ATOMIC_RELAXED);
 	if (unlikely(old))
-		*stale = small_block(old, __atomic_load_n(second, __ATOMIC_RELAXED));
+		get_small(stale, old, __atomic_load_n(second, __ATOMIC_RELAXED));
 	__atomic_store_n(second, second_word(block), __ATOMIC_RELAXED);
 	__atomic_store_n(first, block->owner, __ATOMIC_RELEASE);
 	return true;
@@ -218,7 +218,7 @@ always_inline bool take_small(const struct shadow *shadow, struct shadow_near *n
 		if (!second)
 			return false;
 	}
-	*ret = small_block(owner, __atomic_load_n(second, __ATOMIC_RELAXED));
+	get_small(ret, owner, __atomic_load_n(second, __ATOMIC_RELAXED));
 	__atomic_store_n(first, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(second, 0, __ATOMIC_RELAXED);
 	return true;
@@ -233,7 +233,7 @@ static bool put_fine(struct shadow *shadow, uint64_t address, const struct shado
 		return false;
 	old = __atomic_load_n(entry, __ATOMIC_RELAXED);
 	if (old)
-		*stale = small_block((uint32_t)old, (uint32_t)(old >> 32));
+		get_small(stale, (uint32_t)old, (uint32_t)(old >> 32));
 	__atomic_store_n(entry, (uint64_t)second_word(block) << 32 | block->owner,
 			 __ATOMIC_RELEASE);
 	return true;
@@ -246,7 +246,7 @@ static bool take_fine(const struct shadow *shadow, uint64_t address, struct shad
 
 	if (!old)
 		return false;
-	*ret = small_block((uint32_t)old, (uint32_t)(old >> 32));
+	get_small(ret, (uint32_t)old, (uint32_t)(old >> 32));
 	ret->fine = true;
 	__atomic_store_n(entry, 0, __ATOMIC_RELAXED);
 	return true;

@@ -49,7 +49,7 @@ struct shadow {
 #define SHADOW_NEAR_PAGES 32u
 struct shadow_near {
 	struct {
-		uint64_t key; /* of addresses, 0: none */
+		uint64_t key; /* of addresses, plus 1; 0: none */
 		uint8_t *page;
 	} pages[SHADOW_NEAR_PAGES];
 };
