@@ -1,0 +1,136 @@
+"""What `mallow live` costs beside the CPU of programs: malloc/free pairs where it takes samples or has no
+stacks, the memory of its table, and how long a report of very many sites takes."""
+import dataclasses
+import json
+import shutil
+import signal
+import subprocess
+import time
+
+import measuring
+import micro
+import table
+import workloads as programs
+from profilers import BenchError
+
+# Of a pair, beside the bare program's.
+SETTINGS = {
+    "one in 512 KiB": {"MALLOW_MODE": "live", "MALLOW_SAMPLE": "512K"},
+    "no stacks": {"MALLOW_MODE": "live", "MALLOW_BACKTRACE": "none"},
+    "all": {"MALLOW_MODE": "live"},
+}
+# Blocks that stay, and their size; 0: of 16 to 1,024 bytes.
+BLOCKS = [(1_000_000, 16), (1_000_000, 64), (500_000, 256), (300_000, 1024), (100_000, 4096),
+          (20_000, 40_000), (500_000, 0)]
+PROGRAMS = ("python", "clang", "sqlite", "perl", "git", "node")
+SITE = 64                       # bytes that a site may have, beside its blocks
+SITE_BITS, SITE_ROUNDS = 17, 5  # 131,072 sites
+PATIENCE_S = 60
+
+
+@dataclasses.dataclass
+class Figures:
+    added: dict = dataclasses.field(default_factory=dict)   # {what: ns a pair more than bare}
+    each: dict = dataclasses.field(default_factory=dict)    # {what: bytes a live block}
+    share: dict = dataclasses.field(default_factory=dict)   # {what: of the heap}
+    report: list = dataclasses.field(default_factory=list)  # seconds
+
+
+def pairs(place, progress, figures):
+    progress("malloc/free pairs, live")
+    depth = micro.FRAMES[0] - micro.START_FRAMES
+    found = [[micro.pair_ns(place, 1, micro.PAIRS, depth, settings)
+              for settings in (None, *SETTINGS.values())] for _ in range(micro.PAIR_ROUNDS)]
+    bare, *live = (min(column) for column in zip(*found))
+    figures.added = {what: value - bare for what, value in zip(SETTINGS, live)}
+    return table.rows(["", "a pair", "added"], [
+        ["bare", f"{bare:.1f}", "-"],
+        *([what, f"{value:.1f}", f"{value - bare:.1f}"] for what, value in zip(SETTINGS, live))], first=16)
+
+
+def reports_of(place, command, env, *options):
+    """The JSON reports of a run, one a tenth of a second and one at its end."""
+    folder = place.run_folder()
+    path = folder / "live.json"
+    try:
+        run = subprocess.run(
+            [place.mallow, "live", "--json", "--top", "1", "--outfile", path, *options, "--",
+             *map(str, command(folder))], env=measuring.clean_environment(env), cwd=folder,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if run.returncode or run.stderr:
+            raise BenchError(f"mallow live: status {run.returncode}: {run.stderr[-300:]}")
+        return [json.loads(line) for line in path.read_text().splitlines()]
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def memory_row(what, reports, figures):
+    """Of the moment at which most blocks were live."""
+    most = max(reports, key=lambda report: report["live_blocks"])
+    blocks, heap = most["live_blocks"], most["memory"]["heap_resident_bytes"]
+    figures.each[what] = (most["table_bytes"] - SITE * most["site_count"]) / blocks
+    figures.share[what] = most["table_bytes"] / heap
+    return [what, table.count(blocks), f"{most['live_bytes'] / blocks:.0f}",
+            table.count(most["site_count"]), table.megabytes(most["table_bytes"]),
+            f"{figures.each[what]:.1f}", f"{figures.share[what]:.1%}"]
+
+
+def memory(place, progress, figures):
+    lines = []
+    for count, size in BLOCKS:
+        what = f"blocks of {size}" if size else "mixed blocks"
+        progress(f"live: {what}")
+        lines.append(memory_row(what, reports_of(
+            place, lambda folder: [place.program("blocks"), count, size], {}), figures))
+    for workload in programs.WORKLOADS:
+        if workload.name in PROGRAMS and not programs.missing(workload):
+            progress(f"live: memory for {workload.name}")
+            lines.append(memory_row(workload.name, reports_of(
+                place, lambda folder: workload.command(place, folder), workload.env,
+                "--interval", "100ms"), figures))
+    return table.rows(["", "blocks", "bytes each", "sites", "table MB", "a block", "of the heap"], lines,
+                      first=16)
+
+
+def wait_for_end(path, reports):
+    """Until the file has so many reports, whole: each ends with a line of its own."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        text = path.read_text() if path.exists() else ""
+        if text.count("=" * 65 + "\n") == 2 * reports:
+            return
+        time.sleep(0.002)
+    raise BenchError(f"mallow live does not report:\n{text[-300:]}")
+
+
+def many_sites(place, progress, figures):
+    """A report by signal of a program that waits."""
+    progress("live: a report of many sites")
+    folder = place.run_folder()
+    path = folder / "live.txt"
+    sites = 1 << SITE_BITS
+    process = subprocess.Popen([place.mallow, "live", "--outfile", path, "--", place.program("blocks"),
+                                str(sites), "32", str(SITE_BITS)], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True, env=measuring.clean_environment({}))
+    try:
+        process.stdout.readline()
+        for number in range(SITE_ROUNDS):
+            begin = time.monotonic()
+            process.send_signal(signal.SIGUSR1)
+            wait_for_end(path, number + 1)
+            figures.report.append(time.monotonic() - begin)
+    finally:
+        process.communicate("\n")
+        shutil.rmtree(folder, ignore_errors=True)
+    return f"A report of {table.count(sites)} sites by signal: {table.pair(figures.report)} s"
+
+
+def measure(place, progress):
+    """(sections, Figures)"""
+    figures = Figures()
+    lines = pairs(place, progress, figures)
+    rows = memory(place, progress, figures)
+    report = many_sites(place, progress, figures)
+    return [["ns for a malloc/free pair under `mallow live`, 15 frames, minimum", "", *lines],
+            ["Memory of `mallow live` when most was live; a block: without 64 bytes a site", "", *rows],
+            [report]], figures
