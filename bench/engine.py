@@ -2,7 +2,7 @@
 and by its index file, and what memory of its own the tool takes for that. Then serving.py has it.
 
 The recording is made by bench/make_recording.c. It is opened by `mallow report --errors`, which needs
-every block and writes next to nothing."""
+every block and writes next to nothing. One ten times as large is loaded by `mallow serve` alone."""
 import dataclasses
 import pathlib
 import shutil
@@ -15,6 +15,7 @@ import table
 from profilers import BenchError
 
 ALLOCATIONS, ALLOCATIONS_FAST = 10_000_000, 1_000_000
+HUGE, HUGE_ROOM = 100_000_000, 16 << 30     # allocations, and bytes of the disk: the file, the columns
 STACKS = 20_000
 ROUNDS = 5
 INTERVAL_S = 0.002
@@ -27,6 +28,7 @@ class Figures:
     index: list
     private: int            # bytes, at most, while it is opened from events
     serving: serving.Figures
+    huge: serving.Figures   # of HUGE allocations; None: not measured
 
     @property
     def private_each(self):
@@ -66,28 +68,48 @@ def write_index(place, path):
         raise BenchError(f"no index file of the large recording: {run.stderr}")
 
 
+def measure_huge(place, progress):
+    """(lines, serving.Figures or None)"""
+    folder = place.run_folder()
+    path = folder / "huge.mallow"
+    try:
+        room = shutil.disk_usage(folder).free
+        if room < HUGE_ROOM:
+            return [f"Not measured: {room >> 30} GiB are free on the disk, {HUGE_ROOM >> 30} are needed"], None
+        progress("a huge recording")
+        make_recording(place, path, HUGE)
+        lines, served = serving.measure(place, path, 2)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return [f"Loaded in {served.load:.1f} s.", "", *lines], served
+
+
+def make_recording(place, path, allocations):
+    subprocess.run([place.program("make_recording"), path, str(allocations), str(STACKS)], check=True)
+
+
 def measure(place, progress, fast=False):
-    """(lines of opening, lines of serving, Figures)"""
+    """(lines of opening, lines of serving, lines of the huge one, Figures)"""
     folder = place.run_folder()
     allocations = ALLOCATIONS_FAST if fast else ALLOCATIONS
     path = folder / "large.mallow"
     try:
         progress("a large recording")
-        subprocess.run([place.program("make_recording"), path, str(allocations), str(STACKS)],
-                       check=True)
+        make_recording(place, path, allocations)
         cold = [open_recording(place, path) for _ in range(1 if fast else ROUNDS)]
+        progress("a large recording, served")
+        served_lines, served = serving.measure(place, path, len(cold))
         progress("a large recording, by its index file")
         write_index(place, path)
         indexed = [open_recording(place, path) for _ in cold]
-        progress("a large recording, served")
-        served_lines, served = serving.measure(place, path, len(cold))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    huge_lines, huge = (["Not measured: --fast"], None) if fast else measure_huge(place, progress)
     figures = Figures(allocations, [wall for wall, _ in cold], [wall for wall, _ in indexed],
-                      max(most for _, most in cold), served)
+                      max(most for _, most in cold), served, huge)
     lines = table.rows(["", "seconds", "private MB", "bytes an allocation"], [
         ["from events", table.pair(figures.events), table.megabytes(figures.private),
          f"{figures.private_each:.1f}"],
         ["by index file", table.pair(figures.index),
          table.megabytes(max(most for _, most in indexed)), "-"]], first=14)
-    return lines, served_lines, figures
+    return lines, served_lines, huge_lines, figures

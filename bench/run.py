@@ -99,12 +99,13 @@ def run_engine(place, arguments):
     """(sections, engine.Figures or None)."""
     if arguments.no_micro or arguments.only not in (None, "engine"):
         return [], None
-    lines, served, found = engine.measure(place, progress, arguments.fast)
+    lines, served, huge, found = engine.measure(place, progress, arguments.fast)
     title = (f"Opening a recording of {table.count(found.allocations)} allocations with its blocks, "
              "wall seconds, minimum/median")
     serving_title = (f"Pages of {serving.PAGE} of it by `mallow serve`, filtered and sorted, wall milliseconds, "
                      "minimum/median")
-    return [[title, "", *lines], [serving_title, "", *served]], found
+    huge_title = f"A recording of {table.count(engine.HUGE)} allocations by `mallow serve`, the same"
+    return [[title, "", *lines], [serving_title, "", *served], [huge_title, "", *huge]], found
 
 
 def as_json(results):

@@ -268,7 +268,7 @@ const struct recording_summary *recording_pool_sum(const struct recording *recor
 /*
  * The blocks, if they were needed on opening (else none), as columns indexed 0 … count - 1 in order
  * of allocation. A block is one allocation until its free; a realloc ends one block and begins
- * another.
+ * another. There are less than 2^32 of them.
  */
 struct block_columns {
 	uint64_t count;
@@ -276,19 +276,20 @@ struct block_columns {
 	const uint64_t *freed_ns; /* TIME_NEVER: leaked */
 	const uint64_t *address;
 	const uint64_t *size;
-	const uint64_t *usable;
-	const uint32_t *tag;         /* that the allocating thread had set, 0: none */
+	const uint32_t *slack; /* usable bytes beyond the size; UINT32_MAX: so many or more */
+	/* That the allocating thread had set, 0: none. NULL: no thread ever had one. */
+	const uint32_t *tag;
 	const uint32_t *site;        /* index */
 	const uint32_t *thread;      /* index of the allocating thread */
 	const uint32_t *free_thread; /* RECORDING_NONE: leaked, or freed implicitly */
 	/* Innermost node of its free's stack; RECORDING_NONE as above. NULL: not recorded. */
 	const uint32_t *free_stack;
-	const uint64_t *successor; /* block that a realloc made of this one, else UINT64_MAX */
+	const uint32_t *successor; /* block that a realloc made of this one, else RECORDING_NONE */
 	/*
-	 * How many blocks had been allocated when it was freed, UINT64_MAX: leaked. What came first
-	 * is not seen from times, which are often equal.
+	 * How many blocks had been allocated when it was freed, RECORDING_NONE: leaked. What came
+	 * first is not seen from times, which are often equal.
 	 */
-	const uint64_t *free_turn;
+	const uint32_t *free_turn;
 	const uint8_t *entry;      /* operation: enum trace_op */
 	const uint8_t *heap_flags; /* enum trace_heap_flags */
 };
@@ -303,10 +304,13 @@ enum block_order {
 /*
  * The rows of all blocks, ascending by size or address, equal ones in order of allocation; reversed
  * it is the other way round. Made when it is first asked for, unless an index file had it, and
- * kept; several threads may ask. Fails without memory, or with 2^32 blocks and more.
+ * kept; several threads may ask. Fails without memory.
  */
 struct err *recording_block_order(const struct recording *recording, enum block_order order,
 				  const uint32_t **ret);
+
+/* Whether that costs nothing any more. */
+bool recording_has_block_order(const struct recording *recording, enum block_order order);
 
 /* What the blocks of a site come to beyond struct site. Of samples: the samples. */
 struct site_span {

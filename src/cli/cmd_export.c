@@ -4,6 +4,7 @@
 
 #include "analysis/tree.h"
 #include "cli/cli.h"
+#include "cli/debug_symbols_option.h"
 #include "cli/filter_options.h"
 #include "cli/loaded.h"
 #include "cli/merged.h"
@@ -19,7 +20,7 @@
 #include "report/export/pprof.h"
 #include "report/export/replay_export.h"
 
-enum { TO, METRIC, OUTPUT, MERGE, BYTES };
+enum { TO, METRIC, OUTPUT, MERGE, BYTES, DEBUG_SYMBOLS };
 
 static const struct option_spec options_of_export[] = {
 	[TO] = {.name = "to",
@@ -38,11 +39,13 @@ static const struct option_spec options_of_export[] = {
 	[MERGE] = {.name = "merge",
 		   .text = "all recordings, or those of a directory, as one: see report"},
 	[BYTES] = {.name = "bytes", .text = "sizes in texts to the last digit"},
+	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
 };
 
 /* What is to be written. */
 struct wanted {
 	const struct recording *recording;
+	struct symbolizer *symbolizer; /* for the names of all recordings */
 	struct symbolized *symbolized;
 	const struct filter_match *match; /* of formats of blocks; NULL: all of them */
 	enum metric metric;
@@ -189,10 +192,11 @@ static int export_one(const struct exporter *exporter, const struct options *opt
 	cleanup(loaded_close) struct loaded loaded = {0};
 	cleanup(selection_deinit) struct selection selection = {0};
 	const char *path = options->operands[0];
+	bool blocks = filter || exporter->of_blocks;
 	struct err *err;
 
-	if (!(filter || exporter->of_blocks ? loaded_open_filterable(path, &loaded)
-					    : loaded_open(path, true, &loaded)))
+	if (!(blocks ? loaded_open_filterable(path, wanted.symbolizer, &loaded)
+		     : loaded_open(path, wanted.symbolizer, &loaded)))
 		return CLI_FAILED;
 	wanted.recording = loaded.recording;
 	wanted.symbolized = loaded.symbolized;
@@ -212,7 +216,7 @@ static int export_merged(const struct exporter *exporter, const struct options *
 
 	if (err)
 		return cli_report_err(err);
-	merged_open(&paths, &merged);
+	merged_open(&paths, wanted.symbolizer, &merged);
 	if (merged.merge) {
 		wanted.recording = merge_recording(merged.merge);
 		wanted.symbolized = merge_symbolized(merged.merge);
@@ -249,11 +253,13 @@ static bool check_output(const struct exporter *exporter, const struct options *
 }
 
 CLEANUP_DEFINE(struct filter *, filter_destroy);
+CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
 
 static int run(const struct command *command, const struct options *options)
 {
 	const struct exporter *exporter = find_exporter(options->values[TO]);
 	cleanup(filter_destroy_at) struct filter *filter = NULL;
+	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
 	bool merge = options->values[MERGE] != NULL;
 	struct wanted wanted = {.exact = options->values[BYTES] != NULL};
 
@@ -264,6 +270,9 @@ static int run(const struct command *command, const struct options *options)
 	    !filter_options_read(command, options, &filter) ||
 	    !filter_options_exclude(command, options, MERGE))
 		return CLI_USAGE;
+	if (!debug_symbols_open(options, &symbolizer))
+		return CLI_FAILED;
+	wanted.symbolizer = symbolizer;
 	return merge ? export_merged(exporter, options, &wanted)
 		     : export_one(exporter, options, filter, &wanted);
 }
@@ -278,6 +287,6 @@ const struct command_body command_export = {
 		"for each stack, outermost function first, as flamegraph.pl and speedscope read "
 		"it. heaptrack: every allocation and free, for heaptrack_gui and heaptrack_print, "
 		"which want a file whose name ends in .gz or .zst, or plain text. pprof: a profile "
-		"for `go tool pprof`, speedscope, Pyroscope and others, in seven ways of counting. "
+		"for `go tool pprof`, speedscope and others, in seven ways of counting. "
 		"replay: what bytehound's replayer does again, as allocations and frees.",
 };

@@ -41,7 +41,7 @@ static struct err *finish(const char *path, enum finish_state state, enum finish
 {
 	cleanup(loaded_close) struct loaded loaded = {0};
 
-	*loads = state == FINISH_RESTORE || loaded_open_sharing(path, symbolizer, &loaded);
+	*loads = state == FINISH_RESTORE || loaded_open_checked(path, symbolizer, &loaded);
 	return *loads ? finished_write(path, &loaded, compress, result) : NULL;
 }
 

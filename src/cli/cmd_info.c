@@ -44,7 +44,7 @@ static void write_json(struct info *info)
 	for (size_t i = 0; i < info->paths->items.count; i++) {
 		cleanup(loaded_close) struct loaded loaded = {0};
 
-		if (loaded_open_checked(info->paths->items.items[i], &loaded))
+		if (loaded_open_checked(info->paths->items.items[i], NULL, &loaded))
 			info_json_write(&json, loaded.recording,
 					info->options->values[MODULES] != NULL);
 		else
@@ -61,7 +61,7 @@ static void write_text(struct info *info)
 	for (size_t i = 0; i < info->paths->items.count; i++) {
 		cleanup(loaded_close) struct loaded loaded = {0};
 
-		if (!loaded_open_checked(info->paths->items.items[i], &loaded)) {
+		if (!loaded_open_checked(info->paths->items.items[i], NULL, &loaded)) {
 			info->failed = true;
 			continue;
 		}
@@ -80,7 +80,7 @@ static struct err *write_tree(struct info *info)
 	for (size_t i = 0; !err && i < info->paths->items.count; i++) {
 		cleanup(loaded_close) struct loaded loaded = {0};
 
-		if (!loaded_open_checked(info->paths->items.items[i], &loaded))
+		if (!loaded_open_checked(info->paths->items.items[i], NULL, &loaded))
 			info->failed = true;
 		else if (!process_list_has(&list, recording_facts(loaded.recording)->id))
 			err = process_list_add(&list, loaded.recording);

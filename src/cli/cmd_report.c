@@ -3,6 +3,7 @@
 #include "base/compiler.h"
 #include "cli/choice_option.h"
 #include "cli/cli.h"
+#include "cli/debug_symbols_option.h"
 #include "cli/filter_options.h"
 #include "cli/metric_option.h"
 #include "cli/options.h"
@@ -31,7 +32,8 @@ enum {
 	POOLS,
 	MERGE,
 	BYTES,
-	FULL
+	FULL,
+	DEBUG_SYMBOLS
 };
 
 #define BREAKDOWN(NAME, name, plural, of_blocks) " " name
@@ -86,6 +88,7 @@ static const struct option_spec options_of_report[] = {
 	[MERGE] = {.name = "merge", .text = "all recordings as one: sites by file and place in it"},
 	[BYTES] = {.name = "bytes", .text = "sizes and counts to the last digit"},
 	[FULL] = {.name = "full", .text = "cut, fold and leave out nothing"},
+	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
 };
 
 static const int exclusive[][2] = {
@@ -215,11 +218,13 @@ static int read_wanted(const struct command *command, const struct options *opti
 }
 
 CLEANUP_DEFINE(struct filter *, filter_destroy);
+CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
 
 static int run(const struct command *command, const struct options *options)
 {
 	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
 	cleanup(filter_destroy_at) struct filter *filter = NULL;
+	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
 	struct report_wanted wanted = {
 		.format = options->values[JSON]  ? REPORT_JSON
 			  : options->values[CSV] ? REPORT_CSV
@@ -234,7 +239,10 @@ static int run(const struct command *command, const struct options *options)
 	int status = read_wanted(command, options, &wanted, &filter);
 	struct err *err;
 
+	if (status == CLI_OK && !debug_symbols_open(options, &symbolizer))
+		status = CLI_FAILED;
 	if (status == CLI_OK) {
+		wanted.symbolizer = symbolizer;
 		err = recording_paths_find(options, &paths);
 		status = err ? cli_report_err(err) : report_writer_run(&wanted, &paths);
 	}

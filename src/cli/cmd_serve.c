@@ -1,13 +1,11 @@
 /* mallow serve: recordings over HTTP. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/debug_symbols_option.h"
 #include "cli/file_kind.h"
 #include "cli/options.h"
 #include "cli/recording_paths.h"
@@ -38,13 +36,7 @@ static const struct option_spec options_of_serve[] = {
 	[ALLOW_ORIGIN] = {.name = "allow-origin",
 			  .value = "ORIGIN[,ORIGIN…]",
 			  .text = "web pages from there may read the answers"},
-	[DEBUG_SYMBOLS] =
-		{.name = "debug-symbols",
-		 .letter = 'd',
-		 .value = "PATH",
-		 .text = "a debug file, or a directory of them as /usr/lib/debug is one, for "
-			 "recordings without names of their own; may be given many times",
-		 .many = true},
+	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
 	[TIMEOUT] = {.name = "timeout",
 		     .value = "SECONDS",
 		     .text = "end connections of clients that take longer for a request, or for "
@@ -124,17 +116,6 @@ static int serve(const struct http_options *http, struct catalog *catalog)
 	return CLI_OK;
 }
 
-static bool check_debug_paths(const struct options *options)
-{
-	for (size_t i = 0; i < options->many_count; i++) {
-		if (access(options->many[i], R_OK) == 0)
-			continue;
-		cli_error(CLI_FAILED, "cannot read '%s': %s", options->many[i], strerror(errno));
-		return false;
-	}
-	return true;
-}
-
 static int run(const struct command *command, const struct options *options)
 {
 	cleanup(catalog_destroy_at) struct catalog *catalog = NULL;
@@ -161,7 +142,7 @@ static int run(const struct command *command, const struct options *options)
 		.timeout_s = timeout < DAY_S ? (unsigned int)timeout : DAY_S,
 	};
 
-	if (!check_debug_paths(options))
+	if (!debug_symbols_check(options))
 		return CLI_FAILED;
 	err = catalog_create(options->many, &catalog);
 	if (err)
@@ -178,7 +159,8 @@ const struct command_body command_serve = {
 	.run = run,
 	.details =
 		"The REST API: /list has the recordings, /data/ID/… or /data/last/… what they "
-		"hold, /openapi.json all paths and parameters. last is the last recording of the "
+		"hold, /openapi.json all paths, parameters and answers. last is the last recording "
+		"of the "
 		"command line, or the newest of a directory given last. New recordings of a "
 		"directory are found, and those still being written are followed.\n\n"
 		"Only this machine is served, under its own name or address. With another "

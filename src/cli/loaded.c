@@ -6,8 +6,8 @@
 #include "cli/progress.h"
 #include "hosted/cleanup.h"
 
-static bool open_loaded(const char *path, unsigned int needs, bool symbols,
-			struct symbolizer *symbolizer, struct loaded *ret)
+static bool open_loaded(const char *path, unsigned int needs, struct symbolizer *symbolizer,
+			struct loaded *ret)
 {
 	cleanup(progress_deinit) struct progress progress;
 	struct loaded loaded = {0};
@@ -19,7 +19,7 @@ static bool open_loaded(const char *path, unsigned int needs, bool symbols,
 		err = recording_open(path, needs, progress_update, &progress, &loaded.recording);
 	if (!err)
 		index_file_renew(loaded.recording);
-	if (!err && symbols)
+	if (!err && symbolizer)
 		err = symbolized_create(loaded.recording, symbolizer, &loaded.symbolized);
 	progress_deinit(&progress);
 	if (err) {
@@ -31,34 +31,29 @@ static bool open_loaded(const char *path, unsigned int needs, bool symbols,
 	return true;
 }
 
-bool loaded_open(const char *path, bool symbols, struct loaded *ret)
+bool loaded_open(const char *path, struct symbolizer *symbolizer, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_SUMS, symbols, NULL, ret);
+	return open_loaded(path, RECORDING_SUMS, symbolizer, ret);
 }
 
-bool loaded_open_filterable(const char *path, struct loaded *ret)
+bool loaded_open_filterable(const char *path, struct symbolizer *symbolizer, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_BLOCKS, true, NULL, ret);
+	return open_loaded(path, RECORDING_BLOCKS, symbolizer, ret);
 }
 
-bool loaded_open_errors(const char *path, struct loaded *ret)
+bool loaded_open_errors(const char *path, struct symbolizer *symbolizer, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_HEAP_ERRORS, true, NULL, ret);
+	return open_loaded(path, RECORDING_HEAP_ERRORS, symbolizer, ret);
 }
 
 bool loaded_open_blocks(const char *path, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_BLOCKS | RECORDING_HEAP_ERRORS, false, NULL, ret);
+	return open_loaded(path, RECORDING_BLOCKS | RECORDING_HEAP_ERRORS, NULL, ret);
 }
 
-bool loaded_open_checked(const char *path, struct loaded *ret)
+bool loaded_open_checked(const char *path, struct symbolizer *symbolizer, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_CHECKED, false, NULL, ret);
-}
-
-bool loaded_open_sharing(const char *path, struct symbolizer *symbolizer, struct loaded *ret)
-{
-	return open_loaded(path, RECORDING_CHECKED, symbolizer != NULL, symbolizer, ret);
+	return open_loaded(path, RECORDING_CHECKED, symbolizer, ret);
 }
 
 void loaded_close(struct loaded *loaded)

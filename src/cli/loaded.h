@@ -9,18 +9,19 @@ struct loaded {
 	struct symbolized *symbolized; /* NULL: not asked for */
 };
 
-/* false: the error was printed. */
-bool loaded_open(const char *path, bool symbols, struct loaded *ret);
-/* With names, and blocks to choose from by a filter. */
-bool loaded_open_filterable(const char *path, struct loaded *ret);
-/* With names and heap errors. */
-bool loaded_open_errors(const char *path, struct loaded *ret);
+/*
+ * Names are looked up by a symbolizer, which may serve many recordings; NULL: without names. false:
+ * the error was printed.
+ */
+bool loaded_open(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
+/* With blocks to choose from by a filter. */
+bool loaded_open_filterable(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
+/* With heap errors. */
+bool loaded_open_errors(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
 /* With blocks and heap errors, without names: all that an index file has. */
 bool loaded_open_blocks(const char *path, struct loaded *ret);
-/* Without names, but every chunk's checksum compared. */
-bool loaded_open_checked(const char *path, struct loaded *ret);
-/* That, with names by a symbolizer that serves several recordings; NULL: without names. */
-bool loaded_open_sharing(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
+/* With every chunk's checksum compared. */
+bool loaded_open_checked(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
 /* Accepts a zeroed struct. */
 void loaded_close(struct loaded *loaded);
 

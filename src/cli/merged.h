@@ -12,7 +12,9 @@ struct merged {
 	bool failed;         /* some of the recordings are not in it */
 };
 
-void merged_open(const struct recording_paths *paths, struct merged *ret);
+/* symbolizer: for the names of all of them, must outlive it. */
+void merged_open(const struct recording_paths *paths, struct symbolizer *symbolizer,
+		 struct merged *ret);
 /* Accepts a zeroed struct. */
 void merged_close(struct merged *merged);
 

@@ -289,9 +289,9 @@ static struct err *write_loaded(struct writer *writer, const struct loaded *load
 static bool open_recording(const struct report_wanted *wanted, const char *path, struct loaded *ret)
 {
 	if (wanted->view == REPORT_ERRORS)
-		return loaded_open_errors(path, ret);
-	return needs_blocks(wanted) ? loaded_open_filterable(path, ret)
-				    : loaded_open(path, true, ret);
+		return loaded_open_errors(path, wanted->symbolizer, ret);
+	return needs_blocks(wanted) ? loaded_open_filterable(path, wanted->symbolizer, ret)
+				    : loaded_open(path, wanted->symbolizer, ret);
 }
 
 /* One after the other. *failed: one could not be opened, and an error was printed. */
@@ -323,7 +323,7 @@ static struct err *write_merged(struct writer *writer, const struct recording_pa
 	struct seen_blocks seen = {0};
 	struct report_subject subject;
 
-	merged_open(paths, &merged);
+	merged_open(paths, writer->wanted->symbolizer, &merged);
 	*failed = merged.failed;
 	if (!merged.merge)
 		return NULL;

@@ -28,10 +28,11 @@ struct report_wanted {
 	uint32_t top;                /* sites and such that are shown, 0: all */
 	uint32_t pool_sites;         /* of each pool */
 	bool merge;
-	bool exact, full;            /* struct style */
-	const struct filter *filter; /* may be empty */
-	const char *at;              /* the moment of alive_at, as typed; NULL: none */
-	struct suppressions *leaks;  /* that are not counted; NULL: all are */
+	bool exact, full;              /* struct style */
+	const struct filter *filter;   /* may be empty */
+	const char *at;                /* the moment of alive_at, as typed; NULL: none */
+	struct suppressions *leaks;    /* that are not counted; NULL: all are */
+	struct symbolizer *symbolizer; /* for the names of all recordings */
 };
 
 /* One report after the other, or one of all. Returns the exit status; errors were printed. */

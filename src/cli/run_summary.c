@@ -232,7 +232,7 @@ static void load_all(struct summary *summary, char **paths, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		cleanup(loaded_close) struct loaded loaded = {0};
-		bool good = loaded_open_sharing(paths[i], summary->symbolizer, &loaded);
+		bool good = loaded_open_checked(paths[i], summary->symbolizer, &loaded);
 
 		if (good)
 			note(summary, paths[i], i, &loaded);

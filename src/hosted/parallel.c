@@ -21,6 +21,13 @@ size_t parallel_width(void)
 	return processors < WIDTH_MAX ? (size_t)processors : WIDTH_MAX;
 }
 
+size_t parallel_pieces(uint64_t things, uint64_t fewest)
+{
+	uint64_t most = things / fewest + 1, width = parallel_width();
+
+	return (size_t)(most < width ? most : width);
+}
+
 static void *work(void *argument)
 {
 	struct job *job = argument;

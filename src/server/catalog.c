@@ -9,6 +9,7 @@
 #include "hosted/byte_source.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
+#include "hosted/parallel.h"
 #include "hosted/vec.h"
 #include "trace/header_check.h"
 
@@ -22,12 +23,18 @@ struct seen {
 	bool writing; /* and so may change without its status doing so */
 };
 
+/*
+ * Each lock is held while the file is read, which can take seconds: so they are the entry's own,
+ * and two, that a list need not wait for a recording that is being loaded. Neither is taken under
+ * the other, nor under the catalog's.
+ */
 struct entry {
-	struct catalog_item item; /* path is owned */
-	pthread_mutex_t lock;     /* of what follows; held while the recording is opened */
+	struct catalog_item item; /* path is owned; the id belongs to the catalog's lock */
+	pthread_mutex_t lock;     /* of these two */
 	struct dataset *dataset;  /* NULL: not opened yet */
 	struct seen opened;
-	char *summary; /* NULL: none is kept */
+	pthread_mutex_t summary_lock; /* of these two */
+	char *summary;                /* NULL: none is kept */
 	struct seen summarized;
 };
 
@@ -46,6 +53,7 @@ static void entry_destroy(struct entry *entry)
 {
 	dataset_release(entry->dataset);
 	pthread_mutex_destroy(&entry->lock);
+	pthread_mutex_destroy(&entry->summary_lock);
 	free(entry->summary);
 	free((char *)entry->item.path);
 	free(entry);
@@ -137,6 +145,7 @@ struct err *catalog_add(struct catalog *catalog, const char *path)
 	if (!entry)
 		return err_no_memory();
 	pthread_mutex_init(&entry->lock, NULL);
+	pthread_mutex_init(&entry->summary_lock, NULL);
 	format_id(header.id, entry->item.id);
 	entry->item.machine = (uint16_t)header.machine;
 	entry->item.path = strdup(path);
@@ -253,20 +262,22 @@ struct err *catalog_find(struct catalog *catalog, const char *id, struct dataset
 	return entry ? open_entry(catalog, entry, ret) : NULL;
 }
 
-/* Under the entry's lock. */
+/* Under the summary's lock. */
 static struct err *summarize(struct catalog *catalog, struct entry *entry, catalog_summary *make)
 {
 	cleanup(recording_close_at) struct recording *recording = NULL;
+	struct catalog_item item = {.path = entry->item.path, .machine = entry->item.machine};
 	char *summary = NULL;
 	struct seen seen;
-	struct err *err = see(entry->item.path, &seen);
+	struct err *err = see(item.path, &seen);
 
 	if (!err)
-		err = recording_open(entry->item.path, RECORDING_SUMS, NULL, NULL, &recording);
-	if (!err)
-		adopt(catalog, entry, recording);
-	if (!err)
-		err = (*make)(&entry->item, recording, &summary);
+		err = recording_open(item.path, RECORDING_SUMS, NULL, NULL, &recording);
+	if (err)
+		return err;
+	adopt(catalog, entry, recording);
+	memcpy(item.id, recording_facts(recording)->id, sizeof(item.id));
+	err = (*make)(&item, recording, &summary);
 	if (err)
 		return err;
 	seen.writing = recording_facts(recording)->writing;
@@ -276,46 +287,81 @@ static struct err *summarize(struct catalog *catalog, struct entry *entry, catal
 	return NULL;
 }
 
-static struct err *put_summary(struct catalog *catalog, struct entry *entry, catalog_summary *make,
-			       struct buf *buf)
-{
-	struct err *err = NULL;
+/* One of a list in the making. */
+struct piece {
+	struct entry *entry;
+	struct buf text;
+	struct err *err;
+};
 
-	pthread_mutex_lock(&entry->lock);
+struct list {
+	struct catalog *catalog;
+	catalog_summary *make;
+	struct piece *pieces;
+	size_t count;
+};
+
+static void list_deinit(struct list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		buf_deinit(&list->pieces[i].text);
+		err_destroy(list->pieces[i].err);
+	}
+	free(list->pieces);
+}
+
+static struct err *begin_list(struct list *list)
+{
+	struct catalog *catalog = list->catalog;
+
+	pthread_mutex_lock(&catalog->lock);
+	list->pieces = calloc(catalog->entries.count + 1, sizeof(*list->pieces));
+	list->count = list->pieces ? catalog->entries.count : 0;
+	for (size_t i = 0; i < list->count; i++) {
+		list->pieces[i].entry = catalog->entries.items[i];
+		buf_init(&list->pieces[i].text);
+	}
+	pthread_mutex_unlock(&catalog->lock);
+	return list->pieces ? NULL : err_no_memory();
+}
+
+static void make_piece(void *argument, size_t number)
+{
+	const struct list *list = argument;
+	struct piece *piece = &list->pieces[number];
+	struct entry *entry = piece->entry;
+
+	pthread_mutex_lock(&entry->summary_lock);
 	if (!entry->summary || is_stale(entry->item.path, &entry->summarized))
-		err = summarize(catalog, entry, make);
-	if (!err)
-		buf_text(buf, entry->summary);
-	pthread_mutex_unlock(&entry->lock);
-	return err;
+		piece->err = summarize(list->catalog, entry, list->make);
+	if (!piece->err)
+		buf_text(&piece->text, entry->summary);
+	pthread_mutex_unlock(&entry->summary_lock);
+	if (!piece->err)
+		piece->err = buf_finish(&piece->text);
 }
 
 struct err *catalog_summaries(struct catalog *catalog, catalog_summary *make, struct buf *buf)
 {
-	struct err *err = NULL;
-	size_t count, put = 0;
+	cleanup(list_deinit) struct list list = {.catalog = catalog, .make = make};
+	size_t put = 0;
+	struct err *err;
 
 	look(catalog);
-	pthread_mutex_lock(&catalog->lock);
-	count = catalog->entries.count;
-	pthread_mutex_unlock(&catalog->lock);
-	for (size_t i = 0; !err && i < count; i++) {
-		size_t before = buf->size;
-		struct entry *entry;
+	err = begin_list(&list);
+	if (err)
+		return err;
+	parallel_run(make_piece, &list, list.count);
+	for (size_t i = 0; i < list.count; i++) {
+		struct piece *piece = &list.pieces[i];
 
-		pthread_mutex_lock(&catalog->lock);
-		entry = catalog->entries.items[i];
-		pthread_mutex_unlock(&catalog->lock);
-		if (put)
+		if (piece->err && err_number(piece->err) == ENOMEM)
+			return steal(&piece->err);
+		if (piece->err)
+			continue;
+		if (put++)
 			buf_char(buf, ',');
-		err = put_summary(catalog, entry, make, buf);
-		if (!err) {
-			put++;
-		} else if (err_number(err) != ENOMEM) {
-			err_destroy(err);
-			err = NULL;
-			buf->size = before;
-		}
+		buf_put(buf, piece->text.data, piece->text.size);
 	}
-	return err;
+	return NULL;
 }

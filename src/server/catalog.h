@@ -1,7 +1,8 @@
 /*
  * The recordings that the server has: by id, or "last". Each is opened when it is first asked for,
  * and kept; one that is still being written is opened anew when it has grown. Nothing else on the
- * disk is ever read. For several threads.
+ * disk is ever read. For several threads: who asks for a recording waits for that one to be opened,
+ * and for no other.
  */
 #ifndef MALLOW_SERVER_CATALOG_H
 #define MALLOW_SERVER_CATALOG_H
@@ -42,8 +43,9 @@ typedef struct err *catalog_summary(const struct catalog_item *item,
 				    const struct recording *recording, char **ret);
 
 /*
- * Those of all recordings in their order, with commas between them. They are kept until a file
- * changes. One that cannot be read any more is left out: it has nothing to tell.
+ * Those of all recordings in their order, with commas between them; several are read at a time.
+ * They are kept until a file changes. One that cannot be read any more is left out: it has nothing
+ * to tell.
  */
 struct err *catalog_summaries(struct catalog *catalog, catalog_summary *make, struct buf *buf);
 

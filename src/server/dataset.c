@@ -27,15 +27,6 @@ void dataset_release(struct dataset *dataset)
 }
 CLEANUP_DEFINE(struct dataset *, dataset_release);
 
-static struct err *create_symbolizer(const char *const *debug_paths, struct symbolizer **ret)
-{
-	struct err *err = symbolizer_create(ret);
-
-	for (; !err && *debug_paths; debug_paths++)
-		err = symbolizer_add_debug_path(*ret, *debug_paths);
-	return err;
-}
-
 struct err *dataset_open(const char *path, const char *const *debug_paths, struct dataset **ret)
 {
 	static uint64_t serials;
@@ -54,7 +45,9 @@ struct err *dataset_open(const char *path, const char *const *debug_paths, struc
 	if (!err)
 		index_file_renew(dataset->owned);
 	if (!err)
-		err = create_symbolizer(debug_paths, &dataset->symbolizer);
+		err = symbolizer_create(&dataset->symbolizer);
+	if (!err)
+		err = symbolizer_add_debug_paths(dataset->symbolizer, debug_paths);
 	if (!err)
 		err = symbolized_create(dataset->owned, dataset->symbolizer, &dataset->symbolized);
 	if (!err)

@@ -40,7 +40,7 @@ struct dataset {
 
 /*
  * With all that its blocks are needed for; one reference. debug_paths: for
- * symbolizer_add_debug_path(), NULL-terminated.
+ * symbolizer_add_debug_paths().
  */
 struct err *dataset_open(const char *path, const char *const *debug_paths, struct dataset **ret);
 struct dataset *dataset_hold(struct dataset *dataset);

@@ -20,7 +20,7 @@
 #define BYTES   "application/octet-stream"
 
 static const struct route route_table[] = {
-#define ROUTE(id, path, groups, type, text) {path, groups, type, text, route_##id},
+#define ROUTE(id, path, groups, type, shape, text) {path, groups, type, shape, text, route_##id},
 #include "server/route.def"
 #undef ROUTE
 };

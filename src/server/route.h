@@ -17,7 +17,8 @@ enum route_group {
 struct route {
 	const char *path;
 	unsigned int groups; /* of enum route_group */
-	const char *type;
+	const char *type;    /* HTTP's, of its content */
+	const char *shape;   /* for answer_schema_put() */
 	const char *text;
 	route_answer *answer;
 };
@@ -38,7 +39,7 @@ const struct parameter *parameters(size_t *count);
  */
 struct err *route_find(struct request *request, struct reply *reply);
 
-#define ROUTE(id, path, groups, type, text) route_answer route_##id;
+#define ROUTE(id, path, groups, type, shape, text) route_answer route_##id;
 #include "server/route.def"
 #undef ROUTE
 

@@ -26,6 +26,7 @@ static void drop_page(void *state)
 
 	selection_release(page->selection);
 	dataset_release(page->dataset);
+	rows_deinit(&page->rows);
 	vec_deinit(&page->path);
 	free(page);
 }
@@ -82,7 +83,7 @@ static struct err *put_block(struct json_writer *json, const struct page *page, 
 	put_heap_flag(json, page, "is_mmaped", blocks->heap_flags[row], TRACE_HEAP_MMAPPED, true);
 	put_heap_flag(json, page, "in_main_arena", blocks->heap_flags[row],
 		      TRACE_HEAP_NON_MAIN_ARENA, false);
-	json_field_u64(json, "extra_space", blocks->usable[row] - blocks->size[row]);
+	json_field_u64(json, "extra_space", blocks->slack[row]);
 	json_end(json);
 	return err;
 }
@@ -153,7 +154,7 @@ static struct err *make_page(void *state, struct buf *buf, bool *done)
 static struct err *answer(struct request *request, struct reply *reply, bool raw)
 {
 	struct selection *selection = NULL;
-	struct rows rows;
+	struct rows rows = {0};
 	struct page *page;
 	struct err *err;
 
@@ -166,6 +167,7 @@ static struct err *answer(struct request *request, struct reply *reply, bool raw
 		return NULL;
 	page = err ? NULL : malloc(sizeof(*page));
 	if (!page) {
+		rows_deinit(&rows);
 		selection_release(selection);
 		return err ? err : err_no_memory();
 	}

@@ -1,7 +1,9 @@
-/* /openapi.json: the table of routes and the list of conditions, for programs to read. */
+/* /openapi.json: the tables of routes, conditions and answers, for programs to read. */
+#include <stdio.h>
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "server/answer_schema.h"
 #include "server/route.h"
 
 static void put_choices(struct json_writer *json, const char *choices)
@@ -39,6 +41,31 @@ static void put_parameter(struct json_writer *json, const char *name, const char
 	json_end(json);
 }
 
+/* Conditions are the same wherever there are some: a component, once. */
+static void put_condition_reference(struct json_writer *json, const char *name)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "#/components/parameters/%s", name);
+	json_object(json);
+	json_field_text(json, "$ref", path);
+	json_end(json);
+}
+
+static void put_conditions(struct json_writer *json)
+{
+	size_t count;
+	const struct filter_parameter *all = filter_parameters(&count);
+
+	json_object(json);
+	for (size_t i = 0; i < count; i++) {
+		json_key(json, all[i].name);
+		put_parameter(json, all[i].name, "query", all[i].text, all[i].value,
+			      all[i].choices);
+	}
+	json_end(json);
+}
+
 /* The parts of a path in <>. */
 static void put_path_parameters(struct json_writer *json, const char *path)
 {
@@ -67,8 +94,7 @@ static void put_parameters(struct json_writer *json, const struct route *route)
 			put_parameter(json, own[i].name, "query", own[i].text, own[i].value,
 				      own[i].choices);
 	for (size_t i = 0; i < filters && route->groups & ROUTE_FILTER; i++)
-		put_parameter(json, conditions[i].name, "query", conditions[i].text,
-			      conditions[i].value, conditions[i].choices);
+		put_condition_reference(json, conditions[i].name);
 	json_end(json);
 }
 
@@ -82,7 +108,7 @@ static void put_path(struct json_writer *json, struct buf *scratch, const char *
 }
 
 static void put_response(struct json_writer *json, const char *status, const char *text,
-			 const char *type)
+			 const char *type, const char *shape)
 {
 	json_key(json, status);
 	json_object(json);
@@ -91,6 +117,8 @@ static void put_response(struct json_writer *json, const char *status, const cha
 	json_object(json);
 	json_key(json, type);
 	json_object(json);
+	json_key(json, "schema");
+	answer_schema_put(json, shape);
 	json_end(json);
 	json_end(json);
 	json_end(json);
@@ -107,10 +135,10 @@ static void put_route(struct json_writer *json, const struct route *route)
 	put_parameters(json, route);
 	json_key(json, "responses");
 	json_object(json);
-	put_response(json, "200", "what was asked for", route->type);
-	put_response(json, "400", "a parameter is unknown or wrong", text);
-	if (strchr(route->path, '<'))
-		put_response(json, "404", "no such recording", text);
+	put_response(json, "200", "what was asked for", route->type, route->shape);
+	put_response(json, "400", "a parameter is unknown or wrong", text, "string");
+	if (strchr(route->path, '<') || route->groups & ROUTE_PROFILE)
+		put_response(json, "404", "no such recording", text, "string");
 	json_end(json);
 	json_end(json);
 	json_end(json);
@@ -128,7 +156,7 @@ struct err *route_openapi(struct request *request, struct reply *reply)
 	buf_init(&scratch);
 	json_init(&json, &buf, true);
 	json_object(&json);
-	json_field_text(&json, "openapi", "3.0.3");
+	json_field_text(&json, "openapi", "3.1.0");
 	json_key(&json, "info");
 	json_object(&json);
 	json_field_text(&json, "title", "mallow");
@@ -140,6 +168,13 @@ struct err *route_openapi(struct request *request, struct reply *reply)
 		put_path(&json, &scratch, all[i].path);
 		put_route(&json, &all[i]);
 	}
+	json_end(&json);
+	json_key(&json, "components");
+	json_object(&json);
+	json_key(&json, "parameters");
+	put_conditions(&json);
+	json_key(&json, "schemas");
+	answer_schema_put_all(&json);
 	json_end(&json);
 	json_end(&json);
 	return reply_whole(reply, &buf);

@@ -1,23 +1,46 @@
 #include "server/rows.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+void rows_deinit(struct rows *rows)
+{
+	free(rows->chosen);
+	*rows = (struct rows){0};
+}
+
+/* Another request may have others chosen while this one's page is being written. */
+static struct err *copy(const uint32_t *chosen, struct rows *rows)
+{
+	rows->chosen = malloc(rows->left * sizeof(*chosen));
+	if (!rows->chosen)
+		return err_no_memory();
+	memcpy(rows->chosen, chosen, rows->left * sizeof(*chosen));
+	return NULL;
+}
+
 struct err *rows_begin(struct request *request, struct selection *selection, struct rows *ret)
 {
 	enum selection_order order = request->choices[PARAMETER_BLOCK_SORT];
 	bool descending = request_descends(request, order == SELECTION_BY_SIZE);
 	const struct block_ranks *ranks;
-	struct rows rows = {.left = 0};
+	const uint32_t *chosen;
 	uint64_t first, end;
 	struct err *err;
 
-	err = selection_ranks(request->dataset, selection, order, &ranks);
+	request_page(request, selection->count, &first, &end);
+	*ret = (struct rows){.left = end - first};
+	if (!ret->left)
+		return NULL;
+	err = selection_top(request->dataset, selection, order, descending, first, end, &chosen);
 	if (err)
 		return err;
-	request_page(request, selection->count, &first, &end);
-	rows.left = end - first;
-	if (rows.left)
-		block_walk_begin(ranks, first, descending, &rows.walk);
-	*ret = rows;
-	return NULL;
+	if (chosen)
+		return copy(chosen, ret);
+	err = selection_ranks(request->dataset, selection, order, &ranks);
+	if (!err)
+		block_walk_begin(ranks, first, descending, &ret->walk);
+	return err;
 }
 
 bool rows_next(struct rows *rows, uint64_t *ret)
@@ -25,6 +48,6 @@ bool rows_next(struct rows *rows, uint64_t *ret)
 	if (!rows->left)
 		return false;
 	rows->left--;
-	*ret = block_walk_next(&rows->walk);
+	*ret = rows->chosen ? rows->chosen[rows->next++] : block_walk_next(&rows->walk);
 	return true;
 }

@@ -6,6 +6,8 @@
 #include "server/selection.h"
 
 struct rows {
+	uint32_t *chosen; /* all rows of the page; NULL: `walk` finds them */
+	uint64_t next;    /* of these */
 	struct block_walk walk;
 	uint64_t left; /* rows of the page that were not handed out */
 };
@@ -15,6 +17,8 @@ struct rows {
  * it.
  */
 struct err *rows_begin(struct request *request, struct selection *selection, struct rows *ret);
+/* Accepts a zeroed struct. */
+void rows_deinit(struct rows *rows);
 
 /* false: that was the last. */
 bool rows_next(struct rows *rows, uint64_t *ret);

@@ -10,8 +10,11 @@ void selection_release(struct selection *selection)
 	if (!selection || __atomic_sub_fetch(&selection->references, 1, __ATOMIC_ACQ_REL))
 		return;
 	filter_match_deinit(&selection->match);
-	for (size_t i = 0; i < SELECTION_ORDERS; i++)
+	for (size_t i = 0; i < SELECTION_ORDERS; i++) {
 		block_ranks_deinit(&selection->ranks[i]);
+		block_top_deinit(&selection->tops[i][false]);
+		block_top_deinit(&selection->tops[i][true]);
+	}
 	free(selection->extents);
 	free(selection->key);
 	free(selection);
@@ -78,6 +81,49 @@ struct err *selection_find(struct dataset *dataset, const struct filter *filter,
 	return NULL;
 }
 
+/* Rows that are chosen at once, for the pages to come, and how often before all are ordered. */
+#define TOP_ROWS 4096
+#define TOPS_MAX 8
+
+static enum block_order block_order(enum selection_order order)
+{
+	return order == SELECTION_BY_SIZE ? BLOCK_ORDER_SIZE : BLOCK_ORDER_ADDRESS;
+}
+
+static bool has_rows(const struct block_top *top, uint64_t first, uint64_t end)
+{
+	return top->rows && first >= top->first && end <= top->first + top->count;
+}
+
+struct err *selection_top(struct dataset *dataset, struct selection *selection,
+			  enum selection_order order, bool descending, uint64_t first, uint64_t end,
+			  const uint32_t **ret)
+{
+	struct block_top *top = &selection->tops[order][descending];
+	struct block_entries entries = {
+		.bits = selection->bits,
+		.keys = order == SELECTION_BY_SIZE ? dataset->blocks->size
+						   : dataset->blocks->address,
+		.blocks = dataset->blocks->count,
+		.descending = descending,
+	};
+	struct err *err = NULL;
+
+	*ret = NULL;
+	if (order == SELECTION_BY_TIME || first == end || end - first > TOP_ROWS ||
+	    recording_has_block_order(dataset->recording, block_order(order)))
+		return NULL;
+	if (!has_rows(top, first, end)) {
+		if (selection->tops_made++ >= TOPS_MAX)
+			return NULL;
+		block_top_deinit(top);
+		err = block_top_create(&entries, first, TOP_ROWS, top);
+	}
+	if (!err)
+		*ret = top->rows + (first - top->first);
+	return err;
+}
+
 struct err *selection_ranks(struct dataset *dataset, struct selection *selection,
 			    enum selection_order order, const struct block_ranks **ret)
 {
@@ -85,10 +131,8 @@ struct err *selection_ranks(struct dataset *dataset, struct selection *selection
 	const uint32_t *rows = NULL;
 	struct err *err = NULL;
 
-	if (!ranks->blocks && order == SELECTION_BY_SIZE)
-		err = recording_block_order(dataset->recording, BLOCK_ORDER_SIZE, &rows);
-	else if (!ranks->blocks && order == SELECTION_BY_ADDRESS)
-		err = recording_block_order(dataset->recording, BLOCK_ORDER_ADDRESS, &rows);
+	if (!ranks->blocks && order != SELECTION_BY_TIME)
+		err = recording_block_order(dataset->recording, block_order(order), &rows);
 	if (!err && !ranks->blocks)
 		err = block_ranks_create(selection->bits, rows, dataset->blocks->count, ranks);
 	*ret = ranks;

@@ -6,6 +6,7 @@
 #define MALLOW_SERVER_SELECTION_H
 
 #include "analysis/blocks/block_ranks.h"
+#include "analysis/blocks/block_top.h"
 #include "analysis/filter/filter.h"
 #include "server/dataset.h"
 
@@ -24,6 +25,8 @@ struct selection {
 	uint64_t count;       /* blocks that match */
 	struct site_extent *extents;
 	struct block_ranks ranks[SELECTION_ORDERS];
+	struct block_top tops[SELECTION_ORDERS][2]; /* the latest, ascending and descending */
+	unsigned int tops_made;
 	unsigned int references;
 };
 
@@ -37,6 +40,15 @@ struct err *selection_find(struct dataset *dataset, const struct filter *filter,
 struct selection *selection_hold(struct selection *selection);
 /* Accepts NULL. */
 void selection_release(struct selection *selection);
+
+/*
+ * Under the lock. Its rows [first, end) in that order, if it is cheaper to choose them than to
+ * order all blocks: a page, and not one after the other to the end. *ret NULL: it is not. Else it
+ * is true until the next call.
+ */
+struct err *selection_top(struct dataset *dataset, struct selection *selection,
+			  enum selection_order order, bool descending, uint64_t first, uint64_t end,
+			  const uint32_t **ret);
 
 /* Under the lock. Its blocks in that order; as long as the selection. */
 struct err *selection_ranks(struct dataset *dataset, struct selection *selection,

@@ -57,6 +57,15 @@ struct err *symbolizer_add_debug_path(struct symbolizer *symbolizer, const char 
 	return debug_files_add(&symbolizer->files, path);
 }
 
+struct err *symbolizer_add_debug_paths(struct symbolizer *symbolizer, const char *const *paths)
+{
+	struct err *err = NULL;
+
+	for (; !err && *paths; paths++)
+		err = symbolizer_add_debug_path(symbolizer, *paths);
+	return err;
+}
+
 /* One interned string for a path and a build id: the path, a NUL, the id. NULL: no memory. */
 static const char *key_of(struct symbolizer *symbolizer, const char *path, const uint8_t *build_id,
 			  size_t build_id_size)

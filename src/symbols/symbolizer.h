@@ -27,6 +27,8 @@ void symbolizer_destroy(struct symbolizer *symbolizer);
  * they were added, before the system's; for the modules asked for afterwards.
  */
 struct err *symbolizer_add_debug_path(struct symbolizer *symbolizer, const char *path);
+/* Several, with NULL behind them. */
+struct err *symbolizer_add_debug_paths(struct symbolizer *symbolizer, const char *const *paths);
 
 /*
  * The ELF file at path, if its build id is the given one (build_id_size 0: not checked), else

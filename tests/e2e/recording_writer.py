@@ -8,7 +8,8 @@ import struct
 
 import xxhash
 
-from mallow_reader import ALIGNED, CHUNK_MAGIC, FREE, MAGIC, PAGE, SEALED, SLOT, glibc_usable
+from mallow_reader import (ALIGNED, CHUNK_MAGIC, EVENTS, FREE, MAGIC, PAGE, SEALED, SLOT, SYMBOLS,
+                           glibc_usable)
 
 MASK = 0xFFFFFFFFFFFFFFFF
 
@@ -35,6 +36,7 @@ class ChunkWriter:
         self.time, self.address, self.flags, self.glibc = base, 0, 0, glibc
         self.payload = bytearray()
         self.monotonic = None  # the writer's clock at base
+        self.kind = EVENTS
 
     def _address(self, address):
         delta = address - self.address
@@ -99,7 +101,7 @@ class ChunkWriter:
         need = 64 + len(self.payload) + 8
         size = max(size or 0, (need + PAGE - 1) // PAGE * PAGE)
         head = CHUNK_MAGIC + struct.pack(
-            "<IIIIIIQQQII", 1, size, self.stream, flags,
+            "<IIIIIIQQQII", self.kind, size, self.stream, flags,
             len(self.payload) if committed is None else committed, self.sequence, self.base,
             self.base if self.monotonic is None else self.monotonic, self.base, self.carried, 0)
         body = (head + bytes(self.payload)).ljust(size - 8, b"\0")
@@ -117,6 +119,39 @@ def stack_change(drop, push):
     for frame in push:
         out += b"\0" + varint(frame[1]) if isinstance(frame, tuple) else varint(frame)
     return out
+
+
+def symbols_chunk(modules):
+    """The names of frames, section 9.3.
+
+    modules: (path, or None for code in no module, {address: [(name, file, line, inlined)]}), the
+    innermost inlined function first.
+    """
+    strings = []
+
+    def string(text):
+        if text is None:
+            return 0
+        if text not in strings:
+            strings.append(text)
+        return strings.index(text) + 1
+
+    body = varint(len(modules))
+    for path, positions in modules:
+        body += varint(path is not None) + varint(string(path)) + varint(0) + varint(len(positions))
+        last = 0
+        for address in sorted(positions):
+            functions = positions[address]
+            body += varint(address - last) + varint(0) + varint(len(functions))
+            last = address
+            for name, file, line, inlined in functions:
+                body += varint(string(name)) + varint(string(file) << 1 | inlined)
+                body += varint(line) if file else b""
+    table = b"".join(os.fsencode(text) + b"\0" for text in strings)
+    chunk = ChunkWriter(0, 0, 0)
+    chunk.kind = SYMBOLS
+    chunk.payload += b"\0" + varint(1) + varint(len(strings)) + varint(len(table)) + table + body
+    return chunk.image()
 
 
 class Writer:
@@ -149,4 +184,4 @@ class Writer:
         return self.header() + b"".join(self.pieces)
 
 
-__all__ = ["ChunkWriter", "Writer", "SLOT", "SEALED", "varint", "zigzag"]
+__all__ = ["ChunkWriter", "Writer", "SLOT", "SEALED", "symbols_chunk", "varint", "zigzag"]

@@ -25,10 +25,10 @@ FILTERS = set(re.findall(r'^FILTER\(\w+, "(\w+)"',
 class Server:
     """A running `mallow serve`; what it answers."""
 
-    def __init__(self, path, *arguments):
+    def __init__(self, path, *arguments, env=None):
         self.run = subprocess.Popen([str(path), "serve", "-p", "0", *map(str, arguments)],
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                    env=clean_environment())
+                                    env=clean_environment(env))
         line = self.run.stdout.readline()
         assert line.startswith("listening on http://"), self.run.communicate()
         self.port = int(line.rsplit(":", 1)[1])
@@ -72,8 +72,8 @@ def serve(mallow):
     """serve(argument, …): a server, ended cleanly with the test."""
     servers = []
 
-    def start(*arguments, path=mallow, clean=True):
-        servers.append((Server(path, *arguments), clean))
+    def start(*arguments, path=mallow, clean=True, env=None):
+        servers.append((Server(path, *arguments, env=env), clean))
         return servers[-1][0]
 
     yield start
@@ -174,6 +174,14 @@ class Made:
             found[self.blocks.stack(block)].append(block)
         first = {stack: self.blocks.groups[stack][0].index for stack in found}
         return [self.group(found[stack]) for stack in sorted(found, key=first.get)]
+
+
+def parameters_of(document, path, place="query"):
+    """What an OpenAPI document says that a path takes, by name."""
+    found = [parameter if "$ref" not in parameter
+             else document["components"]["parameters"][parameter["$ref"].rpartition("/")[2]]
+             for parameter in document["paths"][path]["get"]["parameters"]]
+    return {parameter["name"]: parameter for parameter in found if parameter["in"] == place}
 
 
 def timeval(ns):

@@ -5,6 +5,7 @@ import gzip
 import http.client
 import os
 import pathlib
+import random
 import re
 import subprocess
 import threading
@@ -15,9 +16,9 @@ import pytest
 
 import pprof_reader
 from conftest import clean_environment, need
-from serving import (example, fails, large, program, serve, served, stepping,  # noqa: F401
+from serving import (example, large, program, serve, served, stepping,  # noqa: F401
                      timeval, until, without, without_ids)
-from test_filter import NAMES, ROWS, SECOND
+from test_filter import NAMES, ROWS, SECOND, Recorded
 
 
 def test_list(served):
@@ -353,28 +354,6 @@ def test_template_arguments(record, tmp_path, serve):
             f"/data/last/allocation_ascii_tree?strip_template_args={strip}")
 
 
-def test_debug_files_elsewhere(mallow, tmp_path, serve):
-    """Of a program that was stripped, given as directories and as the file."""
-    (tmp_path / "s.c").write_text("#include <stdlib.h>\nstatic __attribute__((noinline)) void *hidden(void)"
-                                  " { return malloc(77); }\nint main(void) { return !hidden(); }\n")
-    program, path, folder = tmp_path / "s", tmp_path / "s.mallow", tmp_path / "debug"
-    subprocess.run(["gcc", "-g", "-fno-builtin", "-Wl,--build-id", "-o", program, tmp_path / "s.c"], check=True)
-    subprocess.run(["objcopy", "--only-keep-debug", program, tmp_path / "s.debug"], check=True)
-    subprocess.run(["objcopy", "--strip-all", program], check=True)
-    notes = subprocess.run(["readelf", "-n", program], capture_output=True, text=True, check=True).stdout
-    build_id = re.search(r"Build ID: (\w+)", notes)[1]
-    (folder / ".build-id" / build_id[:2]).mkdir(parents=True)
-    (tmp_path / "s.debug").rename(folder / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug")
-    subprocess.run([mallow, "run", "--no-finish", "-o", path, program], check=True, capture_output=True,
-                   env=clean_environment())
-    for options, known in (([], False), (["-d", folder], True),
-                           (["-d", tmp_path, "-d", next(folder.glob(".build-id/*/*"))], True)):
-        [row] = serve(*options, path).json("/data/last/allocations?size_min=77&size_max=77")["allocations"]
-        frame = row["backtrace"][-1]
-        assert (frame["function"], frame["line"]) == (("hidden", 2) if known else (None, None))
-    assert "no/such" in fails(mallow, "-d", "/no/such", path)[1]
-
-
 def test_heaptrack_of_the_tool(record, compile_sample, tool, tmp_path, serve):
     """The same as mallow export writes, whose own tests have its readers; sent in pieces."""
     path = record([compile_sample("culled")]).path
@@ -447,6 +426,31 @@ def test_profiles_of_what_changes(stepping, tmp_path, serve):
     server.end()
     waiting.join()
     assert answers[1][0] == 503
+
+
+def test_pages_from_anywhere(program, tmp_path, serve):
+    """First pages, deep ones and long ones, before and after all rows are in order: pieces of the whole."""
+    made = Recorded(program)
+    rng = random.Random(4)
+    sizes = [rng.choice((16, 24, 4000, 70_000)) for _ in range(30_000)]
+    places = rng.sample(range(100_000), len(sizes))
+    for i, size in enumerate(sizes):
+        made.allocate(i, 0x1000000 + 0x100000 * places[i], size, ["outer"])
+    server = serve(made.write(tmp_path / "many.mallow", len(sizes)))
+    for sort_by, keys in (("size", sizes), ("address", places)):
+        for conditions in ({}, {"size_min": 20}):
+            ascending = sorted((i for i, size in enumerate(sizes) if size >= conditions.get("size_min", 0)),
+                               key=lambda i: (keys[i], i))
+            for turn in range(12):
+                order = rng.choice(("asc", "dsc"))
+                rows = ascending if order == "asc" else ascending[::-1]
+                skip = rng.choice((0, 100, 4090, rng.randrange(len(rows)), len(rows) - 3, len(rows)))
+                count = 5000 if turn == 6 else rng.choice((1, 10, 100))
+                page = server.json("/data/last/allocations", sort_by=sort_by, order=order, skip=skip,
+                                   count=count, **conditions)
+                assert page["total_count"] == len(rows)
+                assert [(row["address"], row["size"]) for row in page["allocations"]] == [
+                    (0x1000000 + 0x100000 * places[i], sizes[i]) for i in rows[skip:skip + count]]
 
 
 def test_large_answers(large, serve):

@@ -17,8 +17,8 @@ import urllib.parse
 import pytest
 
 from conftest import TOP, clean_environment, need
-from serving import (FILTERS, example, fails, large, program, serve, served,  # noqa: F401
-                     stepping, until)
+from serving import (FILTERS, example, fails, large, parameters_of, program, serve,  # noqa: F401
+                     served, stepping, until)
 from test_filter import Recorded
 
 
@@ -167,30 +167,32 @@ def test_it_is_described(served):
     document = served.json("/openapi.json")
     samples = {"N": "1", "integer": "1", "string": "1"}
     assert document["openapi"].startswith("3.")
-    for path, item in document["paths"].items():
+    for path in document["paths"]:
         target = path.replace("{id}", "last").replace("{backtrace}", "0").replace("{name}", "x")
         assert served.request(target)[0] == 200, target
-        for parameter in item["get"]["parameters"]:
-            if parameter["in"] == "path":
-                assert f"{{{parameter['name']}}}" in path
-                continue
-            if parameter["name"] == "seconds":
+        assert set(re.findall(r"{(\w+)}", path)) == set(parameters_of(document, path, "path"))
+        for name, parameter in parameters_of(document, path).items():
+            if name == "seconds":
                 continue  # of recordings that are being written alone
-            name, schema = parameter["name"], parameter["schema"]
+            schema = parameter["schema"]
             value = schema["enum"][-1] if "enum" in schema else samples[schema["type"]]
             assert served.request(f"{target}?{name}={value}")[0] == 200, (target, name)
-    names = [p["name"] for p in document["paths"]["/data/{id}/allocations"]["get"]["parameters"]]
+    names = parameters_of(document, "/data/{id}/allocations")
     assert {"from", "lifetime", "function_regex", "sort_by", "order", "count", "skip",
             "strip_template_args"} <= set(names)
+    for path in document["paths"]:
+        if FILTERS & set(parameters_of(document, path)):
+            assert FILTERS <= set(parameters_of(document, path)), path
 
 
 def test_the_documentation_has_every_path(served):
     text = (TOP / "docs" / "rest-api.md").read_text()
-    for path, item in served.json("/openapi.json")["paths"].items():
+    document = served.json("/openapi.json")
+    for path in document["paths"]:
         plain = path.replace("{", "<").replace("}", ">").removesuffix("/<name>")
         assert f"`{plain}`" in text, path
-        own = [p["name"] for p in item["get"]["parameters"] if p["in"] == "query"]
-        assert all(f"`{name}`" in text or f"`{name}=" in text or name in FILTERS for name in own), own
+        own = set(parameters_of(document, path)) - FILTERS
+        assert all(f"`{name}`" in text or f"`{name}=" in text for name in own), own
 
 
 def copy_as(example, path, identity):

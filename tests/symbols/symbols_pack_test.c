@@ -120,7 +120,7 @@ static const struct named_frame *frame_at(struct symbolized *symbolized, uint32_
 static void check_names(struct symbolized *symbolized)
 {
 	static const char *const names[FRAMES] = {"fails", "take_bias", "fails", "[lib.so]+0x10",
-						  "0x990000"};
+						  "0x98ffff"};
 
 	for (uint32_t i = 0; i < FRAMES; i++) {
 		const struct named_frame *line = frame_at(symbolized, i);

@@ -53,7 +53,7 @@ static uint64_t touch(struct recording *recording)
 		assert_true(blocks->thread[i] < thread_count);
 		assert_true(blocks->freed_ns[i] == TIME_NEVER ||
 			    blocks->freed_ns[i] >= blocks->allocated_ns[i]);
-		assert_true(blocks->successor[i] == UINT64_MAX ||
+		assert_true(blocks->successor[i] == RECORDING_NONE ||
 			    blocks->successor[i] < blocks->count);
 		leaked += blocks->freed_ns[i] == TIME_NEVER;
 	}

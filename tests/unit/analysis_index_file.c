@@ -400,17 +400,18 @@ static void crafted(void **state)
 	}
 	// And so do they match: the above was refused for its numbers.
 	memcpy(copy, data, size);
-	copy[index_file_offset(header, BLOCK_COLUMN_tag)] ^= 1;
-	header->sections[BLOCK_COLUMN_tag].checksum =
-		index_file_checksum(copy + index_file_offset(header, BLOCK_COLUMN_tag),
-				    header->sections[BLOCK_COLUMN_tag].size);
+	copy[index_file_offset(header, BLOCK_COLUMN_slack)] ^= 1;
+	header->sections[BLOCK_COLUMN_slack].checksum =
+		index_file_checksum(copy + index_file_offset(header, BLOCK_COLUMN_slack),
+				    header->sections[BLOCK_COLUMN_slack].size);
 	header->checksum = index_file_header_checksum(header);
 	write_file(index_path, copy, size);
 
 	struct recording *changed = open_it(0);
 
 	assert_true(recording_facts(changed)->indexed);
-	assert_int_not_equal(recording_blocks(changed)->tag[0], recording_blocks(expected)->tag[0]);
+	assert_int_not_equal(recording_blocks(changed)->slack[0],
+			     recording_blocks(expected)->slack[0]);
 	recording_close(changed);
 	free(copy);
 	free(data);

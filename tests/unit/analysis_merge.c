@@ -28,7 +28,7 @@ static void make_file(char *path, unsigned int number)
 
 static struct err *merge_two(const char *first, const char *second, struct merge **ret)
 {
-	struct err *err = merge_create(ret);
+	struct err *err = merge_create(NULL, ret);
 
 	if (!err)
 		err = merge_add(*ret, first, NULL, NULL);

@@ -165,16 +165,17 @@ static void columns(void **state)
 	assert_int_equal(blocks->freed_ns[1], 200);
 	assert_int_equal(blocks->free_thread[1], 0);
 	assert_int_equal(blocks->address[1], 0x20008);
-	assert_int_equal(blocks->usable[0], 104);
-	assert_int_equal(blocks->usable[2], 1050);
-	assert_int_equal(blocks->usable[3], 24);
+	assert_int_equal(blocks->slack[0], 4);
+	assert_int_equal(blocks->slack[2], 50);
+	assert_int_equal(blocks->slack[3], 24 - blocks->size[3]);
 	assert_int_equal(blocks->heap_flags[1], 0);
 	assert_int_equal(blocks->heap_flags[2], TRACE_HEAP_MMAPPED);
 	assert_int_equal(blocks->heap_flags[3], TRACE_HEAP_MMAPPED);
 	assert_int_equal(blocks->entry[2], TRACE_OP_NEW);
 	assert_int_equal(blocks->entry[3], TRACE_OP_CALLOC);
 	assert_int_equal(blocks->site[3], 0);
-	assert_int_equal(blocks->successor[0], UINT64_MAX);
+	assert_int_equal(blocks->successor[0], RECORDING_NONE);
+	assert_null(blocks->tag); // nobody set one
 	recording_close(recording);
 	trace_writer_deinit(&writer);
 }
@@ -199,7 +200,7 @@ static void reallocs(void **state)
 	assert_int_equal(blocks->count, 4);
 	assert_int_equal(blocks->successor[0], 1);
 	assert_int_equal(blocks->successor[1], 2);
-	assert_int_equal(blocks->successor[2], UINT64_MAX);
+	assert_int_equal(blocks->successor[2], RECORDING_NONE);
 	assert_int_equal(blocks->freed_ns[0], 20);
 	assert_int_equal(blocks->allocated_ns[1], 25);
 	assert_int_equal(blocks->freed_ns[1], 35);

@@ -78,10 +78,10 @@ static void trees(void **state)
 	assert_ok(symbolized_create(recording, NULL, &symbolized));
 	// The peak is 447 = 100 + 20 + 20 + 300 + 7: the last block comes after a free of 7.
 	check_tree(recording, symbolized, METRIC_PEAK,
-		   " 447 0 5([toy]+0x100 440 0 4(0x990000 300 300 1()[toy]+0x200 140 100 3("
+		   " 447 0 5([toy]+0x100 440 0 4(0x98ffff 300 300 1()[toy]+0x200 140 100 3("
 		   "[lib:odd.so]+0x10 40 40 2()))[broken] 7 7 1())");
 	check_tree(recording, symbolized, METRIC_LEAKED,
-		   " 441 1 5([toy]+0x100 440 0 4(0x990000 300 300 1()[toy]+0x200 140 100 3("
+		   " 441 1 5([toy]+0x100 440 0 4(0x98ffff 300 300 1()[toy]+0x200 140 100 3("
 		   "[lib:odd.so]+0x10 40 40 2())))");
 	check_tree(recording, symbolized, METRIC_TEMPORARY, " 1 0 1([broken] 1 1 1())");
 	symbolized_destroy(symbolized);
@@ -108,7 +108,7 @@ static void named_frames(void **state)
 	assert_ok(symbolized_frame(symbolized, 0, &again, &count));
 	assert_ptr_equal(lines, again);
 	assert_ok(symbolized_frame(symbolized, 3, &lines, &count));
-	assert_string_equal(lines->function, "0x990000");
+	assert_string_equal(lines->function, "0x98ffff");
 	assert_null(lines->module);
 	symbolized_destroy(symbolized);
 	recording_close(recording);

@@ -7,8 +7,7 @@
 #include "hosted/spill.h"
 #include "hosted/vec.h"
 
-#define NO_BLOCK UINT32_MAX
-#define FEW      16 /* blocks that are sorted by insertion */
+#define FEW 16 /* blocks that are sorted by insertion */
 
 struct freed_block {
 	uint64_t time_ns;
@@ -90,7 +89,7 @@ static void sort_freed(struct freed_block *freed, size_t count)
 static struct err *take_turn(struct block_events *events)
 {
 	events->freed.count = events->taken = 0;
-	for (uint32_t i = events->first[events->turn]; i != NO_BLOCK; i = events->next[i]) {
+	for (uint32_t i = events->first[events->turn]; i != RECORDING_NONE; i = events->next[i]) {
 		struct freed_block freed = {events->blocks->freed_ns[i], i};
 
 		if (!vec_push(&events->freed, freed))
@@ -107,8 +106,6 @@ struct err *block_events_create(const struct recording *recording, const uint64_
 	const struct block_columns *blocks = recording_blocks(recording);
 	size_t size = (blocks->count + 1) * sizeof(uint32_t);
 
-	if (blocks->count >= NO_BLOCK)
-		return err_create("more than %u blocks cannot be put in order", NO_BLOCK - 1);
 	if (!events || !spill_grow(&events->first_memory, size) ||
 	    !spill_grow(&events->next_memory, size))
 		return err_no_memory();

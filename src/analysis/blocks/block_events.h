@@ -20,8 +20,7 @@ struct block_events;
 
 /*
  * The recording, which has blocks, must outlive it, and so must matching: a bit for each block, 64
- * in a word, only those with a set one take part. NULL: all. Fails without memory, or with 2^32
- * blocks and more.
+ * in a word, only those with a set one take part. NULL: all. Fails without memory.
  */
 struct err *block_events_create(const struct recording *recording, const uint64_t *matching,
 				struct block_events **ret);

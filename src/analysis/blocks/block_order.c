@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "hosted/map.h"
 #include "hosted/parallel.h"
 
 /*
@@ -110,8 +109,6 @@ struct err *block_order_make(const uint64_t *keys, uint64_t count, struct spill 
 	struct entry *entries;
 	uint32_t *row;
 
-	if (count >= RECORDING_NONE)
-		return err_create("more than %u blocks cannot be sorted", RECORDING_NONE - 1);
 	if (!sorting || !spill_grow(&memory, count * sizeof(*entries)) ||
 	    !spill_grow(&other_memory, count * sizeof(*entries)) ||
 	    !spill_grow(&rows, count * sizeof(*row)))
@@ -130,70 +127,4 @@ struct err *block_order_make(const uint64_t *keys, uint64_t count, struct spill 
 	*ret = rows;
 	rows = (struct spill){0};
 	return NULL;
-}
-
-/* Threads of which a site notes in one word whether it saw them. The others are looked up. */
-#define THREADS_IN_WORD 64
-
-static struct err *note_thread(struct site_span *span, uint64_t *seen, struct map *others,
-			       uint32_t site, uint32_t thread)
-{
-	uint64_t *place;
-
-	if (thread < THREADS_IN_WORD) {
-		span->threads += !(*seen >> thread & 1);
-		*seen |= 1ull << thread;
-		return NULL;
-	}
-	place = map_put(others, (uint64_t)site << 32 | thread);
-	if (!place)
-		return err_no_memory();
-	span->threads += *place == MAP_NONE;
-	*place = 0;
-	return NULL;
-}
-
-static void note_life(struct site_span *span, uint64_t allocated, uint64_t freed)
-{
-	uint64_t life = freed > allocated ? freed - allocated : 0;
-
-	if (freed == TIME_NEVER)
-		return;
-	span->freed++;
-	if (life > span->longest_life_ns)
-		span->longest_life_ns = life;
-	if (__builtin_add_overflow(span->lives_ns, life, &span->lives_ns))
-		span->lives_ns = UINT64_MAX;
-}
-
-struct err *block_order_spans(const struct block_columns *blocks, uint32_t site_count,
-			      struct site_span *ret)
-{
-	auto_free uint64_t *seen = calloc((size_t)site_count + 1, sizeof(*seen));
-	cleanup(map_deinit) struct map others = {0};
-	struct err *err = NULL;
-
-	if (!seen)
-		return err_no_memory();
-	memset(ret, 0, site_count * sizeof(*ret));
-	for (uint32_t i = 0; i < site_count; i++)
-		ret[i].smallest = UINT64_MAX;
-	for (uint64_t i = 0; !err && i < blocks->count; i++) {
-		uint32_t site = blocks->site[i];
-		struct site_span *span = &ret[site];
-
-		if (!span->blocks++)
-			span->first_ns = blocks->allocated_ns[i];
-		span->last_ns = blocks->allocated_ns[i];
-		if (blocks->size[i] < span->smallest)
-			span->smallest = blocks->size[i];
-		if (blocks->size[i] > span->largest)
-			span->largest = blocks->size[i];
-		note_life(span, blocks->allocated_ns[i], blocks->freed_ns[i]);
-		err = note_thread(span, &seen[site], &others, site, blocks->thread[i]);
-	}
-	for (uint32_t i = 0; i < site_count; i++)
-		if (!ret[i].blocks)
-			ret[i].smallest = 0;
-	return err;
 }

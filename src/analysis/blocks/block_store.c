@@ -1,5 +1,7 @@
 #include "analysis/blocks/block_store.h"
 
+#include <string.h>
+
 #include "analysis/sample_weight.h"
 #include "hosted/page_toucher.h"
 #include "hosted/parallel.h"
@@ -10,6 +12,8 @@
 
 /* So many rows at a time, and so far ahead, are touched by another thread: 20 MB of columns. */
 #define TOUCHED_ROWS ((size_t)256 << 10)
+
+#define BLOCKS_MAX (RECORDING_NONE - 1) /* each one's number, and their count, is a turn */
 
 #define PIECE_ROWS ((size_t)64 << 10) /* that one thread finishes at a time */
 
@@ -26,7 +30,8 @@ void block_store_deinit(struct block_store *store)
 static bool grow_column(struct block_store *store, enum block_column column, size_t rows,
 			size_t width)
 {
-	if (column == BLOCK_COLUMN_free_stack && !store->free_stacks)
+	if ((column == BLOCK_COLUMN_free_stack && !store->free_stacks) ||
+	    (column == BLOCK_COLUMN_tag && !store->tagged))
 		return true;
 	return spill_grow(&store->spills[column], rows * width);
 }
@@ -97,7 +102,7 @@ static void end_block(struct block_store *store, struct site_table *sites,
 	site_table_died(sites, block->site, block->size, weight(store, block), temporary);
 	if (store->wanted) {
 		store->rows.freed_ns[block->number - 1] = ticks;
-		store->rows.free_turn[block->number - 1] = store->count;
+		store->rows.free_turn[block->number - 1] = (uint32_t)store->count;
 		store->rows.free_thread[block->number - 1] = thread;
 	}
 }
@@ -118,29 +123,57 @@ static struct err *displace(struct block_store *store, struct site_table *sites,
 	return vec_push(&store->displaced, displaced) ? NULL : err_no_memory();
 }
 
+/* The first block with a tag: those before it had none. */
+static struct err *begin_tags(struct block_store *store)
+{
+	if (!spill_grow(&store->spills[BLOCK_COLUMN_tag], store->capacity * sizeof(uint32_t)))
+		return err_no_memory();
+	store->tagged = true;
+	store->rows.tag = store->spills[BLOCK_COLUMN_tag].data;
+	memset(store->rows.tag, 0, store->count * sizeof(uint32_t));
+	return NULL;
+}
+
+static uint32_t slack_of(const struct decode_event *event)
+{
+	uint64_t slack = event->block.usable - event->block.size;
+
+	return slack < UINT32_MAX ? (uint32_t)slack : UINT32_MAX;
+}
+
 static struct err *add_row(struct block_store *store, const struct decode_event *event,
 			   uint32_t site, uint64_t ticks, uint32_t thread, uint32_t tag)
 {
 	const struct block_rows *rows = &store->rows;
 	uint64_t row = store->count;
 
+	if (__builtin_expect(row == BLOCKS_MAX, 0))
+		return err_create("more than %u allocations cannot be looked at one by one",
+				  BLOCKS_MAX);
 	if (row == store->capacity && !grow(store))
 		return err_no_memory();
+	if (__builtin_expect(tag && !store->tagged, 0)) {
+		struct err *err = begin_tags(store);
+
+		if (err)
+			return err;
+	}
 	if (row % TOUCHED_ROWS == 0)
 		touch_ahead(store, row);
 	rows->allocated_ns[row] = ticks;
 	rows->freed_ns[row] = TIME_NEVER;
 	rows->address[row] = event->block.address;
 	rows->size[row] = event->block.size;
-	rows->usable[row] = event->block.usable;
-	rows->successor[row] = BLOCK_NONE;
-	rows->free_turn[row] = UINT64_MAX;
+	rows->slack[row] = slack_of(event);
+	rows->successor[row] = RECORDING_NONE;
+	rows->free_turn[row] = RECORDING_NONE;
 	rows->site[row] = site;
 	rows->thread[row] = thread;
 	rows->free_thread[row] = RECORDING_NONE;
-	rows->tag[row] = tag;
 	rows->entry[row] = event->kind;
 	rows->heap_flags[row] = event->heap_flags;
+	if (store->tagged)
+		rows->tag[row] = tag;
 	if (store->free_stacks)
 		rows->free_stack[row] = RECORDING_NONE;
 	return NULL;

@@ -16,15 +16,15 @@
 
 #define BLOCK_NONE UINT64_MAX
 
-/* The columns of struct block_columns, and what is in each. The last one may be missing. */
+/* The columns of struct block_columns, and what is in each. tag and free_stack may be missing. */
 #define BLOCK_COLUMNS(X)                                                                           \
 	X(allocated_ns, uint64_t)                                                                  \
 	X(freed_ns, uint64_t)                                                                      \
 	X(address, uint64_t)                                                                       \
 	X(size, uint64_t)                                                                          \
-	X(usable, uint64_t)                                                                        \
-	X(successor, uint64_t)                                                                     \
-	X(free_turn, uint64_t)                                                                     \
+	X(slack, uint32_t)                                                                         \
+	X(successor, uint32_t)                                                                     \
+	X(free_turn, uint32_t)                                                                     \
 	X(site, uint32_t)                                                                          \
 	X(thread, uint32_t)                                                                        \
 	X(free_thread, uint32_t)                                                                   \
@@ -62,6 +62,7 @@ struct block_store {
 	bool temporary_known;         /* by the events: all that came in between is among them */
 	uint64_t count;               /* of blocks so far */
 	bool free_stacks;             /* they are kept, too */
+	bool tagged;                  /* so are tags: there was one */
 	struct block_rows rows;       /* times are ticks until block_store_finish() */
 	size_t capacity;
 	struct spill spills[BLOCK_COLUMN_COUNT]; /* the memory of each of the rows' columns */
@@ -111,7 +112,7 @@ static inline void block_store_succeed(struct block_store *store, uint64_t block
 				       uint64_t successor)
 {
 	if (store->wanted && block != BLOCK_NONE)
-		store->rows.successor[block] = successor;
+		store->rows.successor[block] = (uint32_t)successor;
 }
 
 /* Turns ticks into nanoseconds and drops what only loading needs. */

@@ -20,7 +20,7 @@ struct err *block_temporary_find(const struct recording *recording, uint64_t **r
 	for (uint64_t i = facts->sample_mean || facts->cull_ns ? 0 : blocks->count; i-- > 0;) {
 		uint64_t *next = &following[blocks->thread[i]];
 		bool temporary =
-			blocks->free_turn[i] <= *next && blocks->free_turn[i] != UINT64_MAX;
+			blocks->free_turn[i] <= *next && blocks->free_turn[i] != RECORDING_NONE;
 
 		words[i / 64] |= (uint64_t)temporary << i % 64;
 		*next = i;

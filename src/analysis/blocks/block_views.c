@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/blocks/block_order.h"
+#include "analysis/blocks/site_spans.h"
 #include "analysis/recording_data.h"
 
 struct err *block_views_create(struct block_views **ret)
@@ -55,6 +56,17 @@ struct err *recording_block_order(const struct recording *recording, enum block_
 	return err;
 }
 
+bool recording_has_block_order(const struct recording *recording, enum block_order order)
+{
+	struct block_views *views = recording->views;
+	bool has;
+
+	pthread_mutex_lock(&views->lock);
+	has = views->orders[order];
+	pthread_mutex_unlock(&views->lock);
+	return has;
+}
+
 static struct err *make_spans(const struct recording *recording, struct block_views *views)
 {
 	size_t count = recording->sites.sites.count;
@@ -62,8 +74,7 @@ static struct err *make_spans(const struct recording *recording, struct block_vi
 
 	if (!spill_grow(&views->span_memory, count * sizeof(struct site_span)))
 		return err_no_memory();
-	err = block_order_spans(&recording->blocks.columns, (uint32_t)count,
-				views->span_memory.data);
+	err = site_spans_make(&recording->blocks.columns, (uint32_t)count, views->span_memory.data);
 	if (!err)
 		views->spans = views->span_memory.data;
 	return err;

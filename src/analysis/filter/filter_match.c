@@ -49,24 +49,35 @@ static void keep_none(struct filter_match *match)
 	memset(match->words, 0, (match->blocks + 63) / 64 * sizeof(*match->words));
 }
 
+/* Whether no block needs to be looked at: all are in the range, or none is and none is left. */
+static bool is_settled(struct filter_match *match, struct range range)
+{
+	if (range.min > range.max)
+		keep_none(match);
+	return is_all(range) || range.min > range.max;
+}
+
 static void keep_range(struct filter_match *match, const uint64_t *column, struct range range)
 {
-	if (is_all(range))
-		return;
-	if (range.min > range.max)
-		return keep_none(match);
-	KEEP(match, is_in(column[i], range));
+	if (!is_settled(match, range)) {
+		KEEP(match, is_in(column[i], range));
+	}
 }
 
 /* What left has more than right; where left is never, that. */
 static void keep_difference(struct filter_match *match, const uint64_t *left, const uint64_t *right,
 			    struct range range)
 {
-	if (is_all(range))
-		return;
-	if (range.min > range.max)
-		return keep_none(match);
-	KEEP(match, is_in(left[i] == TIME_NEVER ? TIME_NEVER : left[i] - right[i], range));
+	if (!is_settled(match, range)) {
+		KEEP(match, is_in(left[i] == TIME_NEVER ? TIME_NEVER : left[i] - right[i], range));
+	}
+}
+
+static void keep_slack(struct filter_match *match, const uint32_t *column, struct range range)
+{
+	if (!is_settled(match, range)) {
+		KEEP(match, is_in(column[i], range));
+	}
 }
 
 /* Blocks of things, by index, that have a 1 there. */
@@ -80,8 +91,13 @@ static void keep_tag(struct filter_match *match, const struct filter *filter, en
 {
 	uint64_t tag = filter->conditions[id].number;
 
-	if (filter_has(filter, id))
+	if (!filter_has(filter, id))
+		return;
+	if (column) {
 		KEEP(match, column[i] == tag);
+	} else if (tag) {
+		keep_none(match);
+	}
 }
 
 /* The pair of conditions that begins there. */
@@ -318,7 +334,7 @@ static struct err *keep_blocks(const struct filter *filter, const struct recordi
 		return err;
 	keep_range(match, blocks->size, range_of(filter, FILTER_SIZE_MIN));
 	keep_range(match, blocks->address, range_of(filter, FILTER_ADDRESS_MIN));
-	keep_difference(match, blocks->usable, blocks->size, range_of(filter, FILTER_SLACK_MIN));
+	keep_slack(match, blocks->slack, range_of(filter, FILTER_SLACK_MIN));
 	keep_tag(match, filter, FILTER_TAG, blocks->tag);
 	keep_tag(match, filter, FILTER_MARKER, blocks->tag);
 	keep_flag(match, filter, FILTER_MMAPED, recording, TRACE_HEAP_MMAPPED, true);

@@ -78,7 +78,8 @@ static size_t first_from(const struct filter_pool *pool, size_t from, uint64_t a
 bool filter_pool_is_in(const struct filter_pool *pool, const struct block_columns *blocks,
 		       uint64_t block)
 {
-	uint64_t address = blocks->address[block], usable = blocks->usable[block];
+	uint64_t address = blocks->address[block];
+	uint64_t usable = blocks->size[block] + blocks->slack[block];
 	uint64_t allocated_ns = blocks->allocated_ns[block], freed_ns = blocks->freed_ns[block];
 	size_t i = first_from(pool, 0, address, allocated_ns);
 

@@ -115,7 +115,7 @@ static struct err *gather(struct walk *walk)
 	EACH_MATCH(walk->match, block, number)
 	{
 		struct matching *matching = &walk->matching[number];
-		uint64_t turn = walk->blocks->free_turn[block];
+		uint32_t turn = walk->blocks->free_turn[block];
 		struct err *err = find_site(walk, block, &matching->site);
 
 		if (err)
@@ -123,9 +123,9 @@ static struct err *gather(struct walk *walk)
 		matching->size = walk->blocks->size[block];
 		if (walk->weights)
 			walk->weights[number] = sample_weight(mean, matching->size, block + 1);
-		if (turn == UINT64_MAX)
+		if (turn == RECORDING_NONE)
 			continue;
-		turn = rank(walk, turn);
+		turn = (uint32_t)rank(walk, turn);
 		matching->next = walk->freed[turn];
 		walk->freed[turn] = (uint32_t)number;
 	}

@@ -47,7 +47,8 @@ static size_t column_width(size_t section)
 
 static bool is_optional(size_t section)
 {
-	return section == BLOCK_COLUMN_free_stack || section >= INDEX_SECTION_ORDERS;
+	return section == BLOCK_COLUMN_tag || section == BLOCK_COLUMN_free_stack ||
+	       section >= INDEX_SECTION_ORDERS;
 }
 
 /* Whether header and sizes are of a whole file of this recording. */
@@ -62,7 +63,7 @@ static bool is_of(const struct index_file_header *header, const struct recording
 	expected.file_size = file_size;
 	index_file_set_recording(&expected, recording);
 	expected.checksum = index_file_header_checksum(&expected);
-	if (memcmp(&expected, header, sizeof(expected)) != 0 || header->rows > file_size)
+	if (memcmp(&expected, header, sizeof(expected)) != 0 || header->rows >= RECORDING_NONE)
 		return false;
 	for (size_t i = 0; i < INDEX_SECTION_COUNT; i++) {
 		uint64_t size = header->sections[i].size;
@@ -103,12 +104,12 @@ ALL_BELOW(uint32_t)
  * Whether the value of each row is of a later one, below the limit, or none: who follows a chain
  * comes to its end, and what was freed had been allocated.
  */
-static bool leads_on(const uint64_t *values, uint64_t rows, uint64_t limit)
+static bool leads_on(const uint32_t *values, uint64_t rows, uint64_t limit)
 {
 	bool bad = false;
 
 	for (uint64_t i = 0; i < rows; i++)
-		bad |= values[i] <= i || values[i] + 1 > limit;
+		bad |= values[i] <= i || values[i] + UINT32_C(1) > limit;
 	return !bad;
 }
 

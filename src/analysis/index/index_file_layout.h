@@ -11,7 +11,7 @@
 #include "trace/checksum.h"
 
 #define INDEX_FILE_MAGIC   0x0a1a0a0d584c4d89ull /* "\x89MLX\r\n\x1a\n" read little-endian */
-#define INDEX_FILE_VERSION 1
+#define INDEX_FILE_VERSION 2
 #define INDEX_FILE_PAGE    4096u
 
 /* The columns of the blocks come first, in their order: enum block_column. */

@@ -33,8 +33,7 @@ static struct err *set_views(struct writing *writing, const struct recording *re
 	const uint32_t *order;
 	struct err *err;
 
-	// More blocks than can be sorted are not.
-	for (size_t i = 0; writing->header.rows < RECORDING_NONE && i < BLOCK_ORDER_COUNT; i++) {
+	for (size_t i = 0; i < BLOCK_ORDER_COUNT; i++) {
 		err = recording_block_order(recording, (enum block_order)i, &order);
 		if (err)
 			return err;

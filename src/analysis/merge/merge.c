@@ -25,7 +25,7 @@ struct merge {
 	struct recording recording; /* the result */
 	struct merge_sites sites;
 	struct symbolized *symbolized;
-	struct symbolizer *symbolizer; /* for all recordings */
+	struct symbolizer *symbolizer; /* borrowed; NULL: each recording has its own */
 };
 
 CLEANUP_DEFINE(struct recording *, recording_close);
@@ -44,26 +44,20 @@ void merge_destroy(struct merge *merge)
 		return;
 	drop_steps(merge);
 	symbolized_destroy(merge->symbolized);
-	symbolizer_destroy(merge->symbolizer);
 	merge_sites_deinit(&merge->sites);
 	recording_deinit(&merge->recording);
 	process_list_deinit(&merge->processes);
 	free(merge);
 }
 
-struct err *merge_create(struct merge **ret)
+struct err *merge_create(struct symbolizer *symbolizer, struct merge **ret)
 {
 	struct merge *merge = calloc(1, sizeof(*merge));
-	struct err *err;
 
 	if (!merge)
 		return err_no_memory();
 	merge->sites.into = &merge->recording;
-	err = symbolizer_create(&merge->symbolizer);
-	if (err) {
-		free(merge);
-		return err;
-	}
+	merge->symbolizer = symbolizer;
 	*ret = merge;
 	return NULL;
 }

@@ -5,7 +5,7 @@
  * blocks, threads or lists.
  *
  *	struct merge *merge;
- *	merge_create(&merge);
+ *	merge_create(symbolizer, &merge);
  *	merge_add(merge, path, …);      // each: one that cannot be opened costs only itself
  *	merge_run(merge, …);
  *	merge_recording(merge); merge_symbolized(merge); merge_processes(merge);
@@ -27,7 +27,8 @@
 
 struct merge;
 
-struct err *merge_create(struct merge **ret);
+/* symbolizer: for the names of all recordings, must outlive it; NULL: one of its own for each. */
+struct err *merge_create(struct symbolizer *symbolizer, struct merge **ret);
 /* Accepts NULL. */
 void merge_destroy(struct merge *merge);
 

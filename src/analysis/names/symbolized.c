@@ -139,7 +139,7 @@ static const char *last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* The name of a pc that is no code, or lies in no module. */
+/* The name of a pc that is no code, or lies in no module: where its call is, as of other frames. */
 static const char *bare_name(struct symbolized *symbolized, uint64_t pc)
 {
 	switch (pc) {
@@ -150,7 +150,7 @@ static const char *bare_name(struct symbolized *symbolized, uint64_t pc)
 	case TRACE_PC_LOST:
 		return "[lost]";
 	default:
-		return arena_format(&symbolized->arena, "0x%" PRIx64, pc);
+		return arena_format(&symbolized->arena, "0x%" PRIx64, pc - 1);
 	}
 }
 

@@ -22,7 +22,7 @@ static inline uint64_t heap_chunk_start(const struct block_columns *blocks, uint
 
 static inline uint64_t heap_chunk_end(const struct block_columns *blocks, uint64_t i)
 {
-	return blocks->address[i] + blocks->usable[i];
+	return blocks->address[i] + blocks->size[i] + blocks->slack[i];
 }
 
 #endif

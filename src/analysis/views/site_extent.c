@@ -108,18 +108,11 @@ static struct err *extents_of_all(const struct recording *recording, struct site
 	return NULL;
 }
 
-static size_t count_pieces(uint64_t blocks)
-{
-	uint64_t most = blocks / PIECE_MIN + 1, width = parallel_width();
-
-	return (size_t)(most < width ? most : width);
-}
-
 struct err *site_extents_create(const struct recording *recording, const uint64_t *bits,
 				struct site_extent **ret)
 {
 	const struct block_columns *blocks = recording_blocks(recording);
-	size_t pieces = count_pieces(blocks->count);
+	size_t pieces = parallel_pieces(blocks->count, PIECE_MIN);
 	struct summing summing = {
 		.blocks = blocks,
 		.bits = bits,

@@ -9,7 +9,6 @@
 #include "hosted/vec.h"
 
 #define NO_SLOT          UINT32_MAX
-#define NO_BLOCK         UINT64_MAX
 #define NS_PER_US        1000
 #define EVENTS_AT_A_TIME 1024
 
@@ -53,15 +52,15 @@ static void begin_walk(struct replay_export *export)
 	block_events_rewind(export->events);
 }
 
-/* The block that a realloc makes of this one, if it takes part; NO_BLOCK: it is freed. */
-static uint64_t replacement(const struct replay_export *export, uint64_t block)
+/* The block that a realloc makes of this one, if it takes part; RECORDING_NONE: it is freed. */
+static uint32_t replacement(const struct replay_export *export, uint64_t block)
 {
-	uint64_t successor = export->blocks->successor[block];
+	uint32_t successor = export->blocks->successor[block];
 
-	if (successor == NO_BLOCK || !export->match ||
+	if (successor == RECORDING_NONE || !export->match ||
 	    export->match->words[successor / 64] >> successor % 64 & 1)
 		return successor;
-	return NO_BLOCK;
+	return RECORDING_NONE;
 }
 
 /* Gives the event its slot. *ret: the step that it is, END: none, the realloc is still to come. */
@@ -69,7 +68,7 @@ static struct err *take_event(struct replay_export *export, const struct block_e
 			      uint64_t *ret)
 {
 	uint32_t *slot = slot_of(export, event->block);
-	uint64_t successor;
+	uint32_t successor;
 
 	if (event->kind == BLOCK_ALLOCATED) {
 		*ret = *slot == NO_SLOT ? ALLOCATE : REALLOCATE;
@@ -79,8 +78,8 @@ static struct err *take_event(struct replay_export *export, const struct block_e
 		return NULL;
 	}
 	successor = replacement(export, event->block);
-	*ret = successor == NO_BLOCK ? FREE : END;
-	if (successor == NO_BLOCK)
+	*ret = successor == RECORDING_NONE ? FREE : END;
+	if (successor == RECORDING_NONE)
 		return vec_push(&export->unused, *slot) ? NULL : err_no_memory();
 	*slot_of(export, successor) = *slot;
 	return NULL;

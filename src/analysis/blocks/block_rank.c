@@ -1,0 +1,168 @@
+#include "analysis/blocks/block_rank.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/blocks/block_bits.h"
+#include "hosted/cleanup.h"
+#include "hosted/parallel.h"
+
+/*
+ * Digit by digit, the highest first: key, then row. How often each digit occurs among those that
+ * begin like the entry looked for tells its next digit, and its rank among those that have that.
+ * Digits in which no keys differ are known beforehand.
+ */
+#define DIGIT_BITS 16
+#define DIGITS     (1u << DIGIT_BITS)
+#define KEY_DIGITS 4
+#define ROW_DIGITS 2
+
+/* Fewer blocks than this are not worth a thread, and the counts that it fills. */
+#define PIECE_MIN ((uint64_t)1 << 18)
+
+struct ranking {
+	const struct block_entries *entries;
+	uint64_t piece;           /* rows of one */
+	struct block_entry found; /* its digits so far, 0 behind them */
+	unsigned int digit;       /* that is counted now, from the highest */
+	uint32_t *counts;         /* DIGITS of one piece after the other */
+	uint64_t ones, zeros;     /* bits that are set in a key, and that are not set in one */
+};
+
+static unsigned int shift_of(unsigned int digit)
+{
+	unsigned int behind =
+		digit < KEY_DIGITS ? KEY_DIGITS - 1 - digit : KEY_DIGITS + ROW_DIGITS - 1 - digit;
+
+	return behind * DIGIT_BITS;
+}
+
+static void note_bits(void *argument, size_t number)
+{
+	struct ranking *ranking = argument;
+	uint64_t begin = number * ranking->piece, end = begin + ranking->piece;
+	uint64_t ones = 0, zeros = 0;
+
+	if (end > ranking->entries->blocks)
+		end = ranking->entries->blocks;
+	for (uint64_t i = begin; i < end; i++) {
+		ones |= ranking->entries->keys[i];
+		zeros |= ~ranking->entries->keys[i];
+	}
+	__atomic_or_fetch(&ranking->ones, ones, __ATOMIC_RELAXED);
+	__atomic_or_fetch(&ranking->zeros, zeros, __ATOMIC_RELAXED);
+}
+
+/* What lies above a digit, at its place; of the highest digit nothing does. */
+static uint64_t above(uint64_t value, unsigned int shift)
+{
+	return shift + DIGIT_BITS < 64 ? value >> (shift + DIGIT_BITS) : 0;
+}
+
+static void count_key_digits(const struct ranking *ranking, uint64_t begin, uint64_t end,
+			     uint32_t *counts)
+{
+	const struct block_entries *entries = ranking->entries;
+	unsigned int shift = shift_of(ranking->digit);
+	uint64_t prefix = above(ranking->found.key, shift);
+
+	for (uint64_t i = block_bits_next(entries->bits, end, begin); i < end;
+	     i = block_bits_next(entries->bits, end, i + 1)) {
+		uint64_t key = block_entry_at(entries, i).key;
+
+		counts[key >> shift & (DIGITS - 1)] += above(key, shift) == prefix;
+	}
+}
+
+static void count_row_digits(const struct ranking *ranking, uint64_t begin, uint64_t end,
+			     uint32_t *counts)
+{
+	const struct block_entries *entries = ranking->entries;
+	unsigned int shift = shift_of(ranking->digit);
+	uint64_t prefix = above(ranking->found.row, shift);
+
+	for (uint64_t i = block_bits_next(entries->bits, end, begin); i < end;
+	     i = block_bits_next(entries->bits, end, i + 1)) {
+		struct block_entry entry = block_entry_at(entries, i);
+
+		counts[entry.row >> shift & (DIGITS - 1)] +=
+			entry.key == ranking->found.key && above(entry.row, shift) == prefix;
+	}
+}
+
+static void count_piece(void *argument, size_t number)
+{
+	const struct ranking *ranking = argument;
+	uint64_t begin = number * ranking->piece, end = begin + ranking->piece;
+	uint32_t *counts = ranking->counts + number * DIGITS;
+
+	if (end > ranking->entries->blocks)
+		end = ranking->entries->blocks;
+	memset(counts, 0, DIGITS * sizeof(*counts));
+	if (ranking->digit < KEY_DIGITS)
+		count_key_digits(ranking, begin, end, counts);
+	else
+		count_row_digits(ranking, begin, end, counts);
+}
+
+/* *rank: among those with the digits before, then among those that have this one, too. */
+static uint64_t find_digit(const struct ranking *ranking, size_t pieces, uint64_t *rank)
+{
+	uint64_t digit = 0;
+
+	for (;; digit++) {
+		uint64_t count = 0;
+
+		for (size_t i = 0; i < pieces; i++)
+			count += ranking->counts[i * DIGITS + digit];
+		if (*rank < count || digit == DIGITS - 1)
+			return digit;
+		*rank -= count;
+	}
+}
+
+/* Whether the digit that comes next is the same one in all keys, and is noted. */
+static bool is_known(struct ranking *ranking)
+{
+	uint64_t mask = (uint64_t)(DIGITS - 1) << shift_of(ranking->digit);
+	uint64_t key = ranking->entries->descending ? ranking->zeros : ranking->ones;
+
+	if (ranking->digit >= KEY_DIGITS || ranking->ones & ranking->zeros & mask)
+		return false;
+	ranking->found.key |= key & mask;
+	return true;
+}
+
+static void find_next(struct ranking *ranking, size_t pieces, uint64_t *rank)
+{
+	uint64_t digit;
+
+	parallel_run(count_piece, ranking, pieces);
+	digit = find_digit(ranking, pieces, rank) << shift_of(ranking->digit);
+	if (ranking->digit < KEY_DIGITS)
+		ranking->found.key |= digit;
+	else
+		ranking->found.row |= (uint32_t)digit;
+}
+
+struct err *block_rank_find(const struct block_entries *entries, uint64_t rank,
+			    struct block_entry *ret)
+{
+	size_t pieces = parallel_pieces(entries->blocks, PIECE_MIN);
+	auto_free uint32_t *counts = malloc(pieces * DIGITS * sizeof(*counts));
+	struct ranking ranking = {
+		.entries = entries,
+		.piece = entries->blocks / pieces + 1,
+		.counts = counts,
+	};
+
+	if (!counts)
+		return err_no_memory();
+	parallel_run(note_bits, &ranking, pieces);
+	// With rank 0 it is the first of those that begin so, whatever its other digits are.
+	for (; rank && ranking.digit < KEY_DIGITS + ROW_DIGITS; ranking.digit++)
+		if (!is_known(&ranking))
+			find_next(&ranking, pieces, &rank);
+	*ret = ranking.found;
+	return NULL;
+}

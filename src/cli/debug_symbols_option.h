@@ -1,0 +1,22 @@
+/* The option --debug-symbols of the commands that show names. */
+#ifndef MALLOW_CLI_DEBUG_SYMBOLS_OPTION_H
+#define MALLOW_CLI_DEBUG_SYMBOLS_OPTION_H
+
+#include "cli/options.h"
+#include "symbols/symbolizer.h"
+
+#define DEBUG_SYMBOLS_OPTION                                                                       \
+	{                                                                                          \
+		.name = "debug-symbols", .letter = 'd', .value = "PATH",                           \
+		.text = "a debug file, or a directory of them as /usr/lib/debug is one, for "      \
+			"recordings without names of their own; may be given many times",          \
+		.many = true                                                                       \
+	}
+
+/* The paths are options->many. false: one cannot be read, and an error was printed. */
+bool debug_symbols_check(const struct options *options);
+
+/* A symbolizer that looks there, for all recordings of a command. false: an error was printed. */
+bool debug_symbols_open(const struct options *options, struct symbolizer **ret);
+
+#endif
