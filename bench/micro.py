@@ -26,7 +26,8 @@ def pair_ns(place, threads, pairs, depth=0, settings=None):
     try:
         extra = {} if settings is None else {
             "LD_PRELOAD": str(place.agent), "MALLOW_OUTPUT": str(folder / "r.mallow"),
-            "MALLOW_OUTFILE": str(folder / "live.txt"), **settings}
+            "MALLOW_OUTFILE": str(folder / "live.txt"), "MALLOW_HELPER": str(place.mallow),
+            **settings}
         run = subprocess.run([place.program("pairs"), str(threads), str(pairs), str(depth)],
                              env=measuring.clean_environment(extra), capture_output=True, text=True)
         if run.returncode:
