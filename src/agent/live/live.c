@@ -3,6 +3,7 @@
 #include "agent/clock.h"
 #include "agent/event.h"
 #include "agent/filter.h"
+#include "agent/guard.h"
 #include "agent/libc.h"
 #include "agent/live/live_memory.h"
 #include "agent/live/live_reports.h"
@@ -86,6 +87,12 @@ bool live_writes_record(uint8_t kind)
 size_t live_thread_size(size_t frames)
 {
 	return bytes_round_up(sizeof(struct live_own) + (frames + 1) * sizeof(uint32_t), 64);
+}
+
+void live_thread_prepare(struct thread *thread, void *memory)
+{
+	thread->live = memory;
+	memset(thread->live, 0, sizeof(*thread->live));
 }
 
 void live_thread_leaves(struct thread *thread)
@@ -238,10 +245,11 @@ static uint32_t owner_of(uint32_t site, uint32_t thread)
 /* One without stacks has none of its own, and of one that waits for its stack nobody knows them. */
 static bool has_sums(uint32_t site)
 {
-	return !config_stackless() && site != SITES_UNKNOWN;
+	return !config_stackless() && site < SITES_UNKNOWN;
 }
 
-static void count_end(struct thread *thread, struct live *live, const struct shadow_block *block)
+static inline void count_end(struct thread *thread, struct live *live,
+			     const struct shadow_block *block)
 {
 	uint32_t site = block->owner >> LIVE_THREAD_BITS;
 	struct weight weight = weight_of(block->size);
@@ -252,18 +260,13 @@ static void count_end(struct thread *thread, struct live *live, const struct sha
 			  block->owner & (LIVE_THREADS - 1), weight);
 }
 
-/* The block goes into the table. false: it does not, which is counted. */
-static bool put(struct thread *thread, struct live *live, const struct event *event, uint32_t owner,
-		uint64_t ticks)
+static never_inline bool put_slow(struct thread *thread, struct live *live,
+				  const struct event *event, const struct shadow_block *block)
 {
-	struct shadow_block stale, block = {
-					   .owner = owner,
-					   .time = shadow_time(ticks, event->size),
-					   .size = event->size,
-				   };
+	struct shadow_block stale;
 
 	if (!shadow_put(&live->shadow, &thread->live->near, event->address,
-			event->size + event->slack, &block, &stale)) {
+			event->size + event->slack, block, &stale)) {
 		process_count_loss(TRACE_LOSS_NO_MEMORY);
 		return false;
 	}
@@ -272,6 +275,21 @@ static bool put(struct thread *thread, struct live *live, const struct event *ev
 	if (unlikely(stale.owner))
 		count_end(thread, live, &stale);
 	return true;
+}
+
+/* The block goes into the table. false: it does not, which is counted. */
+static inline bool put(struct thread *thread, struct live *live, const struct event *event,
+		       uint32_t owner, uint64_t ticks)
+{
+	const struct shadow_block block = {
+		.owner = owner,
+		.time = shadow_time(ticks, event->size),
+		.size = event->size,
+	};
+
+	return (likely(!takes_samples()) && shadow_put_near(&thread->live->near, event->address,
+							    event->size + event->slack, &block)) ||
+	       put_slow(thread, live, event, &block);
 }
 
 static bool is_wanted(struct thread *thread, const struct event *event)
@@ -339,37 +357,79 @@ void live_allocates(struct thread *thread, const struct event *event,
 		add_slow(thread, live, event, state);
 }
 
-void live_frees(struct thread *thread, uint64_t address)
+static never_inline void free_slow(struct thread *thread, struct live *live, uint64_t address)
 {
-	struct live *live = process->live;
 	struct shadow_block block;
 
-	if (!live || !may_be_sampled(live, address) ||
-	    !shadow_take(&live->shadow, &thread->live->near, address, &block))
+	if (!shadow_take(&live->shadow, &thread->live->near, address, &block))
 		return;
 	if (takes_samples())
 		note_sampled(live, address, false);
 	count_end(thread, live, &block);
 }
 
-uint32_t live_begins_realloc(struct thread *thread, const void *old)
+void live_frees(struct thread *thread, uint64_t address)
 {
 	struct live *live = process->live;
-	struct live_own *own = thread->live;
-	uint64_t address = (uint64_t)old;
-	struct live_taken *taken;
+	struct shadow_block block;
 
-	if (!old || !live || !own || !may_be_sampled(live, address))
+	if (unlikely(!live) || !may_be_sampled(live, address))
+		return;
+	if (likely(!takes_samples()) && shadow_take_near(&thread->live->near, address, &block))
+		count_end(thread, live, &block);
+	else
+		free_slow(thread, live, address);
+}
+
+/*
+ * Around what comes before the event of a realloc is written: a handler finds the agent busy, as in
+ * the event itself. In one that did so it is.
+ */
+static bool begin_busy(struct thread *thread)
+{
+	if (thread->busy)
+		return false;
+	guard_begin_record(thread);
+	return true;
+}
+
+static void end_busy(struct thread *thread, bool begun)
+{
+	if (begun)
+		guard_end_record(thread);
+}
+
+/* A handler that comes in between and resizes blocks, too, takes another place. */
+static uint32_t take_for_realloc(struct thread *thread, struct live *live, uint64_t address)
+{
+	struct live_own *own = thread->live;
+	struct live_taken *place = &own->taken[own->next++ % LIVE_TAKEN];
+	struct live_taken taken = {.address = address};
+
+	if (!shadow_take(&live->shadow, &own->near, address, &taken.block))
 		return FILTER_UNKNOWN;
-	taken = &own->taken[own->next % LIVE_TAKEN];
-	if (!shadow_take(&live->shadow, &thread->live->near, address, &taken->block))
-		return FILTER_UNKNOWN;
-	taken->address = address;
-	own->next++;
 	if (takes_samples())
 		note_sampled(live, address, false);
-	count_end(thread, live, &taken->block);
+	count_end(thread, live, &taken.block);
+	*place = taken;
 	return FILTER_RECORDED;
+}
+
+uint32_t live_begins_realloc(struct thread *thread, const void *old)
+{
+	uint32_t ret = FILTER_UNKNOWN;
+	struct live *live;
+	bool begun;
+
+	if (!old || !thread->live)
+		return ret;
+	begun = begin_busy(thread);
+	// Not before: a handler may fork, and the child begin a table of its own.
+	live = __atomic_load_n(&process->live, __ATOMIC_RELAXED);
+	if (live && may_be_sampled(live, (uint64_t)old))
+		ret = take_for_realloc(thread, live, (uint64_t)old);
+	end_busy(thread, begun);
+	return ret;
 }
 
 /* What count_end() counted. */
@@ -385,29 +445,55 @@ static void retract_end(struct thread *thread, struct live *live, const struct s
 			  block->owner & (LIVE_THREADS - 1), less);
 }
 
-void live_fails_realloc(struct thread *thread, const void *old, uint32_t before)
+/* The latest that was taken with that address. NULL: too many were since. */
+static struct live_taken *find_taken(struct live_own *own, uint64_t address)
 {
-	struct live *live = process->live;
-	struct live_own *own = thread->live;
-
-	for (uint32_t i = 1; live && own && before == FILTER_RECORDED && i <= LIVE_TAKEN; i++) {
+	for (uint32_t i = 1; i <= LIVE_TAKEN; i++) {
 		struct live_taken *taken = &own->taken[(own->next - i) % LIVE_TAKEN];
-		struct shadow_block stale;
 
-		if (taken->address != (uint64_t)old)
-			continue;
-		taken->address = 0;
-		if (!shadow_put(&live->shadow, &own->near, (uint64_t)old,
-				taken->block.fine ? 0 : UINT64_MAX, &taken->block, &stale))
-			return;
-		if (takes_samples())
-			note_sampled(live, (uint64_t)old, true);
-		retract_end(thread, live, &taken->block);
-		return;
+		if (taken->address == address)
+			return taken;
 	}
+	return NULL;
 }
 
-bool live_waits(struct thread *thread, const struct event *event)
+static void put_back(struct thread *thread, struct live *live, struct live_taken *taken)
+{
+	struct shadow_block stale;
+
+	// Of its usable size all that matters is where it was found.
+	if (shadow_put(&live->shadow, &thread->live->near, taken->address,
+		       taken->block.fine ? 0 : UINT64_MAX, &taken->block, &stale)) {
+		if (takes_samples())
+			note_sampled(live, taken->address, true);
+		retract_end(thread, live, &taken->block);
+	}
+	taken->address = 0;
+}
+
+void live_fails_realloc(struct thread *thread, const void *old, uint32_t before)
+{
+	struct live_taken *taken;
+	struct live *live;
+	bool begun;
+
+	if (before != FILTER_RECORDED || !thread->live)
+		return;
+	begun = begin_busy(thread);
+	live = __atomic_load_n(&process->live, __ATOMIC_RELAXED);
+	taken = live ? find_taken(thread->live, (uint64_t)old) : NULL;
+	if (taken)
+		put_back(thread, live, taken);
+	end_busy(thread, begun);
+}
+
+/* Who owns a block that waits: by its ticket, lest it be taken for the next one at its address. */
+static uint32_t waiting_owner(struct thread *thread, struct live *live, uint64_t ticket)
+{
+	return owner_of(SITES_UNKNOWN + (uint32_t)ticket, number_of(thread, live));
+}
+
+bool live_waits(struct thread *thread, struct event *event)
 {
 	struct live *live = process->live;
 
@@ -421,8 +507,9 @@ bool live_waits(struct thread *thread, const struct event *event)
 	// Without a table the handler is a child's that begins one with this event.
 	if (!live || !thread->live)
 		return true;
+	event->duration = thread->live->tickets++ % SITES_WAITING;
 	return is_wanted(thread, event) &&
-	       put(thread, live, event, owner_of(SITES_UNKNOWN, number_of(thread, live)),
+	       put(thread, live, event, waiting_owner(thread, live, event->duration),
 		   clock_ticks() - live->start_ticks);
 }
 
@@ -451,13 +538,8 @@ void live_allocated(struct thread *thread, const struct event *event, const uint
 	count_begin(thread, live, event, site, ticks);
 	// Freed by now: by whom was counted then, of which stack is counted now.
 	if (!shadow_change_owner(&live->shadow, event->address,
-				 owner_of(SITES_UNKNOWN, number_of(thread, live)),
+				 waiting_owner(thread, live, event->duration),
 				 owner_of(site, number_of(thread, live))) &&
 	    has_sums(site))
 		sites_free(sites_at(&live->sites, site), weight_of(event->size));
-}
-
-bool live_has(const void *block)
-{
-	return process->live && block && shadow_has(&process->live->shadow, (uint64_t)block);
 }

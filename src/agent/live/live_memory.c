@@ -5,9 +5,15 @@
 #include "agent/slow.h"
 #include "agent/syscall.h"
 #include "base/bytes.h"
+#include "base/compiler.h"
 
 #define CHUNKS_MAX   8192
-#define CHUNK_PIECES 15 /* of 1 MiB, touched as far as they are used */
+/* Pieces of 1 MiB in a chunk, touched as far as they are used: address space is dear to some. */
+#define FIRST_PIECES 3
+#define MORE_PIECES  15
+#define FEW_CHUNKS   32
+
+#define PAUSE 1000
 
 static struct {
 	void *start;
@@ -16,6 +22,7 @@ static struct {
 
 static uint32_t chunk_count;
 static uint32_t lock;
+static uint32_t refusals; // so many requests go without: there was no memory a moment ago
 
 static struct {
 	struct live_chunk *chunk;
@@ -31,6 +38,20 @@ static void publish_chunk(struct trace_chunk *chunk, size_t size)
 	__atomic_store_n(&chunk->magic, TRACE_CHUNK_MAGIC, __ATOMIC_RELEASE);
 }
 
+/*
+ * Whether it is worth trying. Without memory each event comes here, and a try costs some system
+ * calls.
+ */
+static bool may_try(void)
+{
+	uint32_t left = __atomic_load_n(&refusals, __ATOMIC_RELAXED);
+
+	if (likely(!left))
+		return true;
+	__atomic_store_n(&refusals, left - 1, __ATOMIC_RELAXED);
+	return false;
+}
+
 static struct live_chunk *make_chunk(enum live_part part, uint32_t entry_size, uint64_t first,
 				     uint64_t count)
 {
@@ -41,8 +62,10 @@ static struct live_chunk *make_chunk(enum live_part part, uint32_t entry_size, u
 	if (chunk_count == CHUNKS_MAX)
 		return NULL;
 	chunk = file_map_sparse(&process->file, size);
-	if (!chunk)
+	if (!chunk) {
+		refusals = PAUSE;
 		return NULL;
+	}
 	chunks[chunk_count].start = chunk;
 	chunks[chunk_count].size = size;
 	live = (struct live_chunk *)((char *)chunk + LIVE_CHUNK_OFFSET);
@@ -67,6 +90,8 @@ void *live_memory_array(void *place, enum live_part part, uint32_t entry_size, u
 	void **at = place, *ret;
 	struct slow slow;
 
+	if (!may_try())
+		return NULL;
 	slow_begin(&slow);
 	if (slow_wait_lock(&lock)) {
 		ret = *at;
@@ -89,8 +114,9 @@ static uint8_t *make_piece(uint64_t address, unsigned int plane)
 	struct live_chunk *live = pieces.chunk;
 	uint64_t number = pieces.used;
 
-	if (!live || number == CHUNK_PIECES) {
-		live = make_chunk(LIVE_PART_BLOCKS, LIVE_PIECE_SIZE, 0, CHUNK_PIECES);
+	if (!live || number == live->count) {
+		live = make_chunk(LIVE_PART_BLOCKS, LIVE_PIECE_SIZE, 0,
+				  chunk_count < FEW_CHUNKS ? FIRST_PIECES : MORE_PIECES);
 		if (!live)
 			return NULL;
 		pieces.chunk = live;
@@ -106,6 +132,8 @@ uint8_t *live_memory_piece(uint8_t **place, uint64_t address, unsigned int plane
 	struct slow slow;
 	uint8_t *ret;
 
+	if (!may_try())
+		return NULL;
 	slow_begin(&slow);
 	if (slow_wait_lock(&lock)) {
 		ret = *place;
@@ -143,6 +171,7 @@ void live_memory_forget(void)
 	chunk_count = 0;
 	pieces.chunk = NULL;
 	pieces.used = 0;
+	refusals = 0;
 	lock = 0; // its holder is not in the child
 }
 
