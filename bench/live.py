@@ -1,73 +1,103 @@
-"""How long a report of what is live takes, of a program with a great many backtraces.
-
-The program is bench/many_sites.c; the table that it leaves is copied, and `mallow live-report`, which
-the agent starts for each report, reads that."""
+"""What `mallow live` costs beside the CPU of programs: malloc/free pairs where it takes samples or has no
+stacks, the memory of its table, and how long a report of very many sites takes."""
 import dataclasses
 import json
 import shutil
 import subprocess
-import time
 
+import live_report
 import measuring
+import micro
 import table
+import workloads as programs
 from profilers import BenchError
 
-LEVELS, LEVELS_FAST = 17, 13
-ROUNDS = 5
-HELPER = """#!/bin/sh
-exec cp --sparse=always "/proc/self/fd/$3" "$MALLOW_TABLE"
-"""
+# Of a pair, beside the bare program's.
+SETTINGS = {
+    "one in 512 KiB": {"MALLOW_MODE": "live", "MALLOW_SAMPLE": "512K"},
+    "no stacks": {"MALLOW_MODE": "live", "MALLOW_BACKTRACE": "none"},
+    "all": {"MALLOW_MODE": "live"},
+}
+# Blocks that stay, and their size; 0: of 16 to 1,024 bytes.
+BLOCKS = [(1_000_000, 16), (1_000_000, 64), (500_000, 256), (300_000, 1024), (100_000, 4096),
+          (20_000, 40_000), (500_000, 0)]
+PROGRAMS = ("python", "clang", "sqlite", "perl", "git", "node")
+SITE = 64       # bytes that a site may have, beside its blocks
 
 
 @dataclasses.dataclass
 class Figures:
-    sites: int
-    text: list          # wall seconds of each round
-    collapsed: list
-    json: list
+    added: dict = dataclasses.field(default_factory=dict)   # {what: ns a pair more than bare}
+    each: dict = dataclasses.field(default_factory=dict)    # {what: bytes a live block}
+    share: dict = dataclasses.field(default_factory=dict)   # {what: of the heap}
+    report: live_report.Figures = None
 
 
-def make_table(place, folder, levels):
-    """The path of a table, as the program leaves it."""
-    helper, path = folder / "helper", folder / "table.mallow"
-    helper.write_text(HELPER)
-    helper.chmod(0o755)
-    environment = measuring.clean_environment({
-        "LD_PRELOAD": str(place.agent), "MALLOW_MODE": "live", "MALLOW_HELPER": str(helper),
-        "MALLOW_TABLE": str(path)})
-    run = subprocess.run([place.program("many_sites"), str(levels)], env=environment,
-                         capture_output=True, text=True)
-    if run.returncode or not path.exists():
-        raise BenchError(f"no live table: {run.stderr}")
-    return path
+def pairs(place, progress, figures):
+    progress("malloc/free pairs, live")
+    depth = micro.FRAMES[0] - micro.START_FRAMES
+    found = [[micro.pair_ns(place, 1, micro.PAIRS, depth, settings)
+              for settings in (None, *SETTINGS.values())] for _ in range(micro.PAIR_ROUNDS)]
+    bare, *live = (min(column) for column in zip(*found))
+    figures.added = {what: value - bare for what, value in zip(SETTINGS, live)}
+    return table.rows(["", "a pair", "added"], [
+        ["bare", f"{bare:.1f}", "-"],
+        *([what, f"{value:.1f}", f"{value - bare:.1f}"] for what, value in zip(SETTINGS, live))], first=16)
 
 
-def report(place, path, *words):
-    """(wall seconds, what was printed)"""
-    with open(path, "rb") as file:
-        begin = time.monotonic()
-        run = subprocess.run([place.mallow, "live-report", "--fd", str(file.fileno()), *words],
-                             env=measuring.clean_environment({}), stderr=subprocess.PIPE,
-                             pass_fds=[file.fileno()])
-        wall = time.monotonic() - begin
-    if run.returncode or not run.stderr:
-        raise BenchError(f"no report of a live table: {run.stderr.decode()}")
-    return wall, run.stderr
+def reports_of(place, command, env, *options):
+    """The JSON reports of a run, one a tenth of a second and one at its end."""
+    folder = place.run_folder()
+    path = folder / "live.json"
+    try:
+        run = subprocess.run(
+            [place.mallow, "live", "--json", "--top", "1", "--outfile", path, *options, "--",
+             *map(str, command(folder))], env=measuring.clean_environment(env), cwd=folder,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if run.returncode or run.stderr:
+            raise BenchError(f"mallow live: status {run.returncode}: {run.stderr[-300:]}")
+        return [json.loads(line) for line in path.read_text().splitlines()]
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def memory_row(what, reports, figures):
+    """Of the moment at which most blocks were live."""
+    most = max(reports, key=lambda report: report["live_blocks"])
+    blocks, heap = most["live_blocks"], most["memory"]["heap_resident_bytes"]
+    figures.each[what] = (most["table_bytes"] - SITE * most["site_count"]) / blocks
+    figures.share[what] = most["table_bytes"] / heap
+    return [what, table.count(blocks), f"{most['live_bytes'] / blocks:.0f}",
+            table.count(most["site_count"]), table.megabytes(most["table_bytes"]),
+            f"{figures.each[what]:.1f}", f"{figures.share[what]:.1%}"]
+
+
+def memory(place, progress, figures):
+    lines = []
+    for count, size in BLOCKS:
+        what = f"blocks of {size}" if size else "mixed blocks"
+        progress(f"live: {what}")
+        lines.append(memory_row(what, reports_of(
+            place, lambda folder: [place.program("blocks"), count, size], {}), figures))
+    for workload in programs.WORKLOADS:
+        if workload.name in PROGRAMS and not programs.missing(workload):
+            progress(f"live: memory for {workload.name}")
+            lines.append(memory_row(workload.name, reports_of(
+                place, lambda folder: workload.command(place, folder), workload.env,
+                "--interval", "100ms"), figures))
+    return table.rows(["", "blocks", "bytes each", "sites", "table MB", "a block", "of the heap"], lines,
+                      first=16)
 
 
 def measure(place, progress, fast=False):
-    """(lines, Figures)"""
-    folder = place.run_folder()
-    rounds = range(1 if fast else ROUNDS)
-    try:
-        progress("a live table")
-        path = make_table(place, folder, LEVELS_FAST if fast else LEVELS)
-        sites = json.loads(report(place, path, "--json", "--top", "1")[1])["site_count"]
-        figures = Figures(sites, *([report(place, path, *words)[0] for _ in rounds]
-                                   for words in ([], ["--flame-graph"], ["--json"])))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return table.rows(["", "seconds"], [
-        ["text, 10 backtraces", table.pair(figures.text)],
-        ["collapsed stacks of all", table.pair(figures.collapsed)],
-        ["JSON of all", table.pair(figures.json)]], first=14), figures
+    """(sections, Figures)"""
+    figures = Figures()
+    sections = []
+    if not fast:
+        sections = [["ns for a malloc/free pair under `mallow live`, 15 frames, minimum", "",
+                     *pairs(place, progress, figures)],
+                    ["Memory of `mallow live` when most was live; a block: without 64 bytes a site", "",
+                     *memory(place, progress, figures)]]
+    lines, figures.report = live_report.measure(place, progress, fast)
+    return [*sections, [f"A report of {figures.report.sites:,} backtraces with something live, wall seconds, "
+                        "minimum/median", "", *lines]], figures

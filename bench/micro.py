@@ -21,16 +21,19 @@ START_FRAMES = 4            # pairs, descend, two of the C library; run() jumps 
 
 
 def pair_ns(place, threads, pairs, depth=0, settings=None):
-    """Nanoseconds a pair, of the slowest thread. settings None: bare."""
+    """Nanoseconds a pair, of the slowest thread. settings None: bare; with a MODE nothing is recorded."""
     folder = place.run_folder()
     try:
         extra = {} if settings is None else {
-            "LD_PRELOAD": str(place.agent), "MALLOW_OUTPUT": str(folder / "r.mallow"), **settings}
+            "LD_PRELOAD": str(place.agent), "MALLOW_OUTPUT": str(folder / "r.mallow"),
+            "MALLOW_OUTFILE": str(folder / "live.txt"), "MALLOW_HELPER": str(place.mallow),
+            **settings}
         run = subprocess.run([place.program("pairs"), str(threads), str(pairs), str(depth)],
                              env=measuring.clean_environment(extra), capture_output=True, text=True)
         if run.returncode:
             raise BenchError(f"pairs: status {run.returncode}: {run.stderr}")
-        if settings is not None and not list(folder.glob("r.mallow*")):
+        recorded = settings is not None and "MALLOW_MODE" not in settings
+        if recorded and not list(folder.glob("r.mallow*")):
             raise BenchError("pairs: no recording")
         return float(run.stderr)
     finally:

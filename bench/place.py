@@ -10,11 +10,15 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 BENCH = TOP / "bench"
 UNWINDER = TOP / "src" / "agent" / "unwind"
 
-FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter"]
+FLAGS = ["-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter"]
+CC = [os.environ.get("CC", "gcc"), "-std=gnu17", *FLAGS]
+CXX = [os.environ.get("CXX", "g++"), "-std=c++17", *FLAGS]
 # How each program is built: its sources and what differs from the flags above.
 PROGRAMS = {
     "measure": (["bench/measure.c"], ["-static"]),
     "pairs": (["bench/workloads/pairs.c"], ["-pthread"]),
+    "blocks": (["bench/workloads/blocks.c"], []),
+    "heaptrace_way": (["bench/workloads/heaptrace_way.cpp"], ["-fPIC", "-shared", "-ldl"]),
     "many_sites": (["bench/many_sites.c"], ["-O1"]),
     "make_recording": (["bench/make_recording.c"], ["-Isrc"]),
     "unwind_capture": (["bench/unwind_capture.c", *sorted(
@@ -38,9 +42,10 @@ class Place:
         return pathlib.Path(tempfile.mkdtemp(dir=self.scratch.name))
 
     def program(self, name):
-        """The path of a C program of ours, compiled again when its sources or flags changed."""
+        """The path of a program of ours, compiled again when its sources or flags changed."""
         sources, extra = PROGRAMS[name]
-        command = [os.environ.get("CC", "gcc"), *FLAGS, *extra, *sources]
+        compiler = CXX if sources[0].endswith(".cpp") else CC
+        command = [*compiler, *extra, *sources]
         headers = sorted(UNWINDER.glob("*.h")) if len(sources) > 1 else []
         digest = hashlib.sha256(" ".join(command).encode())
         for path in [TOP / source for source in sources] + headers:

@@ -82,6 +82,33 @@ class MallowRun(Mallow):
         return [self.place.mallow, "run", "-o", folder / "r.mallow", "--", *command], env
 
 
+class Live(Mallow):
+    """`mallow live`: no recording, a report of what is live at the end."""
+    name, title = "live", "mallow live"
+
+    def wrap(self, command, env, folder):
+        return [self.place.mallow, "live", "--outfile", folder / "live.txt", *self.options, "--",
+                *command], env
+
+    options = ()
+
+    def profile(self, folder, errors):
+        reports = list(folder.glob("live.txt*"))
+        if not reports or errors:
+            raise BenchError(f"no report: {errors[-300:]}")
+        return Profile()
+
+
+class LiveSampled(Live):
+    """The same of a sample, as it would stay on in production: one allocation in 512 KiB."""
+    name, title, options = "sampled", "512 KiB", ("--sample", "512K")
+
+    def profile(self, folder, errors):
+        if errors:
+            raise BenchError(errors[-300:])
+        return Profile()    # of few samples none may be live
+
+
 class Heaptrack(Bare):
     """heaptrack as its manual says, its interpreter included; it writes to stdout itself."""
     name, title, own_output = "heaptrack", "heaptrack", False
@@ -149,6 +176,23 @@ class Tcmalloc(Preloaded):
         return sums_of(folder.glob("tc*.heap"), r"heap profile: +\d+: +\d+ \[ *(\d+): +\d+\]")
 
 
+class HeaptraceWay(Preloaded):
+    """What heaptrace does, which no distribution has (bench/workloads/heaptrace_way.cpp)."""
+    name, title = "heaptrace", "heaptrace*"
+
+    def missing(self):
+        return None
+
+    def wrap(self, command, env, folder):
+        return command, dict(env, LD_PRELOAD=str(self.place.program("heaptrace_way")),
+                             HEAPTRACE_WAY_OUTFILE=str(folder / "ht.txt"))
+
+    def profile(self, folder, errors):
+        if not (folder / "ht.txt").exists():
+            raise BenchError("no report")
+        return Profile()
+
+
 class Dhat(Bare):
     """valgrind's: simulates the processor. Not run by default: it takes minutes."""
     name, title, main = "dhat", "dhat", False
@@ -182,8 +226,8 @@ def sums_of(paths, pattern):
     return Profile(max(counts), None, sum(path.stat().st_size for path in paths))
 
 
-PROFILERS = [Bare, Mallow, MallowRun, Heaptrack, Jemalloc, Tcmalloc, Dhat]
-BY_DEFAULT = ["bare", "mallow", "finish", "heaptrack", "jemalloc", "tcmalloc"]
+PROFILERS = [Bare, Mallow, MallowRun, Live, LiveSampled, Heaptrack, HeaptraceWay, Jemalloc, Tcmalloc, Dhat]
+BY_DEFAULT = ["bare", "mallow", "finish", "live", "sampled", "heaptrack", "heaptrace", "jemalloc", "tcmalloc"]
 
 
 def by_names(names, place):

@@ -15,8 +15,8 @@ import sys
 
 sys.dont_write_bytecode = True
 import engine  # noqa: E402
-import goals  # noqa: E402
 import live  # noqa: E402
+import goals  # noqa: E402
 import machine  # noqa: E402
 import micro  # noqa: E402
 import profilers as tools  # noqa: E402
@@ -27,12 +27,13 @@ import table  # noqa: E402
 import workloads as programs  # noqa: E402
 from place import BENCH, Place  # noqa: E402
 
+SMALL = ("micro", "live", "engine")
 IDLE = 0.5                  # a load average above this disturbs the figures
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", help="workloads, separated by commas; or: micro, engine, live")
+    parser.add_argument("--only", help="workloads, separated by commas; or: micro, live, engine")
     parser.add_argument("--tools", default=",".join(tools.BY_DEFAULT), help="[%(default)s]")
     parser.add_argument("--rounds", type=int, default=5, help="[%(default)s]")
     parser.add_argument("--compare-rounds", type=int, default=1,
@@ -41,7 +42,7 @@ def parse():
                         help="these tools also run what takes them minutes")
     parser.add_argument("--fast", action="store_true",
                         help="one round of bare, mallow and heaptrack: a check, no reference")
-    parser.add_argument("--no-micro", action="store_true", help="only the programs: neither micro, engine nor live")
+    parser.add_argument("--no-micro", action="store_true", help="only the programs: no micro, live, engine")
     parser.add_argument("-o", "--output", type=pathlib.Path,
                         help="the result's file [bench/results/DATE.txt]")
     parser.add_argument("--json", type=pathlib.Path, help="also every single run, as JSON")
@@ -56,7 +57,7 @@ def progress(text):
 def available(place, arguments):
     """(workloads, profilers, lines about what is left out)."""
     known = {workload.name: workload for workload in programs.WORKLOADS}
-    names = [name for name in (arguments.only or "").split(",") if name not in ("", "micro", "engine", "live")]
+    names = [name for name in (arguments.only or "").split(",") if name not in ("", *SMALL)]
     unknown = [name for name in names if name not in known]
     if unknown:
         raise SystemExit(f"bench: no workload {unknown[0]}; there are: {' '.join(known)}")
@@ -87,6 +88,13 @@ def run_micro(place, arguments):
             ["ns for a malloc/free pair of each thread", "", *scaling_lines]], pairs, scaling
 
 
+def run_live(place, arguments):
+    """(sections, live.Figures or None)."""
+    if arguments.no_micro or arguments.only not in (None, "live"):
+        return [], None
+    return live.measure(place, progress, arguments.fast)
+
+
 def run_engine(place, arguments):
     """(sections, engine.Figures or None)."""
     if arguments.no_micro or arguments.only not in (None, "engine"):
@@ -98,15 +106,6 @@ def run_engine(place, arguments):
                      "minimum/median")
     huge_title = f"A recording of {table.count(engine.HUGE)} allocations by `mallow serve`, the same"
     return [[title, "", *lines], [serving_title, "", *served], [huge_title, "", *huge]], found
-
-
-def run_live(place, arguments):
-    """(sections, live.Figures or None)."""
-    if arguments.no_micro or arguments.only not in (None, "live"):
-        return [], None
-    lines, found = live.measure(place, progress, arguments.fast)
-    return [[f"A report of {found.sites:,} backtraces with something live, wall seconds, minimum/median",
-             "", *lines]], found
 
 
 def as_json(results):
@@ -126,14 +125,14 @@ def main():
         place, workloads, profilers, number, lambda workload: arguments.compare_rounds if
         workload.compare or arguments.compare_all else 0, progress)
     sections, pairs, scaling = run_micro(place, arguments)
+    live_sections, lived = run_live(place, arguments)
     engine_sections, opened = run_engine(place, arguments)
-    live_sections, reported = run_live(place, arguments)
     progress("")
     busy = float(load) > IDLE
     text = report.text_of([
         report.head(place, started, number, load, busy) + absent,
-        *(report.programs(results) if workloads else []), *sections, *engine_sections, *live_sections,
-        goals.section(results, pairs, scaling, opened, reported)])
+        *(report.programs(results) if workloads else []), *sections, *live_sections,
+        *engine_sections, goals.section(results, pairs, scaling, lived, opened)])
     print(text, end="")
     output = arguments.output or BENCH / "results" / f"{started:%Y-%m-%d-%H%M}.txt"
     output.parent.mkdir(exist_ok=True)
