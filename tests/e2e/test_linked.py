@@ -1,6 +1,7 @@
 """The agent linked into a program, as a shared library or from libmallow.a: it records as if preloaded."""
 import itertools
 import os
+import pathlib
 import subprocess
 
 import pytest
@@ -25,6 +26,18 @@ def test_sample(name, way, compile_linked, record, functions_of):
     assert recorded.reader.header.end_status == 7
     assert recorded.reader.header.allocator == 1
     check_sample(recorded, name, functions_of, "GLIBC")
+
+
+@pytest.mark.parametrize("library", ["jemalloc", "tcmalloc_minimal"])
+@pytest.mark.parametrize("name", ["c_family", "cpp_operators", "hand_over", "realloc_chain"])
+def test_static_allocator(name, library, compile_linked, record, functions_of):
+    """Whose malloc it is makes no difference to the linker."""
+    if not list(pathlib.Path("/usr/lib").glob(f"**/lib{library}.a")):
+        pytest.skip(f"lib{library}.a is not installed")
+    program = compile_linked(name, "static", extra=[f"-l{library}", "-lstdc++", "-lm"])
+    recorded = run_sample(record, [program], linked=True)
+    assert recorded.reader.header.allocator not in (1, 2)
+    check_sample(recorded, name, functions_of)
 
 
 @pytest.mark.parametrize("name", ["c_family", "realloc_chain", "hand_over", "life_cycle"])
