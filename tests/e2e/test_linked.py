@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 import expect
+import mallow_reader
 import mallow_sums
 from conftest import LINKED, TOP, clean_environment, need
 from test_samples import check_sample, run_sample
@@ -120,3 +121,16 @@ def test_pkg_config(arguments, option, agent, tmp_path, record):
     recorded = record([program], linked=True, env={"LD_LIBRARY_PATH": f"{installed}/lib"})
     recorded.assert_sound()
     assert recorded.reader.header.ended
+
+
+@pytest.mark.parametrize("way", LINKED)
+def test_asked_by_the_program(way, compile_linked, functions_of, tmp_path):
+    """mallow_start() begins a recording where the environment says nothing."""
+    run = subprocess.run([compile_linked("started", way)], cwd=tmp_path, env=clean_environment(),
+                         capture_output=True, text=True)
+    assert run.returncode == 7, run.stderr
+    path, = tmp_path.glob("*.mallow")
+    recording = mallow_reader.read(path)
+    assert recording.header.ended and recording.header.lost == 0
+    expect.check(expect.expectations("started"),
+                 expect.by_function(mallow_sums.Sums(recording), functions_of))
