@@ -299,3 +299,118 @@ def test_storm(compile_sample, preload, functions_of, tmp_path):
 @pytest.mark.long
 def test_storm_of_a_minute(compile_sample, preload, functions_of, tmp_path):
     storm(compile_sample, preload, functions_of, tmp_path, 60000)
+
+
+# --- samples, and no stacks ---
+
+def test_samples_estimate_without_bias(compile_sample, live, functions_of):
+    """Over many tables the mean is what was there; each is consistent in itself."""
+    program = compile_sample("live_threads", "gcc", "-O1")
+    calls, leaked = [], []
+    for _ in range(40):
+        ran = live([program], settings={"SAMPLE": 1000}, status=7)
+        table = ran.table
+        table.assert_consistent()
+        make = by_function(table, functions_of)["make"]
+        calls.append(make.calls / table.unit)
+        leaked.append(make.leaked_bytes)
+        # 1,000 blocks of 100 bytes: one in ten or so is a sample.
+        assert abs(calls[-1] - 1000) < 6 * 300
+    # The standard deviation of one is sqrt(n (1 - p) / p), with p = 1 - exp(-0.1): about 97.
+    assert abs(sum(calls) / len(calls) - 1000) < 4 * 97 / len(calls) ** 0.5
+    # 400 of them, of 100 bytes, are left.
+    assert abs(sum(leaked) / len(leaked) - 40000) < 4 * 6200 / len(leaked) ** 0.5
+
+
+def test_a_sample_of_everything(compile_sample, live, functions_of):
+    """At a mean of a byte every block is a sample, and counts for itself."""
+    ran = live([compile_sample("live_threads", "gcc", "-O1")], settings={"SAMPLE": 1}, status=7)
+    ran.table.assert_consistent()
+    found = by_function(ran.table, functions_of)
+    assert (found["make"].calls / ran.table.unit, found["make"].total_bytes) == (1000, 100000)
+    assert found["take"].leaked_bytes == 50000
+    assert sum(block.size for block in ran.table.blocks()) >= 110336
+
+
+@pytest.mark.parametrize("name", ["live_threads", "live_storm", "realloc_races", "cpp_operators"])
+def test_without_stacks(name, compile_sample, live):
+    """The sums of all threads are exact, and the only site there is has them."""
+    ran = live([compile_sample(name, "gcc", "-O1")], settings={"BACKTRACE": "none"}, status=7)
+    table = ran.table
+    blocks = list(table.blocks())
+    assert len(table.nodes) == 1 and not table.sites
+    assert {block.site for block in blocks} <= {1} and not any(block.time for block in blocks)
+    freed = [sum(column) for column in zip(*table.freed.values())]
+    assert sum(thread.calls for thread in table.threads) - freed[0] == len(blocks)
+    assert sum(thread.bytes for thread in table.threads) - freed[1] == \
+        sum(block.size for block in blocks)
+    if name == "live_threads":
+        assert table.per_thread()["taker"] == [50, 50000, 300, 30000, 0, 0]
+
+
+# --- memory ---
+
+FILL = """
+import sys, ctypes
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+count, size = int(sys.argv[1]), int(sys.argv[2])
+for _ in range(count):
+    libc.malloc(ctypes.c_size_t(size))
+print("full", flush=True)
+sys.stdin.read()
+"""
+
+
+def table_memory(preload, count, size):
+    """Bytes that the kernel gave to a table with so many blocks, and those blocks with all that
+    the allocator adds."""
+    program = subprocess.Popen([PYTHON, "-c", FILL, str(count), str(size)], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, env=preload(MODE="live", HELPER="/bin/true"))
+    with program:
+        program.stdout.readline()
+        path, = [f"/proc/{program.pid}/fd/{name}" for name in os.listdir(f"/proc/{program.pid}/fd")
+                 if "mallow-live" in os.readlink(f"/proc/{program.pid}/fd/{name}")]
+        memory = os.stat(path).st_blocks * 512
+        program.stdin.close()
+    return memory
+
+
+@pytest.mark.parametrize("size", [8, 24, 56, 120, 500, 600, 1000, 3000, 9000, 40000])
+def test_memory_is_bounded(size, preload):
+    """30 % of the heap at most, whatever its blocks are like; of small blocks 48 bytes each, and of
+    large ones, too, beyond what any table has."""
+    few, many = 1000, max(2000, 40_000_000 // (size + 16))
+    added = table_memory(preload, many, size) - table_memory(preload, few, size)
+    heap = (many - few) * (max(size + 8, 32) + 15 & ~15)
+    assert added <= 0.30 * heap + 100000, (added, heap)
+    if size <= 120 or size >= 512:
+        assert added <= 64 * (many - few) + 100000, added / (many - few)
+
+
+def test_nothing_grows_with_time(preload):
+    """Threads that come and go, blocks that come and go, names that change: the table stays."""
+    program = """
+import threading, sys
+def work(number):
+    blocks = [bytearray(100 + i % 50) for i in range(200)]
+for round in range(3):
+    for number in range(150):
+        thread = threading.Thread(target=work, args=(number,))
+        thread.start()
+        thread.join()
+    print(round, flush=True)
+    sys.stdin.readline()
+"""
+    process = subprocess.Popen([PYTHON, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               env=preload(MODE="live", HELPER="/bin/true"))
+    sizes = []
+    with process:
+        for _ in range(3):
+            process.stdout.readline()
+            table = live_reader.read_process(process.pid)
+            sizes.append((len(table.nodes), len(table.threads), len(table.recording.chunks)))
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+    assert sizes[2][1] == sizes[1][1] <= 4
+    assert sizes[2][2] <= sizes[1][2] + 1 and sizes[2][0] <= sizes[1][0] * 1.1

@@ -42,11 +42,13 @@ static struct shadow_block block_of(uint64_t address, uint64_t size)
 	};
 }
 
+/* As live.c does it: the short way first, where there is one. */
 static void put(uint64_t address, uint64_t size, uint64_t usable)
 {
-	struct shadow_block block = block_of(address, size), stale;
+	struct shadow_block block = block_of(address, size), stale = {0};
 
-	assert_true(shadow_put(&shadow, &near, address, usable, &block, &stale));
+	assert_true(shadow_put_near(&near, address, usable, &block) ||
+		    shadow_put(&shadow, &near, address, usable, &block, &stale));
 	assert_int_equal(stale.owner, 0);
 	assert_true(has(address));
 }
@@ -55,7 +57,8 @@ static void take(uint64_t address, uint64_t size)
 {
 	struct shadow_block block = block_of(address, size), found;
 
-	assert_true(shadow_take(&shadow, &near, address, &found));
+	assert_true(shadow_take_near(&near, address, &found) ||
+		    shadow_take(&shadow, &near, address, &found));
 	assert_int_equal(found.owner, block.owner);
 	assert_int_equal(found.time, block.time);
 	assert_int_equal(found.size, size);
@@ -213,13 +216,17 @@ static void *hand_out(void *argument)
 		if (!__atomic_compare_exchange_n(&seats[place], &free, 1, false, __ATOMIC_ACQUIRE,
 						 __ATOMIC_RELAXED))
 			continue;
-		if (shadow_take(&shadow, &own, address, &found)) {
+		if (shadow_take_near(&own, address, &found) ||
+		    shadow_take(&shadow, &own, address, &found)) {
 			if (found.owner != place + 1 || found.size > 40)
 				return "another's block";
 		}
 		block = (struct shadow_block){.owner = place + 1, .time = 1, .size = random & 31};
 		if (random & 1 << 10) {
-			if (!shadow_put(&shadow, &own, address, 40, &block, &found) || found.owner)
+			found.owner = 0;
+			if ((!shadow_put_near(&own, address, 40, &block) &&
+			     !shadow_put(&shadow, &own, address, 40, &block, &found)) ||
+			    found.owner)
 				return "a block in its place";
 		}
 		__atomic_store_n(&seats[place], 0, __ATOMIC_RELEASE);

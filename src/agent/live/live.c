@@ -248,7 +248,8 @@ static bool has_sums(uint32_t site)
 	return !config_stackless() && site < SITES_UNKNOWN;
 }
 
-static void count_end(struct thread *thread, struct live *live, const struct shadow_block *block)
+static inline void count_end(struct thread *thread, struct live *live,
+			     const struct shadow_block *block)
 {
 	uint32_t site = block->owner >> LIVE_THREAD_BITS;
 	struct weight weight = weight_of(block->size);
@@ -259,18 +260,13 @@ static void count_end(struct thread *thread, struct live *live, const struct sha
 			  block->owner & (LIVE_THREADS - 1), weight);
 }
 
-/* The block goes into the table. false: it does not, which is counted. */
-static bool put(struct thread *thread, struct live *live, const struct event *event, uint32_t owner,
-		uint64_t ticks)
+static never_inline bool put_slow(struct thread *thread, struct live *live,
+				  const struct event *event, const struct shadow_block *block)
 {
-	struct shadow_block stale, block = {
-					   .owner = owner,
-					   .time = shadow_time(ticks, event->size),
-					   .size = event->size,
-				   };
+	struct shadow_block stale;
 
 	if (!shadow_put(&live->shadow, &thread->live->near, event->address,
-			event->size + event->slack, &block, &stale)) {
+			event->size + event->slack, block, &stale)) {
 		process_count_loss(TRACE_LOSS_NO_MEMORY);
 		return false;
 	}
@@ -279,6 +275,21 @@ static bool put(struct thread *thread, struct live *live, const struct event *ev
 	if (unlikely(stale.owner))
 		count_end(thread, live, &stale);
 	return true;
+}
+
+/* The block goes into the table. false: it does not, which is counted. */
+static inline bool put(struct thread *thread, struct live *live, const struct event *event,
+		       uint32_t owner, uint64_t ticks)
+{
+	const struct shadow_block block = {
+		.owner = owner,
+		.time = shadow_time(ticks, event->size),
+		.size = event->size,
+	};
+
+	return (likely(!takes_samples()) && shadow_put_near(&thread->live->near, event->address,
+							    event->size + event->slack, &block)) ||
+	       put_slow(thread, live, event, &block);
 }
 
 static bool is_wanted(struct thread *thread, const struct event *event)
@@ -346,17 +357,28 @@ void live_allocates(struct thread *thread, const struct event *event,
 		add_slow(thread, live, event, state);
 }
 
+static never_inline void free_slow(struct thread *thread, struct live *live, uint64_t address)
+{
+	struct shadow_block block;
+
+	if (!shadow_take(&live->shadow, &thread->live->near, address, &block))
+		return;
+	if (takes_samples())
+		note_sampled(live, address, false);
+	count_end(thread, live, &block);
+}
+
 void live_frees(struct thread *thread, uint64_t address)
 {
 	struct live *live = process->live;
 	struct shadow_block block;
 
-	if (!live || !may_be_sampled(live, address) ||
-	    !shadow_take(&live->shadow, &thread->live->near, address, &block))
+	if (unlikely(!live) || !may_be_sampled(live, address))
 		return;
-	if (takes_samples())
-		note_sampled(live, address, false);
-	count_end(thread, live, &block);
+	if (likely(!takes_samples()) && shadow_take_near(&thread->live->near, address, &block))
+		count_end(thread, live, &block);
+	else
+		free_slow(thread, live, address);
 }
 
 /*

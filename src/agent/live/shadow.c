@@ -121,17 +121,6 @@ always_inline void *reach_entry(struct shadow *shadow, unsigned int plane, uint6
 	return likely(entry != NULL) ? entry : make_slow(shadow, plane, address);
 }
 
-/* The small block's first word, by where the thread was lately, or NULL. */
-always_inline uint32_t *find_near(const struct shadow_near *near, uint64_t address)
-{
-	uint64_t key = (address >> SHADOW_NEAR_BITS) + 1;
-	const __typeof__(near->pages[0]) *page = &near->pages[key % SHADOW_NEAR_PAGES];
-
-	if (unlikely(__atomic_load_n(&page->key, __ATOMIC_RELAXED) != key))
-		return NULL;
-	return (uint32_t *)page->page + (address >> 4 & ((1u << (SHADOW_PAGE_BITS - 2)) - 1));
-}
-
 /* A signal handler may come in between: it finds the page without a key. */
 static void note_near(struct shadow_near *near, uint64_t address, void *first)
 {
@@ -158,23 +147,9 @@ static never_inline uint32_t *find_small_slow(const struct shadow *shadow, struc
 always_inline uint32_t *find_small(const struct shadow *shadow, struct shadow_near *near,
 				   uint64_t address)
 {
-	uint32_t *first = near ? find_near(near, address) : NULL;
+	uint32_t *first = near ? shadow_near(near, address) : NULL;
 
 	return likely(first != NULL) ? first : find_small_slow(shadow, near, address);
-}
-
-/* Field by field: a copy of the whole would wait for its parts to be stored. */
-always_inline void get_small(struct shadow_block *ret, uint32_t first, uint32_t second)
-{
-	ret->owner = first;
-	ret->time = second >> LIVE_SMALL_SIZE_BITS;
-	ret->size = second & (LIVE_LARGE_MIN - 1);
-	ret->fine = false;
-}
-
-always_inline uint32_t second_word(const struct shadow_block *block)
-{
-	return block->time << LIVE_SMALL_SIZE_BITS | (uint32_t)block->size;
 }
 
 /* Two words, which may lie in two pieces: the second is the entry of the next unit. */
@@ -196,8 +171,8 @@ always_inline bool put_small(struct shadow *shadow, struct shadow_near *near, ui
 	}
 	old = __atomic_load_n(first, __ATOMIC_RELAXED);
 	if (unlikely(old))
-		get_small(stale, old, __atomic_load_n(second, __ATOMIC_RELAXED));
-	__atomic_store_n(second, second_word(block), __ATOMIC_RELAXED);
+		shadow_get_small(stale, old, __atomic_load_n(second, __ATOMIC_RELAXED));
+	__atomic_store_n(second, shadow_second_word(block), __ATOMIC_RELAXED);
 	__atomic_store_n(first, block->owner, __ATOMIC_RELEASE);
 	return true;
 }
@@ -218,7 +193,7 @@ always_inline bool take_small(const struct shadow *shadow, struct shadow_near *n
 		if (!second)
 			return false;
 	}
-	get_small(ret, owner, __atomic_load_n(second, __ATOMIC_RELAXED));
+	shadow_get_small(ret, owner, __atomic_load_n(second, __ATOMIC_RELAXED));
 	__atomic_store_n(first, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(second, 0, __ATOMIC_RELAXED);
 	return true;
@@ -233,8 +208,8 @@ static bool put_fine(struct shadow *shadow, uint64_t address, const struct shado
 		return false;
 	old = __atomic_load_n(entry, __ATOMIC_RELAXED);
 	if (old)
-		get_small(stale, (uint32_t)old, (uint32_t)(old >> 32));
-	__atomic_store_n(entry, (uint64_t)second_word(block) << 32 | block->owner,
+		shadow_get_small(stale, (uint32_t)old, (uint32_t)(old >> 32));
+	__atomic_store_n(entry, (uint64_t)shadow_second_word(block) << 32 | block->owner,
 			 __ATOMIC_RELEASE);
 	return true;
 }
@@ -246,7 +221,7 @@ static bool take_fine(const struct shadow *shadow, uint64_t address, struct shad
 
 	if (!old)
 		return false;
-	get_small(ret, (uint32_t)old, (uint32_t)(old >> 32));
+	shadow_get_small(ret, (uint32_t)old, (uint32_t)(old >> 32));
 	ret->fine = true;
 	__atomic_store_n(entry, 0, __ATOMIC_RELAXED);
 	return true;

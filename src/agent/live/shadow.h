@@ -17,8 +17,10 @@
 #define MALLOW_AGENT_LIVE_SHADOW_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "trace/live.h"
 
 #define SHADOW_MIDDLE_BITS  11
@@ -80,6 +82,69 @@ bool shadow_take(const struct shadow *shadow, struct shadow_near *near, uint64_t
 
 /* The owner of the block that is there becomes another, if it is that one. */
 bool shadow_change_owner(const struct shadow *shadow, uint64_t address, uint32_t from, uint32_t to);
+
+/* The first word of a small block, by where the thread was lately, or NULL. */
+static inline uint32_t *shadow_near(const struct shadow_near *near, uint64_t address)
+{
+	uint64_t key = (address >> SHADOW_NEAR_BITS) + 1;
+	uint64_t at = key % SHADOW_NEAR_PAGES;
+
+	if (unlikely(__atomic_load_n(&near->pages[at].key, __ATOMIC_RELAXED) != key))
+		return NULL;
+	return (uint32_t *)near->pages[at].page +
+	       (address >> 4 & ((1u << (SHADOW_PAGE_BITS - 2)) - 1));
+}
+
+/* Whether the second word lies behind it: not on the page's edge. */
+static inline bool shadow_has_second(const uint32_t *first)
+{
+	return ((uint64_t)(first + 1) & ((1u << SHADOW_PAGE_BITS) - 1)) != 0;
+}
+
+/* Field by field: a copy of the whole would wait for its parts to be stored. */
+static inline void shadow_get_small(struct shadow_block *ret, uint32_t first, uint32_t second)
+{
+	ret->owner = first;
+	ret->time = second >> LIVE_SMALL_SIZE_BITS;
+	ret->size = second & (LIVE_LARGE_MIN - 1);
+	ret->fine = false;
+}
+
+static inline uint32_t shadow_second_word(const struct shadow_block *block)
+{
+	return block->time << LIVE_SMALL_SIZE_BITS | (uint32_t)block->size;
+}
+
+/* shadow_put() in the ordinary case. false: it is not that, and nothing was done. */
+static inline bool shadow_put_near(const struct shadow_near *near, uint64_t address,
+				   uint64_t usable, const struct shadow_block *block)
+{
+	uint32_t *first = shadow_near(near, address);
+
+	if (unlikely(!first || block->size >= LIVE_LARGE_MIN || usable <= 16 || address & 15 ||
+		     !shadow_has_second(first) || __atomic_load_n(first, __ATOMIC_RELAXED)))
+		return false;
+	__atomic_store_n(first + 1, shadow_second_word(block), __ATOMIC_RELAXED);
+	__atomic_store_n(first, block->owner, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* shadow_take(), the same. */
+static inline bool shadow_take_near(const struct shadow_near *near, uint64_t address,
+				    struct shadow_block *ret)
+{
+	uint32_t *first = shadow_near(near, address), owner;
+
+	if (unlikely(!first || address & 15 || !shadow_has_second(first)))
+		return false;
+	owner = __atomic_load_n(first, __ATOMIC_RELAXED);
+	if (unlikely(!owner))
+		return false;
+	shadow_get_small(ret, owner, __atomic_load_n(first + 1, __ATOMIC_RELAXED));
+	__atomic_store_n(first, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(first + 1, 0, __ATOMIC_RELAXED);
+	return true;
+}
 
 /* Gives the memory of tops and middles back; the pieces are the caller's. */
 void shadow_release(struct shadow *shadow);
