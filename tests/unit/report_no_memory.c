@@ -1,12 +1,17 @@
 /* Exports with allocation n failing, for every n: an error each time, and no leak. */
 #include <errno.h>
+#include <string.h>
 
 #include "analysis/recording_memory.h"
 #include "check.h"
 #include "failing_malloc.h"
+#include "live_writer.h"
 #include "report/export/heaptrack_export.h"
 #include "report/export/pprof.h"
 #include "report/export/replay_export.h"
+#include "report/json/live_json.h"
+#include "report/text/live_text.h"
+#include "report/top/top_text.h"
 #include "sample_recordings.h"
 
 static struct err *write_heaptrack(struct buf *buf, const struct recording *recording,
@@ -105,10 +110,116 @@ static void exports(void **state)
 	assert_true(profiles > changes); // some have sites, of which nothing changed
 }
 
+static struct err *write_live(struct buf *buf, const struct recording *recording,
+			      struct symbolized *symbolized)
+{
+	static const char lines[] = "never\nleak:nowhere\n";
+	struct live_ignore ignore = {0};
+	const struct live_view_options options = {.depth = 8, .name = "toy", .ignore = &ignore};
+	struct style style = {.width = 80};
+	struct live_view view = {0};
+	struct json_writer json;
+	struct err *err = live_ignore_add(&ignore, "lines", lines, strlen(lines));
+
+	if (!err)
+		err = live_view_create(recording, symbolized, &options, &view);
+	if (!err)
+		err = live_text_write(buf, &style, &view);
+	if (!err) {
+		json_init(&json, buf, false);
+		err = live_json_write(&json, &view);
+	}
+	if (!err)
+		err = live_view_collapsed(buf, &view);
+	live_view_deinit(&view);
+	live_ignore_deinit(&ignore);
+	return err;
+}
+
+/* A stack of two frames by which 3 blocks are live, and one thread that allocated them. */
+static void write_table(struct trace_writer *writer)
+{
+	static const uint32_t nodes[3][4] = {{0}, {0, 1}, {1, 2}};
+	static const uint64_t sites[2][8] = {{0}, {4, 400, 1, 100, 4, 400, 2, 0}};
+	static const uint64_t threads[2][8] = {{0}, {4, 400, UINT64_C(1) << 32 | 7, 'm'}};
+
+	trace_writer_init(writer);
+	trace_writer_chunk(writer, 0, 0, TRACE_WRITER_SEALED);
+	trace_writer_frame(writer, 1, 0x1001, 0);
+	trace_writer_frame(writer, 2, 0x1002, 0);
+	trace_writer_seal(writer);
+	live_writer_header(writer, 3, 2, 2);
+	live_writer_chunk(writer, 1, sizeof(nodes[0]), 0, 3);
+	live_writer_bytes(writer, nodes, sizeof(nodes));
+	live_writer_close(writer);
+	live_writer_chunk(writer, 2, sizeof(sites[0]), 0, 2);
+	live_writer_bytes(writer, sites, sizeof(sites));
+	live_writer_close(writer);
+	live_writer_chunk(writer, 3, sizeof(threads[0]), 0, 2);
+	live_writer_bytes(writer, threads, sizeof(threads));
+	live_writer_close(writer);
+}
+
+static void live(void **state)
+{
+	struct trace_writer writer;
+	struct recording *recording;
+
+	write_table(&writer);
+	assert_ok(recording_open_memory("live", writer.data, writer.size, RECORDING_SUMS,
+					&recording));
+	assert_int_equal(recording_summary(recording)->leaked_blocks, 3);
+	assert_true(fail_each(write_live, recording) > 200);
+	recording_close(recording);
+	trace_writer_deinit(&writer);
+}
+
+/* Reading number `n` of a model that has read before: whatever fails, it can be given up. */
+static void top(void **state)
+{
+	struct trace_writer writer;
+	bool whole = false;
+
+	write_table(&writer);
+	for (long n = 0; !whole; n++) {
+		struct top_screen screen = {.width = 80, .height = 20, .name = "toy"};
+		struct top_model model = {.sort = TOP_BY_CHANGE};
+		struct recording *recording;
+		struct top_lines lines;
+		struct buf buf;
+		struct err *err;
+
+		assert_ok(recording_open_memory("live", writer.data, writer.size, RECORDING_SUMS,
+						&recording));
+		buf_init(&buf);
+		screen.stack = true;
+		failing_malloc_countdown = n;
+		err = top_model_take(&model, recording);
+		if (!err)
+			err = top_model_filter(&model, "0x100");
+		if (!err)
+			err = top_model_mark(&model);
+		if (!err)
+			err = top_text_write(&buf, &model, &screen, &lines);
+		if (!err)
+			err = buf_finish(&buf);
+		failing_malloc_countdown = -1;
+		whole = !err;
+		if (err)
+			assert_int_equal(err_number(err), ENOMEM);
+		err_destroy(err);
+		buf_deinit(&buf);
+		top_model_deinit(&model);
+	}
+	trace_writer_deinit(&writer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exports),
+		cmocka_unit_test(live),
+		cmocka_unit_test(top),
 	};
 
 	failing_malloc_countdown = -1;
