@@ -15,6 +15,8 @@ import sys
 
 # Of tools/agent_imports.txt those that every C library has.
 IMPORTS = ["environ", "getauxval"]
+# Beside malloc in glibc, and in no other allocator's archive: asking for one would bring two mallocs.
+BESIDE_MALLOC = ["pvalloc", "mallopt"]
 
 
 def names(path, macro):
@@ -22,8 +24,8 @@ def names(path, macro):
 
 
 def place(name, function):
-    return (f"--undefined={name}\n"
-            f"--defsym=mallow_behind_{name}=DEFINED({function})?{function}-mallow_behind:0")
+    asked = "" if name in BESIDE_MALLOC else f"--undefined={name}\n"
+    return (asked + f"--defsym=mallow_behind_{name}=DEFINED({function})?{function}-mallow_behind:0")
 
 
 def main():

@@ -214,6 +214,7 @@ static void wait_until_asked(void)
 
 	if (first && (config_preloads_us(config_environment("LD_PRELOAD")) || has_settings()))
 		return;
+	config.waits = true;
 	config.value[SETTING_DISABLE_BY_DEFAULT] = 1;
 	config.value[SETTING_SIGNAL_TOGGLE] = 0;
 }

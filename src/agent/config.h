@@ -12,6 +12,7 @@ struct config {
 	uint64_t value[SETTING_COUNT];   /* of what is no text */
 	const char *text[SETTING_COUNT]; /* of texts; in the environment or static */
 	const char *registry;            /* MALLOW_REGISTRY: where `mallow run` lists recordings */
+	bool waits;   /* linked into a program, and nothing in the environment asks for it */
 	char *parent; /* MALLOW_PARENT: 32 hex digits, overwritten in place for children; or NULL */
 	uint8_t parent_id[16]; /* as it was at the start; zero: none */
 };

@@ -6,6 +6,7 @@
 
 #include "agent/allocation.h"
 #include "agent/real.h"
+#include "agent/toggle.h"
 
 #define PAGE 4096ul
 
@@ -32,6 +33,8 @@ static uint64_t product(size_t count, size_t size)
 			guard_close(thread);                                                       \
 			return block;                                                              \
 		}                                                                                  \
+		if (toggle_is_idle())                                                              \
+			return behind;                                                             \
 		GUARD_CALL(call);                                                                  \
 		real_resolve();                                                                    \
 		thread = guard_enter(&call);                                                       \
@@ -115,6 +118,10 @@ void *hook_reallocarray(void *old, size_t count, size_t size)
 			if (allocation_is_loaders(GUARD_STATE().pc))                               \
 				allocation_freed_by_loader_slow(thread, block);                    \
 			guard_close(thread);                                                       \
+			return;                                                                    \
+		}                                                                                  \
+		if (toggle_is_idle()) {                                                            \
+			behind;                                                                    \
 			return;                                                                    \
 		}                                                                                  \
 		GUARD_CALL(call);                                                                  \

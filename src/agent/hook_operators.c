@@ -5,6 +5,7 @@
  */
 #include "agent/allocation.h"
 #include "agent/real.h"
+#include "agent/toggle.h"
 #include "agent/zero_memory.h"
 
 /* The function behind ours if there is one by now; name is its name in hooks.def. */
@@ -59,6 +60,8 @@ static void *aligned(size_t size, size_t alignment)
 			guard_close(thread);                                                       \
 			return block;                                                              \
 		}                                                                                  \
+		if (toggle_is_idle() && real.name)                                                 \
+			return real.name arguments;                                                \
 		GUARD_CALL(call);                                                                  \
 		real_resolve();                                                                    \
 		behind = BEHIND(name, symbol);                                                     \
@@ -104,6 +107,10 @@ DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
 				real.name arguments;                                               \
 			thread->outer_block = NULL;                                                \
 			guard_close(thread);                                                       \
+			return;                                                                    \
+		}                                                                                  \
+		if (toggle_is_idle() && real.name) {                                               \
+			real.name arguments;                                                       \
 			return;                                                                    \
 		}                                                                                  \
 		GUARD_CALL(call);                                                                  \

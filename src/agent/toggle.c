@@ -16,6 +16,7 @@
 
 uint32_t toggle_state = TOGGLE_UNSETTLED;
 uint32_t toggle_watched;
+uint32_t toggle_idle;
 
 // What is wanted, and whether somebody is busy bringing it about. Kept across fork, but for the
 // lock: its holder is not in the child.
@@ -36,7 +37,9 @@ bool toggle_settle_slow(void)
 	if (__atomic_load_n(&toggle_state, __ATOMIC_ACQUIRE) != TOGGLE_UNSETTLED ||
 	    !process_read_settings())
 		return false;
-	if (settings_mean_stops())
+	if (config.waits)
+		__atomic_store_n(&toggle_idle, 1, __ATOMIC_RELAXED);
+	else if (settings_mean_stops())
 		__atomic_store_n(&toggle_watched, 1, __ATOMIC_SEQ_CST);
 	first = config.value[SETTING_DISABLE_BY_DEFAULT] ? TOGGLE_OFF : TOGGLE_ON;
 	__atomic_store_n(&wanted, first, __ATOMIC_RELEASE);
@@ -276,10 +279,20 @@ static bool is_settled(void)
 	return __atomic_load_n(&toggle_state, __ATOMIC_ACQUIRE) != TOGGLE_UNSETTLED;
 }
 
+/* Somebody asks for a recording after all. */
+static void wake(void)
+{
+	if (!toggle_is_idle())
+		return;
+	__atomic_store_n(&toggle_watched, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&toggle_idle, 0, __ATOMIC_SEQ_CST);
+}
+
 void toggle_start(void)
 {
 	if (!is_settled() || process_is_borrowed())
 		return;
+	wake();
 	__atomic_store_n(&wanted, TOGGLE_ON, __ATOMIC_SEQ_CST);
 	toggle_carry_out();
 }

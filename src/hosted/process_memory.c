@@ -7,6 +7,8 @@
 
 #include "hosted/cleanup.h"
 
+#define GUARD 8192u /* in front of a stack, at most: glibc has 4096 bytes, musl 8192 */
+
 static FILE *open_proc(uint32_t pid, const char *name)
 {
 	char path[64];
@@ -29,17 +31,28 @@ static bool read_statm(uint32_t pid, struct process_memory *memory)
 	return true;
 }
 
+/* What is known of the mapping that is being read, and of the one before. */
+struct mappings {
+	uint64_t end;
+	bool guard;   /* small, without permissions: a stack may follow */
+	bool of_heap; /* what struct process_memory says */
+};
+
 /* A line that begins a mapping: "7f00-7f01 rw-p 00000000 00:00 0     [heap]". */
-static bool begins_mapping(const char *line, bool *of_heap, uint64_t *size)
+static bool begins_mapping(const char *line, struct mappings *mappings, uint64_t *size)
 {
+	bool behind_guard;
 	char permissions[8], name[16] = "";
 	uint64_t start, end, inode;
 
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64 " %15s", &start, &end,
 		   permissions, &inode, name) < 4)
 		return false;
-	*of_heap = strncmp(permissions, "rw-p", 4) == 0 && !inode &&
-		   (!*name || strcmp(name, "[heap]") == 0);
+	behind_guard = mappings->guard && mappings->end == start;
+	mappings->of_heap = strncmp(permissions, "rw-p", 4) == 0 && !inode && !behind_guard &&
+			    (!*name || strcmp(name, "[heap]") == 0);
+	mappings->guard = strncmp(permissions, "---p", 4) == 0 && !inode && end - start <= GUARD;
+	mappings->end = end;
 	*size = end - start;
 	return true;
 }
@@ -47,16 +60,16 @@ static bool begins_mapping(const char *line, bool *of_heap, uint64_t *size)
 static void read_smaps(uint32_t pid, struct process_memory *memory)
 {
 	auto_fclose FILE *file = open_proc(pid, "smaps");
+	struct mappings mappings = {0};
 	auto_free char *line = NULL;
 	uint64_t size, kilobytes;
 	size_t capacity = 0;
-	bool of_heap = false;
 
 	while (file && getline(&line, &capacity, file) > 0) {
-		if (begins_mapping(line, &of_heap, &size)) {
+		if (begins_mapping(line, &mappings, &size)) {
 			memory->heap_known = true;
-			memory->heap_size += of_heap ? size : 0;
-		} else if (of_heap && sscanf(line, "Rss: %" SCNu64, &kilobytes) == 1) {
+			memory->heap_size += mappings.of_heap ? size : 0;
+		} else if (mappings.of_heap && sscanf(line, "Rss: %" SCNu64, &kilobytes) == 1) {
 			memory->heap_resident += kilobytes * 1024;
 		}
 	}

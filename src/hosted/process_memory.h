@@ -8,9 +8,9 @@
 struct process_memory {
 	uint64_t virtual_size, resident, shared; /* as /proc/PID/statm has them */
 	/*
-	 * [heap] and mappings that can be written to and have neither file nor name: what
-	 * allocators take their memory from. Stacks of threads are among them, for nothing tells
-	 * them apart.
+	 * [heap] and mappings that can be written to and have neither file nor name, but for the
+	 * stacks of threads, which are told by the guard in front of them: what allocators take
+	 * their memory from.
 	 */
 	bool heap_known;
 	uint64_t heap_size, heap_resident;

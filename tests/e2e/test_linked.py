@@ -1,11 +1,13 @@
 """The agent linked into a program, as a shared library or from libmallow.a: it records as if preloaded."""
 import itertools
 import os
+import pathlib
 import subprocess
 
 import pytest
 
 import expect
+import mallow_reader
 import mallow_sums
 from conftest import LINKED, TOP, clean_environment, need
 from test_samples import check_sample, run_sample
@@ -25,6 +27,18 @@ def test_sample(name, way, compile_linked, record, functions_of):
     assert recorded.reader.header.end_status == 7
     assert recorded.reader.header.allocator == 1
     check_sample(recorded, name, functions_of, "GLIBC")
+
+
+@pytest.mark.parametrize("library", ["jemalloc", "tcmalloc_minimal"])
+@pytest.mark.parametrize("name", ["c_family", "cpp_operators", "hand_over", "realloc_chain"])
+def test_static_allocator(name, library, compile_linked, record, functions_of):
+    """Whose malloc it is makes no difference to the linker."""
+    if not list(pathlib.Path("/usr/lib").glob(f"**/lib{library}.a")):
+        pytest.skip(f"lib{library}.a is not installed")
+    program = compile_linked(name, "static", extra=[f"-l{library}", "-lstdc++", "-lm"])
+    recorded = run_sample(record, [program], linked=True)
+    assert recorded.reader.header.allocator not in (1, 2)
+    check_sample(recorded, name, functions_of)
 
 
 @pytest.mark.parametrize("name", ["c_family", "realloc_chain", "hand_over", "life_cycle"])
@@ -107,3 +121,16 @@ def test_pkg_config(arguments, option, agent, tmp_path, record):
     recorded = record([program], linked=True, env={"LD_LIBRARY_PATH": f"{installed}/lib"})
     recorded.assert_sound()
     assert recorded.reader.header.ended
+
+
+@pytest.mark.parametrize("way", LINKED)
+def test_asked_by_the_program(way, compile_linked, functions_of, tmp_path):
+    """mallow_start() begins a recording where the environment says nothing."""
+    run = subprocess.run([compile_linked("started", way)], cwd=tmp_path, env=clean_environment(),
+                         capture_output=True, text=True)
+    assert run.returncode == 7, run.stderr
+    path, = tmp_path.glob("*.mallow")
+    recording = mallow_reader.read(path)
+    assert recording.header.ended and recording.header.lost == 0
+    expect.check(expect.expectations("started"),
+                 expect.by_function(mallow_sums.Sums(recording), functions_of))

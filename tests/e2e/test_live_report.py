@@ -4,6 +4,7 @@ import os
 import re
 import socket
 import subprocess
+import threading
 
 import pytest
 
@@ -162,6 +163,24 @@ def test_memory_of_the_process(mallow, tmp_path):
 \[mallow\] allocator info \(resident\)    : [\d.]+ MB
 \[mallow\] statm info \(VSS/RSS/shared\)  : [\d.]+ MB / [\d.]+ MB / [\d.]+ MB
 """, text), text
+
+
+def test_stacks_of_threads_are_no_heap(mallow, tmp_path):
+    made = MadeLive(tmp_path, START, pid=os.getpid())
+    made.site(START, 1, 1)
+    path, end = made.write(), threading.Event()
+    before = json.loads(live_report(mallow, path, "--json"))["memory"]
+    size = threading.stack_size(256 << 20)
+    threads = [threading.Thread(target=end.wait) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    threading.stack_size(size)
+    memory = json.loads(live_report(mallow, path, "--json"))["memory"]
+    end.set()
+    for thread in threads:
+        thread.join()
+    assert memory["virtual_bytes"] > before["virtual_bytes"] + 3 * (256 << 20)
+    assert memory["heap_virtual_bytes"] < before["heap_virtual_bytes"] + (32 << 20)
 
 
 def test_nothing_live_is_nothing_printed(mallow, tmp_path):

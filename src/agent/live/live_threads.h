@@ -8,6 +8,7 @@
 #define MALLOW_AGENT_LIVE_LIVE_THREADS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "agent/live/add.h"
@@ -47,6 +48,16 @@ static inline void live_threads_allocate(struct live_threads *threads, uint32_t 
 
 	live_add(number, &entry->calls, weight.calls);
 	live_add(number, &entry->bytes, weight.bytes);
+}
+
+/* What that thread freed, by owner, for who reads. NULL: its chunk is not made yet. */
+static inline const struct live_freed *live_threads_row(const struct live_threads *threads,
+							uint32_t number)
+{
+	const struct live_freed *chunk =
+		__atomic_load_n(&threads->freed[number / LIVE_ROWS], __ATOMIC_ACQUIRE);
+
+	return chunk ? &chunk[number % LIVE_ROWS * LIVE_THREADS] : NULL;
 }
 
 /* The thread `number` frees a block of owner's. */

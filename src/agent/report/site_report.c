@@ -49,11 +49,13 @@ static void read_all_threads(struct making *making)
 	uint32_t count = __atomic_load_n(&making->live->header->threads, __ATOMIC_ACQUIRE);
 	uint64_t calls = 0, freed_calls = 0;
 
-	for (uint32_t i = 0; i < count * LIVE_THREADS; i++) {
-		if (i % LIVE_THREADS >= count)
-			continue;
-		making->site.freed += __atomic_load_n(&threads->freed[i].bytes, __ATOMIC_RELAXED);
-		freed_calls += __atomic_load_n(&threads->freed[i].calls, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct live_freed *row = live_threads_row(threads, i);
+
+		for (uint32_t owner = 0; row && owner < count; owner++) {
+			making->site.freed += __atomic_load_n(&row[owner].bytes, __ATOMIC_RELAXED);
+			freed_calls += __atomic_load_n(&row[owner].calls, __ATOMIC_RELAXED);
+		}
 	}
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < count; i++) {

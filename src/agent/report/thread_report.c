@@ -64,11 +64,11 @@ static bool make_room(struct making *making)
 /* Before what was allocated: of a block that is freed meanwhile nothing is freed only. */
 static void add_freed(struct making *making, uint32_t freeing)
 {
-	const struct live_freed *row = &making->live->threads.freed[freeing * LIVE_THREADS];
+	const struct live_freed *row = live_threads_row(&making->live->threads, freeing);
 	const struct names *names = making->names;
 	struct mallow_thread *by = &making->threads[names->of[freeing]];
 
-	for (uint32_t owner = 0; owner < making->numbers; owner++) {
+	for (uint32_t owner = 0; row && owner < making->numbers; owner++) {
 		uint64_t bytes = __atomic_load_n(&row[owner].bytes, __ATOMIC_RELAXED);
 		uint64_t calls = __atomic_load_n(&row[owner].calls, __ATOMIC_RELAXED);
 		struct mallow_thread *of = &making->threads[names->of[owner]];

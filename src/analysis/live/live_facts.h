@@ -38,7 +38,9 @@ struct thread_sums {
 };
 
 struct live_facts {
-	const struct site_life *sites; /* one for each of recording_sites() */
+	/* One for each of recording_sites(), of a filtered recording for those that it was made of.
+	 */
+	const struct site_life *sites;
 	const struct thread_sums *threads;
 	uint32_t thread_count;
 	uint64_t now_ns;      /* when the table was read */

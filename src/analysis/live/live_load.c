@@ -9,11 +9,9 @@
 
 struct err *live_load_begin(struct load *load, bool blocks)
 {
-	struct recording *recording = load->recording;
 	const struct live_header *header = &load->live.header;
 	struct err *err;
 
-	recording->facts.live = true;
 	err = live_snapshot_read(load->source, &load->index, blocks, &load->live);
 	if (err)
 		return err;
@@ -138,7 +136,7 @@ static void set_sums(struct load *load, uint32_t index, const struct live_site *
 
 	site->calls += whole(load, from->calls);
 	site->total_bytes += from->bytes;
-	site->leaked_blocks += rest(whole(load, from->calls), whole(load, from->freed_calls));
+	site->leaked_blocks += whole(load, rest(from->calls, from->freed_calls));
 	site->leaked_bytes += rest(from->bytes, from->freed_bytes);
 	site->own_peak_bytes += from->peak_bytes;
 	life->own_peak_blocks += whole(load, from->peak_calls);
