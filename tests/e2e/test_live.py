@@ -412,5 +412,6 @@ for round in range(3):
             sizes.append((len(table.nodes), len(table.threads), len(table.recording.chunks)))
             process.stdin.write(b"\n")
             process.stdin.flush()
-    assert sizes[2][1] == sizes[1][1] <= 4
+    # A thread may begin before the one before it has quite ended.
+    assert sizes[2][1] <= sizes[1][1] + 2 <= 10
     assert sizes[2][2] <= sizes[1][2] + 1 and sizes[2][0] <= sizes[1][0] * 1.1
