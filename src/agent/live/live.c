@@ -43,7 +43,8 @@ never_inline bool live_put_slow(struct thread *thread, struct live *live, const 
 
 bool live_wants(struct thread *thread, const struct event *event)
 {
-	return !toggle_is_off() && (!live_takes_samples() || filter_samples(thread, event->size));
+	return (!toggle_is_off() || event->old_recorded) &&
+	       (!live_takes_samples() || filter_samples(thread, event->size));
 }
 
 void live_count_begin(struct thread *thread, struct live *live, const struct event *event,

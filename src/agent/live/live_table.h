@@ -29,7 +29,7 @@ static inline bool live_may_be_sampled(struct live *live, uint64_t address)
 /* A sampled block begins, or ends. */
 void live_note_sampled(struct live *live, uint64_t address, bool begins);
 
-/* Whether an allocation goes into the table. */
+/* Whether an allocation goes into the table: while off that of a realloc of a block there. */
 bool live_wants(struct thread *thread, const struct event *event);
 
 void live_settle_thread_slow(struct thread *thread, struct live *live);
