@@ -1,5 +1,5 @@
-"""What `mallow live` costs beside the CPU of programs: malloc/free pairs where it takes samples or has no
-stacks, the memory of its table, and how long a report of very many sites takes."""
+"""What `mallow live` costs beside CPU: the memory of its table, and how long a report of very many
+sites takes."""
 import dataclasses
 import json
 import shutil
@@ -7,17 +7,10 @@ import subprocess
 
 import live_report
 import measuring
-import micro
 import table
 import workloads as programs
 from profilers import BenchError
 
-# Of a pair, beside the bare program's.
-SETTINGS = {
-    "one in 512 KiB": {"MALLOW_MODE": "live", "MALLOW_SAMPLE": "512K"},
-    "no stacks": {"MALLOW_MODE": "live", "MALLOW_BACKTRACE": "none"},
-    "all": {"MALLOW_MODE": "live"},
-}
 # Blocks that stay, and their size; 0: of 16 to 1,024 bytes.
 BLOCKS = [(1_000_000, 16), (1_000_000, 64), (500_000, 256), (300_000, 1024), (100_000, 4096),
           (20_000, 40_000), (500_000, 0)]
@@ -27,22 +20,9 @@ SITE = 64       # bytes that a site may have, beside its blocks
 
 @dataclasses.dataclass
 class Figures:
-    added: dict = dataclasses.field(default_factory=dict)   # {what: ns a pair more than bare}
     each: dict = dataclasses.field(default_factory=dict)    # {what: bytes a live block}
     share: dict = dataclasses.field(default_factory=dict)   # {what: of the heap}
     report: live_report.Figures = None
-
-
-def pairs(place, progress, figures):
-    progress("malloc/free pairs, live")
-    depth = micro.FRAMES[0] - micro.START_FRAMES
-    found = [[micro.pair_ns(place, 1, micro.PAIRS, depth, settings)
-              for settings in (None, *SETTINGS.values())] for _ in range(micro.PAIR_ROUNDS)]
-    bare, *live = (min(column) for column in zip(*found))
-    figures.added = {what: value - bare for what, value in zip(SETTINGS, live)}
-    return table.rows(["", "a pair", "added"], [
-        ["bare", f"{bare:.1f}", "-"],
-        *([what, f"{value:.1f}", f"{value - bare:.1f}"] for what, value in zip(SETTINGS, live))], first=16)
 
 
 def reports_of(place, command, env, *options):
@@ -94,9 +74,7 @@ def measure(place, progress, fast=False):
     figures = Figures()
     sections = []
     if not fast:
-        sections = [["ns for a malloc/free pair under `mallow live`, 15 frames, minimum", "",
-                     *pairs(place, progress, figures)],
-                    ["Memory of `mallow live` when most was live; a block: without 64 bytes a site", "",
+        sections = [["Memory of `mallow live` when most was live; a block: without 64 bytes a site", "",
                      *memory(place, progress, figures)]]
     lines, figures.report = live_report.measure(place, progress, fast)
     return [*sections, [f"A report of {figures.report.sites:,} backtraces with something live, wall seconds, "

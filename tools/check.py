@@ -54,10 +54,11 @@ def check_source(totals):
     """Fast checks of the source and of the built library: silent when all is well."""
     sources = run(["tools/sources.sh"], capture_output=True).stdout.decode().split("\0")[:-1]
     scripts = ["tools/setup.sh", "tools/build.sh", "tools/demo.sh", "tools/lint.sh", "tools/fuzz.sh",
-               "tools/sources.sh", ".ci/run"]
+               "tools/sources.sh", "tools/static_library.sh", ".ci/run"]
     checks = {
         "direction of the rooms, headers": [PYTHON, "tools/check_rooms.py", "--headers"],
-        "what libmallow.so asks for": [PYTHON, "tools/check_agent.py", BUILD / "libmallow.so"],
+        "what the agent asks for": [PYTHON, "tools/check_agent.py", BUILD / "libmallow.so",
+                                       BUILD / "libmallow.a"],
         "clang-format": ["clang-format", "--dry-run", "--Werror", *sources],
         "shellcheck": ["shellcheck", *scripts],
         "python compiles": [PYTHON, "-m", "compileall", "-q", "tools", "tests", "bench"],

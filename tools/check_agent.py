@@ -1,9 +1,11 @@
 #!/usr/bin/python3
-"""Checks what libmallow.so asks of a process: check_agent.py LIBMALLOW.SO
+"""Checks what the agent asks of a process: check_agent.py LIBMALLOW.SO [LIBMALLOW.A]
 
 It must load in any program, glibc's or musl's, and hurt none: no DT_NEEDED, every undefined symbol
 weak and listed in agent_imports.txt, initial-exec TLS, no text relocation, no executable stack, and
-nothing exported but the functions that it replaces and the C API.
+nothing exported but the functions that it replaces and the C API. libmallow.a, whose names every
+object of a static program shares, defines no others than these, and asks for no others than those
+of the list, of the linker's options, and of glibc's malloc.
 """
 import pathlib
 import re
@@ -49,8 +51,12 @@ def check_segments(library):
             yield "has a segment both writable and executable"
 
 
+def allowed_imports():
+    return {line.split("#")[0].strip() for line in IMPORTS.read_text().splitlines()} - {""}
+
+
 def check_imports(library):
-    allowed = {line.split("#")[0].strip() for line in IMPORTS.read_text().splitlines()} - {""}
+    allowed = allowed_imports()
     undefined = {name: bind for name, bind, section in symbols(library) if section == "UND" and name}
     for name, bind in sorted(undefined.items()):
         if name not in allowed:
@@ -61,14 +67,36 @@ def check_imports(library):
         yield f"does not import {name}: take it out of tools/agent_imports.txt"
 
 
+DEFINED = re.compile(r"__wrap_\w+|mallow_api_\w+|mallow_behind")
+ASKED = re.compile(r"mallow_behind_\w+|__(start|stop)_mallow_(text|bss)|__libc_mall(oc|opt)|"
+                   r"_GLOBAL_OFFSET_TABLE_")
+
+
+def check_archive(archive):
+    listing = subprocess.run(["nm", "--extern-only", archive], capture_output=True, text=True,
+                             check=True).stdout
+    for line in listing.splitlines():
+        fields = line.split()
+        if len(fields) < 2 or len(fields[-2]) != 1:
+            continue
+        kind, name = fields[-2:]
+        if kind not in "Uwv" and not DEFINED.fullmatch(name):
+            yield f"defines {name}, which is the program's"
+        if kind in "Uwv" and not ASKED.fullmatch(name) and name not in allowed_imports():
+            yield f"asks for {name}"
+
+
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3):
         print(__doc__, file=sys.stderr)
         return 2
     library = sys.argv[1]
-    errors = [*check_dynamic(library), *check_segments(library), *check_imports(library)]
+    errors = [f"{library}: {error}" for error in
+              [*check_dynamic(library), *check_segments(library), *check_imports(library)]]
+    for archive in sys.argv[2:]:
+        errors += [f"{archive}: {error}" for error in check_archive(archive)]
     for error in errors:
-        print(f"{library}: {error}", file=sys.stderr)
+        print(error, file=sys.stderr)
     return 1 if errors else 0
 
 

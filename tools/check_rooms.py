@@ -94,7 +94,7 @@ def compile_alone(src, header):
     unit = f'#include "{name}"\n#include "{name}"\nstruct mallow_not_empty;\n'
     run = subprocess.run(
         ["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
-         "-Wno-unused-function", "-Wno-unused-parameter", f"-I{src}", "-x", "c", "-"],
+         "-Wno-unused-function", "-Wno-unused-parameter", f"-I{src}", f"-I{src.parent / 'include'}", "-x", "c", "-"],
         input=unit, capture_output=True, text=True)
     return None if run.returncode == 0 else f"src/{name} does not compile alone:\n{run.stderr}"
 

@@ -6,14 +6,12 @@
 #define MALLOW_AGENT_MODULES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define MODULES_MAX 4096
 
 struct thread;
 struct module;
-struct unwind_module;
 
 /* Zero: none known. Entries are published one by one and never move. */
 struct modules {
@@ -28,15 +26,6 @@ struct modules {
  * (another thread is busy with it, no memory): the raw pc is written this time.
  */
 uint32_t modules_define_frame(struct thread *thread, uint64_t pc);
-
-/*
- * The build id in memory: no file has to be opened, and none can have been replaced. Its size, 0:
- * there is none.
- */
-size_t modules_build_id(const struct unwind_module *module, const uint8_t **ret);
-
-/* The same in a segment of notes. */
-size_t modules_find_build_id(const uint8_t *notes, size_t size, const uint8_t **ret);
 
 /* Whether it is the loader's description of a module we know. */
 bool modules_has(const void *block);

@@ -126,7 +126,8 @@ struct recording_facts {
 	bool finished;    /* rewritten by `mallow finish` */
 	bool compressed;  /* its events are, all or some of them */
 	bool ended;       /* the agent closed it */
-	bool writing;     /* not ended and its writer is alive on this machine */
+	bool alive;       /* its process is there, on this machine */
+	bool writing;     /* that, and it has not ended */
 	bool complete;    /* ended, nothing damaged, no events lost */
 	bool filtered;    /* sites and sums are of some of its blocks: filtered.h */
 	enum trace_end end_reason;

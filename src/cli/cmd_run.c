@@ -53,35 +53,38 @@ static int run_and_tell(const struct options *options, const char *path, const c
 	return run_child_status(&end);
 }
 
-static int run(const struct command *command, const struct options *options)
+static int run(const struct command *command, const struct options *given)
 {
+	struct options options = *given;
 	cleanup(run_registry_deinit) struct run_registry registry = {0};
 	struct run_finishing finishing = {
-		.wanted = !options->values[NO_FINISH],
-		.started_later = setting_options_value(options, SETTING_DISABLE_BY_DEFAULT),
+		.wanted = !options.values[NO_FINISH],
+		.started_later = setting_options_value(&options, SETTING_DISABLE_BY_DEFAULT),
 	};
 	auto_free char *library = NULL;
 	auto_free char *path = NULL;
 	struct err *err;
 	int status;
 
-	if (!options_operands(command, options, 1, INT32_MAX, "a program") ||
-	    !setting_options_check(options) ||
-	    !compress_option(command, options, COMPRESS, &finishing.compress))
+	if (!options_operands(command, &options, 1, INT32_MAX, "a program") ||
+	    !setting_options_check(&options) ||
+	    !compress_option(command, &options, COMPRESS, &finishing.compress))
 		return CLI_USAGE;
-	if (options->values[COMPRESS] && options->values[NO_FINISH])
+	if (options.values[COMPRESS] && options.values[NO_FINISH])
 		return cli_error(CLI_USAGE,
 				 "--compress has no effect with --no-finish: leave one out");
+	// Whatever the variable says: 'mallow live' is another command.
+	options.values[SETTING_MODE] = "record";
 	err = run_library_find(&library);
 	if (err)
 		return cli_report_err(err);
-	status = run_program_find(options->operands[0], library, &path);
+	status = run_program_find(options.operands[0], library, &path);
 	if (status != CLI_OK)
 		return status;
 	err = run_registry_create(&registry);
 	if (err)
 		return cli_report_err(err);
-	return run_and_tell(options, path, library, &registry, &finishing);
+	return run_and_tell(&options, path, library, &registry, &finishing);
 }
 
 const struct command_body command_run = {

@@ -19,7 +19,8 @@ char *live_output_name(const struct recording_facts *facts)
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", facts->pid);
 
-	auto_fclose FILE *file = fopen(path, "re");
+	// Another process may have its number by now.
+	auto_fclose FILE *file = facts->alive ? fopen(path, "re") : NULL;
 
 	if (file)
 		size = fread(name, 1, sizeof(name) - 1, file);

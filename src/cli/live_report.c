@@ -102,7 +102,7 @@ static struct err *make_report(struct report *report)
 		.top = report->options->top,
 		.depth = report->options->depth,
 		.ignore = &ignore,
-		.memory = process_memory_read(facts->pid, &memory) ? &memory : NULL,
+		.memory = facts->alive && process_memory_read(facts->pid, &memory) ? &memory : NULL,
 		.name = name,
 	};
 	err = put_reports(report);

@@ -4,6 +4,8 @@ import io
 import json
 import re
 import signal
+import socket
+import struct
 import subprocess
 import time
 import urllib.error
@@ -117,3 +119,14 @@ def test_without_the_live_mode(way, endpoint, tmp_path):
     for path in ("/threads", "/sites", "/debug/pprof/heap"):
         with pytest.raises(urllib.error.HTTPError, match="503"):
             running.get(path)
+
+
+def test_a_client_that_leaves(endpoint, mallow):
+    """In the middle of each answer: the next client is served."""
+    running = live(endpoint, "preloaded", mallow)
+    port = int(running.url.rsplit(":", 1)[1])
+    for path in ("/threads", "/sites", "/debug/pprof/heap") * 3:
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.sendall(f"GET {path} HTTP/1.0\r\n\r\n".encode())
+    assert running.json("/threads")["threads"]

@@ -422,3 +422,11 @@ def test_redis_by_signal(mallow, agent, tmp_path):
     process.communicate(timeout=60)
     assert process.returncode == 0
     assert (tmp_path / "out.txt").read_text().count(", by size\n") == 1
+
+
+def test_run_records_whatever_the_variable_says(mallow, agent, tmp_path):
+    run = subprocess.run([str(mallow), "run", "-o", "r.mallow", "true"], capture_output=True,
+                         text=True, cwd=tmp_path, timeout=60,
+                         env=clean_environment({"MALLOW_MODE": "live"}))
+    assert run.returncode == 0 and "live allocations" not in run.stderr
+    assert (tmp_path / "r.mallow").exists()

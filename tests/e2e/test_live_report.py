@@ -131,22 +131,22 @@ def test_depth(mallow, table):
 
 
 def test_age_is_that_of_now_while_it_runs(mallow, tmp_path):
-    made = MadeLive(tmp_path, START, state=0, pid=os.getpid(), start_time=start_time(os.getpid()),
-                    monotonic=1, end_reason=0)
+    made = MadeLive(tmp_path, START, state=0, monotonic=1, end_reason=0, **this_process())
     made.site(START, 1, 1)
     report = live_report(mallow, made.write(end=False), "--json")
     uptime = float(open("/proc/uptime").read().split()[0])
     assert abs(json.loads(report)["time_s"] - uptime) < 60
 
 
-def start_time(pid):
-    with open(f"/proc/{pid}/stat") as file:
-        return int(file.read().rpartition(")")[2].split()[19])
+def this_process():
+    """Facts of a recording that is of this very process."""
+    with open("/proc/self/stat") as file:
+        return {"pid": os.getpid(), "start_time": int(file.read().rpartition(")")[2].split()[19])}
 
 
 def test_memory_of_the_process(mallow, tmp_path):
     """As its status says, while there is a process."""
-    made = MadeLive(tmp_path, START, pid=os.getpid())
+    made = MadeLive(tmp_path, START, **this_process())
     made.site(START, 1, 1)
     path = made.write()
     memory = json.loads(live_report(mallow, path, "--json"))["memory"]
@@ -165,8 +165,16 @@ def test_memory_of_the_process(mallow, tmp_path):
 """, text), text
 
 
+def test_a_process_that_has_the_number_of_another(mallow, tmp_path):
+    """Its name and memory are not those of the one that ended."""
+    made = MadeLive(tmp_path, START, **{**this_process(), "start_time": 1})
+    made.site(START, 1, 1)
+    report = json.loads(live_report(mallow, made.write(), "--json"))
+    assert report["name"] == "toyd" and report["memory"] is None
+
+
 def test_stacks_of_threads_are_no_heap(mallow, tmp_path):
-    made = MadeLive(tmp_path, START, pid=os.getpid())
+    made = MadeLive(tmp_path, START, **this_process())
     made.site(START, 1, 1)
     path, end = made.write(), threading.Event()
     before = json.loads(live_report(mallow, path, "--json"))["memory"]

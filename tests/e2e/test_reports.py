@@ -3,11 +3,13 @@ import csv
 import io
 import json
 import re
+import signal
 import subprocess
+import time
 
 import pytest
 
-from conftest import LINKED, clean_environment
+from conftest import LINKED, TOP, clean_environment
 
 WAYS = ["preloaded", *LINKED]
 THREADS = {"maker": (100500, 500, 40500, 60000), "taker": (0, 40000, 0, 0)}
@@ -131,3 +133,72 @@ def test_no_report(settings, report, compile_sample, tmp_path):
         run = subprocess.run([compile_sample("reports", "gcc", "-O1"), "threads", "text"],
                              env=clean_environment(), capture_output=True, text=True)
         assert (run.returncode, run.stdout) == (7, "no report\n")
+
+
+@pytest.mark.parametrize("way", ["preloaded", "static", "musl"])
+@pytest.mark.parametrize("settings", [{}, {"SAMPLE": "2000"}, {"SIGNAL_BASELINE": "USR1"}])
+def test_report_storm(way, settings, compile_sample, compile_linked, agent):
+    """Reports while threads come, go and have other names: each agrees with itself."""
+    environment = clean_environment({"MALLOW_MODE": "live", "MALLOW_HELPER": "/bin/true"})
+    environment.update({f"MALLOW_{name}": value for name, value in settings.items()})
+    if way == "preloaded":
+        program = compile_sample("report_storm", "gcc", "-O1")
+        environment["LD_PRELOAD"] = str(agent)
+    else:
+        program = compile_linked("report_storm", way)
+    process = subprocess.Popen([program], env=environment, text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    while "SIGNAL_BASELINE" in settings and process.poll() is None:
+        time.sleep(0.02)
+        process.send_signal(signal.SIGUSR1)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out, err) == (7, "ok\n", "")
+
+
+LIBRARY = """
+#include <stdlib.h>
+void *make_in_library(size_t size) { char *block = malloc(size); *block = 1; return block; }
+"""
+PROGRAM = """
+#include <mallow/mallow.h>
+#include <stdio.h>
+#include <unistd.h>
+void *make_in_library(size_t size);
+int main(int argc, char **argv)
+{
+	struct mallow_site_report *report;
+	for (int i = 0; i < 10; i++)
+		make_in_library(100);
+	unlink(argv[1]);
+	rename(argv[2], argv[1]);
+	report = mallow_site_report(NULL, NULL);
+	return mallow_site_report_print(report, 1, MALLOW_JSON);
+}
+"""
+
+
+@pytest.mark.parametrize("change", ["none", "gone", "another", "cut", "junk"])
+def test_a_file_that_is_another(change, agent, tmp_path):
+    """Names of a file that is not the one that was loaded would be wrong: there are none then."""
+    library, other, program = tmp_path / "libmake.so", tmp_path / "other", tmp_path / "program"
+    (tmp_path / "program.c").write_text(PROGRAM)
+    (tmp_path / "library.c").write_text(LIBRARY)
+    command = ["gcc", "-g", "-O1", "-shared", "-fPIC", "-Wl,--build-id", tmp_path / "library.c"]
+    subprocess.run([*command, "-o", library], check=True)
+    if change == "another":
+        subprocess.run([*command, "-DANOTHER", "-fno-omit-frame-pointer", "-o", other], check=True)
+    elif change != "gone":
+        data = library.read_bytes()
+        other.write_bytes({"none": data, "cut": data[:len(data) // 2],
+                           "junk": data[:64] + b"\xff" * (len(data) - 64)}[change])
+    subprocess.run(["gcc", "-g", "-O1", "-I", TOP / "include", tmp_path / "program.c", library,
+                    f"-Wl,-rpath,{tmp_path}", "-o", program], check=True)
+    environment = clean_environment({"MALLOW_MODE": "live", "MALLOW_HELPER": "/bin/true",
+                                     "LD_PRELOAD": str(agent)})
+    run = subprocess.run([program, library, other], env=environment, capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")
+    site = next(site for site in json.loads(run.stdout)["sites"] if site["total_bytes"] == 1000)
+    inner, outer = site["stack"][:2]
+    assert inner["module"] == str(library) and inner["module_offset"]
+    assert inner["function"] == ("make_in_library" if change == "none" else None)
+    assert outer["function"] == "main"

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include <mallow/mallow.h>
+
 #include "hosted/nearest.h"
 #include "report/export/xml_text.h"
 #include "report/format.h"
@@ -34,9 +36,12 @@ static void bytes(void **state)
 		{UINT64_MAX, "18.4 EB", "18,446,744,073,709,551,615 B"},
 	};
 
+	char text[MALLOW_SIZE_TEXT];
+
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_string_equal(format_bytes(cases[i].value, false).text, cases[i].rounded);
 		assert_string_equal(format_bytes(cases[i].value, true).text, cases[i].exact);
+		assert_string_equal(mallow_format_size(cases[i].value, text), cases[i].rounded);
 	}
 }
 

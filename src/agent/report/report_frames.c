@@ -1,7 +1,7 @@
 #include "agent/report/report_frames.h"
 
+#include "agent/build_id.h"
 #include "agent/libc.h"
-#include "agent/modules.h"
 #include "agent/process.h"
 #include "agent/unwind/unwind.h"
 #include "trace/live.h"
@@ -64,7 +64,7 @@ static void find_module(struct report_frames *frames, uint64_t address)
 	frames->start = module.start;
 	frames->end = module.end;
 	frames->bias = module.bias;
-	size = modules_build_id(&module, &id);
+	size = build_id_of_module(&module, &id);
 	if (size) {
 		frames->module_key = hash_bytes(id, size);
 	} else {

@@ -1,7 +1,7 @@
 #include "agent/report/report_names.h"
 
+#include "agent/build_id.h"
 #include "agent/libc.h"
-#include "agent/modules.h"
 #include "agent/report/symbol_file.h"
 #include "agent/syscall.h"
 #include "agent/unwind/unwind.h"
@@ -32,7 +32,7 @@ static struct report_module *add_module(struct report_names *names,
 	struct report_module *entry = report_memory_take(&names->memory, sizeof(*entry));
 	const char *path = module->path && *module->path ? module->path : "/proc/self/exe";
 	const uint8_t *id = NULL;
-	size_t id_size = modules_build_id(module, &id);
+	size_t id_size = build_id_of_module(module, &id);
 
 	if (!entry)
 		return NULL;

@@ -2,8 +2,8 @@
 
 #include <elf.h>
 
+#include "agent/build_id.h"
 #include "agent/libc.h"
-#include "agent/modules.h"
 #include "agent/report/report_sort.h"
 #include "agent/syscall.h"
 
@@ -58,7 +58,7 @@ static bool has_build_id(const struct reading *reading, const uint8_t *build_id,
 		if (phdr[i].p_type != PT_NOTE)
 			continue;
 		notes = read_part(reading, phdr[i].p_offset, phdr[i].p_filesz);
-		if (notes && modules_find_build_id(notes, phdr[i].p_filesz, &id) == size)
+		if (notes && build_id_in_notes(notes, phdr[i].p_filesz, &id) == size)
 			return !memcmp(id, build_id, size);
 	}
 	return false;

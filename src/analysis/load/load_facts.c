@@ -86,7 +86,8 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
 	facts->live = header->flags & TRACE_LIVE;
 	facts->finished = header->flags & TRACE_FINISHED;
 	facts->ended = header->state == TRACE_STATE_ENDED;
-	facts->writing = !facts->ended && load_writer_alive(header->pid, header->start_time);
+	facts->alive = load_writer_alive(header->pid, header->start_time);
+	facts->writing = !facts->ended && facts->alive;
 	facts->end_reason = header->end_reason;
 	facts->end_status = header->end_status;
 	facts->start_realtime_ns = header->start_realtime_ns;
