@@ -301,7 +301,26 @@ def test_storm_of_a_minute(compile_sample, preload, functions_of, tmp_path):
     storm(compile_sample, preload, functions_of, tmp_path, 60000)
 
 
-# --- samples, and no stacks ---
+# --- switched off, samples, and no stacks ---
+
+@pytest.mark.parametrize("settings", [{}, {"SIGNAL_TOGGLE": "RTMIN"}], ids=["surprise", "known"])
+def test_switched(settings, compile_sample, live, functions_of):
+    """While it is off nothing begins, but what is there ends, or goes on."""
+    ran = live([compile_sample("switched", "gcc", "-O2")], settings=settings, status=7)
+    check(ran.table, "switched", functions_of)
+
+
+def test_off_at_first(live):
+    """Nothing is made before it is started."""
+    program = ("import os, signal, time\n"
+               "print(any('mallow-live' in os.readlink(f'/proc/self/fd/{fd}') for fd in "
+               "os.listdir('/proc/self/fd') if os.path.exists(f'/proc/self/fd/{fd}')))\n"
+               "os.kill(os.getpid(), signal.SIGRTMIN)\nx = bytearray(1000001)\nos._exit(0)")
+    ran = live([PYTHON, "-uc", program], settings={"DISABLE_BY_DEFAULT": 1, "SIGNAL_TOGGLE": "RTMIN"})
+    assert ran.run.stdout == "False\n"
+    assert has_block(ran.table, 1000001)
+    assert not live([PYTHON, "-c", ""], settings={"DISABLE_BY_DEFAULT": 1}).tables
+
 
 def test_samples_estimate_without_bias(compile_sample, live, functions_of):
     """Over many tables the mean is what was there; each is consistent in itself."""
@@ -412,5 +431,6 @@ for round in range(3):
             sizes.append((len(table.nodes), len(table.threads), len(table.recording.chunks)))
             process.stdin.write(b"\n")
             process.stdin.flush()
-    assert sizes[2][1] == sizes[1][1] <= 4
+    # A thread may begin before the one before it has quite ended.
+    assert sizes[2][1] <= sizes[1][1] + 2 <= 10
     assert sizes[2][2] <= sizes[1][2] + 1 and sizes[2][0] <= sizes[1][0] * 1.1
