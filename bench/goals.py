@@ -12,7 +12,7 @@ SCALING, PAIR_NS, LIVE_PAIR_NS = 0.95, 40, 15
 FROM_EVENTS_S, BY_INDEX_S, PRIVATE = 3.0, 0.3, 24     # of ten million allocations
 PAGE_MS, FLAMEGRAPH_MS, NEXT_PAGE_MS, STREAM = 150, 200, 20, 200
 LIVE, LIVE_HEAPTRACE, SAMPLED = 1 / 5, 1 / 20, 1.03     # added CPU by theirs; slowdown
-LIVE_PAIR_NS, LIVE_EACH, LIVE_SHARE, LIVE_REPORT_S = 15, 48, 0.3, 1
+LIVE_EACH, LIVE_SHARE, LIVE_REPORT_S = 48, 0.3, 1
 HUGE_LOAD_S, HUGE_ANSWER_S = 40, 1.5                  # of a hundred million
 
 
