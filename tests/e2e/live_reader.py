@@ -89,20 +89,29 @@ class Table:
 
     def blocks(self):
         """Every live block."""
+        pieces = []
         for offset, size, _, count in self._parts[BLOCKS]:
             assert size == PIECE
             for number, tag in enumerate(struct.unpack_from(f"<{count}Q", self._data, offset + 88)):
                 if tag:
-                    start, plane = tag & ~0xFF, (tag & 0xFF) - 1
                     piece = self._data[offset + PAGE + number * PIECE:][:PIECE]
-                    yield from self._blocks_of(piece, start, plane)
+                    pieces.append(((tag & 0xFF) - 1, tag & ~0xFF, array.array("I", piece)))
+        pieces.sort(key=lambda piece: piece[:2])
+        behind, second = None, None  # the address whose entry a block of the piece before has, too
+        for index, (plane, start, words) in enumerate(pieces):
+            after = pieces[index + 1] if index + 1 < len(pieces) else (None, None, [0])
+            span = PIECE // PLANES[plane][1] << PLANES[plane][0]
+            second = after[2][0] if after[:2] == (plane, start + span) else 0
+            for block in self._blocks_of(words, start, plane, start == behind and plane == 0, second):
+                behind = block.address + 16
+                yield block
 
     @staticmethod
-    def _blocks_of(piece, start, plane):
+    def _blocks_of(words, start, plane, begun, behind):
+        """begun: the first entry is a block's of the piece before. behind: the next piece's first."""
         bits, size = PLANES[plane]
-        words = array.array("I", piece)
         step = size // 4
-        skip = 0
+        skip = 0 if begun else -1
         for page in range(0, len(words), PAGE // 4):
             if not any(words[page:page + PAGE // 4]):
                 continue
@@ -111,13 +120,10 @@ class Table:
                 if not owner or at == skip:
                     continue
                 address = start + (at // step << bits)
-                if plane == 0:
-                    second = words[at + 1] if at + 1 < len(words) else 0
-                    skip = at + 1
-                elif plane == 1:
-                    second = words[at + 1]
                 if plane < 2:
+                    second = words[at + 1] if at + 1 < len(words) else behind
                     length, time = second & 511, second >> 9
+                    skip = at + 1
                 else:
                     time, extent = words[at + 1], words[at + 2] | words[at + 3] << 32
                     length = extent >> 16

@@ -10,6 +10,8 @@ import pytest
 
 import expect
 import live_reader
+import mallow_sums
+import real_programs
 from conftest import clean_environment, names_of_stack
 
 KEEPER = pathlib.Path(__file__).with_name("keep_table.sh")
@@ -132,6 +134,33 @@ def test_python(live):
     ran.table.assert_consistent()
     assert ran.table.header.lost == 0
     assert max(len(ran.table.stack(site.node)) for site in ran.table.sites.values()) > 10
+
+
+@pytest.mark.parametrize("name", real_programs.NAMES)
+def test_real_programs(name, live, record, tmp_path):
+    """They do what they do without; what a table says is what a recording of another run says."""
+    command, environment = real_programs.command(name, tmp_path)
+    bare = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                          env=clean_environment(environment), timeout=120)
+    ran = live(command, env=environment)
+    assert (ran.run.stdout, ran.run.stderr) == (bare.stdout, bare.stderr)
+    recorded = record(command, env=environment)
+    by_program = {table.recording.process[1]: table for table in ran.tables}
+    for reader in recorded.readers:
+        table = by_program[reader.process[1]]
+        sums = mallow_sums.Sums(reader)
+        assert table.header.lost == 0, table.header.losses
+        assert not table.recording.damages and table.recording.dangling() == ([], [])
+        if name == "node":  # its threads have their own time, and go on to the end
+            continue
+        table.assert_consistent()
+        sites = table.sites.values()
+        # The environment is longer by some words.
+        assert sum(site.calls for site in sites) == pytest.approx(sums.calls, rel=0.002, abs=20)
+        assert sum(site.bytes for site in sites) == pytest.approx(sums.total_bytes, rel=0.01)
+        assert sum(site.calls - site.freed_calls for site in sites) == \
+            pytest.approx(sums.leaked_blocks, rel=0.01, abs=20)
+        assert len(sites) == pytest.approx(len(sums.sites), rel=0.02, abs=20)
 
 
 def test_a_running_program(compile_sample, preload):

@@ -54,8 +54,8 @@ static inline bool live_has_sums(uint32_t site)
 }
 
 /* A block that is out of the table: the thread has ended it. */
-static inline void live_count_end(struct thread *thread, struct live *live,
-				  const struct shadow_block *block)
+static inline __attribute__((always_inline)) void
+live_count_end(struct thread *thread, struct live *live, const struct shadow_block *block)
 {
 	uint32_t site = block->owner >> LIVE_THREAD_BITS;
 	struct weight weight = weight_of(block->size);
@@ -73,8 +73,9 @@ bool live_put_slow(struct thread *thread, struct live *live, const struct event 
 		   const struct shadow_block *block);
 
 /* The block goes into the table. false: it does not, which is counted. */
-static inline bool live_put(struct thread *thread, struct live *live, const struct event *event,
-			    uint32_t owner, uint64_t ticks)
+static inline __attribute__((always_inline)) bool live_put(struct thread *thread, struct live *live,
+							   const struct event *event,
+							   uint32_t owner, uint64_t ticks)
 {
 	const struct shadow_block block = {
 		.owner = owner,
