@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* Of the preloaded library; NULL without it. Use the functions below instead. */
+/* Of the agent, however it came into the program; NULL without it. Use the functions below. */
 extern void mallow_api_mark(const char *name) __attribute__((weak));
 extern void mallow_api_start(void) __attribute__((weak));
 extern void mallow_api_stop(void) __attribute__((weak));
@@ -61,7 +61,8 @@ static inline void mallow_mark(const char *name)
 
 /*
  * Recording goes on: of the whole process, whichever thread calls. It is on from the start unless
- * MALLOW_DISABLE_BY_DEFAULT=1, where the first start opens the recording's file; with
+ * MALLOW_DISABLE_BY_DEFAULT=1, or mallow is linked into the program and its environment has no
+ * setting of mallow's: then the first start opens the recording's file; with
  * MALLOW_NEW_FILE_PER_START=1 each does. Nothing if it is on, or if mallow could not write its
  * file. When it returns, what the caller allocates is recorded; unless another thread stopped or
  * started at the same time: then one of them is last. Blocks that were allocated before are
@@ -180,18 +181,9 @@ static inline void mallow_pool_name(const void *pool, const char *name)
  *	mallow_site_report_print(report, STDOUT_FILENO, MALLOW_TEXT);
  *	mallow_site_report_free(report);
  */
-enum mallow_order {
-	MALLOW_BY_IN_USE,
-	MALLOW_BY_ALLOCATED,
-	MALLOW_BY_FREED,
-	MALLOW_BY_CALLS,
-};
+enum mallow_order { MALLOW_BY_IN_USE, MALLOW_BY_ALLOCATED, MALLOW_BY_FREED, MALLOW_BY_CALLS };
 
-enum mallow_format {
-	MALLOW_TEXT,
-	MALLOW_CSV,
-	MALLOW_JSON,
-};
+enum mallow_format { MALLOW_TEXT, MALLOW_CSV, MALLOW_JSON };
 
 /* How much of a thread's blocks the threads of another name have freed. */
 struct mallow_freed_by {

@@ -4,6 +4,7 @@
  * plugin RTLD_LOCAL. Then it is looked for among all loaded objects, and else malloc serves.
  */
 #include "agent/allocation.h"
+#include "agent/link_map.h"
 #include "agent/real.h"
 #include "agent/toggle.h"
 #include "agent/zero_memory.h"
@@ -16,6 +17,27 @@
 static void *plain(size_t size)
 {
 	return real.malloc(size ? size : 1);
+}
+
+/*
+ * For operators that only hand on, where there is no C++ library, because libmallow.so, linked into
+ * the program, has all that it needs of one: to the program's own operator new, if it has one.
+ */
+static void *by_new(size_t size)
+{
+	void *(*new)(size_t size) = link_map_find_first("_Znwm");
+
+	return new ? new (size) : plain(size);
+}
+
+static void by_delete(void *block)
+{
+	void (*delete)(void *block) = link_map_find_first("_ZdlPv");
+
+	if (delete)
+		delete (block);
+	else
+		real.free(block);
 }
 
 /*
@@ -75,11 +97,11 @@ static void *aligned(size_t size, size_t alignment)
 	}
 
 DEFINE_NEW(new, "_Znwm", NEW, (size_t size), (size), 0, plain(size))
-DEFINE_NEW(new_array, "_Znam", NEW_ARRAY, (size_t size), (size), 0, plain(size))
+DEFINE_NEW(new_array, "_Znam", NEW_ARRAY, (size_t size), (size), 0, by_new(size))
 DEFINE_NEW(new_nothrow, "_ZnwmRKSt9nothrow_t", NEW_NOTHROW, (size_t size, const void *nothrow),
-	   (size, nothrow), 0, plain(size))
+	   (size, nothrow), 0, by_new(size))
 DEFINE_NEW(new_array_nothrow, "_ZnamRKSt9nothrow_t", NEW_ARRAY_NOTHROW,
-	   (size_t size, const void *nothrow), (size, nothrow), 0, plain(size))
+	   (size_t size, const void *nothrow), (size, nothrow), 0, by_new(size))
 DEFINE_NEW(new_aligned, "_ZnwmSt11align_val_t", NEW_ALIGNED, (size_t size, size_t alignment),
 	   (size, alignment), alignment, aligned(size, alignment))
 DEFINE_NEW(new_array_aligned, "_ZnamSt11align_val_t", NEW_ARRAY_ALIGNED,
@@ -121,7 +143,7 @@ DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
 		if (likely(behind != NULL))                                                        \
 			behind arguments;                                                          \
 		else                                                                               \
-			real.free(block);                                                          \
+			by_delete(block);                                                          \
 		if (likely(thread != NULL))                                                        \
 			thread->outer_block = NULL;                                                \
 		guard_leave(thread, &call);                                                        \

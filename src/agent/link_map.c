@@ -165,6 +165,17 @@ void *link_map_find(const char *symbol)
 	return NULL;
 }
 
+void *link_map_find_first(const char *symbol)
+{
+	const struct r_debug *debug = loader_debug();
+	void *found;
+
+	for (const struct link_map *map = debug ? debug->r_map : NULL; map; map = map->l_next)
+		if (map->l_ld != _DYNAMIC && (found = find_in(map, symbol)))
+			return found;
+	return NULL;
+}
+
 static const char *base_name(const char *path)
 {
 	const char *name = path;

@@ -20,6 +20,9 @@
  */
 void *link_map_find(const char *symbol);
 
+/* The function as the program itself calls it: of the first object that defines it, ours not. */
+void *link_map_find_first(const char *symbol);
+
 /* The same function as the object defines it whose file name begins so. NULL: there is none. */
 void *link_map_find_in(const char *file_name, const char *symbol);
 

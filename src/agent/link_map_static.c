@@ -57,6 +57,11 @@ void *link_map_find(const char *symbol)
 	return NULL;
 }
 
+void *link_map_find_first(const char *symbol)
+{
+	return link_map_find(symbol);
+}
+
 /* Asked only whether malloc is glibc's, and whether operators are those of libstdc++. */
 void *link_map_find_in(const char *file_name, const char *symbol)
 {

@@ -11,7 +11,7 @@
 #include "agent/syscall.h"
 #include "agent/thread.h"
 
-#define PATH_MAX_    1024
+#define PATH_MAX_ 1024
 
 struct module {
 	uint64_t start;
