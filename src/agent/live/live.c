@@ -34,7 +34,7 @@ static void forget_former(void)
 	helper_forget();
 	if (!former)
 		return;
-	shadow_release(&former->shadow);
+	block_table_release(&former->blocks);
 	pool_release(former, sizeof(*former));
 	former = NULL;
 }
@@ -241,7 +241,7 @@ static bool has_sums(uint32_t site)
 	return !config_stackless() && site != SITES_UNKNOWN;
 }
 
-static void count_end(struct thread *thread, struct live *live, const struct shadow_block *block)
+static void count_end(struct thread *thread, struct live *live, const struct known_block *block)
 {
 	uint32_t site = block->owner >> LIVE_THREAD_BITS;
 	struct weight weight = weight_of(block->size);
@@ -256,14 +256,13 @@ static void count_end(struct thread *thread, struct live *live, const struct sha
 static bool put(struct thread *thread, struct live *live, const struct event *event, uint32_t owner,
 		uint64_t ticks)
 {
-	struct shadow_block stale, block = {
-					   .owner = owner,
-					   .time = shadow_time(ticks, event->size),
-					   .size = event->size,
-				   };
+	struct known_block stale, block = {
+					  .owner = owner,
+					  .time = block_table_time(ticks, event->size),
+					  .size = event->size,
+				  };
 
-	if (!shadow_put(&live->shadow, &thread->live->near, event->address,
-			event->size + event->slack, &block, &stale)) {
+	if (!block_table_put(&live->blocks, &thread->live->near, event->address, &block, &stale)) {
 		process_count_loss(TRACE_LOSS_NO_MEMORY);
 		return false;
 	}
@@ -342,10 +341,10 @@ void live_allocates(struct thread *thread, const struct event *event,
 void live_frees(struct thread *thread, uint64_t address)
 {
 	struct live *live = process->live;
-	struct shadow_block block;
+	struct known_block block;
 
 	if (!live || !may_be_sampled(live, address) ||
-	    !shadow_take(&live->shadow, &thread->live->near, address, &block))
+	    !block_table_take(&live->blocks, &thread->live->near, address, &block))
 		return;
 	if (takes_samples())
 		note_sampled(live, address, false);
@@ -362,7 +361,7 @@ uint32_t live_begins_realloc(struct thread *thread, const void *old)
 	if (!old || !live || !own || !may_be_sampled(live, address))
 		return FILTER_UNKNOWN;
 	taken = &own->taken[own->next % LIVE_TAKEN];
-	if (!shadow_take(&live->shadow, &thread->live->near, address, &taken->block))
+	if (!block_table_take(&live->blocks, &thread->live->near, address, &taken->block))
 		return FILTER_UNKNOWN;
 	taken->address = address;
 	own->next++;
@@ -373,7 +372,7 @@ uint32_t live_begins_realloc(struct thread *thread, const void *old)
 }
 
 /* What count_end() counted. */
-static void retract_end(struct thread *thread, struct live *live, const struct shadow_block *block)
+static void retract_end(struct thread *thread, struct live *live, const struct known_block *block)
 {
 	uint32_t site = block->owner >> LIVE_THREAD_BITS;
 	struct weight weight = weight_of(block->size);
@@ -392,13 +391,13 @@ void live_fails_realloc(struct thread *thread, const void *old, uint32_t before)
 
 	for (uint32_t i = 1; live && own && before == FILTER_RECORDED && i <= LIVE_TAKEN; i++) {
 		struct live_taken *taken = &own->taken[(own->next - i) % LIVE_TAKEN];
-		struct shadow_block stale;
+		struct known_block stale;
 
 		if (taken->address != (uint64_t)old)
 			continue;
 		taken->address = 0;
-		if (!shadow_put(&live->shadow, &own->near, (uint64_t)old,
-				taken->block.fine ? 0 : UINT64_MAX, &taken->block, &stale))
+		if (!block_table_put(&live->blocks, &own->near, (uint64_t)old, &taken->block,
+				     &stale))
 			return;
 		if (takes_samples())
 			note_sampled(live, (uint64_t)old, true);
@@ -429,10 +428,10 @@ bool live_waits(struct thread *thread, const struct event *event)
 void live_gives_up(const struct event *event)
 {
 	struct live *live = process->live;
-	struct shadow_block block;
+	struct known_block block;
 
 	if (live && event->operation < TRACE_OP_FREE &&
-	    shadow_take(&live->shadow, NULL, event->address, &block) && takes_samples())
+	    block_table_take(&live->blocks, NULL, event->address, &block) && takes_samples())
 		note_sampled(live, event->address, false);
 }
 
@@ -450,14 +449,14 @@ void live_allocated(struct thread *thread, const struct event *event, const uint
 		site = site_of_stack(thread, live);
 	count_begin(thread, live, event, site, ticks);
 	// Freed by now: by whom was counted then, of which stack is counted now.
-	if (!shadow_change_owner(&live->shadow, event->address,
-				 owner_of(SITES_UNKNOWN, number_of(thread, live)),
-				 owner_of(site, number_of(thread, live))) &&
+	if (!block_table_change_owner(&live->blocks, event->address,
+				      owner_of(SITES_UNKNOWN, number_of(thread, live)),
+				      owner_of(site, number_of(thread, live))) &&
 	    has_sums(site))
 		sites_free(sites_at(&live->sites, site), weight_of(event->size));
 }
 
 bool live_has(const void *block)
 {
-	return process->live && block && shadow_has(&process->live->shadow, (uint64_t)block);
+	return process->live && block && block_table_has(&process->live->blocks, (uint64_t)block);
 }

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 
 #define CHUNKS_MAX   8192
-#define CHUNK_PIECES 15 /* of 1 MiB, touched as far as they are used */
+#define CHUNK_LEAVES 500 /* as many as a chunk's first page can name */
 
 static struct {
 	void *start;
@@ -20,7 +20,7 @@ static uint32_t lock;
 static struct {
 	struct live_chunk *chunk;
 	uint64_t used;
-} pieces; // the chunk that the next piece comes from
+} leaves; // the chunk that the next leaf comes from
 
 static void publish_chunk(struct trace_chunk *chunk, size_t size)
 {
@@ -84,33 +84,33 @@ void *live_memory_array(void *place, enum live_part part, uint32_t entry_size, u
 }
 
 /* Under the lock. */
-static uint8_t *make_piece(uint64_t address, unsigned int plane)
+static uint32_t *make_leaf(uint64_t address, unsigned int map)
 {
-	struct live_chunk *live = pieces.chunk;
-	uint64_t number = pieces.used;
+	struct live_chunk *live = leaves.chunk;
+	uint64_t number = leaves.used;
 
-	if (!live || number == CHUNK_PIECES) {
-		live = make_chunk(LIVE_PART_BLOCKS, LIVE_PIECE_SIZE, 0, CHUNK_PIECES);
+	if (!live || number == CHUNK_LEAVES) {
+		live = make_chunk(LIVE_PART_HEADS, LIVE_LEAF_SIZE, 0, CHUNK_LEAVES);
 		if (!live)
 			return NULL;
-		pieces.chunk = live;
+		leaves.chunk = live;
 		number = 0;
 	}
-	pieces.used = number + 1;
-	__atomic_store_n(&live->pieces[number], address | (plane + 1), __ATOMIC_RELEASE);
-	return (uint8_t *)array_of(live) + number * LIVE_PIECE_SIZE;
+	leaves.used = number + 1;
+	__atomic_store_n(&live->leaves[number], address | (map + 1), __ATOMIC_RELEASE);
+	return (uint32_t *)array_of(live) + number * LIVE_LEAF_HEADS;
 }
 
-uint8_t *live_memory_piece(uint8_t **place, uint64_t address, unsigned int plane)
+uint32_t *live_memory_leaf(uint32_t **place, uint64_t address, unsigned int map)
 {
 	struct slow slow;
-	uint8_t *ret;
+	uint32_t *ret;
 
 	slow_begin(&slow);
 	if (slow_wait_lock(&lock)) {
 		ret = *place;
 		if (!ret) {
-			ret = make_piece(address, plane);
+			ret = make_leaf(address, map);
 			__atomic_store_n(place, ret, __ATOMIC_RELEASE);
 		}
 		slow_unlock(&lock);
@@ -141,8 +141,8 @@ void live_memory_forget(void)
 	for (uint32_t i = 0; i < chunk_count; i++)
 		sys_munmap(chunks[i].start, chunks[i].size);
 	chunk_count = 0;
-	pieces.chunk = NULL;
-	pieces.used = 0;
+	leaves.chunk = NULL;
+	leaves.used = 0;
 	lock = 0; // its holder is not in the child
 }
 
