@@ -167,8 +167,8 @@ static inline unsigned int live_map_of(uint64_t size)
  * The first word of a group is its header, the others are entries:
  *
  *   header   name of the next group (28)
- *   entry    start within the region in units of 8 bytes (7) | size << 7 (10) | time << 17 (17) |
- *            thread << 34 (10) | site << 44 (20)                                    0: free
+ *   entry    start within the region in units of 8 bytes, plus 1 (8) | size << 8 (10) |
+ *            time << 18 (16) | thread << 34 (10) | site << 44 (20)                   0: free
  *
  * Each large block has one cell: header, address, state, and size.
  *
@@ -181,10 +181,10 @@ static inline unsigned int live_map_of(uint64_t size)
 #define LIVE_CELL_BITS    26
 #define LIVE_CELLS        (1u << LIVE_CELL_BITS)
 #define LIVE_CELL_FIRST   4u
-#define LIVE_START_BITS   7
+#define LIVE_START_BITS   8
 #define LIVE_SIZE_SHIFT   LIVE_START_BITS
-#define LIVE_TIME_SHIFT   17
-#define LIVE_TIME_BITS    17
+#define LIVE_TIME_SHIFT   18
+#define LIVE_TIME_BITS    16
 #define LIVE_OWNER_SHIFT  34
 #define LIVE_LARGE_SHIFT  32 /* of the owner in a state */
 #define LIVE_WORD_ADDRESS 1

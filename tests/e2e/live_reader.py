@@ -121,8 +121,9 @@ class Table:
 
     @staticmethod
     def _small(start, entry):
-        return Block(start + (entry & 127) * 8, entry >> 7 & 1023, entry >> 44,
-                     entry >> 34 & 1023, ticks(entry >> 17 & 0x1FFFF))
+        assert 1 <= entry & 255 <= 128
+        return Block(start + (entry & 255) * 8 - 8, entry >> 8 & 1023, entry >> 44,
+                     entry >> 34 & 1023, ticks(entry >> 18 & 0xFFFF))
 
     @staticmethod
     def _large(cell, start, bits):

@@ -68,8 +68,8 @@ class MadeLive(Made):
     def small_block(self, address, size, site, thread, time):
         """Of less than 1 KiB, at a multiple of 8."""
         heads = self.leaves.setdefault(address >> 20, [0] * 1024)
-        entry = (site << 44 | thread << 34 | packed_time(time, 17) << 17 | size << 7
-                 | address >> 3 & 127)
+        entry = (site << 44 | thread << 34 | packed_time(time, 16) << 18 | size << 8
+                 | (address >> 3 & 127) + 1)
         self.cells.append(struct.pack("<QQQQ", heads[address >> 10 & 1023], entry, 0, 0))
         heads[address >> 10 & 1023] = len(self.cells) - 1
 

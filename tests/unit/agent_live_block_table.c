@@ -12,7 +12,7 @@
 #include "live_memory_fake.h"
 
 static struct block_table table;
-static struct heads_near near;
+static struct block_near near;
 
 static int setup(void **state)
 {
@@ -284,7 +284,7 @@ static uint32_t seats[SEATS]; /* as an allocator hands out memory: 1 while it is
 
 static void *hand_out(void *argument)
 {
-	struct heads_near own = {0};
+	struct block_near own = {0};
 	uint32_t random = (uint32_t)(uintptr_t)argument;
 
 	for (int i = 0; i < ROUNDS; i++) {

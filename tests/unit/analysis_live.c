@@ -292,7 +292,7 @@ static void no_tree(void **state)
 static uint64_t entry_of(uint64_t start, uint64_t size, uint64_t time, uint64_t thread,
 			 uint64_t site)
 {
-	return start | size << 7 | time << 22 | thread << 34 | site << 44;
+	return (start + 1) | size << 8 | time << 23 | thread << 34 | site << 44;
 }
 
 static void put_cell(uint64_t first, uint64_t second, uint64_t third, uint64_t fourth)
@@ -324,7 +324,8 @@ static void put_blocks(void)
 	live_writer_chunk(&writer, 6, CELL, 4, 8);
 	put_cell(0, entry_of(2, 10, 2, 1, 2), 0, entry_of(127, 1023, 20, 2, 1)); // 4
 	put_cell(0, 0, 0, 0);
-	put_cell(4, 0, 0, entry_of(4, 0, 3, 1, 2)); // 6 and 7
+	put_cell(4, entry_of(128, 1, 1, 1, 1), entry_of(-1ull, 1, 1, 1, 1) & ~0xffull,
+		 entry_of(4, 0, 3, 1, 2)); // 6 and 7
 	put_cell(entry_of(6, 77, 4, 1, 2), 0, 0, 0);
 	put_cell(0, entry_of(1, 1, 1, 1, 1), 0, 0);                                 // 8: nobody's
 	put_cell(11, 0x200007ff8, (1ull << 42) + (2ull << 32) + time_of(40), 1024); // 9

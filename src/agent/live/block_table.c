@@ -7,14 +7,14 @@
 
 #define always_inline static inline __attribute__((always_inline))
 
-#define START_MASK ((1u << LIVE_START_BITS) - 1)
+#define START_MASK ((UINT64_C(1) << LIVE_START_BITS) - 1)
 
 /* Of a large block whose address and size are not there yet. */
 #define STATE_BUSY UINT64_C(1)
 
 always_inline uint64_t start_of(uint64_t address)
 {
-	return address >> 3 & START_MASK;
+	return (address >> 3 & ((1u << (LIVE_START_BITS - 1)) - 1)) + 1;
 }
 
 always_inline uint32_t entry_owner(uint64_t entry)
@@ -42,23 +42,51 @@ always_inline uint64_t *group_end(uint64_t *words, uint32_t name)
 	return words + (uint64_t)LIVE_CELL_WORDS * live_group_cells(name);
 }
 
-/* The small block's entry, or NULL. */
-always_inline uint64_t *find_small(const struct block_table *table, struct heads_near *near,
-				   uint64_t address)
+always_inline __typeof__(((struct block_near *)NULL)->met[0]) *met_of(struct block_near *near,
+								      uint64_t address)
 {
-	const uint32_t *head = heads_find_small(&table->heads, near, address);
+	return &near->met[(uint32_t)(address >> 3) * 0x9e3779b1u >> (32 - BLOCK_NEAR_LOG)];
+}
+
+/* A signal handler may come in between: it finds none. */
+always_inline void note_met(struct block_near *near, uint64_t address, uint64_t *entry)
+{
+	__auto_type met = met_of(near, address);
+
+	__atomic_store_n(&met->address, 0, __ATOMIC_RELAXED);
+	compiler_barrier();
+	met->entry = entry;
+	compiler_barrier();
+	__atomic_store_n(&met->address, address, __ATOMIC_RELAXED);
+}
+
+/* Where the block that begins there was when the thread last met it, or NULL. */
+always_inline uint64_t *find_met(struct block_near *near, uint64_t address)
+{
+	__auto_type met = met_of(near, address);
+
+	return likely(__atomic_load_n(&met->address, __ATOMIC_RELAXED) == address) ? met->entry
+										   : NULL;
+}
+
+/* The small block's entry, or NULL. */
+static never_inline uint64_t *find_small(const struct block_table *table, struct block_near *near,
+					 uint64_t address)
+{
+	const uint32_t *head = heads_find_small(&table->heads, near ? &near->heads : NULL, address);
 	uint64_t start = start_of(address);
 	uint32_t name = head ? __atomic_load_n(head, __ATOMIC_ACQUIRE) : 0;
 
 	while (name) {
-		uint64_t *words = cells_at(&table->cells, live_group_number(name)),
-			 *end = group_end(words, name);
+		uint64_t *words = cells_at(&table->cells, live_group_number(name));
+		uint64_t *end = group_end(words, name);
 
 		for (uint64_t *word = words + 1; word < end; word++) {
-			uint64_t entry = __atomic_load_n(word, __ATOMIC_RELAXED);
-
-			if ((entry & START_MASK) == start && likely(entry != 0))
-				return word;
+			if ((__atomic_load_n(word, __ATOMIC_RELAXED) & START_MASK) != start)
+				continue;
+			if (near)
+				note_met(near, address, word);
+			return word;
 		}
 		name = (uint32_t)words[0];
 	}
@@ -77,8 +105,8 @@ static void push_group(uint32_t *head, uint32_t name, uint64_t *words)
 }
 
 /* The region has so many groups, which are full. */
-static never_inline bool add_group(struct block_table *table, uint32_t *head, unsigned int groups,
-				   uint64_t entry)
+static never_inline uint64_t *add_group(struct block_table *table, uint32_t *head,
+					unsigned int groups, uint64_t entry)
 {
 	// 3 + 7 + 7 + 15 entries: as many as there are blocks of 32 bytes in a region.
 	unsigned int log = groups == 0 ? 0 : groups < 3 ? 1 : 2;
@@ -86,10 +114,10 @@ static never_inline bool add_group(struct block_table *table, uint32_t *head, un
 	uint32_t number = cells_take(&table->cells, log, &words);
 
 	if (!number)
-		return false;
+		return NULL;
 	words[1] = entry;
 	push_group(head, live_group_name(number, log), words);
-	return true;
+	return &words[1];
 }
 
 /* Where a block that is to be put into a region was looked for. */
@@ -123,29 +151,38 @@ always_inline struct look look_through(const struct block_table *table, const ui
 	return look;
 }
 
-always_inline bool put_small(struct block_table *table, struct heads_near *near, uint64_t address,
-			     const struct known_block *block, struct known_block *stale)
+/* Returns the entry; NULL: there is no room. */
+static uint64_t *put_into(struct block_table *table, uint32_t *head, uint64_t entry,
+			  struct known_block *stale)
 {
-	uint32_t *head = heads_find_small(&table->heads, near, address);
-	uint64_t entry = entry_of(address, block);
 	struct look look;
 
-	if (unlikely(!head))
-		head = heads_reach(&table->heads, LIVE_MAP_SMALL, address);
-	if (unlikely(!head))
-		return false;
 	// Another thread may come first to an entry: there is another one.
 	do {
-		look = look_through(table, head, start_of(address));
+		look = look_through(table, head, entry & START_MASK);
 		if (unlikely(look.same)) {
 			get_entry(stale, __atomic_load_n(look.same, __ATOMIC_RELAXED));
 			__atomic_store_n(look.same, entry, __ATOMIC_RELAXED);
-			return true;
+			return look.same;
 		}
 		if (!look.free)
 			return add_group(table, head, look.groups, entry);
 	} while (unlikely(!add_claim(look.free, entry)));
-	return true;
+	return look.free;
+}
+
+static never_inline bool put_small(struct block_table *table, struct block_near *near,
+				   uint64_t address, uint64_t entry, struct known_block *stale)
+{
+	uint32_t *head = heads_find_small(&table->heads, &near->heads, address);
+	uint64_t *place;
+
+	if (unlikely(!head))
+		head = heads_reach(&table->heads, LIVE_MAP_SMALL, address);
+	place = head ? put_into(table, head, entry, stale) : NULL;
+	if (place)
+		note_met(near, address, place);
+	return place != NULL;
 }
 
 /* The large block that begins there, as the words of its cell, or NULL. */
@@ -238,29 +275,39 @@ static never_inline bool put_large(struct block_table *table, uint64_t address,
 	return true;
 }
 
-bool block_table_put(struct block_table *table, struct heads_near *near, uint64_t address,
+bool block_table_put(struct block_table *table, struct block_near *near, uint64_t address,
 		     const struct known_block *block, struct known_block *stale)
 {
+	uint64_t *met, entry;
+
 	stale->owner = 0;
 	if (unlikely(address & 7))
 		return false;
 	if (unlikely(block->size >= LIVE_LARGE_MIN))
 		return put_large(table, address, block, stale);
-	return put_small(table, near, address, block, stale);
+	met = find_met(near, address);
+	entry = entry_of(address, block);
+	if (likely(met) && likely(add_claim(met, entry)))
+		return true;
+	return put_small(table, near, address, entry, stale);
 }
 
-bool block_table_take(const struct block_table *table, struct heads_near *near, uint64_t address,
+bool block_table_take(const struct block_table *table, struct block_near *near, uint64_t address,
 		      struct known_block *ret)
 {
-	uint64_t *entry;
+	uint64_t *place = near ? find_met(near, address) : NULL, entry;
 
 	if (unlikely(address & 7))
 		return false;
-	entry = find_small(table, near, address);
-	if (unlikely(!entry))
-		return take_large(table, address, ret);
-	get_entry(ret, __atomic_load_n(entry, __ATOMIC_RELAXED));
-	__atomic_store_n(entry, 0, __ATOMIC_RELAXED);
+	entry = place ? __atomic_load_n(place, __ATOMIC_RELAXED) : 0;
+	if (unlikely((entry & START_MASK) != start_of(address))) {
+		place = find_small(table, near, address);
+		if (!place)
+			return take_large(table, address, ret);
+		entry = __atomic_load_n(place, __ATOMIC_RELAXED);
+	}
+	get_entry(ret, entry);
+	__atomic_store_n(place, 0, __ATOMIC_RELAXED);
 	return true;
 }
 

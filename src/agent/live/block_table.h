@@ -7,6 +7,9 @@
  * allocator. So an entry has one writer from when it was claimed until it is free again. Groups of
  * entries are put in front of a region's chain, and stay.
  *
+ * A thread knows the entries of the blocks that it met last: most memory is freed and handed out
+ * again soon. As entries stay with their region, the address tells whether it is still that entry.
+ *
  * Lock-free, any thread, async-signal-safe.
  */
 #ifndef MALLOW_AGENT_LIVE_BLOCK_TABLE_H
@@ -25,6 +28,16 @@ struct block_table {
 	struct cells cells;
 };
 
+/* Of one thread. Zero: it met nothing so far. */
+#define BLOCK_NEAR_LOG 8
+struct block_near {
+	struct heads_near heads;
+	struct {
+		uint64_t address; /* 0: none */
+		uint64_t *entry;  /* where its block is, or was */
+	} met[1u << BLOCK_NEAR_LOG];
+};
+
 struct known_block {
 	uint32_t owner; /* site << LIVE_THREAD_BITS | thread, not 0 */
 	uint32_t time;  /* block_table_time() */
@@ -40,12 +53,15 @@ static inline uint32_t block_table_time(uint64_t ticks, uint64_t size)
 /*
  * A block comes to be. *stale receives the block that was still there, whose end nobody saw; its
  * owner is 0 if there was none. false: there is no room, or the address is no multiple of 8.
+ *
+ * A stale one stays if it is another thread's and the address is one that this thread met lately,
+ * or if only the new one is small.
  */
-bool block_table_put(struct block_table *table, struct heads_near *near, uint64_t address,
+bool block_table_put(struct block_table *table, struct block_near *near, uint64_t address,
 		     const struct known_block *block, struct known_block *stale);
 
 /* A block ends: takes it out. false: it is not there. near may be NULL. */
-bool block_table_take(const struct block_table *table, struct heads_near *near, uint64_t address,
+bool block_table_take(const struct block_table *table, struct block_near *near, uint64_t address,
 		      struct known_block *ret);
 
 /* The owner of the block that is there becomes another, if it is that one. */

@@ -41,7 +41,7 @@ struct live_own {
 	uint32_t site;   /* of the last stack that was looked up … */
 	uint32_t depth;  /* … and its depth, 0: none */
 	uint32_t looks;  /* without stacks: counts allocations */
-	struct heads_near near;
+	struct block_near near;
 	struct live_taken taken[LIVE_TAKEN];
 	uint32_t nodes[]; /* of stack_cache.frames, by the same index */
 };

@@ -90,12 +90,20 @@ static struct err *add(struct reading *reading, uint64_t address, uint64_t size,
 
 static struct err *add_small(struct reading *reading, const struct region *region, uint64_t entry)
 {
-	uint64_t start = entry & ((1u << LIVE_START_BITS) - 1);
+	uint64_t start = (entry & ((1u << LIVE_START_BITS) - 1)) - 1;
 
 	return add(reading, region->start + start * 8,
 		   entry >> LIVE_SIZE_SHIFT & (LIVE_LARGE_MIN - 1),
 		   (uint32_t)(entry >> LIVE_OWNER_SHIFT),
 		   (uint32_t)(entry >> LIVE_TIME_SHIFT) & ((1u << LIVE_TIME_BITS) - 1));
+}
+
+static bool is_block(const struct region *region, uint64_t entry)
+{
+	uint64_t start = entry & ((1u << LIVE_START_BITS) - 1);
+
+	return start && (start - 1) * 8 >> live_maps[region->map].region_bits == 0 &&
+	       entry >> LIVE_OWNER_SHIFT;
 }
 
 static struct err *read_entries(struct reading *reading, const struct region *region,
@@ -104,7 +112,7 @@ static struct err *read_entries(struct reading *reading, const struct region *re
 	struct err *err = NULL;
 
 	for (size_t i = 1; !err && i < count; i++)
-		if (words[i] >> LIVE_OWNER_SHIFT)
+		if (is_block(region, words[i]))
 			err = add_small(reading, region, words[i]);
 	return err;
 }
