@@ -2,9 +2,11 @@
 
     pair        bare and recorded. What is added, less what a capture of that many frames costs
                 alone, is the rest: guard, clock, encoding, file
+    live        pairs in MODE=live, beside bare
     scaling     one thread and two, bare and recorded, alternating
     capture     bench/unwind_capture.c
 """
+import collections
 import re
 import shutil
 import statistics
@@ -17,6 +19,11 @@ from profilers import BenchError
 SCALING_ROUNDS, SCALING_PAIRS = 9, 10_000_000
 PAIR_ROUNDS, PAIRS = 7, 2_000_000
 FRAMES = [15, 40, 100]      # as in bench/unwind_capture.c
+LIVE_FRAMES = 15
+LIVE = {"live": {}, "samples of 512 KiB": {"MALLOW_SAMPLE": "512K"},
+        "without stacks": {"MALLOW_BACKTRACE": "none"}}
+# ns: of recorded pairs without their capture, by frames; added in MODE=live, by its settings.
+Pairs = collections.namedtuple("Pairs", "rest live")
 START_FRAMES = 4            # pairs, descend, two of the C library; run() jumps to descend
 
 
@@ -30,7 +37,8 @@ def pair_ns(place, threads, pairs, depth=0, settings=None):
                              env=measuring.clean_environment(extra), capture_output=True, text=True)
         if run.returncode:
             raise BenchError(f"pairs: status {run.returncode}: {run.stderr}")
-        if settings is not None and not list(folder.glob("r.mallow*")):
+        if settings is not None and "MALLOW_MODE" not in settings and \
+                not list(folder.glob("r.mallow*")):
             raise BenchError("pairs: no recording")
         return float(run.stderr)
     finally:
@@ -51,6 +59,20 @@ def pairs_table(place, progress, captured):
             bare, recorded, recorded - bare, capture, others[frames]))])
     return table.rows(["frames", "bare", "recorded", "added", "of that capture", "the rest"],
                       lines), others
+
+
+def live_pairs(place, progress):
+    """Returns (lines, {name: ns that MODE=live adds to a pair})."""
+    progress("malloc/free pairs, live")
+    modes = {"bare": None, **{name: {"MALLOW_MODE": "live", "MALLOW_HELPER": "/bin/true", **settings}
+                              for name, settings in LIVE.items()}}
+    found = [[pair_ns(place, 1, PAIRS, LIVE_FRAMES - START_FRAMES, settings)
+              for settings in modes.values()] for _ in range(PAIR_ROUNDS)]
+    best = dict(zip(modes, (min(column) for column in zip(*found))))
+    added = {name: best[name] - best["bare"] for name in LIVE}
+    return table.rows(["", "pair", "added"],
+                      [[name, f"{ns:.1f}", f"{added[name]:.1f}" if name in added else ""]
+                       for name, ns in best.items()]), added
 
 
 def scaling(place, progress):

@@ -75,15 +75,18 @@ def available(place, arguments):
 
 
 def run_micro(place, arguments):
-    """(sections, ns of a pair without its capture by frames, scaling)."""
+    """(sections, micro.Pairs, scaling)."""
     if arguments.no_micro or arguments.only not in (None, "micro"):
         return [], None, None
     capture_lines, captured = micro.captures(place, progress)
     pair_lines, pairs = micro.pairs_table(place, progress, captured)
+    live_lines, live_pairs = micro.live_pairs(place, progress)
     scaling_lines, scaling = micro.scaling(place, progress)
     return [["ns for capturing a stack (bench/unwind_capture.c)", "", *capture_lines],
             ["ns for a malloc/free pair, always of the same stack, minimum", "", *pair_lines],
-            ["ns for a malloc/free pair of each thread", "", *scaling_lines]], pairs, scaling
+            ["ns for a malloc/free pair in MODE=live, 15 frames, minimum", "", *live_lines],
+            ["ns for a malloc/free pair of each thread", "", *scaling_lines]], \
+        micro.Pairs(pairs, live_pairs), scaling
 
 
 def run_engine(place, arguments):

@@ -399,12 +399,11 @@ static never_inline bool capture_slow(struct thread *thread, const struct unwind
 	return true;
 }
 
-/* Nothing is to be looked after but this event itself. */
+/* Nothing is to be looked after but this event itself, of a thread that is not unusual. */
 static inline bool is_ordinary(const struct thread *thread, const struct event *event)
 {
 	return event->operation <= TRACE_OP_LAST_ALLOCATION &&
 	       !carries_alignment(event->operation) && event->ticks >= thread->encoder.time &&
-	       !thread->unusual &&
 	       __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE) == thread->epoch;
 }
 
@@ -414,7 +413,7 @@ static void write_stackless(struct thread *thread, const struct event *event)
 	thread->within = 0;
 	if (event->operation == TRACE_OP_STACK)
 		return;
-	if (is_ordinary(thread, event) && is_prepared(thread))
+	if (!thread->unusual && is_ordinary(thread, event) && is_prepared(thread))
 		write_event(thread, event, SHAPE_ALLOCATION);
 	else
 		write_any(thread, event, true);
@@ -496,8 +495,9 @@ static bool keeps_free(struct thread *thread, struct event *event)
 	       !(cull_is_on() && cull_ends(thread, event->address, event->ticks, false));
 }
 
-static never_inline void write_free_slow(struct thread *thread, uint8_t operation, uint64_t ticks,
-					 uint64_t address)
+/* Of a thread that is unusual, or whose chunk is full. */
+static never_inline void write_unusual_free(struct thread *thread, uint8_t operation,
+					    uint64_t ticks, uint64_t address)
 {
 	struct event event = {.operation = operation, .ticks = ticks, .address = address};
 	struct unwind_state state;
@@ -508,8 +508,6 @@ static never_inline void write_free_slow(struct thread *thread, uint8_t operatio
 		return lose(thread);
 	if (!thread->outer)
 		return;
-	if (live_is_on())
-		return live_frees(thread, address);
 	if (!thread->filtered || keeps_free(thread, &event)) {
 		state = guard_caller(thread);
 		event_write_kept_free(thread, &event, &state);
@@ -518,14 +516,23 @@ static never_inline void write_free_slow(struct thread *thread, uint8_t operatio
 		cull_look_around(thread, ticks);
 }
 
+static never_inline void write_free_slow(struct thread *thread, uint8_t operation, uint64_t ticks,
+					 uint64_t address)
+{
+	if (live_is_on() && likely(thread->cursor && thread->outer))
+		live_frees(thread, address);
+	else
+		write_unusual_free(thread, operation, ticks, address);
+}
+
 void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address)
 {
 	struct trace_encoder *encoder = &thread->encoder;
 	uint64_t address_before = encoder->address;
 	uint8_t *p = thread->cursor;
 
-	if (unlikely((size_t)(thread->limit - p) < room_for(0) || ticks < encoder->time ||
-		     thread->unusual))
+	if (unlikely(thread->unusual || (size_t)(thread->limit - p) < room_for(0) ||
+		     ticks < encoder->time))
 		return write_free_slow(thread, operation, ticks, address);
 	*p++ = operation;
 	p = varint_put(p, ticks - encoder->time);
@@ -591,8 +598,9 @@ static void write_kept(struct thread *thread, struct event *event, uint64_t born
 		write_captured(thread, event, state);
 }
 
-static never_inline void write_here_slow(struct thread *thread, const struct event *event,
-					 const struct unwind_state *state)
+/* Of a thread that is unusual, or without the caches. */
+static never_inline void write_unusual(struct thread *thread, const struct event *event,
+				       const struct unwind_state *state)
 {
 	// A handler that interrupted the real malloc forked, and the child came back here: its
 	// thread was wiped.
@@ -600,8 +608,6 @@ static never_inline void write_here_slow(struct thread *thread, const struct eve
 		thread->born = 0;
 		return lose(thread);
 	}
-	if (live_is_on())
-		return live_allocates(thread, event, state);
 	if (thread->filtered) {
 		struct event kept = *event;
 		uint64_t born = thread->born;
@@ -620,9 +626,21 @@ static never_inline void write_here_slow(struct thread *thread, const struct eve
 	}
 }
 
+static never_inline void write_here_slow(struct thread *thread, const struct event *event,
+					 const struct unwind_state *state)
+{
+	if (live_is_on() && likely(thread->cursor != NULL))
+		live_allocates(thread, event, state);
+	else
+		write_unusual(thread, event, state);
+}
+
 void event_write_here(struct thread *thread, const struct event *event,
 		      const struct unwind_state *state)
 {
+	// First, before anything is set up for the rest.
+	if (unlikely(thread->unusual))
+		return write_here_slow(thread, event, state);
 	if (unlikely(!is_ordinary(thread, event) ||
 		     config.value[SETTING_UNWINDER] != SETTING_UNWINDER_FAST ||
 		     stack_cache_capture(&thread->stack, state, &thread->bounds) !=

@@ -4,7 +4,6 @@
 
 #include "agent/cull.h"
 #include "agent/link_map.h"
-#include "agent/live/live.h"
 #include "agent/process.h"
 #include "agent/slow.h"
 #include "agent/syscall.h"
@@ -201,7 +200,7 @@ static bool is_lone(struct thread *thread)
 	return lone == thread;
 }
 
-static never_inline uint64_t read_slow(struct thread *thread, uint64_t address, uint64_t size)
+uint64_t event_clock_read_slow(struct thread *thread, uint64_t address, uint64_t size)
 {
 	uint16_t *entry = event_clock_owner(address), self = owner_of(thread);
 	uint16_t owner = __atomic_load_n(entry, __ATOMIC_RELAXED);
@@ -219,11 +218,4 @@ static never_inline uint64_t read_slow(struct thread *thread, uint64_t address, 
 		clock_wait_for_loads();
 	read_counter(thread);
 	return thread->clock.ticks;
-}
-
-uint64_t event_clock_read_slow(struct thread *thread, uint64_t address, uint64_t size)
-{
-	if (live_is_on()) // which has times of its own, where it needs any
-		return 0;
-	return read_slow(thread, address, size);
 }

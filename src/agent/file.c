@@ -348,14 +348,19 @@ void *file_map_sparse(struct file *file, size_t size)
 {
 	char *window = __atomic_load_n(&file->window, __ATOMIC_ACQUIRE);
 	uint64_t offset;
+	void *memory;
 
 	if (!reserve(file, size, &offset))
 		return NULL;
 	if (window)
 		return in_window(file, window, offset, size);
-	if (!file_keep_descriptor(file) || extend(file, offset, size))
-		return NULL;
-	return map_shared(file, offset, size);
+	memory = file_keep_descriptor(file) ? map_shared(file, offset, size) : NULL;
+	// Last: where there is no address space the file does not grow.
+	if (memory && extend(file, offset, size)) {
+		sys_munmap(memory, size);
+		memory = NULL;
+	}
+	return memory;
 }
 
 enum file_result file_append(struct file *file, const void *head, const void *rest, size_t size)

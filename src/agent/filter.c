@@ -195,8 +195,8 @@ void filter_passes(const void *block)
 
 bool filter_has(const void *block)
 {
-	if (live_is_on())
-		return live_has(block);
+	if (live_is_on()) // only the table knows, and whose end it is finds out
+		return block != NULL;
 	return block &&
 	       address_set_has(&process->recorded, (uint64_t)block) != process->others_known;
 }

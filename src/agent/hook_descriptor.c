@@ -38,13 +38,14 @@ static void give_up(int from, int to)
 static never_inline bool is_ours_still(int fd)
 {
 	struct slow slow;
+	bool kept;
 
 	if (process_system_calls_forbidden())
 		return true;
 	slow_begin(&slow);
-	file_keep_descriptor(&process->file);
+	kept = file_keep_descriptor(&process->file);
 	slow_end(&slow);
-	return is_ours(fd);
+	return kept && is_ours(fd);
 }
 
 int hook_close(int fd)

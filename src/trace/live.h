@@ -29,7 +29,7 @@
 #define LIVE_ARRAY_OFFSET  TRACE_PAGE /* in a chunk */
 
 #define LIVE_SITE_BITS   20
-#define LIVE_SITES       (1u << LIVE_SITE_BITS)
+#define LIVE_SITES       (1u << LIVE_SITE_BITS) /* the last 1024 numbers: of blocks on their way */
 #define LIVE_NODES       (1u << 24)
 #define LIVE_THREAD_BITS 10
 #define LIVE_THREADS     (1u << LIVE_THREAD_BITS)

@@ -68,13 +68,14 @@ class Table:
 
     def _freed(self, threads):
         """{(who freed, whose): (calls, bytes)}"""
-        (offset, size, first, _), = self._parts[FREED]
-        assert (size, first) == (16, 0)
         found = {}
-        for freeing in range(threads):
-            row = array.array("Q", self._data[offset + PAGE + freeing * 1024 * 16:][:threads * 16])
-            found.update({(freeing, owner): (row[owner * 2], row[owner * 2 + 1])
-                          for owner in range(threads) if row[owner * 2]})
+        for offset, size, first, count in self._parts[FREED]:
+            assert size == 16 and first % 1024 == count % 1024 == 0
+            for freeing in range(first // 1024, min((first + count) // 1024, threads)):
+                at = offset + PAGE + (freeing * 1024 - first) * 16
+                row = array.array("Q", self._data[at:at + threads * 16])
+                found.update({(freeing, owner): (row[owner * 2], row[owner * 2 + 1])
+                              for owner in range(threads) if row[owner * 2]})
         return found
 
     def stack(self, node):

@@ -10,6 +10,8 @@ import pytest
 
 import expect
 import live_reader
+import mallow_sums
+import real_programs
 from conftest import clean_environment, names_of_stack
 
 KEEPER = pathlib.Path(__file__).with_name("keep_table.sh")
@@ -132,6 +134,33 @@ def test_python(live):
     ran.table.assert_consistent()
     assert ran.table.header.lost == 0
     assert max(len(ran.table.stack(site.node)) for site in ran.table.sites.values()) > 10
+
+
+@pytest.mark.parametrize("name", real_programs.NAMES)
+def test_real_programs(name, live, record, tmp_path):
+    """They do what they do without; what a table says is what a recording of another run says."""
+    command, environment = real_programs.command(name, tmp_path)
+    bare = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                          env=clean_environment(environment), timeout=120)
+    ran = live(command, env=environment)
+    assert (ran.run.stdout, ran.run.stderr) == (bare.stdout, bare.stderr)
+    recorded = record(command, env=environment)
+    by_program = {table.recording.process[1]: table for table in ran.tables}
+    for reader in recorded.readers:
+        table = by_program[reader.process[1]]
+        sums = mallow_sums.Sums(reader)
+        assert table.header.lost == 0, table.header.losses
+        assert not table.recording.damages and table.recording.dangling() == ([], [])
+        if name == "node":  # its threads have their own time, and go on to the end
+            continue
+        table.assert_consistent()
+        sites = table.sites.values()
+        # The environment is longer by some words.
+        assert sum(site.calls for site in sites) == pytest.approx(sums.calls, rel=0.002, abs=20)
+        assert sum(site.bytes for site in sites) == pytest.approx(sums.total_bytes, rel=0.01)
+        assert sum(site.calls - site.freed_calls for site in sites) == \
+            pytest.approx(sums.leaked_blocks, rel=0.01, abs=20)
+        assert len(sites) == pytest.approx(len(sums.sites), rel=0.02, abs=20)
 
 
 def test_a_running_program(compile_sample, preload):
@@ -299,3 +328,139 @@ def test_storm(compile_sample, preload, functions_of, tmp_path):
 @pytest.mark.long
 def test_storm_of_a_minute(compile_sample, preload, functions_of, tmp_path):
     storm(compile_sample, preload, functions_of, tmp_path, 60000)
+
+
+# --- switched off, samples, and no stacks ---
+
+@pytest.mark.parametrize("settings", [{}, {"SIGNAL_TOGGLE": "RTMIN"}], ids=["surprise", "known"])
+def test_switched(settings, compile_sample, live, functions_of):
+    """While it is off nothing begins, but what is there ends, or goes on."""
+    ran = live([compile_sample("switched", "gcc", "-O2")], settings=settings, status=7)
+    check(ran.table, "switched", functions_of)
+
+
+def test_off_at_first(live):
+    """Nothing is made before it is started."""
+    program = ("import os, signal, time\n"
+               "print(any('mallow-live' in os.readlink(f'/proc/self/fd/{fd}') for fd in "
+               "os.listdir('/proc/self/fd') if os.path.exists(f'/proc/self/fd/{fd}')))\n"
+               "os.kill(os.getpid(), signal.SIGRTMIN)\nx = bytearray(1000001)\nos._exit(0)")
+    ran = live([PYTHON, "-uc", program], settings={"DISABLE_BY_DEFAULT": 1, "SIGNAL_TOGGLE": "RTMIN"})
+    assert ran.run.stdout == "False\n"
+    assert has_block(ran.table, 1000001)
+    assert not live([PYTHON, "-c", ""], settings={"DISABLE_BY_DEFAULT": 1}).tables
+
+
+def test_samples_estimate_without_bias(compile_sample, live, functions_of):
+    """Over many tables the mean is what was there; each is consistent in itself."""
+    program = compile_sample("live_threads", "gcc", "-O1")
+    calls, leaked = [], []
+    for _ in range(40):
+        ran = live([program], settings={"SAMPLE": 1000}, status=7)
+        table = ran.table
+        table.assert_consistent()
+        make = by_function(table, functions_of)["make"]
+        calls.append(make.calls / table.unit)
+        leaked.append(make.leaked_bytes)
+        # 1,000 blocks of 100 bytes: one in ten or so is a sample.
+        assert abs(calls[-1] - 1000) < 6 * 300
+    # The standard deviation of one is sqrt(n (1 - p) / p), with p = 1 - exp(-0.1): about 97.
+    assert abs(sum(calls) / len(calls) - 1000) < 4 * 97 / len(calls) ** 0.5
+    # 400 of them, of 100 bytes, are left.
+    assert abs(sum(leaked) / len(leaked) - 40000) < 4 * 6200 / len(leaked) ** 0.5
+
+
+def test_a_sample_of_everything(compile_sample, live, functions_of):
+    """At a mean of a byte every block is a sample, and counts for itself."""
+    ran = live([compile_sample("live_threads", "gcc", "-O1")], settings={"SAMPLE": 1}, status=7)
+    ran.table.assert_consistent()
+    found = by_function(ran.table, functions_of)
+    assert (found["make"].calls / ran.table.unit, found["make"].total_bytes) == (1000, 100000)
+    assert found["take"].leaked_bytes == 50000
+    assert sum(block.size for block in ran.table.blocks()) >= 110336
+
+
+@pytest.mark.parametrize("name", ["live_threads", "live_storm", "realloc_races", "cpp_operators"])
+def test_without_stacks(name, compile_sample, live):
+    """The sums of all threads are exact, and the only site there is has them."""
+    ran = live([compile_sample(name, "gcc", "-O1")], settings={"BACKTRACE": "none"}, status=7)
+    table = ran.table
+    blocks = list(table.blocks())
+    assert len(table.nodes) == 1 and not table.sites
+    assert {block.site for block in blocks} <= {1} and not any(block.time for block in blocks)
+    freed = [sum(column) for column in zip(*table.freed.values())]
+    assert sum(thread.calls for thread in table.threads) - freed[0] == len(blocks)
+    assert sum(thread.bytes for thread in table.threads) - freed[1] == \
+        sum(block.size for block in blocks)
+    if name == "live_threads":
+        assert table.per_thread()["taker"] == [50, 50000, 300, 30000, 0, 0]
+
+
+# --- memory ---
+
+FILL = """
+import sys, ctypes
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+count, size = int(sys.argv[1]), int(sys.argv[2])
+for _ in range(count):
+    libc.malloc(ctypes.c_size_t(size))
+print("full", flush=True)
+sys.stdin.read()
+"""
+
+
+def table_memory(preload, count, size):
+    """Bytes that the kernel gave to a table with so many blocks, and those blocks with all that
+    the allocator adds."""
+    program = subprocess.Popen([PYTHON, "-c", FILL, str(count), str(size)], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, env=preload(MODE="live", HELPER="/bin/true"))
+    with program:
+        program.stdout.readline()
+        path, = [f"/proc/{program.pid}/fd/{name}" for name in os.listdir(f"/proc/{program.pid}/fd")
+                 if "mallow-live" in os.readlink(f"/proc/{program.pid}/fd/{name}")]
+        memory = os.stat(path).st_blocks * 512
+        program.stdin.close()
+    return memory
+
+
+@pytest.mark.parametrize("size", [8, 24, 56, 120, 200, 240, 330, 500, 600, 1000, 3000, 9000, 31000,
+                                  40000, 130000])
+def test_memory_is_bounded(size, preload):
+    """30 % of the heap and 48 bytes a block at most, whatever the blocks are like, beyond what any
+    table has."""
+    few, many = 1000, max(2000, 40_000_000 // (size + 16))
+    added = table_memory(preload, many, size) - table_memory(preload, few, size)
+    heap = (many - few) * (max(size + 8, 32) + 15 & ~15)
+    pages = 8 * 4096  # that are not full
+    assert added <= 0.30 * heap + pages, (added, heap)
+    assert added <= 48 * (many - few) + pages, added / (many - few)
+
+
+def test_nothing_grows_with_time(preload):
+    """Threads that come and go, blocks that come and go, names that change: the table stays."""
+    program = """
+import threading, sys
+def work(number):
+    blocks = [bytearray(100 + i % 50) for i in range(200)]
+for round in range(3):
+    for number in range(150):
+        thread = threading.Thread(target=work, args=(number,))
+        thread.start()
+        thread.join()
+    print(round, flush=True)
+    sys.stdin.readline()
+"""
+    process = subprocess.Popen([PYTHON, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               env=preload(MODE="live", HELPER="/bin/true"))
+    sizes = []
+    with process:
+        for _ in range(3):
+            process.stdout.readline()
+            table = live_reader.read_process(process.pid)
+            sizes.append((len(table.nodes), len(table.threads), len(table.recording.chunks)))
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+    # A thread may begin before the one before it has quite ended.
+    assert sizes[2][1] <= sizes[1][1] + 2 <= 10
+    assert sizes[2][2] <= sizes[1][2] + 1 and sizes[2][0] <= sizes[1][0] * 1.1

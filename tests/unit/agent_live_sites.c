@@ -167,7 +167,7 @@ static void test_names_of_threads(void **state)
 	live_threads_allocate(&threads, one, (struct weight){1, 10});
 	live_threads_free(&threads, two, one, (struct weight){1, 10});
 	assert_int_equal(threads.entries[one].bytes, 10);
-	assert_int_equal(threads.freed[two * LIVE_THREADS + one].calls, 1);
+	assert_int_equal(threads.freed[0][two * LIVE_THREADS + one].calls, 1);
 	for (uint32_t i = header.threads; i < LIVE_THREADS; i++)
 		assert_int_equal(live_threads_claim(&threads, &header, 5, "a name of 15 letters"),
 				 i);

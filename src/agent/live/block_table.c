@@ -7,74 +7,20 @@
 
 #define always_inline static inline __attribute__((always_inline))
 
-#define START_MASK ((UINT64_C(1) << LIVE_START_BITS) - 1)
-
 /* Of a large block whose address and size are not there yet. */
 #define STATE_BUSY UINT64_C(1)
-
-always_inline uint64_t start_of(uint64_t address)
-{
-	return (address >> 3 & ((1u << (LIVE_START_BITS - 1)) - 1)) + 1;
-}
-
-always_inline uint32_t entry_owner(uint64_t entry)
-{
-	return (uint32_t)(entry >> LIVE_OWNER_SHIFT);
-}
-
-always_inline uint64_t entry_of(uint64_t address, const struct known_block *block)
-{
-	return (uint64_t)block->owner << LIVE_OWNER_SHIFT |
-	       (uint64_t)block->time << LIVE_TIME_SHIFT | block->size << LIVE_SIZE_SHIFT |
-	       start_of(address);
-}
-
-/* Field by field: a copy of the whole would wait for its parts to be stored. */
-always_inline void get_entry(struct known_block *ret, uint64_t entry)
-{
-	ret->owner = entry_owner(entry);
-	ret->time = (uint32_t)(entry >> LIVE_TIME_SHIFT) & ((1u << LIVE_TIME_BITS) - 1);
-	ret->size = entry >> LIVE_SIZE_SHIFT & (LIVE_LARGE_MIN - 1);
-}
 
 always_inline uint64_t *group_end(uint64_t *words, uint32_t name)
 {
 	return words + (uint64_t)LIVE_CELL_WORDS * live_group_cells(name);
 }
 
-always_inline __typeof__(((struct block_near *)NULL)->met[0]) *met_of(struct block_near *near,
-								      uint64_t address)
-{
-	return &near->met[(uint32_t)(address >> 3) * 0x9e3779b1u >> (32 - BLOCK_NEAR_LOG)];
-}
-
-/* A signal handler may come in between: it finds none. */
-always_inline void note_met(struct block_near *near, uint64_t address, uint64_t *entry)
-{
-	__auto_type met = met_of(near, address);
-
-	__atomic_store_n(&met->address, 0, __ATOMIC_RELAXED);
-	compiler_barrier();
-	met->entry = entry;
-	compiler_barrier();
-	__atomic_store_n(&met->address, address, __ATOMIC_RELAXED);
-}
-
-/* Where the block that begins there was when the thread last met it, or NULL. */
-always_inline uint64_t *find_met(struct block_near *near, uint64_t address)
-{
-	__auto_type met = met_of(near, address);
-
-	return likely(__atomic_load_n(&met->address, __ATOMIC_RELAXED) == address) ? met->entry
-										   : NULL;
-}
-
 /* The small block's entry, or NULL. */
-static never_inline uint64_t *find_small(const struct block_table *table, struct block_near *near,
-					 uint64_t address)
+static uint64_t *find_small(const struct block_table *table, struct block_near *near,
+			    uint64_t address)
 {
 	const uint32_t *head = heads_find_small(&table->heads, near ? &near->heads : NULL, address);
-	uint64_t start = start_of(address);
+	uint64_t start = block_start(address);
 	uint32_t name = head ? __atomic_load_n(head, __ATOMIC_ACQUIRE) : 0;
 
 	while (name) {
@@ -82,10 +28,10 @@ static never_inline uint64_t *find_small(const struct block_table *table, struct
 		uint64_t *end = group_end(words, name);
 
 		for (uint64_t *word = words + 1; word < end; word++) {
-			if ((__atomic_load_n(word, __ATOMIC_RELAXED) & START_MASK) != start)
+			if ((__atomic_load_n(word, __ATOMIC_RELAXED) & BLOCK_START_MASK) != start)
 				continue;
 			if (near)
-				note_met(near, address, word);
+				block_near_note(near, address, word);
 			return word;
 		}
 		name = (uint32_t)words[0];
@@ -105,8 +51,8 @@ static void push_group(uint32_t *head, uint32_t name, uint64_t *words)
 }
 
 /* The region has so many groups, which are full. */
-static never_inline uint64_t *add_group(struct block_table *table, uint32_t *head,
-					unsigned int groups, uint64_t entry)
+static uint64_t *add_group(struct block_table *table, uint32_t *head, unsigned int groups,
+			   uint64_t entry)
 {
 	// 3 + 7 + 7 + 15 entries: as many as there are blocks of 32 bytes in a region.
 	unsigned int log = groups == 0 ? 0 : groups < 3 ? 1 : 2;
@@ -142,7 +88,7 @@ always_inline struct look look_through(const struct block_table *table, const ui
 
 			if (!entry)
 				look.free = look.free ? look.free : word;
-			else if (unlikely((entry & START_MASK) == start))
+			else if (unlikely((entry & BLOCK_START_MASK) == start))
 				look.same = word;
 		}
 		look.groups++;
@@ -159,9 +105,9 @@ static uint64_t *put_into(struct block_table *table, uint32_t *head, uint64_t en
 
 	// Another thread may come first to an entry: there is another one.
 	do {
-		look = look_through(table, head, entry & START_MASK);
+		look = look_through(table, head, entry & BLOCK_START_MASK);
 		if (unlikely(look.same)) {
-			get_entry(stale, __atomic_load_n(look.same, __ATOMIC_RELAXED));
+			block_from_entry(stale, __atomic_load_n(look.same, __ATOMIC_RELAXED));
 			__atomic_store_n(look.same, entry, __ATOMIC_RELAXED);
 			return look.same;
 		}
@@ -171,8 +117,8 @@ static uint64_t *put_into(struct block_table *table, uint32_t *head, uint64_t en
 	return look.free;
 }
 
-static never_inline bool put_small(struct block_table *table, struct block_near *near,
-				   uint64_t address, uint64_t entry, struct known_block *stale)
+static bool put_small(struct block_table *table, struct block_near *near, uint64_t address,
+		      uint64_t entry, struct known_block *stale)
 {
 	uint32_t *head = heads_find_small(&table->heads, &near->heads, address);
 	uint64_t *place;
@@ -181,7 +127,7 @@ static never_inline bool put_small(struct block_table *table, struct block_near 
 		head = heads_reach(&table->heads, LIVE_MAP_SMALL, address);
 	place = head ? put_into(table, head, entry, stale) : NULL;
 	if (place)
-		note_met(near, address, place);
+		block_near_note(near, address, place);
 	return place != NULL;
 }
 
@@ -212,8 +158,7 @@ static uint64_t *find_large(const struct block_table *table, uint64_t address)
 	return words;
 }
 
-static never_inline bool take_large(const struct block_table *table, uint64_t address,
-				    struct known_block *ret)
+static bool take_large(const struct block_table *table, uint64_t address, struct known_block *ret)
 {
 	uint64_t *words = find_large(table, address), state;
 
@@ -252,8 +197,8 @@ static uint64_t *claim_large(const struct block_table *table, const uint32_t *he
 	return NULL;
 }
 
-static never_inline bool put_large(struct block_table *table, uint64_t address,
-				   const struct known_block *block, struct known_block *stale)
+static bool put_large(struct block_table *table, uint64_t address, const struct known_block *block,
+		      struct known_block *stale)
 {
 	uint32_t *head = heads_reach(&table->heads, live_map_of(block->size), address), number;
 	uint64_t *words;
@@ -278,36 +223,26 @@ static never_inline bool put_large(struct block_table *table, uint64_t address,
 bool block_table_put(struct block_table *table, struct block_near *near, uint64_t address,
 		     const struct known_block *block, struct known_block *stale)
 {
-	uint64_t *met, entry;
-
 	stale->owner = 0;
 	if (unlikely(address & 7))
 		return false;
 	if (unlikely(block->size >= LIVE_LARGE_MIN))
 		return put_large(table, address, block, stale);
-	met = find_met(near, address);
-	entry = entry_of(address, block);
-	if (likely(met) && likely(add_claim(met, entry)))
-		return true;
-	return put_small(table, near, address, entry, stale);
+	return put_small(table, near, address, block_entry(address, block), stale);
 }
 
 bool block_table_take(const struct block_table *table, struct block_near *near, uint64_t address,
 		      struct known_block *ret)
 {
-	uint64_t *place = near ? find_met(near, address) : NULL, entry;
+	uint64_t *entry;
 
 	if (unlikely(address & 7))
 		return false;
-	entry = place ? __atomic_load_n(place, __ATOMIC_RELAXED) : 0;
-	if (unlikely((entry & START_MASK) != start_of(address))) {
-		place = find_small(table, near, address);
-		if (!place)
-			return take_large(table, address, ret);
-		entry = __atomic_load_n(place, __ATOMIC_RELAXED);
-	}
-	get_entry(ret, entry);
-	__atomic_store_n(place, 0, __ATOMIC_RELAXED);
+	entry = find_small(table, near, address);
+	if (!entry)
+		return take_large(table, address, ret);
+	block_from_entry(ret, __atomic_load_n(entry, __ATOMIC_RELAXED));
+	__atomic_store_n(entry, 0, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -332,11 +267,6 @@ bool block_table_change_owner(const struct block_table *table, uint64_t address,
 	if (entry)
 		return change(entry, LIVE_OWNER_SHIFT, from, to);
 	return large && change(&large[LIVE_WORD_STATE], LIVE_LARGE_SHIFT, from, to);
-}
-
-bool block_table_has(const struct block_table *table, uint64_t address)
-{
-	return !(address & 7) && (find_small(table, NULL, address) || find_large(table, address));
 }
 
 /* One that is being filled stays. */

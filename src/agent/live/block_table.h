@@ -7,8 +7,7 @@
  * allocator. So an entry has one writer from when it was claimed until it is free again. Groups of
  * entries are put in front of a region's chain, and stay.
  *
- * A thread knows the entries of the blocks that it met last: most memory is freed and handed out
- * again soon. As entries stay with their region, the address tells whether it is still that entry.
+ * What a thread met lately it finds without a search: block_near.h, which is asked first.
  *
  * Lock-free, any thread, async-signal-safe.
  */
@@ -18,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/live/block_near.h"
 #include "agent/live/cells.h"
 #include "agent/live/heads.h"
 #include "trace/live.h"
@@ -26,22 +26,6 @@
 struct block_table {
 	struct heads heads;
 	struct cells cells;
-};
-
-/* Of one thread. Zero: it met nothing so far. */
-#define BLOCK_NEAR_LOG 8
-struct block_near {
-	struct heads_near heads;
-	struct {
-		uint64_t address; /* 0: none */
-		uint64_t *entry;  /* where its block is, or was */
-	} met[1u << BLOCK_NEAR_LOG];
-};
-
-struct known_block {
-	uint32_t owner; /* site << LIVE_THREAD_BITS | thread, not 0 */
-	uint32_t time;  /* block_table_time() */
-	uint64_t size;
 };
 
 /* The time of a block of that size. */
@@ -67,9 +51,6 @@ bool block_table_take(const struct block_table *table, struct block_near *near, 
 /* The owner of the block that is there becomes another, if it is that one. */
 bool block_table_change_owner(const struct block_table *table, uint64_t address, uint32_t from,
 			      uint32_t to);
-
-/* Whether there is a block. */
-bool block_table_has(const struct block_table *table, uint64_t address);
 
 /* No block is live. Of what others put meanwhile some may stay. */
 void block_table_empty(const struct block_table *table);

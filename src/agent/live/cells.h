@@ -11,7 +11,7 @@
 
 #include "trace/live.h"
 
-#define CELLS_CHUNK_BITS 17 /* 4 MiB each */
+#define CELLS_CHUNK_BITS 15 /* 1 MiB each */
 #define CELLS_CHUNKS     (LIVE_CELLS >> CELLS_CHUNK_BITS)
 #define CELLS_FOUR_LOG   2
 

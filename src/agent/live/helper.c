@@ -50,7 +50,7 @@ static void reset_handlers(void)
 		uint64_t flags;
 		void *restorer;
 		uint64_t mask;
-	} before, standard = {0};
+	} before = {0}, standard = {0};
 
 	for (int number = 1; number <= SIGNALS; number++) {
 		if (syscall_raw(SYS_rt_sigaction, number, 0, (long)&before, 8, 0, 0) == 0 &&

@@ -39,8 +39,12 @@ bool live_begin(void);
 /* Of the records (docs/trace-format.md, 4.2) that are written. */
 bool live_writes_record(uint8_t kind);
 
-/* The memory that a thread needs for the table, for stacks of so many frames. */
+/*
+ * The memory that a thread needs for the table, for stacks of so many frames; and what it becomes,
+ * which may be another's that has ended, or a parent's.
+ */
 size_t live_thread_size(size_t frames);
+void live_thread_prepare(struct thread *thread, void *memory);
 
 /*
  * A thread ends, or has another name from now on. It has its place among the threads of that name
@@ -61,9 +65,10 @@ void live_fails_realloc(struct thread *thread, const void *old, uint32_t before)
 
 /*
  * An event of a signal handler that interrupted the agent. true: it is to wait in `pending` until
- * its stack can be looked up; its block is known by then. live_gives_up(): it cannot wait.
+ * its stack can be looked up; its block is known by then, by a ticket in event->duration.
+ * live_gives_up(): it cannot wait.
  */
-bool live_waits(struct thread *thread, const struct event *event);
+bool live_waits(struct thread *thread, struct event *event);
 void live_gives_up(const struct event *event);
 
 /* It has waited, with its stack, innermost first. */
@@ -78,8 +83,5 @@ void live_forget(void);
 
 /* The process ends: the last report, which is waited for. In a slow bracket. */
 void live_report_at_end(void);
-
-/* Whether it is a block of the table. */
-bool live_has(const void *block);
 
 #endif

@@ -5,9 +5,12 @@
 #include "agent/slow.h"
 #include "agent/syscall.h"
 #include "base/bytes.h"
+#include "base/compiler.h"
 
 #define CHUNKS_MAX   8192
-#define CHUNK_LEAVES 500 /* as many as a chunk's first page can name */
+#define CHUNK_LEAVES 255 /* 1 MiB: address space is dear to some */
+
+#define PAUSE 1000
 
 static struct {
 	void *start;
@@ -16,6 +19,7 @@ static struct {
 
 static uint32_t chunk_count;
 static uint32_t lock;
+static uint32_t refusals; // so many requests go without: there was no memory a moment ago
 
 static struct {
 	struct live_chunk *chunk;
@@ -31,6 +35,20 @@ static void publish_chunk(struct trace_chunk *chunk, size_t size)
 	__atomic_store_n(&chunk->magic, TRACE_CHUNK_MAGIC, __ATOMIC_RELEASE);
 }
 
+/*
+ * Whether it is worth trying. Without memory each event comes here, and a try costs some system
+ * calls.
+ */
+static bool may_try(void)
+{
+	uint32_t left = __atomic_load_n(&refusals, __ATOMIC_RELAXED);
+
+	if (likely(!left))
+		return true;
+	__atomic_store_n(&refusals, left - 1, __ATOMIC_RELAXED);
+	return false;
+}
+
 static struct live_chunk *make_chunk(enum live_part part, uint32_t entry_size, uint64_t first,
 				     uint64_t count)
 {
@@ -41,8 +59,10 @@ static struct live_chunk *make_chunk(enum live_part part, uint32_t entry_size, u
 	if (chunk_count == CHUNKS_MAX)
 		return NULL;
 	chunk = file_map_sparse(&process->file, size);
-	if (!chunk)
+	if (!chunk) {
+		refusals = PAUSE;
 		return NULL;
+	}
 	chunks[chunk_count].start = chunk;
 	chunks[chunk_count].size = size;
 	live = (struct live_chunk *)((char *)chunk + LIVE_CHUNK_OFFSET);
@@ -67,6 +87,8 @@ void *live_memory_array(void *place, enum live_part part, uint32_t entry_size, u
 	void **at = place, *ret;
 	struct slow slow;
 
+	if (!may_try())
+		return NULL;
 	slow_begin(&slow);
 	if (slow_wait_lock(&lock)) {
 		ret = *at;
@@ -89,7 +111,7 @@ static uint32_t *make_leaf(uint64_t address, unsigned int map)
 	struct live_chunk *live = leaves.chunk;
 	uint64_t number = leaves.used;
 
-	if (!live || number == CHUNK_LEAVES) {
+	if (!live || number == live->count) {
 		live = make_chunk(LIVE_PART_HEADS, LIVE_LEAF_SIZE, 0, CHUNK_LEAVES);
 		if (!live)
 			return NULL;
@@ -106,6 +128,8 @@ uint32_t *live_memory_leaf(uint32_t **place, uint64_t address, unsigned int map)
 	struct slow slow;
 	uint32_t *ret;
 
+	if (!may_try())
+		return NULL;
 	slow_begin(&slow);
 	if (slow_wait_lock(&lock)) {
 		ret = *place;
@@ -143,6 +167,7 @@ void live_memory_forget(void)
 	chunk_count = 0;
 	leaves.chunk = NULL;
 	leaves.used = 0;
+	refusals = 0;
 	lock = 0; // its holder is not in the child
 }
 

@@ -94,7 +94,7 @@ never_inline void live_reports_look_slow(struct live *live, uint64_t ticks)
 
 	// One thread looks, with signals blocked: a handler would find that somebody does.
 	slow_begin(&slow);
-	if (table() == live && last <= ticks &&
+	if (live && table() == live && last <= ticks &&
 	    __atomic_compare_exchange_n(&live->next_look, &last, UINT64_MAX, false,
 					__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 		now = note_clock(live);

@@ -4,14 +4,22 @@
 #include "agent/live/live_memory.h"
 #include "agent/slow.h"
 
+/* Where the thread counts what it frees. */
+static bool has_rows(struct live_threads *threads, uint32_t number)
+{
+	struct live_freed **rows = &threads->freed[number / LIVE_ROWS];
+
+	return *rows || live_memory_array(rows, LIVE_PART_FREED, sizeof(**rows),
+					  (uint64_t)number / LIVE_ROWS * LIVE_ROWS * LIVE_THREADS,
+					  LIVE_ROWS * LIVE_THREADS);
+}
+
 bool live_threads_begin(struct live_threads *threads, struct live_header *header)
 {
 	header->threads = 1;
 	live_memory_array(&threads->entries, LIVE_PART_THREADS, sizeof(*threads->entries), 0,
 			  LIVE_THREADS);
-	live_memory_array(&threads->freed, LIVE_PART_FREED, sizeof(*threads->freed), 0,
-			  (uint64_t)LIVE_THREADS * LIVE_THREADS);
-	return threads->entries && threads->freed;
+	return threads->entries && has_rows(threads, 0);
 }
 
 static void set_name(struct live_thread *entry, const char *name)
@@ -46,7 +54,7 @@ static uint32_t find_ended(const struct live_threads *threads, const struct live
 /* 0: there is none left. */
 static uint32_t make(struct live_threads *threads, struct live_header *header, const char *name)
 {
-	if (header->threads == LIVE_THREADS)
+	if (header->threads == LIVE_THREADS || !has_rows(threads, header->threads))
 		return 0;
 	set_name(&threads->entries[header->threads], name);
 	return header->threads++;

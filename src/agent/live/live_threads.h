@@ -15,10 +15,12 @@
 #include "base/compiler.h"
 #include "trace/live.h"
 
+#define LIVE_ROWS 32 /* threads whose sums of what they freed lie in a chunk: 512 KiB */
+
 /* Zero: no memory yet. */
 struct live_threads {
-	struct live_thread *entries; /* LIVE_THREADS */
-	struct live_freed *freed;    /* LIVE_THREADS of each */
+	struct live_thread *entries;                        /* LIVE_THREADS */
+	struct live_freed *freed[LIVE_THREADS / LIVE_ROWS]; /* LIVE_THREADS of each */
 	uint32_t lock;
 };
 
@@ -51,7 +53,8 @@ static inline void live_threads_allocate(struct live_threads *threads, uint32_t 
 static inline void live_threads_free(struct live_threads *threads, uint32_t number, uint32_t owner,
 				     struct weight weight)
 {
-	struct live_freed *entry = &threads->freed[number * LIVE_THREADS + owner];
+	struct live_freed *entry =
+		&threads->freed[number / LIVE_ROWS][number % LIVE_ROWS * LIVE_THREADS + owner];
 
 	live_add(number, &entry->calls, weight.calls);
 	live_add(number, &entry->bytes, weight.bytes);

@@ -25,9 +25,9 @@
 
 /* Numbers of sites that are no stack's. */
 #define SITES_STACKLESS 1 /* BACKTRACE=none, and what found no room */
-#define SITES_UNKNOWN                                                                              \
-	(LIVE_SITES - 1) /* of a block whose stack is not looked up yet: pending.h                 \
-			  */
+/* From here on: of a block whose stack is not looked up yet (pending.h), one of so many. */
+#define SITES_WAITING   1024u
+#define SITES_UNKNOWN   (LIVE_SITES - SITES_WAITING)
 
 /* Zero: empty. */
 struct sites {

@@ -1,0 +1,110 @@
+/* Beginning and ending: a process's table, a thread's place in it. */
+#include "agent/clock.h"
+#include "agent/libc.h"
+#include "agent/live/live.h"
+#include "agent/live/live_memory.h"
+#include "agent/live/live_table.h"
+#include "agent/pool.h"
+#include "agent/process.h"
+#include "agent/slow.h"
+#include "agent/thread.h"
+#include "base/bytes.h"
+
+// glibc's since 2.32: by name, for a program may have a copy of it that counts.
+extern const char __libc_single_threaded __attribute__((weak));
+
+const char *add_alone_flag;
+
+// Kept across fork: a parent's is given back when its child begins one.
+static struct live *former;
+
+static void forget_former(void)
+{
+	live_memory_forget();
+	helper_forget();
+	if (!former)
+		return;
+	block_table_release(&former->blocks);
+	pool_release(former, sizeof(*former));
+	former = NULL;
+}
+
+/* Older C libraries, and musl, do not say it: there other threads may come at any time. */
+static void find_alone_flag(void)
+{
+	static const char never;
+
+	add_alone_flag = &__libc_single_threaded ? &__libc_single_threaded : &never;
+}
+
+bool live_begin(void)
+{
+	struct trace_header *header = process->file.header;
+	struct live *live;
+
+	forget_former();
+	find_alone_flag();
+	live = pool_allocate(sizeof(*live));
+	if (!live)
+		return false;
+	former = live;
+	live->header = (struct live_header *)((char *)header + LIVE_HEADER_OFFSET);
+	if (!live_threads_begin(&live->threads, live->header) ||
+	    !sites_begin(&live->sites, live->header)) {
+		forget_former();
+		return false;
+	}
+	live->start_ticks = live->header->base_ticks = clock_ticks();
+	process->live = live;
+	return true;
+}
+
+bool live_writes_record(uint8_t kind)
+{
+	switch (kind) {
+	case TRACE_RECORD_FRAME:
+	case TRACE_RECORD_MODULE:
+	case TRACE_RECORD_MODULE_GONE:
+	case TRACE_RECORD_PROCESS:
+	case TRACE_RECORD_END:
+		return true;
+	default:
+		return false;
+	}
+}
+
+size_t live_thread_size(size_t frames)
+{
+	return bytes_round_up(sizeof(struct live_own) + (frames + 1) * sizeof(uint32_t), 64);
+}
+
+void live_thread_prepare(struct thread *thread, void *memory)
+{
+	thread->live = memory;
+	memset(thread->live, 0, sizeof(*thread->live));
+}
+
+void live_thread_leaves(struct thread *thread)
+{
+	struct live *live = process->live;
+
+	if (!live || !thread->live)
+		return;
+	live_threads_leave(&live->threads, thread->live->number);
+	thread->live->number = 0;
+	thread->live->settled = false;
+}
+
+never_inline void live_settle_thread_slow(struct thread *thread, struct live *live)
+{
+	struct live_own *own = thread->live;
+	struct slow slow;
+
+	slow_begin(&slow);
+	thread_check_name(thread);
+	if (!own->settled)
+		own->number =
+			live_threads_claim(&live->threads, live->header, thread->tid, thread->name);
+	own->settled = true;
+	slow_end(&slow);
+}

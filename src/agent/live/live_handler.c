@@ -1,0 +1,65 @@
+/*
+ * Events of signal handlers that interrupted the agent (pending.h). Ends count at once. A block
+ * that begins is in the table at once, too, so that its end finds it; its stack is looked up later.
+ */
+#include "agent/clock.h"
+#include "agent/live/live.h"
+#include "agent/live/live_stack.h"
+#include "agent/live/live_table.h"
+
+/* Who owns a block that waits: by its ticket, lest it be taken for the next one at its address. */
+static uint32_t waiting_owner(struct thread *thread, struct live *live, uint64_t ticket)
+{
+	return live_owner(SITES_UNKNOWN + (uint32_t)ticket, live_number(thread, live));
+}
+
+bool live_waits(struct thread *thread, struct event *event)
+{
+	struct live *live = process->live;
+
+	if (event->operation & TRACE_OTHER)
+		return true;
+	if (event->operation >= TRACE_OP_FREE) {
+		if (thread->live)
+			live_frees(thread, event->address);
+		return false;
+	}
+	// Without a table the handler is a child's that begins one with this event.
+	if (!live || !thread->live)
+		return true;
+	event->duration = thread->live->tickets++ % SITES_WAITING;
+	return live_wants(thread, event) &&
+	       live_put(thread, live, event, waiting_owner(thread, live, event->duration),
+			clock_ticks() - live->start_ticks);
+}
+
+void live_gives_up(const struct event *event)
+{
+	struct live *live = process->live;
+	struct known_block block;
+
+	if (live && event->operation < TRACE_OP_FREE &&
+	    block_table_take(&live->blocks, NULL, event->address, &block) && live_takes_samples())
+		live_note_sampled(live, event->address, false);
+}
+
+void live_allocated(struct thread *thread, const struct event *event, const uint64_t *frames,
+		    uint32_t count)
+{
+	struct live *live = process->live;
+	uint32_t site = SITES_STACKLESS;
+	uint64_t ticks;
+
+	if (!live || event->operation >= TRACE_OP_FREE)
+		return;
+	ticks = clock_ticks() - live->start_ticks;
+	if (count && stack_cache_set(&thread->stack, frames, count))
+		site = live_stack_site(thread, live);
+	live_count_begin(thread, live, event, site, ticks);
+	// Freed by now: by whom was counted then, of which stack is counted now.
+	if (!block_table_change_owner(&live->blocks, event->address,
+				      waiting_owner(thread, live, event->duration),
+				      live_owner(site, live_number(thread, live))) &&
+	    live_has_sums(site))
+		sites_free(sites_at(&live->sites, site), weight_of(event->size));
+}

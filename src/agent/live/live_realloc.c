@@ -1,0 +1,110 @@
+/* Reallocs: the old block is taken out before, and brought back where it failed. */
+#include "agent/filter.h"
+#include "agent/guard.h"
+#include "agent/live/live.h"
+#include "agent/live/live_table.h"
+
+/*
+ * Around what comes before the event of a realloc is written: a handler finds the agent busy, as in
+ * the event itself. In one that did so it is.
+ */
+static bool begin_busy(struct thread *thread)
+{
+	if (thread->busy)
+		return false;
+	guard_begin_record(thread);
+	return true;
+}
+
+static void end_busy(struct thread *thread, bool begun)
+{
+	if (begun)
+		guard_end_record(thread);
+}
+
+/* A handler that comes in between and resizes blocks, too, takes another place. */
+static uint32_t take_for_realloc(struct thread *thread, struct live *live, uint64_t address)
+{
+	struct live_own *own = thread->live;
+	struct live_taken *place = &own->taken[own->next++ % LIVE_TAKEN];
+	struct live_taken taken = {.address = address};
+
+	if (!block_table_take(&live->blocks, &own->near, address, &taken.block))
+		return FILTER_UNKNOWN;
+	if (live_takes_samples())
+		live_note_sampled(live, address, false);
+	live_count_end(thread, live, &taken.block);
+	*place = taken;
+	return FILTER_RECORDED;
+}
+
+uint32_t live_begins_realloc(struct thread *thread, const void *old)
+{
+	uint32_t ret = FILTER_UNKNOWN;
+	struct live *live;
+	bool begun;
+
+	if (!old || !thread->live)
+		return ret;
+	begun = begin_busy(thread);
+	// Not before: a handler may fork, and the child begin a table of its own.
+	live = __atomic_load_n(&process->live, __ATOMIC_RELAXED);
+	if (live && live_may_be_sampled(live, (uint64_t)old))
+		ret = take_for_realloc(thread, live, (uint64_t)old);
+	end_busy(thread, begun);
+	return ret;
+}
+
+/* What live_count_end() counted. */
+static void retract_end(struct thread *thread, struct live *live, const struct known_block *block)
+{
+	uint32_t site = block->owner >> LIVE_THREAD_BITS;
+	struct weight weight = weight_of(block->size);
+	struct weight less = {.calls = -weight.calls, .bytes = -weight.bytes};
+
+	if (live_has_sums(site))
+		sites_free(sites_at(&live->sites, site), less);
+	live_threads_free(&live->threads, live_number(thread, live),
+			  block->owner & (LIVE_THREADS - 1), less);
+}
+
+/* The latest that was taken with that address. NULL: too many were since. */
+static struct live_taken *find_taken(struct live_own *own, uint64_t address)
+{
+	for (uint32_t i = 1; i <= LIVE_TAKEN; i++) {
+		struct live_taken *taken = &own->taken[(own->next - i) % LIVE_TAKEN];
+
+		if (taken->address == address)
+			return taken;
+	}
+	return NULL;
+}
+
+static void put_back(struct thread *thread, struct live *live, struct live_taken *taken)
+{
+	struct known_block stale;
+
+	if (block_table_put(&live->blocks, &thread->live->near, taken->address, &taken->block,
+			    &stale)) {
+		if (live_takes_samples())
+			live_note_sampled(live, taken->address, true);
+		retract_end(thread, live, &taken->block);
+	}
+	taken->address = 0;
+}
+
+void live_fails_realloc(struct thread *thread, const void *old, uint32_t before)
+{
+	struct live_taken *taken;
+	struct live *live;
+	bool begun;
+
+	if (before != FILTER_RECORDED || !thread->live)
+		return;
+	begun = begin_busy(thread);
+	live = __atomic_load_n(&process->live, __ATOMIC_RELAXED);
+	taken = live ? find_taken(thread->live, (uint64_t)old) : NULL;
+	if (taken)
+		put_back(thread, live, taken);
+	end_busy(thread, begun);
+}
