@@ -10,7 +10,8 @@
  *     sites    sums of one stack            entry: struct live_site, by number from 1
  *     threads  who allocated                entry: struct live_thread, number 0 for all without one
  *     freed    who freed whose              entry: struct live_freed, number freeing * 1024 + owner
- *     blocks   pieces of 1 MiB, each the shadow of a part of the address space
+ *     heads    of regions of memory         leaves of 1024, each of the memory from one address on
+ *     cells    what lives in them           entry: 4 words, number from 4
  *
  * Chunks are sparse: most pages of most of them were never touched, and read as zeros.
  */
@@ -27,7 +28,7 @@
 #define LIVE_HEADER_OFFSET 256
 #define LIVE_ARRAY_OFFSET  TRACE_PAGE /* in a chunk */
 
-#define LIVE_SITE_BITS   22
+#define LIVE_SITE_BITS   20
 #define LIVE_SITES       (1u << LIVE_SITE_BITS) /* the last 1024 numbers: of blocks on their way */
 #define LIVE_NODES       (1u << 24)
 #define LIVE_THREAD_BITS 10
@@ -50,20 +51,21 @@ enum live_part {
 	LIVE_PART_SITES = 2,
 	LIVE_PART_THREADS = 3,
 	LIVE_PART_FREED = 4,
-	LIVE_PART_BLOCKS = 5,
+	LIVE_PART_HEADS = 5,
+	LIVE_PART_CELLS = 6,
 };
 
 /* Behind the chunk's header, at byte 64. */
 struct live_chunk {
 	uint32_t part;       /* enum live_part */
-	uint32_t entry_size; /* in bytes; of blocks that of a piece */
-	uint64_t first;      /* number of the first entry; of blocks 0 */
-	uint64_t count;      /* entries that there is room for; of blocks pieces */
+	uint32_t entry_size; /* in bytes; of heads that of a leaf */
+	uint64_t first;      /* number of the first entry; of heads 0 */
+	uint64_t count;      /* entries that there is room for; of heads leaves */
 	/*
-	 * Of blocks: of each piece where the memory begins that it is the shadow of, plus 1 and its
-	 * plane; 0: not in use yet. Published last.
+	 * Of heads: of each leaf where the memory of its regions begins, plus 1 and its map; 0: not
+	 * in use yet. Published last.
 	 */
-	uint64_t pieces[];
+	uint64_t leaves[];
 };
 #define LIVE_CHUNK_OFFSET 64
 
@@ -119,54 +121,90 @@ struct live_freed {
 };
 
 /*
- * Blocks lie in planes by their size. A plane has an entry for each unit of address space, in which
- * at most one of its blocks can begin.
+ * Blocks hang by where they begin, in maps by their size. A map divides memory into regions, and a
+ * head is the number of the first group of cells with what begins in its region, 0: nothing did so
+ * far. Groups stay with their region, their entries are used again.
  *
- *   plane    unit    entry   blocks
- *   small    16      4       below 512 bytes, at multiples of 16, that surely are larger than 16
- *                            (glibc's all are, for this). Two entries: that of the block's start
- * and the next. fine     8       8       other blocks below 512 bytes then     512     16      512
- * bytes and up, and each plane for blocks of its unit and up 2048 …
+ *   map      regions   blocks from
+ *   small    1 KiB     0 bytes
+ *   large    8 KiB     1 KiB
+ *            256 KiB   32 KiB
+ *            8 MiB     1 MiB
  */
-struct live_plane {
-	uint8_t unit_bits;
-	uint8_t entry_bits;
+struct live_map {
+	uint8_t region_bits;
+	uint8_t size_bits;
 };
-static const struct live_plane live_planes[] = {
-	{4, 2}, {3, 3}, {9, 4}, {11, 4}, {13, 4}, {15, 4}, {17, 4},
-};
-#define LIVE_PLANES      (sizeof(live_planes) / sizeof(live_planes[0]))
-#define LIVE_PLANE_SMALL 0
-#define LIVE_PLANE_FINE  1
-#define LIVE_PLANE_LARGE 2 /* the first of them */
-#define LIVE_PIECE_SIZE  (1u << 20)
+static const struct live_map live_maps[] = {{10, 0}, {13, 10}, {18, 15}, {23, 20}};
+#define LIVE_MAPS       (sizeof(live_maps) / sizeof(live_maps[0]))
+#define LIVE_MAP_SMALL  0
+#define LIVE_LARGE_MIN  1024u
+#define LIVE_LEAF_BITS  10
+#define LIVE_LEAF_HEADS (1u << LIVE_LEAF_BITS) /* u32 each */
+#define LIVE_LEAF_SIZE  (LIVE_LEAF_HEADS * 4)
 
-/* The memory that a piece of a plane is the shadow of: 4 MiB of small blocks. */
-static inline uint64_t live_piece_span(unsigned int plane)
+/* The bits of an address that tell where in the memory of a leaf it is. */
+static inline unsigned int live_leaf_bits(unsigned int map)
 {
-	return (uint64_t)LIVE_PIECE_SIZE >> live_planes[plane].entry_bits
-						    << live_planes[plane].unit_bits;
+	return live_maps[map].region_bits + LIVE_LEAF_BITS;
+}
+
+static inline unsigned int live_map_of(uint64_t size)
+{
+	unsigned int map = LIVE_MAP_SMALL;
+
+	while (map + 1 < LIVE_MAPS && size >> live_maps[map + 1].size_bits)
+		map++;
+	return map;
 }
 
 /*
- * Two words of 4 bytes, or one of 8 (the first is its lower half). The first is 0: no block.
- *   first    site << 10 | thread
- *   second   time << 9 | size           (time: 23 bits)
- * Entries of 16 bytes:
- *   u32      site << 10 | thread
- *   u32      time                       (32 bits)
- *   u64      size << 16 | start         (of the block within the unit, in units of 8 bytes)
+ * A group is 1, 2 or 4 cells, the first of which has a number that is a multiple of that. It is
+ * named by that number and its size, in heads and in the group before it:
+ *
+ *   name     number (26 bits, 0: there is none) | logarithm of the count of cells << 26 (2)
+ *
+ * The first word of a group is its header, the others are entries:
+ *
+ *   header   name of the next group (28)
+ *   entry    start within the region in units of 8 bytes, plus 1 (8) | size << 8 (10) |
+ *            time << 18 (16) | thread << 34 (10) | site << 44 (20)                   0: free
+ *
+ * Each large block has one cell: header, address, state, and size.
+ *
+ *   state    time (32) | thread << 32 (10) | site << 42 (20)    0: free; below 1 << 32: no block
+ *
+ * Site and thread together are the block's owner, never 0.
  */
-#define LIVE_SMALL_SIZE_BITS 9
-#define LIVE_SMALL_TIME_BITS (32 - LIVE_SMALL_SIZE_BITS)
-#define LIVE_LARGE_MIN       (1u << LIVE_SMALL_SIZE_BITS)
+#define LIVE_CELL_WORDS   4u
+#define LIVE_CELL_SIZE    (LIVE_CELL_WORDS * 8)
+#define LIVE_CELL_BITS    26
+#define LIVE_CELLS        (1u << LIVE_CELL_BITS)
+#define LIVE_CELL_FIRST   4u
+#define LIVE_START_BITS   8
+#define LIVE_SIZE_SHIFT   LIVE_START_BITS
+#define LIVE_TIME_SHIFT   18
+#define LIVE_TIME_BITS    16
+#define LIVE_OWNER_SHIFT  34
+#define LIVE_LARGE_SHIFT  32 /* of the owner in a state */
+#define LIVE_WORD_ADDRESS 1
+#define LIVE_WORD_STATE   2
+#define LIVE_WORD_SIZE    3
 
-struct live_large {
-	uint32_t owner;
-	uint32_t time;
-	uint64_t extent;
-};
-#define LIVE_START_BITS 16
+static inline uint32_t live_group_name(uint32_t number, unsigned int log)
+{
+	return number | log << LIVE_CELL_BITS;
+}
+
+static inline uint32_t live_group_number(uint32_t name)
+{
+	return name & (LIVE_CELLS - 1);
+}
+
+static inline unsigned int live_group_cells(uint32_t name)
+{
+	return 1u << (name >> LIVE_CELL_BITS & 3);
+}
 
 /*
  * Times are ticks since the recording's start as a small floating number of so many bits: the lower

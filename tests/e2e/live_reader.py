@@ -5,6 +5,7 @@ freed whose blocks, and its blocks.
 """
 import array
 import collections
+import functools
 import os
 import struct
 
@@ -13,12 +14,12 @@ from mallow_reader import PAGE
 
 LIVE_FLAG = 32
 LIVE_CHUNK = 5
-NODES, SITES, THREADS, FREED, BLOCKS = 1, 2, 3, 4, 5
+NODES, SITES, THREADS, FREED, HEADS, CELLS = 1, 2, 3, 4, 5, 6
 THREAD_BITS = 10
 SPECIAL = 0x80000000
-# (bits of the unit, bytes of an entry)
-PLANES = [(4, 4), (3, 8), (9, 16), (11, 16), (13, 16), (15, 16), (17, 16)]
-PIECE = 1 << 20
+REGION_BITS = [10, 13, 18, 23]  # of a map
+LEAF = 1024  # heads
+CELL = 32
 WEIGHT = 65536
 
 Site = collections.namedtuple("Site", "calls bytes freed_calls freed_bytes peak_calls peak_bytes "
@@ -89,46 +90,48 @@ class Table:
 
     def blocks(self):
         """Every live block."""
-        pieces = []
-        for offset, size, _, count in self._parts[BLOCKS]:
-            assert size == PIECE
+        cells = {}
+        for offset, size, first, count in self._parts[CELLS]:
+            assert size == CELL
+            for number in range(first, first + count):
+                cells[number] = offset + PAGE + (number - first) * CELL
+        for map_number, start, name in self._regions():
+            while name:
+                number, length = name & 0x3FFFFFF, 4 << (name >> 26)
+                assert number % (length // 4) == 0
+                group = struct.unpack_from(f"<{length}Q", self._data, cells[number])
+                if map_number:
+                    assert length == 4
+                    yield from self._large(group, start, REGION_BITS[map_number])
+                else:
+                    yield from map(functools.partial(self._small, start), filter(None, group[1:]))
+                name = group[0]
+
+    def _regions(self):
+        """(its map, where it begins, the name of its first group)"""
+        for offset, size, _, count in self._parts[HEADS]:
+            assert size == LEAF * 4
             for number, tag in enumerate(struct.unpack_from(f"<{count}Q", self._data, offset + 88)):
-                if tag:
-                    piece = self._data[offset + PAGE + number * PIECE:][:PIECE]
-                    pieces.append(((tag & 0xFF) - 1, tag & ~0xFF, array.array("I", piece)))
-        pieces.sort(key=lambda piece: piece[:2])
-        behind, second = None, None  # the address whose entry a block of the piece before has, too
-        for index, (plane, start, words) in enumerate(pieces):
-            after = pieces[index + 1] if index + 1 < len(pieces) else (None, None, [0])
-            span = PIECE // PLANES[plane][1] << PLANES[plane][0]
-            second = after[2][0] if after[:2] == (plane, start + span) else 0
-            for block in self._blocks_of(words, start, plane, start == behind and plane == 0, second):
-                behind = block.address + 16
-                yield block
+                start, map_number = tag & ~0xFF, (tag & 0xFF) - 1
+                if not tag:
+                    continue
+                heads = struct.unpack_from(f"<{LEAF}I", self._data, offset + PAGE + number * size)
+                for at, name in enumerate(heads):
+                    if name:
+                        yield map_number, start + (at << REGION_BITS[map_number]), name
 
     @staticmethod
-    def _blocks_of(words, start, plane, begun, behind):
-        """begun: the first entry is a block's of the piece before. behind: the next piece's first."""
-        bits, size = PLANES[plane]
-        step = size // 4
-        skip = 0 if begun else -1
-        for page in range(0, len(words), PAGE // 4):
-            if not any(words[page:page + PAGE // 4]):
-                continue
-            for at in range(page, page + PAGE // 4, step):
-                owner = words[at]
-                if not owner or at == skip:
-                    continue
-                address = start + (at // step << bits)
-                if plane < 2:
-                    second = words[at + 1] if at + 1 < len(words) else behind
-                    length, time = second & 511, second >> 9
-                    skip = at + 1
-                else:
-                    time, extent = words[at + 1], words[at + 2] | words[at + 3] << 32
-                    length = extent >> 16
-                    address += (extent & 0xFFFF) * 8
-                yield Block(address, length, owner >> THREAD_BITS, owner & 1023, ticks(time))
+    def _small(start, entry):
+        assert 1 <= entry & 255 <= 128
+        return Block(start + (entry & 255) * 8 - 8, entry >> 8 & 1023, entry >> 44,
+                     entry >> 34 & 1023, ticks(entry >> 18 & 0xFFFF))
+
+    @staticmethod
+    def _large(cell, start, bits):
+        _, address, state, size = cell
+        if state >> 32:
+            assert address >> bits << bits == start
+            yield Block(address, size, state >> 42, state >> 32 & 1023, ticks(state & 0xFFFFFFFF))
 
     def per_thread(self):
         """{name: [allocated, its bytes, freed by it, their bytes, its own freed, their bytes]}"""

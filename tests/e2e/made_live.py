@@ -5,8 +5,8 @@ from made_recording import FRAME, Made
 from mallow_reader import CHUNK_MAGIC, PAGE, SLOT
 
 LIVE = 32  # a flag of the header
-NODES, SITES, THREADS, FREED, BLOCKS = 1, 2, 3, 4, 5
-ENTRY = {NODES: 16, SITES: 64, THREADS: 64, FREED: 16, BLOCKS: 1 << 20}
+NODES, SITES, THREADS, FREED, HEADS, CELLS = 1, 2, 3, 4, 5, 6
+ENTRY = {NODES: 16, SITES: 64, THREADS: 64, FREED: 16, HEADS: 4096, CELLS: 32}
 SPECIAL = 0x80000000
 TRUNCATED = "[truncated]"
 THREADS_MAX = 1024
@@ -20,11 +20,11 @@ def packed_time(nanoseconds, bits=32):
     return units >> exponent << 5 | exponent
 
 
-def live_chunk(part, first, count, array, pieces=b"", size=None):
+def live_chunk(part, first, count, array, leaves=b"", size=None):
     """One chunk of the table: its array has count entries, of which the first ones are given."""
     size = size or PAGE + (count * ENTRY[part] + PAGE - 1) // PAGE * PAGE
     head = CHUNK_MAGIC + struct.pack("<IIIIIIQQQII", 5, size, 0xFFFFFFFF, SLOT, 0, 0, 0, 0, 0, 0, 0)
-    head += struct.pack("<IIQQ", part, ENTRY[part], first, count) + pieces
+    head += struct.pack("<IIQQ", part, ENTRY[part], first, count) + leaves
     return (head.ljust(PAGE, b"\0") + array).ljust(size, b"\0")
 
 
@@ -36,7 +36,7 @@ class MadeLive(Made):
         self.nodes, self.numbers = [bytes(16)], {(): 0}
         self.sites = [bytes(64)]
         self.threads, self.freed = [bytes(64)], {}
-        self.pieces, self.shadows = [], []
+        self.leaves, self.cells = {}, [bytes(32)] * 4
         self.chunks_of, self.baseline = {}, (0, 0)
 
     def node(self, stack):
@@ -65,15 +65,13 @@ class MadeLive(Made):
     def freed_by(self, freeing, owner, calls, size):
         self.freed[freeing * THREADS_MAX + owner] = struct.pack("<QQ", calls, size)
 
-    def small_piece(self, start, blocks):
-        """blocks: (address, size, site, thread, time) of less than 512 bytes, at multiples of 16."""
-        shadow = bytearray(1 << 20)
-        for address, size, site, thread, time in blocks:
-            words = struct.pack("<II", site << 10 | thread, packed_time(time, 23) << 9 | size)
-            at = (address - start) // 16 * 4
-            shadow[at:at + 8] = words
-        self.pieces.append(struct.pack("<Q", start + 1))
-        self.shadows.append(bytes(shadow))
+    def small_block(self, address, size, site, thread, time):
+        """Of less than 1 KiB, at a multiple of 8."""
+        heads = self.leaves.setdefault(address >> 20, [0] * 1024)
+        entry = (site << 44 | thread << 34 | packed_time(time, 16) << 18 | size << 8
+                 | (address >> 3 & 127) + 1)
+        self.cells.append(struct.pack("<QQQQ", heads[address >> 10 & 1023], entry, 0, 0))
+        heads[address >> 10 & 1023] = len(self.cells) - 1
 
     def table(self):
         freed = b"".join(self.freed.get(number, bytes(16))
@@ -92,9 +90,12 @@ class MadeLive(Made):
             self.writer.add(live_chunk(part, 0, cut, array[:cut * entry]))
             if halves:
                 self.writer.add(live_chunk(part, cut, count - cut, array[cut * entry:]))
-        if self.pieces:
-            self.writer.add(live_chunk(BLOCKS, 0, len(self.pieces), b"".join(self.shadows),
-                                       b"".join(self.pieces)))
+        if self.leaves:
+            self.writer.add(live_chunk(
+                HEADS, 0, len(self.leaves),
+                b"".join(struct.pack("<1024I", *heads) for heads in self.leaves.values()),
+                b"".join(struct.pack("<Q", (number << 20) + 1) for number in self.leaves)))
+            self.writer.add(live_chunk(CELLS, 0, len(self.cells), b"".join(self.cells)))
         path = super().write(name, end)
         image = bytearray(path.read_bytes())
         struct.pack_into("<IIIIQQQ", image, 256, len(self.nodes), len(self.sites),

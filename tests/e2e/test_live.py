@@ -424,16 +424,17 @@ def table_memory(preload, count, size):
     return memory
 
 
-@pytest.mark.parametrize("size", [8, 24, 56, 120, 500, 600, 1000, 3000, 9000, 40000])
+@pytest.mark.parametrize("size", [8, 24, 56, 120, 200, 240, 330, 500, 600, 1000, 3000, 9000, 31000,
+                                  40000, 130000])
 def test_memory_is_bounded(size, preload):
-    """30 % of the heap at most, whatever its blocks are like; of small blocks 48 bytes each, and of
-    large ones, too, beyond what any table has."""
+    """30 % of the heap and 48 bytes a block at most, whatever the blocks are like, beyond what any
+    table has."""
     few, many = 1000, max(2000, 40_000_000 // (size + 16))
     added = table_memory(preload, many, size) - table_memory(preload, few, size)
     heap = (many - few) * (max(size + 8, 32) + 15 & ~15)
-    assert added <= 0.30 * heap + 100000, (added, heap)
-    if size <= 120 or size >= 512:
-        assert added <= 64 * (many - few) + 100000, added / (many - few)
+    pages = 8 * 4096  # that are not full
+    assert added <= 0.30 * heap + pages, (added, heap)
+    assert added <= 48 * (many - few) + pages, added / (many - few)
 
 
 def test_nothing_grows_with_time(preload):

@@ -394,8 +394,8 @@ def test_blocks(tool, tmp_path):
     number = made.site(START, 40, 4_000, freed=(20, 2_000))
     thread = made.thread("worker", 40, 4_000, tid=123)
     start = 0x5000_0000_0000
-    made.small_piece(start, [(start + 32 * i, 100, number, thread, i * 1_000_000)
-                             for i in range(20)])
+    for i in range(20):
+        made.small_block(start + 112 * i, 100, number, thread, i * 1_000_000)
     path = made.write()
     histogram = json.loads(tool("report", "--histogram", "size", "--json", path).stdout)
     assert "20" in str(histogram) and histogram["live_bytes"] == 2_000

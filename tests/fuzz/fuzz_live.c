@@ -20,28 +20,29 @@ static const uint8_t entry_sizes[] = {
 	[LIVE_PART_SITES] = sizeof(struct live_site),
 	[LIVE_PART_THREADS] = sizeof(struct live_thread),
 	[LIVE_PART_FREED] = sizeof(struct live_freed),
+	[LIVE_PART_CELLS] = LIVE_CELL_SIZE,
 };
 
-/* A shadow of memory, of which the first bytes are given. */
-static void put_blocks(struct trace_writer *writer, uint8_t plane, const uint8_t *data, size_t size)
+/* Heads of regions of memory, of which the first bytes are given. */
+static void put_heads(struct trace_writer *writer, uint8_t map, const uint8_t *data, size_t size)
 {
 	const uint8_t nothing = 0;
 
-	live_writer_chunk(writer, LIVE_PART_BLOCKS, LIVE_PIECE_SIZE, 0, 1);
-	trace_writer_poke(writer, writer->chunk + 88, (UINT64_C(1) << 32) + plane, 8);
+	live_writer_chunk(writer, LIVE_PART_HEADS, LIVE_LEAF_SIZE, 0, 1);
+	trace_writer_poke(writer, writer->chunk + 88, (UINT64_C(1) << 33) + map, 8);
 	live_writer_bytes(writer, data, size);
-	for (size_t i = size; i < LIVE_PIECE_SIZE; i++)
+	for (size_t i = size; i < LIVE_LEAF_SIZE; i++)
 		live_writer_bytes(writer, &nothing, 1);
 }
 
 /* Takes one off the bytes. */
 static size_t put_piece(struct trace_writer *writer, const uint8_t *data, size_t size)
 {
-	uint8_t part = (uint8_t)(data[0] % LIVE_PART_BLOCKS + 1);
+	uint8_t part = (uint8_t)(data[0] % LIVE_PART_CELLS + 1);
 	size_t length = data[2] * 4u < size - 3 ? data[2] * 4u : size - 3;
 
-	if (part == LIVE_PART_BLOCKS) {
-		put_blocks(writer, data[1], data + 3, length);
+	if (part == LIVE_PART_HEADS) {
+		put_heads(writer, data[1], data + 3, length);
 	} else {
 		live_writer_chunk(writer, part, entry_sizes[part], data[1],
 				  length / entry_sizes[part] + data[0] / 128);

@@ -9,8 +9,6 @@
 #include "failing_malloc.h"
 #include "live_writer.h"
 
-#define PIECE ((size_t)1 << 20)
-
 static struct trace_writer writer;
 
 static void put_node(uint32_t parent, uint32_t frame)
@@ -287,38 +285,52 @@ static void no_tree(void **state)
 	close_table(recording);
 }
 
-/* A piece of each kind: of blocks at multiples of 16, of other small ones, and of large ones. */
+#define CELL ((size_t)32)
+#define PAIR (1u << 26) /* in the name of a group of two cells */
+
+/* An entry of a small block, of which the time is the mantissa. */
+static uint64_t entry_of(uint64_t start, uint64_t size, uint64_t time, uint64_t thread,
+			 uint64_t site)
+{
+	return (start + 1) | size << 8 | time << 23 | thread << 34 | site << 44;
+}
+
+static void put_cell(uint64_t first, uint64_t second, uint64_t third, uint64_t fourth)
+{
+	const uint64_t words[4] = {first, second, third, fourth};
+
+	live_writer_bytes(&writer, words, sizeof(words));
+}
+
+/* A leaf of the memory from `place` on, in which region has that group. */
+static void put_leaf(size_t number, uint64_t place, uint32_t region, uint32_t group)
+{
+	uint32_t heads[1024] = {0};
+
+	heads[region] = group;
+	trace_writer_poke(&writer, writer.chunk + 88 + 8 * number, place, 8);
+	live_writer_bytes(&writer, heads, sizeof(heads));
+}
+
+/* Heads before their cells; two groups of small blocks in one region, and large ones. */
 static void put_blocks(void)
 {
-	static uint8_t small[PIECE], fine[PIECE], large[PIECE], next[PIECE];
-	const uint64_t places[] = {0x100400000 + 1, 0x100000000 + 1, 0, 0x200000000 + 2,
-				   0x300000000 + 3};
-	const uint32_t owner = 1 << 10 | 2, other = 2 << 10 | 1;
-	const uint32_t late = time_of(20) << 9 | 100, early = time_of(2) << 9 | 10;
-	const uint32_t time = time_of(40);
-	const uint64_t extent = (uint64_t)500 << 16 | 3;
-
-	memcpy(small + 8, &owner, 4); // at 32
-	memcpy(small + 12, &late, 4);
-	memcpy(small + 16, &other, 4); // at 64
-	memcpy(small + 20, &early, 4);
-	memcpy(small + PIECE - 4, &owner, 4); // in the last unit: its second word is in the next
-	memcpy(next, &late, 4);
-	memcpy(next + 4, &other, 4); // at 16
-	memcpy(next + 8, &early, 4);
-	memcpy(fine + 80, &other, 4); // at 80
-	memcpy(fine + 84, &early, 4);
-	memcpy(large + 32, &owner, 4); // at 2 * 512 + 3 * 8
-	memcpy(large + 36, &time, 4);
-	memcpy(large + 40, &extent, 8);
-	live_writer_chunk(&writer, 5, PIECE, 0, 5);
-	for (size_t i = 0; i < 5; i++)
-		trace_writer_poke(&writer, writer.chunk + 88 + 8 * i, places[i], 8);
-	live_writer_bytes(&writer, next, PIECE);
-	live_writer_bytes(&writer, small, PIECE);
-	live_writer_bytes(&writer, small, PIECE); // not in use
-	live_writer_bytes(&writer, fine, PIECE);
-	live_writer_bytes(&writer, large, PIECE);
+	live_writer_chunk(&writer, 5, 4096, 0, 4);
+	put_leaf(0, 0x100000000 + 1, 1023, 6 | PAIR);
+	put_leaf(1, 0, 0, 8); // not in use
+	put_leaf(2, 0x200000000 + 2, 3, 9);
+	put_leaf(3, 0x7e00000000 + 4, 1, 10);
+	live_writer_close(&writer);
+	live_writer_chunk(&writer, 6, CELL, 4, 8);
+	put_cell(0, entry_of(2, 10, 2, 1, 2), 0, entry_of(127, 1023, 20, 2, 1)); // 4
+	put_cell(0, 0, 0, 0);
+	put_cell(4, entry_of(128, 1, 1, 1, 1), entry_of(-1ull, 1, 1, 1, 1) & ~0xffull,
+		 entry_of(4, 0, 3, 1, 2)); // 6 and 7
+	put_cell(entry_of(6, 77, 4, 1, 2), 0, 0, 0);
+	put_cell(0, entry_of(1, 1, 1, 1, 1), 0, 0);                                 // 8: nobody's
+	put_cell(11, 0x200007ff8, (1ull << 42) + (2ull << 32) + time_of(40), 1024); // 9
+	put_cell(0, 0x7e00800000, (1ull << 42) + (2ull << 32) + time_of(41), 1ull << 33);
+	put_cell(0, 0x200000000, (1ull << 42) + (2ull << 32) + time_of(42), 1024); // elsewhere
 	live_writer_close(&writer);
 }
 
@@ -337,29 +349,61 @@ static void blocks(void **state)
 	thread = recording_threads(recording, &count);
 	site = recording_sites(recording, &count);
 	assert_int_equal(columns->count, 6);
-	assert_int_equal(columns->address[0], 0x100000040);
-	assert_int_equal(columns->address[1], 0x100400010);
-	assert_int_equal(columns->size[1], 10);
-	assert_int_equal(columns->address[2], 0x200000050);
-	assert_int_equal(columns->size[2], 10);
-	assert_int_equal(columns->allocated_ns[2], 2 * 1024);
-	assert_int_equal(columns->freed_ns[2], TIME_NEVER);
-	assert_int_equal(columns->address[3], 0x100000020);
-	assert_int_equal(columns->size[3], 100);
+	assert_int_equal(columns->address[0], 0x1000ffc10);
+	assert_int_equal(columns->size[0], 10);
+	assert_int_equal(columns->allocated_ns[0], 2 * 1024);
+	assert_int_equal(columns->freed_ns[0], TIME_NEVER);
+	assert_int_equal(columns->address[1], 0x1000ffc20);
+	assert_int_equal(columns->size[1], 0);
+	assert_int_equal(columns->address[2], 0x1000ffc30);
+	assert_int_equal(columns->size[2], 77);
+	assert_int_equal(columns->address[3], 0x1000ffff8);
+	assert_int_equal(columns->size[3], 1023);
+	assert_int_equal(columns->allocated_ns[3], 20 * 1024);
 	assert_string_equal(thread[columns->thread[3]].name, "worker");
 	assert_int_equal(thread[columns->thread[3]].tid, 12);
 	assert_string_equal(thread[columns->thread[0]].name, "main");
-	assert_int_equal(columns->address[4], 0x1003ffff0);
-	assert_int_equal(columns->size[4], 100);
-	assert_int_equal(columns->address[5], 0x300000000 + 2 * 512 + 3 * 8);
-	assert_int_equal(columns->size[5], 500);
-	assert_int_equal(columns->allocated_ns[5], 40 * 1024);
+	assert_int_equal(columns->address[4], 0x200007ff8);
+	assert_int_equal(columns->size[4], 1024);
+	assert_int_equal(columns->allocated_ns[4], 40 * 1024);
+	assert_int_equal(columns->address[5], 0x7e00800000);
+	assert_int_equal(columns->size[5], 1ull << 33);
 	// What the sites come to is said by the table, not by its blocks.
 	assert_int_equal(count, 3);
 	assert_int_equal(site[columns->site[3]].calls, 10);
 	assert_int_equal(site[columns->site[0]].calls, 5);
 	assert_int_equal(recording_summary(recording)->live_bytes, 750);
 	close_table(recording);
+}
+
+/* Chains without an end, or that are another's; cells that the file does not have. */
+static void no_chains(void **state)
+{
+	static const struct {
+		uint32_t head;
+		uint64_t next;
+		uint64_t count; /* of blocks */
+	} chains[] = {
+		{4, 4, 1},         {4, 5, 2},          {4, 0x3ffffff, 1}, {4, UINT64_MAX, 1},
+		{6 | PAIR, 4, 0},  {4 | PAIR, 0, 2},   {5 | PAIR, 0, 0},  {4 | 3u << 26, 0, 0},
+		{0x3ffffff, 0, 0}, {UINT32_MAX, 0, 0}, {PAIR, 0, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(chains) / sizeof(*chains); i++) {
+		struct recording *recording;
+
+		write_table();
+		live_writer_chunk(&writer, 6, CELL, 4, 2);
+		put_cell(chains[i].next, entry_of(2, 10, 2, 1, 2), 0, 0);
+		put_cell(0, entry_of(3, 10, 2, 1, 2), 0, 0);
+		live_writer_close(&writer);
+		live_writer_chunk(&writer, 5, 4096, 0, 1);
+		put_leaf(0, 0x100000000 + 1, 0, chains[i].head);
+		live_writer_close(&writer);
+		recording = open_table(RECORDING_BLOCKS);
+		assert_int_equal(recording_blocks(recording)->count, chains[i].count);
+		close_table(recording);
+	}
 }
 
 static void sampled(void **state)
@@ -525,10 +569,10 @@ static void no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sites),     cmocka_unit_test(threads), cmocka_unit_test(pieces),
-		cmocka_unit_test(no_tree),   cmocka_unit_test(blocks),  cmocka_unit_test(sampled),
-		cmocka_unit_test(stackless), cmocka_unit_test(cut),     cmocka_unit_test(flipped),
-		cmocka_unit_test(no_memory),
+		cmocka_unit_test(sites),   cmocka_unit_test(threads),   cmocka_unit_test(pieces),
+		cmocka_unit_test(no_tree), cmocka_unit_test(blocks),    cmocka_unit_test(no_chains),
+		cmocka_unit_test(sampled), cmocka_unit_test(stackless), cmocka_unit_test(cut),
+		cmocka_unit_test(flipped), cmocka_unit_test(no_memory),
 	};
 
 	failing_malloc_countdown = -1;

@@ -12,7 +12,7 @@
 #include "agent/pool.h"
 #include "agent/slow.h"
 
-size_t fake_memory_left = SIZE_MAX, fake_memory_pieces;
+size_t fake_memory_left = SIZE_MAX, fake_memory_leaves;
 
 static struct {
 	void *start;
@@ -44,7 +44,7 @@ void fake_memory_reset(void)
 {
 	for (size_t i = 0; i < taken_count; i++)
 		munmap(taken[i].start, taken[i].size);
-	taken_count = fake_memory_pieces = 0;
+	taken_count = fake_memory_leaves = 0;
 	fake_memory_left = SIZE_MAX;
 }
 
@@ -87,10 +87,10 @@ void *live_memory_array(void *place, enum live_part part, uint32_t entry_size, u
 	return publish(place, entry_size * count, &arrays);
 }
 
-uint8_t *live_memory_piece(uint8_t **place, uint64_t address, unsigned int plane)
+uint32_t *live_memory_leaf(uint32_t **place, uint64_t address, unsigned int map)
 {
-	assert(address % live_piece_span(plane) == 0);
-	return publish((void **)place, LIVE_PIECE_SIZE, &fake_memory_pieces);
+	assert(address % (UINT64_C(1) << live_leaf_bits(map)) == 0);
+	return publish((void **)place, LIVE_LEAF_SIZE, &fake_memory_leaves);
 }
 
 bool slow_wait_lock(uint32_t *lock)

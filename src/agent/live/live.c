@@ -25,12 +25,11 @@ void live_note_sampled(struct live *live, uint64_t address, bool begins)
 }
 
 never_inline bool live_put_slow(struct thread *thread, struct live *live, const struct event *event,
-				const struct shadow_block *block)
+				const struct known_block *block)
 {
-	struct shadow_block stale;
+	struct known_block stale;
 
-	if (!shadow_put(&live->shadow, &thread->live->near, event->address,
-			event->size + event->slack, block, &stale)) {
+	if (!block_table_put(&live->blocks, &thread->live->near, event->address, block, &stale)) {
 		process_count_loss(TRACE_LOSS_NO_MEMORY);
 		return false;
 	}
@@ -109,9 +108,9 @@ void live_allocates(struct thread *thread, const struct event *event,
 
 static never_inline void free_slow(struct thread *thread, struct live *live, uint64_t address)
 {
-	struct shadow_block block;
+	struct known_block block;
 
-	if (!shadow_take(&live->shadow, &thread->live->near, address, &block))
+	if (!block_table_take(&live->blocks, &thread->live->near, address, &block))
 		return;
 	if (live_takes_samples())
 		live_note_sampled(live, address, false);
@@ -121,11 +120,11 @@ static never_inline void free_slow(struct thread *thread, struct live *live, uin
 void live_frees(struct thread *thread, uint64_t address)
 {
 	struct live *live = process->live;
-	struct shadow_block block;
+	struct known_block block;
 
 	if (unlikely(!live) || !live_may_be_sampled(live, address))
 		return;
-	if (likely(!live_takes_samples()) && shadow_take_near(&thread->live->near, address, &block))
+	if (likely(!live_takes_samples()) && block_near_take(&thread->live->near, address, &block))
 		live_count_end(thread, live, &block);
 	else
 		free_slow(thread, live, address);

@@ -3,7 +3,7 @@
  * nothing is written that grows with time. The recording is a file in memory; it has the table, the
  * frames and modules that stacks name, and facts of the process.
  *
- *   an allocation ──► site by its stack (sites.h), block by its address (shadow.h),
+ *   an allocation ──► site by its stack (sites.h), block by its address (block_table.h),
  *                     sums of site and thread (live_threads.h)
  *   an end        ──► the block is taken out before the real free, and its sums follow
  *

@@ -24,7 +24,7 @@ static void forget_former(void)
 	helper_forget();
 	if (!former)
 		return;
-	shadow_release(&former->shadow);
+	block_table_release(&former->blocks);
 	pool_release(former, sizeof(*former));
 	former = NULL;
 }

@@ -36,10 +36,10 @@ bool live_waits(struct thread *thread, struct event *event)
 void live_gives_up(const struct event *event)
 {
 	struct live *live = process->live;
-	struct shadow_block block;
+	struct known_block block;
 
 	if (live && event->operation < TRACE_OP_FREE &&
-	    shadow_take(&live->shadow, NULL, event->address, &block) && live_takes_samples())
+	    block_table_take(&live->blocks, NULL, event->address, &block) && live_takes_samples())
 		live_note_sampled(live, event->address, false);
 }
 
@@ -57,9 +57,9 @@ void live_allocated(struct thread *thread, const struct event *event, const uint
 		site = live_stack_site(thread, live);
 	live_count_begin(thread, live, event, site, ticks);
 	// Freed by now: by whom was counted then, of which stack is counted now.
-	if (!shadow_change_owner(&live->shadow, event->address,
-				 waiting_owner(thread, live, event->duration),
-				 live_owner(site, live_number(thread, live))) &&
+	if (!block_table_change_owner(&live->blocks, event->address,
+				      waiting_owner(thread, live, event->duration),
+				      live_owner(site, live_number(thread, live))) &&
 	    live_has_sums(site))
 		sites_free(sites_at(&live->sites, site), weight_of(event->size));
 }

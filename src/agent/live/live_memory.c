@@ -8,10 +8,7 @@
 #include "base/compiler.h"
 
 #define CHUNKS_MAX   8192
-/* Pieces of 1 MiB in a chunk, touched as far as they are used: address space is dear to some. */
-#define FIRST_PIECES 3
-#define MORE_PIECES  15
-#define FEW_CHUNKS   32
+#define CHUNK_LEAVES 255 /* 1 MiB: address space is dear to some */
 
 #define PAUSE 1000
 
@@ -27,7 +24,7 @@ static uint32_t refusals; // so many requests go without: there was no memory a 
 static struct {
 	struct live_chunk *chunk;
 	uint64_t used;
-} pieces; // the chunk that the next piece comes from
+} leaves; // the chunk that the next leaf comes from
 
 static void publish_chunk(struct trace_chunk *chunk, size_t size)
 {
@@ -109,28 +106,27 @@ void *live_memory_array(void *place, enum live_part part, uint32_t entry_size, u
 }
 
 /* Under the lock. */
-static uint8_t *make_piece(uint64_t address, unsigned int plane)
+static uint32_t *make_leaf(uint64_t address, unsigned int map)
 {
-	struct live_chunk *live = pieces.chunk;
-	uint64_t number = pieces.used;
+	struct live_chunk *live = leaves.chunk;
+	uint64_t number = leaves.used;
 
 	if (!live || number == live->count) {
-		live = make_chunk(LIVE_PART_BLOCKS, LIVE_PIECE_SIZE, 0,
-				  chunk_count < FEW_CHUNKS ? FIRST_PIECES : MORE_PIECES);
+		live = make_chunk(LIVE_PART_HEADS, LIVE_LEAF_SIZE, 0, CHUNK_LEAVES);
 		if (!live)
 			return NULL;
-		pieces.chunk = live;
+		leaves.chunk = live;
 		number = 0;
 	}
-	pieces.used = number + 1;
-	__atomic_store_n(&live->pieces[number], address | (plane + 1), __ATOMIC_RELEASE);
-	return (uint8_t *)array_of(live) + number * LIVE_PIECE_SIZE;
+	leaves.used = number + 1;
+	__atomic_store_n(&live->leaves[number], address | (map + 1), __ATOMIC_RELEASE);
+	return (uint32_t *)array_of(live) + number * LIVE_LEAF_HEADS;
 }
 
-uint8_t *live_memory_piece(uint8_t **place, uint64_t address, unsigned int plane)
+uint32_t *live_memory_leaf(uint32_t **place, uint64_t address, unsigned int map)
 {
 	struct slow slow;
-	uint8_t *ret;
+	uint32_t *ret;
 
 	if (!may_try())
 		return NULL;
@@ -138,7 +134,7 @@ uint8_t *live_memory_piece(uint8_t **place, uint64_t address, unsigned int plane
 	if (slow_wait_lock(&lock)) {
 		ret = *place;
 		if (!ret) {
-			ret = make_piece(address, plane);
+			ret = make_leaf(address, map);
 			__atomic_store_n(place, ret, __ATOMIC_RELEASE);
 		}
 		slow_unlock(&lock);
@@ -169,8 +165,8 @@ void live_memory_forget(void)
 	for (uint32_t i = 0; i < chunk_count; i++)
 		sys_munmap(chunks[i].start, chunks[i].size);
 	chunk_count = 0;
-	pieces.chunk = NULL;
-	pieces.used = 0;
+	leaves.chunk = NULL;
+	leaves.used = 0;
 	refusals = 0;
 	lock = 0; // its holder is not in the child
 }

@@ -21,8 +21,8 @@
 void *live_memory_array(void *place, enum live_part part, uint32_t entry_size, uint64_t first,
 			uint64_t count);
 
-/* The same of a piece: the shadow of memory from address on in a plane. */
-uint8_t *live_memory_piece(uint8_t **place, uint64_t address, unsigned int plane);
+/* The same of a leaf: heads of the memory from address on in a map. */
+uint32_t *live_memory_leaf(uint32_t **place, uint64_t address, unsigned int map);
 
 /* All entries of that part are zero again, and the kernel has their memory. In a slow bracket. */
 void live_memory_empty(enum live_part part);

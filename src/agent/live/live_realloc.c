@@ -29,7 +29,7 @@ static uint32_t take_for_realloc(struct thread *thread, struct live *live, uint6
 	struct live_taken *place = &own->taken[own->next++ % LIVE_TAKEN];
 	struct live_taken taken = {.address = address};
 
-	if (!shadow_take(&live->shadow, &own->near, address, &taken.block))
+	if (!block_table_take(&live->blocks, &own->near, address, &taken.block))
 		return FILTER_UNKNOWN;
 	if (live_takes_samples())
 		live_note_sampled(live, address, false);
@@ -56,7 +56,7 @@ uint32_t live_begins_realloc(struct thread *thread, const void *old)
 }
 
 /* What live_count_end() counted. */
-static void retract_end(struct thread *thread, struct live *live, const struct shadow_block *block)
+static void retract_end(struct thread *thread, struct live *live, const struct known_block *block)
 {
 	uint32_t site = block->owner >> LIVE_THREAD_BITS;
 	struct weight weight = weight_of(block->size);
@@ -82,11 +82,10 @@ static struct live_taken *find_taken(struct live_own *own, uint64_t address)
 
 static void put_back(struct thread *thread, struct live *live, struct live_taken *taken)
 {
-	struct shadow_block stale;
+	struct known_block stale;
 
-	// Of its usable size all that matters is where it was found.
-	if (shadow_put(&live->shadow, &thread->live->near, taken->address,
-		       taken->block.fine ? 0 : UINT64_MAX, &taken->block, &stale)) {
+	if (block_table_put(&live->blocks, &thread->live->near, taken->address, &taken->block,
+			    &stale)) {
 		if (live_takes_samples())
 			live_note_sampled(live, taken->address, true);
 		retract_end(thread, live, &taken->block);

@@ -156,7 +156,7 @@ void live_forget(void)
 	if (!live)
 		return;
 	slow_begin(&slow);
-	live_memory_empty(LIVE_PART_BLOCKS);
+	block_table_empty(&live->blocks);
 	live_memory_empty(LIVE_PART_FREED);
 	memset(live->sampled, 0, sizeof(live->sampled));
 	forget_sites(live);

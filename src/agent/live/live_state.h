@@ -2,8 +2,8 @@
 #ifndef MALLOW_AGENT_LIVE_LIVE_STATE_H
 #define MALLOW_AGENT_LIVE_LIVE_STATE_H
 
+#include "agent/live/block_table.h"
 #include "agent/live/live_threads.h"
-#include "agent/live/shadow.h"
 #include "agent/live/sites.h"
 
 #define LIVE_SAMPLED (1u << 16)
@@ -17,7 +17,7 @@ struct live {
 	uint32_t wanted;         /* atomic: reports that found no room, a bit for each sort */
 	uint64_t next_look;      /* atomic, in ticks from the start: live_reports.c */
 	uint64_t next_report_ns; /* INTERVAL */
-	struct shadow shadow;
+	struct block_table blocks;
 	struct live_threads threads;
 	struct sites sites;
 	/*
@@ -30,7 +30,7 @@ struct live {
 /* A block that a realloc has ended and may have to bring back. */
 struct live_taken {
 	uint64_t address;
-	struct shadow_block block;
+	struct known_block block;
 };
 
 /* A thread's own, behind struct thread. */
@@ -42,7 +42,7 @@ struct live_own {
 	uint32_t depth;   /* … and its depth, 0: none */
 	uint32_t tickets; /* of blocks of signal handlers that wait */
 	uint32_t looks;   /* without stacks: counts allocations */
-	struct shadow_near near;
+	struct block_near near;
 	struct live_taken taken[LIVE_TAKEN];
 	uint32_t nodes[]; /* of stack_cache.frames, by the same index */
 };

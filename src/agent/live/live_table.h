@@ -55,7 +55,7 @@ static inline bool live_has_sums(uint32_t site)
 
 /* A block that is out of the table: the thread has ended it. */
 static inline __attribute__((always_inline)) void
-live_count_end(struct thread *thread, struct live *live, const struct shadow_block *block)
+live_count_end(struct thread *thread, struct live *live, const struct known_block *block)
 {
 	uint32_t site = block->owner >> LIVE_THREAD_BITS;
 	struct weight weight = weight_of(block->size);
@@ -70,22 +70,21 @@ void live_count_begin(struct thread *thread, struct live *live, const struct eve
 		      uint32_t site, uint64_t ticks);
 
 bool live_put_slow(struct thread *thread, struct live *live, const struct event *event,
-		   const struct shadow_block *block);
+		   const struct known_block *block);
 
 /* The block goes into the table. false: it does not, which is counted. */
 static inline __attribute__((always_inline)) bool live_put(struct thread *thread, struct live *live,
 							   const struct event *event,
 							   uint32_t owner, uint64_t ticks)
 {
-	const struct shadow_block block = {
+	const struct known_block block = {
 		.owner = owner,
-		.time = shadow_time(ticks, event->size),
+		.time = block_table_time(ticks, event->size),
 		.size = event->size,
 	};
 
 	return (likely(!live_takes_samples()) &&
-		shadow_put_near(&thread->live->near, event->address, event->size + event->slack,
-				&block)) ||
+		block_near_put(&thread->live->near, event->address, &block)) ||
 	       live_put_slow(thread, live, event, &block);
 }
 

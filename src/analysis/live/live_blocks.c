@@ -7,34 +7,56 @@
 #include "base/bytes.h"
 #include "hosted/cleanup.h"
 
-/* A piece of shadow in the file, and the memory that it is of. */
-struct piece {
+/* Some of the program's memory, and its first group of cells. */
+struct region {
 	uint64_t start;
-	uint64_t offset;
-	uint32_t plane;
+	uint32_t group; /* its name */
+	uint32_t map;
 };
 
 struct reading {
-	VEC(struct piece) pieces;
-	uint8_t *entries; /* of one of them: LIVE_PIECE_SIZE bytes */
+	VEC(struct region) regions;
+	uint64_t *cells; /* by number, LIVE_CELL_WORDS each */
+	uint64_t cell_count;
+	uint8_t *met; /* a bit for each cell: what is read has an end, whatever the chains are */
 	struct live_blocks *blocks;
-	/*
-	 * A small block that begins in the last unit of a piece has its second word in the next
-	 * piece, which is the one of the memory from here on; owner 0: there is no such block.
-	 */
-	uint64_t here;
-	uint32_t owner;
 };
 
 static void reading_deinit(struct reading *reading)
 {
-	vec_deinit(&reading->pieces);
-	free(reading->entries);
+	vec_deinit(&reading->regions);
+	free(reading->cells);
+	free(reading->met);
 }
 
-/* The pieces of one chunk, as far as the file has them. */
-static struct err *find_pieces(struct reading *reading, const struct byte_source *source,
-			       struct chunk_extent extent, uint64_t file_size)
+/* place: where the memory of the leaf's regions begins, plus 1 and its map; 0: it is not in use. */
+static struct err *read_leaf(struct reading *reading, const struct byte_source *source,
+			     uint64_t place, uint64_t offset)
+{
+	uint64_t map = (place & (LIVE_LEAF_SIZE - 1)) - 1;
+	uint8_t heads[LIVE_LEAF_SIZE];
+	size_t got;
+	struct err *err;
+
+	if (map >= LIVE_MAPS)
+		return NULL;
+	err = byte_source_read(source, offset, heads, sizeof(heads), &got);
+	for (size_t i = 0; !err && i < got / 4; i++) {
+		struct region region = {
+			.start = place - map - 1 + ((uint64_t)i << live_maps[map].region_bits),
+			.group = bytes_u32(heads + 4 * i),
+			.map = (uint32_t)map,
+		};
+
+		if (region.group && !vec_push(&reading->regions, region))
+			err = err_no_memory();
+	}
+	return err;
+}
+
+/* The regions of one chunk, as far as the file has their heads. */
+static struct err *find_regions(struct reading *reading, const struct byte_source *source,
+				struct chunk_extent extent)
 {
 	uint64_t places[(LIVE_ARRAY_OFFSET - LIVE_CHUNK_OFFSET - sizeof(struct live_chunk)) / 8] = {
 		0};
@@ -42,34 +64,14 @@ static struct err *find_pieces(struct reading *reading, const struct byte_source
 	struct err *err = live_chunk_read(source, extent, &chunk);
 	size_t got;
 
-	if (err || chunk.part != LIVE_PART_BLOCKS || chunk.entry_size != LIVE_PIECE_SIZE)
+	if (err || chunk.part != LIVE_PART_HEADS || chunk.entry_size != LIVE_LEAF_SIZE)
 		return err;
 	err = byte_source_read(source, extent.offset + LIVE_CHUNK_OFFSET + sizeof(chunk), places,
 			       sizeof(places), &got);
-	for (size_t i = 0; !err && i < sizeof(places) / sizeof(places[0]); i++) {
-		// Where the memory begins, plus 1 and the plane; 0: not in use.
-		uint64_t plane = (places[i] & (LIVE_PIECE_SIZE - 1)) - 1;
-		struct piece piece = {
-			.start = places[i] & ~(uint64_t)(LIVE_PIECE_SIZE - 1),
-			.offset = extent.offset + LIVE_ARRAY_OFFSET + i * LIVE_PIECE_SIZE,
-			.plane = (uint32_t)plane,
-		};
-
-		if (i >= chunk.count || piece.offset + LIVE_PIECE_SIZE > file_size)
-			break;
-		if (plane < LIVE_PLANES && !vec_push(&reading->pieces, piece))
-			err = err_no_memory();
-	}
+	for (size_t i = 0; !err && i < sizeof(places) / sizeof(places[0]) && i < chunk.count; i++)
+		err = read_leaf(reading, source, places[i],
+				extent.offset + LIVE_ARRAY_OFFSET + i * LIVE_LEAF_SIZE);
 	return err;
-}
-
-static int compare_pieces(const void *left, const void *right)
-{
-	const struct piece *a = left, *b = right;
-
-	if (a->plane != b->plane)
-		return a->plane < b->plane ? -1 : 1;
-	return a->start < b->start ? -1 : a->start > b->start;
 }
 
 static struct err *add(struct reading *reading, uint64_t address, uint64_t size, uint32_t owner,
@@ -86,112 +88,108 @@ static struct err *add(struct reading *reading, uint64_t address, uint64_t size,
 	return vec_push(&reading->blocks->list, block) ? NULL : err_no_memory();
 }
 
-static struct err *add_small(struct reading *reading, uint64_t address, uint32_t first,
-			     uint32_t second)
+static struct err *add_small(struct reading *reading, const struct region *region, uint64_t entry)
 {
-	return add(reading, address, second & (LIVE_LARGE_MIN - 1), first,
-		   second >> LIVE_SMALL_SIZE_BITS);
+	uint64_t start = (entry & ((1u << LIVE_START_BITS) - 1)) - 1;
+
+	return add(reading, region->start + start * 8,
+		   entry >> LIVE_SIZE_SHIFT & (LIVE_LARGE_MIN - 1),
+		   (uint32_t)(entry >> LIVE_OWNER_SHIFT),
+		   (uint32_t)(entry >> LIVE_TIME_SHIFT) & ((1u << LIVE_TIME_BITS) - 1));
 }
 
-/* Two words a block, of which the second is the first of the next unit. */
-static struct err *read_small(struct reading *reading, const struct piece *piece)
+static bool is_block(const struct region *region, uint64_t entry)
 {
-	unsigned int unit_bits = live_planes[piece->plane].unit_bits;
-	const uint8_t *entries = reading->entries, *end = entries + LIVE_PIECE_SIZE;
-	const uint8_t *at = entries;
+	uint64_t start = entry & ((1u << LIVE_START_BITS) - 1);
+
+	return start && (start - 1) * 8 >> live_maps[region->map].region_bits == 0 &&
+	       entry >> LIVE_OWNER_SHIFT;
+}
+
+static struct err *read_entries(struct reading *reading, const struct region *region,
+				const uint64_t *words, size_t count)
+{
 	struct err *err = NULL;
 
-	if (reading->owner && reading->here == piece->start) {
-		err = add_small(reading, piece->start - (UINT64_C(1) << unit_bits), reading->owner,
-				bytes_u32(at));
-		at += 4;
-	}
-	reading->owner = 0;
-	for (; !err && at < end; at += 4) {
-		uint32_t first = bytes_u32(at);
-		uint64_t address = piece->start + ((uint64_t)(at - entries) / 4 << unit_bits);
+	for (size_t i = 1; !err && i < count; i++)
+		if (is_block(region, words[i]))
+			err = add_small(reading, region, words[i]);
+	return err;
+}
 
-		if (!first)
-			continue;
-		if (at + 4 == end) {
-			reading->owner = first;
-			reading->here = piece->start + live_piece_span(piece->plane);
+static struct err *read_large(struct reading *reading, const struct region *region,
+			      const uint64_t *words)
+{
+	uint64_t state = words[LIVE_WORD_STATE], address = words[LIVE_WORD_ADDRESS];
+
+	// While it is put in, or out.
+	if (!(state >> LIVE_LARGE_SHIFT) ||
+	    (address ^ region->start) >> live_maps[region->map].region_bits)
+		return NULL;
+	return add(reading, address, words[LIVE_WORD_SIZE], (uint32_t)(state >> LIVE_LARGE_SHIFT),
+		   (uint32_t)state);
+}
+
+/* Cells that nobody had yet are the caller's from now on. */
+static bool meet(struct reading *reading, uint32_t first, uint32_t count)
+{
+	bool new = true;
+
+	for (uint32_t i = first; i < first + count; i++) {
+		new = new && !(reading->met[i / 8] & 1u << i % 8);
+		reading->met[i / 8] |= (uint8_t)(1u << i % 8);
+	}
+	return new;
+}
+
+static struct err *read_region(struct reading *reading, const struct region *region)
+{
+	uint32_t name = region->group;
+	struct err *err = NULL;
+
+	while (!err && live_group_number(name) && live_group_number(name) < reading->cell_count) {
+		uint32_t group = live_group_number(name), cells = live_group_cells(name);
+		const uint64_t *words = &reading->cells[(size_t)group * LIVE_CELL_WORDS];
+
+		if (cells > reading->cell_count - group || !meet(reading, group, cells))
 			break;
-		}
-		err = add_small(reading, address, first, bytes_u32(at + 4));
-		at += 4;
+		err = region->map == LIVE_MAP_SMALL ? read_entries(reading, region, words,
+								   (size_t)cells * LIVE_CELL_WORDS)
+						    : read_large(reading, region, words);
+		name = (uint32_t)words[0];
 	}
 	return err;
 }
 
-/* One word of 8 bytes a block. */
-static struct err *read_fine(struct reading *reading, const struct piece *piece)
+static struct err *read_cells(struct reading *reading, const struct byte_source *source,
+			      const struct chunk_index *index)
 {
-	unsigned int unit_bits = live_planes[piece->plane].unit_bits;
-	struct err *err = NULL;
+	struct err *err;
 
-	for (uint64_t at = 0; !err && at < LIVE_PIECE_SIZE; at += 8) {
-		uint64_t word = bytes_u64(reading->entries + at);
-
-		if ((uint32_t)word)
-			err = add_small(reading, piece->start + (at / 8 << unit_bits),
-					(uint32_t)word, (uint32_t)(word >> 32));
-	}
-	return err;
-}
-
-static struct err *read_large(struct reading *reading, const struct piece *piece)
-{
-	unsigned int unit_bits = live_planes[piece->plane].unit_bits;
-	struct err *err = NULL;
-
-	for (uint64_t at = 0; !err && at < LIVE_PIECE_SIZE; at += sizeof(struct live_large)) {
-		uint64_t unit = piece->start + (at / sizeof(struct live_large) << unit_bits);
-		struct live_large large;
-
-		memcpy(&large, reading->entries + at, sizeof(large));
-		if (large.owner)
-			err = add(reading,
-				  unit + (large.extent & ((1u << LIVE_START_BITS) - 1)) * 8,
-				  large.extent >> LIVE_START_BITS, large.owner, large.time);
-	}
-	return err;
-}
-
-static struct err *read_piece(struct reading *reading, const struct byte_source *source,
-			      const struct piece *piece)
-{
-	size_t got;
-	struct err *err =
-		byte_source_read(source, piece->offset, reading->entries, LIVE_PIECE_SIZE, &got);
-
-	if (err || got < LIVE_PIECE_SIZE)
+	// Each has its place in the file.
+	reading->cell_count = index->file_size / LIVE_CELL_SIZE;
+	if (reading->cell_count > LIVE_CELLS)
+		reading->cell_count = LIVE_CELLS;
+	err = live_part_read(source, index, LIVE_PART_CELLS, LIVE_CELL_SIZE, &reading->cell_count,
+			     &reading->cells);
+	if (err)
 		return err;
-	switch (piece->plane) {
-	case LIVE_PLANE_SMALL:
-		return read_small(reading, piece);
-	case LIVE_PLANE_FINE:
-		return read_fine(reading, piece);
-	default:
-		return read_large(reading, piece);
-	}
+	reading->met = calloc(reading->cell_count / 8 + 1, 1);
+	return reading->met ? NULL : err_no_memory();
 }
 
 struct err *live_blocks_read(const struct byte_source *source, const struct chunk_index *index,
 			     struct live_blocks *ret)
 {
-	cleanup(reading_deinit) struct reading reading = {
-		.entries = malloc(LIVE_PIECE_SIZE),
-		.blocks = ret,
-	};
-	struct err *err = reading.entries ? NULL : err_no_memory();
+	cleanup(reading_deinit) struct reading reading = {.blocks = ret};
+	struct err *err = NULL;
 
+	// A group is there before a head names it.
 	for (size_t i = 0; !err && i < index->live.count; i++)
-		err = find_pieces(&reading, source, index->live.items[i], index->file_size);
-	if (reading.pieces.count)
-		qsort(reading.pieces.items, reading.pieces.count, sizeof(*reading.pieces.items),
-		      compare_pieces);
-	for (size_t i = 0; !err && i < reading.pieces.count; i++)
-		err = read_piece(&reading, source, &reading.pieces.items[i]);
+		err = find_regions(&reading, source, index->live.items[i]);
+	if (!err && reading.regions.count)
+		err = read_cells(&reading, source, index);
+	for (size_t i = 0; !err && i < reading.regions.count; i++)
+		err = read_region(&reading, &reading.regions.items[i]);
 	return err;
 }

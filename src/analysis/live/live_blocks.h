@@ -1,6 +1,6 @@
 /*
- * The live blocks of a program, out of the shadows in its live table (trace/live.h). Nothing that
- * the file says is believed.
+ * The live blocks of a program, out of the regions and cells of its live table (trace/live.h).
+ * Nothing that the file says is believed.
  */
 #ifndef MALLOW_ANALYSIS_LIVE_LIVE_BLOCKS_H
 #define MALLOW_ANALYSIS_LIVE_LIVE_BLOCKS_H

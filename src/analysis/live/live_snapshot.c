@@ -93,12 +93,8 @@ static struct err *copy_entries(const struct byte_source *source, struct chunk_e
 				here * chunk->entry_size, &got);
 }
 
-/*
- * The entries of a part, at most *count, which becomes how many there are (free()). Those that no
- * chunk has are zero.
- */
-static struct err *read_part(const struct byte_source *source, const struct chunk_index *index,
-			     enum live_part part, size_t entry_size, uint64_t *count, void *ret)
+struct err *live_part_read(const struct byte_source *source, const struct chunk_index *index,
+			   enum live_part part, size_t entry_size, uint64_t *count, void *ret)
 {
 	struct array array = {0};
 	uint64_t end = 0;
@@ -133,8 +129,8 @@ static struct err *read_sites(const struct byte_source *source, const struct chu
 			      struct live_snapshot *snapshot)
 {
 	uint64_t count = snapshot->header.sites < LIVE_SITES ? snapshot->header.sites : LIVE_SITES;
-	struct err *err = read_part(source, index, LIVE_PART_SITES, sizeof(*snapshot->sites),
-				    &count, &snapshot->sites);
+	struct err *err = live_part_read(source, index, LIVE_PART_SITES, sizeof(*snapshot->sites),
+					 &count, &snapshot->sites);
 
 	snapshot->site_count = err ? 0 : (uint32_t)count;
 	return err;
@@ -144,8 +140,8 @@ static struct err *read_nodes(const struct byte_source *source, const struct chu
 			      struct live_snapshot *snapshot)
 {
 	uint64_t count = snapshot->header.nodes < LIVE_NODES ? snapshot->header.nodes : LIVE_NODES;
-	struct err *err = read_part(source, index, LIVE_PART_NODES, sizeof(*snapshot->nodes),
-				    &count, &snapshot->nodes);
+	struct err *err = live_part_read(source, index, LIVE_PART_NODES, sizeof(*snapshot->nodes),
+					 &count, &snapshot->nodes);
 
 	snapshot->node_count = err ? 0 : (uint32_t)count;
 	return err;
@@ -157,7 +153,8 @@ static struct err *read_freed(const struct byte_source *source, const struct chu
 {
 	uint64_t threads = snapshot->thread_count, count = threads * LIVE_THREADS;
 	auto_free struct live_freed *freed = NULL;
-	struct err *err = read_part(source, index, LIVE_PART_FREED, sizeof(*freed), &count, &freed);
+	struct err *err =
+		live_part_read(source, index, LIVE_PART_FREED, sizeof(*freed), &count, &freed);
 
 	if (err)
 		return err;
@@ -176,8 +173,8 @@ static struct err *read_threads(const struct byte_source *source, const struct c
 {
 	uint64_t count =
 		snapshot->header.threads < LIVE_THREADS ? snapshot->header.threads : LIVE_THREADS;
-	struct err *err = read_part(source, index, LIVE_PART_THREADS, sizeof(*snapshot->threads),
-				    &count, &snapshot->threads);
+	struct err *err = live_part_read(source, index, LIVE_PART_THREADS,
+					 sizeof(*snapshot->threads), &count, &snapshot->threads);
 
 	if (err)
 		return err;

@@ -32,4 +32,11 @@ void live_snapshot_deinit(struct live_snapshot *snapshot);
 struct err *live_chunk_read(const struct byte_source *source, struct chunk_extent extent,
 			    struct live_chunk *ret);
 
+/*
+ * The entries of a part, at most *count, which becomes how many there are (free()). Those that no
+ * chunk has are zero.
+ */
+struct err *live_part_read(const struct byte_source *source, const struct chunk_index *index,
+			   enum live_part part, size_t entry_size, uint64_t *count, void *ret);
+
 #endif
