@@ -84,7 +84,7 @@ def of_live_programs(results, goals):
 def of_live(lived, goals):
     if not lived:
         return
-    goals.each("its table has <= 48 bytes a live block, beside 64 a site", lived.each, LIVE_EACH,
+    goals.each("its table has <= 48 bytes a live block, beside sites and their stacks", lived.each, LIVE_EACH,
                "{:.1f}".format)
     goals.each("and <= 30 % of the heap", lived.share, LIVE_SHARE, "{:.1%}".format)
     limit = LIVE_REPORT_S * lived.report.sites / 100_000

@@ -15,7 +15,6 @@ from profilers import BenchError
 BLOCKS = [(1_000_000, 16), (1_000_000, 64), (500_000, 256), (300_000, 1024), (100_000, 4096),
           (20_000, 40_000), (500_000, 0)]
 PROGRAMS = ("python", "clang", "sqlite", "perl", "git", "node")
-SITE = 64       # bytes that a site may have, beside its blocks
 
 
 @dataclasses.dataclass
@@ -45,10 +44,10 @@ def memory_row(what, reports, figures):
     """Of the moment at which most blocks were live."""
     most = max(reports, key=lambda report: report["live_blocks"])
     blocks, heap = most["live_blocks"], most["memory"]["heap_resident_bytes"]
-    figures.each[what] = (most["table_bytes"] - SITE * most["site_count"]) / blocks
-    figures.share[what] = most["table_bytes"] / heap
+    own = most["table_bytes"] - most["table_site_bytes"] - most["table_stack_bytes"]
+    figures.each[what], figures.share[what] = own / blocks, own / heap
     return [what, table.count(blocks), f"{most['live_bytes'] / blocks:.0f}",
-            table.count(most["site_count"]), table.megabytes(most["table_bytes"]),
+            table.count(most["site_count"]), table.megabytes(most["table_bytes"]), table.megabytes(own),
             f"{figures.each[what]:.1f}", f"{figures.share[what]:.1%}"]
 
 
@@ -65,7 +64,7 @@ def memory(place, progress, figures):
             lines.append(memory_row(workload.name, reports_of(
                 place, lambda folder: workload.command(place, folder), workload.env,
                 "--interval", "100ms"), figures))
-    return table.rows(["", "blocks", "bytes each", "sites", "table MB", "a block", "of the heap"], lines,
+    return table.rows(["", "blocks", "bytes each", "sites", "table MB", "blocks' MB", "a block", "of the heap"], lines,
                       first=16)
 
 
@@ -74,7 +73,7 @@ def measure(place, progress, fast=False):
     figures = Figures()
     sections = []
     if not fast:
-        sections = [["Memory of `mallow live` when most was live; a block: without 64 bytes a site", "",
+        sections = [["Memory of `mallow live` when most was live: the table, and what of it the blocks take, without sums and stacks of sites", "",
                      *memory(place, progress, figures)]]
     lines, figures.report = live_report.measure(place, progress, fast)
     return [*sections, [f"A report of {figures.report.sites:,} backtraces with something live, wall seconds, "

@@ -43,9 +43,11 @@ struct live_facts {
 	const struct site_life *sites;
 	const struct thread_sums *threads;
 	uint32_t thread_count;
-	uint64_t now_ns;      /* when the table was read */
-	uint64_t table_bytes; /* of the program's memory that the table takes */
-	uint64_t not_counted; /* allocations and frees, mostly because the table is full */
+	uint64_t now_ns;       /* when the table was read */
+	uint64_t table_bytes;  /* of the program's memory that the table takes, of these … */
+	uint64_t table_sites;  /* … for the sums of every site there ever was … */
+	uint64_t table_stacks; /* … and for their stacks */
+	uint64_t not_counted;  /* allocations and frees, mostly because the table is full */
 };
 
 /* NULL: the recording has events. */

@@ -311,6 +311,8 @@ struct err *live_load_finish(struct load *load)
 	recording->summary.peak_time_ns = facts->duration_ns;
 	live->facts.sites = live->sites.items;
 	live->facts.table_bytes = load->live.size;
+	live->facts.table_sites = load->live.site_count * sizeof(struct live_site);
+	live->facts.table_stacks = load->live.node_count * sizeof(struct live_node);
 	live->facts.not_counted = facts->lost;
 	return live_threads_merge(recording, &load->live);
 }

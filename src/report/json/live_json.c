@@ -100,6 +100,8 @@ struct err *live_json_write(struct json_writer *json, const struct live_view *vi
 	json_field_u64(json, "calls", sum->calls);
 	json_field_u64(json, "not_counted", live->not_counted);
 	json_field_u64(json, "table_bytes", live->table_bytes);
+	json_field_u64(json, "table_site_bytes", live->table_sites);
+	json_field_u64(json, "table_stack_bytes", live->table_stacks);
 	put_memory(json, view->options.memory);
 	json_field_u64(json, "site_count", view->live + view->ignored_sites);
 	json_field_u64(json, "ignored_sites", view->ignored_sites);
