@@ -275,6 +275,22 @@ except ChildProcessError:
     assert len(ran.tables) == 2
 
 
+def test_keepers_do_not_stay(live):
+    program = """
+import os, signal, time
+os.kill(os.getpid(), signal.SIGUSR1)
+while not (children := open("/proc/self/task/%d/children" % os.getpid()).read()):
+    pass
+end = time.monotonic() + 30
+while children and time.monotonic() < end:
+    x = [str(i) for i in range(1000)]
+    time.sleep(0.01)
+    children = open("/proc/self/task/%d/children" % os.getpid()).read()
+print(children == "")
+"""
+    assert live([PYTHON, "-c", program]).run.stdout == "True\n"
+
+
 def test_no_helper(live):
     ran = live([PYTHON, "-c", "print(1)"], settings={"HELPER": "/nowhere/mallow"})
     assert ran.run.stdout == "1\n"

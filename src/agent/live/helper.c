@@ -186,6 +186,15 @@ bool helper_start(enum helper_sort sort)
 	return done;
 }
 
+void helper_reap(void)
+{
+	if (!slow_try_lock(&lock))
+		return;
+	for (int i = 0; i < KEEPERS; i++)
+		has_ended(&keepers[i]);
+	slow_unlock(&lock);
+}
+
 void helper_wait(void)
 {
 	static const struct timespec nap = {.tv_nsec = 1000000};

@@ -25,6 +25,9 @@ enum helper_sort {
  */
 bool helper_start(enum helper_sort sort);
 
+/* Those that have ended are zombies until somebody looks. In a slow bracket. */
+void helper_reap(void);
+
 /* Waits until all that were started have ended, some seconds at most. In a slow bracket. */
 void helper_wait(void);
 
