@@ -110,6 +110,15 @@ def test_inside_the_allocator(name, compile_sample, inner_allocator, live, funct
     assert sum(losses.values()) == losses["interrupted"], losses
 
 
+@pytest.mark.parametrize("name", ["pools", "marks", "tags"])
+def test_what_programs_tell(name, compile_sample, live):
+    """Pools, marks and tags are of recordings: a table is neither larger nor wrong for them."""
+    ran = live([compile_sample(name, "gcc", "-O1")], status=7)
+    ran.table.assert_consistent()
+    assert ran.table.header.lost == 0
+    assert {chunk.kind for chunk in ran.table.recording.chunks} == {1, 5}
+
+
 def test_threads(compile_sample, live):
     """Who allocated, and who freed whose, to the block."""
     ran = live([compile_sample("live_threads", "gcc", "-O1")], status=7)
