@@ -5,6 +5,7 @@
 #include <mallow/mallow.h>
 
 #include "agent/clock.h"
+#include "agent/config.h"
 #include "agent/filter.h"
 #include "agent/guard.h"
 #include "agent/libc.h"
@@ -34,8 +35,11 @@ static void add_block(struct record *record, const void *pool, const void *block
  */
 static struct thread *enter(struct guard_call *call)
 {
-	struct thread *thread = guard_enter(call);
+	struct thread *thread;
 
+	if (config_is_live()) // its table has the memory that pools lie in, as blocks
+		return NULL;
+	thread = guard_enter(call);
 	if (likely(thread != NULL))
 		return thread;
 	if (call->pending_in) {
@@ -90,7 +94,7 @@ static bool is_stopped(void)
  */
 static bool knows_blocks(void)
 {
-	return process_state() == PROCESS_RECORDING && filter_knows();
+	return process_state() == PROCESS_RECORDING && filter_knows() && !config_is_live();
 }
 
 EXPORT void mallow_api_pool_alloc(const void *pool, const void *block, size_t size)

@@ -1,10 +1,9 @@
 #include "agent/real.h"
 
+#include "agent/allocator_code.h"
 #include "agent/libc.h"
 #include "agent/link_map.h"
-#include "agent/own_code.h"
 #include "agent/syscall.h"
-#include "agent/unwind/unwind.h"
 
 struct real real;
 
@@ -73,53 +72,6 @@ long real_return(long result)
 	return -1;
 }
 
-#ifdef MALLOW_STATIC
-
-/* What musl's calloc, which calls malloc and has no unwind table, does not reach. */
-#define SHORT_FUNCTION 512
-
-/* All of the program is one module: only the function itself tells. */
-static bool is_allocators(uint64_t pc)
-{
-	uint64_t start = unwind_code_start(pc);
-	bool found = own_code(pc);
-
-#define HOOK(name, symbol, type, parameters)                                                       \
-	found |= real.name && (start ? (uint64_t)real.name == start                                \
-				     : pc - (uint64_t)real.name < SHORT_FUNCTION);
-#include "agent/hooks.def"
-#undef HOOK
-	return found;
-}
-
-#else
-
-static bool holds_allocator(const struct unwind_module *module)
-{
-	// By free: in front of malloc ours may stand (zero_memory.h).
-	bool found = !real.allocator_is_glibc && (uint64_t)real.free >= module->start &&
-		     (uint64_t)real.free < module->end;
-
-	// Our own: the real operator new[] jumps to operator new, as if we had called it.
-	found |= own_code(module->start);
-
-#define HOOK(name, symbol, type, parameters)                                                       \
-	found |= symbol[0] == '_' && symbol[1] == 'Z' && (uint64_t)real.name >= module->start &&   \
-		 (uint64_t)real.name < module->end;
-#include "agent/hooks.def"
-#undef HOOK
-	return found;
-}
-
-static bool is_allocators(uint64_t pc)
-{
-	struct unwind_module module;
-
-	return unwind_module_at(pc - 1, &module) && holds_allocator(&module);
-}
-
-#endif
-
 // Callers that were found to be allocator code: few, and asked for at every operator new.
 #define KNOWN_CALLERS 64
 static uint64_t known_callers[KNOWN_CALLERS];
@@ -130,7 +82,7 @@ bool real_is_allocator_code(uint64_t pc)
 
 	if (__builtin_expect(__atomic_load_n(known, __ATOMIC_RELAXED) == pc, 1))
 		return true;
-	if (!is_allocators(pc))
+	if (!allocator_code_holds(pc))
 		return false;
 	__atomic_store_n(known, pc, __ATOMIC_RELAXED);
 	return true;

@@ -110,6 +110,15 @@ def test_inside_the_allocator(name, compile_sample, inner_allocator, live, funct
     assert sum(losses.values()) == losses["interrupted"], losses
 
 
+@pytest.mark.parametrize("name", ["pools", "marks", "tags"])
+def test_what_programs_tell(name, compile_sample, live):
+    """Pools, marks and tags are of recordings: a table is neither larger nor wrong for them."""
+    ran = live([compile_sample(name, "gcc", "-O1")], status=7)
+    ran.table.assert_consistent()
+    assert ran.table.header.lost == 0
+    assert {chunk.kind for chunk in ran.table.recording.chunks} == {1, 5}
+
+
 def test_threads(compile_sample, live):
     """Who allocated, and who freed whose, to the block."""
     ran = live([compile_sample("live_threads", "gcc", "-O1")], status=7)
@@ -273,6 +282,22 @@ except ChildProcessError:
     ran = live([PYTHON, "-c", program], settings={"HELPER": slow})
     assert ran.run.stdout == "b''\nno children\n"
     assert len(ran.tables) == 2
+
+
+def test_keepers_do_not_stay(live):
+    program = """
+import os, signal, time
+os.kill(os.getpid(), signal.SIGUSR1)
+while not (children := open("/proc/self/task/%d/children" % os.getpid()).read()):
+    pass
+end = time.monotonic() + 30
+while children and time.monotonic() < end:
+    x = [str(i) for i in range(1000)]
+    time.sleep(0.01)
+    children = open("/proc/self/task/%d/children" % os.getpid()).read()
+print(children == "")
+"""
+    assert live([PYTHON, "-c", program]).run.stdout == "True\n"
 
 
 def test_no_helper(live):

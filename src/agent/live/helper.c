@@ -283,6 +283,15 @@ bool helper_export(const char *format, int output)
 	return status == 0;
 }
 
+void helper_reap(void)
+{
+	if (!slow_try_lock(&lock))
+		return;
+	for (int i = 0; i < KEEPERS; i++)
+		has_ended(&keepers[i]);
+	slow_unlock(&lock);
+}
+
 void helper_wait(void)
 {
 	for (int tries = 0; tries < WAIT_MS; tries++) {

@@ -31,6 +31,9 @@ bool helper_start(enum helper_sort sort);
  */
 bool helper_export(const char *format, int output);
 
+/* Those that have ended are zombies until somebody looks. In a slow bracket. */
+void helper_reap(void);
+
 /* Waits until all that were started have ended, some seconds at most. In a slow bracket. */
 void helper_wait(void);
 

@@ -98,6 +98,7 @@ never_inline void live_reports_look_slow(struct live *live, uint64_t ticks)
 	    __atomic_compare_exchange_n(&live->next_look, &last, UINT64_MAX, false,
 					__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 		now = note_clock(live);
+		helper_reap();
 		start_wanted(live);
 		start_due(live, now);
 		last = UINT64_MAX;

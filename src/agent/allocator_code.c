@@ -1,0 +1,27 @@
+#include "agent/allocator_code.h"
+
+#include "agent/own_code.h"
+#include "agent/real.h"
+#include "agent/unwind/unwind.h"
+
+bool allocator_code_holds(uint64_t pc)
+{
+	struct unwind_module module;
+	bool found;
+
+	if (!unwind_module_at(pc - 1, &module))
+		return false;
+	// By free: in front of malloc ours may stand (zero_memory.h).
+	found = !real.allocator_is_glibc && (uint64_t)real.free >= module.start &&
+		(uint64_t)real.free < module.end;
+
+	// Our own: the real operator new[] jumps to operator new, as if we had called it.
+	found |= own_code(module.start);
+
+#define HOOK(name, symbol, type, parameters)                                                       \
+	found |= symbol[0] == '_' && symbol[1] == 'Z' && (uint64_t)real.name >= module.start &&    \
+		 (uint64_t)real.name < module.end;
+#include "agent/hooks.def"
+#undef HOOK
+	return found;
+}
