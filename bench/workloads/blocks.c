@@ -1,6 +1,6 @@
 /*
- * What is live and stays so: blocks COUNT SIZE. So many blocks of that size, 0: of 16 to 1,024 bytes;
- * then it waits for a line, or the end, of standard input.
+ * What is live and stays so: blocks COUNT SIZE. So many blocks of that size, 0: of 16 to 1,024
+ * bytes; then it waits for a line, or the end, of standard input.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,7 +16,8 @@
 #include <unistd.h>
 #include <vector>
 
-namespace {
+namespace
+{
 
 constexpr int depth = 8;
 using Stack = std::array<void *, depth>;
@@ -117,8 +118,9 @@ __attribute__((destructor)) void report()
 		  [](const auto &a, const auto &b) { return a.second.size > b.second.size; });
 	for (size_t i = 0; i < sorted.size() && i < 10; i++) {
 		char **names = backtrace_symbols(sorted[i].first.data(), depth);
-		fprintf(file, "%zu/%zu %zu/%zu\n", sorted[i].second.count, sorted[i].second.peak_count,
-			sorted[i].second.size, sorted[i].second.peak_size);
+		fprintf(file, "%zu/%zu %zu/%zu\n", sorted[i].second.count,
+			sorted[i].second.peak_count, sorted[i].second.size,
+			sorted[i].second.peak_size);
 		for (int j = 0; j < depth && sorted[i].first[j]; j++)
 			fprintf(file, "%s\n", names[j]);
 	}
