@@ -87,10 +87,8 @@ class Live(Mallow):
     name, title = "live", "mallow live"
 
     def wrap(self, command, env, folder):
-        return [self.place.mallow, "live", "--outfile", folder / "live.txt", *self.options, "--",
+        return [self.place.mallow, "live", "--outfile", folder / "live.txt", "--",
                 *command], env
-
-    options = ()
 
     def profile(self, folder, errors):
         reports = list(folder.glob("live.txt*"))
@@ -99,14 +97,19 @@ class Live(Mallow):
         return Profile()
 
 
-class LiveSampled(Live):
-    """The same of a sample, as it would stay on in production: one allocation in 512 KiB."""
-    name, title, options = "sampled", "512 KiB", ("--sample", "512K")
+class LiveSampled(Mallow):
+    """The agent in live mode with samples, as it would stay on in production: what it costs while the
+    program runs, without a report."""
+    name, title = "sampled", "512 KiB"
+
+    def wrap(self, command, env, folder):
+        return command, dict(env, LD_PRELOAD=str(self.place.agent), MALLOW_MODE="live",
+                             MALLOW_SAMPLE="512K", MALLOW_HELPER="/bin/true")
 
     def profile(self, folder, errors):
         if errors:
             raise BenchError(errors[-300:])
-        return Profile()    # of few samples none may be live
+        return Profile()
 
 
 class Heaptrack(Bare):
