@@ -73,8 +73,6 @@ void text_report_title(struct buf *buf, const struct recording_facts *facts, siz
 void text_report_reservations(struct buf *buf, const struct style *style,
 			      const struct recording_facts *facts)
 {
-	if (facts->live)
-		buf_text(buf, "  a live table: what is live now counts as peak and as leaked\n");
 	if (facts->sample_mean)
 		buf_printf(buf, "  a sample, one in %s: all numbers are estimates\n",
 			   format_bytes(facts->sample_mean, style->exact).text);
