@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 
 #include "agent/libc.h"
+#include "agent/text.h"
 
 // Weak, like every import: without them nothing is found and nothing is recorded.
 extern unsigned long getauxval(unsigned long type) __attribute__((weak));
@@ -176,23 +177,13 @@ void *link_map_find_first(const char *symbol)
 	return NULL;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *name = path;
-
-	for (const char *c = path; *c; c++)
-		if (*c == '/')
-			name = c + 1;
-	return name;
-}
-
 void *link_map_find_in(const char *file_name, const char *symbol)
 {
 	const struct r_debug *debug = loader_debug();
 	size_t length = strlen(file_name);
 
 	for (const struct link_map *map = debug ? debug->r_map : NULL; map; map = map->l_next)
-		if (!strncmp(base_name(map->l_name), file_name, length))
+		if (!strncmp(text_base_name(map->l_name), file_name, length))
 			return find_in(map, symbol);
 	return NULL;
 }

@@ -57,3 +57,13 @@ uint64_t text_parse(const char *digits, const char **end)
 		*end = digits;
 	return value;
 }
+
+const char *text_base_name(const char *path)
+{
+	const char *name = path;
+
+	for (const char *c = path; *c; c++)
+		if (*c == '/')
+			name = c + 1;
+	return name;
+}

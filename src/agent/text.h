@@ -28,4 +28,7 @@ void text_hex(struct text *text, uint64_t value, int digits);
 /* The number that digits start with; *end (may be NULL) is behind the last digit. */
 uint64_t text_parse(const char *digits, const char **end);
 
+/* What is behind the last slash of a path: a part of it. */
+const char *text_base_name(const char *path);
+
 #endif

@@ -3,6 +3,7 @@
 #include "agent/build_id.h"
 #include "agent/libc.h"
 #include "agent/process.h"
+#include "agent/text.h"
 #include "agent/unwind/unwind.h"
 #include "trace/live.h"
 
@@ -40,16 +41,6 @@ static uint64_t hash_bytes(const void *bytes, size_t size)
 	return hash;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *name = path;
-
-	for (const char *c = path; *c; c++)
-		if (*c == '/')
-			name = c + 1;
-	return name;
-}
-
 static void find_module(struct report_frames *frames, uint64_t address)
 {
 	struct unwind_module module;
@@ -68,7 +59,7 @@ static void find_module(struct report_frames *frames, uint64_t address)
 	if (size) {
 		frames->module_key = hash_bytes(id, size);
 	} else {
-		const char *name = base_name(module.path ? module.path : "");
+		const char *name = text_base_name(module.path ? module.path : "");
 
 		frames->module_key = hash_bytes(name, strlen(name));
 	}
