@@ -107,8 +107,11 @@ def test_malloc_in_each_system_call(all_calls, tmp_path):
                                      table.header.losses["reentered"]) < 100, table.header.losses
 
 
-def test_little_address_space(all_calls, agent, tmp_path):
+def test_little_address_space(all_calls, agent, tmp_path, monkeypatch):
     """Also where a table finds no room at all, the program does what it does."""
+    # A second arena of glibc takes 64 MiB where the kernel happens to place it aligned, which leaves
+    # none for the threads' stacks: at 67 MiB that ended 16 of 600 runs without mallow, too.
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "1")
     for mib in range(8, 80, 6):
 
         def limit():
