@@ -87,7 +87,7 @@ bool pending_add(struct thread *thread, const struct event *event, const struct 
 		__atomic_fetch_sub(&pending->used, claim, __ATOMIC_RELAXED);
 		process_count_loss(TRACE_LOSS_REENTERED);
 		if (live_is_on())
-			live_gives_up(&kept);
+			live_gives_up(thread, &kept);
 		return false;
 	}
 	entry = (struct entry *)(pending->words + start);

@@ -12,6 +12,7 @@
  *     freed    who freed whose              entry: struct live_freed, number freeing * 1024 + owner
  *     heads    of regions of memory         leaves of 1024, each of the memory from one address on
  *     cells    what lives in them           entry: 4 words, number from 4
+ *     fulls    … in those with many blocks  entry: struct live_full, number from 1
  *
  * Chunks are sparse: most pages of most of them were never touched, and read as zeros.
  */
@@ -53,6 +54,7 @@ enum live_part {
 	LIVE_PART_FREED = 4,
 	LIVE_PART_HEADS = 5,
 	LIVE_PART_CELLS = 6,
+	LIVE_PART_FULLS = 7,
 };
 
 /* Behind the chunk's header, at byte 64. */
@@ -164,6 +166,9 @@ static inline unsigned int live_map_of(uint64_t size)
  *
  *   name     number (26 bits, 0: there is none) | logarithm of the count of cells << 26 (2)
  *
+ * The head of a region with many small blocks names a full group (struct live_full) instead, with 3
+ * in place of the logarithm, plus 1 << 28 if there may be blocks in the chain behind that, too.
+ *
  * The first word of a group is its header, the others are entries:
  *
  *   header   name of the next group (28)
@@ -191,6 +196,20 @@ static inline unsigned int live_map_of(uint64_t size)
 #define LIVE_WORD_STATE   2
 #define LIVE_WORD_SIZE    3
 
+#define LIVE_FULL_LOG     3
+#define LIVE_FULL_CHAIN   (1u << 28)
+#define LIVE_FULLS        (1u << 24)
+#define LIVE_FULL_BITS    5 /* of the bytes that an entry is for: one smallest chunk of glibc's */
+#define LIVE_FULL_ENTRIES 32u
+
+/* What begins in the region, an entry for each 32 bytes of it, as in cells. */
+struct live_full {
+	uint32_t chain; /* name of a group, 0: none: with what shares its 32 bytes, or was before */
+	uint32_t reserved;
+	uint64_t entries[LIVE_FULL_ENTRIES];
+};
+static_assert(LIVE_FULL_ENTRIES << LIVE_FULL_BITS == 1u << 10, "a region of the small map");
+
 static inline uint32_t live_group_name(uint32_t number, unsigned int log)
 {
 	return number | log << LIVE_CELL_BITS;
@@ -201,6 +220,12 @@ static inline uint32_t live_group_number(uint32_t name)
 	return name & (LIVE_CELLS - 1);
 }
 
+static inline bool live_group_is_full(uint32_t name)
+{
+	return (name >> LIVE_CELL_BITS & 3) == LIVE_FULL_LOG;
+}
+
+/* Of one that is not full. */
 static inline unsigned int live_group_cells(uint32_t name)
 {
 	return 1u << (name >> LIVE_CELL_BITS & 3);

@@ -1,13 +1,11 @@
 /*
- * The live blocks by address (trace/live.h): heads of regions of memory (heads.h), and chains of
- * cells with what lives there (cells.h). The table costs by blocks, and not by the memory that they
- * are spread over.
+ * The live blocks by address (trace/live.h): heads of regions of memory (heads.h), and what lives
+ * there, in groups of entries (small_blocks.h) or in cells of their own (large_blocks.h). The table
+ * costs by blocks, and not by the memory that they are spread over.
  *
  * There is one block at an address at a time, and what comes after it there was told so by the
- * allocator. So an entry has one writer from when it was claimed until it is free again. Groups of
- * entries are put in front of a region's chain, and stay.
- *
- * What a thread met lately it finds without a search: block_near.h, which is asked first.
+ * allocator. So an entry has one writer from when it was claimed until it is free again. It stays
+ * with its region.
  *
  * Lock-free, any thread, async-signal-safe.
  */
@@ -17,8 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/live/block_entry.h"
 #include "agent/live/block_near.h"
 #include "agent/live/cells.h"
+#include "agent/live/full_groups.h"
 #include "agent/live/heads.h"
 #include "trace/live.h"
 
@@ -26,6 +26,7 @@
 struct block_table {
 	struct heads heads;
 	struct cells cells;
+	struct full_groups fulls;
 };
 
 /* The time of a block of that size. */
@@ -44,7 +45,7 @@ static inline uint32_t block_table_time(uint64_t ticks, uint64_t size)
 bool block_table_put(struct block_table *table, struct block_near *near, uint64_t address,
 		     const struct known_block *block, struct known_block *stale);
 
-/* A block ends: takes it out. false: it is not there. near may be NULL. */
+/* A block ends: takes it out. false: it is not there. */
 bool block_table_take(const struct block_table *table, struct block_near *near, uint64_t address,
 		      struct known_block *ret);
 

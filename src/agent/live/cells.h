@@ -7,6 +7,7 @@
 #ifndef MALLOW_AGENT_LIVE_CELLS_H
 #define MALLOW_AGENT_LIVE_CELLS_H
 
+#include <assert.h>
 #include <stdint.h>
 
 #include "trace/live.h"
@@ -33,6 +34,23 @@ static inline uint64_t *cells_at(const struct cells *cells, uint32_t number)
 {
 	return __atomic_load_n(&cells->chunks[number >> CELLS_CHUNK_BITS], __ATOMIC_RELAXED) +
 	       (uint64_t)(number & ((1u << CELLS_CHUNK_BITS) - 1)) * LIVE_CELL_WORDS;
+}
+
+/*
+ * A word of cells by its number, which is that of its cell, times four, plus its place in there: less
+ * than 1 << CELLS_WORD_BITS.
+ */
+#define CELLS_WORD_BITS (LIVE_CELL_BITS + 2)
+static_assert(1u << 2 == LIVE_CELL_WORDS, "words are numbered across cells");
+
+static inline uint32_t cells_word_number(uint32_t cell, uint32_t index)
+{
+	return cell * LIVE_CELL_WORDS + index;
+}
+
+static inline uint64_t *cells_word(const struct cells *cells, uint32_t number)
+{
+	return cells_at(cells, number / LIVE_CELL_WORDS) + number % LIVE_CELL_WORDS;
 }
 
 #endif

@@ -18,26 +18,6 @@ static size_t top_count(unsigned int map)
 	return (size_t)1 << (HEADS_ADDRESS_BITS - live_leaf_bits(map) - HEADS_MIDDLE_BITS);
 }
 
-static uint32_t *head_in(uint32_t *leaf, unsigned int map, uint64_t address)
-{
-	return &leaf[address >> live_maps[map].region_bits & (LIVE_LEAF_HEADS - 1)];
-}
-
-uint32_t *heads_find(const struct heads *heads, unsigned int map, uint64_t address)
-{
-	struct heads_middle **top, *middle;
-	uint64_t number = leaf_number(map, address);
-	uint32_t *leaf;
-
-	if (unlikely(address >> HEADS_ADDRESS_BITS))
-		return NULL;
-	top = __atomic_load_n(&heads->tops[map], __ATOMIC_ACQUIRE);
-	middle = top ? __atomic_load_n(&top[number / MIDDLE_LEAVES], __ATOMIC_ACQUIRE) : NULL;
-	leaf = middle ? __atomic_load_n(&middle->leaves[number % MIDDLE_LEAVES], __ATOMIC_ACQUIRE)
-		      : NULL;
-	return leaf ? head_in(leaf, map, address) : NULL;
-}
-
 /* What a pointer leads to, made if it is not there yet. Of several makers the first counts. */
 static void *reach(void *pointer, size_t size)
 {
@@ -71,30 +51,7 @@ uint32_t *heads_reach(struct heads *heads, unsigned int map, uint64_t address)
 	leaf = __atomic_load_n(place, __ATOMIC_ACQUIRE);
 	if (!leaf)
 		leaf = live_memory_leaf(place, number << live_leaf_bits(map), map);
-	return leaf ? head_in(leaf, map, address) : NULL;
-}
-
-/* A signal handler may come in between: it finds the leaf without a key. */
-static void note_near(struct heads_near *near, uint64_t address, uint32_t *head)
-{
-	uint64_t key = leaf_number(LIVE_MAP_SMALL, address) + 1;
-	__typeof__(near->leaves[0]) *entry = &near->leaves[key % HEADS_NEAR_LEAVES];
-
-	__atomic_store_n(&entry->key, 0, __ATOMIC_RELAXED);
-	compiler_barrier();
-	entry->leaf = (uint32_t *)((uint64_t)head & ~(uint64_t)(LIVE_LEAF_SIZE - 1));
-	compiler_barrier();
-	__atomic_store_n(&entry->key, key, __ATOMIC_RELAXED);
-}
-
-never_inline uint32_t *heads_find_slow(const struct heads *heads, struct heads_near *near,
-				       uint64_t address)
-{
-	uint32_t *head = heads_find(heads, LIVE_MAP_SMALL, address);
-
-	if (head && near)
-		note_near(near, address, head);
-	return head;
+	return leaf ? heads_in(leaf, map, address) : NULL;
 }
 
 static void each_of_middle(const struct heads_middle *middle,

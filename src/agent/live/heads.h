@@ -28,37 +28,33 @@ struct heads {
 	struct heads_middle **tops[LIVE_MAPS]; /* atomic */
 };
 
-/* Where a thread was lately: leaves of the map of small blocks. Zero: nowhere. */
-#define HEADS_NEAR_LEAVES 32u
-struct heads_near {
-	struct {
-		uint64_t key; /* of addresses, plus 1; 0: none */
-		uint32_t *leaf;
-	} leaves[HEADS_NEAR_LEAVES];
-};
+static inline uint32_t *heads_in(uint32_t *leaf, unsigned int map, uint64_t address)
+{
+	return &leaf[address >> live_maps[map].region_bits & (LIVE_LEAF_HEADS - 1)];
+}
 
 /* The head (atomic) of the region that the address is in. NULL: nothing ever began thereabouts. */
-uint32_t *heads_find(const struct heads *heads, unsigned int map, uint64_t address);
+static inline uint32_t *heads_find(const struct heads *heads, unsigned int map, uint64_t address)
+{
+	uint64_t number = address >> live_leaf_bits(map);
+	struct heads_middle **top, *middle;
+	uint32_t *leaf;
+
+	if (unlikely(address >> HEADS_ADDRESS_BITS))
+		return NULL;
+	top = __atomic_load_n(&heads->tops[map], __ATOMIC_ACQUIRE);
+	if (unlikely(!top))
+		return NULL;
+	middle = __atomic_load_n(&top[number >> HEADS_MIDDLE_BITS], __ATOMIC_ACQUIRE);
+	if (unlikely(!middle))
+		return NULL;
+	leaf = __atomic_load_n(&middle->leaves[number & ((1u << HEADS_MIDDLE_BITS) - 1)],
+			       __ATOMIC_ACQUIRE);
+	return likely(leaf) ? heads_in(leaf, map, address) : NULL;
+}
 
 /* The same, made if it is not there. NULL: no memory. */
 uint32_t *heads_reach(struct heads *heads, unsigned int map, uint64_t address);
-
-/* The same of small blocks, noted for the next time; near may be NULL. */
-uint32_t *heads_find_slow(const struct heads *heads, struct heads_near *near, uint64_t address);
-
-static inline uint32_t *heads_find_small(const struct heads *heads, struct heads_near *near,
-					 uint64_t address)
-{
-	unsigned int bits = live_leaf_bits(LIVE_MAP_SMALL);
-	uint64_t key = (address >> bits) + 1;
-	const __typeof__(near->leaves[0]) *found =
-		near ? &near->leaves[key % HEADS_NEAR_LEAVES] : NULL;
-
-	if (unlikely(!found || __atomic_load_n(&found->key, __ATOMIC_RELAXED) != key))
-		return heads_find_slow(heads, near, address);
-	return &found->leaf[address >> live_maps[LIVE_MAP_SMALL].region_bits &
-			    (LIVE_LEAF_HEADS - 1)];
-}
 
 /* Calls each for every head of a map that there is. */
 void heads_each(const struct heads *heads, unsigned int map,

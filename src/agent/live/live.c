@@ -24,12 +24,17 @@ void live_note_sampled(struct live *live, uint64_t address, bool begins)
 					      __ATOMIC_RELAXED));
 }
 
-never_inline bool live_put_slow(struct thread *thread, struct live *live, const struct event *event,
-				const struct known_block *block)
+bool live_put(struct thread *thread, struct live *live, const struct event *event, uint32_t owner,
+	      uint64_t ticks)
 {
+	const struct known_block block = {
+		.owner = owner,
+		.time = block_table_time(ticks, event->size),
+		.size = event->size,
+	};
 	struct known_block stale;
 
-	if (!block_table_put(&live->blocks, &thread->live->near, event->address, block, &stale)) {
+	if (unlikely(!block_table_put(&live->blocks, &thread->live->near, event->address, &block, &stale))) {
 		process_count_loss(TRACE_LOSS_NO_MEMORY);
 		return false;
 	}
@@ -106,26 +111,15 @@ void live_allocates(struct thread *thread, const struct event *event,
 		add_slow(thread, live, event, state);
 }
 
-static never_inline void free_slow(struct thread *thread, struct live *live, uint64_t address)
-{
-	struct known_block block;
-
-	if (!block_table_take(&live->blocks, &thread->live->near, address, &block))
-		return;
-	if (live_takes_samples())
-		live_note_sampled(live, address, false);
-	live_count_end(thread, live, &block);
-}
-
 void live_frees(struct thread *thread, uint64_t address)
 {
 	struct live *live = process->live;
 	struct known_block block;
 
-	if (unlikely(!live) || !live_may_be_sampled(live, address))
+	if (unlikely(!live) || !live_may_be_sampled(live, address) ||
+	    !block_table_take(&live->blocks, &thread->live->near, address, &block))
 		return;
-	if (likely(!live_takes_samples()) && block_near_take(&thread->live->near, address, &block))
-		live_count_end(thread, live, &block);
-	else
-		free_slow(thread, live, address);
+	if (live_takes_samples())
+		live_note_sampled(live, address, false);
+	live_count_end(thread, live, &block);
 }

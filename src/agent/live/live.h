@@ -69,7 +69,7 @@ void live_fails_realloc(struct thread *thread, const void *old, uint32_t before)
  * live_gives_up(): it cannot wait.
  */
 bool live_waits(struct thread *thread, struct event *event);
-void live_gives_up(const struct event *event);
+void live_gives_up(struct thread *thread, const struct event *event);
 
 /* It has waited, with its stack, innermost first. */
 void live_allocated(struct thread *thread, const struct event *event, const uint64_t *frames,

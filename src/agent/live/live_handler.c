@@ -33,13 +33,15 @@ bool live_waits(struct thread *thread, struct event *event)
 			clock_ticks() - live->start_ticks);
 }
 
-void live_gives_up(const struct event *event)
+void live_gives_up(struct thread *thread, const struct event *event)
 {
 	struct live *live = process->live;
 	struct known_block block;
 
-	if (live && event->operation < TRACE_OP_FREE &&
-	    block_table_take(&live->blocks, NULL, event->address, &block) && live_takes_samples())
+	// Without either it is not in a table.
+	if (live && thread->live && event->operation < TRACE_OP_FREE &&
+	    block_table_take(&live->blocks, &thread->live->near, event->address, &block) &&
+	    live_takes_samples())
 		live_note_sampled(live, event->address, false);
 }
 

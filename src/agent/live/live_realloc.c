@@ -29,7 +29,7 @@ static uint32_t take_for_realloc(struct thread *thread, struct live *live, uint6
 	struct live_taken *place = &own->taken[own->next++ % LIVE_TAKEN];
 	struct live_taken taken = {.address = address};
 
-	if (!block_table_take(&live->blocks, &own->near, address, &taken.block))
+	if (!block_table_take(&live->blocks, &thread->live->near, address, &taken.block))
 		return FILTER_UNKNOWN;
 	if (live_takes_samples())
 		live_note_sampled(live, address, false);
@@ -84,8 +84,7 @@ static void put_back(struct thread *thread, struct live *live, struct live_taken
 {
 	struct known_block stale;
 
-	if (block_table_put(&live->blocks, &thread->live->near, taken->address, &taken->block,
-			    &stale)) {
+	if (block_table_put(&live->blocks, &thread->live->near, taken->address, &taken->block, &stale)) {
 		if (live_takes_samples())
 			live_note_sampled(live, taken->address, true);
 		retract_end(thread, live, &taken->block);

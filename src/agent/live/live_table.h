@@ -69,23 +69,8 @@ live_count_end(struct thread *thread, struct live *live, const struct known_bloc
 void live_count_begin(struct thread *thread, struct live *live, const struct event *event,
 		      uint32_t site, uint64_t ticks);
 
-bool live_put_slow(struct thread *thread, struct live *live, const struct event *event,
-		   const struct known_block *block);
-
 /* The block goes into the table. false: it does not, which is counted. */
-static inline __attribute__((always_inline)) bool live_put(struct thread *thread, struct live *live,
-							   const struct event *event,
-							   uint32_t owner, uint64_t ticks)
-{
-	const struct known_block block = {
-		.owner = owner,
-		.time = block_table_time(ticks, event->size),
-		.size = event->size,
-	};
-
-	return (likely(!live_takes_samples()) &&
-		block_near_put(&thread->live->near, event->address, &block)) ||
-	       live_put_slow(thread, live, event, &block);
-}
+bool live_put(struct thread *thread, struct live *live, const struct event *event, uint32_t owner,
+	      uint64_t ticks);
 
 #endif

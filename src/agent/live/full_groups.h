@@ -1,0 +1,33 @@
+/*
+ * The full groups of the table of live blocks, by their number (trace/live.h). They are never given
+ * back.
+ *
+ * Lock-free, async-signal-safe.
+ */
+#ifndef MALLOW_AGENT_LIVE_FULL_GROUPS_H
+#define MALLOW_AGENT_LIVE_FULL_GROUPS_H
+
+#include <stdint.h>
+
+#include "trace/live.h"
+
+#define FULL_GROUPS_CHUNK_BITS 12 /* 1 MiB each */
+#define FULL_GROUPS_CHUNKS     (LIVE_FULLS >> FULL_GROUPS_CHUNK_BITS)
+
+/* Zero: none. */
+struct full_groups {
+	struct live_full *chunks[FULL_GROUPS_CHUNKS]; /* atomic */
+	uint32_t last; /* atomic: the number that was handed out last; 0: none was */
+};
+
+/* One that nobody had yet, and its number; it is zero. NULL: there are no more. */
+struct live_full *full_groups_take(struct full_groups *groups, uint32_t *number);
+
+/* One that was taken. */
+static inline struct live_full *full_groups_at(const struct full_groups *groups, uint32_t number)
+{
+	return &__atomic_load_n(&groups->chunks[number >> FULL_GROUPS_CHUNK_BITS],
+				__ATOMIC_RELAXED)[number & ((1u << FULL_GROUPS_CHUNK_BITS) - 1)];
+}
+
+#endif

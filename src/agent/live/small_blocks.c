@@ -1,0 +1,262 @@
+#include "agent/live/small_blocks.h"
+
+/*
+ * Blocks up to this size leave room for twelve in a region, with glibc's 8 bytes beside each: a full
+ * group costs 22 bytes a block then, and with the group of 3 before it 29 % of the region.
+ */
+#define CLOSE_SIZE 72
+#define CLOSE_MANY 12
+
+static struct live_full *full_at(const struct block_table *table, uint32_t name)
+{
+	return full_groups_at(&table->fulls, live_group_number(name));
+}
+
+static uint64_t *words_at(const struct block_table *table, uint32_t name)
+{
+	return cells_at(&table->cells, live_group_number(name));
+}
+
+static uint64_t *words_end(uint64_t *words, uint32_t name)
+{
+	return words + (uint64_t)LIVE_CELL_WORDS * live_group_cells(name);
+}
+
+/* In the chain of groups that begins with that name: the number of its word, or 0. */
+static uint32_t find_in_chain(const struct block_table *table, uint32_t name, uint64_t start)
+{
+	while (name) {
+		uint64_t *words = words_at(table, name), *end = words_end(words, name);
+
+		for (uint64_t *word = words + 1; word < end; word++)
+			if ((__atomic_load_n(word, __ATOMIC_RELAXED) & BLOCK_START_MASK) == start)
+				return cells_word_number(live_group_number(name),
+							 (uint32_t)(word - words));
+		name = (uint32_t)words[0];
+	}
+	return 0;
+}
+
+uint32_t small_blocks_find_in(const struct block_table *table, uint32_t chain, uint64_t address)
+{
+	if (live_group_is_full(chain))
+		chain = __atomic_load_n(&full_at(table, chain)->chain, __ATOMIC_ACQUIRE);
+	return find_in_chain(table, chain, block_start(address));
+}
+
+/* Where a block that is to be put into a chain was looked for. */
+struct look {
+	uint32_t same; /* word of the entry of one that begins there, or 0 */
+	uint32_t free; /* the last free entry, or 0 */
+	unsigned int groups;
+	uint64_t bytes; /* of the blocks */
+};
+
+static struct look look_through(const struct block_table *table, uint32_t name, uint64_t start)
+{
+	struct look look = {0};
+
+	while (name) {
+		uint64_t *words = words_at(table, name), *end = words_end(words, name);
+		uint32_t number = cells_word_number(live_group_number(name), 1);
+
+		for (uint64_t *word = words + 1; word < end; word++, number++) {
+			uint64_t entry = __atomic_load_n(word, __ATOMIC_RELAXED);
+
+			if (!entry)
+				look.free = number;
+			else if (unlikely((entry & BLOCK_START_MASK) == start))
+				look.same = number;
+			look.bytes += block_entry_size(entry);
+		}
+		look.groups++;
+		name = (uint32_t)words[0];
+	}
+	return look;
+}
+
+/* Whether the region has a full group and many blocks. */
+static bool is_crowded(const struct block_table *table, uint32_t name)
+{
+	const struct live_full *full;
+	unsigned int count = 0;
+
+	if (!live_group_is_full(name))
+		return false;
+	full = full_at(table, name);
+	for (uint32_t i = 0; i < LIVE_FULL_ENTRIES; i++)
+		count += __atomic_load_n(&full->entries[i], __ATOMIC_RELAXED) != 0;
+	return count >= CLOSE_MANY;
+}
+
+/* Whether a region without a free entry gets a full group for this one. */
+static bool wants_full(const struct block_table *table, const uint32_t *head,
+		       const struct look *look, uint64_t entry)
+{
+	uint64_t size = block_entry_size(entry);
+
+	// Of all regions before it the heads are in other leaves.
+	if (!look->groups)
+		return size <= CLOSE_SIZE && (uint64_t)head % LIVE_LEAF_SIZE &&
+		       is_crowded(table, __atomic_load_n(head - 1, __ATOMIC_ACQUIRE));
+	return look->groups == 1 && look->bytes + size <= (uint64_t)CLOSE_SIZE * 4;
+}
+
+/* How a try to put a block ended. */
+enum end {
+	END_PUT,
+	END_AGAIN, /* another thread came first */
+	END_NO_ROOM,
+};
+
+/* A block to be put. */
+struct putting {
+	uint64_t address;
+	uint64_t entry;
+	struct known_block *stale;
+	uint32_t *word; /* as of small_blocks_put() */
+};
+
+/*
+ * A group that begins a chain, whose first one was `first`. Where others come first and make the
+ * region's group a full one, it is wasted.
+ */
+static enum end add_group(struct block_table *table, uint32_t *chain, uint32_t first,
+			  unsigned int groups, const struct putting *putting)
+{
+	// 3 + 7 + 7 + 15 entries: as many as there are blocks of 32 bytes in a region.
+	unsigned int log = groups == 0 ? 0 : groups < 3 ? 1 : 2;
+	uint64_t *words;
+	uint32_t number = cells_take(&table->cells, log, &words);
+
+	if (!number)
+		return END_NO_ROOM;
+	words[1] = putting->entry;
+	do {
+		if (live_group_is_full(first))
+			return END_AGAIN;
+		words[0] = first;
+	} while (!__atomic_compare_exchange_n(chain, &first, live_group_name(number, log), true,
+					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+	*putting->word = cells_word_number(number, 1);
+	return END_PUT;
+}
+
+static enum end add_full(struct block_table *table, uint32_t *head, uint32_t first,
+			 const struct putting *putting)
+{
+	uint32_t number, name;
+	struct live_full *full = full_groups_take(&table->fulls, &number);
+
+	if (!full)
+		return END_NO_ROOM;
+	name = live_group_name(number, LIVE_FULL_LOG) | (first ? LIVE_FULL_CHAIN : 0);
+	full->chain = first;
+	*small_blocks_full_entry(table, name, putting->address) = putting->entry;
+	return __atomic_compare_exchange_n(head, &first, name, false, __ATOMIC_RELEASE,
+					   __ATOMIC_RELAXED)
+		       ? END_PUT
+		       : END_AGAIN;
+}
+
+static enum end replace(uint64_t *entry, const struct putting *putting)
+{
+	block_from_entry(putting->stale, __atomic_load_n(entry, __ATOMIC_RELAXED));
+	__atomic_store_n(entry, putting->entry, __ATOMIC_RELAXED);
+	return END_PUT;
+}
+
+/* Into the chain that *chain names, which is the region's head, or that of its full group. */
+static enum end put_into_chain(struct block_table *table, uint32_t *chain, uint32_t *head,
+			       const struct putting *putting)
+{
+	uint32_t first = __atomic_load_n(chain, __ATOMIC_ACQUIRE);
+	struct look look;
+
+	if (unlikely(live_group_is_full(first)))
+		return END_AGAIN;
+	look = look_through(table, first, block_start(putting->address));
+	*putting->word = look.same ? look.same : look.free;
+	if (unlikely(look.same))
+		return replace(cells_word(&table->cells, look.same), putting);
+	if (look.free)
+		return add_claim(cells_word(&table->cells, look.free), putting->entry) ? END_PUT
+										       : END_AGAIN;
+	if (chain == head && wants_full(table, head, &look, putting->entry))
+		return add_full(table, head, first, putting);
+	return add_group(table, chain, first, look.groups, putting);
+}
+
+/* Into a region with a full group, which may have no place for it, or where it may be still. */
+static enum end put_into_full(struct block_table *table, uint32_t *head, uint32_t name,
+			      const struct putting *putting)
+{
+	uint64_t *entry = small_blocks_full_entry(table, name, putting->address);
+	uint64_t there = __atomic_load_n(entry, __ATOMIC_RELAXED);
+	uint32_t same = 0;
+	enum end end;
+
+	if (unlikely((there & BLOCK_START_MASK) == block_start(putting->address)))
+		return replace(entry, putting);
+	if (name & LIVE_FULL_CHAIN)
+		same = small_blocks_find_in(table, name, putting->address);
+	if (unlikely(same))
+		return replace(cells_word(&table->cells, same), putting);
+	if (!there)
+		return add_claim(entry, putting->entry) ? END_PUT : END_AGAIN;
+	end = put_into_chain(table, &full_at(table, name)->chain, head, putting);
+	// Before this returns nobody asks for the block.
+	if (end == END_PUT && !(name & LIVE_FULL_CHAIN))
+		__atomic_fetch_or(head, LIVE_FULL_CHAIN, __ATOMIC_RELEASE);
+	return end;
+}
+
+bool small_blocks_put(struct block_table *table, uint64_t address, uint64_t entry,
+		      struct known_block *stale, uint32_t *word)
+{
+	const struct putting putting = {address, entry, stale, word};
+	uint32_t *head = heads_find(&table->heads, LIVE_MAP_SMALL, address), name;
+	enum end end;
+
+	if (unlikely(!head))
+		head = heads_reach(&table->heads, LIVE_MAP_SMALL, address);
+	if (unlikely(!head))
+		return false;
+	do {
+		*word = 0;
+		name = __atomic_load_n(head, __ATOMIC_ACQUIRE);
+		end = live_group_is_full(name) ? put_into_full(table, head, name, &putting)
+					       : put_into_chain(table, head, head, &putting);
+	} while (unlikely(end == END_AGAIN));
+	return end == END_PUT;
+}
+
+static void empty_words(uint64_t *words, const uint64_t *end)
+{
+	for (uint64_t *word = words; word < end; word++)
+		__atomic_store_n(word, 0, __ATOMIC_RELAXED);
+}
+
+static void empty_region(const void *argument, const uint32_t *head)
+{
+	const struct block_table *table = argument;
+	uint32_t name = __atomic_load_n(head, __ATOMIC_ACQUIRE);
+
+	if (live_group_is_full(name)) {
+		struct live_full *full = full_at(table, name);
+
+		empty_words(full->entries, full->entries + LIVE_FULL_ENTRIES);
+		name = __atomic_load_n(&full->chain, __ATOMIC_ACQUIRE);
+	}
+	while (name) {
+		uint64_t *words = words_at(table, name);
+
+		empty_words(words + 1, words_end(words, name));
+		name = (uint32_t)words[0];
+	}
+}
+
+void small_blocks_empty(const struct block_table *table)
+{
+	heads_each(&table->heads, LIVE_MAP_SMALL, empty_region, table);
+}

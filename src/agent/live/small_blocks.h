@@ -1,0 +1,78 @@
+/*
+ * The live blocks of less than 1 KiB, by the region of memory in which they begin (trace/live.h):
+ *
+ *   head ──► group of 3, 7 or 15 entries ──► group before it ──► …   few blocks, looked through
+ *   head ──► full group, an entry for each 32 bytes ──► such a chain, if need be
+ *
+ * Of each group that is looked through the cache most often has nothing, so where many blocks are to
+ * be expected, by those that a region has or by those of the region before it, it gets a full group.
+ *
+ * Part of block_table.h, and as that is.
+ */
+#ifndef MALLOW_AGENT_LIVE_SMALL_BLOCKS_H
+#define MALLOW_AGENT_LIVE_SMALL_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/live/add.h"
+#include "agent/live/block_table.h"
+#include "base/compiler.h"
+
+/* Addresses are multiples of 8, entries those of block_entry(), and atomic where they are. */
+
+static inline uint64_t *small_blocks_full_entry(const struct block_table *table, uint32_t name,
+						uint64_t address)
+{
+	return &full_groups_at(&table->fulls, live_group_number(name))
+			->entries[address >> LIVE_FULL_BITS & (LIVE_FULL_ENTRIES - 1)];
+}
+
+/*
+ * The block's entry in the region's full group, or NULL: then *chain is where else it may be, for
+ * small_blocks_find_in(); 0: nowhere.
+ */
+static inline uint64_t *small_blocks_find(const struct block_table *table, uint64_t address,
+					  uint32_t *chain)
+{
+	const uint32_t *head = heads_find(&table->heads, LIVE_MAP_SMALL, address);
+	uint32_t name = head ? __atomic_load_n(head, __ATOMIC_ACQUIRE) : 0;
+	uint64_t *entry;
+
+	if (!live_group_is_full(name)) {
+		*chain = name;
+		return NULL;
+	}
+	entry = small_blocks_full_entry(table, name, address);
+	if (likely((__atomic_load_n(entry, __ATOMIC_RELAXED) & BLOCK_START_MASK) ==
+		   block_start(address)))
+		return entry;
+	*chain = name & LIVE_FULL_CHAIN ? name : 0;
+	return NULL;
+}
+
+/* The number of its word (cells_word()), or 0. */
+uint32_t small_blocks_find_in(const struct block_table *table, uint32_t chain, uint64_t address);
+
+/* Puts it into the region's full group. false: it has none, or it is not as simple as that. */
+static inline bool small_blocks_put_full(const struct block_table *table, uint64_t address,
+					 uint64_t entry)
+{
+	const uint32_t *head = heads_find(&table->heads, LIVE_MAP_SMALL, address);
+	uint32_t name = head ? __atomic_load_n(head, __ATOMIC_ACQUIRE) : 0;
+
+	return live_group_is_full(name) && !(name & LIVE_FULL_CHAIN) &&
+	       likely(add_claim(small_blocks_full_entry(table, name, address), entry));
+}
+
+/*
+ * Whether there was room. *word is its number if it is in a chain now, else 0. *stale is set if a small
+ * block was still there.
+ */
+bool small_blocks_put(struct block_table *table, uint64_t address, uint64_t entry,
+		      struct known_block *stale, uint32_t *word);
+
+void small_blocks_empty(const struct block_table *table);
+
+#endif
