@@ -14,12 +14,13 @@ from mallow_reader import PAGE
 
 LIVE_FLAG = 32
 LIVE_CHUNK = 5
-NODES, SITES, THREADS, FREED, HEADS, CELLS = 1, 2, 3, 4, 5, 6
+NODES, SITES, THREADS, FREED, HEADS, CELLS, FULLS = 1, 2, 3, 4, 5, 6, 7
 THREAD_BITS = 10
 SPECIAL = 0x80000000
 REGION_BITS = [10, 13, 18, 23]  # of a map
 LEAF = 1024  # heads
 CELL = 32
+FULL = 264         # its name has 3 in place of the logarithm, and its chain comes first
 WEIGHT = 65536
 
 Site = collections.namedtuple("Site", "calls bytes freed_calls freed_bytes peak_calls peak_bytes "
@@ -90,13 +91,19 @@ class Table:
 
     def blocks(self):
         """Every live block."""
-        cells = {}
-        for offset, size, first, count in self._parts[CELLS]:
-            assert size == CELL
-            for number in range(first, first + count):
-                cells[number] = offset + PAGE + (number - first) * CELL
+        cells, fulls = self._places(CELLS, CELL), self._places(FULLS, FULL)
         for map_number, start, name in self._regions():
+            if name >> 26 & 3 == 3:
+                assert map_number == 0
+                chain, *entries = struct.unpack_from("<I4x32Q", self._data, fulls[name & 0x3FFFFFF])
+                for number, entry in enumerate(entries):
+                    if entry:
+                        assert ((entry & 255) - 1) // 4 == number
+                        yield self._small(start, entry)
+                assert not chain or name >> 28 == 1
+                name = chain
             while name:
+                assert name >> 28 == 0
                 number, length = name & 0x3FFFFFF, 4 << (name >> 26)
                 assert number % (length // 4) == 0
                 group = struct.unpack_from(f"<{length}Q", self._data, cells[number])
@@ -106,6 +113,15 @@ class Table:
                 else:
                     yield from map(functools.partial(self._small, start), filter(None, group[1:]))
                 name = group[0]
+
+    def _places(self, part, length):
+        """{number: where in the file its entry is}"""
+        found = {}
+        for offset, size, first, count in self._parts[part]:
+            assert size == length
+            for number in range(first, first + count):
+                found[number] = offset + PAGE + (number - first) * length
+        return found
 
     def _regions(self):
         """(its map, where it begins, the name of its first group)"""

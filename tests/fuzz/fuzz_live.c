@@ -15,12 +15,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const uint8_t entry_sizes[] = {
+static const uint16_t entry_sizes[] = {
 	[LIVE_PART_NODES] = sizeof(struct live_node),
 	[LIVE_PART_SITES] = sizeof(struct live_site),
 	[LIVE_PART_THREADS] = sizeof(struct live_thread),
 	[LIVE_PART_FREED] = sizeof(struct live_freed),
 	[LIVE_PART_CELLS] = LIVE_CELL_SIZE,
+	[LIVE_PART_FULLS] = sizeof(struct live_full),
 };
 
 /* Heads of regions of memory, of which the first bytes are given. */
@@ -38,7 +39,7 @@ static void put_heads(struct trace_writer *writer, uint8_t map, const uint8_t *d
 /* Takes one off the bytes. */
 static size_t put_piece(struct trace_writer *writer, const uint8_t *data, size_t size)
 {
-	uint8_t part = (uint8_t)(data[0] % LIVE_PART_CELLS + 1);
+	uint8_t part = (uint8_t)(data[0] % LIVE_PART_FULLS + 1);
 	size_t length = data[2] * 4u < size - 3 ? data[2] * 4u : size - 3;
 
 	if (part == LIVE_PART_HEADS) {

@@ -44,17 +44,15 @@ static bool has(uint64_t address)
 {
 	struct known_block block, stale;
 
-	return block_table_take(&table, NULL, address, &block) &&
+	return block_table_take(&table, &near, address, &block) &&
 	       block_table_put(&table, &near, address, &block, &stale);
 }
 
-/* As the agent does it: by what was met lately, if that helps. */
 static void put(uint64_t address, uint64_t size)
 {
 	struct known_block block = block_of(address, size), stale = {0};
 
-	assert_true(block_near_put(&near, address, &block) ||
-		    block_table_put(&table, &near, address, &block, &stale));
+	assert_true(block_table_put(&table, &near, address, &block, &stale));
 	assert_int_equal(stale.owner, 0);
 	assert_true(has(address));
 }
@@ -63,10 +61,8 @@ static void take(uint64_t address, uint64_t size)
 {
 	struct known_block block = block_of(address, size), found;
 
-	assert_true(block_near_take(&near, address, &found) ||
-		    block_table_take(&table, &near, address, &found));
+	assert_true(block_table_take(&table, &near, address, &found));
 	assert_block(&found, &block);
-	assert_false(block_near_take(&near, address, &found));
 	assert_false(block_table_take(&table, &near, address, &found));
 	assert_false(has(address));
 }
@@ -110,6 +106,81 @@ static void test_dense(void **state)
 	}
 }
 
+/* Many small blocks: from the fourth one on, and in the regions behind those at once. */
+static void test_full_groups(void **state)
+{
+	uint32_t cells;
+
+	(void)state;
+	for (uint64_t i = 0; i < 3; i++)
+		put(0x100000 + i * 48, 40);
+	assert_int_equal(table.fulls.last, 0);
+	put(0x100000 + 3 * 48, 40);
+	assert_int_equal(table.fulls.last, 1);
+	cells = table.cells.last;
+	for (uint64_t i = 4; i < 64; i++)
+		put(0x100000 + i * 48, 40);
+	assert_int_equal(table.fulls.last, 3);
+	assert_int_equal(table.cells.last, cells);
+	for (uint64_t i = 0; i < 64; i++)
+		take(0x100000 + i * 48, 40);
+	// What is far from them, or large, is as before.
+	put(0x100000 + 4 * 1024, 40);
+	put(0x100000 + 3 * 1024, 100);
+	assert_int_equal(table.fulls.last, 3);
+}
+
+/* What was there before its region got a full group, or has no place of its own in it. */
+static void test_behind_full_groups(void **state)
+{
+	static const uint64_t starts[] = {0, 8, 16, 24, 32, 40, 0x3f8, 0x3e0};
+	struct known_block block, stale, found;
+
+	(void)state;
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+			put(0x100000 + starts[i], i);
+		assert_int_equal(table.fulls.last, 1);
+		for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
+			memset(&near, 0, sizeof(near));
+			block = block_of(0x100000 + starts[i], 900);
+			assert_true(block_table_put(&table, &near, 0x100000 + starts[i], &block,
+						    &stale));
+			assert_int_equal(stale.size, i);
+			assert_true(block_table_change_owner(&table, 0x100000 + starts[i],
+							     block.owner, 77));
+		}
+		for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
+			assert_true(block_table_take(&table, &near, 0x100000 + starts[i], &found));
+			assert_int_equal(found.owner, 77);
+			assert_int_equal(found.size, 900);
+			assert_false(has(0x100000 + starts[i]));
+		}
+	}
+	// None is left behind where there are more, either.
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		put(0x100000 + starts[i], i);
+	block_table_empty(&table);
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		assert_false(has(0x100000 + starts[i]));
+}
+
+/* Chains serve where there is no number left, or no memory. */
+static void test_no_full_groups(void **state)
+{
+	(void)state;
+	table.fulls.last = LIVE_FULLS - 2;
+	for (uint64_t i = 0; i < 64; i++) {
+		put(0x100000 + i * 48, 40);
+		put(0x900000 + i * 48, 40);
+	}
+	for (uint64_t i = 0; i < 64; i++) {
+		take(0x100000 + i * 48, 40);
+		take(0x900000 + i * 48, 40);
+	}
+	assert_int_equal(table.fulls.last, LIVE_FULLS - 1);
+}
+
 /* Whatever the distance of blocks, the table stays small, and is used again. */
 static void test_cost(void **state)
 {
@@ -125,6 +196,7 @@ static void test_cost(void **state)
 				take(0x100000000 + i * chunk, chunk - 8);
 		}
 		bytes = (uint64_t)table.cells.last * LIVE_CELL_SIZE +
+			table.fulls.last * sizeof(struct live_full) +
 			fake_memory_leaves * LIVE_LEAF_SIZE;
 		// Less than three pages are not full.
 		assert_true(bytes < 4096 * 48 + 3 * 4096);
@@ -143,8 +215,8 @@ static void test_what_has_no_place(void **state)
 	assert_false(block_table_put(&table, &near, 0x1001, &block, &stale));
 	assert_false(block_table_put(&table, &near, UINT64_C(1) << 63, &block, &stale));
 	assert_false(block_table_take(&table, &near, 0x1003, &block));
-	assert_false(block_table_take(&table, NULL, UINT64_MAX - 15, &block));
-	assert_false(block_table_take(&table, NULL, 0, &block));
+	assert_false(block_table_take(&table, &near, UINT64_MAX - 15, &block));
+	assert_false(block_table_take(&table, &near, 0, &block));
 	assert_false(has(0x1001));
 	assert_false(block_table_change_owner(&table, 0x1001, 1, 2));
 }
@@ -310,8 +382,7 @@ static void *hand_out(void *argument)
 		if (!__atomic_compare_exchange_n(&seats[place], &free, 1, false, __ATOMIC_ACQUIRE,
 						 __ATOMIC_RELAXED))
 			continue;
-		if (block_near_take(&own, address, &found) ||
-		    block_table_take(&table, &own, address, &found)) {
+		if (block_table_take(&table, &own, address, &found)) {
 			if (found.owner != place + 1 || found.size % 1024 != place % 32)
 				return "another's block";
 		}
@@ -320,9 +391,7 @@ static void *hand_out(void *argument)
 			block.size += 1024;
 		if (random & 1 << 10) {
 			found.owner = 0;
-			if ((!block_near_put(&own, address, &block) &&
-			     !block_table_put(&table, &own, address, &block, &found)) ||
-			    found.owner)
+			if (!block_table_put(&table, &own, address, &block, &found) || found.owner)
 				return "a block in its place";
 		}
 		__atomic_store_n(&seats[place], 0, __ATOMIC_RELEASE);
@@ -350,6 +419,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_sizes_and_edges, setup),
 		cmocka_unit_test_setup(test_dense, setup),
+		cmocka_unit_test_setup(test_full_groups, setup),
+		cmocka_unit_test_setup(test_behind_full_groups, setup),
+		cmocka_unit_test_setup(test_no_full_groups, setup),
 		cmocka_unit_test_setup(test_cost, setup),
 		cmocka_unit_test_setup(test_what_has_no_place, setup),
 		cmocka_unit_test_setup(test_stale, setup),

@@ -287,6 +287,8 @@ static void no_tree(void **state)
 
 #define CELL ((size_t)32)
 #define PAIR (1u << 26) /* in the name of a group of two cells */
+#define FULL (3u << 26) /* in that of a full one … */
+#define MORE (1u << 28) /* … with a chain behind it */
 
 /* An entry of a small block, of which the time is the mantissa. */
 static uint64_t entry_of(uint64_t start, uint64_t size, uint64_t time, uint64_t thread,
@@ -376,6 +378,47 @@ static void blocks(void **state)
 	close_table(recording);
 }
 
+static void put_full(uint64_t chain, size_t first, uint64_t one, size_t second, uint64_t other)
+{
+	uint64_t words[33] = {chain};
+
+	words[1 + first] = one;
+	words[1 + second] = other;
+	live_writer_bytes(&writer, words, sizeof(words));
+}
+
+/* With a chain, without one; one named twice, and one that the file does not have. */
+static void full_groups(void **state)
+{
+	const struct block_columns *columns;
+	struct recording *recording;
+
+	write_table();
+	live_writer_chunk(&writer, 5, 4096, 0, 4);
+	put_leaf(0, 0x100000000 + 1, 5, 1 | FULL | MORE);
+	put_leaf(1, 0x200000000 + 1, 0, 2 | FULL);
+	put_leaf(2, 0x300000000 + 1, 0, 2 | FULL);
+	put_leaf(3, 0x400000000 + 1, 0, 3 | FULL);
+	live_writer_close(&writer);
+	live_writer_chunk(&writer, 6, CELL, 4, 1);
+	put_cell(0, entry_of(2, 10, 1, 1, 2), 0, entry_of(3, 20, 2, 1, 2));
+	live_writer_close(&writer);
+	live_writer_chunk(&writer, 7, 264, 1, 2);
+	put_full(4, 0, entry_of(0, 30, 3, 1, 2), 31, entry_of(127, 40, 4, 1, 2));
+	put_full(0, 1, entry_of(6, 50, 5, 1, 2), 2, 0);
+	live_writer_close(&writer);
+	recording = open_table(RECORDING_BLOCKS);
+	columns = recording_blocks(recording);
+	assert_int_equal(columns->count, 5);
+	assert_int_equal(columns->address[0], 0x100001410);
+	assert_int_equal(columns->address[1], 0x100001418);
+	assert_int_equal(columns->address[2], 0x100001400);
+	assert_int_equal(columns->address[3], 0x1000017f8);
+	assert_int_equal(columns->size[3], 40);
+	assert_int_equal(columns->address[4], 0x200000030);
+	close_table(recording);
+}
+
 /* Chains without an end, or that are another's; cells that the file does not have. */
 static void no_chains(void **state)
 {
@@ -384,9 +427,9 @@ static void no_chains(void **state)
 		uint64_t next;
 		uint64_t count; /* of blocks */
 	} chains[] = {
-		{4, 4, 1},         {4, 5, 2},          {4, 0x3ffffff, 1}, {4, UINT64_MAX, 1},
-		{6 | PAIR, 4, 0},  {4 | PAIR, 0, 2},   {5 | PAIR, 0, 0},  {4 | 3u << 26, 0, 0},
-		{0x3ffffff, 0, 0}, {UINT32_MAX, 0, 0}, {PAIR, 0, 0},
+		{4, 4, 1},        {4, 5, 2},         {4, 0x3ffffff, 1},  {4, UINT64_MAX, 1},
+		{6 | PAIR, 4, 0}, {4 | PAIR, 0, 2},  {5 | PAIR, 0, 0},   {4 | FULL, 0, 0},
+		{4, 4 | FULL, 1}, {0x3ffffff, 0, 0}, {UINT32_MAX, 0, 0}, {PAIR, 0, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(chains) / sizeof(*chains); i++) {
@@ -569,10 +612,12 @@ static void no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sites),   cmocka_unit_test(threads),   cmocka_unit_test(pieces),
-		cmocka_unit_test(no_tree), cmocka_unit_test(blocks),    cmocka_unit_test(no_chains),
-		cmocka_unit_test(sampled), cmocka_unit_test(stackless), cmocka_unit_test(cut),
-		cmocka_unit_test(flipped), cmocka_unit_test(no_memory),
+		cmocka_unit_test(sites),     cmocka_unit_test(threads),
+		cmocka_unit_test(pieces),    cmocka_unit_test(no_tree),
+		cmocka_unit_test(blocks),    cmocka_unit_test(full_groups),
+		cmocka_unit_test(no_chains), cmocka_unit_test(sampled),
+		cmocka_unit_test(stackless), cmocka_unit_test(cut),
+		cmocka_unit_test(flipped),   cmocka_unit_test(no_memory),
 	};
 
 	failing_malloc_countdown = -1;

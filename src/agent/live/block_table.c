@@ -47,10 +47,9 @@ static bool is_at(const struct block_table *table, uint32_t place, uint64_t addr
 
 	if (!place)
 		return false;
-	return place & BLOCK_PLACE_LARGE
-		       ? large_block_is(words, address)
-		       : (__atomic_load_n(words, __ATOMIC_RELAXED) & BLOCK_START_MASK) ==
-				 block_start(address);
+	return place & BLOCK_PLACE_LARGE ? large_block_is(words, address)
+					 : (__atomic_load_n(words, __ATOMIC_RELAXED) &
+					    BLOCK_START_MASK) == block_start(address);
 }
 
 /* chain: as of search(). */
@@ -162,7 +161,8 @@ bool block_table_change_owner(const struct block_table *table, uint64_t address,
 	if (!place)
 		return false;
 	return place & BLOCK_PLACE_LARGE
-		       ? change(words_of(table, place) + LIVE_WORD_STATE, LIVE_LARGE_SHIFT, from, to)
+		       ? change(words_of(table, place) + LIVE_WORD_STATE, LIVE_LARGE_SHIFT, from,
+				to)
 		       : change(words_of(table, place), LIVE_OWNER_SHIFT, from, to);
 }
 

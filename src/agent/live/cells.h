@@ -37,8 +37,8 @@ static inline uint64_t *cells_at(const struct cells *cells, uint32_t number)
 }
 
 /*
- * A word of cells by its number, which is that of its cell, times four, plus its place in there: less
- * than 1 << CELLS_WORD_BITS.
+ * A word of cells by its number, which is that of its cell, times four, plus its place in there:
+ * less than 1 << CELLS_WORD_BITS.
  */
 #define CELLS_WORD_BITS (LIVE_CELL_BITS + 2)
 static_assert(1u << 2 == LIVE_CELL_WORDS, "words are numbered across cells");

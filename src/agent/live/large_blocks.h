@@ -1,6 +1,6 @@
 /*
- * The live blocks of 1 KiB and more (trace/live.h): one cell each, in chains by region of memory, in
- * maps by their size.
+ * The live blocks of 1 KiB and more (trace/live.h): one cell each, in chains by region of memory,
+ * in maps by their size.
  *
  * Part of block_table.h, and as that is.
  */

@@ -34,7 +34,8 @@ bool live_put(struct thread *thread, struct live *live, const struct event *even
 	};
 	struct known_block stale;
 
-	if (unlikely(!block_table_put(&live->blocks, &thread->live->near, event->address, &block, &stale))) {
+	if (unlikely(!block_table_put(&live->blocks, &thread->live->near, event->address, &block,
+				      &stale))) {
 		process_count_loss(TRACE_LOSS_NO_MEMORY);
 		return false;
 	}

@@ -84,7 +84,8 @@ static void put_back(struct thread *thread, struct live *live, struct live_taken
 {
 	struct known_block stale;
 
-	if (block_table_put(&live->blocks, &thread->live->near, taken->address, &taken->block, &stale)) {
+	if (block_table_put(&live->blocks, &thread->live->near, taken->address, &taken->block,
+			    &stale)) {
 		if (live_takes_samples())
 			live_note_sampled(live, taken->address, true);
 		retract_end(thread, live, &taken->block);

@@ -1,11 +1,12 @@
 #include "agent/live/small_blocks.h"
 
 /*
- * Blocks up to this size leave room for twelve in a region, with glibc's 8 bytes beside each: a full
- * group costs 22 bytes a block then, and with the group of 3 before it 29 % of the region.
+ * Blocks up to this size leave room for twelve in a region, with glibc's 8 bytes beside each: a
+ * full group costs 22 bytes a block then, and with the group of 3 before it 29 % of the region.
  */
-#define CLOSE_SIZE 72
-#define CLOSE_MANY 12
+#define CLOSE_SIZE  72
+#define CLOSE_MANY  12
+#define CLOSE_FIRST 3 /* of which so many may lie in the group before it */
 
 static struct live_full *full_at(const struct block_table *table, uint32_t name)
 {
@@ -78,8 +79,8 @@ static struct look look_through(const struct block_table *table, uint32_t name, 
 /* Whether the region has a full group and many blocks. */
 static bool is_crowded(const struct block_table *table, uint32_t name)
 {
+	unsigned int count = name & LIVE_FULL_CHAIN ? CLOSE_FIRST : 0;
 	const struct live_full *full;
-	unsigned int count = 0;
 
 	if (!live_group_is_full(name))
 		return false;
@@ -182,8 +183,12 @@ static enum end put_into_chain(struct block_table *table, uint32_t *chain, uint3
 	if (look.free)
 		return add_claim(cells_word(&table->cells, look.free), putting->entry) ? END_PUT
 										       : END_AGAIN;
-	if (chain == head && wants_full(table, head, &look, putting->entry))
-		return add_full(table, head, first, putting);
+	if (chain == head && wants_full(table, head, &look, putting->entry)) {
+		enum end end = add_full(table, head, first, putting);
+
+		if (likely(end != END_NO_ROOM))
+			return end;
+	}
 	return add_group(table, chain, first, look.groups, putting);
 }
 

@@ -4,8 +4,9 @@
  *   head ──► group of 3, 7 or 15 entries ──► group before it ──► …   few blocks, looked through
  *   head ──► full group, an entry for each 32 bytes ──► such a chain, if need be
  *
- * Of each group that is looked through the cache most often has nothing, so where many blocks are to
- * be expected, by those that a region has or by those of the region before it, it gets a full group.
+ * Of each group that is looked through the cache most often has nothing, so where many blocks are
+ * to be expected, by those that a region has or by those of the region before it, it gets a full
+ * group.
  *
  * Part of block_table.h, and as that is.
  */
@@ -67,8 +68,8 @@ static inline bool small_blocks_put_full(const struct block_table *table, uint64
 }
 
 /*
- * Whether there was room. *word is its number if it is in a chain now, else 0. *stale is set if a small
- * block was still there.
+ * Whether there was room. *word is its number if it is in a chain now, else 0. *stale is set if a
+ * small block was still there.
  */
 bool small_blocks_put(struct block_table *table, uint64_t address, uint64_t entry,
 		      struct known_block *stale, uint32_t *word);

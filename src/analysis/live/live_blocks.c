@@ -7,18 +7,24 @@
 #include "base/bytes.h"
 #include "hosted/cleanup.h"
 
-/* Some of the program's memory, and its first group of cells. */
+/* Some of the program's memory, and its first group. */
 struct region {
 	uint64_t start;
 	uint32_t group; /* its name */
 	uint32_t map;
 };
 
+/* Entries of a part by number, read once each: so reading has an end, whatever names what. */
+struct numbered {
+	uint64_t count;
+	uint8_t *met; /* a bit for each */
+};
+
 struct reading {
 	VEC(struct region) regions;
-	uint64_t *cells; /* by number, LIVE_CELL_WORDS each */
-	uint64_t cell_count;
-	uint8_t *met; /* a bit for each cell: what is read has an end, whatever the chains are */
+	uint64_t *cells; /* LIVE_CELL_WORDS each */
+	struct live_full *fulls;
+	struct numbered cell_numbers, full_numbers;
 	struct live_blocks *blocks;
 };
 
@@ -26,7 +32,9 @@ static void reading_deinit(struct reading *reading)
 {
 	vec_deinit(&reading->regions);
 	free(reading->cells);
-	free(reading->met);
+	free(reading->fulls);
+	free(reading->cell_numbers.met);
+	free(reading->full_numbers.met);
 }
 
 /* place: where the memory of the leaf's regions begins, plus 1 and its map; 0: it is not in use. */
@@ -107,13 +115,13 @@ static bool is_block(const struct region *region, uint64_t entry)
 }
 
 static struct err *read_entries(struct reading *reading, const struct region *region,
-				const uint64_t *words, size_t count)
+				const uint64_t *entries, size_t count)
 {
 	struct err *err = NULL;
 
-	for (size_t i = 1; !err && i < count; i++)
-		if (is_block(region, words[i]))
-			err = add_small(reading, region, words[i]);
+	for (size_t i = 0; !err && i < count; i++)
+		if (is_block(region, entries[i]))
+			err = add_small(reading, region, entries[i]);
 	return err;
 }
 
@@ -130,52 +138,90 @@ static struct err *read_large(struct reading *reading, const struct region *regi
 		   (uint32_t)state);
 }
 
-/* Cells that nobody had yet are the caller's from now on. */
-static bool meet(struct reading *reading, uint32_t first, uint32_t count)
+/* What nobody had yet is the caller's from now on. */
+static bool meet(struct numbered *numbered, uint32_t first, uint32_t count)
 {
 	bool new = true;
 
 	for (uint32_t i = first; i < first + count; i++) {
-		new = new && !(reading->met[i / 8] & 1u << i % 8);
-		reading->met[i / 8] |= (uint8_t)(1u << i % 8);
+		new = new && !(numbered->met[i / 8] & 1u << i % 8);
+		numbered->met[i / 8] |= (uint8_t)(1u << i % 8);
 	}
 	return new;
 }
 
+/* The group of that name, if it is there and was not read yet. NULL: it is not. */
+static const uint64_t *take_group(struct reading *reading, uint32_t name)
+{
+	uint32_t group = live_group_number(name), cells = live_group_cells(name);
+
+	if (!group || group >= reading->cell_numbers.count ||
+	    cells > reading->cell_numbers.count - group ||
+	    !meet(&reading->cell_numbers, group, cells))
+		return NULL;
+	return &reading->cells[(size_t)group * LIVE_CELL_WORDS];
+}
+
+/* Those of a full group; *chain: what is behind it. */
+static struct err *read_full(struct reading *reading, const struct region *region, uint32_t name,
+			     uint32_t *chain)
+{
+	uint32_t number = live_group_number(name);
+	const struct live_full *full = &reading->fulls[number];
+
+	*chain = 0;
+	if (!number || number >= reading->full_numbers.count ||
+	    !meet(&reading->full_numbers, number, 1))
+		return NULL;
+	// The agent sets LIVE_FULL_CHAIN last: what is in the chain by then counts already.
+	*chain = full->chain;
+	return read_entries(reading, region, full->entries, LIVE_FULL_ENTRIES);
+}
+
 static struct err *read_region(struct reading *reading, const struct region *region)
 {
+	bool small = region->map == LIVE_MAP_SMALL;
 	uint32_t name = region->group;
 	struct err *err = NULL;
+	const uint64_t *words;
 
-	while (!err && live_group_number(name) && live_group_number(name) < reading->cell_count) {
-		uint32_t group = live_group_number(name), cells = live_group_cells(name);
-		const uint64_t *words = &reading->cells[(size_t)group * LIVE_CELL_WORDS];
-
-		if (cells > reading->cell_count - group || !meet(reading, group, cells))
-			break;
-		err = region->map == LIVE_MAP_SMALL ? read_entries(reading, region, words,
-								   (size_t)cells * LIVE_CELL_WORDS)
-						    : read_large(reading, region, words);
+	if (small && live_group_is_full(name))
+		err = read_full(reading, region, name, &name);
+	while (!err && !live_group_is_full(name) && (words = take_group(reading, name)) != NULL) {
+		err = small ? read_entries(reading, region, words + 1,
+					   (size_t)live_group_cells(name) * LIVE_CELL_WORDS - 1)
+			    : read_large(reading, region, words);
 		name = (uint32_t)words[0];
 	}
 	return err;
 }
 
-static struct err *read_cells(struct reading *reading, const struct byte_source *source,
-			      const struct chunk_index *index)
+/* A part of at most so many entries, of which each has its place in the file. */
+static struct err *read_part(struct numbered *numbered, const struct byte_source *source,
+			     const struct chunk_index *index, enum live_part part,
+			     size_t entry_size, uint64_t max, void *ret)
 {
 	struct err *err;
 
-	// Each has its place in the file.
-	reading->cell_count = index->file_size / LIVE_CELL_SIZE;
-	if (reading->cell_count > LIVE_CELLS)
-		reading->cell_count = LIVE_CELLS;
-	err = live_part_read(source, index, LIVE_PART_CELLS, LIVE_CELL_SIZE, &reading->cell_count,
-			     &reading->cells);
+	numbered->count = index->file_size / entry_size;
+	if (numbered->count > max)
+		numbered->count = max;
+	err = live_part_read(source, index, part, entry_size, &numbered->count, ret);
 	if (err)
 		return err;
-	reading->met = calloc(reading->cell_count / 8 + 1, 1);
-	return reading->met ? NULL : err_no_memory();
+	numbered->met = calloc(numbered->count / 8 + 1, 1);
+	return numbered->met ? NULL : err_no_memory();
+}
+
+static struct err *read_groups(struct reading *reading, const struct byte_source *source,
+			       const struct chunk_index *index)
+{
+	struct err *err = read_part(&reading->cell_numbers, source, index, LIVE_PART_CELLS,
+				    LIVE_CELL_SIZE, LIVE_CELLS, &reading->cells);
+
+	return err ? err
+		   : read_part(&reading->full_numbers, source, index, LIVE_PART_FULLS,
+			       sizeof(*reading->fulls), LIVE_FULLS, &reading->fulls);
 }
 
 struct err *live_blocks_read(const struct byte_source *source, const struct chunk_index *index,
@@ -188,7 +234,7 @@ struct err *live_blocks_read(const struct byte_source *source, const struct chun
 	for (size_t i = 0; !err && i < index->live.count; i++)
 		err = find_regions(&reading, source, index->live.items[i]);
 	if (!err && reading.regions.count)
-		err = read_cells(&reading, source, index);
+		err = read_groups(&reading, source, index);
 	for (size_t i = 0; !err && i < reading.regions.count; i++)
 		err = read_region(&reading, &reading.regions.items[i]);
 	return err;
