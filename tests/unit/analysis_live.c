@@ -435,6 +435,26 @@ static void sampled(void **state)
 	close_table(recording);
 }
 
+/* Blocks of a table whose threads were lost are of all that have no entry. */
+static void no_threads(void **state)
+{
+	const struct block_columns *columns;
+	struct recording *recording;
+	uint32_t count;
+
+	begin();
+	live_writer_header(&writer, 7, 4, 0);
+	put_sites();
+	put_blocks();
+	recording = open_table(RECORDING_BLOCKS);
+	columns = recording_blocks(recording);
+	recording_threads(recording, &count);
+	assert_int_equal(columns->count, 6);
+	for (uint64_t i = 0; i < columns->count; i++)
+		assert_true(columns->thread[i] < count);
+	close_table(recording);
+}
+
 /* Without stacks the one site has the sums of all threads. */
 static void stackless(void **state)
 {
@@ -573,6 +593,7 @@ int main(void)
 		cmocka_unit_test(no_tree), cmocka_unit_test(blocks),    cmocka_unit_test(no_chains),
 		cmocka_unit_test(sampled), cmocka_unit_test(stackless), cmocka_unit_test(cut),
 		cmocka_unit_test(flipped), cmocka_unit_test(no_memory),
+		cmocka_unit_test(no_threads),
 	};
 
 	failing_malloc_countdown = -1;

@@ -178,7 +178,8 @@ static struct err *read_threads(const struct byte_source *source, const struct c
 
 	if (err)
 		return err;
-	snapshot->thread_count = (uint32_t)count;
+	// The first one is there, whatever is not in the file: all without an entry are it.
+	snapshot->thread_count = count ? (uint32_t)count : 1;
 	return read_freed(source, index, snapshot);
 }
 

@@ -12,7 +12,7 @@
 /* Zeroed: nothing. */
 struct live_snapshot {
 	struct live_header header;
-	/* Entries by their number; [0] is none, of threads it is all without an entry. */
+	/* Entries by their number; [0] is none, of threads it is all without an entry, and there. */
 	struct live_site *sites;
 	struct live_node *nodes;
 	struct live_thread *threads;
@@ -34,7 +34,7 @@ struct err *live_chunk_read(const struct byte_source *source, struct chunk_exten
 
 /*
  * The entries of a part, at most *count, which becomes how many there are (free()). Those that no
- * chunk has are zero.
+ * chunk has are zero, and so is one behind the last.
  */
 struct err *live_part_read(const struct byte_source *source, const struct chunk_index *index,
 			   enum live_part part, size_t entry_size, uint64_t *count, void *ret);
