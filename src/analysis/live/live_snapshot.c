@@ -236,3 +236,8 @@ struct err *live_snapshot_read(const struct byte_source *source, const struct ch
 	snapshot = (struct live_snapshot){0};
 	return NULL;
 }
+
+bool live_snapshot_counts(const struct live_snapshot *snapshot, uint32_t site)
+{
+	return site < snapshot->site_count && snapshot->sites[site].calls;
+}
