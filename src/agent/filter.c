@@ -35,11 +35,15 @@ static uint64_t draw(struct filter *filter)
 	return 1 + (uint64_t)(mean * minus_log((random_next(&filter->random) >> 11) + 1));
 }
 
+/* The streams of one seed are not those of the next. */
 static void seed(struct thread *thread)
 {
-	uint64_t random;
+	uint64_t given = config.value[SETTING_SEED], random;
 
-	__builtin_memcpy(&random, process_id, sizeof(random));
+	if (given)
+		random = random_mix(given);
+	else
+		__builtin_memcpy(&random, process_id, sizeof(random));
 	random += thread->stream;
 	thread->filter.random = random_next(&random) | 1;
 	thread->filter.left = draw(&thread->filter);

@@ -6,6 +6,7 @@
  * points lay on the stream of bytes that a thread allocates, mean bytes apart on average and at
  * random (a Poisson process), and a block counted if a point falls into it. A block of 0 bytes
  * counts as one of 1. A reader divides by that probability and has an estimate without a bias.
+ * SEED=number: a thread's points are made from it and the number of the thread's stream.
  *
  * CULL is a filter, too: cull.h says which of the events that are kept are written.
  *

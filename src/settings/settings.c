@@ -64,12 +64,12 @@ static const char *take_digits(const char *word, uint64_t *ret)
 	return c > word ? c : NULL;
 }
 
-static bool parse_number(const char *word, uint64_t *ret)
+static bool parse_number(const char *word, uint64_t least, uint64_t *ret)
 {
 	uint64_t value;
 	const char *rest = take_digits(word, &value);
 
-	if (!rest || *rest || value == 0 || value > UINT32_MAX)
+	if (!rest || *rest || value < least || value > UINT32_MAX)
 		return false;
 	*ret = value;
 	return true;
@@ -276,7 +276,9 @@ bool setting_parse(enum setting setting, const char *word, uint64_t *ret)
 		*ret = position & 1;
 		return true;
 	case SETTING_KIND_NUMBER:
-		return parse_number(word, ret);
+		return parse_number(word, 1, ret);
+	case SETTING_KIND_NATURAL:
+		return parse_number(word, 0, ret);
 	case SETTING_KIND_SIZE:
 		return parse_size(word, ret);
 	case SETTING_KIND_TIME:
@@ -308,6 +310,8 @@ const char *setting_allowed(enum setting setting)
 		return booleans;
 	case SETTING_KIND_NUMBER:
 		return "a number from 1 to 4294967295";
+	case SETTING_KIND_NATURAL:
+		return "a number from 0 to 4294967295";
 	case SETTING_KIND_SIZE:
 		return "a size such as 4096, 64K, 10M or 1G";
 	case SETTING_KIND_SIGNAL:

@@ -19,6 +19,7 @@ enum setting_kind {
 	SETTING_KIND_TEXT,
 	SETTING_KIND_BOOLEAN,
 	SETTING_KIND_NUMBER,
+	SETTING_KIND_NATURAL,
 	SETTING_KIND_SIZE,
 	SETTING_KIND_TIME,
 	SETTING_KIND_PERIOD,
@@ -47,10 +48,10 @@ struct setting_info {
 const struct setting_info *setting_info(enum setting setting);
 
 /*
- * The value of a word: 0 or 1 of a boolean (1/0/true/false/yes/no/on/off), a number above 0, the
- * bytes of a size (64K, 10M, 1G: powers of 1024), the nanoseconds of a time (500ms, 2s, 1h2m3s)
- * or of a period (a time, or seconds), the number of a signal (0: none), the position of a choice's
- * word. false: the word is not allowed. Texts have no value.
+ * The value of a word: 0 or 1 of a boolean (1/0/true/false/yes/no/on/off), a number above 0, a
+ * natural one, the bytes of a size (64K, 10M, 1G: powers of 1024), the nanoseconds of a time
+ * (500ms, 2s, 1h2m3s) or of a period (a time, or seconds), the number of a signal (0: none), the
+ * position of a choice's word. false: the word is not allowed. Texts have no value.
  */
 bool setting_parse(enum setting setting, const char *word, uint64_t *ret);
 

@@ -97,3 +97,18 @@ def test_summary_says_so(program, record):
     """What `mallow run` prints at the end names its numbers estimates, as the report does."""
     run = record([program], bare=False, settings={"SAMPLE": "64K"})
     assert "  a sample, one in 65.5 KB: all numbers are estimates\n" in run.stderr
+
+
+def test_a_seed_makes_the_same_samples(compile_sample, record):
+    """Of a thread that allocates the same; another seed, or none, makes others."""
+    one_thread = compile_sample("estimated", "gcc", "-O1")
+
+    def sampled(seed):
+        recorded = record([one_thread], settings={"SAMPLE": "16K", "SEED": seed}, check=False)
+        assert recorded.returncode == 7, recorded.stderr
+        return [(number, event.size) for number, event in enumerate(recorded.reader.events)
+                if isinstance(event, Alloc)]
+
+    samples = [sampled(seed) for seed in (1, 1, 2, 0, 0)]
+    assert samples[0] == samples[1] and len(samples[0]) > 300
+    assert len({tuple(of_run) for of_run in samples}) == 4

@@ -21,12 +21,12 @@ NAMES = [row[0] for row in ROWS]
 LIVE_ROWS = [row[:4] for row in ALL_ROWS if row[4] in ("LIVE", "BOTH")]
 LIVE_NAMES = [row[0] for row in LIVE_ROWS]
 # A word that each kind accepts and one that it does not.
-GOOD = {"BOOLEAN": "no", "NUMBER": "7", "SIZE": "64M", "TIME": "1m30s", "TEXT": "r.%p", "SIGNAL": "USR2",
-        "PERIOD": "90"}
+GOOD = {"BOOLEAN": "no", "NUMBER": "7", "NATURAL": "0", "SIZE": "64M", "TIME": "1m30s", "TEXT": "r.%p",
+        "SIGNAL": "USR2", "PERIOD": "90"}
 # Texts that are not any text.
 WORDS = {"SORT": "count,size", "IGNORE": "/dev/null", "OUTFILE": "/dev/null"}
 BAD = {"BOOLEAN": "perhaps", "NUMBER": "many", "SIZE": "64X", "TIME": "2 days", "SIGNAL": "USR3",
-       "CHOICE": "neither", "PERIOD": "now"}
+       "CHOICE": "neither", "PERIOD": "now", "NATURAL": "4294967296"}
 FLAGS = [row for row in ROWS if row[2] == "BOOLEAN" and row[3] == "0"]
 
 

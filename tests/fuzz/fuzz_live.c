@@ -1,6 +1,7 @@
 /*
- * libFuzzer target: bytes as a live table. Four bytes of counts, then pieces: what part it is, its
- * first number, how many bytes of it follow, and these. All that a report looks at is written.
+ * libFuzzer target: bytes as a live table. Three counts and the mean of samples, a byte each, then
+ * pieces: what part it is, its first number, how many bytes of it follow, and these. All that a
+ * report looks at is written.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,7 @@ static void write_table(struct trace_writer *writer, const uint8_t *data, size_t
 		trace_writer_frame(writer, i, 0x1000 * i, 0);
 	trace_writer_seal(writer);
 	live_writer_header(writer, data[0], data[1], data[2] * 5u);
-	trace_writer_poke(writer, 112, data[3] % 2, 8);
+	trace_writer_poke(writer, 112, data[3], 8); // mean bytes between samples
 	for (int i = 0; i < PIECES_MAX && at + 3 < size; i++)
 		at += put_piece(writer, data + at, size - at);
 }

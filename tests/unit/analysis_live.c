@@ -478,6 +478,82 @@ static void sampled(void **state)
 	close_table(recording);
 }
 
+/* Blocks of a table whose threads were lost are of all that have no entry. */
+static void no_threads(void **state)
+{
+	const struct block_columns *columns;
+	struct recording *recording;
+	uint32_t count;
+
+	begin();
+	live_writer_header(&writer, 7, 4, 0);
+	put_sites();
+	put_blocks();
+	recording = open_table(RECORDING_BLOCKS);
+	columns = recording_blocks(recording);
+	recording_threads(recording, &count);
+	assert_int_equal(columns->count, 6);
+	for (uint64_t i = 0; i < columns->count; i++)
+		assert_true(columns->thread[i] < count);
+	close_table(recording);
+}
+
+static void write_sampled(uint64_t mean)
+{
+	write_table();
+	put_blocks();
+	trace_writer_poke(&writer, 112, mean, 8);
+}
+
+/* The interval of the site that has so many bytes live. */
+static struct sample_interval interval_of(const struct recording *recording, uint64_t bytes)
+{
+	const struct live_facts *live = recording_live(recording);
+	uint32_t count, i;
+	const struct site *site = recording_sites(recording, &count);
+
+	assert_non_null(live->intervals);
+	for (i = 0; i < count && site[i].leaked_bytes != bytes;)
+		i++;
+	assert_true(i < count);
+	return live->intervals[i].bytes;
+}
+
+/* Of the sums around the blocks, whether these are wanted themselves or not. */
+static void intervals(void **state)
+{
+	for (unsigned int needs = RECORDING_SUMS; needs <= RECORDING_BLOCKS; needs++) {
+		struct recording *recording;
+		const struct live_facts *live;
+
+		write_sampled(100);
+		recording = open_table(needs);
+		live = recording_live(recording);
+		assert_int_equal(recording_blocks(recording)->count, needs ? 6 : 0);
+		// Blocks of 1,023 bytes and more, which are in nearly every sample.
+		assert_int_equal(interval_of(recording, 700).low, 700);
+		assert_int_equal(interval_of(recording, 700).high, 717);
+		// Of 0, 10 and 77.
+		assert_int_equal(interval_of(recording, 50).low, 50);
+		assert_int_equal(interval_of(recording, 50).high, 520);
+		assert_int_equal(interval_of(recording, 0).high, 0);
+		assert_int_equal(live->all.bytes.low, 750);
+		assert_int_equal(live->all.bytes.high, 1220);
+		close_table(recording);
+	}
+}
+
+/* Where all is counted nothing is estimated. */
+static void no_intervals(void **state)
+{
+	struct recording *recording;
+
+	write_sampled(0);
+	recording = open_table(RECORDING_SUMS);
+	assert_null(recording_live(recording)->intervals);
+	close_table(recording);
+}
+
 /* Without stacks the one site has the sums of all threads. */
 static void stackless(void **state)
 {
@@ -527,6 +603,8 @@ static void touch(const struct recording *recording)
 	for (uint32_t i = 0; i < sites_count; i++) {
 		assert_true(site[i].stack == RECORDING_NONE || site[i].stack < stacks);
 		sum += live ? live->sites[i].own_peak_blocks : 0;
+		assert_true(!live || !live->intervals ||
+			    live->intervals[i].bytes.low <= live->intervals[i].bytes.high);
 	}
 	for (uint32_t i = 0; live && i < live->thread_count; i++) {
 		const struct thread_sums *thread = &live->threads[i];
@@ -569,7 +647,10 @@ static void flipped(void **state)
 	unsigned int seed = 20261122;
 
 	for (int i = 0; i < 3000; i++) {
-		write_table();
+		if (i % 3)
+			write_table();
+		else
+			write_sampled(100);
 		for (int flips = 1 + i % 4; flips; flips--) {
 			size_t byte = (size_t)rand_r(&seed) % writer.size;
 
@@ -587,8 +668,7 @@ static void no_memory(void **state)
 {
 	long n;
 
-	write_table();
-	put_blocks();
+	write_sampled(100);
 	for (n = 0;; n++) {
 		struct recording *recording = NULL;
 		struct err *err;
@@ -612,12 +692,14 @@ static void no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sites),     cmocka_unit_test(threads),
-		cmocka_unit_test(pieces),    cmocka_unit_test(no_tree),
-		cmocka_unit_test(blocks),    cmocka_unit_test(full_groups),
-		cmocka_unit_test(no_chains), cmocka_unit_test(sampled),
-		cmocka_unit_test(stackless), cmocka_unit_test(cut),
-		cmocka_unit_test(flipped),   cmocka_unit_test(no_memory),
+		cmocka_unit_test(sites),      cmocka_unit_test(threads),
+		cmocka_unit_test(pieces),     cmocka_unit_test(no_tree),
+		cmocka_unit_test(blocks),     cmocka_unit_test(full_groups),
+		cmocka_unit_test(no_chains),  cmocka_unit_test(sampled),
+		cmocka_unit_test(stackless),  cmocka_unit_test(cut),
+		cmocka_unit_test(flipped),    cmocka_unit_test(no_memory),
+		cmocka_unit_test(intervals),  cmocka_unit_test(no_intervals),
+		cmocka_unit_test(no_threads),
 	};
 
 	failing_malloc_countdown = -1;

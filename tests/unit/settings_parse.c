@@ -74,6 +74,8 @@ static const char *const no_booleans[] = {"", "2", "t", "TRUE", "offf", "01", "0
 
 static const struct meaning numbers[] = {{"1", 1}, {"16384", 16384}, {"4294967295", UINT32_MAX}};
 static const char *const no_numbers[] = {"", "0", "4294967296", "-1", "1K", "99999999999999999999"};
+static const struct meaning naturals[] = {{"0", 0}, {"7", 7}, {"4294967295", UINT32_MAX}};
+static const char *const no_naturals[] = {"", "4294967296", "-1", "1K", "x", "0x1"};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -102,6 +104,7 @@ static void words(void **state)
 	check(SETTING_INTERVAL, periods, COUNT(periods), no_periods, COUNT(no_periods));
 	check(SETTING_FREE_STACKS, booleans, COUNT(booleans), no_booleans, COUNT(no_booleans));
 	check(SETTING_DEPTH, numbers, COUNT(numbers), no_numbers, COUNT(no_numbers));
+	check(SETTING_SEED, naturals, COUNT(naturals), no_naturals, COUNT(no_naturals));
 }
 
 static void choices(void **state)
@@ -142,6 +145,7 @@ static void rows(void **state)
 			break;
 		case SETTING_KIND_BOOLEAN:
 		case SETTING_KIND_NUMBER:
+		case SETTING_KIND_NATURAL:
 		case SETTING_KIND_SIZE:
 		case SETTING_KIND_TIME:
 		case SETTING_KIND_PERIOD:

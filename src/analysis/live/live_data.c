@@ -5,6 +5,7 @@
 void live_data_deinit(struct live_data *live)
 {
 	vec_deinit(&live->sites);
+	vec_deinit(&live->intervals);
 	vec_deinit(&live->threads);
 	vec_deinit(&live->handovers);
 }

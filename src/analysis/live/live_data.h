@@ -9,6 +9,7 @@
 struct live_data {
 	struct live_facts facts;     /* points into the others */
 	VEC(struct site_life) sites; /* until loading is finished times are ticks */
+	VEC(struct live_interval) intervals;
 	VEC(struct thread_sums) threads;
 	VEC(struct thread_handover) handovers;
 };

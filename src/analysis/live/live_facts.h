@@ -4,11 +4,15 @@
  *
  * A snapshot of it is not synchronised: a program that goes on meanwhile may have counted the bytes
  * of a block and not yet the block. All sums are of one copy of each site, and nothing is negative.
+ * Blocks are read before sums. So the width of an interval is that of the blocks shortly before,
+ * and it lies around the sums, as they are; only in a table that nobody changes all is of one
+ * moment.
  */
 #ifndef MALLOW_ANALYSIS_LIVE_LIVE_FACTS_H
 #define MALLOW_ANALYSIS_LIVE_LIVE_FACTS_H
 
 #include "analysis/recording.h"
+#include "analysis/sample_interval.h"
 
 /* Beside struct site: what is live of a site are its leaked bytes and blocks. */
 struct site_life {
@@ -16,6 +20,11 @@ struct site_life {
 	uint64_t first_ns;        /* its first allocation, … */
 	uint64_t since_ns;        /* … that since which something was always live, … */
 	uint64_t last_ns;         /* … and the last one */
+};
+
+/* Of samples: where what is live is, most likely. Of both sums of a site, or of all sites. */
+struct live_interval {
+	struct sample_interval bytes, blocks;
 };
 
 /* Blocks of one thread that another freed. */
@@ -41,6 +50,9 @@ struct live_facts {
 	/* One for each of recording_sites(), of a filtered recording for those that it was made of.
 	 */
 	const struct site_life *sites;
+	/* As many; NULL: all is counted, there are no estimates. Then `all` is nothing, either. */
+	const struct live_interval *intervals;
+	struct live_interval all;
 	const struct thread_sums *threads;
 	uint32_t thread_count;
 	uint64_t now_ns;       /* when the table was read */

@@ -12,6 +12,8 @@ struct err *live_load_begin(struct load *load, bool blocks)
 	const struct live_header *header = &load->live.header;
 	struct err *err;
 
+	// What a sample stands for is told by its size.
+	blocks = blocks || load->header.sample_mean;
 	err = live_snapshot_read(load->source, &load->index, blocks, &load->live);
 	if (err)
 		return err;
@@ -177,7 +179,7 @@ static struct err *resolve_sites(struct load *load, uint32_t **ret)
 	if (!resolving.nodes || !nodes)
 		return err_no_memory();
 	for (uint32_t i = 0; !err && i < live->site_count; i++)
-		if (live->sites[i].calls)
+		if (live_snapshot_counts(live, i))
 			err = resolve(&resolving, live->sites[i].node, &nodes[i]);
 	if (!err)
 		*ret = steal(&nodes);
@@ -220,9 +222,8 @@ static struct err *take_blocks(struct load *load, const uint32_t *nodes)
 		      sizeof(*live->blocks.list.items), compare_blocks);
 	for (size_t i = 0; !err && i < live->blocks.list.count; i++) {
 		const struct found_block *block = &live->blocks.list.items[i];
-		bool known = block->site < live->site_count && live->sites[block->site].calls;
 
-		if (known)
+		if (live_snapshot_counts(live, block->site))
 			err = take_block(load, block, nodes[block->site]);
 	}
 	// They made sites, whose sums are those of the table.
@@ -261,17 +262,19 @@ struct err *live_load_tables(struct load *load)
 	auto_free uint32_t *nodes = NULL;
 	struct err *err = take_threads(load);
 
-	load->recording->live.sites.count = 0;
+	load->recording->live.sites.count = load->recording->live.intervals.count = 0;
 	if (!err)
 		err = resolve_sites(load, &nodes);
 	if (err)
 		return err;
 	assert(nodes);
-	if (load->live.blocks.list.count)
+	if (load->recording->blocks.wanted && load->live.blocks.list.count)
 		err = take_blocks(load, nodes);
 	for (uint32_t i = 0; !err && i < load->live.site_count; i++)
-		if (load->live.sites[i].calls)
+		if (live_snapshot_counts(&load->live, i))
 			err = take_site(load, &load->live.sites[i], nodes[i]);
+	if (!err && load->header.sample_mean)
+		err = live_intervals_make(load, nodes);
 	// No peak of all together is known: what is live now is called so.
 	site_table_hold_peak(&load->recording->sites);
 	return err;
@@ -310,6 +313,7 @@ struct err *live_load_finish(struct load *load)
 		facts->duration_ns = live->facts.now_ns;
 	recording->summary.peak_time_ns = facts->duration_ns;
 	live->facts.sites = live->sites.items;
+	live->facts.intervals = load->header.sample_mean ? live->intervals.items : NULL;
 	live->facts.table_bytes = load->live.size;
 	live->facts.table_sites = load->live.site_count * sizeof(struct live_site);
 	live->facts.table_stacks = load->live.node_count * sizeof(struct live_node);

@@ -19,6 +19,9 @@ struct err *live_load_tables(struct load *load);
 /* When nothing is missing but times in nanoseconds, and facts. */
 struct err *live_load_finish(struct load *load);
 
+/* live_intervals.c: of the estimates, when the sites have their sums. nodes: of their stacks. */
+struct err *live_intervals_make(struct load *load, const uint32_t *nodes);
+
 /* live_threads.c: the sums of threads, merged by name. */
 struct err *live_threads_merge(struct recording *recording, const struct live_snapshot *snapshot);
 

@@ -178,7 +178,8 @@ static struct err *read_threads(const struct byte_source *source, const struct c
 
 	if (err)
 		return err;
-	snapshot->thread_count = (uint32_t)count;
+	// The first one is there, whatever is not in the file: all without an entry are it.
+	snapshot->thread_count = count ? (uint32_t)count : 1;
 	return read_freed(source, index, snapshot);
 }
 
@@ -234,4 +235,9 @@ struct err *live_snapshot_read(const struct byte_source *source, const struct ch
 	*ret = snapshot;
 	snapshot = (struct live_snapshot){0};
 	return NULL;
+}
+
+bool live_snapshot_counts(const struct live_snapshot *snapshot, uint32_t site)
+{
+	return site < snapshot->site_count && snapshot->sites[site].calls;
 }

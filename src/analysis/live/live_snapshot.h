@@ -12,7 +12,8 @@
 /* Zeroed: nothing. */
 struct live_snapshot {
 	struct live_header header;
-	/* Entries by their number; [0] is none, of threads it is all without an entry. */
+	/* Entries by their number; [0] is none, of threads it is all without an entry, and there.
+	 */
 	struct live_site *sites;
 	struct live_node *nodes;
 	struct live_thread *threads;
@@ -28,13 +29,16 @@ struct err *live_snapshot_read(const struct byte_source *source, const struct ch
 /* Accepts a zeroed struct. */
 void live_snapshot_deinit(struct live_snapshot *snapshot);
 
+/* Whether there is a site of that number, and something was counted of it. */
+bool live_snapshot_counts(const struct live_snapshot *snapshot, uint32_t site);
+
 /* The head of one of the table's chunks; zero where the file is cut short. */
 struct err *live_chunk_read(const struct byte_source *source, struct chunk_extent extent,
 			    struct live_chunk *ret);
 
 /*
  * The entries of a part, at most *count, which becomes how many there are (free()). Those that no
- * chunk has are zero.
+ * chunk has are zero, and so is one behind the last.
  */
 struct err *live_part_read(const struct byte_source *source, const struct chunk_index *index,
 			   enum live_part part, size_t entry_size, uint64_t *count, void *ret);

@@ -7,6 +7,14 @@ static double seconds(uint64_t ns)
 	return (double)ns / 1e9;
 }
 
+static void put_interval(struct json_writer *json, const struct live_interval *interval)
+{
+	json_field_u64(json, "live_bytes_low", interval->bytes.low);
+	json_field_u64(json, "live_bytes_high", interval->bytes.high);
+	json_field_u64(json, "live_blocks_low", interval->blocks.low);
+	json_field_u64(json, "live_blocks_high", interval->blocks.high);
+}
+
 static struct err *put_site(struct json_writer *json, const struct live_view *view, uint32_t index)
 {
 	const struct live_facts *live = recording_live(view->recording);
@@ -19,6 +27,8 @@ static struct err *put_site(struct json_writer *json, const struct live_view *vi
 	json_object(json);
 	json_field_u64(json, "live_bytes", site->leaked_bytes);
 	json_field_u64(json, "live_blocks", site->leaked_blocks);
+	if (live->intervals)
+		put_interval(json, &live->intervals[index]);
 	json_field_u64(json, "own_peak_bytes", site->own_peak_bytes);
 	json_field_u64(json, "own_peak_blocks", times->own_peak_blocks);
 	json_field_u64(json, "total_bytes", site->total_bytes);
@@ -96,6 +106,8 @@ struct err *live_json_write(struct json_writer *json, const struct live_view *vi
 	json_field_double(json, "time_s", seconds(live->now_ns));
 	json_field_u64(json, "live_bytes", sum->live_bytes);
 	json_field_u64(json, "live_blocks", sum->leaked_blocks);
+	if (live->intervals)
+		put_interval(json, &live->all);
 	json_field_u64(json, "total_bytes", sum->total_bytes);
 	json_field_u64(json, "calls", sum->calls);
 	json_field_u64(json, "not_counted", live->not_counted);

@@ -52,6 +52,15 @@ struct err *live_text_frames(struct buf *buf, const struct style *style,
 	return NULL;
 }
 
+/* Of a backtrace of samples, below its numbers. */
+static void put_interval(struct buf *buf, const struct live_interval *interval)
+{
+	buf_printf(buf, "  95 %%: count %" PRIu64 " to %" PRIu64 ", size %s to %s\n",
+		   interval->blocks.low, interval->blocks.high,
+		   format_bytes_fine(interval->bytes.low).text,
+		   format_bytes_fine(interval->bytes.high).text);
+}
+
 static struct err *put_backtrace(struct buf *buf, const struct style *style,
 				 const struct live_view *view, uint32_t place)
 {
@@ -70,6 +79,8 @@ static struct err *put_backtrace(struct buf *buf, const struct style *style,
 		   format_age(live->now_ns > since ? live->now_ns - since : 0).text);
 	style_end(buf, style);
 	buf_char(buf, '\n');
+	if (live->intervals)
+		put_interval(buf, &live->intervals[index]);
 	return live_text_frames(buf, style, view, site->stack);
 }
 
@@ -96,6 +107,10 @@ static void put_summary(struct buf *buf, const struct live_view *view)
 		   "[mallow] heap traced num of backtrace : %" PRIu64 "\n"
 		   "[mallow] heap traced allocation size  : %s\n",
 		   view->live + view->ignored_sites, format_bytes_fine(sum->live_bytes).text);
+	if (live->intervals)
+		buf_printf(buf, "[mallow] with 95 %% confidence         : %s to %s\n",
+			   format_bytes_fine(live->all.bytes.low).text,
+			   format_bytes_fine(live->all.bytes.high).text);
 	if (view->ignored_sites)
 		buf_printf(buf, "[mallow] ignored of these             : %" PRIu64 ", %s\n",
 			   view->ignored_sites, format_bytes_fine(view->ignored_bytes).text);
