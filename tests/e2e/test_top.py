@@ -171,6 +171,16 @@ def test_a_running_program(mallow, agent, terminal, tmp_path):
     shown.wait("ENDED")
 
 
+def test_a_sample(mallow, terminal, tmp_path):
+    """Numbers that are estimates are said to be."""
+    process = started(mallow, "--sample", "64K", "--outfile", str(tmp_path / "out"), "/usr/bin/python3",
+                      "-c", "print('ready', flush=True); input()")
+    assert process.stdout.readline() == "ready\n"
+    shown = terminal(mallow, "top", process.pid)
+    shown.wait(r"^mallow top  python3 \(pid \d+\) .*  estimates, by a sample of one in 65\.5 KB$")
+    process.communicate("\n", timeout=60)
+
+
 def test_a_recording(mallow, terminal, tmp_path):
     """One with events, too."""
     made = Made(tmp_path, [*START, "handle"])

@@ -75,6 +75,9 @@ static void put_title(struct buf *buf, const struct top_model *model,
 		buf_text(&line, "  only ");
 		style_safe_text(&line, model->filter, strlen(model->filter));
 	}
+	if (facts->sample_mean)
+		buf_printf(&line, "  estimates, by a sample of one in %s",
+			   format_bytes(facts->sample_mean, false).text);
 	buf_text(&line, screen->ended ? "  ENDED" : screen->frozen ? "  FROZEN" : "");
 	put_line(buf, buf_string(&line) ? buf_string(&line) : "", screen->width);
 }
