@@ -365,6 +365,8 @@ static void test_no_cells(void **state)
 #define SEATS   4096
 
 static uint32_t seats[SEATS]; /* as an allocator hands out memory: 1 while it is a thread's */
+static bool kept[SEATS];      /* its block is in the table: of who has the seat */
+static uint64_t apart;
 
 static void *hand_out(void *argument)
 {
@@ -378,18 +380,21 @@ static void *hand_out(void *argument)
 
 		random = random * 1103515245u + 12345u;
 		place = random >> 16 & (SEATS - 1);
-		address = 0x7000000000 + (uint64_t)place * 48;
+		address = 0x7000000000 + place * apart;
 		if (!__atomic_compare_exchange_n(&seats[place], &free, 1, false, __ATOMIC_ACQUIRE,
 						 __ATOMIC_RELAXED))
 			continue;
-		if (block_table_take(&table, &own, address, &found)) {
+		if (block_table_take(&table, &own, address, &found) != kept[place])
+			return "a block that is not there, or should not";
+		if (kept[place]) {
 			if (found.owner != place + 1 || found.size % 1024 != place % 32)
 				return "another's block";
 		}
 		block = (struct known_block){.owner = place + 1, .time = 1, .size = place % 32};
 		if (random & 1 << 11)
 			block.size += 1024;
-		if (random & 1 << 10) {
+		kept[place] = random & 1 << 10;
+		if (kept[place]) {
 			found.owner = 0;
 			if (!block_table_put(&table, &own, address, &block, &found) || found.owner)
 				return "a block in its place";
@@ -399,18 +404,26 @@ static void *hand_out(void *argument)
 	return NULL;
 }
 
+/* Each block in 32 bytes of its own, and two and four that share them. */
 static void test_threads(void **state)
 {
+	static const uint64_t distances[] = {48, 16, 8};
 	pthread_t threads[THREADS];
 
-	(void)state;
-	for (size_t i = 0; i < THREADS; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, hand_out, (void *)(i + 1)), 0);
-	for (size_t i = 0; i < THREADS; i++) {
-		void *wrong;
+	for (size_t d = 0; d < sizeof(distances) / sizeof(*distances); d++) {
+		setup(state);
+		apart = distances[d];
+		memset(kept, 0, sizeof(kept));
+		for (size_t i = 0; i < THREADS; i++)
+			assert_int_equal(
+				pthread_create(&threads[i], NULL, hand_out, (void *)(i + 1)), 0);
+		for (size_t i = 0; i < THREADS; i++) {
+			void *wrong;
 
-		assert_int_equal(pthread_join(threads[i], &wrong), 0);
-		assert_null(wrong);
+			assert_int_equal(pthread_join(threads[i], &wrong), 0);
+			assert_null(wrong);
+		}
+		assert_true(table.fulls.last > 0);
 	}
 }
 
