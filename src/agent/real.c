@@ -52,6 +52,7 @@ void real_resolve_slow(void)
 				  link_map_find_in("libc.so.6", "malloc") == (void *)real.malloc;
 	real.allocator_is_musl = !link_map_find("gnu_get_libc_version");
 	real.operators_are_plain = find_plain_operators();
+	real.blocks_are_apart = real.allocator_is_glibc && (real.operators_are_plain || !real.new);
 	link_map_loader_range(&real.loader_start, &real.loader_end);
 	if (real.malloc && real.free)
 		__atomic_store_n(&real.ready, true, __ATOMIC_RELEASE);
@@ -60,6 +61,8 @@ void real_resolve_slow(void)
 void *real_retry_slow(const char *symbol, void *place)
 {
 	find(place, symbol);
+	if (*(void **)place)
+		real.blocks_are_apart = false; // an operator, whosever it is
 	return *(void **)place;
 }
 

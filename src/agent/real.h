@@ -31,6 +31,11 @@ struct real {
 	 * is our hooks: no program has put its own in between.
 	 */
 	bool operators_are_plain;
+	/*
+	 * No two blocks that the program gets begin within the same 32 bytes, glibc's smallest
+	 * chunk: an operator of its own might cut smaller ones.
+	 */
+	bool blocks_are_apart;
 	uint64_t loader_start, loader_end; /* code of ld.so; equal: unknown */
 };
 

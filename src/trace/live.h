@@ -196,7 +196,8 @@ static inline unsigned int live_map_of(uint64_t size)
 #define LIVE_WORD_STATE   2
 #define LIVE_WORD_SIZE    3
 
-#define LIVE_FULL_LOG     3
+#define LIVE_FULL_LOG     3u
+#define LIVE_FULL_NAME    (LIVE_FULL_LOG << LIVE_CELL_BITS)
 #define LIVE_FULL_CHAIN   (1u << 28)
 #define LIVE_FULLS        (1u << 24)
 #define LIVE_FULL_BITS    5 /* of the bytes that an entry is for: one smallest chunk of glibc's */
@@ -204,8 +205,8 @@ static inline unsigned int live_map_of(uint64_t size)
 
 /* What begins in the region, an entry for each 32 bytes of it, as in cells. */
 struct live_full {
-	uint32_t chain; /* name of a group, 0: none: with what shares its 32 bytes, or was before */
-	uint32_t reserved;
+	uint32_t chain;   /* name of a group, 0: none: with what shares its 32 bytes, or was before */
+	uint32_t chained; /* of the agent: a bit for each entry whose 32 bytes had a block there */
 	uint64_t entries[LIVE_FULL_ENTRIES];
 };
 static_assert(LIVE_FULL_ENTRIES << LIVE_FULL_BITS == 1u << 10, "a region of the small map");
@@ -222,7 +223,7 @@ static inline uint32_t live_group_number(uint32_t name)
 
 static inline bool live_group_is_full(uint32_t name)
 {
-	return (name >> LIVE_CELL_BITS & 3) == LIVE_FULL_LOG;
+	return (name & LIVE_FULL_NAME) == LIVE_FULL_NAME;
 }
 
 /* Of one that is not full. */

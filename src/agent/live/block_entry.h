@@ -2,6 +2,7 @@
 #ifndef MALLOW_AGENT_LIVE_BLOCK_ENTRY_H
 #define MALLOW_AGENT_LIVE_BLOCK_ENTRY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "trace/live.h"
@@ -23,6 +24,13 @@ static inline uint64_t block_entry(uint64_t address, const struct known_block *b
 {
 	return (uint64_t)block->owner << LIVE_OWNER_SHIFT |
 	       (uint64_t)block->time << LIVE_TIME_SHIFT | block->size << LIVE_SIZE_SHIFT |
+	       block_start(address);
+}
+
+/* Whether it (atomic) is that of the block which begins there, being one of its region. */
+static inline bool block_entry_is_at(const uint64_t *entry, uint64_t address)
+{
+	return (__atomic_load_n(entry, __ATOMIC_RELAXED) & BLOCK_START_MASK) ==
 	       block_start(address);
 }
 

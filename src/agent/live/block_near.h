@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/live/heads.h"
 #include "base/compiler.h"
 
 /*
@@ -22,6 +23,7 @@
 /* Of one thread. Zero: it met nothing so far. */
 #define BLOCK_NEAR_LOG 8
 struct block_near {
+	struct heads_near heads;
 	struct {
 		uint64_t address; /* 0: none */
 		uint64_t place;

@@ -2,14 +2,10 @@
 
 #include <stddef.h>
 
+#include "agent/live/block_table_fast.h"
 #include "agent/live/large_blocks.h"
 #include "agent/live/small_blocks.h"
 #include "base/compiler.h"
-
-static uint64_t *words_of(const struct block_table *table, uint32_t place)
-{
-	return cells_word(&table->cells, place & ((1u << CELLS_WORD_BITS) - 1));
-}
 
 static void take_small(uint64_t *entry, struct known_block *ret)
 {
@@ -22,15 +18,22 @@ static bool take_at(const struct block_table *table, uint32_t place, struct know
 	if (!place)
 		return false;
 	if (place & BLOCK_PLACE_LARGE)
-		large_block_take(words_of(table, place), ret);
+		large_block_take(block_table_words(table, place), ret);
 	else
-		take_small(words_of(table, place), ret);
+		take_small(block_table_words(table, place), ret);
 	return true;
 }
 
 static uint32_t large_place(uint32_t cell)
 {
 	return cell ? cells_word_number(cell, 0) | BLOCK_PLACE_LARGE : 0;
+}
+
+/* As small_blocks_find(). */
+static uint64_t *find_in_full(const struct block_table *table, uint64_t address, uint32_t *chain)
+{
+	return small_blocks_find(table, heads_find(&table->heads, LIVE_MAP_SMALL, address), address,
+				 chain);
 }
 
 /* The place of the block that begins there, which as a small one may be in that chain. */
@@ -43,42 +46,49 @@ static uint32_t search(const struct block_table *table, uint64_t address, uint32
 
 static bool is_at(const struct block_table *table, uint32_t place, uint64_t address)
 {
-	const uint64_t *words = place ? words_of(table, place) : NULL;
+	const uint64_t *words = place ? block_table_words(table, place) : NULL;
 
 	if (!place)
 		return false;
 	return place & BLOCK_PLACE_LARGE ? large_block_is(words, address)
-					 : (__atomic_load_n(words, __ATOMIC_RELAXED) &
-					    BLOCK_START_MASK) == block_start(address);
+					 : block_entry_is_at(words, address);
 }
 
-/* chain: as of search(). */
-static bool take_slow(const struct block_table *table, struct block_near *near, uint64_t address,
-		      uint32_t chain, struct known_block *ret)
+static bool take_anew(const struct block_table *table, uint64_t address, struct known_block *ret,
+		      uint32_t *place)
+{
+	uint32_t chain;
+	uint64_t *entry = find_in_full(table, address, &chain);
+
+	*place = 0;
+	if (entry) {
+		take_small(entry, ret);
+		return true;
+	}
+	*place = search(table, address, chain);
+	return take_at(table, *place, ret);
+}
+
+static never_inline bool take_slow(const struct block_table *table, struct block_near *near,
+				   uint64_t address, struct known_block *ret)
 {
 	uint32_t place = block_near_find(near, address);
+	bool taken;
 
-	if (!is_at(table, place, address)) {
-		place = search(table, address, chain);
-		if (place)
-			block_near_note(near, address, place);
-	}
-	return take_at(table, place, ret);
+	heads_near_move(&near->heads, &table->heads, address);
+	if (is_at(table, place, address))
+		return take_at(table, place, ret);
+	taken = take_anew(table, address, ret, &place);
+	if (place)
+		block_near_note(near, address, place);
+	return taken;
 }
 
 bool block_table_take(const struct block_table *table, struct block_near *near, uint64_t address,
 		      struct known_block *ret)
 {
-	uint64_t *entry;
-	uint32_t chain;
-
-	if (unlikely(address & 7))
-		return false;
-	entry = small_blocks_find(table, address, &chain);
-	if (unlikely(!entry))
-		return take_slow(table, near, address, chain, ret);
-	take_small(entry, ret);
-	return true;
+	return block_table_take_fast(table, near, address, ret) ||
+	       (likely(!(address & 7)) && take_slow(table, near, address, ret));
 }
 
 /* A place where a block began at the address before is one for this one, if it is free. */
@@ -89,25 +99,18 @@ static bool put_near(const struct block_table *table, uint32_t place, uint64_t a
 
 	if (!place || large != !!(place & BLOCK_PLACE_LARGE))
 		return false;
-	return large ? large_block_put(words_of(table, place), address, block)
-		     : add_claim(words_of(table, place), block_entry(address, block));
+	return large ? large_block_put(block_table_words(table, place), address, block)
+		     : add_claim(block_table_words(table, place), block_entry(address, block));
 }
 
 /* *place: where it is now, if that is worth noting. */
 static bool put_anew(struct block_table *table, uint64_t address, const struct known_block *block,
 		     struct known_block *stale, uint32_t *place)
 {
-	uint64_t *entry;
-	uint32_t chain;
-
 	if (block->size < LIVE_LARGE_MIN)
 		return small_blocks_put(table, address, block_entry(address, block), stale, place);
 	// What is still there may be of any size.
-	entry = small_blocks_find(table, address, &chain);
-	if (entry)
-		take_small(entry, stale);
-	else
-		take_at(table, search(table, address, chain), stale);
+	take_anew(table, address, stale, place);
 	*place = large_place(large_blocks_put(table, address, block));
 	return *place != 0;
 }
@@ -117,6 +120,7 @@ static bool put_slow(struct block_table *table, struct block_near *near, uint64_
 {
 	uint32_t place = block_near_find(near, address);
 
+	heads_near_move(&near->heads, &table->heads, address);
 	if (put_near(table, place, address, block))
 		return true;
 	if (!put_anew(table, address, block, stale, &place))
@@ -130,11 +134,8 @@ bool block_table_put(struct block_table *table, struct block_near *near, uint64_
 		     const struct known_block *block, struct known_block *stale)
 {
 	stale->owner = 0;
-	if (unlikely(address & 7))
-		return false;
-	return (likely(block->size < LIVE_LARGE_MIN) &&
-		likely(small_blocks_put_full(table, address, block_entry(address, block)))) ||
-	       put_slow(table, near, address, block, stale);
+	return block_table_put_fast(table, near, address, block, false) ||
+	       (likely(!(address & 7)) && put_slow(table, near, address, block, stale));
 }
 
 /* Of an entry or a state. */
@@ -153,7 +154,7 @@ bool block_table_change_owner(const struct block_table *table, uint64_t address,
 			      uint32_t to)
 {
 	uint32_t chain = 0, place;
-	uint64_t *entry = address & 7 ? NULL : small_blocks_find(table, address, &chain);
+	uint64_t *entry = address & 7 ? NULL : find_in_full(table, address, &chain);
 
 	if (entry)
 		return change(entry, LIVE_OWNER_SHIFT, from, to);
@@ -161,9 +162,9 @@ bool block_table_change_owner(const struct block_table *table, uint64_t address,
 	if (!place)
 		return false;
 	return place & BLOCK_PLACE_LARGE
-		       ? change(words_of(table, place) + LIVE_WORD_STATE, LIVE_LARGE_SHIFT, from,
-				to)
-		       : change(words_of(table, place), LIVE_OWNER_SHIFT, from, to);
+		       ? change(block_table_words(table, place) + LIVE_WORD_STATE, LIVE_LARGE_SHIFT,
+				from, to)
+		       : change(block_table_words(table, place), LIVE_OWNER_SHIFT, from, to);
 }
 
 void block_table_empty(const struct block_table *table)

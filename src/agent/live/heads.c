@@ -54,6 +54,26 @@ uint32_t *heads_reach(struct heads *heads, unsigned int map, uint64_t address)
 	return leaf ? heads_in(leaf, map, address) : NULL;
 }
 
+/* A signal handler may come in between: it finds no window. */
+void heads_near_move(struct heads_near *near, const struct heads *heads, uint64_t address)
+{
+	struct heads_window *window = &near->windows[address >> HEADS_MAPPINGS_BIT & 1];
+	uint64_t number = address >> HEADS_WINDOW_BITS;
+	struct heads_middle **top = __atomic_load_n(&heads->tops[LIVE_MAP_SMALL], __ATOMIC_ACQUIRE);
+	const struct heads_middle *middle =
+		top && number < top_count(LIVE_MAP_SMALL)
+			? __atomic_load_n(&top[number], __ATOMIC_ACQUIRE)
+			: NULL;
+
+	if (!middle || window->number == number + 1)
+		return;
+	__atomic_store_n(&window->number, 0, __ATOMIC_RELAXED);
+	compiler_barrier();
+	__atomic_store_n(&window->middle, middle, __ATOMIC_RELAXED);
+	compiler_barrier();
+	__atomic_store_n(&window->number, number + 1, __ATOMIC_RELAXED);
+}
+
 static void each_of_middle(const struct heads_middle *middle,
 			   void (*each)(const void *argument, const uint32_t *head),
 			   const void *argument)

@@ -53,6 +53,41 @@ static inline uint32_t *heads_find(const struct heads *heads, unsigned int map, 
 	return likely(leaf) ? heads_in(leaf, map, address) : NULL;
 }
 
+/*
+ * Where a thread was last in the map of small blocks: 2 GiB where programs have their heap, and 2
+ * GiB where they have mappings. Zero: nowhere.
+ */
+struct heads_window {
+	uint64_t number; /* of the address space's windows, plus 1 */
+	const struct heads_middle *middle;
+};
+struct heads_near {
+	struct heads_window windows[2];
+};
+#define HEADS_WINDOW_BITS  (live_leaf_bits(LIVE_MAP_SMALL) + HEADS_MIDDLE_BITS)
+#define HEADS_MAPPINGS_BIT 45 /* 0 where Linux puts the heap, 1 where it puts mappings */
+
+/* heads_find() for small blocks there. NULL: it is elsewhere, or not there. */
+static inline uint32_t *heads_near_find(const struct heads_near *near, uint64_t address)
+{
+	const struct heads_window *window = &near->windows[address >> HEADS_MAPPINGS_BIT & 1];
+	const struct heads_middle *middle = __atomic_load_n(&window->middle, __ATOMIC_RELAXED);
+	uint32_t *leaf;
+
+	// In this order: a signal handler may come in between and be elsewhere.
+	compiler_barrier();
+	if (unlikely(__atomic_load_n(&window->number, __ATOMIC_RELAXED) !=
+		     (address >> HEADS_WINDOW_BITS) + 1))
+		return NULL;
+	leaf = __atomic_load_n(&middle->leaves[address >> live_leaf_bits(LIVE_MAP_SMALL) &
+					       ((1u << HEADS_MIDDLE_BITS) - 1)],
+			       __ATOMIC_ACQUIRE);
+	return likely(leaf) ? heads_in(leaf, LIVE_MAP_SMALL, address) : NULL;
+}
+
+/* The thread is at that address now. */
+void heads_near_move(struct heads_near *near, const struct heads *heads, uint64_t address);
+
 /* The same, made if it is not there. NULL: no memory. */
 uint32_t *heads_reach(struct heads *heads, unsigned int map, uint64_t address);
 

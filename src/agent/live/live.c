@@ -1,65 +1,44 @@
 #include "agent/live/live.h"
 
 #include "agent/clock.h"
-#include "agent/filter.h"
+#include "agent/event.h"
+#include "agent/guard.h"
+#include "agent/live/live_hook.h"
 #include "agent/live/live_reports.h"
 #include "agent/live/live_stack.h"
 #include "agent/live/live_table.h"
 #include "agent/process.h"
-#include "agent/toggle.h"
 
 // Without stacks allocations have no time: so many from one look at the clock to the next.
 #define STACKLESS_LOOKS 4096
 
-void live_note_sampled(struct live *live, uint64_t address, bool begins)
-{
-	uint8_t *place = live_sampled(live, address);
-	uint8_t count = __atomic_load_n(place, __ATOMIC_RELAXED), next;
-
-	do {
-		if (count == UINT8_MAX)
-			return;
-		next = (uint8_t)(begins ? count + 1 : count - 1);
-	} while (!__atomic_compare_exchange_n(place, &count, next, true, __ATOMIC_RELAXED,
-					      __ATOMIC_RELAXED));
-}
-
-bool live_put(struct thread *thread, struct live *live, const struct event *event, uint32_t owner,
-	      uint64_t ticks)
+never_inline bool live_put(struct thread *thread, struct live *live, uint64_t address,
+			   uint64_t size, uint32_t owner, uint64_t ticks)
 {
 	const struct known_block block = {
-		.owner = owner,
-		.time = block_table_time(ticks, event->size),
-		.size = event->size,
-	};
+		.owner = owner, .time = block_table_time(ticks, size), .size = size};
 	struct known_block stale;
 
-	if (unlikely(!block_table_put(&live->blocks, &thread->live->near, event->address, &block,
+	if (unlikely(!block_table_put(&live->blocks, &thread->live->near, address, &block,
 				      &stale))) {
 		process_count_loss(TRACE_LOSS_NO_MEMORY);
 		return false;
 	}
 	if (live_takes_samples())
-		live_note_sampled(live, event->address, true);
+		live_sampled_note(address, true);
 	if (unlikely(stale.owner))
 		live_count_end(thread, live, &stale);
 	return true;
 }
 
-bool live_wants(struct thread *thread, const struct event *event)
+never_inline bool live_take(struct thread *thread, struct live *live, uint64_t address,
+			    struct known_block *ret)
 {
-	return (!toggle_is_off() || event->old_recorded) &&
-	       (!live_takes_samples() || filter_samples(thread, event->size));
-}
-
-void live_count_begin(struct thread *thread, struct live *live, const struct event *event,
-		      uint32_t site, uint64_t ticks)
-{
-	struct weight weight = weight_of(event->size);
-
-	if (live_has_sums(site))
-		sites_allocate(sites_at(&live->sites, site), weight, ticks);
-	live_threads_allocate(&live->threads, live_number(thread, live), weight);
+	if (!block_table_take(&live->blocks, &thread->live->near, address, ret))
+		return false;
+	if (live_takes_samples())
+		live_sampled_note(address, false);
+	return true;
 }
 
 /* A store to one byte of `unusual` would delay the next look at all of them. */
@@ -69,31 +48,51 @@ static inline void forget_within(struct thread *thread)
 		thread->within = 0;
 }
 
-/* Of one that is wanted. */
-static never_inline void add_slow(struct thread *thread, struct live *live,
-				  const struct event *event, const struct unwind_state *state)
+/*
+ * Without stacks: whether this allocation may go without a look at the clock. By the value that was
+ * seen: of a handler in between that counts, too, one of both is forgotten.
+ */
+static inline bool counts_down(struct live_own *own)
 {
+	uint32_t left = __atomic_load_n(&own->looks, __ATOMIC_RELAXED);
+
+	if (unlikely(!left))
+		return false;
+	__atomic_store_n(&own->looks, left - 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* One that is wanted. Without a time: the sums of the only site are those of the threads. */
+static void add_stackless(struct thread *thread, struct live *live, uint64_t address, uint64_t size)
+{
+	const struct live_sums *sums = live_sums(thread, live);
+
+	forget_within(thread);
+	if (live_put(thread, live, address, size, live_owner(SITES_STACKLESS, sums->number), 0))
+		live_threads_allocate(sums, weight_of(size));
+	if (counts_down(thread->live))
+		return;
+	thread->live->looks = STACKLESS_LOOKS;
+	live_reports_look(live, clock_ticks() - live->start_ticks);
+}
+
+/* The same with a stack. */
+static inline void add_with_stack(struct thread *thread, struct live *live, uint64_t address,
+				  uint64_t size, const struct unwind_state *state)
+{
+	const struct live_sums *sums;
 	uint32_t site = SITES_STACKLESS;
 	uint64_t ticks;
 
 	if (event_capture(thread, state))
 		site = live_stack_site(thread, live);
+	sums = live_sums(thread, live);
 	ticks = clock_ticks() - live->start_ticks;
-	if (live_put(thread, live, event, live_owner(site, live_number(thread, live)), ticks))
-		live_count_begin(thread, live, event, site, ticks);
+	if ((likely(!live_takes_samples()) &&
+	     live_put_fast(thread, live, address, size, live_owner(site, sums->number), ticks)) ||
+	    live_put(thread, live, address, size, live_owner(site, sums->number), ticks))
+		live_count_begin(sums, live, size, site, ticks);
 	live_reports_look(live, ticks);
-}
-
-/* Without a stack and a time: the sums of the only site are those of the threads. */
-static void add_stackless(struct thread *thread, struct live *live, const struct event *event)
-{
-	uint32_t number = live_number(thread, live);
-
-	forget_within(thread);
-	if (live_put(thread, live, event, live_owner(SITES_STACKLESS, number), 0))
-		live_threads_allocate(&live->threads, number, weight_of(event->size));
-	if (unlikely(thread->live->looks++ % STACKLESS_LOOKS == 0))
-		live_reports_look(live, clock_ticks() - live->start_ticks);
 }
 
 void live_allocates(struct thread *thread, const struct event *event,
@@ -101,26 +100,117 @@ void live_allocates(struct thread *thread, const struct event *event,
 {
 	struct live *live = process->live;
 
-	if (likely(live_takes_samples() && filter_passes_over(&thread->filter, event->size)) ||
-	    !live_wants(thread, event) || unlikely(!live)) {
+	if (!live || !live_wants(thread, event->size, event->old_recorded))
 		forget_within(thread);
-		return;
-	}
-	if (config_stackless())
-		add_stackless(thread, live, event);
+	else if (config_stackless())
+		add_stackless(thread, live, event->address, event->size);
 	else
-		add_slow(thread, live, event, state);
+		add_with_stack(thread, live, event->address, event->size, state);
+}
+
+/* A child may come back into a hook from a handler that forked: then nothing is there. */
+static inline bool is_here(const struct thread *thread, const struct live *live)
+{
+	return likely(live && thread->cursor);
+}
+
+/* It counts each block, in sums that are known. */
+static inline bool is_exact(const struct thread *thread)
+{
+	return likely(!live_takes_samples() && thread->live->sums.allocated);
+}
+
+static never_inline void stackless_here_slow(struct thread *thread, struct live *live,
+					     uint64_t address, uint64_t size)
+{
+	if (is_here(thread, live) && live_wants(thread, size, false))
+		add_stackless(thread, live, address, size);
+	guard_end_record(thread);
+}
+
+/*
+ * Here and in live_ends_here(): what is nearly always so, in registers. Else one jump to the same
+ * in general.
+ */
+static never_inline void stackless_here(struct thread *thread, uint64_t address, uint64_t size)
+{
+	struct live *live;
+
+	guard_begin_record(thread);
+	live = process->live;
+	if (is_here(thread, live) && is_exact(thread) && !toggle_is_off() &&
+	    counts_down(thread->live) &&
+	    live_put_fast(thread, live, address, size,
+			  live_owner(SITES_STACKLESS, thread->live->sums.number), 0)) {
+		live_threads_allocate(&thread->live->sums, (struct weight){1, size});
+		guard_end_record(thread);
+	} else {
+		stackless_here_slow(thread, live, address, size);
+	}
+}
+
+static never_inline void with_stack_here(struct thread *thread, uint64_t sp, uint64_t address,
+					 uint64_t size)
+{
+	struct unwind_state state;
+	struct live *live;
+
+	guard_begin_record(thread);
+	live = process->live;
+	if (is_here(thread, live) && live_wants(thread, size, false)) {
+		state = guard_state_at(sp);
+		add_with_stack(thread, live, address, size, &state);
+	}
+	guard_end_record(thread);
+}
+
+never_inline void live_allocates_here(struct thread *thread, uint64_t sp, const void *block,
+				      uint64_t size)
+{
+	if (unlikely(!block))
+		return;
+	if (config_stackless())
+		stackless_here(thread, (uint64_t)block, size);
+	else
+		with_stack_here(thread, sp, (uint64_t)block, size);
+}
+
+static void end(struct thread *thread, struct live *live, uint64_t address)
+{
+	struct known_block block;
+
+	if (live_may_have(address) && live_take(thread, live, address, &block))
+		live_count_end(thread, live, &block);
 }
 
 void live_frees(struct thread *thread, uint64_t address)
 {
 	struct live *live = process->live;
-	struct known_block block;
 
-	if (unlikely(!live) || !live_may_be_sampled(live, address) ||
-	    !block_table_take(&live->blocks, &thread->live->near, address, &block))
-		return;
-	if (live_takes_samples())
-		live_note_sampled(live, address, false);
-	live_count_end(thread, live, &block);
+	if (live)
+		end(thread, live, address);
+}
+
+static never_inline void ends_here_slow(struct thread *thread, struct live *live, uint64_t address)
+{
+	if (is_here(thread, live) && thread->outer) // as in write_unusual_free()
+		end(thread, live, address);
+	guard_end_record(thread);
+}
+
+never_inline void live_ends_here(struct thread *thread, const void *block)
+{
+	struct known_block known;
+	struct live *live;
+
+	guard_begin_record(thread);
+	live = process->live;
+	if (is_here(thread, live) && likely(thread->outer) && is_exact(thread) &&
+	    live_take_fast(thread, live, (uint64_t)block, &known)) {
+		live_count_end_as(&thread->live->sums, live, &known,
+				  (struct weight){1, known.size});
+		guard_end_record(thread);
+	} else {
+		ends_here_slow(thread, live, (uint64_t)block);
+	}
 }

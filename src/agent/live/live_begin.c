@@ -3,9 +3,11 @@
 #include "agent/libc.h"
 #include "agent/live/live.h"
 #include "agent/live/live_memory.h"
+#include "agent/live/live_sampled.h"
 #include "agent/live/live_table.h"
 #include "agent/pool.h"
 #include "agent/process.h"
+#include "agent/real.h"
 #include "agent/slow.h"
 #include "agent/thread.h"
 #include "base/bytes.h"
@@ -43,6 +45,7 @@ bool live_begin(void)
 	struct live *live;
 
 	forget_former();
+	live_sampled_clear();
 	find_alone_flag();
 	live = pool_allocate(sizeof(*live));
 	if (!live)
@@ -82,6 +85,9 @@ void live_thread_prepare(struct thread *thread, void *memory)
 {
 	thread->live = memory;
 	memset(thread->live, 0, sizeof(*thread->live));
+	// Other allocators' functions, musl's calloc for one, call each other by our hooks.
+	thread->way =
+		live_takes_samples() && real.allocator_is_glibc ? THREAD_LIVE_SAMPLES : THREAD_LIVE;
 }
 
 void live_thread_leaves(struct thread *thread)
@@ -90,9 +96,8 @@ void live_thread_leaves(struct thread *thread)
 
 	if (!live || !thread->live)
 		return;
-	live_threads_leave(&live->threads, thread->live->number);
-	thread->live->number = 0;
-	thread->live->settled = false;
+	live_threads_leave(&live->threads, thread->live->sums.number);
+	thread->live->sums = (struct live_sums){0};
 }
 
 never_inline void live_settle_thread_slow(struct thread *thread, struct live *live)
@@ -102,9 +107,9 @@ never_inline void live_settle_thread_slow(struct thread *thread, struct live *li
 
 	slow_begin(&slow);
 	thread_check_name(thread);
-	if (!own->settled)
-		own->number =
-			live_threads_claim(&live->threads, live->header, thread->tid, thread->name);
-	own->settled = true;
+	if (!own->sums.allocated)
+		own->sums = live_threads_sums(&live->threads,
+					      live_threads_claim(&live->threads, live->header,
+								 thread->tid, thread->name));
 	slow_end(&slow);
 }

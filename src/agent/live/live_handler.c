@@ -3,6 +3,7 @@
  * that begins is in the table at once, too, so that its end finds it; its stack is looked up later.
  */
 #include "agent/clock.h"
+#include "agent/event.h"
 #include "agent/live/live.h"
 #include "agent/live/live_stack.h"
 #include "agent/live/live_table.h"
@@ -10,7 +11,7 @@
 /* Who owns a block that waits: by its ticket, lest it be taken for the next one at its address. */
 static uint32_t waiting_owner(struct thread *thread, struct live *live, uint64_t ticket)
 {
-	return live_owner(SITES_UNKNOWN + (uint32_t)ticket, live_number(thread, live));
+	return live_owner(SITES_UNKNOWN + (uint32_t)ticket, live_sums(thread, live)->number);
 }
 
 bool live_waits(struct thread *thread, struct event *event)
@@ -28,8 +29,9 @@ bool live_waits(struct thread *thread, struct event *event)
 	if (!live || !thread->live)
 		return true;
 	event->duration = thread->live->tickets++ % SITES_WAITING;
-	return live_wants(thread, event) &&
-	       live_put(thread, live, event, waiting_owner(thread, live, event->duration),
+	return live_wants(thread, event->size, event->old_recorded) &&
+	       live_put(thread, live, event->address, event->size,
+			waiting_owner(thread, live, event->duration),
 			clock_ticks() - live->start_ticks);
 }
 
@@ -39,10 +41,8 @@ void live_gives_up(struct thread *thread, const struct event *event)
 	struct known_block block;
 
 	// Without either it is not in a table.
-	if (live && thread->live && event->operation < TRACE_OP_FREE &&
-	    block_table_take(&live->blocks, &thread->live->near, event->address, &block) &&
-	    live_takes_samples())
-		live_note_sampled(live, event->address, false);
+	if (live && thread->live && event->operation < TRACE_OP_FREE)
+		live_take(thread, live, event->address, &block);
 }
 
 void live_allocated(struct thread *thread, const struct event *event, const uint64_t *frames,
@@ -57,11 +57,11 @@ void live_allocated(struct thread *thread, const struct event *event, const uint
 	ticks = clock_ticks() - live->start_ticks;
 	if (count && stack_cache_set(&thread->stack, frames, count))
 		site = live_stack_site(thread, live);
-	live_count_begin(thread, live, event, site, ticks);
+	live_count_begin(live_sums(thread, live), live, event->size, site, ticks);
 	// Freed by now: by whom was counted then, of which stack is counted now.
 	if (!block_table_change_owner(&live->blocks, event->address,
 				      waiting_owner(thread, live, event->duration),
-				      live_owner(site, live_number(thread, live))) &&
+				      live_owner(site, live_sums(thread, live)->number)) &&
 	    live_has_sums(site))
 		sites_free(sites_at(&live->sites, site), weight_of(event->size));
 }

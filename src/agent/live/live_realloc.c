@@ -29,10 +29,8 @@ static uint32_t take_for_realloc(struct thread *thread, struct live *live, uint6
 	struct live_taken *place = &own->taken[own->next++ % LIVE_TAKEN];
 	struct live_taken taken = {.address = address};
 
-	if (!block_table_take(&live->blocks, &thread->live->near, address, &taken.block))
+	if (!live_take(thread, live, address, &taken.block))
 		return FILTER_UNKNOWN;
-	if (live_takes_samples())
-		live_note_sampled(live, address, false);
 	live_count_end(thread, live, &taken.block);
 	*place = taken;
 	return FILTER_RECORDED;
@@ -49,7 +47,7 @@ uint32_t live_begins_realloc(struct thread *thread, const void *old)
 	begun = begin_busy(thread);
 	// Not before: a handler may fork, and the child begin a table of its own.
 	live = __atomic_load_n(&process->live, __ATOMIC_RELAXED);
-	if (live && live_may_be_sampled(live, (uint64_t)old))
+	if (live && live_may_have((uint64_t)old))
 		ret = take_for_realloc(thread, live, (uint64_t)old);
 	end_busy(thread, begun);
 	return ret;
@@ -64,8 +62,7 @@ static void retract_end(struct thread *thread, struct live *live, const struct k
 
 	if (live_has_sums(site))
 		sites_free(sites_at(&live->sites, site), less);
-	live_threads_free(&live->threads, live_number(thread, live),
-			  block->owner & (LIVE_THREADS - 1), less);
+	live_threads_free(live_sums(thread, live), block->owner & (LIVE_THREADS - 1), less);
 }
 
 /* The latest that was taken with that address. NULL: too many were since. */
@@ -87,7 +84,7 @@ static void put_back(struct thread *thread, struct live *live, struct live_taken
 	if (block_table_put(&live->blocks, &thread->live->near, taken->address, &taken->block,
 			    &stale)) {
 		if (live_takes_samples())
-			live_note_sampled(live, taken->address, true);
+			live_sampled_note(taken->address, true);
 		retract_end(thread, live, &taken->block);
 	}
 	taken->address = 0;

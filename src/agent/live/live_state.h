@@ -6,8 +6,7 @@
 #include "agent/live/live_threads.h"
 #include "agent/live/sites.h"
 
-#define LIVE_SAMPLED (1u << 16)
-#define LIVE_TAKEN   8 /* reallocs of one thread at once: a handler's within another's */
+#define LIVE_TAKEN 8 /* reallocs of one thread at once: a handler's within another's */
 
 /* Zero: empty. */
 struct live {
@@ -20,11 +19,6 @@ struct live {
 	struct block_table blocks;
 	struct live_threads threads;
 	struct sites sites;
-	/*
-	 * SAMPLE: how many of the sampled blocks have addresses of that hash, 255: more than can be
-	 * counted. Most ends are those of others, and go no further than this.
-	 */
-	uint8_t sampled[LIVE_SAMPLED]; /* atomic */
 };
 
 /* A block that a realloc has ended and may have to bring back. */
@@ -35,13 +29,12 @@ struct live_taken {
 
 /* A thread's own, behind struct thread. */
 struct live_own {
-	uint32_t number;  /* in the table, 0: none */
-	bool settled;     /* `number` is right, 0 where there was no other left */
+	struct live_sums sums;
 	uint32_t next;    /* of taken */
 	uint32_t site;    /* of the last stack that was looked up … */
 	uint32_t depth;   /* … and its depth, 0: none */
 	uint32_t tickets; /* of blocks of signal handlers that wait */
-	uint32_t looks;   /* without stacks: counts allocations */
+	uint32_t looks;   /* without stacks: so many allocations until the next look at the clock */
 	struct block_near near;
 	struct live_taken taken[LIVE_TAKEN];
 	uint32_t nodes[]; /* of stack_cache.frames, by the same index */

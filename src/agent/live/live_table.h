@@ -3,10 +3,14 @@
 #define MALLOW_AGENT_LIVE_LIVE_TABLE_H
 
 #include "agent/config.h"
-#include "agent/event.h"
+#include "agent/filter.h"
+#include "agent/live/block_table_fast.h"
+#include "agent/live/live_sampled.h"
 #include "agent/live/live_state.h"
 #include "agent/live/weight.h"
+#include "agent/real.h"
 #include "agent/thread.h"
+#include "agent/toggle.h"
 
 /* SAMPLE. */
 static inline bool live_takes_samples(void)
@@ -14,32 +18,27 @@ static inline bool live_takes_samples(void)
 	return config.value[SETTING_SAMPLE] != 0;
 }
 
-static inline uint8_t *live_sampled(struct live *live, uint64_t address)
+/* false: no block at that address is in the table. */
+static inline bool live_may_have(uint64_t address)
 {
-	return &live->sampled[(address >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 48];
+	return !live_takes_samples() || live_sampled_has(address);
 }
-
-/* false: the block at that address is no sample. */
-static inline bool live_may_be_sampled(struct live *live, uint64_t address)
-{
-	return !live_takes_samples() ||
-	       __atomic_load_n(live_sampled(live, address), __ATOMIC_RELAXED);
-}
-
-/* A sampled block begins, or ends. */
-void live_note_sampled(struct live *live, uint64_t address, bool begins);
 
 /* Whether an allocation goes into the table: while off that of a realloc of a block there. */
-bool live_wants(struct thread *thread, const struct event *event);
+static inline bool live_wants(struct thread *thread, uint64_t size, bool old_recorded)
+{
+	return (!toggle_is_off() || old_recorded) &&
+	       (!live_takes_samples() || filter_samples(thread, size));
+}
 
 void live_settle_thread_slow(struct thread *thread, struct live *live);
 
-/* The thread's number in the table. */
-static inline uint32_t live_number(struct thread *thread, struct live *live)
+/* What the thread counts in, and its number. */
+static inline const struct live_sums *live_sums(struct thread *thread, struct live *live)
 {
-	if (unlikely(!thread->live->settled))
+	if (unlikely(!thread->live->sums.allocated))
 		live_settle_thread_slow(thread, live);
-	return thread->live->number;
+	return &thread->live->sums;
 }
 
 static inline uint32_t live_owner(uint32_t site, uint32_t thread)
@@ -53,24 +52,62 @@ static inline bool live_has_sums(uint32_t site)
 	return !config_stackless() && site < SITES_UNKNOWN;
 }
 
-/* A block that is out of the table: the thread has ended it. */
-static inline __attribute__((always_inline)) void
-live_count_end(struct thread *thread, struct live *live, const struct known_block *block)
+/* A block that is out of the table: the thread of those sums has ended it. */
+static inline __attribute__((always_inline)) void live_count_end_as(const struct live_sums *sums,
+								    struct live *live,
+								    const struct known_block *block,
+								    struct weight weight)
 {
 	uint32_t site = block->owner >> LIVE_THREAD_BITS;
-	struct weight weight = weight_of(block->size);
 
 	if (likely(live_has_sums(site)))
 		sites_free(sites_at(&live->sites, site), weight);
-	live_threads_free(&live->threads, live_number(thread, live),
-			  block->owner & (LIVE_THREADS - 1), weight);
+	live_threads_free(sums, block->owner & (LIVE_THREADS - 1), weight);
 }
 
-void live_count_begin(struct thread *thread, struct live *live, const struct event *event,
-		      uint32_t site, uint64_t ticks);
+static inline void live_count_end(struct thread *thread, struct live *live,
+				  const struct known_block *block)
+{
+	live_count_end_as(live_sums(thread, live), live, block, weight_of(block->size));
+}
 
-/* The block goes into the table. false: it does not, which is counted. */
-bool live_put(struct thread *thread, struct live *live, const struct event *event, uint32_t owner,
-	      uint64_t ticks);
+/* One that is in the table: the thread of those sums has made it. */
+static inline void live_count_begin(const struct live_sums *sums, struct live *live, uint64_t size,
+				    uint32_t site, uint64_t ticks)
+{
+	struct weight weight = weight_of(size);
+
+	if (likely(live_has_sums(site)))
+		sites_allocate(sites_at(&live->sites, site), weight, ticks);
+	live_threads_allocate(sums, weight);
+}
+
+/*
+ * The block goes into the table. false: it does not, which is counted. live_put_fast(): where each
+ * does, in the ordinary case; false: ask live_put().
+ */
+bool live_put(struct thread *thread, struct live *live, uint64_t address, uint64_t size,
+	      uint32_t owner, uint64_t ticks);
+
+static inline __attribute__((always_inline)) bool live_put_fast(const struct thread *thread,
+								const struct live *live,
+								uint64_t address, uint64_t size,
+								uint32_t owner, uint64_t ticks)
+{
+	const struct known_block block = {
+		.owner = owner, .time = block_table_time(ticks, size), .size = size};
+
+	return block_table_put_fast(&live->blocks, &thread->live->near, address, &block,
+				    real.blocks_are_apart);
+}
+
+/* It ends: out of the table. false: it is not there. live_take_fast(): the same. */
+bool live_take(struct thread *thread, struct live *live, uint64_t address, struct known_block *ret);
+
+static inline bool live_take_fast(const struct thread *thread, const struct live *live,
+				  uint64_t address, struct known_block *ret)
+{
+	return block_table_take_fast(&live->blocks, &thread->live->near, address, ret);
+}
 
 #endif

@@ -7,11 +7,7 @@
 #define CLOSE_SIZE  72
 #define CLOSE_MANY  12
 #define CLOSE_FIRST 3 /* of which so many may lie in the group before it */
-
-static struct live_full *full_at(const struct block_table *table, uint32_t name)
-{
-	return full_groups_at(&table->fulls, live_group_number(name));
-}
+#define CLOSE_FEW   3 /* of the first four: more of them are to be expected */
 
 static uint64_t *words_at(const struct block_table *table, uint32_t name)
 {
@@ -23,14 +19,17 @@ static uint64_t *words_end(uint64_t *words, uint32_t name)
 	return words + (uint64_t)LIVE_CELL_WORDS * live_group_cells(name);
 }
 
-/* In the chain of groups that begins with that name: the number of its word, or 0. */
-static uint32_t find_in_chain(const struct block_table *table, uint32_t name, uint64_t start)
+uint32_t small_blocks_find_in(const struct block_table *table, uint32_t chain, uint64_t address)
 {
+	uint32_t name = chain;
+
+	if (live_group_is_full(chain))
+		name = __atomic_load_n(&small_blocks_full(table, chain)->chain, __ATOMIC_ACQUIRE);
 	while (name) {
 		uint64_t *words = words_at(table, name), *end = words_end(words, name);
 
 		for (uint64_t *word = words + 1; word < end; word++)
-			if ((__atomic_load_n(word, __ATOMIC_RELAXED) & BLOCK_START_MASK) == start)
+			if (block_entry_is_at(word, address))
 				return cells_word_number(live_group_number(name),
 							 (uint32_t)(word - words));
 		name = (uint32_t)words[0];
@@ -38,20 +37,20 @@ static uint32_t find_in_chain(const struct block_table *table, uint32_t name, ui
 	return 0;
 }
 
-uint32_t small_blocks_find_in(const struct block_table *table, uint32_t chain, uint64_t address)
-{
-	if (live_group_is_full(chain))
-		chain = __atomic_load_n(&full_at(table, chain)->chain, __ATOMIC_ACQUIRE);
-	return find_in_chain(table, chain, block_start(address));
-}
-
 /* Where a block that is to be put into a chain was looked for. */
 struct look {
 	uint32_t same; /* word of the entry of one that begins there, or 0 */
 	uint32_t free; /* the last free entry, or 0 */
 	unsigned int groups;
-	uint64_t bytes; /* of the blocks */
+	unsigned int close; /* of the blocks: those up to CLOSE_SIZE */
+	uint32_t chained;   /* struct live_full */
 };
+
+/* Of one that is not free. */
+static uint32_t chained_bit(uint64_t entry)
+{
+	return 1u << (((entry & BLOCK_START_MASK) - 1) >> (LIVE_FULL_BITS - 3));
+}
 
 static struct look look_through(const struct block_table *table, uint32_t name, uint64_t start)
 {
@@ -64,11 +63,14 @@ static struct look look_through(const struct block_table *table, uint32_t name, 
 		for (uint64_t *word = words + 1; word < end; word++, number++) {
 			uint64_t entry = __atomic_load_n(word, __ATOMIC_RELAXED);
 
-			if (!entry)
+			if (!entry) {
 				look.free = number;
-			else if (unlikely((entry & BLOCK_START_MASK) == start))
+				continue;
+			}
+			if (unlikely((entry & BLOCK_START_MASK) == start))
 				look.same = number;
-			look.bytes += block_entry_size(entry);
+			look.close += block_entry_size(entry) <= CLOSE_SIZE;
+			look.chained |= chained_bit(entry);
 		}
 		look.groups++;
 		name = (uint32_t)words[0];
@@ -84,7 +86,7 @@ static bool is_crowded(const struct block_table *table, uint32_t name)
 
 	if (!live_group_is_full(name))
 		return false;
-	full = full_at(table, name);
+	full = small_blocks_full(table, name);
 	for (uint32_t i = 0; i < LIVE_FULL_ENTRIES; i++)
 		count += __atomic_load_n(&full->entries[i], __ATOMIC_RELAXED) != 0;
 	return count >= CLOSE_MANY;
@@ -94,13 +96,13 @@ static bool is_crowded(const struct block_table *table, uint32_t name)
 static bool wants_full(const struct block_table *table, const uint32_t *head,
 		       const struct look *look, uint64_t entry)
 {
-	uint64_t size = block_entry_size(entry);
+	unsigned int close = look->close + (block_entry_size(entry) <= CLOSE_SIZE);
 
-	// Of all regions before it the heads are in other leaves.
+	// Of the first region of a leaf nobody knows which one is before it.
 	if (!look->groups)
-		return size <= CLOSE_SIZE && (uint64_t)head % LIVE_LEAF_SIZE &&
+		return close && (uint64_t)head % LIVE_LEAF_SIZE &&
 		       is_crowded(table, __atomic_load_n(head - 1, __ATOMIC_ACQUIRE));
-	return look->groups == 1 && look->bytes + size <= (uint64_t)CLOSE_SIZE * 4;
+	return look->groups == 1 && close >= CLOSE_FEW;
 }
 
 /* How a try to put a block ended. */
@@ -144,7 +146,7 @@ static enum end add_group(struct block_table *table, uint32_t *chain, uint32_t f
 }
 
 static enum end add_full(struct block_table *table, uint32_t *head, uint32_t first,
-			 const struct putting *putting)
+			 uint32_t chained, const struct putting *putting)
 {
 	uint32_t number, name;
 	struct live_full *full = full_groups_take(&table->fulls, &number);
@@ -153,7 +155,8 @@ static enum end add_full(struct block_table *table, uint32_t *head, uint32_t fir
 		return END_NO_ROOM;
 	name = live_group_name(number, LIVE_FULL_LOG) | (first ? LIVE_FULL_CHAIN : 0);
 	full->chain = first;
-	*small_blocks_full_entry(table, name, putting->address) = putting->entry;
+	full->chained = chained;
+	full->entries[small_blocks_full_index(putting->address)] = putting->entry;
 	return __atomic_compare_exchange_n(head, &first, name, false, __ATOMIC_RELEASE,
 					   __ATOMIC_RELAXED)
 		       ? END_PUT
@@ -184,7 +187,7 @@ static enum end put_into_chain(struct block_table *table, uint32_t *chain, uint3
 		return add_claim(cells_word(&table->cells, look.free), putting->entry) ? END_PUT
 										       : END_AGAIN;
 	if (chain == head && wants_full(table, head, &look, putting->entry)) {
-		enum end end = add_full(table, head, first, putting);
+		enum end end = add_full(table, head, first, look.chained, putting);
 
 		if (likely(end != END_NO_ROOM))
 			return end;
@@ -196,10 +199,9 @@ static enum end put_into_chain(struct block_table *table, uint32_t *chain, uint3
 static enum end put_into_full(struct block_table *table, uint32_t *head, uint32_t name,
 			      const struct putting *putting)
 {
-	uint64_t *entry = small_blocks_full_entry(table, name, putting->address);
-	uint64_t there = __atomic_load_n(entry, __ATOMIC_RELAXED);
-	uint32_t same = 0;
-	enum end end;
+	struct live_full *full = small_blocks_full(table, name);
+	uint32_t index = small_blocks_full_index(putting->address), same = 0;
+	uint64_t *entry = &full->entries[index], there = __atomic_load_n(entry, __ATOMIC_RELAXED);
 
 	if (unlikely((there & BLOCK_START_MASK) == block_start(putting->address)))
 		return replace(entry, putting);
@@ -209,11 +211,10 @@ static enum end put_into_full(struct block_table *table, uint32_t *head, uint32_
 		return replace(cells_word(&table->cells, same), putting);
 	if (!there)
 		return add_claim(entry, putting->entry) ? END_PUT : END_AGAIN;
-	end = put_into_chain(table, &full_at(table, name)->chain, head, putting);
 	// Before this returns nobody asks for the block.
-	if (end == END_PUT && !(name & LIVE_FULL_CHAIN))
-		__atomic_fetch_or(head, LIVE_FULL_CHAIN, __ATOMIC_RELEASE);
-	return end;
+	__atomic_fetch_or(&full->chained, 1u << index, __ATOMIC_RELAXED);
+	__atomic_fetch_or(head, LIVE_FULL_CHAIN, __ATOMIC_RELEASE);
+	return put_into_chain(table, &full->chain, head, putting);
 }
 
 bool small_blocks_put(struct block_table *table, uint64_t address, uint64_t entry,
@@ -248,7 +249,7 @@ static void empty_region(const void *argument, const uint32_t *head)
 	uint32_t name = __atomic_load_n(head, __ATOMIC_ACQUIRE);
 
 	if (live_group_is_full(name)) {
-		struct live_full *full = full_at(table, name);
+		struct live_full *full = small_blocks_full(table, name);
 
 		empty_words(full->entries, full->entries + LIVE_FULL_ENTRIES);
 		name = __atomic_load_n(&full->chain, __ATOMIC_ACQUIRE);

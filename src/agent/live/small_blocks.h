@@ -23,49 +23,55 @@
 
 /* Addresses are multiples of 8, entries those of block_entry(), and atomic where they are. */
 
-static inline uint64_t *small_blocks_full_entry(const struct block_table *table, uint32_t name,
-						uint64_t address)
+static inline uint32_t small_blocks_full_index(uint64_t address)
 {
-	return &full_groups_at(&table->fulls, live_group_number(name))
-			->entries[address >> LIVE_FULL_BITS & (LIVE_FULL_ENTRIES - 1)];
+	return address >> LIVE_FULL_BITS & (LIVE_FULL_ENTRIES - 1);
+}
+
+static inline struct live_full *small_blocks_full(const struct block_table *table, uint32_t name)
+{
+	return full_groups_at(&table->fulls, live_group_number(name));
 }
 
 /*
- * The block's entry in the region's full group, or NULL: then *chain is where else it may be, for
+ * Where in its region's full group a block is to be put. NULL: it may be in the chain behind that,
+ * its last end not having been seen.
+ */
+static inline uint64_t *small_blocks_new_entry(const struct block_table *table, uint32_t name,
+					       uint64_t address)
+{
+	struct live_full *full = small_blocks_full(table, name);
+	uint32_t index = small_blocks_full_index(address);
+
+	if (name & LIVE_FULL_CHAIN &&
+	    __atomic_load_n(&full->chained, __ATOMIC_RELAXED) >> index & 1)
+		return NULL;
+	return &full->entries[index];
+}
+
+/*
+ * The block's entry in its region's full group, or NULL: *chain is where else it may be, for
  * small_blocks_find_in(); 0: nowhere.
  */
-static inline uint64_t *small_blocks_find(const struct block_table *table, uint64_t address,
-					  uint32_t *chain)
+static inline uint64_t *small_blocks_find(const struct block_table *table, const uint32_t *head,
+					  uint64_t address, uint32_t *chain)
 {
-	const uint32_t *head = heads_find(&table->heads, LIVE_MAP_SMALL, address);
 	uint32_t name = head ? __atomic_load_n(head, __ATOMIC_ACQUIRE) : 0;
 	uint64_t *entry;
 
-	if (!live_group_is_full(name)) {
-		*chain = name;
+	*chain = name;
+	if (!live_group_is_full(name))
 		return NULL;
-	}
-	entry = small_blocks_full_entry(table, name, address);
-	if (likely((__atomic_load_n(entry, __ATOMIC_RELAXED) & BLOCK_START_MASK) ==
-		   block_start(address)))
+	entry = &small_blocks_full(table, name)->entries[small_blocks_full_index(address)];
+	if (likely(block_entry_is_at(entry, address)))
 		return entry;
-	*chain = name & LIVE_FULL_CHAIN ? name : 0;
+	if (!(name & LIVE_FULL_CHAIN))
+		*chain = 0;
 	return NULL;
 }
 
 /* The number of its word (cells_word()), or 0. */
 uint32_t small_blocks_find_in(const struct block_table *table, uint32_t chain, uint64_t address);
-
-/* Puts it into the region's full group. false: it has none, or it is not as simple as that. */
-static inline bool small_blocks_put_full(const struct block_table *table, uint64_t address,
-					 uint64_t entry)
-{
-	const uint32_t *head = heads_find(&table->heads, LIVE_MAP_SMALL, address);
-	uint32_t name = head ? __atomic_load_n(head, __ATOMIC_ACQUIRE) : 0;
-
-	return live_group_is_full(name) && !(name & LIVE_FULL_CHAIN) &&
-	       likely(add_claim(small_blocks_full_entry(table, name, address), entry));
-}
 
 /*
  * Whether there was room. *word is its number if it is in a chain now, else 0. *stale is set if a

@@ -173,7 +173,6 @@ static struct err *read_full(struct reading *reading, const struct region *regio
 	if (!number || number >= reading->full_numbers.count ||
 	    !meet(&reading->full_numbers, number, 1))
 		return NULL;
-	// The agent sets LIVE_FULL_CHAIN last: what is in the chain by then counts already.
 	*chain = full->chain;
 	return read_entries(reading, region, full->entries, LIVE_FULL_ENTRIES);
 }
