@@ -4,10 +4,11 @@
 #include "agent/process.h"
 #include "agent/toggle.h"
 
-never_inline void allocation_measure_slow(struct thread *thread, void *block, struct event *event)
+never_inline void allocation_measure_slow(struct thread *thread, enum trace_op operation,
+					  void *block, struct event *event)
 {
 	if (!real.allocator_is_glibc && real.malloc_usable_size &&
-	    allocation_is_allocators(thread, block, event))
+	    allocation_is_allocators(thread, operation, block))
 		event->slack = real.malloc_usable_size(block) - event->size;
 	thread->nested_block = NULL;
 }
@@ -20,7 +21,7 @@ static void add_pending(struct guard_call *call, const struct event *event, void
 	if (!block)
 		return;
 	measured.ticks = event_clock_read_slow(call->pending_in, event->address, event->size);
-	allocation_measure(call->pending_in, block, &measured);
+	allocation_measure(call->pending_in, measured.operation, block, &measured);
 	pending_add(call->pending_in, &measured, &call->state);
 }
 
@@ -50,7 +51,7 @@ never_inline void allocation_done_slow(struct thread *thread, struct guard_call 
 	if (!block) {
 		allocation_failed_slow(thread, &call->state, operation, size);
 	} else {
-		allocation_measure(thread, block, &event);
+		allocation_measure(thread, operation, block, &event);
 		if (!allocation_is_twin(thread, call, operation, block))
 			event_write_here(thread, &event, &call->state);
 	}
@@ -153,7 +154,7 @@ static void resized_pending(struct guard_call *call, struct event *event, void *
 	if (call->old > FILTER_HELD && !replaced_held_slow(thread, call, event, true))
 		return;
 	if (event->operation != TRACE_OP_FREE)
-		allocation_measure(thread, block, event);
+		allocation_measure(thread, event->operation, block, event);
 	pending_add(thread, event, event->operation == TRACE_OP_FREE ? NULL : &call->state);
 }
 
@@ -196,7 +197,7 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 		if (!thread->filtered || (event.old_recorded && event_keep(thread, &event)))
 			event_write_kept_free(thread, &event, &call->state);
 	} else {
-		allocation_measure(thread, block, &event);
+		allocation_measure(thread, event.operation, block, &event);
 		event_write_here(thread, &event, &call->state);
 	}
 	guard_end_record(thread);

@@ -54,7 +54,8 @@ void allocation_failed_slow(struct thread *thread, const struct unwind_state *st
 			    enum trace_op operation, uint64_t size);
 
 /* The block's usable size and heap flags into the event. */
-void allocation_measure_slow(struct thread *thread, void *block, struct event *event);
+void allocation_measure_slow(struct thread *thread, enum trace_op operation, void *block,
+			     struct event *event);
 
 /*
  * glibc keeps a chunk's size in front of the block, its low bits being flags (malloc/malloc.c,
@@ -73,20 +74,22 @@ static inline void allocation_measure_glibc(const void *block, struct event *eve
  * Whether the block is one of the allocator's own: an operator new may carve blocks out of larger
  * ones, so its block is if the malloc that it called returned the very same.
  */
-static inline bool allocation_is_allocators(const struct thread *thread, const void *block,
-					    const struct event *event)
+static inline bool allocation_is_allocators(const struct thread *thread, enum trace_op operation,
+					    const void *block)
 {
-	return event->operation < TRACE_OP_NEW || event->operation > TRACE_OP_LAST_ALLOCATION ||
+	return operation < TRACE_OP_NEW || operation > TRACE_OP_LAST_ALLOCATION ||
 	       thread->nested_block == block;
 }
 
-static inline void allocation_measure(struct thread *thread, void *block, struct event *event)
+/* operation: the event's, by value, so that where it is a constant nothing is asked. */
+static inline void allocation_measure(struct thread *thread, enum trace_op operation, void *block,
+				      struct event *event)
 {
-	if (likely(real.allocator_is_glibc && allocation_is_allocators(thread, block, event))) {
+	if (likely(real.allocator_is_glibc && allocation_is_allocators(thread, operation, block))) {
 		allocation_measure_glibc(block, event);
 		thread->nested_block = NULL;
 	} else {
-		allocation_measure_slow(thread, block, event);
+		allocation_measure_slow(thread, operation, block, event);
 	}
 }
 
@@ -137,15 +140,15 @@ allocation_done(struct thread *thread, const struct unwind_state *state, enum tr
 	if (unlikely(block == NULL)) {
 		allocation_failed_slow(thread, state, operation, size);
 	} else if (operation < TRACE_OP_NEW || thread->inner_block != block) {
-		allocation_measure(thread, block, &event);
+		allocation_measure(thread, operation, block, &event);
 		event_write_here(thread, &event, state);
 	}
 	guard_end_record(thread);
 }
 
 /* Before a realloc. Returns its start. *thread may begin to record: guard_enter_off_slow(). */
-static inline uint64_t allocation_resize_begins(struct thread **thread, struct guard_call *call,
-						const void *old)
+static inline __attribute__((always_inline)) uint64_t
+allocation_resize_begins(struct thread **thread, struct guard_call *call, const void *old)
 {
 	struct thread *recorder = *thread ? *thread : call->pending_in;
 

@@ -53,10 +53,8 @@ bool filter_samples(struct thread *thread, uint64_t size)
 		seed(thread);
 	if (!size)
 		size = 1;
-	if (filter->left > size) {
-		filter->left -= size;
+	if (filter_passes_over(filter, size))
 		return false;
-	}
 	// The distance to the next one does not depend on where this one was.
 	filter->left = draw(filter);
 	return true;

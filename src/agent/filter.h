@@ -29,15 +29,19 @@ struct filter {
 
 /*
  * SAMPLE: whether a point falls into this thread's next allocation. filter_passes_over(): it does
- * not, or that has to be asked.
+ * not, or that has to be asked. Interrupted by a handler that allocates it forgets either's bytes:
+ * where the next point is depends on neither.
  */
 bool filter_samples(struct thread *thread, uint64_t size);
 
 static inline bool filter_passes_over(struct filter *filter, uint64_t size)
 {
-	if (filter->left <= size || !size)
+	uint64_t left = __atomic_load_n(&filter->left, __ATOMIC_RELAXED);
+
+	if (left <= size || !size)
 		return false;
-	filter->left -= size;
+	// Of what was looked at: a handler that drew in between must not make it less than nothing.
+	__atomic_store_n(&filter->left, left - size, __ATOMIC_RELAXED);
 	return true;
 }
 

@@ -25,6 +25,11 @@ struct guard_call {
 
 // The hooks are compiled with frame pointers, so the frame's first word is the caller's rbp, and
 // the stack pointer after return lies two words above it.
+//
+// Those that are called most do nothing themselves but jump: each calls, in last place, another
+// never_inline function with its own arguments and one more, for which there is a register. So that
+// one stands where the hook stood, in GUARD_STATE(), too, and nothing is saved before it is known
+// what for.
 #define GUARD_STATE()                                                                              \
 	((struct unwind_state){                                                                    \
 		.pc = (uint64_t)__builtin_return_address(0),                                       \
@@ -32,6 +37,12 @@ struct guard_call {
 		.fp = *(const uint64_t *)__builtin_frame_address(0),                               \
 	})
 #define GUARD_CALL(call) struct guard_call call = {.state = GUARD_STATE()}
+
+/* Where a hook was called, known without a frame. */
+#define HOOK_PC ((uint64_t)__builtin_return_address(0))
+
+/* A list in parentheses without them: another entry may follow. */
+#define HOOK_LIST(...) __VA_ARGS__
 
 /* The same of the hook that the thread is in, wherever the agent is now. */
 static inline struct unwind_state guard_caller(const struct thread *thread)

@@ -1,10 +1,18 @@
 /*
  * malloc and its family. Each hook calls the real function and records what it did; what it
  * returns, errno included, is the real function's.
+ *
+ * A hook jumps to the function that does its work, which then stands in its place (HOOK_LIST):
+ *
+ *   hook_malloc ──► malloc_recorded    the thread is open, and records
+ *               ──► malloc_live        … or keeps the table of MODE=live
+ *               ──► the real malloc    … or has no sample there
+ *               ──► malloc_otherwise   it is not open: nested, in a handler, not begun, off
  */
 #include <errno.h>
 
 #include "agent/allocation.h"
+#include "agent/live/live_hook.h"
 #include "agent/real.h"
 #include "agent/toggle.h"
 
@@ -18,21 +26,32 @@ static uint64_t product(size_t count, size_t size)
 	return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
 }
 
-/* A hook that allocates by one call of the real function, or of what serves where it is missing. */
-#define DEFINE_ALLOCATION(name, OPERATION, parameters, behind, bytes, alignment)                   \
-	void *hook_##name parameters                                                               \
+/* An allocation of a thread that is open: `behind` makes the block, `done` does the rest. */
+#define DEFINE_OPEN_ALLOCATION(name, parameters, behind, done)                                     \
+	static never_inline void *name(HOOK_LIST parameters, struct thread *thread)                \
 	{                                                                                          \
-		struct thread *thread = thread_self;                                               \
 		void *block;                                                                       \
                                                                                                    \
-		if (guard_is_open(thread)) {                                                       \
-			guard_open(thread, GUARD_STATE().sp);                                      \
-			block = behind;                                                            \
-			allocation_done(thread, &GUARD_STATE(), TRACE_OP_##OPERATION, block,       \
-					bytes, alignment);                                         \
-			guard_close(thread);                                                       \
-			return block;                                                              \
-		}                                                                                  \
+		guard_open(thread, GUARD_STATE().sp);                                              \
+		block = behind;                                                                    \
+		done;                                                                              \
+		guard_close(thread);                                                               \
+		return block;                                                                      \
+	}
+
+/* A hook that allocates by one call of the real function, or of what serves where it is missing. */
+#define DEFINE_ALLOCATION(name, OPERATION, parameters, arguments, behind, bytes, alignment)        \
+	DEFINE_OPEN_ALLOCATION(name##_recorded, parameters, behind,                                \
+			       allocation_done(thread, &GUARD_STATE(), TRACE_OP_##OPERATION,       \
+					       block, bytes, alignment))                           \
+	DEFINE_OPEN_ALLOCATION(name##_live, parameters, behind,                                    \
+			       live_allocates_here(thread, &GUARD_STATE(), block, bytes))          \
+                                                                                                   \
+	static never_inline void *name##_otherwise parameters                                      \
+	{                                                                                          \
+		struct thread *thread;                                                             \
+		void *block;                                                                       \
+                                                                                                   \
 		if (toggle_is_idle())                                                              \
 			return behind;                                                             \
 		GUARD_CALL(call);                                                                  \
@@ -42,18 +61,31 @@ static uint64_t product(size_t count, size_t size)
 		allocation_done_slow(thread, &call, TRACE_OP_##OPERATION, block, bytes,            \
 				     alignment);                                                   \
 		return block;                                                                      \
+	}                                                                                          \
+                                                                                                   \
+	void *hook_##name parameters                                                               \
+	{                                                                                          \
+		struct thread *thread = thread_self;                                               \
+                                                                                                   \
+		if (!guard_is_open(thread))                                                        \
+			return name##_otherwise arguments;                                         \
+		if (likely(thread->way == THREAD_RECORDS))                                         \
+			return name##_recorded(HOOK_LIST arguments, thread);                       \
+		if (live_passes_over(thread, bytes))                                               \
+			return behind;                                                             \
+		return name##_live(HOOK_LIST arguments, thread);                                   \
 	}
 
-DEFINE_ALLOCATION(malloc, MALLOC, (size_t size), real.malloc(size), size, 0)
-DEFINE_ALLOCATION(calloc, CALLOC, (size_t count, size_t size), real.calloc(count, size),
-		  product(count, size), 0)
-DEFINE_ALLOCATION(aligned_alloc, ALIGNED_ALLOC, (size_t alignment, size_t size),
+DEFINE_ALLOCATION(malloc, MALLOC, (size_t size), (size), real.malloc(size), size, 0)
+DEFINE_ALLOCATION(calloc, CALLOC, (size_t count, size_t size), (count, size),
+		  real.calloc(count, size), product(count, size), 0)
+DEFINE_ALLOCATION(aligned_alloc, ALIGNED_ALLOC, (size_t alignment, size_t size), (alignment, size),
 		  real.aligned_alloc(alignment, size), size, alignment)
-DEFINE_ALLOCATION(memalign, MEMALIGN, (size_t alignment, size_t size),
+DEFINE_ALLOCATION(memalign, MEMALIGN, (size_t alignment, size_t size), (alignment, size),
 		  real.memalign(alignment, size), size, alignment)
-DEFINE_ALLOCATION(valloc, VALLOC, (size_t size),
+DEFINE_ALLOCATION(valloc, VALLOC, (size_t size), (size),
 		  real.valloc ? real.valloc(size) : real.memalign(PAGE, size), size, 0)
-DEFINE_ALLOCATION(pvalloc, PVALLOC, (size_t size),
+DEFINE_ALLOCATION(pvalloc, PVALLOC, (size_t size), (size),
 		  real.pvalloc ? real.pvalloc(size)
 			       : real.memalign(PAGE, (size + PAGE - 1) & ~(PAGE - 1)),
 		  size, 0)
@@ -72,54 +104,78 @@ int hook_posix_memalign(void **ret, size_t alignment, size_t size)
 	return result;
 }
 
-void *hook_realloc(void *old, size_t size)
+/* glibc's own calls realloc by the hook; without it there is no nest to tell apart. */
+static void *real_reallocarray(void *old, size_t count, size_t size)
 {
-	GUARD_CALL(call);
-	struct thread *thread;
-	uint64_t start;
-	void *block;
-
-	real_resolve();
-	thread = guard_enter(&call);
-	start = allocation_resize_begins(&thread, &call, old);
-	block = real.realloc(old, size);
-	allocation_resized(thread, &call, TRACE_OP_REALLOC, old, block, size, start);
-	return block;
+	return product(count, size) == SIZE_MAX ? (void *)(real_return(-ENOMEM) + 1)
+						: real.realloc(old, count * size);
 }
 
-void *hook_reallocarray(void *old, size_t count, size_t size)
-{
-	GUARD_CALL(call);
-	struct thread *thread;
-	uint64_t start;
-	void *block;
-
-	real_resolve();
-	thread = guard_enter(&call);
-	start = allocation_resize_begins(&thread, &call, old);
-	// glibc's own calls realloc by the hook; without it there is no nest to tell apart.
-	block = product(count, size) == SIZE_MAX ? (void *)(real_return(-ENOMEM) + 1)
-						 : real.realloc(old, count * size);
-	allocation_resized(thread, &call, TRACE_OP_REALLOCARRAY, old, block, product(count, size),
-			   start);
-	return block;
-}
-
-/* Older names of free and C23's: the plain function does for all of them. */
-#define DEFINE_FREE(name, parameters, behind)                                                      \
-	void hook_##name parameters                                                                \
+/* In MODE=live, too, what is not passed over goes the way of all. */
+#define DEFINE_RESIZE(name, OPERATION, parameters, arguments, behind, bytes)                       \
+	static inline __attribute__((always_inline)) void *name##_entered(                         \
+		HOOK_LIST parameters, struct thread *thread, struct guard_call *call)              \
+	{                                                                                          \
+		uint64_t start = allocation_resize_begins(&thread, call, old);                     \
+		void *block = behind;                                                              \
+                                                                                                   \
+		allocation_resized(thread, call, TRACE_OP_##OPERATION, old, block, bytes, start);  \
+		return block;                                                                      \
+	}                                                                                          \
+                                                                                                   \
+	static never_inline void *name##_open(HOOK_LIST parameters, struct thread *thread)         \
+	{                                                                                          \
+		GUARD_CALL(call);                                                                  \
+		guard_open(thread, call.state.sp);                                                 \
+		return name##_entered(HOOK_LIST arguments, thread, &call);                         \
+	}                                                                                          \
+                                                                                                   \
+	static never_inline void *name##_otherwise parameters                                      \
+	{                                                                                          \
+		GUARD_CALL(call);                                                                  \
+		real_resolve();                                                                    \
+		return name##_entered(HOOK_LIST arguments, guard_enter(&call), &call);             \
+	}                                                                                          \
+                                                                                                   \
+	void *hook_##name parameters                                                               \
 	{                                                                                          \
 		struct thread *thread = thread_self;                                               \
                                                                                                    \
-		if (guard_is_open(thread) && likely(block != NULL)) {                              \
-			guard_open(thread, GUARD_STATE().sp);                                      \
-			allocation_ends(thread, TRACE_OP_FREE, block);                             \
-			behind;                                                                    \
-			if (allocation_is_loaders(GUARD_STATE().pc))                               \
-				allocation_freed_by_loader_slow(thread, block);                    \
-			guard_close(thread);                                                       \
-			return;                                                                    \
-		}                                                                                  \
+		if (!guard_is_open(thread))                                                        \
+			return name##_otherwise arguments;                                         \
+		if (unlikely(thread->way != THREAD_RECORDS) &&                                     \
+		    live_passes_over_resize(thread, old, bytes))                                   \
+			return behind;                                                             \
+		return name##_open(HOOK_LIST arguments, thread);                                   \
+	}
+
+DEFINE_RESIZE(realloc, REALLOC, (void *old, size_t size), (old, size), real.realloc(old, size),
+	      size)
+DEFINE_RESIZE(reallocarray, REALLOCARRAY, (void *old, size_t count, size_t size),
+	      (old, count, size), real_reallocarray(old, count, size), product(count, size))
+
+/* The end of a block by a thread that is open: `ends` is what comes before the real function. */
+#define DEFINE_OPEN_FREE(name, parameters, ends, behind)                                           \
+	static never_inline void name(HOOK_LIST parameters, struct thread *thread)                 \
+	{                                                                                          \
+		guard_open(thread, GUARD_STATE().sp);                                              \
+		ends;                                                                              \
+		behind;                                                                            \
+		if (allocation_is_loaders(GUARD_STATE().pc))                                       \
+			allocation_freed_by_loader_slow(thread, block);                            \
+		guard_close(thread);                                                               \
+	}
+
+/* Older names of free and C23's: the plain function does for all of them. */
+#define DEFINE_FREE(name, parameters, arguments, behind)                                           \
+	DEFINE_OPEN_FREE(name##_recorded, parameters,                                              \
+			 allocation_ends(thread, TRACE_OP_FREE, block), behind)                    \
+	DEFINE_OPEN_FREE(name##_live, parameters, live_ends_here(thread, block), behind)           \
+                                                                                                   \
+	static never_inline void name##_otherwise parameters                                       \
+	{                                                                                          \
+		struct thread *thread;                                                             \
+                                                                                                   \
 		if (toggle_is_idle()) {                                                            \
 			behind;                                                                    \
 			return;                                                                    \
@@ -132,13 +188,28 @@ void *hook_reallocarray(void *old, size_t count, size_t size)
 		if (thread && allocation_is_loaders(call.state.pc))                                \
 			allocation_freed_by_loader_slow(thread, block);                            \
 		guard_leave(thread, &call);                                                        \
+	}                                                                                          \
+                                                                                                   \
+	void hook_##name parameters                                                                \
+	{                                                                                          \
+		struct thread *thread = thread_self;                                               \
+                                                                                                   \
+		if (!guard_is_open(thread) || unlikely(block == NULL))                             \
+			name##_otherwise arguments;                                                \
+		else if (likely(thread->way == THREAD_RECORDS))                                    \
+			name##_recorded(HOOK_LIST arguments, thread);                              \
+		else if (live_passes_over_end(thread, block) && !allocation_is_loaders(HOOK_PC))   \
+			behind;                                                                    \
+		else                                                                               \
+			name##_live(HOOK_LIST arguments, thread);                                  \
 	}
 
-DEFINE_FREE(free, (void *block), real.free(block))
-DEFINE_FREE(cfree, (void *block), real.cfree ? real.cfree(block) : real.free(block))
-DEFINE_FREE(free_sized, (void *block, size_t size),
+DEFINE_FREE(free, (void *block), (block), real.free(block))
+DEFINE_FREE(cfree, (void *block), (block), real.cfree ? real.cfree(block) : real.free(block))
+DEFINE_FREE(free_sized, (void *block, size_t size), (block, size),
 	    real.free_sized ? real.free_sized(block, size) : real.free(block))
 DEFINE_FREE(free_aligned_sized, (void *block, size_t alignment, size_t size),
+	    (block, alignment, size),
 	    real.free_aligned_sized ? real.free_aligned_sized(block, alignment, size)
 				    : real.free(block))
 

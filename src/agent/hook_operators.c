@@ -5,6 +5,7 @@
  */
 #include "agent/allocation.h"
 #include "agent/link_map.h"
+#include "agent/live/live_hook.h"
 #include "agent/real.h"
 #include "agent/toggle.h"
 #include "agent/zero_memory.h"
@@ -40,15 +41,19 @@ static void by_delete(void *block)
 		real.free(block);
 }
 
+/* Whether an operator new is libstdc++'s, and all it does is call malloc. */
+static inline bool is_plain(size_t alignment)
+{
+	return likely(real.operators_are_plain) && !alignment;
+}
+
 /*
  * What libstdc++'s operator does as long as there is memory, without the way by its malloc: that
  * would come to our own hook, as a nested call. NULL: the operator is to be asked.
  */
 static inline void *new_directly(struct thread *thread, size_t size, size_t alignment)
 {
-	if (unlikely(!real.operators_are_plain) || alignment)
-		return NULL;
-	return thread->nested_block = plain(size);
+	return is_plain(alignment) ? thread->nested_block = plain(size) : NULL;
 }
 
 static void *aligned(size_t size, size_t alignment)
@@ -60,28 +65,50 @@ static void *aligned(size_t size, size_t alignment)
 	return real.posix_memalign(&block, alignment, size ? size : 1) ? NULL : block;
 }
 
+/* A new of a thread that is open: `done` is what comes when there is a block. */
+#define DEFINE_OPEN_NEW(name, parameters, operator, alignment, done)                               \
+	static never_inline void *name(HOOK_LIST parameters, struct thread *thread)                \
+	{                                                                                          \
+		void *block;                                                                       \
+                                                                                                   \
+		guard_open(thread, GUARD_STATE().sp);                                              \
+		thread->inner_block = NULL;                                                        \
+		block = new_directly(thread, size, alignment);                                     \
+		if (unlikely(!block))                                                              \
+			block = zero_memory_from_operator(operator, size);                         \
+		done;                                                                              \
+		guard_close(thread);                                                               \
+		return block;                                                                      \
+	}
+
 /*
  * The frames of these hooks may be left by bad_alloc, thrown by the real operator: they have
  * unwind tables and nothing to clean up; the guard finds out by itself.
+ *
+ * What live samples pass over is asked for again where malloc had nothing: the operator then has
+ * more to do, and it does not matter that the bytes count twice (filter.h).
  */
 #define DEFINE_NEW(name, symbol, OPERATION, parameters, arguments, alignment, fallback)            \
-	void *hook_##name parameters                                                               \
+	DEFINE_OPEN_NEW(name##_recorded, parameters, real.name arguments, alignment,               \
+			allocation_done(thread, &GUARD_STATE(), TRACE_OP_##OPERATION, block, size, \
+					alignment))                                                \
+	DEFINE_OPEN_NEW(name##_live, parameters, real.name arguments, alignment,                   \
+			live_allocates_here(thread, &GUARD_STATE(),                                \
+					    thread->inner_block != block ? block : NULL, size))    \
+                                                                                                   \
+	static never_inline void *name##_passed_over(HOOK_LIST parameters, struct thread *thread)  \
 	{                                                                                          \
-		struct thread *thread = thread_self;                                               \
+		void *block = plain(size);                                                         \
+                                                                                                   \
+		return likely(block != NULL) ? block : name##_live(HOOK_LIST arguments, thread);   \
+	}                                                                                          \
+                                                                                                   \
+	static never_inline void *name##_otherwise parameters                                      \
+	{                                                                                          \
+		struct thread *thread;                                                             \
 		void *(*behind)parameters;                                                         \
 		void *block;                                                                       \
                                                                                                    \
-		if (guard_is_open(thread) && likely(real.name != NULL)) {                          \
-			guard_open(thread, GUARD_STATE().sp);                                      \
-			thread->inner_block = NULL;                                                \
-			block = new_directly(thread, size, alignment);                             \
-			if (unlikely(!block))                                                      \
-				block = zero_memory_from_operator(real.name arguments, size);      \
-			allocation_done(thread, &GUARD_STATE(), TRACE_OP_##OPERATION, block, size, \
-					alignment);                                                \
-			guard_close(thread);                                                       \
-			return block;                                                              \
-		}                                                                                  \
 		if (toggle_is_idle() && real.name)                                                 \
 			return real.name arguments;                                                \
 		GUARD_CALL(call);                                                                  \
@@ -94,6 +121,19 @@ static void *aligned(size_t size, size_t alignment)
 					       : fallback;                                         \
 		allocation_done_slow(thread, &call, TRACE_OP_##OPERATION, block, size, alignment); \
 		return block;                                                                      \
+	}                                                                                          \
+                                                                                                   \
+	void *hook_##name parameters                                                               \
+	{                                                                                          \
+		struct thread *thread = thread_self;                                               \
+                                                                                                   \
+		if (!guard_is_open(thread) || unlikely(real.name == NULL))                         \
+			return name##_otherwise arguments;                                         \
+		if (likely(thread->way == THREAD_RECORDS))                                         \
+			return name##_recorded(HOOK_LIST arguments, thread);                       \
+		if (is_plain(alignment) && live_passes_over(thread, size))                         \
+			return name##_passed_over(HOOK_LIST arguments, thread);                    \
+		return name##_live(HOOK_LIST arguments, thread);                                   \
 	}
 
 DEFINE_NEW(new, "_Znwm", NEW, (size_t size), (size), 0, plain(size))
@@ -113,24 +153,33 @@ DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
 	   NEW_ARRAY_ALIGNED_NOTHROW, (size_t size, size_t alignment, const void *nothrow),
 	   (size, alignment, nothrow), alignment, aligned(size, alignment))
 
-#define DEFINE_DELETE(name, symbol, OPERATION, parameters, arguments)                              \
-	void hook_##name parameters                                                                \
+/* A delete by a thread that is open: `ends` is what comes before the block is free. */
+#define DEFINE_OPEN_DELETE(name, parameters, ends, operator)                                       \
+	static never_inline void name(HOOK_LIST parameters, struct thread *thread)                 \
 	{                                                                                          \
-		struct thread *thread = thread_self;                                               \
+		guard_open(thread, GUARD_STATE().sp);                                              \
+		thread->outer_block = block;                                                       \
+		ends;                                                                              \
+		if (likely(real.operators_are_plain))                                              \
+			real.free(block);                                                          \
+		else                                                                               \
+			operator;                                                                  \
+		thread->outer_block = NULL;                                                        \
+		guard_close(thread);                                                               \
+	}
+
+#define DEFINE_DELETE(name, symbol, OPERATION, parameters, arguments)                              \
+	DEFINE_OPEN_DELETE(name##_recorded, parameters,                                            \
+			   allocation_ends(thread, TRACE_OP_##OPERATION, block),                   \
+			   real.name arguments)                                                    \
+	DEFINE_OPEN_DELETE(name##_live, parameters, live_ends_here(thread, block),                 \
+			   real.name arguments)                                                    \
+                                                                                                   \
+	static never_inline void name##_otherwise parameters                                       \
+	{                                                                                          \
+		struct thread *thread;                                                             \
 		void(*behind) parameters;                                                          \
                                                                                                    \
-		if (guard_is_open(thread) && likely(real.name != NULL && block != NULL)) {         \
-			guard_open(thread, GUARD_STATE().sp);                                      \
-			thread->outer_block = block;                                               \
-			allocation_ends(thread, TRACE_OP_##OPERATION, block);                      \
-			if (likely(real.operators_are_plain))                                      \
-				real.free(block);                                                  \
-			else                                                                       \
-				real.name arguments;                                               \
-			thread->outer_block = NULL;                                                \
-			guard_close(thread);                                                       \
-			return;                                                                    \
-		}                                                                                  \
 		if (toggle_is_idle() && real.name) {                                               \
 			real.name arguments;                                                       \
 			return;                                                                    \
@@ -147,6 +196,20 @@ DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
 		if (likely(thread != NULL))                                                        \
 			thread->outer_block = NULL;                                                \
 		guard_leave(thread, &call);                                                        \
+	}                                                                                          \
+                                                                                                   \
+	void hook_##name parameters                                                                \
+	{                                                                                          \
+		struct thread *thread = thread_self;                                               \
+                                                                                                   \
+		if (!guard_is_open(thread) || unlikely(real.name == NULL || block == NULL))        \
+			name##_otherwise arguments;                                                \
+		else if (likely(thread->way == THREAD_RECORDS))                                    \
+			name##_recorded(HOOK_LIST arguments, thread);                              \
+		else if (likely(real.operators_are_plain) && live_passes_over_end(thread, block))  \
+			real.free(block);                                                          \
+		else                                                                               \
+			name##_live(HOOK_LIST arguments, thread);                                  \
 	}
 
 DEFINE_DELETE(delete, "_ZdlPv", DELETE, (void *block), (block))

@@ -3,9 +3,11 @@
 #include "agent/libc.h"
 #include "agent/live/live.h"
 #include "agent/live/live_memory.h"
+#include "agent/live/live_sampled.h"
 #include "agent/live/live_table.h"
 #include "agent/pool.h"
 #include "agent/process.h"
+#include "agent/real.h"
 #include "agent/slow.h"
 #include "agent/thread.h"
 #include "base/bytes.h"
@@ -43,6 +45,7 @@ bool live_begin(void)
 	struct live *live;
 
 	forget_former();
+	live_sampled_clear();
 	find_alone_flag();
 	live = pool_allocate(sizeof(*live));
 	if (!live)
@@ -82,6 +85,9 @@ void live_thread_prepare(struct thread *thread, void *memory)
 {
 	thread->live = memory;
 	memset(thread->live, 0, sizeof(*thread->live));
+	// Other allocators' functions, musl's calloc for one, call each other by our hooks.
+	thread->way =
+		live_takes_samples() && real.allocator_is_glibc ? THREAD_LIVE_SAMPLES : THREAD_LIVE;
 }
 
 void live_thread_leaves(struct thread *thread)

@@ -3,6 +3,7 @@
  * that begins is in the table at once, too, so that its end finds it; its stack is looked up later.
  */
 #include "agent/clock.h"
+#include "agent/event.h"
 #include "agent/live/live.h"
 #include "agent/live/live_stack.h"
 #include "agent/live/live_table.h"
@@ -28,8 +29,9 @@ bool live_waits(struct thread *thread, struct event *event)
 	if (!live || !thread->live)
 		return true;
 	event->duration = thread->live->tickets++ % SITES_WAITING;
-	return live_wants(thread, event) &&
-	       live_put(thread, live, event, waiting_owner(thread, live, event->duration),
+	return live_wants(thread, event->size, event->old_recorded) &&
+	       live_put(thread, live, event->address, event->size,
+			waiting_owner(thread, live, event->duration),
 			clock_ticks() - live->start_ticks);
 }
 
@@ -40,7 +42,7 @@ void live_gives_up(const struct event *event)
 
 	if (live && event->operation < TRACE_OP_FREE &&
 	    block_table_take(&live->blocks, NULL, event->address, &block) && live_takes_samples())
-		live_note_sampled(live, event->address, false);
+		live_sampled_note(event->address, false);
 }
 
 void live_allocated(struct thread *thread, const struct event *event, const uint64_t *frames,
@@ -55,7 +57,7 @@ void live_allocated(struct thread *thread, const struct event *event, const uint
 	ticks = clock_ticks() - live->start_ticks;
 	if (count && stack_cache_set(&thread->stack, frames, count))
 		site = live_stack_site(thread, live);
-	live_count_begin(thread, live, event, site, ticks);
+	live_count_begin(thread, live, event->size, site, ticks);
 	// Freed by now: by whom was counted then, of which stack is counted now.
 	if (!block_table_change_owner(&live->blocks, event->address,
 				      waiting_owner(thread, live, event->duration),

@@ -32,7 +32,7 @@ static uint32_t take_for_realloc(struct thread *thread, struct live *live, uint6
 	if (!block_table_take(&live->blocks, &own->near, address, &taken.block))
 		return FILTER_UNKNOWN;
 	if (live_takes_samples())
-		live_note_sampled(live, address, false);
+		live_sampled_note(address, false);
 	live_count_end(thread, live, &taken.block);
 	*place = taken;
 	return FILTER_RECORDED;
@@ -49,7 +49,7 @@ uint32_t live_begins_realloc(struct thread *thread, const void *old)
 	begun = begin_busy(thread);
 	// Not before: a handler may fork, and the child begin a table of its own.
 	live = __atomic_load_n(&process->live, __ATOMIC_RELAXED);
-	if (live && live_may_be_sampled(live, (uint64_t)old))
+	if (live && live_may_have((uint64_t)old))
 		ret = take_for_realloc(thread, live, (uint64_t)old);
 	end_busy(thread, begun);
 	return ret;
@@ -87,7 +87,7 @@ static void put_back(struct thread *thread, struct live *live, struct live_taken
 	if (block_table_put(&live->blocks, &thread->live->near, taken->address, &taken->block,
 			    &stale)) {
 		if (live_takes_samples())
-			live_note_sampled(live, taken->address, true);
+			live_sampled_note(taken->address, true);
 		retract_end(thread, live, &taken->block);
 	}
 	taken->address = 0;

@@ -4,6 +4,7 @@
 #include "agent/libc.h"
 #include "agent/live/live.h"
 #include "agent/live/live_memory.h"
+#include "agent/live/live_sampled.h"
 #include "agent/process.h"
 #include "agent/slow.h"
 
@@ -157,9 +158,9 @@ void live_forget(void)
 	if (!live)
 		return;
 	slow_begin(&slow);
+	live_sampled_clear(); // first: a block that begins meanwhile must be among them
 	block_table_empty(&live->blocks);
 	live_memory_empty(LIVE_PART_FREED);
-	memset(live->sampled, 0, sizeof(live->sampled));
 	forget_sites(live);
 	forget_threads(live);
 	live->header->base_ticks = clock_ticks();

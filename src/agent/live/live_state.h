@@ -6,8 +6,7 @@
 #include "agent/live/live_threads.h"
 #include "agent/live/sites.h"
 
-#define LIVE_SAMPLED (1u << 16)
-#define LIVE_TAKEN   8 /* reallocs of one thread at once: a handler's within another's */
+#define LIVE_TAKEN 8 /* reallocs of one thread at once: a handler's within another's */
 
 /* Zero: empty. */
 struct live {
@@ -20,11 +19,6 @@ struct live {
 	struct block_table blocks;
 	struct live_threads threads;
 	struct sites sites;
-	/*
-	 * SAMPLE: how many of the sampled blocks have addresses of that hash, 255: more than can be
-	 * counted. Most ends are those of others, and go no further than this.
-	 */
-	uint8_t sampled[LIVE_SAMPLED]; /* atomic */
 };
 
 /* A block that a realloc has ended and may have to bring back. */

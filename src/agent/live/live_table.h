@@ -3,10 +3,12 @@
 #define MALLOW_AGENT_LIVE_LIVE_TABLE_H
 
 #include "agent/config.h"
-#include "agent/event.h"
+#include "agent/filter.h"
+#include "agent/live/live_sampled.h"
 #include "agent/live/live_state.h"
 #include "agent/live/weight.h"
 #include "agent/thread.h"
+#include "agent/toggle.h"
 
 /* SAMPLE. */
 static inline bool live_takes_samples(void)
@@ -14,23 +16,18 @@ static inline bool live_takes_samples(void)
 	return config.value[SETTING_SAMPLE] != 0;
 }
 
-static inline uint8_t *live_sampled(struct live *live, uint64_t address)
+/* false: no block at that address is in the table. */
+static inline bool live_may_have(uint64_t address)
 {
-	return &live->sampled[(address >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 48];
+	return !live_takes_samples() || live_sampled_has(address);
 }
-
-/* false: the block at that address is no sample. */
-static inline bool live_may_be_sampled(struct live *live, uint64_t address)
-{
-	return !live_takes_samples() ||
-	       __atomic_load_n(live_sampled(live, address), __ATOMIC_RELAXED);
-}
-
-/* A sampled block begins, or ends. */
-void live_note_sampled(struct live *live, uint64_t address, bool begins);
 
 /* Whether an allocation goes into the table: while off that of a realloc of a block there. */
-bool live_wants(struct thread *thread, const struct event *event);
+static inline bool live_wants(struct thread *thread, uint64_t size, bool old_recorded)
+{
+	return (!toggle_is_off() || old_recorded) &&
+	       (!live_takes_samples() || filter_samples(thread, size));
+}
 
 void live_settle_thread_slow(struct thread *thread, struct live *live);
 
@@ -66,26 +63,26 @@ live_count_end(struct thread *thread, struct live *live, const struct known_bloc
 			  block->owner & (LIVE_THREADS - 1), weight);
 }
 
-void live_count_begin(struct thread *thread, struct live *live, const struct event *event,
-		      uint32_t site, uint64_t ticks);
+void live_count_begin(struct thread *thread, struct live *live, uint64_t size, uint32_t site,
+		      uint64_t ticks);
 
-bool live_put_slow(struct thread *thread, struct live *live, const struct event *event,
+bool live_put_slow(struct thread *thread, struct live *live, uint64_t address,
 		   const struct known_block *block);
 
 /* The block goes into the table. false: it does not, which is counted. */
 static inline __attribute__((always_inline)) bool live_put(struct thread *thread, struct live *live,
-							   const struct event *event,
+							   uint64_t address, uint64_t size,
 							   uint32_t owner, uint64_t ticks)
 {
 	const struct known_block block = {
 		.owner = owner,
-		.time = block_table_time(ticks, event->size),
-		.size = event->size,
+		.time = block_table_time(ticks, size),
+		.size = size,
 	};
 
 	return (likely(!live_takes_samples()) &&
-		block_near_put(&thread->live->near, event->address, &block)) ||
-	       live_put_slow(thread, live, event, &block);
+		block_near_put(&thread->live->near, address, &block)) ||
+	       live_put_slow(thread, live, address, &block);
 }
 
 #endif

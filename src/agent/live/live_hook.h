@@ -1,0 +1,41 @@
+/*
+ * MODE=live, right from a hook whose thread is open (guard_is_open()). The slow ways into the
+ * table, of nested calls, handlers and reallocs, are those of all events (live.h).
+ *
+ * Samples: what none falls into, and the end of what cannot be one, is passed over, by a hook that
+ * goes straight on to the real function and leaves no trace. The guard is not set meanwhile. So it
+ * takes that way only where the real function comes to no other hook (THREAD_LIVE_SAMPLES).
+ */
+#ifndef MALLOW_AGENT_LIVE_LIVE_HOOK_H
+#define MALLOW_AGENT_LIVE_LIVE_HOOK_H
+
+#include "agent/filter.h"
+#include "agent/live/live_sampled.h"
+#include "agent/thread.h"
+
+/* Whether an allocation is passed over, which was thereby counted as such. */
+static inline bool live_passes_over(struct thread *thread, uint64_t size)
+{
+	return likely(thread->way == THREAD_LIVE_SAMPLES) &&
+	       likely(filter_passes_over(&thread->filter, size));
+}
+
+/* Whether the end of a block is. */
+static inline bool live_passes_over_end(const struct thread *thread, const void *block)
+{
+	return likely(thread->way == THREAD_LIVE_SAMPLES) &&
+	       likely(!live_sampled_has((uint64_t)block));
+}
+
+/* A realloc is where both its halves are. old may be NULL. */
+static inline bool live_passes_over_resize(struct thread *thread, const void *old, uint64_t size)
+{
+	return live_passes_over_end(thread, old) && live_passes_over(thread, size);
+}
+
+/* What was not passed over. With the guard set; block may be NULL. */
+void live_allocates_here(struct thread *thread, const struct unwind_state *state, const void *block,
+			 uint64_t size);
+void live_ends_here(struct thread *thread, const void *block);
+
+#endif

@@ -1,0 +1,24 @@
+#include "agent/live/live_sampled.h"
+
+uint8_t live_sampled[LIVE_SAMPLED];
+
+void live_sampled_note(uint64_t address, bool begins)
+{
+	uint8_t *place = live_sampled_place(address);
+	uint8_t count = __atomic_load_n(place, __ATOMIC_RELAXED), next;
+
+	do {
+		// None: one that began before they were cleared.
+		if (count == UINT8_MAX || (!begins && !count))
+			return;
+		next = (uint8_t)(begins ? count + 1 : count - 1);
+	} while (!__atomic_compare_exchange_n(place, &count, next, true, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+}
+
+void live_sampled_clear(void)
+{
+	for (uint32_t i = 0; i < LIVE_SAMPLED; i++)
+		if (live_sampled[i]) // a page that was never touched stays so
+			live_sampled[i] = 0;
+}
