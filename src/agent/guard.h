@@ -44,12 +44,18 @@ struct guard_call {
 /* A list in parentheses without them: another entry may follow. */
 #define HOOK_LIST(...) __VA_ARGS__
 
+/* The same from further in, by the stack pointer of the hook's caller. */
+static inline struct unwind_state guard_state_at(uint64_t sp)
+{
+	const uint64_t *frame = (const uint64_t *)sp - 2;
+
+	return (struct unwind_state){.pc = frame[1], .sp = sp, .fp = frame[0]};
+}
+
 /* The same of the hook that the thread is in, wherever the agent is now. */
 static inline struct unwind_state guard_caller(const struct thread *thread)
 {
-	const uint64_t *frame = (const uint64_t *)thread->outer - 2;
-
-	return (struct unwind_state){.pc = frame[1], .sp = thread->outer, .fp = frame[0]};
+	return guard_state_at(thread->outer);
 }
 
 /* Threads not begun, nested calls, leftovers, stopped recordings. NULL: do not record. */

@@ -45,7 +45,7 @@ static uint64_t product(size_t count, size_t size)
 			       allocation_done(thread, &GUARD_STATE(), TRACE_OP_##OPERATION,       \
 					       block, bytes, alignment))                           \
 	DEFINE_OPEN_ALLOCATION(name##_live, parameters, behind,                                    \
-			       live_allocates_here(thread, &GUARD_STATE(), block, bytes))          \
+			       live_allocates_here(thread, GUARD_STATE().sp, block, bytes))        \
                                                                                                    \
 	static never_inline void *name##_otherwise parameters                                      \
 	{                                                                                          \

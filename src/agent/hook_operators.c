@@ -93,7 +93,7 @@ static void *aligned(size_t size, size_t alignment)
 			allocation_done(thread, &GUARD_STATE(), TRACE_OP_##OPERATION, block, size, \
 					alignment))                                                \
 	DEFINE_OPEN_NEW(name##_live, parameters, real.name arguments, alignment,                   \
-			live_allocates_here(thread, &GUARD_STATE(),                                \
+			live_allocates_here(thread, GUARD_STATE().sp,                              \
 					    thread->inner_block != block ? block : NULL, size))    \
                                                                                                    \
 	static never_inline void *name##_passed_over(HOOK_LIST parameters, struct thread *thread)  \

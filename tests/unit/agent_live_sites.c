@@ -152,6 +152,7 @@ static void test_weights(void **state)
 static void test_names_of_threads(void **state)
 {
 	struct live_threads threads = {0};
+	struct live_sums sums;
 	uint32_t one, two;
 
 	(void)state;
@@ -164,8 +165,10 @@ static void test_names_of_threads(void **state)
 	assert_int_equal(live_threads_claim(&threads, &header, 4, "worker"), one);
 	assert_int_equal(threads.entries[one].tid, 4);
 	assert_string_equal(threads.entries[two].name, "worker");
-	live_threads_allocate(&threads, one, (struct weight){1, 10});
-	live_threads_free(&threads, two, one, (struct weight){1, 10});
+	sums = live_threads_sums(&threads, one);
+	live_threads_allocate(&sums, (struct weight){1, 10});
+	sums = live_threads_sums(&threads, two);
+	live_threads_free(&sums, one, (struct weight){1, 10});
 	assert_int_equal(threads.entries[one].bytes, 10);
 	assert_int_equal(threads.freed[0][two * LIVE_THREADS + one].calls, 1);
 	for (uint32_t i = header.threads; i < LIVE_THREADS; i++)

@@ -12,12 +12,14 @@
 // Without stacks allocations have no time: so many from one look at the clock to the next.
 #define STACKLESS_LOOKS 4096
 
-never_inline bool live_put_slow(struct thread *thread, struct live *live, uint64_t address,
-				const struct known_block *block)
+never_inline bool live_put(struct thread *thread, struct live *live, uint64_t address,
+			   uint64_t size, uint32_t owner, uint64_t ticks)
 {
+	const struct known_block block = {
+		.owner = owner, .time = block_table_time(ticks, size), .size = size};
 	struct known_block stale;
 
-	if (!block_table_put(&live->blocks, &thread->live->near, address, block, &stale)) {
+	if (!block_table_put(&live->blocks, &thread->live->near, address, &block, &stale)) {
 		process_count_loss(TRACE_LOSS_NO_MEMORY);
 		return false;
 	}
@@ -28,14 +30,14 @@ never_inline bool live_put_slow(struct thread *thread, struct live *live, uint64
 	return true;
 }
 
-void live_count_begin(struct thread *thread, struct live *live, uint64_t size, uint32_t site,
-		      uint64_t ticks)
+never_inline bool live_take(struct thread *thread, struct live *live, uint64_t address,
+			    struct known_block *ret)
 {
-	struct weight weight = weight_of(size);
-
-	if (live_has_sums(site))
-		sites_allocate(sites_at(&live->sites, site), weight, ticks);
-	live_threads_allocate(&live->threads, live_number(thread, live), weight);
+	if (!block_table_take(&live->blocks, &thread->live->near, address, ret))
+		return false;
+	if (live_takes_samples())
+		live_sampled_note(address, false);
+	return true;
 }
 
 /* A store to one byte of `unusual` would delay the next look at all of them. */
@@ -45,42 +47,51 @@ static inline void forget_within(struct thread *thread)
 		thread->within = 0;
 }
 
-static never_inline void add_slow(struct thread *thread, struct live *live, uint64_t address,
+/*
+ * Without stacks: whether this allocation may go without a look at the clock. By the value that was
+ * seen: of a handler in between that counts, too, one of both is forgotten.
+ */
+static inline bool counts_down(struct live_own *own)
+{
+	uint32_t left = __atomic_load_n(&own->looks, __ATOMIC_RELAXED);
+
+	if (unlikely(!left))
+		return false;
+	__atomic_store_n(&own->looks, left - 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* One that is wanted. Without a time: the sums of the only site are those of the threads. */
+static void add_stackless(struct thread *thread, struct live *live, uint64_t address, uint64_t size)
+{
+	const struct live_sums *sums = live_sums(thread, live);
+
+	forget_within(thread);
+	if (live_put(thread, live, address, size, live_owner(SITES_STACKLESS, sums->number), 0))
+		live_threads_allocate(sums, weight_of(size));
+	if (counts_down(thread->live))
+		return;
+	thread->live->looks = STACKLESS_LOOKS;
+	live_reports_look(live, clock_ticks() - live->start_ticks);
+}
+
+/* The same with a stack. */
+static inline void add_with_stack(struct thread *thread, struct live *live, uint64_t address,
 				  uint64_t size, const struct unwind_state *state)
 {
+	const struct live_sums *sums;
 	uint32_t site = SITES_STACKLESS;
 	uint64_t ticks;
 
 	if (event_capture(thread, state))
 		site = live_stack_site(thread, live);
+	sums = live_sums(thread, live);
 	ticks = clock_ticks() - live->start_ticks;
-	if (live_put(thread, live, address, size, live_owner(site, live_number(thread, live)),
-		     ticks))
-		live_count_begin(thread, live, size, site, ticks);
+	if ((likely(!live_takes_samples()) &&
+	     live_put_near(thread, address, size, live_owner(site, sums->number), ticks)) ||
+	    live_put(thread, live, address, size, live_owner(site, sums->number), ticks))
+		live_count_begin(sums, live, size, site, ticks);
 	live_reports_look(live, ticks);
-}
-
-/* Without a stack and a time: the sums of the only site are those of the threads. */
-static inline void add_stackless(struct thread *thread, struct live *live, uint64_t address,
-				 uint64_t size)
-{
-	uint32_t number = live_number(thread, live);
-
-	forget_within(thread);
-	if (live_put(thread, live, address, size, live_owner(SITES_STACKLESS, number), 0))
-		live_threads_allocate(&live->threads, number, weight_of(size));
-	if (unlikely(thread->live->looks++ % STACKLESS_LOOKS == 0))
-		live_reports_look(live, clock_ticks() - live->start_ticks);
-}
-
-/* One that is wanted. */
-static inline void add(struct thread *thread, struct live *live, uint64_t address, uint64_t size,
-		       const struct unwind_state *state)
-{
-	if (config_stackless())
-		add_stackless(thread, live, address, size);
-	else
-		add_slow(thread, live, address, size, state);
 }
 
 void live_allocates(struct thread *thread, const struct event *event,
@@ -88,54 +99,117 @@ void live_allocates(struct thread *thread, const struct event *event,
 {
 	struct live *live = process->live;
 
-	if (live && live_wants(thread, event->size, event->old_recorded))
-		add(thread, live, event->address, event->size, state);
-	else
+	if (!live || !live_wants(thread, event->size, event->old_recorded))
 		forget_within(thread);
+	else if (config_stackless())
+		add_stackless(thread, live, event->address, event->size);
+	else
+		add_with_stack(thread, live, event->address, event->size, state);
 }
 
-never_inline void live_allocates_here(struct thread *thread, const struct unwind_state *state,
-				      const void *block, uint64_t size)
+/* A child may come back into a hook from a handler that forked: then nothing is there. */
+static inline bool is_here(const struct thread *thread, const struct live *live)
+{
+	return likely(live && thread->cursor);
+}
+
+/* It counts each block, in sums that are known. */
+static inline bool is_exact(const struct thread *thread)
+{
+	return likely(!live_takes_samples() && thread->live->sums.allocated);
+}
+
+static never_inline void stackless_here_slow(struct thread *thread, struct live *live,
+					     uint64_t address, uint64_t size)
+{
+	if (is_here(thread, live) && live_wants(thread, size, false))
+		add_stackless(thread, live, address, size);
+	guard_end_record(thread);
+}
+
+/*
+ * Here and in live_ends_here(): what is nearly always so, in registers. Else one jump to the same
+ * in general.
+ */
+static never_inline void stackless_here(struct thread *thread, uint64_t address, uint64_t size)
 {
 	struct live *live;
 
 	guard_begin_record(thread);
 	live = process->live;
-	// A child may have come back here from a handler that forked: without a slot, as in
-	// event.c.
-	if (likely(live && thread->cursor && block) && live_wants(thread, size, false))
-		add(thread, live, (uint64_t)block, size, state);
+	if (is_here(thread, live) && is_exact(thread) && !toggle_is_off() &&
+	    counts_down(thread->live) &&
+	    live_put_near(thread, address, size,
+			  live_owner(SITES_STACKLESS, thread->live->sums.number), 0)) {
+		live_threads_allocate(&thread->live->sums, (struct weight){1, size});
+		guard_end_record(thread);
+	} else {
+		stackless_here_slow(thread, live, address, size);
+	}
+}
+
+static never_inline void with_stack_here(struct thread *thread, uint64_t sp, uint64_t address,
+					 uint64_t size)
+{
+	struct unwind_state state;
+	struct live *live;
+
+	guard_begin_record(thread);
+	live = process->live;
+	if (is_here(thread, live) && live_wants(thread, size, false)) {
+		state = guard_state_at(sp);
+		add_with_stack(thread, live, address, size, &state);
+	}
 	guard_end_record(thread);
 }
 
-static never_inline void free_slow(struct thread *thread, struct live *live, uint64_t address)
+never_inline void live_allocates_here(struct thread *thread, uint64_t sp, const void *block,
+				      uint64_t size)
+{
+	if (unlikely(!block))
+		return;
+	if (config_stackless())
+		stackless_here(thread, (uint64_t)block, size);
+	else
+		with_stack_here(thread, sp, (uint64_t)block, size);
+}
+
+static void end(struct thread *thread, struct live *live, uint64_t address)
 {
 	struct known_block block;
 
-	if (!block_table_take(&live->blocks, &thread->live->near, address, &block))
-		return;
-	if (live_takes_samples())
-		live_sampled_note(address, false);
-	live_count_end(thread, live, &block);
+	if (live_may_have(address) && live_take(thread, live, address, &block))
+		live_count_end(thread, live, &block);
 }
 
 void live_frees(struct thread *thread, uint64_t address)
 {
 	struct live *live = process->live;
-	struct known_block block;
 
-	if (unlikely(!live) || !live_may_have(address))
-		return;
-	if (likely(!live_takes_samples()) && block_near_take(&thread->live->near, address, &block))
-		live_count_end(thread, live, &block);
-	else
-		free_slow(thread, live, address);
+	if (live)
+		end(thread, live, address);
+}
+
+static never_inline void ends_here_slow(struct thread *thread, struct live *live, uint64_t address)
+{
+	if (is_here(thread, live) && thread->outer) // as in write_unusual_free()
+		end(thread, live, address);
+	guard_end_record(thread);
 }
 
 never_inline void live_ends_here(struct thread *thread, const void *block)
 {
+	struct known_block known;
+	struct live *live;
+
 	guard_begin_record(thread);
-	if (likely(thread->cursor && thread->outer))
-		live_frees(thread, (uint64_t)block);
-	guard_end_record(thread);
+	live = process->live;
+	if (is_here(thread, live) && likely(thread->outer) && is_exact(thread) &&
+	    live_take_near(thread, (uint64_t)block, &known)) {
+		live_count_end_as(&thread->live->sums, live, &known,
+				  (struct weight){1, known.size});
+		guard_end_record(thread);
+	} else {
+		ends_here_slow(thread, live, (uint64_t)block);
+	}
 }

@@ -96,9 +96,8 @@ void live_thread_leaves(struct thread *thread)
 
 	if (!live || !thread->live)
 		return;
-	live_threads_leave(&live->threads, thread->live->number);
-	thread->live->number = 0;
-	thread->live->settled = false;
+	live_threads_leave(&live->threads, thread->live->sums.number);
+	thread->live->sums = (struct live_sums){0};
 }
 
 never_inline void live_settle_thread_slow(struct thread *thread, struct live *live)
@@ -108,9 +107,9 @@ never_inline void live_settle_thread_slow(struct thread *thread, struct live *li
 
 	slow_begin(&slow);
 	thread_check_name(thread);
-	if (!own->settled)
-		own->number =
-			live_threads_claim(&live->threads, live->header, thread->tid, thread->name);
-	own->settled = true;
+	if (!own->sums.allocated)
+		own->sums = live_threads_sums(&live->threads,
+					      live_threads_claim(&live->threads, live->header,
+								 thread->tid, thread->name));
 	slow_end(&slow);
 }

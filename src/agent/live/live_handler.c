@@ -11,7 +11,7 @@
 /* Who owns a block that waits: by its ticket, lest it be taken for the next one at its address. */
 static uint32_t waiting_owner(struct thread *thread, struct live *live, uint64_t ticket)
 {
-	return live_owner(SITES_UNKNOWN + (uint32_t)ticket, live_number(thread, live));
+	return live_owner(SITES_UNKNOWN + (uint32_t)ticket, live_sums(thread, live)->number);
 }
 
 bool live_waits(struct thread *thread, struct event *event)
@@ -57,11 +57,11 @@ void live_allocated(struct thread *thread, const struct event *event, const uint
 	ticks = clock_ticks() - live->start_ticks;
 	if (count && stack_cache_set(&thread->stack, frames, count))
 		site = live_stack_site(thread, live);
-	live_count_begin(thread, live, event->size, site, ticks);
+	live_count_begin(live_sums(thread, live), live, event->size, site, ticks);
 	// Freed by now: by whom was counted then, of which stack is counted now.
 	if (!block_table_change_owner(&live->blocks, event->address,
 				      waiting_owner(thread, live, event->duration),
-				      live_owner(site, live_number(thread, live))) &&
+				      live_owner(site, live_sums(thread, live)->number)) &&
 	    live_has_sums(site))
 		sites_free(sites_at(&live->sites, site), weight_of(event->size));
 }

@@ -33,9 +33,11 @@ static inline bool live_passes_over_resize(struct thread *thread, const void *ol
 	return live_passes_over_end(thread, old) && live_passes_over(thread, size);
 }
 
-/* What was not passed over. With the guard set; block may be NULL. */
-void live_allocates_here(struct thread *thread, const struct unwind_state *state, const void *block,
-			 uint64_t size);
+/*
+ * What was not passed over. sp: as guard_open() had it, who may be another by now: the program may
+ * switch stacks in the real function. block may be NULL.
+ */
+void live_allocates_here(struct thread *thread, uint64_t sp, const void *block, uint64_t size);
 void live_ends_here(struct thread *thread, const void *block);
 
 #endif

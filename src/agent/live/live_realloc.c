@@ -29,10 +29,8 @@ static uint32_t take_for_realloc(struct thread *thread, struct live *live, uint6
 	struct live_taken *place = &own->taken[own->next++ % LIVE_TAKEN];
 	struct live_taken taken = {.address = address};
 
-	if (!block_table_take(&live->blocks, &own->near, address, &taken.block))
+	if (!live_take(thread, live, address, &taken.block))
 		return FILTER_UNKNOWN;
-	if (live_takes_samples())
-		live_sampled_note(address, false);
 	live_count_end(thread, live, &taken.block);
 	*place = taken;
 	return FILTER_RECORDED;
@@ -64,8 +62,7 @@ static void retract_end(struct thread *thread, struct live *live, const struct k
 
 	if (live_has_sums(site))
 		sites_free(sites_at(&live->sites, site), less);
-	live_threads_free(&live->threads, live_number(thread, live),
-			  block->owner & (LIVE_THREADS - 1), less);
+	live_threads_free(live_sums(thread, live), block->owner & (LIVE_THREADS - 1), less);
 }
 
 /* The latest that was taken with that address. NULL: too many were since. */

@@ -29,13 +29,12 @@ struct live_taken {
 
 /* A thread's own, behind struct thread. */
 struct live_own {
-	uint32_t number;  /* in the table, 0: none */
-	bool settled;     /* `number` is right, 0 where there was no other left */
+	struct live_sums sums;
 	uint32_t next;    /* of taken */
 	uint32_t site;    /* of the last stack that was looked up … */
 	uint32_t depth;   /* … and its depth, 0: none */
 	uint32_t tickets; /* of blocks of signal handlers that wait */
-	uint32_t looks;   /* without stacks: counts allocations */
+	uint32_t looks;   /* without stacks: so many allocations until the next look at the clock */
 	struct block_near near;
 	struct live_taken taken[LIVE_TAKEN];
 	uint32_t nodes[]; /* of stack_cache.frames, by the same index */

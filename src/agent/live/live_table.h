@@ -31,12 +31,12 @@ static inline bool live_wants(struct thread *thread, uint64_t size, bool old_rec
 
 void live_settle_thread_slow(struct thread *thread, struct live *live);
 
-/* The thread's number in the table. */
-static inline uint32_t live_number(struct thread *thread, struct live *live)
+/* What the thread counts in, and its number. */
+static inline const struct live_sums *live_sums(struct thread *thread, struct live *live)
 {
-	if (unlikely(!thread->live->settled))
+	if (unlikely(!thread->live->sums.allocated))
 		live_settle_thread_slow(thread, live);
-	return thread->live->number;
+	return &thread->live->sums;
 }
 
 static inline uint32_t live_owner(uint32_t site, uint32_t thread)
@@ -50,39 +50,59 @@ static inline bool live_has_sums(uint32_t site)
 	return !config_stackless() && site < SITES_UNKNOWN;
 }
 
-/* A block that is out of the table: the thread has ended it. */
-static inline __attribute__((always_inline)) void
-live_count_end(struct thread *thread, struct live *live, const struct known_block *block)
+/* A block that is out of the table: the thread of those sums has ended it. */
+static inline __attribute__((always_inline)) void live_count_end_as(const struct live_sums *sums,
+								    struct live *live,
+								    const struct known_block *block,
+								    struct weight weight)
 {
 	uint32_t site = block->owner >> LIVE_THREAD_BITS;
-	struct weight weight = weight_of(block->size);
 
 	if (likely(live_has_sums(site)))
 		sites_free(sites_at(&live->sites, site), weight);
-	live_threads_free(&live->threads, live_number(thread, live),
-			  block->owner & (LIVE_THREADS - 1), weight);
+	live_threads_free(sums, block->owner & (LIVE_THREADS - 1), weight);
 }
 
-void live_count_begin(struct thread *thread, struct live *live, uint64_t size, uint32_t site,
-		      uint64_t ticks);
+static inline void live_count_end(struct thread *thread, struct live *live,
+				  const struct known_block *block)
+{
+	live_count_end_as(live_sums(thread, live), live, block, weight_of(block->size));
+}
 
-bool live_put_slow(struct thread *thread, struct live *live, uint64_t address,
-		   const struct known_block *block);
+/* One that is in the table: the thread of those sums has made it. */
+static inline void live_count_begin(const struct live_sums *sums, struct live *live, uint64_t size,
+				    uint32_t site, uint64_t ticks)
+{
+	struct weight weight = weight_of(size);
 
-/* The block goes into the table. false: it does not, which is counted. */
-static inline __attribute__((always_inline)) bool live_put(struct thread *thread, struct live *live,
-							   uint64_t address, uint64_t size,
-							   uint32_t owner, uint64_t ticks)
+	if (likely(live_has_sums(site)))
+		sites_allocate(sites_at(&live->sites, site), weight, ticks);
+	live_threads_allocate(sums, weight);
+}
+
+/*
+ * The block goes into the table. false: it does not, which is counted. live_put_near(): where each
+ * does, and it is as quick as can be; false: ask live_put().
+ */
+bool live_put(struct thread *thread, struct live *live, uint64_t address, uint64_t size,
+	      uint32_t owner, uint64_t ticks);
+
+static inline __attribute__((always_inline)) bool live_put_near(struct thread *thread,
+								uint64_t address, uint64_t size,
+								uint32_t owner, uint64_t ticks)
 {
 	const struct known_block block = {
-		.owner = owner,
-		.time = block_table_time(ticks, size),
-		.size = size,
-	};
+		.owner = owner, .time = block_table_time(ticks, size), .size = size};
 
-	return (likely(!live_takes_samples()) &&
-		block_near_put(&thread->live->near, address, &block)) ||
-	       live_put_slow(thread, live, address, &block);
+	return block_near_put(&thread->live->near, address, &block);
+}
+
+/* It ends: out of the table. false: it is not there. live_take_near(): the same. */
+bool live_take(struct thread *thread, struct live *live, uint64_t address, struct known_block *ret);
+
+static inline bool live_take_near(struct thread *thread, uint64_t address, struct known_block *ret)
+{
+	return block_near_take(&thread->live->near, address, ret);
 }
 
 #endif

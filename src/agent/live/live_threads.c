@@ -78,6 +78,15 @@ uint32_t live_threads_claim(struct live_threads *threads, struct live_header *he
 	return number;
 }
 
+struct live_sums live_threads_sums(const struct live_threads *threads, uint32_t number)
+{
+	return (struct live_sums){
+		.number = number,
+		.allocated = &threads->entries[number],
+		.freed = &threads->freed[number / LIVE_ROWS][number % LIVE_ROWS * LIVE_THREADS],
+	};
+}
+
 void live_threads_leave(struct live_threads *threads, uint32_t number)
 {
 	if (number)

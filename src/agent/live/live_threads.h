@@ -25,6 +25,13 @@ struct live_threads {
 	uint32_t lock;
 };
 
+/* What a thread counts in, found once. Zero: not yet. */
+struct live_sums {
+	uint32_t number;
+	struct live_thread *allocated;
+	struct live_freed *freed; /* by owner */
+};
+
 /* false: no memory. */
 bool live_threads_begin(struct live_threads *threads, struct live_header *header);
 
@@ -32,22 +39,19 @@ bool live_threads_begin(struct live_threads *threads, struct live_header *header
 uint32_t live_threads_claim(struct live_threads *threads, struct live_header *header, int tid,
 			    const char *name);
 
+/* The sums of that number, which is 0 or was given. */
+struct live_sums live_threads_sums(const struct live_threads *threads, uint32_t number);
+
 /* It has ended, or has another name from now on. */
 void live_threads_leave(struct live_threads *threads, uint32_t number);
 
-/* Number 0 has several writers. */
-static inline void live_add(uint32_t number, uint64_t *sum, uint64_t value)
+static inline void live_threads_allocate(const struct live_sums *sums, struct weight weight)
 {
-	add_as(number != 0, sum, value);
-}
+	bool own = sums->number != 0; // that one has several writers
+	struct live_thread *entry = sums->allocated;
 
-static inline void live_threads_allocate(struct live_threads *threads, uint32_t number,
-					 struct weight weight)
-{
-	struct live_thread *entry = &threads->entries[number];
-
-	live_add(number, &entry->calls, weight.calls);
-	live_add(number, &entry->bytes, weight.bytes);
+	add_as(own, &entry->calls, weight.calls);
+	add_as(own, &entry->bytes, weight.bytes);
 }
 
 /* What that thread freed, by owner, for who reads. NULL: its chunk is not made yet. */
@@ -60,15 +64,15 @@ static inline const struct live_freed *live_threads_row(const struct live_thread
 	return chunk ? &chunk[number % LIVE_ROWS * LIVE_THREADS] : NULL;
 }
 
-/* The thread `number` frees a block of owner's. */
-static inline void live_threads_free(struct live_threads *threads, uint32_t number, uint32_t owner,
+/* A block of the thread owner's ends. */
+static inline void live_threads_free(const struct live_sums *sums, uint32_t owner,
 				     struct weight weight)
 {
-	struct live_freed *entry =
-		&threads->freed[number / LIVE_ROWS][number % LIVE_ROWS * LIVE_THREADS + owner];
+	bool own = sums->number != 0;
+	struct live_freed *entry = &sums->freed[owner];
 
-	live_add(number, &entry->calls, weight.calls);
-	live_add(number, &entry->bytes, weight.bytes);
+	add_as(own, &entry->calls, weight.calls);
+	add_as(own, &entry->bytes, weight.bytes);
 }
 
 #endif

@@ -129,32 +129,11 @@ uint32_t sites_of_node(struct sites *sites, struct live_header *header, uint32_t
 	return likely(site) ? site : add_site_slow(sites, header, entry, node);
 }
 
-static inline void raise(uint64_t *peak, uint64_t value)
+never_inline void sites_raise_slow(uint64_t *peak, uint64_t value)
 {
 	uint64_t before = __atomic_load_n(peak, __ATOMIC_RELAXED);
 
 	while (value > before && !__atomic_compare_exchange_n(peak, &before, value, true,
 							      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
-}
-
-void sites_allocate(struct live_site *site, struct weight weight, uint64_t ticks)
-{
-	bool alone = add_alone();
-	uint64_t calls = add_fetch_as(alone, &site->calls, weight.calls);
-	uint64_t bytes = add_fetch_as(alone, &site->bytes, weight.bytes);
-	uint64_t freed_calls = __atomic_load_n(&site->freed_calls, __ATOMIC_RELAXED);
-	uint64_t freed_bytes = __atomic_load_n(&site->freed_bytes, __ATOMIC_RELAXED);
-	uint32_t now = live_time_pack(ticks, 32);
-
-	// What others freed since may be younger than what was added: then it is no peak.
-	if (calls > freed_calls)
-		raise(&site->peak_calls, calls - freed_calls);
-	if (bytes > freed_bytes)
-		raise(&site->peak_bytes, bytes - freed_bytes);
-	if (unlikely(calls == weight.calls))
-		__atomic_store_n(&site->first, now, __ATOMIC_RELAXED);
-	if (calls - weight.calls <= freed_calls)
-		__atomic_store_n(&site->since, now, __ATOMIC_RELAXED);
-	__atomic_store_n(&site->last, now, __ATOMIC_RELAXED);
 }

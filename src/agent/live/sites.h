@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "agent/live/add.h"
+#include "base/compiler.h"
 #include "trace/live.h"
 
 #define SITES_NODE_BITS   16 /* of a chunk of nodes … */
@@ -64,8 +65,35 @@ struct weight {
 	uint64_t calls, bytes;
 };
 
+void sites_raise_slow(uint64_t *peak, uint64_t value);
+
+static inline void sites_raise(uint64_t *peak, uint64_t value)
+{
+	if (value > __atomic_load_n(peak, __ATOMIC_RELAXED))
+		sites_raise_slow(peak, value);
+}
+
 /* ticks: since the start. */
-void sites_allocate(struct live_site *site, struct weight weight, uint64_t ticks);
+static inline void sites_allocate(struct live_site *site, struct weight weight, uint64_t ticks)
+{
+	bool alone = add_alone();
+	uint64_t calls = add_fetch_as(alone, &site->calls, weight.calls);
+	uint64_t bytes = add_fetch_as(alone, &site->bytes, weight.bytes);
+	uint64_t freed_calls = __atomic_load_n(&site->freed_calls, __ATOMIC_RELAXED);
+	uint64_t freed_bytes = __atomic_load_n(&site->freed_bytes, __ATOMIC_RELAXED);
+	uint32_t now = live_time_pack(ticks, 32);
+
+	// What others freed since may be younger than what was added: then it is no peak.
+	if (likely(calls > freed_calls))
+		sites_raise(&site->peak_calls, calls - freed_calls);
+	if (likely(bytes > freed_bytes))
+		sites_raise(&site->peak_bytes, bytes - freed_bytes);
+	if (unlikely(calls == weight.calls))
+		__atomic_store_n(&site->first, now, __ATOMIC_RELAXED);
+	if (calls - weight.calls <= freed_calls)
+		__atomic_store_n(&site->since, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&site->last, now, __ATOMIC_RELAXED);
+}
 
 static inline void sites_free(struct live_site *site, struct weight weight)
 {
