@@ -6,6 +6,7 @@ freed whose blocks, and its blocks.
 import array
 import collections
 import functools
+import math
 import os
 import struct
 
@@ -145,20 +146,32 @@ class Table:
                 found[name][at + 1] += size
         return dict(found)
 
+    def weight(self, size):
+        """Of the calls of a sampled block, in units."""
+        mean = self.header.sample_mean
+        return WEIGHT / -math.expm1(-max(size, 1) / mean) if mean else 1
+
     def assert_consistent(self):
         """What holds for every table that nobody changed while it was copied."""
         live = collections.Counter()
         sizes = collections.Counter()
+        weights = collections.Counter()
         addresses = set()
         for block in self.blocks():
             assert block.address not in addresses
             addresses.add(block.address)
             live[block.site] += 1
             sizes[block.site] += block.size
+            weights[block.site] += self.weight(block.size)
         if self.unit == 1:
             for number, site in self.sites.items():
                 assert live[number] == site.calls - site.freed_calls, (number, site)
                 assert sizes[number] == site.bytes - site.freed_bytes, (number, site)
+        else:
+            for number, site in self.sites.items():
+                # Rounded, each of them.
+                assert abs(weights[number] - (site.calls - site.freed_calls)) <= live[number], \
+                    (number, site)
         assert sum(t.calls for t in self.threads) == sum(s.calls for s in self.sites.values())
         assert sum(t.bytes for t in self.threads) == sum(s.bytes for s in self.sites.values())
         freed = [sum(column) for column in zip(*self.freed.values())] or [0, 0]

@@ -1,5 +1,6 @@
 """MODE=live: the table of what is live, as an independent reader finds it (live_reader.py)."""
 import collections
+import math
 import os
 import pathlib
 import signal
@@ -403,6 +404,66 @@ def test_a_sample_of_everything(compile_sample, live, functions_of):
     assert (found["make"].calls / ran.table.unit, found["make"].total_bytes) == (1000, 100000)
     assert found["take"].leaked_bytes == 50000
     assert sum(block.size for block in ran.table.blocks()) >= 110336
+
+
+def check_estimates(table, functions_of, sizes, **known):
+    """known: {function: (how many blocks of those sizes it allocated, how many are left)}, 5 standard
+    deviations about, as in test_sample.py."""
+    table.assert_consistent()
+    assert table.header.lost == 0, table.header.losses
+    found = by_function(table, functions_of)
+    for name, counts in known.items():
+        p = -math.expm1(-sizes / table.header.sample_mean)
+        for count, estimate in zip(counts, (found[name].calls, found[name].leaked_blocks)):
+            assert abs(estimate / table.unit - count) <= 5 * (count * (1 - p) / p) ** 0.5, \
+                (name, estimate / table.unit, counts)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "musl"])
+def test_samples_count_once(compiler, compile_sample, live, functions_of):
+    """By whatever functions of the allocator a block comes, and whichever of two blocks of a realloc
+    is a sample."""
+    ran = live([compile_sample("sampled_calls", compiler, "-O1")], settings={"SAMPLE": "8K"}, status=7)
+    known = {f"call_{name}": (20000, 10000) for name in (
+        "malloc", "calloc", "realloc", "reallocarray", "aligned_alloc", "memalign", "posix_memalign")}
+    check_estimates(ran.table, functions_of, 96, **known)
+    check_estimates(ran.table, functions_of, 48, call_resize=(40000, 10000))
+
+
+@pytest.mark.parametrize("extra", [[], ["-DOWN"]])
+def test_samples_of_operators_count_once(extra, compile_sample, live, functions_of):
+    ran = live([compile_sample("sampled_operators", "gcc", "-O1", extra)], settings={"SAMPLE": "8K"},
+               status=7)
+    known = {f"call_{name}": (20000, 10000) for name in (
+        "new", "new_array", "new_nothrow", "new_aligned", "new_sized")}
+    check_estimates(ran.table, functions_of, 96, **known)
+
+
+def test_samples_ask_the_programs_operators(compile_sample, live):
+    """What is passed over is handed to them all the same: the program counts its calls."""
+    live([compile_sample("own_operator", "gcc", "-O1")], settings={"SAMPLE": "1T"}, status=7)
+
+
+def test_samples_end_elsewhere(compile_sample, live, functions_of):
+    """Freed by another thread, resized: no sample stays whose end was passed over."""
+    ran = live([compile_sample("sampled", "gcc", "-O2")], settings={"SAMPLE": "64K"})
+    check_estimates(ran.table, functions_of, 64, small=(160000, 80000))
+    check_estimates(ran.table, functions_of, 6000, middle=(8000, 8000))
+    found = by_function(ran.table, functions_of)
+    assert round(found["large"].calls / ran.table.unit) == 80
+    assert (found["large"].leaked_blocks, found["grow"].leaked_blocks) == (0, 0)
+
+
+def test_samples_when_code_is_unloaded(compile_sample, live, functions_of):
+    """The loader's frees tell when that is, and are hardly ever samples themselves."""
+    library = ["-shared", "-fPIC", "-DSIZE=8000000"]
+    libraries = [compile_sample(name, "gcc", "-O1", library) for name in ("reload_alpha", "reload_beta")]
+    ran = live([compile_sample("reload", "gcc", "-O1"), *libraries], settings={"SAMPLE": "256K"}, status=7)
+    assert ran.run.stdout == "same address\n"
+    ran.table.assert_consistent()
+    found = by_function(ran.table, functions_of)
+    assert {name: round(found[name].calls / ran.table.unit) for name in ("alpha_inner", "beta_inner")} == \
+        {"alpha_inner": 22, "beta_inner": 11}
 
 
 @pytest.mark.parametrize("name", ["live_threads", "live_storm", "realloc_races", "cpp_operators"])

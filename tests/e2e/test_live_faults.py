@@ -152,6 +152,21 @@ def test_handlers_at_each_instruction(stride, compile_sample, agent, tmp_path, f
     assert table.header.lost == 0, table.header.losses
 
 
+def test_handlers_between_samples(compile_sample, agent, tmp_path, functions_of):
+    """The same where one block in two or three is a sample: it begins and ends as such."""
+    outcome = run_live([compile_sample("live_steps", "gcc", "-O1"), 3], agent, tmp_path / "t", SAMPLE=100)
+    assert outcome.status == 7, outcome.lines
+    times = int(outcome.output)
+    table, = outcome.tables
+    table.assert_consistent()
+    found = by_function(table, functions_of)
+    # What stays are blocks of 33 and of 60 bytes, with probabilities of 0.28 and 0.45.
+    for name, count, p in ("in_handler", times + 1, 0.28), ("stepped", times + 1, 0.28):
+        estimate = found[name].leaked_blocks / table.unit
+        assert abs(estimate - count) <= 5 * (count * (1 - p) / p) ** 0.5, (name, estimate, count)
+    assert table.header.lost == 0, table.header.losses
+
+
 def test_fork_with_threads(compile_sample, agent, tmp_path, functions_of):
     """A child begins with an empty table: what it inherited is not in it, nor its end."""
     outcome = run_live([compile_sample("fork_threads", "gcc", "-O1")], agent, tmp_path / "tables")

@@ -1,9 +1,13 @@
 /* A library of reload.c. Both are alike but for their names, so they fit into the same hole. */
 #include "sample.h"
 
+#ifndef SIZE
+#define SIZE sizeof("alpha")
+#endif
+
 NOINLINE void *alpha_inner(void)
 {
-	void *block = keep(malloc(sizeof("alpha")));
+	void *block = keep(malloc(SIZE));
 
 	STAY();
 	return block;

@@ -1,9 +1,13 @@
 /* A library of reload.c. Both are alike but for their names, so they fit into the same hole. */
 #include "sample.h"
 
+#ifndef SIZE
+#define SIZE sizeof("beta")
+#endif
+
 NOINLINE void *beta_inner(void)
 {
-	void *block = keep(malloc(sizeof("beta")));
+	void *block = keep(malloc(SIZE));
 
 	STAY();
 	return block;
