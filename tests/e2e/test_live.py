@@ -441,7 +441,8 @@ def test_samples_of_operators_count_once(extra, compile_sample, live, functions_
 
 def test_samples_ask_the_programs_operators(compile_sample, live):
     """What is passed over is handed to them all the same: the program counts its calls."""
-    live([compile_sample("own_operator", "gcc", "-O1")], settings={"SAMPLE": "1T"}, status=7)
+    ran = live([compile_sample("own_operator", "gcc", "-O1")], settings={"SAMPLE": "1G"}, status=7)
+    assert ran.run.stderr == ""
 
 
 def test_samples_end_elsewhere(compile_sample, live, functions_of):
