@@ -27,6 +27,13 @@ struct live_taken {
 	struct known_block block;
 };
 
+/* A node that was looked up. */
+struct live_step {
+	uint32_t parent, frame;
+	uint32_t node; /* 0: none */
+};
+#define LIVE_STEPS_LOG 10
+
 /* A thread's own, behind struct thread. */
 struct live_own {
 	struct live_sums sums;
@@ -37,7 +44,8 @@ struct live_own {
 	uint32_t looks;   /* without stacks: so many allocations until the next look at the clock */
 	struct block_near near;
 	struct live_taken taken[LIVE_TAKEN];
-	uint32_t nodes[]; /* of stack_cache.frames, by the same index */
+	struct live_step steps[1u << LIVE_STEPS_LOG]; /* by a hash of parent and frame */
+	uint32_t nodes[];                             /* of stack_cache.frames, by the same index */
 };
 
 #endif
