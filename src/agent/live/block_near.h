@@ -14,9 +14,8 @@
 
 /*
  * A place is the number of the word that is the entry of a small block (cells_word()), or of the
- * first one of a large one's cell, plus BLOCK_PLACE_LARGE; 0: nowhere. It is no pointer, because
- * some processors learn which loads give addresses of what is loaded next, and prefetch that:
- * pointers out of this table make them forget those of the program (docs/adr/0012-live-table.md).
+ * first one of a large one's cell, plus BLOCK_PLACE_LARGE; 0: nowhere. Neither a pointer nor a
+ * distance from one: docs/adr/0012-live-table.md has what these cost the program.
  */
 #define BLOCK_PLACE_LARGE (1u << 31)
 
