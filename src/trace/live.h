@@ -205,7 +205,7 @@ static inline unsigned int live_map_of(uint64_t size)
 
 /* What begins in the region, an entry for each 32 bytes of it, as in cells. */
 struct live_full {
-	uint32_t chain;   /* name of a group, 0: none: with what shares its 32 bytes, or was before */
+	uint32_t chain; /* name of a group, 0: none: with what shares its 32 bytes, or was before */
 	uint32_t chained; /* of the agent: a bit for each entry whose 32 bytes had a block there */
 	uint64_t entries[LIVE_FULL_ENTRIES];
 };
@@ -235,7 +235,7 @@ static inline unsigned int live_group_cells(uint32_t name)
 /*
  * Times are ticks since the recording's start as a small floating number of so many bits: the lower
  * 5 are an exponent e, the others m, and m << e is the time in units of 1024 ticks. 0: none known,
- * or the very start.
+ * or the very start. All that is later than the largest number is that (of 16 bits: 2^52 ticks).
  */
 static inline uint32_t live_time_pack(uint64_t ticks, unsigned int bits)
 {
@@ -244,6 +244,8 @@ static inline uint32_t live_time_pack(uint64_t ticks, unsigned int bits)
 
 	if (units >> mantissa)
 		exponent = 64 - mantissa - (unsigned int)__builtin_clzll(units);
+	if (exponent > 31)
+		return ((1u << mantissa) - 1) << 5 | 31;
 	return (uint32_t)(units >> exponent) << 5 | exponent;
 }
 
