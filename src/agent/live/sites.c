@@ -50,12 +50,17 @@ bool sites_begin(struct sites *sites, struct live_header *header)
 	return reach_node(sites, 1) && reach_site(sites, SITES_STACKLESS);
 }
 
-static uint32_t *head_of(struct sites *sites, uint32_t parent, uint32_t frame)
+static uint64_t hash_of(uint32_t parent, uint32_t frame)
 {
 	uint64_t hash = ((uint64_t)parent << 32 | frame) * UINT64_C(0x9e3779b97f4a7c15);
 
-	return &sites->heads[(hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >>
-			     (64 - __builtin_ctz(SITES_HEADS))];
+	return (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+}
+
+/* By the hash's highest bits. */
+static uint32_t *head_of(uint32_t *heads, uint32_t count, uint64_t hash)
+{
+	return &heads[hash >> (64 - __builtin_ctz(count))];
 }
 
 /* From node on until the one before `end`. 0: not there. */
@@ -95,14 +100,32 @@ static never_inline uint32_t add_slow(struct sites *sites, struct live_header *h
 	return node;
 }
 
+/* In the chain of a head; *first receives where that begins. 0: not there. */
+static uint32_t find(const struct sites *sites, const uint32_t *head, uint32_t parent,
+		     uint32_t frame, uint32_t *first)
+{
+	*first = __atomic_load_n(head, __ATOMIC_ACQUIRE);
+	return search(sites, *first, 0, parent, frame);
+}
+
+/* Two threads may make the same node when the first heads come to be too few: both of them stay. */
 uint32_t sites_node(struct sites *sites, struct live_header *header, uint32_t parent,
 		    uint32_t frame)
 {
-	uint32_t *head = head_of(sites, parent, frame);
-	uint32_t first = __atomic_load_n(head, __ATOMIC_ACQUIRE);
-	uint32_t found = search(sites, first, 0, parent, frame);
+	uint64_t hash = hash_of(parent, frame);
+	uint32_t *head = head_of(sites->heads, SITES_HEADS, hash), *more = NULL;
+	uint32_t first = 0, more_first = 0, found = 0;
 
-	return likely(found) ? found : add_slow(sites, header, head, first, parent, frame);
+	if (__atomic_load_n(&header->nodes, __ATOMIC_RELAXED) > SITES_HEADS) {
+		more = head_of(sites->more_heads, SITES_MORE_HEADS, hash);
+		found = find(sites, more, parent, frame, &more_first);
+	}
+	if (!found)
+		found = find(sites, head, parent, frame, &first);
+	if (likely(found))
+		return found;
+	return more ? add_slow(sites, header, more, more_first, parent, frame)
+		    : add_slow(sites, header, head, first, parent, frame);
 }
 
 static never_inline uint32_t add_site_slow(struct sites *sites, struct live_header *header,

@@ -22,7 +22,8 @@
 #define SITES_SITE_BITS   14 /* … and of sites: 1 MiB each */
 #define SITES_NODE_CHUNKS (LIVE_NODES >> SITES_NODE_BITS)
 #define SITES_SITE_CHUNKS (LIVE_SITES >> SITES_SITE_BITS)
-#define SITES_HEADS       65536u
+#define SITES_HEADS       (1u << 16)
+#define SITES_MORE_HEADS  (1u << 20)
 
 /* Numbers of sites that are no stack's. */
 #define SITES_STACKLESS 1 /* BACKTRACE=none, and what found no room */
@@ -32,7 +33,12 @@
 
 /* Zero: empty. */
 struct sites {
-	uint32_t heads[SITES_HEADS];                /* atomic: node */
+	/*
+	 * Atomic: the first node of a chain. Those that are made when there is one for each of the
+	 * first heads hang by the others, whose memory few programs need.
+	 */
+	uint32_t heads[SITES_HEADS];
+	uint32_t more_heads[SITES_MORE_HEADS];
 	struct live_node *nodes[SITES_NODE_CHUNKS]; /* atomic */
 	struct live_site *sites[SITES_SITE_CHUNKS]; /* atomic */
 };
