@@ -176,7 +176,7 @@ DEFINE_RESIZE(reallocarray, REALLOCARRAY, (void *old, size_t count, size_t size)
 	{                                                                                          \
 		struct thread *thread;                                                             \
                                                                                                    \
-		if (toggle_is_idle()) {                                                            \
+		if (toggle_is_idle() || (!block && likely(real.ready))) {                          \
 			behind;                                                                    \
 			return;                                                                    \
 		}                                                                                  \

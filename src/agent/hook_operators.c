@@ -180,7 +180,7 @@ DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
 		struct thread *thread;                                                             \
 		void(*behind) parameters;                                                          \
                                                                                                    \
-		if (toggle_is_idle() && real.name) {                                               \
+		if ((toggle_is_idle() || !block) && real.name) {                                   \
 			real.name arguments;                                                       \
 			return;                                                                    \
 		}                                                                                  \
