@@ -29,6 +29,12 @@ struct block_table {
 	struct full_groups fulls;
 };
 
+/* The words of a group of cells, by its name. */
+static inline uint64_t *block_table_group(const struct block_table *table, uint32_t name)
+{
+	return cells_at(&table->cells, live_group_number(name));
+}
+
 /* The time of a block of that size. */
 static inline uint32_t block_table_time(uint64_t ticks, uint64_t size)
 {

@@ -7,18 +7,13 @@
 /* Of a cell whose address and size are not there yet. */
 #define STATE_BUSY UINT64_C(1)
 
-static uint64_t *words_at(const struct block_table *table, uint32_t name)
-{
-	return cells_at(&table->cells, live_group_number(name));
-}
-
 static uint32_t find_in_map(const struct block_table *table, unsigned int map, uint64_t address)
 {
 	const uint32_t *head = heads_find(&table->heads, map, address);
 	uint32_t name = head ? __atomic_load_n(head, __ATOMIC_ACQUIRE) : 0;
 
 	while (name) {
-		const uint64_t *words = words_at(table, name);
+		const uint64_t *words = block_table_group(table, name);
 
 		if (large_block_is(words, address))
 			break;
@@ -81,7 +76,7 @@ static uint32_t claim_in(const struct block_table *table, const uint32_t *head)
 	uint32_t name = __atomic_load_n(head, __ATOMIC_ACQUIRE);
 
 	while (name) {
-		uint64_t *words = words_at(table, name);
+		uint64_t *words = block_table_group(table, name);
 
 		if (claim(words))
 			break;
@@ -126,7 +121,7 @@ static void empty_region(const void *argument, const uint32_t *head)
 	uint32_t name = __atomic_load_n(head, __ATOMIC_ACQUIRE);
 
 	while (name) {
-		uint64_t *words = words_at(table, name);
+		uint64_t *words = block_table_group(table, name);
 		uint64_t state = __atomic_load_n(&words[LIVE_WORD_STATE], __ATOMIC_RELAXED);
 
 		if (state != STATE_BUSY)

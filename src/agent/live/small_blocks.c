@@ -9,11 +9,6 @@
 #define CLOSE_FIRST 3 /* of which so many may lie in the group before it */
 #define CLOSE_FEW   3 /* of the first four: more of them are to be expected */
 
-static uint64_t *words_at(const struct block_table *table, uint32_t name)
-{
-	return cells_at(&table->cells, live_group_number(name));
-}
-
 static uint64_t *words_end(uint64_t *words, uint32_t name)
 {
 	return words + (uint64_t)LIVE_CELL_WORDS * live_group_cells(name);
@@ -26,7 +21,7 @@ uint32_t small_blocks_find_in(const struct block_table *table, uint32_t chain, u
 	if (live_group_is_full(chain))
 		name = __atomic_load_n(&small_blocks_full(table, chain)->chain, __ATOMIC_ACQUIRE);
 	while (name) {
-		uint64_t *words = words_at(table, name), *end = words_end(words, name);
+		uint64_t *words = block_table_group(table, name), *end = words_end(words, name);
 
 		for (uint64_t *word = words + 1; word < end; word++)
 			if (block_entry_is_at(word, address))
@@ -57,7 +52,7 @@ static struct look look_through(const struct block_table *table, uint32_t name, 
 	struct look look = {0};
 
 	while (name) {
-		uint64_t *words = words_at(table, name), *end = words_end(words, name);
+		uint64_t *words = block_table_group(table, name), *end = words_end(words, name);
 		uint32_t number = cells_word_number(live_group_number(name), 1);
 
 		for (uint64_t *word = words + 1; word < end; word++, number++) {
@@ -255,7 +250,7 @@ static void empty_region(const void *argument, const uint32_t *head)
 		name = __atomic_load_n(&full->chain, __ATOMIC_ACQUIRE);
 	}
 	while (name) {
-		uint64_t *words = words_at(table, name);
+		uint64_t *words = block_table_group(table, name);
 
 		empty_words(words + 1, words_end(words, name));
 		name = (uint32_t)words[0];
