@@ -7,7 +7,6 @@
 #define CLOSE_SIZE  72
 #define CLOSE_MANY  12
 #define CLOSE_FIRST 3 /* of which so many may lie in the group before it */
-#define CLOSE_FEW   3 /* of the first four: more of them are to be expected */
 
 static uint64_t *words_end(uint64_t *words, uint32_t name)
 {
@@ -37,8 +36,8 @@ struct look {
 	uint32_t same; /* word of the entry of one that begins there, or 0 */
 	uint32_t free; /* the last free entry, or 0 */
 	unsigned int groups;
-	unsigned int close; /* of the blocks: those up to CLOSE_SIZE */
-	uint32_t chained;   /* struct live_full */
+	uint64_t bytes;   /* of the blocks */
+	uint32_t chained; /* struct live_full */
 };
 
 /* Of one that is not free. */
@@ -64,7 +63,7 @@ static struct look look_through(const struct block_table *table, uint32_t name, 
 			}
 			if (unlikely((entry & BLOCK_START_MASK) == start))
 				look.same = number;
-			look.close += block_entry_size(entry) <= CLOSE_SIZE;
+			look.bytes += block_entry_size(entry);
 			look.chained |= chained_bit(entry);
 		}
 		look.groups++;
@@ -91,13 +90,13 @@ static bool is_crowded(const struct block_table *table, uint32_t name)
 static bool wants_full(const struct block_table *table, const uint32_t *head,
 		       const struct look *look, uint64_t entry)
 {
-	unsigned int close = look->close + (block_entry_size(entry) <= CLOSE_SIZE);
+	uint64_t size = block_entry_size(entry);
 
 	// Of the first region of a leaf nobody knows which one is before it.
 	if (!look->groups)
-		return close && (uint64_t)head % LIVE_LEAF_SIZE &&
+		return size <= CLOSE_SIZE && (uint64_t)head % LIVE_LEAF_SIZE &&
 		       is_crowded(table, __atomic_load_n(head - 1, __ATOMIC_ACQUIRE));
-	return look->groups == 1 && close >= CLOSE_FEW;
+	return look->groups == 1 && look->bytes + size <= (uint64_t)CLOSE_SIZE * 4;
 }
 
 /* How a try to put a block ended. */
