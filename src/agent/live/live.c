@@ -80,12 +80,18 @@ static void add_stackless(struct thread *thread, struct live *live, uint64_t add
 static inline void add_with_stack(struct thread *thread, struct live *live, uint64_t address,
 				  uint64_t size, const struct unwind_state *state)
 {
+	const uint32_t *head =
+		block_table_expect(&live->blocks, &thread->live->near, address, size);
+	bool captured = event_capture(thread, state);
 	const struct live_sums *sums;
 	uint32_t site = SITES_STACKLESS;
 	uint64_t ticks;
 
-	if (event_capture(thread, state))
+	block_table_expect_group(&live->blocks, head, address);
+	if (likely(captured))
 		site = live_stack_site(thread, live);
+	if (likely(live_has_sums(site)))
+		__builtin_prefetch(sites_at(&live->sites, site), 1);
 	sums = live_sums(thread, live);
 	ticks = clock_ticks() - live->start_ticks;
 	if ((likely(!live_takes_samples()) &&
@@ -203,6 +209,8 @@ never_inline void live_ends_here(struct thread *thread, const void *block)
 	struct known_block known;
 	struct live *live;
 
+	// What the real free reads first, glibc's: before the block.
+	__builtin_prefetch((const char *)block - 16, 1);
 	guard_begin_record(thread);
 	live = process->live;
 	if (is_here(thread, live) && likely(thread->outer) && is_exact(thread) &&
