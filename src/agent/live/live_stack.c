@@ -67,6 +67,22 @@ static never_inline uint32_t add_site_slow(struct thread *thread, struct live *l
 			 own->nodes[stack->depth]);
 }
 
+/* By what the thread looked up lately: of many stacks most lines of the index are far away. */
+static uint32_t site_of_hash(struct thread *thread, struct live *live, uint64_t hash)
+{
+	uint64_t *recent = &thread->live->recent[hash & ((1u << LIVE_RECENT_LOG) - 1)];
+	uint32_t site;
+
+	if (stack_index_is(*recent, hash))
+		return stack_index_site(*recent);
+	site = sites_find(&live->sites, hash);
+	if (unlikely(!site))
+		site = add_site_slow(thread, live);
+	if (likely(site))
+		*recent = stack_index_entry(hash, site);
+	return site;
+}
+
 /* The site of thread->stack, looked up; hashed from the frame on that differs from the one before. */
 static uint32_t find_site(struct thread *thread, struct live *live)
 {
@@ -82,9 +98,7 @@ static uint32_t find_site(struct thread *thread, struct live *live)
 	for (uint32_t i = stack->shared + 1; i <= stack->depth; i++)
 		own->hashes[i] = sites_hash(own->hashes[i - 1], frame_of(&stack->frames[i]));
 	stack->shared = stack->depth;
-	site = sites_find(&live->sites, own->hashes[stack->depth]);
-	if (unlikely(!site))
-		site = add_site_slow(thread, live);
+	site = site_of_hash(thread, live, own->hashes[stack->depth]);
 	if (likely(site))
 		keep_leaf(thread, site);
 	return site;

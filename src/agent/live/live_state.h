@@ -27,6 +27,8 @@ struct live_taken {
 	struct known_block block;
 };
 
+#define LIVE_RECENT_LOG 11
+
 /* A thread's own, behind struct thread. */
 struct live_own {
 	struct live_sums sums;
@@ -37,6 +39,8 @@ struct live_own {
 	uint32_t looks;   /* without stacks: so many allocations until the next look at the clock */
 	struct block_near near;
 	struct live_taken taken[LIVE_TAKEN];
+	/* Sites of stacks that were looked up lately, by their hash, as entries of stack_index.h. */
+	uint64_t recent[1u << LIVE_RECENT_LOG];
 	/*
 	 * By the index of stack_cache.frames: the nodes of new stacks, which are true of so many of
 	 * the outermost frames; and hashes of the stack up to there.

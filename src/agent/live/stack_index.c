@@ -57,7 +57,7 @@ static bool claim_room(struct stack_index *index, uint32_t tier)
 static uint32_t add_to(struct stack_index *index, uint32_t tier, uint64_t hash, uint32_t site)
 {
 	uint64_t *entries = stack_index_tier(index, tier), there;
-	uint64_t entry = (hash & ~(uint64_t)(LIVE_SITES - 1)) | site;
+	uint64_t entry = stack_index_entry(hash, site);
 	uint32_t mask = stack_index_mask(tier), i = (uint32_t)hash & mask;
 
 	if (!claim_room(index, tier))
@@ -67,11 +67,11 @@ static uint32_t add_to(struct stack_index *index, uint32_t tier, uint64_t hash, 
 		if (__atomic_compare_exchange_n(&entries[i], &there, entry, false, __ATOMIC_RELEASE,
 						__ATOMIC_ACQUIRE))
 			return site;
-		if ((there ^ hash) >> LIVE_SITE_BITS == 0)
+		if (stack_index_is(there, hash))
 			break;
 	}
 	__atomic_sub_fetch(&index->counts[tier], 1, __ATOMIC_RELAXED);
-	return (uint32_t)there & (LIVE_SITES - 1);
+	return stack_index_site(there);
 }
 
 uint32_t stack_index_add(struct stack_index *index, uint64_t hash, uint32_t site)

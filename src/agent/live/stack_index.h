@@ -63,14 +63,30 @@ static inline uint32_t stack_index_mask(uint32_t tier)
 	return (1u << (STACK_INDEX_FIRST_BITS + tier * STACK_INDEX_STEP_BITS)) - 1;
 }
 
+static inline uint64_t stack_index_entry(uint64_t hash, uint32_t site)
+{
+	return (hash & ~(uint64_t)(LIVE_SITES - 1)) | site;
+}
+
+/* Whether it is of the stack with that hash, of those whose lowest bits are the same. */
+static inline bool stack_index_is(uint64_t entry, uint64_t hash)
+{
+	return (entry ^ hash) >> LIVE_SITE_BITS == 0 && entry;
+}
+
+static inline uint32_t stack_index_site(uint64_t entry)
+{
+	return (uint32_t)entry & (LIVE_SITES - 1);
+}
+
 /* In one tier, which always has a free entry. */
 static inline uint32_t stack_index_find_in(const uint64_t *entries, uint32_t mask, uint64_t hash)
 {
 	for (uint32_t i = (uint32_t)hash & mask;; i = (i + 1) & mask) {
 		uint64_t entry = __atomic_load_n(&entries[i], __ATOMIC_ACQUIRE);
 
-		if (likely((entry ^ hash) >> LIVE_SITE_BITS == 0 && entry))
-			return (uint32_t)entry & (LIVE_SITES - 1);
+		if (likely(stack_index_is(entry, hash)))
+			return stack_index_site(entry);
 		if (!entry)
 			return 0;
 	}
