@@ -48,7 +48,20 @@ static inline void block_table_expect_group(const struct block_table *table, con
 		__builtin_prefetch(block_table_group(table, name), 1);
 }
 
-/* apart: no two live blocks begin within the same 32 bytes. */
+/*
+ * apart: no two live blocks begin within the same 32 bytes, so that nobody else claims the entry,
+ * not even a signal handler.
+ */
+static inline bool block_table_claim(uint64_t *entry, uint64_t value, bool apart)
+{
+	if (unlikely(!apart))
+		return add_claim(entry, value);
+	if (unlikely(__atomic_load_n(entry, __ATOMIC_RELAXED)))
+		return false;
+	__atomic_store_n(entry, value, __ATOMIC_RELAXED);
+	return true;
+}
+
 static inline __attribute__((always_inline)) bool
 block_table_put_fast(const struct block_table *table, const struct block_near *near,
 		     uint64_t address, const struct known_block *block, bool apart)
@@ -61,8 +74,7 @@ block_table_put_fast(const struct block_table *table, const struct block_near *n
 	if (unlikely(address & 7 || block->size >= LIVE_LARGE_MIN))
 		return false;
 	if (entry)
-		return likely(
-			add_claim_as(apart || add_alone(), entry, block_entry(address, block)));
+		return likely(block_table_claim(entry, block_entry(address, block), apart));
 	// A place where a block began at the address is one for this one, if it is free.
 	place = block_near_find(near, address);
 	return place && !(place & BLOCK_PLACE_LARGE) &&

@@ -83,7 +83,8 @@ static uint32_t site_of_hash(struct thread *thread, struct live *live, uint64_t 
 	return site;
 }
 
-/* The site of thread->stack, looked up; hashed from the frame on that differs from the one before. */
+/* The site of thread->stack, looked up; hashed from the frame on that differs from the one before.
+ */
 static uint32_t find_site(struct thread *thread, struct live *live)
 {
 	struct stack_cache *stack = &thread->stack;

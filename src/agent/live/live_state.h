@@ -32,6 +32,8 @@ struct live_taken {
 /* A thread's own, behind struct thread. */
 struct live_own {
 	struct live_sums sums;
+	/* The table, if the thread counts each block there in sums of its own; else not NULL. */
+	const void *exact;
 	uint32_t next;    /* of taken */
 	uint32_t site;    /* of the last stack that was looked up … */
 	uint32_t depth;   /* … and its depth, 0: none */
@@ -39,7 +41,8 @@ struct live_own {
 	uint32_t looks;   /* without stacks: so many allocations until the next look at the clock */
 	struct block_near near;
 	struct live_taken taken[LIVE_TAKEN];
-	/* Sites of stacks that were looked up lately, by their hash, as entries of stack_index.h. */
+	/* Sites of stacks that were looked up lately, by their hash, as entries of stack_index.h.
+	 */
 	uint64_t recent[1u << LIVE_RECENT_LOG];
 	/*
 	 * By the index of stack_cache.frames: the nodes of new stacks, which are true of so many of

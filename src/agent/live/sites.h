@@ -59,7 +59,8 @@ void sites_release(struct sites *sites);
 #define SITES_NO_FRAMES UINT64_C(0x2d358dccaa6c78a5)
 static inline uint64_t sites_hash(uint64_t outer, uint32_t frame)
 {
-	unsigned __int128 product = (unsigned __int128)(outer ^ frame) * UINT64_C(0x9e3779b97f4a7c15);
+	unsigned __int128 product =
+		(unsigned __int128)(outer ^ frame) * UINT64_C(0x9e3779b97f4a7c15);
 
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }

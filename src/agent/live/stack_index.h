@@ -95,8 +95,8 @@ static inline uint32_t stack_index_find_in(const uint64_t *entries, uint32_t mas
 static inline uint32_t stack_index_find(struct stack_index *index, uint64_t hash)
 {
 	uint32_t tier = __atomic_load_n(&index->last, __ATOMIC_ACQUIRE);
-	uint32_t site = stack_index_find_in(stack_index_tier(index, tier), stack_index_mask(tier),
-					    hash);
+	uint32_t site =
+		stack_index_find_in(stack_index_tier(index, tier), stack_index_mask(tier), hash);
 
 	return likely(site || !tier) ? site : stack_index_find_older(index, hash, tier);
 }
