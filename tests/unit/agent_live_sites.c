@@ -62,7 +62,8 @@ static uint32_t node_of(uint32_t parent, uint32_t frame)
 {
 	bool made = false;
 
-	return sites_node(sites, &header, sites_hash(parent, frame), parent, frame, &made);
+	return sites_node(sites, &header, sites_hash(parent ? parent : SITES_NO_FRAMES, frame),
+			  parent, frame, &made);
 }
 
 static void test_nodes(void **state)
