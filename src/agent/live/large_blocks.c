@@ -115,7 +115,7 @@ uint32_t large_blocks_put(struct block_table *table, uint64_t address,
 	return cell;
 }
 
-static void empty_region(const void *argument, const uint32_t *head)
+static void empty_region(const void *argument, uint32_t *head)
 {
 	const struct block_table *table = argument;
 	uint32_t name = __atomic_load_n(head, __ATOMIC_ACQUIRE);

@@ -237,7 +237,7 @@ static void empty_words(uint64_t *words, const uint64_t *end)
 		__atomic_store_n(word, 0, __ATOMIC_RELAXED);
 }
 
-static void empty_region(const void *argument, const uint32_t *head)
+static void empty_region(const void *argument, uint32_t *head)
 {
 	const struct block_table *table = argument;
 	uint32_t name = __atomic_load_n(head, __ATOMIC_ACQUIRE);
