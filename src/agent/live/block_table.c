@@ -26,10 +26,9 @@ static uint32_t large_place(uint32_t cell)
 /* As small_blocks_find(). */
 static uint64_t *find_in_full(const struct block_table *table, uint64_t address, uint32_t *chain)
 {
-	const uint32_t *head = heads_find(&table->heads, LIVE_MAP_SMALL, address);
+	uint32_t *head = heads_find(&table->heads, LIVE_MAP_SMALL, address);
 
-	return small_blocks_find(table, head ? __atomic_load_n(head, __ATOMIC_ACQUIRE) : 0, address,
-				 chain);
+	return small_blocks_find(table, heads_name(head, LIVE_MAP_SMALL), address, chain);
 }
 
 /* The place of the block that begins there, which as a small one may be in that chain. */

@@ -111,6 +111,29 @@ void heads_each(const struct heads *heads, unsigned int map,
 			each_of_middle(middle, each, argument);
 }
 
+/* From the hand on in its middle. NULL: there is none. */
+static uint32_t *next_leaf(struct heads_hand *hand)
+{
+	uint32_t *leaf = NULL;
+
+	while (!leaf && hand->leaf < MIDDLE_LEAVES)
+		leaf = __atomic_load_n(&hand->middle->leaves[hand->leaf++], __ATOMIC_ACQUIRE);
+	return leaf;
+}
+
+uint32_t *heads_go_on(const struct heads *heads, struct heads_hand *hand, unsigned int *map)
+{
+	uint32_t *leaf = NULL;
+
+	if (!hand->middle)
+		*hand = (struct heads_hand){__atomic_load_n(&heads->middles, __ATOMIC_ACQUIRE), 0};
+	while (hand->middle && !(leaf = next_leaf(hand)))
+		*hand = (struct heads_hand){hand->middle->next, 0};
+	if (leaf)
+		*map = hand->middle->map;
+	return leaf;
+}
+
 void heads_release(struct heads *heads)
 {
 	struct heads_middle *middle = heads->middles;

@@ -79,6 +79,12 @@ uint32_t small_blocks_find_in(const struct block_table *table, uint32_t chain, u
 bool small_blocks_put(struct block_table *table, uint64_t address, uint64_t entry,
 		      struct known_block *stale, uint32_t *word);
 
+/* Of the full group of that name, leaving or not: whether there are no blocks in it. */
+bool small_blocks_are_gone(const struct block_table *table, uint32_t name);
+
+/* The group of that name, which nobody uses, is free if it is still leaving its region. */
+bool small_blocks_leave(struct block_table *table, uint32_t *head, uint32_t name);
+
 void small_blocks_empty(const struct block_table *table);
 
 #endif
