@@ -804,7 +804,7 @@ static void test_reclaim_while_stopped(void **state)
 		assert_int_equal(pthread_create(&user.thread, NULL, be_stopped, NULL), 0);
 		for (uint64_t round = 0; round < 20000; round++)
 			move_groups(round);
-		user.ends = 1;
+		__atomic_store_n(&user.ends, 1, __ATOMIC_RELAXED);
 		assert_int_equal(pthread_join(user.thread, &wrong), 0);
 		assert_ptr_equal(wrong, NULL);
 		assert_in_range(freed, 1000, UINT32_MAX);

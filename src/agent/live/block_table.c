@@ -129,7 +129,8 @@ bool block_table_put(struct block_table *table, struct block_near *near, uint64_
 		     const struct known_block *block, struct known_block *stale)
 {
 	stale->owner = 0;
-	return block_table_put_fast(table, near, address, block, false) ||
+	return block_table_put_fast(table, near, heads_near_find(&near->heads, address), address,
+				    block, false) ||
 	       put_slow(table, near, address, block, stale);
 }
 

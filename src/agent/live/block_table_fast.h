@@ -38,7 +38,7 @@ static inline const uint32_t *block_table_expect(const struct block_table *table
 static inline void block_table_expect_group(const struct block_table *table, const uint32_t *head,
 					    uint64_t address)
 {
-	uint32_t name = head ? __atomic_load_n(head, __ATOMIC_ACQUIRE) : 0;
+	uint32_t name = heads_name_fast(head);
 
 	if (live_group_is_full(name))
 		__builtin_prefetch(
@@ -62,16 +62,20 @@ static inline bool block_table_claim(uint64_t *entry, uint64_t value, bool apart
 	return true;
 }
 
+/* head: as heads_near_find() or block_table_expect() found it. */
 static inline __attribute__((always_inline)) bool
 block_table_put_fast(const struct block_table *table, const struct block_near *near,
-		     uint64_t address, const struct known_block *block, bool apart)
+		     const uint32_t *head, uint64_t address, const struct known_block *block,
+		     bool apart)
 {
-	uint32_t name = heads_near_name(&near->heads, address), place;
-	uint64_t *entry =
-		live_group_is_full(name) ? small_blocks_new_entry(table, name, address) : NULL;
+	uint64_t *entry = NULL;
+	uint32_t name, place;
 
 	if (unlikely(block->size >= LIVE_LARGE_MIN))
 		return false;
+	name = heads_name_fast(head);
+	if (live_group_is_full(name))
+		entry = small_blocks_new_entry(table, name, address);
 	if (entry)
 		return likely(block_table_claim(entry, block_entry(address, block), apart));
 	// A place where a block began at the address is one for this one, if it is free.
@@ -85,8 +89,8 @@ block_table_take_fast(const struct block_table *table, const struct block_near *
 		      uint64_t address, struct known_block *ret)
 {
 	uint32_t chain, place;
-	uint64_t *entry =
-		small_blocks_find(table, heads_near_name(&near->heads, address), address, &chain);
+	const uint32_t *head = heads_near_find(&near->heads, address);
+	uint64_t *entry = small_blocks_find(table, heads_name_fast(head), address, &chain);
 
 	if (!entry) {
 		place = block_near_find(near, address);

@@ -113,11 +113,9 @@ static inline uint32_t heads_name(uint32_t *head, unsigned int map)
 	return name;
 }
 
-/* The name that it has there, 0: none. One that is leaving is none of a full group. */
-static inline uint32_t heads_near_name(const struct heads_near *near, uint64_t address)
+/* The same for the fast ways, to whom one that is leaving is none of a full group. */
+static inline uint32_t heads_name_fast(const uint32_t *head)
 {
-	const uint32_t *head = heads_near_find(near, address);
-
 	return head ? __atomic_load_n(head, __ATOMIC_ACQUIRE) : 0;
 }
 

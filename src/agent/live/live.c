@@ -107,7 +107,7 @@ static inline void add_with_stack(struct thread *thread, struct live *live, uint
 	sums = live_sums(thread, live);
 	ticks = clock_ticks() - live->start_ticks;
 	if ((likely(!live_takes_samples()) &&
-	     live_put_fast(thread->live, live, address, size, live_owner(site, sums->number),
+	     live_put_fast(thread->live, live, head, address, size, live_owner(site, sums->number),
 			   ticks)) ||
 	    put_here(thread, live, address, size, live_owner(site, sums->number), ticks))
 		live_count_begin(sums, live, size, site, ticks);
@@ -164,8 +164,8 @@ static inline void stackless_here(struct thread *thread, uint64_t address, uint6
 	live = exact_table(thread);
 	own = thread->live;
 	if (likely(live) && !toggle_is_off() && counts_down(own) &&
-	    live_put_fast(own, live, address, size, live_owner(SITES_STACKLESS, own->sums.number),
-			  0)) {
+	    live_put_fast(own, live, heads_near_find(&own->near.heads, address), address, size,
+			  live_owner(SITES_STACKLESS, own->sums.number), 0)) {
 		live_threads_allocate_as(true, &own->sums, (struct weight){1, size});
 		guard_end_record(thread);
 	} else {

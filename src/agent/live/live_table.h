@@ -85,20 +85,19 @@ static inline void live_count_begin(const struct live_sums *sums, struct live *l
 
 /*
  * The block goes into the table. false: it does not, which is counted. live_put_fast(): where each
- * does, in the ordinary case; false: ask live_put().
+ * does, in the ordinary case, head being that of block_table_put_fast(); false: ask live_put().
  */
 bool live_put(struct thread *thread, struct live *live, uint64_t address, uint64_t size,
 	      uint32_t owner, uint64_t ticks);
 
-static inline __attribute__((always_inline)) bool live_put_fast(const struct live_own *own,
-								const struct live *live,
-								uint64_t address, uint64_t size,
-								uint32_t owner, uint64_t ticks)
+static inline __attribute__((always_inline)) bool
+live_put_fast(const struct live_own *own, const struct live *live, const uint32_t *head,
+	      uint64_t address, uint64_t size, uint32_t owner, uint64_t ticks)
 {
 	const struct known_block block = {
 		.owner = owner, .time = block_table_time(ticks, size), .size = size};
 
-	return block_table_put_fast(&live->blocks, &own->near, address, &block,
+	return block_table_put_fast(&live->blocks, &own->near, head, address, &block,
 				    real.blocks_are_apart);
 }
 
