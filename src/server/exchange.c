@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "server/http_library.h"
 #include "server/route.h"
 #include "trace/checksum.h"
 
@@ -44,7 +45,7 @@ void *exchange_begin(void *argument, const char *target, struct MHD_Connection *
 
 static struct deadline *deadline_of(struct MHD_Connection *connection)
 {
-	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+	return http_library.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
 		->socket_context;
 }
 
@@ -60,7 +61,7 @@ void exchange_end(void *argument, struct MHD_Connection *connection, void **stat
 
 static const char *header(struct MHD_Connection *connection, const char *name)
 {
-	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+	return http_library.lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
 /* Whether a list of a header, by commas, has the word, and not with the weight 0. */
@@ -122,8 +123,9 @@ static struct MHD_Response *create_response(const struct exchange_context *conte
 	if (!sending)
 		return NULL;
 	*sending = (struct sending){*body, context->deadlines, deadline_of(connection)};
-	response = MHD_create_response_from_callback(size == UINT64_MAX ? MHD_SIZE_UNKNOWN : size,
-						     BODY_PIECE, read_body, sending, free_sending);
+	response = http_library.create_response_from_callback(
+		size == UINT64_MAX ? MHD_SIZE_UNKNOWN : size, BODY_PIECE, read_body, sending,
+		free_sending);
 	if (response)
 		*body = NULL;
 	else
@@ -133,7 +135,7 @@ static struct MHD_Response *create_response(const struct exchange_context *conte
 
 static void add(struct MHD_Response *response, const char *name, const char *value)
 {
-	MHD_add_response_header(response, name, value);
+	http_library.add_response_header(response, name, value);
 }
 
 /* What every answer carries, whatever it is. */
@@ -185,8 +187,8 @@ static enum MHD_Result send_reply(const struct exchange_context *context, struct
 		add(response, "Allow", METHODS);
 	if (reply->status == MHD_HTTP_UNAUTHORIZED)
 		add(response, "WWW-Authenticate", "Bearer");
-	result = MHD_queue_response(connection, reply->status, response);
-	MHD_destroy_response(response);
+	result = http_library.queue_response(connection, reply->status, response);
+	http_library.destroy_response(response);
 	return result;
 }
 
@@ -194,7 +196,7 @@ static enum MHD_Result send_empty(const struct exchange_context *context, struct
 				  struct MHD_Connection *connection, unsigned int status)
 {
 	struct MHD_Response *response =
-		MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+		http_library.create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
 	enum MHD_Result result;
 
 	if (!response)
@@ -202,8 +204,8 @@ static enum MHD_Result send_empty(const struct exchange_context *context, struct
 	add_common(response, context, connection);
 	if (exchange->etag[0])
 		add(response, "ETag", exchange->etag);
-	result = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
+	result = http_library.queue_response(connection, status, response);
+	http_library.destroy_response(response);
 	return result;
 }
 
