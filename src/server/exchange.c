@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "server/http_library.h"
 #include "server/route.h"
 #include "trace/checksum.h"
 
@@ -45,7 +44,7 @@ void *exchange_begin(void *argument, const char *target, struct MHD_Connection *
 
 static struct deadline *deadline_of(struct MHD_Connection *connection)
 {
-	return http_library.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
 		->socket_context;
 }
 
@@ -61,7 +60,7 @@ void exchange_end(void *argument, struct MHD_Connection *connection, void **stat
 
 static const char *header(struct MHD_Connection *connection, const char *name)
 {
-	return http_library.lookup_connection_value(connection, MHD_HEADER_KIND, name);
+	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
 /* Whether a list of a header, by commas, has the word, and not with the weight 0. */
@@ -123,9 +122,8 @@ static struct MHD_Response *create_response(const struct exchange_context *conte
 	if (!sending)
 		return NULL;
 	*sending = (struct sending){*body, context->deadlines, deadline_of(connection)};
-	response = http_library.create_response_from_callback(
-		size == UINT64_MAX ? MHD_SIZE_UNKNOWN : size, BODY_PIECE, read_body, sending,
-		free_sending);
+	response = MHD_create_response_from_callback(size == UINT64_MAX ? MHD_SIZE_UNKNOWN : size,
+						     BODY_PIECE, read_body, sending, free_sending);
 	if (response)
 		*body = NULL;
 	else
@@ -135,7 +133,7 @@ static struct MHD_Response *create_response(const struct exchange_context *conte
 
 static void add(struct MHD_Response *response, const char *name, const char *value)
 {
-	http_library.add_response_header(response, name, value);
+	MHD_add_response_header(response, name, value);
 }
 
 /* What every answer carries, whatever it is. */
@@ -187,8 +185,8 @@ static enum MHD_Result send_reply(const struct exchange_context *context, struct
 		add(response, "Allow", METHODS);
 	if (reply->status == MHD_HTTP_UNAUTHORIZED)
 		add(response, "WWW-Authenticate", "Bearer");
-	result = http_library.queue_response(connection, reply->status, response);
-	http_library.destroy_response(response);
+	result = MHD_queue_response(connection, reply->status, response);
+	MHD_destroy_response(response);
 	return result;
 }
 
@@ -196,7 +194,7 @@ static enum MHD_Result send_empty(const struct exchange_context *context, struct
 				  struct MHD_Connection *connection, unsigned int status)
 {
 	struct MHD_Response *response =
-		http_library.create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+		MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
 	enum MHD_Result result;
 
 	if (!response)
@@ -204,8 +202,8 @@ static enum MHD_Result send_empty(const struct exchange_context *context, struct
 	add_common(response, context, connection);
 	if (exchange->etag[0])
 		add(response, "ETag", exchange->etag);
-	result = http_library.queue_response(connection, status, response);
-	http_library.destroy_response(response);
+	result = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
 	return result;
 }
 

@@ -1,13 +1,13 @@
 #include "server/http.h"
 
 #include <errno.h>
+#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "hosted/cleanup.h"
 #include "server/exchange.h"
-#include "server/http_library.h"
 #include "server/listen.h"
 
 #define CONNECTIONS_MAX    256u
@@ -24,8 +24,7 @@ static void notify_connection(void *argument, struct MHD_Connection *connection,
 			      enum MHD_ConnectionNotificationCode code)
 {
 	const struct http_server *server = argument;
-	int fd = http_library.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
-			 ->connect_fd;
+	int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 
 	if (code != MHD_CONNECTION_NOTIFY_STARTED) {
 		deadline_end(server->context.deadlines, *deadline);
@@ -48,7 +47,7 @@ void http_stop(struct http_server *server)
 	if (server->context.pause)
 		pause_end(server->context.pause);
 	if (server->daemon)
-		http_library.stop_daemon(server->daemon);
+		MHD_stop_daemon(server->daemon);
 	pause_destroy(server->context.pause);
 	deadlines_destroy(server->context.deadlines);
 	free(server);
@@ -71,7 +70,7 @@ static struct err *check_access(const struct http_options *options, const struct
 
 static struct err *start_daemon(struct http_server *server, int fd)
 {
-	server->daemon = http_library.start_daemon(
+	server->daemon = MHD_start_daemon(
 		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, 0,
 		NULL, NULL, exchange_handle, &server->context, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_URI_LOG_CALLBACK, exchange_begin, &server->context,
@@ -105,9 +104,7 @@ static struct err *start(struct http_server *server, const struct http_options *
 			},
 		.address = server->address,
 	};
-	err = http_library_load();
-	if (!err)
-		err = pause_create(&server->context.pause);
+	err = pause_create(&server->context.pause);
 	if (!err)
 		err = deadlines_create(options->timeout_s, &server->context.deadlines);
 	return err ? err : start_daemon(server, at->fd);

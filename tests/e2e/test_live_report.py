@@ -419,10 +419,3 @@ def test_many_sites(mallow, tmp_path):
         after = os.times()
         assert len(report.splitlines()) > (30 if not words else 0)
         assert after.children_user - before.children_user < 10
-
-
-def test_starting_loads_no_server(mallow):
-    """A report at the end of a program is paid by it: loading GnuTLS for a server was a third of that."""
-    needed = subprocess.run(["ldd", str(mallow)], capture_output=True, text=True, check=True).stdout
-    assert "libdw" in needed
-    assert not re.search(r"microhttpd|gnutls", needed)
