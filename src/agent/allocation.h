@@ -180,7 +180,7 @@ static inline void allocation_ends(struct thread *thread, enum trace_op operatio
 /* The loader frees the description of a module when that is unloaded. */
 static inline bool allocation_is_loaders(uint64_t pc)
 {
-	return unlikely(pc - real.loader_start < real.loader_end - real.loader_start);
+	return unlikely(pc - real.loader_start < real.loader_size);
 }
 
 /* After the real free, if so. */

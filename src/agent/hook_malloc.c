@@ -8,6 +8,9 @@
  *               ──► malloc_live        … or keeps the table of MODE=live
  *               ──► the real malloc    … or has no sample there
  *               ──► malloc_otherwise   it is not open: nested, in a handler, not begun, off
+ *
+ * What frees passes over what can be no sample whether the thread is open or not: nothing changes
+ * by it. An allocation uses up bytes, which a nested one must not do again.
  */
 #include <errno.h>
 
@@ -194,12 +197,15 @@ DEFINE_RESIZE(reallocarray, REALLOCARRAY, (void *old, size_t count, size_t size)
 	{                                                                                          \
 		struct thread *thread = thread_self;                                               \
                                                                                                    \
-		if (!guard_is_open(thread) || unlikely(block == NULL))                             \
+		if (unlikely(!thread))                                                             \
 			name##_otherwise arguments;                                                \
-		else if (likely(thread->way == THREAD_RECORDS))                                    \
+		else if (likely(thread->way == THREAD_RECORDS) && guard_is_open(thread) &&         \
+			 likely(block != NULL))                                                    \
 			name##_recorded(HOOK_LIST arguments, thread);                              \
 		else if (live_passes_over_end(thread, block) && !allocation_is_loaders(HOOK_PC))   \
 			behind;                                                                    \
+		else if (thread->way == THREAD_RECORDS || !guard_is_open(thread) || !block)        \
+			name##_otherwise arguments;                                                \
 		else                                                                               \
 			name##_live(HOOK_LIST arguments, thread);                                  \
 	}

@@ -201,7 +201,7 @@ bool link_map_is_first(const char *symbol)
 	return false;
 }
 
-bool link_map_loader_range(uint64_t *start, uint64_t *end)
+bool link_map_loader_range(uint64_t *start, uint64_t *size)
 {
 	const ElfW(Ehdr) * header;
 	const ElfW(Phdr) * phdr;
@@ -213,9 +213,9 @@ bool link_map_loader_range(uint64_t *start, uint64_t *end)
 		return false;
 	phdr = (const void *)((const char *)header + header->e_phoff);
 	*start = (uint64_t)header;
-	*end = *start;
+	*size = 0;
 	for (int i = 0; i < header->e_phnum; i++)
 		if (phdr[i].p_type == PT_LOAD)
-			*end = *start + phdr[i].p_vaddr + phdr[i].p_memsz;
-	return *end > *start;
+			*size = phdr[i].p_vaddr + phdr[i].p_memsz;
+	return *size > 0;
 }

@@ -30,6 +30,6 @@ void *link_map_find_in(const char *file_name, const char *symbol);
 bool link_map_is_first(const char *symbol);
 
 /* The code of the dynamic loader, to recognise its own calls. false: not found. */
-bool link_map_loader_range(uint64_t *start, uint64_t *end);
+bool link_map_loader_range(uint64_t *start, uint64_t *size);
 
 #endif

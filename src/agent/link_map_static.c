@@ -75,7 +75,7 @@ bool link_map_is_first(const char *symbol)
 	return true;
 }
 
-bool link_map_loader_range(uint64_t *start, uint64_t *end)
+bool link_map_loader_range(uint64_t *start, uint64_t *size)
 {
 	return false;
 }

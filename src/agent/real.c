@@ -53,7 +53,7 @@ void real_resolve_slow(void)
 	real.allocator_is_musl = !link_map_find("gnu_get_libc_version");
 	real.operators_are_plain = find_plain_operators();
 	real.blocks_are_apart = real.allocator_is_glibc && (real.operators_are_plain || !real.new);
-	link_map_loader_range(&real.loader_start, &real.loader_end);
+	link_map_loader_range(&real.loader_start, &real.loader_size);
 	if (real.malloc && real.free)
 		__atomic_store_n(&real.ready, true, __ATOMIC_RELEASE);
 }

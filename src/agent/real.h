@@ -36,7 +36,7 @@ struct real {
 	 * chunk: an operator of its own might cut smaller ones.
 	 */
 	bool blocks_are_apart;
-	uint64_t loader_start, loader_end; /* code of ld.so; equal: unknown */
+	uint64_t loader_start, loader_size; /* code of ld.so; 0: unknown */
 };
 
 extern struct real real;

@@ -61,7 +61,7 @@ static void set_parts(struct thread *thread)
 	thread->pending.words = thread_pending_words(thread);
 	thread->frames = thread->pending.words + PENDING_WORDS;
 	if (live_is_on())
-		live_thread_prepare(thread, thread->frames + frame_room());
+		live_thread_prepare(thread, thread->frames + frame_room(), frame_room());
 	thread->stack.depth_max = thread_depth_limit();
 	thread->stack.broken_pc = TRACE_PC_BROKEN;
 	// No 0 is stored: a stop in another thread may have set it just now.

@@ -75,7 +75,6 @@ struct live_chunk {
 struct live_node {
 	uint32_t parent; /* node, 0: this is the outermost frame */
 	uint32_t frame;  /* id of a frame record, or LIVE_FRAME_SPECIAL + enum trace_pc */
-	uint32_t site;   /* that has this stack, 0: none */
 	uint32_t next;   /* of the agent: in its hash chain */
 };
 #define LIVE_FRAME_SPECIAL 0x80000000u

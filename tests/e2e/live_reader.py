@@ -50,7 +50,7 @@ class Table:
                 part, size, first, count = struct.unpack_from("<IIQQ", data, chunk.offset + 64)
                 self._parts[part].append((chunk.offset, size, first, count))
         self.unit = WEIGHT if self.header.sample_mean else 1
-        self.nodes = self._array(NODES, "<IIII", nodes)
+        self.nodes = self._array(NODES, "<III", nodes)
         self.sites = {number: Site(*fields) for number, fields in
                       enumerate(self._array(SITES, "<QQQQQQIIII", sites)) if fields[0]}
         self.threads = [Thread(*fields[:4], fields[4].split(b"\0")[0].decode()) for fields in

@@ -6,7 +6,7 @@ from mallow_reader import CHUNK_MAGIC, PAGE, SLOT
 
 LIVE = 32  # a flag of the header
 NODES, SITES, THREADS, FREED, HEADS, CELLS = 1, 2, 3, 4, 5, 6
-ENTRY = {NODES: 16, SITES: 64, THREADS: 64, FREED: 16, HEADS: 4096, CELLS: 32}
+ENTRY = {NODES: 12, SITES: 64, THREADS: 64, FREED: 16, HEADS: 4096, CELLS: 32}
 SPECIAL = 0x80000000
 TRUNCATED = "[truncated]"
 THREADS_MAX = 1024
@@ -33,7 +33,7 @@ class MadeLive(Made):
 
     def __init__(self, folder, names, **facts):
         super().__init__(folder, names, flags=LIVE, minor=4, **facts)
-        self.nodes, self.numbers = [bytes(16)], {(): 0}
+        self.nodes, self.numbers = [bytes(12)], {(): 0}
         self.sites = [bytes(64)]
         self.threads, self.freed = [bytes(64)], {}
         self.leaves, self.cells = {}, [bytes(32)] * 4
@@ -45,7 +45,7 @@ class MadeLive(Made):
             parent, name = self.node(stack[:-1]), stack[-1]
             frame = SPECIAL + 1 if name == TRUNCATED else self.frame(name)
             self.numbers[stack] = len(self.nodes)
-            self.nodes.append(struct.pack("<IIII", parent, frame, 0, 0))
+            self.nodes.append(struct.pack("<III", parent, frame, 0))
         return self.numbers[stack]
 
     def site(self, stack, calls, size, freed=(0, 0), peak=None, first=0, since=None, last=None):

@@ -29,6 +29,43 @@ static int setup(void **state)
 	return !sites || !sites_begin(sites, &header);
 }
 
+/* The site of a stack, outermost frame first, as a thread looks it up that knows nothing. */
+static uint32_t site_of(const uint32_t *frames, size_t count)
+{
+	uint64_t hash = SITES_NO_FRAMES;
+	uint32_t node = 0, site;
+	bool made = false;
+
+	for (size_t i = 0; i < count; i++)
+		hash = sites_hash(hash, frames[i]);
+	site = sites_find(sites, hash);
+	if (site)
+		return site;
+	hash = SITES_NO_FRAMES;
+	for (size_t i = 0; i < count; i++) {
+		hash = sites_hash(hash, frames[i]);
+		sites_expect_node(sites, &header, hash);
+		node = sites_node(sites, &header, hash, node, frames[i], &made);
+		if (!node)
+			return 0;
+	}
+	return sites_add(sites, &header, hash, node);
+}
+
+/* A stack of one frame. */
+static uint32_t site_of_frame(uint32_t frame)
+{
+	return site_of(&frame, 1);
+}
+
+static uint32_t node_of(uint32_t parent, uint32_t frame)
+{
+	bool made = false;
+
+	return sites_node(sites, &header, sites_hash(parent ? parent : SITES_NO_FRAMES, frame),
+			  parent, frame, &made);
+}
+
 static void test_nodes(void **state)
 {
 	uint32_t outer, inner, other;
@@ -36,37 +73,93 @@ static void test_nodes(void **state)
 	(void)state;
 	assert_int_equal(header.nodes, 1);
 	assert_int_equal(header.sites, SITES_STACKLESS + 1);
-	outer = sites_node(sites, &header, 0, 7);
-	inner = sites_node(sites, &header, outer, 8);
-	other = sites_node(sites, &header, inner, 8);
+	outer = node_of(0, 7);
+	inner = node_of(outer, 8);
+	other = node_of(inner, 8);
 	assert_true(outer && inner && other && outer != inner && inner != other);
-	assert_int_equal(sites_node(sites, &header, 0, 7), outer);
-	assert_int_equal(sites_node(sites, &header, outer, 8), inner);
-	assert_int_equal(sites_node(sites, &header, inner, 8), other);
+	assert_int_equal(node_of(0, 7), outer);
+	assert_int_equal(node_of(outer, 8), inner);
+	assert_int_equal(node_of(inner, 8), other);
 	assert_int_equal(header.nodes, 4);
 	assert_int_equal(sites->nodes[0][inner].parent, outer);
 	assert_int_equal(sites->nodes[0][inner].frame, 8);
 }
 
+static void test_stacks(void **state)
+{
+	static const uint32_t frames[] = {1, 2, 3, 4}, others[] = {1, 2, 4, 3};
+	uint32_t whole = site_of(frames, 4), part = site_of(frames, 3), other;
+
+	(void)state;
+	assert_int_equal(header.nodes, 5);
+	other = site_of(others, 4);
+	assert_int_equal(header.nodes, 7);
+	assert_true(whole && part && other && whole != part && part != other && other != whole);
+	assert_int_equal(site_of(frames, 4), whole);
+	assert_int_equal(site_of(frames, 3), part);
+	assert_int_equal(site_of(others, 4), other);
+	assert_int_equal(header.sites, SITES_STACKLESS + 4);
+	for (uint32_t node = sites_at(sites, other)->node, i = 4; i-- > 0;
+	     node = sites_node_at(sites, node)->parent)
+		assert_int_equal(sites_node_at(sites, node)->frame, others[i]);
+}
+
+/* Past all tiers but the last of the index, and past the first heads of nodes. */
 static void test_many(void **state)
 {
 	(void)state;
-	for (int round = 0; round < 2; round++) {
-		uint32_t node = 0;
+	for (int round = 0; round < 2; round++)
+		for (uint32_t i = 1; i <= 250000; i++)
+			assert_int_equal(site_of_frame(i), i + 1);
+	assert_int_equal(header.nodes, 250001);
+	assert_int_equal(header.sites, 250002);
+	assert_int_equal(sites->index.last, 3);
+	sites_release(sites);
+}
 
-		for (uint32_t i = 1; i <= 200000; i++) {
-			node = sites_node(sites, &header, i % 40 ? node : 0, i);
-			assert_int_equal(node, i);
-			assert_int_equal(sites_of_node(sites, &header, node), i + 1);
-		}
+/* What is found in a former tier is found in the last one from then on. */
+static void test_tiers(void **state)
+{
+	const uint32_t first = 3000;
+	uint32_t before;
+
+	(void)state;
+	for (uint32_t i = 1; !sites->index.last; i++)
+		assert_int_equal(site_of_frame(i), i + 1);
+	before = sites->index.counts[1];
+	for (int round = 0; round < 2; round++) {
+		assert_int_equal(site_of_frame(first), first + 1);
+		assert_int_equal(sites->index.counts[1], before + 1);
 	}
-	assert_int_equal(header.nodes, 200001);
-	assert_int_equal(header.sites, 200002);
+}
+
+/* Of a tier that cannot grow searches end, and what is in it is found. */
+static void test_full_tier(void **state)
+{
+	uint32_t known = 0, nodes, numbers;
+
+	(void)state;
+	assert_int_not_equal(site_of_frame(1), 0); // the chunks are there
+	fake_memory_left = 0;
+	while (site_of_frame(known + 1))
+		known++;
+	assert_int_equal(known, (1u << STACK_INDEX_FIRST_BITS) / 8 * 7);
+	numbers = header.sites;
+	nodes = header.nodes;
+	for (uint32_t i = 1; i <= known; i++)
+		assert_int_equal(site_of_frame(i), i + 1);
+	assert_int_equal(site_of_frame(1u << 30), 0);
+	assert_int_equal(site_of_frame(1u << 30), 0);
+	assert_int_equal(header.sites, numbers);
+	assert_int_equal(header.nodes, nodes + 1);
+	fake_memory_left = 1;
+	assert_int_equal(site_of_frame(1u << 30), numbers);
+	assert_int_equal(sites->index.last, 1);
 }
 
 static void test_sums(void **state)
 {
-	uint32_t number = sites_of_node(sites, &header, sites_node(sites, &header, 0, 1));
+	uint32_t number = site_of_frame(1);
 	struct live_site *site = sites_at(sites, number);
 
 	(void)state;
@@ -92,26 +185,27 @@ static void test_sums(void **state)
 static void test_no_memory(void **state)
 {
 	(void)state;
-	fake_memory_left = 0;
-	for (uint32_t i = 1; i < 1u << SITES_NODE_BITS; i++)
-		assert_int_not_equal(sites_node(sites, &header, 0, i), 0);
-	assert_int_equal(sites_node(sites, &header, 0, 1u << 30), 0);
+	fake_memory_left = 1; // a tier of the index
 	for (uint32_t i = 1; i < (1u << SITES_SITE_BITS) - 1; i++)
-		assert_int_not_equal(sites_of_node(sites, &header, i), 0);
-	assert_int_equal(sites_of_node(sites, &header, 1u << 15), 0);
+		assert_int_not_equal(site_of_frame(i), 0);
+	assert_int_equal(site_of_frame(1u << 30), 0);
+	for (uint32_t i = header.nodes; i < 1u << SITES_NODE_BITS; i++)
+		assert_int_not_equal(node_of(0, i), 0);
+	assert_int_equal(node_of(0, 1u << 29), 0);
 	// Others are found as before.
-	assert_int_equal(sites_node(sites, &header, 0, 17), 17);
+	assert_int_equal(site_of_frame(17), 18);
+	assert_int_equal(node_of(0, 17), 17);
 }
 
 static void test_limits(void **state)
 {
 	(void)state;
 	header.nodes = LIVE_NODES;
-	header.sites = SITES_UNKNOWN;
-	assert_int_equal(sites_node(sites, &header, 0, 1), 0);
+	assert_int_equal(site_of_frame(1), 0);
 	header.nodes = 1;
-	assert_int_equal(sites_node(sites, &header, 0, 1), 1);
-	assert_int_equal(sites_of_node(sites, &header, 1), 0);
+	header.sites = SITES_UNKNOWN;
+	assert_int_equal(site_of_frame(1), 0);
+	assert_int_equal(header.nodes, 2);
 	assert_int_equal(header.sites, SITES_UNKNOWN);
 }
 
@@ -171,7 +265,7 @@ static void test_names_of_threads(void **state)
 	sums = live_threads_sums(&threads, one);
 	live_threads_allocate(&sums, (struct weight){1, 10});
 	sums = live_threads_sums(&threads, two);
-	live_threads_free(&sums, one, (struct weight){1, 10});
+	live_threads_free_as(live_threads_own(&sums), &sums, one, (struct weight){1, 10});
 	assert_int_equal(threads.entries[one].bytes, 10);
 	assert_int_equal(threads.freed[0][two * LIVE_THREADS + one].calls, 1);
 	for (uint32_t i = header.threads; i < LIVE_THREADS; i++)
@@ -190,13 +284,13 @@ static void *use(void *argument)
 	uint32_t random = (uint32_t)(uintptr_t)argument;
 
 	for (uint32_t i = 0; i < ROUNDS; i++) {
-		uint32_t node = 0, site;
+		uint32_t frames[5], site;
 
 		random = random * 1103515245u + 12345u;
 		for (uint32_t depth = 0; depth < 5; depth++)
-			node = sites_node(sites, &header, node, (random >> (4 * depth) & 15) + 1);
-		site = sites_of_node(sites, &header, node);
-		if (!node || !site)
+			frames[depth] = (random >> (4 * depth) & 15) + 1;
+		site = site_of(frames, 5);
+		if (!site)
 			return "no room";
 		sites_allocate(sites_at(sites, site), (struct weight){1, 8}, i << 10);
 		if (i & 1)
@@ -235,7 +329,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_nodes, setup),
+		cmocka_unit_test_setup(test_stacks, setup),
 		cmocka_unit_test_setup(test_many, setup),
+		cmocka_unit_test_setup(test_tiers, setup),
+		cmocka_unit_test_setup(test_full_tier, setup),
 		cmocka_unit_test_setup(test_sums, setup),
 		cmocka_unit_test_setup(test_no_memory, setup),
 		cmocka_unit_test_setup(test_limits, setup),

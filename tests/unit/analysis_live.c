@@ -13,7 +13,7 @@ static struct trace_writer writer;
 
 static void put_node(uint32_t parent, uint32_t frame)
 {
-	const uint32_t node[4] = {parent, frame};
+	const uint32_t node[3] = {parent, frame};
 
 	live_writer_bytes(&writer, node, sizeof(node));
 }
@@ -66,7 +66,7 @@ static void put_sites(void)
 		{3, 30, 3, 30, 1, 10, 6, 3 << 5, 3 << 5, 9 << 5},
 	};
 
-	live_writer_chunk(&writer, 1, 16, 0, 7);
+	live_writer_chunk(&writer, 1, 12, 0, 7);
 	put_node(0, 0);
 	put_node(0, 1);
 	put_node(1, 2);
@@ -228,7 +228,7 @@ static void pieces(void **state)
 	live_writer_chunk(&writer, 2, 32, 1, 1); // of entries that nobody knows
 	live_writer_bytes(&writer, &some[2], 32);
 	live_writer_close(&writer);
-	live_writer_chunk(&writer, 1, 16, 1, 2);
+	live_writer_chunk(&writer, 1, 12, 1, 2);
 	put_node(0, 1);
 	put_node(1, 2);
 	live_writer_close(&writer);
@@ -260,7 +260,7 @@ static void no_tree(void **state)
 
 	begin();
 	live_writer_header(&writer, 6, 7, 0);
-	live_writer_chunk(&writer, 1, 16, 0, 6);
+	live_writer_chunk(&writer, 1, 12, 0, 6);
 	put_node(0, 0);
 	put_node(2, 1);
 	put_node(1, 2);
@@ -462,7 +462,7 @@ static void sampled(void **state)
 	begin();
 	live_writer_header(&writer, 2, 2, 0);
 	trace_writer_poke(&writer, 112, 65536, 8);
-	live_writer_chunk(&writer, 1, 16, 1, 1);
+	live_writer_chunk(&writer, 1, 12, 1, 1);
 	put_node(0, 1);
 	live_writer_close(&writer);
 	live_writer_chunk(&writer, 2, 64, 0, 2);

@@ -5,7 +5,7 @@
  *	trace_writer_init(&writer);
  *	…                                               // a chunk with frame records
  *	live_writer_header(&writer, 3, 2, 1);           // numbers given, 0 included
- *	live_writer_chunk(&writer, 1, 16, 0, 3);        // nodes …
+ *	live_writer_chunk(&writer, 1, 12, 0, 3);        // nodes …
  *	live_writer_node(&writer, 1, 0, 7);
  *	live_writer_node(&writer, 2, 1, 8);
  *	live_writer_close(&writer);

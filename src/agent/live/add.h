@@ -46,23 +46,18 @@ static inline uint64_t add_fetch_as(bool alone, uint64_t *sum, uint64_t value)
 }
 
 /* Makes a word that is 0 another. false: something else came first. */
-static inline bool add_claim_as(bool alone, uint64_t *word, uint64_t value)
+static inline bool add_claim(uint64_t *word, uint64_t value)
 {
 	uint64_t none = 0;
 
 #if defined(__x86_64__)
-	if (likely(alone)) {
+	if (likely(add_alone())) {
 		__asm__("cmpxchgq %2, %1" : "+a"(none), "+m"(*word) : "r"(value) : "cc");
 		return none == 0;
 	}
 #endif
 	return __atomic_compare_exchange_n(word, &none, value, false, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED);
-}
-
-static inline bool add_claim(uint64_t *word, uint64_t value)
-{
-	return add_claim_as(add_alone(), word, value);
 }
 
 #endif

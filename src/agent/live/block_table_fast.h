@@ -19,7 +19,49 @@ static inline uint64_t *block_table_words(const struct block_table *table, uint3
 	return cells_word(&table->cells, place & ((1u << CELLS_WORD_BITS) - 1));
 }
 
-/* apart: no two live blocks begin within the same 32 bytes. */
+/*
+ * A block will be put there soon: what that reads first is brought into the cache, as most often it
+ * is not there. The result is for block_table_expect_group(), a while later.
+ */
+static inline const uint32_t *block_table_expect(const struct block_table *table,
+						 const struct block_near *near, uint64_t address,
+						 uint64_t size)
+{
+	const uint32_t *head = size < LIVE_LARGE_MIN
+				       ? heads_near_find(&near->heads, address)
+				       : heads_find(&table->heads, live_map_of(size), address);
+
+	__builtin_prefetch(head);
+	return head;
+}
+
+static inline void block_table_expect_group(const struct block_table *table, const uint32_t *head,
+					    uint64_t address)
+{
+	uint32_t name = head ? __atomic_load_n(head, __ATOMIC_ACQUIRE) : 0;
+
+	if (live_group_is_full(name))
+		__builtin_prefetch(
+			&small_blocks_full(table, name)->entries[small_blocks_full_index(address)],
+			1);
+	else if (name)
+		__builtin_prefetch(block_table_group(table, name), 1);
+}
+
+/*
+ * apart: no two live blocks begin within the same 32 bytes, so that nobody else claims the entry,
+ * not even a signal handler.
+ */
+static inline bool block_table_claim(uint64_t *entry, uint64_t value, bool apart)
+{
+	if (unlikely(!apart))
+		return add_claim(entry, value);
+	if (unlikely(__atomic_load_n(entry, __ATOMIC_RELAXED)))
+		return false;
+	__atomic_store_n(entry, value, __ATOMIC_RELAXED);
+	return true;
+}
+
 static inline __attribute__((always_inline)) bool
 block_table_put_fast(const struct block_table *table, const struct block_near *near,
 		     uint64_t address, const struct known_block *block, bool apart)
@@ -32,8 +74,7 @@ block_table_put_fast(const struct block_table *table, const struct block_near *n
 	if (unlikely(address & 7 || block->size >= LIVE_LARGE_MIN))
 		return false;
 	if (entry)
-		return likely(
-			add_claim_as(apart || add_alone(), entry, block_entry(address, block)));
+		return likely(block_table_claim(entry, block_entry(address, block), apart));
 	// A place where a block began at the address is one for this one, if it is free.
 	place = block_near_find(near, address);
 	return place && !(place & BLOCK_PLACE_LARGE) &&

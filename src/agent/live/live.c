@@ -80,16 +80,23 @@ static void add_stackless(struct thread *thread, struct live *live, uint64_t add
 static inline void add_with_stack(struct thread *thread, struct live *live, uint64_t address,
 				  uint64_t size, const struct unwind_state *state)
 {
+	const uint32_t *head =
+		block_table_expect(&live->blocks, &thread->live->near, address, size);
+	bool captured = event_capture(thread, state);
 	const struct live_sums *sums;
 	uint32_t site = SITES_STACKLESS;
 	uint64_t ticks;
 
-	if (event_capture(thread, state))
+	block_table_expect_group(&live->blocks, head, address);
+	if (likely(captured))
 		site = live_stack_site(thread, live);
+	if (likely(live_has_sums(site)))
+		__builtin_prefetch(sites_at(&live->sites, site), 1);
 	sums = live_sums(thread, live);
 	ticks = clock_ticks() - live->start_ticks;
 	if ((likely(!live_takes_samples()) &&
-	     live_put_fast(thread, live, address, size, live_owner(site, sums->number), ticks)) ||
+	     live_put_fast(thread->live, live, address, size, live_owner(site, sums->number),
+			   ticks)) ||
 	    live_put(thread, live, address, size, live_owner(site, sums->number), ticks))
 		live_count_begin(sums, live, size, site, ticks);
 	live_reports_look(live, ticks);
@@ -114,15 +121,19 @@ static inline bool is_here(const struct thread *thread, const struct live *live)
 	return likely(live && thread->cursor);
 }
 
-/* It counts each block, in sums that are known. */
-static inline bool is_exact(const struct thread *thread)
+/* The table, where the thread counts each block in sums of its own. NULL: to be looked at closer.
+ */
+static inline struct live *exact_table(const struct thread *thread)
 {
-	return likely(!live_takes_samples() && thread->live->sums.allocated);
+	struct live *live = process->live;
+
+	return likely(thread->cursor && live == thread->live->exact) ? live : NULL;
 }
 
-static never_inline void stackless_here_slow(struct thread *thread, struct live *live,
-					     uint64_t address, uint64_t size)
+static never_inline void stackless_here_slow(struct thread *thread, uint64_t address, uint64_t size)
 {
+	struct live *live = process->live;
+
 	if (is_here(thread, live) && live_wants(thread, size, false))
 		add_stackless(thread, live, address, size);
 	guard_end_record(thread);
@@ -132,20 +143,21 @@ static never_inline void stackless_here_slow(struct thread *thread, struct live 
  * Here and in live_ends_here(): what is nearly always so, in registers. Else one jump to the same
  * in general.
  */
-static never_inline void stackless_here(struct thread *thread, uint64_t address, uint64_t size)
+static inline void stackless_here(struct thread *thread, uint64_t address, uint64_t size)
 {
+	struct live_own *own;
 	struct live *live;
 
 	guard_begin_record(thread);
-	live = process->live;
-	if (is_here(thread, live) && is_exact(thread) && !toggle_is_off() &&
-	    counts_down(thread->live) &&
-	    live_put_fast(thread, live, address, size,
-			  live_owner(SITES_STACKLESS, thread->live->sums.number), 0)) {
-		live_threads_allocate(&thread->live->sums, (struct weight){1, size});
+	live = exact_table(thread);
+	own = thread->live;
+	if (likely(live) && !toggle_is_off() && counts_down(own) &&
+	    live_put_fast(own, live, address, size, live_owner(SITES_STACKLESS, own->sums.number),
+			  0)) {
+		live_threads_allocate_as(true, &own->sums, (struct weight){1, size});
 		guard_end_record(thread);
 	} else {
-		stackless_here_slow(thread, live, address, size);
+		stackless_here_slow(thread, address, size);
 	}
 }
 
@@ -191,8 +203,10 @@ void live_frees(struct thread *thread, uint64_t address)
 		end(thread, live, address);
 }
 
-static never_inline void ends_here_slow(struct thread *thread, struct live *live, uint64_t address)
+static never_inline void ends_here_slow(struct thread *thread, uint64_t address)
 {
+	struct live *live = process->live;
+
 	if (is_here(thread, live) && thread->outer) // as in write_unusual_free()
 		end(thread, live, address);
 	guard_end_record(thread);
@@ -201,16 +215,18 @@ static never_inline void ends_here_slow(struct thread *thread, struct live *live
 never_inline void live_ends_here(struct thread *thread, const void *block)
 {
 	struct known_block known;
+	struct live_own *own;
 	struct live *live;
 
+	// What the real free reads first, glibc's: before the block.
+	__builtin_prefetch((const char *)block - 16, 1);
 	guard_begin_record(thread);
-	live = process->live;
-	if (is_here(thread, live) && likely(thread->outer) && is_exact(thread) &&
-	    live_take_fast(thread, live, (uint64_t)block, &known)) {
-		live_count_end_as(&thread->live->sums, live, &known,
-				  (struct weight){1, known.size});
+	live = exact_table(thread);
+	own = thread->live;
+	if (likely(live && thread->outer) && live_take_fast(own, live, (uint64_t)block, &known)) {
+		live_count_end_as(true, &own->sums, live, &known, (struct weight){1, known.size});
 		guard_end_record(thread);
 	} else {
-		ends_here_slow(thread, live, (uint64_t)block);
+		ends_here_slow(thread, (uint64_t)block);
 	}
 }

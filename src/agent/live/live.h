@@ -45,7 +45,7 @@ bool live_writes_record(uint8_t kind);
  * which may be another's that has ended, or a parent's.
  */
 size_t live_thread_size(size_t frames);
-void live_thread_prepare(struct thread *thread, void *memory);
+void live_thread_prepare(struct thread *thread, void *memory, size_t frames);
 
 /*
  * A thread ends, or has another name from now on. It has its place among the threads of that name

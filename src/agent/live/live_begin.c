@@ -27,6 +27,7 @@ static void forget_former(void)
 	if (!former)
 		return;
 	block_table_release(&former->blocks);
+	sites_release(&former->sites);
 	pool_release(former, sizeof(*former));
 	former = NULL;
 }
@@ -78,13 +79,20 @@ bool live_writes_record(uint8_t kind)
 
 size_t live_thread_size(size_t frames)
 {
-	return bytes_round_up(sizeof(struct live_own) + (frames + 1) * sizeof(uint32_t), 64);
+	return bytes_round_up(
+		sizeof(struct live_own) + (frames + 1) * (sizeof(uint64_t) + sizeof(uint32_t)), 64);
 }
 
-void live_thread_prepare(struct thread *thread, void *memory)
+void live_thread_prepare(struct thread *thread, void *memory, size_t frames)
 {
-	thread->live = memory;
-	memset(thread->live, 0, sizeof(*thread->live));
+	struct live_own *own = memory;
+
+	memset(own, 0, sizeof(*own));
+	own->hashes[0] = SITES_NO_FRAMES;
+	own->nodes = (uint32_t *)(own->hashes + frames + 1);
+	own->nodes[0] = 0;
+	own->exact = own;
+	thread->live = own;
 	// Other allocators' functions, musl's calloc for one, call each other by our hooks.
 	thread->way =
 		live_takes_samples() && real.allocator_is_glibc ? THREAD_LIVE_SAMPLES : THREAD_LIVE;
@@ -98,6 +106,7 @@ void live_thread_leaves(struct thread *thread)
 		return;
 	live_threads_leave(&live->threads, thread->live->sums.number);
 	thread->live->sums = (struct live_sums){0};
+	thread->live->exact = thread->live;
 }
 
 never_inline void live_settle_thread_slow(struct thread *thread, struct live *live)
@@ -111,5 +120,7 @@ never_inline void live_settle_thread_slow(struct thread *thread, struct live *li
 		own->sums = live_threads_sums(&live->threads,
 					      live_threads_claim(&live->threads, live->header,
 								 thread->tid, thread->name));
+	if (own->sums.number && !live_takes_samples())
+		own->exact = live;
 	slow_end(&slow);
 }

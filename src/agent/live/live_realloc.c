@@ -56,13 +56,11 @@ uint32_t live_begins_realloc(struct thread *thread, const void *old)
 /* What live_count_end() counted. */
 static void retract_end(struct thread *thread, struct live *live, const struct known_block *block)
 {
-	uint32_t site = block->owner >> LIVE_THREAD_BITS;
+	const struct live_sums *sums = live_sums(thread, live);
 	struct weight weight = weight_of(block->size);
 	struct weight less = {.calls = -weight.calls, .bytes = -weight.bytes};
 
-	if (live_has_sums(site))
-		sites_free(sites_at(&live->sites, site), less);
-	live_threads_free(live_sums(thread, live), block->owner & (LIVE_THREADS - 1), less);
+	live_count_end_as(live_threads_own(sums), sums, live, block, less);
 }
 
 /* The latest that was taken with that address. NULL: too many were since. */

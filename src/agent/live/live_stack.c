@@ -1,5 +1,7 @@
 #include "agent/live/live_stack.h"
 
+#include <assert.h>
+
 #include "agent/event.h"
 #include "agent/live/live_state.h"
 #include "agent/thread.h"
@@ -15,9 +17,10 @@ static uint32_t frame_of(const struct cached_frame *frame)
 
 /* In the text of a segment that was met before. */
 struct known_leaf {
-	uint32_t joined; /* node of the frame that it joins */
+	uint64_t joined; /* hash of the stack up to the frame that it joins */
 	uint32_t site;
-};
+} __attribute__((packed));
+static_assert(sizeof(struct known_leaf) <= LEAF_TEXT, "a segment has so much room");
 
 /* The site of thread->stack if its leaf was met before on top of the same frames, or 0. */
 static inline uint32_t known_site(const struct thread *thread)
@@ -29,7 +32,7 @@ static inline uint32_t known_site(const struct thread *thread)
 	if (!top || !top->text_size || stack->shared < top->joined)
 		return 0;
 	__builtin_memcpy(&leaf, top->text, sizeof(leaf));
-	return leaf.joined == thread->live->nodes[top->joined] ? leaf.site : 0;
+	return leaf.joined == thread->live->hashes[top->joined] ? leaf.site : 0;
 }
 
 static void keep_leaf(struct thread *thread, uint32_t site)
@@ -39,44 +42,65 @@ static void keep_leaf(struct thread *thread, uint32_t site)
 
 	if (!top)
 		return;
-	leaf.joined = thread->live->nodes[top->joined];
+	leaf.joined = thread->live->hashes[top->joined];
 	__builtin_memcpy(top->text, &leaf, sizeof(leaf));
 	top->text_size = sizeof(leaf);
 }
 
-/* sites_node(), by what the thread looked up lately: fewer lines of the cache than those of all. */
-static inline uint32_t node_of(struct live_own *own, struct live *live, uint32_t parent,
-			       uint32_t frame)
+/* A stack that was not met before, as far as its hashes tell. */
+static never_inline uint32_t add_site_slow(struct thread *thread, struct live *live)
 {
-	struct live_step *known =
-		&own->steps[(parent * 0x9e3779b1u ^ frame) * 0x85ebca6bu >> (32 - LIVE_STEPS_LOG)];
+	const struct stack_cache *stack = &thread->stack;
+	struct live_own *own = thread->live;
+	bool made = false;
 
-	if (known->node && known->parent == parent && known->frame == frame)
-		return known->node;
-	*known = (struct live_step){parent, frame,
-				    sites_node(&live->sites, live->header, parent, frame)};
-	return known->node;
+	for (uint32_t i = own->node_depth + 1; i <= stack->depth; i++)
+		sites_expect_node(&live->sites, live->header, own->hashes[i]);
+	for (uint32_t i = own->node_depth + 1; i <= stack->depth; i++) {
+		own->nodes[i] = sites_node(&live->sites, live->header, own->hashes[i],
+					   own->nodes[i - 1], frame_of(&stack->frames[i]), &made);
+		if (!own->nodes[i])
+			return 0;
+		own->node_depth = i;
+	}
+	return sites_add(&live->sites, live->header, own->hashes[stack->depth],
+			 own->nodes[stack->depth]);
 }
 
-/* The site of thread->stack, looked up from the frame on that differs from the stack before. */
+/* By what the thread looked up lately: of many stacks most lines of the index are far away. */
+static uint32_t site_of_hash(struct thread *thread, struct live *live, uint64_t hash)
+{
+	uint64_t *recent = &thread->live->recent[hash & ((1u << LIVE_RECENT_LOG) - 1)];
+	uint32_t site;
+
+	if (stack_index_is(*recent, hash))
+		return stack_index_site(*recent);
+	site = sites_find(&live->sites, hash);
+	if (unlikely(!site))
+		site = add_site_slow(thread, live);
+	if (likely(site))
+		*recent = stack_index_entry(hash, site);
+	return site;
+}
+
+/* The site of thread->stack, looked up; hashed from the frame on that differs from the one before.
+ */
 static uint32_t find_site(struct thread *thread, struct live *live)
 {
 	struct stack_cache *stack = &thread->stack;
-	uint32_t *nodes = thread->live->nodes;
+	struct live_own *own = thread->live;
 	uint32_t site;
 
 	stack_cache_settle(stack);
-	if (!event_define_frames(thread))
+	if (!event_define_frames(thread) || !stack->depth)
 		return 0;
-	for (uint32_t i = stack->shared + 1; i <= stack->depth; i++) {
-		nodes[i] = node_of(thread->live, live, i > 1 ? nodes[i - 1] : 0,
-				   frame_of(&stack->frames[i]));
-		if (!nodes[i])
-			return 0;
-		stack->shared = i;
-	}
-	site = stack->depth ? sites_of_node(&live->sites, live->header, nodes[stack->depth]) : 0;
-	if (site)
+	if (own->node_depth > stack->shared)
+		own->node_depth = stack->shared;
+	for (uint32_t i = stack->shared + 1; i <= stack->depth; i++)
+		own->hashes[i] = sites_hash(own->hashes[i - 1], frame_of(&stack->frames[i]));
+	stack->shared = stack->depth;
+	site = site_of_hash(thread, live, own->hashes[stack->depth]);
+	if (likely(site))
 		keep_leaf(thread, site);
 	return site;
 }

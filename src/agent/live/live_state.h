@@ -27,16 +27,13 @@ struct live_taken {
 	struct known_block block;
 };
 
-/* A node that was looked up. */
-struct live_step {
-	uint32_t parent, frame;
-	uint32_t node; /* 0: none */
-};
-#define LIVE_STEPS_LOG 10
+#define LIVE_RECENT_LOG 11
 
 /* A thread's own, behind struct thread. */
 struct live_own {
 	struct live_sums sums;
+	/* The table, if the thread counts each block there in sums of its own; else not NULL. */
+	const void *exact;
 	uint32_t next;    /* of taken */
 	uint32_t site;    /* of the last stack that was looked up … */
 	uint32_t depth;   /* … and its depth, 0: none */
@@ -44,8 +41,16 @@ struct live_own {
 	uint32_t looks;   /* without stacks: so many allocations until the next look at the clock */
 	struct block_near near;
 	struct live_taken taken[LIVE_TAKEN];
-	struct live_step steps[1u << LIVE_STEPS_LOG]; /* by a hash of parent and frame */
-	uint32_t nodes[];                             /* of stack_cache.frames, by the same index */
+	/* Sites of stacks that were looked up lately, by their hash, as entries of stack_index.h.
+	 */
+	uint64_t recent[1u << LIVE_RECENT_LOG];
+	/*
+	 * By the index of stack_cache.frames: the nodes of new stacks, which are true of so many of
+	 * the outermost frames; and hashes of the stack up to there.
+	 */
+	uint32_t *nodes;
+	uint32_t node_depth;
+	uint64_t hashes[];
 };
 
 #endif

@@ -53,22 +53,23 @@ static inline bool live_has_sums(uint32_t site)
 }
 
 /* A block that is out of the table: the thread of those sums has ended it. */
-static inline __attribute__((always_inline)) void live_count_end_as(const struct live_sums *sums,
-								    struct live *live,
-								    const struct known_block *block,
-								    struct weight weight)
+static inline __attribute__((always_inline)) void
+live_count_end_as(bool own, const struct live_sums *sums, struct live *live,
+		  const struct known_block *block, struct weight weight)
 {
 	uint32_t site = block->owner >> LIVE_THREAD_BITS;
 
 	if (likely(live_has_sums(site)))
 		sites_free(sites_at(&live->sites, site), weight);
-	live_threads_free(sums, block->owner & (LIVE_THREADS - 1), weight);
+	live_threads_free_as(own, sums, block->owner & (LIVE_THREADS - 1), weight);
 }
 
 static inline void live_count_end(struct thread *thread, struct live *live,
 				  const struct known_block *block)
 {
-	live_count_end_as(live_sums(thread, live), live, block, weight_of(block->size));
+	const struct live_sums *sums = live_sums(thread, live);
+
+	live_count_end_as(live_threads_own(sums), sums, live, block, weight_of(block->size));
 }
 
 /* One that is in the table: the thread of those sums has made it. */
@@ -89,7 +90,7 @@ static inline void live_count_begin(const struct live_sums *sums, struct live *l
 bool live_put(struct thread *thread, struct live *live, uint64_t address, uint64_t size,
 	      uint32_t owner, uint64_t ticks);
 
-static inline __attribute__((always_inline)) bool live_put_fast(const struct thread *thread,
+static inline __attribute__((always_inline)) bool live_put_fast(const struct live_own *own,
 								const struct live *live,
 								uint64_t address, uint64_t size,
 								uint32_t owner, uint64_t ticks)
@@ -97,17 +98,17 @@ static inline __attribute__((always_inline)) bool live_put_fast(const struct thr
 	const struct known_block block = {
 		.owner = owner, .time = block_table_time(ticks, size), .size = size};
 
-	return block_table_put_fast(&live->blocks, &thread->live->near, address, &block,
+	return block_table_put_fast(&live->blocks, &own->near, address, &block,
 				    real.blocks_are_apart);
 }
 
 /* It ends: out of the table. false: it is not there. live_take_fast(): the same. */
 bool live_take(struct thread *thread, struct live *live, uint64_t address, struct known_block *ret);
 
-static inline bool live_take_fast(const struct thread *thread, const struct live *live,
+static inline bool live_take_fast(const struct live_own *own, const struct live *live,
 				  uint64_t address, struct known_block *ret)
 {
-	return block_table_take_fast(&live->blocks, &thread->live->near, address, ret);
+	return block_table_take_fast(&live->blocks, &own->near, address, ret);
 }
 
 #endif

@@ -45,13 +45,25 @@ struct live_sums live_threads_sums(const struct live_threads *threads, uint32_t 
 /* It has ended, or has another name from now on. */
 void live_threads_leave(struct live_threads *threads, uint32_t number);
 
-static inline void live_threads_allocate(const struct live_sums *sums, struct weight weight)
+/* Number 0 has several writers. */
+static inline bool live_threads_own(const struct live_sums *sums)
 {
-	bool own = sums->number != 0; // that one has several writers
+	return sums->number != 0;
+}
+
+/* own: live_threads_own(). */
+static inline void live_threads_allocate_as(bool own, const struct live_sums *sums,
+					    struct weight weight)
+{
 	struct live_thread *entry = sums->allocated;
 
 	add_as(own, &entry->calls, weight.calls);
 	add_as(own, &entry->bytes, weight.bytes);
+}
+
+static inline void live_threads_allocate(const struct live_sums *sums, struct weight weight)
+{
+	live_threads_allocate_as(live_threads_own(sums), sums, weight);
 }
 
 /* What that thread freed, by owner, for who reads. NULL: its chunk is not made yet. */
@@ -65,10 +77,9 @@ static inline const struct live_freed *live_threads_row(const struct live_thread
 }
 
 /* A block of the thread owner's ends. */
-static inline void live_threads_free(const struct live_sums *sums, uint32_t owner,
-				     struct weight weight)
+static inline void live_threads_free_as(bool own, const struct live_sums *sums, uint32_t owner,
+					struct weight weight)
 {
-	bool own = sums->number != 0;
 	struct live_freed *entry = &sums->freed[owner];
 
 	add_as(own, &entry->calls, weight.calls);

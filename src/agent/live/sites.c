@@ -50,17 +50,29 @@ bool sites_begin(struct sites *sites, struct live_header *header)
 	return reach_node(sites, 1) && reach_site(sites, SITES_STACKLESS);
 }
 
-static uint64_t hash_of(uint32_t parent, uint32_t frame)
+void sites_release(struct sites *sites)
 {
-	uint64_t hash = ((uint64_t)parent << 32 | frame) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+	stack_index_release(&sites->index);
 }
 
 /* By the hash's highest bits. */
-static uint32_t *head_of(uint32_t *heads, uint32_t count, uint64_t hash)
+static uint32_t head_index(uint32_t count, uint64_t hash)
 {
-	return &heads[hash >> (64 - __builtin_ctz(count))];
+	return (uint32_t)(hash >> (64 - __builtin_ctz(count)));
+}
+
+/* Nodes hang by the larger ones from now on. */
+static bool has_more_heads(const struct live_header *header)
+{
+	return __atomic_load_n(&header->nodes, __ATOMIC_RELAXED) > SITES_HEADS;
+}
+
+void sites_expect_node(const struct sites *sites, const struct live_header *header, uint64_t hash)
+{
+	__builtin_prefetch(has_more_heads(header)
+				   ? &sites->more_heads[head_index(SITES_MORE_HEADS, hash)]
+				   : &sites->heads[head_index(SITES_HEADS, hash)],
+			   1);
 }
 
 /* From node on until the one before `end`. 0: not there. */
@@ -77,79 +89,63 @@ static uint32_t search(const struct sites *sites, uint32_t node, uint32_t end, u
 	return 0;
 }
 
-static never_inline uint32_t add_slow(struct sites *sites, struct live_header *header,
-				      uint32_t *head, uint32_t first, uint32_t parent,
-				      uint32_t frame)
+/* In the chain of a head. 0: not there. */
+static uint32_t find(const struct sites *sites, const uint32_t *head, uint32_t parent,
+		     uint32_t frame)
 {
-	uint32_t node = take_number(&header->nodes, LIVE_NODES), found;
+	return search(sites, __atomic_load_n(head, __ATOMIC_ACQUIRE), 0, parent, frame);
+}
+
+/* Two threads may make the same node at a time: both of them stay. */
+static uint32_t add_node(struct sites *sites, struct live_header *header, uint32_t *head,
+			 uint32_t parent, uint32_t frame)
+{
+	uint32_t node = take_number(&header->nodes, LIVE_NODES);
 	struct live_node *entry = node ? reach_node(sites, node) : NULL;
 
 	if (!entry)
 		return 0;
 	entry->parent = parent;
 	entry->frame = frame;
-	entry->next = first;
-	while (!__atomic_compare_exchange_n(head, &first, node, false, __ATOMIC_RELEASE,
-					    __ATOMIC_ACQUIRE)) {
-		// Others came in between, perhaps with this very one: then the number is wasted.
-		found = search(sites, first, entry->next, parent, frame);
-		if (found)
-			return found;
-		entry->next = first;
-	}
+	entry->next = __atomic_load_n(head, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(head, &entry->next, node, true, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
 	return node;
 }
 
-/* In the chain of a head; *first receives where that begins. 0: not there. */
-static uint32_t find(const struct sites *sites, const uint32_t *head, uint32_t parent,
-		     uint32_t frame, uint32_t *first)
+uint32_t sites_node(struct sites *sites, struct live_header *header, uint64_t hash, uint32_t parent,
+		    uint32_t frame, bool *made)
 {
-	*first = __atomic_load_n(head, __ATOMIC_ACQUIRE);
-	return search(sites, *first, 0, parent, frame);
-}
+	uint32_t *head = &sites->heads[head_index(SITES_HEADS, hash)], found = 0;
+	uint32_t *more = has_more_heads(header)
+				 ? &sites->more_heads[head_index(SITES_MORE_HEADS, hash)]
+				 : NULL;
 
-/* Two threads may make the same node when the first heads come to be too few: both of them stay. */
-uint32_t sites_node(struct sites *sites, struct live_header *header, uint32_t parent,
-		    uint32_t frame)
-{
-	uint64_t hash = hash_of(parent, frame);
-	uint32_t *head = head_of(sites->heads, SITES_HEADS, hash), *more = NULL;
-	uint32_t first = 0, more_first = 0, found = 0;
-
-	if (__atomic_load_n(&header->nodes, __ATOMIC_RELAXED) > SITES_HEADS) {
-		more = head_of(sites->more_heads, SITES_MORE_HEADS, hash);
-		found = find(sites, more, parent, frame, &more_first);
-	}
-	if (!found)
-		found = find(sites, head, parent, frame, &first);
-	if (likely(found))
+	if (!*made && more)
+		found = find(sites, more, parent, frame);
+	if (!*made && !found)
+		found = find(sites, head, parent, frame);
+	if (found)
 		return found;
-	return more ? add_slow(sites, header, more, more_first, parent, frame)
-		    : add_slow(sites, header, head, first, parent, frame);
+	*made = true;
+	return add_node(sites, header, more ? more : head, parent, frame);
 }
 
-static never_inline uint32_t add_site_slow(struct sites *sites, struct live_header *header,
-					   struct live_node *entry, uint32_t node)
+uint32_t sites_add(struct sites *sites, struct live_header *header, uint64_t hash, uint32_t node)
 {
-	uint32_t number = take_number(&header->sites, SITES_UNKNOWN), none = 0;
-	struct live_site *site = number ? reach_site(sites, number) : NULL;
+	struct live_site *site;
+	uint32_t number;
 
+	if (!stack_index_make_room(&sites->index))
+		return 0;
+	number = take_number(&header->sites, SITES_UNKNOWN);
+	site = number ? reach_site(sites, number) : NULL;
 	if (!site)
 		return 0;
 	site->node = node;
 	// Where another thread came first this one stays without calls.
-	return __atomic_compare_exchange_n(&entry->site, &none, number, false, __ATOMIC_RELEASE,
-					   __ATOMIC_ACQUIRE)
-		       ? number
-		       : none;
-}
-
-uint32_t sites_of_node(struct sites *sites, struct live_header *header, uint32_t node)
-{
-	struct live_node *entry = sites_node_at(sites, node);
-	uint32_t site = __atomic_load_n(&entry->site, __ATOMIC_ACQUIRE);
-
-	return likely(site) ? site : add_site_slow(sites, header, entry, node);
+	return stack_index_add(&sites->index, hash, number);
 }
 
 never_inline void sites_raise_slow(uint64_t *peak, uint64_t value)

@@ -1,8 +1,9 @@
 /*
- * The sums of each stack (trace/live.h): a tree of frames, each node found by its parent and its
- * frame, and sites at those nodes where allocations end. Shared by all threads, never removed.
+ * The sums of each stack (trace/live.h). A stack that was met before has its site by a hash of all
+ * its frames (stack_index.h); of a new one the frames become a tree, each node found by its parent
+ * and its frame. Shared by all threads, never removed.
  *
- * A thread keeps the nodes of its last stack beside stack_cache.frames, as far as
+ * A thread keeps the hashes of its last stack beside stack_cache.frames, as far as
  * stack_cache.shared says that they are true, and a segment of leaf_cache.h its site in its text:
  * so what was met lately is not looked up.
  *
@@ -15,11 +16,12 @@
 #include <stdint.h>
 
 #include "agent/live/add.h"
+#include "agent/live/stack_index.h"
 #include "base/compiler.h"
 #include "trace/live.h"
 
-#define SITES_NODE_BITS   16 /* of a chunk of nodes … */
-#define SITES_SITE_BITS   14 /* … and of sites: 1 MiB each */
+#define SITES_NODE_BITS   16 /* of a chunk of nodes: 768 KiB … */
+#define SITES_SITE_BITS   14 /* … and of sites: 1 MiB */
 #define SITES_NODE_CHUNKS (LIVE_NODES >> SITES_NODE_BITS)
 #define SITES_SITE_CHUNKS (LIVE_SITES >> SITES_SITE_BITS)
 #define SITES_HEADS       (1u << 16)
@@ -41,17 +43,47 @@ struct sites {
 	uint32_t more_heads[SITES_MORE_HEADS];
 	struct live_node *nodes[SITES_NODE_CHUNKS]; /* atomic */
 	struct live_site *sites[SITES_SITE_CHUNKS]; /* atomic */
+	struct stack_index index;
 };
 
 /* Makes the first chunks, and the site SITES_STACKLESS. false: no memory. */
 bool sites_begin(struct sites *sites, struct live_header *header);
 
-/* The node of a frame (struct live_node.frame) within parent, 0: the outermost. 0: no room. */
-uint32_t sites_node(struct sites *sites, struct live_header *header, uint32_t parent,
-		    uint32_t frame);
+/* Gives what is no chunk of the recording back. */
+void sites_release(struct sites *sites);
 
-/* The site whose stack ends there. 0: no room. */
-uint32_t sites_of_node(struct sites *sites, struct live_header *header, uint32_t node);
+/*
+ * The hash of a stack by that of its outer frames, SITES_NO_FRAMES if there are none, and its
+ * innermost frame (struct live_node.frame). A folded product, as wyhash has it.
+ */
+#define SITES_NO_FRAMES UINT64_C(0x2d358dccaa6c78a5)
+static inline uint64_t sites_hash(uint64_t outer, uint32_t frame)
+{
+	unsigned __int128 product =
+		(unsigned __int128)(outer ^ frame) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* The site of the stack with that hash. 0: it is a new one. */
+static inline uint32_t sites_find(struct sites *sites, uint64_t hash)
+{
+	return stack_index_find(&sites->index, hash);
+}
+
+/*
+ * A node of a new stack, of the frame within parent (0: it is the outermost), and the hash of the
+ * stack up to there. *made: that parent is new, and nobody has one of its nodes; then whether this
+ * one is. 0: no room.
+ */
+uint32_t sites_node(struct sites *sites, struct live_header *header, uint64_t hash, uint32_t parent,
+		    uint32_t frame, bool *made);
+
+/* sites_node() will be called with that hash soon. */
+void sites_expect_node(const struct sites *sites, const struct live_header *header, uint64_t hash);
+
+/* The new stack that ends at that node, with its hash, has a site from now on. 0: no room. */
+uint32_t sites_add(struct sites *sites, struct live_header *header, uint64_t hash, uint32_t node);
 
 /* One that is known to be there: of a number that was given. */
 static inline struct live_node *sites_node_at(const struct sites *sites, uint32_t node)

@@ -1,0 +1,100 @@
+#include "agent/live/stack_index.h"
+
+#include <stddef.h>
+
+#include "agent/pool.h"
+
+static size_t tier_size(uint32_t tier)
+{
+	return ((size_t)stack_index_mask(tier) + 1) * sizeof(uint64_t);
+}
+
+/* The tier after the last one, made if need be, becomes the last. Nothing if there is no memory. */
+static void grow(struct stack_index *index, uint32_t tier)
+{
+	uint64_t **place = &index->more[tier], *none = NULL, *made;
+
+	if (!__atomic_load_n(place, __ATOMIC_ACQUIRE)) {
+		made = pool_allocate(tier_size(tier + 1));
+		if (!made)
+			return;
+		if (!__atomic_compare_exchange_n(place, &none, made, false, __ATOMIC_RELEASE,
+						 __ATOMIC_RELAXED))
+			pool_release(made, tier_size(tier + 1));
+	}
+	__atomic_compare_exchange_n(&index->last, &tier, tier + 1, false, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
+}
+
+/* Searches end at a free entry. */
+static uint32_t most_entries(uint32_t tier)
+{
+	return (stack_index_mask(tier) + 1) / 8 * 7;
+}
+
+bool stack_index_make_room(struct stack_index *index)
+{
+	uint32_t tier = __atomic_load_n(&index->last, __ATOMIC_ACQUIRE);
+	uint32_t count = __atomic_load_n(&index->counts[tier], __ATOMIC_RELAXED);
+
+	if (count < (stack_index_mask(tier) + 1) / 4 * 3)
+		return true;
+	if (tier + 1 < STACK_INDEX_TIERS)
+		grow(index, tier);
+	return tier != __atomic_load_n(&index->last, __ATOMIC_RELAXED) ||
+	       count < most_entries(tier);
+}
+
+static bool claim_room(struct stack_index *index, uint32_t tier)
+{
+	if (likely(__atomic_add_fetch(&index->counts[tier], 1, __ATOMIC_RELAXED) <=
+		   most_entries(tier)))
+		return true;
+	__atomic_sub_fetch(&index->counts[tier], 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+static uint32_t add_to(struct stack_index *index, uint32_t tier, uint64_t hash, uint32_t site)
+{
+	uint64_t *entries = stack_index_tier(index, tier), there;
+	uint64_t entry = stack_index_entry(hash, site);
+	uint32_t mask = stack_index_mask(tier), i = (uint32_t)hash & mask;
+
+	if (!claim_room(index, tier))
+		return 0;
+	for (;; i = (i + 1) & mask) {
+		there = 0;
+		if (__atomic_compare_exchange_n(&entries[i], &there, entry, false, __ATOMIC_RELEASE,
+						__ATOMIC_ACQUIRE))
+			return site;
+		if (stack_index_is(there, hash))
+			break;
+	}
+	__atomic_sub_fetch(&index->counts[tier], 1, __ATOMIC_RELAXED);
+	return stack_index_site(there);
+}
+
+uint32_t stack_index_add(struct stack_index *index, uint64_t hash, uint32_t site)
+{
+	return add_to(index, __atomic_load_n(&index->last, __ATOMIC_ACQUIRE), hash, site);
+}
+
+never_inline uint32_t stack_index_find_older(struct stack_index *index, uint64_t hash,
+					     uint32_t tier)
+{
+	uint32_t site = 0;
+
+	for (uint32_t older = tier; !site && older-- > 0;)
+		site = stack_index_find_in(stack_index_tier(index, older), stack_index_mask(older),
+					   hash);
+	if (site)
+		add_to(index, tier, hash, site);
+	return site;
+}
+
+void stack_index_release(struct stack_index *index)
+{
+	for (uint32_t tier = 1; tier < STACK_INDEX_TIERS; tier++)
+		if (index->more[tier - 1])
+			pool_release(index->more[tier - 1], tier_size(tier));
+}
