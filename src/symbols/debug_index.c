@@ -12,19 +12,29 @@ static void units_deinit(struct debug_units *units)
 	span_map_deinit(&units->map);
 }
 
-struct err *debug_index_init(struct debug_index *index, Dwarf *dwarf,
-			     struct debug_sections *sections)
+/* The section, where it is not compressed, and laid out as this machine's are. NULL: else. */
+static Elf_Data *aranges_of(const struct elf_image *image)
 {
-	struct debug_section *section = &sections->aranges;
+	Elf_Scn *scn = elf_image_section(image, ".debug_aranges");
+	GElf_Shdr section;
+
+	if (!scn || !gelf_getshdr(scn, &section) || section.sh_flags & SHF_COMPRESSED ||
+	    !elf_image_is_laid_out_as_here(image))
+		return NULL;
+	return elf_image_section_data(image, ".debug_aranges");
+}
+
+struct err *debug_index_init(struct debug_index *index, Dwarf *dwarf, const struct elf_image *image)
+{
 	struct debug_units *listed = &index->listed;
+	Elf_Data *section = aranges_of(image);
 	size_t count;
 
 	index->dwarf = dwarf;
-	index->sections = sections;
-	if (!debug_section_all(section))
+	if (!section)
 		return NULL;
 
-	struct err *err = debug_aranges_read(section->bytes, section->size, &index->aranges);
+	struct err *err = debug_aranges_read(section->d_buf, section->d_size, &index->aranges);
 
 	if (err)
 		return err;
@@ -53,8 +63,7 @@ static bool begin_unit(struct debug_index *index, uint64_t offset, struct debug_
 	size_t header;
 	Dwarf_Die die;
 
-	if (!debug_section_unit(&index->sections->info, offset) ||
-	    dwarf_next_unit(index->dwarf, offset, &next, &header, NULL, NULL, NULL, NULL, NULL,
+	if (dwarf_next_unit(index->dwarf, offset, &next, &header, NULL, NULL, NULL, NULL, NULL,
 			    NULL) ||
 	    !dwarf_offdie(index->dwarf, offset + header, &die))
 		return false;
@@ -84,8 +93,6 @@ static struct err *index_all(struct debug_index *index)
 	Dwarf_Die die;
 
 	all->list.count = 0; // of an attempt that ran out of memory
-	if (!debug_section_all(&index->sections->info))
-		return NULL;
 	// Without asking for the split units: that would open each .dwo file.
 	while (!dwarf_get_units(index->dwarf, cu, &cu, NULL, NULL, &die, NULL)) {
 		struct debug_unit unit;

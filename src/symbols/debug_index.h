@@ -8,6 +8,7 @@
 
 #include "symbols/debug_aranges.h"
 #include "symbols/debug_unit.h"
+#include "symbols/elf_image.h"
 
 struct debug_units {
 	VEC(struct debug_unit) list;
@@ -17,19 +18,18 @@ struct debug_units {
 /* A zeroed one is empty. */
 struct debug_index {
 	Dwarf *dwarf;
-	struct debug_sections *sections;
 	struct debug_units listed; /* by .debug_aranges; zeroed ones have not been met yet */
 	struct debug_aranges aranges;
 	struct debug_units all; /* by their own ranges */
 	bool all_indexed;
 };
 
-/* Of the sections' DWARF; both must outlive the index. */
+/* dwarf: of the image; it must outlive the index. */
 struct err *debug_index_init(struct debug_index *index, Dwarf *dwarf,
-			     struct debug_sections *sections);
+			     const struct elf_image *image);
 void debug_index_deinit(struct debug_index *index);
 
-/* *ret NULL: no unit is there. Else it is the index's, and all of it in the sections. */
+/* *ret NULL: no unit is there. Else it is the index's. */
 struct err *debug_index_find(struct debug_index *index, uint64_t address, struct debug_unit **ret);
 
 #endif

@@ -8,11 +8,12 @@
 
 #include "hosted/cleanup.h"
 #include "symbols/debug_index.h"
+#include "symbols/debug_sections.h"
 #include "symbols/debug_split.h"
 
 struct debug_info {
-	char *directory; /* of the ELF file */
-	struct debug_sections sections, alternate_sections;
+	char *directory;                                 /* of the ELF file */
+	struct elf_image *unpacked, *alternate_unpacked; /* NULL: libdw has the file itself */
 	Dwarf *dwarf;
 	Dwarf *alternate;
 	struct debug_index index;
@@ -39,16 +40,16 @@ static struct err *check_alternate(const struct elf_image *image, const char *di
 	return NULL;
 }
 
-static struct err *open_dwarf(const struct elf_image *image, struct debug_sections *sections,
+static struct err *open_dwarf(const struct elf_image *image, struct elf_image **unpacked,
 			      Dwarf **ret)
 {
-	struct err *err = debug_sections_open(image, sections);
+	struct err *err = debug_sections_open(image, unpacked);
 
 	if (err)
 		return err;
 
 	Dwarf *dwarf =
-		dwarf_begin_elf(sections->elf ? sections->elf : image->elf, DWARF_C_READ, NULL);
+		dwarf_begin_elf(*unpacked ? (*unpacked)->elf : image->elf, DWARF_C_READ, NULL);
 
 	if (!dwarf)
 		return err_create("%s: %s", image->path, dwarf_errmsg(-1));
@@ -74,18 +75,16 @@ struct err *debug_info_create(const struct elf_image *image, const struct elf_im
 		return err_no_memory();
 
 	struct err *err =
-		alternate ? open_dwarf(alternate, &info->alternate_sections, &info->alternate)
+		alternate ? open_dwarf(alternate, &info->alternate_unpacked, &info->alternate)
 			  : check_alternate(image, info->directory);
 
 	if (!err)
-		err = open_dwarf(image, &info->sections, &info->dwarf);
+		err = open_dwarf(image, &info->unpacked, &info->dwarf);
 	if (err)
 		return err;
-	// What refers to it may be anywhere.
-	debug_section_all(&info->alternate_sections.info);
 	if (info->alternate)
 		dwarf_setalt(info->dwarf, info->alternate);
-	err = debug_index_init(&info->index, info->dwarf, &info->sections);
+	err = debug_index_init(&info->index, info->dwarf, info->unpacked ? info->unpacked : image);
 	if (err)
 		return err;
 	*ret = steal(&info);
@@ -99,8 +98,8 @@ void debug_info_destroy(struct debug_info *info)
 	debug_index_deinit(&info->index);
 	dwarf_end(info->dwarf);
 	dwarf_end(info->alternate);
-	debug_sections_close(&info->sections);
-	debug_sections_close(&info->alternate_sections);
+	elf_image_close(info->unpacked);
+	elf_image_close(info->alternate_unpacked);
 	free(info->directory);
 	free(info);
 }
@@ -112,5 +111,5 @@ struct err *debug_info_find(struct debug_info *info, uint64_t address, struct de
 
 	if (err || !unit)
 		return err;
-	return debug_unit_find(unit, &info->sections, info->directory, address, ret);
+	return debug_unit_find(unit, info->directory, address, ret);
 }

@@ -1,11 +1,11 @@
 #include "symbols/debug_sections.h"
 
+#include <libdeflate.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/bytes.h"
 #include "base/compiler.h"
-#include "hosted/inflate.h"
 #include "hosted/pages.h"
 
 /* DWARF deflates to a third or so; what claims to grow this much is there to exhaust memory. */
@@ -19,18 +19,26 @@
 struct part {
 	Elf64_Shdr from; /* in the file, compressed if its flags say so */
 	Elf64_Shdr to;
-	struct debug_section *lazy; /* NULL: all of it is needed */
 };
 
 struct making {
 	const struct elf_image *image;
-	struct debug_sections made;
+	uint64_t file_size;
 	struct part parts[PARTS_MAX]; /* the first one is none, as in any table of sections */
 	unsigned count;
 	unsigned names; /* which of them has the names */
-	uint64_t size;  /* of the image, as far as it is planned */
-	uint64_t file_size;
+	uint64_t size;  /* of what is made, as far as it is planned */
+	uint8_t *memory;
+	uint8_t *packed;      /* where a section is read to before it is decompressed */
+	uint64_t packed_size; /* of the largest one */
+	struct libdeflate_decompressor *decompressor;
 };
+
+static void making_deinit(struct making *making)
+{
+	libdeflate_free_decompressor(making->decompressor);
+	pages_free(making->packed, making->packed_size);
+}
 
 /* What no look-up here reads: of the C library's debug file these are a fifth. */
 static bool is_unread(const char *name)
@@ -88,31 +96,6 @@ static struct err *check_sizes(const struct elf_image *image)
 	return NULL;
 }
 
-static bool is_laid_out_as_here(const struct elf_image *image)
-{
-	size_t size;
-	const char *identity = elf_getident(image->elf, &size);
-
-	return identity && size >= EI_NIDENT && identity[EI_CLASS] == ELFCLASS64 &&
-	       identity[EI_DATA] == ELFDATA2LSB;
-}
-
-static struct err *leave_to_libdw(const struct elf_image *image, struct debug_sections *ret)
-{
-	Elf_Scn *scn = elf_image_section(image, ".debug_aranges");
-	GElf_Shdr section;
-	Elf_Data *data;
-
-	hide_unread(image);
-	*ret = (struct debug_sections){0};
-	if (scn && gelf_getshdr(scn, &section) && !(section.sh_flags & SHF_COMPRESSED) &&
-	    is_laid_out_as_here(image) && (data = elf_rawdata(scn, NULL)) && data->d_buf) {
-		ret->aranges.bytes = data->d_buf;
-		ret->aranges.size = data->d_size;
-	}
-	return check_sizes(image);
-}
-
 /*
  * An image is made of files whose .debug_info is compressed, are laid out as this machine's are,
  * and do not make libdw look for others beside them, as split DWARF does.
@@ -123,7 +106,7 @@ static bool can_be_made(const struct elf_image *image)
 	GElf_Shdr section;
 
 	return info && image->fd >= 0 && gelf_getshdr(info, &section) &&
-	       section.sh_flags & SHF_COMPRESSED && is_laid_out_as_here(image) &&
+	       section.sh_flags & SHF_COMPRESSED && elf_image_is_laid_out_as_here(image) &&
 	       !elf_image_section(image, ".debug_addr");
 }
 
@@ -157,53 +140,23 @@ static struct err *plan_section(struct making *making, const GElf_Shdr *section,
 			return impossible_size(making->image, section);
 		part.to.sh_size = packed.ch_size;
 		part.to.sh_flags &= ~(Elf64_Xword)SHF_COMPRESSED;
+		if (making->packed_size < section->sh_size)
+			making->packed_size = section->sh_size;
 	}
 	*ret = making->count < PARTS_MAX;
 	if (!*ret)
 		return NULL;
 	part.to.sh_addralign = 1;
 	part.to.sh_offset = making->size;
-	making->size =
-		bytes_round_up(making->size + part.to.sh_size + INFLATE_OUT_PADDING, ALIGNMENT);
+	making->size = bytes_round_up(making->size + part.to.sh_size, ALIGNMENT);
 	making->parts[making->count++] = part;
 	return NULL;
-}
-
-/* Where what is there of a section is noted; NULL: all is, or nobody asks. */
-static struct debug_section *lazy_section(struct debug_sections *sections, const char *name)
-{
-	if (strcmp(name, ".debug_info") == 0)
-		return &sections->info;
-	if (strcmp(name, ".debug_line") == 0)
-		return &sections->line;
-	return strcmp(name, ".debug_aranges") == 0 ? &sections->aranges : NULL;
 }
 
 static bool is_wanted(const GElf_Shdr *section, const char *name)
 {
 	return section->sh_type != SHT_NOBITS && strncmp(name, ".debug_", 7) == 0 &&
 	       !is_unread(name);
-}
-
-/* Adds a section of the file to the plan, if it is wanted. *ret false: an image cannot be made. */
-static struct err *plan_named(struct making *making, const GElf_Shdr *section, const char *name,
-			      bool *ret)
-{
-	struct debug_section *lazy = lazy_section(&making->made, name);
-	unsigned count;
-	struct err *err;
-
-	// Of two with one name libdw takes the first.
-	for (unsigned i = 1; lazy && i < making->count; i++)
-		if (making->parts[i].lazy == lazy)
-			return NULL;
-	if (!is_wanted(section, name))
-		return NULL;
-	count = making->count;
-	err = plan_section(making, section, ret);
-	if (making->count > count)
-		making->parts[count].lazy = lazy;
-	return err;
 }
 
 static struct err *plan(struct making *making, bool *ret)
@@ -225,108 +178,47 @@ static struct err *plan(struct making *making, bool *ret)
 		if (!gelf_getshdr(scn, &section))
 			continue;
 		name = elf_strptr(image->elf, names, section.sh_name);
-		if (elf_ndxscn(scn) == names) {
+		if (elf_ndxscn(scn) == names)
 			making->names = making->count;
-			err = plan_section(making, &section, ret);
-		} else if (name) {
-			err = plan_named(making, &section, name, ret);
-		}
+		else if (!name || !is_wanted(&section, name))
+			continue;
+		err = plan_section(making, &section, ret);
 	}
+	*ret = *ret && making->packed_size;
 	return err;
 }
 
-/* Begins to decompress a section to its place. *ret->size 0: it cannot be read. */
-static struct err *begin_section(const struct making *making, const struct part *part, uint8_t *to,
-				 struct debug_section *ret)
+static bool read_bytes(const struct making *making, uint64_t offset, uint64_t size, uint8_t *to)
+{
+	return pread(making->image->fd, to, size, (off_t)offset) == (ssize_t)size;
+}
+
+static bool decompress(const struct making *making, const struct part *part, uint8_t *to)
 {
 	uint64_t size = part->from.sh_size - sizeof(Elf64_Chdr);
-	off_t at = (off_t)(part->from.sh_offset + sizeof(Elf64_Chdr));
 
-	*ret = (struct debug_section){.bytes = to, .size = part->to.sh_size};
-	ret->packed_size = size + INFLATE_IN_PADDING;
-	ret->packed = pages_alloc(ret->packed_size); // zeroed
-	ret->inflate = malloc(sizeof(*ret->inflate));
-	if (!ret->packed || !ret->inflate)
-		return err_no_memory();
-	if (pread(making->image->fd, ret->packed, size, at) != (ssize_t)size ||
-	    !inflate_begin(ret->inflate, ret->packed, size, to, ret->size))
-		ret->size = 0;
-	return NULL;
+	return read_bytes(making, part->from.sh_offset + sizeof(Elf64_Chdr), size,
+			  making->packed) &&
+	       libdeflate_zlib_decompress(making->decompressor, making->packed, size, to,
+					  part->to.sh_size, NULL) == LIBDEFLATE_SUCCESS;
 }
 
-static void close_section(struct debug_section *section)
+/* Reads a section to its place. What is damaged is not there, as libdw has it. */
+static void fill_part(const struct making *making, struct part *part)
 {
-	free(section->inflate);
-	pages_free(section->packed, section->packed_size);
-	*section = (struct debug_section){.bytes = section->bytes, .size = section->size};
-}
+	uint8_t *to = making->memory + part->to.sh_offset;
+	bool good = part->from.sh_flags & SHF_COMPRESSED
+			    ? decompress(making, part, to)
+			    : read_bytes(making, part->from.sh_offset, part->from.sh_size, to);
 
-bool debug_section_all(struct debug_section *section)
-{
-	bool good = !section->inflate || inflate_until(section->inflate, section->size);
-
-	if (good)
-		close_section(section);
-	return good;
-}
-
-/* As far as there is something. */
-static bool until(struct debug_section *section, uint64_t end)
-{
-	return inflate_until(section->inflate, end < section->size ? end : section->size);
-}
-
-bool debug_section_unit(struct debug_section *section, uint64_t offset)
-{
-	uint64_t begin = offset + sizeof(uint32_t), size;
-
-	if (!section->inflate)
-		return true;
-	if (offset > section->size || section->size - offset < 12 || !until(section, offset + 12))
-		return false;
-	size = bytes_u32(section->bytes + offset);
-	if (size == UINT32_MAX) {
-		size = bytes_u64(section->bytes + begin);
-		begin += sizeof(uint64_t);
-	}
-	return size <= section->size - begin && until(section, begin + size);
-}
-
-static bool read_plain(const struct making *making, const struct part *part, uint8_t *to)
-{
-	return pread(making->image->fd, to, part->from.sh_size, (off_t)part->from.sh_offset) ==
-	       (ssize_t)part->from.sh_size;
-}
-
-/* Reads a section to its place, or makes ready what will. */
-static struct err *fill_part(struct making *making, struct part *part)
-{
-	uint8_t *to = making->made.memory + part->to.sh_offset;
-	struct debug_section whole = {0}, *section = part->lazy ? part->lazy : &whole;
-	struct err *err;
-	bool good;
-
-	if (!(part->from.sh_flags & SHF_COMPRESSED)) {
-		good = read_plain(making, part, to);
-		*section = (struct debug_section){.bytes = to, .size = good ? part->to.sh_size : 0};
-	} else {
-		err = begin_section(making, part, to, section);
-		good = !err && section->size && (part->lazy || debug_section_all(section));
-		if (err || !good)
-			close_section(section);
-		if (err)
-			return err;
-	}
-	// As libdw does with what it cannot read: it is not there.
 	if (!good)
 		part->to.sh_type = SHT_NOBITS;
-	return NULL;
 }
 
 /* Behind the parts. */
 static void put_headers(const struct making *making)
 {
-	uint8_t *memory = making->made.memory, *table = memory + making->size;
+	uint8_t *memory = making->memory, *table = memory + making->size;
 	Elf64_Ehdr header = {
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 			    EV_CURRENT},
@@ -347,47 +239,33 @@ static void put_headers(const struct making *making)
 		memcpy(table + i * sizeof(Elf64_Shdr), &making->parts[i].to, sizeof(Elf64_Shdr));
 }
 
-static struct err *make(struct making *making)
+static struct err *make(struct making *making, struct elf_image **ret)
 {
-	struct debug_sections *made = &making->made;
-	struct err *err = NULL;
+	size_t size = making->size + making->count * sizeof(Elf64_Shdr);
 
-	made->size = making->size + making->count * sizeof(Elf64_Shdr);
-	made->memory = pages_alloc(made->size);
-	if (!made->memory)
+	making->decompressor = libdeflate_alloc_decompressor();
+	if (!making->decompressor)
+		return err_no_memory();
+	making->packed = pages_alloc(making->packed_size);
+	making->memory = making->packed ? pages_alloc(size) : NULL;
+	if (!making->memory)
 		return err_create("%s: no memory for its sections", making->image->path);
-	for (unsigned i = 1; !err && i < making->count; i++)
-		err = fill_part(making, &making->parts[i]);
-	if (err)
-		return err;
+	for (unsigned i = 1; i < making->count; i++)
+		fill_part(making, &making->parts[i]);
 	put_headers(making);
-	made->elf = elf_memory((char *)made->memory, made->size);
-	return made->elf ? NULL : err_create("%s: %s", making->image->path, elf_errmsg(-1));
+	return elf_image_open_pages(making->memory, size, making->image->path, ret);
 }
 
-struct err *debug_sections_open(const struct elf_image *image, struct debug_sections *ret)
+struct err *debug_sections_open(const struct elf_image *image, struct elf_image **ret)
 {
-	struct making making = {.image = image};
+	cleanup(making_deinit) struct making making = {.image = image};
 	bool possible = false;
 	struct err *err = plan(&making, &possible);
 
-	if (!err && !possible)
-		return leave_to_libdw(image, ret);
-	if (!err)
-		err = make(&making);
 	if (err)
-		debug_sections_close(&making.made);
-	else
-		*ret = making.made;
-	return err;
-}
-
-void debug_sections_close(struct debug_sections *sections)
-{
-	elf_end(sections->elf);
-	close_section(&sections->info);
-	close_section(&sections->line);
-	close_section(&sections->aranges);
-	pages_free(sections->memory, sections->size);
-	*sections = (struct debug_sections){0};
+		return err;
+	if (possible)
+		return make(&making, ret);
+	hide_unread(image);
+	return check_sizes(image);
 }

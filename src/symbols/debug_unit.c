@@ -7,11 +7,9 @@
 #include "symbols/debug_split.h"
 
 /* Deeper than any program nests blocks; a damaged tree must not exhaust the stack. */
-#define DEPTH_MAX   256
+#define DEPTH_MAX  256
 /* Ranges of one DIE: 100 times what the largest function of LLVM has. */
-#define RANGES_MAX  65536
-/* From a copy to what it is a copy of, and so on. */
-#define ORIGINS_MAX 16
+#define RANGES_MAX 65536
 
 void debug_unit_init(struct debug_unit *unit, const Dwarf_Die *die)
 {
@@ -115,19 +113,13 @@ static struct err *walk_children(struct walk *walk, Dwarf_Die *die, uint32_t par
 	return NULL;
 }
 
-static struct err *load(struct debug_unit *unit, struct debug_sections *sections,
-			const char *directory)
+static struct err *load(struct debug_unit *unit, const char *directory)
 {
 	struct walk walk = {.unit = unit};
-	Dwarf_Attribute attribute;
-	Dwarf_Word lines;
 
 	unit->nodes.count = 0; // of an attempt that ran out of memory
 	debug_split_find(&unit->line_die, directory, &unit->tree_die);
 	walk.last = dwarf_dieoffset(&unit->tree_die);
-	// Where they are damaged libdw finds none.
-	if (!dwarf_formudata(dwarf_attr(&unit->line_die, DW_AT_stmt_list, &attribute), &lines))
-		debug_section_unit(&sections->line, lines);
 
 	struct err *err = walk_children(&walk, &unit->tree_die, SPAN_NONE, 0);
 
@@ -138,41 +130,20 @@ static struct err *load(struct debug_unit *unit, struct debug_sections *sections
 	return err;
 }
 
-/*
- * An attribute of the DIE, or of what it is a copy of or completes. Where that is in another unit,
- * all units must be there.
- */
-static const char *inherited_string(struct debug_sections *sections, const Dwarf_Die *die,
-				    unsigned int name)
+static const char *string_attribute(Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attribute;
-	Dwarf_Die at = *die;
 
-	for (int i = 0; i < ORIGINS_MAX; i++) {
-		unsigned int form;
-
-		if (dwarf_attr(&at, name, &attribute))
-			return dwarf_formstring(&attribute);
-		if (!dwarf_attr(&at, DW_AT_abstract_origin, &attribute) &&
-		    !dwarf_attr(&at, DW_AT_specification, &attribute))
-			return NULL;
-		form = dwarf_whatform(&attribute);
-		if ((form == DW_FORM_ref_addr || form == DW_FORM_ref_sig8) &&
-		    !debug_section_all(&sections->info))
-			return NULL;
-		if (!dwarf_formref_die(&attribute, &at))
-			return NULL;
-	}
-	return NULL;
+	return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
 }
 
-static const char *name_of(struct debug_sections *sections, const Dwarf_Die *die)
+static const char *name_of(Dwarf_Die *die)
 {
-	const char *name = inherited_string(sections, die, DW_AT_linkage_name);
+	const char *name = string_attribute(die, DW_AT_linkage_name);
 
 	if (!name)
-		name = inherited_string(sections, die, DW_AT_MIPS_linkage_name);
-	return name ? name : inherited_string(sections, die, DW_AT_name);
+		name = string_attribute(die, DW_AT_MIPS_linkage_name);
+	return name ? name : string_attribute(die, DW_AT_name);
 }
 
 static uint64_t number_attribute(Dwarf_Die *die, unsigned int name)
@@ -223,18 +194,16 @@ static bool push(struct debug_frames *frames, const char *name, const char *file
 				       });
 }
 
-struct err *debug_unit_find(struct debug_unit *unit, struct debug_sections *sections,
-			    const char *directory, uint64_t address, struct debug_frames *ret)
+struct err *debug_unit_find(struct debug_unit *unit, const char *directory, uint64_t address,
+			    struct debug_frames *ret)
 {
-	struct err *err = unit->loaded ? NULL : load(unit, sections, directory);
-	Dwarf_Attribute attribute;
+	struct err *err = unit->loaded ? NULL : load(unit, directory);
 	const char *file;
 	uint32_t line;
 
 	if (err)
 		return err;
-	ret->directory =
-		dwarf_formstring(dwarf_attr_integrate(&unit->line_die, DW_AT_comp_dir, &attribute));
+	ret->directory = string_attribute(&unit->line_die, DW_AT_comp_dir);
 	source_line(unit, address, &file, &line);
 
 	Dwarf *dwarf = dwarf_cu_getdwarf(unit->tree_die.cu);
@@ -246,7 +215,7 @@ struct err *debug_unit_find(struct debug_unit *unit, struct debug_sections *sect
 
 		if (!dwarf_offdie(dwarf, node->die, &die))
 			break;
-		if (!push(ret, name_of(sections, &die), file, line, node->inlined))
+		if (!push(ret, name_of(&die), file, line, node->inlined))
 			return err_no_memory();
 		if (!node->inlined)
 			return NULL;

@@ -18,7 +18,6 @@
 
 #include "hosted/err.h"
 #include "hosted/vec.h"
-#include "symbols/debug_sections.h"
 #include "symbols/span_map.h"
 
 /* A function, or an inlined copy of one. */
@@ -53,12 +52,9 @@ struct debug_frames {
 void debug_unit_init(struct debug_unit *unit, const Dwarf_Die *die);
 void debug_unit_deinit(struct debug_unit *unit);
 
-/*
- * Appends the functions at address, innermost first; at least one. Loads the unit first, which is
- * there in sections; what it refers to elsewhere is made to be.
- */
-struct err *debug_unit_find(struct debug_unit *unit, struct debug_sections *sections,
-			    const char *directory, uint64_t address, struct debug_frames *ret);
+/* Appends the functions at address, innermost first; at least one. Loads the unit first. */
+struct err *debug_unit_find(struct debug_unit *unit, const char *directory, uint64_t address,
+			    struct debug_frames *ret);
 
 /* Adds the ranges of a DIE, whose value is value. */
 struct err *debug_unit_add_ranges(Dwarf_Die *die, uint32_t value, struct span_ranges *ranges);

@@ -4,7 +4,7 @@
  *	span_map        address ranges to one binary search
  *	elf_image       opening files safely, sections, build ids
  *	symbol_table    functions of the ELF symbol tables
- *	debug_sections  DWARF as libdw reads it, decompressed as far as somebody asks
+ *	debug_sections  DWARF as libdw reads it, decompressed
  *	debug_aranges   units of addresses, as the linker's list has them
  *	debug_unit      inlined functions and lines of one DWARF unit      debug_split  .dwo files
  *	debug_index     the unit of an address

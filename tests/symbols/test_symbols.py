@@ -149,9 +149,9 @@ def write_units(folder):
 
 
 @pytest.mark.parametrize("how", ["-g", "-g -gdwarf-4", "-g -flto", "mixed", "clang"])
-def test_compressed_in_part(tmp_path, how):
-    """Compressed sections are decompressed as far as is needed: each function alone, and all of them in
-    any order, are as in the same program uncompressed."""
+def test_compressed(tmp_path, how):
+    """Units are found in any order, by their list and by themselves: each function alone, and all of them,
+    are as in the same program uncompressed."""
     sources = write_units(tmp_path)
     compilers = {"mixed": ["gcc", "clang"], "clang": ["clang"]}.get(how, ["gcc"])
     flags = ["-O2", *(["-g"] if how in ("mixed", "clang") else how.split())]
@@ -173,15 +173,47 @@ def test_compressed_in_part(tmp_path, how):
         assert query(packed, [address]) == ([frames], None)
 
 
+def section_header(image, program, name):
+    """Where the header of the section is in the image of a program."""
+    text = run("readelf", "-SW", program, capture_output=True, text=True).stdout
+    number = int(re.search(rf"\[ *(\d+)\] {re.escape(name)} ", text)[1])
+    return struct.unpack_from("<Q", image, 40)[0] + 64 * number
+
+
+@pytest.mark.parametrize("damage", ["data", "checksum", "cut", "longer", "shorter"])
+@pytest.mark.parametrize("section", [".debug_info", ".debug_line"])
+def test_compressed_section_damaged(tmp_path, section, damage):
+    """Nothing of a damaged section is used: it is as in a program without it."""
+    program = build(tmp_path, "gcc", "cases.c", "-O2", "-g")
+    without = tmp_path / "without"
+    run("objcopy", "--remove-section", section, program, without)
+    addresses = list(function_addresses(program, "outer"))
+    expected, _ = query(without, addresses)
+    run("objcopy", "--compress-debug-sections=zlib", program)
+    whole, _ = query(program, addresses)
+    assert whole != expected
+    image = bytearray(program.read_bytes())
+    header = section_header(image, program, section)
+    offset, size = struct.unpack_from("<QQ", image, header + 24)
+    claimed, = struct.unpack_from("<Q", image, offset + 8)
+    if damage == "data":
+        image[offset + size // 2] ^= 0x55
+    elif damage == "checksum":
+        image[offset + size - 1] ^= 1
+    elif damage == "cut":
+        struct.pack_into("<Q", image, header + 32, size - 10)
+    else:
+        struct.pack_into("<Q", image, offset + 8, claimed + (1 if damage == "longer" else -1))
+    program.write_bytes(image)
+    assert query(program, addresses)[0] == expected
+
+
 @pytest.mark.parametrize("section", [".debug_info", ".debug_line", ".debug_str", ".shstrtab"])
 def test_compressed_section_beyond_the_file(tmp_path, section):
     """A section that claims more bytes than the file has is as one that is not there."""
     program = build(tmp_path, "gcc", "cases.c", "-g", "-gz")
     image = bytearray(program.read_bytes())
-    table, = struct.unpack_from("<Q", image, 40)
-    text = run("readelf", "-SW", program, capture_output=True, text=True).stdout
-    number = int(re.search(rf"\[ *(\d+)\] {re.escape(section)} ", text)[1])
-    struct.pack_into("<Q", image, table + 64 * number + 32, 1 << 50)
+    struct.pack_into("<Q", image, section_header(image, program, section) + 32, 1 << 50)
     addresses = list(function_addresses(program, "outer"))
     program.write_bytes(image)
     answers, _ = query(program, addresses)
