@@ -1,30 +1,16 @@
 #include "agent/event_clock.h"
 
-#include <linux/membarrier.h>
-
+#include "agent/barrier.h"
 #include "agent/cull.h"
 #include "agent/link_map.h"
 #include "agent/process.h"
 #include "agent/slow.h"
-#include "agent/syscall.h"
 #include "agent/thread.h"
 #include "agent/toggle.h"
 
 uint16_t event_clock_owners[EVENT_CLOCK_PIECES];
 
 int (*event_clock_coarse)(clockid_t clock, struct timespec *ret);
-
-// Whether the kernel was asked to make membarrier() cheap for this process; kept across fork.
-static enum { BARRIER_UNKNOWN, BARRIER_READY, BARRIER_NONE } barrier_state;
-
-/* Now, while there is one thread: later the kernel waits for all processors, 15 to 30 ms. */
-static void prepare_barrier(void)
-{
-	if (barrier_state == BARRIER_UNKNOWN)
-		barrier_state = sys_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0
-					? BARRIER_READY
-					: BARRIER_NONE;
-}
 
 void event_clock_init(void)
 {
@@ -34,8 +20,6 @@ void event_clock_init(void)
 	*(void **)&event_clock_coarse = found;
 	if (found && event_clock_coarse(CLOCK_MONOTONIC_COARSE, &now))
 		event_clock_coarse = NULL;
-	if (event_clock_coarse)
-		prepare_barrier();
 }
 
 static void set_lone_thread(struct thread *thread)
@@ -108,12 +92,6 @@ static bool others_are_outside(const struct thread *thread)
 	return true;
 }
 
-static bool make_others_pass_barrier(void)
-{
-	return barrier_state == BARRIER_READY &&
-	       sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
-}
-
 /* No other thread has recorded anything lately. In a slow bracket. */
 static void become_lone(struct thread *thread)
 {
@@ -122,7 +100,7 @@ static void become_lone(struct thread *thread)
 	set_lone_thread(thread);
 	// Whoever is inside a hook now may hold a time from before; whoever recorded since has
 	// ended this already, and must not find it begun again.
-	if (make_others_pass_barrier() && others_are_outside(thread) &&
+	if (barrier_pass_others() && others_are_outside(thread) &&
 	    activity_of_others(thread, &count) == thread->clock.others) {
 		// What it read before, others may have read after.
 		event_clock_expire(&thread->clock);

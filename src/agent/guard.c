@@ -37,10 +37,11 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 		if (thread->busy) {
 			// A signal handler left the agent by longjmp, perhaps in the middle of a
 			// write.
+			process_count_loss(TRACE_LOSS_INTERRUPTED); // first: live/live_reclaim.c
+			compiler_barrier();
 			thread->busy = 0;
 			thread->resync = 1;
 			thread->pending.used = 0;
-			process_count_loss(TRACE_LOSS_INTERRUPTED);
 			if (thread->forked)
 				thread->cursor = NULL; // begins anew
 		}

@@ -1,5 +1,6 @@
 #include "agent/process.h"
 
+#include "agent/barrier.h"
 #include "agent/clock.h"
 #include "agent/config.h"
 #include "agent/cull.h"
@@ -103,6 +104,7 @@ static bool start_first(void)
 		return false;
 	clock_init();
 	event_clock_init();
+	barrier_prepare();
 	unwind_init(&host);
 	started_before = true;
 	return true;

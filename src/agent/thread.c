@@ -1,6 +1,7 @@
 #include "agent/thread.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <sys/prctl.h>
 
 #include "agent/clock.h"
@@ -116,15 +117,14 @@ static struct thread *take_ended(void)
 	thread = take_first();
 	slow_unlock(&process->ended_lock);
 	if (thread) {
-		struct thread *next = thread->all_next;
 		uint32_t number = thread->number;
 
 		// It allocated again after its end, in a later destructor.
 		cull_thread_ends(thread);
 		live_thread_leaves(thread);
 		slot_close(thread);
-		memset(thread, 0, sizeof(*thread));
-		thread->all_next = next;
+		// But for the list of all, which others may be going through.
+		memset(thread, 0, offsetof(struct thread, all_next));
 		thread->number = number;
 	}
 	return thread;

@@ -86,8 +86,8 @@ struct thread {
 	struct live_own *live;      /* MODE=live */
 	struct cull_holder *holder; /* CULL: of what it holds back, NULL: nothing yet */
 	uint64_t born;              /* … of the realloc being written: see cull_replaces() */
-	struct thread *all_next;
 	struct thread *ended_next;
+	struct thread *all_next; /* last: kept where the rest is cleared */
 };
 
 /* In `outer`: the agent works on its own, outside of any hook, with signals blocked. */

@@ -10,7 +10,7 @@
  *     sites    sums of one stack            entry: struct live_site, by number from 1
  *     threads  who allocated                entry: struct live_thread, number 0 for all without one
  *     freed    who freed whose              entry: struct live_freed, number freeing * 1024 + owner
- *     heads    of regions of memory         leaves of 1024, each of the memory from one address on
+ *     heads    of regions of memory         leaves of 256, each of the memory from one address on
  *     cells    what lives in them           entry: 4 words, number from 4
  *     fulls    … in those with many blocks  entry: struct live_full, number from 1
  *
@@ -123,8 +123,9 @@ struct live_freed {
 
 /*
  * Blocks hang by where they begin, in maps by their size. A map divides memory into regions, and a
- * head is the number of the first group of cells with what begins in its region, 0: nothing did so
- * far. Groups stay with their region, their entries are used again.
+ * head names the first group of cells with what begins in its region, 0: there is none. Groups stay
+ * with their region while there are blocks in them, and mostly longer, but full groups and cells of
+ * large blocks that are empty may become another's.
  *
  *   map      regions   blocks from
  *   small    1 KiB     0 bytes
@@ -140,7 +141,7 @@ static const struct live_map live_maps[] = {{10, 0}, {13, 10}, {18, 15}, {23, 20
 #define LIVE_MAPS       (sizeof(live_maps) / sizeof(live_maps[0]))
 #define LIVE_MAP_SMALL  0
 #define LIVE_LARGE_MIN  1024u
-#define LIVE_LEAF_BITS  10
+#define LIVE_LEAF_BITS  8
 #define LIVE_LEAF_HEADS (1u << LIVE_LEAF_BITS) /* u32 each */
 #define LIVE_LEAF_SIZE  (LIVE_LEAF_HEADS * 4)
 
@@ -167,6 +168,9 @@ static inline unsigned int live_map_of(uint64_t size)
  *
  * The head of a region with many small blocks names a full group (struct live_full) instead, with 3
  * in place of the logarithm, plus 1 << 28 if there may be blocks in the chain behind that, too.
+ *
+ * With 1 << 29 and 0 in place of the logarithm the group is leaving its region, if it stays empty:
+ * in the small map a full one, in others the first of a chain, all of which is leaving.
  *
  * The first word of a group is its header, the others are entries:
  *
@@ -198,6 +202,7 @@ static inline unsigned int live_map_of(uint64_t size)
 #define LIVE_FULL_LOG     3u
 #define LIVE_FULL_NAME    (LIVE_FULL_LOG << LIVE_CELL_BITS)
 #define LIVE_FULL_CHAIN   (1u << 28)
+#define LIVE_LEAVING      (1u << 29)
 #define LIVE_FULLS        (1u << 24)
 #define LIVE_FULL_BITS    5 /* of the bytes that an entry is for: one smallest chunk of glibc's */
 #define LIVE_FULL_ENTRIES 32u
@@ -225,7 +230,19 @@ static inline bool live_group_is_full(uint32_t name)
 	return (name & LIVE_FULL_NAME) == LIVE_FULL_NAME;
 }
 
-/* Of one that is not full. */
+/* Whether it is that of cells, neither full nor leaving; or 0. */
+static inline bool live_group_is_chain(uint32_t name)
+{
+	return name < LIVE_FULL_NAME;
+}
+
+/* The name of one that was leaving its region, and stays. */
+static inline uint32_t live_group_staying(uint32_t name, unsigned int map)
+{
+	return (name & ~LIVE_LEAVING) | (map == LIVE_MAP_SMALL ? LIVE_FULL_NAME : 0);
+}
+
+/* Of a chain. */
 static inline unsigned int live_group_cells(uint32_t name)
 {
 	return 1u << (name >> LIVE_CELL_BITS & 3);

@@ -19,9 +19,11 @@ NODES, SITES, THREADS, FREED, HEADS, CELLS, FULLS = 1, 2, 3, 4, 5, 6, 7
 THREAD_BITS = 10
 SPECIAL = 0x80000000
 REGION_BITS = [10, 13, 18, 23]  # of a map
-LEAF = 1024  # heads
+LEAF = 256  # heads
 CELL = 32
 FULL = 264         # its name has 3 in place of the logarithm, and its chain comes first
+FULL_NAME = 3 << 26
+LEAVING = 1 << 29  # in the name of an empty group
 WEIGHT = 65536
 
 Site = collections.namedtuple("Site", "calls bytes freed_calls freed_bytes peak_calls peak_bytes "
@@ -134,6 +136,8 @@ class Table:
                     continue
                 heads = struct.unpack_from(f"<{LEAF}I", self._data, offset + PAGE + number * size)
                 for at, name in enumerate(heads):
+                    if name & LEAVING:
+                        name = name - LEAVING + (FULL_NAME if map_number == 0 else 0)
                     if name:
                         yield map_number, start + (at << REGION_BITS[map_number]), name
 
@@ -149,6 +153,11 @@ class Table:
         if state >> 32:
             assert address >> bits << bits == start
             yield Block(address, size, state >> 42, state >> 32 & 1023, ticks(state & 0xFFFFFFFF))
+
+    def full_groups_made(self):
+        """The highest number of one that is not all zero."""
+        return max((number for number, at in self._places(FULLS, FULL).items()
+                    if any(self._data[at:at + FULL])), default=0)
 
     def per_thread(self):
         """{name: [allocated, its bytes, freed by it, their bytes, its own freed, their bytes]}"""

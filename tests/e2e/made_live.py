@@ -6,7 +6,7 @@ from mallow_reader import CHUNK_MAGIC, PAGE, SLOT
 
 LIVE = 32  # a flag of the header
 NODES, SITES, THREADS, FREED, HEADS, CELLS = 1, 2, 3, 4, 5, 6
-ENTRY = {NODES: 12, SITES: 64, THREADS: 64, FREED: 16, HEADS: 4096, CELLS: 32}
+ENTRY = {NODES: 12, SITES: 64, THREADS: 64, FREED: 16, HEADS: 1024, CELLS: 32}
 SPECIAL = 0x80000000
 TRUNCATED = "[truncated]"
 THREADS_MAX = 1024
@@ -67,11 +67,11 @@ class MadeLive(Made):
 
     def small_block(self, address, size, site, thread, time):
         """Of less than 1 KiB, at a multiple of 8."""
-        heads = self.leaves.setdefault(address >> 20, [0] * 1024)
+        heads = self.leaves.setdefault(address >> 18, [0] * 256)
         entry = (site << 44 | thread << 34 | packed_time(time, 16) << 18 | size << 8
                  | (address >> 3 & 127) + 1)
-        self.cells.append(struct.pack("<QQQQ", heads[address >> 10 & 1023], entry, 0, 0))
-        heads[address >> 10 & 1023] = len(self.cells) - 1
+        self.cells.append(struct.pack("<QQQQ", heads[address >> 10 & 255], entry, 0, 0))
+        heads[address >> 10 & 255] = len(self.cells) - 1
 
     def table(self):
         freed = b"".join(self.freed.get(number, bytes(16))
@@ -93,8 +93,8 @@ class MadeLive(Made):
         if self.leaves:
             self.writer.add(live_chunk(
                 HEADS, 0, len(self.leaves),
-                b"".join(struct.pack("<1024I", *heads) for heads in self.leaves.values()),
-                b"".join(struct.pack("<Q", (number << 20) + 1) for number in self.leaves)))
+                b"".join(struct.pack("<256I", *heads) for heads in self.leaves.values()),
+                b"".join(struct.pack("<Q", (number << 18) + 1) for number in self.leaves)))
             self.writer.add(live_chunk(CELLS, 0, len(self.cells), b"".join(self.cells)))
         path = super().write(name, end)
         image = bytearray(path.read_bytes())

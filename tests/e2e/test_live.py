@@ -524,6 +524,35 @@ def test_memory_is_bounded(size, preload):
     assert added <= 48 * (many - few) + pages, added / (many - few)
 
 
+def test_memory_goes_by_what_is_live(preload):
+    """Many small blocks, each time elsewhere, what the table had for them serves the next ones,
+    and each block is where it should be."""
+    program = """
+import ctypes, sys
+libc = ctypes.CDLL(None)
+libc.malloc.argtypes, libc.malloc.restype, libc.free.argtypes = [ctypes.c_size_t], ctypes.c_void_p, [ctypes.c_void_p]
+libc.mallopt(-4, 0)  # M_MMAP_MAX: what is large comes from the heap, too
+for round in range(30):
+    blocks = [libc.malloc(40) for _ in range(10000)]
+    for block in blocks:
+        libc.free(block)
+    libc.malloc(470000)  # where they were
+print(libc.malloc(123456), flush=True)
+sys.stdin.readline()
+"""
+    process = subprocess.Popen([PYTHON, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               env=preload(MODE="live", HELPER="/bin/true"))
+    with process:
+        kept = int(process.stdout.readline())
+        table = live_reader.read_process(process.pid)
+        process.kill()
+        blocks = {block.address: block.size for block in table.blocks()}
+        assert blocks[kept] == 123456
+        assert sum(size == 470000 for size in blocks.values()) == 30
+        # 480 groups for each round's blocks.
+        assert 0 < table.full_groups_made() < 3000
+
+
 def test_nothing_grows_with_time(preload):
     """Threads that come and go, blocks that come and go, names that change: the table stays."""
     program = """

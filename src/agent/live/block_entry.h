@@ -47,4 +47,11 @@ static inline void block_from_entry(struct known_block *ret, uint64_t entry)
 	ret->size = block_entry_size(entry);
 }
 
+/* Its block ends. */
+static inline void block_entry_take(uint64_t *entry, struct known_block *ret)
+{
+	block_from_entry(ret, __atomic_load_n(entry, __ATOMIC_RELAXED));
+	__atomic_store_n(entry, 0, __ATOMIC_RELAXED);
+}
+
 #endif

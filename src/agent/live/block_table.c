@@ -7,12 +7,6 @@
 #include "agent/live/small_blocks.h"
 #include "base/compiler.h"
 
-static void take_small(uint64_t *entry, struct known_block *ret)
-{
-	block_from_entry(ret, __atomic_load_n(entry, __ATOMIC_RELAXED));
-	__atomic_store_n(entry, 0, __ATOMIC_RELAXED);
-}
-
 static bool take_at(const struct block_table *table, uint32_t place, struct known_block *ret)
 {
 	if (!place)
@@ -20,7 +14,7 @@ static bool take_at(const struct block_table *table, uint32_t place, struct know
 	if (place & BLOCK_PLACE_LARGE)
 		large_block_take(block_table_words(table, place), ret);
 	else
-		take_small(block_table_words(table, place), ret);
+		block_entry_take(block_table_words(table, place), ret);
 	return true;
 }
 
@@ -32,8 +26,9 @@ static uint32_t large_place(uint32_t cell)
 /* As small_blocks_find(). */
 static uint64_t *find_in_full(const struct block_table *table, uint64_t address, uint32_t *chain)
 {
-	return small_blocks_find(table, heads_find(&table->heads, LIVE_MAP_SMALL, address), address,
-				 chain);
+	uint32_t *head = heads_find(&table->heads, LIVE_MAP_SMALL, address);
+
+	return small_blocks_find(table, heads_name(head, LIVE_MAP_SMALL), address, chain);
 }
 
 /* The place of the block that begins there, which as a small one may be in that chain. */
@@ -62,7 +57,7 @@ static bool take_anew(const struct block_table *table, uint64_t address, struct 
 
 	*place = 0;
 	if (entry) {
-		take_small(entry, ret);
+		block_entry_take(entry, ret);
 		return true;
 	}
 	*place = search(table, address, chain);
@@ -88,7 +83,7 @@ bool block_table_take(const struct block_table *table, struct block_near *near, 
 		      struct known_block *ret)
 {
 	return block_table_take_fast(table, near, address, ret) ||
-	       (likely(!(address & 7)) && take_slow(table, near, address, ret));
+	       take_slow(table, near, address, ret);
 }
 
 /* A place where a block began at the address before is one for this one, if it is free. */
@@ -135,7 +130,7 @@ bool block_table_put(struct block_table *table, struct block_near *near, uint64_
 {
 	stale->owner = 0;
 	return block_table_put_fast(table, near, address, block, false) ||
-	       (likely(!(address & 7)) && put_slow(table, near, address, block, stale));
+	       put_slow(table, near, address, block, stale);
 }
 
 /* Of an entry or a state. */
@@ -153,12 +148,12 @@ static bool change(uint64_t *word, unsigned int shift, uint32_t from, uint32_t t
 bool block_table_change_owner(const struct block_table *table, uint64_t address, uint32_t from,
 			      uint32_t to)
 {
-	uint32_t chain = 0, place;
-	uint64_t *entry = address & 7 ? NULL : find_in_full(table, address, &chain);
+	uint32_t chain, place;
+	uint64_t *entry = find_in_full(table, address, &chain);
 
 	if (entry)
 		return change(entry, LIVE_OWNER_SHIFT, from, to);
-	place = address & 7 ? 0 : search(table, address, chain);
+	place = search(table, address, chain);
 	if (!place)
 		return false;
 	return place & BLOCK_PLACE_LARGE

@@ -5,7 +5,7 @@
  *
  * There is one block at an address at a time, and what comes after it there was told so by the
  * allocator. So an entry has one writer from when it was claimed until it is free again. It stays
- * with its region.
+ * with its region, but for those of groups that are empty (reclaim.h).
  *
  * Lock-free, any thread, async-signal-safe.
  */
@@ -20,6 +20,7 @@
 #include "agent/live/cells.h"
 #include "agent/live/full_groups.h"
 #include "agent/live/heads.h"
+#include "agent/live/number_stack.h"
 #include "trace/live.h"
 
 /* Zero: empty. */
@@ -27,6 +28,7 @@ struct block_table {
 	struct heads heads;
 	struct cells cells;
 	struct full_groups fulls;
+	struct number_stack free_cells; /* single ones, of large blocks */
 };
 
 /* The words of a group of cells, by its name. */

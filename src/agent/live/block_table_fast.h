@@ -44,7 +44,7 @@ static inline void block_table_expect_group(const struct block_table *table, con
 		__builtin_prefetch(
 			&small_blocks_full(table, name)->entries[small_blocks_full_index(address)],
 			1);
-	else if (name)
+	else if (name && live_group_is_chain(name))
 		__builtin_prefetch(block_table_group(table, name), 1);
 }
 
@@ -66,12 +66,11 @@ static inline __attribute__((always_inline)) bool
 block_table_put_fast(const struct block_table *table, const struct block_near *near,
 		     uint64_t address, const struct known_block *block, bool apart)
 {
-	const uint32_t *head = heads_near_find(&near->heads, address);
-	uint32_t name = head ? __atomic_load_n(head, __ATOMIC_ACQUIRE) : 0, place;
+	uint32_t name = heads_near_name(&near->heads, address), place;
 	uint64_t *entry =
 		live_group_is_full(name) ? small_blocks_new_entry(table, name, address) : NULL;
 
-	if (unlikely(address & 7 || block->size >= LIVE_LARGE_MIN))
+	if (unlikely(block->size >= LIVE_LARGE_MIN))
 		return false;
 	if (entry)
 		return likely(block_table_claim(entry, block_entry(address, block), apart));
@@ -87,11 +86,8 @@ block_table_take_fast(const struct block_table *table, const struct block_near *
 {
 	uint32_t chain, place;
 	uint64_t *entry =
-		small_blocks_find(table, heads_near_find(&near->heads, address), address, &chain);
-	uint64_t there;
+		small_blocks_find(table, heads_near_name(&near->heads, address), address, &chain);
 
-	if (unlikely(address & 7))
-		return false;
 	if (!entry) {
 		place = block_near_find(near, address);
 		if (!place || place & BLOCK_PLACE_LARGE)
@@ -100,9 +96,7 @@ block_table_take_fast(const struct block_table *table, const struct block_near *
 		if (unlikely(!block_entry_is_at(entry, address)))
 			return false;
 	}
-	there = __atomic_load_n(entry, __ATOMIC_RELAXED);
-	block_from_entry(ret, there);
-	__atomic_store_n(entry, 0, __ATOMIC_RELAXED);
+	block_entry_take(entry, ret);
 	return true;
 }
 

@@ -1,6 +1,5 @@
 /*
- * The full groups of the table of live blocks, by their number (trace/live.h). They are never given
- * back.
+ * The full groups of the table of live blocks, by their number (trace/live.h).
  *
  * Lock-free, async-signal-safe.
  */
@@ -9,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "agent/live/number_stack.h"
 #include "trace/live.h"
 
 #define FULL_GROUPS_CHUNK_BITS 12 /* 1 MiB each */
@@ -17,11 +17,15 @@
 /* Zero: none. */
 struct full_groups {
 	struct live_full *chunks[FULL_GROUPS_CHUNKS]; /* atomic */
-	uint32_t last; /* atomic: the number that was handed out last; 0: none was */
+	uint32_t last; /* atomic: the number that was made last; 0: none was */
+	struct number_stack free;
 };
 
-/* One that nobody had yet, and its number; it is zero. NULL: there are no more. */
+/* One that nobody has, and its number; its entries are zero. NULL: there are no more. */
 struct live_full *full_groups_take(struct full_groups *groups, uint32_t *number);
+
+/* One that was taken, and has no entries any more. */
+void full_groups_give_back(struct full_groups *groups, uint32_t number);
 
 /* One that was taken. */
 static inline struct live_full *full_groups_at(const struct full_groups *groups, uint32_t number)

@@ -1,6 +1,5 @@
 #include "agent/live/heads.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "agent/live/live_memory.h"
@@ -18,21 +17,35 @@ static size_t top_count(unsigned int map)
 	return (size_t)1 << (HEADS_ADDRESS_BITS - live_leaf_bits(map) - HEADS_MIDDLE_BITS);
 }
 
-/* What a pointer leads to, made if it is not there yet. Of several makers the first counts. */
-static void *reach(void *pointer, size_t size)
+/*
+ * What a pointer leads to, made if it is not there yet. Of several makers the first counts, for
+ * whom *own is set.
+ */
+static void *reach(void *pointer, size_t size, bool *own)
 {
 	void **at = pointer, *there = __atomic_load_n(at, __ATOMIC_ACQUIRE), *made;
 
+	*own = false;
 	if (there)
 		return there;
 	made = pool_allocate(size);
 	if (!made)
 		return NULL;
-	if (__atomic_compare_exchange_n(at, &there, made, false, __ATOMIC_RELEASE,
-					__ATOMIC_ACQUIRE))
+	*own = __atomic_compare_exchange_n(at, &there, made, false, __ATOMIC_RELEASE,
+					   __ATOMIC_ACQUIRE);
+	if (*own)
 		return made;
 	pool_release(made, size);
 	return there;
+}
+
+static void list(struct heads *heads, struct heads_middle *middle, unsigned int map)
+{
+	middle->map = map;
+	middle->next = __atomic_load_n(&heads->middles, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&heads->middles, &middle->next, middle, true,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
 }
 
 uint32_t *heads_reach(struct heads *heads, unsigned int map, uint64_t address)
@@ -40,13 +53,16 @@ uint32_t *heads_reach(struct heads *heads, unsigned int map, uint64_t address)
 	uint64_t number = leaf_number(map, address);
 	struct heads_middle **top, *middle;
 	uint32_t **place, *leaf;
+	bool own;
 
-	if (address >> HEADS_ADDRESS_BITS)
+	if (!heads_has_place(address))
 		return NULL;
-	top = reach(&heads->tops[map], top_count(map) * sizeof(*top));
-	middle = top ? reach(&top[number / MIDDLE_LEAVES], sizeof(*middle)) : NULL;
+	top = reach(&heads->tops[map], top_count(map) * sizeof(*top), &own);
+	middle = top ? reach(&top[number / MIDDLE_LEAVES], sizeof(*middle), &own) : NULL;
 	if (!middle)
 		return NULL;
+	if (unlikely(own))
+		list(heads, middle, map);
 	place = &middle->leaves[number % MIDDLE_LEAVES];
 	leaf = __atomic_load_n(place, __ATOMIC_ACQUIRE);
 	if (!leaf)
@@ -75,11 +91,10 @@ void heads_near_move(struct heads_near *near, const struct heads *heads, uint64_
 }
 
 static void each_of_middle(const struct heads_middle *middle,
-			   void (*each)(const void *argument, const uint32_t *head),
-			   const void *argument)
+			   void (*each)(const void *argument, uint32_t *head), const void *argument)
 {
 	for (size_t i = 0; i < MIDDLE_LEAVES; i++) {
-		const uint32_t *leaf = __atomic_load_n(&middle->leaves[i], __ATOMIC_ACQUIRE);
+		uint32_t *leaf = __atomic_load_n(&middle->leaves[i], __ATOMIC_ACQUIRE);
 
 		for (size_t j = 0; leaf && j < LIVE_LEAF_HEADS; j++)
 			each(argument, &leaf[j]);
@@ -87,28 +102,50 @@ static void each_of_middle(const struct heads_middle *middle,
 }
 
 void heads_each(const struct heads *heads, unsigned int map,
-		void (*each)(const void *argument, const uint32_t *head), const void *argument)
+		void (*each)(const void *argument, uint32_t *head), const void *argument)
 {
-	struct heads_middle **top = __atomic_load_n(&heads->tops[map], __ATOMIC_ACQUIRE);
+	const struct heads_middle *middle = __atomic_load_n(&heads->middles, __ATOMIC_ACQUIRE);
 
-	for (size_t i = 0; top && i < top_count(map); i++) {
-		const struct heads_middle *middle = __atomic_load_n(&top[i], __ATOMIC_ACQUIRE);
-
-		if (middle)
+	for (; middle; middle = middle->next)
+		if (middle->map == map)
 			each_of_middle(middle, each, argument);
-	}
+}
+
+/* From the hand on in its middle. NULL: there is none. */
+static uint32_t *next_leaf(struct heads_hand *hand)
+{
+	uint32_t *leaf = NULL;
+
+	while (!leaf && hand->leaf < MIDDLE_LEAVES)
+		leaf = __atomic_load_n(&hand->middle->leaves[hand->leaf++], __ATOMIC_ACQUIRE);
+	return leaf;
+}
+
+uint32_t *heads_go_on(const struct heads *heads, struct heads_hand *hand, unsigned int *map)
+{
+	uint32_t *leaf = NULL;
+
+	if (!hand->middle)
+		*hand = (struct heads_hand){__atomic_load_n(&heads->middles, __ATOMIC_ACQUIRE), 0};
+	while (hand->middle && !(leaf = next_leaf(hand)))
+		*hand = (struct heads_hand){hand->middle->next, 0};
+	if (leaf)
+		*map = hand->middle->map;
+	return leaf;
 }
 
 void heads_release(struct heads *heads)
 {
-	for (unsigned int map = 0; map < LIVE_MAPS; map++) {
-		struct heads_middle **top = heads->tops[map];
+	struct heads_middle *middle = heads->middles;
 
-		for (size_t i = 0; top && i < top_count(map); i++)
-			if (top[i])
-				pool_release(top[i], sizeof(*top[i]));
-		if (top)
-			pool_release(top, top_count(map) * sizeof(*top));
-		heads->tops[map] = NULL;
+	while (middle) {
+		struct heads_middle *next = middle->next;
+
+		pool_release(middle, sizeof(*middle));
+		middle = next;
 	}
+	for (unsigned int map = 0; map < LIVE_MAPS; map++)
+		if (heads->tops[map])
+			pool_release(heads->tops[map], top_count(map) * sizeof(*heads->tops[map]));
+	*heads = (struct heads){0};
 }

@@ -4,20 +4,25 @@
 
 #include "base/compiler.h"
 
-/* Of a cell whose address and size are not there yet. */
+/* Of a cell whose address and size are not there yet, and of one that is in no region. */
 #define STATE_BUSY UINT64_C(1)
+
+/* The name of the cell behind this one; in one that is free the number of the next free one. */
+static uint32_t next_of(const uint64_t *words)
+{
+	return (uint32_t)__atomic_load_n(&words[0], __ATOMIC_RELAXED);
+}
 
 static uint32_t find_in_map(const struct block_table *table, unsigned int map, uint64_t address)
 {
-	const uint32_t *head = heads_find(&table->heads, map, address);
-	uint32_t name = head ? __atomic_load_n(head, __ATOMIC_ACQUIRE) : 0;
+	uint32_t name = heads_name(heads_find(&table->heads, map, address), map);
 
 	while (name) {
 		const uint64_t *words = block_table_group(table, name);
 
 		if (large_block_is(words, address))
 			break;
-		name = (uint32_t)words[0];
+		name = next_of(words);
 	}
 	return live_group_number(name);
 }
@@ -58,67 +63,162 @@ static bool claim(uint64_t *words)
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
+static void unclaim(uint64_t *words)
+{
+	__atomic_store_n(&words[LIVE_WORD_STATE], 0, __ATOMIC_RELEASE);
+}
+
+/* Whether a cell is of a region for the block, being of that of what was in it last. */
+static bool is_for(const uint64_t *words, uint64_t address, const struct known_block *block)
+{
+	return __atomic_load_n(&words[LIVE_WORD_ADDRESS], __ATOMIC_RELAXED) == address &&
+	       live_map_of(__atomic_load_n(&words[LIVE_WORD_SIZE], __ATOMIC_RELAXED)) ==
+		       live_map_of(block->size);
+}
+
 bool large_block_put(uint64_t *words, uint64_t address, const struct known_block *block)
 {
-	unsigned int map = live_map_of(__atomic_load_n(&words[LIVE_WORD_SIZE], __ATOMIC_RELAXED));
-
-	// The cell is of the region of what was in it last.
-	if (__atomic_load_n(&words[LIVE_WORD_ADDRESS], __ATOMIC_RELAXED) != address ||
-	    map != live_map_of(block->size) || !claim(words))
+	if (!is_for(words, address, block) || !claim(words))
 		return false;
+	// Until then it may have become another region's.
+	if (unlikely(!is_for(words, address, block))) {
+		unclaim(words);
+		return false;
+	}
 	fill(words, address, block);
 	return true;
 }
 
 /* A cell of the region's that nobody has. 0: there is none. */
-static uint32_t claim_in(const struct block_table *table, const uint32_t *head)
+static uint32_t claim_in(const struct block_table *table, uint32_t *head, unsigned int map)
 {
-	uint32_t name = __atomic_load_n(head, __ATOMIC_ACQUIRE);
+	uint32_t name = heads_name(head, map);
 
 	while (name) {
 		uint64_t *words = block_table_group(table, name);
 
 		if (claim(words))
 			break;
-		name = (uint32_t)words[0];
+		name = next_of(words);
 	}
 	return live_group_number(name);
 }
 
 /* Puts a cell that was filled in front of a region's. */
-static void push(uint32_t *head, uint32_t name, uint64_t *words)
+static void push(uint32_t *head, unsigned int map, uint32_t name, uint64_t *words)
 {
-	uint32_t first = __atomic_load_n(head, __ATOMIC_RELAXED);
+	uint32_t first;
 
-	do
-		words[0] = first;
-	while (!__atomic_compare_exchange_n(head, &first, name, true, __ATOMIC_RELEASE,
-					    __ATOMIC_RELAXED));
+	do {
+		first = heads_name(head, map);
+		__atomic_store_n(&words[0], first, __ATOMIC_RELAXED);
+	} while (!__atomic_compare_exchange_n(head, &first, name, true, __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
+}
+
+/* One that is in no region, with its words. 0: there is none left. */
+static uint32_t take_cell(struct block_table *table, uint64_t **words)
+{
+	uint32_t cell;
+	uint64_t top;
+
+	do {
+		cell = number_stack_top(&table->free_cells, &top);
+		if (!cell)
+			return cells_take(&table->cells, 0, words);
+		*words = cells_at(&table->cells, cell);
+	} while (!number_stack_pop(&table->free_cells, top, &(*words)[0]));
+	return cell;
 }
 
 uint32_t large_blocks_put(struct block_table *table, uint64_t address,
 			  const struct known_block *block)
 {
-	uint32_t *head = heads_reach(&table->heads, live_map_of(block->size), address);
-	uint32_t cell = head ? claim_in(table, head) : 0;
+	unsigned int map = live_map_of(block->size);
+	uint32_t *head = heads_reach(&table->heads, map, address);
+	uint32_t cell = head ? claim_in(table, head, map) : 0;
 	uint64_t *words;
 
 	if (cell) {
 		fill(cells_at(&table->cells, cell), address, block);
 		return cell;
 	}
-	cell = head ? cells_take(&table->cells, 0, &words) : 0;
+	cell = head ? take_cell(table, &words) : 0;
 	if (!cell)
 		return 0;
 	fill(words, address, block);
-	push(head, live_group_name(cell, 0), words);
+	push(head, map, live_group_name(cell, 0), words);
 	return cell;
 }
 
-static void empty_region(const void *argument, const uint32_t *head)
+bool large_blocks_are_gone(const struct block_table *table, uint32_t name)
 {
-	const struct block_table *table = argument;
-	uint32_t name = __atomic_load_n(head, __ATOMIC_ACQUIRE);
+	while (name) {
+		const uint64_t *words = block_table_group(table, name);
+
+		if (__atomic_load_n(&words[LIVE_WORD_STATE], __ATOMIC_RELAXED))
+			return false;
+		name = next_of(words);
+	}
+	return true;
+}
+
+static void unclaim_until(const struct block_table *table, uint32_t name, uint32_t end)
+{
+	while (name != end) {
+		uint64_t *words = block_table_group(table, name);
+
+		unclaim(words);
+		name = next_of(words);
+	}
+}
+
+static bool claim_chain(const struct block_table *table, uint32_t chain)
+{
+	for (uint32_t name = chain; name;) {
+		uint64_t *words = block_table_group(table, name);
+
+		if (!claim(words)) {
+			unclaim_until(table, chain, name);
+			return false;
+		}
+		name = next_of(words);
+	}
+	return true;
+}
+
+/* Claimed first, for a thread that met one of the cells lately does not ask the head. */
+uint32_t large_blocks_leave(struct block_table *table, uint32_t *head, uint32_t name)
+{
+	uint32_t chain = live_group_staying(name, LIVE_MAP_SMALL + 1), freed = 0;
+
+	if (!claim_chain(table, chain))
+		return 0;
+	if (!__atomic_compare_exchange_n(head, &name, 0, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED)) {
+		unclaim_until(table, chain, 0);
+		return 0;
+	}
+	for (; chain; freed++) {
+		uint32_t cell = live_group_number(chain);
+		uint64_t *words = cells_at(&table->cells, cell);
+
+		chain = next_of(words);
+		number_stack_push(&table->free_cells, cell, &words[0]);
+	}
+	return freed;
+}
+
+struct emptying {
+	const struct block_table *table;
+	unsigned int map;
+};
+
+static void empty_region(const void *argument, uint32_t *head)
+{
+	const struct emptying *emptying = argument;
+	const struct block_table *table = emptying->table;
+	uint32_t name = heads_name(head, emptying->map);
 
 	while (name) {
 		uint64_t *words = block_table_group(table, name);
@@ -127,12 +227,12 @@ static void empty_region(const void *argument, const uint32_t *head)
 		if (state != STATE_BUSY)
 			__atomic_compare_exchange_n(&words[LIVE_WORD_STATE], &state, 0, false,
 						    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-		name = (uint32_t)words[0];
+		name = next_of(words);
 	}
 }
 
 void large_blocks_empty(const struct block_table *table)
 {
 	for (unsigned int map = LIVE_MAP_SMALL + 1; map < LIVE_MAPS; map++)
-		heads_each(&table->heads, map, empty_region, table);
+		heads_each(&table->heads, map, empty_region, &(const struct emptying){table, map});
 }

@@ -31,6 +31,14 @@ uint32_t large_blocks_put(struct block_table *table, uint64_t address,
 /* The same into a cell of that address, if nobody has it and the block is of the same map. */
 bool large_block_put(uint64_t *words, uint64_t address, const struct known_block *block);
 
+/* Of the region whose cells have that name, not a leaving one: whether there are no blocks in it.
+ */
+bool large_blocks_are_gone(const struct block_table *table, uint32_t name);
+
+/* The cells of that name, which nobody uses, are free if they are still leaving. Returns how many.
+ */
+uint32_t large_blocks_leave(struct block_table *table, uint32_t *head, uint32_t name);
+
 /* But for what is just being put. */
 void large_blocks_empty(const struct block_table *table);
 

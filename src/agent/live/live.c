@@ -31,6 +31,18 @@ never_inline bool live_put(struct thread *thread, struct live *live, uint64_t ad
 	return true;
 }
 
+/* The same where nothing was interrupted: groups may be taken back then. */
+static never_inline bool put_here(struct thread *thread, struct live *live, uint64_t address,
+				  uint64_t size, uint32_t owner, uint64_t ticks)
+{
+	bool put = live_put(thread, live, address, size, owner, ticks);
+
+	if (unlikely(reclaim_size(&live->blocks) >=
+		     __atomic_load_n(&live->reclaim.due, __ATOMIC_RELAXED)))
+		live_reclaim_slow(thread, live);
+	return put;
+}
+
 never_inline bool live_take(struct thread *thread, struct live *live, uint64_t address,
 			    struct known_block *ret)
 {
@@ -68,7 +80,7 @@ static void add_stackless(struct thread *thread, struct live *live, uint64_t add
 	const struct live_sums *sums = live_sums(thread, live);
 
 	forget_within(thread);
-	if (live_put(thread, live, address, size, live_owner(SITES_STACKLESS, sums->number), 0))
+	if (put_here(thread, live, address, size, live_owner(SITES_STACKLESS, sums->number), 0))
 		live_threads_allocate(sums, weight_of(size));
 	if (counts_down(thread->live))
 		return;
@@ -97,7 +109,7 @@ static inline void add_with_stack(struct thread *thread, struct live *live, uint
 	if ((likely(!live_takes_samples()) &&
 	     live_put_fast(thread->live, live, address, size, live_owner(site, sums->number),
 			   ticks)) ||
-	    live_put(thread, live, address, size, live_owner(site, sums->number), ticks))
+	    put_here(thread, live, address, size, live_owner(site, sums->number), ticks))
 		live_count_begin(sums, live, size, site, ticks);
 	live_reports_look(live, ticks);
 }

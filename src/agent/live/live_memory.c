@@ -8,7 +8,7 @@
 #include "base/compiler.h"
 
 #define CHUNKS_MAX   8192
-#define CHUNK_LEAVES 255 /* 1 MiB: address space is dear to some */
+#define CHUNK_LEAVES 500 /* as their header has room for */
 
 #define PAUSE 1000
 

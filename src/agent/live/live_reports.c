@@ -159,7 +159,9 @@ void live_forget(void)
 		return;
 	slow_begin(&slow);
 	live_sampled_clear(); // first: a block that begins meanwhile must be among them
+	__atomic_fetch_add(&live->reclaim.emptying, 1, __ATOMIC_SEQ_CST);
 	block_table_empty(&live->blocks);
+	__atomic_fetch_sub(&live->reclaim.emptying, 1, __ATOMIC_RELEASE);
 	live_memory_empty(LIVE_PART_FREED);
 	forget_sites(live);
 	forget_threads(live);

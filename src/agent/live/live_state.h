@@ -3,6 +3,7 @@
 #define MALLOW_AGENT_LIVE_LIVE_STATE_H
 
 #include "agent/live/block_table.h"
+#include "agent/live/live_reclaim.h"
 #include "agent/live/live_threads.h"
 #include "agent/live/sites.h"
 
@@ -17,6 +18,7 @@ struct live {
 	uint64_t next_look;      /* atomic, in ticks from the start: live_reports.c */
 	uint64_t next_report_ns; /* INTERVAL */
 	struct block_table blocks;
+	struct live_reclaim reclaim;
 	struct live_threads threads;
 	struct sites sites;
 };

@@ -130,7 +130,7 @@ static enum end add_group(struct block_table *table, uint32_t *chain, uint32_t f
 		return END_NO_ROOM;
 	words[1] = putting->entry;
 	do {
-		if (live_group_is_full(first))
+		if (!live_group_is_chain(first))
 			return END_AGAIN;
 		words[0] = first;
 	} while (!__atomic_compare_exchange_n(chain, &first, live_group_name(number, log), true,
@@ -144,17 +144,21 @@ static enum end add_full(struct block_table *table, uint32_t *head, uint32_t fir
 {
 	uint32_t number, name;
 	struct live_full *full = full_groups_take(&table->fulls, &number);
+	uint64_t *entry;
 
 	if (!full)
 		return END_NO_ROOM;
 	name = live_group_name(number, LIVE_FULL_LOG) | (first ? LIVE_FULL_CHAIN : 0);
-	full->chain = first;
-	full->chained = chained;
-	full->entries[small_blocks_full_index(putting->address)] = putting->entry;
-	return __atomic_compare_exchange_n(head, &first, name, false, __ATOMIC_RELEASE,
-					   __ATOMIC_RELAXED)
-		       ? END_PUT
-		       : END_AGAIN;
+	entry = &full->entries[small_blocks_full_index(putting->address)];
+	__atomic_store_n(&full->chain, first, __ATOMIC_RELAXED);
+	__atomic_store_n(&full->chained, chained, __ATOMIC_RELAXED);
+	__atomic_store_n(entry, putting->entry, __ATOMIC_RELAXED);
+	if (__atomic_compare_exchange_n(head, &first, name, false, __ATOMIC_RELEASE,
+					__ATOMIC_RELAXED))
+		return END_PUT;
+	__atomic_store_n(entry, 0, __ATOMIC_RELAXED);
+	full_groups_give_back(&table->fulls, number);
+	return END_AGAIN;
 }
 
 static enum end replace(uint64_t *entry, const struct putting *putting)
@@ -171,7 +175,7 @@ static enum end put_into_chain(struct block_table *table, uint32_t *chain, uint3
 	uint32_t first = __atomic_load_n(chain, __ATOMIC_ACQUIRE);
 	struct look look;
 
-	if (unlikely(live_group_is_full(first)))
+	if (unlikely(!live_group_is_chain(first)))
 		return END_AGAIN;
 	look = look_through(table, first, block_start(putting->address));
 	*putting->word = look.same ? look.same : look.free;
@@ -224,7 +228,7 @@ bool small_blocks_put(struct block_table *table, uint64_t address, uint64_t entr
 		return false;
 	do {
 		*word = 0;
-		name = __atomic_load_n(head, __ATOMIC_ACQUIRE);
+		name = heads_name(head, LIVE_MAP_SMALL);
 		end = live_group_is_full(name) ? put_into_full(table, head, name, &putting)
 					       : put_into_chain(table, head, head, &putting);
 	} while (unlikely(end == END_AGAIN));
@@ -237,10 +241,10 @@ static void empty_words(uint64_t *words, const uint64_t *end)
 		__atomic_store_n(word, 0, __ATOMIC_RELAXED);
 }
 
-static void empty_region(const void *argument, const uint32_t *head)
+static void empty_region(const void *argument, uint32_t *head)
 {
 	const struct block_table *table = argument;
-	uint32_t name = __atomic_load_n(head, __ATOMIC_ACQUIRE);
+	uint32_t name = heads_name(head, LIVE_MAP_SMALL);
 
 	if (live_group_is_full(name)) {
 		struct live_full *full = small_blocks_full(table, name);
@@ -254,6 +258,28 @@ static void empty_region(const void *argument, const uint32_t *head)
 		empty_words(words + 1, words_end(words, name));
 		name = (uint32_t)words[0];
 	}
+}
+
+bool small_blocks_are_gone(const struct block_table *table, uint32_t name)
+{
+	const struct live_full *full = small_blocks_full(table, name);
+
+	for (uint32_t i = 0; i < LIVE_FULL_ENTRIES; i++)
+		if (__atomic_load_n(&full->entries[i], __ATOMIC_RELAXED))
+			return false;
+	return true;
+}
+
+bool small_blocks_leave(struct block_table *table, uint32_t *head, uint32_t name)
+{
+	const struct live_full *full = small_blocks_full(table, name);
+	uint32_t chain = __atomic_load_n(&full->chain, __ATOMIC_ACQUIRE);
+
+	if (!__atomic_compare_exchange_n(head, &name, chain, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return false;
+	full_groups_give_back(&table->fulls, live_group_number(name));
+	return true;
 }
 
 void small_blocks_empty(const struct block_table *table)

@@ -50,13 +50,12 @@ static inline uint64_t *small_blocks_new_entry(const struct block_table *table, 
 }
 
 /*
- * The block's entry in its region's full group, or NULL: *chain is where else it may be, for
- * small_blocks_find_in(); 0: nowhere.
+ * The block's entry in the full group of its region, which has that name, or NULL: *chain is where
+ * else it may be, for small_blocks_find_in(); 0: nowhere.
  */
-static inline uint64_t *small_blocks_find(const struct block_table *table, const uint32_t *head,
+static inline uint64_t *small_blocks_find(const struct block_table *table, uint32_t name,
 					  uint64_t address, uint32_t *chain)
 {
-	uint32_t name = head ? __atomic_load_n(head, __ATOMIC_ACQUIRE) : 0;
 	uint64_t *entry;
 
 	*chain = name;
@@ -79,6 +78,12 @@ uint32_t small_blocks_find_in(const struct block_table *table, uint32_t chain, u
  */
 bool small_blocks_put(struct block_table *table, uint64_t address, uint64_t entry,
 		      struct known_block *stale, uint32_t *word);
+
+/* Of the full group of that name, leaving or not: whether there are no blocks in it. */
+bool small_blocks_are_gone(const struct block_table *table, uint32_t name);
+
+/* The group of that name, which nobody uses, is free if it is still leaving its region. */
+bool small_blocks_leave(struct block_table *table, uint32_t *head, uint32_t name);
 
 void small_blocks_empty(const struct block_table *table);
 

@@ -10,6 +10,7 @@
 /* Some of the program's memory, and its first group. */
 struct region {
 	uint64_t start;
+	uint64_t head;  /* where it is in the file */
 	uint32_t group; /* its name */
 	uint32_t map;
 };
@@ -37,6 +38,11 @@ static void reading_deinit(struct reading *reading)
 	free(reading->full_numbers.met);
 }
 
+static uint32_t name_of(uint32_t head, uint32_t map)
+{
+	return head & LIVE_LEAVING ? live_group_staying(head, map) : head;
+}
+
 /* place: where the memory of the leaf's regions begins, plus 1 and its map; 0: it is not in use. */
 static struct err *read_leaf(struct reading *reading, const struct byte_source *source,
 			     uint64_t place, uint64_t offset)
@@ -52,7 +58,8 @@ static struct err *read_leaf(struct reading *reading, const struct byte_source *
 	for (size_t i = 0; !err && i < got / 4; i++) {
 		struct region region = {
 			.start = place - map - 1 + ((uint64_t)i << live_maps[map].region_bits),
-			.group = bytes_u32(heads + 4 * i),
+			.head = offset + 4 * i,
+			.group = name_of(bytes_u32(heads + 4 * i), (uint32_t)map),
 			.map = (uint32_t)map,
 		};
 
@@ -125,17 +132,15 @@ static struct err *read_entries(struct reading *reading, const struct region *re
 	return err;
 }
 
-static struct err *read_large(struct reading *reading, const struct region *region,
-			      const uint64_t *words)
+static struct err *read_large(struct reading *reading, const uint64_t *words)
 {
-	uint64_t state = words[LIVE_WORD_STATE], address = words[LIVE_WORD_ADDRESS];
+	uint64_t state = words[LIVE_WORD_STATE];
 
 	// While it is put in, or out.
-	if (!(state >> LIVE_LARGE_SHIFT) ||
-	    (address ^ region->start) >> live_maps[region->map].region_bits)
+	if (!(state >> LIVE_LARGE_SHIFT))
 		return NULL;
-	return add(reading, address, words[LIVE_WORD_SIZE], (uint32_t)(state >> LIVE_LARGE_SHIFT),
-		   (uint32_t)state);
+	return add(reading, words[LIVE_WORD_ADDRESS], words[LIVE_WORD_SIZE],
+		   (uint32_t)(state >> LIVE_LARGE_SHIFT), (uint32_t)state);
 }
 
 /* What nobody had yet is the caller's from now on. */
@@ -150,16 +155,26 @@ static bool meet(struct numbered *numbered, uint32_t first, uint32_t count)
 	return new;
 }
 
-/* The group of that name, if it is there and was not read yet. NULL: it is not. */
-static const uint64_t *take_group(struct reading *reading, uint32_t name)
+/* Of a cell: whether it is another region's by now, so that this one has nothing behind it. */
+static bool has_moved(const struct region *region, const uint64_t *words)
+{
+	return region->map != LIVE_MAP_SMALL &&
+	       (words[LIVE_WORD_ADDRESS] ^ region->start) >> live_maps[region->map].region_bits;
+}
+
+/* The region's group of that name, if it is there and was not read yet. NULL: it is not. */
+static const uint64_t *take_group(struct reading *reading, const struct region *region,
+				  uint32_t name)
 {
 	uint32_t group = live_group_number(name), cells = live_group_cells(name);
+	const uint64_t *words;
 
 	if (!group || group >= reading->cell_numbers.count ||
-	    cells > reading->cell_numbers.count - group ||
-	    !meet(&reading->cell_numbers, group, cells))
+	    cells > reading->cell_numbers.count - group)
 		return NULL;
-	return &reading->cells[(size_t)group * LIVE_CELL_WORDS];
+	words = &reading->cells[(size_t)group * LIVE_CELL_WORDS];
+	return !has_moved(region, words) && meet(&reading->cell_numbers, group, cells) ? words
+										       : NULL;
 }
 
 /* Those of a full group; *chain: what is behind it. */
@@ -186,10 +201,11 @@ static struct err *read_region(struct reading *reading, const struct region *reg
 
 	if (small && live_group_is_full(name))
 		err = read_full(reading, region, name, &name);
-	while (!err && !live_group_is_full(name) && (words = take_group(reading, name)) != NULL) {
+	while (!err && live_group_is_chain(name) &&
+	       (words = take_group(reading, region, name)) != NULL) {
 		err = small ? read_entries(reading, region, words + 1,
 					   (size_t)live_group_cells(name) * LIVE_CELL_WORDS - 1)
-			    : read_large(reading, region, words);
+			    : read_large(reading, words);
 		name = (uint32_t)words[0];
 	}
 	return err;
@@ -223,6 +239,47 @@ static struct err *read_groups(struct reading *reading, const struct byte_source
 			       sizeof(*reading->fulls), LIVE_FULLS, &reading->fulls);
 }
 
+/* The leaf that was read last. */
+struct leaf {
+	uint64_t offset; /* in the file */
+	uint8_t heads[LIVE_LEAF_SIZE];
+};
+
+/*
+ * Whose full group has left it while the groups were read keeps the chain that was behind that: the
+ * entries may be another region's. If it has another one already, nothing of it is known.
+ */
+static struct err *look_again(struct region *region, const struct byte_source *source,
+			      struct leaf *leaf)
+{
+	uint64_t at = (region->start >> live_maps[region->map].region_bits) % LIVE_LEAF_HEADS * 4;
+	struct err *err = NULL;
+	uint32_t now;
+	size_t got;
+
+	if (leaf->offset != region->head - at) {
+		memset(leaf, 0, sizeof(*leaf));
+		leaf->offset = region->head - at;
+		err = byte_source_read(source, leaf->offset, leaf->heads, sizeof(leaf->heads),
+				       &got);
+	}
+	now = name_of(bytes_u32(leaf->heads + at), region->map);
+	if (live_group_number(now) != live_group_number(region->group) || !live_group_is_full(now))
+		region->group = live_group_is_chain(now) ? now : 0;
+	return err;
+}
+
+static struct err *look_again_at_full(struct reading *reading, const struct byte_source *source)
+{
+	struct leaf leaf = {.offset = UINT64_MAX};
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < reading->regions.count; i++)
+		if (live_group_is_full(reading->regions.items[i].group))
+			err = look_again(&reading->regions.items[i], source, &leaf);
+	return err;
+}
+
 struct err *live_blocks_read(const struct byte_source *source, const struct chunk_index *index,
 			     struct live_blocks *ret)
 {
@@ -234,6 +291,8 @@ struct err *live_blocks_read(const struct byte_source *source, const struct chun
 		err = find_regions(&reading, source, index->live.items[i]);
 	if (!err && reading.regions.count)
 		err = read_groups(&reading, source, index);
+	if (!err)
+		err = look_again_at_full(&reading, source);
 	for (size_t i = 0; !err && i < reading.regions.count; i++)
 		err = read_region(&reading, &reading.regions.items[i]);
 	return err;
