@@ -77,4 +77,7 @@ def measure(place, progress, fast=False):
                      *memory(place, progress, figures)]]
     lines, figures.report = live_report.measure(place, progress, fast)
     return [*sections, [f"A report of {figures.report.sites:,} backtraces with something live, wall seconds, "
-                        "minimum/median", "", *lines]], figures
+                        "minimum/median", "", *lines],
+            ["The report at the end of a program, its CPU in milliseconds, minimum/median", "",
+             *table.rows(["", "CPU ms"], [[name, table.pair(each, 1)] for name, each
+                                          in figures.report.cpu.items()])]], figures

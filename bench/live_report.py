@@ -1,6 +1,7 @@
-"""How long a report of what is live takes, of a program with a great many backtraces.
+"""What a report of what is live costs: the CPU of the one at the end of ordinary programs, and how long one
+takes of a program with a great many backtraces.
 
-The program is bench/many_sites.c; the table that it leaves is copied, and `mallow live-report`, which
+That program is bench/many_sites.c; the table that it leaves is copied, and `mallow live-report`, which
 the agent starts for each report, reads that."""
 import dataclasses
 import json
@@ -10,12 +11,18 @@ import time
 
 import measuring
 import table
+import workloads
 from profilers import BenchError
 
 LEVELS, LEVELS_FAST = 17, 13
 ROUNDS = 5
+PROGRAMS = ("sqlite", "git", "python", "node")
 HELPER = """#!/bin/sh
 exec cp --sparse=always "/proc/self/fd/$3" "$MALLOW_TABLE"
+"""
+# What the agent starts in place of the tool: the tool, measured.
+MEASURING_HELPER = """#!/bin/sh
+exec {measure} {result} 60 {mallow} "$@"
 """
 
 
@@ -25,6 +32,7 @@ class Figures:
     text: list          # wall seconds of each round
     collapsed: list
     json: list
+    cpu: dict           # {program: CPU milliseconds of its report, of each round}
 
 
 def make_table(place, folder, levels):
@@ -55,6 +63,38 @@ def report(place, path, *words):
     return wall, run.stderr
 
 
+def cpu_of_report(place, workload):
+    """Milliseconds of CPU that the report at the end of the program takes."""
+    folder = place.run_folder()
+    helper, result, report = folder / "helper", folder / "measured.json", folder / "report"
+    try:
+        helper.write_text(MEASURING_HELPER.format(measure=place.program("measure"), result=result,
+                                                  mallow=place.mallow))
+        helper.chmod(0o755)
+        environment = measuring.clean_environment({
+            **workload.env, "LD_PRELOAD": str(place.agent), "MALLOW_MODE": "live",
+            "MALLOW_HELPER": str(helper), "MALLOW_OUTFILE": str(report)})
+        subprocess.run([str(word) for word in workload.command(place, folder)], env=environment,
+                       cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, check=True)
+        if not report.exists():
+            raise BenchError(f"no report at the end of {workload.name}")
+        used = json.loads(result.read_text())
+        return 1000 * (used["user"] + used["system"])
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def cpu(place, progress, fast):
+    """{program: milliseconds of each round}"""
+    figures = {}
+    for workload in workloads.WORKLOADS:
+        if workload.name in PROGRAMS[:1 if fast else None] and not workloads.missing(workload):
+            progress(f"live: report at the end of {workload.name}")
+            figures[workload.name] = [cpu_of_report(place, workload) for _ in range(1 if fast else ROUNDS)]
+    return figures
+
+
 def measure(place, progress, fast=False):
     """(lines, Figures)"""
     folder = place.run_folder()
@@ -64,7 +104,8 @@ def measure(place, progress, fast=False):
         path = make_table(place, folder, LEVELS_FAST if fast else LEVELS)
         sites = json.loads(report(place, path, "--json", "--top", "1")[1])["site_count"]
         figures = Figures(sites, *([report(place, path, *words)[0] for _ in rounds]
-                                   for words in ([], ["--flame-graph"], ["--json"])))
+                                   for words in ([], ["--flame-graph"], ["--json"])),
+                          cpu(place, progress, fast))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return table.rows(["", "seconds"], [

@@ -6,58 +6,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/compiler.h"
 #include "hosted/cleanup.h"
+#include "symbols/debug_index.h"
+#include "symbols/debug_sections.h"
 #include "symbols/debug_split.h"
 
-/* DWARF deflates to a third or so; what claims to grow this much is there to exhaust memory. */
-#define GROWTH_MAX 256
-
 struct debug_info {
-	char *directory; /* of the ELF file */
+	char *directory;                                 /* of the ELF file */
+	struct elf_image *unpacked, *alternate_unpacked; /* NULL: libdw has the file itself */
 	Dwarf *dwarf;
 	Dwarf *alternate;
-	VEC(struct debug_unit) units;
-	struct span_map map; /* to units */
+	struct debug_index index;
 };
-
-/* Checks what libdw would believe: the sizes of compressed sections. */
-static struct err *check_sections(const struct elf_image *image)
-{
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(image->elf, scn));) {
-		GElf_Shdr section;
-		GElf_Chdr compressed;
-
-		if (!gelf_getshdr(scn, &section) || !(section.sh_flags & SHF_COMPRESSED))
-			continue;
-		if (!gelf_getchdr(scn, &compressed) ||
-		    compressed.ch_size / GROWTH_MAX > section.sh_size)
-			return err_create("%s: the compressed section at offset %#llx claims an "
-					  "impossible size",
-					  image->path, (unsigned long long)section.sh_offset);
-	}
-	return NULL;
-}
-
-/*
- * Hides what no look-up here reads from libdw, which decompresses all sections of names that it
- * knows when it opens a file: of the C library's debug file these are a fifth.
- */
-static void hide_sections(const struct elf_image *image)
-{
-	static const char *const hidden[] = {".debug_aranges", ".debug_loc",   ".debug_loclists",
-					     ".debug_macinfo", ".debug_macro", ".debug_frame"};
-	GElf_Shdr section;
-
-	for (size_t i = 0; i < ARRAY_COUNT(hidden); i++) {
-		Elf_Scn *scn = elf_image_section(image, hidden[i]);
-
-		if (!scn || !gelf_getshdr(scn, &section) || !(section.sh_flags & SHF_COMPRESSED))
-			continue;
-		section.sh_type = SHT_NOBITS; // in memory only: the file is open for reading
-		gelf_update_shdr(scn, &section);
-	}
-}
 
 /*
  * Where libdw was given no alternate file, it looks for the one named by itself, when a DIE first
@@ -80,49 +40,21 @@ static struct err *check_alternate(const struct elf_image *image, const char *di
 	return NULL;
 }
 
-static struct err *open_dwarf(const struct elf_image *image, Dwarf **ret)
+static struct err *open_dwarf(const struct elf_image *image, struct elf_image **unpacked,
+			      Dwarf **ret)
 {
-	struct err *err = check_sections(image);
+	struct err *err = debug_sections_open(image, unpacked);
 
 	if (err)
 		return err;
 
-	hide_sections(image);
-
-	Dwarf *dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
+	Dwarf *dwarf =
+		dwarf_begin_elf(*unpacked ? (*unpacked)->elf : image->elf, DWARF_C_READ, NULL);
 
 	if (!dwarf)
 		return err_create("%s: %s", image->path, dwarf_errmsg(-1));
 	*ret = dwarf;
 	return NULL;
-}
-
-static struct err *index_units(struct debug_info *info)
-{
-	cleanup(span_ranges_deinit) struct span_ranges ranges = {0};
-	Dwarf_CU *cu = NULL;
-	Dwarf_Off last = 0;
-	Dwarf_Die die;
-
-	// Without asking for the split units: that would open each .dwo file.
-	while (!dwarf_get_units(info->dwarf, cu, &cu, NULL, NULL, &die, NULL)) {
-		struct debug_unit unit;
-		uint32_t index = (uint32_t)info->units.count;
-
-		// Units come in rising order.
-		if (index && dwarf_dieoffset(&die) <= last)
-			break;
-		last = dwarf_dieoffset(&die);
-		debug_unit_init(&unit, &die);
-		if (info->units.count >= SPAN_NONE || !vec_push(&info->units, unit))
-			return err_no_memory();
-
-		struct err *err = debug_unit_add_ranges(&die, index, &ranges);
-
-		if (err)
-			return err;
-	}
-	return span_map_init(&info->map, &ranges);
 }
 
 CLEANUP_DEFINE(struct debug_info *, debug_info_destroy);
@@ -142,16 +74,17 @@ struct err *debug_info_create(const struct elf_image *image, const struct elf_im
 	if (!info->directory)
 		return err_no_memory();
 
-	struct err *err = alternate ? open_dwarf(alternate, &info->alternate)
-				    : check_alternate(image, info->directory);
+	struct err *err =
+		alternate ? open_dwarf(alternate, &info->alternate_unpacked, &info->alternate)
+			  : check_alternate(image, info->directory);
 
 	if (!err)
-		err = open_dwarf(image, &info->dwarf);
+		err = open_dwarf(image, &info->unpacked, &info->dwarf);
 	if (err)
 		return err;
 	if (info->alternate)
 		dwarf_setalt(info->dwarf, info->alternate);
-	err = index_units(info);
+	err = debug_index_init(&info->index, info->dwarf, info->unpacked ? info->unpacked : image);
 	if (err)
 		return err;
 	*ret = steal(&info);
@@ -162,21 +95,21 @@ void debug_info_destroy(struct debug_info *info)
 {
 	if (!info)
 		return;
-	for (size_t i = 0; i < info->units.count; i++)
-		debug_unit_deinit(&info->units.items[i]);
-	vec_deinit(&info->units);
-	span_map_deinit(&info->map);
+	debug_index_deinit(&info->index);
 	dwarf_end(info->dwarf);
 	dwarf_end(info->alternate);
+	elf_image_close(info->unpacked);
+	elf_image_close(info->alternate_unpacked);
 	free(info->directory);
 	free(info);
 }
 
 struct err *debug_info_find(struct debug_info *info, uint64_t address, struct debug_frames *ret)
 {
-	uint32_t unit = span_map_find(&info->map, address);
+	struct debug_unit *unit;
+	struct err *err = debug_index_find(&info->index, address, &unit);
 
-	if (unit == SPAN_NONE)
-		return NULL;
-	return debug_unit_find(&info->units.items[unit], info->directory, address, ret);
+	if (err || !unit)
+		return err;
+	return debug_unit_find(unit, info->directory, address, ret);
 }

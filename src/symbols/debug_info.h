@@ -1,6 +1,5 @@
 /*
- * The DWARF of one ELF file: finds the unit of an address, then what the unit knows of it. The
- * index of units comes from the units' own ranges: clang and Rust write no .debug_aranges.
+ * The DWARF of one ELF file: finds the unit of an address, then what the unit knows of it.
  *
  * Belongs to one thread: libdw gives wrong answers when a handle is shared.
  */

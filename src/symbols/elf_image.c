@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "hosted/pages.h"
+
 static const char *kind_of(mode_t mode)
 {
 	switch (mode & S_IFMT) {
@@ -66,6 +68,15 @@ bool elf_image_is_loadable(const struct elf_image *image)
 	       (header.e_type == ET_EXEC || header.e_type == ET_DYN);
 }
 
+bool elf_image_is_laid_out_as_here(const struct elf_image *image)
+{
+	size_t size;
+	const char *identity = elf_getident(image->elf, &size);
+
+	return identity && size >= EI_NIDENT && identity[EI_CLASS] == ELFCLASS64 &&
+	       identity[EI_DATA] == ELFDATA2LSB;
+}
+
 struct err *elf_image_open(const char *path, struct elf_image **ret)
 {
 	cleanup(elf_image_close_at) struct elf_image *image = calloc(1, sizeof(*image));
@@ -92,17 +103,26 @@ struct err *elf_image_open(const char *path, struct elf_image **ret)
 	return NULL;
 }
 
-struct err *elf_image_open_memory(void *memory, size_t size, const char *path,
-				  struct elf_image **ret)
+static void free_memory(void *memory, size_t pages_size)
+{
+	if (pages_size)
+		pages_free(memory, pages_size);
+	else
+		free(memory);
+}
+
+static struct err *open_memory(void *memory, size_t size, size_t pages_size, const char *path,
+			       struct elf_image **ret)
 {
 	cleanup(elf_image_close_at) struct elf_image *image = calloc(1, sizeof(*image));
 
 	if (!image) {
-		free(memory);
+		free_memory(memory, pages_size);
 		return err_no_memory();
 	}
 	image->fd = -1;
 	image->memory = memory;
+	image->pages_size = pages_size;
 	image->path = strdup(path);
 	if (!image->path)
 		return err_no_memory();
@@ -117,6 +137,17 @@ struct err *elf_image_open_memory(void *memory, size_t size, const char *path,
 	return NULL;
 }
 
+struct err *elf_image_open_memory(void *memory, size_t size, const char *path,
+				  struct elf_image **ret)
+{
+	return open_memory(memory, size, 0, path, ret);
+}
+
+struct err *elf_image_open_pages(void *pages, size_t size, const char *path, struct elf_image **ret)
+{
+	return open_memory(pages, size, size, path, ret);
+}
+
 void elf_image_close(struct elf_image *image)
 {
 	if (!image)
@@ -124,7 +155,7 @@ void elf_image_close(struct elf_image *image)
 	elf_end(image->elf);
 	if (image->fd >= 0)
 		close(image->fd);
-	free(image->memory);
+	free_memory(image->memory, image->pages_size);
 	free(image->path);
 	free(image);
 }

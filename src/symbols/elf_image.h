@@ -20,8 +20,9 @@
 struct elf_image {
 	char *path;
 	Elf *elf;
-	int fd;       /* -1: the image is in memory */
-	void *memory; /* of an image in memory; freed with it */
+	int fd;            /* -1: the image is in memory */
+	void *memory;      /* of an image in memory; freed with it */
+	size_t pages_size; /* of memory from pages_alloc(); 0: from malloc() */
 };
 
 /* An error: no such file, not a regular one, not an ELF program or library, or its header is bad.
@@ -31,12 +32,18 @@ struct err *elf_image_open(const char *path, struct elf_image **ret);
 /* An image that is already in memory, from malloc(), which is taken over, on failure too. */
 struct err *elf_image_open_memory(void *memory, size_t size, const char *path,
 				  struct elf_image **ret);
+/* The same of memory from pages_alloc(). */
+struct err *elf_image_open_pages(void *pages, size_t size, const char *path,
+				 struct elf_image **ret);
 
 void elf_image_close(struct elf_image *image);
 CLEANUP_DEFINE(struct elf_image *, elf_image_close);
 
 /* A program or shared library. Others: objects, core files, the files that dwz shares parts in. */
 bool elf_image_is_loadable(const struct elf_image *image);
+
+/* Numbers are 64-bit, little-endian. */
+bool elf_image_is_laid_out_as_here(const struct elf_image *image);
 
 /* Opens a regular file for reading; never blocks. */
 struct err *elf_image_open_file(const char *path, int *ret);

@@ -46,39 +46,58 @@ static bool is_mapping_mark(const char *name)
 	       (!name[2] || name[2] == '.' || !strncmp(name + 1, "xrv", 3));
 }
 
+/* A table that is being read, and the section of its last symbol: most are in .text. */
+struct reading {
+	const struct elf_image *image;
+	size_t names;
+	uint16_t machine;
+	size_t index; /* of that section; 0: none yet */
+	GElf_Shdr section;
+};
+
+/* The section of that index if there is code in it. */
+static const GElf_Shdr *code_section(struct reading *reading, size_t index)
+{
+	if (reading->index != index) {
+		if (!gelf_getshdr(elf_getscn(reading->image->elf, index), &reading->section))
+			return NULL;
+		reading->index = index;
+	}
+	return reading->section.sh_flags & SHF_EXECINSTR ? &reading->section : NULL;
+}
+
 /* Reads an entry; false: it is no function. high is low where the symbol has no size. */
-static bool read_function(const struct elf_image *image, size_t names, uint16_t machine,
-			  const GElf_Sym *symbol, struct table_symbol *ret)
+static bool read_function(struct reading *reading, const GElf_Sym *symbol, struct table_symbol *ret)
 {
 	unsigned int type = GELF_ST_TYPE(symbol->st_info);
-	GElf_Shdr section;
+	const GElf_Shdr *section;
 
 	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
 		return false;
 	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= SHN_LORESERVE)
 		return false;
-	if (!gelf_getshdr(elf_getscn(image->elf, symbol->st_shndx), &section) ||
-	    !(section.sh_flags & SHF_EXECINSTR))
+	section = code_section(reading, symbol->st_shndx);
+	if (!section)
 		return false;
 
-	const char *name = elf_strptr(image->elf, names, symbol->st_name);
+	const char *name = elf_strptr(reading->image->elf, reading->names, symbol->st_name);
 	uint64_t low = symbol->st_value;
 
 	if (!name || !name[0] || is_mapping_mark(name))
 		return false;
-	if (machine == EM_ARM)
+	if (reading->machine == EM_ARM)
 		low &= ~UINT64_C(1); // marks Thumb code
-	if (low < section.sh_addr || low - section.sh_addr >= section.sh_size ||
-	    section.sh_size > UINT64_MAX - section.sh_addr)
+	if (low < section->sh_addr || low - section->sh_addr >= section->sh_size ||
+	    section->sh_size > UINT64_MAX - section->sh_addr)
 		return false;
 
-	uint64_t room = section.sh_size - (low - section.sh_addr);
+	uint64_t room = section->sh_size - (low - section->sh_addr);
 
 	*ret = (struct table_symbol){
 		.low = low,
 		.high = low + (symbol->st_size < room ? symbol->st_size : room),
 		.name = name,
-		.section_end = section.sh_addr + section.sh_size,
+		.section_end = section->sh_addr + section->sh_size,
 		.rank = rank_of(symbol, name),
 	};
 	return true;
@@ -87,16 +106,18 @@ static bool read_function(const struct elf_image *image, size_t names, uint16_t 
 static struct err *add_section(struct symbol_table *table, const struct elf_image *image,
 			       Elf_Scn *scn, size_t names)
 {
+	struct reading reading = {.image = image, .names = names};
 	Elf_Data *data = elf_getdata(scn, NULL);
 	GElf_Ehdr header;
 	GElf_Sym symbol;
 
 	if (!data || !data->d_buf || !gelf_getehdr(image->elf, &header))
 		return NULL;
+	reading.machine = header.e_machine;
 	for (int i = 1; gelf_getsym(data, i, &symbol); i++) {
 		struct table_symbol function;
 
-		if (!read_function(image, names, header.e_machine, &symbol, &function))
+		if (!read_function(&reading, &symbol, &function))
 			continue;
 
 		if (table->list.count >= SPAN_NONE || !vec_push(&table->list, function))

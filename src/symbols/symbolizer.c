@@ -4,8 +4,11 @@
  *	span_map        address ranges to one binary search
  *	elf_image       opening files safely, sections, build ids
  *	symbol_table    functions of the ELF symbol tables
+ *	debug_sections  DWARF as libdw reads it, decompressed
+ *	debug_aranges   units of addresses, as the linker's list has them
  *	debug_unit      inlined functions and lines of one DWARF unit      debug_split  .dwo files
- *	debug_info      the unit of an address
+ *	debug_index     the unit of an address
+ *	debug_info      one file's DWARF
  *	debug_files     separate debug files        debuginfod        mini_debug
  *	demangle        readable names              symbol_names      one copy of each
  *	perf_map        code made at run time, which is in no module

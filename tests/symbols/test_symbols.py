@@ -8,6 +8,7 @@ import pathlib
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -128,6 +129,97 @@ def test_cpp(tmp_path, compiler, level, dwarf):
     program = build(tmp_path, compiler, "cases.cc", level, *dwarf.split())
     check_chain(program, function_addresses(program, "_Z5outeri"), "cases.cc")
     check_llvm(program)
+
+
+UNITS = 8
+
+
+def write_units(folder):
+    """Sources of a program of several units, in each a function with another one inlined; the last also
+    has the first unit's function inlined where the linker optimises."""
+    for i in range(UNITS):
+        (folder / f"unit{i}.c").write_text(
+            "\n" * i + f"static inline int twice{i}(volatile int *p)\n{{\n\t*p += {i};\n\treturn *p * 2;\n}}\n"
+            f"int sum{i}(volatile int *p)\n{{\n\tint x = twice{i}(p);\n\treturn x + twice{i}(p);\n}}\n")
+    (folder / "last.c").write_text(
+        "".join(f"int sum{i}(volatile int *p);\n" for i in range(UNITS))
+        + "int main(int count, char **words)\n{\n\tvolatile int n = count;\n"
+        + "".join(f"\tn += sum{i}(&n);\n" for i in range(UNITS)) + "\treturn n;\n}\n")
+    return [f"unit{i}.c" for i in range(UNITS)] + ["last.c"]
+
+
+@pytest.mark.parametrize("how", ["-g", "-g -gdwarf-4", "-g -flto", "mixed", "clang"])
+def test_compressed(tmp_path, how):
+    """Units are found in any order, by their list and by themselves: each function alone, and all of them,
+    are as in the same program uncompressed."""
+    sources = write_units(tmp_path)
+    compilers = {"mixed": ["gcc", "clang"], "clang": ["clang"]}.get(how, ["gcc"])
+    flags = ["-O2", *(["-g"] if how in ("mixed", "clang") else how.split())]
+    need(*compilers, "objcopy")
+    for i, source in enumerate(sources):
+        run(compilers[i % len(compilers)], *flags, "-c", source, cwd=tmp_path)
+    plain, packed = tmp_path / "plain", tmp_path / "packed"
+    run(compilers[0], *flags, *(f"{source[:-2]}.o" for source in sources), "-o", plain, cwd=tmp_path)
+    run("objcopy", "--compress-debug-sections=zlib", plain, packed)
+    addresses = [address for name in [*(f"sum{i}" for i in range(UNITS)), "main"]
+                 if name in symbols_of(plain) for address in function_addresses(plain, name)]
+    expected, _ = query(plain, addresses)
+    frames = [frame for frames in expected for frame in frames]
+    assert {f"twice{i}" for i in range(UNITS)} <= {frame[0] for frame in frames}
+    assert {str(tmp_path / source) for source in sources} <= {frame[1] for frame in frames}
+    assert query(packed, addresses) == (expected, None)
+    assert query(packed, addresses[::-1]) == (expected[::-1], None)
+    for address, frames in zip(addresses[::5], expected[::5]):
+        assert query(packed, [address]) == ([frames], None)
+
+
+def section_header(image, program, name):
+    """Where the header of the section is in the image of a program."""
+    text = run("readelf", "-SW", program, capture_output=True, text=True).stdout
+    number = int(re.search(rf"\[ *(\d+)\] {re.escape(name)} ", text)[1])
+    return struct.unpack_from("<Q", image, 40)[0] + 64 * number
+
+
+@pytest.mark.parametrize("damage", ["data", "checksum", "cut", "longer", "shorter"])
+@pytest.mark.parametrize("section", [".debug_info", ".debug_line"])
+def test_compressed_section_damaged(tmp_path, section, damage):
+    """Nothing of a damaged section is used: it is as in a program without it."""
+    program = build(tmp_path, "gcc", "cases.c", "-O2", "-g")
+    without = tmp_path / "without"
+    run("objcopy", "--remove-section", section, program, without)
+    addresses = list(function_addresses(program, "outer"))
+    expected, _ = query(without, addresses)
+    run("objcopy", "--compress-debug-sections=zlib", program)
+    whole, _ = query(program, addresses)
+    assert whole != expected
+    image = bytearray(program.read_bytes())
+    header = section_header(image, program, section)
+    offset, size = struct.unpack_from("<QQ", image, header + 24)
+    claimed, = struct.unpack_from("<Q", image, offset + 8)
+    if damage == "data":
+        image[offset + size // 2] ^= 0x55
+    elif damage == "checksum":
+        image[offset + size - 1] ^= 1
+    elif damage == "cut":
+        struct.pack_into("<Q", image, header + 32, size - 10)
+    else:
+        struct.pack_into("<Q", image, offset + 8, claimed + (1 if damage == "longer" else -1))
+    program.write_bytes(image)
+    assert query(program, addresses)[0] == expected
+
+
+@pytest.mark.parametrize("section", [".debug_info", ".debug_line", ".debug_str", ".shstrtab"])
+def test_compressed_section_beyond_the_file(tmp_path, section):
+    """A section that claims more bytes than the file has is as one that is not there."""
+    program = build(tmp_path, "gcc", "cases.c", "-g", "-gz")
+    image = bytearray(program.read_bytes())
+    struct.pack_into("<Q", image, section_header(image, program, section) + 32, 1 << 50)
+    addresses = list(function_addresses(program, "outer"))
+    program.write_bytes(image)
+    answers, _ = query(program, addresses)
+    assert len(answers) == len(addresses)
+    if section != ".shstrtab":
+        assert {frames[-1][0] for frames in answers} == {"outer"}
 
 
 @pytest.mark.parametrize("level", ["0", "2"])

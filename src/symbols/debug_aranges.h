@@ -1,0 +1,25 @@
+/*
+ * .debug_aranges: which unit of .debug_info an address belongs to, without reading the units. GCC
+ * and GNU as write it, clang and Rust do not: an address that is not in it may be in a unit all the
+ * same.
+ */
+#ifndef MALLOW_SYMBOLS_DEBUG_ARANGES_H
+#define MALLOW_SYMBOLS_DEBUG_ARANGES_H
+
+#include "hosted/vec.h"
+#include "symbols/span_map.h"
+
+/* A zeroed one is empty. */
+struct debug_aranges {
+	VEC(uint64_t) units;       /* where each begins in .debug_info */
+	struct span_ranges ranges; /* to indices of units */
+};
+
+/*
+ * bytes: of a 64-bit little-endian file. Of a damaged section what is before the damage. An error:
+ * no memory.
+ */
+struct err *debug_aranges_read(const uint8_t *bytes, size_t size, struct debug_aranges *ret);
+void debug_aranges_deinit(struct debug_aranges *aranges);
+
+#endif

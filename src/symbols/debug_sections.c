@@ -1,0 +1,271 @@
+#include "symbols/debug_sections.h"
+
+#include <libdeflate.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/bytes.h"
+#include "base/compiler.h"
+#include "hosted/pages.h"
+
+/* DWARF deflates to a third or so; what claims to grow this much is there to exhaust memory. */
+#define GROWTH_MAX 256
+
+/* Sections of an image, more than there are kinds of them. */
+#define PARTS_MAX 32
+#define ALIGNMENT 64
+
+/* A section of the image that is being made. */
+struct part {
+	Elf64_Shdr from; /* in the file, compressed if its flags say so */
+	Elf64_Shdr to;
+};
+
+struct making {
+	const struct elf_image *image;
+	uint64_t file_size;
+	struct part parts[PARTS_MAX]; /* the first one is none, as in any table of sections */
+	unsigned count;
+	unsigned names; /* which of them has the names */
+	uint64_t size;  /* of what is made, as far as it is planned */
+	uint8_t *memory;
+	uint8_t *packed;      /* where a section is read to before it is decompressed */
+	uint64_t packed_size; /* of the largest one */
+	struct libdeflate_decompressor *decompressor;
+};
+
+static void making_deinit(struct making *making)
+{
+	libdeflate_free_decompressor(making->decompressor);
+	pages_free(making->packed, making->packed_size);
+}
+
+/* What no look-up here reads: of the C library's debug file these are a fifth. */
+static bool is_unread(const char *name)
+{
+	static const char *const unread[] = {".debug_loc", ".debug_loclists", ".debug_macinfo",
+					     ".debug_macro", ".debug_frame"};
+
+	for (size_t i = 0; i < ARRAY_COUNT(unread); i++)
+		if (strcmp(name, unread[i]) == 0)
+			return true;
+	return false;
+}
+
+/* libdw reads all sections that it knows by name: those that nobody looks at are hidden. */
+static void hide_unread(const struct elf_image *image)
+{
+	GElf_Shdr section;
+	size_t names;
+
+	if (elf_getshdrstrndx(image->elf, &names))
+		return;
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(image->elf, scn));) {
+		const char *name;
+
+		if (!gelf_getshdr(scn, &section))
+			continue;
+		name = elf_strptr(image->elf, names, section.sh_name);
+		if (!name || !is_unread(name))
+			continue;
+		section.sh_type = SHT_NOBITS; // in memory only: the file is open for reading
+		gelf_update_shdr(scn, &section);
+	}
+}
+
+static struct err *impossible_size(const struct elf_image *image, const GElf_Shdr *section)
+{
+	return err_create("%s: the compressed section at offset %#llx claims an impossible size",
+			  image->path, (unsigned long long)section->sh_offset);
+}
+
+/* Checks what libdw would believe: the sizes of compressed sections. */
+static struct err *check_sizes(const struct elf_image *image)
+{
+	GElf_Shdr section;
+	GElf_Chdr compressed;
+
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(image->elf, scn));) {
+		if (!gelf_getshdr(scn, &section) || section.sh_type == SHT_NOBITS ||
+		    !(section.sh_flags & SHF_COMPRESSED))
+			continue;
+		if (!gelf_getchdr(scn, &compressed) ||
+		    compressed.ch_size / GROWTH_MAX > section.sh_size)
+			return impossible_size(image, &section);
+	}
+	return NULL;
+}
+
+/*
+ * An image is made of files whose .debug_info is compressed, are laid out as this machine's are,
+ * and do not make libdw look for others beside them, as split DWARF does.
+ */
+static bool can_be_made(const struct elf_image *image)
+{
+	Elf_Scn *info = elf_image_section(image, ".debug_info");
+	GElf_Shdr section;
+
+	return info && image->fd >= 0 && gelf_getshdr(info, &section) &&
+	       section.sh_flags & SHF_COMPRESSED && elf_image_is_laid_out_as_here(image) &&
+	       !elf_image_section(image, ".debug_addr");
+}
+
+/* The header of a compressed section. false: it is compressed otherwise, or not all there. */
+static bool read_packed(const struct making *making, const GElf_Shdr *section, Elf64_Chdr *ret)
+{
+	return section->sh_size > sizeof(*ret) &&
+	       pread(making->image->fd, ret, sizeof(*ret), (off_t)section->sh_offset) ==
+		       sizeof(*ret) &&
+	       ret->ch_type == ELFCOMPRESS_ZLIB;
+}
+
+/*
+ * Adds a section to the plan, but not one that the file does not have all of. *ret false: an image
+ * cannot be made.
+ */
+static struct err *plan_section(struct making *making, const GElf_Shdr *section, bool *ret)
+{
+	struct part part = {.from = *section, .to = *section};
+	Elf64_Chdr packed;
+
+	if (section->sh_offset > making->file_size ||
+	    section->sh_size > making->file_size - section->sh_offset)
+		return NULL;
+	if (section->sh_flags & SHF_COMPRESSED) {
+		if (!read_packed(making, section, &packed)) {
+			*ret = false;
+			return NULL;
+		}
+		if (packed.ch_size / GROWTH_MAX > section->sh_size)
+			return impossible_size(making->image, section);
+		part.to.sh_size = packed.ch_size;
+		part.to.sh_flags &= ~(Elf64_Xword)SHF_COMPRESSED;
+		if (making->packed_size < section->sh_size)
+			making->packed_size = section->sh_size;
+	}
+	*ret = making->count < PARTS_MAX;
+	if (!*ret)
+		return NULL;
+	part.to.sh_addralign = 1;
+	part.to.sh_offset = making->size;
+	making->size = bytes_round_up(making->size + part.to.sh_size, ALIGNMENT);
+	making->parts[making->count++] = part;
+	return NULL;
+}
+
+static bool is_wanted(const GElf_Shdr *section, const char *name)
+{
+	return section->sh_type != SHT_NOBITS && strncmp(name, ".debug_", 7) == 0 &&
+	       !is_unread(name);
+}
+
+static struct err *plan(struct making *making, bool *ret)
+{
+	const struct elf_image *image = making->image;
+	struct err *err = NULL;
+	struct stat status;
+	size_t names;
+
+	*ret = can_be_made(image) && !elf_getshdrstrndx(image->elf, &names) &&
+	       !fstat(image->fd, &status);
+	making->file_size = *ret ? (uint64_t)status.st_size : 0;
+	making->count = 1;
+	making->size = sizeof(Elf64_Ehdr);
+	for (Elf_Scn *scn = NULL; !err && *ret && (scn = elf_nextscn(image->elf, scn));) {
+		GElf_Shdr section;
+		const char *name;
+
+		if (!gelf_getshdr(scn, &section))
+			continue;
+		name = elf_strptr(image->elf, names, section.sh_name);
+		if (elf_ndxscn(scn) == names)
+			making->names = making->count;
+		else if (!name || !is_wanted(&section, name))
+			continue;
+		err = plan_section(making, &section, ret);
+	}
+	*ret = *ret && making->packed_size;
+	return err;
+}
+
+static bool read_bytes(const struct making *making, uint64_t offset, uint64_t size, uint8_t *to)
+{
+	return pread(making->image->fd, to, size, (off_t)offset) == (ssize_t)size;
+}
+
+static bool decompress(const struct making *making, const struct part *part, uint8_t *to)
+{
+	uint64_t size = part->from.sh_size - sizeof(Elf64_Chdr);
+
+	return read_bytes(making, part->from.sh_offset + sizeof(Elf64_Chdr), size,
+			  making->packed) &&
+	       libdeflate_zlib_decompress(making->decompressor, making->packed, size, to,
+					  part->to.sh_size, NULL) == LIBDEFLATE_SUCCESS;
+}
+
+/* Reads a section to its place. What is damaged is not there, as libdw has it. */
+static void fill_part(const struct making *making, struct part *part)
+{
+	uint8_t *to = making->memory + part->to.sh_offset;
+	bool good = part->from.sh_flags & SHF_COMPRESSED
+			    ? decompress(making, part, to)
+			    : read_bytes(making, part->from.sh_offset, part->from.sh_size, to);
+
+	if (!good)
+		part->to.sh_type = SHT_NOBITS;
+}
+
+/* Behind the parts. */
+static void put_headers(const struct making *making)
+{
+	uint8_t *memory = making->memory, *table = memory + making->size;
+	Elf64_Ehdr header = {
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			    EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_version = EV_CURRENT,
+		.e_shoff = making->size,
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = (Elf64_Half)making->count,
+		.e_shstrndx = (Elf64_Half)making->names,
+	};
+	GElf_Ehdr of_file;
+
+	if (gelf_getehdr(making->image->elf, &of_file))
+		header.e_machine = of_file.e_machine;
+	memcpy(memory, &header, sizeof(header));
+	for (unsigned i = 0; i < making->count; i++)
+		memcpy(table + i * sizeof(Elf64_Shdr), &making->parts[i].to, sizeof(Elf64_Shdr));
+}
+
+static struct err *make(struct making *making, struct elf_image **ret)
+{
+	size_t size = making->size + making->count * sizeof(Elf64_Shdr);
+
+	making->decompressor = libdeflate_alloc_decompressor();
+	if (!making->decompressor)
+		return err_no_memory();
+	making->packed = pages_alloc(making->packed_size);
+	making->memory = making->packed ? pages_alloc(size) : NULL;
+	if (!making->memory)
+		return err_create("%s: no memory for its sections", making->image->path);
+	for (unsigned i = 1; i < making->count; i++)
+		fill_part(making, &making->parts[i]);
+	put_headers(making);
+	return elf_image_open_pages(making->memory, size, making->image->path, ret);
+}
+
+struct err *debug_sections_open(const struct elf_image *image, struct elf_image **ret)
+{
+	cleanup(making_deinit) struct making making = {.image = image};
+	bool possible = false;
+	struct err *err = plan(&making, &possible);
+
+	if (err)
+		return err;
+	if (possible)
+		return make(&making, ret);
+	hide_unread(image);
+	return check_sizes(image);
+}
