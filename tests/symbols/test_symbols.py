@@ -406,19 +406,21 @@ def test_mini_debug_info(tmp_path):
     assert [frames[0][5] for frames in answers] == ["local_function", "outer"]
 
 
+@pytest.mark.parametrize("packed", [[], ["program"], ["shared"], ["program", "shared"]],
+                         ids="-".join)
 @pytest.mark.parametrize("how", ["relative", "absolute", "root"])
-def test_dwz(tmp_path, how):
-    dwz = shutil.which("dwz") or os.environ.get("DWZ")
-    if not dwz:
-        pytest.skip("no dwz on this machine")
+def test_dwz(tmp_path, how, packed):
+    need("dwz")
     programs = [build(tmp_path, "g++", "cases.cc", "-O2", "-g", level, name=name)
                 for name, level in (("one", "-fno-inline"), ("two", "-finline"))]
     addresses = function_addresses(programs[1], "_Z5outeri")
     shared = tmp_path / ".dwz" / "shared.debug"
     shared.parent.mkdir()
     option = ["-r"] if how == "relative" else ["-M", shared]
-    run(dwz, "-m", shared, *option, *programs)
+    run("dwz", "-m", shared, *option, *programs)
     assert shared.exists()
+    for file in [programs[1]] * ("program" in packed) + [shared] * ("shared" in packed):
+        run("objcopy", "--compress-debug-sections=zlib", file)
     text = run("readelf", "-p", ".gnu_debugaltlink", programs[1], capture_output=True,
                text=True, errors="replace").stdout
     assert "shared.debug" in text
