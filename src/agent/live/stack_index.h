@@ -6,10 +6,10 @@
  *
  *   entry    site (20 bits) | the hash's bits from 20 on (44)       0: free
  *
- * Where an entry lies is told by the hash's lowest bits, 12 to 21 of them; and by 11 of them where a
- * thread keeps what it looked up lately (live_own.recent). So 55 bits count at least: of a million
- * stacks, the most that there can be, some two are taken for one with a probability of 1 in 70,000,
- * and what the later one allocates is told of the other.
+ * Where an entry lies is told by the hash's lowest bits, 12 to 21 of them; and by 11 of them where
+ * a thread keeps what it looked up lately (live_own.recent). So 55 bits count at least: of a
+ * million stacks, the most that there can be, some two are taken for one with a probability of 1 in
+ * 70,000, and what the later one allocates is told of the other.
  *
  * When a tier is full to 3/4 the next one takes what is new. Entries stay where they are, and are
  * copied to the last tier when they are found.
