@@ -4,9 +4,11 @@
 #include <sys/prctl.h>
 
 #include "agent/libc.h"
+#include "agent/link_map.h"
 #include "agent/syscall.h"
 
 bool clock_use_tsc;
+int (*clock_of_kernel)(clockid_t clock, struct timespec *ret);
 
 // 0: not frozen.
 static uint64_t frozen_at;
@@ -37,6 +39,8 @@ void clock_init(void)
 		__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) &&
 		!(sys_prctl(PR_GET_TSC, (unsigned long)&mode) == 0 && mode == PR_TSC_SIGSEGV) &&
 		!kernel_distrusts_tsc();
+	// Not the C library's, which the program may have replaced.
+	clock_of_kernel = link_map_find_in("linux-vdso.so", "__vdso_clock_gettime");
 }
 
 static uint64_t read_clock(int clock)

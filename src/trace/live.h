@@ -174,7 +174,7 @@ static inline unsigned int live_map_of(uint64_t size)
  *
  * The first word of a group is its header, the others are entries:
  *
- *   header   name of the next group (28)
+ *   header   name of the next group (32) | of the agent: small_blocks.h (32)
  *   entry    start within the region in units of 8 bytes, plus 1 (8) | size << 8 (10) |
  *            time << 18 (16) | thread << 34 (10) | site << 44 (20)                   0: free
  *

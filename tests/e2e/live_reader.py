@@ -115,7 +115,7 @@ class Table:
                     yield from self._large(group, start, REGION_BITS[map_number])
                 else:
                     yield from map(functools.partial(self._small, start), filter(None, group[1:]))
-                name = group[0]
+                name = group[0] & 0xFFFFFFFF
 
     def _places(self, part, length):
         """{number: where in the file its entry is}"""

@@ -149,6 +149,19 @@ def test_json(live, sample):
     assert thread["freed_blocks"] == 1017 and thread["in_use_bytes"] == 43 * 528 + 1005
 
 
+def test_times(live, compile_sample):
+    """Of allocations of a thread that computes, to a tick of the kernel's clock."""
+    ran = live("--json", compile_sample("live_times"), status=0)
+    times = [float(line) for line in ran.stdout.split()]
+    found = sorted((site["first_s"], site["stack"][0]["function"])
+                   for site in json.loads(ran.stderr)["sites"]
+                   if site["stack"][0]["function"] in ("early", "late"))
+    assert [function for _, function in found] == ["early", "late", "early"]
+    first = found[0][0]
+    for at, (later, _) in enumerate(found[1:], 1):
+        assert times[at * 2] - times[1] - 0.01 <= later - first <= times[at * 2 + 1] - times[0] + 0.01
+
+
 @pytest.mark.parametrize("name", SIMPLE)
 def test_samples_with_known_answers(live, compile_sample, name):
     """The sums that samples state, by the tool's own reader."""

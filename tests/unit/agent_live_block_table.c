@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "agent/live/block_table.h"
+#include "agent/live/block_table_fast.h"
 #include "agent/live/reclaim.h"
 #include "agent/live/small_blocks.h"
 #include "live_memory_fake.h"
@@ -136,27 +137,24 @@ static void test_full_groups(void **state)
 	assert_int_equal(table.fulls.last, 3);
 }
 
-/* What was there before its region got a full group, or has no place of its own in it. */
-static void test_behind_full_groups(void **state)
+/* Blocks at those places of a region, of sizes from `size` on, each put twice, with two owners. */
+static void replace_all(const uint64_t *starts, size_t count, uint64_t size)
 {
-	static const uint64_t starts[] = {0, 8, 16, 24, 32, 40, 0x3f8, 0x3e0};
 	struct known_block block, stale, found;
 
-	(void)state;
 	for (int round = 0; round < 2; round++) {
-		for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
-			put(0x100000 + starts[i], i);
-		assert_int_equal(table.fulls.last, 1);
-		for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
-			memset(&near, 0, sizeof(near));
+		for (size_t i = 0; i < count; i++)
+			put(0x100000 + starts[i], size + i);
+		for (size_t i = 0; i < count; i++) {
+			memset(near.met, 0, sizeof(near.met));
 			block = block_of(0x100000 + starts[i], 900);
 			assert_true(block_table_put(&table, &near, 0x100000 + starts[i], &block,
 						    &stale));
-			assert_int_equal(stale.size, i);
+			assert_int_equal(stale.size, size + i);
 			assert_true(block_table_change_owner(&table, 0x100000 + starts[i],
 							     block.owner, 77));
 		}
-		for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
+		for (size_t i = 0; i < count; i++) {
 			assert_true(block_table_take(&table, &near, 0x100000 + starts[i], &found));
 			assert_int_equal(found.owner, 77);
 			assert_int_equal(found.size, 900);
@@ -164,11 +162,66 @@ static void test_behind_full_groups(void **state)
 		}
 	}
 	// None is left behind where there are more, either.
-	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
-		put(0x100000 + starts[i], i);
+	for (size_t i = 0; i < count; i++)
+		put(0x100000 + starts[i], size + i);
 	block_table_empty(&table);
-	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+	for (size_t i = 0; i < count; i++)
 		assert_false(has(0x100000 + starts[i]));
+}
+
+/* What was there before its region got a full group, or has no place of its own in it. */
+static void test_behind_full_groups(void **state)
+{
+	static const uint64_t starts[] = {0, 8, 16, 24, 32, 40, 0x3f8, 0x3e0};
+
+	(void)state;
+	replace_all(starts, sizeof(starts) / sizeof(*starts), 0);
+	assert_int_equal(table.fulls.last, 1);
+}
+
+/*
+ * What was there before its region got a wide group, of 15 entries or of 7, or whose own entry in
+ * there is another's; and what makes a second one necessary.
+ */
+static void test_wide_groups(void **state)
+{
+	static const uint64_t starts[] = {0,   64,  128, 192, 320, 328,  384,
+					  448, 512, 576, 640, 704, 1016, 960};
+	static const uint64_t crowd[] = {0,   8,   64,  72,  128, 136, 192, 200, 256, 264,
+					 320, 328, 384, 392, 448, 456, 512, 520, 576, 584,
+					 640, 648, 704, 712, 768, 776, 832, 840, 896, 904};
+
+	(void)state;
+	replace_all(starts, sizeof(starts) / sizeof(*starts), 100);
+	setup(NULL);
+	replace_all(starts, sizeof(starts) / sizeof(*starts), 300);
+	setup(NULL);
+	replace_all(crowd, sizeof(crowd) / sizeof(*crowd), 100);
+	assert_int_equal(table.fulls.last, 0);
+}
+
+/* An entry of its own is found without a look at the others, and no other thread's claim is lost.
+ */
+static void test_own_entries(void **state)
+{
+	struct known_block block = block_of(0x100200, 100);
+	const uint32_t *head;
+
+	(void)state;
+	for (uint64_t start = 0; start < 512; start += 128)
+		put(0x100000 + start, 100);
+	head = heads_near_find(&near.heads, 0x100200);
+	assert_true(small_blocks_is_wide(*head));
+	assert_true(block_table_put_fast(&table, &near, head, 0x100200, &block, true));
+	assert_false(block_table_put_fast(&table, &near, head, 0x100208, &block, true));
+	take(0x100200, 100);
+	// In there since: one may be elsewhere that is put again.
+	put(0x100200, 100);
+	put(0x100208, 100);
+	take(0x100200, 100);
+	memset(near.met, 0, sizeof(near.met));
+	assert_false(block_table_put_fast(&table, &near, head, 0x100208, &block, true));
+	take(0x100208, 100);
 }
 
 /* Chains serve where there is no number left, or no memory. */
@@ -487,7 +540,7 @@ static void test_reclaim_late(void **state)
 	(void)state;
 	put_crowd(0x100000);
 	take_crowd(0x100000, 0);
-	entry = small_blocks_new_entry(&table, live_group_name(1, LIVE_FULL_LOG), address);
+	entry = small_blocks_new_in_full(&table, live_group_name(1, LIVE_FULL_LOG), address);
 	begin_reclaim(0);
 	*entry = block_entry(address, &block);
 	assert_int_equal(reclaim_end(&reclaim, &table), 0);
@@ -540,7 +593,7 @@ static void test_reclaim_and_empty(void **state)
 	(void)state;
 	put_crowd(0x100000);
 	take_crowd(0x100000, 0);
-	entry = small_blocks_new_entry(&table, live_group_name(1, LIVE_FULL_LOG), address);
+	entry = small_blocks_new_in_full(&table, live_group_name(1, LIVE_FULL_LOG), address);
 	begin_reclaim(0);
 	*entry = block_entry(address, &block);
 	block_table_empty(&table);
@@ -841,6 +894,8 @@ int main(void)
 		cmocka_unit_test_setup(test_dense, setup),
 		cmocka_unit_test_setup(test_full_groups, setup),
 		cmocka_unit_test_setup(test_behind_full_groups, setup),
+		cmocka_unit_test_setup(test_wide_groups, setup),
+		cmocka_unit_test_setup(test_own_entries, setup),
 		cmocka_unit_test_setup(test_no_full_groups, setup),
 		cmocka_unit_test_setup(test_cost, setup),
 		cmocka_unit_test_setup(test_what_has_no_place, setup),

@@ -1,7 +1,7 @@
 /*
- * block_table_put() and block_table_take() in the ordinary cases, inline: a small block of a full
- * group, or one in a chain that the thread met lately. Else they do nothing, and those are to be
- * asked.
+ * block_table_put() and block_table_take() in the ordinary cases, inline: a small block in its own
+ * entry of a full or wide group, or one in a chain that the thread met lately. Else they do
+ * nothing, and those are to be asked.
  */
 #ifndef MALLOW_AGENT_LIVE_BLOCK_TABLE_FAST_H
 #define MALLOW_AGENT_LIVE_BLOCK_TABLE_FAST_H
@@ -44,8 +44,13 @@ static inline void block_table_expect_group(const struct block_table *table, con
 		__builtin_prefetch(
 			&small_blocks_full(table, name)->entries[small_blocks_full_index(address)],
 			1);
-	else if (name && live_group_is_chain(name))
-		__builtin_prefetch(block_table_group(table, name), 1);
+	else if (name && live_group_is_chain(name)) {
+		uint64_t *words = block_table_group(table, name);
+
+		__builtin_prefetch(words, 1);
+		if (small_blocks_is_wide(name))
+			__builtin_prefetch(&words[small_blocks_wide_index(name, address)], 1);
+	}
 }
 
 /*
@@ -68,16 +73,21 @@ block_table_put_fast(const struct block_table *table, const struct block_near *n
 		     const uint32_t *head, uint64_t address, const struct known_block *block,
 		     bool apart)
 {
-	uint64_t *entry = NULL;
+	uint64_t *entry;
 	uint32_t name, place;
 
 	if (unlikely(block->size >= LIVE_LARGE_MIN))
 		return false;
 	name = heads_name_fast(head);
-	if (live_group_is_full(name))
-		entry = small_blocks_new_entry(table, name, address);
-	if (entry)
-		return likely(block_table_claim(entry, block_entry(address, block), apart));
+	if (live_group_is_full(name)) {
+		entry = small_blocks_new_in_full(table, name, address);
+		if (entry)
+			return likely(block_table_claim(entry, block_entry(address, block), apart));
+	} else if (small_blocks_is_wide(name)) {
+		entry = small_blocks_new_in_wide(table, name, address);
+		if (entry)
+			return likely(add_claim(entry, block_entry(address, block)));
+	}
 	// A place where a block began at the address is one for this one, if it is free.
 	place = block_near_find(near, address);
 	return place && !(place & BLOCK_PLACE_LARGE) &&

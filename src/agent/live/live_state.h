@@ -41,6 +41,8 @@ struct live_own {
 	uint32_t depth;   /* … and its depth, 0: none */
 	uint32_t tickets; /* of blocks of signal handlers that wait */
 	uint32_t looks;   /* without stacks: so many allocations until the next look at the clock */
+	uint64_t coarse;  /* clock_coarse() when … */
+	uint64_t ticks;   /* … it was so late, from the start */
 	struct block_near near;
 	struct live_taken taken[LIVE_TAKEN];
 	/* Sites of stacks that were looked up lately, by their hash, as entries of stack_index.h.

@@ -8,6 +8,9 @@
 #define CLOSE_MANY  12
 #define CLOSE_FIRST 3 /* of which so many may lie in the group before it */
 
+/* Of larger ones than these a region has so few that a wide group of 7 does. */
+#define SPARSE_SIZE 256u
+
 static uint64_t *words_end(uint64_t *words, uint32_t name)
 {
 	return words + (uint64_t)LIVE_CELL_WORDS * live_group_cells(name);
@@ -114,28 +117,50 @@ struct putting {
 	uint32_t *word; /* as of small_blocks_put() */
 };
 
+/* The bits of the header of a wide group of that name in front of blocks with those bits. */
+static uint64_t elsewhere_of(uint32_t name, uint32_t chained)
+{
+	uint64_t ret = 0;
+
+	for (uint32_t i = 0; i < LIVE_FULL_ENTRIES; i++)
+		if (chained >> i & 1)
+			ret |= small_blocks_elsewhere(
+				small_blocks_wide_index(name, (uint64_t)i << LIVE_FULL_BITS));
+	return ret;
+}
+
+/* The logarithm of the cells of the next group: all together have an entry for each 32 bytes. */
+static unsigned int next_log(const struct look *look, uint64_t entry)
+{
+	if (!look->groups)
+		return 0;
+	return look->groups == 1 && look->bytes + block_entry_size(entry) > SPARSE_SIZE * 4 ? 1 : 2;
+}
+
 /*
  * A group that begins a chain, whose first one was `first`. Where others come first and make the
- * region's group a full one, it is wasted.
+ * region's group another one, it is wasted.
  */
 static enum end add_group(struct block_table *table, uint32_t *chain, uint32_t first,
-			  unsigned int groups, const struct putting *putting)
+			  const struct look *look, const struct putting *putting)
 {
-	// 3 + 7 + 7 + 15 entries: as many as there are blocks of 32 bytes in a region.
-	unsigned int log = groups == 0 ? 0 : groups < 3 ? 1 : 2;
+	unsigned int log = next_log(look, putting->entry);
 	uint64_t *words;
-	uint32_t number = cells_take(&table->cells, log, &words);
+	uint32_t number = cells_take(&table->cells, log, &words), index = 1, name;
 
 	if (!number)
 		return END_NO_ROOM;
-	words[1] = putting->entry;
-	do {
-		if (!live_group_is_chain(first))
-			return END_AGAIN;
-		words[0] = first;
-	} while (!__atomic_compare_exchange_n(chain, &first, live_group_name(number, log), true,
-					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-	*putting->word = cells_word_number(number, 1);
+	name = live_group_name(number, log);
+	words[0] = first;
+	if (log) {
+		words[0] |= elsewhere_of(name, look->chained);
+		index = small_blocks_wide_index(name, putting->address);
+	}
+	words[index] = putting->entry;
+	if (!__atomic_compare_exchange_n(chain, &first, name, false, __ATOMIC_RELEASE,
+					 __ATOMIC_RELAXED))
+		return END_AGAIN;
+	*putting->word = log ? 0 : cells_word_number(number, index);
 	return END_PUT;
 }
 
@@ -168,12 +193,27 @@ static enum end replace(uint64_t *entry, const struct putting *putting)
 	return END_PUT;
 }
 
+/* Into a free entry of the chain whose first group is that one. */
+static enum end put_elsewhere(const struct block_table *table, uint32_t first,
+			      const struct look *look, const struct putting *putting)
+{
+	// Before this returns nobody asks for the block.
+	if (small_blocks_is_wide(first))
+		__atomic_fetch_or(
+			block_table_group(table, first),
+			small_blocks_elsewhere(small_blocks_wide_index(first, putting->address)),
+			__ATOMIC_RELAXED);
+	return add_claim(cells_word(&table->cells, look->free), putting->entry) ? END_PUT
+										: END_AGAIN;
+}
+
 /* Into the chain that *chain names, which is the region's head, or that of its full group. */
 static enum end put_into_chain(struct block_table *table, uint32_t *chain, uint32_t *head,
 			       const struct putting *putting)
 {
 	uint32_t first = __atomic_load_n(chain, __ATOMIC_ACQUIRE);
 	struct look look;
+	uint64_t *own;
 
 	if (unlikely(!live_group_is_chain(first)))
 		return END_AGAIN;
@@ -181,16 +221,23 @@ static enum end put_into_chain(struct block_table *table, uint32_t *chain, uint3
 	*putting->word = look.same ? look.same : look.free;
 	if (unlikely(look.same))
 		return replace(cells_word(&table->cells, look.same), putting);
+	if (small_blocks_is_wide(first)) {
+		own = &block_table_group(table,
+					 first)[small_blocks_wide_index(first, putting->address)];
+		if (!__atomic_load_n(own, __ATOMIC_RELAXED)) {
+			*putting->word = 0; // none to be noted
+			return add_claim(own, putting->entry) ? END_PUT : END_AGAIN;
+		}
+	}
 	if (look.free)
-		return add_claim(cells_word(&table->cells, look.free), putting->entry) ? END_PUT
-										       : END_AGAIN;
+		return put_elsewhere(table, first, &look, putting);
 	if (chain == head && wants_full(table, head, &look, putting->entry)) {
 		enum end end = add_full(table, head, first, look.chained, putting);
 
 		if (likely(end != END_NO_ROOM))
 			return end;
 	}
-	return add_group(table, chain, first, look.groups, putting);
+	return add_group(table, chain, first, &look, putting);
 }
 
 /* Into a region with a full group, which may have no place for it, or where it may be still. */
