@@ -18,7 +18,8 @@ PROGRAMS = {
     "measure": (["bench/measure.c"], ["-static"]),
     "pairs": (["bench/workloads/pairs.c"], ["-pthread"]),
     "blocks": (["bench/workloads/blocks.c"], []),
-    "heaptrace_way": (["bench/workloads/heaptrace_way.cpp"], ["-fPIC", "-shared", "-ldl"]),
+    "heaptrace_way": (["bench/workloads/heaptrace_way.cpp"],
+                      ["-fPIC", "-fno-omit-frame-pointer", "-shared", "-ldl"]),
     "many_sites": (["bench/many_sites.c"], ["-O1"]),
     "make_recording": (["bench/make_recording.c"], ["-Isrc"]),
     "unwind_capture": (["bench/unwind_capture.c", *sorted(

@@ -1,7 +1,9 @@
 /*
  * What heaptrace does with each allocation, to be preloaded: no distribution has heaptrace itself.
- * By its documents: the stack by backtrace(), eight frames of it; a map of stacks and a map of live
- * blocks, both under one lock; the ten largest at the end, with names.
+ * By its documents and its published source: the stack by backtrace(), eight frames of it; a map of
+ * stacks, in which an allocation's is looked up twice, and a map of live blocks, both under one
+ * lock; a thread-local variable of the model that -fPIC gives; the ten largest at the end, with
+ * names. Without its hooks for operator new and delete, which would come here by malloc and free.
  */
 #include <algorithm>
 #include <array>
@@ -35,7 +37,7 @@ struct Block {
 std::recursive_mutex lock;
 std::map<Stack, Sums> *stacks;
 std::map<void *, Block> *blocks;
-thread_local bool inside __attribute__((tls_model("initial-exec")));
+thread_local bool inside;
 bool ended;
 
 void *(*real_malloc)(size_t);
@@ -76,9 +78,9 @@ void record(void *block, size_t size)
 	backtrace(stack.data(), depth);
 	{
 		std::lock_guard<std::recursive_mutex> guard(lock);
+		if (stacks->find(stack) == stacks->end())
+			(*stacks)[stack].born = std::chrono::steady_clock::now();
 		Sums &sums = (*stacks)[stack];
-		if (!sums.count)
-			sums.born = std::chrono::steady_clock::now();
 		sums.peak_count = std::max(sums.peak_count, ++sums.count);
 		sums.peak_size = std::max(sums.peak_size, sums.size += size);
 		(*blocks)[block] = {stack, size};
