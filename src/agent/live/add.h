@@ -45,19 +45,27 @@ static inline uint64_t add_fetch_as(bool alone, uint64_t *sum, uint64_t value)
 	return __atomic_add_fetch(sum, value, __ATOMIC_RELAXED);
 }
 
+/* Makes the word that value if it is *before. false: it is not, and *before becomes what it is. */
+static inline bool add_exchange_as(bool alone, uint64_t *word, uint64_t *before, uint64_t value)
+{
+#if defined(__x86_64__)
+	bool ret;
+
+	if (likely(alone)) {
+		__asm__("cmpxchgq %3, %1" : "=@ccz"(ret), "+m"(*word), "+a"(*before) : "r"(value));
+		return ret;
+	}
+#endif
+	return __atomic_compare_exchange_n(word, before, value, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED);
+}
+
 /* Makes a word that is 0 another. false: something else came first. */
 static inline bool add_claim(uint64_t *word, uint64_t value)
 {
 	uint64_t none = 0;
 
-#if defined(__x86_64__)
-	if (likely(add_alone())) {
-		__asm__("cmpxchgq %2, %1" : "+a"(none), "+m"(*word) : "r"(value) : "cc");
-		return none == 0;
-	}
-#endif
-	return __atomic_compare_exchange_n(word, &none, value, false, __ATOMIC_RELAXED,
-					   __ATOMIC_RELAXED);
+	return add_exchange_as(add_alone(), word, &none, value);
 }
 
 #endif

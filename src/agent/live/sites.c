@@ -152,7 +152,6 @@ never_inline void sites_raise_slow(uint64_t *peak, uint64_t value)
 {
 	uint64_t before = __atomic_load_n(peak, __ATOMIC_RELAXED);
 
-	while (value > before && !__atomic_compare_exchange_n(peak, &before, value, true,
-							      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while (value > before && !add_exchange_as(add_alone(), peak, &before, value))
 		;
 }
