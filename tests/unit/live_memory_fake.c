@@ -13,6 +13,7 @@
 #include "agent/slow.h"
 
 size_t fake_memory_left = SIZE_MAX, fake_memory_leaves;
+void (*fake_memory_meanwhile)(void);
 struct fake_part fake_parts[FAKE_PARTS];
 size_t fake_part_count;
 
@@ -52,11 +53,16 @@ void fake_memory_reset(void)
 
 void *pool_allocate(size_t size)
 {
+	void (*meanwhile)(void) = fake_memory_meanwhile;
 	void *memory;
 
 	pthread_mutex_lock(&mutex);
 	memory = take(size);
 	pthread_mutex_unlock(&mutex);
+	if (meanwhile) {
+		fake_memory_meanwhile = NULL;
+		meanwhile();
+	}
 	return memory;
 }
 

@@ -12,6 +12,7 @@
 
 extern size_t fake_memory_left; /* so many more leaves, arrays and pages of the pool */
 extern size_t fake_memory_leaves;
+extern void (*fake_memory_meanwhile)(void); /* what others do during the next call of the pool */
 
 /* What the table has of what readers see. */
 struct fake_part {
