@@ -2,6 +2,10 @@
  * .debug_aranges: which unit of .debug_info an address belongs to, without reading the units. GCC
  * and GNU as write it, clang and Rust do not: an address that is not in it may be in a unit all the
  * same.
+ *
+ * By libdw's dwarf_getaranges(), which looks at each unit that is listed, the report at the end of
+ * `python3 -c pass` takes 24.7 ms of CPU in place of 23.5 (medians of 20 in alternation; 120.1 M
+ * instructions in place of 116.3), and of a section that is damaged it says nothing.
  */
 #ifndef MALLOW_SYMBOLS_DEBUG_ARANGES_H
 #define MALLOW_SYMBOLS_DEBUG_ARANGES_H

@@ -154,6 +154,12 @@ class Table:
             assert address >> bits << bits == start
             yield Block(address, size, state >> 42, state >> 32 & 1023, ticks(state & 0xFFFFFFFF))
 
+    def homes(self):
+        """(a group, the region that has it): full groups, and the first cells of large blocks."""
+        for map_number, start, name in self._regions():
+            if map_number or name >> 26 & 3 == 3:
+                yield ("cell" if map_number else "full", name & 0x3FFFFFF), start
+
     def full_groups_made(self):
         """The highest number of one that is not all zero."""
         return max((number for number, at in self._places(FULLS, FULL).items()

@@ -71,6 +71,21 @@ def test_malloc_in_each_system_call(program, tool, tmp_path):
         assert info["lost"] < reentered
 
 
+def test_the_list_of_threads_is_never_cut_short(tmp_path):
+    """While a thread takes over the memory of one that has ended, others find all that are behind."""
+    program = ("import threading\n"
+               "for _ in range(200):\n"
+               "    thread = threading.Thread(target=lambda: bytearray(1000))\n"
+               "    thread.start()\n"
+               "    thread.join()\n")
+    run, lines = run_with(variant("walk"), ["/usr/bin/python3", "-c", program], tmp_path, "MALLOW_WALK_LOG")
+    assert run.returncode == 0, run.stderr
+    found = {name: int(number) for name, number in (line.split("=") for line in lines)}
+    # Memory was taken over: else there are as many as ran.
+    assert 2 <= found["threads"] < 150 and found["walks"] > 200, found
+    assert found["cut"] == 0, found
+
+
 def test_the_agent_allocates_nothing(agent, tool, tmp_path):
     """What reaches the allocator is what was recorded, exactly."""
     counter = tmp_path / "count_malloc.so"

@@ -133,6 +133,94 @@ static void test_tiers(void **state)
 	}
 }
 
+#define NEW_STACK UINT64_C(0xfedcba9876543210)
+#define TIER_0    ((1u << STACK_INDEX_FIRST_BITS) / 4 * 3) /* entries, and the next tier is made */
+
+static void add_meanwhile(void)
+{
+	assert_int_equal(stack_index_add(&sites->index, NEW_STACK, 4711), 4711);
+}
+
+/* Two threads meet a new stack; one adds it to the tier that the other one is about to leave. */
+static void test_one_site_at_a_change_of_tiers(void **state)
+{
+	uint32_t count = 0;
+
+	(void)state;
+	while (sites->index.counts[0] < TIER_0)
+		site_of_frame(++count);
+	assert_int_equal(sites_find(sites, NEW_STACK), 0);
+	fake_memory_meanwhile = add_meanwhile;
+	assert_int_equal(sites_add(sites, &header, NEW_STACK, 1), 4711);
+	assert_int_equal(sites->index.last, 1);
+	assert_int_equal(sites_find(sites, NEW_STACK), 4711);
+}
+
+#define STACKS  32
+#define FINDERS 3
+#define CHANGES 3000
+
+static struct stack_index shared_index;
+static pthread_barrier_t changing;
+static uint32_t answers[FINDERS][STACKS];
+
+static uint64_t hash_of(uint32_t stack)
+{
+	return sites_hash(SITES_NO_FRAMES, stack + 1);
+}
+
+/* Those that fill tier 0 and some more, at once. */
+static void *find_or_add(void *argument)
+{
+	uint32_t self = (uint32_t)(uintptr_t)argument;
+
+	for (uint32_t round = 0; round < CHANGES; round++) {
+		pthread_barrier_wait(&changing);
+		for (uint32_t i = 0; i < STACKS; i++) {
+			uint64_t hash = hash_of(TIER_0 - STACKS / 2 + i);
+			uint32_t site = stack_index_find(&shared_index, hash);
+
+			if (!site && stack_index_make_room(&shared_index))
+				site = stack_index_add(&shared_index, hash,
+						       (self + 1) * STACKS + i);
+			answers[self][i] = site;
+		}
+		pthread_barrier_wait(&changing);
+	}
+	return NULL;
+}
+
+/* Several threads meet the same new stacks while a tier becomes full: they agree about each. */
+static void test_threads_at_a_change_of_tiers(void **state)
+{
+	static struct stack_index filled;
+	pthread_t threads[FINDERS];
+
+	(void)state;
+	for (uint32_t i = 0; i < TIER_0 - STACKS / 2; i++)
+		stack_index_add(&filled, hash_of(i), i + 1);
+	pthread_barrier_init(&changing, NULL, FINDERS + 1);
+	for (size_t i = 0; i < FINDERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, find_or_add, (void *)i), 0);
+	for (uint32_t round = 0; round < CHANGES; round++) {
+		fake_memory_reset();
+		shared_index = filled;
+		pthread_barrier_wait(&changing);
+		pthread_barrier_wait(&changing);
+		assert_int_equal(shared_index.last, 1);
+		for (uint32_t i = 0; i < STACKS; i++) {
+			uint64_t hash = hash_of(TIER_0 - STACKS / 2 + i);
+
+			for (uint32_t j = 0; j < FINDERS; j++)
+				assert_int_equal(answers[j][i],
+						 stack_index_find(&shared_index, hash));
+		}
+	}
+	for (size_t i = 0; i < FINDERS; i++)
+		pthread_join(threads[i], NULL);
+	pthread_barrier_destroy(&changing);
+}
+
 /* Of a tier that cannot grow searches end, and what is in it is found. */
 static void test_full_tier(void **state)
 {
@@ -332,6 +420,8 @@ int main(void)
 		cmocka_unit_test_setup(test_stacks, setup),
 		cmocka_unit_test_setup(test_many, setup),
 		cmocka_unit_test_setup(test_tiers, setup),
+		cmocka_unit_test_setup(test_one_site_at_a_change_of_tiers, setup),
+		cmocka_unit_test_setup(test_threads_at_a_change_of_tiers, setup),
 		cmocka_unit_test_setup(test_full_tier, setup),
 		cmocka_unit_test_setup(test_sums, setup),
 		cmocka_unit_test_setup(test_no_memory, setup),

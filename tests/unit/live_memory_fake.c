@@ -13,11 +13,14 @@
 #include "agent/slow.h"
 
 size_t fake_memory_left = SIZE_MAX, fake_memory_leaves;
+void (*fake_memory_meanwhile)(void);
+struct fake_part fake_parts[FAKE_PARTS];
+size_t fake_part_count;
 
 static struct {
 	void *start;
 	size_t size;
-} taken[10000];
+} taken[FAKE_PARTS];
 static size_t taken_count;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static const char several;
@@ -29,7 +32,7 @@ static void *take(size_t size)
 {
 	void *memory;
 
-	if (!fake_memory_left || taken_count == 10000)
+	if (!fake_memory_left || taken_count == FAKE_PARTS)
 		return NULL;
 	fake_memory_left--;
 	memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -44,17 +47,22 @@ void fake_memory_reset(void)
 {
 	for (size_t i = 0; i < taken_count; i++)
 		munmap(taken[i].start, taken[i].size);
-	taken_count = fake_memory_leaves = 0;
+	taken_count = fake_part_count = fake_memory_leaves = 0;
 	fake_memory_left = SIZE_MAX;
 }
 
 void *pool_allocate(size_t size)
 {
+	void (*meanwhile)(void) = fake_memory_meanwhile;
 	void *memory;
 
 	pthread_mutex_lock(&mutex);
 	memory = take(size);
 	pthread_mutex_unlock(&mutex);
+	if (meanwhile) {
+		fake_memory_meanwhile = NULL;
+		meanwhile();
+	}
 	return memory;
 }
 
@@ -63,15 +71,18 @@ void pool_release(void *memory, size_t size)
 	(void)memory, (void)size; // with the others, at the end
 }
 
-static void *publish(void **place, size_t size, size_t *count)
+static void *publish(void **place, struct fake_part part)
 {
 	void *there;
 
 	pthread_mutex_lock(&mutex);
 	there = *place;
-	if (!there) {
-		there = take(size);
-		*count += there != NULL;
+	if (!there)
+		there = take(part.entry_size * part.count);
+	if (there && !*place) {
+		part.memory = there;
+		fake_parts[fake_part_count++] = part;
+		fake_memory_leaves += part.part == LIVE_PART_HEADS;
 		__atomic_store_n(place, there, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&mutex);
@@ -81,16 +92,14 @@ static void *publish(void **place, size_t size, size_t *count)
 void *live_memory_array(void *place, enum live_part part, uint32_t entry_size, uint64_t first,
 			uint64_t count)
 {
-	static size_t arrays;
-
-	(void)part, (void)first;
-	return publish(place, entry_size * count, &arrays);
+	return publish(place, (struct fake_part){part, entry_size, first, count, NULL});
 }
 
 uint32_t *live_memory_leaf(uint32_t **place, uint64_t address, unsigned int map)
 {
 	assert(address % (UINT64_C(1) << live_leaf_bits(map)) == 0);
-	return publish((void **)place, LIVE_LEAF_SIZE, &fake_memory_leaves);
+	return publish((void **)place, (struct fake_part){LIVE_PART_HEADS, LIVE_LEAF_SIZE,
+							  address + 1 + map, 1, NULL});
 }
 
 bool slow_wait_lock(uint32_t *lock)

@@ -6,9 +6,25 @@
 #define TESTS_UNIT_LIVE_MEMORY_FAKE_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+#include "trace/live.h"
 
 extern size_t fake_memory_left; /* so many more leaves, arrays and pages of the pool */
 extern size_t fake_memory_leaves;
+extern void (*fake_memory_meanwhile)(void); /* what others do during the next call of the pool */
+
+/* What the table has of what readers see. */
+struct fake_part {
+	enum live_part part;
+	uint32_t entry_size;
+	uint64_t first; /* of a leaf: where its memory begins, plus 1 and its map */
+	uint64_t count;
+	const void *memory;
+};
+#define FAKE_PARTS 10000
+extern struct fake_part fake_parts[FAKE_PARTS];
+extern size_t fake_part_count;
 
 /* Gives all of it back. */
 void fake_memory_reset(void);

@@ -22,7 +22,7 @@ static void grow(struct stack_index *index, uint32_t tier)
 						 __ATOMIC_RELAXED))
 			pool_release(made, tier_size(tier + 1));
 	}
-	__atomic_compare_exchange_n(&index->last, &tier, tier + 1, false, __ATOMIC_RELEASE,
+	__atomic_compare_exchange_n(&index->last, &tier, tier + 1, false, __ATOMIC_SEQ_CST,
 				    __ATOMIC_RELAXED);
 }
 
@@ -64,7 +64,7 @@ static uint32_t add_to(struct stack_index *index, uint32_t tier, uint64_t hash, 
 		return 0;
 	for (;; i = (i + 1) & mask) {
 		there = 0;
-		if (__atomic_compare_exchange_n(&entries[i], &there, entry, false, __ATOMIC_RELEASE,
+		if (__atomic_compare_exchange_n(&entries[i], &there, entry, false, __ATOMIC_SEQ_CST,
 						__ATOMIC_ACQUIRE))
 			return site;
 		if (stack_index_is(there, hash))
@@ -74,22 +74,45 @@ static uint32_t add_to(struct stack_index *index, uint32_t tier, uint64_t hash, 
 	return stack_index_site(there);
 }
 
+/* In the tiers before that one, the latest first. */
+static uint32_t find_before(struct stack_index *index, uint64_t hash, uint32_t tier)
+{
+	uint32_t site = 0;
+
+	while (!site && tier-- > 0)
+		site = stack_index_find_in(stack_index_tier(index, tier), stack_index_mask(tier),
+					   hash);
+	return site;
+}
+
+/*
+ * What counts is the entry of the last tier. Another thread may add the same stack to the tier
+ * before: either it is found there, as that was the last one still, or it looks for the last one
+ * behind that, sees this one, and finds what is here.
+ */
 uint32_t stack_index_add(struct stack_index *index, uint64_t hash, uint32_t site)
 {
-	return add_to(index, __atomic_load_n(&index->last, __ATOMIC_ACQUIRE), hash, site);
+	uint32_t tier = __atomic_load_n(&index->last, __ATOMIC_SEQ_CST), added_to;
+
+	do {
+		uint32_t older = find_before(index, hash, tier);
+		uint32_t added = add_to(index, tier, hash, older ? older : site);
+
+		if (!added)
+			return older;
+		site = added;
+		added_to = tier;
+		tier = __atomic_load_n(&index->last, __ATOMIC_SEQ_CST);
+	} while (tier != added_to);
+	return site;
 }
 
 never_inline uint32_t stack_index_find_older(struct stack_index *index, uint64_t hash,
 					     uint32_t tier)
 {
-	uint32_t site = 0;
+	uint32_t site = find_before(index, hash, tier);
 
-	for (uint32_t older = tier; !site && older-- > 0;)
-		site = stack_index_find_in(stack_index_tier(index, older), stack_index_mask(older),
-					   hash);
-	if (site)
-		add_to(index, tier, hash, site);
-	return site;
+	return site ? stack_index_add(index, hash, site) : 0;
 }
 
 void stack_index_release(struct stack_index *index)

@@ -12,7 +12,9 @@
  * 70,000, and what the later one allocates is told of the other.
  *
  * When a tier is full to 3/4 the next one takes what is new. Entries stay where they are, and are
- * copied to the last tier when they are found.
+ * copied to the last tier when they are found. A stack has one site, whoever adds it when; only who
+ * is stopped within a look of a few instructions while a tier is made, and others meet the stack
+ * for the first time, may find a second one, whose sums readers of recordings add.
  *
  * Lock-free, any thread, async-signal-safe.
  */

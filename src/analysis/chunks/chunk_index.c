@@ -417,6 +417,21 @@ struct err *chunk_index_build(const struct byte_source *source, struct damage *d
 	return NULL;
 }
 
+struct err *chunk_index_renew(const struct byte_source *source, struct damage *damage,
+			      struct chunk_index *index)
+{
+	struct chunk_index renewed;
+	struct damage found = {0};
+	struct err *err = chunk_index_build(source, &found, &renewed);
+
+	if (err)
+		return err;
+	chunk_index_deinit(index);
+	*index = renewed;
+	*damage = found;
+	return NULL;
+}
+
 struct err *chunk_index_check(const struct chunk_index *index, const struct byte_source *source,
 			      bool *ret)
 {

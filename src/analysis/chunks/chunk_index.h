@@ -57,6 +57,10 @@ struct err *chunk_index_build(const struct byte_source *source, struct damage *d
 			      struct chunk_index *ret);
 void chunk_index_deinit(struct chunk_index *index);
 
+/* The same of a file whose index this was: it may have grown since. As it was on failure. */
+struct err *chunk_index_renew(const struct byte_source *source, struct damage *damage,
+			      struct chunk_index *index);
+
 /* Whether the trailers of all sealed chunks match. Reads the whole file. */
 struct err *chunk_index_check(const struct chunk_index *index, const struct byte_source *source,
 			      bool *ret);

@@ -12,6 +12,7 @@ struct region {
 	uint64_t start;
 	uint64_t head;  /* where it is in the file */
 	uint32_t group; /* its name */
+	bool moved;     /* that is another full one by now, which was not read since */
 	uint32_t map;
 };
 
@@ -22,6 +23,9 @@ struct numbered {
 };
 
 struct reading {
+	const struct byte_source *source;
+	struct chunk_index *index;
+	struct damage *damage;
 	VEC(struct region) regions;
 	uint64_t *cells; /* LIVE_CELL_WORDS each */
 	struct live_full *fulls;
@@ -44,8 +48,7 @@ static uint32_t name_of(uint32_t head, uint32_t map)
 }
 
 /* place: where the memory of the leaf's regions begins, plus 1 and its map; 0: it is not in use. */
-static struct err *read_leaf(struct reading *reading, const struct byte_source *source,
-			     uint64_t place, uint64_t offset)
+static struct err *read_leaf(struct reading *reading, uint64_t place, uint64_t offset)
 {
 	uint64_t map = (place & (LIVE_LEAF_SIZE - 1)) - 1;
 	uint8_t heads[LIVE_LEAF_SIZE];
@@ -54,7 +57,7 @@ static struct err *read_leaf(struct reading *reading, const struct byte_source *
 
 	if (map >= LIVE_MAPS)
 		return NULL;
-	err = byte_source_read(source, offset, heads, sizeof(heads), &got);
+	err = byte_source_read(reading->source, offset, heads, sizeof(heads), &got);
 	for (size_t i = 0; !err && i < got / 4; i++) {
 		struct region region = {
 			.start = place - map - 1 + ((uint64_t)i << live_maps[map].region_bits),
@@ -70,21 +73,20 @@ static struct err *read_leaf(struct reading *reading, const struct byte_source *
 }
 
 /* The regions of one chunk, as far as the file has their heads. */
-static struct err *find_regions(struct reading *reading, const struct byte_source *source,
-				struct chunk_extent extent)
+static struct err *find_regions(struct reading *reading, struct chunk_extent extent)
 {
 	uint64_t places[(LIVE_ARRAY_OFFSET - LIVE_CHUNK_OFFSET - sizeof(struct live_chunk)) / 8] = {
 		0};
 	struct live_chunk chunk;
-	struct err *err = live_chunk_read(source, extent, &chunk);
+	struct err *err = live_chunk_read(reading->source, extent, &chunk);
 	size_t got;
 
 	if (err || chunk.part != LIVE_PART_HEADS || chunk.entry_size != LIVE_LEAF_SIZE)
 		return err;
-	err = byte_source_read(source, extent.offset + LIVE_CHUNK_OFFSET + sizeof(chunk), places,
-			       sizeof(places), &got);
+	err = byte_source_read(reading->source, extent.offset + LIVE_CHUNK_OFFSET + sizeof(chunk),
+			       places, sizeof(places), &got);
 	for (size_t i = 0; !err && i < sizeof(places) / sizeof(places[0]) && i < chunk.count; i++)
-		err = read_leaf(reading, source, places[i],
+		err = read_leaf(reading, places[i],
 				extent.offset + LIVE_ARRAY_OFFSET + i * LIVE_LEAF_SIZE);
 	return err;
 }
@@ -199,6 +201,8 @@ static struct err *read_region(struct reading *reading, const struct region *reg
 	struct err *err = NULL;
 	const uint64_t *words;
 
+	if (region->moved)
+		return NULL;
 	if (small && live_group_is_full(name))
 		err = read_full(reading, region, name, &name);
 	while (!err && live_group_is_chain(name) &&
@@ -211,32 +215,26 @@ static struct err *read_region(struct reading *reading, const struct region *reg
 	return err;
 }
 
-/* A part of at most so many entries, of which each has its place in the file. */
-static struct err *read_part(struct numbered *numbered, const struct byte_source *source,
-			     const struct chunk_index *index, enum live_part part,
-			     size_t entry_size, uint64_t max, void *ret)
+/*
+ * A part of at most so many entries, of which each has its place in the file; and those that what
+ * was read so far names, whose chunk may be a new one.
+ */
+static struct err *read_part(struct reading *reading, enum live_part part, size_t entry_size,
+			     uint64_t max, struct numbered *numbered, void *ret)
 {
-	struct err *err;
+	struct err *err = chunk_index_renew(reading->source, reading->damage, reading->index);
 
-	numbered->count = index->file_size / entry_size;
+	if (err)
+		return err;
+	numbered->count = reading->index->file_size / entry_size;
 	if (numbered->count > max)
 		numbered->count = max;
-	err = live_part_read(source, index, part, entry_size, &numbered->count, ret);
+	err = live_part_read(reading->source, reading->index, part, entry_size, &numbered->count,
+			     ret);
 	if (err)
 		return err;
 	numbered->met = calloc(numbered->count / 8 + 1, 1);
 	return numbered->met ? NULL : err_no_memory();
-}
-
-static struct err *read_groups(struct reading *reading, const struct byte_source *source,
-			       const struct chunk_index *index)
-{
-	struct err *err = read_part(&reading->cell_numbers, source, index, LIVE_PART_CELLS,
-				    LIVE_CELL_SIZE, LIVE_CELLS, &reading->cells);
-
-	return err ? err
-		   : read_part(&reading->full_numbers, source, index, LIVE_PART_FULLS,
-			       sizeof(*reading->fulls), LIVE_FULLS, &reading->fulls);
 }
 
 /* The leaf that was read last. */
@@ -245,55 +243,94 @@ struct leaf {
 	uint8_t heads[LIVE_LEAF_SIZE];
 };
 
-/*
- * Whose full group has left it while the groups were read keeps the chain that was behind that: the
- * entries may be another region's. If it has another one already, nothing of it is known.
- */
-static struct err *look_again(struct region *region, const struct byte_source *source,
-			      struct leaf *leaf)
+/* The name in the region's head by now. */
+static struct err *look_again(const struct reading *reading, const struct region *region,
+			      struct leaf *leaf, uint32_t *name)
 {
 	uint64_t at = (region->start >> live_maps[region->map].region_bits) % LIVE_LEAF_HEADS * 4;
 	struct err *err = NULL;
-	uint32_t now;
 	size_t got;
 
 	if (leaf->offset != region->head - at) {
 		memset(leaf, 0, sizeof(*leaf));
 		leaf->offset = region->head - at;
-		err = byte_source_read(source, leaf->offset, leaf->heads, sizeof(leaf->heads),
-				       &got);
+		err = byte_source_read(reading->source, leaf->offset, leaf->heads,
+				       sizeof(leaf->heads), &got);
 	}
-	now = name_of(bytes_u32(leaf->heads + at), region->map);
-	if (live_group_number(now) != live_group_number(region->group) || !live_group_is_full(now))
-		region->group = live_group_is_chain(now) ? now : 0;
+	*name = name_of(bytes_u32(leaf->heads + at), region->map);
 	return err;
 }
 
-static struct err *look_again_at_full(struct reading *reading, const struct byte_source *source)
+/*
+ * Regions of which the full group has left while it was read: the entries may be another region's.
+ * *moved: some have another one by now.
+ */
+static struct err *look_again_at_full(struct reading *reading, bool *moved)
 {
 	struct leaf leaf = {.offset = UINT64_MAX};
 	struct err *err = NULL;
 
-	for (size_t i = 0; !err && i < reading->regions.count; i++)
-		if (live_group_is_full(reading->regions.items[i].group))
-			err = look_again(&reading->regions.items[i], source, &leaf);
+	*moved = false;
+	for (size_t i = 0; !err && i < reading->regions.count; i++) {
+		struct region *region = &reading->regions.items[i];
+		uint32_t before = region->group;
+
+		if (!live_group_is_full(before))
+			continue;
+		err = look_again(reading, region, &leaf, &region->group);
+		region->moved = live_group_is_full(region->group) &&
+				live_group_number(region->group) != live_group_number(before);
+		*moved |= region->moved;
+	}
 	return err;
 }
 
-struct err *live_blocks_read(const struct byte_source *source, const struct chunk_index *index,
-			     struct live_blocks *ret)
+/* Each time some of those that have moved meanwhile are known, and few are more than once. */
+#define READ_FULLS_MAX 3
+
+static struct err *read_fulls(struct reading *reading)
 {
-	cleanup(reading_deinit) struct reading reading = {.blocks = ret};
+	struct err *err = NULL;
+	bool moved = true;
+
+	for (int i = 0; !err && moved && i < READ_FULLS_MAX; i++) {
+		free(steal(&reading->fulls));
+		free(steal(&reading->full_numbers.met));
+		err = read_part(reading, LIVE_PART_FULLS, sizeof(*reading->fulls), LIVE_FULLS,
+				&reading->full_numbers, &reading->fulls);
+		if (!err)
+			err = look_again_at_full(reading, &moved);
+	}
+	return err;
+}
+
+static struct err *read_all(struct reading *reading)
+{
 	struct err *err = NULL;
 
-	// A group is there before a head names it.
-	for (size_t i = 0; !err && i < index->live.count; i++)
-		err = find_regions(&reading, source, index->live.items[i]);
-	if (!err && reading.regions.count)
-		err = read_groups(&reading, source, index);
+	// What is named is there before: so what names comes first.
+	for (size_t i = 0; !err && i < reading->index->live.count; i++)
+		err = find_regions(reading, reading->index->live.items[i]);
+	if (err || !reading->regions.count)
+		return err;
+	err = read_fulls(reading);
 	if (!err)
-		err = look_again_at_full(&reading, source);
-	for (size_t i = 0; !err && i < reading.regions.count; i++)
-		err = read_region(&reading, &reading.regions.items[i]);
+		err = read_part(reading, LIVE_PART_CELLS, LIVE_CELL_SIZE, LIVE_CELLS,
+				&reading->cell_numbers, &reading->cells);
+	for (size_t i = 0; !err && i < reading->regions.count; i++)
+		err = read_region(reading, &reading->regions.items[i]);
 	return err;
+}
+
+struct err *live_blocks_read(const struct byte_source *source, struct chunk_index *index,
+			     struct damage *damage, struct live_blocks *ret)
+{
+	cleanup(reading_deinit) struct reading reading = {
+		.source = source,
+		.index = index,
+		.damage = damage,
+		.blocks = ret,
+	};
+
+	return read_all(&reading);
 }

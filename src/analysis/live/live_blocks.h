@@ -21,8 +21,11 @@ struct live_blocks {
 	VEC(struct found_block) list;
 };
 
-/* index: of the file. What stands in ret already is kept, also when this fails. */
-struct err *live_blocks_read(const struct byte_source *source, const struct chunk_index *index,
-			     struct live_blocks *ret);
+/*
+ * index: of the file, renewed as that may grow meanwhile, and the damage with it. What stands in
+ * ret already is kept, also when this fails.
+ */
+struct err *live_blocks_read(const struct byte_source *source, struct chunk_index *index,
+			     struct damage *damage, struct live_blocks *ret);
 
 #endif

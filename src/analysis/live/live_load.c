@@ -14,13 +14,10 @@ struct err *live_load_begin(struct load *load, bool blocks)
 
 	// What a sample stands for is told by its size.
 	blocks = blocks || load->header.sample_mean;
-	err = live_snapshot_read(load->source, &load->index, blocks, &load->live);
+	err = live_snapshot_read(load->source, &load->index, &load->damage, blocks, &load->live);
 	if (err)
 		return err;
-	chunk_index_deinit(&load->index);
-	load->index = (struct chunk_index){0};
-	load->damage = (struct damage){0};
-	err = chunk_index_build(load->source, &load->damage, &load->index);
+	err = chunk_index_renew(load->source, &load->damage, &load->index);
 	if (!err && header->now_monotonic_ns && header->now_ticks > load->index.latest_ticks) {
 		load->index.latest_ticks = header->now_ticks;
 		load->index.latest_monotonic_ns = header->now_monotonic_ns;

@@ -209,21 +209,23 @@ static void sum_up_stackless(struct live_snapshot *snapshot)
 		site->peak_bytes = site->bytes - site->freed_bytes;
 }
 
-struct err *live_snapshot_read(const struct byte_source *source, const struct chunk_index *index,
-			       bool blocks, struct live_snapshot *ret)
+struct err *live_snapshot_read(const struct byte_source *source, struct chunk_index *index,
+			       struct damage *damage, bool blocks, struct live_snapshot *ret)
 {
 	cleanup(live_snapshot_deinit) struct live_snapshot snapshot = {0};
 	struct err *err = NULL;
 
-	// Each is there before it is named: so what names comes first.
+	// Each is there before it is named, and so is its chunk: so what names comes first.
 	if (blocks)
-		err = live_blocks_read(source, index, &snapshot.blocks);
+		err = live_blocks_read(source, index, damage, &snapshot.blocks);
 	if (!err)
 		err = read_header(source, &snapshot.header);
 	if (!err)
 		err = read_sites(source, index, &snapshot);
 	if (!err)
 		err = read_header(source, &snapshot.header);
+	if (!err)
+		err = chunk_index_renew(source, damage, index);
 	if (!err)
 		err = read_nodes(source, index, &snapshot);
 	if (!err)

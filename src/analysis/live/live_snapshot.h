@@ -23,9 +23,12 @@ struct live_snapshot {
 	uint64_t size; /* of the whole file, as far as it takes memory or disk */
 };
 
-/* index: of the file, with the chunks of its table. blocks: those are wanted, too. */
-struct err *live_snapshot_read(const struct byte_source *source, const struct chunk_index *index,
-			       bool blocks, struct live_snapshot *ret);
+/*
+ * index: of the file, with the chunks of its table; renewed when what was read names others, and
+ * the damage with it. blocks: those are wanted, too.
+ */
+struct err *live_snapshot_read(const struct byte_source *source, struct chunk_index *index,
+			       struct damage *damage, bool blocks, struct live_snapshot *ret);
 /* Accepts a zeroed struct. */
 void live_snapshot_deinit(struct live_snapshot *snapshot);
 

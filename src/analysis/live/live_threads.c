@@ -151,7 +151,7 @@ struct err *live_threads_merge(struct recording *recording, const struct live_sn
 	if (err)
 		return err;
 	// Now that they do not move any more.
-	for (uint32_t i = 0; i < live->threads.count; i++) {
+	for (uint32_t i = 0; live->handovers.count && i < live->threads.count; i++) {
 		live->threads.items[i].freed_by_others = live->handovers.items + first;
 		first += live->threads.items[i].freed_by_others_count;
 	}
