@@ -5,7 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-extern bool clock_use_tsc;
+#include "base/compiler.h"
+
+extern bool clock_use_tsc hidden;
 
 /* Decides once, before the first reading. */
 void clock_init(void);
