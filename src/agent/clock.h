@@ -8,7 +8,9 @@
 
 #include "base/compiler.h"
 
-extern bool clock_use_tsc;
+#include "base/compiler.h"
+
+extern bool clock_use_tsc hidden;
 
 /* The kernel's clock_gettime() in the program's memory, which makes no system call. NULL: none. */
 extern int (*clock_of_kernel)(clockid_t clock, struct timespec *ret);

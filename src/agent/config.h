@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "settings/settings.h"
 
 struct config {
@@ -17,7 +18,7 @@ struct config {
 	uint8_t parent_id[16]; /* as it was at the start; zero: none */
 };
 
-extern struct config config;
+extern struct config config hidden;
 
 /* false: too early, there is no environment yet. */
 bool config_read(void);

@@ -73,7 +73,7 @@ struct event_clock {
 };
 
 /* Atomic. Not cleared at fork: entries of threads that are gone stand for no event. */
-extern uint16_t event_clock_owners[EVENT_CLOCK_PIECES];
+extern uint16_t event_clock_owners[EVENT_CLOCK_PIECES] hidden;
 
 /* The C library's kernel page: clock_gettime() without a system call. NULL: none. */
 extern int (*event_clock_coarse)(clockid_t clock, struct timespec *ret);

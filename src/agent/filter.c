@@ -5,6 +5,7 @@
 #include "agent/cull.h"
 #include "agent/event.h"
 #include "agent/live/live.h"
+#include "agent/live/live_hook.h"
 #include "agent/process.h"
 #include "agent/thread.h"
 #include "agent/toggle.h"
@@ -27,12 +28,12 @@ static double minus_log(uint64_t n)
 	return (53 - (int)exponent) * LN_2 - 2 * z * sum;
 }
 
-/* Bytes from one point to the next, at least 1. */
+/* Bytes between one point's and the next one's. */
 static uint64_t draw(struct filter *filter)
 {
 	double mean = (double)config.value[SETTING_SAMPLE];
 
-	return 1 + (uint64_t)(mean * minus_log((random_next(&filter->random) >> 11) + 1));
+	return (uint64_t)(mean * minus_log((random_next(&filter->random) >> 11) + 1));
 }
 
 /* The streams of one seed are not those of the next. */
@@ -46,22 +47,28 @@ static void seed(struct thread *thread)
 		__builtin_memcpy(&random, process_id, sizeof(random));
 	random += thread->stream;
 	thread->filter.random = random_next(&random) | 1;
-	thread->filter.left = draw(&thread->filter);
+	thread->filter.held = draw(&thread->filter);
 }
 
 bool filter_samples(struct thread *thread, uint64_t size)
 {
 	struct filter *filter = &thread->filter;
+	bool sampled, passes_over;
+	uint64_t left;
 
 	if (!filter->random)
 		seed(thread);
 	if (!size)
 		size = 1;
-	if (filter_passes_over(filter, size))
-		return false;
+	left = filter->left + filter->held;
+	sampled = size > left;
 	// The distance to the next one does not depend on where this one was.
-	filter->left = draw(filter);
-	return true;
+	left = sampled ? draw(filter) : left - size;
+	// Within another hook its hold goes on: filter_hold().
+	passes_over = live_way == LIVE_WAY_SAMPLES && !thread->within;
+	filter->held = passes_over ? 0 : left;
+	filter->left = passes_over ? left : 0;
+	return sampled;
 }
 
 static bool add(struct address_set *set, uint64_t address)

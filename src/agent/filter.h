@@ -21,29 +21,45 @@
 struct event;
 struct thread;
 
-/* A thread's own. Zero: nothing drawn yet. */
+/* A thread's own. Zero: nothing drawn yet. It is left + held bytes to the next point. */
 struct filter {
 	uint64_t random;    /* state of the generator, 0: not seeded */
-	uint64_t left;      /* bytes until the next point */
+	uint64_t left;      /* for filter_passes_over() */
+	uint64_t held;      /* for filter_samples() alone */
 	uint32_t recording; /* of which the old block of the last realloc was, or was not */
 };
 
 /*
- * SAMPLE: whether a point falls into this thread's next allocation. filter_passes_over(): it does
- * not, or that has to be asked. Interrupted by a handler that allocates it forgets either's bytes:
- * where the next point is depends on neither.
+ * SAMPLE: whether a point falls into this thread's next allocation. Interrupted by a handler that
+ * allocates it forgets either's bytes: where the next point is depends on neither.
  */
 bool filter_samples(struct thread *thread, uint64_t size);
 
+/*
+ * It does not, or that has to be asked: one comparison, whatever else the thread is doing. Bytes
+ * are left for it once they were drawn, where hooks may pass over events at all (LIVE_WAY_SAMPLES).
+ */
 static inline bool filter_passes_over(struct filter *filter, uint64_t size)
 {
 	uint64_t left = __atomic_load_n(&filter->left, __ATOMIC_RELAXED);
 
-	if (left <= size || !size)
+	if (size - 1 >= left) // of 0 bytes, too: that is to be asked
 		return false;
 	// Of what was looked at: a handler that drew in between must not make it less than nothing.
 	__atomic_store_n(&filter->left, left - size, __ATOMIC_RELAXED);
 	return true;
+}
+
+/*
+ * Before a real function that may come to other hooks, whose blocks are counted with its own: these
+ * have to ask, until somebody that is not within another hook has asked filter_samples().
+ */
+static inline void filter_hold(struct filter *filter)
+{
+	uint64_t left = __atomic_load_n(&filter->left, __ATOMIC_RELAXED);
+
+	filter->held += left;
+	__atomic_store_n(&filter->left, 0, __ATOMIC_RELAXED);
 }
 
 /* Whether the settings ask for a filter. Of all threads the same. */

@@ -38,9 +38,6 @@ struct guard_call {
 	})
 #define GUARD_CALL(call) struct guard_call call = {.state = GUARD_STATE()}
 
-/* Where a hook was called, known without a frame. */
-#define HOOK_PC ((uint64_t)__builtin_return_address(0))
-
 /* A list in parentheses without them: another entry may follow. */
 #define HOOK_LIST(...) __VA_ARGS__
 

@@ -4,13 +4,13 @@
  *
  * A hook jumps to the function that does its work, which then stands in its place (HOOK_LIST):
  *
- *   hook_malloc ──► malloc_recorded    the thread is open, and records
+ *   hook_malloc ──► the real malloc    samples are taken for MODE=live, and this is none
+ *               ──► malloc_otherwise   the thread is not open: nested, in a handler, not begun, off
+ *               ──► malloc_recorded    it is, and records
  *               ──► malloc_live        … or keeps the table of MODE=live
- *               ──► the real malloc    … or has no sample there
- *               ──► malloc_otherwise   it is not open: nested, in a handler, not begun, off
  *
- * What frees passes over what can be no sample whether the thread is open or not: nothing changes
- * by it. An allocation uses up bytes, which a nested one must not do again.
+ * What is no sample goes on to the real function first of all, whether the thread is open or not:
+ * live/live_hook.h.
  */
 #include <errno.h>
 
@@ -70,13 +70,15 @@ static uint64_t product(size_t count, size_t size)
 	{                                                                                          \
 		struct thread *thread = thread_self;                                               \
                                                                                                    \
-		if (!guard_is_open(thread))                                                        \
-			return name##_otherwise arguments;                                         \
-		if (likely(thread->way == THREAD_RECORDS))                                         \
+		if (unlikely(live_way)) {                                                          \
+			if (live_passes_over(thread, bytes))                                       \
+				return behind;                                                     \
+			if (guard_is_open(thread))                                                 \
+				return name##_live(HOOK_LIST arguments, thread);                   \
+		} else if (guard_is_open(thread)) {                                                \
 			return name##_recorded(HOOK_LIST arguments, thread);                       \
-		if (live_passes_over(thread, bytes))                                               \
-			return behind;                                                             \
-		return name##_live(HOOK_LIST arguments, thread);                                   \
+		}                                                                                  \
+		return name##_otherwise arguments;                                                 \
 	}
 
 DEFINE_ALLOCATION(malloc, MALLOC, (size_t size), (size), real.malloc(size), size, 0)
@@ -93,7 +95,7 @@ DEFINE_ALLOCATION(pvalloc, PVALLOC, (size_t size), (size),
 			       : real.memalign(PAGE, (size + PAGE - 1) & ~(PAGE - 1)),
 		  size, 0)
 
-int hook_posix_memalign(void **ret, size_t alignment, size_t size)
+static never_inline int posix_memalign_entered(void **ret, size_t alignment, size_t size)
 {
 	GUARD_CALL(call);
 	struct thread *thread;
@@ -105,6 +107,13 @@ int hook_posix_memalign(void **ret, size_t alignment, size_t size)
 	allocation_done_slow(thread, &call, TRACE_OP_POSIX_MEMALIGN, result ? NULL : *ret, size,
 			     alignment);
 	return result;
+}
+
+int hook_posix_memalign(void **ret, size_t alignment, size_t size)
+{
+	if (unlikely(live_way) && live_passes_over(thread_self, size))
+		return real.posix_memalign(ret, alignment, size);
+	return posix_memalign_entered(ret, alignment, size);
 }
 
 /* glibc's own calls realloc by the hook; without it there is no nest to tell apart. */
@@ -144,12 +153,11 @@ static void *real_reallocarray(void *old, size_t count, size_t size)
 	{                                                                                          \
 		struct thread *thread = thread_self;                                               \
                                                                                                    \
-		if (!guard_is_open(thread))                                                        \
-			return name##_otherwise arguments;                                         \
-		if (unlikely(thread->way != THREAD_RECORDS) &&                                     \
-		    live_passes_over_resize(thread, old, bytes))                                   \
+		if (unlikely(live_way) && live_passes_over_resize(thread, old, bytes))             \
 			return behind;                                                             \
-		return name##_open(HOOK_LIST arguments, thread);                                   \
+		if (guard_is_open(thread))                                                         \
+			return name##_open(HOOK_LIST arguments, thread);                           \
+		return name##_otherwise arguments;                                                 \
 	}
 
 DEFINE_RESIZE(realloc, REALLOC, (void *old, size_t size), (old, size), real.realloc(old, size),
@@ -195,19 +203,15 @@ DEFINE_RESIZE(reallocarray, REALLOCARRAY, (void *old, size_t count, size_t size)
                                                                                                    \
 	void hook_##name parameters                                                                \
 	{                                                                                          \
-		struct thread *thread = thread_self;                                               \
-                                                                                                   \
-		if (unlikely(!thread))                                                             \
-			name##_otherwise arguments;                                                \
-		else if (likely(thread->way == THREAD_RECORDS) && guard_is_open(thread) &&         \
-			 likely(block != NULL))                                                    \
-			name##_recorded(HOOK_LIST arguments, thread);                              \
-		else if (live_passes_over_end(thread, block) && !allocation_is_loaders(HOOK_PC))   \
-			behind;                                                                    \
-		else if (thread->way == THREAD_RECORDS || !guard_is_open(thread) || !block)        \
-			name##_otherwise arguments;                                                \
-		else                                                                               \
-			name##_live(HOOK_LIST arguments, thread);                                  \
+		if (unlikely(live_way)) {                                                          \
+			if (live_passes_over_end(block))                                           \
+				return behind;                                                     \
+			if (guard_is_open(thread_self) && likely(block != NULL))                   \
+				return name##_live(HOOK_LIST arguments, thread_self);              \
+		} else if (guard_is_open(thread_self) && likely(block != NULL)) {                  \
+			return name##_recorded(HOOK_LIST arguments, thread_self);                  \
+		}                                                                                  \
+		return name##_otherwise arguments;                                                 \
 	}
 
 DEFINE_FREE(free, (void *block), (block), real.free(block))

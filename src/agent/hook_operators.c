@@ -92,16 +92,10 @@ static void *aligned(size_t size, size_t alignment)
 	DEFINE_OPEN_NEW(name##_recorded, parameters, real.name arguments, alignment,               \
 			allocation_done(thread, &GUARD_STATE(), TRACE_OP_##OPERATION, block, size, \
 					alignment))                                                \
-	DEFINE_OPEN_NEW(name##_live, parameters, real.name arguments, alignment,                   \
+	DEFINE_OPEN_NEW(name##_live, parameters,                                                   \
+			(filter_hold(&thread->filter), real.name arguments), alignment,            \
 			live_allocates_here(thread, GUARD_STATE().sp,                              \
 					    thread->inner_block != block ? block : NULL, size))    \
-                                                                                                   \
-	static never_inline void *name##_passed_over(HOOK_LIST parameters, struct thread *thread)  \
-	{                                                                                          \
-		void *block = plain(size);                                                         \
-                                                                                                   \
-		return likely(block != NULL) ? block : name##_live(HOOK_LIST arguments, thread);   \
-	}                                                                                          \
                                                                                                    \
 	static never_inline void *name##_otherwise parameters                                      \
 	{                                                                                          \
@@ -115,25 +109,36 @@ static void *aligned(size_t size, size_t alignment)
 		real_resolve();                                                                    \
 		behind = BEHIND(name, symbol);                                                     \
 		thread = guard_enter(&call);                                                       \
-		if (likely(thread != NULL))                                                        \
+		if (likely(thread != NULL)) {                                                      \
 			thread->inner_block = NULL;                                                \
+			filter_hold(&thread->filter);                                              \
+		}                                                                                  \
 		block = likely(behind != NULL) ? zero_memory_from_operator(behind arguments, size) \
 					       : fallback;                                         \
 		allocation_done_slow(thread, &call, TRACE_OP_##OPERATION, block, size, alignment); \
 		return block;                                                                      \
 	}                                                                                          \
                                                                                                    \
+	static never_inline void *name##_passed_over parameters                                    \
+	{                                                                                          \
+		void *block = plain(size);                                                         \
+                                                                                                   \
+		return likely(block != NULL) ? block : name##_otherwise arguments;                 \
+	}                                                                                          \
+                                                                                                   \
 	void *hook_##name parameters                                                               \
 	{                                                                                          \
 		struct thread *thread = thread_self;                                               \
                                                                                                    \
-		if (!guard_is_open(thread) || unlikely(real.name == NULL))                         \
-			return name##_otherwise arguments;                                         \
-		if (likely(thread->way == THREAD_RECORDS))                                         \
+		if (unlikely(live_way)) {                                                          \
+			if (is_plain(alignment) && live_passes_over(thread, size))                 \
+				return name##_passed_over arguments;                               \
+			if (guard_is_open(thread) && likely(real.name != NULL))                    \
+				return name##_live(HOOK_LIST arguments, thread);                   \
+		} else if (guard_is_open(thread) && likely(real.name != NULL)) {                   \
 			return name##_recorded(HOOK_LIST arguments, thread);                       \
-		if (is_plain(alignment) && live_passes_over(thread, size))                         \
-			return name##_passed_over(HOOK_LIST arguments, thread);                    \
-		return name##_live(HOOK_LIST arguments, thread);                                   \
+		}                                                                                  \
+		return name##_otherwise arguments;                                                 \
 	}
 
 DEFINE_NEW(new, "_Znwm", NEW, (size_t size), (size), 0, plain(size))
@@ -200,16 +205,17 @@ DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
                                                                                                    \
 	void hook_##name parameters                                                                \
 	{                                                                                          \
-		struct thread *thread = thread_self;                                               \
-                                                                                                   \
-		if (!guard_is_open(thread) || unlikely(real.name == NULL || block == NULL))        \
-			name##_otherwise arguments;                                                \
-		else if (likely(thread->way == THREAD_RECORDS))                                    \
-			name##_recorded(HOOK_LIST arguments, thread);                              \
-		else if (likely(real.operators_are_plain) && live_passes_over_end(thread, block))  \
-			real.free(block);                                                          \
-		else                                                                               \
-			name##_live(HOOK_LIST arguments, thread);                                  \
+		if (unlikely(live_way)) {                                                          \
+			if (likely(real.operators_are_plain) && live_passes_over_end(block))       \
+				return real.free(block);                                           \
+			if (guard_is_open(thread_self) &&                                          \
+			    likely(real.name != NULL && block != NULL))                            \
+				return name##_live(HOOK_LIST arguments, thread_self);              \
+		} else if (guard_is_open(thread_self) &&                                           \
+			   likely(real.name != NULL && block != NULL)) {                           \
+			return name##_recorded(HOOK_LIST arguments, thread_self);                  \
+		}                                                                                  \
+		return name##_otherwise arguments;                                                 \
 	}
 
 DEFINE_DELETE(delete, "_ZdlPv", DELETE, (void *block), (block))

@@ -3,6 +3,7 @@
 #include "agent/build_id.h"
 #include "agent/clock.h"
 #include "agent/libc.h"
+#include "agent/live/live_hook.h"
 #include "agent/pool.h"
 #include "agent/process.h"
 #include "agent/real.h"
@@ -143,6 +144,8 @@ static uint32_t add(struct thread *thread, struct modules *modules,
 		.link_map = module->link_map,
 		.path_hash = path_hash,
 	};
+	if (live_way == LIVE_WAY_SAMPLES && module->link_map)
+		live_sampled_watch((uint64_t)module->link_map);
 	// Published after its record is committed: a kill in between leaves no dangling id.
 	__atomic_store_n(&modules->count, id, __ATOMIC_RELEASE);
 	return id;

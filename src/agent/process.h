@@ -14,6 +14,7 @@
 #include "agent/file.h"
 #include "agent/modules.h"
 #include "agent/slot.h"
+#include "base/compiler.h"
 #include "trace/format.h"
 
 enum process_state {
@@ -54,10 +55,10 @@ struct process {
 };
 
 /* NULL until the first start. */
-extern struct process *process;
+extern struct process *process hidden;
 
 /* A seccomp filter is installed. Outside of struct process: children inherit the filter. */
-extern bool process_forbidden;
+extern bool process_forbidden hidden;
 
 static inline enum process_state process_state(void)
 {

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
+
 /* What signal() takes and gives. */
 typedef void signal_handler(int number);
 
@@ -39,7 +41,7 @@ struct real {
 	uint64_t loader_start, loader_size; /* code of ld.so; 0: unknown */
 };
 
-extern struct real real;
+extern struct real real hidden;
 
 /*
  * Finds them all; idempotent, callable before constructors and from several threads at once

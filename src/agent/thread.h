@@ -28,13 +28,6 @@
 
 struct cull_holder;
 
-/* What becomes of an event of a thread that is open. */
-enum thread_way {
-	THREAD_RECORDS = 0,
-	THREAD_LIVE,         /* MODE=live: live/live_hook.h */
-	THREAD_LIVE_SAMPLES, /* … of samples, by hooks whose real functions come to no other hook */
-};
-
 struct thread {
 	/* The writer; cursor and limit are 0 while there is no slot: fork, start, end. */
 	uint8_t *cursor;
@@ -58,8 +51,7 @@ struct thread {
 					     in its stack */
 			uint8_t filtered; /* not every event is recorded: filter.h decides */
 			uint8_t free_stacks; /* frees have stacks, too */
-			uint8_t way;         /* enum thread_way */
-			uint8_t unused[2];
+			uint8_t unused[3];
 		};
 		uint64_t unusual; /* any of these */
 	};

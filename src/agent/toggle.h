@@ -37,9 +37,9 @@ enum toggle_state {
 };
 
 /* Kept across fork: a child goes on as its parent was. */
-extern uint32_t toggle_state; /* enum toggle_state, atomic */
-extern uint32_t toggle_watched;
-extern uint32_t toggle_idle; /* atomic */
+extern uint32_t toggle_state hidden; /* enum toggle_state, atomic */
+extern uint32_t toggle_watched hidden;
+extern uint32_t toggle_idle hidden; /* atomic */
 
 /* Not on. */
 static inline bool toggle_is_off(void)

@@ -439,6 +439,18 @@ def test_samples_of_operators_count_once(extra, compile_sample, live, functions_
     check_estimates(ran.table, functions_of, 96, **known)
 
 
+def test_samples_of_operators_that_ask_others_count_once(compile_sample, live, functions_of):
+    """What they do besides allocates, too, and is freed."""
+    program = compile_sample("sampled_operators", "gcc", "-O1", ["-DOWN_BY_OTHERS"])
+    ran = live([program], settings={"SAMPLE": "8K"}, status=7)
+    ran.table.assert_consistent()
+    found = by_function(ran.table, functions_of)
+    p = -math.expm1(-96 / 8192)
+    for name in "call_new", "call_new_array", "call_new_nothrow", "call_new_sized":
+        left = found[name].leaked_blocks / ran.table.unit
+        assert abs(left - 10000) <= 5 * (10000 * (1 - p) / p) ** 0.5, (name, left)
+
+
 def test_samples_ask_the_programs_operators(compile_sample, live):
     """What is passed over is handed to them all the same: the program counts its calls."""
     ran = live([compile_sample("own_operator", "gcc", "-O1")], settings={"SAMPLE": "1G"}, status=7)
@@ -465,6 +477,31 @@ def test_samples_when_code_is_unloaded(compile_sample, live, functions_of):
     found = by_function(ran.table, functions_of)
     assert {name: round(found[name].calls / ran.table.unit) for name in ("alpha_inner", "beta_inner")} == \
         {"alpha_inner": 22, "beta_inner": 11}
+
+
+def test_samples_when_code_is_unloaded_after_a_baseline(compile_sample, live, functions_of):
+    """Samples are forgotten then, but not which of the loader's frees tell."""
+    library = ["-shared", "-fPIC", "-DSIZE=8000000"]
+    libraries = [compile_sample(name, "gcc", "-O1", library) for name in ("reload_alpha", "reload_beta")]
+    ran = live([compile_sample("reload", "gcc", "-O1"), *libraries, "forget"], status=7,
+               settings={"SAMPLE": "256K", "SIGNAL_BASELINE": "USR1", "SIGNAL_DUMP_SIZE": "none"})
+    assert ran.run.stdout == "same address\n"
+    assert ran.table.baselines == 1
+    ran.table.assert_consistent()
+    found = by_function(ran.table, functions_of)
+    assert {name: round(found[name].calls / ran.table.unit) for name in ("alpha_inner", "beta_inner")} == \
+        {"alpha_inner": 12, "beta_inner": 11}
+
+
+def test_samples_switched(compile_sample, live, functions_of):
+    """While it is off nothing begins, but a sample ends, also by a thread that begins then. At a mean of a
+    byte nearly each block is one."""
+    ran = live([compile_sample("switched", "gcc", "-O2")], settings={"SAMPLE": 1}, status=7)
+    ran.table.assert_consistent()
+    found = by_function(ran.table, functions_of)
+    for name, fields in expect.expectations("switched").items():
+        assert (found[name].calls / ran.table.unit, found[name].total_bytes, found[name].leaked_blocks) == \
+            (fields["calls"], fields["total_bytes"], fields["leaked_blocks"] * ran.table.unit), name
 
 
 @pytest.mark.parametrize("name", ["live_threads", "live_storm", "realloc_races", "cpp_operators"])

@@ -197,6 +197,31 @@ def test_fork_in_a_write(how, compile_sample, agent, tmp_path):
             table.assert_consistent()
 
 
+@pytest.mark.parametrize("how", STORM)
+def test_fork_between_samples(how, compile_sample, agent, tmp_path):
+    """What a parent may pass over without asking is nothing to a child: its first allocation begins its
+    table, sample or not."""
+    outcome = run_live([compile_sample("fork_storm", "gcc", "-O1"), 15, how], agent, tmp_path / "t",
+                       SAMPLE="8K")
+    outcome.assert_unharmed()
+    assert not outcome.lines
+    assert len(outcome.tables) == 1 + 15 * (2 if how == "nested" else 1)
+    for table in outcome.tables:
+        assert not table.recording.damages and table.header.lost == 0
+        if not table.header.begun_by_fork:
+            table.assert_consistent()
+
+
+def test_children_that_nobody_announces(compile_sample, agent, tmp_path):
+    """The same of those by system calls, whatever the mean: their tables are empty, but there."""
+    program = compile_sample("clones", "gcc", "-O1")
+    counted, sampled = (run_live([program], agent, tmp_path / "tables", **settings)
+                        for settings in ({}, {"SAMPLE": "1G"}))
+    assert (sampled.status, sampled.output, sampled.lines) == (counted.status, counted.output, [])
+    assert len(sampled.tables) == len(counted.tables) == 4
+    sampled.assert_sound()
+
+
 @pytest.mark.parametrize("how", ["nothing", "handler", "step"])
 def test_child_returns_into_an_allocation(how, compile_sample, agent, tmp_path, functions_of):
     raising = compile_sample("raising_allocator", "gcc", "-O1", ["-fno-builtin", "-shared", "-fPIC"])

@@ -1,7 +1,8 @@
 /*
  * Each operator, as often, for SAMPLE: libstdc++'s come by malloc and free, and with -DOWN they
- * come to the program's own, which do so themselves. Each block counts once. Of every two blocks
- * one is deleted. No EXPECT: a sample has no exact sums.
+ * come to the program's own, which do so themselves. With -DOWN_BY_OTHERS these have others
+ * allocate, whose blocks count for themselves, but the one that is returned is the operator's. Each
+ * block counts once. Of every two blocks one is deleted. No EXPECT: a sample has no exact sums.
  */
 #include "sample.h"
 
@@ -10,10 +11,27 @@
 #define BLOCKS 20000
 #define SIZE   96
 
+#ifdef OWN_BY_OTHERS
+#define OWN
+
+/* Two by the C library, and the first is not the one. */
+static void *own_block(std::size_t size)
+{
+	static const char text[] = "................................................"
+				   "................................................";
+	static_assert(sizeof(text) > SIZE);
+
+	free(keep(strdup("not this one")));
+	return size > SIZE ? malloc(size) : strndup(text, size - 1);
+}
+#else
+#define own_block malloc
+#endif
+
 #ifdef OWN
 void *operator new(std::size_t size)
 {
-	return keep(malloc(size));
+	return keep(own_block(size));
 }
 
 void operator delete(void *block) noexcept

@@ -11,7 +11,7 @@
  * glibc's __libc_single_threaded, or NULL: whether the process has one thread, as a program sees
  * that to which it matters. Set once, before the first sum.
  */
-extern const char *add_alone_flag;
+extern const char *add_alone_flag hidden;
 
 /* Whether no other thread can come in between. A signal handler can. */
 static inline bool add_alone(void)

@@ -11,7 +11,7 @@
  * with an empty table: of its parent's blocks it knows nothing, and their ends are not counted.
  *
  * What an open thread's malloc and free do for it is called by the hooks (live_hook.h):
- * thread->way, which is all that the hot path of recording looks at. What else there is, nested
+ * live_way, which is all that the hot path of recording looks at. What else there is, nested
  * calls, handlers, reallocs, comes the way of all events, behind thread->filtered.
  */
 #ifndef MALLOW_AGENT_LIVE_LIVE_H

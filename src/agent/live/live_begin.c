@@ -2,6 +2,7 @@
 #include "agent/clock.h"
 #include "agent/libc.h"
 #include "agent/live/live.h"
+#include "agent/live/live_hook.h"
 #include "agent/live/live_memory.h"
 #include "agent/live/live_sampled.h"
 #include "agent/live/live_table.h"
@@ -16,6 +17,7 @@
 extern const char __libc_single_threaded __attribute__((weak));
 
 const char *add_alone_flag;
+uint8_t live_way;
 
 // Kept across fork: a parent's is given back when its child begins one.
 static struct live *former;
@@ -59,6 +61,9 @@ bool live_begin(void)
 		return false;
 	}
 	live->start_ticks = live->header->base_ticks = clock_ticks();
+	// Other allocators' functions, musl's calloc for one, call each other by our hooks.
+	live_way =
+		live_takes_samples() && real.allocator_is_glibc ? LIVE_WAY_SAMPLES : LIVE_WAY_ALL;
 	process->live = live;
 	return true;
 }
@@ -93,9 +98,6 @@ void live_thread_prepare(struct thread *thread, void *memory, size_t frames)
 	own->nodes[0] = 0;
 	own->exact = own;
 	thread->live = own;
-	// Other allocators' functions, musl's calloc for one, call each other by our hooks.
-	thread->way =
-		live_takes_samples() && real.allocator_is_glibc ? THREAD_LIVE_SAMPLES : THREAD_LIVE;
 }
 
 void live_thread_leaves(struct thread *thread)

@@ -4,7 +4,13 @@
  *
  * Samples: what none falls into, and the end of what cannot be one, is passed over, by a hook that
  * goes straight on to the real function and leaves no trace. The guard is not set meanwhile. So it
- * takes that way only where the real function comes to no other hook (THREAD_LIVE_SAMPLES).
+ * takes that way only where the real function comes to no other hook (LIVE_WAY_SAMPLES).
+ *
+ * Whether the thread is open, and what it is doing, does not matter for that: by any other way
+ * nothing would come of it, either, but that its bytes have gone by. Two have no bytes left, and
+ * go the way of all: allocations that are nested in a hook, and are counted with that
+ * (filter_hold()); and the first of a thread, or of a child, whose memory was wiped, which thereby
+ * begin. An end that is passed over begins nothing.
  */
 #ifndef MALLOW_AGENT_LIVE_LIVE_HOOK_H
 #define MALLOW_AGENT_LIVE_LIVE_HOOK_H
@@ -12,25 +18,36 @@
 #include "agent/filter.h"
 #include "agent/live/live_sampled.h"
 #include "agent/thread.h"
+#include "base/compiler.h"
 
-/* Whether an allocation is passed over, which was thereby counted as such. */
+/*
+ * What becomes of the events of a thread that is open. It is so for all of them from before the
+ * first one is, and across fork.
+ */
+enum live_way {
+	LIVE_WAY_NONE = 0, /* they are recorded */
+	LIVE_WAY_ALL,
+	LIVE_WAY_SAMPLES, /* what is no sample is passed over */
+};
+
+extern uint8_t live_way hidden;
+
+/* Whether an allocation is passed over, which was thereby counted as such. thread may be NULL. */
 static inline bool live_passes_over(struct thread *thread, uint64_t size)
 {
-	return likely(thread->way == THREAD_LIVE_SAMPLES) &&
-	       likely(filter_passes_over(&thread->filter, size));
+	return likely(thread != NULL) && likely(filter_passes_over(&thread->filter, size));
 }
 
 /* Whether the end of a block is. */
-static inline bool live_passes_over_end(const struct thread *thread, const void *block)
+static inline bool live_passes_over_end(const void *block)
 {
-	return likely(thread->way == THREAD_LIVE_SAMPLES) &&
-	       likely(!live_sampled_has((uint64_t)block));
+	return likely(live_way == LIVE_WAY_SAMPLES) && likely(!live_sampled_has((uint64_t)block));
 }
 
 /* A realloc is where both its halves are. old may be NULL. */
 static inline bool live_passes_over_resize(struct thread *thread, const void *old, uint64_t size)
 {
-	return live_passes_over_end(thread, old) && live_passes_over(thread, size);
+	return live_passes_over_end(old) && live_passes_over(thread, size);
 }
 
 /*

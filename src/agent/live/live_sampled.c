@@ -9,16 +9,26 @@ void live_sampled_note(uint64_t address, bool begins)
 
 	do {
 		// None: one that began before they were cleared.
-		if (count == UINT8_MAX || (!begins && !count))
+		if (count == LIVE_SAMPLED_ALWAYS || (!begins && !count))
 			return;
 		next = (uint8_t)(begins ? count + 1 : count - 1);
 	} while (!__atomic_compare_exchange_n(place, &count, next, true, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
 }
 
+void live_sampled_watch(uint64_t address)
+{
+	__atomic_store_n(live_sampled_place(address), LIVE_SAMPLED_ALWAYS, __ATOMIC_RELAXED);
+}
+
 void live_sampled_clear(void)
 {
-	for (uint32_t i = 0; i < LIVE_SAMPLED; i++)
-		if (live_sampled[i]) // a page that was never touched stays so
-			live_sampled[i] = 0;
+	for (uint32_t i = 0; i < LIVE_SAMPLED; i++) {
+		uint8_t count = __atomic_load_n(&live_sampled[i], __ATOMIC_RELAXED);
+
+		// A page that was never touched stays so, and who comes in between is not undone.
+		if (count && count != LIVE_SAMPLED_ALWAYS)
+			__atomic_compare_exchange_n(&live_sampled[i], &count, 0, false,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	}
 }
