@@ -13,7 +13,7 @@
 extern bool clock_use_tsc hidden;
 
 /* The kernel's clock_gettime() in the program's memory, which makes no system call. NULL: none. */
-extern int (*clock_of_kernel)(clockid_t clock, struct timespec *ret);
+extern int (*clock_of_kernel)(clockid_t clock, struct timespec *ret) hidden;
 
 /* Decides once, before the first reading. */
 void clock_init(void);

@@ -178,7 +178,7 @@ static void begin_use(struct place *place)
 {
 	uint32_t name = name_at(place->address), chain;
 
-	if (user.place || !live_group_is_full(name))
+	if (user.place || (!live_group_is_full(name) && !small_blocks_is_wide(name)))
 		return;
 	user.entry = place->live ? small_blocks_find(&table, name, place->address, &chain)
 				 : small_blocks_new_entry(&table, name, place->address);

@@ -540,7 +540,7 @@ static void test_reclaim_late(void **state)
 	(void)state;
 	put_crowd(0x100000);
 	take_crowd(0x100000, 0);
-	entry = small_blocks_new_in_full(&table, live_group_name(1, LIVE_FULL_LOG), address);
+	entry = small_blocks_new_entry(&table, live_group_name(1, LIVE_FULL_LOG), address);
 	begin_reclaim(0);
 	*entry = block_entry(address, &block);
 	assert_int_equal(reclaim_end(&reclaim, &table), 0);
@@ -593,7 +593,7 @@ static void test_reclaim_and_empty(void **state)
 	(void)state;
 	put_crowd(0x100000);
 	take_crowd(0x100000, 0);
-	entry = small_blocks_new_in_full(&table, live_group_name(1, LIVE_FULL_LOG), address);
+	entry = small_blocks_new_entry(&table, live_group_name(1, LIVE_FULL_LOG), address);
 	begin_reclaim(0);
 	*entry = block_entry(address, &block);
 	block_table_empty(&table);

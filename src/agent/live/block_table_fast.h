@@ -79,15 +79,10 @@ block_table_put_fast(const struct block_table *table, const struct block_near *n
 	if (unlikely(block->size >= LIVE_LARGE_MIN))
 		return false;
 	name = heads_name_fast(head);
-	if (live_group_is_full(name)) {
-		entry = small_blocks_new_in_full(table, name, address);
-		if (entry)
-			return likely(block_table_claim(entry, block_entry(address, block), apart));
-	} else if (small_blocks_is_wide(name)) {
-		entry = small_blocks_new_in_wide(table, name, address);
-		if (entry)
-			return likely(add_claim(entry, block_entry(address, block)));
-	}
+	entry = small_blocks_new_entry(table, name, address);
+	if (entry)
+		return likely(block_table_claim(entry, block_entry(address, block),
+						apart && live_group_is_full(name)));
 	// A place where a block began at the address is one for this one, if it is free.
 	place = block_near_find(near, address);
 	return place && !(place & BLOCK_PLACE_LARGE) &&

@@ -64,27 +64,28 @@ static inline uint64_t small_blocks_elsewhere(uint32_t index)
  * Where in the full or wide group of its region, which has that name, a block is to be put. NULL:
  * there is none, or the block may be elsewhere in the chain, its last end not having been seen.
  */
-static inline uint64_t *small_blocks_new_in_wide(const struct block_table *table, uint32_t name,
-						 uint64_t address)
+static inline uint64_t *small_blocks_new_entry(const struct block_table *table, uint32_t name,
+					       uint64_t address)
 {
-	uint64_t *words = block_table_group(table, name);
-	uint32_t index = small_blocks_wide_index(name, address);
+	struct live_full *full;
+	uint64_t *words;
+	uint32_t index;
 
+	if (live_group_is_full(name)) {
+		full = small_blocks_full(table, name);
+		index = small_blocks_full_index(address);
+		if (name & LIVE_FULL_CHAIN &&
+		    __atomic_load_n(&full->chained, __ATOMIC_RELAXED) >> index & 1)
+			return NULL;
+		return &full->entries[index];
+	}
+	if (!small_blocks_is_wide(name))
+		return NULL;
+	words = block_table_group(table, name);
+	index = small_blocks_wide_index(name, address);
 	if (__atomic_load_n(&words[0], __ATOMIC_RELAXED) & small_blocks_elsewhere(index))
 		return NULL;
 	return &words[index];
-}
-
-static inline uint64_t *small_blocks_new_in_full(const struct block_table *table, uint32_t name,
-						 uint64_t address)
-{
-	struct live_full *full = small_blocks_full(table, name);
-	uint32_t index = small_blocks_full_index(address);
-
-	if (name & LIVE_FULL_CHAIN &&
-	    __atomic_load_n(&full->chained, __ATOMIC_RELAXED) >> index & 1)
-		return NULL;
-	return &full->entries[index];
 }
 
 /*
