@@ -70,10 +70,11 @@ static long argument(int argc, char **argv, int index, long otherwise)
 int main(int argc, char **argv)
 {
 	static struct worker workers[MAX_THREADS];
+	char *volatile left = malloc(1); /* so that there is something to report */
 	long threads = argument(argc, argv, 1, 2), sum = 0;
 	double slowest = 0;
 
-	if (threads < 1 || threads > MAX_THREADS)
+	if (!left || threads < 1 || threads > MAX_THREADS)
 		return 2;
 	for (long i = 0; i < threads; i++) {
 		workers[i].pairs = argument(argc, argv, 2, 10000000);
