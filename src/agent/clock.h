@@ -8,8 +8,6 @@
 
 #include "base/compiler.h"
 
-#include "base/compiler.h"
-
 extern bool clock_use_tsc hidden;
 
 /* The kernel's clock_gettime() in the program's memory, which makes no system call. NULL: none. */

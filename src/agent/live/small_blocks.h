@@ -15,7 +15,6 @@
 #ifndef MALLOW_AGENT_LIVE_SMALL_BLOCKS_H
 #define MALLOW_AGENT_LIVE_SMALL_BLOCKS_H
 
-#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
