@@ -48,6 +48,7 @@ static void seed(struct thread *thread)
 	random += thread->stream;
 	thread->filter.random = random_next(&random) | 1;
 	thread->filter.held = draw(&thread->filter);
+	thread->filter.left = 0; // a parent's: filter_passes_over()
 }
 
 bool filter_samples(struct thread *thread, uint64_t size)

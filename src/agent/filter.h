@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
+
 struct event;
 struct thread;
 
@@ -47,7 +49,9 @@ static inline bool filter_passes_over(struct filter *filter, uint64_t size)
 		return false;
 	// Of what was looked at: a handler that drew in between must not make it less than nothing.
 	__atomic_store_n(&filter->left, left - size, __ATOMIC_RELAXED);
-	return true;
+	// In the child of one that forked in between these are the parent's bytes, all else is
+	// wiped.
+	return likely(__atomic_load_n(&filter->random, __ATOMIC_RELAXED));
 }
 
 /*

@@ -212,6 +212,22 @@ def test_fork_between_samples(how, compile_sample, agent, tmp_path):
             table.assert_consistent()
 
 
+@pytest.mark.parametrize("stride, sampled", [(7, {}), (1, {"SAMPLE": "1G"})], ids=["all", "samples"])
+def test_fork_at_each_step(stride, sampled, compile_sample, agent, tmp_path, functions_of):
+    """At any instruction of a hook a handler may fork: the child has its own table, also where all
+    that it goes on with is passed over."""
+    outcome = run_live([compile_sample("fork_steps", "gcc", "-O1"), stride], agent, tmp_path / "t",
+                       **sampled)
+    assert (outcome.status, outcome.lines) == (7, [])
+    times = int(outcome.output)
+    assert times >= 20 and len(outcome.tables) == 1 + times
+    outcome.assert_sound()
+    for table in outcome.tables:
+        if table.header.begun_by_fork and not sampled:
+            found = by_function(table, functions_of)["in_child"]
+            assert (found.calls, found.leaked_blocks) == (100, 0)
+
+
 def test_children_that_nobody_announces(compile_sample, agent, tmp_path):
     """The same of those by system calls, whatever the mean: their tables are empty, but there."""
     program = compile_sample("clones", "gcc", "-O1")
