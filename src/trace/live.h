@@ -31,7 +31,8 @@
 
 #define LIVE_SITE_BITS   20
 #define LIVE_SITES       (1u << LIVE_SITE_BITS) /* the last 1024 numbers: of blocks on their way */
-#define LIVE_NODES       (1u << 24)
+#define LIVE_NODE_BITS   24
+#define LIVE_NODES       (1u << LIVE_NODE_BITS)
 #define LIVE_THREAD_BITS 10
 #define LIVE_THREADS     (1u << LIVE_THREAD_BITS)
 
@@ -85,6 +86,11 @@ struct live_node {
  *
  * live = allocated - freed, not below 0. A peak is that of the site alone.
  *
+ * What threads that count in one stack at the same time have allocated may lie in parts, which are
+ * sites of the same node, to be added to the whole, the one that has parts. The peak of all of them
+ * is the whole's (site_parts.h says how far it may be too low), or what they have live if that is
+ * more.
+ *
  * Site 1 is of blocks whose stack is not known. Where it is the only one there are no stacks at all
  * (BACKTRACE=none): its sums are not kept, being those of all threads, and blocks have no times.
  */
@@ -92,13 +98,22 @@ struct live_site {
 	uint64_t calls, bytes;             /* since the start */
 	uint64_t freed_calls, freed_bytes; /* not the blocks of unknown origin */
 	uint64_t peak_calls, peak_bytes;
-	uint32_t node;  /* 0: no stack */
+	uint32_t node;  /* live_site_node(), 0: no stack; and flags */
 	uint32_t first; /* three times, see live_time_unpack(): of the first allocation, … */
 	uint32_t since; /* … the first since nothing of it was live, … */
 	uint32_t last;  /* … the latest one */
 };
 static_assert(sizeof(struct live_site) == 64, "a line of the cache");
 #define LIVE_WEIGHT_ONE 65536u
+
+/* In a site's node above LIVE_NODE_BITS, where the six others are the agent's. */
+#define LIVE_SITE_PART      (1u << 31) /* its peaks are the agent's, too */
+#define LIVE_SITE_HAS_PARTS (1u << 30)
+
+static inline uint32_t live_site_node(const struct live_site *site)
+{
+	return site->node & (LIVE_NODES - 1);
+}
 
 enum live_thread_state {
 	LIVE_THREAD_NONE = 0,

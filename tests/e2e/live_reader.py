@@ -25,6 +25,7 @@ FULL = 264         # its name has 3 in place of the logarithm, and its chain com
 FULL_NAME = 3 << 26
 LEAVING = 1 << 29  # in the name of an empty group
 WEIGHT = 65536
+PART, HAS_PARTS, NODE = 1 << 31, 1 << 30, (1 << 24) - 1  # in the node of a site
 
 Site = collections.namedtuple("Site", "calls bytes freed_calls freed_bytes peak_calls peak_bytes "
                                       "node first since last")
@@ -53,8 +54,15 @@ class Table:
                 self._parts[part].append((chunk.offset, size, first, count))
         self.unit = WEIGHT if self.header.sample_mean else 1
         self.nodes = self._array(NODES, "<III", nodes)
-        self.sites = {number: Site(*fields) for number, fields in
-                      enumerate(self._array(SITES, "<QQQQQQIIII", sites)) if fields[0]}
+        self.sites = {}
+        self.parts = {}  # {a site that is one: True; one that has some: False}
+        for number, fields in enumerate(self._array(SITES, "<QQQQQQIIII", sites)):
+            site = Site(*fields)
+            if site.calls:
+                self.sites[number] = site._replace(node=site.node & NODE)
+                assert site.node & (PART | HAS_PARTS) != PART | HAS_PARTS
+                if site.node & (PART | HAS_PARTS):
+                    self.parts[number] = bool(site.node & PART)
         self.threads = [Thread(*fields[:4], fields[4].split(b"\0")[0].decode()) for fields in
                         self._array(THREADS, "<QQII16s24x", threads)]
         self.freed = self._freed(threads)
@@ -177,6 +185,23 @@ class Table:
                 found[name][at + 1] += size
         return dict(found)
 
+    def whole_sites(self):
+        """Each with its parts, which are of its node: sums of all, and the peaks as far as known."""
+        parts = collections.defaultdict(list)
+        for number, is_part in self.parts.items():
+            if is_part:
+                parts[self.sites[number].node].append(self.sites[number])
+        for number, site in self.sites.items():
+            if number not in self.parts:
+                yield site
+            elif not self.parts[number]:
+                sums = [sum(column) for column in zip(*(each[:4] for each in
+                                                        [site, *parts.pop(site.node)]))]
+                calls, size, freed_calls, freed_bytes = sums
+                yield Site(*sums, max(site.peak_calls, calls - freed_calls),
+                           max(site.peak_bytes, size - freed_bytes), *site[6:])
+        assert not parts, "parts of nothing"
+
     def weight(self, size):
         """Of the calls of a sampled block, in units."""
         mean = self.header.sample_mean
@@ -210,6 +235,7 @@ class Table:
                          sum(s.freed_bytes for s in self.sites.values())]
         for site in self.sites.values():
             assert site.freed_calls <= site.calls and site.freed_bytes <= site.bytes
+        for site in self.whole_sites():
             assert site.peak_calls <= site.calls and site.peak_bytes <= site.bytes
             assert site.calls - site.freed_calls <= site.peak_calls
             assert site.bytes - site.freed_bytes <= site.peak_bytes

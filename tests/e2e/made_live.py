@@ -48,12 +48,14 @@ class MadeLive(Made):
             self.nodes.append(struct.pack("<III", parent, frame, 0))
         return self.numbers[stack]
 
-    def site(self, stack, calls, size, freed=(0, 0), peak=None, first=0, since=None, last=None):
-        """size: bytes of all calls; freed and peak: (calls, bytes); times since the start."""
+    def site(self, stack, calls, size, freed=(0, 0), peak=None, first=0, since=None, last=None,
+             flags=0):
+        """size: bytes of all calls; freed and peak: (calls, bytes); times since the start; flags: of
+        its node, above the 24 bits that it takes."""
         peak = peak or (calls - freed[0], size - freed[1])
         since = first if since is None else since
         self.sites.append(struct.pack(
-            "<QQQQQQIIII", calls, size, *freed, *peak, self.node(stack), packed_time(first),
+            "<QQQQQQIIII", calls, size, *freed, *peak, self.node(stack) | flags, packed_time(first),
             packed_time(since), packed_time(since if last is None else last)))
         return len(self.sites) - 1
 

@@ -125,6 +125,36 @@ def test_variables_say_the_same(mallow, table):
         live_report(mallow, table)
 
 
+WRITERS = 0b101011 << 24  # bits that are the agent's own
+HAS_PARTS, PART = 1 << 30, 1 << 31
+
+
+def test_parts_are_one_backtrace(mallow, tmp_path):
+    """Of the parts of a site all is added but their peaks, and its age is of what is live."""
+    made = MadeLive(tmp_path, START)
+    made.site(START, 100, 10_000, freed=(90, 9_000), peak=(50, 7_000), first=2 * SECOND,
+              since=7 * SECOND, last=8 * SECOND, flags=HAS_PARTS | WRITERS)
+    made.site(START, 1000, 50_000, freed=(1000, 50_000), peak=(900, 45_000), first=3 * SECOND,
+              since=SECOND, flags=PART | WRITERS)
+    made.site(START, 35, 3_500, freed=(5, 500), peak=(1, 1), first=4 * SECOND, since=6 * SECOND,
+              last=9 * SECOND, flags=PART)
+    made.tick(10 * SECOND)
+    site, = json.loads(live_report(mallow, made.write(), "--json"))["sites"]
+    assert [site[name] for name in ("calls", "total_bytes", "live_blocks", "live_bytes",
+                                    "own_peak_blocks", "own_peak_bytes")] == \
+        [1135, 63_500, 40, 4_000, 50, 7_000]
+    assert [round(site[name], 2) for name in ("first_s", "last_s", "age_s")] == [2, 9, 4]
+
+
+def test_all_parts_have_at_least_what_is_live(mallow, tmp_path):
+    """The peak is looked at now and then."""
+    made = MadeLive(tmp_path, START)
+    made.site(START, 10, 1_000, peak=(20, 2_000), flags=HAS_PARTS)
+    made.site(START, 11, 1_100, peak=(0, 0), flags=PART)
+    site, = json.loads(live_report(mallow, made.write(), "--json"))["sites"]
+    assert (site["own_peak_blocks"], site["own_peak_bytes"]) == (21, 2_100)
+
+
 def test_depth(mallow, table):
     report = live_report(mallow, table, "--depth", "30")
     assert "\n20 [    0x10001065] load +0x5\n21 [              ] [truncated]\n" in report

@@ -251,10 +251,10 @@ static void test_sums(void **state)
 	struct live_site *site = sites_at(sites, number);
 
 	(void)state;
-	sites_allocate(site, (struct weight){1, 100}, 5 << 10);
-	sites_allocate(site, (struct weight){1, 50}, 6 << 10);
+	sites_allocate(sites, number, 0, (struct weight){1, 100}, 5 << 10);
+	sites_allocate(sites, number, 0, (struct weight){1, 50}, 6 << 10);
 	sites_free(site, (struct weight){1, 100});
-	sites_allocate(site, (struct weight){1, 10}, 7 << 10);
+	sites_allocate(sites, number, 0, (struct weight){1, 10}, 7 << 10);
 	assert_int_equal(site->calls, 3);
 	assert_int_equal(site->bytes, 160);
 	assert_int_equal(site->freed_calls, 1);
@@ -265,7 +265,7 @@ static void test_sums(void **state)
 	assert_int_equal(live_time_unpack(site->since), 5 << 10);
 	assert_int_equal(live_time_unpack(site->last), 7 << 10);
 	sites_free(site, (struct weight){2, 60});
-	sites_allocate(site, (struct weight){1, 1}, 9 << 10);
+	sites_allocate(sites, number, 0, (struct weight){1, 1}, 9 << 10);
 	assert_int_equal(live_time_unpack(site->first), 5 << 10);
 	assert_int_equal(live_time_unpack(site->since), 9 << 10);
 }
@@ -380,7 +380,7 @@ static void *use(void *argument)
 		site = site_of(frames, 5);
 		if (!site)
 			return "no room";
-		sites_allocate(sites_at(sites, site), (struct weight){1, 8}, i << 10);
+		sites_allocate(sites, site, 0, (struct weight){1, 8}, i << 10);
 		if (i & 1)
 			sites_free(sites_at(sites, site), (struct weight){1, 8});
 	}

@@ -124,8 +124,10 @@ static inline void add_with_stack(struct thread *thread, struct live *live, uint
 	if ((likely(!live_takes_samples()) &&
 	     live_put_fast(thread->live, live, head, address, size, live_owner(site, sums->number),
 			   ticks)) ||
-	    put_here(thread, live, address, size, live_owner(site, sums->number), ticks))
-		live_count_begin(sums, live, size, site, ticks);
+	    put_here(thread, live, address, size, live_owner(site, sums->number), ticks)) {
+		if (unlikely(live_count_begin(sums, live, size, site, ticks)))
+			live_stack_took_turn(thread, live, site);
+	}
 	live_reports_look(live, ticks);
 }
 

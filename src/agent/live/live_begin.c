@@ -122,7 +122,10 @@ never_inline void live_settle_thread_slow(struct thread *thread, struct live *li
 		own->sums = live_threads_sums(&live->threads,
 					      live_threads_claim(&live->threads, live->header,
 								 thread->tid, thread->name));
-	if (own->sums.number && !live_takes_samples())
-		own->exact = live;
+	if (!live_takes_samples()) {
+		own->sums.tag = site_parts_tag(own->sums.number);
+		if (own->sums.number)
+			own->exact = live;
+	}
 	slow_end(&slow);
 }

@@ -68,7 +68,7 @@ static never_inline uint32_t add_site_slow(struct thread *thread, struct live *l
 }
 
 /* By what the thread looked up lately: of many stacks most lines of the index are far away. */
-static uint32_t site_of_hash(struct thread *thread, struct live *live, uint64_t hash)
+static inline uint32_t site_of_hash(struct thread *thread, struct live *live, uint64_t hash)
 {
 	uint64_t *recent = &thread->live->recent[hash & ((1u << LIVE_RECENT_LOG) - 1)];
 	uint32_t site;
@@ -123,4 +123,31 @@ uint32_t live_stack_site(struct thread *thread, struct live *live)
 	own->site = site;
 	own->depth = stack->depth;
 	return site;
+}
+
+static void take_part(struct thread *thread, struct live *live, uint32_t site)
+{
+	const struct stack_cache *stack = &thread->stack;
+	struct live_own *own = thread->live;
+	uint64_t hash;
+	uint32_t part;
+
+	// By its leaf a stack is known without its hash.
+	if (!find_site(thread, live))
+		return;
+	hash = own->hashes[stack->depth];
+	part = site_parts_take(&live->sites, live->header, site, hash, own->sums.number);
+	own->recent[hash & ((1u << LIVE_RECENT_LOG) - 1)] = stack_index_entry(hash, part);
+	keep_leaf(thread, part);
+	own->site = part;
+	own->depth = stack->depth;
+}
+
+never_inline void live_stack_took_turn(struct thread *thread, struct live *live, uint32_t site)
+{
+	struct live_own *own = thread->live;
+
+	if (site != SITES_STACKLESS &&
+	    site_parts_wanted(own->turns, sites_at(&live->sites, site), site, own->ticks))
+		take_part(thread, live, site);
 }

@@ -45,6 +45,7 @@ struct live_own {
 	uint64_t ticks;   /* … it was so late, from the start */
 	struct block_near near;
 	struct live_taken taken[LIVE_TAKEN];
+	struct site_turns turns[1u << SITE_TURNS_LOG];
 	/* Sites of stacks that were looked up lately, by their hash, as entries of stack_index.h.
 	 */
 	uint64_t recent[1u << LIVE_RECENT_LOG];

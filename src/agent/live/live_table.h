@@ -72,15 +72,18 @@ static inline void live_count_end(struct thread *thread, struct live *live,
 	live_count_end_as(live_threads_own(sums), sums, live, block, weight_of(block->size));
 }
 
-/* One that is in the table: the thread of those sums has made it. */
-static inline void live_count_begin(const struct live_sums *sums, struct live *live, uint64_t size,
+/*
+ * One that is in the table: the thread of those sums has made it. Returns what
+ * sites_allocate() does.
+ */
+static inline bool live_count_begin(const struct live_sums *sums, struct live *live, uint64_t size,
 				    uint32_t site, uint64_t ticks)
 {
 	struct weight weight = weight_of(size);
 
-	if (likely(live_has_sums(site)))
-		sites_allocate(sites_at(&live->sites, site), weight, ticks);
 	live_threads_allocate(sums, weight);
+	return likely(live_has_sums(site)) &&
+	       sites_allocate(&live->sites, site, sums->tag, weight, ticks);
 }
 
 /*

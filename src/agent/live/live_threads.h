@@ -28,6 +28,7 @@ struct live_threads {
 /* What a thread counts in, found once. Zero: not yet. */
 struct live_sums {
 	uint32_t number;
+	uint32_t tag; /* where it counts in sites; samples have all the same */
 	struct live_thread *allocated;
 	struct live_freed *freed; /* by owner */
 };

@@ -16,7 +16,9 @@
 #include <stdint.h>
 
 #include "agent/live/add.h"
+#include "agent/live/site_parts.h"
 #include "agent/live/stack_index.h"
+#include "agent/live/weight.h"
 #include "base/compiler.h"
 #include "trace/live.h"
 
@@ -44,6 +46,8 @@ struct sites {
 	struct live_node *nodes[SITES_NODE_CHUNKS]; /* atomic */
 	struct live_site *sites[SITES_SITE_CHUNKS]; /* atomic */
 	struct stack_index index;
+	uint32_t parts;                 /* atomic: of all sites */
+	uint32_t next_part[LIVE_SITES]; /* atomic, see site_parts.h; 0: has none, and is none */
 };
 
 /* Makes the first chunks, and the site SITES_STACKLESS. false: no memory. */
@@ -98,11 +102,6 @@ static inline struct live_site *sites_at(struct sites *sites, uint32_t site)
 				__ATOMIC_RELAXED)[site & ((1u << SITES_SITE_BITS) - 1)];
 }
 
-/* What a block adds to sums: 1 and its size, but where only samples are taken. */
-struct weight {
-	uint64_t calls, bytes;
-};
-
 void sites_raise_slow(uint64_t *peak, uint64_t value);
 
 static inline void sites_raise(uint64_t *peak, uint64_t value)
@@ -111,8 +110,9 @@ static inline void sites_raise(uint64_t *peak, uint64_t value)
 		sites_raise_slow(peak, value);
 }
 
-/* ticks: since the start. */
-static inline void sites_allocate(struct live_site *site, struct weight weight, uint64_t ticks)
+/* Counts it, without peaks. ticks: since the start. Returns what the site has live. */
+static inline struct weight sites_count(struct live_site *site, struct weight weight,
+					uint64_t ticks)
 {
 	bool alone = add_alone();
 	uint64_t calls = add_fetch_as(alone, &site->calls, weight.calls);
@@ -121,16 +121,38 @@ static inline void sites_allocate(struct live_site *site, struct weight weight, 
 	uint64_t freed_bytes = __atomic_load_n(&site->freed_bytes, __ATOMIC_RELAXED);
 	uint32_t now = live_time_pack(ticks, 32);
 
-	// What others freed since may be younger than what was added: then it is no peak.
-	if (likely(calls > freed_calls))
-		sites_raise(&site->peak_calls, calls - freed_calls);
-	if (likely(bytes > freed_bytes))
-		sites_raise(&site->peak_bytes, bytes - freed_bytes);
 	if (unlikely(calls == weight.calls))
 		__atomic_store_n(&site->first, now, __ATOMIC_RELAXED);
 	if (calls - weight.calls <= freed_calls)
 		__atomic_store_n(&site->since, now, __ATOMIC_RELAXED);
 	__atomic_store_n(&site->last, now, __ATOMIC_RELAXED);
+	// What others freed since may be younger than what was added: then it is no peak.
+	return (struct weight){likely(calls > freed_calls) ? calls - freed_calls : 0,
+			       likely(bytes > freed_bytes) ? bytes - freed_bytes : 0};
+}
+
+/* The same with peaks, of a site that is not divided. */
+static inline void sites_count_whole(struct live_site *site, struct weight weight, uint64_t ticks)
+{
+	struct weight live = sites_count(site, weight, ticks);
+
+	sites_raise(&site->peak_calls, live.calls);
+	sites_raise(&site->peak_bytes, live.bytes);
+}
+
+/*
+ * tag: the thread's, site_parts_tag(). Returns whether it is to be asked site_parts_wanted(): it
+ * has taken turns with others.
+ */
+static inline bool sites_allocate(struct sites *sites, uint32_t number, uint32_t tag,
+				  struct weight weight, uint64_t ticks)
+{
+	struct live_site *site = sites_at(sites, number);
+
+	if (unlikely((__atomic_load_n(&site->node, __ATOMIC_RELAXED) ^ tag) >> LIVE_NODE_BITS))
+		return site_parts_allocate(sites, number, tag, weight, ticks);
+	sites_count_whole(site, weight, ticks);
+	return false;
 }
 
 static inline void sites_free(struct live_site *site, struct weight weight)

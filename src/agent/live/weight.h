@@ -5,8 +5,12 @@
 #include <stdint.h>
 
 #include "agent/config.h"
-#include "agent/live/sites.h"
 #include "base/compiler.h"
+
+/* What it adds to sums: 1 and its size, but where only samples are taken. */
+struct weight {
+	uint64_t calls, bytes;
+};
 
 /* Of a sample: 1 / the probability that it was one (filter.h). */
 struct weight weight_of_sample(uint64_t size, uint64_t mean);

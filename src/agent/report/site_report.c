@@ -30,16 +30,25 @@ static void set_sums(struct mallow_site *site, uint64_t calls, uint64_t freed_ca
 	site->average = site->calls ? (site->allocated + site->calls / 2) / site->calls : 0;
 }
 
-/* What was freed first: of a block that is freed meanwhile nothing is freed only. */
-static void read_sums(struct making *making, const struct live_site *entry)
+/* Of a whole with its parts. */
+static void read_sums(struct making *making, uint32_t number)
 {
+	struct sites *sites = &making->live->sites;
 	struct mallow_site *site = &making->site;
-	uint64_t freed_calls = __atomic_load_n(&entry->freed_calls, __ATOMIC_RELAXED);
+	uint64_t calls = 0, freed_calls = 0;
+	uint32_t part = 0;
 
-	site->freed = __atomic_load_n(&entry->freed_bytes, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	site->allocated = __atomic_load_n(&entry->bytes, __ATOMIC_RELAXED);
-	set_sums(site, __atomic_load_n(&entry->calls, __ATOMIC_RELAXED), freed_calls);
+	do {
+		const struct live_site *entry = sites_at(sites, part ? part : number);
+
+		// What was freed first: of a block that is freed meanwhile nothing is freed only.
+		freed_calls += __atomic_load_n(&entry->freed_calls, __ATOMIC_RELAXED);
+		site->freed += __atomic_load_n(&entry->freed_bytes, __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		site->allocated += __atomic_load_n(&entry->bytes, __ATOMIC_RELAXED);
+		calls += __atomic_load_n(&entry->calls, __ATOMIC_RELAXED);
+	} while ((part = site_parts_next(sites, number, part)));
+	set_sums(site, calls, freed_calls);
 }
 
 /* BACKTRACE=none: the only site has no sums of its own. */
@@ -105,20 +114,24 @@ static bool keep(struct making *making)
 static bool add(struct making *making, uint32_t number)
 {
 	const struct live_site *entry;
+	uint32_t node;
 
 	// A number is given before there is memory for it.
 	if (!__atomic_load_n(&making->live->sites.sites[number >> SITES_SITE_BITS],
 			     __ATOMIC_ACQUIRE))
 		return true;
 	entry = sites_at(&making->live->sites, number);
+	node = __atomic_load_n(&entry->node, __ATOMIC_ACQUIRE);
+	if (node & LIVE_SITE_PART)
+		return true; // read with its whole
 	making->site = (struct mallow_site){.stack = making->stack};
 	if (config_stackless())
 		read_all_threads(making);
 	else
-		read_sums(making, entry);
+		read_sums(making, number);
 	if (!making->site.calls)
 		return true;
-	read_stack(making, __atomic_load_n(&entry->node, __ATOMIC_ACQUIRE));
+	read_stack(making, live_site_node(entry));
 	return keep(making);
 }
 

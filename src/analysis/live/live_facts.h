@@ -18,8 +18,8 @@
 struct site_life {
 	uint64_t own_peak_blocks; /* the most blocks it ever had live */
 	uint64_t first_ns;        /* its first allocation, … */
-	uint64_t since_ns;        /* … that since which something was always live, … */
-	uint64_t last_ns;         /* … and the last one */
+	uint64_t since_ns;        /* … that since which something was always live, else … */
+	uint64_t last_ns;         /* … the last one */
 };
 
 /* Of samples: where what is live is, most likely. Of both sums of a site, or of all sites. */

@@ -124,8 +124,22 @@ static uint64_t ticks_of(const struct load *load, uint32_t time)
 	return ticks;
 }
 
-/* Of two sites with one stack both are added. */
-static void set_sums(struct load *load, uint32_t index, const struct live_site *from)
+/* Of parts the whole has it; together they have no less than what is live. */
+static void set_peaks(struct load *load, struct site *site, struct site_life *life,
+		      const struct live_site *from)
+{
+	if (!(from->node & LIVE_SITE_PART)) {
+		site->own_peak_bytes += from->peak_bytes;
+		life->own_peak_blocks += whole(load, from->peak_calls);
+	}
+	if (site->own_peak_bytes < site->leaked_bytes)
+		site->own_peak_bytes = site->leaked_bytes;
+	if (life->own_peak_blocks < site->leaked_blocks)
+		life->own_peak_blocks = site->leaked_blocks;
+}
+
+/* Of several sites with one stack all are added. */
+static void add_sums(struct load *load, uint32_t index, const struct live_site *from)
 {
 	struct recording *recording = load->recording;
 	struct site *site = &recording->sites.sites.items[index];
@@ -137,10 +151,11 @@ static void set_sums(struct load *load, uint32_t index, const struct live_site *
 	site->total_bytes += from->bytes;
 	site->leaked_blocks += whole(load, rest(from->calls, from->freed_calls));
 	site->leaked_bytes += rest(from->bytes, from->freed_bytes);
-	site->own_peak_bytes += from->peak_bytes;
-	life->own_peak_blocks += whole(load, from->peak_calls);
+	set_peaks(load, site, life, from);
 	life->first_ns = first < life->first_ns ? first : life->first_ns;
-	life->since_ns = since < life->since_ns ? since : life->since_ns;
+	// Of what is live: parts of which nothing is any more may have begun long ago.
+	if (from->calls > from->freed_calls && since < life->since_ns)
+		life->since_ns = since;
 	life->last_ns = last > life->last_ns ? last : life->last_ns;
 	if (last > load->last_ticks)
 		load->last_ticks = last;
@@ -158,7 +173,7 @@ static struct err *take_site(struct load *load, const struct live_site *from, ui
 		if (!vec_push(&recording->live.sites, none))
 			err = err_no_memory();
 	if (!err)
-		set_sums(load, index, from);
+		add_sums(load, index, from);
 	return err;
 }
 
@@ -177,7 +192,7 @@ static struct err *resolve_sites(struct load *load, uint32_t **ret)
 		return err_no_memory();
 	for (uint32_t i = 0; !err && i < live->site_count; i++)
 		if (live_snapshot_counts(live, i))
-			err = resolve(&resolving, live->sites[i].node, &nodes[i]);
+			err = resolve(&resolving, live_site_node(&live->sites[i]), &nodes[i]);
 	if (!err)
 		*ret = steal(&nodes);
 	return err;
@@ -299,6 +314,8 @@ struct err *live_load_finish(struct load *load)
 	for (size_t i = 0; i < live->sites.count; i++) {
 		struct site_life *life = &live->sites.items[i];
 
+		if (life->since_ns == UINT64_MAX)
+			life->since_ns = life->last_ns;
 		life->first_ns = tick_clock_ns(&load->clock, life->first_ns);
 		life->since_ns = tick_clock_ns(&load->clock, life->since_ns);
 		life->last_ns = tick_clock_ns(&load->clock, life->last_ns);

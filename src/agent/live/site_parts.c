@@ -1,0 +1,166 @@
+#include "agent/live/site_parts.h"
+
+#include "agent/live/sites.h"
+
+/* As the frame of a hash: above those of stacks, which are ids or pcs that are no code. */
+#define PART_FRAME 0xc0000000u
+
+static uint32_t next_of(const struct sites *sites, uint32_t number)
+{
+	return __atomic_load_n(&sites->next_part[number], __ATOMIC_ACQUIRE);
+}
+
+static bool is_part(const struct live_site *site)
+{
+	return __atomic_load_n(&site->node, __ATOMIC_RELAXED) & LIVE_SITE_PART;
+}
+
+/* A part is given its next one before it is in the ring, and from there it goes on to the whole. */
+static uint32_t whole_of(struct sites *sites, uint32_t number)
+{
+	while (number && is_part(sites_at(sites, number)))
+		number = next_of(sites, number);
+	return number;
+}
+
+uint32_t site_parts_next(const struct sites *sites, uint32_t whole, uint32_t part)
+{
+	uint32_t next = next_of(sites, part ? part : whole);
+
+	return next == whole ? 0 : next;
+}
+
+/* Who claims the part's place links it, be it its maker or who has found it meanwhile. */
+static void link_part(struct sites *sites, uint32_t whole, uint32_t part)
+{
+	uint32_t first = next_of(sites, whole), none = 0;
+
+	if (!__atomic_compare_exchange_n(&sites->next_part[part], &none, whole, false,
+					 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		return;
+	do
+		__atomic_store_n(&sites->next_part[part], first ? first : whole, __ATOMIC_RELEASE);
+	while (!__atomic_compare_exchange_n(&sites->next_part[whole], &first, part, true,
+					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+	__atomic_fetch_or(&sites_at(sites, whole)->node, LIVE_SITE_HAS_PARTS, __ATOMIC_RELAXED);
+}
+
+static uint32_t make_part(struct sites *sites, struct live_header *header, uint32_t whole,
+			  uint64_t hash)
+{
+	uint32_t node = __atomic_load_n(&sites_at(sites, whole)->node, __ATOMIC_RELAXED), made = 0;
+
+	if (__atomic_add_fetch(&sites->parts, 1, __ATOMIC_RELAXED) <= SITE_PARTS)
+		made = sites_add(sites, header, hash, (node & (LIVE_NODES - 1)) | LIVE_SITE_PART);
+	if (!made)
+		__atomic_sub_fetch(&sites->parts, 1, __ATOMIC_RELAXED);
+	return made;
+}
+
+uint32_t site_parts_take(struct sites *sites, struct live_header *header, uint32_t site,
+			 uint64_t hash, uint32_t thread)
+{
+	uint32_t whole = whole_of(sites, site), part;
+
+	if (!whole)
+		return site;
+	hash = sites_hash(hash, PART_FRAME | thread % SITE_PARTS_OF_ONE);
+	part = sites_find(sites, hash);
+	if (!part)
+		part = make_part(sites, header, whole, hash);
+	if (part)
+		link_part(sites, whole, part);
+	else
+		part = site_parts_next(sites, whole, 0);
+	return part ? part : site;
+}
+
+/* Of one that ends meanwhile both sums are read in the order in which nothing is too much. */
+static uint64_t live_of(const uint64_t *sum, const uint64_t *freed)
+{
+	uint64_t all = __atomic_load_n(sum, __ATOMIC_ACQUIRE);
+	uint64_t ended = __atomic_load_n(freed, __ATOMIC_RELAXED);
+
+	return all > ended ? all - ended : 0;
+}
+
+static void look(struct sites *sites, uint32_t whole)
+{
+	struct live_site *site = sites_at(sites, whole);
+	uint64_t calls = live_of(&site->calls, &site->freed_calls);
+	uint64_t bytes = live_of(&site->bytes, &site->freed_bytes);
+
+	for (uint32_t part = 0; (part = site_parts_next(sites, whole, part));) {
+		const struct live_site *at = sites_at(sites, part);
+
+		calls += live_of(&at->calls, &at->freed_calls);
+		bytes += live_of(&at->bytes, &at->freed_bytes);
+	}
+	sites_raise(&site->peak_calls, calls);
+	sites_raise(&site->peak_bytes, bytes);
+}
+
+/* By how much the least has to grow until it is time to look. */
+static uint64_t step_of(const uint64_t *peak, uint64_t least)
+{
+	uint64_t share = __atomic_load_n(peak, __ATOMIC_RELAXED) >> SITE_PART_LOG;
+
+	return share > least ? share : least;
+}
+
+static never_inline void look_if_due(struct sites *sites, struct live_site *part, uint32_t number,
+				     struct weight live)
+{
+	uint32_t whole = whole_of(sites, number);
+	const struct live_site *site;
+
+	if (!whole)
+		return;
+	site = sites_at(sites, whole);
+	if (live.calls < part->peak_calls + step_of(&site->peak_calls, SITE_PART_CALLS) &&
+	    live.bytes < part->peak_bytes + step_of(&site->peak_bytes, SITE_PART_BYTES))
+		return;
+	look(sites, whole);
+	__atomic_store_n(&part->peak_calls, live.calls, __ATOMIC_RELAXED);
+	__atomic_store_n(&part->peak_bytes, live.bytes, __ATOMIC_RELAXED);
+}
+
+/* Lowers it to that. Returns by how much the value is above it. */
+static uint64_t above(uint64_t *least, uint64_t value)
+{
+	uint64_t before = __atomic_load_n(least, __ATOMIC_RELAXED);
+
+	if (value >= before)
+		return value - before;
+	__atomic_store_n(least, value, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static void count_in_part(struct sites *sites, struct live_site *part, uint32_t number,
+			  struct weight weight, uint64_t ticks)
+{
+	struct weight live = sites_count(part, weight, ticks);
+
+	if (unlikely((above(&part->peak_calls, live.calls) >= SITE_PART_CALLS) |
+		     (above(&part->peak_bytes, live.bytes) >= SITE_PART_BYTES)))
+		look_if_due(sites, part, number, live);
+}
+
+bool site_parts_allocate(struct sites *sites, uint32_t number, uint32_t tag, struct weight weight,
+			 uint64_t ticks)
+{
+	struct live_site *site = sites_at(sites, number);
+	uint32_t node = __atomic_load_n(&site->node, __ATOMIC_RELAXED);
+
+	if (likely(node & LIVE_SITE_PART)) {
+		count_in_part(sites, site, number, weight, ticks);
+		return false;
+	}
+	sites_count_whole(site, weight, ticks);
+	if (node & LIVE_SITE_HAS_PARTS)
+		look(sites, number);
+	else // If it has parts by now it is told so next time.
+		__atomic_compare_exchange_n(&site->node, &node, (node & (LIVE_NODES - 1)) | tag,
+					    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return true;
+}
