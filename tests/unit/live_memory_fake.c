@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,7 +28,23 @@ static const char several;
 
 const char *add_alone_flag = &several;
 
-/* Zeroed pages, touched as they are used. NULL: there are no more. Under the mutex. */
+/* No signal comes meanwhile, as in the agent: one may stop its thread until another one is here. */
+static void begin_alone(sigset_t *signals)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, signals);
+	pthread_mutex_lock(&mutex);
+}
+
+static void end_alone(const sigset_t *signals)
+{
+	pthread_mutex_unlock(&mutex);
+	pthread_sigmask(SIG_SETMASK, signals, NULL);
+}
+
+/* Zeroed pages, touched as they are used. NULL: there are no more. Alone. */
 static void *take(size_t size)
 {
 	void *memory;
@@ -54,11 +71,12 @@ void fake_memory_reset(void)
 void *pool_allocate(size_t size)
 {
 	void (*meanwhile)(void) = fake_memory_meanwhile;
+	sigset_t signals;
 	void *memory;
 
-	pthread_mutex_lock(&mutex);
+	begin_alone(&signals);
 	memory = take(size);
-	pthread_mutex_unlock(&mutex);
+	end_alone(&signals);
 	if (meanwhile) {
 		fake_memory_meanwhile = NULL;
 		meanwhile();
@@ -73,9 +91,10 @@ void pool_release(void *memory, size_t size)
 
 static void *publish(void **place, struct fake_part part)
 {
+	sigset_t signals;
 	void *there;
 
-	pthread_mutex_lock(&mutex);
+	begin_alone(&signals);
 	there = *place;
 	if (!there)
 		there = take(part.entry_size * part.count);
@@ -85,7 +104,7 @@ static void *publish(void **place, struct fake_part part)
 		fake_memory_leaves += part.part == LIVE_PART_HEADS;
 		__atomic_store_n(place, there, __ATOMIC_RELEASE);
 	}
-	pthread_mutex_unlock(&mutex);
+	end_alone(&signals);
 	return there;
 }
 

@@ -7,12 +7,6 @@
 /* Of a cell whose address and size are not there yet, and of one that is in no region. */
 #define STATE_BUSY UINT64_C(1)
 
-/* The name of the cell behind this one; in one that is free the number of the next free one. */
-static uint32_t next_of(const uint64_t *words)
-{
-	return (uint32_t)__atomic_load_n(&words[0], __ATOMIC_RELAXED);
-}
-
 static uint32_t find_in_map(const struct block_table *table, unsigned int map, uint64_t address)
 {
 	uint32_t name = heads_name(heads_find(&table->heads, map, address), map);
@@ -22,7 +16,7 @@ static uint32_t find_in_map(const struct block_table *table, unsigned int map, u
 
 		if (large_block_is(words, address))
 			break;
-		name = next_of(words);
+		name = cells_next(words);
 	}
 	return live_group_number(name);
 }
@@ -99,7 +93,7 @@ static uint32_t claim_in(const struct block_table *table, uint32_t *head, unsign
 
 		if (claim(words))
 			break;
-		name = next_of(words);
+		name = cells_next(words);
 	}
 	return live_group_number(name);
 }
@@ -158,7 +152,7 @@ bool large_blocks_are_gone(const struct block_table *table, uint32_t name)
 
 		if (__atomic_load_n(&words[LIVE_WORD_STATE], __ATOMIC_RELAXED))
 			return false;
-		name = next_of(words);
+		name = cells_next(words);
 	}
 	return true;
 }
@@ -169,7 +163,7 @@ static void unclaim_until(const struct block_table *table, uint32_t name, uint32
 		uint64_t *words = block_table_group(table, name);
 
 		unclaim(words);
-		name = next_of(words);
+		name = cells_next(words);
 	}
 }
 
@@ -182,7 +176,7 @@ static bool claim_chain(const struct block_table *table, uint32_t chain)
 			unclaim_until(table, chain, name);
 			return false;
 		}
-		name = next_of(words);
+		name = cells_next(words);
 	}
 	return true;
 }
@@ -203,7 +197,7 @@ uint32_t large_blocks_leave(struct block_table *table, uint32_t *head, uint32_t 
 		uint32_t cell = live_group_number(chain);
 		uint64_t *words = cells_at(&table->cells, cell);
 
-		chain = next_of(words);
+		chain = cells_next(words);
 		number_stack_push(&table->free_cells, cell, &words[0]);
 	}
 	return freed;
@@ -227,7 +221,7 @@ static void empty_region(const void *argument, uint32_t *head)
 		if (state != STATE_BUSY)
 			__atomic_compare_exchange_n(&words[LIVE_WORD_STATE], &state, 0, false,
 						    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-		name = next_of(words);
+		name = cells_next(words);
 	}
 }
 

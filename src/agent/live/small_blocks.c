@@ -29,7 +29,7 @@ uint32_t small_blocks_find_in(const struct block_table *table, uint32_t chain, u
 			if (block_entry_is_at(word, address))
 				return cells_word_number(live_group_number(name),
 							 (uint32_t)(word - words));
-		name = (uint32_t)words[0];
+		name = cells_next(words);
 	}
 	return 0;
 }
@@ -70,7 +70,7 @@ static struct look look_through(const struct block_table *table, uint32_t name, 
 			look.chained |= chained_bit(entry);
 		}
 		look.groups++;
-		name = (uint32_t)words[0];
+		name = cells_next(words);
 	}
 	return look;
 }
@@ -303,7 +303,7 @@ static void empty_region(const void *argument, uint32_t *head)
 		uint64_t *words = block_table_group(table, name);
 
 		empty_words(words + 1, words_end(words, name));
-		name = (uint32_t)words[0];
+		name = cells_next(words);
 	}
 }
 
