@@ -217,6 +217,22 @@ static void test_peaks(void **state)
 	}
 }
 
+/* A part that grows by one large block has less before it than when it looked last. */
+static void test_peak_of_large_blocks(void **state)
+{
+	enum { LARGE = 1000000 };
+	const struct live_site *site = sites_at(sites, whole);
+	uint32_t part = take(whole, 1), other = take(whole, 2);
+
+	(void)state;
+	allocate(part, 2 * LARGE);
+	end(part, 2 * LARGE);
+	allocate(other, LARGE);
+	assert_int_equal(site->peak_bytes, 2 * LARGE);
+	allocate(part, 2 * LARGE - 1);
+	assert_int_equal(site->peak_bytes, 3 * LARGE - 1);
+}
+
 #define THREADS 8
 #define ROUNDS  100000
 
@@ -294,6 +310,7 @@ int main(void)
 		cmocka_unit_test_setup(test_longer_stacks_are_no_parts, setup),
 		cmocka_unit_test_setup(test_no_room, setup),
 		cmocka_unit_test_setup(test_peaks, setup),
+		cmocka_unit_test_setup(test_peak_of_large_blocks, setup),
 		cmocka_unit_test_setup(test_several_threads, setup),
 		cmocka_unit_test_setup(test_parts_at_once, setup),
 	};

@@ -125,15 +125,17 @@ static never_inline void look_if_due(struct sites *sites, struct live_site *part
 	__atomic_store_n(&part->peak_bytes, live.bytes, __ATOMIC_RELAXED);
 }
 
-/* Lowers it to that. Returns by how much the value is above it. */
-static uint64_t above(uint64_t *least, uint64_t value)
+/* Lowers the least to what was live before so much was added. Returns by how much live is above. */
+static uint64_t above(uint64_t *least, uint64_t live, uint64_t added)
 {
-	uint64_t before = __atomic_load_n(least, __ATOMIC_RELAXED);
+	uint64_t before = live > added ? live - added : 0;
+	uint64_t lowest = __atomic_load_n(least, __ATOMIC_RELAXED);
 
-	if (value >= before)
-		return value - before;
-	__atomic_store_n(least, value, __ATOMIC_RELAXED);
-	return 0;
+	if (before < lowest) {
+		__atomic_store_n(least, before, __ATOMIC_RELAXED);
+		lowest = before;
+	}
+	return live - lowest;
 }
 
 static void count_in_part(struct sites *sites, struct live_site *part, uint32_t number,
@@ -141,8 +143,8 @@ static void count_in_part(struct sites *sites, struct live_site *part, uint32_t 
 {
 	struct weight live = sites_count(part, weight, ticks);
 
-	if (unlikely((above(&part->peak_calls, live.calls) >= SITE_PART_CALLS) |
-		     (above(&part->peak_bytes, live.bytes) >= SITE_PART_BYTES)))
+	if (unlikely((above(&part->peak_calls, live.calls, weight.calls) >= SITE_PART_CALLS) |
+		     (above(&part->peak_bytes, live.bytes, weight.bytes) >= SITE_PART_BYTES)))
 		look_if_due(sites, part, number, live);
 }
 
