@@ -272,6 +272,44 @@ static void test_several_threads(void **state)
 		    calls - freed);
 }
 
+static bool forgetting;
+
+static void *forget(void *argument)
+{
+	while (__atomic_load_n(&forgetting, __ATOMIC_RELAXED))
+		sites_forget(sites, &header);
+	return argument;
+}
+
+/* What others know of a site stays as it is at any time, and what they find out meanwhile. */
+static void test_baseline(void **state)
+{
+	struct live_site *site = sites_at(sites, whole);
+	uint32_t part = take(whole, 1), node = live_site_node(site);
+	pthread_t thread;
+
+	(void)state;
+	allocate(part, 1);
+	allocate(whole, 1);
+	sites_forget(sites, &header);
+	for (uint32_t i = 0; i < 2; i++, site = sites_at(sites, part))
+		assert_true(!site->calls && !site->bytes && !site->freed_calls &&
+			    !site->freed_bytes && !site->peak_calls && !site->peak_bytes &&
+			    !site->first && !site->since && !site->last);
+	forgetting = true;
+	assert_int_equal(pthread_create(&thread, NULL, forget, NULL), 0);
+	for (uint32_t i = 0; i < 1000000; i++) {
+		assert_false(sites_allocate(sites, part, 0, (struct weight){1, 1}, 0));
+		site = sites_at(sites, whole);
+		__atomic_store_n(&site->node, node, __ATOMIC_RELAXED);
+		__atomic_fetch_or(&site->node, LIVE_SITE_HAS_PARTS, __ATOMIC_RELAXED);
+		assert_true(sites_allocate(sites, whole, 0, (struct weight){1, 1}, 0));
+		assert_int_equal(site->node, node | LIVE_SITE_HAS_PARTS);
+	}
+	__atomic_store_n(&forgetting, false, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+}
+
 #define STACKS 20000
 
 static uint64_t hashes[STACKS];
@@ -312,6 +350,7 @@ int main(void)
 		cmocka_unit_test_setup(test_peaks, setup),
 		cmocka_unit_test_setup(test_peak_of_large_blocks, setup),
 		cmocka_unit_test_setup(test_several_threads, setup),
+		cmocka_unit_test_setup(test_baseline, setup),
 		cmocka_unit_test_setup(test_parts_at_once, setup),
 	};
 

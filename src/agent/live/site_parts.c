@@ -100,12 +100,12 @@ static void look(struct sites *sites, uint32_t whole)
 	sites_raise(&site->peak_bytes, bytes);
 }
 
-/* By how much the least has to grow until it is time to look. */
-static uint64_t step_of(const uint64_t *peak, uint64_t least)
+/* Whether a part has grown enough for another look at the peak of all. */
+static bool is_due(const uint64_t *least, uint64_t live, const uint64_t *peak, uint64_t step)
 {
 	uint64_t share = __atomic_load_n(peak, __ATOMIC_RELAXED) >> SITE_PART_LOG;
 
-	return share > least ? share : least;
+	return live >= __atomic_load_n(least, __ATOMIC_RELAXED) + (share > step ? share : step);
 }
 
 static never_inline void look_if_due(struct sites *sites, struct live_site *part, uint32_t number,
@@ -117,8 +117,8 @@ static never_inline void look_if_due(struct sites *sites, struct live_site *part
 	if (!whole)
 		return;
 	site = sites_at(sites, whole);
-	if (live.calls < part->peak_calls + step_of(&site->peak_calls, SITE_PART_CALLS) &&
-	    live.bytes < part->peak_bytes + step_of(&site->peak_bytes, SITE_PART_BYTES))
+	if (!is_due(&part->peak_calls, live.calls, &site->peak_calls, SITE_PART_CALLS) &&
+	    !is_due(&part->peak_bytes, live.bytes, &site->peak_bytes, SITE_PART_BYTES))
 		return;
 	look(sites, whole);
 	__atomic_store_n(&part->peak_calls, live.calls, __ATOMIC_RELAXED);
