@@ -1,6 +1,7 @@
 #include "agent/live/site_parts.h"
 
 #include "agent/live/sites.h"
+#include "agent/slow.h"
 
 /* As the frame of a hash: above those of stacks, which are ids or pcs that are no code. */
 #define PART_FRAME 0xc0000000u
@@ -31,7 +32,7 @@ uint32_t site_parts_next(const struct sites *sites, uint32_t whole, uint32_t par
 }
 
 /* Who claims the part's place links it, be it its maker or who has found it meanwhile. */
-static void link_part(struct sites *sites, uint32_t whole, uint32_t part)
+static void claim_and_link(struct sites *sites, uint32_t whole, uint32_t part)
 {
 	uint32_t first = next_of(sites, whole), none = 0;
 
@@ -43,6 +44,19 @@ static void link_part(struct sites *sites, uint32_t whole, uint32_t part)
 	while (!__atomic_compare_exchange_n(&sites->next_part[whole], &first, part, true,
 					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 	__atomic_fetch_or(&sites_at(sites, whole)->node, LIVE_SITE_HAS_PARTS, __ATOMIC_RELAXED);
+}
+
+/* A handler that left the middle of it by longjmp would leave a part that is counted in, and that
+ * nobody adds. */
+static void link_part(struct sites *sites, uint32_t whole, uint32_t part)
+{
+	struct slow slow;
+
+	if (next_of(sites, part))
+		return;
+	slow_begin(&slow);
+	claim_and_link(sites, whole, part);
+	slow_end(&slow);
 }
 
 static uint32_t make_part(struct sites *sites, struct live_header *header, uint32_t whole,
