@@ -15,7 +15,7 @@
 #include "analysis/sample_interval.h"
 
 /*
- * Beside struct site: what are live of a site are its leaked bytes and blocks. Where threads have
+ * Beside struct site: what is live of a site are its leaked bytes and blocks. Where threads have
  * parts of it, "always live" is in one of these.
  */
 struct site_life {
