@@ -156,9 +156,10 @@ static void count_in_part(struct sites *sites, struct live_site *part, uint32_t 
 			  struct weight weight, uint64_t ticks)
 {
 	struct weight live = sites_count(part, weight, ticks);
+	uint64_t calls = above(&part->peak_calls, live.calls, weight.calls);
+	uint64_t bytes = above(&part->peak_bytes, live.bytes, weight.bytes);
 
-	if (unlikely((above(&part->peak_calls, live.calls, weight.calls) >= SITE_PART_CALLS) |
-		     (above(&part->peak_bytes, live.bytes, weight.bytes) >= SITE_PART_BYTES)))
+	if (unlikely(calls >= SITE_PART_CALLS || bytes >= SITE_PART_BYTES))
 		look_if_due(sites, part, number, live);
 }
 
