@@ -77,6 +77,29 @@ def test_one_site_in_the_programs_own_report(program, agent, tmp_path):
             for row in rows] == [(1216040, 40, 2560, 1216000)]
 
 
+@pytest.mark.parametrize("what", ["jump", "fork"])
+def test_in_the_middle_of_taking_a_part(what, compile_sample, agent, tmp_path):
+    """A part that a handler left half made by longjmp is added to the others all the same; a child
+    that goes on with it does so in vain."""
+    stepped = compile_sample("parts_steps", "gcc", "-O1")
+
+    def run():
+        outcome = run_live([stepped, what], agent, tmp_path / "t")
+        assert outcome.status == 7, outcome.lines
+        counts, report = outcome.output.split("\n", 1)
+        times, sure = map(int, counts.split())
+        table, = (each for each in outcome.tables if not each.header.begun_by_fork)
+        assert len(outcome.tables) == 1 + (times if what == "fork" else 0)
+        return table.parts, outcome, times, sure, json.loads(report)
+
+    outcome, times, sure, report = until_divided(run)
+    assert times >= 20
+    calls = sum(site["calls"] for site in report["sites"] if site["stack"][0]["function"] == "make")
+    assert sure <= calls <= sure + times
+    if what == "fork":
+        outcome.assert_sound()
+
+
 @pytest.mark.parametrize("mean", [1, "64K"])
 def test_no_parts_of_samples(mean, program, agent, tmp_path):
     """So few are counted that nobody waits."""

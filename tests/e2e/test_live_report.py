@@ -144,6 +144,10 @@ def test_parts_are_one_backtrace(mallow, tmp_path):
                                     "own_peak_blocks", "own_peak_bytes")] == \
         [1135, 63_500, 40, 4_000, 50, 7_000]
     assert [round(site[name], 2) for name in ("first_s", "last_s", "age_s")] == [2, 9, 4]
+    plain = MadeLive(tmp_path, START)
+    plain.site(START, 1, 1)
+    same, = json.loads(live_report(mallow, plain.write(), "--json"))["sites"]
+    assert site["stack"] == same["stack"] != []
 
 
 def test_all_parts_have_at_least_what_is_live(mallow, tmp_path):

@@ -79,6 +79,10 @@ static void test_turns(void **state)
 	// So often in one tick: it is said once.
 	assert_int_equal(turns_until(1000, 2, turns, 1000), 1);
 	assert_int_equal(live_site_node(site), node);
+	// The last one's, and no other bits.
+	sites_allocate(sites, whole, site_parts_tag(2), (struct weight){0, 0}, 0);
+	assert_int_equal(site->node, node | site_parts_tag(2));
+	assert_int_equal(site_parts_tag(SITE_PARTS_OF_ONE + 2), site_parts_tag(2));
 	// As often, but not in one.
 	memset(turns, 0, sizeof(turns));
 	assert_int_equal(turns_until(1000, 2, turns, SITE_TURNS_MANY - 1), 0);
@@ -110,6 +114,7 @@ static void test_who_gets_which(void **state)
 	same = sites_at(sites, whole)->node & (LIVE_NODES - 1);
 	assert_int_equal(sites_at(sites, whole)->node, same | LIVE_SITE_HAS_PARTS);
 	assert_int_equal(sites_at(sites, part)->node, same | LIVE_SITE_PART);
+	assert_int_equal(sites_at(sites, other)->node, same | LIVE_SITE_PART);
 	assert_int_equal(live_site_node(sites_at(sites, part)), same);
 	// The stack itself is found as before.
 	assert_int_equal(sites_find(sites, hash), whole);
@@ -217,6 +222,91 @@ static void test_peaks(void **state)
 	}
 }
 
+/* As its maker leaves it for a moment. */
+static void test_part_that_is_not_linked_yet(void **state)
+{
+	uint32_t part = take(whole, 1);
+
+	(void)state;
+	sites->next_part[whole] = sites->next_part[part] = 0;
+	sites_at(sites, whole)->node &= ~LIVE_SITE_HAS_PARTS;
+	assert_int_equal(take(part, 2), part);
+	for (uint32_t i = 0; i < 2 * SITE_PART_CALLS; i++)
+		allocate(part, 1);
+	assert_int_equal(sites_at(sites, whole)->peak_calls, 0);
+	// Who finds it links it.
+	assert_int_equal(take(whole, 1), part);
+	assert_int_equal(count_parts(whole), 1);
+	assert_true(sites_at(sites, whole)->node & LIVE_SITE_HAS_PARTS);
+}
+
+/* Of one whose block's beginning a baseline has forgotten. */
+static void test_more_freed_than_allocated(void **state)
+{
+	uint32_t part = take(whole, 1), other = take(whole, 2);
+
+	(void)state;
+	for (uint32_t i = 0; i < 5; i++)
+		end(other, 1);
+	for (uint32_t i = 0; i < SITE_PART_CALLS; i++)
+		allocate(part, 1);
+	assert_int_equal(sites_at(sites, whole)->peak_calls, SITE_PART_CALLS);
+}
+
+static void test_whole_that_grows(void **state)
+{
+	const struct live_site *site = sites_at(sites, whole);
+	uint32_t part = take(whole, 1);
+
+	(void)state;
+	for (uint32_t i = 1; i < SITE_PART_CALLS; i++)
+		allocate(part, 2);
+	assert_int_equal(site->peak_calls, 0);
+	allocate(whole, 1);
+	assert_int_equal(site->peak_calls, SITE_PART_CALLS);
+	assert_int_equal(site->peak_bytes, 2 * SITE_PART_CALLS - 1);
+}
+
+/* Where the peak is high it is looked at when a part has grown by a share of it, not before. */
+static void test_steps_of_a_high_peak(void **state)
+{
+	enum { HIGH = 1 << 30, SHARE = HIGH >> SITE_PART_LOG };
+	const struct live_site *site = sites_at(sites, whole);
+	const uint64_t grows[] = {HIGH, SHARE - 1, 1, SHARE};
+	const uint64_t peaks[] = {HIGH, HIGH, HIGH + SHARE, HIGH + SHARE};
+	uint32_t part = take(whole, 1);
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		sites_allocate(sites, part, 0, (struct weight){grows[i], 0}, 0);
+		assert_int_equal(site->peak_calls, peaks[i]);
+	}
+	for (size_t i = 0; i < 4; i++) {
+		sites_allocate(sites, part, 0, (struct weight){0, grows[i]}, 0);
+		assert_int_equal(site->peak_bytes, peaks[i]);
+	}
+}
+
+/* A part that grows by one large block has less before it than when it looked last. */
+static void test_peak_of_large_blocks(void **state)
+{
+	enum { LARGE = 1000000 };
+	const struct live_site *site = sites_at(sites, whole);
+	uint32_t part = take(whole, 1), other = take(whole, 2);
+
+	(void)state;
+	allocate(part, 2 * LARGE);
+	end(part, 2 * LARGE);
+	allocate(other, LARGE);
+	assert_int_equal(site->peak_bytes, 2 * LARGE);
+	allocate(part, 2 * LARGE);
+	assert_int_equal(site->peak_bytes, 3 * LARGE);
+	end(part, 2 * LARGE);
+	allocate(other, LARGE);
+	allocate(part, 2 * LARGE - 1);
+	assert_int_equal(site->peak_bytes, 4 * LARGE - 1);
+}
+
 #define THREADS 8
 #define ROUNDS  100000
 
@@ -254,6 +344,45 @@ static void test_several_threads(void **state)
 	assert_true(sites_at(sites, whole)->peak_calls <= calls);
 	assert_true(sites_at(sites, whole)->peak_calls + THREADS * SITE_PART_CALLS >=
 		    calls - freed);
+}
+
+static bool forgetting;
+
+static void *forget(void *argument)
+{
+	while (__atomic_load_n(&forgetting, __ATOMIC_RELAXED))
+		sites_forget(sites, &header);
+	return argument;
+}
+
+/* What others know of a site stays as it is at any time, and what they find out meanwhile. */
+static void test_baseline(void **state)
+{
+	struct live_site *site = sites_at(sites, whole);
+	uint32_t part = take(whole, 1), node = live_site_node(site);
+	pthread_t thread;
+
+	(void)state;
+	sites_allocate(sites, part, 0, (struct weight){1, 1}, 1 << 20);
+	sites_allocate(sites, whole, 0, (struct weight){1, 1}, 1 << 20);
+	end(whole, 1);
+	sites_forget(sites, &header);
+	for (uint32_t i = 0; i < 2; i++, site = sites_at(sites, part))
+		assert_true(!site->calls && !site->bytes && !site->freed_calls &&
+			    !site->freed_bytes && !site->peak_calls && !site->peak_bytes &&
+			    !site->first && !site->since && !site->last);
+	forgetting = true;
+	assert_int_equal(pthread_create(&thread, NULL, forget, NULL), 0);
+	for (uint32_t i = 0; i < 1000000; i++) {
+		assert_false(sites_allocate(sites, part, 0, (struct weight){1, 1}, 0));
+		site = sites_at(sites, whole);
+		__atomic_store_n(&site->node, node, __ATOMIC_RELAXED);
+		__atomic_fetch_or(&site->node, LIVE_SITE_HAS_PARTS, __ATOMIC_RELAXED);
+		assert_true(sites_allocate(sites, whole, 0, (struct weight){1, 1}, 0));
+		assert_int_equal(site->node, node | LIVE_SITE_HAS_PARTS);
+	}
+	__atomic_store_n(&forgetting, false, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
 }
 
 #define STACKS 20000
@@ -294,7 +423,13 @@ int main(void)
 		cmocka_unit_test_setup(test_longer_stacks_are_no_parts, setup),
 		cmocka_unit_test_setup(test_no_room, setup),
 		cmocka_unit_test_setup(test_peaks, setup),
+		cmocka_unit_test_setup(test_part_that_is_not_linked_yet, setup),
+		cmocka_unit_test_setup(test_more_freed_than_allocated, setup),
+		cmocka_unit_test_setup(test_whole_that_grows, setup),
+		cmocka_unit_test_setup(test_steps_of_a_high_peak, setup),
+		cmocka_unit_test_setup(test_peak_of_large_blocks, setup),
 		cmocka_unit_test_setup(test_several_threads, setup),
+		cmocka_unit_test_setup(test_baseline, setup),
 		cmocka_unit_test_setup(test_parts_at_once, setup),
 	};
 

@@ -126,20 +126,6 @@ void live_report_at_end(void)
 	helper_wait();
 }
 
-static void forget_sites(struct live *live)
-{
-	for (uint32_t i = SITES_STACKLESS; i < live->header->sites; i++) {
-		struct live_site *site =
-			live->sites.sites[i >> SITES_SITE_BITS] ? sites_at(&live->sites, i) : NULL;
-		uint32_t node = site ? site->node : 0;
-
-		if (!site)
-			continue;
-		memset(site, 0, sizeof(*site));
-		site->node = node;
-	}
-}
-
 static void forget_threads(struct live *live)
 {
 	for (uint32_t i = 0; i < live->header->threads; i++)
@@ -163,7 +149,7 @@ void live_forget(void)
 	block_table_empty(&live->blocks);
 	__atomic_fetch_sub(&live->reclaim.emptying, 1, __ATOMIC_RELEASE);
 	live_memory_empty(LIVE_PART_FREED);
-	forget_sites(live);
+	sites_forget(&live->sites, live->header);
 	forget_threads(live);
 	live->header->base_ticks = clock_ticks();
 	live->header->baselines++;

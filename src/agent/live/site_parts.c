@@ -1,6 +1,7 @@
 #include "agent/live/site_parts.h"
 
 #include "agent/live/sites.h"
+#include "agent/slow.h"
 
 /* As the frame of a hash: above those of stacks, which are ids or pcs that are no code. */
 #define PART_FRAME 0xc0000000u
@@ -31,7 +32,7 @@ uint32_t site_parts_next(const struct sites *sites, uint32_t whole, uint32_t par
 }
 
 /* Who claims the part's place links it, be it its maker or who has found it meanwhile. */
-static void link_part(struct sites *sites, uint32_t whole, uint32_t part)
+static void claim_and_link(struct sites *sites, uint32_t whole, uint32_t part)
 {
 	uint32_t first = next_of(sites, whole), none = 0;
 
@@ -43,6 +44,19 @@ static void link_part(struct sites *sites, uint32_t whole, uint32_t part)
 	while (!__atomic_compare_exchange_n(&sites->next_part[whole], &first, part, true,
 					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 	__atomic_fetch_or(&sites_at(sites, whole)->node, LIVE_SITE_HAS_PARTS, __ATOMIC_RELAXED);
+}
+
+/* A handler that left the middle of it by longjmp would leave a part that is counted in, and that
+ * nobody adds. */
+static void link_part(struct sites *sites, uint32_t whole, uint32_t part)
+{
+	struct slow slow;
+
+	if (next_of(sites, part))
+		return;
+	slow_begin(&slow);
+	claim_and_link(sites, whole, part);
+	slow_end(&slow);
 }
 
 static uint32_t make_part(struct sites *sites, struct live_header *header, uint32_t whole,
@@ -100,12 +114,12 @@ static void look(struct sites *sites, uint32_t whole)
 	sites_raise(&site->peak_bytes, bytes);
 }
 
-/* By how much the least has to grow until it is time to look. */
-static uint64_t step_of(const uint64_t *peak, uint64_t least)
+/* Whether a part has grown enough for another look at the peak of all. */
+static bool is_due(const uint64_t *least, uint64_t live, const uint64_t *peak, uint64_t step)
 {
 	uint64_t share = __atomic_load_n(peak, __ATOMIC_RELAXED) >> SITE_PART_LOG;
 
-	return share > least ? share : least;
+	return live >= __atomic_load_n(least, __ATOMIC_RELAXED) + (share > step ? share : step);
 }
 
 static never_inline void look_if_due(struct sites *sites, struct live_site *part, uint32_t number,
@@ -117,32 +131,35 @@ static never_inline void look_if_due(struct sites *sites, struct live_site *part
 	if (!whole)
 		return;
 	site = sites_at(sites, whole);
-	if (live.calls < part->peak_calls + step_of(&site->peak_calls, SITE_PART_CALLS) &&
-	    live.bytes < part->peak_bytes + step_of(&site->peak_bytes, SITE_PART_BYTES))
+	if (!is_due(&part->peak_calls, live.calls, &site->peak_calls, SITE_PART_CALLS) &&
+	    !is_due(&part->peak_bytes, live.bytes, &site->peak_bytes, SITE_PART_BYTES))
 		return;
 	look(sites, whole);
 	__atomic_store_n(&part->peak_calls, live.calls, __ATOMIC_RELAXED);
 	__atomic_store_n(&part->peak_bytes, live.bytes, __ATOMIC_RELAXED);
 }
 
-/* Lowers it to that. Returns by how much the value is above it. */
-static uint64_t above(uint64_t *least, uint64_t value)
+/* Lowers the least to what was live before so much was added. Returns by how much live is above. */
+static uint64_t above(uint64_t *least, uint64_t live, uint64_t added)
 {
-	uint64_t before = __atomic_load_n(least, __ATOMIC_RELAXED);
+	uint64_t before = live > added ? live - added : 0;
+	uint64_t lowest = __atomic_load_n(least, __ATOMIC_RELAXED);
 
-	if (value >= before)
-		return value - before;
-	__atomic_store_n(least, value, __ATOMIC_RELAXED);
-	return 0;
+	if (before < lowest) {
+		__atomic_store_n(least, before, __ATOMIC_RELAXED);
+		lowest = before;
+	}
+	return live - lowest;
 }
 
 static void count_in_part(struct sites *sites, struct live_site *part, uint32_t number,
 			  struct weight weight, uint64_t ticks)
 {
 	struct weight live = sites_count(part, weight, ticks);
+	uint64_t calls = above(&part->peak_calls, live.calls, weight.calls);
+	uint64_t bytes = above(&part->peak_bytes, live.bytes, weight.bytes);
 
-	if (unlikely((above(&part->peak_calls, live.calls) >= SITE_PART_CALLS) |
-		     (above(&part->peak_bytes, live.bytes) >= SITE_PART_BYTES)))
+	if (unlikely(calls >= SITE_PART_CALLS || bytes >= SITE_PART_BYTES))
 		look_if_due(sites, part, number, live);
 }
 

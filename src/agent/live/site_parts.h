@@ -9,8 +9,11 @@
  *
  * The peak is the whole's: what all of them have live together is looked at when one of them has
  * grown, since it last looked, by SITE_PART_CALLS blocks or by SITE_PART_BYTES, or, if that is
- * more, by the peak / 2^SITE_PART_LOG. So it is too low by that for each part, at most; and what
- * the parts have as peaks is the least that they had live since.
+ * more, by the peak / 2^SITE_PART_LOG. So it is too low by that for each part, at most, but that
+ * they are looked at one after the other: a block that another one follows in another part
+ * meanwhile may be seen together with it, or neither. (To read what was freed behind all that was
+ * allocated would make it too low by all that ends within the look, of threads that churn a
+ * multiple of what is live.) What the parts have as peaks is the least that they had live since.
  *
  * Lock-free, any thread, async-signal-safe.
  */

@@ -148,6 +148,28 @@ uint32_t sites_add(struct sites *sites, struct live_header *header, uint64_t has
 	return stack_index_add(&sites->index, hash, number);
 }
 
+/* All but its node, which others may change meanwhile: site_parts.h. */
+static void forget(struct live_site *site)
+{
+	uint64_t *sums[] = {&site->calls,       &site->bytes,      &site->freed_calls,
+			    &site->freed_bytes, &site->peak_calls, &site->peak_bytes};
+	uint32_t *times[] = {&site->first, &site->since, &site->last};
+
+	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
+		__atomic_store_n(sums[i], 0, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		__atomic_store_n(times[i], 0, __ATOMIC_RELAXED);
+}
+
+void sites_forget(struct sites *sites, const struct live_header *header)
+{
+	uint32_t count = __atomic_load_n(&header->sites, __ATOMIC_RELAXED);
+
+	for (uint32_t i = SITES_STACKLESS; i < count; i++)
+		if (__atomic_load_n(&sites->sites[i >> SITES_SITE_BITS], __ATOMIC_ACQUIRE))
+			forget(sites_at(sites, i));
+}
+
 never_inline void sites_raise_slow(uint64_t *peak, uint64_t value)
 {
 	uint64_t before = __atomic_load_n(peak, __ATOMIC_RELAXED);

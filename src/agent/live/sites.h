@@ -89,6 +89,9 @@ void sites_expect_node(const struct sites *sites, const struct live_header *head
 /* The new stack that ends at that node, with its hash, has a site from now on. 0: no room. */
 uint32_t sites_add(struct sites *sites, struct live_header *header, uint64_t hash, uint32_t node);
 
+/* A baseline: the sums of all that have a number begin anew. */
+void sites_forget(struct sites *sites, const struct live_header *header);
+
 /* One that is known to be there: of a number that was given. */
 static inline struct live_node *sites_node_at(const struct sites *sites, uint32_t node)
 {

@@ -14,7 +14,10 @@
 #include "analysis/recording.h"
 #include "analysis/sample_interval.h"
 
-/* Beside struct site: what is live of a site are its leaked bytes and blocks. */
+/*
+ * Beside struct site: what is live of a site are its leaked bytes and blocks. Where threads have
+ * parts of it, "always live" is in one of these.
+ */
 struct site_life {
 	uint64_t own_peak_blocks; /* the most blocks it ever had live */
 	uint64_t first_ns;        /* its first allocation, … */
