@@ -136,6 +136,21 @@ static void test_longer_stacks_are_no_parts(void **state)
 	}
 }
 
+/* By a hash that two stacks share a part may lead to another stack's site: that is nobody's part.
+ */
+static void test_another_stacks_hash(void **state)
+{
+	uint64_t of_part = sites_hash(hash, 0xc0000000u | 1);
+	uint32_t other;
+
+	(void)state;
+	other = sites_add(sites, &header, of_part, 1);
+	assert_int_equal(take(whole, 1), whole);
+	assert_int_equal(count_parts(other), 0);
+	assert_int_equal(take(take(whole, 2), 1), take(whole, 2));
+	assert_int_equal(count_parts(whole), 1);
+}
+
 static void test_no_room(void **state)
 {
 	uint32_t part;
@@ -421,6 +436,7 @@ int main(void)
 		cmocka_unit_test_setup(test_turns, setup),
 		cmocka_unit_test_setup(test_who_gets_which, setup),
 		cmocka_unit_test_setup(test_longer_stacks_are_no_parts, setup),
+		cmocka_unit_test_setup(test_another_stacks_hash, setup),
 		cmocka_unit_test_setup(test_no_room, setup),
 		cmocka_unit_test_setup(test_peaks, setup),
 		cmocka_unit_test_setup(test_part_that_is_not_linked_yet, setup),

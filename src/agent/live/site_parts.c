@@ -46,8 +46,10 @@ static void claim_and_link(struct sites *sites, uint32_t whole, uint32_t part)
 	__atomic_fetch_or(&sites_at(sites, whole)->node, LIVE_SITE_HAS_PARTS, __ATOMIC_RELAXED);
 }
 
-/* A handler that left the middle of it by longjmp would leave a part that is counted in, and that
- * nobody adds. */
+/*
+ * A handler that left the middle of it by longjmp would leave a part that is counted in, and that
+ * nobody adds.
+ */
 static void link_part(struct sites *sites, uint32_t whole, uint32_t part)
 {
 	struct slow slow;
@@ -82,10 +84,13 @@ uint32_t site_parts_take(struct sites *sites, struct live_header *header, uint32
 	part = sites_find(sites, hash);
 	if (!part)
 		part = make_part(sites, header, whole, hash);
-	if (part)
+	// Another stack's, by a hash that is the same in the bits that count (stack_index.h): not
+	// that.
+	if (part && is_part(sites_at(sites, part))) {
 		link_part(sites, whole, part);
-	else
-		part = site_parts_next(sites, whole, 0);
+		return part;
+	}
+	part = site_parts_next(sites, whole, 0);
 	return part ? part : site;
 }
 

@@ -122,8 +122,8 @@ static bool add(struct making *making, uint32_t number)
 		return true;
 	entry = sites_at(&making->live->sites, number);
 	node = __atomic_load_n(&entry->node, __ATOMIC_ACQUIRE);
-	if (node & LIVE_SITE_PART)
-		return true; // read with its whole
+	if (node & LIVE_SITE_PART || (!node && number != SITES_STACKLESS))
+		return true; // read with its whole; or not made yet
 	making->site = (struct mallow_site){.stack = making->stack};
 	if (config_stackless())
 		read_all_threads(making);
