@@ -414,6 +414,13 @@ def test_real_programs(live, name):
     assert ran.stdout == ("20000\n" if name == "sqlite3" else "")
 
 
+def test_memory_of_the_allocator(live, sample):
+    """The program's, who has a few blocks; not what mallow itself takes, which is many times that."""
+    memory = json.loads(live("--json", sample).stderr)["memory"]
+    assert 100_000 < memory["heap_virtual_bytes"] < 3_000_000
+    assert 4096 <= memory["heap_resident_bytes"] < 300_000
+
+
 def test_without_a_standard_error_at_the_end(live):
     """As ls and whatever else ends by gnulib's close_stdout(): `mallow live` has one."""
     ran = live("--json", "ls", "/", status=0)
