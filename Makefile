@@ -50,7 +50,7 @@ check-long: setup-test build build-asan build-tsan build-clang ## check, and the
 	@$(PYTHON) tools/check.py --long
 
 build: setup-build ## build/mallow and build/libmallow.so, to be used from there
-	$(call build_dir,$(BUILD)/meson,--buildtype=debugoptimized -Dtests=$(tests))
+	$(call build_dir,$(BUILD)/meson,--buildtype=debugoptimized -Dtests=$(tests) --prefix=$(abspath $(PREFIX)))
 	$(call runnable,$(BUILD)/meson,$(BUILD))
 
 # What programs that use the C API are compiled with: needs no build.

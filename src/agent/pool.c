@@ -19,6 +19,8 @@ static void *from_kernel(size_t size)
 
 	if (syscall_error(memory))
 		return NULL;
+	// Nothing of it is the program's: not in its core dumps either. Reports know it by that.
+	sys_madvise(memory, size, MADV_DONTDUMP);
 	own_memory_note(memory, size);
 	return memory;
 }

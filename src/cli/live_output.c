@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hosted/cleanup.h"
@@ -29,6 +30,19 @@ char *live_output_name(const struct recording_facts *facts)
 	if (*name)
 		return strdup(name);
 	return strdup(slash ? slash + 1 : facts->program);
+}
+
+bool live_output_is_hidden(const struct recording_facts *facts)
+{
+	struct stat ours, theirs;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/fd/%d", facts->pid, STDERR_FILENO);
+	if (!facts->alive || fstat(STDERR_FILENO, &ours) < 0)
+		return false;
+	if (stat(path, &theirs) < 0)
+		return errno == ENOENT;
+	return ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino;
 }
 
 char *live_output_path(const struct recording_facts *facts, const char *path)

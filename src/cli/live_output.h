@@ -15,6 +15,12 @@
  * memory. */
 char *live_output_name(const struct recording_facts *facts);
 
+/*
+ * Whether the process has closed its standard error since it began, or has another one: then the
+ * agent keeps what it starts from writing there. false where it cannot be known.
+ */
+bool live_output_is_hidden(const struct recording_facts *facts);
+
 /* A file that is named in the settings, as the process names it (free()). NULL: no memory. */
 char *live_output_path(const struct recording_facts *facts, const char *path);
 

@@ -4,6 +4,7 @@
 
 #include "analysis/names/symbolized.h"
 #include "cli/live_output.h"
+#include "cli/live_watch.h"
 #include "cli/terminal.h"
 #include "hosted/cleanup.h"
 #include "report/json/live_json.h"
@@ -67,6 +68,9 @@ static struct err *write_at_once(const struct report *report, const char *name)
 	struct err *err = NULL;
 
 	if (!report->buf.size)
+		return NULL;
+	if (!outfile && live_output_is_hidden(recording_facts(report->recording)) &&
+	    live_watch_hand_over(report->buf.data, report->buf.size))
 		return NULL;
 	if (outfile)
 		err = live_output_open(recording_facts(report->recording), outfile, name, &fd);

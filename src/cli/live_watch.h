@@ -4,11 +4,14 @@
  * ask for a report any more, is not lost with it.
  *
  * Each process sends its table's descriptor to a socket when it begins, for which a thread waits.
+ * The reports of one that has closed its standard error come there, too, and are written to that of
+ * `mallow live`: ls and all that ends by gnulib's close_stdout() have none any more at their end.
  */
 #ifndef MALLOW_CLI_LIVE_WATCH_H
 #define MALLOW_CLI_LIVE_WATCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "hosted/err.h"
 
@@ -19,6 +22,12 @@ struct err *live_watch_start(struct live_watch **ret);
 
 /* The socket's path, as processes learn it. */
 const char *live_watch_path(const struct live_watch *watch);
+
+/*
+ * To the `mallow live` that started this process or what it belongs to: a report, to be written to
+ * its standard error. false: there is none (any more), or no memory.
+ */
+bool live_watch_hand_over(const char *report, size_t size);
 
 /*
  * When they have ended: calls lost with the table of each process that could not end as it should.

@@ -33,13 +33,13 @@ static bool read_statm(uint32_t pid, struct process_memory *memory)
 
 /* What is known of the mapping that is being read, and of the one before. */
 struct mappings {
-	uint64_t end;
+	uint64_t end, size, resident;
 	bool guard;   /* small, without permissions: a stack may follow */
 	bool of_heap; /* what struct process_memory says */
 };
 
 /* A line that begins a mapping: "7f00-7f01 rw-p 00000000 00:00 0     [heap]". */
-static bool begins_mapping(const char *line, struct mappings *mappings, uint64_t *size)
+static bool begins_mapping(const char *line, struct mappings *mappings)
 {
 	bool behind_guard;
 	char permissions[8], name[16] = "";
@@ -53,8 +53,24 @@ static bool begins_mapping(const char *line, struct mappings *mappings, uint64_t
 			    (!*name || strcmp(name, "[heap]") == 0);
 	mappings->guard = strncmp(permissions, "---p", 4) == 0 && !inode && end - start <= GUARD;
 	mappings->end = end;
-	*size = end - start;
+	mappings->size = end - start;
+	mappings->resident = 0;
 	return true;
+}
+
+/* "VmFlags: rd wr mr mw me nr dd": the agent asks that its memory is neither reserved nor dumped.
+ */
+static bool is_no_program_memory(const char *line)
+{
+	return strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " nr") && strstr(line, " dd");
+}
+
+static void add_mapping(const struct mappings *mappings, struct process_memory *memory)
+{
+	if (!mappings->of_heap)
+		return;
+	memory->heap_size += mappings->size;
+	memory->heap_resident += mappings->resident;
 }
 
 static void read_smaps(uint32_t pid, struct process_memory *memory)
@@ -62,17 +78,22 @@ static void read_smaps(uint32_t pid, struct process_memory *memory)
 	auto_fclose FILE *file = open_proc(pid, "smaps");
 	struct mappings mappings = {0};
 	auto_free char *line = NULL;
-	uint64_t size, kilobytes;
+	uint64_t kilobytes;
 	size_t capacity = 0;
 
 	while (file && getline(&line, &capacity, file) > 0) {
-		if (begins_mapping(line, &mappings, &size)) {
+		struct mappings before = mappings;
+
+		if (begins_mapping(line, &mappings)) {
 			memory->heap_known = true;
-			memory->heap_size += mappings.of_heap ? size : 0;
-		} else if (mappings.of_heap && sscanf(line, "Rss: %" SCNu64, &kilobytes) == 1) {
-			memory->heap_resident += kilobytes * 1024;
+			add_mapping(&before, memory);
+		} else if (sscanf(line, "Rss: %" SCNu64, &kilobytes) == 1) {
+			mappings.resident = kilobytes * 1024;
+		} else if (is_no_program_memory(line)) {
+			mappings.of_heap = false;
 		}
 	}
+	add_mapping(&mappings, memory);
 }
 
 bool process_memory_read(uint32_t pid, struct process_memory *ret)

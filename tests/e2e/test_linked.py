@@ -2,6 +2,7 @@
 import itertools
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -105,12 +106,20 @@ def test_static_agent_in_a_dynamic_program(agent, tmp_path):
     assert run.returncode and "unresolvable symbol `__real_malloc'" in run.stderr
 
 
+def test_the_agent_is_built_for_where_it_is_installed():
+    """A linked one starts the tool, which it must find there without MALLOW_HELPER."""
+    said = subprocess.run(["make", "-n", "-C", TOP, "install", "PREFIX=/opt/m"], check=True,
+                          capture_output=True, text=True).stdout
+    assert re.search("^tools/build.sh .* --prefix=/opt/m$", said, re.M)
+
+
 @pytest.mark.parametrize("arguments,option", [([], []), (["--static"], ["-static"]),
                                               (["--static"], ["-static-pie", "-fPIE"])])
 def test_pkg_config(arguments, option, agent, tmp_path, record):
     """As README says it, with what is installed."""
     installed = tmp_path / "installed"
-    subprocess.run(["make", "-s", "-C", TOP, "install-libraries", "install-headers",
+    # Not to be built again for that place (-o).
+    subprocess.run(["make", "-s", "-o", "build", "-C", TOP, "install-libraries", "install-headers",
                     f"PREFIX={installed}", f"BUILD={agent.parent}"], check=True,
                    capture_output=True)
     flags = subprocess.run([need("pkg-config"), *arguments, "--cflags", "--libs", "mallow-agent"],

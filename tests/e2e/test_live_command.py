@@ -403,6 +403,7 @@ def test_real_programs(live, name):
     """Their reports add up, and their output is theirs."""
     need(PROGRAMS[name][0])
     ran = live("--json", *PROGRAMS[name], status=0)
+    assert ran.stderr
     for report in map(json.loads, ran.stderr.splitlines()):
         assert report["name"].startswith(name[:4]) and report["live_bytes"] > 1000
         assert sum(site["live_bytes"] for site in report["sites"]) == report["live_bytes"]
@@ -411,6 +412,28 @@ def test_real_programs(live, name):
         assert in_use == report["live_bytes"]
         assert report["not_counted"] == 0
     assert ran.stdout == ("20000\n" if name == "sqlite3" else "")
+
+
+def test_memory_of_the_allocator(live, sample):
+    """The program's, who has a few blocks; not what mallow itself takes, which is many times that."""
+    memory = json.loads(live("--json", sample).stderr)["memory"]
+    assert 100_000 < memory["heap_virtual_bytes"] < 3_000_000
+    assert 4096 <= memory["heap_resident_bytes"] < 300_000
+
+
+def test_without_a_standard_error_at_the_end(live):
+    """As ls and whatever else ends by gnulib's close_stdout(): `mallow live` has one."""
+    ran = live("--json", "ls", "/", status=0)
+    assert [report["name"] for report in map(json.loads, ran.stderr.splitlines())] == ["ls"]
+
+
+@pytest.mark.parametrize("how", ["os.close(2)",
+                                 "os.dup2(os.open('own', os.O_WRONLY | os.O_CREAT), 2)"])
+def test_another_standard_error(live, tmp_path, how):
+    """The report is not in the program's file, but where `mallow live` has its own."""
+    ran = live("--json", PYTHON, "-c", f"import os; {how}", status=0, cwd=tmp_path)
+    assert json.loads(ran.stderr)["name"] == "python3"
+    assert all(path.read_text() == "" for path in tmp_path.iterdir())
 
 
 def test_redis_by_signal(mallow, agent, tmp_path):

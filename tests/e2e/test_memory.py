@@ -47,6 +47,11 @@ def test_given_back_after_a_spawn(record):
     assert abs(sizes[1] - sizes[0]) <= 2 * CLOSE
 
 
+# Of madvise, for it and for the process: both wiped at fork, and what the pool gives them dumped
+# in no core.
+CALLS_OF_THE_FIRST = 5
+
+
 def small_stacks():
     """Of threads: how many stacks there were at most does not matter then."""
     resource.setrlimit(resource.RLIMIT_STACK, (256 << 10, 256 << 10))
@@ -57,7 +62,7 @@ def test_given_back_where_threads_cannot_begin(compile_sample, tool, tmp_path, m
     monkeypatch.setenv("MALLOC_ARENA_MAX", "1")  # else a matter of how many threads meet
     program = compile_sample("all_calls", "gcc", "-O1")
     sizes = []
-    for first in (ENDLESS, 3):
+    for first in (ENDLESS, CALLS_OF_THE_FIRST + 1):
         outcome = run_all_calls(program, variant("fail"), tmp_path / "failed", small_stacks,
                                 FAIL_AT=first, FAIL_ERROR=errno.ENOMEM, FAIL_COUNT=ENDLESS,
                                 FAIL_CALL=numbers_of_calls()["madvise"])

@@ -89,13 +89,19 @@ static void put_sums(struct buf *buf, const struct top_model *model,
 	const struct recording_summary *sum = recording_summary(model->recording);
 	uint64_t passed = facts->duration_ns - model->mark_ns;
 	char line[LINE_MOST];
+	int length;
 
-	snprintf(line, sizeof(line), "live %s in %s   %s in %s   since the mark, %s ago, %s",
-		 format_bytes(sum->live_bytes, false).text,
-		 format_counted(sum->leaked_blocks, "block", false).text,
+	length = snprintf(line, sizeof(line), "live %s in %s   %s since the mark, %s ago",
+			  format_bytes(sum->live_bytes, false).text,
+			  format_counted(sum->leaked_blocks, "block", false).text,
+			  signed_bytes((int64_t)(sum->live_bytes - model->mark_bytes)).text,
+			  format_time(passed).text);
+	snprintf(line + length, sizeof(line) - (size_t)length, "   %s in %s",
 		 format_bytes(sum->total_bytes, false).text,
-		 format_counted(sum->calls, "call", false).text, format_time(passed).text,
-		 signed_bytes((int64_t)(sum->live_bytes - model->mark_bytes)).text);
+		 format_counted(sum->calls, "call", false).text);
+	// Half a number would be another number.
+	if (strlen(line) > screen->width)
+		line[length] = 0;
 	put_line(buf, line, screen->width);
 }
 
@@ -282,11 +288,12 @@ static struct err *put_stack(struct buf *buf, const struct top_model *model,
 	return NULL;
 }
 
+/* The first that are named fit into 80 columns. */
 static void put_keys(struct buf *buf, const struct top_screen *screen)
 {
 	static const char keys[] =
-		"s size  c count  d change  a calls  m mark  / filter  t threads  Enter stack  "
-		"f freeze  q quit";
+		"s size  c count  d change  a calls  m mark  / find  t threads  f freeze  q quit  "
+		"Enter stack";
 
 	put_line(buf, screen->prompt ? screen->prompt : keys, screen->width);
 }
