@@ -204,7 +204,8 @@ static const char *obstacle(const char *path, const struct head *head, const cha
 		return privilege;
 	if (head->bytes[EI_CLASS] == ELFCLASS64 && is_static(head) && !has_agent(head) &&
 	    !is_loader(path))
-		return "is statically linked: no library can be preloaded into it";
+		return "is statically linked: no library can be preloaded into it, but "
+		       "libmallow.a can be linked with it (docs/linking.md)";
 	return NULL;
 }
 
@@ -240,11 +241,12 @@ static int judge(const char *path, const char *library)
 
 			if (why && i)
 				return cli_error(CLI_USAGE,
-						 "cannot record '%s': its interpreter "
+						 "cannot profile '%s': its interpreter "
 						 "'%s' %s",
 						 path, current, why);
 			if (why)
-				return cli_error(CLI_USAGE, "cannot record '%s': it %s", path, why);
+				return cli_error(CLI_USAGE, "cannot profile '%s': it %s", path,
+						 why);
 			return CLI_OK;
 		}
 		next = interpreter(&head);

@@ -494,8 +494,9 @@ def test_static_program(mallow, agent, tmp_path, option):
     subprocess.run([need("gcc"), option, "-o", str(program), str(source)], check=True)
     run = mallow_run(mallow, "run", program)
     assert run.returncode == 2 and run.stdout == ""
-    assert run.stderr == (f"mallow: cannot record '{program}': it is statically linked: no library "
-                          "can be preloaded into it\n")
+    assert run.stderr == (f"mallow: cannot profile '{program}': it is statically linked: no library "
+                          "can be preloaded into it, but libmallow.a can be linked with it "
+                          "(docs/linking.md)\n")
     script = tmp_path / "script"
     script.write_text(f"#! {program} -x\n")
     script.chmod(0o755)
@@ -513,7 +514,7 @@ def test_setuid_program(mallow, agent, tmp_path):
         program.chmod(mode)
         run = mallow_run(mallow, "run", program)
         assert run.returncode == 2
-        assert run.stderr == (f"mallow: cannot record '{program}': it is {word}: the system "
+        assert run.stderr == (f"mallow: cannot profile '{program}': it is {word}: the system "
                               "ignores preloaded libraries for it\n")
 
 

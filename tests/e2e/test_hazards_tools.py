@@ -140,8 +140,9 @@ def test_go(mallow, tmp_path):
     if "go version" in run.stdout:
         pytest.skip("this go is linked dynamically")
     assert (run.returncode, run.stdout) == (2, "")
-    assert run.stderr == (f"mallow: cannot record '{go}': it is statically linked: no library "
-                          "can be preloaded into it\n")
+    assert run.stderr == (f"mallow: cannot profile '{go}': it is statically linked: no library "
+                          "can be preloaded into it, but libmallow.a can be linked with it "
+                          "(docs/linking.md)\n")
     assert list(tmp_path.iterdir()) == []
 
 
