@@ -243,7 +243,8 @@ def test_what_cannot_be_watched(live, tmp_path):
     source.write_text("#include <stdlib.h>\nint main(void) { return malloc(5) == 0; }\n")
     subprocess.run([need("gcc"), "-static", "-o", target, source], check=True)
     assert live(target, status=2).stderr.endswith("it is statically linked: no library can be "
-                                                  "preloaded into it\n")
+                                                  "preloaded into it, but libmallow.a can be linked with "
+                                                  "it (docs/linking.md)\n")
     other = subprocess.run([need("gcc"), "-print-file-name=libm.so.6"], capture_output=True,
                            text=True, check=True).stdout.strip()
     without = {"MALLOW_LIBRARY": os.path.realpath(other)}
