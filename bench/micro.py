@@ -2,7 +2,7 @@
 
     pair        bare and recorded. What is added, less what a capture of that many frames costs
                 alone, is the rest: guard, clock, encoding, file
-    live        pairs in MODE=live, beside bare
+    live        pairs in MODE=live, beside bare, also of two threads by one and the same stack
     scaling     one thread and two, bare and recorded, alternating
     capture     bench/unwind_capture.c
 """
@@ -68,13 +68,14 @@ def live_pairs(place, progress):
     progress("malloc/free pairs, live")
     modes = {"bare": None, **{name: {"MALLOW_MODE": "live", "MALLOW_HELPER": "/bin/true", **settings}
                               for name, settings in LIVE.items()}}
-    found = [[pair_ns(place, 1, PAIRS, LIVE_FRAMES - START_FRAMES, settings)
-              for settings in modes.values()] for _ in range(PAIR_ROUNDS)]
-    best = dict(zip(modes, (min(column) for column in zip(*found))))
-    added = {name: best[name] - best["bare"] for name in LIVE}
-    return table.rows(["", "pair", "added"],
-                      [[name, f"{ns:.1f}", f"{added[name]:.1f}" if name in added else ""]
-                       for name, ns in best.items()]), added
+    found = [[pair_ns(place, threads, PAIRS, LIVE_FRAMES - START_FRAMES, settings)
+              for settings in modes.values() for threads in (1, 2)] for _ in range(PAIR_ROUNDS)]
+    best = [min(column) for column in zip(*found)]
+    one, two = dict(zip(modes, best[::2])), dict(zip(modes, best[1::2]))
+    added = {name: one[name] - one["bare"] for name in LIVE}
+    return table.rows(["", "pair", "added", "of two threads"],
+                      [[name, f"{one[name]:.1f}", f"{added[name]:.1f}" if name in added else "",
+                        f"{two[name]:.1f}"] for name in modes]), added
 
 
 def scaling(place, progress):
