@@ -10,7 +10,7 @@ from conftest import clean_environment
 from test_live import check
 from test_live_faults import run_live
 
-TRIES = 10
+TRIES = 60
 STEP = 64  # blocks, of each part
 
 
@@ -62,7 +62,7 @@ def test_one_backtrace_in_reports(program, mallow, agent):
     assert 4000 - 4 * STEP <= rows[0]["own_peak_blocks"] <= 4000
     assert rows[0]["own_peak_bytes"] == rows[0]["own_peak_blocks"] * 64
     assert rows[0]["first_s"] < report["time_s"] / 2
-    assert rows[0]["age_s"] < (report["time_s"] - rows[0]["first_s"]) / 2
+    assert rows[0]["age_s"] < (report["time_s"] - rows[0]["first_s"]) * 0.9
 
 
 def test_one_site_in_the_programs_own_report(program, agent, tmp_path):
