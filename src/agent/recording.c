@@ -73,6 +73,8 @@ static void fill_header(struct trace_header *header, bool forked, const uint8_t 
 	header->start_ticks = clock_ticks();
 	header->start_monotonic_ns = clock_monotonic_ns();
 	header->start_realtime_ns = clock_realtime_ns();
+	if (live_is_on())
+		live_starts(header->start_ticks);
 	// Last: a file without its magic is not yet a recording.
 	__atomic_store_n(&header->magic, TRACE_MAGIC, __ATOMIC_RELEASE);
 }

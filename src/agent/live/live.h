@@ -37,6 +37,9 @@ static inline bool live_is_on(void)
 /* Makes process->live, whose file is there. false: no memory. In a slow bracket. */
 bool live_begin(void);
 
+/* From the recording's start on its times are counted, in ticks. Before the first event. */
+void live_starts(uint64_t ticks);
+
 /* Of the records (docs/trace-format.md, 4.2) that are written. */
 bool live_writes_record(uint8_t kind);
 

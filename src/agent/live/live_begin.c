@@ -1,5 +1,4 @@
 /* Beginning and ending: a process's table, a thread's place in it. */
-#include "agent/clock.h"
 #include "agent/libc.h"
 #include "agent/live/live.h"
 #include "agent/live/live_hook.h"
@@ -60,12 +59,16 @@ bool live_begin(void)
 		forget_former();
 		return false;
 	}
-	live->start_ticks = live->header->base_ticks = clock_ticks();
 	// Other allocators' functions, musl's calloc for one, call each other by our hooks.
 	live_way =
 		live_takes_samples() && real.allocator_is_glibc ? LIVE_WAY_SAMPLES : LIVE_WAY_ALL;
 	process->live = live;
 	return true;
+}
+
+void live_starts(uint64_t ticks)
+{
+	process->live->start_ticks = process->live->header->base_ticks = ticks;
 }
 
 bool live_writes_record(uint8_t kind)
