@@ -58,8 +58,7 @@ static bool begins_mapping(const char *line, struct mappings *mappings)
 	return true;
 }
 
-/* "VmFlags: rd wr mr mw me nr dd": the agent asks that its memory is neither reserved nor dumped.
- */
+/* "VmFlags: rd wr mr mw me nr dd": the agent's own memory is neither reserved nor dumped. */
 static bool is_no_program_memory(const char *line)
 {
 	return strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " nr") && strstr(line, " dd");

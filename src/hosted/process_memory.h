@@ -10,8 +10,8 @@ struct process_memory {
 	/*
 	 * [heap] and mappings that can be written to and have neither file nor name, but for the
 	 * stacks of threads, which are told by the guard in front of them: what allocators take
-	 * their memory from. What is neither reserved nor dumped is not
-	 * the program's: of the profiler's own only static data is among it.
+	 * their memory from. What is neither reserved nor dumped is not the program's: of the
+	 * profiler's own only static data is among it.
 	 */
 	bool heap_known;
 	uint64_t heap_size, heap_resident;

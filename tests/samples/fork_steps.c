@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SYSCALL "\x0f\x05"
-
 static int child, forked, steps_left, times;
 static struct code library;
 
@@ -28,7 +26,7 @@ static void on_step(int number, siginfo_t *info, void *context)
 	if (code_has(&library, pc))
 		return;
 	// The agent blocks signals now and then, and a trap then would be the end: not this time.
-	if (--steps_left > 0 && memcmp((void *)pc, SYSCALL, 2))
+	if (--steps_left > 0 && !step_is_system_call(pc))
 		return;
 	step_on_return(0, context);
 	forked = 1;

@@ -9,8 +9,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define SYSCALL "\x0f\x05"
-
 static int steps_left, interrupted, times;
 static struct code library; // the C library: its allocator's locks are not for handlers
 static void *other;
@@ -38,7 +36,7 @@ static void on_step(int number, siginfo_t *info, void *context)
 	if (code_has(&library, pc))
 		return;
 	// The agent blocks signals now and then, and a trap then would be the end: not this time.
-	if (--steps_left > 0 && memcmp((void *)pc, SYSCALL, 2))
+	if (--steps_left > 0 && !step_is_system_call(pc))
 		return;
 	step_on_return(0, context);
 	interrupted = 1;

@@ -18,7 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SYSCALL  "\x0f\x05"
 #define LOCK     "\xf0"
 #define DEPTHS   3 /* as many stacks */
 #define STEPPERS 60
@@ -41,7 +40,7 @@ static void on_step(int number, siginfo_t *info, void *context)
 	if (code_has(&library, pc))
 		return;
 	// The agent blocks signals now and then, and a trap then would be the end: not this time.
-	if (!memcmp((void *)pc, SYSCALL, 2))
+	if (step_is_system_call(pc))
 		locks_left = steps_left = 0;
 	else if (locks_left > 0) {
 		locks_left -= !memcmp((void *)pc, LOCK, 1);
@@ -49,7 +48,7 @@ static void on_step(int number, siginfo_t *info, void *context)
 	} else if (--steps_left > 0)
 		return;
 	step_on_return(0, context);
-	if (!memcmp((void *)pc, SYSCALL, 2))
+	if (step_is_system_call(pc))
 		return;
 	times++;
 	if (jumps)

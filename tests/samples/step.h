@@ -48,6 +48,12 @@ static inline unsigned long step_pc(void *context)
 	return (unsigned long)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 }
 
+/* Where a step may not go on: the agent blocks signals now and then, and a trap then is the end. */
+static inline int step_is_system_call(unsigned long pc)
+{
+	return !memcmp((void *)pc, "\x0f\x05", 2);
+}
+
 /* From within a handler: what it returns to is stepped through, or no longer. */
 static inline void step_on_return(int on, void *context)
 {

@@ -8,8 +8,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define SYSCALL "\x0f\x05"
-#define STEPS   29 /* from one place to the next: the agent does some hundred a call */
+#define STEPS 29 /* from one place to the next: the agent does some hundred a call */
 
 static int steps_left, switched;
 static struct code library; // the C library: its allocator's locks are not for handlers
@@ -21,7 +20,7 @@ static void on_step(int number, siginfo_t *info, void *context)
 	if (code_has(&library, pc))
 		return;
 	// The agent blocks signals now and then, and a trap then would be the end: not this time.
-	if (--steps_left > 0 && memcmp((void *)pc, SYSCALL, 2))
+	if (--steps_left > 0 && !step_is_system_call(pc))
 		return;
 	step_on_return(0, context);
 	switched = 1;

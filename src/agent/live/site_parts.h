@@ -35,10 +35,8 @@ struct sites;
 #define SITE_PART_BYTES   65536u
 #define SITE_PART_LOG     10
 
-#define SITE_TURNS_LOG 6
-#define SITE_TURNS_MANY                                                                            \
-	64u /* in a tick of the kernel's clock: the waiting is above 0.3 % of it                   \
-	     */
+#define SITE_TURNS_LOG  6
+#define SITE_TURNS_MANY 64u /* in a tick of the kernel's clock: 0.3 % of it is waiting */
 
 /* A thread's own: of the last site of that place that it took turns at. Zero: none. */
 struct site_turns {
