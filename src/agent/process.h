@@ -14,6 +14,7 @@
 #include "agent/file.h"
 #include "agent/modules.h"
 #include "agent/slot.h"
+#include "agent/thread_ended.h"
 #include "base/compiler.h"
 #include "trace/format.h"
 
@@ -40,9 +41,7 @@ struct process {
 	uint64_t last_sample_ns;
 	struct thread *lone_thread; /* atomic; see event_clock.h */
 	struct thread *threads;     /* atomic list of all that were ever made, by all_next */
-	uint32_t ended_lock;
-	struct thread *ended; /* whose system thread may be gone; under ended_lock */
-	struct thread *ended_last;
+	struct ended_threads ended;
 	struct address_set recorded;             /* blocks, while not all are: filter.h */
 	struct address_set recorded_pool_blocks; /* the same of the program's own pools … */
 	struct address_set recorded_pools;       /* … that hold some */

@@ -16,6 +16,7 @@
 #include "agent/record.h"
 #include "agent/slow.h"
 #include "agent/syscall.h"
+#include "agent/thread_ended.h"
 #include "agent/toggle.h"
 #include "base/bytes.h"
 
@@ -81,58 +82,9 @@ static void list_thread(struct thread *thread)
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-/* Under ended_lock. */
-static void put_last(struct thread *thread)
-{
-	thread->ended_next = NULL;
-	if (process->ended)
-		process->ended_last->ended_next = thread;
-	else
-		process->ended = thread;
-	process->ended_last = thread;
-}
-
-static struct thread *take_first(void)
-{
-	struct thread *thread = process->ended;
-
-	if (!thread)
-		return NULL;
-	process->ended = thread->ended_next;
-	if (sys_tgkill(process->pid, thread->tid, 0) == -ESRCH)
-		return thread;
-	// Still ending, or its number is another thread's by now: the others get their turn.
-	put_last(thread);
-	return NULL;
-}
-
-/* The memory of the thread that ended longest ago, if the kernel no longer knows that thread. */
-static struct thread *take_ended(void)
-{
-	struct thread *thread;
-
-	if (!process->ended || process_system_calls_forbidden() ||
-	    !slow_try_lock(&process->ended_lock))
-		return NULL;
-	thread = take_first();
-	slow_unlock(&process->ended_lock);
-	if (thread) {
-		uint32_t number = thread->number;
-
-		// It allocated again after its end, in a later destructor.
-		cull_thread_ends(thread);
-		live_thread_leaves(thread);
-		slot_close(thread);
-		// But for the list of all, which others may be going through.
-		memset(thread, 0, offsetof(struct thread, all_next));
-		thread->number = number;
-	}
-	return thread;
-}
-
 static struct thread *create(void)
 {
-	struct thread *thread = take_ended();
+	struct thread *thread = thread_ended_take();
 
 	if (thread)
 		return thread;
@@ -160,11 +112,7 @@ static void end_stream(struct thread *thread)
 	cull_thread_ends(thread);
 	live_thread_leaves(thread);
 	slot_close(thread);
-	if (!thread->ended && slow_try_lock(&process->ended_lock)) {
-		thread->ended = 1;
-		put_last(thread);
-		slow_unlock(&process->ended_lock);
-	}
+	thread_ended_put(thread);
 }
 
 /* Runs in the thread that ends; the program's other destructors may still allocate after it. */

@@ -198,6 +198,19 @@ def test_threads(live, compile_sample):
     assert (again["allocated_blocks"], again["allocated_bytes"]) == (21, 336)
 
 
+def test_more_names_of_threads_than_there_is_room_for(live, compile_sample):
+    """The program's name and 1,022 others have sums of their own; all others are one row."""
+    report = json.loads(live("--json", compile_sample("thread_churn"), 1200, 10, "worker-",
+                             status=7).stderr)
+    threads = {thread["name"]: thread for thread in report["threads"]}
+    assert len(threads) == 1024
+    workers = sum(thread["allocated_blocks"] >= 4 for name, thread in threads.items()
+                  if name.startswith("worker-"))
+    assert threads["(others)"]["allocated_blocks"] >= 4 * (1200 - workers)
+    assert threads["(others)"]["in_use_blocks"] == 0
+
+
+
 def test_on_a_terminal(mallow, agent, sample):
     """No line but the headers is longer than the terminal; colours are there, and harmless."""
     screen = on_terminal([mallow, "live", sample])

@@ -14,14 +14,6 @@ static bool has_rows(struct live_threads *threads, uint32_t number)
 					  LIVE_ROWS * LIVE_THREADS);
 }
 
-bool live_threads_begin(struct live_threads *threads, struct live_header *header)
-{
-	header->threads = 1;
-	live_memory_array(&threads->entries, LIVE_PART_THREADS, sizeof(*threads->entries), 0,
-			  LIVE_THREADS);
-	return threads->entries && has_rows(threads, 0);
-}
-
 static void set_name(struct live_thread *entry, const char *name)
 {
 	size_t length = strlen(name);
@@ -30,6 +22,17 @@ static void set_name(struct live_thread *entry, const char *name)
 		length = sizeof(entry->name) - 1;
 	memset(entry->name, 0, sizeof(entry->name));
 	memcpy(entry->name, name, length);
+}
+
+bool live_threads_begin(struct live_threads *threads, struct live_header *header)
+{
+	header->threads = 1;
+	live_memory_array(&threads->entries, LIVE_PART_THREADS, sizeof(*threads->entries), 0,
+			  LIVE_THREADS);
+	if (!threads->entries || !has_rows(threads, 0))
+		return false;
+	set_name(&threads->entries[0], "(others)");
+	return true;
 }
 
 static bool has_name(const struct live_thread *entry, const char *name)

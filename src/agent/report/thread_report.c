@@ -24,11 +24,6 @@ struct making {
 	struct live_freed *freed;
 };
 
-static const char *name_of(const struct live *live, uint32_t number)
-{
-	return number ? live->threads.entries[number].name : "(others)";
-}
-
 static uint32_t find_name(struct names *names, const char *name)
 {
 	uint32_t i = 0;
@@ -52,7 +47,7 @@ static bool make_room(struct making *making)
 	if (!names)
 		return false;
 	for (uint32_t i = 0; i < making->numbers; i++)
-		names->of[i] = find_name(names, name_of(making->live, i));
+		names->of[i] = find_name(names, making->live->threads.entries[i].name);
 	count = names->count;
 	making->names = names;
 	making->threads = report_memory_take(making->memory, count * sizeof(*making->threads));

@@ -95,6 +95,13 @@ static inline void leaf_cache_clear(struct leaf_cache *leaves)
 			leaves->segments[i].pc = 0;
 }
 
+/* A cleared cache becomes another thread's. What was learned of the last one's stacks is forgotten.
+ */
+static inline void leaf_cache_recycle(struct leaf_cache *leaves)
+{
+	leaves->tries = leaves->hits = leaves->pause = leaves->more = 0;
+}
+
 /* Whether to look at all. Counts the try. */
 static inline bool leaf_cache_try(struct leaf_cache *leaves)
 {

@@ -450,3 +450,10 @@ void stack_cache_clear(struct stack_cache *cache)
 	cache->bounded = 0;
 	cache->broken = false;
 }
+
+void stack_cache_recycle(struct stack_cache *cache)
+{
+	stack_cache_clear(cache);
+	if (cache->leaves)
+		leaf_cache_recycle(cache->leaves);
+}

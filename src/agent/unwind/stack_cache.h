@@ -48,7 +48,9 @@ struct cached_frame {
 	uint32_t words; /* of stack_cache.words, times two; plus one: needs_fp */
 };
 
-/* Empty but for the settings. Its arrays come from unwind_host.allocate() and are never returned.
+/*
+ * Empty but for the settings. Its arrays come from unwind_host.allocate() and are never returned:
+ * whoever drops the struct hands them on, by stack_cache_recycle().
  */
 struct stack_cache {
 	size_t depth_max;   /* setting: deeper stacks are not for the cache */
@@ -96,5 +98,8 @@ bool stack_cache_set(struct stack_cache *cache, const uint64_t *pcs, size_t coun
 
 /* Nothing of it is true any more: code was unloaded, or the last change was not completed. */
 void stack_cache_clear(struct stack_cache *cache);
+
+/* The cache of a thread that is gone becomes another's: empty, with the arrays that it has. */
+void stack_cache_recycle(struct stack_cache *cache);
 
 #endif

@@ -1,0 +1,113 @@
+#include "agent/thread_ended.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "agent/cull.h"
+#include "agent/libc.h"
+#include "agent/live/live.h"
+#include "agent/process.h"
+#include "agent/slot.h"
+#include "agent/slow.h"
+#include "agent/syscall.h"
+#include "agent/thread.h"
+
+/* Of threads that are not gone yet, so many are looked at before memory is asked for instead. */
+#define LOOKS_MAX 8
+
+void thread_ended_put(struct thread *thread)
+{
+	struct thread **arrived = &process->ended.arrived;
+	struct thread *head = __atomic_load_n(arrived, __ATOMIC_RELAXED);
+
+	if (thread->ended)
+		return;
+	thread->ended = 1;
+	do
+		thread->ended_next = head;
+	while (!__atomic_compare_exchange_n(arrived, &head, thread, true, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED));
+}
+
+static void append(struct ended_threads *ended, struct thread *thread)
+{
+	thread->ended_next = NULL;
+	if (ended->first)
+		ended->last->ended_next = thread;
+	else
+		ended->first = thread;
+	ended->last = thread;
+}
+
+/* Puts those that arrived behind the others, the one that ended first in front. */
+static void take_arrived(struct ended_threads *ended)
+{
+	struct thread *newest = __atomic_exchange_n(&ended->arrived, NULL, __ATOMIC_ACQUIRE);
+	struct thread *oldest = NULL;
+
+	while (newest) {
+		struct thread *before = newest->ended_next;
+
+		newest->ended_next = oldest;
+		oldest = newest;
+		newest = before;
+	}
+	while (oldest) {
+		struct thread *next = oldest->ended_next;
+
+		append(ended, oldest);
+		oldest = next;
+	}
+}
+
+/* NULL: the kernel still knows all that were looked at. One's id may be another thread's by now. */
+static struct thread *take_gone(struct ended_threads *ended)
+{
+	for (int i = 0; i < LOOKS_MAX && ended->first; i++) {
+		struct thread *thread = ended->first;
+
+		ended->first = thread->ended_next;
+		if (sys_tgkill(process->pid, thread->tid, 0) == -ESRCH)
+			return thread;
+		append(ended, thread);
+	}
+	return NULL;
+}
+
+/* Makes the thread's memory another's. */
+static void recycle(struct thread *thread)
+{
+	struct stack_cache stack;
+	void *exec_memory = thread->exec_memory;
+	size_t exec_size = thread->exec_size;
+	uint32_t number = thread->number;
+
+	// It may have allocated again after its end, in a later destructor.
+	cull_thread_ends(thread);
+	live_thread_leaves(thread);
+	slot_close(thread);
+	stack_cache_recycle(&thread->stack);
+	stack = thread->stack;
+	// But for the list of all, which others may be going through.
+	memset(thread, 0, offsetof(struct thread, all_next));
+	thread->stack = stack;
+	thread->exec_memory = exec_memory;
+	thread->exec_size = exec_size;
+	thread->number = number;
+}
+
+struct thread *thread_ended_take(void)
+{
+	struct ended_threads *ended = &process->ended;
+	struct thread *thread;
+
+	// Waits: going without would cost another thread's memory, for good.
+	if (process_system_calls_forbidden() || !slow_wait_lock(&ended->lock))
+		return NULL;
+	take_arrived(ended);
+	thread = take_gone(ended);
+	slow_unlock(&ended->lock);
+	if (thread)
+		recycle(thread);
+	return thread;
+}
