@@ -10,6 +10,7 @@
 #include "agent/process.h"
 #include "agent/real.h"
 #include "agent/record.h"
+#include "agent/slot.h"
 #include "agent/slow.h"
 #include "agent/thread.h"
 #include "agent/toggle.h"

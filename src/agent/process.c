@@ -157,7 +157,6 @@ static void forget_recording(void)
 	// Behind it: who finds none knows that the recording is another.
 	cull_forget();
 	unwind_forget_ids();
-	slot_forget_free();
 	address_set_clear(&process->recorded);
 	address_set_clear(&process->recorded_pool_blocks);
 	address_set_clear(&process->recorded_pools);

@@ -13,7 +13,6 @@
 #include "agent/address_set.h"
 #include "agent/file.h"
 #include "agent/modules.h"
-#include "agent/slot.h"
 #include "agent/thread_ended.h"
 #include "base/compiler.h"
 #include "trace/format.h"
@@ -49,7 +48,6 @@ struct process {
 	struct live *live;                       /* MODE=live: the table */
 	struct cull *cull; /* atomic; NULL: nothing was held back yet: cull.h */
 	struct file file;
-	struct slots slots;
 	struct modules modules;
 };
 

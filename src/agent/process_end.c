@@ -8,6 +8,7 @@
 #include "agent/process.h"
 #include "agent/record.h"
 #include "agent/sample.h"
+#include "agent/slot.h"
 #include "agent/slow.h"
 #include "agent/syscall.h"
 #include "agent/thread.h"

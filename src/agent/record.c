@@ -6,6 +6,7 @@
 #include "agent/live/live.h"
 #include "agent/process.h"
 #include "agent/sample.h"
+#include "agent/slot.h"
 #include "agent/slow.h"
 #include "agent/thread.h"
 #include "agent/toggle.h"

@@ -17,14 +17,6 @@
 
 #define CHUNK_OVERHEAD (sizeof(struct trace_chunk) + TRACE_TRAILER_SIZE)
 
-/* Lies in the payload of the free slot itself: it has nothing committed there. */
-struct slot_free {
-	struct slot_free *next;
-	struct trace_chunk *chunk;
-	uint64_t offset;
-	uint32_t size;
-};
-
 static bool slots_private(void)
 {
 	return process->file.header->flags & TRACE_PRIVATE_SLOTS;
@@ -131,29 +123,22 @@ static void log_slot(const struct thread *thread, enum setting_log level, const 
 	log_end();
 }
 
-static bool take_free(struct thread *thread)
+/* Behind what the chunk has committed. */
+static void go_on(struct thread *thread)
 {
-	struct slots *slots = &process->slots;
-	struct slot_free *free;
+	struct trace_chunk *chunk = thread->chunk;
 
-	if (!slots->free || !slow_try_lock(&slots->lock))
-		return false;
-	free = slots->free;
-	if (free)
-		slots->free = free->next;
-	slow_unlock(&slots->lock);
-	if (!free)
-		return false;
-	thread->chunk = free->chunk;
-	thread->slot_offset = free->offset;
-	thread->slot_size = free->size;
-	return true;
+	thread->cursor = (uint8_t *)(chunk + 1) + committed(chunk);
+	thread->limit = (uint8_t *)chunk + thread->slot_size - TRACE_TRAILER_SIZE;
 }
 
 bool slot_open(struct thread *thread)
 {
-	if (!take_free(thread) &&
-	    !map_new(thread, slots_private() ? SLOT_FULL_SIZE : SLOT_FIRST_SIZE))
+	if (thread->chunk) {
+		go_on(thread);
+		return true;
+	}
+	if (!map_new(thread, slots_private() ? SLOT_FULL_SIZE : SLOT_FIRST_SIZE))
 		return false;
 	open_chunk(thread);
 	log_slot(thread, SETTING_LOG_DEBUG, "opens a slot");
@@ -220,6 +205,7 @@ bool slot_roll(struct thread *thread, size_t need)
 			result = append_copy(thread->chunk, thread->slot_size);
 			if (result != FILE_OK)
 				return stop(thread, result);
+			thread->chunk = NULL;
 		} else {
 			seal_in_place(thread);
 		}
@@ -266,53 +252,10 @@ void slot_forget(struct thread *thread)
 	thread->chunk = NULL;
 }
 
-void slot_forget_free(void)
+void slot_rest(struct thread *thread)
 {
-	struct slot_free *free = process->slots.free;
-
-	process->slots.free = NULL;
-	while (free) {
-		struct slot_free *next = free->next;
-
-		give_back_mapping(free->chunk, free->size);
-		free = next;
-	}
-}
-
-void slot_close(struct thread *thread)
-{
-	struct trace_chunk *chunk = thread->chunk;
-	struct slots *slots = &process->slots;
-	enum file_result result;
-	struct slot_free *free;
-
-	if (thread_is_former(thread))
-		return slot_forget(thread);
 	thread->cursor = NULL;
 	thread->limit = NULL;
-	thread->chunk = NULL;
-	if (!chunk || process_state() != PROCESS_RECORDING)
-		return;
-	// Whatever comes of it: the chunk has had this number.
-	thread->sequence++;
-	// A copy that failed changes nothing: the slot stays as it is, and is not used again.
-	result = committed(chunk) ? append_copy(chunk, used_size(committed(chunk))) : FILE_OK;
-	if (result != FILE_OK)
-		return lose_private(result);
-	set_commit(chunk, thread->sequence, 0);
-	__atomic_store_n(&chunk->stream, TRACE_NO_STREAM, __ATOMIC_RELEASE);
-
-	free = (struct slot_free *)(chunk + 1);
-	*free = (struct slot_free){
-		.chunk = chunk,
-		.offset = thread->slot_offset,
-		.size = thread->slot_size,
-	};
-	if (!slow_try_lock(&slots->lock))
-		return; // a slot less: nobody waits for a lock here
-	free->next = slots->free;
-	slots->free = free;
-	slow_unlock(&slots->lock);
 }
 
 bool slot_flush_private(struct thread *thread, void *scratch, size_t room)

@@ -14,6 +14,7 @@
 #include "agent/process_facts.h"
 #include "agent/real.h"
 #include "agent/record.h"
+#include "agent/slot.h"
 #include "agent/slow.h"
 #include "agent/syscall.h"
 #include "agent/thread_ended.h"
@@ -111,7 +112,7 @@ static void end_stream(struct thread *thread)
 					      .ticks = clock_ticks()});
 	cull_thread_ends(thread);
 	live_thread_leaves(thread);
-	slot_close(thread);
+	slot_rest(thread);
 	thread_ended_put(thread);
 }
 
@@ -190,28 +191,37 @@ void thread_renamed(void)
 	slow_end(&slow);
 }
 
-/* The first record of its stream; after an end it goes on in the stream it had. */
+/*
+ * The first record of a thread, in a stream of its own or behind those of a thread that has ended.
+ * One that goes on after its own end, in a later destructor, has written it.
+ */
 static void announce(struct thread *thread)
 {
+	bool is_first = thread->sequence == 0 && (uint32_t)thread->chunk->commit == 0;
+
 	if (thread->announced)
 		return;
 	thread_check_name(thread);
 	write_name(thread, TRACE_RECORD_THREAD);
 	thread->announced = 1;
 	toggle_write_tag(thread);
-	if (thread->stream == 0)
+	if (thread->stream == 0 && is_first)
 		process_facts_write(thread);
 }
 
-/* A stream of the recording as it is now. */
+/* Makes the thread one of the recording as it is now, with a stream. */
 static void join(struct thread *thread)
 {
-	thread->recording = process_recording();
-	thread->stream = __atomic_fetch_add(&process->next_stream, 1, __ATOMIC_RELAXED);
+	bool has_stream = thread->chunk; // that of an ended thread: thread_ended.h
+
+	if (!has_stream) {
+		thread->recording = process_recording();
+		thread->stream = __atomic_fetch_add(&process->next_stream, 1, __ATOMIC_RELAXED);
+	}
 	thread->epoch = process->epoch;
 	if (!thread->number)
 		thread->number = __atomic_add_fetch(&process->threads_made, 1, __ATOMIC_RELAXED);
-	event_clock_begin(thread, thread->stream == 0);
+	event_clock_begin(thread, thread->stream == 0 && !has_stream);
 }
 
 /* Another one, where its recording is a former one. */

@@ -62,24 +62,27 @@ struct thread {
 	struct pending pending;
 	struct unwind_stack bounds;
 	struct nesting_memo nesting;
-	struct stack_cache stack; /* of the last event that has one */
-	uint64_t *frames;         /* for captures without the cache, innermost first */
-	uint32_t recording;       /* that this stream is of: process->recording, or a former one */
-	uint32_t number; /* of this struct in the process, from 1; kept when it is used again */
-	uint32_t stream;
-	uint32_t sequence;
-	uint32_t slot_size;
-	uint64_t slot_offset; /* in the file */
-	uint32_t tag;         /* of the stream's next allocation */
+	uint64_t *frames; /* for captures without the cache, innermost first */
+	uint32_t tag;     /* of the stream's next allocation */
 	int tid;
-	void *exec_memory; /* an environment made for a vfork child, for the next one */
-	size_t exec_size;
 	char name[16];
 	struct live_own *live;      /* MODE=live */
 	struct cull_holder *holder; /* CULL: of what it holds back, NULL: nothing yet */
 	uint64_t born;              /* … of the realloc being written: see cull_replaces() */
 	struct thread *ended_next;
-	struct thread *all_next; /* last: kept where the rest is cleared */
+
+	/* From here on kept when the next thread gets the struct, as are the chunk and what else is
+	 * known of the stream's last event: thread_ended.h. */
+	uint32_t number;          /* of this struct in the process, from 1 */
+	struct stack_cache stack; /* of the last event that has one */
+	uint32_t recording;       /* that this stream is of: process->recording, or a former one */
+	uint32_t stream;
+	uint32_t sequence;
+	uint32_t slot_size;
+	uint64_t slot_offset; /* in the file */
+	void *exec_memory;    /* an environment made for a vfork child, for the next one */
+	size_t exec_size;
+	struct thread *all_next;
 };
 
 /* In `outer`: the agent works on its own, outside of any hook, with signals blocked. */

@@ -74,26 +74,34 @@ static struct thread *take_gone(struct ended_threads *ended)
 	return NULL;
 }
 
-/* Makes the thread's memory another's. */
+/* Whether what it wrote last is whole, and of the recording as it is now. */
+static bool can_hand_on_stream(const struct thread *thread)
+{
+	return thread->chunk && !thread->busy && !thread->resync && !thread_is_former(thread);
+}
+
+/* Makes the struct of a thread that is gone another's. */
 static void recycle(struct thread *thread)
 {
-	struct stack_cache stack;
-	void *exec_memory = thread->exec_memory;
-	size_t exec_size = thread->exec_size;
-	uint32_t number = thread->number;
+	struct trace_encoder encoder = thread->encoder;
+	uint32_t depth = thread->depth;
+	struct trace_chunk *chunk;
 
 	// It may have allocated again after its end, in a later destructor.
 	cull_thread_ends(thread);
 	live_thread_leaves(thread);
-	slot_close(thread);
 	stack_cache_recycle(&thread->stack);
-	stack = thread->stack;
-	// But for the list of all, which others may be going through.
-	memset(thread, 0, offsetof(struct thread, all_next));
-	thread->stack = stack;
-	thread->exec_memory = exec_memory;
-	thread->exec_size = exec_size;
-	thread->number = number;
+	if (!can_hand_on_stream(thread))
+		slot_forget(thread);
+	chunk = thread->chunk;
+	memset(thread, 0, offsetof(struct thread, number));
+	if (!chunk) {
+		thread->sequence = 0;
+		return;
+	}
+	thread->chunk = chunk;
+	thread->encoder = encoder;
+	thread->depth = depth;
 }
 
 struct thread *thread_ended_take(void)

@@ -27,9 +27,10 @@ struct ended_threads {
 void thread_ended_put(struct thread *thread);
 
 /*
- * The memory of a thread that is gone: zero but for its number, its place in process->threads and
- * the arrays that it owns (stack_cache_recycle()). NULL: there is none, or system calls are
- * forbidden. In a slow bracket.
+ * The memory of a thread that is gone: zero but for its number, its place in process->threads, what
+ * memory it owns (stack_cache_recycle()), and its stream and slot, at rest, for the next thread to
+ * go on in. No chunk: it has none of the recording as it is now. NULL: no thread is gone, or system
+ * calls are forbidden. In a slow bracket.
  */
 struct thread *thread_ended_take(void);
 

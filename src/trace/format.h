@@ -9,7 +9,7 @@
 
 #define TRACE_MAGIC          0x0a1a0a0d574c4d89ull /* "\x89MLW\r\n\x1a\n" read little-endian */
 #define TRACE_VERSION_MAJOR  1
-#define TRACE_VERSION_MINOR  4
+#define TRACE_VERSION_MINOR  5
 #define TRACE_PAGE           4096u
 #define TRACE_CHUNK_MAGIC    0xa74b4843574c4dd1ull
 #define TRACE_CHUNK_SIZE_MAX (1u << 30)
@@ -114,7 +114,7 @@ static_assert(sizeof(struct trace_chunk) == 64, "section 3");
 static_assert(offsetof(struct trace_chunk, commit) == 24, "section 3");
 
 #define TRACE_TRAILER_SIZE 8u
-#define TRACE_NO_STREAM    UINT32_MAX /* of a slot that waits for a thread */
+#define TRACE_NO_STREAM    UINT32_MAX /* of a slot without a thread, and of live chunks */
 
 /* Section 9: the first byte of the payload of a packed, symbols or index chunk. */
 enum trace_storage {

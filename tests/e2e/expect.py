@@ -62,7 +62,7 @@ def by_function(sums, functions_of):
             names_of_node[event.node] = names
         for name in names:
             found[name].entries[ENTRIES[event.op].replace(" ", "_").replace(",_", ",")] += 1
-            found[name].streams.add(event.stream)
+            found[name].streams.add(event.thread)
     return found
 
 

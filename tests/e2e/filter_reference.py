@@ -86,23 +86,23 @@ class Blocks:
             if isinstance(event, Free):
                 block = live.pop(event.address, None)
                 if event.op in (REALLOC, REALLOCARRAY):
-                    replaced[event.stream, event.address].append(block)
+                    replaced[event.thread, event.address].append(block)
                 if block is None:
                     continue
                 # A late free counts when its address was given out again.
                 following = events[order + 1].time if order + 1 < len(events) else event.time
                 block.freed = min(event.time, following) - self.start
                 block.freed_order = order
-                block.temporary = last.get(block.event.stream) is block
+                block.temporary = last.get(block.event.thread) is block
                 continue
-            stream = self.recording.streams[event.stream]
+            stream = self.recording.threads[event.thread]
             block = Block(len(self.blocks), event, order, self.start, stream.tid, stream.name)
             if event.op in (REALLOC, REALLOCARRAY) and event.old is not None:
-                block.before = replaced[event.stream, event.old].popleft()
+                block.before = replaced[event.thread, event.old].popleft()
                 if block.before:
                     block.before.after = block
             self.blocks.append(block)
-            live[event.address] = last[event.stream] = block
+            live[event.address] = last[event.thread] = block
 
     def _births(self):
         """(event, name of the pool) of all that pools handed out."""

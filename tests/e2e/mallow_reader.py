@@ -302,27 +302,45 @@ class Columns:
 
 
 # One allocation or free, in the order of time. A realloc is a Free and an Alloc of one `call`.
-Alloc = collections.namedtuple("Alloc", "time op address size node stream usable flags alignment old tag")
-Free = collections.namedtuple("Free", "time op address node stream")
+Alloc = collections.namedtuple("Alloc", "time op address size node thread usable flags alignment old tag")
+Free = collections.namedtuple("Free", "time op address node thread")
 # A record of the program's own pools.
-PoolEvent = collections.namedtuple("PoolEvent", "time kind pool address size node stream tag name")
+PoolEvent = collections.namedtuple("PoolEvent", "time kind pool address size node thread tag name")
 # Section 4.3: what was culled of one stack; its node is the stack's id until all are known.
 Culled = collections.namedtuple("Culled", "node calls bytes temporary")
 
 
+class Thread:
+    """A thread of the program. Its number is that of its stream, if it is the first one there."""
+
+    def __init__(self, number, start=0):
+        self.number, self.start = number, start
+        self.tid = None
+        self.name = ""
+        self.ended = False
+
+
 class Stream:
-    """The state of one thread's records, section 4 and 5."""
+    """The state of the records of one thread, or of several one after the other: sections 4 and 5."""
 
     def __init__(self, recording, number):
         self.recording = recording
         self.number = number
         self.stack = []  # nodes of the recording's tree of stacks, outermost first
         self.whole = True  # the chunk before was there, and read to its end
-        self.tid = None
+        self.threads = [Thread(number)]  # the one whose records are being read is the last
         self.tag = 0
-        self.name = ""
-        self.ended = False
         self.recorded_at = self.latest = 0  # records that are no events: the last, the latest
+
+    def _begin_thread(self, time):
+        """A thread record. The first one names the stream's first thread."""
+        if self.threads[-1].tid is not None:
+            self.threads.append(Thread(self.number + (len(self.threads) << 32), time))
+            self.tag = 0
+
+    def thread_at(self, time):
+        """The number of the thread that ran then."""
+        return max(thread.number for thread in self.threads if thread.start <= time)
 
     def read(self, chunk, data):
         """Decodes a chunk as far as it makes sense."""
@@ -384,7 +402,7 @@ class Stream:
         glibc = self.recording.header.allocator == GLIBC
         free_stacks = self.recording.header.free_stacks
         append = self.recording.events.append
-        stream = self.number
+        thread = self.threads[-1].number
         p, end = 0, len(buf)
         while p < end:
             position[0] = p
@@ -395,6 +413,7 @@ class Stream:
                 if p + length > end:
                     raise ValueError("a record longer than its chunk")
                 self._other(first, buf[p:p + length], chunk.base)
+                thread = self.threads[-1].number
                 self.latest = max(self.latest, self.recorded_at)
                 p += length
                 continue
@@ -424,7 +443,7 @@ class Stream:
                 address = (address + (delta if c & 1 else delta * 16)) & MASK
                 node = self.stack[-1] if self.stack else 0
                 if op >= FREE:
-                    append(Free(time, op, address, node if free_stacks else 0, stream))
+                    append(Free(time, op, address, node if free_stacks else 0, thread))
                     continue
                 size, p = varint(buf, p)
                 alignment = 0
@@ -437,8 +456,8 @@ class Stream:
                 else:
                     usable = glibc_usable(size) if glibc else size
                 if old is not None:
-                    append(Free(start, op, old, node if free_stacks else 0, stream))
-                append(Alloc(time, op, address, size, node, stream, usable, flags, alignment, old,
+                    append(Free(start, op, old, node if free_stacks else 0, thread))
+                append(Alloc(time, op, address, size, node, thread, usable, flags, alignment, old,
                              self.tag))
             elif op == TIME:
                 time, p = varint(buf, p)
@@ -467,7 +486,7 @@ class Stream:
             return body[p:].decode("utf-8", "backslashreplace")
 
         node = self.stack[-1] if self.stack else 0
-        fact = {"stream": self.number}
+        fact = {"thread": self.threads[-1].number}
         if kind == 0x81:
             identity = number()
             recording.frames[identity] = (number(), number())
@@ -489,15 +508,15 @@ class Stream:
                 recording.modules[identity]["gone"] = time
             return
         if kind == 0x84:
-            at()
-            self.tid = number()
-            self.name = text()
+            self._begin_thread(at())
+            self.threads[-1].tid = number()
+            self.threads[-1].name = text()
         elif kind == 0x85:
             at()
-            self.name = text()
+            self.threads[-1].name = text()
         elif kind == 0x86:
             at()
-            self.ended = True
+            self.threads[-1].ended = True
         elif kind == 0x87:
             field = number()
             recording.process[field] = text()
@@ -546,7 +565,7 @@ class Stream:
                 node = 0
             name = text() if kind == POOL_NAME else ""
             recording.pool_events.append(PoolEvent(time, kind, pool, address, size, node,
-                                                   self.number, self.tag, name))
+                                                   self.threads[-1].number, self.tag, name))
         elif kind == 0xA8:
             time, identity, outer = at(), number(), number()
             node = recording.stacks.get(outer, recording.node(0, ("pc", PC_LOST, 0))) if outer else 0
@@ -559,7 +578,7 @@ class Stream:
                 number() for _ in range(8))
             if not 1 <= op & 31 <= 17:
                 raise ValueError(f"operation {op & 31} of a survivor")
-            # Until all stacks are known the node is the stack's id.
+            # Until all are known the node is the stack's id, and the thread is the stream's.
             if not recording.header.cull_ns:
                 self.recorded_at = 0
                 return
@@ -581,7 +600,7 @@ def merge_key(event):
 
 
 def pool_merge_key(event):
-    return event.time, event.kind == POOL_ALLOC, event.stream
+    return event.time, event.kind == POOL_ALLOC
 
 
 class Recording:
@@ -611,11 +630,13 @@ class Recording:
                 chunk.damage = chunk.damage or str(error)
         self.missing = 0
         self.streams = {}
+        self.threads = {}  # by number
         in_streams, pools_in_streams = [], []
         for number, chunks in sorted(self._by_stream().items()):
             self.streams[number] = Stream(self, number)
             self.events, self.pool_events = [], []
             self._read_stream(self.streams[number], chunks, data)
+            self.threads.update((thread.number, thread) for thread in self.streams[number].threads)
             in_streams.append(self.events)
             pools_in_streams.append(self.pool_events)
         # A damaged packed chunk is one place, however many of its chunks suffer.
@@ -694,8 +715,12 @@ class Recording:
                 self.stacks[identity] = self.node(0, ("pc", PC_LOST, 0))
             return self.stacks[identity]
 
-        self.survivors = [event._replace(node=node_of(event.node)) for event in self.survivors]
+        self.survivors = [event._replace(node=node_of(event.node), thread=self._thread_at(
+            event.thread, event.time)) for event in self.survivors]
         self.culled = [sums._replace(node=node_of(sums.node)) for sums in self.culled]
+
+    def _thread_at(self, stream, time):
+        return self.streams[stream].thread_at(time) if stream in self.streams else stream
 
     def _clock(self):
         """Section 2: a straight line through the header's pair and the latest one."""

@@ -35,7 +35,7 @@ def in_order(recording):
     moved = set(late.values())
     for index, event in enumerate(recording.events):
         if index in late and late[index] is None:
-            yield Free(event.time, IMPLICIT, event.address, event.node, event.stream)
+            yield Free(event.time, IMPLICIT, event.address, event.node, event.thread)
         elif index in late:
             yield recording.events[late[index]]
         if index not in moved:
@@ -55,7 +55,7 @@ def late_frees(recording):
             continue
         for given in waiting[event.address]:
             allocation = recording.events[given]
-            if event.stream != allocation.stream and \
+            if event.thread != allocation.thread and \
                     event.time <= allocation.time + recording.late_ticks:
                 late[given] = index
                 waiting[event.address].remove(given)
@@ -129,8 +129,8 @@ class Sums:
         site.live_blocks += 1
         if site.live_bytes > site.own_peak_bytes:
             site.own_peak_bytes = site.live_bytes
-        self.live[event.address] = (size, site, event.stream, self.calls)
-        self._last[event.stream] = self.calls
+        self.live[event.address] = (size, site, event.thread, self.calls)
+        self._last[event.thread] = self.calls
         self.total_bytes += size
         self.live_bytes += size
 
@@ -180,7 +180,7 @@ class Sums:
             "missing_chunks": recording.missing,
             "damaged": [list(damage) for damage in recording.damages],
             "threads": [{"stream": s.number, "tid": s.tid, "name": s.name}
-                        for s in recording.streams.values()],
+                        for s in recording.threads.values()],
             "calls": self.calls, "total_bytes": self.total_bytes, "frees": self.frees,
             "reallocs": self.reallocs, "unknown_frees": self.unknown_frees,
             "implicit_frees": self.implicit_frees, "temporary": self.temporary,
@@ -271,9 +271,9 @@ class Pools:
     def _allocate(self, event, pool, live):
         if event.address in live:
             self._end(live, event.address, False).implicit_frees += 1
-        self._turns[event.stream] += 1
+        self._turns[event.thread] += 1
         stack = tuple(self.recording.stack(event.node))
-        live[event.address] = pool, event.size, stack, event.stream, self._turns[event.stream]
+        live[event.address] = pool, event.size, stack, event.thread, self._turns[event.thread]
         pool.born(event.size, stack, event.time)
         self.live_bytes += event.size
         self.peak_bytes = max(self.peak_bytes, self.live_bytes)
@@ -291,11 +291,11 @@ def print_events(recording, out):
         seconds = recording.seconds(event.time)
         stack = " ".join(f"{pc:x}" for pc, _ in recording.stack(event.node))
         if isinstance(event, Free):
-            print(f"{seconds:.9f} {event.stream} {ENTRIES[event.op]} {event.address:#x} [{stack}]",
+            print(f"{seconds:.9f} {event.thread} {ENTRIES[event.op]} {event.address:#x} [{stack}]",
                   file=out)
         else:
             old = f" of {event.old:#x}" if event.old is not None else ""
-            print(f"{seconds:.9f} {event.stream} {ENTRIES[event.op]}({event.size}){old} = "
+            print(f"{seconds:.9f} {event.thread} {ENTRIES[event.op]}({event.size}){old} = "
                   f"{event.address:#x} usable {event.usable} flags {event.flags} [{stack}]", file=out)
     for fact in recording.facts:
         print(f'{recording.seconds(fact["time"]):.9f} {fact}', file=out)

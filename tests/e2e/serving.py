@@ -143,7 +143,7 @@ class Made:
             free = self.events[block.freed_order]
             died = {"timestamp": self.moment(block.freed),
                     "thread": None if free.op == mallow_sums.IMPLICIT
-                    else self.reader.streams[free.stream].tid}
+                    else self.reader.threads[free.thread].tid}
         return {"address": event.address, "address_s": f"{event.address:016X}",
                 **self.moments("timestamp", block.time), "thread": block.tid, "size": event.size,
                 "deallocation": died, "backtrace": self.frames(self.blocks.stack(block)),

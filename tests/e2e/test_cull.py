@@ -100,12 +100,12 @@ def test_survivors_are_the_blocks_never_freed(program, record, functions_of):
             for event in events)
 
     assert told(cut, cut.reader.events) == told(whole, live.values())
-    streams = collections.Counter(event.stream for event in cut.reader.events)
+    streams = collections.Counter(event.thread for event in cut.reader.events)
     assert [streams[number] for number in (1, 2, 3, 4)] == [5 + 10 + 1] * 4
     recording = cut.reader
-    threads = {stream.number: stream for stream in recording.streams.values()}
+    threads = {stream.number: stream for stream in recording.threads.values()}
     for event in recording.events:
-        assert event.stream in threads
+        assert event.thread in threads
         assert recording.header.ticks <= event.time <= recording.end_ticks
     info = cut.info_json
     assert info["cull_s"] == 3600
@@ -190,7 +190,7 @@ def test_exit_in_a_handler(compile_sample, record, functions_of):
         assert_kept(recorded, functions_of)
         churned = expect.by_function(recorded.sums, functions_of)["churn"]
         assert churned.calls > 1000 and churned.leaked_blocks <= 1
-        streams.add(len(recorded.reader.streams))
+        streams.add(len(recorded.reader.threads))
     assert streams <= {3, 4}
 
 

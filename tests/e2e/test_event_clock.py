@@ -30,9 +30,9 @@ def assert_reused_alone_only(reader):
     alone, together, before = [], [], {}
     for event in reader.events:
         if event.op == 1 and event.size in (24, 2000):
-            same = before.get(event.stream) == event.time
+            same = before.get(event.thread) == event.time
             (alone if event.size == 24 else together).append(same)
-        before[event.stream] = event.time
+        before[event.thread] = event.time
     assert sum(alone) > len(alone) / 2
     # The first ones of a turn may still be of the one that was alone.
     assert sum(together) < len(together) / 50
@@ -74,8 +74,8 @@ def most_at_once(reader, size):
 def test_pieces_of_ones_own(compile_sample, record):
     """Threads that share nothing share times, each its own; large blocks are in their true order."""
     reader = record([compile_sample("own_pieces", "gcc", "-O2")], check=False).reader
-    for stream, events in itertools.groupby(sorted(reader.events, key=lambda event: event.stream),
-                                            key=lambda event: event.stream):
+    for stream, events in itertools.groupby(sorted(reader.events, key=lambda event: event.thread),
+                                            key=lambda event: event.thread):
         times = [event.time for event in events if getattr(event, "size", None) == 24]
         same = sum(now == before for before, now in itertools.pairwise(times))
         assert same > len(times) / 2, stream

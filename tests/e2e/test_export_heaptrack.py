@@ -73,14 +73,14 @@ def unlike_heaptrack(recording):
         if isinstance(event, Alloc):
             now += event.size
             live[event.address] = event, peak
-            last[event.stream] = event
+            last[event.thread] = event
             if now > peak:
                 peak = now
                 live[event.address] = event, peak
         elif event.address in live:
             block, peak_then = live.pop(event.address)
             now -= block.size
-            if last[block.stream] is block and (
+            if last[block.thread] is block and (
                     peak > peak_then or recording.seconds(event.time) -
                     recording.seconds(block.time) > TOGETHER_S):
                 found.append(block)

@@ -144,7 +144,7 @@ def test_tags_and_times(record, compile_sample):
     shared = collections.Counter()
     for event in recorded.reader.pool_events:
         if event.kind == POOL_ALLOC and event.size == 1:
-            shared[event.stream, event.tag] += 1
+            shared[event.thread, event.tag] += 1
     assert sorted(tag for _, tag in shared) == [1, 2, 3, 4] and len({s for s, _ in shared}) == 4
     assert set(shared.values()) == {1000}
     times = [event.time for event in recorded.reader.pool_events]

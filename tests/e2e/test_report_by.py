@@ -135,7 +135,7 @@ def check_real(tool, path):
     sizes = collections.Counter()
     for event in mallow_sums.in_order(recording):
         if isinstance(event, mallow_reader.Alloc):
-            threads[recording.streams[event.stream].tid].update(calls=1, total_bytes=event.size)
+            threads[recording.threads[event.thread].tid].update(calls=1, total_bytes=event.size)
             sizes[event.size] += 1
     found = collections.defaultdict(collections.Counter)
     for row in json_by(tool, "thread", path)["rows"]:

@@ -184,9 +184,9 @@ def test_other_ways_to_start(opt, compile_sample, record, functions_of):
 def test_thread_names(compile_sample, record):
     recorded = run_sample(record, [compile_sample("names")])
     recorded.assert_sound()
-    names = sorted(stream.name for stream in recorded.reader.streams.values())
+    names = sorted(stream.name for stream in recorded.reader.threads.values())
     assert names == ["by-prctl", "by-pthread", "second-name", "the-main-one"]
-    tids = {stream.tid for stream in recorded.reader.streams.values()}
+    tids = {stream.tid for stream in recorded.reader.threads.values()}
     assert len(tids) == 4 and recorded.reader.header.pid in tids
 
 
@@ -296,7 +296,7 @@ def test_marks(opt, compile_sample, record, functions_of):
 def test_threads_that_never_allocate(opt, compile_sample, record, functions_of):
     recorded = run_sample(record, [compile_sample("idle_threads", "gcc", opt)])
     check_sample(recorded, "idle_threads", functions_of)
-    tids = {stream.tid for stream in recorded.reader.streams.values()}
+    tids = {stream.tid for stream in recorded.reader.threads.values()}
     assert len(tids) == 5 and recorded.info_json["threads"] == 5
     modules = {module["path"].rsplit("/", 1)[-1] for module in recorded.reader.modules.values()}
     assert "libmallow.so" not in modules

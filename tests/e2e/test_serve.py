@@ -295,7 +295,7 @@ def test_what_was_asked_of_the_system(record, compile_sample, serve):
         body = row[fact["kind"]]
         assert [f["address"] for f in body["backtrace"] if not f["is_inline"]] == \
             [pc - 1 for pc, _ in reversed(reader.stack(fact["node"]))]
-        assert body["thread"] == reader.streams[fact["stream"]].tid
+        assert body["thread"] == reader.threads[fact["thread"]].tid
         assert (body["pointer"], body["length"]) == (fact["address"], fact["length"])
         assert body["pointer_s"] == f"{fact['address']:016d}"
         since = body["timestamp"]["secs"] * SECOND + body["timestamp"]["fract_nsecs"] \

@@ -56,7 +56,7 @@ def test_switched(settings, compiler, compile_sample, record, functions_of, tool
     assert recorded.sums.unknown_frees == recorded.sums.implicit_frees == 0
     assert switches(recorded.reader) == ["off", "on"]
     assert_off_is_off(recorded.reader)
-    assert len(recorded.reader.streams) == 2
+    assert len(recorded.reader.threads) == 2
     if "SAMPLE" not in settings:
         recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
     info = recorded.info_json

@@ -9,7 +9,7 @@
 /* How late a free may be: docs/trace-format.md, section 8. */
 #define WINDOW_NS 10000
 
-/* One stream and one thread for each run of chunks with the same stream number. */
+/* One stream, and its first thread, for each run of chunks with the same stream number. */
 static struct err *make_streams(struct load *load)
 {
 	const struct indexed_chunk *chunks = load->index.chunks.items;
@@ -36,7 +36,7 @@ static struct err *make_streams(struct load *load)
 				break;
 		if (!vec_push(&load->recording->threads, thread))
 			return err_no_memory();
-		load->stream_count++;
+		stream->thread = load->stream_count++;
 		stream->replaced = BLOCK_NONE;
 		stream_cursor_init(&stream->cursor, load->source, &load->damage, &load->index,
 				   first, end);

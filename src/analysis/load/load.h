@@ -26,12 +26,13 @@ struct load_event {
 	struct decode_event event;
 	uint32_t node;
 	uint32_t tag;
-	uint32_t thread; /* whose it is: its stream's, but of survivors */
+	uint32_t thread; /* whose it is: index of a recorded thread */
 };
 
 /*
- * A stream while it is read. Its index is that of its thread. Behind the last one stand the
- * survivors of all streams, as one more.
+ * A stream while it is read. Its index is that of its first thread; the threads that came after
+ * that one in the same stream have indices behind those of all streams. Behind the last stream
+ * stand the survivors of all of them, as one more.
  */
 struct load_stream {
 	struct stream_cursor cursor;
@@ -41,7 +42,10 @@ struct load_stream {
 	uint32_t next, count;      /* the current one, and how many there are */
 	uint64_t replaced; /* by the realloc whose second half is due, BLOCK_NONE: unknown */
 	uint64_t time;     /* when its current event happens: the key of the merge */
+	uint32_t thread;   /* whose is what is decoded next */
+	size_t next_start; /* of load_culled.starts, if there is one of this stream */
 	uint32_t tag;      /* of what is decoded next */
+	bool introduced;   /* a record said who the first thread is */
 	bool second_half;  /* of a realloc: the allocation */
 	bool frees;        /* what happens at `time` is a free */
 };
@@ -51,7 +55,9 @@ struct load_survivor {
 	uint64_t time;
 	uint64_t stack; /* id */
 	uint64_t address, size, alignment, slack;
-	uint32_t thread, tag;
+	uint64_t stream; /* that it belongs to */
+	uint32_t thread; /* once all streams are read; until then that which told of it */
+	uint32_t tag;
 	uint8_t operation, heap_flags;
 };
 
@@ -61,12 +67,20 @@ struct load_sums {
 	uint64_t calls, bytes, temporary;
 };
 
+/* A thread that is not the first one of its stream. */
+struct load_start {
+	uint32_t stream; /* index */
+	uint32_t thread;
+	uint64_t time;
+};
+
 /* What CULL added to a recording. Zero: nothing. */
 struct load_culled {
 	struct map stacks;                   /* id to depth << 32 and innermost node */
 	VEC(struct load_survivor) survivors; /* by time */
 	VEC(struct load_sums) sums;
-	size_t next; /* survivor */
+	size_t next;                   /* survivor */
+	VEC(struct load_start) starts; /* by stream and time */
 };
 
 struct load {
@@ -147,9 +161,12 @@ static inline struct err *load_stack(struct load *load, struct load_stream *stre
 	return NULL;
 }
 
-static inline void load_note_time(struct load *load, uint32_t stream, uint64_t ticks)
+/* A row for a thread that is not the first one of its stream. */
+struct err *load_add_thread(struct load *load, uint32_t stream, uint32_t *ret);
+
+static inline void load_note_time(struct load *load, uint32_t index, uint64_t ticks)
 {
-	struct recorded_thread *thread = &load->recording->threads.items[stream];
+	struct recorded_thread *thread = &load->recording->threads.items[index];
 
 	if (ticks < thread->first_ns)
 		thread->first_ns = ticks;

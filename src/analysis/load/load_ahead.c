@@ -37,6 +37,7 @@ static struct err *prepare_pool(struct load *load, struct load_stream *stream,
 {
 	struct err *err = load_pool_ahead(load, &ahead->event);
 
+	ahead->thread = stream->thread;
 	ahead->node = RECORDING_NONE;
 	if (err || (ahead->event.kind != TRACE_RECORD_POOL_ALLOC && !load->free_stacks))
 		return err;
@@ -51,7 +52,7 @@ static inline struct err *prepare(struct load *load, struct load_stream *stream,
 	const struct live_table *live = &load->recording->blocks.live;
 
 	ahead->tag = stream->tag;
-	ahead->thread = (uint32_t)(stream - load->streams);
+	ahead->thread = stream->thread;
 	live_table_expect(live, event->block.address);
 	if (is_free(event->kind) && likely(!load->free_stacks)) {
 		ahead->node = RECORDING_NONE;
@@ -71,9 +72,9 @@ static void note_batch(struct load *load, uint32_t index)
 	struct recording *recording = load->recording;
 
 	recording->facts.events += stream->count;
-	recording->threads.items[index].events += stream->count;
 	for (const struct load_event *ahead = stream->events; ahead < end; ahead++) {
-		load_note_time(load, index, ahead->event.time);
+		recording->threads.items[ahead->thread].events++;
+		load_note_time(load, ahead->thread, ahead->event.time);
 		if (is_free(ahead->event.kind))
 			live_table_expect_take(&recording->blocks.live, ahead->event.block.address);
 	}

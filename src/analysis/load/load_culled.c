@@ -66,17 +66,53 @@ static int compare_streams(const void *left, const void *right)
 	return key < thread->stream ? -1 : key > thread->stream;
 }
 
-/* Of a stream that is lost: the one that tells of it. */
-static uint32_t thread_of(const struct load *load, uint64_t stream, uint32_t teller)
+/*
+ * Whose the survivor is: of the threads that its stream had one after the other, the one that ran
+ * then. Of a stream that is lost: the one that tells of it.
+ */
+static void find_thread(const struct load *load, struct load_survivor *survivor)
 {
 	const struct recorded_thread *threads = load->recording->threads.items;
-	const struct recorded_thread *thread =
-		bsearch(&stream, threads, load->stream_count, sizeof(*threads), compare_streams);
+	const struct recorded_thread *first = bsearch(
+		&survivor->stream, threads, load->stream_count, sizeof(*threads), compare_streams);
+	const struct load_start *starts = load->culled.starts.items;
+	size_t from, to;
 
-	return thread ? (uint32_t)(thread - threads) : teller;
+	if (!first)
+		return;
+	survivor->thread = (uint32_t)(first - threads);
+	from = load->streams[survivor->thread].next_start;
+	to = survivor->thread + 1 < load->stream_count
+		     ? load->streams[survivor->thread + 1].next_start
+		     : load->culled.starts.count;
+	// The last one that is not later.
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (starts[middle].time > survivor->time) {
+			to = middle;
+		} else {
+			survivor->thread = starts[middle].thread;
+			from = middle + 1;
+		}
+	}
 }
 
-static struct err *take_record(struct load *load, uint32_t index, const struct decode_event *event)
+/* Another thread than the stream's first. */
+static struct err *take_start(struct load *load, uint32_t index, const struct decode_event *event,
+			      uint32_t *thread)
+{
+	struct load_start start = {.stream = index, .time = event->time};
+	struct err *err = load_add_thread(load, index, &start.thread);
+
+	if (err)
+		return err;
+	*thread = start.thread;
+	return vec_push(&load->culled.starts, start) ? NULL : err_no_memory();
+}
+
+/* thread: that which tells of it. */
+static struct err *take_record(struct load *load, uint32_t thread, const struct decode_event *event)
 {
 	struct load_culled *culled = &load->culled;
 
@@ -100,7 +136,8 @@ static struct err *take_record(struct load *load, uint32_t index, const struct d
 			.size = event->survivor.size,
 			.alignment = event->survivor.alignment,
 			.slack = event->survivor.slack,
-			.thread = thread_of(load, event->survivor.stream, index),
+			.stream = event->survivor.stream,
+			.thread = thread,
 			.tag = (uint32_t)event->survivor.tag,
 			.operation = event->survivor.operation,
 			.heap_flags = event->heap_flags,
@@ -116,15 +153,22 @@ static struct err *read_stream(struct load *load, uint32_t index)
 	const struct stream_cursor *of = &load->streams[index].cursor;
 	struct damage damage = {0}; // counted when the events are read
 	size_t first = (size_t)(of->chunks - load->index.chunks.items);
+	uint32_t thread = index;
 	struct stream_cursor cursor;
 	struct err *err = NULL;
-	bool found = true;
+	bool found = true, introduced = false;
 
+	load->streams[index].next_start = load->culled.starts.count;
 	stream_cursor_init(&cursor, load->source, &damage, &load->index, first, first + of->count);
 	while (!err && found) {
 		err = stream_cursor_next(&cursor, &found);
-		if (!err && found)
-			err = take_record(load, index, &cursor.event);
+		if (err || !found)
+			break;
+		if (cursor.event.kind != TRACE_RECORD_THREAD)
+			err = take_record(load, thread, &cursor.event);
+		else if (introduced)
+			err = take_start(load, index, &cursor.event, &thread);
+		introduced |= cursor.event.kind == TRACE_RECORD_THREAD;
 	}
 	stream_cursor_deinit(&cursor);
 	return err;
@@ -144,6 +188,8 @@ struct err *load_culled_read(struct load *load)
 
 	for (uint32_t i = 0; !err && load->header.cull_ns && i < load->stream_count; i++)
 		err = read_stream(load, i);
+	for (size_t i = 0; i < culled->survivors.count; i++)
+		find_thread(load, &culled->survivors.items[i]);
 	if (!err && culled->survivors.count)
 		qsort(culled->survivors.items, culled->survivors.count,
 		      sizeof(*culled->survivors.items), compare_times);
@@ -223,5 +269,6 @@ void load_culled_deinit(struct load_culled *culled)
 	map_deinit(&culled->stacks);
 	vec_deinit(&culled->survivors);
 	vec_deinit(&culled->sums);
+	vec_deinit(&culled->starts);
 	*culled = (struct load_culled){0};
 }

@@ -97,8 +97,8 @@ static struct err *take_free(struct load *load, uint32_t index, const struct loa
 	if (unlikely(trace_is_pool_record(event->event.kind)))
 		return load_pool(load, index, event);
 	recording->facts.frees++;
-	err = block_store_free(&recording->blocks, &recording->sites, address, load->now, index,
-			       ret);
+	err = block_store_free(&recording->blocks, &recording->sites, address, load->now,
+			       event->thread, ret);
 	if (unlikely(load->free_stacks) && !err)
 		err = take_free_stack(load, index, event, *ret);
 	if (unlikely(recording->watched) && !err)

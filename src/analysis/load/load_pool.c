@@ -21,5 +21,6 @@ struct err *load_pool(struct load *load, uint32_t index, const struct load_event
 		err = load_stack(load, &load->streams[index], event->event.time, &node);
 	if (err)
 		return err;
-	return pool_table_take(&load->recording->pools, &event->event, node, load->now, index);
+	return pool_table_take(&load->recording->pools, &event->event, node, load->now,
+			       event->thread);
 }

@@ -89,9 +89,47 @@ static struct err *take_process(struct load *load, const struct decode_event *ev
 	return NULL;
 }
 
-static struct err *take_name(struct load *load, uint32_t stream, const struct decode_event *event)
+struct err *load_add_thread(struct load *load, uint32_t stream, uint32_t *ret)
 {
-	struct recorded_thread *thread = &load->recording->threads.items[stream];
+	struct recording *recording = load->recording;
+	struct recorded_thread thread = {
+		.stream = recording->threads.items[stream].stream,
+		.name = "",
+		.first_ns = UINT64_MAX,
+	};
+
+	*ret = (uint32_t)recording->threads.count;
+	if (recording->threads.count + 1 >= RECORDING_NONE ||
+	    !vec_push(&recording->threads, thread))
+		return err_no_memory();
+	return block_store_threads(&recording->blocks, (uint32_t)recording->threads.count);
+}
+
+/*
+ * A thread record: what is decoded next is another thread's than before, unless it is the stream's
+ * first.
+ */
+static struct err *begin_thread(struct load *load, uint32_t index)
+{
+	struct load_stream *stream = &load->streams[index];
+	const struct load_culled *culled = &load->culled;
+
+	if (!stream->introduced) {
+		stream->introduced = true;
+		return NULL;
+	}
+	stream->tag = 0;
+	if (stream->next_start < culled->starts.count &&
+	    culled->starts.items[stream->next_start].stream == index) {
+		stream->thread = culled->starts.items[stream->next_start++].thread;
+		return NULL;
+	}
+	return load_add_thread(load, index, &stream->thread);
+}
+
+static struct err *take_name(struct load *load, uint32_t index, const struct decode_event *event)
+{
+	struct recorded_thread *thread = &load->recording->threads.items[index];
 	const char *name = arena_copy(&load->recording->arena, event->thread.name.data,
 				      event->thread.name.size);
 
@@ -103,13 +141,20 @@ static struct err *take_name(struct load *load, uint32_t stream, const struct de
 	return NULL;
 }
 
+/* One of those that are no operation on a block. */
+static void count_event(struct load *load, uint32_t stream)
+{
+	load->recording->facts.events++;
+	load->recording->threads.items[load->streams[stream].thread].events++;
+}
+
 static struct err *take_mapping(struct load *load, uint32_t stream,
 				const struct decode_event *event)
 {
 	struct mapping_operation mapping = {
 		.time_ns = event->time,
 		.kind = event->kind,
-		.thread = stream,
+		.thread = load->streams[stream].thread,
 		.requested = event->mapping.requested,
 		.address = event->mapping.address,
 		.length = event->mapping.length,
@@ -126,8 +171,7 @@ static struct err *take_mapping(struct load *load, uint32_t stream,
 	err = load_stack(load, &load->streams[stream], event->time, &mapping.stack);
 	if (err)
 		return err;
-	load->recording->facts.events++;
-	load->recording->threads.items[stream].events++;
+	count_event(load, stream);
 	return vec_push(&load->recording->mappings, mapping) ? NULL : err_no_memory();
 }
 
@@ -136,7 +180,7 @@ static struct err *take_mallopt(struct load *load, uint32_t stream,
 {
 	struct mallopt_operation mallopt = {
 		.time_ns = event->time,
-		.thread = stream,
+		.thread = load->streams[stream].thread,
 		.parameter = (int32_t)event->mallopt.parameter,
 		.value = (int32_t)event->mallopt.value,
 		.result = (int32_t)event->mallopt.result,
@@ -146,8 +190,7 @@ static struct err *take_mallopt(struct load *load, uint32_t stream,
 	err = load_stack(load, &load->streams[stream], event->time, &mallopt.stack);
 	if (err)
 		return err;
-	load->recording->facts.events++;
-	load->recording->threads.items[stream].events++;
+	count_event(load, stream);
 	return vec_push(&load->recording->mallopts, mallopt) ? NULL : err_no_memory();
 }
 
@@ -156,8 +199,7 @@ static struct err *take_mark(struct load *load, uint32_t stream, const struct de
 	struct recorded_mark mark = {.time_ns = event->time};
 
 	mark.name = arena_copy(&load->recording->arena, event->text.data, event->text.size);
-	load->recording->facts.events++;
-	load->recording->threads.items[stream].events++;
+	count_event(load, stream);
 	return mark.name && vec_push(&load->recording->marks, mark) ? NULL : err_no_memory();
 }
 
@@ -205,8 +247,14 @@ static void take_end(struct load *load, const struct decode_event *event)
 struct err *load_record(struct load *load, uint32_t stream, const struct decode_event *event)
 {
 	struct recording *recording = load->recording;
+	struct err *err;
 
 	switch (event->kind) {
+	case TRACE_RECORD_THREAD:
+		err = begin_thread(load, stream);
+		if (err)
+			return err;
+		break;
 	case TRACE_RECORD_FRAME:
 		return frame_table_define(&recording->frames, event);
 	case TRACE_RECORD_PROCESS:
@@ -219,8 +267,9 @@ struct err *load_record(struct load *load, uint32_t stream, const struct decode_
 	case TRACE_RECORD_CULLED:
 		return NULL;
 	default:
-		load_note_time(load, stream, event->time);
+		break;
 	}
+	load_note_time(load, load->streams[stream].thread, event->time);
 	switch (event->kind) {
 	case TRACE_RECORD_MODULE:
 		return module_table_add(&recording->modules, &recording->arena, event);
@@ -229,7 +278,7 @@ struct err *load_record(struct load *load, uint32_t stream, const struct decode_
 		return NULL;
 	case TRACE_RECORD_THREAD:
 	case TRACE_RECORD_THREAD_NAME:
-		return take_name(load, stream, event);
+		return take_name(load, load->streams[stream].thread, event);
 	case TRACE_RECORD_MMAP:
 	case TRACE_RECORD_MUNMAP:
 	case TRACE_RECORD_MREMAP:

@@ -21,7 +21,7 @@ static struct err *suspect(struct load *load, uint32_t index, const struct load_
 		.block = block,
 		.rows = load->recording->blocks.count,
 		.stack = event->node,
-		.thread = index,
+		.thread = event->thread,
 		.release = event->event.kind,
 		.turn = turn,
 	};
@@ -44,7 +44,7 @@ struct err *load_watch_free(struct load *load, uint32_t index, const struct load
 	uint64_t turn = 0;
 
 	if (recording->heap_errors.wanted) {
-		err = heap_errors_turn(&recording->heap_errors, index, &turn);
+		err = heap_errors_turn(&recording->heap_errors, event->thread, &turn);
 		if (!err &&
 		    (block == BLOCK_NONE ||
 		     !heap_errors_match(recording->blocks.rows.entry[block], event->event.kind)))
