@@ -57,6 +57,7 @@ def check_source(totals):
                "tools/sources.sh", "tools/static_library.sh", ".ci/run"]
     checks = {
         "direction of the rooms, headers": [PYTHON, "tools/check_rooms.py", "--headers"],
+        "variables that clean up": [PYTHON, "tools/check_cleanup.py"],
         "what the agent asks for": [PYTHON, "tools/check_agent.py", BUILD / "libmallow.so",
                                        BUILD / "libmallow.a"],
         "clang-format": ["clang-format", "--dry-run", "--Werror", *sources],

@@ -79,11 +79,10 @@ static void fill_header(struct trace_header *header, bool forked, const uint8_t 
 	__atomic_store_n(&header->magic, TRACE_MAGIC, __ATOMIC_RELEASE);
 }
 
-/* `mallow run` learns what was recorded from this list: one path a line. */
+/* `mallow run` learns what was recorded from this list: paths, each ended by a NUL. */
 static void tell_run(void)
 {
 	struct file *file = &process->file;
-	size_t length = strlen(file->path);
 	int fd;
 
 	if (live_is_on())
@@ -93,10 +92,8 @@ static void tell_run(void)
 	fd = sys_open(config.registry, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return;
-	// The line in one write, so that images that begin at once do not mix theirs.
-	file->path[length] = '\n';
-	sys_write(fd, file->path, length + 1);
-	file->path[length] = '\0';
+	// In one write, so that images that begin at once do not mix theirs.
+	sys_write(fd, file->path, strlen(file->path) + 1);
 	sys_close(fd);
 }
 

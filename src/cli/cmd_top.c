@@ -102,11 +102,10 @@ static struct err *find_again(struct top *top)
 
 static struct err *draw(struct top *top)
 {
-	cleanup(buf_deinit) struct buf text;
+	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
 	struct top_lines lines;
 	struct err *err;
 
-	buf_init(&text);
 	top_screen_size(&top->screen.width, &top->screen.height);
 	snprintf(top->prompt, sizeof(top->prompt), "only with: %s_", top->typed);
 	top->screen.prompt = top->typing ? top->prompt : NULL;

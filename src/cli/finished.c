@@ -6,7 +6,7 @@
 struct err *finished_write(const char *path, const struct loaded *loaded,
 			   enum finish_compress compress, struct finish_result *ret)
 {
-	cleanup(progress_deinit) struct progress progress;
+	cleanup(progress_deinit) struct progress progress = {0};
 	const struct finish_options options = {
 		.compress = compress,
 		.progress = progress_update,

@@ -97,7 +97,7 @@ static void put_filters(struct buf *buf, const struct command *command)
 int help_command(const struct command *command)
 {
 	const struct command_body *body = command->body;
-	cleanup(buf_deinit) struct buf buf;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 
 	buf_init_fd(&buf, STDOUT_FILENO, "standard output");
 	buf_printf(&buf, "mallow %s: %s\n\nusage: mallow %s %s\n\n", command->name, command->text,
@@ -115,7 +115,7 @@ int help_command(const struct command *command)
 
 int help_overview(void)
 {
-	cleanup(buf_deinit) struct buf buf;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	size_t count;
 	const struct command *table = commands(&count);
 

@@ -73,10 +73,9 @@ bool live_options_read(const struct options *options, struct live_options *ret)
 
 struct err *live_options_ignore(const char *path, struct live_ignore *ret)
 {
-	cleanup(buf_deinit) struct buf text;
+	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
 	struct err *err;
 
-	buf_init(&text);
 	err = text_file_read(path, "lines to ignore", &text);
 	return err ? err : live_ignore_add(ret, path, text.data, text.size);
 }

@@ -9,7 +9,7 @@
 static bool open_loaded(const char *path, unsigned int needs, struct symbolizer *symbolizer,
 			struct loaded *ret)
 {
-	cleanup(progress_deinit) struct progress progress;
+	cleanup(progress_deinit) struct progress progress = {0};
 	struct loaded loaded = {0};
 	struct err *err;
 

@@ -7,7 +7,7 @@
 
 static struct err *add(struct merge *merge, const char *path)
 {
-	cleanup(progress_deinit) struct progress progress;
+	cleanup(progress_deinit) struct progress progress = {0};
 	struct err *err;
 
 	progress_init(&progress, "loading");
@@ -17,7 +17,7 @@ static struct err *add(struct merge *merge, const char *path)
 
 static struct err *run(struct merge *merge)
 {
-	cleanup(progress_deinit) struct progress progress;
+	cleanup(progress_deinit) struct progress progress = {0};
 
 	progress_init(&progress, "merging");
 	return merge_run(merge, progress_update, &progress);

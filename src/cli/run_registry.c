@@ -56,18 +56,14 @@ static struct err *add(struct run_registry *registry, const char *path)
 struct err *run_registry_read(struct run_registry *registry)
 {
 	auto_fclose FILE *file = fopen(registry->path, "re");
-	auto_free char *line = NULL;
+	auto_free char *path = NULL;
 	struct err *err = NULL;
 	size_t capacity = 0;
-	ssize_t length;
 
 	if (!file)
 		return err_create_errno(errno, "'%s'", registry->path);
-	while (!err && (length = getline(&line, &capacity, file)) > 0) {
-		if (line[length - 1] == '\n')
-			line[length - 1] = 0;
-		err = add(registry, line);
-	}
+	while (!err && getdelim(&path, &capacity, '\0', file) > 0)
+		err = add(registry, path);
 	return err;
 }
 

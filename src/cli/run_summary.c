@@ -198,7 +198,7 @@ static void note(struct summary *summary, const char *path, size_t order,
 
 static void print(struct summary *summary)
 {
-	cleanup(buf_deinit) struct buf buf;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 
 	if (!summary->count)
 		return;

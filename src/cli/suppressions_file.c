@@ -8,10 +8,9 @@ CLEANUP_DEFINE(struct suppressions *, suppressions_destroy);
 struct err *suppressions_file_read(const char *path, struct suppressions **ret)
 {
 	cleanup(suppressions_destroy_at) struct suppressions *suppressions = NULL;
-	cleanup(buf_deinit) struct buf text;
+	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
 	struct err *err;
 
-	buf_init(&text);
 	err = text_file_read(path, "suppressions", &text);
 	if (!err)
 		err = suppressions_create(&suppressions);

@@ -187,10 +187,9 @@ static struct err *carry_over(struct finish *finish, enum trace_chunk_kind kind,
 static struct err *put_extras(struct finish *finish, const struct recording *recording,
 			      struct symbolized *symbolized)
 {
-	cleanup(buf_deinit) struct buf out;
+	cleanup(buf_deinit) struct buf out = BUF_EMPTY;
 	struct err *err;
 
-	buf_init(&out);
 	if (recording) {
 		err = finish_extra_make(&out, recording, symbolized, finish->options->compress,
 					names_progress, (void *)finish->options);

@@ -10,7 +10,7 @@
 
 void buf_init(struct buf *buf)
 {
-	*buf = (struct buf){.fd = -1};
+	*buf = BUF_EMPTY;
 }
 
 void buf_init_sink(struct buf *buf, buf_sink *sink, void *argument, const char *name)
@@ -59,7 +59,7 @@ void buf_init_file(struct buf *buf, FILE *file, const char *name)
 void buf_deinit(struct buf *buf)
 {
 	free(buf->data);
-	*buf = (struct buf){.fd = -1};
+	*buf = BUF_EMPTY;
 }
 
 static void fail(struct buf *buf, int number, bool sink)

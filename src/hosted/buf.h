@@ -33,7 +33,8 @@ struct buf {
 	bool sink_failed; /* the failure is the sink's */
 };
 
-/* In memory. */
+/* In memory. BUF_EMPTY does the same where the variable is declared. */
+#define BUF_EMPTY ((struct buf){.fd = -1})
 void buf_init(struct buf *buf);
 /*
  * To a descriptor as buffers fill; it stays the caller's. The struct must not move afterwards.

@@ -108,12 +108,10 @@ static const char *behind_return_type(const char *name)
 
 void frame_name_put(struct buf *buf, const char *name, size_t width)
 {
-	cleanup(buf_deinit) struct buf safe, without_parameters, without_templates;
+	cleanup(buf_deinit) struct buf safe = BUF_EMPTY, without_parameters = BUF_EMPTY,
+				       without_templates = BUF_EMPTY;
 	const char *text;
 
-	buf_init(&safe);
-	buf_init(&without_parameters);
-	buf_init(&without_templates);
 	style_safe_text(&safe, name, strlen(name));
 	text = buf_string(&safe);
 	if (width && !fits(text, width)) {

@@ -23,9 +23,8 @@ void frame_json_deinit(struct frame_json *frames)
 static struct err *put_function(const struct frame_json *frames, struct json_writer *json,
 				const struct named_frame *line)
 {
-	cleanup(buf_deinit) struct buf stripped;
+	cleanup(buf_deinit) struct buf stripped = BUF_EMPTY;
 
-	buf_init(&stripped);
 	json_key(json, "function");
 	if (!line->has_symbol && line->address)
 		json_null(json);
@@ -86,12 +85,11 @@ struct err *frame_json_put_line(struct frame_json *frames, struct json_writer *j
 
 static struct err *make(struct frame_json *frames, uint32_t frame, struct made_frame *ret)
 {
-	cleanup(buf_deinit) struct buf buf;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	const struct named_frame *lines;
 	struct err *err;
 	size_t count;
 
-	buf_init(&buf);
 	err = symbolized_frame(frames->symbolized, frame, &lines, &count);
 	while (!err && count--) {
 		struct json_writer json;

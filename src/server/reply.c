@@ -21,7 +21,7 @@ static struct err *set(struct reply *reply, unsigned int status, const char *typ
 
 struct err *reply_refuse(struct reply *reply, unsigned int status, const char *format, ...)
 {
-	cleanup(buf_deinit) struct buf buf;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	auto_free char *text = NULL;
 	va_list arguments;
 	int length;
@@ -33,7 +33,6 @@ struct err *reply_refuse(struct reply *reply, unsigned int status, const char *f
 		text = NULL;
 		return err_no_memory();
 	}
-	buf_init(&buf);
 	buf_text(&buf, text);
 	buf_char(&buf, '\n');
 	return set(reply, status, "text/plain; charset=utf-8", &buf);

@@ -73,10 +73,9 @@ static struct err *write_stacks(struct request *request, struct reply *reply, pu
 
 static struct err *answer(struct request *request, struct reply *reply, put_stacks *put)
 {
-	cleanup(buf_deinit) struct buf buf;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct err *err;
 
-	buf_init(&buf);
 	dataset_lock(request->dataset);
 	err = write_stacks(request, reply, put, &buf);
 	dataset_unlock(request->dataset);

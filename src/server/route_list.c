@@ -41,9 +41,8 @@ static uint32_t deepest(const struct recording *recording)
 /* Arguments by blanks; one that holds blanks, or is empty, in quotes. */
 static struct err *put_command(struct json_writer *json, const char *const *arguments)
 {
-	cleanup(buf_deinit) struct buf buf;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 
-	buf_init(&buf);
 	for (size_t i = 0; arguments && arguments[i]; i++) {
 		bool quoted = !*arguments[i] || strpbrk(arguments[i], " \t\n\"");
 
@@ -64,12 +63,11 @@ static struct err *summarize(const struct catalog_item *item, const struct recor
 {
 	const struct recording_facts *facts = recording_facts(recording);
 	const struct recording_summary *sum = recording_summary(recording);
-	cleanup(buf_deinit) struct buf buf;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct json_writer json;
 	uint32_t sites;
 	struct err *err;
 
-	buf_init(&buf);
 	json_init(&json, &buf, false);
 	recording_sites(recording, &sites);
 	json_object(&json);
@@ -90,10 +88,9 @@ static struct err *summarize(const struct catalog_item *item, const struct recor
 
 struct err *route_list(struct request *request, struct reply *reply)
 {
-	cleanup(buf_deinit) struct buf buf;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct err *err;
 
-	buf_init(&buf);
 	buf_char(&buf, '[');
 	err = catalog_summaries(request->catalog, summarize, &buf);
 	buf_char(&buf, ']');

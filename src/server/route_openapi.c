@@ -146,14 +146,12 @@ static void put_route(struct json_writer *json, const struct route *route)
 
 struct err *route_openapi(struct request *request, struct reply *reply)
 {
-	cleanup(buf_deinit) struct buf buf;
-	cleanup(buf_deinit) struct buf scratch;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	cleanup(buf_deinit) struct buf scratch = BUF_EMPTY;
 	struct json_writer json;
 	size_t count;
 	const struct route *all = routes(&count);
 
-	buf_init(&buf);
-	buf_init(&scratch);
 	json_init(&json, &buf, true);
 	json_object(&json);
 	json_field_text(&json, "openapi", "3.1.0");

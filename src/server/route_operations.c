@@ -205,14 +205,13 @@ struct err *route_mallopts(struct request *request, struct reply *reply)
 
 struct err *route_backtrace(struct request *request, struct reply *reply)
 {
-	cleanup(buf_deinit) struct buf buf;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct json_writer json;
 	unsigned long long id;
 	struct err *err;
 	uint32_t count;
 	char *end;
 
-	buf_init(&buf);
 	recording_stacks(request->dataset->recording, &count);
 	errno = 0;
 	id = strtoull(request->rest, &end, 10);

@@ -13,10 +13,9 @@ CLEANUP_DEFINE(struct dataset *, dataset_release);
 static struct err *put_profile(struct dataset *dataset, const struct dataset *since,
 			       struct reply *reply)
 {
-	cleanup(buf_deinit) struct buf buf;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct err *err;
 
-	buf_init(&buf);
 	dataset_lock(dataset);
 	err = pprof_write(&buf, dataset->recording, dataset->symbolized,
 			  since ? since->recording : NULL);

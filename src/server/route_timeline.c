@@ -56,7 +56,7 @@ static struct err *answer(struct request *request, struct reply *reply, const st
 			  size_t series_count)
 {
 	auto_free struct timeline_point *points = NULL;
-	cleanup(buf_deinit) struct buf buf;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct json_writer json;
 	struct err *err;
 	size_t count;
@@ -65,7 +65,6 @@ static struct err *answer(struct request *request, struct reply *reply, const st
 	err = timeline_create(request->dataset->recording, &points, &count);
 	if (err)
 		return err;
-	buf_init(&buf);
 	json_init(&json, &buf, false);
 	json_object(&json);
 	for (size_t i = 0; i < series_count; i++)
@@ -117,13 +116,12 @@ static struct err *find_regions(struct request *request, struct reply *reply,
 struct err *route_regions(struct request *request, struct reply *reply)
 {
 	auto_free struct heap_region *regions = NULL;
-	cleanup(buf_deinit) struct buf buf;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct heap_region whole = {0};
 	struct json_writer json;
 	struct err *err;
 	size_t count = 0;
 
-	buf_init(&buf);
 	dataset_lock(request->dataset);
 	err = find_regions(request, reply, &whole, &regions, &count);
 	dataset_unlock(request->dataset);

@@ -88,10 +88,9 @@ static struct err *write_tree(struct request *request, struct reply *reply, put_
 
 static struct err *answer(struct request *request, struct reply *reply, put_tree *put)
 {
-	cleanup(buf_deinit) struct buf buf;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct err *err;
 
-	buf_init(&buf);
 	dataset_lock(request->dataset);
 	err = write_tree(request, reply, put, &buf);
 	dataset_unlock(request->dataset);

@@ -183,9 +183,8 @@ void demangle(const char *name, struct buf *ret)
 	}
 
 	char copy[NAME_MAX_SIZE + 1];
-	cleanup(buf_deinit) struct buf text;
+	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
 
-	buf_init(&text);
 	memcpy(copy, name, length);
 	copy[length] = '\0';
 	if (!demangle_clone(copy, length, &text))

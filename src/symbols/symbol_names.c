@@ -28,9 +28,8 @@ static const char *intern_buf(struct symbol_names *names, struct buf *text)
 
 const char *symbol_names_source(struct symbol_names *names, const char *directory, const char *file)
 {
-	cleanup(buf_deinit) struct buf text;
+	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
 
-	buf_init(&text);
 	source_path(directory, file, &text);
 	return intern_buf(names, &text);
 }
@@ -38,13 +37,12 @@ const char *symbol_names_source(struct symbol_names *names, const char *director
 /* As demangle(), without the version that linkers put behind a name: "memcpy@@GLIBC_2.14". */
 static const char *read_name(struct symbol_names *names, const char *raw)
 {
-	cleanup(buf_deinit) struct buf text;
+	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
 	const char *version = raw[0] == '@' ? NULL : strchr(raw, '@');
 	auto_free char *plain = version ? strndup(raw, (size_t)(version - raw)) : NULL;
 
 	if (version && !plain)
 		return NULL;
-	buf_init(&text);
 	demangle(plain ? plain : raw, &text);
 	return intern_buf(names, &text);
 }

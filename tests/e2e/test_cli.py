@@ -616,6 +616,30 @@ def test_summary_names_the_signal(mallow, agent, tmp_path):
     assert re.search(r"^mallow: .*\n  ended by signal 9 \(Killed\)\n  peak ", run.stderr, re.M)
 
 
+@pytest.mark.parametrize("script,status,said", [
+    ("rm r.mallow; exit 3", 3, "cannot open '{path}': No such file or directory"),
+    (": >r.mallow; kill -9 $$", 137, "'{path}' is no recording: it is empty"),
+    ("rm -r ../folder; exit 3", 3, "cannot open '{path}': No such file or directory")], ids=str)
+def test_recording_that_is_gone(script, status, said, mallow, agent, tmp_path):
+    """One line says so, and the status is the program's."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    run = mallow_run(mallow, "run", "--follow=0", "--slots=private", "-o", "r.mallow", "sh", "-c", script,
+                     cwd=folder)
+    assert run.returncode == status
+    assert run.stderr == f"mallow: {said.format(path=folder / 'r.mallow')}\n"
+
+
+@pytest.mark.parametrize("folder,name", [("folder", "a\nb.mallow"), ("a\nfolder", "r.mallow")])
+def test_a_newline_in_a_name(folder, name, mallow, agent, tmp_path):
+    folder = tmp_path / folder
+    folder.mkdir()
+    run = mallow_run(mallow, "run", "-o", name, "sh", "-c", "exit 3", cwd=folder)
+    assert run.returncode == 3
+    assert re.search(r"^mallow: sh -c exit 3  \(pid \d+\)\n  peak ", run.stderr, re.M)
+    assert (folder / name).exists()
+
+
 def test_a_file_in_place_of_a_command(tool, made):
     run = tool("/bin/true", check=False)
     assert run.returncode == 2

@@ -35,9 +35,8 @@ void merge_sites_deinit(struct merge_sites *merge)
 static const char *file_key(struct merge_sites *merge, const char *path,
 			    const struct recorded_module *module)
 {
-	cleanup(buf_deinit) struct buf key;
+	cleanup(buf_deinit) struct buf key = BUF_EMPTY;
 
-	buf_init(&key);
 	buf_put(&key, path, strlen(path) + 1);
 	buf_put(&key, module->build_id, module->build_id_size);
 	return buf_string(&key) ? intern_bytes(&merge->strings, key.data, key.size) : NULL;

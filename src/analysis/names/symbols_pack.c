@@ -79,10 +79,9 @@ static struct err *number_of(struct pack *pack, const char *text, uint64_t *ret)
 /* Path and build id as one key: modules with equal ones are one file. NULL: no memory. */
 static const char *key_of(struct pack *pack, const struct recorded_module *module)
 {
-	cleanup(buf_deinit) struct buf key;
+	cleanup(buf_deinit) struct buf key = BUF_EMPTY;
 	const char *path = symbolized_path(pack->symbolized, module);
 
-	buf_init(&key);
 	buf_put(&key, path, strlen(path) + 1);
 	buf_put(&key, module->build_id, module->build_id_size);
 	return buf_string(&key) ? intern_bytes(&pack->names, key.data, key.size) : NULL;

@@ -73,13 +73,12 @@ static struct err *put_site(struct csv_writer *csv, const struct report_subject 
 struct err *csv_report_write(struct csv_writer *csv, const struct report_subject *subject,
 			     const char *path, enum metric metric, uint32_t top)
 {
-	cleanup(buf_deinit) struct buf stack;
+	cleanup(buf_deinit) struct buf stack = BUF_EMPTY;
 	auto_free uint32_t *order = NULL;
 	uint32_t site_count, count;
 	const struct site *sites = recording_sites(subject->recording, &site_count);
 	struct err *err;
 
-	buf_init(&stack);
 	err = site_order_create(sites, site_count, metric, SITE_ORDER_ALL, &order, &count);
 	for (uint32_t i = 0; !err && i < count && (!top || i < top); i++)
 		err = put_site(csv, subject, path, &sites[order[i]], &stack);

@@ -19,9 +19,8 @@ static void path_deinit(struct path *path)
 /* Readers split at ';' and at the last space: the first becomes ':', spaces are fine. */
 static void put_label(struct buf *buf, const char *label)
 {
-	cleanup(buf_deinit) struct buf safe;
+	cleanup(buf_deinit) struct buf safe = BUF_EMPTY;
 
-	buf_init(&safe);
 	style_safe_text(&safe, label, strlen(label));
 	for (size_t i = 0; i < safe.size; i++)
 		buf_char(buf, safe.data[i] == ';' ? ':' : safe.data[i]);

@@ -234,11 +234,10 @@ struct err *flamegraph_write(struct buf *buf, const struct recording *recording,
 		.exact = exact,
 		.boxes = VEC_EMPTY,
 	};
-	cleanup(buf_deinit) struct buf title;
+	cleanup(buf_deinit) struct buf title = BUF_EMPTY;
 	const char *text;
 	struct err *err = lay_out(&graph);
 
-	buf_init(&title);
 	if (err)
 		return err;
 	text_report_title(&title, recording_facts(recording), TITLE_COLUMNS);

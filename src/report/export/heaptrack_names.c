@@ -64,10 +64,9 @@ static void put_number(struct buf *buf, uint64_t number)
 static struct err *define_string(struct heaptrack_names *names, struct buf *buf, const char *text,
 				 uint32_t *ret)
 {
-	cleanup(buf_deinit) struct buf safe;
+	cleanup(buf_deinit) struct buf safe = BUF_EMPTY;
 	uint64_t *number;
 
-	buf_init(&safe);
 	*ret = 0;
 	if (!text)
 		return NULL;
@@ -110,11 +109,10 @@ static struct err *put_lines(struct heaptrack_names *names, struct buf *buf, str
 static struct err *define_position(struct heaptrack_names *names, struct buf *buf,
 				   const struct named_frame *frames, size_t count, uint32_t *ret)
 {
-	cleanup(buf_deinit) struct buf line;
+	cleanup(buf_deinit) struct buf line = BUF_EMPTY;
 	uint32_t module;
 	struct err *err;
 
-	buf_init(&line);
 	err = define_string(names, buf, frames->module, &module);
 	if (err)
 		return err;

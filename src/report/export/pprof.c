@@ -75,10 +75,9 @@ static struct err *put_text(struct profile *profile, enum pprof_profile_field fi
 static struct err *put_comments(struct profile *profile)
 {
 	const struct recording_facts *facts = recording_facts(profile->recording);
-	cleanup(buf_deinit) struct buf text;
+	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
 	struct err *err = put_text(profile, PROFILE_COMMENT, "mallow " MALLOW_VERSION);
 
-	buf_init(&text);
 	for (size_t i = 0; facts->arguments && facts->arguments[i]; i++)
 		buf_printf(&text, "%s%s", i ? " " : "", facts->arguments[i]);
 	if (!err && text.size)

@@ -70,10 +70,9 @@ struct err *pprof_tables_create(struct symbolized *symbolized, struct buf *profi
 
 struct err *pprof_tables_string(struct pprof_tables *tables, const char *text, uint64_t *ret)
 {
-	cleanup(buf_deinit) struct buf safe;
+	cleanup(buf_deinit) struct buf safe = BUF_EMPTY;
 	uint64_t *number;
 
-	buf_init(&safe);
 	*ret = 0;
 	if (!text || !*text)
 		return NULL;
@@ -160,12 +159,11 @@ static struct err *put_location(struct pprof_tables *tables, uint32_t index)
 {
 	uint32_t unused, module;
 	const struct recording *recording = symbolized_recording(tables->symbolized);
-	cleanup(buf_deinit) struct buf location;
+	cleanup(buf_deinit) struct buf location = BUF_EMPTY;
 	const struct named_frame *frames;
 	size_t count;
 	struct err *err = symbolized_frame(tables->symbolized, index, &frames, &count);
 
-	buf_init(&location);
 	if (err)
 		return err;
 	module = recording_frames(recording, &unused)[index].module;
@@ -200,10 +198,9 @@ struct err *pprof_tables_no_stack(struct pprof_tables *tables, uint64_t *ret)
 {
 	const struct named_frame frame = {.function = "[no stack]"};
 	bool *located = &tables->located[tables->frame_count];
-	cleanup(buf_deinit) struct buf location;
+	cleanup(buf_deinit) struct buf location = BUF_EMPTY;
 	struct err *err = NULL;
 
-	buf_init(&location);
 	*ret = (uint64_t)tables->frame_count + 1;
 	if (*located)
 		return NULL;

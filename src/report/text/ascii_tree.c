@@ -89,9 +89,8 @@ static struct err *put_source(struct writer *writer, const struct source_node *n
 		return err;
 	frame = &lines[node->line];
 	if (frame->has_symbol && writer->strip) {
-		cleanup(buf_deinit) struct buf stripped;
+		cleanup(buf_deinit) struct buf stripped = BUF_EMPTY;
 
-		buf_init(&stripped);
 		template_args_strip(&stripped, frame->function);
 		style_safe_text(writer->buf, stripped.data, stripped.size);
 	} else if (frame->has_symbol) {

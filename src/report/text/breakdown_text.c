@@ -102,9 +102,8 @@ static void put_function(struct buf *buf, const struct style *style,
 /* Of a path the end is what tells. width 0: all of it. */
 static void put_path(struct buf *buf, const char *path, size_t width)
 {
-	cleanup(buf_deinit) struct buf safe;
+	cleanup(buf_deinit) struct buf safe = BUF_EMPTY;
 
-	buf_init(&safe);
 	style_safe_text(&safe, path, strlen(path));
 	if (buf_string(&safe))
 		frame_name_cut_front(buf, buf_string(&safe), width ? width : SIZE_MAX);

@@ -59,11 +59,9 @@ static void put_switches(struct buf *buf, const struct recording_facts *facts)
 
 static void put_process(struct buf *buf, const struct recording_facts *facts)
 {
-	cleanup(buf_deinit) struct buf line, scratch;
+	cleanup(buf_deinit) struct buf line = BUF_EMPTY, scratch = BUF_EMPTY;
 	const char *text;
 
-	buf_init(&line);
-	buf_init(&scratch);
 	put_optional(buf, "program", facts->program);
 	put_optional(buf, "directory", facts->directory);
 	put_start(buf, facts);

@@ -31,10 +31,9 @@ static void put_count(struct buf *line, uint64_t count, const char *noun, const 
 /* How its blocks ended, and what is odd. */
 static void put_ends(struct buf *buf, const struct style *style, const struct recorded_pool *pool)
 {
-	cleanup(buf_deinit) struct buf line;
+	cleanup(buf_deinit) struct buf line = BUF_EMPTY;
 	bool exact = style->exact;
 
-	buf_init(&line);
 	put_count(&line, pool->frees, "free", "", exact);
 	put_count(&line, pool->resets, "reset", "", exact);
 	put_count(&line, pool->implicit_frees, "block", " handed out again unfreed", exact);

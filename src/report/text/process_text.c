@@ -105,10 +105,9 @@ void process_text_write(struct buf *buf, const struct style *style, const struct
 	for (uint32_t i = 0; i < list->items.count; i++) {
 		const struct listed_process *process = &list->items.items[i];
 		const char *file = file_name(process->facts.path);
-		cleanup(buf_deinit) struct buf branch;
+		cleanup(buf_deinit) struct buf branch = BUF_EMPTY;
 		size_t column, branch_columns, taken;
 
-		buf_init(&branch);
 		put_branch(&branch, list, i);
 		branch_columns = style_columns(branch.data, branch.size);
 		column = put_numbers(buf, style, process, start, columns);

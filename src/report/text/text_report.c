@@ -37,10 +37,9 @@ static size_t bytes_of_columns(const char *text, size_t size, size_t columns)
 
 void text_report_command(struct buf *buf, const struct recording_facts *facts, size_t columns)
 {
-	cleanup(buf_deinit) struct buf line;
+	cleanup(buf_deinit) struct buf line = BUF_EMPTY;
 	size_t fitting;
 
-	buf_init(&line);
 	for (int i = 0; facts->arguments && facts->arguments[i]; i++)
 		buf_printf(&line, "%s%s", i ? " " : "", facts->arguments[i]);
 	if (!line.size)
@@ -123,9 +122,8 @@ static void put_header(struct buf *buf, const struct style *style,
 {
 	const struct recording *recording = subject->recording;
 	const struct recording_facts *facts = recording_facts(recording);
-	cleanup(buf_deinit) struct buf scratch;
+	cleanup(buf_deinit) struct buf scratch = BUF_EMPTY;
 
-	buf_init(&scratch);
 	style_begin(buf, style, STYLE_STRONG);
 	text_report_title(buf, facts, style->full ? 0 : style->width);
 	style_end(buf, style);

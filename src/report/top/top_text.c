@@ -62,9 +62,8 @@ static void put_title(struct buf *buf, const struct top_model *model,
 		      const struct top_screen *screen)
 {
 	const struct recording_facts *facts = recording_facts(model->recording);
-	cleanup(buf_deinit) struct buf line;
+	cleanup(buf_deinit) struct buf line = BUF_EMPTY;
 
-	buf_init(&line);
 	buf_text(&line, "mallow top  ");
 	style_safe_text(&line, screen->name, strlen(screen->name));
 	buf_printf(&line, " (pid %" PRIu32 ")  %s  %s", facts->pid,
@@ -156,9 +155,8 @@ static struct err *put_chain(struct buf *buf, const struct top_model *model, uin
 {
 	uint32_t unused;
 	const struct stack_node *nodes = recording_stacks(model->recording, &unused);
-	cleanup(buf_deinit) struct buf line;
+	cleanup(buf_deinit) struct buf line = BUF_EMPTY;
 
-	buf_init(&line);
 	for (bool first = true; node != RECORDING_NONE && line.size < width; first = false) {
 		const struct named_frame *lines;
 		size_t count;
