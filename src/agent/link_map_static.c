@@ -75,6 +75,16 @@ bool link_map_is_first(const char *symbol)
 	return true;
 }
 
+bool link_map_is_before_libc(void)
+{
+	return true;
+}
+
+bool link_map_redirect(const struct link_map_redirection *list, size_t count)
+{
+	return true;
+}
+
 bool link_map_loader_range(uint64_t *start, uint64_t *size)
 {
 	return false;

@@ -38,6 +38,7 @@ struct real {
 	 * chunk: an operator of its own might cut smaller ones.
 	 */
 	bool blocks_are_apart;
+	bool not_redirected;     /* link_map_redirect() failed */
 	uint64_t loader_start, loader_size; /* code of ld.so; 0: unknown */
 };
 
