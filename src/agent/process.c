@@ -90,6 +90,16 @@ bool process_read_settings(void)
 	return true;
 }
 
+/* See link_map_redirect(). */
+static void say_not_redirected(void)
+{
+	if (real.not_redirected && !config_is_child())
+		log_line(SETTING_LOG_ERROR,
+			 "calls of libraries that are opened with RTLD_DEEPBIND, and by "
+			 "way of dlsym(), are not recorded: the loader's tables cannot "
+			 "be changed");
+}
+
 /* What happens once, in the first image of an exec. false: too early. */
 static bool start_first(void)
 {
@@ -106,6 +116,7 @@ static bool start_first(void)
 	event_clock_init();
 	barrier_prepare();
 	unwind_init(&host);
+	say_not_redirected();
 	started_before = true;
 	return true;
 }
