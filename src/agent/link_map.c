@@ -85,13 +85,44 @@ static const struct link_map *objects_with_us(void)
 }
 
 /*
- * The kernel's own object. It has none of our functions, and programs unmap it: whoever looks for
- * something there names it.
+ * The kernel's own object, the vDSO. It is read once: programs unmap it, and then nobody may read
+ * it any more.
  */
+struct kernels {
+	const ElfW(Dyn) * dynamic; /* NULL: there is none */
+	uint64_t start, end;
+};
+
+static const struct kernels *kernels(void)
+{
+	static struct kernels found;
+	static bool known;
+	const ElfW(Ehdr) * header;
+	const ElfW(Phdr) * phdr;
+	uint64_t bias = 0;
+
+	if (__atomic_load_n(&known, __ATOMIC_ACQUIRE) || !getauxval)
+		return &found;
+	header = (const void *)getauxval(AT_SYSINFO_EHDR);
+	phdr = header ? (const void *)((const char *)header + header->e_phoff) : NULL;
+	for (int i = 0; header && i < header->e_phnum; i++) {
+		if (phdr[i].p_type == PT_LOAD) {
+			bias = (uint64_t)header - phdr[i].p_vaddr;
+			found.start = (uint64_t)header;
+			found.end = (uint64_t)header + phdr[i].p_memsz;
+		}
+	}
+	for (int i = 0; header && i < header->e_phnum; i++)
+		if (phdr[i].p_type == PT_DYNAMIC)
+			found.dynamic = (const void *)(bias + phdr[i].p_vaddr);
+	__atomic_store_n(&known, true, __ATOMIC_RELEASE);
+	return &found;
+}
+
+/* It has none of our functions: only link_map_find_kernels() looks there. */
 static bool is_kernels(const struct link_map *map)
 {
-	return !strncmp(map->l_name, "linux-vdso.so", 13) ||
-	       !strncmp(map->l_name, "linux-gate.so", 13);
+	return map->l_ld == kernels()->dynamic;
 }
 
 /* glibc relocates the pointers of a dynamic section in place, musl and the vdso do not. */
@@ -247,8 +278,20 @@ void *link_map_find_in(const char *file_name, const char *symbol)
 	size_t length = strlen(file_name);
 
 	for (const struct link_map *map = objects_with_us(); map; map = map->l_next)
-		if (!strncmp(text_base_name(map->l_name), file_name, length))
+		if (!is_kernels(map) && !strncmp(text_base_name(map->l_name), file_name, length))
 			return find_in(map, symbol);
+	return NULL;
+}
+
+void *link_map_find_kernels(const char *symbol, uint64_t *start, uint64_t *end)
+{
+	for (const struct link_map *map = objects_of_program(); map; map = map->l_next) {
+		if (!is_kernels(map))
+			continue;
+		*start = kernels()->start;
+		*end = kernels()->end;
+		return find_in(map, symbol);
+	}
 	return NULL;
 }
 

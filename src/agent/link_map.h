@@ -26,6 +26,12 @@ void *link_map_find_first(const char *symbol);
 /* The same function as the object defines it whose file name begins so. NULL: there is none. */
 void *link_map_find_in(const char *file_name, const char *symbol);
 
+/*
+ * Of the kernel's own object, the vDSO, which lies in [*start, *end). NULL: there is none. Not
+ * after the program has begun, which may unmap it.
+ */
+void *link_map_find_kernels(const char *symbol, uint64_t *start, uint64_t *end);
+
 /* Whether no object before ours in the search order defines the function. */
 bool link_map_is_first(const char *symbol);
 

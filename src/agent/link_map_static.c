@@ -70,6 +70,11 @@ void *link_map_find_in(const char *file_name, const char *symbol)
 	return (void *)glibc_malloc;
 }
 
+void *link_map_find_kernels(const char *symbol, uint64_t *start, uint64_t *end)
+{
+	return NULL;
+}
+
 bool link_map_is_first(const char *symbol)
 {
 	return true;

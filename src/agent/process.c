@@ -5,7 +5,6 @@
 #include "agent/config.h"
 #include "agent/cull.h"
 #include "agent/environment.h"
-#include "agent/event_clock.h"
 #include "agent/file_name.h"
 #include "agent/libc.h"
 #include "agent/log.h"
@@ -113,7 +112,6 @@ static bool start_first(void)
 	if (!process_read_settings())
 		return false;
 	clock_init();
-	event_clock_init();
 	barrier_prepare();
 	unwind_init(&host);
 	say_not_redirected();
