@@ -30,6 +30,7 @@ struct namespace
 static const struct link_map_redirection *redirections;
 static size_t redirection_count;
 static void *redirected[REDIRECTIONS_MAX];
+static void *behind[REDIRECTIONS_MAX]; // what are now to be found as ours, by whoever is at it
 
 struct symbols {
 	ElfW(Sym) * table;
@@ -226,7 +227,8 @@ static void *behind_redirection(void *function)
 	return function;
 }
 
-static void *find_in(const struct link_map *map, const char *name)
+/* As the loader finds it, ours too. */
+static void *find_as_loader(const struct link_map *map, const char *name)
 {
 	struct symbols symbols = symbols_of(map);
 
@@ -237,11 +239,15 @@ static void *find_in(const struct link_map *map, const char *name)
 		// The hidden bit: an old version, kept for old programs.
 		if (!is_function(symbol) || (symbols.versions && symbols.versions[i] & 0x8000))
 			continue;
-		if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
-			value = ((void *(*)(void))value)();
-		return behind_redirection(value);
+		return ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC ? ((void *(*)(void))value)()
+								       : value;
 	}
 	return NULL;
+}
+
+static void *find_in(const struct link_map *map, const char *name)
+{
+	return behind_redirection(find_as_loader(map, name));
 }
 
 void *link_map_find(const char *symbol)
@@ -361,13 +367,13 @@ static ElfW(Sym) * redirect_one(const struct symbols *symbols, size_t number, bo
 		ElfW(Sym) *symbol = &symbols->table[i];
 
 		if (!is_function(symbol) ||
-		    symbols->bias + symbol->st_value != (uint64_t)*one->from)
+		    symbols->bias + symbol->st_value != (uint64_t)behind[number])
 			continue;
 		if (symbol > last)
 			last = symbol;
 		if (!write)
 			continue;
-		redirected[number] = *one->from;
+		redirected[number] = behind[number];
 		__atomic_store_n(&symbol->st_value, (uint64_t)one->to - symbols->bias,
 				 __ATOMIC_RELEASE);
 	}
@@ -416,13 +422,31 @@ bool link_map_redirect(const struct link_map_redirection *list, size_t count)
 		return true; // another thread is at it
 	redirections = list;
 	redirection_count = count;
-	for (size_t i = 0; i < count; i++)
-		owners[i] = *list[i].from ? owner_of(*list[i].from) : NULL;
+	for (size_t i = 0; i < count; i++) {
+		behind[i] = *list[i].from ? *list[i].from : link_map_find(list[i].symbol);
+		owners[i] = behind[i] ? owner_of(behind[i]) : NULL;
+	}
 	for (const struct link_map *map = objects_with_us(); map; map = map->l_next)
 		if (is_among(map, owners, count))
 			done &= redirect_in(map, owners);
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 	return done;
+}
+
+bool link_map_passes_by(const char *symbol)
+{
+	const struct namespace *first = loader_debug();
+	const struct link_map *map = objects_with_us();
+	void *found = NULL;
+
+	if (!first || first->objects.r_state != RT_ADD)
+		return false;
+	while (map && map->l_ld != _DYNAMIC)
+		map = map->l_next;
+	for (map = map ? map->l_next : NULL; map && !found; map = map->l_next)
+		if (!is_kernels(map))
+			found = find_as_loader(map, symbol);
+	return found && !own_code((uint64_t)found);
 }
 
 bool link_map_loader_range(uint64_t *start, uint64_t *size)

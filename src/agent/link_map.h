@@ -41,7 +41,7 @@ bool link_map_is_first(const char *symbol);
  */
 bool link_map_is_before_libc(void);
 
-/* A function of ours, and where it is said which one is behind it. NULL there: none. */
+/* A function of ours, and where it is said which one is behind it. NULL there: it is looked for. */
 struct link_map_redirection {
 	const char *symbol;
 	void *const *from;
@@ -62,6 +62,12 @@ struct link_map_redirection {
  * with this file. false: a table could not be changed.
  */
 bool link_map_redirect(const struct link_map_redirection *list, size_t count);
+
+/*
+ * To be asked in a call from the loader, which is opening libraries: whether with them comes a
+ * function that is found past ours, for link_map_redirect().
+ */
+bool link_map_passes_by(const char *symbol);
 
 /* The code of the dynamic loader, to recognise its own calls. false: not found. */
 bool link_map_loader_range(uint64_t *start, uint64_t *size);

@@ -90,6 +90,11 @@ bool link_map_redirect(const struct link_map_redirection *list, size_t count)
 	return true;
 }
 
+bool link_map_passes_by(const char *symbol)
+{
+	return false;
+}
+
 bool link_map_loader_range(uint64_t *start, uint64_t *size)
 {
 	return false;

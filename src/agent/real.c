@@ -77,12 +77,15 @@ void real_resolve_slow(void)
 void *real_retry_slow(const char *symbol, void *place)
 {
 	find(place, symbol);
-	if (*(void **)place) {
+	if (*(void **)place)
 		real.blocks_are_apart = false; // an operator, whosever it is
-		if (!process_system_calls_forbidden())
-			redirect();
-	}
 	return *(void **)place;
+}
+
+void real_operators_may_come_slow(void)
+{
+	if (!process_system_calls_forbidden() && link_map_passes_by("_Znwm"))
+		redirect();
 }
 
 long real_return(long result)
