@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 
 #include "agent/libc.h"
+#include "agent/object_symbols.h"
 #include "agent/own_code.h"
 #include "agent/syscall.h"
 #include "agent/text.h"
@@ -16,32 +17,22 @@ extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 // Since glibc 2.35 the first namespace's struct r_debug leads to those of dlmopen().
 #define VERSION_WITH_NAMESPACES 2
 
-struct namespace
-{
+struct loader_space {
 	struct r_debug objects;
-	const struct namespace *next;
+	const struct loader_space *next;
 };
 
-#define REDIRECTIONS_MAX 128
-#define PAGE             4096ul
-#define SIZE_MAX_        (1ul << 30) /* of an object's addresses: more, and it is prelinked */
+#define PAGE         4096ul
+#define HIGH_ADDRESS (1ul << 30) /* of an object's addresses: more, and it is prelinked */
 
 // What link_map_redirect() was given, and the functions whose place ours have taken.
 static const struct link_map_redirection *redirections;
 static size_t redirection_count;
-static void *redirected[REDIRECTIONS_MAX];
-static void *behind[REDIRECTIONS_MAX]; // what are now to be found as ours, by whoever is at it
+static void *redirected[LINK_MAP_REDIRECTIONS_MAX];
+static void
+	*behind[LINK_MAP_REDIRECTIONS_MAX]; // what are now to be found as ours, by whoever is at it
 
-struct symbols {
-	ElfW(Sym) * table;
-	const char *strings;
-	const uint32_t *gnu_hash;
-	const uint32_t *hash;
-	const uint16_t *versions;
-	uint64_t bias;
-};
-
-static const struct namespace *loader_debug(void)
+static const struct loader_space *find_loader_debug(void)
 {
 	const ElfW(Phdr) * phdr;
 	size_t count;
@@ -64,9 +55,21 @@ static const struct namespace *loader_debug(void)
 	return NULL;
 }
 
+static const struct loader_space *loader_debug(void)
+{
+	static const struct loader_space *known;
+	const struct loader_space *debug = __atomic_load_n(&known, __ATOMIC_RELAXED);
+
+	if (!debug) {
+		debug = find_loader_debug();
+		__atomic_store_n(&known, debug, __ATOMIC_RELAXED);
+	}
+	return debug;
+}
+
 static const struct link_map *objects_of_program(void)
 {
-	const struct namespace *first = loader_debug();
+	const struct loader_space *first = loader_debug();
 
 	return first ? first->objects.r_map : NULL;
 }
@@ -74,9 +77,9 @@ static const struct link_map *objects_of_program(void)
 /* The objects among which this one is: the program's, or those of a dlmopen(). */
 static const struct link_map *objects_with_us(void)
 {
-	const struct namespace *first = loader_debug();
+	const struct loader_space *first = loader_debug();
 
-	for (const struct namespace *space = first; space;) {
+	for (const struct loader_space *space = first; space;) {
 		for (const struct link_map *map = space->objects.r_map; map; map = map->l_next)
 			if (map->l_ld == _DYNAMIC)
 				return space->objects.r_map;
@@ -126,98 +129,6 @@ static bool is_kernels(const struct link_map *map)
 	return map->l_ld == kernels()->dynamic;
 }
 
-/* glibc relocates the pointers of a dynamic section in place, musl and the vdso do not. */
-static void *pointer(const struct link_map *map, uint64_t value)
-{
-	return (void *)(value < map->l_addr ? value + map->l_addr : value);
-}
-
-static struct symbols symbols_of(const struct link_map *map)
-{
-	struct symbols symbols = {.bias = map->l_addr};
-
-	for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
-		switch (d->d_tag) {
-		case DT_SYMTAB:
-			symbols.table = pointer(map, d->d_un.d_ptr);
-			break;
-		case DT_STRTAB:
-			symbols.strings = pointer(map, d->d_un.d_ptr);
-			break;
-		case DT_GNU_HASH:
-			symbols.gnu_hash = pointer(map, d->d_un.d_ptr);
-			break;
-		case DT_HASH:
-			symbols.hash = pointer(map, d->d_un.d_ptr);
-			break;
-		case DT_VERSYM:
-			symbols.versions = pointer(map, d->d_un.d_ptr);
-			break;
-		}
-	}
-	return symbols;
-}
-
-/* The position of the next symbol of that name behind `after` (0: the first). 0: none is left. */
-static uint32_t next_gnu(const struct symbols *symbols, const char *name, uint32_t after)
-{
-	const uint32_t *table = symbols->gnu_hash;
-	uint32_t bucket_count = table[0];
-	uint32_t offset = table[1];
-	uint32_t bloom_words = table[2];
-	const uint32_t *buckets = table + 4 + bloom_words * (sizeof(ElfW(Addr)) / 4);
-	const uint32_t *chain = buckets + bucket_count;
-	uint32_t hash = 5381;
-
-	for (const char *c = name; *c; c++)
-		hash = hash * 33 + (unsigned char)*c;
-	if (!bucket_count || buckets[hash % bucket_count] < offset)
-		return 0;
-	for (uint32_t i = buckets[hash % bucket_count];; i++) {
-		uint32_t entry = chain[i - offset];
-
-		if (i > after && (entry | 1) == (hash | 1) &&
-		    !strcmp(symbols->strings + symbols->table[i].st_name, name))
-			return i;
-		if (entry & 1)
-			return 0;
-	}
-}
-
-static uint32_t next_sysv(const struct symbols *symbols, const char *name, uint32_t after)
-{
-	uint32_t bucket_count = symbols->hash[0];
-	const uint32_t *buckets = symbols->hash + 2;
-	const uint32_t *chain = buckets + bucket_count;
-	uint32_t hash = 0, i;
-
-	for (const char *c = name; *c; c++) {
-		hash = (hash << 4) + (unsigned char)*c;
-		hash = (hash ^ (hash >> 24 & 0xf0)) & 0x0fffffff;
-	}
-	i = after ? chain[after] : bucket_count ? buckets[hash % bucket_count] : 0;
-	while (i && strcmp(symbols->strings + symbols->table[i].st_name, name))
-		i = chain[i];
-	return i;
-}
-
-static uint32_t next_symbol(const struct symbols *symbols, const char *name, uint32_t after)
-{
-	if (!symbols->table || !symbols->strings)
-		return 0;
-	if (symbols->gnu_hash)
-		return next_gnu(symbols, name, after);
-	return symbols->hash ? next_sysv(symbols, name, after) : 0;
-}
-
-/* A function that is defined here. */
-static bool is_function(const ElfW(Sym) * symbol)
-{
-	int type = ELF64_ST_TYPE(symbol->st_info);
-
-	return symbol->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC);
-}
-
 /* What was there before ours, if ours is there. */
 static void *behind_redirection(void *function)
 {
@@ -230,14 +141,16 @@ static void *behind_redirection(void *function)
 /* As the loader finds it, ours too. */
 static void *find_as_loader(const struct link_map *map, const char *name)
 {
-	struct symbols symbols = symbols_of(map);
+	struct object_symbols symbols = object_symbols_of(map);
 
-	for (uint32_t i = next_symbol(&symbols, name, 0); i; i = next_symbol(&symbols, name, i)) {
+	for (uint32_t i = object_symbols_next(&symbols, name, 0); i;
+	     i = object_symbols_next(&symbols, name, i)) {
 		const ElfW(Sym) *symbol = &symbols.table[i];
 		void *value = (void *)(symbols.bias + symbol->st_value);
 
 		// The hidden bit: an old version, kept for old programs.
-		if (!is_function(symbol) || (symbols.versions && symbols.versions[i] & 0x8000))
+		if (!object_symbols_is_function(symbol) ||
+		    (symbols.versions && symbols.versions[i] & 0x8000))
 			continue;
 		return ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC ? ((void *(*)(void))value)()
 								       : value;
@@ -345,7 +258,7 @@ static int protection_of(const struct link_map *map, const void *symbols)
 	uint64_t address = (uint64_t)symbols - map->l_addr;
 	const ElfW(Phdr) * phdr;
 
-	if (!header || map->l_addr % PAGE || address > SIZE_MAX_ ||
+	if (!header || map->l_addr % PAGE || address > HIGH_ADDRESS ||
 	    memcmp(header->e_ident, ELFMAG, SELFMAG))
 		return PROT_NONE;
 	phdr = (const void *)(map->l_addr + header->e_phoff);
@@ -358,15 +271,15 @@ static int protection_of(const struct link_map *map, const void *symbols)
 }
 
 /* All versions of the function that are this one. Returns how far the symbols reach. */
-static ElfW(Sym) * redirect_one(const struct symbols *symbols, size_t number, bool write)
+static ElfW(Sym) * redirect_one(const struct object_symbols *symbols, size_t number, bool write)
 {
 	const struct link_map_redirection *one = &redirections[number];
 	ElfW(Sym) *last = NULL;
 
-	for (uint32_t i = 0; (i = next_symbol(symbols, one->symbol, i));) {
+	for (uint32_t i = 0; (i = object_symbols_next(symbols, one->symbol, i));) {
 		ElfW(Sym) *symbol = &symbols->table[i];
 
-		if (!is_function(symbol) ||
+		if (!object_symbols_is_function(symbol) ||
 		    symbols->bias + symbol->st_value != (uint64_t)behind[number])
 			continue;
 		if (symbol > last)
@@ -383,7 +296,7 @@ static ElfW(Sym) * redirect_one(const struct symbols *symbols, size_t number, bo
 /* The functions of one object, by owners[]: as many as there are redirections. */
 static bool redirect_in(const struct link_map *map, const struct link_map *const *owners)
 {
-	struct symbols symbols = symbols_of(map);
+	struct object_symbols symbols = object_symbols_of(map);
 	int protection = protection_of(map, symbols.table);
 	uint64_t start = (uint64_t)symbols.table & ~(PAGE - 1);
 	ElfW(Sym) *last = NULL, *symbol;
@@ -414,7 +327,7 @@ static bool is_among(const struct link_map *map, const struct link_map *const *o
 
 bool link_map_redirect(const struct link_map_redirection *list, size_t count)
 {
-	static const struct link_map *owners[REDIRECTIONS_MAX];
+	static const struct link_map *owners[LINK_MAP_REDIRECTIONS_MAX];
 	static uint32_t busy;
 	bool done = true;
 
@@ -435,7 +348,7 @@ bool link_map_redirect(const struct link_map_redirection *list, size_t count)
 
 bool link_map_passes_by(const char *symbol)
 {
-	const struct namespace *first = loader_debug();
+	const struct loader_space *first = loader_debug();
 	const struct link_map *map = objects_with_us();
 	void *found = NULL;
 

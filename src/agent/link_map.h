@@ -61,6 +61,7 @@ struct link_map_redirection {
  * and it calls what it would have found. The questions above are answered as before. list stays
  * with this file. false: a table could not be changed.
  */
+#define LINK_MAP_REDIRECTIONS_MAX 128
 bool link_map_redirect(const struct link_map_redirection *list, size_t count);
 
 /*

@@ -1,5 +1,7 @@
 #include "agent/real.h"
 
+#include <assert.h>
+
 #include "agent/allocator_code.h"
 #include "agent/libc.h"
 #include "agent/link_map.h"
@@ -42,6 +44,8 @@ static const struct link_map_redirection redirections[] = {
 #include "agent/hooks.def"
 #undef HOOK
 };
+
+static_assert(ARRAY_COUNT(redirections) <= LINK_MAP_REDIRECTIONS_MAX, "");
 
 /* Who does not find our functions first is to find them all the same, if anybody finds them. */
 static void redirect(void)
