@@ -2,8 +2,8 @@
 """Checks what the agent asks of a process: check_agent.py LIBMALLOW.SO [LIBMALLOW.A]
 
 It must load in any program, glibc's or musl's, and hurt none: no DT_NEEDED, every undefined symbol
-weak and listed in agent_imports.txt, initial-exec TLS, no text relocation, no executable stack, and
-nothing exported but the functions that it replaces and the C API. libmallow.a, whose names every
+weak and listed in agent_imports.txt, initial-exec TLS, no text relocation, no executable stack, never
+unloaded, and nothing exported but the functions that it replaces and the C API. libmallow.a, whose names every
 object of a static program shares, defines no others than these, and asks for no others than those
 of the list, of the linker's options, and of glibc's malloc.
 """
@@ -34,6 +34,8 @@ def check_dynamic(library):
         yield f"needs {needed}: it must need nothing"
     if "(TEXTREL)" in dynamic or re.search(r"\(FLAGS\).*TEXTREL", dynamic):
         yield "has text relocations"
+    if not re.search(r"\(FLAGS_1\).*NODELETE", dynamic):
+        yield "can be unloaded: link it with -z nodelete"
     for tag in ("RPATH", "RUNPATH"):
         if f"({tag})" in dynamic:
             yield f"has a {tag}"

@@ -13,6 +13,12 @@ extern bool clock_use_tsc hidden;
 /* The kernel's clock_gettime() in the program's memory, which makes no system call. NULL: none. */
 extern int (*clock_of_kernel)(clockid_t clock, struct timespec *ret) hidden;
 
+/*
+ * The program is about to unmap, move or replace its memory in [start, start + length). With the
+ * kernel's code in it the clock that makes no system call never says again that no time has passed.
+ */
+void clock_memory_leaves(uint64_t start, uint64_t length);
+
 /* Decides once, before the first reading. */
 void clock_init(void);
 

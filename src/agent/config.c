@@ -203,20 +203,48 @@ static bool has_settings(void)
 	return false;
 }
 
+/* Nothing is recorded, and no signal means anything, until somebody asks. */
+static void wait(void)
+{
+	static const uint8_t off[] = {SETTING_SIGNAL_TOGGLE, SETTING_SIGNAL_DUMP_SIZE,
+				      SETTING_SIGNAL_DUMP_COUNT, SETTING_SIGNAL_BASELINE,
+				      SETTING_ZERO_MEMORY};
+
+	config.waits = true;
+	config.value[SETTING_DISABLE_BY_DEFAULT] = 1;
+	for (size_t i = 0; i < ARRAY_COUNT(off); i++)
+		config.value[off[i]] = 0;
+}
+
+void config_say_unseen(void)
+{
+	static uint32_t said;
+
+	// Another one comes first, as it was run under mallow: that one records.
+	if (link_map_find_first("mallow_api_sync") ||
+	    __atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+		return;
+	log_line(
+		SETTING_LOG_ERROR,
+		"libmallow.so was loaded by dlopen(), or behind the C library: it sees none of the "
+		"program's calls and records nothing; link the program with it, or use mallow run");
+}
+
 /*
  * Linked into a program it is always there, and waits until somebody asks: the environment, or
  * mallow_start(). For good, where another one comes first, which a program linked with it was run
- * under.
+ * under; or where calls would come here of those few alone that were loaded with it.
  */
 static void wait_until_asked(void)
 {
-	bool first = link_map_is_first("mallow_api_sync");
+	bool asked = config_preloads_us(config_environment("LD_PRELOAD")) || has_settings();
 
-	if (first && (config_preloads_us(config_environment("LD_PRELOAD")) || has_settings()))
+	config.unseen = !link_map_is_before_libc();
+	if (asked && !config.unseen && link_map_is_first("mallow_api_sync"))
 		return;
-	config.waits = true;
-	config.value[SETTING_DISABLE_BY_DEFAULT] = 1;
-	config.value[SETTING_SIGNAL_TOGGLE] = 0;
+	wait();
+	if (asked && config.unseen)
+		config_say_unseen();
 }
 
 bool config_read(void)

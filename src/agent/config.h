@@ -14,6 +14,7 @@ struct config {
 	const char *text[SETTING_COUNT]; /* of texts; in the environment or static */
 	const char *registry;            /* MALLOW_REGISTRY: where `mallow run` lists recordings */
 	bool waits;   /* linked into a program, and nothing in the environment asks for it */
+	bool unseen;  /* waits for good: link_map_is_before_libc() says no */
 	char *parent; /* MALLOW_PARENT: 32 hex digits, overwritten in place for children; or NULL */
 	uint8_t parent_id[16]; /* as it was at the start; zero: none */
 };
@@ -22,6 +23,9 @@ extern struct config config hidden;
 
 /* false: too early, there is no environment yet. */
 bool config_read(void);
+
+/* Says why nothing will be recorded, once, where config.unseen. */
+void config_say_unseen(void);
 
 static inline bool config_stackless(void)
 {

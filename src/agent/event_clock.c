@@ -2,25 +2,12 @@
 
 #include "agent/barrier.h"
 #include "agent/cull.h"
-#include "agent/link_map.h"
 #include "agent/process.h"
 #include "agent/slow.h"
 #include "agent/thread.h"
 #include "agent/toggle.h"
 
 uint16_t event_clock_owners[EVENT_CLOCK_PIECES];
-
-int (*event_clock_coarse)(clockid_t clock, struct timespec *ret);
-
-void event_clock_init(void)
-{
-	struct timespec now;
-	void *found = link_map_find("__vdso_clock_gettime");
-
-	*(void **)&event_clock_coarse = found;
-	if (found && event_clock_coarse(CLOCK_MONOTONIC_COARSE, &now))
-		event_clock_coarse = NULL;
-}
 
 static void set_lone_thread(struct thread *thread)
 {
@@ -45,7 +32,7 @@ void event_clock_begin(struct thread *thread, bool first)
 	uint32_t number = thread->number;
 
 	event_clock_expire(&thread->clock);
-	if (!event_clock_coarse || number >= EVENT_CLOCK_NOBODY)
+	if (!clock_of_kernel || number >= EVENT_CLOCK_NOBODY)
 		number = EVENT_CLOCK_NOBODY;
 	__atomic_store_n(&thread->clock.owner, (uint16_t)number, __ATOMIC_SEQ_CST);
 	// Whoever watches from now on finds this thread in the list. With CULL any thread may write
@@ -156,7 +143,7 @@ static void read_counter(struct thread *thread)
 	compiler_barrier();
 	// Before the counter: a tick in between makes the next event read it again.
 	if (may_share(thread))
-		event_clock_coarse(CLOCK_MONOTONIC_COARSE, &clock->coarse);
+		clock_of_kernel(CLOCK_MONOTONIC_COARSE, &clock->coarse);
 	clock->ticks = clock_ticks();
 	compiler_barrier();
 	clock->left = may_share(thread) ? EVENT_CLOCK_REUSES : 0;

@@ -75,12 +75,6 @@ struct event_clock {
 /* Atomic. Not cleared at fork: entries of threads that are gone stand for no event. */
 extern uint16_t event_clock_owners[EVENT_CLOCK_PIECES] hidden;
 
-/* The C library's kernel page: clock_gettime() without a system call. NULL: none. */
-extern int (*event_clock_coarse)(clockid_t clock, struct timespec *ret);
-
-/* Once, before the first event. */
-void event_clock_init(void);
-
 /* The thread begins to record in a stream: alone if it is the first, else nobody is any more. */
 void event_clock_begin(struct thread *thread, bool first);
 
@@ -101,7 +95,7 @@ static inline bool event_clock_is_fresh(const struct event_clock *clock)
 {
 	struct timespec now;
 
-	event_clock_coarse(CLOCK_MONOTONIC_COARSE, &now);
+	clock_of_kernel(CLOCK_MONOTONIC_COARSE, &now);
 	return likely(now.tv_nsec == clock->coarse.tv_nsec && now.tv_sec == clock->coarse.tv_sec);
 }
 

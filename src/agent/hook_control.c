@@ -104,6 +104,8 @@ long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 	real_resolve();
 	if (number == SYS_seccomp && installs_filter(a, (const void *)c))
 		prepared = seccomp_prepare(a == SECCOMP_SET_MODE_STRICT);
+	if (number == SYS_munmap || number == SYS_mremap)
+		clock_memory_leaves((uint64_t)a, (uint64_t)b);
 	if (real.syscall && copies_process(number, a))
 		result = copy_process(number, a, b, c, d, e, f);
 	else if (real.syscall)

@@ -82,8 +82,10 @@ static uint64_t product(size_t count, size_t size)
 	}
 
 DEFINE_ALLOCATION(malloc, MALLOC, (size_t size), (size), real.malloc(size), size, 0)
+// bound.
 DEFINE_ALLOCATION(calloc, CALLOC, (size_t count, size_t size), (count, size),
-		  real.calloc(count, size), product(count, size), 0)
+		  (real_operators_may_come(size, GUARD_STATE().pc), real.calloc(count, size)),
+		  product(count, size), 0)
 DEFINE_ALLOCATION(aligned_alloc, ALIGNED_ALLOC, (size_t alignment, size_t size), (alignment, size),
 		  real.aligned_alloc(alignment, size), size, alignment)
 DEFINE_ALLOCATION(memalign, MEMALIGN, (size_t alignment, size_t size), (alignment, size),

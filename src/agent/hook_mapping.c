@@ -33,9 +33,13 @@ static void *map(struct guard_call *call, map_function *behind, void *address, s
 		 int protection, int flags, int fd, long offset)
 {
 	struct thread *thread = guard_enter(call);
-	void *result = behind(address, length, protection, flags, fd, offset);
-	struct record record = begin(TRACE_RECORD_MMAP);
+	struct record record;
+	void *result;
 
+	if (flags & MAP_FIXED)
+		clock_memory_leaves((uint64_t)address, length);
+	result = behind(address, length, protection, flags, fd, offset);
+	record = begin(TRACE_RECORD_MMAP);
 	record_add(&record, (uint64_t)address);
 	record_add(&record, (uint64_t)result);
 	record_add(&record, length);
@@ -76,6 +80,7 @@ int hook_munmap(void *address, size_t length)
 
 	real_resolve();
 	thread = guard_enter(&call);
+	clock_memory_leaves((uint64_t)address, length);
 	result = real.munmap(address, length);
 	record_add(&record, (uint64_t)address);
 	record_add(&record, length);
@@ -102,6 +107,9 @@ void *hook_mremap(void *address, size_t old_length, size_t length, int flags, ..
 	real_resolve();
 	thread = guard_enter(&call);
 	record = begin(TRACE_RECORD_MREMAP);
+	clock_memory_leaves((uint64_t)address, old_length);
+	if (flags & MREMAP_FIXED)
+		clock_memory_leaves((uint64_t)target, length);
 	result = real.mremap(address, old_length, length, flags, target);
 	record_add(&record, (uint64_t)address);
 	record_add(&record, old_length);

@@ -70,9 +70,29 @@ void *link_map_find_in(const char *file_name, const char *symbol)
 	return (void *)glibc_malloc;
 }
 
+void *link_map_find_kernels(const char *symbol, uint64_t *start, uint64_t *end)
+{
+	return NULL;
+}
+
 bool link_map_is_first(const char *symbol)
 {
 	return true;
+}
+
+bool link_map_is_before_libc(void)
+{
+	return true;
+}
+
+bool link_map_redirect(const struct link_map_redirection *list, size_t count)
+{
+	return true;
+}
+
+bool link_map_passes_by(const char *symbol)
+{
+	return false;
 }
 
 bool link_map_loader_range(uint64_t *start, uint64_t *size)

@@ -5,7 +5,6 @@
 #include "agent/config.h"
 #include "agent/cull.h"
 #include "agent/environment.h"
-#include "agent/event_clock.h"
 #include "agent/file_name.h"
 #include "agent/libc.h"
 #include "agent/log.h"
@@ -90,6 +89,16 @@ bool process_read_settings(void)
 	return true;
 }
 
+/* See link_map_redirect(). */
+static void say_not_redirected(void)
+{
+	if (real.not_redirected && !config_is_child())
+		log_line(SETTING_LOG_ERROR,
+			 "calls of libraries that are opened with RTLD_DEEPBIND, and by "
+			 "way of dlsym(), are not recorded: the loader's tables cannot "
+			 "be changed");
+}
+
 /* What happens once, in the first image of an exec. false: too early. */
 static bool start_first(void)
 {
@@ -103,9 +112,9 @@ static bool start_first(void)
 	if (!process_read_settings())
 		return false;
 	clock_init();
-	event_clock_init();
 	barrier_prepare();
 	unwind_init(&host);
+	say_not_redirected();
 	started_before = true;
 	return true;
 }

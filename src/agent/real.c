@@ -1,8 +1,11 @@
 #include "agent/real.h"
 
+#include <assert.h>
+
 #include "agent/allocator_code.h"
 #include "agent/libc.h"
 #include "agent/link_map.h"
+#include "agent/process.h"
 #include "agent/syscall.h"
 
 struct real real;
@@ -35,6 +38,22 @@ static bool find_plain_operators(void)
 	return plain;
 }
 
+static const struct link_map_redirection redirections[] = {
+#define HOOK(name, symbol, type, parameters)                                                       \
+	{symbol, (void *const *)&real.name, (void *)hook_##name},
+#include "agent/hooks.def"
+#undef HOOK
+};
+
+static_assert(ARRAY_COUNT(redirections) <= LINK_MAP_REDIRECTIONS_MAX, "");
+
+/* Who does not find our functions first is to find them all the same, if anybody finds them. */
+static void redirect(void)
+{
+	if (link_map_is_before_libc() && link_map_is_first("mallow_api_sync"))
+		real.not_redirected |= !link_map_redirect(redirections, ARRAY_COUNT(redirections));
+}
+
 void real_resolve_slow(void)
 {
 #define HOOK(name, symbol, type, parameters) find(&real.name, symbol);
@@ -56,6 +75,7 @@ void real_resolve_slow(void)
 	link_map_loader_range(&real.loader_start, &real.loader_size);
 	if (real.malloc && real.free)
 		__atomic_store_n(&real.ready, true, __ATOMIC_RELEASE);
+	redirect();
 }
 
 void *real_retry_slow(const char *symbol, void *place)
@@ -64,6 +84,12 @@ void *real_retry_slow(const char *symbol, void *place)
 	if (*(void **)place)
 		real.blocks_are_apart = false; // an operator, whosever it is
 	return *(void **)place;
+}
+
+void real_operators_may_come_slow(void)
+{
+	if (!process_system_calls_forbidden() && link_map_passes_by("_Znwm"))
+		redirect();
 }
 
 long real_return(long result)

@@ -38,6 +38,7 @@ struct real {
 	 * chunk: an operator of its own might cut smaller ones.
 	 */
 	bool blocks_are_apart;
+	bool not_redirected;                /* link_map_redirect() failed */
 	uint64_t loader_start, loader_size; /* code of ld.so; 0: unknown */
 };
 
@@ -54,6 +55,23 @@ void real_resolve_slow(void);
  * symbol and the place in struct real belong together.
  */
 void *real_retry_slow(const char *symbol, void *place);
+
+/*
+ * A C program may get C++ libraries. glibc's loader, when all that it opens is mapped and nothing
+ * is bound yet, calls calloc(n, 24) for the versions of each (struct r_found_version). It holds its
+ * lock then, so that its list of objects stays: not so in its other calls, of thread starts for
+ * instance.
+ */
+#define REAL_LOADERS_VERSION 24
+
+void real_operators_may_come_slow(void);
+
+static inline void real_operators_may_come(size_t size, uint64_t caller)
+{
+	if (unlikely(size == REAL_LOADERS_VERSION) &&
+	    !real.new &&caller - real.loader_start < real.loader_size)
+		real_operators_may_come_slow();
+}
 
 /*
  * Whether the code at pc belongs to the functions behind the operators (or to another allocator

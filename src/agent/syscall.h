@@ -151,6 +151,11 @@ static inline int sys_munmap(void *address, size_t size)
 	return (int)syscall6(SYS_munmap, (long)address, (long)size, 0, 0, 0, 0);
 }
 
+static inline int sys_mprotect(void *address, size_t size, int protection)
+{
+	return (int)syscall6(SYS_mprotect, (long)address, (long)size, protection, 0, 0, 0);
+}
+
 static inline int sys_madvise(void *address, size_t size, int advice)
 {
 	return (int)syscall6(SYS_madvise, (long)address, (long)size, advice, 0, 0, 0);

@@ -292,6 +292,8 @@ void toggle_start(void)
 {
 	if (!is_settled() || process_is_borrowed())
 		return;
+	if (config.unseen)
+		return config_say_unseen();
 	wake();
 	__atomic_store_n(&wanted, TOGGLE_ON, __ATOMIC_SEQ_CST);
 	toggle_carry_out();
