@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/run_child.h"
 #include "cli/run_environment.h"
+#include "cli/run_hint.h"
 #include "cli/run_library.h"
 #include "cli/run_program.h"
 #include "cli/setting_options.h"
@@ -114,6 +115,18 @@ static void say_blind(const char *name)
 		  name);
 }
 
+/* Whatever was reported: it is without that. */
+static void say_unseen(void)
+{
+	struct buf text;
+
+	buf_init(&text);
+	run_hint_preloads(&text);
+	if (text.size)
+		cli_error(CLI_OK, "%.*s", (int)text.size, text.data);
+	buf_deinit(&text);
+}
+
 /* Everything is prepared. */
 static int run_watched(const struct options *options, const char *path, char **variables,
 		       struct live_watch *watch, struct live_options *wanted)
@@ -131,6 +144,7 @@ static int run_watched(const struct options *options, const char *path, char **v
 				 "cannot run '%s': %s", name, strerror(end.number));
 	if (!any && !setting_options_value(options, SETTING_DISABLE_BY_DEFAULT))
 		say_blind(name);
+	say_unseen();
 	return run_child_status(&end);
 }
 

@@ -5,6 +5,7 @@
 #include "analysis/names/symbolized.h"
 #include "cli/live_output.h"
 #include "cli/live_watch.h"
+#include "cli/run_hint.h"
 #include "cli/terminal.h"
 #include "hosted/cleanup.h"
 #include "report/json/live_json.h"
@@ -97,17 +98,21 @@ static struct err *make_report(struct report *report)
 	auto_free char *name = live_output_name(facts);
 	struct process_memory memory;
 	struct err *err = name ? NULL : err_no_memory();
+	cleanup(buf_deinit) struct buf not_seen;
 
+	buf_init(&not_seen);
 	if (!err && report->options->ignore)
 		err = read_ignore(report, &ignore);
 	if (err)
 		return err;
+	run_hint_allocator(&not_seen, facts->program);
 	report->view = (struct live_view_options){
 		.top = report->options->top,
 		.depth = report->options->depth,
 		.ignore = &ignore,
 		.memory = facts->alive && process_memory_read(facts->pid, &memory) ? &memory : NULL,
 		.name = name,
+		.not_seen = not_seen.size ? buf_string(&not_seen) : NULL,
 	};
 	err = put_reports(report);
 	return err ? err : write_at_once(report, name);
