@@ -86,8 +86,10 @@ static void tell_run(void)
 	size_t length = strlen(file->path);
 	int fd;
 
-	if (live_is_on())
-		return watcher_tell(file->fd);
+	if (live_is_on()) {
+		watcher_tell(file->fd, LIVE_MESSAGE_TABLE, false);
+		return;
+	}
 	if (!config.registry)
 		return;
 	fd = sys_open(config.registry, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0);

@@ -67,12 +67,14 @@ static struct err *write_at_once(const struct report *report, const char *name)
 	cleanup(buf_deinit) struct buf out = {0};
 	auto_close int fd = -1;
 	struct err *err = NULL;
+	bool here = true;
 
 	if (!report->buf.size)
 		return NULL;
-	if (!outfile && live_output_is_hidden(recording_facts(report->recording)) &&
-	    live_watch_hand_over(report->buf.data, report->buf.size))
-		return NULL;
+	if (!outfile && live_output_is_hidden(recording_facts(report->recording)))
+		err = live_watch_hand_over(report->buf.data, report->buf.size, &here);
+	if (err || !here)
+		return err;
 	if (outfile)
 		err = live_output_open(recording_facts(report->recording), outfile, name, &fd);
 	if (err)
@@ -161,7 +163,7 @@ struct err *live_report_write(const struct live_options *options, int fd)
 	return err ? err : report_of(options, recording);
 }
 
-struct err *live_report_write_killed(const struct live_options *options, int fd)
+struct err *live_report_write_last(const struct live_options *options, int fd)
 {
 	cleanup(recording_close_at) struct recording *recording = NULL;
 	struct err *err = open_table(fd, &recording);
