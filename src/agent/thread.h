@@ -77,7 +77,7 @@ struct thread {
 	char name[16];
 	struct live_own *live;      /* MODE=live */
 	struct cull_holder *holder; /* CULL: of what it holds back, NULL: nothing yet */
-	uint64_t born;              /* … of the realloc being written: see cull_replaces() */
+	uint32_t replaced;          /* … of the realloc being written: see cull_replaces() */
 	struct thread *ended_next;
 	struct thread *all_next; /* last: kept where the rest is cleared */
 };
