@@ -134,15 +134,15 @@ static enum trace_op outcome(enum trace_op operation, const void *old, const voi
 static never_inline bool replaced_held_slow(struct thread *thread, const struct guard_call *call,
 					    struct event *event, bool in_handler)
 {
-	uint32_t entry = call->old - FILTER_HELD;
+	uint32_t entry = call->old - FILTER_HELD, replaced;
 
 	if (event->operation == TRACE_OP_FREE)
 		return !cull_ends_taken(thread, entry, event->address, event->ticks, in_handler);
-	thread->born = cull_replaces(thread, entry, event->old_address);
-	if (in_handler) {
-		thread->born = 0;
+	replaced = cull_replaces(thread, entry, event->old_address, in_handler);
+	if (replaced)
+		thread->replaced = replaced;
+	else
 		filter_make_allocation(event);
-	}
 	return true;
 }
 

@@ -7,6 +7,7 @@
 #include "agent/log.h"
 #include "agent/real.h"
 #include "base/compiler.h"
+#include "base/preload.h"
 
 // Both glibc and musl have it; musl's loader fills it before any code of the program runs, glibc as
 // its own constructor does, behind .preinit_array and libraries linked with -z initfirst.
@@ -274,15 +275,6 @@ bool config_read(void)
 	return true;
 }
 
-size_t config_entry_length(const char *entry)
-{
-	size_t length = 0;
-
-	while (entry[length] && entry[length] != ':' && entry[length] != ' ')
-		length++;
-	return length;
-}
-
 bool config_is_our_library(const char *entry, size_t length)
 {
 	static const char name[] = "libmallow.so";
@@ -295,7 +287,7 @@ bool config_is_our_library(const char *entry, size_t length)
 bool config_preloads_us(const char *list)
 {
 	while (list && *list) {
-		size_t length = config_entry_length(list);
+		size_t length = preload_entry_length(list);
 
 		if (config_is_our_library(list, length))
 			return true;
@@ -321,7 +313,7 @@ void config_hide_preload(void)
 	char *out = list;
 
 	for (char *entry = list; entry && *entry;) {
-		size_t length = config_entry_length(entry);
+		size_t length = preload_entry_length(entry);
 
 		if (!config_is_our_library(entry, length)) {
 			if (out != list)

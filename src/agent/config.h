@@ -65,9 +65,6 @@ void config_write_id(char *digits, const uint8_t id[16]);
 /* Children know their parent: writes the id into MALLOW_PARENT, if there is one. */
 void config_publish_id(const uint8_t id[16]);
 
-/* The length of the first entry of LD_PRELOAD's list, up to the separator or the end. */
-size_t config_entry_length(const char *entry);
-
 /* Whether an entry of LD_PRELOAD, length bytes long, names this library. */
 bool config_is_our_library(const char *entry, size_t length);
 

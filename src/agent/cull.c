@@ -3,6 +3,7 @@
 #include "agent/clock.h"
 #include "agent/cull_entries.h"
 #include "agent/event.h"
+#include "agent/filter.h"
 #include "agent/pool.h"
 #include "agent/process.h"
 #include "agent/record.h"
@@ -45,9 +46,52 @@ static void write_survivor(struct thread *thread, struct cull *cull, const struc
 		   entry->operation | (uint32_t)entry->heap_flags << TRACE_SURVIVOR_FLAGS_SHIFT);
 	record_add(&record, entry->address);
 	record_add(&record, entry->size);
-	record_add(&record, entry->alignment);
+	record_add(&record, entry->before ? 0 : entry->alignment);
 	record_add(&record, entry->slack);
+	if (entry->before) {
+		record_add(&record, cull_entry(cull, entry->before)->address);
+		record_add(&record, entry->duration);
+	}
 	record_write(thread, &record);
+}
+
+/*
+ * What the blocks before it in its chain came to, once that is known of the entry, which is the
+ * caller's: each is written or counted as it was.
+ */
+static never_inline void settle_chain_slow(struct thread *thread, struct cull *cull,
+					   struct cull_entry *entry, bool in_handler)
+{
+	uint32_t number = entry->before, before;
+
+	for (; number; number = before) {
+		struct cull_entry *old = cull_entry(cull, number);
+
+		before = old->before;
+		if (entry->written) {
+			write_survivor(thread, cull, old);
+			old->written = true;
+		}
+		count(old, old->temporary);
+		cull_give_back(thread, cull, number, in_handler);
+	}
+	entry->before = 0;
+}
+
+static inline void settle_chain(struct thread *thread, struct cull *cull, struct cull_entry *entry,
+				bool in_handler)
+{
+	if (unlikely(entry->before))
+		settle_chain_slow(thread, cull, entry, in_handler);
+}
+
+/* The entry, the caller's, is written, and so is its chain. */
+static never_inline void write_whole(struct thread *thread, struct cull *cull,
+				     struct cull_entry *entry)
+{
+	write_survivor(thread, cull, entry);
+	entry->written = true;
+	settle_chain(thread, cull, entry, false);
 }
 
 /* The one before it, if it was an event already, needs its entry no more. */
@@ -69,6 +113,7 @@ static void end_stale(struct thread *thread, struct cull *cull, uint32_t number)
 	if (!number)
 		return;
 	count(cull_entry(cull, number), false);
+	settle_chain(thread, cull, cull_entry(cull, number), false);
 	cull_give_back(thread, cull, number, false);
 }
 
@@ -84,11 +129,10 @@ static bool can_hold(const struct cull *cull)
  * NULL for a moment, as it would be if all were cleared first.
  */
 static void fill(struct cull_entry *entry, const struct thread *thread, const struct event *event,
-		 uint64_t born, struct cull_stack *stack)
+		 struct cull_stack *stack)
 {
 	entry->address = event->address;
-	entry->ticks = event->ticks;
-	entry->born = born ? born : event->ticks;
+	entry->ticks = entry->born = event->ticks;
 	entry->size = event->size;
 	entry->alignment = event->alignment;
 	entry->slack = event->slack;
@@ -98,11 +142,28 @@ static void fill(struct cull_entry *entry, const struct thread *thread, const st
 	entry->operation = event->operation;
 	entry->heap_flags = event->heap_flags;
 	entry->last = entry->temporary = false;
+	entry->length = 0;
+	entry->before = 0;
+}
+
+/* The entry goes on with the chain that ends with that one. */
+static void chain(struct cull *cull, struct cull_entry *entry, const struct event *event,
+		  uint32_t replaced)
+{
+	const struct cull_entry *old = cull_entry(cull, replaced);
+
+	// Readers put survivors in order by their times: of these none are equal.
+	if (entry->ticks <= cull_made(old))
+		entry->ticks = cull_made(old) + 1;
+	entry->born = old->born;
+	entry->duration = event->duration;
+	entry->length = old->length + 1;
+	entry->before = replaced;
 }
 
 /* Not in the table yet. 0: there is no room. */
 static uint32_t make_entry(struct thread *thread, struct cull *cull, const struct event *event,
-			   uint64_t born, bool written)
+			   uint32_t replaced, bool written)
 {
 	struct cull_holder *holder = cull_holder(thread, cull);
 	struct cull_stack *stack =
@@ -111,19 +172,21 @@ static uint32_t make_entry(struct thread *thread, struct cull *cull, const struc
 
 	if (!number)
 		return 0;
-	fill(cull_entry(cull, number), thread, event, born, stack);
+	fill(cull_entry(cull, number), thread, event, stack);
+	if (replaced)
+		chain(cull, cull_entry(cull, number), event, replaced);
 	cull_entry(cull, number)->written = written;
 	return number;
 }
 
-static bool hold(struct thread *thread, const struct event *event, uint64_t born, bool written)
+static bool hold(struct thread *thread, const struct event *event, uint32_t replaced, bool written)
 {
 	struct cull *cull = thread->forked ? NULL : cull_make(thread);
 	uint32_t number = 0, stale;
 	bool done;
 
 	if (cull && can_hold(cull))
-		number = make_entry(thread, cull, event, born, written);
+		number = make_entry(thread, cull, event, replaced, written);
 	if (!number)
 		return false;
 	// Before others can free it.
@@ -138,22 +201,85 @@ static bool hold(struct thread *thread, const struct event *event, uint64_t born
 	return done;
 }
 
-static bool is_old(const struct cull *cull, uint64_t born, uint64_t ticks)
+/*
+ * How many ticks CULL is, by all the time that the recording has lasted: never more than it is,
+ * because the ticks are counted within the nanoseconds, at the start as here (recording.c).
+ */
+static void measure(struct cull *cull)
 {
-	return ticks > born && ticks - born >= __atomic_load_n(&cull->limit, __ATOMIC_RELAXED);
+	const struct trace_header *header =
+		__atomic_load_n(&process->file.header, __ATOMIC_RELAXED);
+	uint64_t wanted = config.value[SETTING_CULL], ticks, ns;
+
+	if (process_system_calls_forbidden() || !header)
+		return;
+	ticks = clock_ticks() - header->start_ticks;
+	ns = clock_monotonic_ns() - header->start_monotonic_ns;
+	if (!ticks || ns < (wanted < LOOK_NS / 10 ? wanted : LOOK_NS / 10)) {
+		// Too short to be measured, and to have anything old.
+		__atomic_store_n(&cull->interval, ticks, __ATOMIC_RELAXED);
+		return;
+	}
+
+	double rate = (double)ticks / (double)ns;
+	double limit = (double)wanted * rate;
+	double interval = limit / LOOKS < LOOK_NS * rate ? LOOK_NS * rate : limit / LOOKS;
+
+	if (limit > (double)(CULL_NEVER / 2))
+		limit = (double)(CULL_NEVER / 2);
+	__atomic_store_n(&cull->limit, (uint64_t)limit, __ATOMIC_RELAXED);
+	__atomic_store_n(&cull->interval, (uint64_t)interval, __ATOMIC_RELAXED);
 }
 
-bool cull_holds(struct thread *thread, const struct event *event, uint64_t born)
+/*
+ * The limit is needed as soon as there may be something old: a look around has perhaps not come by
+ * since, of a program that does nothing for a while. If it cannot be known, all is old.
+ */
+static never_inline uint64_t limit_slow(struct cull *cull)
 {
-	const struct cull *cull = born ? cull_of(thread) : NULL;
+	if (process_system_calls_forbidden())
+		return 0;
+	measure(cull);
+	return __atomic_load_n(&cull->limit, __ATOMIC_RELAXED);
+}
 
-	if (cull && is_old(cull, born, event->ticks)) {
-		cull_notes(thread, event);
-		return false;
-	}
-	if (hold(thread, event, born, false))
+static bool is_old(struct cull *cull, uint64_t born, uint64_t ticks)
+{
+	uint64_t limit = __atomic_load_n(&cull->limit, __ATOMIC_RELAXED);
+
+	if (unlikely(limit == CULL_NEVER))
+		limit = limit_slow(cull);
+	return ticks > born && ticks - born >= limit;
+}
+
+/* The entry that cull_takes() took. NULL: it was in a former recording. */
+static struct cull_entry *taken(struct cull *cull, uint32_t number, uint64_t address)
+{
+	struct cull_entry *entry = cull ? cull_entry(cull, number) : NULL;
+
+	return entry && entry->address == address ? entry : NULL;
+}
+
+bool cull_holds(struct thread *thread, struct event *event, uint32_t replaced)
+{
+	struct cull *cull = cull_of(thread);
+	struct cull_entry *old = replaced ? taken(cull, replaced, event->old_address) : NULL;
+	bool goes_on =
+		!old || (old->length < CULL_CHAIN_MAX && !is_old(cull, old->born, event->ticks));
+
+	if (replaced && !old)
+		filter_make_allocation(event); // of a former recording
+	if (goes_on && hold(thread, event, old ? replaced : 0, false))
 		return true;
-	cull_forgets_newest(thread);
+	if (old) {
+		write_whole(thread, cull, old);
+		count(old, old->temporary);
+		cull_give_back(thread, cull, replaced, false);
+	}
+	if (goes_on)
+		cull_forgets_newest(thread);
+	else
+		cull_notes(thread, event);
 	return false;
 }
 
@@ -175,14 +301,13 @@ static bool end(struct thread *thread, struct cull *cull, uint32_t number, uint6
 {
 	struct cull_entry *entry = cull_entry(cull, number);
 	// Of a survivor and a free at the same time readers take the free first.
-	bool old = ticks > entry->ticks && is_old(cull, entry->born, ticks);
+	bool old = ticks > cull_made(entry) && is_old(cull, entry->born, ticks);
 	bool culled = !entry->written && (!old || in_handler || thread_is_former(thread));
 
-	if (!culled && !entry->written) {
-		write_survivor(thread, cull, entry);
-		entry->written = true;
-	}
+	if (!culled && !entry->written)
+		write_whole(thread, cull, entry);
 	count(entry, temporary);
+	settle_chain(thread, cull, entry, in_handler);
 	cull_give_back(thread, cull, number, in_handler);
 	return culled;
 }
@@ -214,16 +339,6 @@ uint32_t cull_takes(struct thread *thread, uint64_t address)
 	return 0;
 }
 
-/*
- * The entry that cull_takes() took. NULL: it was in a former recording.
- */
-static struct cull_entry *taken(struct cull *cull, uint32_t number, uint64_t address)
-{
-	struct cull_entry *entry = cull ? cull_entry(cull, number) : NULL;
-
-	return entry && entry->address == address ? entry : NULL;
-}
-
 void cull_puts_back(struct thread *thread, uint32_t number, uint64_t address)
 {
 	struct cull *cull = cull_of(thread);
@@ -233,10 +348,13 @@ void cull_puts_back(struct thread *thread, uint32_t number, uint64_t address)
 		return;
 	if (!cull_table_put(&cull->table, address, number, &stale)) {
 		process_count_loss(TRACE_LOSS_NO_MEMORY); // its bucket was filled meanwhile
+		settle_chain(thread, cull, cull_entry(cull, number), true);
 		cull_give_back(thread, cull, number, true);
 	}
-	if (stale)
+	if (stale) {
+		settle_chain(thread, cull, cull_entry(cull, stale), true);
 		cull_give_back(thread, cull, stale, true);
+	}
 }
 
 bool cull_ends_taken(struct thread *thread, uint32_t number, uint64_t address, uint64_t ticks,
@@ -248,44 +366,26 @@ bool cull_ends_taken(struct thread *thread, uint32_t number, uint64_t address, u
 	return entry && end(thread, cull, number, ticks, entry->temporary, in_handler);
 }
 
-uint64_t cull_replaces(struct thread *thread, uint32_t number, uint64_t address)
+void cull_gives_up(struct thread *thread, uint32_t number, uint64_t address)
 {
 	struct cull *cull = cull_of(thread);
-	const struct cull_entry *entry = taken(cull, number, address);
-	uint64_t born = entry ? entry->born : 0;
+	struct cull_entry *entry = taken(cull, number, address);
 
 	if (!entry)
-		return 0;
+		return;
 	count(entry, entry->temporary);
+	settle_chain(thread, cull, entry, true);
 	cull_give_back(thread, cull, number, true);
-	return born;
 }
 
-/* How many ticks CULL is, by all the time that the recording has lasted. */
-static void measure(struct cull *cull)
+uint32_t cull_replaces(struct thread *thread, uint32_t number, uint64_t address, bool in_handler)
 {
-	const struct trace_header *header =
-		__atomic_load_n(&process->file.header, __ATOMIC_RELAXED);
-	uint64_t ticks, ns;
-
-	if (process_system_calls_forbidden() || !header)
-		return;
-	ticks = clock_ticks() - header->start_ticks;
-	ns = clock_monotonic_ns() - header->start_monotonic_ns;
-	if (ns < LOOK_NS / 10 || !ticks) {
-		// Too short to be measured, and to have anything old.
-		__atomic_store_n(&cull->interval, ticks, __ATOMIC_RELAXED);
-		return;
-	}
-
-	double rate = (double)ticks / (double)ns;
-	double limit = (double)config.value[SETTING_CULL] * rate;
-	double interval = limit / LOOKS < LOOK_NS * rate ? LOOK_NS * rate : limit / LOOKS;
-
-	if (limit < (double)(CULL_NEVER / 2)) {
-		__atomic_store_n(&cull->limit, (uint64_t)limit, __ATOMIC_RELAXED);
-		__atomic_store_n(&cull->interval, (uint64_t)interval, __ATOMIC_RELAXED);
-	}
+	if (!taken(cull_of(thread), number, address))
+		return 0;
+	if (!in_handler)
+		return number;
+	cull_gives_up(thread, number, address);
+	return 0;
 }
 
 /*
@@ -302,14 +402,14 @@ static void write_segment(struct thread *thread, struct cull *cull, uint32_t seg
 		struct cull_entry *entry = &entries[i];
 		uint64_t address = __atomic_load_n(&entry->address, __ATOMIC_RELAXED);
 
-		if (!address || entry->born >= born || entry->ticks >= made || entry->written ||
+		if (!address || entry->born >= born || cull_made(entry) >= made || entry->written ||
 		    (born != CULL_NEVER && !entry->last && is_newest(entry, number)) ||
 		    !cull_table_take_this(&cull->table, address, number))
 			continue;
 		// It may have become another's between the look and the taking: then that one is
 		// written before it is old.
 		if (!entry->written)
-			write_survivor(thread, cull, entry);
+			write_whole(thread, cull, entry);
 		cull_give_back(thread, cull, number, false);
 	}
 }
@@ -384,7 +484,7 @@ void cull_lose(enum trace_loss reason)
 
 		if (entry && entry->address && !entry->written &&
 		    cull_table_take_this(&cull->table, entry->address, i))
-			process_count_loss(reason);
+			process_count_losses(reason, entry->length + 1u);
 	}
 	for (uint32_t i = 0; cull && i < CULL_STACKS_HEADS; i++)
 		process_count_losses(reason, cull_stacks_drop(&cull->stacks, i));

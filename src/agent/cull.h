@@ -7,9 +7,9 @@
  *                    a free while it is young              culled: counted for its stack
  *                    a free later, a look around, the end  survives: written as a record
  *
- * A realloc of a block that is held back culls it and holds the new one back, as old as the first
- * of the chain was, or writes it if that is old: what grows and grows is an event some day. One of
- * a block that was written is written.
+ * A realloc of a block that is held back holds the new one back, too, as old as the first of the
+ * chain: both are decided for together, and written as an allocation and its reallocs. One of a
+ * block that was written is written.
  *
  * Any thread may take any entry, so survivors are written by whoever meets them, with the stream
  * that they belong to, and an idle thread's are not forgotten. A look around comes by the clock,
@@ -43,10 +43,11 @@ static inline bool cull_is_on(void)
 }
 
 /*
- * Holds an allocation back, whose stack is thread->stack, settled, its frames with ids. born: when
- * its life began, 0: now. false: it is to be written. With `busy` set, as all others here.
+ * Holds an allocation back, whose stack is thread->stack, settled, its frames with ids. replaced:
+ * of a realloc what cull_replaces() returned, else 0. false: it is to be written, and all that it
+ * replaced was. With `busy` set, as all others here.
  */
-bool cull_holds(struct thread *thread, const struct event *event, uint64_t born);
+bool cull_holds(struct thread *thread, struct event *event, uint32_t replaced);
 
 /* An allocation that was written, with that stack, is the thread's newest. */
 void cull_notes(struct thread *thread, const struct event *event);
@@ -73,8 +74,14 @@ void cull_puts_back(struct thread *thread, uint32_t number, uint64_t address);
 bool cull_ends_taken(struct thread *thread, uint32_t number, uint64_t address, uint64_t ticks,
 		     bool in_handler);
 
-/* It replaced the block, which is culled thereby. Returns when the life of both began. */
-uint64_t cull_replaces(struct thread *thread, uint32_t number, uint64_t address);
+/*
+ * It replaced the block. Returns its entry, for cull_holds() or cull_gives_up(); 0: the old block
+ * was of a former recording, or in_handler, where the chain ends here: it counts as culled.
+ */
+uint32_t cull_replaces(struct thread *thread, uint32_t number, uint64_t address, bool in_handler);
+
+/* The event that replaced the block was lost: what it replaced counts as culled. */
+void cull_gives_up(struct thread *thread, uint32_t number, uint64_t address);
 
 /* If it is time to: writes what is old by now, and a part of what was counted. */
 void cull_look_around(struct thread *thread, uint64_t ticks);

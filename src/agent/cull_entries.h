@@ -19,6 +19,7 @@
 #define CULL_SEGMENT_ENTRIES (1u << CULL_SEGMENT_BITS)
 #define CULL_SEGMENTS        4096u /* 512 Ki entries: half of what the table has words for */
 #define CULL_NEVER           UINT64_MAX
+#define CULL_CHAIN_MAX       1024 /* reallocs of one block held back; with more it is written */
 
 struct thread;
 
@@ -28,7 +29,10 @@ struct cull_entry {
 	uint64_t ticks;
 	uint64_t born; /* ticks, or when the first block of its chain of reallocs came to be */
 	uint64_t size;
-	uint64_t alignment;
+	union {
+		uint64_t alignment;
+		uint64_t duration; /* of a realloc: ticks from the old block's end to this one */
+	};
 	uint64_t slack;
 	struct cull_stack *stack;
 	struct cull_holder *holder; /* always the same */
@@ -37,9 +41,15 @@ struct cull_entry {
 	uint32_t next; /* of the unused ones */
 	uint8_t operation;
 	uint8_t heap_flags;
-	bool written;   /* it is an event already, and here for being the newest alone */
-	bool last;      /* the newest of a thread that has ended */
-	bool temporary; /* it was the newest when it was taken */
+	bool written;    /* it is an event already, and here for being the newest alone */
+	bool last;       /* the newest of a thread that has ended */
+	bool temporary;  /* it was the newest when it was taken */
+	uint16_t length; /* of the chain before it */
+	/*
+	 * The entry of the block that a realloc replaced by this one, 0: none. That one is in no
+	 * table any more, but of the chain, until it is decided for all of them.
+	 */
+	uint32_t before;
 };
 
 /* A thread's entries; they are handed on when it ends. */
@@ -96,6 +106,12 @@ static inline uint32_t cull_segments(const struct cull *cull)
 	uint32_t count = __atomic_load_n(&cull->count, __ATOMIC_RELAXED);
 
 	return count < CULL_SEGMENTS ? count : CULL_SEGMENTS;
+}
+
+/* When the block came to be. */
+static inline uint64_t cull_made(const struct cull_entry *entry)
+{
+	return entry->ticks + (entry->before ? entry->duration : 0);
 }
 
 /* Entries are numbered from 1. NULL: there is none with that number. */

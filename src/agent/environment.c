@@ -7,6 +7,7 @@
 #include "agent/text.h"
 #include "agent/thread.h"
 #include "base/compiler.h"
+#include "base/preload.h"
 
 #define CARRIED_MAX  48
 #define CARRIED_SIZE 16384
@@ -40,7 +41,7 @@ static void find_library(void)
 	const char *list = config_environment("LD_PRELOAD");
 
 	while (list && *list) {
-		size_t length = config_entry_length(list);
+		size_t length = preload_entry_length(list);
 
 		if (config_is_our_library(list, length)) {
 			library = keep(list, length);
@@ -139,6 +140,25 @@ void environment_init(void)
 		keep_for_tool();
 }
 
+/* What LD_PRELOAD becomes: ours among the program's own, which may be none. */
+static char *make_preload(char *place, size_t room, const char *users)
+{
+	size_t front = preload_front(users);
+	struct text entry;
+
+	text_init(&entry, place, room);
+	text_string(&entry, PRELOAD);
+	text_bytes(&entry, users, front);
+	if (front)
+		text_char(&entry, ':');
+	text_string(&entry, library);
+	users += front;
+	if (*users && !front)
+		text_char(&entry, ':');
+	text_string(&entry, users);
+	return entry.start;
+}
+
 static size_t name_length(const char *entry)
 {
 	size_t length = 0;
@@ -219,7 +239,6 @@ char *const *environment_carry(char *const envp[], size_t *size)
 	size_t count = count_entries(envp);
 	int preload = find(envp, PRELOAD);
 	const char *users = preload >= 0 ? envp[preload] + sizeof(PRELOAD) - 1 : "";
-	struct text entry;
 	size_t bytes;
 	char **copy;
 
@@ -239,14 +258,9 @@ char *const *environment_carry(char *const envp[], size_t *size)
 	for (size_t i = 0; i < count; i++)
 		copy[i] = envp[i];
 	if (preload < 0 || !config_preloads_us(envp[preload] + sizeof(PRELOAD) - 1)) {
-		text_init(&entry, (char *)copy + bytes, *size - bytes);
-		text_string(&entry, PRELOAD);
-		text_string(&entry, library);
-		if (*users) {
-			text_char(&entry, ':');
-			text_string(&entry, users);
-		}
-		copy[preload >= 0 ? (size_t)preload : count++] = entry.start;
+		char *entry = make_preload((char *)copy + bytes, *size - bytes, users);
+
+		copy[preload >= 0 ? (size_t)preload : count++] = entry;
 	}
 	for (int i = 0; i < carried_count; i++) {
 		int position = find(envp, carried[i]);

@@ -569,30 +569,34 @@ static bool capture_with_ids(struct thread *thread, const struct unwind_state *s
 	return true;
 }
 
-/* CULL. born: when the block began that it goes on with, 0: it begins. */
-static void write_or_hold(struct thread *thread, struct event *event, uint64_t born,
+/* CULL. replaced: the entry of the block that a realloc has ended, 0: none that is held back. */
+static void write_or_hold(struct thread *thread, struct event *event, uint32_t replaced,
 			  const struct unwind_state *state)
 {
-	if (born && event->operation == TRACE_OP_FREE)
-		return; // the filter has dropped the new block, and the old one was culled
-	if (born)
-		filter_make_allocation(event);
-	if (!capture_with_ids(thread, state))
+	if (replaced && event->operation == TRACE_OP_FREE) { // the filter has dropped the new block
+		if (!cull_ends_taken(thread, replaced, event->address, event->ticks, false))
+			event_write_kept_free(thread, event, state);
 		return;
-	if (event->operation > TRACE_OP_LAST_ALLOCATION) {
+	}
+	if (!capture_with_ids(thread, state)) {
+		if (replaced)
+			cull_gives_up(thread, replaced, event->old_address);
+		return;
+	}
+	if (event->operation > TRACE_OP_LAST_ALLOCATION && !replaced) {
 		write_any(thread, event, true);
 		cull_notes(thread, event);
-	} else if (!cull_holds(thread, event, born)) {
+	} else if (!cull_holds(thread, event, replaced)) {
 		write_any(thread, event, true);
 	}
 }
 
 /* What the filter has made of an event. */
-static void write_kept(struct thread *thread, struct event *event, uint64_t born,
+static void write_kept(struct thread *thread, struct event *event, uint32_t replaced,
 		       const struct unwind_state *state)
 {
-	if (cull_is_on() && (born || event->operation < TRACE_OP_FREE))
-		write_or_hold(thread, event, born, state);
+	if (cull_is_on() && (replaced || event->operation < TRACE_OP_FREE))
+		write_or_hold(thread, event, replaced, state);
 	else if (event->operation == TRACE_OP_FREE)
 		event_write_kept_free(thread, event, state);
 	else
@@ -606,19 +610,21 @@ static never_inline void write_unusual(struct thread *thread, const struct event
 	// A handler that interrupted the real malloc forked, and the child came back here: its
 	// thread was wiped.
 	if (!thread->cursor) {
-		thread->born = 0;
+		thread->replaced = 0;
 		return lose(thread);
 	}
 	if (thread->filtered) {
 		struct event kept = *event;
-		uint64_t born = thread->born;
+		uint32_t replaced = thread->replaced;
 
-		thread->born = 0;
+		thread->replaced = 0;
 		if (event_keep(thread, &kept)) {
 			toggle_write_tag(thread);
-			write_kept(thread, &kept, born, state);
+			write_kept(thread, &kept, replaced, state);
 		} else {
 			thread->within = 0;
+			if (replaced)
+				cull_gives_up(thread, replaced, event->old_address);
 		}
 		if (cull_is_on())
 			cull_look_around(thread, event->ticks);

@@ -15,7 +15,7 @@
 struct thread;
 struct unwind_state;
 
-#define RECORD_FIELDS 8
+#define RECORD_FIELDS 10
 
 struct record {
 	uint8_t kind; /* enum trace_record */

@@ -70,8 +70,9 @@ static void fill_header(struct trace_header *header, bool forked, const uint8_t 
 			(live_is_on() ? TRACE_LIVE : 0);
 	header->sample_mean = config.value[SETTING_SAMPLE];
 	header->cull_ns = config.value[SETTING_CULL];
-	header->start_ticks = clock_ticks();
+	// In this order: cull.c, measure().
 	header->start_monotonic_ns = clock_monotonic_ns();
+	header->start_ticks = clock_ticks();
 	header->start_realtime_ns = clock_realtime_ns();
 	if (live_is_on())
 		live_starts(header->start_ticks);
@@ -85,8 +86,10 @@ static void tell_run(void)
 	struct file *file = &process->file;
 	int fd;
 
-	if (live_is_on())
-		return watcher_tell(file->fd);
+	if (live_is_on()) {
+		watcher_tell(file->fd, LIVE_MESSAGE_TABLE, false);
+		return;
+	}
 	if (!config.registry)
 		return;
 	fd = sys_open(config.registry, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0);

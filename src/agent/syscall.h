@@ -103,16 +103,6 @@ static inline int sys_memfd_create(const char *name, unsigned int flags)
 	return (int)syscall6(SYS_memfd_create, (long)name, flags, 0, 0, 0, 0);
 }
 
-static inline int sys_socket(int family, int type)
-{
-	return (int)syscall6(SYS_socket, family, type, 0, 0, 0, 0);
-}
-
-static inline long sys_sendmsg(int socket, const struct msghdr *message, int flags)
-{
-	return syscall6(SYS_sendmsg, socket, (long)message, flags, 0, 0, 0);
-}
-
 static inline int sys_fstat(int fd, struct stat *ret)
 {
 	return (int)syscall6(SYS_fstat, fd, (long)ret, 0, 0, 0, 0);

@@ -68,7 +68,7 @@ struct thread {
 	char name[16];
 	struct live_own *live;      /* MODE=live */
 	struct cull_holder *holder; /* CULL: of what it holds back, NULL: nothing yet */
-	uint64_t born;              /* … of the realloc being written: see cull_replaces() */
+	uint32_t replaced;          /* … of the realloc being written: see cull_replaces() */
 	struct thread *ended_next;
 
 	/* From here on kept when the next thread gets the struct, as are the chunk and what else is

@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/run_child.h"
 #include "cli/run_environment.h"
+#include "cli/run_hint.h"
 #include "cli/run_library.h"
 #include "cli/run_program.h"
 #include "cli/setting_options.h"
@@ -95,14 +96,17 @@ static struct err *prepare(const struct options *options, struct live_options *w
 	return NULL;
 }
 
-/* A program that was killed could not ask for its report; one that runs on still can. */
-static void report_killed(void *argument, int fd)
+/* What a program could not: because it was killed, or its helper failed. */
+static void make_report(void *argument, int table, enum live_message asked)
 {
-	const struct live_options *wanted = argument;
-	struct err *err = live_report_write_killed(wanted, fd);
+	struct live_options wanted = *(const struct live_options *)argument;
 
-	if (err)
-		cli_report_err(err);
+	if (asked == LIVE_MESSAGE_BY_SIZE || asked == LIVE_MESSAGE_BY_COUNT) {
+		wanted.keys[0] = asked == LIVE_MESSAGE_BY_SIZE ? LIVE_BY_SIZE : LIVE_BY_COUNT;
+		wanted.key_count = 1;
+	}
+	cli_report_err(asked == LIVE_MESSAGE_LAST ? live_report_write_last(&wanted, table)
+						  : live_report_write(&wanted, table));
 }
 
 /* Silence could mean that nothing was live. */
@@ -114,16 +118,28 @@ static void say_blind(const char *name)
 		  name);
 }
 
+/* Whatever was reported: it is without that. */
+static void say_unseen(void)
+{
+	struct buf text;
+
+	buf_init(&text);
+	run_hint_preloads(&text);
+	if (text.size)
+		cli_error(CLI_OK, "%.*s", (int)text.size, text.data);
+	buf_deinit(&text);
+}
+
 /* Everything is prepared. */
 static int run_watched(const struct options *options, const char *path, char **variables,
-		       struct live_watch *watch, struct live_options *wanted)
+		       struct live_watch *watch)
 {
 	const char *name = options->operands[0];
 	struct run_child_end end = {0};
 	int number = run_child(path, options->operands, variables, &end);
 	bool any;
 
-	live_watch_end(watch, report_killed, wanted, &any);
+	live_watch_end(watch, &any);
 	if (number)
 		return cli_error(CLI_FAILED, "cannot start a process: %s", strerror(number));
 	if (end.number)
@@ -131,6 +147,7 @@ static int run_watched(const struct options *options, const char *path, char **v
 				 "cannot run '%s': %s", name, strerror(end.number));
 	if (!any && !setting_options_value(options, SETTING_DISABLE_BY_DEFAULT))
 		say_blind(name);
+	say_unseen();
 	return run_child_status(&end);
 }
 
@@ -147,13 +164,13 @@ static int run_and_watch(const struct options *options, const char *path, const 
 	snprintf(starter, sizeof(starter), "%jd", (intmax_t)getpid());
 	if (setenv(LIVE_OUTPUT_STARTER, starter, 1) < 0)
 		return cli_report_err(err_no_memory());
-	err = live_watch_start(&watch);
+	err = live_watch_start(make_report, wanted, &watch);
 	if (err)
 		return cli_report_err(err);
 	err = run_environment_create(options, library, live_watch_path(watch), &environment);
 	if (!err)
-		return run_watched(options, path, environment.variables, watch, wanted);
-	live_watch_end(watch, report_killed, wanted, &any);
+		return run_watched(options, path, environment.variables, watch);
+	live_watch_end(watch, &any);
 	return cli_report_err(err);
 }
 

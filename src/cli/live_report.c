@@ -5,6 +5,7 @@
 #include "analysis/names/symbolized.h"
 #include "cli/live_output.h"
 #include "cli/live_watch.h"
+#include "cli/run_hint.h"
 #include "cli/terminal.h"
 #include "hosted/cleanup.h"
 #include "report/json/live_json.h"
@@ -66,12 +67,14 @@ static struct err *write_at_once(const struct report *report, const char *name)
 	cleanup(buf_deinit) struct buf out = {0};
 	auto_close int fd = -1;
 	struct err *err = NULL;
+	bool here = true;
 
 	if (!report->buf.size)
 		return NULL;
-	if (!outfile && live_output_is_hidden(recording_facts(report->recording)) &&
-	    live_watch_hand_over(report->buf.data, report->buf.size))
-		return NULL;
+	if (!outfile && live_output_is_hidden(recording_facts(report->recording)))
+		err = live_watch_hand_over(report->buf.data, report->buf.size, &here);
+	if (err || !here)
+		return err;
 	if (outfile)
 		err = live_output_open(recording_facts(report->recording), outfile, name, &fd);
 	if (err)
@@ -97,17 +100,21 @@ static struct err *make_report(struct report *report)
 	auto_free char *name = live_output_name(facts);
 	struct process_memory memory;
 	struct err *err = name ? NULL : err_no_memory();
+	cleanup(buf_deinit) struct buf not_seen;
 
+	buf_init(&not_seen);
 	if (!err && report->options->ignore)
 		err = read_ignore(report, &ignore);
 	if (err)
 		return err;
+	run_hint_allocator(&not_seen, facts->program);
 	report->view = (struct live_view_options){
 		.top = report->options->top,
 		.depth = report->options->depth,
 		.ignore = &ignore,
 		.memory = facts->alive && process_memory_read(facts->pid, &memory) ? &memory : NULL,
 		.name = name,
+		.not_seen = not_seen.size ? buf_string(&not_seen) : NULL,
 	};
 	err = put_reports(report);
 	return err ? err : write_at_once(report, name);
@@ -156,7 +163,7 @@ struct err *live_report_write(const struct live_options *options, int fd)
 	return err ? err : report_of(options, recording);
 }
 
-struct err *live_report_write_killed(const struct live_options *options, int fd)
+struct err *live_report_write_last(const struct live_options *options, int fd)
 {
 	cleanup(recording_close_at) struct recording *recording = NULL;
 	struct err *err = open_table(fd, &recording);

@@ -7,7 +7,7 @@
 /* fd: the program's table, which stays the caller's. Nothing is written where nothing is live. */
 struct err *live_report_write(const struct live_options *options, int fd);
 
-/* The same, if the program was killed; of one that still runs nothing. */
-struct err *live_report_write_killed(const struct live_options *options, int fd);
+/* The same, if the program has ended or was killed; of one that still runs nothing. */
+struct err *live_report_write_last(const struct live_options *options, int fd);
 
 #endif

@@ -16,23 +16,43 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "analysis/load/load.h"
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
 #include "trace/header_check.h"
 
-#define TABLES_MOST    512 /* kept at once: what a process tree comes to while it runs */
-#define WAIT_S         5   /* for room in the socket, which is emptied all the time */
-#define MEANS_A_REPORT 'r' /* the byte beside a descriptor; the agent's, of a table, is 0 */
+#define TABLES_MOST 512       /* kept at once: what a process tree comes to while it runs */
+#define WAIT_S      5         /* for room in the socket, which is emptied all the time */
+#define STACK_SIZE  (8 << 20) /* of who makes reports: a limit for the program is not for them */
+#define LAST_MS     10000     /* the longest wait for a last report that somebody makes */
+#define NAP_MS      10
+
+/* What a process asked for. */
+struct plea {
+	int table;
+	enum live_message asked;
+};
 
 struct live_watch {
 	pthread_t thread;
+	live_watch_report *make;
+	void *argument;
 	struct sockaddr_un address;
 	char directory[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* "": not made */
 	int socket;
 	int stop; /* eventfd */
 	bool any;
+	bool ended;      /* a process has, without a report */
 	bool has_stderr; /* of its own: number 2 is no file that it opened itself */
 	VEC(int) tables;
+	VEC(struct plea) pleas;
+};
+
+/* The beginning of a table. */
+struct table_head {
+	struct trace_header header;
+	char unused[LIVE_HEADER_OFFSET - sizeof(struct trace_header)];
+	struct live_header live;
 };
 
 static void watch_destroy(struct live_watch *watch)
@@ -40,6 +60,7 @@ static void watch_destroy(struct live_watch *watch)
 	for (size_t i = 0; i < watch->tables.count; i++)
 		close(watch->tables.items[i]);
 	vec_deinit(&watch->tables);
+	vec_deinit(&watch->pleas);
 	if (watch->socket >= 0)
 		close(watch->socket);
 	if (watch->stop >= 0)
@@ -52,25 +73,62 @@ static void watch_destroy(struct live_watch *watch)
 }
 CLEANUP_DEFINE(struct live_watch *, watch_destroy);
 
-/* Whether its process has ended in a way in which it could report. */
-static bool has_ended(int table)
-{
-	struct trace_header header;
-	ssize_t got = pread(table, &header, sizeof(header), 0);
+/* What is known of the report at a process's end. */
+enum verdict {
+	RUNS,   /* the process, or it was killed */
+	MAKING, /* somebody is there who makes it, or will */
+	OWED,   /* it could not be made, or there is nobody any more */
+	SETTLED /* there is nothing to be done */
+};
 
-	return got < (ssize_t)sizeof(header) ||
-	       header_check(&header, (size_t)got, &header) != HEADER_VALID ||
-	       header.state == TRACE_STATE_ENDED;
+static enum verdict judge(int table)
+{
+	struct table_head head;
+	ssize_t got = pread(table, &head, sizeof(head), 0);
+	pid_t keeper;
+
+	if (got < (ssize_t)sizeof(head) ||
+	    header_check(&head, (size_t)got, &head.header) != HEADER_VALID)
+		return SETTLED;
+	if (head.header.state != TRACE_STATE_ENDED)
+		return RUNS;
+	if (head.header.end_reason == TRACE_END_EXEC ||
+	    head.live.last_report == LIVE_LAST_REPORT_WRITTEN)
+		return SETTLED;
+	if (head.live.last_report == LIVE_LAST_REPORT_FAILED)
+		return OWED;
+	keeper = (pid_t)head.live.keeper;
+	if (load_writer_alive(head.header.pid, head.header.start_time) ||
+	    (keeper > 0 && (kill(keeper, 0) == 0 || errno == EPERM)))
+		return MAKING;
+	return OWED;
 }
 
-static void drop_ended(struct live_watch *watch)
+/* One that somebody makes who is slow is left to them: debug files may be on their way. */
+static enum verdict judge_at_end(int table)
+{
+	const struct timespec nap = {.tv_nsec = NAP_MS * 1000000};
+	enum verdict verdict = judge(table);
+
+	for (int ms = 0; verdict == MAKING && ms < LAST_MS; ms += NAP_MS) {
+		nanosleep(&nap, NULL);
+		verdict = judge(table);
+	}
+	return verdict;
+}
+
+/* Of those that have ended since. */
+static void settle(struct live_watch *watch)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < watch->tables.count; i++) {
 		int table = watch->tables.items[i];
+		enum verdict verdict = judge(table);
 
-		if (has_ended(table))
+		if (verdict == OWED)
+			watch->make(watch->argument, table, LIVE_MESSAGE_LAST);
+		if (verdict == OWED || verdict == SETTLED)
 			close(table);
 		else
 			watch->tables.items[kept++] = table;
@@ -81,7 +139,7 @@ static void drop_ended(struct live_watch *watch)
 static void take(struct live_watch *watch, int table)
 {
 	watch->any = true;
-	drop_ended(watch);
+	settle(watch);
 	if (watch->tables.count >= TABLES_MOST || !vec_push(&watch->tables, table))
 		close(table);
 }
@@ -99,6 +157,31 @@ static void print(const struct live_watch *watch, int report)
 		return;
 	fwrite(text, 1, (size_t)status.st_size, stderr);
 	munmap(text, (size_t)status.st_size);
+}
+
+/* Of a table; the descriptor is taken over. The last report is known from the table itself. */
+static void note(struct live_watch *watch, int fd, enum live_message message)
+{
+	const struct plea plea = {.table = fd, .asked = message};
+
+	switch (message) {
+	case LIVE_MESSAGE_TABLE:
+		take(watch, fd);
+		return;
+	case LIVE_MESSAGE_REPORT:
+		print(watch, fd);
+		break;
+	case LIVE_MESSAGE_MAKE:
+	case LIVE_MESSAGE_BY_SIZE:
+	case LIVE_MESSAGE_BY_COUNT:
+		if (vec_push(&watch->pleas, plea))
+			return;
+		break;
+	case LIVE_MESSAGE_LAST:
+		watch->ended = true;
+		break;
+	}
+	close(fd);
 }
 
 /* All that wait in the socket. */
@@ -124,13 +207,27 @@ static void receive(struct live_watch *watch)
 		    header->cmsg_len != CMSG_LEN(sizeof(int)))
 			continue;
 		memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-		if (byte != MEANS_A_REPORT) {
-			take(watch, fd);
-			continue;
-		}
-		print(watch, fd);
-		close(fd);
+		note(watch, fd, (enum live_message)byte);
 	}
+}
+
+/* The socket is emptied first: making a report takes a while, and it holds ten messages. */
+static void serve(struct live_watch *watch)
+{
+	do {
+		receive(watch);
+		for (size_t i = 0; i < watch->pleas.count; i++) {
+			const struct plea *plea = &watch->pleas.items[i];
+
+			watch->make(watch->argument, plea->table, plea->asked);
+			close(plea->table);
+		}
+		watch->pleas.count = 0;
+		if (watch->ended)
+			settle(watch);
+		watch->ended = false;
+		receive(watch);
+	} while (watch->pleas.count || watch->ended);
 }
 
 static void *wait_for_tables(void *argument)
@@ -139,25 +236,31 @@ static void *wait_for_tables(void *argument)
 	struct pollfd polled[] = {{.fd = watch->socket, .events = POLLIN},
 				  {.fd = watch->stop, .events = POLLIN}};
 
-	for (;;) {
+	while (!polled[1].revents) {
 		if (poll(polled, 2, -1) < 0 && errno != EINTR)
 			return NULL;
-		if (polled[1].revents)
-			return NULL;
-		receive(watch);
+		serve(watch);
 	}
+	for (size_t i = 0; i < watch->tables.count; i++)
+		if (judge_at_end(watch->tables.items[i]) < SETTLED)
+			watch->make(watch->argument, watch->tables.items[i], LIVE_MESSAGE_LAST);
+	return NULL;
 }
 
 /* Without signals: those of the tool are waited for by another thread. */
 static int start_thread(struct live_watch *watch)
 {
 	sigset_t all, before;
+	pthread_attr_t attributes;
 	int number;
 
 	sigfillset(&all);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_SIZE);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	number = pthread_create(&watch->thread, NULL, wait_for_tables, watch);
+	number = pthread_create(&watch->thread, &attributes, wait_for_tables, watch);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
 	return number;
 }
 
@@ -186,7 +289,7 @@ static struct err *open_socket(struct live_watch *watch)
 	return NULL;
 }
 
-struct err *live_watch_start(struct live_watch **ret)
+struct err *live_watch_start(live_watch_report *make, void *argument, struct live_watch **ret)
 {
 	cleanup(watch_destroy_at) struct live_watch *watch = calloc(1, sizeof(*watch));
 	struct err *err;
@@ -194,6 +297,8 @@ struct err *live_watch_start(struct live_watch **ret)
 
 	if (!watch)
 		return err_no_memory();
+	watch->make = make;
+	watch->argument = argument;
 	watch->socket = -1;
 	watch->has_stderr = fcntl(STDERR_FILENO, F_GETFD) >= 0;
 	watch->stop = eventfd(0, EFD_CLOEXEC);
@@ -223,7 +328,7 @@ static bool send_report(int socket, const struct sockaddr_un *address, int repor
 	} control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
 				.cmsg_level = SOL_SOCKET,
 				.cmsg_type = SCM_RIGHTS}};
-	char kind = MEANS_A_REPORT;
+	char kind = LIVE_MESSAGE_REPORT;
 	struct iovec part = {.iov_base = &kind, .iov_len = 1};
 	struct msghdr message = {.msg_name = (void *)address,
 				 .msg_namelen = sizeof(*address),
@@ -237,30 +342,28 @@ static bool send_report(int socket, const struct sockaddr_un *address, int repor
 	return sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
 }
 
-bool live_watch_hand_over(const char *report, size_t size)
+struct err *live_watch_hand_over(const char *report, size_t size, bool *none)
 {
 	const char *path = getenv("MALLOW_REGISTRY");
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	auto_close int socket_fd = -1, fd = -1;
 
-	if (!path || strlen(path) >= sizeof(address.sun_path))
-		return false;
+	*none = !path || strlen(path) >= sizeof(address.sun_path);
+	if (*none)
+		return NULL;
 	memcpy(address.sun_path, path, strlen(path));
 	fd = memfd_create("mallow-report", MFD_CLOEXEC);
 	socket_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	return fd >= 0 && socket_fd >= 0 && write(fd, report, size) == (ssize_t)size &&
-	       send_report(socket_fd, &address, fd);
+	if (fd < 0 || socket_fd < 0 || write(fd, report, size) != (ssize_t)size ||
+	    !send_report(socket_fd, &address, fd))
+		return err_create_errno(errno, "cannot hand a report to 'mallow live'");
+	return NULL;
 }
 
-void live_watch_end(struct live_watch *watch, void (*lost)(void *argument, int fd), void *argument,
-		    bool *any)
+void live_watch_end(struct live_watch *watch, bool *any)
 {
 	eventfd_write(watch->stop, 1);
 	pthread_join(watch->thread, NULL);
-	receive(watch);
-	drop_ended(watch);
 	*any = watch->any;
-	for (size_t i = 0; i < watch->tables.count; i++)
-		lost(argument, watch->tables.items[i]);
 	watch_destroy(watch);
 }

@@ -1,11 +1,14 @@
 /*
  * The tables of the processes that `mallow live` started, kept open beside them: memory that is
- * there as long as somebody has it open. So the table of a process that was killed, and could not
- * ask for a report any more, is not lost with it.
+ * there as long as somebody has it open. So reports can be made here that a process could not have
+ * made: at the end of one that was killed, and wherever its helper failed.
  *
- * Each process sends its table's descriptor to a socket when it begins, for which a thread waits.
- * The reports of one that has closed its standard error come there, too, and are written to that of
- * `mallow live`: ls and all that ends by gnulib's close_stdout() have none any more at their end.
+ *   process ──its table, when it begins──► socket ──► thread: keeps tables, makes reports
+ *           ──"make a report"───────────►
+ *   helper  ──a report──────────────────►              prints it
+ *
+ * A report is sent whole where the process has closed its standard error: ls and all that ends by
+ * gnulib's close_stdout() have none any more at their end.
  */
 #ifndef MALLOW_CLI_LIVE_WATCH_H
 #define MALLOW_CLI_LIVE_WATCH_H
@@ -14,26 +17,29 @@
 #include <stddef.h>
 
 #include "hosted/err.h"
+#include "trace/live.h"
 
 struct live_watch;
 
-/* Before the first process is started. */
-struct err *live_watch_start(struct live_watch **ret);
+/* Makes a report of the table. asked: LIVE_MESSAGE_MAKE and what follows it there. */
+typedef void live_watch_report(void *argument, int table, enum live_message asked);
+
+/* Before the first process is started. make is called by one thread, and never after the end. */
+struct err *live_watch_start(live_watch_report *make, void *argument, struct live_watch **ret);
 
 /* The socket's path, as processes learn it. */
 const char *live_watch_path(const struct live_watch *watch);
 
 /*
  * To the `mallow live` that started this process or what it belongs to: a report, to be written to
- * its standard error. false: there is none (any more), or no memory.
+ * its standard error. *none: there is no `mallow live`.
  */
-bool live_watch_hand_over(const char *report, size_t size);
+struct err *live_watch_hand_over(const char *report, size_t size, bool *none);
 
 /*
- * When they have ended: calls lost with the table of each process that could not end as it should.
- * *any: there was a process at all. Frees the watch.
+ * When they have ended: what is owed is reported. *any: there was a process at all. Frees the
+ * watch.
  */
-void live_watch_end(struct live_watch *watch, void (*lost)(void *argument, int fd), void *argument,
-		    bool *any);
+void live_watch_end(struct live_watch *watch, bool *any);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/preload.h"
 #include "cli/setting_options.h"
 #include "hosted/cleanup.h"
 
@@ -48,8 +49,13 @@ static struct err *make_preload(struct run_environment *environment, const char 
 {
 	const char *users = getenv("LD_PRELOAD");
 	auto_free char *value = NULL;
+	size_t front;
 
-	if (asprintf(&value, "%s%s%s", library, users && *users ? ":" : "", users ? users : "") < 0)
+	if (!users)
+		users = "";
+	front = preload_front(users);
+	if (asprintf(&value, "%.*s%s%s%s%s", (int)front, users, front ? ":" : "", library,
+		     users[front] && !front ? ":" : "", users + front) < 0)
 		return err_no_memory();
 	return make(environment, "LD_PRELOAD", value);
 }

@@ -1,10 +1,12 @@
 #include "cli/run_hint.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/preload.h"
 #include "hosted/err.h"
-#include "symbols/elf_image.h"
+#include "symbols/own_allocator.h"
 
 #define OLD_ARENA (256u << 10) /* of Python up to 3.9 */
 #define NEW_ARENA (1u << 20)
@@ -117,21 +119,54 @@ static bool uses_cxx_pool(const struct loaded *loaded)
 	return false;
 }
 
-/* An allocator that is linked into the program comes before any preloaded one, for everybody. */
-static bool has_malloc_of_its_own(const struct recording *recording)
+void run_hint_allocator(struct buf *buf, const char *program)
 {
-	cleanup(elf_image_close_at) struct elf_image *image = NULL;
-	struct err *err = elf_image_open(recording_facts(recording)->program, &image);
+	struct own_allocator found;
 
-	if (!err)
-		return elf_image_provides(image, "malloc");
-	err_destroy(err);
-	return false;
+	if (!own_allocator_find(program, &found))
+		return;
+	if (!found.name) {
+		buf_text(buf, "the program defines malloc itself: what that serves is not seen");
+		return;
+	}
+	buf_printf(buf, "the program has an allocator of its own, %s (", found.name);
+	if (*found.symbol)
+		buf_printf(buf, "%s()", found.symbol);
+	else
+		buf_text(buf, "by its messages, for it has no symbols");
+	buf_text(buf, "): what that serves is not seen, and all numbers are without it. Built with "
+		      "the system's malloc (in Rust: without #[global_allocator]) it is");
+}
+
+void run_hint_preloads(struct buf *buf)
+{
+	const char *list = getenv("LD_PRELOAD");
+	size_t length;
+
+	for (; list && *list; list += length + (list[length] != '\0')) {
+		length = preload_entry_length(list);
+		if (!preload_is_sanitizer(list, length))
+			continue;
+		buf_printf(buf,
+			   "'%.*s' is preloaded, and its malloc comes before mallow's: what that "
+			   "serves is not seen. Without it in LD_PRELOAD it is",
+			   (int)length, list);
+		return;
+	}
+}
+
+/* One line of the summary, if there is anything to say. */
+static void put_line(struct buf *buf, struct buf *text)
+{
+	if (text->size)
+		buf_printf(buf, "  hint        %.*s\n", (int)text->size, text->data);
+	buf_deinit(text);
 }
 
 void run_hint_put(struct buf *buf, const struct loaded *loaded)
 {
 	uint32_t arenas = count_python_arenas(loaded->recording);
+	struct buf text;
 
 	if (arenas)
 		buf_printf(buf,
@@ -141,8 +176,10 @@ void run_hint_put(struct buf *buf, const struct loaded *loaded)
 	if (uses_cxx_pool(loaded))
 		buf_text(buf, "  hint        libstdc++'s pool allocator hides blocks: "
 			      "--force-malloc shows each\n");
-	if (has_malloc_of_its_own(loaded->recording))
-		buf_text(buf,
-			 "  hint        the program defines malloc itself: what that serves is "
-			 "not seen\n");
+	buf_init(&text);
+	run_hint_allocator(&text, recording_facts(loaded->recording)->program);
+	put_line(buf, &text);
+	buf_init(&text);
+	run_hint_preloads(&text);
+	put_line(buf, &text);
 }

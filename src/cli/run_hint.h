@@ -11,4 +11,12 @@
  */
 void run_hint_put(struct buf *buf, const struct loaded *loaded);
 
+/*
+ * What mallow cannot see, why, and what to do, in one line without its end: of an allocator that
+ * was linked into the program (a file), and of a sanitizer that the user preloads. Nothing where
+ * all is seen.
+ */
+void run_hint_allocator(struct buf *buf, const char *program);
+void run_hint_preloads(struct buf *buf);
+
 #endif

@@ -112,6 +112,7 @@ struct decode_event {
 		} stack;
 		struct {
 			uint64_t stack, stream, tag, address, size, alignment, slack;
+			uint64_t old_address, duration; /* of a realloc, else 0 */
 			uint8_t operation;
 		} survivor; /* its heap flags are the event's */
 		struct {

@@ -93,8 +93,13 @@ static void take_survivor(struct cursor *body, struct decode_event *event)
 	event->survivor.slack = cursor_varint(body);
 	event->survivor.operation = operation & TRACE_OP_MASK;
 	event->heap_flags = operation >> TRACE_SURVIVOR_FLAGS_SHIFT & 3;
-	if (!event->survivor.operation || event->survivor.operation > TRACE_OP_LAST_ALLOCATION)
+	if (!event->survivor.operation || event->survivor.operation > TRACE_OP_REALLOCARRAY)
 		cursor_fail(body);
+	event->survivor.old_address = event->survivor.duration = 0;
+	if (event->survivor.operation <= TRACE_OP_LAST_ALLOCATION)
+		return;
+	event->survivor.old_address = cursor_varint(body);
+	event->survivor.duration = cursor_varint(body);
 }
 
 bool decode_stack_frame(struct decode_text *frames, struct decode_frame *ret)

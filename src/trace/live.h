@@ -46,6 +46,32 @@ struct live_header {
 	/* A late pair of readings, by which ticks become nanoseconds. 0: none yet. */
 	uint64_t now_ticks;
 	uint64_t now_monotonic_ns;
+	/*
+	 * The report at the process's end, which a helper makes: whoever else has the table makes
+	 * it if that failed, or if nobody is left who could say so.
+	 */
+	uint32_t last_report; /* enum live_last_report */
+	uint32_t keeper;      /* the process that waits for the helper and says what became of it */
+};
+
+enum live_last_report {
+	LIVE_LAST_REPORT_NONE = 0, /* not begun */
+	LIVE_LAST_REPORT_BEGUN = 1,
+	LIVE_LAST_REPORT_WRITTEN = 2,
+	LIVE_LAST_REPORT_FAILED = 3,
+};
+
+/*
+ * What is sent to the socket of `mallow live`: one byte beside a descriptor, of the table where
+ * nothing else is said.
+ */
+enum live_message {
+	LIVE_MESSAGE_TABLE = 0,     /* a process begins */
+	LIVE_MESSAGE_REPORT = 'r',  /* the descriptor is of a report: print it */
+	LIVE_MESSAGE_MAKE = 'm',    /* no helper could make a report: make it, … */
+	LIVE_MESSAGE_BY_SIZE = 's', /* … in this order … */
+	LIVE_MESSAGE_BY_COUNT = 'c',
+	LIVE_MESSAGE_LAST = 'l', /* … and that at the process's end */
 };
 
 enum live_part {

@@ -576,14 +576,17 @@ class Stream:
         elif kind == 0xA9:
             time, stack, stream, tag, op, address, size, alignment, slack = at(), *(
                 number() for _ in range(8))
-            if not 1 <= op & 31 <= 17:
+            if not 1 <= op & 31 <= 19:
                 raise ValueError(f"operation {op & 31} of a survivor")
+            old, duration = (number(), number()) if op & 31 > 17 else (None, 0)
             # Until all are known the node is the stack's id, and the thread is the stream's.
             if not recording.header.cull_ns:
                 self.recorded_at = 0
                 return
-            recording.survivors.append(Alloc(time, op & 31, address, size, stack, stream, size + slack,
-                                             op >> 5 & 3, alignment, None, tag))
+            if old is not None:
+                recording.survivors.append(Free(time, op & 31, old, stack, stream))
+            recording.survivors.append(Alloc(time + duration, op & 31, address, size, stack, stream,
+                                             size + slack, op >> 5 & 3, alignment, old, tag))
         elif kind == 0xAA:
             culled = Culled(*(number() for _ in range(4)))
             if recording.header.cull_ns:
@@ -715,8 +718,11 @@ class Recording:
                 self.stacks[identity] = self.node(0, ("pc", PC_LOST, 0))
             return self.stacks[identity]
 
-        self.survivors = [event._replace(node=node_of(event.node), thread=self._thread_at(
-            event.thread, event.time)) for event in self.survivors]
+        self.survivors = [
+            event._replace(node=node_of(event.node)
+                           if isinstance(event, Alloc) or self.header.free_stacks else 0,
+                           thread=self._thread_at(event.thread, event.time))
+            for event in self.survivors]
         self.culled = [sums._replace(node=node_of(sums.node)) for sums in self.culled]
 
     def _thread_at(self, stream, time):

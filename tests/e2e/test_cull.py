@@ -17,6 +17,7 @@ CULLS = ["1h", "1ms"]
 SAMPLES = ["culled", "c_family", "glibc_family", "cpp_operators", "own_operator", "realloc_chain",
            "hand_over", "alone_and_together", "deep", "life_cycle", "thread_local", "exceptions"]
 INNER = ["longjmp", "signal_handler", "fiber"]
+REALLOCS = (18, 19)
 
 
 def sites_of(report):
@@ -85,13 +86,14 @@ def test_inside_the_allocator(name, cull, compile_sample, inner_allocator, recor
 def test_survivors_are_the_blocks_never_freed(program, record, functions_of):
     """With stacks, sizes and times as events have them, and nothing else is one."""
     whole, cut = (record([program], settings=settings) for settings in ({}, {"CULL": "1h"}))
-    live = {}
+    live, moved = {}, {}  # address -> what is live there, and the blocks that reallocs made it of
     for event in whole.reader.events:
         if isinstance(event, Free):
-            live.pop(event.address, None)
+            moved[event.address] = live.pop(event.address, [])
         else:
-            live[event.address] = event
-    assert not [event for event in cut.reader.events if isinstance(event, Free)]
+            live[event.address] = [*(moved[event.old] if event.old is not None else []), event]
+    allocated = [event for event in cut.reader.events if isinstance(event, Alloc)]
+    assert all(event.op in REALLOCS for event in cut.reader.events if isinstance(event, Free))
 
     def told(recorded, events):
         return collections.Counter(
@@ -99,8 +101,9 @@ def test_survivors_are_the_blocks_never_freed(program, record, functions_of):
                                          functions_of)), event.size, event.usable, event.alignment)
             for event in events)
 
-    assert told(cut, cut.reader.events) == told(whole, live.values())
-    streams = collections.Counter(event.thread for event in cut.reader.events)
+    assert told(cut, allocated) == told(whole, [event for chain in live.values() for event in chain])
+    streams = collections.Counter(event.thread for event in allocated)
+    streams.subtract(event.thread for event in cut.reader.events if isinstance(event, Free))
     assert [streams[number] for number in (1, 2, 3, 4)] == [5 + 10 + 1] * 4
     recording = cut.reader
     threads = {stream.number: stream for stream in recording.threads.values()}
@@ -110,7 +113,7 @@ def test_survivors_are_the_blocks_never_freed(program, record, functions_of):
     info = cut.info_json
     assert info["cull_s"] == 3600
     assert info["culled_allocations"] == sum(sums.calls for sums in recording.culled)
-    assert info["culled_allocations"] + len(cut.reader.events) == cut.report_json["calls"]
+    assert info["culled_allocations"] + len(allocated) == cut.report_json["calls"]
 
 
 def test_old_blocks_are_events(compile_sample, record, functions_of):
@@ -145,7 +148,8 @@ def test_dump(program, record, tool):
     dump = tool("trace", "dump", recorded.path).stdout
     lines = [line.split(" ", 2)[2] for line in dump.splitlines() if not line.startswith("#")]
     kinds = collections.Counter(line.split(" ")[0] for line in lines)
-    assert kinds["survivor"] == len(recorded.reader.events)
+    assert kinds["survivor"] == len([event for event in recorded.reader.events
+                                     if isinstance(event, Alloc)])
     assert kinds["culled"] == len(recorded.reader.culled)
     assert kinds["stack-definition"] >= len({sums.node for sums in recorded.reader.culled})
     assert any(line.startswith("survivor aligned_alloc") and "alignment=64" in line for line in lines)
@@ -432,6 +436,59 @@ def test_chain_of_reallocs(compile_sample, record, functions_of):
                 if isinstance(event, Alloc) and event.old is not None]
     assert 31 - 12 <= len(reallocs) <= 30
     assert recorded.sums.unknown_frees == 0
+
+
+def assert_lives(recorded, cull_ns, settled_ns):
+    """What a run of culled_lives says of its blocks: those of a chain that lived longer than CULL, or
+    still do, are events, each once; those of one that lived much shorter are not."""
+    recorded.assert_sound()
+    recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
+    assert recorded.sums.unknown_frees == recorded.sums.implicit_frees == 0
+    events = collections.defaultdict(list)
+    for event in recorded.reader.events:
+        if isinstance(event, Alloc):
+            events[event.size].append(event)
+    culled = 0
+    for line in recorded.stdout.splitlines():
+        start, least, most, *sizes = map(int, line.split())
+        found = [events[size] for size in sizes]
+        if not most or least > cull_ns * 1.001:
+            assert [len(of_size) for of_size in found] == [1] * len(sizes), line
+            assert found[0][0].old is None
+            for (before,), (after,) in zip(found, found[1:]):
+                assert after.old == before.address and after.time > before.time
+        elif most < cull_ns / 4 and start > settled_ns:
+            assert not any(found), line
+            culled += len(sizes)
+    return culled
+
+
+def test_quiet_program(compile_sample, record):
+    """The first blocks of a program that allocates nothing for a while, and a chain that lives on."""
+    recorded = record([compile_sample("culled_lives", "gcc", "-O1"), "quiet"],
+                      settings={"CULL": "1ms"})
+    assert len(recorded.stdout.splitlines()) == 11
+    assert_lives(recorded, 1_000_000, 0)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, *(pytest.param(seed, marks=pytest.mark.long)
+                                              for seed in range(4, 60))])
+def test_random_lives(seed, compile_sample, record):
+    recorded = record([compile_sample("culled_lives", "gcc", "-O1"), seed], settings={"CULL": "2ms"})
+    assert assert_lives(recorded, 2_000_000, 50_000_000) > 0
+
+
+def test_long_chain(compile_sample, record, functions_of):
+    """More reallocs of one block than are held back: it is written, with all of them."""
+    recorded = record([compile_sample("realloc_chain", "gcc", "-O1", ["-DSTEPS=5000"])], check=False,
+                      settings={"CULL": "1h"})
+    assert recorded.returncode == 7
+    recorded.assert_sound()
+    found = expect.by_function(recorded.sums, functions_of)["grow"]
+    assert (found.calls, found.leaked_blocks) == (5000, 1)
+    allocated = [event for event in recorded.reader.events if isinstance(event, Alloc)]
+    assert len([event for event in allocated if event.old is not None]) == 4999
+    recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
 
 
 @pytest.mark.parametrize("cull", [*CULLS, "10ms"])

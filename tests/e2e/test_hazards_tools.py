@@ -165,6 +165,64 @@ def test_static_allocator(archive, compile_sample, record, functions_of):
     assert "hint        the program defines malloc itself" in recorded.stderr
 
 
+# What a program calls in place of malloc, and whose that is; none of it by its real library.
+ALLOCATORS = [("_rjem_malloc", "jemalloc"), ("je_malloc", "jemalloc"), ("other_mallocx", "jemalloc"),
+              ("mi_malloc", "mimalloc"), ("tc_malloc", "tcmalloc"), ("rpmalloc", "rpmalloc"),
+              ("sn_rust_alloc", "snmalloc")]
+
+
+@pytest.mark.parametrize("function,name", [*ALLOCATORS, ("stripped", "jemalloc"), ("mallocxx", None)])
+def test_allocator_with_a_prefix(function, name, compile_sample, record, mallow):
+    """One that is linked into the program under names of its own, as Rust's jemalloc is: the summary
+    and live reports say that it is there, by what it was found, and that its blocks are not seen."""
+    stripped = function == "stripped"
+    program = compile_sample("own_allocator", "gcc", "-O1",
+                             ["-s"] if stripped else [f"-DALLOCATE={function}"])
+    recorded = record([program], bare=False, check=False)
+    live = subprocess.run([mallow, "live", program], capture_output=True, text=True,
+                          env=clean_environment())
+    assert (recorded.returncode, live.returncode) == (7, 7)
+    assert recorded.sums.calls >= 1
+    assert "live allocations of own_allocator" in live.stderr
+    found = f"allocator of its own, {name} ({'by its messages' if stripped else function}"
+    for text in (recorded.stderr, live.stderr):
+        assert (found in text) == (name is not None), text
+        assert text.count("is not seen") == (name is not None), text
+
+
+def preloaded_sanitizer(name):
+    found = subprocess.run([need("gcc"), f"-print-file-name=lib{name}.so"], capture_output=True,
+                           text=True, check=True).stdout.strip()
+    if not os.path.isabs(found):
+        pytest.skip(f"lib{name}.so is not installed")
+    return os.path.realpath(found)
+
+
+@pytest.mark.parametrize("how", ["run", "live", "exec"])
+@pytest.mark.parametrize("name", ["asan", "tsan", "lsan", "ubsan"])
+def test_preloaded_sanitizer(name, how, compile_sample, tmp_path, mallow):
+    """A program with a sanitizer by LD_PRELOAD runs as without mallow, and it is said that there is
+    nothing to see. exec: by what a program executes with an environment of its own."""
+    library = preloaded_sanitizer(name)
+    program = compile_sample("own_allocator", "gcc", "-O1", ["-DALLOCATE=taken"])
+    options = {f"{name.upper()}_OPTIONS": "detect_leaks=0"} if name in ("asan", "lsan") else {}
+    words = [mallow, *(["live"] if how == "live" else ["run", "-o", tmp_path / "r.mallow", "--"])]
+    if how == "exec":
+        given = {"LD_PRELOAD": library, **options}
+        words += [need("env"), "-i", *(f"{key}={value}" for key, value in given.items())]
+        environment = clean_environment()
+    else:
+        environment = clean_environment({"LD_PRELOAD": library, **options})
+    result = subprocess.run([*words, program], capture_output=True, text=True, env=environment,
+                            timeout=120)
+    assert result.returncode == 7, result.stderr
+    assert "CHECK failed" not in result.stderr
+    if how != "exec":
+        hidden = name != "ubsan"
+        assert (f"'{library}' is preloaded" in result.stderr) == hidden, result.stderr
+        assert ("live allocations of own_allocator" in result.stderr) == (how == "live" and not hidden)
+
+
 def has_sanitizers(clang):
     """Debian has them in a package of their own."""
     folder = subprocess.run([need(clang), "-print-runtime-dir"], capture_output=True, text=True,

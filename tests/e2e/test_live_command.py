@@ -480,3 +480,85 @@ def test_run_records_whatever_the_variable_says(mallow, agent, tmp_path):
                          env=clean_environment({"MALLOW_MODE": "live"}))
     assert run.returncode == 0 and "live allocations" not in run.stderr
     assert (tmp_path / "r.mallow").exists()
+
+
+# --- where the program can start no helper ---
+
+CORNERS = ["nothing", "stack", "descriptors", "namespace", "landlock", "chroot", "processes"]
+NO_KERNEL = 77  # of the sample: this one cannot do that
+
+
+def corner(program, how):
+    """Its words; skips what cannot be had here."""
+    if how in ("namespace", "chroot", "processes") and os.getuid() != 0:
+        pytest.skip("this takes the rights of root")
+    if how == "landlock" and subprocess.run([program, how], check=False).returncode == NO_KERNEL:
+        pytest.skip("this kernel has no Landlock")
+    return [program, how]
+
+
+def orders(text):
+    """Of all reports, each whole and with what is live."""
+    for report in text.split("[mallow] live allocations of ")[1:]:
+        assert re.search(r"\[count/peak: 10/10\] \[size/peak: 50.000 KB/50.000 KB\]", report), text
+        assert "heap traced num of backtrace" in report
+    return re.findall(r"live allocations of cornered \(pid \d+\), by (\w+)", text)
+
+
+@pytest.mark.parametrize("how", CORNERS)
+def test_no_process_for_the_last_report(how, live, compile_sample, tmp_path):
+    """`mallow live` makes it: one, whatever kept the helper from it."""
+    words = corner(compile_sample("cornered"), how)
+    ran = live(*words)
+    assert orders(ran.stderr) == ["size"], ran.stderr
+    assert "error while loading" not in ran.stderr
+    live("--outfile", tmp_path / "reports", *words)
+    assert orders((tmp_path / "reports").read_text()) == ["size"]
+
+
+@pytest.mark.parametrize("how", CORNERS)
+def test_no_process_for_reports_by_signal(how, live, compile_sample):
+    """It makes these, too, or a line says that they are missing: nobody can be asked from there."""
+    ran = live(*corner(compile_sample("cornered"), how), "signals")
+    asked = [] if how in ("chroot", "processes") else ["count", "size"]
+    assert sorted(orders(ran.stderr)) == sorted([*asked, "size"]), ran.stderr
+    assert ran.stderr.count("mallow: no report: ") == (0 if asked else 1), ran.stderr
+
+
+def read_reports(process, count):
+    """What it writes until there are so many reports."""
+    text = ""
+    while text.count("taken by mallow's own table") < count:
+        line = process.stderr.readline()
+        assert line, text
+        text += line
+    return text
+
+
+def test_no_process_for_reports_by_the_clock(mallow, compile_sample):
+    process = started(mallow, "--interval", "1ms", compile_sample("cornered"), "stack", "spin")
+    text = read_reports(process, 3) + process.communicate("\n", timeout=60)[1]
+    assert process.returncode == 7
+    assert set(orders(text)) == {"size"} and "no report" not in text
+
+
+def test_report_of_a_child_comes_when_it_ends(mallow, compile_sample):
+    """Not when the program does, which may run for weeks."""
+    process = started(mallow, "bash", "-c", f"{compile_sample('cornered')} descriptors; read; exit 7")
+    text = read_reports(process, 1)
+    assert orders(text) == ["size"]
+    rest = process.communicate("\n", timeout=60)[1]
+    assert process.returncode == 7 and "of cornered" not in rest
+
+
+@pytest.mark.parametrize("how,why", [
+    ("stack", "ended with signal"), ("descriptors", "ended with status 126"),
+    ("namespace", "no process can be started for it: Cannot allocate memory")])
+def test_no_process_without_mallow_live(how, why, mallow, preload, compile_sample):
+    """The library alone says why there is no report, and what to do, once."""
+    ran = subprocess.run([*corner(compile_sample("cornered"), how), "signals"], capture_output=True,
+                         text=True, env=preload(MODE="live", HELPER=mallow))
+    assert ran.returncode == 7
+    assert ran.stderr.startswith("mallow: no report: ") and why in ran.stderr, ran.stderr
+    assert ran.stderr.endswith("; 'mallow live' makes reports in its stead\n")
+    assert ran.stderr.count("\n") == 1

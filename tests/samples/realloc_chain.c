@@ -8,6 +8,10 @@
  */
 #include "sample.h"
 
+#ifndef STEPS
+#define STEPS 1000
+#endif
+
 static NOINLINE void between(void)
 {
 	free(keep(malloc(64)));
@@ -18,7 +22,7 @@ static NOINLINE void grow(void)
 {
 	char *block = NULL;
 
-	for (size_t i = 1; i <= 1000; i++) {
+	for (size_t i = 1; i <= STEPS; i++) {
 		block = keep(realloc(block, i * 100));
 		block[i * 100 - 1] = 1;
 	}

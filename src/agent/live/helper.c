@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <sched.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "agent/clone_stack.h"
 #include "agent/config.h"
 #include "agent/environment.h"
+#include "agent/live/live_state.h"
+#include "agent/live/watcher.h"
 #include "agent/log.h"
 #include "agent/process.h"
 #include "agent/slow.h"
@@ -21,6 +24,9 @@
 #define LAST_FD    2
 #define SIGNALS    64
 #define WAIT_MS    10000
+#define FDS_LEAST  16 /* with less the helper's dynamic loader can open no libraries */
+#define NO_EXEC    126
+#define MISSING    ENOENT /* in place of an error of clone(): there is no helper to be started */
 #define ARGUMENTS  8
 #define FD_PATH    "/proc/self/fd/"
 
@@ -32,6 +38,11 @@ struct keeper {
 	int status;   /* of the helper, as wait4() gives it; -1: not yet, or there was none */
 	bool awaited; /* by somebody who wants to know the status */
 	bool stderr_is_own;
+	bool is_report, last;
+	enum live_message plea; /* what `mallow live` is sent if there is no report … */
+	long told;              /* … and what came of that */
+	int error;              /* why the keeper could not be started, 0: it was */
+	struct live_header *header;
 	char descriptor[16 + sizeof(FD_PATH)];
 	const char *arguments[ARGUMENTS];
 	char stack[STACK_SIZE] __attribute__((aligned(16)));
@@ -92,11 +103,33 @@ static void keep_only(int fd)
 	syscall_raw(SYS_fcntl, LAST_FD, F_SETFD, 0, 0, 0, 0);
 }
 
+/*
+ * The program's limits are not meant for the helper: up to where it may go without privilege. With
+ * too few descriptors its dynamic loader would complain in the program's place: false.
+ */
+static bool lift_limits(void)
+{
+	static const int kinds[] = {RLIMIT_STACK, RLIMIT_NOFILE};
+	struct {
+		uint64_t now, most;
+	} limit = {.now = FDS_LEAST};
+
+	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+		if (syscall_raw(SYS_prlimit64, 0, kinds[i], 0, (long)&limit, 0, 0) < 0)
+			continue;
+		limit.now = limit.most;
+		syscall_raw(SYS_prlimit64, 0, kinds[i], (long)&limit, 0, 0, 0);
+	}
+	return limit.now >= FDS_LEAST;
+}
+
 /* A frame of its own: it runs on the keeper's stack, which the keeper goes on with. */
 static never_inline __attribute__((noreturn)) void execute(const struct keeper *keeper)
 {
 	static const uint64_t none;
 
+	if (!lift_limits())
+		syscall_raw(SYS_exit_group, NO_EXEC, 0, 0, 0, 0, 0);
 	reset_handlers();
 	set_output(keeper->output);
 	keep_only(keeper->fd);
@@ -109,7 +142,31 @@ static never_inline __attribute__((noreturn)) void execute(const struct keeper *
 		syscall_raw(SYS_exit_group, 127, 0, 0, 0, 0, 0);
 }
 
-/* With all signals blocked. Its descriptors are copies, which would keep pipes open. */
+/* Whether there is a report is known. By the keeper, or by the process that could start none. */
+static void settle(struct keeper *keeper)
+{
+	if (!keeper->is_report)
+		return;
+	if (keeper->last)
+		__atomic_store_n(&keeper->header->last_report,
+				 keeper->status ? LIVE_LAST_REPORT_FAILED
+						: LIVE_LAST_REPORT_WRITTEN,
+				 __ATOMIC_RELEASE);
+	// Who is told of the last one looks there. The program itself waits for nobody.
+	if (keeper->status)
+		keeper->told =
+			watcher_tell(keeper->fd, keeper->plea, !keeper->last && !keeper->error);
+}
+
+/* All but the table's. They are copies, which would keep pipes open. */
+static void close_others(int fd)
+{
+	if (fd > 0)
+		syscall_raw(SYS_close_range, 0, fd - 1, 0, 0, 0, 0);
+	syscall_raw(SYS_close_range, fd + 1, ~0u, 0, 0, 0, 0);
+}
+
+/* With all signals blocked. */
 static void keep(void *argument)
 {
 	struct keeper *keeper = argument;
@@ -117,10 +174,11 @@ static void keep(void *argument)
 
 	if (helper == 0)
 		execute(keeper);
-	syscall_raw(SYS_close_range, 0, ~0u, 0, 0, 0, 0);
+	close_others(keeper->fd);
 	while (helper > 0 &&
 	       syscall_raw(SYS_wait4, helper, (long)&keeper->status, __WALL, 0, 0, 0) == -EINTR)
 		;
+	settle(keeper);
 	for (;;)
 		syscall_raw(SYS_exit, 0, 0, 0, 0, 0, 0);
 }
@@ -132,6 +190,9 @@ static const char **fill(struct keeper *keeper, const char *before)
 
 	keeper->fd = process->file.fd;
 	keeper->output = keeper->status = -1;
+	keeper->is_report = keeper->last = false;
+	keeper->told = -ENOENT;
+	keeper->error = 0;
 	keeper->stderr_is_own = log_stderr_is_own();
 	text_init(&text, keeper->descriptor, sizeof(keeper->descriptor));
 	text_string(&text, before);
@@ -140,9 +201,16 @@ static const char **fill(struct keeper *keeper, const char *before)
 	return keeper->arguments + 1;
 }
 
-static void fill_report(struct keeper *keeper, enum helper_sort sort)
+static void fill_report(struct keeper *keeper, enum helper_sort sort, bool last)
 {
+	static const enum live_message pleas[] = {LIVE_MESSAGE_MAKE, LIVE_MESSAGE_BY_SIZE,
+						  LIVE_MESSAGE_BY_COUNT};
 	const char **argument = fill(keeper, "");
+
+	keeper->is_report = true;
+	keeper->last = last;
+	keeper->plea = last ? LIVE_MESSAGE_LAST : pleas[sort];
+	keeper->header = process->live->header;
 
 	*argument++ = "live-report";
 	*argument++ = "--fd";
@@ -173,28 +241,66 @@ static void nap(void)
 	sys_nanosleep(&millisecond);
 }
 
+static void say_why(const struct keeper *keeper)
+{
+	if (keeper->error) {
+		log_string("no process can be started for it");
+		log_error_number(keeper->error);
+		return;
+	}
+	log_string("'");
+	log_string(keeper->arguments[0]);
+	log_string("' ended with ");
+	log_string(WIFSIGNALED(keeper->status) ? "signal " : "status ");
+	log_number(WIFSIGNALED(keeper->status) ? WTERMSIG(keeper->status)
+					       : WEXITSTATUS(keeper->status));
+	log_string(", as if a limit or a sandbox of the program had kept it from running");
+}
+
+/*
+ * Once, unless `mallow live` makes the report; the last one it makes even if it could not be told.
+ * What the helper itself found wrong (status 1 and 2), it has said.
+ */
+static void say_failed(const struct keeper *keeper)
+{
+	static uint32_t said;
+	bool gone = keeper->told == -ENOENT || keeper->told == -ECONNREFUSED;
+
+	if (keeper->last ? !gone : keeper->told == 0)
+		return;
+	if (!keeper->error && WIFEXITED(keeper->status) && WEXITSTATUS(keeper->status) < NO_EXEC)
+		return;
+	if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+		return;
+	log_start(SETTING_LOG_ERROR);
+	log_string(keeper->last && config.registry
+			   ? "no last report, unless 'mallow live' is still there to make it: "
+			   : "no report: ");
+	if (keeper->error == MISSING) {
+		log_string("'");
+		log_string(keeper->arguments[0]);
+		log_string("' cannot be executed; MALLOW_HELPER names the tool");
+	} else {
+		say_why(keeper);
+		if (!config.registry)
+			log_string("; 'mallow live' makes reports in its stead");
+	}
+	log_end();
+}
+
 /* Whether the keeper is there no more; it is reaped, unless somebody else waits for it. */
 static bool has_ended(struct keeper *keeper)
 {
 	if (keeper->awaited)
 		return false;
-	if (keeper->pid && sys_wait4(keeper->pid, WNOHANG | __WALL) == 0)
+	if (!keeper->pid)
+		return true;
+	if (sys_wait4(keeper->pid, WNOHANG | __WALL) == 0)
 		return false;
 	keeper->pid = 0;
+	if (keeper->is_report && keeper->status)
+		say_failed(keeper);
 	return true;
-}
-
-static void say_missing(void)
-{
-	static uint32_t said;
-
-	if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
-		return;
-	log_start(SETTING_LOG_ERROR);
-	log_string("no report: '");
-	log_string(path_of_helper());
-	log_string("' cannot be executed; MALLOW_HELPER names the tool");
-	log_end();
 }
 
 /* One that is not in use, NULL: all are. Under the lock, in a slow bracket, as what follows. */
@@ -206,14 +312,28 @@ static struct keeper *find_free(void)
 	return NULL;
 }
 
+/* Of a report, the table first says that somebody is at it. */
 static void start(struct keeper *keeper)
 {
-	long pid = clone_stack(CLONE_VM, keeper->stack + STACK_SIZE, keep, keeper);
+	long pid;
 
+	if (keeper->last)
+		__atomic_store_n(&keeper->header->last_report, LIVE_LAST_REPORT_BEGUN,
+				 __ATOMIC_RELAXED);
+	pid = sys_access(keeper->arguments[0], 1)
+		      ? -MISSING
+		      : clone_stack(CLONE_VM, keeper->stack + STACK_SIZE, keep, keeper);
 	keeper->pid = pid > 0 ? (int)pid : 0;
+	if (keeper->last)
+		keeper->header->keeper = (uint32_t)keeper->pid;
+	if (pid > 0)
+		return;
+	keeper->error = (int)-pid;
+	settle(keeper);
+	say_failed(keeper);
 }
 
-bool helper_start(enum helper_sort sort)
+bool helper_start(enum helper_sort sort, bool last)
 {
 	struct slow slow;
 	struct keeper *keeper;
@@ -222,14 +342,11 @@ bool helper_start(enum helper_sort sort)
 	if (process_system_calls_forbidden())
 		return true;
 	slow_begin(&slow);
-	if (sys_access(path_of_helper(), 1)) {
-		say_missing();
-		done = true;
-	} else if (file_keep_descriptor(&process->file) && slow_try_lock(&lock)) {
+	if (file_keep_descriptor(&process->file) && slow_try_lock(&lock)) {
 		keeper = find_free();
 		done = keeper != NULL;
 		if (keeper) {
-			fill_report(keeper, sort);
+			fill_report(keeper, sort, last);
 			start(keeper);
 		}
 		slow_unlock(&lock);
@@ -264,10 +381,6 @@ bool helper_export(const char *format, int output)
 
 	if (process_system_calls_forbidden())
 		return false;
-	if (sys_access(path_of_helper(), 1)) {
-		say_missing();
-		return false;
-	}
 	for (int tries = 0; !keeper && tries < WAIT_MS; tries++) {
 		keeper = start_export(format, output);
 		if (!keeper)

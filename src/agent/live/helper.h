@@ -7,6 +7,11 @@
  * An exec makes SIGCHLD the signal of a process's end, and a child of the program one that its
  * wait() sees. So the helper is the child of a keeper, which never executes anything: it shares the
  * program's memory on a stack of its own, ends without a signal, and wait() passes it by.
+ *
+ * A program's limits, sandboxes and namespaces may keep either from starting, and the helper from
+ * ending well. Then `mallow live`, which has the table, is asked for the report: by whoever sees
+ * it first, mostly the keeper, which has no descriptors open and so room for a socket. Where
+ * there is no `mallow live`, or it cannot be asked, a line says that there is no report.
  */
 #ifndef MALLOW_AGENT_LIVE_HELPER_H
 #define MALLOW_AGENT_LIVE_HELPER_H
@@ -20,10 +25,11 @@ enum helper_sort {
 };
 
 /*
- * Starts one report. false: not now, because as many as may run at once do so already, or another
+ * Starts one report; last: the one at the process's end, of which the table tells what came of it.
+ * false: not now, because as many as may run at once do so already, or another
  * thread is starting one; the caller may come again. Async-signal-safe, also in a slow bracket.
  */
-bool helper_start(enum helper_sort sort);
+bool helper_start(enum helper_sort sort, bool last);
 
 /*
  * Runs `mallow export --to format` for the table as it is, with that descriptor as its standard

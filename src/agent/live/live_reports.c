@@ -42,7 +42,7 @@ void live_report(enum helper_sort sort)
 	if (!live)
 		return;
 	note_clock(live);
-	if (!helper_start(sort))
+	if (!helper_start(sort, false))
 		want(live, sort);
 }
 
@@ -53,7 +53,7 @@ static void start_wanted(struct live *live)
 	for (; wanted; wanted &= wanted - 1) {
 		enum helper_sort sort = (enum helper_sort)__builtin_ctz(wanted);
 
-		if (!helper_start(sort))
+		if (!helper_start(sort, false))
 			__atomic_fetch_or(&live->wanted, 1u << sort, __ATOMIC_RELAXED);
 	}
 }
@@ -70,7 +70,7 @@ static void start_due(struct live *live, uint64_t now)
 	if (now < live->next_report_ns)
 		return;
 	live->next_report_ns = now + interval;
-	if (!helper_start(HELPER_SORT_DEFAULT))
+	if (!helper_start(HELPER_SORT_DEFAULT, false))
 		__atomic_fetch_or(&live->wanted, 1u << HELPER_SORT_DEFAULT, __ATOMIC_RELAXED);
 }
 
@@ -119,9 +119,9 @@ void live_report_at_end(void)
 		return;
 	note_clock(live);
 	// Reports that are being made come first.
-	if (!helper_start(HELPER_SORT_DEFAULT)) {
+	if (!helper_start(HELPER_SORT_DEFAULT, true)) {
 		helper_wait();
-		helper_start(HELPER_SORT_DEFAULT);
+		helper_start(HELPER_SORT_DEFAULT, true);
 	}
 	helper_wait();
 }

@@ -1,5 +1,6 @@
 #include "agent/live/watcher.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -9,7 +10,8 @@
 #include "agent/syscall.h"
 
 /* One datagram, which waits in the socket even if this process is killed right now. */
-static void send_descriptor(int socket, const struct sockaddr_un *address, int fd)
+static long send_descriptor(int socket, const struct sockaddr_un *address, int fd, char kind,
+			    int flags)
 {
 	union {
 		struct cmsghdr header;
@@ -22,7 +24,7 @@ static void send_descriptor(int socket, const struct sockaddr_un *address, int f
 				.cmsg_type = SCM_RIGHTS,
 			},
 	};
-	struct iovec byte = {.iov_base = (void *)"", .iov_len = 1};
+	struct iovec byte = {.iov_base = &kind, .iov_len = 1};
 	struct msghdr message = {
 		.msg_name = (void *)address,
 		.msg_namelen = sizeof(*address),
@@ -33,21 +35,23 @@ static void send_descriptor(int socket, const struct sockaddr_un *address, int f
 	};
 
 	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-	sys_sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return syscall_raw(SYS_sendmsg, socket, (long)&message, flags | MSG_NOSIGNAL, 0, 0, 0);
 }
 
-void watcher_tell(int fd)
+long watcher_tell(int fd, enum live_message message, bool patient)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	size_t length = config.registry ? strlen(config.registry) : 0;
-	int socket;
+	long socket, sent;
 
 	if (!length || length >= sizeof(address.sun_path))
-		return;
+		return -ENOENT;
 	memcpy(address.sun_path, config.registry, length);
-	socket = sys_socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC);
+	socket = syscall_raw(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, 0, 0, 0);
 	if (socket < 0)
-		return;
-	send_descriptor(socket, &address, fd);
-	sys_close(socket);
+		return socket;
+	sent = send_descriptor((int)socket, &address, fd, (char)message,
+			       patient ? 0 : MSG_DONTWAIT);
+	syscall_raw(SYS_close, socket, 0, 0, 0, 0, 0);
+	return sent < 0 ? sent : 0;
 }

@@ -27,6 +27,8 @@ struct load_event {
 	uint32_t node;
 	uint32_t tag;
 	uint32_t thread; /* whose it is: index of a recorded thread */
+	uint32_t link;   /* of half a realloc, plus 1: in struct load_culled; 0: of a whole event */
+	bool second;     /* … and it is the second half */
 };
 
 /*
@@ -50,14 +52,20 @@ struct load_stream {
 	bool frees;        /* what happens at `time` is a free */
 };
 
-/* An allocation that was held back and then written: a survivor record. */
+/*
+ * An allocation that was held back and then written: a survivor record. Of a realloc two, with a
+ * link: other survivors come between its halves, as they are of all threads.
+ */
 struct load_survivor {
 	uint64_t time;
 	uint64_t stack; /* id */
-	uint64_t address, size, alignment, slack;
+	uint64_t address, size, alignment,
+		slack;   /* of a first half: the old block's address alone */
 	uint64_t stream; /* that it belongs to */
 	uint32_t thread; /* once all streams are read; until then that which told of it */
 	uint32_t tag;
+	uint32_t link; /* as of struct load_event */
+	bool second;
 	uint8_t operation, heap_flags;
 };
 
@@ -79,8 +87,9 @@ struct load_culled {
 	struct map stacks;                   /* id to depth << 32 and innermost node */
 	VEC(struct load_survivor) survivors; /* by time */
 	VEC(struct load_sums) sums;
-	size_t next;                   /* survivor */
 	VEC(struct load_start) starts; /* by stream and time */
+	VEC(uint64_t) links; /* the blocks that first halves have ended, BLOCK_NONE: unknown */
+	size_t next;         /* survivor */
 };
 
 struct load {

@@ -91,7 +91,8 @@ struct err *load_ahead(struct load *load, uint32_t index, bool *ret)
 	if (index == load->stream_count)
 		return load_culled_ahead(load, stream, ret);
 	if (!stream->events) {
-		stream->events = malloc(LOAD_AHEAD * sizeof(*stream->events));
+		// Zero: of a stream's own events none is half a realloc.
+		stream->events = calloc(LOAD_AHEAD, sizeof(*stream->events));
 		if (!stream->events)
 			return err_no_memory();
 	}

@@ -98,6 +98,23 @@ static void find_thread(const struct load *load, struct load_survivor *survivor)
 	}
 }
 
+static struct err *take_realloc(struct load_culled *culled, const struct load_survivor *survivor,
+				const struct decode_event *event)
+{
+	struct load_survivor first = *survivor, second = *survivor;
+	uint64_t unknown = BLOCK_NONE;
+
+	first.address = event->survivor.old_address;
+	second.time += event->survivor.duration;
+	second.second = true;
+	if (culled->links.count >= UINT32_MAX - 1 || !vec_push(&culled->links, unknown))
+		return err_no_memory();
+	first.link = second.link = (uint32_t)culled->links.count;
+	return vec_push(&culled->survivors, first) && vec_push(&culled->survivors, second)
+		       ? NULL
+		       : err_no_memory();
+}
+
 /* Another thread than the stream's first. */
 static struct err *take_start(struct load *load, uint32_t index, const struct decode_event *event,
 			      uint32_t *thread)
@@ -143,6 +160,8 @@ static struct err *take_record(struct load *load, uint32_t thread, const struct 
 			.heap_flags = event->heap_flags,
 		};
 
+		if (survivor.operation > TRACE_OP_LAST_ALLOCATION)
+			return take_realloc(culled, &survivor, event);
 		return vec_push(&culled->survivors, survivor) ? NULL : err_no_memory();
 	}
 	return NULL;
@@ -174,11 +193,19 @@ static struct err *read_stream(struct load *load, uint32_t index)
 	return err;
 }
 
+static bool is_end(const struct load_survivor *survivor)
+{
+	return survivor->link && !survivor->second;
+}
+
+/* At the same moment the old block of a realloc ends first: no chain has two equal times. */
 static int compare_times(const void *left, const void *right)
 {
 	const struct load_survivor *a = left, *b = right;
 
-	return a->time < b->time ? -1 : a->time > b->time;
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return is_end(b) - is_end(a);
 }
 
 struct err *load_culled_read(struct load *load)
@@ -204,6 +231,8 @@ static struct err *make_event(struct load *load, const struct load_survivor *sur
 	*ret = (struct load_event){
 		.tag = survivor->tag,
 		.thread = survivor->thread,
+		.link = survivor->link,
+		.second = survivor->second,
 		.event =
 			{
 				.kind = survivor->operation,
@@ -213,14 +242,17 @@ static struct err *make_event(struct load *load, const struct load_survivor *sur
 					{
 						.start = survivor->time,
 						.address = survivor->address,
+						.old_address = survivor->address,
 						.size = survivor->size,
 						.usable = survivor->size + survivor->slack,
 						.alignment = survivor->alignment,
 					},
 			},
 	};
-	load->recording->facts.events++;
-	load->recording->threads.items[survivor->thread].events++;
+	if (!survivor->second) {
+		load->recording->facts.events++;
+		load->recording->threads.items[survivor->thread].events++;
+	}
 	load_note_time(load, survivor->thread, survivor->time);
 	return node_of(load, survivor->stack, &depth, &ret->node);
 }
@@ -270,5 +302,6 @@ void load_culled_deinit(struct load_culled *culled)
 	vec_deinit(&culled->survivors);
 	vec_deinit(&culled->sums);
 	vec_deinit(&culled->starts);
+	vec_deinit(&culled->links);
 	*culled = (struct load_culled){0};
 }

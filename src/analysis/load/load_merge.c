@@ -17,9 +17,10 @@ static void set_current(struct load_stream *stream, uint32_t next)
 	const struct decode_event *event = &stream->events[next].event;
 
 	stream->next = next;
-	stream->second_half = false;
+	stream->second_half = stream->events[next].second;
 	stream->frees =
-		(is_free(event) && event->kind != TRACE_RECORD_POOL_ALLOC) || is_realloc(event);
+		!stream->second_half &&
+		((is_free(event) && event->kind != TRACE_RECORD_POOL_ALLOC) || is_realloc(event));
 	stream->time = event->block.start;
 }
 
@@ -102,7 +103,7 @@ static struct err *take_free(struct load *load, uint32_t index, const struct loa
 	if (unlikely(load->free_stacks) && !err)
 		err = take_free_stack(load, index, event, *ret);
 	if (unlikely(recording->watched) && !err)
-		err = load_watch_free(load, index, event, address, *ret);
+		err = load_watch_free(load, event->thread, event, address, *ret);
 	return err;
 }
 
@@ -124,7 +125,22 @@ static struct err *take_allocation(struct load *load, uint32_t index, struct loa
 	return err;
 }
 
-/* The second half of a realloc: its new block, linked to the old one. */
+/* Where the block that the realloc replaces is noted, from one half to the other. */
+static uint64_t *replaced_by(struct load *load, uint32_t index, const struct load_event *event)
+{
+	return event->link ? &load->culled.links.items[event->link - 1]
+			   : &load->streams[index].replaced;
+}
+
+/* The first half of a realloc: the old block's end. */
+static struct err *begin_realloc(struct load *load, uint32_t index, const struct load_event *event)
+{
+	load->recording->facts.reallocs++;
+	return take_free(load, index, event, event->event.block.old_address,
+			 replaced_by(load, index, event));
+}
+
+/* The second half: its new block, linked to the old one. */
 static struct err *finish_realloc(struct load *load, uint32_t index, struct load_event *event)
 {
 	struct block_store *blocks = &load->recording->blocks;
@@ -132,7 +148,7 @@ static struct err *finish_realloc(struct load *load, uint32_t index, struct load
 
 	err = take_allocation(load, index, event);
 	if (!err)
-		block_store_succeed(blocks, load->streams[index].replaced, blocks->count - 1);
+		block_store_succeed(blocks, *replaced_by(load, index, event), blocks->count - 1);
 	return err;
 }
 
@@ -161,12 +177,13 @@ static struct err *take_event(struct load *load, uint32_t index, bool *more)
 		return take_free(load, index, event, event->event.block.address, &block);
 	if (!is_realloc(&event->event))
 		return take_allocation(load, index, event);
-	load->recording->facts.reallocs++;
-	stream->second_half = true;
-	stream->frees = false;
-	stream->time = event->event.time;
-	*more = true;
-	return take_free(load, index, event, event->event.block.old_address, &stream->replaced);
+	if (!event->link) {
+		stream->second_half = true;
+		stream->frees = false;
+		stream->time = event->event.time;
+		*more = true;
+	}
+	return begin_realloc(load, index, event);
 }
 
 static struct err *begin(struct load *load)
@@ -219,11 +236,10 @@ static struct err *take_run(struct load *load, uint32_t index, uint64_t until)
 		} else if (!is_realloc(&event->event)) {
 			err = take_allocation(load, index, event);
 		} else {
-			load->recording->facts.reallocs++;
-			err = take_free(load, index, event, event->event.block.old_address,
-					&stream->replaced);
+			if (!event->second)
+				err = begin_realloc(load, index, event);
 			pass_time(load, event->event.time);
-			if (!err)
+			if (!err && (!event->link || event->second))
 				err = finish_realloc(load, index, event);
 		}
 	}

@@ -192,6 +192,9 @@ static void put_culled(struct buf *buf, const struct decode_event *event)
 		if (event->survivor.alignment)
 			put_u64(buf, "alignment", event->survivor.alignment);
 		put_heap_flags(buf, event->heap_flags);
+		if (event->survivor.operation > TRACE_OP_LAST_ALLOCATION)
+			buf_printf(buf, " old=0x%" PRIx64 " duration=%" PRIu64,
+				   event->survivor.old_address, event->survivor.duration);
 		put_u64(buf, "stream", event->survivor.stream);
 		put_u64(buf, "tag", event->survivor.tag);
 		put_u64(buf, "stack-id", event->survivor.stack);
