@@ -14,6 +14,7 @@
 #include "agent/process_end.h"
 #include "agent/real.h"
 #include "agent/recording.h"
+#include "agent/slow.h"
 #include "agent/syscall.h"
 #include "agent/thread.h"
 #include "agent/toggle.h"
@@ -96,6 +97,7 @@ static bool start_first(void)
 	const struct unwind_host host = {
 		.allocate = pool_allocate,
 		.dl_find_object = real.dl_find_object,
+		.run = slow_run,
 		.hooks_start = (uint64_t)OWN_CODE_START,
 		.hooks_end = (uint64_t)OWN_CODE_END,
 	};
@@ -166,7 +168,8 @@ static void forget_recording(void)
 	__atomic_store_n(&process->next_stream, 0, __ATOMIC_RELAXED);
 }
 
-bool process_begin_next(void)
+/* done: a bool, whether it was. */
+static void begin_next(void *done)
 {
 	// Of the one before: another thread may be on its way to a counter in it.
 	static struct trace_header *former_header;
@@ -175,14 +178,12 @@ bool process_begin_next(void)
 	uint8_t parent[16];
 
 	memcpy(parent, header->parent_id, 16);
-	if (!thread_self || !thread_self->cursor)
-		thread_begin_slow(); // somebody has to write the end
 	process_end(TRACE_END_NEXT, 0);
 	file_retire(&process->file);
 	memset(&next, 0, sizeof(next));
 	if (!recording_create(&next, later_image)) {
 		process_resume();
-		return false;
+		return;
 	}
 	if (former_header)
 		sys_munmap(former_header, TRACE_PAGE);
@@ -191,7 +192,17 @@ bool process_begin_next(void)
 	recording_make_id(process_id);
 	swap_file(&next);
 	recording_open(false, parent);
-	return true;
+	*(bool *)done = true;
+}
+
+bool process_begin_next(void)
+{
+	bool done = false;
+
+	if (!thread_self || !thread_self->cursor)
+		thread_begin_slow(); // somebody has to write the end
+	slow_run(begin_next, &done);
+	return done;
 }
 
 /* Once: each event tries again. */

@@ -37,6 +37,7 @@ struct process {
 	uint32_t loss_if_stopped; /* enum trace_loss */
 	uint32_t recording;       /* atomic: number of this one in this process */
 	uint32_t holds;           /* atomic: toggle_hold() */
+	uint32_t own_stacks;      /* atomic: own_stack.h */
 	uint64_t last_sample_ns;
 	struct thread *lone_thread; /* atomic; see event_clock.h */
 	struct thread *threads;     /* atomic list of all that were ever made, by all_next */

@@ -1,5 +1,6 @@
 #include "agent/slow.h"
 
+#include "agent/own_stack.h"
 #include "agent/process.h"
 #include "agent/syscall.h"
 #include "agent/toggle.h"
@@ -50,6 +51,25 @@ void slow_end(struct slow *slow)
 	}
 	// Also where another thread has just installed a filter: handlers return by the same right.
 	sys_sigprocmask(SIG_SETMASK, &slow->mask, 0);
+}
+
+void slow_call(const struct slow *slow, void (*function)(void *argument), void *argument)
+{
+	void *stack = slow->nested ? NULL : own_stack_take();
+
+	if (!stack)
+		return function(argument);
+	own_stack_call(function, argument, stack);
+	own_stack_give_back(stack);
+}
+
+void slow_run(void (*function)(void *argument), void *argument)
+{
+	struct slow slow;
+
+	slow_begin(&slow);
+	slow_call(&slow, function, argument);
+	slow_end(&slow);
 }
 
 bool slow_try_lock(uint32_t *lock)

@@ -213,29 +213,38 @@ static void start(struct keeper *keeper)
 	keeper->pid = pid > 0 ? (int)pid : 0;
 }
 
-bool helper_start(enum helper_sort sort)
-{
-	struct slow slow;
-	struct keeper *keeper;
-	bool done = false;
+struct wish {
+	enum helper_sort sort;
+	bool done;
+};
 
-	if (process_system_calls_forbidden())
-		return true;
-	slow_begin(&slow);
+static void start_report(void *argument)
+{
+	struct wish *wish = argument;
+	struct keeper *keeper;
+
 	if (sys_access(path_of_helper(), 1)) {
 		say_missing();
-		done = true;
+		wish->done = true;
 	} else if (file_keep_descriptor(&process->file) && slow_try_lock(&lock)) {
 		keeper = find_free();
-		done = keeper != NULL;
+		wish->done = keeper != NULL;
 		if (keeper) {
-			fill_report(keeper, sort);
+			fill_report(keeper, wish->sort);
 			start(keeper);
 		}
 		slow_unlock(&lock);
 	}
-	slow_end(&slow);
-	return done;
+}
+
+bool helper_start(enum helper_sort sort)
+{
+	struct wish wish = {.sort = sort};
+
+	if (process_system_calls_forbidden())
+		return true;
+	slow_run(start_report, &wish);
+	return wish.done;
 }
 
 static struct keeper *start_export(const char *format, int output)

@@ -94,6 +94,8 @@ struct unwind_host {
 	void *(*allocate)(size_t size); /* zeroed pages that are never returned; NULL: none left */
 	/* The address of _dl_find_object, or NULL: glibc before 2.35, musl. */
 	int (*dl_find_object)(void *address, void *result);
+	/* Calls function(argument) where there is stack for it. NULL: just so. */
+	void (*run)(void (*function)(void *argument), void *argument);
 	/* The code of the hooks, for unwind_find_frame(). hooks_end 0: any frame will do. */
 	uint64_t hooks_start, hooks_end;
 };
