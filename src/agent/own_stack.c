@@ -1,16 +1,31 @@
 #include "agent/own_stack.h"
 
+#include "agent/pool.h"
 #include "agent/process.h"
 #include "agent/syscall.h"
 
 #define NAPS   200
 #define NAP_NS 100000
 
-static uint8_t stacks[OWN_STACKS][OWN_STACK_SIZE] __attribute__((aligned(4096)));
+// Kept across fork, as a copy.
+static uint8_t (*stacks)[OWN_STACK_SIZE];
+
+void own_stack_prepare(void)
+{
+#ifndef MALLOW_TEST_REENTER // whose calls of malloc stand for a handler's: none would come here
+	void *made = pool_allocate(OWN_STACKS * OWN_STACK_SIZE), *none = NULL;
+
+	// Another thread may have been faster.
+	if (made && !__atomic_compare_exchange_n((void **)&stacks, &none, made, false,
+						 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		pool_release(made, OWN_STACKS * OWN_STACK_SIZE);
+#endif
+}
 
 static bool is_current(void)
 {
-	return (uint64_t)__builtin_frame_address(0) - (uint64_t)stacks < sizeof(stacks);
+	return (uint64_t)__builtin_frame_address(0) - (uint64_t)stacks <
+	       OWN_STACKS * OWN_STACK_SIZE;
 }
 
 /* Bits of stacks in use. Wiped at fork: no thread of the child is in a slow path. */
@@ -38,8 +53,7 @@ void *own_stack_take(void)
 {
 	static const struct timespec nap = {.tv_nsec = NAP_NS};
 
-	// Before the first event there is no process; the program's first stack is large.
-	if (!process || is_current())
+	if (!stacks || is_current())
 		return NULL;
 	for (int i = 0; i < NAPS; i++) {
 		int number = try_take();

@@ -10,6 +10,7 @@
 #include "agent/libc.h"
 #include "agent/log.h"
 #include "agent/own_code.h"
+#include "agent/own_stack.h"
 #include "agent/pool.h"
 #include "agent/process_end.h"
 #include "agent/real.h"
@@ -217,13 +218,24 @@ static void say_no_memory(void)
 				    "there is");
 }
 
+/* The child of a process under a filter is under it, too, and has no window of its own. */
+static bool may_start(void)
+{
+	return process_state() != PROCESS_NEW ||
+	       (!process_system_calls_forbidden() && (!toggle_is_off() || toggle_settle_slow()));
+}
+
+void process_prepare(void)
+{
+	if (unlikely(!process) && may_start() && make_process())
+		own_stack_prepare();
+}
+
 bool process_start(void)
 {
 	uint32_t state = PROCESS_NEW;
 
-	// The child of a process under a filter is under it, too, and has no window of its own.
-	if (process_state() == PROCESS_NEW &&
-	    (process_system_calls_forbidden() || (toggle_is_off() && !toggle_settle_slow())))
+	if (!may_start())
 		return false;
 	if (!make_process()) {
 		say_no_memory();

@@ -82,6 +82,10 @@ static inline bool process_system_calls_forbidden(void)
  */
 bool process_read_settings(void);
 
+/* The memory that slow paths need, if a recording may begin: so the first runs on a stack of its
+ * own. */
+void process_prepare(void);
+
 /*
  * Begins the recording, once per image: others that come meanwhile get false and go without. In a
  * slow bracket. true: recording.

@@ -348,6 +348,7 @@ static struct thread *begin_in(const struct slow *slow, struct thread *own, stru
 {
 	struct beginning beginning = {.thread = own};
 
+	process_prepare();
 	slow_call(slow, begin_here, &beginning);
 	// Here, since the C library may call the program's allocator for it.
 	if (beginning.watch)

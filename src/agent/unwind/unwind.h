@@ -5,7 +5,7 @@
  * Runs inside the program's malloc: async-signal-safe and reentrant, no lock that is waited for,
  * no malloc, no write to the program's stack, reads only stack words that the unwind tables (or,
  * for code without tables, a checked frame pointer) say exist. At most 512 bytes of stack on the
- * fast path, 2 KiB in the _slow functions.
+ * fast path, 1 KiB in the _slow functions; what takes more goes by unwind_host.run.
  */
 #ifndef MALLOW_AGENT_UNWIND_UNWIND_H
 #define MALLOW_AGENT_UNWIND_UNWIND_H
