@@ -37,6 +37,6 @@ bool allocator_code_holds(uint64_t pc)
 {
 	struct question question = {.pc = pc};
 
-	slow_run(look, &question);
+	slow_run_quiet(look, &question);
 	return question.found;
 }

@@ -98,7 +98,7 @@ static bool start_first(void)
 	const struct unwind_host host = {
 		.allocate = pool_allocate,
 		.dl_find_object = real.dl_find_object,
-		.run = slow_run,
+		.run = slow_run_quiet,
 		.hooks_start = (uint64_t)OWN_CODE_START,
 		.hooks_end = (uint64_t)OWN_CODE_END,
 	};
@@ -218,29 +218,26 @@ static void say_no_memory(void)
 				    "there is");
 }
 
-/* The child of a process under a filter is under it, too, and has no window of its own. */
-static bool may_start(void)
+bool process_prepare(void)
 {
-	return process_state() != PROCESS_NEW ||
-	       (!process_system_calls_forbidden() && (!toggle_is_off() || toggle_settle_slow()));
-}
-
-void process_prepare(void)
-{
-	if (unlikely(!process) && may_start() && make_process())
-		own_stack_prepare();
+	// The child of a process under a filter is under it, too, and has no window of its own.
+	if (process_state() == PROCESS_NEW &&
+	    (process_system_calls_forbidden() || (toggle_is_off() && !toggle_settle_slow())))
+		return false;
+	if (process)
+		return true;
+	if (!make_process()) {
+		say_no_memory();
+		return false;
+	}
+	own_stack_prepare();
+	return true;
 }
 
 bool process_start(void)
 {
 	uint32_t state = PROCESS_NEW;
 
-	if (!may_start())
-		return false;
-	if (!make_process()) {
-		say_no_memory();
-		return false;
-	}
 	if (!__atomic_compare_exchange_n(&process->state, &state, PROCESS_STARTING, false,
 					 __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 		return state == PROCESS_RECORDING;

@@ -82,13 +82,15 @@ static inline bool process_system_calls_forbidden(void)
  */
 bool process_read_settings(void);
 
-/* The memory that slow paths need, if a recording may begin: so the first runs on a stack of its
- * own. */
-void process_prepare(void);
+/*
+ * Whether a recording may begin: it is wanted, and there is memory for struct process. It is made
+ * here, on the caller's stack, and with it the stacks that slow paths run on.
+ */
+bool process_prepare(void);
 
 /*
- * Begins the recording, once per image: others that come meanwhile get false and go without. In a
- * slow bracket. true: recording.
+ * After that. Begins the recording, once per image: others that come meanwhile get false and go
+ * without. In a slow bracket. true: recording.
  */
 bool process_start(void);
 

@@ -12,9 +12,10 @@
 // What a write of ours can raise for this thread: beyond RLIMIT_FSIZE, or into a closed pipe.
 static const uint64_t own_signals = 1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1);
 
+static const uint64_t all = ~0ull;
+
 void slow_begin(struct slow *slow)
 {
-	static const uint64_t all = ~0ull;
 	uint64_t pending = 0;
 
 	slow->nested = process_system_calls_forbidden();
@@ -61,6 +62,17 @@ void slow_call(const struct slow *slow, void (*function)(void *argument), void *
 		return function(argument);
 	own_stack_call(function, argument, stack);
 	own_stack_give_back(stack);
+}
+
+void slow_run_quiet(void (*function)(void *argument), void *argument)
+{
+	struct slow slow = {.nested = true};
+
+	if (!process_system_calls_forbidden())
+		slow.nested = sys_sigprocmask(SIG_BLOCK, &all, &slow.mask) != 0;
+	slow_call(&slow, function, argument);
+	if (!slow.nested)
+		sys_sigprocmask(SIG_SETMASK, &slow.mask, 0);
 }
 
 void slow_run(void (*function)(void *argument), void *argument)

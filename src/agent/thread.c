@@ -348,8 +348,8 @@ static struct thread *begin_in(const struct slow *slow, struct thread *own, stru
 {
 	struct beginning beginning = {.thread = own};
 
-	process_prepare();
-	slow_call(slow, begin_here, &beginning);
+	if (process_prepare())
+		slow_call(slow, begin_here, &beginning);
 	// Here, since the C library may call the program's allocator for it.
 	if (beginning.watch)
 		watch_end(beginning.thread);
