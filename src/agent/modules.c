@@ -211,7 +211,7 @@ uint32_t modules_define_frame(struct thread *thread, uint64_t pc)
 {
 	struct definition definition = {thread, pc, 0};
 
-	slow_run(define_here, &definition);
+	slow_run_quiet(define_here, &definition);
 	return definition.id;
 }
 

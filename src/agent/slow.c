@@ -14,20 +14,40 @@ static const uint64_t own_signals = 1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1
 
 static const uint64_t all = ~0ull;
 
-void slow_begin(struct slow *slow)
+/* Without the signals that are waiting. */
+static void begin_quiet(struct slow *slow)
 {
-	uint64_t pending = 0;
-
 	slow->nested = process_system_calls_forbidden();
 	if (slow->nested)
 		return;
 	// Where it fails there is no mask to be restored.
 	slow->nested = sys_sigprocmask(SIG_BLOCK, &all, &slow->mask) != 0;
+	if (!slow->nested)
+		slow->held = toggle_hold();
+}
+
+static void end_quiet(struct slow *slow)
+{
+	// Also where another thread has just installed a filter: handlers return by the same right.
+	if (!slow->nested)
+		sys_sigprocmask(SIG_SETMASK, &slow->mask, 0);
+}
+
+static void release(struct slow *slow)
+{
+	if (!slow->nested && slow->held)
+		toggle_release();
+}
+
+void slow_begin(struct slow *slow)
+{
+	uint64_t pending = 0;
+
+	begin_quiet(slow);
 	if (slow->nested)
 		return;
 	sys_sigpending(&pending);
 	slow->pending = pending & own_signals;
-	slow->held = toggle_hold();
 }
 
 void slow_end(struct slow *slow)
@@ -36,12 +56,9 @@ void slow_end(struct slow *slow)
 	uint64_t pending = 0;
 	uint64_t raised;
 
-	if (slow->nested)
-		return;
-	if (slow->held)
-		toggle_release();
+	release(slow);
 	// The program must not see them.
-	if (!process_system_calls_forbidden()) {
+	if (!slow->nested && !process_system_calls_forbidden()) {
 		sys_sigpending(&pending);
 		raised = pending & own_signals & ~slow->pending;
 		for (; raised; raised &= raised - 1) {
@@ -50,8 +67,7 @@ void slow_end(struct slow *slow)
 			sys_sigtimedwait(&one, &now);
 		}
 	}
-	// Also where another thread has just installed a filter: handlers return by the same right.
-	sys_sigprocmask(SIG_SETMASK, &slow->mask, 0);
+	end_quiet(slow);
 }
 
 void slow_call(const struct slow *slow, void (*function)(void *argument), void *argument)
@@ -66,13 +82,12 @@ void slow_call(const struct slow *slow, void (*function)(void *argument), void *
 
 void slow_run_quiet(void (*function)(void *argument), void *argument)
 {
-	struct slow slow = {.nested = true};
+	struct slow slow;
 
-	if (!process_system_calls_forbidden())
-		slow.nested = sys_sigprocmask(SIG_BLOCK, &all, &slow.mask) != 0;
+	begin_quiet(&slow);
 	slow_call(&slow, function, argument);
-	if (!slow.nested)
-		sys_sigprocmask(SIG_SETMASK, &slow.mask, 0);
+	release(&slow);
+	end_quiet(&slow);
 }
 
 void slow_run(void (*function)(void *argument), void *argument)

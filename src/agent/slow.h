@@ -29,7 +29,9 @@ void slow_call(const struct slow *slow, void (*function)(void *argument), void *
 /* The same as a bracket of its own. */
 void slow_run(void (*function)(void *argument), void *argument);
 
-/* A smaller one, of two system calls in place of four: for what writes no file and takes no hold.
+/*
+ * A smaller one, of two system calls in place of four: for what writes no file and no pipe, but in
+ * brackets of its own within.
  */
 void slow_run_quiet(void (*function)(void *argument), void *argument);
 

@@ -2,11 +2,10 @@
  * Allocations on stacks with little room, and how deep they go. Linked with -z now: the loader
  * takes 3 KB of the stack to bind a function at its first call.
  *
- *     small_stacks depths [OFFSET SIZE]   how many bytes of stack each way takes, one a line; and
- * of the agent's own stacks, which lie there in its library small_stacks fibers                 the
- * same ways on stacks of 2 KiB with a guard page below small_stacks handlers BYTES         in
- * handlers, on BYTES more than the kernel's minimum small_stacks threads                in threads
- * of PTHREAD_STACK_MIN
+ *     depths           how many bytes of stack each way takes below the function that goes it
+ *     fibers           the same ways on stacks of 2 KiB with a guard page below
+ *     handlers BYTES   in signal handlers, on BYTES more than the kernel's minimum
+ *     threads          in threads of PTHREAD_STACK_MIN
  *
  * EXPECT-FIBERS allocate: calls=100 total_bytes=10000 leaked_blocks=0
  * EXPECT-HANDLERS allocate: calls=100 total_bytes=10000 leaked_blocks=0
@@ -102,8 +101,11 @@ static NOINLINE void jit(void)
 	STAY();
 }
 
-static int compare(const void *a, const void *b)
+static unsigned char *caller; /* where its frame begins */
+
+static NOINLINE int compare(const void *a, const void *b)
 {
+	caller = __builtin_frame_address(0);
 	allocate();
 	return *(const char *)a - *(const char *)b;
 }
@@ -165,10 +167,11 @@ static size_t depth_of(void (*run)(void))
 	size_t deepest = 0;
 
 	memset(room, PAINT, sizeof(room));
-	on_stack(run, room + sizeof(room));
+	caller = room + sizeof(room);
+	on_stack(run, caller);
 	while (room[deepest] == PAINT)
 		deepest++;
-	return sizeof(room) - deepest;
+	return (size_t)(caller - room) - deepest;
 }
 
 /* Without stdio, which allocates. */
