@@ -103,7 +103,7 @@ def test_little_stack_for_all(program, mallow, agent, tool, tmp_path):
     by_tool = run_limited([mallow, "run", "-o", tmp_path / "by_tool", *command])
     assert by_tool.returncode == 7 and "  recording " in by_tool.stderr, by_tool.stderr
     for name in ("plain", "by_tool"):
-        assert tool.report(tmp_path / name)["calls"] >= 400
+        assert tool.report(tmp_path / name)["calls"] >= 4800
     assert run_limited([mallow, "run", "-o", tmp_path / "limit", "sh", "-c", "ulimit -s"]).stdout == "16\n"
     assert run_limited([mallow, "report", tmp_path / "plain"]).returncode == 0
     live = run_limited([mallow, "live", *command])

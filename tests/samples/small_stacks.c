@@ -9,7 +9,7 @@
  *
  * EXPECT-FIBERS allocate: calls=100 total_bytes=10000 leaked_blocks=0
  * EXPECT-HANDLERS allocate: calls=100 total_bytes=10000 leaked_blocks=0
- * EXPECT-THREADS allocate: calls=400 total_bytes=40000 leaked_blocks=0 threads=4
+ * EXPECT-THREADS allocate: calls=4800 total_bytes=480000 leaked_blocks=0 threads=48
  */
 #include "sample.h"
 
@@ -24,11 +24,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ROOM  65536
-#define FIBER 2048
-#define PAGE  4096
-#define PAINT 0xa5
-#define MANY  30000
+#define ROOM    65536
+#define FIBER   2048
+#define PAGE    4096
+#define PAINT   0xa5
+#define MANY    30000
+#define THREADS 48 /* more than the agent has stacks of its own */
 
 /* on_stack(run, end): run() on the stack that ends there. without_tables(run): from code of JITs.
  */
@@ -262,13 +263,13 @@ static void *work(void *unused)
 static void threads(void)
 {
 	pthread_attr_t small;
-	pthread_t made[4];
+	pthread_t made[THREADS];
 
 	REQUIRE(pthread_attr_init(&small) == 0);
 	REQUIRE(pthread_attr_setstacksize(&small, PTHREAD_STACK_MIN) == 0);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < THREADS; i++)
 		REQUIRE(pthread_create(&made[i], &small, work, NULL) == 0);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < THREADS; i++)
 		REQUIRE(pthread_join(made[i], NULL) == 0);
 }
 
