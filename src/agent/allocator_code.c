@@ -2,15 +2,22 @@
 
 #include "agent/own_code.h"
 #include "agent/real.h"
+#include "agent/slow.h"
 #include "agent/unwind/unwind.h"
 
-bool allocator_code_holds(uint64_t pc)
+struct question {
+	uint64_t pc;
+	bool found;
+};
+
+static void look(void *argument)
 {
+	struct question *question = argument;
 	struct unwind_module module;
 	bool found;
 
-	if (!unwind_module_at(pc - 1, &module))
-		return false;
+	if (!unwind_module_at(question->pc - 1, &module))
+		return;
 	// By free: in front of malloc ours may stand (zero_memory.h).
 	found = !real.allocator_is_glibc && (uint64_t)real.free >= module.start &&
 		(uint64_t)real.free < module.end;
@@ -23,5 +30,13 @@ bool allocator_code_holds(uint64_t pc)
 		 (uint64_t)real.name < module.end;
 #include "agent/hooks.def"
 #undef HOOK
-	return found;
+	question->found = found;
+}
+
+bool allocator_code_holds(uint64_t pc)
+{
+	struct question question = {.pc = pc};
+
+	slow_run_quiet(look, &question);
+	return question.found;
 }

@@ -431,21 +431,33 @@ static void look_at_piece(struct thread *thread, struct cull *cull, uint64_t tic
 		cull_stacks_write(&cull->stacks, i, thread, holder->scratch);
 }
 
+struct looking {
+	struct thread *thread;
+	struct cull *cull;
+	uint64_t pieces;
+	uint64_t ticks;
+};
+
+static void look_around(void *argument)
+{
+	const struct looking *looking = argument;
+
+	measure(looking->cull);
+	for (uint64_t i = 0; i < looking->pieces && i < LOOKS && looking->thread->cursor; i++)
+		look_at_piece(looking->thread, looking->cull, looking->ticks);
+}
+
 static never_inline void look_around_slow(struct thread *thread, struct cull *cull, uint64_t due,
 					  uint64_t ticks)
 {
 	uint64_t interval = __atomic_load_n(&cull->interval, __ATOMIC_RELAXED);
 	uint64_t pieces = due && interval ? (ticks - due) / interval + 1 : 1;
-	struct slow slow;
+	struct looking looking = {thread, cull, pieces, ticks};
 
 	if (!__atomic_compare_exchange_n(&cull->next_look, &due, ticks + interval, false,
 					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return; // another thread does
-	slow_begin(&slow);
-	measure(cull);
-	for (uint64_t i = 0; i < pieces && i < LOOKS && thread->cursor; i++)
-		look_at_piece(thread, cull, ticks);
-	slow_end(&slow);
+	slow_run(look_around, &looking);
 }
 
 void cull_look_around(struct thread *thread, uint64_t ticks)

@@ -6,6 +6,7 @@
 #include "agent/file_name.h"
 #include "agent/libc.h"
 #include "agent/process.h"
+#include "agent/slow.h"
 #include "agent/syscall.h"
 #include "agent/text.h"
 #include "base/compiler.h"
@@ -106,13 +107,11 @@ static int open_file(void)
 	return fd;
 }
 
-void log_end(void)
+static void write_line(void *argument)
 {
 	bool to_file = config.text[SETTING_LOGFILE] && config.text[SETTING_LOGFILE][0];
 	int fd;
 
-	if (!wanted || process_system_calls_forbidden())
-		return;
 	line[text.length++] = '\n';
 	fd = to_file ? open_file() : -1;
 	if (fd >= 0) {
@@ -123,6 +122,12 @@ void log_end(void)
 		return;
 	if (log_stderr_is_own())
 		sys_write(2, line, text.length);
+}
+
+void log_end(void)
+{
+	if (wanted && !process_system_calls_forbidden())
+		slow_run(write_line, NULL);
 }
 
 void log_line(enum setting_log level, const char *string)

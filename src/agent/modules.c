@@ -174,7 +174,12 @@ static uint32_t define_locked(struct thread *thread, uint64_t pc, bool *busy)
 	return id;
 }
 
-/* In a slow bracket. */
+struct definition {
+	struct thread *thread;
+	uint64_t pc;
+	uint32_t id;
+};
+
 static uint32_t define(struct thread *thread, uint64_t pc)
 {
 	struct record record = {.kind = TRACE_RECORD_FRAME};
@@ -193,16 +198,21 @@ static uint32_t define(struct thread *thread, uint64_t pc)
 	return unwind_set_frame_id(pc, id);
 }
 
+static void define_here(void *argument)
+{
+	struct definition *definition = argument;
+
+	// The end of an event of a former recording (toggle.h): what is defined now is of this one.
+	if (!thread_is_former(definition->thread))
+		definition->id = define(definition->thread, definition->pc);
+}
+
 uint32_t modules_define_frame(struct thread *thread, uint64_t pc)
 {
-	struct slow slow;
-	uint32_t id;
+	struct definition definition = {thread, pc, 0};
 
-	slow_begin(&slow);
-	// The end of an event of a former recording (toggle.h): what is defined now is of this one.
-	id = thread_is_former(thread) ? 0 : define(thread, pc);
-	slow_end(&slow);
-	return id;
+	slow_run_quiet(define_here, &definition);
+	return definition.id;
 }
 
 bool modules_has(const void *block)

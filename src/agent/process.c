@@ -9,10 +9,12 @@
 #include "agent/libc.h"
 #include "agent/log.h"
 #include "agent/own_code.h"
+#include "agent/own_stack.h"
 #include "agent/pool.h"
 #include "agent/process_end.h"
 #include "agent/real.h"
 #include "agent/recording.h"
+#include "agent/slow.h"
 #include "agent/syscall.h"
 #include "agent/thread.h"
 #include "agent/toggle.h"
@@ -105,6 +107,7 @@ static bool start_first(void)
 	const struct unwind_host host = {
 		.allocate = pool_allocate,
 		.dl_find_object = real.dl_find_object,
+		.run = slow_run_quiet,
 		.hooks_start = (uint64_t)OWN_CODE_START,
 		.hooks_end = (uint64_t)OWN_CODE_END,
 	};
@@ -174,7 +177,8 @@ static void forget_recording(void)
 	__atomic_store_n(&process->next_stream, 0, __ATOMIC_RELAXED);
 }
 
-bool process_begin_next(void)
+/* done: a bool, whether it was. */
+static void begin_next(void *done)
 {
 	// Of the one before: another thread may be on its way to a counter in it.
 	static struct trace_header *former_header;
@@ -183,14 +187,12 @@ bool process_begin_next(void)
 	uint8_t parent[16];
 
 	memcpy(parent, header->parent_id, 16);
-	if (!thread_self || !thread_self->cursor)
-		thread_begin_slow(); // somebody has to write the end
 	process_end(TRACE_END_NEXT, 0);
 	file_retire(&process->file);
 	memset(&next, 0, sizeof(next));
 	if (!recording_create(&next, later_image)) {
 		process_resume();
-		return false;
+		return;
 	}
 	if (former_header)
 		sys_munmap(former_header, TRACE_PAGE);
@@ -199,7 +201,17 @@ bool process_begin_next(void)
 	recording_make_id(process_id);
 	swap_file(&next);
 	recording_open(false, parent);
-	return true;
+	*(bool *)done = true;
+}
+
+bool process_begin_next(void)
+{
+	bool done = false;
+
+	if (!thread_self || !thread_self->cursor)
+		thread_begin_slow(); // somebody has to write the end
+	slow_run(begin_next, &done);
+	return done;
 }
 
 /* Once: each event tries again. */
@@ -214,18 +226,26 @@ static void say_no_memory(void)
 				    "there is");
 }
 
-bool process_start(void)
+bool process_prepare(void)
 {
-	uint32_t state = PROCESS_NEW;
-
 	// The child of a process under a filter is under it, too, and has no window of its own.
 	if (process_state() == PROCESS_NEW &&
 	    (process_system_calls_forbidden() || (toggle_is_off() && !toggle_settle_slow())))
 		return false;
+	if (process)
+		return true;
 	if (!make_process()) {
 		say_no_memory();
 		return false;
 	}
+	own_stack_prepare();
+	return true;
+}
+
+bool process_start(void)
+{
+	uint32_t state = PROCESS_NEW;
+
 	if (!__atomic_compare_exchange_n(&process->state, &state, PROCESS_STARTING, false,
 					 __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 		return state == PROCESS_RECORDING;

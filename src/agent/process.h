@@ -37,6 +37,7 @@ struct process {
 	uint32_t loss_if_stopped; /* enum trace_loss */
 	uint32_t recording;       /* atomic: number of this one in this process */
 	uint32_t holds;           /* atomic: toggle_hold() */
+	uint32_t own_stacks;      /* atomic: own_stack.h */
 	uint64_t last_sample_ns;
 	struct thread *lone_thread; /* atomic; see event_clock.h */
 	struct thread *threads;     /* atomic list of all that were ever made, by all_next */
@@ -79,8 +80,14 @@ static inline bool process_system_calls_forbidden(void)
 bool process_read_settings(void);
 
 /*
- * Begins the recording, once per image: others that come meanwhile get false and go without. In a
- * slow bracket. true: recording.
+ * Whether a recording may begin: it is wanted, and there is memory for struct process. It is made
+ * here, on the caller's stack, and with it the stacks that slow paths run on.
+ */
+bool process_prepare(void);
+
+/*
+ * After that. Begins the recording, once per image: others that come meanwhile get false and go
+ * without. In a slow bracket. true: recording.
  */
 bool process_start(void);
 

@@ -124,10 +124,32 @@ static void write_end(struct thread *thread, enum trace_end reason, int status)
 	thread_end_work(thread, outer);
 }
 
+struct ending {
+	enum trace_end reason;
+	int status;
+};
+
+static void end(void *argument)
+{
+	const struct ending *ending = argument;
+	struct trace_header *header = process->file.header;
+
+	if (cull_is_on())
+		process_end_held_back();
+	write_end(thread_self, ending->reason, ending->status);
+	header->end_reason = ending->reason;
+	header->end_status = (uint32_t)ending->status;
+	__atomic_store_n(&header->state, TRACE_STATE_ENDED, __ATOMIC_RELEASE);
+	process_flush();
+	if (process_state() == PROCESS_RECORDING)
+		say_end(ending->reason);
+	if (live_is_on() && ending->reason != TRACE_END_EXEC)
+		live_report_at_end();
+}
+
 void process_end(enum trace_end reason, int status)
 {
-	struct trace_header *header;
-	struct slow slow;
+	struct ending ending = {reason, status};
 
 	if (process_is_borrowed())
 		return;
@@ -135,20 +157,7 @@ void process_end(enum trace_end reason, int status)
 		end_stopped();
 	if (process_state() != PROCESS_RECORDING)
 		return;
-	header = process->file.header;
-	slow_begin(&slow);
-	if (cull_is_on())
-		process_end_held_back();
-	write_end(thread_self, reason, status);
-	header->end_reason = reason;
-	header->end_status = (uint32_t)status;
-	__atomic_store_n(&header->state, TRACE_STATE_ENDED, __ATOMIC_RELEASE);
-	process_flush();
-	if (process_state() == PROCESS_RECORDING)
-		say_end(reason);
-	if (live_is_on() && reason != TRACE_END_EXEC)
-		live_report_at_end();
-	slow_end(&slow);
+	slow_run(end, &ending);
 }
 
 void process_resume(void)

@@ -5,10 +5,21 @@
 #include "agent/process.h"
 #include "agent/slow.h"
 
+/* text: what is to be said. */
+static void say_stop(void *text)
+{
+	file_write_header(&process->file);
+	log_start(SETTING_LOG_ERROR);
+	log_string("recording '");
+	log_string(process->file.path);
+	log_string("' stopped: ");
+	log_string(text);
+	log_end();
+}
+
 void process_stop(enum trace_loss reason, const char *text)
 {
 	uint32_t state = PROCESS_RECORDING;
-	struct slow slow;
 
 	if (process_state() == PROCESS_RECORDING)
 		process->loss_if_stopped = reason;
@@ -20,15 +31,7 @@ void process_stop(enum trace_loss reason, const char *text)
 		cull_lose(reason);
 	if (process_system_calls_forbidden())
 		return;
-	slow_begin(&slow);
-	file_write_header(&process->file);
-	log_start(SETTING_LOG_ERROR);
-	log_string("recording '");
-	log_string(process->file.path);
-	log_string("' stopped: ");
-	log_string(text);
-	log_end();
-	slow_end(&slow);
+	slow_run(say_stop, (void *)text);
 }
 
 void process_stop_for_file(enum file_result result)

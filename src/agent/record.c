@@ -13,17 +13,27 @@
 
 #define TEXT_MAX 32768 /* a chunk's worth; longer texts are cut */
 
+struct reservation {
+	struct thread *thread;
+	size_t size;
+	bool ok;
+};
+
+static void reserve(void *argument)
+{
+	struct reservation *reservation = argument;
+
+	reservation->ok = slot_roll(reservation->thread, reservation->size);
+	if (reservation->ok)
+		sample_if_due(reservation->thread);
+}
+
 static never_inline bool reserve_slow(struct thread *thread, size_t size)
 {
-	struct slow slow;
-	bool ok;
+	struct reservation reservation = {thread, size, false};
 
-	slow_begin(&slow);
-	ok = slot_roll(thread, size);
-	if (ok)
-		sample_if_due(thread);
-	slow_end(&slow);
-	return ok;
+	slow_run(reserve, &reservation);
+	return reservation.ok;
 }
 
 bool record_reserve(struct thread *thread, size_t size)

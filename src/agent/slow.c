@@ -1,5 +1,6 @@
 #include "agent/slow.h"
 
+#include "agent/own_stack.h"
 #include "agent/process.h"
 #include "agent/syscall.h"
 #include "agent/toggle.h"
@@ -11,21 +12,42 @@
 // What a write of ours can raise for this thread: beyond RLIMIT_FSIZE, or into a closed pipe.
 static const uint64_t own_signals = 1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1);
 
-void slow_begin(struct slow *slow)
-{
-	static const uint64_t all = ~0ull;
-	uint64_t pending = 0;
+static const uint64_t all = ~0ull;
 
+/* Without the signals that are waiting. */
+static void begin_quiet(struct slow *slow)
+{
 	slow->nested = process_system_calls_forbidden();
 	if (slow->nested)
 		return;
 	// Where it fails there is no mask to be restored.
 	slow->nested = sys_sigprocmask(SIG_BLOCK, &all, &slow->mask) != 0;
+	if (!slow->nested)
+		slow->held = toggle_hold();
+}
+
+static void end_quiet(struct slow *slow)
+{
+	// Also where another thread has just installed a filter: handlers return by the same right.
+	if (!slow->nested)
+		sys_sigprocmask(SIG_SETMASK, &slow->mask, 0);
+}
+
+static void release(struct slow *slow)
+{
+	if (!slow->nested && slow->held)
+		toggle_release();
+}
+
+void slow_begin(struct slow *slow)
+{
+	uint64_t pending = 0;
+
+	begin_quiet(slow);
 	if (slow->nested)
 		return;
 	sys_sigpending(&pending);
 	slow->pending = pending & own_signals;
-	slow->held = toggle_hold();
 }
 
 void slow_end(struct slow *slow)
@@ -34,12 +56,9 @@ void slow_end(struct slow *slow)
 	uint64_t pending = 0;
 	uint64_t raised;
 
-	if (slow->nested)
-		return;
-	if (slow->held)
-		toggle_release();
+	release(slow);
 	// The program must not see them.
-	if (!process_system_calls_forbidden()) {
+	if (!slow->nested && !process_system_calls_forbidden()) {
 		sys_sigpending(&pending);
 		raised = pending & own_signals & ~slow->pending;
 		for (; raised; raised &= raised - 1) {
@@ -48,8 +67,36 @@ void slow_end(struct slow *slow)
 			sys_sigtimedwait(&one, &now);
 		}
 	}
-	// Also where another thread has just installed a filter: handlers return by the same right.
-	sys_sigprocmask(SIG_SETMASK, &slow->mask, 0);
+	end_quiet(slow);
+}
+
+void slow_call(const struct slow *slow, void (*function)(void *argument), void *argument)
+{
+	void *stack = slow->nested ? NULL : own_stack_take();
+
+	if (!stack)
+		return function(argument);
+	own_stack_call(function, argument, stack);
+	own_stack_give_back(stack);
+}
+
+void slow_run_quiet(void (*function)(void *argument), void *argument)
+{
+	struct slow slow;
+
+	begin_quiet(&slow);
+	slow_call(&slow, function, argument);
+	release(&slow);
+	end_quiet(&slow);
+}
+
+void slow_run(void (*function)(void *argument), void *argument)
+{
+	struct slow slow;
+
+	slow_begin(&slow);
+	slow_call(&slow, function, argument);
+	slow_end(&slow);
 }
 
 bool slow_try_lock(uint32_t *lock)

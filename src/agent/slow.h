@@ -19,6 +19,22 @@ struct slow {
 void slow_begin(struct slow *slow);
 void slow_end(struct slow *slow);
 
+/*
+ * function(argument) within the bracket, on a stack of the agent's own (own_stack.h) where signals
+ * are blocked: whatever takes more than some 200 bytes of stack, and calls nothing of the
+ * program's.
+ */
+void slow_call(const struct slow *slow, void (*function)(void *argument), void *argument);
+
+/* The same as a bracket of its own. */
+void slow_run(void (*function)(void *argument), void *argument);
+
+/*
+ * A smaller one, of two system calls in place of four: for what writes no file and no pipe, but in
+ * brackets of its own within.
+ */
+void slow_run_quiet(void (*function)(void *argument), void *argument);
+
 /* A few tries, then false: nobody waits. Zero is unlocked. */
 bool slow_try_lock(uint32_t *lock);
 

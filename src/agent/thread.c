@@ -235,25 +235,28 @@ static void change_stream(struct thread *thread)
 	join(thread);
 }
 
+static void follow(void *argument)
+{
+	struct thread *thread = argument;
+
+	if (!thread_is_former(thread))
+		return;
+	change_stream(thread);
+	if (slot_open(thread))
+		announce(thread);
+}
+
 bool thread_follow_slow(struct thread *thread)
 {
-	struct slow slow;
-
 	// What a child completes is of its parent's recording (fork.h), and for nobody.
 	if (thread->forked)
 		return false;
-	slow_begin(&slow);
-	if (thread_is_former(thread)) {
-		change_stream(thread);
-		if (slot_open(thread))
-			announce(thread);
-	}
-	slow_end(&slow);
+	slow_run(follow, thread);
 	return thread->cursor != NULL;
 }
 
-/* In a slow bracket, with thread_self == &starting. */
-static struct thread *begin(struct thread **own)
+/* Returns the thread if it can be recorded; *watch: if its end is to be watched, too. */
+static struct thread *begin(struct thread **own, bool *watch)
 {
 	struct thread *thread;
 
@@ -270,7 +273,7 @@ static struct thread *begin(struct thread **own)
 		set_parts(thread);
 		thread->tid = process_system_calls_forbidden() ? 0 : sys_gettid();
 		join(thread);
-		watch_end(thread);
+		*watch = true;
 	} else if (thread_is_former(thread)) {
 		change_stream(thread);
 	}
@@ -280,6 +283,36 @@ static struct thread *begin(struct thread **own)
 	announce(thread);
 	thread->busy = 0;
 	return thread->cursor ? thread : NULL;
+}
+
+struct beginning {
+	struct thread *thread; /* its memory, NULL: none yet */
+	struct thread *begun;
+	bool watch;
+};
+
+static void begin_here(void *argument)
+{
+	struct beginning *beginning = argument;
+
+	beginning->begun = begin(&beginning->thread, &beginning->watch);
+}
+
+/*
+ * In a slow bracket, with thread_self == &starting. Returns what thread_self is to be: a thread
+ * that could not begin keeps its memory, and its next event tries again.
+ */
+static struct thread *begin_in(const struct slow *slow, struct thread *own, struct thread **begun)
+{
+	struct beginning beginning = {.thread = own};
+
+	if (process_prepare())
+		slow_call(slow, begin_here, &beginning);
+	// Here, since the C library may call the program's allocator for it.
+	if (beginning.watch)
+		watch_end(beginning.thread);
+	*begun = beginning.begun;
+	return beginning.thread;
 }
 
 struct thread *thread_lend(void)
@@ -308,10 +341,12 @@ void thread_take_back(struct thread *thread)
 static void forget_parent(struct thread *thread)
 {
 	if (process_state() == PROCESS_NEW) {
-		uint32_t holds = process->holds; // of the slow bracket that this is in
+		// Of the slow brackets that this is in.
+		uint32_t holds = process->holds, own_stacks = process->own_stacks;
 
 		memset(process, 0, sizeof(*process)); // the interrupted write may have used it
 		process->holds = holds;
+		process->own_stacks = own_stacks;
 	}
 	// The copies of the slot and of the stack cache are not worth a system call.
 	memset(thread, 0, sizeof(*thread));
@@ -323,6 +358,7 @@ void thread_renew_slow(struct thread *thread)
 	struct pending pending;
 	uint64_t outer = thread->outer;
 	uint8_t busy = thread->busy;
+	struct thread *begun;
 	struct slow slow;
 
 	slow_begin(&slow);
@@ -330,7 +366,7 @@ void thread_renew_slow(struct thread *thread)
 	thread_self = &starting;
 	forget_parent(thread);
 	thread->pending = pending;
-	begin(&thread);
+	thread = begin_in(&slow, thread, &begun);
 	thread_self = thread;
 	thread->outer = outer;
 	thread->busy = busy;
@@ -355,9 +391,7 @@ struct thread *thread_begin_slow(void)
 	// A child whose interrupted write was given up.
 	if (thread && thread->forked)
 		forget_parent(thread);
-	begun = begin(&thread);
-	// A thread that could not begin keeps its memory: the next event tries again.
-	thread_self = thread;
+	thread_self = begin_in(&slow, thread, &begun);
 	slow_end(&slow);
 	return begun;
 }

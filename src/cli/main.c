@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/large_stack.h"
 #include "cli/options.h"
 #include "hosted/nearest.h"
 
@@ -30,7 +31,7 @@ static int global_option(const char *word)
 			 word);
 }
 
-int main(int argc, char **argv)
+static int carry_out(int argc, char **argv)
 {
 	const struct command *command;
 	struct options options;
@@ -52,4 +53,9 @@ int main(int argc, char **argv)
 	if (!options_parse(command, argc - words, argv + words, &options, &status))
 		return status;
 	return command->body->run(command, &options);
+}
+
+int main(int argc, char **argv)
+{
+	return large_stack_call(carry_out, argc, argv);
 }

@@ -333,26 +333,36 @@ static void start(struct keeper *keeper)
 	say_failed(keeper);
 }
 
-bool helper_start(enum helper_sort sort, bool last)
-{
-	struct slow slow;
-	struct keeper *keeper;
-	bool done = false;
+struct wish {
+	enum helper_sort sort;
+	bool last;
+	bool done;
+};
 
-	if (process_system_calls_forbidden())
-		return true;
-	slow_begin(&slow);
+static void start_report(void *argument)
+{
+	struct wish *wish = argument;
+	struct keeper *keeper;
+
 	if (file_keep_descriptor(&process->file) && slow_try_lock(&lock)) {
 		keeper = find_free();
-		done = keeper != NULL;
+		wish->done = keeper != NULL;
 		if (keeper) {
-			fill_report(keeper, sort, last);
+			fill_report(keeper, wish->sort, wish->last);
 			start(keeper);
 		}
 		slow_unlock(&lock);
 	}
-	slow_end(&slow);
-	return done;
+}
+
+bool helper_start(enum helper_sort sort, bool last)
+{
+	struct wish wish = {.sort = sort, .last = last};
+
+	if (process_system_calls_forbidden())
+		return true;
+	slow_run(start_report, &wish);
+	return wish.done;
 }
 
 static struct keeper *start_export(const char *format, int output)

@@ -114,12 +114,17 @@ void live_thread_leaves(struct thread *thread)
 	thread->live->exact = thread->live;
 }
 
-never_inline void live_settle_thread_slow(struct thread *thread, struct live *live)
-{
-	struct live_own *own = thread->live;
-	struct slow slow;
+struct settling {
+	struct thread *thread;
+	struct live *live;
+};
 
-	slow_begin(&slow);
+static void settle(void *argument)
+{
+	struct thread *thread = ((struct settling *)argument)->thread;
+	struct live *live = ((struct settling *)argument)->live;
+	struct live_own *own = thread->live;
+
 	thread_check_name(thread);
 	if (!own->sums.allocated)
 		own->sums = live_threads_sums(&live->threads,
@@ -130,5 +135,11 @@ never_inline void live_settle_thread_slow(struct thread *thread, struct live *li
 		if (own->sums.number)
 			own->exact = live;
 	}
-	slow_end(&slow);
+}
+
+never_inline void live_settle_thread_slow(struct thread *thread, struct live *live)
+{
+	struct settling settling = {thread, live};
+
+	slow_run(settle, &settling);
 }

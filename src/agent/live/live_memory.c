@@ -80,29 +80,58 @@ static void *array_of(struct live_chunk *live)
 	return (char *)live - LIVE_CHUNK_OFFSET + LIVE_ARRAY_OFFSET;
 }
 
+/* An array, or a leaf. */
+struct wish {
+	void **place;
+	uint64_t first; /* of a leaf: its address */
+	uint64_t count;
+	uint32_t entry_size;
+	unsigned int map;
+	enum live_part part;
+	bool leaf;
+};
+
+static uint32_t *make_leaf(uint64_t address, unsigned int map);
+
+/* Under the lock. */
+static void *make(const struct wish *wish)
+{
+	struct live_chunk *made;
+
+	if (wish->leaf)
+		return make_leaf(wish->first, wish->map);
+	made = make_chunk(wish->part, wish->entry_size, wish->first, wish->count);
+	return made ? array_of(made) : NULL;
+}
+
+static void carry_out(void *argument)
+{
+	const struct wish *wish = argument;
+
+	if (!slow_wait_lock(&lock))
+		return;
+	if (!*wish->place)
+		__atomic_store_n(wish->place, make(wish), __ATOMIC_RELEASE);
+	slow_unlock(&lock);
+}
+
+/* What lies at the place then; of another thread, perhaps. */
+static void *get(struct wish *wish)
+{
+	if (!may_try())
+		return NULL;
+	slow_run(carry_out, wish);
+	return __atomic_load_n(wish->place, __ATOMIC_ACQUIRE);
+}
+
 void *live_memory_array(void *place, enum live_part part, uint32_t entry_size, uint64_t first,
 			uint64_t count)
 {
-	struct live_chunk *made;
-	void **at = place, *ret;
-	struct slow slow;
-
-	if (!may_try())
-		return NULL;
-	slow_begin(&slow);
-	if (slow_wait_lock(&lock)) {
-		ret = *at;
-		made = ret ? NULL : make_chunk(part, entry_size, first, count);
-		if (made) {
-			ret = array_of(made);
-			__atomic_store_n(at, ret, __ATOMIC_RELEASE);
-		}
-		slow_unlock(&lock);
-	} else {
-		ret = __atomic_load_n(at, __ATOMIC_ACQUIRE);
-	}
-	slow_end(&slow);
-	return ret;
+	return get(&(struct wish){.place = place,
+				  .part = part,
+				  .entry_size = entry_size,
+				  .first = first,
+				  .count = count});
 }
 
 /* Under the lock. */
@@ -125,24 +154,8 @@ static uint32_t *make_leaf(uint64_t address, unsigned int map)
 
 uint32_t *live_memory_leaf(uint32_t **place, uint64_t address, unsigned int map)
 {
-	struct slow slow;
-	uint32_t *ret;
-
-	if (!may_try())
-		return NULL;
-	slow_begin(&slow);
-	if (slow_wait_lock(&lock)) {
-		ret = *place;
-		if (!ret) {
-			ret = make_leaf(address, map);
-			__atomic_store_n(place, ret, __ATOMIC_RELEASE);
-		}
-		slow_unlock(&lock);
-	} else {
-		ret = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-	}
-	slow_end(&slow);
-	return ret;
+	return get(&(struct wish){
+		.place = (void **)place, .leaf = true, .first = address, .map = map});
 }
 
 void live_memory_empty(enum live_part part)

@@ -88,13 +88,17 @@ static uint64_t next_look(const struct live *live, uint64_t now, uint64_t ticks)
 	return ticks + (uint64_t)((double)ticks / (double)since * (double)wait);
 }
 
-never_inline void live_reports_look_slow(struct live *live, uint64_t ticks)
-{
-	uint64_t last = __atomic_load_n(&live->next_look, __ATOMIC_RELAXED), now;
-	struct slow slow;
+struct looking {
+	struct live *live;
+	uint64_t ticks;
+};
 
-	// One thread looks, with signals blocked: a handler would find that somebody does.
-	slow_begin(&slow);
+static void look(void *argument)
+{
+	struct live *live = ((struct looking *)argument)->live;
+	uint64_t ticks = ((struct looking *)argument)->ticks, now;
+	uint64_t last = __atomic_load_n(&live->next_look, __ATOMIC_RELAXED);
+
 	if (live && table() == live && last <= ticks &&
 	    __atomic_compare_exchange_n(&live->next_look, &last, UINT64_MAX, false,
 					__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -107,7 +111,14 @@ never_inline void live_reports_look_slow(struct live *live, uint64_t ticks)
 		__atomic_compare_exchange_n(&live->next_look, &last, next_look(live, now, ticks),
 					    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	}
-	slow_end(&slow);
+}
+
+never_inline void live_reports_look_slow(struct live *live, uint64_t ticks)
+{
+	struct looking looking = {live, ticks};
+
+	// One thread looks, with signals blocked: a handler would find that somebody does.
+	slow_run(look, &looking);
 }
 
 void live_report_at_end(void)

@@ -61,9 +61,22 @@ void *unwind_allocate(size_t size)
 	return allocate_pages(size);
 }
 
+static void run_here(void (*function)(void *argument), void *argument)
+{
+	function(argument);
+}
+
+static void (*run)(void (*function)(void *argument), void *argument) = run_here;
+
+void unwind_run_slow(void (*function)(void *argument), void *argument)
+{
+	run(function, argument);
+}
+
 void unwind_init(const struct unwind_host *host)
 {
 	allocate_pages = host->allocate;
+	run = host->run ? host->run : run_here;
 	module_find_init(host->dl_find_object);
 	nesting_init(host);
 	rule_table_init(host->allocate);

@@ -7,4 +7,7 @@
 /* Zeroed pages that are never returned; NULL: none left. Any thread, any signal handler. */
 void *unwind_allocate(size_t size);
 
+/* For whatever takes more than some 200 bytes of stack, and runs seldom. */
+void unwind_run_slow(void (*function)(void *argument), void *argument);
+
 #endif

@@ -6,6 +6,7 @@
 #include "agent/unwind/arch.h"
 #include "agent/unwind/cfa_expression.h"
 #include "agent/unwind/eh_frame.h"
+#include "agent/unwind/memory.h"
 #include "agent/unwind/module_find.h"
 #include "base/compiler.h"
 
@@ -155,7 +156,7 @@ static void find_uncovered(uint64_t pc, const struct module_tables *tables, stru
 		ret->kind = RULE_END;
 }
 
-never_inline void rule_find_slow(uint64_t pc, struct unwind_rule *ret)
+static void find_rule(uint64_t pc, struct unwind_rule *ret)
 {
 	struct unwind_rule rule = {.kind = RULE_STEP};
 	enum eh_frame_answer answer = EH_FRAME_NONE;
@@ -175,6 +176,51 @@ never_inline void rule_find_slow(uint64_t pc, struct unwind_rule *ret)
 		ret->kind = RULE_BROKEN;
 }
 
+static void find_register(uint64_t pc, uint8_t reg, struct rule_place *place, int32_t *offset)
+{
+	struct eh_frame_row found;
+	struct module_tables tables;
+
+	*offset = 0;
+	if (!module_find_tables(pc - 1, &tables) || tables.image.size == 0 ||
+	    eh_frame_find(&tables.image, tables.header, pc - 1, reg, &found) != EH_FRAME_FOUND ||
+	    !compile_place(&found.row.saved, pc - 1, place, offset))
+		*place = (struct rule_place){.how = RULE_LOST};
+}
+
+struct search {
+	uint64_t pc;
+	struct unwind_rule *rule; /* or, where that is NULL: */
+	struct rule_place *place;
+	int32_t *offset;
+	uint8_t reg;
+};
+
+static void search(void *argument)
+{
+	const struct search *search = argument;
+
+	if (search->rule)
+		find_rule(search->pc, search->rule);
+	else
+		find_register(search->pc, search->reg, search->place, search->offset);
+}
+
+never_inline void rule_find_slow(uint64_t pc, struct unwind_rule *ret)
+{
+	struct search wanted = {.pc = pc, .rule = ret};
+
+	unwind_run_slow(search, &wanted);
+}
+
+never_inline void rule_find_register_slow(uint64_t pc, uint8_t reg, struct rule_place *place,
+					  int32_t *offset)
+{
+	struct search wanted = {.pc = pc, .reg = reg, .place = place, .offset = offset};
+
+	unwind_run_slow(search, &wanted);
+}
+
 never_inline uint64_t unwind_code_start(uint64_t pc)
 {
 	struct eh_frame_row found;
@@ -185,17 +231,4 @@ never_inline uint64_t unwind_code_start(uint64_t pc)
 		    EH_FRAME_FOUND)
 		return 0;
 	return found.start;
-}
-
-never_inline void rule_find_register_slow(uint64_t pc, uint8_t reg, struct rule_place *place,
-					  int32_t *offset)
-{
-	struct eh_frame_row found;
-	struct module_tables tables;
-
-	*offset = 0;
-	if (!module_find_tables(pc - 1, &tables) || tables.image.size == 0 ||
-	    eh_frame_find(&tables.image, tables.header, pc - 1, reg, &found) != EH_FRAME_FOUND ||
-	    !compile_place(&found.row.saved, pc - 1, place, offset))
-		*place = (struct rule_place){.how = RULE_LOST};
 }

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "agent/unwind/memory.h"
 #include "agent/unwind/proc_maps.h"
 
 /*
@@ -30,18 +31,32 @@ static void remember(volatile struct unwind_stack *stack, uint64_t low, uint64_t
 		stack->high = 0;
 }
 
+struct search {
+	uint64_t address;
+	struct proc_mapping mapping;
+	bool found;
+};
+
+static void search(void *argument)
+{
+	struct search *search = argument;
+
+	search->found = proc_maps_find(search->address, &search->mapping);
+}
+
 uint64_t stack_bounds_end(struct unwind_stack *stack, uint64_t sp, uint64_t inside)
 {
 	uint64_t end = remembered_end(stack, sp);
-	struct proc_mapping mapping;
+	struct search wanted = {.address = sp};
 
 	if (inside < end)
 		return end;
 	if (stack->refreshes >= REFRESHES_MAX)
 		return 0;
 	stack->refreshes++;
-	if (!proc_maps_find(sp, &mapping) || !mapping.readable)
+	unwind_run_slow(search, &wanted);
+	if (!wanted.found || !wanted.mapping.readable)
 		return 0;
-	remember(stack, mapping.start, mapping.end);
-	return mapping.end;
+	remember(stack, wanted.mapping.start, wanted.mapping.end);
+	return wanted.mapping.end;
 }

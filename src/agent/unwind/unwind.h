@@ -5,7 +5,7 @@
  * Runs inside the program's malloc: async-signal-safe and reentrant, no lock that is waited for,
  * no malloc, no write to the program's stack, reads only stack words that the unwind tables (or,
  * for code without tables, a checked frame pointer) say exist. At most 512 bytes of stack on the
- * fast path, 2 KiB in the _slow functions.
+ * fast path, 1 KiB in the _slow functions; what takes more goes by unwind_host.run.
  */
 #ifndef MALLOW_AGENT_UNWIND_UNWIND_H
 #define MALLOW_AGENT_UNWIND_UNWIND_H
@@ -94,6 +94,8 @@ struct unwind_host {
 	void *(*allocate)(size_t size); /* zeroed pages that are never returned; NULL: none left */
 	/* The address of _dl_find_object, or NULL: glibc before 2.35, musl. */
 	int (*dl_find_object)(void *address, void *result);
+	/* Calls function(argument) where there is stack for it. NULL: just so. */
+	void (*run)(void (*function)(void *argument), void *argument);
 	/* The code of the hooks, for unwind_find_frame(). hooks_end 0: any frame will do. */
 	uint64_t hooks_start, hooks_end;
 };
