@@ -384,9 +384,10 @@ static never_inline bool capture_slow(struct thread *thread, const struct unwind
 	uint32_t epoch = __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE);
 	enum unwind_end end = UNWIND_TRUNCATED;
 
-	// After a module was unloaded a pc may mean other code.
+	// After a module was unloaded a pc may mean other code; and pages of the stack may be gone.
 	if (epoch != thread->epoch || thread->resync) {
 		stack_cache_clear(&thread->stack);
+		thread->bounds = (struct unwind_stack){0};
 		thread->epoch = epoch;
 	}
 	if (config.value[SETTING_UNWINDER] == SETTING_UNWINDER_FAST && !thread->within &&

@@ -160,6 +160,8 @@ static void end_stream(struct thread *thread)
 	cull_thread_ends(thread);
 	live_thread_leaves(thread);
 	slot_close(thread);
+	stack_cache_clear(&thread->stack);
+	unwind_thread_ends(&thread->bounds);
 	if (!thread->ended && slow_try_lock(&process->ended_lock)) {
 		thread->ended = 1;
 		put_last(thread);

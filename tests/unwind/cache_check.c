@@ -1,8 +1,10 @@
 #include "cache_check.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "agent/unwind/leaf_cache.h"
@@ -19,9 +21,32 @@ static void *allocate(size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+static atomic_uint epoch;
+
+static void forgot(void)
+{
+	atomic_fetch_add(&epoch, 1);
+}
+
+void cache_check_map(void *start, size_t size, int protection)
+{
+	unwind_memory_changes((uint64_t)start, size);
+	if (mmap(start, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != start)
+		abort();
+	unwind_memory_changed((uint64_t)start, size);
+}
+
+void cache_check_protect(void *start, size_t size, int protection)
+{
+	unwind_memory_changes((uint64_t)start, size);
+	if (mprotect(start, size, protection))
+		abort();
+	unwind_memory_changed((uint64_t)start, size);
+}
+
 void cache_check_init(void)
 {
-	struct unwind_host host = {.allocate = allocate};
+	struct unwind_host host = {.allocate = allocate, .forgot = forgot};
 
 	host.dl_find_object = (int (*)(void *, void *))dlsym(RTLD_DEFAULT, "_dl_find_object");
 	unwind_init(&host);
@@ -169,11 +194,15 @@ static void capture(struct cache_check *check, const struct unwind_state *state)
 	uint32_t hits = cache->leaves ? cache->leaves->hits : 0;
 	enum unwind_end end, cached;
 
-	// What depends on what came long before is tested elsewhere: how often the bounds of odd
-	// stacks were looked up, and that segments are left alone while they do badly.
-	check->bounds.refreshes = 0;
+	// What depends on what came long before is tested elsewhere: that segments are left alone
+	// while they do badly.
 	if (cache->leaves)
 		cache->leaves->pause = 0;
+	if (check->epoch != atomic_load(&epoch)) {
+		check->epoch = atomic_load(&epoch);
+		check->bounds = (struct unwind_stack){0};
+		stack_cache_clear(cache);
+	}
 	end = unwind_capture(state, &check->bounds, check->plain, CACHE_CHECK_DEPTH, &count);
 	if (end != UNWIND_COMPLETE)
 		check->plain[count++] = end == UNWIND_BROKEN ? TRACE_PC_BROKEN : TRACE_PC_TRUNCATED;

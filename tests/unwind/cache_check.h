@@ -21,6 +21,7 @@ extern "C" {
 struct cache_check {
 	struct stack_cache cache;
 	struct unwind_stack bounds;
+	unsigned epoch; /* of both */
 	uint64_t random;
 	/* The stack as a reader of the events has it, outermost first. */
 	uint64_t stream[CACHE_CHECK_DEPTH + 2];
@@ -37,6 +38,10 @@ struct cache_check {
 
 /* Before everything else. */
 void cache_check_init(void);
+
+/* As the hooks of mmap() with MAP_FIXED, and of mprotect(), do it. */
+void cache_check_map(void *start, size_t size, int protection);
+void cache_check_protect(void *start, size_t size, int protection);
 
 /* Captures the stack of state by both and compares. */
 void cache_check_state(struct cache_check *check, const struct unwind_state *state);

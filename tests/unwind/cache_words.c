@@ -279,12 +279,10 @@ static void unmap_outer(struct cache_check *check, struct stack *stack)
 	word = word_at(stack->frames[depth].sp - 8);
 	old = *word;
 	*word = 0;
-	if (mprotect((void *)page, stack->high - page + ABOVE, PROT_NONE))
-		abort();
+	cache_check_protect((void *)page, stack->high - page + ABOVE, PROT_NONE);
 	capture(check, stack, "nothing further out");
-	mprotect((void *)page, stack->high - page + ABOVE, PROT_READ | PROT_WRITE);
+	cache_check_protect((void *)page, stack->high - page + ABOVE, PROT_READ | PROT_WRITE);
 	*word = old;
-	check->bounds.high = 0; // may have been seen while it was shorter
 	capture(check, stack, "all there again");
 }
 

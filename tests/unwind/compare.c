@@ -49,6 +49,11 @@ static void *allocate(size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+static void forgot(void)
+{
+	atomic_fetch_add(&epoch, 1);
+}
+
 /* The section of nesting.c's functions that stand for hooks. */
 extern const char __start_scene_hooks[], __stop_scene_hooks[];
 
@@ -58,6 +63,7 @@ void compare_init(void)
 		.allocate = allocate,
 		.hooks_start = (uint64_t)__start_scene_hooks,
 		.hooks_end = (uint64_t)__stop_scene_hooks,
+		.forgot = forgot,
 	};
 
 #ifndef COMPARE_WITHOUT_LOADER

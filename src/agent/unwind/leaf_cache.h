@@ -200,8 +200,6 @@ static inline void leaf_cache_use(struct stack_cache *cache, struct leaf_segment
 		return;
 	if (cache->shared > at)
 		cache->shared = at;
-	if (unlikely(cache->bounded > at))
-		cache->bounded = at;
 	cache->top = segment;
 	cache->settled = at;
 	cache->depth = at + segment->count;

@@ -14,7 +14,7 @@ static bool is_hook(uint64_t pc)
 static inline __attribute__((always_inline)) enum unwind_nesting
 find_frame(const struct unwind_state *state, struct crossing *crossing, bool tracking, uint64_t sp)
 {
-	struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
+	struct walk walk = walk_from(state, crossing->stack);
 
 	for (;;) {
 		uint64_t inner = walk.sp, pc = walk.pc;
@@ -71,7 +71,7 @@ void nesting_keep_slow(struct nesting_memo *memo, const struct unwind_state *sta
 {
 	const struct rule_table *table =
 		atomic_load_explicit(&rule_table_current, memory_order_acquire);
-	struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
+	struct walk walk = {state->pc, state->sp, state->fp, outer};
 	struct nesting found = {.epoch = epoch};
 
 	while (found.count < NESTING_STEPS) {

@@ -15,13 +15,12 @@ struct fresh_frame {
 	uint64_t pc, sp, fp;
 	uint32_t id;
 	uint16_t rule;
-	uint16_t bounded;
 };
 
 /* The outcome of the walk before it is put into the cache. */
 struct outcome {
 	struct walk walk;    /* where it ended: the frame it joins, or what the last step left */
-	enum step result;    /* of the last step */
+	enum step result;    /* of the last step; STEP_CALLER also: there was no room for more */
 	uint32_t joined;     /* remembered frame that is the next outer one, 0: none */
 	uint32_t count;      /* fresh frames */
 	uint32_t unjoinable; /* so many of the innermost ones may never be joined */
@@ -82,16 +81,6 @@ static never_inline bool grow_slow(struct stack_cache *cache, size_t need)
 	return true;
 }
 
-/* Whether the checks against the walk's limit would have gone as they did then. */
-static inline bool limit_allows(const struct stack_cache *cache, uint32_t frame, uint64_t limit)
-{
-	if (cache->broken)
-		return limit == (frame <= cache->bounded ? cache->limit : UINT64_MAX);
-	if (likely(limit == UINT64_MAX))
-		return true;
-	return limit >= cache->highest && (!cache->bounded || limit == cache->limit);
-}
-
 /*
  * The walk is at a remembered frame, if its words still hold. Else *below is lowered to where it
  * may join again.
@@ -102,8 +91,7 @@ static inline __attribute__((always_inline)) bool joins(const struct stack_cache
 	const struct cached_frame *frame = &cache->frames[*below];
 	size_t differs;
 
-	if (frame->pc != walk->pc || (frame->words & 1 && frame->fp != walk->fp) ||
-	    unlikely(!limit_allows(cache, *below, walk->limit)))
+	if (frame->pc != walk->pc || (frame->words & 1 && frame->fp != walk->fp))
 		return false;
 	if (likely(words_hold(cache->words, word_count(frame), &differs)))
 		return true;
@@ -116,12 +104,11 @@ static inline __attribute__((always_inline)) bool joins(const struct stack_cache
 static never_inline enum step walk_step_slow(struct walk *walk, struct crossing *crossing,
 					     unsigned rule, struct outcome *outcome, uint32_t count)
 {
-	uint64_t limit = walk->limit;
 	enum step result = step_slow(walk, crossing, rule);
 
-	// Of two limits on one stack the cache could remember only one. Registers that a signal
-	// interrupted are known for one frame more.
-	if (limit != UINT64_MAX && walk->limit != limit)
+	// Registers that a signal interrupted are known for one frame more. And what cannot be read
+	// now may be readable the next time.
+	if (crossing->unreadable)
 		outcome->unjoinable = UINT32_MAX;
 	else if (result == STEP_SIGNAL && outcome->unjoinable < count + 1)
 		outcome->unjoinable = count + 1;
@@ -140,7 +127,7 @@ static inline __attribute__((always_inline)) bool walk_to_join(const struct stac
 	const struct rule_table *table =
 		atomic_load_explicit(&rule_table_current, memory_order_acquire);
 	const struct cached_frame *frames = cache->frames;
-	struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
+	struct walk walk = walk_from(state, crossing->stack);
 	struct fresh_frame *fresh = cache->fresh, *end = fresh + cache->capacity;
 	enum step result = STEP_CALLER;
 	uint32_t below = cache->depth;
@@ -159,12 +146,12 @@ static inline __attribute__((always_inline)) bool walk_to_join(const struct stac
 		fresh->sp = walk.sp;
 		fresh->fp = walk.fp;
 		fresh->rule = (uint16_t)rule;
-		fresh->bounded = walk.limit != UINT64_MAX;
 		fresh->id = rule_table_id_at(table, place);
 		fresh++;
-		if (likely(rule >= RULE_PLAIN)) {
+		result = STEP_SLOW;
+		if (likely(rule >= RULE_PLAIN))
 			result = step_plain(&walk, rule);
-		} else {
+		if (unlikely(result == STEP_SLOW)) {
 			struct walk copy = walk;
 
 			result = walk_step_slow(&copy, crossing, rule, ret,
@@ -191,21 +178,15 @@ static never_inline uint32_t put_wide_words_slow(struct stack_cache *cache,
 						 struct crossing *crossing,
 						 const struct fresh_frame *frame, uint32_t words)
 {
-	struct walk walk = {frame->pc, frame->sp, frame->fp,
-			    frame->bounded ? cache->limit : UINT64_MAX};
+	struct walk walk = {frame->pc, frame->sp, frame->fp, 0};
 	struct words_read read = {0};
 
 	crossing->words = &read;
 	step_slow(&walk, crossing, frame->rule);
 	crossing->words = NULL;
 	// The first one read is compared first: it goes on top.
-	while (read.count > 0) {
-		const struct stack_word *word = &read.word[--read.count];
-
-		cache->words[words++] = *word;
-		if (word->address >= cache->highest)
-			cache->highest = word->address + 8;
-	}
+	while (read.count > 0)
+		cache->words[words++] = read.word[--read.count];
 	return words;
 }
 
@@ -282,8 +263,6 @@ static never_inline uint32_t begin_anew_slow(struct stack_cache *cache,
 					     const struct outcome *outcome)
 {
 	cache->broken = outcome->result == STEP_BROKEN;
-	cache->highest = outcome->walk.sp;
-	cache->bounded = 0;
 	if (!cache->broken)
 		return 0;
 	cache->frames[1] = (struct cached_frame){.pc = cache->broken_pc};
@@ -307,8 +286,6 @@ put_outcome(struct stack_cache *cache, struct crossing *crossing, const struct o
 	if (likely(at)) {
 		outer.words = word_count(&cache->frames[at]);
 		outer.needs_fp = cache->frames[at].words & 1;
-		if (cache->bounded > at)
-			cache->bounded = at;
 	} else {
 		// The mark of a broken stack is a frame like others in this.
 		if (outer.shared > 0 && outcome->result == STEP_BROKEN &&
@@ -317,14 +294,10 @@ put_outcome(struct stack_cache *cache, struct crossing *crossing, const struct o
 		at = begin_anew_slow(cache, outcome);
 		outer.none = cache->broken;
 	}
-	if (unlikely(outcome->walk.limit != UINT64_MAX))
-		cache->limit = outcome->walk.limit;
 	for (struct fresh_frame *frame = cache->fresh + outcome->count; frame != cache->fresh;) {
 		frame--;
 		put_words(cache, crossing, outcome, frame, &outer);
 		put_frame(cache, ++at, frame, &outer);
-		if (unlikely(frame->bounded))
-			cache->bounded = at;
 	}
 	cache->depth = cache->settled = at;
 	cache->top = NULL;
@@ -345,7 +318,7 @@ static never_inline enum unwind_end capture_in_more_memory_slow(struct stack_cac
 static never_inline bool joins_innermost(const struct stack_cache *cache,
 					 const struct unwind_state *state)
 {
-	const struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
+	const struct walk walk = {state->pc, state->sp, state->fp, 0};
 	uint32_t below = cache->depth;
 
 	return joins(cache, &walk, &below);
@@ -393,8 +366,7 @@ enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwi
 	if (unlikely(depth >= cache->capacity))
 		return capture_in_more_memory_slow(cache, state, stack, depth + 1);
 	put_outcome(cache, &crossing, &outcome);
-	if (likely(!cache->leaves->pause && outcome.count && outcome.joined &&
-		   !outcome.unjoinable && outcome.walk.limit == UINT64_MAX))
+	if (likely(!cache->leaves->pause && outcome.count && outcome.joined && !outcome.unjoinable))
 		leaf_cache_keep(cache, segment, state, outcome.count);
 	return cache->broken ? UNWIND_BROKEN : UNWIND_COMPLETE;
 }
@@ -435,7 +407,6 @@ bool stack_cache_set(struct stack_cache *cache, const uint64_t *pcs, size_t coun
 	}
 	cache->depth = cache->settled = (uint32_t)count;
 	cache->top = NULL;
-	cache->bounded = 0;
 	cache->broken = false;
 	return true;
 }
@@ -447,6 +418,5 @@ void stack_cache_clear(struct stack_cache *cache)
 	cache->depth = cache->settled = 0;
 	cache->top = NULL;
 	cache->shared = 0;
-	cache->bounded = 0;
 	cache->broken = false;
 }

@@ -17,6 +17,10 @@
  * outwards are what a walk would find if all words are equal. If one is not, the walk goes on and
  * may meet the remembered stack again further out. Nothing is read that a walk would not read.
  *
+ * Whether a word can be read is part of what a step depends on. All words here can be, as long as
+ * unwind_host.forgot() is not called; then everything is to be cleared. A walk that wanted to read
+ * what it could not is never joined.
+ *
  * The fp of a frame counts only where a step from there on depends on it (needs_fp); the words
  * that restore it are left out elsewhere. Frames are 32 bytes, two to a cache line.
  *
@@ -66,10 +70,7 @@ struct stack_cache {
 	 * here, raised by the writer.
 	 */
 	uint32_t shared;
-	uint32_t bounded; /* frames[1 … bounded] were walked with `limit`, see struct walk */
-	uint64_t limit;
-	uint64_t highest; /* no word was read at or above it */
-	bool broken;      /* the walk did not reach the outermost frame; frames[1] says so */
+	bool broken; /* the walk did not reach the outermost frame; frames[1] says so */
 };
 
 /*
