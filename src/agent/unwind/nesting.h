@@ -46,11 +46,13 @@ static inline bool nesting_holds(struct nesting_memo *memo, const struct unwind_
 {
 	const struct nesting *nesting = nesting_place(memo, state->pc);
 	struct walk walk = {state->pc, state->sp, state->fp, outer};
+	uint64_t cfa;
 
 	if (nesting->epoch != epoch)
 		return false;
 	for (uint32_t i = 0; i < nesting->count && nesting->steps[i].pc == walk.pc; i++) {
-		if (step_plain(&walk, nesting->steps[i].rule) != STEP_CALLER)
+		if (!step_is_plain(&walk, nesting->steps[i].rule, &cfa) ||
+		    step_plain(&walk, nesting->steps[i].rule, cfa) != STEP_CALLER)
 			return false;
 		if (walk.sp == outer)
 			return nesting->steps[i].is_hook;

@@ -135,6 +135,7 @@ static inline __attribute__((always_inline)) bool walk_to_join(const struct stac
 	ret->unjoinable = 0;
 	for (;;) {
 		unsigned rule;
+		uint64_t cfa;
 		size_t place;
 
 		while (frames[below].sp < walk.sp)
@@ -148,10 +149,9 @@ static inline __attribute__((always_inline)) bool walk_to_join(const struct stac
 		fresh->rule = (uint16_t)rule;
 		fresh->id = rule_table_id_at(table, place);
 		fresh++;
-		result = STEP_SLOW;
-		if (likely(rule >= RULE_PLAIN))
-			result = step_plain(&walk, rule);
-		if (unlikely(result == STEP_SLOW)) {
+		if (likely(step_is_plain(&walk, rule, &cfa))) {
+			result = step_plain(&walk, rule, cfa);
+		} else {
 			struct walk copy = walk;
 
 			result = walk_step_slow(&copy, crossing, rule, ret,
