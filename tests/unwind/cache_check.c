@@ -206,6 +206,7 @@ static void capture(struct cache_check *check, const struct unwind_state *state)
 	end = unwind_capture(state, &check->bounds, check->plain, CACHE_CHECK_DEPTH, &count);
 	if (end != UNWIND_COMPLETE)
 		check->plain[count++] = end == UNWIND_BROKEN ? TRACE_PC_BROKEN : TRACE_PC_TRUNCATED;
+	check->count = count;
 	cache->depth_max = CACHE_CHECK_DEPTH;
 	cache->broken_pc = TRACE_PC_BROKEN;
 	cached = stack_cache_capture(cache, state, &check->bounds);
@@ -252,6 +253,20 @@ void cache_check_state(struct cache_check *check, const struct unwind_state *sta
 	else if (chance < 12)
 		cache_check_forget_stream(check);
 	capture(check, state);
+}
+
+size_t cache_check_same(const struct cache_check *check, const uint64_t *pcs, size_t count)
+{
+	size_t same = 0;
+
+	while (same < count && same < check->count && check->plain[same] == pcs[same])
+		same++;
+	return same;
+}
+
+void cache_check_fail(struct cache_check *check, const char *how)
+{
+	differ(check, how, check->count);
 }
 
 __attribute__((noinline)) void cache_check_here(struct cache_check *check)

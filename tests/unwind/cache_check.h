@@ -26,7 +26,8 @@ struct cache_check {
 	/* The stack as a reader of the events has it, outermost first. */
 	uint64_t stream[CACHE_CHECK_DEPTH + 2];
 	uint32_t stream_depth;
-	uint64_t plain[CACHE_CHECK_DEPTH + 2];
+	uint64_t plain[CACHE_CHECK_DEPTH + 2]; /* the last stack, innermost first */
+	size_t count;
 	unsigned long captures, differences;
 	unsigned long kept;   /* stacks of which the cache had a part */
 	unsigned long leaves; /* of these, found as a segment */
@@ -45,6 +46,12 @@ void cache_check_protect(void *start, size_t size, int protection);
 
 /* Captures the stack of state by both and compares. */
 void cache_check_state(struct cache_check *check, const struct unwind_state *state);
+
+/* How many of the innermost frames of the last stack are these. */
+size_t cache_check_same(const struct cache_check *check, const uint64_t *pcs, size_t count);
+
+/* Something else than a capture was wrong. */
+void cache_check_fail(struct cache_check *check, const char *how);
 
 /* The caller's stack. */
 void cache_check_here(struct cache_check *check);
