@@ -65,6 +65,7 @@ static void set_parts(struct thread *thread)
 		live_thread_prepare(thread, thread->frames + frame_room(), frame_room());
 	thread->stack.depth_max = thread_depth_limit();
 	thread->stack.broken_pc = TRACE_PC_BROKEN;
+	thread->stack.truncated_pc = TRACE_PC_TRUNCATED;
 	// No 0 is stored: a stop in another thread may have set it just now.
 	if (filter_wanted())
 		thread->filtered = 1;

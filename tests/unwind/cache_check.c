@@ -187,8 +187,36 @@ static void set(struct cache_check *check, size_t count)
 		differ(check, "no memory", count);
 }
 
+/* How many of the outermost frames are to be left out. */
+static size_t cut_of(const struct cache_check *check, size_t frames)
+{
+	size_t step = check->depth_max == CACHE_CHECK_LARGE ? CACHE_CHECK_LARGE / 8 : 1;
+	size_t cut = 0;
+
+	while (frames - cut > check->depth_max)
+		cut += step;
+	return cut;
+}
+
+/* Whether the cache has cut the stack of `count` frames at another frame, which it may do. */
+static bool is_cut_elsewhere(struct cache_check *check, size_t count)
+{
+	const struct stack_cache *cache = &check->cache;
+	size_t kept = cache->depth - 1;
+
+	if (check->depth_max != CACHE_CHECK_LARGE || kept > count ||
+	    kept <= CACHE_CHECK_LARGE - CACHE_CHECK_LARGE / 8 || kept > CACHE_CHECK_LARGE)
+		return false;
+	for (size_t i = 0; i < kept; i++)
+		if (cached_frame(cache, cache->depth - i)->pc != check->plain[i])
+			return false;
+	return cached_frame(cache, 1)->pc == TRACE_PC_TRUNCATED;
+}
+
 static void capture(struct cache_check *check, const struct unwind_state *state)
 {
+	uint64_t replaced = 0;
+	size_t all, cut;
 	struct stack_cache *cache = &check->cache;
 	size_t count = 0;
 	uint32_t hits = cache->leaves ? cache->leaves->hits : 0;
@@ -204,21 +232,42 @@ static void capture(struct cache_check *check, const struct unwind_state *state)
 		stack_cache_clear(cache);
 	}
 	end = unwind_capture(state, &check->bounds, check->plain, CACHE_CHECK_DEPTH, &count);
-	if (end != UNWIND_COMPLETE)
+	check->broken += end == UNWIND_BROKEN;
+	if (end == UNWIND_TRUNCATED)
+		abort();
+	all = count;
+	cut = cut_of(check, count);
+	if (cut) {
+		count -= cut;
+		end = UNWIND_TRUNCATED;
+		check->cut += check->depth_max == CACHE_CHECK_LARGE;
+	}
+	if (end != UNWIND_COMPLETE) {
+		replaced = check->plain[count];
 		check->plain[count++] = end == UNWIND_BROKEN ? TRACE_PC_BROKEN : TRACE_PC_TRUNCATED;
+	}
 	check->count = count;
-	cache->depth_max = CACHE_CHECK_DEPTH;
+	cache->depth_max = check->depth_max;
 	cache->broken_pc = TRACE_PC_BROKEN;
+	cache->truncated_pc = TRACE_PC_TRUNCATED;
 	cached = stack_cache_capture(cache, state, &check->bounds);
 	check->captures++;
-	check->broken += end == UNWIND_BROKEN;
-	if (cached == UNWIND_TRUNCATED) {
+	if (cached == UNWIND_REFUSED) {
 		// One frame more for the end of a broken one is all that may be refused in vain.
-		if (end == UNWIND_COMPLETE || (end == UNWIND_BROKEN && count <= CACHE_CHECK_DEPTH))
+		if (check->depth_max == CACHE_CHECK_LARGE || end == UNWIND_COMPLETE ||
+		    (end == UNWIND_BROKEN && count <= check->depth_max))
 			differ(check, "refused", count);
 		set(check, count);
 	} else if (cached != end || !equals(check, count)) {
-		differ(check, cached != end ? "another end" : "another stack", count);
+		uint64_t mark = check->plain[count - 1];
+
+		if (end != UNWIND_COMPLETE)
+			check->plain[count - 1] = replaced;
+		if (cached == UNWIND_TRUNCATED && is_cut_elsewhere(check, all))
+			check->elsewhere++;
+		else
+			differ(check, cached != end ? "another end" : "another stack", count);
+		check->plain[count - 1] = mark;
 		set(check, count);
 	} else {
 		check->leaves += cache->leaves->hits > hits;

@@ -15,13 +15,19 @@
 extern "C" {
 #endif
 
-/* Stacks may be deeper: those are captured by the plain walk and given to stack_cache_set(). */
-#define CACHE_CHECK_DEPTH 700
+/*
+ * Settings of the cache. Stacks may be deeper: with the small one those are captured by the plain
+ * walk and given to stack_cache_set(), with the large one they are cut.
+ */
+#define CACHE_CHECK_SMALL 700
+#define CACHE_CHECK_LARGE 1024
+#define CACHE_CHECK_DEPTH 6000 /* of the stacks themselves */
 
 struct cache_check {
 	struct stack_cache cache;
 	struct unwind_stack bounds;
-	unsigned epoch; /* of both */
+	unsigned epoch;   /* of both */
+	size_t depth_max; /* of the cache */
 	uint64_t random;
 	/* The stack as a reader of the events has it, outermost first. */
 	uint64_t stream[CACHE_CHECK_DEPTH + 2];
@@ -34,6 +40,8 @@ struct cache_check {
 	unsigned long texts;  /* of these, written by its text */
 	unsigned long set;    /* by stack_cache_set() */
 	unsigned long broken;
+	unsigned long cut;
+	unsigned long elsewhere; /* of these, by the cache at another frame */
 	const char *what;
 };
 

@@ -216,11 +216,11 @@ static void compare_cached(const struct unwind_state *state, const uint64_t *pcs
 	cache.depth_max = room;
 	cache.broken_pc = TRACE_PC_BROKEN;
 	cached = stack_cache_capture(&cache, state, &stack);
-	if (cached == UNWIND_TRUNCATED)
+	if (cached == UNWIND_REFUSED)
 		stack_cache_set(&cache, pcs, count);
 	else if (cached != end || cache.depth != depth || !cache_holds(pcs, count))
 		report_cached(pcs, count, end, cached);
-	atomic_fetch_add(&kept, cache.shared > 0 && cached != UNWIND_TRUNCATED);
+	atomic_fetch_add(&kept, cache.shared > 0 && cached != UNWIND_REFUSED);
 	atomic_signal_fence(memory_order_seq_cst);
 	capturing = false;
 }

@@ -144,7 +144,8 @@ static inline bool leaf_cache_joins(struct stack_cache *cache, const struct leaf
 		stack_cache_settle(cache);
 	return segment->joined <= cache->depth && joined->sp == segment->joins.sp &&
 	       joined->pc == segment->joins.pc && joined->words == segment->joins.words &&
-	       (!(joined->words & 1) || joined->fp == segment->joins.fp) && !cache->broken &&
+	       (!(joined->words & 1) || joined->fp == segment->joins.fp) &&
+	       cache->end == UNWIND_COMPLETE &&
 	       words_hold(cache->words, joined->words >> 1, &differs);
 }
 

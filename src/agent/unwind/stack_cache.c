@@ -10,6 +10,9 @@
 /* So many frames at first: 56 KiB of address space, touched as far as stacks are deep. */
 #define FIRST_CAPACITY 512u
 
+/* Below this depth_max a stack that is deeper is walked anew: it costs 5 us at most. */
+#define CUT_LEAST 1024u
+
 /* A frame that the walk going on has met, and by which rule it was left. */
 struct fresh_frame {
 	uint64_t pc, sp, fp;
@@ -20,7 +23,7 @@ struct fresh_frame {
 /* The outcome of the walk before it is put into the cache. */
 struct outcome {
 	struct walk walk;    /* where it ended: the frame it joins, or what the last step left */
-	enum step result;    /* of the last step; STEP_CALLER also: there was no room for more */
+	enum step result;    /* of the last step */
 	uint32_t joined;     /* remembered frame that is the next outer one, 0: none */
 	uint32_t count;      /* fresh frames */
 	uint32_t unjoinable; /* so many of the innermost ones may never be joined */
@@ -116,21 +119,20 @@ static never_inline enum step walk_step_slow(struct walk *walk, struct crossing 
 }
 
 /*
- * Walks from state outwards until a frame is joined or the stack ends. false: there is no room
- * for so many frames.
+ * Walks from state outwards until frames[below] or one further out is joined, or the stack ends.
+ * false: there are more than `room` frames; the walk is at the next one.
  */
-static inline __attribute__((always_inline)) bool walk_to_join(const struct stack_cache *cache,
-							       struct crossing *crossing,
-							       const struct unwind_state *state,
-							       struct outcome *ret)
+static inline __attribute__((always_inline)) bool
+walk_to_join(const struct stack_cache *cache, struct crossing *crossing,
+	     const struct unwind_state *state, uint32_t below, uint32_t room, struct outcome *ret)
 {
 	const struct rule_table *table =
 		atomic_load_explicit(&rule_table_current, memory_order_acquire);
 	const struct cached_frame *frames = cache->frames;
 	struct walk walk = walk_from(state, crossing->stack);
-	struct fresh_frame *fresh = cache->fresh, *end = fresh + cache->capacity;
+	struct fresh_frame *fresh = cache->fresh, *end = fresh + room;
 	enum step result = STEP_CALLER;
-	uint32_t below = cache->depth;
+	bool fits = true;
 
 	ret->unjoinable = 0;
 	for (;;) {
@@ -163,14 +165,17 @@ static inline __attribute__((always_inline)) bool walk_to_join(const struct stac
 			below = 0;
 			break;
 		}
-		if (unlikely(fresh == end))
-			return false;
+		if (unlikely(fresh == end)) {
+			fits = false;
+			below = 0;
+			break;
+		}
 	}
 	ret->joined = below;
 	ret->count = (uint32_t)(fresh - cache->fresh);
 	ret->result = result;
 	ret->walk = walk;
-	return true;
+	return fits;
 }
 
 /* The words of a step by a wide rule, by doing it again. */
@@ -258,14 +263,22 @@ static inline __attribute__((always_inline)) void put_frame(struct stack_cache *
 	outer->none = false;
 }
 
-/* The outermost of the fresh frames have nothing remembered below them. */
+/* The outermost of the fresh frames have nothing remembered below them, but perhaps a mark. */
 static never_inline uint32_t begin_anew_slow(struct stack_cache *cache,
-					     const struct outcome *outcome)
+					     const struct outcome *outcome, uint32_t shared)
 {
-	cache->broken = outcome->result == STEP_BROKEN;
-	if (!cache->broken)
+	uint64_t mark;
+
+	cache->end = outcome->result == STEP_END      ? UNWIND_COMPLETE
+		     : outcome->result == STEP_BROKEN ? UNWIND_BROKEN
+						      : UNWIND_TRUNCATED;
+	if (cache->end == UNWIND_COMPLETE)
 		return 0;
-	cache->frames[1] = (struct cached_frame){.pc = cache->broken_pc};
+	mark = cache->end == UNWIND_BROKEN ? cache->broken_pc : cache->truncated_pc;
+	// It is a frame like others in this.
+	if (shared > 0 && cache->frames[1].pc == mark)
+		cache->shared = 1;
+	cache->frames[1] = (struct cached_frame){.pc = mark};
 	return 1;
 }
 
@@ -287,12 +300,8 @@ put_outcome(struct stack_cache *cache, struct crossing *crossing, const struct o
 		outer.words = word_count(&cache->frames[at]);
 		outer.needs_fp = cache->frames[at].words & 1;
 	} else {
-		// The mark of a broken stack is a frame like others in this.
-		if (outer.shared > 0 && outcome->result == STEP_BROKEN &&
-		    cache->frames[1].pc == cache->broken_pc)
-			cache->shared = 1;
-		at = begin_anew_slow(cache, outcome);
-		outer.none = cache->broken;
+		at = begin_anew_slow(cache, outcome, outer.shared);
+		outer.none = cache->end == UNWIND_BROKEN;
 	}
 	for (struct fresh_frame *frame = cache->fresh + outcome->count; frame != cache->fresh;) {
 		frame--;
@@ -312,7 +321,73 @@ static never_inline enum unwind_end capture_in_more_memory_slow(struct stack_cac
 								struct unwind_stack *stack,
 								size_t need)
 {
-	return grow_slow(cache, need) ? stack_cache_capture(cache, state, stack) : UNWIND_TRUNCATED;
+	return grow_slow(cache, need) ? stack_cache_capture(cache, state, stack) : UNWIND_REFUSED;
+}
+
+/* How many of the outermost frames of a stack are left out. */
+static uint64_t cut_of(const struct stack_cache *cache, uint64_t frames)
+{
+	uint64_t step = cache->depth_max / 8;
+
+	if (frames <= cache->depth_max)
+		return 0;
+	return (frames - cache->depth_max + step - 1) / step * step;
+}
+
+static uint64_t count_frames(const struct unwind_state *state, struct crossing *crossing)
+{
+	struct walk walk = walk_from(state, crossing->stack);
+	uint64_t frames = 1;
+
+	while (step(&walk, crossing) < STEP_END)
+		frames++;
+	return frames;
+}
+
+/*
+ * Of a stack that is too deep, or was, and is not to be cut where the remembered one is. frames:
+ * of the whole stack, 0: not known.
+ */
+static never_inline enum unwind_end capture_cut_slow(struct stack_cache *cache,
+						     const struct unwind_state *state,
+						     struct unwind_stack *stack, uint64_t frames)
+{
+	struct crossing crossing = {.stack = stack};
+	struct outcome outcome;
+	uint64_t cut, kept;
+
+	if (cache->depth_max < CUT_LEAST)
+		return UNWIND_REFUSED;
+	if (!frames)
+		frames = count_frames(state, &crossing);
+	cut = cut_of(cache, frames);
+	kept = frames - cut;
+	// And the mark.
+	if (kept + 1 >= cache->capacity && !grow_slow(cache, kept + 2))
+		return UNWIND_REFUSED;
+	if (walk_to_join(cache, &crossing, state, 0, (uint32_t)kept, &outcome) ==
+		    (cut > 0) ||
+	    crossing.missing)
+		return UNWIND_REFUSED;
+	cache->cut = cut;
+	if (crossing.unreadable) // perhaps where only count_frames() was
+		outcome.unjoinable = UINT32_MAX;
+	put_outcome(cache, &crossing, &outcome);
+	return cache->end;
+}
+
+/* Whether the stack is to be cut, or elsewhere than the remembered one. *frames: it has so many. */
+static inline bool must_be_cut(const struct stack_cache *cache, const struct outcome *outcome,
+			       uint64_t *frames)
+{
+	uint64_t depth = outcome->joined + outcome->count;
+	bool marked = outcome->joined && cache->end != UNWIND_COMPLETE;
+
+	*frames = depth - marked;
+	if (likely(!marked || cache->end == UNWIND_BROKEN))
+		return unlikely(depth > cache->depth_max);
+	*frames += cache->cut;
+	return cut_of(cache, *frames) != cache->cut;
 }
 
 static never_inline bool joins_innermost(const struct stack_cache *cache,
@@ -337,12 +412,13 @@ enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwi
 	struct leaf_segment *segment;
 	struct crossing crossing;
 	struct outcome outcome;
+	uint64_t frames;
 	uint32_t depth;
 
 	if (unlikely(!cache->capacity))
 		return capture_in_more_memory_slow(cache, state, stack, 1);
 	if (is_same(cache, state))
-		return cache->broken ? UNWIND_BROKEN : UNWIND_COMPLETE;
+		return cache->end;
 	segment = leaf_cache_place(cache->leaves, state);
 	if (leaf_cache_try(cache->leaves) && leaf_cache_find(cache, state, &segment)) {
 		cache->leaves->hits++;
@@ -351,24 +427,26 @@ enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwi
 	}
 	stack_cache_settle(cache);
 	crossing = (struct crossing){.stack = stack};
-	if (unlikely(!walk_to_join(cache, &crossing, state, &outcome))) {
+	if (unlikely(!walk_to_join(cache, &crossing, state, cache->depth, cache->capacity,
+				   &outcome))) {
 		if (cache->capacity > cache->depth_max)
-			return UNWIND_TRUNCATED;
+			return capture_cut_slow(cache, state, stack, 0);
 		return capture_in_more_memory_slow(cache, state, stack, cache->capacity + 1);
 	}
-	depth = outcome.joined + outcome.count;
 	// A walk that ends at a frame found by another register is done again by one that tracks
 	// it.
-	if (unlikely(depth > cache->depth_max ||
-		     (crossing.missing &&
-		      (outcome.result == STEP_BROKEN || (outcome.joined && cache->broken)))))
-		return UNWIND_TRUNCATED;
+	if (unlikely(crossing.missing && (outcome.result == STEP_BROKEN ||
+					  (outcome.joined && cache->end != UNWIND_COMPLETE))))
+		return UNWIND_REFUSED;
+	if (unlikely(must_be_cut(cache, &outcome, &frames)))
+		return capture_cut_slow(cache, state, stack, frames);
+	depth = outcome.joined + outcome.count;
 	if (unlikely(depth >= cache->capacity))
 		return capture_in_more_memory_slow(cache, state, stack, depth + 1);
 	put_outcome(cache, &crossing, &outcome);
 	if (likely(!cache->leaves->pause && outcome.count && outcome.joined && !outcome.unjoinable))
 		leaf_cache_keep(cache, segment, state, outcome.count);
-	return cache->broken ? UNWIND_BROKEN : UNWIND_COMPLETE;
+	return cache->end;
 }
 
 void stack_cache_settle_slow(struct stack_cache *cache)
@@ -407,7 +485,7 @@ bool stack_cache_set(struct stack_cache *cache, const uint64_t *pcs, size_t coun
 	}
 	cache->depth = cache->settled = (uint32_t)count;
 	cache->top = NULL;
-	cache->broken = false;
+	cache->end = UNWIND_COMPLETE;
 	return true;
 }
 
@@ -418,5 +496,5 @@ void stack_cache_clear(struct stack_cache *cache)
 	cache->depth = cache->settled = 0;
 	cache->top = NULL;
 	cache->shared = 0;
-	cache->broken = false;
+	cache->end = UNWIND_COMPLETE;
 }

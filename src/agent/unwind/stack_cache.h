@@ -24,6 +24,12 @@
  * The fp of a frame counts only where a step from there on depends on it (needs_fp); the words
  * that restore it are left out elsewhere. Frames are 32 bytes, two to a cache line.
  *
+ * A stack of more than depth_max frames is cut in steps of an eighth of depth_max: of a stack of
+ * 20,000 frames whose limit is 16,384, the outermost 4,096 are left out, as they are of all from
+ * 18,433 to 20,480 frames. So what is left begins at the same frame while the program calls and
+ * returns, and is joined like any other. What is left out is not compared with memory: it can only
+ * change while a program writes other return addresses there, and then the cut may be elsewhere.
+ *
  * Innermost frames that were met before are not walked but found (leaf_cache.h). They stay where
  * they are, in `top`, until a walk or a reader of frames[] needs them: most often neither does
  * before the next capture finds others.
@@ -55,8 +61,9 @@ struct cached_frame {
 /* Empty but for the settings. Its arrays come from unwind_host.allocate() and are never returned.
  */
 struct stack_cache {
-	size_t depth_max;   /* setting: deeper stacks are not for the cache */
+	size_t depth_max;   /* setting: frames at most */
 	uint64_t broken_pc; /* setting: the outermost frame of a stack that ends before its root */
+	uint64_t truncated_pc;       /* setting: that of a stack that was cut */
 	struct cached_frame *frames; /* [0] ends every search; outermost frame first */
 	struct stack_word *words;
 	struct fresh_frame *fresh; /* of the walk going on, innermost first */
@@ -70,14 +77,15 @@ struct stack_cache {
 	 * here, raised by the writer.
 	 */
 	uint32_t shared;
-	bool broken; /* the walk did not reach the outermost frame; frames[1] says so */
+	enum unwind_end end; /* not UNWIND_COMPLETE: frames[1] says so */
+	uint64_t cut;        /* UNWIND_TRUNCATED: so many frames are left out */
 };
 
 /*
  * Makes the cache hold the stack that state describes; stack_cache_settle() before its frames are
- * read. UNWIND_COMPLETE, or UNWIND_BROKEN: its
- * outermost frame then is broken_pc. UNWIND_TRUNCATED: nothing was done, because the stack has
- * more than depth_max frames, or needs registers or memory that are not at hand: to be captured by
+ * read. UNWIND_COMPLETE; or UNWIND_BROKEN or UNWIND_TRUNCATED: its outermost frame then is
+ * broken_pc or truncated_pc. UNWIND_REFUSED: nothing was done, because the stack needs registers or
+ * memory that are not at hand, or is deeper than a small depth_max: to be captured by
  * unwind_capture() and given to stack_cache_set().
  */
 enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwind_state *state,

@@ -35,6 +35,7 @@ enum unwind_end {
 	UNWIND_COMPLETE,  /* reached the outermost frame */
 	UNWIND_TRUNCATED, /* more frames than there was room for */
 	UNWIND_BROKEN,    /* a frame whose caller could not be found */
+	UNWIND_REFUSED,   /* stack_cache_capture() alone: it has done nothing */
 };
 
 /*
