@@ -353,6 +353,16 @@ void event_write(struct thread *thread, const struct event *event, const uint64_
 	write_any(thread, event, false);
 }
 
+/* A stack that is not whole, and not because nobody asked for more. */
+static void count_incomplete(enum unwind_end end)
+{
+	if (end == UNWIND_BROKEN)
+		process_count_loss(TRACE_LOSS_BROKEN_STACKS);
+	else if (end == UNWIND_TRUNCATED &&
+		 config.value[SETTING_BACKTRACE] == SETTING_BACKTRACE_FULL)
+		process_count_loss(TRACE_LOSS_TRUNCATED_STACKS);
+}
+
 /* The stack of state by unwind_capture(), which remembers nothing. false: lost. */
 static never_inline bool capture_plain_slow(struct thread *thread, const struct unwind_state *state)
 {
@@ -360,15 +370,10 @@ static never_inline bool capture_plain_slow(struct thread *thread, const struct 
 	enum unwind_end end = unwind_capture(state, &thread->bounds, thread->frames,
 					     thread_depth_limit(), &count);
 
-	if (unlikely(end != UNWIND_COMPLETE)) {
-		bool cut = end == UNWIND_TRUNCATED;
-
-		thread->frames[count++] = cut ? TRACE_PC_TRUNCATED : TRACE_PC_BROKEN;
-		if (!cut)
-			process_count_loss(TRACE_LOSS_BROKEN_STACKS);
-		else if (config.value[SETTING_BACKTRACE] == SETTING_BACKTRACE_FULL)
-			process_count_loss(TRACE_LOSS_TRUNCATED_STACKS);
-	}
+	if (unlikely(end != UNWIND_COMPLETE))
+		thread->frames[count++] =
+			end == UNWIND_TRUNCATED ? TRACE_PC_TRUNCATED : TRACE_PC_BROKEN;
+	count_incomplete(end);
 	if (thread->within || thread->passing) {
 		thread->within = 0;
 		count = own_code_strip(thread->frames, (uint32_t)count);
@@ -383,20 +388,20 @@ static never_inline bool capture_plain_slow(struct thread *thread, const struct 
 static never_inline bool capture_slow(struct thread *thread, const struct unwind_state *state)
 {
 	uint32_t epoch = __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE);
-	enum unwind_end end = UNWIND_TRUNCATED;
+	enum unwind_end end = UNWIND_REFUSED;
 
-	// After a module was unloaded a pc may mean other code.
+	// After a module was unloaded a pc may mean other code; and pages of the stack may be gone.
 	if (epoch != thread->epoch || thread->resync) {
 		stack_cache_clear(&thread->stack);
+		thread->bounds = (struct unwind_stack){0};
 		thread->epoch = epoch;
 	}
 	if (config.value[SETTING_UNWINDER] == SETTING_UNWINDER_FAST && !thread->within &&
 	    !thread->passing)
 		end = stack_cache_capture(&thread->stack, state, &thread->bounds);
-	if (end == UNWIND_TRUNCATED)
+	if (end == UNWIND_REFUSED)
 		return capture_plain_slow(thread, state);
-	if (end == UNWIND_BROKEN)
-		process_count_loss(TRACE_LOSS_BROKEN_STACKS);
+	count_incomplete(end);
 	return true;
 }
 

@@ -12,6 +12,7 @@
 #include "agent/seccomp.h"
 #include "agent/syscall.h"
 #include "agent/thread.h"
+#include "agent/unwind/unwind.h"
 
 int hook_prctl(int option, ...)
 {
@@ -93,6 +94,39 @@ static long copy_process(long number, long a, long b, long c, long d, long e, lo
 	return result;
 }
 
+/* Memory that a system call may take away, as hook_mapping.c knows it. */
+struct taken {
+	uint64_t address, size; /* size 0: none */
+	uint64_t target, target_size;
+};
+
+static struct taken taken_memory(long number, long a, long b, long c, long d, long e)
+{
+	struct taken taken = {.address = (uint64_t)a};
+
+	if (number == SYS_munmap || number == SYS_mprotect || number == SYS_pkey_mprotect ||
+	    number == SYS_mremap || (number == SYS_mmap && d & MAP_FIXED))
+		taken.size = (uint64_t)b;
+	if (number == SYS_mremap && d & MREMAP_FIXED) {
+		taken.target = (uint64_t)e;
+		taken.target_size = (uint64_t)c;
+	}
+	return taken;
+}
+
+static long call_kernel(long number, long a, long b, long c, long d, long e, long f)
+{
+	struct taken taken = taken_memory(number, a, b, c, d, e);
+	long result;
+
+	unwind_memory_changes(taken.address, taken.size);
+	unwind_memory_changes(taken.target, taken.target_size);
+	result = real.syscall(number, a, b, c, d, e, f);
+	unwind_memory_changed(taken.address, taken.size);
+	unwind_memory_changed(taken.target, taken.target_size);
+	return result;
+}
+
 /* libseccomp and most programs install their filter by syscall(). */
 long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -109,7 +143,7 @@ long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 	if (real.syscall && copies_process(number, a))
 		result = copy_process(number, a, b, c, d, e, f);
 	else if (real.syscall)
-		result = real.syscall(number, a, b, c, d, e, f);
+		result = call_kernel(number, a, b, c, d, e, f);
 	else
 		result = real_return(syscall6(number, a, b, c, d, e, f));
 	if (prepared && was_refused(b, result))

@@ -1,5 +1,5 @@
 /* mmap and its family, as the program calls them. What the C library maps for itself it does by
- * calls of its own, which no preloaded library sees. */
+ * calls of its own, which no preloaded library sees. The unwinder is told what may be gone. */
 #include <stdarg.h>
 #include <sys/mman.h>
 
@@ -9,6 +9,7 @@
 #include "agent/real.h"
 #include "agent/record.h"
 #include "agent/syscall.h"
+#include "agent/unwind/unwind.h"
 
 static struct record begin(enum trace_record kind)
 {
@@ -33,12 +34,14 @@ static void *map(struct guard_call *call, map_function *behind, void *address, s
 		 int protection, int flags, int fd, long offset)
 {
 	struct thread *thread = guard_enter(call);
+	size_t replaced = flags & MAP_FIXED ? length : 0;
 	struct record record;
 	void *result;
 
-	if (flags & MAP_FIXED)
-		clock_memory_leaves((uint64_t)address, length);
+	clock_memory_leaves((uint64_t)address, replaced);
+	unwind_memory_changes((uint64_t)address, replaced);
 	result = behind(address, length, protection, flags, fd, offset);
+	unwind_memory_changed((uint64_t)address, replaced);
 	record = begin(TRACE_RECORD_MMAP);
 	record_add(&record, (uint64_t)address);
 	record_add(&record, (uint64_t)result);
@@ -81,7 +84,9 @@ int hook_munmap(void *address, size_t length)
 	real_resolve();
 	thread = guard_enter(&call);
 	clock_memory_leaves((uint64_t)address, length);
+	unwind_memory_changes((uint64_t)address, length);
 	result = real.munmap(address, length);
+	unwind_memory_changed((uint64_t)address, length);
 	record_add(&record, (uint64_t)address);
 	record_add(&record, length);
 	if (result == 0)
@@ -96,6 +101,7 @@ void *hook_mremap(void *address, size_t old_length, size_t length, int flags, ..
 	GUARD_CALL(call);
 	struct record record;
 	struct thread *thread;
+	size_t replaced = flags & MREMAP_FIXED ? length : 0;
 	va_list arguments;
 	void *target;
 	void *result;
@@ -108,9 +114,12 @@ void *hook_mremap(void *address, size_t old_length, size_t length, int flags, ..
 	thread = guard_enter(&call);
 	record = begin(TRACE_RECORD_MREMAP);
 	clock_memory_leaves((uint64_t)address, old_length);
-	if (flags & MREMAP_FIXED)
-		clock_memory_leaves((uint64_t)target, length);
+	clock_memory_leaves((uint64_t)target, replaced);
+	unwind_memory_changes((uint64_t)address, old_length);
+	unwind_memory_changes((uint64_t)target, replaced);
 	result = real.mremap(address, old_length, length, flags, target);
+	unwind_memory_changed((uint64_t)address, old_length);
+	unwind_memory_changed((uint64_t)target, replaced);
 	record_add(&record, (uint64_t)address);
 	record_add(&record, old_length);
 	record_add(&record, (uint64_t)result);
@@ -121,6 +130,38 @@ void *hook_mremap(void *address, size_t old_length, size_t length, int flags, ..
 	else
 		guard_leave(thread, &call);
 	return result;
+}
+
+int hook_mprotect(void *address, size_t length, int protection)
+{
+	size_t taken = protection & PROT_READ ? 0 : length;
+	long result;
+
+	real_resolve();
+	unwind_memory_changes((uint64_t)address, taken);
+	if (real.mprotect)
+		result = real.mprotect(address, length, protection);
+	else
+		result = real_return(
+			syscall6(SYS_mprotect, (long)address, (long)length, protection, 0, 0, 0));
+	unwind_memory_changed((uint64_t)address, taken);
+	return (int)result;
+}
+
+/* With a key memory may become unreadable at any time, by an instruction. */
+int hook_pkey_mprotect(void *address, size_t length, int protection, int key)
+{
+	long result;
+
+	real_resolve();
+	unwind_memory_changes((uint64_t)address, length);
+	if (real.pkey_mprotect)
+		result = real.pkey_mprotect(address, length, protection, key);
+	else
+		result = real_return(syscall6(SYS_pkey_mprotect, (long)address, (long)length,
+					      protection, key, 0, 0));
+	unwind_memory_changed((uint64_t)address, length);
+	return (int)result;
 }
 
 static void write_break(struct thread *thread, struct guard_call *call, long increment,

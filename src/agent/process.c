@@ -1,5 +1,7 @@
 #include "agent/process.h"
 
+#include <elf.h>
+
 #include "agent/barrier.h"
 #include "agent/clock.h"
 #include "agent/config.h"
@@ -19,6 +21,8 @@
 #include "agent/thread.h"
 #include "agent/toggle.h"
 #include "agent/zero_memory.h"
+
+extern unsigned long getauxval(unsigned long type) __attribute__((weak));
 
 struct process *process;
 bool process_forbidden;
@@ -101,6 +105,12 @@ static void say_not_redirected(void)
 			 "be changed");
 }
 
+/* Of all threads, before their next captures. */
+static void empty_caches(void)
+{
+	__atomic_add_fetch(&process->epoch, 1, __ATOMIC_RELEASE);
+}
+
 /* What happens once, in the first image of an exec. false: too early. */
 static bool start_first(void)
 {
@@ -110,6 +120,9 @@ static bool start_first(void)
 		.run = slow_run_quiet,
 		.hooks_start = (uint64_t)OWN_CODE_START,
 		.hooks_end = (uint64_t)OWN_CODE_END,
+		.forgot = empty_caches,
+		// The kernel puts it behind everything else.
+		.main_stack = getauxval ? getauxval(AT_EXECFN) : 0,
 	};
 
 	if (!process_read_settings())

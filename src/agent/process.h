@@ -31,9 +31,10 @@ struct thread;
 struct process {
 	uint32_t state; /* enum process_state, atomic */
 	int pid;
-	uint32_t next_stream;     /* atomic */
-	uint32_t threads_made;    /* atomic: thread->number */
-	uint32_t epoch;           /* atomic: counts unloaded modules, empties the threads' stacks */
+	uint32_t next_stream;  /* atomic */
+	uint32_t threads_made; /* atomic: thread->number */
+	uint32_t epoch;        /* atomic: counts what empties the threads' caches: modules unloaded,
+				  memory of stacks that may be gone */
 	uint32_t loss_if_stopped; /* enum trace_loss */
 	uint32_t recording;       /* atomic: number of this one in this process */
 	uint32_t holds;           /* atomic: toggle_hold() */

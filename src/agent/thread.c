@@ -67,6 +67,7 @@ static void set_parts(struct thread *thread)
 		live_thread_prepare(thread, thread->frames + frame_room(), frame_room());
 	thread->stack.depth_max = thread_depth_limit();
 	thread->stack.broken_pc = TRACE_PC_BROKEN;
+	thread->stack.truncated_pc = TRACE_PC_TRUNCATED;
 	// No 0 is stored: a stop in another thread may have set it just now.
 	if (filter_wanted())
 		thread->filtered = 1;
@@ -113,6 +114,8 @@ static void end_stream(struct thread *thread)
 	cull_thread_ends(thread);
 	live_thread_leaves(thread);
 	slot_rest(thread);
+	stack_cache_clear(&thread->stack);
+	unwind_thread_ends(&thread->bounds);
 	thread_ended_put(thread);
 }
 

@@ -37,7 +37,7 @@ struct thread {
 	struct trace_encoder encoder;
 	struct event_clock clock;
 	uint32_t depth; /* of the stream's current stack; stack.shared of it are in `stack`, too */
-	uint32_t epoch; /* of the process, when `stack` was known to be true */
+	uint32_t epoch; /* of the process, when `stack` and `bounds` were known to be true */
 	uint8_t busy;
 	uint8_t announced; /* the thread record is written */
 	uint8_t ended;     /* its key destructor ran */

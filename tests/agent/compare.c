@@ -162,6 +162,11 @@ static uint32_t compare_plain(struct thread *thread, const struct unwind_state *
 	if (end != UNWIND_COMPLETE)
 		thread->frames[count++] =
 			end == UNWIND_BROKEN ? TRACE_PC_BROKEN : TRACE_PC_TRUNCATED;
+	// The cache cuts in steps.
+	if (end == UNWIND_TRUNCATED && stack->end == UNWIND_TRUNCATED && stack->depth < count) {
+		count = stack->depth;
+		thread->frames[count - 1] = TRACE_PC_TRUNCATED;
+	}
 	if (stack->depth && cached_frame(stack, stack->depth)->sp)
 		__atomic_add_fetch(&cached, 1, __ATOMIC_RELAXED);
 	count = own_code_strip(thread->frames, (uint32_t)count);

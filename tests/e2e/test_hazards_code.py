@@ -8,8 +8,9 @@ import subprocess
 import pytest
 
 import expect
+import mallow_reader
 import mallow_sums
-from conftest import clean_environment, need
+from conftest import clean_environment, names_of_stack, need
 from test_agent import run_with, variant
 from test_samples import MATRIX, check_sample, run_sample
 
@@ -41,6 +42,49 @@ def test_registered_code(opt, compile_sample, record, functions_of):
     expect.check(expect.expectations("registered_code"),
                  expect.by_function(recorded.sums, functions_of))
     recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
+
+
+def only_broken_stacks(recorded):
+    """Nothing else is lost, and nothing is damaged. How many stacks are broken."""
+    reader = recorded.reader
+    assert not reader.damages and reader.dangling() == ([], [])
+    losses = reader.header.losses
+    assert sum(losses.values()) == losses["broken_stacks"], losses
+    recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
+    return losses["broken_stacks"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("compiler,opt", MATRIX)
+def test_hidden_stack(compiler, opt, seed, compile_sample, record, functions_of):
+    """Pages of the stack come and go: a stack is whole or ends at one, and nothing is read there."""
+    recorded = run_sample(record, [compile_sample("hidden_stack", compiler, opt), str(seed)])
+    whole, hidden = map(int, recorded.stdout.split())
+    assert 0 < only_broken_stacks(recorded) <= hidden
+    found = expect.by_function(recorded.sums, functions_of)
+    assert found["allocate_open"].calls == whole and found["allocate_hidden"].calls == hidden
+    frames = {"allocate_open", "allocate_hidden", "allocate", "act", "act_without", "level", "run"}
+    for stack in recorded.sums.sites:
+        names = names_of_stack(recorded.reader, stack, functions_of)
+        if names[0] not in ("allocate_open", "allocate_hidden"):
+            continue
+        broken = stack[-1] == (mallow_reader.PC_BROKEN, 0)
+        ours = list(itertools.takewhile(frames.__contains__, names))
+        assert ours == names[:-1] if broken else ours[-1] == "run", names
+        assert names[0] == "allocate_hidden" or not broken, names
+
+
+@pytest.mark.parametrize("compiler,opt", MATRIX)
+def test_switched_stack(compiler, opt, compile_sample, record, functions_of):
+    """What the tables say to be beyond the end of a stack is not read; across stacks it may go on."""
+    recorded = run_sample(record, [compile_sample("switched_stack", compiler, opt)])
+    broken = only_broken_stacks(recorded)
+    found = expect.by_function(recorded.sums, functions_of)
+    expect.check(expect.expectations("switched_stack"), found)
+    if opt == "-O0":
+        assert broken == 0 and found["main"].calls == 500
+    else:
+        assert broken == 500
 
 
 @pytest.mark.parametrize("opt", ["-O0", "-O2"])

@@ -111,6 +111,19 @@ def test_inside_the_allocator(name, compile_sample, inner_allocator, live, funct
     assert sum(losses.values()) == losses["interrupted"], losses
 
 
+@pytest.mark.parametrize("opt", ["-O0", "-O2"])
+def test_stacks_that_cannot_be_read(opt, compile_sample, live, functions_of):
+    """Pages of the stack that come and go, and callers beyond the end of a stack."""
+    ran = live([compile_sample("hidden_stack", "gcc", opt), "7"], status=7)
+    found = by_function(ran.table, functions_of)
+    calls = [found[name].calls for name in ("allocate_open", "allocate_hidden")]
+    assert calls == [int(number) for number in ran.run.stdout.split()]
+    ran = live([compile_sample("switched_stack", "gcc", opt)], status=7)
+    check(ran.table, "switched_stack", functions_of)
+    losses = ran.table.header.losses
+    assert sum(losses.values()) == losses["broken_stacks"] == (0 if opt == "-O0" else 500), losses
+
+
 @pytest.mark.parametrize("name", ["pools", "marks", "tags"])
 def test_what_programs_tell(name, compile_sample, live):
     """Pools, marks and tags are of recordings: a table is neither larger nor wrong for them."""

@@ -1,8 +1,10 @@
 #include "cache_check.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "agent/unwind/leaf_cache.h"
@@ -19,9 +21,32 @@ static void *allocate(size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+static atomic_uint epoch;
+
+static void forgot(void)
+{
+	atomic_fetch_add(&epoch, 1);
+}
+
+void cache_check_map(void *start, size_t size, int protection)
+{
+	unwind_memory_changes((uint64_t)start, size);
+	if (mmap(start, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != start)
+		abort();
+	unwind_memory_changed((uint64_t)start, size);
+}
+
+void cache_check_protect(void *start, size_t size, int protection)
+{
+	unwind_memory_changes((uint64_t)start, size);
+	if (mprotect(start, size, protection))
+		abort();
+	unwind_memory_changed((uint64_t)start, size);
+}
+
 void cache_check_init(void)
 {
-	struct unwind_host host = {.allocate = allocate};
+	struct unwind_host host = {.allocate = allocate, .forgot = forgot};
 
 	host.dl_find_object = (int (*)(void *, void *))dlsym(RTLD_DEFAULT, "_dl_find_object");
 	unwind_init(&host);
@@ -162,33 +187,87 @@ static void set(struct cache_check *check, size_t count)
 		differ(check, "no memory", count);
 }
 
+/* How many of the outermost frames are to be left out. */
+static size_t cut_of(const struct cache_check *check, size_t frames)
+{
+	size_t step = check->depth_max == CACHE_CHECK_LARGE ? CACHE_CHECK_LARGE / 8 : 1;
+	size_t cut = 0;
+
+	while (frames - cut > check->depth_max)
+		cut += step;
+	return cut;
+}
+
+/* Whether the cache has cut the stack of `count` frames at another frame, which it may do. */
+static bool is_cut_elsewhere(struct cache_check *check, size_t count)
+{
+	const struct stack_cache *cache = &check->cache;
+	size_t kept = cache->depth - 1;
+
+	if (check->depth_max != CACHE_CHECK_LARGE || kept > count ||
+	    kept <= CACHE_CHECK_LARGE - CACHE_CHECK_LARGE / 8 || kept > CACHE_CHECK_LARGE)
+		return false;
+	for (size_t i = 0; i < kept; i++)
+		if (cached_frame(cache, cache->depth - i)->pc != check->plain[i])
+			return false;
+	return cached_frame(cache, 1)->pc == TRACE_PC_TRUNCATED;
+}
+
 static void capture(struct cache_check *check, const struct unwind_state *state)
 {
+	uint64_t replaced = 0;
+	size_t all, cut;
 	struct stack_cache *cache = &check->cache;
 	size_t count = 0;
 	uint32_t hits = cache->leaves ? cache->leaves->hits : 0;
 	enum unwind_end end, cached;
 
-	// What depends on what came long before is tested elsewhere: how often the bounds of odd
-	// stacks were looked up, and that segments are left alone while they do badly.
-	check->bounds.refreshes = 0;
+	// What depends on what came long before is tested elsewhere: that segments are left alone
+	// while they do badly.
 	if (cache->leaves)
 		cache->leaves->pause = 0;
+	if (check->epoch != atomic_load(&epoch)) {
+		check->epoch = atomic_load(&epoch);
+		check->bounds = (struct unwind_stack){0};
+		stack_cache_clear(cache);
+	}
 	end = unwind_capture(state, &check->bounds, check->plain, CACHE_CHECK_DEPTH, &count);
-	if (end != UNWIND_COMPLETE)
+	check->broken += end == UNWIND_BROKEN;
+	if (end == UNWIND_TRUNCATED)
+		abort();
+	all = count;
+	cut = cut_of(check, count);
+	if (cut) {
+		count -= cut;
+		end = UNWIND_TRUNCATED;
+		check->cut += check->depth_max == CACHE_CHECK_LARGE;
+	}
+	if (end != UNWIND_COMPLETE) {
+		replaced = check->plain[count];
 		check->plain[count++] = end == UNWIND_BROKEN ? TRACE_PC_BROKEN : TRACE_PC_TRUNCATED;
-	cache->depth_max = CACHE_CHECK_DEPTH;
+	}
+	check->count = count;
+	cache->depth_max = check->depth_max;
 	cache->broken_pc = TRACE_PC_BROKEN;
+	cache->truncated_pc = TRACE_PC_TRUNCATED;
 	cached = stack_cache_capture(cache, state, &check->bounds);
 	check->captures++;
-	check->broken += end == UNWIND_BROKEN;
-	if (cached == UNWIND_TRUNCATED) {
+	if (cached == UNWIND_REFUSED) {
 		// One frame more for the end of a broken one is all that may be refused in vain.
-		if (end == UNWIND_COMPLETE || (end == UNWIND_BROKEN && count <= CACHE_CHECK_DEPTH))
+		if (check->depth_max == CACHE_CHECK_LARGE || end == UNWIND_COMPLETE ||
+		    (end == UNWIND_BROKEN && count <= check->depth_max))
 			differ(check, "refused", count);
 		set(check, count);
 	} else if (cached != end || !equals(check, count)) {
-		differ(check, cached != end ? "another end" : "another stack", count);
+		uint64_t mark = check->plain[count - 1];
+
+		if (end != UNWIND_COMPLETE)
+			check->plain[count - 1] = replaced;
+		if (cached == UNWIND_TRUNCATED && is_cut_elsewhere(check, all))
+			check->elsewhere++;
+		else
+			differ(check, cached != end ? "another end" : "another stack", count);
+		check->plain[count - 1] = mark;
 		set(check, count);
 	} else {
 		check->leaves += cache->leaves->hits > hits;
@@ -223,6 +302,20 @@ void cache_check_state(struct cache_check *check, const struct unwind_state *sta
 	else if (chance < 12)
 		cache_check_forget_stream(check);
 	capture(check, state);
+}
+
+size_t cache_check_same(const struct cache_check *check, const uint64_t *pcs, size_t count)
+{
+	size_t same = 0;
+
+	while (same < count && same < check->count && check->plain[same] == pcs[same])
+		same++;
+	return same;
+}
+
+void cache_check_fail(struct cache_check *check, const char *how)
+{
+	differ(check, how, check->count);
 }
 
 __attribute__((noinline)) void cache_check_here(struct cache_check *check)

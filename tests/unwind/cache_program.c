@@ -256,10 +256,9 @@ static void run_coroutine(void)
 		act(self, (unsigned)below(self, 10));
 }
 
-static void *map_at(void *at, size_t size, int protection)
+static void *map(size_t size, int protection)
 {
-	void *p = mmap(at, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1,
-		       0);
+	void *p = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
 		abort();
@@ -269,7 +268,7 @@ static void *map_at(void *at, size_t size, int protection)
 /* Its stack is memory only while it lives. */
 static void start_coroutine(struct coroutine *coroutine)
 {
-	map_at(coroutine->stack, STACK_SIZE, PROT_READ | PROT_WRITE);
+	cache_check_map(coroutine->stack, STACK_SIZE, PROT_READ | PROT_WRITE);
 	getcontext(&coroutine->context);
 	coroutine->context.uc_stack.ss_sp = coroutine->stack;
 	coroutine->context.uc_stack.ss_size = STACK_SIZE;
@@ -299,7 +298,7 @@ static void end_coroutine(struct program *program)
 
 	if (which == program->current || !coroutine->live)
 		return;
-	map_at(coroutine->stack, STACK_SIZE, PROT_NONE);
+	cache_check_map(coroutine->stack, STACK_SIZE, PROT_NONE);
 	coroutine->live = false;
 	cache_check_here(program->check);
 }
@@ -412,9 +411,9 @@ static void prepare(struct program *program)
 	program->coroutines[0].live = true;
 	for (unsigned i = 1; i < COROUTINES; i++)
 		program->coroutines[i].stack =
-			(char *)map_at(NULL, STACK_SIZE + 2 * GUARD, PROT_NONE) + GUARD;
-	program->other_stack = map_at(NULL, STACK_SIZE, PROT_READ | PROT_WRITE);
-	program->code = map_at(NULL, CODE_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC);
+			(char *)map(STACK_SIZE + 2 * GUARD, PROT_NONE) + GUARD;
+	program->other_stack = map(STACK_SIZE, PROT_READ | PROT_WRITE);
+	program->code = map(CODE_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC);
 }
 
 void cache_program_run(struct cache_check *check, unsigned long captures)

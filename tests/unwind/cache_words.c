@@ -2,7 +2,7 @@
  * A model of a program's stack: frames are pushed and popped as calls and returns would, but with
  * the frame shapes of the table below, of which the unwind rules are known. Between captures one
  * word is changed, at the leaf, in the middle or at the root, to what might lie there as well; or
- * what lies further out is unmapped. What is right is what the plain walk finds.
+ * pages of it cannot be read for a while. What is right is what the plain walk finds.
  *
  * Words that a walk may take for an address are 0, small, of this program's code (below the
  * stack's memory, so a CFA there ends the walk) or in the stack's memory itself: it cannot fault.
@@ -12,12 +12,17 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
+#include "agent/unwind/stack_bounds.h"
+#include "trace/format.h"
+
 #define STACKS 3
-#define WORDS  8192
-#define FRAMES (CACHE_CHECK_DEPTH + 60)
+#define WORDS  16384
+#define FRAMES 1600
 #define BELOW  4096   /* red zone: fp slots and locals */
+#define PAGES  4      /* hidden at a time */
 #define ABOVE  131072 /* more than a step can be wide: zero, which ends the walk */
 
 enum shape_kind {
@@ -279,13 +284,53 @@ static void unmap_outer(struct cache_check *check, struct stack *stack)
 	word = word_at(stack->frames[depth].sp - 8);
 	old = *word;
 	*word = 0;
-	if (mprotect((void *)page, stack->high - page + ABOVE, PROT_NONE))
-		abort();
+	cache_check_protect((void *)page, stack->high - page + ABOVE, PROT_NONE);
 	capture(check, stack, "nothing further out");
-	mprotect((void *)page, stack->high - page + ABOVE, PROT_READ | PROT_WRITE);
+	cache_check_protect((void *)page, stack->high - page + ABOVE, PROT_READ | PROT_WRITE);
 	*word = old;
-	check->bounds.high = 0; // may have been seen while it was shorter
 	capture(check, stack, "all there again");
+}
+
+/* Frames of the stack whose words all lie below an address, from the innermost one on. */
+static size_t frames_below(const struct stack *stack, uint64_t address)
+{
+	size_t count = 1;
+
+	while (count < stack->depth && stack->frames[stack->depth - 1 - count].sp <= address)
+		count++;
+	return count;
+}
+
+/* Pages come and go between captures: the frames are there as far as they can be read. */
+static void hide_pages(struct cache_check *check, struct stack *stack)
+{
+	const uint64_t leaf = stack->frames[stack->depth - 1].sp - STACK_RED_ZONE;
+	uint64_t pages[PAGES], pcs[FRAMES + 1], lowest = UINT64_MAX;
+	size_t all, count, there;
+
+	capture(check, stack, "all can be read");
+	all = check->count;
+	memcpy(pcs, check->plain, all * sizeof(pcs[0]));
+	count = all - (pcs[all - 1] <= TRACE_PC_LAST_SPECIAL);
+	for (int i = 0; i < PAGES; i++) {
+		pages[i] = (leaf + cache_check_below(check, stack->high - leaf)) & -UINT64_C(4096);
+		lowest = pages[i] < lowest ? pages[i] : lowest;
+		cache_check_protect((void *)pages[i], 4096, PROT_NONE);
+		capture(check, stack, "a page that cannot be read");
+		there = frames_below(stack, lowest);
+		if (check->plain[check->count - 1] == TRACE_PC_TRUNCATED &&
+		    there > check->count - 1)
+			there = check->count - 1;
+		if (cache_check_same(check, pcs, count) < (there < count ? there : count))
+			cache_check_fail(check, "frames that can be read are missing");
+		capture(check, stack, "the same again");
+	}
+	for (int i = 0; i < PAGES; i++) {
+		cache_check_protect((void *)pages[i], 4096, PROT_READ | PROT_WRITE);
+		capture(check, stack, "a page that can be read again");
+	}
+	if (cache_check_same(check, pcs, all) != all)
+		cache_check_fail(check, "not what it was");
 }
 
 /* As it was, but for one fp that the leaf begins with. */
@@ -333,7 +378,9 @@ static void act(struct cache_check *check, struct stack *stack)
 		return;
 	case 4:
 		return unmap_outer(check, stack);
-	case 5 ... 8:
+	case 5:
+		return hide_pages(check, stack);
+	case 6 ... 8:
 		return other_fp(check, stack);
 	case 9 ... 24:
 		return poke(check, stack);

@@ -49,6 +49,11 @@ static void *allocate(size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+static void forgot(void)
+{
+	atomic_fetch_add(&epoch, 1);
+}
+
 /* The section of nesting.c's functions that stand for hooks. */
 extern const char __start_scene_hooks[], __stop_scene_hooks[];
 
@@ -58,6 +63,7 @@ void compare_init(void)
 		.allocate = allocate,
 		.hooks_start = (uint64_t)__start_scene_hooks,
 		.hooks_end = (uint64_t)__stop_scene_hooks,
+		.forgot = forgot,
 	};
 
 #ifndef COMPARE_WITHOUT_LOADER
@@ -210,11 +216,11 @@ static void compare_cached(const struct unwind_state *state, const uint64_t *pcs
 	cache.depth_max = room;
 	cache.broken_pc = TRACE_PC_BROKEN;
 	cached = stack_cache_capture(&cache, state, &stack);
-	if (cached == UNWIND_TRUNCATED)
+	if (cached == UNWIND_REFUSED)
 		stack_cache_set(&cache, pcs, count);
 	else if (cached != end || cache.depth != depth || !cache_holds(pcs, count))
 		report_cached(pcs, count, end, cached);
-	atomic_fetch_add(&kept, cache.shared > 0 && cached != UNWIND_TRUNCATED);
+	atomic_fetch_add(&kept, cache.shared > 0 && cached != UNWIND_REFUSED);
 	atomic_signal_fence(memory_order_seq_cst);
 	capturing = false;
 }

@@ -9,13 +9,14 @@
 #include "agent/unwind/proc_maps.h"
 #include "agent/unwind/rule.h"
 #include "agent/unwind/rule_table.h"
+#include "agent/unwind/stack_bounds.h"
 #include "base/compiler.h"
 
 static inline __attribute__((always_inline)) enum unwind_end
 capture(const struct unwind_state *state, struct crossing *crossing, bool tracking, uint64_t *pcs,
 	size_t room, size_t *count)
 {
-	struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
+	struct walk walk = walk_from(state, crossing->stack);
 
 	for (size_t n = 0; n < room;) {
 		enum step result;
@@ -77,6 +78,7 @@ void unwind_init(const struct unwind_host *host)
 {
 	allocate_pages = host->allocate;
 	run = host->run ? host->run : run_here;
+	stack_bounds_init(host);
 	module_find_init(host->dl_find_object);
 	nesting_init(host);
 	rule_table_init(host->allocate);
@@ -113,6 +115,7 @@ void unwind_forget_ids(void)
 void unwind_forbid_system_calls(bool forbidden)
 {
 	proc_maps_forbid(forbidden);
+	stack_bounds_forbid(forbidden);
 }
 
 size_t unwind_memory(void)

@@ -151,7 +151,8 @@ static inline bool leaf_cache_joins(struct stack_cache *cache, const struct leaf
 		stack_cache_settle(cache);
 	return segment->joined <= cache->depth && joined->sp == segment->joins.sp &&
 	       joined->pc == segment->joins.pc && joined->words == segment->joins.words &&
-	       (!(joined->words & 1) || joined->fp == segment->joins.fp) && !cache->broken &&
+	       (!(joined->words & 1) || joined->fp == segment->joins.fp) &&
+	       cache->end == UNWIND_COMPLETE &&
 	       words_hold(cache->words, joined->words >> 1, &differs);
 }
 
@@ -207,8 +208,6 @@ static inline void leaf_cache_use(struct stack_cache *cache, struct leaf_segment
 		return;
 	if (cache->shared > at)
 		cache->shared = at;
-	if (unlikely(cache->bounded > at))
-		cache->bounded = at;
 	cache->top = segment;
 	cache->settled = at;
 	cache->depth = at + segment->count;

@@ -14,7 +14,7 @@ static bool is_hook(uint64_t pc)
 static inline __attribute__((always_inline)) enum unwind_nesting
 find_frame(const struct unwind_state *state, struct crossing *crossing, bool tracking, uint64_t sp)
 {
-	struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
+	struct walk walk = walk_from(state, crossing->stack);
 
 	for (;;) {
 		uint64_t inner = walk.sp, pc = walk.pc;
@@ -71,15 +71,17 @@ void nesting_keep_slow(struct nesting_memo *memo, const struct unwind_state *sta
 {
 	const struct rule_table *table =
 		atomic_load_explicit(&rule_table_current, memory_order_acquire);
-	struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
+	struct walk walk = {state->pc, state->sp, state->fp, outer};
 	struct nesting found = {.epoch = epoch};
+	uint64_t cfa;
 
 	while (found.count < NESTING_STEPS) {
 		struct nesting_step *next = &found.steps[found.count];
 		unsigned rule = rule_table_find(table, walk.pc);
 
 		*next = (struct nesting_step){walk.pc, (uint16_t)rule, is_hook(walk.pc)};
-		if (rule < RULE_PLAIN || step_plain(&walk, rule) != STEP_CALLER)
+		if (!step_is_plain(&walk, rule, &cfa) ||
+		    step_plain(&walk, rule, cfa) != STEP_CALLER)
 			return;
 		found.count++;
 		if (walk.sp == outer) {

@@ -1,7 +1,8 @@
 /*
  * Nested calls come from the same few places again and again: operator new calls malloc. The way
  * from such a place to the outer hook is remembered, so that unwind_find_frame() need not be asked:
- * the same steps are done, without looking for their rules.
+ * the same steps are done, without looking for their rules. They read words of frames that are
+ * surely there: those of an operator that has called, and of hooks.
  */
 #ifndef MALLOW_AGENT_UNWIND_NESTING_H
 #define MALLOW_AGENT_UNWIND_NESTING_H
@@ -44,12 +45,14 @@ static inline bool nesting_holds(struct nesting_memo *memo, const struct unwind_
 				 uint64_t outer, uint32_t epoch)
 {
 	const struct nesting *nesting = nesting_place(memo, state->pc);
-	struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
+	struct walk walk = {state->pc, state->sp, state->fp, outer};
+	uint64_t cfa;
 
 	if (nesting->epoch != epoch)
 		return false;
 	for (uint32_t i = 0; i < nesting->count && nesting->steps[i].pc == walk.pc; i++) {
-		if (step_plain(&walk, nesting->steps[i].rule) != STEP_CALLER || walk.sp > outer)
+		if (!step_is_plain(&walk, nesting->steps[i].rule, &cfa) ||
+		    step_plain(&walk, nesting->steps[i].rule, cfa) != STEP_CALLER)
 			return false;
 		if (walk.sp == outer)
 			return nesting->steps[i].is_hook;

@@ -1,62 +1,326 @@
 /* See stack_bounds.h. */
 #include "agent/unwind/stack_bounds.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 
-#include "agent/unwind/memory.h"
-#include "agent/unwind/proc_maps.h"
+#include "agent/syscall.h"
+#include "agent/unwind/arch.h"
 
 /*
- * A program that switches between thousands of stacks, with code without tables on them, would
- * make each capture read /proc/self/maps. After so many, its stacks end at such code.
+ * A region is 64 KiB. Its word: the number of the region, and a bit for each of its pages. A
+ * region lies in any of the eight words of its bucket; for a moment in two, if two threads add it
+ * at once.
+ *
+ *    63         24 23   16 15                0
+ *   +-------------+-------+-------------------+
+ *   | region      |   0   | pages             |
+ *   +-------------+-------+-------------------+
  */
-#define REFRESHES_MAX 4096
+#define REGION_PAGES 16u
+#define REGION_SHIFT 24
+#define BUCKET_WORDS 8u
+#define BUCKETS      1024u /* 64 KiB, touched as far as there are stacks */
 
-/* A signal handler on this thread may refresh at any moment: a torn pair must not be used. */
-static uint64_t remembered_end(const volatile struct unwind_stack *stack, uint64_t sp)
+/* Of more regions than this not each is looked up, but each bucket that was ever used. */
+#define REGIONS_MAX 64
+
+/* Pages in unwind_stack.known. */
+#define KNOWN_MAX (STACK_PAGE - 1u)
+
+/* A stack that the C library has made is hardly larger. */
+#define OWN_STACK_MAX (UINT64_C(1) << 30)
+
+static _Atomic uint64_t table[BUCKETS][BUCKET_WORDS] __attribute__((aligned(64)));
+static _Atomic uint64_t used[BUCKETS / 64]; /* a bit for each bucket */
+
+/* Counts calls of hooks that may have taken pages away, when they are over. */
+static atomic_uint changes;
+
+static atomic_bool forbidden;
+static void (*forgot)(void);
+static uint64_t main_stack;
+
+static uint64_t page_of(uint64_t address)
 {
-	uint32_t before = stack->refreshes;
-	uint64_t low = stack->low, high = stack->high;
-
-	return stack->refreshes == before && low <= sp && sp < high ? high : 0;
+	return address / STACK_PAGE;
 }
 
-static void remember(volatile struct unwind_stack *stack, uint64_t low, uint64_t high)
+static unsigned bucket_number(uint64_t region)
 {
-	stack->high = 0;
-	stack->low = low;
-	stack->high = high;
-	// Interrupted in between by a handler that remembered its own stack: forget both.
-	if (stack->low != low || stack->high != high)
-		stack->high = 0;
+	return (unsigned)(region * UINT64_C(0x9e3779b97f4a7c15) >> 54);
 }
 
-struct search {
-	uint64_t address;
-	struct proc_mapping mapping;
-	bool found;
-};
-
-static void search(void *argument)
+static _Atomic uint64_t *bucket_of(uint64_t region)
 {
-	struct search *search = argument;
-
-	search->found = proc_maps_find(search->address, &search->mapping);
+	return table[bucket_number(region)];
 }
 
-uint64_t stack_bounds_end(struct unwind_stack *stack, uint64_t sp, uint64_t inside)
+static uint64_t region_of(uint64_t word)
 {
-	uint64_t end = remembered_end(stack, sp);
-	struct search wanted = {.address = sp};
+	return word >> REGION_SHIFT;
+}
 
-	if (inside < end)
-		return end;
-	if (stack->refreshes >= REFRESHES_MAX)
+static uint32_t pages_of(uint64_t word)
+{
+	return word & ((1u << REGION_PAGES) - 1);
+}
+
+static uint32_t known_pages(uint64_t region)
+{
+	_Atomic uint64_t *bucket = bucket_of(region);
+	uint32_t pages = 0;
+
+	for (unsigned i = 0; i < BUCKET_WORDS; i++) {
+		uint64_t word = atomic_load_explicit(&bucket[i], memory_order_acquire);
+
+		if (region_of(word) == region)
+			pages |= pages_of(word);
+	}
+	return pages;
+}
+
+static bool is_known(uint64_t page)
+{
+	return known_pages(page / REGION_PAGES) >> page % REGION_PAGES & 1;
+}
+
+/* The first page from `page` on that is not known. */
+static uint64_t known_end(uint64_t page)
+{
+	unsigned run;
+
+	do {
+		uint32_t pages = known_pages(page / REGION_PAGES) >> page % REGION_PAGES;
+
+		run = (unsigned)__builtin_ctz(~pages);
+		page += run;
+	} while (run && page % REGION_PAGES == 0);
+	return page;
+}
+
+/* The first one of the known pages that lie without a gap below `page`. */
+static uint64_t known_start(uint64_t page)
+{
+	unsigned run;
+
+	do {
+		uint64_t last = page - 1;
+		uint32_t pages = known_pages(last / REGION_PAGES) << (31 - last % REGION_PAGES);
+
+		run = (unsigned)__builtin_clz(~pages);
+		page -= run;
+	} while (run && page % REGION_PAGES == 0);
+	return page;
+}
+
+/* Of a full bucket one region is forgotten. Who has read there must not rely on it. */
+static void replace(_Atomic uint64_t *bucket, uint64_t word)
+{
+	atomic_store(&bucket[region_of(word) % BUCKET_WORDS], word);
+	if (forgot)
+		forgot();
+}
+
+static void add(uint64_t page)
+{
+	uint64_t region = page / REGION_PAGES, bit = UINT64_C(1) << page % REGION_PAGES;
+	_Atomic uint64_t *bucket = bucket_of(region);
+	unsigned number = bucket_number(region);
+
+	atomic_fetch_or(&used[number / 64], UINT64_C(1) << number % 64);
+	for (unsigned i = 0; i < BUCKET_WORDS; i++) {
+		uint64_t word = atomic_load(&bucket[i]);
+
+		while (region_of(word) == region)
+			if (atomic_compare_exchange_weak(&bucket[i], &word, word | bit))
+				return;
+	}
+	for (unsigned i = 0; i < BUCKET_WORDS; i++) {
+		uint64_t word = atomic_load(&bucket[i]);
+
+		if (!pages_of(word) &&
+		    atomic_compare_exchange_strong(&bucket[i], &word, region << REGION_SHIFT | bit))
+			return;
+	}
+	replace(bucket, region << REGION_SHIFT | bit);
+}
+
+/* Takes these pages of a region out. Whether there was one. */
+static bool take_out(uint64_t region, uint32_t pages)
+{
+	_Atomic uint64_t *bucket = bucket_of(region);
+	bool found = false;
+
+	for (unsigned i = 0; i < BUCKET_WORDS; i++) {
+		uint64_t word = atomic_load(&bucket[i]);
+
+		while (region_of(word) == region && word & pages)
+			if (atomic_compare_exchange_weak(&bucket[i], &word,
+							 word & ~(uint64_t)pages))
+				found = true;
+	}
+	return found;
+}
+
+/* The bits of those pages of the region that are in [first, last]. */
+static uint32_t pages_within(uint64_t region, uint64_t first, uint64_t last)
+{
+	uint64_t start = region * REGION_PAGES;
+	uint32_t pages = (1u << REGION_PAGES) - 1;
+
+	if (first > start)
+		pages &= pages << (first - start);
+	if (last < start + REGION_PAGES - 1)
+		pages &= pages >> (start + REGION_PAGES - 1 - last);
+	return pages;
+}
+
+/* Of all regions in the bucket. */
+static bool take_out_of(const _Atomic uint64_t *bucket, uint64_t first, uint64_t last)
+{
+	bool found = false;
+
+	for (unsigned i = 0; i < BUCKET_WORDS; i++) {
+		uint64_t word = atomic_load(&bucket[i]);
+		uint64_t region = region_of(word);
+
+		if (pages_of(word) && region >= first / REGION_PAGES &&
+		    region <= last / REGION_PAGES)
+			found |= take_out(region, pages_within(region, first, last));
+	}
+	return found;
+}
+
+static bool take_out_all(uint64_t first, uint64_t last)
+{
+	uint64_t start = first / REGION_PAGES, end = last / REGION_PAGES;
+	bool found = false;
+
+	if (end - start < REGIONS_MAX) {
+		for (uint64_t region = start; region <= end; region++)
+			found |= take_out(region, pages_within(region, first, last));
+		return found;
+	}
+	for (unsigned i = 0; i < BUCKETS / 64; i++)
+		for (uint64_t bits = atomic_load(&used[i]); bits; bits &= bits - 1)
+			found |= take_out_of(table[i * 64 + (unsigned)__builtin_ctzll(bits)], first,
+					     last);
+	return found;
+}
+
+static void forget(uint64_t start, uint64_t size)
+{
+	uint64_t last = start + size - 1;
+
+	if (size && last >= start && take_out_all(page_of(start), page_of(last)) && forgot)
+		forgot();
+}
+
+void unwind_memory_changes(uint64_t start, uint64_t size)
+{
+	forget(start, size);
+}
+
+void unwind_memory_changed(uint64_t start, uint64_t size)
+{
+	// Who has asked for a page before it was taken away and has not yet added it sees this.
+	if (size)
+		atomic_fetch_add(&changes, 1);
+	forget(start, size);
+}
+
+/*
+ * Where nobody may ask any more: a thread's stack ends above its thread pointer, the first one's
+ * with the strings that the kernel has put there.
+ */
+static bool is_own_stack(uint64_t address)
+{
+	uint64_t here = (uint64_t)__builtin_frame_address(0);
+	uint64_t end = arch_thread_pointer();
+
+	if (end - here >= OWN_STACK_MAX)
+		end = main_stack;
+	return end - here < OWN_STACK_MAX && address >= here && page_of(address) <= page_of(end);
+}
+
+/* The kernel looks at the set of signals before it finds that there is no such way to use it. */
+static bool ask(uint64_t page)
+{
+	return sys_sigprocmask(-1, (const uint64_t *)(page * STACK_PAGE), NULL) == -EINVAL;
+}
+
+static bool learn(uint64_t page)
+{
+	unsigned before;
+
+	if (atomic_load_explicit(&forbidden, memory_order_relaxed)) {
+		if (!is_own_stack(page * STACK_PAGE))
+			return false;
+		add(page);
+		return true;
+	}
+	do {
+		before = atomic_load(&changes);
+		if (!ask(page)) {
+			take_out(page / REGION_PAGES, 1u << page % REGION_PAGES);
+			return false;
+		}
+		add(page);
+	} while (atomic_load(&changes) != before);
+	return true;
+}
+
+bool stack_bounds_can_read(const struct unwind_stack *stack, uint64_t start, uint64_t end)
+{
+	uint64_t known = stack->known & ~(uint64_t)(STACK_PAGE - 1);
+	uint64_t size = (stack->known & (STACK_PAGE - 1)) * STACK_PAGE;
+
+	if (likely(start - known < size && end - known <= size))
+		return true;
+	if (end <= start)
+		return false;
+	for (uint64_t page = page_of(start); page <= page_of(end - 1); page++)
+		if (!is_known(page) && !learn(page))
+			return false;
+	return true;
+}
+
+never_inline uint64_t stack_bounds_end_slow(struct unwind_stack *stack, uint64_t sp)
+{
+	uint64_t page = page_of(sp), below = page_of(sp - STACK_RED_ZONE);
+	uint64_t start, end;
+
+	if (!is_known(page) || (!is_known(below) && !learn(below)))
 		return 0;
-	stack->refreshes++;
-	unwind_run_slow(search, &wanted);
-	if (!wanted.found || !wanted.mapping.readable)
-		return 0;
-	remember(stack, wanted.mapping.start, wanted.mapping.end);
-	return wanted.mapping.end;
+	start = known_start(below);
+	end = known_end(page);
+	// More would not fit: of what lies below, half; of what lies above, the rest.
+	if (start + KNOWN_MAX / 2 < below)
+		start = below - KNOWN_MAX / 2;
+	if (end > start + KNOWN_MAX)
+		end = start + KNOWN_MAX;
+	stack->known = start * STACK_PAGE | (end - start);
+	return end * STACK_PAGE;
+}
+
+void unwind_thread_ends(struct unwind_stack *stack)
+{
+	uint64_t start = stack->known & ~(uint64_t)(STACK_PAGE - 1);
+	uint64_t size = (stack->known & (STACK_PAGE - 1)) * STACK_PAGE;
+
+	if ((uint64_t)__builtin_frame_address(0) - start < size)
+		take_out_all(page_of(start), page_of(start + size - 1));
+	stack->known = 0;
+}
+
+void stack_bounds_init(const struct unwind_host *host)
+{
+	forgot = host->forgot;
+	main_stack = host->main_stack;
+}
+
+void stack_bounds_forbid(bool now)
+{
+	atomic_store_explicit(&forbidden, now, memory_order_relaxed);
 }

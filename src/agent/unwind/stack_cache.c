@@ -10,12 +10,14 @@
 /* So many frames at first: 56 KiB of address space, touched as far as stacks are deep. */
 #define FIRST_CAPACITY 512u
 
+/* Below this depth_max a stack that is deeper is walked anew: it costs 5 us at most. */
+#define CUT_LEAST 1024u
+
 /* A frame that the walk going on has met, and by which rule it was left. */
 struct fresh_frame {
 	uint64_t pc, sp, fp;
 	uint32_t id;
 	uint16_t rule;
-	uint16_t bounded;
 };
 
 /* The outcome of the walk before it is put into the cache. */
@@ -82,16 +84,6 @@ static never_inline bool grow_slow(struct stack_cache *cache, size_t need)
 	return true;
 }
 
-/* Whether the checks against the walk's limit would have gone as they did then. */
-static inline bool limit_allows(const struct stack_cache *cache, uint32_t frame, uint64_t limit)
-{
-	if (cache->broken)
-		return limit == (frame <= cache->bounded ? cache->limit : UINT64_MAX);
-	if (likely(limit == UINT64_MAX))
-		return true;
-	return limit >= cache->highest && (!cache->bounded || limit == cache->limit);
-}
-
 /*
  * The walk is at a remembered frame, if its words still hold. Else *below is lowered to where it
  * may join again.
@@ -102,8 +94,7 @@ static inline __attribute__((always_inline)) bool joins(const struct stack_cache
 	const struct cached_frame *frame = &cache->frames[*below];
 	size_t differs;
 
-	if (frame->pc != walk->pc || (frame->words & 1 && frame->fp != walk->fp) ||
-	    unlikely(!limit_allows(cache, *below, walk->limit)))
+	if (frame->pc != walk->pc || (frame->words & 1 && frame->fp != walk->fp))
 		return false;
 	if (likely(words_hold(cache->words, word_count(frame), &differs)))
 		return true;
@@ -116,12 +107,11 @@ static inline __attribute__((always_inline)) bool joins(const struct stack_cache
 static never_inline enum step walk_step_slow(struct walk *walk, struct crossing *crossing,
 					     unsigned rule, struct outcome *outcome, uint32_t count)
 {
-	uint64_t limit = walk->limit;
 	enum step result = step_slow(walk, crossing, rule);
 
-	// Of two limits on one stack the cache could remember only one. Registers that a signal
-	// interrupted are known for one frame more.
-	if (limit != UINT64_MAX && walk->limit != limit)
+	// Registers that a signal interrupted are known for one frame more. And what cannot be read
+	// now may be readable the next time.
+	if (crossing->unreadable)
 		outcome->unjoinable = UINT32_MAX;
 	else if (result == STEP_SIGNAL && outcome->unjoinable < count + 1)
 		outcome->unjoinable = count + 1;
@@ -129,25 +119,25 @@ static never_inline enum step walk_step_slow(struct walk *walk, struct crossing 
 }
 
 /*
- * Walks from state outwards until a frame is joined or the stack ends. false: there is no room
- * for so many frames.
+ * Walks from state outwards until frames[below] or one further out is joined, or the stack ends.
+ * false: there are more than `room` frames; the walk is at the next one.
  */
-static inline __attribute__((always_inline)) bool walk_to_join(const struct stack_cache *cache,
-							       struct crossing *crossing,
-							       const struct unwind_state *state,
-							       struct outcome *ret)
+static inline __attribute__((always_inline)) bool
+walk_to_join(const struct stack_cache *cache, struct crossing *crossing,
+	     const struct unwind_state *state, uint32_t below, uint32_t room, struct outcome *ret)
 {
 	const struct rule_table *table =
 		atomic_load_explicit(&rule_table_current, memory_order_acquire);
 	const struct cached_frame *frames = cache->frames;
-	struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
-	struct fresh_frame *fresh = cache->fresh, *end = fresh + cache->capacity;
+	struct walk walk = walk_from(state, crossing->stack);
+	struct fresh_frame *fresh = cache->fresh, *end = fresh + room;
 	enum step result = STEP_CALLER;
-	uint32_t below = cache->depth;
+	bool fits = true;
 
 	ret->unjoinable = 0;
 	for (;;) {
 		unsigned rule;
+		uint64_t cfa;
 		size_t place;
 
 		while (frames[below].sp < walk.sp)
@@ -159,11 +149,10 @@ static inline __attribute__((always_inline)) bool walk_to_join(const struct stac
 		fresh->sp = walk.sp;
 		fresh->fp = walk.fp;
 		fresh->rule = (uint16_t)rule;
-		fresh->bounded = walk.limit != UINT64_MAX;
 		fresh->id = rule_table_id_at(table, place);
 		fresh++;
-		if (likely(rule >= RULE_PLAIN)) {
-			result = step_plain(&walk, rule);
+		if (likely(step_is_plain(&walk, rule, &cfa))) {
+			result = step_plain(&walk, rule, cfa);
 		} else {
 			struct walk copy = walk;
 
@@ -176,14 +165,17 @@ static inline __attribute__((always_inline)) bool walk_to_join(const struct stac
 			below = 0;
 			break;
 		}
-		if (unlikely(fresh == end))
-			return false;
+		if (unlikely(fresh == end)) {
+			fits = false;
+			below = 0;
+			break;
+		}
 	}
 	ret->joined = below;
 	ret->count = (uint32_t)(fresh - cache->fresh);
 	ret->result = result;
 	ret->walk = walk;
-	return true;
+	return fits;
 }
 
 /* The words of a step by a wide rule, by doing it again. */
@@ -191,21 +183,15 @@ static never_inline uint32_t put_wide_words_slow(struct stack_cache *cache,
 						 struct crossing *crossing,
 						 const struct fresh_frame *frame, uint32_t words)
 {
-	struct walk walk = {frame->pc, frame->sp, frame->fp,
-			    frame->bounded ? cache->limit : UINT64_MAX};
+	struct walk walk = {frame->pc, frame->sp, frame->fp, 0};
 	struct words_read read = {0};
 
 	crossing->words = &read;
 	step_slow(&walk, crossing, frame->rule);
 	crossing->words = NULL;
 	// The first one read is compared first: it goes on top.
-	while (read.count > 0) {
-		const struct stack_word *word = &read.word[--read.count];
-
-		cache->words[words++] = *word;
-		if (word->address >= cache->highest)
-			cache->highest = word->address + 8;
-	}
+	while (read.count > 0)
+		cache->words[words++] = read.word[--read.count];
 	return words;
 }
 
@@ -277,16 +263,22 @@ static inline __attribute__((always_inline)) void put_frame(struct stack_cache *
 	outer->none = false;
 }
 
-/* The outermost of the fresh frames have nothing remembered below them. */
+/* The outermost of the fresh frames have nothing remembered below them, but perhaps a mark. */
 static never_inline uint32_t begin_anew_slow(struct stack_cache *cache,
-					     const struct outcome *outcome)
+					     const struct outcome *outcome, uint32_t shared)
 {
-	cache->broken = outcome->result == STEP_BROKEN;
-	cache->highest = outcome->walk.sp;
-	cache->bounded = 0;
-	if (!cache->broken)
+	uint64_t mark;
+
+	cache->end = outcome->result == STEP_END      ? UNWIND_COMPLETE
+		     : outcome->result == STEP_BROKEN ? UNWIND_BROKEN
+						      : UNWIND_TRUNCATED;
+	if (cache->end == UNWIND_COMPLETE)
 		return 0;
-	cache->frames[1] = (struct cached_frame){.pc = cache->broken_pc};
+	mark = cache->end == UNWIND_BROKEN ? cache->broken_pc : cache->truncated_pc;
+	// It is a frame like others in this.
+	if (shared > 0 && cache->frames[1].pc == mark)
+		cache->shared = 1;
+	cache->frames[1] = (struct cached_frame){.pc = mark};
 	return 1;
 }
 
@@ -307,24 +299,14 @@ put_outcome(struct stack_cache *cache, struct crossing *crossing, const struct o
 	if (likely(at)) {
 		outer.words = word_count(&cache->frames[at]);
 		outer.needs_fp = cache->frames[at].words & 1;
-		if (cache->bounded > at)
-			cache->bounded = at;
 	} else {
-		// The mark of a broken stack is a frame like others in this.
-		if (outer.shared > 0 && outcome->result == STEP_BROKEN &&
-		    cache->frames[1].pc == cache->broken_pc)
-			cache->shared = 1;
-		at = begin_anew_slow(cache, outcome);
-		outer.none = cache->broken;
+		at = begin_anew_slow(cache, outcome, outer.shared);
+		outer.none = cache->end == UNWIND_BROKEN;
 	}
-	if (unlikely(outcome->walk.limit != UINT64_MAX))
-		cache->limit = outcome->walk.limit;
 	for (struct fresh_frame *frame = cache->fresh + outcome->count; frame != cache->fresh;) {
 		frame--;
 		put_words(cache, crossing, outcome, frame, &outer);
 		put_frame(cache, ++at, frame, &outer);
-		if (unlikely(frame->bounded))
-			cache->bounded = at;
 	}
 	cache->depth = cache->settled = at;
 	cache->top = NULL;
@@ -339,13 +321,79 @@ static never_inline enum unwind_end capture_in_more_memory_slow(struct stack_cac
 								struct unwind_stack *stack,
 								size_t need)
 {
-	return grow_slow(cache, need) ? stack_cache_capture(cache, state, stack) : UNWIND_TRUNCATED;
+	return grow_slow(cache, need) ? stack_cache_capture(cache, state, stack) : UNWIND_REFUSED;
+}
+
+/* How many of the outermost frames of a stack are left out. */
+static uint64_t cut_of(const struct stack_cache *cache, uint64_t frames)
+{
+	uint64_t step = cache->depth_max / 8;
+
+	if (frames <= cache->depth_max)
+		return 0;
+	return (frames - cache->depth_max + step - 1) / step * step;
+}
+
+static uint64_t count_frames(const struct unwind_state *state, struct crossing *crossing)
+{
+	struct walk walk = walk_from(state, crossing->stack);
+	uint64_t frames = 1;
+
+	while (step(&walk, crossing) < STEP_END)
+		frames++;
+	return frames;
+}
+
+/*
+ * Of a stack that is too deep, or was, and is not to be cut where the remembered one is. frames:
+ * of the whole stack, 0: not known.
+ */
+static never_inline enum unwind_end capture_cut_slow(struct stack_cache *cache,
+						     const struct unwind_state *state,
+						     struct unwind_stack *stack, uint64_t frames)
+{
+	struct crossing crossing = {.stack = stack};
+	struct outcome outcome;
+	uint64_t cut, kept;
+
+	if (cache->depth_max < CUT_LEAST)
+		return UNWIND_REFUSED;
+	if (!frames)
+		frames = count_frames(state, &crossing);
+	cut = cut_of(cache, frames);
+	kept = frames - cut;
+	// And the mark.
+	if (kept + 1 >= cache->capacity && !grow_slow(cache, kept + 2))
+		return UNWIND_REFUSED;
+	if (walk_to_join(cache, &crossing, state, 0, (uint32_t)kept, &outcome) ==
+		    (cut > 0) ||
+	    crossing.missing)
+		return UNWIND_REFUSED;
+	cache->cut = cut;
+	if (crossing.unreadable) // perhaps where only count_frames() was
+		outcome.unjoinable = UINT32_MAX;
+	put_outcome(cache, &crossing, &outcome);
+	return cache->end;
+}
+
+/* Whether the stack is to be cut, or elsewhere than the remembered one. *frames: it has so many. */
+static inline bool must_be_cut(const struct stack_cache *cache, const struct outcome *outcome,
+			       uint64_t *frames)
+{
+	uint64_t depth = outcome->joined + outcome->count;
+	bool marked = outcome->joined && cache->end != UNWIND_COMPLETE;
+
+	*frames = depth - marked;
+	if (likely(!marked || cache->end == UNWIND_BROKEN))
+		return unlikely(depth > cache->depth_max);
+	*frames += cache->cut;
+	return cut_of(cache, *frames) != cache->cut;
 }
 
 static never_inline bool joins_innermost(const struct stack_cache *cache,
 					 const struct unwind_state *state)
 {
-	const struct walk walk = {state->pc, state->sp, state->fp, UINT64_MAX};
+	const struct walk walk = {state->pc, state->sp, state->fp, 0};
 	uint32_t below = cache->depth;
 
 	return joins(cache, &walk, &below);
@@ -364,12 +412,13 @@ enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwi
 	struct leaf_segment *segment;
 	struct crossing crossing;
 	struct outcome outcome;
+	uint64_t frames;
 	uint32_t depth;
 
 	if (unlikely(!cache->capacity))
 		return capture_in_more_memory_slow(cache, state, stack, 1);
 	if (is_same(cache, state))
-		return cache->broken ? UNWIND_BROKEN : UNWIND_COMPLETE;
+		return cache->end;
 	segment = leaf_cache_place(cache->leaves, state);
 	if (leaf_cache_try(cache->leaves) && leaf_cache_find(cache, state, &segment)) {
 		cache->leaves->hits++;
@@ -378,25 +427,26 @@ enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwi
 	}
 	stack_cache_settle(cache);
 	crossing = (struct crossing){.stack = stack};
-	if (unlikely(!walk_to_join(cache, &crossing, state, &outcome))) {
+	if (unlikely(!walk_to_join(cache, &crossing, state, cache->depth, cache->capacity,
+				   &outcome))) {
 		if (cache->capacity > cache->depth_max)
-			return UNWIND_TRUNCATED;
+			return capture_cut_slow(cache, state, stack, 0);
 		return capture_in_more_memory_slow(cache, state, stack, cache->capacity + 1);
 	}
-	depth = outcome.joined + outcome.count;
 	// A walk that ends at a frame found by another register is done again by one that tracks
 	// it.
-	if (unlikely(depth > cache->depth_max ||
-		     (crossing.missing &&
-		      (outcome.result == STEP_BROKEN || (outcome.joined && cache->broken)))))
-		return UNWIND_TRUNCATED;
+	if (unlikely(crossing.missing && (outcome.result == STEP_BROKEN ||
+					  (outcome.joined && cache->end != UNWIND_COMPLETE))))
+		return UNWIND_REFUSED;
+	if (unlikely(must_be_cut(cache, &outcome, &frames)))
+		return capture_cut_slow(cache, state, stack, frames);
+	depth = outcome.joined + outcome.count;
 	if (unlikely(depth >= cache->capacity))
 		return capture_in_more_memory_slow(cache, state, stack, depth + 1);
 	put_outcome(cache, &crossing, &outcome);
-	if (likely(!cache->leaves->pause && outcome.count && outcome.joined &&
-		   !outcome.unjoinable && outcome.walk.limit == UINT64_MAX))
+	if (likely(!cache->leaves->pause && outcome.count && outcome.joined && !outcome.unjoinable))
 		leaf_cache_keep(cache, segment, state, outcome.count);
-	return cache->broken ? UNWIND_BROKEN : UNWIND_COMPLETE;
+	return cache->end;
 }
 
 void stack_cache_settle_slow(struct stack_cache *cache)
@@ -435,8 +485,7 @@ bool stack_cache_set(struct stack_cache *cache, const uint64_t *pcs, size_t coun
 	}
 	cache->depth = cache->settled = (uint32_t)count;
 	cache->top = NULL;
-	cache->bounded = 0;
-	cache->broken = false;
+	cache->end = UNWIND_COMPLETE;
 	return true;
 }
 
@@ -447,8 +496,7 @@ void stack_cache_clear(struct stack_cache *cache)
 	cache->depth = cache->settled = 0;
 	cache->top = NULL;
 	cache->shared = 0;
-	cache->bounded = 0;
-	cache->broken = false;
+	cache->end = UNWIND_COMPLETE;
 }
 
 void stack_cache_recycle(struct stack_cache *cache)

@@ -17,8 +17,18 @@
  * outwards are what a walk would find if all words are equal. If one is not, the walk goes on and
  * may meet the remembered stack again further out. Nothing is read that a walk would not read.
  *
+ * Whether a word can be read is part of what a step depends on. All words here can be, as long as
+ * unwind_host.forgot() is not called; then everything is to be cleared. A walk that wanted to read
+ * what it could not is never joined.
+ *
  * The fp of a frame counts only where a step from there on depends on it (needs_fp); the words
  * that restore it are left out elsewhere. Frames are 32 bytes, two to a cache line.
+ *
+ * A stack of more than depth_max frames is cut in steps of an eighth of depth_max: of a stack of
+ * 20,000 frames whose limit is 16,384, the outermost 4,096 are left out, as they are of all from
+ * 18,433 to 20,480 frames. So what is left begins at the same frame while the program calls and
+ * returns, and is joined like any other. What is left out is not compared with memory: it can only
+ * change while a program writes other return addresses there, and then the cut may be elsewhere.
  *
  * Innermost frames that were met before are not walked but found (leaf_cache.h). They stay where
  * they are, in `top`, until a walk or a reader of frames[] needs them: most often neither does
@@ -53,8 +63,9 @@ struct cached_frame {
  * whoever drops the struct hands them on, by stack_cache_recycle().
  */
 struct stack_cache {
-	size_t depth_max;   /* setting: deeper stacks are not for the cache */
+	size_t depth_max;   /* setting: frames at most */
 	uint64_t broken_pc; /* setting: the outermost frame of a stack that ends before its root */
+	uint64_t truncated_pc;       /* setting: that of a stack that was cut */
 	struct cached_frame *frames; /* [0] ends every search; outermost frame first */
 	struct stack_word *words;
 	struct fresh_frame *fresh; /* of the walk going on, innermost first */
@@ -68,17 +79,15 @@ struct stack_cache {
 	 * here, raised by the writer.
 	 */
 	uint32_t shared;
-	uint32_t bounded; /* frames[1 … bounded] were walked with `limit`, see struct walk */
-	uint64_t limit;
-	uint64_t highest; /* no word was read at or above it */
-	bool broken;      /* the walk did not reach the outermost frame; frames[1] says so */
+	enum unwind_end end; /* not UNWIND_COMPLETE: frames[1] says so */
+	uint64_t cut;        /* UNWIND_TRUNCATED: so many frames are left out */
 };
 
 /*
  * Makes the cache hold the stack that state describes; stack_cache_settle() before its frames are
- * read. UNWIND_COMPLETE, or UNWIND_BROKEN: its
- * outermost frame then is broken_pc. UNWIND_TRUNCATED: nothing was done, because the stack has
- * more than depth_max frames, or needs registers or memory that are not at hand: to be captured by
+ * read. UNWIND_COMPLETE; or UNWIND_BROKEN or UNWIND_TRUNCATED: its outermost frame then is
+ * broken_pc or truncated_pc. UNWIND_REFUSED: nothing was done, because the stack needs registers or
+ * memory that are not at hand, or is deeper than a small depth_max: to be captured by
  * unwind_capture() and given to stack_cache_set().
  */
 enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwind_state *state,

@@ -3,9 +3,10 @@
  * (arch.h).
  *
  * Runs inside the program's malloc: async-signal-safe and reentrant, no lock that is waited for,
- * no malloc, no write to the program's stack, reads only stack words that the unwind tables (or,
- * for code without tables, a checked frame pointer) say exist. At most 512 bytes of stack on the
- * fast path, 1 KiB in the _slow functions; what takes more goes by unwind_host.run.
+ * no malloc, no write to the program's stack. Reads only stack words that the unwind tables (or,
+ * for code without tables, a checked frame pointer) say exist, in pages that the kernel has said
+ * can be read (stack_bounds.h). At most 512 bytes of stack on the fast path, 1 KiB in the _slow
+ * functions; what takes more goes by unwind_host.run.
  */
 #ifndef MALLOW_AGENT_UNWIND_UNWIND_H
 #define MALLOW_AGENT_UNWIND_UNWIND_H
@@ -22,19 +23,19 @@ struct unwind_state {
 };
 
 /*
- * The memory known to be mapped around a stack pointer. Only steps through code without unwind
- * tables look at it: they follow a frame pointer that lies inside. Owned by the calling thread.
+ * The pages around a stack pointer that are known to be readable: the address of the first one,
+ * plus their number. 0: none. One word, so that a signal handler never finds half of it. Owned by
+ * the calling thread, which clears it when unwind_host.forgot() was called since.
  */
 struct unwind_stack {
-	uint64_t low;
-	uint64_t high;
-	uint32_t refreshes; /* how often it was looked up, to stop a program with odd stacks */
+	uint64_t known;
 };
 
 enum unwind_end {
 	UNWIND_COMPLETE,  /* reached the outermost frame */
 	UNWIND_TRUNCATED, /* more frames than there was room for */
 	UNWIND_BROKEN,    /* a frame whose caller could not be found */
+	UNWIND_REFUSED,   /* stack_cache_capture() alone: it has done nothing */
 };
 
 /*
@@ -98,6 +99,14 @@ struct unwind_host {
 	void (*run)(void (*function)(void *argument), void *argument);
 	/* The code of the hooks, for unwind_find_frame(). hooks_end 0: any frame will do. */
 	uint64_t hooks_start, hooks_end;
+	/*
+	 * Called when memory of stacks may no longer be readable: before the next capture each
+	 * thread's caches and struct unwind_stack are to be cleared. Any thread, any signal
+	 * handler. NULL: nobody calls unwind_memory_changes().
+	 */
+	void (*forgot)(void);
+	/* An address near the end of the first thread's stack. 0: not known. */
+	uint64_t main_stack;
 };
 
 /* Once, before the first capture. */
@@ -124,8 +133,19 @@ void unwind_forget(uint64_t start, uint64_t end);
 void unwind_forget_ids(void);
 
 /*
- * No more system calls from now on: a seccomp filter may kill the program for one. Stacks with
- * code without tables may then end there, and modules are found by dl_find_object alone.
+ * Around each system call that may take away memory, or the right to read it: with the addresses,
+ * before and after, whatever came of it.
+ */
+void unwind_memory_changes(uint64_t start, uint64_t size);
+void unwind_memory_changed(uint64_t start, uint64_t size);
+
+/* The calling thread ends: others may get its stack's memory. It has emptied its caches. */
+void unwind_thread_ends(struct unwind_stack *stack);
+
+/*
+ * No more system calls from now on: a seccomp filter may kill the program for one. Of stacks then
+ * only pages are read that are known, or lie further out on the stack that the C library made for
+ * the thread; and modules are found by dl_find_object alone.
  */
 void unwind_forbid_system_calls(bool forbidden);
 

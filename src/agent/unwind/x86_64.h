@@ -5,6 +5,8 @@
 #ifndef MALLOW_AGENT_UNWIND_X86_64_H
 #define MALLOW_AGENT_UNWIND_X86_64_H
 
+#include <stdint.h>
+
 #define ARCH_ELF_MACHINE 62 /* EM_X86_64 */
 
 #define ARCH_DWARF_FP        6  /* rbp */
@@ -19,5 +21,14 @@
 #define ARCH_CONTEXT_FP 120
 #define ARCH_CONTEXT_SP 160
 #define ARCH_CONTEXT_PC 168
+
+/* Of the C library's description of a thread, which lies at the end of the stack that it made. */
+static inline uint64_t arch_thread_pointer(void)
+{
+	uint64_t pointer;
+
+	__asm__("mov %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+}
 
 #endif

@@ -5,11 +5,15 @@
 #include "agent/unwind/stack_bounds.h"
 #include "agent/unwind/x86_64.h"
 
-/* Below sp an interrupted leaf function may keep words: the red zone of the ABI. */
-#define RED_ZONE 128
-
 /* Handlers that interrupt each other deeper than this are a loop of garbage. */
 #define SIGNALS_MAX 64
+
+/* Farther than this from the stack pointer a frame pointer is none: the usual size of a stack. */
+#define FRAME_MAX (8u << 20)
+
+/* Pages between two frames are asked for, too, if they are no more than this: one limit for both.
+ */
+#define GAP_MAX (256u << 10)
 
 /* No code is so low: a call through a null pointer, or to a member of one. */
 #define NULL_CALL_END 4096
@@ -20,19 +24,30 @@ static uint64_t *register_value(struct registers *registers, uint8_t reg)
 	return reg == 3 ? &registers->rbx : &registers->r12_to_r15[reg - 12];
 }
 
-static uint64_t load(const struct crossing *crossing, uint64_t address)
+static bool can_read(struct crossing *crossing, uint64_t start, uint64_t end)
 {
-	uint64_t value = bytes_u64((const void *)address);
-
-	if (crossing->words && crossing->words->count < STEP_WORDS_MAX)
-		crossing->words->word[crossing->words->count++] =
-			(struct stack_word){address, value};
-	return value;
+	if (likely(stack_bounds_can_read(crossing->stack, start, end)))
+		return true;
+	crossing->unreadable = true;
+	return false;
 }
 
-static bool may_read(const struct walk *walk, uint64_t address)
+static bool load(struct crossing *crossing, uint64_t address, uint64_t *ret)
 {
-	return address >= walk->sp - RED_ZONE && address <= walk->limit - 8;
+	if (!can_read(crossing, address, address + 8))
+		return false;
+	*ret = bytes_u64((const void *)address);
+	if (crossing->words && crossing->words->count < STEP_WORDS_MAX)
+		crossing->words->word[crossing->words->count++] =
+			(struct stack_word){address, *ret};
+	return true;
+}
+
+/* A word that the frame, or the one that it called, may have on the stack. */
+static bool load_word(const struct walk *walk, struct crossing *crossing, uint64_t address,
+		      uint64_t *ret)
+{
+	return address >= walk->sp - STACK_RED_ZONE && load(crossing, address, ret);
 }
 
 /* Where the kernel saved DWARF's register n, in bytes from the context. */
@@ -56,7 +71,7 @@ static bool base_value(const struct walk *walk, struct crossing *crossing, uint8
 	else if (base >= ARRAY_COUNT(context_offsets))
 		return false;
 	else if (crossing->context_sp == walk->sp)
-		*ret = load(crossing, crossing->context + context_offsets[base]);
+		return load(crossing, crossing->context + context_offsets[base], ret);
 	else if (registers && registers->known & 1u << base)
 		*ret = *register_value(registers, base);
 	else {
@@ -75,11 +90,8 @@ static bool place_value(const struct walk *walk, struct crossing *crossing, stru
 	if (!base_value(walk, crossing, place.base, cfa, &value))
 		return false;
 	value += (uint64_t)offset;
-	if (place.how == RULE_AT) {
-		if (!may_read(walk, value))
-			return false;
-		value = load(crossing, value);
-	}
+	if (place.how == RULE_AT)
+		return load_word(walk, crossing, value, ret);
 	*ret = value;
 	return true;
 }
@@ -93,13 +105,13 @@ static bool find_cfa(const struct walk *walk, struct crossing *crossing,
 		return false;
 	cfa += (uint64_t)rule->cfa_offset;
 	if (rule->cfa_deref) {
-		if (!may_read(walk, cfa))
+		if (!load_word(walk, crossing, cfa, &cfa))
 			return false;
-		cfa = load(crossing, cfa) + (uint64_t)rule->cfa_add;
+		cfa += (uint64_t)rule->cfa_add;
 	}
 	*ret = cfa;
 	// The interrupted function may run on another stack than its handler.
-	return (rule->signal && rule->cfa_deref) || (cfa > walk->sp && cfa <= walk->limit);
+	return (rule->signal && rule->cfa_deref) || cfa > walk->sp;
 }
 
 /* Having left a handler's frame: walk is the interrupted function, its pc as it was. */
@@ -107,16 +119,10 @@ static enum step enter_interrupted(struct walk *walk, struct crossing *crossing)
 {
 	if (++crossing->signals > SIGNALS_MAX)
 		return STEP_BROKEN;
-	if (walk->limit != UINT64_MAX) {
-		walk->limit = stack_bounds_end(crossing->stack, walk->sp, walk->sp);
-		if (walk->limit == 0)
-			return STEP_BROKEN;
-	}
 	// Nothing was executed there: its frame is the return address that the call pushed.
 	if (walk->pc < NULL_CALL_END) {
-		if (!may_read(walk, walk->sp))
+		if (!load(crossing, walk->sp, &walk->pc))
 			return STEP_BROKEN;
-		walk->pc = load(crossing, walk->sp);
 		walk->sp += 8;
 	} else {
 		walk->pc++;
@@ -151,23 +157,28 @@ static enum step step_by_rule(struct walk *walk, struct crossing *crossing,
 /* Code without tables: JIT compilers and assembly keep frame pointers, or have cleared fp. */
 static enum step step_by_frame_pointer(struct walk *walk, struct crossing *crossing)
 {
-	uint64_t end, fp = walk->fp;
+	uint64_t fp = walk->fp;
 
 	if (fp == 0)
 		return STEP_END;
-	if (fp < walk->sp || fp % 8 != 0)
+	// Nothing vouches for it. But a stack has no gaps.
+	if (fp < walk->sp || fp - walk->sp > FRAME_MAX || fp % 8 != 0 ||
+	    !can_read(crossing, walk->sp, fp + 16) || !load(crossing, fp, &walk->fp) ||
+	    !load(crossing, fp + 8, &walk->pc))
 		return STEP_BROKEN;
-	end = stack_bounds_end(crossing->stack, walk->sp, fp);
-	if (end < 16 || fp > end - 16)
-		return STEP_BROKEN;
-	walk->limit = end;
-	walk->fp = load(crossing, fp);
-	walk->pc = load(crossing, fp + 8);
 	walk->sp = fp + 16;
 	return walk->pc == 0 ? STEP_END : STEP_CALLER;
 }
 
-never_inline enum step step_slow(struct walk *walk, struct crossing *crossing, unsigned packed)
+/* The limit at the new frame. */
+static void set_limit(struct walk *walk, struct crossing *crossing, enum step result, uint64_t from)
+{
+	if (result == STEP_CALLER && walk->sp > walk->limit && walk->sp - from < GAP_MAX)
+		stack_bounds_can_read(crossing->stack, from, walk->sp);
+	walk->limit = stack_bounds_end(crossing->stack, walk->sp);
+}
+
+static enum step step_by(struct walk *walk, struct crossing *crossing, unsigned packed)
 {
 	struct unwind_rule rule;
 
@@ -187,6 +198,16 @@ never_inline enum step step_slow(struct walk *walk, struct crossing *crossing, u
 	default:
 		return STEP_BROKEN;
 	}
+}
+
+never_inline enum step step_slow(struct walk *walk, struct crossing *crossing, unsigned packed)
+{
+	uint64_t from = walk->sp;
+	enum step result = step_by(walk, crossing, packed);
+
+	if (result < STEP_END)
+		set_limit(walk, crossing, result, from);
+	return result;
 }
 
 bool step_needs_fp(unsigned packed, bool caller_needs_fp)
@@ -210,10 +231,8 @@ static bool tracked_value(const struct walk *callee, struct crossing *crossing, 
 	struct rule_place place;
 	int32_t offset;
 
-	if (result == STEP_SIGNAL && crossing->context_sp != 0) {
-		*ret = load(crossing, crossing->context + context_offsets[reg]);
-		return true;
-	}
+	if (result == STEP_SIGNAL && crossing->context_sp != 0)
+		return load(crossing, crossing->context + context_offsets[reg], ret);
 	rule_find_register_slow(callee->pc, reg, &place, &offset);
 	if (place.how == RULE_LOST)
 		return false;
