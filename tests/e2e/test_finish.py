@@ -348,7 +348,7 @@ def test_no_room(record, compile_sample, tool):
     path = record([compile_sample("hand_over"), "1000", "4"], check=False).path
     before = path.read_bytes()
     result = tool("finish", "--compress", "never", path, check=False,
-                  preexec_fn=small_files(64 << 10))
+                  preexec_fn=small_files(16 << 10))
     assert result.returncode == 1 and "File too large" in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert path.read_bytes() == before and list(path.parent.iterdir()) == [path]
