@@ -213,38 +213,29 @@ static void start(struct keeper *keeper)
 	keeper->pid = pid > 0 ? (int)pid : 0;
 }
 
-struct wish {
-	enum helper_sort sort;
-	bool done;
-};
-
-static void start_report(void *argument)
+bool helper_start(enum helper_sort sort)
 {
-	struct wish *wish = argument;
+	struct slow slow;
 	struct keeper *keeper;
+	bool done = false;
 
+	if (process_system_calls_forbidden())
+		return true;
+	slow_begin(&slow);
 	if (sys_access(path_of_helper(), 1)) {
 		say_missing();
-		wish->done = true;
+		done = true;
 	} else if (file_keep_descriptor(&process->file) && slow_try_lock(&lock)) {
 		keeper = find_free();
-		wish->done = keeper != NULL;
+		done = keeper != NULL;
 		if (keeper) {
-			fill_report(keeper, wish->sort);
+			fill_report(keeper, sort);
 			start(keeper);
 		}
 		slow_unlock(&lock);
 	}
-}
-
-bool helper_start(enum helper_sort sort)
-{
-	struct wish wish = {.sort = sort};
-
-	if (process_system_calls_forbidden())
-		return true;
-	slow_run(start_report, &wish);
-	return wish.done;
+	slow_end(&slow);
+	return done;
 }
 
 static struct keeper *start_export(const char *format, int output)
