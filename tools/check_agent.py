@@ -2,17 +2,17 @@
 """Checks what the agent asks of a process: check_agent.py LIBMALLOW.SO [LIBMALLOW.A]
 
 It must load in any program, glibc's or musl's, and hurt none: no DT_NEEDED, every undefined symbol
-weak and listed in agent_imports.txt, no more than 16 bytes of initial-exec TLS, no text relocation,
-no executable stack, never unloaded, and nothing exported but the functions that it replaces and the C
-API. libmallow.a, whose names every object of a static program shares, defines no others than these,
-and asks for no others than those of the list, of the linker's options, and of glibc's malloc.
+weak and listed in agent_imports.txt, initial-exec TLS, no text relocation, no executable stack, never
+unloaded, and nothing exported but the functions that it replaces and the C API. libmallow.a, whose
+names every object of a static program shares, defines no others than these, and asks for no others
+than those of the list, of the linker's options, and of glibc's malloc.
 """
 import pathlib
 import re
 import subprocess
 import sys
 
-TLS = 16
+TLS = 16  # bytes: glibc takes them out of each thread's stack
 IMPORTS = pathlib.Path(__file__).with_name("agent_imports.txt")
 
 
@@ -46,7 +46,7 @@ def check_dynamic(library):
 
 def check_segments(library):
     segments = readelf("--program-headers", library)
-    # TLS type, offset, two addresses, size in the file, size in memory: taken from each thread's stack.
+    # Its type, offset, two addresses, size in the file, size in memory.
     local = re.search(r"\bTLS\s+(?:0x\w+\s+){4}(0x\w+)", segments)
     if local and int(local.group(1), 16) > TLS:
         yield f"has {int(local.group(1), 16)} bytes of TLS: {TLS} at most (docs/RELIABILITY.md)"

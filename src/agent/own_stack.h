@@ -22,7 +22,7 @@ void own_stack_prepare(void);
 
 /*
  * The end of a stack that nobody uses; own_stack_give_back() when done. NULL: the caller is on one
- * already, or there is none, even after waiting for some 20 ms, and the program's has to do.
+ * already, or there is none, even after waiting for some 30 ms, and the program's has to do.
  */
 void *own_stack_take(void);
 void own_stack_give_back(void *end);

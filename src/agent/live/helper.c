@@ -333,36 +333,26 @@ static void start(struct keeper *keeper)
 	say_failed(keeper);
 }
 
-struct wish {
-	enum helper_sort sort;
-	bool last;
-	bool done;
-};
-
-static void start_report(void *argument)
+bool helper_start(enum helper_sort sort, bool last)
 {
-	struct wish *wish = argument;
+	struct slow slow;
 	struct keeper *keeper;
+	bool done = false;
 
+	if (process_system_calls_forbidden())
+		return true;
+	slow_begin(&slow);
 	if (file_keep_descriptor(&process->file) && slow_try_lock(&lock)) {
 		keeper = find_free();
-		wish->done = keeper != NULL;
+		done = keeper != NULL;
 		if (keeper) {
-			fill_report(keeper, wish->sort, wish->last);
+			fill_report(keeper, sort, last);
 			start(keeper);
 		}
 		slow_unlock(&lock);
 	}
-}
-
-bool helper_start(enum helper_sort sort, bool last)
-{
-	struct wish wish = {.sort = sort, .last = last};
-
-	if (process_system_calls_forbidden())
-		return true;
-	slow_run(start_report, &wish);
-	return wish.done;
+	slow_end(&slow);
+	return done;
 }
 
 static struct keeper *start_export(const char *format, int output)
