@@ -161,8 +161,8 @@ static void end_stream(struct thread *thread)
 	cull_thread_ends(thread);
 	live_thread_leaves(thread);
 	slot_close(thread);
-	stack_cache_clear(&thread->stack);
 	unwind_thread_ends(&thread->bounds);
+	thread->epoch = ~process->epoch; // the next event, if there is one, empties the caches
 	if (!thread->ended && slow_try_lock(&process->ended_lock)) {
 		thread->ended = 1;
 		put_last(thread);
