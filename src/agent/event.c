@@ -354,13 +354,28 @@ void event_write(struct thread *thread, const struct event *event, const uint64_
 }
 
 /* A stack that is not whole, and not because nobody asked for more. */
-static void count_incomplete(enum unwind_end end)
+static never_inline void count_incomplete(enum unwind_end end)
 {
 	if (end == UNWIND_BROKEN)
 		process_count_loss(TRACE_LOSS_BROKEN_STACKS);
 	else if (end == UNWIND_TRUNCATED &&
 		 config.value[SETTING_BACKTRACE] == SETTING_BACKTRACE_FULL)
 		process_count_loss(TRACE_LOSS_TRUNCATED_STACKS);
+}
+
+/*
+ * thread->stack becomes the one that state describes, if the cache can do it: of a thread that is
+ * not unusual, in the epoch that it knows.
+ */
+static inline __attribute__((always_inline)) bool capture_cached(struct thread *thread,
+								 const struct unwind_state *state)
+{
+	enum unwind_end end = stack_cache_capture(&thread->stack, state, &thread->bounds);
+
+	if (likely(end == UNWIND_COMPLETE))
+		return true;
+	count_incomplete(end);
+	return end != UNWIND_REFUSED;
 }
 
 /* The stack of state by unwind_capture(), which remembers nothing. false: lost. */
@@ -388,7 +403,6 @@ static never_inline bool capture_plain_slow(struct thread *thread, const struct 
 static never_inline bool capture_slow(struct thread *thread, const struct unwind_state *state)
 {
 	uint32_t epoch = __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE);
-	enum unwind_end end = UNWIND_REFUSED;
 
 	// After a module was unloaded a pc may mean other code; and pages of the stack may be gone.
 	if (epoch != thread->epoch || thread->resync) {
@@ -397,12 +411,9 @@ static never_inline bool capture_slow(struct thread *thread, const struct unwind
 		thread->epoch = epoch;
 	}
 	if (config.value[SETTING_UNWINDER] == SETTING_UNWINDER_FAST && !thread->within &&
-	    !thread->passing)
-		end = stack_cache_capture(&thread->stack, state, &thread->bounds);
-	if (end == UNWIND_REFUSED)
-		return capture_plain_slow(thread, state);
-	count_incomplete(end);
-	return true;
+	    !thread->passing && capture_cached(thread, state))
+		return true;
+	return capture_plain_slow(thread, state);
 }
 
 /* Nothing is to be looked after but this event itself, of a thread that is not unusual. */
@@ -452,8 +463,7 @@ bool event_capture(struct thread *thread, const struct unwind_state *state)
 		     config.value[SETTING_UNWINDER] != SETTING_UNWINDER_FAST ||
 		     __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE) != thread->epoch;
 
-	if (unlikely(plain) || unlikely(stack_cache_capture(&thread->stack, state,
-							    &thread->bounds) != UNWIND_COMPLETE)) {
+	if (unlikely(plain) || unlikely(!capture_cached(thread, state))) {
 		if (!capture_slow(thread, state))
 			return false;
 		thread->resync = 0;
@@ -655,8 +665,7 @@ void event_write_here(struct thread *thread, const struct event *event,
 		return write_here_slow(thread, event, state);
 	if (unlikely(!is_ordinary(thread, event) ||
 		     config.value[SETTING_UNWINDER] != SETTING_UNWINDER_FAST ||
-		     stack_cache_capture(&thread->stack, state, &thread->bounds) !=
-			     UNWIND_COMPLETE))
+		     !capture_cached(thread, state)))
 		return write_here_slow(thread, event, state);
 	compare_stack(thread, state);
 	// Making room may begin a chunk, with another time and stack.

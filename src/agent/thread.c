@@ -114,8 +114,8 @@ static void end_stream(struct thread *thread)
 	cull_thread_ends(thread);
 	live_thread_leaves(thread);
 	slot_rest(thread);
-	stack_cache_clear(&thread->stack);
 	unwind_thread_ends(&thread->bounds);
+	thread->epoch = ~process->epoch; // the next event, if there is one, empties the caches
 	thread_ended_put(thread);
 }
 

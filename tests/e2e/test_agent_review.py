@@ -46,6 +46,7 @@ def test_sandbox(how, compile_sample, record, functions_of):
     assert_undamaged(recorded)
     assert len(recorded.paths) == 1
     assert recorded.reader.header.lost == 0
+    assert recorded.reader.header.losses["broken_stacks"] == 0
     check(recorded, "sandbox", functions_of)
     recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
 

@@ -279,6 +279,24 @@ def test_depth(compile_sample, record):
     assert recorded.reader.header.losses["truncated_stacks"] == 39
 
 
+def test_cut_stacks(compile_sample, record):
+    """A stack that is cut begins at the same frame for a while: its events are small, its site is
+    the same on the way back."""
+    recorded = run_sample(record, [compile_sample("cut_stacks", "gcc", "-O1")],
+                          settings={"DEPTH": 1024})
+    reader = recorded.reader
+    stacks = [reader.stack(event.node) for event in reader.events
+              if event.op == 1 and event.size == 100]
+    cut = [stack for stack in stacks if stack[-1] == (mallow_reader.PC_TRUNCATED, 0)]
+    assert len(cut) > 3900 and reader.header.losses["truncated_stacks"] == len(cut)
+    assert all(1024 - 128 < len(stack) - 1 <= 1024 for stack in cut)
+    assert len({len(stack) for stack in cut}) == 128
+    for down, back in zip(stacks, reversed(stacks)):
+        assert down[1:] == back[1:]
+    recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
+    assert recorded.path.stat().st_size < 1_000_000
+
+
 @pytest.mark.parametrize("opt", ["-O0", "-O2"])
 def test_marks(opt, compile_sample, record, functions_of):
     """mallow_mark() names moments; without the library it does nothing."""

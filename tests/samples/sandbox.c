@@ -2,7 +2,8 @@
  * Puts itself under a filter of system calls in the ways that programs do, and goes on allocating.
  * Argument: how. A system call that the filter forbids kills the process.
  *
- * EXPECT after: calls=20000 total_bytes=2000000 leaked_blocks=20000
+ * EXPECT after: calls=20001 total_bytes=2000100 leaked_blocks=20001
+ * EXPECT deep: calls=1 depth=100
  */
 #include "sample.h"
 
@@ -15,10 +16,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* In pages of the stack that were not used before. */
+static NOINLINE void deep(int levels)
+{
+	char memory[2000];
+
+	keep(memory);
+	if (levels)
+		deep(levels - 1);
+	else
+		keep(malloc(100));
+	STAY();
+}
+
 static NOINLINE void after(void)
 {
 	for (int i = 0; i < 20000; i++)
 		keep(malloc(100));
+	deep(100);
 	STAY();
 }
 

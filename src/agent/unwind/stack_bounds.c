@@ -9,8 +9,8 @@
 
 /*
  * A region is 64 KiB. Its word: the number of the region, and a bit for each of its pages. A
- * region lies in any of the eight words of its bucket; for a moment in two, if two threads add it
- * at once.
+ * region lies in any of the eight words of its bucket; in two, if two threads added it at once:
+ * the pages of the second are then added to the first when they are wanted.
  *
  *    63         24 23   16 15                0
  *   +-------------+-------+-------------------+
@@ -69,15 +69,14 @@ static uint32_t pages_of(uint64_t word)
 static uint32_t known_pages(uint64_t region)
 {
 	_Atomic uint64_t *bucket = bucket_of(region);
-	uint32_t pages = 0;
 
 	for (unsigned i = 0; i < BUCKET_WORDS; i++) {
 		uint64_t word = atomic_load_explicit(&bucket[i], memory_order_acquire);
 
 		if (region_of(word) == region)
-			pages |= pages_of(word);
+			return pages_of(word);
 	}
-	return pages;
+	return 0;
 }
 
 static bool is_known(uint64_t page)
@@ -234,14 +233,14 @@ void unwind_memory_changed(uint64_t start, uint64_t size)
  * Where nobody may ask any more: a thread's stack ends above its thread pointer, the first one's
  * with the strings that the kernel has put there.
  */
-static bool is_own_stack(uint64_t address)
+static bool is_own_stack(uint64_t page)
 {
 	uint64_t here = (uint64_t)__builtin_frame_address(0);
 	uint64_t end = arch_thread_pointer();
 
 	if (end - here >= OWN_STACK_MAX)
 		end = main_stack;
-	return end - here < OWN_STACK_MAX && address >= here && page_of(address) <= page_of(end);
+	return end - here < OWN_STACK_MAX && page >= page_of(here) && page <= page_of(end);
 }
 
 /* The kernel looks at the set of signals before it finds that there is no such way to use it. */
@@ -255,7 +254,7 @@ static bool learn(uint64_t page)
 	unsigned before;
 
 	if (atomic_load_explicit(&forbidden, memory_order_relaxed)) {
-		if (!is_own_stack(page * STACK_PAGE))
+		if (!is_own_stack(page))
 			return false;
 		add(page);
 		return true;

@@ -139,7 +139,7 @@ void unwind_forget_ids(void);
 void unwind_memory_changes(uint64_t start, uint64_t size);
 void unwind_memory_changed(uint64_t start, uint64_t size);
 
-/* The calling thread ends: others may get its stack's memory. It has emptied its caches. */
+/* The calling thread ends: others may get its stack's memory. Its caches are to be emptied. */
 void unwind_thread_ends(struct unwind_stack *stack);
 
 /*
