@@ -139,8 +139,8 @@ static inline void thread_commit(struct thread *thread, uint8_t *end)
 	thread->cursor = end;
 }
 
-// 16 bytes of TLS with the tag. Eight would spare a thread's stack 64 bytes in one program of eight,
-// for glibc rounds the sum of all up to 64; in the others nothing.
+// 16 bytes of TLS with the tag. Eight would spare a thread's stack 64 bytes in one program of
+// eight, for glibc rounds the sum of all up to 64; in the others nothing.
 extern __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
 
 /* What mallow_set_tag() said last: kept where the thread has no struct, and across fork. */
