@@ -100,9 +100,8 @@ static struct err *make_report(struct report *report)
 	auto_free char *name = live_output_name(facts);
 	struct process_memory memory;
 	struct err *err = name ? NULL : err_no_memory();
-	cleanup(buf_deinit) struct buf not_seen;
+	cleanup(buf_deinit) struct buf not_seen = BUF_EMPTY;
 
-	buf_init(&not_seen);
 	if (!err && report->options->ignore)
 		err = read_ignore(report, &ignore);
 	if (err)
