@@ -258,7 +258,10 @@ static int protection_of(const struct link_map *map, const void *symbols)
 	uint64_t address = (uint64_t)symbols - map->l_addr;
 	const ElfW(Phdr) * phdr;
 
-	if (!header || map->l_addr % PAGE || address > HIGH_ADDRESS ||
+	if (!header || map->l_addr % PAGE || address > HIGH_ADDRESS)
+		return PROT_NONE;
+	// Asks whether something is there: an object may have been linked for other addresses.
+	if (sys_madvise((void *)header, PAGE, MADV_NORMAL) ||
 	    memcmp(header->e_ident, ELFMAG, SELFMAG))
 		return PROT_NONE;
 	phdr = (const void *)(map->l_addr + header->e_phoff);
