@@ -205,7 +205,7 @@ static bool has_settings(void)
 }
 
 /* Nothing is recorded, and no signal means anything, until somebody asks. */
-static void wait(void)
+static void be_idle(void)
 {
 	static const uint8_t off[] = {SETTING_SIGNAL_TOGGLE, SETTING_SIGNAL_DUMP_SIZE,
 				      SETTING_SIGNAL_DUMP_COUNT, SETTING_SIGNAL_BASELINE,
@@ -234,7 +234,7 @@ void config_say_unseen(void)
 /*
  * Linked into a program it is always there, and waits until somebody asks: the environment, or
  * mallow_start(). For good, where another one comes first, which a program linked with it was run
- * under; or where calls would come here of those few alone that were loaded with it.
+ * under; or where it sees none of the program's calls (config.unseen).
  */
 static void wait_until_asked(void)
 {
@@ -243,7 +243,7 @@ static void wait_until_asked(void)
 	config.unseen = !link_map_is_before_libc();
 	if (asked && !config.unseen && link_map_is_first("mallow_api_sync"))
 		return;
-	wait();
+	be_idle();
 	if (asked && config.unseen)
 		config_say_unseen();
 }

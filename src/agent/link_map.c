@@ -29,8 +29,8 @@ struct loader_space {
 static const struct link_map_redirection *redirections;
 static size_t redirection_count;
 static void *redirected[LINK_MAP_REDIRECTIONS_MAX];
-static void
-	*behind[LINK_MAP_REDIRECTIONS_MAX]; // what are now to be found as ours, by whoever is at it
+// The functions in whose place ours are put next. Of the one thread that does so.
+static void *behind[LINK_MAP_REDIRECTIONS_MAX];
 
 static const struct loader_space *find_loader_debug(void)
 {
@@ -230,7 +230,7 @@ bool link_map_is_before_libc(void)
 	return objects_with_us() == objects_of_program() && link_map_is_first("__libc_start_main");
 }
 
-/* Of those behind ours. NULL: the function is none of theirs. */
+/* The object that the function lies in, if it comes behind ours in the search order; else NULL. */
 static const struct link_map *owner_of(const void *function)
 {
 	const struct link_map *map = objects_with_us(), *owner = NULL;
@@ -258,7 +258,10 @@ static int protection_of(const struct link_map *map, const void *symbols)
 	uint64_t address = (uint64_t)symbols - map->l_addr;
 	const ElfW(Phdr) * phdr;
 
-	if (!header || map->l_addr % PAGE || address > HIGH_ADDRESS ||
+	if (!header || map->l_addr % PAGE || address > HIGH_ADDRESS)
+		return PROT_NONE;
+	// Asks whether something is there: an object may have been linked for other addresses.
+	if (sys_madvise((void *)header, PAGE, MADV_NORMAL) ||
 	    memcmp(header->e_ident, ELFMAG, SELFMAG))
 		return PROT_NONE;
 	phdr = (const void *)(map->l_addr + header->e_phoff);
@@ -270,7 +273,10 @@ static int protection_of(const struct link_map *map, const void *symbols)
 	return PROT_NONE;
 }
 
-/* All versions of the function that are this one. Returns how far the symbols reach. */
+/*
+ * Every version of the name whose entry is the function behind ours; changed, if `write`. Returns
+ * the last such entry, NULL: there is none.
+ */
 static ElfW(Sym) * redirect_one(const struct object_symbols *symbols, size_t number, bool write)
 {
 	const struct link_map_redirection *one = &redirections[number];
@@ -293,7 +299,7 @@ static ElfW(Sym) * redirect_one(const struct object_symbols *symbols, size_t num
 	return last;
 }
 
-/* The functions of one object, by owners[]: as many as there are redirections. */
+/* The functions of one object: those whose owners[] it is. false: its table cannot be changed. */
 static bool redirect_in(const struct link_map *map, const struct link_map *const *owners)
 {
 	struct object_symbols symbols = object_symbols_of(map);

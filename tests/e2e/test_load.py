@@ -1,12 +1,13 @@
 """Libraries that a program opens: how they are bound, how they come and go, and mallow among them."""
-import itertools
+import errno
 import subprocess
 
 import pytest
 
 import expect
-import mallow_sums
 from conftest import clean_environment, flags_to_link
+from test_agent import variant
+from test_faults import numbers_of_calls
 from test_hazards_code import plain_run
 from test_samples import check_sample, run_sample
 
@@ -58,6 +59,20 @@ def test_dlsym_on_musl(compile_sample, record):
     assert recorded.sums.unknown_frees == 0
     assert recorded.reader.header.allocator == 2
     recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
+
+
+def test_tables_that_cannot_be_changed(compile_sample, record):
+    """Said once, and the program runs as ever."""
+    needed = library(compile_sample, "deepbind_needed")
+    plugin = library(compile_sample, "deepbind_plugin", *linked_with(needed))
+    settings = {"FAIL_CALL": numbers_of_calls()["mprotect"], "FAIL_AT": 1,
+                "FAIL_COUNT": 1000000, "FAIL_ERROR": errno.EACCES}
+    recorded = run_sample(record, [compile_sample("deepbind", "gcc", "-O1"), plugin, "now"],
+                          linked=True, settings=settings, env={"LD_PRELOAD": variant("fail")})
+    assert recorded.stdout == "ok\n"
+    assert recorded.stderr == ("mallow: calls of libraries that are opened with RTLD_DEEPBIND, and by "
+                               "way of dlsym(), are not recorded: the loader's tables cannot be "
+                               "changed\n")
 
 
 @pytest.mark.parametrize("ways", ["nn", "dn", "nd", "dd"])
