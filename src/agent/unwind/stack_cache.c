@@ -365,8 +365,7 @@ static never_inline enum unwind_end capture_cut_slow(struct stack_cache *cache,
 	// And the mark.
 	if (kept + 1 >= cache->capacity && !grow_slow(cache, kept + 2))
 		return UNWIND_REFUSED;
-	if (walk_to_join(cache, &crossing, state, 0, (uint32_t)kept, &outcome) ==
-		    (cut > 0) ||
+	if (walk_to_join(cache, &crossing, state, 0, (uint32_t)kept, &outcome) == (cut > 0) ||
 	    crossing.missing)
 		return UNWIND_REFUSED;
 	cache->cut = cut;
