@@ -277,10 +277,11 @@ static bool learn(uint64_t page)
 
 bool stack_bounds_can_read(const struct unwind_stack *stack, uint64_t start, uint64_t end)
 {
-	uint64_t known = stack->known & ~(uint64_t)(STACK_PAGE - 1);
-	uint64_t size = (stack->known & (STACK_PAGE - 1)) * STACK_PAGE;
+	uint64_t known = __atomic_load_n(&stack->known, __ATOMIC_RELAXED);
+	uint64_t from = known & ~(uint64_t)(STACK_PAGE - 1);
+	uint64_t size = (known & (STACK_PAGE - 1)) * STACK_PAGE;
 
-	if (likely(start - known < size && end - known <= size))
+	if (likely(start - from < size && end - from <= size))
 		return true;
 	if (end <= start)
 		return false;
@@ -304,7 +305,7 @@ never_inline uint64_t stack_bounds_end_slow(struct unwind_stack *stack, uint64_t
 		start = below - KNOWN_MAX / 2;
 	if (end > start + KNOWN_MAX)
 		end = start + KNOWN_MAX;
-	stack->known = start * STACK_PAGE | (end - start);
+	__atomic_store_n(&stack->known, start * STACK_PAGE | (end - start), __ATOMIC_RELAXED);
 	return end * STACK_PAGE;
 }
 
