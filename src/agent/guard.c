@@ -24,13 +24,13 @@ static bool is_nested_unseen(const struct thread *thread, const struct guard_cal
  */
 static struct thread *enter_again(struct thread *thread, struct guard_call *call)
 {
-	struct unwind_stack stack = {0}; // thread->bounds may be out of date: no event yet
+	struct unwind_stack none;
 
 	if (thread->outer == THREAD_AT_WORK) {
 		call->pending_in = thread;
 		return NULL;
 	}
-	switch (unwind_find_frame(&call->state, &stack, thread->outer)) {
+	switch (unwind_find_frame(&call->state, thread_bounds(thread, &none), thread->outer)) {
 	case UNWIND_NOT_FOUND:
 		if (!thread->busy && is_nested_unseen(thread, call)) {
 			call->nested_in = thread;

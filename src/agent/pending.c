@@ -67,7 +67,7 @@ static bool is_culled(struct thread *thread, const struct event *event)
 bool pending_add(struct thread *thread, const struct event *event, const struct unwind_state *state)
 {
 	struct pending *pending = &thread->pending;
-	struct unwind_stack stack = {0}; // as in guard.c
+	struct unwind_stack none;
 	struct event kept = *event;
 	uint32_t claim, start;
 	struct entry *entry;
@@ -94,8 +94,8 @@ bool pending_add(struct thread *thread, const struct event *event, const struct 
 	entry = (struct entry *)(pending->words + start);
 	entry->words = 0;
 	entry->event = kept;
-	if (state &&
-	    unwind_capture(state, &stack, entry->frames, frames_max(), &count) != UNWIND_COMPLETE)
+	if (state && unwind_capture(state, thread_bounds(thread, &none), entry->frames,
+				    frames_max(), &count) != UNWIND_COMPLETE)
 		entry->frames[count++] = TRACE_PC_TRUNCATED;
 	count = own_code_strip(entry->frames, (uint32_t)count);
 	entry->count = (uint32_t)count;

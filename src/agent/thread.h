@@ -198,6 +198,17 @@ static inline bool thread_is_passing(void)
 	return thread && thread->cursor && thread->passing;
 }
 
+/*
+ * What is known of the thread's stack, outside of an event, which would have emptied it if it is
+ * out of date: *none then.
+ */
+static inline struct unwind_stack *thread_bounds(struct thread *thread, struct unwind_stack *none)
+{
+	*none = (struct unwind_stack){0};
+	return thread->epoch == __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE) ? &thread->bounds
+										   : none;
+}
+
 /* Frames that a capture may hold: DEPTH. */
 size_t thread_depth_limit(void);
 

@@ -38,6 +38,7 @@ static _Atomic uint64_t used[BUCKETS / 64]; /* a bit for each bucket */
 static atomic_uint changes;
 
 static atomic_bool forbidden;
+static bool deaf; /* the kernel does not answer as expected */
 static void (*forgot)(void);
 static uint64_t main_stack;
 
@@ -230,7 +231,7 @@ void unwind_memory_changed(uint64_t start, uint64_t size)
 }
 
 /*
- * Where nobody may ask any more: a thread's stack ends above its thread pointer, the first one's
+ * Where nobody can be asked: a thread's stack ends above its thread pointer, the first one's
  * with the strings that the kernel has put there.
  */
 static bool is_own_stack(uint64_t page)
@@ -243,17 +244,21 @@ static bool is_own_stack(uint64_t page)
 	return end - here < OWN_STACK_MAX && page >= page_of(here) && page <= page_of(end);
 }
 
-/* The kernel looks at the set of signals before it finds that there is no such way to use it. */
-static bool ask(uint64_t page)
+/*
+ * Whether a word can be read: the kernel reads the set of signals before it finds that there is no
+ * such way to use it. Every slow path of the agent makes this call, so that whoever allows the
+ * agent allows it.
+ */
+static bool ask(const void *word)
 {
-	return sys_sigprocmask(-1, (const uint64_t *)(page * STACK_PAGE), NULL) == -EINVAL;
+	return sys_sigprocmask(-1, word, NULL) == -EINVAL;
 }
 
 static bool learn(uint64_t page)
 {
 	unsigned before;
 
-	if (atomic_load_explicit(&forbidden, memory_order_relaxed)) {
+	if (deaf || atomic_load_explicit(&forbidden, memory_order_relaxed)) {
 		if (!is_own_stack(page))
 			return false;
 		add(page);
@@ -261,7 +266,7 @@ static bool learn(uint64_t page)
 	}
 	do {
 		before = atomic_load(&changes);
-		if (!ask(page)) {
+		if (!ask((const void *)(page * STACK_PAGE))) {
 			take_out(page / REGION_PAGES, 1u << page % REGION_PAGES);
 			return false;
 		}
@@ -272,10 +277,11 @@ static bool learn(uint64_t page)
 
 bool stack_bounds_can_read(const struct unwind_stack *stack, uint64_t start, uint64_t end)
 {
-	uint64_t known = stack->known & ~(uint64_t)(STACK_PAGE - 1);
-	uint64_t size = (stack->known & (STACK_PAGE - 1)) * STACK_PAGE;
+	uint64_t known = __atomic_load_n(&stack->known, __ATOMIC_RELAXED);
+	uint64_t from = known & ~(uint64_t)(STACK_PAGE - 1);
+	uint64_t size = (known & (STACK_PAGE - 1)) * STACK_PAGE;
 
-	if (likely(start - known < size && end - known <= size))
+	if (likely(start - from < size && end - from <= size))
 		return true;
 	if (end <= start)
 		return false;
@@ -299,7 +305,7 @@ never_inline uint64_t stack_bounds_end_slow(struct unwind_stack *stack, uint64_t
 		start = below - KNOWN_MAX / 2;
 	if (end > start + KNOWN_MAX)
 		end = start + KNOWN_MAX;
-	stack->known = start * STACK_PAGE | (end - start);
+	__atomic_store_n(&stack->known, start * STACK_PAGE | (end - start), __ATOMIC_RELAXED);
 	return end * STACK_PAGE;
 }
 
@@ -315,6 +321,7 @@ void unwind_thread_ends(struct unwind_stack *stack)
 
 void stack_bounds_init(const struct unwind_host *host)
 {
+	deaf = !ask(&main_stack);
 	forgot = host->forgot;
 	main_stack = host->main_stack;
 }

@@ -42,8 +42,9 @@ uint64_t stack_bounds_end_slow(struct unwind_stack *stack, uint64_t sp);
  */
 static inline uint64_t stack_bounds_end(struct unwind_stack *stack, uint64_t sp)
 {
-	uint64_t start = stack->known & ~(uint64_t)(STACK_PAGE - 1);
-	uint64_t size = (stack->known & (STACK_PAGE - 1)) * STACK_PAGE;
+	uint64_t known = __atomic_load_n(&stack->known, __ATOMIC_RELAXED);
+	uint64_t start = known & ~(uint64_t)(STACK_PAGE - 1);
+	uint64_t size = (known & (STACK_PAGE - 1)) * STACK_PAGE;
 
 	if (likely(sp - STACK_RED_ZONE - start < size))
 		return start + size;
