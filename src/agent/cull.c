@@ -202,19 +202,17 @@ static bool hold(struct thread *thread, const struct event *event, uint32_t repl
 }
 
 /*
- * How many ticks CULL is, by all the time that the recording has lasted: never more than it is,
- * because the ticks are counted within the nanoseconds, at the start as here (recording.c).
+ * How many ticks CULL is, by all the time since cull_make(): never more than it is, because the
+ * ticks are counted within the nanoseconds, there as here. Nothing that is held back is older.
  */
 static void measure(struct cull *cull)
 {
-	const struct trace_header *header =
-		__atomic_load_n(&process->file.header, __ATOMIC_RELAXED);
 	uint64_t wanted = config.value[SETTING_CULL], ticks, ns;
 
-	if (process_system_calls_forbidden() || !header)
+	if (process_system_calls_forbidden())
 		return;
-	ticks = clock_ticks() - header->start_ticks;
-	ns = clock_monotonic_ns() - header->start_monotonic_ns;
+	ticks = clock_ticks() - cull->start_ticks;
+	ns = clock_monotonic_ns() - cull->start_ns;
 	if (!ticks || ns < (wanted < LOOK_NS / 10 ? wanted : LOOK_NS / 10)) {
 		// Too short to be measured, and to have anything old.
 		__atomic_store_n(&cull->interval, ticks, __ATOMIC_RELAXED);

@@ -1,5 +1,6 @@
 #include "agent/cull_entries.h"
 
+#include "agent/clock.h"
 #include "agent/pool.h"
 #include "agent/process.h"
 #include "agent/slow.h"
@@ -29,6 +30,9 @@ struct cull *cull_make(const struct thread *thread)
 	if (!made)
 		return NULL;
 	made->limit = CULL_NEVER;
+	if (!process_system_calls_forbidden())
+		made->start_ns = clock_monotonic_ns();
+	made->start_ticks = clock_ticks();
 	made->recording = thread->recording;
 	// If another thread was faster, this one stays unused. So it does if the recording was
 	// replaced in between (cull_forget()): the next one has its own.

@@ -70,6 +70,7 @@ struct cull {
 	struct cull_entry *segments[CULL_SEGMENTS]; /* atomic, the first count of them */
 	uint32_t count;                             /* atomic, may exceed SEGMENTS */
 	uint32_t finished;                          /* atomic */
+	uint64_t start_ns, start_ticks;             /* when it was made, in this order */
 	uint64_t limit;     /* atomic: the age at which blocks are old, ticks */
 	uint64_t interval;  /* atomic: ticks between looks */
 	uint64_t next_look; /* atomic: ticks */

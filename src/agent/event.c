@@ -188,9 +188,7 @@ static void lose(struct thread *thread)
 {
 	thread->cursor = NULL;
 	thread->limit = NULL;
-	// What a former recording lost by its end, it did not lose.
-	if (!thread_is_former(thread))
-		process_count_loss(process->loss_if_stopped);
+	record_lost(thread);
 }
 
 static size_t room_for(uint32_t push)

@@ -1,6 +1,7 @@
 #include "agent/link_map.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
 #include <sys/auxv.h>
 
@@ -260,8 +261,9 @@ static int protection_of(const struct link_map *map, const void *symbols)
 
 	if (!header || map->l_addr % PAGE || address > HIGH_ADDRESS)
 		return PROT_NONE;
-	// Asks whether something is there: an object may have been linked for other addresses.
-	if (sys_madvise((void *)header, PAGE, MADV_NORMAL) ||
+	// Asks whether something is there: an object may have been linked for other addresses. The
+	// kernel reads the set of signals before it finds that there is no such way to use it.
+	if (sys_sigprocmask(-1, (const uint64_t *)header, NULL) == -EFAULT ||
 	    memcmp(header->e_ident, ELFMAG, SELFMAG))
 		return PROT_NONE;
 	phdr = (const void *)(map->l_addr + header->e_phoff);

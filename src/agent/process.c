@@ -173,8 +173,10 @@ static enum process_state start(bool forked)
 }
 
 /*
- * The old recording's threads do no longer write, but for the ends of events. They are told first:
- * who asks for a block meanwhile finds out that the answer may be of either (event_keep()).
+ * The old recording's threads do no longer write, but for the ends of events. The number changes
+ * before the sets of blocks are emptied and once more when they are: who asks for a block before,
+ * in between or afterwards has another number each time, and only the last one is that of a
+ * recording which a thread can follow to (event_keep()).
  */
 static void forget_recording(void)
 {
@@ -188,6 +190,7 @@ static void forget_recording(void)
 	process->others_known = false;
 	process->modules.count = 0;
 	__atomic_store_n(&process->next_stream, 0, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&process->recording, 1, __ATOMIC_SEQ_CST);
 }
 
 /* done: a bool, whether it was. */

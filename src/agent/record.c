@@ -78,12 +78,18 @@ static void put(struct thread *thread, const struct record *record)
 	thread_commit(thread, p + text_size(record));
 }
 
+void record_lost(const struct thread *thread)
+{
+	if (!thread_is_former(thread))
+		process_count_loss(process->loss_if_stopped);
+}
+
 bool record_write(struct thread *thread, const struct record *record)
 {
 	if (live_is_on() && !live_writes_record(record->kind))
 		return true;
 	if (!record_reserve(thread, record_room(record))) {
-		process_count_loss(process->loss_if_stopped);
+		record_lost(thread);
 		return false;
 	}
 	put(thread, record);
@@ -108,15 +114,15 @@ void record_write_kept_here(struct thread *thread, const struct record *record,
 		return;
 	// The stack and its record must lie in one chunk: a new one begins with another stack.
 	if (!record_reserve(thread, record_room(record) + 1024))
-		return process_count_loss(process->loss_if_stopped);
+		return record_lost(thread);
 	event_write_here(thread, &stack, state);
 	if ((size_t)(thread->limit - thread->cursor) < record_room(record)) {
 		if (!record_reserve(thread, record_room(record)))
-			return process_count_loss(process->loss_if_stopped);
+			return record_lost(thread);
 		event_write_here(thread, &stack, state);
 	}
 	if ((size_t)(thread->limit - thread->cursor) >= record_room(record))
 		put(thread, record);
 	else
-		process_count_loss(process->loss_if_stopped);
+		record_lost(thread);
 }

@@ -70,9 +70,8 @@ static void fill_header(struct trace_header *header, bool forked, const uint8_t 
 			(live_is_on() ? TRACE_LIVE : 0);
 	header->sample_mean = config.value[SETTING_SAMPLE];
 	header->cull_ns = config.value[SETTING_CULL];
-	// In this order: cull.c, measure().
-	header->start_monotonic_ns = clock_monotonic_ns();
 	header->start_ticks = clock_ticks();
+	header->start_monotonic_ns = clock_monotonic_ns();
 	header->start_realtime_ns = clock_realtime_ns();
 	if (live_is_on())
 		live_starts(header->start_ticks);

@@ -552,7 +552,7 @@ def test_report_of_a_child_comes_when_it_ends(mallow, compile_sample):
 
 
 @pytest.mark.parametrize("how,why", [
-    ("stack", "ended with signal"), ("descriptors", "ended with status 126"),
+    ("descriptors", "ended with status 126"),
     ("namespace", "no process can be started for it: Cannot allocate memory")])
 def test_no_process_without_mallow_live(how, why, mallow, preload, compile_sample):
     """The library alone says why there is no report, and what to do, once."""
