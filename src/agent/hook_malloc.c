@@ -82,7 +82,7 @@ static uint64_t product(size_t count, size_t size)
 	}
 
 DEFINE_ALLOCATION(malloc, MALLOC, (size_t size), (size), real.malloc(size), size, 0)
-// bound.
+// ld.so calls calloc() when the libraries that it opens are mapped, and not bound yet.
 DEFINE_ALLOCATION(calloc, CALLOC, (size_t count, size_t size), (count, size),
 		  (real_operators_may_come(size, GUARD_STATE().pc), real.calloc(count, size)),
 		  product(count, size), 0)
