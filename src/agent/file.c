@@ -17,6 +17,20 @@ static int open_exclusive(const char *path)
 	return sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
+/* /dev/null, a FIFO, a directory: not to be written, and `/dev/null.1` beside it neither. */
+static bool is_no_regular_file(const char *path)
+{
+	struct stat status = {0};
+	int fd = sys_open(path, O_PATH | O_CLOEXEC, 0);
+	bool other;
+
+	if (fd < 0)
+		return false;
+	other = sys_fstat(fd, &status) == 0 && !S_ISREG(status.st_mode);
+	sys_close(fd);
+	return other;
+}
+
 /*
  * The path must stay true when the program changes its directory, and a child that did so first has
  * its recording beside its parent's: the directory is that of the first recording.
@@ -60,6 +74,9 @@ static int open_first_free(struct file *file, const char *pattern, const char *s
 		if (!file_name_expand(&context, pattern, n, file->path, sizeof(file->path)))
 			return -ENAMETOOLONG;
 		make_absolute(file->path);
+		// The name itself, before a child's suffix.
+		if (n == 0 && is_no_regular_file(file->path))
+			return -EMEDIUMTYPE;
 		length = strlen(file->path);
 		text_init(&name, file->path + length, sizeof(file->path) - length);
 		if (*suffix) {

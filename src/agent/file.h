@@ -47,6 +47,7 @@ enum file_result {
  * Creates the recording named by the settings, O_EXCL and 0600, parent directories included; an
  * existing name gets .N. A later image of the same run (child) gets NAME.<pid>.<n> where the
  * pattern has no %p. Returns 0 or the negative error number; file->path is then what was tried.
+ * -EMEDIUMTYPE: the name exists, and is no regular file (a device, a FIFO, a directory).
  *
  * MODE=live: a file in memory instead, which nobody can make smaller.
  */

@@ -38,6 +38,7 @@ static const struct {
 	{ENOMEM, "Cannot allocate memory"},
 	{ENAMETOOLONG, "File name too long"},
 	{ELOOP, "Too many levels of symbolic links"},
+	{EMEDIUMTYPE, "it exists, and is no regular file"},
 };
 
 void log_init(void)

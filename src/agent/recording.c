@@ -79,23 +79,21 @@ static void fill_header(struct trace_header *header, bool forked, const uint8_t 
 	__atomic_store_n(&header->magic, TRACE_MAGIC, __ATOMIC_RELEASE);
 }
 
-/* `mallow run` learns what was recorded from this list: paths, each ended by a NUL. */
-static void tell_run(void)
+/*
+ * `mallow run` learns what was recorded from this list: paths, each ended by a NUL. An empty path:
+ * no recording could be created.
+ */
+static void tell_run(const char *path)
 {
-	struct file *file = &process->file;
 	int fd;
 
-	if (live_is_on()) {
-		watcher_tell(file->fd, LIVE_MESSAGE_TABLE, false);
-		return;
-	}
 	if (!config.registry)
 		return;
 	fd = sys_open(config.registry, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return;
 	// In one write, so that images that begin at once do not mix theirs.
-	sys_write(fd, file->path, strlen(file->path) + 1);
+	sys_write(fd, path, strlen(path) + 1);
 	sys_close(fd);
 }
 
@@ -119,6 +117,7 @@ bool recording_create(struct file *file, bool later)
 	log_error_number(-error);
 	log_string("; the program runs unrecorded");
 	log_end();
+	tell_run("");
 	return false;
 }
 
@@ -127,7 +126,10 @@ void recording_open(bool forked, const uint8_t parent[16])
 	fill_header(process->file.header, forked, parent);
 	file_write_header(&process->file);
 	config_publish_id(process_id);
-	tell_run();
+	if (live_is_on())
+		watcher_tell(process->file.fd, LIVE_MESSAGE_TABLE, false);
+	else
+		tell_run(process->file.path);
 	log_start(SETTING_LOG_INFO);
 	log_string("recording to ");
 	log_string(process->file.path);

@@ -650,9 +650,20 @@ def test_a_file_in_place_of_a_command(tool, made):
 
 
 def test_nothing_recorded(mallow, agent, tmp_path):
+    library = tmp_path / "another.so"
+    subprocess.run([need("gcc"), "-shared", "-o", library, "-xc", "/dev/null"], check=True)
+    run = mallow_run(mallow, "run", "true", cwd=tmp_path,
+                     env=dict(clean_environment(), MALLOW_LIBRARY=library))
+    assert run.returncode == 0
+    assert run.stderr.startswith("mallow: 'true' left no recording: it or what it executed is ")
+
+
+def test_no_recording_where_it_cannot_be(mallow, agent, tmp_path):
+    """The agent has said why; that is all."""
     run = mallow_run(mallow, "run", "-o", "/proc/no/such/place", "true", cwd=tmp_path)
     assert run.returncode == 0
-    assert "'true' left no recording" in run.stderr
+    assert run.stderr == ("mallow: cannot write '/proc/no/such/place': No such file or directory; "
+                          "the program runs unrecorded\n")
 
 
 SIGNALS = """
