@@ -174,11 +174,10 @@ static void put_nothing(const char *program, bool started_later)
 			program);
 		return;
 	}
-	cli_error(
-		CLI_FAILED,
-		"'%s' left no recording: it or what it executed is statically linked, setuid, or "
-		"removed LD_PRELOAD from its environment (--log warn says more)",
-		program);
+	cli_error(CLI_FAILED,
+		  "'%s' left no recording: it or what it executed is statically linked, setuid, or "
+		  "removed LD_PRELOAD from its environment (--log warn says more)",
+		  program);
 }
 
 static void note(struct summary *summary, const char *path, size_t order,

@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+import report_json
 from conftest import clean_environment, need
 from made_recording import Made, NEW
 
@@ -203,7 +204,7 @@ def test_control_characters_in_a_message(mallow):
 # --- report ---
 
 def test_report_json(tool, made):
-    report = json.loads(tool("report", "--json", made).stdout)
+    report = report_json.load(tool("report", "--json", made).stdout)
     assert report["calls"] == 50 + 5 + 10 + 3
     assert report["total_bytes"] == 50 * 60_000 + 5 * 400_000 + 10 * 1_000 + 40_000
     assert report["peak_bytes"] == 50 * 60_000 + 5 * 400_000
@@ -225,10 +226,10 @@ def test_report_json(tool, made):
 @pytest.mark.parametrize("metric", ["peak", "leaked", "total", "calls", "temporary"])
 def test_report_json_order(tool, made, metric):
     field = {"peak": "peak_bytes", "leaked": "leaked_bytes", "total": "total_bytes"}
-    sites = json.loads(tool("report", "--json", "--sort", metric, made).stdout)["sites"]
+    sites = report_json.load(tool("report", "--json", "--sort", metric, made).stdout)["sites"]
     values = [site[field.get(metric, metric)] for site in sites]
     assert values == sorted(values, reverse=True) and values[0] > 0
-    top = json.loads(tool("report", "--json", "--sort", metric, "--top", "2", made).stdout)
+    top = report_json.load(tool("report", "--json", "--sort", metric, "--top", "2", made).stdout)
     assert top["sites"] == sites[:2]
 
 
@@ -327,7 +328,7 @@ def test_report_of_an_empty_recording(tool, tmp_path):
     path = Made(tmp_path, START).write()
     text = tool("report", path).stdout
     assert "No site has a peak: peak is 0." in text
-    assert json.loads(tool("report", "--json", path).stdout)["sites"] == []
+    assert report_json.load(tool("report", "--json", path).stdout)["sites"] == []
     assert "Call tree" in tool("report", "--tree", path).stdout
     assert tool("export", "--to", "collapsed", path).stdout == ""
 

@@ -1,12 +1,12 @@
 """Pools of the program's own: mallow_pool_alloc() and its kin, `mallow report --pools`."""
 import collections
-import json
 import subprocess
 
 import pytest
 
 import mallow_reader
 import mallow_sums
+import report_json
 from conftest import (ALL, FIELDS, TOP, address_of, add_row, clean_environment, names_of_stack)
 from made_recording import Made
 from mallow_reader import POOL_ALLOC, POOL_FREE, POOL_NAME, POOL_RESET
@@ -25,7 +25,7 @@ def run_sample(record, program, *arguments, **options):
 
 
 def pools_of(tool, *arguments):
-    return json.loads(tool("report", "--pools", "--json", "--top", ALL, *arguments).stdout)
+    return report_json.load(tool("report", "--pools", "--json", "--top", ALL, *arguments).stdout)
 
 
 def by_name(report):
@@ -186,7 +186,7 @@ def test_text(record, compile_sample, tool):
 
 def test_wrong_frees_are_errors(record, compile_sample, tool):
     recorded = run_sample(record, compile_sample("pools"), settings={"FREE_STACKS": 1})
-    report = json.loads(tool("report", "--errors", "--json", recorded.path).stdout)
+    report = report_json.load(tool("report", "--errors", "--json", recorded.path).stdout)
     assert report["errors"] == []
     assert [(error["pool"]["name"], error["count"]) for error in report["pool_errors"]] == \
         [("slab", 1), (None, 2)]
@@ -196,7 +196,7 @@ def test_wrong_frees_are_errors(record, compile_sample, tool):
     assert "\npool slab: 1 free of what it did not hold, the first at 0x" in text
     assert "may be right" not in text
     without = run_sample(record, compile_sample("pools"))
-    report = json.loads(tool("report", "--errors", "--json", without.path).stdout)
+    report = report_json.load(tool("report", "--errors", "--json", without.path).stdout)
     assert [error["free_stack"] for error in report["pool_errors"]] == [None, None]
 
 
