@@ -261,6 +261,13 @@ static int judge(const char *path, const char *library)
 	return CLI_OK;
 }
 
+bool run_program_exists(const char *name)
+{
+	auto_free char *path = NULL;
+
+	return (strchr(name, '/') ? executable(name) : search_path(name, &path)) == 0;
+}
+
 int run_program_find(const char *name, const char *library, char **ret)
 {
 	auto_free char *path = NULL;
