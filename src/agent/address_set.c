@@ -91,28 +91,3 @@ bool address_set_remove(struct address_set *set, uint64_t address)
 	return word && __atomic_load_n(word, __ATOMIC_RELAXED) & bit &&
 	       __atomic_fetch_and(word, ~bit, __ATOMIC_ACQUIRE) & bit;
 }
-
-static void clear_leaves(struct address_set_middle *middle)
-{
-	for (uint32_t i = 0; i < 1u << ADDRESS_SET_MIDDLE_BITS; i++) {
-		struct address_set_leaf *leaf =
-			__atomic_load_n(&middle->leaves[i], __ATOMIC_ACQUIRE);
-
-		// Pages of the pool: they are zero when next touched.
-		if (leaf)
-			pool_empty(leaf, sizeof(*leaf));
-	}
-}
-
-void address_set_clear(struct address_set *set)
-{
-	const struct address_set_top *top = __atomic_load_n(&set->top, __ATOMIC_ACQUIRE);
-
-	for (uint32_t i = 0; top && i < 1u << ADDRESS_SET_TOP_BITS; i++) {
-		struct address_set_middle *middle =
-			__atomic_load_n(&top->middles[i], __ATOMIC_ACQUIRE);
-
-		if (middle)
-			clear_leaves(middle);
-	}
-}

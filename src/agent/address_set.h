@@ -48,12 +48,6 @@ static inline bool address_set_has(const struct address_set *set, uint64_t addre
 /* false: no memory, or no address of a program; the set is as before. */
 bool address_set_add(struct address_set *set, uint64_t address);
 
-/*
- * Empties it and gives the memory of its bits back. Of what others add meanwhile some may remain.
- * While system calls are allowed.
- */
-void address_set_clear(struct address_set *set);
-
 /* Returns whether it was there. Of several threads that remove it at once, one is told so. */
 bool address_set_remove(struct address_set *set, uint64_t address);
 

@@ -38,10 +38,8 @@ EXPORT void mallow_api_mark(const char *name)
 		record.text_size = MARK_MAX;
 	slow_begin(&slow);
 	outer = thread_begin_work(thread);
-	if (thread_follow(thread)) {
-		record.ticks = clock_ticks();
-		record_write(thread, &record);
-	}
+	record.ticks = clock_ticks();
+	record_write(thread, &record);
 	thread_end_work(thread, outer);
 	slow_end(&slow);
 }
@@ -73,7 +71,7 @@ static bool write_held(void)
 	if (!thread || thread->busy)
 		return false;
 	outer = thread_begin_work(thread);
-	done = thread_follow(thread) && cull_write_all(thread);
+	done = cull_write_all(thread);
 	thread_end_work(thread, outer);
 	return done;
 }

@@ -67,16 +67,14 @@ static bool has_stack(const struct thread *thread, uint8_t kind)
 static void write_out(struct thread *thread, const struct guard_call *call, struct record *record)
 {
 	guard_begin_record(thread);
-	if (thread_follow(thread)) {
-		toggle_write_tag(thread);
-		// A block may be freed by another thread than the one that was given it.
-		clock_wait_for_loads();
-		record->ticks = clock_ticks();
-		if (has_stack(thread, record->kind))
-			record_write_kept_here(thread, record, &call->state);
-		else
-			record_write(thread, record);
-	}
+	toggle_write_tag(thread);
+	// A block may be freed by another thread than the one that was given it.
+	clock_wait_for_loads();
+	record->ticks = clock_ticks();
+	if (has_stack(thread, record->kind))
+		record_write_kept_here(thread, record, &call->state);
+	else
+		record_write(thread, record);
 	thread->within = 0;
 	guard_end_record(thread);
 	guard_leave(thread, call);

@@ -183,8 +183,7 @@ static void choose_signal(void)
 /* What the one mode has no use for, and the other. */
 static void choose_mode(void)
 {
-	static const uint8_t of_record[] = {SETTING_FREE_STACKS,   SETTING_NEW_FILE_PER_START,
-					    SETTING_SLOTS,         SETTING_CULL,
+	static const uint8_t of_record[] = {SETTING_FREE_STACKS, SETTING_SLOTS, SETTING_CULL,
 					    SETTING_MAX_FILE_SIZE, SETTING_MEMORY_SAMPLES};
 	static const uint8_t of_live[] = {SETTING_SIGNAL_DUMP_SIZE, SETTING_SIGNAL_DUMP_COUNT,
 					  SETTING_SIGNAL_BASELINE, SETTING_INTERVAL};

@@ -181,7 +181,7 @@ static uint32_t make_entry(struct thread *thread, struct cull *cull, const struc
 
 static bool hold(struct thread *thread, const struct event *event, uint32_t replaced, bool written)
 {
-	struct cull *cull = thread->forked ? NULL : cull_make(thread);
+	struct cull *cull = thread->forked ? NULL : cull_make();
 	uint32_t number = 0, stale;
 	bool done;
 
@@ -250,7 +250,7 @@ static bool is_old(struct cull *cull, uint64_t born, uint64_t ticks)
 	return ticks > born && ticks - born >= limit;
 }
 
-/* The entry that cull_takes() took. NULL: it was in a former recording. */
+/* The entry that cull_takes() took. NULL: it was its parent's, before a fork. */
 static struct cull_entry *taken(struct cull *cull, uint32_t number, uint64_t address)
 {
 	struct cull_entry *entry = cull ? cull_entry(cull, number) : NULL;
@@ -260,13 +260,13 @@ static struct cull_entry *taken(struct cull *cull, uint32_t number, uint64_t add
 
 bool cull_holds(struct thread *thread, struct event *event, uint32_t replaced)
 {
-	struct cull *cull = cull_of(thread);
+	struct cull *cull = cull_current();
 	struct cull_entry *old = replaced ? taken(cull, replaced, event->old_address) : NULL;
 	bool goes_on =
 		!old || (old->length < CULL_CHAIN_MAX && !is_old(cull, old->born, event->ticks));
 
 	if (replaced && !old)
-		filter_make_allocation(event); // of a former recording
+		filter_make_allocation(event); // the parent's
 	if (goes_on && hold(thread, event, old ? replaced : 0, false))
 		return true;
 	if (old) {
@@ -300,7 +300,7 @@ static bool end(struct thread *thread, struct cull *cull, uint32_t number, uint6
 	struct cull_entry *entry = cull_entry(cull, number);
 	// Of a survivor and a free at the same time readers take the free first.
 	bool old = ticks > cull_made(entry) && is_old(cull, entry->born, ticks);
-	bool culled = !entry->written && (!old || in_handler || thread_is_former(thread));
+	bool culled = !entry->written && (!old || in_handler);
 
 	if (!culled && !entry->written)
 		write_whole(thread, cull, entry);
@@ -312,7 +312,7 @@ static bool end(struct thread *thread, struct cull *cull, uint32_t number, uint6
 
 bool cull_ends(struct thread *thread, uint64_t address, uint64_t ticks, bool in_handler)
 {
-	struct cull *cull = cull_of(thread);
+	struct cull *cull = cull_current();
 	uint32_t number = cull ? cull_table_take(&cull->table, address) : 0;
 
 	return number && end(thread, cull, number, ticks,
@@ -321,7 +321,7 @@ bool cull_ends(struct thread *thread, uint64_t address, uint64_t ticks, bool in_
 
 uint32_t cull_takes(struct thread *thread, uint64_t address)
 {
-	struct cull *cull = cull_of(thread);
+	struct cull *cull = cull_current();
 	uint32_t number = cull ? cull_table_take(&cull->table, address) : 0;
 	struct cull_entry *entry = number ? cull_entry(cull, number) : NULL;
 
@@ -339,7 +339,7 @@ uint32_t cull_takes(struct thread *thread, uint64_t address)
 
 void cull_puts_back(struct thread *thread, uint32_t number, uint64_t address)
 {
-	struct cull *cull = cull_of(thread);
+	struct cull *cull = cull_current();
 	uint32_t stale = 0;
 
 	if (!taken(cull, number, address))
@@ -358,7 +358,7 @@ void cull_puts_back(struct thread *thread, uint32_t number, uint64_t address)
 bool cull_ends_taken(struct thread *thread, uint32_t number, uint64_t address, uint64_t ticks,
 		     bool in_handler)
 {
-	struct cull *cull = cull_of(thread);
+	struct cull *cull = cull_current();
 	const struct cull_entry *entry = taken(cull, number, address);
 
 	return entry && end(thread, cull, number, ticks, entry->temporary, in_handler);
@@ -366,7 +366,7 @@ bool cull_ends_taken(struct thread *thread, uint32_t number, uint64_t address, u
 
 void cull_gives_up(struct thread *thread, uint32_t number, uint64_t address)
 {
-	struct cull *cull = cull_of(thread);
+	struct cull *cull = cull_current();
 	struct cull_entry *entry = taken(cull, number, address);
 
 	if (!entry)
@@ -378,7 +378,7 @@ void cull_gives_up(struct thread *thread, uint32_t number, uint64_t address)
 
 uint32_t cull_replaces(struct thread *thread, uint32_t number, uint64_t address, bool in_handler)
 {
-	if (!taken(cull_of(thread), number, address))
+	if (!taken(cull_current(), number, address))
 		return 0;
 	if (!in_handler)
 		return number;
@@ -460,17 +460,16 @@ static never_inline void look_around_slow(struct thread *thread, struct cull *cu
 
 void cull_look_around(struct thread *thread, uint64_t ticks)
 {
-	struct cull *cull = cull_of(thread);
+	struct cull *cull = cull_current();
 	uint64_t due = cull ? __atomic_load_n(&cull->next_look, __ATOMIC_RELAXED) : CULL_NEVER;
 
-	if (unlikely(ticks >= due) && thread->cursor && !thread->forked &&
-	    !thread_is_former(thread))
+	if (unlikely(ticks >= due) && thread->cursor && !thread->forked)
 		look_around_slow(thread, cull, due, ticks);
 }
 
 bool cull_write_all(struct thread *thread)
 {
-	struct cull *cull = cull_of(thread);
+	struct cull *cull = cull_current();
 	struct cull_holder *holder;
 
 	if (!cull)
@@ -502,7 +501,7 @@ void cull_lose(enum trace_loss reason)
 
 bool cull_finish(struct thread *thread)
 {
-	struct cull *cull = cull_of(thread);
+	struct cull *cull = cull_current();
 
 	if (!cull)
 		return true;
@@ -518,20 +517,9 @@ void cull_resume(void)
 		__atomic_store_n(&cull->finished, 0, __ATOMIC_SEQ_CST);
 }
 
-void cull_forget(void)
-{
-	struct cull *cull = cull_current();
-
-	if (!cull)
-		return;
-	__atomic_store_n(&process->cull, NULL, __ATOMIC_RELEASE);
-	pool_empty(cull->table.words, sizeof(cull->table.words));
-	pool_empty(cull->stacks.heads, sizeof(cull->stacks.heads));
-}
-
 void cull_thread_ends(struct thread *thread)
 {
-	struct cull *cull = cull_of(thread);
+	struct cull *cull = cull_current();
 	struct cull_holder *holder = thread->holder;
 
 	thread->holder = NULL;

@@ -75,8 +75,8 @@ bool cull_ends_taken(struct thread *thread, uint32_t number, uint64_t address, u
 		     bool in_handler);
 
 /*
- * It replaced the block. Returns its entry, for cull_holds() or cull_gives_up(); 0: the old block
- * was of a former recording, or in_handler, where the chain ends here: it counts as culled.
+ * It replaced the block. Returns its entry, for cull_holds() or cull_gives_up(); 0:
+ * in_handler, where the chain ends here and counts as culled.
  */
 uint32_t cull_replaces(struct thread *thread, uint32_t number, uint64_t address, bool in_handler);
 
@@ -101,12 +101,6 @@ void cull_resume(void);
 
 /* Nothing can be written any more: what is held back is lost, and counted so. */
 void cull_lose(enum trace_loss reason);
-
-/*
- * Another recording takes the place of the one that has ended. Some may still look at what it held
- * back, and find that empty; the most of its memory is given back.
- */
-void cull_forget(void);
 
 /* What the thread held back is left to others. In a slow bracket. */
 void cull_thread_ends(struct thread *thread);

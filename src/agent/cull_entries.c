@@ -11,21 +11,12 @@ struct cull *cull_current(void)
 	return process ? __atomic_load_n(&process->cull, __ATOMIC_ACQUIRE) : NULL;
 }
 
-struct cull *cull_of(const struct thread *thread)
-{
-	struct cull *cull = cull_current();
-
-	return cull && cull->recording == thread->recording ? cull : NULL;
-}
-
-struct cull *cull_make(const struct thread *thread)
+struct cull *cull_make(void)
 {
 	struct cull *none = NULL, *made;
 
-	// If there is none, the one of a former recording may just have gone
-	// (process_begin_next()).
-	if (cull_current() || thread_is_former(thread))
-		return cull_of(thread);
+	if (cull_current())
+		return cull_current();
 	made = pool_allocate(sizeof(*made));
 	if (!made)
 		return NULL;
@@ -33,15 +24,10 @@ struct cull *cull_make(const struct thread *thread)
 	if (!process_system_calls_forbidden())
 		made->start_ns = clock_monotonic_ns();
 	made->start_ticks = clock_ticks();
-	made->recording = thread->recording;
-	// If another thread was faster, this one stays unused. So it does if the recording was
-	// replaced in between (cull_forget()): the next one has its own.
-	if (__atomic_compare_exchange_n(&process->cull, &none, made, false, __ATOMIC_SEQ_CST,
-					__ATOMIC_ACQUIRE) &&
-	    thread_is_former(thread))
-		__atomic_compare_exchange_n(&process->cull, &made, NULL, false, __ATOMIC_SEQ_CST,
-					    __ATOMIC_RELAXED);
-	return cull_of(thread);
+	// If another thread was faster, this one stays unused.
+	__atomic_compare_exchange_n(&process->cull, &none, made, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_ACQUIRE);
+	return cull_current();
 }
 
 static struct cull_holder *take_idle(struct cull *cull)

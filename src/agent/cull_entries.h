@@ -63,7 +63,7 @@ struct cull_holder {
 	uint8_t scratch[CULL_SCRATCH];
 };
 
-/* Of one recording. Zero: nothing held back. Its first two parts are whole pages: cull_forget(). */
+/* Zero: nothing held back. */
 struct cull {
 	struct cull_table table;
 	struct cull_stacks stacks;
@@ -75,19 +75,15 @@ struct cull {
 	uint64_t interval;  /* atomic: ticks between looks */
 	uint64_t next_look; /* atomic: ticks */
 	uint32_t look;      /* atomic: number of the next one */
-	uint32_t recording; /* whose it is: struct thread */
 	uint32_t idle_lock;
 	struct cull_holder *idle; /* of threads that ended */
 };
 
-/* The process's, of whichever recording. NULL: nothing was held back yet. */
+/* The process's. NULL: nothing was held back yet. */
 struct cull *cull_current(void);
 
-/* That of the recording which the thread writes to. NULL: there is none. */
-struct cull *cull_of(const struct thread *thread);
-
-/* The same, begun if need be. NULL: no memory, or the recording is a former one. */
-struct cull *cull_make(const struct thread *thread);
+/* The same, begun if need be. NULL: no memory. */
+struct cull *cull_make(void);
 
 /* The thread's entries of that recording. NULL: no memory. */
 struct cull_holder *cull_holder(struct thread *thread, struct cull *cull);

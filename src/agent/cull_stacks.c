@@ -36,7 +36,7 @@ static bool is_same(const struct cull_stack *stack, const struct stack_cache *ca
 	return true;
 }
 
-/* From that one on, up to another, or to the end: the list may be emptied (cull_forget()). */
+/* From that one on, up to another, or to the end. */
 static struct cull_stack *search(struct cull_stack *from, const struct cull_stack *to,
 				 const struct stack_cache *cache, uint64_t hash)
 {

@@ -49,12 +49,7 @@ static bool find_ids(struct thread *thread, uint32_t depth)
 		if (!thread->cursor || thread->sequence != sequence)
 			return false;
 	}
-	if (likely(!thread_is_former(thread)))
-		return true;
-	// Another recording came in between: the ids may be of that one. This one has ended.
-	thread->cursor = NULL;
-	thread->limit = NULL;
-	return false;
+	return true;
 }
 
 /* Room behind p: LEAF_TEXT bytes. */
@@ -188,7 +183,7 @@ static void lose(struct thread *thread)
 {
 	thread->cursor = NULL;
 	thread->limit = NULL;
-	record_lost(thread);
+	record_lost();
 }
 
 static size_t room_for(uint32_t push)
@@ -483,23 +478,7 @@ bool event_keep(struct thread *thread, struct event *event)
 {
 	if (live_is_on()) // the only ends that come here are those of reallocs, which are over
 		return false;
-	for (;;) {
-		uint32_t recording = process_recording();
-		struct event kept = *event;
-		bool followed;
-
-		if (!filter_keeps(thread, &kept))
-			return false;
-		followed = thread_follow(thread);
-		if (likely(followed && thread->recording == recording)) {
-			*event = kept;
-			return true;
-		}
-		// Replaced in between: of whose blocks the answer was is not known.
-		filter_retracts(&kept);
-		if (!followed)
-			return false;
-	}
+	return filter_keeps(thread, event);
 }
 
 /* Where there is a filter: whether the end of a block is an event. */

@@ -54,10 +54,7 @@ bool event_define_frames(struct thread *thread);
  */
 void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address);
 
-/*
- * Of a filtered thread: whether the event is recorded, and as what (filter.h). The thread follows
- * to the recording whose blocks were asked for it, if that is another one by now (toggle.h).
- */
+/* Of a filtered thread: whether the event is recorded, and as what (filter.h). */
 bool event_keep(struct thread *thread, struct event *event);
 
 /* A free that is kept, by the caller that state describes. */

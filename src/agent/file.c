@@ -145,13 +145,6 @@ static void close_inherited(void)
 	inherited.header = NULL;
 }
 
-void file_retire(struct file *file)
-{
-	inherited.header = NULL;
-	close_inherited();
-	file->fd = -1;
-}
-
 /* Its name is for people: /proc shows it, and messages. */
 static int open_in_memory(struct file *file)
 {

@@ -56,9 +56,6 @@ int file_create(struct file *file, bool later_image);
 /* Created, but of no use: closes and removes it. */
 void file_discard(struct file *file);
 
-/* Its recording has ended: closes the descriptor, and leaves the header to the caller. */
-void file_retire(struct file *file);
-
 /* The header's page, mapped shared where wanted and possible. 0 or the negative error number. */
 int file_map_header(struct file *file, bool shared);
 

@@ -114,12 +114,6 @@ void filter_make_allocation(struct event *event)
 	event->ticks += event->duration;
 }
 
-/* The old block of a realloc was one of this recording: it was so before, and it may be another. */
-static bool is_still(const struct thread *thread, bool recorded)
-{
-	return recorded && thread->filter.recording == process_recording();
-}
-
 /* While off a realloc goes on with a block that was recorded, and nothing else begins. */
 static bool is_wanted(struct thread *thread, uint64_t size, bool old_recorded)
 {
@@ -129,7 +123,7 @@ static bool is_wanted(struct thread *thread, uint64_t size, bool old_recorded)
 
 static bool keeps_realloc(struct thread *thread, struct event *event)
 {
-	bool old_recorded = is_still(thread, event->old_recorded);
+	bool old_recorded = event->old_recorded;
 	bool keeps = note(&process->recorded, event->address,
 			  is_wanted(thread, event->size, old_recorded));
 
@@ -154,8 +148,7 @@ bool filter_keeps(struct thread *thread, struct event *event)
 	case TRACE_OP_FREE:
 	case TRACE_OP_DELETE:
 	case TRACE_OP_DELETE_ARRAY:
-		return event->old_recorded ? is_still(thread, true)
-					   : forget(&process->recorded, event->address);
+		return event->old_recorded || forget(&process->recorded, event->address);
 	case TRACE_OP_REALLOC:
 	case TRACE_OP_REALLOCARRAY:
 		return keeps_realloc(thread, event);
@@ -165,19 +158,12 @@ bool filter_keeps(struct thread *thread, struct event *event)
 	}
 }
 
-void filter_retracts(const struct event *event)
-{
-	if (event->operation < TRACE_OP_FREE)
-		forget(&process->recorded, event->address);
-}
-
 uint32_t filter_begins_realloc(struct thread *thread, const void *old)
 {
 	uint32_t entry;
 
 	if (live_is_on())
 		return live_begins_realloc(thread, old);
-	thread->filter.recording = process_recording();
 	if (!old || (filter_knows() && !forget(&process->recorded, (uint64_t)old)))
 		return FILTER_UNKNOWN;
 	entry = cull_is_on() ? cull_takes(thread, (uint64_t)old) : 0;
@@ -191,8 +177,7 @@ void filter_fails_realloc(struct thread *thread, const void *old, uint32_t befor
 	if (live_is_on())
 		return live_fails_realloc(thread, old, before);
 	if (filter_knows())
-		note(&process->recorded, (uint64_t)old,
-		     is_still(thread, before >= FILTER_RECORDED));
+		note(&process->recorded, (uint64_t)old, before >= FILTER_RECORDED);
 	if (before > FILTER_HELD)
 		cull_puts_back(thread, before - FILTER_HELD, (uint64_t)old);
 }

@@ -25,10 +25,9 @@ struct thread;
 
 /* A thread's own. Zero: nothing drawn yet. It is left + held bytes to the next point. */
 struct filter {
-	uint64_t random;    /* state of the generator, 0: not seeded */
-	uint64_t left;      /* for filter_passes_over() */
-	uint64_t held;      /* for filter_samples() alone */
-	uint32_t recording; /* of which the old block of the last realloc was, or was not */
+	uint64_t random; /* state of the generator, 0: not seeded */
+	uint64_t left;   /* for filter_passes_over() */
+	uint64_t held;   /* for filter_samples() alone */
 };
 
 /*
@@ -77,9 +76,6 @@ bool filter_knows(void);
  * blocks only one is recorded becomes that one's allocation or free. Async-signal-safe.
  */
 bool filter_keeps(struct thread *thread, struct event *event);
-
-/* The event that was to be recorded is not, or will be asked for again: nor is its new block. */
-void filter_retracts(const struct event *event);
 
 /* What is known of the old block of a realloc. */
 enum filter_old {

@@ -56,7 +56,6 @@ static void end_kept(struct fork *fork, bool child)
 		fork->thread->forked = 1;
 		filter_hold(&fork->thread->filter); // its next allocation is to begin it
 		pending_mark(fork->thread);
-		fork->slow.held = false; // the parent's struct process
 	} else {
 		keep(fork, false);
 	}

@@ -202,9 +202,7 @@ static void define_here(void *argument)
 {
 	struct definition *definition = argument;
 
-	// The end of an event of a former recording (toggle.h): what is defined now is of this one.
-	if (!thread_is_former(definition->thread))
-		definition->id = define(definition->thread, definition->pc);
+	definition->id = define(definition->thread, definition->pc);
 }
 
 uint32_t modules_define_frame(struct thread *thread, uint64_t pc)
@@ -240,7 +238,7 @@ void modules_loader_freed(struct thread *thread, const void *block)
 			.ticks = clock_ticks(),
 		};
 
-		if (module->link_map != block || module->gone || !thread_follow(thread))
+		if (module->link_map != block || module->gone)
 			continue;
 		__atomic_store_n(&module->gone, 1, __ATOMIC_RELEASE);
 		unwind_forget(module->start, module->end);

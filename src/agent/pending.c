@@ -130,16 +130,13 @@ void pending_mark(struct thread *thread)
 	entry->words = ENTRY_WORDS;
 }
 
-/* false: it is to be carried out when all are written. */
-static bool write_entry(struct thread *thread, const struct entry *entry)
+static void write_entry(struct thread *thread, const struct entry *entry)
 {
 	const struct event *event = &entry->event;
 
 	if (event->operation == MARK) {
 		if (thread->forked)
 			thread_renew_slow(thread);
-	} else if (event->operation == PENDING_TOGGLE) {
-		return false;
 	} else if (event->operation & TRACE_OTHER) {
 		write_record(thread, event);
 	} else if (event->operation >= TRACE_OP_FREE && !thread->free_stacks) {
@@ -147,11 +144,10 @@ static bool write_entry(struct thread *thread, const struct entry *entry)
 	} else {
 		event_write(thread, event, entry->frames, entry->count);
 	}
-	return true;
 }
 
 /* Writes the entries from *position on. false: the rest cannot be reached. */
-static bool write_entries(struct thread *thread, uint32_t *position, bool *toggle)
+static bool write_entries(struct thread *thread, uint32_t *position)
 {
 	struct pending *pending = &thread->pending;
 
@@ -162,7 +158,7 @@ static bool write_entries(struct thread *thread, uint32_t *position, bool *toggl
 			process_count_loss(TRACE_LOSS_INTERRUPTED);
 			return false;
 		}
-		*toggle |= !write_entry(thread, entry);
+		write_entry(thread, entry);
 		*position += entry->words;
 	}
 	return true;
@@ -177,7 +173,7 @@ void pending_lose(struct thread *thread)
 
 		if (!entry->words) // its handler was interrupted itself
 			break;
-		if (entry->event.operation != MARK && entry->event.operation != PENDING_TOGGLE)
+		if (entry->event.operation != MARK)
 			process_count_loss(TRACE_LOSS_REENTERED);
 		position += entry->words;
 	}
@@ -186,7 +182,6 @@ void pending_lose(struct thread *thread)
 void pending_flush_slow(struct thread *thread)
 {
 	struct pending *pending = &thread->pending;
-	bool toggle = false;
 
 	do {
 		uint32_t position = 0;
@@ -197,7 +192,7 @@ void pending_flush_slow(struct thread *thread)
 		// Writing may itself be interrupted, and more be added behind, until the end is
 		// met.
 		do {
-			if (!write_entries(thread, &position, &toggle))
+			if (!write_entries(thread, &position))
 				position = __atomic_load_n(&pending->used, __ATOMIC_RELAXED);
 			end = position;
 		} while (!__atomic_compare_exchange_n(&pending->used, &end, 0, false,
@@ -206,6 +201,4 @@ void pending_flush_slow(struct thread *thread)
 		thread->busy = 0;
 		compiler_barrier();
 	} while (__atomic_load_n(&pending->used, __ATOMIC_RELAXED));
-	if (toggle)
-		toggle_carry_out();
 }

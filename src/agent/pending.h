@@ -24,8 +24,6 @@ struct event;
 struct thread;
 struct unwind_state;
 
-#define PENDING_TOGGLE 0xfe /* in place of an event's operation: toggle_carry_out() */
-
 /* Keeps the event, with its stack if state is not NULL. Full: counted as lost, false. */
 bool pending_add(struct thread *thread, const struct event *event,
 		 const struct unwind_state *state);

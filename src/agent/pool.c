@@ -44,11 +44,6 @@ void pool_release(void *memory, size_t size)
 		sys_munmap(memory, size);
 }
 
-void pool_empty(void *memory, size_t size)
-{
-	sys_madvise(memory, bytes_round_up(size, POOL_PAGE), MADV_DONTNEED);
-}
-
 bool pool_begin_reserve(size_t size)
 {
 	char *start = from_kernel(size);

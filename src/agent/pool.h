@@ -18,12 +18,6 @@ void *pool_allocate(size_t size);
 void pool_release(void *memory, size_t size);
 
 /*
- * Memory from pool_allocate() is zero again, and the kernel has its pages until they are touched.
- * While system calls are allowed.
- */
-void pool_empty(void *memory, size_t size);
-
-/*
  * Prepares for a time without system calls (seccomp): size bytes of address space, touched only
  * when used, serve pool_allocate() from now on, until pool_end_reserve().
  */

@@ -135,16 +135,6 @@ static bool start_first(void)
 	return true;
 }
 
-/* The header last, and at once: others count losses in it. */
-static void swap_file(struct file *next)
-{
-	struct trace_header *header = next->header;
-
-	next->header = process->file.header;
-	memcpy(&process->file, next, sizeof(*next));
-	__atomic_store_n(&process->file.header, header, __ATOMIC_RELEASE);
-}
-
 static enum process_state start(bool forked)
 {
 	static const uint8_t none[16];
@@ -170,64 +160,6 @@ static enum process_state start(bool forked)
 	}
 	recording_open(forked, parent);
 	return PROCESS_RECORDING;
-}
-
-/*
- * The old recording's threads do no longer write, but for the ends of events. The number changes
- * before the sets of blocks are emptied and once more when they are: who asks for a block before,
- * in between or afterwards has another number each time, and only the last one is that of a
- * recording which a thread can follow to (event_keep()).
- */
-static void forget_recording(void)
-{
-	__atomic_add_fetch(&process->recording, 1, __ATOMIC_SEQ_CST);
-	// Behind it: who finds none knows that the recording is another.
-	cull_forget();
-	unwind_forget_ids();
-	address_set_clear(&process->recorded);
-	address_set_clear(&process->recorded_pool_blocks);
-	address_set_clear(&process->recorded_pools);
-	process->others_known = false;
-	process->modules.count = 0;
-	__atomic_store_n(&process->next_stream, 0, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&process->recording, 1, __ATOMIC_SEQ_CST);
-}
-
-/* done: a bool, whether it was. */
-static void begin_next(void *done)
-{
-	// Of the one before: another thread may be on its way to a counter in it.
-	static struct trace_header *former_header;
-	static struct file next;
-	struct trace_header *header = process->file.header;
-	uint8_t parent[16];
-
-	memcpy(parent, header->parent_id, 16);
-	process_end(TRACE_END_NEXT, 0);
-	file_retire(&process->file);
-	memset(&next, 0, sizeof(next));
-	if (!recording_create(&next, later_image)) {
-		process_resume();
-		return;
-	}
-	if (former_header)
-		sys_munmap(former_header, TRACE_PAGE);
-	former_header = header;
-	forget_recording();
-	recording_make_id(process_id);
-	swap_file(&next);
-	recording_open(false, parent);
-	*(bool *)done = true;
-}
-
-bool process_begin_next(void)
-{
-	bool done = false;
-
-	if (!thread_self || !thread_self->cursor)
-		thread_begin_slow(); // somebody has to write the end
-	slow_run(begin_next, &done);
-	return done;
 }
 
 /* Once: each event tries again. */

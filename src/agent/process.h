@@ -36,8 +36,6 @@ struct process {
 	uint32_t epoch;        /* atomic: counts what empties the threads' caches: modules unloaded,
 				  memory of stacks that may be gone */
 	uint32_t loss_if_stopped; /* enum trace_loss */
-	uint32_t recording;       /* atomic: number of this one in this process */
-	uint32_t holds;           /* atomic: toggle_hold() */
 	uint32_t own_stacks;      /* atomic: own_stack.h */
 	uint64_t last_sample_ns;
 	struct thread *lone_thread; /* atomic; see event_clock.h */
@@ -64,11 +62,6 @@ static inline enum process_state process_state(void)
 	return process ? __atomic_load_n(&process->state, __ATOMIC_ACQUIRE) : PROCESS_NEW;
 }
 
-static inline uint32_t process_recording(void)
-{
-	return __atomic_load_n(&process->recording, __ATOMIC_SEQ_CST);
-}
-
 static inline bool process_system_calls_forbidden(void)
 {
 	return __atomic_load_n(&process_forbidden, __ATOMIC_RELAXED);
@@ -91,12 +84,6 @@ bool process_prepare(void);
  * without. In a slow bracket. true: recording.
  */
 bool process_start(void);
-
-/*
- * Ends the recording and begins another (NEW_FILE_PER_START), while nobody else is in a slow
- * bracket. false: there is no file for it, and the old one goes on.
- */
-bool process_begin_next(void);
 
 /* There was no file when it was to begin: it may be tried again. */
 void process_try_again(void);

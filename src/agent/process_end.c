@@ -88,8 +88,7 @@ void process_end_held_back(void)
 		return cull_lose(TRACE_LOSS_HELD_BACK);
 	if (!lent)
 		outer = thread_begin_work(thread);
-	// It may not have recorded anything since another recording began.
-	if (!(thread_follow(thread) && cull_finish(thread)))
+	if (!cull_finish(thread))
 		cull_lose(TRACE_LOSS_HELD_BACK);
 	if (lent)
 		thread_take_back(thread);

@@ -78,10 +78,9 @@ static void put(struct thread *thread, const struct record *record)
 	thread_commit(thread, p + text_size(record));
 }
 
-void record_lost(const struct thread *thread)
+void record_lost(void)
 {
-	if (!thread_is_former(thread))
-		process_count_loss(process->loss_if_stopped);
+	process_count_loss(process->loss_if_stopped);
 }
 
 bool record_write(struct thread *thread, const struct record *record)
@@ -89,7 +88,7 @@ bool record_write(struct thread *thread, const struct record *record)
 	if (live_is_on() && !live_writes_record(record->kind))
 		return true;
 	if (!record_reserve(thread, record_room(record))) {
-		record_lost(thread);
+		record_lost();
 		return false;
 	}
 	put(thread, record);
@@ -101,7 +100,6 @@ void record_write_here(struct thread *thread, const struct record *record,
 {
 	if (toggle_is_off())
 		return;
-	thread_follow(thread);
 	record_write_kept_here(thread, record, state);
 }
 
@@ -114,15 +112,15 @@ void record_write_kept_here(struct thread *thread, const struct record *record,
 		return;
 	// The stack and its record must lie in one chunk: a new one begins with another stack.
 	if (!record_reserve(thread, record_room(record) + 1024))
-		return record_lost(thread);
+		return record_lost();
 	event_write_here(thread, &stack, state);
 	if ((size_t)(thread->limit - thread->cursor) < record_room(record)) {
 		if (!record_reserve(thread, record_room(record)))
-			return record_lost(thread);
+			return record_lost();
 		event_write_here(thread, &stack, state);
 	}
 	if ((size_t)(thread->limit - thread->cursor) >= record_room(record))
 		put(thread, record);
 	else
-		record_lost(thread);
+		record_lost();
 }

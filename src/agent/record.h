@@ -48,11 +48,8 @@ void record_write_here(struct thread *thread, const struct record *record,
 void record_write_kept_here(struct thread *thread, const struct record *record,
 			    const struct unwind_state *state);
 
-/*
- * Counts a record or an event that could not be written. Not of a thread whose recording is a
- * former one: that has ended, and what was on its way then is in neither.
- */
-void record_lost(const struct thread *thread);
+/* Counts a record or an event that could not be written. */
+void record_lost(void);
 
 /* Room for size bytes behind the cursor, by rolling if need be. false: recording stopped. */
 bool record_reserve(struct thread *thread, size_t size);

@@ -190,7 +190,7 @@ bool slot_roll(struct thread *thread, size_t need)
 {
 	enum file_result result;
 
-	if (process_state() != PROCESS_RECORDING || thread->forked || thread_is_former(thread))
+	if (process_state() != PROCESS_RECORDING || thread->forked)
 		return stop(thread, FILE_OK);
 	log_slot(thread, SETTING_LOG_TRACE, "has filled a slot");
 	if (thread->slot_size >= SLOT_FULL_SIZE && thread->slot_size - CHUNK_OVERHEAD >= need) {
@@ -265,7 +265,7 @@ bool slot_flush_private(struct thread *thread, void *scratch, size_t room)
 	uint64_t commit;
 	uint32_t size;
 
-	if (!chunk || thread_is_former(thread))
+	if (!chunk)
 		return true;
 	commit = __atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
 	size = used_size((uint32_t)commit);

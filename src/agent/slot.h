@@ -37,7 +37,7 @@ bool slot_open(struct thread *thread);
 /* The chunk has no room for need bytes more: opens the next one, which has. false: stopped. */
 bool slot_roll(struct thread *thread, size_t need);
 
-/* The slot is of a former recording (toggle.h): the thread has none any more. */
+/* What the thread wrote is not whole: the next one with its struct does not go on with it. */
 void slot_forget(struct thread *thread);
 
 /* The thread ends. Nothing is written until slot_open(). */

@@ -3,7 +3,6 @@
 #include "agent/own_stack.h"
 #include "agent/process.h"
 #include "agent/syscall.h"
-#include "agent/toggle.h"
 
 #define LOCK_TRIES 1000
 #define LOCK_NAPS  200
@@ -22,8 +21,6 @@ static void begin_quiet(struct slow *slow)
 		return;
 	// Where it fails there is no mask to be restored.
 	slow->nested = sys_sigprocmask(SIG_BLOCK, &all, &slow->mask) != 0;
-	if (!slow->nested)
-		slow->held = toggle_hold();
 }
 
 static void end_quiet(struct slow *slow)
@@ -31,12 +28,6 @@ static void end_quiet(struct slow *slow)
 	// Also where another thread has just installed a filter: handlers return by the same right.
 	if (!slow->nested)
 		sys_sigprocmask(SIG_SETMASK, &slow->mask, 0);
-}
-
-static void release(struct slow *slow)
-{
-	if (!slow->nested && slow->held)
-		toggle_release();
 }
 
 void slow_begin(struct slow *slow)
@@ -56,7 +47,6 @@ void slow_end(struct slow *slow)
 	uint64_t pending = 0;
 	uint64_t raised;
 
-	release(slow);
 	// The program must not see them.
 	if (!slow->nested && !process_system_calls_forbidden()) {
 		sys_sigpending(&pending);
@@ -86,7 +76,6 @@ void slow_run_quiet(void (*function)(void *argument), void *argument)
 
 	begin_quiet(&slow);
 	slow_call(&slow, function, argument);
-	release(&slow);
 	end_quiet(&slow);
 }
 

@@ -13,7 +13,6 @@ struct slow {
 	uint64_t mask;    /* the program's signal mask */
 	uint64_t pending; /* SIGXFSZ and SIGPIPE that were waiting before we came */
 	bool nested;      /* signals were not touched: system calls are forbidden */
-	bool held;        /* toggle_hold() */
 };
 
 void slow_begin(struct slow *slow);

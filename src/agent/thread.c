@@ -212,50 +212,17 @@ static void announce(struct thread *thread)
 		process_facts_write(thread);
 }
 
-/* Makes the thread one of the recording as it is now, with a stream. */
+/* Gives the thread a stream of the recording. */
 static void join(struct thread *thread)
 {
 	bool has_stream = thread->chunk; // that of an ended thread: thread_ended.h
 
-	if (!has_stream) {
-		thread->recording = process_recording();
+	if (!has_stream)
 		thread->stream = __atomic_fetch_add(&process->next_stream, 1, __ATOMIC_RELAXED);
-	}
 	thread->epoch = process->epoch;
 	if (!thread->number)
 		thread->number = __atomic_add_fetch(&process->threads_made, 1, __ATOMIC_RELAXED);
 	event_clock_begin(thread, thread->stream == 0 && !has_stream);
-}
-
-/* Another one, where its recording is a former one. */
-static void change_stream(struct thread *thread)
-{
-	slot_forget(thread);
-	stack_cache_clear(&thread->stack);
-	thread->sequence = thread->depth = thread->tag = 0;
-	thread->announced = 0;
-	thread->resync = 0;
-	join(thread);
-}
-
-static void follow(void *argument)
-{
-	struct thread *thread = argument;
-
-	if (!thread_is_former(thread))
-		return;
-	change_stream(thread);
-	if (slot_open(thread))
-		announce(thread);
-}
-
-bool thread_follow_slow(struct thread *thread)
-{
-	// What a child completes is of its parent's recording (fork.h), and for nobody.
-	if (thread->forked)
-		return false;
-	slow_run(follow, thread);
-	return thread->cursor != NULL;
 }
 
 /* Returns the thread if it can be recorded; *watch: if its end is to be watched, too. */
@@ -277,8 +244,6 @@ static struct thread *begin(struct thread **own, bool *watch)
 		thread->tid = process_system_calls_forbidden() ? 0 : sys_gettid();
 		join(thread);
 		*watch = true;
-	} else if (thread_is_former(thread)) {
-		change_stream(thread);
 	}
 	if (!slot_open(thread))
 		return NULL;
@@ -344,11 +309,9 @@ void thread_take_back(struct thread *thread)
 static void forget_parent(struct thread *thread)
 {
 	if (process_state() == PROCESS_NEW) {
-		// Of the slow brackets that this is in.
-		uint32_t holds = process->holds, own_stacks = process->own_stacks;
+		uint32_t own_stacks = process->own_stacks; // this runs on one of them
 
 		memset(process, 0, sizeof(*process)); // the interrupted write may have used it
-		process->holds = holds;
 		process->own_stacks = own_stacks;
 	}
 	// The copies of the slot and of the stack cache are not worth a system call.

@@ -75,7 +75,6 @@ struct thread {
 	 * known of the stream's last event: thread_ended.h. */
 	uint32_t number;          /* of this struct in the process, from 1 */
 	struct stack_cache stack; /* of the last event that has one */
-	uint32_t recording;       /* that this stream is of: process->recording, or a former one */
 	uint32_t stream;
 	uint32_t sequence;
 	uint32_t slot_size;
@@ -88,23 +87,8 @@ struct thread {
 /* In `outer`: the agent works on its own, outside of any hook, with signals blocked. */
 #define THREAD_AT_WORK 1
 
-/* Begins the thread's stream in the recording that took the place of the one it was in. With
- * `busy`. */
-bool thread_follow_slow(struct thread *thread);
-
-static inline bool thread_is_former(const struct thread *thread)
-{
-	return thread->recording != process_recording();
-}
-
-static inline bool thread_follow(struct thread *thread)
-{
-	return likely(!thread_is_former(thread)) || thread_follow_slow(thread);
-}
-
 /*
- * Around such work, in a slow bracket. What is written then is of the recording as it is now, and
- * what is allocated meanwhile waits in `pending`. Returns what
+ * Around such work, in a slow bracket: what is allocated meanwhile waits in `pending`. Returns what
  * thread_end_work() puts back: a handler may do this in the middle of an allocation.
  */
 static inline uint64_t thread_begin_work(struct thread *thread)
@@ -114,7 +98,6 @@ static inline uint64_t thread_begin_work(struct thread *thread)
 	thread->outer = THREAD_AT_WORK;
 	thread->busy = 1;
 	compiler_barrier();
-	thread_follow(thread);
 	return outer;
 }
 

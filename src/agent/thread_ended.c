@@ -74,10 +74,10 @@ static struct thread *take_gone(struct ended_threads *ended)
 	return NULL;
 }
 
-/* Whether what it wrote last is whole, and of the recording as it is now. */
+/* Whether what it wrote last is whole. */
 static bool can_hand_on_stream(const struct thread *thread)
 {
-	return thread->chunk && !thread->busy && !thread->resync && !thread_is_former(thread);
+	return thread->chunk && !thread->busy && !thread->resync;
 }
 
 /* Makes the struct of a thread that is gone another's. */

@@ -12,8 +12,6 @@
 #include "agent/syscall.h"
 #include "agent/thread.h"
 
-#define REPLACE_TRIES 100000
-
 uint32_t toggle_state = TOGGLE_UNSETTLED;
 uint32_t toggle_watched;
 uint32_t toggle_idle;
@@ -26,8 +24,7 @@ static bool started;                // there was a start
 
 static bool settings_mean_stops(void)
 {
-	return config.value[SETTING_DISABLE_BY_DEFAULT] ||
-	       config.value[SETTING_NEW_FILE_PER_START] || config.value[SETTING_SIGNAL_TOGGLE];
+	return config.value[SETTING_DISABLE_BY_DEFAULT] || config.value[SETTING_SIGNAL_TOGGLE];
 }
 
 bool toggle_settle_slow(void)
@@ -117,74 +114,6 @@ static void stop_now(void)
 		write_switch(TRACE_RECORD_OFF);
 }
 
-// In process->holds: the recording is being replaced. Below it, how many brackets hold it.
-#define REPLACING (1u << 31)
-
-// The thread that does so, by an address of its own.
-static struct thread **replacing; // atomic
-
-bool toggle_hold(void)
-{
-	uint32_t *holds;
-
-	if (likely(!config.value[SETTING_NEW_FILE_PER_START]) || !process ||
-	    __atomic_load_n(&replacing, __ATOMIC_ACQUIRE) == &thread_self)
-		return false;
-	holds = &process->holds;
-	while (__atomic_fetch_add(holds, 1, __ATOMIC_SEQ_CST) & REPLACING) {
-		__atomic_fetch_sub(holds, 1, __ATOMIC_SEQ_CST);
-		sys_sched_yield();
-	}
-	return true;
-}
-
-void toggle_release(void)
-{
-	__atomic_fetch_sub(&process->holds, 1, __ATOMIC_SEQ_CST);
-}
-
-/*
- * Brackets are short, and whoever is in one waits for nobody. But the C library's allocator may be
- * called in one, and this be a handler that interrupted it: so there is an end to trying.
- */
-static bool try_replace(uint32_t own)
-{
-	for (int i = 0; i < REPLACE_TRIES; i++) {
-		uint32_t holds = own;
-
-		if (__atomic_compare_exchange_n(&process->holds, &holds, holds | REPLACING, false,
-						__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-			return true;
-		sys_sched_yield();
-	}
-	return false;
-}
-
-/* In a slow bracket, which holds as many times as own says. */
-static bool replace(uint32_t own)
-{
-	bool done;
-
-	if (!try_replace(own))
-		return false;
-	__atomic_store_n(&replacing, &thread_self, __ATOMIC_RELEASE);
-	done = process_begin_next();
-	__atomic_store_n(&replacing, NULL, __ATOMIC_RELEASE);
-	__atomic_fetch_and(&process->holds, ~REPLACING, __ATOMIC_SEQ_CST);
-	return done;
-}
-
-/* A recording without a thread would not even say what program it is of. */
-static void follow(struct thread *thread)
-{
-	uint64_t outer;
-
-	if (thread->busy)
-		return;                    // it is writing an event, and follows with the next
-	outer = thread_begin_work(thread); // which is all there is to do
-	thread_end_work(thread, outer);
-}
-
 static void give_up(void)
 {
 	__atomic_store_n(&wanted, TOGGLE_OFF, __ATOMIC_SEQ_CST);
@@ -201,37 +130,13 @@ static void begin_recording(void)
 		give_up();
 }
 
-/* With NEW_FILE_PER_START each start but the first, and not where no file can be opened. */
-static bool start_replaces(void)
-{
-	return process_state() == PROCESS_RECORDING && config.value[SETTING_NEW_FILE_PER_START] &&
-	       !process_system_calls_forbidden();
-}
-
-/*
- * In a handler that interrupted a write the recording is not replaced: the thread could not say its
- * end. It does so when the write is done, and looks into `pending`.
- */
-static bool start_later(void)
-{
-	const struct event event = {.operation = PENDING_TOGGLE};
-
-	return start_replaces() && thread_self && thread_self->busy &&
-	       pending_add(thread_self, &event, NULL);
-}
-
-static void start_now(const struct slow *slow)
+static void start_now(void)
 {
 	started = true;
 	if (process_state() != PROCESS_RECORDING)
 		return begin_recording();
-	if (!start_replaces())
-		write_switch(TRACE_RECORD_ON);
-	else if (!replace(slow->held))
-		return give_up();
+	write_switch(TRACE_RECORD_ON);
 	__atomic_store_n(&toggle_state, TOGGLE_ON, __ATOMIC_SEQ_CST);
-	if (thread_self && thread_is_former(thread_self))
-		follow(thread_self);
 }
 
 static bool try_lock(void)
@@ -254,19 +159,19 @@ static bool is_as_wanted(uint32_t *state)
 	return *state == __atomic_load_n(&toggle_state, __ATOMIC_SEQ_CST);
 }
 
-void toggle_carry_out(void)
+/* Brings about what is wanted, unless another thread is doing so, which then sees to it. */
+static void carry_out(void)
 {
 	struct slow slow;
 	uint32_t state;
-	bool later = false;
 
 	slow_begin(&slow);
-	while (!later && !is_as_wanted(&state) && try_lock()) {
-		while (!later && !is_as_wanted(&state)) {
+	while (!is_as_wanted(&state) && try_lock()) {
+		while (!is_as_wanted(&state)) {
 			if (state == TOGGLE_OFF)
 				stop_now();
-			else if (!(later = start_later()))
-				start_now(&slow);
+			else
+				start_now();
 		}
 		__atomic_store_n(&lock_owner, 0, __ATOMIC_SEQ_CST);
 	}
@@ -296,7 +201,7 @@ void toggle_start(void)
 		return config_say_unseen();
 	wake();
 	__atomic_store_n(&wanted, TOGGLE_ON, __ATOMIC_SEQ_CST);
-	toggle_carry_out();
+	carry_out();
 }
 
 void toggle_stop(void)
@@ -304,7 +209,7 @@ void toggle_stop(void)
 	if (!is_settled() || process_is_borrowed())
 		return;
 	__atomic_store_n(&wanted, TOGGLE_OFF, __ATOMIC_SEQ_CST);
-	toggle_carry_out();
+	carry_out();
 }
 
 void toggle_flip(void)
@@ -312,7 +217,7 @@ void toggle_flip(void)
 	if (!is_settled() || process_is_borrowed())
 		return;
 	__atomic_fetch_xor(&wanted, TOGGLE_ON ^ TOGGLE_OFF, __ATOMIC_SEQ_CST);
-	toggle_carry_out();
+	carry_out();
 }
 
 void toggle_write_tag(struct thread *thread)

@@ -12,11 +12,6 @@
  * So that the ends can be told apart, thread->filtered is set: from a thread's beginning where a
  * setting says that there will be stops, else by the first stop (docs/adr/0007).
  *
- * NEW_FILE_PER_START: a start ends the recording and begins another, in the same struct process.
- * Nobody is in a slow bracket meanwhile (toggle_hold); a thread that is writing an event finishes
- * it in its old slot, and finds out before its next one that it belongs to a former recording
- * (thread->recording): thread_follow().
- *
  * Requests are combined: who comes while another carries one out leaves a wish behind and goes on,
  * so that nobody waits, least of all a signal handler. All functions are async-signal-safe.
  */
@@ -76,16 +71,6 @@ void toggle_start(void);
 void toggle_stop(void);
 /* The signal: whichever of the two comes next. */
 void toggle_flip(void);
-
-/* Brings about what is wanted, unless another thread is doing so, which then sees to it. */
-void toggle_carry_out(void);
-
-/*
- * Around all that works on struct process as a whole: slow.c. Waits while the recording is being
- * replaced. Whether toggle_release() is to be called.
- */
-bool toggle_hold(void);
-void toggle_release(void);
 
 /* Writes the thread's tag (mallow_set_tag) if its stream has another one. With `busy` set. */
 void toggle_write_tag(struct thread *thread);

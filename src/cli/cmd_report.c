@@ -78,7 +78,7 @@ static const struct option_spec options_of_report[] = {
 	[AT] = {.name = "at",
 		.value = "MOMENT",
 		.text = "what was live then: a time since the start (1m30s), a part of the run "
-			"(50%), peak, end, a mark, or UNIX seconds"},
+			"(50%), peak, end, on#2, off#2, a mark, or UNIX seconds"},
 	[SUPPRESSIONS] = {.name = "suppressions",
 			  .value = "FILE",
 			  .text = "leaks that are known are not counted: lines leak:PATTERN as "

@@ -257,23 +257,6 @@ def test_stopped(settings, record, compile_sample, tool):
     assert "may be right" in tool("report", "--errors", recorded.path).stdout
 
 
-@pytest.mark.parametrize("marks", [[], ["marks"]])
-def test_next_recording(marks, record, compile_sample, tool):
-    """A thread that was not there when it began writes its first record into the new one."""
-    recorded = run_sample(record, compile_sample("pools"), "next", *marks,
-                          settings={"NEW_FILE_PER_START": 1})
-    first, second = (assert_readers_agree(tool, path)["pools"] for path in recorded.paths)
-    assert [sums_of(pool) for pool in first] == [
-        dict(calls=1, total_bytes=10, peak_bytes=10, peak_blocks=1, leaked_bytes=10,
-             leaked_blocks=1)]
-    assert [sums_of(pool) for pool in second] == [
-        dict(calls=1, total_bytes=11, peak_bytes=11, peak_blocks=1, leaked_bytes=11,
-             leaked_blocks=1, wrong_frees=1)]
-    named = [[fact["name"] for fact in reader.facts if fact["kind"] == "mark"]
-             for reader in recorded.readers]
-    assert named == [[], ["next"] if marks else []]
-
-
 @pytest.mark.parametrize("settings", [{}, {"SIGNAL_TOGGLE": "USR2"}])
 def test_storm(settings, record, compile_sample, tool):
     """Stopped and started all the time: each recorded block has its end, whenever that comes."""

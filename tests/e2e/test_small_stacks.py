@@ -21,7 +21,7 @@ MODES = {
     "stacks of frees": {"FREE_STACKS": 1, "MEMORY_SAMPLES": "1ms"},
     "private slots": {"SLOTS": "private"},
     "culled": {"CULL": "1ms"},
-    "begun later": {"DISABLE_BY_DEFAULT": 1, "NEW_FILE_PER_START": 1},
+    "begun later": {"DISABLE_BY_DEFAULT": 1},
     "live": {"MODE": "live"},
     "samples": {"MODE": "live", "SAMPLE": 50},
 }
