@@ -150,8 +150,8 @@ static bool is_static(const struct head *head)
 }
 
 /*
- * libmallow.a leaves a note in the programs that it is linked into (agent/link_map_static.c).
- * Linkers put notes in front of all else.
+ * libmallow.a leaves a note in the programs that it is linked into
+ * (agent/ground/link_map_static.c). Linkers put notes in front of all else.
  */
 static bool has_agent(const struct head *head)
 {

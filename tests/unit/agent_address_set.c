@@ -9,12 +9,12 @@
 #include <sys/mman.h>
 #include <cmocka.h>
 
-#include "agent/address_set.h"
-#include "agent/pool.h"
+#include "agent/ground/address_set.h"
+#include "agent/ground/page_pool.h"
 
 static size_t allocations, allocations_left;
 
-void *pool_allocate(size_t size)
+void *page_pool_allocate(size_t size)
 {
 	if (!allocations_left)
 		return NULL;
