@@ -9,6 +9,7 @@
 #include "agent/clone_stack.h"
 #include "agent/config.h"
 #include "agent/environment.h"
+#include "agent/live/installed_tool.h"
 #include "agent/live/live_state.h"
 #include "agent/live/watcher.h"
 #include "agent/log.h"
@@ -55,7 +56,7 @@ static const char *path_of_helper(void)
 {
 	const char *path = config.text[SETTING_HELPER];
 
-	return *path ? path : MALLOW_INSTALLED_TOOL;
+	return *path ? path : installed_tool_path();
 }
 
 /* The signals' actions are this process's own; handlers are the program's code. */
