@@ -1,5 +1,6 @@
 """tools/setup.sh and tools/build.sh with an apt-get, sudo, ninja of our own: nothing is installed or built."""
 import os
+import re
 import subprocess
 
 import pytest
@@ -153,3 +154,17 @@ def test_a_build_says_how_far_it_is(bin_folder, status, tmp_path):
                         "build: tree: 40 steps, about 3 s on an idle machine",
                         "build: tree: 17 of 40", "b.c:3: warning: what a compiler says"]
     assert [line.split(" in ")[0] for line in said[4:]] == (["build: tree: done"] if status == 0 else [])
+
+
+@pytest.mark.parametrize("owner,user,words", [
+    ("1234", "0", "setpriv --reuid 1234 --regid 1234 --clear-groups "), ("0", "0", ""), ("1234", "1234", "")])
+def test_root_builds_as_the_owner_of_the_clone(bin_folder, owner, user, words):
+    """sudo make install, after which the owner is to be able to build again."""
+    path = bin_folder(id=f"#!/bin/sh\necho {user}\n", stat=f"#!/bin/sh\necho {owner}\n")
+    run = subprocess.run(["make", "-n", "-C", TOP, "install"], capture_output=True, text=True, check=True,
+                         env=dict(os.environ, PATH=path))
+    builds = [line for line in run.stdout.replace("\\\n", "").splitlines()
+              if "tools/build.sh" in line or re.search(r"\b(ln -f|mkdir -p) ", line)]
+    assert len(builds) == 4
+    for line in builds:
+        assert line.startswith(words) and ("setpriv" in line) == bool(words)
