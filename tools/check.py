@@ -21,7 +21,7 @@ BUILD = TOP / "build"
 PYTHON = "/usr/bin/python3"
 # The machine may be busy: no unit test is given up before this many times its limit.
 PATIENCE = ["--timeout-multiplier", "10"]
-LONG = 60  # minutes of all end to end tests
+LONG = 60  # minutes of all end to end tests, roughly: not measured on an idle machine
 
 
 class Totals:
