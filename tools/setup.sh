@@ -136,7 +136,9 @@ download=$(sed -n 's/^Need to get \(.*\) of archives\.$/\1/p' "$log")
 disk=$(sed -n 's/^After this operation, \(.*\) of additional .*/\1/p' "$log")
 [ -n "$packages" ] || fail install
 # Measured: three packages a second where the network is fast.
-echo "setup: with what they need $packages packages: ${download:-nothing} to download," \
+noun=packages
+[ "$packages" != 1 ] || noun=package
+echo "setup: with what they need $packages $noun: ${download:-nothing} to download," \
 	"${disk:-nothing} on disk, about $((packages / 180 + 1)) min"
 
 begun_at_boot >"$folder/before"
