@@ -33,7 +33,7 @@ ROOMS = {
 # Single headers that a room may use although it may not use their room. The agent makes every
 # system call through its one list of them, and its unwinder reads /proc/self/maps.
 HEADERS = {
-    "agent/unwind": {"agent/syscall.h"},
+    "agent/unwind": {"agent/arch/syscall.h"},
 }
 # These two rooms would make sense in a program that is no profiler.
 GENERAL = {"base", "hosted"}

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Prints the options of GNU ld that link libmallow.a into a program: static_options.py src/agent
+"""Prints the options of GNU ld that link libmallow.a into a program: static_options.py HOOKS.DEF ASKED.DEF
 
 Each function that the agent stands in front of is wrapped: calls of malloc become calls of
 __wrap_malloc, which is the agent's. It is told where malloc itself is by a symbol of its own, since
@@ -29,14 +29,14 @@ def place(name, function):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
+    hooks, asked = map(pathlib.Path, sys.argv[1:])
     print("--eh-frame-hdr")
     for name in IMPORTS:
         print(f"--undefined={name}")
-    for name in names(folder / "hooks.def", "HOOK"):
+    for name in names(hooks, "HOOK"):
         print(f"--wrap={name}")
         print(place(name, f"__real_{name}"))
-    for name in names(folder / "link_map_static.def", "ASK"):
+    for name in names(asked, "ASK"):
         print(place(name, name))
 
 

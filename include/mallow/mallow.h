@@ -62,12 +62,11 @@ static inline void mallow_mark(const char *name)
 /*
  * Recording goes on: of the whole process, whichever thread calls. It is on from the start unless
  * MALLOW_DISABLE_BY_DEFAULT=1, or mallow is linked into the program and its environment has no
- * setting of mallow's: then the first start opens the recording's file; with
- * MALLOW_NEW_FILE_PER_START=1 each does. Nothing if it is on, or if mallow could not write its
- * file; or if it was loaded by dlopen(), too late to see anything, which it says. When it returns,
- * what the caller allocates is recorded; unless another thread stopped or started at the same time:
- * then one of them is last. Blocks that were allocated before are not known, and their frees are
- * not recorded. Signal handlers may call it.
+ * setting of mallow's: then the first start opens the recording's file. Nothing if it is on, or if
+ * mallow could not write its file; or if it was loaded by dlopen(), too late to see anything, which
+ * it says. When it returns, what the caller allocates is recorded; unless another thread stopped or
+ * started at the same time: then one of them is last. Blocks that were allocated before are not
+ * known, and their frees are not recorded. Signal handlers may call it.
  */
 static inline void mallow_start(void)
 {

@@ -19,6 +19,7 @@
 
 enum {
 	JSON,
+	STACKS,
 	CSV,
 	TOP,
 	SORT,
@@ -47,6 +48,11 @@ static const struct option_spec options_of_report[] = {
 	[JSON] = {.name = "json",
 		  .text = "as JSON, all sites unless --top says otherwise; an array of several "
 			  "recordings"},
+	[STACKS] = {.name = "stacks",
+		    .value = "FORM",
+		    .text = "in JSON: once, in tables to which sites refer by number, or in each "
+			    "site",
+		    .choices = "table inline"},
 	[CSV] = {.name = "csv",
 		 .text = "as CSV with a header row, all rows unless --top says otherwise"},
 	[TOP] = {.name = "top",
@@ -72,7 +78,7 @@ static const struct option_spec options_of_report[] = {
 	[AT] = {.name = "at",
 		.value = "MOMENT",
 		.text = "what was live then: a time since the start (1m30s), a part of the run "
-			"(50%), peak, end, a mark, or UNIX seconds"},
+			"(50%), peak, end, on#2, off#2, a mark, or UNIX seconds"},
 	[SUPPRESSIONS] = {.name = "suppressions",
 			  .value = "FILE",
 			  .text = "leaks that are known are not counted: lines leak:PATTERN as "
@@ -124,14 +130,16 @@ static uint64_t usual_top(const struct report_wanted *wanted)
 static bool read_choices(const struct command *command, const struct options *options,
 			 struct report_wanted *wanted)
 {
-	int by = 0, histogram = 0;
+	int by = 0, histogram = 0, stacks = 0;
 
 	if (!metric_option(command, options, SORT, &wanted->metric) ||
 	    !choice_option(command, options, BY, &by) ||
-	    !choice_option(command, options, HISTOGRAM, &histogram))
+	    !choice_option(command, options, HISTOGRAM, &histogram) ||
+	    !choice_option(command, options, STACKS, &stacks))
 		return false;
 	wanted->by = (enum breakdown_by)by;
 	wanted->histogram = (enum histogram_of)histogram;
+	wanted->inline_stacks = stacks == 1;
 	return true;
 }
 
@@ -156,6 +164,8 @@ static bool fits_together(const struct options *options, const struct report_wan
 	else if (options->values[INCLUSIVE] &&
 		 (!options->values[BY] || breakdown_info(wanted->by)->of_blocks))
 		cli_error(CLI_USAGE, "--inclusive needs --by function, file or module");
+	else if (options->values[STACKS] && !options->values[JSON])
+		cli_error(CLI_USAGE, "--stacks needs --json");
 	else
 		return true;
 	return false;

@@ -49,7 +49,7 @@ static int run_and_tell(const struct options *options, const char *path, const c
 	if (err)
 		cli_report_err(err);
 	else
-		run_summary_print(name, &end, registry->recordings, registry->count, finishing);
+		run_summary_print(name, &end, registry, finishing);
 	return run_child_status(&end);
 }
 

@@ -2,12 +2,11 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/file_kind.h"
 #include "cli/filter_options.h"
+#include "cli/run_program.h"
 #include "hosted/nearest.h"
 
 static const struct command table[] = {
@@ -87,20 +86,19 @@ static void complain_partial(const struct command *command, int argc, char **arg
 			  (int)first, command->name, command->name);
 }
 
-/* For a file in place of the first word: the command that takes such a file; NULL: none does. */
-static const char *command_for_file(const char *path)
+/* For a recording or program in place of the first word: the command for it; NULL: it is neither.
+ */
+static const char *command_for_file(const char *name)
 {
-	struct err *err = file_kind_check(path);
-	struct stat st;
+	struct err *err = file_kind_check(name);
 
 	if (!err)
 		return "report";
 	err_destroy(err);
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0 ? "run"
-										      : NULL;
+	return run_program_exists(name) ? "run" : NULL;
 }
 
-const struct command *command_find(int argc, char **argv, int *words)
+const struct command *command_find(int argc, char **argv, bool for_help, int *words)
 {
 	const char *names[COMMAND_COUNT];
 	const struct command *almost = NULL;
@@ -116,6 +114,10 @@ const struct command *command_find(int argc, char **argv, int *words)
 			almost = &table[i];
 		names[i] = table[i].usage ? table[i].name : NULL;
 	}
+	if (almost && for_help) {
+		*words = 1;
+		return almost;
+	}
 	near = nearest_word(argv[0], names, COMMAND_COUNT);
 	fitting = command_for_file(argv[0]);
 	if (almost)
@@ -123,7 +125,7 @@ const struct command *command_find(int argc, char **argv, int *words)
 	else if (near)
 		cli_error(CLI_USAGE, "unknown command '%s': did you mean '%s'?", argv[0], near);
 	else if (fitting)
-		cli_error(CLI_USAGE, "unknown command '%s': did you mean '%s %s'?", argv[0],
+		cli_error(CLI_USAGE, "unknown command '%s': did you mean 'mallow %s %s'?", argv[0],
 			  fitting, argv[0]);
 	else
 		cli_error(CLI_USAGE, "unknown command '%s': 'mallow --help' lists them", argv[0]);

@@ -59,9 +59,9 @@ const struct option_spec *command_option(const struct command *command, size_t i
 const struct command *commands(size_t *count);
 
 /*
- * The command that argv begins with; *words receives how many words of argv name it. NULL: none,
- * and an error was printed.
+ * The command that argv begins with; *words receives how many words of argv name it. for_help: the
+ * first word of a name will do ("trace"). NULL: none, and an error was printed.
  */
-const struct command *command_find(int argc, char **argv, int *words);
+const struct command *command_find(int argc, char **argv, bool for_help, int *words);
 
 #endif

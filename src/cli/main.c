@@ -1,4 +1,5 @@
 /* mallow: finds the subcommand, parses its options by its table, runs it. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,19 +10,26 @@
 #include "cli/options.h"
 #include "hosted/nearest.h"
 
+static bool is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static int print_version(void)
+{
+	return puts("mallow " MALLOW_VERSION) < 0 || fflush(stdout) != 0 ? CLI_FAILED : CLI_OK;
+}
+
 /* Options before the command: only those that are commands themselves. */
 static int global_option(const char *word)
 {
 	static const char *const names[] = {"--help", "--version"};
 	const char *near;
 
-	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+	if (is_help(word))
 		return help_overview();
-	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
-		if (puts("mallow " MALLOW_VERSION) < 0 || fflush(stdout) != 0)
-			return CLI_FAILED;
-		return CLI_OK;
-	}
+	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+		return print_version();
 	near = nearest_word(word, names, 2);
 	if (near)
 		return cli_error(CLI_USAGE, "unknown option '%s': did you mean '%s'?", word, near);
@@ -36,21 +44,25 @@ static int carry_out(int argc, char **argv)
 	const struct command *command;
 	struct options options;
 	int words, status;
+	bool help;
 
 	if (argc < 2)
 		return cli_error(CLI_USAGE, "a command is missing: 'mallow --help' lists them");
 	if (argv[1][0] == '-')
 		return global_option(argv[1]);
-	if (strcmp(argv[1], "help") == 0 && argc == 2)
+	if (strcmp(argv[1], "version") == 0)
+		return print_version();
+	help = strcmp(argv[1], "help") == 0; // "help COMMAND": the same as COMMAND --help
+	if (help && (argc == 2 || is_help(argv[2])))
 		return help_overview();
-	if (strcmp(argv[1], "help") == 0) { /* as git and others: the same as COMMAND --help */
-		command = command_find(argc - 2, argv + 2, &words);
-		return command ? help_command(command) : CLI_USAGE;
-	}
-	command = command_find(argc - 1, argv + 1, &words);
+	argc -= 1 + help;
+	argv += 1 + help;
+	command = command_find(argc, argv, help || (argc > 1 && is_help(argv[1])), &words);
 	if (!command)
 		return CLI_USAGE;
-	if (!options_parse(command, argc - words, argv + words, &options, &status))
+	if (help)
+		return help_command(command);
+	if (!options_parse(command, argc - words + 1, argv + words - 1, &options, &status))
 		return status;
 	return command->body->run(command, &options);
 }

@@ -145,11 +145,12 @@ static void put_bash(void)
 	       "previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
 	       "\tlocal command=\"${COMP_WORDS[1]}\" words=\"\" options=\"\"\n\n"
 	       "\t[ \"$command\" = trace ] && command=\"trace dump\"\n"
-	       "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+	       "\tif [ \"$COMP_CWORD\" -eq 1 ] ||\n"
+	       "\t\t{ [ \"$command\" = help ] && [ \"$COMP_CWORD\" -eq 2 ]; }; then\n"
 	       "\t\twords=\"");
 	for (size_t i = 0; i < count; i++)
 		printf("%.*s ", (int)strcspn(table[i].name, " "), table[i].name);
-	printf("--help --version\"\n\t\toptions=yes\n"
+	printf("help --help --version\"\n\t\toptions=yes\n"
 	       "\telif [ \"$previous\" = trace ] && [ \"$COMP_CWORD\" -eq 2 ]; then\n"
 	       "\t\twords=dump\n\t\toptions=yes\n"
 	       "\telse\n\tcase \"$command\" in\n");
@@ -159,6 +160,10 @@ static void put_bash(void)
 	       "\tCOMPREPLY=()\n"
 	       "\tif [ -n \"$options\" ] || [[ \"$word\" == -* ]]; then\n"
 	       "\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+	       "\telif [ \"$command\" = top ] && [[ \"$word\" != */* ]]; then\n"
+	       "\t\t# Processes with a table of what is live, and files.\n"
+	       "\t\twords=$(grep -lsF /memfd:mallow-live: /proc/[0-9]*/maps | cut -d/ -f3)\n"
+	       "\t\tmapfile -t COMPREPLY < <(compgen -f -W \"$words\" -- \"$word\")\n"
 	       "\telif [ \"$command\" = run ] || [ \"$command\" = live ]; then\n"
 	       "\t\tmapfile -t COMPREPLY < <(compgen -c -f -- \"$word\")\n"
 	       "\telse\n"

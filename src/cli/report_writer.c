@@ -108,15 +108,16 @@ static struct err *write_json(struct writer *writer, const struct report_subject
 {
 	const struct report_wanted *wanted = writer->wanted;
 	struct json_writer *json = &writer->json;
+	cleanup(json_stacks_deinit) struct json_stacks stacks = {0};
 
+	json_stacks_init(&stacks, subject->recording, subject->symbolized, wanted->inline_stacks);
 	if (wanted->view == REPORT_ERRORS)
-		return errors_json_write(json, subject->recording, subject->symbolized,
-					 wanted->top);
+		return errors_json_write(json, &stacks, subject->recording, wanted->top);
 	if (wanted->view == REPORT_POOLS)
-		return pools_json_write(json, subject->recording, subject->symbolized,
-					wanted->metric, wanted->top);
+		return pools_json_write(json, &stacks, subject->recording, wanted->metric,
+					wanted->top);
 	if (wanted->view == REPORT_SITES)
-		return json_report_write(json, subject, wanted->metric, wanted->top);
+		return json_report_write(json, &stacks, subject, wanted->metric, wanted->top);
 	json_object(json);
 	json_report_subject(json, subject);
 	if (wanted->view == REPORT_HISTOGRAM) {

@@ -29,6 +29,7 @@ struct report_wanted {
 	uint32_t pool_sites;         /* of each pool */
 	bool merge;
 	bool exact, full;              /* struct style */
+	bool inline_stacks;            /* REPORT_JSON: struct json_stacks */
 	const struct filter *filter;   /* may be empty */
 	const char *at;                /* the moment of alive_at, as typed; NULL: none */
 	struct suppressions *leaks;    /* that are not counted; NULL: all are */

@@ -150,8 +150,8 @@ static bool is_static(const struct head *head)
 }
 
 /*
- * libmallow.a leaves a note in the programs that it is linked into (agent/link_map_static.c).
- * Linkers put notes in front of all else.
+ * libmallow.a leaves a note in the programs that it is linked into
+ * (agent/ground/link_map_static.c). Linkers put notes in front of all else.
  */
 static bool has_agent(const struct head *head)
 {
@@ -259,6 +259,13 @@ static int judge(const char *path, const char *library)
 					 path, current, strerror(executable(current)));
 	}
 	return CLI_OK;
+}
+
+bool run_program_exists(const char *name)
+{
+	auto_free char *path = NULL;
+
+	return (strchr(name, '/') ? executable(name) : search_path(name, &path)) == 0;
 }
 
 int run_program_find(const char *name, const char *library, char **ret)

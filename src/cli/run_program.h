@@ -5,10 +5,15 @@
 #ifndef MALLOW_CLI_RUN_PROGRAM_H
 #define MALLOW_CLI_RUN_PROGRAM_H
 
+#include <stdbool.h>
+
 /*
  * CLI_OK and *ret, the path to execute (free()); else the exit status, and an error was printed.
  * library is the agent's path: a program for another machine cannot load it.
  */
 int run_program_find(const char *name, const char *library, char **ret);
+
+/* Whether a shell would find a program of that name. */
+bool run_program_exists(const char *name);
 
 #endif

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,6 +39,8 @@ static struct err *add(struct run_registry *registry, const char *path)
 {
 	char **grown;
 
+	if (!*path)
+		registry->refused = true;
 	if (*path != '/' || known(registry, path))
 		return NULL;
 	grown = reallocarray(registry->recordings, registry->count + 1, sizeof(*grown));

@@ -1,10 +1,12 @@
 /*
  * How `mallow run` learns which recordings came to be: a temporary file to which every image that
- * begins a recording appends one line, the recording's absolute path.
+ * begins a recording appends the recording's absolute path and a NUL. An image that could not
+ * create its recording, and has said why, appends a NUL alone.
  */
 #ifndef MALLOW_CLI_RUN_REGISTRY_H
 #define MALLOW_CLI_RUN_REGISTRY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "hosted/err.h"
@@ -13,6 +15,7 @@ struct run_registry {
 	char *path;
 	char **recordings; /* after run_registry_read(): in the order in which they began */
 	size_t count;
+	bool refused; /* some image could not create its recording */
 };
 
 /* Makes the empty file. */

@@ -174,12 +174,10 @@ static void put_nothing(const char *program, bool started_later)
 			program);
 		return;
 	}
-	cli_error(
-		CLI_FAILED,
-		"'%s' left no recording: it or what it executed is statically linked, setuid, or "
-		"removed LD_PRELOAD from its environment; or no file could be written (--log warn "
-		"says more)",
-		program);
+	cli_error(CLI_FAILED,
+		  "'%s' left no recording: it or what it executed is statically linked, setuid, or "
+		  "removed LD_PRELOAD from its environment (--log warn says more)",
+		  program);
 }
 
 static void note(struct summary *summary, const char *path, size_t order,
@@ -228,18 +226,19 @@ static void finish(struct summary *summary, const char *path, const struct loade
 }
 
 /* Says everything before the last one is finished: that may take a moment. */
-static void load_all(struct summary *summary, char **paths, size_t count)
+static void load_all(struct summary *summary, const struct run_registry *registry)
 {
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < registry->count; i++) {
+		const char *path = registry->recordings[i];
 		cleanup(loaded_close) struct loaded loaded = {0};
-		bool good = loaded_open_checked(paths[i], summary->symbolizer, &loaded);
+		bool good = loaded_open_checked(path, summary->symbolizer, &loaded);
 
 		if (good)
-			note(summary, paths[i], i, &loaded);
-		if (i == count - 1)
+			note(summary, path, i, &loaded);
+		if (i == registry->count - 1)
 			print(summary);
 		if (good)
-			finish(summary, paths[i], &loaded);
+			finish(summary, path, &loaded);
 	}
 }
 
@@ -253,22 +252,24 @@ static void summary_deinit(struct summary *summary)
 		symbolizer_destroy(summary->symbolizer);
 }
 
-void run_summary_print(const char *program, const struct run_child_end *end, char **paths,
-		       size_t count, const struct run_finishing *finishing)
+void run_summary_print(const char *program, const struct run_child_end *end,
+		       const struct run_registry *registry, const struct run_finishing *finishing)
 {
 	cleanup(summary_deinit) struct summary summary = {
 		.style = terminal_style(STDERR_FILENO),
 		.end = end,
-		.images = calloc(count + 1, sizeof(*summary.images)),
+		.images = calloc(registry->count + 1, sizeof(*summary.images)),
 		.compress = finishing->compress,
 	};
 
 	buf_init(&summary.main);
-	if (!summary.images || !count) {
-		put_nothing(program, finishing->started_later);
+	if (!summary.images || !registry->count) {
+		// A program that was refused its recording has said why.
+		if (!registry->refused)
+			put_nothing(program, finishing->started_later);
 		return;
 	}
 	if (finishing->wanted)
 		cli_report_err(symbolizer_create(&summary.symbolizer));
-	load_all(&summary, paths, count);
+	load_all(&summary, registry);
 }

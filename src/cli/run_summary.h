@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "cli/run_child.h"
+#include "cli/run_registry.h"
 #include "finish/finish.h"
 
 struct run_finishing {
@@ -15,11 +16,11 @@ struct run_finishing {
 };
 
 /*
- * paths: the recordings that were begun; end: of the program itself. Each recording is loaded
- * once, for its part of the summary and for being finished; one that is still being written is
- * left alone. Never fails: what cannot be shown or finished is said so.
+ * registry: the recordings that were begun, read; end: of the program itself. Each recording is
+ * loaded once, for its part of the summary and for being finished; one that is still being written
+ * is left alone. Never fails: what cannot be shown or finished is said so.
  */
-void run_summary_print(const char *program, const struct run_child_end *end, char **paths,
-		       size_t count, const struct run_finishing *finishing);
+void run_summary_print(const char *program, const struct run_child_end *end,
+		       const struct run_registry *registry, const struct run_finishing *finishing);
 
 #endif

@@ -35,6 +35,15 @@ static unsigned distance(const char *a, const char *b)
 	return rows[a_length][b_length];
 }
 
+static size_t shared_beginning(const char *a, const char *b)
+{
+	size_t length = 0;
+
+	while (a[length] && a[length] == b[length])
+		length++;
+	return length;
+}
+
 const char *nearest_word(const char *typed, const char *const *words, size_t count)
 {
 	const char *best_word = NULL;
@@ -53,7 +62,9 @@ const char *nearest_word(const char *typed, const char *const *words, size_t cou
 		/* More than about a third of the letters wrong is another word. */
 		if (edits > 1 + strlen(words[i]) / 4 || edits >= strlen(words[i]))
 			continue;
-		if (!best_word || edits < best) {
+		if (!best_word || edits < best ||
+		    (edits == best &&
+		     shared_beginning(typed, words[i]) > shared_beginning(typed, best_word))) {
 			best_word = words[i];
 			best = edits;
 		}

@@ -6,7 +6,8 @@
 
 /*
  * Among count words the one with the fewest edits (insert, drop, replace, swap neighbours) from
- * typed; NULL if even that is too far to be a typing error. Words of NULL are passed over.
+ * typed, and of these the one that shares the longest beginning with it; NULL if even that is too
+ * far to be a typing error. Words of NULL are passed over.
  */
 const char *nearest_word(const char *typed, const char *const *words, size_t count);
 

@@ -7,8 +7,14 @@
 #include "hosted/cleanup.h"
 #include "report/frame_name.h"
 
-#define PLACE_COLUMN      41 /* of the line: where places begin behind shorter names, … */
-#define PLACE_COLUMN_TREE 60 /* … and behind the numbers and branches of a tree */
+/*
+ * Where places begin. In a stack, whose frames begin in the same column or, behind a number of two
+ * digits, in the next: at one column, to which longer names are folded and cut. Where nothing is
+ * cut, and behind the numbers and branches of a tree, a longer name moves its place.
+ */
+#define STACK_COLUMN_MAX  20
+#define PLACE_COLUMN      41
+#define PLACE_COLUMN_TREE 60
 #define LEAST_WIDTH       24
 
 /* On a terminal, headers and sources of the system need no directory. */
@@ -23,7 +29,7 @@ static const char *short_file(const char *file, bool cut)
 
 /* "file:line", then the module unless it is the program, then whether it was inlined. */
 static void put_place(struct buf *buf, const struct named_frame *frame, const char *file,
-		      unsigned repeated)
+		      bool with_module, unsigned repeated)
 {
 	const char *separator = "";
 
@@ -33,7 +39,7 @@ static void put_place(struct buf *buf, const struct named_frame *frame, const ch
 			buf_printf(buf, ":%u", frame->line);
 		separator = "  ";
 	}
-	if (!frame->in_program && frame->module_name && frame->has_symbol) {
+	if (with_module && !frame->in_program && frame->module_name && frame->has_symbol) {
 		buf_printf(buf, "%s[", separator);
 		style_safe_text(buf, frame->module_name, strlen(frame->module_name));
 		buf_char(buf, ']');
@@ -63,10 +69,10 @@ static void parts_deinit(struct parts *parts)
 }
 
 static void set_place(struct parts *parts, const struct named_frame *frame, const char *file,
-		      unsigned repeated)
+		      bool with_module, unsigned repeated)
 {
 	parts->place.size = 0;
-	put_place(&parts->place, frame, file, repeated);
+	put_place(&parts->place, frame, file, with_module, repeated);
 	parts->place_columns = style_columns(parts->place.data, parts->place.size);
 }
 
@@ -97,6 +103,16 @@ static bool too_wide(const struct parts *parts, size_t width)
 	return parts->name_columns + (parts->place_columns ? 2 : 0) + parts->place_columns > width;
 }
 
+/* Behind the columns in front of the frame: where places of the stack begin. */
+static size_t stack_place(size_t column, size_t width)
+{
+	size_t number = (4 - column % 4) % 4; // "9 " and "10 " end where the same names begin
+	size_t most = width * 11 / 20, least = width * 9 / 20;
+	size_t usual = PLACE_COLUMN - 8;
+
+	return number + (usual > most ? most : usual < least ? least : usual);
+}
+
 /* Takes away in this order: the directory, what can be folded of the name, then both. */
 static void fit(struct parts *parts, const struct named_frame *frame, size_t width,
 		unsigned repeated)
@@ -105,7 +121,7 @@ static void fit(struct parts *parts, const struct named_frame *frame, size_t wid
 	size_t place;
 
 	if (too_wide(parts, width) && slash)
-		set_place(parts, frame, slash + 1, repeated);
+		set_place(parts, frame, slash + 1, true, repeated);
 	if (!too_wide(parts, width))
 		return;
 	place = parts->place_columns < width / 2 ? parts->place_columns : width / 2;
@@ -115,10 +131,22 @@ static void fit(struct parts *parts, const struct named_frame *frame, size_t wid
 		set_name(parts, frame, width - place - 2);
 }
 
+/* The same where the place begins at place_at: what does not fit loses the module to the file. */
+static void fit_columns(struct parts *parts, const struct named_frame *frame, const char *file,
+			size_t place_at, size_t width, unsigned repeated)
+{
+	size_t name = parts->place_columns ? place_at - 2 : width;
+
+	if (parts->name_columns > name)
+		set_name(parts, frame, name);
+	if (file && place_at + parts->place_columns > width)
+		set_place(parts, frame, file, false, repeated);
+}
+
 /* Spaces between name and place: places stand below each other where there is room. */
 static size_t gap_of(const struct parts *parts, size_t column, size_t width)
 {
-	size_t wanted = column <= PLACE_COLUMN / 2 ? PLACE_COLUMN : PLACE_COLUMN_TREE;
+	size_t wanted = column <= STACK_COLUMN_MAX ? PLACE_COLUMN : PLACE_COLUMN_TREE;
 	size_t end = column + parts->name_columns;
 	size_t gap = end + 2 < wanted ? wanted - end : 2;
 
@@ -135,6 +163,9 @@ void frame_text_line(struct buf *buf, const struct style *style, const struct na
 	cleanup(parts_deinit) struct parts parts = {0};
 	bool cut = style->width && !style->full;
 	size_t width = style->width > column + LEAST_WIDTH ? style->width - column : LEAST_WIDTH;
+	bool fixed = cut && column <= STACK_COLUMN_MAX;
+	size_t place_at = stack_place(column, width);
+	const char *file = frame->file ? short_file(frame->file, cut) : NULL;
 	bool strong = frame->in_program && frame->has_symbol;
 	const char *place;
 	size_t gap;
@@ -144,9 +175,11 @@ void frame_text_line(struct buf *buf, const struct style *style, const struct na
 	buf_init(&parts.nameless);
 	if (style->offsets)
 		set_offset(&parts, frame);
-	set_place(&parts, frame, frame->file ? short_file(frame->file, cut) : NULL, repeated);
+	set_place(&parts, frame, file, true, repeated);
 	set_name(&parts, frame, 0);
-	if (cut)
+	if (fixed)
+		fit_columns(&parts, frame, file, place_at, width, repeated);
+	else if (cut)
 		fit(&parts, frame, width, repeated);
 
 	if (strong)
@@ -157,7 +190,7 @@ void frame_text_line(struct buf *buf, const struct style *style, const struct na
 	place = buf_string(&parts.place);
 	if (!place || !parts.place_columns)
 		return;
-	gap = gap_of(&parts, column, cut ? width : 0);
+	gap = fixed ? place_at - parts.name_columns : gap_of(&parts, column, cut ? width : 0);
 	buf_repeat(buf, ' ', gap);
 	style_begin(buf, style, STYLE_DIM);
 	frame_name_cut_front(buf, place,

@@ -40,6 +40,28 @@ static void put_peak(struct buf *buf, const struct recording_facts *facts,
 			   format_time(facts->duration_ns).text);
 }
 
+static bool has_gaps(const struct recording_facts *facts)
+{
+	return facts->lost || facts->missing_chunks || facts->damaged_chunks;
+}
+
+/* What was not freed leaked only where all frees are there, and the program came to its end. */
+static void put_leaked(struct buf *buf, const struct style *style,
+		       const struct recording_facts *facts, const struct recording_summary *sum)
+{
+	struct formatted blocks = format_counted(sum->leaked_blocks, "block", style->exact);
+
+	put_label(buf, style, "leaked", format_bytes(sum->leaked_bytes, style->exact).text);
+	if (facts->writing)
+		buf_printf(buf, "live now, in %s not freed so far\n", blocks.text);
+	else if (facts->complete)
+		buf_printf(buf, "live at the end, in %s never freed\n", blocks.text);
+	else if (!facts->ended && facts->processes <= 1 && !has_gaps(facts))
+		buf_printf(buf, "live when cut short, in %s, leaks or not\n", blocks.text);
+	else
+		buf_printf(buf, "in %s, leaks or not: frees may be missing\n", blocks.text);
+}
+
 /* The program's own pools: what they hold is part of the above. */
 static void put_pools(struct buf *buf, const struct style *style, const struct recording *recording)
 {
@@ -81,10 +103,7 @@ void summary_write(struct buf *buf, const struct style *style, const struct reco
 
 	put_label(buf, style, "peak", format_bytes(sum->peak_bytes, exact).text);
 	put_peak(buf, facts, sum, exact);
-	put_label(buf, style, "leaked", format_bytes(sum->leaked_bytes, exact).text);
-	buf_printf(buf, "live at the end, in %s%s\n",
-		   format_counted(sum->leaked_blocks, "block", exact).text,
-		   facts->writing ? " so far" : " never freed");
+	put_leaked(buf, style, facts, sum);
 	put_label(buf, style, "total", format_bytes(sum->total_bytes, exact).text);
 	buf_printf(buf, "allocated in %s\n", format_counted(sum->calls, "call", exact).text);
 	// Not known: what came in between is not in the recording, or for which of them it was not.

@@ -134,6 +134,8 @@ static const struct {
 /* Writes what replaces the text's beginning and returns the length of that, 0: nothing does. */
 static size_t replace(const char *text, struct buf *ret)
 {
+	size_t blank;
+
 	if (!strncmp(text, "> >", 3)) {
 		buf_char(ret, '>');
 		return 2; // the second '>' may begin the next pair
@@ -143,7 +145,9 @@ static size_t replace(const char *text, struct buf *ret)
 
 		if (!strncmp(text, replacements[i].from, size)) {
 			buf_text(ret, replacements[i].to);
-			return size;
+			// "less<basic_string<…> >": without the first '>' the blank has no use.
+			blank = text[size - 1] == '>' && !strncmp(text + size, " >", 2);
+			return size + blank;
 		}
 	}
 	return 0;
@@ -165,6 +169,34 @@ static void tidy(const char *text, struct buf *ret)
 		if (!size)
 			buf_char(ret, *text++);
 		text += size;
+	}
+}
+
+/* What the compilers call copies of a function that they made to optimise it. */
+static bool is_clone(const char *word, size_t length)
+{
+	static const char *const words[] = {"isra",  "constprop", "part",      "cold",
+					    "clone", "lto_priv",  "localalias"};
+
+	for (size_t i = 0; i < ARRAY_COUNT(words); i++)
+		if (strlen(words[i]) == length && !memcmp(words[i], word, length))
+			return true;
+	return false;
+}
+
+size_t demangle_without_clone(const char *name)
+{
+	size_t length = strlen(name);
+
+	for (;;) {
+		bool bracket = length && name[length - 1] == ']';
+		size_t end = length - bracket, at = last_suffix(name, end);
+
+		if (!at || !is_clone(name + at + 1, strcspn(name + at + 1, ".]")))
+			return length;
+		if (bracket && (at < 2 || memcmp(name + at - 2, " [", 2) != 0))
+			return length;
+		length = bracket ? at - 2 : at;
 	}
 }
 

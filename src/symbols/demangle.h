@@ -16,4 +16,10 @@
 /* Writes the readable form of name, which is name itself when it is not mangled. */
 void demangle(const char *name, struct buf *ret);
 
+/*
+ * How much of a readable name is left without what compilers append to the copies that they make of
+ * a function: 1 of "f.isra.0", 6 of "f(int) [.part.0] [.cold]", all of other names.
+ */
+size_t demangle_without_clone(const char *name);
+
 #endif

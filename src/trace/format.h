@@ -47,7 +47,7 @@ enum trace_end {
 	TRACE_END_FAST_EXIT = 2, /* _exit, _Exit, quick_exit */
 	TRACE_END_EXEC = 3,
 	TRACE_END_STOPPED = 4, /* by the agent, which says why in the losses */
-	TRACE_END_NEXT = 5,    /* a start opened the next recording (NEW_FILE_PER_START) */
+	TRACE_END_NEXT = 5,    /* a start opened the next recording: agents until 2026 */
 };
 
 /* Section 2. */

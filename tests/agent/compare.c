@@ -11,12 +11,12 @@
 #include <libunwind.h>
 #include <unwind.h>
 
-#include "agent/compare.h"
-#include "agent/config.h"
-#include "agent/own_code.h"
-#include "agent/syscall.h"
-#include "agent/text.h"
-#include "agent/thread.h"
+#include "agent/ground/compare.h"
+#include "agent/life/config.h"
+#include "agent/ground/own_code.h"
+#include "agent/arch/syscall.h"
+#include "agent/ground/text.h"
+#include "agent/life/thread.h"
 #include "base/compiler.h"
 #include "../unwind/cached_frame.h"
 

@@ -4,9 +4,9 @@
  * MALLOW_FAIL_CALL, where that is given. A forked child goes on counting.
  * Writes how many there were to the file MALLOW_FAIL_LOG at exit.
  */
-#include "agent/config.h"
-#include "agent/syscall.h"
-#include "agent/text.h"
+#include "agent/life/config.h"
+#include "agent/arch/syscall.h"
+#include "agent/ground/text.h"
 #include "log_count.h"
 
 static uint64_t calls;

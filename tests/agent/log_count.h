@@ -2,9 +2,9 @@
 #ifndef LOG_COUNT_H
 #define LOG_COUNT_H
 
-#include "agent/config.h"
-#include "agent/syscall.h"
-#include "agent/text.h"
+#include "agent/life/config.h"
+#include "agent/arch/syscall.h"
+#include "agent/ground/text.h"
 
 /* A line of name and count at the end of the file that the variable of the environment names, if
  * any. */

@@ -4,9 +4,9 @@
  * MALLOW_WALK_LOG at exit how often it was cut short, how many threads are in it, and how many
  * walks there were.
  */
-#include "agent/libc.h"
-#include "agent/process.h"
-#include "agent/thread.h"
+#include "agent/ground/libc.h"
+#include "agent/life/process.h"
+#include "agent/life/thread.h"
 #include "log_count.h"
 
 void *__real_memset(void *to, int value, size_t size);

@@ -20,6 +20,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import mallow_reader  # noqa: E402
 import mallow_sums  # noqa: E402
+import report_json  # noqa: E402
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = TOP / "tests" / "samples"
@@ -119,7 +120,7 @@ class Tool:
 
     def report(self, path):
         """All sites, each with its stack."""
-        return json.loads(self("report", "--json", "--top", ALL, path).stdout)
+        return report_json.load(self("report", "--json", "--top", ALL, path).stdout)
 
     def assert_equal_sums(self, path, sums=None):
         """The tool's report and the independent reader say the same, down to each stack."""

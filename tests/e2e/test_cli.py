@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+import report_json
 from conftest import clean_environment, need
 from made_recording import Made, NEW
 
@@ -99,6 +100,10 @@ def made(tmp_path_factory):
     (["report", "--sort", "leeked", "x"],
      "'leeked' is no value of --sort: did you mean 'leaked'?"),
     (["report", "--sort", "leak", "x"], "'leak' is no value of --sort: did you mean 'leaked'?"),
+    (["report", "--sort", "leaks", "x"], "'leaks' is no value of --sort: did you mean 'leaked'?"),
+    (["ls"], "unknown command 'ls': did you mean 'mallow run ls'?"),
+    (["help", "xyzzy"], "unknown command 'xyzzy': 'mallow --help' lists them"),
+    (["trace", "--hlep"], "'trace' is not a whole command: did you mean 'trace dump'?"),
     (["report", "--sort", "xyzzy", "x"],
      "'xyzzy' is no value of --sort: one of peak leaked total calls temporary is wanted"),
     (["report", "--json", "--tree", "x"], "--json and --tree exclude each other"),
@@ -134,6 +139,7 @@ def test_version(mallow):
     run = mallow_run(mallow, "--version")
     assert run.returncode == 0 and run.stderr == ""
     assert re.fullmatch(r"mallow \d+\.\d+\.\d+\n", run.stdout)
+    assert mallow_run(mallow, "version").stdout == run.stdout
 
 
 def test_help_lists_what_exists(mallow):
@@ -151,8 +157,12 @@ def test_help_lists_what_exists(mallow):
         for name in re.findall(r"^  (?:-\w,|   ) --([a-z-]+)", run.stdout, re.M):
             answer = mallow_run(mallow, *command.split(), f"--{name}", "--help", "/no/such")
             assert "unknown option" not in answer.stderr
-    assert mallow_run(mallow, "help", "report").stdout == \
-        mallow_run(mallow, "report", "--help").stdout
+    for words in ["report"], ["trace"], ["trace", "dump"]:
+        run = mallow_run(mallow, "help", *words)
+        assert (run.returncode, run.stdout) == (0, mallow_run(mallow, *words, "--help").stdout)
+    assert run.stdout == mallow_run(mallow, "trace", "-h").stdout != ""
+    for words in ["help"], ["help", "--help"]:
+        assert mallow_run(mallow, *words).stdout == overview.stdout
 
 
 def test_help_to_a_full_device_fails(mallow):
@@ -203,7 +213,7 @@ def test_control_characters_in_a_message(mallow):
 # --- report ---
 
 def test_report_json(tool, made):
-    report = json.loads(tool("report", "--json", made).stdout)
+    report = report_json.load(tool("report", "--json", made).stdout)
     assert report["calls"] == 50 + 5 + 10 + 3
     assert report["total_bytes"] == 50 * 60_000 + 5 * 400_000 + 10 * 1_000 + 40_000
     assert report["peak_bytes"] == 50 * 60_000 + 5 * 400_000
@@ -225,10 +235,10 @@ def test_report_json(tool, made):
 @pytest.mark.parametrize("metric", ["peak", "leaked", "total", "calls", "temporary"])
 def test_report_json_order(tool, made, metric):
     field = {"peak": "peak_bytes", "leaked": "leaked_bytes", "total": "total_bytes"}
-    sites = json.loads(tool("report", "--json", "--sort", metric, made).stdout)["sites"]
+    sites = report_json.load(tool("report", "--json", "--sort", metric, made).stdout)["sites"]
     values = [site[field.get(metric, metric)] for site in sites]
     assert values == sorted(values, reverse=True) and values[0] > 0
-    top = json.loads(tool("report", "--json", "--sort", metric, "--top", "2", made).stdout)
+    top = report_json.load(tool("report", "--json", "--sort", metric, "--top", "2", made).stdout)
     assert top["sites"] == sites[:2]
 
 
@@ -283,6 +293,17 @@ def test_long_names_are_folded_then_cut(mallow, made, columns, shown):
     assert [line for line in text.splitlines() if "realloc_insert" in line] == [shown]
 
 
+@pytest.mark.parametrize("columns", [50, 80, 132])
+def test_places_are_in_one_column(mallow, record, compile_sample, columns):
+    """Below each other, however long the names are, and the names are folded for it."""
+    path = record([compile_sample("totals_cpp", "gcc", "-O2")], check=False).path
+    text = on_terminal([mallow, "report", path], columns, clean_environment({"NO_COLOR": "1"}))
+    lines = [line for line in text.splitlines() if re.match(r" {5}\S.* {2}\S*:\d+", line)]
+    assert len(lines) > 5 and max(map(len, lines)) <= columns
+    assert len({re.match(r" {5}\S.*? {2,}(?=\S*:\d+)", line).end() for line in lines}) == 1
+    assert any("…" in line for line in lines)
+
+
 @pytest.mark.parametrize("columns", [80, 50, 200])
 @pytest.mark.parametrize("options", [[], ["--tree", "--sort", "leaked"], ["--sort", "leaked"]])
 def test_report_fits_a_terminal(mallow, made, columns, options):
@@ -327,9 +348,17 @@ def test_report_of_an_empty_recording(tool, tmp_path):
     path = Made(tmp_path, START).write()
     text = tool("report", path).stdout
     assert "No site has a peak: peak is 0." in text
-    assert json.loads(tool("report", "--json", path).stdout)["sites"] == []
+    assert report_json.load(tool("report", "--json", path).stdout)["sites"] == []
     assert "Call tree" in tool("report", "--tree", path).stdout
     assert tool("export", "--to", "collapsed", path).stdout == ""
+
+
+def test_leaks_of_what_was_cut_short(tool, tmp_path):
+    """Nothing is missing, but the program might have freed it."""
+    recording = Made(tmp_path, START, state=0, end_reason=0)
+    recording.allocate(START, 100)
+    text = tool("report", recording.write(end=False)).stdout
+    assert "\n  leaked         100 B  live when cut short, in 1 block, leaks or not\n" in text
 
 
 def test_report_says_what_is_missing(tool, tmp_path):
@@ -339,6 +368,7 @@ def test_report_says_what_is_missing(tool, tmp_path):
     recording.allocate(START, 100)
     text = tool("report", recording.write(end=False)).stdout
     assert "cut short: killed or crashed" in text
+    assert "\n  leaked         100 B  in 1 block, leaks or not: frees may be missing\n" in text
     assert "  ! 12 lost: events: the recording could not be written\n" in text
     assert "  ! 3 stacks cut at the depth limit\n" in text
 
@@ -643,16 +673,27 @@ def test_a_newline_in_a_name(folder, name, mallow, agent, tmp_path):
 def test_a_file_in_place_of_a_command(tool, made):
     run = tool("/bin/true", check=False)
     assert run.returncode == 2
-    assert run.stderr == "mallow: unknown command '/bin/true': did you mean 'run /bin/true'?\n"
+    assert run.stderr == "mallow: unknown command '/bin/true': did you mean 'mallow run /bin/true'?\n"
     run = tool(made, check=False)
     assert run.returncode == 2
-    assert run.stderr == f"mallow: unknown command '{made}': did you mean 'report {made}'?\n"
+    assert run.stderr == f"mallow: unknown command '{made}': did you mean 'mallow report {made}'?\n"
 
 
 def test_nothing_recorded(mallow, agent, tmp_path):
+    library = tmp_path / "another.so"
+    subprocess.run([need("gcc"), "-shared", "-o", library, "-xc", "/dev/null"], check=True)
+    run = mallow_run(mallow, "run", "true", cwd=tmp_path,
+                     env=dict(clean_environment(), MALLOW_LIBRARY=library))
+    assert run.returncode == 0
+    assert run.stderr.startswith("mallow: 'true' left no recording: it or what it executed is ")
+
+
+def test_no_recording_where_it_cannot_be(mallow, agent, tmp_path):
+    """The agent has said why; that is all."""
     run = mallow_run(mallow, "run", "-o", "/proc/no/such/place", "true", cwd=tmp_path)
     assert run.returncode == 0
-    assert "'true' left no recording" in run.stderr
+    assert run.stderr == ("mallow: cannot write '/proc/no/such/place': No such file or directory; "
+                          "the program runs unrecorded\n")
 
 
 SIGNALS = """
@@ -763,13 +804,26 @@ def completions(script, *words):
 def test_bash_completion(mallow):
     script = made_from_tables(mallow, "mallow.bash")
     assert completions(script, "mallow", "") == ["run", "live", "top", "report", "export", "serve", "info",
-                                                 "finish", "trace", "--help", "--version"]
+                                                 "finish", "trace", "help", "--help", "--version"]
+    assert completions(script, "mallow", "help", "re") == ["report"]
     assert completions(script, "mallow", "trace", "") == ["dump"]
     assert completions(script, "mallow", "report", "--to") == ["--top", "--to"]
     assert completions(script, "mallow", "trace", "dump", "--st") == ["--stacks"]
     assert completions(script, "mallow", "report", "--sort", "t") == ["total", "temporary"]
     for command in "run", "live":
         assert "sh" in completions(script, "mallow", command, "s")
+
+
+def test_completion_of_live_programs(mallow, agent, tmp_path):
+    """`mallow top` takes the PID of a program under `mallow live`."""
+    script = made_from_tables(mallow, "mallow.bash")
+    process = subprocess.Popen([str(mallow), "live", "sh", "-c", "echo $$; read wait"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                               stderr=subprocess.DEVNULL, env=clean_environment())
+    pid = process.stdout.readline().strip()
+    offered = completions(script, "mallow", "top", "")
+    process.communicate("\n")
+    assert pid in offered and str(os.getpid()) not in offered
 
 
 def test_man_page(mallow):

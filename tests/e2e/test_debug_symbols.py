@@ -1,11 +1,11 @@
 """-d/--debug-symbols of the commands that show names: of a program that was stripped."""
-import json
 import re
 import subprocess
 
 import pytest
 
 import pprof_reader
+import report_json
 from conftest import clean_environment
 from serving import fails, serve  # noqa: F401
 
@@ -71,7 +71,7 @@ def test_reported_of_several(tool, stripped, tmp_path):
     second.write_bytes(stripped.path.read_bytes())
     tool("finish", second)
     for options, known in ways(stripped, tmp_path):
-        reports = json.loads(tool("report", "--json", *options, stripped.path, second).stdout)
+        reports = report_json.load(tool("report", "--json", *options, stripped.path, second).stdout)
         for report in reports:
             [site] = [site for site in report["sites"] if site["total_bytes"] == 77]
             frame = site["stack"][0]

@@ -13,6 +13,7 @@ import pytest
 import heaptrack_reader
 import mallow_reader
 import real_programs
+import report_json
 from conftest import TOP, need
 from made_recording import FREE, Made
 from mallow_reader import Alloc
@@ -344,7 +345,7 @@ def test_freed_and_allocated_by_chance(made, tool):
 
 
 def assert_filtered(tool, path, conditions):
-    report = json.loads(tool("report", "--json", "--top", "100000", *conditions, path).stdout)
+    report = report_json.load(tool("report", "--json", "--top", "100000", *conditions, path).stdout)
     sums = export(tool, path, *conditions)
     assert report["calls"]
     assert_same(sums, report, temporary=False)

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 import pprof_reader
+import report_json
 from conftest import TOP, built, need
 from made_recording import Made
 
@@ -177,7 +178,7 @@ def test_odd_names_and_no_stack(tool, made):
 @pytest.mark.parametrize("conditions", [["--size-min", "15"], ["--function-regex", "^work$"],
                                         ["--lifetime", "only_leaked"]])
 def test_filtered(tool, made, conditions):
-    report = json.loads(tool("report", "--json", "--top", "100000", *conditions, made).stdout)
+    report = report_json.load(tool("report", "--json", "--top", "100000", *conditions, made).stdout)
     assert report["calls"]
     profile = export(tool, made, *conditions)
     for name, field in TYPES.items():
@@ -234,7 +235,7 @@ def test_merged(compile_sample, record, tool):
     program = compile_sample("totals_cpp", "gcc", "-O2")
     recorded = record(["sh", "-c", f"{program}; {program}; exit 0"])
     assert len(recorded.paths) == 3
-    report = json.loads(tool("report", "--merge", "--json", "--top", "100000",
+    report = report_json.load(tool("report", "--merge", "--json", "--top", "100000",
                              recorded.folder).stdout)
     path = recorded.folder.with_name("merged.pb.gz")
     tool("export", "--to", "pprof", "--merge", "-o", path, recorded.folder)

@@ -125,7 +125,7 @@ def test_system_calls_fail_from_some_moment_on(compile_sample, tool, tmp_path):
 
 def numbers_of_calls():
     """{name: number} of all that the agent makes."""
-    names = set(re.findall(r"SYS_(\w+)", (TOP / "src/agent/syscall.h").read_text())) - PROGRAMS
+    names = set(re.findall(r"SYS_(\w+)", (TOP / "src/agent/arch/syscall.h").read_text())) - PROGRAMS
     listing = subprocess.run(["gcc", "-E", "-dM", "-include", "sys/syscall.h", "-x", "c",
                               "/dev/null"], capture_output=True, text=True, check=True).stdout
     numbers = dict(re.findall(r"#define __NR_(\w+) (\d+)", listing))

@@ -3,7 +3,6 @@ Names of functions, from wherever they come: the recording itself once it is fin
 debug files in each of their places, and what programs that make code list for perf.
 """
 import http.server
-import json
 import os
 import pathlib
 import re
@@ -14,6 +13,7 @@ import threading
 import time
 
 import mallow_reader
+import report_json
 import pytest
 import symbols_reader
 
@@ -46,7 +46,7 @@ def report(tool, path, environment=None):
     done = subprocess.run([str(tool.path), "report", "--json", "--top", "100000", str(path)],
                           capture_output=True, text=True, check=True, timeout=60,
                           env=clean_environment(environment))
-    return json.loads(done.stdout)
+    return report_json.load(done.stdout)
 
 
 def stack_of(parsed, size):

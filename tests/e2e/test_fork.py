@@ -78,12 +78,3 @@ def test_fork_in_a_new_handler(agent, compile_sample, tool, functions_of, tmp_pa
         expect.check(expect.expectations("fork_in_new_handler"),
                      expect.by_function(mallow_sums.Sums(sound(path)), functions_of))
         tool.assert_equal_sums(path)
-
-
-def test_fork_in_a_write_of_one_of_many_files(compile_sample, agent, tmp_path):
-    """With NEW_FILE_PER_START a slow bracket holds the recording: the child's is another."""
-    paths = fork_storm(compile_sample("fork_storm", "gcc", "-O1"), "fork", 60, agent, tmp_path,
-                       NEW_FILE_PER_START=1)
-    assert len(paths) == 61
-    for path in paths:
-        assert sound(path).header.lost == 0

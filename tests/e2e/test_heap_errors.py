@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import report_json
 from conftest import need
 from made_recording import FREE, MALLOC, NEW, Made
 from recording_writer import ChunkWriter
@@ -13,7 +14,7 @@ NEVER, TWICE, MISMATCH = "never_allocated", "double_free", "mismatch"
 
 
 def errors_of(tool, path):
-    return json.loads(tool("report", "--errors", "--json", path).stdout)
+    return report_json.load(tool("report", "--errors", "--json", path).stdout)
 
 
 def names(stack):
@@ -225,7 +226,7 @@ def test_top(tool, tmp_path):
     for op in (FREE, DELETE, DELETE_ARRAY):
         recording.chunk.free(recording.tick(), 0x1234560, op=op)
     path = recording.write()
-    assert len(json.loads(tool("report", "--errors", "--json", "--top", 2, path).stdout)[
+    assert len(report_json.load(tool("report", "--errors", "--json", "--top", 2, path).stdout)[
         "errors"]) == 2
     assert "… 1 kind more" in tool("report", "--errors", "--top", 2, path).stdout
 

@@ -85,11 +85,11 @@ def test_a_report(live, sample):
                           ("list", f"live_report.c:{line_of('list')}")]
     assert places[2][0] == "main" and f"main +0x" in second
     assert f"live_report.c:{line_of('main')}" in second
-    assert re.fullmatch(r"""\[mallow\] heap traced num of backtrace : 2
-\[mallow\] heap traced allocation size  : 23.709 KB
-\[mallow\] allocator info \(virtual\)     : [\d.]+ [KM]B
-\[mallow\] allocator info \(resident\)    : [\d.]+ [KM]B
-\[mallow\] statm info \(VSS/RSS/shared\)  : [\d.]+ MB / [\d.]+ MB / [\d.]+ [KM]B
+    assert re.fullmatch(r"""\[mallow\] backtraces with live blocks  : 2
+\[mallow\] live bytes of all of them    : 23.709 KB
+\[mallow\] heap, address space          : [\d.]+ [KM]B
+\[mallow\] heap, resident               : [\d.]+ [KM]B
+\[mallow\] process, virtual/RSS/shared  : [\d.]+ MB / [\d.]+ MB / [\d.]+ [KM]B
 \[mallow\] taken by mallow's own table  : [\d.]+ KB
 ={65}
 """, summary)
@@ -241,7 +241,7 @@ def test_a_program_that_is_killed(live, sample, end, status):
     report = live(sample, end, status=status).stderr
     assert "  it was killed: this was live then\n" in report
     assert re.findall(HEADER, report)[0][:5] == ("1", "43", "60", "22.704 KB", "31.680 KB")
-    assert "statm info" not in report # there is no process any more
+    assert "process, virtual" not in report # there is no process any more
 
 
 def test_killed_and_to_a_file(live, sample, tmp_path):
@@ -501,7 +501,7 @@ def orders(text):
     """Of all reports, each whole and with what is live."""
     for report in text.split("[mallow] live allocations of ")[1:]:
         assert re.search(r"\[count/peak: 10/10\] \[size/peak: 50.000 KB/50.000 KB\]", report), text
-        assert "heap traced num of backtrace" in report
+        assert "backtraces with live blocks" in report
     return re.findall(r"live allocations of cornered \(pid \d+\), by (\w+)", text)
 
 

@@ -93,8 +93,8 @@ def test_text(mallow, table):
 1 [    0x10001015] main +0x5
 2 [    0x10001005] _start +0x5
 
-[mallow] heap traced num of backtrace : 5
-[mallow] heap traced allocation size  : 2.146 MB
+[mallow] backtraces with live blocks  : 5
+[mallow] live bytes of all of them    : 2.146 MB
 [mallow] taken by mallow's own table  : {os.stat(table).st_blocks * 512 / 1000:.3f} KB
 {RULE}
 """
@@ -110,7 +110,7 @@ def test_order_and_top(mallow, table, words, order):
     report = live_report(mallow, table, *words)
     assert functions(report) == order
     # The sums are of all backtraces, whatever is shown.
-    assert report.count("num of backtrace : 5\n") == report.count("allocation size  : 2.146 MB\n")
+    assert report.count("backtraces with live blocks  : 5\n") == report.count("live bytes of all of them    : 2.146 MB\n")
 
 
 def test_variables_say_the_same(mallow, table):
@@ -193,9 +193,9 @@ def test_memory_of_the_process(mallow, tmp_path):
     name = open("/proc/self/comm").read().strip()
     assert f"[mallow] live allocations of {name} (pid {os.getpid()}), by size\n" in text
     assert re.search(r"""\
-\[mallow\] allocator info \(virtual\)     : [\d.]+ MB
-\[mallow\] allocator info \(resident\)    : [\d.]+ MB
-\[mallow\] statm info \(VSS/RSS/shared\)  : [\d.]+ MB / [\d.]+ MB / [\d.]+ MB
+\[mallow\] heap, address space          : [\d.]+ MB
+\[mallow\] heap, resident               : [\d.]+ MB
+\[mallow\] process, virtual/RSS/shared  : [\d.]+ MB / [\d.]+ MB / [\d.]+ MB
 """, text), text
 
 
@@ -254,7 +254,7 @@ def test_ignore(mallow, table, tmp_path, lines, left):
         assert report == ""
         return
     assert [number for number, _ in headers(report)] == [str(i + 1) for i in range(len(left))]
-    assert "num of backtrace : 5\n" in report and "allocation size  : 2.146 MB\n" in report
+    assert "backtraces with live blocks  : 5\n" in report and "live bytes of all of them    : 2.146 MB\n" in report
     assert re.search(r"^\[mallow\] ignored of these             : \d, ", report, re.M)
 
 

@@ -10,6 +10,7 @@ import threading
 import pytest
 
 import live_reader
+import report_json
 from test_agent import variant
 from test_faults import numbers_of_calls
 from test_live import by_function
@@ -72,7 +73,7 @@ class Looker(threading.Thread):
     def run(self):
         try:
             while not self.over:
-                report = json.loads(self.tool("report", "--json", "--function-regex", "^make_staying$",
+                report = report_json.load(self.tool("report", "--json", "--function-regex", "^make_staying$",
                                               self.path).stdout)
                 self.seen.append([report["leaked_blocks"], report["leaked_bytes"]])
         except Exception as failure:

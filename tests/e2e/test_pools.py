@@ -1,12 +1,12 @@
 """Pools of the program's own: mallow_pool_alloc() and its kin, `mallow report --pools`."""
 import collections
-import json
 import subprocess
 
 import pytest
 
 import mallow_reader
 import mallow_sums
+import report_json
 from conftest import (ALL, FIELDS, TOP, address_of, add_row, clean_environment, names_of_stack)
 from made_recording import Made
 from mallow_reader import POOL_ALLOC, POOL_FREE, POOL_NAME, POOL_RESET
@@ -25,7 +25,7 @@ def run_sample(record, program, *arguments, **options):
 
 
 def pools_of(tool, *arguments):
-    return json.loads(tool("report", "--pools", "--json", "--top", ALL, *arguments).stdout)
+    return report_json.load(tool("report", "--pools", "--json", "--top", ALL, *arguments).stdout)
 
 
 def by_name(report):
@@ -186,7 +186,7 @@ def test_text(record, compile_sample, tool):
 
 def test_wrong_frees_are_errors(record, compile_sample, tool):
     recorded = run_sample(record, compile_sample("pools"), settings={"FREE_STACKS": 1})
-    report = json.loads(tool("report", "--errors", "--json", recorded.path).stdout)
+    report = report_json.load(tool("report", "--errors", "--json", recorded.path).stdout)
     assert report["errors"] == []
     assert [(error["pool"]["name"], error["count"]) for error in report["pool_errors"]] == \
         [("slab", 1), (None, 2)]
@@ -196,7 +196,7 @@ def test_wrong_frees_are_errors(record, compile_sample, tool):
     assert "\npool slab: 1 free of what it did not hold, the first at 0x" in text
     assert "may be right" not in text
     without = run_sample(record, compile_sample("pools"))
-    report = json.loads(tool("report", "--errors", "--json", without.path).stdout)
+    report = report_json.load(tool("report", "--errors", "--json", without.path).stdout)
     assert [error["free_stack"] for error in report["pool_errors"]] == [None, None]
 
 
@@ -255,23 +255,6 @@ def test_stopped(settings, record, compile_sample, tool):
     kinds = collections.Counter(event.kind for event in recorded.reader.pool_events)
     assert kinds == {POOL_ALLOC: 12, POOL_FREE: 4, POOL_RESET: 1, POOL_NAME: 2}
     assert "may be right" in tool("report", "--errors", recorded.path).stdout
-
-
-@pytest.mark.parametrize("marks", [[], ["marks"]])
-def test_next_recording(marks, record, compile_sample, tool):
-    """A thread that was not there when it began writes its first record into the new one."""
-    recorded = run_sample(record, compile_sample("pools"), "next", *marks,
-                          settings={"NEW_FILE_PER_START": 1})
-    first, second = (assert_readers_agree(tool, path)["pools"] for path in recorded.paths)
-    assert [sums_of(pool) for pool in first] == [
-        dict(calls=1, total_bytes=10, peak_bytes=10, peak_blocks=1, leaked_bytes=10,
-             leaked_blocks=1)]
-    assert [sums_of(pool) for pool in second] == [
-        dict(calls=1, total_bytes=11, peak_bytes=11, peak_blocks=1, leaked_bytes=11,
-             leaked_blocks=1, wrong_frees=1)]
-    named = [[fact["name"] for fact in reader.facts if fact["kind"] == "mark"]
-             for reader in recorded.readers]
-    assert named == [[], ["next"] if marks else []]
 
 
 @pytest.mark.parametrize("settings", [{}, {"SIGNAL_TOGGLE": "USR2"}])

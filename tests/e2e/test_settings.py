@@ -583,6 +583,26 @@ def test_output_placeholders(preload, tmp_path):
     assert abs(seconds - recording.header.realtime // 10**9) <= 1
 
 
+@pytest.mark.parametrize("output", ["/dev/null", "/dev/full", "fifo", "folder", "a%n/../folder"])
+@pytest.mark.parametrize("by_tool", [True, False])
+def test_output_that_is_no_regular_file(preload, mallow, tmp_path, output, by_tool):
+    """Refused in one line, in children too; nothing is made beside it, and the program runs on."""
+    os.mkfifo(tmp_path / "fifo")
+    for folder in ["folder", "a0"]:
+        (tmp_path / folder).mkdir()
+    devices = sorted(os.listdir("/dev"))
+    program = ["/bin/sh", "-c", "/bin/true; exit 3"]
+    command = [mallow, "run", "-o", output, *program] if by_tool else program
+    run = subprocess.run(command, env=os.environ if by_tool else preload(OUTPUT=output),
+                         cwd=tmp_path, capture_output=True, text=True)
+    path = re.escape(str(tmp_path / output.replace("%n", "0")))
+    assert run.returncode == 3
+    (line,) = set(run.stderr.splitlines())
+    assert re.fullmatch(f"mallow: cannot write '{path}': it exists, and is no regular file; "
+                        "the program runs unrecorded", line)
+    assert names_of(tmp_path) == [] and sorted(os.listdir("/dev")) == devices
+
+
 def test_output_of_an_existing_name(preload, tmp_path):
     """Never truncated: .1, .2; with %n the number counts instead."""
     (tmp_path / "r").write_text("mine")

@@ -1,7 +1,7 @@
 """Programs that have little stack: how much of it the agent takes, and that this is not too much.
 
 BOUND is what docs/RELIABILITY.md promises: so much below the function that calls malloc, whatever the
-agent has to do. Its slow paths run on stacks of its own (src/agent/own_stack.h).
+agent has to do. Its slow paths run on stacks of its own (src/agent/ground/own_stack.h).
 """
 import ctypes
 import resource
@@ -21,7 +21,7 @@ MODES = {
     "stacks of frees": {"FREE_STACKS": 1, "MEMORY_SAMPLES": "1ms"},
     "private slots": {"SLOTS": "private"},
     "culled": {"CULL": "1ms"},
-    "begun later": {"DISABLE_BY_DEFAULT": 1, "NEW_FILE_PER_START": 1},
+    "begun later": {"DISABLE_BY_DEFAULT": 1},
     "live": {"MODE": "live"},
     "samples": {"MODE": "live", "SAMPLE": 50},
 }

@@ -60,6 +60,19 @@ def test_what_is_hidden(tool, leaky, tmp_path, text, hidden):
     assert sum(site["total_bytes"] for site in report["sites"]) == before["total_bytes"]
 
 
+@pytest.mark.parametrize("pattern, hidden", [
+    ("^visit$", 100), ("visit", 100), ("^visit.isra", 100), ("visit.constprop$", 0),
+    ("^walk(int)$", 20), ("^walk(int) [.part.0]", 20), ("alk(int)$", 20), ("(int) [.isra", 0),
+])
+def test_copies_of_a_function(tool, tmp_path, pattern, hidden):
+    """The compiler's names for them hide nothing: the program's source has one name."""
+    made = Made(tmp_path, ["main", "visit.isra.0", "_Z4walki.part.0.cold"])
+    made.allocate(["main", "visit.isra.0"], 100)
+    made.allocate(["main", "_Z4walki.part.0.cold"], 20)
+    path = made.write()
+    assert suppressed(tool, path, f"leak:{pattern}", tmp_path)["suppressed_bytes"] == hidden
+
+
 def test_in_words(tool, leaky, tmp_path):
     file = tmp_path / "known.supp"
     file.write_text("# what we know\nleak:cache\nleak:nothing\nleak:libknown\n")

@@ -1,5 +1,6 @@
 """Start and stop of the recording, by signal and by the C API: include/mallow/mallow.h."""
 import collections
+import json
 import os
 import signal
 import subprocess
@@ -84,7 +85,8 @@ def test_switched_musl(compile_sample, record, functions_of):
 
 
 def test_started(compile_sample, record, functions_of):
-    """Nothing before the first start; threads that were there before are recorded from then on."""
+    """Nothing before the first start; threads that were there before are recorded from then on. Each
+    part can be looked at alone."""
     recorded = run_sample(record, [compile_sample("started", "gcc", "-O2")],
                           settings={"DISABLE_BY_DEFAULT": 1})
     recorded.assert_sound()
@@ -98,39 +100,12 @@ def test_started(compile_sample, record, functions_of):
     info = recorded.info_json
     assert info["begun_by_start"] and info["off_periods"] == 3
     assert "begun by a start" in recorded.tool("report", recorded.path).stdout
-
-
-@pytest.mark.parametrize("slots", ["shared", "private"])
-def test_new_file_per_start(slots, compile_sample, record, functions_of):
-    recorded = run_sample(record, [compile_sample("started", "gcc", "-O2")],
-                          settings={"DISABLE_BY_DEFAULT": 1, "NEW_FILE_PER_START": 1,
-                                    "SLOTS": slots})
-    assert [path.name for path in recorded.paths] == ["r.mallow", "r.mallow.1", "r.mallow.2"]
-    recorded.assert_sound()
-    for number, (path, reader) in enumerate(zip(recorded.paths, recorded.readers)):
-        sums = mallow_sums.Sums(reader)
-        assert sorted(sizes(reader)) == sorted(size + (number == 1) for size in (500, 500, 501))
-        assert sums.leaked_blocks == sums.unknown_frees == sums.implicit_frees == 0
-        assert switches(reader) == ["off"] and reader.header.begun_by_start
-        assert reader.header.end_reason == (1 if number == 2 else 5)
-        assert reader.process[1].endswith("/started")
-        recorded.tool.assert_equal_sums(path, sums)
-        assert recorded.tool.info(path)["complete"]
-    assert len({reader.header.id for reader in recorded.readers}) == 3
-
-
-def test_next_file_fails(compile_sample, record, tmp_path):
-    """The folder is gone when the second start comes: one line, and the program goes on."""
-    folder = tmp_path / "given"
-    folder.mkdir()
-    recorded = record([PYTHON, "-c", NO_FOLDER, folder], check=False, folder=folder,
-                      settings={"NEW_FILE_PER_START": 1, "SIGNAL_TOGGLE": "USR1"})
-    assert recorded.returncode == 0
-    lines = recorded.stderr.splitlines()
-    assert lines and "cannot write" in lines[0] and "Permission denied" in lines[0]
-    assert len(recorded.paths) == 1
-    reader = recorded.reader
-    assert not reader.damages and switches(reader) == ["off"] and reader.header.ended
+    for part, size in enumerate((1501, 1504, 1501), 1):
+        words = "report", "--json", "--from", f"on#{part}", "--to", f"off#{part}", recorded.path
+        report = json.loads(recorded.tool(*words).stdout)
+        assert (report["calls"], report["total_bytes"]) == (3, size)
+    run = recorded.tool("report", "--from", "on#4", recorded.path, check=False)
+    assert run.returncode == 1 and "--from: 'on#4': the recording was on 3 times\n" in run.stderr
 
 
 def test_start_is_tried_again(record, tmp_path):
@@ -157,16 +132,6 @@ def test_signals_of_a_vfork_child(compile_sample, record):
     recorded = run_sample(record, [compile_sample("vfork_signals", "gcc", "-O1")],
                           settings={"SIGNAL_TOGGLE": "USR1"})
     assert switches(recorded.reader) == ["off", "on"]
-
-
-NO_FOLDER = """
-import os, signal, sys
-os.kill(os.getpid(), signal.SIGUSR1)
-os.chmod(sys.argv[1], 0o500)
-if os.geteuid() == 0: os.seteuid(65534)
-os.kill(os.getpid(), signal.SIGUSR1)
-bytearray(1000000)
-"""
 
 
 def test_never_started(compile_sample, record, tmp_path):
@@ -306,7 +271,7 @@ def test_tags(compile_sample, record, tool):
     assert " tag value=7" in tool("trace", "dump", recorded.path).stdout
 
 
-@pytest.mark.parametrize("settings", [{}, {"SIGNAL_TOGGLE": "USR1"}, {"NEW_FILE_PER_START": 1}])
+@pytest.mark.parametrize("settings", [{}, {"SIGNAL_TOGGLE": "USR1"}])
 def test_started_within_malloc(settings, compile_sample, inner_allocator, record, functions_of):
     """A thread that does not record is in malloc meanwhile: neither the block nor its end counts."""
     program = compile_sample("started_in_malloc", "gcc", "-O1", inner_allocator)
@@ -314,9 +279,7 @@ def test_started_within_malloc(settings, compile_sample, inner_allocator, record
     assert recorded.returncode == 7, recorded.stderr
     found = [mallow_sums.Sums(reader) for reader in recorded.readers]
     assert sum(sums.unknown_frees + sums.implicit_frees for sums in found) == 0
-    if "NEW_FILE_PER_START" not in settings:
-        expect.check(expect.expectations("started_in_malloc"),
-                     expect.by_function(found[0], functions_of))
+    expect.check(expect.expectations("started_in_malloc"), expect.by_function(found[0], functions_of))
 
 
 @pytest.mark.parametrize("settings,signals", [
@@ -337,21 +300,6 @@ def test_storm(settings, signals, compile_sample, record):
     recorded.tool.assert_equal_sums(recorded.path, sums)
 
 
-@pytest.mark.parametrize("slots", ["shared", "private"])
-def test_storm_of_files(slots, compile_sample, record):
-    """The same where each start opens a file: each says its end, and knows all blocks that it frees."""
-    program = compile_sample("switch_storm", "gcc", "-O2")
-    recorded = run_sample(record, [program, 60, 100],
-                          settings={"NEW_FILE_PER_START": 1, "SIGNAL_TOGGLE": "USR1", "SLOTS": slots})
-    assert len(recorded.paths) > 5      # of 60; how many come together depends on the machine
-    for path in recorded.paths:
-        info = recorded.tool.info(path)
-        assert info["complete"] and info["lost"] == 0
-        assert info["unknown_frees"] == info["implicit_frees"] == 0
-    for path in recorded.paths[::10]:
-        recorded.tool.assert_equal_sums(path)
-
-
 def test_a_filter_before_the_start(compile_sample, record, tmp_path):
     """Afterwards no system call of ours is safe, so that nothing can be begun: that is said before."""
     recorded = record([compile_sample("confined", "gcc", "-O2"), "seccomp", tmp_path],
@@ -363,14 +311,14 @@ def test_a_filter_before_the_start(compile_sample, record, tmp_path):
 
 @pytest.mark.parametrize("slots", ["shared", "private"])
 def test_start_at_each_instruction(slots, compile_sample, record):
-    """A handler starts the next file at any place of a malloc, a realloc and a free."""
+    """A handler stops and starts at any place of a malloc, a realloc and a free."""
     program = compile_sample("step_switch", "gcc", "-O2")
-    recorded = run_sample(record, [program], settings={"NEW_FILE_PER_START": 1, "SLOTS": slots})
-    assert len(recorded.paths) > 60
-    for path in recorded.paths:
-        info = recorded.tool.info(path)
-        assert info["complete"] and info["lost"] == 0
-        assert info["unknown_frees"] == info["implicit_frees"] == 0
+    recorded = run_sample(record, [program], settings={"SIGNAL_TOGGLE": "USR1", "SLOTS": slots})
+    info = recorded.info_json
+    assert info["off_periods"] > 60
+    assert info["complete"] and info["lost"] == 0
+    assert info["unknown_frees"] == info["implicit_frees"] == 0
+    recorded.tool.assert_equal_sums(recorded.path)
 
 
 def test_fork_and_exec_while_off(compile_sample, record):

@@ -11,6 +11,7 @@ import tempfile
 
 import pytest
 
+import report_json
 from made_recording import Made
 from test_reader import Story
 
@@ -19,7 +20,7 @@ START = ["_start", "main"]
 
 
 def report(tool, *paths):
-    return json.loads(tool("report", "--json", *paths).stdout)
+    return report_json.load(tool("report", "--json", *paths).stdout)
 
 
 def merged(tool, *paths):
@@ -314,7 +315,7 @@ def test_one_after_the_other(mixed, tool):
     assert [one["pid"] for one in report(tool, *files)] == [101, 100]
     assert report(tool, files[0])["pid"] == 101, "of one file an object"
     assert "==" not in tool("report", files[0]).stdout
-    both = json.loads(tool("report", "--errors", "--json", *files).stdout)
+    both = report_json.load(tool("report", "--errors", "--json", *files).stdout)
     assert [one["error_count"] for one in both] == [0, 0]
 
 
@@ -324,7 +325,7 @@ def test_all_bad(mixed, tool):
     run = tool("report", "--merge", mixed, check=False)
     assert (run.returncode, run.stdout, run.stderr.count("\n")) == (1, "", 2)
     assert tool("report", mixed, check=False).stdout == ""
-    assert json.loads(tool("report", "--json", mixed, check=False).stdout) == []
+    assert report_json.load(tool("report", "--json", mixed, check=False).stdout) == []
     assert tool("info", mixed, check=False).stdout == ""
 
 

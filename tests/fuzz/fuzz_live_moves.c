@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "../unit/live_memory_fake.h"
-#include "agent/live/block_table_fast.h"
-#include "agent/live/reclaim.h"
+#include "agent/live_blocks/block_table_fast.h"
+#include "agent/live_blocks/reclaim.h"
 #include "analysis/live/live_blocks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -205,6 +205,8 @@ static void nearest(void **state)
 	assert_string_equal(nearest_word("exprot", words, count), "export");
 	assert_string_equal(nearest_word("rnu", words, count), "run");
 	assert_string_equal(nearest_word("tpo", words, count), "top");
+	assert_string_equal(nearest_word("leaks", (const char *const[]){"peak", "leaked"}, 2),
+			    "leaked");
 	assert_string_equal(nearest_word("rep", words, count), "report");
 	assert_null(nearest_word("xyzzy", words, count));
 	assert_null(nearest_word("", words, count));

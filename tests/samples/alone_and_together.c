@@ -1,10 +1,10 @@
 /*
  * Two threads in turns: one allocates for a while alone, so that its events need no exact times
- * (src/agent/event_clock.h), then both hand blocks and addresses to each other as fast as they can.
- * Blocks are too large for glibc's caches of each thread and there is one arena, so that an address
- * freed by one is at once given to the other. A time that is too old shows as a block never freed
- * or an address given out twice. At the end a block outlives a pause, and a mark is set. An
- * argument: so many hand-overs of each turn, instead of TOGETHER.
+ * (src/agent/event/event_clock.h), then both hand blocks and addresses to each other as fast as
+ * they can. Blocks are too large for glibc's caches of each thread and there is one arena, so that
+ * an address freed by one is at once given to the other. A time that is too old shows as a block
+ * never freed or an address given out twice. At the end a block outlives a pause, and a mark is
+ * set. An argument: so many hand-overs of each turn, instead of TOGETHER.
  *
  * EXPECT alone: calls=560000 leaked_blocks=0
  * EXPECT hand_over: calls=18000 leaked_blocks=0

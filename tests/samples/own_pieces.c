@@ -1,7 +1,8 @@
 /*
  * Two threads, each with an arena of its own, so that the events of both share times
- * (src/agent/event_clock.h), and large blocks, whose order between threads must be true all the
- * same: in relay() one is freed before the other thread allocates the next, in overlap() after it.
+ * (src/agent/event/event_clock.h), and large blocks, whose order between threads must be true all
+ * the same: in relay() one is freed before the other thread allocates the next, in overlap() after
+ * it.
  *
  * EXPECT small: calls=320000 leaked_blocks=0 threads=2
  * EXPECT relay: calls=800 leaked_blocks=0 threads=2

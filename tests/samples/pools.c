@@ -5,7 +5,6 @@
  *	pools            nested, threads, resets, wrong frees, odd sizes
  *	pools fork       a child that frees its parent's blocks and goes on
  *	pools switched   stopped for a while, by whichever thread
- *	pools next       stopped and started while another thread waits, which goes on with a pool
  *	pools hand       handed over between two threads again and again
  *	pools storm      four threads, while another stops and starts all the time
  *	pools signals N  and so many handlers that interrupt whatever it is, mallow itself too
@@ -192,30 +191,6 @@ static void go_to(int next)
 	__atomic_store_n(&step, next, __ATOMIC_RELEASE);
 }
 
-static void *go_on(void *argument)
-{
-	mallow_pool_alloc(&arena, memory, 10);
-	go_to(1);
-	wait_for(2);
-	if (argument)
-		mallow_mark("next"); // the first thing that it does in the second recording
-	mallow_pool_free(&arena, memory);
-	mallow_pool_alloc(&arena, memory, 11);
-	return NULL;
-}
-
-static void begin_next(int marks)
-{
-	pthread_t thread;
-
-	REQUIRE(!pthread_create(&thread, NULL, go_on, marks ? memory : NULL));
-	wait_for(1);
-	mallow_stop();
-	mallow_start();
-	go_to(2);
-	REQUIRE(!pthread_join(thread, NULL));
-}
-
 #define HANDED_OVER 500
 
 static void *give_back(void *argument)
@@ -329,8 +304,6 @@ int main(int argc, char **argv)
 		fork_one();
 	else if (!strcmp(argv[1], "switched"))
 		switch_off();
-	else if (!strcmp(argv[1], "next"))
-		begin_next(argc > 2);
 	else if (!strcmp(argv[1], "hand"))
 		hand_over();
 	else if (!strcmp(argv[1], "storm"))

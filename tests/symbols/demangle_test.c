@@ -30,6 +30,10 @@ static const char *const names[][2] = {
 	{".llvm.7", ".llvm.7"},
 	{"_Z1gNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", "g(std::string)"},
 	{"_Z1gSs", "g(std::string)"},
+	{"_Z1gSt4lessINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEE",
+	 "g(std::less<std::string>)"},
+	{"_Z1gSt4lessIS_INSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEEE",
+	 "g(std::less<std::less<std::string>>)"},
 	{"_Z1gNSt3__112basic_stringIcNS_11char_traitsIcEENS_9allocatorIcEEEE", "g(std::string)"},
 	{"_Z1gRSt6vectorIS_IiSaIiEESaIS1_EE",
 	 "g(std::vector<std::vector<int, std::allocator<int>>, "
@@ -122,6 +126,30 @@ static void doubling_names(void **unused)
 	alarm(0);
 }
 
+static void names_without_clones(void **unused)
+{
+	static const char *const cases[][2] = {
+		{"f", "f"},
+		{"", ""},
+		{"f.isra.0", "f"},
+		{"f.constprop.0.isra.12", "f"},
+		{"f.part.0.cold", "f"},
+		{"f.cold", "f"},
+		{"f(int) [.part.0]", "f(int)"},
+		{"f(int) [.isra.0] [.cold]", "f(int)"},
+		{"f(int [3])", "f(int [3])"},
+		{"main.run", "main.run"}, // Go
+		{"main.cold.run", "main.cold.run"},
+		{"x.isration.0", "x.isration.0"},
+		{".isra.0", ".isra.0"},
+		{"]", "]"},
+		{"a.cold]", "a.cold]"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_int_equal(demangle_without_clone(cases[i][0]), strlen(cases[i][1]));
+}
+
 static void source_paths(void **unused)
 {
 	static const char *const cases[][3] = {
@@ -151,9 +179,8 @@ static void source_paths(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_names),
-		cmocka_unit_test(hostile_names),
-		cmocka_unit_test(doubling_names),
+		cmocka_unit_test(known_names),    cmocka_unit_test(hostile_names),
+		cmocka_unit_test(doubling_names), cmocka_unit_test(names_without_clones),
 		cmocka_unit_test(source_paths),
 	};
 

@@ -9,12 +9,12 @@
 #include <sys/mman.h>
 #include <cmocka.h>
 
-#include "agent/address_set.h"
-#include "agent/pool.h"
+#include "agent/ground/address_set.h"
+#include "agent/ground/page_pool.h"
 
 static size_t allocations, allocations_left;
 
-void *pool_allocate(size_t size)
+void *page_pool_allocate(size_t size)
 {
 	if (!allocations_left)
 		return NULL;
@@ -22,11 +22,6 @@ void *pool_allocate(size_t size)
 	__atomic_fetch_add(&allocations, 1, __ATOMIC_RELAXED);
 	// Never given back, as the pool's; not of malloc, so that nobody calls it a leak.
 	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-}
-
-void pool_empty(void *memory, size_t size)
-{
-	memset(memory, 0, size);
 }
 
 static int setup(void **state)
@@ -117,25 +112,6 @@ static void test_no_memory(void **state)
 	assert_false(address_set_has(&set, UINT64_MAX - 7));
 }
 
-static void test_clear(void **state)
-{
-	const size_t count = sizeof(edges) / sizeof(edges[0]);
-	struct address_set set = {0};
-	size_t before;
-
-	(void)state;
-	address_set_clear(&set); // of nothing
-	for (size_t i = 0; i < count; i++)
-		assert_true(address_set_add(&set, edges[i]));
-	before = allocations;
-	address_set_clear(&set);
-	for (size_t i = 0; i < count; i++) {
-		assert_false(address_set_has(&set, edges[i]));
-		assert_true(address_set_add(&set, edges[i]));
-	}
-	assert_int_equal(allocations, before); // the memory is used again
-}
-
 static struct address_set shared;
 static uint32_t removed;
 
@@ -179,7 +155,6 @@ int main(void)
 		cmocka_unit_test_setup(test_each_alone, setup),
 		cmocka_unit_test_setup(test_random, setup),
 		cmocka_unit_test_setup(test_no_memory, setup),
-		cmocka_unit_test_setup(test_clear, setup),
 		cmocka_unit_test_setup(test_threads, setup),
 	};
 

@@ -10,10 +10,10 @@
 #include <signal.h>
 #include <cmocka.h>
 
-#include "agent/live/block_table.h"
-#include "agent/live/block_table_fast.h"
-#include "agent/live/reclaim.h"
-#include "agent/live/small_blocks.h"
+#include "agent/live_blocks/block_table.h"
+#include "agent/live_blocks/block_table_fast.h"
+#include "agent/live_blocks/reclaim.h"
+#include "agent/live_blocks/small_blocks.h"
 #include "live_memory_fake.h"
 
 static struct block_table table;

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "agent/pool.h"
-#include "agent/process.h"
+#include "agent/ground/page_pool.h"
+#include "agent/life/process.h"
 #include "agent/report/report_json.h"
 #include "agent/report/report_sort.h"
 #include "agent/report/symbol_file.h"
@@ -23,7 +23,7 @@ bool process_forbidden;
 
 static size_t pages_left = SIZE_MAX;
 
-void *pool_allocate(size_t size)
+void *page_pool_allocate(size_t size)
 {
 	if (!pages_left)
 		return NULL;
@@ -31,7 +31,7 @@ void *pool_allocate(size_t size)
 	return calloc(1, size);
 }
 
-void pool_release(void *memory, size_t size)
+void page_pool_release(void *memory, size_t size)
 {
 	(void)size;
 	free(memory);

@@ -88,6 +88,11 @@ static void parse_moments(void **state)
 		{"12.5%", MOMENT_PERCENT, 25 * PERCENT / 2},
 		{"peak", MOMENT_PEAK, 0},
 		{"end", MOMENT_END, 0},
+		{"on#1", MOMENT_ON, 1},
+		{"off#12 ", MOMENT_OFF, 12},
+		{"on#0", MOMENT_MARK, 0},
+		{"on#x", MOMENT_MARK, 0},
+		{"off#1x", MOMENT_MARK, 0},
 		{"after load", MOMENT_MARK, 0},
 		{"-1", MOMENT_MARK, 0},
 	};

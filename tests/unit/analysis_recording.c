@@ -1,6 +1,7 @@
 /* Recordings built byte by byte, and every sum that the analysis makes of them. */
 #include <string.h>
 
+#include "analysis/filter/moment.h"
 #include "analysis/recording.h"
 #include "analysis/recording_memory.h"
 #include "check.h"
@@ -636,6 +637,21 @@ static void write_switches(struct trace_writer *writer)
 	trace_writer_poke(writer, 72, TRACE_BEGUN_BY_START, 4);
 }
 
+static int64_t time_of(const struct recording *recording, const char *text)
+{
+	struct moment moment;
+	int64_t ns = -1;
+	struct err *err;
+
+	assert_true(moment_parse(text, &moment));
+	err = moment_resolve(&moment, recording, false, &ns);
+	if (err) {
+		assert_non_null(strstr(err_message(err), "the recording was on 2 times"));
+		err_destroy(err);
+	}
+	return ns;
+}
+
 static void switches_and_tags(void **state)
 {
 	const struct recorded_switch *switches;
@@ -657,6 +673,12 @@ static void switches_and_tags(void **state)
 	assert_false(switches[0].on);
 	assert_true(switches[1].on);
 	assert_int_equal(switches[1].time_ns, 300);
+	assert_int_equal(time_of(recording, "on#1"), 0);
+	assert_int_equal(time_of(recording, "off#1"), 100);
+	assert_int_equal(time_of(recording, "on#2"), 300);
+	assert_int_equal(time_of(recording, "off#2"), 600);
+	assert_int_equal(time_of(recording, "on#3"), -1);
+	assert_int_equal(time_of(recording, "off#3"), -1);
 	blocks = recording_blocks(recording);
 	assert_int_equal(blocks->count, 4);
 	assert_int_equal(blocks->tag[0], 0);

@@ -108,10 +108,12 @@ static struct err *answer(const struct recording *recording, struct symbolized *
 			.filter = &report,
 		};
 		struct seen_blocks seen = {.recording = recording, .match = &match};
+		cleanup(json_stacks_deinit) struct json_stacks stacks = {0};
 
 		put_blocks(json, &match);
 		json_key(json, "report");
-		err = json_report_write(json, &subject, METRIC_PEAK, 0);
+		json_stacks_init(&stacks, subject.recording, subject.symbolized, true);
+		err = json_report_write(json, &stacks, &subject, METRIC_PEAK, 0);
 		if (!err && all)
 			err = put_breakdowns(json, &subject, &seen);
 		if (!err && all)

@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "agent/live/add.h"
+#include "agent/arch/atomic_add.h"
 #include "agent/live/live_memory.h"
-#include "agent/pool.h"
-#include "agent/slow.h"
+#include "agent/ground/page_pool.h"
+#include "agent/ground/lock.h"
+#include "agent/ground/signal_bracket.h"
 
 size_t fake_memory_left = SIZE_MAX, fake_memory_leaves;
 void (*fake_memory_meanwhile)(void);
@@ -26,7 +27,7 @@ static size_t taken_count;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static const char several;
 
-const char *add_alone_flag = &several;
+const char *atomic_add_alone_flag = &several;
 
 /* No signal comes meanwhile, as in the agent: one may stop its thread until another one is here. */
 static void begin_alone(sigset_t *signals)
@@ -68,7 +69,7 @@ void fake_memory_reset(void)
 	fake_memory_left = SIZE_MAX;
 }
 
-void *pool_allocate(size_t size)
+void *page_pool_allocate(size_t size)
 {
 	void (*meanwhile)(void) = fake_memory_meanwhile;
 	sigset_t signals;
@@ -84,7 +85,7 @@ void *pool_allocate(size_t size)
 	return memory;
 }
 
-void pool_release(void *memory, size_t size)
+void page_pool_release(void *memory, size_t size)
 {
 	(void)memory, (void)size; // with the others, at the end
 }
@@ -121,24 +122,24 @@ uint32_t *live_memory_leaf(uint32_t **place, uint64_t address, unsigned int map)
 							  address + 1 + map, 1, NULL});
 }
 
-void slow_begin(struct slow *slow)
+void signal_bracket_begin(struct signal_bracket *bracket)
 {
-	(void)slow;
+	(void)bracket;
 }
 
-void slow_end(struct slow *slow)
+void signal_bracket_end(struct signal_bracket *bracket)
 {
-	(void)slow;
+	(void)bracket;
 }
 
-bool slow_wait_lock(uint32_t *lock)
+bool lock_wait(uint32_t *lock)
 {
 	while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
 		;
 	return true;
 }
 
-void slow_unlock(uint32_t *lock)
+void lock_release(uint32_t *lock)
 {
 	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
 }

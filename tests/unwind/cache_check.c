@@ -117,7 +117,8 @@ static void make_text(struct leaf_segment *top)
 	top->text_size = top->count;
 }
 
-/* The stream's stack becomes the outermost depth frames of the cache's, as event.c writes it. */
+/* The stream's stack becomes the outermost depth frames of the cache's, as event_write.c writes it.
+ */
 static void write_change(struct cache_check *check, uint32_t depth)
 {
 	struct stack_cache *cache = &check->cache;

@@ -197,7 +197,7 @@ static bool cache_holds(const uint64_t *pcs, size_t count)
 	return true;
 }
 
-/* The same capture by the cache: the plain walk has found these. As in event.c. */
+/* The same capture by the cache: the plain walk has found these. As in event_write.c. */
 static void compare_cached(const struct unwind_state *state, const uint64_t *pcs, size_t room,
 			   size_t count, enum unwind_end end)
 {

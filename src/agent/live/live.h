@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/config.h"
-#include "agent/live/helper.h"
+#include "agent/life/config.h"
+#include "agent/live_dump/helper.h"
 #include "trace/format.h"
 
 struct event;
@@ -34,7 +34,7 @@ static inline bool live_is_on(void)
 	return config_is_live();
 }
 
-/* Makes process->live, whose file is there. false: no memory. In a slow bracket. */
+/* Makes process->live, whose file is there. false: no memory. In a signal bracket. */
 bool live_begin(void);
 
 /* From the recording's start on its times are counted, in ticks. Before the first event. */
@@ -63,7 +63,7 @@ void live_allocates(struct thread *thread, const struct event *event,
 /* A block ends, whoever's it was. In a signal handler that interrupted the agent, too. */
 void live_frees(struct thread *thread, uint64_t address);
 
-/* Before a realloc, and when it has failed: as filter_begins_realloc() and its like. */
+/* Before a realloc, and when it has failed: as admission_begins_realloc() and its like. */
 uint32_t live_begins_realloc(struct thread *thread, const void *old);
 void live_fails_realloc(struct thread *thread, const void *old, uint32_t before);
 
@@ -85,7 +85,7 @@ void live_report(enum helper_sort sort);
 /* Everything so far: what is live now does not count any more, nor does its end. */
 void live_forget(void);
 
-/* The process ends: the last report, which is waited for. In a slow bracket. */
+/* The process ends: the last report, which is waited for. In a signal bracket. */
 void live_report_at_end(void);
 
 #endif

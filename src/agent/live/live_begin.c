@@ -1,21 +1,21 @@
 /* Beginning and ending: a process's table, a thread's place in it. */
-#include "agent/libc.h"
+#include "agent/ground/libc.h"
 #include "agent/live/live.h"
 #include "agent/live/live_hook.h"
 #include "agent/live/live_memory.h"
 #include "agent/live/live_sampled.h"
 #include "agent/live/live_table.h"
-#include "agent/pool.h"
-#include "agent/process.h"
-#include "agent/real.h"
-#include "agent/slow.h"
-#include "agent/thread.h"
+#include "agent/ground/page_pool.h"
+#include "agent/life/process.h"
+#include "agent/ground/next_functions.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/life/thread.h"
 #include "base/bytes.h"
 
 // glibc's since 2.32: by name, for a program may have a copy of it that counts.
 extern const char __libc_single_threaded __attribute__((weak));
 
-const char *add_alone_flag;
+const char *atomic_add_alone_flag;
 uint8_t live_way;
 
 // Kept across fork: a parent's is given back when its child begins one.
@@ -29,7 +29,7 @@ static void forget_former(void)
 		return;
 	block_table_release(&former->blocks);
 	sites_release(&former->sites);
-	pool_release(former, sizeof(*former));
+	page_pool_release(former, sizeof(*former));
 	former = NULL;
 }
 
@@ -38,7 +38,7 @@ static void find_alone_flag(void)
 {
 	static const char never;
 
-	add_alone_flag = &__libc_single_threaded ? &__libc_single_threaded : &never;
+	atomic_add_alone_flag = &__libc_single_threaded ? &__libc_single_threaded : &never;
 }
 
 bool live_begin(void)
@@ -49,7 +49,7 @@ bool live_begin(void)
 	forget_former();
 	live_sampled_clear();
 	find_alone_flag();
-	live = pool_allocate(sizeof(*live));
+	live = page_pool_allocate(sizeof(*live));
 	if (!live)
 		return false;
 	former = live;
@@ -141,5 +141,5 @@ never_inline void live_settle_thread_slow(struct thread *thread, struct live *li
 {
 	struct settling settling = {thread, live};
 
-	slow_run(settle, &settling);
+	signal_bracket_run(settle, &settling);
 }

@@ -1,9 +1,10 @@
 /*
- * Events of signal handlers that interrupted the agent (pending.h). Ends count at once. A block
- * that begins is in the table at once, too, so that its end finds it; its stack is looked up later.
+ * Events of signal handlers that interrupted the agent (handler_queue.h). Ends count at once. A
+ * block that begins is in the table at once, too, so that its end finds it; its stack is looked up
+ * later.
  */
-#include "agent/clock.h"
-#include "agent/event.h"
+#include "agent/ground/clock.h"
+#include "agent/record/event_write.h"
 #include "agent/live/live.h"
 #include "agent/live/live_stack.h"
 #include "agent/live/live_table.h"

@@ -9,15 +9,15 @@
  * Whether the thread is open, and what it is doing, does not matter for that: by any other way
  * nothing would come of it, either, but that its bytes have gone by. Two have no bytes left, and
  * go the way of all: allocations that are nested in a hook, and are counted with that
- * (filter_hold()); and the first of a thread, or of a child, whose memory was wiped, which thereby
- * begin. An end that is passed over begins nothing.
+ * (admission_hold()); and the first of a thread, or of a child, whose memory was wiped, which
+ * thereby begin. An end that is passed over begins nothing.
  */
 #ifndef MALLOW_AGENT_LIVE_LIVE_HOOK_H
 #define MALLOW_AGENT_LIVE_LIVE_HOOK_H
 
-#include "agent/filter.h"
+#include "agent/event/admission.h"
 #include "agent/live/live_sampled.h"
-#include "agent/thread.h"
+#include "agent/life/thread.h"
 #include "base/compiler.h"
 
 /*
@@ -35,7 +35,7 @@ extern uint8_t live_way hidden;
 /* Whether an allocation is passed over, which was thereby counted as such. thread may be NULL. */
 static inline bool live_passes_over(struct thread *thread, uint64_t size)
 {
-	return likely(thread != NULL) && likely(filter_passes_over(&thread->filter, size));
+	return likely(thread != NULL) && likely(admission_passes_over(&thread->admission, size));
 }
 
 /* Whether the end of a block is. */

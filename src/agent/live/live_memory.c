@@ -1,9 +1,10 @@
 #include "agent/live/live_memory.h"
 
-#include "agent/file.h"
-#include "agent/process.h"
-#include "agent/slow.h"
-#include "agent/syscall.h"
+#include "agent/record/file.h"
+#include "agent/life/process.h"
+#include "agent/ground/lock.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/arch/syscall.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
 
@@ -108,11 +109,11 @@ static void carry_out(void *argument)
 {
 	const struct wish *wish = argument;
 
-	if (!slow_wait_lock(&lock))
+	if (!lock_wait(&lock))
 		return;
 	if (!*wish->place)
 		__atomic_store_n(wish->place, make(wish), __ATOMIC_RELEASE);
-	slow_unlock(&lock);
+	lock_release(&lock);
 }
 
 /* What lies at the place then; of another thread, perhaps. */
@@ -120,7 +121,7 @@ static void *get(struct wish *wish)
 {
 	if (!may_try())
 		return NULL;
-	slow_run(carry_out, wish);
+	signal_bracket_run(carry_out, wish);
 	return __atomic_load_n(wish->place, __ATOMIC_ACQUIRE);
 }
 

@@ -1,6 +1,6 @@
 /* Reallocs: the old block is taken out before, and brought back where it failed. */
-#include "agent/filter.h"
-#include "agent/guard.h"
+#include "agent/event/admission.h"
+#include "agent/hooks/guard.h"
 #include "agent/live/live.h"
 #include "agent/live/live_table.h"
 
@@ -30,15 +30,15 @@ static uint32_t take_for_realloc(struct thread *thread, struct live *live, uint6
 	struct live_taken taken = {.address = address};
 
 	if (!live_take(thread, live, address, &taken.block))
-		return FILTER_UNKNOWN;
+		return ADMISSION_UNKNOWN;
 	live_count_end(thread, live, &taken.block);
 	*place = taken;
-	return FILTER_RECORDED;
+	return ADMISSION_RECORDED;
 }
 
 uint32_t live_begins_realloc(struct thread *thread, const void *old)
 {
-	uint32_t ret = FILTER_UNKNOWN;
+	uint32_t ret = ADMISSION_UNKNOWN;
 	struct live *live;
 	bool begun;
 
@@ -94,7 +94,7 @@ void live_fails_realloc(struct thread *thread, const void *old, uint32_t before)
 	struct live *live;
 	bool begun;
 
-	if (before != FILTER_RECORDED || !thread->live)
+	if (before != ADMISSION_RECORDED || !thread->live)
 		return;
 	begun = begin_busy(thread);
 	live = __atomic_load_n(&process->live, __ATOMIC_RELAXED);

@@ -1,11 +1,12 @@
 #include "agent/live/live_reclaim.h"
 
-#include "agent/barrier.h"
-#include "agent/live/add.h"
+#include "agent/ground/barrier.h"
+#include "agent/arch/atomic_add.h"
 #include "agent/live/live_state.h"
-#include "agent/process.h"
-#include "agent/slow.h"
-#include "agent/thread.h"
+#include "agent/life/process.h"
+#include "agent/ground/lock.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/life/thread.h"
 
 // How much more there is to be, in cells, before all regions are looked at again.
 #define PAUSE_MIN 512
@@ -72,7 +73,7 @@ static uint32_t go_on(struct live_reclaim *reclaim, struct live *live, const str
 		case RECLAIM_FOUND_SOME:
 			break;
 		}
-		if (!add_alone() && !barrier_pass_others())
+		if (!atomic_add_alone() && !barrier_pass_others())
 			return never; // they leave, and nothing comes of it
 		reclaim->inside = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE);
 	}
@@ -86,16 +87,16 @@ static uint32_t go_on(struct live_reclaim *reclaim, struct live *live, const str
 void live_reclaim_slow(struct thread *thread, struct live *live)
 {
 	struct live_reclaim *reclaim = &live->reclaim;
-	struct slow slow;
+	struct signal_bracket bracket;
 
 	if (process_system_calls_forbidden())
 		return;
-	slow_begin(&slow);
-	if (process->live == live && slow_try_lock(&reclaim->lock)) {
+	signal_bracket_begin(&bracket);
+	if (process->live == live && lock_try(&reclaim->lock)) {
 		uint32_t due = reclaim_size(&live->blocks) + go_on(reclaim, live, thread);
 
 		__atomic_store_n(&reclaim->due, due, __ATOMIC_RELAXED);
-		slow_unlock(&reclaim->lock);
+		lock_release(&reclaim->lock);
 	}
-	slow_end(&slow);
+	signal_bracket_end(&bracket);
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/live/reclaim.h"
+#include "agent/live_blocks/reclaim.h"
 
 struct live;
 struct thread;

@@ -2,7 +2,7 @@
 #ifndef MALLOW_AGENT_LIVE_LIVE_STATE_H
 #define MALLOW_AGENT_LIVE_LIVE_STATE_H
 
-#include "agent/live/block_table.h"
+#include "agent/live_blocks/block_table.h"
 #include "agent/live/live_reclaim.h"
 #include "agent/live/live_threads.h"
 #include "agent/live/sites.h"

@@ -2,15 +2,15 @@
 #ifndef MALLOW_AGENT_LIVE_LIVE_TABLE_H
 #define MALLOW_AGENT_LIVE_LIVE_TABLE_H
 
-#include "agent/config.h"
-#include "agent/filter.h"
-#include "agent/live/block_table_fast.h"
+#include "agent/life/config.h"
+#include "agent/event/admission.h"
+#include "agent/live_blocks/block_table_fast.h"
 #include "agent/live/live_sampled.h"
 #include "agent/live/live_state.h"
-#include "agent/live/weight.h"
-#include "agent/real.h"
-#include "agent/thread.h"
-#include "agent/toggle.h"
+#include "agent/live_blocks/weight.h"
+#include "agent/ground/next_functions.h"
+#include "agent/life/thread.h"
+#include "agent/life/toggle.h"
 
 /* SAMPLE. */
 static inline bool live_takes_samples(void)
@@ -28,7 +28,7 @@ static inline bool live_may_have(uint64_t address)
 static inline bool live_wants(struct thread *thread, uint64_t size, bool old_recorded)
 {
 	return (!toggle_is_off() || old_recorded) &&
-	       (!live_takes_samples() || filter_samples(thread, size));
+	       (!live_takes_samples() || admission_samples(thread, size));
 }
 
 void live_settle_thread_slow(struct thread *thread, struct live *live);

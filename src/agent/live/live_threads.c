@@ -1,8 +1,8 @@
 #include "agent/live/live_threads.h"
 
-#include "agent/libc.h"
+#include "agent/ground/libc.h"
 #include "agent/live/live_memory.h"
-#include "agent/slow.h"
+#include "agent/ground/lock.h"
 
 /* Where the thread counts what it frees. */
 static bool has_rows(struct live_threads *threads, uint32_t number)
@@ -68,7 +68,7 @@ uint32_t live_threads_claim(struct live_threads *threads, struct live_header *he
 {
 	uint32_t number;
 
-	if (!slow_wait_lock(&threads->lock))
+	if (!lock_wait(&threads->lock))
 		return 0;
 	number = find_ended(threads, header, name);
 	if (!number)
@@ -77,7 +77,7 @@ uint32_t live_threads_claim(struct live_threads *threads, struct live_header *he
 		threads->entries[number].tid = (uint32_t)tid;
 		threads->entries[number].state = LIVE_THREAD_RUNS;
 	}
-	slow_unlock(&threads->lock);
+	lock_release(&threads->lock);
 	return number;
 }
 

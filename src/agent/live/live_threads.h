@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/live/add.h"
+#include "agent/arch/atomic_add.h"
 #include "agent/live/sites.h"
 #include "base/compiler.h"
 #include "trace/live.h"
@@ -36,7 +36,7 @@ struct live_sums {
 /* false: no memory. */
 bool live_threads_begin(struct live_threads *threads, struct live_header *header);
 
-/* The number for a thread of that name, which runs from now on. In a slow bracket. */
+/* The number for a thread of that name, which runs from now on. In a signal bracket. */
 uint32_t live_threads_claim(struct live_threads *threads, struct live_header *header, int tid,
 			    const char *name);
 
@@ -58,8 +58,8 @@ static inline void live_threads_allocate_as(bool own, const struct live_sums *su
 {
 	struct live_thread *entry = sums->allocated;
 
-	add_as(own, &entry->calls, weight.calls);
-	add_as(own, &entry->bytes, weight.bytes);
+	atomic_add_as(own, &entry->calls, weight.calls);
+	atomic_add_as(own, &entry->bytes, weight.bytes);
 }
 
 static inline void live_threads_allocate(const struct live_sums *sums, struct weight weight)
@@ -83,8 +83,8 @@ static inline void live_threads_free_as(bool own, const struct live_sums *sums, 
 {
 	struct live_freed *entry = &sums->freed[owner];
 
-	add_as(own, &entry->calls, weight.calls);
-	add_as(own, &entry->bytes, weight.bytes);
+	atomic_add_as(own, &entry->calls, weight.calls);
+	atomic_add_as(own, &entry->bytes, weight.bytes);
 }
 
 #endif

@@ -1,7 +1,7 @@
 #include "agent/live/site_parts.h"
 
 #include "agent/live/sites.h"
-#include "agent/slow.h"
+#include "agent/ground/signal_bracket.h"
 
 /* As the frame of a hash: above those of stacks, which are ids or pcs that are no code. */
 #define PART_FRAME 0xc0000000u
@@ -52,13 +52,13 @@ static void claim_and_link(struct sites *sites, uint32_t whole, uint32_t part)
  */
 static void link_part(struct sites *sites, uint32_t whole, uint32_t part)
 {
-	struct slow slow;
+	struct signal_bracket bracket;
 
 	if (next_of(sites, part))
 		return;
-	slow_begin(&slow);
+	signal_bracket_begin(&bracket);
 	claim_and_link(sites, whole, part);
-	slow_end(&slow);
+	signal_bracket_end(&bracket);
 }
 
 static uint32_t make_part(struct sites *sites, struct live_header *header, uint32_t whole,

@@ -174,6 +174,6 @@ never_inline void sites_raise_slow(uint64_t *peak, uint64_t value)
 {
 	uint64_t before = __atomic_load_n(peak, __ATOMIC_RELAXED);
 
-	while (value > before && !add_exchange_as(add_alone(), peak, &before, value))
+	while (value > before && !atomic_add_exchange_as(atomic_add_alone(), peak, &before, value))
 		;
 }

@@ -15,10 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/live/add.h"
+#include "agent/arch/atomic_add.h"
 #include "agent/live/site_parts.h"
 #include "agent/live/stack_index.h"
-#include "agent/live/weight.h"
+#include "agent/live_blocks/weight.h"
 #include "base/compiler.h"
 #include "trace/live.h"
 
@@ -31,7 +31,7 @@
 
 /* Numbers of sites that are no stack's. */
 #define SITES_STACKLESS 1 /* BACKTRACE=none, and what found no room */
-/* From here on: of a block whose stack is not looked up yet (pending.h), one of so many. */
+/* From here on: of a block whose stack is not looked up yet (handler_queue.h), one of so many. */
 #define SITES_WAITING   1024u
 #define SITES_UNKNOWN   (LIVE_SITES - SITES_WAITING)
 
@@ -117,9 +117,9 @@ static inline void sites_raise(uint64_t *peak, uint64_t value)
 static inline struct weight sites_count(struct live_site *site, struct weight weight,
 					uint64_t ticks)
 {
-	bool alone = add_alone();
-	uint64_t calls = add_fetch_as(alone, &site->calls, weight.calls);
-	uint64_t bytes = add_fetch_as(alone, &site->bytes, weight.bytes);
+	bool alone = atomic_add_alone();
+	uint64_t calls = atomic_add_fetch_as(alone, &site->calls, weight.calls);
+	uint64_t bytes = atomic_add_fetch_as(alone, &site->bytes, weight.bytes);
 	uint64_t freed_calls = __atomic_load_n(&site->freed_calls, __ATOMIC_RELAXED);
 	uint64_t freed_bytes = __atomic_load_n(&site->freed_bytes, __ATOMIC_RELAXED);
 	uint32_t now = live_time_pack(ticks, 32);
@@ -160,10 +160,10 @@ static inline bool sites_allocate(struct sites *sites, uint32_t number, uint32_t
 
 static inline void sites_free(struct live_site *site, struct weight weight)
 {
-	bool alone = add_alone();
+	bool alone = atomic_add_alone();
 
-	add_as(alone, &site->freed_bytes, weight.bytes);
-	add_as(alone, &site->freed_calls, weight.calls);
+	atomic_add_as(alone, &site->freed_bytes, weight.bytes);
+	atomic_add_as(alone, &site->freed_calls, weight.calls);
 }
 
 #endif

@@ -1,9 +1,9 @@
 #include "agent/report/report_frames.h"
 
-#include "agent/build_id.h"
-#include "agent/libc.h"
-#include "agent/process.h"
-#include "agent/text.h"
+#include "agent/ground/build_id.h"
+#include "agent/ground/libc.h"
+#include "agent/life/process.h"
+#include "agent/ground/text.h"
 #include "agent/unwind/unwind.h"
 #include "trace/live.h"
 

@@ -1,7 +1,7 @@
 #include "agent/report/report_memory.h"
 
-#include "agent/pool.h"
-#include "agent/process.h"
+#include "agent/ground/page_pool.h"
+#include "agent/life/process.h"
 #include "base/bytes.h"
 
 #define REGION_SIZE (256u << 10)
@@ -19,7 +19,7 @@ static struct report_region *add_region(struct report_memory *memory, size_t siz
 
 	if (whole < REGION_SIZE)
 		whole = REGION_SIZE;
-	region = pool_allocate(whole);
+	region = page_pool_allocate(whole);
 	if (!region)
 		return NULL;
 	region->size = whole;
@@ -54,7 +54,7 @@ void report_memory_release(struct report_memory *memory)
 	while (region) {
 		struct report_region *next = region->next;
 
-		pool_release(region, region->size);
+		page_pool_release(region, region->size);
 		region = next;
 	}
 }

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <mallow/mallow.h>
 
-#include "agent/syscall.h"
+#include "agent/arch/syscall.h"
 
 #define BUFFER_SIZE (64u << 10)
 

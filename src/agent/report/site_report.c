@@ -1,9 +1,9 @@
 #include "agent/report/site_report.h"
 
-#include "agent/config.h"
-#include "agent/libc.h"
+#include "agent/life/config.h"
+#include "agent/ground/libc.h"
 #include "agent/live/live_state.h"
-#include "agent/process.h"
+#include "agent/life/process.h"
 #include "agent/report/report_frames.h"
 #include "agent/report/report_weight.h"
 

@@ -3,7 +3,7 @@
 #define MALLOW_AGENT_UNWIND_ARCH_STEP_H
 
 #if defined(__x86_64__)
-#include "agent/unwind/x86_64_step.h"
+#include "agent/unwind/x86_64/step.h"
 #else
 #error "no unwinder for this architecture"
 #endif

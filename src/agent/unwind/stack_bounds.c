@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#include "agent/syscall.h"
+#include "agent/arch/syscall.h"
 #include "agent/unwind/arch.h"
 
 /*

@@ -1,5 +1,6 @@
 #include "analysis/filter/moment.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
@@ -117,7 +118,18 @@ uint64_t percent_of(uint64_t percent, uint64_t whole)
 
 const char moment_allowed[] =
 	"UNIX seconds, a time since the start such as 500ms or 1m30s, a percentage of the run "
-	"such as 12.5%, peak, end, or the name of a mark";
+	"such as 12.5%, peak, end, on#2 or off#2 where recording went on and off for the second "
+	"time, or the name of a mark";
+
+/* "on#2": the number behind the word. */
+static bool parse_switch(const char *text, const char *word, uint64_t *ret)
+{
+	size_t length = strlen(word);
+	const char *rest =
+		strncmp(text, word, length) == 0 ? take_digits(text + length, ret) : NULL;
+
+	return rest && !*skip_blanks(rest) && *ret > 0;
+}
 
 bool moment_parse(const char *text, struct moment *ret)
 {
@@ -138,6 +150,10 @@ bool moment_parse(const char *text, struct moment *ret)
 		moment.kind = MOMENT_PEAK;
 	} else if (strcmp(text, "end") == 0) {
 		moment.kind = MOMENT_END;
+	} else if (parse_switch(text, "on#", &moment.number)) {
+		moment.kind = MOMENT_ON;
+	} else if (parse_switch(text, "off#", &moment.number)) {
+		moment.kind = MOMENT_OFF;
 	} else if (!is_digit(*text)) {
 		moment.kind = MOMENT_MARK;
 		moment.name = text;
@@ -165,6 +181,31 @@ static struct err *find_mark(const struct recording *recording, const char *name
 			  marks[0].name);
 }
 
+/* What goes on to the recording's end is off then. */
+static struct err *find_switch(const struct recording *recording, const struct moment *moment,
+			       uint64_t *ret)
+{
+	uint32_t count;
+	const struct recorded_switch *switches = recording_switches(recording, &count);
+	bool wanted = moment->kind == MOMENT_ON, on = true;
+	uint64_t periods = 1, found = wanted ? 0 : recording_facts(recording)->duration_ns;
+
+	for (uint32_t i = 0; i < count && (periods < moment->number || on != wanted); i++) {
+		if (switches[i].on == on)
+			continue; // the one between is lost
+		on = !on;
+		periods += on;
+		if (on == wanted)
+			found = switches[i].time_ns;
+	}
+	if (periods < moment->number)
+		return err_create("'%s#%" PRIu64 "': the recording was on %" PRIu64 " time%s",
+				  wanted ? "on" : "off", moment->number, periods,
+				  periods == 1 ? "" : "s");
+	*ret = on == wanted ? found : recording_facts(recording)->duration_ns;
+	return NULL;
+}
+
 static int64_t saturated(__int128 ns)
 {
 	return ns > INT64_MAX ? INT64_MAX : ns < INT64_MIN ? INT64_MIN : (int64_t)ns;
@@ -175,6 +216,7 @@ struct err *moment_resolve(const struct moment *moment, const struct recording *
 {
 	const struct recording_facts *facts = recording_facts(recording);
 	uint64_t ns = moment->number;
+	struct err *err = NULL;
 
 	switch (moment->kind) {
 	case MOMENT_UNIX:
@@ -191,13 +233,15 @@ struct err *moment_resolve(const struct moment *moment, const struct recording *
 	case MOMENT_END:
 		ns = facts->duration_ns;
 		break;
-	case MOMENT_MARK: {
-		struct err *err = find_mark(recording, moment->name, &ns);
-
-		if (err)
-			return err;
+	case MOMENT_ON:
+	case MOMENT_OFF:
+		err = find_switch(recording, moment, &ns);
+		break;
+	case MOMENT_MARK:
+		err = find_mark(recording, moment->name, &ns);
+		break;
 	}
-	}
-	*ret = saturated(ns);
-	return NULL;
+	if (!err)
+		*ret = saturated(ns);
+	return err;
 }

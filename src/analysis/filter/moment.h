@@ -29,6 +29,8 @@ struct moment {
 		MOMENT_PERCENT, /* number: of the recording's duration */
 		MOMENT_PEAK,    /* when most memory was live */
 		MOMENT_END,
+		MOMENT_ON,   /* number: recording began or went on for that time, from 1 */
+		MOMENT_OFF,  /* number: the end of what MOMENT_ON of that number began */
 		MOMENT_MARK, /* name: the first mark that is called so */
 	} kind;
 	uint64_t number;
@@ -36,9 +38,9 @@ struct moment {
 };
 
 /*
- * A bare number is UNIX seconds, "1m30s" since the start, "12.5%" of the run, "peak", "end"; what
- * does not begin with a digit else is the name of a mark, which stays where text is. false: it is
- * none of these.
+ * A bare number is UNIX seconds, "1m30s" since the start, "12.5%" of the run, "peak", "end",
+ * "on#2", "off#2"; what does not begin with a digit else is the name of a mark, which stays where
+ * text is. false: it is none of these.
  */
 bool moment_parse(const char *text, struct moment *ret);
 
@@ -47,7 +49,7 @@ extern const char moment_allowed[];
 
 /*
  * Nanoseconds since the recording's start, which may be before it. last: of a UNIX second its last
- * nanosecond, else its first. Fails where the recording has no such mark.
+ * nanosecond, else its first. Fails where the recording has no such mark, or was not on so often.
  */
 struct err *moment_resolve(const struct moment *moment, const struct recording *recording,
 			   bool last, int64_t *ret);

@@ -5,6 +5,7 @@
 
 #include "analysis/recording_data.h"
 #include "hosted/cleanup.h"
+#include "symbols/demangle.h"
 
 void suppressed_deinit(struct suppressed *suppressed)
 {
@@ -28,6 +29,23 @@ static uint32_t find(const struct suppressions *suppressions, const char *text)
 	return 0;
 }
 
+/* "f.isra.0" is f: in the program's source, where the pattern is from, there is no other. */
+static struct err *find_function(const struct suppressions *suppressions, const char *function,
+				 uint32_t *ret)
+{
+	size_t length = demangle_without_clone(function);
+	auto_free char *original = NULL;
+
+	*ret = find(suppressions, function);
+	if (*ret || !function[length])
+		return NULL;
+	original = strndup(function, length);
+	if (!original)
+		return err_no_memory();
+	*ret = find(suppressions, original);
+	return NULL;
+}
+
 static struct err *judge_frame(const struct suppressions *suppressions,
 			       struct symbolized *symbolized, uint32_t frame, uint32_t *ret)
 {
@@ -40,13 +58,13 @@ static struct err *judge_frame(const struct suppressions *suppressions,
 		return err;
 	// LeakSanitizer's word for code in no module.
 	*ret = find(suppressions, lines->module ? lines->module : "<unknown module>");
-	for (size_t i = 0; !*ret && i < count; i++) {
+	for (size_t i = 0; !err && !*ret && i < count; i++) {
 		if (lines[i].has_symbol)
-			*ret = find(suppressions, lines[i].function);
-		if (!*ret)
+			err = find_function(suppressions, lines[i].function, ret);
+		if (!err && !*ret)
 			*ret = find(suppressions, lines[i].file);
 	}
-	return NULL;
+	return err;
 }
 
 /* Stacks that nothing has leaked by are not judged: their frames need no names. */

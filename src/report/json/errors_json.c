@@ -11,13 +11,12 @@ static const char *const kinds[] = {
 	[HEAP_ERROR_MISMATCH] = "mismatch",
 };
 
-static struct err *put_stack(struct json_writer *json, const char *key,
-			     const struct recording *recording, struct symbolized *symbolized,
+static struct err *put_stack(struct json_writer *json, struct json_stacks *stacks, const char *key,
 			     bool known, uint32_t stack)
 {
 	json_key(json, key);
 	if (known)
-		return json_report_stack(json, recording, symbolized, stack);
+		return json_stacks_put(stacks, json, stack);
 	json_null(json);
 	return NULL;
 }
@@ -31,8 +30,8 @@ static void put_addresses(struct json_writer *json, const struct heap_error *err
 	json_end(json);
 }
 
-static struct err *put_error(struct json_writer *json, const struct recording *recording,
-			     struct symbolized *symbolized, const struct heap_error *error)
+static struct err *put_error(struct json_writer *json, struct json_stacks *stacks,
+			     const struct recording *recording, const struct heap_error *error)
 {
 	uint32_t count;
 	const struct recorded_thread *threads = recording_threads(recording, &count);
@@ -53,22 +52,20 @@ static struct err *put_error(struct json_writer *json, const struct recording *r
 	json_field_u64(json, "offset", error->offset);
 	json_field_double(json, "time_s", (double)error->time_ns / 1e9);
 	json_field_u64(json, "thread", threads[error->thread].tid);
-	err = put_stack(json, "free_stack", recording, symbolized, error->freed != RECORDING_NONE,
-			error->freed);
+	err = put_stack(json, stacks, "free_stack", error->freed != RECORDING_NONE, error->freed);
 	if (!err)
-		err = put_stack(json, "first_free_stack", recording, symbolized,
+		err = put_stack(json, stacks, "first_free_stack",
 				error->freed_once != RECORDING_NONE, error->freed_once);
 	if (!err)
-		err = put_stack(json, "allocation_stack", recording, symbolized, error->entry,
-				error->allocated);
+		err = put_stack(json, stacks, "allocation_stack", error->entry, error->allocated);
 	if (!err)
 		json_end(json);
 	return err;
 }
 
 /* Frees of what a pool of the program's own did not hold, or may not have held. */
-static struct err *put_pool_errors(struct json_writer *json, const struct recording *recording,
-				   struct symbolized *symbolized)
+static struct err *put_pool_errors(struct json_writer *json, struct json_stacks *stacks,
+				   const struct recording *recording)
 {
 	uint32_t count;
 	const struct recorded_pool *pools = recording_pools(recording, &count);
@@ -88,16 +85,16 @@ static struct err *put_pool_errors(struct json_writer *json, const struct record
 		json_end(json);
 		json_field_u64(json, "count", pool->wrong_frees);
 		json_field_hex(json, "first", pool->wrong_address);
-		err = put_stack(json, "free_stack", recording, symbolized,
-				pool->wrong_stack != RECORDING_NONE, pool->wrong_stack);
+		err = put_stack(json, stacks, "free_stack", pool->wrong_stack != RECORDING_NONE,
+				pool->wrong_stack);
 		json_end(json);
 	}
 	json_end(json);
 	return err;
 }
 
-struct err *errors_json_write(struct json_writer *json, const struct recording *recording,
-			      struct symbolized *symbolized, uint32_t top)
+struct err *errors_json_write(struct json_writer *json, struct json_stacks *stacks,
+			      const struct recording *recording, uint32_t top)
 {
 	const struct recording_facts *facts = recording_facts(recording);
 	uint32_t count;
@@ -112,13 +109,14 @@ struct err *errors_json_write(struct json_writer *json, const struct recording *
 	json_key(json, "errors");
 	json_array(json);
 	for (uint32_t i = 0; !err && i < count && (!top || i < top); i++)
-		err = put_error(json, recording, symbolized, &errors[i]);
+		err = put_error(json, stacks, recording, &errors[i]);
 	if (err)
 		return err;
 	json_end(json);
-	err = put_pool_errors(json, recording, symbolized);
-	if (err)
-		return err;
-	json_end(json);
-	return NULL;
+	err = put_pool_errors(json, stacks, recording);
+	if (!err)
+		err = json_stacks_finish(stacks, json);
+	if (!err)
+		json_end(json);
+	return err;
 }

@@ -2,11 +2,10 @@
 #ifndef MALLOW_REPORT_JSON_ERRORS_JSON_H
 #define MALLOW_REPORT_JSON_ERRORS_JSON_H
 
-#include "analysis/names/symbolized.h"
-#include "hosted/json_writer.h"
+#include "report/json/json_stacks.h"
 
 /* One object. recording: opened with RECORDING_HEAP_ERRORS. */
-struct err *errors_json_write(struct json_writer *json, const struct recording *recording,
-			      struct symbolized *symbolized, uint32_t top);
+struct err *errors_json_write(struct json_writer *json, struct json_stacks *stacks,
+			      const struct recording *recording, uint32_t top);
 
 #endif

@@ -8,44 +8,6 @@ static double seconds(uint64_t ns)
 	return (double)ns / 1e9;
 }
 
-static void put_frame(struct json_writer *json, const struct named_frame *frame)
-{
-	json_object(json);
-	json_field_text(json, "function", frame->function);
-	json_field_text(json, "file", frame->file);
-	json_key(json, "line");
-	if (frame->line)
-		json_u64(json, frame->line);
-	else
-		json_null(json);
-	json_field_text(json, "module", frame->module);
-	json_field_hex(json, "address", frame->address);
-	json_field_bool(json, "inlined", frame->inlined);
-	json_end(json);
-}
-
-struct err *json_report_stack(struct json_writer *json, const struct recording *recording,
-			      struct symbolized *symbolized, uint32_t node)
-{
-	uint32_t count;
-	const struct stack_node *nodes = recording_stacks(recording, &count);
-
-	json_array(json);
-	for (; node != RECORDING_NONE; node = nodes[node].parent) {
-		const struct named_frame *frames;
-		size_t frame_count;
-		struct err *err =
-			symbolized_frame(symbolized, nodes[node].frame, &frames, &frame_count);
-
-		if (err)
-			return err;
-		for (size_t i = 0; i < frame_count; i++)
-			put_frame(json, &frames[i]);
-	}
-	json_end(json);
-	return NULL;
-}
-
 void json_report_site_sums(struct json_writer *json, const struct site *sum)
 {
 	json_field_u64(json, "peak_bytes", sum->peak_bytes);
@@ -57,8 +19,8 @@ void json_report_site_sums(struct json_writer *json, const struct site *sum)
 	json_field_u64(json, "temporary", sum->temporary);
 }
 
-static struct err *put_site(struct json_writer *json, const struct recording *recording,
-			    struct symbolized *symbolized, const struct site *site)
+static struct err *put_site(struct json_writer *json, struct json_stacks *stacks,
+			    const struct site *site)
 {
 	struct err *err;
 
@@ -66,15 +28,15 @@ static struct err *put_site(struct json_writer *json, const struct recording *re
 	json_field_u64(json, "own_peak_bytes", site->own_peak_bytes);
 	json_report_site_sums(json, site);
 	json_key(json, "stack");
-	err = json_report_stack(json, recording, symbolized, site->stack);
+	err = json_stacks_put(stacks, json, site->stack);
 	if (!err)
 		json_end(json);
 	return err;
 }
 
-struct err *json_report_sites(struct json_writer *json, const struct recording *recording,
-			      struct symbolized *symbolized, const struct site *sites,
-			      uint32_t site_count, enum metric metric, uint32_t top)
+struct err *json_report_sites(struct json_writer *json, struct json_stacks *stacks,
+			      const struct site *sites, uint32_t site_count, enum metric metric,
+			      uint32_t top)
 {
 	auto_free uint32_t *order = NULL;
 	uint32_t count;
@@ -87,7 +49,7 @@ struct err *json_report_sites(struct json_writer *json, const struct recording *
 	json_key(json, "sites");
 	json_array(json);
 	for (uint32_t i = 0; i < count && (!top || i < top) && !err; i++)
-		err = put_site(json, recording, symbolized, &sites[order[i]]);
+		err = put_site(json, stacks, &sites[order[i]]);
 	if (!err)
 		json_end(json);
 	return err;
@@ -183,8 +145,9 @@ void json_report_subject(struct json_writer *json, const struct report_subject *
 	json_report_sums(json, recording_summary(subject->recording));
 }
 
-struct err *json_report_write(struct json_writer *json, const struct report_subject *subject,
-			      enum metric metric, uint32_t top)
+struct err *json_report_write(struct json_writer *json, struct json_stacks *stacks,
+			      const struct report_subject *subject, enum metric metric,
+			      uint32_t top)
 {
 	const struct site *sites;
 	uint32_t site_count, pool_count;
@@ -196,8 +159,9 @@ struct err *json_report_write(struct json_writer *json, const struct report_subj
 	recording_pools(subject->recording, &pool_count);
 	json_field_u64(json, "pool_count", pool_count);
 	sites = recording_sites(subject->recording, &site_count);
-	err = json_report_sites(json, subject->recording, subject->symbolized, sites, site_count,
-				metric, top);
+	err = json_report_sites(json, stacks, sites, site_count, metric, top);
+	if (!err)
+		err = json_stacks_finish(stacks, json);
 	if (!err)
 		json_end(json);
 	return err;

@@ -1,6 +1,7 @@
 #include "report/json/live_json.h"
 
-#include "report/json/json_report.h"
+#include "hosted/cleanup.h"
+#include "report/json/json_stacks.h"
 
 static double seconds(uint64_t ns)
 {
@@ -15,7 +16,8 @@ static void put_interval(struct json_writer *json, const struct live_interval *i
 	json_field_u64(json, "live_blocks_high", interval->blocks.high);
 }
 
-static struct err *put_site(struct json_writer *json, const struct live_view *view, uint32_t index)
+static struct err *put_site(struct json_writer *json, struct json_stacks *stacks,
+			    const struct live_view *view, uint32_t index)
 {
 	const struct live_facts *live = recording_live(view->recording);
 	const struct site_life *times = &live->sites[index];
@@ -37,7 +39,7 @@ static struct err *put_site(struct json_writer *json, const struct live_view *vi
 	json_field_double(json, "first_s", seconds(times->first_ns));
 	json_field_double(json, "last_s", seconds(times->last_ns));
 	json_key(json, "stack");
-	err = json_report_stack(json, view->recording, view->symbolized, site->stack);
+	err = json_stacks_put(stacks, json, site->stack);
 	if (!err)
 		json_end(json);
 	return err;
@@ -94,8 +96,11 @@ struct err *live_json_write(struct json_writer *json, const struct live_view *vi
 	const struct recording_facts *facts = recording_facts(view->recording);
 	const struct recording_summary *sum = recording_summary(view->recording);
 	const struct live_facts *live = recording_live(view->recording);
+	cleanup(json_stacks_deinit) struct json_stacks stacks = {0};
 	struct err *err = NULL;
 
+	// In place: a report is one line, of which scripts take single sites.
+	json_stacks_init(&stacks, view->recording, view->symbolized, true);
 	json_object(json);
 	json_field_text(json, "program", *facts->program ? facts->program : NULL);
 	json_field_text(json, "name", view->options.name);
@@ -121,7 +126,7 @@ struct err *live_json_write(struct json_writer *json, const struct live_view *vi
 	json_key(json, "sites");
 	json_array(json);
 	for (uint32_t i = 0; i < view->shown && !err; i++)
-		err = put_site(json, view, view->order[i]);
+		err = put_site(json, &stacks, view, view->order[i]);
 	if (err)
 		return err;
 	json_end(json);

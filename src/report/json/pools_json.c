@@ -11,9 +11,8 @@ void pools_json_name(struct json_writer *json, const struct recorded_pool *pool)
 	json_field_u64(json, "addresses", pool->places);
 }
 
-static struct err *put_pool(struct json_writer *json, const struct recording *recording,
-			    struct symbolized *symbolized, const struct recorded_pool *pool,
-			    enum metric metric, uint32_t top)
+static struct err *put_pool(struct json_writer *json, struct json_stacks *stacks,
+			    const struct recorded_pool *pool, enum metric metric, uint32_t top)
 {
 	struct err *err;
 
@@ -24,15 +23,14 @@ static struct err *put_pool(struct json_writer *json, const struct recording *re
 	json_field_u64(json, "resets", pool->resets);
 	json_field_u64(json, "implicit_frees", pool->implicit_frees);
 	json_field_u64(json, "wrong_frees", pool->wrong_frees);
-	err = json_report_sites(json, recording, symbolized, pool->sites, pool->site_count, metric,
-				top);
+	err = json_report_sites(json, stacks, pool->sites, pool->site_count, metric, top);
 	if (!err)
 		json_end(json);
 	return err;
 }
 
-struct err *pools_json_write(struct json_writer *json, const struct recording *recording,
-			     struct symbolized *symbolized, enum metric metric, uint32_t top)
+struct err *pools_json_write(struct json_writer *json, struct json_stacks *stacks,
+			     const struct recording *recording, enum metric metric, uint32_t top)
 {
 	uint32_t pool_count, count;
 	const struct recorded_pool *pools = recording_pools(recording, &pool_count);
@@ -52,10 +50,12 @@ struct err *pools_json_write(struct json_writer *json, const struct recording *r
 	json_key(json, "pools");
 	json_array(json);
 	for (uint32_t i = 0; i < count && (!top || i < top) && !err; i++)
-		err = put_pool(json, recording, symbolized, &pools[order[i]], metric, top);
+		err = put_pool(json, stacks, &pools[order[i]], metric, top);
 	if (err)
 		return err;
 	json_end(json);
-	json_end(json);
-	return NULL;
+	err = json_stacks_finish(stacks, json);
+	if (!err)
+		json_end(json);
+	return err;
 }

@@ -3,12 +3,11 @@
 #define MALLOW_REPORT_JSON_POOLS_JSON_H
 
 #include "analysis/metric.h"
-#include "analysis/names/symbolized.h"
-#include "hosted/json_writer.h"
+#include "report/json/json_stacks.h"
 
 /* One object: top pools by descending metric, each with top of its sites; 0: all of them. */
-struct err *pools_json_write(struct json_writer *json, const struct recording *recording,
-			     struct symbolized *symbolized, enum metric metric, uint32_t top);
+struct err *pools_json_write(struct json_writer *json, struct json_stacks *stacks,
+			     const struct recording *recording, enum metric metric, uint32_t top);
 
 /* Fields that say which pool it is. */
 void pools_json_name(struct json_writer *json, const struct recorded_pool *pool);

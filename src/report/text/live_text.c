@@ -88,11 +88,11 @@ static void put_memory(struct buf *buf, const struct process_memory *memory)
 {
 	if (memory->heap_known)
 		buf_printf(buf,
-			   "[mallow] allocator info (virtual)     : %s\n"
-			   "[mallow] allocator info (resident)    : %s\n",
+			   "[mallow] heap, address space          : %s\n"
+			   "[mallow] heap, resident               : %s\n",
 			   format_bytes_fine(memory->heap_size).text,
 			   format_bytes_fine(memory->heap_resident).text);
-	buf_printf(buf, "[mallow] statm info (VSS/RSS/shared)  : %s / %s / %s\n",
+	buf_printf(buf, "[mallow] process, virtual/RSS/shared  : %s / %s / %s\n",
 		   format_bytes_fine(memory->virtual_size).text,
 		   format_bytes_fine(memory->resident).text,
 		   format_bytes_fine(memory->shared).text);
@@ -104,8 +104,8 @@ static void put_summary(struct buf *buf, const struct live_view *view)
 	const struct recording_summary *sum = recording_summary(view->recording);
 
 	buf_printf(buf,
-		   "[mallow] heap traced num of backtrace : %" PRIu64 "\n"
-		   "[mallow] heap traced allocation size  : %s\n",
+		   "[mallow] backtraces with live blocks  : %" PRIu64 "\n"
+		   "[mallow] live bytes of all of them    : %s\n",
 		   view->live + view->ignored_sites, format_bytes_fine(sum->live_bytes).text);
 	if (live->intervals)
 		buf_printf(buf, "[mallow] with 95 %% confidence         : %s to %s\n",

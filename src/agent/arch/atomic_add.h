@@ -1,0 +1,72 @@
+/* Adding to sums that readers, signal handlers, and perhaps other threads look at. */
+#ifndef MALLOW_AGENT_ARCH_ATOMIC_ADD_H
+#define MALLOW_AGENT_ARCH_ATOMIC_ADD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+/*
+ * glibc's __libc_single_threaded, or NULL: whether the process has one thread, as a program sees
+ * that to which it matters. Set once, before the first sum.
+ */
+extern const char *atomic_add_alone_flag hidden;
+
+/* Whether no other thread can come in between. A signal handler can. */
+static inline bool atomic_add_alone(void)
+{
+	return *atomic_add_alone_flag;
+}
+
+/* For one instruction an interruption comes before it, or behind it. */
+static inline void atomic_add_as(bool alone, uint64_t *sum, uint64_t value)
+{
+#if defined(__x86_64__)
+	if (likely(alone)) {
+		__asm__("addq %1, %0" : "+m"(*sum) : "er"(value) : "cc");
+		return;
+	}
+#endif
+	__atomic_fetch_add(sum, value, __ATOMIC_RELAXED);
+}
+
+/* The same; returns the sum. */
+static inline uint64_t atomic_add_fetch_as(bool alone, uint64_t *sum, uint64_t value)
+{
+#if defined(__x86_64__)
+	uint64_t before = value;
+
+	if (likely(alone)) {
+		__asm__("xaddq %0, %1" : "+r"(before), "+m"(*sum) : : "cc");
+		return before + value;
+	}
+#endif
+	return __atomic_add_fetch(sum, value, __ATOMIC_RELAXED);
+}
+
+/* Makes the word that value if it is *before. false: it is not, and *before becomes what it is. */
+static inline bool atomic_add_exchange_as(bool alone, uint64_t *word, uint64_t *before,
+					  uint64_t value)
+{
+#if defined(__x86_64__)
+	bool ret;
+
+	if (likely(alone)) {
+		__asm__("cmpxchgq %3, %1" : "=@ccz"(ret), "+m"(*word), "+a"(*before) : "r"(value));
+		return ret;
+	}
+#endif
+	return __atomic_compare_exchange_n(word, before, value, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED);
+}
+
+/* Makes a word that is 0 another. false: something else came first. */
+static inline bool atomic_add_claim(uint64_t *word, uint64_t value)
+{
+	uint64_t none = 0;
+
+	return atomic_add_exchange_as(atomic_add_alone(), word, &none, value);
+}
+
+#endif

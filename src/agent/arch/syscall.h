@@ -1,0 +1,259 @@
+/*
+ * Everything that the agent asks of the kernel, in one place: raw system calls, so that errno,
+ * cancellation points and hooks of the program are left alone. All return the result or the
+ * negative error number. All are async-signal-safe.
+ *
+ * The test build with MALLOW_TEST_REENTER calls syscall_reenter() before each one: it allocates,
+ * as a signal handler could at that moment. That with MALLOW_TEST_FAIL asks syscall_fails() for the
+ * error that is to be returned instead of making the call, or 0.
+ */
+#ifndef MALLOW_AGENT_ARCH_SYSCALL_H
+#define MALLOW_AGENT_ARCH_SYSCALL_H
+
+#include <fcntl.h>
+#include <linux/random.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#ifdef MALLOW_TEST_REENTER
+void syscall_reenter(void);
+#else
+static inline void syscall_reenter(void)
+{
+}
+#endif
+
+#ifdef MALLOW_TEST_FAIL
+long syscall_fails(long number);
+#else
+static inline long syscall_fails(long number)
+{
+	return 0;
+}
+#endif
+
+#if defined(__x86_64__)
+#include "agent/arch/x86_64/syscall_raw.h"
+#else
+#error "no system calls for this architecture"
+#endif
+
+static inline long syscall6(long number, long a, long b, long c, long d, long e, long f)
+{
+	long failure = syscall_fails(number);
+
+	if (failure)
+		return failure;
+	syscall_reenter(); // before the registers are loaded
+	return syscall_raw(number, a, b, c, d, e, f);
+}
+
+#define syscall_error(result) ((unsigned long)(result) >= (unsigned long)-4095)
+
+static inline int sys_open(const char *path, int flags, int mode)
+{
+	return (int)syscall6(SYS_openat, AT_FDCWD, (long)path, flags, mode, 0, 0);
+}
+
+static inline int sys_close(int fd)
+{
+	return (int)syscall6(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+static inline long sys_read(int fd, void *buffer, size_t size)
+{
+	return syscall6(SYS_read, fd, (long)buffer, (long)size, 0, 0, 0);
+}
+
+static inline long sys_write(int fd, const void *buffer, size_t size)
+{
+	return syscall6(SYS_write, fd, (long)buffer, (long)size, 0, 0, 0);
+}
+
+static inline long sys_pread(int fd, void *buffer, size_t size, uint64_t offset)
+{
+	return syscall6(SYS_pread64, fd, (long)buffer, (long)size, (long)offset, 0, 0);
+}
+
+static inline long sys_pwrite(int fd, const void *buffer, size_t size, uint64_t offset)
+{
+	return syscall6(SYS_pwrite64, fd, (long)buffer, (long)size, (long)offset, 0, 0);
+}
+
+static inline long sys_pwritev(int fd, const struct iovec *parts, int count, uint64_t offset)
+{
+	return syscall6(SYS_pwritev, fd, (long)parts, count, (long)offset, 0, 0);
+}
+
+static inline int sys_fallocate(int fd, uint64_t offset, uint64_t size)
+{
+	return (int)syscall6(SYS_fallocate, fd, 0, (long)offset, (long)size, 0, 0);
+}
+
+static inline int sys_memfd_create(const char *name, unsigned int flags)
+{
+	return (int)syscall6(SYS_memfd_create, (long)name, flags, 0, 0, 0, 0);
+}
+
+static inline int sys_fstat(int fd, struct stat *ret)
+{
+	return (int)syscall6(SYS_fstat, fd, (long)ret, 0, 0, 0, 0);
+}
+
+static inline int sys_mkdir(const char *path, int mode)
+{
+	return (int)syscall6(SYS_mkdirat, AT_FDCWD, (long)path, mode, 0, 0, 0);
+}
+
+static inline int sys_unlink(const char *path)
+{
+	return (int)syscall6(SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);
+}
+
+static inline long sys_readlink(const char *path, char *buffer, size_t size)
+{
+	return syscall6(SYS_readlinkat, AT_FDCWD, (long)path, (long)buffer, (long)size, 0, 0);
+}
+
+static inline long sys_getcwd(char *buffer, size_t size)
+{
+	return syscall6(SYS_getcwd, (long)buffer, (long)size, 0, 0, 0, 0);
+}
+
+/* flags of mmap(); the address or a negative error: test with syscall_error(). */
+static inline void *sys_mmap(void *address, size_t size, int protection, int flags, int fd,
+			     uint64_t offset)
+{
+	return (void *)syscall6(SYS_mmap, (long)address, (long)size, protection, flags, fd,
+				(long)offset);
+}
+
+static inline int sys_munmap(void *address, size_t size)
+{
+	return (int)syscall6(SYS_munmap, (long)address, (long)size, 0, 0, 0, 0);
+}
+
+static inline int sys_mprotect(void *address, size_t size, int protection)
+{
+	return (int)syscall6(SYS_mprotect, (long)address, (long)size, protection, 0, 0, 0);
+}
+
+static inline int sys_madvise(void *address, size_t size, int advice)
+{
+	return (int)syscall6(SYS_madvise, (long)address, (long)size, advice, 0, 0, 0);
+}
+
+/* pages: one byte for each of them, its low bit set where the page is resident. */
+static inline int sys_mincore(const void *address, size_t size, uint8_t *pages)
+{
+	return (int)syscall6(SYS_mincore, (long)address, (long)size, (long)pages, 0, 0, 0);
+}
+
+static inline int sys_fstatfs(int fd, struct statfs *ret)
+{
+	return (int)syscall6(SYS_fstatfs, fd, (long)ret, 0, 0, 0, 0);
+}
+
+static inline int sys_membarrier(int command)
+{
+	return (int)syscall6(SYS_membarrier, command, 0, 0, 0, 0, 0);
+}
+
+/* mode: 1 may be executed. */
+static inline int sys_access(const char *path, int mode)
+{
+	return (int)syscall6(SYS_faccessat, AT_FDCWD, (long)path, mode, 0, 0, 0);
+}
+
+/* The process that has ended, 0: it has not. */
+static inline int sys_wait4(int pid, int options)
+{
+	return (int)syscall6(SYS_wait4, pid, 0, options, 0, 0, 0);
+}
+
+static inline int sys_fcntl(int fd, int command, long argument)
+{
+	return (int)syscall6(SYS_fcntl, fd, command, argument, 0, 0, 0);
+}
+
+static inline int sys_getpid(void)
+{
+	return (int)syscall6(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline int sys_getppid(void)
+{
+	return (int)syscall6(SYS_getppid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline int sys_gettid(void)
+{
+	return (int)syscall6(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline int sys_sched_yield(void)
+{
+	return (int)syscall6(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+}
+
+static inline int sys_nanosleep(const struct timespec *time)
+{
+	return (int)syscall6(SYS_nanosleep, (long)time, 0, 0, 0, 0, 0);
+}
+
+static inline int sys_tgkill(int pid, int tid, int signal)
+{
+	return (int)syscall6(SYS_tgkill, pid, tid, signal, 0, 0, 0);
+}
+
+static inline int sys_prctl(int option, unsigned long argument)
+{
+	return (int)syscall6(SYS_prctl, option, (long)argument, 0, 0, 0, 0);
+}
+
+static inline int sys_clock_gettime(int clock, struct timespec *ret)
+{
+	return (int)syscall6(SYS_clock_gettime, clock, (long)ret, 0, 0, 0, 0);
+}
+
+/* Does not wait for the kernel's first random numbers after a boot. */
+static inline long sys_getrandom(void *buffer, size_t size)
+{
+	return syscall6(SYS_getrandom, (long)buffer, (long)size, GRND_NONBLOCK, 0, 0, 0);
+}
+
+/* Kernel signal sets are 64 bits wide. old may be NULL. */
+static inline int sys_sigprocmask(int how, const uint64_t *set, uint64_t *old)
+{
+	return (int)syscall6(SYS_rt_sigprocmask, how, (long)set, (long)old, sizeof(*set), 0, 0);
+}
+
+static inline int sys_sigtimedwait(const uint64_t *set, const struct timespec *timeout)
+{
+	return (int)syscall6(SYS_rt_sigtimedwait, (long)set, 0, (long)timeout, sizeof(*set), 0, 0);
+}
+
+static inline int sys_sigpending(uint64_t *ret)
+{
+	return (int)syscall6(SYS_rt_sigpending, (long)ret, sizeof(*ret), 0, 0, 0, 0);
+}
+
+static inline int sys_prlimit(int resource, uint64_t ret[2])
+{
+	return (int)syscall6(SYS_prlimit64, 0, resource, 0, (long)ret, 0, 0);
+}
+
+static inline int sys_uname(void *ret)
+{
+	return (int)syscall6(SYS_uname, (long)ret, 0, 0, 0, 0, 0);
+}
+
+#endif

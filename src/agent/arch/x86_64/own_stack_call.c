@@ -1,0 +1,27 @@
+/* See own_stack.h. */
+#include "agent/ground/own_stack.h"
+
+/* In: rdi function, rsi argument, rdx the end. Debuggers go on in the caller by rbp. */
+__asm__(".pushsection .text\n"
+	".hidden own_stack_call\n"
+	".globl own_stack_call\n"
+	".type own_stack_call, @function\n"
+	"own_stack_call:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	push %rbp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_rel_offset %rbp, 0\n"
+	"	mov %rsp, %rbp\n"
+	"	.cfi_def_cfa_register %rbp\n"
+	"	mov %rdx, %rsp\n"
+	"	mov %rdi, %rax\n"
+	"	mov %rsi, %rdi\n"
+	"	call *%rax\n"
+	"	mov %rbp, %rsp\n"
+	"	pop %rbp\n"
+	"	.cfi_def_cfa %rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size own_stack_call, . - own_stack_call\n"
+	".popsection");

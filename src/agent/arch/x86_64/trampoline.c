@@ -1,0 +1,20 @@
+/* See trampoline.h. */
+#include "agent/arch/trampoline.h"
+
+__asm__(".pushsection .text\n"
+	".hidden trampoline\n"
+	".globl trampoline\n"
+	".type trampoline, @function\n"
+	"trampoline:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	sub $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	call trampoline_enters\n"
+	"	add $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	mov %rdx, %rdi\n"
+	"	jmp *%rax\n"
+	"	.cfi_endproc\n"
+	".size trampoline, . - trampoline\n"
+	".popsection");

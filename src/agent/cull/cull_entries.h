@@ -1,0 +1,123 @@
+/*
+ * The allocations that are held back (cull.h), and whose they are:
+ *
+ *   thread ──► holder: its unused entries, what others put back, its newest
+ *   table:     address ──► number of an entry ──► segments[]: entries, each of one holder for good
+ *
+ * Each recording has its own `struct cull`. None of it is ever freed: other threads may look at it.
+ */
+#ifndef MALLOW_AGENT_CULL_CULL_ENTRIES_H
+#define MALLOW_AGENT_CULL_CULL_ENTRIES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/cull/cull_stacks.h"
+#include "agent/cull/cull_table.h"
+
+#define CULL_SEGMENT_BITS    7
+#define CULL_SEGMENT_ENTRIES (1u << CULL_SEGMENT_BITS)
+#define CULL_SEGMENTS        4096u /* 512 Ki entries: half of what the table has words for */
+#define CULL_NEVER           UINT64_MAX
+#define CULL_CHAIN_MAX       1024 /* reallocs of one block held back; with more it is written */
+
+struct thread;
+
+/* An allocation held back. Filled by the thread of its holder, read by whoever took it. */
+struct cull_entry {
+	uint64_t address;
+	uint64_t ticks;
+	uint64_t born; /* ticks, or when the first block of its chain of reallocs came to be */
+	uint64_t size;
+	union {
+		uint64_t alignment;
+		uint64_t duration; /* of a realloc: ticks from the old block's end to this one */
+	};
+	uint64_t slack;
+	struct cull_stack *stack;
+	struct cull_holder *holder; /* always the same */
+	uint32_t stream;
+	uint32_t tag;
+	uint32_t next; /* of the unused ones */
+	uint8_t operation;
+	uint8_t heap_flags;
+	bool written;    /* it is an event already, and here for being the newest alone */
+	bool last;       /* the newest of a thread that has ended */
+	bool temporary;  /* it was the newest when it was taken */
+	uint16_t length; /* of the chain before it */
+	/*
+	 * The entry of the block that a realloc replaced by this one, 0: none. That one is in no
+	 * table any more, but of the chain, until it is decided for all of them.
+	 */
+	uint32_t before;
+};
+
+/* A thread's entries; they are handed on when it ends. */
+struct cull_holder {
+	uint32_t unused;       /* its own list */
+	uint32_t returned;     /* atomic: those that others put back */
+	uint32_t newest;       /* atomic: an entry, 0: none that is known */
+	struct cull *cull;     /* that its entries are of */
+	struct cull_room room; /* for stacks */
+	struct cull_holder *next_idle;
+	uint8_t scratch[CULL_SCRATCH];
+};
+
+/* Zero: nothing held back. */
+struct cull {
+	struct cull_table table;
+	struct cull_stacks stacks;
+	struct cull_entry *segments[CULL_SEGMENTS]; /* atomic, the first count of them */
+	uint32_t count;                             /* atomic, may exceed SEGMENTS */
+	uint32_t finished;                          /* atomic */
+	uint64_t start_ns, start_ticks;             /* when it was made, in this order */
+	uint64_t limit;     /* atomic: the age at which blocks are old, ticks */
+	uint64_t interval;  /* atomic: ticks between looks */
+	uint64_t next_look; /* atomic: ticks */
+	uint32_t look;      /* atomic: number of the next one */
+	uint32_t idle_lock;
+	struct cull_holder *idle; /* of threads that ended */
+};
+
+/* The process's. NULL: nothing was held back yet. */
+struct cull *cull_current(void);
+
+/* The same, begun if need be. NULL: no memory. */
+struct cull *cull_make(void);
+
+/* The thread's entries of that recording. NULL: no memory. */
+struct cull_holder *cull_holder(struct thread *thread, struct cull *cull);
+
+/* It is for whichever thread comes next. In a signal bracket. */
+void cull_leave_holder(struct cull *cull, struct cull_holder *holder);
+
+/* An unused entry of the holder, by its thread. 0: no memory. Left in between, it stays unused. */
+uint32_t cull_take_unused(struct cull *cull, struct cull_holder *holder);
+
+/* The entry, the caller's, is unused. in_handler: the thread may be using its own list. */
+void cull_give_back(struct thread *thread, struct cull *cull, uint32_t number, bool in_handler);
+
+/* How many segments there are; the last ones may be NULL for a moment. */
+static inline uint32_t cull_segments(const struct cull *cull)
+{
+	uint32_t count = __atomic_load_n(&cull->count, __ATOMIC_RELAXED);
+
+	return count < CULL_SEGMENTS ? count : CULL_SEGMENTS;
+}
+
+/* When the block came to be. */
+static inline uint64_t cull_made(const struct cull_entry *entry)
+{
+	return entry->ticks + (entry->before ? entry->duration : 0);
+}
+
+/* Entries are numbered from 1. NULL: there is none with that number. */
+static inline struct cull_entry *cull_entry(struct cull *cull, uint32_t number)
+{
+	struct cull_entry *segment =
+		__atomic_load_n(&cull->segments[number >> CULL_SEGMENT_BITS], __ATOMIC_ACQUIRE);
+
+	return segment ? &segment[number & (CULL_SEGMENT_ENTRIES - 1)] : NULL;
+}
+
+#endif

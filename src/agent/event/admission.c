@@ -1,0 +1,223 @@
+#include "agent/event/admission.h"
+
+#include "agent/ground/address_set.h"
+#include "agent/life/config.h"
+#include "agent/cull/cull.h"
+#include "agent/record/event_write.h"
+#include "agent/live/live.h"
+#include "agent/live/live_hook.h"
+#include "agent/life/process.h"
+#include "agent/life/thread.h"
+#include "agent/life/toggle.h"
+#include "base/random.h"
+
+#define LN_2 0.69314718055994530942
+
+/*
+ * -ln(n / 2^53), n from 1 to 2^53: the logarithm of a number m in [1, 2) by the series of
+ * 2 artanh((m - 1) / (m + 1)), to 1e-9.
+ */
+static double minus_log(uint64_t n)
+{
+	unsigned int exponent = 63 - (unsigned int)__builtin_clzll(n);
+	double m = (double)n / (double)(UINT64_C(1) << exponent);
+	double z = (m - 1) / (m + 1), square = z * z, sum = 0;
+
+	for (int i = 15; i > 0; i -= 2)
+		sum = sum * square + 1.0 / i;
+	return (53 - (int)exponent) * LN_2 - 2 * z * sum;
+}
+
+/* Bytes between one point's and the next one's. */
+static uint64_t draw(struct admission *filter)
+{
+	double mean = (double)config.value[SETTING_SAMPLE];
+
+	return (uint64_t)(mean * minus_log((random_next(&filter->random) >> 11) + 1));
+}
+
+/* The streams of one seed are not those of the next. */
+static void seed(struct thread *thread)
+{
+	uint64_t given = config.value[SETTING_SEED], random;
+
+	if (given)
+		random = random_mix(given);
+	else
+		__builtin_memcpy(&random, process_id, sizeof(random));
+	random += thread->stream;
+	thread->admission.random = random_next(&random) | 1;
+	thread->admission.held = draw(&thread->admission);
+	thread->admission.left = 0; // a parent's: admission_passes_over()
+}
+
+bool admission_samples(struct thread *thread, uint64_t size)
+{
+	struct admission *filter = &thread->admission;
+	bool sampled, passes_over;
+	uint64_t left;
+
+	if (!filter->random)
+		seed(thread);
+	if (!size)
+		size = 1;
+	left = filter->left + filter->held;
+	sampled = size > left;
+	// The distance to the next one does not depend on where this one was.
+	left = sampled ? draw(filter) : left - size;
+	// Within another hook its hold goes on: admission_hold().
+	passes_over = live_way == LIVE_WAY_SAMPLES && !thread->within;
+	filter->held = passes_over ? 0 : left;
+	filter->left = passes_over ? left : 0;
+	return sampled;
+}
+
+static bool add(struct address_set *set, uint64_t address)
+{
+	if (address_set_add(set, address))
+		return true;
+	process_count_loss(TRACE_LOSS_NO_MEMORY);
+	return false;
+}
+
+/* A block came to be. Returns whether it is recorded, as wanted. */
+static bool note(struct address_set *set, uint64_t address, bool recorded)
+{
+	if (recorded != process->others_known)
+		return add(set, address) ? recorded : process->others_known;
+	// Of a set of others: one whose free was not seen, a handler's perhaps.
+	if (recorded)
+		address_set_remove(set, address);
+	return recorded;
+}
+
+/* A block ends. Returns whether it was recorded. */
+static bool forget(struct address_set *set, uint64_t address)
+{
+	return address_set_remove(set, address) != process->others_known;
+}
+
+bool admission_knows(void)
+{
+	return config.value[SETTING_SAMPLE] != 0 || toggle_is_watched() || live_is_on();
+}
+
+bool admission_wanted(void)
+{
+	return admission_knows() || cull_is_on();
+}
+
+void admission_make_allocation(struct event *event)
+{
+	event->operation = event->operation == TRACE_OP_REALLOC ? TRACE_OP_REALLOC_NULL
+								: TRACE_OP_REALLOCARRAY_NULL;
+	event->ticks += event->duration;
+}
+
+/* While off a realloc goes on with a block that was recorded, and nothing else begins. */
+static bool is_wanted(struct thread *thread, uint64_t size, bool old_recorded)
+{
+	return (!toggle_is_off() || old_recorded) &&
+	       (!config.value[SETTING_SAMPLE] || admission_samples(thread, size));
+}
+
+static bool keeps_realloc(struct thread *thread, struct event *event)
+{
+	bool old_recorded = event->old_recorded;
+	bool keeps = note(&process->recorded, event->address,
+			  is_wanted(thread, event->size, old_recorded));
+
+	if (old_recorded) {
+		if (keeps)
+			return true;
+		event->operation = TRACE_OP_FREE;
+		event->address = event->old_address;
+		return true;
+	}
+	admission_make_allocation(event);
+	return keeps;
+}
+
+bool admission_keeps(struct thread *thread, struct event *event)
+{
+	if (event->operation & TRACE_OTHER || !admission_knows())
+		return true;
+	switch (event->operation) {
+	case TRACE_OP_STACK:
+		return true;
+	case TRACE_OP_FREE:
+	case TRACE_OP_DELETE:
+	case TRACE_OP_DELETE_ARRAY:
+		return event->old_recorded || forget(&process->recorded, event->address);
+	case TRACE_OP_REALLOC:
+	case TRACE_OP_REALLOCARRAY:
+		return keeps_realloc(thread, event);
+	default:
+		return note(&process->recorded, event->address,
+			    is_wanted(thread, event->size, false));
+	}
+}
+
+uint32_t admission_begins_realloc(struct thread *thread, const void *old)
+{
+	uint32_t entry;
+
+	if (live_is_on())
+		return live_begins_realloc(thread, old);
+	if (!old || (admission_knows() && !forget(&process->recorded, (uint64_t)old)))
+		return ADMISSION_UNKNOWN;
+	entry = cull_is_on() ? cull_takes(thread, (uint64_t)old) : 0;
+	return entry ? ADMISSION_HELD + entry : ADMISSION_RECORDED;
+}
+
+void admission_fails_realloc(struct thread *thread, const void *old, uint32_t before)
+{
+	if (before == ADMISSION_NOT_ASKED)
+		return;
+	if (live_is_on())
+		return live_fails_realloc(thread, old, before);
+	if (admission_knows())
+		note(&process->recorded, (uint64_t)old, before >= ADMISSION_RECORDED);
+	if (before > ADMISSION_HELD)
+		cull_puts_back(thread, before - ADMISSION_HELD, (uint64_t)old);
+}
+
+void admission_passes(const void *block)
+{
+	if (block && process_state() == PROCESS_RECORDING && process->others_known)
+		add(&process->recorded, (uint64_t)block);
+}
+
+bool admission_has(const void *block)
+{
+	if (live_is_on()) // only the table knows, and whose end it is finds out
+		return block != NULL;
+	return block &&
+	       address_set_has(&process->recorded, (uint64_t)block) != process->others_known;
+}
+
+void admission_pool_allocates(const void *pool, const void *block, bool recorded)
+{
+	note(&process->recorded_pool_blocks, (uint64_t)block, recorded);
+	if (recorded)
+		note(&process->recorded_pools, (uint64_t)pool, true);
+}
+
+bool admission_pool_frees(const void *block)
+{
+	return forget(&process->recorded_pool_blocks, (uint64_t)block);
+}
+
+bool admission_pool_resets(const void *pool)
+{
+	struct address_set *set = &process->recorded_pools;
+	uint64_t address = (uint64_t)pool;
+
+	if (address_set_has(set, address) == process->others_known)
+		return false;
+	if (process->others_known)
+		add(set, address);
+	else
+		address_set_remove(set, address);
+	return true;
+}

@@ -1,0 +1,186 @@
+#include "agent/event/event_clock.h"
+
+#include "agent/ground/barrier.h"
+#include "agent/cull/cull.h"
+#include "agent/life/process.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/life/thread.h"
+#include "agent/life/toggle.h"
+
+uint16_t event_clock_owners[EVENT_CLOCK_PIECES];
+
+static void set_lone_thread(struct thread *thread)
+{
+	__atomic_store_n(&process->lone_thread, thread, __ATOMIC_SEQ_CST);
+}
+
+static uint16_t owner_of(const struct thread *thread)
+{
+	return __atomic_load_n(&thread->clock.owner, __ATOMIC_RELAXED);
+}
+
+/* One that a fork has wiped in the middle of a hook has no number. */
+static bool may_share(const struct thread *thread)
+{
+	uint16_t owner = owner_of(thread);
+
+	return owner != EVENT_CLOCK_UNTOUCHED && owner != EVENT_CLOCK_NOBODY;
+}
+
+void event_clock_begin(struct thread *thread, bool first)
+{
+	uint32_t number = thread->number;
+
+	event_clock_expire(&thread->clock);
+	if (!clock_of_kernel || number >= EVENT_CLOCK_NOBODY)
+		number = EVENT_CLOCK_NOBODY;
+	__atomic_store_n(&thread->clock.owner, (uint16_t)number, __ATOMIC_SEQ_CST);
+	// Whoever watches from now on finds this thread in the list. With CULL any thread may write
+	// an allocation of this one as an event: a free with the same time would come before it.
+	if (toggle_is_watched() || cull_is_on())
+		event_clock_be_exact(thread);
+	set_lone_thread(first && may_share(thread) ? thread : NULL);
+}
+
+void event_clock_be_exact(struct thread *thread)
+{
+	__atomic_store_n(&thread->clock.owner, EVENT_CLOCK_NOBODY, __ATOMIC_SEQ_CST);
+}
+
+void event_clock_end_lone(void)
+{
+	set_lone_thread(NULL);
+}
+
+/* A number that changes with everything that other threads record; *count: how many they are. */
+static uint64_t activity_of_others(const struct thread *thread, uint32_t *count)
+{
+	const struct thread *other = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE);
+	uint64_t sum = 1;
+
+	*count = 0;
+	for (; other; other = other->all_next) {
+		if (other == thread)
+			continue;
+		sum = sum * 31 + __atomic_load_n(&other->sequence, __ATOMIC_RELAXED);
+		sum = sum * 31 + (uint64_t)__atomic_load_n(&other->cursor, __ATOMIC_RELAXED);
+		++*count;
+	}
+	return sum;
+}
+
+static bool others_are_outside(const struct thread *thread)
+{
+	const struct thread *other = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE);
+
+	for (; other; other = other->all_next)
+		if (other != thread && __atomic_load_n(&other->outer, __ATOMIC_ACQUIRE))
+			return false;
+	return true;
+}
+
+/* No other thread has recorded anything lately. In a signal bracket. */
+static void become_lone(struct thread *thread)
+{
+	uint32_t count;
+
+	set_lone_thread(thread);
+	// Whoever is inside a hook now may hold a time from before; whoever recorded since has
+	// ended this already, and must not find it begun again.
+	if (barrier_pass_others() && others_are_outside(thread) &&
+	    activity_of_others(thread, &count) == thread->clock.others) {
+		// What it read before, others may have read after.
+		event_clock_expire(&thread->clock);
+		return;
+	}
+	set_lone_thread(NULL);
+}
+
+static never_inline void try_alone_slow(struct thread *thread)
+{
+	struct event_clock *clock = &thread->clock;
+	struct signal_bracket bracket;
+	uint32_t count;
+	uint64_t others = activity_of_others(thread, &count);
+	bool idle = others == clock->others;
+
+	// Looking at thousands must not cost more for being done often.
+	clock->apart = EVENT_CLOCK_APART + EVENT_CLOCK_APART / 16 * count;
+	clock->others = others;
+	if (!idle || !may_share(thread) || process_system_calls_forbidden())
+		return;
+	signal_bracket_begin(&bracket);
+	if (!__atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE))
+		become_lone(thread);
+	signal_bracket_end(&bracket);
+}
+
+/* Returns whether the piece was nobody's, and is the thread's own now. */
+static bool claim(uint16_t *entry, const struct thread *thread)
+{
+	uint16_t owner = EVENT_CLOCK_UNTOUCHED, self = owner_of(thread);
+
+	return may_share(thread) && __atomic_compare_exchange_n(entry, &owner, self, false,
+								__ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static void give_to_everybody(uint16_t *entry, uint16_t self)
+{
+	uint16_t owner = __atomic_exchange_n(entry, EVENT_CLOCK_EVERYBODY, __ATOMIC_SEQ_CST);
+
+	// Its owner may have looked at the piece, and not at the counter yet: were the lone thread
+	// to share an older time there, it would be older than that one's.
+	if (owner != self && owner != EVENT_CLOCK_UNTOUCHED && owner != EVENT_CLOCK_EVERYBODY)
+		event_clock_end_lone();
+}
+
+/* A handler that comes in between reads it itself. */
+static void read_counter(struct thread *thread)
+{
+	struct event_clock *clock = &thread->clock;
+
+	clock->left = 0;
+	compiler_barrier();
+	// Before the counter: a tick in between makes the next event read it again.
+	if (may_share(thread))
+		clock_of_kernel(CLOCK_MONOTONIC_COARSE, &clock->coarse);
+	clock->ticks = clock_ticks();
+	compiler_barrier();
+	clock->left = may_share(thread) ? EVENT_CLOCK_REUSES : 0;
+}
+
+/* The thread is alone in everybody's pieces. If not, no other is by the time it returns. */
+static bool is_lone(struct thread *thread)
+{
+	const struct thread *lone = __atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE);
+
+	if (lone && lone != thread) {
+		event_clock_end_lone();
+		lone = NULL;
+	}
+	if (!lone && unlikely(thread->clock.apart-- == 0)) {
+		try_alone_slow(thread);
+		lone = __atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE);
+	}
+	return lone == thread;
+}
+
+uint64_t event_clock_read_slow(struct thread *thread, uint64_t address, uint64_t size)
+{
+	uint16_t *entry = event_clock_owner(address), self = owner_of(thread);
+	uint16_t owner = __atomic_load_n(entry, __ATOMIC_RELAXED);
+	bool apart = false, ends = !size;
+
+	if (owner == EVENT_CLOCK_EVERYBODY) {
+		apart = is_lone(thread);
+	} else if ((size < EVENT_CLOCK_LARGE || is_lone(thread)) &&
+		   (owner == self ? may_share(thread) : claim(entry, thread))) {
+		apart = true;
+	} else {
+		give_to_everybody(entry, self);
+	}
+	if (ends && !apart)
+		clock_wait_for_loads();
+	read_counter(thread);
+	return thread->clock.ticks;
+}

@@ -1,0 +1,207 @@
+#include "agent/event/handler_queue.h"
+
+#include "agent/life/config.h"
+#include "agent/cull/cull.h"
+#include "agent/record/event_write.h"
+#include "agent/live/live.h"
+#include "agent/ground/own_code.h"
+#include "agent/life/process.h"
+#include "agent/record/fact_record.h"
+#include "agent/life/thread.h"
+#include "agent/life/toggle.h"
+
+/* An entry: its size in words (0 while it is being filled), the event, the stack. */
+struct entry {
+	uint32_t words;
+	uint32_t count; /* frames behind it */
+	struct event event;
+	uint64_t frames[];
+};
+
+#define ENTRY_WORDS (sizeof(struct entry) / sizeof(uint64_t))
+#define MARK        0xff /* in place of an operation; there is always room for one */
+
+/*
+ * The part of the claim that was not needed, if nobody came in between. Returns what the entry
+ * keeps.
+ */
+static uint32_t give_back(struct handler_queue *pending, uint32_t start, uint32_t claim,
+			  uint32_t needed)
+{
+	uint32_t end = start + claim;
+
+	return __atomic_compare_exchange_n(&pending->used, &end, start + needed, false,
+					   __ATOMIC_RELAXED, __ATOMIC_RELAXED)
+		       ? needed
+		       : claim;
+}
+
+static size_t frames_max(void)
+{
+	size_t limit = thread_depth_limit();
+
+	return limit < HANDLER_QUEUE_FRAMES ? limit : HANDLER_QUEUE_FRAMES;
+}
+
+/*
+ * The thread of a child was wiped in the middle of the hook that is busy now (fork.h): the child's
+ * recording begins with this event.
+ */
+static never_inline void begin_slow(struct thread *thread)
+{
+	thread->pending.words = thread_pending_words(thread);
+	thread->forked = 1;
+	handler_queue_mark(thread);
+}
+
+/* CULL: what begins here is not held back, what ends here may have been. */
+static bool is_culled(struct thread *thread, const struct event *event)
+{
+	if (event->operation & TRACE_OTHER)
+		return false;
+	if (event->operation >= TRACE_OP_FREE)
+		return cull_ends(thread, event->address, event->ticks, true);
+	cull_forgets_newest(thread);
+	return false;
+}
+
+bool handler_queue_add(struct thread *thread, const struct event *event,
+		       const struct unwind_state *state)
+{
+	struct handler_queue *pending = &thread->pending;
+	struct unwind_stack none;
+	struct event kept = *event;
+	uint32_t claim, start;
+	struct entry *entry;
+	size_t count = 0;
+
+	if (live_is_on() ? !live_waits(thread, &kept)
+			 : thread->filtered && !admission_keeps(thread, &kept))
+		return true;
+	if (cull_is_on() && is_culled(thread, &kept))
+		return true;
+	if (config_stackless() || (kept.operation >= TRACE_OP_FREE && !thread->free_stacks))
+		state = NULL;
+	if (!pending->words)
+		begin_slow(thread);
+	claim = ENTRY_WORDS + (state ? HANDLER_QUEUE_FRAMES + 1 : 0);
+	start = __atomic_fetch_add(&pending->used, claim, __ATOMIC_RELAXED);
+	if (start + claim > HANDLER_QUEUE_WORDS - ENTRY_WORDS) {
+		__atomic_fetch_sub(&pending->used, claim, __ATOMIC_RELAXED);
+		process_count_loss(TRACE_LOSS_REENTERED);
+		if (live_is_on())
+			live_gives_up(thread, &kept);
+		return false;
+	}
+	entry = (struct entry *)(pending->words + start);
+	entry->words = 0;
+	entry->event = kept;
+	if (state && unwind_capture(state, thread_bounds(thread, &none), entry->frames,
+				    frames_max(), &count) != UNWIND_COMPLETE)
+		entry->frames[count++] = TRACE_PC_TRUNCATED;
+	count = own_code_strip(entry->frames, (uint32_t)count);
+	entry->count = (uint32_t)count;
+	compiler_barrier();
+	entry->words = give_back(pending, start, claim, (uint32_t)(ENTRY_WORDS + count));
+	return true;
+}
+
+/* What is no event at all: of toggle.c and of the C API. */
+static void write_record(struct thread *thread, const struct event *event)
+{
+	struct fact_record record = {
+		.kind = event->operation, .has_time = true, .ticks = event->ticks};
+
+	if (record.kind == TRACE_RECORD_TAG)
+		toggle_write_tag(thread);
+	else
+		fact_record_write(thread, &record);
+}
+
+void handler_queue_mark(struct thread *thread)
+{
+	struct handler_queue *pending = &thread->pending;
+	uint32_t start = __atomic_fetch_add(&pending->used, ENTRY_WORDS, __ATOMIC_RELAXED);
+	struct entry *entry = (struct entry *)(pending->words + start);
+
+	if (start + ENTRY_WORDS > HANDLER_QUEUE_WORDS) {
+		// A fork in the moment in which another handler found no room, or two of them.
+		__atomic_fetch_sub(&pending->used, ENTRY_WORDS, __ATOMIC_RELAXED);
+		return;
+	}
+	entry->event = (struct event){.operation = MARK};
+	entry->words = ENTRY_WORDS;
+}
+
+static void write_entry(struct thread *thread, const struct entry *entry)
+{
+	const struct event *event = &entry->event;
+
+	if (event->operation == MARK) {
+		if (thread->forked)
+			thread_renew_slow(thread);
+	} else if (event->operation & TRACE_OTHER) {
+		write_record(thread, event);
+	} else if (event->operation >= TRACE_OP_FREE && !thread->free_stacks) {
+		event_write_kept_free(thread, event, NULL);
+	} else {
+		event_write(thread, event, entry->frames, entry->count);
+	}
+}
+
+/* Writes the entries from *position on. false: the rest cannot be reached. */
+static bool write_entries(struct thread *thread, uint32_t *position)
+{
+	struct handler_queue *pending = &thread->pending;
+
+	while (*position < __atomic_load_n(&pending->used, __ATOMIC_RELAXED)) {
+		struct entry *entry = (struct entry *)(pending->words + *position);
+
+		if (!entry->words) { // its handler left by longjmp: what follows is not reachable
+			process_count_loss(TRACE_LOSS_INTERRUPTED);
+			return false;
+		}
+		write_entry(thread, entry);
+		*position += entry->words;
+	}
+	return true;
+}
+
+void handler_queue_lose(struct thread *thread)
+{
+	const struct handler_queue *pending = &thread->pending;
+
+	for (uint32_t position = 0; position < pending->used;) {
+		const struct entry *entry = (const struct entry *)(pending->words + position);
+
+		if (!entry->words) // its handler was interrupted itself
+			break;
+		if (entry->event.operation != MARK)
+			process_count_loss(TRACE_LOSS_REENTERED);
+		position += entry->words;
+	}
+}
+
+void handler_queue_flush_slow(struct thread *thread)
+{
+	struct handler_queue *pending = &thread->pending;
+
+	do {
+		uint32_t position = 0;
+		uint32_t end;
+
+		thread->busy = 1;
+		compiler_barrier();
+		// Writing may itself be interrupted, and more be added behind, until the end is
+		// met.
+		do {
+			if (!write_entries(thread, &position))
+				position = __atomic_load_n(&pending->used, __ATOMIC_RELAXED);
+			end = position;
+		} while (!__atomic_compare_exchange_n(&pending->used, &end, 0, false,
+						      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+		compiler_barrier();
+		thread->busy = 0;
+		compiler_barrier();
+	} while (__atomic_load_n(&pending->used, __ATOMIC_RELAXED));
+}

@@ -1,0 +1,43 @@
+/*
+ * Events of signal handlers that interrupted the agent itself. The writer is in the middle of
+ * something then, so they wait here, each with its stack, until the interrupted hook is done.
+ *
+ * Touched by one thread and its signal handlers: a handler may interrupt handler_queue_add(), so
+ * space is claimed first and an entry counts once its size is stored.
+ */
+#ifndef MALLOW_AGENT_EVENT_HANDLER_QUEUE_H
+#define MALLOW_AGENT_EVENT_HANDLER_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HANDLER_QUEUE_WORDS  4096
+#define HANDLER_QUEUE_FRAMES 256 /* a handler's stack is cut there */
+
+struct handler_queue {
+	uint64_t *words; /* HANDLER_QUEUE_WORDS */
+	uint32_t used;   /* claimed words */
+};
+
+struct event;
+struct thread;
+struct unwind_state;
+
+/* Keeps the event, with its stack if state is not NULL. Full: counted as lost, false. */
+bool handler_queue_add(struct thread *thread, const struct event *event,
+		       const struct unwind_state *state);
+
+/*
+ * In a child that kept the thread (fork.h): what waits already is the parent's, what is added from
+ * now on belongs to the recording that begins when the flush comes here.
+ */
+void handler_queue_mark(struct thread *thread);
+
+/* The process ends in a handler, so that what waits is never written: counted as lost. */
+void handler_queue_lose(struct thread *thread);
+
+/* Writes what waits. Called when `busy` is over, by the hook that was interrupted. */
+void handler_queue_flush_slow(struct thread *thread);
+
+#endif

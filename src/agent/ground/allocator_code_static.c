@@ -1,0 +1,21 @@
+#include "agent/ground/allocator_code.h"
+
+#include "agent/ground/own_code.h"
+#include "agent/ground/next_functions.h"
+#include "agent/unwind/unwind.h"
+
+/* What musl's calloc, which calls malloc and has no unwind table, does not reach. */
+#define SHORT_FUNCTION 512
+
+bool allocator_code_holds(uint64_t pc)
+{
+	uint64_t start = unwind_code_start(pc);
+	bool found = own_code(pc); // operator new[] jumps to operator new, see allocator_code.c
+
+#define HOOK(name, symbol, type, parameters)                                                       \
+	found |= real.name && (start ? (uint64_t)real.name == start                                \
+				     : pc - (uint64_t)real.name < SHORT_FUNCTION);
+#include "agent/ground/hooks.def"
+#undef HOOK
+	return found;
+}

@@ -1,0 +1,36 @@
+/* The recording's name: placeholders of OUTPUT and LOGFILE (settings.md). */
+#ifndef MALLOW_AGENT_GROUND_FILE_NAME_H
+#define MALLOW_AGENT_GROUND_FILE_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FILE_NAME_MAX 1024
+
+struct file_name_context {
+	uint64_t pid;
+	uint64_t seconds;
+	char executable[128];
+	char host[65];
+};
+
+/* Asks the kernel for what the placeholders stand for. */
+void file_name_context(struct file_name_context *ret);
+
+/*
+ * The pattern with its placeholders filled in; number is %n. An unknown %x stays as it is.
+ * Returns false where the name does not fit.
+ */
+bool file_name_expand(const struct file_name_context *context, const char *pattern, uint64_t number,
+		      char *ret, size_t room);
+
+bool file_name_has(const char *pattern, char placeholder);
+
+/* Makes the directories in front of the name as far as they are missing; the path is as before. */
+void file_name_make_parents(char *path);
+
+/* The first %x that is no placeholder, or '\0'. */
+char file_name_unknown(const char *pattern);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * The C library functions that compilers call on their own. The agent links no C library: it
+ * must load into glibc and musl programs alike. All hidden; compiled with -fno-builtin, so that
+ * the loops are not turned into calls of themselves.
+ */
+#include "agent/ground/libc.h"
+
+void *memcpy(void *restrict to, const void *restrict from, size_t size)
+{
+	void *start = to;
+
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
+	return start;
+}
+
+void *memmove(void *to, const void *from, size_t size)
+{
+	unsigned char *t = to;
+	const unsigned char *f = from;
+
+	if ((size_t)(t - f) >= size)
+		return memcpy(to, from, size);
+	while (size--)
+		t[size] = f[size];
+	return to;
+}
+
+void *memset(void *to, int value, size_t size)
+{
+	void *start = to;
+
+	__asm__ volatile("rep stosb" : "+D"(to), "+c"(size) : "a"(value) : "memory");
+	return start;
+}
+
+int memcmp(const void *a, const void *b, size_t size)
+{
+	const unsigned char *x = a;
+	const unsigned char *y = b;
+
+	for (size_t i = 0; i < size; i++)
+		if (x[i] != y[i])
+			return x[i] < y[i] ? -1 : 1;
+	return 0;
+}
+
+size_t strlen(const char *string)
+{
+	size_t length = 0;
+
+	while (string[length])
+		length++;
+	return length;
+}
+
+int strcmp(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return (unsigned char)*a - (unsigned char)*b;
+}
+
+int strncmp(const char *a, const char *b, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (a[i] != b[i])
+			return (unsigned char)a[i] - (unsigned char)b[i];
+		if (!a[i])
+			break;
+	}
+	return 0;
+}

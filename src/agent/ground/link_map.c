@@ -1,0 +1,390 @@
+#include "agent/ground/link_map.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <sys/auxv.h>
+
+#include "agent/ground/libc.h"
+#include "agent/ground/object_symbols.h"
+#include "agent/ground/own_code.h"
+#include "agent/arch/syscall.h"
+#include "agent/ground/text.h"
+
+// Weak, like every import: without them nothing is found and nothing is recorded.
+extern unsigned long getauxval(unsigned long type) __attribute__((weak));
+extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
+
+// Since glibc 2.35 the first namespace's struct r_debug leads to those of dlmopen().
+#define VERSION_WITH_NAMESPACES 2
+
+struct loader_space {
+	struct r_debug objects;
+	const struct loader_space *next;
+};
+
+#define PAGE         4096ul
+#define HIGH_ADDRESS (1ul << 30) /* of an object's addresses: more, and it is prelinked */
+
+// What link_map_redirect() was given, and the functions whose place ours have taken.
+static const struct link_map_redirection *redirections;
+static size_t redirection_count;
+static void *redirected[LINK_MAP_REDIRECTIONS_MAX];
+// The functions in whose place ours are put next. Of the one thread that does so.
+static void *behind[LINK_MAP_REDIRECTIONS_MAX];
+
+static const struct loader_space *find_loader_debug(void)
+{
+	const ElfW(Phdr) * phdr;
+	size_t count;
+	uint64_t bias = 0;
+	const ElfW(Dyn) *dynamic = NULL;
+
+	if (!getauxval)
+		return NULL;
+	phdr = (const void *)getauxval(AT_PHDR);
+	count = getauxval(AT_PHNUM);
+	for (size_t i = 0; phdr && i < count; i++)
+		if (phdr[i].p_type == PT_PHDR)
+			bias = (uint64_t)phdr - phdr[i].p_vaddr;
+	for (size_t i = 0; phdr && i < count; i++)
+		if (phdr[i].p_type == PT_DYNAMIC)
+			dynamic = (const void *)(bias + phdr[i].p_vaddr);
+	for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++)
+		if (dynamic->d_tag == DT_DEBUG)
+			return (const void *)dynamic->d_un.d_ptr;
+	return NULL;
+}
+
+static const struct loader_space *loader_debug(void)
+{
+	static const struct loader_space *known;
+	const struct loader_space *debug = __atomic_load_n(&known, __ATOMIC_RELAXED);
+
+	if (!debug) {
+		debug = find_loader_debug();
+		__atomic_store_n(&known, debug, __ATOMIC_RELAXED);
+	}
+	return debug;
+}
+
+static const struct link_map *objects_of_program(void)
+{
+	const struct loader_space *first = loader_debug();
+
+	return first ? first->objects.r_map : NULL;
+}
+
+/* The objects among which this one is: the program's, or those of a dlmopen(). */
+static const struct link_map *objects_with_us(void)
+{
+	const struct loader_space *first = loader_debug();
+
+	for (const struct loader_space *space = first; space;) {
+		for (const struct link_map *map = space->objects.r_map; map; map = map->l_next)
+			if (map->l_ld == _DYNAMIC)
+				return space->objects.r_map;
+		space = space->objects.r_version >= VERSION_WITH_NAMESPACES ? space->next : NULL;
+	}
+	return first ? first->objects.r_map : NULL;
+}
+
+/*
+ * The kernel's own object, the vDSO. It is read once: programs unmap it, and then nobody may read
+ * it any more.
+ */
+struct kernels {
+	const ElfW(Dyn) * dynamic; /* NULL: there is none */
+	uint64_t start, end;
+};
+
+static const struct kernels *kernels(void)
+{
+	static struct kernels found;
+	static bool known;
+	const ElfW(Ehdr) * header;
+	const ElfW(Phdr) * phdr;
+	uint64_t bias = 0;
+
+	if (__atomic_load_n(&known, __ATOMIC_ACQUIRE) || !getauxval)
+		return &found;
+	header = (const void *)getauxval(AT_SYSINFO_EHDR);
+	phdr = header ? (const void *)((const char *)header + header->e_phoff) : NULL;
+	for (int i = 0; header && i < header->e_phnum; i++) {
+		if (phdr[i].p_type == PT_LOAD) {
+			bias = (uint64_t)header - phdr[i].p_vaddr;
+			found.start = (uint64_t)header;
+			found.end = (uint64_t)header + phdr[i].p_memsz;
+		}
+	}
+	for (int i = 0; header && i < header->e_phnum; i++)
+		if (phdr[i].p_type == PT_DYNAMIC)
+			found.dynamic = (const void *)(bias + phdr[i].p_vaddr);
+	__atomic_store_n(&known, true, __ATOMIC_RELEASE);
+	return &found;
+}
+
+/* It has none of our functions: only link_map_find_kernels() looks there. */
+static bool is_kernels(const struct link_map *map)
+{
+	return map->l_ld == kernels()->dynamic;
+}
+
+/* What was there before ours, if ours is there. */
+static void *behind_redirection(void *function)
+{
+	for (size_t i = 0; own_code((uint64_t)function) && i < redirection_count; i++)
+		if (redirections[i].to == function)
+			return redirected[i];
+	return function;
+}
+
+/* As the loader finds it, ours too. */
+static void *find_as_loader(const struct link_map *map, const char *name)
+{
+	struct object_symbols symbols = object_symbols_of(map);
+
+	for (uint32_t i = object_symbols_next(&symbols, name, 0); i;
+	     i = object_symbols_next(&symbols, name, i)) {
+		const ElfW(Sym) *symbol = &symbols.table[i];
+		void *value = (void *)(symbols.bias + symbol->st_value);
+
+		// The hidden bit: an old version, kept for old programs.
+		if (!object_symbols_is_function(symbol) ||
+		    (symbols.versions && symbols.versions[i] & 0x8000))
+			continue;
+		return ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC ? ((void *(*)(void))value)()
+								       : value;
+	}
+	return NULL;
+}
+
+static void *find_in(const struct link_map *map, const char *name)
+{
+	return behind_redirection(find_as_loader(map, name));
+}
+
+void *link_map_find(const char *symbol)
+{
+	const struct link_map *first = objects_with_us();
+	const struct link_map *ours = first;
+	void *found;
+
+	while (ours && ours->l_ld != _DYNAMIC)
+		ours = ours->l_next;
+	for (const struct link_map *map = ours ? ours->l_next : NULL; map; map = map->l_next)
+		if (!is_kernels(map) && (found = find_in(map, symbol)))
+			return found;
+	// Objects before ours other than the program: preloaded ones.
+	for (const struct link_map *map = first ? first->l_next : NULL; map && map != ours;
+	     map = map->l_next)
+		if (!is_kernels(map) && (found = find_in(map, symbol)))
+			return found;
+	return NULL;
+}
+
+void *link_map_find_first(const char *symbol)
+{
+	void *found;
+
+	for (const struct link_map *map = objects_of_program(); map; map = map->l_next)
+		if (map->l_ld != _DYNAMIC && !is_kernels(map) && (found = find_in(map, symbol)))
+			return found;
+	return NULL;
+}
+
+void *link_map_find_in(const char *file_name, const char *symbol)
+{
+	size_t length = strlen(file_name);
+
+	for (const struct link_map *map = objects_with_us(); map; map = map->l_next)
+		if (!is_kernels(map) && !strncmp(text_base_name(map->l_name), file_name, length))
+			return find_in(map, symbol);
+	return NULL;
+}
+
+void *link_map_find_kernels(const char *symbol, uint64_t *start, uint64_t *end)
+{
+	for (const struct link_map *map = objects_of_program(); map; map = map->l_next) {
+		if (!is_kernels(map))
+			continue;
+		*start = kernels()->start;
+		*end = kernels()->end;
+		return find_in(map, symbol);
+	}
+	return NULL;
+}
+
+bool link_map_is_first(const char *symbol)
+{
+	for (const struct link_map *map = objects_with_us(); map; map = map->l_next) {
+		if (map->l_ld == _DYNAMIC)
+			return true;
+		if (!is_kernels(map) && find_in(map, symbol))
+			return false;
+	}
+	return false;
+}
+
+bool link_map_is_before_libc(void)
+{
+	return objects_with_us() == objects_of_program() && link_map_is_first("__libc_start_main");
+}
+
+/* The object that the function lies in, if it comes behind ours in the search order; else NULL. */
+static const struct link_map *owner_of(const void *function)
+{
+	const struct link_map *map = objects_with_us(), *owner = NULL;
+	bool behind_us = false;
+
+	for (; map; map = map->l_next) {
+		if (map->l_addr <= (uint64_t)function && (!owner || map->l_addr > owner->l_addr))
+			owner = map;
+	}
+	for (map = objects_with_us(); map; map = map->l_next) {
+		if (map == owner)
+			return behind_us ? owner : NULL;
+		behind_us |= map->l_ld == _DYNAMIC;
+	}
+	return NULL;
+}
+
+/*
+ * Of the segment that the object's symbols lie in: PROT_…, or PROT_NONE: not known. The ELF header
+ * is at l_addr, unless the file is prelinked: then the addresses in it are high ones.
+ */
+static int protection_of(const struct link_map *map, const void *symbols)
+{
+	const ElfW(Ehdr) *header = (const void *)map->l_addr;
+	uint64_t address = (uint64_t)symbols - map->l_addr;
+	const ElfW(Phdr) * phdr;
+
+	if (!header || map->l_addr % PAGE || address > HIGH_ADDRESS)
+		return PROT_NONE;
+	// Asks whether something is there: an object may have been linked for other addresses. The
+	// kernel reads the set of signals before it finds that there is no such way to use it.
+	if (sys_sigprocmask(-1, (const uint64_t *)header, NULL) == -EFAULT ||
+	    memcmp(header->e_ident, ELFMAG, SELFMAG))
+		return PROT_NONE;
+	phdr = (const void *)(map->l_addr + header->e_phoff);
+	for (int i = 0; i < header->e_phnum; i++)
+		if (phdr[i].p_type == PT_LOAD && address - phdr[i].p_vaddr < phdr[i].p_memsz)
+			return (phdr[i].p_flags & PF_R ? PROT_READ : 0) |
+			       (phdr[i].p_flags & PF_W ? PROT_WRITE : 0) |
+			       (phdr[i].p_flags & PF_X ? PROT_EXEC : 0);
+	return PROT_NONE;
+}
+
+/*
+ * Every version of the name whose entry is the function behind ours; changed, if `write`. Returns
+ * the last such entry, NULL: there is none.
+ */
+static ElfW(Sym) * redirect_one(const struct object_symbols *symbols, size_t number, bool write)
+{
+	const struct link_map_redirection *one = &redirections[number];
+	ElfW(Sym) *last = NULL;
+
+	for (uint32_t i = 0; (i = object_symbols_next(symbols, one->symbol, i));) {
+		ElfW(Sym) *symbol = &symbols->table[i];
+
+		if (!object_symbols_is_function(symbol) ||
+		    symbols->bias + symbol->st_value != (uint64_t)behind[number])
+			continue;
+		if (symbol > last)
+			last = symbol;
+		if (!write)
+			continue;
+		redirected[number] = behind[number];
+		__atomic_store_n(&symbol->st_value, (uint64_t)one->to - symbols->bias,
+				 __ATOMIC_RELEASE);
+	}
+	return last;
+}
+
+/* The functions of one object: those whose owners[] it is. false: its table cannot be changed. */
+static bool redirect_in(const struct link_map *map, const struct link_map *const *owners)
+{
+	struct object_symbols symbols = object_symbols_of(map);
+	int protection = protection_of(map, symbols.table);
+	uint64_t start = (uint64_t)symbols.table & ~(PAGE - 1);
+	ElfW(Sym) *last = NULL, *symbol;
+
+	for (size_t i = 0; i < redirection_count; i++)
+		if (owners[i] == map && (symbol = redirect_one(&symbols, i, false)) > last)
+			last = symbol;
+	if (!last)
+		return true;
+	if (protection == PROT_NONE ||
+	    syscall_error(sys_mprotect((void *)start, (uint64_t)(last + 1) - start,
+				       protection | PROT_WRITE)))
+		return false;
+	for (size_t i = 0; i < redirection_count; i++)
+		if (owners[i] == map)
+			redirect_one(&symbols, i, true);
+	sys_mprotect((void *)start, (uint64_t)(last + 1) - start, protection);
+	return true;
+}
+
+static bool is_among(const struct link_map *map, const struct link_map *const *owners, size_t count)
+{
+	while (count--)
+		if (owners[count] == map)
+			return true;
+	return false;
+}
+
+bool link_map_redirect(const struct link_map_redirection *list, size_t count)
+{
+	static const struct link_map *owners[LINK_MAP_REDIRECTIONS_MAX];
+	static uint32_t busy;
+	bool done = true;
+
+	if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
+		return true; // another thread is at it
+	redirections = list;
+	redirection_count = count;
+	for (size_t i = 0; i < count; i++) {
+		behind[i] = *list[i].from ? *list[i].from : link_map_find(list[i].symbol);
+		owners[i] = behind[i] ? owner_of(behind[i]) : NULL;
+	}
+	for (const struct link_map *map = objects_with_us(); map; map = map->l_next)
+		if (is_among(map, owners, count))
+			done &= redirect_in(map, owners);
+	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+	return done;
+}
+
+bool link_map_passes_by(const char *symbol)
+{
+	const struct loader_space *first = loader_debug();
+	const struct link_map *map = objects_with_us();
+	void *found = NULL;
+
+	if (!first || first->objects.r_state != RT_ADD)
+		return false;
+	while (map && map->l_ld != _DYNAMIC)
+		map = map->l_next;
+	for (map = map ? map->l_next : NULL; map && !found; map = map->l_next)
+		if (!is_kernels(map))
+			found = find_as_loader(map, symbol);
+	return found && !own_code((uint64_t)found);
+}
+
+bool link_map_loader_range(uint64_t *start, uint64_t *size)
+{
+	const ElfW(Ehdr) * header;
+	const ElfW(Phdr) * phdr;
+
+	if (!getauxval)
+		return false;
+	header = (const void *)getauxval(AT_BASE);
+	if (!header)
+		return false;
+	phdr = (const void *)((const char *)header + header->e_phoff);
+	*start = (uint64_t)header;
+	*size = 0;
+	for (int i = 0; i < header->e_phnum; i++)
+		if (phdr[i].p_type == PT_LOAD)
+			*size = phdr[i].p_vaddr + phdr[i].p_memsz;
+	return *size > 0;
+}

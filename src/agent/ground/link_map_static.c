@@ -1,0 +1,101 @@
+/*
+ * The questions of link_map.h, of a program that the agent was linked into: libmallow.a. There is
+ * no loader, and nothing to look up: the linker has bound calls of malloc, the C library's own
+ * among them, to __wrap_malloc, which is our hook, and its script says where the malloc is that the
+ * program would have without us (tools/static_options.py). Whose it is makes no difference:
+ * glibc's, musl's, or that of another allocator.
+ */
+#include "agent/ground/link_map.h"
+
+#include "agent/ground/libc.h"
+
+// Placed by the script: distances from this one, 0 where there is no such function.
+extern const char mallow_behind[];
+#define PLACE(name, symbol) extern const char behind_##name[] __asm__("mallow_behind_" symbol);
+
+#define HOOK(name, symbol, type, parameters) PLACE(name, symbol)
+#include "agent/ground/hooks.def"
+#undef HOOK
+#define ASK(name) PLACE(name, #name)
+#include "agent/ground/link_map_static.def"
+#undef ASK
+
+// In the file of the archive in which glibc's malloc is, and in no other C library.
+extern const char glibc_malloc[] __asm__("__libc_malloc") __attribute__((weak));
+extern const char glibc_mallopt[] __asm__("__libc_mallopt") __attribute__((weak));
+
+static const struct {
+	const char *symbol;
+	const void *distance;
+} places[] = {
+#define HOOK(name, symbol, type, parameters) {symbol, behind_##name},
+#include "agent/ground/hooks.def"
+#undef HOOK
+#define ASK(name) {#name, behind_##name},
+#include "agent/ground/link_map_static.def"
+#undef ASK
+};
+
+// By this note, named "mallow" and empty, `mallow run` knows such a program (cli/run_program.c).
+__asm__(".pushsection .note.mallow, \"a\", @note\n"
+	".balign 4\n"
+	".long 7, 0, 1\n"
+	".asciz \"mallow\"\n"
+	".balign 4\n"
+	".popsection");
+
+__asm__(".pushsection .text\n"
+	".globl mallow_behind\n"
+	"mallow_behind:\n"
+	".popsection");
+
+void *link_map_find(const char *symbol)
+{
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (!strcmp(places[i].symbol, symbol) && places[i].distance)
+			return (void *)(mallow_behind + (uint64_t)places[i].distance);
+	return NULL;
+}
+
+void *link_map_find_first(const char *symbol)
+{
+	return link_map_find(symbol);
+}
+
+/* Asked only whether malloc is glibc's, and whether operators are those of libstdc++. */
+void *link_map_find_in(const char *file_name, const char *symbol)
+{
+	if (strcmp(symbol, "malloc") || !glibc_mallopt)
+		return NULL;
+	return (void *)glibc_malloc;
+}
+
+void *link_map_find_kernels(const char *symbol, uint64_t *start, uint64_t *end)
+{
+	return NULL;
+}
+
+bool link_map_is_first(const char *symbol)
+{
+	return true;
+}
+
+bool link_map_is_before_libc(void)
+{
+	return true;
+}
+
+bool link_map_redirect(const struct link_map_redirection *list, size_t count)
+{
+	return true;
+}
+
+bool link_map_passes_by(const char *symbol)
+{
+	return false;
+}
+
+bool link_map_loader_range(uint64_t *start, uint64_t *size)
+{
+	return false;
+}

@@ -1,0 +1,38 @@
+#include "agent/ground/lock.h"
+
+#include "agent/arch/syscall.h"
+#include "agent/life/process.h"
+
+#define LOCK_TRIES 1000
+#define LOCK_NAPS  200
+#define NAP_NS     100000 /* the kernel adds 50 us */
+
+bool lock_try(uint32_t *lock)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (!__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+			return true;
+		__builtin_ia32_pause();
+	}
+	return false;
+}
+
+bool lock_wait(uint32_t *lock)
+{
+	static const struct timespec nap = {.tv_nsec = NAP_NS};
+
+	for (int i = 0; i < LOCK_NAPS; i++) {
+		if (lock_try(lock))
+			return true;
+		// Where they are forbidden signals are not blocked: its owner may be below us.
+		if (process_system_calls_forbidden())
+			return false;
+		sys_nanosleep(&nap);
+	}
+	return false;
+}
+
+void lock_release(uint32_t *lock)
+{
+	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}

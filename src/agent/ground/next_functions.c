@@ -1,0 +1,133 @@
+#include "agent/ground/next_functions.h"
+
+#include <assert.h>
+
+#include "agent/ground/allocator_code.h"
+#include "agent/ground/libc.h"
+#include "agent/ground/link_map.h"
+#include "agent/life/process.h"
+#include "agent/arch/syscall.h"
+
+struct next_functions real;
+
+static void find(void *place, const char *symbol)
+{
+	void *found = link_map_find(symbol);
+
+	__atomic_store_n((void **)place, found, __ATOMIC_RELEASE);
+}
+
+/*
+ * An operator calls others (new[] calls new, one with a size that without), each as the search
+ * order has it: ours must be the first of all of them.
+ */
+static bool find_plain_operators(void)
+{
+	bool plain =
+		real.allocator_is_glibc && link_map_is_first("malloc") && link_map_is_first("free");
+
+	if (!real.new)
+		return false;
+#define HOOK(name, symbol, type, parameters)                                                       \
+	if (symbol[0] == '_' && symbol[1] == 'Z')                                                  \
+		plain = plain && link_map_is_first(symbol) &&                                      \
+			(!real.name ||                                                             \
+			 (void *)real.name == link_map_find_in("libstdc++.so", symbol));
+#include "agent/ground/hooks.def"
+#undef HOOK
+	return plain;
+}
+
+static const struct link_map_redirection redirections[] = {
+#define HOOK(name, symbol, type, parameters)                                                       \
+	{symbol, (void *const *)&real.name, (void *)hook_##name},
+#include "agent/ground/hooks.def"
+#undef HOOK
+};
+
+static_assert(ARRAY_COUNT(redirections) <= LINK_MAP_REDIRECTIONS_MAX, "");
+
+/* Who does not find our functions first is to find them all the same, if anybody finds them. */
+static void redirect(void)
+{
+	if (link_map_is_before_libc() && link_map_is_first("mallow_api_sync"))
+		real.not_redirected |= !link_map_redirect(redirections, ARRAY_COUNT(redirections));
+}
+
+void next_functions_resolve_slow(void)
+{
+#define HOOK(name, symbol, type, parameters) find(&real.name, symbol);
+#include "agent/ground/hooks.def"
+#undef HOOK
+	find(&real.malloc_usable_size, "malloc_usable_size");
+	find(&real.pthread_key_create, "pthread_key_create");
+	find(&real.pthread_setspecific, "pthread_setspecific");
+	find(&real.pthread_self, "pthread_self");
+	find(&real.dl_find_object, "_dl_find_object");
+	find(&real.errno_location, "__errno_location");
+	find(&real.on_exit, "on_exit");
+	// By the file: tcmalloc and mimalloc call theirs __libc_malloc, too.
+	real.allocator_is_glibc = real.malloc && link_map_find("gnu_get_libc_version") &&
+				  link_map_find_in("libc.so.6", "malloc") == (void *)real.malloc;
+	real.allocator_is_musl = !link_map_find("gnu_get_libc_version");
+	real.operators_are_plain = find_plain_operators();
+	real.blocks_are_apart = real.allocator_is_glibc && (real.operators_are_plain || !real.new);
+	link_map_loader_range(&real.loader_start, &real.loader_size);
+	if (real.malloc && real.free)
+		__atomic_store_n(&real.ready, true, __ATOMIC_RELEASE);
+	redirect();
+}
+
+void *next_functions_retry_slow(const char *symbol, void *place)
+{
+	find(place, symbol);
+	if (*(void **)place)
+		real.blocks_are_apart = false; // an operator, whosever it is
+	return *(void **)place;
+}
+
+void next_functions_operators_may_come_slow(void)
+{
+	if (!process_system_calls_forbidden() && link_map_passes_by("_Znwm"))
+		redirect();
+}
+
+long next_functions_return(long result)
+{
+	if (!syscall_error(result))
+		return result;
+	if (real.errno_location)
+		*real.errno_location() = (int)-result;
+	return -1;
+}
+
+// Callers that were found to be allocator code: few, and asked for at every operator new.
+#define KNOWN_CALLERS 64
+static uint64_t known_callers[KNOWN_CALLERS];
+
+bool next_functions_is_allocator_code(uint64_t pc)
+{
+	uint64_t *known = &known_callers[(pc ^ pc >> 8) % KNOWN_CALLERS];
+
+	if (__builtin_expect(__atomic_load_n(known, __ATOMIC_RELAXED) == pc, 1))
+		return true;
+	if (!allocator_code_holds(pc))
+		return false;
+	__atomic_store_n(known, pc, __ATOMIC_RELAXED);
+	return true;
+}
+
+void next_functions_forget(uint64_t start, uint64_t end)
+{
+	for (int i = 0; i < KNOWN_CALLERS; i++)
+		__atomic_store_n(&known_callers[i], 0, __ATOMIC_RELAXED);
+		// Only operators can live in a plugin; everything else is the C library's.
+#define HOOK(name, symbol, type, parameters)                                                       \
+	if (symbol[0] == '_' && symbol[1] == 'Z' && (uint64_t)real.name >= start &&                \
+	    (uint64_t)real.name < end)                                                             \
+		__atomic_store_n((void **)&real.name, NULL, __ATOMIC_RELEASE);
+#include "agent/ground/hooks.def"
+#undef HOOK
+	if (!real.new)
+		real.operators_are_plain = false;
+}

@@ -1,0 +1,200 @@
+#include "agent/ground/own_memory.h"
+
+#include "agent/ground/own_code.h"
+#include "agent/life/process.h"
+#include "agent/record/slot.h"
+#include "agent/arch/syscall.h"
+#include "agent/life/thread.h"
+#include "base/bytes.h"
+#include "base/compiler.h"
+
+#define PAGE        4096u
+#define PAGE_PIECES 254 /* so many fill a struct piece_page */
+#define PAGES_MAX   256 /* asked for at once */
+#define PIECES_MAX  512 /* looked at, of each kind: a sample takes a millisecond at most */
+
+struct piece {
+	void *start;
+	size_t size;
+};
+
+/* A page full of pieces, filled from its start. The first is static: most processes need no more.
+ */
+struct piece_page {
+	struct piece_page *next;
+	uint64_t used; /* atomic; may exceed PAGE_PIECES by as many as tried in vain */
+	struct piece pieces[PAGE_PIECES];
+};
+
+/* Of the pieces that were looked at. */
+struct measured {
+	uint32_t pieces;
+	uint64_t size, resident;
+};
+
+static struct piece_page first_page;
+static struct piece_page *last_page = &first_page; // atomic
+
+// Atomic: of the pieces that were forgotten the last one, for the next that comes. A program that
+// starts others all day must not make the list grow.
+static struct piece *vacant;
+
+/* In place of a full leaf. Threads that come at once may add one each; all are in the list. */
+static never_inline struct piece_page *add_page_slow(struct piece_page *full)
+{
+	struct piece_page *page = sys_mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE,
+					   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct piece_page *none = NULL;
+
+	if (syscall_error(page))
+		return NULL;
+	page->pieces[0] = (struct piece){page, sizeof(*page)};
+	page->used = 1;
+	if (!__atomic_compare_exchange_n(&full->next, &none, page, false, __ATOMIC_RELEASE,
+					 __ATOMIC_ACQUIRE)) {
+		sys_munmap(page, sizeof(*page));
+		page = none;
+	}
+	__atomic_store_n(&last_page, page, __ATOMIC_RELEASE);
+	return page;
+}
+
+/* A place in the list that nobody else has. NULL: no memory. */
+static struct piece *claim_piece(void)
+{
+	struct piece *piece = __atomic_exchange_n(&vacant, NULL, __ATOMIC_ACQUIRE);
+	struct piece_page *page;
+
+	if (piece)
+		return piece;
+	page = __atomic_load_n(&last_page, __ATOMIC_ACQUIRE);
+	while (page) {
+		uint64_t at = __atomic_fetch_add(&page->used, 1, __ATOMIC_RELAXED);
+
+		if (likely(at < PAGE_PIECES))
+			return &page->pieces[at];
+		page = add_page_slow(page);
+	}
+	return NULL;
+}
+
+void own_memory_note(void *start, size_t size)
+{
+	struct piece *piece = claim_piece();
+
+	if (!piece)
+		return;
+	piece->size = size;
+	__atomic_store_n(&piece->start, start, __ATOMIC_RELEASE);
+}
+
+bool own_memory_forget(const void *start, size_t size)
+{
+	for (struct piece_page *page = &first_page; page;
+	     page = __atomic_load_n(&page->next, __ATOMIC_ACQUIRE)) {
+		for (int i = 0; i < PAGE_PIECES; i++) {
+			struct piece *piece = &page->pieces[i];
+
+			if (__atomic_load_n(&piece->start, __ATOMIC_ACQUIRE) != start ||
+			    piece->size != size)
+				continue;
+			__atomic_store_n(&piece->start, NULL, __ATOMIC_RELAXED);
+			__atomic_store_n(&vacant, piece, __ATOMIC_RELEASE);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Resident bytes of a mapping; 0 where it is gone meanwhile. */
+static uint64_t resident(const void *start, size_t size)
+{
+	uint8_t pages[PAGES_MAX] = {0};
+	uint64_t count = 0;
+
+	for (size_t offset = 0; offset < size; offset += sizeof(pages) * PAGE) {
+		size_t part =
+			size - offset < sizeof(pages) * PAGE ? size - offset : sizeof(pages) * PAGE;
+
+		if (sys_mincore((const char *)start + offset, part, pages))
+			return count * PAGE;
+		for (size_t i = 0; i < (part + PAGE - 1) / PAGE; i++)
+			count += pages[i] & 1;
+	}
+	return count * PAGE;
+}
+
+/*
+ * A piece, unless many were looked at already: of those beyond as much is taken to be resident as
+ * of the others, since most are the memory of threads, one like another.
+ */
+static void add_piece(struct own_memory *ret, struct measured *measured, const void *start,
+		      size_t size)
+{
+	uint64_t bytes;
+
+	if (measured->pieces < PIECES_MAX) {
+		bytes = resident(start, size);
+		measured->pieces++;
+		measured->size += size;
+		measured->resident += bytes;
+	} else {
+		bytes = size / PAGE * (measured->resident / PAGE) / (measured->size / PAGE) * PAGE;
+	}
+	ret->virtual_size += size;
+	ret->anonymous += bytes;
+}
+
+static void add_pool(struct own_memory *ret)
+{
+	struct measured measured = {0};
+
+	for (struct piece_page *page = &first_page; page;
+	     page = __atomic_load_n(&page->next, __ATOMIC_ACQUIRE)) {
+		for (int i = 0; i < PAGE_PIECES; i++) {
+			void *start = __atomic_load_n(&page->pieces[i].start, __ATOMIC_ACQUIRE);
+
+			if (start)
+				add_piece(ret, &measured, start, page->pieces[i].size);
+		}
+	}
+}
+
+/* Other threads may be rolling theirs: a slot that is gone by now counts as not resident. */
+static void add_slots(struct own_memory *ret)
+{
+	uint32_t looked_at = 0;
+	const struct thread *thread = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE);
+
+	if (process->file.header->flags & TRACE_PRIVATE_SLOTS)
+		return;
+	for (; thread; thread = thread->all_next) {
+		const void *slot = __atomic_load_n(&thread->chunk, __ATOMIC_ACQUIRE);
+
+		if (!slot)
+			continue;
+		ret->virtual_size += thread->slot_size;
+		// A slot that is written to is resident as far as it was filled; few are not full.
+		ret->slots += ++looked_at <= PIECES_MAX ? resident(slot, thread->slot_size)
+							: thread->slot_size;
+	}
+}
+
+/* Our static data; the code is shared with every other recorded process. */
+static void add_image(struct own_memory *ret)
+{
+	uint64_t start = bytes_round_up((uint64_t)OWN_BSS_START, PAGE);
+	uint64_t end = bytes_round_up((uint64_t)OWN_BSS_END, PAGE);
+
+	ret->virtual_size += end - start + (uint64_t)OWN_CODE_END - (uint64_t)OWN_CODE_START;
+	if (start < end)
+		ret->anonymous += resident((const void *)start, end - start);
+}
+
+void own_memory_measure(struct own_memory *ret)
+{
+	*ret = (struct own_memory){0};
+	add_pool(ret);
+	add_slots(ret);
+	add_image(ret);
+}

@@ -1,0 +1,63 @@
+#include "agent/ground/page_pool.h"
+
+#include "agent/ground/own_memory.h"
+#include "agent/arch/syscall.h"
+#include "base/bytes.h"
+
+#define POOL_PAGE 4096u
+
+// The reserve, while there is one: everything else goes straight to the kernel, because the
+// callers ask for large things and seldom.
+static char *reserve;
+static size_t reserve_size;
+static size_t reserve_used;
+
+static void *from_kernel(size_t size)
+{
+	void *memory = sys_mmap(NULL, size, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (syscall_error(memory))
+		return NULL;
+	// Nothing of it is the program's: not in its core dumps either. Reports know it by that.
+	sys_madvise(memory, size, MADV_DONTDUMP);
+	own_memory_note(memory, size);
+	return memory;
+}
+
+void *page_pool_allocate(size_t size)
+{
+	char *start = __atomic_load_n(&reserve, __ATOMIC_ACQUIRE);
+	size_t offset;
+
+	size = bytes_round_up(size, POOL_PAGE);
+	if (!start)
+		return from_kernel(size);
+	offset = __atomic_fetch_add(&reserve_used, size, __ATOMIC_RELAXED);
+	return offset + size <= reserve_size ? start + offset : NULL;
+}
+
+void page_pool_release(void *memory, size_t size)
+{
+	size = bytes_round_up(size, POOL_PAGE);
+	if (own_memory_forget(memory, size))
+		sys_munmap(memory, size);
+}
+
+bool page_pool_begin_reserve(size_t size)
+{
+	char *start = from_kernel(size);
+
+	if (!start)
+		return false;
+	reserve_used = 0;
+	reserve_size = size;
+	__atomic_store_n(&reserve, start, __ATOMIC_RELEASE);
+	return true;
+}
+
+void page_pool_end_reserve(void)
+{
+	// What is left of it stays unused: untouched address space costs nothing.
+	__atomic_store_n(&reserve, NULL, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,34 @@
+/*
+ * Text without a C library: appends into a fixed buffer, which always ends in NUL; what does not
+ * fit is cut and remembered.
+ */
+#ifndef MALLOW_AGENT_GROUND_TEXT_H
+#define MALLOW_AGENT_GROUND_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct text {
+	char *start;
+	size_t length;
+	size_t room; /* bytes at start */
+	bool cut;
+};
+
+/* room >= 1. */
+void text_init(struct text *text, char *buffer, size_t room);
+
+void text_char(struct text *text, char c);
+void text_string(struct text *text, const char *string);
+void text_bytes(struct text *text, const char *bytes, size_t size);
+void text_number(struct text *text, uint64_t value);
+void text_hex(struct text *text, uint64_t value, int digits);
+
+/* The number that digits start with; *end (may be NULL) is behind the last digit. */
+uint64_t text_parse(const char *digits, const char **end);
+
+/* What is behind the last slash of a path: a part of it. */
+const char *text_base_name(const char *path);
+
+#endif

@@ -1,0 +1,205 @@
+#include "agent/hooks/allocation.h"
+
+#include "agent/cull/cull.h"
+#include "agent/life/process.h"
+#include "agent/life/toggle.h"
+
+never_inline void allocation_measure_slow(struct thread *thread, enum trace_op operation,
+					  void *block, struct event *event)
+{
+	if (!real.allocator_is_glibc && real.malloc_usable_size &&
+	    allocation_is_allocators(thread, operation, block))
+		event->slack = real.malloc_usable_size(block) - event->size;
+	thread->nested_block = NULL;
+}
+
+/* Not now: the event, whose time is still open, goes to the pending ones. */
+static void add_pending(struct guard_call *call, const struct event *event, void *block)
+{
+	struct event measured = *event;
+
+	if (!block)
+		return;
+	measured.ticks = event_clock_read_slow(call->pending_in, event->address, event->size);
+	allocation_measure(call->pending_in, measured.operation, block, &measured);
+	handler_queue_add(call->pending_in, &measured, &call->state);
+}
+
+never_inline void allocation_done_slow(struct thread *thread, struct guard_call *call,
+				       enum trace_op operation, void *block, uint64_t size,
+				       uint64_t alignment)
+{
+	struct event event = {
+		.operation = operation,
+		.address = (uint64_t)block,
+		.size = size,
+		.alignment = alignment,
+	};
+
+	// operator new's malloc comes here: nothing before this but what it needs.
+	if (!thread) {
+		if (call->nested_in)
+			call->nested_in->nested_block = block;
+		else if (call->pending_in)
+			add_pending(call, &event, block);
+		else if (unlikely(toggle_is_watched()))
+			admission_passes(block);
+		return;
+	}
+	event.ticks = allocation_ticks(thread, event.address, size);
+	guard_begin_record(thread);
+	if (!block) {
+		allocation_failed_slow(thread, &call->state, operation, size);
+	} else {
+		allocation_measure(thread, operation, block, &event);
+		if (!allocation_is_twin(thread, call, operation, block))
+			event_write_here(thread, &event, &call->state);
+	}
+	guard_end_record(thread);
+	guard_leave(thread, call);
+}
+
+/*
+ * It was off, or still is, by a thread that does not record but for this. Leaves, too: the hook
+ * knows of no thread.
+ */
+static never_inline void ends_off(struct guard_call *call, enum trace_op operation, void *block)
+{
+	struct thread *thread = guard_enter_off_slow(call, block);
+
+	if (!thread)
+		return;
+	allocation_ends(thread, operation, block);
+	if (allocation_is_loaders(call->state.pc))
+		allocation_freed_by_loader_slow(thread, block);
+	guard_leave(thread, call);
+}
+
+never_inline void allocation_ends_slow(struct thread *thread, struct guard_call *call,
+				       enum trace_op operation, void *block)
+{
+	struct event event = {.operation = operation, .address = (uint64_t)block};
+
+	if (!block)
+		return;
+	if (unlikely(toggle_is_watched()) && !thread && !call->pending_in && !call->nested_in)
+		return ends_off(call, operation, block);
+	if (!thread && !call->pending_in)
+		return;
+	event.ticks = allocation_ticks_for(thread, call, event.address, 0);
+	if (!thread) {
+		handler_queue_add(call->pending_in, &event, NULL);
+		return;
+	}
+	if (allocation_is_twin(thread, call, operation, block))
+		return;
+	guard_begin_record(thread);
+	event_write_free(thread, operation, event.ticks, (uint64_t)block);
+	guard_end_record(thread);
+}
+
+never_inline void allocation_freed_by_loader_slow(struct thread *thread, const void *block)
+{
+	guard_begin_record(thread);
+	modules_loader_freed(thread, block);
+	guard_end_record(thread);
+}
+
+never_inline void allocation_failed_slow(struct thread *thread, const struct unwind_state *state,
+					 enum trace_op operation, uint64_t size)
+{
+	struct fact_record record = {
+		.kind = TRACE_RECORD_FAILED, .has_time = true, .ticks = clock_ticks()};
+
+	fact_record_add(&record, operation);
+	fact_record_add(&record, size);
+	fact_record_write_here(thread, &record, state);
+}
+
+/* What a realloc came to be: an allocation, a free, a move, or a failure. */
+static enum trace_op outcome(enum trace_op operation, const void *old, const void *block,
+			     uint64_t size)
+{
+	if (!old)
+		return operation == TRACE_OP_REALLOC ? TRACE_OP_REALLOC_NULL
+						     : TRACE_OP_REALLOCARRAY_NULL;
+	// glibc frees and returns NULL.
+	return block || size ? operation : TRACE_OP_FREE;
+}
+
+/*
+ * The realloc ended a block that was held back. in_handler: of a signal handler that interrupted
+ * the agent. Returns whether there is an event left: the new block's.
+ */
+static never_inline bool replaced_held_slow(struct thread *thread, const struct guard_call *call,
+					    struct event *event, bool in_handler)
+{
+	uint32_t entry = call->old - ADMISSION_HELD, replaced;
+
+	if (event->operation == TRACE_OP_FREE)
+		return !cull_ends_taken(thread, entry, event->address, event->ticks, in_handler);
+	replaced = cull_replaces(thread, entry, event->old_address, in_handler);
+	if (replaced)
+		thread->replaced = replaced;
+	else
+		admission_make_allocation(event);
+	return true;
+}
+
+/* … while the agent is busy: it waits. */
+static void resized_pending(struct guard_call *call, struct event *event, void *block)
+{
+	struct thread *thread = call->pending_in;
+
+	if (call->old > ADMISSION_HELD && !replaced_held_slow(thread, call, event, true))
+		return;
+	if (event->operation != TRACE_OP_FREE)
+		allocation_measure(thread, event->operation, block, event);
+	handler_queue_add(thread, event, event->operation == TRACE_OP_FREE ? NULL : &call->state);
+}
+
+void allocation_resized(struct thread *thread, struct guard_call *call, enum trace_op operation,
+			void *old, void *block, uint64_t size, uint64_t start)
+{
+	uint64_t end = allocation_ticks_for(thread, call, (uint64_t)block, size);
+	struct event event = {
+		.operation = outcome(operation, old, block, size),
+		.ticks = old ? start : end,
+		.duration = end - start,
+		.old_address = (uint64_t)old,
+		.address = (uint64_t)block,
+		.size = size,
+		// Before the first stop that nothing announced (toggle.h), all are.
+		.old_recorded = call->old != ADMISSION_UNKNOWN,
+	};
+	bool failed = !block && event.operation != TRACE_OP_FREE;
+
+	if (event.operation == TRACE_OP_FREE)
+		event.address = (uint64_t)old;
+	if (failed && old && unlikely(call->old))
+		admission_fails_realloc(thread ? thread : call->pending_in, old, call->old);
+	if (!thread) {
+		if (call->nested_in)
+			call->nested_in->nested_block = block;
+		if (call->pending_in && !failed)
+			resized_pending(call, &event, block);
+		if (unlikely(toggle_is_watched()) && !call->nested_in && !call->pending_in)
+			admission_passes(block);
+		return;
+	}
+	guard_begin_record(thread);
+	if (failed) {
+		allocation_failed_slow(thread, &call->state, event.operation, size);
+	} else if (unlikely(call->old > ADMISSION_HELD) &&
+		   !replaced_held_slow(thread, call, &event, false)) {
+		// culled, and nothing came of it
+	} else if (event.operation == TRACE_OP_FREE) {
+		if (!thread->filtered || (event.old_recorded && event_keep(thread, &event)))
+			event_write_kept_free(thread, &event, &call->state);
+	} else {
+		allocation_measure(thread, event.operation, block, &event);
+		event_write_here(thread, &event, &call->state);
+	}
+	guard_end_record(thread);
+	guard_leave(thread, call);
+}

@@ -1,0 +1,189 @@
+/*
+ * Recording what an allocation hook did. Inline as far as the common case goes; thread is what
+ * guard_enter() gave, NULL where nothing is recorded.
+ */
+#ifndef MALLOW_AGENT_HOOKS_ALLOCATION_H
+#define MALLOW_AGENT_HOOKS_ALLOCATION_H
+
+#include "agent/ground/clock.h"
+#include "agent/life/config.h"
+#include "agent/record/event_write.h"
+#include "agent/hooks/guard.h"
+#include "agent/life/modules.h"
+#include "agent/life/process.h"
+#include "agent/ground/next_functions.h"
+#include "agent/record/fact_record.h"
+
+/*
+ * The time of an event of this thread, which is inside a hook, and of a block of size bytes at
+ * address: see event_clock.h. size 0: the block ends.
+ */
+static inline __attribute__((always_inline)) uint64_t
+allocation_ticks(struct thread *thread, uint64_t address, uint64_t size)
+{
+	struct event_clock *clock = &thread->clock;
+	uint16_t owner = __atomic_load_n(event_clock_owner(address), __ATOMIC_RELAXED);
+
+	if (likely(clock->left &&
+		   ((owner == clock->owner && size < EVENT_CLOCK_LARGE) ||
+		    (owner == EVENT_CLOCK_EVERYBODY &&
+		     __atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE) == thread))) &&
+	    event_clock_is_fresh(clock)) {
+		clock->left--;
+		return clock->ticks;
+	}
+	if (config_is_live()) // which has times of its own, where it needs any
+		return 0;
+	return event_clock_read_slow(thread, address, size);
+}
+
+/*
+ * The same for a hook whose thread may not be open: of the thread that is to record it, at once or
+ * later. Nobody is: 0.
+ */
+static inline uint64_t allocation_ticks_for(struct thread *thread, const struct guard_call *call,
+					    uint64_t address, uint64_t size)
+{
+	if (likely(thread != NULL))
+		return allocation_ticks(thread, address, size);
+	return call->pending_in ? event_clock_read_slow(call->pending_in, address, size) : 0;
+}
+
+/* The allocator said no: recorded as such, errno untouched. */
+void allocation_failed_slow(struct thread *thread, const struct unwind_state *state,
+			    enum trace_op operation, uint64_t size);
+
+/* The block's usable size and heap flags into the event. */
+void allocation_measure_slow(struct thread *thread, enum trace_op operation, void *block,
+			     struct event *event);
+
+/*
+ * glibc keeps a chunk's size in front of the block, its low bits being flags (malloc/malloc.c,
+ * "malloc_chunk": 2 mmapped, 4 not in the main arena). Only for blocks of glibc's own malloc.
+ */
+static inline void allocation_measure_glibc(const void *block, struct event *event)
+{
+	uint64_t head = ((const uint64_t *)block)[-1];
+
+	event->slack = (head & ~7ull) - (head & 2 ? 16 : 8) - event->size;
+	event->heap_flags =
+		(head & 2 ? TRACE_HEAP_MMAPPED : 0) | (head & 4 ? TRACE_HEAP_NON_MAIN_ARENA : 0);
+}
+
+/*
+ * Whether the block is one of the allocator's own: an operator new may carve blocks out of larger
+ * ones, so its block is if the malloc that it called returned the very same.
+ */
+static inline bool allocation_is_allocators(const struct thread *thread, enum trace_op operation,
+					    const void *block)
+{
+	return operation < TRACE_OP_NEW || operation > TRACE_OP_LAST_ALLOCATION ||
+	       thread->nested_block == block;
+}
+
+/* operation: the event's, by value, so that where it is a constant nothing is asked. */
+static inline void allocation_measure(struct thread *thread, enum trace_op operation, void *block,
+				      struct event *event)
+{
+	if (likely(real.allocator_is_glibc && allocation_is_allocators(thread, operation, block))) {
+		allocation_measure_glibc(block, event);
+		thread->nested_block = NULL;
+	} else {
+		allocation_measure_slow(thread, operation, block, event);
+	}
+}
+
+/*
+ * An operator of the program's own may hand on to malloc through code that is not the
+ * allocator's, where both are recorded. The same block is the same event: once is enough. Of an
+ * allocation the inner call comes first, of a free the outer one.
+ */
+static inline bool allocation_is_twin(struct thread *thread, const struct guard_call *call,
+				      enum trace_op operation, void *block)
+{
+	bool allocates = operation <= TRACE_OP_LAST_ALLOCATION;
+	bool is_operator = (allocates && operation >= TRACE_OP_NEW) ||
+			   operation == TRACE_OP_DELETE || operation == TRACE_OP_DELETE_ARRAY;
+
+	if (likely(!call->outer && !is_operator))
+		return false;
+	// Two marks: a signal handler may allocate and free a block of its own within a hook.
+	if (allocates && !call->outer)
+		return thread->inner_block == block;
+	if (!allocates && call->outer)
+		return thread->outer_block == block;
+	if (allocates)
+		thread->inner_block = block;
+	else
+		thread->outer_block = block;
+	return false;
+}
+
+/* After an allocation that may be nested, pending, or not recorded at all: not open. */
+void allocation_done_slow(struct thread *thread, struct guard_call *call, enum trace_op operation,
+			  void *block, uint64_t size, uint64_t alignment);
+
+/* After one whose thread was open. */
+static inline __attribute__((always_inline)) void
+allocation_done(struct thread *thread, const struct unwind_state *state, enum trace_op operation,
+		void *block, uint64_t size, uint64_t alignment)
+{
+	struct event event = {
+		.operation = operation,
+		.ticks = allocation_ticks(thread, (uint64_t)block, size),
+		.address = (uint64_t)block,
+		.size = size,
+		.alignment = alignment,
+	};
+
+	guard_begin_record(thread);
+	if (unlikely(block == NULL)) {
+		allocation_failed_slow(thread, state, operation, size);
+	} else if (operation < TRACE_OP_NEW || thread->inner_block != block) {
+		allocation_measure(thread, operation, block, &event);
+		event_write_here(thread, &event, state);
+	}
+	guard_end_record(thread);
+}
+
+/* Before a realloc. Returns its start. *thread may begin to record: guard_enter_off_slow(). */
+static inline __attribute__((always_inline)) uint64_t
+allocation_resize_begins(struct thread **thread, struct guard_call *call, const void *old)
+{
+	struct thread *recorder = *thread ? *thread : call->pending_in;
+
+	if (unlikely(!recorder) && !call->nested_in)
+		recorder = *thread = guard_enter_off_slow(call, old);
+	if (recorder && unlikely(recorder->filtered))
+		call->old = admission_begins_realloc(recorder, old);
+	return allocation_ticks_for(*thread, call, (uint64_t)old, 0);
+}
+
+/* After it: old may be NULL, block is what it returned. */
+void allocation_resized(struct thread *thread, struct guard_call *call, enum trace_op operation,
+			void *old, void *block, uint64_t size, uint64_t start);
+
+/* Before a real free that may be nested, pending, or not recorded at all. */
+void allocation_ends_slow(struct thread *thread, struct guard_call *call, enum trace_op operation,
+			  void *block);
+
+/* Before one whose thread was open. */
+static inline void allocation_ends(struct thread *thread, enum trace_op operation, void *block)
+{
+	uint64_t ticks = allocation_ticks(thread, (uint64_t)block, 0);
+
+	guard_begin_record(thread);
+	event_write_free(thread, operation, ticks, (uint64_t)block);
+	guard_end_record(thread);
+}
+
+/* The loader frees the description of a module when that is unloaded. */
+static inline bool allocation_is_loaders(uint64_t pc)
+{
+	return unlikely(pc - real.loader_start < real.loader_size);
+}
+
+/* After the real free, if so. */
+void allocation_freed_by_loader_slow(struct thread *thread, const void *block);
+
+#endif

@@ -1,0 +1,133 @@
+#include "agent/hooks/guard.h"
+
+#include "agent/hooks/allocation.h"
+#include "agent/life/modules.h"
+#include "agent/life/process.h"
+#include "agent/ground/next_functions.h"
+#include "agent/life/toggle.h"
+
+#define NESTED_REACH 1024
+
+/*
+ * musl has no unwind tables, so a walk from within its calloc, which calls malloc, sees nothing.
+ * There the guard is believed if the allocator itself calls from just below the hook.
+ */
+static bool is_nested_unseen(const struct thread *thread, const struct guard_call *call)
+{
+	return !real.allocator_is_glibc && thread->outer - call->state.sp < NESTED_REACH &&
+	       next_functions_is_allocator_code(call->state.pc);
+}
+
+/*
+ * The guard is set: by a hook that is still running further out on this stack, or by one that was
+ * left without returning. Only the stack itself can tell.
+ */
+static struct thread *enter_again(struct thread *thread, struct guard_call *call)
+{
+	struct unwind_stack none;
+
+	if (thread->outer == THREAD_AT_WORK) {
+		call->pending_in = thread;
+		return NULL;
+	}
+	switch (unwind_find_frame(&call->state, thread_bounds(thread, &none), thread->outer)) {
+	case UNWIND_NOT_FOUND:
+		if (!thread->busy && is_nested_unseen(thread, call)) {
+			call->nested_in = thread;
+			return NULL;
+		}
+		if (thread->busy) {
+			// A signal handler left the agent by longjmp, perhaps in the middle of a
+			// write.
+			process_count_loss(TRACE_LOSS_INTERRUPTED); // first: live/live_reclaim.c
+			compiler_barrier();
+			thread->busy = 0;
+			thread->resync = 1;
+			thread->pending.used = 0;
+			if (thread->forked)
+				thread->cursor = NULL; // begins anew
+		}
+		break;
+	case UNWIND_FOUND:
+		if (thread->busy) {
+			call->pending_in = thread;
+			return NULL;
+		}
+		if (next_functions_is_allocator_code(call->state.pc)) {
+			nesting_keep_slow(&thread->nesting, &call->state, thread->outer,
+					  __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE));
+			call->nested_in = thread;
+			return NULL;
+		}
+		// A new_handler, on behalf of itself.
+		call->outer = thread->outer;
+		thread->within = 1;
+		break;
+	case UNWIND_FOUND_ACROSS_SIGNAL:
+		if (thread->busy) {
+			call->pending_in = thread;
+			return NULL;
+		}
+		// A handler that interrupted the allocator: an allocation of its own.
+		call->outer = thread->outer;
+		thread->within = 1;
+		break;
+	}
+	return thread;
+}
+
+never_inline struct thread *guard_begin_off_slow(struct guard_call *call)
+{
+	struct thread *thread = thread_begin_slow();
+
+	if (!thread || thread->outer)
+		return NULL;
+	thread->outer = call->state.sp;
+	return thread;
+}
+
+never_inline struct thread *guard_enter_off_slow(struct guard_call *call, const void *block)
+{
+	if (!toggle_is_watched() || process_state() != PROCESS_RECORDING ||
+	    !(admission_has(block) ||
+	      (allocation_is_loaders(call->state.pc) && modules_has(block))))
+		return NULL;
+	return guard_begin_off_slow(call);
+}
+
+never_inline struct thread *guard_enter_slow(struct guard_call *call)
+{
+	struct thread *thread = thread_self;
+
+	// operator new calls malloc: half of a C++ program's calls.
+	if (likely(thread && thread->cursor && !thread->busy &&
+		   nesting_holds(&thread->nesting, &call->state, thread->outer,
+				 __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE)))) {
+		call->nested_in = thread;
+		return NULL;
+	}
+	// Off. A thread that records asks admission.h, any other does not begin now.
+	if (toggle_is_off() && !(thread && (thread->cursor || thread->busy)) &&
+	    !toggle_settle_slow())
+		return NULL;
+	switch (process_state()) {
+	case PROCESS_OFF:
+		return NULL;
+	case PROCESS_STOPPED:
+		process_count_loss(process->loss_if_stopped);
+		return NULL;
+	default:
+		break;
+	}
+	// At work the agent may be without a slot, or between two: nothing is begun then.
+	if (!thread || (!thread->cursor && !thread->busy))
+		thread = thread_begin_slow();
+	if (thread && thread->outer)
+		thread = enter_again(thread, call);
+	// What a handler left in a child that had kept the thread: begun anew.
+	if (thread && !thread->cursor)
+		thread = thread_begin_slow();
+	if (thread)
+		thread->outer = call->state.sp;
+	return thread;
+}

@@ -1,0 +1,242 @@
+/*
+ * The C++ operators: hooked themselves, because jemalloc, tcmalloc and mimalloc bring their own,
+ * which do not call malloc. The one behind ours may not exist: a C program that loads a C++
+ * plugin RTLD_LOCAL. Then it is looked for among all loaded objects, and else malloc serves.
+ */
+#include "agent/hooks/allocation.h"
+#include "agent/ground/link_map.h"
+#include "agent/live/live_hook.h"
+#include "agent/ground/next_functions.h"
+#include "agent/life/toggle.h"
+#include "agent/hooks/zero_memory.h"
+
+/* The function behind ours if there is one by now; name is its name in hooks.def. */
+#define BEHIND(name, symbol)                                                                       \
+	(likely(real.name != NULL)                                                                 \
+		 ? real.name                                                                       \
+		 : (__typeof__(real.name))next_functions_retry_slow(symbol, &real.name))
+
+static void *plain(size_t size)
+{
+	return real.malloc(size ? size : 1);
+}
+
+/*
+ * For operators that only hand on, where there is no C++ library, because libmallow.so, linked into
+ * the program, has all that it needs of one: to the program's own operator new, if it has one.
+ */
+static void *by_new(size_t size)
+{
+	void *(*new)(size_t size) = link_map_find_first("_Znwm");
+
+	return new ? new (size) : plain(size);
+}
+
+static void by_delete(void *block)
+{
+	void (*delete)(void *block) = link_map_find_first("_ZdlPv");
+
+	if (delete)
+		delete (block);
+	else
+		real.free(block);
+}
+
+/* Whether an operator new is libstdc++'s, and all it does is call malloc. */
+static inline bool is_plain(size_t alignment)
+{
+	return likely(real.operators_are_plain) && !alignment;
+}
+
+/*
+ * What libstdc++'s operator does as long as there is memory, without the way by its malloc: that
+ * would come to our own hook, as a nested call. NULL: the operator is to be asked.
+ */
+static inline void *new_directly(struct thread *thread, size_t size, size_t alignment)
+{
+	return is_plain(alignment) ? thread->nested_block = plain(size) : NULL;
+}
+
+static void *aligned(size_t size, size_t alignment)
+{
+	void *block = NULL;
+
+	if (alignment < sizeof(void *))
+		alignment = sizeof(void *);
+	return real.posix_memalign(&block, alignment, size ? size : 1) ? NULL : block;
+}
+
+/* A new of a thread that is open: `done` is what comes when there is a block. */
+#define DEFINE_OPEN_NEW(name, parameters, operator, alignment, done)                               \
+	static never_inline void *name(HOOK_LIST parameters, struct thread *thread)                \
+	{                                                                                          \
+		void *block;                                                                       \
+                                                                                                   \
+		guard_open(thread, GUARD_STATE().sp);                                              \
+		thread->inner_block = NULL;                                                        \
+		block = new_directly(thread, size, alignment);                                     \
+		if (unlikely(!block))                                                              \
+			block = zero_memory_from_operator(operator, size);                         \
+		done;                                                                              \
+		guard_close(thread);                                                               \
+		return block;                                                                      \
+	}
+
+/*
+ * The frames of these hooks may be left by bad_alloc, thrown by the real operator: they have
+ * unwind tables and nothing to clean up; the guard finds out by itself.
+ *
+ * What live samples pass over is asked for again where malloc had nothing: the operator then has
+ * more to do, and it does not matter that the bytes count twice (admission.h).
+ */
+#define DEFINE_NEW(name, symbol, OPERATION, parameters, arguments, alignment, fallback)            \
+	DEFINE_OPEN_NEW(name##_recorded, parameters, real.name arguments, alignment,               \
+			allocation_done(thread, &GUARD_STATE(), TRACE_OP_##OPERATION, block, size, \
+					alignment))                                                \
+	DEFINE_OPEN_NEW(name##_live, parameters,                                                   \
+			(admission_hold(&thread->admission), real.name arguments), alignment,      \
+			live_allocates_here(thread, GUARD_STATE().sp,                              \
+					    thread->inner_block != block ? block : NULL, size))    \
+                                                                                                   \
+	static never_inline void *name##_otherwise parameters                                      \
+	{                                                                                          \
+		struct thread *thread;                                                             \
+		void *(*behind)parameters;                                                         \
+		void *block;                                                                       \
+                                                                                                   \
+		if (toggle_is_idle() && real.name)                                                 \
+			return real.name arguments;                                                \
+		GUARD_CALL(call);                                                                  \
+		next_functions_resolve();                                                          \
+		behind = BEHIND(name, symbol);                                                     \
+		thread = guard_enter(&call);                                                       \
+		if (likely(thread != NULL)) {                                                      \
+			thread->inner_block = NULL;                                                \
+			admission_hold(&thread->admission);                                        \
+		}                                                                                  \
+		block = likely(behind != NULL) ? zero_memory_from_operator(behind arguments, size) \
+					       : fallback;                                         \
+		allocation_done_slow(thread, &call, TRACE_OP_##OPERATION, block, size, alignment); \
+		return block;                                                                      \
+	}                                                                                          \
+                                                                                                   \
+	static never_inline void *name##_passed_over parameters                                    \
+	{                                                                                          \
+		void *block = plain(size);                                                         \
+                                                                                                   \
+		return likely(block != NULL) ? block : name##_otherwise arguments;                 \
+	}                                                                                          \
+                                                                                                   \
+	void *hook_##name parameters                                                               \
+	{                                                                                          \
+		struct thread *thread = thread_self;                                               \
+                                                                                                   \
+		if (unlikely(live_way)) {                                                          \
+			if (is_plain(alignment) && live_passes_over(thread, size))                 \
+				return name##_passed_over arguments;                               \
+			if (guard_is_open(thread) && likely(real.name != NULL))                    \
+				return name##_live(HOOK_LIST arguments, thread);                   \
+		} else if (guard_is_open(thread) && likely(real.name != NULL)) {                   \
+			return name##_recorded(HOOK_LIST arguments, thread);                       \
+		}                                                                                  \
+		return name##_otherwise arguments;                                                 \
+	}
+
+DEFINE_NEW(new, "_Znwm", NEW, (size_t size), (size), 0, plain(size))
+DEFINE_NEW(new_array, "_Znam", NEW_ARRAY, (size_t size), (size), 0, by_new(size))
+DEFINE_NEW(new_nothrow, "_ZnwmRKSt9nothrow_t", NEW_NOTHROW, (size_t size, const void *nothrow),
+	   (size, nothrow), 0, by_new(size))
+DEFINE_NEW(new_array_nothrow, "_ZnamRKSt9nothrow_t", NEW_ARRAY_NOTHROW,
+	   (size_t size, const void *nothrow), (size, nothrow), 0, by_new(size))
+DEFINE_NEW(new_aligned, "_ZnwmSt11align_val_t", NEW_ALIGNED, (size_t size, size_t alignment),
+	   (size, alignment), alignment, aligned(size, alignment))
+DEFINE_NEW(new_array_aligned, "_ZnamSt11align_val_t", NEW_ARRAY_ALIGNED,
+	   (size_t size, size_t alignment), (size, alignment), alignment, aligned(size, alignment))
+DEFINE_NEW(new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", NEW_ALIGNED_NOTHROW,
+	   (size_t size, size_t alignment, const void *nothrow), (size, alignment, nothrow),
+	   alignment, aligned(size, alignment))
+DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
+	   NEW_ARRAY_ALIGNED_NOTHROW, (size_t size, size_t alignment, const void *nothrow),
+	   (size, alignment, nothrow), alignment, aligned(size, alignment))
+
+/* A delete by a thread that is open: `ends` is what comes before the block is free. */
+#define DEFINE_OPEN_DELETE(name, parameters, ends, operator)                                       \
+	static never_inline void name(HOOK_LIST parameters, struct thread *thread)                 \
+	{                                                                                          \
+		guard_open(thread, GUARD_STATE().sp);                                              \
+		thread->outer_block = block;                                                       \
+		ends;                                                                              \
+		if (likely(real.operators_are_plain))                                              \
+			real.free(block);                                                          \
+		else                                                                               \
+			operator;                                                                  \
+		thread->outer_block = NULL;                                                        \
+		guard_close(thread);                                                               \
+	}
+
+#define DEFINE_DELETE(name, symbol, OPERATION, parameters, arguments)                              \
+	DEFINE_OPEN_DELETE(name##_recorded, parameters,                                            \
+			   allocation_ends(thread, TRACE_OP_##OPERATION, block),                   \
+			   real.name arguments)                                                    \
+	DEFINE_OPEN_DELETE(name##_live, parameters, live_ends_here(thread, block),                 \
+			   real.name arguments)                                                    \
+                                                                                                   \
+	static never_inline void name##_otherwise parameters                                       \
+	{                                                                                          \
+		struct thread *thread;                                                             \
+		void(*behind) parameters;                                                          \
+                                                                                                   \
+		if ((toggle_is_idle() || !block) && real.name) {                                   \
+			real.name arguments;                                                       \
+			return;                                                                    \
+		}                                                                                  \
+		GUARD_CALL(call);                                                                  \
+		next_functions_resolve();                                                          \
+		behind = BEHIND(name, symbol);                                                     \
+		thread = guard_enter(&call);                                                       \
+		allocation_ends_slow(thread, &call, TRACE_OP_##OPERATION, block);                  \
+		if (likely(behind != NULL))                                                        \
+			behind arguments;                                                          \
+		else                                                                               \
+			by_delete(block);                                                          \
+		if (likely(thread != NULL))                                                        \
+			thread->outer_block = NULL;                                                \
+		guard_leave(thread, &call);                                                        \
+	}                                                                                          \
+                                                                                                   \
+	void hook_##name parameters                                                                \
+	{                                                                                          \
+		if (unlikely(live_way)) {                                                          \
+			if (likely(real.operators_are_plain) && live_passes_over_end(block))       \
+				return real.free(block);                                           \
+			if (guard_is_open(thread_self) &&                                          \
+			    likely(real.name != NULL && block != NULL))                            \
+				return name##_live(HOOK_LIST arguments, thread_self);              \
+		} else if (guard_is_open(thread_self) &&                                           \
+			   likely(real.name != NULL && block != NULL)) {                           \
+			return name##_recorded(HOOK_LIST arguments, thread_self);                  \
+		}                                                                                  \
+		return name##_otherwise arguments;                                                 \
+	}
+
+DEFINE_DELETE(delete, "_ZdlPv", DELETE, (void *block), (block))
+DEFINE_DELETE(delete_array, "_ZdaPv", DELETE_ARRAY, (void *block), (block))
+DEFINE_DELETE(delete_nothrow, "_ZdlPvRKSt9nothrow_t", DELETE, (void *block, const void *nothrow),
+	      (block, nothrow))
+DEFINE_DELETE(delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", DELETE_ARRAY,
+	      (void *block, const void *nothrow), (block, nothrow))
+DEFINE_DELETE(delete_sized, "_ZdlPvm", DELETE, (void *block, size_t size), (block, size))
+DEFINE_DELETE(delete_array_sized, "_ZdaPvm", DELETE_ARRAY, (void *block, size_t size),
+	      (block, size))
+DEFINE_DELETE(delete_aligned, "_ZdlPvSt11align_val_t", DELETE, (void *block, size_t alignment),
+	      (block, alignment))
+DEFINE_DELETE(delete_array_aligned, "_ZdaPvSt11align_val_t", DELETE_ARRAY,
+	      (void *block, size_t alignment), (block, alignment))
+DEFINE_DELETE(delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t", DELETE,
+	      (void *block, size_t alignment, const void *nothrow), (block, alignment, nothrow))
+DEFINE_DELETE(delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t", DELETE_ARRAY,
+	      (void *block, size_t alignment, const void *nothrow), (block, alignment, nothrow))
+DEFINE_DELETE(delete_sized_aligned, "_ZdlPvmSt11align_val_t", DELETE,
+	      (void *block, size_t size, size_t alignment), (block, size, alignment))
+DEFINE_DELETE(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", DELETE_ARRAY,
+	      (void *block, size_t size, size_t alignment), (block, size, alignment))

@@ -1,0 +1,84 @@
+/* Starts and names of threads. */
+#include <errno.h>
+
+#include "agent/life/process.h"
+#include "agent/ground/next_functions.h"
+#include "agent/life/thread.h"
+#include "agent/life/toggle.h"
+#include "agent/arch/trampoline.h"
+
+/* What a new thread is to run; kept here until it does. */
+struct start {
+	uint32_t used; /* atomic */
+	void *(*function)(void *argument);
+	void *argument;
+};
+
+// Threads between their creation and their first instruction: few at a time.
+#define STARTS 256
+static struct start starts[STARTS];
+
+static struct start *claim_start(void)
+{
+	for (int i = 0; i < STARTS; i++) {
+		uint32_t free = 0;
+
+		if (__atomic_compare_exchange_n(&starts[i].used, &free, 1, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
+			return &starts[i];
+	}
+	return NULL;
+}
+
+static void release_start(struct start *start)
+{
+	__atomic_store_n(&start->used, 0, __ATOMIC_RELEASE);
+}
+
+struct trampoline_target trampoline_enters(void *argument)
+{
+	struct start *start = argument;
+	struct trampoline_target target = {start->function, start->argument};
+
+	release_start(start);
+	if (!toggle_is_off())
+		thread_begin_slow();
+	return target;
+}
+
+int hook_pthread_create(unsigned long *thread, const void *attributes, void *(*function)(void *),
+			void *argument)
+{
+	struct start *start;
+	int result;
+
+	next_functions_resolve();
+	if (!real.pthread_create)
+		return EAGAIN;
+	start = process_state() == PROCESS_RECORDING ? claim_start() : NULL;
+	// Without one the thread is noticed at its first event.
+	if (!start)
+		return real.pthread_create(thread, attributes, function, argument);
+	start->function = function;
+	start->argument = argument;
+	thread_set_passing(true);
+	result = real.pthread_create(thread, attributes, trampoline, start);
+	thread_set_passing(false);
+	if (result)
+		release_start(start);
+	return result;
+}
+
+int hook_pthread_setname_np(unsigned long thread, const char *name)
+{
+	int result;
+
+	next_functions_resolve();
+	if (!real.pthread_setname_np)
+		return 0;
+	result = real.pthread_setname_np(thread, name);
+	// Another thread's new name is found when that thread next asks for its own.
+	if (result == 0 && real.pthread_self && real.pthread_self() == thread)
+		thread_renamed();
+	return result;
+}

@@ -1,0 +1,80 @@
+#include "agent/life/fork.h"
+
+#include "agent/live/live_memory.h"
+#include "agent/event/handler_queue.h"
+#include "agent/life/process.h"
+#include "agent/arch/syscall.h"
+#include "agent/life/thread.h"
+
+/* Neither the slot nor the thread's memory is anything to the child, or both are. */
+static void keep(struct fork *fork, bool kept)
+{
+	if (fork->slot)
+		sys_madvise(fork->slot, fork->slot_size, kept ? MADV_DOFORK : MADV_DONTFORK);
+	sys_madvise(fork->thread, thread_memory_size(), kept ? MADV_KEEPONFORK : MADV_WIPEONFORK);
+}
+
+void fork_begin(struct fork *fork)
+{
+	struct thread *thread = thread_self;
+
+	// Only a handler can find its thread in a hook.
+	fork->thread = thread && thread->outer ? thread : NULL;
+	if (!fork->thread)
+		return;
+	fork->outer = thread->outer;
+	fork->kept = thread->busy && !process_system_calls_forbidden();
+	if (!fork->kept)
+		return;
+	// Another handler that forks in between would undo it.
+	signal_bracket_begin(&fork->bracket);
+	fork->slot = thread->chunk;
+	fork->slot_size = thread->slot_size;
+	fork->slot_shared = process->file.header && !process->file.header_private;
+	keep(fork, true);
+}
+
+/* In the child the parent's slot is mapped still, so its place cannot have become another's. */
+static void replace_slot(const struct fork *fork)
+{
+	void *memory;
+
+	if (!fork->slot || !fork->slot_shared)
+		return;
+	memory = sys_mmap(fork->slot, fork->slot_size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	// Better that this child ends than that its parent's recording is damaged.
+	if (syscall_error(memory))
+		sys_munmap(fork->slot, fork->slot_size);
+}
+
+static void end_kept(struct fork *fork, bool child)
+{
+	if (child) {
+		replace_slot(fork);
+		live_memory_detach();
+		fork->thread->forked = 1;
+		admission_hold(&fork->thread->admission); // its next allocation is to begin it
+		handler_queue_mark(fork->thread);
+	} else {
+		keep(fork, false);
+	}
+	signal_bracket_end(&fork->bracket);
+}
+
+/* The hook's event is one of the parent's heap: without a slot it is not written. */
+static void put_guard_back(struct thread *thread, uint64_t outer)
+{
+	thread->outer = outer;
+	thread->resync = 1; // nothing else of the thread may be used
+}
+
+void fork_end(struct fork *fork, long result)
+{
+	if (!fork->thread)
+		return;
+	if (fork->kept)
+		end_kept(fork, result == 0);
+	else if (result == 0)
+		put_guard_back(fork->thread, fork->outer);
+}

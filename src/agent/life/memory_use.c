@@ -1,0 +1,118 @@
+/*
+ * Memory samples: what the kernel counts as the process's, from /proc/self/status, less what is
+ * the agent's own.
+ */
+#include "agent/life/memory_use.h"
+
+#include <linux/magic.h>
+
+#include "agent/ground/clock.h"
+#include "agent/life/config.h"
+#include "agent/ground/libc.h"
+#include "agent/ground/own_memory.h"
+#include "agent/life/process.h"
+#include "agent/record/fact_record.h"
+#include "agent/arch/syscall.h"
+#include "agent/ground/text.h"
+#include "agent/life/thread.h"
+
+#define STATUS_SIZE 1536 /* the lines that are read stand in its first kilobyte */
+
+/* In the order of the record's fields. */
+enum field {
+	FIELD_VIRTUAL_SIZE,
+	FIELD_RESIDENT,
+	FIELD_ANONYMOUS,
+	FIELD_FILE,
+	FIELD_SHARED,
+	FIELD_SWAP,
+};
+static const char *const names[] = {
+	"VmSize:", "VmRSS:", "RssAnon:", "RssFile:", "RssShmem:", "VmSwap:"};
+#define NAME_COUNT (sizeof(names) / sizeof(names[0]))
+
+static void parse_line(const char *line, uint64_t *values)
+{
+	for (size_t i = 0; i < NAME_COUNT; i++) {
+		size_t length = strlen(names[i]);
+
+		if (strncmp(line, names[i], length))
+			continue;
+		for (line += length; *line == ' ' || *line == '\t'; line++)
+			;
+		values[i] = text_parse(line, NULL) * 1024;
+		return;
+	}
+}
+
+static void leave_out(uint64_t *values, enum field field, uint64_t bytes)
+{
+	values[field] -= bytes < values[field] ? bytes : values[field];
+}
+
+/* Shared mappings of a file in memory are not counted among those of files. */
+static enum field field_of_slots(void)
+{
+	struct statfs system = {0};
+
+	return sys_fstatfs(process->file.fd, &system) == 0 && system.f_type == TMPFS_MAGIC
+		       ? FIELD_SHARED
+		       : FIELD_FILE;
+}
+
+static void leave_out_own(uint64_t *values)
+{
+	struct own_memory own;
+
+	own_memory_measure(&own);
+	leave_out(values, FIELD_VIRTUAL_SIZE, own.virtual_size);
+	leave_out(values, FIELD_RESIDENT, own.anonymous + own.slots);
+	leave_out(values, FIELD_ANONYMOUS, own.anonymous);
+	leave_out(values, field_of_slots(), own.slots);
+}
+
+void memory_use_write(struct thread *thread)
+{
+	char status[STATUS_SIZE];
+	uint64_t values[NAME_COUNT] = {0};
+	struct fact_record record = {
+		.kind = TRACE_RECORD_MEMORY, .has_time = true, .ticks = clock_ticks()};
+	int fd = config.value[SETTING_MEMORY_SAMPLES]
+			 ? sys_open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0)
+			 : -1;
+	long size = fd < 0 ? 0 : sys_read(fd, status, sizeof(status) - 1);
+
+	if (fd >= 0)
+		sys_close(fd);
+	if (size <= 0)
+		return;
+	status[size] = '\0';
+	for (const char *line = status; *line;) {
+		parse_line(line, values);
+		while (*line && *line != '\n')
+			line++;
+		if (*line)
+			line++;
+	}
+	leave_out_own(values);
+	for (size_t i = 0; i < NAME_COUNT; i++)
+		fact_record_add(&record, values[i]);
+	fact_record_write(thread, &record);
+}
+
+void memory_use_if_due(struct thread *thread)
+{
+	uint64_t last = __atomic_load_n(&process->last_sample_ns, __ATOMIC_RELAXED);
+	uint64_t interval = config.value[SETTING_MEMORY_SAMPLES];
+	uint64_t now;
+
+	if (!interval || process_system_calls_forbidden())
+		return;
+	now = clock_monotonic_ns();
+	if (now - last < interval)
+		return;
+	// One thread wins; the others' samples would say the same.
+	if (__atomic_compare_exchange_n(&process->last_sample_ns, &last, now, false,
+					__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		memory_use_write(thread);
+}

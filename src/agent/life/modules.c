@@ -1,0 +1,251 @@
+#include "agent/life/modules.h"
+
+#include "agent/ground/build_id.h"
+#include "agent/ground/clock.h"
+#include "agent/ground/libc.h"
+#include "agent/live/live_hook.h"
+#include "agent/ground/page_pool.h"
+#include "agent/life/process.h"
+#include "agent/ground/next_functions.h"
+#include "agent/record/fact_record.h"
+#include "agent/ground/lock.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/arch/syscall.h"
+#include "agent/life/thread.h"
+
+#define PATH_MAX_ 1024
+
+struct module {
+	uint64_t start;
+	uint64_t end;
+	const void *link_map;
+	uint64_t path_hash;
+	uint32_t gone; /* atomic */
+};
+
+/* Under modules->lock, so one is enough, and host stacks are small. */
+static struct {
+	char path[PATH_MAX_];
+	uint8_t text[1 + BUILD_ID_MAX + PATH_MAX_];
+} scratch;
+
+/* The program itself has no name in the loader's list; others may be relative. */
+static void find_path(const struct unwind_module *module)
+{
+	const char *path = module->path ? module->path : "";
+	size_t length = strlen(path);
+	long directory;
+
+	memset(scratch.path, 0, sizeof(scratch.path));
+	if (!length) {
+		if (!process_system_calls_forbidden())
+			sys_readlink("/proc/self/exe", scratch.path, sizeof(scratch.path) - 1);
+		return;
+	}
+	if (length >= sizeof(scratch.path) / 2)
+		length = sizeof(scratch.path) / 2 - 1;
+	if (!strncmp(path, "linux-vdso.so", 13) || !strncmp(path, "linux-gate.so", 13)) {
+		memcpy(scratch.path, "[vdso]", 7);
+		return;
+	}
+	for (size_t i = 0; path[0] != '/' && path[0] != '[' && i < length; i++) {
+		if (path[i] != '/')
+			continue;
+		if (process_system_calls_forbidden())
+			break;
+		directory = sys_getcwd(scratch.path, sizeof(scratch.path) / 2);
+		if (directory > 1) {
+			scratch.path[directory - 1] = '/';
+			memcpy(scratch.path + directory, path, length);
+			return;
+		}
+		break;
+	}
+	memcpy(scratch.path, path, length);
+}
+
+static uint64_t hash_path(void)
+{
+	uint64_t hash = 14695981039346656037ull; // FNV-1a: only to number generations
+
+	for (const char *c = scratch.path; *c; c++)
+		hash = (hash ^ (uint8_t)*c) * 1099511628211ull;
+	return hash;
+}
+
+static uint64_t generation(const struct modules *modules, uint64_t path_hash)
+{
+	uint64_t earlier = 0;
+
+	for (uint32_t i = 0; i < modules->count; i++)
+		earlier += modules->list[i].path_hash == path_hash;
+	return earlier;
+}
+
+static bool same(const struct module *known, const struct unwind_module *module)
+{
+	return known->start == module->start && known->end == module->end &&
+	       known->link_map == module->link_map &&
+	       !__atomic_load_n(&known->gone, __ATOMIC_ACQUIRE);
+}
+
+/* The position of the module in the list plus one, which is its id; 0: not known. */
+static uint32_t find(const struct modules *modules, const struct unwind_module *module)
+{
+	for (uint32_t i = __atomic_load_n(&modules->count, __ATOMIC_ACQUIRE); i; i--)
+		if (same(&modules->list[i - 1], module))
+			return i;
+	return 0;
+}
+
+static bool write_record(struct thread *thread, uint32_t id, const struct unwind_module *module,
+			 uint64_t earlier)
+{
+	struct fact_record record = {
+		.kind = TRACE_RECORD_MODULE,
+		.has_time = true,
+		.ticks = clock_ticks(),
+		.text = scratch.text,
+	};
+	const uint8_t *id_bytes = NULL;
+	size_t id_size = build_id_of_module(module, &id_bytes);
+	size_t path_size = strlen(scratch.path);
+
+	fact_record_add(&record, id);
+	fact_record_add(&record, earlier);
+	fact_record_add(&record, module->bias);
+	fact_record_add(&record, module->start);
+	fact_record_add(&record, module->end);
+	fact_record_add(&record, id_size);
+	if (id_size)
+		memcpy(scratch.text, id_bytes, id_size);
+	memcpy(scratch.text + id_size, scratch.path, path_size);
+	record.text_size = id_size + path_size;
+	return fact_record_write(thread, &record);
+}
+
+/* Under the lock. */
+static uint32_t add(struct thread *thread, struct modules *modules,
+		    const struct unwind_module *module)
+{
+	uint32_t id = modules->count + 1;
+	uint64_t path_hash;
+
+	if (!modules->list)
+		modules->list = page_pool_allocate(MODULES_MAX * sizeof(*modules->list));
+	if (!modules->list || modules->count == MODULES_MAX)
+		return 0;
+	find_path(module);
+	path_hash = hash_path();
+	if (!write_record(thread, id, module, generation(modules, path_hash)))
+		return 0;
+	modules->list[id - 1] = (struct module){
+		.start = module->start,
+		.end = module->end,
+		.link_map = module->link_map,
+		.path_hash = path_hash,
+	};
+	if (live_way == LIVE_WAY_SAMPLES && module->link_map)
+		live_sampled_watch((uint64_t)module->link_map);
+	// Published after its record is committed: a kill in between leaves no dangling id.
+	__atomic_store_n(&modules->count, id, __ATOMIC_RELEASE);
+	return id;
+}
+
+static uint32_t define_locked(struct thread *thread, uint64_t pc, bool *busy)
+{
+	struct modules *modules = &process->modules;
+	struct unwind_module module;
+	uint32_t id;
+
+	if (!unwind_module_at(pc - 1, &module))
+		return 0;
+	id = find(modules, &module);
+	if (id)
+		return id;
+	// Without it readers name the pc by the module that is recorded there next.
+	if (!lock_wait(&modules->lock)) {
+		*busy = true;
+		return 0;
+	}
+	id = find(modules, &module);
+	if (!id)
+		id = add(thread, modules, &module);
+	lock_release(&modules->lock);
+	return id;
+}
+
+struct definition {
+	struct thread *thread;
+	uint64_t pc;
+	uint32_t id;
+};
+
+static uint32_t define(struct thread *thread, uint64_t pc)
+{
+	struct fact_record record = {.kind = TRACE_RECORD_FRAME};
+	bool busy = false;
+	uint32_t module = define_locked(thread, pc, &busy);
+	uint32_t id;
+
+	if (busy || !thread->cursor)
+		return 0;
+	id = __atomic_add_fetch(&process->modules.next_frame_id, 1, __ATOMIC_RELAXED);
+	fact_record_add(&record, id);
+	fact_record_add(&record, pc);
+	fact_record_add(&record, module);
+	if (!fact_record_write(thread, &record))
+		return 0;
+	return unwind_set_frame_id(pc, id);
+}
+
+static void define_here(void *argument)
+{
+	struct definition *definition = argument;
+
+	definition->id = define(definition->thread, definition->pc);
+}
+
+uint32_t modules_define_frame(struct thread *thread, uint64_t pc)
+{
+	struct definition definition = {thread, pc, 0};
+
+	signal_bracket_run_quiet(define_here, &definition);
+	return definition.id;
+}
+
+bool modules_has(const void *block)
+{
+	const struct modules *modules = &process->modules;
+
+	for (uint32_t i = __atomic_load_n(&modules->count, __ATOMIC_ACQUIRE); block && i; i--)
+		if (modules->list[i - 1].link_map == block && !modules->list[i - 1].gone)
+			return true;
+	return false;
+}
+
+void modules_loader_freed(struct thread *thread, const void *block)
+{
+	struct modules *modules = &process->modules;
+	uint32_t count = __atomic_load_n(&modules->count, __ATOMIC_ACQUIRE);
+	// Once: a handler may fork, and the child find `modules` wiped.
+	struct module *list = __atomic_load_n(&modules->list, __ATOMIC_RELAXED);
+
+	for (uint32_t i = list ? count : 0; block && i; i--) {
+		struct module *module = &list[i - 1];
+		struct fact_record record = {
+			.kind = TRACE_RECORD_MODULE_GONE,
+			.has_time = true,
+			.ticks = clock_ticks(),
+		};
+
+		if (module->link_map != block || module->gone)
+			continue;
+		__atomic_store_n(&module->gone, 1, __ATOMIC_RELEASE);
+		unwind_forget(module->start, module->end);
+		next_functions_forget(module->start, module->end);
+		__atomic_add_fetch(&process->epoch, 1, __ATOMIC_RELEASE);
+		fact_record_add(&record, i);
+		fact_record_write(thread, &record);
+	}
+}

@@ -1,0 +1,237 @@
+#include "agent/life/process.h"
+
+#include <elf.h>
+
+#include "agent/ground/barrier.h"
+#include "agent/ground/clock.h"
+#include "agent/life/config.h"
+#include "agent/cull/cull.h"
+#include "agent/life/environment.h"
+#include "agent/ground/file_name.h"
+#include "agent/ground/libc.h"
+#include "agent/ground/log.h"
+#include "agent/ground/own_code.h"
+#include "agent/ground/own_stack.h"
+#include "agent/ground/page_pool.h"
+#include "agent/life/process_end.h"
+#include "agent/ground/next_functions.h"
+#include "agent/record/recording_file.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/arch/syscall.h"
+#include "agent/life/thread.h"
+#include "agent/life/toggle.h"
+#include "agent/hooks/zero_memory.h"
+
+extern unsigned long getauxval(unsigned long type) __attribute__((weak));
+
+struct process *process;
+bool process_forbidden;
+uint8_t process_id[16];
+
+// Kept across fork: whether the settings are read and the tables of the unwinder made.
+static bool started_before;
+
+// Whether another image of the run came before: its recordings are named by it.
+static bool later_image;
+
+// Kernels before 4.14, and what only looks like Linux, do not know it.
+static bool wiped_at_fork;
+
+static bool make_process(void)
+{
+	struct process *fresh;
+	struct process *none = NULL;
+
+	if (process)
+		return true;
+	fresh = page_pool_allocate(sizeof(*fresh));
+	if (!fresh)
+		return false;
+	// Zero in every child that has a copy of this memory; a vfork child shares it.
+	wiped_at_fork = sys_madvise(fresh, sizeof(*fresh), MADV_WIPEONFORK) == 0;
+	__atomic_compare_exchange_n(&process, &none, fresh, false, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
+	return true;
+}
+
+static void warn_unknown_placeholder(enum setting setting)
+{
+	char text[] = "%x";
+
+	text[1] = file_name_unknown(config.text[setting]);
+	if (!text[1] || config_is_child())
+		return;
+	log_start(SETTING_LOG_ERROR);
+	log_string(setting_info(setting)->variable);
+	log_string(": ");
+	log_string(text);
+	log_string(" is no placeholder and stays as it is");
+	log_end();
+}
+
+bool process_read_settings(void)
+{
+	static enum { UNREAD, READING, READ } state;
+	int none = UNREAD;
+
+	if (__atomic_load_n((int *)&state, __ATOMIC_ACQUIRE) == READ)
+		return true;
+	if (!__atomic_compare_exchange_n((int *)&state, &none, READING, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return false;
+	next_functions_resolve();
+	log_init();
+	if (!config_read()) {
+		__atomic_store_n((int *)&state, UNREAD, __ATOMIC_RELEASE);
+		return false;
+	}
+	zero_memory_begin();
+	warn_unknown_placeholder(SETTING_OUTPUT);
+	warn_unknown_placeholder(SETTING_LOGFILE);
+	environment_init();
+	if (!config.value[SETTING_FOLLOW])
+		config_hide_preload();
+	__atomic_store_n((int *)&state, READ, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* See link_map_redirect(). */
+static void say_not_redirected(void)
+{
+	if (real.not_redirected && !config_is_child())
+		log_line(SETTING_LOG_ERROR,
+			 "calls of libraries that are opened with RTLD_DEEPBIND, and by "
+			 "way of dlsym(), are not recorded: the loader's tables cannot "
+			 "be changed");
+}
+
+/* Of all threads, before their next captures. */
+static void empty_caches(void)
+{
+	__atomic_add_fetch(&process->epoch, 1, __ATOMIC_RELEASE);
+}
+
+/* What happens once, in the first image of an exec. false: too early. */
+static bool start_first(void)
+{
+	const struct unwind_host host = {
+		.allocate = page_pool_allocate,
+		.dl_find_object = real.dl_find_object,
+		.run = signal_bracket_run_quiet,
+		.hooks_start = (uint64_t)OWN_CODE_START,
+		.hooks_end = (uint64_t)OWN_CODE_END,
+		.forgot = empty_caches,
+		// The kernel puts it behind everything else.
+		.main_stack = getauxval ? getauxval(AT_EXECFN) : 0,
+	};
+
+	if (!process_read_settings())
+		return false;
+	clock_init();
+	barrier_prepare();
+	unwind_init(&host);
+	say_not_redirected();
+	started_before = true;
+	return true;
+}
+
+static enum process_state start(bool forked)
+{
+	static const uint8_t none[16];
+	uint8_t parent[16];
+
+	if (forked && !config.value[SETTING_FOLLOW])
+		return PROCESS_OFF;
+	if (!wiped_at_fork) {
+		// A forked child would write where nothing is mapped.
+		log_line(SETTING_LOG_ERROR, "the kernel cannot wipe memory at fork "
+					    "(MADV_WIPEONFORK); the program runs unrecorded");
+		return PROCESS_OFF;
+	}
+	if (forked)
+		unwind_forget_ids();
+	process->pid = sys_getpid();
+	memcpy(parent, forked ? process_id : config.parent_id, 16);
+	recording_file_make_id(process_id);
+	later_image = memcmp(parent, none, 16) != 0;
+	if (!recording_file_create(&process->file, later_image)) {
+		memcpy(process_id, forked ? parent : none, 16); // as before: it may be tried again
+		return PROCESS_OFF;
+	}
+	recording_file_open(forked, parent);
+	return PROCESS_RECORDING;
+}
+
+/* Once: each event tries again. */
+static void say_no_memory(void)
+{
+	static uint32_t said;
+
+	if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+		return;
+	process_read_settings(); // how to say it
+	log_line(SETTING_LOG_ERROR, "no memory to record with; the program runs unrecorded until "
+				    "there is");
+}
+
+bool process_prepare(void)
+{
+	// The child of a process under a filter is under it, too, and has no window of its own.
+	if (process_state() == PROCESS_NEW &&
+	    (process_system_calls_forbidden() || (toggle_is_off() && !toggle_settle_slow())))
+		return false;
+	if (process)
+		return true;
+	if (!make_process()) {
+		say_no_memory();
+		return false;
+	}
+	own_stack_prepare();
+	return true;
+}
+
+bool process_start(void)
+{
+	uint32_t state = PROCESS_NEW;
+
+	if (!__atomic_compare_exchange_n(&process->state, &state, PROCESS_STARTING, false,
+					 __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+		return state == PROCESS_RECORDING;
+	next_functions_resolve();
+	if (!started_before && !start_first())
+		state = PROCESS_NEW; // before the C library is ready: the next event tries again
+	else
+		state = start(process_id[0] || process_id[1] || process_id[2] || process_id[3]);
+	__atomic_store_n(&process->state, state, __ATOMIC_RELEASE);
+	return state == PROCESS_RECORDING;
+}
+
+void process_try_again(void)
+{
+	uint32_t state = PROCESS_OFF;
+
+	if (process)
+		__atomic_compare_exchange_n(&process->state, &state, PROCESS_NEW, false,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+void process_count_losses(enum trace_loss reason, uint64_t count)
+{
+	// Once: a handler may fork, and the child, which returns here, find it wiped.
+	struct trace_header *header =
+		process ? __atomic_load_n(&process->file.header, __ATOMIC_RELAXED) : NULL;
+
+	if (header)
+		__atomic_fetch_add(&header->losses[reason], count, __ATOMIC_RELAXED);
+}
+
+void process_count_loss(enum trace_loss reason)
+{
+	process_count_losses(reason, 1);
+}
+
+bool process_is_borrowed(void)
+{
+	return process && process->pid && !process_system_calls_forbidden() &&
+	       process->pid != sys_getpid();
+}

@@ -1,0 +1,169 @@
+#include "agent/life/process_end.h"
+
+#include "agent/ground/clock.h"
+#include "agent/cull/cull.h"
+#include "agent/ground/libc.h"
+#include "agent/live/live.h"
+#include "agent/ground/log.h"
+#include "agent/life/process.h"
+#include "agent/record/fact_record.h"
+#include "agent/life/memory_use.h"
+#include "agent/record/slot.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/arch/syscall.h"
+#include "agent/life/thread.h"
+
+#define FLUSH_SIZE (1u << 20) /* of a slot that deep stacks have made large */
+
+bool process_flush(void)
+{
+	struct thread *thread;
+	void *scratch;
+	bool whole = true;
+
+	if (!process->file.header_private)
+		return true;
+	if (process_system_calls_forbidden())
+		return false;
+	scratch = sys_mmap(NULL, FLUSH_SIZE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	for (thread = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE); thread;
+	     thread = thread->all_next)
+		whole &= !syscall_error(scratch) && slot_flush_private(thread, scratch, FLUSH_SIZE);
+	if (!syscall_error(scratch))
+		sys_munmap(scratch, FLUSH_SIZE);
+	file_write_header(&process->file);
+	return whole && process_state() == PROCESS_RECORDING;
+}
+
+/* Events that were lost while the recording went on; where it stopped, that was said then. */
+static uint64_t count_lost(const struct trace_header *header)
+{
+	uint64_t lost = 0;
+
+#define LOSS(number, NAME, name, loses_events, text)                                               \
+	if (loses_events)                                                                          \
+		lost += __atomic_load_n(&header->losses[number], __ATOMIC_RELAXED);
+#include "trace/losses.def"
+#undef LOSS
+	return lost;
+}
+
+/* At an exec nothing is said of losses: the same line may come from each of many. */
+static void say_end(enum trace_end reason)
+{
+	uint64_t lost = reason == TRACE_END_EXEC ? 0 : count_lost(process->file.header);
+
+	log_start(lost ? SETTING_LOG_ERROR : SETTING_LOG_INFO);
+	log_string("recording '");
+	log_string(process->file.path);
+	log_string("' ends");
+	if (lost) {
+		log_string("; events lost: ");
+		log_number(lost);
+	}
+	log_end();
+}
+
+/* Why it stopped, end_reason says already. The counters of a private header are to be written. */
+static void end_stopped(void)
+{
+	struct signal_bracket bracket;
+
+	__atomic_store_n(&process->file.header->state, TRACE_STATE_ENDED, __ATOMIC_RELEASE);
+	signal_bracket_begin(&bracket);
+	if (!process_system_calls_forbidden())
+		file_write_header(&process->file);
+	signal_bracket_end(&bracket);
+}
+
+void process_end_held_back(void)
+{
+	struct thread *thread = thread_self;
+	bool lent = !thread || !thread->cursor || thread->busy;
+	uint64_t outer = 0;
+
+	thread = lent ? thread_lend() : thread;
+	if (!thread)
+		return cull_lose(TRACE_LOSS_HELD_BACK);
+	if (!lent)
+		outer = thread_begin_work(thread);
+	if (!cull_finish(thread))
+		cull_lose(TRACE_LOSS_HELD_BACK);
+	if (lent)
+		thread_take_back(thread);
+	else
+		thread_end_work(thread, outer);
+}
+
+/* The last record of the thread that ends the process, if it has a stream and is at no event. */
+static void write_end(struct thread *thread, enum trace_end reason, int status)
+{
+	struct fact_record record = {.kind = TRACE_RECORD_END, .has_time = true};
+	uint64_t now = 0, outer;
+
+	if (!thread || !thread->cursor)
+		return;
+	if (thread->busy) {
+		// An exec may fail, and the handler come back.
+		if (reason != TRACE_END_EXEC)
+			handler_queue_lose(thread);
+		return;
+	}
+	outer = thread_begin_work(thread);
+	if (!process_system_calls_forbidden()) {
+		memory_use_write(thread);
+		now = clock_monotonic_ns();
+	}
+	record.ticks = clock_ticks();
+	fact_record_add(&record, now);
+	fact_record_add(&record, reason);
+	fact_record_add(&record, (uint64_t)status);
+	fact_record_write(thread, &record);
+	thread_end_work(thread, outer);
+}
+
+struct ending {
+	enum trace_end reason;
+	int status;
+};
+
+static void end(void *argument)
+{
+	const struct ending *ending = argument;
+	struct trace_header *header = process->file.header;
+
+	if (cull_is_on())
+		process_end_held_back();
+	write_end(thread_self, ending->reason, ending->status);
+	header->end_reason = ending->reason;
+	header->end_status = (uint32_t)ending->status;
+	__atomic_store_n(&header->state, TRACE_STATE_ENDED, __ATOMIC_RELEASE);
+	process_flush();
+	if (process_state() == PROCESS_RECORDING)
+		say_end(ending->reason);
+	if (live_is_on() && ending->reason != TRACE_END_EXEC)
+		live_report_at_end();
+}
+
+void process_end(enum trace_end reason, int status)
+{
+	struct ending ending = {reason, status};
+
+	if (process_is_borrowed())
+		return;
+	if (process_state() == PROCESS_STOPPED)
+		end_stopped();
+	if (process_state() != PROCESS_RECORDING)
+		return;
+	signal_bracket_run(end, &ending);
+}
+
+void process_resume(void)
+{
+	if (process_state() != PROCESS_RECORDING || process_is_borrowed())
+		return;
+	cull_resume();
+	process->file.header->end_reason = TRACE_END_UNKNOWN;
+	__atomic_store_n(&process->file.header->state, TRACE_STATE_RUNNING, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,54 @@
+#include "agent/life/process_facts.h"
+
+#include <sys/utsname.h>
+
+#include "agent/life/config.h"
+#include "agent/ground/file_name.h"
+#include "agent/ground/libc.h"
+#include "agent/record/fact_record.h"
+#include "agent/arch/syscall.h"
+#include "agent/life/thread.h"
+
+#define FACT_MAX 32000
+
+static void write_fact(struct thread *thread, enum trace_process_field field, const void *text,
+		       size_t size)
+{
+	struct fact_record record = {.kind = TRACE_RECORD_PROCESS, .text = text, .text_size = size};
+
+	fact_record_add(&record, field);
+	fact_record_write(thread, &record);
+}
+
+static void write_file_fact(struct thread *thread, enum trace_process_field field, const char *path)
+{
+	static char text[FACT_MAX]; // one thread of one image at a time
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	long size = fd < 0 ? -1 : sys_read(fd, text, sizeof(text));
+
+	if (fd >= 0)
+		sys_close(fd);
+	if (size > 0)
+		write_fact(thread, field, text, (size_t)size);
+}
+
+void process_facts_write(struct thread *thread)
+{
+	static char path[FILE_NAME_MAX];
+	static struct utsname name;
+	long size = sys_readlink("/proc/self/exe", path, sizeof(path));
+
+	if (size > 0)
+		write_fact(thread, TRACE_PROCESS_EXECUTABLE, path, (size_t)size);
+	if (config.value[SETTING_RECORD_ARGS])
+		write_file_fact(thread, TRACE_PROCESS_ARGUMENTS, "/proc/self/cmdline");
+	if (config.value[SETTING_RECORD_ENV])
+		write_file_fact(thread, TRACE_PROCESS_ENVIRONMENT, "/proc/self/environ");
+	size = sys_getcwd(path, sizeof(path));
+	if (size > 1)
+		write_fact(thread, TRACE_PROCESS_DIRECTORY, path, (size_t)size - 1);
+	sys_uname(&name);
+	write_fact(thread, TRACE_PROCESS_HOST, name.nodename, strlen(name.nodename));
+	write_fact(thread, TRACE_PROCESS_KERNEL, name.release, strlen(name.release));
+	write_fact(thread, TRACE_PROCESS_AGENT, MALLOW_VERSION, sizeof(MALLOW_VERSION) - 1);
+}

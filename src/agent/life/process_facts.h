@@ -1,0 +1,10 @@
+/* What a recording says of its process: executable, arguments, directory, host. */
+#ifndef MALLOW_AGENT_LIFE_PROCESS_FACTS_H
+#define MALLOW_AGENT_LIFE_PROCESS_FACTS_H
+
+struct thread;
+
+/* Into the first thread's stream. In a signal bracket, with `busy` set. */
+void process_facts_write(struct thread *thread);
+
+#endif

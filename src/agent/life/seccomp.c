@@ -1,0 +1,75 @@
+#include "agent/life/seccomp.h"
+
+#include "agent/ground/clock.h"
+#include "agent/cull/cull.h"
+#include "agent/ground/log.h"
+#include "agent/ground/page_pool.h"
+#include "agent/life/process.h"
+#include "agent/life/process_end.h"
+#include "agent/life/process_stop.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/life/toggle.h"
+#include "agent/unwind/unwind.h"
+
+#define WINDOW_SIZE  (32u << 20)  /* of recording after a seccomp filter */
+#define RESERVE_SIZE (256u << 20) /* address space for tables then; touched when used */
+
+static bool prepare_window(void)
+{
+	return !process->file.header_private && clock_use_tsc &&
+	       file_open_window(&process->file, WINDOW_SIZE) &&
+	       page_pool_begin_reserve(RESERVE_SIZE);
+}
+
+/* Said now, for nobody knows whether a line could be written when the start comes. */
+static void say_too_late(void)
+{
+	struct signal_bracket bracket;
+
+	signal_bracket_begin(&bracket);
+	log_line(SETTING_LOG_WARN, "the program installs a seccomp filter before recording was "
+				   "started: a start has no effect from now on");
+	signal_bracket_end(&bracket);
+}
+
+bool seccomp_prepare(bool strict)
+{
+	struct signal_bracket bracket;
+
+	if (process_system_calls_forbidden() || process_is_borrowed())
+		return false;
+	if (process_state() == PROCESS_NEW && toggle_state == TOGGLE_OFF)
+		say_too_late();
+	if (strict && process_state() == PROCESS_RECORDING) {
+		signal_bracket_begin(&bracket);
+		if (cull_is_on())
+			process_end_held_back();
+		signal_bracket_end(&bracket);
+		process_stop(TRACE_LOSS_STRICT_MODE,
+			     "the program enters seccomp strict mode; later events are lost");
+	}
+	if (process_state() == PROCESS_RECORDING) {
+		signal_bracket_begin(&bracket);
+		if (!prepare_window())
+			process_stop(TRACE_LOSS_WINDOW_FULL,
+				     "the program installs a seccomp filter, and no space could be "
+				     "mapped");
+		signal_bracket_end(&bracket);
+	}
+	// Strict mode forbids the counter, too; otherwise it is the only clock that is left.
+	if (!clock_use_tsc || strict)
+		clock_freeze();
+	unwind_forbid_system_calls(true);
+	__atomic_store_n(&process_forbidden, true, __ATOMIC_RELEASE);
+	return true;
+}
+
+void seccomp_refused(void)
+{
+	__atomic_store_n(&process_forbidden, false, __ATOMIC_RELEASE);
+	clock_thaw();
+	unwind_forbid_system_calls(false);
+	page_pool_end_reserve();
+	if (process_state() == PROCESS_RECORDING)
+		file_close_window(&process->file);
+}

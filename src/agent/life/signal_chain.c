@@ -1,0 +1,291 @@
+/* sigaction() and its older kin, for the signals that the settings name: see signal_chain.h. */
+#include "agent/life/signal_chain.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "agent/life/config.h"
+#include "agent/ground/libc.h"
+#include "agent/live_dump/helper.h"
+#include "agent/live/live.h"
+#include "agent/life/process.h"
+#include "agent/ground/next_functions.h"
+#include "agent/ground/lock.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/life/toggle.h"
+#include "base/compiler.h"
+
+// Flags that say how the kernel calls the handler: the program's own hold for ours.
+#define KEPT_FLAGS (SA_NODEFER | SA_ONSTACK | SA_RESTART)
+
+/* A signal that means something to us. */
+struct meaning {
+	enum setting setting;
+	void (*carry_out)(void);
+};
+
+static void report_by_size(void)
+{
+	live_report(HELPER_SORT_SIZE);
+}
+
+static void report_by_count(void)
+{
+	live_report(HELPER_SORT_COUNT);
+}
+
+static const struct meaning meanings[] = {
+	{SETTING_SIGNAL_TOGGLE, toggle_flip},
+	{SETTING_SIGNAL_DUMP_SIZE, report_by_size},
+	{SETTING_SIGNAL_DUMP_COUNT, report_by_count},
+	{SETTING_SIGNAL_BASELINE, live_forget},
+};
+
+/*
+ * What the program has set for one of ours, as the kernel would have it. A handler may come while
+ * another thread changes it, so there are two, and `current` says which counts.
+ */
+struct own_signal {
+	int number; // atomic; 0: no handler of ours
+	struct sigaction actions[2];
+	uint32_t current; // atomic
+	uint32_t lock;
+};
+
+static struct own_signal own_signals[ARRAY_COUNT(meanings)];
+
+static bool is_handler(const struct sigaction *action)
+{
+	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+}
+
+static void set_action(struct own_signal *own, const struct sigaction *action)
+{
+	uint32_t next = !__atomic_load_n(&own->current, __ATOMIC_RELAXED);
+
+	own->actions[next] = *action;
+	__atomic_store_n(&own->current, next, __ATOMIC_RELEASE);
+}
+
+static struct sigaction get_action(const struct own_signal *own)
+{
+	return own->actions[__atomic_load_n(&own->current, __ATOMIC_ACQUIRE)];
+}
+
+/* NULL: it is none of ours. */
+static struct own_signal *find(int number)
+{
+	for (size_t i = 0; number > 0 && i < ARRAY_COUNT(own_signals); i++)
+		if (own_signals[i].number == number)
+			return &own_signals[i];
+	return NULL;
+}
+
+static void on_signal(int number, siginfo_t *info, void *context);
+
+/* Ours in the kernel, as the program's is to be called. SA_RESTART where it has none. */
+static int install(const struct own_signal *own, const struct sigaction *action)
+{
+	struct sigaction ours = {.sa_flags = SA_RESTART};
+
+	if (is_handler(action)) {
+		ours.sa_mask = action->sa_mask;
+		ours.sa_flags = action->sa_flags & KEPT_FLAGS;
+	}
+	ours.sa_sigaction = on_signal;
+	ours.sa_flags |= SA_SIGINFO;
+	return real.sigaction(own->number, &ours, NULL);
+}
+
+/* SA_RESETHAND: the program's handler is called once. */
+static void reset_action(struct own_signal *own)
+{
+	struct sigaction none = {.sa_handler = SIG_DFL};
+
+	set_action(own, &none);
+}
+
+/* One signal may mean several things. */
+static void carry_out(int number)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(meanings); i++)
+		if ((int)config.value[meanings[i].setting] == number)
+			meanings[i].carry_out();
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	struct own_signal *own = find(number);
+	int *place = real.errno_location ? real.errno_location() : NULL;
+	int before = place ? *place : 0;
+	struct sigaction action;
+
+	if (!own)
+		return;
+	action = get_action(own);
+	if (action.sa_flags & (int)SA_RESETHAND)
+		reset_action(own);
+	carry_out(number);
+	if (place)
+		*place = before;
+	if (!is_handler(&action))
+		return;
+	if (action.sa_flags & SA_SIGINFO)
+		action.sa_sigaction(number, info, context);
+	else
+		action.sa_handler(number);
+}
+
+static void begin_one(struct own_signal *own, int number)
+{
+	struct sigaction before;
+
+	if (!number || find(number) || real.sigaction(number, NULL, &before))
+		return;
+	set_action(own, &before);
+	own->number = number;
+	if (install(own, &before))
+		own->number = 0;
+}
+
+void hook_signal_begin(void)
+{
+	static uint32_t begun;
+
+	if (toggle_is_off())
+		toggle_settle_slow();
+	if (!real.sigaction || !process_read_settings() ||
+	    __atomic_exchange_n(&begun, 1, __ATOMIC_ACQUIRE))
+		return;
+	for (size_t i = 0; i < ARRAY_COUNT(meanings); i++)
+		begin_one(&own_signals[i], (int)config.value[meanings[i].setting]);
+}
+
+void hook_signal_before_exec(void)
+{
+	const struct sigaction ignored = {.sa_handler = SIG_IGN};
+
+	for (size_t i = 0; i < ARRAY_COUNT(own_signals); i++) {
+		const struct own_signal *own = &own_signals[i];
+
+		if (own->number && get_action(own).sa_handler == SIG_IGN)
+			real.sigaction(own->number, &ignored, NULL);
+	}
+}
+
+void hook_signal_after_exec(void)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(own_signals); i++) {
+		const struct own_signal *own = &own_signals[i];
+		struct sigaction action = get_action(own);
+
+		if (own->number && action.sa_handler == SIG_IGN)
+			install(own, &action);
+	}
+}
+
+/* The signal if it is one of ours. Programs may call before our constructor has run. */
+static struct own_signal *find_begun(int number)
+{
+	next_functions_resolve();
+	if (number <= 0)
+		return NULL;
+	hook_signal_begin();
+	return find(number);
+}
+
+/* As the kernel would do it. new and old may be NULL. */
+static int change(struct own_signal *own, const struct sigaction *new, struct sigaction *old)
+{
+	struct sigaction before;
+	struct signal_bracket bracket;
+	int result = 0;
+
+	// A vfork child has signals of its own, and its parent's memory.
+	if (process_is_borrowed()) {
+		before = get_action(own);
+		if (new)
+			result = real.sigaction(own->number, new, NULL);
+		if (old)
+			*old = before;
+		return result;
+	}
+	signal_bracket_begin(&bracket);
+	before = get_action(own);
+	if (new &&lock_try(&own->lock)) {
+		set_action(own, new);
+		result = install(own, new);
+		lock_release(&own->lock);
+	}
+	signal_bracket_end(&bracket);
+	if (old)
+		*old = before;
+	return result;
+}
+
+/* Of the calls that take a handler alone. Returns the handler before. */
+static signal_handler *change_handler(struct own_signal *own, signal_handler *handler, int flags)
+{
+	struct sigaction new = {.sa_handler = handler, .sa_flags = flags};
+	struct sigaction old;
+
+	if (change(own, &new, &old))
+		return SIG_ERR;
+	return old.sa_handler;
+}
+
+int hook_sigaction(int number, const void *new, void *old)
+{
+	struct own_signal *own = find_begun(number);
+
+	if (own)
+		return change(own, new, old);
+	return real.sigaction ? real.sigaction(number, new, old)
+			      : (int)next_functions_return(-ENOSYS);
+}
+
+/* Each as its C library has it: BSD's keeps the handler, System V's resets it. */
+#define DEFINE_SIGNAL(name, flags)                                                                 \
+	signal_handler *hook_##name(int number, signal_handler *handler)                           \
+	{                                                                                          \
+		struct own_signal *own = find_begun(number);                                       \
+                                                                                                   \
+		if (own)                                                                           \
+			return change_handler(own, handler, flags);                                \
+		if (real.name)                                                                     \
+			return real.name(number, handler);                                         \
+		return (signal_handler *)next_functions_return(-ENOSYS);                           \
+	}
+
+DEFINE_SIGNAL(signal, SA_RESTART)
+DEFINE_SIGNAL(bsd_signal, SA_RESTART)
+DEFINE_SIGNAL(ssignal, SA_RESTART)
+DEFINE_SIGNAL(sysv_signal, (int)(SA_RESETHAND | SA_NODEFER))
+DEFINE_SIGNAL(sysv_signal_old, (int)(SA_RESETHAND | SA_NODEFER))
+
+/* SIG_HOLD and the mask are the C library's business: the handler alone goes our way. */
+signal_handler *hook_sigset(int number, signal_handler *handler)
+{
+	struct own_signal *own = find_begun(number);
+	signal_handler *before;
+	struct sigaction action;
+
+	if (!own || handler == SIG_HOLD)
+		return real.sigset ? real.sigset(number, handler)
+				   : (signal_handler *)next_functions_return(-ENOSYS);
+	action = get_action(own);
+	// It unblocks the signal, and says whether it was blocked; the handler that it sets is
+	// replaced by ours at once.
+	before = real.sigset ? real.sigset(number, SIG_IGN) : SIG_ERR;
+	change_handler(own, handler, 0);
+	return before == SIG_HOLD ? before : action.sa_handler;
+}
+
+int hook_sigignore(int number)
+{
+	struct own_signal *own = find_begun(number);
+
+	if (own)
+		return change_handler(own, SIG_IGN, 0) == SIG_ERR ? -1 : 0;
+	return real.sigignore ? real.sigignore(number) : (int)next_functions_return(-ENOSYS);
+}

@@ -1,0 +1,364 @@
+#include "agent/life/thread.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+
+#include "agent/ground/clock.h"
+#include "agent/life/config.h"
+#include "agent/cull/cull.h"
+#include "agent/ground/libc.h"
+#include "agent/live/live.h"
+#include "agent/ground/page_pool.h"
+#include "agent/life/process.h"
+#include "agent/life/process_facts.h"
+#include "agent/ground/next_functions.h"
+#include "agent/record/fact_record.h"
+#include "agent/record/slot.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/arch/syscall.h"
+#include "agent/life/thread_ended.h"
+#include "agent/life/toggle.h"
+#include "base/bytes.h"
+
+__thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
+__thread uint32_t thread_tag __attribute__((tls_model("initial-exec")));
+
+// In thread_self while the thread is being set up: hooks pass through.
+static struct thread starting;
+
+// One per process; the number of the key, and whether it exists. Kept across fork.
+static unsigned int end_key;
+static uint32_t end_key_state; /* 0 none, 1 being made, 2 there */
+
+/* Room for one frame more than DEPTH: the mark that says the stack was cut. */
+static size_t frame_room(void)
+{
+	return thread_depth_limit() + 8;
+}
+
+size_t thread_depth_limit(void)
+{
+	return config.value[SETTING_DEPTH];
+}
+
+/* With the parts behind struct thread, all touched only as far as they are used. */
+size_t thread_memory_size(void)
+{
+	size_t size = bytes_round_up(sizeof(struct thread), 64) +
+		      HANDLER_QUEUE_WORDS * sizeof(uint64_t) + frame_room() * sizeof(uint64_t);
+
+	if (live_is_on())
+		size += live_thread_size(frame_room());
+
+	return bytes_round_up(size, 4096);
+}
+
+uint64_t *thread_pending_words(struct thread *thread)
+{
+	return (uint64_t *)((char *)thread + bytes_round_up(sizeof(*thread), 64));
+}
+
+static void set_parts(struct thread *thread)
+{
+	thread->pending.words = thread_pending_words(thread);
+	thread->frames = thread->pending.words + HANDLER_QUEUE_WORDS;
+	if (live_is_on())
+		live_thread_prepare(thread, thread->frames + frame_room(), frame_room());
+	thread->stack.depth_max = thread_depth_limit();
+	thread->stack.broken_pc = TRACE_PC_BROKEN;
+	thread->stack.truncated_pc = TRACE_PC_TRUNCATED;
+	// No 0 is stored: a stop in another thread may have set it just now.
+	if (admission_wanted())
+		thread->filtered = 1;
+	thread->free_stacks = config_free_stacks();
+}
+
+static void list_thread(struct thread *thread)
+{
+	struct thread *head = __atomic_load_n(&process->threads, __ATOMIC_RELAXED);
+
+	do
+		thread->all_next = head;
+	while (!__atomic_compare_exchange_n(&process->threads, &head, thread, true,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+static struct thread *create(void)
+{
+	struct thread *thread = thread_ended_take();
+
+	if (thread)
+		return thread;
+	thread = page_pool_allocate(thread_memory_size());
+	if (!thread) {
+		process_count_loss(TRACE_LOSS_NO_MEMORY);
+		return NULL;
+	}
+	if (!process_system_calls_forbidden() &&
+	    sys_madvise(thread, thread_memory_size(), MADV_WIPEONFORK)) {
+		// A child would go on in its parent's slot.
+		page_pool_release(thread, thread_memory_size());
+		process_count_loss(TRACE_LOSS_NO_MEMORY);
+		return NULL;
+	}
+	list_thread(thread);
+	return thread;
+}
+
+static void end_stream(struct thread *thread)
+{
+	fact_record_write(thread, &(struct fact_record){.kind = TRACE_RECORD_THREAD_END,
+							.has_time = true,
+							.ticks = clock_ticks()});
+	cull_thread_ends(thread);
+	live_thread_leaves(thread);
+	slot_rest(thread);
+	unwind_thread_ends(&thread->bounds);
+	thread->epoch = ~process->epoch; // the next event, if there is one, empties the caches
+	thread_ended_put(thread);
+}
+
+/* Runs in the thread that ends; the program's other destructors may still allocate after it. */
+static void thread_ends(void *value)
+{
+	struct thread *thread = thread_self;
+	struct signal_bracket bracket;
+	uint64_t outer;
+
+	if (thread != value || thread == &starting || !thread->cursor || thread->busy)
+		return;
+	signal_bracket_begin(&bracket);
+	outer = thread_begin_work(thread);
+	end_stream(thread);
+	thread_end_work(thread, outer);
+	signal_bracket_end(&bracket);
+}
+
+/* thread_self is `starting`: what these functions allocate is not recorded. */
+static void watch_end(struct thread *thread)
+{
+	uint32_t none = 0;
+
+	if (!real.pthread_key_create || !real.pthread_setspecific)
+		return;
+	if (__atomic_compare_exchange_n(&end_key_state, &none, 1, false, __ATOMIC_ACQUIRE,
+					__ATOMIC_ACQUIRE))
+		__atomic_store_n(&end_key_state,
+				 real.pthread_key_create(&end_key, thread_ends) == 0 ? 2 : 1,
+				 __ATOMIC_RELEASE);
+	if (__atomic_load_n(&end_key_state, __ATOMIC_ACQUIRE) == 2)
+		real.pthread_setspecific(end_key, thread);
+}
+
+static void write_name(struct thread *thread, enum trace_record kind)
+{
+	struct fact_record record = {.kind = kind, .has_time = true, .ticks = clock_ticks()};
+
+	if (kind == TRACE_RECORD_THREAD)
+		fact_record_add(&record, (uint64_t)thread->tid);
+	record.text = thread->name;
+	record.text_size = strlen(thread->name);
+	fact_record_write(thread, &record);
+}
+
+void thread_check_name(struct thread *thread)
+{
+	char name[sizeof(thread->name)] = "";
+
+	if (process_system_calls_forbidden() || sys_prctl(PR_GET_NAME, (unsigned long)name))
+		return;
+	if (!strncmp(name, thread->name, sizeof(name)))
+		return;
+	memcpy(thread->name, name, sizeof(name));
+	thread->name[sizeof(name) - 1] = '\0';
+	if (!thread->announced)
+		return;
+	write_name(thread, TRACE_RECORD_THREAD_NAME);
+	if (live_is_on())
+		live_thread_leaves(thread);
+}
+
+void thread_renamed(void)
+{
+	struct thread *thread = thread_self;
+	struct signal_bracket bracket;
+	uint64_t outer;
+
+	if (!thread || !thread->cursor || thread->busy)
+		return;
+	signal_bracket_begin(&bracket);
+	outer = thread_begin_work(thread);
+	thread_check_name(thread);
+	thread_end_work(thread, outer);
+	signal_bracket_end(&bracket);
+}
+
+/*
+ * The first record of a thread, in a stream of its own or behind those of a thread that has ended.
+ * One that goes on after its own end, in a later destructor, has written it.
+ */
+static void announce(struct thread *thread)
+{
+	bool is_first = thread->sequence == 0 && (uint32_t)thread->chunk->commit == 0;
+
+	if (thread->announced)
+		return;
+	thread_check_name(thread);
+	write_name(thread, TRACE_RECORD_THREAD);
+	thread->announced = 1;
+	toggle_write_tag(thread);
+	if (thread->stream == 0 && is_first)
+		process_facts_write(thread);
+}
+
+/* Gives the thread a stream of the recording. */
+static void join(struct thread *thread)
+{
+	bool has_stream = thread->chunk; // that of an ended thread: thread_ended.h
+
+	if (!has_stream)
+		thread->stream = __atomic_fetch_add(&process->next_stream, 1, __ATOMIC_RELAXED);
+	thread->epoch = process->epoch;
+	if (!thread->number)
+		thread->number = __atomic_add_fetch(&process->threads_made, 1, __ATOMIC_RELAXED);
+	event_clock_begin(thread, thread->stream == 0 && !has_stream);
+}
+
+/* Returns the thread if it can be recorded; *watch: if its end is to be watched, too. */
+static struct thread *begin(struct thread **own, bool *watch)
+{
+	struct thread *thread;
+
+	if (!process_start())
+		return NULL;
+	if (!*own)
+		*own = create();
+	else if (!(*own)->frames)
+		list_thread(*own); // wiped by fork, and the list, too
+	thread = *own;
+	if (!thread)
+		return NULL;
+	if (!thread->frames) { // new, reused, or wiped by fork
+		set_parts(thread);
+		thread->tid = process_system_calls_forbidden() ? 0 : sys_gettid();
+		join(thread);
+		*watch = true;
+	}
+	if (!slot_open(thread))
+		return NULL;
+	thread->busy = 1;
+	announce(thread);
+	thread->busy = 0;
+	return thread->cursor ? thread : NULL;
+}
+
+struct beginning {
+	struct thread *thread; /* its memory, NULL: none yet */
+	struct thread *begun;
+	bool watch;
+};
+
+static void begin_here(void *argument)
+{
+	struct beginning *beginning = argument;
+
+	beginning->begun = begin(&beginning->thread, &beginning->watch);
+}
+
+/*
+ * In a signal bracket, with thread_self == &starting. Returns what thread_self is to be: a thread
+ * that could not begin keeps its memory, and its next event tries again.
+ */
+static struct thread *begin_in(const struct signal_bracket *bracket, struct thread *own,
+			       struct thread **begun)
+{
+	struct beginning beginning = {.thread = own};
+
+	if (process_prepare())
+		signal_bracket_call(bracket, begin_here, &beginning);
+	// Here, since the C library may call the program's allocator for it.
+	if (beginning.watch)
+		watch_end(beginning.thread);
+	*begun = beginning.begun;
+	return beginning.thread;
+}
+
+struct thread *thread_lend(void)
+{
+	struct thread *thread = process_state() == PROCESS_RECORDING ? create() : NULL;
+
+	if (!thread)
+		return NULL;
+	set_parts(thread);
+	thread->tid = process_system_calls_forbidden() ? 0 : sys_gettid();
+	join(thread);
+	thread->busy = 1;
+	if (!slot_open(thread))
+		return NULL;
+	announce(thread);
+	return thread->cursor ? thread : NULL;
+}
+
+void thread_take_back(struct thread *thread)
+{
+	thread->busy = 0;
+	end_stream(thread);
+}
+
+/* Of a child: the thread as the kernel would have left it, and the process, too. */
+static void forget_parent(struct thread *thread)
+{
+	if (process_state() == PROCESS_NEW) {
+		uint32_t own_stacks = process->own_stacks; // this runs on one of them
+
+		memset(process, 0, sizeof(*process)); // the interrupted write may have used it
+		process->own_stacks = own_stacks;
+	}
+	// The copies of the slot and of the stack cache are not worth a system call.
+	memset(thread, 0, sizeof(*thread));
+	sys_madvise(thread, thread_memory_size(), MADV_WIPEONFORK);
+}
+
+void thread_renew_slow(struct thread *thread)
+{
+	struct handler_queue pending;
+	uint64_t outer = thread->outer;
+	uint8_t busy = thread->busy;
+	struct thread *begun;
+	struct signal_bracket bracket;
+
+	signal_bracket_begin(&bracket);
+	pending = thread->pending; // a handler may have added something until now
+	thread_self = &starting;
+	forget_parent(thread);
+	thread->pending = pending;
+	thread = begin_in(&bracket, thread, &begun);
+	thread_self = thread;
+	thread->outer = outer;
+	thread->busy = busy;
+	signal_bracket_end(&bracket);
+}
+
+struct thread *thread_begin_slow(void)
+{
+	struct thread *thread = thread_self;
+	struct thread *begun;
+	struct signal_bracket bracket;
+
+	if (thread == &starting || (thread && thread->outer && thread->busy))
+		return NULL;
+	signal_bracket_begin(&bracket);
+	thread = thread_self; // a handler may have come first
+	if (thread && thread->cursor) {
+		signal_bracket_end(&bracket);
+		return thread;
+	}
+	thread_self = &starting;
+	// A child whose interrupted write was given up.
+	if (thread && thread->forked)
+		forget_parent(thread);
+	thread_self = begin_in(&bracket, thread, &begun);
+	signal_bracket_end(&bracket);
+	return begun;
+}

@@ -1,0 +1,121 @@
+#include "agent/life/thread_ended.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "agent/cull/cull.h"
+#include "agent/ground/libc.h"
+#include "agent/live/live.h"
+#include "agent/life/process.h"
+#include "agent/record/slot.h"
+#include "agent/ground/lock.h"
+#include "agent/arch/syscall.h"
+#include "agent/life/thread.h"
+
+/* Of threads that are not gone yet, so many are looked at before memory is asked for instead. */
+#define LOOKS_MAX 8
+
+void thread_ended_put(struct thread *thread)
+{
+	struct thread **arrived = &process->ended.arrived;
+	struct thread *head = __atomic_load_n(arrived, __ATOMIC_RELAXED);
+
+	if (thread->ended)
+		return;
+	thread->ended = 1;
+	do
+		thread->ended_next = head;
+	while (!__atomic_compare_exchange_n(arrived, &head, thread, true, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED));
+}
+
+static void append(struct ended_threads *ended, struct thread *thread)
+{
+	thread->ended_next = NULL;
+	if (ended->first)
+		ended->last->ended_next = thread;
+	else
+		ended->first = thread;
+	ended->last = thread;
+}
+
+/* Puts those that arrived behind the others, the one that ended first in front. */
+static void take_arrived(struct ended_threads *ended)
+{
+	struct thread *newest = __atomic_exchange_n(&ended->arrived, NULL, __ATOMIC_ACQUIRE);
+	struct thread *oldest = NULL;
+
+	while (newest) {
+		struct thread *before = newest->ended_next;
+
+		newest->ended_next = oldest;
+		oldest = newest;
+		newest = before;
+	}
+	while (oldest) {
+		struct thread *next = oldest->ended_next;
+
+		append(ended, oldest);
+		oldest = next;
+	}
+}
+
+/* NULL: the kernel still knows all that were looked at. One's id may be another thread's by now. */
+static struct thread *take_gone(struct ended_threads *ended)
+{
+	for (int i = 0; i < LOOKS_MAX && ended->first; i++) {
+		struct thread *thread = ended->first;
+
+		ended->first = thread->ended_next;
+		if (sys_tgkill(process->pid, thread->tid, 0) == -ESRCH)
+			return thread;
+		append(ended, thread);
+	}
+	return NULL;
+}
+
+/* Whether what it wrote last is whole. */
+static bool can_hand_on_stream(const struct thread *thread)
+{
+	return thread->chunk && !thread->busy && !thread->resync;
+}
+
+/* Makes the struct of a thread that is gone another's. */
+static void recycle(struct thread *thread)
+{
+	struct trace_encoder encoder = thread->encoder;
+	uint32_t depth = thread->depth;
+	struct trace_chunk *chunk;
+
+	// It may have allocated again after its end, in a later destructor.
+	cull_thread_ends(thread);
+	live_thread_leaves(thread);
+	stack_cache_recycle(&thread->stack);
+	if (!can_hand_on_stream(thread))
+		slot_forget(thread);
+	chunk = thread->chunk;
+	memset(thread, 0, offsetof(struct thread, number));
+	if (!chunk) {
+		thread->sequence = 0;
+		return;
+	}
+	thread->chunk = chunk;
+	thread->encoder = encoder;
+	thread->depth = depth;
+}
+
+struct thread *thread_ended_take(void)
+{
+	struct ended_threads *ended = &process->ended;
+	struct thread *thread;
+
+	// Waits: going without would cost another thread's memory, for good.
+	if (process_system_calls_forbidden() || !lock_wait(&ended->lock))
+		return NULL;
+	take_arrived(ended);
+	thread = take_gone(ended);
+	lock_release(&ended->lock);
+	if (thread)
+		recycle(thread);
+	return thread;
+}

@@ -1,0 +1,70 @@
+/*
+ * The live blocks by address (trace/live.h): heads of regions of memory (heads.h), and what lives
+ * there, in groups of entries (small_blocks.h) or in cells of their own (large_blocks.h). The table
+ * costs by blocks, and not by the memory that they are spread over.
+ *
+ * There is one block at an address at a time, and what comes after it there was told so by the
+ * allocator. So an entry has one writer from when it was claimed until it is free again. It stays
+ * with its region, but for those of groups that are empty (reclaim.h).
+ *
+ * Lock-free, any thread, async-signal-safe.
+ */
+#ifndef MALLOW_AGENT_LIVE_BLOCKS_BLOCK_TABLE_H
+#define MALLOW_AGENT_LIVE_BLOCKS_BLOCK_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/live_blocks/block_entry.h"
+#include "agent/live_blocks/block_near.h"
+#include "agent/live_blocks/cells.h"
+#include "agent/live_blocks/full_groups.h"
+#include "agent/live_blocks/heads.h"
+#include "agent/live_blocks/number_stack.h"
+#include "trace/live.h"
+
+/* Zero: empty. */
+struct block_table {
+	struct heads heads;
+	struct cells cells;
+	struct full_groups fulls;
+	struct number_stack free_cells; /* single ones, of large blocks */
+};
+
+/* The words of a group of cells, by its name. */
+static inline uint64_t *block_table_group(const struct block_table *table, uint32_t name)
+{
+	return cells_at(&table->cells, live_group_number(name));
+}
+
+/* The time of a block of that size. */
+static inline uint32_t block_table_time(uint64_t ticks, uint64_t size)
+{
+	return live_time_pack(ticks, size < LIVE_LARGE_MIN ? LIVE_TIME_BITS : 32);
+}
+
+/*
+ * A block comes to be. *stale receives the block that was still there, whose end nobody saw; its
+ * owner is 0 if there was none. false: there is no room, or the address is no multiple of 8.
+ *
+ * A stale one stays if it is another thread's and the address is one that this thread met lately,
+ * or if only the new one is small.
+ */
+bool block_table_put(struct block_table *table, struct block_near *near, uint64_t address,
+		     const struct known_block *block, struct known_block *stale);
+
+/* A block ends: takes it out. false: it is not there. */
+bool block_table_take(const struct block_table *table, struct block_near *near, uint64_t address,
+		      struct known_block *ret);
+
+/* The owner of the block that is there becomes another, if it is that one. */
+bool block_table_change_owner(const struct block_table *table, uint64_t address, uint32_t from,
+			      uint32_t to);
+
+/* No block is live. Of what others put meanwhile some may stay. */
+void block_table_empty(const struct block_table *table);
+
+/* Gives what is no chunk of the recording back. */
+void block_table_release(struct block_table *table);
+
+#endif

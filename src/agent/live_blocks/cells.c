@@ -1,0 +1,53 @@
+#include "agent/live_blocks/cells.h"
+
+#include <stddef.h>
+
+#include "agent/live/live_memory.h"
+#include "base/compiler.h"
+
+#define FOUR (1u << CELLS_FOUR_LOG)
+
+static uint32_t take_four(struct cells *cells)
+{
+	uint32_t last = __atomic_load_n(&cells->last, __ATOMIC_RELAXED);
+
+	do
+		if (last >= LIVE_CELLS - FOUR)
+			return 0;
+	while (!__atomic_compare_exchange_n(&cells->last, &last, last + FOUR, true,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return last + FOUR;
+}
+
+/* What is left of a four, or of another. Of several threads that begin one, some waste theirs. */
+static uint32_t take_part(struct cells *cells, unsigned int log)
+{
+	uint32_t *next = &cells->next[log];
+	uint32_t number = __atomic_load_n(next, __ATOMIC_RELAXED), four;
+
+	while (number % FOUR)
+		if (__atomic_compare_exchange_n(next, &number, number + (1u << log), true,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return number;
+	four = take_four(cells);
+	if (four)
+		__atomic_compare_exchange_n(next, &number, four + (1u << log), false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return four;
+}
+
+/* Its chunk is made where need be. */
+uint32_t cells_take(struct cells *cells, unsigned int log, uint64_t **words)
+{
+	uint32_t number = log < CELLS_FOUR_LOG ? take_part(cells, log) : take_four(cells);
+	uint64_t **place = &cells->chunks[number >> CELLS_CHUNK_BITS];
+
+	if (!number)
+		return 0;
+	if (unlikely(!__atomic_load_n(place, __ATOMIC_ACQUIRE)) &&
+	    !live_memory_array(place, LIVE_PART_CELLS, LIVE_CELL_SIZE,
+			       number & ~((1u << CELLS_CHUNK_BITS) - 1), 1u << CELLS_CHUNK_BITS))
+		return 0;
+	*words = cells_at(cells, number);
+	return number;
+}

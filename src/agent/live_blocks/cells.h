@@ -1,0 +1,62 @@
+/*
+ * The cells of the table of live blocks, by their number (trace/live.h): memory in fours of 32
+ * bytes, handed out singly, in pairs, and as fours. They are never given back.
+ *
+ * Lock-free, async-signal-safe.
+ */
+#ifndef MALLOW_AGENT_LIVE_BLOCKS_CELLS_H
+#define MALLOW_AGENT_LIVE_BLOCKS_CELLS_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#include "trace/live.h"
+
+#define CELLS_CHUNK_BITS 15 /* 1 MiB each */
+#define CELLS_CHUNKS     (LIVE_CELLS >> CELLS_CHUNK_BITS)
+#define CELLS_FOUR_LOG   2
+
+/* Zero: none. */
+struct cells {
+	uint64_t *chunks[CELLS_CHUNKS]; /* atomic */
+	uint32_t last;                  /* atomic: the four that was handed out last; 0: none was */
+	uint32_t next[CELLS_FOUR_LOG]; /* atomic: single and pair, a multiple of 4: there is none */
+};
+
+/*
+ * The number of 1, 2 or 4 cells that nobody had yet, by their logarithm, and their words, which are
+ * zero. 0: there are no more.
+ */
+uint32_t cells_take(struct cells *cells, unsigned int log, uint64_t **words);
+
+/* The words of cells that were taken. */
+static inline uint64_t *cells_at(const struct cells *cells, uint32_t number)
+{
+	return __atomic_load_n(&cells->chunks[number >> CELLS_CHUNK_BITS], __ATOMIC_RELAXED) +
+	       (uint64_t)(number & ((1u << CELLS_CHUNK_BITS) - 1)) * LIVE_CELL_WORDS;
+}
+
+/* The name of the group behind this one; in a free cell the number of the next free one. */
+static inline uint32_t cells_next(const uint64_t *words)
+{
+	return (uint32_t)__atomic_load_n(&words[0], __ATOMIC_RELAXED);
+}
+
+/*
+ * A word of cells by its number, which is that of its cell, times four, plus its place in there:
+ * less than 1 << CELLS_WORD_BITS.
+ */
+#define CELLS_WORD_BITS (LIVE_CELL_BITS + 2)
+static_assert(1u << 2 == LIVE_CELL_WORDS, "words are numbered across cells");
+
+static inline uint32_t cells_word_number(uint32_t cell, uint32_t index)
+{
+	return cell * LIVE_CELL_WORDS + index;
+}
+
+static inline uint64_t *cells_word(const struct cells *cells, uint32_t number)
+{
+	return cells_at(cells, number / LIVE_CELL_WORDS) + number % LIVE_CELL_WORDS;
+}
+
+#endif

@@ -1,0 +1,131 @@
+/*
+ * The live blocks of less than 1 KiB, by the region of memory in which they begin (trace/live.h):
+ *
+ *   head ──► group of 3 entries                                      looked through
+ *   head ──► wide group, 7 or 15 entries by address ──► group before it ──► …
+ *   head ──► full group, an entry for each 32 bytes ──► such a chain, if need be
+ *
+ * Of each group that is looked through the cache most often has nothing. So in a wide group each
+ * 128 or 64 bytes of the region have an entry that is looked at first, but the first two of them,
+ * which share one. And where many blocks are to be expected, by those that a region has or by those
+ * of the region before it, it gets a full group.
+ *
+ * Part of block_table.h, and as that is.
+ */
+#ifndef MALLOW_AGENT_LIVE_BLOCKS_SMALL_BLOCKS_H
+#define MALLOW_AGENT_LIVE_BLOCKS_SMALL_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/arch/atomic_add.h"
+#include "agent/live_blocks/block_table.h"
+#include "base/compiler.h"
+
+/* Addresses are multiples of 8, entries those of block_entry(), and atomic where they are. */
+
+/* Of a wide group's header: from here on the bits of its words, at which readers do not look. */
+#define SMALL_BLOCKS_ELSEWHERE 32
+
+static inline uint32_t small_blocks_full_index(uint64_t address)
+{
+	return address >> LIVE_FULL_BITS & (LIVE_FULL_ENTRIES - 1);
+}
+
+static inline struct live_full *small_blocks_full(const struct block_table *table, uint32_t name)
+{
+	return full_groups_at(&table->fulls, live_group_number(name));
+}
+
+/* Whether it names a wide group, of 2 or 4 cells, first of a chain. */
+static inline bool small_blocks_is_wide(uint32_t name)
+{
+	return (name >> LIVE_CELL_BITS) - 1 < 2;
+}
+
+/* The word of a block's own entry in there, by its address or where in the region it is. */
+static inline uint32_t small_blocks_wide_index(uint32_t name, uint64_t address)
+{
+	uint32_t words = LIVE_CELL_WORDS * live_group_cells(name);
+	uint32_t index = (uint32_t)(address & 1023) * words >> 10;
+
+	return index + !index; // the first one is the header
+}
+
+/* In its header: a block of that entry was put elsewhere in the chain. */
+static inline uint64_t small_blocks_elsewhere(uint32_t index)
+{
+	return UINT64_C(1) << (SMALL_BLOCKS_ELSEWHERE + index);
+}
+
+/*
+ * Where in the full or wide group of its region, which has that name, a block is to be put. NULL:
+ * there is none, or the block may be elsewhere in the chain, its last end not having been seen.
+ */
+static inline uint64_t *small_blocks_new_entry(const struct block_table *table, uint32_t name,
+					       uint64_t address)
+{
+	struct live_full *full;
+	uint64_t *words;
+	uint32_t index;
+
+	if (live_group_is_full(name)) {
+		full = small_blocks_full(table, name);
+		index = small_blocks_full_index(address);
+		if (name & LIVE_FULL_CHAIN &&
+		    __atomic_load_n(&full->chained, __ATOMIC_RELAXED) >> index & 1)
+			return NULL;
+		return &full->entries[index];
+	}
+	if (!small_blocks_is_wide(name))
+		return NULL;
+	words = block_table_group(table, name);
+	index = small_blocks_wide_index(name, address);
+	if (__atomic_load_n(&words[0], __ATOMIC_RELAXED) & small_blocks_elsewhere(index))
+		return NULL;
+	return &words[index];
+}
+
+/*
+ * The block's own entry in the full or wide group of its region, which has that name, or NULL:
+ * *chain is where else it may be, for small_blocks_find_in(); 0: nowhere.
+ */
+static inline uint64_t *small_blocks_find(const struct block_table *table, uint32_t name,
+					  uint64_t address, uint32_t *chain)
+{
+	uint64_t *entry;
+
+	*chain = name;
+	if (live_group_is_full(name))
+		entry = &small_blocks_full(table, name)->entries[small_blocks_full_index(address)];
+	else if (small_blocks_is_wide(name))
+		entry = &block_table_group(table, name)[small_blocks_wide_index(name, address)];
+	else
+		return NULL;
+	if (likely(block_entry_is_at(entry, address)))
+		return entry;
+	if (live_group_is_full(name) && !(name & LIVE_FULL_CHAIN))
+		*chain = 0;
+	return NULL;
+}
+
+/* The number of its word (cells_word()), or 0. */
+uint32_t small_blocks_find_in(const struct block_table *table, uint32_t chain, uint64_t address);
+
+/*
+ * Whether there was room. *word is its number if it is in a chain now, else 0. *stale is set if a
+ * small block was still there.
+ */
+bool small_blocks_put(struct block_table *table, uint64_t address, uint64_t entry,
+		      struct known_block *stale, uint32_t *word);
+
+/* Of the full group of that name, leaving or not: whether there are no blocks in it. */
+bool small_blocks_are_gone(const struct block_table *table, uint32_t name);
+
+/* The group of that name, which nobody uses, is free if it is still leaving its region. */
+bool small_blocks_leave(struct block_table *table, uint32_t *head, uint32_t name);
+
+void small_blocks_empty(const struct block_table *table);
+
+#endif

@@ -1,0 +1,25 @@
+/* What a block counts for in the sums of the live table. */
+#ifndef MALLOW_AGENT_LIVE_BLOCKS_WEIGHT_H
+#define MALLOW_AGENT_LIVE_BLOCKS_WEIGHT_H
+
+#include <stdint.h>
+
+#include "agent/life/config.h"
+#include "base/compiler.h"
+
+/* What it adds to sums: 1 and its size, but where only samples are taken. */
+struct weight {
+	uint64_t calls, bytes;
+};
+
+/* Of a sample: 1 / the probability that it was one (admission.h). */
+struct weight weight_of_sample(uint64_t size, uint64_t mean);
+
+static inline struct weight weight_of(uint64_t size)
+{
+	uint64_t mean = config.value[SETTING_SAMPLE];
+
+	return likely(!mean) ? (struct weight){1, size} : weight_of_sample(size, mean);
+}
+
+#endif

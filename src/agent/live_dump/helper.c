@@ -1,0 +1,430 @@
+#include "agent/live_dump/helper.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "agent/arch/clone_stack.h"
+#include "agent/life/config.h"
+#include "agent/life/environment.h"
+#include "agent/live/live_state.h"
+#include "agent/live_dump/installed_tool.h"
+#include "agent/live_dump/watcher.h"
+#include "agent/ground/log.h"
+#include "agent/life/process.h"
+#include "agent/ground/lock.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/arch/syscall.h"
+#include "agent/ground/text.h"
+#include "base/compiler.h"
+
+#define KEEPERS    4 /* reports being made at once */
+#define STACK_SIZE 8192
+#define OUTPUT_FD  1
+#define LAST_FD    2
+#define SIGNALS    64
+#define WAIT_MS    10000
+#define FDS_LEAST  16 /* with less the helper's dynamic loader can open no libraries */
+#define NO_EXEC    126
+#define MISSING    ENOENT /* in place of an error of clone(): there is no helper to be started */
+#define ARGUMENTS  8
+#define FD_PATH    "/proc/self/fd/"
+
+/* What a keeper needs, which may run longer than the call that starts it. */
+struct keeper {
+	int pid; /* 0: none */
+	int fd;
+	int output;   /* what its standard output is to be, -1: as the program's */
+	int status;   /* of the helper, as wait4() gives it; -1: not yet, or there was none */
+	bool awaited; /* by somebody who wants to know the status */
+	bool stderr_is_own;
+	bool is_report, last;
+	enum live_message plea; /* what `mallow live` is sent if there is no report … */
+	long told;              /* … and what came of that */
+	int error;              /* why the keeper could not be started, 0: it was */
+	struct live_header *header;
+	char descriptor[16 + sizeof(FD_PATH)];
+	const char *arguments[ARGUMENTS];
+	char stack[STACK_SIZE] __attribute__((aligned(16)));
+};
+
+static struct keeper keepers[KEEPERS]; // under lock
+static uint32_t lock;
+
+static const char *path_of_helper(void)
+{
+	const char *path = config.text[SETTING_HELPER];
+
+	return *path ? path : installed_tool_path();
+}
+
+/* The signals' actions are this process's own; handlers are the program's code. */
+static void reset_handlers(void)
+{
+	struct {
+		void *handler;
+		uint64_t flags;
+		void *restorer;
+		uint64_t mask;
+	} before = {0}, standard = {0};
+
+	for (int number = 1; number <= SIGNALS; number++) {
+		if (syscall_raw(SYS_rt_sigaction, number, 0, (long)&before, 8, 0, 0) == 0 &&
+		    before.handler != SIG_IGN)
+			syscall_raw(SYS_rt_sigaction, number, (long)&standard, 0, 8, 0, 0);
+	}
+}
+
+/* stderr is another file than when the program began: reports go nowhere, or to OUTFILE. */
+static void hide_stderr(void)
+{
+	long null = syscall_raw(SYS_openat, AT_FDCWD, (long)"/dev/null", O_WRONLY, 0, 0, 0);
+
+	if (null >= 0)
+		syscall_raw(SYS_dup3, null, LAST_FD, 0, 0, 0, 0);
+}
+
+static void set_output(int fd)
+{
+	if (fd == OUTPUT_FD)
+		syscall_raw(SYS_fcntl, fd, F_SETFD, 0, 0, 0, 0);
+	else if (fd >= 0)
+		syscall_raw(SYS_dup3, fd, OUTPUT_FD, 0, 0, 0, 0);
+}
+
+/* Of the helper itself, until it is executed. Other descriptors of the program stay with it. */
+static void keep_only(int fd)
+{
+	if (fd > LAST_FD + 1)
+		syscall_raw(SYS_close_range, LAST_FD + 1, fd - 1, 0, 0, 0, 0);
+	syscall_raw(SYS_close_range, fd + 1, ~0u, 0, 0, 0, 0);
+	syscall_raw(SYS_fcntl, fd, F_SETFD, 0, 0, 0, 0);
+	// node marks all that it has as not to be inherited.
+	syscall_raw(SYS_fcntl, LAST_FD, F_SETFD, 0, 0, 0, 0);
+}
+
+/*
+ * The program's limits are not meant for the helper: up to where it may go without privilege. With
+ * too few descriptors its dynamic loader would complain in the program's place: false.
+ */
+static bool lift_limits(void)
+{
+	static const int kinds[] = {RLIMIT_STACK, RLIMIT_NOFILE};
+	struct {
+		uint64_t now, most;
+	} limit = {.now = FDS_LEAST};
+
+	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+		if (syscall_raw(SYS_prlimit64, 0, kinds[i], 0, (long)&limit, 0, 0) < 0)
+			continue;
+		limit.now = limit.most;
+		syscall_raw(SYS_prlimit64, 0, kinds[i], (long)&limit, 0, 0, 0);
+	}
+	return limit.now >= FDS_LEAST;
+}
+
+/* A frame of its own: it runs on the keeper's stack, which the keeper goes on with. */
+static never_inline __attribute__((noreturn)) void execute(const struct keeper *keeper)
+{
+	static const uint64_t none;
+
+	if (!lift_limits())
+		syscall_raw(SYS_exit_group, NO_EXEC, 0, 0, 0, 0, 0);
+	reset_handlers();
+	set_output(keeper->output);
+	keep_only(keeper->fd);
+	if (!keeper->stderr_is_own)
+		hide_stderr();
+	syscall_raw(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, 8, 0, 0);
+	syscall_raw(SYS_execve, (long)keeper->arguments[0], (long)keeper->arguments,
+		    (long)environment_for_tool(), 0, 0, 0);
+	for (;;)
+		syscall_raw(SYS_exit_group, 127, 0, 0, 0, 0, 0);
+}
+
+/* Whether there is a report is known. By the keeper, or by the process that could start none. */
+static void settle(struct keeper *keeper)
+{
+	if (!keeper->is_report)
+		return;
+	if (keeper->last)
+		__atomic_store_n(&keeper->header->last_report,
+				 keeper->status ? LIVE_LAST_REPORT_FAILED
+						: LIVE_LAST_REPORT_WRITTEN,
+				 __ATOMIC_RELEASE);
+	// Who is told of the last one looks there. The program itself waits for nobody.
+	if (keeper->status)
+		keeper->told =
+			watcher_tell(keeper->fd, keeper->plea, !keeper->last && !keeper->error);
+}
+
+/* All but the table's. They are copies, which would keep pipes open. */
+static void close_others(int fd)
+{
+	if (fd > 0)
+		syscall_raw(SYS_close_range, 0, fd - 1, 0, 0, 0, 0);
+	syscall_raw(SYS_close_range, fd + 1, ~0u, 0, 0, 0, 0);
+}
+
+/* With all signals blocked. */
+static void keep(void *argument)
+{
+	struct keeper *keeper = argument;
+	long helper = syscall_raw(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
+
+	if (helper == 0)
+		execute(keeper);
+	close_others(keeper->fd);
+	while (helper > 0 &&
+	       syscall_raw(SYS_wait4, helper, (long)&keeper->status, __WALL, 0, 0, 0) == -EINTR)
+		;
+	settle(keeper);
+	for (;;)
+		syscall_raw(SYS_exit, 0, 0, 0, 0, 0, 0);
+}
+
+/* The table's descriptor behind that text. Returns where the arguments go on. */
+static const char **fill(struct keeper *keeper, const char *before)
+{
+	struct text text;
+
+	keeper->fd = process->file.fd;
+	keeper->output = keeper->status = -1;
+	keeper->is_report = keeper->last = false;
+	keeper->told = -ENOENT;
+	keeper->error = 0;
+	keeper->stderr_is_own = log_stderr_is_own();
+	text_init(&text, keeper->descriptor, sizeof(keeper->descriptor));
+	text_string(&text, before);
+	text_number(&text, (uint64_t)keeper->fd);
+	keeper->arguments[0] = path_of_helper();
+	return keeper->arguments + 1;
+}
+
+static void fill_report(struct keeper *keeper, enum helper_sort sort, bool last)
+{
+	static const enum live_message pleas[] = {LIVE_MESSAGE_MAKE, LIVE_MESSAGE_BY_SIZE,
+						  LIVE_MESSAGE_BY_COUNT};
+	const char **argument = fill(keeper, "");
+
+	keeper->is_report = true;
+	keeper->last = last;
+	keeper->plea = last ? LIVE_MESSAGE_LAST : pleas[sort];
+	keeper->header = process->live->header;
+
+	*argument++ = "live-report";
+	*argument++ = "--fd";
+	*argument++ = keeper->descriptor;
+	if (sort != HELPER_SORT_DEFAULT) {
+		*argument++ = "--sort";
+		*argument++ = sort == HELPER_SORT_SIZE ? "size" : "count";
+	}
+	*argument = NULL;
+}
+
+static void fill_export(struct keeper *keeper, const char *format, int output)
+{
+	const char **argument = fill(keeper, FD_PATH);
+
+	*argument++ = "export";
+	*argument++ = "--to";
+	*argument++ = format;
+	*argument++ = keeper->descriptor;
+	*argument = NULL;
+	keeper->output = output;
+}
+
+static void nap(void)
+{
+	static const struct timespec millisecond = {.tv_nsec = 1000000};
+
+	sys_nanosleep(&millisecond);
+}
+
+static void say_why(const struct keeper *keeper)
+{
+	if (keeper->error) {
+		log_string("no process can be started for it");
+		log_error_number(keeper->error);
+		return;
+	}
+	log_string("'");
+	log_string(keeper->arguments[0]);
+	log_string("' ended with ");
+	log_string(WIFSIGNALED(keeper->status) ? "signal " : "status ");
+	log_number(WIFSIGNALED(keeper->status) ? WTERMSIG(keeper->status)
+					       : WEXITSTATUS(keeper->status));
+	log_string(", as if a limit or a sandbox of the program had kept it from running");
+}
+
+/*
+ * Once, unless `mallow live` makes the report; the last one it makes even if it could not be told.
+ * What the helper itself found wrong (status 1 and 2), it has said.
+ */
+static void say_failed(const struct keeper *keeper)
+{
+	static uint32_t said;
+	bool gone = keeper->told == -ENOENT || keeper->told == -ECONNREFUSED;
+
+	if (keeper->last ? !gone : keeper->told == 0)
+		return;
+	if (!keeper->error && WIFEXITED(keeper->status) && WEXITSTATUS(keeper->status) < NO_EXEC)
+		return;
+	if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+		return;
+	log_start(SETTING_LOG_ERROR);
+	log_string(keeper->last && config.registry
+			   ? "no last report, unless 'mallow live' is still there to make it: "
+			   : "no report: ");
+	if (keeper->error == MISSING) {
+		log_string("'");
+		log_string(keeper->arguments[0]);
+		log_string("' cannot be executed; MALLOW_HELPER names the tool");
+	} else {
+		say_why(keeper);
+		if (!config.registry)
+			log_string("; 'mallow live' makes reports in its stead");
+	}
+	log_end();
+}
+
+/* Whether the keeper is there no more; it is reaped, unless somebody else waits for it. */
+static bool has_ended(struct keeper *keeper)
+{
+	if (keeper->awaited)
+		return false;
+	if (!keeper->pid)
+		return true;
+	if (sys_wait4(keeper->pid, WNOHANG | __WALL) == 0)
+		return false;
+	keeper->pid = 0;
+	if (keeper->is_report && keeper->status)
+		say_failed(keeper);
+	return true;
+}
+
+/* One that is not in use, NULL: all are. Under the lock, in a signal bracket, as what follows. */
+static struct keeper *find_free(void)
+{
+	for (int i = 0; i < KEEPERS; i++)
+		if (has_ended(&keepers[i]))
+			return &keepers[i];
+	return NULL;
+}
+
+/* Of a report, the table first says that somebody is at it. */
+static void start(struct keeper *keeper)
+{
+	long pid;
+
+	if (keeper->last)
+		__atomic_store_n(&keeper->header->last_report, LIVE_LAST_REPORT_BEGUN,
+				 __ATOMIC_RELAXED);
+	pid = sys_access(keeper->arguments[0], 1)
+		      ? -MISSING
+		      : clone_stack(CLONE_VM, keeper->stack + STACK_SIZE, keep, keeper);
+	keeper->pid = pid > 0 ? (int)pid : 0;
+	if (keeper->last)
+		keeper->header->keeper = (uint32_t)keeper->pid;
+	if (pid > 0)
+		return;
+	keeper->error = (int)-pid;
+	settle(keeper);
+	say_failed(keeper);
+}
+
+bool helper_start(enum helper_sort sort, bool last)
+{
+	struct signal_bracket bracket;
+	struct keeper *keeper;
+	bool done = false;
+
+	if (process_system_calls_forbidden())
+		return true;
+	signal_bracket_begin(&bracket);
+	if (file_keep_descriptor(&process->file) && lock_try(&lock)) {
+		keeper = find_free();
+		done = keeper != NULL;
+		if (keeper) {
+			fill_report(keeper, sort, last);
+			start(keeper);
+		}
+		lock_release(&lock);
+	}
+	signal_bracket_end(&bracket);
+	return done;
+}
+
+static struct keeper *start_export(const char *format, int output)
+{
+	struct signal_bracket bracket;
+	struct keeper *keeper = NULL;
+
+	signal_bracket_begin(&bracket);
+	if (file_keep_descriptor(&process->file) && lock_try(&lock)) {
+		keeper = find_free();
+		if (keeper) {
+			keeper->awaited = true;
+			fill_export(keeper, format, output);
+			start(keeper);
+		}
+		lock_release(&lock);
+	}
+	signal_bracket_end(&bracket);
+	return keeper;
+}
+
+bool helper_export(const char *format, int output)
+{
+	struct keeper *keeper = NULL;
+	int status;
+
+	if (process_system_calls_forbidden())
+		return false;
+	for (int tries = 0; !keeper && tries < WAIT_MS; tries++) {
+		keeper = start_export(format, output);
+		if (!keeper)
+			nap();
+	}
+	if (!keeper)
+		return false;
+	while (keeper->pid && sys_wait4(keeper->pid, __WALL) == -EINTR)
+		;
+	status = keeper->status;
+	keeper->pid = 0;
+	__atomic_store_n(&keeper->awaited, false, __ATOMIC_RELEASE);
+	return status == 0;
+}
+
+void helper_reap(void)
+{
+	if (!lock_try(&lock))
+		return;
+	for (int i = 0; i < KEEPERS; i++)
+		has_ended(&keepers[i]);
+	lock_release(&lock);
+}
+
+void helper_wait(void)
+{
+	for (int tries = 0; tries < WAIT_MS; tries++) {
+		bool all = true;
+
+		for (int i = 0; i < KEEPERS; i++)
+			all &= has_ended(&keepers[i]);
+		if (all || process_system_calls_forbidden())
+			return;
+		nap();
+	}
+}
+
+void helper_forget(void)
+{
+	for (int i = 0; i < KEEPERS; i++) {
+		keepers[i].pid = 0;
+		keepers[i].awaited = false;
+	}
+	lock = 0;
+}

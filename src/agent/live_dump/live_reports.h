@@ -1,0 +1,19 @@
+/* When reports of the live table are made: by signal, by the clock, and at the end (live.h). */
+#ifndef MALLOW_AGENT_LIVE_DUMP_LIVE_REPORTS_H
+#define MALLOW_AGENT_LIVE_DUMP_LIVE_REPORTS_H
+
+#include <stdint.h>
+
+#include "agent/live/live_state.h"
+#include "base/compiler.h"
+
+/* At that time, from the start: whether one is due. Reads the clock for readers, too. */
+void live_reports_look_slow(struct live *live, uint64_t ticks);
+
+static inline void live_reports_look(struct live *live, uint64_t ticks)
+{
+	if (unlikely(ticks >= __atomic_load_n(&live->next_look, __ATOMIC_RELAXED)))
+		live_reports_look_slow(live, ticks);
+}
+
+#endif

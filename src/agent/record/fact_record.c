@@ -1,0 +1,126 @@
+#include "agent/record/fact_record.h"
+
+#include "agent/ground/clock.h"
+#include "agent/record/event_write.h"
+#include "agent/ground/libc.h"
+#include "agent/live/live.h"
+#include "agent/life/process.h"
+#include "agent/life/memory_use.h"
+#include "agent/record/slot.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/life/thread.h"
+#include "agent/life/toggle.h"
+
+#define TEXT_MAX 32768 /* a chunk's worth; longer texts are cut */
+
+struct reservation {
+	struct thread *thread;
+	size_t size;
+	bool ok;
+};
+
+static void reserve(void *argument)
+{
+	struct reservation *reservation = argument;
+
+	reservation->ok = slot_roll(reservation->thread, reservation->size);
+	if (reservation->ok)
+		memory_use_if_due(reservation->thread);
+}
+
+static never_inline bool reserve_slow(struct thread *thread, size_t size)
+{
+	struct reservation reservation = {thread, size, false};
+
+	signal_bracket_run(reserve, &reservation);
+	return reservation.ok;
+}
+
+bool fact_record_reserve(struct thread *thread, size_t size)
+{
+	while (unlikely((size_t)(thread->limit - thread->cursor) < size))
+		if (!thread->cursor || !reserve_slow(thread, size))
+			return false;
+	return true;
+}
+
+static size_t text_size(const struct fact_record *record)
+{
+	return record->text_size < TEXT_MAX ? record->text_size : TEXT_MAX;
+}
+
+/* More than it can take. */
+static size_t room_of(const struct fact_record *record)
+{
+	return 1 + VARINT_MAX + (1 + FACT_RECORD_FIELDS) * VARINT_MAX + text_size(record);
+}
+
+/* There is room. */
+static void put(struct thread *thread, const struct fact_record *record)
+{
+	uint8_t fields[(1 + FACT_RECORD_FIELDS) * VARINT_MAX];
+	uint8_t *end = fields;
+	uint8_t *p = thread->cursor;
+	size_t size;
+
+	if (record->has_time)
+		end = varint_put(end, zigzag((int64_t)(record->ticks - thread->chunk->base_ticks)));
+	for (int i = 0; i < record->count; i++)
+		end = varint_put(end, record->fields[i]);
+	event_clock_expire(&thread->clock);
+	size = (size_t)(end - fields);
+	*p++ = record->kind;
+	p = varint_put(p, size + text_size(record));
+	memcpy(p, fields, size);
+	p += size;
+	if (record->text)
+		memcpy(p, record->text, text_size(record));
+	thread_commit(thread, p + text_size(record));
+}
+
+void fact_record_lost(void)
+{
+	process_count_loss(process->loss_if_stopped);
+}
+
+bool fact_record_write(struct thread *thread, const struct fact_record *record)
+{
+	if (live_is_on() && !live_writes_record(record->kind))
+		return true;
+	if (!fact_record_reserve(thread, room_of(record))) {
+		fact_record_lost();
+		return false;
+	}
+	put(thread, record);
+	return true;
+}
+
+void fact_record_write_here(struct thread *thread, const struct fact_record *record,
+			    const struct unwind_state *state)
+{
+	if (toggle_is_off())
+		return;
+	fact_record_write_kept_here(thread, record, state);
+}
+
+void fact_record_write_kept_here(struct thread *thread, const struct fact_record *record,
+				 const struct unwind_state *state)
+{
+	const struct event stack = {.operation = TRACE_OP_STACK};
+
+	if (live_is_on())
+		return;
+	// The stack and its record must lie in one chunk: a new one begins with another stack.
+	if (!fact_record_reserve(thread, room_of(record) + 1024))
+		return fact_record_lost();
+	event_write_here(thread, &stack, state);
+	if ((size_t)(thread->limit - thread->cursor) < room_of(record)) {
+		if (!fact_record_reserve(thread, room_of(record)))
+			return fact_record_lost();
+		event_write_here(thread, &stack, state);
+	}
+	if ((size_t)(thread->limit - thread->cursor) >= room_of(record))
+		put(thread, record);
+	else
+		fact_record_lost();
+}

@@ -1,0 +1,461 @@
+#include "agent/record/file.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "agent/life/config.h"
+#include "agent/ground/libc.h"
+#include "agent/arch/syscall.h"
+#include "agent/ground/text.h"
+#include "base/bytes.h"
+
+#define HIGHEST_FD 1024 /* higher ones make the kernel grow its table */
+#define NAME_TRIES 100000
+
+static int open_exclusive(const char *path)
+{
+	return sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+/* /dev/null, a FIFO, a directory: not to be written, and `/dev/null.1` beside it neither. */
+static bool is_no_regular_file(const char *path)
+{
+	struct stat status = {0};
+	int fd = sys_open(path, O_PATH | O_CLOEXEC, 0);
+	bool other;
+
+	if (fd < 0)
+		return false;
+	other = sys_fstat(fd, &status) == 0 && !S_ISREG(status.st_mode);
+	sys_close(fd);
+	return other;
+}
+
+/*
+ * The path must stay true when the program changes its directory, and a child that did so first has
+ * its recording beside its parent's: the directory is that of the first recording.
+ */
+static void make_absolute(char path[FILE_NAME_MAX])
+{
+	static char directory[FILE_NAME_MAX]; // kept across fork
+	static long length;                   // counts the NUL
+	size_t name = strlen(path);
+
+	if (path[0] == '/')
+		return;
+	if (!length)
+		length = sys_getcwd(directory, sizeof(directory));
+	if (length <= 1 || directory[0] != '/' || (size_t)length + name + 1 > FILE_NAME_MAX)
+		return;
+	memmove(path + length, path, name + 1);
+	memcpy(path, directory, (size_t)length - 1);
+	path[length - 1] = '/';
+}
+
+static bool has_directory(const char *pattern)
+{
+	while (*pattern && *pattern != '/')
+		pattern++;
+	return *pattern;
+}
+
+/* The pattern's %n, or a suffix, counts up until the name is free. */
+static int open_first_free(struct file *file, const char *pattern, const char *suffix)
+{
+	static struct file_name_context context; // large, and only one thread starts a recording
+	bool counted = file_name_has(pattern, 'n');
+	int fd = -EEXIST;
+
+	file_name_context(&context);
+	for (uint64_t n = 0; fd == -EEXIST && n < NAME_TRIES; n++) {
+		struct text name;
+		size_t length;
+
+		if (!file_name_expand(&context, pattern, n, file->path, sizeof(file->path)))
+			return -ENAMETOOLONG;
+		make_absolute(file->path);
+		// The name itself, before a child's suffix.
+		if (n == 0 && is_no_regular_file(file->path))
+			return -EMEDIUMTYPE;
+		length = strlen(file->path);
+		text_init(&name, file->path + length, sizeof(file->path) - length);
+		if (*suffix) {
+			text_char(&name, '.');
+			text_number(&name, context.pid);
+		}
+		if (*suffix || (n && !counted)) {
+			text_char(&name, '.');
+			text_number(&name, n);
+		}
+		if (name.cut)
+			return -ENAMETOOLONG;
+		fd = open_exclusive(file->path);
+		if (fd == -ENOENT && has_directory(pattern)) {
+			file_name_make_parents(file->path);
+			fd = open_exclusive(file->path);
+		}
+	}
+	return fd;
+}
+
+/* Out of the way of programs that count on low numbers, and below what they close by loops. */
+static int move_high(int fd)
+{
+	uint64_t limit[2] = {HIGHEST_FD, HIGHEST_FD};
+	uint64_t highest;
+	int high;
+
+	sys_prlimit(RLIMIT_NOFILE, limit);
+	highest = limit[0] < HIGHEST_FD ? limit[0] : HIGHEST_FD;
+	high = sys_fcntl(fd, F_DUPFD_CLOEXEC, (long)(highest > 64 ? highest - 32 : highest / 2));
+	if (high < 0)
+		return fd;
+	sys_close(fd);
+	return high;
+}
+
+// As struct file has it, but kept across fork: children inherit the descriptor, and the header,
+// which the count of a loss may be on its way to when a handler forks.
+static struct {
+	int fd;
+	dev_t device;
+	ino_t inode;
+	struct trace_header *header;
+} inherited;
+
+static void set_descriptor(struct file *file, int fd)
+{
+	file->fd = fd;
+	inherited.fd = fd;
+	inherited.device = file->device;
+	inherited.inode = file->inode;
+}
+
+/* Each generation would hold one more of them, until no high number is free. */
+static void close_inherited(void)
+{
+	struct stat status = {0};
+
+	if (inherited.fd > 0 && sys_fstat(inherited.fd, &status) == 0 &&
+	    status.st_dev == inherited.device && status.st_ino == inherited.inode)
+		sys_close(inherited.fd);
+	inherited.fd = 0;
+	if (inherited.header)
+		sys_munmap(inherited.header, TRACE_PAGE);
+	inherited.header = NULL;
+}
+
+/* Its name is for people: /proc shows it, and messages. */
+static int open_in_memory(struct file *file)
+{
+	struct text name;
+	int fd;
+
+	text_init(&name, file->path, sizeof(file->path));
+	text_string(&name, "mallow-live:");
+	text_number(&name, (uint64_t)sys_getpid());
+	fd = sys_memfd_create(file->path, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd >= 0)
+		sys_fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
+	file->in_memory = true;
+	return fd;
+}
+
+static int open_named(struct file *file, bool later_image)
+{
+	const char *pattern = config.text[SETTING_OUTPUT];
+	bool own_suffix = later_image && !file_name_has(pattern, 'p');
+
+	return open_first_free(file, pattern, own_suffix ? "child" : "");
+}
+
+static void remove_name(const struct file *file)
+{
+	if (!file->in_memory)
+		sys_unlink(file->path);
+}
+
+int file_create(struct file *file, bool later_image)
+{
+	struct stat status = {0};
+	int fd;
+
+	close_inherited();
+	fd = config_is_live() ? open_in_memory(file) : open_named(file, later_image);
+	if (fd < 0)
+		return fd;
+	if (sys_fstat(fd, &status) != 0) {
+		remove_name(file);
+		sys_close(fd);
+		return -EIO;
+	}
+	file->device = status.st_dev;
+	file->inode = status.st_ino;
+	set_descriptor(file, move_high(fd));
+	file->end = TRACE_PAGE;
+	return 0;
+}
+
+void file_discard(struct file *file)
+{
+	remove_name(file);
+	sys_close(file->fd);
+	set_descriptor(file, 0);
+}
+
+/* Writes all of it or fails with the negative error number. */
+static int write_all(int fd, const char *bytes, size_t size, uint64_t offset)
+{
+	while (size) {
+		long written = sys_pwrite(fd, bytes, size, offset);
+
+		if (written == -EINTR)
+			continue;
+		if (written <= 0)
+			return written ? (int)written : -EIO;
+		bytes += written;
+		size -= (size_t)written;
+		offset += (uint64_t)written;
+	}
+	return 0;
+}
+
+/*
+ * Makes [offset, offset + size) of the file exist, in a way that a later store through a mapping
+ * cannot meet a full disk (SIGBUS).
+ */
+static int allocate_range(int fd, uint64_t offset, size_t size)
+{
+	static const char zeros[TRACE_PAGE];
+	int result = sys_fallocate(fd, offset, size);
+
+	if (result != -EOPNOTSUPP && result != -ENOSYS)
+		return result;
+	for (size_t done = 0; done < size; done += sizeof(zeros)) {
+		result = write_all(fd, zeros, sizeof(zeros), offset + done);
+		if (result)
+			return result;
+	}
+	return 0;
+}
+
+static void *map_shared(struct file *file, uint64_t offset, size_t size)
+{
+	void *memory = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, offset);
+
+	return syscall_error(memory) ? NULL : memory;
+}
+
+static void *map_range(struct file *file, uint64_t offset, size_t size)
+{
+	void *memory = map_shared(file, offset, size);
+
+	// A child has a recording of its own and no business here.
+	if (memory)
+		sys_madvise(memory, size, MADV_DONTFORK);
+	return memory;
+}
+
+int file_map_header(struct file *file, bool shared)
+{
+	int result = allocate_range(file->fd, 0, TRACE_PAGE);
+
+	if (result)
+		return result;
+	if (shared)
+		file->header = map_shared(file, 0, TRACE_PAGE);
+	if (!file->header) {
+		void *memory = sys_mmap(NULL, TRACE_PAGE, PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (syscall_error(memory))
+			return (int)(long)memory;
+		file->header = memory;
+		file->header_private = true;
+	}
+	inherited.header = file->header;
+	return 0;
+}
+
+bool file_keep_descriptor(struct file *file)
+{
+	struct stat status = {0};
+	int fd;
+
+	if (sys_fstat(file->fd, &status) == 0 && status.st_dev == file->device &&
+	    status.st_ino == file->inode)
+		return true;
+	fd = file->in_memory ? -ENOENT : sys_open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return false;
+	if (sys_fstat(fd, &status) != 0 || status.st_dev != file->device ||
+	    status.st_ino != file->inode) {
+		sys_close(fd);
+		return false;
+	}
+	// The old number belongs to the program now: it is not closed.
+	set_descriptor(file, move_high(fd));
+	return true;
+}
+
+void file_write_header(struct file *file)
+{
+	if (file->header_private && !file->window && file_keep_descriptor(file))
+		write_all(file->fd, (const char *)file->header, TRACE_PAGE, 0);
+}
+
+/*
+ * The file's next size bytes. false: they would lie beyond MAX_FILE_SIZE. Then the end does so,
+ * too, and nobody gets any more.
+ */
+static bool reserve(struct file *file, size_t size, uint64_t *offset)
+{
+	uint64_t limit = config.value[SETTING_MAX_FILE_SIZE];
+
+	*offset = __atomic_fetch_add(&file->end, size, __ATOMIC_RELAXED);
+	return !limit || (*offset <= limit && size <= limit - *offset);
+}
+
+/* window was read before the space was reserved: the space cannot lie in front of it. */
+static void *in_window(struct file *file, char *window, uint64_t offset, size_t size)
+{
+	return offset + size <= file->window_offset + file->window_size
+		       ? window + (offset - file->window_offset)
+		       : NULL;
+}
+
+void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_result *result)
+{
+	char *window = __atomic_load_n(&file->window, __ATOMIC_ACQUIRE);
+	void *memory = NULL;
+
+	*result = FILE_OK;
+	if (!reserve(file, size, offset)) {
+		*result = FILE_LIMIT;
+		return NULL;
+	}
+	if (window) {
+		memory = in_window(file, window, *offset, size);
+		*result = memory ? FILE_OK : FILE_WINDOW_FULL;
+		return memory;
+	}
+	if (!file_keep_descriptor(file))
+		*result = FILE_REPLACED;
+	else if (allocate_range(file->fd, *offset, size))
+		*result = FILE_WRITE_FAILED;
+	else
+		memory = map_range(file, *offset, size);
+	return memory;
+}
+
+/* Makes it exist without memory: but for its last page, by which the file is as long as that. */
+static int extend(const struct file *file, uint64_t offset, size_t size)
+{
+	return sys_fallocate(file->fd, offset + size - TRACE_PAGE, TRACE_PAGE);
+}
+
+void *file_map_sparse(struct file *file, size_t size)
+{
+	char *window = __atomic_load_n(&file->window, __ATOMIC_ACQUIRE);
+	uint64_t offset;
+	void *memory;
+
+	if (!reserve(file, size, &offset))
+		return NULL;
+	if (window)
+		return in_window(file, window, offset, size);
+	memory = file_keep_descriptor(file) ? map_shared(file, offset, size) : NULL;
+	// Last: where there is no address space the file does not grow.
+	if (memory && extend(file, offset, size)) {
+		sys_munmap(memory, size);
+		memory = NULL;
+	}
+	return memory;
+}
+
+enum file_result file_append(struct file *file, const void *head, const void *rest, size_t size)
+{
+	const size_t head_size = sizeof(struct trace_chunk);
+	char *window = __atomic_load_n(&file->window, __ATOMIC_ACQUIRE);
+	uint64_t offset;
+
+	if (!reserve(file, size, &offset))
+		return FILE_LIMIT;
+	if (window) {
+		char *to = in_window(file, window, offset, size);
+
+		if (!to)
+			return FILE_WINDOW_FULL;
+		memcpy(to + head_size, rest, size - head_size);
+		memcpy(to, head, head_size);
+		return FILE_OK;
+	}
+	if (!file_keep_descriptor(file))
+		return FILE_REPLACED;
+	// One call in the ordinary case; what it left over, a full disk mostly, piece by piece.
+	if (sys_pwritev(
+		    file->fd,
+		    (struct iovec[]){{(void *)head, head_size}, {(void *)rest, size - head_size}},
+		    2, offset) == (long)size)
+		return FILE_OK;
+	if (write_all(file->fd, head, head_size, offset) ||
+	    write_all(file->fd, rest, size - head_size, offset + head_size))
+		return FILE_WRITE_FAILED;
+	return FILE_OK;
+}
+
+/* What MAX_FILE_SIZE leaves of a wish, in whole pages. */
+static size_t within_limit(const struct file *file, size_t size)
+{
+	uint64_t limit = config.value[SETTING_MAX_FILE_SIZE] & ~(uint64_t)(TRACE_PAGE - 1);
+	uint64_t end = __atomic_load_n(&file->end, __ATOMIC_RELAXED);
+	uint64_t left = end < limit ? limit - end : 0;
+
+	return config.value[SETTING_MAX_FILE_SIZE] && left < size ? left : size;
+}
+
+bool file_open_window(struct file *file, size_t size)
+{
+	uint64_t offset;
+	void *memory;
+
+	if (file->window || !file_keep_descriptor(file))
+		return file->window != NULL;
+	size = within_limit(file, size);
+	if (!size || !reserve(file, size, &offset))
+		return false;
+	// Space that other threads append behind the window meanwhile is a hole that is skipped.
+	if (file->in_memory ? extend(file, offset, size) : allocate_range(file->fd, offset, size))
+		return false;
+	memory = map_range(file, offset, size);
+	if (!memory)
+		return false;
+	file->window_offset = offset;
+	file->window_size = size;
+	file->window_behind = __atomic_exchange_n(&file->end, offset, __ATOMIC_RELAXED);
+	__atomic_store_n(&file->window, (char *)memory, __ATOMIC_RELEASE);
+	return true;
+}
+
+void file_close_window(struct file *file)
+{
+	if (!file->window)
+		return;
+	__atomic_store_n(&file->window, (char *)NULL, __ATOMIC_RELEASE);
+	// What is left of the window is used first, unless others appended behind it.
+	if (file->window_behind != file->window_offset + file->window_size)
+		__atomic_store_n(&file->end, file->window_behind, __ATOMIC_RELAXED);
+}
+
+bool file_move_descriptor(struct file *file)
+{
+	int old = file->fd;
+	int fd = sys_fcntl(old, F_DUPFD_CLOEXEC, old + 1);
+
+	if (fd < 0)
+		fd = sys_fcntl(old, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		return false;
+	set_descriptor(file, fd);
+	return true;
+}

@@ -1,0 +1,140 @@
+#include "agent/record/recording_file.h"
+
+#include <errno.h>
+
+#include "agent/ground/clock.h"
+#include "agent/life/config.h"
+#include "agent/life/environment.h"
+#include "agent/ground/libc.h"
+#include "agent/live/live.h"
+#include "agent/live_dump/watcher.h"
+#include "agent/ground/log.h"
+#include "agent/life/process.h"
+#include "agent/ground/next_functions.h"
+#include "agent/arch/syscall.h"
+#include "agent/ground/text.h"
+#include "agent/life/toggle.h"
+#include "agent/unwind/arch.h"
+
+/* Field 22 of /proc/self/stat; the name in field 2 may hold blanks and parentheses. */
+static uint64_t start_time(void)
+{
+	char text[512];
+	int fd = sys_open("/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
+	long size = fd < 0 ? 0 : sys_read(fd, text, sizeof(text) - 1);
+	const char *c;
+	int field = 2;
+
+	if (fd >= 0)
+		sys_close(fd);
+	if (size <= 0)
+		return 0;
+	text[size] = '\0';
+	for (c = text + size; c > text && *c != ')'; c--)
+		;
+	for (; *c && field < 22; c++)
+		field += *c == ' ';
+	return text_parse(c, NULL);
+}
+
+void recording_file_make_id(uint8_t id[16])
+{
+	if (sys_getrandom(id, 16) == 16)
+		return;
+	// Without the system call (old kernels, filters): different enough to tell files apart.
+	uint64_t parts[2] = {clock_realtime_ns() ^ clock_ticks() << 32,
+			     (uint64_t)sys_getpid() << 32 ^ (uint64_t)id};
+	memcpy(id, parts, 16);
+}
+
+static void fill_header(struct trace_header *header, bool forked, const uint8_t parent[16])
+{
+	header->version_major = TRACE_VERSION_MAJOR;
+	header->version_minor = TRACE_VERSION_MINOR;
+	header->header_size = TRACE_PAGE;
+	memcpy(header->id, process_id, 16);
+	memcpy(header->parent_id, parent, 16);
+	header->pid = (uint32_t)process->pid;
+	header->parent_pid = (uint32_t)sys_getppid();
+	header->start_time = start_time();
+	header->machine = ARCH_ELF_MACHINE;
+	header->pointer_size = sizeof(void *);
+	header->clock = clock_use_tsc ? TRACE_CLOCK_TSC : TRACE_CLOCK_MONOTONIC_NS;
+	header->allocator = real.allocator_is_glibc  ? TRACE_ALLOCATOR_GLIBC
+			    : real.allocator_is_musl ? TRACE_ALLOCATOR_MUSL
+						     : TRACE_ALLOCATOR_OTHER;
+	header->flags = (forked ? TRACE_BEGUN_BY_FORK : 0) |
+			(process->file.header_private ? TRACE_PRIVATE_SLOTS : 0) |
+			(config_free_stacks() ? TRACE_FREE_STACKS : 0) |
+			(toggle_begins() ? TRACE_BEGUN_BY_START : 0) |
+			(live_is_on() ? TRACE_LIVE : 0);
+	header->sample_mean = config.value[SETTING_SAMPLE];
+	header->cull_ns = config.value[SETTING_CULL];
+	header->start_ticks = clock_ticks();
+	header->start_monotonic_ns = clock_monotonic_ns();
+	header->start_realtime_ns = clock_realtime_ns();
+	if (live_is_on())
+		live_starts(header->start_ticks);
+	// Last: a file without its magic is not yet a recording.
+	__atomic_store_n(&header->magic, TRACE_MAGIC, __ATOMIC_RELEASE);
+}
+
+/*
+ * `mallow run` learns what was recorded from this list: paths, each ended by a NUL. An empty path:
+ * no recording could be created.
+ */
+static void tell_run(const char *path)
+{
+	int fd;
+
+	if (!config.registry)
+		return;
+	fd = sys_open(config.registry, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return;
+	// In one write, so that images that begin at once do not mix theirs.
+	sys_write(fd, path, strlen(path) + 1);
+	sys_close(fd);
+}
+
+bool recording_file_create(struct file *file, bool later)
+{
+	bool shared = config.value[SETTING_SLOTS] == SETTING_SLOTS_SHARED;
+	int error = file_create(file, later);
+
+	if (error >= 0) {
+		error = file_map_header(file, shared);
+		if (error >= 0 && live_is_on() && !live_begin())
+			error = -ENOMEM;
+		if (error >= 0)
+			return true;
+		file_discard(file);
+	}
+	log_start(SETTING_LOG_ERROR);
+	log_string("cannot write '");
+	log_string(file->path);
+	log_string("'");
+	log_error_number(-error);
+	log_string("; the program runs unrecorded");
+	log_end();
+	tell_run("");
+	return false;
+}
+
+void recording_file_open(bool forked, const uint8_t parent[16])
+{
+	fill_header(process->file.header, forked, parent);
+	file_write_header(&process->file);
+	config_publish_id(process_id);
+	if (live_is_on())
+		watcher_tell(process->file.fd, LIVE_MESSAGE_TABLE, false);
+	else
+		tell_run(process->file.path);
+	log_start(SETTING_LOG_INFO);
+	log_string("recording to ");
+	log_string(process->file.path);
+	log_end();
+	if (process->file.header_private && config.value[SETTING_SLOTS] == SETTING_SLOTS_SHARED)
+		log_line(SETTING_LOG_WARN, "the file system cannot map the file: a kill may lose "
+					   "the last events of each thread");
+}

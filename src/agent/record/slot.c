@@ -1,0 +1,286 @@
+#include "agent/record/slot.h"
+
+#include "agent/ground/clock.h"
+#include "agent/life/config.h"
+#include "agent/record/file.h"
+#include "agent/ground/libc.h"
+#include "agent/ground/log.h"
+#include "agent/ground/page_pool.h"
+#include "agent/life/process.h"
+#include "agent/life/process_stop.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/arch/syscall.h"
+#include "agent/life/thread.h"
+#include "base/bytes.h"
+#include "trace/checksum.h"
+#include "trace/format.h"
+
+#define CHUNK_OVERHEAD (sizeof(struct trace_chunk) + TRACE_TRAILER_SIZE)
+
+static bool slots_private(void)
+{
+	return process->file.header->flags & TRACE_PRIVATE_SLOTS;
+}
+
+static uint32_t committed(const struct trace_chunk *chunk)
+{
+	return (uint32_t)chunk->commit;
+}
+
+static uint32_t sequence_of(uint64_t commit)
+{
+	return (uint32_t)(commit >> 32);
+}
+
+static void set_commit(struct trace_chunk *chunk, uint32_t sequence, uint32_t size)
+{
+	__atomic_store_n(&chunk->commit, trace_commit_word(sequence, size), __ATOMIC_RELEASE);
+}
+
+/*
+ * Begins the chunk thread->sequence in the slot. The commit word comes first: from then on the
+ * old payload is nobody's. A new slot gets its magic last.
+ */
+static void open_chunk(struct thread *thread)
+{
+	struct trace_chunk *chunk = thread->chunk;
+	size_t room = thread->slot_size - CHUNK_OVERHEAD;
+
+	set_commit(chunk, thread->sequence, 0);
+	// A deep stack would fill every chunk anew: it is taken over instead (section 5).
+	if (thread->resync || thread->depth * 5 <= room / 4)
+		thread->depth = thread->stack.shared = 0;
+	chunk->kind = TRACE_CHUNK_EVENTS;
+	chunk->size = thread->slot_size;
+	chunk->stream = thread->stream;
+	chunk->flags = TRACE_CHUNK_SLOT;
+	chunk->open_ticks = clock_ticks();
+	chunk->open_monotonic_ns = process_system_calls_forbidden() ? 0 : clock_monotonic_ns();
+	chunk->base_ticks = chunk->open_ticks;
+	chunk->carried = thread->depth;
+	__atomic_store_n(&chunk->magic, TRACE_CHUNK_MAGIC, __ATOMIC_RELEASE);
+
+	thread->encoder = (struct trace_encoder){.time = chunk->base_ticks};
+	thread->resync = 0;
+	thread->cursor = (uint8_t *)(chunk + 1);
+	thread->limit = (uint8_t *)chunk + thread->slot_size - TRACE_TRAILER_SIZE;
+}
+
+static bool stop(struct thread *thread, enum file_result result)
+{
+	process_stop_for_file(result);
+	if (result != FILE_OK && slots_private())
+		process_count_loss(process->loss_if_stopped); // the slot's events, as one
+	thread->cursor = NULL;
+	thread->limit = NULL;
+	return false;
+}
+
+static void *private_memory(size_t size)
+{
+	void *memory = page_pool_allocate(size);
+
+	if (memory && !process_system_calls_forbidden())
+		sys_madvise(memory, size, MADV_DONTFORK);
+	return memory;
+}
+
+static bool map_new(struct thread *thread, uint32_t size)
+{
+	enum file_result result = FILE_WRITE_FAILED;
+	void *memory;
+
+	if (slots_private()) {
+		memory = private_memory(size);
+		if (!memory) {
+			process_count_loss(TRACE_LOSS_NO_MEMORY);
+			return false;
+		}
+	} else {
+		memory = file_map_slot(&process->file, size, &thread->slot_offset, &result);
+		if (!memory)
+			return stop(thread, result);
+	}
+	thread->chunk = memory;
+	thread->slot_size = size;
+	return true;
+}
+
+/* What a thread does with its slot, by stream and offset in the file. */
+static void log_slot(const struct thread *thread, enum setting_log level, const char *what)
+{
+	if (!log_wants(level))
+		return;
+	log_start(level);
+	log_string("stream ");
+	log_number(thread->stream);
+	log_string(" ");
+	log_string(what);
+	log_string(" of ");
+	log_number(thread->slot_size);
+	log_string(" bytes, chunk ");
+	log_number(thread->sequence);
+	log_end();
+}
+
+/* Behind what the chunk has committed. */
+static void go_on(struct thread *thread)
+{
+	struct trace_chunk *chunk = thread->chunk;
+
+	thread->cursor = (uint8_t *)(chunk + 1) + committed(chunk);
+	thread->limit = (uint8_t *)chunk + thread->slot_size - TRACE_TRAILER_SIZE;
+}
+
+bool slot_open(struct thread *thread)
+{
+	if (thread->chunk) {
+		go_on(thread);
+		return true;
+	}
+	if (!map_new(thread, slots_private() ? SLOT_FULL_SIZE : SLOT_FIRST_SIZE))
+		return false;
+	open_chunk(thread);
+	log_slot(thread, SETTING_LOG_DEBUG, "opens a slot");
+	return true;
+}
+
+/* Seals a copy of the chunk's first size bytes at the end of the file. */
+static enum file_result append_copy(struct trace_chunk *chunk, uint32_t size)
+{
+	struct trace_chunk head = *chunk;
+	uint8_t *rest = (uint8_t *)(chunk + 1);
+	size_t rest_size = size - sizeof(head) - TRACE_TRAILER_SIZE;
+
+	head.flags = TRACE_CHUNK_SEALED;
+	head.size = size;
+	bytes_put_u64(rest + rest_size, trace_checksum(&head, sizeof(head), rest, rest_size));
+	return file_append(&process->file, &head, rest, size);
+}
+
+/* The slot itself becomes a chunk; the thread has none afterwards. */
+static void seal_in_place(struct thread *thread)
+{
+	struct trace_chunk *chunk = thread->chunk;
+	struct trace_chunk head = *chunk;
+	uint8_t *rest = (uint8_t *)(chunk + 1);
+	size_t rest_size = thread->slot_size - sizeof(head) - TRACE_TRAILER_SIZE;
+
+	head.flags = TRACE_CHUNK_SEALED;
+	bytes_put_u64(rest + rest_size, trace_checksum(&head, sizeof(head), rest, rest_size));
+	__atomic_store_n(&chunk->flags, TRACE_CHUNK_SEALED, __ATOMIC_RELEASE);
+	// In a window for seccomp it is part of a larger mapping, and stays.
+	if (!process_system_calls_forbidden())
+		sys_munmap(chunk, thread->slot_size);
+	thread->chunk = NULL;
+}
+
+static uint32_t grown_size(const struct thread *thread, size_t need)
+{
+	uint32_t size = thread->slot_size * 4;
+
+	if (size > SLOT_FULL_SIZE)
+		size = SLOT_FULL_SIZE;
+	while (size - CHUNK_OVERHEAD < need && size < TRACE_CHUNK_SIZE_MAX / 2)
+		size *= 2;
+	return size;
+}
+
+bool slot_roll(struct thread *thread, size_t need)
+{
+	enum file_result result;
+
+	if (process_state() != PROCESS_RECORDING || thread->forked)
+		return stop(thread, FILE_OK);
+	log_slot(thread, SETTING_LOG_TRACE, "has filled a slot");
+	if (thread->slot_size >= SLOT_FULL_SIZE && thread->slot_size - CHUNK_OVERHEAD >= need) {
+		result = append_copy(thread->chunk, thread->slot_size);
+		if (result != FILE_OK)
+			return stop(thread, result);
+		thread->sequence++;
+	} else {
+		uint32_t size = grown_size(thread, need);
+
+		if (slots_private()) {
+			result = append_copy(thread->chunk, thread->slot_size);
+			if (result != FILE_OK)
+				return stop(thread, result);
+			thread->chunk = NULL;
+		} else {
+			seal_in_place(thread);
+		}
+		// The number is taken, also where a later event finds memory again.
+		thread->sequence++;
+		if (!map_new(thread, size)) {
+			thread->cursor = NULL;
+			thread->limit = NULL;
+			return false;
+		}
+	}
+	open_chunk(thread);
+	event_clock_expire(&thread->clock);
+	return true;
+}
+
+static uint32_t used_size(uint32_t size)
+{
+	return (uint32_t)bytes_round_up(CHUNK_OVERHEAD + size, TRACE_PAGE);
+}
+
+/* What could not be appended is lost where there is no mapping: how much, nobody counted. */
+static void lose_private(enum file_result result)
+{
+	if (!slots_private() || result == FILE_OK)
+		return;
+	process_stop_for_file(result);
+	process_count_loss(process->loss_if_stopped);
+}
+
+static void give_back_mapping(struct trace_chunk *chunk, uint32_t size)
+{
+	// Of private ones, the memory: there is no way to give it back.
+	if (!slots_private() && !process_system_calls_forbidden())
+		sys_munmap(chunk, size);
+}
+
+void slot_forget(struct thread *thread)
+{
+	if (thread->chunk)
+		give_back_mapping(thread->chunk, thread->slot_size);
+	thread->cursor = NULL;
+	thread->limit = NULL;
+	thread->chunk = NULL;
+}
+
+void slot_rest(struct thread *thread)
+{
+	thread->cursor = NULL;
+	thread->limit = NULL;
+}
+
+bool slot_flush_private(struct thread *thread, void *scratch, size_t room)
+{
+	const struct trace_chunk *chunk = __atomic_load_n(&thread->chunk, __ATOMIC_ACQUIRE);
+	struct trace_chunk *copy = scratch;
+	uint64_t commit;
+	uint32_t size;
+
+	if (!chunk)
+		return true;
+	commit = __atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
+	size = used_size((uint32_t)commit);
+	if (!(uint32_t)commit)
+		return true;
+	if (size > room)
+		return false;
+	// Its thread may be writing on, or rolling: the bytes up to `commit` are whole, or else the
+	// thread has appended this chunk by itself.
+	memcpy(copy, chunk, sizeof(*copy) + (uint32_t)commit);
+	memset((char *)(copy + 1) + (uint32_t)commit, 0, size - sizeof(*copy) - (uint32_t)commit);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (sequence_of(__atomic_load_n(&chunk->commit, __ATOMIC_RELAXED)) != sequence_of(commit))
+		return true;
+	copy->commit = commit;
+	lose_private(append_copy(copy, size));
+	return true;
+}

@@ -1,0 +1,34 @@
+/*
+ * x86-64 under the names of arch.h: DWARF's register numbers (System V ABI, figure 3.36) and what
+ * the kernel puts where.
+ */
+#ifndef MALLOW_AGENT_UNWIND_X86_64_REGISTERS_H
+#define MALLOW_AGENT_UNWIND_X86_64_REGISTERS_H
+
+#include <stdint.h>
+
+#define ARCH_ELF_MACHINE 62 /* EM_X86_64 */
+
+#define ARCH_DWARF_FP        6  /* rbp */
+#define ARCH_DWARF_SP        7  /* rsp */
+#define ARCH_DWARF_PC        16 /* the return address column */
+#define ARCH_DWARF_REGISTERS 17
+
+/*
+ * On return from a signal handler sp points at a struct ucontext; its words of the interrupted
+ * registers, in bytes from there.
+ */
+#define ARCH_CONTEXT_FP 120
+#define ARCH_CONTEXT_SP 160
+#define ARCH_CONTEXT_PC 168
+
+/* Of the C library's description of a thread, which lies at the end of the stack that it made. */
+static inline uint64_t arch_thread_pointer(void)
+{
+	uint64_t pointer;
+
+	__asm__("mov %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+}
+
+#endif

@@ -1,0 +1,260 @@
+/* The steps of a walk on x86-64 that are not of the fast kind. See x86_64/step.h. */
+#include "agent/unwind/x86_64/step.h"
+
+#include "agent/unwind/rule_find.h"
+#include "agent/unwind/stack_bounds.h"
+#include "agent/unwind/x86_64/registers.h"
+
+/* Handlers that interrupt each other deeper than this are a loop of garbage. */
+#define SIGNALS_MAX 64
+
+/* Farther than this from the stack pointer a frame pointer is none: the usual size of a stack. */
+#define FRAME_MAX (8u << 20)
+
+/* Pages between two frames are asked for, too, if they are no more than this: one limit for both.
+ */
+#define GAP_MAX (256u << 10)
+
+/* No code is so low: a call through a null pointer, or to a member of one. */
+#define NULL_CALL_END 4096
+
+/* One of CALLEE_SAVED. */
+static uint64_t *register_value(struct registers *registers, uint8_t reg)
+{
+	return reg == 3 ? &registers->rbx : &registers->r12_to_r15[reg - 12];
+}
+
+static bool can_read(struct crossing *crossing, uint64_t start, uint64_t end)
+{
+	if (likely(stack_bounds_can_read(crossing->stack, start, end)))
+		return true;
+	crossing->unreadable = true;
+	return false;
+}
+
+static bool load(struct crossing *crossing, uint64_t address, uint64_t *ret)
+{
+	if (!can_read(crossing, address, address + 8))
+		return false;
+	*ret = bytes_u64((const void *)address);
+	if (crossing->words && crossing->words->count < STEP_WORDS_MAX)
+		crossing->words->word[crossing->words->count++] =
+			(struct stack_word){address, *ret};
+	return true;
+}
+
+/* A word that the frame, or the one that it called, may have on the stack. */
+static bool load_word(const struct walk *walk, struct crossing *crossing, uint64_t address,
+		      uint64_t *ret)
+{
+	return address >= walk->sp - STACK_RED_ZONE && load(crossing, address, ret);
+}
+
+/* Where the kernel saved DWARF's register n, in bytes from the context. */
+static const uint8_t context_offsets[] = {
+	[0] = 144, [1] = 136, [2] = 152, [3] = 128, [4] = 112, [5] = 104, [6] = 120, [7] = 160,
+	[8] = 40,  [9] = 48,  [10] = 56, [11] = 64, [12] = 72, [13] = 80, [14] = 88, [15] = 96,
+};
+
+/* The value of a base register in this frame. False: only sp and fp are known in most. */
+static bool base_value(const struct walk *walk, struct crossing *crossing, uint8_t base,
+		       uint64_t cfa, uint64_t *ret)
+{
+	struct registers *registers = crossing->registers;
+
+	if (base == ARCH_DWARF_SP)
+		*ret = walk->sp;
+	else if (base == ARCH_DWARF_FP)
+		*ret = walk->fp;
+	else if (base == RULE_BASE_CFA)
+		*ret = cfa;
+	else if (base >= ARRAY_COUNT(context_offsets))
+		return false;
+	else if (crossing->context_sp == walk->sp)
+		return load(crossing, crossing->context + context_offsets[base], ret);
+	else if (registers && registers->known & 1u << base)
+		*ret = *register_value(registers, base);
+	else {
+		crossing->missing |= 1u << base;
+		return false;
+	}
+	return true;
+}
+
+/* The value that a register of the caller has. */
+static bool place_value(const struct walk *walk, struct crossing *crossing, struct rule_place place,
+			int32_t offset, uint64_t cfa, uint64_t *ret)
+{
+	uint64_t value;
+
+	if (!base_value(walk, crossing, place.base, cfa, &value))
+		return false;
+	value += (uint64_t)offset;
+	if (place.how == RULE_AT)
+		return load_word(walk, crossing, value, ret);
+	*ret = value;
+	return true;
+}
+
+static bool find_cfa(const struct walk *walk, struct crossing *crossing,
+		     const struct unwind_rule *rule, uint64_t *ret)
+{
+	uint64_t cfa;
+
+	if (!base_value(walk, crossing, rule->cfa_base, 0, &cfa))
+		return false;
+	cfa += (uint64_t)rule->cfa_offset;
+	if (rule->cfa_deref) {
+		if (!load_word(walk, crossing, cfa, &cfa))
+			return false;
+		cfa += (uint64_t)rule->cfa_add;
+	}
+	*ret = cfa;
+	// The interrupted function may run on another stack than its handler.
+	return (rule->signal && rule->cfa_deref) || cfa > walk->sp;
+}
+
+/* Having left a handler's frame: walk is the interrupted function, its pc as it was. */
+static enum step enter_interrupted(struct walk *walk, struct crossing *crossing)
+{
+	if (++crossing->signals > SIGNALS_MAX)
+		return STEP_BROKEN;
+	// Nothing was executed there: its frame is the return address that the call pushed.
+	if (walk->pc < NULL_CALL_END) {
+		if (!load(crossing, walk->sp, &walk->pc))
+			return STEP_BROKEN;
+		walk->sp += 8;
+	} else {
+		walk->pc++;
+	}
+	return STEP_SIGNAL;
+}
+
+static enum step step_by_rule(struct walk *walk, struct crossing *crossing,
+			      const struct unwind_rule *rule)
+{
+	struct walk caller = *walk;
+
+	if (!find_cfa(walk, crossing, rule, &caller.sp) ||
+	    !place_value(walk, crossing, rule->ra, rule->ra_offset, caller.sp, &caller.pc))
+		return STEP_BROKEN;
+	// A lost fp matters only if a frame further out is based on it. 1 is below every sp, and
+	// unlike 0 no sign of the outermost frame.
+	if (rule->fp.how != RULE_SAME &&
+	    (rule->fp.how == RULE_LOST ||
+	     !place_value(walk, crossing, rule->fp, rule->fp_offset, caller.sp, &caller.fp)))
+		caller.fp = 1;
+	if (!rule->signal) {
+		*walk = caller;
+		return caller.pc == 0 ? STEP_END : STEP_CALLER;
+	}
+	crossing->context = walk->sp;
+	crossing->context_sp = rule->cfa_deref ? caller.sp : 0;
+	*walk = caller;
+	return enter_interrupted(walk, crossing);
+}
+
+/* Code without tables: JIT compilers and assembly keep frame pointers, or have cleared fp. */
+static enum step step_by_frame_pointer(struct walk *walk, struct crossing *crossing)
+{
+	uint64_t fp = walk->fp;
+
+	if (fp == 0)
+		return STEP_END;
+	// Nothing vouches for it. But a stack has no gaps.
+	if (fp < walk->sp || fp - walk->sp > FRAME_MAX || fp % 8 != 0 ||
+	    !can_read(crossing, walk->sp, fp + 16) || !load(crossing, fp, &walk->fp) ||
+	    !load(crossing, fp + 8, &walk->pc))
+		return STEP_BROKEN;
+	walk->sp = fp + 16;
+	return walk->pc == 0 ? STEP_END : STEP_CALLER;
+}
+
+/* The limit at the new frame. */
+static void set_limit(struct walk *walk, struct crossing *crossing, enum step result, uint64_t from)
+{
+	if (result == STEP_CALLER && walk->sp > walk->limit && walk->sp - from < GAP_MAX)
+		stack_bounds_can_read(crossing->stack, from, walk->sp);
+	walk->limit = stack_bounds_end(crossing->stack, walk->sp);
+}
+
+static enum step step_by(struct walk *walk, struct crossing *crossing, unsigned packed)
+{
+	struct unwind_rule rule;
+
+	if (packed != RULE_NONE) {
+		rule_unpack((uint16_t)packed, &rule);
+	} else {
+		rule_find_slow(walk->pc, &rule);
+		rule_table_insert(walk->pc, rule_pack(&rule));
+	}
+	switch (rule.kind) {
+	case RULE_STEP:
+		return step_by_rule(walk, crossing, &rule);
+	case RULE_FRAME_POINTER:
+		return step_by_frame_pointer(walk, crossing);
+	case RULE_END:
+		return STEP_END;
+	default:
+		return STEP_BROKEN;
+	}
+}
+
+never_inline enum step step_slow(struct walk *walk, struct crossing *crossing, unsigned packed)
+{
+	uint64_t from = walk->sp;
+	enum step result = step_by(walk, crossing, packed);
+
+	if (result < STEP_END)
+		set_limit(walk, crossing, result, from);
+	return result;
+}
+
+bool step_needs_fp(unsigned packed, bool caller_needs_fp)
+{
+	struct unwind_rule rule;
+
+	if (packed == RULE_NONE)
+		return true;
+	rule_unpack((uint16_t)packed, &rule);
+	if (rule.kind != RULE_STEP)
+		return rule.kind == RULE_FRAME_POINTER;
+	if (rule.cfa_base == ARCH_DWARF_FP || rule.ra.base == ARCH_DWARF_FP)
+		return true;
+	return caller_needs_fp && (rule.fp.how == RULE_SAME || rule.fp.base == ARCH_DWARF_FP);
+}
+
+/* The value of a tracked register in the frame that callee was left to, as `result` says. */
+static bool tracked_value(const struct walk *callee, struct crossing *crossing, enum step result,
+			  uint8_t reg, uint64_t cfa, uint64_t *ret)
+{
+	struct rule_place place;
+	int32_t offset;
+
+	if (result == STEP_SIGNAL && crossing->context_sp != 0)
+		return load(crossing, crossing->context + context_offsets[reg], ret);
+	rule_find_register_slow(callee->pc, reg, &place, &offset);
+	if (place.how == RULE_LOST)
+		return false;
+	if (place.how == RULE_SAME)
+		place = (struct rule_place){.how = RULE_VALUE, .base = reg};
+	return place_value(callee, crossing, place, offset, cfa, ret);
+}
+
+never_inline enum step step_tracking_slow(struct walk *walk, struct crossing *crossing)
+{
+	struct registers caller = {.wanted = crossing->registers->wanted};
+	struct walk callee = *walk;
+	enum step result = step(walk, crossing);
+
+	if (result >= STEP_END)
+		return result;
+	for (unsigned reg = 0; reg < ARRAY_COUNT(context_offsets); reg++) {
+		if (caller.wanted & 1u << reg &&
+		    tracked_value(&callee, crossing, result, reg, walk->sp,
+				  register_value(&caller, reg)))
+			caller.known |= 1u << reg;
+	}
+	*crossing->registers = caller;
+	return result;
+}
