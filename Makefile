@@ -11,46 +11,54 @@ version := $(shell sed -n "s/^ *version: '\(.*\)',/\1/p" meson.build)
 # Options of `make bench`: BENCH='--fast', BENCH='--only python,clang --rounds 9', …
 BENCH ?=
 
-# WERROR=1: warnings are errors, as in .ci/run.
-setup_options = $(if $(WERROR),-Dwerror=true,-Dwerror=false)
+# $(call had,OPTION): whether the tree was set up with it. What one target asked for stays with the
+# next ones, lest they build everything again in turns.
+had = $(shell grep -s -e $(1) $(BUILD)/meson/options)
 
-# The tests need more packages than the tool: they are built for `make check`, and by every build
-# after it, lest the two undo each other's set-up.
-tests = $(if $(shell grep -s -e -Dtests=true $(BUILD)/meson/options),true,false)
+# WERROR=1: warnings are errors, as in .ci/run.
+setup_options = -Dwerror=$(if $(or $(WERROR),$(call had,-Dwerror=true)),true,false)
+
+# The tests need more packages than the tool: they are built for `make check` and after it.
+tests = $(if $(call had,-Dtests=true),true,false)
 check check-long asan tsan: tests = true
 
 # The machine may be busy, and the sanitizers are slow: no test is given up before this many times
 # its limit.
 patience = --timeout-multiplier 10
 
-# $(call build_dir,DIR,OPTIONS): makes or updates the Meson directory and builds in it. Shows
-# warnings and errors only.
+# What root builds in somebody else's clone (sudo make install) belongs to the clone's owner, who
+# could not build again among files of root's.
+owner := $(shell stat -c %u .)
+as_owner := $(if $(filter 0,$(shell id -u)),$(if $(filter-out 0,$(owner)),setpriv --reuid $(owner) \
+	--regid $(shell stat -c %g .) --clear-groups))
+
+# $(call build_dir,DIR,OPTIONS): makes or updates the Meson directory and builds in it.
 define build_dir
-@tools/build.sh $(1) $(setup_options) $(2)
+@$(as_owner) tools/build.sh $(1) $(setup_options) $(2)
 endef
 
 # $(call runnable,DIR,TO): the tool and its agent side by side, as the tool looks for them.
 define runnable
-@mkdir -p $(2)
-@ln -f $(1)/src/cli/mallow $(2)/mallow
-@ln -f $(BUILD)/meson/src/agent/libmallow.so $(BUILD)/meson/src/agent/libmallow.a \
+@$(as_owner) mkdir -p $(2)
+@$(as_owner) ln -f $(1)/src/cli/mallow $(2)/mallow
+@$(as_owner) ln -f $(BUILD)/meson/src/agent/libmallow.so $(BUILD)/meson/src/agent/libmallow.a \
 	$(BUILD)/meson/src/agent/libmallow.options $(2)/
 endef
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
 
-demo: setup-build build ## record a real program, show the report and a flame graph
+demo: setup-demo build ## record a real program, show the report and a flame graph
 	@tools/demo.sh $(BUILD)/mallow $(BUILD)/demo
 
 check: setup-test build build-asan ## all tests; the last line says how many passed
 	@$(PYTHON) tools/check.py
 
-check-long: setup-test build build-asan build-tsan build-clang ## check, and the tests that take long
+check-long: setup-long build build-asan build-tsan build-clang ## check, and what takes long or needs large packages
 	@$(PYTHON) tools/check.py --long
 
 build: setup-build ## build/mallow and build/libmallow.so, to be used from there
-	$(call build_dir,$(BUILD)/meson,--buildtype=debugoptimized -Dtests=$(tests) --prefix=$(abspath $(PREFIX)))
+	$(call build_dir,$(BUILD)/meson,--buildtype=debugoptimized -Dtests=$(tests))
 	$(call runnable,$(BUILD)/meson,$(BUILD))
 
 # What programs that use the C API are compiled with: needs no build.
@@ -66,6 +74,8 @@ install-libraries: build
 	install -m 755 $(BUILD)/libmallow.so '$(DESTDIR)$(PREFIX)/lib/mallow/libmallow.so'
 	ln -sf mallow/libmallow.so '$(DESTDIR)$(PREFIX)/lib/libmallow.so'
 	install -m 644 $(BUILD)/libmallow.a '$(DESTDIR)$(PREFIX)/lib/libmallow.a'
+	$(PYTHON) tools/set_installed_tool.py '$(abspath $(PREFIX))/bin/mallow' \
+		'$(DESTDIR)$(PREFIX)/lib/mallow/libmallow.so' '$(DESTDIR)$(PREFIX)/lib/libmallow.a'
 	install -m 644 $(BUILD)/libmallow.options '$(DESTDIR)$(PREFIX)/lib/mallow/libmallow.options'
 	sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(version)|' tools/mallow-agent.pc.in \
 		> '$(DESTDIR)$(PREFIX)/lib/pkgconfig/mallow-agent.pc'
@@ -111,18 +121,20 @@ fmt: setup-lint ## clang-format over all C and C++
 clean: ## remove build/
 	rm -rf $(BUILD)
 
-build-asan: build
+build-asan: setup-test build
 	$(call build_dir,$(BUILD)/meson-asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false)
 	$(call runnable,$(BUILD)/meson-asan,$(BUILD)/asan)
 
-build-tsan:
+build-tsan: setup-test
 	$(call build_dir,$(BUILD)/meson-tsan,-Db_sanitize=thread -Db_lundef=false)
 
-build-clang:
+build-clang: setup-test
 	$(call build_dir,$(BUILD)/meson-clang,--native-file tools/clang.ini)
 
 setup-%:
 	@tools/setup.sh $*
 
 comma := ,
+# Ninja and pytest use all processors by themselves; apt-get may run but once.
+.NOTPARALLEL:
 .PHONY: help demo check check-long build install install-headers install-libraries uninstall bench asan tsan fuzz lint fmt clean build-asan build-tsan build-clang

@@ -1,7 +1,7 @@
 /*
  * A program that shows its own heap over HTTP, while it works: who allocated, where, and who freed.
  *
- *	cc -o debug_endpoint examples/debug_endpoint.c -pthread
+ *	cc -Iinclude -pthread -o debug_endpoint examples/debug_endpoint.c
  *	mallow live ./debug_endpoint 8090
  *
  *	curl localhost:8090/threads                 (also ?format=csv, ?format=json)

@@ -1,7 +1,7 @@
 /*
  * What a program can tell mallow: names of moments, tags of allocations, and what to record.
  *
- *	cc -o marks examples/marks.c && mallow run ./marks
+ *	cc -Iinclude -o marks examples/marks.c && mallow run ./marks
  *
  * Nothing is linked. Without mallow the calls do nothing: ./marks runs as well.
  */

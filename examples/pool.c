@@ -2,7 +2,7 @@
  * Memory that a program hands out itself, and how it tells mallow: an arena for each request, which
  *is given up as a whole, and a slab of sessions, each of which comes and goes.
  *
- *	cc -g -o pool examples/pool.c && mallow run -o pool.mallow ./pool
+ *	cc -g -Iinclude -o pool examples/pool.c && mallow run -o pool.mallow ./pool
  *	mallow report --pools pool.mallow
  *
  * To malloc all of it is a handful of large blocks. Nothing is linked: ./pool runs alone as well.

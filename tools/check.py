@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Runs every check and test that is built, and prints one line at the end: N passed, N failed.
+Before it: what failed, and why tests were skipped. Each step says how long it takes.
 
     check.py [--long] [--no-sanitizer]      as `make check` calls it, after building
 
@@ -7,6 +8,7 @@ Each check of the source counts as one test; unit tests count by their own cases
 file), end to end tests by pytest's. A step that dies without naming a failed case is one failure.
 """
 import argparse
+import collections
 import os
 import pathlib
 import subprocess
@@ -19,6 +21,7 @@ BUILD = TOP / "build"
 PYTHON = "/usr/bin/python3"
 # The machine may be busy: no unit test is given up before this many times its limit.
 PATIENCE = ["--timeout-multiplier", "10"]
+LONG = 60  # minutes of all end to end tests, roughly: not measured on an idle machine
 
 
 class Totals:
@@ -27,6 +30,7 @@ class Totals:
     def __init__(self):
         self.passed, self.failed, self.skipped = 0, 0, 0
         self.failures = []
+        self.reasons = collections.Counter()  # of skipped tests
 
     def add(self, step, name, result):
         setattr(self, result, getattr(self, result) + 1)
@@ -40,6 +44,21 @@ class Totals:
             result = "failed" if kinds & {"failure", "error"} else \
                 "skipped" if "skipped" in kinds else "passed"
             self.add(step, f'{case.get("classname", "")} {case.get("name")}', result)
+            if result == "skipped":
+                self.reasons[case.find("skipped").get("message") or "unit test, no reason given"] += 1
+
+    def print_reasons(self):
+        """Why tests were skipped: one line for all that `make check-long` does not run either."""
+        others = 0
+        for reason, count in self.reasons.most_common():
+            if reason == "takes long" or "not installed" in reason:
+                print(f"skipped: {count}: {reason}")
+            else:
+                others += count
+        if others:
+            print(f"skipped: {others}: cannot hold there, mostly under sanitizers (pytest -rs)")
+        if self.reasons["takes long"]:
+            print("make check-long runs what takes long, and installs large packages for it")
 
     def line(self):
         line = f"{self.passed} passed, {self.failed} failed"
@@ -71,10 +90,10 @@ def check_source(totals):
 
 
 def check_with_junit(totals, step, command, junit):
-    """A step that leaves a JUnit file. What it prints is shown as it comes."""
+    """A step that leaves a JUnit file. What it prints is shown as it comes, in a pipe, too."""
     junit.unlink(missing_ok=True)
     failed_before = totals.failed
-    result = run(command, env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"))
+    result = run(command, env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1", PYTHONUNBUFFERED="1"))
     if junit.exists():
         totals.add_junit(step, junit)
     if not junit.exists() or (result.returncode and totals.failed == failed_before):
@@ -103,26 +122,29 @@ def main():
     arguments = parser.parse_args()
     totals = Totals()
     start = time.monotonic()
-
-    def step(title):
-        print(f"== {title} ({time.monotonic() - start:.0f} s)", flush=True)
-
-    step("source")
-    check_source(totals)
-    step("unit tests")
-    check_units(totals, "unit", BUILD / "meson")
+    # Each with the minutes it takes on two idle processors, measured.
+    steps = [("source", 0.3, check_source),
+             ("unit tests", 1, lambda totals: check_units(totals, "unit", BUILD / "meson"))]
     if not arguments.no_sanitizer:
-        step("unit tests under the address and undefined sanitizers")
-        check_units(totals, "sanitizer", BUILD / "meson-asan", "--no-suite", "e2e")
+        steps += [("unit tests under the address and undefined sanitizers", 1, lambda totals:
+                   check_units(totals, "sanitizer", BUILD / "meson-asan", "--no-suite", "e2e"))]
     if arguments.long:
-        step("unit tests under the thread sanitizer")
-        check_units(totals, "thread sanitizer", BUILD / "meson-tsan", "--no-suite", "e2e")
-        step("unit tests, clang")
-        check_units(totals, "clang", BUILD / "meson-clang")
-    step("end to end")
-    check_end_to_end(totals, arguments.long)
-    step("done")
+        steps += [("unit tests under the thread sanitizer", 4, lambda totals:
+                   check_units(totals, "thread sanitizer", BUILD / "meson-tsan", "--no-suite", "e2e")),
+                  ("unit tests, clang", 1, lambda totals:
+                   check_units(totals, "clang", BUILD / "meson-clang"))]
+    steps += [("end to end", LONG if arguments.long else 12, lambda totals:
+               check_end_to_end(totals, arguments.long))]
 
+    print(f"== {len(steps)} steps, about {sum(minutes for _, minutes, _ in steps):.0f} min "
+          "on two idle processors", flush=True)
+    for number, (title, minutes, work) in enumerate(steps, 1):
+        print(f"== {number} of {len(steps)}: {title}, about {max(minutes, 1):.0f} min "
+              f"({time.monotonic() - start:.0f} s so far)", flush=True)
+        work(totals)
+    print(f"== done ({time.monotonic() - start:.0f} s)")
+
+    totals.print_reasons()
     for failure in totals.failures:
         print(f"failed: {failure}")
     print(totals.line())

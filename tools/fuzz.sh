@@ -6,6 +6,8 @@ cd "$(dirname "$0")/.."
 build=$1
 seconds=$2
 
+set -- tests/fuzz/fuzz_*.c
+echo "fuzz: $# targets, $seconds s each, and some seconds to build it"
 [ -f "$build/build.ninja" ] || {
 	mkdir -p "$build"
 	meson setup "$build" --native-file tools/clang.ini -Dfuzz=true \
@@ -15,7 +17,7 @@ seconds=$2
 		exit 1
 	}
 }
-for source in tests/fuzz/fuzz_*.c; do
+for source; do
 	target=$(basename "$source" .c)
 	found=$build/found/$target
 	seeds=tests/fuzz/corpus/${target#fuzz_}

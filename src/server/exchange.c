@@ -183,6 +183,9 @@ static enum MHD_Result send_reply(const struct exchange_context *context, struct
 		add(response, "ETag", exchange->etag);
 	if (reply->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		add(response, "Allow", METHODS);
+	// With this alone `go tool pprof` shows its user why, not just the status.
+	if (reply->status != MHD_HTTP_OK)
+		add(response, "X-Go-Pprof", "1");
 	if (reply->status == MHD_HTTP_UNAUTHORIZED)
 		add(response, "WWW-Authenticate", "Bearer");
 	result = MHD_queue_response(connection, reply->status, response);

@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(config, items):
     if not config.getoption("--long"):
         for item in items:
             if item.get_closest_marker("long"):
-                item.add_marker(pytest.mark.skip(reason="takes long: pytest --long"))
+                item.add_marker(pytest.mark.skip(reason="takes long"))
 
 
 def need(program):

@@ -58,6 +58,7 @@ class Server:
         got, headers, body = self.request(target)
         assert got == status, (target, got, body[:200])
         assert headers["Content-Type"] == "text/plain; charset=utf-8"
+        assert headers["X-Go-Pprof"] == "1"  # or go tool pprof does not show the text
         assert body.endswith(b"\n") and body.count(b"\n") == 1
         return body.decode().strip()
 

@@ -2,7 +2,6 @@
 import itertools
 import os
 import pathlib
-import re
 import subprocess
 
 import pytest
@@ -106,28 +105,58 @@ def test_static_agent_in_a_dynamic_program(agent, tmp_path):
     assert run.returncode and "unresolvable symbol `__real_malloc'" in run.stderr
 
 
-def test_the_agent_is_built_for_where_it_is_installed():
-    """A linked one starts the tool, which it must find there without MALLOW_HELPER."""
-    said = subprocess.run(["make", "-n", "-C", TOP, "install", "PREFIX=/opt/m"], check=True,
-                          capture_output=True, text=True).stdout
-    assert re.search("^tools/build.sh .* --prefix=/opt/m$", said, re.M)
+@pytest.fixture(scope="session")
+def installed(agent, tmp_path_factory):
+    """What `make install PREFIX=…` leaves for programs to be linked with."""
+    folder = tmp_path_factory.mktemp("installed")
+    # -o: nothing is built.
+    subprocess.run(["make", "-s", "-o", "build", "-C", TOP, "install-libraries", "install-headers",
+                    f"PREFIX={folder}", f"BUILD={agent.parent}"], check=True, capture_output=True)
+    return folder
+
+
+def link_installed(installed, source, program, arguments=(), option=()):
+    """As docs/linking.md says it: the program finds its library by itself."""
+    def asked(*words):
+        return subprocess.run([need("pkg-config"), *words, "mallow-agent"], check=True, text=True,
+                              env={**os.environ, "PKG_CONFIG_PATH": f"{installed}/lib/pkgconfig"},
+                              capture_output=True).stdout.split()
+
+    flags = asked(*arguments, "--cflags", "--libs")
+    if not arguments:
+        flags.append(f"-Wl,-rpath,{asked('--variable=libdir')[0]}")
+    subprocess.run(["gcc", *option, source, *flags, "-o", program], check=True)
+
+
+@pytest.mark.parametrize("arguments,option", [([], []), (["--static"], ["-static"])])
+def test_the_installed_tool_makes_the_reports(arguments, option, installed, tmp_path):
+    """It is found where it is installed, by what was built without knowing that place."""
+    tool = installed / "bin" / "mallow"
+    tool.parent.mkdir(exist_ok=True)
+    tool.write_text('#!/bin/sh\necho "asked: $1"\n')
+    tool.chmod(0o755)
+    link_installed(installed, TOP / "examples" / "marks.c", tmp_path / "program", arguments, option)
+    run = subprocess.run([tmp_path / "program"], env=clean_environment({"MALLOW_MODE": "live"}),
+                         capture_output=True, text=True, check=True)
+    assert "asked: live-report" in run.stdout + run.stderr
+
+
+def test_building_does_not_depend_on_the_prefix():
+    """Lest `make build` and `make install PREFIX=…` undo each other's work."""
+    built = [[line for line in subprocess.run(
+                  ["make", "-n", "-C", TOP, "install", f"PREFIX={prefix}"], check=True,
+                  capture_output=True, text=True).stdout.splitlines() if "tools/build.sh" in line]
+             for prefix in ("/opt/m", "/usr/local")]
+    assert built[0] == built[1] and len(built[0]) == 1
 
 
 @pytest.mark.parametrize("arguments,option", [([], []), (["--static"], ["-static"]),
                                               (["--static"], ["-static-pie", "-fPIE"])])
-def test_pkg_config(arguments, option, agent, tmp_path, record):
-    """As README says it, with what is installed."""
-    installed = tmp_path / "installed"
-    # Not to be built again for that place (-o).
-    subprocess.run(["make", "-s", "-o", "build", "-C", TOP, "install-libraries", "install-headers",
-                    f"PREFIX={installed}", f"BUILD={agent.parent}"], check=True,
-                   capture_output=True)
-    flags = subprocess.run([need("pkg-config"), *arguments, "--cflags", "--libs", "mallow-agent"],
-                           env={**os.environ, "PKG_CONFIG_PATH": f"{installed}/lib/pkgconfig"},
-                           check=True, capture_output=True, text=True).stdout.split()
+def test_pkg_config(arguments, option, installed, tmp_path, record):
+    """With what is installed."""
     program = tmp_path / "program"
-    subprocess.run(["gcc", *option, TOP / "examples" / "marks.c", *flags, "-o", program], check=True)
-    recorded = record([program], linked=True, env={"LD_LIBRARY_PATH": f"{installed}/lib"})
+    link_installed(installed, TOP / "examples" / "marks.c", program, arguments, option)
+    recorded = record([program], linked=True)
     recorded.assert_sound()
     assert recorded.reader.header.ended
 

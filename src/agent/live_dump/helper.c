@@ -10,6 +10,7 @@
 #include "agent/life/config.h"
 #include "agent/life/environment.h"
 #include "agent/live/live_state.h"
+#include "agent/live_dump/installed_tool.h"
 #include "agent/live_dump/watcher.h"
 #include "agent/ground/log.h"
 #include "agent/life/process.h"
@@ -56,7 +57,7 @@ static const char *path_of_helper(void)
 {
 	const char *path = config.text[SETTING_HELPER];
 
-	return *path ? path : MALLOW_INSTALLED_TOOL;
+	return *path ? path : installed_tool_path();
 }
 
 /* The signals' actions are this process's own; handlers are the program's code. */

@@ -1,0 +1,20 @@
+/* Where the tool is that makes the reports of a program which nobody told about it. */
+#ifndef MALLOW_AGENT_LIVE_DUMP_INSTALLED_TOOL_H
+#define MALLOW_AGENT_LIVE_DUMP_INSTALLED_TOOL_H
+
+#define INSTALLED_TOOL_MARK "mallow's tool: "
+
+/*
+ * INSTALLED_TOOL_MARK, a path, and zeros to the end. `make install` finds the mark in the library
+ * and writes the path of that place behind it (tools/set_installed_tool.py): what is built does not
+ * depend on where it goes. Until then the path is the one of Meson's prefix.
+ */
+extern const char installed_tool[1024];
+
+/* The path; constant. */
+static inline const char *installed_tool_path(void)
+{
+	return installed_tool + sizeof(INSTALLED_TOOL_MARK) - 1;
+}
+
+#endif
