@@ -61,9 +61,18 @@ static const char *elf_kind(const unsigned char *head)
 static bool is_text(const unsigned char *head, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
-		if (head[i] < 0x20 && !strchr("\t\n\r\f\033", head[i]))
+		if (!head[i] || (head[i] < 0x20 && !strchr("\t\n\r\f\033", head[i])))
 			return false;
 	}
+	return true;
+}
+
+/* As the agent makes the file, before the header. */
+static bool is_zero(const unsigned char *head, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (head[i])
+			return false;
 	return true;
 }
 
@@ -82,6 +91,8 @@ static const char *kind_of(const unsigned char *head, size_t size)
 		if (size >= kinds[i].size && memcmp(head, kinds[i].magic, kinds[i].size) == 0)
 			return kinds[i].text;
 	}
+	if (is_zero(head, size))
+		return "all zeros, as of a program that was killed before its first event";
 	return is_text(head, size) ? "a text file" : "something else";
 }
 

@@ -181,6 +181,8 @@ def test_help_to_a_full_device_fails(mallow):
     (b"\x1f\x8b\x08\0\0", "gzip data"), (b"\x28\xb5\x2f\xfd\0", "zstd data"),
     (b"#!/bin/sh\n", "a script"), (b"v 10500 3\n", "a heaptrack recording"),
     (b"hello world\n", "a text file"), (b"\x89\x01\x02", "something else"),
+    (b"hello\0world\n", "something else"),
+    (bytes(4096), "all zeros, as of a program that was killed before its first event"),
 ])
 @pytest.mark.parametrize("command", [["report"], ["info"], ["trace", "dump"],
                                      ["export", "--to", "collapsed"]])
