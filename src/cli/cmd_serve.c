@@ -9,12 +9,13 @@
 #include "cli/file_kind.h"
 #include "cli/options.h"
 #include "cli/recording_paths.h"
+#include "cli/token_option.h"
 #include "hosted/cleanup.h"
 #include "server/http.h"
 
 #define DAY_S 86400u
 
-enum { INTERFACE, PORT, TOKEN, INSECURE, ALLOW_ORIGIN, TIMEOUT, DEBUG_SYMBOLS };
+enum { INTERFACE, PORT, TOKEN, TOKEN_FILE, INSECURE, ALLOW_ORIGIN, TIMEOUT, DEBUG_SYMBOLS };
 
 static const struct option_spec options_of_serve[] = {
 	[INTERFACE] = {.name = "interface",
@@ -27,10 +28,8 @@ static const struct option_spec options_of_serve[] = {
 		  .value = "PORT",
 		  .text = "the port, 0: any that is free",
 		  .standard = "8080"},
-	[TOKEN] = {.name = "token",
-		   .value = "TOKEN",
-		   .text = "serve only who knows it: 'Authorization: Bearer TOKEN', or the cookie "
-			   "mallow_token"},
+	[TOKEN] = TOKEN_OPTION,
+	[TOKEN_FILE] = TOKEN_FILE_OPTION,
 	[INSECURE] = {.name = "insecure",
 		      .text = "serve other machines without a token: whoever reaches the port"},
 	[ALLOW_ORIGIN] = {.name = "allow-origin",
@@ -121,8 +120,11 @@ static int run(const struct command *command, const struct options *options)
 	cleanup(catalog_destroy_at) struct catalog *catalog = NULL;
 	struct watched watched = {.options = options};
 	const char *interface = options->values[INTERFACE];
+	cleanup(buf_deinit) struct buf room = BUF_EMPTY;
+	const char *token;
 	uint64_t port, timeout;
 	struct err *err;
+	int status;
 
 	if (!options_number(command, options, PORT, 0, 8080, &port) ||
 	    !options_number(command, options, TIMEOUT, 1, 30, &timeout))
@@ -130,13 +132,13 @@ static int run(const struct command *command, const struct options *options)
 	if (port > UINT16_MAX)
 		return cli_error(CLI_USAGE, "'%s' is no port: they end at %d",
 				 options->values[PORT], UINT16_MAX);
-	if (options->values[TOKEN] && !*options->values[TOKEN])
-		return cli_error(CLI_USAGE, "an empty --token keeps nobody out");
+	if (!token_option(command, options, TOKEN, TOKEN_FILE, &room, &token, &status))
+		return status;
 
 	const struct http_options http = {
 		.interface = interface ? interface : "127.0.0.1",
 		.port = (uint16_t)port,
-		.token = options->values[TOKEN],
+		.token = token,
 		.insecure = options->values[INSECURE] != NULL,
 		.allow_origins = options->values[ALLOW_ORIGIN],
 		.timeout_s = timeout < DAY_S ? (unsigned int)timeout : DAY_S,
@@ -164,6 +166,6 @@ const struct command_body command_serve = {
 		"command line, or the newest of a directory given last. New recordings of a "
 		"directory are found, and those still being written are followed.\n\n"
 		"Only this machine is served, under its own name or address. With another "
-		"--interface a --token is wanted, or --insecure. Nothing but the recordings given "
+		"--interface a token is wanted, or --insecure. Nothing but the recordings given "
 		"is read.",
 };

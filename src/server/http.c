@@ -8,6 +8,7 @@
 
 #include "hosted/cleanup.h"
 #include "server/exchange.h"
+#include "server/head.h"
 #include "server/listen.h"
 
 #define CONNECTIONS_MAX    256u
@@ -63,8 +64,8 @@ static struct err *check_access(const struct http_options *options, const struct
 {
 	if (at->loopback || options->insecure || options->token)
 		return NULL;
-	return err_create("other machines can reach '%s': --token TOKEN keeps them out, --insecure "
-			  "lets them in",
+	return err_create("other machines can reach '%s': --token-file FILE keeps out who does not "
+			  "know the token, --insecure lets all in",
 			  options->interface);
 }
 
@@ -79,7 +80,7 @@ static struct err *start_daemon(struct http_server *server, int fd)
 		server, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
 		MHD_OPTION_PER_IP_CONNECTION_LIMIT, CONNECTIONS_OF_ONE,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX, MHD_OPTION_STRICT_FOR_CLIENT,
-		1, MHD_OPTION_END);
+		(int)head_is_checked_by_library(), MHD_OPTION_END);
 	return server->daemon ? NULL
 			      : err_create_errno(errno, "cannot serve at %s", server->address);
 }
