@@ -15,7 +15,18 @@
 
 #define DAY_S 86400u
 
-enum { INTERFACE, PORT, TOKEN, TOKEN_FILE, INSECURE, ALLOW_ORIGIN, TIMEOUT, DEBUG_SYMBOLS };
+enum {
+	INTERFACE,
+	PORT,
+	TOKEN,
+	TOKEN_FILE,
+	INSECURE,
+	ALLOW_ORIGIN,
+	TIMEOUT,
+	MAX_OPEN,
+	MAX_MEMORY,
+	DEBUG_SYMBOLS
+};
 
 static const struct option_spec options_of_serve[] = {
 	[INTERFACE] = {.name = "interface",
@@ -41,6 +52,16 @@ static const struct option_spec options_of_serve[] = {
 		     .text = "end connections of clients that take longer for a request, or for "
 			     "64 KiB of the answer",
 		     .standard = "30"},
+	[MAX_OPEN] = {.name = "max-open",
+		      .value = "N",
+		      .text = "recordings that are kept open; beyond, the one that was asked for "
+			      "longest ago is closed",
+		      .standard = "64"},
+	[MAX_MEMORY] = {.name = "max-memory",
+			.value = "SIZE",
+			.text = "what the server may take before recordings are closed in the "
+				"same order; the latest one stays open",
+			.standard = "a quarter of the machine's"},
 };
 
 CLEANUP_DEFINE(struct catalog *, catalog_destroy);
@@ -115,6 +136,14 @@ static int serve(const struct http_options *http, struct catalog *catalog)
 	return CLI_OK;
 }
 
+/* In bytes. */
+static uint64_t quarter_of_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES);
+
+	return pages > 0 ? (uint64_t)pages / 4 * (uint64_t)sysconf(_SC_PAGESIZE) : UINT64_MAX;
+}
+
 static int run(const struct command *command, const struct options *options)
 {
 	cleanup(catalog_destroy_at) struct catalog *catalog = NULL;
@@ -122,12 +151,14 @@ static int run(const struct command *command, const struct options *options)
 	const char *interface = options->values[INTERFACE];
 	cleanup(buf_deinit) struct buf room = BUF_EMPTY;
 	const char *token;
-	uint64_t port, timeout;
+	uint64_t port, timeout, max_open, max_memory;
 	struct err *err;
 	int status;
 
 	if (!options_number(command, options, PORT, 0, 8080, &port) ||
-	    !options_number(command, options, TIMEOUT, 1, 30, &timeout))
+	    !options_number(command, options, TIMEOUT, 1, 30, &timeout) ||
+	    !options_number(command, options, MAX_OPEN, 1, 64, &max_open) ||
+	    !options_size(command, options, MAX_MEMORY, quarter_of_memory(), &max_memory))
 		return CLI_USAGE;
 	if (port > UINT16_MAX)
 		return cli_error(CLI_USAGE, "'%s' is no port: they end at %d",
@@ -144,9 +175,15 @@ static int run(const struct command *command, const struct options *options)
 		.timeout_s = timeout < DAY_S ? (unsigned int)timeout : DAY_S,
 	};
 
+	const struct catalog_options kept = {
+		.debug_paths = options->many,
+		.max_open = (size_t)max_open,
+		.max_memory = max_memory,
+	};
+
 	if (!debug_symbols_check(options))
 		return CLI_FAILED;
-	err = catalog_create(options->many, &catalog);
+	err = catalog_create(&kept, &catalog);
 	if (err)
 		return cli_report_err(err);
 	if (!add_recordings(options, catalog))

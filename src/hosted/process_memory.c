@@ -108,13 +108,7 @@ bool process_memory_read(uint32_t pid, struct process_memory *ret)
 
 uint64_t process_memory_own(void)
 {
-	auto_fclose FILE *file = fopen("/proc/self/status", "re");
-	uint64_t kilobytes, sum = 0;
-	char line[256];
+	struct process_memory memory;
 
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "RssAnon: %" SCNu64, &kilobytes) == 1 ||
-		    sscanf(line, "RssShmem: %" SCNu64, &kilobytes) == 1)
-			sum += kilobytes * 1024;
-	return sum;
+	return read_statm((uint32_t)getpid(), &memory) ? memory.resident - memory.shared : 0;
 }

@@ -40,16 +40,15 @@ CLEANUP_DEFINE(struct exchange *, exchange_destroy);
 /* "http://localhost:8080/list", as proxies get it, is /list of localhost:8080: RFC 9112, 3.2.2. */
 static bool take_target(struct exchange *exchange, const char *target)
 {
-	static const char scheme[] = "http://";
-	bool absolute = strncasecmp(target, scheme, strlen(scheme)) == 0;
-	const char *host = absolute ? target + strlen(scheme) : target;
-	size_t length = absolute ? strcspn(host, "/?") : 0;
-	const char *rest = host + length;
+	bool absolute = strncasecmp(target, "http://", 7) == 0;
+	const char *path = absolute ? strpbrk(target + 7, "/?") : target;
 
 	exchange->asked = strdup(target);
-	if (absolute)
-		exchange->host = strndup(host, length);
-	if (asprintf(&exchange->target, "%s%s", absolute && *rest != '/' ? "/" : "", rest) < 0)
+	if (absolute) {
+		path = path ? path : strchr(target, 0);
+		exchange->host = strndup(target + 7, (size_t)(path - target) - 7);
+	}
+	if (asprintf(&exchange->target, "%s%s", absolute && *path != '/' ? "/" : "", path) < 0)
 		exchange->target = NULL;
 	return exchange->asked && exchange->target && (exchange->host || !absolute);
 }
@@ -59,7 +58,7 @@ void *exchange_begin(void *argument, const char *target, struct MHD_Connection *
 {
 	cleanup(exchange_destroy_at) struct exchange *exchange = calloc(1, sizeof(*exchange));
 
-	if (!exchange)
+	if (!exchange || !target)
 		return NULL;
 	buf_init(&exchange->request.filter_key);
 	return take_target(exchange, target) ? steal(&exchange) : NULL;
@@ -78,6 +77,7 @@ void exchange_end(void *argument, struct MHD_Connection *connection, void **stat
 
 	exchange_destroy(*state);
 	*state = NULL;
+	catalog_trim(context->catalog);
 	deadline_set(context->deadlines, deadline_of(connection));
 }
 
@@ -104,6 +104,7 @@ static bool accepts(const char *list, const void *argument)
 /* A body on its way. */
 struct sending {
 	struct body *body;
+	struct catalog *catalog;
 	struct deadlines *deadlines;
 	struct deadline *deadline;
 };
@@ -132,6 +133,7 @@ static void free_sending(void *argument)
 	struct sending *sending = argument;
 
 	body_destroy(sending->body);
+	catalog_trim(sending->catalog);
 	free(sending);
 }
 
@@ -160,7 +162,8 @@ static struct MHD_Response *create_response(const struct exchange_context *conte
 
 	if (!sending)
 		return NULL;
-	*sending = (struct sending){*body, context->deadlines, deadline_of(connection)};
+	*sending = (struct sending){*body, context->catalog, context->deadlines,
+				    deadline_of(connection)};
 	response = MHD_create_response_from_callback(size == UINT64_MAX ? MHD_SIZE_UNKNOWN : size,
 						     BODY_PIECE, read_body, sending, free_sending);
 	if (response)

@@ -6,6 +6,8 @@
 void request_deinit(struct request *request)
 {
 	query_deinit(&request->query);
+	if (request->dataset)
+		dataset_settle(request->dataset);
 	dataset_release(request->dataset);
 	filter_destroy(request->filter);
 	buf_deinit(&request->filter_key);
