@@ -9,12 +9,24 @@
 #include "cli/file_kind.h"
 #include "cli/options.h"
 #include "cli/recording_paths.h"
+#include "cli/token_option.h"
 #include "hosted/cleanup.h"
 #include "server/http.h"
 
 #define DAY_S 86400u
 
-enum { INTERFACE, PORT, TOKEN, INSECURE, ALLOW_ORIGIN, TIMEOUT, DEBUG_SYMBOLS };
+enum {
+	INTERFACE,
+	PORT,
+	TOKEN,
+	TOKEN_FILE,
+	INSECURE,
+	ALLOW_ORIGIN,
+	TIMEOUT,
+	MAX_OPEN,
+	MAX_MEMORY,
+	DEBUG_SYMBOLS
+};
 
 static const struct option_spec options_of_serve[] = {
 	[INTERFACE] = {.name = "interface",
@@ -27,10 +39,8 @@ static const struct option_spec options_of_serve[] = {
 		  .value = "PORT",
 		  .text = "the port, 0: any that is free",
 		  .standard = "8080"},
-	[TOKEN] = {.name = "token",
-		   .value = "TOKEN",
-		   .text = "serve only who knows it: 'Authorization: Bearer TOKEN', or the cookie "
-			   "mallow_token"},
+	[TOKEN] = TOKEN_OPTION,
+	[TOKEN_FILE] = TOKEN_FILE_OPTION,
 	[INSECURE] = {.name = "insecure",
 		      .text = "serve other machines without a token: whoever reaches the port"},
 	[ALLOW_ORIGIN] = {.name = "allow-origin",
@@ -42,6 +52,16 @@ static const struct option_spec options_of_serve[] = {
 		     .text = "end connections of clients that take longer for a request, or for "
 			     "64 KiB of the answer",
 		     .standard = "30"},
+	[MAX_OPEN] = {.name = "max-open",
+		      .value = "N",
+		      .text = "recordings that are kept open; beyond, the one that was asked for "
+			      "longest ago is closed",
+		      .standard = "64"},
+	[MAX_MEMORY] = {.name = "max-memory",
+			.value = "SIZE",
+			.text = "what the server may take before recordings are closed in the "
+				"same order; the latest one stays open",
+			.standard = "a quarter of the machine's"},
 };
 
 CLEANUP_DEFINE(struct catalog *, catalog_destroy);
@@ -116,35 +136,54 @@ static int serve(const struct http_options *http, struct catalog *catalog)
 	return CLI_OK;
 }
 
+/* In bytes. */
+static uint64_t quarter_of_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES);
+
+	return pages > 0 ? (uint64_t)pages / 4 * (uint64_t)sysconf(_SC_PAGESIZE) : UINT64_MAX;
+}
+
 static int run(const struct command *command, const struct options *options)
 {
 	cleanup(catalog_destroy_at) struct catalog *catalog = NULL;
 	struct watched watched = {.options = options};
 	const char *interface = options->values[INTERFACE];
-	uint64_t port, timeout;
+	cleanup(buf_deinit) struct buf room = BUF_EMPTY;
+	const char *token;
+	uint64_t port, timeout, max_open, max_memory;
 	struct err *err;
+	int status;
 
 	if (!options_number(command, options, PORT, 0, 8080, &port) ||
-	    !options_number(command, options, TIMEOUT, 1, 30, &timeout))
+	    !options_number(command, options, TIMEOUT, 1, 30, &timeout) ||
+	    !options_number(command, options, MAX_OPEN, 1, 64, &max_open) ||
+	    !options_size(command, options, MAX_MEMORY, quarter_of_memory(), &max_memory))
 		return CLI_USAGE;
 	if (port > UINT16_MAX)
 		return cli_error(CLI_USAGE, "'%s' is no port: they end at %d",
 				 options->values[PORT], UINT16_MAX);
-	if (options->values[TOKEN] && !*options->values[TOKEN])
-		return cli_error(CLI_USAGE, "an empty --token keeps nobody out");
+	if (!token_option(command, options, TOKEN, TOKEN_FILE, &room, &token, &status))
+		return status;
 
 	const struct http_options http = {
 		.interface = interface ? interface : "127.0.0.1",
 		.port = (uint16_t)port,
-		.token = options->values[TOKEN],
+		.token = token,
 		.insecure = options->values[INSECURE] != NULL,
 		.allow_origins = options->values[ALLOW_ORIGIN],
 		.timeout_s = timeout < DAY_S ? (unsigned int)timeout : DAY_S,
 	};
 
+	const struct catalog_options kept = {
+		.debug_paths = options->many,
+		.max_open = (size_t)max_open,
+		.max_memory = max_memory,
+	};
+
 	if (!debug_symbols_check(options))
 		return CLI_FAILED;
-	err = catalog_create(options->many, &catalog);
+	err = catalog_create(&kept, &catalog);
 	if (err)
 		return cli_report_err(err);
 	if (!add_recordings(options, catalog))
@@ -164,6 +203,6 @@ const struct command_body command_serve = {
 		"command line, or the newest of a directory given last. New recordings of a "
 		"directory are found, and those still being written are followed.\n\n"
 		"Only this machine is served, under its own name or address. With another "
-		"--interface a --token is wanted, or --insecure. Nothing but the recordings given "
+		"--interface a token is wanted, or --insecure. Nothing but the recordings given "
 		"is read.",
 };

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/help.h"
 #include "hosted/nearest.h"
+#include "settings/settings.h"
 
 #define HELP_ID    OPTIONS_MAX
 #define FIRST_CODE 256 /* what getopt_long returns for option 0: above every letter */
@@ -193,6 +194,21 @@ bool options_number(const struct command *command, const struct options *options
 		return true;
 	cli_error(CLI_USAGE, "'%s' is no value of --%s: a whole number from %ju on is wanted", text,
 		  command->body->options[id].name, (uintmax_t)minimum);
+	return false;
+}
+
+bool options_size(const struct command *command, const struct options *options, size_t id,
+		  uint64_t standard, uint64_t *ret)
+{
+	const char *text = options->values[id];
+
+	*ret = standard;
+	if (!text || setting_parse_size(text, ret))
+		return true;
+	cli_error(CLI_USAGE,
+		  "'%s' is no value of --%s: a size such as 4096, 64K, 10M or 1G is "
+		  "wanted",
+		  text, command->body->options[id].name);
 	return false;
 }
 

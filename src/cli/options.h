@@ -32,6 +32,10 @@ bool options_parse(const struct command *command, int argc, char **argv, struct 
 bool options_number(const struct command *command, const struct options *options, size_t id,
 		    uint64_t minimum, uint64_t standard, uint64_t *ret);
 
+/* The same of a size such as 64K, in bytes. */
+bool options_size(const struct command *command, const struct options *options, size_t id,
+		  uint64_t standard, uint64_t *ret);
+
 /* false: two were given, by their ids, that cannot be asked for together; an error was printed. */
 bool options_exclusive(const struct command *command, const struct options *options,
 		       const int (*pairs)[2], size_t count);

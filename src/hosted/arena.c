@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_SIZE (64u << 10)
+/* Each block is twice as large as the one before: what holds little takes little. */
+#define BLOCK_FIRST ((size_t)1 << 10)
+#define BLOCK_MOST  ((size_t)64 << 10)
 
 struct arena_block {
 	struct arena_block *next;
@@ -34,6 +36,16 @@ static struct arena_block *new_block(size_t capacity)
 	return block;
 }
 
+/* Of the next block, in which size is at most a quarter, unless it is larger than any. */
+static size_t next_capacity(const struct arena *arena, size_t size)
+{
+	size_t capacity = arena->blocks ? 2 * arena->blocks->capacity : BLOCK_FIRST;
+
+	while (capacity / 4 < size && capacity < BLOCK_MOST)
+		capacity *= 2;
+	return capacity < BLOCK_MOST ? capacity : BLOCK_MOST;
+}
+
 void *arena_alloc(struct arena *arena, size_t size)
 {
 	struct arena_block *block = arena->blocks;
@@ -47,11 +59,11 @@ void *arena_alloc(struct arena *arena, size_t size)
 		arena->used += size;
 		return p;
 	}
-	block = new_block(size > BLOCK_SIZE / 4 ? size : BLOCK_SIZE);
+	block = new_block(size > BLOCK_MOST / 4 ? size : next_capacity(arena, size));
 	if (!block)
 		return NULL;
 	// A large one stands behind the one in use, whose rest is not wasted.
-	if (size > BLOCK_SIZE / 4 && arena->blocks) {
+	if (size > BLOCK_MOST / 4 && arena->blocks) {
 		block->next = arena->blocks->next;
 		arena->blocks->next = block;
 		return block->data;

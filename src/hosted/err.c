@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,4 +119,11 @@ const char *err_message(const struct err *err)
 int err_number(const struct err *err)
 {
 	return err->number;
+}
+
+bool err_is_shortage(const struct err *err)
+{
+	int number = err ? err_number(err) : 0;
+
+	return number == ENOMEM || number == EMFILE || number == ENFILE;
 }

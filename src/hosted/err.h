@@ -9,6 +9,8 @@
 #ifndef MALLOW_HOSTED_ERR_H
 #define MALLOW_HOSTED_ERR_H
 
+#include <stdbool.h>
+
 struct err;
 
 /* A message without final newline: what, where (file and offset), and what was expected. */
@@ -32,5 +34,11 @@ const char *err_message(const struct err *err);
 
 /* The errno of err_create_errno(), ENOMEM for err_no_memory(), else 0. */
 int err_number(const struct err *err);
+
+/*
+ * Whether memory or descriptors were short: that says nothing of what was being looked at, and a
+ * later attempt may succeed. Accepts NULL.
+ */
+bool err_is_shortage(const struct err *err);
 
 #endif

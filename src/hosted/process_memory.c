@@ -105,3 +105,10 @@ bool process_memory_read(uint32_t pid, struct process_memory *ret)
 	*ret = memory;
 	return true;
 }
+
+uint64_t process_memory_own(void)
+{
+	struct process_memory memory;
+
+	return read_statm((uint32_t)getpid(), &memory) ? memory.resident - memory.shared : 0;
+}

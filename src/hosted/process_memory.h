@@ -20,4 +20,7 @@ struct process_memory {
 /* false: there is no such process, or it cannot be asked. */
 bool process_memory_read(uint32_t pid, struct process_memory *ret);
 
+/* What this process has in memory that no file has. 0: the kernel does not say. */
+uint64_t process_memory_own(void);
+
 #endif

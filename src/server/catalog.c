@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +11,9 @@
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
 #include "hosted/parallel.h"
+#include "hosted/process_memory.h"
 #include "hosted/vec.h"
+#include "server/recent.h"
 #include "trace/header_check.h"
 
 /* How long what is known of a recording that is being written is good for. */
@@ -25,13 +28,13 @@ struct seen {
 
 /*
  * Each lock is held while the file is read, which can take seconds: so they are the entry's own,
- * and two, that a list need not wait for a recording that is being loaded. Neither is taken under
- * the other, nor under the catalog's.
+ * and two, that a list need not wait for a recording that is being loaded. Nobody waits for one
+ * under the other, or under the catalog's.
  */
 struct entry {
 	struct catalog_item item; /* path is owned; the id belongs to the catalog's lock */
 	pthread_mutex_t lock;     /* of these two */
-	struct dataset *dataset;  /* NULL: not opened yet */
+	struct dataset *dataset;  /* NULL: not open */
 	struct seen opened;
 	pthread_mutex_t summary_lock; /* of these two */
 	char *summary;                /* NULL: none is kept */
@@ -39,10 +42,11 @@ struct entry {
 };
 
 struct catalog {
-	pthread_mutex_t lock; /* of the list and its ids; an entry stays until the end */
+	pthread_mutex_t lock; /* of the lists and the ids; an entry stays until the end */
 	VEC(struct entry *) entries;
+	VEC(struct entry *) open;  /* that have a data set; recent.h */
 	pthread_mutex_t look_lock; /* taken before the other one */
-	const char *const *debug_paths;
+	struct catalog_options options;
 	catalog_look *look;
 	void *argument;
 };
@@ -59,13 +63,13 @@ static void entry_destroy(struct entry *entry)
 	free(entry);
 }
 
-struct err *catalog_create(const char *const *debug_paths, struct catalog **ret)
+struct err *catalog_create(const struct catalog_options *options, struct catalog **ret)
 {
 	struct catalog *catalog = calloc(1, sizeof(*catalog));
 
 	if (!catalog)
 		return err_no_memory();
-	catalog->debug_paths = debug_paths;
+	catalog->options = *options;
 	pthread_mutex_init(&catalog->lock, NULL);
 	pthread_mutex_init(&catalog->look_lock, NULL);
 	*ret = catalog;
@@ -79,6 +83,7 @@ void catalog_destroy(struct catalog *catalog)
 	for (size_t i = 0; i < catalog->entries.count; i++)
 		entry_destroy(catalog->entries.items[i]);
 	vec_deinit(&catalog->entries);
+	vec_deinit(&catalog->open);
 	pthread_mutex_destroy(&catalog->lock);
 	pthread_mutex_destroy(&catalog->look_lock);
 	free(catalog);
@@ -212,7 +217,7 @@ static struct err *reopen(struct catalog *catalog, struct entry *entry)
 	struct err *err = see(entry->item.path, &seen);
 
 	if (!err)
-		err = dataset_open(entry->item.path, catalog->debug_paths, &dataset);
+		err = dataset_open(entry->item.path, catalog->options.debug_paths, &dataset);
 	if (err)
 		return err;
 	adopt(catalog, entry, dataset->recording);
@@ -223,6 +228,23 @@ static struct err *reopen(struct catalog *catalog, struct entry *entry)
 	return NULL;
 }
 
+/* It is the latest one that was asked for. */
+static struct err *use(struct catalog *catalog, struct entry *entry)
+{
+	bool listed = true;
+	size_t i;
+
+	pthread_mutex_lock(&catalog->lock);
+	for (i = 0; i < catalog->open.count && catalog->open.items[i] != entry; i++)
+		;
+	if (i == catalog->open.count)
+		listed = vec_push(&catalog->open, entry);
+	if (listed)
+		recent_use(catalog->open.items, i);
+	pthread_mutex_unlock(&catalog->lock);
+	return listed ? NULL : err_no_memory();
+}
+
 static struct err *open_entry(struct catalog *catalog, struct entry *entry, struct dataset **ret)
 {
 	struct err *err = NULL;
@@ -231,9 +253,59 @@ static struct err *open_entry(struct catalog *catalog, struct entry *entry, stru
 	if (!entry->dataset || is_stale(entry->item.path, &entry->opened))
 		err = reopen(catalog, entry);
 	if (!err)
+		err = use(catalog, entry);
+	if (!err)
 		*ret = dataset_hold(entry->dataset);
 	pthread_mutex_unlock(&entry->lock);
 	return err;
+}
+
+/* Under the lock: the data set that was asked for longest ago and that nobody uses. NULL: none. */
+static struct dataset *take_unused(struct catalog *catalog)
+{
+	struct dataset *taken = NULL;
+
+	for (size_t i = catalog->open.count; !taken && i-- > 1;) {
+		struct entry *entry = catalog->open.items[i];
+
+		// Where somebody else has the lock, it is being asked for.
+		if (pthread_mutex_trylock(&entry->lock))
+			continue;
+		if (dataset_is_unused(entry->dataset)) {
+			taken = steal(&entry->dataset);
+			catalog->open.count--;
+			memmove(&catalog->open.items[i], &catalog->open.items[i + 1],
+				(catalog->open.count - i) * sizeof(entry));
+		}
+		pthread_mutex_unlock(&entry->lock);
+	}
+	return taken;
+}
+
+/* Under the lock. */
+static bool is_too_much(const struct catalog *catalog)
+{
+	const struct catalog_options *options = &catalog->options;
+	size_t open = catalog->open.count;
+
+	return open > options->max_open || (open > 1 && process_memory_own() > options->max_memory);
+}
+
+void catalog_trim(struct catalog *catalog)
+{
+	struct dataset *taken;
+
+	do {
+		taken = NULL;
+		pthread_mutex_lock(&catalog->lock);
+		if (is_too_much(catalog))
+			taken = take_unused(catalog);
+		pthread_mutex_unlock(&catalog->lock);
+		dataset_release(taken);
+		// What it had is in pieces that malloc() keeps for itself otherwise.
+		if (taken)
+			malloc_trim(0);
+	} while (taken);
 }
 
 static struct entry *find(struct catalog *catalog, const char *id)

@@ -1,8 +1,8 @@
 /*
- * The recordings that the server has: by id, or "last". Each is opened when it is first asked for,
- * and kept; one that is still being written is opened anew when it has grown. Nothing else on the
- * disk is ever read. For several threads: who asks for a recording waits for that one to be opened,
- * and for no other.
+ * The recordings that the server has: by id, or "last". Each is opened when it is asked for, and
+ * kept while there is room; one that is still being written is opened anew when it has grown.
+ * Nothing else on the disk is ever read. For several threads: who asks for a recording waits for
+ * that one to be opened, and for no other.
  */
 #ifndef MALLOW_SERVER_CATALOG_H
 #define MALLOW_SERVER_CATALOG_H
@@ -20,8 +20,14 @@ struct catalog_item {
 	uint16_t machine; /* of its program: ELF's e_machine */
 };
 
-/* debug_paths: where debug files are looked for, NULL-terminated; borrowed. */
-struct err *catalog_create(const char *const *debug_paths, struct catalog **ret);
+struct catalog_options {
+	const char *const *debug_paths; /* where debug files are looked for, NULL-terminated */
+	size_t max_open;                /* recordings; at least 1 */
+	uint64_t max_memory;            /* bytes, as process_memory_own() says */
+};
+
+/* What options point to is borrowed. */
+struct err *catalog_create(const struct catalog_options *options, struct catalog **ret);
 /* Accepts NULL. No request may be under way. */
 void catalog_destroy(struct catalog *catalog);
 
@@ -37,6 +43,13 @@ void catalog_watch(struct catalog *catalog, catalog_look *look, void *argument);
 
 /* A recording by its id or "last"; NULL: there is none. One reference. */
 struct err *catalog_find(struct catalog *catalog, const char *id, struct dataset **ret);
+
+/*
+ * Closes recordings while more are open, or more memory is taken, than options allow: those that
+ * were asked for longest ago first, none that a request uses, and never the latest. To be called
+ * when a request is over.
+ */
+void catalog_trim(struct catalog *catalog);
 
 /* The text of a recording in a list, to be freed. */
 typedef struct err *catalog_summary(const struct catalog_item *item,

@@ -69,6 +69,26 @@ struct dataset *dataset_hold(struct dataset *dataset)
 	return dataset;
 }
 
+bool dataset_is_unused(const struct dataset *dataset)
+{
+	return __atomic_load_n(&dataset->references, __ATOMIC_ACQUIRE) == 1;
+}
+
+/*
+ * The names of so many frames take some tens of kilobytes, and milliseconds to find once the files
+ * are open; the debug information of the C library alone takes 9 MB.
+ */
+#define NAMED_UNASKED 1024
+
+void dataset_settle(struct dataset *dataset)
+{
+	if (pthread_mutex_trylock(&dataset->lock))
+		return;
+	// What cannot be named now is tried again when it is asked for.
+	err_destroy(symbolized_settle(dataset->symbolized, NAMED_UNASKED));
+	pthread_mutex_unlock(&dataset->lock);
+}
+
 void dataset_lock(struct dataset *dataset)
 {
 	pthread_mutex_lock(&dataset->lock);

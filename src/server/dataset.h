@@ -47,6 +47,15 @@ struct dataset *dataset_hold(struct dataset *dataset);
 /* Accepts NULL. */
 void dataset_release(struct dataset *dataset);
 
+/* Whether its one reference is that of who asks, and keeps others from taking one. */
+bool dataset_is_unused(const struct dataset *dataset);
+
+/*
+ * At the end of a request: what was opened to find names is closed again where it has done its
+ * work. Not under the lock; does nothing while somebody else is at work with it.
+ */
+void dataset_settle(struct dataset *dataset);
+
 void dataset_lock(struct dataset *dataset);
 void dataset_unlock(struct dataset *dataset);
 

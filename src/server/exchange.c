@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "server/head.h"
 #include "server/route.h"
 #include "trace/checksum.h"
 
@@ -13,8 +14,11 @@
 
 /* A request from its first line to its last byte. */
 struct exchange {
-	char *target;
-	bool begun; /* its headers were seen */
+	char *asked;  /* the target as it came */
+	char *target; /* its path and query */
+	char *host;   /* whom it names, of an absolute target; NULL: Host does */
+	bool begun;   /* its headers were seen */
+	bool head;    /* the method is HEAD: the same answer without its body */
 	struct request request;
 	struct reply reply;
 	char etag[24]; /* "": none */
@@ -26,20 +30,38 @@ static void exchange_destroy(struct exchange *exchange)
 		return;
 	request_deinit(&exchange->request);
 	reply_deinit(&exchange->reply);
+	free(exchange->asked);
 	free(exchange->target);
+	free(exchange->host);
 	free(exchange);
+}
+CLEANUP_DEFINE(struct exchange *, exchange_destroy);
+
+/* "http://localhost:8080/list", as proxies get it, is /list of localhost:8080: RFC 9112, 3.2.2. */
+static bool take_target(struct exchange *exchange, const char *target)
+{
+	bool absolute = strncasecmp(target, "http://", 7) == 0;
+	const char *path = absolute ? strpbrk(target + 7, "/?") : target;
+
+	exchange->asked = strdup(target);
+	if (absolute) {
+		path = path ? path : strchr(target, 0);
+		exchange->host = strndup(target + 7, (size_t)(path - target) - 7);
+	}
+	if (asprintf(&exchange->target, "%s%s", absolute && *path != '/' ? "/" : "", path) < 0)
+		exchange->target = NULL;
+	return exchange->asked && exchange->target && (exchange->host || !absolute);
 }
 
 /* The target as it came: libmicrohttpd's own decoding would change a stray '%'. */
 void *exchange_begin(void *argument, const char *target, struct MHD_Connection *connection)
 {
-	struct exchange *exchange = calloc(1, sizeof(*exchange));
+	cleanup(exchange_destroy_at) struct exchange *exchange = calloc(1, sizeof(*exchange));
 
-	if (!exchange)
+	if (!exchange || !target)
 		return NULL;
 	buf_init(&exchange->request.filter_key);
-	exchange->target = strdup(target);
-	return exchange;
+	return take_target(exchange, target) ? steal(&exchange) : NULL;
 }
 
 static struct deadline *deadline_of(struct MHD_Connection *connection)
@@ -55,17 +77,14 @@ void exchange_end(void *argument, struct MHD_Connection *connection, void **stat
 
 	exchange_destroy(*state);
 	*state = NULL;
+	catalog_trim(context->catalog);
 	deadline_set(context->deadlines, deadline_of(connection));
 }
 
-static const char *header(struct MHD_Connection *connection, const char *name)
-{
-	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-}
-
 /* Whether a list of a header, by commas, has the word, and not with the weight 0. */
-static bool accepts(const char *list, const char *word)
+static bool accepts(const char *list, const void *argument)
 {
+	const char *word = argument;
 	size_t length = strlen(word);
 
 	while (list && *list) {
@@ -85,6 +104,7 @@ static bool accepts(const char *list, const char *word)
 /* A body on its way. */
 struct sending {
 	struct body *body;
+	struct catalog *catalog;
 	struct deadlines *deadlines;
 	struct deadline *deadline;
 };
@@ -103,12 +123,33 @@ static ssize_t read_body(void *argument, uint64_t position, char *data, size_t s
 	return got ? got : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
+static ssize_t read_nothing(void *argument, uint64_t position, char *data, size_t size)
+{
+	return MHD_CONTENT_READER_END_OF_STREAM;
+}
+
 static void free_sending(void *argument)
 {
 	struct sending *sending = argument;
 
 	body_destroy(sending->body);
+	catalog_trim(sending->catalog);
 	free(sending);
+}
+
+/*
+ * For an answer without a body, and without a word on how long the body of another answer is: that
+ * of a HEAD is known when it is made, that of 304 nobody asks. libmicrohttpd would say either that
+ * there is none, or that it comes in chunks, and then end these.
+ */
+static struct MHD_Response *create_bodiless(void)
+{
+	struct MHD_Response *response = MHD_create_response_from_callback(
+		MHD_SIZE_UNKNOWN, BODY_PIECE, read_nothing, NULL, NULL);
+
+	if (response)
+		MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+	return response;
 }
 
 /* The body is the response's, unless it is NULL. */
@@ -121,7 +162,8 @@ static struct MHD_Response *create_response(const struct exchange_context *conte
 
 	if (!sending)
 		return NULL;
-	*sending = (struct sending){*body, context->deadlines, deadline_of(connection)};
+	*sending = (struct sending){*body, context->catalog, context->deadlines,
+				    deadline_of(connection)};
 	response = MHD_create_response_from_callback(size == UINT64_MAX ? MHD_SIZE_UNKNOWN : size,
 						     BODY_PIECE, read_body, sending, free_sending);
 	if (response)
@@ -140,7 +182,7 @@ static void add(struct MHD_Response *response, const char *name, const char *val
 static void add_common(struct MHD_Response *response, const struct exchange_context *context,
 		       struct MHD_Connection *connection)
 {
-	const char *origin = header(connection, "Origin");
+	const char *origin = head_field(connection, "Origin");
 
 	// Recordings are nobody else's business: no proxy keeps them, no other site embeds them.
 	add(response, "Cache-Control", "private, no-cache");
@@ -162,7 +204,8 @@ static enum MHD_Result send_reply(const struct exchange_context *context, struct
 				  struct MHD_Connection *connection)
 {
 	struct reply *reply = &exchange->reply;
-	bool compress = !reply->packed && accepts(header(connection, "Accept-Encoding"), "gzip");
+	bool compress =
+		!reply->packed && head_any_field(connection, "Accept-Encoding", accepts, "gzip");
 	struct MHD_Response *response;
 	enum MHD_Result result;
 
@@ -172,7 +215,10 @@ static enum MHD_Result send_reply(const struct exchange_context *context, struct
 		compress = !err;
 		err_destroy(err);
 	}
-	response = create_response(context, &reply->body, connection);
+	if (exchange->head && body_size(reply->body) == UINT64_MAX)
+		response = create_bodiless();
+	else
+		response = create_response(context, &reply->body, connection);
 	if (!response)
 		return MHD_NO;
 	add_common(response, context, connection);
@@ -193,11 +239,11 @@ static enum MHD_Result send_reply(const struct exchange_context *context, struct
 	return result;
 }
 
+/* The response, NULL: there was no memory for it, is gone afterwards. */
 static enum MHD_Result send_empty(const struct exchange_context *context, struct exchange *exchange,
-				  struct MHD_Connection *connection, unsigned int status)
+				  struct MHD_Connection *connection, unsigned int status,
+				  struct MHD_Response *response)
 {
-	struct MHD_Response *response =
-		MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
 	enum MHD_Result result;
 
 	if (!response)
@@ -210,22 +256,38 @@ static enum MHD_Result send_empty(const struct exchange_context *context, struct
 	return result;
 }
 
+static enum MHD_Result send_unchanged(const struct exchange_context *context,
+				      struct exchange *exchange, struct MHD_Connection *connection)
+{
+	return send_empty(context, exchange, connection, MHD_HTTP_NOT_MODIFIED, create_bodiless());
+}
+
+/* The answer to a preflight is its headers. */
+static enum MHD_Result send_nothing(const struct exchange_context *context,
+				    struct exchange *exchange, struct MHD_Connection *connection)
+{
+	return send_empty(context, exchange, connection, MHD_HTTP_NO_CONTENT,
+			  MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT));
+}
+
 /* Why the request is not even looked at. */
-static struct err *refuse(const struct exchange_context *context, const char *method,
-			  struct MHD_Connection *connection, struct reply *reply)
+static struct err *refuse(const struct exchange_context *context, const struct exchange *exchange,
+			  const char *method, struct MHD_Connection *connection,
+			  struct reply *reply)
 {
 	const struct security *security = &context->security;
+	const char *host = exchange->host ? exchange->host : head_field(connection, "Host");
 
-	if (!security_host(security, header(connection, "Host")))
+	if (!security_host(security, host))
 		return reply_refuse(reply, MHD_HTTP_FORBIDDEN,
 				    "this is not the host that was asked for: say %s",
 				    context->address);
 	// A preflight carries no token.
 	if (strcmp(method, "OPTIONS") == 0 &&
-	    security_origin(security, header(connection, "Origin")))
+	    security_origin(security, head_field(connection, "Origin")))
 		return NULL;
-	if (!security_token(security, header(connection, "Authorization"),
-			    header(connection, "Cookie")))
+	if (!security_token(security, head_field(connection, "Authorization"),
+			    head_field(connection, "Cookie")))
 		return reply_refuse(reply, MHD_HTTP_UNAUTHORIZED,
 				    "a token is needed: Authorization: Bearer TOKEN");
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
@@ -255,30 +317,53 @@ static void make_etag(struct exchange *exchange)
 		 trace_checksum(&facts, sizeof(facts), exchange->target, strlen(exchange->target)));
 }
 
+static bool has_tag(const char *list, const void *tag)
+{
+	return strstr(list, tag);
+}
+
+static bool is_any(const char *list, const void *argument)
+{
+	return list[0] == '*' && !list[1 + strspn(list + 1, " \t")];
+}
+
+/*
+ * Whether the client has the answer already, by its tag, which is known before it is made. Weak
+ * tags are compared without their "W/".
+ */
+static bool is_known(const struct exchange *exchange, struct MHD_Connection *connection)
+{
+	return exchange->etag[0] &&
+	       head_any_field(connection, "If-None-Match", has_tag, exchange->etag + 2);
+}
+
+/* Whether it wants none where there is one: "*". */
+static bool is_unwanted(const struct exchange *exchange, struct MHD_Connection *connection)
+{
+	return exchange->reply.status == MHD_HTTP_OK &&
+	       head_any_field(connection, "If-None-Match", is_any, NULL);
+}
+
 static struct err *answer(const struct exchange_context *context, struct exchange *exchange,
 			  struct MHD_Connection *connection, bool *unchanged)
 {
 	struct request *request = &exchange->request;
-	const char *known = header(connection, "If-None-Match");
-	struct err *err;
+	struct err *err =
+		reply_refuse_err(&exchange->reply, query_parse(exchange->target, &request->query));
 
-	err = query_parse(exchange->target, &request->query);
-	if (err && !err_number(err)) {
-		struct err *refused = reply_refuse(&exchange->reply, MHD_HTTP_BAD_REQUEST, "%s",
-						   err_message(err));
-
-		err_destroy(err);
-		return refused;
-	}
 	request->catalog = context->catalog;
 	request->pause = context->pause;
-	if (!err)
+	if (!err && !exchange->reply.status)
 		err = route_find(request, &exchange->reply);
 	if (err || exchange->reply.status)
 		return err;
 	make_etag(exchange);
-	*unchanged = known && exchange->etag[0] && strstr(known, exchange->etag + 2);
-	return *unchanged ? NULL : request->route->answer(request, &exchange->reply);
+	*unchanged = is_known(exchange, connection);
+	if (!*unchanged)
+		err = request->route->answer(request, &exchange->reply);
+	if (!err && !*unchanged)
+		*unchanged = is_unwanted(exchange, connection);
+	return err;
 }
 
 /* The machine's error, told to the client as far as it can be. */
@@ -302,28 +387,32 @@ enum MHD_Result exchange_handle(void *argument, struct MHD_Connection *connectio
 	bool unchanged = false;
 	struct err *err;
 
-	if (!exchange || !exchange->target)
+	if (!exchange)
 		return MHD_NO;
 	err = NULL;
 	if (!exchange->begun) {
 		// An answer now would end the connection: what is fine is answered when all of the
 		// request is there.
 		exchange->begun = true;
-		err = refuse(context, method, connection, &exchange->reply);
+		exchange->head = strcmp(method, "HEAD") == 0;
+		err = reply_refuse_err(&exchange->reply, head_check(connection, method, path,
+								    exchange->asked, version));
+		if (!err && !exchange->reply.status)
+			err = refuse(context, exchange, method, connection, &exchange->reply);
 		if (!err && !exchange->reply.status)
 			return MHD_YES;
 	} else if (*upload_size) {
 		*upload_size = 0; // nobody wants it
 		return MHD_YES;
 	} else if (strcmp(method, "OPTIONS") == 0) {
-		return send_empty(context, exchange, connection, MHD_HTTP_NO_CONTENT);
+		return send_nothing(context, exchange, connection);
 	} else {
 		deadline_lift(context->deadlines, deadline_of(connection));
 		err = answer(context, exchange, connection, &unchanged);
 		deadline_set(context->deadlines, deadline_of(connection));
 	}
 	if (unchanged)
-		return send_empty(context, exchange, connection, MHD_HTTP_NOT_MODIFIED);
+		return send_unchanged(context, exchange, connection);
 	if (err)
 		err = fail(exchange, err);
 	if (err) {

@@ -39,7 +39,7 @@ static struct err *put_function(const struct frame_json *frames, struct json_wri
 }
 
 static struct err *put_line(const struct frame_json *frames, struct json_writer *json,
-			    const struct named_frame *line, const char *raw, uint64_t calls)
+			    const struct named_frame *line, uint64_t calls)
 {
 	char address[24];
 	struct err *err;
@@ -51,7 +51,7 @@ static struct err *put_line(const struct frame_json *frames, struct json_writer 
 	json_field_u64(json, "count", calls);
 	json_field_text(json, "library", line->module_name);
 	err = put_function(frames, json, line);
-	json_field_text(json, "raw_function", raw);
+	json_field_text(json, "raw_function", line->raw_function);
 	json_field_text(json, "source", line->file);
 	json_key(json, "line");
 	if (line->line)
@@ -69,18 +69,11 @@ struct err *frame_json_put_line(struct frame_json *frames, struct json_writer *j
 				uint32_t line)
 {
 	const struct named_frame *lines;
-	const struct symbol *symbols;
-	size_t count, symbol_count;
 	struct err *err;
+	size_t count;
 
 	err = symbolized_frame(frames->symbolized, frame, &lines, &count);
-	if (!err)
-		err = symbolized_symbols(frames->symbolized, frame, &symbols, &symbol_count);
-	if (err)
-		return err;
-	return put_line(frames, json, &lines[line],
-			line < symbol_count ? symbols[line].raw_function : NULL,
-			frames->calls[frame]);
+	return err ? err : put_line(frames, json, &lines[line], frames->calls[frame]);
 }
 
 static struct err *make(struct frame_json *frames, uint32_t frame, struct made_frame *ret)

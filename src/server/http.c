@@ -4,15 +4,20 @@
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "hosted/cleanup.h"
 #include "server/exchange.h"
+#include "server/head.h"
 #include "server/listen.h"
 
-#define CONNECTIONS_MAX    256u
-#define CONNECTIONS_OF_ONE 128u        /* address: no client takes all of them */
-#define HEAD_MAX           (64u << 10) /* request line and headers together */
+#define CONNECTIONS_MAX 256u
+#define HEAD_MAX        (64u << 10) /* request line and headers together */
+
+/* Descriptors: of a connection its socket, the copy of deadline.h, and files that it reads. */
+#define DESCRIPTORS_OF_ONE 4u
+#define DESCRIPTORS_OF_ALL 16u
 
 struct http_server {
 	struct MHD_Daemon *daemon;
@@ -63,23 +68,41 @@ static struct err *check_access(const struct http_options *options, const struct
 {
 	if (at->loopback || options->insecure || options->token)
 		return NULL;
-	return err_create("other machines can reach '%s': --token TOKEN keeps them out, --insecure "
-			  "lets them in",
+	return err_create("other machines can reach '%s': --token-file FILE keeps out who does not "
+			  "know the token, --insecure lets all in",
 			  options->interface);
+}
+
+/* As many as there are descriptors for. The limit of these is raised as far as it may be. */
+static unsigned int connections_max(void)
+{
+	struct rlimit limit;
+	rlim_t most = 1;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return CONNECTIONS_MAX;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur > DESCRIPTORS_OF_ALL)
+		most = (limit.rlim_cur - DESCRIPTORS_OF_ALL) / DESCRIPTORS_OF_ONE;
+	return most < 2 ? 2 : most < CONNECTIONS_MAX ? (unsigned int)most : CONNECTIONS_MAX;
 }
 
 static struct err *start_daemon(struct http_server *server, int fd)
 {
+	unsigned int connections = connections_max();
+
 	server->daemon = MHD_start_daemon(
 		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, 0,
 		NULL, NULL, exchange_handle, &server->context, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_URI_LOG_CALLBACK, exchange_begin, &server->context,
 		MHD_OPTION_UNESCAPE_CALLBACK, keep_as_it_is, NULL, MHD_OPTION_NOTIFY_COMPLETED,
 		exchange_end, &server->context, MHD_OPTION_NOTIFY_CONNECTION, notify_connection,
-		server, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
-		MHD_OPTION_PER_IP_CONNECTION_LIMIT, CONNECTIONS_OF_ONE,
+		server, MHD_OPTION_CONNECTION_LIMIT, connections,
+		// No address takes all of them.
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT, connections / 2,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX, MHD_OPTION_STRICT_FOR_CLIENT,
-		1, MHD_OPTION_END);
+		(int)head_is_checked_by_library(), MHD_OPTION_END);
 	return server->daemon ? NULL
 			      : err_create_errno(errno, "cannot serve at %s", server->address);
 }

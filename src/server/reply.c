@@ -38,6 +38,17 @@ struct err *reply_refuse(struct reply *reply, unsigned int status, const char *f
 	return set(reply, status, "text/plain; charset=utf-8", &buf);
 }
 
+struct err *reply_refuse_err(struct reply *reply, struct err *err)
+{
+	struct err *refused;
+
+	if (!err || err_number(err))
+		return err;
+	refused = reply_refuse(reply, MHD_HTTP_BAD_REQUEST, "%s", err_message(err));
+	err_destroy(err);
+	return refused;
+}
+
 struct err *reply_whole(struct reply *reply, struct buf *buf)
 {
 	return set(reply, MHD_HTTP_OK, NULL, buf);

@@ -16,6 +16,12 @@ struct reply {
 struct err *reply_refuse(struct reply *reply, unsigned int status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/*
+ * Takes err. One about the request becomes 400 with its message, one of the machine (err_number())
+ * is given back, and so is NULL.
+ */
+struct err *reply_refuse_err(struct reply *reply, struct err *err);
+
 /* 200 with what is in buf, which is empty afterwards. */
 struct err *reply_whole(struct reply *reply, struct buf *buf);
 

@@ -1,13 +1,13 @@
 #include "server/request.h"
 
-#include <microhttpd.h>
-
 #include "hosted/cleanup.h"
 #include "server/selection.h"
 
 void request_deinit(struct request *request)
 {
 	query_deinit(&request->query);
+	if (request->dataset)
+		dataset_settle(request->dataset);
 	dataset_release(request->dataset);
 	filter_destroy(request->filter);
 	buf_deinit(&request->filter_key);
@@ -36,18 +36,9 @@ void request_page(const struct request *request, uint64_t total, uint64_t *first
 struct err *request_select(struct request *request, struct reply *reply, struct selection **ret)
 {
 	const char *key = buf_string(&request->filter_key);
-	struct err *err;
 
 	if (!key)
 		return err_no_memory();
 	*ret = NULL;
-	err = selection_find(request->dataset, request->filter, key, ret);
-	if (err && !err_number(err)) {
-		struct err *refused =
-			reply_refuse(reply, MHD_HTTP_BAD_REQUEST, "%s", err_message(err));
-
-		err_destroy(err);
-		return refused;
-	}
-	return err;
+	return reply_refuse_err(reply, selection_find(request->dataset, request->filter, key, ret));
 }

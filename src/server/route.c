@@ -166,23 +166,31 @@ static bool is_condition(const char *name)
 static struct err *set_condition(struct request *request, const char *name, const char *value,
 				 struct reply *reply)
 {
-	struct err *err = filter_set(request->filter, name, value);
+	struct err *err = reply_refuse_err(reply, filter_set(request->filter, name, value));
 
-	if (err && !err_number(err)) {
-		struct err *refused =
-			reply_refuse(reply, MHD_HTTP_BAD_REQUEST, "%s", err_message(err));
-
-		err_destroy(err);
-		return refused;
-	}
 	// With its length no value can pass for other conditions.
 	buf_printf(&request->filter_key, "%s=%zu:%s&", name, strlen(value), value);
 	return err;
 }
 
-static struct err *take_item(struct request *request, const struct route *route,
-			     const struct query_item *item, struct reply *reply)
+/* Whether an item before the one at index has its name. */
+static bool is_repeated(const struct query *query, size_t index)
 {
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(query->items.items[i].name, query->items.items[index].name) == 0)
+			return true;
+	return false;
+}
+
+/* Those before it were taken: so they are few, as no name is taken twice. */
+static struct err *take_item(struct request *request, const struct route *route, size_t index,
+			     struct reply *reply)
+{
+	const struct query_item *item = &request->query.items.items[index];
+
+	if (is_repeated(&request->query, index))
+		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST, "parameter '%s' is given twice",
+				    item->name);
 	if (!*item->value)
 		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST, "parameter '%s' has no value",
 				    item->name);
@@ -201,7 +209,7 @@ static struct err *take_query(struct request *request, const struct route *route
 	struct err *err = filter_create(&request->filter);
 
 	for (size_t i = 0; !err && !reply->status && i < request->query.items.count; i++)
-		err = take_item(request, route, &request->query.items.items[i], reply);
+		err = take_item(request, route, i, reply);
 	return err;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "server/recent.h"
 
 void selection_release(struct selection *selection)
 {
@@ -51,13 +52,6 @@ static struct err *create(struct dataset *dataset, const struct filter *filter, 
 	return err;
 }
 
-/* Puts it in front; what was at index, or is last, makes room. */
-static void move_to_front(struct dataset *dataset, size_t index, struct selection *selection)
-{
-	memmove(dataset->selections + 1, dataset->selections, index * sizeof(*dataset->selections));
-	dataset->selections[0] = selection;
-}
-
 struct err *selection_find(struct dataset *dataset, const struct filter *filter, const char *key,
 			   struct selection **ret)
 {
@@ -75,8 +69,9 @@ struct err *selection_find(struct dataset *dataset, const struct filter *filter,
 		if (err)
 			return err;
 		selection_release(dataset->selections[--i]);
+		dataset->selections[i] = selection;
 	}
-	move_to_front(dataset, i, selection);
+	recent_use(dataset->selections, i);
 	*ret = selection_hold(selection);
 	return NULL;
 }

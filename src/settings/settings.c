@@ -95,7 +95,7 @@ static uint64_t unit_of_size(char c)
 	}
 }
 
-static bool parse_size(const char *word, uint64_t *ret)
+bool setting_parse_size(const char *word, uint64_t *ret)
 {
 	uint64_t value, unit;
 	const char *rest = take_digits(word, &value);
@@ -280,7 +280,7 @@ bool setting_parse(enum setting setting, const char *word, uint64_t *ret)
 	case SETTING_KIND_NATURAL:
 		return parse_number(word, 0, ret);
 	case SETTING_KIND_SIZE:
-		return parse_size(word, ret);
+		return setting_parse_size(word, ret);
 	case SETTING_KIND_TIME:
 		return parse_time(word, ret);
 	case SETTING_KIND_PERIOD:

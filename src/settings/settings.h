@@ -55,6 +55,9 @@ const struct setting_info *setting_info(enum setting setting);
  */
 bool setting_parse(enum setting setting, const char *word, uint64_t *ret);
 
+/* A size alone, as above. */
+bool setting_parse_size(const char *word, uint64_t *ret);
+
 /* The value of the default. */
 uint64_t setting_default(enum setting setting);
 

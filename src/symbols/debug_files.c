@@ -1,7 +1,6 @@
 #include "symbols/debug_files.h"
 
 #include <elfutils/libdwelf.h>
-#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -66,13 +65,14 @@ static bool matches(const struct elf_image *image, const struct wanted *wanted)
 	return checksum_is(image, wanted->checksum);
 }
 
-/* Opens path if it is what is wanted; *ret stays NULL otherwise. The only error: no memory. */
+/* Opens path if it is what is wanted; *ret stays NULL otherwise. The only errors: no memory, or no
+ * descriptor. */
 static struct err *try_path(const char *path, const struct wanted *wanted, struct elf_image **ret)
 {
 	cleanup(elf_image_close_at) struct elf_image *image = NULL;
 	struct err *err = elf_image_open(path, &image);
 
-	if (err && err_number(err) == ENOMEM)
+	if (err_is_shortage(err))
 		return err;
 	err_destroy(err);
 	if (image && matches(image, wanted))

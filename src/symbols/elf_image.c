@@ -148,6 +148,15 @@ struct err *elf_image_open_pages(void *pages, size_t size, const char *path, str
 	return open_memory(pages, size, size, path, ret);
 }
 
+void elf_image_let_go(struct elf_image *image)
+{
+	if (image->fd < 0)
+		return;
+	elf_cntl(image->elf, ELF_C_FDDONE);
+	close(image->fd);
+	image->fd = -1;
+}
+
 void elf_image_close(struct elf_image *image)
 {
 	if (!image)

@@ -20,7 +20,7 @@
 struct elf_image {
 	char *path;
 	Elf *elf;
-	int fd;            /* -1: the image is in memory */
+	int fd;            /* -1: the image is in memory, or was let go */
 	void *memory;      /* of an image in memory; freed with it */
 	size_t pages_size; /* of memory from pages_alloc(); 0: from malloc() */
 };
@@ -35,6 +35,12 @@ struct err *elf_image_open_memory(void *memory, size_t size, const char *path,
 /* The same of memory from pages_alloc(). */
 struct err *elf_image_open_pages(void *pages, size_t size, const char *path,
 				 struct elf_image **ret);
+
+/*
+ * Closes the file's descriptor, so that many images may be open. What was read of the file stays,
+ * the rest cannot be read any more.
+ */
+void elf_image_let_go(struct elf_image *image);
 
 void elf_image_close(struct elf_image *image);
 CLEANUP_DEFINE(struct elf_image *, elf_image_close);

@@ -1,7 +1,6 @@
 #include "symbols/symbol_module.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <string.h>
 
 #include "hosted/cleanup.h"
@@ -35,15 +34,10 @@ struct symbol_module {
 	struct map cache; /* file address to struct found */
 };
 
-static bool out_of_memory(const struct err *err)
-{
-	return err && err_number(err) == ENOMEM;
-}
-
 /* A damaged or missing file is no failure of ours: takes err, and its message becomes the note. */
 static struct err *note(struct symbol_module *module, struct err *err)
 {
-	if (!err || out_of_memory(err))
+	if (!err || err_is_shortage(err))
 		return err;
 	module->note = symbol_names_add(module->names, err_message(err));
 	err_destroy(err);
@@ -196,10 +190,20 @@ static struct err *load_dwarf(struct symbol_module *module)
 
 	if (!err)
 		err = debug_info_create(image, module->alternate, &module->info);
-	if (out_of_memory(err))
+	if (err_is_shortage(err))
 		return err;
 	err_destroy(err);
 	return NULL;
+}
+
+/* All that look-ups need is in memory now. */
+static void let_go(struct symbol_module *module)
+{
+	struct elf_image *images[] = {module->program, module->debug, module->alternate};
+
+	for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++)
+		if (images[i])
+			elf_image_let_go(images[i]);
 }
 
 static struct err *load(struct symbol_module *module)
@@ -217,6 +221,8 @@ static struct err *load(struct symbol_module *module)
 	// What is half loaded would be loaded twice by the next attempt.
 	if (err)
 		unload(module);
+	else
+		let_go(module);
 	module->loaded = !err;
 	return err;
 }

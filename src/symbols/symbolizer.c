@@ -42,14 +42,19 @@ struct err *symbolizer_create(struct symbolizer **ret)
 	return NULL;
 }
 
-void symbolizer_destroy(struct symbolizer *symbolizer)
+void symbolizer_close_modules(struct symbolizer *symbolizer)
 {
-	if (!symbolizer)
-		return;
 	for (size_t i = 0; i < symbolizer->modules.count; i++)
 		symbol_module_destroy(symbolizer->modules.items[i]);
 	vec_deinit(&symbolizer->modules);
 	map_deinit(&symbolizer->by_key);
+}
+
+void symbolizer_destroy(struct symbolizer *symbolizer)
+{
+	if (!symbolizer)
+		return;
+	symbolizer_close_modules(symbolizer);
 	debug_files_deinit(&symbolizer->files);
 	symbol_names_deinit(&symbolizer->names);
 	free(symbolizer);

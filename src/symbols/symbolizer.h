@@ -40,6 +40,12 @@ struct err *symbolizer_module(struct symbolizer *symbolizer, const char *path,
 			      const uint8_t *build_id, size_t build_id_size,
 			      struct symbol_module **ret);
 
+/*
+ * Closes all modules, with what was read of their files; pointers to them are gone. Names that were
+ * found stay, and a module asked for again is opened again.
+ */
+void symbolizer_close_modules(struct symbolizer *symbolizer);
+
 /* NULL, or why the module has no names: "file changed since the recording", …. */
 const char *symbol_module_note(const struct symbol_module *module);
 

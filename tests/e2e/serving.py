@@ -6,6 +6,7 @@ import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import time
 import urllib.parse
@@ -275,6 +276,24 @@ def fails(mallow, *arguments):
                          env=clean_environment(), timeout=60)
     assert run.stdout == "" and run.stderr.count("\n") == 1
     return run.returncode, run.stderr.strip()
+
+
+def raw(server, data, timeout=20):
+    """What comes back for bytes as they are, until the server closes."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=timeout) as client:
+        got = b""
+        try:
+            client.sendall(data)
+        except OSError:
+            pass  # it closed before it had all: what it said is still there
+        try:
+            while True:
+                piece = client.recv(65536)
+                if not piece:
+                    return got
+                got += piece
+        except OSError:
+            return got
 
 
 def until(condition, patience=60):

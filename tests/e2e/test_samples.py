@@ -160,6 +160,16 @@ def test_exec_chain(compile_sample, record, functions_of):
     assert (readers[0].header.end_reason, readers[0].header.end_status) == (1, 7)
 
 
+def test_no_token_is_carried(mallow, tmp_path):
+    """Settings go on into an emptied environment; the secret of a server does not."""
+    run = subprocess.run(
+        [mallow, "run", "-o", tmp_path / "r.mallow", "python3", "-c",
+         "import os; os.execve('/usr/bin/env', ['env'], {})"], capture_output=True, text=True,
+        env=clean_environment({"MALLOW_TOKEN": "s3cret", "MALLOW_DEPTH": "77"}), timeout=60)
+    assert run.returncode == 0 and "MALLOW_DEPTH=77\n" in run.stdout
+    assert "s3cret" not in run.stdout
+
+
 def test_do_not_follow(compile_sample, record):
     recorded = run_sample(record, [compile_sample("spawn"), compile_sample("exec_chain")],
                           settings={"FOLLOW": 0})

@@ -17,7 +17,7 @@ import urllib.parse
 import pytest
 
 from conftest import TOP, clean_environment, need
-from serving import (FILTERS, example, fails, large, parameters_of, program, serve,  # noqa: F401
+from serving import (FILTERS, example, fails, large, parameters_of, program, raw, serve,  # noqa: F401
                      served, stepping, until)
 from test_filter import Recorded
 
@@ -50,6 +50,21 @@ def test_mistakes_are_named(example, serve):
                    "/data/last/../../../etc/passwd", "/../../etc/passwd", "/data//mmaps",
                    "/data/..%2f..%2fetc/passwd", "/data/last/export/flamegraph/a/b"):
         assert server.refused(target, 404) == "no such path: /openapi.json lists them"
+
+
+def test_given_twice(served):
+    """Every parameter of every path: neither the first nor the last counts. Encoded it is the same."""
+    document = served.json("/openapi.json")
+    for path in document["paths"]:
+        target = path.replace("{id}", "last").replace("{backtrace}", "0").replace("{name}", "x")
+        for name, parameter in parameters_of(document, path).items():
+            values = parameter["schema"].get("enum", ["1", "2"])
+            encoded = f"%{ord(name[0]):x}{name[1:]}"
+            for first, last in ((values[0], values[0]), (values[0], values[-1]), (values[-1], values[0])):
+                for query in (f"{name}={first}&{name}={last}", f"{name}={first}&{encoded}={last}"):
+                    assert served.refused(f"{target}?{query}") == f"parameter '{name}' is given twice", query
+    assert served.refused("/data/last/tree?size_min=1&lifetime=all&size_min=") == \
+        "parameter 'size_min' is given twice"
 
 
 def test_huge_numbers_and_odd_percentages(example, serve):
@@ -141,6 +156,45 @@ def test_a_token(example, serve):
     assert server.request("/list", Host="evil.example", Authorization="Bearer s3cret")[0] == 403
 
 
+def test_a_token_that_lists_of_processes_do_not_show(mallow, example, tmp_path, serve):
+    """From a file, a pipe or the environment; an option counts more than the environment."""
+    def knows(server, token):
+        command = pathlib.Path(f"/proc/{server.run.pid}/cmdline").read_bytes()
+        assert b"s3cret" not in command
+        assert server.request("/list")[0] == 401
+        assert server.request("/list", Authorization="Bearer other")[0] == 401
+        return server.request("/list", Authorization=f"Bearer {token}")[0] == 200
+
+    path = tmp_path / "token"
+    for text in ("s3cret", "s3cret\n", "s3cret\r\n", "s3cret \n\n"):
+        path.write_text(text)
+        assert knows(serve(example, "-i", "0.0.0.0", "--token-file", path), "s3cret"), text
+    os.mkfifo(tmp_path / "pipe")
+    threading.Thread(target=(tmp_path / "pipe").write_text, args=("s3cret\n",)).start()
+    assert knows(serve(example, "--token-file", tmp_path / "pipe"), "s3cret")
+    assert knows(serve(example, env={"MALLOW_TOKEN": "s3cret"}), "s3cret")
+    assert knows(serve(example, "--token-file", path, env={"MALLOW_TOKEN": "other"}), "s3cret")
+    assert knows(serve(example, "--token", "given", env={"MALLOW_TOKEN": "other"}), "given")
+
+    for text, wanted in (("", "an empty token keeps nobody out"), ("\n", "an empty token keeps nobody out"),
+                         ("a b", "a token has no blanks"), ("a\nb\n", "a token has no blanks"),
+                         ("a\0b", "holds a zero byte"), ("a" * 20_000_000, "is too large for a token")):
+        path.write_text(text)
+        status, message = fails(mallow, "--token-file", path, example)
+        assert status == 1 and str(path) in message and wanted in message
+    status, message = fails(mallow, "--token-file", tmp_path / "missing", example)
+    assert status == 1 and "missing: No such file" in message
+    assert fails(mallow, "--token-file", tmp_path, example)[0] == 1
+    status, message = fails(mallow, "--token-file", path, "--token", "x", example)
+    assert status == 2 and "--token-file" in message
+    for option in ("", "a b", "a\n"):
+        assert fails(mallow, "--token", option, example)[0] == 2
+    run = subprocess.run([mallow, "serve", example], capture_output=True, text=True, timeout=60,
+                         env=clean_environment({"MALLOW_TOKEN": ""}))
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == "mallow: MALLOW_TOKEN: an empty token keeps nobody out\n"
+
+
 def test_what_it_does_not_start_with(mallow, example, tmp_path, serve):
     other = tmp_path / "text"
     other.write_text("no recording, but long enough to be one " * 200)
@@ -148,7 +202,7 @@ def test_what_it_does_not_start_with(mallow, example, tmp_path, serve):
     status, text = fails(mallow, example, tmp_path / "missing")
     assert status == 1 and "missing" in text
     status, text = fails(mallow, "-i", "0.0.0.0", "-p", 0, example)
-    assert status == 1 and "--token" in text and "--insecure" in text
+    assert status == 1 and "--token-file" in text and "--insecure" in text
     status, text = fails(mallow, "-p", serve(example).port, example)
     assert status == 1 and "Address already in use" in text
     assert fails(mallow, "-i", "no.such.host.invalid", example)[0] == 1
@@ -268,24 +322,6 @@ def test_a_program_that_runs_is_followed(stepping, serve):
     stepping.end()
     until(lambda: server.json("/list")[0]["final_allocated"] >= 3 * 4321)
     assert seen() == 3
-
-
-def raw(server, data, timeout=20):
-    """What comes back for bytes as they are, until the server closes."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=timeout) as client:
-        got = b""
-        try:
-            client.sendall(data)
-        except OSError:
-            pass  # it closed before it had all: what it said is still there
-        try:
-            while True:
-                piece = client.recv(65536)
-                if not piece:
-                    return got
-                got += piece
-        except OSError:
-            return got
 
 
 def test_hostile_requests(example, serve, asan_mallow):

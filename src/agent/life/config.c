@@ -47,6 +47,11 @@ static char *find_variable(const char *name)
 	return NULL;
 }
 
+bool config_is_ours(const char *entry)
+{
+	return !strncmp(entry, "MALLOW_", 7) && strncmp(entry, "MALLOW_TOKEN=", 13);
+}
+
 const char *config_environment(const char *name)
 {
 	return find_variable(name);
@@ -198,7 +203,7 @@ static void choose_mode(void)
 static bool has_settings(void)
 {
 	for (char **entry = config_variables(); *entry; entry++)
-		if (!strncmp(*entry, "MALLOW_", 7))
+		if (config_is_ours(*entry))
 			return true;
 	return false;
 }

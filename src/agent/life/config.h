@@ -53,6 +53,12 @@ bool config_is_child(void);
  */
 char **config_variables(void);
 
+/*
+ * Whether "NAME=value" is for the agent and what it starts: MALLOW_…, but for MALLOW_TOKEN, which
+ * is a secret of `mallow serve`.
+ */
+bool config_is_ours(const char *entry);
+
 /* The value of a variable in the environment, or NULL. */
 const char *config_environment(const char *name);
 

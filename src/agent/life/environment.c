@@ -130,7 +130,7 @@ void environment_init(void)
 		carried[carried_count++] = keep(parent, sizeof(parent) - 1);
 	keep_asan_options();
 	for (char **entry = config_variables(); *entry && carried_count < CARRIED_MAX; entry++) {
-		if (strncmp(*entry, "MALLOW_", 7))
+		if (!config_is_ours(*entry))
 			continue;
 		carried[carried_count] = keep(*entry, strlen(*entry));
 		if (carried[carried_count])

@@ -29,6 +29,8 @@ struct symbolized {
 	struct arena arena;
 	struct name_source *sources; /* of each module; the last is that of frames in none */
 	struct frame_lines *frames;  /* of each frame; NULL: not resolved yet */
+	uint32_t unnamed;            /* of these */
+	bool files_open;             /* the symbolizer may have some */
 };
 
 void symbolized_destroy(struct symbolized *symbolized)
@@ -71,6 +73,7 @@ static struct err *create(const struct recording *recording, struct symbolized *
 	recording_modules(recording, &modules);
 	recording_frames(recording, &frames);
 	symbolized->recording = recording;
+	symbolized->unnamed = frames;
 	symbolized->sources = calloc((size_t)modules + 1, sizeof(*symbolized->sources));
 	symbolized->frames = calloc((size_t)frames + 1, sizeof(*symbolized->frames));
 	if (!symbolized->sources || !symbolized->frames)
@@ -88,6 +91,8 @@ struct err *symbolized_create_named(const struct recording *recording,
 	recording_frames(recording, &frames);
 	if (!err && frames)
 		memcpy((*ret)->frames, lines, frames * sizeof(*lines));
+	if (!err)
+		(*ret)->unnamed = 0;
 	return err;
 }
 
@@ -187,6 +192,7 @@ static struct err *find_in_file(struct symbolized *symbolized, struct name_sourc
 {
 	struct err *err = NULL;
 
+	symbolized->files_open = true;
 	if (!source->file)
 		err = symbolizer_module(symbolized->symbolizer, symbolized_path(symbolized, module),
 					module->build_id, module->build_id_size, &source->file);
@@ -324,8 +330,37 @@ struct err *symbolized_frame(struct symbolized *symbolized, uint32_t frame,
 
 		if (err)
 			return err;
+		symbolized->unnamed--;
 	}
 	*ret = lines->lines;
 	*count = lines->count;
 	return NULL;
+}
+
+static void close_files(struct symbolized *symbolized)
+{
+	uint32_t modules;
+
+	recording_modules(symbolized->recording, &modules);
+	for (uint32_t i = 0; i < modules; i++)
+		symbolized->sources[i].file = NULL;
+	symbolizer_close_modules(symbolized->symbolizer);
+	symbolized->files_open = false;
+}
+
+struct err *symbolized_settle(struct symbolized *symbolized, uint32_t most)
+{
+	struct err *err = NULL;
+
+	if (!symbolized->files_open || symbolized->unnamed > most)
+		return NULL;
+	for (uint32_t i = 0; !err && symbolized->unnamed; i++) {
+		const struct named_frame *lines;
+		size_t count;
+
+		err = symbolized_frame(symbolized, i, &lines, &count);
+	}
+	if (!err)
+		close_files(symbolized);
+	return err;
 }

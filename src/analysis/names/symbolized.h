@@ -47,6 +47,13 @@ void symbolized_destroy(struct symbolized *symbolized);
 struct err *symbolized_create_named(const struct recording *recording,
 				    const struct frame_lines *lines, struct symbolized **ret);
 
+/*
+ * Closes the files that were opened for names, unless more than so many frames have no name yet:
+ * the others are named now. They are opened again if symbolized_symbols() needs them. The
+ * symbolizer may serve no other recording.
+ */
+struct err *symbolized_settle(struct symbolized *symbolized, uint32_t most);
+
 /* The recording that it was made for. */
 const struct recording *symbolized_recording(const struct symbolized *symbolized);
 

@@ -1,0 +1,61 @@
+#include "cli/token_option.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/text_file.h"
+
+/* What ends the only line of a file is no part of its token. */
+static const char *read_token(const char *path, struct buf *room)
+{
+	struct err *err = text_file_read(path, "a token", room);
+
+	while (!err && room->size && strchr(" \t\r\n", room->data[room->size - 1]))
+		room->size--;
+	if (!err && memchr(room->data, 0, room->size))
+		err = err_create("%s holds a zero byte: it is no token", path);
+	return cli_report_err(err) == CLI_OK ? buf_string(room) : NULL;
+}
+
+/* Whether a client can send it. */
+static bool is_word(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text <= ' ' || *text == '\x7f')
+			return false;
+	return true;
+}
+
+bool token_option(const struct command *command, const struct options *options, int token, int file,
+		  struct buf *room, const char **ret, int *status)
+{
+	const int pair[][2] = {{token, file}};
+	const char *path = options->values[file];
+	const char *source = options->values[token] ? "--token" : TOKEN_VARIABLE;
+	const char *text = options->values[token];
+
+	*status = CLI_USAGE;
+	if (!options_exclusive(command, options, pair, 1))
+		return false;
+	if (!text && !path)
+		text = getenv(TOKEN_VARIABLE);
+	if (path) {
+		source = path;
+		*status = CLI_FAILED;
+		text = read_token(path, room);
+		if (!text)
+			return false;
+	}
+	if (text && !*text) {
+		cli_error(*status, "%s: an empty token keeps nobody out", source);
+		return false;
+	}
+	if (text && !is_word(text)) {
+		cli_error(*status, "%s: a token has no blanks, line ends or control characters",
+			  source);
+		return false;
+	}
+	*ret = text;
+	return true;
+}
