@@ -196,10 +196,9 @@ static struct err *load_dwarf(struct symbol_module *module)
 
 	if (!err)
 		err = debug_info_create(image, module->alternate, &module->info);
-	if (out_of_memory(err))
-		return err;
-	err_destroy(err);
-	return NULL;
+	if (!err && debug_info_damage(module->info))
+		err = err_create("%s: %s", image->path, debug_info_damage(module->info));
+	return note(module, err);
 }
 
 static struct err *load(struct symbol_module *module)
