@@ -4,10 +4,10 @@
 #include "report/format.h"
 
 static const struct {
-	const char *owner, *blocks, *unit;
+	const char *blocks, *unit;
 } texts[HIDDEN_POOL_COUNT] = {
-	[HIDDEN_POOL_PYTHON] = {"Python", "small blocks", "arena"},
-	[HIDDEN_POOL_PHP] = {"PHP", "its blocks", "chunk"},
+	[HIDDEN_POOL_PYTHON] = {"small blocks", "arena"},
+	[HIDDEN_POOL_PHP] = {"its blocks", "chunk"},
 };
 
 static void put_pool(struct buf *buf, const struct style *style, enum hidden_pool pool,
@@ -18,9 +18,9 @@ static void put_pool(struct buf *buf, const struct style *style, enum hidden_poo
 	buf_text(buf, "  unseen    ");
 	style_printf(buf, style, STYLE_STRONG, "%10s", format_bytes(peak_bytes, style->exact).text);
 	buf_printf(buf, "  at most, mapped by %s for blocks that the above does not count\n",
-		   texts[pool].owner);
+		   hidden_pool_owner(pool));
 	buf_printf(buf, "  hint        %s keeps %s in %s of its own: --force-malloc shows each\n",
-		   texts[pool].owner, texts[pool].blocks, units.text);
+		   hidden_pool_owner(pool), texts[pool].blocks, units.text);
 }
 
 struct err *hidden_write(struct buf *buf, const struct style *style,

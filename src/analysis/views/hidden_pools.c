@@ -18,6 +18,11 @@ struct mapped {
 	uint64_t last; /* address of the last one; MAP_NONE: none */
 };
 
+const char *hidden_pool_owner(enum hidden_pool pool)
+{
+	return pool == HIDDEN_POOL_PYTHON ? "Python" : "PHP";
+}
+
 static void mapped_deinit(struct mapped *mapped)
 {
 	map_deinit(&mapped->lengths);

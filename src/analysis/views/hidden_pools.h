@@ -19,6 +19,9 @@ struct hidden_pools {
 	} of[HIDDEN_POOL_COUNT];
 };
 
+/* "Python", "PHP". */
+const char *hidden_pool_owner(enum hidden_pool pool);
+
 /* From the recording's mappings. The only error: no memory. */
 struct err *hidden_pools_find(const struct recording *recording, struct hidden_pools *ret);
 
