@@ -12,6 +12,7 @@
 static const char *const forcing[][2] = {
 	{"PYTHONMALLOC", "malloc"}, /* Python's own allocator, of blocks up to 512 bytes */
 	{"GLIBCXX_FORCE_NEW", "1"}, /* libstdc++'s __pool_alloc and __mt_alloc */
+	{"USE_ZEND_ALLOC", "0"},    /* PHP's own allocator, of all its blocks */
 };
 #define FORCING (sizeof(forcing) / sizeof(forcing[0]))
 

@@ -4,12 +4,13 @@
 
 #include "cli/loaded.h"
 #include "hosted/buf.h"
+#include "report/style.h"
 
 /*
- * Lines of the summary that say what is not seen, and point to --force-malloc where that would show
- * more. Nothing where there is nothing to say.
+ * Lines of the summary that say what is not seen: those of report/hidden.h, which reports have,
+ * too, and what the program's file and the environment tell. Nothing where there is nothing to say.
  */
-void run_hint_put(struct buf *buf, const struct loaded *loaded);
+struct err *run_hint_put(struct buf *buf, const struct style *style, const struct loaded *loaded);
 
 /*
  * What mallow cannot see, why, and what to do, in one line without its end: of an allocator that

@@ -191,7 +191,7 @@ static void note(struct summary *summary, const char *path, size_t order,
 	summary->first = image;
 	summary->main.size = 0;
 	put_main(&summary->main, &summary->style, summary->end, loaded->recording);
-	run_hint_put(&summary->main, loaded);
+	cli_report_err(run_hint_put(&summary->main, &summary->style, loaded));
 }
 
 static void print(struct summary *summary)

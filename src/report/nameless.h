@@ -6,8 +6,10 @@
 #include "report/style.h"
 
 /*
- * One line that names the modules of several nameless frames in the stacks of the first count
- * sites of order; nothing if every module has names. The writing itself fails in buf.
+ * How many frames of the stacks of the first sites of order (count of them, and not more than a
+ * report usually shows) have no names, and of each module with several of them what would name
+ * these: its package's debug symbols, its build id, and what is wrong with its file, if anything
+ * is. Nothing if every module has names and no file is damaged. The writing itself fails in buf.
  */
 struct err *nameless_write(struct buf *buf, const struct style *style,
 			   const struct recording *recording, struct symbolized *symbolized,

@@ -1,6 +1,5 @@
 #include "symbols/debug_info.h"
 
-#include <elfutils/libdwelf.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -8,48 +7,36 @@
 
 #include "hosted/cleanup.h"
 #include "symbols/debug_index.h"
+#include "symbols/debug_padding.h"
 #include "symbols/debug_sections.h"
 #include "symbols/debug_split.h"
 
 struct debug_info {
-	char *directory;                                 /* of the ELF file */
+	const char *damage;
+	struct debug_split split;
 	struct elf_image *unpacked, *alternate_unpacked; /* NULL: libdw has the file itself */
 	Dwarf *dwarf;
 	Dwarf *alternate;
 	struct debug_index index;
 };
 
-/*
- * Where libdw was given no alternate file, it looks for the one named by itself, when a DIE first
- * refers to it, and would wait for a FIFO of that name.
- */
-static struct err *check_alternate(const struct elf_image *image, const char *directory)
+static struct err *open_dwarf(struct debug_info *info, struct elf_image *image,
+			      struct elf_image **unpacked, Dwarf **ret)
 {
-	Elf_Data *data = elf_image_section_data(image, ".gnu_debugaltlink");
-	char path[PATH_MAX];
-
-	if (!data || !memchr(data->d_buf, 0, data->d_size))
-		return NULL;
-
-	const char *name = data->d_buf;
-
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	if (debug_split_is_unsafe(name[0] == '/' ? name : path))
-		return err_create("%s: its shared debug file %s is no regular file", image->path,
-				  name);
-	return NULL;
-}
-
-static struct err *open_dwarf(const struct elf_image *image, struct elf_image **unpacked,
-			      Dwarf **ret)
-{
+	struct debug_padding padding;
 	struct err *err = debug_sections_open(image, unpacked);
 
 	if (err)
 		return err;
+	if (*unpacked)
+		image = *unpacked;
+	err = debug_padding_add(image->elf, &image->padded, &padding);
+	if (err)
+		return err;
+	if (padding.strings)
+		info->damage = "damaged debug information: its strings have no end";
 
-	Dwarf *dwarf =
-		dwarf_begin_elf(*unpacked ? (*unpacked)->elf : image->elf, DWARF_C_READ, NULL);
+	Dwarf *dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
 
 	if (!dwarf)
 		return err_create("%s: %s", image->path, dwarf_errmsg(-1));
@@ -59,7 +46,7 @@ static struct err *open_dwarf(const struct elf_image *image, struct elf_image **
 
 CLEANUP_DEFINE(struct debug_info *, debug_info_destroy);
 
-struct err *debug_info_create(const struct elf_image *image, const struct elf_image *alternate,
+struct err *debug_info_create(struct elf_image *image, struct elf_image *alternate,
 			      struct debug_info **ret)
 {
 	cleanup(debug_info_destroy_at) struct debug_info *info = calloc(1, sizeof(*info));
@@ -70,16 +57,18 @@ struct err *debug_info_create(const struct elf_image *image, const struct elf_im
 	// As libdw does: relative to where the file is, not to the link that led to it.
 	if (!realpath(image->path, path))
 		snprintf(path, sizeof(path), "%s", image->path);
-	info->directory = strdup(dirname(path));
-	if (!info->directory)
+	info->split.directory = strdup(dirname(path));
+	if (!info->split.directory)
 		return err_no_memory();
 
-	struct err *err =
-		alternate ? open_dwarf(alternate, &info->alternate_unpacked, &info->alternate)
-			  : check_alternate(image, info->directory);
+	struct err *err = NULL;
 
+	if (alternate)
+		err = open_dwarf(info, alternate, &info->alternate_unpacked, &info->alternate);
+	else
+		debug_sections_hide_alternate(image);
 	if (!err)
-		err = open_dwarf(image, &info->unpacked, &info->dwarf);
+		err = open_dwarf(info, image, &info->unpacked, &info->dwarf);
 	if (err)
 		return err;
 	if (info->alternate)
@@ -100,8 +89,13 @@ void debug_info_destroy(struct debug_info *info)
 	dwarf_end(info->alternate);
 	elf_image_close(info->unpacked);
 	elf_image_close(info->alternate_unpacked);
-	free(info->directory);
+	debug_split_deinit(&info->split);
 	free(info);
+}
+
+const char *debug_info_damage(const struct debug_info *info)
+{
+	return info->damage;
 }
 
 struct err *debug_info_find(struct debug_info *info, uint64_t address, struct debug_frames *ret)
@@ -111,5 +105,5 @@ struct err *debug_info_find(struct debug_info *info, uint64_t address, struct de
 
 	if (err || !unit)
 		return err;
-	return debug_unit_find(unit, info->directory, address, ret);
+	return debug_unit_find(unit, &info->split, address, ret);
 }

@@ -15,8 +15,10 @@ struct debug_info;
  * alternate is dwz's shared file, or NULL. Both images must outlive the result. An error: the file
  * is damaged, or no memory.
  */
-struct err *debug_info_create(const struct elf_image *image, const struct elf_image *alternate,
+struct err *debug_info_create(struct elf_image *image, struct elf_image *alternate,
 			      struct debug_info **ret);
+/* What is wrong with the file, though it can be read, or with the alternate one; NULL: nothing. */
+const char *debug_info_damage(const struct debug_info *info);
 void debug_info_destroy(struct debug_info *info);
 
 /* Appends the functions at address, innermost first; nothing where no unit is. */

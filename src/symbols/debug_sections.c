@@ -52,8 +52,13 @@ static bool is_unread(const char *name)
 	return false;
 }
 
-/* libdw reads all sections that it knows by name: those that nobody looks at are hidden. */
-static void hide_unread(const struct elf_image *image)
+static bool is_alternate(const char *name)
+{
+	return strcmp(name, ".gnu_debugaltlink") == 0;
+}
+
+/* libdw reads all sections that it knows by name: hides some of them. */
+static void hide(const struct elf_image *image, bool (*is_hidden)(const char *name))
 {
 	GElf_Shdr section;
 	size_t names;
@@ -66,11 +71,16 @@ static void hide_unread(const struct elf_image *image)
 		if (!gelf_getshdr(scn, &section))
 			continue;
 		name = elf_strptr(image->elf, names, section.sh_name);
-		if (!name || !is_unread(name))
+		if (!name || !is_hidden(name))
 			continue;
 		section.sh_type = SHT_NOBITS; // in memory only: the file is open for reading
 		gelf_update_shdr(scn, &section);
 	}
+}
+
+void debug_sections_hide_alternate(const struct elf_image *image)
+{
+	hide(image, is_alternate);
 }
 
 static struct err *impossible_size(const struct elf_image *image, const GElf_Shdr *section)
@@ -266,6 +276,6 @@ struct err *debug_sections_open(const struct elf_image *image, struct elf_image 
 		return err;
 	if (possible)
 		return make(&making, ret);
-	hide_unread(image);
+	hide(image, is_unread);
 	return check_sizes(image);
 }

@@ -18,4 +18,10 @@
  */
 struct err *debug_sections_open(const struct elf_image *image, struct elf_image **ret);
 
+/*
+ * To be called before debug_sections_open() where dwz's shared file was not found: libdw would look
+ * for it by itself, wait for a FIFO of its name, and take one of another build.
+ */
+void debug_sections_hide_alternate(const struct elf_image *image);
+
 #endif

@@ -4,9 +4,19 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
-bool debug_split_is_unsafe(const char *path)
+#include "symbols/debug_padding.h"
+
+void debug_split_deinit(struct debug_split *split)
+{
+	free(split->directory);
+	arena_deinit(&split->padded);
+}
+
+/* Is there something at path that is not a regular file, so that opening it could wait? */
+static bool is_unsafe(const char *path)
 {
 	struct stat status;
 
@@ -32,21 +42,30 @@ static bool place_is_unsafe(const char *directory, const char *base, const char 
 		size = snprintf(path, sizeof(path), "%s/%s", base, name);
 	else
 		size = snprintf(path, sizeof(path), "%s/%s/%s", directory, base ? base : "", name);
-	return size < 0 || (size_t)size >= sizeof(path) || debug_split_is_unsafe(path);
+	return size < 0 || (size_t)size >= sizeof(path) || is_unsafe(path);
 }
 
-void debug_split_find(Dwarf_Die *unit, const char *directory, Dwarf_Die *ret)
+struct err *debug_split_find(struct debug_split *split, Dwarf_Die *unit, Dwarf_Die *ret)
 {
 	const char *name = own_string(unit, DW_AT_dwo_name);
+	struct debug_padding padding;
 	uint8_t type;
-	Dwarf_Die split;
+	Dwarf_Die found;
 
 	if (!name)
 		name = own_string(unit, DW_AT_GNU_dwo_name);
-	if (!name || place_is_unsafe(directory, NULL, name) ||
-	    place_is_unsafe(directory, own_string(unit, DW_AT_comp_dir), name))
-		return;
-	if (!dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) &&
-	    type == DW_UT_skeleton && split.addr)
-		*ret = split;
+	if (!name || place_is_unsafe(split->directory, NULL, name) ||
+	    place_is_unsafe(split->directory, own_string(unit, DW_AT_comp_dir), name) ||
+	    dwarf_cu_info(unit->cu, NULL, &type, NULL, &found, NULL, NULL, NULL) ||
+	    type != DW_UT_skeleton || !found.addr)
+		return NULL;
+
+	// libdw has opened the file by itself: its strings are padded before the first one is read.
+	Elf *elf = dwarf_getelf(dwarf_cu_getdwarf(found.cu));
+	struct err *err = debug_padding_add(elf, &split->padded, &padding);
+
+	// The units are where they were: strings in them may have no end.
+	if (!err && !padding.units)
+		*ret = found;
+	return err;
 }

@@ -6,15 +6,22 @@
 #define MALLOW_SYMBOLS_DEBUG_SPLIT_H
 
 #include <elfutils/libdw.h>
-#include <stdbool.h>
+
+#include "hosted/arena.h"
+#include "hosted/err.h"
+
+/* What belongs to the ELF file with the skeletons. The arena must outlive its Dwarf handle. */
+struct debug_split {
+	char *directory;     /* of that file; from malloc() */
+	struct arena padded; /* sections of .dwo files, see debug_padding.h */
+};
+
+void debug_split_deinit(struct debug_split *split);
 
 /*
  * Sets *ret to the split unit of the skeleton; leaves it alone where unit is none, or its .dwo
- * file is missing or another build's. directory is that of the ELF file.
+ * file is missing, another build's, or damaged. The only error: no memory.
  */
-void debug_split_find(Dwarf_Die *unit, const char *directory, Dwarf_Die *ret);
-
-/* Is there something at path that is not a regular file, so that opening it could wait? */
-bool debug_split_is_unsafe(const char *path);
+struct err *debug_split_find(struct debug_split *split, Dwarf_Die *unit, Dwarf_Die *ret);
 
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "symbols/debug_split.h"
 
 /* Deeper than any program nests blocks; a damaged tree must not exhaust the stack. */
 #define DEPTH_MAX  256
@@ -113,16 +112,17 @@ static struct err *walk_children(struct walk *walk, Dwarf_Die *die, uint32_t par
 	return NULL;
 }
 
-static struct err *load(struct debug_unit *unit, const char *directory)
+static struct err *load(struct debug_unit *unit, struct debug_split *split)
 {
 	struct walk walk = {.unit = unit};
 
 	unit->nodes.count = 0; // of an attempt that ran out of memory
-	debug_split_find(&unit->line_die, directory, &unit->tree_die);
+
+	struct err *err = debug_split_find(split, &unit->line_die, &unit->tree_die);
+
 	walk.last = dwarf_dieoffset(&unit->tree_die);
-
-	struct err *err = walk_children(&walk, &unit->tree_die, SPAN_NONE, 0);
-
+	if (!err)
+		err = walk_children(&walk, &unit->tree_die, SPAN_NONE, 0);
 	if (!err)
 		err = span_map_init(&unit->map, &walk.ranges);
 	span_ranges_deinit(&walk.ranges);
@@ -194,10 +194,10 @@ static bool push(struct debug_frames *frames, const char *name, const char *file
 				       });
 }
 
-struct err *debug_unit_find(struct debug_unit *unit, const char *directory, uint64_t address,
+struct err *debug_unit_find(struct debug_unit *unit, struct debug_split *split, uint64_t address,
 			    struct debug_frames *ret)
 {
-	struct err *err = unit->loaded ? NULL : load(unit, directory);
+	struct err *err = unit->loaded ? NULL : load(unit, split);
 	const char *file;
 	uint32_t line;
 

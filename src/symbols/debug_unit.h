@@ -18,6 +18,7 @@
 
 #include "hosted/err.h"
 #include "hosted/vec.h"
+#include "symbols/debug_split.h"
 #include "symbols/span_map.h"
 
 /* A function, or an inlined copy of one. */
@@ -48,12 +49,12 @@ struct debug_frames {
 	const char *directory; /* to which the files are relative; NULL: unknown */
 };
 
-/* die: the unit's, which may be a skeleton. directory: of the ELF file, for split units. */
+/* die: the unit's, which may be a skeleton. */
 void debug_unit_init(struct debug_unit *unit, const Dwarf_Die *die);
 void debug_unit_deinit(struct debug_unit *unit);
 
 /* Appends the functions at address, innermost first; at least one. Loads the unit first. */
-struct err *debug_unit_find(struct debug_unit *unit, const char *directory, uint64_t address,
+struct err *debug_unit_find(struct debug_unit *unit, struct debug_split *split, uint64_t address,
 			    struct debug_frames *ret);
 
 /* Adds the ranges of a DIE, whose value is value. */

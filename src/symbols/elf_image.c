@@ -165,6 +165,7 @@ void elf_image_close(struct elf_image *image)
 	if (image->fd >= 0)
 		close(image->fd);
 	free_memory(image->memory, image->pages_size);
+	arena_deinit(&image->padded);
 	free(image->path);
 	free(image);
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hosted/arena.h"
 #include "hosted/cleanup.h"
 #include "hosted/err.h"
 
@@ -20,9 +21,10 @@
 struct elf_image {
 	char *path;
 	Elf *elf;
-	int fd;            /* -1: the image is in memory, or was let go */
-	void *memory;      /* of an image in memory; freed with it */
-	size_t pages_size; /* of memory from pages_alloc(); 0: from malloc() */
+	int fd;              /* -1: the image is in memory, or was let go */
+	void *memory;        /* of an image in memory; freed with it */
+	size_t pages_size;   /* of memory from pages_alloc(); 0: from malloc() */
+	struct arena padded; /* sections that debug_padding_add() copied */
 };
 
 /* An error: no such file, not a regular one, not an ELF program or library, or its header is bad.

@@ -190,10 +190,9 @@ static struct err *load_dwarf(struct symbol_module *module)
 
 	if (!err)
 		err = debug_info_create(image, module->alternate, &module->info);
-	if (err_is_shortage(err))
-		return err;
-	err_destroy(err);
-	return NULL;
+	if (!err && debug_info_damage(module->info))
+		err = err_create("%s: %s", image->path, debug_info_damage(module->info));
+	return note(module, err);
 }
 
 /* All that look-ups need is in memory now. */

@@ -46,7 +46,11 @@ struct err *symbolizer_module(struct symbolizer *symbolizer, const char *path,
  */
 void symbolizer_close_modules(struct symbolizer *symbolizer);
 
-/* NULL, or why the module has no names: "file changed since the recording", …. */
+/*
+ * NULL, or what is wrong with the module's file: why it has no names ("file changed since the
+ * recording"), or only some ("damaged debug information"). The latter is known once a name was
+ * asked for.
+ */
 const char *symbol_module_note(const struct symbol_module *module);
 
 /* One function at a code position. */

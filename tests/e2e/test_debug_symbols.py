@@ -1,4 +1,6 @@
 """-d/--debug-symbols of the commands that show names: of a program that was stripped."""
+import json
+import os
 import re
 import subprocess
 
@@ -6,12 +8,13 @@ import pytest
 
 import pprof_reader
 import report_json
-from conftest import clean_environment
+from conftest import clean_environment, need
 from serving import fails, serve  # noqa: F401
 
 SOURCE = """#include <stdlib.h>
 static __attribute__((noinline)) void *kept_back(void) { return malloc(77); }
-int main(void) { return !kept_back(); }
+static __attribute__((noinline)) void *outer(void) { return kept_back(); }
+int main(void) { return !outer(); }
 """
 LINE = 2
 
@@ -29,8 +32,8 @@ class Stripped:
         subprocess.run(["objcopy", "--strip-all", program], check=True)
         notes = subprocess.run(["readelf", "-n", program], capture_output=True, text=True,
                                check=True).stdout
-        build_id = re.search(r"Build ID: (\w+)", notes)[1]
-        self.file = self.debug / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug"
+        self.build_id = re.search(r"Build ID: (\w+)", notes)[1]
+        self.file = self.debug / ".build-id" / self.build_id[:2] / f"{self.build_id[2:]}.debug"
         self.file.parent.mkdir(parents=True)
         whole.rename(self.file)
         subprocess.run([mallow, "run", "--no-finish", "-o", self.path, program], check=True,
@@ -99,3 +102,39 @@ def test_a_place_that_is_not_there(tool, stripped, command):
     run = tool(*command, "-d", "/no/such", stripped.path, check=False)
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr == "mallow: cannot read '/no/such': No such file or directory\n"
+
+
+def test_what_would_name_frames(tool, stripped):
+    """The build id, until the names are there."""
+    text = tool("report", stripped.path).stdout
+    assert re.search(rf"\n\d+ of \d+ frames have no names\. .*:\n  s: the debug file of its build, or one .*\n"
+                     rf"    build id {stripped.build_id}\n", text)
+    assert "DEBUGINFOD_URLS" in text
+    named = tool("report", "-d", stripped.debug, stripped.path).stdout
+    assert "no names" not in named and stripped.build_id not in named
+
+
+def test_the_package_that_would_name_frames(mallow, tool, tmp_path):
+    """Of libraries, too, that the loader knows by a link's name."""
+    owner = subprocess.run(["dpkg-query", "-S", os.path.realpath(need("sqlite3"))], capture_output=True, text=True)
+    if owner.returncode:
+        pytest.skip("sqlite3 is of no package")
+    path = tmp_path / "r.mallow"
+    subprocess.run([mallow, "run", "--no-finish", "-o", path, "sqlite3", ":memory:",
+                    "create table t(a); insert into t values(1); select * from t order by a;"],
+                   check=True, capture_output=True, env=clean_environment({"DEBUGINFOD_URLS": ""}))
+    text = tool("report", path).stdout
+    assert re.search(r"\n  libsqlite3\.so\.0[\d.]*: package libsqlite3-0-dbgsym or libsqlite3-0-dbg\n    build id \w{40}\n", text)
+
+
+def test_damaged_symbols_are_said_once(tool, stripped):
+    """What is left of them is used."""
+    image = bytearray(stripped.file.read_bytes())
+    sections = subprocess.run(["readelf", "-SW", stripped.file], capture_output=True, text=True, check=True).stdout
+    offset, size = (int(word, 16) for word in re.search(r" \.debug_str +PROGBITS +\w+ (\w+) (\w+)", sections).groups())
+    assert image[offset + size - 1] == 0
+    image[offset + size - 1] = ord("x")
+    stripped.file.write_bytes(image)
+    text = tool("report", "-d", stripped.debug, stripped.path).stdout
+    assert "kept_back" in text
+    assert text.count("damaged debug information") == 1

@@ -1,4 +1,5 @@
 """The settings of `mallow run` and of the library alone: each does what the table says of it."""
+import json
 import os
 import re
 import socket
@@ -460,34 +461,110 @@ int main(int argc, char **argv)
 }
 """
 
-SHOW = "import os; print(os.environ.get('PYTHONMALLOC'), os.environ.get('GLIBCXX_FORCE_NEW'))"
+FORCED = ["PYTHONMALLOC", "GLIBCXX_FORCE_NEW", "USE_ZEND_ALLOC"]
+SHOW = f"import os; print(*map(os.environ.get, {FORCED}))"
 
 
 @pytest.mark.parametrize("words,env,expected", [
-    ([], {}, "None None"),
-    (["--force-malloc"], {}, "malloc 1"),
-    (["--force-malloc=0"], {}, "None None"),
-    ([], {"MALLOW_FORCE_MALLOC": "yes"}, "malloc 1"),
-    (["--force-malloc=0"], {"MALLOW_FORCE_MALLOC": "yes"}, "None None"),
-    (["--force-malloc"], {"PYTHONMALLOC": "pymalloc"}, "pymalloc 1"),
-    (["--force-malloc"], {"GLIBCXX_FORCE_NEW": ""}, "malloc "),
+    ([], {}, "None None None"),
+    (["--force-malloc"], {}, "malloc 1 0"),
+    (["--force-malloc=0"], {}, "None None None"),
+    ([], {"MALLOW_FORCE_MALLOC": "yes"}, "malloc 1 0"),
+    (["--force-malloc=0"], {"MALLOW_FORCE_MALLOC": "yes"}, "None None None"),
+    (["--force-malloc"], {"PYTHONMALLOC": "pymalloc"}, "pymalloc 1 0"),
+    (["--force-malloc"], {"GLIBCXX_FORCE_NEW": ""}, "malloc  0"),
+    (["--force-malloc"], {"USE_ZEND_ALLOC": "1"}, "malloc 1 1"),
 ])
 def test_force_malloc(mallow, agent, tmp_path, words, env, expected):
-    """Both variables are set for the program, where the user has not set them."""
+    """The variables are set for the program, where the user has not set them."""
     run = run_tool(mallow, *words, "--no-finish", PYTHON, "-c", SHOW, cwd=tmp_path, env=env)
     assert run.stdout == expected + "\n"
 
 
-def test_hint_of_python(mallow, agent, tmp_path):
-    """Where Python used arenas of its own, and only there, the summary says how to see more."""
-    code = "x = [str(i) for i in range(50000)]"
-    run = run_tool(mallow, PYTHON, "-c", code, cwd=tmp_path)
-    assert re.search(r"^  hint +Python keeps small blocks in \d+ arenas? .*--force-malloc",
-                     run.stderr, re.M)
-    run = run_tool(mallow, "--force-malloc", PYTHON, "-c", code, cwd=tmp_path)
-    assert "hint" not in run.stderr
+def hidden_lines(text):
+    return [line for line in text.splitlines() if line.startswith(("  unseen ", "  hint "))]
+
+
+def check_hidden(mallow, tool, tmp_path, command, hint, blocks):
+    """Both the summary and reports, of a finished recording and of one that is not, say how much memory is in
+    pools, at least so many bytes, and how to see it. Then the bytes are in the peak, and nothing is said."""
+    for i, finish in enumerate([[], ["--no-finish"]]):
+        run = run_tool(mallow, *finish, "-o", f"r{i}", *command, cwd=tmp_path)
+        unseen, hinted = hidden_lines(run.stderr)
+        assert re.fullmatch(hint, hinted)
+        assert hidden_lines(tool("report", tmp_path / f"r{i}").stdout) == [unseen, hinted]
+        [exact, _] = hidden_lines(tool("report", "--bytes", tmp_path / f"r{i}").stdout)
+        assert int(re.sub(r"\D", "", exact.split(" B ")[0])) >= blocks
+        assert not hidden_lines(tool("report", "--size-min", 1, tmp_path / f"r{i}").stdout)
+    run = run_tool(mallow, "--force-malloc", "-o", "forced", *command, cwd=tmp_path)
+    assert not hidden_lines(run.stderr + tool("report", tmp_path / "forced").stdout)
+    hidden, forced = (json.loads(tool("report", "--json", "--top", 1, tmp_path / name).stdout)["peak_bytes"]
+                      for name in ("r0", "forced"))
+    assert forced >= blocks > hidden
+
+
+def test_hint_of_python(mallow, agent, tool, tmp_path):
+    """Where Python used arenas of its own, and only there."""
+    check_hidden(mallow, tool, tmp_path, [PYTHON, "-c", "x = [str(i) for i in range(200000)]"],
+                 r"  hint +Python keeps small blocks in \d+ arenas of its own: --force-malloc shows each", 200000 * 50)
     run = run_tool(mallow, "ls", "-lR", "/usr/share/doc", cwd=tmp_path)
     assert "hint" not in run.stderr
+
+
+def test_hint_of_php(mallow, agent, tool, tmp_path):
+    check_hidden(mallow, tool, tmp_path,
+                 [need("php"), "-n", "-r", "for ($i = 0; $i < 200000; $i++) $x[] = \"number $i\";"],
+                 r"  hint +PHP keeps its blocks in \d+ chunks of its own: --force-malloc shows each", 200000 * 32)
+
+
+# As PHP does: to have one at a multiple of its size it maps more, and gives back what is around it. What is
+# otherwise mapped is no chunk.
+CHUNKS = r"""
+#include <stdint.h>
+#include <sys/mman.h>
+
+enum { MB = 1 << 20 };
+
+static char *map(size_t size, int flags)
+{
+	return mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+}
+
+static char *chunk(size_t size)
+{
+	char *begin = map(size + 3 * MB, 0), *aligned = begin + MB;
+
+	munmap(begin, MB);
+	munmap(aligned + size, 2 * MB);
+	return aligned;
+}
+
+int main(void)
+{
+	char *first = chunk(2 * MB), *second;
+
+	munmap(first, 2 * MB);
+	first = chunk(2 * MB);
+	second = chunk(5 * MB);
+	map(64 * MB, MAP_NORESERVE);
+	map(MB, 0);
+	munmap(first, 2 * MB);
+	munmap(second, 5 * MB);
+	chunk(2 * MB);
+}
+"""
+
+
+def test_chunks_of_php(mallow, agent, tool, tmp_path):
+    (tmp_path / "chunks.c").write_text(CHUNKS)
+    subprocess.run(["gcc", "-o", "php-chunks", "chunks.c"], cwd=tmp_path, check=True)
+    run_tool(mallow, "-o", "r", "./php-chunks", cwd=tmp_path)
+    [unseen, hint] = hidden_lines(tool("report", "--bytes", tmp_path / "r").stdout)
+    # When the second one was mapped: 2 MiB, and 5 + 3.
+    assert re.sub(r"\D", "", unseen) == str(10 << 20)
+    assert "4 chunks" in hint
+    report = json.loads(tool("report", "--json", tmp_path / "r").stdout)
+    assert report["unseen"] == [{"mapped_by": "PHP", "mappings": 4, "peak_bytes": 10 << 20}]
 
 
 @pytest.mark.parametrize("kind,hinted", [("pool", True), ("mt", True), ("none", False)])
@@ -496,6 +573,7 @@ def test_hint_of_libstdcxx(mallow, agent, tool, tmp_path, kind, hinted):
     subprocess.run([need("g++"), "-o", "pools", "pools.cpp"], cwd=tmp_path, check=True)
     run = run_tool(mallow, "-o", "r", "./pools", kind, cwd=tmp_path)
     assert ("hint" in run.stderr) == hinted
+    assert hidden_lines(tool("report", tmp_path / "r").stdout) == hidden_lines(run.stderr)
     assert (tool.info(tmp_path / "r")["allocations"] < 3000) == hinted
     run = run_tool(mallow, "--force-malloc", "-o", "forced", "./pools", kind, cwd=tmp_path)
     assert "hint" not in run.stderr

@@ -16,23 +16,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "elf_damage.h"
 #include "symbols/symbolizer.h"
 
 #define TIME_LIMIT   10
 #define MEMORY_LIMIT (2ull << 30)
 #define QUERIES      300
 
-static char *original;
+static uint8_t *original;
 static size_t original_size;
 static uint64_t text_low, text_size; /* the original's .text */
-
-static uint64_t random_next(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
 
 static void read_file(const char *path)
 {
@@ -67,55 +60,6 @@ static void find_text(void)
 		exit(2);
 }
 
-/* One damage at a place: a byte, or a value of interest over 1 to 8 bytes. */
-static void damage(char *bytes, size_t at, size_t end, uint64_t *state)
-{
-	static const uint64_t values[] = {
-		0,          1,          0x7f,       0x80,           0xff,     0x7fffffff,
-		0x80000000, 0xffffffff, UINT64_MAX, UINT64_MAX - 7, INT64_MAX};
-	uint64_t value = values[random_next(state) % (sizeof(values) / sizeof(*values))];
-	size_t size = 1u << random_next(state) % 4;
-
-	if (random_next(state) % 2)
-		bytes[at] ^= (char)(1 << random_next(state) % 8);
-	else
-		memcpy(bytes + at, &value, size < end - at ? size : end - at);
-}
-
-/* Damages bytes, a copy of the original, and returns its new size. */
-static size_t mutate(char *bytes, uint64_t *state)
-{
-	Elf64_Ehdr header;
-	size_t low = 0, high = original_size;
-
-	memcpy(&header, bytes, sizeof(header));
-	switch (random_next(state) % 6) {
-	case 0: // truncated
-		return random_next(state) % original_size;
-	case 1: // the header
-		high = sizeof(header);
-		break;
-	case 2: // the section headers
-		low = header.e_shoff;
-		break;
-	case 3:
-		break;
-	default: { // one section, most of which are DWARF
-		Elf64_Shdr section;
-		size_t index = 1 + random_next(state) % (header.e_shnum - 1u);
-
-		memcpy(&section, bytes + header.e_shoff + index * sizeof(section), sizeof(section));
-		if (section.sh_type != SHT_NOBITS && section.sh_size) {
-			low = section.sh_offset;
-			high = low + section.sh_size;
-		}
-	}
-	}
-	for (uint64_t count = 1 + random_next(state) % 20; count; count--)
-		damage(bytes, low + random_next(state) % (high - low), original_size, state);
-	return original_size;
-}
-
 static void ignore(struct err *err)
 {
 	err_destroy(err);
@@ -134,7 +78,7 @@ static void query(const char *path, uint64_t *state)
 	for (int i = 0; !err && i < QUERIES; i++) {
 		const struct symbol *symbols;
 		size_t count;
-		uint64_t address = text_low + random_next(state) % text_size;
+		uint64_t address = text_low + elf_damage_random(state) % text_size;
 
 		err = symbol_module_find(module, address, &symbols, &count);
 		for (size_t j = 0; !err && j < count; j++) {
@@ -153,7 +97,7 @@ static void query(const char *path, uint64_t *state)
 static void run_round(uint64_t seed)
 {
 	uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
-	char *bytes = malloc(original_size + 8);
+	uint8_t *bytes = malloc(original_size);
 	char path[64];
 	int fd = memfd_create("mutant", 0);
 
@@ -161,9 +105,9 @@ static void run_round(uint64_t seed)
 		exit(3);
 	memcpy(bytes, original, original_size);
 	for (int i = 0; i < 4; i++)
-		random_next(&state);
+		elf_damage_random(&state);
 
-	size_t size = seed ? mutate(bytes, &state) : original_size;
+	size_t size = seed ? elf_damage(bytes, original_size, &state) : original_size;
 
 	if (write(fd, bytes, size) != (ssize_t)size)
 		exit(3);

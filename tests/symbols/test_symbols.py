@@ -539,6 +539,127 @@ def test_fifo_as_alternate(tmp_path):
     assert answers[0][0][5] == "outer"
 
 
+# Strings that no NUL ends.
+
+DAMAGED = "its strings have no end"
+
+
+def end_otherwise(path, section):
+    """The section's last byte, a NUL, becomes an x."""
+    image = bytearray(path.read_bytes())
+    offset, size = struct.unpack_from("<QQ", image, section_header(image, path, section) + 24)
+    assert image[offset + size - 1] == 0
+    image[offset + size - 1] = ord("x")
+    path.write_bytes(image)
+
+
+def names_in(answers):
+    """Without the x, which is part of the section's last string now."""
+    return [[frame[0].removesuffix("x") for frame in frames] for frames in answers]
+
+
+def sections_of(path):
+    return re.findall(r"\] (\.\S+)", run("readelf", "-SW", path, capture_output=True, text=True).stdout)
+
+
+@pytest.mark.parametrize("packed", [[], ["zlib"], ["zlib-gnu"]], ids="".join)
+@pytest.mark.parametrize("dwarf", ["-gdwarf-4", "-gdwarf-5"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_strings_without_end(tmp_path, compiler, dwarf, packed):
+    """The last string of the section ends with it, all others are whole, and it is said."""
+    program = build(tmp_path, compiler, "cases.c", "-O2", "-g", dwarf)
+    addresses = function_addresses(program, "outer")
+    expected, note = query(program, addresses)
+    assert not note
+    sections = {".debug_str", ".debug_line_str"} & set(sections_of(program))
+    assert len(sections) == (2 if dwarf == "-gdwarf-5" else 1)
+    for section in sections:
+        end_otherwise(program, section)
+    for how in packed:
+        run("objcopy", f"--compress-debug-sections={how}", program)
+    answers, note = query(program, addresses)
+    assert DAMAGED in note
+    assert names_in(answers) == names_in(expected)
+
+
+def test_strings_of_split_units_without_end(tmp_path):
+    program = build(tmp_path, "gcc", "cases.c", "-O2", "-g", "-gsplit-dwarf")
+    addresses = function_addresses(program, "outer")
+    expected, _ = query(program, addresses)
+    end_otherwise(tmp_path / "program.dwo", ".debug_str.dwo")
+    assert names_in(query(program, addresses)[0]) == names_in(expected)
+    # Libdw has units in memory of its own: without an end they are as if they were missing.
+    end_otherwise(tmp_path / "program.dwo", ".debug_info.dwo")
+    damaged = query(program, addresses)
+    (tmp_path / "program.dwo").unlink()
+    assert damaged == query(program, addresses) != (expected, None)
+
+
+def test_strings_of_a_shared_file_without_end(tmp_path):
+    need("dwz")
+    programs = [build(tmp_path, "g++", "cases.cc", "-O2", "-g", name=name) for name in ("one", "two")]
+    shared = tmp_path / "shared.debug"
+    run("dwz", "-m", shared, *programs)
+    end_otherwise(shared, ".debug_str")
+    answers, note = query(programs[0], function_addresses(programs[0], "_Z5outeri"))
+    assert DAMAGED in note and answers[0][-1][0] == "_Z5outeri"
+
+
+def test_shared_file_of_another_build(tmp_path):
+    """It is as if it were missing; libdw alone would take strings from any file of the right name."""
+    need("dwz")
+    programs = [build(tmp_path, "g++", "cases.cc", "-O2", "-g", name=name) for name in ("one", "two")]
+    shared = tmp_path / "shared.debug"
+    run("dwz", "-m", shared, "-r", *programs)
+    addresses = function_addresses(programs[0], "_Z5outeri")
+    expected, _ = query(programs[0], addresses)
+    image = bytearray(shared.read_bytes())
+    offset, size = struct.unpack_from("<QQ", image, section_header(image, shared, ".note.gnu.build-id") + 24)
+    image[offset + size - 1] ^= 1
+    shared.write_bytes(image)
+    other = query(programs[0], addresses)
+    shared.unlink()
+    assert other == query(programs[0], addresses) != (expected, None)
+
+
+# A unit whose last DIE is a function, and whose last attribute is its name, without an end.
+ENDLESS = """
+	.text
+	.globl _start, outer
+outer:	nop
+_start:	nop
+last:
+	.section .debug_abbrev, "", @progbits
+	.byte 1, 0x11, 1, 0x11, 1, 0x12, 7, 0, 0    /* unit: low_pc, high_pc */
+	.byte 2, 0x2e, 0, 0x11, 1, 0x12, 7, 3, 8, 0, 0, 0    /* function: and name */
+	.section .debug_info, "", @progbits
+	.long after - before
+before:	.value 4
+	.long .debug_abbrev
+	.byte 8, 1
+	.quad outer, last - outer
+	.byte 2
+	.quad outer, last - outer
+	.ascii "{name}"
+after:
+"""
+
+
+@pytest.mark.parametrize("packed", [[], ["--compress-debug-sections=zlib"]], ids=["plain", "packed"])
+def test_unit_without_end(tmp_path, packed):
+    name = "endless" * 61  # as long as libelf's memory: the next byte is of the heap
+    (tmp_path / "endless.s").write_text(ENDLESS.replace("{name}", name))
+    program = tmp_path / "endless"
+    run("gcc", "-nostdlib", "-static", tmp_path / "endless.s", "-o", program)
+    address = int(run("nm", program, capture_output=True, text=True).stdout.split(" T outer")[0].split()[-1], 16)
+    run("strip", "-g", "--keep-section=.debug_info", "--keep-section=.debug_abbrev", "-N", "outer", "-N", "_start",
+        "-N", "last", program)
+    if packed:
+        run("objcopy", *packed, program)
+    answers, note = query(program, [address])
+    assert [frames[0][0] for frames in answers] == [name] and not note
+
+
 # Real programs.
 
 @pytest.mark.parametrize("name", ["libc.so.6", "libstdc++.so.6", "libpython3.11.so.1.0",

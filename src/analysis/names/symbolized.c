@@ -119,6 +119,13 @@ const struct recording *symbolized_recording(const struct symbolized *symbolized
 	return symbolized->recording;
 }
 
+const char *symbolized_note(const struct symbolized *symbolized, uint32_t module)
+{
+	const struct symbol_module *file = symbolized->sources[module].file;
+
+	return file ? symbol_module_note(file) : NULL;
+}
+
 const char *symbolized_path(const struct symbolized *symbolized,
 			    const struct recorded_module *module)
 {

@@ -68,6 +68,12 @@ struct err *symbolized_frame(struct symbolized *symbolized, uint32_t frame,
 struct err *symbolized_symbols(struct symbolized *symbolized, uint32_t frame,
 			       const struct symbol **ret, size_t *count);
 
+/*
+ * What is wrong with the file that a module's names come from (symbol_module_note()), as far as it
+ * is known from the frames asked for; NULL: nothing, or no file was looked at.
+ */
+const char *symbolized_note(const struct symbolized *symbolized, uint32_t module);
+
 /* Path of a module's file: its own, or the program's where the recording has none for it. */
 const char *symbolized_path(const struct symbolized *symbolized,
 			    const struct recorded_module *module);

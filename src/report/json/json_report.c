@@ -1,5 +1,6 @@
 #include "report/json/json_report.h"
 
+#include "analysis/views/hidden_pools.h"
 #include "hosted/cleanup.h"
 #include "report/site_order.h"
 
@@ -145,16 +146,43 @@ void json_report_subject(struct json_writer *json, const struct report_subject *
 	json_report_sums(json, recording_summary(subject->recording));
 }
 
+/* Memory that pools of the program's language mapped for blocks that no sum here counts. */
+static struct err *put_unseen(struct json_writer *json, const struct recording *recording)
+{
+	struct hidden_pools pools;
+	struct err *err = hidden_pools_find(recording, &pools);
+
+	if (err)
+		return err;
+	json_key(json, "unseen");
+	json_array(json);
+	for (int i = 0; i < HIDDEN_POOL_COUNT; i++) {
+		if (!pools.of[i].count)
+			continue;
+		json_object(json);
+		json_field_text(json, "mapped_by", hidden_pool_owner((enum hidden_pool)i));
+		json_field_u64(json, "mappings", pools.of[i].count);
+		json_field_u64(json, "peak_bytes", pools.of[i].peak_bytes);
+		json_end(json);
+	}
+	json_end(json);
+	return NULL;
+}
+
 struct err *json_report_write(struct json_writer *json, struct json_stacks *stacks,
 			      const struct report_subject *subject, enum metric metric,
 			      uint32_t top)
 {
 	const struct site *sites;
 	uint32_t site_count, pool_count;
-	struct err *err;
+	struct err *err = NULL;
 
 	json_object(json);
 	json_report_subject(json, subject);
+	if (!subject->processes && !recording_facts(subject->recording)->filtered)
+		err = put_unseen(json, subject->recording);
+	if (err)
+		return err;
 	json_field_text(json, "sorted_by", metric_info(metric)->name);
 	recording_pools(subject->recording, &pool_count);
 	json_field_u64(json, "pool_count", pool_count);

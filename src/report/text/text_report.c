@@ -6,6 +6,7 @@
 
 #include "hosted/cleanup.h"
 #include "report/format.h"
+#include "report/hidden.h"
 #include "report/nameless.h"
 #include "report/site_order.h"
 #include "report/summary.h"
@@ -117,8 +118,8 @@ static void put_live(struct buf *buf, const struct recording_facts *facts)
 		buf_text(buf, "  a live table: what is live now counts as peak and as leaked\n");
 }
 
-static void put_header(struct buf *buf, const struct style *style,
-		       const struct report_subject *subject)
+static struct err *put_header(struct buf *buf, const struct style *style,
+			      const struct report_subject *subject)
 {
 	const struct recording *recording = subject->recording;
 	const struct recording_facts *facts = recording_facts(recording);
@@ -153,6 +154,8 @@ static void put_header(struct buf *buf, const struct style *style,
 	summary_write(buf, style, recording, subject->moment ? SUMMARY_OF_MOMENT : SUMMARY_OF_RUN);
 	if (subject->suppressed)
 		suppressed_text_summary(buf, style, subject->suppressed);
+	// A filter may leave out what the pools are for.
+	return facts->filtered ? NULL : hidden_write(buf, style, recording, subject->symbolized);
 }
 
 static void put_merged_header(struct buf *buf, const struct style *style,
@@ -243,14 +246,15 @@ struct err *text_report_write(struct buf *buf, const struct style *style,
 			      const struct report_subject *subject,
 			      const struct text_report_options *options)
 {
-	struct err *err;
+	struct err *err = NULL;
 
 	if (subject->processes)
 		put_merged_header(buf, style, subject);
 	else
-		put_header(buf, style, subject);
+		err = put_header(buf, style, subject);
 	buf_char(buf, '\n');
-	err = put_view(buf, style, subject, options);
+	if (!err)
+		err = put_view(buf, style, subject, options);
 	if (!err && subject->suppressed)
 		err = suppressed_text_write(buf, style, subject);
 	return err;

@@ -1,0 +1,206 @@
+#include "analysis/views/hidden_pools.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "hosted/cleanup.h"
+#include "hosted/map.h"
+
+#define OLD_ARENA (256u << 10) /* of Python up to 3.9 */
+#define NEW_ARENA (1u << 20)
+#define PHP_CHUNK (2u << 20) /* what is larger than one has a mapping of its own */
+
+/* The mappings of all pools that are there at a moment of the recording. */
+struct mapped {
+	struct map lengths; /* by address */
+	struct map pools;   /* the same: enum hidden_pool */
+	uint64_t bytes[HIDDEN_POOL_COUNT];
+	uint64_t last; /* address of the last one; MAP_NONE: none */
+};
+
+const char *hidden_pool_owner(enum hidden_pool pool)
+{
+	return pool == HIDDEN_POOL_PYTHON ? "Python" : "PHP";
+}
+
+static void mapped_deinit(struct mapped *mapped)
+{
+	map_deinit(&mapped->lengths);
+	map_deinit(&mapped->pools);
+}
+
+/* The module of the innermost frame of a stack; NULL: none. *frame receives the frame's index. */
+static const struct recorded_module *innermost_module(const struct recording *recording,
+						      uint32_t stack, uint32_t *frame)
+{
+	uint32_t count;
+	const struct recorded_module *modules = recording_modules(recording, &count);
+	const struct stack_node *nodes = recording_stacks(recording, &count);
+	const struct recorded_frame *frames = recording_frames(recording, &count);
+
+	if (stack == RECORDING_NONE)
+		return NULL;
+	*frame = nodes[stack].frame;
+	return frames[*frame].module == RECORDING_NONE ? NULL : &modules[frames[*frame].module];
+}
+
+static bool module_begins(const struct recording *recording, const struct recorded_module *module,
+			  const char *name)
+{
+	// The program's own module has no path.
+	const char *path = *module->path ? module->path : recording_facts(recording)->program;
+	const char *slash = strrchr(path, '/');
+
+	return strncmp(slash ? slash + 1 : path, name, strlen(name)) == 0;
+}
+
+/*
+ * Whose memory is mapped: HIDDEN_POOL_COUNT: nobody's. The call is in the language's own code, and
+ * the memory anonymous and private. Python's arenas are of exactly one size; PHP maps chunks of one
+ * size and single blocks that are larger. With PYTHONMALLOC=malloc and USE_ZEND_ALLOC=0 there are
+ * none.
+ */
+static enum hidden_pool pool_of(const struct recording *recording,
+				const struct mapping_operation *mapping)
+{
+	const struct recorded_module *module;
+	uint32_t frame;
+
+	if (mapping->kind != TRACE_RECORD_MMAP || mapping->flags != (MAP_PRIVATE | MAP_ANONYMOUS))
+		return HIDDEN_POOL_COUNT;
+	module = innermost_module(recording, mapping->stack, &frame);
+	if (!module)
+		return HIDDEN_POOL_COUNT;
+	if ((mapping->length == OLD_ARENA || mapping->length == NEW_ARENA) &&
+	    (module_begins(recording, module, "python") ||
+	     module_begins(recording, module, "libpython")))
+		return HIDDEN_POOL_PYTHON;
+	if (mapping->length >= PHP_CHUNK && mapping->length <= INT64_MAX &&
+	    (module_begins(recording, module, "php") || module_begins(recording, module, "libphp")))
+		return HIDDEN_POOL_PHP;
+	return HIDDEN_POOL_COUNT;
+}
+
+/* false: no memory. A mapping at the same address, whose end was not recorded, is replaced. */
+static bool put(struct mapped *mapped, enum hidden_pool pool, uint64_t address, uint64_t length)
+{
+	uint64_t *as_length = map_put(&mapped->lengths, address);
+	uint64_t *as_pool;
+
+	if (!as_length)
+		return false;
+	if (*as_length != MAP_NONE)
+		mapped->bytes[map_get(&mapped->pools, address)] -= *as_length;
+	*as_length = length;
+	as_pool = map_put(&mapped->pools, address);
+	if (!as_pool)
+		return false;
+	*as_pool = pool;
+	mapped->bytes[pool] += length;
+	mapped->last = address;
+	return true;
+}
+
+/*
+ * Takes away what of a mapping is unmapped: all of it, or its begin or end. The latter PHP does
+ * right after it has mapped too much, to have a chunk at an address that is a multiple of its size.
+ */
+static bool take(struct mapped *mapped, uint64_t address, uint64_t length)
+{
+	uint64_t known = map_get(&mapped->lengths, address), begin = address;
+	enum hidden_pool pool;
+
+	if (known == MAP_NONE) {
+		begin = mapped->last;
+		known = map_get(&mapped->lengths, begin);
+		if (known == MAP_NONE || address < begin || address - begin >= known ||
+		    length < known - (address - begin))
+			return true;
+	}
+	pool = (enum hidden_pool)map_remove(&mapped->pools, begin);
+	map_remove(&mapped->lengths, begin);
+	mapped->bytes[pool] -= known;
+	if (begin < address)
+		return put(mapped, pool, begin, address - begin);
+	return length >= known || put(mapped, pool, address + length, known - length);
+}
+
+struct err *hidden_pools_find(const struct recording *recording, struct hidden_pools *ret)
+{
+	cleanup(mapped_deinit) struct mapped mapped = {.last = MAP_NONE};
+	struct hidden_pools found = {0};
+	uint32_t count;
+	const struct mapping_operation *mappings = recording_mappings(recording, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct mapping_operation *mapping = &mappings[i];
+		enum hidden_pool pool = pool_of(recording, mapping);
+
+		if (mapping->kind == TRACE_RECORD_MUNMAP &&
+		    !take(&mapped, mapping->address, mapping->length))
+			return err_no_memory();
+		if (pool == HIDDEN_POOL_COUNT)
+			continue;
+		if (!put(&mapped, pool, mapping->address, mapping->length))
+			return err_no_memory();
+		found.of[pool].count++;
+		if (found.of[pool].peak_bytes < mapped.bytes[pool])
+			found.of[pool].peak_bytes = mapped.bytes[pool];
+	}
+	*ret = found;
+	return NULL;
+}
+
+/*
+ * The functions by which __pool_alloc and __mt_alloc get memory for many blocks at once; what the
+ * program allocates from them is not seen. They stand in libstdc++ itself.
+ */
+static bool is_cxx_pool(const char *function)
+{
+	static const char *const names[] = {"_ZN9__gnu_cxx17__pool_alloc_base",
+					    "_ZN9__gnu_cxx6__poolILb"};
+
+	for (size_t i = 0; function && i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(function, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Whether libstdc++ allocated for its pools: the frames up to the first one outside of it. */
+static struct err *is_of_cxx_pool(const struct recording *recording, struct symbolized *symbolized,
+				  uint32_t stack, bool *ret)
+{
+	uint32_t count, frame;
+	const struct stack_node *nodes = recording_stacks(recording, &count);
+	const struct recorded_module *module;
+
+	for (; !*ret && (module = innermost_module(recording, stack, &frame)) &&
+	       module_begins(recording, module, "libstdc++.so");
+	     stack = nodes[stack].parent) {
+		const struct symbol *symbols;
+		size_t symbol_count;
+		struct err *err = symbolized_symbols(symbolized, frame, &symbols, &symbol_count);
+
+		if (err)
+			return err;
+		*ret = is_cxx_pool(symbols[symbol_count - 1].raw_function);
+	}
+	return NULL;
+}
+
+struct err *hidden_pools_of_cxx(const struct recording *recording, struct symbolized *symbolized,
+				bool *ret)
+{
+	uint32_t count;
+	const struct site *sites = recording_sites(recording, &count);
+	bool found = false;
+
+	for (uint32_t i = 0; !found && i < count; i++) {
+		struct err *err = is_of_cxx_pool(recording, symbolized, sites[i].stack, &found);
+
+		if (err)
+			return err;
+	}
+	*ret = found;
+	return NULL;
+}
