@@ -831,6 +831,56 @@ def test_lost_events_are_said(record, tmp_path):
     assert recorded.stderr == f"mallow: recording '{recorded.path}' ends; events lost: {lost}\n"
 
 
+NO_SLOT = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+static void work(int pairs)
+{
+	while (pairs--)
+		free(malloc(24));
+}
+
+int main(int argc, char **argv)
+{
+	struct rlimit old, none;
+	unsigned long pages;
+	FILE *file;
+
+	work(10);
+	getrlimit(RLIMIT_AS, &old);
+	file = fopen("/proc/self/statm", "r");
+	if (!file || fscanf(file, "%lu", &pages) != 1)
+		return 3;
+	fclose(file);
+	none = (struct rlimit){pages * 4096, old.rlim_max};
+	if (argc > 1)
+		setrlimit(RLIMIT_AS, &none);
+	work(5000);
+	setrlimit(RLIMIT_AS, &old);
+	work(100);
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("slots", ["shared", "private"])
+def test_no_address_space_for_a_slot(slots, record, tmp_path):
+    """Each event for which there is none is counted, and the file does not grow by them; afterwards
+    it goes on."""
+    (tmp_path / "no_slot.c").write_text(NO_SLOT)
+    program = tmp_path / "no_slot"
+    subprocess.run([need("gcc"), "-O1", "-fno-builtin", "-o", program, tmp_path / "no_slot.c"],
+                   check=True)
+    whole, limited = record([program]).reader, record([program, "limited"], settings={"SLOTS": slots})
+    header = limited.reader.header
+    assert header.lost == header.losses["no_memory"] == len(whole.events) - len(limited.reader.events)
+    # A private slot is used again and again: it needs no more.
+    assert (header.lost > 0) == (slots == "shared") and len(whole.events) > 10220
+    assert limited.path.stat().st_size < 150000
+
+
 def test_the_number_of_lost_events_is_said(tool, tmp_path):
     """malloc in the middle of the agent's system calls: the buffer for such events overflows."""
     command = [PYTHON, "-c", "x = [str(i) for i in range(100000)]"]

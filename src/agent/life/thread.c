@@ -245,8 +245,10 @@ static struct thread *begin(struct thread **own, bool *watch)
 		join(thread);
 		*watch = true;
 	}
-	if (!slot_open(thread))
+	if (!slot_open(thread)) {
+		fact_record_lost(1); // the event that it begins with
 		return NULL;
+	}
 	thread->busy = 1;
 	announce(thread);
 	thread->busy = 0;

@@ -183,7 +183,7 @@ static void lose(struct thread *thread)
 {
 	thread->cursor = NULL;
 	thread->limit = NULL;
-	fact_record_lost();
+	fact_record_lost(1);
 }
 
 static size_t room_for(uint32_t push)

@@ -78,9 +78,11 @@ static void put(struct thread *thread, const struct fact_record *record)
 	thread_commit(thread, p + text_size(record));
 }
 
-void fact_record_lost(void)
+void fact_record_lost(uint64_t count)
 {
-	process_count_loss(process->loss_if_stopped);
+	bool stopped = process_state() == PROCESS_STOPPED;
+
+	process_count_losses(stopped ? process->loss_if_stopped : TRACE_LOSS_NO_MEMORY, count);
 }
 
 bool fact_record_write(struct thread *thread, const struct fact_record *record)
@@ -88,7 +90,7 @@ bool fact_record_write(struct thread *thread, const struct fact_record *record)
 	if (live_is_on() && !live_writes_record(record->kind))
 		return true;
 	if (!fact_record_reserve(thread, room_of(record))) {
-		fact_record_lost();
+		fact_record_lost(1);
 		return false;
 	}
 	put(thread, record);
@@ -112,15 +114,15 @@ void fact_record_write_kept_here(struct thread *thread, const struct fact_record
 		return;
 	// The stack and its record must lie in one chunk: a new one begins with another stack.
 	if (!fact_record_reserve(thread, room_of(record) + 1024))
-		return fact_record_lost();
+		return fact_record_lost(1);
 	event_write_here(thread, &stack, state);
 	if ((size_t)(thread->limit - thread->cursor) < room_of(record)) {
 		if (!fact_record_reserve(thread, room_of(record)))
-			return fact_record_lost();
+			return fact_record_lost(1);
 		event_write_here(thread, &stack, state);
 	}
 	if ((size_t)(thread->limit - thread->cursor) >= room_of(record))
 		put(thread, record);
 	else
-		fact_record_lost();
+		fact_record_lost(1);
 }

@@ -48,8 +48,8 @@ void fact_record_write_here(struct thread *thread, const struct fact_record *rec
 void fact_record_write_kept_here(struct thread *thread, const struct fact_record *record,
 				 const struct unwind_state *state);
 
-/* Counts a record or an event that could not be written. */
-void fact_record_lost(void);
+/* Counts records or events that could not be written: by why it stopped, else for want of memory. */
+void fact_record_lost(uint64_t count);
 
 /* Room for size bytes behind the cursor, by rolling if need be. false: recording stopped. */
 bool fact_record_reserve(struct thread *thread, size_t size);

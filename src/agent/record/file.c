@@ -316,6 +316,28 @@ static bool reserve(struct file *file, size_t size, uint64_t *offset)
 	return !limit || (*offset <= limit && size <= limit - *offset);
 }
 
+/* Of what others have reserved behind it meanwhile a hole stays. */
+static void give_back(struct file *file, uint64_t offset, size_t size)
+{
+	uint64_t end = offset + size;
+
+	__atomic_compare_exchange_n(&file->end, &end, offset, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+}
+
+/* Maps it first: where there is no address space the file does not grow. */
+static void *map_allocated(struct file *file, uint64_t offset, size_t size,
+			   enum file_result *result)
+{
+	void *memory = map_range(file, offset, size);
+
+	if (!memory || !allocate_range(file->fd, offset, size))
+		return memory;
+	*result = FILE_WRITE_FAILED;
+	sys_munmap(memory, size);
+	return NULL;
+}
+
 /* window was read before the space was reserved: the space cannot lie in front of it. */
 static void *in_window(struct file *file, char *window, uint64_t offset, size_t size)
 {
@@ -341,10 +363,10 @@ void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_
 	}
 	if (!file_keep_descriptor(file))
 		*result = FILE_REPLACED;
-	else if (allocate_range(file->fd, *offset, size))
-		*result = FILE_WRITE_FAILED;
 	else
-		memory = map_range(file, *offset, size);
+		memory = map_allocated(file, *offset, size, result);
+	if (!memory)
+		give_back(file, *offset, size);
 	return memory;
 }
 

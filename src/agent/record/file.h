@@ -64,7 +64,7 @@ void file_write_header(struct file *file);
 
 /*
  * Space for a slot at the end of the file: mapped shared, zeroed. *offset is its place. NULL: the
- * file system cannot, or is full (*result).
+ * file cannot hold it (*result says why), or, with FILE_OK, there is no address space for it now.
  */
 void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_result *result);
 

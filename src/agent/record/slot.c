@@ -92,10 +92,8 @@ static bool map_new(struct thread *thread, uint32_t size)
 
 	if (slots_private()) {
 		memory = private_memory(size);
-		if (!memory) {
-			process_count_loss(TRACE_LOSS_NO_MEMORY);
+		if (!memory)
 			return false;
-		}
 	} else {
 		memory = file_map_slot(&process->file, size, &thread->slot_offset, &result);
 		if (!memory)

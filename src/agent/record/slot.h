@@ -30,11 +30,11 @@ struct thread;
 
 /*
  * Goes on in the slot that the thread has, else gives it one and opens the chunk of its next
- * sequence. false: stopped, counted.
+ * sequence. false: stopped, or no memory; what is lost by that the caller counts.
  */
 bool slot_open(struct thread *thread);
 
-/* The chunk has no room for need bytes more: opens the next one, which has. false: stopped. */
+/* The chunk has no room for need bytes more: opens the next one, which has. false: as above. */
 bool slot_roll(struct thread *thread, size_t need);
 
 /* What the thread wrote is not whole: the next one with its struct does not go on with it. */
