@@ -1,4 +1,5 @@
 /* mallow serve: recordings over HTTP. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -112,6 +113,19 @@ static void look(void *argument, struct catalog *catalog)
 		add_recordings(watched->options, catalog);
 }
 
+/* Most often it is another `mallow serve` that listens there. */
+static struct err *with_advice(struct err *err)
+{
+	struct err *advice;
+
+	if (err_number(err) != EADDRINUSE)
+		return err;
+	advice = err_create("%s: choose another by --port N, or any free one by --port 0",
+			    err_message(err));
+	err_destroy(err);
+	return advice;
+}
+
 /* Until a signal asks for the end. */
 static int serve(const struct http_options *http, struct catalog *catalog)
 {
@@ -127,7 +141,7 @@ static int serve(const struct http_options *http, struct catalog *catalog)
 	signal(SIGPIPE, SIG_IGN);
 	err = http_start(http, catalog, &server);
 	if (err)
-		return cli_report_err(err);
+		return cli_report_err(with_advice(err));
 	if (printf("listening on %s\n", http_address(server)) < 0 || fflush(stdout) != 0)
 		return cli_error(CLI_FAILED, "cannot write standard output");
 	sigwait(&ends, &number);
