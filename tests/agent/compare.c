@@ -11,10 +11,10 @@
 #include <libunwind.h>
 #include <unwind.h>
 
-#include "agent/ground/compare.h"
-#include "agent/life/config.h"
-#include "agent/ground/own_code.h"
 #include "agent/arch/syscall.h"
+#include "agent/ground/compare.h"
+#include "agent/ground/config.h"
+#include "agent/ground/own_code.h"
 #include "agent/ground/text.h"
 #include "agent/life/thread.h"
 #include "base/compiler.h"

@@ -4,8 +4,8 @@
  * MALLOW_FAIL_CALL, where that is given. A forked child goes on counting.
  * Writes how many there were to the file MALLOW_FAIL_LOG at exit.
  */
-#include "agent/life/config.h"
 #include "agent/arch/syscall.h"
+#include "agent/ground/config.h"
 #include "agent/ground/text.h"
 #include "log_count.h"
 

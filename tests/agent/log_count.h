@@ -2,8 +2,8 @@
 #ifndef LOG_COUNT_H
 #define LOG_COUNT_H
 
-#include "agent/life/config.h"
 #include "agent/arch/syscall.h"
+#include "agent/ground/config.h"
 #include "agent/ground/text.h"
 
 /* A line of name and count at the end of the file that the variable of the environment names, if

@@ -3,9 +3,9 @@
  * that moment. The exported functions are called, so that all of the hooks' guards are walked
  * through. Counts what it allocated into the file MALLOW_REENTER_LOG at exit.
  */
-#include "agent/life/config.h"
-#include "agent/ground/next_functions.h"
 #include "agent/arch/syscall.h"
+#include "agent/ground/config.h"
+#include "agent/ground/next_functions.h"
 #include "log_count.h"
 
 static __thread int inside __attribute__((tls_model("initial-exec")));

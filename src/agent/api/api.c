@@ -1,17 +1,17 @@
 /* The functions of include/mallow/mallow.h that a recorded program calls. */
 #include <mallow/mallow.h> // the installed header, as programs include it
 
-#include "agent/ground/clock.h"
 #include "agent/cull/cull.h"
-#include "agent/record/event_write.h"
-#include "agent/ground/libc.h"
 #include "agent/event/handler_queue.h"
+#include "agent/ground/clock.h"
+#include "agent/ground/libc.h"
+#include "agent/ground/signal_bracket.h"
 #include "agent/life/process.h"
 #include "agent/life/process_end.h"
-#include "agent/record/fact_record.h"
-#include "agent/ground/signal_bracket.h"
 #include "agent/life/thread.h"
 #include "agent/life/toggle.h"
+#include "agent/record/event_write.h"
+#include "agent/record/fact_record.h"
 
 #define MARK_MAX 1000
 #define EXPORT   __attribute__((visibility("default")))

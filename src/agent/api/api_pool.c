@@ -4,14 +4,14 @@
  */
 #include <mallow/mallow.h>
 
-#include "agent/ground/clock.h"
-#include "agent/life/config.h"
 #include "agent/event/admission.h"
-#include "agent/hooks/guard.h"
+#include "agent/ground/clock.h"
+#include "agent/ground/config.h"
 #include "agent/ground/libc.h"
+#include "agent/hooks/guard.h"
 #include "agent/life/process.h"
-#include "agent/record/fact_record.h"
 #include "agent/life/toggle.h"
+#include "agent/record/fact_record.h"
 
 #define NAME_SIZE_MAX 1000
 #define EXPORT        __attribute__((visibility("default")))

@@ -1,15 +1,15 @@
 /* Reports of what is live, for the program that is recorded: include/mallow/mallow.h. */
 #include <mallow/mallow.h>
 
-#include "agent/live_dump/helper.h"
+#include "agent/arch/syscall.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/ground/text.h"
 #include "agent/life/process.h"
+#include "agent/live_dump/helper.h"
 #include "agent/report/report_print.h"
 #include "agent/report/report_sort.h"
 #include "agent/report/site_report.h"
 #include "agent/report/thread_report.h"
-#include "agent/ground/signal_bracket.h"
-#include "agent/arch/syscall.h"
-#include "agent/ground/text.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -30,7 +30,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/life/config.h"
+#include "agent/ground/config.h"
 #include "base/compiler.h"
 #include "trace/format.h"
 

@@ -1,14 +1,14 @@
 #include "agent/event/admission.h"
 
-#include "agent/ground/address_set.h"
-#include "agent/life/config.h"
 #include "agent/cull/cull.h"
-#include "agent/record/event_write.h"
-#include "agent/live/live.h"
-#include "agent/live/live_hook.h"
+#include "agent/ground/address_set.h"
+#include "agent/ground/config.h"
 #include "agent/life/process.h"
 #include "agent/life/thread.h"
 #include "agent/life/toggle.h"
+#include "agent/live/live.h"
+#include "agent/live/live_hook.h"
+#include "agent/record/event_write.h"
 #include "base/random.h"
 
 #define LN_2 0.69314718055994530942

@@ -1,9 +1,9 @@
 #include "agent/event/event_clock.h"
 
-#include "agent/ground/barrier.h"
 #include "agent/cull/cull.h"
-#include "agent/life/process.h"
+#include "agent/ground/barrier.h"
 #include "agent/ground/signal_bracket.h"
+#include "agent/life/process.h"
 #include "agent/life/thread.h"
 #include "agent/life/toggle.h"
 

@@ -1,14 +1,14 @@
 #include "agent/event/handler_queue.h"
 
-#include "agent/life/config.h"
 #include "agent/cull/cull.h"
-#include "agent/record/event_write.h"
-#include "agent/live/live.h"
+#include "agent/ground/config.h"
 #include "agent/ground/own_code.h"
 #include "agent/life/process.h"
-#include "agent/record/fact_record.h"
 #include "agent/life/thread.h"
 #include "agent/life/toggle.h"
+#include "agent/live/live.h"
+#include "agent/record/event_write.h"
+#include "agent/record/fact_record.h"
 
 /* An entry: its size in words (0 while it is being filled), the event, the stack. */
 struct entry {

@@ -1,7 +1,7 @@
 #include "agent/ground/allocator_code.h"
 
-#include "agent/ground/own_code.h"
 #include "agent/ground/next_functions.h"
+#include "agent/ground/own_code.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/unwind/unwind.h"
 

@@ -3,9 +3,9 @@
 #include <cpuid.h>
 #include <sys/prctl.h>
 
+#include "agent/arch/syscall.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/link_map.h"
-#include "agent/arch/syscall.h"
 
 bool clock_use_tsc;
 int (*clock_of_kernel)(clockid_t clock, struct timespec *ret);

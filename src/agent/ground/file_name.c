@@ -2,9 +2,9 @@
 
 #include <sys/utsname.h>
 
+#include "agent/arch/syscall.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/libc.h"
-#include "agent/arch/syscall.h"
 #include "agent/ground/text.h"
 
 static void executable_name(char *ret, size_t room)

@@ -5,10 +5,10 @@
 #include <link.h>
 #include <sys/auxv.h>
 
+#include "agent/arch/syscall.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/object_symbols.h"
 #include "agent/ground/own_code.h"
-#include "agent/arch/syscall.h"
 #include "agent/ground/text.h"
 
 // Weak, like every import: without them nothing is found and nothing is recorded.

@@ -2,13 +2,13 @@
 
 #include <errno.h>
 
-#include "agent/life/config.h"
+#include "agent/arch/syscall.h"
+#include "agent/ground/config.h"
 #include "agent/ground/file_name.h"
 #include "agent/ground/libc.h"
-#include "agent/life/process.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/arch/syscall.h"
 #include "agent/ground/text.h"
+#include "agent/life/process.h"
 #include "base/compiler.h"
 
 #define LOG_LINE 512

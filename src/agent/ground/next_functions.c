@@ -2,11 +2,11 @@
 
 #include <assert.h>
 
+#include "agent/arch/syscall.h"
 #include "agent/ground/allocator_code.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/link_map.h"
 #include "agent/life/process.h"
-#include "agent/arch/syscall.h"
 
 struct next_functions real;
 

@@ -1,10 +1,10 @@
 #include "agent/ground/own_memory.h"
 
+#include "agent/arch/syscall.h"
 #include "agent/ground/own_code.h"
 #include "agent/life/process.h"
-#include "agent/record/slot.h"
-#include "agent/arch/syscall.h"
 #include "agent/life/thread.h"
+#include "agent/record/slot.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
 

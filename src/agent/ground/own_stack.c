@@ -1,8 +1,8 @@
 #include "agent/ground/own_stack.h"
 
+#include "agent/arch/syscall.h"
 #include "agent/ground/page_pool.h"
 #include "agent/life/process.h"
-#include "agent/arch/syscall.h"
 
 #define NAPS   200
 #define NAP_NS 100000

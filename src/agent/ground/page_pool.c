@@ -1,7 +1,7 @@
 #include "agent/ground/page_pool.h"
 
-#include "agent/ground/own_memory.h"
 #include "agent/arch/syscall.h"
+#include "agent/ground/own_memory.h"
 #include "base/bytes.h"
 
 #define POOL_PAGE 4096u

@@ -1,8 +1,8 @@
 #include "agent/ground/signal_bracket.h"
 
+#include "agent/arch/syscall.h"
 #include "agent/ground/own_stack.h"
 #include "agent/life/process.h"
-#include "agent/arch/syscall.h"
 
 // What a write of ours can raise for this thread: beyond RLIMIT_FSIZE, or into a closed pipe.
 static const uint64_t own_signals = 1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1);

@@ -6,12 +6,12 @@
 #define MALLOW_AGENT_HOOKS_ALLOCATION_H
 
 #include "agent/ground/clock.h"
-#include "agent/life/config.h"
-#include "agent/record/event_write.h"
+#include "agent/ground/config.h"
+#include "agent/ground/next_functions.h"
 #include "agent/hooks/guard.h"
 #include "agent/life/modules.h"
 #include "agent/life/process.h"
-#include "agent/ground/next_functions.h"
+#include "agent/record/event_write.h"
 #include "agent/record/fact_record.h"
 
 /*

@@ -5,12 +5,12 @@
 #include <stdarg.h>
 #include <sys/prctl.h>
 
+#include "agent/arch/syscall.h"
 #include "agent/ground/clock.h"
+#include "agent/ground/next_functions.h"
 #include "agent/life/fork.h"
 #include "agent/life/process_stop.h"
-#include "agent/ground/next_functions.h"
 #include "agent/life/seccomp.h"
-#include "agent/arch/syscall.h"
 #include "agent/life/thread.h"
 #include "agent/unwind/unwind.h"
 

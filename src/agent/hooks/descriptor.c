@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <linux/close_range.h>
 
-#include "agent/life/process.h"
+#include "agent/arch/syscall.h"
 #include "agent/ground/next_functions.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/arch/syscall.h"
+#include "agent/life/process.h"
 #include "base/compiler.h"
 
 /* Our descriptor, or -1: none, or a vfork child, whose table of descriptors is its own. */

@@ -1,9 +1,9 @@
 #include "agent/hooks/guard.h"
 
+#include "agent/ground/next_functions.h"
 #include "agent/hooks/allocation.h"
 #include "agent/life/modules.h"
 #include "agent/life/process.h"
-#include "agent/ground/next_functions.h"
 #include "agent/life/toggle.h"
 
 #define NESTED_REACH 1024

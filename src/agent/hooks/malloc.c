@@ -14,10 +14,10 @@
  */
 #include <errno.h>
 
-#include "agent/hooks/allocation.h"
-#include "agent/live/live_hook.h"
 #include "agent/ground/next_functions.h"
+#include "agent/hooks/allocation.h"
 #include "agent/life/toggle.h"
+#include "agent/live/live_hook.h"
 
 #define PAGE 4096ul
 

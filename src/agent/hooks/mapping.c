@@ -3,12 +3,12 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 
+#include "agent/arch/syscall.h"
 #include "agent/ground/clock.h"
+#include "agent/ground/next_functions.h"
 #include "agent/hooks/guard.h"
 #include "agent/life/process.h"
-#include "agent/ground/next_functions.h"
 #include "agent/record/fact_record.h"
-#include "agent/arch/syscall.h"
 #include "agent/unwind/unwind.h"
 
 static struct fact_record begin(enum trace_record kind)

@@ -3,12 +3,12 @@
  * which do not call malloc. The one behind ours may not exist: a C program that loads a C++
  * plugin RTLD_LOCAL. Then it is looked for among all loaded objects, and else malloc serves.
  */
-#include "agent/hooks/allocation.h"
 #include "agent/ground/link_map.h"
-#include "agent/live/live_hook.h"
 #include "agent/ground/next_functions.h"
-#include "agent/life/toggle.h"
+#include "agent/hooks/allocation.h"
 #include "agent/hooks/zero_memory.h"
+#include "agent/life/toggle.h"
+#include "agent/live/live_hook.h"
 
 /* The function behind ours if there is one by now; name is its name in hooks.def. */
 #define BEHIND(name, symbol)                                                                       \

@@ -2,19 +2,19 @@
  * end. */
 #include <stdarg.h>
 
+#include "agent/arch/syscall.h"
 #include "agent/ground/clock.h"
+#include "agent/ground/libc.h"
+#include "agent/ground/next_functions.h"
+#include "agent/ground/signal_bracket.h"
 #include "agent/life/environment.h"
 #include "agent/life/fork.h"
-#include "agent/ground/libc.h"
 #include "agent/life/process.h"
 #include "agent/life/process_end.h"
-#include "agent/ground/next_functions.h"
-#include "agent/record/fact_record.h"
-#include "agent/ground/signal_bracket.h"
-#include "agent/arch/syscall.h"
 #include "agent/life/signal_chain.h"
 #include "agent/life/thread.h"
 #include "agent/life/toggle.h"
+#include "agent/record/fact_record.h"
 
 extern char **environ __attribute__((weak));
 

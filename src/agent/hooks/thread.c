@@ -1,11 +1,11 @@
 /* Starts and names of threads. */
 #include <errno.h>
 
-#include "agent/life/process.h"
+#include "agent/arch/trampoline.h"
 #include "agent/ground/next_functions.h"
+#include "agent/life/process.h"
 #include "agent/life/thread.h"
 #include "agent/life/toggle.h"
-#include "agent/arch/trampoline.h"
 
 /* What a new thread is to run; kept here until it does. */
 struct start {

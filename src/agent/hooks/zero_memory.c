@@ -1,6 +1,6 @@
 #include "agent/hooks/zero_memory.h"
 
-#include "agent/life/config.h"
+#include "agent/ground/config.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/next_functions.h"
 

@@ -1,10 +1,10 @@
 #include "agent/life/environment.h"
 
-#include "agent/life/config.h"
+#include "agent/ground/config.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/page_pool.h"
-#include "agent/life/process.h"
 #include "agent/ground/text.h"
+#include "agent/life/process.h"
 #include "agent/life/thread.h"
 #include "base/compiler.h"
 #include "base/preload.h"

@@ -1,10 +1,10 @@
 #include "agent/life/fork.h"
 
-#include "agent/live/live_memory.h"
+#include "agent/arch/syscall.h"
 #include "agent/event/handler_queue.h"
 #include "agent/life/process.h"
-#include "agent/arch/syscall.h"
 #include "agent/life/thread.h"
+#include "agent/live/live_memory.h"
 
 /* Neither the slot nor the thread's memory is anything to the child, or both are. */
 static void keep(struct fork *fork, bool kept)

@@ -6,15 +6,15 @@
 
 #include <linux/magic.h>
 
+#include "agent/arch/syscall.h"
 #include "agent/ground/clock.h"
-#include "agent/life/config.h"
+#include "agent/ground/config.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/own_memory.h"
-#include "agent/life/process.h"
-#include "agent/record/fact_record.h"
-#include "agent/arch/syscall.h"
 #include "agent/ground/text.h"
+#include "agent/life/process.h"
 #include "agent/life/thread.h"
+#include "agent/record/fact_record.h"
 
 #define STATUS_SIZE 1536 /* the lines that are read stand in its first kilobyte */
 

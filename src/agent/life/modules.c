@@ -1,17 +1,17 @@
 #include "agent/life/modules.h"
 
+#include "agent/arch/syscall.h"
 #include "agent/ground/build_id.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/libc.h"
-#include "agent/live/live_hook.h"
-#include "agent/ground/page_pool.h"
-#include "agent/life/process.h"
-#include "agent/ground/next_functions.h"
-#include "agent/record/fact_record.h"
 #include "agent/ground/lock.h"
+#include "agent/ground/next_functions.h"
+#include "agent/ground/page_pool.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/arch/syscall.h"
+#include "agent/life/process.h"
 #include "agent/life/thread.h"
+#include "agent/live/live_hook.h"
+#include "agent/record/fact_record.h"
 
 #define PATH_MAX_ 1024
 

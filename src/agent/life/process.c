@@ -2,25 +2,25 @@
 
 #include <elf.h>
 
+#include "agent/arch/syscall.h"
+#include "agent/cull/cull.h"
 #include "agent/ground/barrier.h"
 #include "agent/ground/clock.h"
-#include "agent/life/config.h"
-#include "agent/cull/cull.h"
-#include "agent/life/environment.h"
+#include "agent/ground/config.h"
 #include "agent/ground/file_name.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/log.h"
+#include "agent/ground/next_functions.h"
 #include "agent/ground/own_code.h"
 #include "agent/ground/own_stack.h"
 #include "agent/ground/page_pool.h"
-#include "agent/life/process_end.h"
-#include "agent/ground/next_functions.h"
-#include "agent/record/recording_file.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/arch/syscall.h"
+#include "agent/hooks/zero_memory.h"
+#include "agent/life/environment.h"
+#include "agent/life/process_end.h"
 #include "agent/life/thread.h"
 #include "agent/life/toggle.h"
-#include "agent/hooks/zero_memory.h"
+#include "agent/record/recording_file.h"
 
 extern unsigned long getauxval(unsigned long type) __attribute__((weak));
 

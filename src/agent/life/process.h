@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "agent/ground/address_set.h"
-#include "agent/record/file.h"
 #include "agent/life/modules.h"
 #include "agent/life/thread_ended.h"
+#include "agent/record/file.h"
 #include "base/compiler.h"
 #include "trace/format.h"
 

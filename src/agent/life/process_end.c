@@ -1,17 +1,17 @@
 #include "agent/life/process_end.h"
 
-#include "agent/ground/clock.h"
-#include "agent/cull/cull.h"
-#include "agent/ground/libc.h"
-#include "agent/live/live.h"
-#include "agent/ground/log.h"
-#include "agent/life/process.h"
-#include "agent/record/fact_record.h"
-#include "agent/life/memory_use.h"
-#include "agent/record/slot.h"
-#include "agent/ground/signal_bracket.h"
 #include "agent/arch/syscall.h"
+#include "agent/cull/cull.h"
+#include "agent/ground/clock.h"
+#include "agent/ground/libc.h"
+#include "agent/ground/log.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/life/memory_use.h"
+#include "agent/life/process.h"
 #include "agent/life/thread.h"
+#include "agent/live/live.h"
+#include "agent/record/fact_record.h"
+#include "agent/record/slot.h"
 
 #define FLUSH_SIZE (1u << 20) /* of a slot that deep stacks have made large */
 

@@ -2,12 +2,12 @@
 
 #include <sys/utsname.h>
 
-#include "agent/life/config.h"
+#include "agent/arch/syscall.h"
+#include "agent/ground/config.h"
 #include "agent/ground/file_name.h"
 #include "agent/ground/libc.h"
-#include "agent/record/fact_record.h"
-#include "agent/arch/syscall.h"
 #include "agent/life/thread.h"
+#include "agent/record/fact_record.h"
 
 #define FACT_MAX 32000
 

@@ -2,8 +2,8 @@
 
 #include "agent/cull/cull.h"
 #include "agent/ground/log.h"
-#include "agent/life/process.h"
 #include "agent/ground/signal_bracket.h"
+#include "agent/life/process.h"
 
 /* text: what is to be said. */
 static void say_stop(void *text)

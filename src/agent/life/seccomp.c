@@ -1,13 +1,13 @@
 #include "agent/life/seccomp.h"
 
-#include "agent/ground/clock.h"
 #include "agent/cull/cull.h"
+#include "agent/ground/clock.h"
 #include "agent/ground/log.h"
 #include "agent/ground/page_pool.h"
+#include "agent/ground/signal_bracket.h"
 #include "agent/life/process.h"
 #include "agent/life/process_end.h"
 #include "agent/life/process_stop.h"
-#include "agent/ground/signal_bracket.h"
 #include "agent/life/toggle.h"
 #include "agent/unwind/unwind.h"
 

@@ -4,15 +4,15 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "agent/life/config.h"
+#include "agent/ground/config.h"
 #include "agent/ground/libc.h"
-#include "agent/live_dump/helper.h"
-#include "agent/live/live.h"
-#include "agent/life/process.h"
-#include "agent/ground/next_functions.h"
 #include "agent/ground/lock.h"
+#include "agent/ground/next_functions.h"
 #include "agent/ground/signal_bracket.h"
+#include "agent/life/process.h"
 #include "agent/life/toggle.h"
+#include "agent/live/live.h"
+#include "agent/live_dump/helper.h"
 #include "base/compiler.h"
 
 // Flags that say how the kernel calls the handler: the program's own hold for ours.

@@ -4,21 +4,21 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 
-#include "agent/ground/clock.h"
-#include "agent/life/config.h"
+#include "agent/arch/syscall.h"
 #include "agent/cull/cull.h"
+#include "agent/ground/clock.h"
+#include "agent/ground/config.h"
 #include "agent/ground/libc.h"
-#include "agent/live/live.h"
+#include "agent/ground/next_functions.h"
 #include "agent/ground/page_pool.h"
+#include "agent/ground/signal_bracket.h"
 #include "agent/life/process.h"
 #include "agent/life/process_facts.h"
-#include "agent/ground/next_functions.h"
-#include "agent/record/fact_record.h"
-#include "agent/record/slot.h"
-#include "agent/ground/signal_bracket.h"
-#include "agent/arch/syscall.h"
 #include "agent/life/thread_ended.h"
 #include "agent/life/toggle.h"
+#include "agent/live/live.h"
+#include "agent/record/fact_record.h"
+#include "agent/record/slot.h"
 #include "base/bytes.h"
 
 __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));

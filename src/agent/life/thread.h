@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/event/event_clock.h"
 #include "agent/event/admission.h"
+#include "agent/event/event_clock.h"
 #include "agent/event/handler_queue.h"
 #include "agent/life/process.h"
 #include "agent/unwind/nesting.h"

@@ -3,14 +3,14 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "agent/arch/syscall.h"
 #include "agent/cull/cull.h"
 #include "agent/ground/libc.h"
-#include "agent/live/live.h"
-#include "agent/life/process.h"
-#include "agent/record/slot.h"
 #include "agent/ground/lock.h"
-#include "agent/arch/syscall.h"
+#include "agent/life/process.h"
 #include "agent/life/thread.h"
+#include "agent/live/live.h"
+#include "agent/record/slot.h"
 
 /* Of threads that are not gone yet, so many are looked at before memory is asked for instead. */
 #define LOOKS_MAX 8

@@ -1,16 +1,16 @@
 #include "agent/life/toggle.h"
 
-#include "agent/ground/clock.h"
-#include "agent/life/config.h"
-#include "agent/record/event_write.h"
-#include "agent/event/admission.h"
-#include "agent/ground/libc.h"
-#include "agent/event/handler_queue.h"
-#include "agent/life/process.h"
-#include "agent/record/fact_record.h"
-#include "agent/ground/signal_bracket.h"
 #include "agent/arch/syscall.h"
+#include "agent/event/admission.h"
+#include "agent/event/handler_queue.h"
+#include "agent/ground/clock.h"
+#include "agent/ground/config.h"
+#include "agent/ground/libc.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/life/process.h"
 #include "agent/life/thread.h"
+#include "agent/record/event_write.h"
+#include "agent/record/fact_record.h"
 
 uint32_t toggle_state = TOGGLE_UNSETTLED;
 uint32_t toggle_watched;

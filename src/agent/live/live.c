@@ -1,13 +1,13 @@
 #include "agent/live/live.h"
 
 #include "agent/ground/clock.h"
-#include "agent/record/event_write.h"
 #include "agent/hooks/guard.h"
+#include "agent/life/process.h"
 #include "agent/live/live_hook.h"
-#include "agent/live_dump/live_reports.h"
 #include "agent/live/live_stack.h"
 #include "agent/live/live_table.h"
-#include "agent/life/process.h"
+#include "agent/live_dump/live_reports.h"
+#include "agent/record/event_write.h"
 
 // Without stacks allocations have no time: so many from one look at the clock to the next.
 #define STACKLESS_LOOKS 4096

@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/life/config.h"
+#include "agent/ground/config.h"
 #include "agent/live_dump/helper.h"
 #include "trace/format.h"
 

@@ -1,15 +1,15 @@
 /* Beginning and ending: a process's table, a thread's place in it. */
 #include "agent/ground/libc.h"
+#include "agent/ground/next_functions.h"
+#include "agent/ground/page_pool.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/life/process.h"
+#include "agent/life/thread.h"
 #include "agent/live/live.h"
 #include "agent/live/live_hook.h"
 #include "agent/live/live_memory.h"
 #include "agent/live/live_sampled.h"
 #include "agent/live/live_table.h"
-#include "agent/ground/page_pool.h"
-#include "agent/life/process.h"
-#include "agent/ground/next_functions.h"
-#include "agent/ground/signal_bracket.h"
-#include "agent/life/thread.h"
 #include "base/bytes.h"
 
 // glibc's since 2.32: by name, for a program may have a copy of it that counts.

@@ -4,10 +4,10 @@
  * later.
  */
 #include "agent/ground/clock.h"
-#include "agent/record/event_write.h"
 #include "agent/live/live.h"
 #include "agent/live/live_stack.h"
 #include "agent/live/live_table.h"
+#include "agent/record/event_write.h"
 
 /* Who owns a block that waits: by its ticket, lest it be taken for the next one at its address. */
 static uint32_t waiting_owner(struct thread *thread, struct live *live, uint64_t ticket)

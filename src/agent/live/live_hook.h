@@ -16,8 +16,8 @@
 #define MALLOW_AGENT_LIVE_LIVE_HOOK_H
 
 #include "agent/event/admission.h"
-#include "agent/live/live_sampled.h"
 #include "agent/life/thread.h"
+#include "agent/live/live_sampled.h"
 #include "base/compiler.h"
 
 /*

@@ -1,10 +1,10 @@
 #include "agent/live/live_memory.h"
 
-#include "agent/record/file.h"
-#include "agent/life/process.h"
+#include "agent/arch/syscall.h"
 #include "agent/ground/lock.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/arch/syscall.h"
+#include "agent/life/process.h"
+#include "agent/record/file.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
 

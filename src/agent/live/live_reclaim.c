@@ -1,12 +1,12 @@
 #include "agent/live/live_reclaim.h"
 
-#include "agent/ground/barrier.h"
 #include "agent/arch/atomic_add.h"
-#include "agent/live/live_state.h"
-#include "agent/life/process.h"
+#include "agent/ground/barrier.h"
 #include "agent/ground/lock.h"
 #include "agent/ground/signal_bracket.h"
+#include "agent/life/process.h"
 #include "agent/life/thread.h"
+#include "agent/live/live_state.h"
 
 // How much more there is to be, in cells, before all regions are looked at again.
 #define PAUSE_MIN 512

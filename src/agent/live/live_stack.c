@@ -2,9 +2,9 @@
 
 #include <assert.h>
 
-#include "agent/record/event_write.h"
-#include "agent/live/live_state.h"
 #include "agent/life/thread.h"
+#include "agent/live/live_state.h"
+#include "agent/record/event_write.h"
 #include "agent/unwind/leaf_cache.h"
 
 static uint32_t frame_of(const struct cached_frame *frame)

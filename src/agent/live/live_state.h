@@ -2,10 +2,10 @@
 #ifndef MALLOW_AGENT_LIVE_LIVE_STATE_H
 #define MALLOW_AGENT_LIVE_LIVE_STATE_H
 
-#include "agent/live_blocks/block_table.h"
 #include "agent/live/live_reclaim.h"
 #include "agent/live/live_threads.h"
 #include "agent/live/sites.h"
+#include "agent/live_blocks/block_table.h"
 
 #define LIVE_TAKEN 8 /* reallocs of one thread at once: a handler's within another's */
 

@@ -2,15 +2,15 @@
 #ifndef MALLOW_AGENT_LIVE_LIVE_TABLE_H
 #define MALLOW_AGENT_LIVE_LIVE_TABLE_H
 
-#include "agent/life/config.h"
 #include "agent/event/admission.h"
-#include "agent/live_blocks/block_table_fast.h"
-#include "agent/live/live_sampled.h"
-#include "agent/live/live_state.h"
-#include "agent/live_blocks/weight.h"
+#include "agent/ground/config.h"
 #include "agent/ground/next_functions.h"
 #include "agent/life/thread.h"
 #include "agent/life/toggle.h"
+#include "agent/live/live_sampled.h"
+#include "agent/live/live_state.h"
+#include "agent/live_blocks/block_table_fast.h"
+#include "agent/live_blocks/weight.h"
 
 /* SAMPLE. */
 static inline bool live_takes_samples(void)

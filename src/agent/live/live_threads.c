@@ -1,8 +1,8 @@
 #include "agent/live/live_threads.h"
 
 #include "agent/ground/libc.h"
-#include "agent/live/live_memory.h"
 #include "agent/ground/lock.h"
+#include "agent/live/live_memory.h"
 
 /* Where the thread counts what it frees. */
 static bool has_rows(struct live_threads *threads, uint32_t number)

@@ -1,7 +1,7 @@
 #include "agent/live/site_parts.h"
 
-#include "agent/live/sites.h"
 #include "agent/ground/signal_bracket.h"
+#include "agent/live/sites.h"
 
 /* As the frame of a hash: above those of stacks, which are ids or pcs that are no code. */
 #define PART_FRAME 0xc0000000u

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "agent/life/config.h"
+#include "agent/ground/config.h"
 #include "base/compiler.h"
 
 /* What it adds to sums: 1 and its size, but where only samples are taken. */

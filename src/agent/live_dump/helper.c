@@ -7,17 +7,17 @@
 #include <sys/wait.h>
 
 #include "agent/arch/clone_stack.h"
-#include "agent/life/config.h"
+#include "agent/arch/syscall.h"
+#include "agent/ground/config.h"
+#include "agent/ground/lock.h"
+#include "agent/ground/log.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/ground/text.h"
 #include "agent/life/environment.h"
+#include "agent/life/process.h"
 #include "agent/live/live_state.h"
 #include "agent/live_dump/installed_tool.h"
 #include "agent/live_dump/watcher.h"
-#include "agent/ground/log.h"
-#include "agent/life/process.h"
-#include "agent/ground/lock.h"
-#include "agent/ground/signal_bracket.h"
-#include "agent/arch/syscall.h"
-#include "agent/ground/text.h"
 #include "base/compiler.h"
 
 #define KEEPERS    4 /* reports being made at once */

@@ -2,11 +2,11 @@
 
 #include "agent/ground/clock.h"
 #include "agent/ground/libc.h"
+#include "agent/ground/signal_bracket.h"
+#include "agent/life/process.h"
 #include "agent/live/live.h"
 #include "agent/live/live_memory.h"
 #include "agent/live/live_sampled.h"
-#include "agent/life/process.h"
-#include "agent/ground/signal_bracket.h"
 
 #define LOOK_NS  UINT64_C(10000000)   /* while a report is due soon … */
 #define CLOCK_NS UINT64_C(1000000000) /* … and otherwise */

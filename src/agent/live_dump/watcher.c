@@ -5,9 +5,9 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "agent/life/config.h"
-#include "agent/ground/libc.h"
 #include "agent/arch/syscall.h"
+#include "agent/ground/config.h"
+#include "agent/ground/libc.h"
 
 /* One datagram, which waits in the socket even if this process is killed right now. */
 static long send_descriptor(int socket, const struct sockaddr_un *address, int fd, char kind,

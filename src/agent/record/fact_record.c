@@ -1,15 +1,15 @@
 #include "agent/record/fact_record.h"
 
 #include "agent/ground/clock.h"
-#include "agent/record/event_write.h"
 #include "agent/ground/libc.h"
-#include "agent/live/live.h"
-#include "agent/life/process.h"
-#include "agent/life/memory_use.h"
-#include "agent/record/slot.h"
 #include "agent/ground/signal_bracket.h"
+#include "agent/life/memory_use.h"
+#include "agent/life/process.h"
 #include "agent/life/thread.h"
 #include "agent/life/toggle.h"
+#include "agent/live/live.h"
+#include "agent/record/event_write.h"
+#include "agent/record/slot.h"
 
 #define TEXT_MAX 32768 /* a chunk's worth; longer texts are cut */
 

@@ -48,7 +48,8 @@ void fact_record_write_here(struct thread *thread, const struct fact_record *rec
 void fact_record_write_kept_here(struct thread *thread, const struct fact_record *record,
 				 const struct unwind_state *state);
 
-/* Counts records or events that could not be written: by why it stopped, else for want of memory. */
+/* Counts records or events that could not be written: by why it stopped, else for want of memory.
+ */
 void fact_record_lost(uint64_t count);
 
 /* Room for size bytes behind the cursor, by rolling if need be. false: recording stopped. */

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <sys/resource.h>
 
-#include "agent/life/config.h"
-#include "agent/ground/libc.h"
 #include "agent/arch/syscall.h"
+#include "agent/ground/config.h"
+#include "agent/ground/libc.h"
 #include "agent/ground/text.h"
 #include "base/bytes.h"
 

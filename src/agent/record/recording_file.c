@@ -2,18 +2,18 @@
 
 #include <errno.h>
 
+#include "agent/arch/syscall.h"
 #include "agent/ground/clock.h"
-#include "agent/life/config.h"
-#include "agent/life/environment.h"
+#include "agent/ground/config.h"
 #include "agent/ground/libc.h"
+#include "agent/ground/log.h"
+#include "agent/ground/next_functions.h"
+#include "agent/ground/text.h"
+#include "agent/life/environment.h"
+#include "agent/life/process.h"
+#include "agent/life/toggle.h"
 #include "agent/live/live.h"
 #include "agent/live_dump/watcher.h"
-#include "agent/ground/log.h"
-#include "agent/life/process.h"
-#include "agent/ground/next_functions.h"
-#include "agent/arch/syscall.h"
-#include "agent/ground/text.h"
-#include "agent/life/toggle.h"
 #include "agent/unwind/arch.h"
 
 /* Field 22 of /proc/self/stat; the name in field 2 may hold blanks and parentheses. */

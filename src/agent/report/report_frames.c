@@ -2,8 +2,8 @@
 
 #include "agent/ground/build_id.h"
 #include "agent/ground/libc.h"
-#include "agent/life/process.h"
 #include "agent/ground/text.h"
+#include "agent/life/process.h"
 #include "agent/unwind/unwind.h"
 #include "trace/live.h"
 

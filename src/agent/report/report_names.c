@@ -1,9 +1,9 @@
 #include "agent/report/report_names.h"
 
+#include "agent/arch/syscall.h"
 #include "agent/ground/build_id.h"
 #include "agent/ground/libc.h"
 #include "agent/report/symbol_file.h"
-#include "agent/arch/syscall.h"
 #include "agent/unwind/unwind.h"
 
 #define PATH_ROOM 1024

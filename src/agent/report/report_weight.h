@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "agent/life/config.h"
+#include "agent/ground/config.h"
 #include "trace/live.h"
 
 /* Of samples the table has calls in parts. */

@@ -1,9 +1,9 @@
 #include "agent/report/site_report.h"
 
-#include "agent/life/config.h"
+#include "agent/ground/config.h"
 #include "agent/ground/libc.h"
-#include "agent/live/live_state.h"
 #include "agent/life/process.h"
+#include "agent/live/live_state.h"
 #include "agent/report/report_frames.h"
 #include "agent/report/report_weight.h"
 

@@ -2,10 +2,10 @@
 
 #include <elf.h>
 
+#include "agent/arch/syscall.h"
 #include "agent/ground/build_id.h"
 #include "agent/ground/libc.h"
 #include "agent/report/report_sort.h"
-#include "agent/arch/syscall.h"
 
 #define PART_MAX (1u << 30)
 

@@ -1,4 +1,4 @@
-#include "agent/life/config.h"
+#include "agent/ground/config.h"
 
 #include <signal.h>
 

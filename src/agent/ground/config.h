@@ -1,6 +1,6 @@
 /* The settings as the program's environment gives them. Read once, before anything is recorded. */
-#ifndef MALLOW_AGENT_LIFE_CONFIG_H
-#define MALLOW_AGENT_LIFE_CONFIG_H
+#ifndef MALLOW_AGENT_GROUND_CONFIG_H
+#define MALLOW_AGENT_GROUND_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>
