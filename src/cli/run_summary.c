@@ -168,10 +168,10 @@ static void put_next(struct buf *buf, const char *path)
 static void put_nothing(const char *program, bool started_later)
 {
 	if (started_later) {
-		cli_error(
-			CLI_FAILED,
-			"'%s' was not started to be recorded: no recording (--disable-by-default)",
-			program);
+		cli_error(CLI_FAILED,
+			  "no recording: nothing told '%s' to begin (--disable-by-default), as "
+			  "'kill -USR1 PID' or mallow_start() do",
+			  program);
 		return;
 	}
 	cli_error(CLI_FAILED,

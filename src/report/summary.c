@@ -57,9 +57,10 @@ static void put_leaked(struct buf *buf, const struct style *style,
 	else if (facts->complete)
 		buf_printf(buf, "live at the end, in %s never freed\n", blocks.text);
 	else if (!facts->ended && facts->processes <= 1 && !has_gaps(facts))
-		buf_printf(buf, "live when cut short, in %s, leaks or not\n", blocks.text);
+		buf_printf(buf, "live when it was cut short, in %s: may be no leaks\n",
+			   blocks.text);
 	else
-		buf_printf(buf, "in %s, leaks or not: frees may be missing\n", blocks.text);
+		buf_printf(buf, "in %s: may be no leaks, as frees may be missing\n", blocks.text);
 }
 
 /* The program's own pools: what they hold is part of the above. */

@@ -360,7 +360,7 @@ def test_leaks_of_what_was_cut_short(tool, tmp_path):
     recording = Made(tmp_path, START, state=0, end_reason=0)
     recording.allocate(START, 100)
     text = tool("report", recording.write(end=False)).stdout
-    assert "\n  leaked         100 B  live when cut short, in 1 block, leaks or not\n" in text
+    assert "\n  leaked         100 B  live when it was cut short, in 1 block: may be no leaks\n" in text
 
 
 def test_report_says_what_is_missing(tool, tmp_path):
@@ -370,7 +370,7 @@ def test_report_says_what_is_missing(tool, tmp_path):
     recording.allocate(START, 100)
     text = tool("report", recording.write(end=False)).stdout
     assert "cut short: killed or crashed" in text
-    assert "\n  leaked         100 B  in 1 block, leaks or not: frees may be missing\n" in text
+    assert "\n  leaked         100 B  in 1 block: may be no leaks, as frees may be missing\n" in text
     assert "  ! 12 lost: events: the recording could not be written\n" in text
     assert "  ! 3 stacks cut at the depth limit\n" in text
 
