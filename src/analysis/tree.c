@@ -49,6 +49,12 @@ void tree_destroy(struct tree *tree)
 }
 CLEANUP_DEFINE(struct tree *, tree_destroy);
 
+static bool is_same_line(const struct named_frame *a, const struct named_frame *b)
+{
+	return a->line == b->line &&
+	       (a->file == b->file || (a->file && b->file && strcmp(a->file, b->file) == 0));
+}
+
 static struct err *child(struct builder *builder, uint32_t parent, const struct label_line *line,
 			 uint32_t *ret)
 {
@@ -68,6 +74,8 @@ static struct err *child(struct builder *builder, uint32_t parent, const struct 
 			return err_no_memory();
 		*node = builder->nodes.count - 1;
 	}
+	builder->nodes.items[*node].several_lines |=
+		!is_same_line(builder->nodes.items[*node].frame, line->frame);
 	*ret = (uint32_t)*node;
 	return NULL;
 }

@@ -16,6 +16,7 @@ struct tree_node {
 	uint64_t calls;    /* allocations, this node and all below it */
 	uint32_t parent;   /* index, RECORDING_NONE: the root */
 	uint32_t first_child, next_sibling; /* indices, by descending value, then by label */
+	bool several_lines; /* its stacks are at other lines of the function than frame is, too */
 };
 
 struct tree {

@@ -27,7 +27,7 @@ struct image {
 	size_t order; /* among the recordings */
 	char *program;
 	uint32_t pid;
-	uint64_t events, peak_bytes, leaked_bytes, total_bytes;
+	uint64_t peak_bytes, leaked_bytes, total_bytes;
 };
 
 /* The summary while recordings are loaded, one after the other. */
@@ -36,19 +36,17 @@ struct summary {
 	const struct run_child_end *end;
 	struct image *images;
 	size_t count;
-	struct buf main; /* what is said of the first image, by by_events() */
+	struct buf main; /* what is said of the first image, by by_peak() */
 	const struct image *first;
 	struct symbolizer *symbolizer; /* NULL: no recording is finished any more */
 	enum finish_compress compress;
 };
 
-/* The most events first: the program that does the work, not the shell that started it. */
-static int by_events(const void *left, const void *right)
+/* The most memory first: the program that it went to, not the shell or wrapper that started it. */
+static int by_peak(const void *left, const void *right)
 {
 	const struct image *a = left, *b = right;
 
-	if (a->events != b->events)
-		return a->events < b->events ? 1 : -1;
 	if (a->peak_bytes != b->peak_bytes)
 		return a->peak_bytes < b->peak_bytes ? 1 : -1;
 	return a->order < b->order ? -1 : a->order > b->order;
@@ -96,14 +94,13 @@ static struct image image_of(const char *path, size_t order, const struct record
 		.order = order,
 		.program = strdup(slash ? slash + 1 : facts->program),
 		.pid = facts->pid,
-		.events = facts->events,
 		.peak_bytes = sum->peak_bytes,
 		.leaked_bytes = sum->leaked_bytes,
 		.total_bytes = sum->total_bytes,
 	};
 }
 
-/* The image with the most events, in full. */
+/* The image with the highest peak, in full. */
 static void put_main(struct buf *buf, const struct style *style, const struct run_child_end *end,
 		     const struct recording *recording)
 {
@@ -186,7 +183,7 @@ static void note(struct summary *summary, const char *path, size_t order,
 	struct image *image = &summary->images[summary->count++];
 
 	*image = image_of(path, order, loaded->recording);
-	if (summary->first && by_events(image, summary->first) > 0)
+	if (summary->first && by_peak(image, summary->first) > 0)
 		return;
 	summary->first = image;
 	summary->main.size = 0;
@@ -202,7 +199,7 @@ static void print(struct summary *summary)
 		return;
 	buf_init_fd(&buf, STDERR_FILENO, "standard error");
 	buf_put(&buf, summary->main.data, summary->main.size);
-	qsort(summary->images, summary->count, sizeof(*summary->images), by_events);
+	qsort(summary->images, summary->count, sizeof(*summary->images), by_peak);
 	put_next(&buf, short_path(summary->images[0].path));
 	if (summary->count > 1)
 		put_others(&buf, summary->images + 1, summary->count - 1);

@@ -284,6 +284,42 @@ def test_report_tree(tool, made):
     assert full.count(" fib\n") == 60 and "more" not in full
 
 
+TWO_LINES = """#include <stdlib.h>
+static __attribute__((noinline)) void *make(size_t size) { return calloc(1, size); }
+static __attribute__((noinline)) void both(void **blocks)
+{
+	blocks[0] = make(3000);
+	blocks[1] = make(5000);
+}
+int main(void)
+{
+	void *blocks[2];
+	both(blocks);
+	return blocks[0] == blocks[1];
+}
+"""
+
+
+def test_tree_of_several_lines(record, tool, tmp_path):
+    """A function that calls another at two lines is one branch, which is of no single line."""
+    (tmp_path / "two.c").write_text(TWO_LINES)
+    subprocess.run([need("gcc"), "-g", "-O1", "-fno-optimize-sibling-calls", "-o", "two", "two.c"],
+                   cwd=tmp_path, check=True)
+    text = tool("report", "--tree", record([tmp_path / "two"], check=False).path).stdout
+    assert re.findall(r" (main|both|make) .*/two\.c(:\d+)?$", text, re.M) == [
+        ("main", ":11"), ("both", ""), ("make", ":2")]
+
+
+def test_headline_of_a_wrapper(mallow, agent, tmp_path):
+    """The summary is of the program that the memory went to, however much the wrapper calls malloc."""
+    wrapper = "for i in range(20000): bytes(600)\nimport os; os.system('$0 -c \"x = bytes(50_000_000)\"')"
+    run = mallow_run(mallow, "run", "-o", "r", sys.executable, "-c",
+                     wrapper.replace("$0", sys.executable), cwd=tmp_path)
+    assert run.returncode == 0
+    assert re.search(r"^  peak  +50\.\d MB  ", run.stderr, re.M)
+    assert re.search(r"^  recording   r\.\d+\.\d+$", run.stderr, re.M)
+
+
 @pytest.mark.parametrize("columns, shown", [
     (80, "     void std::vector<…>::_M_realloc_insert<…>(…)"),
     (48, "     std::vector<…>::_M_realloc_insert<…>(…)"),
@@ -629,16 +665,16 @@ def test_summary_of_several_images(mallow, agent, tmp_path):
     assert re.search(r"^ +\d+ +\d.* (dash|sh)  \S+\.mallow", run.stderr, re.M)
 
 
-def test_summary_is_of_the_most_events(mallow, agent, tmp_path):
-    """Not of the first or the last image, nor of the highest peak; the table shows the others."""
+def test_summary_is_of_the_highest_peak(mallow, agent, tmp_path):
+    """Not of the first or the last image, nor of the most events; the table shows the others."""
     script = tmp_path / "script"
-    script.write_text("#!/bin/sh\nls -lR /usr/share/doc >/dev/null\n"
-                      "sort -S 20M /dev/null\n")
+    script.write_text("#!/bin/sh\nsort -S 20M /dev/null\n"
+                      "ls -lR /usr/share/doc >/dev/null\n")
     script.chmod(0o755)
     run = mallow_run(mallow, "run", script, cwd=tmp_path)
     assert run.returncode == 0
-    assert re.search(r"^mallow: ls -lR /usr/share/doc", run.stderr, re.M)
-    assert re.search(r"^ +\d+ +[2-9]\d\.\d MB .* sort  ", run.stderr, re.M)
+    assert re.search(r"^mallow: sort -S 20M /dev/null .*\n  peak +[2-9]\d\.\d MB  ", run.stderr, re.M)
+    assert re.search(r"^ +\d+ +[\d.]+ .B .* ls  .*\n +\d+ .* (dash|sh)  ", run.stderr, re.M)
 
 
 def test_summary_names_the_signal(mallow, agent, tmp_path):

@@ -158,6 +158,7 @@ static struct err *put_child(struct tree_writer *writer, struct level *level)
 	const struct tree_node *nodes = writer->tree->nodes;
 	unsigned repeated;
 	uint32_t node = past_recursion(writer, past_startup(writer, level->next), &repeated);
+	struct named_frame frame;
 	struct level above;
 	bool last;
 
@@ -166,7 +167,10 @@ static struct err *put_child(struct tree_writer *writer, struct level *level)
 	last = !level->shown && !level->folded;
 	put_numbers(writer, nodes[node].value);
 	put_branch(writer, level, last);
-	frame_text_line(writer->buf, writer->style, nodes[node].frame,
+	frame = *nodes[node].frame;
+	if (nodes[node].several_lines)
+		frame.line = 0; // only its function's file is true of all
+	frame_text_line(writer->buf, writer->style, &frame,
 			NUMBERS_COLUMNS + level->columns + (level->chain ? 0 : PREFIX_COLUMNS),
 			repeated);
 	buf_char(writer->buf, '\n');
