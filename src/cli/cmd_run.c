@@ -60,6 +60,7 @@ static int run(const struct command *command, const struct options *given)
 	struct run_finishing finishing = {
 		.wanted = !options.values[NO_FINISH],
 		.started_later = setting_options_value(&options, SETTING_DISABLE_BY_DEFAULT),
+		.output = options.values[SETTING_OUTPUT],
 	};
 	auto_free char *library = NULL;
 	auto_free char *path = NULL;

@@ -40,6 +40,7 @@ struct summary {
 	const struct image *first;
 	struct symbolizer *symbolizer; /* NULL: no recording is finished any more */
 	enum finish_compress compress;
+	const char *output; /* struct run_finishing */
 };
 
 /* The most memory first: the program that it went to, not the shell or wrapper that started it. */
@@ -146,11 +147,27 @@ static void put_others(struct buf *buf, const struct image *images, size_t count
 		buf_printf(buf, "           \xe2\x80\xa6 %zu more\n", count - OTHERS_SHOWN);
 }
 
-/* As the tool itself was called, so that the line can be copied: "mallow", "build/mallow". */
-static void put_next(struct buf *buf, const char *path)
+/* "r.mallow.1" where r.mallow was asked for: there was one, and its name is what people type. */
+static bool is_second(const char *path, const char *output)
 {
+	size_t length = output ? strlen(output) : 0;
+
+	return length && strncmp(path, output, length) == 0 && path[length] == '.' &&
+	       path[length + 1] && !path[length + 1 + strspn(path + length + 1, "0123456789")];
+}
+
+/* As the tool itself was called, so that the line can be copied: "mallow", "build/mallow". */
+static void put_next(struct buf *buf, const char *whole, const char *output)
+{
+	const char *path = short_path(whole);
+
 	buf_text(buf, "\n  recording   ");
 	put_word(buf, path);
+	if (is_second(path, output) || is_second(whole, output)) {
+		buf_text(buf, "  (");
+		put_word(buf, output);
+		buf_text(buf, " is an older one)");
+	}
 	buf_text(buf, "\n  next        ");
 	put_word(buf, program_invocation_name);
 	buf_text(buf, " report ");
@@ -200,7 +217,7 @@ static void print(struct summary *summary)
 	buf_init_fd(&buf, STDERR_FILENO, "standard error");
 	buf_put(&buf, summary->main.data, summary->main.size);
 	qsort(summary->images, summary->count, sizeof(*summary->images), by_peak);
-	put_next(&buf, short_path(summary->images[0].path));
+	put_next(&buf, summary->images[0].path, summary->output);
 	if (summary->count > 1)
 		put_others(&buf, summary->images + 1, summary->count - 1);
 	cli_report_err(buf_finish(&buf));
@@ -257,6 +274,7 @@ void run_summary_print(const char *program, const struct run_child_end *end,
 		.end = end,
 		.images = calloc(registry->count + 1, sizeof(*summary.images)),
 		.compress = finishing->compress,
+		.output = finishing->output,
 	};
 
 	buf_init(&summary.main);

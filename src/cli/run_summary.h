@@ -13,6 +13,7 @@ struct run_finishing {
 	bool wanted;
 	enum finish_compress compress;
 	bool started_later; /* --disable-by-default: no recording is no surprise */
+	const char *output; /* --output as given, or NULL */
 };
 
 /*

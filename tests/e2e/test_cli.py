@@ -677,6 +677,13 @@ def test_summary_is_of_the_highest_peak(mallow, agent, tmp_path):
     assert re.search(r"^ +\d+ +[\d.]+ .B .* ls  .*\n +\d+ .* (dash|sh)  ", run.stderr, re.M)
 
 
+def test_summary_of_a_second_run(mallow, agent, tmp_path):
+    """The name that was asked for is that of the first one: whoever types it reads an old recording."""
+    first, second = (mallow_run(mallow, "run", "-o", "r.mallow", "ls", cwd=tmp_path) for _ in range(2))
+    assert "\n  recording   r.mallow\n" in first.stderr
+    assert "\n  recording   r.mallow.1  (r.mallow is an older one)\n" in second.stderr
+
+
 def test_summary_names_the_signal(mallow, agent, tmp_path):
     run = mallow_run(mallow, "run", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)",
                      cwd=tmp_path)
