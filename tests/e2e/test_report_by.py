@@ -589,7 +589,8 @@ def test_empty(tool, mallow, tmp_path):
     (["--histogram", "sizes"], "'sizes' is no value of --histogram: did you mean 'size'?"),
     (["--at", "5 parsecs"], "'5 parsecs' is no value of --at: UNIX seconds, a time since the start "
                             "such as 500ms or 1m30s, a percentage of the run such as 12.5%, peak, "
-                            "end, or the name of a mark is wanted"),
+                            "end, on#2 or off#2 where recording went on and off for the second "
+                            "time, or the name of a mark is wanted"),
     (["--at", "1s", "--alive-at", "2s"], "--at and --alive-at exclude each other"),
     (["--at", "1s", "--merge"], "--at and --merge exclude each other"),
     (["--by", "thread", "--merge"], "--by thread and --merge exclude each other"),
