@@ -1,7 +1,7 @@
 /*
  * NULs behind those sections of DWARF that hold strings. libdw (0.188) hands out and measures
- *strings of which it knows only that they begin in their section, and reads single bytes behind a
- *line table: in a damaged file both leave the section's memory.
+ * strings of which it knows only that they begin in their section, and reads single bytes behind a
+ * line table: in a damaged file both leave the section's memory.
  *
  *	.debug_str  m a i n 0 c o u n t            as the file has it
  *	            m a i n 0 c o u n t 0 0 0 …    as libdw gets it

@@ -129,7 +129,8 @@ def test_run_forwards_signals(mallow, tmp_path):
     path = tmp_path / "r.mallow"
     code = ("import signal, sys, time\n"
             "signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))\n"
-            "print('ready', flush=True)\ntime.sleep(60)")
+            # Not one long sleep: Python looks for signals before it, and what comes behind that look waits.
+            "print('ready', flush=True)\nwhile True: time.sleep(0.05)")
     process = subprocess.Popen([mallow, "run", "-o", path, "--", "/usr/bin/python3", "-c", code],
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout.readline() == "ready\n"
