@@ -211,36 +211,34 @@ int hook_execveat(int directory, const char *path, char *const argv[], char *con
 	return end_exec(result, carried, size);
 }
 
-int hook_posix_spawn(int *pid, const char *path, const void *actions, const void *attributes,
-		     char *const argv[], char *const envp[])
+/* function: of the real ones, posix_spawn or posix_spawnp. */
+static int spawn(__typeof__(real.posix_spawn) function, int *pid, const char *path,
+		 const void *actions, const void *attributes, char *const argv[],
+		 char *const envp[])
 {
 	size_t size;
-	char *const *carried;
+	char *const *carried = environment_carry(envp, &size);
 	int result;
 
-	next_functions_resolve();
-	carried = environment_carry(envp, &size);
 	thread_set_passing(true);
-	result = real.posix_spawn(pid, path, actions, attributes, argv, carried);
+	result = function(pid, path, actions, attributes, argv, carried);
 	thread_set_passing(false);
 	environment_release(carried, size);
 	return result;
 }
 
+int hook_posix_spawn(int *pid, const char *path, const void *actions, const void *attributes,
+		     char *const argv[], char *const envp[])
+{
+	next_functions_resolve();
+	return spawn(real.posix_spawn, pid, path, actions, attributes, argv, envp);
+}
+
 int hook_posix_spawnp(int *pid, const char *file, const void *actions, const void *attributes,
 		      char *const argv[], char *const envp[])
 {
-	size_t size;
-	char *const *carried;
-	int result;
-
 	next_functions_resolve();
-	carried = environment_carry(envp, &size);
-	thread_set_passing(true);
-	result = real.posix_spawnp(pid, file, actions, attributes, argv, carried);
-	thread_set_passing(false);
-	environment_release(carried, size);
-	return result;
+	return spawn(real.posix_spawnp, pid, file, actions, attributes, argv, envp);
 }
 
 // exit() is under way. Of a static program it calls our _exit() in the end, and by that says the
