@@ -75,8 +75,8 @@ bool cull_ends_taken(struct thread *thread, uint32_t number, uint64_t address, u
 		     bool in_handler);
 
 /*
- * It replaced the block. Returns its entry, for cull_holds() or cull_gives_up(); 0:
- * in_handler, where the chain ends here and counts as culled.
+ * It replaced the block. Returns its entry, for cull_holds() or cull_gives_up(). 0:
+ * in_handler, where the chain ends here and counts as culled, or a parent's entry, in a child.
  */
 uint32_t cull_replaces(struct thread *thread, uint32_t number, uint64_t address, bool in_handler);
 
@@ -87,14 +87,14 @@ void cull_gives_up(struct thread *thread, uint32_t number, uint64_t address);
 void cull_look_around(struct thread *thread, uint64_t ticks);
 
 /*
- * Writes all that is held back and counted, by thread. false: it cannot be had now. In a slow
- * bracket.
+ * Writes all that is held back and counted, by thread. false: it cannot be had now. In a
+ * signal bracket.
  */
 bool cull_write_all(struct thread *thread);
 
 /*
- * The process ends: the same, and nothing is held back from now on, until cull_resume(). In a slow
- * bracket.
+ * The process ends: the same, and nothing is held back from now on, until cull_resume(). In a
+ * signal bracket.
  */
 bool cull_finish(struct thread *thread);
 void cull_resume(void);

@@ -4,7 +4,7 @@
  *   thread ──► holder: its unused entries, what others put back, its newest
  *   table:     address ──► number of an entry ──► segments[]: entries, each of one holder for good
  *
- * Each recording has its own `struct cull`. None of it is ever freed: other threads may look at it.
+ * A process has one `struct cull`. None of it is ever freed: other threads may look at it.
  */
 #ifndef MALLOW_AGENT_CULL_CULL_ENTRIES_H
 #define MALLOW_AGENT_CULL_CULL_ENTRIES_H
@@ -85,7 +85,7 @@ struct cull *cull_current(void);
 /* The same, begun if need be. NULL: no memory. */
 struct cull *cull_make(void);
 
-/* The thread's entries of that recording. NULL: no memory. */
+/* The thread's entries. NULL: no memory. */
 struct cull_holder *cull_holder(struct thread *thread, struct cull *cull);
 
 /* It is for whichever thread comes next. In a signal bracket. */

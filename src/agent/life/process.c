@@ -31,9 +31,6 @@ uint8_t process_id[16];
 // Kept across fork: whether the settings are read and the tables of the unwinder made.
 static bool started_before;
 
-// Whether another image of the run came before: its recordings are named by it.
-static bool later_image;
-
 // Kernels before 4.14, and what only looks like Linux, do not know it.
 static bool wiped_at_fork;
 
@@ -153,8 +150,8 @@ static enum process_state start(bool forked)
 	process->pid = sys_getpid();
 	memcpy(parent, forked ? process_id : config.parent_id, 16);
 	recording_file_make_id(process_id);
-	later_image = memcmp(parent, none, 16) != 0;
-	if (!recording_file_create(&process->file, later_image)) {
+	// A later image of the run: its recording is named by that.
+	if (!recording_file_create(&process->file, memcmp(parent, none, 16) != 0)) {
 		memcpy(process_id, forked ? parent : none, 16); // as before: it may be tried again
 		return PROCESS_OFF;
 	}

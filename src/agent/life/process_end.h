@@ -7,8 +7,8 @@
 #include "trace/format.h"
 
 /*
- * Whatever was recorded so far is in the file; with private slots that takes writing it. In a slow
- * bracket. false: something is not.
+ * Whatever was recorded so far is in the file; with private slots that takes writing it. In a
+ * signal bracket. false: something is not.
  */
 bool process_flush(void);
 

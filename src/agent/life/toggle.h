@@ -5,8 +5,9 @@
  *
  *   never started  (DISABLE_BY_DEFAULT) nothing exists: no file, no slot, no thread. guard.c lets
  *                  every call pass.
- *   stopped        threads that record keep their slots. admission.c drops their allocations and
- * keeps the ends of blocks that were recorded. Others begin only where they end such a block.
+ *   stopped        threads that record keep their slots. admission.c drops their allocations
+ *                  and keeps the ends of blocks that were recorded. Others begin only where they
+ *                  end such a block.
  *
  * So that the ends can be told apart, thread->filtered is set: from a thread's beginning where a
  * setting says that there will be stops, else by the first stop (docs/adr/0007).
