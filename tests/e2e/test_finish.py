@@ -18,20 +18,21 @@ from test_reader import Story, definitions
 from test_robust import boundaries
 
 WAYS = ("always", "never")
-# Of a damaged place finishing may change the offset, and of nothing else anything.
+# Finishing may change the offsets of damaged places, and so which of them is the first one and
+# what is wrong there; of nothing else anything.
 FACTS_OF_THE_FILE = {"file_size", "format_minor", "first_damage", "finished", "compressed",
                      "bytes_per_event"}
 
 
-OFFSET = re.compile(r"at offset \d+|^# damage.*$", re.M)
+DAMAGED_PLACE = re.compile(r"at offset \d+.*$|^# damage.*$", re.M)
 
 
 def views(tool, path):
     """What the tool shows of a recording, every number of it."""
     info = tool.info(path)
     return {"report": tool("report", "--json", path).stdout,
-            "tree": OFFSET.sub("", tool("report", "--tree", "--bytes", path).stdout),
-            "dump": OFFSET.sub("", tool("trace", "dump", "--stacks", path).stdout),
+            "tree": DAMAGED_PLACE.sub("", tool("report", "--tree", "--bytes", path).stdout),
+            "dump": DAMAGED_PLACE.sub("", tool("trace", "dump", "--stacks", path).stdout),
             "info": {key: value for key, value in info.items() if key not in FACTS_OF_THE_FILE}}
 
 
