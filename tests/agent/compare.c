@@ -16,7 +16,7 @@
 #include "agent/ground/config.h"
 #include "agent/ground/own_code.h"
 #include "agent/ground/text.h"
-#include "agent/life/thread.h"
+#include "agent/event/thread.h"
 #include "base/compiler.h"
 #include "../unwind/cached_frame.h"
 

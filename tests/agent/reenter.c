@@ -5,7 +5,7 @@
  */
 #include "agent/arch/syscall.h"
 #include "agent/ground/config.h"
-#include "agent/ground/next_functions.h"
+#include "agent/hooks/hooks.h"
 #include "log_count.h"
 
 static __thread int inside __attribute__((tls_model("initial-exec")));

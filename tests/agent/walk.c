@@ -5,8 +5,7 @@
  * walks there were.
  */
 #include "agent/ground/libc.h"
-#include "agent/life/process.h"
-#include "agent/life/thread.h"
+#include "agent/event/thread.h"
 #include "log_count.h"
 
 void *__real_memset(void *to, int value, size_t size);

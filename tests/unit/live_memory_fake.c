@@ -12,7 +12,7 @@
 #include "agent/ground/lock.h"
 #include "agent/ground/page_pool.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/live/live_memory.h"
+#include "agent/live_blocks/live_memory.h"
 
 size_t fake_memory_left = SIZE_MAX, fake_memory_leaves;
 void (*fake_memory_meanwhile)(void);

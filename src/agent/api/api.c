@@ -1,17 +1,17 @@
 /* The functions of include/mallow/mallow.h that a recorded program calls. */
 #include <mallow/mallow.h> // the installed header, as programs include it
 
-#include "agent/cull/cull.h"
-#include "agent/event/handler_queue.h"
+#include "agent/hooks/hooks.h"
+#include "agent/event/event.h"
+#include "agent/event/sink.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/life/process.h"
 #include "agent/life/process_end.h"
 #include "agent/life/thread.h"
 #include "agent/life/toggle.h"
-#include "agent/record/event_write.h"
 #include "agent/record/fact_record.h"
+#include "agent/record/thread_record.h"
 
 #define MARK_MAX 1000
 #define EXPORT   __attribute__((visibility("default")))
@@ -71,7 +71,7 @@ static bool write_held(void)
 	if (!thread || thread->busy)
 		return false;
 	outer = thread_begin_work(thread);
-	done = cull_write_all(thread);
+	done = sink->write_held(thread);
 	thread_end_work(thread, outer);
 	return done;
 }
@@ -84,7 +84,7 @@ EXPORT int mallow_api_sync(void)
 	if (process_state() != PROCESS_RECORDING || process_is_borrowed())
 		return -1;
 	signal_bracket_begin(&bracket);
-	whole = !cull_is_on() || write_held();
+	whole = !sink_holds_back() || write_held();
 	whole = process_flush() && whole;
 	signal_bracket_end(&bracket);
 	return whole ? 0 : -1;
@@ -112,7 +112,7 @@ EXPORT void mallow_api_set_tag(uint32_t tag)
 		return;
 	signal_bracket_begin(&bracket);
 	outer = thread_begin_work(thread);
-	toggle_write_tag(thread);
+	thread_record_tag(thread);
 	thread_end_work(thread, outer);
 	signal_bracket_end(&bracket);
 }

@@ -4,14 +4,12 @@
  */
 #include <mallow/mallow.h>
 
-#include "agent/event/admission.h"
 #include "agent/ground/clock.h"
-#include "agent/ground/config.h"
 #include "agent/ground/libc.h"
 #include "agent/hooks/guard.h"
-#include "agent/life/process.h"
 #include "agent/life/toggle.h"
-#include "agent/record/fact_record.h"
+#include "agent/record/fact_here.h"
+#include "agent/record/thread_record.h"
 
 #define NAME_SIZE_MAX 1000
 #define EXPORT        __attribute__((visibility("default")))
@@ -67,17 +65,17 @@ static bool has_stack(const struct thread *thread, uint8_t kind)
 static void write_out(struct thread *thread, const struct guard_call *call,
 		      struct fact_record *record)
 {
-	guard_begin_record(thread);
-	toggle_write_tag(thread);
+	thread_begin_record(thread);
+	thread_record_tag(thread);
 	// A block may be freed by another thread than the one that was given it.
 	clock_wait_for_loads();
 	record->ticks = clock_ticks();
 	if (has_stack(thread, record->kind))
-		fact_record_write_kept_here(thread, record, &call->state);
+		fact_write_kept_here(thread, record, &call->state);
 	else
 		fact_record_write(thread, record);
 	thread->within = 0;
-	guard_end_record(thread);
+	thread_end_record(thread);
 	guard_leave(thread, call);
 }
 

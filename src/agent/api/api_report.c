@@ -1,11 +1,12 @@
 /* Reports of what is live, for the program that is recorded: include/mallow/mallow.h. */
 #include <mallow/mallow.h>
 
+#include "agent/ground/state.h"
 #include "agent/arch/syscall.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/ground/text.h"
-#include "agent/life/process.h"
 #include "agent/live_dump/helper.h"
+#include "agent/record/recording.h"
 #include "agent/report/report_print.h"
 #include "agent/report/report_sort.h"
 #include "agent/report/site_report.h"
@@ -140,10 +141,10 @@ EXPORT int mallow_api_live_fd(void)
 	if (!has_table() || process_system_calls_forbidden())
 		return -1;
 	signal_bracket_begin(&bracket);
-	if (file_keep_descriptor(&process->file)) {
+	if (file_keep_descriptor(&recording->file)) {
 		text_init(&text, path, sizeof(path));
 		text_string(&text, "/proc/self/fd/");
-		text_number(&text, (uint64_t)process->file.fd);
+		text_number(&text, (uint64_t)recording->file.fd);
 		fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
 	}
 	signal_bracket_end(&bracket);

@@ -1,7 +1,7 @@
 /*
- * The first code of a new thread: calls trampoline_enters() and then jumps to the function that
- * this names, so that no frame of ours is left under it: debuggers, backtrace() and our own stacks
- * see the thread as it always was. One file per architecture.
+ * The first code of a new thread: calls what its argument begins with, and then jumps to the
+ * function that this names, so that no frame of ours is left under it: debuggers, backtrace() and
+ * our own stacks see the thread as it always was. One file per architecture.
  */
 #ifndef MALLOW_AGENT_ARCH_TRAMPOLINE_H
 #define MALLOW_AGENT_ARCH_TRAMPOLINE_H
@@ -12,10 +12,12 @@ struct trampoline_target {
 	void *argument;
 };
 
-/* For pthread_create(), with the argument that trampoline_enters() is to get. */
-void *trampoline(void *argument) __attribute__((visibility("hidden")));
+/* What the argument begins with: called in the new thread, before the program's function. */
+struct trampoline_start {
+	struct trampoline_target (*enter)(struct trampoline_start *start);
+};
 
-/* In the new thread, before the program's function; its start is recorded. (hooks/thread.c) */
-struct trampoline_target trampoline_enters(void *argument) __attribute__((used));
+/* For pthread_create(), with a struct trampoline_start. */
+void *trampoline(void *start) __attribute__((visibility("hidden")));
 
 #endif

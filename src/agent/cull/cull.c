@@ -1,13 +1,11 @@
 #include "agent/cull/cull.h"
 
 #include "agent/cull/cull_entries.h"
-#include "agent/event/admission.h"
+#include "agent/event/event.h"
+#include "agent/event/thread.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/page_pool.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/life/process.h"
-#include "agent/life/thread.h"
-#include "agent/record/event_write.h"
 #include "agent/record/fact_record.h"
 
 #define LOOKS   64u       /* a round of the look around, in so many pieces */

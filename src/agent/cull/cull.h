@@ -30,17 +30,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/ground/config.h"
 #include "base/compiler.h"
 #include "trace/format.h"
 
 struct event;
 struct thread;
-
-static inline bool cull_is_on(void)
-{
-	return unlikely(config.value[SETTING_CULL] != 0);
-}
 
 /*
  * Holds an allocation back, whose stack is thread->stack, settled, its frames with ids. replaced:

@@ -1,11 +1,10 @@
 #include "agent/cull/cull_entries.h"
 
+#include "agent/event/thread.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/lock.h"
 #include "agent/ground/page_pool.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/life/process.h"
-#include "agent/life/thread.h"
 
 struct cull *cull_current(void)
 {

@@ -2,7 +2,6 @@
 
 #include "agent/ground/clock.h"
 #include "agent/ground/page_pool.h"
-#include "agent/life/process.h"
 #include "agent/record/fact_record.h"
 #include "agent/unwind/stack_cache.h"
 #include "trace/encode.h"

@@ -1,15 +1,11 @@
 #include "agent/event/admission.h"
 
-#include "agent/cull/cull.h"
-#include "agent/ground/address_set.h"
-#include "agent/ground/config.h"
-#include "agent/life/process.h"
-#include "agent/life/thread.h"
-#include "agent/life/toggle.h"
-#include "agent/live/live.h"
-#include "agent/live/live_hook.h"
-#include "agent/record/event_write.h"
+#include "agent/event/event.h"
+#include "agent/event/sink.h"
+#include "agent/event/thread.h"
 #include "base/random.h"
+
+struct admitted *admitted;
 
 #define LN_2 0.69314718055994530942
 
@@ -83,8 +79,8 @@ static bool add(struct address_set *set, uint64_t address)
 /* A block came to be. Returns whether it is recorded, as wanted. */
 static bool note(struct address_set *set, uint64_t address, bool recorded)
 {
-	if (recorded != process->others_known)
-		return add(set, address) ? recorded : process->others_known;
+	if (recorded != admitted->others)
+		return add(set, address) ? recorded : admitted->others;
 	// Of a set of others: one whose free was not seen, a handler's perhaps.
 	if (recorded)
 		address_set_remove(set, address);
@@ -94,17 +90,22 @@ static bool note(struct address_set *set, uint64_t address, bool recorded)
 /* A block ends. Returns whether it was recorded. */
 static bool forget(struct address_set *set, uint64_t address)
 {
-	return address_set_remove(set, address) != process->others_known;
+	return address_set_remove(set, address) != admitted->others;
+}
+
+void admission_begin(void)
+{
+	admitted->others = !admission_knows();
 }
 
 bool admission_knows(void)
 {
-	return config.value[SETTING_SAMPLE] != 0 || toggle_is_watched() || live_is_on();
+	return config.value[SETTING_SAMPLE] != 0 || toggle_is_watched() || sink->knows_blocks;
 }
 
 bool admission_wanted(void)
 {
-	return admission_knows() || cull_is_on();
+	return admission_knows() || sink->takes_all;
 }
 
 void admission_make_allocation(struct event *event)
@@ -124,7 +125,7 @@ static bool is_wanted(struct thread *thread, uint64_t size, bool old_recorded)
 static bool keeps_realloc(struct thread *thread, struct event *event)
 {
 	bool old_recorded = event->old_recorded;
-	bool keeps = note(&process->recorded, event->address,
+	bool keeps = note(&admitted->blocks, event->address,
 			  is_wanted(thread, event->size, old_recorded));
 
 	if (old_recorded) {
@@ -148,74 +149,60 @@ bool admission_keeps(struct thread *thread, struct event *event)
 	case TRACE_OP_FREE:
 	case TRACE_OP_DELETE:
 	case TRACE_OP_DELETE_ARRAY:
-		return event->old_recorded || forget(&process->recorded, event->address);
+		return event->old_recorded || forget(&admitted->blocks, event->address);
 	case TRACE_OP_REALLOC:
 	case TRACE_OP_REALLOCARRAY:
 		return keeps_realloc(thread, event);
 	default:
-		return note(&process->recorded, event->address,
+		return note(&admitted->blocks, event->address,
 			    is_wanted(thread, event->size, false));
 	}
 }
 
-uint32_t admission_begins_realloc(struct thread *thread, const void *old)
+bool admission_ends(const void *block)
 {
-	uint32_t entry;
-
-	if (live_is_on())
-		return live_begins_realloc(thread, old);
-	if (!old || (admission_knows() && !forget(&process->recorded, (uint64_t)old)))
-		return ADMISSION_UNKNOWN;
-	entry = cull_is_on() ? cull_takes(thread, (uint64_t)old) : 0;
-	return entry ? ADMISSION_HELD + entry : ADMISSION_RECORDED;
+	return !admission_knows() || forget(&admitted->blocks, (uint64_t)block);
 }
 
-void admission_fails_realloc(struct thread *thread, const void *old, uint32_t before)
+void admission_restores(const void *block, bool recorded)
 {
-	if (before == ADMISSION_NOT_ASKED)
-		return;
-	if (live_is_on())
-		return live_fails_realloc(thread, old, before);
 	if (admission_knows())
-		note(&process->recorded, (uint64_t)old, before >= ADMISSION_RECORDED);
-	if (before > ADMISSION_HELD)
-		cull_puts_back(thread, before - ADMISSION_HELD, (uint64_t)old);
+		note(&admitted->blocks, (uint64_t)block, recorded);
 }
 
 void admission_passes(const void *block)
 {
-	if (block && process_state() == PROCESS_RECORDING && process->others_known)
-		add(&process->recorded, (uint64_t)block);
+	if (block && process_state() == PROCESS_RECORDING && admitted->others)
+		add(&admitted->blocks, (uint64_t)block);
 }
 
 bool admission_has(const void *block)
 {
-	if (live_is_on()) // only the table knows, and whose end it is finds out
+	if (sink->knows_blocks) // whoever ends it finds out
 		return block != NULL;
-	return block &&
-	       address_set_has(&process->recorded, (uint64_t)block) != process->others_known;
+	return block && address_set_has(&admitted->blocks, (uint64_t)block) != admitted->others;
 }
 
 void admission_pool_allocates(const void *pool, const void *block, bool recorded)
 {
-	note(&process->recorded_pool_blocks, (uint64_t)block, recorded);
+	note(&admitted->pool_blocks, (uint64_t)block, recorded);
 	if (recorded)
-		note(&process->recorded_pools, (uint64_t)pool, true);
+		note(&admitted->pools, (uint64_t)pool, true);
 }
 
 bool admission_pool_frees(const void *block)
 {
-	return forget(&process->recorded_pool_blocks, (uint64_t)block);
+	return forget(&admitted->pool_blocks, (uint64_t)block);
 }
 
 bool admission_pool_resets(const void *pool)
 {
-	struct address_set *set = &process->recorded_pools;
+	struct address_set *set = &admitted->pools;
 	uint64_t address = (uint64_t)pool;
 
-	if (address_set_has(set, address) == process->others_known)
+	if (address_set_has(set, address) == admitted->others)
 		return false;
-	if (process->others_known)
+	if (admitted->others)
 		add(set, address);
 	else
 		address_set_remove(set, address);

@@ -8,7 +8,7 @@
  * counts as one of 1. A reader divides by that probability and has an estimate without a bias.
  * SEED=number: a thread's points are made from it and the number of the thread's stream.
  *
- * CULL is a filter, too: cull.h says which of the events that are kept are written.
+ * A sink may ask for all events, too, and decide by itself (sink.h).
  *
  * Only where thread->filtered is set, which costs nothing where it is not.
  */
@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/ground/address_set.h"
 #include "base/compiler.h"
 
 struct event;
@@ -29,6 +30,22 @@ struct admission {
 	uint64_t left;   /* for admission_passes_over() */
 	uint64_t held;   /* for admission_samples() alone */
 };
+
+/*
+ * What is recorded where not all is. others: the sets hold what is not. Zero: nothing was. This
+ * image's, wiped at fork; not NULL where `process` is not.
+ */
+struct admitted {
+	struct address_set blocks;
+	struct address_set pool_blocks; /* of the program's own pools … */
+	struct address_set pools;       /* … that hold some */
+	bool others;
+};
+
+extern struct admitted *admitted hidden;
+
+/* The first stop, which nothing announced: what was recorded until now is not known one by one. */
+void admission_begin(void);
 
 /*
  * SAMPLE: whether a point falls into this thread's next allocation. Interrupted by a handler that
@@ -77,22 +94,11 @@ bool admission_knows(void);
  */
 bool admission_keeps(struct thread *thread, struct event *event);
 
-/* What is known of the old block of a realloc. */
-enum admission_old {
-	ADMISSION_NOT_ASKED = 0, /* there is no filter: recorded as all are */
-	ADMISSION_UNKNOWN,
-	ADMISSION_RECORDED,
-	ADMISSION_HELD, /* plus its entry: recorded, but held back (cull.h) */
-};
+/* The old block of a realloc ends before it starts. Returns whether it was recorded. */
+bool admission_ends(const void *block);
 
-/*
- * Before a realloc: takes the old block from those that are recorded, as another thread may be
- * given its address before the realloc returns. Returns enum admission_old.
- */
-uint32_t admission_begins_realloc(struct thread *thread, const void *old);
-
-/* The realloc failed: the old block is as it was, recorded or not. */
-void admission_fails_realloc(struct thread *thread, const void *old, uint32_t before);
+/* The realloc has failed: the block is as it was, recorded or not. */
+void admission_restores(const void *block, bool recorded);
 
 /* A realloc whose old block is no event becomes an allocation. */
 void admission_make_allocation(struct event *event);

@@ -1,11 +1,9 @@
 #include "agent/event/event_clock.h"
 
-#include "agent/cull/cull.h"
+#include "agent/event/sink.h"
+#include "agent/event/thread.h"
 #include "agent/ground/barrier.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/life/process.h"
-#include "agent/life/thread.h"
-#include "agent/life/toggle.h"
 
 uint16_t event_clock_owners[EVENT_CLOCK_PIECES];
 
@@ -37,7 +35,7 @@ void event_clock_begin(struct thread *thread, bool first)
 	__atomic_store_n(&thread->clock.owner, (uint16_t)number, __ATOMIC_SEQ_CST);
 	// Whoever watches from now on finds this thread in the list. With CULL any thread may write
 	// an allocation of this one as an event: a free with the same time would come before it.
-	if (toggle_is_watched() || cull_is_on())
+	if (toggle_is_watched() || sink->exact_times)
 		event_clock_be_exact(thread);
 	set_lone_thread(first && may_share(thread) ? thread : NULL);
 }

@@ -1,14 +1,11 @@
 #include "agent/event/handler_queue.h"
 
-#include "agent/cull/cull.h"
-#include "agent/ground/config.h"
+#include "agent/event/event.h"
+#include "agent/event/sink.h"
+#include "agent/event/thread.h"
 #include "agent/ground/own_code.h"
-#include "agent/life/process.h"
-#include "agent/life/thread.h"
-#include "agent/life/toggle.h"
-#include "agent/live/live.h"
-#include "agent/record/event_write.h"
-#include "agent/record/fact_record.h"
+
+void (*handler_queue_renew)(struct thread *thread);
 
 /* An entry: its size in words (0 while it is being filled), the event, the stack. */
 struct entry {
@@ -54,17 +51,6 @@ static never_inline void begin_slow(struct thread *thread)
 	handler_queue_mark(thread);
 }
 
-/* CULL: what begins here is not held back, what ends here may have been. */
-static bool is_culled(struct thread *thread, const struct event *event)
-{
-	if (event->operation & TRACE_OTHER)
-		return false;
-	if (event->operation >= TRACE_OP_FREE)
-		return cull_ends(thread, event->address, event->ticks, true);
-	cull_forgets_newest(thread);
-	return false;
-}
-
 bool handler_queue_add(struct thread *thread, const struct event *event,
 		       const struct unwind_state *state)
 {
@@ -75,10 +61,7 @@ bool handler_queue_add(struct thread *thread, const struct event *event,
 	struct entry *entry;
 	size_t count = 0;
 
-	if (live_is_on() ? !live_waits(thread, &kept)
-			 : thread->filtered && !admission_keeps(thread, &kept))
-		return true;
-	if (cull_is_on() && is_culled(thread, &kept))
+	if (!sink->waits(thread, &kept))
 		return true;
 	if (config_stackless() || (kept.operation >= TRACE_OP_FREE && !thread->free_stacks))
 		state = NULL;
@@ -89,8 +72,8 @@ bool handler_queue_add(struct thread *thread, const struct event *event,
 	if (start + claim > HANDLER_QUEUE_WORDS - ENTRY_WORDS) {
 		__atomic_fetch_sub(&pending->used, claim, __ATOMIC_RELAXED);
 		process_count_loss(TRACE_LOSS_REENTERED);
-		if (live_is_on())
-			live_gives_up(thread, &kept);
+		if (sink->give_up)
+			sink->give_up(thread, &kept);
 		return false;
 	}
 	entry = (struct entry *)(pending->words + start);
@@ -104,18 +87,6 @@ bool handler_queue_add(struct thread *thread, const struct event *event,
 	compiler_barrier();
 	entry->words = give_back(pending, start, claim, (uint32_t)(ENTRY_WORDS + count));
 	return true;
-}
-
-/* What is no event at all: of toggle.c and of the C API. */
-static void write_record(struct thread *thread, const struct event *event)
-{
-	struct fact_record record = {
-		.kind = event->operation, .has_time = true, .ticks = event->ticks};
-
-	if (record.kind == TRACE_RECORD_TAG)
-		toggle_write_tag(thread);
-	else
-		fact_record_write(thread, &record);
 }
 
 void handler_queue_mark(struct thread *thread)
@@ -137,16 +108,10 @@ static void write_entry(struct thread *thread, const struct entry *entry)
 {
 	const struct event *event = &entry->event;
 
-	if (event->operation == MARK) {
-		if (thread->forked)
-			thread_renew_slow(thread);
-	} else if (event->operation & TRACE_OTHER) {
-		write_record(thread, event);
-	} else if (event->operation >= TRACE_OP_FREE && !thread->free_stacks) {
-		event_write_kept_free(thread, event, NULL);
-	} else {
-		event_write(thread, event, entry->frames, entry->count);
-	}
+	if (event->operation != MARK)
+		sink->waited(thread, event, entry->frames, entry->count);
+	else if (thread->forked)
+		handler_queue_renew(thread);
 }
 
 /* Writes the entries from *position on. false: the rest cannot be reached. */

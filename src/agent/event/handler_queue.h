@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
+
 #define HANDLER_QUEUE_WORDS  4096
 #define HANDLER_QUEUE_FRAMES 256 /* a handler's stack is cut there */
 
@@ -36,6 +38,12 @@ void handler_queue_mark(struct thread *thread);
 
 /* The process ends in a handler, so that what waits is never written: counted as lost. */
 void handler_queue_lose(struct thread *thread);
+
+/*
+ * What the flush calls at that mark: thread_renew_slow(), which stands above this room. Set before
+ * the first event.
+ */
+extern void (*handler_queue_renew)(struct thread *thread) hidden;
 
 /* Writes what waits. Called when `busy` is over, by the hook that was interrupted. */
 void handler_queue_flush_slow(struct thread *thread);

@@ -1,7 +1,7 @@
 #include "agent/ground/lock.h"
 
 #include "agent/arch/syscall.h"
-#include "agent/life/process.h"
+#include "agent/ground/state.h"
 
 #define LOCK_TRIES 1000
 #define LOCK_NAPS  200

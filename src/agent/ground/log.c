@@ -7,8 +7,8 @@
 #include "agent/ground/file_name.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/signal_bracket.h"
+#include "agent/ground/state.h"
 #include "agent/ground/text.h"
-#include "agent/life/process.h"
 #include "base/compiler.h"
 
 #define LOG_LINE 512

@@ -1,12 +1,7 @@
 #include "agent/ground/next_functions.h"
 
-#include <assert.h>
-
 #include "agent/arch/syscall.h"
-#include "agent/ground/allocator_code.h"
-#include "agent/ground/libc.h"
 #include "agent/ground/link_map.h"
-#include "agent/life/process.h"
 
 struct next_functions real;
 
@@ -38,23 +33,7 @@ static bool find_plain_operators(void)
 	return plain;
 }
 
-static const struct link_map_redirection redirections[] = {
-#define HOOK(name, symbol, type, parameters)                                                       \
-	{symbol, (void *const *)&real.name, (void *)hook_##name},
-#include "agent/ground/hooks.def"
-#undef HOOK
-};
-
-static_assert(ARRAY_COUNT(redirections) <= LINK_MAP_REDIRECTIONS_MAX, "");
-
-/* Who does not find our functions first is to find them all the same, if anybody finds them. */
-static void redirect(void)
-{
-	if (link_map_is_before_libc() && link_map_is_first("mallow_api_sync"))
-		real.not_redirected |= !link_map_redirect(redirections, ARRAY_COUNT(redirections));
-}
-
-void next_functions_resolve_slow(void)
+void next_functions_find(void)
 {
 #define HOOK(name, symbol, type, parameters) find(&real.name, symbol);
 #include "agent/ground/hooks.def"
@@ -75,7 +54,6 @@ void next_functions_resolve_slow(void)
 	link_map_loader_range(&real.loader_start, &real.loader_size);
 	if (real.malloc && real.free)
 		__atomic_store_n(&real.ready, true, __ATOMIC_RELEASE);
-	redirect();
 }
 
 void *next_functions_retry_slow(const char *symbol, void *place)
@@ -84,12 +62,6 @@ void *next_functions_retry_slow(const char *symbol, void *place)
 	if (*(void **)place)
 		real.blocks_are_apart = false; // an operator, whosever it is
 	return *(void **)place;
-}
-
-void next_functions_operators_may_come_slow(void)
-{
-	if (!process_system_calls_forbidden() && link_map_passes_by("_Znwm"))
-		redirect();
 }
 
 long next_functions_return(long result)
@@ -101,27 +73,9 @@ long next_functions_return(long result)
 	return -1;
 }
 
-// Callers that were found to be allocator code: few, and asked for at every operator new.
-#define KNOWN_CALLERS 64
-static uint64_t known_callers[KNOWN_CALLERS];
-
-bool next_functions_is_allocator_code(uint64_t pc)
-{
-	uint64_t *known = &known_callers[(pc ^ pc >> 8) % KNOWN_CALLERS];
-
-	if (__builtin_expect(__atomic_load_n(known, __ATOMIC_RELAXED) == pc, 1))
-		return true;
-	if (!allocator_code_holds(pc))
-		return false;
-	__atomic_store_n(known, pc, __ATOMIC_RELAXED);
-	return true;
-}
-
 void next_functions_forget(uint64_t start, uint64_t end)
 {
-	for (int i = 0; i < KNOWN_CALLERS; i++)
-		__atomic_store_n(&known_callers[i], 0, __ATOMIC_RELAXED);
-		// Only operators can live in a plugin; everything else is the C library's.
+	// Only operators can live in a plugin; everything else is the C library's.
 #define HOOK(name, symbol, type, parameters)                                                       \
 	if (symbol[0] == '_' && symbol[1] == 'Z' && (uint64_t)real.name >= start &&                \
 	    (uint64_t)real.name < end)                                                             \

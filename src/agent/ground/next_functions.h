@@ -1,6 +1,6 @@
 /*
  * The functions that the agent stands in front of (hooks.def), as the next object in the search
- * order defines them, and the declarations of our own.
+ * order defines them. Our own: hooks/hooks.h.
  */
 #ifndef MALLOW_AGENT_GROUND_NEXT_FUNCTIONS_H
 #define MALLOW_AGENT_GROUND_NEXT_FUNCTIONS_H
@@ -48,37 +48,13 @@ extern struct next_functions real hidden;
  * Finds them all; idempotent, callable before constructors and from several threads at once
  * (all find the same). Allocates nothing.
  */
-void next_functions_resolve_slow(void);
+void next_functions_find(void);
 
 /*
  * For functions that may appear later, with a C++ plugin: looks again. Returns its new value.
  * symbol and the place in struct next_functions belong together.
  */
 void *next_functions_retry_slow(const char *symbol, void *place);
-
-/*
- * A C program may get C++ libraries. glibc's loader, when all that it opens is mapped and nothing
- * is bound yet, calls calloc(n, 24) for the versions of each (struct r_found_version). It holds its
- * lock then, so that its list of objects stays: not so in its other calls, of thread starts for
- * instance.
- */
-#define REAL_LOADERS_VERSION 24
-
-void next_functions_operators_may_come_slow(void);
-
-static inline void next_functions_operators_may_come(size_t size, uint64_t caller)
-{
-	if (unlikely(size == REAL_LOADERS_VERSION) &&
-	    !real.new &&caller - real.loader_start < real.loader_size)
-		next_functions_operators_may_come_slow();
-}
-
-/*
- * Whether the code at pc belongs to the functions behind the operators (or to another allocator
- * than the C library's): what it calls is part of what it does. A new_handler, or a signal
- * handler, is somebody else's code.
- */
-bool next_functions_is_allocator_code(uint64_t pc);
 
 /* The code in [start, end) is gone: functions found in it are looked for again when needed. */
 void next_functions_forget(uint64_t start, uint64_t end);
@@ -88,24 +64,5 @@ void next_functions_forget(uint64_t start, uint64_t end);
  * that we answer ourselves.
  */
 long next_functions_return(long result);
-
-static inline void next_functions_resolve(void)
-{
-	if (__builtin_expect(!__atomic_load_n(&real.ready, __ATOMIC_ACQUIRE), 0))
-		next_functions_resolve_slow();
-}
-
-/* Linked into a static program, what the linker's --wrap binds calls to: link_map_static.c. */
-#ifdef MALLOW_STATIC
-#define HOOK_PREFIX "__wrap_"
-#else
-#define HOOK_PREFIX
-#endif
-
-#define HOOK(name, symbol, type, parameters)                                                       \
-	type hook_##name parameters __asm__(HOOK_PREFIX symbol)                                    \
-		__attribute__((visibility("default")));
-#include "agent/ground/hooks.def"
-#undef HOOK
 
 #endif

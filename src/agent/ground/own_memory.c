@@ -1,9 +1,8 @@
 #include "agent/ground/own_memory.h"
 
 #include "agent/arch/syscall.h"
+#include "agent/event/thread.h"
 #include "agent/ground/own_code.h"
-#include "agent/life/process.h"
-#include "agent/life/thread.h"
 #include "agent/record/slot.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
@@ -166,7 +165,7 @@ static void add_slots(struct own_memory *ret)
 	uint32_t looked_at = 0;
 	const struct thread *thread = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE);
 
-	if (process->file.header->flags & TRACE_PRIVATE_SLOTS)
+	if (process->header->flags & TRACE_PRIVATE_SLOTS)
 		return;
 	for (; thread; thread = thread->all_next) {
 		const void *slot = __atomic_load_n(&thread->chunk, __ATOMIC_ACQUIRE);

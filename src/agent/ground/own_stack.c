@@ -2,7 +2,7 @@
 
 #include "agent/arch/syscall.h"
 #include "agent/ground/page_pool.h"
-#include "agent/life/process.h"
+#include "agent/ground/state.h"
 
 #define NAPS   200
 #define NAP_NS 100000

@@ -2,7 +2,7 @@
 
 #include "agent/arch/syscall.h"
 #include "agent/ground/own_stack.h"
-#include "agent/life/process.h"
+#include "agent/ground/state.h"
 
 // What a write of ours can raise for this thread: beyond RLIMIT_FSIZE, or into a closed pipe.
 static const uint64_t own_signals = 1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1);

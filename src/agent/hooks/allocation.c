@@ -1,8 +1,7 @@
 #include "agent/hooks/allocation.h"
 
-#include "agent/cull/cull.h"
-#include "agent/life/process.h"
-#include "agent/life/toggle.h"
+#include "agent/record/fact_here.h"
+#include "agent/event/sink.h"
 
 never_inline void allocation_measure_slow(struct thread *thread, enum trace_op operation,
 					  void *block, struct event *event)
@@ -47,7 +46,7 @@ never_inline void allocation_done_slow(struct thread *thread, struct guard_call 
 		return;
 	}
 	event.ticks = allocation_ticks(thread, event.address, size);
-	guard_begin_record(thread);
+	thread_begin_record(thread);
 	if (!block) {
 		allocation_failed_slow(thread, &call->state, operation, size);
 	} else {
@@ -55,7 +54,7 @@ never_inline void allocation_done_slow(struct thread *thread, struct guard_call 
 		if (!allocation_is_twin(thread, call, operation, block))
 			event_write_here(thread, &event, &call->state);
 	}
-	guard_end_record(thread);
+	thread_end_record(thread);
 	guard_leave(thread, call);
 }
 
@@ -93,16 +92,16 @@ never_inline void allocation_ends_slow(struct thread *thread, struct guard_call 
 	}
 	if (allocation_is_twin(thread, call, operation, block))
 		return;
-	guard_begin_record(thread);
+	thread_begin_record(thread);
 	event_write_free(thread, operation, event.ticks, (uint64_t)block);
-	guard_end_record(thread);
+	thread_end_record(thread);
 }
 
 never_inline void allocation_freed_by_loader_slow(struct thread *thread, const void *block)
 {
-	guard_begin_record(thread);
+	thread_begin_record(thread);
 	modules_loader_freed(thread, block);
-	guard_end_record(thread);
+	thread_end_record(thread);
 }
 
 never_inline void allocation_failed_slow(struct thread *thread, const struct unwind_state *state,
@@ -113,7 +112,7 @@ never_inline void allocation_failed_slow(struct thread *thread, const struct unw
 
 	fact_record_add(&record, operation);
 	fact_record_add(&record, size);
-	fact_record_write_here(thread, &record, state);
+	fact_write_here(thread, &record, state);
 }
 
 /* What a realloc came to be: an allocation, a free, a move, or a failure. */
@@ -127,31 +126,12 @@ static enum trace_op outcome(enum trace_op operation, const void *old, const voi
 	return block || size ? operation : TRACE_OP_FREE;
 }
 
-/*
- * The realloc ended a block that was held back. in_handler: of a signal handler that interrupted
- * the agent. Returns whether there is an event left: the new block's.
- */
-static never_inline bool replaced_held_slow(struct thread *thread, const struct guard_call *call,
-					    struct event *event, bool in_handler)
-{
-	uint32_t entry = call->old - ADMISSION_HELD, replaced;
-
-	if (event->operation == TRACE_OP_FREE)
-		return !cull_ends_taken(thread, entry, event->address, event->ticks, in_handler);
-	replaced = cull_replaces(thread, entry, event->old_address, in_handler);
-	if (replaced)
-		thread->replaced = replaced;
-	else
-		admission_make_allocation(event);
-	return true;
-}
-
 /* … while the agent is busy: it waits. */
 static void resized_pending(struct guard_call *call, struct event *event, void *block)
 {
 	struct thread *thread = call->pending_in;
 
-	if (call->old > ADMISSION_HELD && !replaced_held_slow(thread, call, event, true))
+	if (call->old && !sink->realloc_end(thread, call->old, event, true))
 		return;
 	if (event->operation != TRACE_OP_FREE)
 		allocation_measure(thread, event->operation, block, event);
@@ -170,14 +150,14 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 		.address = (uint64_t)block,
 		.size = size,
 		// Before the first stop that nothing announced (toggle.h), all are.
-		.old_recorded = call->old != ADMISSION_UNKNOWN,
+		.old_recorded = call->old != SINK_UNKNOWN,
 	};
 	bool failed = !block && event.operation != TRACE_OP_FREE;
 
 	if (event.operation == TRACE_OP_FREE)
 		event.address = (uint64_t)old;
 	if (failed && old && unlikely(call->old))
-		admission_fails_realloc(thread ? thread : call->pending_in, old, call->old);
+		sink->realloc_fail(thread ? thread : call->pending_in, old, call->old);
 	if (!thread) {
 		if (call->nested_in)
 			call->nested_in->nested_block = block;
@@ -187,19 +167,17 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 			admission_passes(block);
 		return;
 	}
-	guard_begin_record(thread);
+	thread_begin_record(thread);
 	if (failed) {
 		allocation_failed_slow(thread, &call->state, event.operation, size);
-	} else if (unlikely(call->old > ADMISSION_HELD) &&
-		   !replaced_held_slow(thread, call, &event, false)) {
-		// culled, and nothing came of it
+	} else if (unlikely(call->old) && !sink->realloc_end(thread, call->old, &event, false)) {
+		// nothing of it is recorded
 	} else if (event.operation == TRACE_OP_FREE) {
-		if (!thread->filtered || (event.old_recorded && event_keep(thread, &event)))
-			event_write_kept_free(thread, &event, &call->state);
+		event_write_end(thread, &event, &call->state);
 	} else {
 		allocation_measure(thread, event.operation, block, &event);
 		event_write_here(thread, &event, &call->state);
 	}
-	guard_end_record(thread);
+	thread_end_record(thread);
 	guard_leave(thread, call);
 }

@@ -5,14 +5,14 @@
 #ifndef MALLOW_AGENT_HOOKS_ALLOCATION_H
 #define MALLOW_AGENT_HOOKS_ALLOCATION_H
 
+#include "agent/record/fact_record.h"
 #include "agent/ground/clock.h"
+#include "agent/event/sink.h"
 #include "agent/ground/config.h"
 #include "agent/ground/next_functions.h"
 #include "agent/hooks/guard.h"
-#include "agent/life/modules.h"
-#include "agent/life/process.h"
 #include "agent/record/event_write.h"
-#include "agent/record/fact_record.h"
+#include "agent/record/modules.h"
 
 /*
  * The time of an event of this thread, which is inside a hook, and of a block of size bytes at
@@ -136,14 +136,14 @@ allocation_done(struct thread *thread, const struct unwind_state *state, enum tr
 		.alignment = alignment,
 	};
 
-	guard_begin_record(thread);
+	thread_begin_record(thread);
 	if (unlikely(block == NULL)) {
 		allocation_failed_slow(thread, state, operation, size);
 	} else if (operation < TRACE_OP_NEW || thread->inner_block != block) {
 		allocation_measure(thread, operation, block, &event);
 		event_write_here(thread, &event, state);
 	}
-	guard_end_record(thread);
+	thread_end_record(thread);
 }
 
 /* Before a realloc. Returns its start. *thread may begin to record: guard_enter_off_slow(). */
@@ -155,7 +155,7 @@ allocation_resize_begins(struct thread **thread, struct guard_call *call, const 
 	if (unlikely(!recorder) && !call->nested_in)
 		recorder = *thread = guard_enter_off_slow(call, old);
 	if (recorder && unlikely(recorder->filtered))
-		call->old = admission_begins_realloc(recorder, old);
+		call->old = sink->realloc_begin(recorder, old);
 	return allocation_ticks_for(*thread, call, (uint64_t)old, 0);
 }
 
@@ -172,9 +172,9 @@ static inline void allocation_ends(struct thread *thread, enum trace_op operatio
 {
 	uint64_t ticks = allocation_ticks(thread, (uint64_t)block, 0);
 
-	guard_begin_record(thread);
+	thread_begin_record(thread);
 	event_write_free(thread, operation, ticks, (uint64_t)block);
-	guard_end_record(thread);
+	thread_end_record(thread);
 }
 
 /* The loader frees the description of a module when that is unloaded. */

@@ -7,11 +7,11 @@
 
 #include "agent/arch/syscall.h"
 #include "agent/ground/clock.h"
-#include "agent/ground/next_functions.h"
+#include "agent/hooks/hooks.h"
 #include "agent/life/fork.h"
-#include "agent/life/process_stop.h"
 #include "agent/life/seccomp.h"
 #include "agent/life/thread.h"
+#include "agent/record/process_stop.h"
 #include "agent/unwind/unwind.h"
 
 int hook_prctl(int option, ...)
@@ -25,7 +25,7 @@ int hook_prctl(int option, ...)
 	for (int i = 0; i < 4; i++)
 		a[i] = va_arg(arguments, unsigned long);
 	va_end(arguments);
-	next_functions_resolve();
+	hooks_resolve();
 	if (option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV && clock_use_tsc) {
 		process_stop(TRACE_LOSS_STRICT_MODE,
 			     "the program forbids the time stamp counter; later events are lost");
@@ -64,7 +64,7 @@ int hook_seccomp(unsigned int operation, unsigned int flags, void *arguments)
 	bool prepared = false;
 	long result;
 
-	next_functions_resolve();
+	hooks_resolve();
 	if (installs_filter(operation, arguments))
 		prepared = seccomp_prepare(operation == SECCOMP_SET_MODE_STRICT);
 	if (real.seccomp)
@@ -135,7 +135,7 @@ long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 
 	if (number == SYS_prctl)
 		return hook_prctl((int)a, b, c, d, e);
-	next_functions_resolve();
+	hooks_resolve();
 	if (number == SYS_seccomp && installs_filter(a, (const void *)c))
 		prepared = seccomp_prepare(a == SECCOMP_SET_MODE_STRICT);
 	if (number == SYS_munmap || number == SYS_mremap)

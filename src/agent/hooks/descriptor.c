@@ -6,9 +6,10 @@
 #include <linux/close_range.h>
 
 #include "agent/arch/syscall.h"
-#include "agent/ground/next_functions.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/life/process.h"
+#include "agent/ground/state.h"
+#include "agent/hooks/hooks.h"
+#include "agent/record/recording.h"
 #include "base/compiler.h"
 
 /* Our descriptor, or -1: none, or a vfork child, whose table of descriptors is its own. */
@@ -16,19 +17,19 @@ static int ours(void)
 {
 	if (process_state() != PROCESS_RECORDING || process_is_borrowed())
 		return -1;
-	return process->file.fd;
+	return recording->file.fd;
 }
 
 static bool is_ours(int fd)
 {
-	return process && fd == process->file.fd && fd > 0 && fd == ours();
+	return process && fd == recording->file.fd && fd > 0 && fd == ours();
 }
 
 /* The program wants the number: ours goes elsewhere. Under a filter it is not needed any more. */
 static void give_up(int from, int to)
 {
 	if (is_ours(to) && from != to && !process_system_calls_forbidden())
-		file_move_descriptor(&process->file);
+		file_move_descriptor(&recording->file);
 }
 
 /*
@@ -43,14 +44,14 @@ static never_inline bool is_ours_still(int fd)
 	if (process_system_calls_forbidden())
 		return true;
 	signal_bracket_begin(&bracket);
-	kept = file_keep_descriptor(&process->file);
+	kept = file_keep_descriptor(&recording->file);
 	signal_bracket_end(&bracket);
 	return kept && is_ours(fd);
 }
 
 int hook_close(int fd)
 {
-	next_functions_resolve();
+	hooks_resolve();
 	if (__builtin_expect(is_ours(fd), 0) && is_ours_still(fd))
 		return (int)next_functions_return(-EBADF);
 	return real.close(fd);
@@ -58,14 +59,14 @@ int hook_close(int fd)
 
 int hook_dup2(int from, int to)
 {
-	next_functions_resolve();
+	hooks_resolve();
 	give_up(from, to);
 	return real.dup2(from, to);
 }
 
 int hook_dup3(int from, int to, int flags)
 {
-	next_functions_resolve();
+	hooks_resolve();
 	give_up(from, to);
 	return real.dup3(from, to, flags);
 }
@@ -84,7 +85,7 @@ int hook_close_range(unsigned int first, unsigned int last, int flags)
 	int fd;
 	int result;
 
-	next_functions_resolve();
+	hooks_resolve();
 	fd = ours();
 	// Ours is close-on-exec anyway; an empty or wrong range is for the kernel to judge.
 	if (fd <= 0 || first > (unsigned int)fd || last < (unsigned int)fd ||
@@ -102,7 +103,7 @@ void hook_closefrom(int first)
 {
 	int fd;
 
-	next_functions_resolve();
+	hooks_resolve();
 	fd = ours();
 	if (first < 0)
 		first = 0;

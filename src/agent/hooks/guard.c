@@ -1,10 +1,10 @@
 #include "agent/hooks/guard.h"
 
-#include "agent/ground/next_functions.h"
+#include "agent/event/allocator_code.h"
 #include "agent/hooks/allocation.h"
-#include "agent/life/modules.h"
-#include "agent/life/process.h"
+#include "agent/life/thread.h"
 #include "agent/life/toggle.h"
+#include "agent/record/modules.h"
 
 #define NESTED_REACH 1024
 
@@ -15,7 +15,7 @@
 static bool is_nested_unseen(const struct thread *thread, const struct guard_call *call)
 {
 	return !real.allocator_is_glibc && thread->outer - call->state.sp < NESTED_REACH &&
-	       next_functions_is_allocator_code(call->state.pc);
+	       allocator_code_holds(call->state.pc);
 }
 
 /*
@@ -53,7 +53,7 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 			call->pending_in = thread;
 			return NULL;
 		}
-		if (next_functions_is_allocator_code(call->state.pc)) {
+		if (allocator_code_holds(call->state.pc)) {
 			nesting_keep_slow(&thread->nesting, &call->state, thread->outer,
 					  __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE));
 			call->nested_in = thread;

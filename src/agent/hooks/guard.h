@@ -5,7 +5,7 @@
  *   GUARD_CALL(call);                       the caller's registers
  *   struct thread *thread = guard_enter(&call);
  *   p = real.malloc(size);
- *   if (thread) … guard_begin_record / write / guard_end_record …
+ *   if (thread) … thread_begin_record / write / thread_end_record …
  *   guard_leave(thread, &call);
  *
  * Budget of the fast path: ten instructions, no call, no store but the guard's own.
@@ -13,14 +13,14 @@
 #ifndef MALLOW_AGENT_HOOKS_GUARD_H
 #define MALLOW_AGENT_HOOKS_GUARD_H
 
-#include "agent/life/thread.h"
+#include "agent/event/thread.h"
 
 struct guard_call {
 	struct unwind_state state; /* the hook's caller */
 	uint64_t outer;            /* to restore when leaving */
 	struct thread *nested_in;  /* not recorded: part of this thread's outer hook */
 	struct thread *pending_in; /* to be recorded later: it interrupted the agent */
-	uint32_t old; /* enum admission_old: the block that a realloc is about to end */
+	uint32_t old;              /* enum sink_old: the block that a realloc is about to end */
 };
 
 // The hooks are compiled with frame pointers, so the frame's first word is the caller's rbp, and
@@ -40,20 +40,6 @@ struct guard_call {
 
 /* A list in parentheses without them: another entry may follow. */
 #define HOOK_LIST(...) __VA_ARGS__
-
-/* The same from further in, by the stack pointer of the hook's caller. */
-static inline struct unwind_state guard_state_at(uint64_t sp)
-{
-	const uint64_t *frame = (const uint64_t *)sp - 2;
-
-	return (struct unwind_state){.pc = frame[1], .sp = sp, .fp = frame[0]};
-}
-
-/* The same of the hook that the thread is in, wherever the agent is now. */
-static inline struct unwind_state guard_caller(const struct thread *thread)
-{
-	return guard_state_at(thread->outer);
-}
 
 /* Threads not begun, nested calls, leftovers, stopped recordings. NULL: do not record. */
 struct thread *guard_enter_slow(struct guard_call *call);
@@ -96,21 +82,6 @@ static inline __attribute__((always_inline)) struct thread *guard_enter(struct g
 	thread->outer = call->state.sp;
 	compiler_barrier();
 	return thread;
-}
-
-static inline void guard_begin_record(struct thread *thread)
-{
-	thread->busy = 1;
-	compiler_barrier();
-}
-
-static inline void guard_end_record(struct thread *thread)
-{
-	compiler_barrier();
-	thread->busy = 0;
-	compiler_barrier();
-	if (unlikely(thread->pending.used))
-		handler_queue_flush_slow(thread);
 }
 
 static inline void guard_leave(struct thread *thread, const struct guard_call *call)

@@ -14,9 +14,9 @@
  */
 #include <errno.h>
 
-#include "agent/ground/next_functions.h"
+#include "agent/record/fact_here.h"
 #include "agent/hooks/allocation.h"
-#include "agent/life/toggle.h"
+#include "agent/hooks/hooks.h"
 #include "agent/live/live_hook.h"
 
 #define PAGE 4096ul
@@ -58,7 +58,7 @@ static uint64_t product(size_t count, size_t size)
 		if (toggle_is_idle())                                                              \
 			return behind;                                                             \
 		GUARD_CALL(call);                                                                  \
-		next_functions_resolve();                                                          \
+		hooks_resolve();                                                                   \
 		thread = guard_enter(&call);                                                       \
 		block = behind;                                                                    \
 		allocation_done_slow(thread, &call, TRACE_OP_##OPERATION, block, bytes,            \
@@ -84,8 +84,7 @@ static uint64_t product(size_t count, size_t size)
 DEFINE_ALLOCATION(malloc, MALLOC, (size_t size), (size), real.malloc(size), size, 0)
 // ld.so calls calloc() when the libraries that it opens are mapped, and not bound yet.
 DEFINE_ALLOCATION(calloc, CALLOC, (size_t count, size_t size), (count, size),
-		  (next_functions_operators_may_come(size, GUARD_STATE().pc),
-		   real.calloc(count, size)),
+		  (hooks_operators_may_come(size, GUARD_STATE().pc), real.calloc(count, size)),
 		  product(count, size), 0)
 DEFINE_ALLOCATION(aligned_alloc, ALIGNED_ALLOC, (size_t alignment, size_t size), (alignment, size),
 		  real.aligned_alloc(alignment, size), size, alignment)
@@ -104,7 +103,7 @@ static never_inline int posix_memalign_entered(void **ret, size_t alignment, siz
 	struct thread *thread;
 	int result;
 
-	next_functions_resolve();
+	hooks_resolve();
 	thread = guard_enter(&call);
 	result = real.posix_memalign(ret, alignment, size);
 	allocation_done_slow(thread, &call, TRACE_OP_POSIX_MEMALIGN, result ? NULL : *ret, size,
@@ -148,7 +147,7 @@ static void *real_reallocarray(void *old, size_t count, size_t size)
 	static never_inline void *name##_otherwise parameters                                      \
 	{                                                                                          \
 		GUARD_CALL(call);                                                                  \
-		next_functions_resolve();                                                          \
+		hooks_resolve();                                                                   \
 		return name##_entered(HOOK_LIST arguments, guard_enter(&call), &call);             \
 	}                                                                                          \
                                                                                                    \
@@ -195,7 +194,7 @@ DEFINE_RESIZE(reallocarray, REALLOCARRAY, (void *old, size_t count, size_t size)
 			return;                                                                    \
 		}                                                                                  \
 		GUARD_CALL(call);                                                                  \
-		next_functions_resolve();                                                          \
+		hooks_resolve();                                                                   \
 		thread = guard_enter(&call);                                                       \
 		allocation_ends_slow(thread, &call, TRACE_OP_FREE, block);                         \
 		behind;                                                                            \
@@ -232,7 +231,7 @@ int hook_mallopt(int parameter, int value)
 	struct thread *thread;
 	int result;
 
-	next_functions_resolve();
+	hooks_resolve();
 	thread = guard_enter(&call);
 	result = real.mallopt ? real.mallopt(parameter, value) : 0;
 	if (thread) {
@@ -242,9 +241,9 @@ int hook_mallopt(int parameter, int value)
 		fact_record_add_signed(&record, parameter);
 		fact_record_add_signed(&record, value);
 		fact_record_add_signed(&record, result);
-		guard_begin_record(thread);
-		fact_record_write_here(thread, &record, &call.state);
-		guard_end_record(thread);
+		thread_begin_record(thread);
+		fact_write_here(thread, &record, &call.state);
+		thread_end_record(thread);
 	}
 	guard_leave(thread, &call);
 	return result;

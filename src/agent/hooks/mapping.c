@@ -5,10 +5,9 @@
 
 #include "agent/arch/syscall.h"
 #include "agent/ground/clock.h"
-#include "agent/ground/next_functions.h"
 #include "agent/hooks/guard.h"
-#include "agent/life/process.h"
-#include "agent/record/fact_record.h"
+#include "agent/hooks/hooks.h"
+#include "agent/record/fact_here.h"
 #include "agent/unwind/unwind.h"
 
 static struct fact_record begin(enum trace_record kind)
@@ -20,9 +19,9 @@ static void write_out(struct thread *thread, struct guard_call *call,
 		      const struct fact_record *record)
 {
 	if (thread) {
-		guard_begin_record(thread);
-		fact_record_write_here(thread, record, &call->state);
-		guard_end_record(thread);
+		thread_begin_record(thread);
+		fact_write_here(thread, record, &call->state);
+		thread_end_record(thread);
 	} else if (call->pending_in) {
 		process_count_loss(TRACE_LOSS_REENTERED); // only allocations and frees can wait
 	}
@@ -62,7 +61,7 @@ void *hook_mmap(void *address, size_t length, int protection, int flags, int fd,
 {
 	GUARD_CALL(call);
 
-	next_functions_resolve();
+	hooks_resolve();
 	return map(&call, real.mmap, address, length, protection, flags, fd, offset);
 }
 
@@ -70,7 +69,7 @@ void *hook_mmap64(void *address, size_t length, int protection, int flags, int f
 {
 	GUARD_CALL(call);
 
-	next_functions_resolve();
+	hooks_resolve();
 	return map(&call, real.mmap64 ? real.mmap64 : real.mmap, address, length, protection, flags,
 		   fd, offset);
 }
@@ -82,7 +81,7 @@ int hook_munmap(void *address, size_t length)
 	struct thread *thread;
 	int result;
 
-	next_functions_resolve();
+	hooks_resolve();
 	thread = guard_enter(&call);
 	clock_memory_leaves((uint64_t)address, length);
 	unwind_memory_changes((uint64_t)address, length);
@@ -111,7 +110,7 @@ void *hook_mremap(void *address, size_t old_length, size_t length, int flags, ..
 	va_start(arguments, flags);
 	target = va_arg(arguments, void *);
 	va_end(arguments);
-	next_functions_resolve();
+	hooks_resolve();
 	thread = guard_enter(&call);
 	record = begin(TRACE_RECORD_MREMAP);
 	clock_memory_leaves((uint64_t)address, old_length);
@@ -138,7 +137,7 @@ int hook_mprotect(void *address, size_t length, int protection)
 	size_t taken = protection & PROT_READ ? 0 : length;
 	long result;
 
-	next_functions_resolve();
+	hooks_resolve();
 	unwind_memory_changes((uint64_t)address, taken);
 	if (real.mprotect)
 		result = real.mprotect(address, length, protection);
@@ -154,7 +153,7 @@ int hook_pkey_mprotect(void *address, size_t length, int protection, int key)
 {
 	long result;
 
-	next_functions_resolve();
+	hooks_resolve();
 	unwind_memory_changes((uint64_t)address, length);
 	if (real.pkey_mprotect)
 		result = real.pkey_mprotect(address, length, protection, key);
@@ -181,7 +180,7 @@ int hook_brk(void *address)
 	struct thread *thread;
 	int result;
 
-	next_functions_resolve();
+	hooks_resolve();
 	thread = guard_enter(&call);
 	result = real.brk(address);
 	if (result == 0)
@@ -197,7 +196,7 @@ void *hook_sbrk(long increment)
 	struct thread *thread;
 	void *result;
 
-	next_functions_resolve();
+	hooks_resolve();
 	thread = guard_enter(&call);
 	result = real.sbrk(increment);
 	// sbrk(0) only asks.

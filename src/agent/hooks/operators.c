@@ -4,10 +4,9 @@
  * plugin RTLD_LOCAL. Then it is looked for among all loaded objects, and else malloc serves.
  */
 #include "agent/ground/link_map.h"
-#include "agent/ground/next_functions.h"
+#include "agent/ground/zero_memory.h"
 #include "agent/hooks/allocation.h"
-#include "agent/hooks/zero_memory.h"
-#include "agent/life/toggle.h"
+#include "agent/hooks/hooks.h"
 #include "agent/live/live_hook.h"
 
 /* The function behind ours if there is one by now; name is its name in hooks.def. */
@@ -107,7 +106,7 @@ static void *aligned(size_t size, size_t alignment)
 		if (toggle_is_idle() && real.name)                                                 \
 			return real.name arguments;                                                \
 		GUARD_CALL(call);                                                                  \
-		next_functions_resolve();                                                          \
+		hooks_resolve();                                                                   \
 		behind = BEHIND(name, symbol);                                                     \
 		thread = guard_enter(&call);                                                       \
 		if (likely(thread != NULL)) {                                                      \
@@ -191,7 +190,7 @@ DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
 			return;                                                                    \
 		}                                                                                  \
 		GUARD_CALL(call);                                                                  \
-		next_functions_resolve();                                                          \
+		hooks_resolve();                                                                   \
 		behind = BEHIND(name, symbol);                                                     \
 		thread = guard_enter(&call);                                                       \
 		allocation_ends_slow(thread, &call, TRACE_OP_##OPERATION, block);                  \

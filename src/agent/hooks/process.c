@@ -5,11 +5,10 @@
 #include "agent/arch/syscall.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/libc.h"
-#include "agent/ground/next_functions.h"
 #include "agent/ground/signal_bracket.h"
+#include "agent/hooks/hooks.h"
 #include "agent/life/environment.h"
 #include "agent/life/fork.h"
-#include "agent/life/process.h"
 #include "agent/life/process_end.h"
 #include "agent/life/signal_chain.h"
 #include "agent/life/thread.h"
@@ -58,14 +57,14 @@ static int copy_process(int (*behind)(void))
 
 int hook_fork(void)
 {
-	next_functions_resolve();
+	hooks_resolve();
 	return copy_process(real.fork);
 }
 
 /* For signal handlers: no handlers of pthread_atfork() are run. glibc has it since 2.34. */
 int hook_fork_signal_safe(void)
 {
-	next_functions_resolve();
+	hooks_resolve();
 	return copy_process(real.fork_signal_safe ? real.fork_signal_safe : real.fork);
 }
 
@@ -86,18 +85,18 @@ static char *const *begin_exec(const char *path, char *const envp[], size_t *siz
 {
 	char *const *carried;
 
-	next_functions_resolve();
+	hooks_resolve();
 	carried = environment_carry(envp, size);
 	before_exec(path);
 	// In a vfork child, too: its signals are its own.
-	hook_signal_before_exec();
+	signal_chain_before_exec();
 	return carried;
 }
 
 /* exec came back, so it failed: everything is as it was. */
 static int end_exec(long result, char *const *carried, size_t size)
 {
-	hook_signal_after_exec();
+	signal_chain_after_exec();
 	environment_release(carried, size);
 	process_resume();
 	return (int)result;
@@ -230,14 +229,14 @@ static int spawn(__typeof__(real.posix_spawn) function, int *pid, const char *pa
 int hook_posix_spawn(int *pid, const char *path, const void *actions, const void *attributes,
 		     char *const argv[], char *const envp[])
 {
-	next_functions_resolve();
+	hooks_resolve();
 	return spawn(real.posix_spawn, pid, path, actions, attributes, argv, envp);
 }
 
 int hook_posix_spawnp(int *pid, const char *file, const void *actions, const void *attributes,
 		      char *const argv[], char *const envp[])
 {
-	next_functions_resolve();
+	hooks_resolve();
 	return spawn(real.posix_spawnp, pid, file, actions, attributes, argv, envp);
 }
 
@@ -256,19 +255,19 @@ static __attribute__((noreturn)) void leave(void (*behind)(int), int status)
 
 __attribute__((noreturn)) void hook_fast_exit(int status)
 {
-	next_functions_resolve();
+	hooks_resolve();
 	leave(real.fast_exit, status);
 }
 
 __attribute__((noreturn)) void hook_fast_exit_c99(int status)
 {
-	next_functions_resolve();
+	hooks_resolve();
 	leave(real.fast_exit_c99, status);
 }
 
 __attribute__((noreturn)) void hook_quick_exit(int status)
 {
-	next_functions_resolve();
+	hooks_resolve();
 	leave(real.quick_exit, status);
 }
 
@@ -281,10 +280,10 @@ static void exits(int status, void *argument)
 /* A program that never allocates has a recording, too: an empty one. */
 static __attribute__((constructor)) void library_begins(void)
 {
-	next_functions_resolve();
+	hooks_resolve();
 	if (process_state() == PROCESS_NEW && (!toggle_is_off() || toggle_settle_slow()))
 		thread_begin_slow();
-	hook_signal_begin();
+	signal_chain_begin();
 	// The first to register is the last to run: after the program's own handlers and
 	// destructors. Whether there is a recording by then is not known yet.
 	if (real.on_exit)

@@ -2,14 +2,13 @@
 #include <errno.h>
 
 #include "agent/arch/trampoline.h"
-#include "agent/ground/next_functions.h"
-#include "agent/life/process.h"
+#include "agent/hooks/hooks.h"
 #include "agent/life/thread.h"
-#include "agent/life/toggle.h"
 
 /* What a new thread is to run; kept here until it does. */
 struct start {
-	uint32_t used; /* atomic */
+	struct trampoline_start trampoline; /* first */
+	uint32_t used;                      /* atomic */
 	void *(*function)(void *argument);
 	void *argument;
 };
@@ -35,9 +34,10 @@ static void release_start(struct start *start)
 	__atomic_store_n(&start->used, 0, __ATOMIC_RELEASE);
 }
 
-struct trampoline_target trampoline_enters(void *argument)
+/* Its start is recorded. */
+static struct trampoline_target enter(struct trampoline_start *argument)
 {
-	struct start *start = argument;
+	struct start *start = (struct start *)argument;
 	struct trampoline_target target = {start->function, start->argument};
 
 	release_start(start);
@@ -52,13 +52,14 @@ int hook_pthread_create(unsigned long *thread, const void *attributes, void *(*f
 	struct start *start;
 	int result;
 
-	next_functions_resolve();
+	hooks_resolve();
 	if (!real.pthread_create)
 		return EAGAIN;
 	start = process_state() == PROCESS_RECORDING ? claim_start() : NULL;
 	// Without one the thread is noticed at its first event.
 	if (!start)
 		return real.pthread_create(thread, attributes, function, argument);
+	start->trampoline.enter = enter;
 	start->function = function;
 	start->argument = argument;
 	thread_set_passing(true);
@@ -73,7 +74,7 @@ int hook_pthread_setname_np(unsigned long thread, const char *name)
 {
 	int result;
 
-	next_functions_resolve();
+	hooks_resolve();
 	if (!real.pthread_setname_np)
 		return 0;
 	result = real.pthread_setname_np(thread, name);

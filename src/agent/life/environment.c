@@ -1,11 +1,10 @@
 #include "agent/life/environment.h"
 
-#include "agent/ground/config.h"
+#include "agent/event/thread.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/page_pool.h"
 #include "agent/ground/text.h"
-#include "agent/life/process.h"
-#include "agent/life/thread.h"
+#include "agent/live_dump/helper.h"
 #include "base/compiler.h"
 #include "base/preload.h"
 
@@ -111,11 +110,7 @@ static void keep_for_tool(void)
 			count++;
 	}
 	of_tool[count] = NULL;
-}
-
-char *const *environment_for_tool(void)
-{
-	return of_tool;
+	helper_environment = of_tool;
 }
 
 void environment_init(void)

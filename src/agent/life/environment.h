@@ -18,10 +18,4 @@ void environment_init(void);
 char *const *environment_carry(char *const envp[], size_t *size);
 void environment_release(char *const *envp, size_t size);
 
-/*
- * The environment of the tool when the agent starts it: the MALLOW_ variables, and what it needs of
- * the program's as that was at the start. Not our LD_PRELOAD entry, nor anybody's. Ended by NULL.
- */
-char *const *environment_for_tool(void);
-
 #endif

@@ -1,10 +1,9 @@
 #include "agent/life/fork.h"
 
 #include "agent/arch/syscall.h"
-#include "agent/event/handler_queue.h"
-#include "agent/life/process.h"
+#include "agent/event/sink.h"
 #include "agent/life/thread.h"
-#include "agent/live/live_memory.h"
+#include "agent/record/recording.h"
 
 /* Neither the slot nor the thread's memory is anything to the child, or both are. */
 static void keep(struct fork *fork, bool kept)
@@ -30,7 +29,7 @@ void fork_begin(struct fork *fork)
 	signal_bracket_begin(&fork->bracket);
 	fork->slot = thread->chunk;
 	fork->slot_size = thread->slot_size;
-	fork->slot_shared = process->file.header && !process->file.header_private;
+	fork->slot_shared = process->header && !recording->file.header_private;
 	keep(fork, true);
 }
 
@@ -52,7 +51,8 @@ static void end_kept(struct fork *fork, bool child)
 {
 	if (child) {
 		replace_slot(fork);
-		live_memory_detach();
+		if (sink->detach)
+			sink->detach();
 		fork->thread->forked = 1;
 		admission_hold(&fork->thread->admission); // its next allocation is to begin it
 		handler_queue_mark(fork->thread);

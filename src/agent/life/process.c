@@ -3,10 +3,9 @@
 #include <elf.h>
 
 #include "agent/arch/syscall.h"
-#include "agent/cull/cull.h"
+#include "agent/cull/cull_sink.h"
 #include "agent/ground/barrier.h"
 #include "agent/ground/clock.h"
-#include "agent/ground/config.h"
 #include "agent/ground/file_name.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/log.h"
@@ -15,18 +14,26 @@
 #include "agent/ground/own_stack.h"
 #include "agent/ground/page_pool.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/hooks/zero_memory.h"
+#include "agent/ground/zero_memory.h"
 #include "agent/life/environment.h"
-#include "agent/life/process_end.h"
 #include "agent/life/thread.h"
+#include "agent/life/thread_ended.h"
 #include "agent/life/toggle.h"
+#include "agent/live/live_sink.h"
+#include "agent/live_dump/watcher.h"
+#include "agent/record/record_sink.h"
+#include "agent/record/recording.h"
 #include "agent/record/recording_file.h"
 
 extern unsigned long getauxval(unsigned long type) __attribute__((weak));
 
-struct process *process;
-bool process_forbidden;
-uint8_t process_id[16];
+/* What is wiped at fork: each room's own. */
+struct image {
+	struct process process;
+	struct admitted admitted;
+	struct recording recording;
+	struct ended_threads ended;
+};
 
 // Kept across fork: whether the settings are read and the tables of the unwinder made.
 static bool started_before;
@@ -36,8 +43,8 @@ static bool wiped_at_fork;
 
 static bool make_process(void)
 {
-	struct process *fresh;
-	struct process *none = NULL;
+	static struct image *image; // of the first that comes
+	struct image *fresh, *made = NULL;
 
 	if (process)
 		return true;
@@ -46,8 +53,14 @@ static bool make_process(void)
 		return false;
 	// Zero in every child that has a copy of this memory; a vfork child shares it.
 	wiped_at_fork = sys_madvise(fresh, sizeof(*fresh), MADV_WIPEONFORK) == 0;
-	__atomic_compare_exchange_n(&process, &none, fresh, false, __ATOMIC_RELEASE,
-				    __ATOMIC_RELAXED);
+	if (__atomic_compare_exchange_n(&image, &made, fresh, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		made = fresh;
+	// Whoever comes second stores the same.
+	__atomic_store_n(&admitted, &made->admitted, __ATOMIC_RELAXED);
+	__atomic_store_n(&recording, &made->recording, __ATOMIC_RELAXED);
+	__atomic_store_n(&ended_threads, &made->ended, __ATOMIC_RELAXED);
+	__atomic_store_n(&process, &made->process, __ATOMIC_RELEASE);
 	return true;
 }
 
@@ -66,6 +79,14 @@ static void warn_unknown_placeholder(enum setting setting)
 	log_end();
 }
 
+static void choose_sink(void)
+{
+	sink = config_is_live()             ? &live_sink
+	       : config.value[SETTING_CULL] ? &cull_sink
+					    : &record_sink;
+	handler_queue_renew = thread_renew_slow;
+}
+
 bool process_read_settings(void)
 {
 	static enum { UNREAD, READING, READ } state;
@@ -76,12 +97,12 @@ bool process_read_settings(void)
 	if (!__atomic_compare_exchange_n((int *)&state, &none, READING, false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return false;
-	next_functions_resolve();
 	log_init();
 	if (!config_read()) {
 		__atomic_store_n((int *)&state, UNREAD, __ATOMIC_RELEASE);
 		return false;
 	}
+	choose_sink();
 	zero_memory_begin();
 	warn_unknown_placeholder(SETTING_OUTPUT);
 	warn_unknown_placeholder(SETTING_LOGFILE);
@@ -151,11 +172,13 @@ static enum process_state start(bool forked)
 	memcpy(parent, forked ? process_id : config.parent_id, 16);
 	recording_file_make_id(process_id);
 	// A later image of the run: its recording is named by that.
-	if (!recording_file_create(&process->file, memcmp(parent, none, 16) != 0)) {
+	if (!recording_file_create(&recording->file, memcmp(parent, none, 16) != 0)) {
 		memcpy(process_id, forked ? parent : none, 16); // as before: it may be tried again
 		return PROCESS_OFF;
 	}
 	recording_file_open(forked, parent);
+	if (config_is_live())
+		watcher_tell(recording->file.fd, LIVE_MESSAGE_TABLE, false);
 	return PROCESS_RECORDING;
 }
 
@@ -194,7 +217,6 @@ bool process_start(void)
 	if (!__atomic_compare_exchange_n(&process->state, &state, PROCESS_STARTING, false,
 					 __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 		return state == PROCESS_RECORDING;
-	next_functions_resolve();
 	if (!started_before && !start_first())
 		state = PROCESS_NEW; // before the C library is ready: the next event tries again
 	else
@@ -212,23 +234,13 @@ void process_try_again(void)
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-void process_count_losses(enum trace_loss reason, uint64_t count)
+void process_forget_parent(void)
 {
-	// Once: a handler may fork, and the child, which returns here, find it wiped.
-	struct trace_header *header =
-		process ? __atomic_load_n(&process->file.header, __ATOMIC_RELAXED) : NULL;
+	struct image *image = (struct image *)process;
+	uint32_t own_stacks = process->own_stacks; // this runs on one of them
 
-	if (header)
-		__atomic_fetch_add(&header->losses[reason], count, __ATOMIC_RELAXED);
-}
-
-void process_count_loss(enum trace_loss reason)
-{
-	process_count_losses(reason, 1);
-}
-
-bool process_is_borrowed(void)
-{
-	return process && process->pid && !process_system_calls_forbidden() &&
-	       process->pid != sys_getpid();
+	if (process_state() != PROCESS_NEW)
+		return;
+	memset(image, 0, sizeof(*image)); // the interrupted write may have used it
+	process->own_stacks = own_stacks;
 }

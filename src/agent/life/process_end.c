@@ -1,16 +1,15 @@
 #include "agent/life/process_end.h"
 
 #include "agent/arch/syscall.h"
-#include "agent/cull/cull.h"
+#include "agent/event/sink.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/log.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/life/memory_use.h"
-#include "agent/life/process.h"
 #include "agent/life/thread.h"
-#include "agent/live/live.h"
 #include "agent/record/fact_record.h"
+#include "agent/record/memory_use.h"
+#include "agent/record/recording.h"
 #include "agent/record/slot.h"
 
 #define FLUSH_SIZE (1u << 20) /* of a slot that deep stacks have made large */
@@ -21,7 +20,7 @@ bool process_flush(void)
 	void *scratch;
 	bool whole = true;
 
-	if (!process->file.header_private)
+	if (!recording->file.header_private)
 		return true;
 	if (process_system_calls_forbidden())
 		return false;
@@ -32,7 +31,7 @@ bool process_flush(void)
 		whole &= !syscall_error(scratch) && slot_flush_private(thread, scratch, FLUSH_SIZE);
 	if (!syscall_error(scratch))
 		sys_munmap(scratch, FLUSH_SIZE);
-	file_write_header(&process->file);
+	file_write_header(&recording->file);
 	return whole && process_state() == PROCESS_RECORDING;
 }
 
@@ -52,11 +51,11 @@ static uint64_t count_lost(const struct trace_header *header)
 /* At an exec nothing is said of losses: the same line may come from each of many. */
 static void say_end(enum trace_end reason)
 {
-	uint64_t lost = reason == TRACE_END_EXEC ? 0 : count_lost(process->file.header);
+	uint64_t lost = reason == TRACE_END_EXEC ? 0 : count_lost(process->header);
 
 	log_start(lost ? SETTING_LOG_ERROR : SETTING_LOG_INFO);
 	log_string("recording '");
-	log_string(process->file.path);
+	log_string(recording->file.path);
 	log_string("' ends");
 	if (lost) {
 		log_string("; events lost: ");
@@ -70,10 +69,10 @@ static void end_stopped(void)
 {
 	struct signal_bracket bracket;
 
-	__atomic_store_n(&process->file.header->state, TRACE_STATE_ENDED, __ATOMIC_RELEASE);
+	__atomic_store_n(&process->header->state, TRACE_STATE_ENDED, __ATOMIC_RELEASE);
 	signal_bracket_begin(&bracket);
 	if (!process_system_calls_forbidden())
-		file_write_header(&process->file);
+		file_write_header(&recording->file);
 	signal_bracket_end(&bracket);
 }
 
@@ -85,11 +84,11 @@ void process_end_held_back(void)
 
 	thread = lent ? thread_lend() : thread;
 	if (!thread)
-		return cull_lose(TRACE_LOSS_HELD_BACK);
+		return sink->stop(TRACE_LOSS_HELD_BACK);
 	if (!lent)
 		outer = thread_begin_work(thread);
-	if (!cull_finish(thread))
-		cull_lose(TRACE_LOSS_HELD_BACK);
+	if (!sink->finish(thread))
+		sink->stop(TRACE_LOSS_HELD_BACK);
 	if (lent)
 		thread_take_back(thread);
 	else
@@ -131,9 +130,9 @@ struct ending {
 static void end(void *argument)
 {
 	const struct ending *ending = argument;
-	struct trace_header *header = process->file.header;
+	struct trace_header *header = process->header;
 
-	if (cull_is_on())
+	if (sink_holds_back())
 		process_end_held_back();
 	write_end(thread_self, ending->reason, ending->status);
 	header->end_reason = ending->reason;
@@ -142,8 +141,8 @@ static void end(void *argument)
 	process_flush();
 	if (process_state() == PROCESS_RECORDING)
 		say_end(ending->reason);
-	if (live_is_on() && ending->reason != TRACE_END_EXEC)
-		live_report_at_end();
+	if (sink->ended)
+		sink->ended(ending->reason);
 }
 
 void process_end(enum trace_end reason, int status)
@@ -163,7 +162,8 @@ void process_resume(void)
 {
 	if (process_state() != PROCESS_RECORDING || process_is_borrowed())
 		return;
-	cull_resume();
-	process->file.header->end_reason = TRACE_END_UNKNOWN;
-	__atomic_store_n(&process->file.header->state, TRACE_STATE_RUNNING, __ATOMIC_RELEASE);
+	if (sink->resume)
+		sink->resume();
+	process->header->end_reason = TRACE_END_UNKNOWN;
+	__atomic_store_n(&process->header->state, TRACE_STATE_RUNNING, __ATOMIC_RELEASE);
 }

@@ -6,7 +6,6 @@
 #include "agent/ground/config.h"
 #include "agent/ground/file_name.h"
 #include "agent/ground/libc.h"
-#include "agent/life/thread.h"
 #include "agent/record/fact_record.h"
 
 #define FACT_MAX 32000

@@ -1,14 +1,14 @@
 #include "agent/life/seccomp.h"
 
-#include "agent/cull/cull.h"
+#include "agent/event/sink.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/log.h"
 #include "agent/ground/page_pool.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/life/process.h"
+#include "agent/ground/state.h"
 #include "agent/life/process_end.h"
-#include "agent/life/process_stop.h"
-#include "agent/life/toggle.h"
+#include "agent/record/process_stop.h"
+#include "agent/record/recording.h"
 #include "agent/unwind/unwind.h"
 
 #define WINDOW_SIZE  (32u << 20)  /* of recording after a seccomp filter */
@@ -16,8 +16,8 @@
 
 static bool prepare_window(void)
 {
-	return !process->file.header_private && clock_use_tsc &&
-	       file_open_window(&process->file, WINDOW_SIZE) &&
+	return !recording->file.header_private && clock_use_tsc &&
+	       file_open_window(&recording->file, WINDOW_SIZE) &&
 	       page_pool_begin_reserve(RESERVE_SIZE);
 }
 
@@ -42,7 +42,7 @@ bool seccomp_prepare(bool strict)
 		say_too_late();
 	if (strict && process_state() == PROCESS_RECORDING) {
 		signal_bracket_begin(&bracket);
-		if (cull_is_on())
+		if (sink_holds_back())
 			process_end_held_back();
 		signal_bracket_end(&bracket);
 		process_stop(TRACE_LOSS_STRICT_MODE,
@@ -71,5 +71,5 @@ void seccomp_refused(void)
 	unwind_forbid_system_calls(false);
 	page_pool_end_reserve();
 	if (process_state() == PROCESS_RECORDING)
-		file_close_window(&process->file);
+		file_close_window(&recording->file);
 }

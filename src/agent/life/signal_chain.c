@@ -1,4 +1,3 @@
-/* sigaction() and its older kin, for the signals that the settings name: see signal_chain.h. */
 #include "agent/life/signal_chain.h"
 
 #include <errno.h>
@@ -9,10 +8,10 @@
 #include "agent/ground/lock.h"
 #include "agent/ground/next_functions.h"
 #include "agent/ground/signal_bracket.h"
+#include "agent/ground/state.h"
 #include "agent/life/process.h"
 #include "agent/life/toggle.h"
 #include "agent/live/live.h"
-#include "agent/live_dump/helper.h"
 #include "base/compiler.h"
 
 // Flags that say how the kernel calls the handler: the program's own hold for ours.
@@ -148,7 +147,7 @@ static void begin_one(struct own_signal *own, int number)
 		own->number = 0;
 }
 
-void hook_signal_begin(void)
+void signal_chain_begin(void)
 {
 	static uint32_t begun;
 
@@ -161,7 +160,7 @@ void hook_signal_begin(void)
 		begin_one(&own_signals[i], (int)config.value[meanings[i].setting]);
 }
 
-void hook_signal_before_exec(void)
+void signal_chain_before_exec(void)
 {
 	const struct sigaction ignored = {.sa_handler = SIG_IGN};
 
@@ -173,7 +172,7 @@ void hook_signal_before_exec(void)
 	}
 }
 
-void hook_signal_after_exec(void)
+void signal_chain_after_exec(void)
 {
 	for (size_t i = 0; i < ARRAY_COUNT(own_signals); i++) {
 		const struct own_signal *own = &own_signals[i];
@@ -184,18 +183,15 @@ void hook_signal_after_exec(void)
 	}
 }
 
-/* The signal if it is one of ours. Programs may call before our constructor has run. */
-static struct own_signal *find_begun(int number)
+struct own_signal *signal_chain_find(int number)
 {
-	next_functions_resolve();
 	if (number <= 0)
 		return NULL;
-	hook_signal_begin();
+	signal_chain_begin();
 	return find(number);
 }
 
-/* As the kernel would do it. new and old may be NULL. */
-static int change(struct own_signal *own, const struct sigaction *new, struct sigaction *old)
+int signal_chain_change(struct own_signal *own, const struct sigaction *new, struct sigaction *old)
 {
 	struct sigaction before;
 	struct signal_bracket bracket;
@@ -221,71 +217,4 @@ static int change(struct own_signal *own, const struct sigaction *new, struct si
 	if (old)
 		*old = before;
 	return result;
-}
-
-/* Of the calls that take a handler alone. Returns the handler before. */
-static signal_handler *change_handler(struct own_signal *own, signal_handler *handler, int flags)
-{
-	struct sigaction new = {.sa_handler = handler, .sa_flags = flags};
-	struct sigaction old;
-
-	if (change(own, &new, &old))
-		return SIG_ERR;
-	return old.sa_handler;
-}
-
-int hook_sigaction(int number, const void *new, void *old)
-{
-	struct own_signal *own = find_begun(number);
-
-	if (own)
-		return change(own, new, old);
-	return real.sigaction ? real.sigaction(number, new, old)
-			      : (int)next_functions_return(-ENOSYS);
-}
-
-/* Each as its C library has it: BSD's keeps the handler, System V's resets it. */
-#define DEFINE_SIGNAL(name, flags)                                                                 \
-	signal_handler *hook_##name(int number, signal_handler *handler)                           \
-	{                                                                                          \
-		struct own_signal *own = find_begun(number);                                       \
-                                                                                                   \
-		if (own)                                                                           \
-			return change_handler(own, handler, flags);                                \
-		if (real.name)                                                                     \
-			return real.name(number, handler);                                         \
-		return (signal_handler *)next_functions_return(-ENOSYS);                           \
-	}
-
-DEFINE_SIGNAL(signal, SA_RESTART)
-DEFINE_SIGNAL(bsd_signal, SA_RESTART)
-DEFINE_SIGNAL(ssignal, SA_RESTART)
-DEFINE_SIGNAL(sysv_signal, (int)(SA_RESETHAND | SA_NODEFER))
-DEFINE_SIGNAL(sysv_signal_old, (int)(SA_RESETHAND | SA_NODEFER))
-
-/* SIG_HOLD and the mask are the C library's business: the handler alone goes our way. */
-signal_handler *hook_sigset(int number, signal_handler *handler)
-{
-	struct own_signal *own = find_begun(number);
-	signal_handler *before;
-	struct sigaction action;
-
-	if (!own || handler == SIG_HOLD)
-		return real.sigset ? real.sigset(number, handler)
-				   : (signal_handler *)next_functions_return(-ENOSYS);
-	action = get_action(own);
-	// It unblocks the signal, and says whether it was blocked; the handler that it sets is
-	// replaced by ours at once.
-	before = real.sigset ? real.sigset(number, SIG_IGN) : SIG_ERR;
-	change_handler(own, handler, 0);
-	return before == SIG_HOLD ? before : action.sa_handler;
-}
-
-int hook_sigignore(int number)
-{
-	struct own_signal *own = find_begun(number);
-
-	if (own)
-		return change_handler(own, SIG_IGN, 0) == SIG_ERR ? -1 : 0;
-	return real.sigignore ? real.sigignore(number) : (int)next_functions_return(-ENOSYS);
 }

@@ -2,12 +2,9 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <sys/prctl.h>
 
 #include "agent/arch/syscall.h"
-#include "agent/cull/cull.h"
-#include "agent/ground/clock.h"
-#include "agent/ground/config.h"
+#include "agent/event/sink.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/next_functions.h"
 #include "agent/ground/page_pool.h"
@@ -15,14 +12,10 @@
 #include "agent/life/process.h"
 #include "agent/life/process_facts.h"
 #include "agent/life/thread_ended.h"
-#include "agent/life/toggle.h"
-#include "agent/live/live.h"
 #include "agent/record/fact_record.h"
 #include "agent/record/slot.h"
+#include "agent/record/thread_record.h"
 #include "base/bytes.h"
-
-__thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
-__thread uint32_t thread_tag __attribute__((tls_model("initial-exec")));
 
 // In thread_self while the thread is being set up: hooks pass through.
 static struct thread starting;
@@ -37,34 +30,23 @@ static size_t frame_room(void)
 	return thread_depth_limit() + 8;
 }
 
-size_t thread_depth_limit(void)
-{
-	return config.value[SETTING_DEPTH];
-}
-
 /* With the parts behind struct thread, all touched only as far as they are used. */
 size_t thread_memory_size(void)
 {
 	size_t size = bytes_round_up(sizeof(struct thread), 64) +
 		      HANDLER_QUEUE_WORDS * sizeof(uint64_t) + frame_room() * sizeof(uint64_t);
 
-	if (live_is_on())
-		size += live_thread_size(frame_room());
-
+	if (sink->thread_size)
+		size += sink->thread_size(frame_room());
 	return bytes_round_up(size, 4096);
-}
-
-uint64_t *thread_pending_words(struct thread *thread)
-{
-	return (uint64_t *)((char *)thread + bytes_round_up(sizeof(*thread), 64));
 }
 
 static void set_parts(struct thread *thread)
 {
 	thread->pending.words = thread_pending_words(thread);
 	thread->frames = thread->pending.words + HANDLER_QUEUE_WORDS;
-	if (live_is_on())
-		live_thread_prepare(thread, thread->frames + frame_room(), frame_room());
+	if (sink->thread_begin)
+		sink->thread_begin(thread, thread->frames + frame_room(), frame_room());
 	thread->stack.depth_max = thread_depth_limit();
 	thread->stack.broken_pc = TRACE_PC_BROKEN;
 	thread->stack.truncated_pc = TRACE_PC_TRUNCATED;
@@ -108,11 +90,8 @@ static struct thread *create(void)
 
 static void end_stream(struct thread *thread)
 {
-	fact_record_write(thread, &(struct fact_record){.kind = TRACE_RECORD_THREAD_END,
-							.has_time = true,
-							.ticks = clock_ticks()});
-	cull_thread_ends(thread);
-	live_thread_leaves(thread);
+	thread_record_end(thread);
+	sink_thread_ends(thread);
 	slot_rest(thread);
 	unwind_thread_ends(&thread->bounds);
 	thread->epoch = ~process->epoch; // the next event, if there is one, empties the caches
@@ -151,34 +130,6 @@ static void watch_end(struct thread *thread)
 		real.pthread_setspecific(end_key, thread);
 }
 
-static void write_name(struct thread *thread, enum trace_record kind)
-{
-	struct fact_record record = {.kind = kind, .has_time = true, .ticks = clock_ticks()};
-
-	if (kind == TRACE_RECORD_THREAD)
-		fact_record_add(&record, (uint64_t)thread->tid);
-	record.text = thread->name;
-	record.text_size = strlen(thread->name);
-	fact_record_write(thread, &record);
-}
-
-void thread_check_name(struct thread *thread)
-{
-	char name[sizeof(thread->name)] = "";
-
-	if (process_system_calls_forbidden() || sys_prctl(PR_GET_NAME, (unsigned long)name))
-		return;
-	if (!strncmp(name, thread->name, sizeof(name)))
-		return;
-	memcpy(thread->name, name, sizeof(name));
-	thread->name[sizeof(name) - 1] = '\0';
-	if (!thread->announced)
-		return;
-	write_name(thread, TRACE_RECORD_THREAD_NAME);
-	if (live_is_on())
-		live_thread_leaves(thread);
-}
-
 void thread_renamed(void)
 {
 	struct thread *thread = thread_self;
@@ -189,25 +140,19 @@ void thread_renamed(void)
 		return;
 	signal_bracket_begin(&bracket);
 	outer = thread_begin_work(thread);
-	thread_check_name(thread);
+	thread_record_name(thread);
 	thread_end_work(thread, outer);
 	signal_bracket_end(&bracket);
 }
 
-/*
- * The first record of a thread, in a stream of its own or behind those of a thread that has ended.
- * One that goes on after its own end, in a later destructor, has written it.
- */
+/* One that goes on after its own end, in a later destructor, has done so. */
 static void announce(struct thread *thread)
 {
 	bool is_first = thread->sequence == 0 && (uint32_t)thread->chunk->commit == 0;
 
 	if (thread->announced)
 		return;
-	thread_check_name(thread);
-	write_name(thread, TRACE_RECORD_THREAD);
-	thread->announced = 1;
-	toggle_write_tag(thread);
+	thread_record_begin(thread);
 	if (thread->stream == 0 && is_first)
 		process_facts_write(thread);
 }
@@ -311,12 +256,7 @@ void thread_take_back(struct thread *thread)
 /* Of a child: the thread as the kernel would have left it, and the process, too. */
 static void forget_parent(struct thread *thread)
 {
-	if (process_state() == PROCESS_NEW) {
-		uint32_t own_stacks = process->own_stacks; // this runs on one of them
-
-		memset(process, 0, sizeof(*process)); // the interrupted write may have used it
-		process->own_stacks = own_stacks;
-	}
+	process_forget_parent();
 	// The copies of the slot and of the stack cache are not worth a system call.
 	memset(thread, 0, sizeof(*thread));
 	sys_madvise(thread, thread_memory_size(), MADV_WIPEONFORK);

@@ -4,20 +4,20 @@
 #include <stddef.h>
 
 #include "agent/arch/syscall.h"
-#include "agent/cull/cull.h"
+#include "agent/event/sink.h"
+#include "agent/event/thread.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/lock.h"
-#include "agent/life/process.h"
-#include "agent/life/thread.h"
-#include "agent/live/live.h"
 #include "agent/record/slot.h"
 
 /* Of threads that are not gone yet, so many are looked at before memory is asked for instead. */
 #define LOOKS_MAX 8
 
+struct ended_threads *ended_threads;
+
 void thread_ended_put(struct thread *thread)
 {
-	struct thread **arrived = &process->ended.arrived;
+	struct thread **arrived = &ended_threads->arrived;
 	struct thread *head = __atomic_load_n(arrived, __ATOMIC_RELAXED);
 
 	if (thread->ended)
@@ -88,8 +88,7 @@ static void recycle(struct thread *thread)
 	struct trace_chunk *chunk;
 
 	// It may have allocated again after its end, in a later destructor.
-	cull_thread_ends(thread);
-	live_thread_leaves(thread);
+	sink_thread_ends(thread);
 	stack_cache_recycle(&thread->stack);
 	if (!can_hand_on_stream(thread))
 		slot_forget(thread);
@@ -106,7 +105,7 @@ static void recycle(struct thread *thread)
 
 struct thread *thread_ended_take(void)
 {
-	struct ended_threads *ended = &process->ended;
+	struct ended_threads *ended = ended_threads;
 	struct thread *thread;
 
 	// Waits: going without would cost another thread's memory, for good.

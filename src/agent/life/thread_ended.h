@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+#include "base/compiler.h"
+
 struct thread;
 
 /* Zero: no thread has ended. */
@@ -22,6 +24,9 @@ struct ended_threads {
 	struct thread *first; /* the one that ended longest ago, by ended_next */
 	struct thread *last;
 };
+
+/* This image's, wiped at fork. Not NULL where `process` is not. */
+extern struct ended_threads *ended_threads hidden;
 
 /* The thread is ending. More than once is the same as once. */
 void thread_ended_put(struct thread *thread);

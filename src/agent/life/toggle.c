@@ -1,26 +1,18 @@
 #include "agent/life/toggle.h"
 
 #include "agent/arch/syscall.h"
-#include "agent/event/admission.h"
-#include "agent/event/handler_queue.h"
+#include "agent/event/event.h"
 #include "agent/ground/clock.h"
-#include "agent/ground/config.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/life/process.h"
 #include "agent/life/thread.h"
-#include "agent/record/event_write.h"
 #include "agent/record/fact_record.h"
-
-uint32_t toggle_state = TOGGLE_UNSETTLED;
-uint32_t toggle_watched;
-uint32_t toggle_idle;
 
 // What is wanted, and whether somebody is busy bringing it about. Kept across fork, but for the
 // lock: its holder is not in the child.
 static uint32_t wanted = TOGGLE_ON; // atomic, enum toggle_state
 static int lock_owner;              // atomic, a process id; 0: free
-static bool started;                // there was a start
 
 static bool settings_mean_stops(void)
 {
@@ -43,11 +35,6 @@ bool toggle_settle_slow(void)
 	__atomic_compare_exchange_n(&toggle_state, &state, first, false, __ATOMIC_RELEASE,
 				    __ATOMIC_RELAXED);
 	return !toggle_is_off();
-}
-
-bool toggle_begins(void)
-{
-	return started;
 }
 
 /* One that could not be written now, because its handler interrupted the agent, waits. */
@@ -92,7 +79,7 @@ static void begin_to_watch(void)
 
 	if (toggle_is_watched())
 		return;
-	process->others_known = !admission_knows();
+	admission_begin();
 	__atomic_store_n(&toggle_watched, 1, __ATOMIC_SEQ_CST);
 	for (thread = __atomic_load_n(&process->threads, __ATOMIC_SEQ_CST); thread;
 	     thread = thread->all_next) {
@@ -132,7 +119,7 @@ static void begin_recording(void)
 
 static void start_now(void)
 {
-	started = true;
+	toggle_started = true;
 	if (process_state() != PROCESS_RECORDING)
 		return begin_recording();
 	write_switch(TRACE_RECORD_ON);
@@ -218,16 +205,4 @@ void toggle_flip(void)
 		return;
 	__atomic_fetch_xor(&wanted, TOGGLE_ON ^ TOGGLE_OFF, __ATOMIC_SEQ_CST);
 	carry_out();
-}
-
-void toggle_write_tag(struct thread *thread)
-{
-	struct fact_record record = {
-		.kind = TRACE_RECORD_TAG, .has_time = true, .ticks = clock_ticks()};
-
-	if (thread->tag == thread_tag)
-		return;
-	fact_record_add(&record, thread_tag);
-	if (fact_record_write(thread, &record))
-		thread->tag = thread_tag;
 }

@@ -1,13 +1,12 @@
 #include "agent/live/live.h"
 
+#include "agent/event/capture.h"
+#include "agent/event/event.h"
 #include "agent/ground/clock.h"
-#include "agent/hooks/guard.h"
-#include "agent/life/process.h"
 #include "agent/live/live_hook.h"
+#include "agent/live/live_reports.h"
 #include "agent/live/live_stack.h"
 #include "agent/live/live_table.h"
-#include "agent/live_dump/live_reports.h"
-#include "agent/record/event_write.h"
 
 // Without stacks allocations have no time: so many from one look at the clock to the next.
 #define STACKLESS_LOOKS 4096
@@ -109,7 +108,7 @@ static inline void add_with_stack(struct thread *thread, struct live *live, uint
 {
 	const uint32_t *head =
 		block_table_expect(&live->blocks, &thread->live->near, address, size);
-	bool captured = event_capture(thread, state);
+	bool captured = capture(thread, state);
 	const struct live_sums *sums;
 	uint32_t site = SITES_STACKLESS;
 	uint64_t ticks;
@@ -165,7 +164,7 @@ static never_inline void stackless_here_slow(struct thread *thread, uint64_t add
 
 	if (is_here(thread, live) && live_wants(thread, size, false))
 		add_stackless(thread, live, address, size);
-	guard_end_record(thread);
+	thread_end_record(thread);
 }
 
 /*
@@ -177,14 +176,14 @@ static inline void stackless_here(struct thread *thread, uint64_t address, uint6
 	struct live_own *own;
 	struct live *live;
 
-	guard_begin_record(thread);
+	thread_begin_record(thread);
 	live = exact_table(thread);
 	own = thread->live;
 	if (likely(live) && !toggle_is_off() && counts_down(own) &&
 	    live_put_fast(own, live, heads_near_find(&own->near.heads, address), address, size,
 			  live_owner(SITES_STACKLESS, own->sums.number), 0)) {
 		live_threads_allocate_as(true, &own->sums, (struct weight){1, size});
-		guard_end_record(thread);
+		thread_end_record(thread);
 	} else {
 		stackless_here_slow(thread, address, size);
 	}
@@ -196,13 +195,13 @@ static never_inline void with_stack_here(struct thread *thread, uint64_t sp, uin
 	struct unwind_state state;
 	struct live *live;
 
-	guard_begin_record(thread);
+	thread_begin_record(thread);
 	live = process->live;
 	if (is_here(thread, live) && live_wants(thread, size, false)) {
-		state = guard_state_at(sp);
+		state = thread_caller_at(sp);
 		add_with_stack(thread, live, address, size, &state);
 	}
-	guard_end_record(thread);
+	thread_end_record(thread);
 }
 
 never_inline void live_allocates_here(struct thread *thread, uint64_t sp, const void *block,
@@ -238,7 +237,7 @@ static never_inline void ends_here_slow(struct thread *thread, uint64_t address)
 
 	if (is_here(thread, live) && thread->outer) // as in write_unusual_free()
 		end(thread, live, address);
-	guard_end_record(thread);
+	thread_end_record(thread);
 }
 
 never_inline void live_ends_here(struct thread *thread, const void *block)
@@ -249,12 +248,12 @@ never_inline void live_ends_here(struct thread *thread, const void *block)
 
 	// What the real free reads first, glibc's: before the block.
 	__builtin_prefetch((const char *)block - 16, 1);
-	guard_begin_record(thread);
+	thread_begin_record(thread);
 	live = exact_table(thread);
 	own = thread->live;
 	if (likely(live && thread->outer) && live_take_fast(own, live, (uint64_t)block, &known)) {
 		live_count_end_as(true, &own->sums, live, &known, (struct weight){1, known.size});
-		guard_end_record(thread);
+		thread_end_record(thread);
 	} else {
 		ends_here_slow(thread, (uint64_t)block);
 	}

@@ -21,7 +21,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/ground/config.h"
 #include "agent/live_dump/helper.h"
 #include "trace/format.h"
 
@@ -29,19 +28,9 @@ struct event;
 struct thread;
 struct unwind_state;
 
-static inline bool live_is_on(void)
-{
-	return config_is_live();
-}
-
-/* Makes process->live, whose file is there. false: no memory. In a signal bracket. */
-bool live_begin(void);
-
-/* From the recording's start on its times are counted, in ticks. Before the first event. */
-void live_starts(uint64_t ticks);
-
-/* Of the records (docs/trace-format.md, 4.2) that are written. */
-bool live_writes_record(uint8_t kind);
+/* What the sink does (event/sink.h); live_begin() makes process->live. */
+bool live_begin(struct trace_header *header);
+void live_starts(const struct trace_header *header);
 
 /*
  * The memory that a thread needs for the table, for stacks of so many frames; and what it becomes,
@@ -63,7 +52,7 @@ void live_allocates(struct thread *thread, const struct event *event,
 /* A block ends, whoever's it was. In a signal handler that interrupted the agent, too. */
 void live_frees(struct thread *thread, uint64_t address);
 
-/* Before a realloc, and when it has failed: as admission_begins_realloc() and its like. */
+/* Before a realloc, and when it has failed. */
 uint32_t live_begins_realloc(struct thread *thread, const void *old);
 void live_fails_realloc(struct thread *thread, const void *old, uint32_t before);
 

@@ -3,20 +3,15 @@
 #include "agent/ground/next_functions.h"
 #include "agent/ground/page_pool.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/life/process.h"
-#include "agent/life/thread.h"
 #include "agent/live/live.h"
-#include "agent/live/live_hook.h"
-#include "agent/live/live_memory.h"
 #include "agent/live/live_sampled.h"
 #include "agent/live/live_table.h"
+#include "agent/live_blocks/live_memory.h"
+#include "agent/record/thread_record.h"
 #include "base/bytes.h"
 
 // glibc's since 2.32: by name, for a program may have a copy of it that counts.
 extern const char __libc_single_threaded __attribute__((weak));
-
-const char *atomic_add_alone_flag;
-uint8_t live_way;
 
 // Kept across fork: a parent's is given back when its child begins one.
 static struct live *former;
@@ -41,9 +36,8 @@ static void find_alone_flag(void)
 	atomic_add_alone_flag = &__libc_single_threaded ? &__libc_single_threaded : &never;
 }
 
-bool live_begin(void)
+bool live_begin(struct trace_header *header)
 {
-	struct trace_header *header = process->file.header;
 	struct live *live;
 
 	forget_former();
@@ -66,23 +60,9 @@ bool live_begin(void)
 	return true;
 }
 
-void live_starts(uint64_t ticks)
+void live_starts(const struct trace_header *header)
 {
-	process->live->start_ticks = process->live->header->base_ticks = ticks;
-}
-
-bool live_writes_record(uint8_t kind)
-{
-	switch (kind) {
-	case TRACE_RECORD_FRAME:
-	case TRACE_RECORD_MODULE:
-	case TRACE_RECORD_MODULE_GONE:
-	case TRACE_RECORD_PROCESS:
-	case TRACE_RECORD_END:
-		return true;
-	default:
-		return false;
-	}
+	process->live->start_ticks = process->live->header->base_ticks = header->start_ticks;
 }
 
 size_t live_thread_size(size_t frames)
@@ -125,7 +105,7 @@ static void settle(void *argument)
 	struct live *live = ((struct settling *)argument)->live;
 	struct live_own *own = thread->live;
 
-	thread_check_name(thread);
+	thread_record_name(thread);
 	if (!own->sums.allocated)
 		own->sums = live_threads_sums(&live->threads,
 					      live_threads_claim(&live->threads, live->header,

@@ -3,11 +3,11 @@
  * block that begins is in the table at once, too, so that its end finds it; its stack is looked up
  * later.
  */
+#include "agent/event/event.h"
 #include "agent/ground/clock.h"
 #include "agent/live/live.h"
 #include "agent/live/live_stack.h"
 #include "agent/live/live_table.h"
-#include "agent/record/event_write.h"
 
 /* Who owns a block that waits: by its ticket, lest it be taken for the next one at its address. */
 static uint32_t waiting_owner(struct thread *thread, struct live *live, uint64_t ticket)

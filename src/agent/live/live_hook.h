@@ -16,21 +16,9 @@
 #define MALLOW_AGENT_LIVE_LIVE_HOOK_H
 
 #include "agent/event/admission.h"
-#include "agent/life/thread.h"
+#include "agent/event/thread.h"
 #include "agent/live/live_sampled.h"
 #include "base/compiler.h"
-
-/*
- * What becomes of the events of a thread that is open. It is so for all of them from before the
- * first one is, and across fork.
- */
-enum live_way {
-	LIVE_WAY_NONE = 0, /* they are recorded */
-	LIVE_WAY_ALL,
-	LIVE_WAY_SAMPLES, /* what is no sample is passed over */
-};
-
-extern uint8_t live_way hidden;
 
 /* Whether an allocation is passed over, which was thereby counted as such. thread may be NULL. */
 static inline bool live_passes_over(struct thread *thread, uint64_t size)

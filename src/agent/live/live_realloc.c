@@ -1,6 +1,5 @@
 /* Reallocs: the old block is taken out before, and brought back where it failed. */
-#include "agent/event/admission.h"
-#include "agent/hooks/guard.h"
+#include "agent/event/sink.h"
 #include "agent/live/live.h"
 #include "agent/live/live_table.h"
 
@@ -12,14 +11,14 @@ static bool begin_busy(struct thread *thread)
 {
 	if (thread->busy)
 		return false;
-	guard_begin_record(thread);
+	thread_begin_record(thread);
 	return true;
 }
 
 static void end_busy(struct thread *thread, bool begun)
 {
 	if (begun)
-		guard_end_record(thread);
+		thread_end_record(thread);
 }
 
 /* A handler that comes in between and resizes blocks, too, takes another place. */
@@ -30,15 +29,15 @@ static uint32_t take_for_realloc(struct thread *thread, struct live *live, uint6
 	struct live_taken taken = {.address = address};
 
 	if (!live_take(thread, live, address, &taken.block))
-		return ADMISSION_UNKNOWN;
+		return SINK_UNKNOWN;
 	live_count_end(thread, live, &taken.block);
 	*place = taken;
-	return ADMISSION_RECORDED;
+	return SINK_RECORDED;
 }
 
 uint32_t live_begins_realloc(struct thread *thread, const void *old)
 {
-	uint32_t ret = ADMISSION_UNKNOWN;
+	uint32_t ret = SINK_UNKNOWN;
 	struct live *live;
 	bool begun;
 
@@ -94,7 +93,7 @@ void live_fails_realloc(struct thread *thread, const void *old, uint32_t before)
 	struct live *live;
 	bool begun;
 
-	if (before != ADMISSION_RECORDED || !thread->live)
+	if (before != SINK_RECORDED || !thread->live)
 		return;
 	begun = begin_busy(thread);
 	live = __atomic_load_n(&process->live, __ATOMIC_RELAXED);

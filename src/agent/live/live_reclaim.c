@@ -1,11 +1,10 @@
 #include "agent/live/live_reclaim.h"
 
 #include "agent/arch/atomic_add.h"
+#include "agent/event/thread.h"
 #include "agent/ground/barrier.h"
 #include "agent/ground/lock.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/life/process.h"
-#include "agent/life/thread.h"
 #include "agent/live/live_state.h"
 
 // How much more there is to be, in cells, before all regions are looked at again.
@@ -21,7 +20,7 @@
  */
 static bool someone_may_come_back(void)
 {
-	return __atomic_load_n(&process->file.header->losses[TRACE_LOSS_INTERRUPTED],
+	return __atomic_load_n(&process->header->losses[TRACE_LOSS_INTERRUPTED],
 			       __ATOMIC_RELAXED) != 0;
 }
 

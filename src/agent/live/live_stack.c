@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "agent/life/thread.h"
+#include "agent/event/thread.h"
 #include "agent/live/live_state.h"
 #include "agent/record/event_write.h"
 #include "agent/unwind/leaf_cache.h"

@@ -3,10 +3,9 @@
 #define MALLOW_AGENT_LIVE_LIVE_TABLE_H
 
 #include "agent/event/admission.h"
+#include "agent/event/thread.h"
 #include "agent/ground/config.h"
 #include "agent/ground/next_functions.h"
-#include "agent/life/thread.h"
-#include "agent/life/toggle.h"
 #include "agent/live/live_sampled.h"
 #include "agent/live/live_state.h"
 #include "agent/live_blocks/block_table_fast.h"

@@ -2,7 +2,7 @@
 
 #include "agent/ground/libc.h"
 #include "agent/ground/lock.h"
-#include "agent/live/live_memory.h"
+#include "agent/live_blocks/live_memory.h"
 
 /* Where the thread counts what it frees. */
 static bool has_rows(struct live_threads *threads, uint32_t number)

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "agent/live/live_memory.h"
+#include "agent/live_blocks/live_memory.h"
 #include "base/compiler.h"
 
 #define FOUR (1u << CELLS_FOUR_LOG)

@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 #include "agent/ground/page_pool.h"
-#include "agent/live/live_memory.h"
+#include "agent/live_blocks/live_memory.h"
 
 #define MIDDLE_LEAVES (1u << HEADS_MIDDLE_BITS)
 

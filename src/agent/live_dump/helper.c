@@ -12,12 +12,12 @@
 #include "agent/ground/lock.h"
 #include "agent/ground/log.h"
 #include "agent/ground/signal_bracket.h"
+#include "agent/ground/state.h"
 #include "agent/ground/text.h"
 #include "agent/life/environment.h"
-#include "agent/life/process.h"
-#include "agent/live/live_state.h"
 #include "agent/live_dump/installed_tool.h"
 #include "agent/live_dump/watcher.h"
+#include "agent/record/recording.h"
 #include "base/compiler.h"
 
 #define KEEPERS    4 /* reports being made at once */
@@ -49,6 +49,8 @@ struct keeper {
 	const char *arguments[ARGUMENTS];
 	char stack[STACK_SIZE] __attribute__((aligned(16)));
 };
+
+char *const *helper_environment;
 
 static struct keeper keepers[KEEPERS]; // under lock
 static uint32_t lock;
@@ -139,7 +141,7 @@ static never_inline __attribute__((noreturn)) void execute(const struct keeper *
 		hide_stderr();
 	syscall_raw(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, 8, 0, 0);
 	syscall_raw(SYS_execve, (long)keeper->arguments[0], (long)keeper->arguments,
-		    (long)environment_for_tool(), 0, 0, 0);
+		    (long)helper_environment, 0, 0, 0);
 	for (;;)
 		syscall_raw(SYS_exit_group, 127, 0, 0, 0, 0, 0);
 }
@@ -190,7 +192,7 @@ static const char **fill(struct keeper *keeper, const char *before)
 {
 	struct text text;
 
-	keeper->fd = process->file.fd;
+	keeper->fd = recording->file.fd;
 	keeper->output = keeper->status = -1;
 	keeper->is_report = keeper->last = false;
 	keeper->told = -ENOENT;
@@ -212,7 +214,7 @@ static void fill_report(struct keeper *keeper, enum helper_sort sort, bool last)
 	keeper->is_report = true;
 	keeper->last = last;
 	keeper->plea = last ? LIVE_MESSAGE_LAST : pleas[sort];
-	keeper->header = process->live->header;
+	keeper->header = (struct live_header *)((char *)process->header + LIVE_HEADER_OFFSET);
 
 	*argument++ = "live-report";
 	*argument++ = "--fd";
@@ -344,7 +346,7 @@ bool helper_start(enum helper_sort sort, bool last)
 	if (process_system_calls_forbidden())
 		return true;
 	signal_bracket_begin(&bracket);
-	if (file_keep_descriptor(&process->file) && lock_try(&lock)) {
+	if (file_keep_descriptor(&recording->file) && lock_try(&lock)) {
 		keeper = find_free();
 		done = keeper != NULL;
 		if (keeper) {
@@ -363,7 +365,7 @@ static struct keeper *start_export(const char *format, int output)
 	struct keeper *keeper = NULL;
 
 	signal_bracket_begin(&bracket);
-	if (file_keep_descriptor(&process->file) && lock_try(&lock)) {
+	if (file_keep_descriptor(&recording->file) && lock_try(&lock)) {
 		keeper = find_free();
 		if (keeper) {
 			keeper->awaited = true;

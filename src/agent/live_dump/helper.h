@@ -18,11 +18,20 @@
 
 #include <stdbool.h>
 
+#include "base/compiler.h"
+
 enum helper_sort {
 	HELPER_SORT_DEFAULT, /* as the settings say */
 	HELPER_SORT_SIZE,
 	HELPER_SORT_COUNT,
 };
+
+/*
+ * The environment of the tool when the agent starts it: the MALLOW_ variables, and what it needs of
+ * the program's as that was at the start. Not our LD_PRELOAD entry, nor anybody's. Ended by NULL.
+ * Set by life/environment.c before the first start.
+ */
+extern char *const *helper_environment hidden;
 
 /*
  * Starts one report; last: the one at the process's end, of which the table tells what came of it.

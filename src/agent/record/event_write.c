@@ -1,18 +1,11 @@
 #include "agent/record/event_write.h"
 
-#include "agent/cull/cull.h"
+#include "agent/event/capture.h"
+#include "agent/event/sink.h"
 #include "agent/ground/compare.h"
-#include "agent/ground/config.h"
 #include "agent/ground/next_functions.h"
-#include "agent/ground/own_code.h"
-#include "agent/ground/signal_bracket.h"
-#include "agent/hooks/guard.h"
-#include "agent/life/modules.h"
-#include "agent/life/process.h"
-#include "agent/life/thread.h"
-#include "agent/life/toggle.h"
-#include "agent/live/live.h"
 #include "agent/record/fact_record.h"
+#include "agent/record/modules.h"
 #include "agent/record/slot.h"
 #include "agent/unwind/leaf_cache.h"
 
@@ -179,7 +172,7 @@ static inline __attribute__((always_inline)) uint8_t *put_corrections(struct thr
 	return p;
 }
 
-static void lose(struct thread *thread)
+void event_lose(struct thread *thread)
 {
 	thread->cursor = NULL;
 	thread->limit = NULL;
@@ -300,7 +293,7 @@ write_event(struct thread *thread, const struct event *event, enum shape shape)
 		if (thread->resync)
 			forget_stream_stack(thread);
 		if (!thread->cursor || !prepare_slow(thread))
-			return lose(thread);
+			return event_lose(thread);
 	}
 	put_event(thread, event, shape,
 		  thread->depth != stack->shared || stack->shared != stack->depth ||
@@ -319,10 +312,10 @@ static bool has_frame_without_id(const struct thread *thread)
 }
 
 /*
- * now: the event is of a hook that is going on. A frame that cannot be defined is looked up by the
- * time of its record: that must not be one from before its module was loaded, by another thread.
+ * Of a hook that is going on: a frame that cannot be defined is looked up by the time of its
+ * record, which must not be one from before its module was loaded, by another thread.
  */
-static never_inline void write_any(struct thread *thread, const struct event *event, bool now)
+never_inline void event_write_any(struct thread *thread, const struct event *event, bool now)
 {
 	struct stack_cache *stack = &thread->stack;
 	bool again = stack->settled != stack->depth;
@@ -339,74 +332,9 @@ static never_inline void write_any(struct thread *thread, const struct event *ev
 void event_write(struct thread *thread, const struct event *event, const uint64_t *frames,
 		 uint32_t count)
 {
-	if (live_is_on())
-		return live_allocated(thread, event, frames, count);
 	if (!stack_cache_set(&thread->stack, frames, count))
 		return process_count_loss(TRACE_LOSS_NO_MEMORY);
-	write_any(thread, event, false);
-}
-
-/* A stack that is not whole, and not because nobody asked for more. */
-static never_inline void count_incomplete(enum unwind_end end)
-{
-	if (end == UNWIND_BROKEN)
-		process_count_loss(TRACE_LOSS_BROKEN_STACKS);
-	else if (end == UNWIND_TRUNCATED &&
-		 config.value[SETTING_BACKTRACE] == SETTING_BACKTRACE_FULL)
-		process_count_loss(TRACE_LOSS_TRUNCATED_STACKS);
-}
-
-/*
- * thread->stack becomes the one that state describes, if the cache can do it: of a thread that is
- * not unusual, in the epoch that it knows.
- */
-static inline __attribute__((always_inline)) bool capture_cached(struct thread *thread,
-								 const struct unwind_state *state)
-{
-	enum unwind_end end = stack_cache_capture(&thread->stack, state, &thread->bounds);
-
-	if (likely(end == UNWIND_COMPLETE))
-		return true;
-	count_incomplete(end);
-	return end != UNWIND_REFUSED;
-}
-
-/* The stack of state by unwind_capture(), which remembers nothing. false: lost. */
-static never_inline bool capture_plain_slow(struct thread *thread, const struct unwind_state *state)
-{
-	size_t count = 0;
-	enum unwind_end end = unwind_capture(state, &thread->bounds, thread->frames,
-					     thread_depth_limit(), &count);
-
-	if (unlikely(end != UNWIND_COMPLETE))
-		thread->frames[count++] =
-			end == UNWIND_TRUNCATED ? TRACE_PC_TRUNCATED : TRACE_PC_BROKEN;
-	count_incomplete(end);
-	if (thread->within || thread->passing) {
-		thread->within = 0;
-		count = own_code_strip(thread->frames, (uint32_t)count);
-	}
-	if (stack_cache_set(&thread->stack, thread->frames, count))
-		return true;
-	process_count_loss(TRACE_LOSS_NO_MEMORY);
-	return false;
-}
-
-/* Makes thread->stack the one that state describes. false: lost. */
-static never_inline bool capture_slow(struct thread *thread, const struct unwind_state *state)
-{
-	uint32_t epoch = __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE);
-
-	// After a module was unloaded a pc may mean other code; and pages of the stack may be gone.
-	if (epoch != thread->epoch || thread->resync) {
-		stack_cache_clear(&thread->stack);
-		thread->bounds = (struct unwind_stack){0};
-		thread->epoch = epoch;
-	}
-	if (config.value[SETTING_UNWINDER] == SETTING_UNWINDER_FAST && !thread->within &&
-	    !thread->passing && capture_cached(thread, state))
-		return true;
-	return capture_plain_slow(thread, state);
+	event_write_any(thread, event, false);
 }
 
 /* Nothing is to be looked after but this event itself, of a thread that is not unusual. */
@@ -426,43 +354,28 @@ static void write_stackless(struct thread *thread, const struct event *event)
 	if (!thread->unusual && is_ordinary(thread, event) && is_prepared(thread))
 		write_event(thread, event, SHAPE_ALLOCATION);
 	else
-		write_any(thread, event, true);
+		event_write_any(thread, event, true);
 }
 
-static void write_captured(struct thread *thread, const struct event *event,
-			   const struct unwind_state *state)
+void event_write_slow(struct thread *thread, const struct event *event,
+		      const struct unwind_state *state)
 {
 	if (config_stackless())
 		return write_stackless(thread, event);
 	if (!capture_slow(thread, state))
 		return;
 	compare_stack(thread, state);
-	write_any(thread, event, true);
+	event_write_any(thread, event, true);
 }
 
-never_inline void event_write_kept_free(struct thread *thread, const struct event *event,
-					const struct unwind_state *state)
+never_inline void event_write_end(struct thread *thread, const struct event *event,
+				  const struct unwind_state *state)
 {
 	if (thread->free_stacks)
-		return write_captured(thread, event, state);
+		return event_write_slow(thread, event, state);
 	if (!fact_record_reserve(thread, room_for(0)))
-		return lose(thread);
+		return event_lose(thread);
 	put_event(thread, event, SHAPE_ANY, false);
-}
-
-bool event_capture(struct thread *thread, const struct unwind_state *state)
-{
-	bool plain = thread->resync || thread->within || thread->passing ||
-		     config.value[SETTING_UNWINDER] != SETTING_UNWINDER_FAST ||
-		     __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE) != thread->epoch;
-
-	if (unlikely(plain) || unlikely(!capture_cached(thread, state))) {
-		if (!capture_slow(thread, state))
-			return false;
-		thread->resync = 0;
-	}
-	compare_stack(thread, state);
-	return true;
 }
 
 bool event_define_frames(struct thread *thread)
@@ -470,52 +383,8 @@ bool event_define_frames(struct thread *thread)
 	while (thread->cursor)
 		if (find_ids(thread, thread->stack.depth))
 			return true;
-	lose(thread);
+	event_lose(thread);
 	return false;
-}
-
-bool event_keep(struct thread *thread, struct event *event)
-{
-	if (live_is_on()) // the only ends that come here are those of reallocs, which are over
-		return false;
-	return admission_keeps(thread, event);
-}
-
-/* Where there is a filter: whether the end of a block is an event. */
-static bool keeps_free(struct thread *thread, struct event *event)
-{
-	return event_keep(thread, event) &&
-	       !(cull_is_on() && cull_ends(thread, event->address, event->ticks, false));
-}
-
-/* Of a thread that is unusual, or whose chunk is full. */
-static never_inline void write_unusual_free(struct thread *thread, uint8_t operation,
-					    uint64_t ticks, uint64_t address)
-{
-	struct event event = {.operation = operation, .ticks = ticks, .address = address};
-	struct unwind_state state;
-
-	// As in write_here_slow(). If the child has begun a recording before it came back, the
-	// guard alone is missing, and the block is one that the recording does not know.
-	if (!thread->cursor)
-		return lose(thread);
-	if (!thread->outer)
-		return;
-	if (!thread->filtered || keeps_free(thread, &event)) {
-		state = guard_caller(thread);
-		event_write_kept_free(thread, &event, &state);
-	}
-	if (cull_is_on())
-		cull_look_around(thread, ticks);
-}
-
-static never_inline void write_free_slow(struct thread *thread, uint8_t operation, uint64_t ticks,
-					 uint64_t address)
-{
-	if (live_is_on() && likely(thread->cursor && thread->outer))
-		live_frees(thread, address);
-	else
-		write_unusual_free(thread, operation, ticks, address);
 }
 
 void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address)
@@ -526,7 +395,7 @@ void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, 
 
 	if (unlikely(thread->unusual || (size_t)(thread->limit - p) < room_for(0) ||
 		     ticks < encoder->time))
-		return write_free_slow(thread, operation, ticks, address);
+		return sink->end(thread, operation, ticks, address);
 	*p++ = operation;
 	p = varint_put(p, ticks - encoder->time);
 	p = trace_put_address(p, &address_before, address);
@@ -535,8 +404,7 @@ void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, 
 	encoder->address = address;
 }
 
-/* Makes thread->stack the one that state describes, all its frames with ids. false: lost. */
-static bool capture_with_ids(struct thread *thread, const struct unwind_state *state)
+bool event_capture_with_ids(struct thread *thread, const struct unwind_state *state)
 {
 	struct stack_cache *stack = &thread->stack;
 	bool again;
@@ -552,7 +420,7 @@ static bool capture_with_ids(struct thread *thread, const struct unwind_state *s
 	stack_cache_settle(stack);
 	while (!find_ids(thread, stack->depth)) {
 		if (!thread->cursor) {
-			lose(thread);
+			event_lose(thread);
 			return false;
 		}
 	}
@@ -561,93 +429,20 @@ static bool capture_with_ids(struct thread *thread, const struct unwind_state *s
 	return true;
 }
 
-/* CULL. replaced: the entry of the block that a realloc has ended, 0: none that is held back. */
-static void write_or_hold(struct thread *thread, struct event *event, uint32_t replaced,
-			  const struct unwind_state *state)
-{
-	if (replaced && event->operation == TRACE_OP_FREE) { // the filter has dropped the new block
-		if (!cull_ends_taken(thread, replaced, event->address, event->ticks, false))
-			event_write_kept_free(thread, event, state);
-		return;
-	}
-	if (!capture_with_ids(thread, state)) {
-		if (replaced)
-			cull_gives_up(thread, replaced, event->old_address);
-		return;
-	}
-	if (event->operation > TRACE_OP_LAST_ALLOCATION && !replaced) {
-		write_any(thread, event, true);
-		cull_notes(thread, event);
-	} else if (!cull_holds(thread, event, replaced)) {
-		write_any(thread, event, true);
-	}
-}
-
-/* What the filter has made of an event. */
-static void write_kept(struct thread *thread, struct event *event, uint32_t replaced,
-		       const struct unwind_state *state)
-{
-	if (cull_is_on() && (replaced || event->operation < TRACE_OP_FREE))
-		write_or_hold(thread, event, replaced, state);
-	else if (event->operation == TRACE_OP_FREE)
-		event_write_kept_free(thread, event, state);
-	else
-		write_captured(thread, event, state);
-}
-
-/* Of a thread that is unusual, or without the caches. */
-static never_inline void write_unusual(struct thread *thread, const struct event *event,
-				       const struct unwind_state *state)
-{
-	// A handler that interrupted the real malloc forked, and the child came back here: its
-	// thread was wiped.
-	if (!thread->cursor) {
-		thread->replaced = 0;
-		return lose(thread);
-	}
-	if (thread->filtered) {
-		struct event kept = *event;
-		uint32_t replaced = thread->replaced;
-
-		thread->replaced = 0;
-		if (event_keep(thread, &kept)) {
-			toggle_write_tag(thread);
-			write_kept(thread, &kept, replaced, state);
-		} else {
-			thread->within = 0;
-			if (replaced)
-				cull_gives_up(thread, replaced, event->old_address);
-		}
-		if (cull_is_on())
-			cull_look_around(thread, event->ticks);
-	} else {
-		write_captured(thread, event, state);
-	}
-}
-
-static never_inline void write_here_slow(struct thread *thread, const struct event *event,
-					 const struct unwind_state *state)
-{
-	if (live_is_on() && likely(thread->cursor != NULL))
-		live_allocates(thread, event, state);
-	else
-		write_unusual(thread, event, state);
-}
-
 void event_write_here(struct thread *thread, const struct event *event,
 		      const struct unwind_state *state)
 {
 	// First, before anything is set up for the rest.
 	if (unlikely(thread->unusual))
-		return write_here_slow(thread, event, state);
+		return sink->allocate(thread, event, state);
 	if (unlikely(!is_ordinary(thread, event) ||
 		     config.value[SETTING_UNWINDER] != SETTING_UNWINDER_FAST ||
 		     !capture_cached(thread, state)))
-		return write_here_slow(thread, event, state);
+		return sink->allocate(thread, event, state);
 	compare_stack(thread, state);
 	// Making room may begin a chunk, with another time and stack.
 	if (likely(is_prepared(thread)))
 		write_event(thread, event, SHAPE_ALLOCATION);
 	else
-		write_any(thread, event, true);
+		event_write_any(thread, event, true);
 }

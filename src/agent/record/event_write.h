@@ -1,7 +1,7 @@
 /*
  * Writing events into the thread's slot. The order of every write: encode behind the cursor,
  * store the committed size, move the cursor. What is interrupted half-way and never resumed
- * (longjmp) is thereby never seen.
+ * (longjmp) is thereby never seen. All with `busy` set.
  */
 #ifndef MALLOW_AGENT_RECORD_EVENT_WRITE_H
 #define MALLOW_AGENT_RECORD_EVENT_WRITE_H
@@ -16,33 +16,41 @@ struct thread;
 struct unwind_state;
 
 /*
- * An event whose stack is captured now, from the caller that state describes. With `busy` set.
+ * The hot path of recording, which the hooks call: an event, by the caller that state describes, or
+ * a free (operation: enum trace_op), which has no stack. What is not ordinary, in whatever way,
+ * goes to the sink (sink.h).
  */
 void event_write_here(struct thread *thread, const struct event *event,
 		      const struct unwind_state *state);
+void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address);
+
+/* An event whose stack is captured now, from the caller that state describes. */
+void event_write_slow(struct thread *thread, const struct event *event,
+		      const struct unwind_state *state);
+
+/* The end of a block. It has no stack, unless FREE_STACKS asks for it: that of state. */
+void event_write_end(struct thread *thread, const struct event *event,
+		     const struct unwind_state *state);
 
 /* An event with a stack already captured, innermost first; count 0 and no frames: no stack. */
 void event_write(struct thread *thread, const struct event *event, const uint64_t *frames,
 		 uint32_t count);
 
 /*
- * The two halves of that: thread->stack becomes the caller's, not settled. And the frames of
- * thread->stack, settled, beyond those that it shares, get ids if they can. false: lost.
+ * The halves of event_write_slow(): thread->stack becomes the caller's, settled, its frames with
+ * ids; and the event, of the hook that the thread is in (now) or of an earlier one, is written with
+ * that stack. false: it is lost, and counted.
  */
-bool event_capture(struct thread *thread, const struct unwind_state *state);
-bool event_define_frames(struct thread *thread);
+bool event_capture_with_ids(struct thread *thread, const struct unwind_state *state);
+void event_write_any(struct thread *thread, const struct event *event, bool now);
 
 /*
- * A free, by the hook that the thread is in. operation: enum trace_op. It has no stack, unless
- * FREE_STACKS asks for it.
+ * The frames of thread->stack, settled, beyond those that it shares, get ids if they can. false:
+ * the event is lost, and counted.
  */
-void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address);
+bool event_define_frames(struct thread *thread);
 
-/* Of a filtered thread: whether the event is recorded, and as what (admission.h). */
-bool event_keep(struct thread *thread, struct event *event);
-
-/* A free that is kept, by the caller that state describes. */
-void event_write_kept_free(struct thread *thread, const struct event *event,
-			   const struct unwind_state *state);
+/* Nothing can be written, at least not now: the thread has no cursor afterwards. */
+void event_lose(struct thread *thread);
 
 #endif

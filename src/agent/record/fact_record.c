@@ -1,14 +1,10 @@
 #include "agent/record/fact_record.h"
 
-#include "agent/ground/clock.h"
+#include "agent/event/sink.h"
+#include "agent/event/thread.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/life/memory_use.h"
-#include "agent/life/process.h"
-#include "agent/life/thread.h"
-#include "agent/life/toggle.h"
-#include "agent/live/live.h"
-#include "agent/record/event_write.h"
+#include "agent/record/memory_use.h"
 #include "agent/record/slot.h"
 
 #define TEXT_MAX 32768 /* a chunk's worth; longer texts are cut */
@@ -49,14 +45,12 @@ static size_t text_size(const struct fact_record *record)
 	return record->text_size < TEXT_MAX ? record->text_size : TEXT_MAX;
 }
 
-/* More than it can take. */
-static size_t room_of(const struct fact_record *record)
+size_t fact_record_room(const struct fact_record *record)
 {
 	return 1 + VARINT_MAX + (1 + FACT_RECORD_FIELDS) * VARINT_MAX + text_size(record);
 }
 
-/* There is room. */
-static void put(struct thread *thread, const struct fact_record *record)
+void fact_record_put(struct thread *thread, const struct fact_record *record)
 {
 	uint8_t fields[(1 + FACT_RECORD_FIELDS) * VARINT_MAX];
 	uint8_t *end = fields;
@@ -87,42 +81,12 @@ void fact_record_lost(uint64_t count)
 
 bool fact_record_write(struct thread *thread, const struct fact_record *record)
 {
-	if (live_is_on() && !live_writes_record(record->kind))
+	if (!sink_wants(record->kind))
 		return true;
-	if (!fact_record_reserve(thread, room_of(record))) {
+	if (!fact_record_reserve(thread, fact_record_room(record))) {
 		fact_record_lost(1);
 		return false;
 	}
-	put(thread, record);
+	fact_record_put(thread, record);
 	return true;
-}
-
-void fact_record_write_here(struct thread *thread, const struct fact_record *record,
-			    const struct unwind_state *state)
-{
-	if (toggle_is_off())
-		return;
-	fact_record_write_kept_here(thread, record, state);
-}
-
-void fact_record_write_kept_here(struct thread *thread, const struct fact_record *record,
-				 const struct unwind_state *state)
-{
-	const struct event stack = {.operation = TRACE_OP_STACK};
-
-	if (live_is_on())
-		return;
-	// The stack and its record must lie in one chunk: a new one begins with another stack.
-	if (!fact_record_reserve(thread, room_of(record) + 1024))
-		return fact_record_lost(1);
-	event_write_here(thread, &stack, state);
-	if ((size_t)(thread->limit - thread->cursor) < room_of(record)) {
-		if (!fact_record_reserve(thread, room_of(record)))
-			return fact_record_lost(1);
-		event_write_here(thread, &stack, state);
-	}
-	if ((size_t)(thread->limit - thread->cursor) >= room_of(record))
-		put(thread, record);
-	else
-		fact_record_lost(1);
 }

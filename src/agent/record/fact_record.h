@@ -13,7 +13,6 @@
 #include "trace/format.h"
 
 struct thread;
-struct unwind_state;
 
 #define FACT_RECORD_FIELDS 10
 
@@ -40,13 +39,9 @@ static inline void fact_record_add_signed(struct fact_record *record, int64_t fi
 /* Writes it; takes the signal bracket itself where the slot has to roll. With `busy` set. */
 bool fact_record_write(struct thread *thread, const struct fact_record *record);
 
-/* The same, belonging to the stack that state describes. */
-void fact_record_write_here(struct thread *thread, const struct fact_record *record,
-			    const struct unwind_state *state);
-
-/* The same for one that is wanted while recording is stopped, too. */
-void fact_record_write_kept_here(struct thread *thread, const struct fact_record *record,
-				 const struct unwind_state *state);
+/* What it takes at most, and writing it where there is that much room behind the cursor. */
+size_t fact_record_room(const struct fact_record *record);
+void fact_record_put(struct thread *thread, const struct fact_record *record);
 
 /* Counts records or events that could not be written: by why it stopped, else for want of memory.
  */

@@ -6,6 +6,7 @@
 #include "agent/arch/syscall.h"
 #include "agent/ground/config.h"
 #include "agent/ground/libc.h"
+#include "agent/ground/state.h"
 #include "agent/ground/text.h"
 #include "base/bytes.h"
 
@@ -263,17 +264,17 @@ int file_map_header(struct file *file, bool shared)
 	if (result)
 		return result;
 	if (shared)
-		file->header = map_shared(file, 0, TRACE_PAGE);
-	if (!file->header) {
+		process->header = map_shared(file, 0, TRACE_PAGE);
+	if (!process->header) {
 		void *memory = sys_mmap(NULL, TRACE_PAGE, PROT_READ | PROT_WRITE,
 					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		if (syscall_error(memory))
 			return (int)(long)memory;
-		file->header = memory;
+		process->header = memory;
 		file->header_private = true;
 	}
-	inherited.header = file->header;
+	inherited.header = process->header;
 	return 0;
 }
 
@@ -301,7 +302,7 @@ bool file_keep_descriptor(struct file *file)
 void file_write_header(struct file *file)
 {
 	if (file->header_private && !file->window && file_keep_descriptor(file))
-		write_all(file->fd, (const char *)file->header, TRACE_PAGE, 0);
+		write_all(file->fd, (const char *)process->header, TRACE_PAGE, 0);
 }
 
 /*

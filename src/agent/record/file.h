@@ -23,12 +23,11 @@ struct file {
 	int fd;
 	dev_t device;
 	ino_t inode;
-	uint64_t end;                /* where the next chunk goes; atomic */
-	struct trace_header *header; /* shared mapping, or private memory */
-	bool header_private;         /* to be written by file_write_header() */
-	bool in_memory;              /* MODE=live: it has no name but for people */
-	char *window;                /* seccomp: appends go here, without system calls; or NULL */
-	uint64_t window_offset;      /* of window in the file */
+	uint64_t end;           /* where the next chunk goes; atomic */
+	bool header_private;    /* to be written by file_write_header() */
+	bool in_memory;         /* MODE=live: it has no name but for people */
+	char *window;           /* seccomp: appends go here, without system calls; or NULL */
+	uint64_t window_offset; /* of window in the file */
 	uint64_t window_size;
 	uint64_t window_behind; /* where the file ended when the window was opened */
 	char path[FILE_NAME_MAX];
@@ -56,7 +55,8 @@ int file_create(struct file *file, bool later_image);
 /* Created, but of no use: closes and removes it. */
 void file_discard(struct file *file);
 
-/* The header's page, mapped shared where wanted and possible. 0 or the negative error number. */
+/* process->header: the page, mapped shared where wanted and possible. 0 or the negative error
+ * number. */
 int file_map_header(struct file *file, bool shared);
 
 /* Private header: to the file. */

@@ -3,18 +3,18 @@
 #include <errno.h>
 
 #include "agent/arch/syscall.h"
+#include "agent/event/sink.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/config.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/log.h"
 #include "agent/ground/next_functions.h"
 #include "agent/ground/text.h"
-#include "agent/life/environment.h"
-#include "agent/life/process.h"
-#include "agent/life/toggle.h"
-#include "agent/live/live.h"
-#include "agent/live_dump/watcher.h"
+#include "agent/ground/state.h"
+#include "agent/record/recording.h"
 #include "agent/unwind/arch.h"
+
+struct recording *recording;
 
 /* Field 22 of /proc/self/stat; the name in field 2 may hold blanks and parentheses. */
 static uint64_t start_time(void)
@@ -64,17 +64,17 @@ static void fill_header(struct trace_header *header, bool forked, const uint8_t 
 			    : real.allocator_is_musl ? TRACE_ALLOCATOR_MUSL
 						     : TRACE_ALLOCATOR_OTHER;
 	header->flags = (forked ? TRACE_BEGUN_BY_FORK : 0) |
-			(process->file.header_private ? TRACE_PRIVATE_SLOTS : 0) |
+			(recording->file.header_private ? TRACE_PRIVATE_SLOTS : 0) |
 			(config_free_stacks() ? TRACE_FREE_STACKS : 0) |
-			(toggle_begins() ? TRACE_BEGUN_BY_START : 0) |
-			(live_is_on() ? TRACE_LIVE : 0);
+			(toggle_started ? TRACE_BEGUN_BY_START : 0) |
+			(config_is_live() ? TRACE_LIVE : 0);
 	header->sample_mean = config.value[SETTING_SAMPLE];
 	header->cull_ns = config.value[SETTING_CULL];
 	header->start_ticks = clock_ticks();
 	header->start_monotonic_ns = clock_monotonic_ns();
 	header->start_realtime_ns = clock_realtime_ns();
-	if (live_is_on())
-		live_starts(header->start_ticks);
+	if (sink->start)
+		sink->start(header);
 	// Last: a file without its magic is not yet a recording.
 	__atomic_store_n(&header->magic, TRACE_MAGIC, __ATOMIC_RELEASE);
 }
@@ -104,7 +104,7 @@ bool recording_file_create(struct file *file, bool later)
 
 	if (error >= 0) {
 		error = file_map_header(file, shared);
-		if (error >= 0 && live_is_on() && !live_begin())
+		if (error >= 0 && sink->begin && !sink->begin(process->header))
 			error = -ENOMEM;
 		if (error >= 0)
 			return true;
@@ -123,18 +123,16 @@ bool recording_file_create(struct file *file, bool later)
 
 void recording_file_open(bool forked, const uint8_t parent[16])
 {
-	fill_header(process->file.header, forked, parent);
-	file_write_header(&process->file);
+	fill_header(process->header, forked, parent);
+	file_write_header(&recording->file);
 	config_publish_id(process_id);
-	if (live_is_on())
-		watcher_tell(process->file.fd, LIVE_MESSAGE_TABLE, false);
-	else
-		tell_run(process->file.path);
+	if (!config_is_live())
+		tell_run(recording->file.path);
 	log_start(SETTING_LOG_INFO);
 	log_string("recording to ");
-	log_string(process->file.path);
+	log_string(recording->file.path);
 	log_end();
-	if (process->file.header_private && config.value[SETTING_SLOTS] == SETTING_SLOTS_SHARED)
+	if (recording->file.header_private && config.value[SETTING_SLOTS] == SETTING_SLOTS_SHARED)
 		log_line(SETTING_LOG_WARN, "the file system cannot map the file: a kill may lose "
 					   "the last events of each thread");
 }

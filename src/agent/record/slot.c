@@ -1,16 +1,15 @@
 #include "agent/record/slot.h"
 
 #include "agent/arch/syscall.h"
+#include "agent/event/thread.h"
 #include "agent/ground/clock.h"
-#include "agent/ground/config.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/log.h"
 #include "agent/ground/page_pool.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/life/process.h"
-#include "agent/life/process_stop.h"
-#include "agent/life/thread.h"
 #include "agent/record/file.h"
+#include "agent/record/process_stop.h"
+#include "agent/record/recording.h"
 #include "base/bytes.h"
 #include "trace/checksum.h"
 #include "trace/format.h"
@@ -19,7 +18,7 @@
 
 static bool slots_private(void)
 {
-	return process->file.header->flags & TRACE_PRIVATE_SLOTS;
+	return process->header->flags & TRACE_PRIVATE_SLOTS;
 }
 
 static uint32_t committed(const struct trace_chunk *chunk)
@@ -95,7 +94,7 @@ static bool map_new(struct thread *thread, uint32_t size)
 		if (!memory)
 			return false;
 	} else {
-		memory = file_map_slot(&process->file, size, &thread->slot_offset, &result);
+		memory = file_map_slot(&recording->file, size, &thread->slot_offset, &result);
 		if (!memory)
 			return stop(thread, result);
 	}
@@ -153,7 +152,7 @@ static enum file_result append_copy(struct trace_chunk *chunk, uint32_t size)
 	head.flags = TRACE_CHUNK_SEALED;
 	head.size = size;
 	bytes_put_u64(rest + rest_size, trace_checksum(&head, sizeof(head), rest, rest_size));
-	return file_append(&process->file, &head, rest, size);
+	return file_append(&recording->file, &head, rest, size);
 }
 
 /* The slot itself becomes a chunk; the thread has none afterwards. */

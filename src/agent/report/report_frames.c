@@ -3,7 +3,7 @@
 #include "agent/ground/build_id.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/text.h"
-#include "agent/life/process.h"
+#include "agent/record/recording.h"
 #include "agent/unwind/unwind.h"
 #include "trace/live.h"
 
@@ -19,7 +19,7 @@ static void note(void *argument, uint64_t pc, uint32_t id)
 bool report_frames_make(struct report_frames *frames, struct report_memory *memory)
 {
 	*frames = (struct report_frames){0};
-	frames->count = __atomic_load_n(&process->modules.next_frame_id, __ATOMIC_ACQUIRE) + 1;
+	frames->count = __atomic_load_n(&recording->modules.next_frame_id, __ATOMIC_ACQUIRE) + 1;
 	frames->frames = report_memory_take(memory, frames->count * sizeof(*frames->frames));
 	if (!frames->frames)
 		return false;

@@ -1,7 +1,7 @@
 #include "agent/report/report_memory.h"
 
 #include "agent/ground/page_pool.h"
-#include "agent/life/process.h"
+#include "agent/ground/state.h"
 #include "base/bytes.h"
 
 #define REGION_SIZE (256u << 10)

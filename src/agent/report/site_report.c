@@ -2,7 +2,7 @@
 
 #include "agent/ground/config.h"
 #include "agent/ground/libc.h"
-#include "agent/life/process.h"
+#include "agent/ground/state.h"
 #include "agent/live/live_state.h"
 #include "agent/report/report_frames.h"
 #include "agent/report/report_weight.h"

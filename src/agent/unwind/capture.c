@@ -2,14 +2,6 @@
 #include "agent/unwind/unwind.h"
 
 #include "agent/unwind/arch_step.h"
-#include "agent/unwind/memory.h"
-#include "agent/unwind/module_cache.h"
-#include "agent/unwind/module_find.h"
-#include "agent/unwind/nesting.h"
-#include "agent/unwind/proc_maps.h"
-#include "agent/unwind/rule.h"
-#include "agent/unwind/rule_table.h"
-#include "agent/unwind/stack_bounds.h"
 #include "base/compiler.h"
 
 static inline __attribute__((always_inline)) enum unwind_end
@@ -53,72 +45,4 @@ enum unwind_end unwind_capture(const struct unwind_state *state, struct unwind_s
 	if (unlikely(end == UNWIND_BROKEN && crossing.missing != 0))
 		end = capture_slow(state, &crossing, pcs, room, count);
 	return end;
-}
-
-static void *(*allocate_pages)(size_t size);
-
-void *unwind_allocate(size_t size)
-{
-	return allocate_pages(size);
-}
-
-static void run_here(void (*function)(void *argument), void *argument)
-{
-	function(argument);
-}
-
-static void (*run)(void (*function)(void *argument), void *argument) = run_here;
-
-void unwind_run_slow(void (*function)(void *argument), void *argument)
-{
-	run(function, argument);
-}
-
-void unwind_init(const struct unwind_host *host)
-{
-	allocate_pages = host->allocate;
-	run = host->run ? host->run : run_here;
-	stack_bounds_init(host);
-	module_find_init(host->dl_find_object);
-	nesting_init(host);
-	rule_table_init(host->allocate);
-}
-
-void unwind_each_frame_id(void (*each)(void *argument, uint64_t pc, uint32_t id), void *argument)
-{
-	rule_table_each_id(each, argument);
-}
-
-uint32_t unwind_frame_id(uint64_t pc)
-{
-	return rule_table_id(pc);
-}
-
-uint32_t unwind_set_frame_id(uint64_t pc, uint32_t id)
-{
-	return rule_table_set_id(pc, id);
-}
-
-void unwind_forget(uint64_t start, uint64_t end)
-{
-	module_cache_forget(start, end);
-	rule_table_forget(start, end);
-}
-
-void unwind_forget_ids(void)
-{
-	rule_after_fork();
-	module_cache_after_fork();
-	rule_table_after_fork();
-}
-
-void unwind_forbid_system_calls(bool forbidden)
-{
-	proc_maps_forbid(forbidden);
-	stack_bounds_forbid(forbidden);
-}
-
-size_t unwind_memory(void)
-{
-	return rule_table_memory();
 }

@@ -4,6 +4,11 @@
 
 #include <stddef.h>
 
+struct unwind_host;
+
+/* Before all else. */
+void unwind_memory_init(const struct unwind_host *host);
+
 /* Zeroed pages that are never returned; NULL: none left. Any thread, any signal handler. */
 void *unwind_allocate(size_t size);
 

@@ -1,12 +1,14 @@
-#include "agent/live/live_memory.h"
+#include "agent/live_blocks/live_memory.h"
 
 #include "agent/arch/syscall.h"
 #include "agent/ground/lock.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/life/process.h"
 #include "agent/record/file.h"
+#include "agent/record/recording.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
+
+const char *atomic_add_alone_flag;
 
 #define CHUNKS_MAX   8192
 #define CHUNK_LEAVES 500 /* as their header has room for */
@@ -59,7 +61,7 @@ static struct live_chunk *make_chunk(enum live_part part, uint32_t entry_size, u
 
 	if (chunk_count == CHUNKS_MAX)
 		return NULL;
-	chunk = file_map_sparse(&process->file, size);
+	chunk = file_map_sparse(&recording->file, size);
 	if (!chunk) {
 		refusals = PAUSE;
 		return NULL;

@@ -1,4 +1,4 @@
-#include "agent/ground/allocator_code.h"
+#include "agent/event/allocator_code.h"
 
 #include "agent/ground/next_functions.h"
 #include "agent/ground/own_code.h"
@@ -7,7 +7,7 @@
 /* What musl's calloc, which calls malloc and has no unwind table, does not reach. */
 #define SHORT_FUNCTION 512
 
-bool allocator_code_holds(uint64_t pc)
+bool allocator_code_look(uint64_t pc)
 {
 	uint64_t start = unwind_code_start(pc);
 	bool found = own_code(pc); // operator new[] jumps to operator new, see allocator_code.c

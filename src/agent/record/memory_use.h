@@ -1,6 +1,6 @@
 /* Memory samples: what the kernel counts as the process's. */
-#ifndef MALLOW_AGENT_LIFE_MEMORY_USE_H
-#define MALLOW_AGENT_LIFE_MEMORY_USE_H
+#ifndef MALLOW_AGENT_RECORD_MEMORY_USE_H
+#define MALLOW_AGENT_RECORD_MEMORY_USE_H
 
 struct thread;
 

@@ -1,4 +1,4 @@
-#include "agent/ground/allocator_code.h"
+#include "agent/event/allocator_code.h"
 
 #include "agent/ground/next_functions.h"
 #include "agent/ground/own_code.h"
@@ -33,7 +33,7 @@ static void look(void *argument)
 	question->found = found;
 }
 
-bool allocator_code_holds(uint64_t pc)
+bool allocator_code_look(uint64_t pc)
 {
 	struct question question = {.pc = pc};
 

@@ -5,8 +5,8 @@
  *
  * Making one is rare: in a signal bracket, under a lock that is waited for a few milliseconds.
  */
-#ifndef MALLOW_AGENT_LIVE_LIVE_MEMORY_H
-#define MALLOW_AGENT_LIVE_LIVE_MEMORY_H
+#ifndef MALLOW_AGENT_LIVE_BLOCKS_LIVE_MEMORY_H
+#define MALLOW_AGENT_LIVE_BLOCKS_LIVE_MEMORY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "agent/hooks/zero_memory.h"
+#include "agent/ground/zero_memory.h"
 
 #include "agent/ground/config.h"
 #include "agent/ground/libc.h"

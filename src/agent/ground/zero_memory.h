@@ -6,8 +6,8 @@
  * Done behind the hooks, which call these functions in place of the real ones then, and cost
  * nothing more otherwise.
  */
-#ifndef MALLOW_AGENT_HOOKS_ZERO_MEMORY_H
-#define MALLOW_AGENT_HOOKS_ZERO_MEMORY_H
+#ifndef MALLOW_AGENT_GROUND_ZERO_MEMORY_H
+#define MALLOW_AGENT_GROUND_ZERO_MEMORY_H
 
 #include <stddef.h>
 

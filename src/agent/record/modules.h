@@ -2,8 +2,8 @@
  * The loaded files that frames lie in, and the definitions of frames: each gets an id when it
  * first occurs in a stack that is written, and its record is committed before the id is used.
  */
-#ifndef MALLOW_AGENT_LIFE_MODULES_H
-#define MALLOW_AGENT_LIFE_MODULES_H
+#ifndef MALLOW_AGENT_RECORD_MODULES_H
+#define MALLOW_AGENT_RECORD_MODULES_H
 
 #include <stdbool.h>
 #include <stdint.h>

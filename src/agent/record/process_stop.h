@@ -1,6 +1,6 @@
 /* A fault ends the recording before the program does. */
-#ifndef MALLOW_AGENT_LIFE_PROCESS_STOP_H
-#define MALLOW_AGENT_LIFE_PROCESS_STOP_H
+#ifndef MALLOW_AGENT_RECORD_PROCESS_STOP_H
+#define MALLOW_AGENT_RECORD_PROCESS_STOP_H
 
 #include "agent/record/file.h"
 #include "trace/format.h"

@@ -1,6 +1,6 @@
 /* When reports of the live table are made: by signal, by the clock, and at the end (live.h). */
-#ifndef MALLOW_AGENT_LIVE_DUMP_LIVE_REPORTS_H
-#define MALLOW_AGENT_LIVE_DUMP_LIVE_REPORTS_H
+#ifndef MALLOW_AGENT_LIVE_LIVE_REPORTS_H
+#define MALLOW_AGENT_LIVE_LIVE_REPORTS_H
 
 #include <stdint.h>
 

@@ -1,12 +1,13 @@
-#include "agent/live_dump/live_reports.h"
+#include "agent/live/live_reports.h"
 
 #include "agent/ground/clock.h"
+#include "agent/ground/config.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/life/process.h"
+#include "agent/ground/state.h"
 #include "agent/live/live.h"
-#include "agent/live/live_memory.h"
 #include "agent/live/live_sampled.h"
+#include "agent/live_blocks/live_memory.h"
 
 #define LOOK_NS  UINT64_C(10000000)   /* while a report is due soon … */
 #define CLOCK_NS UINT64_C(1000000000) /* … and otherwise */
@@ -66,7 +67,7 @@ static void start_due(struct live *live, uint64_t now)
 	if (!interval)
 		return;
 	if (!live->next_report_ns)
-		live->next_report_ns = process->file.header->start_monotonic_ns + interval;
+		live->next_report_ns = process->header->start_monotonic_ns + interval;
 	if (now < live->next_report_ns)
 		return;
 	live->next_report_ns = now + interval;
@@ -77,7 +78,7 @@ static void start_due(struct live *live, uint64_t now)
 /* When to look again, in ticks from the start: by how many there were until now. */
 static uint64_t next_look(const struct live *live, uint64_t now, uint64_t ticks)
 {
-	uint64_t since = now - process->file.header->start_monotonic_ns, wait = CLOCK_NS;
+	uint64_t since = now - process->header->start_monotonic_ns, wait = CLOCK_NS;
 
 	if (live->wanted)
 		wait = LOOK_NS;

@@ -1,17 +1,18 @@
-#include "agent/life/process_stop.h"
+#include "agent/record/process_stop.h"
 
-#include "agent/cull/cull.h"
+#include "agent/event/sink.h"
 #include "agent/ground/log.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/life/process.h"
+#include "agent/ground/state.h"
+#include "agent/record/recording.h"
 
 /* text: what is to be said. */
 static void say_stop(void *text)
 {
-	file_write_header(&process->file);
+	file_write_header(&recording->file);
 	log_start(SETTING_LOG_ERROR);
 	log_string("recording '");
-	log_string(process->file.path);
+	log_string(recording->file.path);
 	log_string("' stopped: ");
 	log_string(text);
 	log_end();
@@ -26,9 +27,9 @@ void process_stop(enum trace_loss reason, const char *text)
 	if (!__atomic_compare_exchange_n(&process->state, &state, PROCESS_STOPPED, false,
 					 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		return;
-	process->file.header->end_reason = TRACE_END_STOPPED;
-	if (cull_is_on())
-		cull_lose(reason);
+	process->header->end_reason = TRACE_END_STOPPED;
+	if (sink->stop)
+		sink->stop(reason);
 	if (process_system_calls_forbidden())
 		return;
 	signal_bracket_run(say_stop, (void *)text);

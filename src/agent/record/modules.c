@@ -1,6 +1,9 @@
-#include "agent/life/modules.h"
+#include "agent/record/modules.h"
 
 #include "agent/arch/syscall.h"
+#include "agent/event/allocator_code.h"
+#include "agent/event/sink.h"
+#include "agent/event/thread.h"
 #include "agent/ground/build_id.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/libc.h"
@@ -8,9 +11,7 @@
 #include "agent/ground/next_functions.h"
 #include "agent/ground/page_pool.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/life/process.h"
-#include "agent/life/thread.h"
-#include "agent/live/live_hook.h"
+#include "agent/record/recording.h"
 #include "agent/record/fact_record.h"
 
 #define PATH_MAX_ 1024
@@ -145,8 +146,8 @@ static uint32_t add(struct thread *thread, struct modules *modules,
 		.link_map = module->link_map,
 		.path_hash = path_hash,
 	};
-	if (live_way == LIVE_WAY_SAMPLES && module->link_map)
-		live_sampled_watch((uint64_t)module->link_map);
+	if (sink->watch && module->link_map)
+		sink->watch((uint64_t)module->link_map);
 	// Published after its record is committed: a kill in between leaves no dangling id.
 	__atomic_store_n(&modules->count, id, __ATOMIC_RELEASE);
 	return id;
@@ -154,7 +155,7 @@ static uint32_t add(struct thread *thread, struct modules *modules,
 
 static uint32_t define_locked(struct thread *thread, uint64_t pc, bool *busy)
 {
-	struct modules *modules = &process->modules;
+	struct modules *modules = &recording->modules;
 	struct unwind_module module;
 	uint32_t id;
 
@@ -190,7 +191,7 @@ static uint32_t define(struct thread *thread, uint64_t pc)
 
 	if (busy || !thread->cursor)
 		return 0;
-	id = __atomic_add_fetch(&process->modules.next_frame_id, 1, __ATOMIC_RELAXED);
+	id = __atomic_add_fetch(&recording->modules.next_frame_id, 1, __ATOMIC_RELAXED);
 	fact_record_add(&record, id);
 	fact_record_add(&record, pc);
 	fact_record_add(&record, module);
@@ -216,7 +217,7 @@ uint32_t modules_define_frame(struct thread *thread, uint64_t pc)
 
 bool modules_has(const void *block)
 {
-	const struct modules *modules = &process->modules;
+	const struct modules *modules = &recording->modules;
 
 	for (uint32_t i = __atomic_load_n(&modules->count, __ATOMIC_ACQUIRE); block && i; i--)
 		if (modules->list[i - 1].link_map == block && !modules->list[i - 1].gone)
@@ -226,7 +227,7 @@ bool modules_has(const void *block)
 
 void modules_loader_freed(struct thread *thread, const void *block)
 {
-	struct modules *modules = &process->modules;
+	struct modules *modules = &recording->modules;
 	uint32_t count = __atomic_load_n(&modules->count, __ATOMIC_ACQUIRE);
 	// Once: a handler may fork, and the child find `modules` wiped.
 	struct module *list = __atomic_load_n(&modules->list, __ATOMIC_RELAXED);
@@ -244,6 +245,7 @@ void modules_loader_freed(struct thread *thread, const void *block)
 		__atomic_store_n(&module->gone, 1, __ATOMIC_RELEASE);
 		unwind_forget(module->start, module->end);
 		next_functions_forget(module->start, module->end);
+		allocator_code_forget();
 		__atomic_add_fetch(&process->epoch, 1, __ATOMIC_RELEASE);
 		fact_record_add(&record, i);
 		fact_record_write(thread, &record);

@@ -2,7 +2,7 @@
  * Memory samples: what the kernel counts as the process's, from /proc/self/status, less what is
  * the agent's own.
  */
-#include "agent/life/memory_use.h"
+#include "agent/record/memory_use.h"
 
 #include <linux/magic.h>
 
@@ -11,10 +11,10 @@
 #include "agent/ground/config.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/own_memory.h"
+#include "agent/ground/state.h"
 #include "agent/ground/text.h"
-#include "agent/life/process.h"
-#include "agent/life/thread.h"
 #include "agent/record/fact_record.h"
+#include "agent/record/recording.h"
 
 #define STATUS_SIZE 1536 /* the lines that are read stand in its first kilobyte */
 
@@ -55,7 +55,7 @@ static enum field field_of_slots(void)
 {
 	struct statfs system = {0};
 
-	return sys_fstatfs(process->file.fd, &system) == 0 && system.f_type == TMPFS_MAGIC
+	return sys_fstatfs(recording->file.fd, &system) == 0 && system.f_type == TMPFS_MAGIC
 		       ? FIELD_SHARED
 		       : FIELD_FILE;
 }
@@ -102,7 +102,7 @@ void memory_use_write(struct thread *thread)
 
 void memory_use_if_due(struct thread *thread)
 {
-	uint64_t last = __atomic_load_n(&process->last_sample_ns, __ATOMIC_RELAXED);
+	uint64_t last = __atomic_load_n(&recording->last_sample_ns, __ATOMIC_RELAXED);
 	uint64_t interval = config.value[SETTING_MEMORY_SAMPLES];
 	uint64_t now;
 
@@ -112,7 +112,7 @@ void memory_use_if_due(struct thread *thread)
 	if (now - last < interval)
 		return;
 	// One thread wins; the others' samples would say the same.
-	if (__atomic_compare_exchange_n(&process->last_sample_ns, &last, now, false,
+	if (__atomic_compare_exchange_n(&recording->last_sample_ns, &last, now, false,
 					__ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		memory_use_write(thread);
 }

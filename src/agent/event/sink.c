@@ -1,0 +1,3 @@
+#include "agent/event/sink.h"
+
+const struct sink *sink;

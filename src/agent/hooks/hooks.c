@@ -1,0 +1,34 @@
+#include "agent/hooks/hooks.h"
+
+#include <assert.h>
+
+#include "agent/ground/link_map.h"
+#include "agent/ground/state.h"
+
+static const struct link_map_redirection redirections[] = {
+#define HOOK(name, symbol, type, parameters)                                                       \
+	{symbol, (void *const *)&real.name, (void *)hook_##name},
+#include "agent/ground/hooks.def"
+#undef HOOK
+};
+
+static_assert(ARRAY_COUNT(redirections) <= LINK_MAP_REDIRECTIONS_MAX, "");
+
+/* Who does not find our functions first is to find them all the same, if anybody finds them. */
+static void redirect(void)
+{
+	if (link_map_is_before_libc() && link_map_is_first("mallow_api_sync"))
+		real.not_redirected |= !link_map_redirect(redirections, ARRAY_COUNT(redirections));
+}
+
+void hooks_resolve_slow(void)
+{
+	next_functions_find();
+	redirect();
+}
+
+void hooks_operators_may_come_slow(void)
+{
+	if (!process_system_calls_forbidden() && link_map_passes_by("_Znwm"))
+		redirect();
+}

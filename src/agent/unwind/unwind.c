@@ -1,0 +1,59 @@
+/* Beginning, and what is remembered of code and stacks: each part's own, see unwind.h. */
+#include "agent/unwind/unwind.h"
+
+#include "agent/unwind/memory.h"
+#include "agent/unwind/module_cache.h"
+#include "agent/unwind/module_find.h"
+#include "agent/unwind/nesting.h"
+#include "agent/unwind/proc_maps.h"
+#include "agent/unwind/rule.h"
+#include "agent/unwind/rule_table.h"
+#include "agent/unwind/stack_bounds.h"
+
+void unwind_init(const struct unwind_host *host)
+{
+	unwind_memory_init(host);
+	stack_bounds_init(host);
+	module_find_init(host->dl_find_object);
+	nesting_init(host);
+	rule_table_init(host->allocate);
+}
+
+void unwind_each_frame_id(void (*each)(void *argument, uint64_t pc, uint32_t id), void *argument)
+{
+	rule_table_each_id(each, argument);
+}
+
+uint32_t unwind_frame_id(uint64_t pc)
+{
+	return rule_table_id(pc);
+}
+
+uint32_t unwind_set_frame_id(uint64_t pc, uint32_t id)
+{
+	return rule_table_set_id(pc, id);
+}
+
+void unwind_forget(uint64_t start, uint64_t end)
+{
+	module_cache_forget(start, end);
+	rule_table_forget(start, end);
+}
+
+void unwind_forget_ids(void)
+{
+	rule_after_fork();
+	module_cache_after_fork();
+	rule_table_after_fork();
+}
+
+void unwind_forbid_system_calls(bool forbidden)
+{
+	proc_maps_forbid(forbidden);
+	stack_bounds_forbid(forbidden);
+}
+
+size_t unwind_memory(void)
+{
+	return rule_table_memory();
+}
