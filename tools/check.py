@@ -75,7 +75,8 @@ def check_source(totals):
     scripts = ["tools/setup.sh", "tools/build.sh", "tools/demo.sh", "tools/lint.sh", "tools/fuzz.sh",
                "tools/sources.sh", "tools/static_library.sh", ".ci/run"]
     checks = {
-        "direction of the rooms, headers": [PYTHON, "tools/check_rooms.py", "--headers"],
+        "direction of the rooms, headers": [PYTHON, "tools/check_rooms.py", "--headers", "--objects",
+                                            BUILD / "meson"],
         "variables that clean up": [PYTHON, "tools/check_cleanup.py"],
         "what the agent asks for": [PYTHON, "tools/check_agent.py", BUILD / "libmallow.so",
                                        BUILD / "libmallow.a"],

@@ -1,11 +1,18 @@
 #!/usr/bin/python3
 """Checks the house: which room may use which, and what every file of a room must be.
 
-    check_rooms.py [--headers]     --headers: also compile each header alone
+    check_rooms.py [--headers] [--objects BUILD]
+
+    --headers   also compile each header alone
+    --objects   also look at what was built there: which object calls which
 
 The table is that of the design (docs/ARCHITECTURE.md, "Rooms"): a room includes its own headers
-and those of the rooms named here, nothing else of ours.
+and those of the rooms named here, nothing else of ours. What a header hides, a declaration written
+by hand or a function in a wrong room, the symbols of the objects show (nm): they hold the same
+table, and no more than CYCLE_MAX files may need one another.
 """
+import collections
+import json
 import pathlib
 import re
 import subprocess
@@ -15,9 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 ROOMS = {
     "base": "",
     "trace": "base",
-    "agent/unwind": "base",
     "settings": "base",
-    "agent": "base trace settings agent/unwind",
     "hosted": "base",
     "symbols": "base hosted",
     "coredump": "base hosted trace",
@@ -29,7 +34,20 @@ ROOMS = {
     "report": "base hosted trace symbols analysis",
     "server": "base hosted trace symbols analysis report",
     "cli": "base hosted trace settings symbols coredump ebpf stream import analysis finish report server",
+    "agent/unwind": "base",
 }
+# The agent's, from the ground up: each may use those before it.
+AGENT = ["arch", "ground", "unwind", "event", "record", "cull", "live_blocks", "live_dump", "live",
+         "life", "hooks", "report", "api"]
+for i, name in enumerate(AGENT):
+    ROOMS.setdefault(f"agent/{name}", " ".join(
+        ["base", "trace", "settings"] + [f"agent/{below}" for below in AGENT[:i]]))
+CYCLE_MAX = 3
+# Lists of what a room holds, which those that are in it look into: each hook sees to it that all are
+# found, each command looks up its options, or another's.
+CYCLES = {"agent/hooks/hooks.c", "cli/command.c"}
+# Functions of the C library's that compilers call by themselves: no room is asked for them.
+LIBRARY = "agent/ground/libc.c"
 # Single headers that a room may use although it may not use their room. The agent makes every
 # system call through its one list of them, and its unwinder reads /proc/self/maps.
 HEADERS = {
@@ -88,6 +106,90 @@ def check_file(src, file):
             yield f"src/{path}: room {room} knows no domain noun, but says '{found.group()}'"
 
 
+def symbols_of(objects):
+    """What each object defines, and what it wants from others."""
+    run = subprocess.run(["nm", "-A", *map(str, objects)], capture_output=True, text=True, check=True)
+    defined, wanted = collections.defaultdict(set), collections.defaultdict(set)
+    for line in run.stdout.splitlines():
+        place, _, name = line.rpartition(" ")
+        path, _, kind = place.partition(":")
+        kind = kind.split()[-1]
+        if kind in "TDBRVWC":
+            defined[path].add(name)
+        elif kind == "U":
+            wanted[path].add(name)
+    return defined, wanted
+
+
+def targets(build, src):
+    """The objects of each thing that is linked, by source."""
+    ret = collections.defaultdict(dict)
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        source, output = (build / entry["file"]).resolve(), build / entry["output"]
+        if source.is_relative_to(src) and output.is_relative_to(build / "src") and output.exists():
+            ret[output.parent][source.relative_to(src)] = output
+    return ret
+
+
+def cycles(calls):
+    """Sets of files that need one another (Tarjan's strongly connected components)."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in calls[node]:
+            if other not in index:
+                visit(other)
+            if other in stack:
+                low[node] = min(low[node], low[other])
+        if low[node] == index[node]:
+            at = stack.index(node)
+            found.append(stack[at:])
+            del stack[at:]
+
+    for node in list(calls):
+        if node not in index:
+            visit(node)
+    return found
+
+
+def check_links(files):
+    """One program's: {source: object}."""
+    defined, wanted = symbols_of(files.values())
+    owner = {name: source for source, file in files.items() for name in defined[str(file)]}
+    calls = {}
+    for source, file in files.items():
+        room, calls[source] = room_of(source), set()
+        for name in sorted(wanted[str(file)] & owner.keys()):
+            target = room_of(owner[name])
+            if str(owner[name]) == LIBRARY:
+                continue
+            calls[source].add(owner[name])
+            if target != room and target not in ROOMS[room].split():
+                yield f"src/{source}: room {room} may not call {target} ({name} of {owner[name]})"
+    for cycle in cycles(calls):
+        if len(cycle) > CYCLE_MAX and not CYCLES & {str(source) for source in cycle}:
+            yield f"{len(cycle)} files need one another: {' '.join(sorted(map(str, cycle)))}"
+
+
+def check_objects(build, src):
+    """The agent, dynamic and static, and the tool, whose rooms are libraries, as one program."""
+    agent = build / "src" / "agent"
+    tool = {}
+    programs = []
+    for folder, files in targets(build, src).items():
+        if folder.is_relative_to(agent):
+            programs.append(files)
+        else:
+            tool.update(files)
+    if len(programs) != 2 or not tool:
+        yield f"{build}: not built: make build"
+        return
+    for files in [*programs, tool]:
+        yield from check_links(files)
+
+
 def compile_alone(src, header):
     """A header that is compiled twice in one unit needs a guard; alone, it needs its includes."""
     name = header.relative_to(src)
@@ -107,7 +209,10 @@ def main():
         with ThreadPoolExecutor(2) as pool:
             headers = [f for f in files if f.suffix == ".h"]
             errors += filter(None, pool.map(lambda h: compile_alone(src, h), headers))
-    for error in errors:
+    if "--objects" in sys.argv[1:]:
+        build = pathlib.Path(sys.argv[sys.argv.index("--objects") + 1]).resolve()
+        errors += check_objects(build, src)
+    for error in dict.fromkeys(errors):
         print(error, file=sys.stderr)
     return 1 if errors or not files else 0
 

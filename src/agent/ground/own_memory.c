@@ -1,16 +1,13 @@
 #include "agent/ground/own_memory.h"
 
 #include "agent/arch/syscall.h"
-#include "agent/event/thread.h"
 #include "agent/ground/own_code.h"
-#include "agent/record/slot.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
 
 #define PAGE        4096u
 #define PAGE_PIECES 254 /* so many fill a struct piece_page */
 #define PAGES_MAX   256 /* asked for at once */
-#define PIECES_MAX  512 /* looked at, of each kind: a sample takes a millisecond at most */
 
 struct piece {
 	void *start;
@@ -105,8 +102,7 @@ bool own_memory_forget(const void *start, size_t size)
 	return false;
 }
 
-/* Resident bytes of a mapping; 0 where it is gone meanwhile. */
-static uint64_t resident(const void *start, size_t size)
+uint64_t own_memory_resident(const void *start, size_t size)
 {
 	uint8_t pages[PAGES_MAX] = {0};
 	uint64_t count = 0;
@@ -132,8 +128,8 @@ static void add_piece(struct own_memory *ret, struct measured *measured, const v
 {
 	uint64_t bytes;
 
-	if (measured->pieces < PIECES_MAX) {
-		bytes = resident(start, size);
+	if (measured->pieces < OWN_MEMORY_LOOKS) {
+		bytes = own_memory_resident(start, size);
 		measured->pieces++;
 		measured->size += size;
 		measured->resident += bytes;
@@ -159,26 +155,6 @@ static void add_pool(struct own_memory *ret)
 	}
 }
 
-/* Other threads may be rolling theirs: a slot that is gone by now counts as not resident. */
-static void add_slots(struct own_memory *ret)
-{
-	uint32_t looked_at = 0;
-	const struct thread *thread = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE);
-
-	if (process->header->flags & TRACE_PRIVATE_SLOTS)
-		return;
-	for (; thread; thread = thread->all_next) {
-		const void *slot = __atomic_load_n(&thread->chunk, __ATOMIC_ACQUIRE);
-
-		if (!slot)
-			continue;
-		ret->virtual_size += thread->slot_size;
-		// A slot that is written to is resident as far as it was filled; few are not full.
-		ret->slots += ++looked_at <= PIECES_MAX ? resident(slot, thread->slot_size)
-							: thread->slot_size;
-	}
-}
-
 /* Our static data; the code is shared with every other recorded process. */
 static void add_image(struct own_memory *ret)
 {
@@ -187,13 +163,12 @@ static void add_image(struct own_memory *ret)
 
 	ret->virtual_size += end - start + (uint64_t)OWN_CODE_END - (uint64_t)OWN_CODE_START;
 	if (start < end)
-		ret->anonymous += resident((const void *)start, end - start);
+		ret->anonymous += own_memory_resident((const void *)start, end - start);
 }
 
 void own_memory_measure(struct own_memory *ret)
 {
 	*ret = (struct own_memory){0};
 	add_pool(ret);
-	add_slots(ret);
 	add_image(ret);
 }

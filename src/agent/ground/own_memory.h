@@ -12,8 +12,7 @@
 /* In bytes. */
 struct own_memory {
 	uint64_t virtual_size; /* mapped */
-	uint64_t anonymous;    /* resident: the pool, and with private slots these too */
-	uint64_t slots;        /* resident: shared mappings of the recording's file */
+	uint64_t anonymous;    /* resident */
 };
 
 /* Pages of the pool. Lock-free, any thread, any signal handler. */
@@ -22,7 +21,14 @@ void own_memory_note(void *start, size_t size);
 /* Pages that are about to be given back, by their owner. false: nobody noted them so. */
 bool own_memory_forget(const void *start, size_t size);
 
-/* As of now, by mincore(). In a signal bracket, while system calls are allowed. */
+/* Of each kind so many are looked at: a sample takes a millisecond at most. */
+#define OWN_MEMORY_LOOKS 512
+
+/* Resident bytes of a mapping; 0 where it is gone meanwhile. */
+uint64_t own_memory_resident(const void *start, size_t size);
+
+/* Of the pool and the image, as of now, by mincore(). In a signal bracket, while system calls are
+ * allowed. */
 void own_memory_measure(struct own_memory *ret);
 
 #endif

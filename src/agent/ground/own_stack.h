@@ -28,8 +28,4 @@ void own_stack_prepare(void);
 void *own_stack_take(void);
 void own_stack_give_back(void *end);
 
-/* Calls function(argument) on the stack that ends at `end`. One file per architecture. */
-void own_stack_call(void (*function)(void *argument), void *argument, void *end)
-	__attribute__((visibility("hidden")));
-
 #endif

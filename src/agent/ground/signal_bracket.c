@@ -1,5 +1,6 @@
 #include "agent/ground/signal_bracket.h"
 
+#include "agent/arch/own_stack_call.h"
 #include "agent/arch/syscall.h"
 #include "agent/ground/own_stack.h"
 #include "agent/ground/state.h"

@@ -14,7 +14,6 @@
 #include "agent/ground/signal_bracket.h"
 #include "agent/ground/state.h"
 #include "agent/ground/text.h"
-#include "agent/life/environment.h"
 #include "agent/live_dump/installed_tool.h"
 #include "agent/live_dump/watcher.h"
 #include "agent/record/recording.h"

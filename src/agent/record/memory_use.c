@@ -7,6 +7,7 @@
 #include <linux/magic.h>
 
 #include "agent/arch/syscall.h"
+#include "agent/event/thread.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/config.h"
 #include "agent/ground/libc.h"
@@ -60,15 +61,43 @@ static enum field field_of_slots(void)
 		       : FIELD_FILE;
 }
 
+/*
+ * Shared mappings of the recording's file, resident; with private slots they are of the pool. Other
+ * threads may be rolling theirs: a slot that is gone by now counts as not resident.
+ */
+static uint64_t measure_slots(uint64_t *virtual_size)
+{
+	const struct thread *thread = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE);
+	uint32_t looked_at = 0;
+	uint64_t slots = 0;
+
+	if (process->header->flags & TRACE_PRIVATE_SLOTS)
+		return 0;
+	for (; thread; thread = thread->all_next) {
+		const void *slot = __atomic_load_n(&thread->chunk, __ATOMIC_ACQUIRE);
+
+		if (!slot)
+			continue;
+		*virtual_size += thread->slot_size;
+		// A slot that is written to is resident as far as it was filled; few are not full.
+		slots += ++looked_at <= OWN_MEMORY_LOOKS
+				 ? own_memory_resident(slot, thread->slot_size)
+				 : thread->slot_size;
+	}
+	return slots;
+}
+
 static void leave_out_own(uint64_t *values)
 {
 	struct own_memory own;
+	uint64_t slots;
 
 	own_memory_measure(&own);
+	slots = measure_slots(&own.virtual_size);
 	leave_out(values, FIELD_VIRTUAL_SIZE, own.virtual_size);
-	leave_out(values, FIELD_RESIDENT, own.anonymous + own.slots);
+	leave_out(values, FIELD_RESIDENT, own.anonymous + slots);
 	leave_out(values, FIELD_ANONYMOUS, own.anonymous);
-	leave_out(values, field_of_slots(), own.slots);
+	leave_out(values, field_of_slots(), slots);
 }
 
 void memory_use_write(struct thread *thread)

@@ -4,7 +4,7 @@
 #include "agent/event/allocator_code.h"
 #include "agent/event/sink.h"
 #include "agent/event/thread.h"
-#include "agent/ground/build_id.h"
+#include "agent/record/build_id.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/lock.h"

@@ -1,6 +1,6 @@
 #include "agent/report/report_frames.h"
 
-#include "agent/ground/build_id.h"
+#include "agent/record/build_id.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/text.h"
 #include "agent/record/recording.h"

@@ -3,7 +3,7 @@
 #include <elf.h>
 
 #include "agent/arch/syscall.h"
-#include "agent/ground/build_id.h"
+#include "agent/record/build_id.h"
 #include "agent/ground/libc.h"
 #include "agent/report/report_sort.h"
 

@@ -1,5 +1,5 @@
-/* See own_stack.h. */
-#include "agent/ground/own_stack.h"
+/* See own_stack_call.h. */
+#include "agent/arch/own_stack_call.h"
 
 /* In: rdi function, rsi argument, rdx the end. Debuggers go on in the caller by rbp. */
 __asm__(".pushsection .text\n"

@@ -1,4 +1,4 @@
-#include "agent/ground/build_id.h"
+#include "agent/record/build_id.h"
 
 #include <elf.h>
 

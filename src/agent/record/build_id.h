@@ -1,6 +1,6 @@
 /* What tells one build of a file from another: the note of the linker. */
-#ifndef MALLOW_AGENT_GROUND_BUILD_ID_H
-#define MALLOW_AGENT_GROUND_BUILD_ID_H
+#ifndef MALLOW_AGENT_RECORD_BUILD_ID_H
+#define MALLOW_AGENT_RECORD_BUILD_ID_H
 
 #include <stddef.h>
 #include <stdint.h>
