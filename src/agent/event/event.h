@@ -9,14 +9,15 @@
 #include "trace/format.h"
 
 struct event {
-	uint8_t operation;  /* enum trace_op */
+	uint8_t operation;  /* enum trace_op; of a record that waits: enum trace_record */
 	uint8_t heap_flags; /* enum trace_heap_flags, of an allocation */
-	/* Where not all is recorded (admission.h): the old block of a realloc, or the freed one,
-	 * was.
-	 */
+	/* Not all is recorded (admission.h): the old block of a realloc, or the freed one, was. */
 	bool old_recorded;
-	uint64_t ticks;    /* of a realloc: its start */
-	uint64_t duration; /* of a realloc */
+	uint64_t ticks; /* of a realloc: its start */
+	union {
+		uint64_t duration; /* of a realloc that is written */
+		uint64_t ticket;   /* of a block that waits for the live table: live_waits() */
+	};
 	uint64_t old_address;
 	uint64_t address;
 	uint64_t size;

@@ -58,7 +58,7 @@ void live_fails_realloc(struct thread *thread, const void *old, uint32_t before)
 
 /*
  * An event of a signal handler that interrupted the agent. true: it is to wait in `pending` until
- * its stack can be looked up; its block is known by then, by a ticket in event->duration.
+ * its stack can be looked up; its block is known by then, by event->ticket.
  * live_gives_up(): it cannot wait.
  */
 bool live_waits(struct thread *thread, struct event *event);

@@ -29,10 +29,10 @@ bool live_waits(struct thread *thread, struct event *event)
 	// Without a table the handler is a child's that begins one with this event.
 	if (!live || !thread->live)
 		return true;
-	event->duration = thread->live->tickets++ % SITES_WAITING;
+	event->ticket = thread->live->tickets++ % SITES_WAITING;
 	return live_wants(thread, event->size, event->old_recorded) &&
 	       live_put(thread, live, event->address, event->size,
-			waiting_owner(thread, live, event->duration),
+			waiting_owner(thread, live, event->ticket),
 			clock_ticks() - live->start_ticks);
 }
 
@@ -61,7 +61,7 @@ void live_allocated(struct thread *thread, const struct event *event, const uint
 	live_count_begin(live_sums(thread, live), live, event->size, site, ticks);
 	// Freed by now: by whom was counted then, of which stack is counted now.
 	if (!block_table_change_owner(&live->blocks, event->address,
-				      waiting_owner(thread, live, event->duration),
+				      waiting_owner(thread, live, event->ticket),
 				      live_owner(site, live_sums(thread, live)->number)) &&
 	    live_has_sums(site))
 		sites_free(sites_at(&live->sites, site), weight_of(event->size));

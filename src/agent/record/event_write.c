@@ -8,6 +8,7 @@
 #include "agent/record/modules.h"
 #include "agent/record/slot.h"
 #include "agent/unwind/leaf_cache.h"
+#include "trace/encode_event.h"
 
 #define PIECE_FRAMES 256 /* pushed at once where a stack is too large for one record */
 #define INLINE_MAX   (SLOT_FIRST_SIZE / 2)
@@ -90,60 +91,20 @@ static inline void remember(struct thread *thread, uint32_t depth)
 	thread->depth = depth;
 }
 
-/* What is known of an event when its writer is compiled. */
-enum shape {
-	SHAPE_ALLOCATION, /* without an alignment, nothing to correct: what it needs is in registers
-			   */
-	SHAPE_ANY,
-};
-
-/* Whether the reader could not know the usable size and the heap flags without being told. */
-static inline bool needs_extra(const struct trace_encoder *encoder, const struct event *event)
+/* What is encoded of it. */
+static inline struct trace_event encoded(const struct event *event)
 {
-	return !real.allocator_is_glibc || event->heap_flags != encoder->heap_flags ||
-	       event->size + event->slack != trace_glibc_usable(event->size);
-}
-
-/* By the table, not by the value: an alignment of 0 may be asked for. */
-static inline bool carries_alignment(uint8_t operation)
-{
-	static const uint32_t aligned =
-#define ENTRY(number, NAME, name, aligned) (uint32_t)(aligned) << (number) |
-#include "trace/entries.def"
-#undef ENTRY
-		0;
-
-	return aligned >> operation & 1;
-}
-
-/* The fields of an event that differ from shape to shape. */
-static inline __attribute__((always_inline)) uint8_t *put_body(struct trace_encoder *encoder,
-							       const struct event *event,
-							       enum shape shape, bool extra,
-							       uint8_t *p)
-{
-	uint8_t operation = event->operation;
-
-	if (shape == SHAPE_ANY && operation == TRACE_OP_STACK)
-		return p;
-	p = trace_put_time(p, encoder, event->ticks);
-	if (shape == SHAPE_ANY &&
-	    (operation == TRACE_OP_REALLOC || operation == TRACE_OP_REALLOCARRAY)) {
-		p = varint_put(p, event->duration);
-		encoder->time += event->duration;
-		p = trace_put_address(p, &encoder->address, event->old_address);
-	}
-	p = trace_put_address(p, &encoder->address, event->address);
-	if (shape == SHAPE_ANY && operation > TRACE_OP_REALLOCARRAY)
-		return p;
-	p = varint_put(p, event->size);
-	if (shape == SHAPE_ANY && carries_alignment(operation))
-		p = varint_put(p, event->alignment);
-	if (unlikely(extra)) {
-		encoder->heap_flags = event->heap_flags;
-		p = varint_put(p, trace_extra(event->slack, event->heap_flags));
-	}
-	return p;
+	return (struct trace_event){
+		.operation = event->operation,
+		.heap_flags = event->heap_flags,
+		.ticks = event->ticks,
+		.duration = event->duration,
+		.old_address = event->old_address,
+		.address = event->address,
+		.size = event->size,
+		.alignment = event->alignment,
+		.slack = event->slack,
+	};
 }
 
 /* The stream's stack is empty, or about to be. */
@@ -154,22 +115,16 @@ static void forget_stream_stack(struct thread *thread)
 }
 
 /* Clears what an interrupted write may have left, and steps back in time where need be. */
-static inline __attribute__((always_inline)) uint8_t *put_corrections(struct thread *thread,
-								      struct trace_encoder *encoder,
-								      const struct event *event,
-								      uint8_t *p)
+static inline __attribute__((always_inline)) uint8_t *
+put_corrections(struct thread *thread, struct trace_encoder *encoder,
+		const struct trace_event *event, uint8_t *p)
 {
 	if (unlikely(thread->resync)) {
-		*p++ = TRACE_OP_RESYNC;
-		p = varint_put(p, event->ticks);
-		*encoder = (struct trace_encoder){.time = event->ticks};
 		forget_stream_stack(thread);
-	} else if (unlikely(event->ticks < encoder->time && event->operation != TRACE_OP_STACK)) {
-		*p++ = TRACE_OP_TIME;
-		p = varint_put(p, event->ticks);
-		encoder->time = event->ticks;
+		return trace_put_resync(p, encoder, event->ticks);
 	}
-	return p;
+	return event->operation == TRACE_OP_STACK ? p
+						  : trace_put_correction(p, encoder, event->ticks);
 }
 
 void event_lose(struct thread *thread)
@@ -177,11 +132,6 @@ void event_lose(struct thread *thread)
 	thread->cursor = NULL;
 	thread->limit = NULL;
 	fact_record_lost(1);
-}
-
-static size_t room_for(uint32_t push)
-{
-	return 2 * (1 + VARINT_MAX) + TRACE_CORE_MAX + TRACE_STACK_CHANGE_MAX(push);
 }
 
 /* The outer frames of a stack too large for one record, in records of their own. */
@@ -218,15 +168,15 @@ static never_inline bool prepare_slow(struct thread *thread)
 	for (;;) {
 		size_t need;
 
-		if (room_for(frames_to_push(thread, thread->stack.depth)) > INLINE_MAX &&
+		if (TRACE_EVENT_MAX(frames_to_push(thread, thread->stack.depth)) > INLINE_MAX &&
 		    !thread->resync && !write_pieces_slow(thread))
 			return false;
-		need = room_for(frames_to_push(thread, thread->stack.depth));
+		need = TRACE_EVENT_MAX(frames_to_push(thread, thread->stack.depth));
 		if (!fact_record_reserve(thread, need))
 			return false;
 		if (find_ids(thread, thread->stack.depth)) {
 			// A new chunk begins with another stack.
-			need = room_for(frames_to_push(thread, thread->stack.depth));
+			need = TRACE_EVENT_MAX(frames_to_push(thread, thread->stack.depth));
 			if ((size_t)(thread->limit - thread->cursor) >= need)
 				return true;
 		}
@@ -239,7 +189,7 @@ static never_inline bool prepare_slow(struct thread *thread)
 static inline bool is_prepared(const struct thread *thread)
 {
 	uint32_t push = frames_to_push(thread, thread->stack.depth);
-	size_t need = room_for(push);
+	size_t need = TRACE_EVENT_MAX(push);
 	uint32_t missing = 0;
 
 	if (unlikely((size_t)(thread->limit - thread->cursor) < need || need > INLINE_MAX))
@@ -258,38 +208,37 @@ static inline bool is_prepared(const struct thread *thread)
  * of the encoder, which lives in registers. change: the stack's, which is thread->stack now.
  */
 static inline __attribute__((always_inline)) void
-put_event(struct thread *thread, const struct event *event, enum shape shape, bool change)
+put_event(struct thread *thread, const struct event *event, enum trace_shape shape, bool change)
 {
+	const struct trace_event record = encoded(event);
 	struct trace_encoder encoder = thread->encoder;
 	uint8_t *p = thread->cursor;
 	bool extra;
 
-	if (shape == SHAPE_ANY)
-		p = put_corrections(thread, &encoder, event, p);
+	if (shape == TRACE_SHAPE_ANY)
+		p = put_corrections(thread, &encoder, &record, p);
 	// By what the reader knows after a resync.
-	extra = (shape == SHAPE_ALLOCATION || event->operation <= TRACE_OP_REALLOCARRAY) &&
-		needs_extra(&encoder, event);
-	*p++ = (uint8_t)(event->operation | (change ? TRACE_STACK_CHANGE : 0) |
-			 (extra ? TRACE_EXTRA : 0));
+	extra = trace_event_needs_extra(&encoder, &record, shape, real.allocator_is_glibc);
+	*p++ = trace_event_head(&record, change, extra);
 	if (change)
 		p = put_change(thread, thread->stack.depth, p);
-	p = put_body(&encoder, event, shape, extra, p);
+	p = trace_put_event(p, &encoder, &record, shape, extra);
 	thread_commit(thread, p);
 	thread->encoder.time = encoder.time;
 	thread->encoder.address = encoder.address;
-	if (shape == SHAPE_ANY || unlikely(extra))
+	if (shape == TRACE_SHAPE_ANY || unlikely(extra))
 		thread->encoder.heap_flags = encoder.heap_flags;
-	if (shape == SHAPE_ANY)
+	if (shape == TRACE_SHAPE_ANY)
 		thread->resync = 0;
 }
 
 /* The event with the stack of thread->stack. */
 static inline __attribute__((always_inline)) void
-write_event(struct thread *thread, const struct event *event, enum shape shape)
+write_event(struct thread *thread, const struct event *event, enum trace_shape shape)
 {
 	const struct stack_cache *stack = &thread->stack;
 
-	if (shape == SHAPE_ANY) {
+	if (shape == TRACE_SHAPE_ANY) {
 		if (thread->resync)
 			forget_stream_stack(thread);
 		if (!thread->cursor || !prepare_slow(thread))
@@ -297,7 +246,7 @@ write_event(struct thread *thread, const struct event *event, enum shape shape)
 	}
 	put_event(thread, event, shape,
 		  thread->depth != stack->shared || stack->shared != stack->depth ||
-			  (shape == SHAPE_ANY && event->operation == TRACE_OP_STACK));
+			  (shape == TRACE_SHAPE_ANY && event->operation == TRACE_OP_STACK));
 	remember(thread, stack->depth);
 }
 
@@ -324,7 +273,7 @@ never_inline void event_write_any(struct thread *thread, const struct event *eve
 	stack_cache_settle(stack);
 	if (now && event->operation <= TRACE_OP_LAST_ALLOCATION && has_frame_without_id(thread))
 		dated.ticks = event_clock_read_slow(thread, event->address, event->size | 1);
-	write_event(thread, &dated, SHAPE_ANY);
+	write_event(thread, &dated, TRACE_SHAPE_ANY);
 	if (again && thread->cursor)
 		make_text(stack);
 }
@@ -341,7 +290,7 @@ void event_write(struct thread *thread, const struct event *event, const uint64_
 static inline bool is_ordinary(const struct thread *thread, const struct event *event)
 {
 	return event->operation <= TRACE_OP_LAST_ALLOCATION &&
-	       !carries_alignment(event->operation) && event->ticks >= thread->encoder.time &&
+	       !trace_carries_alignment(event->operation) && event->ticks >= thread->encoder.time &&
 	       __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE) == thread->epoch;
 }
 
@@ -352,7 +301,7 @@ static void write_stackless(struct thread *thread, const struct event *event)
 	if (event->operation == TRACE_OP_STACK)
 		return;
 	if (!thread->unusual && is_ordinary(thread, event) && is_prepared(thread))
-		write_event(thread, event, SHAPE_ALLOCATION);
+		write_event(thread, event, TRACE_SHAPE_ALLOCATION);
 	else
 		event_write_any(thread, event, true);
 }
@@ -373,9 +322,9 @@ never_inline void event_write_end(struct thread *thread, const struct event *eve
 {
 	if (thread->free_stacks)
 		return event_write_slow(thread, event, state);
-	if (!fact_record_reserve(thread, room_for(0)))
+	if (!fact_record_reserve(thread, TRACE_EVENT_MAX(0)))
 		return event_lose(thread);
-	put_event(thread, event, SHAPE_ANY, false);
+	put_event(thread, event, TRACE_SHAPE_ANY, false);
 }
 
 bool event_define_frames(struct thread *thread)
@@ -393,7 +342,7 @@ void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, 
 	uint64_t address_before = encoder->address;
 	uint8_t *p = thread->cursor;
 
-	if (unlikely(thread->unusual || (size_t)(thread->limit - p) < room_for(0) ||
+	if (unlikely(thread->unusual || (size_t)(thread->limit - p) < TRACE_EVENT_MAX(0) ||
 		     ticks < encoder->time))
 		return sink->end(thread, operation, ticks, address);
 	*p++ = operation;
@@ -442,7 +391,7 @@ void event_write_here(struct thread *thread, const struct event *event,
 	compare_stack(thread, state);
 	// Making room may begin a chunk, with another time and stack.
 	if (likely(is_prepared(thread)))
-		write_event(thread, event, SHAPE_ALLOCATION);
+		write_event(thread, event, TRACE_SHAPE_ALLOCATION);
 	else
 		event_write_any(thread, event, true);
 }
