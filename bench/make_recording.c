@@ -14,11 +14,8 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "trace/checksum.h"
-#include "trace/encode.h"
+#include "write/record_stream.h"
 
-#define CHUNK        (1u << 20)
-#define RECORD_MAX   1024
 #define BRANCHES     12 /* of each level of the tree of stacks … */
 #define LEVELS       4  /* … so that there may be BRANCHES to the power of this: 20736 */
 #define COMMON       5  /* frames that are in each stack */
@@ -31,11 +28,8 @@
 #define THREADS_MAX  64
 
 struct stream {
-	uint8_t *data, *at;
-	uint32_t sequence, depth;
-	struct trace_encoder encoder;
-	uint32_t frames[FRAMES]; /* ids of its stack */
-	uint32_t stack;          /* number of the same */
+	struct record_stream records;
+	uint32_t stack; /* the number of its stack */
 };
 
 struct block {
@@ -46,6 +40,7 @@ struct block {
 };
 
 static FILE *file;
+static struct buf chunks = {.fd = -1};
 static struct stream streams[THREADS_MAX];
 static uint32_t stream_count, stack_count;
 static uint64_t now = START_TICKS, random_state;
@@ -71,74 +66,46 @@ static void write_all(const void *data, size_t size)
 
 static void open_chunk(struct stream *stream)
 {
-	struct trace_chunk header = {
-		.magic = TRACE_CHUNK_MAGIC,
-		.kind = TRACE_CHUNK_EVENTS,
-		.stream = (uint32_t)(stream - streams),
-		.flags = TRACE_CHUNK_SEALED,
-		.open_ticks = now,
-		.open_monotonic_ns = START_NS + (now - START_TICKS) / TICKS_PER_NS,
-		.base_ticks = now,
-		.carried = stream->depth,
-	};
-
-	memcpy(stream->data, &header, sizeof(header));
-	stream->at = stream->data + sizeof(header);
-	stream->encoder = (struct trace_encoder){.time = now};
+	record_stream_begin(&stream->records, now, START_NS + (now - START_TICKS) / TICKS_PER_NS);
 }
 
 static void seal_chunk(struct stream *stream)
 {
-	struct trace_chunk *header = (struct trace_chunk *)stream->data;
-	size_t used = (size_t)(stream->at - stream->data);
-	size_t size = bytes_round_up(used + TRACE_TRAILER_SIZE, TRACE_PAGE);
-	uint64_t trailer;
-
-	memset(stream->at, 0, size - used);
-	header->size = (uint32_t)size;
-	header->commit = trace_commit_word(stream->sequence++, (uint32_t)(used - sizeof(*header)));
-	trailer =
-		trace_checksum(stream->data, 64, stream->data + 64, size - 64 - TRACE_TRAILER_SIZE);
-	memcpy(stream->data + size - TRACE_TRAILER_SIZE, &trailer, sizeof(trailer));
-	write_all(stream->data, size);
+	record_stream_seal(&stream->records);
+	if (chunks.failure)
+		errx(1, "memory");
+	write_all(chunks.data, chunks.size);
+	chunks.size = 0;
 }
 
 static void make_room(struct stream *stream)
 {
-	if (stream->data + CHUNK - stream->at > RECORD_MAX + (long)TRACE_TRAILER_SIZE)
+	if (!record_stream_is_full(&stream->records, FRAMES))
 		return;
 	seal_chunk(stream);
 	open_chunk(stream);
 }
 
-/* A record of section 4.2: its payload is varints, then text. */
 static void put_record(struct stream *stream, uint8_t kind, const uint64_t *fields, size_t count,
 		       const char *text)
 {
-	uint8_t payload[RECORD_MAX], *p = payload;
-
 	make_room(stream);
-	for (size_t i = 0; i < count; i++)
-		p = varint_put(p, fields[i]);
-	p = mempcpy(p, text, strlen(text));
-	*stream->at++ = kind;
-	stream->at = varint_put(stream->at, (size_t)(p - payload));
-	stream->at = mempcpy(stream->at, payload, (size_t)(p - payload));
+	record_stream_fact(&stream->records, kind, fields, count, text, strlen(text));
 }
 
 /* The frames of a stack: those of all, then two for each level, by its digits. */
-static void frames_of(uint32_t stack, uint32_t *frames)
+static void frames_of(uint32_t stack, struct record_frame *frames)
 {
 	uint32_t id = 1;
 
 	for (int i = 0; i < COMMON; i++)
-		*frames++ = id++;
+		*frames++ = (struct record_frame){.id = id++};
 	for (uint32_t level = 0, unit = BRANCHES * BRANCHES * BRANCHES; level < LEVELS;
 	     level++, unit /= BRANCHES) {
 		uint32_t digit = stack / unit % BRANCHES;
 
-		*frames++ = id + 2 * digit;
-		*frames++ = id + 2 * digit + 1;
+		*frames++ = (struct record_frame){.id = id + 2 * digit};
+		*frames++ = (struct record_frame){.id = id + 2 * digit + 1};
 		id += 2 * BRANCHES;
 	}
 }
@@ -171,29 +138,6 @@ static void choose_stack(struct stream *stream)
 		stream->stack = (uint32_t)draw(stack_count);
 	if (stream->stack >= stack_count)
 		stream->stack = stack_count - 1;
-}
-
-/* operation: its flag is set if the stack changes. */
-static void put_stack(struct stream *stream, uint8_t operation)
-{
-	uint32_t frames[FRAMES], same = 0;
-	uint8_t *p = stream->at;
-
-	choose_stack(stream);
-	frames_of(stream->stack, frames);
-	while (same < stream->depth && frames[same] == stream->frames[same])
-		same++;
-	if (same == FRAMES && stream->depth == FRAMES) {
-		*p++ = operation;
-	} else {
-		*p++ = operation | TRACE_STACK_CHANGE;
-		p = trace_put_stack_change(p, stream->depth - same, FRAMES - same);
-		for (uint32_t i = same; i < FRAMES; i++)
-			p = trace_put_frame(p, frames[i], 0);
-	}
-	memcpy(stream->frames, frames, sizeof(frames));
-	stream->depth = FRAMES;
-	stream->at = p;
 }
 
 static uint32_t class_of(uint32_t size)
@@ -260,38 +204,44 @@ static uint32_t draw_size(void)
 	return (uint32_t)(kind < 80 ? 1 + draw(200) : kind < 99 ? draw(8000) : draw(400000));
 }
 
-static void allocate(uint64_t event, const struct block *old, uint32_t thread)
+static void allocate(uint64_t number, const struct block *old, uint32_t thread)
 {
 	struct stream *stream = &streams[thread];
 	uint32_t size = old ? old->size + old->size / 2 + 1 : draw_size();
 	bool slack = draw(50) == 0;
-	uint64_t address = place_for(size);
-	uint8_t operation = old ? TRACE_OP_REALLOC : draw(3) ? TRACE_OP_MALLOC : TRACE_OP_CALLOC;
+	struct record_frame frames[FRAMES];
+	struct trace_event event = {
+		.address = place_for(size),
+		.size = size,
+		.slack = trace_glibc_usable(size) - size,
+		.operation = old       ? TRACE_OP_REALLOC
+			     : draw(3) ? TRACE_OP_MALLOC
+				       : TRACE_OP_CALLOC,
+	};
 
 	make_room(stream);
-	put_stack(stream, operation | (slack ? TRACE_EXTRA : 0));
-	stream->at = trace_put_time(stream->at, &stream->encoder, now);
+	choose_stack(stream);
+	frames_of(stream->stack, frames);
+	event.ticks = now;
 	if (old) {
-		now += draw(50);
-		stream->at = varint_put(stream->at, now - stream->encoder.time);
-		stream->encoder.time = now;
-		stream->at = trace_put_address(stream->at, &stream->encoder.address, old->address);
+		event.duration = draw(50);
+		event.old_address = old->address;
+		now += event.duration;
 	}
-	stream->at = trace_put_address(stream->at, &stream->encoder.address, address);
-	stream->at = varint_put(stream->at, size);
 	if (slack)
-		stream->at = varint_put(stream->at, trace_extra(8 + draw(64), 0));
-	note_block(event, address, size, thread);
+		event.slack = 8 + draw(64);
+	record_stream_event(&stream->records, &event, frames, FRAMES);
+	note_block(number, event.address, size, thread);
 }
 
 static void release(uint64_t address, uint32_t thread)
 {
 	struct stream *stream = &streams[thread];
+	const struct trace_event event = {
+		.operation = TRACE_OP_FREE, .ticks = now, .address = address};
 
 	make_room(stream);
-	*stream->at++ = TRACE_OP_FREE;
-	stream->at = trace_put_time(stream->at, &stream->encoder, now);
-	stream->at = trace_put_address(stream->at, &stream->encoder.address, address);
+	record_stream_event(&stream->records, &event, NULL, 0);
 }
 
 /* Ends those that are due. Returns how many of them became a new block by realloc. */
@@ -350,9 +300,7 @@ static void begin_streams(void)
 	for (uint32_t i = 0; i < stream_count; i++) {
 		const uint64_t thread[] = {0, 100 + i};
 
-		streams[i].data = malloc(CHUNK);
-		if (!streams[i].data)
-			err(1, "memory");
+		record_stream_init(&streams[i].records, &chunks, i, TRACE_ALLOCATOR_GLIBC);
 		open_chunk(&streams[i]);
 		put_record(&streams[i], TRACE_RECORD_THREAD, thread, 2, i ? "worker" : "main");
 	}
@@ -366,8 +314,7 @@ static void end_streams(void)
 {
 	make_room(&streams[0]);
 
-	const struct trace_chunk *header = (const struct trace_chunk *)streams[0].data;
-	const uint64_t end[] = {zigzag((int64_t)(now - header->base_ticks)),
+	const uint64_t end[] = {zigzag((int64_t)(now - streams[0].records.header.base_ticks)),
 				START_NS + (now - START_TICKS) / TICKS_PER_NS, TRACE_END_EXIT, 0};
 
 	put_record(&streams[0], TRACE_RECORD_END, end, 4, "");

@@ -21,7 +21,9 @@ PROGRAMS = {
     "heaptrace_way": (["bench/workloads/heaptrace_way.cpp"],
                       ["-fPIC", "-fno-omit-frame-pointer", "-shared", "-ldl"]),
     "many_sites": (["bench/many_sites.c"], ["-O1"]),
-    "make_recording": (["bench/make_recording.c"], ["-Isrc"]),
+    "make_recording": (["bench/make_recording.c", "src/write/record_stream.c",
+                        "src/write/sealed_chunk.c", "src/hosted/buf.c", "src/hosted/err.c"],
+                       ["-Isrc"]),
     "unwind_capture": (["bench/unwind_capture.c", *sorted(
         str(path.relative_to(TOP)) for path in UNWINDER.glob("*.c"))],
         ["-fno-omit-frame-pointer", "-Isrc"]),

@@ -3,7 +3,7 @@
 #include "analysis/index/index_pack.h"
 #include "analysis/names/symbols_pack.h"
 #include "base/bytes.h"
-#include "finish/finish_chunk.h"
+#include "write/sealed_chunk.h"
 #include "hosted/cleanup.h"
 #include "hosted/zstd_frame.h"
 
@@ -53,7 +53,7 @@ struct err *finish_extra_put(struct buf *out, enum trace_chunk_kind kind, const 
 	// What no chunk can hold is left out: a reader makes it anew.
 	if (size >= TRACE_CONTENT_MAX - TRACE_PAGE)
 		return NULL;
-	finish_chunk_put(out, kind, &like, &storage, 1, data, size);
+	sealed_chunk_put(out, kind, &like, &storage, 1, data, size);
 	return buf_finish(out);
 }
 

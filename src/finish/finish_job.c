@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "finish/finish_chunk.h"
+#include "write/sealed_chunk.h"
 #include "finish/finish_packed.h"
 #include "hosted/cleanup.h"
 
@@ -117,7 +117,7 @@ static struct err *put_unpacked(const struct finish_scratch *scratch, struct buf
 		struct trace_chunk header;
 
 		memcpy(&header, scratch->headers.data + at, sizeof(header));
-		finish_chunk_put(out, TRACE_CHUNK_EVENTS, &header, payload,
+		sealed_chunk_put(out, TRACE_CHUNK_EVENTS, &header, payload,
 				 chunk_committed(&header), NULL, 0);
 		payload += chunk_committed(&header);
 	}
@@ -149,10 +149,10 @@ static struct err *flush(struct finish_scratch *scratch, struct buf *out)
 static struct err *put(struct finish_scratch *scratch, const struct trace_chunk *header,
 		       const uint8_t *payload, struct buf *out)
 {
-	struct trace_chunk trimmed = finish_chunk_trimmed(header);
+	struct trace_chunk trimmed = sealed_chunk_trimmed(header);
 
 	if (!scratch->packed) {
-		finish_chunk_put(out, TRACE_CHUNK_EVENTS, &trimmed, payload,
+		sealed_chunk_put(out, TRACE_CHUNK_EVENTS, &trimmed, payload,
 				 chunk_committed(header), NULL, 0);
 		return buf_finish(out);
 	}

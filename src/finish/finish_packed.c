@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/varint.h"
-#include "finish/finish_chunk.h"
+#include "write/sealed_chunk.h"
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
 #include "hosted/zstd_frame.h"
@@ -146,7 +146,7 @@ struct err *finish_packed_put(struct finish_packed *packed, const struct buf *he
 	if (err)
 		return err;
 	memcpy(&first, headers->data, sizeof(first));
-	finish_chunk_put(out, TRACE_CHUNK_PACKED, &first, packed->head.data, packed->head.size,
+	sealed_chunk_put(out, TRACE_CHUNK_PACKED, &first, packed->head.data, packed->head.size,
 			 packed->frames, frames);
 	return buf_finish(out);
 }

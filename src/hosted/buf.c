@@ -114,6 +114,11 @@ static bool reserve(struct buf *buf, size_t more)
 	return true;
 }
 
+void *buf_room(struct buf *buf, size_t size)
+{
+	return reserve(buf, size) ? buf->data + buf->size : NULL;
+}
+
 void buf_put(struct buf *buf, const void *data, size_t size)
 {
 	if (!size || !reserve(buf, size))

@@ -56,6 +56,12 @@ char *buf_hex_digits(char *end, uint64_t value);
 void buf_repeat(struct buf *buf, char c, size_t count);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/*
+ * Room for so many bytes behind those that are there, for the caller to write into and to add to
+ * size, before anything else is put. NULL: a failure.
+ */
+void *buf_room(struct buf *buf, size_t size);
+
 /* Hands everything on to the sink, if there is one, and returns the first failure so far. */
 struct err *buf_finish(struct buf *buf);
 

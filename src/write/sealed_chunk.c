@@ -1,4 +1,4 @@
-#include "finish/finish_chunk.h"
+#include "write/sealed_chunk.h"
 
 #include "base/bytes.h"
 #include "trace/checksum.h"
@@ -10,7 +10,7 @@ static uint32_t size_for(size_t payload)
 					TRACE_PAGE);
 }
 
-struct trace_chunk finish_chunk_trimmed(const struct trace_chunk *header)
+struct trace_chunk sealed_chunk_trimmed(const struct trace_chunk *header)
 {
 	struct trace_chunk trimmed = *header;
 
@@ -19,7 +19,7 @@ struct trace_chunk finish_chunk_trimmed(const struct trace_chunk *header)
 	return trimmed;
 }
 
-void finish_chunk_put(struct buf *buf, enum trace_chunk_kind kind, const struct trace_chunk *like,
+void sealed_chunk_put(struct buf *buf, enum trace_chunk_kind kind, const struct trace_chunk *like,
 		      const void *head, size_t head_size, const void *rest, size_t rest_size)
 {
 	size_t payload = head_size + rest_size, begin = buf->size;
