@@ -8,7 +8,8 @@ import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 BENCH = TOP / "bench"
-UNWINDER = TOP / "src" / "agent" / "unwind"
+# The unwinder, as the agent is built of it.
+UNWINDER = [TOP / "src" / "agent" / "unwind", TOP / "src" / "cfi"]
 
 FLAGS = ["-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter"]
 CC = [os.environ.get("CC", "gcc"), "-std=gnu17", *FLAGS]
@@ -25,7 +26,7 @@ PROGRAMS = {
                         "src/write/sealed_chunk.c", "src/hosted/buf.c", "src/hosted/err.c"],
                        ["-Isrc"]),
     "unwind_capture": (["bench/unwind_capture.c", *sorted(
-        str(path.relative_to(TOP)) for path in UNWINDER.glob("*.c"))],
+        str(path.relative_to(TOP)) for folder in UNWINDER for path in folder.rglob("*.c"))],
         ["-fno-omit-frame-pointer", "-Isrc"]),
 }
 
@@ -49,7 +50,7 @@ class Place:
         sources, extra = PROGRAMS[name]
         compiler = CXX if sources[0].endswith(".cpp") else CC
         command = [*compiler, *extra, *sources]
-        headers = sorted(UNWINDER.glob("*.h")) if len(sources) > 1 else []
+        headers = sorted((TOP / "src").rglob("*.h")) if "-Isrc" in extra else []
         digest = hashlib.sha256(" ".join(command).encode())
         for path in [TOP / source for source in sources] + headers:
             digest.update(path.read_bytes())

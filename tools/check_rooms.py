@@ -23,11 +23,12 @@ ROOMS = {
     "base": "",
     "trace": "base",
     "settings": "base",
+    "cfi": "base",
     "hosted": "base",
     "symbols": "base hosted",
     "write": "base hosted trace",
     "coredump": "base hosted trace write",
-    "ebpf": "base hosted trace write",
+    "ebpf": "base hosted trace cfi write",
     "stream": "base hosted trace",
     "import": "base hosted trace write",
     "analysis": "base hosted trace symbols",
@@ -35,7 +36,7 @@ ROOMS = {
     "report": "base hosted trace symbols analysis",
     "server": "base hosted trace symbols analysis report",
     "cli": "base hosted trace settings symbols coredump ebpf stream import analysis finish report server",
-    "agent/unwind": "base",
+    "agent/unwind": "base cfi",
 }
 # The agent's, from the ground up: each may use those before it.
 AGENT = ["arch", "ground", "unwind", "event", "record", "cull", "live_blocks", "live_dump", "live",

@@ -11,10 +11,11 @@
 
 #include <cmocka.h>
 
-#include "agent/unwind/cfa_expression.h"
-#include "agent/unwind/eh_frame.h"
+#include "cfi/cfa_expression.h"
+#include "cfi/eh_frame.h"
 
 #define RBP 6
+#define RIP 16
 #define RSP 7
 
 /* Runs FDE instructions behind the usual CIE's: CFA = rsp + 8, ra at CFA - 8. */
@@ -154,7 +155,7 @@ static void test_bad_programs(void **state)
 static bool reduce(const uint8_t *code, size_t size, const struct cfa_term *first,
 		   struct cfa_term *ret)
 {
-	return cfa_expression_reduce(code, size, 0x401029, first, ret);
+	return cfa_expression_reduce(code, size, 0x401029, RIP, first, ret);
 }
 
 #define REDUCE(first, term, ...)                                                                   \
@@ -287,7 +288,7 @@ static void mutate(const struct tables *tables, uint8_t *copy, uint64_t seed)
 		if (eh_frame_find(&image, tables->header, pc, RBP, &row) == EH_FRAME_FOUND &&
 		    row.row.cfa.how == CFA_EXPRESSION)
 			cfa_expression_reduce(row.row.cfa.expression, row.row.cfa.expression_size,
-					      pc, NULL, &term);
+					      pc, RIP, NULL, &term);
 	}
 }
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/unwind/eh_cursor.h"
+#include "cfi/eh_cursor.h"
 #include "agent/unwind/unwind.h"
 
 /* dl_find_object: see struct unwind_host. */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "agent/unwind/arch.h"
-#include "agent/unwind/cfa_expression.h"
-#include "agent/unwind/eh_frame.h"
+#include "cfi/cfa_expression.h"
+#include "cfi/eh_frame.h"
 #include "agent/unwind/memory.h"
 #include "agent/unwind/module_find.h"
 #include "base/compiler.h"
@@ -25,8 +25,8 @@ static bool compile_cfa(const struct cfa_entry *entry, uint64_t pc, struct unwin
 		term.reg = (uint8_t)entry->reg;
 		term.value = entry->offset;
 	} else if (entry->how != CFA_EXPRESSION ||
-		   !cfa_expression_reduce(entry->expression, entry->expression_size, pc, NULL,
-					  &term)) {
+		   !cfa_expression_reduce(entry->expression, entry->expression_size, pc,
+					  ARCH_DWARF_PC, NULL, &term)) {
 		return false;
 	}
 	if (term.kind == CFA_TERM_CONSTANT || !fits(term.value) || !fits(term.inner))
@@ -56,8 +56,8 @@ static bool entry_term(const struct cfa_entry *entry, uint64_t pc, bool *value,
 		term.reg = (uint8_t)entry->reg;
 		break;
 	default:
-		if (!cfa_expression_reduce(entry->expression, entry->expression_size, pc, &term,
-					   &term))
+		if (!cfa_expression_reduce(entry->expression, entry->expression_size, pc,
+					   ARCH_DWARF_PC, &term, &term))
 			return false;
 	}
 	*ret = term;

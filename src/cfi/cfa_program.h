@@ -3,13 +3,13 @@
  * there. Pure: bytes in, row out. Of the registers, one is kept besides the return address: rows of
  * all would not fit the stack budget, and nearly every step needs the frame pointer alone.
  */
-#ifndef MALLOW_AGENT_UNWIND_CFA_PROGRAM_H
-#define MALLOW_AGENT_UNWIND_CFA_PROGRAM_H
+#ifndef MALLOW_CFI_CFA_PROGRAM_H
+#define MALLOW_CFI_CFA_PROGRAM_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/unwind/eh_cursor.h"
+#include "cfi/eh_cursor.h"
 
 enum cfa_how {
 	CFA_UNSPECIFIED, /* of a register: same value */

@@ -1,5 +1,5 @@
 /* Variable-length numbers and encoded pointers of unwind tables. See eh_cursor.h. */
-#include "agent/unwind/eh_cursor.h"
+#include "cfi/eh_cursor.h"
 
 uint64_t eh_cursor_uleb(struct eh_cursor *cursor)
 {

@@ -4,8 +4,8 @@
  * anything malformed, makes the cursor bad; a bad cursor yields zeros and stays bad, so that a run
  * of fields needs one check.
  */
-#ifndef MALLOW_AGENT_UNWIND_EH_CURSOR_H
-#define MALLOW_AGENT_UNWIND_EH_CURSOR_H
+#ifndef MALLOW_CFI_EH_CURSOR_H
+#define MALLOW_CFI_EH_CURSOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

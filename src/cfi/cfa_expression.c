@@ -1,8 +1,7 @@
 /* A stack machine on symbolic terms (DWARF 5, section 2.5.1). See cfa_expression.h. */
-#include "agent/unwind/cfa_expression.h"
+#include "cfi/cfa_expression.h"
 
-#include "agent/unwind/arch.h"
-#include "agent/unwind/eh_cursor.h"
+#include "cfi/eh_cursor.h"
 
 #define STACK_MAX 8
 
@@ -42,6 +41,7 @@ enum {
 struct machine {
 	struct eh_cursor code;
 	uint64_t pc;
+	uint8_t pc_register;
 	unsigned depth;
 	bool bad;
 	struct cfa_term stack[STACK_MAX];
@@ -71,7 +71,7 @@ static void push_constant(struct machine *m, uint64_t value)
 
 static void push_register(struct machine *m, uint8_t reg, uint64_t offset)
 {
-	if (reg == ARCH_DWARF_PC)
+	if (reg == m->pc_register)
 		push_constant(m, m->pc + offset);
 	else
 		push(m, (struct cfa_term){
@@ -208,7 +208,7 @@ static void run(struct machine *m, uint8_t op)
 	}
 }
 
-bool cfa_expression_reduce(const uint8_t *bytes, size_t size, uint64_t pc,
+bool cfa_expression_reduce(const uint8_t *bytes, size_t size, uint64_t pc, uint8_t pc_register,
 			   const struct cfa_term *first, struct cfa_term *ret)
 {
 	struct eh_image image = {.bytes = bytes, .size = size};
@@ -216,6 +216,7 @@ bool cfa_expression_reduce(const uint8_t *bytes, size_t size, uint64_t pc,
 
 	m.code = (struct eh_cursor){.image = &image, .end = size};
 	m.pc = pc;
+	m.pc_register = pc_register;
 	m.depth = 0;
 	m.bad = false;
 	if (first)

@@ -1,5 +1,5 @@
 /* The interpreter of call frame instructions (DWARF 5, section 6.4.2). See cfa_program.h. */
-#include "agent/unwind/cfa_program.h"
+#include "cfi/cfa_program.h"
 
 #include <stddef.h>
 

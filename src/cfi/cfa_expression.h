@@ -3,8 +3,8 @@
  * pc every expression that compilers, linkers and the C library write comes down to a constant,
  * a register plus a constant, or one memory word plus a constant. Pure.
  */
-#ifndef MALLOW_AGENT_UNWIND_CFA_EXPRESSION_H
-#define MALLOW_AGENT_UNWIND_CFA_EXPRESSION_H
+#ifndef MALLOW_CFI_CFA_EXPRESSION_H
+#define MALLOW_CFI_CFA_EXPRESSION_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,10 +24,11 @@ struct cfa_term {
 };
 
 /*
+ * pc_register: the number by which expressions know the pc itself, that of the return address.
  * first, if not NULL, lies on the expression's stack at its start (for a register's location: the
  * CFA). False: the expression does something else, or is malformed.
  */
-bool cfa_expression_reduce(const uint8_t *bytes, size_t size, uint64_t pc,
+bool cfa_expression_reduce(const uint8_t *bytes, size_t size, uint64_t pc, uint8_t pc_register,
 			   const struct cfa_term *first, struct cfa_term *ret);
 
 #endif

@@ -1,5 +1,5 @@
 /* .eh_frame_hdr, FDEs and CIEs. See eh_frame.h. */
-#include "agent/unwind/eh_frame.h"
+#include "cfi/eh_frame.h"
 
 #define HDR_TABLE_ENCODING   (EH_PE_DATAREL | EH_PE_SDATA4) /* the only one that linkers write */
 #define CIE_AUGMENTATION_MAX 8

@@ -3,13 +3,13 @@
  * (Linux Standard Base, chapter "Exception Frames"). Pure: reads only the image it is given, which
  * may hold anything.
  */
-#ifndef MALLOW_AGENT_UNWIND_EH_FRAME_H
-#define MALLOW_AGENT_UNWIND_EH_FRAME_H
+#ifndef MALLOW_CFI_EH_FRAME_H
+#define MALLOW_CFI_EH_FRAME_H
 
 #include <stdint.h>
 
-#include "agent/unwind/cfa_program.h"
-#include "agent/unwind/eh_cursor.h"
+#include "cfi/cfa_program.h"
+#include "cfi/eh_cursor.h"
 
 enum eh_frame_answer {
 	EH_FRAME_FOUND,
