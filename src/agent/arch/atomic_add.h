@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/arch/instructions.h"
 #include "base/compiler.h"
 
 /*
@@ -22,26 +23,17 @@ static inline bool atomic_add_alone(void)
 /* For one instruction an interruption comes before it, or behind it. */
 static inline void atomic_add_as(bool alone, uint64_t *sum, uint64_t value)
 {
-#if defined(__x86_64__)
-	if (likely(alone)) {
-		__asm__("addq %1, %0" : "+m"(*sum) : "er"(value) : "cc");
-		return;
-	}
-#endif
-	__atomic_fetch_add(sum, value, __ATOMIC_RELAXED);
+	if (likely(alone))
+		arch_add(sum, value);
+	else
+		__atomic_fetch_add(sum, value, __ATOMIC_RELAXED);
 }
 
 /* The same; returns the sum. */
 static inline uint64_t atomic_add_fetch_as(bool alone, uint64_t *sum, uint64_t value)
 {
-#if defined(__x86_64__)
-	uint64_t before = value;
-
-	if (likely(alone)) {
-		__asm__("xaddq %0, %1" : "+r"(before), "+m"(*sum) : : "cc");
-		return before + value;
-	}
-#endif
+	if (likely(alone))
+		return arch_fetch_add(sum, value) + value;
 	return __atomic_add_fetch(sum, value, __ATOMIC_RELAXED);
 }
 
@@ -49,14 +41,8 @@ static inline uint64_t atomic_add_fetch_as(bool alone, uint64_t *sum, uint64_t v
 static inline bool atomic_add_exchange_as(bool alone, uint64_t *word, uint64_t *before,
 					  uint64_t value)
 {
-#if defined(__x86_64__)
-	bool ret;
-
-	if (likely(alone)) {
-		__asm__("cmpxchgq %3, %1" : "=@ccz"(ret), "+m"(*word), "+a"(*before) : "r"(value));
-		return ret;
-	}
-#endif
+	if (likely(alone))
+		return arch_exchange_if(word, before, value);
 	return __atomic_compare_exchange_n(word, before, value, false, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED);
 }

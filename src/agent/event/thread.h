@@ -23,6 +23,7 @@
 #include "agent/event/handler_queue.h"
 #include "agent/ground/config.h"
 #include "agent/ground/state.h"
+#include "agent/unwind/arch.h"
 #include "agent/unwind/nesting.h"
 #include "agent/unwind/stack_cache.h"
 #include "agent/unwind/unwind.h"
@@ -155,21 +156,10 @@ static inline uint64_t *thread_pending_words(struct thread *thread)
 	return (uint64_t *)((char *)thread + bytes_round_up(sizeof(*thread), 64));
 }
 
-/*
- * The caller of a hook, by its stack pointer: our hooks have frame pointers, so it is two words
- * above the hook's frame (hooks/guard.h). And the caller of the hook that the thread is in,
- * wherever the agent is now.
- */
-static inline struct unwind_state thread_caller_at(uint64_t sp)
-{
-	const uint64_t *frame = (const uint64_t *)sp - 2;
-
-	return (struct unwind_state){.pc = frame[1], .sp = sp, .fp = frame[0]};
-}
-
+/* The caller of the hook that the thread is in, wherever the agent is now. */
 static inline struct unwind_state thread_caller(const struct thread *thread)
 {
-	return thread_caller_at(thread->outer);
+	return arch_caller_at(thread->outer);
 }
 
 /*

@@ -1,6 +1,5 @@
 #include "agent/ground/clock.h"
 
-#include <cpuid.h>
 #include <sys/prctl.h>
 
 #include "agent/arch/syscall.h"
@@ -35,14 +34,12 @@ static bool kernel_distrusts_tsc(void)
 
 void clock_init(void)
 {
-	unsigned int a, b, c, d;
 	struct timespec now;
 	int mode = 0;
 	void *found;
 
-	// Bit 8 of leaf 0x80000007: the counter runs at one rate in all power states.
 	clock_use_tsc =
-		__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) &&
+		arch_counter_is_steady() &&
 		!(sys_prctl(PR_GET_TSC, (unsigned long)&mode) == 0 && mode == PR_TSC_SIGSEGV) &&
 		!kernel_distrusts_tsc();
 	// Not the C library's, which the program may have replaced.

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "agent/arch/instructions.h"
 #include "base/compiler.h"
 
 extern bool clock_use_tsc hidden;
@@ -38,7 +39,7 @@ uint64_t clock_ticks_slow(void);
 /* The counter may be read ahead of loads that come before it. */
 static inline uint64_t clock_ticks(void)
 {
-	return clock_use_tsc ? __builtin_ia32_rdtsc() : clock_ticks_slow();
+	return clock_use_tsc ? arch_counter() : clock_ticks_slow();
 }
 
 /*
@@ -57,7 +58,7 @@ static inline uint64_t clock_coarse(void)
 /* What is read next is not read before what was loaded until now, an address for instance. */
 static inline void clock_wait_for_loads(void)
 {
-	__builtin_ia32_lfence();
+	arch_wait_for_loads();
 }
 
 #endif

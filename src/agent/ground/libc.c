@@ -5,12 +5,12 @@
  */
 #include "agent/ground/libc.h"
 
+#include "agent/arch/instructions.h"
+
 void *memcpy(void *restrict to, const void *restrict from, size_t size)
 {
-	void *start = to;
-
-	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
-	return start;
+	arch_copy(to, from, size);
+	return to;
 }
 
 void *memmove(void *to, const void *from, size_t size)
@@ -27,10 +27,8 @@ void *memmove(void *to, const void *from, size_t size)
 
 void *memset(void *to, int value, size_t size)
 {
-	void *start = to;
-
-	__asm__ volatile("rep stosb" : "+D"(to), "+c"(size) : "a"(value) : "memory");
-	return start;
+	arch_fill(to, value, size);
+	return to;
 }
 
 int memcmp(const void *a, const void *b, size_t size)

@@ -1,5 +1,6 @@
 #include "agent/ground/lock.h"
 
+#include "agent/arch/instructions.h"
 #include "agent/arch/syscall.h"
 #include "agent/ground/state.h"
 
@@ -12,7 +13,7 @@ bool lock_try(uint32_t *lock)
 	for (int i = 0; i < LOCK_TRIES; i++) {
 		if (!__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
 			return true;
-		__builtin_ia32_pause();
+		arch_pause();
 	}
 	return false;
 }

@@ -23,20 +23,13 @@ struct guard_call {
 	uint32_t old;              /* enum sink_old: the block that a realloc is about to end */
 };
 
-// The hooks are compiled with frame pointers, so the frame's first word is the caller's rbp, and
-// the stack pointer after return lies two words above it.
+// The hooks are compiled with frame pointers, by which they know their callers.
 //
 // Those that are called most do nothing themselves but jump: each calls, in last place, another
 // never_inline function with its own arguments and one more, for which there is a register. So that
-// one stands where the hook stood, in GUARD_STATE(), too, and nothing is saved before it is known
+// one stands where the hook stood, in ARCH_CALLER(), too, and nothing is saved before it is known
 // what for.
-#define GUARD_STATE()                                                                              \
-	((struct unwind_state){                                                                    \
-		.pc = (uint64_t)__builtin_return_address(0),                                       \
-		.sp = (uint64_t)__builtin_frame_address(0) + 16,                                   \
-		.fp = *(const uint64_t *)__builtin_frame_address(0),                               \
-	})
-#define GUARD_CALL(call) struct guard_call call = {.state = GUARD_STATE()}
+#define GUARD_CALL(call) struct guard_call call = {.state = ARCH_CALLER()}
 
 /* A list in parentheses without them: another entry may follow. */
 #define HOOK_LIST(...) __VA_ARGS__

@@ -35,7 +35,7 @@ static uint64_t product(size_t count, size_t size)
 	{                                                                                          \
 		void *block;                                                                       \
                                                                                                    \
-		guard_open(thread, GUARD_STATE().sp);                                              \
+		guard_open(thread, ARCH_CALLER().sp);                                              \
 		block = behind;                                                                    \
 		done;                                                                              \
 		guard_close(thread);                                                               \
@@ -45,10 +45,10 @@ static uint64_t product(size_t count, size_t size)
 /* A hook that allocates by one call of the real function, or of what serves where it is missing. */
 #define DEFINE_ALLOCATION(name, OPERATION, parameters, arguments, behind, bytes, alignment)        \
 	DEFINE_OPEN_ALLOCATION(name##_recorded, parameters, behind,                                \
-			       allocation_done(thread, &GUARD_STATE(), TRACE_OP_##OPERATION,       \
+			       allocation_done(thread, &ARCH_CALLER(), TRACE_OP_##OPERATION,       \
 					       block, bytes, alignment))                           \
 	DEFINE_OPEN_ALLOCATION(name##_live, parameters, behind,                                    \
-			       live_allocates_here(thread, GUARD_STATE().sp, block, bytes))        \
+			       live_allocates_here(thread, ARCH_CALLER().sp, block, bytes))        \
                                                                                                    \
 	static never_inline void *name##_otherwise parameters                                      \
 	{                                                                                          \
@@ -84,7 +84,7 @@ static uint64_t product(size_t count, size_t size)
 DEFINE_ALLOCATION(malloc, MALLOC, (size_t size), (size), real.malloc(size), size, 0)
 // ld.so calls calloc() when the libraries that it opens are mapped, and not bound yet.
 DEFINE_ALLOCATION(calloc, CALLOC, (size_t count, size_t size), (count, size),
-		  (hooks_operators_may_come(size, GUARD_STATE().pc), real.calloc(count, size)),
+		  (hooks_operators_may_come(size, ARCH_CALLER().pc), real.calloc(count, size)),
 		  product(count, size), 0)
 DEFINE_ALLOCATION(aligned_alloc, ALIGNED_ALLOC, (size_t alignment, size_t size), (alignment, size),
 		  real.aligned_alloc(alignment, size), size, alignment)
@@ -171,10 +171,10 @@ DEFINE_RESIZE(reallocarray, REALLOCARRAY, (void *old, size_t count, size_t size)
 #define DEFINE_OPEN_FREE(name, parameters, ends, behind)                                           \
 	static never_inline void name(HOOK_LIST parameters, struct thread *thread)                 \
 	{                                                                                          \
-		guard_open(thread, GUARD_STATE().sp);                                              \
+		guard_open(thread, ARCH_CALLER().sp);                                              \
 		ends;                                                                              \
 		behind;                                                                            \
-		if (allocation_is_loaders(GUARD_STATE().pc))                                       \
+		if (allocation_is_loaders(ARCH_CALLER().pc))                                       \
 			allocation_freed_by_loader_slow(thread, block);                            \
 		guard_close(thread);                                                               \
 	}

@@ -71,7 +71,7 @@ static void *aligned(size_t size, size_t alignment)
 	{                                                                                          \
 		void *block;                                                                       \
                                                                                                    \
-		guard_open(thread, GUARD_STATE().sp);                                              \
+		guard_open(thread, ARCH_CALLER().sp);                                              \
 		thread->inner_block = NULL;                                                        \
 		block = new_directly(thread, size, alignment);                                     \
 		if (unlikely(!block))                                                              \
@@ -90,11 +90,11 @@ static void *aligned(size_t size, size_t alignment)
  */
 #define DEFINE_NEW(name, symbol, OPERATION, parameters, arguments, alignment, fallback)            \
 	DEFINE_OPEN_NEW(name##_recorded, parameters, real.name arguments, alignment,               \
-			allocation_done(thread, &GUARD_STATE(), TRACE_OP_##OPERATION, block, size, \
+			allocation_done(thread, &ARCH_CALLER(), TRACE_OP_##OPERATION, block, size, \
 					alignment))                                                \
 	DEFINE_OPEN_NEW(name##_live, parameters,                                                   \
 			(admission_hold(&thread->admission), real.name arguments), alignment,      \
-			live_allocates_here(thread, GUARD_STATE().sp,                              \
+			live_allocates_here(thread, ARCH_CALLER().sp,                              \
 					    thread->inner_block != block ? block : NULL, size))    \
                                                                                                    \
 	static never_inline void *name##_otherwise parameters                                      \
@@ -162,7 +162,7 @@ DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
 #define DEFINE_OPEN_DELETE(name, parameters, ends, operator)                                       \
 	static never_inline void name(HOOK_LIST parameters, struct thread *thread)                 \
 	{                                                                                          \
-		guard_open(thread, GUARD_STATE().sp);                                              \
+		guard_open(thread, ARCH_CALLER().sp);                                              \
 		thread->outer_block = block;                                                       \
 		ends;                                                                              \
 		if (likely(real.operators_are_plain))                                              \

@@ -198,7 +198,7 @@ static never_inline void with_stack_here(struct thread *thread, uint64_t sp, uin
 	thread_begin_record(thread);
 	live = process->live;
 	if (is_here(thread, live) && live_wants(thread, size, false)) {
-		state = thread_caller_at(sp);
+		state = arch_caller_at(sp);
 		add_with_stack(thread, live, address, size, &state);
 	}
 	thread_end_record(thread);

@@ -1,7 +1,28 @@
 /*
- * The live blocks by address (trace/live.h): heads of regions of memory (heads.h), and what lives
- * there, in groups of entries (small_blocks.h) or in cells of their own (large_blocks.h). The table
- * costs by blocks, and not by the memory that they are spread over.
+ * The live blocks by address. Readers see the same memory, so trace/live.h has the words bit by
+ * bit; what they mean:
+ *
+ *   region   a piece of the program's memory: 1 KiB for blocks of less than 1 KiB; for larger ones
+ * 8, 256, or 8192 KiB, by their size: four maps of regions head     of a region: one number, that
+ * names the first group of what begins in it (heads.h) cell     32 bytes of the table: four words
+ * (cells.h) group    1, 2 or 4 cells: a header, which names the next group of the region, and
+ * entries entry    a word: where in the region a block begins, its size, owner and time
+ *
+ *   memory      | region: 1 KiB         | region                | region                |
+ *               |  #24  #100     #16    |                       | ######## full of them |
+ *                 │                       │                       │
+ *   heads         name of a group         0: nothing began here   name of a full group
+ *                 │                                               │
+ *                 ▼                                               ▼
+ *   1 cell        | next | #24 | #100 | #16 |                     an entry for each 32 bytes
+ *                   │
+ *                   ▼ with more blocks: groups of 2 or 4 cells, by address (small_blocks.h)
+ *
+ *   a block of 1 KiB and more has a cell of its own: | next | address | state | size |, and the
+ * cells of a region's large blocks are a chain (large_blocks.h)
+ *
+ * So the table costs by blocks, and not by the memory that they are spread over. Where a thread met
+ * a block last it looks first (block_near.h); groups that are empty come back by reclaim.h.
  *
  * There is one block at an address at a time, and what comes after it there was told so by the
  * allocator. So an entry has one writer from when it was claimed until it is free again. It stays

@@ -1,0 +1,27 @@
+/*
+ * The caller of a function of ours that is compiled with a frame pointer: the frame's first word is
+ * the caller's rbp, the second one the return address, and the caller's stack pointer after the
+ * return lies behind that.
+ */
+#ifndef MALLOW_AGENT_UNWIND_X86_64_CALLER_H
+#define MALLOW_AGENT_UNWIND_X86_64_CALLER_H
+
+#include "agent/unwind/unwind.h"
+
+/* Of the function that this stands in. */
+#define ARCH_CALLER()                                                                              \
+	((struct unwind_state){                                                                    \
+		.pc = (uint64_t)__builtin_return_address(0),                                       \
+		.sp = (uint64_t)__builtin_frame_address(0) + 16,                                   \
+		.fp = *(const uint64_t *)__builtin_frame_address(0),                               \
+	})
+
+/* The same from further in, by the caller's stack pointer. */
+static inline struct unwind_state arch_caller_at(uint64_t sp)
+{
+	const uint64_t *frame = (const uint64_t *)sp - 2;
+
+	return (struct unwind_state){.pc = frame[1], .sp = sp, .fp = frame[0]};
+}
+
+#endif
