@@ -1,7 +1,6 @@
 /* The functions of include/mallow/mallow.h that a recorded program calls. */
 #include <mallow/mallow.h> // the installed header, as programs include it
 
-#include "agent/hooks/hooks.h"
 #include "agent/event/event.h"
 #include "agent/event/sink.h"
 #include "agent/ground/clock.h"

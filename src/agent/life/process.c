@@ -97,6 +97,9 @@ bool process_read_settings(void)
 	if (!__atomic_compare_exchange_n((int *)&state, &none, READING, false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return false;
+	// Of the C API, before any hook.
+	if (!__atomic_load_n(&real.ready, __ATOMIC_ACQUIRE))
+		next_functions_find();
 	log_init();
 	if (!config_read()) {
 		__atomic_store_n((int *)&state, UNREAD, __ATOMIC_RELEASE);
