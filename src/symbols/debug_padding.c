@@ -1,5 +1,6 @@
 #include "symbols/debug_padding.h"
 
+#include <endian.h>
 #include <gelf.h>
 #include <string.h>
 
@@ -8,18 +9,15 @@
 /* Ends a string, and is as long as any number that libdw reads unchecked. */
 #define PADDING 16
 
-enum kind { OTHER, STRINGS, UNITS, LINES };
+enum kind { OTHER, STRINGS, UNITS, LINES, OFFSETS };
 
 static enum kind kind_of(const char *name)
 {
 	static const struct {
 		const char *name;
 		enum kind kind;
-	} kinds[] = {{"str", STRINGS},
-		     {"line_str", STRINGS},
-		     {"info", UNITS},
-		     {"types", UNITS},
-		     {"line", LINES}};
+	} kinds[] = {{"str", STRINGS}, {"line_str", STRINGS}, {"info", UNITS},
+		     {"types", UNITS}, {"line", LINES},       {"str_offsets", OFFSETS}};
 	// Also .zdebug_…, .debug_….dwo and .gnu.debuglto_.debug_….
 	const char *rest = strstr(name, "debug_");
 
@@ -63,13 +61,75 @@ static bool unpack(Elf_Scn *scn, bool old_way)
 	return false;
 }
 
-static struct err *pad(Elf_Scn *scn, struct arena *arena, bool *padded)
+/* A section that is to be read. */
+struct section {
+	Elf_Scn *scn;
+	enum kind kind;
+};
+
+/* The next one behind that, decompressed. false: there is none. */
+static bool next_section(Elf *elf, size_t names, struct section *section)
+{
+	GElf_Shdr header;
+
+	while ((section->scn = elf_nextscn(elf, section->scn))) {
+		if (!gelf_getshdr(section->scn, &header) || header.sh_type == SHT_NOBITS)
+			continue;
+
+		const char *name = elf_strptr(elf, names, header.sh_name);
+
+		section->kind = name ? kind_of(name) : OTHER;
+		if (section->kind != OTHER &&
+		    unpack(section->scn, strstr(name, ".zdebug_") == name))
+			return true;
+	}
+	return false;
+}
+
+/* The offsets of strings by which attributes name them; more than one such section: damaged. */
+struct offsets {
+	size_t sections;
+	Elf_Data *data;
+};
+
+static struct offsets find_offsets(Elf *elf, size_t names)
+{
+	struct section section = {0};
+	struct offsets offsets = {0};
+
+	while (next_section(elf, names, &section)) {
+		if (section.kind != OFFSETS)
+			continue;
+		offsets.sections++;
+		offsets.data = elf_rawdata(section.scn, NULL);
+	}
+	return offsets;
+}
+
+/* Whether one may be that of a section's end. An attribute says itself where among them it looks.
+ */
+static bool may_hold(const struct offsets *offsets, size_t offset)
+{
+	uint32_t little = htole32((uint32_t)offset), big = htobe32((uint32_t)offset);
+	const Elf_Data *data = offsets->data;
+
+	if (offsets->sections > 1)
+		return true;
+	return data && data->d_buf &&
+	       (memmem(data->d_buf, data->d_size, &little, sizeof(little)) ||
+		memmem(data->d_buf, data->d_size, &big, sizeof(big)));
+}
+
+static struct err *pad(const struct section *section, const struct offsets *offsets,
+		       struct arena *arena, bool *has_no_end)
 {
 	// Versions of libdw take the one or the other; the bytes are the same.
-	Elf_Data *data = elf_getdata(scn, NULL), *raw = elf_rawdata(scn, NULL);
+	Elf_Data *data = elf_getdata(section->scn, NULL), *raw = elf_rawdata(section->scn, NULL);
 
-	if (!data || !raw || !raw->d_buf || !raw->d_size ||
-	    !((const char *)raw->d_buf)[raw->d_size - 1])
+	if (section->kind == OFFSETS || !data || !raw || !raw->d_buf || !raw->d_size)
+		return NULL;
+	*has_no_end = ((const char *)raw->d_buf)[raw->d_size - 1];
+	if (!*has_no_end && !(section->kind == STRINGS && may_hold(offsets, raw->d_size)))
 		return NULL;
 
 	char *copy = arena_alloc(arena, raw->d_size + PADDING);
@@ -78,35 +138,27 @@ static struct err *pad(Elf_Scn *scn, struct arena *arena, bool *padded)
 		return err_no_memory();
 	memcpy(copy, raw->d_buf, raw->d_size);
 	data->d_buf = raw->d_buf = copy;
-	*padded = true;
 	return NULL;
 }
 
 struct err *debug_padding_add(Elf *elf, struct arena *arena, struct debug_padding *ret)
 {
-	GElf_Shdr section;
+	struct section section = {0};
+	struct offsets offsets;
 	size_t names;
 
 	*ret = (struct debug_padding){0};
 	if (elf_getshdrstrndx(elf, &names))
 		return NULL;
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
-		if (!gelf_getshdr(scn, &section) || section.sh_type == SHT_NOBITS)
-			continue;
-
-		const char *name = elf_strptr(elf, names, section.sh_name);
-		enum kind kind = name ? kind_of(name) : OTHER;
-		bool padded = false;
-
-		if (kind == OTHER || !unpack(scn, strstr(name, ".zdebug_") == name))
-			continue;
-
-		struct err *err = pad(scn, arena, &padded);
+	offsets = find_offsets(elf, names);
+	while (next_section(elf, names, &section)) {
+		bool has_no_end = false;
+		struct err *err = pad(&section, &offsets, arena, &has_no_end);
 
 		if (err)
 			return err;
-		ret->strings |= padded && kind == STRINGS;
-		ret->units |= padded && kind == UNITS;
+		ret->strings |= has_no_end && section.kind == STRINGS;
+		ret->units |= has_no_end && section.kind == UNITS;
 	}
 	return NULL;
 }

@@ -1,7 +1,8 @@
 /*
  * NULs behind those sections of DWARF that hold strings. libdw (0.188) hands out and measures
- * strings of which it knows only that they begin in their section, and reads single bytes behind a
- * line table: in a damaged file both leave the section's memory.
+ * strings of which it knows only that they begin in their section, or at its very end where an
+ * attribute names them by .debug_str_offsets, and reads single bytes behind a line table: in a
+ * damaged file each leaves the section's memory.
  *
  *	.debug_str  m a i n 0 c o u n t            as the file has it
  *	            m a i n 0 c o u n t 0 0 0 …    as libdw gets it
@@ -23,8 +24,8 @@ struct debug_padding {
 
 /*
  * To be called before dwarf_begin_elf(). Of the sections with strings each that ends with another
- * byte than NUL becomes a padded copy in arena, which must outlive elf. Compressed ones are
- * decompressed, as libdw would. The only error: no memory.
+ * byte than NUL, or whose end some offset may name, becomes a padded copy in arena, which must
+ * outlive elf. Compressed ones are decompressed, as libdw would. The only error: no memory.
  */
 struct err *debug_padding_add(Elf *elf, struct arena *arena, struct debug_padding *ret);
 
