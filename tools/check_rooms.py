@@ -6,7 +6,7 @@
     --headers   also compile each header alone
     --objects   also look at what was built there: which object calls which
 
-The table is that of the design (docs/ARCHITECTURE.md, "Rooms"): a room includes its own headers
+The table is that of the design (docs/ARCHITECTURE.md, "The rooms"): a room includes its own headers
 and those of the rooms named here, nothing else of ours. What a header hides, a declaration written
 by hand or a function in a wrong room, the symbols of the objects show (nm): they hold the same
 table, and no more than CYCLE_MAX files may need one another.
@@ -27,15 +27,11 @@ ROOMS = {
     "hosted": "base",
     "symbols": "base hosted",
     "write": "base hosted trace",
-    "coredump": "base hosted trace write",
-    "ebpf": "base hosted trace cfi write",
-    "stream": "base hosted trace",
-    "import": "base hosted trace write",
     "analysis": "base hosted trace symbols",
     "finish": "base hosted trace symbols analysis write",
     "report": "base hosted trace symbols analysis",
     "server": "base hosted trace symbols analysis report",
-    "cli": "base hosted trace settings symbols coredump ebpf stream import analysis finish report server",
+    "cli": "base hosted trace settings symbols analysis finish report server",
     "agent/unwind": "base cfi",
 }
 # The agent's, from the ground up: each may use those before it.

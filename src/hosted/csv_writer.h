@@ -1,6 +1,6 @@
 /*
  * Streaming CSV into a buf, by RFC 4180: fields by commas, rows by CR LF, quotes around a field
- *that needs them.
+ * that needs them.
  *
  *	csv_text(&csv, "name");
  *	csv_u64(&csv, 5);

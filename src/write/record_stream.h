@@ -1,7 +1,7 @@
 /*
- * One stream of a recording in the making, by a program that is not recorded itself: events and
- *other records, in their order, as sealed chunks behind each other (docs/trace-format.md, sections
- *3 to 5). It encodes as the agent does (trace/encode_event.h).
+ * One stream of a recording in the making: events and other records, in their order, as sealed
+ * chunks behind each other (docs/trace-format.md, sections 3 to 5). It encodes as the agent does
+ * (trace/encode_event.h). The file's header is the caller's to write.
  *
  *	record_stream_init(&stream, &out, number, TRACE_ALLOCATOR_GLIBC);
  *	record_stream_begin(&stream, ticks, monotonic_ns);
@@ -15,8 +15,7 @@
  *	record_stream_seal(&stream);
  *	record_stream_deinit(&stream);
  *
- * Failures (no memory, a full disk) are those of out, which buf_finish() returns; after one nothing
- *is written. One thread at a time.
+ * Without memory out fails (buf_finish()), and nothing more is written. One thread at a time.
  */
 #ifndef MALLOW_WRITE_RECORD_STREAM_H
 #define MALLOW_WRITE_RECORD_STREAM_H

@@ -12,7 +12,7 @@
 #include <unwind.h>
 
 #include "agent/arch/syscall.h"
-#include "agent/ground/compare.h"
+#include "agent/event/compare.h"
 #include "agent/ground/config.h"
 #include "agent/ground/own_code.h"
 #include "agent/ground/text.h"

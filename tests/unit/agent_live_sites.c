@@ -11,7 +11,7 @@
 
 #include "agent/live/live_threads.h"
 #include "agent/live/sites.h"
-#include "agent/live_blocks/weight.h"
+#include "agent/live/weight.h"
 #include "live_memory_fake.h"
 
 static struct sites *sites;

@@ -1,9 +1,9 @@
 /* Reports of what is live, for the program that is recorded: include/mallow/mallow.h. */
 #include <mallow/mallow.h>
 
-#include "agent/ground/state.h"
 #include "agent/arch/syscall.h"
 #include "agent/ground/signal_bracket.h"
+#include "agent/ground/state.h"
 #include "agent/ground/text.h"
 #include "agent/live_dump/helper.h"
 #include "agent/record/recording.h"

@@ -1,7 +1,7 @@
 #include "agent/cull/cull_sink.h"
 
-#include "agent/event/admission.h"
 #include "agent/cull/cull.h"
+#include "agent/event/admission.h"
 #include "agent/event/thread.h"
 #include "agent/record/event_write.h"
 #include "agent/record/record_sink.h"

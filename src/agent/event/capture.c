@@ -1,6 +1,6 @@
 #include "agent/event/capture.h"
 
-#include "agent/ground/compare.h"
+#include "agent/event/compare.h"
 #include "agent/ground/own_code.h"
 
 never_inline void capture_count_incomplete_slow(enum unwind_end end)

@@ -6,11 +6,12 @@
  *   cull/    in front of that: blocks that are freed while they are young only as sums (CULL)
  *   live/    a table of what is live, and no events (MODE=live)
  *
- * The rooms below ask none of them by name. What an open thread's malloc and free do is in the hot
- * path, and does not come here: event_write.h and live_hook.h are called by the hooks themselves.
+ * The rooms below call none of them by name. Two functions, event_write_here() and
+ * event_write_free(), record what is ordinary by themselves, for they are the hot path; a sink that
+ * wants more than the rest says takes_all. That of live/ has a hot path of its own (live_hook.h).
  *
- * All functions are called by the thread itself, with `busy` set or in a signal bracket. A sink
- * leaves NULL what it has no use for; sink_… below say what that means.
+ * All functions are called by the thread itself. But for realloc_begin() and realloc_fail() its
+ * `busy` is set, or signals are blocked.
  */
 #ifndef MALLOW_AGENT_EVENT_SINK_H
 #define MALLOW_AGENT_EVENT_SINK_H
@@ -35,25 +36,13 @@ enum sink_old {
 };
 
 struct sink {
-	/* Every event of every thread comes here: thread->filtered. */
+	/* Every event of every thread comes to allocate() and end(): thread->filtered. */
 	bool takes_all;
 	/* It finds out by itself whether a block is recorded: the sets of admission.h stay empty.
 	 */
 	bool knows_blocks;
 	/* No two events may share a time: event_clock.h. */
 	bool exact_times;
-
-	/* The recording's file is there. false: no memory, and there will be no recording. */
-	bool (*begin)(struct trace_header *header);
-	/* Its header is filled, but for the magic: times count from header->start_ticks on. */
-	void (*start)(const struct trace_header *header);
-
-	/* The memory that a thread needs for stacks of so many frames, and what it becomes, which
-	 * may be another's that has ended, or a parent's. */
-	size_t (*thread_size)(size_t frames);
-	void (*thread_begin)(struct thread *thread, void *memory, size_t frames);
-	void (*thread_end)(struct thread *thread); /* more than once is the same as once */
-	void (*thread_renamed)(struct thread *thread);
 
 	/*
 	 * An allocation, or a realloc whose old block has ended, by the caller that state
@@ -79,24 +68,39 @@ struct sink {
 	/*
 	 * An event of a signal handler that interrupted the agent. true: it is to wait in `pending`
 	 * until the agent is done, then it comes by waited(), with its stack, innermost first.
-	 * give_up(): it cannot wait, and is lost.
 	 */
 	bool (*waits)(struct thread *thread, struct event *event);
-	void (*give_up)(struct thread *thread, const struct event *event);
 	void (*waited)(struct thread *thread, const struct event *event, const uint64_t *frames,
 		       uint32_t count);
+
+	/* From here on a sink leaves NULL what it has no use for. */
+
+	/* The recording's file is there. false: no memory; then nothing is recorded. */
+	bool (*begin)(struct trace_header *header);
+	/* Its header is filled, but for the magic: times count from header->start_ticks on. */
+	void (*start)(const struct trace_header *header);
+
+	/* How much memory of its own a thread needs, for stacks of so many frames; and it gets it,
+	 * perhaps from a thread that has ended, or as a parent left it. Both or none. */
+	size_t (*thread_size)(size_t frames);
+	void (*thread_begin)(struct thread *thread, void *memory, size_t frames);
+	void (*thread_end)(struct thread *thread); /* more than once is the same as once */
+	void (*thread_renamed)(struct thread *thread);
+
+	/* After waits(): it cannot wait, and is lost. */
+	void (*give_up)(struct thread *thread, const struct event *event);
 
 	/* Whether it wants records of that kind (enum trace_record); NULL: of all. */
 	bool (*wants)(uint8_t kind);
 	/* The end of the block at address is to be noticed, whatever the block is. */
 	void (*watch)(uint64_t address);
 
-	/* What is held back is written. false: something could not be. finish(): the image ends, or
-	 * seems to, and from now on nothing is held back; resume(): it goes on. */
+	/* All four or none. What is held back is written; false: something could not be. finish():
+	 * the image ends, or seems to, and from now on nothing is held back; resume(): it goes on.
+	 * stop(): the recording has stopped, and what is held back is lost, for that reason. */
 	bool (*write_held)(struct thread *thread);
 	bool (*finish)(struct thread *thread);
 	void (*resume)(void);
-	/* The recording has stopped: what is held back is lost, for that reason. */
 	void (*stop)(enum trace_loss reason);
 	/* The image has ended, and its header says so. */
 	void (*ended)(enum trace_end reason);

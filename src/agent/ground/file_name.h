@@ -1,4 +1,4 @@
-/* The recording's name: placeholders of OUTPUT and LOGFILE (settings.md). */
+/* The recording's name: placeholders of OUTPUT and LOGFILE (docs/settings.md). */
 #ifndef MALLOW_AGENT_GROUND_FILE_NAME_H
 #define MALLOW_AGENT_GROUND_FILE_NAME_H
 

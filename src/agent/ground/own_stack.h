@@ -2,9 +2,8 @@
  * Stacks of the agent's own: a slow path runs on one of them, for the program's stack may be a
  * fiber's of 2 KiB, or the alternate stack of a signal handler.
  *
- *     program's stack                              one of OWN_STACKS
- *     main … malloc, hook_malloc, signal_bracket_call()  ->  modules_define_frame's work, system
- * calls
+ *     the program's stack                            one of OWN_STACKS
+ *     main … hook_malloc, signal_bracket_call()  ->  define a frame, make system calls …
  *
  * A thread that comes to a slow path takes the first one that is free, so most are never touched.
  *

@@ -1,11 +1,12 @@
 /*
- * The few words of this process image that all rooms ask for: whether it records, whether it may
- * call the kernel, what it has lost, whether it is switched off.
+ * The words that all rooms ask for: whether this process records, whether it may call the kernel,
+ * what it has lost, whether it is switched off.
  *
- * struct process lies in memory that the kernel wipes at fork (MADV_WIPEONFORK): a child, by
- * whatever way it came to be, finds zeros, and the ordinary bounds check of the hot path leads it
- * to begin a recording of its own. Behind it lies what single rooms keep for an image, which is
- * wiped with it: life/process.c puts them together.
+ * struct process is of one process image. It lies in memory that the kernel wipes at fork
+ * (MADV_WIPEONFORK): a child, by whatever way it came to be, finds zeros, and the ordinary bounds
+ * check of the hot path leads it to begin a recording of its own. Behind it lies what single rooms
+ * keep for an image, wiped with it: struct image of life/process.c puts them together. What stands
+ * outside goes on in a child.
  */
 #ifndef MALLOW_AGENT_GROUND_STATE_H
 #define MALLOW_AGENT_GROUND_STATE_H
@@ -104,8 +105,8 @@ static inline bool toggle_is_watched(void)
 }
 
 /*
- * What becomes of the events of a thread that is open: all that the hot path looks at. It is so for
- * all threads from before the first one is, and across fork.
+ * What the hooks that are called most do for a thread that is open (guard_is_open()). Set before
+ * the first thread is, and never changed; a child goes on with it.
  */
 enum live_way {
 	LIVE_WAY_NONE = 0, /* they are recorded */

@@ -1,7 +1,7 @@
 #include "agent/hooks/allocation.h"
 
-#include "agent/record/fact_here.h"
 #include "agent/event/sink.h"
+#include "agent/record/fact_here.h"
 
 never_inline void allocation_measure_slow(struct thread *thread, enum trace_op operation,
 					  void *block, struct event *event)

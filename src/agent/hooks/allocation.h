@@ -5,13 +5,13 @@
 #ifndef MALLOW_AGENT_HOOKS_ALLOCATION_H
 #define MALLOW_AGENT_HOOKS_ALLOCATION_H
 
-#include "agent/record/fact_record.h"
-#include "agent/ground/clock.h"
 #include "agent/event/sink.h"
+#include "agent/ground/clock.h"
 #include "agent/ground/config.h"
 #include "agent/ground/next_functions.h"
 #include "agent/hooks/guard.h"
 #include "agent/record/event_write.h"
+#include "agent/record/fact_record.h"
 #include "agent/record/modules.h"
 
 /*

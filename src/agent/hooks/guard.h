@@ -1,6 +1,6 @@
 /*
  * What every recording hook does around the real function: find the thread, tell the outermost
- * call of a nest, and let the agent itself be interrupted. See thread.h for the idea.
+ * call of a nest, and let the agent itself be interrupted. See event/thread.h for the idea.
  *
  *   GUARD_CALL(call);                       the caller's registers
  *   struct thread *thread = guard_enter(&call);

@@ -2,7 +2,7 @@
  * malloc and its family. Each hook calls the real function and records what it did; what it
  * returns, errno included, is the real function's.
  *
- * A hook jumps to the function that does its work, which then stands in its place (HOOK_LIST):
+ * A hook jumps to the function that does its work, which then stands in its place (guard.h):
  *
  *   hook_malloc ──► the real malloc    samples are taken for MODE=live, and this is none
  *               ──► malloc_otherwise   the thread is not open: nested, in a handler, not begun, off
@@ -14,10 +14,10 @@
  */
 #include <errno.h>
 
-#include "agent/record/fact_here.h"
 #include "agent/hooks/allocation.h"
 #include "agent/hooks/hooks.h"
 #include "agent/live/live_hook.h"
+#include "agent/record/fact_here.h"
 
 #define PAGE 4096ul
 

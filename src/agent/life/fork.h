@@ -1,6 +1,9 @@
 /*
- * Around every call that makes a copy of the process. Mostly there is nothing to do: the kernel
- * wipes struct process and struct thread in the child, which begins anew at its first event.
+ * Around every call that makes a copy of the process. How a child begins is thread_begin_slow()'s
+ * and process_start()'s; here is what a fork in the middle of a hook needs.
+ *
+ * Mostly that is nothing: the kernel wipes struct process and struct thread in the child, which
+ * begins anew at its first event.
  *
  * But a signal handler may fork that interrupted a write of ours, and the child may return from it
  * into the rest of that write, with its registers full of what was wiped and unmapped. So such a

@@ -235,7 +235,7 @@ static never_inline void ends_here_slow(struct thread *thread, uint64_t address)
 {
 	struct live *live = process->live;
 
-	if (is_here(thread, live) && thread->outer) // as in write_unusual_free()
+	if (is_here(thread, live) && thread->outer) // as in record_sink.c
 		end(thread, live, address);
 	thread_end_record(thread);
 }

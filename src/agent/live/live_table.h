@@ -8,8 +8,8 @@
 #include "agent/ground/next_functions.h"
 #include "agent/live/live_sampled.h"
 #include "agent/live/live_state.h"
+#include "agent/live/weight.h"
 #include "agent/live_blocks/block_table_fast.h"
-#include "agent/live_blocks/weight.h"
 
 /* SAMPLE. */
 static inline bool live_takes_samples(void)

@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/live_blocks/weight.h"
+#include "agent/live/weight.h"
 #include "base/compiler.h"
 #include "trace/live.h"
 

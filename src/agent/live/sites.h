@@ -18,7 +18,7 @@
 #include "agent/arch/atomic_add.h"
 #include "agent/live/site_parts.h"
 #include "agent/live/stack_index.h"
-#include "agent/live_blocks/weight.h"
+#include "agent/live/weight.h"
 #include "base/compiler.h"
 #include "trace/live.h"
 

@@ -1,12 +1,13 @@
 /*
- * The live blocks by address. Readers see the same memory, so trace/live.h has the words bit by
- * bit; what they mean:
+ * The live blocks by address. Readers see the same memory: trace/live.h has its words bit by bit.
  *
- *   region   a piece of the program's memory: 1 KiB for blocks of less than 1 KiB; for larger ones
- * 8, 256, or 8192 KiB, by their size: four maps of regions head     of a region: one number, that
- * names the first group of what begins in it (heads.h) cell     32 bytes of the table: four words
- * (cells.h) group    1, 2 or 4 cells: a header, which names the next group of the region, and
- * entries entry    a word: where in the region a block begins, its size, owner and time
+ *   region   a piece of the program's memory: of 1 KiB for blocks below 1 KiB,
+ *            for larger ones of 8, 256, or 8192 KiB, by their size
+ *   head     of a region: a number that names the first group of what begins there
+ *   cell     32 bytes of the table: four words
+ *   group    1, 2 or 4 cells: a header, which names the next group of the region,
+ *            and entries
+ *   entry    one word: where in the region a block begins, its size, owner and time
  *
  *   memory      | region: 1 KiB         | region                | region                |
  *               |  #24  #100     #16    |                       | ######## full of them |
@@ -18,8 +19,8 @@
  *                   │
  *                   ▼ with more blocks: groups of 2 or 4 cells, by address (small_blocks.h)
  *
- *   a block of 1 KiB and more has a cell of its own: | next | address | state | size |, and the
- * cells of a region's large blocks are a chain (large_blocks.h)
+ *   A block of 1 KiB and more has a cell of its own, | next | address | state | size |.
+ *   Those of a region are a chain (large_blocks.h).
  *
  * So the table costs by blocks, and not by the memory that they are spread over. Where a thread met
  * a block last it looks first (block_near.h); groups that are empty come back by reclaim.h.

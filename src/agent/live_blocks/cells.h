@@ -1,6 +1,6 @@
 /*
  * The cells of the table of live blocks, by their number (trace/live.h): memory in fours of 32
- * bytes, handed out singly, in pairs, and as fours. They are never given back.
+ * bytes, handed out singly, in pairs, and as fours. The kernel never gets them back.
  *
  * Lock-free, async-signal-safe.
  */

@@ -8,8 +8,6 @@
 #include "base/bytes.h"
 #include "base/compiler.h"
 
-const char *atomic_add_alone_flag;
-
 #define CHUNKS_MAX   8192
 #define CHUNK_LEAVES 500 /* as their header has room for */
 

@@ -1,8 +1,8 @@
 #include "agent/record/event_write.h"
 
 #include "agent/event/capture.h"
+#include "agent/event/compare.h"
 #include "agent/event/sink.h"
-#include "agent/ground/compare.h"
 #include "agent/ground/next_functions.h"
 #include "agent/record/fact_record.h"
 #include "agent/record/modules.h"

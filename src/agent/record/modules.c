@@ -4,15 +4,15 @@
 #include "agent/event/allocator_code.h"
 #include "agent/event/sink.h"
 #include "agent/event/thread.h"
-#include "agent/record/build_id.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/lock.h"
 #include "agent/ground/next_functions.h"
 #include "agent/ground/page_pool.h"
 #include "agent/ground/signal_bracket.h"
-#include "agent/record/recording.h"
+#include "agent/record/build_id.h"
 #include "agent/record/fact_record.h"
+#include "agent/record/recording.h"
 
 #define PATH_MAX_ 1024
 

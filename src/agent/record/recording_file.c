@@ -9,8 +9,8 @@
 #include "agent/ground/libc.h"
 #include "agent/ground/log.h"
 #include "agent/ground/next_functions.h"
-#include "agent/ground/text.h"
 #include "agent/ground/state.h"
+#include "agent/ground/text.h"
 #include "agent/record/recording.h"
 #include "agent/unwind/arch.h"
 

@@ -17,8 +17,8 @@ void recording_file_make_id(uint8_t id[16]);
 bool recording_file_create(struct file *file, bool later);
 
 /*
- * process->file is there: writes the header, by process_id and that of the recording which this one
- * descends from, and tells `mallow run` and the log.
+ * recording->file is there: writes the header, by process_id and that of the recording which this
+ * one descends from, and tells `mallow run` and the log.
  */
 void recording_file_open(bool forked, const uint8_t parent[16]);
 

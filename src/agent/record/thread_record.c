@@ -2,9 +2,9 @@
 
 #include <sys/prctl.h>
 
-#include "agent/event/thread.h"
 #include "agent/arch/syscall.h"
 #include "agent/event/sink.h"
+#include "agent/event/thread.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/libc.h"
 #include "agent/record/fact_record.h"

@@ -1,8 +1,8 @@
 #include "agent/report/report_frames.h"
 
-#include "agent/record/build_id.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/text.h"
+#include "agent/record/build_id.h"
 #include "agent/record/recording.h"
 #include "agent/unwind/unwind.h"
 #include "trace/live.h"

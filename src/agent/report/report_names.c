@@ -1,8 +1,8 @@
 #include "agent/report/report_names.h"
 
 #include "agent/arch/syscall.h"
-#include "agent/record/build_id.h"
 #include "agent/ground/libc.h"
+#include "agent/record/build_id.h"
 #include "agent/report/symbol_file.h"
 #include "agent/unwind/unwind.h"
 

@@ -3,8 +3,8 @@
 #include <elf.h>
 
 #include "agent/arch/syscall.h"
-#include "agent/record/build_id.h"
 #include "agent/ground/libc.h"
+#include "agent/record/build_id.h"
 #include "agent/report/report_sort.h"
 
 #define PART_MAX (1u << 30)

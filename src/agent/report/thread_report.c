@@ -1,7 +1,7 @@
 #include "agent/report/thread_report.h"
 
-#include "agent/ground/state.h"
 #include "agent/ground/libc.h"
+#include "agent/ground/state.h"
 #include "agent/live/live_state.h"
 #include "agent/report/report_sort.h"
 #include "agent/report/report_weight.h"

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cfi/eh_cursor.h"
 #include "agent/unwind/unwind.h"
+#include "cfi/eh_cursor.h"
 
 /* dl_find_object: see struct unwind_host. */
 void module_find_init(int (*dl_find_object)(void *address, void *result));

@@ -26,7 +26,7 @@
 #define RULE_SLOT_SHIFT  11
 #define RULE_SLOT_MASK   15u
 
-/* DWARF's register numbers; those of the step itself are in unwind/<arch>.h. */
+/* DWARF's register numbers; those of the step itself are in unwind/<arch>/registers.h. */
 #define RULE_BASE_CFA 32 /* in a place: relative to the frame's CFA */
 
 enum rule_kind {

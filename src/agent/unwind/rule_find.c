@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "agent/unwind/arch.h"
-#include "cfi/cfa_expression.h"
-#include "cfi/eh_frame.h"
 #include "agent/unwind/memory.h"
 #include "agent/unwind/module_find.h"
 #include "base/compiler.h"
+#include "cfi/cfa_expression.h"
+#include "cfi/eh_frame.h"
 
 static bool fits(int64_t value)
 {
@@ -113,23 +113,6 @@ static bool compile_row(const struct eh_frame_row *found, uint64_t pc, struct un
 	return ret->ra.how == RULE_AT || ret->ra.how == RULE_VALUE;
 }
 
-/*
- * Whether the code is the instruction pair that returns from signal handlers; of the C library, of
- * Go. Where it has no unwind table (musl, Go), this is how debuggers know it, too.
- */
-static bool is_signal_return(uint64_t pc, uint64_t text_end)
-{
-	static const uint8_t mov_rax[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-	static const uint8_t mov_eax[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
-	const void *code = (const void *)pc;
-
-	if (pc < text_end && text_end - pc >= sizeof(mov_rax) &&
-	    memcmp(code, mov_rax, sizeof(mov_rax)) == 0)
-		return true;
-	return pc < text_end && text_end - pc >= sizeof(mov_eax) &&
-	       memcmp(code, mov_eax, sizeof(mov_eax)) == 0;
-}
-
 static const struct unwind_rule signal_return_rule = {
 	.kind = RULE_STEP,
 	.signal = 1,
@@ -147,7 +130,8 @@ static void find_uncovered(uint64_t pc, const struct module_tables *tables, stru
 {
 	struct eh_frame_row found;
 
-	if (is_signal_return(pc, tables->text_end))
+	if (arch_is_signal_return((const void *)pc,
+				  pc < tables->text_end ? tables->text_end - pc : 0))
 		*ret = signal_return_rule;
 	// No call precedes pc, and a function begins there: somebody wrote its address to the
 	// bottom of a new stack, as makecontext() does with __start_context().

@@ -135,7 +135,8 @@ static never_inline void grow_table_slow(struct rule_table *table)
 	bigger = current_table() == table ? create_table(next_capacity(table)) : NULL;
 	if (bigger) {
 		copy_table(table, bigger);
-		// A compare: a handler that forked may have freed the lock, see after_fork.
+		// A compare: a handler that forked may have freed the lock, see
+		// rule_table_after_fork().
 		atomic_compare_exchange_strong_explicit(&rule_table_current, &table, bigger,
 							memory_order_release, memory_order_relaxed);
 	}

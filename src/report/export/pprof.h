@@ -1,7 +1,7 @@
 /*
  * The sums of a recording as a profile of pprof: the message perftools.profiles.Profile of
  * https://github.com/google/pprof/blob/main/proto/profile.proto, compressed by gzip, as pprof and
- *all that understand its files want it. One sample for each site, in seven ways of counting:
+ * all that understand its files want it. One sample for each site, in seven ways of counting:
  *
  *	alloc_objects, alloc_space    allocated in all
  *	inuse_objects, inuse_space    live at the end, or now; the way that is shown first

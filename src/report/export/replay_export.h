@@ -1,7 +1,7 @@
 /*
  * A recording as a script for bytehound's replayer, which does the same allocations and frees
- *again: 64-bit numbers, in the byte order of this machine. First how many slots there are, a slot
- *being a place for the address of a block; then steps of four numbers each.
+ * again: 64-bit numbers, in the byte order of this machine. First how many slots there are, a slot
+ * being a place for the address of a block; then steps of four numbers each.
  *
  *	1 slot time size       allocate          4 frame 0 0       call: one frame deeper
  *	2 slot time 0          free              5 0 0 0           return

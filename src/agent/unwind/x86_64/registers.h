@@ -5,7 +5,9 @@
 #ifndef MALLOW_AGENT_UNWIND_X86_64_REGISTERS_H
 #define MALLOW_AGENT_UNWIND_X86_64_REGISTERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define ARCH_ELF_MACHINE 62 /* EM_X86_64 */
 
@@ -21,6 +23,20 @@
 #define ARCH_CONTEXT_FP 120
 #define ARCH_CONTEXT_SP 160
 #define ARCH_CONTEXT_PC 168
+
+/*
+ * Whether the code, of which so many bytes can be read, is the instruction pair that returns from
+ * signal handlers; of the C library, of Go. Where it has no unwind table (musl, Go), this is how
+ * debuggers know it, too.
+ */
+static inline bool arch_is_signal_return(const void *code, uint64_t size)
+{
+	static const uint8_t mov_rax[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	static const uint8_t mov_eax[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
+
+	return (size >= sizeof(mov_rax) && !memcmp(code, mov_rax, sizeof(mov_rax))) ||
+	       (size >= sizeof(mov_eax) && !memcmp(code, mov_eax, sizeof(mov_eax)));
+}
 
 /* Of the C library's description of a thread, which lies at the end of the stack that it made. */
 static inline uint64_t arch_thread_pointer(void)

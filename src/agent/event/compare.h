@@ -1,6 +1,6 @@
 /* A test build (tests/agent) looks at captured stacks; otherwise nothing. */
-#ifndef MALLOW_AGENT_GROUND_COMPARE_H
-#define MALLOW_AGENT_GROUND_COMPARE_H
+#ifndef MALLOW_AGENT_EVENT_COMPARE_H
+#define MALLOW_AGENT_EVENT_COMPARE_H
 
 struct thread;
 struct unwind_state;

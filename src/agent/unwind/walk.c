@@ -5,8 +5,8 @@
 #include "base/compiler.h"
 
 static inline __attribute__((always_inline)) enum unwind_end
-capture(const struct unwind_state *state, struct crossing *crossing, bool tracking, uint64_t *pcs,
-	size_t room, size_t *count)
+walk_stack(const struct unwind_state *state, struct crossing *crossing, bool tracking,
+	   uint64_t *pcs, size_t room, size_t *count)
 {
 	struct walk walk = walk_from(state, crossing->stack);
 
@@ -24,15 +24,15 @@ capture(const struct unwind_state *state, struct crossing *crossing, bool tracki
 	return UNWIND_TRUNCATED;
 }
 
-static never_inline enum unwind_end capture_slow(const struct unwind_state *state,
-						 struct crossing *crossing, uint64_t *pcs,
-						 size_t room, size_t *count)
+static never_inline enum unwind_end walk_tracking_slow(const struct unwind_state *state,
+						       struct crossing *crossing, uint64_t *pcs,
+						       size_t room, size_t *count)
 {
 	struct registers registers = {0};
 	enum unwind_end end = UNWIND_BROKEN;
 
 	while (end == UNWIND_BROKEN && track_missing(state, crossing, &registers))
-		end = capture(state, crossing, true, pcs, room, count);
+		end = walk_stack(state, crossing, true, pcs, room, count);
 	return end;
 }
 
@@ -40,9 +40,9 @@ enum unwind_end unwind_capture(const struct unwind_state *state, struct unwind_s
 			       uint64_t *pcs, size_t room, size_t *count)
 {
 	struct crossing crossing = {.stack = stack};
-	enum unwind_end end = capture(state, &crossing, false, pcs, room, count);
+	enum unwind_end end = walk_stack(state, &crossing, false, pcs, room, count);
 
 	if (unlikely(end == UNWIND_BROKEN && crossing.missing != 0))
-		end = capture_slow(state, &crossing, pcs, room, count);
+		end = walk_tracking_slow(state, &crossing, pcs, room, count);
 	return end;
 }

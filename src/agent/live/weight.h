@@ -1,6 +1,6 @@
 /* What a block counts for in the sums of the live table. */
-#ifndef MALLOW_AGENT_LIVE_BLOCKS_WEIGHT_H
-#define MALLOW_AGENT_LIVE_BLOCKS_WEIGHT_H
+#ifndef MALLOW_AGENT_LIVE_WEIGHT_H
+#define MALLOW_AGENT_LIVE_WEIGHT_H
 
 #include <stdint.h>
 

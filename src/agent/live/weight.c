@@ -1,4 +1,4 @@
-#include "agent/live_blocks/weight.h"
+#include "agent/live/weight.h"
 
 #include "trace/live.h"
 

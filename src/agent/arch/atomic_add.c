@@ -1,0 +1,3 @@
+#include "agent/arch/atomic_add.h"
+
+const char *atomic_add_alone_flag;
