@@ -80,6 +80,27 @@ def test_waits_until_asked(way, compile_linked, tmp_path):
     assert len(list(tmp_path.glob("*.mallow"))) == 1
 
 
+@pytest.mark.parametrize("way", ["preloaded", *LINKED])
+def test_the_api_comes_first(way, agent, compile_sample, compile_linked, tmp_path):
+    """Before any hook: what is behind the hooks is known by then, and ZERO_MEMORY stays in front of it."""
+    preload = {"LD_PRELOAD": agent} if way == "preloaded" else {}
+    program = compile_sample("api_first") if preload else compile_linked("api_first", way)
+
+    def run(**variables):
+        return subprocess.run([program], cwd=tmp_path, capture_output=True, text=True,
+                              env=clean_environment({**preload, **variables}))
+    idle = run()
+    assert (idle.returncode, idle.stderr) == (7, "")
+    # musl's blocks come new from the kernel here.
+    for zero_memory, wanted in (("0", "clean\n" if way == "musl" else "dirty\n"), ("1", "clean\n")):
+        path = tmp_path / f"{zero_memory}.mallow"
+        recorded = run(MALLOW_OUTPUT=path, MALLOW_ZERO_MEMORY=zero_memory)
+        assert (recorded.returncode, recorded.stdout, recorded.stderr) == (7, wanted, "")
+        recording = mallow_reader.read(path)
+        assert recording.header.allocator == (2 if way == "musl" else 1)
+        assert mallow_sums.Sums(recording).calls >= 1000
+
+
 @pytest.mark.parametrize("way", LINKED)
 def test_mallow_run(way, compile_linked, record):
     """The tool starts it as any program, and there is one recording, not two."""

@@ -6,6 +6,7 @@
 #include "agent/ground/clock.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/signal_bracket.h"
+#include "agent/hooks/hooks.h"
 #include "agent/life/process_end.h"
 #include "agent/life/thread.h"
 #include "agent/life/toggle.h"
@@ -45,11 +46,13 @@ EXPORT void mallow_api_mark(const char *name)
 
 EXPORT void mallow_api_start(void)
 {
+	hooks_resolve();
 	toggle_start();
 }
 
 EXPORT void mallow_api_stop(void)
 {
+	hooks_resolve();
 	toggle_stop();
 }
 

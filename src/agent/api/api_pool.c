@@ -7,6 +7,7 @@
 #include "agent/ground/clock.h"
 #include "agent/ground/libc.h"
 #include "agent/hooks/guard.h"
+#include "agent/hooks/hooks.h"
 #include "agent/life/toggle.h"
 #include "agent/record/fact_here.h"
 #include "agent/record/thread_record.h"
@@ -82,6 +83,7 @@ static void write_out(struct thread *thread, const struct guard_call *call,
 /* Nothing new is to be recorded. */
 static bool is_stopped(void)
 {
+	hooks_resolve(); // this may be the first call of all
 	return toggle_is_off() && !toggle_settle_slow();
 }
 

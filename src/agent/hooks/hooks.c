@@ -5,8 +5,6 @@
 #include "agent/ground/link_map.h"
 #include "agent/ground/state.h"
 
-bool hooks_resolved;
-
 static const struct link_map_redirection redirections[] = {
 #define HOOK(name, symbol, type, parameters)                                                       \
 	{symbol, (void *const *)&real.name, (void *)hook_##name},
@@ -27,8 +25,6 @@ void hooks_resolve_slow(void)
 {
 	next_functions_find();
 	redirect();
-	if (real.ready)
-		__atomic_store_n(&hooks_resolved, true, __ATOMIC_RELEASE);
 }
 
 void hooks_operators_may_come_slow(void)

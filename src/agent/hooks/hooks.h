@@ -5,18 +5,17 @@
 
 #include "agent/ground/next_functions.h"
 
-/* hooks_resolve_slow() is done. */
-extern bool hooks_resolved hidden;
-
 /*
  * Finds the functions behind the hooks, and has the hooks found where not everybody would find them
- * (link_map_redirect()). First of all in every hook. As next_functions_find().
+ * (link_map_redirect()). First of all in every hook, and in what else the program may call first,
+ * the C API: the settings, which are read then, may put functions of ours in their places
+ * (zero_memory.h). As next_functions_find().
  */
 void hooks_resolve_slow(void);
 
 static inline void hooks_resolve(void)
 {
-	if (unlikely(!__atomic_load_n(&hooks_resolved, __ATOMIC_ACQUIRE)))
+	if (unlikely(!__atomic_load_n(&real.ready, __ATOMIC_ACQUIRE)))
 		hooks_resolve_slow();
 }
 

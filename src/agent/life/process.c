@@ -97,9 +97,6 @@ bool process_read_settings(void)
 	if (!__atomic_compare_exchange_n((int *)&state, &none, READING, false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return false;
-	// Of the C API, before any hook.
-	if (!__atomic_load_n(&real.ready, __ATOMIC_ACQUIRE))
-		next_functions_find();
 	log_init();
 	if (!config_read()) {
 		__atomic_store_n((int *)&state, UNREAD, __ATOMIC_RELEASE);
@@ -182,6 +179,7 @@ static enum process_state start(bool forked)
 	recording_file_open(forked, parent);
 	if (config_is_live())
 		watcher_tell(recording->file.fd, LIVE_MESSAGE_TABLE, false);
+	recording_file_say();
 	return PROCESS_RECORDING;
 }
 

@@ -128,6 +128,10 @@ void recording_file_open(bool forked, const uint8_t parent[16])
 	config_publish_id(process_id);
 	if (!config_is_live())
 		tell_run(recording->file.path);
+}
+
+void recording_file_say(void)
+{
 	log_start(SETTING_LOG_INFO);
 	log_string("recording to ");
 	log_string(recording->file.path);

@@ -18,8 +18,9 @@ bool recording_file_create(struct file *file, bool later);
 
 /*
  * recording->file is there: writes the header, by process_id and that of the recording which this
- * one descends from, and tells `mallow run` and the log.
+ * one descends from, and tells `mallow run`. And tells the log.
  */
 void recording_file_open(bool forked, const uint8_t parent[16]);
+void recording_file_say(void);
 
 #endif
