@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "analysis/filter/moment.h"
-#include "analysis/leaks/program_suppressions.h"
 #include "cli/cli.h"
 #include "cli/filter_options.h"
 #include "cli/loaded.h"
@@ -183,45 +182,22 @@ static struct err *write_made(struct writer *writer, const struct report_subject
 	return err;
 }
 
-/* Those of the program itself are added for this recording alone. */
-static struct err *suppress(const struct report_wanted *wanted, struct report_subject *subject,
-			    struct suppressed *suppressed, char **note)
-{
-	struct err *err = NULL;
-
-	if (!subject->processes)
-		err = program_suppressions_add(wanted->leaks, subject->recording, note);
-	if (!err)
-		err = suppressed_create(wanted->leaks, subject->recording, subject->symbolized,
-					suppressed);
-	if (err)
-		return err;
-	subject->recording = suppressed->recording;
-	subject->suppressed = suppressed;
-	subject->suppressed_note = *note;
-	return NULL;
-}
-
 static struct err *write_subject(struct writer *writer, const struct report_subject *given,
 				 const struct seen_blocks *blocks, bool *failed)
 {
 	cleanup(suppressed_deinit) struct suppressed suppressed = {0};
 	struct report_subject subject = *given;
 	struct seen_blocks seen = *blocks;
-	auto_free char *note = NULL;
 	struct err *err = NULL;
-	size_t own = 0;
 
 	if (writer->wanted->leaks) {
-		suppressions_list(writer->wanted->leaks, &own);
-		err = suppress(writer->wanted, &subject, &suppressed, &note);
+		err = suppressed_create(writer->wanted->leaks, given->recording, given->symbolized,
+					&suppressed);
+		subject.recording = suppressed.recording;
+		subject.suppressed = &suppressed;
 		seen.suppressed = suppressed.stacks;
 	}
-	if (!err)
-		err = write_made(writer, &subject, &seen, failed);
-	if (writer->wanted->leaks)
-		suppressions_cut(writer->wanted->leaks, own);
-	return err;
+	return err ? err : write_made(writer, &subject, &seen, failed);
 }
 
 /* Whether single blocks are looked at. */

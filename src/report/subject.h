@@ -21,7 +21,6 @@ struct report_subject {
 	const struct filter_report *filter;   /* that it is filtered by */
 	const struct report_moment *moment;
 	const struct suppressed *suppressed; /* leaks that its sums are without */
-	const char *suppressed_note;         /* why the program's own suppressions are not known */
 };
 
 /*

@@ -36,12 +36,6 @@ const struct suppression *suppressions_list(const struct suppressions *suppressi
 	return suppressions->list.items;
 }
 
-void suppressions_cut(struct suppressions *suppressions, size_t count)
-{
-	if (count < suppressions->list.count)
-		suppressions->list.count = count;
-}
-
 static bool is_blank(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
@@ -91,7 +85,7 @@ struct err *suppressions_add(struct suppressions *suppressions, const char *orig
 		text = next;
 	}
 	if (err)
-		suppressions_cut(suppressions, before);
+		suppressions->list.count = before;
 	return err;
 }
 

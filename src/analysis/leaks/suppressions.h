@@ -39,9 +39,6 @@ struct err *suppressions_add(struct suppressions *suppressions, const char *orig
 
 const struct suppression *suppressions_list(const struct suppressions *suppressions, size_t *count);
 
-/* Takes away all but the first count. */
-void suppressions_cut(struct suppressions *suppressions, size_t count);
-
 /* text NULL or empty: nothing matches. */
 bool suppression_matches(const char *pattern, const char *text);
 

@@ -124,7 +124,6 @@ static void put_suppressed(struct json_writer *json, const struct report_subject
 	json_end(json);
 	json_field_u64(json, "suppressed_blocks", subject->suppressed->all.blocks);
 	json_field_u64(json, "suppressed_bytes", subject->suppressed->all.bytes);
-	json_field_text(json, "suppressions_note", subject->suppressed_note);
 }
 
 void json_report_subject(struct json_writer *json, const struct report_subject *subject)

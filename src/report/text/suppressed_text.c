@@ -47,11 +47,6 @@ struct err *suppressed_text_write(struct buf *buf, const struct style *style,
 	}
 	style_printf(buf, style, STYLE_STRONG, "\nSuppressions: %zu used, %zu not\n", used,
 		     count - used);
-	if (subject->suppressed_note) {
-		buf_text(buf, "  the program's own are not known: ");
-		style_safe_text(buf, subject->suppressed_note, strlen(subject->suppressed_note));
-		buf_char(buf, '\n');
-	}
 	if (!used)
 		return NULL;
 	buf_char(buf, '\n');
