@@ -40,14 +40,3 @@ uint64_t metric_of_sum(enum metric metric, const struct recording_summary *sum)
 	}
 	return 0;
 }
-
-bool metric_parse(const char *name, enum metric *ret)
-{
-	for (int i = 0; i < METRIC_COUNT; i++) {
-		if (strcmp(infos[i].name, name) == 0) {
-			*ret = (enum metric)i;
-			return true;
-		}
-	}
-	return false;
-}

@@ -24,7 +24,4 @@ const struct metric_info *metric_info(enum metric metric);
 uint64_t metric_of_site(enum metric metric, const struct site *site);
 uint64_t metric_of_sum(enum metric metric, const struct recording_summary *sum);
 
-/* false: no metric has that name. */
-bool metric_parse(const char *name, enum metric *ret);
-
 #endif

@@ -137,12 +137,6 @@ const uint8_t *recording_symbols(const struct recording *recording, size_t *size
 	return recording->symbols;
 }
 
-const struct live_step *recording_live_line(const struct recording *recording, size_t *count)
-{
-	*count = recording->live_line.steps.count;
-	return recording->live_line.steps.items;
-}
-
 const struct heap_error *recording_heap_errors(const struct recording *recording, uint32_t *count,
 					       uint64_t *unjudged)
 {

@@ -208,7 +208,7 @@ enum recording_needs {
 	RECORDING_BLOCKS = 1,      /* recording_blocks() */
 	RECORDING_FROM_EVENTS = 2, /* events are read even where an index holds their sums … */
 	RECORDING_CHECKED = 4,   /* … only where a chunk is damaged, for which all are checked */
-	RECORDING_LIVE_LINE = 8, /* recording_live_line() */
+	RECORDING_LIVE_LINE = 8, /* what was live over time: live_line.h */
 	RECORDING_HEAP_ERRORS = 16, /* recording_heap_errors(), with blocks */
 };
 
@@ -326,10 +326,6 @@ struct site_span {
 
 /* One for each of recording_sites(). As recording_block_order(): blocks must be there. */
 struct err *recording_site_spans(const struct recording *recording, const struct site_span **ret);
-
-/* What was live over time, if it was needed on opening: live_line.h. */
-struct live_step;
-const struct live_step *recording_live_line(const struct recording *recording, size_t *count);
 
 /*
  * Frees that are errors of the program, if they were needed on opening, in the order in which each

@@ -43,19 +43,6 @@ void buf_init_fd(struct buf *buf, int fd, const char *name)
 	buf->fd = fd;
 }
 
-static int write_file(void *argument, const void *data, size_t size)
-{
-	errno = 0;
-	if (fwrite(data, 1, size, argument) == size && fflush(argument) == 0)
-		return 0;
-	return errno ? errno : EIO;
-}
-
-void buf_init_file(struct buf *buf, FILE *file, const char *name)
-{
-	buf_init_sink(buf, write_file, file, name);
-}
-
 void buf_deinit(struct buf *buf)
 {
 	free(buf->data);

@@ -41,7 +41,6 @@ void buf_init(struct buf *buf);
  * name is for messages, and borrowed.
  */
 void buf_init_fd(struct buf *buf, int fd, const char *name);
-void buf_init_file(struct buf *buf, FILE *file, const char *name);
 void buf_init_sink(struct buf *buf, buf_sink *sink, void *argument, const char *name);
 /* Frees the memory; what was not flushed is dropped. Accepts a zeroed struct. */
 void buf_deinit(struct buf *buf);

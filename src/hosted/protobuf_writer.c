@@ -37,7 +37,7 @@ void protobuf_u64(struct buf *buf, uint32_t field, uint64_t value)
 	put_varint(buf, value);
 }
 
-void protobuf_bytes(struct buf *buf, uint32_t field, const void *data, size_t size)
+static void put_bytes(struct buf *buf, uint32_t field, const void *data, size_t size)
 {
 	put_tag(buf, field, WIRE_BYTES);
 	put_varint(buf, size);
@@ -46,7 +46,7 @@ void protobuf_bytes(struct buf *buf, uint32_t field, const void *data, size_t si
 
 void protobuf_text(struct buf *buf, uint32_t field, const char *text)
 {
-	protobuf_bytes(buf, field, text, strlen(text));
+	put_bytes(buf, field, text, strlen(text));
 }
 
 void protobuf_packed(struct buf *buf, uint32_t field, const uint64_t *values, size_t count)
@@ -67,6 +67,6 @@ void protobuf_message(struct buf *buf, uint32_t field, struct buf *inner)
 {
 	if (inner->failure && !buf->failure)
 		buf->failure = inner->failure;
-	protobuf_bytes(buf, field, inner->data, inner->size);
+	put_bytes(buf, field, inner->data, inner->size);
 	inner->size = 0;
 }

@@ -13,7 +13,6 @@
 /* Any of the integer types but sint; int64 as two's complement. 0, the default, is not written. */
 void protobuf_u64(struct buf *buf, uint32_t field, uint64_t value);
 /* Strings and bytes; empty ones, too: in a list they count. */
-void protobuf_bytes(struct buf *buf, uint32_t field, const void *data, size_t size);
 void protobuf_text(struct buf *buf, uint32_t field, const char *text);
 /* A list of integers, nothing where there are none. */
 void protobuf_packed(struct buf *buf, uint32_t field, const uint64_t *values, size_t count);

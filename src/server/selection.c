@@ -22,7 +22,7 @@ void selection_release(struct selection *selection)
 }
 CLEANUP_DEFINE(struct selection *, selection_release);
 
-struct selection *selection_hold(struct selection *selection)
+static struct selection *hold(struct selection *selection)
 {
 	__atomic_add_fetch(&selection->references, 1, __ATOMIC_RELAXED);
 	return selection;
@@ -72,7 +72,7 @@ struct err *selection_find(struct dataset *dataset, const struct filter *filter,
 		dataset->selections[i] = selection;
 	}
 	recent_use(dataset->selections, i);
-	*ret = selection_hold(selection);
+	*ret = hold(selection);
 	return NULL;
 }
 

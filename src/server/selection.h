@@ -37,7 +37,6 @@ struct selection {
  */
 struct err *selection_find(struct dataset *dataset, const struct filter *filter, const char *key,
 			   struct selection **ret);
-struct selection *selection_hold(struct selection *selection);
 /* Accepts NULL. */
 void selection_release(struct selection *selection);
 

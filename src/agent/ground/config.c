@@ -57,7 +57,8 @@ const char *config_environment(const char *name)
 	return find_variable(name);
 }
 
-bool config_parse_id(const char *digits, uint8_t id[16])
+/* Lower-case hex digits to bytes; false where they are none. */
+static bool parse_id(const char *digits, uint8_t id[16])
 {
 	for (int i = 0; i < 32; i++) {
 		char c = digits[i];
@@ -138,7 +139,7 @@ static void read_parent(void)
 {
 	char *parent = find_variable("MALLOW_PARENT");
 
-	if (parent && config_parse_id(parent, config.parent_id))
+	if (parent && parse_id(parent, config.parent_id))
 		config.parent = parent;
 	else
 		memset(config.parent_id, 0, sizeof(config.parent_id));

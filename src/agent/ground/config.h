@@ -62,9 +62,6 @@ bool config_is_ours(const char *entry);
 /* The value of a variable in the environment, or NULL. */
 const char *config_environment(const char *name);
 
-/* Lower-case hex digits to bytes; false where they are none. */
-bool config_parse_id(const char *digits, uint8_t id[16]);
-
 /* 32 hex digits over 32 hex digits. */
 void config_write_id(char *digits, const uint8_t id[16]);
 

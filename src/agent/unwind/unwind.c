@@ -52,8 +52,3 @@ void unwind_forbid_system_calls(bool forbidden)
 	proc_maps_forbid(forbidden);
 	stack_bounds_forbid(forbidden);
 }
-
-size_t unwind_memory(void)
-{
-	return rule_table_memory();
-}

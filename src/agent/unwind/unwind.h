@@ -149,7 +149,4 @@ void unwind_thread_ends(struct unwind_stack *stack);
  */
 void unwind_forbid_system_calls(bool forbidden);
 
-/* Bytes of the tables, for the agent's account of its own memory. */
-size_t unwind_memory(void);
-
 #endif

@@ -11,7 +11,8 @@
 #define PROGRAM_LEAST   24
 #define PROGRAM_COLUMNS 60 /* where the lines end anywhere */
 
-const char *process_text_state(const struct recording_facts *facts)
+/* "complete", "running", "cut short", "3 lost", "gaps": one or two words. */
+static const char *state_of(const struct recording_facts *facts)
 {
 	if (facts->complete)
 		return "complete";
@@ -66,7 +67,7 @@ static size_t put_numbers(struct buf *buf, const struct style *style,
 	buf_printf(buf, " %10s %10s %12s  %-11s  ",
 		   format_time(facts->start_realtime_ns - first_start).text,
 		   format_time(facts->duration_ns).text,
-		   format_count(facts->events, style->exact).text, process_text_state(facts));
+		   format_count(facts->events, style->exact).text, state_of(facts));
 	return 60;
 }
 

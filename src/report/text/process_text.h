@@ -14,7 +14,4 @@ enum process_text_columns {
 void process_text_write(struct buf *buf, const struct style *style, const struct process_list *list,
 			enum process_text_columns columns);
 
-/* "complete", "running", "cut short", "3 lost", "gaps": one or two words. */
-const char *process_text_state(const struct recording_facts *facts);
-
 #endif

@@ -26,12 +26,13 @@ void top_model_deinit(struct top_model *model)
 	*model = (struct top_model){0};
 }
 
-uint64_t top_model_bytes(const struct top_model *model)
+/* Live bytes and time of the latest reading. */
+static uint64_t live_bytes(const struct top_model *model)
 {
 	return model->recording ? recording_summary(model->recording)->live_bytes : 0;
 }
 
-uint64_t top_model_time(const struct top_model *model)
+static uint64_t time_of(const struct top_model *model)
 {
 	return model->recording ? recording_facts(model->recording)->duration_ns : 0;
 }
@@ -184,8 +185,8 @@ static struct err *set_mark(struct top_model *model)
 			return err_no_memory();
 		*place = sites[i].leaked_bytes;
 	}
-	model->mark_bytes = top_model_bytes(model);
-	model->mark_ns = top_model_time(model);
+	model->mark_bytes = live_bytes(model);
+	model->mark_ns = time_of(model);
 	return NULL;
 }
 
@@ -200,7 +201,7 @@ struct err *top_model_take(struct top_model *model, struct recording *recording)
 		err = symbolizer_create(&model->symbolizer);
 	if (!err)
 		err = symbolized_create(recording, model->symbolizer, &model->symbolized);
-	if (!err && !vec_push(&model->history, top_model_bytes(model)))
+	if (!err && !vec_push(&model->history, live_bytes(model)))
 		err = err_no_memory();
 	if (!err && first)
 		err = set_mark(model);

@@ -54,8 +54,4 @@ struct err *top_model_sort(struct top_model *model, enum top_sort sort);
 struct err *top_model_filter(struct top_model *model, const char *filter);
 struct err *top_model_mark(struct top_model *model);
 
-/* Live bytes and time of the latest reading. */
-uint64_t top_model_bytes(const struct top_model *model);
-uint64_t top_model_time(const struct top_model *model);
-
 #endif
