@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/tree.h"
+#include "analysis/trees/tree.h"
 #include "cli/cli.h"
 #include "cli/debug_symbols_option.h"
 #include "cli/filter_options.h"

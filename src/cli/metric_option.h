@@ -2,13 +2,13 @@
 #ifndef MALLOW_CLI_METRIC_OPTION_H
 #define MALLOW_CLI_METRIC_OPTION_H
 
-#include "analysis/metric.h"
+#include "analysis/sites/metric.h"
 #include "cli/options.h"
 
 #define METRIC(NAME, name, field, unit, text) " " name
 /* " peak leaked …": +1 skips the first space. */
 static const char metric_names[] =
-#include "analysis/metric.def"
+#include "analysis/sites/metric.def"
 	;
 #undef METRIC
 

@@ -4,7 +4,7 @@
 
 #include "analysis/breakdown/histogram.h"
 #include "analysis/leaks/suppressions.h"
-#include "analysis/metric.h"
+#include "analysis/sites/metric.h"
 #include "cli/recording_paths.h"
 
 enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV };

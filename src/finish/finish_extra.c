@@ -3,9 +3,9 @@
 #include "analysis/index/index_pack.h"
 #include "analysis/names/symbols_pack.h"
 #include "base/bytes.h"
-#include "write/sealed_chunk.h"
 #include "hosted/cleanup.h"
 #include "hosted/zstd_frame.h"
+#include "write/sealed_chunk.h"
 
 #define LEVEL 1 /* of 2 and 3 the index grows smaller by 4 to 8 %, in four times the time */
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "write/sealed_chunk.h"
 #include "finish/finish_packed.h"
 #include "hosted/cleanup.h"
+#include "write/sealed_chunk.h"
 
 /*
  * The ratio hardly grows beyond the first. A reader holds so much for each thread of the program

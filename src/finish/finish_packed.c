@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/varint.h"
-#include "write/sealed_chunk.h"
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
 #include "hosted/zstd_frame.h"
 #include "trace/chunk_check.h"
 #include "trace/columns.h"
+#include "write/sealed_chunk.h"
 
 struct finish_packed {
 	struct zstd_writer *writer;

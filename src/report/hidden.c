@@ -1,6 +1,6 @@
 #include "report/hidden.h"
 
-#include "analysis/views/hidden_pools.h"
+#include "analysis/pools/hidden_pools.h"
 #include "report/format.h"
 
 static const struct {

@@ -1,7 +1,7 @@
 #include "report/live_view.h"
 
 #include "analysis/leaks/suppressed.h"
-#include "analysis/tree.h"
+#include "analysis/trees/tree.h"
 #include "hosted/cleanup.h"
 #include "report/export/collapsed.h"
 #include "report/site_order.h"

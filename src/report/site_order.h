@@ -2,7 +2,7 @@
 #ifndef MALLOW_REPORT_SITE_ORDER_H
 #define MALLOW_REPORT_SITE_ORDER_H
 
-#include "analysis/metric.h"
+#include "analysis/sites/metric.h"
 #include "hosted/err.h"
 
 enum site_order_kept {

@@ -3,8 +3,8 @@
 #define MALLOW_REPORT_SUBJECT_H
 
 #include "analysis/leaks/suppressed.h"
-#include "analysis/metric.h"
 #include "analysis/process_list.h"
+#include "analysis/sites/metric.h"
 #include "report/filter_report.h"
 
 /* What was live at a moment: the recording is filtered by alive_at. */

@@ -1,5 +1,5 @@
 /* /export/flamegraph and /export/flamegraph.pl: bytes by stacks of functions. */
-#include "analysis/tree.h"
+#include "analysis/trees/tree.h"
 #include "hosted/cleanup.h"
 #include "report/export/collapsed.h"
 #include "report/export/flamegraph.h"

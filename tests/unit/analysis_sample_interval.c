@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analysis/sample_interval.h"
+#include "analysis/sites/sample_interval.h"
 
 static struct sample_spread spread_of(uint64_t mean, uint64_t size, uint64_t amount, int samples)
 {

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <cmocka.h>
 
-#include "analysis/sample_weight.h"
+#include "analysis/sites/sample_weight.h"
 
 #define MEAN 65536
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "analysis/site_change.h"
+#include "analysis/sites/site_change.h"
 #include "check.h"
 #include "trace_writer.h"
 

@@ -4,7 +4,7 @@
 
 #include "analysis/recording.h"
 #include "analysis/recording_memory.h"
-#include "analysis/stack_trie.h"
+#include "analysis/tables/stack_trie.h"
 #include "check.h"
 #include "trace_writer.h"
 

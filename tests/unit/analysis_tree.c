@@ -3,7 +3,7 @@
 
 #include "analysis/names/frame_label.h"
 #include "analysis/recording_memory.h"
-#include "analysis/tree.h"
+#include "analysis/trees/tree.h"
 #include "check.h"
 #include "hosted/buf.h"
 #include "trace_writer.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "analysis/sample_weight.h"
+#include "analysis/sites/sample_weight.h"
 #include "hosted/page_toucher.h"
 #include "hosted/parallel.h"
 

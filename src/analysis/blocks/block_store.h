@@ -9,7 +9,7 @@
 #include "analysis/load/live_table.h"
 #include "analysis/load/tick_clock.h"
 #include "analysis/recording.h"
-#include "analysis/site_table.h"
+#include "analysis/sites/site_table.h"
 #include "hosted/spill.h"
 #include "hosted/vec.h"
 #include "trace/decode.h"

@@ -12,8 +12,8 @@
 #define MALLOW_ANALYSIS_BREAKDOWN_BREAKDOWN_H
 
 #include "analysis/filter/filter.h"
-#include "analysis/metric.h"
 #include "analysis/names/symbolized.h"
+#include "analysis/sites/metric.h"
 
 enum breakdown_by {
 #define BREAKDOWN(NAME, name, plural, of_blocks) BREAKDOWN_##NAME,

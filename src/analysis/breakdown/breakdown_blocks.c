@@ -5,7 +5,7 @@
 #include "analysis/breakdown/scale.h"
 #include "analysis/filter/filtered.h"
 #include "analysis/recording_data.h"
-#include "analysis/sample_weight.h"
+#include "analysis/sites/sample_weight.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 #include "hosted/parallel.h"

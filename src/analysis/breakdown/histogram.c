@@ -1,6 +1,6 @@
 #include "analysis/breakdown/histogram.h"
 
-#include "analysis/sample_weight.h"
+#include "analysis/sites/sample_weight.h"
 #include "hosted/cleanup.h"
 #include "hosted/parallel.h"
 

@@ -4,7 +4,7 @@
 
 #include "analysis/blocks/block_temporary.h"
 #include "analysis/recording_data.h"
-#include "analysis/sample_weight.h"
+#include "analysis/sites/sample_weight.h"
 #include "hosted/cleanup.h"
 
 /*

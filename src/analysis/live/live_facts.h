@@ -12,7 +12,7 @@
 #define MALLOW_ANALYSIS_LIVE_LIVE_FACTS_H
 
 #include "analysis/recording.h"
-#include "analysis/sample_interval.h"
+#include "analysis/sites/sample_interval.h"
 
 /*
  * Beside struct site: what is live of a site are its leaked bytes and blocks. Where threads have

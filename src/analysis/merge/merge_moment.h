@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/live_line.h"
+#include "analysis/load/live_line.h"
 
 /* One recording on the time line that all of them share. */
 struct merge_line {

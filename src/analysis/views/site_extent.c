@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/blocks/block_bits.h"
-#include "analysis/sample_weight.h"
+#include "analysis/sites/sample_weight.h"
 #include "hosted/cleanup.h"
 #include "hosted/parallel.h"
 

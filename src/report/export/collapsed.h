@@ -2,7 +2,7 @@
 #ifndef MALLOW_REPORT_EXPORT_COLLAPSED_H
 #define MALLOW_REPORT_EXPORT_COLLAPSED_H
 
-#include "analysis/tree.h"
+#include "analysis/trees/tree.h"
 #include "hosted/buf.h"
 
 /* One line for each node of the tree that has a value of its own, outermost frame first. */

@@ -5,8 +5,8 @@
 #ifndef MALLOW_REPORT_EXPORT_FLAMEGRAPH_H
 #define MALLOW_REPORT_EXPORT_FLAMEGRAPH_H
 
-#include "analysis/metric.h"
-#include "analysis/tree.h"
+#include "analysis/sites/metric.h"
+#include "analysis/trees/tree.h"
 #include "hosted/buf.h"
 
 /*

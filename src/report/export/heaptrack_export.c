@@ -5,7 +5,7 @@
 
 #include "analysis/blocks/block_events.h"
 #include "analysis/blocks/block_temporary.h"
-#include "analysis/sample_weight.h"
+#include "analysis/sites/sample_weight.h"
 #include "hosted/cleanup.h"
 #include "report/export/heaptrack_kinds.h"
 #include "report/style.h"

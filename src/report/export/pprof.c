@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "analysis/site_change.h"
+#include "analysis/sites/site_change.h"
 #include "hosted/cleanup.h"
 #include "hosted/compressor.h"
 #include "hosted/protobuf_writer.h"

@@ -1,6 +1,6 @@
 #include "report/json/errors_json.h"
 
-#include "analysis/heap_errors.h"
+#include "analysis/errors/heap_errors.h"
 #include "report/json/json_report.h"
 #include "report/json/pools_json.h"
 #include "report/text/errors_text.h"

@@ -1,6 +1,6 @@
 #include "report/json/json_report.h"
 
-#include "analysis/views/hidden_pools.h"
+#include "analysis/pools/hidden_pools.h"
 #include "hosted/cleanup.h"
 #include "report/site_order.h"
 

@@ -2,7 +2,7 @@
 #ifndef MALLOW_REPORT_JSON_POOLS_JSON_H
 #define MALLOW_REPORT_JSON_POOLS_JSON_H
 
-#include "analysis/metric.h"
+#include "analysis/sites/metric.h"
 #include "report/json/json_stacks.h"
 
 /* One object: top pools by descending metric, each with top of its sites; 0: all of them. */

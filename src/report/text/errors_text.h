@@ -2,7 +2,7 @@
 #ifndef MALLOW_REPORT_TEXT_ERRORS_TEXT_H
 #define MALLOW_REPORT_TEXT_ERRORS_TEXT_H
 
-#include "analysis/heap_errors.h"
+#include "analysis/errors/heap_errors.h"
 #include "analysis/names/symbolized.h"
 #include "report/style.h"
 

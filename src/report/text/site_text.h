@@ -2,8 +2,8 @@
 #ifndef MALLOW_REPORT_TEXT_SITE_TEXT_H
 #define MALLOW_REPORT_TEXT_SITE_TEXT_H
 
-#include "analysis/metric.h"
 #include "analysis/names/symbolized.h"
+#include "analysis/sites/metric.h"
 #include "report/style.h"
 
 struct site_text {

@@ -1,6 +1,6 @@
 #include "report/text/text_tree.h"
 
-#include "analysis/tree.h"
+#include "analysis/trees/tree.h"
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
 #include "report/format.h"

@@ -1,4 +1,4 @@
-#include "analysis/tree_labels.h"
+#include "analysis/trees/tree_labels.h"
 
 #include "analysis/names/frame_label.h"
 

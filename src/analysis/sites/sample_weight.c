@@ -1,4 +1,4 @@
-#include "analysis/sample_weight.h"
+#include "analysis/sites/sample_weight.h"
 
 #include <math.h>
 

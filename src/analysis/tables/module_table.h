@@ -1,6 +1,6 @@
 /* The modules of a recording: by id while loading, by address and time. */
-#ifndef MALLOW_ANALYSIS_MODULE_TABLE_H
-#define MALLOW_ANALYSIS_MODULE_TABLE_H
+#ifndef MALLOW_ANALYSIS_TABLES_MODULE_TABLE_H
+#define MALLOW_ANALYSIS_TABLES_MODULE_TABLE_H
 
 #include "analysis/recording.h"
 #include "hosted/arena.h"

@@ -1,6 +1,6 @@
 /* Which block a wrong address lies in: for heap_errors.c. */
-#ifndef MALLOW_ANALYSIS_HEAP_ERRORS_INSIDE_H
-#define MALLOW_ANALYSIS_HEAP_ERRORS_INSIDE_H
+#ifndef MALLOW_ANALYSIS_ERRORS_HEAP_ERRORS_INSIDE_H
+#define MALLOW_ANALYSIS_ERRORS_HEAP_ERRORS_INSIDE_H
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
-#include "analysis/heap_errors.h"
+#include "analysis/errors/heap_errors.h"
 
 #include <stdlib.h>
 
-#include "analysis/heap_errors_inside.h"
+#include "analysis/errors/heap_errors_inside.h"
 #include "analysis/recording_data.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"

@@ -5,8 +5,8 @@
  * at each new one would be quadratic. So a site saves its live sums when they change for the
  * first time after a peak: `saved` tells which peak it has saved for.
  */
-#ifndef MALLOW_ANALYSIS_SITE_TABLE_H
-#define MALLOW_ANALYSIS_SITE_TABLE_H
+#ifndef MALLOW_ANALYSIS_SITES_SITE_TABLE_H
+#define MALLOW_ANALYSIS_SITES_SITE_TABLE_H
 
 #include "analysis/recording.h"
 #include "hosted/vec.h"

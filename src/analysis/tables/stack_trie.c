@@ -1,4 +1,4 @@
-#include "analysis/stack_trie.h"
+#include "analysis/tables/stack_trie.h"
 
 #include <string.h>
 

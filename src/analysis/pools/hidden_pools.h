@@ -2,8 +2,8 @@
  * Memory that allocators of a language's own map for many blocks at once. No hook sees these
  * blocks, so they are in no sum of a recording.
  */
-#ifndef MALLOW_ANALYSIS_VIEWS_HIDDEN_POOLS_H
-#define MALLOW_ANALYSIS_VIEWS_HIDDEN_POOLS_H
+#ifndef MALLOW_ANALYSIS_POOLS_HIDDEN_POOLS_H
+#define MALLOW_ANALYSIS_POOLS_HIDDEN_POOLS_H
 
 #include <stdbool.h>
 

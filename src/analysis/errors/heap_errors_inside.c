@@ -1,4 +1,4 @@
-#include "analysis/heap_errors_inside.h"
+#include "analysis/errors/heap_errors_inside.h"
 
 #include <stdlib.h>
 

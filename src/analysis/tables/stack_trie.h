@@ -6,8 +6,8 @@
  *
  * A parent has a lower number than its children.
  */
-#ifndef MALLOW_ANALYSIS_STACK_TRIE_H
-#define MALLOW_ANALYSIS_STACK_TRIE_H
+#ifndef MALLOW_ANALYSIS_TABLES_STACK_TRIE_H
+#define MALLOW_ANALYSIS_TABLES_STACK_TRIE_H
 
 #include "analysis/recording.h"
 #include "base/compiler.h"

@@ -2,8 +2,8 @@
  * What the sites of a recording came to since it was opened before: for one that is still being
  * written.
  */
-#ifndef MALLOW_ANALYSIS_SITE_CHANGE_H
-#define MALLOW_ANALYSIS_SITE_CHANGE_H
+#ifndef MALLOW_ANALYSIS_SITES_SITE_CHANGE_H
+#define MALLOW_ANALYSIS_SITES_SITE_CHANGE_H
 
 #include "analysis/recording.h"
 

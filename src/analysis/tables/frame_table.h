@@ -6,10 +6,10 @@
  * As a rule these are the same numbers. Where they are not, two stacks that seemed different are
  * one, so the recording is read once more, with the frames that are known by then.
  */
-#ifndef MALLOW_ANALYSIS_FRAME_TABLE_H
-#define MALLOW_ANALYSIS_FRAME_TABLE_H
+#ifndef MALLOW_ANALYSIS_TABLES_FRAME_TABLE_H
+#define MALLOW_ANALYSIS_TABLES_FRAME_TABLE_H
 
-#include "analysis/module_table.h"
+#include "analysis/tables/module_table.h"
 #include "base/compiler.h"
 
 struct frame_reference {

@@ -1,4 +1,4 @@
-#include "analysis/views/hidden_pools.h"
+#include "analysis/pools/hidden_pools.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -2,8 +2,8 @@
  * How many bytes of a recording were live when: a step for each moment at which something was
  * allocated or freed. For finding the moment at which several processes together had most.
  */
-#ifndef MALLOW_ANALYSIS_LIVE_LINE_H
-#define MALLOW_ANALYSIS_LIVE_LINE_H
+#ifndef MALLOW_ANALYSIS_LOAD_LIVE_LINE_H
+#define MALLOW_ANALYSIS_LOAD_LIVE_LINE_H
 
 #include <stdbool.h>
 #include <stdint.h>

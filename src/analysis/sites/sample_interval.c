@@ -1,4 +1,4 @@
-#include "analysis/sample_interval.h"
+#include "analysis/sites/sample_interval.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
-#include "analysis/tree.h"
+#include "analysis/trees/tree.h"
 
 #include <string.h>
 
-#include "analysis/tree_labels.h"
+#include "analysis/trees/tree_labels.h"
 #include "hosted/cleanup.h"
 #include "hosted/intern.h"
 

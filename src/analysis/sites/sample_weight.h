@@ -3,8 +3,8 @@
  * p = 1 - exp(-size / mean) (docs/trace-format.md, section 2), so it stands for 1 / p blocks of its
  * kind: sums of these are estimates without a bias (Horvitz and Thompson, 1952).
  */
-#ifndef MALLOW_ANALYSIS_SAMPLE_WEIGHT_H
-#define MALLOW_ANALYSIS_SAMPLE_WEIGHT_H
+#ifndef MALLOW_ANALYSIS_SITES_SAMPLE_WEIGHT_H
+#define MALLOW_ANALYSIS_SITES_SAMPLE_WEIGHT_H
 
 #include <stdint.h>
 

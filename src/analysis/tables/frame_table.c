@@ -1,4 +1,4 @@
-#include "analysis/frame_table.h"
+#include "analysis/tables/frame_table.h"
 
 #include "hosted/cleanup.h"
 

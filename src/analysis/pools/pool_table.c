@@ -1,4 +1,4 @@
-#include "analysis/pool_table.h"
+#include "analysis/pools/pool_table.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The labels of a recording's frames, numbered: equal labels have equal numbers. For tree.c. */
-#ifndef MALLOW_ANALYSIS_TREE_LABELS_H
-#define MALLOW_ANALYSIS_TREE_LABELS_H
+#ifndef MALLOW_ANALYSIS_TREES_TREE_LABELS_H
+#define MALLOW_ANALYSIS_TREES_TREE_LABELS_H
 
 #include "analysis/names/symbolized.h"
 #include "hosted/buf.h"

@@ -1,6 +1,6 @@
 /* What a site is measured by: one table for options, sort orders, flame graphs. */
-#ifndef MALLOW_ANALYSIS_METRIC_H
-#define MALLOW_ANALYSIS_METRIC_H
+#ifndef MALLOW_ANALYSIS_SITES_METRIC_H
+#define MALLOW_ANALYSIS_SITES_METRIC_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 enum metric {
 #define METRIC(NAME, name, field, unit, text) METRIC_##NAME,
-#include "analysis/metric.def"
+#include "analysis/sites/metric.def"
 #undef METRIC
 	METRIC_COUNT,
 };

@@ -1,4 +1,4 @@
-#include "analysis/site_table.h"
+#include "analysis/sites/site_table.h"
 
 #include <string.h>
 

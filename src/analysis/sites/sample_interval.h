@@ -5,8 +5,8 @@
  * and for (1 - p) / p others that were not. Each was sampled independent of all others, so the
  * variance of the sum of amounts y is estimated by the sum of y^2 (1 - p) / p^2 over the samples.
  */
-#ifndef MALLOW_ANALYSIS_SAMPLE_INTERVAL_H
-#define MALLOW_ANALYSIS_SAMPLE_INTERVAL_H
+#ifndef MALLOW_ANALYSIS_SITES_SAMPLE_INTERVAL_H
+#define MALLOW_ANALYSIS_SITES_SAMPLE_INTERVAL_H
 
 #include <stdint.h>
 

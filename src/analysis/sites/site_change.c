@@ -1,4 +1,4 @@
-#include "analysis/site_change.h"
+#include "analysis/sites/site_change.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,8 @@
  * operator new throws was allocated in the middle of it, where nothing is recorded. The allocators
  * of glibc and musl abort when a block is none of theirs: a thread that went on was right.
  */
-#ifndef MALLOW_ANALYSIS_HEAP_ERRORS_H
-#define MALLOW_ANALYSIS_HEAP_ERRORS_H
+#ifndef MALLOW_ANALYSIS_ERRORS_HEAP_ERRORS_H
+#define MALLOW_ANALYSIS_ERRORS_HEAP_ERRORS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,11 +8,11 @@
  * later. The sums of each pool are a site table of its own: so each has its own peak, and each site
  * its share in that.
  */
-#ifndef MALLOW_ANALYSIS_POOL_TABLE_H
-#define MALLOW_ANALYSIS_POOL_TABLE_H
+#ifndef MALLOW_ANALYSIS_POOLS_POOL_TABLE_H
+#define MALLOW_ANALYSIS_POOLS_POOL_TABLE_H
 
 #include "analysis/recording.h"
-#include "analysis/site_table.h"
+#include "analysis/sites/site_table.h"
 #include "hosted/intern.h"
 #include "hosted/map.h"
 #include "hosted/vec.h"

@@ -2,11 +2,11 @@
  * The call tree of a recording for one metric: sites merged by the named functions of their
  * stacks, outermost first. What the text tree, the flame graph and collapsed stacks show.
  */
-#ifndef MALLOW_ANALYSIS_TREE_H
-#define MALLOW_ANALYSIS_TREE_H
+#ifndef MALLOW_ANALYSIS_TREES_TREE_H
+#define MALLOW_ANALYSIS_TREES_TREE_H
 
-#include "analysis/metric.h"
 #include "analysis/names/symbolized.h"
+#include "analysis/sites/metric.h"
 
 struct tree_node {
 	const struct named_frame *frame; /* of the first stack that came by; NULL: the root */

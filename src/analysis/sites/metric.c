@@ -1,10 +1,10 @@
-#include "analysis/metric.h"
+#include "analysis/sites/metric.h"
 
 #include <string.h>
 
 static const struct metric_info infos[METRIC_COUNT] = {
 #define METRIC(NAME, name, field, unit, text) [METRIC_##NAME] = {name, text, unit},
-#include "analysis/metric.def"
+#include "analysis/sites/metric.def"
 #undef METRIC
 };
 
@@ -19,7 +19,7 @@ uint64_t metric_of_site(enum metric metric, const struct site *site)
 #define METRIC(NAME, name, field, unit, text)                                                      \
 	case METRIC_##NAME:                                                                        \
 		return site->field;
-#include "analysis/metric.def"
+#include "analysis/sites/metric.def"
 #undef METRIC
 	case METRIC_COUNT:
 		break;
@@ -33,7 +33,7 @@ uint64_t metric_of_sum(enum metric metric, const struct recording_summary *sum)
 #define METRIC(NAME, name, field, unit, text)                                                      \
 	case METRIC_##NAME:                                                                        \
 		return sum->field;
-#include "analysis/metric.def"
+#include "analysis/sites/metric.def"
 #undef METRIC
 	case METRIC_COUNT:
 		break;

@@ -1,4 +1,4 @@
-#include "analysis/module_table.h"
+#include "analysis/tables/module_table.h"
 
 void module_table_deinit(struct module_table *table)
 {
