@@ -16,7 +16,7 @@ void recording_deinit(struct recording *recording)
 	frame_table_deinit(&recording->frames);
 	stack_trie_deinit(&recording->stacks);
 	block_store_deinit(&recording->blocks);
-	block_views_destroy(recording->views);
+	block_cache_destroy(recording->views);
 	index_mapping_deinit(&recording->index_mapping);
 	vec_deinit(&recording->threads);
 	vec_deinit(&recording->memory);

@@ -3,7 +3,7 @@
 #define MALLOW_ANALYSIS_RECORDING_DATA_H
 
 #include "analysis/blocks/block_store.h"
-#include "analysis/blocks/block_views.h"
+#include "analysis/blocks/block_cache.h"
 #include "analysis/errors/heap_errors.h"
 #include "analysis/index/index_file.h"
 #include "analysis/live/live_data.h"
@@ -27,7 +27,7 @@ struct recording {
 	struct frame_table frames;
 	struct stack_trie stacks;
 	struct block_store blocks;
-	struct block_views *views; /* NULL: blocks were not needed */
+	struct block_cache *views; /* NULL: blocks were not needed */
 	struct site_table sites;
 	VEC(struct recorded_thread) threads;
 	VEC(struct memory_sample) memory;

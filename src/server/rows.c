@@ -23,7 +23,7 @@ struct err *rows_begin(struct request *request, struct selection *selection, str
 {
 	enum selection_order order = request->choices[PARAMETER_BLOCK_SORT];
 	bool descending = request_descends(request, order == SELECTION_BY_SIZE);
-	const struct block_ranks *ranks;
+	const struct block_pages *ranks;
 	const uint32_t *chosen;
 	uint64_t first, end;
 	struct err *err;
@@ -39,7 +39,7 @@ struct err *rows_begin(struct request *request, struct selection *selection, str
 		return copy(chosen, ret);
 	err = selection_ranks(request->dataset, selection, order, &ranks);
 	if (!err)
-		block_walk_begin(ranks, first, descending, &ret->walk);
+		block_cursor_begin(ranks, first, descending, &ret->walk);
 	return err;
 }
 
@@ -48,6 +48,6 @@ bool rows_next(struct rows *rows, uint64_t *ret)
 	if (!rows->left)
 		return false;
 	rows->left--;
-	*ret = rows->chosen ? rows->chosen[rows->next++] : block_walk_next(&rows->walk);
+	*ret = rows->chosen ? rows->chosen[rows->next++] : block_cursor_next(&rows->walk);
 	return true;
 }

@@ -8,7 +8,7 @@
 struct rows {
 	uint32_t *chosen; /* all rows of the page; NULL: `walk` finds them */
 	uint64_t next;    /* of these */
-	struct block_walk walk;
+	struct block_cursor walk;
 	uint64_t left; /* rows of the page that were not handed out */
 };
 

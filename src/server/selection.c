@@ -12,7 +12,7 @@ void selection_release(struct selection *selection)
 		return;
 	filter_match_deinit(&selection->match);
 	for (size_t i = 0; i < SELECTION_ORDERS; i++) {
-		block_ranks_deinit(&selection->ranks[i]);
+		block_pages_deinit(&selection->pages[i]);
 		block_top_deinit(&selection->tops[i][false]);
 		block_top_deinit(&selection->tops[i][true]);
 	}
@@ -95,7 +95,7 @@ struct err *selection_top(struct dataset *dataset, struct selection *selection,
 			  const uint32_t **ret)
 {
 	struct block_top *top = &selection->tops[order][descending];
-	struct block_entries entries = {
+	struct block_sort_keys entries = {
 		.bits = selection->bits,
 		.keys = order == SELECTION_BY_SIZE ? dataset->blocks->size
 						   : dataset->blocks->address,
@@ -120,17 +120,17 @@ struct err *selection_top(struct dataset *dataset, struct selection *selection,
 }
 
 struct err *selection_ranks(struct dataset *dataset, struct selection *selection,
-			    enum selection_order order, const struct block_ranks **ret)
+			    enum selection_order order, const struct block_pages **ret)
 {
-	struct block_ranks *ranks = &selection->ranks[order];
+	struct block_pages *pages = &selection->pages[order];
 	const uint32_t *rows = NULL;
 	struct err *err = NULL;
 
-	if (!ranks->blocks && order != SELECTION_BY_TIME)
+	if (!pages->blocks && order != SELECTION_BY_TIME)
 		err = recording_block_order(dataset->recording, block_order(order), &rows);
-	if (!err && !ranks->blocks)
-		err = block_ranks_create(selection->bits, rows, dataset->blocks->count, ranks);
-	*ret = ranks;
+	if (!err && !pages->blocks)
+		err = block_pages_create(selection->bits, rows, dataset->blocks->count, pages);
+	*ret = pages;
 	return err;
 }
 

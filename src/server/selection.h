@@ -5,7 +5,7 @@
 #ifndef MALLOW_SERVER_SELECTION_H
 #define MALLOW_SERVER_SELECTION_H
 
-#include "analysis/blocks/block_ranks.h"
+#include "analysis/blocks/block_pages.h"
 #include "analysis/blocks/block_top.h"
 #include "analysis/filter/filter.h"
 #include "server/dataset.h"
@@ -24,7 +24,7 @@ struct selection {
 	const uint64_t *bits; /* block_bits.h: NULL, all */
 	uint64_t count;       /* blocks that match */
 	struct site_extent *extents;
-	struct block_ranks ranks[SELECTION_ORDERS];
+	struct block_pages pages[SELECTION_ORDERS];
 	struct block_top tops[SELECTION_ORDERS][2]; /* the latest, ascending and descending */
 	unsigned int tops_made;
 	unsigned int references;
@@ -51,7 +51,7 @@ struct err *selection_top(struct dataset *dataset, struct selection *selection,
 
 /* Under the lock. Its blocks in that order; as long as the selection. */
 struct err *selection_ranks(struct dataset *dataset, struct selection *selection,
-			    enum selection_order order, const struct block_ranks **ret);
+			    enum selection_order order, const struct block_pages **ret);
 
 /* Under the lock. What its blocks come to, for each site. */
 struct err *selection_extents(struct dataset *dataset, struct selection *selection,

@@ -69,7 +69,7 @@ static uint64_t *some_bits(uint32_t count, uint32_t each)
 }
 
 /* order: all rows in ascending order. */
-static void check_top(const struct block_entries *entries, const uint32_t *order, uint64_t first,
+static void check_top(const struct block_sort_keys *entries, const uint32_t *order, uint64_t first,
 		      uint64_t wanted)
 {
 	uint64_t count = entries->blocks, rank = 0;
@@ -98,7 +98,7 @@ static void check_tops(const uint64_t *keys, uint64_t count, const uint64_t *con
 
 	assert_ok(block_order_make(keys, count, &order));
 	for (size_t i = 0; i < 6; i++) {
-		struct block_entries entries = {bits[i / 2], keys, count, i % 2};
+		struct block_sort_keys entries = {bits[i / 2], keys, count, i % 2};
 		uint64_t matching = 0;
 
 		BLOCK_BITS_EACH(bits[i / 2], count, row)

@@ -1,6 +1,6 @@
 /*
- * Blocks in another order than that of allocation. Made when somebody asks, for it takes a look at
- * every block; who wants but the first ones has block_top.h.
+ * All blocks sorted by size, address or the like, instead of by their allocation. This looks at
+ * every block; for a single page there is block_top.h.
  */
 #ifndef MALLOW_ANALYSIS_BLOCKS_BLOCK_ORDER_H
 #define MALLOW_ANALYSIS_BLOCKS_BLOCK_ORDER_H

@@ -22,7 +22,7 @@ void block_store_deinit(struct block_store *store)
 	page_toucher_destroy(store->toucher);
 	for (int i = 0; i < BLOCK_COLUMN_COUNT; i++)
 		spill_deinit(&store->spills[i]);
-	live_table_deinit(&store->live);
+	address_table_deinit(&store->live);
 	vec_deinit(&store->displaced);
 	vec_deinit(&store->last);
 }
@@ -192,7 +192,7 @@ struct err *block_store_allocate(struct block_store *store, struct site_table *s
 		err = add_row(store, event, site, ticks, thread, tag);
 	if (err)
 		return err;
-	live = live_table_put(&store->live, event->block.address);
+	live = address_table_put(&store->live, event->block.address);
 	if (!live)
 		return err_no_memory();
 	if (__builtin_expect(live->number != 0, 0)) {
@@ -252,7 +252,7 @@ struct err *block_store_free(struct block_store *store, struct site_table *sites
 			return NULL;
 		}
 	}
-	live = live_table_take(&store->live, address);
+	live = address_table_take(&store->live, address);
 	if (!live) {
 		store->unknown_frees++;
 		*ret = BLOCK_NONE;
@@ -289,7 +289,7 @@ void block_store_finish(struct block_store *store, const struct tick_clock *cloc
 
 	page_toucher_destroy(store->toucher);
 	store->toucher = NULL;
-	live_table_deinit(&store->live);
+	address_table_deinit(&store->live);
 	vec_deinit(&store->displaced);
 	vec_deinit(&store->last);
 	store->first_displaced = 0;

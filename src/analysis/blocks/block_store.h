@@ -6,7 +6,7 @@
 #ifndef MALLOW_ANALYSIS_BLOCKS_BLOCK_STORE_H
 #define MALLOW_ANALYSIS_BLOCKS_BLOCK_STORE_H
 
-#include "analysis/load/live_table.h"
+#include "analysis/load/address_table.h"
 #include "analysis/load/tick_clock.h"
 #include "analysis/recording.h"
 #include "analysis/sites/site_table.h"
@@ -69,7 +69,7 @@ struct block_store {
 	struct page_toucher
 		*toucher; /* of pages of rows to come, once there are many; NULL: none */
 
-	struct live_table live;
+	struct address_table live;
 	VEC(struct displaced_block) displaced; /* [first_displaced …), by deadline */
 	size_t first_displaced;
 	uint64_t window; /* ticks by which a free may be late */

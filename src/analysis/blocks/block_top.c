@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analysis/blocks/block_bits.h"
-#include "analysis/blocks/block_rank.h"
+#include "analysis/blocks/block_nth.h"
 #include "hosted/cleanup.h"
 #include "hosted/parallel.h"
 
@@ -16,21 +16,21 @@
  * is full the wanted ones of them are found, and the others dropped.
  */
 struct choosing {
-	const struct block_entries *all;
-	struct block_entry from;     /* what is before it is not wanted */
-	uint64_t piece, wanted;      /* piece: rows of one */
-	struct block_entry *entries; /* of one piece after the other */
+	const struct block_sort_keys *all;
+	struct block_sort_key from;     /* what is before it is not wanted */
+	uint64_t piece, wanted;         /* piece: rows of one */
+	struct block_sort_key *entries; /* of one piece after the other */
 	size_t *counts;
 };
 
 static int compare(const void *a, const void *b)
 {
-	return block_entry_is_before(a, b) ? -1 : block_entry_is_before(b, a);
+	return block_sort_key_is_before(a, b) ? -1 : block_sort_key_is_before(b, a);
 }
 
-static void swap(struct block_entry *a, struct block_entry *b)
+static void swap(struct block_sort_key *a, struct block_sort_key *b)
 {
-	struct block_entry entry = *a;
+	struct block_sort_key entry = *a;
 
 	*a = *b;
 	*b = entry;
@@ -40,21 +40,21 @@ static void swap(struct block_entry *a, struct block_entry *b)
  * The first `wanted` of them to the front, the last one of these at its place ("quickselect"). The
  * pivot is taken from anywhere, so that no usual order of the entries is a bad one.
  */
-static void select_first(struct block_entry *entries, size_t count, size_t wanted)
+static void select_first(struct block_sort_key *entries, size_t count, size_t wanted)
 {
 	ptrdiff_t low = 0, high = (ptrdiff_t)count - 1, nth = (ptrdiff_t)wanted - 1;
 	uint64_t random = 1;
 
 	while (low < high) {
 		ptrdiff_t i = low, j = high;
-		struct block_entry pivot;
+		struct block_sort_key pivot;
 
 		random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 		pivot = entries[low + (ptrdiff_t)((random >> 33) % (uint64_t)(high - low + 1))];
 		while (i <= j) {
-			while (block_entry_is_before(&entries[i], &pivot))
+			while (block_sort_key_is_before(&entries[i], &pivot))
 				i++;
-			while (block_entry_is_before(&pivot, &entries[j]))
+			while (block_sort_key_is_before(&pivot, &entries[j]))
 				j--;
 			if (i <= j)
 				swap(&entries[i++], &entries[j--]);
@@ -71,20 +71,20 @@ static void select_first(struct block_entry *entries, size_t count, size_t wante
 static void choose_piece(void *argument, size_t number)
 {
 	const struct choosing *choosing = argument;
-	const struct block_entries *all = choosing->all;
+	const struct block_sort_keys *all = choosing->all;
 	size_t wanted = choosing->wanted, count = 0;
-	struct block_entry *entries = choosing->entries + number * 2 * wanted;
-	struct block_entry bound = {UINT64_MAX, UINT32_MAX}; // what is after it is not wanted
+	struct block_sort_key *entries = choosing->entries + number * 2 * wanted;
+	struct block_sort_key bound = {UINT64_MAX, UINT32_MAX}; // what is after it is not wanted
 	uint64_t begin = number * choosing->piece, end = begin + choosing->piece;
 
 	if (end > all->blocks)
 		end = all->blocks;
 	for (uint64_t i = block_bits_next(all->bits, end, begin); i < end;
 	     i = block_bits_next(all->bits, end, i + 1)) {
-		struct block_entry entry = block_entry_at(all, i);
+		struct block_sort_key entry = block_sort_key_at(all, i);
 
-		if (block_entry_is_before(&bound, &entry) ||
-		    block_entry_is_before(&entry, &choosing->from))
+		if (block_sort_key_is_before(&bound, &entry) ||
+		    block_sort_key_is_before(&entry, &choosing->from))
 			continue;
 		entries[count++] = entry;
 		if (count == 2 * wanted) {
@@ -99,7 +99,7 @@ static void choose_piece(void *argument, size_t number)
 /* The first ones of those that the pieces found, in order. */
 static struct err *join(const struct choosing *choosing, size_t pieces, struct block_top *ret)
 {
-	struct block_entry *entries = choosing->entries;
+	struct block_sort_key *entries = choosing->entries;
 	size_t count = 0;
 
 	for (size_t i = 0; i < pieces; i++) {
@@ -121,11 +121,11 @@ static struct err *join(const struct choosing *choosing, size_t pieces, struct b
 	return NULL;
 }
 
-struct err *block_top_create(const struct block_entries *entries, uint64_t first, uint64_t wanted,
+struct err *block_top_create(const struct block_sort_keys *entries, uint64_t first, uint64_t wanted,
 			     struct block_top *ret)
 {
 	size_t pieces = parallel_pieces(entries->blocks, PIECE_MIN);
-	auto_free struct block_entry *chosen = malloc(pieces * 2 * wanted * sizeof(*chosen));
+	auto_free struct block_sort_key *chosen = malloc(pieces * 2 * wanted * sizeof(*chosen));
 	auto_free size_t *counts = calloc(pieces, sizeof(*counts));
 	struct choosing choosing = {
 		.all = entries,
@@ -140,7 +140,7 @@ struct err *block_top_create(const struct block_entries *entries, uint64_t first
 	if (!chosen || !counts)
 		return err_no_memory();
 	if (first)
-		err = block_rank_find(entries, first, &choosing.from);
+		err = block_nth_find(entries, first, &choosing.from);
 	if (err)
 		return err;
 	parallel_run(choose_piece, &choosing, pieces);

@@ -1,6 +1,6 @@
 /*
- * Some of the matching blocks by size or address, from any place of that order on: for who wants a
- * page, where no order of all blocks is there yet.
+ * One page of the matching blocks by some key, where the blocks are not sorted yet: it chooses the
+ * rows of that page and sorts them alone.
  */
 #ifndef MALLOW_ANALYSIS_BLOCKS_BLOCK_TOP_H
 #define MALLOW_ANALYSIS_BLOCKS_BLOCK_TOP_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/blocks/block_entry.h"
+#include "analysis/blocks/block_sort_key.h"
 #include "hosted/err.h"
 
 struct block_top {
@@ -20,11 +20,11 @@ struct block_top {
 /*
  * Rows first … first + wanted - 1 of those that match, as far as there are so many, as
  * recording_block_order() orders them, or as that is reversed. One look at each block, by all
- * processors, and block_rank_find()'s unless they are the first. first is below the number of
+ * processors, and block_nth_find()'s unless they are the first. first is below the number of
  * blocks that match, or 0; wanted some thousands: that costs 32 bytes each for every piece of the
  * work.
  */
-struct err *block_top_create(const struct block_entries *entries, uint64_t first, uint64_t wanted,
+struct err *block_top_create(const struct block_sort_keys *entries, uint64_t first, uint64_t wanted,
 			     struct block_top *ret);
 /* Accepts a zeroed struct. */
 void block_top_deinit(struct block_top *top);

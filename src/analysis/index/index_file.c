@@ -169,7 +169,7 @@ static void show(struct recording *recording)
 {
 	const struct index_mapping *mapping = &recording->index_mapping;
 	struct block_columns *columns = &recording->blocks.columns;
-	struct block_views *views = recording->views;
+	struct block_cache *views = recording->views;
 
 	columns->count = ((const struct index_file_header *)mapping->data)->rows;
 #define BLOCK_COLUMN(name, type) columns->name = section(mapping, BLOCK_COLUMN_##name);

@@ -222,7 +222,7 @@ struct err *load_recording(struct recording *recording, const struct byte_source
 			     recording->heap_errors.wanted;
 	recording->modified = byte_source_modified(source);
 	if (recording->blocks.wanted)
-		err = block_views_create(&recording->views);
+		err = block_cache_create(&recording->views);
 	if (!err)
 		err = load_header(&load);
 	if (err)

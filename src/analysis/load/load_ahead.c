@@ -49,17 +49,17 @@ static inline struct err *prepare(struct load *load, struct load_stream *stream,
 				  struct load_event *ahead, bool *last)
 {
 	const struct decode_event *event = &ahead->event;
-	const struct live_table *live = &load->recording->blocks.live;
+	const struct address_table *live = &load->recording->blocks.live;
 
 	ahead->tag = stream->tag;
 	ahead->thread = stream->thread;
-	live_table_expect(live, event->block.address);
+	address_table_expect(live, event->block.address);
 	if (is_free(event->kind) && likely(!load->free_stacks)) {
 		ahead->node = RECORDING_NONE;
 		return NULL;
 	}
 	if (event->kind > TRACE_OP_LAST_ALLOCATION && !is_free(event->kind))
-		live_table_expect(live, event->block.old_address);
+		address_table_expect(live, event->block.old_address);
 	return prepare_stack(load, stream, ahead, last);
 }
 
@@ -76,7 +76,8 @@ static void note_batch(struct load *load, uint32_t index)
 		recording->threads.items[ahead->thread].events++;
 		load_note_time(load, ahead->thread, ahead->event.time);
 		if (is_free(ahead->event.kind))
-			live_table_expect_take(&recording->blocks.live, ahead->event.block.address);
+			address_table_expect_take(&recording->blocks.live,
+						  ahead->event.block.address);
 	}
 }
 

@@ -1,4 +1,4 @@
-#include "analysis/blocks/block_rank.h"
+#include "analysis/blocks/block_nth.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +21,12 @@
 #define PIECE_MIN ((uint64_t)1 << 18)
 
 struct ranking {
-	const struct block_entries *entries;
-	uint64_t piece;           /* rows of one */
-	struct block_entry found; /* its digits so far, 0 behind them */
-	unsigned int digit;       /* that is counted now, from the highest */
-	uint32_t *counts;         /* DIGITS of one piece after the other */
-	uint64_t ones, zeros;     /* bits that are set in a key, and that are not set in one */
+	const struct block_sort_keys *entries;
+	uint64_t piece;              /* rows of one */
+	struct block_sort_key found; /* its digits so far, 0 behind them */
+	unsigned int digit;          /* that is counted now, from the highest */
+	uint32_t *counts;            /* DIGITS of one piece after the other */
+	uint64_t ones, zeros;        /* bits that are set in a key, and that are not set in one */
 };
 
 static unsigned int shift_of(unsigned int digit)
@@ -62,13 +62,13 @@ static uint64_t above(uint64_t value, unsigned int shift)
 static void count_key_digits(const struct ranking *ranking, uint64_t begin, uint64_t end,
 			     uint32_t *counts)
 {
-	const struct block_entries *entries = ranking->entries;
+	const struct block_sort_keys *entries = ranking->entries;
 	unsigned int shift = shift_of(ranking->digit);
 	uint64_t prefix = above(ranking->found.key, shift);
 
 	for (uint64_t i = block_bits_next(entries->bits, end, begin); i < end;
 	     i = block_bits_next(entries->bits, end, i + 1)) {
-		uint64_t key = block_entry_at(entries, i).key;
+		uint64_t key = block_sort_key_at(entries, i).key;
 
 		counts[key >> shift & (DIGITS - 1)] += above(key, shift) == prefix;
 	}
@@ -77,13 +77,13 @@ static void count_key_digits(const struct ranking *ranking, uint64_t begin, uint
 static void count_row_digits(const struct ranking *ranking, uint64_t begin, uint64_t end,
 			     uint32_t *counts)
 {
-	const struct block_entries *entries = ranking->entries;
+	const struct block_sort_keys *entries = ranking->entries;
 	unsigned int shift = shift_of(ranking->digit);
 	uint64_t prefix = above(ranking->found.row, shift);
 
 	for (uint64_t i = block_bits_next(entries->bits, end, begin); i < end;
 	     i = block_bits_next(entries->bits, end, i + 1)) {
-		struct block_entry entry = block_entry_at(entries, i);
+		struct block_sort_key entry = block_sort_key_at(entries, i);
 
 		counts[entry.row >> shift & (DIGITS - 1)] +=
 			entry.key == ranking->found.key && above(entry.row, shift) == prefix;
@@ -145,8 +145,8 @@ static void find_next(struct ranking *ranking, size_t pieces, uint64_t *rank)
 		ranking->found.row |= (uint32_t)digit;
 }
 
-struct err *block_rank_find(const struct block_entries *entries, uint64_t rank,
-			    struct block_entry *ret)
+struct err *block_nth_find(const struct block_sort_keys *entries, uint64_t rank,
+			   struct block_sort_key *ret)
 {
 	size_t pieces = parallel_pieces(entries->blocks, PIECE_MIN);
 	auto_free uint32_t *counts = malloc(pieces * DIGITS * sizeof(*counts));

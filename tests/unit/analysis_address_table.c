@@ -1,13 +1,13 @@
 /* The table of live blocks against a plain array: growth, blocks used again, addresses alike. */
 #include <stdlib.h>
 
-#include "analysis/load/live_table.h"
+#include "analysis/load/address_table.h"
 #include "check.h"
 
 #define ADDRESSES 400000 /* more than a sparse table takes, and several batches of blocks */
 #define ALIKE     4      /* addresses of one tag */
 
-/* What live_table_tag() multiplies by, and what undoes it: Newton's iteration. */
+/* What address_table_tag() multiplies by, and what undoes it: Newton's iteration. */
 static uint64_t inverse(void)
 {
 	uint64_t factor = 0x9e3779b97f4a7c15ull, inverse = factor;
@@ -29,9 +29,9 @@ static uint64_t address_of(uint32_t i)
 static uint64_t addresses[ADDRESSES];
 static uint64_t numbers[ADDRESSES]; /* what the table should know; 0: nothing */
 
-static void put(struct live_table *table, uint32_t i, uint64_t number)
+static void put(struct address_table *table, uint32_t i, uint64_t number)
 {
-	struct live_block *block = live_table_put(table, addresses[i]);
+	struct live_block *block = address_table_put(table, addresses[i]);
 
 	assert_non_null(block);
 	assert_int_equal(block->address, addresses[i]);
@@ -40,9 +40,9 @@ static void put(struct live_table *table, uint32_t i, uint64_t number)
 	block->size = number * 3;
 }
 
-static void take(struct live_table *table, uint32_t i)
+static void take(struct address_table *table, uint32_t i)
 {
-	const struct live_block *block = live_table_take(table, addresses[i]);
+	const struct live_block *block = address_table_take(table, addresses[i]);
 
 	assert_int_equal(block != NULL, numbers[i] != 0);
 	if (block) {
@@ -54,13 +54,13 @@ static void take(struct live_table *table, uint32_t i)
 
 static void like_an_array(void **state)
 {
-	struct live_table table = {0};
+	struct address_table table = {0};
 	unsigned int seed = 7;
 	uint32_t used;
 
 	for (uint32_t i = 0; i < ADDRESSES; i++)
 		addresses[i] = address_of(i);
-	assert_int_equal(live_table_tag(addresses[0]), live_table_tag(addresses[ALIKE - 1]));
+	assert_int_equal(address_table_tag(addresses[0]), address_table_tag(addresses[ALIKE - 1]));
 	for (uint32_t i = 0; i < ADDRESSES; i++) {
 		put(&table, i, i + 1);
 		if (rand_r(&seed) % 4 == 0)
@@ -74,25 +74,25 @@ static void like_an_array(void **state)
 			put(&table, i, step);
 		else
 			take(&table, i);
-		live_table_expect(&table, addresses[i]);
-		live_table_expect_take(&table, addresses[i]);
+		address_table_expect(&table, addresses[i]);
+		address_table_expect_take(&table, addresses[i]);
 	}
 	// Never many more were live than at first: blocks were used again.
 	assert_in_range(table.used, used, used + ADDRESSES / 100);
 	for (uint32_t i = 0; i < ADDRESSES; i++)
 		take(&table, i);
 	assert_int_equal(table.count, 0);
-	live_table_deinit(&table);
+	address_table_deinit(&table);
 }
 
 static void empty(void **state)
 {
-	struct live_table table = {0};
+	struct address_table table = {0};
 
-	live_table_expect(&table, 16);
-	live_table_expect_take(&table, 16);
-	assert_null(live_table_take(&table, 16));
-	live_table_deinit(&table);
+	address_table_expect(&table, 16);
+	address_table_expect_take(&table, 16);
+	assert_null(address_table_take(&table, 16));
+	address_table_deinit(&table);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-#include "analysis/blocks/block_views.h"
+#include "analysis/blocks/block_cache.h"
 
 #include <stdlib.h>
 
@@ -6,9 +6,9 @@
 #include "analysis/blocks/site_spans.h"
 #include "analysis/recording_data.h"
 
-struct err *block_views_create(struct block_views **ret)
+struct err *block_cache_create(struct block_cache **ret)
 {
-	struct block_views *views = calloc(1, sizeof(*views));
+	struct block_cache *views = calloc(1, sizeof(*views));
 
 	if (!views)
 		return err_no_memory();
@@ -17,7 +17,7 @@ struct err *block_views_create(struct block_views **ret)
 	return NULL;
 }
 
-void block_views_destroy(struct block_views *views)
+void block_cache_destroy(struct block_cache *views)
 {
 	if (!views)
 		return;
@@ -37,7 +37,7 @@ struct err *recording_block_order(const struct recording *recording, enum block_
 				  const uint32_t **ret)
 {
 	const struct block_columns *blocks = &recording->blocks.columns;
-	struct block_views *views = recording->views;
+	struct block_cache *views = recording->views;
 	struct err *err = NULL;
 
 	*ret = NULL;
@@ -58,7 +58,7 @@ struct err *recording_block_order(const struct recording *recording, enum block_
 
 bool recording_has_block_order(const struct recording *recording, enum block_order order)
 {
-	struct block_views *views = recording->views;
+	struct block_cache *views = recording->views;
 	bool has;
 
 	pthread_mutex_lock(&views->lock);
@@ -67,7 +67,7 @@ bool recording_has_block_order(const struct recording *recording, enum block_ord
 	return has;
 }
 
-static struct err *make_spans(const struct recording *recording, struct block_views *views)
+static struct err *make_spans(const struct recording *recording, struct block_cache *views)
 {
 	size_t count = recording->sites.sites.count;
 	struct err *err;
@@ -82,7 +82,7 @@ static struct err *make_spans(const struct recording *recording, struct block_vi
 
 struct err *recording_site_spans(const struct recording *recording, const struct site_span **ret)
 {
-	struct block_views *views = recording->views;
+	struct block_cache *views = recording->views;
 	struct err *err = NULL;
 
 	*ret = NULL;

@@ -1,4 +1,4 @@
-#include "analysis/load/live_table.h"
+#include "analysis/load/address_table.h"
 
 #include "base/compiler.h"
 #include "hosted/pages.h"
@@ -12,31 +12,31 @@
  */
 #define SPARSE_BITS 20
 
-#define BATCH_SIZE (sizeof(struct live_block) << LIVE_TABLE_BATCH_BITS)
+#define BATCH_SIZE (sizeof(struct live_block) << ADDRESS_TABLE_BATCH_BITS)
 
-static uint32_t mask(const struct live_table *table)
+static uint32_t mask(const struct address_table *table)
 {
 	return UINT32_MAX >> table->shift;
 }
 
-static size_t bytes(const struct live_table *table)
+static size_t bytes(const struct address_table *table)
 {
 	return table->slots ? ((size_t)mask(table) + 1) * sizeof(*table->slots) : 0;
 }
 
-void live_table_deinit(struct live_table *table)
+void address_table_deinit(struct address_table *table)
 {
 	pages_free(table->slots, bytes(table));
 	for (size_t i = 0; i < table->batches.count; i++)
 		pages_free(table->batches.items[i], BATCH_SIZE);
 	vec_deinit(&table->batches);
-	*table = (struct live_table){0};
+	*table = (struct address_table){0};
 }
 
-static bool grow(struct live_table *table)
+static bool grow(struct address_table *table)
 {
 	unsigned int bits = table->slots ? 32 - table->shift + 1 : FIRST_BITS;
-	struct live_table grown = {.shift = 32 - bits};
+	struct address_table grown = {.shift = 32 - bits};
 
 	if (bits > MOST_BITS)
 		return false;
@@ -61,7 +61,7 @@ static bool grow(struct live_table *table)
 }
 
 /* Makes one free block, at least. */
-static bool add_batch(struct live_table *table)
+static bool add_batch(struct address_table *table)
 {
 	struct live_block *batch;
 
@@ -75,23 +75,23 @@ static bool add_batch(struct live_table *table)
 }
 
 /* The index of a block that was free. False: no memory. */
-static bool take_free(struct live_table *table, uint32_t *ret)
+static bool take_free(struct address_table *table, uint32_t *ret)
 {
 	if (likely(table->free)) {
 		*ret = table->free - 1;
-		table->free = (uint32_t)live_table_block(table, *ret)->address;
+		table->free = (uint32_t)address_table_block(table, *ret)->address;
 		return true;
 	}
-	if (unlikely(table->used == table->batches.count << LIVE_TABLE_BATCH_BITS) &&
+	if (unlikely(table->used == table->batches.count << ADDRESS_TABLE_BATCH_BITS) &&
 	    !add_batch(table))
 		return false;
 	*ret = table->used++;
 	return true;
 }
 
-struct live_block *live_table_put(struct live_table *table, uint64_t address)
+struct live_block *address_table_put(struct address_table *table, uint64_t address)
 {
-	uint32_t tag = live_table_tag(address), index, i;
+	uint32_t tag = address_table_tag(address), index, i;
 	struct live_block *block;
 
 	if (unlikely(table->count >= table->limit) && !grow(table))
@@ -99,7 +99,7 @@ struct live_block *live_table_put(struct live_table *table, uint64_t address)
 	for (i = tag >> table->shift; table->slots[i].block; i = (i + 1) & mask(table)) {
 		if (table->slots[i].tag != tag)
 			continue;
-		block = live_table_block(table, table->slots[i].block - 1);
+		block = address_table_block(table, table->slots[i].block - 1);
 		if (likely(block->address == address))
 			return block;
 	}
@@ -107,14 +107,14 @@ struct live_block *live_table_put(struct live_table *table, uint64_t address)
 		return NULL;
 	table->slots[i] = (struct live_slot){.tag = tag, .block = index + 1};
 	table->count++;
-	block = live_table_block(table, index);
+	block = address_table_block(table, index);
 	block->address = address;
 	block->number = 0;
 	return block;
 }
 
 /* Closes the gap: moves later slots of the run back, as far as their home places allow. */
-static void close_gap(struct live_table *table, uint32_t gap)
+static void close_gap(struct address_table *table, uint32_t gap)
 {
 	struct live_slot *slots = table->slots;
 
@@ -129,9 +129,9 @@ static void close_gap(struct live_table *table, uint32_t gap)
 	slots[gap].block = 0;
 }
 
-const struct live_block *live_table_take(struct live_table *table, uint64_t address)
+const struct live_block *address_table_take(struct address_table *table, uint64_t address)
 {
-	uint32_t tag = live_table_tag(address);
+	uint32_t tag = address_table_tag(address);
 
 	if (!table->slots)
 		return NULL;
@@ -141,7 +141,7 @@ const struct live_block *live_table_take(struct live_table *table, uint64_t addr
 
 		if (table->slots[i].tag != tag)
 			continue;
-		block = live_table_block(table, found - 1);
+		block = address_table_block(table, found - 1);
 		if (unlikely(block->address != address))
 			continue;
 		close_gap(table, i);

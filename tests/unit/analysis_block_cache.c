@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "analysis/blocks/block_bits.h"
-#include "analysis/blocks/block_ranks.h"
+#include "analysis/blocks/block_pages.h"
 #include "analysis/recording_memory.h"
 #include "analysis/views/site_extent.h"
 #include "base/random.h"
 #include "check.h"
 #include "trace_writer.h"
 
-#define MANY 70000 /* several steps of the ranks, the last one not whole */
+#define MANY 70000 /* several steps of the pages, the last one not whole */
 
 /* Bits of which one in 2^sparse is set; 0: all, as NULL says. */
 static uint64_t *make_bits(uint64_t count, unsigned int sparse, uint64_t *random)
@@ -24,20 +24,21 @@ static uint64_t *make_bits(uint64_t count, unsigned int sparse, uint64_t *random
 	return bits;
 }
 
-static void check_walk(const struct block_ranks *ranks, const uint64_t *expected, uint64_t count,
+static void check_walk(const struct block_pages *pages, const uint64_t *expected, uint64_t count,
 		       uint64_t first, bool descending)
 {
-	struct block_walk walk;
+	struct block_cursor walk;
 
-	block_walk_begin(ranks, first, descending, &walk);
+	block_cursor_begin(pages, first, descending, &walk);
 	for (uint64_t i = first; i < count && i < first + 300; i++)
-		assert_int_equal(block_walk_next(&walk), expected[descending ? count - 1 - i : i]);
+		assert_int_equal(block_cursor_next(&walk),
+				 expected[descending ? count - 1 - i : i]);
 }
 
 static void check_ranks(const uint64_t *bits, const uint32_t *order, uint64_t blocks)
 {
 	uint64_t *expected = malloc((blocks + 1) * sizeof(*expected)), count = 0, random = 3;
-	struct block_ranks ranks;
+	struct block_pages pages;
 
 	for (uint64_t at = 0; at < blocks; at++) {
 		uint64_t row = order ? order[at] : at;
@@ -45,14 +46,14 @@ static void check_ranks(const uint64_t *bits, const uint32_t *order, uint64_t bl
 		if (block_bits_has(bits, row))
 			expected[count++] = row;
 	}
-	assert_ok(block_ranks_create(bits, order, blocks, &ranks));
+	assert_ok(block_pages_create(bits, order, blocks, &pages));
 	for (int i = 0; count && i < 100; i++) {
 		uint64_t first = i == 0 ? 0 : i == 1 ? count - 1 : random_next(&random) % count;
 
-		check_walk(&ranks, expected, count, first, false);
-		check_walk(&ranks, expected, count, first, true);
+		check_walk(&pages, expected, count, first, false);
+		check_walk(&pages, expected, count, first, true);
 	}
-	block_ranks_deinit(&ranks);
+	block_pages_deinit(&pages);
 	free(expected);
 }
 

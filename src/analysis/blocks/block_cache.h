@@ -1,0 +1,25 @@
+/*
+ * What is computed from a recording's blocks when somebody first asks for it, and then kept: orders
+ * and spans. An index file may have brought it. Callers see it by functions of recording.h.
+ */
+#ifndef MALLOW_ANALYSIS_BLOCKS_BLOCK_CACHE_H
+#define MALLOW_ANALYSIS_BLOCKS_BLOCK_CACHE_H
+
+#include <pthread.h>
+
+#include "analysis/recording.h"
+#include "hosted/spill.h"
+
+struct block_cache {
+	pthread_mutex_t lock; /* guards all of the following */
+	const uint32_t *orders[BLOCK_ORDER_COUNT];
+	const struct site_span *spans;
+	struct spill order_memory[BLOCK_ORDER_COUNT], span_memory; /* of what was made here */
+};
+
+/* *ret: empty. */
+struct err *block_cache_create(struct block_cache **ret);
+/* Accepts NULL. */
+void block_cache_destroy(struct block_cache *views);
+
+#endif
