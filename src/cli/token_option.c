@@ -2,9 +2,20 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 #include "cli/text_file.h"
+
+/* Of a pipe, who can read it does not matter: it is read once. */
+static void warn_if_others_read(const char *path)
+{
+	struct stat status;
+
+	if (!stat(path, &status) && S_ISREG(status.st_mode) && status.st_mode & (S_IRGRP | S_IROTH))
+		cli_error(CLI_OK, "%s: others can read this token (mode %03o): 'chmod 600 %s'",
+			  path, (unsigned int)status.st_mode & 0777, path);
+}
 
 /* What ends the only line of a file is no part of its token. */
 static const char *read_token(const char *path, struct buf *room)
@@ -56,6 +67,8 @@ bool token_option(const struct command *command, const struct options *options, 
 			  source);
 		return false;
 	}
+	if (path)
+		warn_if_others_read(path);
 	*ret = text;
 	return true;
 }

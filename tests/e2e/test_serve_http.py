@@ -156,6 +156,23 @@ def test_a_token(example, serve):
     assert server.request("/list", Host="evil.example", Authorization="Bearer s3cret")[0] == 403
 
 
+def test_a_token_that_others_can_read(mallow, example, tmp_path):
+    """It is said, once, and the server runs: here it cannot, for want of a port."""
+    path = tmp_path / "token"
+    path.write_text("s3cret\n")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        for mode, told in ((0o644, True), (0o640, True), (0o600, False)):
+            path.chmod(mode)
+            run = subprocess.run([mallow, "serve", "--port", str(taken.getsockname()[1]),
+                                  "--token-file", path, example], capture_output=True, text=True,
+                                 env=clean_environment(), timeout=60)
+            warning = f"mallow: {path}: others can read this token (mode {mode:03o}): 'chmod 600 {path}'\n"
+            assert (warning in run.stderr) == told
+            assert run.stderr.count("\n") == 1 + told
+
+
 def test_a_token_that_lists_of_processes_do_not_show(mallow, example, tmp_path, serve):
     """From a file, a pipe or the environment; an option counts more than the environment."""
     def knows(server, token):
