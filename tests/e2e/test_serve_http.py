@@ -183,6 +183,7 @@ def test_a_token_that_lists_of_processes_do_not_show(mallow, example, tmp_path, 
         return server.request("/list", Authorization=f"Bearer {token}")[0] == 200
 
     path = tmp_path / "token"
+    path.touch(0o600)
     for text in ("s3cret", "s3cret\n", "s3cret\r\n", "s3cret \n\n"):
         path.write_text(text)
         assert knows(serve(example, "-i", "0.0.0.0", "--token-file", path), "s3cret"), text
