@@ -1,6 +1,7 @@
 /*
- * Which events are recorded where not all are. What was recorded is known by its address
- * (address_set.h), so that its end is recorded, too, and that of others is not.
+ * Which events are recorded, where not all are: SAMPLE, or recording was switched off. The blocks
+ * that were recorded are known by their addresses (address_set.h). So their ends are recorded, too,
+ * and those of other blocks are not.
  *
  * SAMPLE=mean: a block of size bytes is recorded with the probability 1 - exp(-size / mean), as if
  * points lay on the stream of bytes that a thread allocates, mean bytes apart on average and at
@@ -8,9 +9,7 @@
  * counts as one of 1. A reader divides by that probability and has an estimate without a bias.
  * SEED=number: a thread's points are made from it and the number of the thread's stream.
  *
- * A sink may ask for all events, too, and decide by itself (sink.h).
- *
- * Only where thread->filtered is set, which costs nothing where it is not.
+ * Only a thread with thread->filtered asks here; for the others this costs nothing.
  */
 #ifndef MALLOW_AGENT_EVENT_ADMISSION_H
 #define MALLOW_AGENT_EVENT_ADMISSION_H
@@ -32,8 +31,8 @@ struct admission {
 };
 
 /*
- * What is recorded where not all is. others: the sets hold what is not. Zero: nothing was. This
- * image's, wiped at fork; not NULL where `process` is not.
+ * The blocks that were recorded. others: the other way round, the sets hold those that were not.
+ * Zero: none was recorded. Wiped at fork; not NULL where `process` is not.
  */
 struct admitted {
 	struct address_set blocks;

@@ -1,9 +1,10 @@
 /*
- * Events of signal handlers that interrupted the agent itself. The writer is in the middle of
- * something then, so they wait here, each with its stack, until the interrupted hook is done.
+ * Events of signal handlers that interrupted the agent itself. The thread is in the middle of
+ * writing then. So such an event waits here, with its stack, until the interrupted hook is done.
  *
- * Touched by one thread and its signal handlers: a handler may interrupt handler_queue_add(), so
- * space is claimed first and an entry counts once its size is stored.
+ * Each thread has a queue, which only the thread and its signal handlers touch. A handler may
+ * interrupt handler_queue_add(): so that claims space first, and an entry counts once its size is
+ * stored.
  */
 #ifndef MALLOW_AGENT_EVENT_HANDLER_QUEUE_H
 #define MALLOW_AGENT_EVENT_HANDLER_QUEUE_H
@@ -40,8 +41,8 @@ void handler_queue_mark(struct thread *thread);
 void handler_queue_lose(struct thread *thread);
 
 /*
- * What the flush calls at that mark: thread_renew_slow(), which stands above this room. Set before
- * the first event.
+ * What the flush calls at that mark: thread_renew_slow(), of a room that this one may not call. Set
+ * before the first event.
  */
 extern void (*handler_queue_renew)(struct thread *thread) hidden;
 

@@ -1,13 +1,15 @@
 /*
- * A thread as the agent knows it: its slot, its guard against nested calls, its last stack.
- * Memory of the agent's own, wiped at fork like the process's; reused when the thread is gone.
+ * A thread as the agent knows it: its slot, its guard against nested calls, its last stack. The
+ * memory is the agent's own. The kernel wipes it at fork, and the next thread gets it when this one
+ * is gone. life/thread.h begins and ends a thread.
  *
- * The guard. A hook that records stores its caller's stack pointer in `outer`. A call that finds
- * it set is nested in that hook (operator new calls malloc) and is not recorded, unless the
- * outer hook's frame is gone (longjmp, exception, fiber): unwind_find_frame() decides. `busy` is
- * set while the agent itself works: a signal handler that allocates then goes to `pending`.
- *
- * It begins and ends in life/thread.h.
+ *   outer   busy
+ *     0       0     open: in no hook
+ *    set      0     in a hook: `outer` is the stack pointer of the hook's caller. A hook that finds
+ *                   it set was called by that one (operator new calls malloc) and records nothing,
+ *                   unless the frame is gone (longjmp, exception, fiber): unwind_find_frame() looks
+ *    set      1     the agent works for that hook. What a signal handler allocates now waits in
+ *                   `pending`
  *
  * Only the thread itself touches its struct, but for all_next, tid and the slot at process end.
  */

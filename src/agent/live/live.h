@@ -10,9 +10,9 @@
  * A realloc ends its old block when it starts, and that is put back if it fails. A child begins
  * with an empty table: of its parent's blocks it knows nothing, and their ends are not counted.
  *
- * What an open thread's malloc and free do for it is called by the hooks (live_hook.h):
- * live_way, which is all that the hot path of recording looks at. What else there is, nested
- * calls, handlers, reallocs, comes the way of all events, behind thread->filtered.
+ * There are two ways in. The hooks call live_hook.h themselves for an open thread's malloc and
+ * free: live_way (ground/state.h) tells them to. Everything else, such as nested calls, signal
+ * handlers and reallocs, comes by the sink (live_sink.c).
  */
 #ifndef MALLOW_AGENT_LIVE_LIVE_H
 #define MALLOW_AGENT_LIVE_LIVE_H
@@ -33,8 +33,8 @@ bool live_begin(struct trace_header *header);
 void live_starts(const struct trace_header *header);
 
 /*
- * The memory that a thread needs for the table, for stacks of so many frames; and what it becomes,
- * which may be another's that has ended, or a parent's.
+ * How much memory a thread needs for the table, for stacks of so many frames; and makes that memory
+ * ready, whatever a thread that has ended, or a parent, left in it.
  */
 size_t live_thread_size(size_t frames);
 void live_thread_prepare(struct thread *thread, void *memory, size_t frames);

@@ -66,20 +66,22 @@ static inline uint32_t block_table_time(uint64_t ticks, uint64_t size)
 }
 
 /*
- * A block comes to be. *stale receives the block that was still there, whose end nobody saw; its
- * owner is 0 if there was none. false: there is no room, or the address is no multiple of 8.
+ * Puts a new block in. *stale receives the block that was still at that address, because nobody saw
+ * its end; its owner is 0 if there was none. false: there is no room, or the address is no multiple
+ * of 8.
  *
- * A stale one stays if it is another thread's and the address is one that this thread met lately,
- * or if only the new one is small.
+ * Not every stale block is found. One stays in the table if it is large and the new one small (they
+ * hang in different maps), or if the place where this thread met the address lately is free, and
+ * taken at once (block_near.h), while another thread's stale block lies elsewhere.
  */
 bool block_table_put(struct block_table *table, struct block_near *near, uint64_t address,
 		     const struct known_block *block, struct known_block *stale);
 
-/* A block ends: takes it out. false: it is not there. */
+/* Takes the block out that ends. false: it is not there. */
 bool block_table_take(const struct block_table *table, struct block_near *near, uint64_t address,
 		      struct known_block *ret);
 
-/* The owner of the block that is there becomes another, if it is that one. */
+/* Changes the owner of the block at that address, if it is `from`. Returns whether it was. */
 bool block_table_change_owner(const struct block_table *table, uint64_t address, uint32_t from,
 			      uint32_t to);
 

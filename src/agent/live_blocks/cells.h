@@ -1,6 +1,7 @@
 /*
- * The cells of the table of live blocks, by their number (trace/live.h): memory in fours of 32
- * bytes, handed out singly, in pairs, and as fours. The kernel never gets them back.
+ * The cells of the table of live blocks (trace/live.h): pieces of 32 bytes, each with a number.
+ * They are handed out one, two or four at a time, from fours that lie together. The kernel never
+ * gets them back.
  *
  * Lock-free, async-signal-safe.
  */
@@ -19,13 +20,15 @@
 /* Zero: none. */
 struct cells {
 	uint64_t *chunks[CELLS_CHUNKS]; /* atomic */
-	uint32_t last;                  /* atomic: the four that was handed out last; 0: none was */
-	uint32_t next[CELLS_FOUR_LOG]; /* atomic: single and pair, a multiple of 4: there is none */
+	uint32_t last; /* atomic: the latest four, by the number of its first cell; 0: none */
+	/* Atomic: the next cell and the next pair in a four that was cut up. A multiple of 4, the
+	 * start of a four: it is used up. */
+	uint32_t next[CELLS_FOUR_LOG];
 };
 
 /*
- * The number of 1, 2 or 4 cells that nobody had yet, by their logarithm, and their words, which are
- * zero. 0: there are no more.
+ * Takes 1, 2 or 4 cells that nobody had yet: 1 << log. Returns the number of the first one; *words
+ * is their memory, which is zero. 0: there are no more.
  */
 uint32_t cells_take(struct cells *cells, unsigned int log, uint64_t **words);
 

@@ -33,7 +33,10 @@ struct heads {
 	struct heads_middle *middles;          /* atomic: the one that was made last */
 };
 
-/* Turned by three bits, so that those which are 0 count as high ones. */
+/*
+ * Rotate right by 3: an address that is no multiple of 8 gets a high bit set, and fails the test of
+ * the range.
+ */
 static inline bool heads_has_place(uint64_t address)
 {
 	return likely(!((address >> 3 | address << 61) >> (HEADS_ADDRESS_BITS - 3)));
@@ -44,7 +47,7 @@ static inline uint32_t *heads_in(uint32_t *leaf, unsigned int map, uint64_t addr
 	return &leaf[address >> live_maps[map].region_bits & (LIVE_LEAF_HEADS - 1)];
 }
 
-/* The head (atomic) of the region that the address is in. NULL: nothing ever began thereabouts. */
+/* The head (atomic) of the region that holds the address. NULL: no block ever began near there. */
 static inline uint32_t *heads_find(const struct heads *heads, unsigned int map, uint64_t address)
 {
 	uint64_t number = address >> live_leaf_bits(map);
