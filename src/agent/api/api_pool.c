@@ -72,7 +72,7 @@ static void write_out(struct thread *thread, const struct guard_call *call,
 	clock_wait_for_loads();
 	record->ticks = clock_ticks();
 	if (has_stack(thread, record->kind))
-		fact_write_kept_here(thread, record, &call->state);
+		fact_here_write_kept(thread, record, &call->state);
 	else
 		fact_record_write(thread, record);
 	thread->within = 0;

@@ -16,7 +16,7 @@ bool allocator_code_holds(uint64_t pc);
 /* Code is gone: what was found is looked for again. */
 void allocator_code_forget(void);
 
-/* Looks. */
+/* The same, found anew: of the one file or the other, for allocator_code_holds() alone. */
 bool allocator_code_look(uint64_t pc);
 
 #endif

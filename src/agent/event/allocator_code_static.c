@@ -10,7 +10,8 @@
 bool allocator_code_look(uint64_t pc)
 {
 	uint64_t start = unwind_code_start(pc);
-	bool found = own_code(pc); // operator new[] jumps to operator new, see allocator_code.c
+	bool found =
+		own_code(pc); // operator new[] jumps to operator new, see allocator_code_loaded.c
 
 #define HOOK(name, symbol, type, parameters)                                                       \
 	found |= real.name && (start ? (uint64_t)real.name == start                                \

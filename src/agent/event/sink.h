@@ -6,9 +6,10 @@
  *   cull/    in front of that: blocks that are freed while they are young only as sums (CULL)
  *   live/    a table of what is live, and no events (MODE=live)
  *
- * The rooms below call none of them by name. Two functions, event_write_here() and
- * event_write_free(), record what is ordinary by themselves, for they are the hot path; a sink that
- * wants more than the rest says takes_all. That of live/ has a hot path of its own (live_hook.h).
+ * The rooms that stand before these three call none of them by name. Two functions,
+ * event_write_here() and event_write_free(), record what is ordinary by themselves, for they are
+ * the hot path; a sink that wants more than the rest says takes_all. That of live/ has a hot path
+ * of its own (live_hook.h).
  *
  * All functions are called by the thread itself. But for realloc_begin() and realloc_fail() its
  * `busy` is set, or signals are blocked.

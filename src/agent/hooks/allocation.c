@@ -112,7 +112,7 @@ never_inline void allocation_failed_slow(struct thread *thread, const struct unw
 
 	fact_record_add(&record, operation);
 	fact_record_add(&record, size);
-	fact_write_here(thread, &record, state);
+	fact_here_write(thread, &record, state);
 }
 
 /* What a realloc came to be: an allocation, a free, a move, or a failure. */

@@ -242,7 +242,7 @@ int hook_mallopt(int parameter, int value)
 		fact_record_add_signed(&record, value);
 		fact_record_add_signed(&record, result);
 		thread_begin_record(thread);
-		fact_write_here(thread, &record, &call.state);
+		fact_here_write(thread, &record, &call.state);
 		thread_end_record(thread);
 	}
 	guard_leave(thread, &call);

@@ -20,7 +20,7 @@ static void write_out(struct thread *thread, struct guard_call *call,
 {
 	if (thread) {
 		thread_begin_record(thread);
-		fact_write_here(thread, record, &call->state);
+		fact_here_write(thread, record, &call->state);
 		thread_end_record(thread);
 	} else if (call->pending_in) {
 		process_count_loss(TRACE_LOSS_REENTERED); // only allocations and frees can wait

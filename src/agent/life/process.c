@@ -84,7 +84,6 @@ static void choose_sink(void)
 	sink = config_is_live()             ? &live_sink
 	       : config.value[SETTING_CULL] ? &cull_sink
 					    : &record_sink;
-	handler_queue_renew = thread_renew_slow;
 }
 
 bool process_read_settings(void)
@@ -103,6 +102,7 @@ bool process_read_settings(void)
 		return false;
 	}
 	choose_sink();
+	handler_queue_renew = thread_renew_slow;
 	zero_memory_begin();
 	warn_unknown_placeholder(SETTING_OUTPUT);
 	warn_unknown_placeholder(SETTING_LOGFILE);

@@ -8,8 +8,9 @@
 #include <stdbool.h>
 
 /*
- * What needs to be known before anything else, once: the settings, the environment for children.
- * false: too early, or another thread is at it.
+ * What needs to be known before anything else, once: the settings, the sink that they choose, the
+ * environment for children. The functions behind the hooks must have been looked for
+ * (hooks_resolve()). false: too early, or another thread is at it.
  */
 bool process_read_settings(void);
 

@@ -4,15 +4,15 @@
 #include "agent/event/thread.h"
 #include "agent/record/event_write.h"
 
-void fact_write_here(struct thread *thread, const struct fact_record *record,
+void fact_here_write(struct thread *thread, const struct fact_record *record,
 		     const struct unwind_state *state)
 {
 	if (toggle_is_off())
 		return;
-	fact_write_kept_here(thread, record, state);
+	fact_here_write_kept(thread, record, state);
 }
 
-void fact_write_kept_here(struct thread *thread, const struct fact_record *record,
+void fact_here_write_kept(struct thread *thread, const struct fact_record *record,
 			  const struct unwind_state *state)
 {
 	const struct event stack = {.operation = TRACE_OP_STACK};

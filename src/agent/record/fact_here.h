@@ -7,11 +7,11 @@
 struct unwind_state;
 
 /* Belonging to the stack that state describes. With `busy` set. */
-void fact_write_here(struct thread *thread, const struct fact_record *record,
+void fact_here_write(struct thread *thread, const struct fact_record *record,
 		     const struct unwind_state *state);
 
 /* The same for one that is wanted while recording is stopped, too. */
-void fact_write_kept_here(struct thread *thread, const struct fact_record *record,
+void fact_here_write_kept(struct thread *thread, const struct fact_record *record,
 			  const struct unwind_state *state);
 
 #endif
