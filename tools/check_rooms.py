@@ -174,14 +174,12 @@ def check_links(files):
 def check_objects(build, src):
     """The agent, dynamic and static, and the tool, whose rooms are libraries, as one program."""
     agent = build / "src" / "agent"
-    tool = {}
-    programs = []
-    for folder, files in targets(build, src).items():
-        if folder.is_relative_to(agent):
-            programs.append(files)
-        else:
-            tool.update(files)
-    if len(programs) != 2 or not tool:
+    found = targets(build, src)
+    common = found.pop(agent / "libmallow-agent.a.p", {})
+    programs = [{**common, **found.pop(agent / folder, {})}
+                for folder in ("libmallow.so.p", "libmallow-objects.a.p")]
+    tool = {source: file for files in found.values() for source, file in files.items()}
+    if not common or common in programs or not tool:
         yield f"{build}: not built: make build"
         return
     for files in [*programs, tool]:

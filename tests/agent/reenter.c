@@ -26,6 +26,11 @@ void syscall_reenter(void)
 	inside = 0;
 }
 
+void __wrap_own_stack_prepare(void);
+void __wrap_own_stack_prepare(void)
+{
+}
+
 static __attribute__((destructor)) void report(void)
 {
 	inside = 1;

@@ -17,7 +17,7 @@ import sys
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
 import mallow_reader  # noqa: E402
 import mallow_sums  # noqa: E402
 import report_json  # noqa: E402

@@ -1,5 +1,5 @@
 /*
- * What `mallow live` prints of it, tests/e2e/test_live_command.py says: what is live, what was, and
+ * What `mallow live` prints of it, tests/e2e/live/test_live_command.py says: what is live, what was, and
  * how it ends, which is asked for by words.
  *
  *   forked   a child allocates, too, and ends

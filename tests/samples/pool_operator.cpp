@@ -1,6 +1,6 @@
 /*
  * A library whose operator new hands out slots of a slab and tells mallow so, and a program that
- * uses it: tests/e2e/test_pools.py builds both of this file.
+ * uses it: tests/e2e/record/test_pools.py builds both of this file.
  */
 #include <mallow/mallow.h>
 #include <new>

@@ -1,5 +1,5 @@
 /*
- * Pools of the program's own, of which tests/e2e/test_pools.py knows what each holds. Runs with and
+ * Pools of the program's own, of which tests/e2e/record/test_pools.py knows what each holds. Runs with and
  * without the library. Blocks are carved from static memory, or from where malloc's lie.
  *
  *	pools            nested, threads, resets, wrong frees, odd sizes

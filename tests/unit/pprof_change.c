@@ -1,6 +1,6 @@
 /*
  * What changed in a recording as a profile of pprof: pprof_change EARLIER LATER, two states of one,
- * writes it to standard output. tests/e2e/test_export_pprof.py compares.
+ * writes it to standard output. tests/e2e/tool/test_export_pprof.py compares.
  */
 #include <stdio.h>
 #include <unistd.h>

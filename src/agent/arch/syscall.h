@@ -3,9 +3,9 @@
  * cancellation points and hooks of the program are left alone. All return the result or the
  * negative error number. All are async-signal-safe.
  *
- * The test build with MALLOW_TEST_REENTER calls syscall_reenter() before each one: it allocates,
- * as a signal handler could at that moment. That with MALLOW_TEST_FAIL asks syscall_fails() for the
- * error that is to be returned instead of making the call, or 0.
+ * In the test builds (MALLOW_TEST_BUILD, tests/agent) syscall_reenter() is called before each one: it
+ * may allocate, as a signal handler could at that moment. And syscall_fails() says which error is
+ * returned instead of making the call, 0: none.
  */
 #ifndef MALLOW_AGENT_ARCH_SYSCALL_H
 #define MALLOW_AGENT_ARCH_SYSCALL_H
@@ -23,17 +23,14 @@
 #include <sys/uio.h>
 #include <time.h>
 
-#ifdef MALLOW_TEST_REENTER
+#ifdef MALLOW_TEST_BUILD
 void syscall_reenter(void);
+long syscall_fails(long number);
 #else
 static inline void syscall_reenter(void)
 {
 }
-#endif
 
-#ifdef MALLOW_TEST_FAIL
-long syscall_fails(long number);
-#else
 static inline long syscall_fails(long number)
 {
 	return 0;

@@ -1,0 +1,218 @@
+"""`mallow top` in a terminal: tmux presses the keys and reads the screen."""
+import re
+import shlex
+import subprocess
+import time
+import uuid
+
+import pytest
+
+from conftest import clean_environment, need
+from made_live import MadeLive
+from made_recording import Made
+from live_programs import started
+
+START = ["_start", "main"]
+
+
+class Terminal:
+    """A command in a terminal of its own."""
+
+    def __init__(self, *words, width=100, height=20):
+        self.server = ["tmux", "-L", f"mallow-{uuid.uuid4().hex}", "-f", "/dev/null"]
+        command = " ".join(map(shlex.quote, map(str, words)))
+        self.call("new-session", "-d", "-x", str(width), "-y", str(height),
+                  f"{command}; echo status $?; sleep 1000")
+
+    def call(self, *words):
+        return subprocess.run([*self.server, *words], capture_output=True, text=True, check=True,
+                              env=clean_environment({"LC_ALL": "C.UTF-8", "TMUX": None})).stdout
+
+    def screen(self):
+        return self.call("capture-pane", "-p")
+
+    def press(self, *keys):
+        self.call("send-keys", *keys)
+
+    def wait(self, pattern):
+        """Until the screen has it; the screen then."""
+        for _ in range(600):
+            screen = self.screen()
+            if re.search(pattern, screen, re.M):
+                return screen
+            time.sleep(0.05)
+        raise AssertionError(f"{pattern} did not come:\n{screen}")
+
+    def close(self):
+        subprocess.run([*self.server, "kill-server"], capture_output=True)
+
+
+@pytest.fixture
+def terminal():
+    need("tmux")
+    terminals = []
+
+    def start(*words, **size):
+        terminals.append(Terminal(*words, **size))
+        return terminals[-1]
+
+    yield start
+    for one in terminals:
+        one.close()
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    made = MadeLive(tmp_path_factory.mktemp("top"),
+                    ["_start", "main", "handle", "cache_put", "parse", "malloc"])
+    made.site([*START, "handle", "cache_put", "malloc"], 60, 60_000, freed=(17, 37_296),
+              peak=(60, 31_680))
+    made.site([*START, "handle"], 300, 1_005)
+    made.site([*START, "parse"], 1_003, 2_005, freed=(1_001, 1_005))
+    main, worker = made.thread("main", 303, 2_010), made.thread("worker", 60, 60_000)
+    made.freed_by(main, worker, 17, 37_296)
+    made.tick(12_345_000_000)
+    return made.write()
+
+
+def rows(screen):
+    """The numbers and the name of each line of the table."""
+    return [re.split(r"  +", line.strip()) for line in screen.splitlines()
+            if re.match(r" +[\d.]+ ?[KM]?B ", line)]
+
+
+def test_the_screen(mallow, table, terminal):
+    """All of it, of a table whose every number is known; it has ended, and stands still."""
+    screen = terminal(mallow, "top", table).wait("q quit")
+    assert screen == """\
+mallow top  toyd (pid 4000000)  12.3 s  by size  ENDED
+live 24.7 KB in 345 blocks   0 B since the mark, 0 ns ago   63.0 KB in 1,363 calls
+█
+     live      blocks      peak     change       calls  function < its callers
+  22.7 KB          43   31.7 KB        0 B          60  cache_put < handle < main
+  1.00 KB         300   1.00 KB        0 B         300  handle < main
+  1.00 KB           2   1.00 KB        0 B       1,003  parse < main
+""" + "\n" * 12 + """\
+s size  c count  d change  a calls  m mark  / find  t threads  f freeze  q quit  Enter stack
+"""
+
+
+def test_eighty_columns(mallow, table, terminal):
+    """What changed since the mark and how to leave are there; no number is cut."""
+    screen = terminal(mallow, "top", table, width=80).wait("^s size").splitlines()
+    assert screen[1] == "live 24.7 KB in 345 blocks   0 B since the mark, 0 ns ago"
+    assert screen[-1].endswith("  q quit")
+
+
+def test_keys(mallow, table, terminal):
+    shown = terminal(mallow, "top", table)
+    shown.wait("by size")
+    shown.press("c")
+    assert [row[-1] for row in rows(shown.wait("by count"))][0] == "handle < main"
+    shown.press("a")
+    assert [row[-1] for row in rows(shown.wait("by calls"))][0] == "parse < main"
+    shown.press("t")
+    assert rows(shown.wait("  threads")) == [
+        ["2.01 KB", "303", "2.01 KB", "37.3 KB", "0 B", "main"],
+        ["22.7 KB", "43", "60.0 KB", "0 B", "37.3 KB", "worker"]]
+    shown.press("t", "s", "Enter")
+    assert re.search(r"^-{100}\nmalloc \+0x5\ncache_put \+0x5\nhandle \+0x5\nmain \+0x5\n"
+                     r"_start \+0x5\n", shown.wait("_start"), re.M)
+    shown.press("Down")
+    assert "\nhandle +0x5\nmain +0x5\n" in shown.wait(r"^-+\nhandle \+0x5")
+    shown.press("f")
+    shown.wait("ENDED")
+    shown.press("q")
+    shown.wait("status 0")
+
+
+def test_filter(mallow, table, terminal):
+    shown = terminal(mallow, "top", table)
+    shown.wait("by size")
+    shown.press("/", "C", "a", "c", "h", "x")
+    shown.wait("only with: Cachx_")
+    shown.press("BSpace", "Enter")
+    assert [row[-1] for row in rows(shown.wait("only Cach "))] == ["cache_put < handle < main"]
+    shown.press("/", "Escape")
+    assert len(rows(shown.wait("parse < main"))) == 3
+
+
+def test_a_small_terminal(mallow, table, terminal):
+    """Lines are cut, and the selected one is to be seen."""
+    shown = terminal(mallow, "top", table, width=60, height=6)
+    screen = shown.wait("by size")
+    assert max(map(len, screen.splitlines())) <= 60
+    shown.press("Down", "Down", "Down", "Enter", "t", "PageUp", "q")
+    shown.wait("status 0")
+
+
+def test_a_running_program(mallow, agent, terminal, tmp_path):
+    """By its number, or that of the tool that started it; what comes is seen, and since a mark."""
+    script = ("import sys\nkept = []\nprint('ready', flush=True)\nfor line in sys.stdin:\n"
+              "    kept.append(bytes(int(line)))\n    print('done', flush=True)")
+    process = started(mallow, "--outfile", str(tmp_path / "out"), "/usr/bin/python3", "-c", script)
+    assert process.stdout.readline() == "ready\n"
+    shown = terminal(mallow, "top", "--interval", "100ms", process.pid)
+    shown.wait(r"mallow top  python3 \(pid \d+\)")
+
+    def allocate(size):
+        process.stdin.write(f"{size}\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "done\n"
+
+    allocate(5_000_000)
+    assert rows(shown.wait(r"\+5.0.* since the mark"))[0][3] == "+5.00 MB"
+    shown.press("m")
+    shown.wait(r"blocks   (\+\d* B|0 B) since the mark")
+    shown.press("f")
+    shown.wait("FROZEN")
+    allocate(7_000_000)
+    time.sleep(0.5)
+    assert "+7.00 MB" not in shown.screen()
+    shown.press("f", "d")
+    shown.wait("change since the mark")
+    screen = shown.wait(r"  \+7.0.* since the mark")
+    assert rows(screen)[0][3] == "+7.00 MB"
+    assert re.search("^[▁-█]+$", screen, re.M)
+    process.stdin.close()
+    process.wait(timeout=60)
+    shown.wait("ENDED")
+
+
+def test_a_sample(mallow, terminal, tmp_path):
+    """Numbers that are estimates are said to be."""
+    process = started(mallow, "--sample", "64K", "--outfile", str(tmp_path / "out"), "/usr/bin/python3",
+                      "-c", "print('ready', flush=True); input()")
+    assert process.stdout.readline() == "ready\n"
+    shown = terminal(mallow, "top", process.pid)
+    shown.wait(r"^mallow top  python3 \(pid \d+\) .*  estimates, by a sample of one in 65\.5 KB$")
+    process.communicate("\n", timeout=60)
+
+
+def test_a_recording(mallow, terminal, tmp_path):
+    """One with events, too."""
+    made = Made(tmp_path, [*START, "handle"])
+    made.allocate([*START, "handle"], 1_234)
+    shown = terminal(mallow, "top", made.write())
+    assert rows(shown.wait("q quit")) == [["1.23 KB", "1", "1.23 KB", "0 B", "1", "handle < main"]]
+    shown.press("t")
+    shown.wait("a recording with events: mallow report --by thread")
+
+
+@pytest.mark.parametrize("words, message", [
+    (["top"], "'top' needs a process id or a recording: mallow top [OPTION…] PID|RECORDING"),
+    (["top", "--interval", "0", "1"], "'0' is no value of --interval: allowed is seconds"),
+    (["top", "1"], "process 1 is not under mallow live or mallow run"),
+    (["top", "/no/such"], "cannot open '/no/such': No such file or directory"),
+])
+def test_wrong_words(mallow, words, message):
+    run = subprocess.run([str(mallow), *words], capture_output=True, text=True, timeout=60,
+                         env=clean_environment())
+    assert run.stderr.startswith(f"mallow: {message}") and run.returncode in (1, 2)
+
+
+def test_without_a_terminal(mallow, table):
+    run = subprocess.run([str(mallow), "top", str(table)], capture_output=True, text=True,
+                         timeout=60, env=clean_environment(), stdin=subprocess.DEVNULL)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == "mallow: 'top' needs a terminal; 'mallow report' does not\n"

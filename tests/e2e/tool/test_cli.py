@@ -1,0 +1,812 @@
+"""The command line: words, messages, exit statuses, and what each command prints."""
+import json
+import os
+import pathlib
+import pty
+import re
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+
+import report_json
+from command_line import EVIL, START, completions, made, made_from_tables, on_terminal, read_until
+from conftest import clean_environment, need
+from made_recording import Made
+
+
+def mallow_run(mallow, *arguments, **options):
+    options.setdefault("env", clean_environment())
+    return subprocess.run([str(mallow), *map(str, arguments)], capture_output=True, text=True,
+                          timeout=60, **options)
+
+
+# --- words and help ---
+
+@pytest.mark.parametrize("words, message", [
+    ([], "a command is missing: 'mallow --help' lists them"),
+    (["reprot"], "unknown command 'reprot': did you mean 'report'?"),
+    (["xyzzy"], "unknown command 'xyzzy': 'mallow --help' lists them"),
+    (["trace"], "'trace' is not a whole command: did you mean 'trace dump'?"),
+    (["trace", "dmup"], "unknown command 'trace dmup': did you mean 'trace dump'?"),
+    (["--versoin"], "unknown option '--versoin': did you mean '--version'?"),
+    (["report", "--tpo", "3", "x"], "unknown option '--tpo' of 'report': did you mean '--top'?"),
+    (["report", "--xyzzy", "x"],
+     "unknown option '--xyzzy' of 'report': 'mallow report --help' lists them"),
+    (["report", "-x"], "unknown option '-x' of 'report': 'mallow report --help' lists them"),
+    (["report", "--json=1", "x"], "option '--json' of 'report' takes no value"),
+    (["report", "--top"], "option '--top' of 'report' needs a value: --top N"),
+    (["report", "--top", "-3", "x"],
+     "'-3' is no value of --top: a whole number from 0 on is wanted"),
+    (["report", "--top", "99999999999999999999", "x"],
+     "'99999999999999999999' is no value of --top: a whole number from 0 on is wanted"),
+    (["report", "--sort", "leeked", "x"],
+     "'leeked' is no value of --sort: did you mean 'leaked'?"),
+    (["report", "--sort", "leak", "x"], "'leak' is no value of --sort: did you mean 'leaked'?"),
+    (["report", "--sort", "leaks", "x"], "'leaks' is no value of --sort: did you mean 'leaked'?"),
+    (["ls"], "unknown command 'ls': did you mean 'mallow run ls'?"),
+    (["help", "xyzzy"], "unknown command 'xyzzy': 'mallow --help' lists them"),
+    (["trace", "--hlep"], "'trace' is not a whole command: did you mean 'trace dump'?"),
+    (["report", "--sort", "xyzzy", "x"],
+     "'xyzzy' is no value of --sort: one of peak leaked total calls temporary is wanted"),
+    (["report", "--json", "--tree", "x"], "--json and --tree exclude each other"),
+    (["report", "--errors", "--merge", "x"], "--errors and --merge exclude each other"),
+    (["report", "--tree", "--errors", "x"], "--errors and --tree exclude each other"),
+    (["info", "--tree", "--json", "x"], "--json and --tree exclude each other"),
+    (["info", "--modules", "--tree", "x"], "--tree and --modules exclude each other"),
+    (["report"], "'report' needs a recording: mallow report [OPTION…] RECORDING|DIRECTORY…"),
+    (["export", "--to", "collapsed", "x", "y"],
+     "'export' takes one recording only, 'y' is too much"),
+    (["export", "x"], "'export' needs --to FORMAT: one of flamegraph collapsed heaptrack pprof replay"),
+    (["export", "--to", "flamgraph", "x"],
+     "unknown format 'flamgraph': did you mean 'flamegraph'?"),
+    (["export", "--to", "gif", "x"],
+     "unknown format 'gif': one of flamegraph collapsed heaptrack pprof replay is wanted"),
+    (["info"], "'info' needs a recording: mallow info [OPTION…] RECORDING|DIRECTORY…"),
+    (["run"], "'run' needs a program: mallow run [OPTION…] [--] PROGRAM [ARG…]"),
+    (["run", "--dpeth", "3", "true"], "unknown option '--dpeth' of 'run': did you mean '--depth'?"),
+    (["run", "--depth", "0", "true"],
+     "'0' is no value of --depth: allowed is a number from 1 to 4294967295"),
+    (["run", "--follow", "perhaps", "true"],
+     "'perhaps' is no value of --follow: allowed is one of 0 1 false true no yes off on"),
+    (["run", "--slots", "pirvate", "true"],
+     "'pirvate' is no value of --slots: allowed is one of shared private"),
+    (["run", "-o", "", "true"], "'' is no value of --output: allowed is any text but an empty one"),
+])
+def test_wrong_words(mallow, words, message):
+    run = mallow_run(mallow, *words)
+    assert (run.returncode, run.stdout, run.stderr) == (2, "", f"mallow: {message}\n")
+
+
+def test_version(mallow):
+    run = mallow_run(mallow, "--version")
+    assert run.returncode == 0 and run.stderr == ""
+    assert re.fullmatch(r"mallow \d+\.\d+\.\d+\n", run.stdout)
+    assert mallow_run(mallow, "version").stdout == run.stdout
+
+
+def test_help_lists_what_exists(mallow):
+    overview = mallow_run(mallow, "--help")
+    assert overview.returncode == 0 and overview.stderr == ""
+    commands = re.findall(r"^  ((?:[a-z]+ )+) +\S", overview.stdout, re.M)
+    commands = [command.strip() for command in commands]
+    assert commands == ["run", "live", "top", "report", "export", "serve", "info", "finish", "trace dump"]
+    for command in commands:
+        run = mallow_run(mallow, *command.split(), "--help")
+        assert run.returncode == 0 and run.stderr == ""
+        assert f"usage: mallow {command} " in run.stdout
+        assert max(map(len, run.stdout.splitlines())) <= 80
+        # Every option that help names is one.
+        for name in re.findall(r"^  (?:-\w,|   ) --([a-z-]+)", run.stdout, re.M):
+            answer = mallow_run(mallow, *command.split(), f"--{name}", "--help", "/no/such")
+            assert "unknown option" not in answer.stderr
+    for words in ["report"], ["trace"], ["trace", "dump"]:
+        run = mallow_run(mallow, "help", *words)
+        assert (run.returncode, run.stdout) == (0, mallow_run(mallow, *words, "--help").stdout)
+    assert run.stdout == mallow_run(mallow, "trace", "-h").stdout != ""
+    for words in ["help"], ["help", "--help"]:
+        assert mallow_run(mallow, *words).stdout == overview.stdout
+
+
+def test_help_to_a_full_device_fails(mallow):
+    with open("/dev/full", "w") as full:
+        run = subprocess.run([str(mallow), "report", "--help"], stdout=full,
+                             stderr=subprocess.PIPE, text=True)
+    assert run.returncode == 1
+    assert run.stderr.startswith("mallow: ") and "No space left on device" in run.stderr
+
+
+# --- files that are no recordings ---
+
+@pytest.mark.parametrize("content, kind", [
+    (b"", "empty"), (b"\x7fELF\x02\x01\x01" + b"\0" * 9 + b"\x02\0\x3e\0", "an ELF executable"),
+    (b"\x7fELF\x02\x01\x01" + b"\0" * 9 + b"\x04\0\x3e\0", "a core dump"),
+    (b"\x1f\x8b\x08\0\0", "gzip data"), (b"\x28\xb5\x2f\xfd\0", "zstd data"),
+    (b"#!/bin/sh\n", "a script"), (b"v 10500 3\n", "a heaptrack recording"),
+    (b"hello world\n", "a text file"), (b"\x89\x01\x02", "something else"),
+    (b"hello\0world\n", "something else"),
+    (bytes(4096), "all zeros, as of a program that was killed before its first event"),
+])
+@pytest.mark.parametrize("command", [["report"], ["info"], ["trace", "dump"],
+                                     ["export", "--to", "collapsed"]])
+def test_no_recording(mallow, tmp_path, command, content, kind):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    run = mallow_run(mallow, *command, path)
+    assert run.returncode == 1 and run.stdout == ""
+    assert run.stderr.startswith(f"mallow: '{path}' is no recording: it is {kind}")
+    assert run.stderr.count("\n") == 1
+
+
+def test_directory_and_missing_file(mallow, tmp_path):
+    run = mallow_run(mallow, "trace", "dump", tmp_path)
+    assert run.returncode == 1
+    assert run.stderr == f"mallow: '{tmp_path}' is no recording: it is a directory\n"
+    run = mallow_run(mallow, "report", tmp_path)
+    assert run.returncode == 1 and run.stdout == ""
+    assert run.stderr == f"mallow: no recording is in the directory '{tmp_path}'\n"
+    run = mallow_run(mallow, "info", tmp_path / "none")
+    assert run.returncode == 1
+    assert run.stderr == f"mallow: cannot open '{tmp_path}/none': No such file or directory\n"
+
+
+def test_control_characters_in_a_message(mallow):
+    run = mallow_run(mallow, "report", "a\nb\x1b")
+    assert run.stderr == "mallow: cannot open 'a\\x0ab\\x1b': No such file or directory\n"
+
+
+# --- report ---
+
+def test_report_json(tool, made):
+    report = report_json.load(tool("report", "--json", made).stdout)
+    assert report["calls"] == 50 + 5 + 10 + 3
+    assert report["total_bytes"] == 50 * 60_000 + 5 * 400_000 + 10 * 1_000 + 40_000
+    assert report["peak_bytes"] == 50 * 60_000 + 5 * 400_000
+    assert report["leaked_bytes"] == report["live_bytes"] == 50 * 60_000 + 40_000
+    assert report["leaked_blocks"] == 53
+    assert report["temporary"] == 11  # the ten, and the last of the five
+    assert 0 < report["peak_time_s"] < 0.001 < 0.2 < report["duration_s"] < 0.3
+    assert report["site_count"] == len(report["sites"]) == 6
+    site = report["sites"][0]
+    assert site["peak_bytes"] == site["own_peak_bytes"] == site["leaked_bytes"] == 3_000_000
+    assert (site["calls"], site["total_bytes"], site["temporary"]) == (50, 3_000_000, 0)
+    assert [frame["function"] for frame in site["stack"]] == ["cache_put", "handle", *START[::-1]]
+    frame = site["stack"][0]
+    assert set(frame) == {"function", "file", "line", "module", "address", "inlined"}
+    assert frame["file"] is None and frame["line"] is None and frame["inlined"] is False
+    assert frame["module"].endswith("/toyd") and re.fullmatch("0x[0-9a-f]+", frame["address"])
+
+
+@pytest.mark.parametrize("metric", ["peak", "leaked", "total", "calls", "temporary"])
+def test_report_json_order(tool, made, metric):
+    field = {"peak": "peak_bytes", "leaked": "leaked_bytes", "total": "total_bytes"}
+    sites = report_json.load(tool("report", "--json", "--sort", metric, made).stdout)["sites"]
+    values = [site[field.get(metric, metric)] for site in sites]
+    assert values == sorted(values, reverse=True) and values[0] > 0
+    top = report_json.load(tool("report", "--json", "--sort", metric, "--top", "2", made).stdout)
+    assert top["sites"] == sites[:2]
+
+
+def test_report_text(tool, made):
+    text = tool("report", made).stdout
+    assert text.startswith("toyd --serve  (pid 4242)\n")
+    assert "exited with status 0; the recording is complete\n" in text
+    assert re.search(r"^  peak +5\.00 MB  live at once, in 55 blocks, at ", text, re.M)
+    assert re.search(r"^  leaked +3\.04 MB  live at the end, in 53 blocks never freed$", text, re.M)
+    assert re.search(r"^  total +5\.05 MB  allocated in 68 calls$", text, re.M)
+    assert re.search(r"^  temporary +11  calls, 16\.2 %", text, re.M)
+    assert re.search(r"^  1\. 3\.00 MB  60\.0 % of peak  leaked 3\.00 MB, total 3\.00 MB, 50 calls\n"
+                     r"     cache_put\n     handle\n     main\n\n", text, re.M)
+    assert "\x1b" not in text and "_start" not in text
+    exact = tool("report", "--bytes", made).stdout
+    assert "5,000,000 B" in exact and "MB" not in exact
+    full = tool("report", "--full", "--sort", "leaked", made).stdout
+    assert full.count(" fib\n") == 60 and "_start" in full
+    folded = tool("report", "--sort", "leaked", made).stdout
+    assert re.search(r"^     fib +× 60$", folded, re.M)
+
+
+def test_report_top(tool, made):
+    text = tool("report", "--top", "1", made).stdout
+    assert len(re.findall(r"^ +\d+\. ", text, re.M)) == 1
+    assert re.search(r"^     … 1 site more, 2\.00 MB, 40\.0 % of peak", text, re.M)
+
+
+def test_report_tree(tool, made):
+    lines = tool("report", "--tree", "--sort", "total", made).stdout.splitlines()
+    tree = lines[lines.index("Call tree by total (bytes allocated in all)") + 2:]
+    # What is left out below 1 % draws no branch, so that the chain stays a chain.
+    assert tree == ["  100 %    5.05 MB  main",
+                    " 99.2 %    5.01 MB  handle",
+                    " 59.4 %    3.00 MB  cache_put",
+                    "",
+                    "Side branches below 1 % are left out: --full shows them"]
+    one = tool("report", "--tree", "--top", "1", "--sort", "calls", made).stdout
+    assert re.search(r"^ +\d.*… \d+ more$", one, re.M)  # much is left out: it is counted
+    full = tool("report", "--tree", "--full", "--sort", "total", made).stdout
+    assert full.count(" fib\n") == 60 and "more" not in full
+
+
+TWO_LINES = """#include <stdlib.h>
+static __attribute__((noinline)) void *make(size_t size) { return calloc(1, size); }
+static __attribute__((noinline)) void both(void **blocks)
+{
+	blocks[0] = make(3000);
+	blocks[1] = make(5000);
+}
+int main(void)
+{
+	void *blocks[2];
+	both(blocks);
+	return blocks[0] == blocks[1];
+}
+"""
+
+
+def test_tree_of_several_lines(record, tool, tmp_path):
+    """A function that calls another at two lines is one branch, which is of no single line."""
+    (tmp_path / "two.c").write_text(TWO_LINES)
+    subprocess.run([need("gcc"), "-g", "-O1", "-fno-optimize-sibling-calls", "-o", "two", "two.c"],
+                   cwd=tmp_path, check=True)
+    text = tool("report", "--tree", record([tmp_path / "two"], check=False).path).stdout
+    assert re.findall(r" (main|both|make) .*/two\.c(:\d+)?$", text, re.M) == [
+        ("main", ":11"), ("both", ""), ("make", ":2")]
+
+
+def test_headline_of_a_wrapper(mallow, agent, tmp_path):
+    """The summary is of the program that the memory went to, however much the wrapper calls malloc."""
+    wrapper = "for i in range(20000): bytes(600)\nimport os; os.system('$0 -c \"x = bytes(50_000_000)\"')"
+    run = mallow_run(mallow, "run", "-o", "r", sys.executable, "-c",
+                     wrapper.replace("$0", sys.executable), cwd=tmp_path)
+    assert run.returncode == 0
+    assert re.search(r"^  peak  +50\.\d MB  ", run.stderr, re.M)
+    assert re.search(r"^  recording   r\.\d+\.\d+$", run.stderr, re.M)
+
+
+@pytest.mark.parametrize("columns, shown", [
+    (80, "     void std::vector<…>::_M_realloc_insert<…>(…)"),
+    (48, "     std::vector<…>::_M_realloc_insert<…>(…)"),
+    (40, "     …vector<…>::_M_realloc_insert<…>(…)"),
+])
+def test_long_names_are_folded_then_cut(mallow, made, columns, shown):
+    text = on_terminal([mallow, "report", "--sort", "leaked", made], columns,
+                       clean_environment({"NO_COLOR": "1"}))
+    assert [line for line in text.splitlines() if "realloc_insert" in line] == [shown]
+
+
+@pytest.mark.parametrize("columns", [50, 80, 132])
+def test_places_are_in_one_column(mallow, record, compile_sample, columns):
+    """Below each other, however long the names are, and the names are folded for it."""
+    path = record([compile_sample("totals_cpp", "gcc", "-O2")], check=False).path
+    text = on_terminal([mallow, "report", path], columns, clean_environment({"NO_COLOR": "1"}))
+    lines = [line for line in text.splitlines() if re.match(r" {5}\S.* {2}\S*:\d+", line)]
+    assert len(lines) > 5 and max(map(len, lines)) <= columns
+    assert len({re.match(r" {5}\S.*? {2,}(?=\S*:\d+)", line).end() for line in lines}) == 1
+    assert any("…" in line for line in lines)
+
+
+@pytest.mark.parametrize("columns", [80, 50, 200])
+@pytest.mark.parametrize("options", [[], ["--tree", "--sort", "leaked"], ["--sort", "leaked"]])
+def test_report_fits_a_terminal(mallow, made, columns, options):
+    text = on_terminal([mallow, "report", *options, made], columns)
+    assert "\x1b[1m" in text
+    plain = re.sub(r"\x1b\[\d*m", "", text)
+    assert "\x1b" not in plain  # the hostile name's own escape is gone
+    frames = [line for line in plain.splitlines() if "_M_realloc_insert" in line or "evil" in line]
+    assert max(map(len, frames), default=0) <= columns
+    if columns >= 80:
+        assert max(map(len, plain.splitlines())) <= columns
+    quiet = on_terminal([mallow, "report", *options, made], columns,
+                        clean_environment({"NO_COLOR": "1"}))
+    assert quiet == plain
+
+
+def test_title_fits_a_terminal(mallow, tool, tmp_path):
+    recording = Made(tmp_path, START, arguments=["ä" * 300])
+    recording.allocate(START, 100)
+    path = recording.write()
+    title = on_terminal([mallow, "report", path], 60, clean_environment({"NO_COLOR": "1"}))
+    title = title.splitlines()[0]
+    assert len(title) == 60 and title.startswith("toyd ää")
+    assert re.search("ä…  \\(pid \\d+\\)$", title)
+    assert "ä" * 194 + "…" in tool("report", path).stdout.splitlines()[0]
+
+
+def test_report_names_modules_without_symbols(tool, tmp_path):
+    """Three different nameless frames are worth a hint; the _start of a stripped program is not."""
+    recording = Made(tmp_path, START, libraries=[("/usr/lib/libdark.so", ["a", "b", "c"]),
+                                                 ("/usr/lib/libdim.so", ["start"])])
+    recording.allocate([*START, "a", "b", "c"], 100)
+    recording.allocate(["start", *START[1:]], 50)
+    text = tool("report", recording.write()).stdout
+    assert re.search(r"\n\d+ of \d+ frames have no names\. .*:\n  libdark.so: a build that is not stripped\n", text)
+    assert "libdim.so:" not in text
+    assert "no names" not in tool("report", "--sort", "leaked", "--top", "1",
+                                       Made(tmp_path, START).write("none.mallow")).stdout
+
+
+def test_report_of_an_empty_recording(tool, tmp_path):
+    path = Made(tmp_path, START).write()
+    text = tool("report", path).stdout
+    assert "No site has a peak: peak is 0." in text
+    assert report_json.load(tool("report", "--json", path).stdout)["sites"] == []
+    assert "Call tree" in tool("report", "--tree", path).stdout
+    assert tool("export", "--to", "collapsed", path).stdout == ""
+
+
+def test_leaks_of_what_was_cut_short(tool, tmp_path):
+    """Nothing is missing, but the program might have freed it."""
+    recording = Made(tmp_path, START, state=0, end_reason=0)
+    recording.allocate(START, 100)
+    text = tool("report", recording.write(end=False)).stdout
+    assert "\n  leaked         100 B  live when it was cut short, in 1 block: may be no leaks\n" in text
+
+
+def test_report_says_what_is_missing(tool, tmp_path):
+    losses = [0] * 16
+    losses[2], losses[7], losses[15] = 12, 3, 1
+    recording = Made(tmp_path, START, losses=losses, state=0, end_reason=0)
+    recording.allocate(START, 100)
+    text = tool("report", recording.write(end=False)).stdout
+    assert "cut short: killed or crashed" in text
+    assert "\n  leaked         100 B  in 1 block: may be no leaks, as frees may be missing\n" in text
+    assert "  ! 12 lost: events: the recording could not be written\n" in text
+    assert "  ! 3 stacks cut at the depth limit\n" in text
+
+
+# --- info and dump ---
+
+def test_info_json(tool, made):
+    info = json.loads(tool("info", "--json", made).stdout)
+    assert info["complete"] is True and info["lost"] == 0 and info["pid"] == 4242
+    assert info["program"].endswith("/toyd") and info["arguments"] == ["toyd", "--serve"]
+    assert info["format_version"] == 1 and info["threads"] == 1 and info["parent_id"] is None
+    assert (info["allocations"], info["frees"], info["events"]) == (68, 15, 83)
+    assert re.fullmatch("[0-9a-f]{32}", info["id"])
+    assert info["losses"]["write_failed"] == 0 and "modules" not in info
+    modules = json.loads(tool("info", "--json", "--modules", made).stdout)["modules"]
+    assert [module["build_id"] for module in modules] == [None, None]
+    assert modules[0]["path"].endswith("/toyd") and modules[1]["path"] == f"/usr/lib/{EVIL}.so"
+    both = json.loads(tool("info", "--json", made, made).stdout)
+    assert both == [info, info]
+
+
+def test_info_of_several_goes_on(mallow, made, tmp_path):
+    run = mallow_run(mallow, "info", "--json", tmp_path / "none", made)
+    assert run.returncode == 1 and "cannot open" in run.stderr
+    assert len(json.loads(run.stdout)) == 1
+
+
+def test_info_text(tool, made):
+    text = tool("info", "--modules", made).stdout
+    assert "complete   yes" in text and "68 allocations, 15 frees\n" in text
+    assert "\x1b" not in text and text.count("no-build-id") == 2
+
+
+def test_dump(tool, made):
+    lines = tool("trace", "dump", made).stdout.splitlines()
+    mallocs = [line for line in lines if " malloc " in line]
+    assert len(mallocs) == 67 and len([l for l in lines if " operator new " in l]) == 1
+    assert re.fullmatch(r"0\.000001000 t1 malloc 0x[0-9a-f]+ size=60000 usable=\d+ depth=5 "
+                        r"stack=[0-9a-f]{16}", mallocs[0])
+    assert len({line.split("stack=")[1] for line in mallocs[:50]}) == 1
+    frees = [line for line in lines if " free " in line]
+    assert len(frees) == 15 and all("stack=" not in line for line in frees)
+    times = [float(line.split()[0]) for line in lines]
+    assert times == sorted(times)
+    assert any(' process field=2 arguments="toyd --serve"' in line for line in lines)
+    stacks = tool("trace", "dump", "--stacks", made).stdout
+    assert len(re.findall(r"^    at toyd\+0x[0-9a-f]+$", stacks, re.M)) == \
+        50 * 5 + 5 * 4 + 10 * 5 + 64 + 4 + 3
+    assert "\x1b" not in stacks
+
+
+def test_dump_of_damage_says_where(tool, made, tmp_path):
+    broken = bytearray(made.read_bytes())
+    broken[4096 + 64 + 900] = 0
+    broken[4096 + 64 + 901:4096 + 64 + 1000] = bytes(99)
+    path = tmp_path / "broken"
+    path.write_bytes(broken)
+    assert re.search(r"^# damage at offset 4\d\d\d: expected ", tool("trace", "dump", path).stdout,
+                     re.M)
+
+
+def test_collapsed(tool, made):
+    text = tool("export", "--to", "collapsed", "--metric", "total", made).stdout
+    stacks = {}
+    for line in text.splitlines():
+        stack, value = line.rsplit(" ", 1)
+        stacks[stack] = int(value)
+    prefix = ";".join(START)
+    assert stacks[f"{prefix};handle;cache_put"] == 3_000_000
+    assert stacks[f"{prefix};handle;parse"] == 10_000
+    assert stacks[f"{prefix};handle"] == 2_000_000
+    assert sum(stacks.values()) == 5_050_000
+    evil = [stack for stack in stacks if stack.count(";") == 3 and "evil:<b>" in stack]
+    assert evil and "\x1b" not in text and "\t" not in text
+    assert tool("export", "--to", "collapsed", "--metric", "calls", made).stdout.count("\n") == 6
+
+
+def test_output_file_appears_whole(mallow, tool, made, tmp_path):
+    out = tmp_path / "out.txt"
+    out.write_text("old")
+    tool("export", "--to", "collapsed", "-o", out, made)
+    assert out.read_text() == tool("export", "--to", "collapsed", made).stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
+    assert stat.S_IMODE(out.stat().st_mode) == 0o666 & ~current_umask()
+    run = mallow_run(mallow, "export", "--to", "collapsed", "-o", tmp_path / "no" / "x", made)
+    assert run.returncode == 1
+    assert run.stderr == f"mallow: cannot write '{tmp_path}/no/x': No such file or directory\n"
+    with open("/dev/full", "w") as full:
+        run = subprocess.run([str(mallow), "report", "--json", str(made)], stdout=full,
+                             stderr=subprocess.PIPE, text=True)
+    assert run.returncode == 1 and "No space left" in run.stderr
+
+
+@pytest.mark.parametrize("name, unpack", [("out.gz", "zcat"), ("out.zst", "zstdcat")])
+def test_output_file_is_compressed_by_its_name(tool, made, tmp_path, name, unpack):
+    tool("export", "--to", "collapsed", "-o", tmp_path / name, made)
+    run = subprocess.run([need(unpack), tmp_path / name], capture_output=True, text=True, check=True)
+    assert run.stdout == tool("export", "--to", "collapsed", made).stdout != ""
+
+
+def test_no_binary_on_a_terminal(mallow, made):
+    text = on_terminal([mallow, "export", "--to", "pprof", made])
+    assert text.startswith("mallow: --to pprof is no text for a terminal: -o FILE\n")
+
+
+def current_umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+# --- run: what cannot be run ---
+
+def test_missing_program(mallow, agent, tmp_path):
+    run = mallow_run(mallow, "run", "no-such-program")
+    assert run.returncode == 127
+    assert run.stderr == "mallow: cannot run 'no-such-program': not found on the PATH\n"
+    (tmp_path / "beside").symlink_to("/bin/true")
+    run = mallow_run(mallow, "run", "beside", cwd=tmp_path)
+    assert run.returncode == 127
+    assert run.stderr == ("mallow: cannot run 'beside': not found on the PATH: "
+                          "did you mean './beside'?\n")
+    (tmp_path / "folder").mkdir()
+    run = mallow_run(mallow, "run", "folder", cwd=tmp_path)
+    assert run.stderr == "mallow: cannot run 'folder': not found on the PATH\n"
+    run = mallow_run(mallow, "run", tmp_path / "none")
+    assert run.returncode == 127 and "No such file or directory" in run.stderr
+
+
+def test_not_executable(mallow, agent, tmp_path):
+    plain = tmp_path / "plain"
+    plain.write_text("text")
+    run = mallow_run(mallow, "run", plain)
+    assert (run.returncode, run.stderr) == (126, f"mallow: cannot run '{plain}': "
+                                                 "Permission denied\n")
+    run = mallow_run(mallow, "run", tmp_path)
+    assert (run.returncode, run.stderr) == (126, f"mallow: cannot run '{tmp_path}': "
+                                                 "Is a directory\n")
+    script = tmp_path / "script"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    run = mallow_run(mallow, "run", script)
+    assert run.returncode == 127
+    assert run.stderr == (f"mallow: cannot run '{script}': its interpreter "
+                          "'/no/such/interpreter': No such file or directory\n")
+
+
+@pytest.mark.parametrize("option", ["-static", "-static-pie"])
+def test_static_program(mallow, agent, tmp_path, option):
+    source = tmp_path / "static.c"
+    source.write_text("int main(void) { return 0; }\n")
+    program = tmp_path / "program"
+    subprocess.run([need("gcc"), option, "-o", str(program), str(source)], check=True)
+    run = mallow_run(mallow, "run", program)
+    assert run.returncode == 2 and run.stdout == ""
+    assert run.stderr == (f"mallow: cannot profile '{program}': it is statically linked: no library "
+                          "can be preloaded into it, but libmallow.a can be linked with it "
+                          "(docs/linking.md)\n")
+    script = tmp_path / "script"
+    script.write_text(f"#! {program} -x\n")
+    script.chmod(0o755)
+    run = mallow_run(mallow, "run", script)
+    assert run.returncode == 2
+    assert f"its interpreter '{program}' is statically linked" in run.stderr
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to give a file away")
+def test_setuid_program(mallow, agent, tmp_path):
+    program = tmp_path / "program"
+    program.write_bytes(pathlib.Path("/bin/true").read_bytes())
+    os.chown(program, 65534, 65534)
+    for mode, word in ((0o4755, "setuid"), (0o2755, "setgid")):
+        program.chmod(mode)
+        run = mallow_run(mallow, "run", program)
+        assert run.returncode == 2
+        assert run.stderr == (f"mallow: cannot profile '{program}': it is {word}: the system "
+                              "ignores preloaded libraries for it\n")
+
+
+def test_program_of_another_machine(mallow, agent, tmp_path):
+    program = tmp_path / "program"
+    image = bytearray(pathlib.Path("/bin/true").read_bytes())
+    image[18:20] = b"\xb7\0"  # e_machine: AArch64
+    program.write_bytes(image)
+    program.chmod(0o755)
+    run = mallow_run(mallow, "run", program)
+    assert run.returncode == 2 and "built for another machine than the agent" in run.stderr
+
+
+def test_library_is_missing(mallow, tmp_path):
+    run = mallow_run(mallow, "run", "true",
+                     env=clean_environment({"MALLOW_LIBRARY": tmp_path / "none.so"}))
+    assert run.returncode == 1
+    assert run.stderr == (f"mallow: MALLOW_LIBRARY: '{tmp_path}/none.so': "
+                          "No such file or directory\n")
+    odd = tmp_path / "a b.so"
+    odd.write_bytes(b"")
+    run = mallow_run(mallow, "run", "true", env=clean_environment({"MALLOW_LIBRARY": odd}))
+    assert run.returncode == 1 and "LD_PRELOAD cannot carry a path with a space" in run.stderr
+
+
+# --- run: what is run ---
+
+def test_status_is_the_programs(mallow, agent, tmp_path):
+    for status in (0, 1, 7, 255):
+        run = mallow_run(mallow, "run", "sh", "-c", f"exit {status}", cwd=tmp_path)
+        assert run.returncode == status
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV):
+        run = mallow_run(mallow, "run", "sh", "-c", f"kill -{int(number)} $$", cwd=tmp_path)
+        assert run.returncode == 128 + number
+
+
+def test_program_sees_what_it_would_see(mallow, agent, tmp_path):
+    script = ("import os, sys, signal; sys.stderr.write('to stderr\\n');"
+              "print(sys.stdin.read(), sorted(os.listdir('/proc/self/fd'))[:4], sys.argv[1:]);"
+              "print([l for l in open('/proc/self/status') if l.startswith(('SigBlk', 'SigIgn'))])")
+    command = [sys.executable, "-c", script, "--help", "-x"]
+    bare = subprocess.run(command, input="in", capture_output=True, text=True, cwd=tmp_path,
+                          env=clean_environment())
+    run = mallow_run(mallow, "run", *command, input="in", cwd=tmp_path)
+    assert run.stdout == bare.stdout
+    assert run.stderr.startswith("to stderr\n")
+
+
+def test_environment(mallow, agent, tmp_path):
+    run = mallow_run(mallow, "run", "--depth", "99", "-o", tmp_path / "r", "--slots=shared", "env",
+                     env=clean_environment({"MALLOW_LOG": "error", "LD_PRELOAD": "libm.so.6"}))
+    seen = dict(line.split("=", 1) for line in run.stdout.splitlines() if "=" in line)
+    assert seen["LD_PRELOAD"].split(":") == [str(agent.resolve()), "libm.so.6"]
+    assert seen["MALLOW_DEPTH"] == "99" and seen["MALLOW_OUTPUT"] == str(tmp_path / "r")
+    assert seen["MALLOW_SLOTS"] == "shared" and seen["MALLOW_LOG"] == "error"
+    assert "MALLOW_FOLLOW" not in seen
+    assert not os.path.exists(seen["MALLOW_REGISTRY"])
+
+
+def test_summary(mallow, agent, tmp_path):
+    run = mallow_run(mallow, "run", "-o", tmp_path / "a name.mallow", "ls", "/", cwd=tmp_path)
+    assert run.returncode == 0
+    assert run.stdout == subprocess.run(["ls", "/"], capture_output=True, text=True).stdout
+    assert re.search(r"^mallow: ls /  \(pid \d+\)$", run.stderr, re.M)
+    for word in ("peak", "leaked", "total", "temporary"):
+        assert re.search(rf"^  {word} +\d", run.stderr, re.M)
+    assert "  recording   'a name.mallow'\n" in run.stderr
+    assert f"  next        {mallow} report 'a name.mallow'\n" in run.stderr
+    assert (tmp_path / "a name.mallow").exists()
+
+
+def test_summary_of_several_images(mallow, agent, tmp_path):
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\nls / >/dev/null\nls -lR /usr/share/doc >/dev/null\n")
+    script.chmod(0o755)
+    run = mallow_run(mallow, "run", script, cwd=tmp_path)
+    assert run.returncode == 0
+    assert re.search(r"^mallow: ls -lR /usr/share/doc", run.stderr, re.M)
+    assert re.search(r"^\d+ more recordings? of this run:$", run.stderr, re.M)
+    assert re.search(r"^ +\d+ +\d.* (dash|sh)  \S+\.mallow", run.stderr, re.M)
+
+
+def test_summary_is_of_the_highest_peak(mallow, agent, tmp_path):
+    """Not of the first or the last image, nor of the most events; the table shows the others."""
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\nsort -S 20M /dev/null\n"
+                      "ls -lR /usr/share/doc >/dev/null\n")
+    script.chmod(0o755)
+    run = mallow_run(mallow, "run", script, cwd=tmp_path)
+    assert run.returncode == 0
+    assert re.search(r"^mallow: sort -S 20M /dev/null .*\n  peak +[2-9]\d\.\d MB  ", run.stderr, re.M)
+    assert re.search(r"^ +\d+ +[\d.]+ .B .* ls  .*\n +\d+ .* (dash|sh)  ", run.stderr, re.M)
+
+
+def test_summary_of_a_second_run(mallow, agent, tmp_path):
+    """The name that was asked for is that of the first one: whoever types it reads an old recording."""
+    first, second = (mallow_run(mallow, "run", "-o", "r.mallow", "ls", cwd=tmp_path) for _ in range(2))
+    assert "\n  recording   r.mallow\n" in first.stderr
+    assert "\n  recording   r.mallow.1  (r.mallow is an older one)\n" in second.stderr
+
+
+def test_summary_names_the_signal(mallow, agent, tmp_path):
+    run = mallow_run(mallow, "run", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)",
+                     cwd=tmp_path)
+    assert run.returncode == 137
+    assert re.search(r"^mallow: .*\n  ended by signal 9 \(Killed\)\n  peak ", run.stderr, re.M)
+
+
+@pytest.mark.parametrize("script,status,said", [
+    ("rm r.mallow; exit 3", 3, "cannot open '{path}': No such file or directory"),
+    (": >r.mallow; kill -9 $$", 137, "'{path}' is no recording: it is empty"),
+    ("rm -r ../folder; exit 3", 3, "cannot open '{path}': No such file or directory")], ids=str)
+def test_recording_that_is_gone(script, status, said, mallow, agent, tmp_path):
+    """One line says so, and the status is the program's."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    run = mallow_run(mallow, "run", "--follow=0", "--slots=private", "-o", "r.mallow", "sh", "-c", script,
+                     cwd=folder)
+    assert run.returncode == status
+    assert run.stderr == f"mallow: {said.format(path=folder / 'r.mallow')}\n"
+
+
+@pytest.mark.parametrize("folder,name", [("folder", "a\nb.mallow"), ("a\nfolder", "r.mallow")])
+def test_a_newline_in_a_name(folder, name, mallow, agent, tmp_path):
+    folder = tmp_path / folder
+    folder.mkdir()
+    run = mallow_run(mallow, "run", "-o", name, "sh", "-c", "exit 3", cwd=folder)
+    assert run.returncode == 3
+    assert re.search(r"^mallow: sh -c exit 3  \(pid \d+\)\n  peak ", run.stderr, re.M)
+    assert (folder / name).exists()
+
+
+def test_a_file_in_place_of_a_command(tool, made):
+    run = tool("/bin/true", check=False)
+    assert run.returncode == 2
+    assert run.stderr == "mallow: unknown command '/bin/true': did you mean 'mallow run /bin/true'?\n"
+    run = tool(made, check=False)
+    assert run.returncode == 2
+    assert run.stderr == f"mallow: unknown command '{made}': did you mean 'mallow report {made}'?\n"
+
+
+def test_nothing_recorded(mallow, agent, tmp_path):
+    library = tmp_path / "another.so"
+    subprocess.run([need("gcc"), "-shared", "-o", library, "-xc", "/dev/null"], check=True)
+    run = mallow_run(mallow, "run", "true", cwd=tmp_path,
+                     env=dict(clean_environment(), MALLOW_LIBRARY=library))
+    assert run.returncode == 0
+    assert run.stderr.startswith("mallow: 'true' left no recording: it or what it executed is ")
+
+
+def test_no_recording_where_it_cannot_be(mallow, agent, tmp_path):
+    """The agent has said why; that is all."""
+    run = mallow_run(mallow, "run", "-o", "/proc/no/such/place", "true", cwd=tmp_path)
+    assert run.returncode == 0
+    assert run.stderr == ("mallow: cannot write '/proc/no/such/place': No such file or directory; "
+                          "the program runs unrecorded\n")
+
+
+SIGNALS = """
+import signal, sys, time
+got = []
+for number in (1, 2, 3, 10, 12, 14, 15, 18, 28, signal.SIGRTMIN):
+    signal.signal(number, lambda n, frame: got.append(int(n)))
+print("ready", flush=True)
+deadline = time.monotonic() + 20
+while 15 not in got and time.monotonic() < deadline:
+    time.sleep(0.02)
+time.sleep(0.2)
+print(got, flush=True)
+sys.exit(42)
+"""
+
+
+def test_signals_are_handed_on_once(mallow, agent, tmp_path):
+    process = subprocess.Popen([str(mallow), "run", sys.executable, "-c", SIGNALS],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               cwd=tmp_path, env=clean_environment())
+    assert process.stdout.readline() == "ready\n"
+    sent = [1, 2, 3, 10, 12, 14, 18, 28, int(signal.SIGRTMIN), 15]
+    for number in sent:
+        os.kill(process.pid, number)
+        time.sleep(0.1)
+    output, errors = process.communicate(timeout=30)
+    assert json.loads(output.replace("'", '"')) == sent
+    assert process.returncode == 42
+    assert "  peak " in errors  # the summary came all the same
+
+
+def test_interrupt_from_the_terminal_comes_once(mallow, agent, tmp_path):
+    child, master = pty.fork()
+    if child == 0:
+        os.chdir(tmp_path)
+        os.execve(str(mallow), [str(mallow), "run", sys.executable, "-c", SIGNALS],
+                  clean_environment())
+    output = read_until(master, b"ready")
+    os.write(master, b"\x03")
+    time.sleep(0.5)
+    os.kill(child, signal.SIGTERM)
+    output = read_until(master, None)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 42
+    assert b"[2, 15]" in output and b"peak" in output
+
+
+def state(pid):
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def wait_for_state(pid, wanted):
+    deadline = time.monotonic() + 10
+    while state(pid) not in wanted:
+        assert time.monotonic() < deadline, f"state {state(pid)}, not {wanted}"
+        time.sleep(0.02)
+
+
+def test_stop_and_continue(mallow, agent, tmp_path):
+    process = subprocess.Popen([str(mallow), "run", "sleep", "20"], cwd=tmp_path,
+                               stderr=subprocess.DEVNULL, env=clean_environment(),
+                               process_group=0 if sys.version_info >= (3, 11) else None)
+    children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    deadline = time.monotonic() + 10
+    while not children.read_text().split():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    sleeper = int(children.read_text().split()[0])
+    time.sleep(0.3)
+    os.kill(process.pid, signal.SIGTSTP)
+    wait_for_state(sleeper, "T")
+    wait_for_state(process.pid, "T")
+    os.kill(process.pid, signal.SIGCONT)
+    wait_for_state(sleeper, "SR")
+    wait_for_state(process.pid, "SR")
+    os.kill(process.pid, signal.SIGTERM)
+    assert process.wait(timeout=20) == 128 + signal.SIGTERM
+
+
+def test_ignored_signals_stay_ignored(mallow, agent, tmp_path):
+    command = ["nohup", str(mallow), "run", "grep", "-E", "SigIgn|SigBlk", "/proc/self/status"]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path,
+                         env=clean_environment())
+    bare = subprocess.run(["nohup", *command[3:]], capture_output=True, text=True,
+                          env=clean_environment())
+    assert run.stdout == bare.stdout
+
+
+# --- what is made from the tables ---
+
+
+def test_bash_completion(mallow):
+    script = made_from_tables(mallow, "mallow.bash")
+    assert completions(script, "mallow", "") == ["run", "live", "top", "report", "export", "serve", "info",
+                                                 "finish", "trace", "help", "--help", "--version"]
+    assert completions(script, "mallow", "help", "re") == ["report"]
+    assert completions(script, "mallow", "trace", "") == ["dump"]
+    assert completions(script, "mallow", "report", "--to") == ["--top", "--to"]
+    assert completions(script, "mallow", "trace", "dump", "--st") == ["--stacks"]
+    assert completions(script, "mallow", "report", "--sort", "t") == ["total", "temporary"]
+    for command in "run", "live":
+        assert "sh" in completions(script, "mallow", command, "s")
+
+
+def test_completion_of_live_programs(mallow, agent, tmp_path):
+    """`mallow top` takes the PID of a program under `mallow live`."""
+    script = made_from_tables(mallow, "mallow.bash")
+    process = subprocess.Popen([str(mallow), "live", "sh", "-c", "echo $$; read wait"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                               stderr=subprocess.DEVNULL, env=clean_environment())
+    pid = process.stdout.readline().strip()
+    offered = completions(script, "mallow", "top", "")
+    process.communicate("\n")
+    assert pid in offered and str(os.getpid()) not in offered
+
+
+def test_man_page(mallow):
+    page = made_from_tables(mallow, "mallow.1")
+    run = subprocess.run([need("man"), "--warnings", "-l", str(page)], capture_output=True,
+                         text=True, env={**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8"})
+    assert run.returncode == 0 and run.stderr == ""
+    for command in ("run", "live", "report", "export", "serve", "info", "trace dump"):
+        assert f"mallow {command} " in run.stdout
+    assert "--sort METRIC" in run.stdout and "MALLOW_LIBRARY" in run.stdout
