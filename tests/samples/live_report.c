@@ -1,6 +1,6 @@
 /*
- * What `mallow live` prints of it, tests/e2e/live/test_live_command.py says: what is live, what was, and
- * how it ends, which is asked for by words.
+ * What `mallow live` prints of it, tests/e2e/live/test_live_command.py says: what is live, what
+ * was, and how it ends, which is asked for by words.
  *
  *   forked   a child allocates, too, and ends
  *   executed a child executes this program

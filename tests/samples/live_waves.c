@@ -7,8 +7,8 @@
  *     live_waves STAGES
  *
  * Prints "high" when the last wave of a stage is there and nobody does anything, and waits for a
- * line. In each wave it asks for a report by SIGUSR1. tests/e2e/live/test_live_waves.py knows what each
- * thread has done by then.
+ * line. In each wave it asks for a report by SIGUSR1. tests/e2e/live/test_live_waves.py knows what
+ * each thread has done by then.
  */
 #include "sample.h"
 

@@ -1,4 +1,5 @@
-/* Allocations of 1,001 to 1,007 bytes with different tags: tests/e2e/record/test_toggle.py knows which. */
+/* Allocations of 1,001 to 1,007 bytes with different tags: tests/e2e/record/test_toggle.py knows
+ * which. */
 #include "sample.h"
 
 #include <mallow/mallow.h>

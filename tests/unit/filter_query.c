@@ -1,7 +1,8 @@
 /*
  * Many filters on one recording: filter_query RECORDING, a filter a line on standard input, its
  * conditions name=value by tabs. Writes a line of JSON for each: {"blocks": the rows that match,
- * "report": as of `mallow report --json`}, or {"error": …}. tests/e2e/tool/test_filter.py compares. With
+ * "report": as of `mallow report --json`}, or {"error": …}. tests/e2e/tool/test_filter.py compares.
+ * With
  * --all behind the recording also "function", "thread" … as of --by, and "size_histogram",
  * "lifetime_histogram", which tests/e2e/tool/test_report_by.py compares.
  */

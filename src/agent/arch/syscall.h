@@ -3,9 +3,9 @@
  * cancellation points and hooks of the program are left alone. All return the result or the
  * negative error number. All are async-signal-safe.
  *
- * In the test builds (MALLOW_TEST_BUILD, tests/agent) syscall_reenter() is called before each one: it
- * may allocate, as a signal handler could at that moment. And syscall_fails() says which error is
- * returned instead of making the call, 0: none.
+ * In the test builds (MALLOW_TEST_BUILD, tests/agent) syscall_reenter() is called before each one:
+ * it may allocate, as a signal handler could at that moment. And syscall_fails() says which error
+ * is returned instead of making the call, 0: none.
  */
 #ifndef MALLOW_AGENT_ARCH_SYSCALL_H
 #define MALLOW_AGENT_ARCH_SYSCALL_H
