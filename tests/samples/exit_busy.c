@@ -13,7 +13,7 @@ static void *busy(void *argument)
 
 static void linger(void)
 {
-	usleep(20000);
+	usleep(5000);
 }
 
 /* Registered before the agent's own handler can be: runs after the recording was ended. */
@@ -24,6 +24,6 @@ int main(void)
 	atexit(linger);
 	for (int i = 0; i < 4; i++)
 		REQUIRE(pthread_create(&thread, NULL, busy, NULL) == 0);
-	usleep(20000);
+	usleep(5000);
 	return 0;
 }

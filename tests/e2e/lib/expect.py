@@ -83,17 +83,20 @@ def check(wanted, found):
     assert not differences, "\n".join(differences)
 
 
+REPORTED = ("calls", "total_bytes", "leaked_bytes", "leaked_blocks", "temporary")
+
+
 def check_report(wanted, report):
     """The same sums out of the tool's report, by the names that the tool found."""
     found = collections.defaultdict(lambda: collections.Counter())
     for site in report["sites"]:
         for name in {plain(frame["function"]) for frame in site["stack"]}:
-            for field in ("calls", "total_bytes", "leaked_bytes", "temporary"):
+            for field in REPORTED:
                 found[name][field] += site[field]
     differences = [
         f"report: {function}: {field} is {found[function][field]}, expected {value}"
         for function, fields in wanted.items() for field, value in fields.items()
-        if field in ("calls", "total_bytes", "leaked_bytes", "temporary")
+        if field in REPORTED
         and found[function][field] != value]
     assert not differences, "\n".join(differences)
 

@@ -87,10 +87,6 @@ def within_64_bits(total, what):
     return total
 
 
-def glibc_usable(size):
-    return max(32, (size + 23) & ~15) - 8
-
-
 class Header:
     """Section 2."""
 
@@ -304,6 +300,7 @@ class Columns:
 # One allocation or free, in the order of time. A realloc is a Free and an Alloc of one `call`.
 Alloc = collections.namedtuple("Alloc", "time op address size node thread usable flags alignment old tag")
 Free = collections.namedtuple("Free", "time op address node thread")
+new = tuple.__new__  # of either, in half the time
 # A record of the program's own pools.
 PoolEvent = collections.namedtuple("PoolEvent", "time kind pool address size node thread tag name")
 # Section 4.3: what was culled of one stack; its node is the stack's id until all are known.
@@ -373,6 +370,7 @@ class Stream:
         self.stack.append(self.recording.node(parent, frame))
 
     def _stack_change(self, buf, p, time):
+        stack = self.stack
         change = buf[p]
         p += 1
         drop, push = change & 15, change >> 4
@@ -382,27 +380,31 @@ class Stream:
         if push == 15:
             more, p = varint(buf, p)
             push += more
-        if drop > len(self.stack):
-            raise ValueError(f"{drop} frames dropped of {len(self.stack)}")
-        if push > len(buf) - p or len(self.stack) - drop + push > STACK_MAX:
+        if drop > len(stack):
+            raise ValueError(f"{drop} frames dropped of {len(stack)}")
+        if push > len(buf) - p or len(stack) - drop + push > STACK_MAX:
             raise ValueError(f"{push} frames pushed")
         if drop:
-            del self.stack[-drop:]
+            del stack[-drop:]
+        node = stack[-1] if stack else 0
+        child = self.recording.node
         for _ in range(push):
             frame, p = varint(buf, p)
-            if frame:
-                self._push(frame)
-            else:
+            if not frame:
                 pc, p = varint(buf, p)
-                self._push(("pc", pc, time))
+                frame = ("pc", pc, time)
+            node = child(node, frame)
+            stack.append(node)
         return p
 
     def _records(self, buf, chunk, position):
+        """The hottest loop of all tests: numbers of one byte are read where they stand."""
         time, address, flags = chunk.base, 0, 0
         glibc = self.recording.header.allocator == GLIBC
         free_stacks = self.recording.header.free_stacks
         append = self.recording.events.append
         thread = self.threads[-1].number
+        node = self.stack[-1] if self.stack else 0
         p, end = 0, len(buf)
         while p < end:
             position[0] = p
@@ -417,35 +419,44 @@ class Stream:
                 self.latest = max(self.latest, self.recorded_at)
                 p += length
                 continue
-            if first == 0:
-                raise ValueError("a record of kind 0")
             op = first & 0x1F
             if op == 0 or op > RESYNC:
-                raise ValueError(f"reserved operation {op}")
+                raise ValueError("a record of kind 0" if first == 0 else f"reserved operation {op}")
             if (first & 0x40 and op > REALLOCARRAY) or (op == STACK and not first & 0x20):
                 raise ValueError(f"operation {op} with first byte {first:#x}")
             if first & 0x20:
                 p = self._stack_change(buf, p, time)
+                node = self.stack[-1] if self.stack else 0
             if op <= DELETE_ARRAY:
-                dt, p = varint(buf, p)
-                time = within_64_bits(time + dt, "a time")
+                dt = buf[p]
+                p += 1
+                if dt > 0x7F:
+                    dt, p = varint(buf, p - 1)
+                time += dt
                 old = None
-                if op in (REALLOC, REALLOCARRAY):
+                if op == REALLOC or op == REALLOCARRAY:
                     start = time
                     duration, p = varint(buf, p)
-                    time = within_64_bits(time + duration, "a time")
+                    time += duration
                     c, p = varint(buf, p)
                     delta = unzigzag(c >> 1)
                     address = (address + (delta if c & 1 else delta * 16)) & MASK
                     old = address
-                c, p = varint(buf, p)
-                delta = unzigzag(c >> 1)
+                if time > MASK:
+                    raise ValueError("a time beyond 64 bits")
+                c = buf[p]
+                p += 1
+                if c > 0x7F:
+                    c, p = varint(buf, p - 1)
+                delta = c >> 2 ^ -(c >> 1 & 1)  # unzigzag(c >> 1)
                 address = (address + (delta if c & 1 else delta * 16)) & MASK
-                node = self.stack[-1] if self.stack else 0
                 if op >= FREE:
-                    append(Free(time, op, address, node if free_stacks else 0, thread))
+                    append(new(Free, (time, op, address, node if free_stacks else 0, thread)))
                     continue
-                size, p = varint(buf, p)
+                size = buf[p]
+                p += 1
+                if size > 0x7F:
+                    size, p = varint(buf, p - 1)
                 alignment = 0
                 if op in ALIGNED:
                     alignment, p = varint(buf, p)
@@ -454,17 +465,18 @@ class Stream:
                     flags = extra & 3
                     usable = within_64_bits(size + (extra >> 2), "a usable size")
                 else:
-                    usable = glibc_usable(size) if glibc else size
+                    usable = max(32, (size + 23) & ~15) - 8 if glibc else size
                 if old is not None:
                     append(Free(start, op, old, node if free_stacks else 0, thread))
-                append(Alloc(time, op, address, size, node, thread, usable, flags, alignment, old,
-                             self.tag))
+                append(new(Alloc, (time, op, address, size, node, thread, usable, flags, alignment,
+                                   old, self.tag)))
             elif op == TIME:
                 time, p = varint(buf, p)
             elif op == RESYNC:
                 time, p = varint(buf, p)
                 address, flags = 0, 0
                 self.stack = []
+                node = 0
         if p > end:
             raise ValueError("a record longer than its chunk")
 
@@ -606,6 +618,12 @@ def pool_merge_key(event):
     return event.time, event.kind == POOL_ALLOC
 
 
+def merge(streams, key):
+    """Where the time of a stream steps back, that event is lower than all others, so it is next."""
+    streams = [events for events in streams if events]
+    return streams[0] if len(streams) == 1 else list(heapq.merge(*streams, key=key))
+
+
 class Recording:
     """A whole file: facts, frames, modules, streams, and its events in the order of time."""
 
@@ -623,6 +641,7 @@ class Recording:
         self.culled = []
         self.nodes = [(0, None)]  # (parent, frame); node 0 is the empty stack
         self._children = {}
+        self._known_frames = {}  # what frame() said
         self.chunks = list(self._walk(data))
         self.packs = []
         for chunk in [c for c in self.chunks if c.kind == PACKED]:
@@ -648,9 +667,8 @@ class Recording:
         self.damages = sorted(places.items())
         self._name_stacks()
         in_streams.append(sorted(self.survivors, key=merge_key))
-        # Where the time of a stream steps back, that event is lower than all others, so it is next.
-        self.events = list(heapq.merge(*in_streams, key=merge_key))
-        self.pool_events = list(heapq.merge(*pools_in_streams, key=pool_merge_key))
+        self.events = merge(in_streams, merge_key)
+        self.pool_events = merge(pools_in_streams, pool_merge_key)
         self._count_at_the_time_before(self.events)
         self._count_at_the_time_before(self.pool_events)
         self.facts.sort(key=lambda fact: fact["time"])
@@ -706,10 +724,11 @@ class Recording:
     def _count_at_the_time_before(events):
         """Section 8: of an event whose stream's time steps back."""
         latest = 0
-        for index in range(len(events)):
-            if events[index].time < latest:
-                events[index] = events[index]._replace(time=latest)
-            latest = events[index].time
+        for index, event in enumerate(events):
+            if event.time < latest:
+                events[index] = event._replace(time=latest)
+            else:
+                latest = event.time
 
     def _name_stacks(self):
         """Section 4.3: the stacks of survivors and sums, now that all definitions were read."""
@@ -740,9 +759,8 @@ class Recording:
                 ticks, nanoseconds = self._span((fact["time"], fact["monotonic"]))
         self.ns_per_tick = nanoseconds / ticks
         times = [self.header.ticks]
-        times += [event.time for event in self.events]  # not sorted: stream by stream
+        times += [events[-1].time for events in (self.events, self.pool_events) if events]
         times += [stream.latest for stream in self.streams.values()]
-        times += [event.time for event in self.pool_events]
         self.end_ticks = max(times)
 
     def _span(self, pair):
@@ -776,10 +794,12 @@ class Recording:
 
     def stack(self, node):
         """[(pc, module id)], innermost first."""
-        frames = []
+        frames, nodes, known = [], self.nodes, self._known_frames
         while node:
-            node, frame = self.nodes[node]
-            frames.append(self.frame(frame))
+            node, frame = nodes[node]
+            if frame not in known:
+                known[frame] = self.frame(frame)
+            frames.append(known[frame])
         return frames
 
     def dangling(self):

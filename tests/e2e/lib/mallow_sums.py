@@ -32,36 +32,41 @@ def in_order(recording):
     """Section 8: the events by time, a late free moved to where its address was given out again,
     and a Free with operation IMPLICIT before an allocation whose address was never freed."""
     late = late_frees(recording)
+    if not late:
+        return recording.events
     moved = set(late.values())
+    events = []
     for index, event in enumerate(recording.events):
         if index in late and late[index] is None:
-            yield Free(event.time, IMPLICIT, event.address, event.node, event.thread)
+            events.append(Free(event.time, IMPLICIT, event.address, event.node, event.thread))
         elif index in late:
-            yield recording.events[late[index]]
+            events.append(recording.events[late[index]])
         if index not in moved:
-            yield event
+            events.append(event)
+    return events
 
 
 def late_frees(recording):
     """{index of an allocation whose address was live: that of the late free of it, or None}"""
     late, live = {}, set()
-    waiting = collections.defaultdict(list)  # address -> allocations without one, oldest first
+    waiting = {}  # address -> allocations without one, oldest first
     for index, event in enumerate(recording.events):
-        if isinstance(event, Alloc):
-            if event.address in live:
+        address = event.address
+        if type(event) is Alloc:
+            if address in live:
                 late[index] = None
-                waiting[event.address].append(index)
-            live.add(event.address)
+                waiting.setdefault(address, []).append(index)
+            live.add(address)
             continue
-        for given in waiting[event.address]:
+        for given in waiting.get(address, ()):
             allocation = recording.events[given]
             if event.thread != allocation.thread and \
                     event.time <= allocation.time + recording.late_ticks:
                 late[given] = index
-                waiting[event.address].remove(given)
+                waiting[address].remove(given)
                 break
         else:
-            live.discard(event.address)
+            live.discard(address)
     return late
 
 
@@ -78,7 +83,7 @@ class Sums:
         self._site_of_node = {}
         self._last = {}  # stream -> number of its latest allocation
         self.counts_temporary = not recording.header.cull_ns
-        events = list(in_order(recording))
+        events = in_order(recording)
         peak_index = self._run(events)
         for sums in recording.culled:
             site = self.site(sums.node)
@@ -138,7 +143,7 @@ class Sums:
         """Returns the index of the event that made the peak, -1 without any."""
         peak_index = -1
         for index, event in enumerate(events):
-            if isinstance(event, Free):
+            if type(event) is Free:
                 self._free(event)
                 continue
             self._allocate(event)
@@ -152,7 +157,7 @@ class Sums:
         """Each site's share of the peak: what is live after these events."""
         live = {}
         for event in events:
-            if isinstance(event, Free):
+            if type(event) is Free:
                 live.pop(event.address, None)
             else:
                 live[event.address] = event

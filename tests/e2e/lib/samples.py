@@ -1,9 +1,36 @@
 """The sample programs, run and compared with what they state."""
 import itertools
 
+import pytest
+
 import expect
 
 MATRIX = list(itertools.product(["gcc", "clang"], ["-O0", "-O2"]))
+
+
+def matrix(names, ways=MATRIX):
+    """Cells (name, way…, reads) of all names and all ways: half of them every day, each name in two
+    of four ways and each way with every other name, all with --long. reads: also by the independent
+    reader, which takes its time: of what is run every day one of each name."""
+    cells = []
+    for row, name in enumerate(names):
+        for column, way in enumerate(ways):
+            daily = row % 2 == (column + column // 2) % 2
+            first = column < 2
+            cells.append(pytest.param(name, *([way] if isinstance(way, str) else way), first or not daily,
+                                      marks=() if daily else pytest.mark.long))
+    return cells
+
+
+def check_report(recorded, name, *kinds):
+    """The tool finds the recording sound, and in it what the sample states."""
+    info = recorded.info_json
+    assert info["complete"] and info["end_status"] == 7 and not info["damaged_chunks"]
+    assert not any(info["losses"].values()) and not info["missing_chunks"], info["losses"]
+    assert info["implicit_frees"] == 0
+    wanted = expect.expectations(name, *kinds)
+    assert wanted, f"sample {name} states nothing"
+    expect.check_report(wanted, recorded.report_json)
 
 
 def check_sample(recorded, name, functions_of, *kinds):

@@ -288,7 +288,7 @@ def test_started_within_malloc(settings, compile_sample, inner_allocator, record
 def test_storm(settings, signals, compile_sample, record):
     """Eight threads allocate, three and a signal switch: nobody crashes, and the sums agree."""
     program = compile_sample("switch_storm", "gcc", "-O2")
-    recorded = run_sample(record, [program, 2000, signals], settings=settings)
+    recorded = run_sample(record, [program, 400, signals], settings=settings)
     reader, sums = recorded.reader, recorded.sums
     recorded.assert_sound(complete=False)
     assert sums.calls > 1000

@@ -10,7 +10,7 @@ import tempfile
 
 import pytest
 
-from conftest import clean_environment, need
+from conftest import clean_environment, mostly_long, need
 from real_programs import REGEX, free_port, repository, run_bare, wait_for_port  # noqa: F401
 
 
@@ -148,11 +148,10 @@ def test_nginx(tool, tmp_path):
 LEFT_OUT = {"test_socket": ["--ignore", "*VSOCK*"]}
 
 
-@pytest.mark.parametrize("module", [
-    "test_json", "test_threading", "test_list", "test_dict", "test_bytes", "test_generators",
-    *(pytest.param(name, marks=pytest.mark.long) for name in (
-        "test_subprocess", "test_multiprocessing_fork", "test_signal", "test_ctypes", "test_mmap",
-        "test_faulthandler", "test_os", "test_socket"))])
+@pytest.mark.parametrize("module", mostly_long([
+    "test_json", "test_threading", "test_bytes", "test_list", "test_dict", "test_generators",
+    "test_subprocess", "test_multiprocessing_fork", "test_signal", "test_ctypes", "test_mmap",
+    "test_faulthandler", "test_os", "test_socket"], 3))
 def test_python_modules(module, record):
     """Python's own tests pass with every object a malloc, or fail without the agent, too."""
     if subprocess.run(["/usr/bin/python3", "-c", f"import test.{module}"],
@@ -180,7 +179,7 @@ def test_git_fsck(record, repository):  # noqa: F811
     assert_undamaged(recorded)
 
 
-@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+@pytest.mark.parametrize("compiler", mostly_long(["g++", "clang++"], 1))
 def test_compile_and_link(compiler, record, tmp_path, tool):
     """The driver, compiler, assembler and linker: the program is the same, byte by byte."""
     need(compiler)

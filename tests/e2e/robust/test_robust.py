@@ -8,7 +8,7 @@ import pytest
 
 import mallow_reader
 import mallow_sums
-from conftest import Tool
+from conftest import Tool, mostly_long
 from recording_writer import ChunkWriter, SLOT, Writer
 from stories import Story, boundaries
 from stories import odd_image_of_slots
@@ -80,7 +80,7 @@ def test_cut_anywhere(asan, sound, tmp_path):
             assert (info.returncode == 0) == (cut >= 4096), f"cut at {cut}"
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", mostly_long(range(PARTS), 2))
 def test_flipped_bits(part, asan, sound, tmp_path):
     """A thousand files with one to four bits flipped; half of the flips hit headers."""
     places = random.Random(part)
@@ -95,7 +95,7 @@ def test_flipped_bits(part, asan, sound, tmp_path):
         check(asan, tmp_path / "flipped.mallow", bytes(data), number)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", mostly_long(range(4), 2))
 def test_flipped_bits_in_slots(seed, asan, tmp_path):
     """Slots have no checksum: what is flipped in them reaches the decoder."""
     places = random.Random(seed)
@@ -163,7 +163,7 @@ def test_numbers_and_first_bytes_that_are_none(payload, tool, tmp_path):
     tool.assert_equal_sums(path)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", mostly_long(range(2), 1))
 def test_flipped_bits_in_culled_records(seed, asan, tmp_path):
     """The same of survivors, their stacks and sums."""
     places = random.Random(seed)

@@ -132,8 +132,9 @@ def test_python(tool, python):
     report = tool.report(recording)
     assert_same(sums, report, temporary=False)
     missing = report["temporary"] - sums.temporary
-    assert 0 <= missing <= unlike_heaptrack(mallow_reader.read(recording)) < 100
-    samples = [fact for fact in mallow_reader.read(recording).facts if fact["kind"] == "memory"]
+    read = mallow_reader.read(recording)
+    assert 0 <= missing <= unlike_heaptrack(read) < 100
+    samples = [fact for fact in read.facts if fact["kind"] == "memory"]
     assert [resident for _, resident in sums.resident] == \
         [sample["resident"] // 4096 * 4096 for sample in samples] and samples
 

@@ -12,10 +12,11 @@ import struct
 import subprocess
 import sys
 import time
+from itertools import product
 
 import pytest
 
-from conftest import TOP, built
+from conftest import TOP, built, diagonals
 
 HERE = TOP / "tests" / "symbols"
 SAMPLES = HERE / "samples"
@@ -115,18 +116,16 @@ def check_llvm(program, *options, count=1500, least=98.0, llvm_file=None):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("dwarf", DWARF)
-@pytest.mark.parametrize("level", ["-O0", "-O2"])
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("compiler,level,dwarf",
+                         diagonals(list(product(["gcc", "clang"], ["-O0", "-O2"])), DWARF))
 def test_c(tmp_path, compiler, level, dwarf):
     program = build(tmp_path, compiler, "cases.c", level, *dwarf.split())
     check_chain(program, function_addresses(program, "outer"), "cases.c")
     check_llvm(program)
 
 
-@pytest.mark.parametrize("dwarf", DWARF)
-@pytest.mark.parametrize("level", ["-O0", "-O2"])
-@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+@pytest.mark.parametrize("compiler,level,dwarf",
+                         diagonals(list(product(["g++", "clang++"], ["-O0", "-O2"])), DWARF))
 def test_cpp(tmp_path, compiler, level, dwarf):
     program = build(tmp_path, compiler, "cases.cc", level, *dwarf.split())
     check_chain(program, function_addresses(program, "_Z5outeri"), "cases.cc")
@@ -408,9 +407,8 @@ def test_mini_debug_info(tmp_path):
     assert [frames[0][5] for frames in answers] == ["local_function", "outer"]
 
 
-@pytest.mark.parametrize("packed", [[], ["program"], ["shared"], ["program", "shared"]],
-                         ids="-".join)
-@pytest.mark.parametrize("how", ["relative", "absolute", "root"])
+@pytest.mark.parametrize("how,packed", diagonals(
+    ["relative", "absolute", "root"], [[], ["program"], ["shared"], ["program", "shared"]]))
 def test_dwz(tmp_path, how, packed):
     need("dwz")
     programs = [build(tmp_path, "g++", "cases.cc", "-O2", "-g", level, name=name)
@@ -564,9 +562,8 @@ def sections_of(path):
     return re.findall(r"\] (\.\S+)", run("readelf", "-SW", path, capture_output=True, text=True).stdout)
 
 
-@pytest.mark.parametrize("packed", [[], ["zlib"], ["zlib-gnu"]], ids="".join)
-@pytest.mark.parametrize("dwarf", ["-gdwarf-4", "-gdwarf-5"])
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("compiler,dwarf,packed", diagonals(
+    list(product(["gcc", "clang"], ["-gdwarf-4", "-gdwarf-5"])), [[], ["zlib"], ["zlib-gnu"]]))
 def test_strings_without_end(tmp_path, compiler, dwarf, packed):
     """The last string of the section ends with it, all others are whole, and it is said."""
     program = build(tmp_path, compiler, "cases.c", "-O2", "-g", dwarf)
