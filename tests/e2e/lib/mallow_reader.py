@@ -87,6 +87,10 @@ def within_64_bits(total, what):
     return total
 
 
+def glibc_usable(size):
+    return max(32, (size + 23) & ~15) - 8
+
+
 class Header:
     """Section 2."""
 
@@ -465,7 +469,7 @@ class Stream:
                     flags = extra & 3
                     usable = within_64_bits(size + (extra >> 2), "a usable size")
                 else:
-                    usable = max(32, (size + 23) & ~15) - 8 if glibc else size
+                    usable = glibc_usable(size) if glibc else size
                 if old is not None:
                     append(Free(start, op, old, node if free_stacks else 0, thread))
                 append(new(Alloc, (time, op, address, size, node, thread, usable, flags, alignment,
