@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/blocks/block_order.h"
-#include "analysis/blocks/site_spans.h"
+#include "analysis/blocks/site_sums.h"
 #include "analysis/recording_data.h"
 
 struct err *block_cache_create(struct block_cache **ret)
