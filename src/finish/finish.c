@@ -9,7 +9,7 @@
 #include "finish/finish_live.h"
 #include "finish/finish_pool.h"
 #include "hosted/cleanup.h"
-#include "hosted/replace_file.h"
+#include "hosted/files/replace_file.h"
 #include "trace/header_check.h"
 
 /* Below, a compressed recording would save a few pages and cost every reader a decompression. */
