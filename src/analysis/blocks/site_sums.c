@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "analysis/blocks/block_bits.h"
+#include "analysis/blocks/block_cache.h"
+#include "analysis/recording_data.h"
 #include "analysis/sites/sample_weight.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
@@ -208,23 +210,65 @@ static struct err *sum_up(struct summing *summing, struct site_sums **ret)
 	return NULL;
 }
 
+struct err *site_spans_make(const struct block_columns *blocks, uint32_t site_count,
+			    struct site_span *ret)
+{
+	struct summing summing = {.blocks = blocks, .sites = site_count, .with_threads = true};
+	auto_free struct site_sums *sums = NULL;
+	struct err *err = sum_up(&summing, &sums);
+
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < site_count; i++)
+		ret[i] = sums[i].span;
+	return NULL;
+}
+
+static struct err *make_spans(const struct recording *recording, struct block_cache *cache)
+{
+	size_t count = recording->sites.sites.count;
+	struct err *err;
+
+	if (!spill_grow(&cache->span_memory, count * sizeof(struct site_span)))
+		return err_no_memory();
+	err = site_spans_make(&recording->blocks.columns, (uint32_t)count, cache->span_memory.data);
+	if (!err)
+		cache->spans = cache->span_memory.data;
+	return err;
+}
+
+struct err *recording_site_spans(const struct recording *recording, const struct site_span **ret)
+{
+	struct block_cache *cache = recording->views;
+	struct err *err = NULL;
+
+	*ret = NULL;
+	if (!cache || !recording->sites.sites.count)
+		return NULL;
+	pthread_mutex_lock(&cache->lock);
+	if (!cache->spans)
+		err = make_spans(recording, cache);
+	if (!err)
+		*ret = cache->spans;
+	pthread_mutex_unlock(&cache->lock);
+	return err;
+}
+
 /* Of all blocks most is known already, and what was culled is in no block. */
 static struct err *sums_of_all(const struct recording *recording, struct site_sums **ret)
 {
+	size_t count = recording->sites.sites.count;
+	const struct site *sites = recording->sites.sites.items;
 	const struct site_span *spans;
-	const struct site *sites;
+	struct err *err = recording_site_spans(recording, &spans);
 	struct site_sums *sums;
-	struct err *err;
-	uint32_t count;
 
-	sites = recording_sites(recording, &count);
-	err = recording_site_spans(recording, &spans);
 	if (err)
 		return err;
-	sums = calloc((size_t)count + 1, sizeof(*sums));
+	sums = calloc(count + 1, sizeof(*sums));
 	if (!sums)
 		return err_no_memory();
-	for (uint32_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		sums[i] = (struct site_sums){
 			.calls = sites[i].calls,
 			.leaked = sites[i].leaked_blocks,
@@ -240,27 +284,11 @@ struct err *site_sums_create(const struct recording *recording, const uint64_t *
 			     struct site_sums **ret)
 {
 	struct summing summing = {
-		.blocks = recording_blocks(recording),
+		.blocks = &recording->blocks.columns,
 		.bits = bits,
-		.sample_mean = recording_facts(recording)->sample_mean,
+		.sample_mean = recording->facts.sample_mean,
+		.sites = (uint32_t)recording->sites.sites.count,
 	};
 
-	if (!bits)
-		return sums_of_all(recording, ret);
-	recording_sites(recording, &summing.sites);
-	return sum_up(&summing, ret);
-}
-
-struct err *site_spans_make(const struct block_columns *blocks, uint32_t site_count,
-			    struct site_span *ret)
-{
-	struct summing summing = {.blocks = blocks, .sites = site_count, .with_threads = true};
-	auto_free struct site_sums *sums = NULL;
-	struct err *err = sum_up(&summing, &sums);
-
-	if (err)
-		return err;
-	for (uint32_t i = 0; i < site_count; i++)
-		ret[i] = sums[i].span;
-	return NULL;
+	return bits ? sum_up(&summing, ret) : sums_of_all(recording, ret);
 }

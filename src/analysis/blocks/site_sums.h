@@ -23,7 +23,9 @@ struct site_sums {
 struct err *site_sums_create(const struct recording *recording, const uint64_t *bits,
 			     struct site_sums **ret);
 
-/* The spans of all blocks, for recording_site_spans(), which keeps them. ret: site_count of them.
+/*
+ * The spans of all blocks, an array of site_count: what recording_site_spans() makes once and
+ * keeps. Its threads are counted.
  */
 struct err *site_spans_make(const struct block_columns *blocks, uint32_t site_count,
 			    struct site_span *ret);
