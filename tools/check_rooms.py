@@ -25,13 +25,14 @@ ROOMS = {
     "settings": "base",
     "cfi": "base",
     "hosted": "base",
+    "hosted/files": "base hosted",
     "symbols": "base hosted",
     "write": "base hosted trace",
-    "analysis": "base hosted trace symbols",
-    "finish": "base hosted trace symbols analysis write",
-    "report": "base hosted trace symbols analysis",
-    "server": "base hosted trace symbols analysis report",
-    "cli": "base hosted trace settings symbols analysis finish report server",
+    "analysis": "base hosted hosted/files trace symbols",
+    "finish": "base hosted hosted/files trace symbols analysis write",
+    "report": "base hosted hosted/files trace symbols analysis",
+    "server": "base hosted hosted/files trace symbols analysis report",
+    "cli": "base hosted hosted/files trace settings symbols analysis finish report server",
     "agent/unwind": "base cfi",
 }
 # The agent's, from the ground up: each may use those before it.
@@ -51,8 +52,8 @@ LIBRARY = "agent/ground/libc.c"
 HEADERS = {
     "agent/unwind": {"agent/arch/syscall.h"},
 }
-# These two rooms would make sense in a program that is no profiler.
-GENERAL = {"base", "hosted"}
+# These rooms would make sense in a program that is no profiler.
+GENERAL = {"base", "hosted", "hosted/files"}
 DOMAIN_WORDS = re.compile(
     r"(?:^|[^a-z])(allocation|recording|leaked|backtrace|agent|unwind|mallow_)")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)

@@ -2,8 +2,8 @@
 #ifndef MALLOW_ANALYSIS_RECORDING_DATA_H
 #define MALLOW_ANALYSIS_RECORDING_DATA_H
 
-#include "analysis/blocks/block_store.h"
 #include "analysis/blocks/block_cache.h"
+#include "analysis/blocks/block_store.h"
 #include "analysis/errors/heap_errors.h"
 #include "analysis/index/index_file.h"
 #include "analysis/live/live_data.h"
@@ -15,7 +15,7 @@
 #include "analysis/tables/module_table.h"
 #include "analysis/tables/stack_trie.h"
 #include "hosted/arena.h"
-#include "hosted/byte_source.h"
+#include "hosted/files/byte_source.h"
 
 struct recording {
 	/* All but sites, summary and facts belongs to another one: filtered.h. */

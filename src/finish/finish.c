@@ -7,9 +7,9 @@
 #include "analysis/chunks/chunk_index.h"
 #include "finish/finish_extra.h"
 #include "finish/finish_live.h"
-#include "finish/finish_pool.h"
+#include "finish/finish_workers.h"
 #include "hosted/cleanup.h"
-#include "hosted/replace_file.h"
+#include "hosted/files/replace_file.h"
 #include "trace/header_check.h"
 
 /* Below, a compressed recording would save a few pages and cost every reader a decompression. */
@@ -210,8 +210,8 @@ static struct err *rewrite(struct finish *finish, const struct recording *record
 	if (!err)
 		err = put_header(finish);
 	if (!err)
-		err = finish_pool_run(&finish->jobs, &finish->index, &finish->source,
-				      finish->compressed ? LEVEL : 0, put_job, finish);
+		err = finish_workers_run(&finish->jobs, &finish->index, &finish->source,
+					 finish->compressed ? LEVEL : 0, put_job, finish);
 	if (!err)
 		err = put_kept(finish);
 	if (!err)

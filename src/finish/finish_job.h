@@ -9,7 +9,7 @@
 
 #include "analysis/chunks/chunk_index.h"
 #include "hosted/buf.h"
-#include "hosted/byte_source.h"
+#include "hosted/files/byte_source.h"
 
 struct finish_job {
 	size_t first, end; /* chunks of the index */

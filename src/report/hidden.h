@@ -1,4 +1,4 @@
-/* What no number of a summary counts: blocks in the pools of the program's language. */
+/* What no number of a summary counts: blocks in heaps of the program's language. */
 #ifndef MALLOW_REPORT_HIDDEN_H
 #define MALLOW_REPORT_HIDDEN_H
 
@@ -6,7 +6,7 @@
 #include "report/style.h"
 
 /*
- * Further lines of summary_write(): how much memory such pools held, and that --force-malloc shows
+ * Further lines of summary_write(): how much memory such heaps held, and that --force-malloc shows
  * what is in them. Nothing where there are none. symbolized: NULL leaves out those that are known
  * by names of functions. The writing itself fails in buf.
  */

@@ -3,9 +3,10 @@
 #include "analysis/leaks/suppressed.h"
 #include "analysis/trees/tree.h"
 #include "hosted/cleanup.h"
+#include "hosted/map.h"
 #include "report/export/collapsed.h"
+#include "report/live_frame.h"
 #include "report/site_order.h"
-#include "report/text/live_text.h"
 
 CLEANUP_DEFINE(struct tree *, tree_destroy);
 
@@ -20,26 +21,75 @@ const char *live_key_name(enum live_key key)
 	return key == LIVE_BY_COUNT ? "count" : "size";
 }
 
-/* The sites of order that no line of the file finds in their text, until enough are found. */
+/*
+ * Which frames the file of --ignore names. Thousands of backtraces share frames: each is looked up
+ * by its number in the stack and its index, as both are in its text, and becomes text once.
+ */
+struct ignored_frames {
+	struct map known; /* 1: it is named */
+	struct buf text;
+};
+
+static void ignored_frames_deinit(struct ignored_frames *frames)
+{
+	map_deinit(&frames->known);
+	buf_deinit(&frames->text);
+}
+
+static struct err *is_ignored_frame(const struct live_view *view, struct ignored_frames *frames,
+				    uint32_t frame, unsigned number, bool *ret)
+{
+	static const struct style plain = {0};
+	uint64_t *known = map_put(&frames->known, (uint64_t)number << 32 | frame);
+	struct err *err = known ? NULL : err_no_memory();
+	const char *text;
+
+	if (!err && *known == MAP_NONE) {
+		*known = 0;
+		frames->text.size = 0;
+		err = live_frame_put(&frames->text, &plain, view->recording, view->symbolized,
+				     frame, number);
+		text = err ? NULL : buf_string(&frames->text);
+		if (text)
+			*known = live_ignore_has_text(view->options.ignore, text);
+		else if (!err)
+			err = err_no_memory();
+	}
+	*ret = !err && *known;
+	return err;
+}
+
+/* Whether one of the frames that are printed is ignored. */
+static struct err *is_ignored_stack(const struct live_view *view, struct ignored_frames *frames,
+				    uint32_t node, bool *ret)
+{
+	uint32_t unused;
+	const struct stack_node *nodes = recording_stacks(view->recording, &unused);
+	struct err *err = NULL;
+
+	*ret = node == RECORDING_NONE &&
+	       live_ignore_has_text(view->options.ignore, LIVE_FRAME_NO_STACK);
+	for (unsigned i = 0; !err && !*ret && node != RECORDING_NONE && i < view->options.depth;
+	     i++) {
+		err = is_ignored_frame(view, frames, nodes[node].frame, i, ret);
+		node = nodes[node].parent;
+	}
+	return err;
+}
+
+/* The sites of order that are ignored go. */
 static struct err *leave_out(struct live_view *view, const struct site *sites)
 {
-	const struct live_ignore *ignore = view->options.ignore;
-	struct style plain = {0};
-	struct buf text;
+	cleanup(ignored_frames_deinit) struct ignored_frames frames = {.text = BUF_EMPTY};
 	struct err *err = NULL;
 	uint32_t kept = 0;
 
-	buf_init(&text);
 	for (uint32_t i = 0; !err && i < view->live; i++) {
 		const struct site *site = &sites[view->order[i]];
-		const char *string;
+		bool ignored;
 
-		text.size = 0;
-		err = live_text_frames(&text, &plain, view, site->stack);
-		string = err ? NULL : buf_string(&text);
-		if (!err && !string)
-			err = err_no_memory();
-		if (string && live_ignore_has_text(ignore, string)) {
+		err = is_ignored_stack(view, &frames, site->stack, &ignored);
+		if (ignored) {
 			view->ignored_sites++;
 			view->ignored_bytes += site->leaked_bytes;
 		} else {
@@ -47,7 +97,6 @@ static struct err *leave_out(struct live_view *view, const struct site *sites)
 		}
 	}
 	view->live = kept;
-	buf_deinit(&text);
 	return err;
 }
 

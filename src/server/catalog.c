@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "hosted/byte_source.h"
 #include "hosted/cleanup.h"
+#include "hosted/files/byte_source.h"
 #include "hosted/now.h"
 #include "hosted/parallel.h"
 #include "hosted/process_memory.h"

@@ -18,7 +18,7 @@ void dataset_release(struct dataset *dataset)
 	for (size_t i = 0; i < 2; i++)
 		frame_json_deinit(&dataset->frames[i]);
 	free(dataset->frame_calls);
-	free(dataset->extents);
+	free(dataset->sums);
 	symbolized_destroy(dataset->symbolized);
 	symbolizer_destroy(dataset->symbolizer);
 	recording_close(dataset->owned);
@@ -99,13 +99,13 @@ void dataset_unlock(struct dataset *dataset)
 	pthread_mutex_unlock(&dataset->lock);
 }
 
-struct err *dataset_extents(struct dataset *dataset, const struct site_extent **ret)
+struct err *dataset_sums(struct dataset *dataset, const struct site_sums **ret)
 {
 	struct err *err = NULL;
 
-	if (!dataset->extents)
-		err = site_extents_create(dataset->recording, NULL, &dataset->extents);
-	*ret = dataset->extents;
+	if (!dataset->sums)
+		err = site_sums_create(dataset->recording, NULL, &dataset->sums);
+	*ret = dataset->sums;
 	return err;
 }
 

@@ -11,8 +11,8 @@
 
 #include <pthread.h>
 
+#include "analysis/blocks/site_sums.h"
 #include "analysis/names/symbolized.h"
-#include "analysis/views/site_extent.h"
 #include "server/frame_json.h"
 
 #define DATASET_SELECTIONS 4
@@ -34,7 +34,7 @@ struct dataset {
 	struct recording *owned;
 	struct symbolizer *symbolizer;
 	uint64_t *frame_calls;
-	struct site_extent *extents;
+	struct site_sums *sums;
 	unsigned int references;
 };
 
@@ -60,7 +60,7 @@ void dataset_lock(struct dataset *dataset);
 void dataset_unlock(struct dataset *dataset);
 
 /* Under the lock. What all allocations come to, for each site. */
-struct err *dataset_extents(struct dataset *dataset, const struct site_extent **ret);
+struct err *dataset_sums(struct dataset *dataset, const struct site_sums **ret);
 
 /*
  * Under the lock. A stack, by its innermost node or RECORDING_NONE, as an array of frames,

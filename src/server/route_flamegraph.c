@@ -30,28 +30,28 @@ static struct err *put_lines(struct buf *buf, const struct recording *recording,
 static struct err *create_tree(struct dataset *dataset, struct selection *selection,
 			       struct tree **ret)
 {
-	auto_free struct site *sums = NULL;
-	const struct site_extent *extents;
+	auto_free struct site *matched = NULL;
+	const struct site_sums *sums;
 	const struct site *sites;
 	struct err *err;
 	uint32_t count;
 
 	if (!selection->bits)
 		return tree_create(dataset->recording, dataset->symbolized, METRIC_TOTAL, ret);
-	err = selection_extents(dataset, selection, &extents);
+	err = selection_sums(dataset, selection, &sums);
 	if (err)
 		return err;
 	sites = recording_sites(dataset->recording, &count);
-	sums = calloc((size_t)count + 1, sizeof(*sums));
-	if (!sums)
+	matched = calloc((size_t)count + 1, sizeof(*matched));
+	if (!matched)
 		return err_no_memory();
 	for (uint32_t i = 0; i < count; i++)
-		sums[i] = (struct site){
+		matched[i] = (struct site){
 			.stack = sites[i].stack,
-			.calls = extents[i].calls,
-			.total_bytes = extents[i].size,
+			.calls = sums[i].calls,
+			.total_bytes = sums[i].size,
 		};
-	return tree_create_of_sites(dataset->recording, dataset->symbolized, sums, count,
+	return tree_create_of_sites(dataset->recording, dataset->symbolized, matched, count,
 				    METRIC_TOTAL, ret);
 }
 

@@ -11,7 +11,7 @@ enum { FIRST, LAST, INTERVAL, CALLS, LEAKED, SIZE, KEYS };
 struct groups {
 	struct dataset *dataset;
 	struct selection *selection;
-	const struct site_extent *matched, *all;
+	const struct site_sums *matched, *all;
 	uint32_t *sites; /* in the order asked for, those of all pages */
 	uint64_t count;
 	uint64_t at, end; /* of the page */
@@ -30,19 +30,19 @@ static void drop_groups(void *state)
 	free(groups);
 }
 
-static void put_sums(struct json_writer *json, const char *key, const struct site_extent *extent,
+static void put_sums(struct json_writer *json, const char *key, const struct site_sums *sums,
 		     const struct recording_facts *facts)
 {
 	json_key(json, key);
 	json_object(json);
-	json_field_u64(json, "size", extent->size);
-	json_field_u64(json, "min_size", extent->min_size);
-	json_field_u64(json, "max_size", extent->max_size);
-	rest_json_field_moment(json, "min_timestamp", extent->first_ns, facts);
-	rest_json_field_moment(json, "max_timestamp", extent->last_ns, facts);
-	rest_json_field_time(json, "interval", extent->last_ns - extent->first_ns);
-	json_field_u64(json, "leaked_count", extent->leaked);
-	json_field_u64(json, "allocated_count", extent->calls);
+	json_field_u64(json, "size", sums->size);
+	json_field_u64(json, "min_size", sums->span.smallest);
+	json_field_u64(json, "max_size", sums->span.largest);
+	rest_json_field_moment(json, "min_timestamp", sums->span.first_ns, facts);
+	rest_json_field_moment(json, "max_timestamp", sums->span.last_ns, facts);
+	rest_json_field_time(json, "interval", sums->span.last_ns - sums->span.first_ns);
+	json_field_u64(json, "leaked_count", sums->leaked);
+	json_field_u64(json, "allocated_count", sums->calls);
 	json_end(json);
 }
 
@@ -88,27 +88,27 @@ static struct err *make_groups(void *state, struct buf *buf, bool *done)
 }
 
 struct sort {
-	const struct site_extent *extents;
+	const struct site_sums *sums;
 	unsigned int key;
 };
 
 static uint64_t key_of(const struct sort *sort, uint32_t site)
 {
-	const struct site_extent *extent = &sort->extents[site];
+	const struct site_sums *sums = &sort->sums[site];
 
 	switch (sort->key) {
 	case FIRST:
-		return extent->first_ns;
+		return sums->span.first_ns;
 	case LAST:
-		return extent->last_ns;
+		return sums->span.last_ns;
 	case INTERVAL:
-		return extent->last_ns - extent->first_ns;
+		return sums->span.last_ns - sums->span.first_ns;
 	case CALLS:
-		return extent->calls;
+		return sums->calls;
 	case LEAKED:
-		return extent->leaked;
+		return sums->leaked;
 	default:
-		return extent->size;
+		return sums->size;
 	}
 }
 
@@ -127,7 +127,7 @@ static struct err *sort_groups(const struct request *request, struct groups *gro
 {
 	unsigned int choice = request->choices[PARAMETER_GROUP_SORT];
 	struct sort sort = {
-		.extents = choice < KEYS ? groups->matched : groups->all,
+		.sums = choice < KEYS ? groups->matched : groups->all,
 		.key = choice % KEYS,
 	};
 	uint32_t count;
@@ -158,9 +158,9 @@ static struct err *fill(struct request *request, struct reply *reply, struct gro
 
 	if (err || !groups->selection)
 		return err;
-	err = dataset_extents(groups->dataset, &groups->all);
+	err = dataset_sums(groups->dataset, &groups->all);
 	if (!err)
-		err = selection_extents(groups->dataset, groups->selection, &groups->matched);
+		err = selection_sums(groups->dataset, groups->selection, &groups->matched);
 	return err ? err : sort_groups(request, groups);
 }
 

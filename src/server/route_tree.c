@@ -74,15 +74,15 @@ static struct err *write_tree(struct request *request, struct reply *reply, put_
 	cleanup(source_tree_destroy_at) struct source_tree *tree = NULL;
 	cleanup(selection_release_at) struct selection *selection = NULL;
 	struct dataset *dataset = request->dataset;
-	const struct site_extent *extents;
+	const struct site_sums *sums;
 	struct err *err;
 
 	err = request_select(request, reply, &selection);
 	if (err || !selection)
 		return err;
-	err = selection_extents(dataset, selection, &extents);
+	err = selection_sums(dataset, selection, &sums);
 	if (!err)
-		err = source_tree_create(dataset->recording, dataset->symbolized, extents, &tree);
+		err = source_tree_create(dataset->recording, dataset->symbolized, sums, &tree);
 	return err ? err : put(buf, dataset, tree, request_strips(request));
 }
 

@@ -16,7 +16,7 @@ void selection_release(struct selection *selection)
 		block_top_deinit(&selection->tops[i][false]);
 		block_top_deinit(&selection->tops[i][true]);
 	}
-	free(selection->extents);
+	free(selection->sums);
 	free(selection->key);
 	free(selection);
 }
@@ -134,15 +134,15 @@ struct err *selection_ranks(struct dataset *dataset, struct selection *selection
 	return err;
 }
 
-struct err *selection_extents(struct dataset *dataset, struct selection *selection,
-			      const struct site_extent **ret)
+struct err *selection_sums(struct dataset *dataset, struct selection *selection,
+			   const struct site_sums **ret)
 {
 	struct err *err = NULL;
 
 	if (!selection->bits)
-		return dataset_extents(dataset, ret);
-	if (!selection->extents)
-		err = site_extents_create(dataset->recording, selection->bits, &selection->extents);
-	*ret = selection->extents;
+		return dataset_sums(dataset, ret);
+	if (!selection->sums)
+		err = site_sums_create(dataset->recording, selection->bits, &selection->sums);
+	*ret = selection->sums;
 	return err;
 }

@@ -23,7 +23,7 @@ struct selection {
 	struct filter_match match;
 	const uint64_t *bits; /* block_bits.h: NULL, all */
 	uint64_t count;       /* blocks that match */
-	struct site_extent *extents;
+	struct site_sums *sums;
 	struct block_pages pages[SELECTION_ORDERS];
 	struct block_top tops[SELECTION_ORDERS][2]; /* the latest, ascending and descending */
 	unsigned int tops_made;
@@ -54,7 +54,7 @@ struct err *selection_ranks(struct dataset *dataset, struct selection *selection
 			    enum selection_order order, const struct block_pages **ret);
 
 /* Under the lock. What its blocks come to, for each site. */
-struct err *selection_extents(struct dataset *dataset, struct selection *selection,
-			      const struct site_extent **ret);
+struct err *selection_sums(struct dataset *dataset, struct selection *selection,
+			   const struct site_sums **ret);
 
 #endif

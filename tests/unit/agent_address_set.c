@@ -10,17 +10,17 @@
 #include <cmocka.h>
 
 #include "agent/ground/address_set.h"
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 
 static size_t allocations, allocations_left;
 
-void *page_pool_allocate(size_t size)
+void *own_pages_allocate(size_t size)
 {
 	if (!allocations_left)
 		return NULL;
 	__atomic_fetch_sub(&allocations_left, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&allocations, 1, __ATOMIC_RELAXED);
-	// Never given back, as the pool's; not of malloc, so that nobody calls it a leak.
+	// Never given back, as own_pages.h's; not of malloc, so that nobody calls it a leak.
 	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 #include "agent/life/process.h"
 #include "agent/report/report_json.h"
 #include "agent/report/report_sort.h"
@@ -23,7 +23,7 @@ bool process_forbidden;
 
 static size_t pages_left = SIZE_MAX;
 
-void *page_pool_allocate(size_t size)
+void *own_pages_allocate(size_t size)
 {
 	if (!pages_left)
 		return NULL;
@@ -31,7 +31,7 @@ void *page_pool_allocate(size_t size)
 	return calloc(1, size);
 }
 
-void page_pool_release(void *memory, size_t size)
+void own_pages_release(void *memory, size_t size)
 {
 	(void)size;
 	free(memory);

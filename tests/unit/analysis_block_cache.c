@@ -5,8 +5,8 @@
 
 #include "analysis/blocks/block_bits.h"
 #include "analysis/blocks/block_pages.h"
+#include "analysis/blocks/site_sums.h"
 #include "analysis/recording_memory.h"
-#include "analysis/views/site_extent.h"
 #include "base/random.h"
 #include "check.h"
 #include "trace_writer.h"
@@ -111,33 +111,43 @@ static void write_allocations(struct trace_writer *writer)
 	trace_writer_seal(writer);
 }
 
-static void add_block(struct site_extent *extent, const struct block_columns *blocks, uint64_t i)
+static void add_block(struct site_sums *sums, const struct block_columns *blocks, uint64_t i)
 {
-	if (!extent->calls++) {
-		extent->first = i;
-		extent->first_ns = blocks->allocated_ns[i];
-		extent->min_size = extent->max_size = blocks->size[i];
+	struct site_span *span = &sums->span;
+	uint64_t size = blocks->size[i], life = blocks->freed_ns[i] - blocks->allocated_ns[i];
+
+	if (!sums->calls++) {
+		sums->first = i;
+		span->first_ns = blocks->allocated_ns[i];
+		span->smallest = span->largest = size;
 	}
-	extent->last_ns = blocks->allocated_ns[i];
-	extent->leaked += blocks->freed_ns[i] == TIME_NEVER;
-	extent->size += blocks->size[i];
-	if (blocks->size[i] < extent->min_size)
-		extent->min_size = blocks->size[i];
-	if (blocks->size[i] > extent->max_size)
-		extent->max_size = blocks->size[i];
+	sums->size += size;
+	span->blocks++;
+	span->last_ns = blocks->allocated_ns[i];
+	span->smallest = size < span->smallest ? size : span->smallest;
+	span->largest = size > span->largest ? size : span->largest;
+	if (blocks->freed_ns[i] == TIME_NEVER) {
+		sums->leaked++;
+		return;
+	}
+	span->freed++;
+	span->lives_ns += life;
+	span->longest_life_ns = life > span->longest_life_ns ? life : span->longest_life_ns;
 }
 
-static void check_extents(const struct recording *recording, const uint64_t *bits)
+static void check_sums(const struct recording *recording, const uint64_t *bits)
 {
 	const struct block_columns *blocks = recording_blocks(recording);
-	struct site_extent expected[SITES] = {0}, *extents;
+	struct site_sums expected[SITES] = {0}, *sums;
 
 	for (uint64_t i = 0; i < blocks->count; i++)
 		if (block_bits_has(bits, i))
 			add_block(&expected[blocks->site[i]], blocks, i);
-	assert_ok(site_extents_create(recording, bits, &extents));
-	assert_memory_equal(extents, expected, sizeof(expected));
-	free(extents);
+	for (uint32_t i = 0; !bits && i < SITES; i++)
+		expected[i].span.threads = 1;
+	assert_ok(site_sums_create(recording, bits, &sums));
+	assert_memory_equal(sums, expected, sizeof(expected));
+	free(sums);
 }
 
 static void sums_of_sites(void **state)
@@ -153,11 +163,11 @@ static void sums_of_sites(void **state)
 	recording_sites(recording, &count);
 	assert_int_equal(count, SITES);
 	assert_int_equal(recording_blocks(recording)->count, ALLOCATIONS);
-	check_extents(recording, NULL);
+	check_sums(recording, NULL);
 	for (unsigned int sparse = 0; sparse <= 18; sparse += 6) {
 		uint64_t *bits = make_bits(ALLOCATIONS, sparse, &random);
 
-		check_extents(recording, bits);
+		check_sums(recording, bits);
 		free(bits);
 	}
 	recording_close(recording);

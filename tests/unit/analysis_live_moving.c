@@ -3,7 +3,7 @@
 
 #include "analysis/recording_memory.h"
 #include "check.h"
-#include "hosted/byte_source.h"
+#include "hosted/files/byte_source.h"
 #include "live_writer.h"
 #include "trace/live.h"
 

@@ -5,7 +5,7 @@
 #include "analysis/blocks/block_bits.h"
 #include "analysis/blocks/block_order.h"
 #include "analysis/blocks/block_top.h"
-#include "analysis/blocks/site_spans.h"
+#include "analysis/blocks/site_sums.h"
 #include "base/random.h"
 #include "check.h"
 

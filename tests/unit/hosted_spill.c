@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "hosted/cache_folder.h"
-#include "hosted/spill.h"
+#include "hosted/files/cache_folder.h"
+#include "hosted/files/spill.h"
 
 #define STEPS 12
 

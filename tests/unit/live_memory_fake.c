@@ -10,7 +10,7 @@
 
 #include "agent/arch/atomic_add.h"
 #include "agent/ground/lock.h"
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/live_blocks/live_memory.h"
 
@@ -69,7 +69,7 @@ void fake_memory_reset(void)
 	fake_memory_left = SIZE_MAX;
 }
 
-void *page_pool_allocate(size_t size)
+void *own_pages_allocate(size_t size)
 {
 	void (*meanwhile)(void) = fake_memory_meanwhile;
 	sigset_t signals;
@@ -85,7 +85,7 @@ void *page_pool_allocate(size_t size)
 	return memory;
 }
 
-void page_pool_release(void *memory, size_t size)
+void own_pages_release(void *memory, size_t size)
 {
 	(void)memory, (void)size; // with the others, at the end
 }

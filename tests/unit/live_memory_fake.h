@@ -10,9 +10,9 @@
 
 #include "trace/live.h"
 
-extern size_t fake_memory_left; /* so many more leaves, arrays and pages of the pool */
+extern size_t fake_memory_left; /* so many more leaves, arrays and own pages */
 extern size_t fake_memory_leaves;
-extern void (*fake_memory_meanwhile)(void); /* what others do during the next call of the pool */
+extern void (*fake_memory_meanwhile)(void); /* what others do during the next call for own pages */
 
 /* What the table has of what readers see. */
 struct fake_part {

@@ -17,7 +17,7 @@
 
 static size_t allocations_left;
 
-/* Like the agent's pool: pages that are never returned. */
+/* Like the agent's own pages, which are never returned. */
 static void *allocate(size_t size)
 {
 	void *pages;

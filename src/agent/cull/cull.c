@@ -4,7 +4,7 @@
 #include "agent/event/event.h"
 #include "agent/event/thread.h"
 #include "agent/ground/clock.h"
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/record/fact_record.h"
 

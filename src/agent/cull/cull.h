@@ -22,7 +22,7 @@
  * What finds no room is written as it would be without CULL: no memory, too many held back,
  * a signal handler's that interrupted the agent. So is everything once the process has ended.
  *
- * Only where config.value[SETTING_CULL] is set; thread->filtered is then, too.
+ * Only where config.value[SETTING_CULL] is set; thread->selective is then, too.
  */
 #ifndef MALLOW_AGENT_CULL_CULL_H
 #define MALLOW_AGENT_CULL_CULL_H

@@ -3,7 +3,7 @@
 #include "agent/event/thread.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/lock.h"
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 #include "agent/ground/signal_bracket.h"
 
 struct cull *cull_current(void)
@@ -17,7 +17,7 @@ struct cull *cull_make(void)
 
 	if (cull_current())
 		return cull_current();
-	made = page_pool_allocate(sizeof(*made));
+	made = own_pages_allocate(sizeof(*made));
 	if (!made)
 		return NULL;
 	made->limit = CULL_NEVER;
@@ -53,7 +53,7 @@ struct cull_holder *cull_holder(struct thread *thread, struct cull *cull)
 	thread->holder = take_idle(cull);
 	signal_bracket_end(&bracket);
 	if (!thread->holder)
-		thread->holder = page_pool_allocate(sizeof(*thread->holder));
+		thread->holder = own_pages_allocate(sizeof(*thread->holder));
 	if (thread->holder)
 		thread->holder->cull = cull;
 	return thread->holder;
@@ -67,7 +67,7 @@ static bool add_segment(struct cull *cull, struct cull_holder *holder)
 
 	if (__atomic_load_n(&cull->count, __ATOMIC_RELAXED) >= CULL_SEGMENTS)
 		return false;
-	segment = page_pool_allocate(CULL_SEGMENT_ENTRIES * sizeof(*segment));
+	segment = own_pages_allocate(CULL_SEGMENT_ENTRIES * sizeof(*segment));
 	number = segment ? __atomic_fetch_add(&cull->count, 1, __ATOMIC_RELAXED) : CULL_SEGMENTS;
 	if (number >= CULL_SEGMENTS)
 		return false; // memory that stays unused, but once for each thread

@@ -11,7 +11,7 @@
 static void write_or_hold(struct thread *thread, struct event *event, uint32_t replaced,
 			  const struct unwind_state *state)
 {
-	if (replaced && event->operation == TRACE_OP_FREE) { // the filter has dropped the new block
+	if (replaced && event->operation == TRACE_OP_FREE) { // admission dropped the new block
 		if (!cull_ends_taken(thread, replaced, event->address, event->ticks, false))
 			event_write_end(thread, event, state);
 		return;
@@ -29,7 +29,7 @@ static void write_or_hold(struct thread *thread, struct event *event, uint32_t r
 	}
 }
 
-/* What the filter has made of an event. */
+/* What admission has made of an event. */
 static void write_kept(struct thread *thread, struct event *event, uint32_t replaced,
 		       const struct unwind_state *state)
 {

@@ -1,7 +1,7 @@
 #include "agent/cull/cull_stacks.h"
 
 #include "agent/ground/clock.h"
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 #include "agent/record/fact_record.h"
 #include "agent/unwind/stack_cache.h"
 #include "trace/encode.h"
@@ -57,7 +57,7 @@ static struct cull_stack *make_room(struct cull_stacks *stacks, struct cull_room
 		return NULL;
 	}
 	room->left = 0;
-	room->next = page_pool_allocate(more);
+	room->next = own_pages_allocate(more);
 	if (!room->next)
 		return NULL;
 	room->left = more;

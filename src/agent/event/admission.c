@@ -25,11 +25,11 @@ static double minus_log(uint64_t n)
 }
 
 /* Bytes between one point's and the next one's. */
-static uint64_t draw(struct admission *filter)
+static uint64_t draw(struct admission *admission)
 {
 	double mean = (double)config.value[SETTING_SAMPLE];
 
-	return (uint64_t)(mean * minus_log((random_next(&filter->random) >> 11) + 1));
+	return (uint64_t)(mean * minus_log((random_next(&admission->random) >> 11) + 1));
 }
 
 /* The streams of one seed are not those of the next. */
@@ -49,22 +49,22 @@ static void seed(struct thread *thread)
 
 bool admission_samples(struct thread *thread, uint64_t size)
 {
-	struct admission *filter = &thread->admission;
+	struct admission *admission = &thread->admission;
 	bool sampled, passes_over;
 	uint64_t left;
 
-	if (!filter->random)
+	if (!admission->random)
 		seed(thread);
 	if (!size)
 		size = 1;
-	left = filter->left + filter->held;
+	left = admission->left + admission->held;
 	sampled = size > left;
 	// The distance to the next one does not depend on where this one was.
-	left = sampled ? draw(filter) : left - size;
+	left = sampled ? draw(admission) : left - size;
 	// Within another hook its hold goes on: admission_hold().
 	passes_over = live_way == LIVE_WAY_SAMPLES && !thread->within;
-	filter->held = passes_over ? 0 : left;
-	filter->left = passes_over ? left : 0;
+	admission->held = passes_over ? 0 : left;
+	admission->left = passes_over ? left : 0;
 	return sampled;
 }
 

@@ -9,7 +9,7 @@
  * counts as one of 1. A reader divides by that probability and has an estimate without a bias.
  * SEED=number: a thread's points are made from it and the number of the thread's stream.
  *
- * Only a thread with thread->filtered asks here; for the others this costs nothing.
+ * Only a thread with thread->selective asks here; for the others this costs nothing.
  */
 #ifndef MALLOW_AGENT_EVENT_ADMISSION_H
 #define MALLOW_AGENT_EVENT_ADMISSION_H
@@ -56,32 +56,32 @@ bool admission_samples(struct thread *thread, uint64_t size);
  * It does not, or that has to be asked: one comparison, whatever else the thread is doing. Bytes
  * are left for it once they were drawn, where hooks may pass over events at all (LIVE_WAY_SAMPLES).
  */
-static inline bool admission_passes_over(struct admission *filter, uint64_t size)
+static inline bool admission_passes_over(struct admission *admission, uint64_t size)
 {
-	uint64_t left = __atomic_load_n(&filter->left, __ATOMIC_RELAXED);
+	uint64_t left = __atomic_load_n(&admission->left, __ATOMIC_RELAXED);
 
 	if (size - 1 >= left) // of 0 bytes, too: that is to be asked
 		return false;
 	// Of what was looked at: a handler that drew in between must not make it less than nothing.
-	__atomic_store_n(&filter->left, left - size, __ATOMIC_RELAXED);
+	__atomic_store_n(&admission->left, left - size, __ATOMIC_RELAXED);
 	// In the child of one that forked in between these are the parent's bytes, all else is
 	// wiped.
-	return likely(__atomic_load_n(&filter->random, __ATOMIC_RELAXED));
+	return likely(__atomic_load_n(&admission->random, __ATOMIC_RELAXED));
 }
 
 /*
  * Before a real function that may come to other hooks, whose blocks are counted with its own: these
  * have to ask, until somebody that is not within another hook has asked admission_samples().
  */
-static inline void admission_hold(struct admission *filter)
+static inline void admission_hold(struct admission *admission)
 {
-	uint64_t left = __atomic_load_n(&filter->left, __ATOMIC_RELAXED);
+	uint64_t left = __atomic_load_n(&admission->left, __ATOMIC_RELAXED);
 
-	filter->held += left;
-	__atomic_store_n(&filter->left, 0, __ATOMIC_RELAXED);
+	admission->held += left;
+	__atomic_store_n(&admission->left, 0, __ATOMIC_RELAXED);
 }
 
-/* Whether the settings ask for a filter. Of all threads the same. */
+/* Whether the settings ask for that. Of all threads the same. */
 bool admission_wanted(void);
 
 /* Whether what is recorded is known by its address. */

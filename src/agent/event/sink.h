@@ -30,14 +30,14 @@ struct unwind_state;
 
 /* What is known of the old block of a realloc. */
 enum sink_old {
-	SINK_NOT_ASKED = 0, /* the thread is not filtered: recorded as all are */
+	SINK_NOT_ASKED = 0, /* the thread is not selective: recorded as all are */
 	SINK_UNKNOWN,
 	SINK_RECORDED,
 	SINK_HELD, /* plus a number of the sink's: recorded, but held back */
 };
 
 struct sink {
-	/* Every event of every thread comes to allocate() and end(): thread->filtered. */
+	/* Every event of every thread comes to allocate() and end(): thread->selective. */
 	bool takes_all;
 	/* It finds out by itself whether a block is recorded: the sets of admission.h stay empty.
 	 */
@@ -56,10 +56,10 @@ struct sink {
 	void (*end)(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address);
 
 	/*
-	 * Of a filtered thread. Before a realloc the old block ends, as another thread may be given
-	 * its address before the realloc returns: enum sink_old. It failed: the block is as it was.
-	 * It did not: whether there is an event left, which is changed to what is. in_handler: of a
-	 * signal handler that interrupted the agent.
+	 * Of a selective thread. Before a realloc the old block ends, as another thread may be
+	 * given its address before the realloc returns: enum sink_old. It failed: the block is as
+	 * it was. It did not: whether there is an event left, which is changed to what is.
+	 * in_handler: of a signal handler that interrupted the agent.
 	 */
 	uint32_t (*realloc_begin)(struct thread *thread, const void *old);
 	void (*realloc_fail)(struct thread *thread, const void *old, uint32_t before);

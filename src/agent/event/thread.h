@@ -51,12 +51,12 @@ struct thread {
 	uint8_t forked;    /* kept over a fork that interrupted a write: fork.h */
 	union {
 		struct {
-			uint8_t resync;   /* the encoder's state may be half changed */
-			uint8_t passing;  /* in a hook that only passes on: our frame is in every
-					     stack */
-			uint8_t within;   /* this hook was called within another one: our frames are
-					     in its stack */
-			uint8_t filtered; /* not every event is recorded: admission.h decides */
+			uint8_t resync;  /* the encoder's state may be half changed */
+			uint8_t passing; /* in a hook that only passes on: our frame is in every
+					    stack */
+			uint8_t within;  /* this hook was called within another one: our frames are
+					    in its stack */
+			uint8_t selective;   /* not every event is recorded: admission.h decides */
 			uint8_t free_stacks; /* frees have stacks, too */
 			uint8_t unused[3];
 		};

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 
 #define LEAF_WORDS (1u << (ADDRESS_SET_LEAF_BITS - ADDRESS_SET_UNIT_BITS - 6))
 
@@ -40,7 +40,7 @@ static void *reach(void *pointer, size_t size)
 
 	if (there)
 		return there;
-	made = page_pool_allocate(size);
+	made = own_pages_allocate(size);
 	if (!made)
 		return NULL;
 	if (__atomic_compare_exchange_n(place, &there, made, false, __ATOMIC_RELEASE,

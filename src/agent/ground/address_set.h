@@ -7,7 +7,7 @@
  *   leaf     2 Mi bits, 256 KiB, of which a page serves 256 KiB of the program's memory
  *
  * So it costs 1/64 of the memory that holds such blocks at most, and three loads to find that an
- * address is not there. Lock-free and async-signal-safe, memory from page_pool.h, never given back.
+ * address is not there. Lock-free and async-signal-safe, memory from own_pages.h, never given back.
  */
 #ifndef MALLOW_AGENT_GROUND_ADDRESS_SET_H
 #define MALLOW_AGENT_GROUND_ADDRESS_SET_H

@@ -166,7 +166,7 @@ static void limit_depth(void)
 }
 
 /* A sample knows what a block stands for by its size, which sums have not. */
-static void choose_filter(void)
+static void choose_selection(void)
 {
 	if (!config.value[SETTING_SAMPLE] || !config.value[SETTING_CULL])
 		return;
@@ -272,7 +272,7 @@ bool config_read(void)
 	}
 	choose_mode();
 	choose_signal();
-	choose_filter();
+	choose_selection();
 	wait_until_asked();
 	limit_depth();
 	log_settings();

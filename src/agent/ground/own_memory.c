@@ -140,7 +140,7 @@ static void add_piece(struct own_memory *ret, struct measured *measured, const v
 	ret->anonymous += bytes;
 }
 
-static void add_pool(struct own_memory *ret)
+static void add_pages(struct own_memory *ret)
 {
 	struct measured measured = {0};
 
@@ -169,6 +169,6 @@ static void add_image(struct own_memory *ret)
 void own_memory_measure(struct own_memory *ret)
 {
 	*ret = (struct own_memory){0};
-	add_pool(ret);
+	add_pages(ret);
 	add_image(ret);
 }

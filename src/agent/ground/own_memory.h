@@ -15,7 +15,7 @@ struct own_memory {
 	uint64_t anonymous;    /* resident */
 };
 
-/* Pages of the pool. Lock-free, any thread, any signal handler. */
+/* Pages of own_pages.h. Lock-free, any thread, any signal handler. */
 void own_memory_note(void *start, size_t size);
 
 /* Pages that are about to be given back, by their owner. false: nobody noted them so. */
@@ -27,8 +27,8 @@ bool own_memory_forget(const void *start, size_t size);
 /* Resident bytes of a mapping; 0 where it is gone meanwhile. */
 uint64_t own_memory_resident(const void *start, size_t size);
 
-/* Of the pool and the image, as of now, by mincore(). In a signal bracket, while system calls are
- * allowed. */
+/* Of these pages and the image, as of now, by mincore(). In a signal bracket, while system calls
+ * are allowed. */
 void own_memory_measure(struct own_memory *ret);
 
 #endif

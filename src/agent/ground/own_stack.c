@@ -1,7 +1,7 @@
 #include "agent/ground/own_stack.h"
 
 #include "agent/arch/syscall.h"
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 #include "agent/ground/state.h"
 
 #define NAPS   200
@@ -12,12 +12,12 @@ static uint8_t (*stacks)[OWN_STACK_SIZE];
 
 void own_stack_prepare(void)
 {
-	void *made = page_pool_allocate(OWN_STACKS * OWN_STACK_SIZE), *none = NULL;
+	void *made = own_pages_allocate(OWN_STACKS * OWN_STACK_SIZE), *none = NULL;
 
 	// Another thread may have been faster.
 	if (made && !__atomic_compare_exchange_n((void **)&stacks, &none, made, false,
 						 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-		page_pool_release(made, OWN_STACKS * OWN_STACK_SIZE);
+		own_pages_release(made, OWN_STACKS * OWN_STACK_SIZE);
 }
 
 static bool is_current(void)
@@ -58,7 +58,7 @@ void *own_stack_take(void)
 
 		if (number >= 0)
 			return stacks[number] + OWN_STACK_SIZE;
-		// Another thread has just installed a filter.
+		// Another thread has just installed a seccomp filter.
 		if (process_system_calls_forbidden())
 			break;
 		sys_nanosleep(&nap);

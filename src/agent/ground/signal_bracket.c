@@ -22,7 +22,8 @@ static void begin_quiet(struct signal_bracket *bracket)
 
 static void end_quiet(struct signal_bracket *bracket)
 {
-	// Also where another thread has just installed a filter: handlers return by the same right.
+	// Also where another thread has just installed a seccomp filter: handlers return by the
+	// same right.
 	if (!bracket->nested)
 		sys_sigprocmask(SIG_SETMASK, &bracket->mask, 0);
 }

@@ -154,7 +154,7 @@ allocation_resize_begins(struct thread **thread, struct guard_call *call, const 
 
 	if (unlikely(!recorder) && !call->nested_in)
 		recorder = *thread = guard_enter_off_slow(call, old);
-	if (recorder && unlikely(recorder->filtered))
+	if (recorder && unlikely(recorder->selective))
 		call->old = sink->realloc_begin(recorder, old);
 	return allocation_ticks_for(*thread, call, (uint64_t)old, 0);
 }

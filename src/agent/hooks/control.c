@@ -1,5 +1,4 @@
-/* Calls by which a program limits itself: filters that forbid system calls, the time stamp counter.
- */
+/* Calls by which a program limits itself: seccomp filters, the time stamp counter. */
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -53,7 +52,8 @@ static bool installs_filter(long operation, const void *program)
 	       (operation == SECCOMP_SET_MODE_FILTER && program);
 }
 
-/* Of a filter with a listener the result is a descriptor, else a thread that could not follow. */
+/* Of a seccomp filter with a listener the result is a descriptor, else a thread that could not
+ * follow. */
 static bool was_refused(long flags, long result)
 {
 	return flags & SECCOMP_FILTER_FLAG_NEW_LISTENER ? result < 0 : result != 0;

@@ -25,7 +25,7 @@ static bool is_ours(int fd)
 	return process && fd == recording->file.fd && fd > 0 && fd == ours();
 }
 
-/* The program wants the number: ours goes elsewhere. Under a filter it is not needed any more. */
+/* The program wants the number: ours goes elsewhere. Under a seccomp filter it is not needed. */
 static void give_up(int from, int to)
 {
 	if (is_ours(to) && from != to && !process_system_calls_forbidden())

@@ -2,7 +2,7 @@
 
 #include "agent/event/thread.h"
 #include "agent/ground/libc.h"
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 #include "agent/ground/text.h"
 #include "agent/live_dump/helper.h"
 #include "base/compiler.h"
@@ -221,9 +221,9 @@ static void *allocate(size_t size)
 	struct thread *thread = thread_self;
 
 	if (!thread || !process_is_borrowed())
-		return page_pool_allocate(size);
+		return own_pages_allocate(size);
 	if (thread->exec_size < size) {
-		thread->exec_memory = page_pool_allocate(size);
+		thread->exec_memory = own_pages_allocate(size);
 		thread->exec_size = thread->exec_memory ? size : 0;
 	}
 	return thread->exec_memory;
@@ -271,5 +271,5 @@ char *const *environment_carry(char *const envp[], size_t *size)
 void environment_release(char *const *envp, size_t size)
 {
 	if (size && !process_system_calls_forbidden() && !process_is_borrowed())
-		page_pool_release((void *)envp, size);
+		own_pages_release((void *)envp, size);
 }

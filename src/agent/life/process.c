@@ -11,8 +11,8 @@
 #include "agent/ground/log.h"
 #include "agent/ground/next_functions.h"
 #include "agent/ground/own_code.h"
+#include "agent/ground/own_pages.h"
 #include "agent/ground/own_stack.h"
-#include "agent/ground/page_pool.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/ground/zero_memory.h"
 #include "agent/life/environment.h"
@@ -48,7 +48,7 @@ static bool make_process(void)
 
 	if (process)
 		return true;
-	fresh = page_pool_allocate(sizeof(*fresh));
+	fresh = own_pages_allocate(sizeof(*fresh));
 	if (!fresh)
 		return false;
 	// Zero in every child that has a copy of this memory; a vfork child shares it.
@@ -133,7 +133,7 @@ static void empty_caches(void)
 static bool start_first(void)
 {
 	const struct unwind_host host = {
-		.allocate = page_pool_allocate,
+		.allocate = own_pages_allocate,
 		.dl_find_object = real.dl_find_object,
 		.run = signal_bracket_run_quiet,
 		.hooks_start = (uint64_t)OWN_CODE_START,
@@ -197,7 +197,8 @@ static void say_no_memory(void)
 
 bool process_prepare(void)
 {
-	// The child of a process under a filter is under it, too, and has no window of its own.
+	// The child of a process under a seccomp filter is under it, too, and has no window of its
+	// own.
 	if (process_state() == PROCESS_NEW &&
 	    (process_system_calls_forbidden() || (toggle_is_off() && !toggle_settle_slow())))
 		return false;

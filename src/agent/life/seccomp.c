@@ -3,7 +3,7 @@
 #include "agent/event/sink.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/log.h"
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/ground/state.h"
 #include "agent/life/process_end.h"
@@ -18,7 +18,7 @@ static bool prepare_window(void)
 {
 	return !recording->file.header_private && clock_use_tsc &&
 	       file_open_window(&recording->file, WINDOW_SIZE) &&
-	       page_pool_begin_reserve(RESERVE_SIZE);
+	       own_pages_begin_reserve(RESERVE_SIZE);
 }
 
 /* Said now, for nobody knows whether a line could be written when the start comes. */
@@ -69,7 +69,7 @@ void seccomp_refused(void)
 	__atomic_store_n(&process_forbidden, false, __ATOMIC_RELEASE);
 	clock_thaw();
 	unwind_forbid_system_calls(false);
-	page_pool_end_reserve();
+	own_pages_end_reserve();
 	if (process_state() == PROCESS_RECORDING)
 		file_close_window(&recording->file);
 }

@@ -1,7 +1,7 @@
 /*
- * The program forbids system calls. A filter may kill it for any of ours, so from then on there are
- * none: recording goes on in a window of the file that was mapped before, with tables in a reserve
- * of the pool, or it stops.
+ * The program forbids system calls. A seccomp filter may kill it for any of ours, so from then
+ * on there are none: recording goes on in a window of the file that was mapped before, with tables
+ * in a reserve of pages (own_pages.h), or it stops.
  */
 #ifndef MALLOW_AGENT_LIFE_SECCOMP_H
 #define MALLOW_AGENT_LIFE_SECCOMP_H

@@ -7,7 +7,7 @@
 #include "agent/event/sink.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/next_functions.h"
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/life/process.h"
 #include "agent/life/process_facts.h"
@@ -52,7 +52,7 @@ static void set_parts(struct thread *thread)
 	thread->stack.truncated_pc = TRACE_PC_TRUNCATED;
 	// No 0 is stored: a stop in another thread may have set it just now.
 	if (admission_wanted())
-		thread->filtered = 1;
+		thread->selective = 1;
 	thread->free_stacks = config_free_stacks();
 }
 
@@ -72,7 +72,7 @@ static struct thread *create(void)
 
 	if (thread)
 		return thread;
-	thread = page_pool_allocate(thread_memory_size());
+	thread = own_pages_allocate(thread_memory_size());
 	if (!thread) {
 		process_count_loss(TRACE_LOSS_NO_MEMORY);
 		return NULL;
@@ -80,7 +80,7 @@ static struct thread *create(void)
 	if (!process_system_calls_forbidden() &&
 	    sys_madvise(thread, thread_memory_size(), MADV_WIPEONFORK)) {
 		// A child would go on in its parent's slot.
-		page_pool_release(thread, thread_memory_size());
+		own_pages_release(thread, thread_memory_size());
 		process_count_loss(TRACE_LOSS_NO_MEMORY);
 		return NULL;
 	}

@@ -83,7 +83,7 @@ static void begin_to_watch(void)
 	__atomic_store_n(&toggle_watched, 1, __ATOMIC_SEQ_CST);
 	for (thread = __atomic_load_n(&process->threads, __ATOMIC_SEQ_CST); thread;
 	     thread = thread->all_next) {
-		__atomic_store_n(&thread->filtered, 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&thread->selective, 1, __ATOMIC_RELEASE);
 		event_clock_be_exact(thread);
 	}
 	event_clock_end_lone();

@@ -9,7 +9,7 @@
  *                  and keeps the ends of blocks that were recorded. Others begin only where they
  *                  end such a block.
  *
- * So that the ends can be told apart, thread->filtered is set: from a thread's beginning where a
+ * So that the ends can be told apart, thread->selective is set: from a thread's beginning where a
  * setting says that there will be stops, else by the first stop (docs/adr/0007).
  *
  * Requests are combined: who comes while another carries one out leaves a wish behind and goes on,

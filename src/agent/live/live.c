@@ -3,10 +3,10 @@
 #include "agent/event/capture.h"
 #include "agent/event/event.h"
 #include "agent/ground/clock.h"
+#include "agent/live/live_count.h"
 #include "agent/live/live_hook.h"
 #include "agent/live/live_reports.h"
 #include "agent/live/live_stack.h"
-#include "agent/live/live_table.h"
 
 // Without stacks allocations have no time: so many from one look at the clock to the next.
 #define STACKLESS_LOOKS 4096

@@ -1,11 +1,11 @@
 /* Beginning and ending: a process's table, a thread's place in it. */
 #include "agent/ground/libc.h"
 #include "agent/ground/next_functions.h"
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/live/live.h"
+#include "agent/live/live_count.h"
 #include "agent/live/live_sampled.h"
-#include "agent/live/live_table.h"
 #include "agent/live_blocks/live_memory.h"
 #include "agent/record/thread_record.h"
 #include "base/bytes.h"
@@ -24,7 +24,7 @@ static void forget_former(void)
 		return;
 	block_table_release(&former->blocks);
 	sites_release(&former->sites);
-	page_pool_release(former, sizeof(*former));
+	own_pages_release(former, sizeof(*former));
 	former = NULL;
 }
 
@@ -43,7 +43,7 @@ bool live_begin(struct trace_header *header)
 	forget_former();
 	live_sampled_clear();
 	find_alone_flag();
-	live = page_pool_allocate(sizeof(*live));
+	live = own_pages_allocate(sizeof(*live));
 	if (!live)
 		return false;
 	former = live;

@@ -6,8 +6,8 @@
 #include "agent/event/event.h"
 #include "agent/ground/clock.h"
 #include "agent/live/live.h"
+#include "agent/live/live_count.h"
 #include "agent/live/live_stack.h"
-#include "agent/live/live_table.h"
 
 /* Who owns a block that waits: by its ticket, lest it be taken for the next one at its address. */
 static uint32_t waiting_owner(struct thread *thread, struct live *live, uint64_t ticket)

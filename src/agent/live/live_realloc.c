@@ -1,7 +1,7 @@
 /* Reallocs: the old block is taken out before, and brought back where it failed. */
 #include "agent/event/sink.h"
 #include "agent/live/live.h"
-#include "agent/live/live_table.h"
+#include "agent/live/live_count.h"
 
 /*
  * Around what comes before the event of a realloc is written: a handler finds the agent busy, as in

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 
 static size_t tier_size(uint32_t tier)
 {
@@ -15,12 +15,12 @@ static void grow(struct stack_index *index, uint32_t tier)
 	uint64_t **place = &index->more[tier], *none = NULL, *made;
 
 	if (!__atomic_load_n(place, __ATOMIC_ACQUIRE)) {
-		made = page_pool_allocate(tier_size(tier + 1));
+		made = own_pages_allocate(tier_size(tier + 1));
 		if (!made)
 			return;
 		if (!__atomic_compare_exchange_n(place, &none, made, false, __ATOMIC_RELEASE,
 						 __ATOMIC_RELAXED))
-			page_pool_release(made, tier_size(tier + 1));
+			own_pages_release(made, tier_size(tier + 1));
 	}
 	__atomic_compare_exchange_n(&index->last, &tier, tier + 1, false, __ATOMIC_SEQ_CST,
 				    __ATOMIC_RELAXED);
@@ -119,5 +119,5 @@ void stack_index_release(struct stack_index *index)
 {
 	for (uint32_t tier = 1; tier < STACK_INDEX_TIERS; tier++)
 		if (index->more[tier - 1])
-			page_pool_release(index->more[tier - 1], tier_size(tier));
+			own_pages_release(index->more[tier - 1], tier_size(tier));
 }

@@ -15,7 +15,7 @@
 /*
  * A place is the number of the word that is the entry of a small block (cells_word()), or of the
  * first one of a large one's cell, plus BLOCK_PLACE_LARGE; 0: nowhere. Neither a pointer nor a
- * distance from one: docs/adr/0012-live-table.md has what these cost the program.
+ * distance from one: docs/live-table.md has what these cost the program.
  */
 #define BLOCK_PLACE_LARGE (1u << 31)
 

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 #include "agent/live_blocks/live_memory.h"
 
 #define MIDDLE_LEAVES (1u << HEADS_MIDDLE_BITS)
@@ -28,14 +28,14 @@ static void *reach(void *pointer, size_t size, bool *own)
 	*own = false;
 	if (there)
 		return there;
-	made = page_pool_allocate(size);
+	made = own_pages_allocate(size);
 	if (!made)
 		return NULL;
 	*own = __atomic_compare_exchange_n(at, &there, made, false, __ATOMIC_RELEASE,
 					   __ATOMIC_ACQUIRE);
 	if (*own)
 		return made;
-	page_pool_release(made, size);
+	own_pages_release(made, size);
 	return there;
 }
 
@@ -141,12 +141,12 @@ void heads_release(struct heads *heads)
 	while (middle) {
 		struct heads_middle *next = middle->next;
 
-		page_pool_release(middle, sizeof(*middle));
+		own_pages_release(middle, sizeof(*middle));
 		middle = next;
 	}
 	for (unsigned int map = 0; map < LIVE_MAPS; map++)
 		if (heads->tops[map])
-			page_pool_release(heads->tops[map],
+			own_pages_release(heads->tops[map],
 					  top_count(map) * sizeof(*heads->tops[map]));
 	*heads = (struct heads){0};
 }

@@ -62,8 +62,8 @@ static enum field field_of_slots(void)
 }
 
 /*
- * Shared mappings of the recording's file, resident; with private slots they are of the pool. Other
- * threads may be rolling theirs: a slot that is gone by now counts as not resident.
+ * Shared mappings of the recording's file, resident; with private slots they are of own_pages.h.
+ * Other threads may be rolling theirs: a slot that is gone by now counts as not resident.
  */
 static uint64_t measure_slots(uint64_t *virtual_size)
 {

@@ -8,7 +8,7 @@
 #include "agent/ground/libc.h"
 #include "agent/ground/lock.h"
 #include "agent/ground/next_functions.h"
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/record/build_id.h"
 #include "agent/record/fact_record.h"
@@ -133,7 +133,7 @@ static uint32_t add(struct thread *thread, struct modules *modules,
 	uint64_t path_hash;
 
 	if (!modules->list)
-		modules->list = page_pool_allocate(MODULES_MAX * sizeof(*modules->list));
+		modules->list = own_pages_allocate(MODULES_MAX * sizeof(*modules->list));
 	if (!modules->list || modules->count == MODULES_MAX)
 		return 0;
 	find_path(module);

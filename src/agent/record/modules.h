@@ -17,7 +17,7 @@ struct module;
 struct modules {
 	uint32_t lock;
 	uint32_t count;         /* atomic */
-	struct module *list;    /* MODULES_MAX, from the pool */
+	struct module *list;    /* MODULES_MAX, of own_pages.h */
 	uint32_t next_frame_id; /* atomic */
 };
 

@@ -7,7 +7,7 @@
 #include "agent/record/thread_record.h"
 
 /* Of a thread that records not all: what admission.h makes of the event. */
-static void allocate_filtered(struct thread *thread, const struct event *event,
+static void allocate_selected(struct thread *thread, const struct event *event,
 			      const struct unwind_state *state)
 {
 	struct event kept = *event;
@@ -30,8 +30,8 @@ static void allocate(struct thread *thread, const struct event *event,
 	// thread was wiped.
 	if (!thread->cursor)
 		event_lose(thread);
-	else if (thread->filtered)
-		allocate_filtered(thread, event, state);
+	else if (thread->selective)
+		allocate_selected(thread, event, state);
 	else
 		event_write_slow(thread, event, state);
 }
@@ -45,7 +45,7 @@ static void end(struct thread *thread, uint8_t operation, uint64_t ticks, uint64
 	// missing, and the block is one that the recording does not know.
 	if (!thread->cursor)
 		return event_lose(thread);
-	if (!thread->outer || (thread->filtered && !admission_keeps(thread, &event)))
+	if (!thread->outer || (thread->selective && !admission_keeps(thread, &event)))
 		return;
 	state = thread_caller(thread);
 	event_write_end(thread, &event, &state);
@@ -69,7 +69,7 @@ bool record_realloc_end(struct thread *thread, uint32_t before, struct event *ev
 
 bool record_waits(struct thread *thread, struct event *event)
 {
-	return !thread->filtered || admission_keeps(thread, event);
+	return !thread->selective || admission_keeps(thread, event);
 }
 
 /* What is no event at all: of toggle.c and of the C API. */

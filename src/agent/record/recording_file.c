@@ -41,7 +41,8 @@ void recording_file_make_id(uint8_t id[16])
 {
 	if (sys_getrandom(id, 16) == 16)
 		return;
-	// Without the system call (old kernels, filters): different enough to tell files apart.
+	// Without the system call (old kernels, seccomp filters): different enough to tell files
+	// apart.
 	uint64_t parts[2] = {clock_realtime_ns() ^ clock_ticks() << 32,
 			     (uint64_t)sys_getpid() << 32 ^ (uint64_t)id};
 	memcpy(id, parts, 16);

@@ -5,7 +5,7 @@
 #include "agent/ground/clock.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/log.h"
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/record/file.h"
 #include "agent/record/process_stop.h"
@@ -77,7 +77,7 @@ static bool stop(struct thread *thread, enum file_result result)
 
 static void *private_memory(size_t size)
 {
-	void *memory = page_pool_allocate(size);
+	void *memory = own_pages_allocate(size);
 
 	if (memory && !process_system_calls_forbidden())
 		sys_madvise(memory, size, MADV_DONTFORK);

@@ -1,6 +1,6 @@
 #include "agent/report/report_memory.h"
 
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 #include "agent/ground/state.h"
 #include "base/bytes.h"
 
@@ -19,7 +19,7 @@ static struct report_region *add_region(struct report_memory *memory, size_t siz
 
 	if (whole < REGION_SIZE)
 		whole = REGION_SIZE;
-	region = page_pool_allocate(whole);
+	region = own_pages_allocate(whole);
 	if (!region)
 		return NULL;
 	region->size = whole;
@@ -54,7 +54,7 @@ void report_memory_release(struct report_memory *memory)
 	while (region) {
 		struct report_region *next = region->next;
 
-		page_pool_release(region, region->size);
+		own_pages_release(region, region->size);
 		region = next;
 	}
 }

@@ -1,6 +1,6 @@
 /*
- * Memory of a report of the C API: pieces of the agent's pool, given back all at once. Never from
- * malloc, whose sums it would change. For one thread; not for signal handlers.
+ * Memory of a report of the C API: pieces of the agent's own pages, given back all at once. Never
+ * from malloc, whose sums it would change. For one thread; not for signal handlers.
  */
 #ifndef MALLOW_AGENT_REPORT_REPORT_MEMORY_H
 #define MALLOW_AGENT_REPORT_REPORT_MEMORY_H

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "analysis/blocks/block_order.h"
-#include "analysis/blocks/site_spans.h"
 #include "analysis/recording_data.h"
 
 struct err *block_cache_create(struct block_cache **ret)
@@ -65,34 +64,4 @@ bool recording_has_block_order(const struct recording *recording, enum block_ord
 	has = views->orders[order];
 	pthread_mutex_unlock(&views->lock);
 	return has;
-}
-
-static struct err *make_spans(const struct recording *recording, struct block_cache *views)
-{
-	size_t count = recording->sites.sites.count;
-	struct err *err;
-
-	if (!spill_grow(&views->span_memory, count * sizeof(struct site_span)))
-		return err_no_memory();
-	err = site_spans_make(&recording->blocks.columns, (uint32_t)count, views->span_memory.data);
-	if (!err)
-		views->spans = views->span_memory.data;
-	return err;
-}
-
-struct err *recording_site_spans(const struct recording *recording, const struct site_span **ret)
-{
-	struct block_cache *views = recording->views;
-	struct err *err = NULL;
-
-	*ret = NULL;
-	if (!views || !recording->sites.sites.count)
-		return NULL;
-	pthread_mutex_lock(&views->lock);
-	if (!views->spans)
-		err = make_spans(recording, views);
-	if (!err)
-		*ret = views->spans;
-	pthread_mutex_unlock(&views->lock);
-	return err;
 }

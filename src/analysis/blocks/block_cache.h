@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 #include "analysis/recording.h"
-#include "hosted/spill.h"
+#include "hosted/files/spill.h"
 
 struct block_cache {
 	pthread_mutex_t lock; /* guards all of the following */

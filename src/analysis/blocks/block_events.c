@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "hosted/spill.h"
+#include "hosted/files/spill.h"
 #include "hosted/vec.h"
 
 #define FEW 16 /* blocks that are sorted by insertion */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "hosted/err.h"
-#include "hosted/spill.h"
+#include "hosted/files/spill.h"
 
 /*
  * Sorts the rows 0 … count - 1 by their keys, ascending, equal ones by row. *ret: count row numbers

@@ -10,7 +10,7 @@
 #include "analysis/load/tick_clock.h"
 #include "analysis/recording.h"
 #include "analysis/sites/site_table.h"
-#include "hosted/spill.h"
+#include "hosted/files/spill.h"
 #include "hosted/vec.h"
 #include "trace/decode.h"
 

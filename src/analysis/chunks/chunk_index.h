@@ -8,7 +8,7 @@
 #include "analysis/chunks/damage.h"
 #include "analysis/chunks/extra_chunk.h"
 #include "analysis/chunks/packed_chunk.h"
-#include "hosted/byte_source.h"
+#include "hosted/files/byte_source.h"
 #include "hosted/vec.h"
 #include "trace/chunk_check.h"
 

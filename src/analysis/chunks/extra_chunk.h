@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hosted/byte_source.h"
+#include "hosted/files/byte_source.h"
 
 /* Where it stands; chunk_index_build() finds it. */
 struct extra_chunk {

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hosted/byte_source.h"
+#include "hosted/files/byte_source.h"
 #include "trace/columns.h"
 #include "trace/format.h"
 

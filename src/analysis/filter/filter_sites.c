@@ -51,33 +51,19 @@ static bool passes(const struct filter *filter, const struct site *site)
 		      site->calls);
 }
 
-/* When its blocks were allocated. */
-struct span {
-	uint64_t first, last;
-	bool any;
-};
-
+/* Of a site's first allocation to its last one. What was culled has no times. */
 static struct err *keep_intervals(const struct filter *filter, const struct recording *recording,
 				  uint32_t count, uint8_t *sites)
 {
-	auto_free struct span *spans = calloc((size_t)count + 1, sizeof(*spans));
-	const struct block_columns *blocks = recording_blocks(recording);
 	uint64_t run = recording_facts(recording)->duration_ns;
+	const struct site_span *spans;
+	struct err *err = recording_site_spans(recording, &spans);
 
-	if (!spans)
-		return err_no_memory();
-	// Blocks are in the order of allocation.
-	for (uint64_t i = 0; i < blocks->count; i++) {
-		struct span *span = &spans[blocks->site[i]];
-
-		if (!span->any)
-			span->first = blocks->allocated_ns[i];
-		span->any = true;
-		span->last = blocks->allocated_ns[i];
-	}
+	if (err)
+		return err;
 	for (uint32_t i = 0; i < count; i++)
-		sites[i] &= spans[i].any && within(filter, FILTER_GROUP_INTERVAL_MIN,
-						   spans[i].last - spans[i].first, run);
+		sites[i] &= spans[i].blocks && within(filter, FILTER_GROUP_INTERVAL_MIN,
+						      spans[i].last_ns - spans[i].first_ns, run);
 	return NULL;
 }
 

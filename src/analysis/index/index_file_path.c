@@ -3,8 +3,8 @@
 
 #include "analysis/index/index_file.h"
 #include "analysis/recording_data.h"
-#include "hosted/cache_folder.h"
 #include "hosted/cleanup.h"
+#include "hosted/files/cache_folder.h"
 
 char *index_file_beside(const struct recording *recording)
 {

@@ -11,7 +11,7 @@
 #include "analysis/index/index_file_layout.h"
 #include "analysis/index/index_pack.h"
 #include "hosted/cleanup.h"
-#include "hosted/file_room.h"
+#include "hosted/files/file_room.h"
 #include "hosted/parallel.h"
 
 struct writing {

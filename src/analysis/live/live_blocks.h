@@ -6,7 +6,7 @@
 #define MALLOW_ANALYSIS_LIVE_LIVE_BLOCKS_H
 
 #include "analysis/chunks/chunk_index.h"
-#include "hosted/byte_source.h"
+#include "hosted/files/byte_source.h"
 #include "trace/live.h"
 
 /* Where a block lies, and what its entry says. */

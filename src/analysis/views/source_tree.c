@@ -188,16 +188,16 @@ static void add(struct source_node *node, const struct source_node *more)
 
 static int by_first(const void *left, const void *right, void *argument)
 {
-	const struct site_extent *extents = argument;
-	const struct site_extent *a = &extents[*(const uint32_t *)left];
-	const struct site_extent *b = &extents[*(const uint32_t *)right];
+	const struct site_sums *sums = argument;
+	const struct site_sums *a = &sums[*(const uint32_t *)left];
+	const struct site_sums *b = &sums[*(const uint32_t *)right];
 
-	if (a->first_ns != b->first_ns)
-		return a->first_ns < b->first_ns ? -1 : 1;
+	if (a->span.first_ns != b->span.first_ns)
+		return a->span.first_ns < b->span.first_ns ? -1 : 1;
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-static struct err *build(struct builder *builder, const struct site_extent *extents)
+static struct err *build(struct builder *builder, const struct site_sums *sums)
 {
 	uint32_t site_count, stack_count, used = 0, root;
 	const struct site *sites = recording_sites(builder->recording, &site_count);
@@ -209,23 +209,23 @@ static struct err *build(struct builder *builder, const struct site_extent *exte
 	if (!order || !builder->by_stack)
 		return err_no_memory();
 	for (uint32_t i = 0; i < site_count; i++)
-		if (extents[i].calls)
+		if (sums[i].calls)
 			order[used++] = i;
-	qsort_r(order, used, sizeof(*order), by_first, (void *)extents);
+	qsort_r(order, used, sizeof(*order), by_first, (void *)sums);
 	err = append(builder,
 		     (struct source_node){.frame = RECORDING_NONE, .parent = RECORDING_NONE},
 		     &root);
 	for (uint32_t i = 0; !err && i < used; i++) {
-		const struct site_extent *extent = &extents[order[i]];
+		const struct site_sums *site = &sums[order[i]];
 		uint32_t node = 0;
 
 		err = place_stack(builder, sites[order[i]].stack, &node);
 		if (!err)
 			add(&builder->nodes.items[node],
-			    &(struct source_node){.size = extent->size,
-						  .calls = extent->calls,
-						  .first_ns = extent->first_ns,
-						  .last_ns = extent->last_ns});
+			    &(struct source_node){.size = site->size,
+						  .calls = site->calls,
+						  .first_ns = site->span.first_ns,
+						  .last_ns = site->span.last_ns});
 	}
 	for (size_t i = builder->nodes.count; !err && i-- > 1;)
 		add(&builder->nodes.items[builder->nodes.items[i].parent],
@@ -234,7 +234,7 @@ static struct err *build(struct builder *builder, const struct site_extent *exte
 }
 
 struct err *source_tree_create(const struct recording *recording, struct symbolized *symbolized,
-			       const struct site_extent *extents, struct source_tree **ret)
+			       const struct site_sums *sums, struct source_tree **ret)
 {
 	cleanup(builder_deinit) struct builder builder = {.recording = recording,
 							  .symbolized = symbolized};
@@ -242,7 +242,7 @@ struct err *source_tree_create(const struct recording *recording, struct symboli
 	struct err *err;
 
 	buf_init(&builder.text);
-	err = build(&builder, extents);
+	err = build(&builder, sums);
 	if (err)
 		return err;
 	tree = malloc(sizeof(*tree));

@@ -5,8 +5,8 @@
 #ifndef MALLOW_ANALYSIS_VIEWS_SOURCE_TREE_H
 #define MALLOW_ANALYSIS_VIEWS_SOURCE_TREE_H
 
+#include "analysis/blocks/site_sums.h"
 #include "analysis/names/symbolized.h"
-#include "analysis/views/site_extent.h"
 
 struct source_node {
 	uint32_t frame; /* index, of the first stack that came by; RECORDING_NONE: the root … */
@@ -24,10 +24,10 @@ struct source_tree {
 
 /*
  * Two frames are one place where file and line are the same, else the function, else the address.
- * extents: of the sites; those without calls are left out.
+ * sums: of the sites; those without calls are left out.
  */
 struct err *source_tree_create(const struct recording *recording, struct symbolized *symbolized,
-			       const struct site_extent *extents, struct source_tree **ret);
+			       const struct site_sums *sums, struct source_tree **ret);
 void source_tree_destroy(struct source_tree *tree);
 
 #endif

@@ -8,7 +8,7 @@
 #ifndef MALLOW_REPORT_EXPORT_HEAPTRACK_KINDS_H
 #define MALLOW_REPORT_EXPORT_HEAPTRACK_KINDS_H
 
-#include "hosted/spill.h"
+#include "hosted/files/spill.h"
 #include "report/export/heaptrack_names.h"
 
 struct heaptrack_kind_set;

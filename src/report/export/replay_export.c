@@ -5,7 +5,7 @@
 
 #include "analysis/blocks/block_events.h"
 #include "hosted/cleanup.h"
-#include "hosted/spill.h"
+#include "hosted/files/spill.h"
 #include "hosted/vec.h"
 
 #define NO_SLOT          UINT32_MAX

@@ -1,6 +1,6 @@
 #include "report/json/json_report.h"
 
-#include "analysis/pools/hidden_pools.h"
+#include "analysis/views/hidden_heaps.h"
 #include "hosted/cleanup.h"
 #include "report/site_order.h"
 
@@ -145,23 +145,23 @@ void json_report_subject(struct json_writer *json, const struct report_subject *
 	json_report_sums(json, recording_summary(subject->recording));
 }
 
-/* Memory that pools of the program's language mapped for blocks that no sum here counts. */
+/* Memory that the program's language mapped for blocks that no sum here counts. */
 static struct err *put_unseen(struct json_writer *json, const struct recording *recording)
 {
-	struct hidden_pools pools;
-	struct err *err = hidden_pools_find(recording, &pools);
+	struct hidden_heaps heaps;
+	struct err *err = hidden_heaps_find(recording, &heaps);
 
 	if (err)
 		return err;
 	json_key(json, "unseen");
 	json_array(json);
-	for (int i = 0; i < HIDDEN_POOL_COUNT; i++) {
-		if (!pools.of[i].count)
+	for (int i = 0; i < HIDDEN_HEAP_COUNT; i++) {
+		if (!heaps.of[i].count)
 			continue;
 		json_object(json);
-		json_field_text(json, "mapped_by", hidden_pool_owner((enum hidden_pool)i));
-		json_field_u64(json, "mappings", pools.of[i].count);
-		json_field_u64(json, "peak_bytes", pools.of[i].peak_bytes);
+		json_field_text(json, "mapped_by", hidden_heap_owner((enum hidden_heap)i));
+		json_field_u64(json, "mappings", heaps.of[i].count);
+		json_field_u64(json, "peak_bytes", heaps.of[i].peak_bytes);
 		json_end(json);
 	}
 	json_end(json);

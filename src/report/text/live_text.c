@@ -1,55 +1,30 @@
 #include "report/text/live_text.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "report/format.h"
-#include "report/frame_text.h"
+#include "report/live_frame.h"
 #include "report/text/text_report.h"
 
 #define RULE "=================================================================\n"
 
-/* "0 [0x7fe72e46476c] ", "12 [      0xf27811] "; what is no code has no address. */
-static size_t put_address(struct buf *buf, unsigned number, uint64_t pc)
+/* Innermost first, as many as are to be printed. */
+static struct err *put_frames(struct buf *buf, const struct style *style,
+			      const struct live_view *view, uint32_t node)
 {
-	char text[40], address[24] = "";
-
-	if (pc > TRACE_PC_LAST_SPECIAL)
-		snprintf(address, sizeof(address), "0x%" PRIx64, pc);
-	snprintf(text, sizeof(text), "%u [%14s] ", number, address);
-	buf_text(buf, text);
-	return strlen(text);
-}
-
-struct err *live_text_frames(struct buf *buf, const struct style *style,
-			     const struct live_view *view, uint32_t node)
-{
-	struct style with_offsets = *style;
 	uint32_t unused;
 	const struct stack_node *nodes = recording_stacks(view->recording, &unused);
-	const struct recorded_frame *frames = recording_frames(view->recording, &unused);
+	struct err *err = NULL;
 
-	with_offsets.offsets = true;
 	if (node == RECORDING_NONE)
-		buf_text(buf, "(no stack)\n");
-	for (unsigned i = 0; node != RECORDING_NONE && i < view->options.depth; i++) {
-		const struct named_frame *lines;
-		size_t count, column;
-		struct err *err =
-			symbolized_frame(view->symbolized, nodes[node].frame, &lines, &count);
-
-		if (err)
-			return err;
-		column = put_address(buf, i, frames[nodes[node].frame].pc);
-		for (size_t j = 0; j < count; j++) {
-			buf_repeat(buf, ' ', j ? column : 0);
-			frame_text_line(buf, &with_offsets, &lines[j], column, 1);
-			buf_char(buf, '\n');
-		}
+		buf_text(buf, LIVE_FRAME_NO_STACK);
+	for (unsigned i = 0; !err && node != RECORDING_NONE && i < view->options.depth; i++) {
+		err = live_frame_put(buf, style, view->recording, view->symbolized,
+				     nodes[node].frame, i);
 		node = nodes[node].parent;
 	}
-	return NULL;
+	return err;
 }
 
 /* Of a backtrace of samples, below its numbers. */
@@ -81,7 +56,7 @@ static struct err *put_backtrace(struct buf *buf, const struct style *style,
 	buf_char(buf, '\n');
 	if (live->intervals)
 		put_interval(buf, &live->intervals[index]);
-	return live_text_frames(buf, style, view, site->stack);
+	return put_frames(buf, style, view, site->stack);
 }
 
 static void put_memory(struct buf *buf, const struct process_memory *memory)

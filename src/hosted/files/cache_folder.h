@@ -2,8 +2,8 @@
  * Where files belong that may be lost: $XDG_CACHE_HOME/mallow, else ~/.cache/mallow; and for files
  * without a name also $TMPDIR and /tmp.
  */
-#ifndef MALLOW_HOSTED_CACHE_FOLDER_H
-#define MALLOW_HOSTED_CACHE_FOLDER_H
+#ifndef MALLOW_HOSTED_FILES_CACHE_FOLDER_H
+#define MALLOW_HOSTED_FILES_CACHE_FOLDER_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "hosted/cache_folder.h"
+#include "hosted/files/cache_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>

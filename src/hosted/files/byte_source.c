@@ -1,4 +1,4 @@
-#include "hosted/byte_source.h"
+#include "hosted/files/byte_source.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
-#include "agent/ground/page_pool.h"
+#include "agent/ground/own_pages.h"
 
 #include "agent/arch/syscall.h"
 #include "agent/ground/own_memory.h"
 #include "base/bytes.h"
 
-#define POOL_PAGE 4096u
+#define OWN_PAGE 4096u
 
 // The reserve, while there is one: everything else goes straight to the kernel, because the
 // callers ask for large things and seldom.
@@ -25,26 +25,26 @@ static void *from_kernel(size_t size)
 	return memory;
 }
 
-void *page_pool_allocate(size_t size)
+void *own_pages_allocate(size_t size)
 {
 	char *start = __atomic_load_n(&reserve, __ATOMIC_ACQUIRE);
 	size_t offset;
 
-	size = bytes_round_up(size, POOL_PAGE);
+	size = bytes_round_up(size, OWN_PAGE);
 	if (!start)
 		return from_kernel(size);
 	offset = __atomic_fetch_add(&reserve_used, size, __ATOMIC_RELAXED);
 	return offset + size <= reserve_size ? start + offset : NULL;
 }
 
-void page_pool_release(void *memory, size_t size)
+void own_pages_release(void *memory, size_t size)
 {
-	size = bytes_round_up(size, POOL_PAGE);
+	size = bytes_round_up(size, OWN_PAGE);
 	if (own_memory_forget(memory, size))
 		sys_munmap(memory, size);
 }
 
-bool page_pool_begin_reserve(size_t size)
+bool own_pages_begin_reserve(size_t size)
 {
 	char *start = from_kernel(size);
 
@@ -56,7 +56,7 @@ bool page_pool_begin_reserve(size_t size)
 	return true;
 }
 
-void page_pool_end_reserve(void)
+void own_pages_end_reserve(void)
 {
 	// What is left of it stays unused: untouched address space costs nothing.
 	__atomic_store_n(&reserve, NULL, __ATOMIC_RELEASE);

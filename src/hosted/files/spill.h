@@ -3,8 +3,8 @@
  * for caches: its pages are the kernel's cache, which writes them to the disk where memory is
  * short. Where no file can be made, or the disk is full, it is memory as any.
  */
-#ifndef MALLOW_HOSTED_SPILL_H
-#define MALLOW_HOSTED_SPILL_H
+#ifndef MALLOW_HOSTED_FILES_SPILL_H
+#define MALLOW_HOSTED_FILES_SPILL_H
 
 #include <stdbool.h>
 #include <stddef.h>

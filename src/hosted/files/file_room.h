@@ -1,6 +1,6 @@
 /* Room on the disk for what will be written to a file. */
-#ifndef MALLOW_HOSTED_FILE_ROOM_H
-#define MALLOW_HOSTED_FILE_ROOM_H
+#ifndef MALLOW_HOSTED_FILES_FILE_ROOM_H
+#define MALLOW_HOSTED_FILES_FILE_ROOM_H
 
 #include <stdint.h>
 

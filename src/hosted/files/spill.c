@@ -1,4 +1,4 @@
-#include "hosted/spill.h"
+#include "hosted/files/spill.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "hosted/cache_folder.h"
-#include "hosted/file_room.h"
+#include "hosted/files/cache_folder.h"
+#include "hosted/files/file_room.h"
 
 #define PAGE 4096
 

@@ -3,8 +3,8 @@
  * whatever happens before replace_file_commit(), the old file is as it was. Where the file system
  * can, the new one has no name until then, so that not even a kill leaves a trace.
  */
-#ifndef MALLOW_HOSTED_REPLACE_FILE_H
-#define MALLOW_HOSTED_REPLACE_FILE_H
+#ifndef MALLOW_HOSTED_FILES_REPLACE_FILE_H
+#define MALLOW_HOSTED_FILES_REPLACE_FILE_H
 
 #include <stddef.h>
 #include <sys/types.h>

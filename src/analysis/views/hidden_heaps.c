@@ -1,4 +1,4 @@
-#include "analysis/pools/hidden_pools.h"
+#include "analysis/views/hidden_heaps.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -10,23 +10,23 @@
 #define NEW_ARENA (1u << 20)
 #define PHP_CHUNK (2u << 20) /* what is larger than one has a mapping of its own */
 
-/* The mappings of all pools that are there at a moment of the recording. */
+/* The mappings of all such heaps that are there at a moment of the recording. */
 struct mapped {
 	struct map lengths; /* by address */
-	struct map pools;   /* the same: enum hidden_pool */
-	uint64_t bytes[HIDDEN_POOL_COUNT];
+	struct map heaps;   /* the same: enum hidden_heap */
+	uint64_t bytes[HIDDEN_HEAP_COUNT];
 	uint64_t last; /* address of the last one; MAP_NONE: none */
 };
 
-const char *hidden_pool_owner(enum hidden_pool pool)
+const char *hidden_heap_owner(enum hidden_heap heap)
 {
-	return pool == HIDDEN_POOL_PYTHON ? "Python" : "PHP";
+	return heap == HIDDEN_HEAP_PYTHON ? "Python" : "PHP";
 }
 
 static void mapped_deinit(struct mapped *mapped)
 {
 	map_deinit(&mapped->lengths);
-	map_deinit(&mapped->pools);
+	map_deinit(&mapped->heaps);
 }
 
 /* The module of the innermost frame of a stack; NULL: none. *frame receives the frame's index. */
@@ -55,48 +55,48 @@ static bool module_begins(const struct recording *recording, const struct record
 }
 
 /*
- * Whose memory is mapped: HIDDEN_POOL_COUNT: nobody's. The call is in the language's own code, and
+ * Whose memory is mapped: HIDDEN_HEAP_COUNT: nobody's. The call is in the language's own code, and
  * the memory anonymous and private. Python's arenas are of exactly one size; PHP maps chunks of one
  * size and single blocks that are larger. With PYTHONMALLOC=malloc and USE_ZEND_ALLOC=0 there are
  * none.
  */
-static enum hidden_pool pool_of(const struct recording *recording,
+static enum hidden_heap heap_of(const struct recording *recording,
 				const struct mapping_operation *mapping)
 {
 	const struct recorded_module *module;
 	uint32_t frame;
 
 	if (mapping->kind != TRACE_RECORD_MMAP || mapping->flags != (MAP_PRIVATE | MAP_ANONYMOUS))
-		return HIDDEN_POOL_COUNT;
+		return HIDDEN_HEAP_COUNT;
 	module = innermost_module(recording, mapping->stack, &frame);
 	if (!module)
-		return HIDDEN_POOL_COUNT;
+		return HIDDEN_HEAP_COUNT;
 	if ((mapping->length == OLD_ARENA || mapping->length == NEW_ARENA) &&
 	    (module_begins(recording, module, "python") ||
 	     module_begins(recording, module, "libpython")))
-		return HIDDEN_POOL_PYTHON;
+		return HIDDEN_HEAP_PYTHON;
 	if (mapping->length >= PHP_CHUNK && mapping->length <= INT64_MAX &&
 	    (module_begins(recording, module, "php") || module_begins(recording, module, "libphp")))
-		return HIDDEN_POOL_PHP;
-	return HIDDEN_POOL_COUNT;
+		return HIDDEN_HEAP_PHP;
+	return HIDDEN_HEAP_COUNT;
 }
 
 /* false: no memory. A mapping at the same address, whose end was not recorded, is replaced. */
-static bool put(struct mapped *mapped, enum hidden_pool pool, uint64_t address, uint64_t length)
+static bool put(struct mapped *mapped, enum hidden_heap heap, uint64_t address, uint64_t length)
 {
 	uint64_t *as_length = map_put(&mapped->lengths, address);
-	uint64_t *as_pool;
+	uint64_t *as_heap;
 
 	if (!as_length)
 		return false;
 	if (*as_length != MAP_NONE)
-		mapped->bytes[map_get(&mapped->pools, address)] -= *as_length;
+		mapped->bytes[map_get(&mapped->heaps, address)] -= *as_length;
 	*as_length = length;
-	as_pool = map_put(&mapped->pools, address);
-	if (!as_pool)
+	as_heap = map_put(&mapped->heaps, address);
+	if (!as_heap)
 		return false;
-	*as_pool = pool;
-	mapped->bytes[pool] += length;
+	*as_heap = heap;
+	mapped->bytes[heap] += length;
 	mapped->last = address;
 	return true;
 }
@@ -108,7 +108,7 @@ static bool put(struct mapped *mapped, enum hidden_pool pool, uint64_t address, 
 static bool take(struct mapped *mapped, uint64_t address, uint64_t length)
 {
 	uint64_t known = map_get(&mapped->lengths, address), begin = address;
-	enum hidden_pool pool;
+	enum hidden_heap heap;
 
 	if (known == MAP_NONE) {
 		begin = mapped->last;
@@ -117,35 +117,35 @@ static bool take(struct mapped *mapped, uint64_t address, uint64_t length)
 		    length < known - (address - begin))
 			return true;
 	}
-	pool = (enum hidden_pool)map_remove(&mapped->pools, begin);
+	heap = (enum hidden_heap)map_remove(&mapped->heaps, begin);
 	map_remove(&mapped->lengths, begin);
-	mapped->bytes[pool] -= known;
+	mapped->bytes[heap] -= known;
 	if (begin < address)
-		return put(mapped, pool, begin, address - begin);
-	return length >= known || put(mapped, pool, address + length, known - length);
+		return put(mapped, heap, begin, address - begin);
+	return length >= known || put(mapped, heap, address + length, known - length);
 }
 
-struct err *hidden_pools_find(const struct recording *recording, struct hidden_pools *ret)
+struct err *hidden_heaps_find(const struct recording *recording, struct hidden_heaps *ret)
 {
 	cleanup(mapped_deinit) struct mapped mapped = {.last = MAP_NONE};
-	struct hidden_pools found = {0};
+	struct hidden_heaps found = {0};
 	uint32_t count;
 	const struct mapping_operation *mappings = recording_mappings(recording, &count);
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct mapping_operation *mapping = &mappings[i];
-		enum hidden_pool pool = pool_of(recording, mapping);
+		enum hidden_heap heap = heap_of(recording, mapping);
 
 		if (mapping->kind == TRACE_RECORD_MUNMAP &&
 		    !take(&mapped, mapping->address, mapping->length))
 			return err_no_memory();
-		if (pool == HIDDEN_POOL_COUNT)
+		if (heap == HIDDEN_HEAP_COUNT)
 			continue;
-		if (!put(&mapped, pool, mapping->address, mapping->length))
+		if (!put(&mapped, heap, mapping->address, mapping->length))
 			return err_no_memory();
-		found.of[pool].count++;
-		if (found.of[pool].peak_bytes < mapped.bytes[pool])
-			found.of[pool].peak_bytes = mapped.bytes[pool];
+		found.of[heap].count++;
+		if (found.of[heap].peak_bytes < mapped.bytes[heap])
+			found.of[heap].peak_bytes = mapped.bytes[heap];
 	}
 	*ret = found;
 	return NULL;
@@ -188,7 +188,7 @@ static struct err *is_of_cxx_pool(const struct recording *recording, struct symb
 	return NULL;
 }
 
-struct err *hidden_pools_of_cxx(const struct recording *recording, struct symbolized *symbolized,
+struct err *hidden_heaps_of_cxx(const struct recording *recording, struct symbolized *symbolized,
 				bool *ret)
 {
 	uint32_t count;

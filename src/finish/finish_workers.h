@@ -1,18 +1,18 @@
 /* Two threads that work off the jobs, and the caller who takes the results in order. */
-#ifndef MALLOW_FINISH_FINISH_POOL_H
-#define MALLOW_FINISH_FINISH_POOL_H
+#ifndef MALLOW_FINISH_FINISH_WORKERS_H
+#define MALLOW_FINISH_FINISH_WORKERS_H
 
 #include "finish/finish_job.h"
 
 /* Takes a finished job, in the caller's thread; an error ends everything. */
-typedef struct err *finish_pool_take(void *argument, struct finish_job *job);
+typedef struct err *finish_workers_take(void *argument, struct finish_job *job);
 
 /*
  * Runs all jobs, compressing at a level (0: not at all). One job, or one processor, takes no
  * thread; nor does a machine that gives none. Memory is bounded: workers wait when they are ahead.
  */
-struct err *finish_pool_run(struct finish_jobs *jobs, const struct chunk_index *index,
-			    const struct byte_source *source, int level, finish_pool_take *take,
-			    void *argument);
+struct err *finish_workers_run(struct finish_jobs *jobs, const struct chunk_index *index,
+			       const struct byte_source *source, int level,
+			       finish_workers_take *take, void *argument);
 
 #endif

@@ -1,4 +1,4 @@
-#include "hosted/replace_file.h"
+#include "hosted/files/replace_file.h"
 
 #include <assert.h>
 #include <errno.h>

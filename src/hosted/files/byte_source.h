@@ -3,8 +3,8 @@
  * another process may cut it short at any moment, and touching a mapping behind its end kills.
  * It may also grow: byte_source_size() asks each time.
  */
-#ifndef MALLOW_HOSTED_BYTE_SOURCE_H
-#define MALLOW_HOSTED_BYTE_SOURCE_H
+#ifndef MALLOW_HOSTED_FILES_BYTE_SOURCE_H
+#define MALLOW_HOSTED_FILES_BYTE_SOURCE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* What files of the live table share: counting, and who is counted. */
-#ifndef MALLOW_AGENT_LIVE_LIVE_TABLE_H
-#define MALLOW_AGENT_LIVE_LIVE_TABLE_H
+/* Counting in the live table, and who is counted there: for the files of this room. */
+#ifndef MALLOW_AGENT_LIVE_LIVE_COUNT_H
+#define MALLOW_AGENT_LIVE_LIVE_COUNT_H
 
 #include "agent/event/admission.h"
 #include "agent/event/thread.h"

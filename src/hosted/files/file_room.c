@@ -1,4 +1,4 @@
-#include "hosted/file_room.h"
+#include "hosted/files/file_room.h"
 
 #include <errno.h>
 #include <fcntl.h>
