@@ -1,4 +1,7 @@
-/* When reports of the live table are made: by signal, by the clock, and at the end (live.h). */
+/*
+ * Decides when reports of the live table are made: by signal, by the clock, and at the end
+ * (live.h).
+ */
 #ifndef MALLOW_AGENT_LIVE_LIVE_REPORTS_H
 #define MALLOW_AGENT_LIVE_LIVE_REPORTS_H
 
@@ -7,7 +10,9 @@
 #include "agent/live/live_state.h"
 #include "base/compiler.h"
 
-/* At that time, from the start: whether one is due. Reads the clock for readers, too. */
+/*
+ * Starts a report if one is due. ticks: the time from the start. Also notes the time for readers.
+ */
 void live_reports_look_slow(struct live *live, uint64_t ticks);
 
 static inline void live_reports_look(struct live *live, uint64_t ticks)
