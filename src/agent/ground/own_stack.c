@@ -12,10 +12,11 @@ static uint8_t (*stacks)[OWN_STACK_SIZE];
 
 void own_stack_prepare(void)
 {
-#ifndef MALLOW_TEST_REENTER // whose calls of malloc stand for a handler's: none would come here
+// that test calls malloc in system calls, as a handler would, which never runs on these stacks
+#ifndef MALLOW_TEST_REENTER
 	void *made = page_pool_allocate(OWN_STACKS * OWN_STACK_SIZE), *none = NULL;
 
-	// Another thread may have been faster.
+	// Another thread may have been first.
 	if (made && !__atomic_compare_exchange_n((void **)&stacks, &none, made, false,
 						 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		page_pool_release(made, OWN_STACKS * OWN_STACK_SIZE);

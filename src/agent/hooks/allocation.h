@@ -38,8 +38,8 @@ allocation_ticks(struct thread *thread, uint64_t address, uint64_t size)
 }
 
 /*
- * The same where thread may be NULL. If the event waits (call->pending_in), the time is that of the
- * waiting thread's; 0: nobody records it.
+ * The same where thread may be NULL: then the event waits in call->pending_in, and gets a time of
+ * that thread. 0: nobody records it.
  */
 static inline uint64_t allocation_ticks_for(struct thread *thread, const struct guard_call *call,
 					    uint64_t address, uint64_t size)

@@ -15,8 +15,8 @@ static const struct link_map_redirection redirections[] = {
 static_assert(ARRAY_COUNT(redirections) <= LINK_MAP_REDIRECTIONS_MAX, "");
 
 /*
- * Makes libraries find our functions that would look past them, if this copy of the agent stands
- * before the C library and is the first one.
+ * Makes all libraries find our functions, if this copy of the agent stands before the C library and
+ * is the first one.
  */
 static void redirect(void)
 {

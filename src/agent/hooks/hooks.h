@@ -6,7 +6,7 @@
 #include "agent/ground/next_functions.h"
 
 /*
- * Finds the real functions, and makes libraries find our hooks that would look past them
+ * Finds the real functions, and makes those libraries find our hooks that would look past them
  * (link_map_redirect()). Every hook calls this first, and so does the C API, which the program may
  * call first of all. It must come before the settings are read: these may put functions of ours in
  * place of real ones (zero_memory.h). Idempotent, any thread, like next_functions_find().
