@@ -1,7 +1,7 @@
 /*
- * CULL=time: an allocation is held back until it is so old. If it is freed before, it never becomes
- * an event of the recording: it is culled, and only counted for its stack (cull_stacks.h). So the
- * sums of each site are exact.
+ * CULL=time: an allocation is held back until it is that old. If it is freed before, it never
+ * becomes an event of the recording: it is culled, and only counted for its stack (cull_stacks.h).
+ * So the sums of each site are exact.
  *
  *   allocation ──► entry, its address in the table ──► taken by whoever comes first:
  *                    a free while it is young              culled: counted for its stack

@@ -8,8 +8,7 @@
 #include "trace/format.h"
 
 struct event {
-	/* enum trace_op; for a record that waits in the queue: enum trace_record */
-	uint8_t operation;
+	uint8_t operation;  /* enum trace_op; of a record that waits: enum trace_record */
 	uint8_t heap_flags; /* of an allocation: enum trace_heap_flags */
 	/*
 	 * The old block of a realloc, or the freed block, was recorded. Only where not all are

@@ -27,7 +27,10 @@ struct event;
 struct thread;
 struct unwind_state;
 
-/* Keeps the event, with its stack if state is not NULL. Full: counted as lost, false. */
+/*
+ * Puts the event into the queue, with its stack if state is not NULL. false: the queue is full, and
+ * the event is counted as lost.
+ */
 bool handler_queue_add(struct thread *thread, const struct event *event,
 		       const struct unwind_state *state);
 
@@ -37,7 +40,9 @@ bool handler_queue_add(struct thread *thread, const struct event *event,
  */
 void handler_queue_mark(struct thread *thread);
 
-/* The process ends in a handler, so that what waits is never written: counted as lost. */
+/*
+ * The process ends in a handler: counts the waiting events as lost, since they are never written.
+ */
 void handler_queue_lose(struct thread *thread);
 
 /*

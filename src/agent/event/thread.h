@@ -46,8 +46,7 @@ struct thread {
 	struct trace_chunk *chunk;
 	struct trace_encoder encoder;
 	struct event_clock clock;
-	/* frames of the stream's current stack; `stack` has its outermost stack.shared ones, too */
-	uint32_t depth;
+	uint32_t depth; /* of the stream's stack; stack.shared of it are in `stack`, too */
 	uint32_t epoch; /* the process's when `stack` and `bounds` were last valid */
 	uint8_t busy;
 	uint8_t announced; /* the thread record is written */
@@ -55,14 +54,10 @@ struct thread {
 	uint8_t forked;    /* this struct was kept over a fork that interrupted a write */
 	union {
 		struct {
-			uint8_t resync; /* the encoder's state may be half changed */
-			/* in a real function that allocates for itself; our frame is in those
-			 * stacks */
-			uint8_t passing;
-			/* this hook runs within another one; our frames are in its stack */
-			uint8_t within;
-			/* not every event is recorded: the sink and admission.h decide */
-			uint8_t filtered;
+			uint8_t resync;      /* the encoder's state may be half changed */
+			uint8_t passing;     /* see thread_set_passing() */
+			uint8_t within;      /* in a hook within another one: strip our frames */
+			uint8_t filtered;    /* the sink and admission.h choose what is recorded */
 			uint8_t free_stacks; /* frees have stacks, too */
 			uint8_t unused[3];
 		};

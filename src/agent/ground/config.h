@@ -10,12 +10,10 @@
 #include "settings/settings.h"
 
 struct config {
-	uint64_t value[SETTING_COUNT]; /* of settings that are no text */
-	/* of text settings; points into the environment or to static memory */
-	const char *text[SETTING_COUNT];
-	const char *registry; /* MALLOW_REGISTRY: where `mallow run` lists recordings */
-	/* linked into a program, and nothing in the environment asks for a recording */
-	bool waits;
+	uint64_t value[SETTING_COUNT];   /* of settings that are no text */
+	const char *text[SETTING_COUNT]; /* of text settings; in the environment or static */
+	const char *registry;            /* MALLOW_REGISTRY: where `mallow run` lists recordings */
+	bool waits;                      /* linked into a program; no recording was asked for */
 	bool unseen;  /* waits for ever, because link_map_is_before_libc() is false */
 	char *parent; /* MALLOW_PARENT: 32 hex digits, overwritten in place for children; or NULL */
 	uint8_t parent_id[16]; /* as it was at the start; zero: none */

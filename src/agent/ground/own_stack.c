@@ -12,7 +12,8 @@ static uint8_t (*stacks)[OWN_STACK_SIZE];
 
 void own_stack_prepare(void)
 {
-// that test calls malloc in system calls, as a handler would, which never runs on these stacks
+// That test calls malloc in system calls, as a handler would; but no handler ever runs on these
+// stacks.
 #ifndef MALLOW_TEST_REENTER
 	void *made = page_pool_allocate(OWN_STACKS * OWN_STACK_SIZE), *none = NULL;
 

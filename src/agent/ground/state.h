@@ -33,14 +33,13 @@ struct process {
 	int pid;
 	struct trace_header *header; /* atomic: the recording's, once there is a file */
 	uint32_t loss_if_stopped;    /* enum trace_loss */
-	/* atomic; grows when modules were unloaded, or memory of stacks may be gone: threads empty
-	 * their caches */
+	/* Atomic. Grows when modules were unloaded, or memory of stacks may be gone: then threads
+	 * empty their caches. */
 	uint32_t epoch;
-	uint32_t own_stacks;   /* atomic: own_stack.h */
-	uint32_t next_stream;  /* atomic */
-	uint32_t threads_made; /* atomic: thread->number */
-	/* atomic list of all that were ever made, linked by all_next */
-	struct thread *threads;
+	uint32_t own_stacks;        /* atomic: own_stack.h */
+	uint32_t next_stream;       /* atomic */
+	uint32_t threads_made;      /* atomic: thread->number */
+	struct thread *threads;     /* atomic list of all ever made, by all_next */
 	struct thread *lone_thread; /* atomic; see event_clock.h */
 	struct live *live;          /* MODE=live: the table */
 	struct cull *cull;          /* atomic; NULL: nothing was held back yet: cull.h */
@@ -85,8 +84,7 @@ enum toggle_state {
 extern uint32_t toggle_state hidden; /* enum toggle_state */
 extern uint32_t toggle_watched hidden;
 extern uint32_t toggle_idle hidden;
-/* recording was started by a request: blocks from before are not known */
-extern bool toggle_started hidden;
+extern bool toggle_started hidden; /* by a request: older blocks are not known */
 
 /* Whether recording is not on. */
 static inline bool toggle_is_off(void)

@@ -1,7 +1,6 @@
 /*
  * What every recording hook does around the real function: finds the thread, tells a nested call
- * from an outermost one, and protects the agent from being interrupted by itself. event/thread.h
- * has the states.
+ * from an outermost one, and makes it safe to interrupt the agent. event/thread.h has the states.
  *
  *   GUARD_CALL(call);                       the caller's registers
  *   struct thread *thread = guard_enter(&call);
@@ -19,8 +18,7 @@
 struct guard_call {
 	struct unwind_state state; /* the hook's caller */
 	uint64_t outer;            /* to restore when leaving */
-	/* set: not recorded, a part of what this thread's outer hook does */
-	struct thread *nested_in;
+	struct thread *nested_in;  /* set: not recorded, a part of its outer hook */
 	struct thread *pending_in; /* set: recorded later, because this interrupted the agent */
 	uint32_t old;              /* enum sink_old: the old block of a realloc */
 };

@@ -160,7 +160,7 @@ DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
 	   NEW_ARRAY_ALIGNED_NOTHROW, (size_t size, size_t alignment, const void *nothrow),
 	   (size, alignment, nothrow), alignment, aligned(size, alignment))
 
-/* A delete by a thread that is open: `ends` is what comes before the block is free. */
+/* An operator delete of a thread that is open. `ends` records the end, before the block is free. */
 #define DEFINE_OPEN_DELETE(name, parameters, ends, operator)                                       \
 	static never_inline void name(HOOK_LIST parameters, struct thread *thread)                 \
 	{                                                                                          \

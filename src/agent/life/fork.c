@@ -57,7 +57,7 @@ static void end_kept(struct fork *fork, bool child)
 		if (sink->detach)
 			sink->detach();
 		fork->thread->forked = 1;
-		// so that its next allocation takes the slow path, which begins it
+		// Its next allocation takes the slow path, which begins it.
 		admission_hold(&fork->thread->admission);
 		handler_queue_mark(fork->thread);
 	} else {

@@ -191,7 +191,7 @@ static void say_no_memory(void)
 
 	if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
 		return;
-	process_read_settings(); // LOGFILE says where to
+	process_read_settings(); // LOG and LOGFILE say where to
 	log_line(SETTING_LOG_ERROR, "no memory to record with; the program runs unrecorded until "
 				    "there is");
 }

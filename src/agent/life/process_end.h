@@ -1,4 +1,4 @@
-/* The end of a recording, and what has to be in its file by then. */
+/* Ending a recording, and completing its file before that. */
 #ifndef MALLOW_AGENT_LIFE_PROCESS_END_H
 #define MALLOW_AGENT_LIFE_PROCESS_END_H
 

@@ -17,7 +17,7 @@
 // Flags that say how the kernel calls a handler. Ours is installed with those of the program's.
 #define KEPT_FLAGS (SA_NODEFER | SA_ONSTACK | SA_RESTART)
 
-/* A signal that means something to us. */
+/* What to do at the signal that a setting names. */
 struct meaning {
 	enum setting setting;
 	void (*carry_out)(void);

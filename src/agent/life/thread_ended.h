@@ -1,12 +1,12 @@
 /*
- * Threads that have ended. The next ones get their memory, so that a program which makes threads
- * all day needs memory for as many as run at once.
+ * Threads that have ended. New threads get their structs, so that a program which makes threads all
+ * the time needs memory only for as many as run at once.
  *
  *   thread_ended_put() ──► arrived ──(all of them)──► first … last ──► thread_ended_take()
  *                          lock-free, any thread      under the lock
  *
- * The system thread of an entry may still run: later destructors of the program may allocate. Its
- * memory is handed on once the kernel no longer knows the thread's id.
+ * The thread of an entry may still run: later destructors of the program may allocate. Its struct
+ * is handed on once the kernel no longer knows the thread's id.
  */
 #ifndef MALLOW_AGENT_LIFE_THREAD_ENDED_H
 #define MALLOW_AGENT_LIFE_THREAD_ENDED_H

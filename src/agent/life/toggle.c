@@ -177,7 +177,7 @@ static bool is_settled(void)
 	return __atomic_load_n(&toggle_state, __ATOMIC_ACQUIRE) != TOGGLE_UNSETTLED;
 }
 
-/* Somebody asks for a recording after all. */
+/* Ends the wait of an agent that is linked into the program: a recording is asked for. */
 static void wake(void)
 {
 	if (!toggle_is_idle())

@@ -33,8 +33,8 @@ bool live_begin(struct trace_header *header);
 void live_starts(const struct trace_header *header);
 
 /*
- * How much memory a thread needs for the table, for stacks of so many frames; and makes that memory
- * ready, whatever a thread that has ended, or a parent, left in it.
+ * The size of the memory that a thread needs for the table, for stacks of so many frames. And
+ * prepares that memory, which may hold what an ended thread, or a parent, left there.
  */
 size_t live_thread_size(size_t frames);
 void live_thread_prepare(struct thread *thread, void *memory, size_t frames);
@@ -54,7 +54,7 @@ void live_allocates(struct thread *thread, const struct event *event,
  */
 void live_frees(struct thread *thread, uint64_t address);
 
-/* Before a realloc, and when it has failed. */
+/* Before a realloc, and after it failed: see realloc_begin and realloc_fail in event/sink.h. */
 uint32_t live_begins_realloc(struct thread *thread, const void *old);
 void live_fails_realloc(struct thread *thread, const void *old, uint32_t before);
 

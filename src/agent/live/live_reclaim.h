@@ -21,11 +21,10 @@ struct thread;
 struct live_reclaim {
 	uint32_t lock; /* guards all fields up to `due` */
 	struct reclaim groups;
-	/* the first thread not yet seen outside since the groups are leaving */
-	const struct thread *inside;
-	uint32_t freed;    /* cells freed in this round */
-	uint32_t due;      /* atomic: the next step is due at this reclaim_size() */
-	uint32_t emptying; /* atomic: threads that empty the table */
+	const struct thread *inside; /* the first thread not seen outside yet */
+	uint32_t freed;              /* cells freed in this round */
+	uint32_t due;                /* atomic: the next step is due at this reclaim_size() */
+	uint32_t emptying;           /* atomic: threads that empty the table */
 };
 
 /*

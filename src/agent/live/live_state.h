@@ -13,9 +13,8 @@
 struct live {
 	struct live_header *header;
 	uint64_t start_ticks;
-	uint32_t ended; /* atomic: the last report was begun */
-	/* atomic: reports that wait for another one, a bit for each sort */
-	uint32_t wanted;
+	uint32_t ended;          /* atomic: the last report was begun */
+	uint32_t wanted;         /* atomic: reports that must wait, a bit for each sort */
 	uint64_t next_look;      /* atomic, in ticks from the start: live_reports.c */
 	uint64_t next_report_ns; /* INTERVAL */
 	struct block_table blocks;

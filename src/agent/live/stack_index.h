@@ -35,9 +35,8 @@
 /* Zero: empty. */
 struct stack_index {
 	uint64_t *more[STACK_INDEX_TIERS - 1]; /* atomic: tiers 1, 2, … */
-	/* atomic: entries, with those that are being added */
-	uint32_t counts[STACK_INDEX_TIERS];
-	uint32_t last; /* atomic: the tier for new entries */
+	uint32_t counts[STACK_INDEX_TIERS];    /* atomic: entries, also those being added */
+	uint32_t last;                         /* atomic: the tier for new entries */
 	uint64_t first[1u << STACK_INDEX_FIRST_BITS];
 };
 

@@ -25,12 +25,10 @@ struct file {
 	int fd;
 	dev_t device;
 	ino_t inode;
-	uint64_t end;        /* where the next chunk goes; atomic */
-	bool header_private; /* a copy in memory, which file_write_header() writes */
-	bool in_memory;      /* MODE=live: no path; its name is only shown */
-	/* seccomp: a mapped part of the file, into which appends go without system calls; or
-	 * NULL */
-	char *window;
+	uint64_t end;           /* where the next chunk goes; atomic */
+	bool header_private;    /* a copy in memory, which file_write_header() writes */
+	bool in_memory;         /* MODE=live: no path; its name is only shown */
+	char *window;           /* seccomp: the mapped part to append to; or NULL */
 	uint64_t window_offset; /* of window in the file */
 	uint64_t window_size;
 	uint64_t window_behind; /* where the file ended after the window was opened */

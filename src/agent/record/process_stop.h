@@ -1,4 +1,4 @@
-/* A fault ends the recording before the program does. */
+/* An error ends the recording before the program ends. */
 #ifndef MALLOW_AGENT_RECORD_PROCESS_STOP_H
 #define MALLOW_AGENT_RECORD_PROCESS_STOP_H
 

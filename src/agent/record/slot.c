@@ -71,7 +71,7 @@ static bool stop(struct thread *thread, enum file_result result)
 {
 	process_stop_for_file(result);
 	if (result != FILE_OK && slots_private())
-		// counts all events of the slot as one loss
+		// All events of the slot count as one loss.
 		process_count_loss(process->loss_if_stopped);
 	thread->cursor = NULL;
 	thread->limit = NULL;

@@ -141,7 +141,7 @@ static bool make_room(struct making *making, uint32_t sites)
 	struct mallow_site_report *open;
 
 	making->report = report_memory_take(making->memory, sizeof(*making->report));
-	// with room for the mark of a stack that was cut
+	// With room for the mark of a stack that was cut.
 	making->stack_room = config.value[SETTING_DEPTH] + 8;
 	making->stack =
 		report_memory_take(&making->scratch, making->stack_room * sizeof(*making->stack));

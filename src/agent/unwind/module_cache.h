@@ -12,8 +12,7 @@
 
 /* A module's place in memory. All zero: none. */
 struct module_place {
-	/* of the whole module; the program itself may have others in between */
-	uint64_t start, end;
+	uint64_t start, end; /* of the whole module; others may lie in between */
 	uint64_t bias;
 	uint64_t eh_frame_hdr;
 	const ElfW(Phdr) * headers; /* NULL: not known */

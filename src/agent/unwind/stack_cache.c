@@ -22,8 +22,7 @@ struct fresh_frame {
 
 /* The outcome of the walk before it is put into the cache. */
 struct outcome {
-	/* where it ended: the frame that it joins, or the state after the last step */
-	struct walk walk;
+	struct walk walk;    /* where it ended: the joined frame, or after the last step */
 	enum step result;    /* of the last step */
 	uint32_t joined;     /* index of the remembered frame that it joins */
 	uint32_t count;      /* fresh frames */

@@ -63,10 +63,9 @@ struct cached_frame {
  * freed; stack_cache_recycle() hands them to the next thread.
  */
 struct stack_cache {
-	size_t depth_max; /* setting: frames at most */
-	/* setting: pc of the mark that stands for the missing outer frames of a broken stack */
-	uint64_t broken_pc;
-	uint64_t truncated_pc;       /* setting: the same for a stack that was cut */
+	size_t depth_max;            /* setting: frames at most */
+	uint64_t broken_pc;          /* setting: mark for the missing frames of a broken stack */
+	uint64_t truncated_pc;       /* setting: the same, of a stack that was cut */
 	struct cached_frame *frames; /* [0] ends every search; outermost frame first */
 	struct stack_word *words;
 	struct fresh_frame *fresh; /* frames of the current walk, innermost first */

@@ -74,8 +74,7 @@ struct crossing {
 	uint64_t context;    /* address of the saved registers of the frame … */
 	uint64_t context_sp; /* … with this sp, 0: none */
 	unsigned signals;
-	/* bits of registers that a frame needed and that were not known */
-	unsigned missing;
+	unsigned missing;            /* registers that a frame needed, not known */
 	bool unreadable;             /* a step wanted a word that cannot be read */
 	struct registers *registers; /* NULL: not tracked */
 	struct words_read *words;    /* NULL: nobody asks */
