@@ -40,8 +40,9 @@ static inline bool live_passes_over_resize(struct thread *thread, const void *ol
 }
 
 /*
- * A call that was not passed over. sp: what guard_open() got; it may differ from now, because the
- * program may switch stacks in the real function. block may be NULL.
+ * A call that was not passed over. sp: the stack pointer of the hook's caller, as guard_open() got
+ * it. (thread->outer may be another hook's by now: the program may switch stacks in the real
+ * function.) block may be NULL.
  */
 void live_allocates_here(struct thread *thread, uint64_t sp, const void *block, uint64_t size);
 void live_ends_here(struct thread *thread, const void *block);

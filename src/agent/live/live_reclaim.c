@@ -11,7 +11,7 @@
 #define PAUSE_MIN 512
 #define PAUSE_LOG 4  /* as a share of its size; twice that if the last round freed little */
 #define WORTH_LOG 6  /* little: less than such a share */
-#define PATIENCE  64 /* by so many cells before the threads are looked at again */
+#define PATIENCE  64 /* cells that the table grows by before the threads are looked at again */
 #define LEAVES    4  /* leaves that one call looks at */
 
 /*

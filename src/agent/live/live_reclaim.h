@@ -28,8 +28,8 @@ struct live_reclaim {
 };
 
 /*
- * Does the next step. `busy` must be set, and the table not be in use by this thread. Not in a
- * signal handler that interrupted the agent.
+ * Does the next step. `busy` must be set; this thread must be in no other use of the table. Not in
+ * a signal handler that interrupted the agent.
  */
 void live_reclaim_slow(struct thread *thread, struct live *live);
 
