@@ -43,10 +43,7 @@ static inline uint64_t atomic_add_fetch_as(bool alone, uint64_t *sum, uint64_t v
 	return __atomic_add_fetch(sum, value, __ATOMIC_RELAXED);
 }
 
-/*
- * Compare-and-swap: sets the word to value if it is *before. false: it is not, and *before becomes
- * what it is.
- */
+/* Sets the word to value if it is *before, else *before to the word. Returns whether it was. */
 static inline bool atomic_add_exchange_as(bool alone, uint64_t *word, uint64_t *before,
 					  uint64_t value)
 {

@@ -12,10 +12,7 @@ struct trampoline_target {
 	void *argument;
 };
 
-/*
- * The beginning of the thread's argument. enter() is called in the new thread, before the program's
- * function.
- */
+/* How the thread's argument begins. enter() runs in the new thread, before the program's code. */
 struct trampoline_start {
 	struct trampoline_target (*enter)(struct trampoline_start *start);
 };

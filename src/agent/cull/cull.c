@@ -92,10 +92,7 @@ static never_inline void write_whole(struct thread *thread, struct cull *cull,
 	settle_chain(thread, cull, entry, false);
 }
 
-/*
- * Sets the thread's newest entry. The previous one is freed if it was kept only for being the
- * newest.
- */
+/* Sets the thread's newest entry. Frees the previous one if it was kept only for being that. */
 static void set_newest(struct thread *thread, struct cull *cull, uint32_t number)
 {
 	struct cull_holder *holder = thread->holder;

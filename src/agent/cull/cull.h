@@ -45,10 +45,7 @@ struct thread;
  */
 bool cull_holds(struct thread *thread, struct event *event, uint32_t replaced);
 
-/*
- * Notes that the allocation, which is written now, is the thread's newest. Its stack is
- * thread->stack.
- */
+/* The allocation, which is written now, is the thread's newest. Its stack is thread->stack. */
 void cull_notes(struct thread *thread, const struct event *event);
 
 /* The thread has a newer allocation, which is not held here. Also in a signal handler. */
@@ -87,16 +84,10 @@ void cull_gives_up(struct thread *thread, uint32_t number, uint64_t address);
 /* If it is time: writes what is old by now in one part of the entries, and one part of the sums. */
 void cull_look_around(struct thread *thread, uint64_t ticks);
 
-/*
- * Writes all that is held back, and all sums, by `thread`. false: impossible now. In a signal
- * bracket.
- */
+/* Writes all held back blocks and all sums, by `thread`. false: not now. In a signal bracket. */
 bool cull_write_all(struct thread *thread);
 
-/*
- * The process ends: does the same, and from now on nothing is held back, until cull_resume(). In a
- * signal bracket.
- */
+/* The process ends: the same; nothing is held back until cull_resume(). In a signal bracket. */
 bool cull_finish(struct thread *thread);
 void cull_resume(void);
 

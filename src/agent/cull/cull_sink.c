@@ -7,10 +7,7 @@
 #include "agent/record/record_sink.h"
 #include "agent/record/thread_record.h"
 
-/*
- * Writes the event or holds it back. replaced: the entry of the old block of a realloc; 0: that is
- * not held back.
- */
+/* Writes the event or holds it back. replaced: a realloc's old entry; 0: not held back. */
 static void write_or_hold(struct thread *thread, struct event *event, uint32_t replaced,
 			  const struct unwind_state *state)
 {

@@ -32,10 +32,7 @@ static uint64_t draw(struct admission *filter)
 	return (uint64_t)(mean * minus_log((random_next(&filter->random) >> 11) + 1));
 }
 
-/*
- * Seeds the thread's generator. SEED is mixed first, so that stream n + 1 of one seed is not stream
- * n of the next.
- */
+/* Seeds the thread's generator. SEED is mixed, so that near seeds do not share streams. */
 static void seed(struct thread *thread)
 {
 	uint64_t given = config.value[SETTING_SEED], random;
@@ -79,10 +76,7 @@ static bool add(struct address_set *set, uint64_t address)
 	return false;
 }
 
-/*
- * Notes a new block in the set. Returns whether it is recorded: as asked, unless there is no
- * memory.
- */
+/* Notes a new block. Returns whether it is recorded: as asked, unless there is no memory. */
 static bool note(struct address_set *set, uint64_t address, bool recorded)
 {
 	if (recorded != admitted->others)

@@ -31,10 +31,7 @@ static inline __attribute__((always_inline)) bool capture_cached(struct thread *
 /* In all cases: first empties what is out of date. false: the event is lost, and counted. */
 bool capture_slow(struct thread *thread, const struct unwind_state *state);
 
-/*
- * By the cache where that is possible, else by capture_slow(). false: the event is lost, and
- * counted.
- */
+/* By the cache where possible, else by capture_slow(). false: the event is lost, and counted. */
 bool capture(struct thread *thread, const struct unwind_state *state);
 
 #endif

@@ -10,10 +10,7 @@
 struct event {
 	uint8_t operation;  /* enum trace_op; of a record that waits: enum trace_record */
 	uint8_t heap_flags; /* of an allocation: enum trace_heap_flags */
-	/*
-	 * The old block of a realloc, or the freed block, was recorded. Only where not all are
-	 * (admission.h).
-	 */
+	/* The old or freed block was recorded. Only where not all are (admission.h). */
 	bool old_recorded;
 	uint64_t ticks; /* of a realloc: when it started */
 	union {

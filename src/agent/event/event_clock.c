@@ -78,10 +78,7 @@ static bool others_are_outside(const struct thread *thread)
 	return true;
 }
 
-/*
- * Tries to make this the lone thread, after no other has recorded anything lately. In a signal
- * bracket.
- */
+/* Makes this the lone thread, if possible: no other has recorded lately. In a signal bracket. */
 static void become_lone(struct thread *thread)
 {
 	uint32_t count;

@@ -75,10 +75,7 @@ struct event_clock {
 /* Atomic. Not cleared at fork: entries of the parent's threads do no harm. */
 extern uint16_t event_clock_owners[EVENT_CLOCK_PIECES] hidden;
 
-/*
- * The thread begins to record. If it is the first one, it is the lone thread; else there is none
- * now.
- */
+/* The thread begins to record. If it is the first it is the lone thread, else there is none. */
 void event_clock_begin(struct thread *thread, bool first);
 
 /*
@@ -87,10 +84,7 @@ void event_clock_begin(struct thread *thread, bool first);
  */
 uint64_t event_clock_read_slow(struct thread *thread, uint64_t address, uint64_t size);
 
-/*
- * From now on each event of this thread gets a time of its own. Any thread may call it for any
- * other.
- */
+/* From now on each event of the thread gets a time of its own. Any thread may ask for it. */
 void event_clock_be_exact(struct thread *thread);
 
 /* There is no lone thread any more. */

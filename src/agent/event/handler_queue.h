@@ -40,9 +40,7 @@ bool handler_queue_add(struct thread *thread, const struct event *event,
  */
 void handler_queue_mark(struct thread *thread);
 
-/*
- * The process ends in a handler: counts the waiting events as lost, since they are never written.
- */
+/* The process ends in a handler: counts the waiting events, which are never written, as lost. */
 void handler_queue_lose(struct thread *thread);
 
 /*

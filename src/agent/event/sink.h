@@ -35,10 +35,7 @@ enum sink_old {
 };
 
 struct sink {
-	/*
-	 * The sink wants every event of every thread in allocate() and end(): thread->filtered is
-	 * set.
-	 */
+	/* All events of all threads come to allocate() and end(): thread->filtered is set. */
 	bool takes_all;
 	/* The sink itself knows which blocks are recorded: the sets of admission.h stay empty. */
 	bool knows_blocks;
@@ -79,9 +76,7 @@ struct sink {
 
 	/* The recording's file was made. false: no memory, so nothing is recorded. */
 	bool (*begin)(struct trace_header *header);
-	/*
-	 * The file's header is filled, except for the magic. Times count from header->start_ticks.
-	 */
+	/* The header is filled, except for the magic. Times count from header->start_ticks. */
 	void (*start)(const struct trace_header *header);
 
 	/* How much memory a thread needs for the sink, for stacks of so many frames. And gives the

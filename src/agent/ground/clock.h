@@ -1,7 +1,4 @@
-/*
- * Time in ticks: the time stamp counter where it can be trusted, else CLOCK_MONOTONIC in
- * nanoseconds.
- */
+/* Ticks: the time stamp counter if it can be trusted, else CLOCK_MONOTONIC in nanoseconds. */
 #ifndef MALLOW_AGENT_GROUND_CLOCK_H
 #define MALLOW_AGENT_GROUND_CLOCK_H
 

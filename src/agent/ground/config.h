@@ -44,10 +44,7 @@ static inline bool config_free_stacks(void)
 	return config.value[SETTING_FREE_STACKS] && !config_stackless();
 }
 
-/*
- * Whether a recorded program started this one. Then that one has reported what is wrong with the
- * settings.
- */
+/* Whether a recorded program started this one. That one has reported wrong settings. */
 bool config_is_child(void);
 
 /*

@@ -89,10 +89,7 @@ static const struct link_map *objects_with_us(void)
 	return first ? first->objects.r_map : NULL;
 }
 
-/*
- * The kernel's own object, the vDSO. It is read once: programs unmap it, and then it can no longer
- * be read.
- */
+/* The kernel's own object, the vDSO. Read once, because programs unmap it. */
 struct kernels {
 	const ElfW(Dyn) * dynamic; /* NULL: there is none */
 	uint64_t start, end;
@@ -302,10 +299,7 @@ static ElfW(Sym) * redirect_one(const struct object_symbols *symbols, size_t num
 	return last;
 }
 
-/*
- * Redirects the functions of one object: those with owners[] equal to it. false: its table cannot
- * be changed.
- */
+/* Redirects the functions whose owner is this object. false: its table cannot be changed. */
 static bool redirect_in(const struct link_map *map, const struct link_map *const *owners)
 {
 	struct object_symbols symbols = object_symbols_of(map);

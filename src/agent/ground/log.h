@@ -21,10 +21,7 @@
 /* Notes what stderr is. Before the settings are read. */
 void log_init(void);
 
-/*
- * Whether a line of that level (not an error) would be written. For lines that take some work to
- * make.
- */
+/* Whether a line of that level (not an error) would be written. Asked if it is work to make. */
 bool log_wants(enum setting_log level);
 
 void log_start(enum setting_log level);

@@ -56,9 +56,7 @@ void next_functions_find(void);
  */
 void *next_functions_retry_slow(const char *symbol, void *place);
 
-/*
- * The code in [start, end) is gone: forgets functions that were found there, to be looked up again.
- */
+/* The code in [start, end) is gone: forgets the functions there, which are looked up again. */
 void next_functions_forget(uint64_t start, uint64_t end);
 
 /*

@@ -27,8 +27,7 @@ bool own_memory_forget(const void *start, size_t size);
 /* Resident bytes of a mapping; 0 if it is gone meanwhile. */
 uint64_t own_memory_resident(const void *start, size_t size);
 
-/* Measures the pool and this library by mincore(). In a signal bracket, while system calls are
- * allowed. */
+/* Measures pool and library by mincore(). In a signal bracket; system calls must be allowed. */
 void own_memory_measure(struct own_memory *ret);
 
 #endif

@@ -8,10 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Allocates memory, rounded up to pages. NULL: the kernel has none (RLIMIT_AS), or may no longer be
- * asked.
- */
+/* Allocates whole pages. NULL: the kernel has none (RLIMIT_AS), or may no longer be asked. */
 void *page_pool_allocate(size_t size);
 
 /*

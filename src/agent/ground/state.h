@@ -68,9 +68,7 @@ static inline bool process_system_calls_forbidden(void)
 void process_count_losses(enum trace_loss reason, uint64_t count);
 void process_count_loss(enum trace_loss reason);
 
-/*
- * Whether the caller runs in a vfork child, in its parent's memory: it must not end the recording.
- */
+/* Whether this is a vfork child, in its parent's memory: it must not end the recording. */
 bool process_is_borrowed(void);
 
 /* Switching off and on: life/toggle.h. */

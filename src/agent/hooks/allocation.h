@@ -82,10 +82,7 @@ static inline bool allocation_is_allocators(const struct thread *thread, enum tr
 	       thread->nested_block == block;
 }
 
-/*
- * operation: the event's, as an argument of its own, so that the compiler drops the tests where it
- * is a constant.
- */
+/* operation: the event's, by value, so that a constant leaves no test in the code. */
 static inline void allocation_measure(struct thread *thread, enum trace_op operation, void *block,
 				      struct event *event)
 {
@@ -124,10 +121,7 @@ static inline bool allocation_is_twin(struct thread *thread, const struct guard_
 	return false;
 }
 
-/*
- * After an allocation by a thread that was not open: it may be nested, pending, or not recorded at
- * all.
- */
+/* After an allocation by a thread that was not open: nested, pending, or not recorded. */
 void allocation_done_slow(struct thread *thread, struct guard_call *call, enum trace_op operation,
 			  void *block, uint64_t size, uint64_t alignment);
 
@@ -154,10 +148,7 @@ allocation_done(struct thread *thread, const struct unwind_state *state, enum tr
 	thread_end_record(thread);
 }
 
-/*
- * Before a realloc. Returns the time of its start. *thread may begin to record here:
- * guard_enter_off_slow().
- */
+/* Before a realloc. Returns the time of its start. *thread may begin to record here. */
 static inline __attribute__((always_inline)) uint64_t
 allocation_resize_begins(struct thread **thread, struct guard_call *call, const void *old)
 {

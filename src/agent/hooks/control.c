@@ -1,5 +1,4 @@
-/* Hooks for calls by which a program limits itself (seccomp, the time stamp counter), and for
- * syscall(). */
+/* Hooks for calls by which a program limits itself (seccomp, PR_SET_TSC), and for syscall(). */
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -53,10 +52,7 @@ static bool installs_filter(long operation, const void *program)
 	       (operation == SECCOMP_SET_MODE_FILTER && program);
 }
 
-/*
- * With a listener the result is a descriptor; without, 0, or the id of a thread that could not
- * follow.
- */
+/* The result is a descriptor if there is a listener; else 0, or a thread that did not follow. */
 static bool was_refused(long flags, long result)
 {
 	return flags & SECCOMP_FILTER_FLAG_NEW_LISTENER ? result < 0 : result != 0;
@@ -100,10 +96,7 @@ static long copy_process(long number, long a, long b, long c, long d, long e, lo
 	return result;
 }
 
-/*
- * Memory that a system call may take away; hooks/mapping.c has the same for the C library's
- * functions.
- */
+/* Memory that a system call may take away. For mmap() and its like: hooks/mapping.c. */
 struct taken {
 	uint64_t address, size; /* size 0: none */
 	uint64_t target, target_size;
@@ -136,9 +129,7 @@ static long call_kernel(long number, long a, long b, long c, long d, long e, lon
 	return result;
 }
 
-/*
- * libseccomp and most programs install their filter by syscall(). It may also fork or unmap memory.
- */
+/* libseccomp and most programs install filters by syscall(). It may also fork, or unmap. */
 long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	bool prepared = false;

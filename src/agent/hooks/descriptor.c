@@ -13,10 +13,7 @@
 #include "agent/record/recording.h"
 #include "base/compiler.h"
 
-/*
- * Our descriptor. -1: there is none, or this is a vfork child, which has a table of descriptors of
- * its own.
- */
+/* Our descriptor. -1: none, or this is a vfork child, which has descriptors of its own. */
 static int ours(void)
 {
 	if (process_state() != PROCESS_RECORDING || process_is_borrowed())
@@ -29,10 +26,7 @@ static bool is_ours(int fd)
 	return process && fd == recording->file.fd && fd > 0 && fd == ours();
 }
 
-/*
- * The program wants the number `to`: moves ours away. Under a seccomp filter ours is not needed any
- * more.
- */
+/* The program wants the number `to`: moves ours away. Not under seccomp, where ours is unused. */
 static void give_up(int from, int to)
 {
 	if (is_ours(to) && from != to && !process_system_calls_forbidden())

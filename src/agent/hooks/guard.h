@@ -50,17 +50,13 @@ struct thread *guard_enter_off_slow(struct guard_call *call, const void *block);
 /* The same where it is known that the end must be recorded. */
 struct thread *guard_begin_off_slow(struct guard_call *call);
 
-/*
- * Whether the thread is open, so that a call is recorded without further questions. Nearly always.
- */
+/* Whether the thread is open: a call is recorded without further questions. Nearly always. */
 static inline bool guard_is_open(const struct thread *thread)
 {
 	return likely(thread && thread->cursor && !thread->outer);
 }
 
-/*
- * Enters a thread that is open. sp: the stack pointer of the hook's caller. guard_close() leaves.
- */
+/* Enters an open thread. sp: the stack pointer of the hook's caller. guard_close() leaves. */
 static inline void guard_open(struct thread *thread, uint64_t sp)
 {
 	thread->outer = sp;

@@ -1,5 +1,4 @@
-/* The functions that the program calls instead of the real ones (hooks.def), and how those are
- * found. */
+/* The functions that the program calls in place of the real ones, and finding those. */
 #ifndef MALLOW_AGENT_HOOKS_HOOKS_H
 #define MALLOW_AGENT_HOOKS_HOOKS_H
 

@@ -20,10 +20,7 @@
 
 #define PAGE 4096ul
 
-/*
- * The bytes that calloc and reallocarray are asked for. An overflow, which makes them fail, counts
- * as the maximum.
- */
+/* The bytes that calloc and reallocarray are asked for; the maximum if that overflows. */
 static uint64_t product(size_t count, size_t size)
 {
 	size_t bytes;
@@ -44,9 +41,7 @@ static uint64_t product(size_t count, size_t size)
 		return block;                                                                      \
 	}
 
-/*
- * A hook that allocates by one call of the real function, or of a substitute where that is missing.
- */
+/* A hook that allocates by one call of the real function, or of a substitute for it. */
 #define DEFINE_ALLOCATION(name, OPERATION, parameters, arguments, behind, bytes, alignment)        \
 	DEFINE_OPEN_ALLOCATION(name##_recorded, parameters, behind,                                \
 			       allocation_done(thread, &ARCH_CALLER(), TRACE_OP_##OPERATION,       \
@@ -129,9 +124,7 @@ static void *real_reallocarray(void *old, size_t count, size_t size)
 						: real.realloc(old, count * size);
 }
 
-/*
- * A realloc. MODE=live has no function of its own here: what is not passed over goes by the sink.
- */
+/* A realloc. MODE=live has no function of its own here: it gets them by the sink. */
 #define DEFINE_RESIZE(name, OPERATION, parameters, arguments, behind, bytes)                       \
 	static inline __attribute__((always_inline)) void *name##_entered(                         \
 		HOOK_LIST parameters, struct thread *thread, struct guard_call *call)              \

@@ -61,9 +61,7 @@ int hook_fork(void)
 	return copy_process(real.fork);
 }
 
-/*
- * _Fork(), for signal handlers: it runs no handlers of pthread_atfork(). glibc has it since 2.34.
- */
+/* _Fork(), for signal handlers: runs no pthread_atfork() handlers. In glibc since 2.34. */
 int hook_fork_signal_safe(void)
 {
 	hooks_resolve();

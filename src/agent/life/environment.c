@@ -136,10 +136,7 @@ void environment_init(void)
 		keep_for_tool();
 }
 
-/*
- * The new LD_PRELOAD entry: our library among the program's own entries, of which there may be
- * none.
- */
+/* The new LD_PRELOAD entry: our library among the program's entries, if it has any. */
 static char *make_preload(char *place, size_t room, const char *users)
 {
 	size_t front = preload_front(users);

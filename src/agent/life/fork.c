@@ -66,9 +66,7 @@ static void end_kept(struct fork *fork, bool child)
 	signal_bracket_end(&fork->bracket);
 }
 
-/*
- * The event of the interrupted hook belongs to the parent's heap: without a slot it is not written.
- */
+/* The interrupted hook's event belongs to the parent's heap: without a slot it is not written. */
 static void put_guard_back(struct thread *thread, uint64_t outer)
 {
 	thread->outer = outer;

@@ -40,10 +40,7 @@ struct fork {
 	bool slot_shared;
 };
 
-/*
- * *fork lies on the caller's stack. fork_end() must follow in parent and child, also if the fork
- * failed.
- */
+/* *fork is on the caller's stack. fork_end() must follow in parent and child, whatever happens. */
 void fork_begin(struct fork *fork);
 
 /* result: what fork returned, 0 in the child. */

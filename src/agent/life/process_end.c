@@ -67,10 +67,7 @@ static void say_end(enum trace_end reason)
 	log_end();
 }
 
-/*
- * The recording had stopped before, and end_reason says why. A private header still has counters to
- * write.
- */
+/* The recording had stopped; end_reason says why. A private header's counters are written. */
 static void end_stopped(void)
 {
 	struct signal_bracket bracket;

@@ -19,10 +19,7 @@ bool process_flush(void);
  */
 void process_end_held_back(void);
 
-/*
- * Marks the recording as ended. The image ends, or seems to: exit, _exit, exec. Later events are
- * still recorded.
- */
+/* The image ends, or seems to: exit, _exit, exec. Later events are still recorded. */
 void process_end(enum trace_end reason, int status);
 
 /* The exec failed after process_end(): the recording goes on. */

@@ -146,9 +146,7 @@ void thread_renamed(void)
 	signal_bracket_end(&bracket);
 }
 
-/*
- * Writes the thread's first record. A thread that goes on after its own end has written it before.
- */
+/* Writes the thread's first record, unless it has, and goes on after its own end. */
 static void announce(struct thread *thread)
 {
 	bool is_first = thread->sequence == 0 && (uint32_t)thread->chunk->commit == 0;

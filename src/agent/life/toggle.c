@@ -37,9 +37,7 @@ bool toggle_settle_slow(void)
 	return !toggle_is_off();
 }
 
-/*
- * Writes the record. If this handler interrupted the agent, the record waits in `pending` instead.
- */
+/* Writes the record. If a handler interrupted the agent, the record waits in `pending`. */
 static void write_or_keep(struct thread *thread, const struct fact_record *record)
 {
 	struct event event = {.operation = record->kind, .ticks = record->ticks};
@@ -54,10 +52,7 @@ static void write_or_keep(struct thread *thread, const struct fact_record *recor
 	thread_end_work(thread, outer);
 }
 
-/*
- * Writes the record into the calling thread's stream, which begins if there is none. In a signal
- * bracket.
- */
+/* Writes into the calling thread's stream, which begins if need be. In a signal bracket. */
 static void write_switch(enum trace_record kind)
 {
 	static uint64_t last; // no two records have the same time, so that readers can order them

@@ -88,10 +88,7 @@ static inline uint64_t time_of_allocation(struct live_own *own, const struct liv
 	return own->ticks;
 }
 
-/*
- * Adds an allocation without a stack. It has no time, and the sums of its only site are those of
- * the threads.
- */
+/* Adds an allocation without stack and time. Its site's sums are those of the threads. */
 static void add_stackless(struct thread *thread, struct live *live, uint64_t address, uint64_t size)
 {
 	const struct live_sums *sums = live_sums(thread, live);
@@ -146,9 +143,7 @@ void live_allocates(struct thread *thread, const struct event *event,
 		add_with_stack(thread, live, event->address, event->size, state);
 }
 
-/*
- * false in a child that came back into the hook from a handler that forked: there is no table then.
- */
+/* false in a child that a handler forked within the hook: there is no table then. */
 static inline bool is_here(const struct thread *thread, const struct live *live)
 {
 	return likely(live && thread->cursor);
@@ -171,10 +166,7 @@ static never_inline void stackless_here_slow(struct thread *thread, uint64_t add
 	thread_end_record(thread);
 }
 
-/*
- * This and live_ends_here() do the ordinary case in registers. Otherwise they jump to the general
- * function.
- */
+/* This and live_ends_here() do the ordinary case in registers, else jump to the general one. */
 static inline void stackless_here(struct thread *thread, uint64_t address, uint64_t size)
 {
 	struct live_own *own;

@@ -49,9 +49,7 @@ void live_thread_leaves(struct thread *thread);
 void live_allocates(struct thread *thread, const struct event *event,
 		    const struct unwind_state *state);
 
-/*
- * A block ends; any thread may have made it. Also in a signal handler that interrupted the agent.
- */
+/* A block of any thread ends. Also in a signal handler that interrupted the agent. */
 void live_frees(struct thread *thread, uint64_t address);
 
 /* Before a realloc, and after it failed: see realloc_begin and realloc_fail in event/sink.h. */

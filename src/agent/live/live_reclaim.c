@@ -82,9 +82,7 @@ static uint32_t go_on(struct live_reclaim *reclaim, struct live *live, const str
 	return 1;
 }
 
-/*
- * Does nothing in a child that completes a change of its parent's table: that is not process->live.
- */
+/* Does nothing in a child that completes its parent's change: live is not process->live. */
 void live_reclaim_slow(struct thread *thread, struct live *live)
 {
 	struct live_reclaim *reclaim = &live->reclaim;

@@ -59,9 +59,7 @@ static void start_wanted(struct live *live)
 	}
 }
 
-/*
- * INTERVAL: starts a report if it is due. If several were missed while nothing was allocated, one.
- */
+/* INTERVAL: starts a report if one is due; one, if several were missed for want of events. */
 static void start_due(struct live *live, uint64_t now)
 {
 	uint64_t interval = config.value[SETTING_INTERVAL];

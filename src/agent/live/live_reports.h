@@ -1,7 +1,4 @@
-/*
- * Decides when reports of the live table are made: by signal, by the clock, and at the end
- * (live.h).
- */
+/* When reports of the live table are made: by signal, by the clock, and at the end (live.h). */
 #ifndef MALLOW_AGENT_LIVE_LIVE_REPORTS_H
 #define MALLOW_AGENT_LIVE_LIVE_REPORTS_H
 
@@ -10,9 +7,7 @@
 #include "agent/live/live_state.h"
 #include "base/compiler.h"
 
-/*
- * Starts a report if one is due. ticks: the time from the start. Also notes the time for readers.
- */
+/* Starts a report if one is due. ticks: since the start. Also notes the time for readers. */
 void live_reports_look_slow(struct live *live, uint64_t ticks);
 
 static inline void live_reports_look(struct live *live, uint64_t ticks)

@@ -41,10 +41,7 @@ static void waited(struct thread *thread, const struct event *event, const uint6
 		live_allocated(thread, event, frames, count);
 }
 
-/*
- * The records of a live recording (docs/trace-format.md, 4.2): those that stacks name, and facts of
- * the process.
- */
+/* Only records that stacks name, and facts of the process (docs/trace-format.md, 4.2). */
 static bool wants(uint8_t kind)
 {
 	switch (kind) {

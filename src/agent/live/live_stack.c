@@ -67,10 +67,7 @@ static never_inline uint32_t add_site_slow(struct thread *thread, struct live *l
 			 own->nodes[stack->depth]);
 }
 
-/*
- * Looks first at what the thread looked up lately: with many stacks most of the index is not in the
- * cache.
- */
+/* Asks the thread's recent look-ups first: with many stacks the index is rarely in the cache. */
 static inline uint32_t site_of_hash(struct thread *thread, struct live *live, uint64_t hash)
 {
 	uint64_t *recent = &thread->live->recent[hash & ((1u << LIVE_RECENT_LOG) - 1)];

@@ -7,10 +7,7 @@
 struct live;
 struct thread;
 
-/*
- * The site of thread->stack, which was just captured. SITES_STACKLESS: there is no room for a new
- * one.
- */
+/* The site of thread->stack, just captured. SITES_STACKLESS: no room for a new one. */
 uint32_t live_stack_site(struct thread *thread, struct live *live);
 
 /*

@@ -77,10 +77,7 @@ static inline void live_count_end(struct thread *thread, struct live *live,
 	live_count_end_as(live_threads_own(sums), sums, live, block, weight_of(block->size));
 }
 
-/*
- * Counts a block that was put into the table, by the thread of those sums. Returns what
- * sites_allocate() does.
- */
+/* Counts a block that was put in, by the thread of those sums. Returns as sites_allocate(). */
 static inline bool live_count_begin(const struct live_sums *sums, struct live *live, uint64_t size,
 				    uint32_t site, uint64_t ticks)
 {

@@ -40,9 +40,7 @@ static bool has_name(const struct live_thread *entry, const char *name)
 	return !strncmp(entry->name, name, sizeof(entry->name) - 1);
 }
 
-/*
- * A number of a thread of that name that has ended; 0: there is none. Under the lock, like make().
- */
+/* The number of an ended thread of that name; 0: none. Under the lock, like make(). */
 static uint32_t find_ended(const struct live_threads *threads, const struct live_header *header,
 			   const char *name)
 {

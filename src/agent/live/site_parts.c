@@ -3,10 +3,7 @@
 #include "agent/ground/signal_bracket.h"
 #include "agent/live/sites.h"
 
-/*
- * Takes the place of a frame in a part's hash. Larger than all frames of stacks, which are ids or
- * special pcs.
- */
+/* Stands for a frame in a part's hash. Larger than all frames: ids, or special pcs. */
 #define PART_FRAME 0xc0000000u
 
 static uint32_t next_of(const struct sites *sites, uint32_t number)

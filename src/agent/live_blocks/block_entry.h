@@ -27,9 +27,7 @@ static inline uint64_t block_entry(uint64_t address, const struct known_block *b
 	       block_start(address);
 }
 
-/*
- * Whether the entry (atomic) is that of the block at the address, which lies in the entry's region.
- */
+/* Whether the entry (atomic) is of the block at the address, which is in the entry's region. */
 static inline bool block_entry_is_at(const uint64_t *entry, uint64_t address)
 {
 	return (__atomic_load_n(entry, __ATOMIC_RELAXED) & BLOCK_START_MASK) ==

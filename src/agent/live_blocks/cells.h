@@ -45,10 +45,7 @@ static inline uint32_t cells_next(const uint64_t *words)
 	return (uint32_t)__atomic_load_n(&words[0], __ATOMIC_RELAXED);
 }
 
-/*
- * All words of all cells are numbered: word i of cell n is n * 4 + i, less than 1 <<
- * CELLS_WORD_BITS.
- */
+/* Words are numbered across cells: word i of cell n is n * 4 + i < 1 << CELLS_WORD_BITS. */
 #define CELLS_WORD_BITS (LIVE_CELL_BITS + 2)
 static_assert(1u << 2 == LIVE_CELL_WORDS, "words are numbered across cells");
 

@@ -5,10 +5,7 @@
 #include "agent/live_blocks/live_memory.h"
 #include "base/compiler.h"
 
-/*
- * Takes one from the free ones. In each, the first entry holds the number of the next. NULL: none
- * is free.
- */
+/* Takes a free one. Its first entry holds the number of the next free one. NULL: none. */
 static struct live_full *take_free(struct full_groups *groups, uint32_t *number)
 {
 	struct live_full *full = NULL;

@@ -34,10 +34,7 @@ struct heads {
 	struct heads_middle *middles;          /* atomic: the one that was made last */
 };
 
-/*
- * Rotate right by 3: an address that is no multiple of 8 gets a high bit set, and fails the test of
- * the range.
- */
+/* Rotate right by 3: if the address is no multiple of 8, a high bit is set and the test fails. */
 static inline bool heads_has_place(uint64_t address)
 {
 	return likely(!((address >> 3 | address << 61) >> (HEADS_ADDRESS_BITS - 3)));
@@ -142,10 +139,7 @@ struct heads_hand {
 	uint32_t leaf; /* index of the next one in the middle */
 };
 
-/*
- * Moves on to the next leaf, and returns it with its map. NULL: the hand has been round, and begins
- * again.
- */
+/* Moves to the next leaf, and returns it with its map. NULL: the round is over. */
 uint32_t *heads_go_on(const struct heads *heads, struct heads_hand *hand, unsigned int *map);
 
 /* Frees tops and middles. The leaves are the caller's. */

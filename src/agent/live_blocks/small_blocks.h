@@ -25,9 +25,7 @@
 
 /* Addresses are multiples of 8. Entries are those of block_entry(), and atomic. */
 
-/*
- * In a wide group's header: a bit for each of its words begins here. Readers do not look at them.
- */
+/* In a wide group's header: a bit for each of its words begins here. Readers ignore them. */
 #define SMALL_BLOCKS_ELSEWHERE 32
 
 static inline uint32_t small_blocks_full_index(uint64_t address)
@@ -46,9 +44,7 @@ static inline bool small_blocks_is_wide(uint32_t name)
 	return (name >> LIVE_CELL_BITS) - 1 < 2;
 }
 
-/*
- * The index of the block's own entry in a wide group, by its address or its offset in the region.
- */
+/* Index of the block's own entry in a wide group, by its address or its offset in the region. */
 static inline uint32_t small_blocks_wide_index(uint32_t name, uint64_t address)
 {
 	uint32_t words = LIVE_CELL_WORDS * live_group_cells(name);
@@ -57,9 +53,7 @@ static inline uint32_t small_blocks_wide_index(uint32_t name, uint64_t address)
 	return index + !index; // the first one is the header
 }
 
-/*
- * The bit of that entry in the header: set if a block of the entry was put elsewhere in the chain.
- */
+/* The bit of that entry in the header: a block of the entry was put elsewhere in the chain. */
 static inline uint64_t small_blocks_elsewhere(uint32_t index)
 {
 	return UINT64_C(1) << (SMALL_BLOCKS_ELSEWHERE + index);
@@ -129,10 +123,7 @@ bool small_blocks_put(struct block_table *table, uint64_t address, uint64_t entr
 /* Whether the full group of that name holds no block. The name may have the mark of leaving. */
 bool small_blocks_are_gone(const struct block_table *table, uint32_t name);
 
-/*
- * Takes the full group from its region and frees it, if it still is leaving. Only if nobody uses
- * it.
- */
+/* Frees the full group if it is still leaving its region. Only if nobody uses it. */
 bool small_blocks_leave(struct block_table *table, uint32_t *head, uint32_t name);
 
 void small_blocks_empty(const struct block_table *table);

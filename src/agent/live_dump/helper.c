@@ -61,9 +61,7 @@ static const char *path_of_helper(void)
 	return *path ? path : installed_tool_path();
 }
 
-/*
- * Resets the signals' handlers, which are the program's code. This process has a table of its own.
- */
+/* Resets the signal handlers, which are the program's code. This process has its own table. */
 static void reset_handlers(void)
 {
 	struct {
@@ -80,9 +78,7 @@ static void reset_handlers(void)
 	}
 }
 
-/*
- * stderr is no longer the file that it was when the program began: then reports must not go there.
- */
+/* stderr is no longer the file that it was at the start: then reports must not go there. */
 static void hide_stderr(void)
 {
 	long null = syscall_raw(SYS_openat, AT_FDCWD, (long)"/dev/null", O_WRONLY, 0, 0, 0);
@@ -99,10 +95,7 @@ static void set_output(int fd)
 		syscall_raw(SYS_dup3, fd, OUTPUT_FD, 0, 0, 0, 0);
 }
 
-/*
- * In the helper, before it is executed: closes the program's descriptors from 3 on, but the
- * table's.
- */
+/* In the helper, before the exec: closes the program's descriptors from 3 on but the table's. */
 static void keep_only(int fd)
 {
 	if (fd > LAST_FD + 1)
@@ -322,10 +315,7 @@ static bool has_ended(struct keeper *keeper)
 	return true;
 }
 
-/*
- * A keeper that is not in use; NULL: all are. Under the lock, in a signal bracket, like what
- * follows.
- */
+/* A keeper that is not in use, or NULL. From here on: under the lock, in a signal bracket. */
 static struct keeper *find_free(void)
 {
 	for (int i = 0; i < KEEPERS; i++)

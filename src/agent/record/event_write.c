@@ -57,10 +57,7 @@ static inline uint8_t *put_text(const struct leaf_segment *segment, uint8_t *p)
 	return p + segment->text_size;
 }
 
-/*
- * Encodes the frames of stack->top, a segment that was met again, for the next time. They have ids
- * now.
- */
+/* Encodes the frames of stack->top, which was met again, for the next time: they have ids. */
 static void make_text(struct stack_cache *stack)
 {
 	struct leaf_segment *top = stack->top;
@@ -91,9 +88,7 @@ static inline uint8_t *put_change(const struct thread *thread, uint32_t depth, u
 	return p;
 }
 
-/*
- * The stream's stack is now the outermost depth frames of thread->stack. Called after the commit.
- */
+/* The stream's stack is now the outermost depth frames of thread->stack. After the commit. */
 static inline void remember(struct thread *thread, uint32_t depth)
 {
 	thread->stack.shared = depth;

@@ -28,9 +28,7 @@ void event_write_free(struct thread *thread, uint8_t operation, uint64_t ticks, 
 void event_write_slow(struct thread *thread, const struct event *event,
 		      const struct unwind_state *state);
 
-/*
- * Writes the end of a block. It has no stack, unless FREE_STACKS asks for one: then that of state.
- */
+/* Writes the end of a block: without a stack, unless FREE_STACKS asks for that of state. */
 void event_write_end(struct thread *thread, const struct event *event,
 		     const struct unwind_state *state);
 

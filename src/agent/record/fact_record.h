@@ -53,10 +53,7 @@ void fact_record_put(struct thread *thread, const struct fact_record *record);
  * has not, want of memory. */
 void fact_record_lost(uint64_t count);
 
-/*
- * Makes room for size bytes in the chunk, by rolling the slot if need be. false: recording stopped,
- * or no memory.
- */
+/* Makes room for size bytes, by rolling the slot if need be. false: stopped, or no memory. */
 bool fact_record_reserve(struct thread *thread, size_t size);
 
 #endif

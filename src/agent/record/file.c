@@ -328,10 +328,7 @@ static bool reserve(struct file *file, size_t size, uint64_t *offset)
 	return !limit || (*offset <= limit && size <= limit - *offset);
 }
 
-/*
- * Gives the reserved space back if it is still the last. If others have reserved after it, a hole
- * stays.
- */
+/* Gives reserved space back if it is still the last. If not, a hole stays. */
 static void give_back(struct file *file, uint64_t offset, size_t size)
 {
 	uint64_t end = offset + size;

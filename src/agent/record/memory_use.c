@@ -48,10 +48,7 @@ static void leave_out(uint64_t *values, enum field field, uint64_t bytes)
 	values[field] -= bytes < values[field] ? bytes : values[field];
 }
 
-/*
- * The field in which the kernel counts the slots: shared mappings of a file on tmpfs are not
- * counted as a file's.
- */
+/* The field that counts the slots: on tmpfs, shared mappings are not counted as a file's. */
 static enum field field_of_slots(void)
 {
 	struct statfs system = {0};

@@ -228,10 +228,7 @@ static uint32_t used_size(uint32_t size)
 	return (uint32_t)bytes_round_up(CHUNK_OVERHEAD + size, TRACE_PAGE);
 }
 
-/*
- * A private slot that could not be appended is lost. How many events it held is unknown: counted as
- * one.
- */
+/* A private slot that could not be appended is one loss: nobody counted its events. */
 static void lose_private(enum file_result result)
 {
 	if (!slots_private() || result == FILE_OK)

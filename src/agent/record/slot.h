@@ -34,10 +34,7 @@ struct thread;
  */
 bool slot_open(struct thread *thread);
 
-/*
- * Opens the next chunk, with room for at least need bytes, because this one has none. false: as
- * above.
- */
+/* Opens the next chunk, with room for need bytes, which this one has not. false: as above. */
 bool slot_roll(struct thread *thread, size_t need);
 
 /*

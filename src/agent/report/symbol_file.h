@@ -21,8 +21,7 @@ struct symbol_file {
 };
 
 /*
- * Reads the names, into `memory`. There are none if the file cannot be read or has another build id
- * (size 0: any).
+ * Reads the names, into `memory`. None: it cannot be read, or the build id differs (size 0: any).
  */
 void symbol_file_read(struct symbol_file *file, const char *path, const uint8_t *build_id,
 		      size_t build_id_size, struct report_memory *memory);

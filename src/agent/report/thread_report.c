@@ -6,9 +6,7 @@
 #include "agent/report/report_sort.h"
 #include "agent/report/report_weight.h"
 
-/*
- * The distinct names of the table's threads. of[]: the index of the name of each thread's number.
- */
+/* The distinct names of the table's threads. of[]: the index of a number's name. */
 struct names {
 	uint32_t count;
 	uint32_t of[LIVE_THREADS];
@@ -61,10 +59,7 @@ static bool make_room(struct making *making)
 	return making->threads && making->freed;
 }
 
-/*
- * Before add_allocated(): a block that is freed meanwhile must not count as freed but not
- * allocated.
- */
+/* Before add_allocated(): a block that is freed meanwhile must not count as freed only. */
 static void add_freed(struct making *making, uint32_t freeing)
 {
 	const struct live_freed *row = live_threads_row(&making->live->threads, freeing);

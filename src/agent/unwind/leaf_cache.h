@@ -123,10 +123,7 @@ static inline const struct stack_word *leaf_segment_words(const struct leaf_segm
 	return segment->word + (-segment->words & (WORD_GROUP - 1));
 }
 
-/*
- * The place of a segment with the same pc and sp whose word at that address has the value that is
- * now in memory.
- */
+/* The place of a segment with that pc and sp, and with memory's value at that address. */
 static inline struct leaf_segment *leaf_cache_variant(struct leaf_cache *leaves,
 						      const struct unwind_state *state,
 						      const struct stack_word *differs)

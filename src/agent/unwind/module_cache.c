@@ -7,10 +7,7 @@
 
 enum { START, END, BIAS, EH_FRAME_HDR, HEADERS, HEADER_COUNT, WORDS };
 
-/*
- * A sequence lock: version is odd while the words change. A reader that saw it change has read
- * nothing.
- */
+/* A sequence lock: version is odd while the words change. If it changed, nothing was read. */
 struct entry {
 	atomic_uint version;
 	_Atomic uint64_t words[WORDS];

@@ -38,10 +38,7 @@ static bool compile_cfa(const struct cfa_entry *entry, uint64_t pc, struct unwin
 	return true;
 }
 
-/*
- * The term that an entry computes. It is the address of the register's value, or, if *value, the
- * value itself.
- */
+/* The term that an entry computes: the address of the register's value or, if *value, that. */
 static bool entry_term(const struct cfa_entry *entry, uint64_t pc, bool *value,
 		       struct cfa_term *ret)
 {

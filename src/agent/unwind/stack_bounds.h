@@ -52,9 +52,7 @@ static inline uint64_t stack_bounds_end(struct unwind_stack *stack, uint64_t sp)
 	return stack_bounds_end_slow(stack, sp);
 }
 
-/*
- * Whether all words of [start, end) can be read. If so, their pages are in the table from then on.
- */
+/* Whether all words of [start, end) can be read. Then their pages are in the table. */
 bool stack_bounds_can_read(const struct unwind_stack *stack, uint64_t start, uint64_t end);
 
 /* Once, before any walk. */

@@ -14,9 +14,7 @@ struct stack_word {
 	uint64_t value;
 };
 
-/*
- * Words are compared in groups of four. In front of every array of them lies padding of that size.
- */
+/* Words are compared in groups of four, with as much padding in front of each array. */
 #define WORD_GROUP 4
 
 /* Fills the padding with words that always hold. */

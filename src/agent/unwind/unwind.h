@@ -88,8 +88,7 @@ struct unwind_module {
  */
 bool unwind_module_at(uint64_t address, struct unwind_module *ret);
 
-/* The start of the function (or part of one) that contains the call before pc. 0: no table says
- * it. */
+/* The start of the function (or part of one) with the call before pc. 0: no table says it. */
 uint64_t unwind_code_start(uint64_t pc);
 
 /* What the unwinder needs from the rest of the agent, so that it can be tested alone. */

@@ -6,10 +6,7 @@
 #define TEXT(value)  TEXT_(value)
 #define TEXT_(value) #value
 
-/*
- * In: rdi flags, rsi end, rdx function, rcx argument. function and argument are passed on the new
- * stack.
- */
+/* In: rdi flags, rsi end, rdx function, rcx argument. The last two go onto the new stack. */
 __asm__(".pushsection .text\n"
 	".hidden clone_stack\n"
 	".globl clone_stack\n"

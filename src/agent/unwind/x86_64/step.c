@@ -8,14 +8,10 @@
 /* More signal handlers than this on one stack are garbage that leads in a circle. */
 #define SIGNALS_MAX 64
 
-/*
- * A frame pointer farther than this from the stack pointer is not valid: 8 MiB, the usual stack
- * size.
- */
+/* A frame pointer is not farther from the stack pointer: 8 MiB, the usual stack size. */
 #define FRAME_MAX (8u << 20)
 
-/* All pages between two frames are checked if they are no more than this, so that one limit covers
- * both frames. */
+/* If two frames are no farther apart, all pages between are checked: one limit for both. */
 #define GAP_MAX (256u << 10)
 
 /* No code lies below this: it was a call through a null pointer, or to a member of one. */

@@ -139,10 +139,7 @@ static inline __attribute__((always_inline)) enum step step(struct walk *walk,
 /* A step that carries crossing->registers along. */
 enum step step_tracking_slow(struct walk *walk, struct crossing *crossing);
 
-/*
- * Takes our own registers, as they are at one instruction of the function that this is inlined
- * into.
- */
+/* Takes our own registers, at one instruction of the function that this is inlined into. */
 static inline __attribute__((always_inline)) void take_registers(struct walk *walk,
 								 struct registers *registers)
 {
