@@ -61,7 +61,7 @@ EXPORT int mallow_api_is_running(void)
 	return process_state() == PROCESS_RECORDING && !toggle_is_off() && !process_is_borrowed();
 }
 
-/* What is held back is written, too, by this thread. In a signal bracket. */
+/* Writes what is held back, by this thread. In a signal bracket. */
 static bool write_held(void)
 {
 	struct thread *thread = thread_self;
@@ -102,8 +102,8 @@ EXPORT void mallow_api_set_tag(uint32_t tag)
 	if (thread_tag == tag)
 		return;
 	thread_tag = tag;
-	// Off: it is written when the thread is next to record an allocation. Not begun: when it
-	// begins.
+	// While off, the tag is written when the thread next records an allocation; before the
+	// thread has begun, when it begins.
 	if (!thread || toggle_is_off())
 		return;
 	if (thread->busy) {

@@ -1,6 +1,7 @@
 /*
- * What the program says of pools of its own (include/mallow/mallow.h). Each call is entered as a
- * hook is, so that its stack is the caller's, and is one record: no hook knows of pools.
+ * Calls by which the program tells of its own pools (include/mallow/mallow.h). Each call sets the
+ * guard as a hook does, so that its stack is the caller's, and writes one record. Hooks know
+ * nothing of pools.
  */
 #include <mallow/mallow.h>
 
@@ -29,14 +30,14 @@ static void add_block(struct fact_record *record, const void *pool, const void *
 }
 
 /*
- * NULL: nothing can be recorded. Within an operator new or malloc of the program's own, where no
- * allocation is recorded, a block of its pool is.
+ * Enters a call. NULL: nothing can be recorded. Within an operator new or malloc of the program's
+ * own a nested allocation is not recorded, but a block of a pool is.
  */
 static struct thread *enter(struct guard_call *call)
 {
 	struct thread *thread;
 
-	if (config_is_live()) // its table has the memory that pools lie in, as blocks
+	if (config_is_live()) // the live table has the blocks in which the pools lie
 		return NULL;
 	thread = guard_enter(call);
 	if (likely(thread != NULL))
@@ -62,13 +63,13 @@ static bool has_stack(const struct thread *thread, uint8_t kind)
 	       (thread->free_stacks && kind != TRACE_RECORD_POOL_NAME);
 }
 
-/* Leaves, too. */
+/* Writes the record and leaves the guard. */
 static void write_out(struct thread *thread, const struct guard_call *call,
 		      struct fact_record *record)
 {
 	thread_begin_record(thread);
 	thread_record_tag(thread);
-	// A block may be freed by another thread than the one that was given it.
+	// The block may come from another thread: the time must not be from before that was done.
 	clock_wait_for_loads();
 	record->ticks = clock_ticks();
 	if (has_stack(thread, record->kind))
@@ -80,7 +81,7 @@ static void write_out(struct thread *thread, const struct guard_call *call,
 	guard_leave(thread, call);
 }
 
-/* Nothing new is to be recorded. */
+/* Whether recording is off, so that nothing new is recorded. */
 static bool is_stopped(void)
 {
 	hooks_resolve(); // this may be the first call of all
@@ -88,8 +89,8 @@ static bool is_stopped(void)
 }
 
 /*
- * It is known of each block whether it was recorded: admission.h. Who is stopped asks afterwards,
- * for the first stop makes it so before it is one.
+ * Whether it is known which blocks were recorded (admission.h). If recording is stopped, ask after
+ * is_stopped(): the first stop makes it known before it stops.
  */
 static bool knows_blocks(void)
 {

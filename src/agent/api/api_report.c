@@ -14,7 +14,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* There is a table, and it is this process's own. */
+/* Whether there is a table, and it is this process's own. */
 static bool has_table(void)
 {
 	return process_state() == PROCESS_RECORDING && !process_is_borrowed() && process->live;
@@ -117,7 +117,7 @@ EXPORT int mallow_api_site_report_print(const struct mallow_site_report *report,
 
 EXPORT void mallow_api_thread_report_free(struct mallow_thread_report *report)
 {
-	// It lies in what is released.
+	// A copy, because the struct lies in the memory that is released.
 	struct report_memory memory = ((struct thread_report *)report)->memory;
 
 	report_memory_release(&memory);
@@ -130,7 +130,7 @@ EXPORT void mallow_api_site_report_free(struct mallow_site_report *report)
 	report_memory_release(&memory);
 }
 
-/* Opened anew: for reading alone. */
+/* Opens the table again, read-only. */
 EXPORT int mallow_api_live_fd(void)
 {
 	char path[64];

@@ -1,4 +1,7 @@
-/* Adding to sums that readers, signal handlers, and perhaps other threads look at. */
+/*
+ * Adding to sums that readers, signal handlers, and perhaps other threads use at the same time.
+ * While the process has one thread this takes no locked instruction.
+ */
 #ifndef MALLOW_AGENT_ARCH_ATOMIC_ADD_H
 #define MALLOW_AGENT_ARCH_ATOMIC_ADD_H
 
@@ -9,8 +12,8 @@
 #include "base/compiler.h"
 
 /*
- * glibc's __libc_single_threaded, or NULL: whether the process has one thread, as a program sees
- * that to which it matters. Set once, before the first sum.
+ * Points at glibc's __libc_single_threaded, which is true while the process has one thread, or at a
+ * zero where the C library has none. Set once, before the first sum.
  */
 extern const char *atomic_add_alone_flag hidden;
 
@@ -20,7 +23,10 @@ static inline bool atomic_add_alone(void)
 	return *atomic_add_alone_flag;
 }
 
-/* For one instruction an interruption comes before it, or behind it. */
+/*
+ * Adds to the sum. alone: atomic_add_alone(). It is one instruction: a signal handler runs before
+ * or after it, never in the middle.
+ */
 static inline void atomic_add_as(bool alone, uint64_t *sum, uint64_t value)
 {
 	if (likely(alone))
@@ -37,7 +43,7 @@ static inline uint64_t atomic_add_fetch_as(bool alone, uint64_t *sum, uint64_t v
 	return __atomic_add_fetch(sum, value, __ATOMIC_RELAXED);
 }
 
-/* Makes the word that value if it is *before. false: it is not, and *before becomes what it is. */
+/* Sets the word to value if it is *before, else *before to the word. Returns whether it was. */
 static inline bool atomic_add_exchange_as(bool alone, uint64_t *word, uint64_t *before,
 					  uint64_t value)
 {
@@ -47,7 +53,7 @@ static inline bool atomic_add_exchange_as(bool alone, uint64_t *word, uint64_t *
 					   __ATOMIC_RELAXED);
 }
 
-/* Makes a word that is 0 another. false: something else came first. */
+/* Sets a word that is 0. false: it is not 0. */
 static inline bool atomic_add_claim(uint64_t *word, uint64_t value)
 {
 	uint64_t none = 0;

@@ -1,6 +1,6 @@
 /*
- * Everything that the agent asks of the kernel, in one place: raw system calls, so that errno,
- * cancellation points and hooks of the program are left alone. All return the result or the
+ * Everything that the agent asks of the kernel, in one place. These are raw system calls, so that
+ * errno, cancellation points and hooks of the program are left alone. All return the result or the
  * negative error number. All are async-signal-safe.
  *
  * In the test builds (MALLOW_TEST_BUILD, tests/agent) syscall_reenter() is called before each one:
@@ -125,7 +125,7 @@ static inline long sys_getcwd(char *buffer, size_t size)
 	return syscall6(SYS_getcwd, (long)buffer, (long)size, 0, 0, 0, 0);
 }
 
-/* flags of mmap(); the address or a negative error: test with syscall_error(). */
+/* flags as for mmap(). Returns the address or a negative error: test with syscall_error(). */
 static inline void *sys_mmap(void *address, size_t size, int protection, int flags, int fd,
 			     uint64_t offset)
 {
@@ -148,7 +148,7 @@ static inline int sys_madvise(void *address, size_t size, int advice)
 	return (int)syscall6(SYS_madvise, (long)address, (long)size, advice, 0, 0, 0);
 }
 
-/* pages: one byte for each of them, its low bit set where the page is resident. */
+/* pages: a byte for each page, whose low bit is set if the page is resident. */
 static inline int sys_mincore(const void *address, size_t size, uint8_t *pages)
 {
 	return (int)syscall6(SYS_mincore, (long)address, (long)size, (long)pages, 0, 0, 0);
@@ -164,13 +164,13 @@ static inline int sys_membarrier(int command)
 	return (int)syscall6(SYS_membarrier, command, 0, 0, 0, 0, 0);
 }
 
-/* mode: 1 may be executed. */
+/* mode: 1 asks whether the file may be executed. */
 static inline int sys_access(const char *path, int mode)
 {
 	return (int)syscall6(SYS_faccessat, AT_FDCWD, (long)path, mode, 0, 0, 0);
 }
 
-/* The process that has ended, 0: it has not. */
+/* Returns the pid of the process that has ended; 0: none has. */
 static inline int sys_wait4(int pid, int options)
 {
 	return (int)syscall6(SYS_wait4, pid, 0, options, 0, 0, 0);

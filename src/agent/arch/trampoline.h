@@ -1,7 +1,7 @@
 /*
- * The first code of a new thread: calls what its argument begins with, and then jumps to the
- * function that this names, so that no frame of ours is left under it: debuggers, backtrace() and
- * our own stacks see the thread as it always was. One file per architecture.
+ * The first code of a new thread. It calls start->enter(), and then jumps to the function that this
+ * returns. So no frame of ours is left on the stack: debuggers, backtrace() and our own stacks see
+ * the thread as without us. One file per architecture.
  */
 #ifndef MALLOW_AGENT_ARCH_TRAMPOLINE_H
 #define MALLOW_AGENT_ARCH_TRAMPOLINE_H
@@ -12,7 +12,7 @@ struct trampoline_target {
 	void *argument;
 };
 
-/* What the argument begins with: called in the new thread, before the program's function. */
+/* How the thread's argument begins. enter() runs in the new thread, before the program's code. */
 struct trampoline_start {
 	struct trampoline_target (*enter)(struct trampoline_start *start);
 };

@@ -8,8 +8,8 @@
 #include "agent/ground/signal_bracket.h"
 #include "agent/record/fact_record.h"
 
-#define LOOKS   64u       /* a round of the look around, in so many pieces */
-#define LOOK_NS 10000000u /* at least so long between two of them */
+#define LOOKS   64u       /* pieces in which all entries are looked through */
+#define LOOK_NS 10000000u /* at least so long between two pieces */
 
 static bool is_newest(const struct cull_entry *entry, uint32_t number)
 {
@@ -54,8 +54,8 @@ static void write_survivor(struct thread *thread, struct cull *cull, const struc
 }
 
 /*
- * What the blocks before it in its chain came to, once that is known of the entry, which is the
- * caller's: each is written or counted as it was.
+ * Decides for the older blocks of the entry's chain as was decided for the entry: each is written
+ * or counted. The entry is the caller's.
  */
 static never_inline void settle_chain_slow(struct thread *thread, struct cull *cull,
 					   struct cull_entry *entry, bool in_handler)
@@ -83,7 +83,7 @@ static inline void settle_chain(struct thread *thread, struct cull *cull, struct
 		settle_chain_slow(thread, cull, entry, in_handler);
 }
 
-/* The entry, the caller's, is written, and so is its chain. */
+/* Writes an entry, which is the caller's, and its chain. */
 static never_inline void write_whole(struct thread *thread, struct cull *cull,
 				     struct cull_entry *entry)
 {
@@ -92,7 +92,7 @@ static never_inline void write_whole(struct thread *thread, struct cull *cull,
 	settle_chain(thread, cull, entry, false);
 }
 
-/* The one before it, if it was an event already, needs its entry no more. */
+/* Sets the thread's newest entry. Frees the previous one if it was kept only for being that. */
 static void set_newest(struct thread *thread, struct cull *cull, uint32_t number)
 {
 	struct cull_holder *holder = thread->holder;
@@ -105,7 +105,7 @@ static void set_newest(struct thread *thread, struct cull *cull, uint32_t number
 		cull_give_back(thread, cull, before, false);
 }
 
-/* A block whose end was not seen: freed where nothing could be recorded. */
+/* Counts a block whose end was not seen: it was freed where nothing could be recorded. */
 static void end_stale(struct thread *thread, struct cull *cull, uint32_t number)
 {
 	if (!number)
@@ -115,7 +115,7 @@ static void end_stale(struct thread *thread, struct cull *cull, uint32_t number)
 	cull_give_back(thread, cull, number, false);
 }
 
-/* Whether it would be written some day. */
+/* Whether a block that is held back now would be written some day. */
 static bool can_hold(const struct cull *cull)
 {
 	return process_state() == PROCESS_RECORDING &&
@@ -123,8 +123,8 @@ static bool can_hold(const struct cull *cull)
 }
 
 /*
- * Field by field: another thread may be looking around here, and must not find a holder that is
- * NULL for a moment, as it would be if all were cleared first.
+ * Field by field: another thread may look at the entry meanwhile. If all were cleared first, it
+ * would find a holder that is NULL.
  */
 static void fill(struct cull_entry *entry, const struct thread *thread, const struct event *event,
 		 struct cull_stack *stack)
@@ -144,13 +144,13 @@ static void fill(struct cull_entry *entry, const struct thread *thread, const st
 	entry->before = 0;
 }
 
-/* The entry goes on with the chain that ends with that one. */
+/* Adds the entry to the chain that ends with the entry `replaced`. */
 static void chain(struct cull *cull, struct cull_entry *entry, const struct event *event,
 		  uint32_t replaced)
 {
 	const struct cull_entry *old = cull_entry(cull, replaced);
 
-	// Readers put survivors in order by their times: of these none are equal.
+	// Readers sort survivors by their times, so no two of a chain have the same.
 	if (entry->ticks <= cull_made(old))
 		entry->ticks = cull_made(old) + 1;
 	entry->born = old->born;
@@ -159,7 +159,7 @@ static void chain(struct cull *cull, struct cull_entry *entry, const struct even
 	entry->before = replaced;
 }
 
-/* Not in the table yet. 0: there is no room. */
+/* Makes an entry, which is not in the table yet. 0: there is no room. */
 static uint32_t make_entry(struct thread *thread, struct cull *cull, const struct event *event,
 			   uint32_t replaced, bool written)
 {
@@ -187,11 +187,12 @@ static bool hold(struct thread *thread, const struct event *event, uint32_t repl
 		number = make_entry(thread, cull, event, replaced, written);
 	if (!number)
 		return false;
-	// Before others can free it.
+	// Before the table has it, from where others can free it.
 	set_newest(thread, cull, number);
 	done = cull_table_put(&cull->table, event->address, number, &stale);
 	end_stale(thread, cull, stale);
-	// Whoever ends the process meanwhile either finds it there, or has said so before.
+	// A thread that ends the process meanwhile finds the entry in the table, or has set
+	// `finished` before.
 	if (done && !can_hold(cull))
 		done = !cull_table_take_this(&cull->table, event->address, number);
 	if (!done)
@@ -200,8 +201,8 @@ static bool hold(struct thread *thread, const struct event *event, uint32_t repl
 }
 
 /*
- * How many ticks CULL is, by all the time since cull_make(): never more than it is, because the
- * ticks are counted within the nanoseconds, there as here. Nothing that is held back is older.
+ * Measures how many ticks CULL's time is, by all the time since cull_make(). Never too many: the
+ * ticks are read within the nanoseconds, at the start and now. No entry is older than this time.
  */
 static void measure(struct cull *cull)
 {
@@ -212,7 +213,7 @@ static void measure(struct cull *cull)
 	ticks = clock_ticks() - cull->start_ticks;
 	ns = clock_monotonic_ns() - cull->start_ns;
 	if (!ticks || ns < (wanted < LOOK_NS / 10 ? wanted : LOOK_NS / 10)) {
-		// Too short to be measured, and to have anything old.
+		// Too short to be measured, and nothing can be old yet.
 		__atomic_store_n(&cull->interval, ticks, __ATOMIC_RELAXED);
 		return;
 	}
@@ -228,8 +229,8 @@ static void measure(struct cull *cull)
 }
 
 /*
- * The limit is needed as soon as there may be something old: a look around has perhaps not come by
- * since, of a program that does nothing for a while. If it cannot be known, all is old.
+ * Measures the limit for the first time, at an event: perhaps nobody has looked around since,
+ * because the program did nothing for a while. If it cannot be measured, everything counts as old.
  */
 static never_inline uint64_t limit_slow(struct cull *cull)
 {
@@ -248,7 +249,7 @@ static bool is_old(struct cull *cull, uint64_t born, uint64_t ticks)
 	return ticks > born && ticks - born >= limit;
 }
 
-/* The entry that cull_takes() took. NULL: it was its parent's, before a fork. */
+/* The entry that cull_takes() took. NULL: it was the parent's, before a fork. */
 static struct cull_entry *taken(struct cull *cull, uint32_t number, uint64_t address)
 {
 	struct cull_entry *entry = cull ? cull_entry(cull, number) : NULL;
@@ -264,7 +265,7 @@ bool cull_holds(struct thread *thread, struct event *event, uint32_t replaced)
 		!old || (old->length < CULL_CHAIN_MAX && !is_old(cull, old->born, event->ticks));
 
 	if (replaced && !old)
-		admission_make_allocation(event); // the parent's
+		admission_make_allocation(event); // the old block was the parent's
 	if (goes_on && hold(thread, event, old ? replaced : 0, false))
 		return true;
 	if (old) {
@@ -291,12 +292,12 @@ void cull_forgets_newest(struct thread *thread)
 		__atomic_store_n(&thread->holder->newest, 0, __ATOMIC_RELAXED);
 }
 
-/* The entry is the caller's, and goes. */
+/* Decides for an entry whose block ends. The entry is the caller's, and is given back. */
 static bool end(struct thread *thread, struct cull *cull, uint32_t number, uint64_t ticks,
 		bool temporary, bool in_handler)
 {
 	struct cull_entry *entry = cull_entry(cull, number);
-	// Of a survivor and a free at the same time readers take the free first.
+	// If a survivor and a free have the same time, readers take the free first.
 	bool old = ticks > cull_made(entry) && is_old(cull, entry->born, ticks);
 	bool culled = !entry->written && (!old || in_handler);
 
@@ -328,8 +329,8 @@ uint32_t cull_takes(struct thread *thread, uint64_t address)
 	entry->temporary = is_newest(entry, number);
 	if (!entry->written)
 		return number;
-	// It is an event, and so is what comes of it. If the realloc fails, it was still freed in
-	// the eyes of whoever counts temporary blocks: that is all that is lost.
+	// It was written, so the realloc is, too. If that fails, the block was counted as freed
+	// when temporary blocks are counted; nothing else is wrong then.
 	count(entry, entry->temporary);
 	cull_give_back(thread, cull, number, true);
 	return 0;
@@ -385,8 +386,8 @@ uint32_t cull_replaces(struct thread *thread, uint32_t number, uint64_t address,
 }
 
 /*
- * Of the entries of a segment those that are born before that time, and made before the other:
- * a while ago, so that no free has the same time, which readers would take first.
+ * Writes the entries of a segment that were born before `born` and made before `made`. `made` is a
+ * while ago, so that no free has the same time, which readers would take first.
  */
 static void write_segment(struct thread *thread, struct cull *cull, uint32_t segment, uint64_t born,
 			  uint64_t made)
@@ -402,15 +403,15 @@ static void write_segment(struct thread *thread, struct cull *cull, uint32_t seg
 		    (born != CULL_NEVER && !entry->last && is_newest(entry, number)) ||
 		    !cull_table_take_this(&cull->table, address, number))
 			continue;
-		// It may have become another's between the look and the taking: then that one is
-		// written before it is old.
+		// The entry may have become another block's between the look and the taking. Then
+		// that block is written before it is old.
 		if (!entry->written)
 			write_whole(thread, cull, entry);
 		cull_give_back(thread, cull, number, false);
 	}
 }
 
-/* One of LOOKS pieces of all there is. Entries come four times as often as sums. */
+/* Looks through one of LOOKS pieces of the sums, and one of LOOKS / 4 pieces of the entries. */
 static void look_at_piece(struct thread *thread, struct cull *cull, uint64_t ticks)
 {
 	uint32_t look = __atomic_fetch_add(&cull->look, 1, __ATOMIC_RELAXED) % LOOKS;
@@ -452,7 +453,7 @@ static never_inline void look_around_slow(struct thread *thread, struct cull *cu
 
 	if (!__atomic_compare_exchange_n(&cull->next_look, &due, ticks + interval, false,
 					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		return; // another thread does
+		return; // another thread does it
 	signal_bracket_run(look_around, &looking);
 }
 

@@ -59,7 +59,7 @@ struct cull_holder *cull_holder(struct thread *thread, struct cull *cull)
 	return thread->holder;
 }
 
-/* More entries for a holder that has no unused one. */
+/* Makes a segment of entries for a holder that has no unused one. */
 static bool add_segment(struct cull *cull, struct cull_holder *holder)
 {
 	struct cull_entry *segment;
@@ -70,7 +70,7 @@ static bool add_segment(struct cull *cull, struct cull_holder *holder)
 	segment = own_pages_allocate(CULL_SEGMENT_ENTRIES * sizeof(*segment));
 	number = segment ? __atomic_fetch_add(&cull->count, 1, __ATOMIC_RELAXED) : CULL_SEGMENTS;
 	if (number >= CULL_SEGMENTS)
-		return false; // memory that stays unused, but once for each thread
+		return false; // this memory stays unused, at most once for each thread
 	// The number 0 is none.
 	for (uint32_t i = number ? 0 : 1; i < CULL_SEGMENT_ENTRIES; i++) {
 		segment[i].next = holder->unused;
@@ -113,7 +113,7 @@ void cull_give_back(struct thread *thread, struct cull *cull, uint32_t number, b
 void cull_leave_holder(struct cull *cull, struct cull_holder *holder)
 {
 	if (!lock_try(&cull->idle_lock))
-		return; // one less: nobody waits for a lock here
+		return; // the holder is lost: nobody waits for a lock here
 	holder->next_idle = cull->idle;
 	cull->idle = holder;
 	lock_release(&cull->idle_lock);

@@ -1,10 +1,10 @@
 /*
- * The allocations that are held back (cull.h), and whose they are:
+ * The allocations that are held back (cull.h), and the threads that they belong to:
  *
  *   thread ──► holder: its unused entries, what others put back, its newest
  *   table:     address ──► number of an entry ──► segments[]: entries, each of one holder for good
  *
- * A process has one `struct cull`. None of it is ever freed: other threads may look at it.
+ * A process has one `struct cull`. None of it is ever freed, since other threads may look at it.
  */
 #ifndef MALLOW_AGENT_CULL_CULL_ENTRIES_H
 #define MALLOW_AGENT_CULL_CULL_ENTRIES_H
@@ -19,15 +19,15 @@
 #define CULL_SEGMENT_ENTRIES (1u << CULL_SEGMENT_BITS)
 #define CULL_SEGMENTS        4096u /* 512 Ki entries: half of what the table has words for */
 #define CULL_NEVER           UINT64_MAX
-#define CULL_CHAIN_MAX       1024 /* reallocs of one block held back; with more it is written */
+#define CULL_CHAIN_MAX       1024 /* reallocs in one chain; a longer chain is written */
 
 struct thread;
 
-/* An allocation held back. Filled by the thread of its holder, read by whoever took it. */
+/* An allocation that is held back. The thread of its holder fills it; whoever took it reads it. */
 struct cull_entry {
 	uint64_t address;
 	uint64_t ticks;
-	uint64_t born; /* ticks, or when the first block of its chain of reallocs came to be */
+	uint64_t born; /* when its chain began; ticks, if it has none */
 	uint64_t size;
 	union {
 		uint64_t alignment;
@@ -38,26 +38,26 @@ struct cull_entry {
 	struct cull_holder *holder; /* always the same */
 	uint32_t stream;
 	uint32_t tag;
-	uint32_t next; /* of the unused ones */
+	uint32_t next; /* next unused entry */
 	uint8_t operation;
 	uint8_t heap_flags;
-	bool written;    /* it is an event already, and here for being the newest alone */
+	bool written;    /* already an event; kept only because it is its thread's newest */
 	bool last;       /* the newest of a thread that has ended */
 	bool temporary;  /* it was the newest when it was taken */
-	uint16_t length; /* of the chain before it */
+	uint16_t length; /* of the chain before this entry */
 	/*
-	 * The entry of the block that a realloc replaced by this one, 0: none. That one is in no
-	 * table any more, but of the chain, until it is decided for all of them.
+	 * The entry of the block that the realloc replaced; 0: none. It is in the chain, but not in
+	 * the table, until the chain is decided.
 	 */
 	uint32_t before;
 };
 
-/* A thread's entries; they are handed on when it ends. */
+/* A thread's entries. The next thread gets them when it ends. */
 struct cull_holder {
 	uint32_t unused;       /* its own list */
-	uint32_t returned;     /* atomic: those that others put back */
-	uint32_t newest;       /* atomic: an entry, 0: none that is known */
-	struct cull *cull;     /* that its entries are of */
+	uint32_t returned;     /* atomic: list of those that other threads put back */
+	uint32_t newest;       /* atomic: an entry; 0: none, or not known */
+	struct cull *cull;     /* the one that its entries belong to */
 	struct cull_room room; /* for stacks */
 	struct cull_holder *next_idle;
 	uint8_t scratch[CULL_SCRATCH];
@@ -82,19 +82,22 @@ struct cull {
 /* The process's. NULL: nothing was held back yet. */
 struct cull *cull_current(void);
 
-/* The same, begun if need be. NULL: no memory. */
+/* The same, made if need be. NULL: no memory. */
 struct cull *cull_make(void);
 
 /* The thread's entries. NULL: no memory. */
 struct cull_holder *cull_holder(struct thread *thread, struct cull *cull);
 
-/* It is for whichever thread comes next. In a signal bracket. */
+/* Leaves the holder to the next thread. In a signal bracket. */
 void cull_leave_holder(struct cull *cull, struct cull_holder *holder);
 
-/* An unused entry of the holder, by its thread. 0: no memory. Left in between, it stays unused. */
+/*
+ * Takes an unused entry of the calling thread's holder. If a handler leaves the caller by longjmp,
+ * the entry stays unused. 0: no memory.
+ */
 uint32_t cull_take_unused(struct cull *cull, struct cull_holder *holder);
 
-/* The entry, the caller's, is unused. in_handler: the thread may be using its own list. */
+/* Gives an entry back, which is the caller's. in_handler: the thread may be using its own list. */
 void cull_give_back(struct thread *thread, struct cull *cull, uint32_t number, bool in_handler);
 
 /* How many segments there are; the last ones may be NULL for a moment. */
@@ -105,7 +108,7 @@ static inline uint32_t cull_segments(const struct cull *cull)
 	return count < CULL_SEGMENTS ? count : CULL_SEGMENTS;
 }
 
-/* When the block came to be. */
+/* When the block was allocated: for a realloc, its end. */
 static inline uint64_t cull_made(const struct cull_entry *entry)
 {
 	return entry->ticks + (entry->before ? entry->duration : 0);

@@ -7,7 +7,7 @@
 #include "agent/record/record_sink.h"
 #include "agent/record/thread_record.h"
 
-/* replaced: the entry of the block that a realloc has ended, 0: none that is held back. */
+/* Writes the event or holds it back. replaced: a realloc's old entry; 0: not held back. */
 static void write_or_hold(struct thread *thread, struct event *event, uint32_t replaced,
 			  const struct unwind_state *state)
 {
@@ -29,7 +29,7 @@ static void write_or_hold(struct thread *thread, struct event *event, uint32_t r
 	}
 }
 
-/* What admission has made of an event. */
+/* Handles what admission has made of an event. */
 static void write_kept(struct thread *thread, struct event *event, uint32_t replaced,
 		       const struct unwind_state *state)
 {
@@ -109,7 +109,7 @@ static bool realloc_end(struct thread *thread, uint32_t before, struct event *ev
 	return true;
 }
 
-/* What begins in a handler is not held back, what ends there may have been. */
+/* A block that begins in a handler is not held back. One that ends there may be. */
 static bool waits(struct thread *thread, struct event *event)
 {
 	if (!record_waits(thread, event))

@@ -7,7 +7,7 @@
 #include "trace/encode.h"
 
 #define ROOM_SIZE    65536u
-#define PIECE_FRAMES 256 /* defined by one record; deeper stacks take several */
+#define PIECE_FRAMES 256 /* frames in one record; deeper stacks take several */
 
 static uint64_t frame_of(const struct cached_frame *frame)
 {
@@ -35,7 +35,7 @@ static bool is_same(const struct cull_stack *stack, const struct stack_cache *ca
 	return true;
 }
 
-/* From that one on, up to another, or to the end. */
+/* Searches the chain from `from` up to `to`, or to its end. */
 static struct cull_stack *search(struct cull_stack *from, const struct cull_stack *to,
 				 const struct stack_cache *cache, uint64_t hash)
 {
@@ -45,7 +45,7 @@ static struct cull_stack *search(struct cull_stack *from, const struct cull_stac
 	return NULL;
 }
 
-/* Memory that is the thread's until it moves on: nothing is taken yet. */
+/* Room for a new stack, which is not taken yet: the thread may use it for the next one. */
 static struct cull_stack *make_room(struct cull_stacks *stacks, struct cull_room *room, size_t size)
 {
 	size_t more = size > ROOM_SIZE ? size : ROOM_SIZE;
@@ -83,7 +83,7 @@ struct cull_stack *cull_stacks_find(struct cull_stacks *stacks, struct cull_room
 		made->frames[i] = frame_of(&cache->frames[i + 1]);
 	while (!__atomic_compare_exchange_n(place, &head, made, false, __ATOMIC_RELEASE,
 					    __ATOMIC_ACQUIRE)) {
-		// Others came in between, perhaps with this very stack.
+		// Other threads added stacks in between, perhaps this one.
 		found = search(head, made->next, cache, hash);
 		if (found)
 			return found;
@@ -106,7 +106,8 @@ uint32_t cull_stack_define(struct cull_stacks *stacks, struct cull_stack *stack,
 
 	if (id)
 		return id;
-	// Of two threads that define it each has an id: readers see that they are the same stack.
+	// Two threads may define the stack at once, each with an id of its own. Readers see that it
+	// is the same.
 	do {
 		struct fact_record record = {
 			.kind = TRACE_RECORD_STACK, .has_time = true, .ticks = clock_ticks()};

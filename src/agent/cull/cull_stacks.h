@@ -1,13 +1,13 @@
 /*
- * The distinct stacks of allocations that were held back (cull.h), each once, with what was culled
- * of it. Shared by all threads, found by hash, never removed:
+ * The distinct stacks of allocations that were held back (cull.h), each with the sums of what was
+ * culled there. A hash table with chains, shared by all threads; nothing is removed:
  *
  *   heads[hash] ──► stack ──► stack ──► NULL          a new one goes in front
  *
- * Frames are kept as the recording names them, by id: what they mean stays true when their module
- * is gone.
+ * Frames are kept by their ids in the recording: these stay true when their module is gone.
  *
- * Lock-free; a thread that is left in the middle of something leaves a piece of memory unused.
+ * Lock-free. If a thread is interrupted for good in the middle of something, a piece of memory
+ * stays unused.
  */
 #ifndef MALLOW_AGENT_CULL_CULL_STACKS_H
 #define MALLOW_AGENT_CULL_CULL_STACKS_H
@@ -38,17 +38,17 @@ struct cull_stacks {
 	uint32_t next_id;                            /* atomic */
 };
 
-/* Where a thread puts new ones. Zero: nowhere yet. */
+/* A thread's memory for new stacks. Zero: none yet. */
 struct cull_room {
 	uint8_t *next;
 	size_t left;
 };
 
-/* The stack that the cache holds, settled, its frames with ids. NULL: there is no room for it. */
+/* The stack that the cache holds, which is settled and whose frames have ids. NULL: no room. */
 struct cull_stack *cull_stacks_find(struct cull_stacks *stacks, struct cull_room *room,
 				    const struct stack_cache *cache);
 
-/* Any thread, at any time. */
+/* Adds to the sums of what was culled. Any thread, at any time. */
 static inline void cull_stack_count(struct cull_stack *stack, uint64_t calls, uint64_t bytes,
 				    bool temporary)
 {
@@ -59,7 +59,7 @@ static inline void cull_stack_count(struct cull_stack *stack, uint64_t calls, ui
 }
 
 /*
- * The id of a stack in the recording, defined there by thread if it was not. scratch: of
+ * The id of a stack in the recording; defines it there, by `thread`, if need be. scratch:
  * CULL_SCRATCH bytes. 0: it could not be written, which is counted.
  */
 #define CULL_SCRATCH 4096
@@ -67,13 +67,13 @@ uint32_t cull_stack_define(struct cull_stacks *stacks, struct cull_stack *stack,
 			   struct thread *thread, uint8_t *scratch);
 
 /*
- * Writes what was culled of the stacks of one head, by thread, and takes it from their sums. In a
- * signal bracket, lest it gets lost in between.
+ * Writes the sums of the stacks of one head, by `thread`, and sets them to 0. In a signal bracket,
+ * so that nothing is lost in between.
  */
 void cull_stacks_write(struct cull_stacks *stacks, uint32_t head, struct thread *thread,
 		       uint8_t *scratch);
 
-/* Drops it instead. Returns how many allocations that were. */
+/* Drops these sums instead. Returns how many allocations that were. */
 uint64_t cull_stacks_drop(struct cull_stacks *stacks, uint32_t head);
 
 #endif

@@ -3,9 +3,9 @@
  *
  *   buckets of 16 words, by hash of the address      word: address / 8 << 20 | number, 0: free
  *
- * An address is in its own bucket or nowhere. Whoever takes a word out of the table has the entry
- * to itself: of several that try, one is told so. An entry's word is there for as long as it may
- * be taken, so that the same word never means another block.
+ * An address is in its own bucket or nowhere. A thread that takes a word out of the table owns the
+ * entry; if several try, one succeeds. The word is there as long as the entry may be taken, so one
+ * word never stands for two blocks.
  *
  * Lock-free and async-signal-safe.
  */
@@ -25,15 +25,16 @@ struct cull_table {
 };
 
 /*
- * false: its bucket is full, or it is no address of a program. *stale receives the entry that was
- * there with this address, and is the caller's now, or 0: the end of that block was not seen.
+ * Puts an entry in. false: its bucket is full, or it is no address of a program. *stale receives an
+ * entry that still was there with this address, because the end of that block was not seen. It is
+ * the caller's now. 0: none.
  */
 bool cull_table_put(struct cull_table *table, uint64_t address, uint32_t number, uint32_t *stale);
 
-/* The entry with that address, which is the caller's now; 0: there is none. */
+/* Takes the entry with that address out, which is the caller's now. 0: there is none. */
 uint32_t cull_table_take(struct cull_table *table, uint64_t address);
 
-/* The same for one entry. false: it is not there, or somebody else's. */
+/* Takes this entry out. false: it is not there, or another thread has taken it. */
 bool cull_table_take_this(struct cull_table *table, uint64_t address, uint32_t number);
 
 #endif

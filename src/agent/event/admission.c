@@ -24,7 +24,7 @@ static double minus_log(uint64_t n)
 	return (53 - (int)exponent) * LN_2 - 2 * z * sum;
 }
 
-/* Bytes between one point's and the next one's. */
+/* The number of bytes from one point to the next. */
 static uint64_t draw(struct admission *admission)
 {
 	double mean = (double)config.value[SETTING_SAMPLE];
@@ -32,7 +32,7 @@ static uint64_t draw(struct admission *admission)
 	return (uint64_t)(mean * minus_log((random_next(&admission->random) >> 11) + 1));
 }
 
-/* The streams of one seed are not those of the next. */
+/* Seeds the thread's generator. SEED is mixed, so that near seeds do not share streams. */
 static void seed(struct thread *thread)
 {
 	uint64_t given = config.value[SETTING_SEED], random;
@@ -44,7 +44,7 @@ static void seed(struct thread *thread)
 	random += thread->stream;
 	thread->admission.random = random_next(&random) | 1;
 	thread->admission.held = draw(&thread->admission);
-	thread->admission.left = 0; // a parent's: admission_passes_over()
+	thread->admission.left = 0; // may be a parent's: admission_passes_over()
 }
 
 bool admission_samples(struct thread *thread, uint64_t size)
@@ -59,9 +59,9 @@ bool admission_samples(struct thread *thread, uint64_t size)
 		size = 1;
 	left = admission->left + admission->held;
 	sampled = size > left;
-	// The distance to the next one does not depend on where this one was.
+	// The distance to the next point does not depend on where this one was.
 	left = sampled ? draw(admission) : left - size;
-	// Within another hook its hold goes on: admission_hold().
+	// In a nested hook the outer one's admission_hold() goes on.
 	passes_over = live_way == LIVE_WAY_SAMPLES && !thread->within;
 	admission->held = passes_over ? 0 : left;
 	admission->left = passes_over ? left : 0;
@@ -76,18 +76,18 @@ static bool add(struct address_set *set, uint64_t address)
 	return false;
 }
 
-/* A block came to be. Returns whether it is recorded, as wanted. */
+/* Notes a new block. Returns whether it is recorded: as asked, unless there is no memory. */
 static bool note(struct address_set *set, uint64_t address, bool recorded)
 {
 	if (recorded != admitted->others)
 		return add(set, address) ? recorded : admitted->others;
-	// Of a set of others: one whose free was not seen, a handler's perhaps.
+	// The address may be in a set of others still, if a free was not seen, a handler's perhaps.
 	if (recorded)
 		address_set_remove(set, address);
 	return recorded;
 }
 
-/* A block ends. Returns whether it was recorded. */
+/* Removes a block that ends from the set. Returns whether it was recorded. */
 static bool forget(struct address_set *set, uint64_t address)
 {
 	return address_set_remove(set, address) != admitted->others;
@@ -115,7 +115,7 @@ void admission_make_allocation(struct event *event)
 	event->ticks += event->duration;
 }
 
-/* While off a realloc goes on with a block that was recorded, and nothing else begins. */
+/* While recording is off, only a realloc of a recorded block is recorded. */
 static bool is_wanted(struct thread *thread, uint64_t size, bool old_recorded)
 {
 	return (!toggle_is_off() || old_recorded) &&
@@ -178,7 +178,7 @@ void admission_passes(const void *block)
 
 bool admission_has(const void *block)
 {
-	if (sink->knows_blocks) // whoever ends it finds out
+	if (sink->knows_blocks) // the sink finds out when the block ends
 		return block != NULL;
 	return block && address_set_has(&admitted->blocks, (uint64_t)block) != admitted->others;
 }

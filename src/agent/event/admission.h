@@ -1,13 +1,17 @@
 /*
- * Which events are recorded, where not all are: SAMPLE, or recording was switched off. The blocks
- * that were recorded are known by their addresses (address_set.h). So their ends are recorded, too,
- * and those of other blocks are not.
+ * Chooses the events that are recorded, where not all are: with SAMPLE, or while recording is
+ * switched off. The blocks that were recorded are known by their addresses (address_set.h). So
+ * their ends are recorded, too, and those of other blocks are not.
  *
- * SAMPLE=mean: a block of size bytes is recorded with the probability 1 - exp(-size / mean), as if
- * points lay on the stream of bytes that a thread allocates, mean bytes apart on average and at
- * random (a Poisson process), and a block counted if a point falls into it. A block of 0 bytes
- * counts as one of 1. A reader divides by that probability and has an estimate without a bias.
- * SEED=number: a thread's points are made from it and the number of the thread's stream.
+ * SAMPLE=mean. Imagine a thread's allocated bytes as a line, with points on it at random, mean
+ * bytes apart on average (a Poisson process). A block is recorded if a point falls into it:
+ *
+ *   bytes   |--24--|-------4096-------|-16-|--24--|
+ *   points                   x                         only the block of 4096 bytes is recorded
+ *
+ * So a block of size bytes is recorded with the probability 1 - exp(-size / mean). A reader divides
+ * by that probability and has an estimate without a bias. A block of 0 bytes counts as one of 1. A
+ * thread's points are made from SEED=number and the number of the thread's stream.
  *
  * Only a thread with thread->selective asks here; for the others this costs nothing.
  */
@@ -23,11 +27,11 @@
 struct event;
 struct thread;
 
-/* A thread's own. Zero: nothing drawn yet. It is left + held bytes to the next point. */
+/* A thread's own. The next point is left + held bytes away. Zero: nothing was drawn yet. */
 struct admission {
 	uint64_t random; /* state of the generator, 0: not seeded */
-	uint64_t left;   /* for admission_passes_over() */
-	uint64_t held;   /* for admission_samples() alone */
+	uint64_t left;   /* bytes that admission_passes_over() may use up */
+	uint64_t held;   /* bytes that only admission_samples() counts */
 };
 
 /*
@@ -36,42 +40,48 @@ struct admission {
  */
 struct admitted {
 	struct address_set blocks;
-	struct address_set pool_blocks; /* of the program's own pools … */
-	struct address_set pools;       /* … that hold some */
+	struct address_set pool_blocks; /* blocks of the program's own pools … */
+	struct address_set pools;       /* … and the pools that hold some of them */
 	bool others;
 };
 
 extern struct admitted *admitted hidden;
 
-/* The first stop, which nothing announced: what was recorded until now is not known one by one. */
+/*
+ * Call at the first stop, if no setting announced one: which blocks were recorded until now is not
+ * known one by one.
+ */
 void admission_begin(void);
 
 /*
- * SAMPLE: whether a point falls into this thread's next allocation. Interrupted by a handler that
- * allocates it forgets either's bytes: where the next point is depends on neither.
+ * SAMPLE: whether a point falls into this thread's next allocation. If a handler that allocates
+ * interrupts this, the bytes of one of the two are forgotten. That adds no bias: the distance to
+ * the next point depends on neither.
  */
 bool admission_samples(struct thread *thread, uint64_t size);
 
 /*
- * It does not, or that has to be asked: one comparison, whatever else the thread is doing. Bytes
- * are left for it once they were drawn, where hooks may pass over events at all (LIVE_WAY_SAMPLES).
+ * The fast half of admission_samples(): true if surely no point falls into the allocation. false:
+ * ask that function. One comparison, whatever else the thread is doing. There are bytes in `left`
+ * only where hooks may pass over events at all (LIVE_WAY_SAMPLES).
  */
 static inline bool admission_passes_over(struct admission *admission, uint64_t size)
 {
 	uint64_t left = __atomic_load_n(&admission->left, __ATOMIC_RELAXED);
 
-	if (size - 1 >= left) // of 0 bytes, too: that is to be asked
+	if (size - 1 >= left) // also if size is 0
 		return false;
-	// Of what was looked at: a handler that drew in between must not make it less than nothing.
+	// From the value that was read: if a handler drew in between, the result still must not be
+	// negative.
 	__atomic_store_n(&admission->left, left - size, __ATOMIC_RELAXED);
-	// In the child of one that forked in between these are the parent's bytes, all else is
-	// wiped.
+	// 0: a handler forked in between, this is the child, and `left` was the parent's.
 	return likely(__atomic_load_n(&admission->random, __ATOMIC_RELAXED));
 }
 
 /*
- * Before a real function that may come to other hooks, whose blocks are counted with its own: these
- * have to ask, until somebody that is not within another hook has asked admission_samples().
+ * Call before a real function that may call other hooks, whose blocks are parts of its own block.
+ * From then on admission_passes_over() is false, until a hook that is not nested has asked
+ * admission_samples().
  */
 static inline void admission_hold(struct admission *admission)
 {
@@ -81,15 +91,15 @@ static inline void admission_hold(struct admission *admission)
 	__atomic_store_n(&admission->left, 0, __ATOMIC_RELAXED);
 }
 
-/* Whether the settings ask for that. Of all threads the same. */
+/* Whether the settings ask for it. The same for all threads. */
 bool admission_wanted(void);
 
-/* Whether what is recorded is known by its address. */
+/* Whether recorded blocks are known by their addresses. */
 bool admission_knows(void);
 
 /*
- * Whether the event is to be recorded. Notes that its block is, or is gone. A realloc of whose two
- * blocks only one is recorded becomes that one's allocation or free. Async-signal-safe.
+ * Whether the event is recorded. Notes that its block is, or is gone. If only one of a realloc's
+ * two blocks is recorded, the event becomes that one's allocation or free. Async-signal-safe.
  */
 bool admission_keeps(struct thread *thread, struct event *event);
 
@@ -103,8 +113,8 @@ void admission_restores(const void *block, bool recorded);
 void admission_make_allocation(struct event *event);
 
 /*
- * A block that nobody was asked about: off, by a thread that does not record. Its free needs not be
- * told: the address is noted anew with the next block there.
+ * A block that is not recorded, because recording is off and its thread does not record. Its free
+ * need not be told: the address is noted anew with the next block there.
  */
 void admission_passes(const void *block);
 
@@ -112,12 +122,12 @@ void admission_passes(const void *block);
 bool admission_has(const void *block);
 
 /*
- * Pools of the program's own, of which SAMPLE leaves nothing out. Their blocks are known by address
- * alone: of two at one address, or within the same 8 bytes, the end of one may be taken for that of
- * the other, while recording is stopped.
+ * Pools of the program's own. SAMPLE does not apply to them. Their blocks are known only by
+ * address. If two lie at one address, or within the same 8 bytes, the end of one may be taken for
+ * the end of the other while recording is stopped.
  */
 
-/* A pool has handed out a block, which is recorded, or is not. */
+/* A pool has handed out a block. recorded: whether that is recorded. */
 void admission_pool_allocates(const void *pool, const void *block, bool recorded);
 
 /* The block ends. Returns whether it was recorded. */

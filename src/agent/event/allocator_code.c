@@ -1,6 +1,6 @@
 #include "agent/event/allocator_code.h"
 
-// Callers that were found to be allocator code: few, and asked for at every operator new.
+// Return addresses that are in allocator code. They are few, and every operator new asks for one.
 #define KNOWN_CALLERS 64
 static uint64_t known_callers[KNOWN_CALLERS];
 

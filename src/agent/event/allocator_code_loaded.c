@@ -18,11 +18,12 @@ static void look(void *argument)
 
 	if (!unwind_module_at(question->pc - 1, &module))
 		return;
-	// By free: in front of malloc ours may stand (zero_memory.h).
+	// By free: real.malloc may be a function of ours (zero_memory.h).
 	found = !real.allocator_is_glibc && (uint64_t)real.free >= module.start &&
 		(uint64_t)real.free < module.end;
 
-	// Our own: the real operator new[] jumps to operator new, as if we had called it.
+	// Our own code counts, too: the real operator new[] jumps to operator new, as if we had
+	// called it.
 	found |= own_code(module.start);
 
 #define HOOK(name, symbol, type, parameters)                                                       \

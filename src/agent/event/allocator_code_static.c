@@ -4,14 +4,13 @@
 #include "agent/ground/own_code.h"
 #include "agent/unwind/unwind.h"
 
-/* What musl's calloc, which calls malloc and has no unwind table, does not reach. */
+/* Size of a function without an unwind table: musl's calloc, which calls malloc, is shorter. */
 #define SHORT_FUNCTION 512
 
 bool allocator_code_look(uint64_t pc)
 {
 	uint64_t start = unwind_code_start(pc);
-	bool found =
-		own_code(pc); // operator new[] jumps to operator new, see allocator_code_loaded.c
+	bool found = own_code(pc); // see allocator_code_loaded.c
 
 #define HOOK(name, symbol, type, parameters)                                                       \
 	found |= real.name && (start ? (uint64_t)real.name == start                                \

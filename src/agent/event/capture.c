@@ -12,7 +12,7 @@ never_inline void capture_count_incomplete_slow(enum unwind_end end)
 		process_count_loss(TRACE_LOSS_TRUNCATED_STACKS);
 }
 
-/* The stack of state by unwind_capture(), which remembers nothing. false: lost. */
+/* Captures by unwind_capture(), which remembers nothing. false: the event is lost. */
 static never_inline bool capture_plain_slow(struct thread *thread, const struct unwind_state *state)
 {
 	size_t count = 0;
@@ -37,7 +37,8 @@ never_inline bool capture_slow(struct thread *thread, const struct unwind_state 
 {
 	uint32_t epoch = __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE);
 
-	// After a module was unloaded a pc may mean other code; and pages of the stack may be gone.
+	// A module may have been unloaded, so that a pc means other code. Or pages of the stack are
+	// gone.
 	if (epoch != thread->epoch || thread->resync) {
 		stack_cache_clear(&thread->stack);
 		thread->bounds = (struct unwind_stack){0};

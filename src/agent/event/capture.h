@@ -1,5 +1,6 @@
 /*
- * thread->stack becomes that of an event's caller. What is not whole is counted. With `busy` set.
+ * Captures the stack of an event's caller into thread->stack. Stacks that are not whole are
+ * counted. With `busy` set.
  */
 #ifndef MALLOW_AGENT_EVENT_CAPTURE_H
 #define MALLOW_AGENT_EVENT_CAPTURE_H
@@ -9,12 +10,12 @@
 #include "agent/event/thread.h"
 #include "base/compiler.h"
 
-/* A stack that is not whole, and not because nobody asked for more. */
+/* Counts a stack that is not whole, unless the settings asked for no more. */
 void capture_count_incomplete_slow(enum unwind_end end);
 
 /*
- * If the cache can do it: of a thread that is not unusual, in the epoch that it knows. The frames
- * are not settled (stack_cache.h).
+ * By the cache alone. Only for a thread that is not unusual, in the epoch that it knows. The frames
+ * are not settled (stack_cache.h). false: the cache cannot do it.
  */
 static inline __attribute__((always_inline)) bool capture_cached(struct thread *thread,
 								 const struct unwind_state *state)
@@ -27,10 +28,10 @@ static inline __attribute__((always_inline)) bool capture_cached(struct thread *
 	return end != UNWIND_REFUSED;
 }
 
-/* Whatever the thread is doing, and whatever has changed. false: lost, and counted. */
+/* In all cases: first empties what is out of date. false: the event is lost, and counted. */
 bool capture_slow(struct thread *thread, const struct unwind_state *state);
 
-/* By the cache where that is possible. false: lost, and counted. */
+/* By the cache where possible, else by capture_slow(). false: the event is lost, and counted. */
 bool capture(struct thread *thread, const struct unwind_state *state);
 
 #endif

@@ -17,7 +17,7 @@ static uint16_t owner_of(const struct thread *thread)
 	return __atomic_load_n(&thread->clock.owner, __ATOMIC_RELAXED);
 }
 
-/* One that a fork has wiped in the middle of a hook has no number. */
+/* A thread that a fork has wiped in the middle of a hook has no number, and shares no times. */
 static bool may_share(const struct thread *thread)
 {
 	uint16_t owner = owner_of(thread);
@@ -33,8 +33,9 @@ void event_clock_begin(struct thread *thread, bool first)
 	if (!clock_of_kernel || number >= EVENT_CLOCK_NOBODY)
 		number = EVENT_CLOCK_NOBODY;
 	__atomic_store_n(&thread->clock.owner, (uint16_t)number, __ATOMIC_SEQ_CST);
-	// Whoever watches from now on finds this thread in the list. With CULL any thread may write
-	// an allocation of this one as an event: a free with the same time would come before it.
+	// A thread that begins to watch from now on finds this one in the list. And with CULL any
+	// thread may write this one's allocations: a free with the same time would sort before its
+	// allocation.
 	if (toggle_is_watched() || sink->exact_times)
 		event_clock_be_exact(thread);
 	set_lone_thread(first && may_share(thread) ? thread : NULL);
@@ -77,17 +78,17 @@ static bool others_are_outside(const struct thread *thread)
 	return true;
 }
 
-/* No other thread has recorded anything lately. In a signal bracket. */
+/* Makes this the lone thread, if possible: no other has recorded lately. In a signal bracket. */
 static void become_lone(struct thread *thread)
 {
 	uint32_t count;
 
 	set_lone_thread(thread);
-	// Whoever is inside a hook now may hold a time from before; whoever recorded since has
-	// ended this already, and must not find it begun again.
+	// A thread that is in a hook now may hold a time from before. One that has recorded since
+	// has ended our being alone already, and must not find that it goes on.
 	if (barrier_pass_others() && others_are_outside(thread) &&
 	    activity_of_others(thread, &count) == thread->clock.others) {
-		// What it read before, others may have read after.
+		// Others may have read the counter after our last reading.
 		event_clock_expire(&thread->clock);
 		return;
 	}
@@ -102,7 +103,7 @@ static never_inline void try_alone_slow(struct thread *thread)
 	uint64_t others = activity_of_others(thread, &count);
 	bool idle = others == clock->others;
 
-	// Looking at thousands must not cost more for being done often.
+	// With thousands of threads the check costs more, so it is done less often.
 	clock->apart = EVENT_CLOCK_APART + EVENT_CLOCK_APART / 16 * count;
 	clock->others = others;
 	if (!idle || !may_share(thread) || process_system_calls_forbidden())
@@ -113,7 +114,7 @@ static never_inline void try_alone_slow(struct thread *thread)
 	signal_bracket_end(&bracket);
 }
 
-/* Returns whether the piece was nobody's, and is the thread's own now. */
+/* Takes a piece that nobody has touched. Returns whether the thread has it now. */
 static bool claim(uint16_t *entry, const struct thread *thread)
 {
 	uint16_t owner = EVENT_CLOCK_UNTOUCHED, self = owner_of(thread);
@@ -126,20 +127,20 @@ static void give_to_everybody(uint16_t *entry, uint16_t self)
 {
 	uint16_t owner = __atomic_exchange_n(entry, EVENT_CLOCK_EVERYBODY, __ATOMIC_SEQ_CST);
 
-	// Its owner may have looked at the piece, and not at the counter yet: were the lone thread
-	// to share an older time there, it would be older than that one's.
+	// The owner may have looked at the entry and not yet read the counter. If the lone thread
+	// then shared an older time in this piece, that would be older than the owner's.
 	if (owner != self && owner != EVENT_CLOCK_UNTOUCHED && owner != EVENT_CLOCK_EVERYBODY)
 		event_clock_end_lone();
 }
 
-/* A handler that comes in between reads it itself. */
+/* Reads the counter. A handler that interrupts this finds left 0, and reads it by itself. */
 static void read_counter(struct thread *thread)
 {
 	struct event_clock *clock = &thread->clock;
 
 	clock->left = 0;
 	compiler_barrier();
-	// Before the counter: a tick in between makes the next event read it again.
+	// The coarse clock first: if it moves in between, the next event reads the counter again.
 	if (may_share(thread))
 		clock_of_kernel(CLOCK_MONOTONIC_COARSE, &clock->coarse);
 	clock->ticks = clock_ticks();
@@ -147,7 +148,7 @@ static void read_counter(struct thread *thread)
 	clock->left = may_share(thread) ? EVENT_CLOCK_REUSES : 0;
 }
 
-/* The thread is alone in everybody's pieces. If not, no other is by the time it returns. */
+/* Whether this is the lone thread. If it returns false, no other thread is, either. */
 static bool is_lone(struct thread *thread)
 {
 	const struct thread *lone = __atomic_load_n(&process->lone_thread, __ATOMIC_ACQUIRE);

@@ -54,43 +54,43 @@
 #define EVENT_CLOCK_PIECE_BITS 16
 #define EVENT_CLOCK_PIECES     65536 /* entries: addresses 4 GiB apart share one */
 
-/* What an entry may hold, beside the number of a thread. */
+/* What an entry may hold besides a thread's number. */
 #define EVENT_CLOCK_UNTOUCHED 0
 #define EVENT_CLOCK_EVERYBODY 0xffff
-/* A thread that never shares times, as what it touches: in no entry. */
+/* The owner number of a thread that never shares times. It is in no entry. */
 #define EVENT_CLOCK_NOBODY    0xfffe
 
 struct thread;
 
 /* A thread's own. Zero: nothing read yet. */
 struct event_clock {
-	uint64_t ticks; /* of the last reading */
-	uint32_t left;  /* how often it may be used again */
-	uint16_t owner; /* as which the thread has pieces; atomic: event_clock_be_exact() */
+	uint64_t ticks; /* the last reading of the counter */
+	uint32_t left;  /* how many more events may use it */
+	uint16_t owner; /* the thread's number in event_clock_owners; atomic */
 	struct timespec coarse;
-	uint32_t apart;  /* readings until it looks again whether it is alone */
+	uint32_t apart;  /* readings left until it checks again whether it is alone */
 	uint64_t others; /* what the other threads had recorded when this one last looked */
 };
 
-/* Atomic. Not cleared at fork: entries of threads that are gone stand for no event. */
+/* Atomic. Not cleared at fork: entries of the parent's threads do no harm. */
 extern uint16_t event_clock_owners[EVENT_CLOCK_PIECES] hidden;
 
-/* The thread begins to record in a stream: alone if it is the first, else nobody is any more. */
+/* The thread begins to record. If it is the first it is the lone thread, else there is none. */
 void event_clock_begin(struct thread *thread, bool first);
 
 /*
- * The time of an event of a block of size bytes at address where allocation_ticks() does not know
- * it. size 0: it ends, or its size does not matter.
+ * The time of an event, where allocation_ticks() has none to share. size 0: the block ends, or its
+ * size does not matter.
  */
 uint64_t event_clock_read_slow(struct thread *thread, uint64_t address, uint64_t size);
 
-/* From now on each event of this thread, which may be any, has a time of its own. */
+/* From now on each event of the thread gets a time of its own. Any thread may ask for it. */
 void event_clock_be_exact(struct thread *thread);
 
-/* Nobody is alone any more. */
+/* There is no lone thread any more. */
 void event_clock_end_lone(void);
 
-/* Whether no time has passed since the last reading, as far as the coarse clock tells. */
+/* Whether the coarse clock has not moved since the last reading. */
 static inline bool event_clock_is_fresh(const struct event_clock *clock)
 {
 	struct timespec now;
@@ -104,7 +104,7 @@ static inline uint16_t *event_clock_owner(uint64_t address)
 	return &event_clock_owners[address >> EVENT_CLOCK_PIECE_BITS & (EVENT_CLOCK_PIECES - 1)];
 }
 
-/* The next event is dated anew: something else with a time was recorded. */
+/* The next event reads the counter, since something else with a time was recorded. */
 static inline void event_clock_expire(struct event_clock *clock)
 {
 	clock->left = 0;

@@ -10,17 +10,17 @@ void (*handler_queue_renew)(struct thread *thread);
 /* An entry: its size in words (0 while it is being filled), the event, the stack. */
 struct entry {
 	uint32_t words;
-	uint32_t count; /* frames behind it */
+	uint32_t count; /* of frames */
 	struct event event;
 	uint64_t frames[];
 };
 
 #define ENTRY_WORDS (sizeof(struct entry) / sizeof(uint64_t))
-#define MARK        0xff /* in place of an operation; there is always room for one */
+#define MARK        0xff /* in place of an operation; there is always room for one mark */
 
 /*
- * The part of the claim that was not needed, if nobody came in between. Returns what the entry
- * keeps.
+ * Gives back what was claimed and not needed, if no handler has claimed more in between. Returns
+ * the words of the entry.
  */
 static uint32_t give_back(struct handler_queue *pending, uint32_t start, uint32_t claim,
 			  uint32_t needed)
@@ -41,7 +41,7 @@ static size_t frames_max(void)
 }
 
 /*
- * The thread of a child was wiped in the middle of the hook that is busy now (fork.h): the child's
+ * In a child whose thread was wiped while the interrupted hook was busy (fork.h): the child's
  * recording begins with this event.
  */
 static never_inline void begin_slow(struct thread *thread)
@@ -96,7 +96,7 @@ void handler_queue_mark(struct thread *thread)
 	struct entry *entry = (struct entry *)(pending->words + start);
 
 	if (start + ENTRY_WORDS > HANDLER_QUEUE_WORDS) {
-		// A fork in the moment in which another handler found no room, or two of them.
+		// No room: a fork just when another handler found the queue full, or two forks.
 		__atomic_fetch_sub(&pending->used, ENTRY_WORDS, __ATOMIC_RELAXED);
 		return;
 	}
@@ -114,7 +114,7 @@ static void write_entry(struct thread *thread, const struct entry *entry)
 		handler_queue_renew(thread);
 }
 
-/* Writes the entries from *position on. false: the rest cannot be reached. */
+/* Writes the entries from *position on, and advances it. false: the rest cannot be reached. */
 static bool write_entries(struct thread *thread, uint32_t *position)
 {
 	struct handler_queue *pending = &thread->pending;
@@ -122,7 +122,7 @@ static bool write_entries(struct thread *thread, uint32_t *position)
 	while (*position < __atomic_load_n(&pending->used, __ATOMIC_RELAXED)) {
 		struct entry *entry = (struct entry *)(pending->words + *position);
 
-		if (!entry->words) { // its handler left by longjmp: what follows is not reachable
+		if (!entry->words) { // its handler left by longjmp: what follows cannot be reached
 			process_count_loss(TRACE_LOSS_INTERRUPTED);
 			return false;
 		}
@@ -157,8 +157,8 @@ void handler_queue_flush_slow(struct thread *thread)
 
 		thread->busy = 1;
 		compiler_barrier();
-		// Writing may itself be interrupted, and more be added behind, until the end is
-		// met.
+		// Writing may be interrupted, too, and entries be added. So this goes on until the
+		// end is met.
 		do {
 			if (!write_entries(thread, &position))
 				position = __atomic_load_n(&pending->used, __ATOMIC_RELAXED);

@@ -27,26 +27,29 @@ struct event;
 struct thread;
 struct unwind_state;
 
-/* Keeps the event, with its stack if state is not NULL. Full: counted as lost, false. */
+/*
+ * Puts the event into the queue, with its stack if state is not NULL. false: the queue is full, and
+ * the event is counted as lost.
+ */
 bool handler_queue_add(struct thread *thread, const struct event *event,
 		       const struct unwind_state *state);
 
 /*
- * In a child that kept the thread (fork.h): what waits already is the parent's, what is added from
- * now on belongs to the recording that begins when the flush comes here.
+ * In a child that kept the thread (fork.h): adds a mark. Events before it are the parent's. Events
+ * after it belong to the recording that the child begins when the flush meets the mark.
  */
 void handler_queue_mark(struct thread *thread);
 
-/* The process ends in a handler, so that what waits is never written: counted as lost. */
+/* The process ends in a handler: counts the waiting events, which are never written, as lost. */
 void handler_queue_lose(struct thread *thread);
 
 /*
- * What the flush calls at that mark: thread_renew_slow(), of a room that this one may not call. Set
+ * What the flush calls at the mark: thread_renew_slow(), of a room that this one may not call. Set
  * before the first event.
  */
 extern void (*handler_queue_renew)(struct thread *thread) hidden;
 
-/* Writes what waits. Called when `busy` is over, by the hook that was interrupted. */
+/* Writes the events that wait. The interrupted hook calls it when it is done. */
 void handler_queue_flush_slow(struct thread *thread);
 
 #endif

@@ -1,18 +1,16 @@
 /*
- * Where events go. There is one sink in a process, which the settings choose before the first
- * event:
+ * Where events go. A process has one sink, which the settings choose before the first event:
  *
- *   record/  each event into the recording
- *   cull/    in front of that: blocks that are freed while they are young only as sums (CULL)
- *   live/    a table of what is live, and no events (MODE=live)
+ *   record/  writes each event into the recording
+ *   cull/    in front of that: keeps only sums of blocks that are freed while they are young (CULL)
+ *   live/    keeps a table of what is live, and no events (MODE=live)
  *
- * The rooms that stand before these three call none of them by name. Two functions,
- * event_write_here() and event_write_free(), record what is ordinary by themselves, for they are
- * the hot path; a sink that wants more than the rest says takes_all. That of live/ has a hot path
- * of its own (live_hook.h).
+ * Rooms that stand before these three call them only by this table. For speed, ordinary events go
+ * past it: event_write_here() and event_write_free() record them directly, unless the sink says
+ * takes_all. live/ has a hot path of its own (live_hook.h).
  *
- * All functions are called by the thread itself. But for realloc_begin() and realloc_fail() its
- * `busy` is set, or signals are blocked.
+ * A thread calls these functions for itself. Its `busy` is set, or signals are blocked, except in
+ * realloc_begin() and realloc_fail().
  */
 #ifndef MALLOW_AGENT_EVENT_SINK_H
 #define MALLOW_AGENT_EVENT_SINK_H
@@ -28,38 +26,38 @@ struct event;
 struct thread;
 struct unwind_state;
 
-/* What is known of the old block of a realloc. */
+/* What is known of a realloc's old block. */
 enum sink_old {
-	SINK_NOT_ASKED = 0, /* the thread is not selective: recorded as all are */
+	SINK_NOT_ASKED = 0, /* the thread is not selective: all blocks are recorded */
 	SINK_UNKNOWN,
 	SINK_RECORDED,
-	SINK_HELD, /* plus a number of the sink's: recorded, but held back */
+	SINK_HELD, /* recorded, but held back; a number of the sink's is added */
 };
 
 struct sink {
-	/* Every event of every thread comes to allocate() and end(): thread->selective. */
+	/* All events of all threads come to allocate() and end(): thread->selective is set. */
 	bool takes_all;
-	/* It finds out by itself whether a block is recorded: the sets of admission.h stay empty.
-	 */
+	/* The sink itself knows which blocks are recorded: the sets of admission.h stay empty. */
 	bool knows_blocks;
-	/* No two events may share a time: event_clock.h. */
+	/* No two events may have the same time: event_clock.h. */
 	bool exact_times;
 
 	/*
 	 * An allocation, or a realloc whose old block has ended, by the caller that state
-	 * describes. Of a thread that is unusual, or cannot be handled by the caches. It may have
-	 * no cursor: a fork has wiped it.
+	 * describes. It comes here if the thread is unusual, or the caches cannot handle it. The
+	 * thread may have no cursor: a fork has wiped it.
 	 */
 	void (*allocate)(struct thread *thread, const struct event *event,
 			 const struct unwind_state *state);
-	/* A block ends, by the hook that the thread is in. operation: enum trace_op. */
+	/* A block ends, in the hook that the thread is in. operation: enum trace_op. */
 	void (*end)(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address);
 
 	/*
-	 * Of a selective thread. Before a realloc the old block ends, as another thread may be
-	 * given its address before the realloc returns: enum sink_old. It failed: the block is as
-	 * it was. It did not: whether there is an event left, which is changed to what is.
-	 * in_handler: of a signal handler that interrupted the agent.
+	 * A realloc of a selective thread. realloc_begin(): before it, ends the old block, because
+	 * another thread may get its address before the realloc returns. realloc_fail(): it failed,
+	 * so the block is put back; before: what realloc_begin() returned. realloc_end(): it
+	 * succeeded. Changes the event to what is left of it, and returns whether anything is.
+	 * in_handler: in a signal handler that interrupted the agent.
 	 */
 	uint32_t (*realloc_begin)(struct thread *thread, const void *old);
 	void (*realloc_fail)(struct thread *thread, const void *old, uint32_t before);
@@ -67,52 +65,54 @@ struct sink {
 			    bool in_handler);
 
 	/*
-	 * An event of a signal handler that interrupted the agent. true: it is to wait in `pending`
-	 * until the agent is done, then it comes by waited(), with its stack, innermost first.
+	 * An event of a signal handler that interrupted the agent. true: it must wait in `pending`;
+	 * when the agent is done, waited() gets it, with its stack, innermost first.
 	 */
 	bool (*waits)(struct thread *thread, struct event *event);
 	void (*waited)(struct thread *thread, const struct event *event, const uint64_t *frames,
 		       uint32_t count);
 
-	/* From here on a sink leaves NULL what it has no use for. */
+	/* All functions from here on may be NULL. */
 
-	/* The recording's file is there. false: no memory; then nothing is recorded. */
+	/* The recording's file was made. false: no memory, so nothing is recorded. */
 	bool (*begin)(struct trace_header *header);
-	/* Its header is filled, but for the magic: times count from header->start_ticks on. */
+	/* The header is filled, except for the magic. Times count from header->start_ticks. */
 	void (*start)(const struct trace_header *header);
 
-	/* How much memory of its own a thread needs, for stacks of so many frames; and it gets it,
-	 * perhaps from a thread that has ended, or as a parent left it. Both or none. */
+	/* How much memory a thread needs for the sink, for stacks of so many frames. And gives the
+	 * memory to a thread; it may hold what an ended thread, or a parent, left there. Both or
+	 * none. */
 	size_t (*thread_size)(size_t frames);
 	void (*thread_begin)(struct thread *thread, void *memory, size_t frames);
-	void (*thread_end)(struct thread *thread); /* more than once is the same as once */
+	void (*thread_end)(struct thread *thread); /* a second call does nothing */
 	void (*thread_renamed)(struct thread *thread);
 
-	/* After waits(): it cannot wait, and is lost. */
+	/* After waits() returned true: the event cannot wait after all, and is lost. */
 	void (*give_up)(struct thread *thread, const struct event *event);
 
-	/* Whether it wants records of that kind (enum trace_record); NULL: of all. */
+	/* Whether the sink wants records of that kind (enum trace_record). NULL: of all kinds. */
 	bool (*wants)(uint8_t kind);
-	/* The end of the block at address is to be noticed, whatever the block is. */
+	/* From now on the sink must notice the end of the block at address, recorded or not. */
 	void (*watch)(uint64_t address);
 
-	/* All four or none. What is held back is written; false: something could not be. finish():
-	 * the image ends, or seems to, and from now on nothing is held back; resume(): it goes on.
-	 * stop(): the recording has stopped, and what is held back is lost, for that reason. */
+	/* For events that are held back; all four or none. write_held(): writes them; false:
+	 * something could not be written. finish(): the same because the image ends, or seems to;
+	 * from now on nothing is held back. resume(): the image goes on. stop(): the recording has
+	 * stopped, and what is held back is lost, for that reason. */
 	bool (*write_held)(struct thread *thread);
 	bool (*finish)(struct thread *thread);
 	void (*resume)(void);
 	void (*stop)(enum trace_loss reason);
-	/* The image has ended, and its header says so. */
+	/* The image has ended, and the header says so. */
 	void (*ended)(enum trace_end reason);
-	/* The child of a fork that interrupted a write goes on in it: with memory of its own. */
+	/* In the child of a fork that interrupted a write: from now on uses memory of its own. */
 	void (*detach)(void);
 };
 
 /* NULL before the settings are read. Kept across fork. */
 extern const struct sink *sink hidden;
 
-/* Whether something may be held back. */
+/* Whether the sink holds events back. */
 static inline bool sink_holds_back(void)
 {
 	return sink && sink->finish;

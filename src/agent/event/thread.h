@@ -36,27 +36,28 @@
 struct cull_holder;
 
 struct thread {
-	/* The writer; cursor and limit are 0 while there is no slot: fork, start, end. */
+	/*
+	 * Where the next event is encoded, and the end of its room. Both 0 while there is no slot:
+	 * at start and end, after fork.
+	 */
 	uint8_t *cursor;
 	uint8_t *limit;
-	uint64_t outer; /* the guard: caller's stack pointer of the outermost hook, 0: none */
+	uint64_t outer; /* the guard, see above; 0: in no hook */
 	struct trace_chunk *chunk;
 	struct trace_encoder encoder;
 	struct event_clock clock;
-	uint32_t depth; /* of the stream's current stack; stack.shared of it are in `stack`, too */
-	uint32_t epoch; /* of the process, when `stack` and `bounds` were known to be true */
+	uint32_t depth; /* of the stream's stack; stack.shared of it are in `stack`, too */
+	uint32_t epoch; /* the process's when `stack` and `bounds` were last valid */
 	uint8_t busy;
 	uint8_t announced; /* the thread record is written */
 	uint8_t ended;     /* its key destructor ran */
-	uint8_t forked;    /* kept over a fork that interrupted a write: fork.h */
+	uint8_t forked;    /* this struct was kept over a fork that interrupted a write */
 	union {
 		struct {
-			uint8_t resync;  /* the encoder's state may be half changed */
-			uint8_t passing; /* in a hook that only passes on: our frame is in every
-					    stack */
-			uint8_t within;  /* this hook was called within another one: our frames are
-					    in its stack */
-			uint8_t selective;   /* not every event is recorded: admission.h decides */
+			uint8_t resync;      /* the encoder's state may be half changed */
+			uint8_t passing;     /* see thread_set_passing() */
+			uint8_t within;      /* in a hook within another one: strip our frames */
+			uint8_t selective;   /* the sink and admission.h choose what is recorded */
 			uint8_t free_stacks; /* frees have stacks, too */
 			uint8_t unused[3];
 		};
@@ -64,39 +65,41 @@ struct thread {
 	};
 	struct admission admission;
 	void *nested_block; /* what the last nested allocation returned */
-	void *inner_block;  /* what a call recorded within an operator allocated: allocation.h */
-	void *outer_block;  /* what an operator frees, by a call within it perhaps */
+	void *inner_block;  /* the block that a call within an operator allocated and recorded */
+	void *outer_block;  /* the block that an operator frees, perhaps by a call within it */
 	struct handler_queue pending;
 	struct unwind_stack bounds;
 	struct nesting_memo nesting;
-	uint64_t *frames; /* for captures without the cache, innermost first */
+	uint64_t *frames; /* buffer for captures without the cache, innermost first */
 	uint32_t tag;     /* of the stream's next allocation */
 	int tid;
 	char name[16];
 	struct live_own *live;      /* MODE=live */
-	struct cull_holder *holder; /* CULL: of what it holds back, NULL: nothing yet */
-	uint32_t replaced;          /* … of the realloc being written: see cull_replaces() */
+	struct cull_holder *holder; /* CULL: what the thread holds back; NULL: nothing yet */
+	/* CULL: for the realloc that is being written, see cull_replaces() */
+	uint32_t replaced;
 	struct thread *ended_next;
 
-	/* From here on kept when the next thread gets the struct, as are the chunk and what else is
-	 * known of the stream's last event: thread_ended.h. */
+	/* The next thread that gets the struct keeps what follows. It also keeps the chunk and the
+	 * state of the stream's last event: thread_ended.h. */
 	uint32_t number;          /* of this struct in the process, from 1 */
-	struct stack_cache stack; /* of the last event that has one */
+	struct stack_cache stack; /* the stack of the last event that has one */
 	uint32_t stream;
 	uint32_t sequence;
 	uint32_t slot_size;
 	uint64_t slot_offset; /* in the file */
-	void *exec_memory;    /* an environment made for a vfork child, for the next one */
+	void *exec_memory;    /* an environment made for a vfork child; the next one reuses it */
 	size_t exec_size;
 	struct thread *all_next;
 };
 
-/* In `outer`: the agent works on its own, outside of any hook, with signals blocked. */
+/* A value of `outer`: the agent works on its own, outside of any hook, with signals blocked. */
 #define THREAD_AT_WORK 1
 
 /*
- * Around such work, in a signal bracket: what is allocated meanwhile waits in `pending`. Returns
- * what thread_end_work() puts back: a handler may do this in the middle of an allocation.
+ * Around such work, in a signal bracket. What is allocated meanwhile waits in `pending`. The result
+ * of thread_begin_work() goes to thread_end_work(), which puts it back: the work may be that of a
+ * handler in the middle of an allocation.
  */
 static inline uint64_t thread_begin_work(struct thread *thread)
 {
@@ -118,7 +121,7 @@ static inline void thread_end_work(struct thread *thread, uint64_t outer)
 	thread->outer = outer;
 }
 
-/* Around what a hook does for its event. */
+/* Around what a hook does to record its event. */
 static inline void thread_begin_record(struct thread *thread)
 {
 	thread->busy = 1;
@@ -134,7 +137,7 @@ static inline void thread_end_record(struct thread *thread)
 		handler_queue_flush_slow(thread);
 }
 
-/* What lies before end is whole now: one store, see trace_chunk.commit. */
+/* Commits everything up to `end`, by one store: trace_chunk.commit. */
 static inline void thread_commit(struct thread *thread, uint8_t *end)
 {
 	uint32_t size = (uint32_t)(end - (uint8_t *)(thread->chunk + 1));
@@ -145,28 +148,28 @@ static inline void thread_commit(struct thread *thread, uint8_t *end)
 	thread->cursor = end;
 }
 
-// 16 bytes of TLS with the tag. Eight would spare a thread's stack 64 bytes in one program of
-// eight, for glibc rounds the sum of all up to 64; in the others nothing.
+// 16 bytes of TLS together with the tag. glibc rounds the sum of all TLS up to 64 bytes, so 8 bytes
+// would save 64 bytes of a thread's stack in one program of eight, and nothing in the others.
 extern __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
 
-/* What mallow_set_tag() said last: kept where the thread has no struct, and across fork. */
+/* The last value of mallow_set_tag(). Kept even if the thread has no struct, and across fork. */
 extern __thread uint32_t thread_tag __attribute__((tls_model("initial-exec")));
 
-/* The part of a thread's memory that pending.words points to; of a wiped thread, too. */
+/* The part of a thread's memory that pending.words points to; also valid for a wiped thread. */
 static inline uint64_t *thread_pending_words(struct thread *thread)
 {
 	return (uint64_t *)((char *)thread + bytes_round_up(sizeof(*thread), 64));
 }
 
-/* The caller of the hook that the thread is in, wherever the agent is now. */
+/* The caller of the hook that the thread is in. The agent may be anywhere inside. */
 static inline struct unwind_state thread_caller(const struct thread *thread)
 {
 	return arch_caller_at(thread->outer);
 }
 
 /*
- * Around a real function that allocates for itself, called by a hook of ours that records no
- * allocation: pthread_create, posix_spawn. Our frame does not show in those stacks.
+ * Around a real function that allocates for itself and whose hook records no allocation:
+ * pthread_create, posix_spawn. Our frame is then taken out of the stacks.
  */
 static inline void thread_set_passing(bool passing)
 {
@@ -184,8 +187,8 @@ static inline bool thread_is_passing(void)
 }
 
 /*
- * What is known of the thread's stack, outside of an event, which would have emptied it if it is
- * out of date: *none then.
+ * The thread's `bounds`, for use outside of an event. If they are out of date, and no event has
+ * emptied them yet, *none, which is empty.
  */
 static inline struct unwind_stack *thread_bounds(struct thread *thread, struct unwind_stack *none)
 {
@@ -194,7 +197,7 @@ static inline struct unwind_stack *thread_bounds(struct thread *thread, struct u
 										   : none;
 }
 
-/* Frames that a capture may hold: DEPTH. */
+/* The number of frames that a capture may hold: DEPTH. */
 static inline size_t thread_depth_limit(void)
 {
 	return config.value[SETTING_DEPTH];

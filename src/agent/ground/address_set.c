@@ -33,7 +33,7 @@ static uint64_t word_index(uint64_t address)
 	return (address & ((1u << ADDRESS_SET_LEAF_BITS) - 1)) >> (ADDRESS_SET_UNIT_BITS + 6);
 }
 
-/* What a pointer leads to, made if it is not there yet. Of several makers the first counts. */
+/* What the pointer points to, made if it is missing. Of several makers the first wins. */
 static void *reach(void *pointer, size_t size)
 {
 	void **place = pointer, *there = __atomic_load_n(place, __ATOMIC_ACQUIRE), *made;

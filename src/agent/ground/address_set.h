@@ -1,13 +1,14 @@
 /*
- * Addresses of blocks that are to be met again: those recorded while the recording may be switched
- * off, or while only samples are taken. Exact, one bit for each 8 bytes of address space:
+ * A set of addresses of blocks, to know them again at their end: those that are recorded while the
+ * recording may be switched off, or by SAMPLE. Exact. A radix tree with one bit for each 8 bytes of
+ * address space:
  *
  *   top      4096 pointers, one for each 32 GiB
  *   middle   2048 pointers, one for each 16 MiB
  *   leaf     2 Mi bits, 256 KiB, of which a page serves 256 KiB of the program's memory
  *
- * So it costs 1/64 of the memory that holds such blocks at most, and three loads to find that an
- * address is not there. Lock-free and async-signal-safe, memory from own_pages.h, never given back.
+ * It takes at most 1/64 of the memory that holds such blocks, and three loads to find that an
+ * address is not there. Lock-free and async-signal-safe. Memory from own_pages.h, never given back.
  */
 #ifndef MALLOW_AGENT_GROUND_ADDRESS_SET_H
 #define MALLOW_AGENT_GROUND_ADDRESS_SET_H
@@ -25,12 +26,12 @@
 struct address_set_top;
 struct address_set_leaf;
 
-/* Zero: empty. A copy made by fork is emptied by forgetting its pointer. */
+/* Zero: empty. A child empties its copy by forgetting the pointer. */
 struct address_set {
 	struct address_set_top *top; /* atomic */
 };
 
-/* The 64 bits that the address's one is among. NULL: none of that leaf is in the set. */
+/* The word that holds the address's bit. NULL: nothing near the address is in the set. */
 uint64_t *address_set_word(const struct address_set *set, uint64_t address);
 
 static inline uint64_t address_set_bit(uint64_t address)
@@ -48,7 +49,7 @@ static inline bool address_set_has(const struct address_set *set, uint64_t addre
 /* false: no memory, or no address of a program; the set is as before. */
 bool address_set_add(struct address_set *set, uint64_t address);
 
-/* Returns whether it was there. Of several threads that remove it at once, one is told so. */
+/* Returns whether it was there. If several threads remove it at once, one gets true. */
 bool address_set_remove(struct address_set *set, uint64_t address);
 
 #endif

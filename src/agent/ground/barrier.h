@@ -1,6 +1,6 @@
 /*
  * A memory barrier in every thread of the process: what they do next sees what the caller did
- * before, without one of their own on any hot path. By membarrier(), without which there is none.
+ * before. So no hot path needs a barrier of its own. By membarrier(); without that there is none.
  */
 #ifndef MALLOW_AGENT_GROUND_BARRIER_H
 #define MALLOW_AGENT_GROUND_BARRIER_H
@@ -8,12 +8,15 @@
 #include <stdbool.h>
 
 /*
- * Once, while there is one thread: later the kernel waits for all processors, 15 to 30 ms. Kept
- * across fork.
+ * Call once, while there is one thread: later the kernel takes 15 to 30 ms, waiting for all
+ * processors. Kept across fork.
  */
 void barrier_prepare(void);
 
-/* In a signal bracket, while system calls are allowed. false: they have not passed it. */
+/*
+ * Makes all other threads pass a barrier. false: they did not. In a signal bracket, while system
+ * calls are allowed.
+ */
 bool barrier_pass_others(void);
 
 #endif

@@ -9,7 +9,7 @@
 bool clock_use_tsc;
 int (*clock_of_kernel)(clockid_t clock, struct timespec *ret);
 
-// Where it lies. Its data is in the pages before it, of which no kernel has more.
+// Where the vDSO lies. Its data is in the pages before it, of which no kernel has more.
 #define KERNEL_DATA (6ul << 12)
 static uint64_t kernel_start, kernel_end;
 
@@ -17,7 +17,7 @@ static uint64_t kernel_start, kernel_end;
 static uint64_t frozen_at;
 static bool frozen_tsc;
 
-/* Kernels that distrust the counter themselves fall back to one of these. */
+/* A kernel that distrusts the counter uses one of these clocks. */
 static bool kernel_distrusts_tsc(void)
 {
 	char name[16] = "";
@@ -42,7 +42,7 @@ void clock_init(void)
 		arch_counter_is_steady() &&
 		!(sys_prctl(PR_GET_TSC, (unsigned long)&mode) == 0 && mode == PR_TSC_SIGSEGV) &&
 		!kernel_distrusts_tsc();
-	// Not the C library's, which the program may have replaced.
+	// Not the C library's function, which the program may have replaced.
 	found = link_map_find_kernels("__vdso_clock_gettime", &kernel_start, &kernel_end);
 	*(void **)&clock_of_kernel = found;
 	if (found && clock_of_kernel(CLOCK_MONOTONIC_COARSE, &now))
@@ -67,7 +67,7 @@ uint64_t clock_realtime_ns(void)
 	return read_clock(CLOCK_REALTIME);
 }
 
-/* Never the same twice: whoever asks whether time has passed is told so. */
+/* Never the same twice: so it always seems that time has passed. */
 static int clock_without_kernel(clockid_t clock, struct timespec *ret)
 {
 	uint64_t ticks = clock_ticks();

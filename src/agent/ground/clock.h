@@ -1,4 +1,4 @@
-/* Ticks: the time stamp counter where it is trustworthy, else CLOCK_MONOTONIC in nanoseconds. */
+/* Ticks: the time stamp counter if it can be trusted, else CLOCK_MONOTONIC in nanoseconds. */
 #ifndef MALLOW_AGENT_GROUND_CLOCK_H
 #define MALLOW_AGENT_GROUND_CLOCK_H
 
@@ -11,12 +11,12 @@
 
 extern bool clock_use_tsc hidden;
 
-/* The kernel's clock_gettime() in the program's memory, which makes no system call. NULL: none. */
+/* The vDSO's clock_gettime(), which makes no system call. NULL: there is none. */
 extern int (*clock_of_kernel)(clockid_t clock, struct timespec *ret) hidden;
 
 /*
- * The program is about to unmap, move or replace its memory in [start, start + length). With the
- * kernel's code in it the clock that makes no system call never says again that no time has passed.
+ * Call before the program unmaps, moves or replaces its memory in [start, start + length). If the
+ * vDSO lies there, clock_of_kernel becomes a clock that shows another time at each call.
  */
 void clock_memory_leaves(uint64_t start, uint64_t length);
 
@@ -28,23 +28,23 @@ uint64_t clock_realtime_ns(void);
 
 /*
  * From now on ticks stand still: the counter, or the system call that reads the clock, is about to
- * be forbidden to this thread. clock_thaw(): it was not.
+ * be forbidden to this thread. clock_thaw(): it was not forbidden after all.
  */
 void clock_freeze(void);
 void clock_thaw(void);
 
-/* The clock that is no counter; or the moment at which it was frozen. */
+/* clock_ticks() without the counter: the system's clock, or the time at which it was frozen. */
 uint64_t clock_ticks_slow(void);
 
-/* The counter may be read ahead of loads that come before it. */
+/* The time in ticks. The processor may read the counter ahead of earlier loads. */
 static inline uint64_t clock_ticks(void)
 {
 	return clock_use_tsc ? arch_counter() : clock_ticks_slow();
 }
 
 /*
- * A number that is another one whenever the kernel's own clock has ticked, each 1 to 10 ms, at half
- * the price of clock_ticks(). 0: it cannot be told.
+ * A number that changes when the kernel's coarse clock ticks, every 1 to 10 ms. Half the price of
+ * clock_ticks(). 0: not known.
  */
 static inline uint64_t clock_coarse(void)
 {
@@ -55,7 +55,7 @@ static inline uint64_t clock_coarse(void)
 	return (uint64_t)now.tv_sec << 30 | (uint64_t)now.tv_nsec;
 }
 
-/* What is read next is not read before what was loaded until now, an address for instance. */
+/* Waits for all earlier loads, of an address for instance, before the next instruction. */
 static inline void clock_wait_for_loads(void)
 {
 	arch_wait_for_loads();

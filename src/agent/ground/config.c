@@ -9,10 +9,12 @@
 #include "base/compiler.h"
 #include "base/preload.h"
 
-// Both glibc and musl have it; musl's loader fills it before any code of the program runs, glibc as
-// its own constructor does, behind .preinit_array and libraries linked with -z initfirst.
+// Both glibc and musl have it. musl's loader sets it before any code of the program runs. glibc
+// sets it in its own constructor, which runs after .preinit_array and libraries linked with -z
+// initfirst.
 extern char **environ __attribute__((weak));
-// Of glibc's loader: where the kernel put the number of arguments, at the program's start.
+// Set by glibc's loader: the address of the number of arguments, where the kernel puts it at the
+// start.
 extern void *__libc_stack_end __attribute__((weak));
 
 #define DEPTH_MAX   (1000u << 10) /* the format ends at 1,048,576 frames */
@@ -86,7 +88,7 @@ void config_publish_id(const uint8_t id[16])
 	static const char name[] = "MALLOW_PARENT=";
 	const size_t length = sizeof(name) - 1;
 
-	// In place: the program's environment keeps its shape. Unless something else lies there
+	// In place, so that the environment keeps its shape; unless something else lies there by
 	// now.
 	if (config.parent && !strncmp(config.parent - length, name, length))
 		config_write_id(config.parent, id);
@@ -103,7 +105,7 @@ static void warn_bad_value(enum setting setting, const char *word)
 	log_end();
 }
 
-/* Those that were given, for who wonders whether they arrived. */
+/* Logs the settings that were given, so that a user sees whether they arrived. */
 static void log_settings(void)
 {
 	for (int i = 0; log_wants(SETTING_LOG_DEBUG) && i < SETTING_COUNT; i++) {
@@ -120,8 +122,8 @@ static void log_settings(void)
 }
 
 /*
- * A copy: programs that change their title (setproctitle) write it over their environment.
- * Too long for all that is sane: the original.
+ * Copies a value, because programs that change their title (setproctitle) overwrite their
+ * environment. If there is no room, the original.
  */
 static const char *keep(const char *word)
 {
@@ -160,12 +162,12 @@ static void limit_depth(void)
 		*depth = DEPTH_MAX;
 	if (config.value[SETTING_BACKTRACE] == SETTING_BACKTRACE_SHORT && *depth > SHORT_DEPTH)
 		*depth = SHORT_DEPTH;
-	// The caches are for whole stacks; without them no event takes the path that asks them.
+	// The caches hold whole stacks. UNWINDER=plain keeps events off the path that uses them.
 	if (config.value[SETTING_BACKTRACE] != SETTING_BACKTRACE_FULL)
 		config.value[SETTING_UNWINDER] = SETTING_UNWINDER_PLAIN;
 }
 
-/* A sample knows what a block stands for by its size, which sums have not. */
+/* CULL cannot go with SAMPLE: a block's weight depends on its size, which sums do not have. */
 static void choose_selection(void)
 {
 	if (!config.value[SETTING_SAMPLE] || !config.value[SETTING_CULL])
@@ -175,7 +177,7 @@ static void choose_selection(void)
 		log_line(SETTING_LOG_ERROR, "MALLOW_CULL is ignored, because MALLOW_SAMPLE is set");
 }
 
-/* What can only be started by a signal is, unless the settings say none, or other things by it. */
+/* DISABLE_BY_DEFAULT needs a signal to start: SIGUSR1, unless SIGNAL_TOGGLE was set. */
 static void choose_signal(void)
 {
 	const char *word = find_variable(setting_info(SETTING_SIGNAL_TOGGLE)->variable);
@@ -186,7 +188,7 @@ static void choose_signal(void)
 		config.value[SETTING_SIGNAL_TOGGLE] = SIGUSR1;
 }
 
-/* What the one mode has no use for, and the other. */
+/* Switches off the settings of the other mode. */
 static void choose_mode(void)
 {
 	static const uint8_t of_record[] = {SETTING_FREE_STACKS, SETTING_SLOTS, SETTING_CULL,
@@ -209,7 +211,7 @@ static bool has_settings(void)
 	return false;
 }
 
-/* Nothing is recorded, and no signal means anything, until somebody asks. */
+/* Records nothing and takes no signals until a recording is asked for. */
 static void be_idle(void)
 {
 	static const uint8_t off[] = {SETTING_SIGNAL_TOGGLE, SETTING_SIGNAL_DUMP_SIZE,
@@ -226,7 +228,8 @@ void config_say_unseen(void)
 {
 	static uint32_t said;
 
-	// Another one comes first, as it was run under mallow: that one records.
+	// Another copy of the agent comes first, because the program runs under mallow: that one
+	// records.
 	if (link_map_find_first("mallow_api_sync") ||
 	    __atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
 		return;
@@ -237,9 +240,9 @@ void config_say_unseen(void)
 }
 
 /*
- * Linked into a program it is always there, and waits until somebody asks: the environment, or
- * mallow_start(). For good, where another one comes first, which a program linked with it was run
- * under; or where it sees none of the program's calls (config.unseen).
+ * An agent that is linked into a program waits until a recording is asked for, by the environment
+ * or by mallow_start(). It waits for ever if another copy comes first, because the program runs
+ * under mallow; or if it sees none of the program's calls (config.unseen).
  */
 static void wait_until_asked(void)
 {

@@ -69,14 +69,14 @@ bool file_name_expand(const struct file_name_context *context, const char *patte
 			break;
 		default:
 			text_char(&text, '%');
-			continue; // the character behind it is an ordinary one
+			continue; // the next character is an ordinary one
 		}
 		c++;
 	}
 	return !text.cut;
 }
 
-/* Steps from placeholder to placeholder; returns the character behind the %, '\0' at the end. */
+/* Goes to the next placeholder. Returns the character after its %, '\0' at the end. */
 static char next_placeholder(const char **position)
 {
 	const char *c = *position;

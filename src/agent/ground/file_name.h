@@ -1,4 +1,4 @@
-/* The recording's name: placeholders of OUTPUT and LOGFILE (docs/settings.md). */
+/* The recording's name: fills in the placeholders of OUTPUT and LOGFILE (docs/settings.md). */
 #ifndef MALLOW_AGENT_GROUND_FILE_NAME_H
 #define MALLOW_AGENT_GROUND_FILE_NAME_H
 
@@ -15,7 +15,7 @@ struct file_name_context {
 	char host[65];
 };
 
-/* Asks the kernel for what the placeholders stand for. */
+/* Gets the values of the placeholders from the kernel. */
 void file_name_context(struct file_name_context *ret);
 
 /*
@@ -27,7 +27,7 @@ bool file_name_expand(const struct file_name_context *context, const char *patte
 
 bool file_name_has(const char *pattern, char placeholder);
 
-/* Makes the directories in front of the name as far as they are missing; the path is as before. */
+/* Makes the missing directories of the path. The path is the same afterwards. */
 void file_name_make_parents(char *path);
 
 /* The first %x that is no placeholder, or '\0'. */

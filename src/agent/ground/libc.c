@@ -1,7 +1,7 @@
 /*
- * The C library functions that compilers call on their own. The agent links no C library: it
- * must load into glibc and musl programs alike. All hidden; compiled with -fno-builtin, so that
- * the loops are not turned into calls of themselves.
+ * The functions of the C library that compilers call on their own. The agent links no C library,
+ * since it must load into glibc and musl programs alike. All are hidden, and compiled with
+ * -fno-builtin, so that the compiler does not turn a loop into a call of the same function.
  */
 #include "agent/ground/libc.h"
 

@@ -1,4 +1,4 @@
-/* The few functions of string.h that the agent has: its own, see libc.c. */
+/* The few functions of string.h that the agent needs. They are its own, see libc.c. */
 #ifndef MALLOW_AGENT_GROUND_LIBC_H
 #define MALLOW_AGENT_GROUND_LIBC_H
 

@@ -15,7 +15,7 @@
 extern unsigned long getauxval(unsigned long type) __attribute__((weak));
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
-// Since glibc 2.35 the first namespace's struct r_debug leads to those of dlmopen().
+// Since glibc 2.35 the first namespace's struct r_debug points to those of dlmopen().
 #define VERSION_WITH_NAMESPACES 2
 
 struct loader_space {
@@ -24,13 +24,13 @@ struct loader_space {
 };
 
 #define PAGE         4096ul
-#define HIGH_ADDRESS (1ul << 30) /* of an object's addresses: more, and it is prelinked */
+#define HIGH_ADDRESS (1ul << 30) /* an object with addresses above this is prelinked */
 
-// What link_map_redirect() was given, and the functions whose place ours have taken.
+// What link_map_redirect() was given, and the functions that ours have replaced.
 static const struct link_map_redirection *redirections;
 static size_t redirection_count;
 static void *redirected[LINK_MAP_REDIRECTIONS_MAX];
-// The functions in whose place ours are put next. Of the one thread that does so.
+// The functions that ours will replace next. Used by the one thread that does so.
 static void *behind[LINK_MAP_REDIRECTIONS_MAX];
 
 static const struct loader_space *find_loader_debug(void)
@@ -75,7 +75,7 @@ static const struct link_map *objects_of_program(void)
 	return first ? first->objects.r_map : NULL;
 }
 
-/* The objects among which this one is: the program's, or those of a dlmopen(). */
+/* The list of objects that this one is in: the program's, or that of a dlmopen(). */
 static const struct link_map *objects_with_us(void)
 {
 	const struct loader_space *first = loader_debug();
@@ -89,10 +89,7 @@ static const struct link_map *objects_with_us(void)
 	return first ? first->objects.r_map : NULL;
 }
 
-/*
- * The kernel's own object, the vDSO. It is read once: programs unmap it, and then nobody may read
- * it any more.
- */
+/* The kernel's own object, the vDSO. Read once, because programs unmap it. */
 struct kernels {
 	const ElfW(Dyn) * dynamic; /* NULL: there is none */
 	uint64_t start, end;
@@ -124,13 +121,13 @@ static const struct kernels *kernels(void)
 	return &found;
 }
 
-/* It has none of our functions: only link_map_find_kernels() looks there. */
+/* The vDSO has no function that we look for. Only link_map_find_kernels() looks there. */
 static bool is_kernels(const struct link_map *map)
 {
 	return map->l_ld == kernels()->dynamic;
 }
 
-/* What was there before ours, if ours is there. */
+/* The function itself; if it is ours by a redirection, the one that was there before. */
 static void *behind_redirection(void *function)
 {
 	for (size_t i = 0; own_code((uint64_t)function) && i < redirection_count; i++)
@@ -139,7 +136,7 @@ static void *behind_redirection(void *function)
 	return function;
 }
 
-/* As the loader finds it, ours too. */
+/* The function as the loader finds it, which may be ours. */
 static void *find_as_loader(const struct link_map *map, const char *name)
 {
 	struct object_symbols symbols = object_symbols_of(map);
@@ -231,7 +228,7 @@ bool link_map_is_before_libc(void)
 	return objects_with_us() == objects_of_program() && link_map_is_first("__libc_start_main");
 }
 
-/* The object that the function lies in, if it comes behind ours in the search order; else NULL. */
+/* The object that the function lies in, if that comes after ours in the search order; else NULL. */
 static const struct link_map *owner_of(const void *function)
 {
 	const struct link_map *map = objects_with_us(), *owner = NULL;
@@ -250,8 +247,8 @@ static const struct link_map *owner_of(const void *function)
 }
 
 /*
- * Of the segment that the object's symbols lie in: PROT_…, or PROT_NONE: not known. The ELF header
- * is at l_addr, unless the file is prelinked: then the addresses in it are high ones.
+ * The protection (PROT_…) of the segment that the object's symbols lie in. PROT_NONE: not known.
+ * The ELF header is at l_addr, unless the file is prelinked: then its addresses are high ones.
  */
 static int protection_of(const struct link_map *map, const void *symbols)
 {
@@ -261,8 +258,9 @@ static int protection_of(const struct link_map *map, const void *symbols)
 
 	if (!header || map->l_addr % PAGE || address > HIGH_ADDRESS)
 		return PROT_NONE;
-	// Asks whether something is there: an object may have been linked for other addresses. The
-	// kernel reads the set of signals before it finds that there is no such way to use it.
+	// The object may have been linked for other addresses, so first ask whether anything is
+	// mapped here: the kernel reads the word before it refuses the invalid argument
+	// (stack_bounds.c).
 	if (sys_sigprocmask(-1, (const uint64_t *)header, NULL) == -EFAULT ||
 	    memcmp(header->e_ident, ELFMAG, SELFMAG))
 		return PROT_NONE;
@@ -276,8 +274,8 @@ static int protection_of(const struct link_map *map, const void *symbols)
 }
 
 /*
- * Every version of the name whose entry is the function behind ours; changed, if `write`. Returns
- * the last such entry, NULL: there is none.
+ * Finds every version of the name whose entry is the real function, and if `write`, makes it name
+ * ours. Returns the last such entry; NULL: there is none.
  */
 static ElfW(Sym) * redirect_one(const struct object_symbols *symbols, size_t number, bool write)
 {
@@ -301,7 +299,7 @@ static ElfW(Sym) * redirect_one(const struct object_symbols *symbols, size_t num
 	return last;
 }
 
-/* The functions of one object: those whose owners[] it is. false: its table cannot be changed. */
+/* Redirects the functions whose owner is this object. false: its table cannot be changed. */
 static bool redirect_in(const struct link_map *map, const struct link_map *const *owners)
 {
 	struct object_symbols symbols = object_symbols_of(map);
@@ -340,7 +338,7 @@ bool link_map_redirect(const struct link_map_redirection *list, size_t count)
 	bool done = true;
 
 	if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
-		return true; // another thread is at it
+		return true; // another thread is doing it
 	redirections = list;
 	redirection_count = count;
 	for (size_t i = 0; i < count; i++) {

@@ -1,15 +1,15 @@
 /*
- * The questions of link_map.h, of a program that the agent was linked into: libmallow.a. There is
- * no loader, and nothing to look up: the linker has bound calls of malloc, the C library's own
- * among them, to __wrap_malloc, which is our hook, and its script says where the malloc is that the
- * program would have without us (tools/static_options.py). Whose it is makes no difference:
- * glibc's, musl's, or that of another allocator.
+ * link_map.h for a program that the agent is linked into (libmallow.a). There is no loader, and
+ * nothing to look up. The linker has bound calls of malloc, also the C library's own, to
+ * __wrap_malloc, which is our hook. Its script gives the address of the real malloc
+ * (tools/static_options.py), whichever that is: glibc's, musl's, or another allocator's.
  */
 #include "agent/ground/link_map.h"
 
 #include "agent/ground/libc.h"
 
-// Placed by the script: distances from this one, 0 where there is no such function.
+// Placed by the linker's script. The others are distances from this one; 0: there is no such
+// function.
 extern const char mallow_behind[];
 #define PLACE(name, symbol) extern const char behind_##name[] __asm__("mallow_behind_" symbol);
 
@@ -20,7 +20,7 @@ extern const char mallow_behind[];
 #include "agent/ground/link_map_static.def"
 #undef ASK
 
-// In the file of the archive in which glibc's malloc is, and in no other C library.
+// These symbols are in the same file of the archive as glibc's malloc, and in no other C library.
 extern const char glibc_malloc[] __asm__("__libc_malloc") __attribute__((weak));
 extern const char glibc_mallopt[] __asm__("__libc_mallopt") __attribute__((weak));
 
@@ -36,7 +36,8 @@ static const struct {
 #undef ASK
 };
 
-// By this note, named "mallow" and empty, `mallow run` knows such a program (cli/run_program.c).
+// An empty note with the name "mallow", by which `mallow run` knows such a program
+// (cli/run_program.c).
 __asm__(".pushsection .note.mallow, \"a\", @note\n"
 	".balign 4\n"
 	".long 7, 0, 1\n"
@@ -62,7 +63,7 @@ void *link_map_find_first(const char *symbol)
 	return link_map_find(symbol);
 }
 
-/* Asked only whether malloc is glibc's, and whether operators are those of libstdc++. */
+/* Used only to ask whether malloc is glibc's, and whether operators are libstdc++'s. */
 void *link_map_find_in(const char *file_name, const char *symbol)
 {
 	if (strcmp(symbol, "malloc") || !glibc_mallopt)

@@ -25,7 +25,8 @@ bool lock_wait(uint32_t *lock)
 	for (int i = 0; i < LOCK_NAPS; i++) {
 		if (lock_try(lock))
 			return true;
-		// Where they are forbidden signals are not blocked: its owner may be below us.
+		// If system calls are forbidden, signals are not blocked: this handler may have
+		// interrupted the owner.
 		if (process_system_calls_forbidden())
 			return false;
 		sys_nanosleep(&nap);

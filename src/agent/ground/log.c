@@ -89,10 +89,10 @@ bool log_stderr_is_own(void)
 	       now.st_ino == stderr_at_start.st_ino;
 }
 
-/* LOGFILE is opened for each line: lines are rare, and no descriptor has to be kept. */
+/* Opens LOGFILE, for each line: lines are rare, and so no descriptor is kept. */
 static int open_file(void)
 {
-	static char path[FILE_NAME_MAX]; // stacks are small, lines come one by one
+	static char path[FILE_NAME_MAX]; // static, because stacks are small; one line at a time
 	static struct file_name_context context;
 	// A pipe without a reader must not be waited for.
 	const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;

@@ -13,8 +13,8 @@ static void find(void *place, const char *symbol)
 }
 
 /*
- * An operator calls others (new[] calls new, one with a size that without), each as the search
- * order has it: ours must be the first of all of them.
+ * An operator calls others (new[] calls new, the sized delete calls the other one) by the search
+ * order. So ours must be the first of each of them.
  */
 static bool find_plain_operators(void)
 {
@@ -45,7 +45,7 @@ void next_functions_find(void)
 	find(&real.dl_find_object, "_dl_find_object");
 	find(&real.errno_location, "__errno_location");
 	find(&real.on_exit, "on_exit");
-	// By the file: tcmalloc and mimalloc call theirs __libc_malloc, too.
+	// By the file's name, since tcmalloc and mimalloc define a __libc_malloc, too.
 	real.allocator_is_glibc = real.malloc && link_map_find("gnu_get_libc_version") &&
 				  link_map_find_in("libc.so.6", "malloc") == (void *)real.malloc;
 	real.allocator_is_musl = !link_map_find("gnu_get_libc_version");
@@ -60,7 +60,7 @@ void *next_functions_retry_slow(const char *symbol, void *place)
 {
 	find(place, symbol);
 	if (*(void **)place)
-		real.blocks_are_apart = false; // an operator, whosever it is
+		real.blocks_are_apart = false; // this is an operator, perhaps the program's own
 	return *(void **)place;
 }
 

@@ -1,6 +1,6 @@
 /*
- * The functions that the agent stands in front of (hooks.def), as the next object in the search
- * order defines them. Our own: hooks/hooks.h.
+ * The real functions behind our hooks (hooks.def): each as the next object in the search order
+ * defines it. Our own are in hooks/hooks.h.
  */
 #ifndef MALLOW_AGENT_GROUND_NEXT_FUNCTIONS_H
 #define MALLOW_AGENT_GROUND_NEXT_FUNCTIONS_H
@@ -29,13 +29,13 @@ struct next_functions {
 	bool allocator_is_glibc; /* real.malloc is glibc's: chunk headers can be read */
 	bool allocator_is_musl;
 	/*
-	 * All operators are libstdc++'s, which call malloc and free, and what those calls come to
-	 * is our hooks: no program has put its own in between.
+	 * All operators are libstdc++'s, which call malloc and free, and these calls come to our
+	 * hooks: the program has put no function of its own in between.
 	 */
 	bool operators_are_plain;
 	/*
-	 * No two blocks that the program gets begin within the same 32 bytes, glibc's smallest
-	 * chunk: an operator of its own might cut smaller ones.
+	 * No two blocks begin within the same 32 bytes, the size of glibc's smallest chunk. An
+	 * operator of the program's own might cut smaller ones.
 	 */
 	bool blocks_are_apart;
 	bool not_redirected;                /* link_map_redirect() failed */
@@ -45,23 +45,23 @@ struct next_functions {
 extern struct next_functions real hidden;
 
 /*
- * Finds them all; idempotent, callable before constructors and from several threads at once
- * (all find the same). Allocates nothing.
+ * Finds all of them. Idempotent; may be called before constructors and by several threads at once,
+ * which all find the same. Allocates nothing.
  */
 void next_functions_find(void);
 
 /*
- * For functions that may appear later, with a C++ plugin: looks again. Returns its new value.
- * symbol and the place in struct next_functions belong together.
+ * Looks a function up again that may appear later, with a C++ plugin. Returns its new address.
+ * `place` is its member of struct next_functions.
  */
 void *next_functions_retry_slow(const char *symbol, void *place);
 
-/* The code in [start, end) is gone: functions found in it are looked for again when needed. */
+/* The code in [start, end) is gone: forgets the functions there, which are looked up again. */
 void next_functions_forget(uint64_t start, uint64_t end);
 
 /*
- * A raw system call's result as the C library gives it: -1 and errno for an error. For functions
- * that we answer ourselves.
+ * Turns the result of a raw system call into the C library's: -1 and errno for an error. For
+ * functions that we implement ourselves.
  */
 long next_functions_return(long result);
 

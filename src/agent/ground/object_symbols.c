@@ -4,7 +4,7 @@
 
 #include "agent/ground/libc.h"
 
-/* glibc relocates the pointers of a dynamic section in place, musl and the vdso do not. */
+/* glibc relocates the pointers of a dynamic section in place; musl and the vDSO do not. */
 static void *pointer(const struct link_map *map, uint64_t value)
 {
 	return (void *)(value < map->l_addr ? value + map->l_addr : value);

@@ -20,7 +20,7 @@ struct object_symbols {
 
 struct object_symbols object_symbols_of(const struct link_map *map);
 
-/* The position of the next symbol of that name behind `after` (0: the first). 0: none is left. */
+/* The index of the next symbol of that name after `after` (0: the first). 0: there is no more. */
 uint32_t object_symbols_next(const struct object_symbols *symbols, const char *name,
 			     uint32_t after);
 

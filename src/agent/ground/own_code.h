@@ -1,13 +1,13 @@
-/* The agent's own code, to tell its frames from the program's. */
+/* The range of the agent's own code, to tell its frames from the program's. */
 #ifndef MALLOW_AGENT_GROUND_OWN_CODE_H
 #define MALLOW_AGENT_GROUND_OWN_CODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// Placed by the linker: where this library begins, where its code ends, and its zeroed data. Linked
-// into a program (libmallow.a) they are sections of it (static.lds), which the linker marks by
-// name.
+// Placed by the linker: the start of this library, the end of its code, and its zeroed data. Linked
+// into a program (libmallow.a) these are sections of the program (static.lds), and the linker marks
+// them by their names.
 #ifdef MALLOW_STATIC
 #define OWN_CODE_START __start_mallow_text
 #define OWN_CODE_END   __stop_mallow_text

@@ -7,22 +7,21 @@
 
 #define PAGE        4096u
 #define PAGE_PIECES 254 /* so many fill a struct piece_page */
-#define PAGES_MAX   256 /* asked for at once */
+#define PAGES_MAX   256 /* pages that one mincore() asks for */
 
 struct piece {
 	void *start;
 	size_t size;
 };
 
-/* A page full of pieces, filled from its start. The first is static: most processes need no more.
- */
+/* A page of pieces, filled from its start. The first is static: most processes need no more. */
 struct piece_page {
 	struct piece_page *next;
-	uint64_t used; /* atomic; may exceed PAGE_PIECES by as many as tried in vain */
+	uint64_t used; /* atomic; more than PAGE_PIECES if threads tried in vain */
 	struct piece pieces[PAGE_PIECES];
 };
 
-/* Of the pieces that were looked at. */
+/* Sums over the pieces that were looked at. */
 struct measured {
 	uint32_t pieces;
 	uint64_t size, resident;
@@ -31,11 +30,11 @@ struct measured {
 static struct piece_page first_page;
 static struct piece_page *last_page = &first_page; // atomic
 
-// Atomic: of the pieces that were forgotten the last one, for the next that comes. A program that
-// starts others all day must not make the list grow.
+// Atomic: the piece that was forgotten last, for the next one to be noted. A program that starts
+// others all day must not make the list grow.
 static struct piece *vacant;
 
-/* In place of a full leaf. Threads that come at once may add one each; all are in the list. */
+/* Adds a page after a full one. If several threads do so at once, one wins. */
 static never_inline struct piece_page *add_page_slow(struct piece_page *full)
 {
 	struct piece_page *page = sys_mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE,
@@ -55,7 +54,7 @@ static never_inline struct piece_page *add_page_slow(struct piece_page *full)
 	return page;
 }
 
-/* A place in the list that nobody else has. NULL: no memory. */
+/* Takes a free piece of the list. NULL: no memory. */
 static struct piece *claim_piece(void)
 {
 	struct piece *piece = __atomic_exchange_n(&vacant, NULL, __ATOMIC_ACQUIRE);
@@ -120,8 +119,8 @@ uint64_t own_memory_resident(const void *start, size_t size)
 }
 
 /*
- * A piece, unless many were looked at already: of those beyond as much is taken to be resident as
- * of the others, since most are the memory of threads, one like another.
+ * Adds a piece. After many pieces the others are not looked at: they count as resident in the same
+ * proportion. Most are the memory of threads, and one is like another.
  */
 static void add_piece(struct own_memory *ret, struct measured *measured, const void *start,
 		      size_t size)
@@ -155,7 +154,7 @@ static void add_pages(struct own_memory *ret)
 	}
 }
 
-/* Our static data; the code is shared with every other recorded process. */
+/* Adds our static data. The code is shared with every other recorded process. */
 static void add_image(struct own_memory *ret)
 {
 	uint64_t start = bytes_round_up((uint64_t)OWN_BSS_START, PAGE);

@@ -6,8 +6,8 @@
 
 #define OWN_PAGE 4096u
 
-// The reserve, while there is one: everything else goes straight to the kernel, because the
-// callers ask for large things and seldom.
+// The reserve, while there is one. Otherwise each request goes to the kernel, since requests are
+// large and rare.
 static char *reserve;
 static size_t reserve_size;
 static size_t reserve_used;
@@ -19,7 +19,8 @@ static void *from_kernel(size_t size)
 
 	if (syscall_error(memory))
 		return NULL;
-	// Nothing of it is the program's: not in its core dumps either. Reports know it by that.
+	// None of it belongs to the program, so it is left out of core dumps. Reports know it by
+	// that, too.
 	sys_madvise(memory, size, MADV_DONTDUMP);
 	own_memory_note(memory, size);
 	return memory;

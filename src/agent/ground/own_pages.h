@@ -1,5 +1,5 @@
 /*
- * The agent's memory: pages from the kernel, never from the program's allocator, and seldom given
+ * The agent's memory: pages from the kernel, never from the program's allocator, and rarely given
  * back. Lock-free and async-signal-safe; memory is zeroed.
  */
 #ifndef MALLOW_AGENT_GROUND_OWN_PAGES_H
@@ -8,18 +8,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Rounded up to pages. NULL: the kernel has none (RLIMIT_AS), or may no longer be asked. */
+/* Allocates whole pages. NULL: the kernel has none (RLIMIT_AS), or may no longer be asked. */
 void *own_pages_allocate(size_t size);
 
 /*
- * Gives the memory of own_pages_allocate() back, where that is possible: none of a reserve. While
- * system calls are allowed.
+ * Gives memory of own_pages_allocate() back to the kernel. Memory of a reserve stays. While system
+ * calls are allowed.
  */
 void own_pages_release(void *memory, size_t size);
 
 /*
- * Prepares for a time without system calls (seccomp): size bytes of address space, touched only
- * when used, serve own_pages_allocate() from now on, until own_pages_end_reserve().
+ * Prepares for a time without system calls (seccomp): reserves size bytes of address space. From
+ * now on own_pages_allocate() takes from there, until own_pages_end_reserve(). Pages are touched
+ * only when used.
  */
 bool own_pages_begin_reserve(size_t size);
 void own_pages_end_reserve(void);

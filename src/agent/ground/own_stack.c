@@ -14,7 +14,7 @@ void own_stack_prepare(void)
 {
 	void *made = own_pages_allocate(OWN_STACKS * OWN_STACK_SIZE), *none = NULL;
 
-	// Another thread may have been faster.
+	// Another thread may have been first.
 	if (made && !__atomic_compare_exchange_n((void **)&stacks, &none, made, false,
 						 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		own_pages_release(made, OWN_STACKS * OWN_STACK_SIZE);

@@ -5,25 +5,26 @@
 #include "agent/ground/own_stack.h"
 #include "agent/ground/state.h"
 
-// What a write of ours can raise for this thread: beyond RLIMIT_FSIZE, or into a closed pipe.
+// Signals that a write of ours can raise in this thread: beyond RLIMIT_FSIZE, or into a closed
+// pipe.
 static const uint64_t own_signals = 1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1);
 
 static const uint64_t all = ~0ull;
 
-/* Without the signals that are waiting. */
+/* Blocks all signals, without a look at those that are pending. */
 static void begin_quiet(struct signal_bracket *bracket)
 {
 	bracket->nested = process_system_calls_forbidden();
 	if (bracket->nested)
 		return;
-	// Where it fails there is no mask to be restored.
+	// If it fails there is no mask to restore.
 	bracket->nested = sys_sigprocmask(SIG_BLOCK, &all, &bracket->mask) != 0;
 }
 
 static void end_quiet(struct signal_bracket *bracket)
 {
-	// Also where another thread has just installed a seccomp filter: handlers return by the
-	// same right.
+	// Even if another thread has just installed a seccomp filter: this call is allowed, since
+	// handlers return by it.
 	if (!bracket->nested)
 		sys_sigprocmask(SIG_SETMASK, &bracket->mask, 0);
 }
@@ -45,7 +46,7 @@ void signal_bracket_end(struct signal_bracket *bracket)
 	uint64_t pending = 0;
 	uint64_t raised;
 
-	// The program must not see them.
+	// The program must not see the signals that we raised.
 	if (!bracket->nested && !process_system_calls_forbidden()) {
 		sys_sigpending(&pending);
 		raised = pending & own_signals & ~bracket->pending;

@@ -1,6 +1,6 @@
 /*
- * The bracket around every slow path: all signals are blocked, so that no handler can leave it
- * by longjmp or find it half done, and SIGXFSZ and SIGPIPE of our own writes are consumed.
+ * The bracket around every slow path. All signals are blocked, so that no handler can leave it by
+ * longjmp or find it half done. SIGXFSZ and SIGPIPE that our own writes raise are consumed.
  */
 #ifndef MALLOW_AGENT_GROUND_SIGNAL_BRACKET_H
 #define MALLOW_AGENT_GROUND_SIGNAL_BRACKET_H
@@ -10,7 +10,7 @@
 
 struct signal_bracket {
 	uint64_t mask;    /* the program's signal mask */
-	uint64_t pending; /* SIGXFSZ and SIGPIPE that were waiting before we came */
+	uint64_t pending; /* SIGXFSZ and SIGPIPE if they were pending before */
 	bool nested;      /* signals were not touched: system calls are forbidden */
 };
 
@@ -18,19 +18,19 @@ void signal_bracket_begin(struct signal_bracket *bracket);
 void signal_bracket_end(struct signal_bracket *bracket);
 
 /*
- * function(argument) within the bracket, on a stack of the agent's own (own_stack.h) where signals
- * are blocked: whatever takes more than some 200 bytes of stack, and calls nothing of the
- * program's.
+ * Calls function(argument) within the bracket, on a stack of the agent's own (own_stack.h) where
+ * signals are blocked. For whatever takes more than some 200 bytes of stack and calls nothing of
+ * the program's.
  */
 void signal_bracket_call(const struct signal_bracket *bracket, void (*function)(void *argument),
 			 void *argument);
 
-/* The same as a bracket of its own. */
+/* The same with a bracket of its own. */
 void signal_bracket_run(void (*function)(void *argument), void *argument);
 
 /*
- * A smaller one, of two system calls in place of four: for what writes no file and no pipe, but in
- * brackets of its own within.
+ * The same with two system calls instead of four. For what writes no file and no pipe, except
+ * within brackets of its own.
  */
 void signal_bracket_run_quiet(void (*function)(void *argument), void *argument);
 

@@ -15,7 +15,7 @@ uint8_t live_way;
 
 void process_count_losses(enum trace_loss reason, uint64_t count)
 {
-	// Once: a handler may fork, and the child, which returns here, find it wiped.
+	// Read once: a handler may fork, and the child, which returns here, finds it wiped.
 	struct trace_header *header =
 		process ? __atomic_load_n(&process->header, __ATOMIC_RELAXED) : NULL;
 

@@ -1,12 +1,12 @@
 /*
- * The words that all rooms ask for: whether this process records, whether it may call the kernel,
- * what it has lost, whether it is switched off.
+ * State that all rooms ask for: whether this process records, whether it may call the kernel, what
+ * it has lost, whether recording is switched off.
  *
- * struct process is of one process image. It lies in memory that the kernel wipes at fork
- * (MADV_WIPEONFORK): a child, by whatever way it came to be, finds zeros, and the ordinary bounds
- * check of the hot path leads it to begin a recording of its own. Behind it lies what single rooms
- * keep for an image, wiped with it: struct image of life/process.c puts them together. What stands
- * outside goes on in a child.
+ * struct process belongs to one process image. It lies in memory that the kernel wipes at fork
+ * (MADV_WIPEONFORK). So a child finds zeros, however it was made, and the ordinary bounds check of
+ * the hot path leads it to begin a recording of its own. The memory also holds what single rooms
+ * keep for an image: struct image of life/process.c puts them together. Variables outside of it go
+ * on in a child.
  */
 #ifndef MALLOW_AGENT_GROUND_STATE_H
 #define MALLOW_AGENT_GROUND_STATE_H
@@ -21,7 +21,7 @@ enum process_state {
 	PROCESS_NEW = 0, /* nothing happened yet, or freshly forked */
 	PROCESS_STARTING,
 	PROCESS_RECORDING,
-	PROCESS_STOPPED, /* by a fault: events are counted as lost */
+	PROCESS_STOPPED, /* by an error: events are counted as lost */
 	PROCESS_OFF,     /* nothing is recorded: no file, or FOLLOW=0 */
 };
 
@@ -33,18 +33,19 @@ struct process {
 	int pid;
 	struct trace_header *header; /* atomic: the recording's, once there is a file */
 	uint32_t loss_if_stopped;    /* enum trace_loss */
-	uint32_t epoch;              /* atomic: counts what empties the threads' caches: modules
-					unloaded, memory of stacks that may be gone */
-	uint32_t own_stacks;         /* atomic: own_stack.h */
-	uint32_t next_stream;        /* atomic */
-	uint32_t threads_made;       /* atomic: thread->number */
-	struct thread *threads;      /* atomic list of all that were ever made, by all_next */
-	struct thread *lone_thread;  /* atomic; see event_clock.h */
-	struct live *live;           /* MODE=live: the table */
-	struct cull *cull;           /* atomic; NULL: nothing was held back yet: cull.h */
+	/* Atomic. Grows when modules were unloaded, or memory of stacks may be gone: then threads
+	 * empty their caches. */
+	uint32_t epoch;
+	uint32_t own_stacks;        /* atomic: own_stack.h */
+	uint32_t next_stream;       /* atomic */
+	uint32_t threads_made;      /* atomic: thread->number */
+	struct thread *threads;     /* atomic list of all ever made, by all_next */
+	struct thread *lone_thread; /* atomic; see event_clock.h */
+	struct live *live;          /* MODE=live: the table */
+	struct cull *cull;          /* atomic; NULL: nothing was held back yet: cull.h */
 };
 
-/* NULL until the first start. Once it is not, it never changes. */
+/* NULL until the first start; then it never changes. */
 extern struct process *process hidden;
 
 /* A seccomp filter is installed. Outside of struct process: children inherit the filter. */
@@ -63,11 +64,11 @@ static inline bool process_system_calls_forbidden(void)
 	return __atomic_load_n(&process_forbidden, __ATOMIC_RELAXED);
 }
 
-/* Counts, in the recording's header; where there is none, nothing was to be recorded. */
+/* Counts losses in the header of the recording. Without a recording nothing is lost. */
 void process_count_losses(enum trace_loss reason, uint64_t count);
 void process_count_loss(enum trace_loss reason);
 
-/* The caller runs in a vfork child, in its parent's memory: it must not end the recording. */
+/* Whether this is a vfork child, in its parent's memory: it must not end the recording. */
 bool process_is_borrowed(void);
 
 /* Switching off and on: life/toggle.h. */
@@ -77,41 +78,41 @@ enum toggle_state {
 	TOGGLE_UNSETTLED, /* the settings are not read yet */
 };
 
-/* Kept across fork: a child goes on as its parent was. Atomic. */
+/* Kept across fork: a child begins as its parent was. Atomic. */
 extern uint32_t toggle_state hidden; /* enum toggle_state */
 extern uint32_t toggle_watched hidden;
 extern uint32_t toggle_idle hidden;
-extern bool toggle_started hidden; /* somebody asked for it: what was there before is not known */
+extern bool toggle_started hidden; /* by a request: older blocks are not known */
 
-/* Not on. */
+/* Whether recording is not on. */
 static inline bool toggle_is_off(void)
 {
 	return unlikely(__atomic_load_n(&toggle_state, __ATOMIC_ACQUIRE) != TOGGLE_ON);
 }
 
 /*
- * Linked into a program that nobody wants to record, so far: every hook hands on at once. Asked by
- * those that are called most, where they find that their thread is not open.
+ * Whether the agent is linked into a program and nobody has asked for a recording yet: every hook
+ * only calls the real function. The busiest hooks ask this when their thread is not open.
  */
 static inline bool toggle_is_idle(void)
 {
 	return __atomic_load_n(&toggle_idle, __ATOMIC_RELAXED);
 }
 
-/* Whether there may be stops, so that recorded blocks must be known. */
+/* Whether recording may be stopped, so that it must be known which blocks are recorded. */
 static inline bool toggle_is_watched(void)
 {
 	return __atomic_load_n(&toggle_watched, __ATOMIC_SEQ_CST);
 }
 
 /*
- * What the hooks that are called most do for a thread that is open (guard_is_open()). Set before
- * the first thread is, and never changed; a child goes on with it.
+ * What the busiest hooks do for a thread that is open (guard_is_open()). Set before the first
+ * thread is open, and never changed, not in a child either.
  */
 enum live_way {
-	LIVE_WAY_NONE = 0, /* they are recorded */
-	LIVE_WAY_ALL,      /* MODE=live: the table has them */
-	LIVE_WAY_SAMPLES,  /* … and what is no sample is passed over: live/live_hook.h */
+	LIVE_WAY_NONE = 0, /* they record events */
+	LIVE_WAY_ALL,      /* MODE=live: they keep the table */
+	LIVE_WAY_SAMPLES,  /* … and pass over what is no sample: live/live_hook.h */
 };
 
 extern uint8_t live_way hidden;

@@ -1,6 +1,6 @@
 /*
- * Text without a C library: appends into a fixed buffer, which always ends in NUL; what does not
- * fit is cut and remembered.
+ * Text without a C library: appends to a fixed buffer, which always ends in NUL. What does not fit
+ * is cut, and `cut` is set.
  */
 #ifndef MALLOW_AGENT_GROUND_TEXT_H
 #define MALLOW_AGENT_GROUND_TEXT_H
@@ -25,10 +25,10 @@ void text_bytes(struct text *text, const char *bytes, size_t size);
 void text_number(struct text *text, uint64_t value);
 void text_hex(struct text *text, uint64_t value, int digits);
 
-/* The number that digits start with; *end (may be NULL) is behind the last digit. */
+/* The decimal number at the start of digits. *end: after the last digit; end may be NULL. */
 uint64_t text_parse(const char *digits, const char **end);
 
-/* What is behind the last slash of a path: a part of it. */
+/* The part of the path after the last slash. */
 const char *text_base_name(const char *path);
 
 #endif

@@ -4,10 +4,10 @@
 #include "agent/ground/libc.h"
 #include "agent/ground/next_functions.h"
 
-/* The allocator's functions, in place of which ours stand in `real`. */
+/* The allocator's functions. In `real` stand ours. */
 static struct next_functions behind;
 
-/* Of glibc's chunk header (allocation.h). */
+/* Bits of glibc's chunk header (allocation.h). */
 #define HEAD_FLAGS   7ull
 #define HEAD_MMAPPED 2ull
 
@@ -16,7 +16,10 @@ static uint64_t head_of(const void *block)
 	return ((const uint64_t *)block)[-1];
 }
 
-/* glibc gives a block of its own mapping back to the kernel when it is freed: no other is fresh. */
+/*
+ * Whether the block is fresh from the kernel, thus zero: glibc unmaps a block with a mapping of its
+ * own when it is freed.
+ */
 static bool is_fresh(const void *block)
 {
 	return real.allocator_is_glibc && head_of(block) & HEAD_MMAPPED;
@@ -29,7 +32,7 @@ static size_t usable_size(void *block, size_t size)
 	return real.malloc_usable_size ? real.malloc_usable_size(block) : size;
 }
 
-/* Everything from that byte of the block on. */
+/* Clears the block from that byte on. */
 static void clear_from(void *block, size_t first, size_t size)
 {
 	size_t usable = usable_size(block, size);
@@ -49,7 +52,7 @@ static void *zero_calloc(size_t count, size_t size)
 {
 	void *block = behind.calloc(count, size);
 
-	// glibc's zeroes all that is usable, and knows what is fresh.
+	// glibc's calloc zeroes all that is usable, and knows what is fresh.
 	if (block && !real.allocator_is_glibc)
 		clear_from(block, count * size, count * size);
 	return block;
@@ -57,7 +60,7 @@ static void *zero_calloc(size_t count, size_t size)
 
 static void *zero_malloc(size_t size)
 {
-	// musl's calloc calls malloc, and so comes back here.
+	// musl's calloc calls malloc, and thus would come back here.
 	if (real.allocator_is_glibc)
 		return behind.calloc(1, size);
 	return zeroed(behind.malloc(size), size);

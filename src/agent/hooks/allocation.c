@@ -12,7 +12,7 @@ never_inline void allocation_measure_slow(struct thread *thread, enum trace_op o
 	thread->nested_block = NULL;
 }
 
-/* Not now: the event, whose time is still open, goes to the pending ones. */
+/* The event must wait: dates it and puts it into the queue. */
 static void add_pending(struct guard_call *call, const struct event *event, void *block)
 {
 	struct event measured = *event;
@@ -35,7 +35,7 @@ never_inline void allocation_done_slow(struct thread *thread, struct guard_call 
 		.alignment = alignment,
 	};
 
-	// operator new's malloc comes here: nothing before this but what it needs.
+	// operator new's malloc comes here, so it does nothing more than it needs.
 	if (!thread) {
 		if (call->nested_in)
 			call->nested_in->nested_block = block;
@@ -59,8 +59,8 @@ never_inline void allocation_done_slow(struct thread *thread, struct guard_call 
 }
 
 /*
- * It was off, or still is, by a thread that does not record but for this. Leaves, too: the hook
- * knows of no thread.
+ * Recording was off, or still is, and the thread does not record, but for the end of such a block.
+ * Leaves the guard, too, since the hook has no thread.
  */
 static never_inline void ends_off(struct guard_call *call, enum trace_op operation, void *block)
 {
@@ -115,18 +115,18 @@ never_inline void allocation_failed_slow(struct thread *thread, const struct unw
 	fact_here_write(thread, &record, state);
 }
 
-/* What a realloc came to be: an allocation, a free, a move, or a failure. */
+/* What a realloc turned out to be: an allocation, a free, a move, or a failure. */
 static enum trace_op outcome(enum trace_op operation, const void *old, const void *block,
 			     uint64_t size)
 {
 	if (!old)
 		return operation == TRACE_OP_REALLOC ? TRACE_OP_REALLOC_NULL
 						     : TRACE_OP_REALLOCARRAY_NULL;
-	// glibc frees and returns NULL.
+	// realloc to size 0: glibc frees the block and returns NULL.
 	return block || size ? operation : TRACE_OP_FREE;
 }
 
-/* … while the agent is busy: it waits. */
+/* A realloc in a handler that interrupted the agent: its event waits. */
 static void resized_pending(struct guard_call *call, struct event *event, void *block)
 {
 	struct thread *thread = call->pending_in;
@@ -149,7 +149,8 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 		.old_address = (uint64_t)old,
 		.address = (uint64_t)block,
 		.size = size,
-		// Before the first stop that nothing announced (toggle.h), all are.
+		// Before the first stop, if no setting announced one (toggle.h), all blocks are
+		// recorded.
 		.old_recorded = call->old != SINK_UNKNOWN,
 	};
 	bool failed = !block && event.operation != TRACE_OP_FREE;
@@ -171,7 +172,7 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 	if (failed) {
 		allocation_failed_slow(thread, &call->state, event.operation, size);
 	} else if (unlikely(call->old) && !sink->realloc_end(thread, call->old, &event, false)) {
-		// nothing of it is recorded
+		// no event is left
 	} else if (event.operation == TRACE_OP_FREE) {
 		event_write_end(thread, &event, &call->state);
 	} else {

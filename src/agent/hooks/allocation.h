@@ -1,6 +1,6 @@
 /*
- * Recording what an allocation hook did. Inline as far as the common case goes; thread is what
- * guard_enter() gave, NULL where nothing is recorded.
+ * Recording what an allocation hook did; the common case is inline. thread is what guard_enter()
+ * returned, NULL where nothing is recorded.
  */
 #ifndef MALLOW_AGENT_HOOKS_ALLOCATION_H
 #define MALLOW_AGENT_HOOKS_ALLOCATION_H
@@ -15,8 +15,8 @@
 #include "agent/record/modules.h"
 
 /*
- * The time of an event of this thread, which is inside a hook, and of a block of size bytes at
- * address: see event_clock.h. size 0: the block ends.
+ * The time of an event of this thread, which is in a hook, for a block of size bytes at address
+ * (event_clock.h). size 0: the block ends.
  */
 static inline __attribute__((always_inline)) uint64_t
 allocation_ticks(struct thread *thread, uint64_t address, uint64_t size)
@@ -32,14 +32,14 @@ allocation_ticks(struct thread *thread, uint64_t address, uint64_t size)
 		clock->left--;
 		return clock->ticks;
 	}
-	if (config_is_live()) // which has times of its own, where it needs any
+	if (config_is_live()) // the live table takes times of its own where it needs any
 		return 0;
 	return event_clock_read_slow(thread, address, size);
 }
 
 /*
- * The same for a hook whose thread may not be open: of the thread that is to record it, at once or
- * later. Nobody is: 0.
+ * The same where thread may be NULL: then the event waits in call->pending_in, and gets a time of
+ * that thread. 0: nobody records it.
  */
 static inline uint64_t allocation_ticks_for(struct thread *thread, const struct guard_call *call,
 					    uint64_t address, uint64_t size)
@@ -49,17 +49,18 @@ static inline uint64_t allocation_ticks_for(struct thread *thread, const struct 
 	return call->pending_in ? event_clock_read_slow(call->pending_in, address, size) : 0;
 }
 
-/* The allocator said no: recorded as such, errno untouched. */
+/* Records that an allocation failed. Leaves errno as it is. */
 void allocation_failed_slow(struct thread *thread, const struct unwind_state *state,
 			    enum trace_op operation, uint64_t size);
 
-/* The block's usable size and heap flags into the event. */
+/* Puts the block's usable size and heap flags into the event. */
 void allocation_measure_slow(struct thread *thread, enum trace_op operation, void *block,
 			     struct event *event);
 
 /*
- * glibc keeps a chunk's size in front of the block, its low bits being flags (malloc/malloc.c,
- * "malloc_chunk": 2 mmapped, 4 not in the main arena). Only for blocks of glibc's own malloc.
+ * The same by what glibc keeps in front of a block: the size of its chunk, with flags in the low
+ * bits (malloc/malloc.c, "malloc_chunk": 2 mmapped, 4 not in the main arena). Only for blocks of
+ * glibc's own malloc.
  */
 static inline void allocation_measure_glibc(const void *block, struct event *event)
 {
@@ -71,8 +72,8 @@ static inline void allocation_measure_glibc(const void *block, struct event *eve
 }
 
 /*
- * Whether the block is one of the allocator's own: an operator new may carve blocks out of larger
- * ones, so its block is if the malloc that it called returned the very same.
+ * Whether the allocator itself returned the block. An operator new may carve its blocks out of
+ * larger ones; it did not if the malloc that it called last returned this very block.
  */
 static inline bool allocation_is_allocators(const struct thread *thread, enum trace_op operation,
 					    const void *block)
@@ -81,7 +82,7 @@ static inline bool allocation_is_allocators(const struct thread *thread, enum tr
 	       thread->nested_block == block;
 }
 
-/* operation: the event's, by value, so that where it is a constant nothing is asked. */
+/* operation: the event's, by value, so that a constant leaves no test in the code. */
 static inline void allocation_measure(struct thread *thread, enum trace_op operation, void *block,
 				      struct event *event)
 {
@@ -94,9 +95,9 @@ static inline void allocation_measure(struct thread *thread, enum trace_op opera
 }
 
 /*
- * An operator of the program's own may hand on to malloc through code that is not the
- * allocator's, where both are recorded. The same block is the same event: once is enough. Of an
- * allocation the inner call comes first, of a free the outer one.
+ * Whether the block's other hook has recorded it. An operator of the program's own may call malloc
+ * through code that is not the allocator's, and then both hooks would record the same block. The
+ * inner call records an allocation, the outer one a free: these come first.
  */
 static inline bool allocation_is_twin(struct thread *thread, const struct guard_call *call,
 				      enum trace_op operation, void *block)
@@ -107,7 +108,8 @@ static inline bool allocation_is_twin(struct thread *thread, const struct guard_
 
 	if (likely(!call->outer && !is_operator))
 		return false;
-	// Two marks: a signal handler may allocate and free a block of its own within a hook.
+	// Two marks, because a signal handler may allocate and free a block of its own within a
+	// hook.
 	if (allocates && !call->outer)
 		return thread->inner_block == block;
 	if (!allocates && call->outer)
@@ -119,11 +121,11 @@ static inline bool allocation_is_twin(struct thread *thread, const struct guard_
 	return false;
 }
 
-/* After an allocation that may be nested, pending, or not recorded at all: not open. */
+/* After an allocation by a thread that was not open: nested, pending, or not recorded. */
 void allocation_done_slow(struct thread *thread, struct guard_call *call, enum trace_op operation,
 			  void *block, uint64_t size, uint64_t alignment);
 
-/* After one whose thread was open. */
+/* After an allocation by a thread that was open. */
 static inline __attribute__((always_inline)) void
 allocation_done(struct thread *thread, const struct unwind_state *state, enum trace_op operation,
 		void *block, uint64_t size, uint64_t alignment)
@@ -146,7 +148,7 @@ allocation_done(struct thread *thread, const struct unwind_state *state, enum tr
 	thread_end_record(thread);
 }
 
-/* Before a realloc. Returns its start. *thread may begin to record: guard_enter_off_slow(). */
+/* Before a realloc. Returns the time of its start. *thread may begin to record here. */
 static inline __attribute__((always_inline)) uint64_t
 allocation_resize_begins(struct thread **thread, struct guard_call *call, const void *old)
 {
@@ -159,7 +161,7 @@ allocation_resize_begins(struct thread **thread, struct guard_call *call, const 
 	return allocation_ticks_for(*thread, call, (uint64_t)old, 0);
 }
 
-/* After it: old may be NULL, block is what it returned. */
+/* After a realloc. old may be NULL; block is what it returned. */
 void allocation_resized(struct thread *thread, struct guard_call *call, enum trace_op operation,
 			void *old, void *block, uint64_t size, uint64_t start);
 
@@ -167,7 +169,7 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 void allocation_ends_slow(struct thread *thread, struct guard_call *call, enum trace_op operation,
 			  void *block);
 
-/* Before one whose thread was open. */
+/* Before a free by a thread that was open. */
 static inline void allocation_ends(struct thread *thread, enum trace_op operation, void *block)
 {
 	uint64_t ticks = allocation_ticks(thread, (uint64_t)block, 0);
@@ -177,13 +179,13 @@ static inline void allocation_ends(struct thread *thread, enum trace_op operatio
 	thread_end_record(thread);
 }
 
-/* The loader frees the description of a module when that is unloaded. */
+/* Whether the loader calls. It frees the description of a module when that is unloaded. */
 static inline bool allocation_is_loaders(uint64_t pc)
 {
 	return unlikely(pc - real.loader_start < real.loader_size);
 }
 
-/* After the real free, if so. */
+/* After the real free by the loader. */
 void allocation_freed_by_loader_slow(struct thread *thread, const void *block);
 
 #endif

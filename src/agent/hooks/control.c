@@ -1,4 +1,4 @@
-/* Calls by which a program limits itself: seccomp filters, the time stamp counter. */
+/* Hooks for calls by which a program limits itself (seccomp, PR_SET_TSC), and for syscall(). */
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ int hook_prctl(int option, ...)
 			     "the program forbids the time stamp counter; later events are lost");
 		clock_freeze();
 	}
-	// Afterwards a system call of ours could kill the program.
+	// Before the call: after it a system call of ours could kill the program.
 	if (option == PR_SET_SECCOMP && (a[0] == SECCOMP_MODE_STRICT || a[1]))
 		prepared = seccomp_prepare(a[0] == SECCOMP_MODE_STRICT);
 	if (real.prctl)
@@ -45,15 +45,14 @@ int hook_prctl(int option, ...)
 	return result;
 }
 
-/* Without a program the call only asks which flags the kernel knows, as libseccomp does. */
+/* Without a filter program the call only asks which flags the kernel knows, as libseccomp does. */
 static bool installs_filter(long operation, const void *program)
 {
 	return operation == SECCOMP_SET_MODE_STRICT ||
 	       (operation == SECCOMP_SET_MODE_FILTER && program);
 }
 
-/* Of a seccomp filter with a listener the result is a descriptor, else a thread that could not
- * follow. */
+/* The result is a descriptor if there is a listener; else 0, or a thread that did not follow. */
 static bool was_refused(long flags, long result)
 {
 	return flags & SECCOMP_FILTER_FLAG_NEW_LISTENER ? result < 0 : result != 0;
@@ -77,7 +76,10 @@ int hook_seccomp(unsigned int operation, unsigned int flags, void *arguments)
 	return (int)result;
 }
 
-/* Those that share the memory instead, as vfork() does, never return into what was interrupted. */
+/*
+ * Whether the call copies the process. A child that shares the memory, as with vfork(), never
+ * returns into what was interrupted.
+ */
 static bool copies_process(long number, long flags)
 {
 	return number == SYS_fork || (number == SYS_clone && !(flags & CLONE_VM));
@@ -94,7 +96,7 @@ static long copy_process(long number, long a, long b, long c, long d, long e, lo
 	return result;
 }
 
-/* Memory that a system call may take away, as hooks/mapping.c knows it. */
+/* Memory that a system call may take away. For mmap() and its like: hooks/mapping.c. */
 struct taken {
 	uint64_t address, size; /* size 0: none */
 	uint64_t target, target_size;
@@ -127,7 +129,7 @@ static long call_kernel(long number, long a, long b, long c, long d, long e, lon
 	return result;
 }
 
-/* libseccomp and most programs install their filter by syscall(). */
+/* libseccomp and most programs install filters by syscall(). It may also fork, or unmap. */
 long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	bool prepared = false;

@@ -1,6 +1,7 @@
 /*
- * Shielding the recording's descriptor: the program does not know of it, so for the program it is
- * not open. Whoever closes it by a raw system call is noticed before the next append (file.c).
+ * Protects the recording's descriptor. The program does not know of it, so for the program that
+ * number is not open. If the program closes it by a raw system call, that is noticed before the
+ * next append (file.c).
  */
 #include <errno.h>
 #include <linux/close_range.h>
@@ -12,7 +13,7 @@
 #include "agent/record/recording.h"
 #include "base/compiler.h"
 
-/* Our descriptor, or -1: none, or a vfork child, whose table of descriptors is its own. */
+/* Our descriptor. -1: none, or this is a vfork child, which has descriptors of its own. */
 static int ours(void)
 {
 	if (process_state() != PROCESS_RECORDING || process_is_borrowed())
@@ -25,7 +26,7 @@ static bool is_ours(int fd)
 	return process && fd == recording->file.fd && fd > 0 && fd == ours();
 }
 
-/* The program wants the number: ours goes elsewhere. Under a seccomp filter it is not needed. */
+/* The program wants the number `to`: moves ours away. Not under seccomp, where ours is unused. */
 static void give_up(int from, int to)
 {
 	if (is_ours(to) && from != to && !process_system_calls_forbidden())
@@ -33,8 +34,9 @@ static void give_up(int from, int to)
 }
 
 /*
- * The number is ours as far as we know. But the program may have closed it by a raw system call,
- * and have a file of its own there by now: a recording that culls may not be appended to for hours.
+ * Whether the descriptor is ours still. The program may have closed it by a raw system call, and
+ * got the number for a file of its own. With CULL nothing may be appended for hours, so that was
+ * perhaps not noticed.
  */
 static never_inline bool is_ours_still(int fd)
 {
@@ -87,7 +89,7 @@ int hook_close_range(unsigned int first, unsigned int last, int flags)
 
 	hooks_resolve();
 	fd = ours();
-	// Ours is close-on-exec anyway; an empty or wrong range is for the kernel to judge.
+	// Ours is close-on-exec anyway. An empty or wrong range is left to the kernel.
 	if (fd <= 0 || first > (unsigned int)fd || last < (unsigned int)fd ||
 	    flags & CLOSE_RANGE_CLOEXEC)
 		return real.close_range ? real.close_range(first, last, flags)

@@ -9,8 +9,8 @@
 #define NESTED_REACH 1024
 
 /*
- * musl has no unwind tables, so a walk from within its calloc, which calls malloc, sees nothing.
- * There the guard is believed if the allocator itself calls from just below the hook.
+ * musl's calloc calls malloc, and has no unwind tables, so a walk from there finds nothing. In such
+ * a C library the call counts as nested if the allocator makes it from just below the hook.
  */
 static bool is_nested_unseen(const struct thread *thread, const struct guard_call *call)
 {
@@ -19,8 +19,8 @@ static bool is_nested_unseen(const struct thread *thread, const struct guard_cal
 }
 
 /*
- * The guard is set: by a hook that is still running further out on this stack, or by one that was
- * left without returning. Only the stack itself can tell.
+ * The guard is set. The hook that set it may still run further out on this stack, or was left
+ * without a return. Only the stack itself can tell.
  */
 static struct thread *enter_again(struct thread *thread, struct guard_call *call)
 {
@@ -39,7 +39,8 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 		if (thread->busy) {
 			// A signal handler left the agent by longjmp, perhaps in the middle of a
 			// write.
-			process_count_loss(TRACE_LOSS_INTERRUPTED); // first: live/live_reclaim.c
+			// counted first: see live/live_reclaim.c
+			process_count_loss(TRACE_LOSS_INTERRUPTED);
 			compiler_barrier();
 			thread->busy = 0;
 			thread->resync = 1;
@@ -59,7 +60,7 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 			call->nested_in = thread;
 			return NULL;
 		}
-		// A new_handler, on behalf of itself.
+		// A new_handler, which allocates for itself.
 		call->outer = thread->outer;
 		thread->within = 1;
 		break;
@@ -68,7 +69,7 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 			call->pending_in = thread;
 			return NULL;
 		}
-		// A handler that interrupted the allocator: an allocation of its own.
+		// A handler that interrupted the allocator allocates for itself.
 		call->outer = thread->outer;
 		thread->within = 1;
 		break;
@@ -99,14 +100,14 @@ never_inline struct thread *guard_enter_slow(struct guard_call *call)
 {
 	struct thread *thread = thread_self;
 
-	// operator new calls malloc: half of a C++ program's calls.
+	// operator new calls malloc: these are half of a C++ program's calls.
 	if (likely(thread && thread->cursor && !thread->busy &&
 		   nesting_holds(&thread->nesting, &call->state, thread->outer,
 				 __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE)))) {
 		call->nested_in = thread;
 		return NULL;
 	}
-	// Off. A thread that records asks admission.h, any other does not begin now.
+	// Recording is off. A thread that records asks admission.h; any other does not begin now.
 	if (toggle_is_off() && !(thread && (thread->cursor || thread->busy)) &&
 	    !toggle_settle_slow())
 		return NULL;
@@ -119,12 +120,13 @@ never_inline struct thread *guard_enter_slow(struct guard_call *call)
 	default:
 		break;
 	}
-	// At work the agent may be without a slot, or between two: nothing is begun then.
+	// While the agent works the thread may have no slot for a moment: nothing is begun then.
 	if (!thread || (!thread->cursor && !thread->busy))
 		thread = thread_begin_slow();
 	if (thread && thread->outer)
 		thread = enter_again(thread, call);
-	// What a handler left in a child that had kept the thread: begun anew.
+	// A handler has left the interrupted write, in a child that had kept the thread: it begins
+	// anew.
 	if (thread && !thread->cursor)
 		thread = thread_begin_slow();
 	if (thread)

@@ -1,6 +1,6 @@
 /*
- * What every recording hook does around the real function: find the thread, tell the outermost
- * call of a nest, and let the agent itself be interrupted. See event/thread.h for the idea.
+ * What every recording hook does around the real function: finds the thread, tells a nested call
+ * from an outermost one, and makes it safe to interrupt the agent. event/thread.h has the states.
  *
  *   GUARD_CALL(call);                       the caller's registers
  *   struct thread *thread = guard_enter(&call);
@@ -18,42 +18,45 @@
 struct guard_call {
 	struct unwind_state state; /* the hook's caller */
 	uint64_t outer;            /* to restore when leaving */
-	struct thread *nested_in;  /* not recorded: part of this thread's outer hook */
-	struct thread *pending_in; /* to be recorded later: it interrupted the agent */
-	uint32_t old;              /* enum sink_old: the block that a realloc is about to end */
+	struct thread *nested_in;  /* set: not recorded, a part of its outer hook */
+	struct thread *pending_in; /* set: recorded later, because this interrupted the agent */
+	uint32_t old;              /* enum sink_old: the old block of a realloc */
 };
 
-// The hooks are compiled with frame pointers, by which they know their callers.
+// Hooks are compiled with frame pointers, by which they find their callers.
 //
-// Those that are called most do nothing themselves but jump: each calls, in last place, another
-// never_inline function with its own arguments and one more, for which there is a register. So that
-// one stands where the hook stood, in ARCH_CALLER(), too, and nothing is saved before it is known
-// what for.
+// The hooks that are called most only choose a way: their last act is to call another never_inline
+// function, with the hook's arguments and one more, which fits into a register. The compiler makes
+// that a jump. So the function stands where the hook stood, in ARCH_CALLER(), too, and no register
+// is saved before the way is chosen.
 #define GUARD_CALL(call) struct guard_call call = {.state = ARCH_CALLER()}
 
-/* A list in parentheses without them: another entry may follow. */
+/* Takes the parentheses off a list, so that another entry may follow. */
 #define HOOK_LIST(...) __VA_ARGS__
 
-/* Threads not begun, nested calls, leftovers, stopped recordings. NULL: do not record. */
+/*
+ * guard_enter() for a thread that is not open: not begun, in a nested call, with a guard that
+ * longjmp left behind, or after a stop. NULL: do not record.
+ */
 struct thread *guard_enter_slow(struct guard_call *call);
 
 /*
- * It was off (toggle.h) when guard_enter() looked, by now it may be on, and the thread has no slot:
- * it is not entered. But the end of a recorded block is recorded all the same. The thread is
- * entered then, as by guard_enter(); NULL: no such block.
+ * For the end of a block by a thread that guard_enter() has not entered, because recording was off
+ * (toggle.h) and the thread has no slot. If the block was recorded, so must be its end: enters the
+ * thread, as guard_enter() does. NULL: the block was not recorded.
  */
 struct thread *guard_enter_off_slow(struct guard_call *call, const void *block);
 
-/* The same of what is known to be wanted. */
+/* The same where it is known that the end must be recorded. */
 struct thread *guard_begin_off_slow(struct guard_call *call);
 
-/* Whether a call is to be recorded with nothing to look into: nearly each. */
+/* Whether the thread is open: a call is recorded without further questions. Nearly always. */
 static inline bool guard_is_open(const struct thread *thread)
 {
 	return likely(thread && thread->cursor && !thread->outer);
 }
 
-/* Then enters, by the hook's caller's stack pointer. Left by guard_close(). */
+/* Enters an open thread. sp: the stack pointer of the hook's caller. guard_close() leaves. */
 static inline void guard_open(struct thread *thread, uint64_t sp)
 {
 	thread->outer = sp;

@@ -14,7 +14,10 @@ static const struct link_map_redirection redirections[] = {
 
 static_assert(ARRAY_COUNT(redirections) <= LINK_MAP_REDIRECTIONS_MAX, "");
 
-/* Who does not find our functions first is to find them all the same, if anybody finds them. */
+/*
+ * Makes all libraries find our functions, if this copy of the agent stands before the C library and
+ * is the first one.
+ */
 static void redirect(void)
 {
 	if (link_map_is_before_libc() && link_map_is_first("mallow_api_sync"))

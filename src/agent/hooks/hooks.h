@@ -1,15 +1,14 @@
-/* The functions that the program calls (hooks.def), and how they come to know what is behind them.
- */
+/* The functions that the program calls in place of the real ones, and finding those. */
 #ifndef MALLOW_AGENT_HOOKS_HOOKS_H
 #define MALLOW_AGENT_HOOKS_HOOKS_H
 
 #include "agent/ground/next_functions.h"
 
 /*
- * Finds the functions behind the hooks, and has the hooks found where not everybody would find them
- * (link_map_redirect()). First of all in every hook, and in what else the program may call first,
- * the C API: the settings, which are read then, may put functions of ours in their places
- * (zero_memory.h). As next_functions_find().
+ * Finds the real functions, and makes those libraries find our hooks that would look past them
+ * (link_map_redirect()). Every hook calls this first, and so does the C API, which the program may
+ * call first of all. It must come before the settings are read: these may put functions of ours in
+ * place of real ones (zero_memory.h). Idempotent, any thread, like next_functions_find().
  */
 void hooks_resolve_slow(void);
 
@@ -20,10 +19,10 @@ static inline void hooks_resolve(void)
 }
 
 /*
- * A C program may get C++ libraries. glibc's loader, when all that it opens is mapped and nothing
- * is bound yet, calls calloc(n, 24) for the versions of each (struct r_found_version). It holds its
- * lock then, so that its list of objects stays: not so in its other calls, of thread starts for
- * instance.
+ * A C program may load C++ libraries, which must find our operators. When glibc's loader has mapped
+ * all that it opens, and bound nothing yet, it calls calloc(n, 24) for the versions of each library
+ * (struct r_found_version). That is the moment to look: it holds its lock, so its list of objects
+ * stays. It does not hold it in its other calls, for thread starts for instance.
  */
 #define HOOKS_LOADERS_VERSION 24
 
@@ -36,7 +35,7 @@ static inline void hooks_operators_may_come(size_t size, uint64_t caller)
 		hooks_operators_may_come_slow();
 }
 
-/* Linked into a static program, what the linker's --wrap binds calls to: link_map_static.c. */
+/* In a static program the linker binds calls to __wrap_ names (--wrap): link_map_static.c. */
 #ifdef MALLOW_STATIC
 #define HOOK_PREFIX "__wrap_"
 #else

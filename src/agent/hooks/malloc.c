@@ -1,16 +1,15 @@
 /*
- * malloc and its family. Each hook calls the real function and records what it did; what it
- * returns, errno included, is the real function's.
+ * malloc and its family. Each hook calls the real function and records what that did. The program
+ * gets the real function's result and errno.
  *
  * A hook jumps to the function that does its work, which then stands in its place (guard.h):
  *
- *   hook_malloc ──► the real malloc    samples are taken for MODE=live, and this is none
+ *   hook_malloc ──► the real malloc    MODE=live with samples: no sample falls into this block
  *               ──► malloc_otherwise   the thread is not open: nested, in a handler, not begun, off
- *               ──► malloc_recorded    it is, and records
- *               ──► malloc_live        … or keeps the table of MODE=live
+ *               ──► malloc_recorded    the thread is open, and records
+ *               ──► malloc_live        the thread is open, and keeps the table of MODE=live
  *
- * What is no sample goes on to the real function first of all, whether the thread is open or not:
- * live/live_hook.h.
+ * The first case comes first, whether the thread is open or not: live/live_hook.h.
  */
 #include <errno.h>
 
@@ -21,7 +20,7 @@
 
 #define PAGE 4096ul
 
-/* What calloc and reallocarray are asked for; an overflow, which fails, counts as the maximum. */
+/* The bytes that calloc and reallocarray are asked for; the maximum if that overflows. */
 static uint64_t product(size_t count, size_t size)
 {
 	size_t bytes;
@@ -29,7 +28,7 @@ static uint64_t product(size_t count, size_t size)
 	return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
 }
 
-/* An allocation of a thread that is open: `behind` makes the block, `done` does the rest. */
+/* An allocation by a thread that is open. `behind` makes the block, `done` records it. */
 #define DEFINE_OPEN_ALLOCATION(name, parameters, behind, done)                                     \
 	static never_inline void *name(HOOK_LIST parameters, struct thread *thread)                \
 	{                                                                                          \
@@ -42,7 +41,7 @@ static uint64_t product(size_t count, size_t size)
 		return block;                                                                      \
 	}
 
-/* A hook that allocates by one call of the real function, or of what serves where it is missing. */
+/* A hook that allocates by one call of the real function, or of a substitute for it. */
 #define DEFINE_ALLOCATION(name, OPERATION, parameters, arguments, behind, bytes, alignment)        \
 	DEFINE_OPEN_ALLOCATION(name##_recorded, parameters, behind,                                \
 			       allocation_done(thread, &ARCH_CALLER(), TRACE_OP_##OPERATION,       \
@@ -82,7 +81,7 @@ static uint64_t product(size_t count, size_t size)
 	}
 
 DEFINE_ALLOCATION(malloc, MALLOC, (size_t size), (size), real.malloc(size), size, 0)
-// ld.so calls calloc() when the libraries that it opens are mapped, and not bound yet.
+// calloc() is where ld.so may be caught at loading C++ libraries: hooks.h.
 DEFINE_ALLOCATION(calloc, CALLOC, (size_t count, size_t size), (count, size),
 		  (hooks_operators_may_come(size, ARCH_CALLER().pc), real.calloc(count, size)),
 		  product(count, size), 0)
@@ -118,14 +117,14 @@ int hook_posix_memalign(void **ret, size_t alignment, size_t size)
 	return posix_memalign_entered(ret, alignment, size);
 }
 
-/* glibc's own calls realloc by the hook; without it there is no nest to tell apart. */
+/* Not glibc's reallocarray(): that would call realloc by our hook, as a nested call. */
 static void *real_reallocarray(void *old, size_t count, size_t size)
 {
 	return product(count, size) == SIZE_MAX ? (void *)(next_functions_return(-ENOMEM) + 1)
 						: real.realloc(old, count * size);
 }
 
-/* In MODE=live, too, what is not passed over goes the way of all. */
+/* A realloc. MODE=live has no function of its own here: it gets them by the sink. */
 #define DEFINE_RESIZE(name, OPERATION, parameters, arguments, behind, bytes)                       \
 	static inline __attribute__((always_inline)) void *name##_entered(                         \
 		HOOK_LIST parameters, struct thread *thread, struct guard_call *call)              \
@@ -167,7 +166,7 @@ DEFINE_RESIZE(realloc, REALLOC, (void *old, size_t size), (old, size), real.real
 DEFINE_RESIZE(reallocarray, REALLOCARRAY, (void *old, size_t count, size_t size),
 	      (old, count, size), real_reallocarray(old, count, size), product(count, size))
 
-/* The end of a block by a thread that is open: `ends` is what comes before the real function. */
+/* The end of a block by a thread that is open. `ends` records it, before the real function. */
 #define DEFINE_OPEN_FREE(name, parameters, ends, behind)                                           \
 	static never_inline void name(HOOK_LIST parameters, struct thread *thread)                 \
 	{                                                                                          \
@@ -179,7 +178,7 @@ DEFINE_RESIZE(reallocarray, REALLOCARRAY, (void *old, size_t count, size_t size)
 		guard_close(thread);                                                               \
 	}
 
-/* Older names of free and C23's: the plain function does for all of them. */
+/* free(), its older names and C23's. Where the real one is missing, plain free() serves. */
 #define DEFINE_FREE(name, parameters, arguments, behind)                                           \
 	DEFINE_OPEN_FREE(name##_recorded, parameters,                                              \
 			 allocation_ends(thread, TRACE_OP_FREE, block), behind)                    \

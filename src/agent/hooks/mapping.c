@@ -1,5 +1,5 @@
-/* mmap and its family, as the program calls them. What the C library maps for itself it does by
- * calls of its own, which no preloaded library sees. The unwinder is told what may be gone. */
+/* mmap and its family, as the program calls them. The C library's own calls do not come here: no
+ * preloaded library sees them. The unwinder is told which memory may be gone. */
 #include <stdarg.h>
 #include <sys/mman.h>
 
@@ -106,7 +106,7 @@ void *hook_mremap(void *address, size_t old_length, size_t length, int flags, ..
 	void *target;
 	void *result;
 
-	// With other flags than MREMAP_FIXED, too, it may be given, as a hint.
+	// The target may be given with other flags than MREMAP_FIXED, too, as a hint.
 	va_start(arguments, flags);
 	target = va_arg(arguments, void *);
 	va_end(arguments);
@@ -148,7 +148,7 @@ int hook_mprotect(void *address, size_t length, int protection)
 	return (int)result;
 }
 
-/* With a key memory may become unreadable at any time, by an instruction. */
+/* With a key, memory may become unreadable at any time, by an instruction. */
 int hook_pkey_mprotect(void *address, size_t length, int protection, int key)
 {
 	long result;

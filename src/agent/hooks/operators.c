@@ -1,7 +1,8 @@
 /*
- * The C++ operators: hooked themselves, because jemalloc, tcmalloc and mimalloc bring their own,
- * which do not call malloc. The one behind ours may not exist: a C program that loads a C++
- * plugin RTLD_LOCAL. Then it is looked for among all loaded objects, and else malloc serves.
+ * The C++ operators. They have hooks of their own because jemalloc, tcmalloc and mimalloc bring
+ * operators that do not call malloc. The real operator may not exist yet: a C program may load a
+ * C++ plugin RTLD_LOCAL. Then it is looked for among all loaded objects, and if there is none,
+ * malloc serves.
  */
 #include "agent/ground/link_map.h"
 #include "agent/ground/zero_memory.h"
@@ -9,7 +10,7 @@
 #include "agent/hooks/hooks.h"
 #include "agent/live/live_hook.h"
 
-/* The function behind ours if there is one by now; name is its name in hooks.def. */
+/* The real function, if there is one by now. name is its name in hooks.def. */
 #define BEHIND(name, symbol)                                                                       \
 	(likely(real.name != NULL)                                                                 \
 		 ? real.name                                                                       \
@@ -21,8 +22,9 @@ static void *plain(size_t size)
 }
 
 /*
- * For operators that only hand on, where there is no C++ library, because libmallow.so, linked into
- * the program, has all that it needs of one: to the program's own operator new, if it has one.
+ * For operators that only call another one, in a program without a C++ library: libmallow.so,
+ * linked into it, defines all operators that it needs. Calls the program's own operator new, if it
+ * has one.
  */
 static void *by_new(size_t size)
 {
@@ -41,15 +43,15 @@ static void by_delete(void *block)
 		real.free(block);
 }
 
-/* Whether an operator new is libstdc++'s, and all it does is call malloc. */
+/* Whether the real operator is libstdc++'s and does nothing but call malloc. */
 static inline bool is_plain(size_t alignment)
 {
 	return likely(real.operators_are_plain) && !alignment;
 }
 
 /*
- * What libstdc++'s operator does as long as there is memory, without the way by its malloc: that
- * would come to our own hook, as a nested call. NULL: the operator is to be asked.
+ * Does what libstdc++'s operator does as long as there is memory, but calls the real malloc: the
+ * operator would come to our own hook, as a nested call. NULL: call the operator.
  */
 static inline void *new_directly(struct thread *thread, size_t size, size_t alignment)
 {
@@ -65,7 +67,7 @@ static void *aligned(size_t size, size_t alignment)
 	return real.posix_memalign(&block, alignment, size ? size : 1) ? NULL : block;
 }
 
-/* A new of a thread that is open: `done` is what comes when there is a block. */
+/* An operator new of a thread that is open. `done` records the block. */
 #define DEFINE_OPEN_NEW(name, parameters, operator, alignment, done)                               \
 	static never_inline void *name(HOOK_LIST parameters, struct thread *thread)                \
 	{                                                                                          \
@@ -82,11 +84,11 @@ static void *aligned(size_t size, size_t alignment)
 	}
 
 /*
- * The frames of these hooks may be left by bad_alloc, thrown by the real operator: they have
- * unwind tables and nothing to clean up; the guard finds out by itself.
+ * The real operator may throw bad_alloc through the frames of these hooks. They have unwind tables
+ * and nothing to clean up, and the guard notices it.
  *
- * What live samples pass over is asked for again where malloc had nothing: the operator then has
- * more to do, and it does not matter that the bytes count twice (admission.h).
+ * If MODE=live passes a sample over and malloc has no memory, the operator is called as well,
+ * because it has more to do then. Its bytes count twice, which does no harm (admission.h).
  */
 #define DEFINE_NEW(name, symbol, OPERATION, parameters, arguments, alignment, fallback)            \
 	DEFINE_OPEN_NEW(name##_recorded, parameters, real.name arguments, alignment,               \
@@ -158,7 +160,7 @@ DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
 	   NEW_ARRAY_ALIGNED_NOTHROW, (size_t size, size_t alignment, const void *nothrow),
 	   (size, alignment, nothrow), alignment, aligned(size, alignment))
 
-/* A delete by a thread that is open: `ends` is what comes before the block is free. */
+/* An operator delete of a thread that is open. `ends` records the end, before the block is free. */
 #define DEFINE_OPEN_DELETE(name, parameters, ends, operator)                                       \
 	static never_inline void name(HOOK_LIST parameters, struct thread *thread)                 \
 	{                                                                                          \

@@ -1,5 +1,5 @@
-/* The life of the process: fork, exec, spawn, the ways to exit, and the library's own begin and
- * end. */
+/* The life of the process: fork, exec, spawn, the ways to exit. And the constructor and destructor
+ * of this library. */
 #include <stdarg.h>
 
 #include "agent/arch/syscall.h"
@@ -32,7 +32,7 @@ static void write_plain(const struct fact_record *record)
 	signal_bracket_end(&bracket);
 }
 
-/* The child finds its state wiped and begins a recording when it first allocates. */
+/* Forks. The child finds its state wiped, and begins a recording at its first allocation. */
 static int copy_process(int (*behind)(void))
 {
 	struct fact_record record = {.kind = TRACE_RECORD_FORK, .has_time = true};
@@ -61,7 +61,7 @@ int hook_fork(void)
 	return copy_process(real.fork);
 }
 
-/* For signal handlers: no handlers of pthread_atfork() are run. glibc has it since 2.34. */
+/* _Fork(), for signal handlers: runs no pthread_atfork() handlers. In glibc since 2.34. */
 int hook_fork_signal_safe(void)
 {
 	hooks_resolve();
@@ -80,7 +80,7 @@ static void before_exec(const char *path)
 	process_end(TRACE_END_EXEC, 0);
 }
 
-/* The environment to execute with, *size as environment_carry() has it; the recording ends. */
+/* Ends the recording. Returns the environment to execute with; *size as by environment_carry(). */
 static char *const *begin_exec(const char *path, char *const envp[], size_t *size)
 {
 	char *const *carried;
@@ -93,7 +93,7 @@ static char *const *begin_exec(const char *path, char *const envp[], size_t *siz
 	return carried;
 }
 
-/* exec came back, so it failed: everything is as it was. */
+/* The exec came back, so it failed: undoes begin_exec(). */
 static int end_exec(long result, char *const *carried, size_t size)
 {
 	signal_chain_after_exec();
@@ -128,7 +128,7 @@ int hook_execvp(const char *file, char *const argv[])
 	return hook_execvpe(file, argv, environ);
 }
 
-/* How many arguments up to the NULL, which is not counted. */
+/* The number of arguments before the NULL. */
 static size_t count_arguments(const char *first, va_list arguments)
 {
 	size_t count = 0;
@@ -140,7 +140,7 @@ static size_t count_arguments(const char *first, va_list arguments)
 	return count;
 }
 
-/* The arguments of execl and its like into argv, which has room for them and the NULL. */
+/* Copies the arguments of execl and its like into argv, which has room for them and the NULL. */
 static void collect(char **argv, const char *first, va_list arguments)
 {
 	size_t i = 0;
@@ -150,7 +150,7 @@ static void collect(char **argv, const char *first, va_list arguments)
 	argv[i] = NULL;
 }
 
-/* On the caller's stack, as the C library does it: there is no other place in a vfork child. */
+/* argv lies on the caller's stack, as in the C library: a vfork child has no other place. */
 #define COLLECT_ARGUMENTS(argv, argument)                                                          \
 	va_list arguments;                                                                         \
 	size_t count;                                                                              \
@@ -182,7 +182,7 @@ int hook_execle(const char *path, const char *argument, ...)
 	char *const *envp;
 
 	COLLECT_ARGUMENTS(argv, argument);
-	envp = va_arg(arguments, char *const *); // behind the NULL
+	envp = va_arg(arguments, char *const *); // the argument after the NULL
 	va_end(arguments);
 	return hook_execve(path, argv, envp);
 }
@@ -210,7 +210,7 @@ int hook_execveat(int directory, const char *path, char *const argv[], char *con
 	return end_exec(result, carried, size);
 }
 
-/* function: of the real ones, posix_spawn or posix_spawnp. */
+/* function: the real posix_spawn or posix_spawnp. */
 static int spawn(__typeof__(real.posix_spawn) function, int *pid, const char *path,
 		 const void *actions, const void *attributes, char *const argv[],
 		 char *const envp[])
@@ -240,8 +240,7 @@ int hook_posix_spawnp(int *pid, const char *file, const void *actions, const voi
 	return spawn(real.posix_spawnp, pid, file, actions, attributes, argv, envp);
 }
 
-// exit() is under way. Of a static program it calls our _exit() in the end, and by that says the
-// status.
+// exit() is under way. In a static program it ends with our _exit(), which knows the status.
 static bool exiting;
 
 static __attribute__((noreturn)) void leave(void (*behind)(int), int status)
@@ -271,28 +270,28 @@ __attribute__((noreturn)) void hook_quick_exit(int status)
 	leave(real.quick_exit, status);
 }
 
-/* exit() and the return from main, on glibc: the only way to learn the status. */
+/* Called by exit() and the return from main, on glibc. Only here the status is known. */
 static void exits(int status, void *argument)
 {
 	process_end(TRACE_END_EXIT, status);
 }
 
-/* A program that never allocates has a recording, too: an empty one. */
+/* Begins the recording, so that a program that never allocates has one, too: an empty one. */
 static __attribute__((constructor)) void library_begins(void)
 {
 	hooks_resolve();
 	if (process_state() == PROCESS_NEW && (!toggle_is_off() || toggle_settle_slow()))
 		thread_begin_slow();
 	signal_chain_begin();
-	// The first to register is the last to run: after the program's own handlers and
-	// destructors. Whether there is a recording by then is not known yet.
+	// Registered first, it runs last: after the program's own handlers and destructors. It is
+	// registered even if no recording ever begins.
 	if (real.on_exit)
 		real.on_exit(exits, NULL);
 }
 
 /*
- * exit() where there is no on_exit(): musl. What destructors and handlers that run after ours still
- * do is recorded all the same.
+ * Ends the recording at exit() where there is no on_exit(): musl. What destructors and handlers do
+ * after this one is still recorded.
  */
 static __attribute__((destructor)) void library_ends(void)
 {

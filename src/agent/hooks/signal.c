@@ -1,11 +1,11 @@
-/* sigaction() and its older kin, for the signals that the settings name: see signal_chain.h. */
+/* sigaction() and its older relatives, for the signals that the settings name: signal_chain.h. */
 #include <errno.h>
 #include <signal.h>
 
 #include "agent/hooks/hooks.h"
 #include "agent/life/signal_chain.h"
 
-/* Of the calls that take a handler alone. Returns the handler before. */
+/* For calls that take only a handler. Returns the previous handler. */
 static signal_handler *change_handler(struct own_signal *own, signal_handler *handler, int flags)
 {
 	struct sigaction new = {.sa_handler = handler, .sa_flags = flags};
@@ -32,7 +32,7 @@ int hook_sigaction(int number, const void *new, void *old)
 			      : (int)next_functions_return(-ENOSYS);
 }
 
-/* Each as its C library has it: BSD's keeps the handler, System V's resets it. */
+/* The flags are those of the C library: BSD's functions keep the handler, System V's reset it. */
 #define DEFINE_SIGNAL(name, flags)                                                                 \
 	signal_handler *hook_##name(int number, signal_handler *handler)                           \
 	{                                                                                          \
@@ -51,7 +51,7 @@ DEFINE_SIGNAL(ssignal, SA_RESTART)
 DEFINE_SIGNAL(sysv_signal, (int)(SA_RESETHAND | SA_NODEFER))
 DEFINE_SIGNAL(sysv_signal_old, (int)(SA_RESETHAND | SA_NODEFER))
 
-/* SIG_HOLD and the mask are the C library's business: the handler alone goes our way. */
+/* SIG_HOLD and the mask are left to the C library. Only the handler is ours to keep. */
 signal_handler *hook_sigset(int number, signal_handler *handler)
 {
 	struct own_signal *own = find(number);
@@ -62,8 +62,8 @@ signal_handler *hook_sigset(int number, signal_handler *handler)
 		return real.sigset ? real.sigset(number, handler)
 				   : (signal_handler *)next_functions_return(-ENOSYS);
 	signal_chain_change(own, NULL, &action);
-	// It unblocks the signal, and says whether it was blocked; the handler that it sets is
-	// replaced by ours at once.
+	// The real call unblocks the signal and tells whether it was blocked. The handler that it
+	// sets is replaced by ours at once.
 	before = real.sigset ? real.sigset(number, SIG_IGN) : SIG_ERR;
 	change_handler(own, handler, 0);
 	return before == SIG_HOLD ? before : action.sa_handler;

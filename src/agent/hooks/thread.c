@@ -1,11 +1,11 @@
-/* Starts and names of threads. */
+/* Hooks for the start and the name of a thread. */
 #include <errno.h>
 
 #include "agent/arch/trampoline.h"
 #include "agent/hooks/hooks.h"
 #include "agent/life/thread.h"
 
-/* What a new thread is to run; kept here until it does. */
+/* What a new thread will run. Kept here until it starts. */
 struct start {
 	struct trampoline_start trampoline; /* first */
 	uint32_t used;                      /* atomic */
@@ -13,7 +13,7 @@ struct start {
 	void *argument;
 };
 
-// Threads between their creation and their first instruction: few at a time.
+// For threads between their creation and their first instruction: there are few at a time.
 #define STARTS 256
 static struct start starts[STARTS];
 
@@ -34,7 +34,7 @@ static void release_start(struct start *start)
 	__atomic_store_n(&start->used, 0, __ATOMIC_RELEASE);
 }
 
-/* Its start is recorded. */
+/* Called in the new thread, before the program's function: begins its recording. */
 static struct trampoline_target enter(struct trampoline_start *argument)
 {
 	struct start *start = (struct start *)argument;
@@ -56,7 +56,7 @@ int hook_pthread_create(unsigned long *thread, const void *attributes, void *(*f
 	if (!real.pthread_create)
 		return EAGAIN;
 	start = process_state() == PROCESS_RECORDING ? claim_start() : NULL;
-	// Without one the thread is noticed at its first event.
+	// Without it the thread begins at its first event.
 	if (!start)
 		return real.pthread_create(thread, attributes, function, argument);
 	start->trampoline.enter = enter;
@@ -78,7 +78,7 @@ int hook_pthread_setname_np(unsigned long thread, const char *name)
 	if (!real.pthread_setname_np)
 		return 0;
 	result = real.pthread_setname_np(thread, name);
-	// Another thread's new name is found when that thread next asks for its own.
+	// Another thread's new name is noticed when that thread next looks at its own.
 	if (result == 0 && real.pthread_self && real.pthread_self() == thread)
 		thread_renamed();
 	return result;

@@ -50,8 +50,8 @@ static void find_library(void)
 	}
 }
 
-/* What gcc built with AddressSanitizer would refuse to start with any library in front of libasan.
- */
+/* A program that gcc built with AddressSanitizer does not start with a library in front of libasan,
+ * unless ASAN_OPTIONS allows it. */
 static void keep_asan_options(void)
 {
 	static const char options[] = "ASAN_OPTIONS=" ANY_ORDER;
@@ -68,7 +68,7 @@ static bool has_name(const char *entry, const char *name)
 	return !strncmp(entry, name, length) && entry[length] == '=';
 }
 
-/* Where files are, how to write, and where debuginfod is. */
+/* Variables that the tool reads: where files are, how to write, where debuginfod is. */
 static bool concerns_tool(const char *entry)
 {
 	static const char *const names[] = {
@@ -94,7 +94,7 @@ static bool concerns_tool(const char *entry)
 	return false;
 }
 
-/* Behind the others, which are for it, too. */
+/* The helper's environment: the carried entries, then the variables that concern the tool. */
 static void keep_for_tool(void)
 {
 	size_t count = 0;
@@ -120,7 +120,8 @@ void environment_init(void)
 	carried_count = 0;
 	text_init(&text, memory, sizeof(memory));
 	find_library();
-	// Without `mallow run` it is not in the environment, and goes only into what exec is given.
+	// Without `mallow run` MALLOW_PARENT is not in the environment. It goes only into what exec
+	// is given.
 	if (!config.parent)
 		carried[carried_count++] = keep(parent, sizeof(parent) - 1);
 	keep_asan_options();
@@ -135,7 +136,7 @@ void environment_init(void)
 		keep_for_tool();
 }
 
-/* What LD_PRELOAD becomes: ours among the program's own, which may be none. */
+/* The new LD_PRELOAD entry: our library among the program's entries, if it has any. */
 static char *make_preload(char *place, size_t room, const char *users)
 {
 	size_t front = preload_front(users);
@@ -174,7 +175,7 @@ static int find(char *const envp[], const char *entry)
 	return -1;
 }
 
-/* The program made its own copy of the environment when another image was the parent. */
+/* The entry is MALLOW_PARENT of an earlier image: the program copied its environment then. */
 static bool is_stale_parent(const char *entry, const char *ours)
 {
 	return !strncmp(ours, PARENT, sizeof(PARENT) - 1) && strcmp(entry, ours);
@@ -195,7 +196,10 @@ static bool complete(char *const envp[])
 	return true;
 }
 
-/* A child finds its parent's id even where the environment is not the one we could write to. */
+/*
+ * Updates MALLOW_PARENT among the carried entries, for a child whose environment is a copy that we
+ * could not write to.
+ */
 static void refresh_parent(void)
 {
 	for (int i = 0; i < carried_count; i++)
@@ -213,8 +217,8 @@ static size_t count_entries(char *const envp[])
 }
 
 /*
- * A vfork child runs in its parent's memory and never comes back to release it: there the thread,
- * which waits until the child has executed, keeps it for the next child.
+ * A vfork child runs in its parent's memory and never comes back to release this. So the thread
+ * keeps the memory for its next vfork child; it waits until this one has executed.
  */
 static void *allocate(size_t size)
 {

@@ -1,19 +1,20 @@
 /*
- * What a program must find in its environment to be recorded, too: our LD_PRELOAD entry, the
- * MALLOW_ variables, and what `mallow run` tells AddressSanitizer. Carried into exec even where the
- * program empties the environment.
+ * The environment that a program needs to be recorded, too: our LD_PRELOAD entry, the MALLOW_
+ * variables, and what `mallow run` puts into ASAN_OPTIONS. The agent hands them on at exec, even
+ * where the program empties the environment.
  */
 #ifndef MALLOW_AGENT_LIFE_ENVIRONMENT_H
 #define MALLOW_AGENT_LIFE_ENVIRONMENT_H
 
 #include <stddef.h>
 
-/* Remembers them. Once, while the environment is as it was at the start. */
+/* Remembers these entries. Called once, while the environment is still as it was at the start. */
 void environment_init(void);
 
 /*
- * envp, or a copy of it with what it lacks, in memory of the agent's. The copy is *size bytes,
- * to be given back by environment_release() if the exec fails; 0: envp itself.
+ * The environment for an exec: envp itself if nothing is missing in it, else a copy with the
+ * missing entries, in memory of the agent's. *size is the size of the copy in bytes; 0: envp
+ * itself. If the exec fails, environment_release() gives the copy back.
  */
 char *const *environment_carry(char *const envp[], size_t *size);
 void environment_release(char *const *envp, size_t size);

@@ -5,7 +5,7 @@
 #include "agent/life/thread.h"
 #include "agent/record/recording.h"
 
-/* Neither the slot nor the thread's memory is anything to the child, or both are. */
+/* The child gets copies of both the slot and the thread's memory (kept), or of neither. */
 static void keep(struct fork *fork, bool kept)
 {
 	if (fork->slot)
@@ -17,7 +17,7 @@ void fork_begin(struct fork *fork)
 {
 	struct thread *thread = thread_self;
 
-	// Only a handler can find its thread in a hook.
+	// Only a signal handler forks while its thread is in a hook.
 	fork->thread = thread && thread->outer ? thread : NULL;
 	if (!fork->thread)
 		return;
@@ -25,7 +25,7 @@ void fork_begin(struct fork *fork)
 	fork->kept = thread->busy && !process_system_calls_forbidden();
 	if (!fork->kept)
 		return;
-	// Another handler that forks in between would undo it.
+	// Signals are blocked until fork_end(): another handler that forks would undo this.
 	signal_bracket_begin(&fork->bracket);
 	fork->slot = thread->chunk;
 	fork->slot_size = thread->slot_size;
@@ -33,7 +33,10 @@ void fork_begin(struct fork *fork)
 	keep(fork, true);
 }
 
-/* In the child the parent's slot is mapped still, so its place cannot have become another's. */
+/*
+ * Replaces the parent's slot by private memory, in the child, at the same address. The slot was
+ * still mapped, so no other mapping can lie there.
+ */
 static void replace_slot(const struct fork *fork)
 {
 	void *memory;
@@ -54,7 +57,8 @@ static void end_kept(struct fork *fork, bool child)
 		if (sink->detach)
 			sink->detach();
 		fork->thread->forked = 1;
-		admission_hold(&fork->thread->admission); // its next allocation is to begin it
+		// Its next allocation takes the slow path, which begins it.
+		admission_hold(&fork->thread->admission);
 		handler_queue_mark(fork->thread);
 	} else {
 		keep(fork, false);
@@ -62,7 +66,7 @@ static void end_kept(struct fork *fork, bool child)
 	signal_bracket_end(&fork->bracket);
 }
 
-/* The hook's event is one of the parent's heap: without a slot it is not written. */
+/* The interrupted hook's event belongs to the parent's heap: without a slot it is not written. */
 static void put_guard_back(struct thread *thread, uint64_t outer)
 {
 	thread->outer = outer;

@@ -1,19 +1,21 @@
 /*
- * Around every call that makes a copy of the process. How a child begins is thread_begin_slow()'s
- * and process_start()'s; here is what a fork in the middle of a hook needs.
+ * Called around every call that copies the process. It handles a fork in the middle of a hook; how
+ * any child begins is in thread_begin_slow() and process_start().
  *
- * Mostly that is nothing: the kernel wipes struct process and struct thread in the child, which
- * begins anew at its first event.
+ * Mostly there is nothing to do: the kernel wipes struct process and struct thread in the child,
+ * which begins anew at its first event. A fork in the middle of a hook comes from a signal handler.
+ * There are two cases:
  *
- * But a signal handler may fork that interrupted a write of ours, and the child may return from it
- * into the rest of that write, with its registers full of what was wiped and unmapped. So such a
- * thread is kept (thread->forked), with a copy of its slot that nobody reads: the child completes
- * the write there. What its handler has allocated meanwhile waits in `pending`, behind a mark;
- * where the mark is met, thread_renew_slow() begins the child's recording. No hot path knows of
- * this: it looks at `pending` anyway. docs/adr/0008-fork-in-a-write.md has the alternatives.
+ * The handler interrupted a write of ours. The child may return from the handler into the rest of
+ * that write, with pointers in its registers to memory that was wiped or unmapped. So the thread is
+ * kept for the child (thread->forked), and the child gets a copy of the slot that nobody reads: it
+ * completes the write there. What its handler allocates meanwhile waits in `pending`, after a mark.
+ * Where the flush meets the mark, thread_renew_slow() begins the child's recording. The hot path
+ * does no work for this: it looks at `pending` anyway. docs/adr/0008-fork-in-a-write.md has the
+ * alternatives.
  *
- * One that interrupted a hook between two writes, in the real malloc say, returns into the rest of
- * that hook. Its thread is wiped like any other, but for the guard, which is put back: whoever
+ * The handler interrupted a hook between two writes, in the real malloc for example. The child
+ * returns into the rest of that hook. The thread is wiped, but its guard is put back: an event that
  * comes before the hook is done must not find the thread open.
  */
 #ifndef MALLOW_AGENT_LIFE_FORK_H
@@ -29,7 +31,7 @@ struct thread;
 struct trace_chunk;
 
 struct fork {
-	struct thread *thread; /* that is in a hook, or NULL */
+	struct thread *thread; /* the calling thread if it is in a hook, else NULL */
 	uint64_t outer;        /* its guard */
 	bool kept;             /* the hook was writing */
 	struct signal_bracket bracket;
@@ -38,10 +40,10 @@ struct fork {
 	bool slot_shared;
 };
 
-/* On the caller's stack; ended in parent and child, whatever came of it. */
+/* *fork is on the caller's stack. fork_end() must follow in parent and child, whatever happens. */
 void fork_begin(struct fork *fork);
 
-/* result: 0 in the child. */
+/* result: what fork returned, 0 in the child. */
 void fork_end(struct fork *fork, long result);
 
 #endif

@@ -27,7 +27,7 @@
 
 extern unsigned long getauxval(unsigned long type) __attribute__((weak));
 
-/* What is wiped at fork: each room's own. */
+/* The memory that is wiped at fork: one struct of each room. */
 struct image {
 	struct process process;
 	struct admitted admitted;
@@ -35,15 +35,15 @@ struct image {
 	struct ended_threads ended;
 };
 
-// Kept across fork: whether the settings are read and the tables of the unwinder made.
+// The settings are read and the tables of the unwinder made. Kept across fork.
 static bool started_before;
 
-// Kernels before 4.14, and what only looks like Linux, do not know it.
+// MADV_WIPEONFORK worked. Kernels before 4.14 do not know it, nor do some imitations of Linux.
 static bool wiped_at_fork;
 
 static bool make_process(void)
 {
-	static struct image *image; // of the first that comes
+	static struct image *image; // of the first thread that gets here
 	struct image *fresh, *made = NULL;
 
 	if (process)
@@ -51,12 +51,12 @@ static bool make_process(void)
 	fresh = own_pages_allocate(sizeof(*fresh));
 	if (!fresh)
 		return false;
-	// Zero in every child that has a copy of this memory; a vfork child shares it.
+	// A child finds zeros in its copy of this memory. A vfork child shares it.
 	wiped_at_fork = sys_madvise(fresh, sizeof(*fresh), MADV_WIPEONFORK) == 0;
 	if (__atomic_compare_exchange_n(&image, &made, fresh, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
 		made = fresh;
-	// Whoever comes second stores the same.
+	// A second thread stores the same pointers.
 	__atomic_store_n(&admitted, &made->admitted, __ATOMIC_RELAXED);
 	__atomic_store_n(&recording, &made->recording, __ATOMIC_RELAXED);
 	__atomic_store_n(&ended_threads, &made->ended, __ATOMIC_RELAXED);
@@ -113,7 +113,7 @@ bool process_read_settings(void)
 	return true;
 }
 
-/* See link_map_redirect(). */
+/* The warning if link_map_redirect() failed. */
 static void say_not_redirected(void)
 {
 	if (real.not_redirected && !config_is_child())
@@ -123,13 +123,13 @@ static void say_not_redirected(void)
 			 "be changed");
 }
 
-/* Of all threads, before their next captures. */
+/* Makes every thread empty its caches before its next capture. */
 static void empty_caches(void)
 {
 	__atomic_add_fetch(&process->epoch, 1, __ATOMIC_RELEASE);
 }
 
-/* What happens once, in the first image of an exec. false: too early. */
+/* Done once after an exec, and kept by forked children. false: too early. */
 static bool start_first(void)
 {
 	const struct unwind_host host = {
@@ -139,7 +139,8 @@ static bool start_first(void)
 		.hooks_start = (uint64_t)OWN_CODE_START,
 		.hooks_end = (uint64_t)OWN_CODE_END,
 		.forgot = empty_caches,
-		// The kernel puts it behind everything else.
+		// The name of the executable, which the kernel puts at the very end of the main
+		// stack.
 		.main_stack = getauxval ? getauxval(AT_EXECFN) : 0,
 	};
 
@@ -171,9 +172,9 @@ static enum process_state start(bool forked)
 	process->pid = sys_getpid();
 	memcpy(parent, forked ? process_id : config.parent_id, 16);
 	recording_file_make_id(process_id);
-	// A later image of the run: its recording is named by that.
+	// A recording with a parent is of a later image of the run, and gets another name.
 	if (!recording_file_create(&recording->file, memcmp(parent, none, 16) != 0)) {
-		memcpy(process_id, forked ? parent : none, 16); // as before: it may be tried again
+		memcpy(process_id, forked ? parent : none, 16); // as before, for another try
 		return PROCESS_OFF;
 	}
 	recording_file_open(forked, parent);
@@ -183,22 +184,21 @@ static enum process_state start(bool forked)
 	return PROCESS_RECORDING;
 }
 
-/* Once: each event tries again. */
+/* Said once, although each event tries again. */
 static void say_no_memory(void)
 {
 	static uint32_t said;
 
 	if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
 		return;
-	process_read_settings(); // how to say it
+	process_read_settings(); // LOG and LOGFILE say where to
 	log_line(SETTING_LOG_ERROR, "no memory to record with; the program runs unrecorded until "
 				    "there is");
 }
 
 bool process_prepare(void)
 {
-	// The child of a process under a seccomp filter is under it, too, and has no window of its
-	// own.
+	// A child inherits the seccomp filter, but not the window to record in.
 	if (process_state() == PROCESS_NEW &&
 	    (process_system_calls_forbidden() || (toggle_is_off() && !toggle_settle_slow())))
 		return false;
@@ -243,6 +243,6 @@ void process_forget_parent(void)
 
 	if (process_state() != PROCESS_NEW)
 		return;
-	memset(image, 0, sizeof(*image)); // the interrupted write may have used it
+	memset(image, 0, sizeof(*image)); // the interrupted write may have changed it
 	process->own_stacks = own_stacks;
 }

@@ -1,6 +1,6 @@
 /*
- * One process image being recorded: begins with its first allocation, ends with exit or exec, and
- * begins anew in a forked child. What is known of it: ground/state.h.
+ * The recording of one process image. It begins with the image's first allocation and ends with
+ * exit or exec. A forked child begins one of its own. The state is in ground/state.h.
  */
 #ifndef MALLOW_AGENT_LIFE_PROCESS_H
 #define MALLOW_AGENT_LIFE_PROCESS_H
@@ -8,30 +8,32 @@
 #include <stdbool.h>
 
 /*
- * What needs to be known before anything else, once: the settings, the sink that they choose, the
- * environment for children. The functions behind the hooks must have been looked for
- * (hooks_resolve()). false: too early, or another thread is at it.
+ * Reads the settings and chooses the sink, once, before anything else. next_functions_find() must
+ * have run. false: too early, or another thread is reading them.
  */
 bool process_read_settings(void);
 
 /*
- * Whether a recording may begin: it is wanted, and there is memory for struct process. It is made
- * here, on the caller's stack, and with it the stacks that slow paths run on.
+ * Returns whether a recording may begin: it is wanted, system calls are allowed, and there is
+ * memory. Makes struct process and the agent's own stacks if they are missing. Runs on the caller's
+ * stack.
  */
 bool process_prepare(void);
 
 /*
- * After that. Begins the recording, once per image: others that come meanwhile get false and go
- * without. In a signal bracket. true: recording.
+ * Begins the recording, once per image. Call process_prepare() first; in a signal bracket. Returns
+ * whether the process records now. While one thread begins it, the others get false and go
+ * unrecorded.
  */
 bool process_start(void);
 
-/* There was no file when it was to begin: it may be tried again. */
+/* After a recording could not begin, for want of a file: lets the next event try again. */
 void process_try_again(void);
 
 /*
- * Of a child that kept its parent's memory (fork.h), and has not begun yet: zero, as the kernel
- * would have left it. In a signal bracket, on a stack of the agent's own.
+ * In a child that completed a write of its parent (fork.h): clears what the write left in struct
+ * process, so that it is zero, as the kernel had made it. Does nothing once the child's recording
+ * has begun. In a signal bracket, on a stack of the agent's own.
  */
 void process_forget_parent(void);
 

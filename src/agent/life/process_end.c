@@ -12,7 +12,7 @@
 #include "agent/record/recording.h"
 #include "agent/record/slot.h"
 
-#define FLUSH_SIZE (1u << 20) /* of a slot that deep stacks have made large */
+#define FLUSH_SIZE (1u << 20) /* room to copy one slot: deep stacks make some large */
 
 bool process_flush(void)
 {
@@ -35,7 +35,10 @@ bool process_flush(void)
 	return whole && process_state() == PROCESS_RECORDING;
 }
 
-/* Events that were lost while the recording went on; where it stopped, that was said then. */
+/*
+ * Events that were lost while the recording went on. Those lost after a stop are not counted here:
+ * the stop was reported when it happened.
+ */
 static uint64_t count_lost(const struct trace_header *header)
 {
 	uint64_t lost = 0;
@@ -48,7 +51,7 @@ static uint64_t count_lost(const struct trace_header *header)
 	return lost;
 }
 
-/* At an exec nothing is said of losses: the same line may come from each of many. */
+/* Losses are not reported at an exec: a run of many execs would print the same line each time. */
 static void say_end(enum trace_end reason)
 {
 	uint64_t lost = reason == TRACE_END_EXEC ? 0 : count_lost(process->header);
@@ -64,7 +67,7 @@ static void say_end(enum trace_end reason)
 	log_end();
 }
 
-/* Why it stopped, end_reason says already. The counters of a private header are to be written. */
+/* The recording had stopped; end_reason says why. A private header's counters are written. */
 static void end_stopped(void)
 {
 	struct signal_bracket bracket;
@@ -95,7 +98,10 @@ void process_end_held_back(void)
 		thread_end_work(thread, outer);
 }
 
-/* The last record of the thread that ends the process, if it has a stream and is at no event. */
+/*
+ * The last record of the recording, in the stream of the calling thread. Nothing is written if that
+ * thread has no stream or is in the middle of an event.
+ */
 static void write_end(struct thread *thread, enum trace_end reason, int status)
 {
 	struct fact_record record = {.kind = TRACE_RECORD_END, .has_time = true};
@@ -104,7 +110,7 @@ static void write_end(struct thread *thread, enum trace_end reason, int status)
 	if (!thread || !thread->cursor)
 		return;
 	if (thread->busy) {
-		// An exec may fail, and the handler come back.
+		// An exec may fail, and then the write goes on after the handler.
 		if (reason != TRACE_END_EXEC)
 			handler_queue_lose(thread);
 		return;

@@ -4,7 +4,7 @@
 
 struct thread;
 
-/* Into the first thread's stream. In a signal bracket, with `busy` set. */
+/* Writes them into the first thread's stream. In a signal bracket, with `busy` set. */
 void process_facts_write(struct thread *thread);
 
 #endif

@@ -11,8 +11,8 @@
 #include "agent/record/recording.h"
 #include "agent/unwind/unwind.h"
 
-#define WINDOW_SIZE  (32u << 20)  /* of recording after a seccomp filter */
-#define RESERVE_SIZE (256u << 20) /* address space for tables then; touched when used */
+#define WINDOW_SIZE  (32u << 20)  /* space in the file for what is recorded under a filter */
+#define RESERVE_SIZE (256u << 20) /* address space for memory then; touched when used */
 
 static bool prepare_window(void)
 {
@@ -21,7 +21,7 @@ static bool prepare_window(void)
 	       own_pages_begin_reserve(RESERVE_SIZE);
 }
 
-/* Said now, for nobody knows whether a line could be written when the start comes. */
+/* Said now: when the start comes, it may be impossible to write a line. */
 static void say_too_late(void)
 {
 	struct signal_bracket bracket;
@@ -56,7 +56,8 @@ bool seccomp_prepare(bool strict)
 				     "mapped");
 		signal_bracket_end(&bracket);
 	}
-	// Strict mode forbids the counter, too; otherwise it is the only clock that is left.
+	// Strict mode forbids reading the time stamp counter, too. Under a filter that is the only
+	// clock left.
 	if (!clock_use_tsc || strict)
 		clock_freeze();
 	unwind_forbid_system_calls(true);

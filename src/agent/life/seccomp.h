@@ -1,7 +1,8 @@
 /*
- * The program forbids system calls. A seccomp filter may kill it for any of ours, so from then
- * on there are none: recording goes on in a window of the file that was mapped before, with tables
- * in a reserve of pages (own_pages.h), or it stops.
+ * The program forbids itself system calls (seccomp). The filter may kill it for any of ours. So the
+ * agent makes none from then on: it records into a window, a part of the file that was mapped
+ * before, and takes memory for tables from a reserve (own_pages.h). Where that is impossible,
+ * recording stops.
  */
 #ifndef MALLOW_AGENT_LIFE_SECCOMP_H
 #define MALLOW_AGENT_LIFE_SECCOMP_H
@@ -9,13 +10,13 @@
 #include <stdbool.h>
 
 /*
- * Before a filter is installed: from now on no system calls. false: nothing has changed, because
- * they were forbidden before, or because the filter is a vfork child's own affair. strict: the
- * mode, not a filter; it stops recording.
+ * Call before a filter is installed: from now on the agent makes no system calls. strict: seccomp's
+ * strict mode, not a filter; recording stops. false: nothing has changed, because system calls were
+ * forbidden before, or because a vfork child installs the filter, for itself alone.
  */
 bool seccomp_prepare(bool strict);
 
-/* The filter could not be installed after all. Only where seccomp_prepare() returned true. */
+/* The filter could not be installed after all. Only after seccomp_prepare() returned true. */
 void seccomp_refused(void);
 
 #endif

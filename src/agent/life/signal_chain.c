@@ -14,10 +14,10 @@
 #include "agent/live/live.h"
 #include "base/compiler.h"
 
-// Flags that say how the kernel calls the handler: the program's own hold for ours.
+// Flags that say how the kernel calls a handler. Ours is installed with those of the program's.
 #define KEPT_FLAGS (SA_NODEFER | SA_ONSTACK | SA_RESTART)
 
-/* A signal that means something to us. */
+/* What to do at the signal that a setting names. */
 struct meaning {
 	enum setting setting;
 	void (*carry_out)(void);
@@ -41,8 +41,9 @@ static const struct meaning meanings[] = {
 };
 
 /*
- * What the program has set for one of ours, as the kernel would have it. A handler may come while
- * another thread changes it, so there are two, and `current` says which counts.
+ * The action that the program has set for such a signal, as the kernel would keep it. A handler may
+ * read it while another thread changes it. So there are two copies, and `current` is the index of
+ * the valid one.
  */
 struct own_signal {
 	int number; // atomic; 0: no handler of ours
@@ -71,7 +72,7 @@ static struct sigaction get_action(const struct own_signal *own)
 	return own->actions[__atomic_load_n(&own->current, __ATOMIC_ACQUIRE)];
 }
 
-/* NULL: it is none of ours. */
+/* NULL: the signal has no meaning for us. */
 static struct own_signal *find(int number)
 {
 	for (size_t i = 0; number > 0 && i < ARRAY_COUNT(own_signals); i++)
@@ -82,7 +83,7 @@ static struct own_signal *find(int number)
 
 static void on_signal(int number, siginfo_t *info, void *context);
 
-/* Ours in the kernel, as the program's is to be called. SA_RESTART where it has none. */
+/* Installs our handler, with the mask and flags of the program's; without one, with SA_RESTART. */
 static int install(const struct own_signal *own, const struct sigaction *action)
 {
 	struct sigaction ours = {.sa_flags = SA_RESTART};
@@ -96,7 +97,7 @@ static int install(const struct own_signal *own, const struct sigaction *action)
 	return real.sigaction(own->number, &ours, NULL);
 }
 
-/* SA_RESETHAND: the program's handler is called once. */
+/* SA_RESETHAND: the program's handler is called once, then the default applies. */
 static void reset_action(struct own_signal *own)
 {
 	struct sigaction none = {.sa_handler = SIG_DFL};

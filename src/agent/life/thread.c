@@ -17,20 +17,21 @@
 #include "agent/record/thread_record.h"
 #include "base/bytes.h"
 
-// In thread_self while the thread is being set up: hooks pass through.
+// thread_self points here while the thread is being set up: hooks let its calls pass.
 static struct thread starting;
 
-// One per process; the number of the key, and whether it exists. Kept across fork.
+// The key of thread-specific data whose destructor is thread_ends(). One per process, kept across
+// fork.
 static unsigned int end_key;
 static uint32_t end_key_state; /* 0 none, 1 being made, 2 there */
 
-/* Room for one frame more than DEPTH: the mark that says the stack was cut. */
+/* DEPTH frames, and one more for the mark that the stack was cut. */
 static size_t frame_room(void)
 {
 	return thread_depth_limit() + 8;
 }
 
-/* With the parts behind struct thread, all touched only as far as they are used. */
+/* struct thread and the arrays after it. Their pages are touched only as far as they are used. */
 size_t thread_memory_size(void)
 {
 	size_t size = bytes_round_up(sizeof(struct thread), 64) +
@@ -79,7 +80,7 @@ static struct thread *create(void)
 	}
 	if (!process_system_calls_forbidden() &&
 	    sys_madvise(thread, thread_memory_size(), MADV_WIPEONFORK)) {
-		// A child would go on in its parent's slot.
+		// Not wiped, this memory would make a child go on in its parent's slot.
 		own_pages_release(thread, thread_memory_size());
 		process_count_loss(TRACE_LOSS_NO_MEMORY);
 		return NULL;
@@ -145,7 +146,7 @@ void thread_renamed(void)
 	signal_bracket_end(&bracket);
 }
 
-/* One that goes on after its own end, in a later destructor, has done so. */
+/* Writes the thread's first record, unless it has, and goes on after its own end. */
 static void announce(struct thread *thread)
 {
 	bool is_first = thread->sequence == 0 && (uint32_t)thread->chunk->commit == 0;
@@ -170,7 +171,7 @@ static void join(struct thread *thread)
 	event_clock_begin(thread, thread->stream == 0 && !has_stream);
 }
 
-/* Returns the thread if it can be recorded; *watch: if its end is to be watched, too. */
+/* Returns the thread if it can be recorded. *watch: its end must be watched, too. */
 static struct thread *begin(struct thread **own, bool *watch)
 {
 	struct thread *thread;
@@ -201,7 +202,7 @@ static struct thread *begin(struct thread **own, bool *watch)
 }
 
 struct beginning {
-	struct thread *thread; /* its memory, NULL: none yet */
+	struct thread *thread; /* its struct; NULL: it has none yet */
 	struct thread *begun;
 	bool watch;
 };
@@ -214,8 +215,8 @@ static void begin_here(void *argument)
 }
 
 /*
- * In a signal bracket, with thread_self == &starting. Returns what thread_self is to be: a thread
- * that could not begin keeps its memory, and its next event tries again.
+ * Begins the thread. Returns what thread_self must become: a thread that could not begin keeps its
+ * memory, and its next event tries again. In a signal bracket, with thread_self == &starting.
  */
 static struct thread *begin_in(const struct signal_bracket *bracket, struct thread *own,
 			       struct thread **begun)
@@ -224,7 +225,7 @@ static struct thread *begin_in(const struct signal_bracket *bracket, struct thre
 
 	if (process_prepare())
 		signal_bracket_call(bracket, begin_here, &beginning);
-	// Here, since the C library may call the program's allocator for it.
+	// Not on a stack of our own, since the C library may call the program's allocator for it.
 	if (beginning.watch)
 		watch_end(beginning.thread);
 	*begun = beginning.begun;
@@ -253,11 +254,12 @@ void thread_take_back(struct thread *thread)
 	end_stream(thread);
 }
 
-/* Of a child: the thread as the kernel would have left it, and the process, too. */
+/* In a child: wipes the kept thread and the process, as the kernel would have done. */
 static void forget_parent(struct thread *thread)
 {
 	process_forget_parent();
-	// The copies of the slot and of the stack cache are not worth a system call.
+	// The copies of the slot and of the stack cache stay mapped: they are not worth a system
+	// call.
 	memset(thread, 0, sizeof(*thread));
 	sys_madvise(thread, thread_memory_size(), MADV_WIPEONFORK);
 }
@@ -297,7 +299,7 @@ struct thread *thread_begin_slow(void)
 		return thread;
 	}
 	thread_self = &starting;
-	// A child whose interrupted write was given up.
+	// This is a child, and the interrupted write was given up.
 	if (thread && thread->forked)
 		forget_parent(thread);
 	thread_self = begin_in(&bracket, thread, &begun);

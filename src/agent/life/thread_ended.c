@@ -10,7 +10,7 @@
 #include "agent/ground/lock.h"
 #include "agent/record/slot.h"
 
-/* Of threads that are not gone yet, so many are looked at before memory is asked for instead. */
+/* After so many threads that still run the search ends, and new memory is allocated. */
 #define LOOKS_MAX 8
 
 struct ended_threads *ended_threads;
@@ -39,7 +39,7 @@ static void append(struct ended_threads *ended, struct thread *thread)
 	ended->last = thread;
 }
 
-/* Puts those that arrived behind the others, the one that ended first in front. */
+/* Appends the threads that arrived to the list, the one that ended first in front. */
 static void take_arrived(struct ended_threads *ended)
 {
 	struct thread *newest = __atomic_exchange_n(&ended->arrived, NULL, __ATOMIC_ACQUIRE);
@@ -60,7 +60,10 @@ static void take_arrived(struct ended_threads *ended)
 	}
 }
 
-/* NULL: the kernel still knows all that were looked at. One's id may be another thread's by now. */
+/*
+ * Takes a thread out that the kernel no longer knows. NULL: it knows all that were looked at. An id
+ * may be another thread's by now, and then that entry waits longer.
+ */
 static struct thread *take_gone(struct ended_threads *ended)
 {
 	for (int i = 0; i < LOOKS_MAX && ended->first; i++) {
@@ -74,20 +77,20 @@ static struct thread *take_gone(struct ended_threads *ended)
 	return NULL;
 }
 
-/* Whether what it wrote last is whole. */
+/* Whether what the thread wrote last is whole. */
 static bool can_hand_on_stream(const struct thread *thread)
 {
 	return thread->chunk && !thread->busy && !thread->resync;
 }
 
-/* Makes the struct of a thread that is gone another's. */
+/* Prepares the struct of a thread that is gone for the next one. */
 static void recycle(struct thread *thread)
 {
 	struct trace_encoder encoder = thread->encoder;
 	uint32_t depth = thread->depth;
 	struct trace_chunk *chunk;
 
-	// It may have allocated again after its end, in a later destructor.
+	// The thread may have allocated again after its end, in a later destructor.
 	sink_thread_ends(thread);
 	stack_cache_recycle(&thread->stack);
 	if (!can_hand_on_stream(thread))
@@ -108,7 +111,7 @@ struct thread *thread_ended_take(void)
 	struct ended_threads *ended = ended_threads;
 	struct thread *thread;
 
-	// Waits: going without would cost another thread's memory, for good.
+	// Waits for the lock: without it a new struct is allocated, and never given back.
 	if (process_system_calls_forbidden() || !lock_wait(&ended->lock))
 		return NULL;
 	take_arrived(ended);

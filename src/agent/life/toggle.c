@@ -9,8 +9,8 @@
 #include "agent/life/thread.h"
 #include "agent/record/fact_record.h"
 
-// What is wanted, and whether somebody is busy bringing it about. Kept across fork, but for the
-// lock: its holder is not in the child.
+// What was asked for last, and which process carries it out. Both are kept across fork; the thread
+// that holds the lock is not in the child (try_lock()).
 static uint32_t wanted = TOGGLE_ON; // atomic, enum toggle_state
 static int lock_owner;              // atomic, a process id; 0: free
 
@@ -37,7 +37,7 @@ bool toggle_settle_slow(void)
 	return !toggle_is_off();
 }
 
-/* One that could not be written now, because its handler interrupted the agent, waits. */
+/* Writes the record. If a handler interrupted the agent, the record waits in `pending`. */
 static void write_or_keep(struct thread *thread, const struct fact_record *record)
 {
 	struct event event = {.operation = record->kind, .ticks = record->ticks};
@@ -52,10 +52,10 @@ static void write_or_keep(struct thread *thread, const struct fact_record *recor
 	thread_end_work(thread, outer);
 }
 
-/* In a signal bracket. The calling thread begins if it has not: the record is its stream's. */
+/* Writes into the calling thread's stream, which begins if need be. In a signal bracket. */
 static void write_switch(enum trace_record kind)
 {
-	static uint64_t last; // no two at one time: by it readers know their order
+	static uint64_t last; // no two records have the same time, so that readers can order them
 	struct thread *thread = thread_self;
 	struct fact_record record = {.kind = kind, .has_time = true, .ticks = clock_ticks()};
 
@@ -69,9 +69,9 @@ static void write_switch(enum trace_record kind)
 }
 
 /*
- * From now on the threads ask admission.c. What was recorded until now is not known one by one, so
- * that the set holds what is not recorded. A thread that begins meanwhile is either in the list
- * or sees toggle_watched (both are sequentially consistent).
+ * From now on the threads ask admission.c. Which blocks were recorded until now is not known one by
+ * one, so the set holds those that are not recorded. A thread that begins meanwhile is either in
+ * the list or sees toggle_watched (both are sequentially consistent).
  */
 static void begin_to_watch(void)
 {
@@ -89,7 +89,7 @@ static void begin_to_watch(void)
 	event_clock_end_lone();
 }
 
-/* Nothing was begun: it will be without a stop. */
+/* If no recording has begun yet, none of the work above is needed. */
 static void stop_now(void)
 {
 	if (process_state() == PROCESS_RECORDING)
@@ -107,7 +107,7 @@ static void give_up(void)
 	__atomic_store_n(&toggle_state, TOGGLE_OFF, __ATOMIC_SEQ_CST);
 }
 
-/* The first start. What it could not do, a later one may. */
+/* The first start. If it fails, a later one may succeed. */
 static void begin_recording(void)
 {
 	process_try_again();
@@ -134,7 +134,8 @@ static bool try_lock(void)
 		if (__atomic_compare_exchange_n(&lock_owner, &owner, pid, false, __ATOMIC_SEQ_CST,
 						__ATOMIC_SEQ_CST))
 			return true;
-		// Of a process that forked while it was held: its owner is not here.
+		// Another process's id: it forked while it held the lock, and the holder is not in
+		// this child. The next round takes the lock over.
 		if (owner == pid)
 			return false;
 	}
@@ -146,7 +147,7 @@ static bool is_as_wanted(uint32_t *state)
 	return *state == __atomic_load_n(&toggle_state, __ATOMIC_SEQ_CST);
 }
 
-/* Brings about what is wanted, unless another thread is doing so, which then sees to it. */
+/* Carries out what was asked for last. If another thread is doing so, that one does. */
 static void carry_out(void)
 {
 	struct signal_bracket bracket;
@@ -171,7 +172,7 @@ static bool is_settled(void)
 	return __atomic_load_n(&toggle_state, __ATOMIC_ACQUIRE) != TOGGLE_UNSETTLED;
 }
 
-/* Somebody asks for a recording after all. */
+/* Ends the wait of an agent that is linked into the program: a recording is asked for. */
 static void wake(void)
 {
 	if (!toggle_is_idle())

@@ -6,14 +6,15 @@
  *   never started  (DISABLE_BY_DEFAULT) nothing exists: no file, no slot, no thread. guard.c lets
  *                  every call pass.
  *   stopped        threads that record keep their slots. admission.c drops their allocations
- *                  and keeps the ends of blocks that were recorded. Others begin only where they
- *                  end such a block.
+ *                  and keeps the ends of blocks that were recorded. Other threads begin to record
+ *                  only when they free such a block.
  *
- * So that the ends can be told apart, thread->selective is set: from a thread's beginning where a
- * setting says that there will be stops, else by the first stop (docs/adr/0007).
+ * thread->selective must be set so that the ends can be told apart: from the start of each thread
+ * where the settings allow stops, else by the first stop (docs/adr/0007).
  *
- * Requests are combined: who comes while another carries one out leaves a wish behind and goes on,
- * so that nobody waits, least of all a signal handler. All functions are async-signal-safe.
+ * No request waits. While one thread carries a request out, another only stores what it wants and
+ * goes on; the first thread sees that, and carries it out, too. All functions are
+ * async-signal-safe.
  */
 #ifndef MALLOW_AGENT_LIFE_TOGGLE_H
 #define MALLOW_AGENT_LIFE_TOGGLE_H
@@ -22,15 +23,15 @@
 #include <stdint.h>
 
 /*
- * For whoever met toggle_is_off(): reads the settings, if it is time to. true: it was too early
- * until now, and recording is on.
+ * Call when toggle_is_off(): it may mean only that the settings are not read yet. Reads them if
+ * possible. true: they were read now, and recording is on.
  */
 bool toggle_settle_slow(void);
 
-/* Begin, or go on; stop. Nothing where that is how it is already. */
+/* Starts the recording or goes on with it; stops it. No effect if it is so already. */
 void toggle_start(void);
 void toggle_stop(void);
-/* The signal: whichever of the two comes next. */
+/* For SIGNAL_TOGGLE: stops if recording is on, else starts. */
 void toggle_flip(void);
 
 #endif

@@ -8,7 +8,7 @@
 #include "agent/live/live_reports.h"
 #include "agent/live/live_stack.h"
 
-// Without stacks allocations have no time: so many from one look at the clock to the next.
+// Without stacks an allocation has no time. So the clock is looked at once in so many allocations.
 #define STACKLESS_LOOKS 4096
 
 never_inline bool live_put(struct thread *thread, struct live *live, uint64_t address,
@@ -30,7 +30,7 @@ never_inline bool live_put(struct thread *thread, struct live *live, uint64_t ad
 	return true;
 }
 
-/* The same where nothing was interrupted: groups may be taken back then. */
+/* live_put() where nothing was interrupted, so that groups may be reclaimed. */
 static never_inline bool put_here(struct thread *thread, struct live *live, uint64_t address,
 				  uint64_t size, uint32_t owner, uint64_t ticks)
 {
@@ -60,8 +60,8 @@ static inline void forget_within(struct thread *thread)
 }
 
 /*
- * Without stacks: whether this allocation may go without a look at the clock. By the value that was
- * seen: of a handler in between that counts, too, one of both is forgotten.
+ * Without stacks: whether this allocation may go without a look at the clock. If a handler that
+ * counts comes in between, one of the two is not counted.
  */
 static inline bool counts_down(struct live_own *own)
 {
@@ -74,8 +74,8 @@ static inline bool counts_down(struct live_own *own)
 }
 
 /*
- * The time of an allocation: that of the thread's first one since the kernel's clock has ticked,
- * because reading the counter for each would be a tenth of what a program is slowed down by.
+ * The time of an allocation. All of a thread's allocations within a tick of the kernel's clock get
+ * the time of the first one: to read the counter for each would be a tenth of the slowdown.
  */
 static inline uint64_t time_of_allocation(struct live_own *own, const struct live *live)
 {
@@ -88,7 +88,7 @@ static inline uint64_t time_of_allocation(struct live_own *own, const struct liv
 	return own->ticks;
 }
 
-/* One that is wanted. Without a time: the sums of the only site are those of the threads. */
+/* Adds an allocation without stack and time. Its site's sums are those of the threads. */
 static void add_stackless(struct thread *thread, struct live *live, uint64_t address, uint64_t size)
 {
 	const struct live_sums *sums = live_sums(thread, live);
@@ -102,7 +102,7 @@ static void add_stackless(struct thread *thread, struct live *live, uint64_t add
 	live_reports_look(live, clock_ticks() - live->start_ticks);
 }
 
-/* The same with a stack. */
+/* Adds an allocation with its stack. */
 static inline void add_with_stack(struct thread *thread, struct live *live, uint64_t address,
 				  uint64_t size, const struct unwind_state *state)
 {
@@ -143,14 +143,13 @@ void live_allocates(struct thread *thread, const struct event *event,
 		add_with_stack(thread, live, event->address, event->size, state);
 }
 
-/* A child may come back into a hook from a handler that forked: then nothing is there. */
+/* false in a child that a handler forked within the hook: there is no table then. */
 static inline bool is_here(const struct thread *thread, const struct live *live)
 {
 	return likely(live && thread->cursor);
 }
 
-/* The table, where the thread counts each block in sums of its own. NULL: to be looked at closer.
- */
+/* The table, if the thread counts each block in sums of its own. NULL: ask the general function. */
 static inline struct live *exact_table(const struct thread *thread)
 {
 	struct live *live = process->live;
@@ -167,10 +166,7 @@ static never_inline void stackless_here_slow(struct thread *thread, uint64_t add
 	thread_end_record(thread);
 }
 
-/*
- * Here and in live_ends_here(): what is nearly always so, in registers. Else one jump to the same
- * in general.
- */
+/* This and live_ends_here() do the ordinary case in registers, else jump to the general one. */
 static inline void stackless_here(struct thread *thread, uint64_t address, uint64_t size)
 {
 	struct live_own *own;
@@ -246,7 +242,7 @@ never_inline void live_ends_here(struct thread *thread, const void *block)
 	struct live_own *own;
 	struct live *live;
 
-	// What the real free reads first, glibc's: before the block.
+	// What glibc's free reads first: the words before the block.
 	__builtin_prefetch((const char *)block - 16, 1);
 	thread_begin_record(thread);
 	live = exact_table(thread);

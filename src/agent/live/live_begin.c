@@ -1,4 +1,4 @@
-/* Beginning and ending: a process's table, a thread's place in it. */
+/* Beginning and ending a process's table, and a thread's place in it. */
 #include "agent/ground/libc.h"
 #include "agent/ground/next_functions.h"
 #include "agent/ground/own_pages.h"
@@ -10,10 +10,11 @@
 #include "agent/record/thread_record.h"
 #include "base/bytes.h"
 
-// glibc's since 2.32: by name, for a program may have a copy of it that counts.
+// In glibc since 2.32. By its name, for a program may have a copy of it, which then is the valid
+// one.
 extern const char __libc_single_threaded __attribute__((weak));
 
-// Kept across fork: a parent's is given back when its child begins one.
+// Kept across fork: a child frees its parent's when it begins one of its own.
 static struct live *former;
 
 static void forget_former(void)
@@ -28,7 +29,7 @@ static void forget_former(void)
 	former = NULL;
 }
 
-/* Older C libraries, and musl, do not say it: there other threads may come at any time. */
+/* Older C libraries and musl have no such flag: then other threads may exist at any time. */
 static void find_alone_flag(void)
 {
 	static const char never;
@@ -53,7 +54,7 @@ bool live_begin(struct trace_header *header)
 		forget_former();
 		return false;
 	}
-	// Other allocators' functions, musl's calloc for one, call each other by our hooks.
+	// Functions of other allocators call each other by our hooks, musl's calloc for instance.
 	live_way =
 		live_takes_samples() && real.allocator_is_glibc ? LIVE_WAY_SAMPLES : LIVE_WAY_ALL;
 	process->live = live;

@@ -1,4 +1,4 @@
-/* Counting in the live table, and who is counted there: for the files of this room. */
+/* What the files of this room share: counting, and who is counted. */
 #ifndef MALLOW_AGENT_LIVE_LIVE_COUNT_H
 #define MALLOW_AGENT_LIVE_LIVE_COUNT_H
 
@@ -23,7 +23,10 @@ static inline bool live_may_have(uint64_t address)
 	return !live_takes_samples() || live_sampled_has(address);
 }
 
-/* Whether an allocation goes into the table: while off that of a realloc of a block there. */
+/*
+ * Whether an allocation goes into the table. While recording is off, only the realloc of a block
+ * that is there does.
+ */
 static inline bool live_wants(struct thread *thread, uint64_t size, bool old_recorded)
 {
 	return (!toggle_is_off() || old_recorded) &&
@@ -32,7 +35,7 @@ static inline bool live_wants(struct thread *thread, uint64_t size, bool old_rec
 
 void live_settle_thread_slow(struct thread *thread, struct live *live);
 
-/* What the thread counts in, and its number. */
+/* The sums that the thread counts in, and its number. */
 static inline const struct live_sums *live_sums(struct thread *thread, struct live *live)
 {
 	if (unlikely(!thread->live->sums.allocated))
@@ -45,13 +48,16 @@ static inline uint32_t live_owner(uint32_t site, uint32_t thread)
 	return site << LIVE_THREAD_BITS | thread;
 }
 
-/* One without stacks has none of its own, and of one that waits for its stack nobody knows them. */
+/*
+ * Whether the site has sums. Without stacks the only site has none of its own; a block that waits
+ * for its stack has no site yet.
+ */
 static inline bool live_has_sums(uint32_t site)
 {
 	return !config_stackless() && site < SITES_UNKNOWN;
 }
 
-/* A block that is out of the table: the thread of those sums has ended it. */
+/* Counts the end of a block that was taken out of the table, by the thread of those sums. */
 static inline __attribute__((always_inline)) void
 live_count_end_as(bool own, const struct live_sums *sums, struct live *live,
 		  const struct known_block *block, struct weight weight)
@@ -71,10 +77,7 @@ static inline void live_count_end(struct thread *thread, struct live *live,
 	live_count_end_as(live_threads_own(sums), sums, live, block, weight_of(block->size));
 }
 
-/*
- * One that is in the table: the thread of those sums has made it. Returns what
- * sites_allocate() does.
- */
+/* Counts a block that was put in, by the thread of those sums. Returns as sites_allocate(). */
 static inline bool live_count_begin(const struct live_sums *sums, struct live *live, uint64_t size,
 				    uint32_t site, uint64_t ticks)
 {
@@ -86,8 +89,8 @@ static inline bool live_count_begin(const struct live_sums *sums, struct live *l
 }
 
 /*
- * The block goes into the table. false: it does not, which is counted. live_put_fast(): where each
- * does, in the ordinary case, head being that of block_table_put_fast(); false: ask live_put().
+ * Puts a block into the table. false: no memory, which is counted. live_put_fast(): only the
+ * ordinary case, without samples; head as for block_table_put_fast(). false: call live_put().
  */
 bool live_put(struct thread *thread, struct live *live, uint64_t address, uint64_t size,
 	      uint32_t owner, uint64_t ticks);
@@ -103,7 +106,10 @@ live_put_fast(const struct live_own *own, const struct live *live, const uint32_
 				    real.blocks_are_apart);
 }
 
-/* It ends: out of the table. false: it is not there. live_take_fast(): the same. */
+/*
+ * Takes a block out of the table. false: it is not there. live_take_fast(): only the ordinary case;
+ * false: call live_take().
+ */
 bool live_take(struct thread *thread, struct live *live, uint64_t address, struct known_block *ret);
 
 static inline bool live_take_fast(const struct live_own *own, const struct live *live,

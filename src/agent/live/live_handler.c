@@ -1,7 +1,7 @@
 /*
- * Events of signal handlers that interrupted the agent (handler_queue.h). Ends count at once. A
- * block that begins is in the table at once, too, so that its end finds it; its stack is looked up
- * later.
+ * Events of signal handlers that interrupted the agent (handler_queue.h). An end counts at once. A
+ * new block goes into the table at once, too, so that its end finds it there. Its stack is looked
+ * up later.
  */
 #include "agent/event/event.h"
 #include "agent/ground/clock.h"
@@ -9,7 +9,10 @@
 #include "agent/live/live_count.h"
 #include "agent/live/live_stack.h"
 
-/* Who owns a block that waits: by its ticket, lest it be taken for the next one at its address. */
+/*
+ * The owner of a block that waits. The ticket is in it so that the next block at the same address
+ * is not mistaken for this one.
+ */
 static uint32_t waiting_owner(struct thread *thread, struct live *live, uint64_t ticket)
 {
 	return live_owner(SITES_UNKNOWN + (uint32_t)ticket, live_sums(thread, live)->number);
@@ -26,7 +29,7 @@ bool live_waits(struct thread *thread, struct event *event)
 			live_frees(thread, event->address);
 		return false;
 	}
-	// Without a table the handler is a child's that begins one with this event.
+	// Without a table this is a child, which begins a table with this event.
 	if (!live || !thread->live)
 		return true;
 	event->ticket = thread->live->tickets++ % SITES_WAITING;
@@ -41,7 +44,7 @@ void live_gives_up(struct thread *thread, const struct event *event)
 	struct live *live = process->live;
 	struct known_block block;
 
-	// Without either it is not in a table.
+	// Otherwise the block is in no table.
 	if (live && thread->live && event->operation < TRACE_OP_FREE)
 		live_take(thread, live, event->address, &block);
 }
@@ -59,7 +62,8 @@ void live_allocated(struct thread *thread, const struct event *event, const uint
 	if (count && stack_cache_set(&thread->stack, frames, count))
 		site = live_stack_site(thread, live);
 	live_count_begin(live_sums(thread, live), live, event->size, site, ticks);
-	// Freed by now: by whom was counted then, of which stack is counted now.
+	// If the block is not there it was freed meanwhile. The thread's sums have counted that;
+	// the site's must count it now.
 	if (!block_table_change_owner(&live->blocks, event->address,
 				      waiting_owner(thread, live, event->ticket),
 				      live_owner(site, live_sums(thread, live)->number)) &&

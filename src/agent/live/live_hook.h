@@ -1,16 +1,17 @@
 /*
- * MODE=live, right from a hook whose thread is open (guard_is_open()). The slow ways into the
- * table, of nested calls, handlers and reallocs, are those of all events (live.h).
+ * MODE=live: what the hooks call directly for a thread that is open (guard_is_open()). Nested
+ * calls, handlers and reallocs go by the sink (live.h).
  *
- * Samples: what none falls into, and the end of what cannot be one, is passed over, by a hook that
- * goes straight on to the real function and leaves no trace. The guard is not set meanwhile. So it
- * takes that way only where the real function comes to no other hook (LIVE_WAY_SAMPLES).
+ * With samples a hook first asks whether it can pass a call over: an allocation into which no
+ * sample falls, or the end of a block that cannot be a sample. Then it goes straight on to the real
+ * function and leaves no trace. The guard is not set meanwhile, so this happens only where the real
+ * function calls no other hook (LIVE_WAY_SAMPLES).
  *
- * Whether the thread is open, and what it is doing, does not matter for that: by any other way
- * nothing would come of it, either, but that its bytes have gone by. Two have no bytes left, and
- * go the way of all: allocations that are nested in a hook, and are counted with that
- * (admission_hold()); and the first of a thread, or of a child, whose memory was wiped, which
- * thereby begin. An end that is passed over begins nothing.
+ * A call is passed over whether the thread is open or not, whatever it is doing: by any other way
+ * the only effect would be that its bytes are counted. Two kinds of allocations find no bytes left
+ * to use up, and thus take the ordinary way: those that are nested in a hook and counted with it
+ * (admission_hold()); and the first one of a thread, or of a child whose memory was wiped, which
+ * begins its recording. An end that is passed over begins nothing.
  */
 #ifndef MALLOW_AGENT_LIVE_LIVE_HOOK_H
 #define MALLOW_AGENT_LIVE_LIVE_HOOK_H
@@ -20,27 +21,28 @@
 #include "agent/live/live_sampled.h"
 #include "base/compiler.h"
 
-/* Whether an allocation is passed over, which was thereby counted as such. thread may be NULL. */
+/* Whether an allocation is passed over. If so its bytes were counted. thread may be NULL. */
 static inline bool live_passes_over(struct thread *thread, uint64_t size)
 {
 	return likely(thread != NULL) && likely(admission_passes_over(&thread->admission, size));
 }
 
-/* Whether the end of a block is. */
+/* Whether the end of a block is passed over. */
 static inline bool live_passes_over_end(const void *block)
 {
 	return likely(live_way == LIVE_WAY_SAMPLES) && likely(!live_sampled_has((uint64_t)block));
 }
 
-/* A realloc is where both its halves are. old may be NULL. */
+/* Whether a realloc is passed over: both its end and its allocation are. old may be NULL. */
 static inline bool live_passes_over_resize(struct thread *thread, const void *old, uint64_t size)
 {
 	return live_passes_over_end(old) && live_passes_over(thread, size);
 }
 
 /*
- * What was not passed over. sp: as guard_open() had it, who may be another by now: the program may
- * switch stacks in the real function. block may be NULL.
+ * A call that was not passed over. sp: the stack pointer of the hook's caller, as guard_open() got
+ * it. (thread->outer may be another hook's by now: the program may switch stacks in the real
+ * function.) block may be NULL.
  */
 void live_allocates_here(struct thread *thread, uint64_t sp, const void *block, uint64_t size);
 void live_ends_here(struct thread *thread, const void *block);

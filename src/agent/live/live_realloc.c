@@ -1,11 +1,11 @@
-/* Reallocs: the old block is taken out before, and brought back where it failed. */
+/* Reallocs: the old block is taken out before, and put back if the realloc failed. */
 #include "agent/event/sink.h"
 #include "agent/live/live.h"
 #include "agent/live/live_count.h"
 
 /*
- * Around what comes before the event of a realloc is written: a handler finds the agent busy, as in
- * the event itself. In one that did so it is.
+ * Around the part of a realloc that comes before its event: sets `busy`, so that a handler finds
+ * the agent busy. In a handler that interrupted the agent it is set already; returns false then.
  */
 static bool begin_busy(struct thread *thread)
 {
@@ -21,7 +21,7 @@ static void end_busy(struct thread *thread, bool begun)
 		thread_end_record(thread);
 }
 
-/* A handler that comes in between and resizes blocks, too, takes another place. */
+/* A handler that comes in between and calls realloc, too, takes another place. */
 static uint32_t take_for_realloc(struct thread *thread, struct live *live, uint64_t address)
 {
 	struct live_own *own = thread->live;
@@ -44,7 +44,7 @@ uint32_t live_begins_realloc(struct thread *thread, const void *old)
 	if (!old || !thread->live)
 		return ret;
 	begun = begin_busy(thread);
-	// Not before: a handler may fork, and the child begin a table of its own.
+	// Read only now: a handler may fork before, and its child begin a table of its own.
 	live = __atomic_load_n(&process->live, __ATOMIC_RELAXED);
 	if (live && live_may_have((uint64_t)old))
 		ret = take_for_realloc(thread, live, (uint64_t)old);
@@ -52,7 +52,7 @@ uint32_t live_begins_realloc(struct thread *thread, const void *old)
 	return ret;
 }
 
-/* What live_count_end() counted. */
+/* Takes back what live_count_end() counted. */
 static void retract_end(struct thread *thread, struct live *live, const struct known_block *block)
 {
 	const struct live_sums *sums = live_sums(thread, live);
@@ -62,7 +62,7 @@ static void retract_end(struct thread *thread, struct live *live, const struct k
 	live_count_end_as(live_threads_own(sums), sums, live, block, less);
 }
 
-/* The latest that was taken with that address. NULL: too many were since. */
+/* The latest block that was taken at that address. NULL: too many were taken since. */
 static struct live_taken *find_taken(struct live_own *own, uint64_t address)
 {
 	for (uint32_t i = 1; i <= LIVE_TAKEN; i++) {

@@ -7,16 +7,16 @@
 #include "agent/ground/signal_bracket.h"
 #include "agent/live/live_state.h"
 
-// How much more there is to be, in cells, before all regions are looked at again.
+// By how many cells the table must grow before all regions are looked at again.
 #define PAUSE_MIN 512
-#define PAUSE_LOG 4  /* as a share of what there is; twice that where nothing came of it */
-#define WORTH_LOG 6  /* something did where such a share is free again */
-#define PATIENCE  64 /* so many before it is looked again who is in the table */
-#define LEAVES    4  /* that are looked at in one go */
+#define PAUSE_LOG 4  /* as a share of its size; twice that if the last round freed little */
+#define WORTH_LOG 6  /* little: less than such a share */
+#define PATIENCE  64 /* cells that the table grows by before the threads are looked at again */
+#define LEAVES    4  /* leaves that one call looks at */
 
 /*
- * A handler that left the agent by longjmp may have left the middle of a use of the table, and may
- * come back into it: a scheduler of contexts does. Nobody is known to be outside any more.
+ * A handler may have left the agent by longjmp in the middle of a use of the table, and may come
+ * back into it, as a scheduler of contexts does. Then no thread is known to be outside any more.
  */
 static bool someone_may_come_back(void)
 {
@@ -25,8 +25,8 @@ static bool someone_may_come_back(void)
 }
 
 /*
- * Whether each has been seen outside: one after the other, from one look to the next. A thread that
- * is not in the list yet sees what was marked before it was made.
+ * Whether each thread was seen outside since the mark was set. This goes through the list, from one
+ * call to the next. A thread that is not in the list yet was made after the mark, and sees it.
  */
 static bool all_were_outside(struct live_reclaim *reclaim, const struct thread *self)
 {
@@ -37,7 +37,7 @@ static bool all_were_outside(struct live_reclaim *reclaim, const struct thread *
 	       !someone_may_come_back();
 }
 
-/* The next leaves, until some groups are leaving. */
+/* Looks at the next leaves, until some groups are leaving. */
 static enum reclaim_found look(struct live_reclaim *reclaim, const struct block_table *table)
 {
 	enum reclaim_found found = RECLAIM_FOUND_NONE;
@@ -47,7 +47,7 @@ static enum reclaim_found look(struct live_reclaim *reclaim, const struct block_
 	return found;
 }
 
-/* All regions were looked at. Returns how much more there is to be until they are again. */
+/* All regions were looked at. Returns by how much the table must grow before the next round. */
 static uint32_t pause(struct live_reclaim *reclaim, uint32_t size)
 {
 	uint32_t ret = size >> PAUSE_LOG << (reclaim->freed < size >> WORTH_LOG);
@@ -56,7 +56,7 @@ static uint32_t pause(struct live_reclaim *reclaim, uint32_t size)
 	return ret > PAUSE_MIN ? ret : PAUSE_MIN;
 }
 
-/* Returns how much more there is to be before the next step. */
+/* Does one step. Returns by how much the table must grow before the next one. */
 static uint32_t go_on(struct live_reclaim *reclaim, struct live *live, const struct thread *self)
 {
 	uint32_t size = reclaim_size(&live->blocks), never = UINT32_MAX - size;
@@ -73,7 +73,7 @@ static uint32_t go_on(struct live_reclaim *reclaim, struct live *live, const str
 			break;
 		}
 		if (!atomic_add_alone() && !barrier_pass_others())
-			return never; // they leave, and nothing comes of it
+			return never; // the groups keep the mark, and are never freed
 		reclaim->inside = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE);
 	}
 	if (!all_were_outside(reclaim, self))
@@ -82,7 +82,7 @@ static uint32_t go_on(struct live_reclaim *reclaim, struct live *live, const str
 	return 1;
 }
 
-/* In a child that completes its parent's change of the table, that is no longer this process's. */
+/* Does nothing in a child that completes its parent's change: live is not process->live. */
 void live_reclaim_slow(struct thread *thread, struct live *live)
 {
 	struct live_reclaim *reclaim = &live->reclaim;

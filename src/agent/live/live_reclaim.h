@@ -1,9 +1,10 @@
 /*
- * When groups of the table without blocks are taken back (reclaim.h): once there are so many more
- * than when all were looked at last, some regions are looked at each time that one more is made,
- * until it has been all round. So what there is goes by what is live, and no call does much.
+ * Decides when empty groups of the table are reclaimed (reclaim.h). After the table has grown by a
+ * certain share since all regions were looked at, each new group makes its thread look at some
+ * regions, until all were looked at again. So the size of the table follows what is live, and no
+ * call takes long.
  *
- * Who is in the table has thread->busy set, or is counted in `emptying`.
+ * A thread that uses the table has thread->busy set, or is counted in `emptying`.
  */
 #ifndef MALLOW_AGENT_LIVE_LIVE_RECLAIM_H
 #define MALLOW_AGENT_LIVE_LIVE_RECLAIM_H
@@ -16,17 +17,20 @@
 struct live;
 struct thread;
 
-/* Zero: none is leaving, and the first look is due. */
+/* Zero: no group is leaving, and the first look is due. */
 struct live_reclaim {
-	uint32_t lock; /* of all up to `due` */
+	uint32_t lock; /* guards all fields up to `due` */
 	struct reclaim groups;
-	const struct thread *inside; /* the first that has not been seen outside since they left */
-	uint32_t freed;              /* cells, since the last time all round */
-	uint32_t due;                /* atomic: by reclaim_size() */
+	const struct thread *inside; /* the first thread not seen outside yet */
+	uint32_t freed;              /* cells freed in this round */
+	uint32_t due;                /* atomic: the next step is due at this reclaim_size() */
 	uint32_t emptying;           /* atomic: threads that empty the table */
 };
 
-/* Not in a signal handler that interrupted the agent; in no use of the table, with `busy` set. */
+/*
+ * Does the next step. `busy` must be set; this thread must be in no other use of the table. Not in
+ * a signal handler that interrupted the agent.
+ */
 void live_reclaim_slow(struct thread *thread, struct live *live);
 
 #endif

@@ -9,10 +9,10 @@
 #include "agent/live/live_sampled.h"
 #include "agent/live_blocks/live_memory.h"
 
-#define LOOK_NS  UINT64_C(10000000)   /* while a report is due soon … */
+#define LOOK_NS  UINT64_C(10000000)   /* between two looks, while a report waits … */
 #define CLOCK_NS UINT64_C(1000000000) /* … and otherwise */
 
-/* By these readers know how long a tick is. Returns the time. */
+/* Notes a pair of readings, by which readers know how long a tick is. Returns the time. */
 static uint64_t note_clock(struct live *live)
 {
 	uint64_t ns = clock_monotonic_ns();
@@ -59,7 +59,7 @@ static void start_wanted(struct live *live)
 	}
 }
 
-/* INTERVAL: those that were missed while nothing was allocated are one. */
+/* INTERVAL: starts a report if one is due; one, if several were missed for want of events. */
 static void start_due(struct live *live, uint64_t now)
 {
 	uint64_t interval = config.value[SETTING_INTERVAL];
@@ -75,7 +75,7 @@ static void start_due(struct live *live, uint64_t now)
 		__atomic_fetch_or(&live->wanted, 1u << HELPER_SORT_DEFAULT, __ATOMIC_RELAXED);
 }
 
-/* When to look again, in ticks from the start: by how many there were until now. */
+/* When to look again, in ticks from the start. How long a tick is follows from the time so far. */
 static uint64_t next_look(const struct live *live, uint64_t now, uint64_t ticks)
 {
 	uint64_t since = now - process->header->start_monotonic_ns, wait = CLOCK_NS;
@@ -108,7 +108,7 @@ static void look(void *argument)
 		start_wanted(live);
 		start_due(live, now);
 		last = UINT64_MAX;
-		// What was wanted meanwhile is looked for at once.
+		// If a report was asked for meanwhile, next_look is 0, and stays so.
 		__atomic_compare_exchange_n(&live->next_look, &last, next_look(live, now, ticks),
 					    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	}
@@ -118,7 +118,8 @@ never_inline void live_reports_look_slow(struct live *live, uint64_t ticks)
 {
 	struct looking looking = {live, ticks};
 
-	// One thread looks, with signals blocked: a handler would find that somebody does.
+	// One thread looks, with signals blocked: a handler would only find that a thread is
+	// looking.
 	signal_bracket_run(look, &looking);
 }
 
@@ -130,7 +131,7 @@ void live_report_at_end(void)
 	    process_system_calls_forbidden())
 		return;
 	note_clock(live);
-	// Reports that are being made come first.
+	// Reports that are being made are waited for.
 	if (!helper_start(HELPER_SORT_DEFAULT, true)) {
 		helper_wait();
 		helper_start(HELPER_SORT_DEFAULT, true);
@@ -145,8 +146,8 @@ static void forget_threads(struct live *live)
 }
 
 /*
- * Blocks first: what ends from now on is not known. Threads in the middle of an event may leave one
- * that is counted on one side alone.
+ * Blocks first: then the ends of old blocks are unknown from now on. A thread in the middle of an
+ * event may leave a block that is counted on one side only.
  */
 void live_forget(void)
 {
@@ -156,7 +157,7 @@ void live_forget(void)
 	if (!live)
 		return;
 	signal_bracket_begin(&bracket);
-	live_sampled_clear(); // first: a block that begins meanwhile must be among them
+	live_sampled_clear(); // first: it must keep the blocks that begin meanwhile
 	__atomic_fetch_add(&live->reclaim.emptying, 1, __ATOMIC_SEQ_CST);
 	block_table_empty(&live->blocks);
 	__atomic_fetch_sub(&live->reclaim.emptying, 1, __ATOMIC_RELEASE);

@@ -7,7 +7,7 @@
 #include "agent/live/live_state.h"
 #include "base/compiler.h"
 
-/* At that time, from the start: whether one is due. Reads the clock for readers, too. */
+/* Starts a report if one is due. ticks: since the start. Also notes the time for readers. */
 void live_reports_look_slow(struct live *live, uint64_t ticks);
 
 static inline void live_reports_look(struct live *live, uint64_t ticks)

@@ -8,7 +8,7 @@ void live_sampled_note(uint64_t address, bool begins)
 	uint8_t count = __atomic_load_n(place, __ATOMIC_RELAXED), next;
 
 	do {
-		// None: one that began before they were cleared.
+		// 0 at an end: the block began before live_sampled_clear().
 		if (count == LIVE_SAMPLED_ALWAYS || (!begins && !count))
 			return;
 		next = (uint8_t)(begins ? count + 1 : count - 1);
@@ -26,7 +26,8 @@ void live_sampled_clear(void)
 	for (uint32_t i = 0; i < LIVE_SAMPLED; i++) {
 		uint8_t count = __atomic_load_n(&live_sampled[i], __ATOMIC_RELAXED);
 
-		// A page that was never touched stays so, and who comes in between is not undone.
+		// Not a plain store: untouched pages stay so, and a change in between is not
+		// undone.
 		if (count && count != LIVE_SAMPLED_ALWAYS)
 			__atomic_compare_exchange_n(&live_sampled[i], &count, 0, false,
 						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);

@@ -1,9 +1,10 @@
 /*
- * SAMPLE, MODE=live: how many of the sampled blocks have addresses of a hash. Most ends are those
- * of others, and go no further than this. Neighbours have the same hash or the next: a line of the
- * cache tells of 2 KiB of memory, and the program leaves most of them alone for a while.
+ * A counting Bloom filter, with one hash function, of the addresses of sampled blocks (SAMPLE with
+ * MODE=live). Most blocks that end are no samples, and their ends go no further than this. Blocks
+ * next to each other have the same hash or the next one, so a cache line covers 2 KiB of memory. A
+ * program works in few such pieces at a time.
  *
- * Kept across fork, as what a signal handler left in a child may look here before that has begun: a
+ * Kept across fork: after a handler forked, hooks in the child may look here before it begins. A
  * table of its own begins with live_sampled_clear().
  *
  * Any thread, async-signal-safe.
@@ -19,12 +20,12 @@
 #define LIVE_SAMPLED (1u << 16)
 
 /*
- * By it the place is address / 2^5 + address / 2^21 + address / 2^37, the lower 16 bits: blocks
- * that begin on pages, or on larger ones, do not meet in a few.
+ * The place is the lower 16 bits of address / 2^5 + address / 2^21 + address / 2^37. So blocks that
+ * begin on pages, or on larger boundaries, are spread over many places.
  */
 #define LIVE_SAMPLED_HASH (UINT64_C(1) << 43 | UINT64_C(1) << 27 | UINT64_C(1) << 11)
 
-/* Atomic. LIVE_SAMPLED_ALWAYS: more than can be counted, or watched. */
+/* Atomic counts. LIVE_SAMPLED_ALWAYS: more than can be counted, or watched. */
 extern uint8_t live_sampled[LIVE_SAMPLED] hidden;
 
 #define LIVE_SAMPLED_ALWAYS UINT8_MAX
@@ -43,10 +44,10 @@ static inline bool live_sampled_has(uint64_t address)
 /* A sampled block begins, or ends. */
 void live_sampled_note(uint64_t address, bool begins);
 
-/* From now on, whatever is sampled: the end of the block at that address is to be seen. */
+/* From now on live_sampled_has() is true for that address, sampled or not. */
 void live_sampled_watch(uint64_t address);
 
-/* There are none. What is watched stays so. */
+/* Forgets all samples. What is watched stays so. */
 void live_sampled_clear(void);
 
 #endif

@@ -25,7 +25,7 @@ static void end(struct thread *thread, uint8_t operation, uint64_t ticks, uint64
 		live_frees(thread, address);
 }
 
-/* The old block has ended when the realloc began. */
+/* The old block ended when the realloc began. */
 static bool realloc_end(struct thread *thread, uint32_t before, struct event *event,
 			bool in_handler)
 {
@@ -41,7 +41,7 @@ static void waited(struct thread *thread, const struct event *event, const uint6
 		live_allocated(thread, event, frames, count);
 }
 
-/* Of the records (docs/trace-format.md, 4.2): what stacks name, and facts of the process. */
+/* Only records that stacks name, and facts of the process (docs/trace-format.md, 4.2). */
 static bool wants(uint8_t kind)
 {
 	switch (kind) {
@@ -56,7 +56,7 @@ static bool wants(uint8_t kind)
 	}
 }
 
-/* Other ends come anyway. */
+/* Without samples every end comes here anyway. */
 static void watch(uint64_t address)
 {
 	if (live_way == LIVE_WAY_SAMPLES)

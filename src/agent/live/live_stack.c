@@ -15,14 +15,14 @@ static uint32_t frame_of(const struct cached_frame *frame)
 	       (uint32_t)(frame->pc <= TRACE_PC_LAST_SPECIAL ? frame->pc : TRACE_PC_LOST);
 }
 
-/* In the text of a segment that was met before. */
+/* What the text of a leaf segment holds here. */
 struct known_leaf {
 	uint64_t joined; /* hash of the stack up to the frame that it joins */
 	uint32_t site;
 } __attribute__((packed));
 static_assert(sizeof(struct known_leaf) <= LEAF_TEXT, "a segment has so much room");
 
-/* The site of thread->stack if its leaf was met before on top of the same frames, or 0. */
+/* The site of thread->stack, if its leaf was met before on top of the same outer frames; else 0. */
 static inline uint32_t known_site(const struct thread *thread)
 {
 	const struct stack_cache *stack = &thread->stack;
@@ -47,7 +47,7 @@ static void keep_leaf(struct thread *thread, uint32_t site)
 	top->text_size = sizeof(leaf);
 }
 
-/* A stack that was not met before, as far as its hashes tell. */
+/* Adds the site of a stack that is new by its hash. */
 static never_inline uint32_t add_site_slow(struct thread *thread, struct live *live)
 {
 	const struct stack_cache *stack = &thread->stack;
@@ -67,7 +67,7 @@ static never_inline uint32_t add_site_slow(struct thread *thread, struct live *l
 			 own->nodes[stack->depth]);
 }
 
-/* By what the thread looked up lately: of many stacks most lines of the index are far away. */
+/* Asks the thread's recent look-ups first: with many stacks the index is rarely in the cache. */
 static inline uint32_t site_of_hash(struct thread *thread, struct live *live, uint64_t hash)
 {
 	uint64_t *recent = &thread->live->recent[hash & ((1u << LIVE_RECENT_LOG) - 1)];
@@ -83,8 +83,7 @@ static inline uint32_t site_of_hash(struct thread *thread, struct live *live, ui
 	return site;
 }
 
-/* The site of thread->stack, looked up; hashed from the frame on that differs from the one before.
- */
+/* Looks the site of thread->stack up. Hashes only the frames that differ from the stack before. */
 static uint32_t find_site(struct thread *thread, struct live *live)
 {
 	struct stack_cache *stack = &thread->stack;
@@ -132,7 +131,7 @@ static void take_part(struct thread *thread, struct live *live, uint32_t site)
 	uint64_t hash;
 	uint32_t part;
 
-	// By its leaf a stack is known without its hash.
+	// The stack may have been found by its leaf, and then there is no hash of it.
 	if (!find_site(thread, live))
 		return;
 	hash = own->hashes[stack->depth];

@@ -1,4 +1,4 @@
-/* From a stack to its site (sites.h), by what the thread knows of its last ones. */
+/* Finds the site of a stack (sites.h), mostly by what the thread knows of its last stacks. */
 #ifndef MALLOW_AGENT_LIVE_LIVE_STACK_H
 #define MALLOW_AGENT_LIVE_LIVE_STACK_H
 
@@ -7,12 +7,12 @@
 struct live;
 struct thread;
 
-/* The site of thread->stack, which was just captured. SITES_STACKLESS: there is no room for it. */
+/* The site of thread->stack, just captured. SITES_STACKLESS: no room for a new one. */
 uint32_t live_stack_site(struct thread *thread, struct live *live);
 
 /*
- * The thread has counted that stack in its site after another one (sites_allocate()). If that is so
- * often it counts it in a part of the site from now on.
+ * The thread has added to the site's sums right after another thread (sites_allocate()). If that
+ * happens often, the thread counts this stack in a part of the site from now on (site_parts.h).
  */
 void live_stack_took_turn(struct thread *thread, struct live *live, uint32_t site);
 

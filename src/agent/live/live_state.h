@@ -1,4 +1,4 @@
-/* The live table of a process, as live.c and its kin see it. */
+/* The live table of a process, for the files of this room. */
 #ifndef MALLOW_AGENT_LIVE_LIVE_STATE_H
 #define MALLOW_AGENT_LIVE_LIVE_STATE_H
 
@@ -7,14 +7,14 @@
 #include "agent/live/sites.h"
 #include "agent/live_blocks/block_table.h"
 
-#define LIVE_TAKEN 8 /* reallocs of one thread at once: a handler's within another's */
+#define LIVE_TAKEN 8 /* reallocs of one thread at a time: handlers may nest */
 
 /* Zero: empty. */
 struct live {
 	struct live_header *header;
 	uint64_t start_ticks;
-	uint32_t ended;          /* atomic: the last report was asked for */
-	uint32_t wanted;         /* atomic: reports that found no room, a bit for each sort */
+	uint32_t ended;          /* atomic: the last report was begun */
+	uint32_t wanted;         /* atomic: reports that must wait, a bit for each sort */
 	uint64_t next_look;      /* atomic, in ticks from the start: live_reports.c */
 	uint64_t next_report_ns; /* INTERVAL */
 	struct block_table blocks;
@@ -23,7 +23,7 @@ struct live {
 	struct sites sites;
 };
 
-/* A block that a realloc has ended and may have to bring back. */
+/* A block that a realloc has taken out and may have to put back. */
 struct live_taken {
 	uint64_t address;
 	struct known_block block;
@@ -31,27 +31,29 @@ struct live_taken {
 
 #define LIVE_RECENT_LOG 11
 
-/* A thread's own, behind struct thread. */
+/* A thread's own, in the memory after struct thread. */
 struct live_own {
 	struct live_sums sums;
-	/* The table, if the thread counts each block there in sums of its own; else not NULL. */
+	/*
+	 * Equal to process->live if the thread counts each block in sums of its own. Else another
+	 * pointer, not NULL.
+	 */
 	const void *exact;
-	uint32_t next;    /* of taken */
-	uint32_t site;    /* of the last stack that was looked up … */
-	uint32_t depth;   /* … and its depth, 0: none */
-	uint32_t tickets; /* of blocks of signal handlers that wait */
-	uint32_t looks;   /* without stacks: so many allocations until the next look at the clock */
-	uint64_t coarse;  /* clock_coarse() when … */
-	uint64_t ticks;   /* … it was so late, from the start */
+	uint32_t next;    /* index into taken */
+	uint32_t site;    /* the site of the last stack that was looked up … */
+	uint32_t depth;   /* … and the depth of that stack; 0: none */
+	uint32_t tickets; /* counts blocks of signal handlers that wait */
+	uint32_t looks;   /* without stacks: allocations until the next look at the clock */
+	uint64_t coarse;  /* what clock_coarse() said … */
+	uint64_t ticks;   /* … at this time from the start */
 	struct block_near near;
 	struct live_taken taken[LIVE_TAKEN];
 	struct site_turns turns[1u << SITE_TURNS_LOG];
-	/* Sites of stacks that were looked up lately, by their hash, as entries of stack_index.h.
-	 */
+	/* The sites of stacks that were looked up lately, by hash, as entries of stack_index.h. */
 	uint64_t recent[1u << LIVE_RECENT_LOG];
 	/*
-	 * By the index of stack_cache.frames: the nodes of new stacks, which are true of so many of
-	 * the outermost frames; and hashes of the stack up to there.
+	 * Two arrays by the index of stack_cache.frames. nodes: the nodes of a new stack, valid for
+	 * the outermost node_depth frames. hashes: of the stack up to that frame.
 	 */
 	uint32_t *nodes;
 	uint32_t node_depth;

@@ -4,7 +4,7 @@
 #include "agent/ground/lock.h"
 #include "agent/live_blocks/live_memory.h"
 
-/* Where the thread counts what it frees. */
+/* Makes the sums of what the thread frees, if need be. false: no memory. */
 static bool has_rows(struct live_threads *threads, uint32_t number)
 {
 	struct live_freed **rows = &threads->freed[number / LIVE_ROWS];
@@ -40,7 +40,7 @@ static bool has_name(const struct live_thread *entry, const char *name)
 	return !strncmp(entry->name, name, sizeof(entry->name) - 1);
 }
 
-/* One of that name that has ended, 0: there is none. All under the lock. */
+/* The number of an ended thread of that name; 0: none. Under the lock, like make(). */
 static uint32_t find_ended(const struct live_threads *threads, const struct live_header *header,
 			   const char *name)
 {
@@ -54,7 +54,7 @@ static uint32_t find_ended(const struct live_threads *threads, const struct live
 	return 0;
 }
 
-/* 0: there is none left. */
+/* A new number; 0: there is none left. */
 static uint32_t make(struct live_threads *threads, struct live_header *header, const char *name)
 {
 	if (header->threads == LIVE_THREADS || !has_rows(threads, header->threads))

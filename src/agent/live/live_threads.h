@@ -1,8 +1,8 @@
 /*
- * Who allocated and who freed, as numbers of threads (trace/live.h). A thread's numbers are written
- * by it alone; number 0 is everybody's who came when there was no other left. A thread that has
- * ended leaves its number to the next of its name, so that nothing grows with threads that come
- * and go.
+ * Who allocated and who freed, by numbers of threads (trace/live.h). A thread's sums are written by
+ * it alone. Number 0 is shared by the threads that came when there was no other left. When a thread
+ * has ended, the next one of the same name gets its number, so that nothing grows with threads that
+ * come and go.
  */
 #ifndef MALLOW_AGENT_LIVE_LIVE_THREADS_H
 #define MALLOW_AGENT_LIVE_LIVE_THREADS_H
@@ -25,10 +25,10 @@ struct live_threads {
 	uint32_t lock;
 };
 
-/* What a thread counts in, found once. Zero: not yet. */
+/* The sums that a thread counts in, found once. Zero: not yet. */
 struct live_sums {
 	uint32_t number;
-	uint32_t tag; /* where it counts in sites; samples have all the same */
+	uint32_t tag; /* site_parts_tag(); with samples the same for all threads */
 	struct live_thread *allocated;
 	struct live_freed *freed; /* by owner */
 };
@@ -36,17 +36,17 @@ struct live_sums {
 /* false: no memory. */
 bool live_threads_begin(struct live_threads *threads, struct live_header *header);
 
-/* The number for a thread of that name, which runs from now on. In a signal bracket. */
+/* Takes a number for a thread of that name, which runs from now on. In a signal bracket. */
 uint32_t live_threads_claim(struct live_threads *threads, struct live_header *header, int tid,
 			    const char *name);
 
-/* The sums of that number, which is 0 or was given. */
+/* The sums of that number, which is 0 or from live_threads_claim(). */
 struct live_sums live_threads_sums(const struct live_threads *threads, uint32_t number);
 
-/* It has ended, or has another name from now on. */
+/* The thread of that number has ended, or has another name from now on. */
 void live_threads_leave(struct live_threads *threads, uint32_t number);
 
-/* Number 0 has several writers. */
+/* Whether the thread alone writes these sums: number 0 has several writers. */
 static inline bool live_threads_own(const struct live_sums *sums)
 {
 	return sums->number != 0;
@@ -67,7 +67,7 @@ static inline void live_threads_allocate(const struct live_sums *sums, struct we
 	live_threads_allocate_as(live_threads_own(sums), sums, weight);
 }
 
-/* What that thread freed, by owner, for who reads. NULL: its chunk is not made yet. */
+/* What that thread freed, by owner, for readers. NULL: its chunk is not made yet. */
 static inline const struct live_freed *live_threads_row(const struct live_threads *threads,
 							uint32_t number)
 {
@@ -77,7 +77,7 @@ static inline const struct live_freed *live_threads_row(const struct live_thread
 	return chunk ? &chunk[number % LIVE_ROWS * LIVE_THREADS] : NULL;
 }
 
-/* A block of the thread owner's ends. */
+/* Counts the end of a block that the thread `owner` allocated. */
 static inline void live_threads_free_as(bool own, const struct live_sums *sums, uint32_t owner,
 					struct weight weight)
 {

@@ -3,7 +3,7 @@
 #include "agent/ground/signal_bracket.h"
 #include "agent/live/sites.h"
 
-/* As the frame of a hash: above those of stacks, which are ids or pcs that are no code. */
+/* Stands for a frame in a part's hash. Larger than all frames: ids, or special pcs. */
 #define PART_FRAME 0xc0000000u
 
 static uint32_t next_of(const struct sites *sites, uint32_t number)
@@ -16,7 +16,10 @@ static bool is_part(const struct live_site *site)
 	return __atomic_load_n(&site->node, __ATOMIC_RELAXED) & LIVE_SITE_PART;
 }
 
-/* A part is given its next one before it is in the ring, and from there it goes on to the whole. */
+/*
+ * The whole of a part, or the site itself. A part's next_part is set before the part is in the
+ * ring, and leads from there to the whole.
+ */
 static uint32_t whole_of(struct sites *sites, uint32_t number)
 {
 	while (number && is_part(sites_at(sites, number)))
@@ -31,7 +34,7 @@ uint32_t site_parts_next(const struct sites *sites, uint32_t whole, uint32_t par
 	return next == whole ? 0 : next;
 }
 
-/* Who claims the part's place links it, be it its maker or who has found it meanwhile. */
+/* Links the part into the ring, unless another thread does: its maker, or one that has found it. */
 static void claim_and_link(struct sites *sites, uint32_t whole, uint32_t part)
 {
 	uint32_t first = next_of(sites, whole), none = 0;
@@ -47,8 +50,8 @@ static void claim_and_link(struct sites *sites, uint32_t whole, uint32_t part)
 }
 
 /*
- * A handler that left the middle of it by longjmp would leave a part that is counted in, and that
- * nobody adds.
+ * Signals are blocked: a handler that left this by longjmp would leave a part in which threads
+ * count and which nobody adds.
  */
 static void link_part(struct sites *sites, uint32_t whole, uint32_t part)
 {
@@ -84,8 +87,8 @@ uint32_t site_parts_take(struct sites *sites, struct live_header *header, uint32
 	part = sites_find(sites, hash);
 	if (!part)
 		part = make_part(sites, header, whole, hash);
-	// Another stack's, by a hash that is the same in the bits that count (stack_index.h): not
-	// that.
+	// By a collision of hashes (stack_index.h) it may be another stack's site, which is no
+	// part.
 	if (part && is_part(sites_at(sites, part))) {
 		link_part(sites, whole, part);
 		return part;
@@ -94,7 +97,10 @@ uint32_t site_parts_take(struct sites *sites, struct live_header *header, uint32
 	return part ? part : site;
 }
 
-/* Of one that ends meanwhile both sums are read in the order in which nothing is too much. */
+/*
+ * What is live by two sums. They are read in this order so that a block that ends meanwhile does
+ * not make it too much.
+ */
 static uint64_t live_of(const uint64_t *sum, const uint64_t *freed)
 {
 	uint64_t all = __atomic_load_n(sum, __ATOMIC_ACQUIRE);
@@ -119,7 +125,7 @@ static void look(struct sites *sites, uint32_t whole)
 	sites_raise(&site->peak_bytes, bytes);
 }
 
-/* Whether a part has grown enough for another look at the peak of all. */
+/* Whether a part has grown enough to look at the peak of all. */
 static bool is_due(const uint64_t *least, uint64_t live, const uint64_t *peak, uint64_t step)
 {
 	uint64_t share = __atomic_load_n(peak, __ATOMIC_RELAXED) >> SITE_PART_LOG;
@@ -144,7 +150,7 @@ static never_inline void look_if_due(struct sites *sites, struct live_site *part
 	__atomic_store_n(&part->peak_bytes, live.bytes, __ATOMIC_RELAXED);
 }
 
-/* Lowers the least to what was live before so much was added. Returns by how much live is above. */
+/* Lowers *least to what was live before `added`. Returns how far live is above it. */
 static uint64_t above(uint64_t *least, uint64_t live, uint64_t added)
 {
 	uint64_t before = live > added ? live - added : 0;
@@ -181,7 +187,8 @@ bool site_parts_allocate(struct sites *sites, uint32_t number, uint32_t tag, str
 	sites_count_whole(site, weight, ticks);
 	if (node & LIVE_SITE_HAS_PARTS)
 		look(sites, number);
-	else // If it has parts by now it is told so next time.
+	// If the site has got parts by now, the exchange fails: the thread is told so next time.
+	else
 		__atomic_compare_exchange_n(&site->node, &node, (node & (LIVE_NODES - 1)) | tag,
 					    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	return true;

@@ -5,7 +5,7 @@
 #include "agent/live_blocks/live_memory.h"
 #include "base/compiler.h"
 
-/* An entry by its number, its chunk made where need be. NULL: no memory. */
+/* The node of that number. Makes its chunk if need be. NULL: no memory. */
 static struct live_node *reach_node(struct sites *sites, uint32_t node)
 {
 	struct live_node **place = &sites->nodes[node >> SITES_NODE_BITS];
@@ -30,7 +30,7 @@ static struct live_site *reach_site(struct sites *sites, uint32_t site)
 	return chunk ? &chunk[site & ((1u << SITES_SITE_BITS) - 1)] : NULL;
 }
 
-/* The next number below max, 0: there is none left. The count stays within its bounds. */
+/* Takes the next number below max; 0: there is none left. The count never exceeds max. */
 static uint32_t take_number(uint32_t *count, uint32_t max)
 {
 	uint32_t number = __atomic_load_n(count, __ATOMIC_RELAXED);
@@ -55,13 +55,13 @@ void sites_release(struct sites *sites)
 	stack_index_release(&sites->index);
 }
 
-/* By the hash's highest bits. */
+/* The index of a head: the highest bits of the hash. */
 static uint32_t head_index(uint32_t count, uint64_t hash)
 {
 	return (uint32_t)(hash >> (64 - __builtin_ctz(count)));
 }
 
-/* Nodes hang by the larger ones from now on. */
+/* Whether new nodes go into more_heads. */
 static bool has_more_heads(const struct live_header *header)
 {
 	return __atomic_load_n(&header->nodes, __ATOMIC_RELAXED) > SITES_HEADS;
@@ -75,7 +75,7 @@ void sites_expect_node(const struct sites *sites, const struct live_header *head
 			   1);
 }
 
-/* From node on until the one before `end`. 0: not there. */
+/* Searches a chain from node on, up to `end`. 0: not there. */
 static uint32_t search(const struct sites *sites, uint32_t node, uint32_t end, uint32_t parent,
 		       uint32_t frame)
 {
@@ -89,14 +89,14 @@ static uint32_t search(const struct sites *sites, uint32_t node, uint32_t end, u
 	return 0;
 }
 
-/* In the chain of a head. 0: not there. */
+/* Searches the chain of a head. 0: not there. */
 static uint32_t find(const struct sites *sites, const uint32_t *head, uint32_t parent,
 		     uint32_t frame)
 {
 	return search(sites, __atomic_load_n(head, __ATOMIC_ACQUIRE), 0, parent, frame);
 }
 
-/* Two threads may make the same node at a time: both of them stay. */
+/* Two threads may make the same node at once: both nodes stay. */
 static uint32_t add_node(struct sites *sites, struct live_header *header, uint32_t *head,
 			 uint32_t parent, uint32_t frame)
 {
@@ -144,11 +144,11 @@ uint32_t sites_add(struct sites *sites, struct live_header *header, uint64_t has
 	if (!site)
 		return 0;
 	site->node = node;
-	// Where another thread came first this one stays without calls.
+	// If another thread came first, this site stays without calls.
 	return stack_index_add(&sites->index, hash, number);
 }
 
-/* All but its node, which others may change meanwhile: site_parts.h. */
+/* Clears all of a site but its node, which other threads may change meanwhile: site_parts.h. */
 static void forget(struct live_site *site)
 {
 	uint64_t *sums[] = {&site->calls,       &site->bytes,      &site->freed_calls,

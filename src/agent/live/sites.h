@@ -1,11 +1,11 @@
 /*
- * The sums of each stack (trace/live.h). A stack that was met before has its site by a hash of all
- * its frames (stack_index.h); of a new one the frames become a tree, each node found by its parent
- * and its frame. Shared by all threads, never removed.
+ * The sums of each stack (trace/live.h). A stack that was met before is found by a hash of all its
+ * frames (stack_index.h). The frames of a new stack become nodes of a tree, where each node is
+ * found by its parent and its frame. Shared by all threads, never removed.
  *
- * A thread keeps the hashes of its last stack beside stack_cache.frames, as far as
- * stack_cache.shared says that they are true, and a segment of leaf_cache.h its site in its text:
- * so what was met lately is not looked up.
+ * A thread saves look-ups in two ways (live_stack.c). It keeps the hashes of its last stack beside
+ * stack_cache.frames; those of the outermost stack_cache.shared frames are valid. And a segment of
+ * leaf_cache.h holds its site in its text.
  *
  * Lock-free, async-signal-safe.
  */
@@ -29,36 +29,36 @@
 #define SITES_HEADS       (1u << 16)
 #define SITES_MORE_HEADS  (1u << 20)
 
-/* Numbers of sites that are no stack's. */
+/* Special numbers of sites. */
 #define SITES_STACKLESS 1 /* BACKTRACE=none, and what found no room */
-/* From here on: of a block whose stack is not looked up yet (handler_queue.h), one of so many. */
+/* From here on: for a block whose stack is not looked up yet (handler_queue.h), by its ticket. */
 #define SITES_WAITING   1024u
 #define SITES_UNKNOWN   (LIVE_SITES - SITES_WAITING)
 
 /* Zero: empty. */
 struct sites {
 	/*
-	 * Atomic: the first node of a chain. Those that are made when there is one for each of the
-	 * first heads hang by the others, whose memory few programs need.
+	 * Atomic: the first node of each chain. When there are as many nodes as `heads`, new ones
+	 * go into `more_heads`, whose memory few programs need.
 	 */
 	uint32_t heads[SITES_HEADS];
 	uint32_t more_heads[SITES_MORE_HEADS];
 	struct live_node *nodes[SITES_NODE_CHUNKS]; /* atomic */
 	struct live_site *sites[SITES_SITE_CHUNKS]; /* atomic */
 	struct stack_index index;
-	uint32_t parts;                 /* atomic: of all sites */
-	uint32_t next_part[LIVE_SITES]; /* atomic, see site_parts.h; 0: has none, and is none */
+	uint32_t parts;                 /* atomic: number of parts of all sites */
+	uint32_t next_part[LIVE_SITES]; /* atomic, site_parts.h; 0: neither has parts nor is one */
 };
 
 /* Makes the first chunks, and the site SITES_STACKLESS. false: no memory. */
 bool sites_begin(struct sites *sites, struct live_header *header);
 
-/* Gives what is no chunk of the recording back. */
+/* Frees the memory that is no chunk of the recording. */
 void sites_release(struct sites *sites);
 
 /*
- * The hash of a stack by that of its outer frames, SITES_NO_FRAMES if there are none, and its
- * innermost frame (struct live_node.frame). A folded product, as wyhash has it.
+ * The hash of a stack, from the hash of its outer frames (SITES_NO_FRAMES if there are none) and
+ * its innermost frame (struct live_node.frame). A folded product, as in wyhash.
  */
 #define SITES_NO_FRAMES UINT64_C(0x2d358dccaa6c78a5)
 static inline uint64_t sites_hash(uint64_t outer, uint32_t frame)
@@ -76,23 +76,23 @@ static inline uint32_t sites_find(struct sites *sites, uint64_t hash)
 }
 
 /*
- * A node of a new stack, of the frame within parent (0: it is the outermost), and the hash of the
- * stack up to there. *made: that parent is new, and nobody has one of its nodes; then whether this
- * one is. 0: no room.
+ * The node of a frame of a new stack; parent: the node of its caller, 0 for the outermost. hash: of
+ * the stack up to there. *made: the parent was just made, so it has no nodes yet; set if this node
+ * was just made. 0: no room.
  */
 uint32_t sites_node(struct sites *sites, struct live_header *header, uint64_t hash, uint32_t parent,
 		    uint32_t frame, bool *made);
 
-/* sites_node() will be called with that hash soon. */
+/* Prefetches for sites_node() with that hash. */
 void sites_expect_node(const struct sites *sites, const struct live_header *header, uint64_t hash);
 
-/* The new stack that ends at that node, with its hash, has a site from now on. 0: no room. */
+/* Makes a site for the new stack that ends at that node. 0: no room. */
 uint32_t sites_add(struct sites *sites, struct live_header *header, uint64_t hash, uint32_t node);
 
-/* A baseline: the sums of all that have a number begin anew. */
+/* A baseline: clears the sums of all sites. */
 void sites_forget(struct sites *sites, const struct live_header *header);
 
-/* One that is known to be there: of a number that was given. */
+/* The node of that number, which was given out before. */
 static inline struct live_node *sites_node_at(const struct sites *sites, uint32_t node)
 {
 	return &__atomic_load_n(&sites->nodes[node >> SITES_NODE_BITS],
@@ -113,7 +113,7 @@ static inline void sites_raise(uint64_t *peak, uint64_t value)
 		sites_raise_slow(peak, value);
 }
 
-/* Counts it, without peaks. ticks: since the start. Returns what the site has live. */
+/* Counts an allocation, without peaks. ticks: since the start. Returns what the site has live. */
 static inline struct weight sites_count(struct live_site *site, struct weight weight,
 					uint64_t ticks)
 {
@@ -129,12 +129,13 @@ static inline struct weight sites_count(struct live_site *site, struct weight we
 	if (calls - weight.calls <= freed_calls)
 		__atomic_store_n(&site->since, now, __ATOMIC_RELAXED);
 	__atomic_store_n(&site->last, now, __ATOMIC_RELAXED);
-	// What others freed since may be younger than what was added: then it is no peak.
+	// Other threads may have freed blocks that were allocated after the sums were read: no peak
+	// then.
 	return (struct weight){likely(calls > freed_calls) ? calls - freed_calls : 0,
 			       likely(bytes > freed_bytes) ? bytes - freed_bytes : 0};
 }
 
-/* The same with peaks, of a site that is not divided. */
+/* The same with peaks, for a site without parts. */
 static inline void sites_count_whole(struct live_site *site, struct weight weight, uint64_t ticks)
 {
 	struct weight live = sites_count(site, weight, ticks);
@@ -144,8 +145,8 @@ static inline void sites_count_whole(struct live_site *site, struct weight weigh
 }
 
 /*
- * tag: the thread's, site_parts_tag(). Returns whether it is to be asked site_parts_wanted(): it
- * has taken turns with others.
+ * Counts an allocation. tag: the thread's, site_parts_tag(). true: the thread takes turns with
+ * others, so ask site_parts_wanted().
  */
 static inline bool sites_allocate(struct sites *sites, uint32_t number, uint32_t tag,
 				  struct weight weight, uint64_t ticks)

@@ -9,7 +9,7 @@ static size_t tier_size(uint32_t tier)
 	return ((size_t)stack_index_mask(tier) + 1) * sizeof(uint64_t);
 }
 
-/* The tier after the last one, made if need be, becomes the last. Nothing if there is no memory. */
+/* Makes the tier after `tier` the last one. Nothing changes if there is no memory. */
 static void grow(struct stack_index *index, uint32_t tier)
 {
 	uint64_t **place = &index->more[tier], *none = NULL, *made;
@@ -74,7 +74,7 @@ static uint32_t add_to(struct stack_index *index, uint32_t tier, uint64_t hash, 
 	return stack_index_site(there);
 }
 
-/* In the tiers before that one, the latest first. */
+/* Searches the tiers before that one, the latest first. */
 static uint32_t find_before(struct stack_index *index, uint64_t hash, uint32_t tier)
 {
 	uint32_t site = 0;
@@ -86,9 +86,10 @@ static uint32_t find_before(struct stack_index *index, uint64_t hash, uint32_t t
 }
 
 /*
- * What counts is the entry of the last tier. Another thread may add the same stack to the tier
- * before: either it is found there, as that was the last one still, or it looks for the last one
- * behind that, sees this one, and finds what is here.
+ * The entry of the last tier is the valid one. Another thread may add the same stack to the tier
+ * before at the same time. Either that was still the last tier, and the entry is found there. Or
+ * that thread looks which tier is the last after it has added its entry, finds this tier, and in it
+ * this entry.
  */
 uint32_t stack_index_add(struct stack_index *index, uint64_t hash, uint32_t site)
 {

@@ -1,20 +1,21 @@
 /*
- * The sites of stacks (sites.h) by a hash of 64 bits of all frames: one look, however many frames
- * differ from the stack before.
+ * Finds the site of a stack (sites.h) by a hash of all its frames, 64 bits: one look, however many
+ * frames differ from the stack before. A hash table with open addressing that grows by tiers:
  *
- *   tier 0 ──► tier 1 ──► …   open addressing, each tier 8 times as large as the one before
+ *   tier 0 ──► tier 1 ──► …   each tier 8 times as large as the one before
  *
  *   entry    site (20 bits) | the hash's bits from 20 on (44)       0: free
  *
- * Where an entry lies is told by the hash's lowest bits, 12 to 21 of them; and by 11 of them where
- * a thread keeps what it looked up lately (live_own.recent). So 55 bits count at least: of a
- * million stacks, the most that there can be, some two are taken for one with a probability of 1 in
- * 70,000, and what the later one allocates is told of the other.
+ * The lowest bits of the hash are the place in a tier: 12 to 21 bits. A thread's own cache
+ * (live_own.recent) uses the lowest 11. So at least 55 bits of the hash are compared. Among a
+ * million stacks, the most that there can be, two have the same 55 bits with a probability of 1 in
+ * 70,000; then the blocks of the later one are counted for the other.
  *
- * When a tier is full to 3/4 the next one takes what is new. Entries stay where they are, and are
- * copied to the last tier when they are found. A stack has one site, whoever adds it when; only who
- * is stopped within a look of a few instructions while a tier is made, and others meet the stack
- * for the first time, may find a second one, whose sums readers of recordings add.
+ * When a tier is full to 3/4, new entries go into the next one. Old entries stay where they are,
+ * and are copied to the last tier when they are found. A stack has one site even if several threads
+ * add it at once. One case is left: a thread is stopped within a few instructions of a search while
+ * a tier is made and others meet the stack for the first time. It may make a second site, and
+ * readers of recordings add the sums of both.
  *
  * Lock-free, any thread, async-signal-safe.
  */
@@ -34,24 +35,24 @@
 /* Zero: empty. */
 struct stack_index {
 	uint64_t *more[STACK_INDEX_TIERS - 1]; /* atomic: tiers 1, 2, … */
-	uint32_t counts[STACK_INDEX_TIERS];    /* atomic: entries, and claims of some */
-	uint32_t last;                         /* atomic: the tier that takes what is new */
+	uint32_t counts[STACK_INDEX_TIERS];    /* atomic: entries, also those being added */
+	uint32_t last;                         /* atomic: the tier for new entries */
 	uint64_t first[1u << STACK_INDEX_FIRST_BITS];
 };
 
-/* The site of the stack with that hash. 0: it is not there. */
+/* The site of the stack with that hash. 0: not there. */
 static inline uint32_t stack_index_find(struct stack_index *index, uint64_t hash);
 
-/* Whether there is room for one more, which may have to be made. */
+/* Whether there is room for one more; makes some if need be. */
 bool stack_index_make_room(struct stack_index *index);
 
 /*
- * That stack has this site from now on. The site that it has: another one if another thread came
- * first. 0: there is no room.
+ * Adds a stack with its site. Returns the stack's site: another one if another thread came first.
+ * 0: there is no room.
  */
 uint32_t stack_index_add(struct stack_index *index, uint64_t hash, uint32_t site);
 
-/* Gives the memory of tiers back. */
+/* Frees the tiers. */
 void stack_index_release(struct stack_index *index);
 
 uint32_t stack_index_find_older(struct stack_index *index, uint64_t hash, uint32_t tier);
@@ -71,7 +72,7 @@ static inline uint64_t stack_index_entry(uint64_t hash, uint32_t site)
 	return (hash & ~(uint64_t)(LIVE_SITES - 1)) | site;
 }
 
-/* Whether it is of the stack with that hash, of those whose lowest bits are the same. */
+/* Whether the entry is that of the stack with the hash. The lowest bits of both must be equal. */
 static inline bool stack_index_is(uint64_t entry, uint64_t hash)
 {
 	return (entry ^ hash) >> LIVE_SITE_BITS == 0 && entry;
@@ -82,7 +83,7 @@ static inline uint32_t stack_index_site(uint64_t entry)
 	return (uint32_t)entry & (LIVE_SITES - 1);
 }
 
-/* In one tier, which always has a free entry. */
+/* Searches one tier. It always has a free entry, where the search ends. */
 static inline uint32_t stack_index_find_in(const uint64_t *entries, uint32_t mask, uint64_t hash)
 {
 	for (uint32_t i = (uint32_t)hash & mask;; i = (i + 1) & mask) {

@@ -2,7 +2,7 @@
 
 #include "trace/live.h"
 
-/* 1 - exp(-x), x > 0, to 1e-12: by the series where x is small, else by the square of its half. */
+/* 1 - exp(-x), x > 0, to 1e-12: by the series if x is small, else from the value for x / 2. */
 static double minus_expm1(double x)
 {
 	double sum = 0, half;
@@ -19,8 +19,8 @@ static double minus_expm1(double x)
 }
 
 /*
- * The series by Horner's rule: 1 - exp(-x) = x (1 - x/2 (1 - x/3 (…))). The weight is one to one
- * with the size, so what is taken from a sum for a block is what was added for it.
+ * The series by Horner's rule: 1 - exp(-x) = x (1 - x/2 (1 - x/3 (…))). The weight depends only on
+ * the size, so a block's end takes from a sum what its beginning added.
  */
 struct weight weight_of_sample(uint64_t size, uint64_t mean)
 {

@@ -7,12 +7,12 @@
 #include "agent/ground/config.h"
 #include "base/compiler.h"
 
-/* What it adds to sums: 1 and its size, but where only samples are taken. */
+/* What a block adds to sums: 1 and its size; more if it is a sample. */
 struct weight {
 	uint64_t calls, bytes;
 };
 
-/* Of a sample: 1 / the probability that it was one (admission.h). */
+/* The weight of a sample: 1 / the probability that it became one (admission.h). */
 struct weight weight_of_sample(uint64_t size, uint64_t mean);
 
 static inline struct weight weight_of(uint64_t size)

@@ -1,4 +1,4 @@
-/* The entry of a small block (trace/live.h), and what it says. */
+/* Encoding and decoding the entry of a small block (trace/live.h). */
 #ifndef MALLOW_AGENT_LIVE_BLOCKS_BLOCK_ENTRY_H
 #define MALLOW_AGENT_LIVE_BLOCKS_BLOCK_ENTRY_H
 
@@ -27,7 +27,7 @@ static inline uint64_t block_entry(uint64_t address, const struct known_block *b
 	       block_start(address);
 }
 
-/* Whether it (atomic) is that of the block which begins there, being one of its region. */
+/* Whether the entry (atomic) is of the block at the address, which is in the entry's region. */
 static inline bool block_entry_is_at(const uint64_t *entry, uint64_t address)
 {
 	return (__atomic_load_n(entry, __ATOMIC_RELAXED) & BLOCK_START_MASK) ==
@@ -39,7 +39,7 @@ static inline uint64_t block_entry_size(uint64_t entry)
 	return entry >> LIVE_SIZE_SHIFT & (LIVE_LARGE_MIN - 1);
 }
 
-/* Field by field: a copy of the whole would wait for its parts to be stored. */
+/* Field by field: to copy the whole struct would wait until its parts are stored. */
 static inline void block_from_entry(struct known_block *ret, uint64_t entry)
 {
 	ret->owner = (uint32_t)(entry >> LIVE_OWNER_SHIFT);
@@ -47,7 +47,7 @@ static inline void block_from_entry(struct known_block *ret, uint64_t entry)
 	ret->size = block_entry_size(entry);
 }
 
-/* Its block ends. */
+/* Frees the entry of a block that ends. */
 static inline void block_entry_take(uint64_t *entry, struct known_block *ret)
 {
 	block_from_entry(ret, __atomic_load_n(entry, __ATOMIC_RELAXED));

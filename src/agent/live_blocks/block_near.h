@@ -1,7 +1,8 @@
 /*
- * Where the blocks are that a thread met last, for those that are no entry of a full group: most
- * memory is freed and handed out again soon. Entries and cells stay with their region of memory, so
- * what one holds tells whether it is still that of the block at the address.
+ * A thread's cache of where in the table it met blocks last: most memory is freed and handed out
+ * again soon. Not for entries that are found at once by the address, those of full and wide groups.
+ * An entry or cell mostly stays with its region of memory, so its content tells whether it still is
+ * that of the block at the address.
  */
 #ifndef MALLOW_AGENT_LIVE_BLOCKS_BLOCK_NEAR_H
 #define MALLOW_AGENT_LIVE_BLOCKS_BLOCK_NEAR_H
@@ -13,13 +14,13 @@
 #include "base/compiler.h"
 
 /*
- * A place is the number of the word that is the entry of a small block (cells_word()), or of the
- * first one of a large one's cell, plus BLOCK_PLACE_LARGE; 0: nowhere. Neither a pointer nor a
- * distance from one: docs/live-table.md has what these cost the program.
+ * A place is the number of a word (cells_word()): a small block's entry, or the first word of a
+ * large block's cell, plus BLOCK_PLACE_LARGE. 0: nowhere. docs/live-table.md has what a
+ * pointer, or a distance from one, would cost the program.
  */
 #define BLOCK_PLACE_LARGE (1u << 31)
 
-/* Of one thread. Zero: it met nothing so far. */
+/* A thread's own. Zero: empty. */
 #define BLOCK_NEAR_LOG 8
 struct block_near {
 	struct heads_near heads;
@@ -34,18 +35,18 @@ static inline uint32_t block_near_index(uint64_t address)
 	return (uint32_t)(address >> 3) * 0x9e3779b1u >> (32 - BLOCK_NEAR_LOG);
 }
 
-/* Where the block at the address is, or was. */
+/* The place where the block at the address is, or was. 0: not known. */
 static inline uint32_t block_near_find(const struct block_near *near, uint64_t address)
 {
 	uint32_t index = block_near_index(address);
 	uint32_t place = (uint32_t)__atomic_load_n(&near->met[index].place, __ATOMIC_RELAXED);
 
-	// In this order: a signal handler may come in between and note another one.
+	// In this order: a signal handler may come in between and note another block.
 	compiler_barrier();
 	return __atomic_load_n(&near->met[index].address, __ATOMIC_RELAXED) == address ? place : 0;
 }
 
-/* A handler that comes in between finds none. */
+/* Notes a place. A handler that comes in between finds none. */
 static inline void block_near_note(struct block_near *near, uint64_t address, uint32_t place)
 {
 	uint32_t index = block_near_index(address);

@@ -23,7 +23,7 @@ static uint32_t large_place(uint32_t cell)
 	return cell ? cells_word_number(cell, 0) | BLOCK_PLACE_LARGE : 0;
 }
 
-/* As small_blocks_find(). */
+/* As small_blocks_find(), by the address alone. */
 static uint64_t *find_in_full(const struct block_table *table, uint64_t address, uint32_t *chain)
 {
 	uint32_t *head = heads_find(&table->heads, LIVE_MAP_SMALL, address);
@@ -31,7 +31,7 @@ static uint64_t *find_in_full(const struct block_table *table, uint64_t address,
 	return small_blocks_find(table, heads_name(head, LIVE_MAP_SMALL), address, chain);
 }
 
-/* The place of the block that begins there, which as a small one may be in that chain. */
+/* The place of the block at the address: in that chain if it is small. */
 static uint32_t search(const struct block_table *table, uint64_t address, uint32_t chain)
 {
 	uint32_t place = chain ? small_blocks_find_in(table, chain, address) : 0;
@@ -86,7 +86,7 @@ bool block_table_take(const struct block_table *table, struct block_near *near, 
 	       take_slow(table, near, address, ret);
 }
 
-/* A place where a block began at the address before is one for this one, if it is free. */
+/* Puts the block at a place where an earlier block at its address was, if that is free. */
 static bool put_near(const struct block_table *table, uint32_t place, uint64_t address,
 		     const struct known_block *block)
 {
@@ -99,13 +99,13 @@ static bool put_near(const struct block_table *table, uint32_t place, uint64_t a
 					block_entry(address, block));
 }
 
-/* *place: where it is now, if that is worth noting. */
+/* *place: where the block is now; 0: not worth noting. */
 static bool put_anew(struct block_table *table, uint64_t address, const struct known_block *block,
 		     struct known_block *stale, uint32_t *place)
 {
 	if (block->size < LIVE_LARGE_MIN)
 		return small_blocks_put(table, address, block_entry(address, block), stale, place);
-	// What is still there may be of any size.
+	// A block that is still there may be of any size.
 	take_anew(table, address, stale, place);
 	*place = large_place(large_blocks_put(table, address, block));
 	return *place != 0;
@@ -135,7 +135,7 @@ bool block_table_put(struct block_table *table, struct block_near *near, uint64_
 	       put_slow(table, near, address, block, stale);
 }
 
-/* Of an entry or a state. */
+/* Changes the owner in an entry or a state. */
 static bool change(uint64_t *word, unsigned int shift, uint32_t from, uint32_t to)
 {
 	uint64_t before = __atomic_load_n(word, __ATOMIC_RELAXED);

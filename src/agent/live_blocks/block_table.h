@@ -22,12 +22,13 @@
  *   A block of 1 KiB and more has a cell of its own, | next | address | state | size |.
  *   Those of a region are a chain (large_blocks.h).
  *
- * So the table costs by blocks, and not by the memory that they are spread over. Where a thread met
- * a block last it looks first (block_near.h); groups that are empty come back by reclaim.h.
+ * So the size of the table follows the number of blocks, not the memory that they are spread over.
+ * A thread looks first where it met a block last (block_near.h). Empty groups are reclaimed
+ * (reclaim.h).
  *
- * There is one block at an address at a time, and what comes after it there was told so by the
- * allocator. So an entry has one writer from when it was claimed until it is free again. It stays
- * with its region, but for those of groups that are empty (reclaim.h).
+ * At a time there is one block at an address, and the allocator hands an address out again only
+ * after the block there has ended. So an entry has one writer from its claim until it is free
+ * again. Entries stay with their region, except those of empty groups that are reclaimed.
  *
  * Lock-free, any thread, async-signal-safe.
  */
@@ -50,16 +51,16 @@ struct block_table {
 	struct heads heads;
 	struct cells cells;
 	struct full_groups fulls;
-	struct number_stack free_cells; /* single ones, of large blocks */
+	struct number_stack free_cells; /* single cells that large blocks have left */
 };
 
-/* The words of a group of cells, by its name. */
+/* The words of a group of cells, by its name (trace/live.h). */
 static inline uint64_t *block_table_group(const struct block_table *table, uint32_t name)
 {
 	return cells_at(&table->cells, live_group_number(name));
 }
 
-/* The time of a block of that size. */
+/* The time of a block of that size, as the table keeps it. */
 static inline uint32_t block_table_time(uint64_t ticks, uint64_t size)
 {
 	return live_time_pack(ticks, size < LIVE_LARGE_MIN ? LIVE_TIME_BITS : 32);
@@ -77,7 +78,7 @@ static inline uint32_t block_table_time(uint64_t ticks, uint64_t size)
 bool block_table_put(struct block_table *table, struct block_near *near, uint64_t address,
 		     const struct known_block *block, struct known_block *stale);
 
-/* Takes the block out that ends. false: it is not there. */
+/* Takes a block out, because it ends. false: it is not there. */
 bool block_table_take(const struct block_table *table, struct block_near *near, uint64_t address,
 		      struct known_block *ret);
 
@@ -85,10 +86,10 @@ bool block_table_take(const struct block_table *table, struct block_near *near, 
 bool block_table_change_owner(const struct block_table *table, uint64_t address, uint32_t from,
 			      uint32_t to);
 
-/* No block is live. Of what others put meanwhile some may stay. */
+/* Takes all blocks out. Some that other threads put in meanwhile may stay. */
 void block_table_empty(const struct block_table *table);
 
-/* Gives what is no chunk of the recording back. */
+/* Frees the memory that is no chunk of the recording. */
 void block_table_release(struct block_table *table);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * block_table_put() and block_table_take() in the ordinary cases, inline: a small block in its own
- * entry of a full or wide group, or one in a chain that the thread met lately. Else they do
- * nothing, and those are to be asked.
+ * The ordinary cases of block_table_put() and block_table_take(), inline: a small block in its own
+ * entry of a full or wide group, or in a chain at a place that the thread met lately. In other
+ * cases they return false and change nothing; then ask the general functions.
  */
 #ifndef MALLOW_AGENT_LIVE_BLOCKS_BLOCK_TABLE_FAST_H
 #define MALLOW_AGENT_LIVE_BLOCKS_BLOCK_TABLE_FAST_H
@@ -20,8 +20,8 @@ static inline uint64_t *block_table_words(const struct block_table *table, uint3
 }
 
 /*
- * A block will be put there soon: what that reads first is brought into the cache, as most often it
- * is not there. The result is for block_table_expect_group(), a while later.
+ * Prefetches what will be read first when a block is put at the address, since it is mostly not in
+ * the cache. The result is for block_table_expect_group(), a while later.
  */
 static inline const uint32_t *block_table_expect(const struct block_table *table,
 						 const struct block_near *near, uint64_t address,
@@ -54,8 +54,8 @@ static inline void block_table_expect_group(const struct block_table *table, con
 }
 
 /*
- * apart: no two live blocks begin within the same 32 bytes, so that nobody else claims the entry,
- * not even a signal handler.
+ * Claims an entry. apart: no two live blocks begin within the same 32 bytes, so nobody else claims
+ * this entry, not even a signal handler.
  */
 static inline bool block_table_claim(uint64_t *entry, uint64_t value, bool apart)
 {
@@ -83,7 +83,7 @@ block_table_put_fast(const struct block_table *table, const struct block_near *n
 	if (entry)
 		return likely(block_table_claim(entry, block_entry(address, block),
 						apart && live_group_is_full(name)));
-	// A place where a block began at the address is one for this one, if it is free.
+	// The place of an earlier block at this address is good for this one, if it is free.
 	place = block_near_find(near, address);
 	return place && !(place & BLOCK_PLACE_LARGE) &&
 	       likely(atomic_add_claim(block_table_words(table, place),

@@ -19,7 +19,10 @@ static uint32_t take_four(struct cells *cells)
 	return last + FOUR;
 }
 
-/* What is left of a four, or of another. Of several threads that begin one, some waste theirs. */
+/*
+ * Takes cells from the four that is being cut up, or from a new one. If several threads begin a new
+ * four at once, all but one waste the rest of theirs.
+ */
 static uint32_t take_part(struct cells *cells, unsigned int log)
 {
 	uint32_t *next = &cells->next[log];
@@ -36,7 +39,7 @@ static uint32_t take_part(struct cells *cells, unsigned int log)
 	return four;
 }
 
-/* Its chunk is made where need be. */
+/* Makes the chunk of the cells if need be. */
 uint32_t cells_take(struct cells *cells, unsigned int log, uint64_t **words)
 {
 	uint32_t number = log < CELLS_FOUR_LOG ? take_part(cells, log) : take_four(cells);

@@ -39,16 +39,13 @@ static inline uint64_t *cells_at(const struct cells *cells, uint32_t number)
 	       (uint64_t)(number & ((1u << CELLS_CHUNK_BITS) - 1)) * LIVE_CELL_WORDS;
 }
 
-/* The name of the group behind this one; in a free cell the number of the next free one. */
+/* The name of the next group; in a free cell, the number of the next free one. */
 static inline uint32_t cells_next(const uint64_t *words)
 {
 	return (uint32_t)__atomic_load_n(&words[0], __ATOMIC_RELAXED);
 }
 
-/*
- * A word of cells by its number, which is that of its cell, times four, plus its place in there:
- * less than 1 << CELLS_WORD_BITS.
- */
+/* Words are numbered across cells: word i of cell n is n * 4 + i < 1 << CELLS_WORD_BITS. */
 #define CELLS_WORD_BITS (LIVE_CELL_BITS + 2)
 static_assert(1u << 2 == LIVE_CELL_WORDS, "words are numbered across cells");
 

@@ -5,7 +5,7 @@
 #include "agent/live_blocks/live_memory.h"
 #include "base/compiler.h"
 
-/* The first entry has the next one's number. NULL: there is none. */
+/* Takes a free one. Its first entry holds the number of the next free one. NULL: none. */
 static struct live_full *take_free(struct full_groups *groups, uint32_t *number)
 {
 	struct live_full *full = NULL;
@@ -26,7 +26,7 @@ void full_groups_give_back(struct full_groups *groups, uint32_t number)
 	number_stack_push(&groups->free, number, &full_groups_at(groups, number)->entries[0]);
 }
 
-/* Its chunk is made where need be. */
+/* Makes a new one, and its chunk if need be. */
 static struct live_full *make(struct full_groups *groups, uint32_t *number)
 {
 	uint32_t last = __atomic_load_n(&groups->last, __ATOMIC_RELAXED);

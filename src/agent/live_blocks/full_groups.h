@@ -21,13 +21,13 @@ struct full_groups {
 	struct number_stack free;
 };
 
-/* One that nobody has, and its number; its entries are zero. NULL: there are no more. */
+/* Takes a full group that nobody has; its entries are zero. NULL: there are no more. */
 struct live_full *full_groups_take(struct full_groups *groups, uint32_t *number);
 
-/* One that was taken, and has no entries any more. */
+/* Gives back a full group that has no entries any more. */
 void full_groups_give_back(struct full_groups *groups, uint32_t number);
 
-/* One that was taken. */
+/* The full group of that number, which was taken. */
 static inline struct live_full *full_groups_at(const struct full_groups *groups, uint32_t number)
 {
 	return &__atomic_load_n(&groups->chunks[number >> FULL_GROUPS_CHUNK_BITS],

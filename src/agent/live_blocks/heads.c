@@ -18,8 +18,8 @@ static size_t top_count(unsigned int map)
 }
 
 /*
- * What a pointer leads to, made if it is not there yet. Of several makers the first counts, for
- * whom *own is set.
+ * What a pointer points to, which is made if it is missing. If several threads make it, the first
+ * one wins; *own is set for that one.
  */
 static void *reach(void *pointer, size_t size, bool *own)
 {
@@ -70,7 +70,7 @@ uint32_t *heads_reach(struct heads *heads, unsigned int map, uint64_t address)
 	return leaf ? heads_in(leaf, map, address) : NULL;
 }
 
-/* A signal handler may come in between: it finds no window. */
+/* A signal handler that comes in between finds no window. */
 void heads_near_move(struct heads_near *near, const struct heads *heads, uint64_t address)
 {
 	struct heads_window *window = &near->windows[address >> HEADS_MAPPINGS_BIT & 1];
@@ -111,7 +111,7 @@ void heads_each(const struct heads *heads, unsigned int map,
 			each_of_middle(middle, each, argument);
 }
 
-/* From the hand on in its middle. NULL: there is none. */
+/* The next leaf of the hand's middle. NULL: there is none. */
 static uint32_t *next_leaf(struct heads_hand *hand)
 {
 	uint32_t *leaf = NULL;

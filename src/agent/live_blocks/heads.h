@@ -1,10 +1,11 @@
 /*
- * The heads of regions of memory, by address, in the maps of trace/live.h:
+ * Finds the head of a region by an address: a radix tree of three levels for each map of
+ * trace/live.h.
  *
  *   map ──► top ──► middle: 8192 pointers ──► leaf: 256 heads, in the recording
  *
- * A leaf is made once, and stays. Addresses are those of blocks: multiples of 8 below 1 << 47. For
- * all others there is no head.
+ * A leaf is made once and stays. Addresses are those of blocks: multiples of 8 below 1 << 47. Other
+ * addresses have no head.
  *
  * Any thread, async-signal-safe.
  */
@@ -22,7 +23,7 @@
 #define HEADS_MIDDLE_BITS  13
 
 struct heads_middle {
-	struct heads_middle *next; /* made before this one, of any map */
+	struct heads_middle *next; /* the one that was made before this one, for any map */
 	unsigned int map;
 	uint32_t *leaves[1u << HEADS_MIDDLE_BITS]; /* atomic */
 };
@@ -33,10 +34,7 @@ struct heads {
 	struct heads_middle *middles;          /* atomic: the one that was made last */
 };
 
-/*
- * Rotate right by 3: an address that is no multiple of 8 gets a high bit set, and fails the test of
- * the range.
- */
+/* Rotate right by 3: if the address is no multiple of 8, a high bit is set and the test fails. */
 static inline bool heads_has_place(uint64_t address)
 {
 	return likely(!((address >> 3 | address << 61) >> (HEADS_ADDRESS_BITS - 3)));
@@ -68,11 +66,11 @@ static inline uint32_t *heads_find(const struct heads *heads, unsigned int map, 
 }
 
 /*
- * Where a thread was last in the map of small blocks: 2 GiB where programs have their heap, and 2
- * GiB where they have mappings. Zero: nowhere.
+ * A thread's cache: the middles for small blocks where it was last. Each covers 2 GiB; one is kept
+ * for where programs have their heap, and one for where they have mappings. Zero: none.
  */
 struct heads_window {
-	uint64_t number; /* of the address space's windows, plus 1 */
+	uint64_t number; /* of the 2 GiB of address space, plus 1 */
 	const struct heads_middle *middle;
 };
 struct heads_near {
@@ -81,14 +79,14 @@ struct heads_near {
 #define HEADS_WINDOW_BITS  (live_leaf_bits(LIVE_MAP_SMALL) + HEADS_MIDDLE_BITS)
 #define HEADS_MAPPINGS_BIT 45 /* 0 where Linux puts the heap, 1 where it puts mappings */
 
-/* heads_find() for small blocks there. NULL: it is elsewhere, or not there. */
+/* heads_find() for small blocks by that cache. NULL: the address lies elsewhere, or has no head. */
 static inline uint32_t *heads_near_find(const struct heads_near *near, uint64_t address)
 {
 	const struct heads_window *window = &near->windows[address >> HEADS_MAPPINGS_BIT & 1];
 	const struct heads_middle *middle = __atomic_load_n(&window->middle, __ATOMIC_RELAXED);
 	uint32_t *leaf;
 
-	// In this order: a signal handler may come in between and be elsewhere.
+	// In this order: a signal handler may come in between and move the window.
 	compiler_barrier();
 	if (unlikely(address & 7 || __atomic_load_n(&window->number, __ATOMIC_RELAXED) !=
 					    (address >> HEADS_WINDOW_BITS) + 1))
@@ -100,8 +98,8 @@ static inline uint32_t *heads_near_find(const struct heads_near *near, uint64_t 
 }
 
 /*
- * The name in a head (NULL: 0), for whoever then uses what it names: a group that was leaving stays
- * (reclaim.h).
+ * The name in a head (no head: 0), for a caller that will use the group. A group that was leaving
+ * stays then (reclaim.h).
  */
 static inline uint32_t heads_name(uint32_t *head, unsigned int map)
 {
@@ -116,32 +114,35 @@ static inline uint32_t heads_name(uint32_t *head, unsigned int map)
 	return name;
 }
 
-/* The same for the fast ways, to whom one that is leaving is none of a full group. */
+/*
+ * The same for the fast functions. A group that is leaving goes on leaving: its name is that of no
+ * full group, so they do not use it.
+ */
 static inline uint32_t heads_name_fast(const uint32_t *head)
 {
 	return head ? __atomic_load_n(head, __ATOMIC_ACQUIRE) : 0;
 }
 
-/* The thread is at that address now. */
+/* Moves the thread's window to the address. */
 void heads_near_move(struct heads_near *near, const struct heads *heads, uint64_t address);
 
-/* The same, made if it is not there. NULL: no memory. */
+/* heads_find(), but makes the head if it is missing. NULL: no memory, or no block can lie there. */
 uint32_t *heads_reach(struct heads *heads, unsigned int map, uint64_t address);
 
-/* Calls each for every head of a map that there is. */
+/* Calls each(argument, head) for every head of a map. */
 void heads_each(const struct heads *heads, unsigned int map,
 		void (*each)(const void *argument, uint32_t *head), const void *argument);
 
-/* Goes round all leaves. Zero: before all. */
+/* A position in a walk round all leaves (a clock hand). Zero: before the first. */
 struct heads_hand {
 	const struct heads_middle *middle;
-	uint32_t leaf; /* the next one in there */
+	uint32_t leaf; /* index of the next one in the middle */
 };
 
-/* The next leaf, and its map. NULL: it has been round, and begins again. */
+/* Moves to the next leaf, and returns it with its map. NULL: the round is over. */
 uint32_t *heads_go_on(const struct heads *heads, struct heads_hand *hand, unsigned int *map);
 
-/* Gives the memory of tops and middles back; the leaves are the caller's. */
+/* Frees tops and middles. The leaves are the caller's. */
 void heads_release(struct heads *heads);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/compiler.h"
 
-/* Of a cell whose address and size are not there yet, and of one that is in no region. */
+/* The state of a claimed cell: its address and size are not valid yet, or it is in no region. */
 #define STATE_BUSY UINT64_C(1)
 
 static uint32_t find_in_map(const struct block_table *table, unsigned int map, uint64_t address)
@@ -62,7 +62,7 @@ static void unclaim(uint64_t *words)
 	__atomic_store_n(&words[LIVE_WORD_STATE], 0, __ATOMIC_RELEASE);
 }
 
-/* Whether a cell is of a region for the block, being of that of what was in it last. */
+/* Whether the cell is in the block's region. It is in that of the block that it held last. */
 static bool is_for(const uint64_t *words, uint64_t address, const struct known_block *block)
 {
 	return __atomic_load_n(&words[LIVE_WORD_ADDRESS], __ATOMIC_RELAXED) == address &&
@@ -74,7 +74,7 @@ bool large_block_put(uint64_t *words, uint64_t address, const struct known_block
 {
 	if (!is_for(words, address, block) || !claim(words))
 		return false;
-	// Until then it may have become another region's.
+	// Before the claim the cell may have become another region's.
 	if (unlikely(!is_for(words, address, block))) {
 		unclaim(words);
 		return false;
@@ -83,7 +83,7 @@ bool large_block_put(uint64_t *words, uint64_t address, const struct known_block
 	return true;
 }
 
-/* A cell of the region's that nobody has. 0: there is none. */
+/* Claims a free cell of the region. 0: there is none. */
 static uint32_t claim_in(const struct block_table *table, uint32_t *head, unsigned int map)
 {
 	uint32_t name = heads_name(head, map);
@@ -98,7 +98,7 @@ static uint32_t claim_in(const struct block_table *table, uint32_t *head, unsign
 	return live_group_number(name);
 }
 
-/* Puts a cell that was filled in front of a region's. */
+/* Puts a filled cell in front of the region's chain. */
 static void push(uint32_t *head, unsigned int map, uint32_t name, uint64_t *words)
 {
 	uint32_t first;
@@ -110,7 +110,7 @@ static void push(uint32_t *head, unsigned int map, uint32_t name, uint64_t *word
 					      __ATOMIC_RELAXED));
 }
 
-/* One that is in no region, with its words. 0: there is none left. */
+/* Takes a cell that is in no region. 0: there is none left. */
 static uint32_t take_cell(struct block_table *table, uint64_t **words)
 {
 	uint32_t cell;
@@ -181,7 +181,7 @@ static bool claim_chain(const struct block_table *table, uint32_t chain)
 	return true;
 }
 
-/* Claimed first, for a thread that met one of the cells lately does not ask the head. */
+/* All cells are claimed first: a thread that met one of them lately does not ask the head. */
 uint32_t large_blocks_leave(struct block_table *table, uint32_t *head, uint32_t name)
 {
 	uint32_t chain = live_group_staying(name, LIVE_MAP_SMALL + 1), freed = 0;

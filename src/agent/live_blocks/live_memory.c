@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 
 #define CHUNKS_MAX   8192
-#define CHUNK_LEAVES 500 /* as their header has room for */
+#define CHUNK_LEAVES 500 /* so many fit into the header's list */
 
 #define PAUSE 1000
 
@@ -20,7 +20,7 @@ static struct {
 
 static uint32_t chunk_count;
 static uint32_t lock;
-static uint32_t refusals; // so many requests go without: there was no memory a moment ago
+static uint32_t refusals; // requests to refuse, because there was no memory a moment ago
 
 static struct {
 	struct live_chunk *chunk;
@@ -36,10 +36,7 @@ static void publish_chunk(struct trace_chunk *chunk, size_t size)
 	__atomic_store_n(&chunk->magic, TRACE_CHUNK_MAGIC, __ATOMIC_RELEASE);
 }
 
-/*
- * Whether it is worth trying. Without memory each event comes here, and a try costs some system
- * calls.
- */
+/* Whether it is worth trying. Without memory each event asks, and a try costs some system calls. */
 static bool may_try(void)
 {
 	uint32_t left = __atomic_load_n(&refusals, __ATOMIC_RELAXED);
@@ -81,10 +78,10 @@ static void *array_of(struct live_chunk *live)
 	return (char *)live - LIVE_CHUNK_OFFSET + LIVE_ARRAY_OFFSET;
 }
 
-/* An array, or a leaf. */
+/* A request for an array or a leaf. */
 struct wish {
 	void **place;
-	uint64_t first; /* of a leaf: its address */
+	uint64_t first; /* the number of the first entry; of a leaf: its address */
 	uint64_t count;
 	uint32_t entry_size;
 	unsigned int map;
@@ -116,7 +113,7 @@ static void carry_out(void *argument)
 	lock_release(&lock);
 }
 
-/* What lies at the place then; of another thread, perhaps. */
+/* Carries out the request. Returns what is at the place then, perhaps another thread's. */
 static void *get(struct wish *wish)
 {
 	if (!may_try())
@@ -167,7 +164,7 @@ void live_memory_empty(enum live_part part)
 		char *start = chunks[i].start;
 		const struct live_chunk *live = (const void *)(start + LIVE_CHUNK_OFFSET);
 
-		// Of a shared mapping, so of the file.
+		// From the file, too, since the mapping is shared.
 		if (live->part == part)
 			sys_madvise(start + LIVE_ARRAY_OFFSET, chunks[i].size - LIVE_ARRAY_OFFSET,
 				    MADV_REMOVE);

@@ -1,6 +1,6 @@
 /*
- * Numbers of entries of an array that are free, each with the next one's in a word of its entry: by
- * whoever gave one back. Lock-free, async-signal-safe.
+ * A Treiber stack of the free entries of an array. Entries are known by their numbers; a word of
+ * each free entry holds the number of the next one. Lock-free, async-signal-safe.
  */
 #ifndef MALLOW_AGENT_LIVE_BLOCKS_NUMBER_STACK_H
 #define MALLOW_AGENT_LIVE_BLOCKS_NUMBER_STACK_H
@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * The number on top, 0: none, plus how often one was pushed << 32: between a look at what is behind
- * the first one and taking that it may have been taken and come back.
+ * The number on top (0: none), and in the upper half a count of pushes. Without the count a pop
+ * could succeed although the entry was taken and came back in between (ABA).
  */
 struct number_stack {
 	uint64_t top; /* atomic */
@@ -27,14 +27,14 @@ static inline void number_stack_push(struct number_stack *stack, uint32_t number
 					      __ATOMIC_RELAXED));
 }
 
-/* The number on top, 0: none; to be asked for with *top, and taken with its word. */
+/* The number on top; 0: none. *top is for number_stack_pop(). */
 static inline uint32_t number_stack_top(const struct number_stack *stack, uint64_t *top)
 {
 	*top = __atomic_load_n(&stack->top, __ATOMIC_ACQUIRE);
 	return (uint32_t)*top;
 }
 
-/* false: something came first. */
+/* Takes the number on top; word: that entry's. false: another thread came first, so try again. */
 static inline bool number_stack_pop(struct number_stack *stack, uint64_t top, const uint64_t *word)
 {
 	uint64_t next = top >> 32 << 32 | (uint32_t)__atomic_load_n(word, __ATOMIC_RELAXED);

@@ -5,8 +5,8 @@
 #include "agent/live_blocks/large_blocks.h"
 #include "agent/live_blocks/small_blocks.h"
 
-/* Of a group that is not leaving. Those of chains of small blocks are not asked to (block_near.h).
- */
+/* Whether a group that is not leaving is empty, so that it may. Chains of small blocks never leave,
+ * because block_near.h keeps places in them. */
 static bool may_leave(const struct block_table *table, uint32_t name, unsigned int map)
 {
 	if (map == LIVE_MAP_SMALL)
@@ -25,7 +25,10 @@ static bool mark(const struct block_table *table, uint32_t *head, unsigned int m
 					   false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
-/* The cache has little of a large table: all at once is several times as fast as one by one. */
+/*
+ * Little of a large table is in the cache. To prefetch all at once is several times as fast as to
+ * wait for one after the other.
+ */
 static void prefetch(const struct block_table *table, const uint32_t *leaf)
 {
 	for (uint32_t i = 0; i < LIVE_LEAF_HEADS; i++) {
@@ -53,7 +56,7 @@ enum reclaim_found reclaim_begin(struct reclaim *reclaim, const struct block_tab
 	return RECLAIM_FOUND_SOME;
 }
 
-/* Returns how many cells are free now. */
+/* Frees the group if it is still leaving and empty. Returns how many cells that are. */
 static uint32_t decide(struct block_table *table, uint32_t *head, unsigned int map)
 {
 	uint32_t name = __atomic_load_n(head, __ATOMIC_ACQUIRE), freed = 0;
@@ -64,7 +67,7 @@ static uint32_t decide(struct block_table *table, uint32_t *head, unsigned int m
 		freed = large_blocks_leave(table, head, name);
 	else if (small_blocks_are_gone(table, name) && small_blocks_leave(table, head, name))
 		freed = RECLAIM_FULL_CELLS;
-	heads_name(head, map); // if it did not
+	heads_name(head, map); // removes the mark if the group was not freed
 	return freed;
 }
 

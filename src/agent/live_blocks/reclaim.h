@@ -1,23 +1,24 @@
 /*
- * Taking back groups of which no block is left: full groups, and the cells of regions of large
- * blocks. Others come by a group in any state, and are never waited for:
+ * Reclaims groups without blocks: full groups, and the cells of regions of large blocks. Other
+ * threads may use a group at any time and are never waited for. So a group is first marked in its
+ * head, and freed once every thread was quiescent, outside of the table:
  *
- *   seen to be empty ──► leaving ──► nobody is in the table who came before ──► still leaving, and
- *                          │                                                    empty: free
- *                          ▼
- *          who wants to use it makes it stay
+ *   empty ──► leaving ──► every thread was outside once ──► still marked and empty: free
+ *                │
+ *                ▼
+ *       a thread that wants to use the group removes the mark: it stays
  *
- * While a group is leaving, its head has a name that is none of a full group, so the fast ways do
- * not see it, and all others go by heads_name(), which takes the mark away before they use the
- * group. So when everybody has been out of the table since the mark was set, and it is still there,
- * nobody uses the group, and nobody did since: what an unlocked claim (atomic_add.h) wrote is seen.
- * Then one compare and swap of the head decides between who wants it and us.
+ * The name of a leaving group is that of no full group, so the fast functions do not see it. All
+ * others go by heads_name(), which removes the mark before they use the group. So if every thread
+ * was outside after the mark was set, and the mark is still there, nobody uses the group, and
+ * nobody has used it since. What an unlocked claim (atomic_add.h) wrote before is visible by then.
+ * One compare-and-swap of the head decides between a thread that wants the group and this one.
  *
- * Not so for who has met a cell of a large block (block_near.h) and does not ask the head. Hence
- * these cells are claimed before it is decided, are so while they are free, and whoever claims one
- * looks again whose it is.
+ * A thread that has met a cell of a large block (block_near.h) does not ask the head. So these
+ * cells are claimed before the compare-and-swap, and stay so while they are free. A thread that
+ * claims a cell checks again whose cell it is.
  *
- * Part of block_table.h. One thread at a time, in no other use of the table.
+ * Part of block_table.h. Used by one thread at a time, which is in no other use of the table.
  */
 #ifndef MALLOW_AGENT_LIVE_BLOCKS_RECLAIM_H
 #define MALLOW_AGENT_LIVE_BLOCKS_RECLAIM_H
@@ -27,29 +28,29 @@
 
 #include "agent/live_blocks/block_table.h"
 
-/* Zero: none is leaving. */
+/* Zero: no group is leaving. */
 struct reclaim {
 	struct heads_hand hand;
-	uint32_t *leaf; /* groups of its regions are leaving; NULL: none is */
+	uint32_t *leaf; /* the leaf whose groups are leaving; NULL: none */
 	unsigned int map;
 };
 
 enum reclaim_found {
 	RECLAIM_FOUND_NONE,
 	RECLAIM_FOUND_SOME,
-	RECLAIM_FOUND_END, /* all leaves were looked at once more */
+	RECLAIM_FOUND_END, /* all leaves were looked at, and the next call begins anew */
 };
 
-/* From now on the empty groups of the next leaf are leaving. While none is. */
+/* Marks the empty groups of the next leaf. Only while no group is leaving. */
 enum reclaim_found reclaim_begin(struct reclaim *reclaim, const struct block_table *table);
 
 /*
- * Everybody has been out of the table since. What is still empty then is free. Returns how much
- * that is, in cells.
+ * Call when every thread was outside since reclaim_begin(). Frees the marked groups that are still
+ * empty. Returns how much that is, in cells.
  */
 uint32_t reclaim_end(struct reclaim *reclaim, struct block_table *table);
 
-/* How much there is of groups, free ones included: in cells. */
+/* The size of all groups, free ones included, in cells. */
 #define RECLAIM_FULL_CELLS ((uint32_t)(sizeof(struct live_full) / LIVE_CELL_SIZE))
 static inline uint32_t reclaim_size(const struct block_table *table)
 {

@@ -1,14 +1,14 @@
 #include "agent/live_blocks/small_blocks.h"
 
 /*
- * Blocks up to this size leave room for twelve in a region, with glibc's 8 bytes beside each: a
- * full group costs 22 bytes a block then, and with the group of 3 before it 29 % of the region.
+ * A region has room for twelve blocks of this size, with glibc's 8 bytes for each. Then a full
+ * group costs 22 bytes a block, and with the group of 3 before it 29 % of the region.
  */
 #define CLOSE_SIZE  72
 #define CLOSE_MANY  12
-#define CLOSE_FIRST 3 /* of which so many may lie in the group before it */
+#define CLOSE_FIRST 3 /* so many of them may lie in the group that was there before */
 
-/* Of larger ones than these a region has so few that a wide group of 7 does. */
+/* For larger blocks than this a wide group of 7 is enough: a region has few of them. */
 #define SPARSE_SIZE 256u
 
 static uint64_t *words_end(uint64_t *words, uint32_t name)
@@ -34,16 +34,16 @@ uint32_t small_blocks_find_in(const struct block_table *table, uint32_t chain, u
 	return 0;
 }
 
-/* Where a block that is to be put into a chain was looked for. */
+/* The result of searching a chain for a place for a block. */
 struct look {
-	uint32_t same; /* word of the entry of one that begins there, or 0 */
+	uint32_t same; /* word of the entry of a block at the same address, or 0 */
 	uint32_t free; /* the last free entry, or 0 */
 	unsigned int groups;
-	uint64_t bytes;   /* of the blocks */
+	uint64_t bytes;   /* of all blocks in the chain */
 	uint32_t chained; /* struct live_full */
 };
 
-/* Of one that is not free. */
+/* The bit of an entry that is not free in live_full.chained. */
 static uint32_t chained_bit(uint64_t entry)
 {
 	return 1u << (((entry & BLOCK_START_MASK) - 1) >> (LIVE_FULL_BITS - 3));
@@ -95,7 +95,7 @@ static bool wants_full(const struct block_table *table, const uint32_t *head,
 {
 	uint64_t size = block_entry_size(entry);
 
-	// Of the first region of a leaf nobody knows which one is before it.
+	// The region before the first one of a leaf is not known.
 	if (!look->groups)
 		return size <= CLOSE_SIZE && (uint64_t)head % LIVE_LEAF_SIZE &&
 		       is_crowded(table, __atomic_load_n(head - 1, __ATOMIC_ACQUIRE));
@@ -117,7 +117,10 @@ struct putting {
 	uint32_t *word; /* as of small_blocks_put() */
 };
 
-/* The bits of the header of a wide group of that name in front of blocks with those bits. */
+/*
+ * The bits in the header of a new wide group for the blocks in the chain after it; chained: their
+ * bits in live_full.chained.
+ */
 static uint64_t elsewhere_of(uint32_t name, uint32_t chained)
 {
 	uint64_t ret = 0;
@@ -129,7 +132,10 @@ static uint64_t elsewhere_of(uint32_t name, uint32_t chained)
 	return ret;
 }
 
-/* The logarithm of the cells of the next group: all together have an entry for each 32 bytes. */
+/*
+ * The logarithm of the number of cells of the next group. All groups of a region together have an
+ * entry for each 32 bytes.
+ */
 static unsigned int next_log(const struct look *look, uint64_t entry)
 {
 	if (!look->groups)
@@ -138,8 +144,8 @@ static unsigned int next_log(const struct look *look, uint64_t entry)
 }
 
 /*
- * A group that begins a chain, whose first one was `first`. Where others come first and make the
- * region's group another one, it is wasted.
+ * Puts the block into a new group in front of a chain, whose first group was `first`. If another
+ * thread has changed the chain meanwhile, the new group is wasted.
  */
 static enum end add_group(struct block_table *table, uint32_t *chain, uint32_t first,
 			  const struct look *look, const struct putting *putting)
@@ -193,11 +199,11 @@ static enum end replace(uint64_t *entry, const struct putting *putting)
 	return END_PUT;
 }
 
-/* Into a free entry of the chain whose first group is that one. */
+/* Puts the block into a free entry of the chain; first: its first group. */
 static enum end put_elsewhere(const struct block_table *table, uint32_t first,
 			      const struct look *look, const struct putting *putting)
 {
-	// Before this returns nobody asks for the block.
+	// In any order: nobody asks for the block before this returns.
 	if (small_blocks_is_wide(first))
 		__atomic_fetch_or(
 			block_table_group(table, first),
@@ -207,7 +213,7 @@ static enum end put_elsewhere(const struct block_table *table, uint32_t first,
 										       : END_AGAIN;
 }
 
-/* Into the chain that *chain names, which is the region's head, or that of its full group. */
+/* Puts the block into a chain: the region's, or that of the region's full group. */
 static enum end put_into_chain(struct block_table *table, uint32_t *chain, uint32_t *head,
 			       const struct putting *putting)
 {
@@ -225,7 +231,7 @@ static enum end put_into_chain(struct block_table *table, uint32_t *chain, uint3
 		own = &block_table_group(table,
 					 first)[small_blocks_wide_index(first, putting->address)];
 		if (!__atomic_load_n(own, __ATOMIC_RELAXED)) {
-			*putting->word = 0; // none to be noted
+			*putting->word = 0; // not worth noting
 			return atomic_add_claim(own, putting->entry) ? END_PUT : END_AGAIN;
 		}
 	}
@@ -240,7 +246,10 @@ static enum end put_into_chain(struct block_table *table, uint32_t *chain, uint3
 	return add_group(table, chain, first, &look, putting);
 }
 
-/* Into a region with a full group, which may have no place for it, or where it may be still. */
+/*
+ * Puts the block into a region with a full group. Its entry may be taken, or the old block may
+ * still be in the chain.
+ */
 static enum end put_into_full(struct block_table *table, uint32_t *head, uint32_t name,
 			      const struct putting *putting)
 {
@@ -256,7 +265,7 @@ static enum end put_into_full(struct block_table *table, uint32_t *head, uint32_
 		return replace(cells_word(&table->cells, same), putting);
 	if (!there)
 		return atomic_add_claim(entry, putting->entry) ? END_PUT : END_AGAIN;
-	// Before this returns nobody asks for the block.
+	// In any order: nobody asks for the block before this returns.
 	__atomic_fetch_or(&full->chained, 1u << index, __ATOMIC_RELAXED);
 	__atomic_fetch_or(head, LIVE_FULL_CHAIN, __ATOMIC_RELEASE);
 	return put_into_chain(table, &full->chain, head, putting);

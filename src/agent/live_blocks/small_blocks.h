@@ -1,16 +1,16 @@
 /*
  * The live blocks of less than 1 KiB, by the region of memory in which they begin (trace/live.h):
  *
- *   head ──► group of 3 entries                                      looked through
+ *   head ──► group of 3 entries                                      searched
  *   head ──► wide group, 7 or 15 entries by address ──► group before it ──► …
  *   head ──► full group, an entry for each 32 bytes ──► such a chain, if need be
  *
- * Of each group that is looked through the cache most often has nothing. So in a wide group each
- * 128 or 64 bytes of the region have an entry that is looked at first, but the first two of them,
- * which share one. And where many blocks are to be expected, by those that a region has or by those
- * of the region before it, it gets a full group.
+ * Each group that is searched is mostly a cache miss. So in a wide group each 128 or 64 bytes of
+ * the region have an entry of their own, which is looked at first. (The first two of these pieces
+ * share one, because the header takes a word.) And a region gets a full group where many blocks are
+ * to be expected: if its first ones are small, or if there are many in the region before it.
  *
- * Part of block_table.h, and as that is.
+ * Part of block_table.h: lock-free, any thread, async-signal-safe.
  */
 #ifndef MALLOW_AGENT_LIVE_BLOCKS_SMALL_BLOCKS_H
 #define MALLOW_AGENT_LIVE_BLOCKS_SMALL_BLOCKS_H
@@ -23,9 +23,9 @@
 #include "agent/live_blocks/block_table.h"
 #include "base/compiler.h"
 
-/* Addresses are multiples of 8, entries those of block_entry(), and atomic where they are. */
+/* Addresses are multiples of 8. Entries are those of block_entry(), and atomic. */
 
-/* Of a wide group's header: from here on the bits of its words, at which readers do not look. */
+/* In a wide group's header: a bit for each of its words begins here. Readers ignore them. */
 #define SMALL_BLOCKS_ELSEWHERE 32
 
 static inline uint32_t small_blocks_full_index(uint64_t address)
@@ -38,13 +38,13 @@ static inline struct live_full *small_blocks_full(const struct block_table *tabl
 	return full_groups_at(&table->fulls, live_group_number(name));
 }
 
-/* Whether it names a wide group, of 2 or 4 cells, first of a chain. */
+/* Whether the name is that of a wide group: 2 or 4 cells, the first group of a chain. */
 static inline bool small_blocks_is_wide(uint32_t name)
 {
 	return (name >> LIVE_CELL_BITS) - 1 < 2;
 }
 
-/* The word of a block's own entry in there, by its address or where in the region it is. */
+/* Index of the block's own entry in a wide group, by its address or its offset in the region. */
 static inline uint32_t small_blocks_wide_index(uint32_t name, uint64_t address)
 {
 	uint32_t words = LIVE_CELL_WORDS * live_group_cells(name);
@@ -53,15 +53,15 @@ static inline uint32_t small_blocks_wide_index(uint32_t name, uint64_t address)
 	return index + !index; // the first one is the header
 }
 
-/* In its header: a block of that entry was put elsewhere in the chain. */
+/* The bit of that entry in the header: a block of the entry was put elsewhere in the chain. */
 static inline uint64_t small_blocks_elsewhere(uint32_t index)
 {
 	return UINT64_C(1) << (SMALL_BLOCKS_ELSEWHERE + index);
 }
 
 /*
- * Where in the full or wide group of its region, which has that name, a block is to be put. NULL:
- * there is none, or the block may be elsewhere in the chain, its last end not having been seen.
+ * The entry for a new block in its region's full or wide group, which has that name. NULL: there is
+ * none, or an old block may still be elsewhere in the chain because its end was not seen.
  */
 static inline uint64_t *small_blocks_new_entry(const struct block_table *table, uint32_t name,
 					       uint64_t address)
@@ -88,8 +88,8 @@ static inline uint64_t *small_blocks_new_entry(const struct block_table *table, 
 }
 
 /*
- * The block's own entry in the full or wide group of its region, which has that name, or NULL:
- * *chain is where else it may be, for small_blocks_find_in(); 0: nowhere.
+ * The entry of the block in its region's full or wide group, which has that name. NULL: it is not
+ * there; *chain is where else it may be, for small_blocks_find_in(), 0: nowhere.
  */
 static inline uint64_t *small_blocks_find(const struct block_table *table, uint32_t name,
 					  uint64_t address, uint32_t *chain)
@@ -110,20 +110,20 @@ static inline uint64_t *small_blocks_find(const struct block_table *table, uint3
 	return NULL;
 }
 
-/* The number of its word (cells_word()), or 0. */
+/* The number of the block's word (cells_word()), or 0. */
 uint32_t small_blocks_find_in(const struct block_table *table, uint32_t chain, uint64_t address);
 
 /*
- * Whether there was room. *word is its number if it is in a chain now, else 0. *stale is set if a
- * small block was still there.
+ * Puts a block in. false: no room. *word: the number of its word if it is in a chain and worth
+ * noting, else 0. *stale is set if a small block was still at the address.
  */
 bool small_blocks_put(struct block_table *table, uint64_t address, uint64_t entry,
 		      struct known_block *stale, uint32_t *word);
 
-/* Of the full group of that name, leaving or not: whether there are no blocks in it. */
+/* Whether the full group of that name holds no block. The name may have the mark of leaving. */
 bool small_blocks_are_gone(const struct block_table *table, uint32_t name);
 
-/* The group of that name, which nobody uses, is free if it is still leaving its region. */
+/* Frees the full group if it is still leaving its region. Only if nobody uses it. */
 bool small_blocks_leave(struct block_table *table, uint32_t *head, uint32_t name);
 
 void small_blocks_empty(const struct block_table *table);

@@ -19,7 +19,7 @@
 #include "agent/record/recording.h"
 #include "base/compiler.h"
 
-#define KEEPERS    4 /* reports being made at once */
+#define KEEPERS    4 /* reports that may be made at once */
 #define STACK_SIZE 8192
 #define OUTPUT_FD  1
 #define LAST_FD    2
@@ -27,22 +27,22 @@
 #define WAIT_MS    10000
 #define FDS_LEAST  16 /* with less the helper's dynamic loader can open no libraries */
 #define NO_EXEC    126
-#define MISSING    ENOENT /* in place of an error of clone(): there is no helper to be started */
+#define MISSING    ENOENT /* in place of an error of clone(): the helper cannot be executed */
 #define ARGUMENTS  8
 #define FD_PATH    "/proc/self/fd/"
 
-/* What a keeper needs, which may run longer than the call that starts it. */
+/* A keeper's data. It may run longer than the call that starts it. */
 struct keeper {
 	int pid; /* 0: none */
 	int fd;
-	int output;   /* what its standard output is to be, -1: as the program's */
+	int output;   /* the helper's standard output; -1: the program's */
 	int status;   /* of the helper, as wait4() gives it; -1: not yet, or there was none */
-	bool awaited; /* by somebody who wants to know the status */
+	bool awaited; /* a thread waits for it, to know the status */
 	bool stderr_is_own;
 	bool is_report, last;
-	enum live_message plea; /* what `mallow live` is sent if there is no report … */
+	enum live_message plea; /* what to send to `mallow live` if there is no report … */
 	long told;              /* … and what came of that */
-	int error;              /* why the keeper could not be started, 0: it was */
+	int error;              /* why the keeper could not be started; 0: it was */
 	struct live_header *header;
 	char descriptor[16 + sizeof(FD_PATH)];
 	const char *arguments[ARGUMENTS];
@@ -61,7 +61,7 @@ static const char *path_of_helper(void)
 	return *path ? path : installed_tool_path();
 }
 
-/* The signals' actions are this process's own; handlers are the program's code. */
+/* Resets the signal handlers, which are the program's code. This process has its own table. */
 static void reset_handlers(void)
 {
 	struct {
@@ -78,7 +78,7 @@ static void reset_handlers(void)
 	}
 }
 
-/* stderr is another file than when the program began: reports go nowhere, or to OUTFILE. */
+/* stderr is no longer the file that it was at the start: then reports must not go there. */
 static void hide_stderr(void)
 {
 	long null = syscall_raw(SYS_openat, AT_FDCWD, (long)"/dev/null", O_WRONLY, 0, 0, 0);
@@ -95,20 +95,21 @@ static void set_output(int fd)
 		syscall_raw(SYS_dup3, fd, OUTPUT_FD, 0, 0, 0, 0);
 }
 
-/* Of the helper itself, until it is executed. Other descriptors of the program stay with it. */
+/* In the helper, before the exec: closes the program's descriptors from 3 on but the table's. */
 static void keep_only(int fd)
 {
 	if (fd > LAST_FD + 1)
 		syscall_raw(SYS_close_range, LAST_FD + 1, fd - 1, 0, 0, 0, 0);
 	syscall_raw(SYS_close_range, fd + 1, ~0u, 0, 0, 0, 0);
 	syscall_raw(SYS_fcntl, fd, F_SETFD, 0, 0, 0, 0);
-	// node marks all that it has as not to be inherited.
+	// node marks all its descriptors close-on-exec.
 	syscall_raw(SYS_fcntl, LAST_FD, F_SETFD, 0, 0, 0, 0);
 }
 
 /*
- * The program's limits are not meant for the helper: up to where it may go without privilege. With
- * too few descriptors its dynamic loader would complain in the program's place: false.
+ * Raises the limits that the program has set as far as is possible without privilege: they are not
+ * meant for the helper. false: there are so few descriptors that the helper's dynamic loader would
+ * complain in the program's name.
  */
 static bool lift_limits(void)
 {
@@ -126,7 +127,10 @@ static bool lift_limits(void)
 	return limit.now >= FDS_LEAST;
 }
 
-/* A frame of its own: it runs on the keeper's stack, which the keeper goes on with. */
+/*
+ * Executes the helper. A function of its own, because this runs on the keeper's stack, which the
+ * keeper goes on using.
+ */
 static never_inline __attribute__((noreturn)) void execute(const struct keeper *keeper)
 {
 	static const uint64_t none;
@@ -145,7 +149,7 @@ static never_inline __attribute__((noreturn)) void execute(const struct keeper *
 		syscall_raw(SYS_exit_group, 127, 0, 0, 0, 0, 0);
 }
 
-/* Whether there is a report is known. By the keeper, or by the process that could start none. */
+/* Notes the outcome of a report. Called by the keeper, or by the process that could start none. */
 static void settle(struct keeper *keeper)
 {
 	if (!keeper->is_report)
@@ -155,13 +159,14 @@ static void settle(struct keeper *keeper)
 				 keeper->status ? LIVE_LAST_REPORT_FAILED
 						: LIVE_LAST_REPORT_WRITTEN,
 				 __ATOMIC_RELEASE);
-	// Who is told of the last one looks there. The program itself waits for nobody.
+	// `mallow live` looks there for the last one. The program itself never waits for the
+	// socket.
 	if (keeper->status)
 		keeper->told =
 			watcher_tell(keeper->fd, keeper->plea, !keeper->last && !keeper->error);
 }
 
-/* All but the table's. They are copies, which would keep pipes open. */
+/* Closes all descriptors but the table's. They are copies, which would keep pipes open. */
 static void close_others(int fd)
 {
 	if (fd > 0)
@@ -169,7 +174,7 @@ static void close_others(int fd)
 	syscall_raw(SYS_close_range, fd + 1, ~0u, 0, 0, 0, 0);
 }
 
-/* With all signals blocked. */
+/* The keeper. All signals are blocked. */
 static void keep(void *argument)
 {
 	struct keeper *keeper = argument;
@@ -186,7 +191,10 @@ static void keep(void *argument)
 		syscall_raw(SYS_exit, 0, 0, 0, 0, 0, 0);
 }
 
-/* The table's descriptor behind that text. Returns where the arguments go on. */
+/*
+ * Fills in what all keepers need; `before` comes before the number of the table's descriptor.
+ * Returns where the arguments go on.
+ */
 static const char **fill(struct keeper *keeper, const char *before)
 {
 	struct text text;
@@ -261,8 +269,9 @@ static void say_why(const struct keeper *keeper)
 }
 
 /*
- * Once, unless `mallow live` makes the report; the last one it makes even if it could not be told.
- * What the helper itself found wrong (status 1 and 2), it has said.
+ * Prints a line that a report failed, once, unless `mallow live` makes the report. It makes the
+ * last one even if it could not be asked. The helper itself has reported what it found wrong
+ * (status 1 and 2).
  */
 static void say_failed(const struct keeper *keeper)
 {
@@ -291,7 +300,7 @@ static void say_failed(const struct keeper *keeper)
 	log_end();
 }
 
-/* Whether the keeper is there no more; it is reaped, unless somebody else waits for it. */
+/* Whether the keeper has ended. Reaps it, unless another thread waits for it. */
 static bool has_ended(struct keeper *keeper)
 {
 	if (keeper->awaited)
@@ -306,7 +315,7 @@ static bool has_ended(struct keeper *keeper)
 	return true;
 }
 
-/* One that is not in use, NULL: all are. Under the lock, in a signal bracket, as what follows. */
+/* A keeper that is not in use, or NULL. From here on: under the lock, in a signal bracket. */
 static struct keeper *find_free(void)
 {
 	for (int i = 0; i < KEEPERS; i++)
@@ -315,7 +324,7 @@ static struct keeper *find_free(void)
 	return NULL;
 }
 
-/* Of a report, the table first says that somebody is at it. */
+/* Starts the keeper. If it is for the last report, the table says first that somebody makes it. */
 static void start(struct keeper *keeper)
 {
 	long pid;

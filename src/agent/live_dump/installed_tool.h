@@ -1,4 +1,4 @@
-/* Where the tool is that makes the reports of a program which nobody told about it. */
+/* The path of the tool, for a program that MALLOW_HELPER does not tell it. */
 #ifndef MALLOW_AGENT_LIVE_DUMP_INSTALLED_TOOL_H
 #define MALLOW_AGENT_LIVE_DUMP_INSTALLED_TOOL_H
 
@@ -6,8 +6,8 @@
 
 /*
  * INSTALLED_TOOL_MARK, a path, and zeros to the end. `make install` finds the mark in the library
- * and writes the path of that place behind it (tools/set_installed_tool.py): what is built does not
- * depend on where it goes. Until then the path is the one of Meson's prefix.
+ * and writes the installed path after it (tools/set_installed_tool.py), so what is built does not
+ * depend on where it goes. Until then the path is that of Meson's prefix.
  */
 extern const char installed_tool[1024];
 

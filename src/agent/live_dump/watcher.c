@@ -9,7 +9,7 @@
 #include "agent/ground/config.h"
 #include "agent/ground/libc.h"
 
-/* One datagram, which waits in the socket even if this process is killed right now. */
+/* Sends one datagram. It waits in the socket even if this process is killed right after. */
 static long send_descriptor(int socket, const struct sockaddr_un *address, int fd, char kind,
 			    int flags)
 {

@@ -8,7 +8,7 @@
 
 #define MODULE_PAGE 4096 /* readable at the start of every module */
 
-/* Notes are pairs of a header and padded name and description. */
+/* A note is a header, then a name and a description, each padded to 4 bytes. */
 size_t build_id_in_notes(const uint8_t *notes, size_t size, const uint8_t **ret)
 {
 	while (size >= sizeof(Elf64_Nhdr)) {
@@ -35,7 +35,8 @@ size_t build_id_of_module(const struct unwind_module *module, const uint8_t **re
 	const Elf64_Ehdr *header = (const void *)module->start;
 	const Elf64_Phdr *phdr;
 
-	// Tools that patch files move the program headers to their end, where memory differs.
+	// Tools that patch files move the program headers to the file's end, which is not in memory
+	// there.
 	if (memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_phentsize != sizeof(*phdr) ||
 	    header->e_phoff + header->e_phnum * sizeof(*phdr) > MODULE_PAGE)
 		return 0;

@@ -1,4 +1,4 @@
-/* What tells one build of a file from another: the note of the linker. */
+/* The build id of a file: a note by the linker that tells one build from another. */
 #ifndef MALLOW_AGENT_RECORD_BUILD_ID_H
 #define MALLOW_AGENT_RECORD_BUILD_ID_H
 
@@ -9,10 +9,13 @@
 
 struct unwind_module;
 
-/* In a segment of notes. *ret points into it. Its size, 0: there is none. */
+/*
+ * Finds the build id in a segment of notes; *ret points into the segment. Returns its size in
+ * bytes; 0: there is none.
+ */
 size_t build_id_in_notes(const uint8_t *notes, size_t size, const uint8_t **ret);
 
-/* The same in memory: no file has to be opened, and none can have been replaced. */
+/* The same in the module's memory. So no file is opened that may have been replaced meanwhile. */
 size_t build_id_of_module(const struct unwind_module *module, const uint8_t **ret);
 
 #endif

@@ -10,13 +10,17 @@
 #include "agent/unwind/leaf_cache.h"
 #include "trace/encode_event.h"
 
-#define PIECE_FRAMES 256 /* pushed at once where a stack is too large for one record */
+#define PIECE_FRAMES 256 /* frames in one record, where a stack is too large for that */
 #define INLINE_MAX   (SLOT_FIRST_SIZE / 2)
 
 /*
- * The stack of the event to be written is thread->stack; the stream's is as deep as thread->depth,
- * and the outermost stack.shared frames of both are the same. So the change to be written is: drop
- * all above them, push those that thread->stack has there.
+ * The stream has a current stack of thread->depth frames, outermost first; the event to be written
+ * has thread->stack. Their outermost stack.shared frames are the same. So the record drops the
+ * others from the stream's stack, and pushes those that thread->stack has:
+ *
+ *   the stream's stack     main  f  g  h       depth 4
+ *   thread->stack          main  f  k          stack.depth 3
+ *   shared                 2: drop g and h, push k
  */
 static uint32_t frames_to_push(const struct thread *thread, uint32_t depth)
 {
@@ -24,8 +28,8 @@ static uint32_t frames_to_push(const struct thread *thread, uint32_t depth)
 }
 
 /*
- * Finds the ids of the frames to push. false: a definition was written, and the chunk may have
- * rolled: everything is to be looked at again. Or, without a cursor, nothing can be written.
+ * Finds the ids of the frames to push, and defines those that have none. false: nothing can be
+ * written (no cursor), or a definition began a new chunk: the caller must start over.
  */
 static bool find_ids(struct thread *thread, uint32_t depth)
 {
@@ -46,14 +50,14 @@ static bool find_ids(struct thread *thread, uint32_t depth)
 	return true;
 }
 
-/* Room behind p: LEAF_TEXT bytes. */
+/* Always copies LEAF_TEXT bytes to p, of which text_size count. */
 static inline uint8_t *put_text(const struct leaf_segment *segment, uint8_t *p)
 {
 	__builtin_memcpy(p, segment->text, sizeof(segment->text));
 	return p + segment->text_size;
 }
 
-/* The frames of the segment that was met again have ids now. */
+/* Encodes the frames of stack->top, which was met again, for the next time: they have ids. */
 static void make_text(struct stack_cache *stack)
 {
 	struct leaf_segment *top = stack->top;
@@ -91,7 +95,7 @@ static inline void remember(struct thread *thread, uint32_t depth)
 	thread->depth = depth;
 }
 
-/* What is encoded of it. */
+/* The fields of the event that are encoded. */
 static inline struct trace_event encoded(const struct event *event)
 {
 	return (struct trace_event){
@@ -114,7 +118,10 @@ static void forget_stream_stack(struct thread *thread)
 	thread->stack.shared = 0;
 }
 
-/* Clears what an interrupted write may have left, and steps back in time where need be. */
+/*
+ * Writes a resync record if an interrupted write may have left the encoder half changed, and a step
+ * back in time if the event is older than the last one.
+ */
 static inline __attribute__((always_inline)) uint8_t *
 put_corrections(struct thread *thread, struct trace_encoder *encoder,
 		const struct trace_event *event, uint8_t *p)
@@ -134,7 +141,7 @@ void event_lose(struct thread *thread)
 	fact_record_lost(1);
 }
 
-/* The outer frames of a stack too large for one record, in records of their own. */
+/* Writes the outer frames of a stack that is too large for one record, in records of their own. */
 static never_inline bool write_pieces_slow(struct thread *thread)
 {
 	uint32_t depth;
@@ -162,7 +169,7 @@ static never_inline bool write_pieces_slow(struct thread *thread)
 	return true;
 }
 
-/* Makes room, and writes what has to stand before the event. false: recording stopped. */
+/* Makes room for the event and writes what must precede it. false: recording stopped. */
 static never_inline bool prepare_slow(struct thread *thread)
 {
 	for (;;) {
@@ -175,7 +182,8 @@ static never_inline bool prepare_slow(struct thread *thread)
 		if (!fact_record_reserve(thread, need))
 			return false;
 		if (find_ids(thread, thread->stack.depth)) {
-			// A new chunk begins with another stack.
+			// Computed again: a new chunk begins with another stack. And definitions
+			// took room.
 			need = TRACE_EVENT_MAX(frames_to_push(thread, thread->stack.depth));
 			if ((size_t)(thread->limit - thread->cursor) >= need)
 				return true;
@@ -185,7 +193,7 @@ static never_inline bool prepare_slow(struct thread *thread)
 	}
 }
 
-/* Whether the event fits as things are, with all ids known. */
+/* Whether the event fits into the chunk, and all ids are known. */
 static inline bool is_prepared(const struct thread *thread)
 {
 	uint32_t push = frames_to_push(thread, thread->stack.depth);
@@ -204,8 +212,8 @@ static inline bool is_prepared(const struct thread *thread)
 }
 
 /*
- * One record. The thread's own state changes only after the commit (event_write.h), hence the copy
- * of the encoder, which lives in registers. change: the stack's, which is thread->stack now.
+ * Writes one record. The thread's encoder changes only after the commit (event_write.h), so this
+ * works on a copy, which lives in registers. change: the stream's stack becomes thread->stack.
  */
 static inline __attribute__((always_inline)) void
 put_event(struct thread *thread, const struct event *event, enum trace_shape shape, bool change)
@@ -217,7 +225,7 @@ put_event(struct thread *thread, const struct event *event, enum trace_shape sha
 
 	if (shape == TRACE_SHAPE_ANY)
 		p = put_corrections(thread, &encoder, &record, p);
-	// By what the reader knows after a resync.
+	// Compared with what the reader knows after a resync.
 	extra = trace_event_needs_extra(&encoder, &record, shape, real.allocator_is_glibc);
 	*p++ = trace_event_head(&record, change, extra);
 	if (change)
@@ -232,7 +240,7 @@ put_event(struct thread *thread, const struct event *event, enum trace_shape sha
 		thread->resync = 0;
 }
 
-/* The event with the stack of thread->stack. */
+/* Writes the event with the stack of thread->stack. */
 static inline __attribute__((always_inline)) void
 write_event(struct thread *thread, const struct event *event, enum trace_shape shape)
 {
@@ -261,8 +269,9 @@ static bool has_frame_without_id(const struct thread *thread)
 }
 
 /*
- * Of a hook that is going on: a frame that cannot be defined is looked up by the time of its
- * record, which must not be one from before its module was loaded, by another thread.
+ * Readers look a frame without an id up by the time of its record. Another thread may have just
+ * loaded its module, so that time must not be from before the load: a hook that is still going on
+ * (now) reads the clock again.
  */
 never_inline void event_write_any(struct thread *thread, const struct event *event, bool now)
 {
@@ -286,7 +295,7 @@ void event_write(struct thread *thread, const struct event *event, const uint64_
 	event_write_any(thread, event, false);
 }
 
-/* Nothing is to be looked after but this event itself, of a thread that is not unusual. */
+/* Whether the event needs nothing but its own record. The thread must not be unusual. */
 static inline bool is_ordinary(const struct thread *thread, const struct event *event)
 {
 	return event->operation <= TRACE_OP_LAST_ALLOCATION &&
@@ -389,7 +398,7 @@ void event_write_here(struct thread *thread, const struct event *event,
 		     !capture_cached(thread, state)))
 		return sink->allocate(thread, event, state);
 	compare_stack(thread, state);
-	// Making room may begin a chunk, with another time and stack.
+	// If not: making room may begin a chunk, with another time and stack.
 	if (likely(is_prepared(thread)))
 		write_event(thread, event, TRACE_SHAPE_ALLOCATION);
 	else

@@ -19,7 +19,8 @@ void fact_here_write_kept(struct thread *thread, const struct fact_record *recor
 
 	if (!sink_wants(record->kind))
 		return;
-	// The stack and its record must lie in one chunk: a new one begins with another stack.
+	// The stack and its record must lie in one chunk, since a new chunk begins with another
+	// stack.
 	if (!fact_record_reserve(thread, fact_record_room(record) + 1024))
 		return fact_record_lost(1);
 	event_write_here(thread, &stack, state);

@@ -1,4 +1,4 @@
-/* Records of what the program does, with the stack that it does it by (fact_record.h). */
+/* Records of what the program does, each with the stack at which it does so (fact_record.h). */
 #ifndef MALLOW_AGENT_RECORD_FACT_HERE_H
 #define MALLOW_AGENT_RECORD_FACT_HERE_H
 
@@ -6,11 +6,14 @@
 
 struct unwind_state;
 
-/* Belonging to the stack that state describes. With `busy` set. */
+/*
+ * Writes the record with the stack of the caller that state describes; nothing while recording is
+ * stopped. With `busy` set.
+ */
 void fact_here_write(struct thread *thread, const struct fact_record *record,
 		     const struct unwind_state *state);
 
-/* The same for one that is wanted while recording is stopped, too. */
+/* The same, also while recording is stopped. */
 void fact_here_write_kept(struct thread *thread, const struct fact_record *record,
 			  const struct unwind_state *state);
 

@@ -1,6 +1,6 @@
 /*
- * Writing the other records (docs/trace-format.md, section 4.2): facts, modules, threads, mmaps.
- * Rare, so each is built in a small buffer first.
+ * Writing all records but events (docs/trace-format.md, section 4.2): facts, modules, threads,
+ * mmaps. They are rare, so each is built in a small buffer first.
  */
 #ifndef MALLOW_AGENT_RECORD_FACT_RECORD_H
 #define MALLOW_AGENT_RECORD_FACT_RECORD_H
@@ -22,7 +22,7 @@ struct fact_record {
 	uint64_t ticks;
 	uint8_t count;
 	uint64_t fields[FACT_RECORD_FIELDS];
-	const void *text; /* the rest; cut to what a chunk holds */
+	const void *text; /* the rest of the record; cut to what a chunk holds */
 	size_t text_size;
 };
 
@@ -36,18 +36,24 @@ static inline void fact_record_add_signed(struct fact_record *record, int64_t fi
 	fact_record_add(record, zigzag(field));
 }
 
-/* Writes it; takes the signal bracket itself where the slot has to roll. With `busy` set. */
+/*
+ * Writes the record, if the sink wants its kind. Takes the signal bracket itself where the slot has
+ * to roll. With `busy` set. false: it is lost, and counted.
+ */
 bool fact_record_write(struct thread *thread, const struct fact_record *record);
 
-/* What it takes at most, and writing it where there is that much room behind the cursor. */
+/*
+ * How many bytes the record takes at most; and writes it. For fact_record_put() that much room must
+ * be left in the chunk.
+ */
 size_t fact_record_room(const struct fact_record *record);
 void fact_record_put(struct thread *thread, const struct fact_record *record);
 
-/* Counts records or events that could not be written: by why it stopped, else for want of memory.
- */
+/* Counts records or events that could not be written. The reason is why recording stopped; if it
+ * has not, want of memory. */
 void fact_record_lost(uint64_t count);
 
-/* Room for size bytes behind the cursor, by rolling if need be. false: recording stopped. */
+/* Makes room for size bytes, by rolling the slot if need be. false: stopped, or no memory. */
 bool fact_record_reserve(struct thread *thread, size_t size);
 
 #endif

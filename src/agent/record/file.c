@@ -10,7 +10,7 @@
 #include "agent/ground/text.h"
 #include "base/bytes.h"
 
-#define HIGHEST_FD 1024 /* higher ones make the kernel grow its table */
+#define HIGHEST_FD 1024 /* higher numbers make the kernel grow its table */
 #define NAME_TRIES 100000
 
 static int open_exclusive(const char *path)
@@ -18,7 +18,10 @@ static int open_exclusive(const char *path)
 	return sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-/* /dev/null, a FIFO, a directory: not to be written, and `/dev/null.1` beside it neither. */
+/*
+ * Whether the path is a device, a FIFO or a directory. Such a path is not written to, nor is a
+ * numbered name beside it (`/dev/null.1`).
+ */
 static bool is_no_regular_file(const char *path)
 {
 	struct stat status = {0};
@@ -33,8 +36,9 @@ static bool is_no_regular_file(const char *path)
 }
 
 /*
- * The path must stay true when the program changes its directory, and a child that did so first has
- * its recording beside its parent's: the directory is that of the first recording.
+ * Makes the path absolute, since the program may change its directory. A child may have changed it
+ * before it began, and its recording must still lie beside its parent's. So the directory is the
+ * current one at the first recording.
  */
 static void make_absolute(char path[FILE_NAME_MAX])
 {
@@ -60,7 +64,7 @@ static bool has_directory(const char *pattern)
 	return *pattern;
 }
 
-/* The pattern's %n, or a suffix, counts up until the name is free. */
+/* Opens the first name that is free. The pattern's %n, or else a suffix, counts up. */
 static int open_first_free(struct file *file, const char *pattern, const char *suffix)
 {
 	static struct file_name_context context; // large, and only one thread starts a recording
@@ -75,7 +79,7 @@ static int open_first_free(struct file *file, const char *pattern, const char *s
 		if (!file_name_expand(&context, pattern, n, file->path, sizeof(file->path)))
 			return -ENAMETOOLONG;
 		make_absolute(file->path);
-		// The name itself, before a child's suffix.
+		// Only the first name, before a suffix is added.
 		if (n == 0 && is_no_regular_file(file->path))
 			return -EMEDIUMTYPE;
 		length = strlen(file->path);
@@ -99,7 +103,10 @@ static int open_first_free(struct file *file, const char *pattern, const char *s
 	return fd;
 }
 
-/* Out of the way of programs that count on low numbers, and below what they close by loops. */
+/*
+ * Moves the descriptor to a high number: programs may count on getting low ones. Not to the
+ * highest: some programs close those in a loop.
+ */
 static int move_high(int fd)
 {
 	uint64_t limit[2] = {HIGHEST_FD, HIGHEST_FD};
@@ -115,8 +122,9 @@ static int move_high(int fd)
 	return high;
 }
 
-// As struct file has it, but kept across fork: children inherit the descriptor, and the header,
-// which the count of a loss may be on its way to when a handler forks.
+// What a child inherits from its parent's struct file, kept across fork: the descriptor, and the
+// header's mapping. The header stays mapped in a child, because a handler may fork while a loss is
+// being counted in it.
 static struct {
 	int fd;
 	dev_t device;
@@ -132,7 +140,10 @@ static void set_descriptor(struct file *file, int fd)
 	inherited.inode = file->inode;
 }
 
-/* Each generation would hold one more of them, until no high number is free. */
+/*
+ * Closes what the parent's recording left in this child. Otherwise each generation of children
+ * would have one more descriptor, until no high number is free.
+ */
 static void close_inherited(void)
 {
 	struct stat status = {0};
@@ -146,7 +157,7 @@ static void close_inherited(void)
 	inherited.header = NULL;
 }
 
-/* Its name is for people: /proc shows it, and messages. */
+/* The name is for people: /proc and messages show it. */
 static int open_in_memory(struct file *file)
 {
 	struct text name;
@@ -204,7 +215,7 @@ void file_discard(struct file *file)
 	set_descriptor(file, 0);
 }
 
-/* Writes all of it or fails with the negative error number. */
+/* Writes all of it. Returns 0 or the negative error number. */
 static int write_all(int fd, const char *bytes, size_t size, uint64_t offset)
 {
 	while (size) {
@@ -222,8 +233,8 @@ static int write_all(int fd, const char *bytes, size_t size, uint64_t offset)
 }
 
 /*
- * Makes [offset, offset + size) of the file exist, in a way that a later store through a mapping
- * cannot meet a full disk (SIGBUS).
+ * Allocates [offset, offset + size) of the file on the disk, so that a later store through a
+ * mapping cannot meet a full disk (SIGBUS).
  */
 static int allocate_range(int fd, uint64_t offset, size_t size)
 {
@@ -251,7 +262,7 @@ static void *map_range(struct file *file, uint64_t offset, size_t size)
 {
 	void *memory = map_shared(file, offset, size);
 
-	// A child has a recording of its own and no business here.
+	// A child has a recording of its own, so it does not get this mapping.
 	if (memory)
 		sys_madvise(memory, size, MADV_DONTFORK);
 	return memory;
@@ -306,8 +317,8 @@ void file_write_header(struct file *file)
 }
 
 /*
- * The file's next size bytes. false: they would lie beyond MAX_FILE_SIZE. Then the end does so,
- * too, and nobody gets any more.
+ * Reserves the file's next size bytes. false: they would lie beyond MAX_FILE_SIZE. file->end then
+ * lies beyond it, too, so nobody gets any more.
  */
 static bool reserve(struct file *file, size_t size, uint64_t *offset)
 {
@@ -317,7 +328,7 @@ static bool reserve(struct file *file, size_t size, uint64_t *offset)
 	return !limit || (*offset <= limit && size <= limit - *offset);
 }
 
-/* Of what others have reserved behind it meanwhile a hole stays. */
+/* Gives reserved space back if it is still the last. If not, a hole stays. */
 static void give_back(struct file *file, uint64_t offset, size_t size)
 {
 	uint64_t end = offset + size;
@@ -326,7 +337,7 @@ static void give_back(struct file *file, uint64_t offset, size_t size)
 				    __ATOMIC_RELAXED);
 }
 
-/* Maps it first: where there is no address space the file does not grow. */
+/* Maps before it allocates: where there is no address space, the file does not grow. */
 static void *map_allocated(struct file *file, uint64_t offset, size_t size,
 			   enum file_result *result)
 {
@@ -339,7 +350,10 @@ static void *map_allocated(struct file *file, uint64_t offset, size_t size,
 	return NULL;
 }
 
-/* window was read before the space was reserved: the space cannot lie in front of it. */
+/*
+ * The space in the window; NULL: it is full. The caller reads `window` before it reserves the
+ * space, which thus cannot lie in front of the window.
+ */
 static void *in_window(struct file *file, char *window, uint64_t offset, size_t size)
 {
 	return offset + size <= file->window_offset + file->window_size
@@ -371,7 +385,7 @@ void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_
 	return memory;
 }
 
-/* Makes it exist without memory: but for its last page, by which the file is as long as that. */
+/* Extends a file in memory to offset + size. Only the last page is allocated. */
 static int extend(const struct file *file, uint64_t offset, size_t size)
 {
 	return sys_fallocate(file->fd, offset + size - TRACE_PAGE, TRACE_PAGE);
@@ -415,7 +429,8 @@ enum file_result file_append(struct file *file, const void *head, const void *re
 	}
 	if (!file_keep_descriptor(file))
 		return FILE_REPLACED;
-	// One call in the ordinary case; what it left over, a full disk mostly, piece by piece.
+	// One call in the ordinary case. If that wrote less, mostly for a full disk, both parts are
+	// written again, each in a loop.
 	if (sys_pwritev(
 		    file->fd,
 		    (struct iovec[]){{(void *)head, head_size}, {(void *)rest, size - head_size}},
@@ -427,7 +442,7 @@ enum file_result file_append(struct file *file, const void *head, const void *re
 	return FILE_OK;
 }
 
-/* What MAX_FILE_SIZE leaves of a wish, in whole pages. */
+/* The size, or what MAX_FILE_SIZE leaves of it, in whole pages. */
 static size_t within_limit(const struct file *file, size_t size)
 {
 	uint64_t limit = config.value[SETTING_MAX_FILE_SIZE] & ~(uint64_t)(TRACE_PAGE - 1);
@@ -447,7 +462,8 @@ bool file_open_window(struct file *file, size_t size)
 	size = within_limit(file, size);
 	if (!size || !reserve(file, size, &offset))
 		return false;
-	// Space that other threads append behind the window meanwhile is a hole that is skipped.
+	// What other threads append after the window meanwhile stays there; file->end goes back to
+	// the window.
 	if (file->in_memory ? extend(file, offset, size) : allocate_range(file->fd, offset, size))
 		return false;
 	memory = map_range(file, offset, size);
@@ -465,7 +481,7 @@ void file_close_window(struct file *file)
 	if (!file->window)
 		return;
 	__atomic_store_n(&file->window, (char *)NULL, __ATOMIC_RELEASE);
-	// What is left of the window is used first, unless others appended behind it.
+	// Appends go on in the rest of the window, unless others appended after it.
 	if (file->window_behind != file->window_offset + file->window_size)
 		__atomic_store_n(&file->end, file->window_behind, __ATOMIC_RELAXED);
 }

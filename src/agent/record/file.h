@@ -1,9 +1,11 @@
 /*
- * The recording's file: its name, its descriptor among the program's, and appending to it.
+ * The recording's file: its name, its descriptor, and appending to it.
  *
- * The descriptor is kept high and close-on-exec. The program may close it behind our back, so
- * before each append fstat() must show the remembered file; else it is opened again by its path
- * and compared; else appending fails for good: never a byte into somebody else's file.
+ * The program must not meet our descriptor by accident, so its number is high and it is
+ * close-on-exec. The program may close it all the same, and get the number for a file of its own.
+ * So before each append fstat() must show the remembered file. If it does not, the file is opened
+ * again by its path and compared; if that fails, appending fails for good. No byte ever goes into
+ * another file.
  *
  * All functions are called with signals blocked (signal_bracket.h); any thread may append.
  */
@@ -24,16 +26,16 @@ struct file {
 	dev_t device;
 	ino_t inode;
 	uint64_t end;           /* where the next chunk goes; atomic */
-	bool header_private;    /* to be written by file_write_header() */
-	bool in_memory;         /* MODE=live: it has no name but for people */
-	char *window;           /* seccomp: appends go here, without system calls; or NULL */
+	bool header_private;    /* a copy in memory, which file_write_header() writes */
+	bool in_memory;         /* MODE=live: no path; its name is only shown */
+	char *window;           /* seccomp: the mapped part to append to; or NULL */
 	uint64_t window_offset; /* of window in the file */
 	uint64_t window_size;
-	uint64_t window_behind; /* where the file ended when the window was opened */
+	uint64_t window_behind; /* where the file ended after the window was opened */
 	char path[FILE_NAME_MAX];
 };
 
-/* What file operations report; the caller counts the loss and says so. */
+/* What file operations return. The caller counts the loss and reports it. */
 enum file_result {
 	FILE_OK,
 	FILE_WRITE_FAILED,
@@ -52,31 +54,32 @@ enum file_result {
  */
 int file_create(struct file *file, bool later_image);
 
-/* Created, but of no use: closes and removes it. */
+/* Closes and removes a file that was created but cannot be used. */
 void file_discard(struct file *file);
 
-/* process->header: the page, mapped shared where wanted and possible. 0 or the negative error
- * number. */
+/* Sets process->header to the first page of the file: mapped shared if wanted and possible, else a
+ * private copy. Returns 0 or the negative error number. */
 int file_map_header(struct file *file, bool shared);
 
-/* Private header: to the file. */
+/* Writes a private header into the file. */
 void file_write_header(struct file *file);
 
 /*
- * Space for a slot at the end of the file: mapped shared, zeroed. *offset is its place. NULL: the
- * file cannot hold it (*result says why), or, with FILE_OK, there is no address space for it now.
+ * Maps space for a slot at the end of the file, shared and zeroed. *offset is its place in the
+ * file. NULL: the file cannot hold it (*result says why), or, with FILE_OK, there is no address
+ * space now.
  */
 void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_result *result);
 
 /*
- * The same of a file in memory, which gets its pages when they are touched. Mapped in children,
- * too. NULL: it cannot.
+ * The same for a file in memory, whose pages are allocated when they are touched. Children keep the
+ * mapping. NULL: impossible.
  */
 void *file_map_sparse(struct file *file, size_t size);
 
 /*
- * Appends a sealed chunk, given as its header (64 bytes) and the rest behind it. size is a
- * multiple of TRACE_PAGE and the sum of both.
+ * Appends a sealed chunk: its header (64 bytes) and the rest. size is that of both together, a
+ * multiple of TRACE_PAGE.
  */
 enum file_result file_append(struct file *file, const void *head, const void *rest, size_t size);
 
@@ -86,16 +89,16 @@ enum file_result file_append(struct file *file, const void *head, const void *re
  */
 bool file_open_window(struct file *file, size_t size);
 
-/* The system calls are allowed after all: appends go to the file again, behind the window. */
+/* System calls are allowed after all: appends go to the file again, after what the window holds. */
 void file_close_window(struct file *file);
 
 /*
- * Whether the descriptor shows the recording still: a program may have closed it by a raw system
- * call, and taken its number. If not, the file is opened again where it can be.
+ * Whether the descriptor still is the recording's: a program may have closed it by a raw system
+ * call, and got its number. If not, opens the file again where possible.
  */
 bool file_keep_descriptor(struct file *file);
 
-/* Moves the descriptor elsewhere because the program wants its number. false: it could not. */
+/* Gives the descriptor another number, because the program wants this one. false: it could not. */
 bool file_move_descriptor(struct file *file);
 
 #endif

@@ -1,7 +1,4 @@
-/*
- * Memory samples: what the kernel counts as the process's, from /proc/self/status, less what is
- * the agent's own.
- */
+/* Memory samples: what /proc/self/status says, minus the agent's own memory. */
 #include "agent/record/memory_use.h"
 
 #include <linux/magic.h>
@@ -51,7 +48,7 @@ static void leave_out(uint64_t *values, enum field field, uint64_t bytes)
 	values[field] -= bytes < values[field] ? bytes : values[field];
 }
 
-/* Shared mappings of a file in memory are not counted among those of files. */
+/* The field that counts the slots: on tmpfs, shared mappings are not counted as a file's. */
 static enum field field_of_slots(void)
 {
 	struct statfs system = {0};
@@ -62,8 +59,9 @@ static enum field field_of_slots(void)
 }
 
 /*
- * Shared mappings of the recording's file, resident; with private slots they are of own_pages.h.
- * Other threads may be rolling theirs: a slot that is gone by now counts as not resident.
+ * Resident bytes of the slots, which are shared mappings of the recording's file. Private slots are
+ * own_pages.h: 0. Other threads may be rolling their slots: one that is gone by now counts as
+ * not resident.
  */
 static uint64_t measure_slots(uint64_t *virtual_size)
 {
@@ -79,7 +77,8 @@ static uint64_t measure_slots(uint64_t *virtual_size)
 		if (!slot)
 			continue;
 		*virtual_size += thread->slot_size;
-		// A slot that is written to is resident as far as it was filled; few are not full.
+		// Only that many are looked at. The others count in full: most slots are nearly
+		// full.
 		slots += ++looked_at <= OWN_MEMORY_LOOKS
 				 ? own_memory_resident(slot, thread->slot_size)
 				 : thread->slot_size;
@@ -140,7 +139,7 @@ void memory_use_if_due(struct thread *thread)
 	now = clock_monotonic_ns();
 	if (now - last < interval)
 		return;
-	// One thread wins; the others' samples would say the same.
+	// One thread wins; the others' samples would show the same.
 	if (__atomic_compare_exchange_n(&recording->last_sample_ns, &last, now, false,
 					__ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		memory_use_write(thread);

@@ -24,13 +24,16 @@ struct module {
 	uint32_t gone; /* atomic */
 };
 
-/* Under modules->lock, so one is enough, and host stacks are small. */
+/* One buffer, used under modules->lock, because the program's stacks may be small. */
 static struct {
 	char path[PATH_MAX_];
 	uint8_t text[1 + BUILD_ID_MAX + PATH_MAX_];
 } scratch;
 
-/* The program itself has no name in the loader's list; others may be relative. */
+/*
+ * Puts the module's absolute path into scratch. The program itself has no name in the loader's
+ * list; other names may be relative.
+ */
 static void find_path(const struct unwind_module *module)
 {
 	const char *path = module->path ? module->path : "";
@@ -67,7 +70,7 @@ static void find_path(const struct unwind_module *module)
 
 static uint64_t hash_path(void)
 {
-	uint64_t hash = 14695981039346656037ull; // FNV-1a: only to number generations
+	uint64_t hash = 14695981039346656037ull; // FNV-1a, used only to number generations
 
 	for (const char *c = scratch.path; *c; c++)
 		hash = (hash ^ (uint8_t)*c) * 1099511628211ull;
@@ -90,7 +93,7 @@ static bool same(const struct module *known, const struct unwind_module *module)
 	       !__atomic_load_n(&known->gone, __ATOMIC_ACQUIRE);
 }
 
-/* The position of the module in the list plus one, which is its id; 0: not known. */
+/* The module's id: its position in the list plus one. 0: not known. */
 static uint32_t find(const struct modules *modules, const struct unwind_module *module)
 {
 	for (uint32_t i = __atomic_load_n(&modules->count, __ATOMIC_ACQUIRE); i; i--)
@@ -125,7 +128,7 @@ static bool write_record(struct thread *thread, uint32_t id, const struct unwind
 	return fact_record_write(thread, &record);
 }
 
-/* Under the lock. */
+/* Writes the module's record and adds it. Under the lock. */
 static uint32_t add(struct thread *thread, struct modules *modules,
 		    const struct unwind_module *module)
 {
@@ -148,7 +151,7 @@ static uint32_t add(struct thread *thread, struct modules *modules,
 	};
 	if (sink->watch && module->link_map)
 		sink->watch((uint64_t)module->link_map);
-	// Published after its record is committed: a kill in between leaves no dangling id.
+	// Published after its record is committed: a kill in between leaves no id without a record.
 	__atomic_store_n(&modules->count, id, __ATOMIC_RELEASE);
 	return id;
 }
@@ -164,7 +167,8 @@ static uint32_t define_locked(struct thread *thread, uint64_t pc, bool *busy)
 	id = find(modules, &module);
 	if (id)
 		return id;
-	// Without it readers name the pc by the module that is recorded there next.
+	// Waits: without the module's record a reader would name the pc by a module that is loaded
+	// there later.
 	if (!lock_wait(&modules->lock)) {
 		*busy = true;
 		return 0;
@@ -229,7 +233,7 @@ void modules_loader_freed(struct thread *thread, const void *block)
 {
 	struct modules *modules = &recording->modules;
 	uint32_t count = __atomic_load_n(&modules->count, __ATOMIC_ACQUIRE);
-	// Once: a handler may fork, and the child find `modules` wiped.
+	// Read once: a handler may fork, and its child finds `modules` wiped.
 	struct module *list = __atomic_load_n(&modules->list, __ATOMIC_RELAXED);
 
 	for (uint32_t i = list ? count : 0; block && i; i--) {

@@ -1,6 +1,6 @@
 /*
- * The loaded files that frames lie in, and the definitions of frames: each gets an id when it
- * first occurs in a stack that is written, and its record is committed before the id is used.
+ * Modules, which are the loaded files, and the definitions of frames. A frame gets an id when it
+ * first occurs in a stack that is written. Its record is committed before the id is used.
  */
 #ifndef MALLOW_AGENT_RECORD_MODULES_H
 #define MALLOW_AGENT_RECORD_MODULES_H
@@ -13,26 +13,26 @@
 struct thread;
 struct module;
 
-/* Zero: none known. Entries are published one by one and never move. */
+/* Zero: no module is known. Entries are published one by one and never move. */
 struct modules {
 	uint32_t lock;
 	uint32_t count;         /* atomic */
-	struct module *list;    /* MODULES_MAX, of own_pages.h */
+	struct module *list;    /* an array of MODULES_MAX, of own_pages.h */
 	uint32_t next_frame_id; /* atomic */
 };
 
 /*
- * Defines the frame in the recording, and its module if that is new. The id, or 0: not now
- * (another thread is busy with it, no memory): the raw pc is written this time.
+ * Defines the frame in the recording, and its module if that is new. Returns the id. 0: not now
+ * (another thread holds the lock, no memory); the raw pc is written this time.
  */
 uint32_t modules_define_frame(struct thread *thread, uint64_t pc);
 
-/* Whether it is the loader's description of a module we know. */
+/* Whether the block is the loader's description (struct link_map) of a module that we know. */
 bool modules_has(const void *block);
 
 /*
- * The loader frees a piece of its memory: if it is the description of a module we know, the
- * module is gone, with all rules and ids of its code.
+ * The loader frees a block of its memory. If that is the description of a module that we know, the
+ * module is gone: forgets the rules and ids of its code.
  */
 void modules_loader_freed(struct thread *thread, const void *block);
 

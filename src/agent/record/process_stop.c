@@ -6,7 +6,7 @@
 #include "agent/ground/state.h"
 #include "agent/record/recording.h"
 
-/* text: what is to be said. */
+/* text: the reason, for people. */
 static void say_stop(void *text)
 {
 	file_write_header(&recording->file);

@@ -6,7 +6,7 @@
 #include "agent/record/fact_record.h"
 #include "agent/record/thread_record.h"
 
-/* Of a thread that records not all: what admission.h makes of the event. */
+/* For a thread with thread->selective: admission.h decides what becomes of the event. */
 static void allocate_selected(struct thread *thread, const struct event *event,
 			      const struct unwind_state *state)
 {
@@ -26,8 +26,8 @@ static void allocate_selected(struct thread *thread, const struct event *event,
 static void allocate(struct thread *thread, const struct event *event,
 		     const struct unwind_state *state)
 {
-	// A handler that interrupted the real malloc forked, and the child came back here: its
-	// thread was wiped.
+	// This is a child: a handler that interrupted the real malloc forked, and came back here.
+	// The thread was wiped.
 	if (!thread->cursor)
 		event_lose(thread);
 	else if (thread->selective)
@@ -41,8 +41,9 @@ static void end(struct thread *thread, uint8_t operation, uint64_t ticks, uint64
 	struct event event = {.operation = operation, .ticks = ticks, .address = address};
 	struct unwind_state state;
 
-	// As above. If the child has begun a recording before it came back, the guard alone is
-	// missing, and the block is one that the recording does not know.
+	// As above. And if the child has begun a recording before it came back, the thread is there
+	// but its guard is not set. Then the block is from before the fork, and not in this
+	// recording.
 	if (!thread->cursor)
 		return event_lose(thread);
 	if (!thread->outer || (thread->selective && !admission_keeps(thread, &event)))
@@ -72,7 +73,7 @@ bool record_waits(struct thread *thread, struct event *event)
 	return !thread->selective || admission_keeps(thread, event);
 }
 
-/* What is no event at all: of toggle.c and of the C API. */
+/* Records that are no events: from toggle.c and the C API. */
 static void write_record(struct thread *thread, const struct event *event)
 {
 	struct fact_record record = {

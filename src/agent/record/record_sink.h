@@ -1,5 +1,4 @@
-/* The sink that writes each event into the recording, and what the others share with it (sink.h).
- */
+/* The sink that writes each event into the recording (sink.h). */
 #ifndef MALLOW_AGENT_RECORD_RECORD_SINK_H
 #define MALLOW_AGENT_RECORD_RECORD_SINK_H
 
@@ -7,7 +6,7 @@
 
 extern const struct sink record_sink hidden;
 
-/* Its functions, of those that stand in front of it, too. */
+/* Functions of this sink that others use, too. */
 uint32_t record_realloc_begin(struct thread *thread, const void *old);
 void record_realloc_fail(struct thread *thread, const void *old, uint32_t before);
 bool record_realloc_end(struct thread *thread, uint32_t before, struct event *event,

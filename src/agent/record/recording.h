@@ -1,6 +1,6 @@
 /*
- * What this room keeps of a process image: its file, what is defined in it. In memory that the
- * kernel wipes at fork, like struct process.
+ * What this room keeps for a process image: its file, and the modules defined there. It lies in
+ * memory that the kernel wipes at fork, like struct process.
  */
 #ifndef MALLOW_AGENT_RECORD_RECORDING_H
 #define MALLOW_AGENT_RECORD_RECORDING_H
@@ -18,7 +18,7 @@ struct recording {
 	uint64_t last_sample_ns; /* atomic; memory_use.h */
 };
 
-/* Not NULL where `process` is not. */
+/* Not NULL once `process` is not. */
 extern struct recording *recording hidden;
 
 #endif

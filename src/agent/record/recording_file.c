@@ -16,7 +16,10 @@
 
 struct recording *recording;
 
-/* Field 22 of /proc/self/stat; the name in field 2 may hold blanks and parentheses. */
+/*
+ * The time at which the process started: field 22 of /proc/self/stat. The name in field 2 may hold
+ * blanks and parentheses.
+ */
 static uint64_t start_time(void)
 {
 	char text[512];
@@ -41,8 +44,8 @@ void recording_file_make_id(uint8_t id[16])
 {
 	if (sys_getrandom(id, 16) == 16)
 		return;
-	// Without the system call (old kernels, seccomp filters): different enough to tell files
-	// apart.
+	// Without the system call (old kernels, seccomp filters): times and addresses are different
+	// enough.
 	uint64_t parts[2] = {clock_realtime_ns() ^ clock_ticks() << 32,
 			     (uint64_t)sys_getpid() << 32 ^ (uint64_t)id};
 	memcpy(id, parts, 16);
@@ -81,8 +84,8 @@ static void fill_header(struct trace_header *header, bool forked, const uint8_t 
 }
 
 /*
- * `mallow run` learns what was recorded from this list: paths, each ended by a NUL. An empty path:
- * no recording could be created.
+ * Appends the path to the list by which `mallow run` learns what was recorded: paths, each ended by
+ * a NUL. An empty path: no recording could be created.
  */
 static void tell_run(const char *path)
 {
@@ -93,7 +96,7 @@ static void tell_run(const char *path)
 	fd = sys_open(config.registry, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return;
-	// In one write, so that images that begin at once do not mix theirs.
+	// In one write, so that the paths of images that begin at once do not mix.
 	sys_write(fd, path, strlen(path) + 1);
 	sys_close(fd);
 }

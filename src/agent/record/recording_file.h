@@ -1,4 +1,4 @@
-/* The file of a recording as it comes to be: its id, its header, and who is told of it. */
+/* Creating a recording: its id, its file and header, and the news to `mallow run`. */
 #ifndef MALLOW_AGENT_RECORD_RECORDING_FILE_H
 #define MALLOW_AGENT_RECORD_RECORDING_FILE_H
 
@@ -7,18 +7,19 @@
 
 #include "agent/record/file.h"
 
-/* A number that no other recording has. */
+/* Makes a random number that no other recording has. */
 void recording_file_make_id(uint8_t id[16]);
 
 /*
- * Makes the file, with its header mapped. later: another image of the run has come before. false:
- * there is none, which was said.
+ * Creates the file and maps its header. later: this is not the first image of the run. false: it
+ * could not, and a line was printed.
  */
 bool recording_file_create(struct file *file, bool later);
 
 /*
- * recording->file is there: writes the header, by process_id and that of the recording which this
- * one descends from, and tells `mallow run`. And tells the log.
+ * After the file was created. recording_file_open() writes the header and tells `mallow run`;
+ * parent is the id of the recording that this one descends from. recording_file_say() writes a line
+ * to the log.
  */
 void recording_file_open(bool forked, const uint8_t parent[16]);
 void recording_file_say(void);

@@ -37,8 +37,8 @@ static void set_commit(struct trace_chunk *chunk, uint32_t sequence, uint32_t si
 }
 
 /*
- * Begins the chunk thread->sequence in the slot. The commit word comes first: from then on the
- * old payload is nobody's. A new slot gets its magic last.
+ * Begins the chunk thread->sequence in the slot. The commit word comes first: from then on nobody
+ * reads the old payload. A new slot gets its magic last.
  */
 static void open_chunk(struct thread *thread)
 {
@@ -46,7 +46,9 @@ static void open_chunk(struct thread *thread)
 	size_t room = thread->slot_size - CHUNK_OVERHEAD;
 
 	set_commit(chunk, thread->sequence, 0);
-	// A deep stack would fill every chunk anew: it is taken over instead (section 5).
+	// A chunk begins with an empty stack, unless the stack is deep: written again into every
+	// chunk it would fill it. Then the chunk takes over the stack of the one before (section
+	// 5).
 	if (thread->resync || thread->depth * 5 <= room / 4)
 		thread->depth = thread->stack.shared = 0;
 	chunk->kind = TRACE_CHUNK_EVENTS;
@@ -69,7 +71,8 @@ static bool stop(struct thread *thread, enum file_result result)
 {
 	process_stop_for_file(result);
 	if (result != FILE_OK && slots_private())
-		process_count_loss(process->loss_if_stopped); // the slot's events, as one
+		// All events of the slot count as one loss.
+		process_count_loss(process->loss_if_stopped);
 	thread->cursor = NULL;
 	thread->limit = NULL;
 	return false;
@@ -103,7 +106,7 @@ static bool map_new(struct thread *thread, uint32_t size)
 	return true;
 }
 
-/* What a thread does with its slot, by stream and offset in the file. */
+/* Logs what a thread does with its slot. */
 static void log_slot(const struct thread *thread, enum setting_log level, const char *what)
 {
 	if (!log_wants(level))
@@ -120,7 +123,7 @@ static void log_slot(const struct thread *thread, enum setting_log level, const 
 	log_end();
 }
 
-/* Behind what the chunk has committed. */
+/* Sets the cursor to the end of what is committed. */
 static void go_on(struct thread *thread)
 {
 	struct trace_chunk *chunk = thread->chunk;
@@ -142,7 +145,7 @@ bool slot_open(struct thread *thread)
 	return true;
 }
 
-/* Seals a copy of the chunk's first size bytes at the end of the file. */
+/* Appends a sealed copy of the chunk's first size bytes to the file. */
 static enum file_result append_copy(struct trace_chunk *chunk, uint32_t size)
 {
 	struct trace_chunk head = *chunk;
@@ -155,7 +158,7 @@ static enum file_result append_copy(struct trace_chunk *chunk, uint32_t size)
 	return file_append(&recording->file, &head, rest, size);
 }
 
-/* The slot itself becomes a chunk; the thread has none afterwards. */
+/* Seals the slot, which becomes a chunk of the file. The thread has no slot afterwards. */
 static void seal_in_place(struct thread *thread)
 {
 	struct trace_chunk *chunk = thread->chunk;
@@ -166,7 +169,7 @@ static void seal_in_place(struct thread *thread)
 	head.flags = TRACE_CHUNK_SEALED;
 	bytes_put_u64(rest + rest_size, trace_checksum(&head, sizeof(head), rest, rest_size));
 	__atomic_store_n(&chunk->flags, TRACE_CHUNK_SEALED, __ATOMIC_RELEASE);
-	// In a window for seccomp it is part of a larger mapping, and stays.
+	// In a seccomp window the slot is part of a larger mapping, and stays mapped.
 	if (!process_system_calls_forbidden())
 		sys_munmap(chunk, thread->slot_size);
 	thread->chunk = NULL;
@@ -206,7 +209,8 @@ bool slot_roll(struct thread *thread, size_t need)
 		} else {
 			seal_in_place(thread);
 		}
-		// The number is taken, also where a later event finds memory again.
+		// The number is used up, even if there is no memory now and a later event tries
+		// again.
 		thread->sequence++;
 		if (!map_new(thread, size)) {
 			thread->cursor = NULL;
@@ -224,7 +228,7 @@ static uint32_t used_size(uint32_t size)
 	return (uint32_t)bytes_round_up(CHUNK_OVERHEAD + size, TRACE_PAGE);
 }
 
-/* What could not be appended is lost where there is no mapping: how much, nobody counted. */
+/* A private slot that could not be appended is one loss: nobody counted its events. */
 static void lose_private(enum file_result result)
 {
 	if (!slots_private() || result == FILE_OK)
@@ -235,7 +239,7 @@ static void lose_private(enum file_result result)
 
 static void give_back_mapping(struct trace_chunk *chunk, uint32_t size)
 {
-	// Of private ones, the memory: there is no way to give it back.
+	// A private slot stays: its memory is not given back.
 	if (!slots_private() && !process_system_calls_forbidden())
 		sys_munmap(chunk, size);
 }
@@ -270,8 +274,8 @@ bool slot_flush_private(struct thread *thread, void *scratch, size_t room)
 		return true;
 	if (size > room)
 		return false;
-	// Its thread may be writing on, or rolling: the bytes up to `commit` are whole, or else the
-	// thread has appended this chunk by itself.
+	// The thread may be writing on, or rolling. If the sequence has not changed, the bytes up
+	// to `commit` are whole; if it has, the thread has appended this chunk by itself.
 	memcpy(copy, chunk, sizeof(*copy) + (uint32_t)commit);
 	memset((char *)(copy + 1) + (uint32_t)commit, 0, size - sizeof(*copy) - (uint32_t)commit);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);

@@ -1,20 +1,20 @@
 /*
- * A thread's slot: the chunk of the file that it writes into, mapped shared, so that what was
- * committed survives any end of the process (docs/trace-format.md, section 3).
+ * A thread's slot: the chunk of the file that the thread writes into. It is mapped shared, so what
+ * was committed survives any end of the process (docs/trace-format.md, section 3).
  *
  *   none ──slot_open──► open ──slot_roll──► open (next sequence)
  *                        ▲ └──slot_rest──► at rest ──slot_forget──► none
  *                        └────slot_open──────┘
  *
- * A slot begins with 4 KiB. Each time it is full it becomes a sealed chunk where it stands and one
- * four times as large is made, up to 64 KiB; from then on it is copied to the end of the file and
- * used again. Sizes above serve records that need them (deep stacks).
+ * The first slot has 4 KiB. A full slot is sealed and becomes a chunk where it stands, and the next
+ * one is four times as large, up to 64 KiB. A full slot of 64 KiB is copied to the end of the file
+ * instead, and used again. Larger ones serve records that need them (deep stacks).
  *
- * When its thread has ended a slot is at rest. It stays as it is, and the thread that gets the
- * memory of the ended one (thread_ended.h) goes on in it, in the same stream: a thread that records
- * little costs the file the bytes of its records, not a chunk.
+ * When its thread has ended, a slot is at rest. The thread that gets the struct of the ended one
+ * (thread_ended.h) goes on in the same slot and stream. So a thread that records little costs the
+ * file the bytes of its records, not a chunk.
  *
- * All functions in a signal bracket, by the owning thread.
+ * All functions are called in a signal bracket, by the owning thread, but for slot_flush_private().
  */
 #ifndef MALLOW_AGENT_RECORD_SLOT_H
 #define MALLOW_AGENT_RECORD_SLOT_H
@@ -29,23 +29,26 @@
 struct thread;
 
 /*
- * Goes on in the slot that the thread has, else gives it one and opens the chunk of its next
- * sequence. false: stopped, or no memory; what is lost by that the caller counts.
+ * Goes on in the slot that the thread has. If it has none, makes one and opens the next chunk.
+ * false: recording stopped, or no memory; the caller counts what is lost.
  */
 bool slot_open(struct thread *thread);
 
-/* The chunk has no room for need bytes more: opens the next one, which has. false: as above. */
+/* Opens the next chunk, with room for need bytes, which this one has not. false: as above. */
 bool slot_roll(struct thread *thread, size_t need);
 
-/* What the thread wrote is not whole: the next one with its struct does not go on with it. */
+/*
+ * Drops the slot of a thread that is gone, because what it wrote last is not whole: the next thread
+ * must not go on there.
+ */
 void slot_forget(struct thread *thread);
 
-/* The thread ends. Nothing is written until slot_open(). */
+/* The thread ends: nothing is written until slot_open(). */
 void slot_rest(struct thread *thread);
 
 /*
- * Private slots only: the committed part goes to the file by way of scratch, the slot stays open.
- * Any thread may do it to any other. Slots that need more than room bytes are left out: false.
+ * Private slots only: appends what is committed to the file, while the slot stays open. Any thread
+ * may do it for any other. scratch is a buffer of room bytes; a slot with more is left out: false.
  */
 bool slot_flush_private(struct thread *thread, void *scratch, size_t room);
 

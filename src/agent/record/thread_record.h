@@ -1,12 +1,12 @@
-/* What a thread's stream says of the thread: that it begins, its name, its tag. With `busy` set. */
+/* Records about a thread in its stream: its start, name, tag and end. With `busy` set. */
 #ifndef MALLOW_AGENT_RECORD_THREAD_RECORD_H
 #define MALLOW_AGENT_RECORD_THREAD_RECORD_H
 
 struct thread;
 
 /*
- * The first record of a thread, in a stream of its own or behind those of a thread that has ended.
- * In a signal bracket.
+ * Writes the first record of a thread, in a stream of its own or after the records of a thread that
+ * has ended. In a signal bracket.
  */
 void thread_record_begin(struct thread *thread);
 
@@ -16,7 +16,7 @@ void thread_record_name(struct thread *thread);
 /* Writes the thread's tag (mallow_set_tag) if its stream has another one. */
 void thread_record_tag(struct thread *thread);
 
-/* The thread ends. In a signal bracket. */
+/* Writes the last record of a thread. In a signal bracket. */
 void thread_record_end(struct thread *thread);
 
 #endif

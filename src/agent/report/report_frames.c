@@ -11,7 +11,7 @@ static void note(void *argument, uint64_t pc, uint32_t id)
 {
 	struct report_frames *frames = argument;
 
-	// Younger ones are not in the stacks that are looked at.
+	// Newer frames are not in the stacks that are looked at.
 	if (id < frames->count)
 		frames->frames[id].pc = pc;
 }

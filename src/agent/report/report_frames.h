@@ -1,6 +1,6 @@
 /*
- * The frames of the live table's stacks as the process has them: return addresses by the ids that
- * the recording gave them, and for each a number that is the same in every run.
+ * The frames of the live table's stacks in this process: for each id that the recording gave to a
+ * frame, its return address and a number that is the same in every run.
  */
 #ifndef MALLOW_AGENT_REPORT_REPORT_FRAMES_H
 #define MALLOW_AGENT_REPORT_REPORT_FRAMES_H
@@ -22,16 +22,19 @@ struct report_frames {
 	uint64_t start, end, bias, module_key;
 };
 
-/* As of now, in `memory`. false: no memory. */
+/* Collects the frames as of now, in `memory`. false: no memory. */
 bool report_frames_make(struct report_frames *frames, struct report_memory *memory);
 
 /* frame: as in struct live_node. */
 uint64_t report_frames_pc(const struct report_frames *frames, uint32_t frame);
 
-/* Made of the file's build id, else of its name, and of the place in it. */
+/*
+ * A number for the frame that is the same in every run: from the file's build id, else its name,
+ * and the address within the file.
+ */
 uint64_t report_frames_key(struct report_frames *frames, uint32_t frame);
 
-/* The hash of a stack: from 0 on, a frame at a time, the innermost first. */
+/* Hashes a stack: begins with 0 and adds a frame at a time, innermost first. */
 static inline uint64_t report_frames_hash(uint64_t hash, uint64_t key)
 {
 	hash = (hash ^ key) * UINT64_C(0x9e3779b97f4a7c15);

@@ -1,6 +1,6 @@
 #include "agent/report/report_json.h"
 
-/* Behind what opens, and at the very beginning, there is no comma. */
+/* Puts a comma, except after an opening bracket and at the very beginning. */
 static void separate(struct report_writer *writer)
 {
 	char last = writer->last;
@@ -9,7 +9,7 @@ static void separate(struct report_writer *writer)
 		report_put_char(writer, ',');
 }
 
-/* Bytes of the character that text begins with, 0: it is no UTF-8 (Unicode, table 3-6). */
+/* The size in bytes of the first character of text; 0: it is not UTF-8 (Unicode, table 3-6). */
 static int character_size(const char *text)
 {
 	unsigned char c = (unsigned char)*text;

@@ -1,4 +1,4 @@
-/* JSON of reports, in one line, by small steps: what needs a comma gets it. */
+/* Writes a report as JSON, in one line, value by value. Commas are put where they are needed. */
 #ifndef MALLOW_AGENT_REPORT_REPORT_JSON_H
 #define MALLOW_AGENT_REPORT_REPORT_JSON_H
 

@@ -1,6 +1,6 @@
 /*
- * Memory of a report of the C API: pieces of the agent's own pages, given back all at once. Never
- * from malloc, whose sums it would change. For one thread; not for signal handlers.
+ * Memory of a report of the C API: an arena of the agent's own pages, freed all at once. Not from
+ * malloc, whose sums it would change. For one thread; not for signal handlers.
  */
 #ifndef MALLOW_AGENT_REPORT_REPORT_MEMORY_H
 #define MALLOW_AGENT_REPORT_REPORT_MEMORY_H
@@ -14,7 +14,7 @@ struct report_memory {
 	struct report_region *regions;
 };
 
-/* Zeroed, aligned for anything. NULL: there is none. */
+/* Allocates zeroed memory, aligned for anything. NULL: there is none. */
 void *report_memory_take(struct report_memory *memory, size_t size);
 
 void report_memory_release(struct report_memory *memory);

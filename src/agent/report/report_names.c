@@ -40,7 +40,7 @@ static struct report_module *add_module(struct report_names *names,
 	entry->end = module->end;
 	entry->bias = module->bias;
 	set_path(entry, module->path);
-	// Where there is no build id the file may be another by now; most are not.
+	// Without a build id the file may have been replaced since; mostly it was not.
 	symbol_file_read(&entry->symbols, path, id, id_size, &names->memory);
 	entry->next = names->modules;
 	names->modules = entry;
@@ -67,7 +67,7 @@ struct report_name report_names_find(struct report_names *names, uint64_t pc)
 	name.module = module->path;
 	name.address = pc - module->bias;
 	name.function = symbol_file_find(&module->symbols, name.address - 1, &name.offset);
-	name.offset++; // of the return address, as every tool has it
+	name.offset++; // of the return address, as in every tool
 	return name;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Names for addresses of this process, for reports that it prints itself: from the symbol tables of
- * the modules' own files. No loader is asked and nothing is allocated by malloc. A file that is not
+ * Names for addresses of this process, for reports that it prints itself. They come from the symbol
+ * tables of the modules' files. The loader is not asked, and malloc not called. A file that is not
  * the one that was loaded (by its build id) has no names.
  *
  * For one thread; not for signal handlers.
@@ -22,13 +22,13 @@ struct report_names {
 };
 
 struct report_name {
-	const char *module;   /* path, "" where there is none */
-	uint64_t address;     /* in the module's file: link-time address */
-	const char *function; /* NULL: no symbol tells; as the symbol table has it */
+	const char *module;   /* path; "" if there is no module */
+	uint64_t address;     /* link-time address in the module's file */
+	const char *function; /* as in the symbol table (mangled); NULL: not known */
 	uint64_t offset;      /* in the function */
 };
 
-/* Of the code that returns to pc. What it points to lasts until the release. */
+/* The name of the code that makes the call before pc. Its strings last until the release. */
 struct report_name report_names_find(struct report_names *names, uint64_t pc);
 
 void report_names_release(struct report_names *names);

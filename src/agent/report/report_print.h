@@ -1,4 +1,4 @@
-/* Reports of the C API as text, CSV and JSON: docs/api.md. 0, or -1: not all was written. */
+/* Prints reports of the C API as text, CSV and JSON: docs/api.md. 0, or -1: not all was written. */
 #ifndef MALLOW_AGENT_REPORT_REPORT_PRINT_H
 #define MALLOW_AGENT_REPORT_REPORT_PRINT_H
 

@@ -1,14 +1,14 @@
-/* Ordering a report's rows, without memory. */
+/* Sorts a report's rows, without memory. */
 #ifndef MALLOW_AGENT_REPORT_REPORT_SORT_H
 #define MALLOW_AGENT_REPORT_REPORT_SORT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether a is to stand before b; never both ways. */
+/* Whether a comes before b; a strict order. */
 typedef bool report_before(const void *a, const void *b, int by);
 
-/* By heap sort: rows are pointers. */
+/* A heap sort of pointers to rows. */
 void report_sort(const void **rows, size_t count, report_before *before, int by);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Writing a report to a descriptor, in pieces of some KiB. A failure is kept: what comes after it
- * is not written, and report_writer_end() says so.
+ * Writes a report to a descriptor, in pieces of some KiB. A failure is sticky: nothing more is
+ * written, and report_writer_end() returns it.
  */
 #ifndef MALLOW_AGENT_REPORT_REPORT_WRITER_H
 #define MALLOW_AGENT_REPORT_REPORT_WRITER_H
@@ -26,9 +26,9 @@ void report_writer_begin(struct report_writer *writer, int fd, struct report_mem
 void report_put_char(struct report_writer *writer, char c);
 void report_put(struct report_writer *writer, const char *text);
 void report_put_number(struct report_writer *writer, uint64_t number);
-/* With 0x, and no leading zeros but up to so many digits. */
+/* With 0x, and zeros in front up to so many digits. */
 void report_put_hex(struct report_writer *writer, uint64_t number, int digits);
-/* In three digits, as mallow_format_size() has it. */
+/* As mallow_format_size() writes it, with three digits. */
 void report_put_size(struct report_writer *writer, uint64_t bytes);
 
 /* 0, or -1: not all was written. */

@@ -7,7 +7,7 @@
 #include "agent/report/report_frames.h"
 #include "agent/report/report_weight.h"
 
-/* One site at a time is made in `site` and `stack`, and kept if the filter wants it. */
+/* Each site is made in `site` and `stack`, and copied to the report if the filter wants it. */
 struct making {
 	struct report_memory *memory;
 	struct report_memory scratch;
@@ -30,7 +30,7 @@ static void set_sums(struct mallow_site *site, uint64_t calls, uint64_t freed_ca
 	site->average = site->calls ? (site->allocated + site->calls / 2) / site->calls : 0;
 }
 
-/* Of a whole with its parts. */
+/* Reads the sums of a site, with those of its parts. */
 static void read_sums(struct making *making, uint32_t number)
 {
 	struct sites *sites = &making->live->sites;
@@ -41,7 +41,8 @@ static void read_sums(struct making *making, uint32_t number)
 	do {
 		const struct live_site *entry = sites_at(sites, part ? part : number);
 
-		// What was freed first: of a block that is freed meanwhile nothing is freed only.
+		// Freed sums first: a block that is freed meanwhile must not count as freed but not
+		// allocated.
 		freed_calls += __atomic_load_n(&entry->freed_calls, __ATOMIC_RELAXED);
 		site->freed += __atomic_load_n(&entry->freed_bytes, __ATOMIC_RELAXED);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -116,14 +117,14 @@ static bool add(struct making *making, uint32_t number)
 	const struct live_site *entry;
 	uint32_t node;
 
-	// A number is given before there is memory for it.
+	// A site gets its number before its memory.
 	if (!__atomic_load_n(&making->live->sites.sites[number >> SITES_SITE_BITS],
 			     __ATOMIC_ACQUIRE))
 		return true;
 	entry = sites_at(&making->live->sites, number);
 	node = __atomic_load_n(&entry->node, __ATOMIC_ACQUIRE);
 	if (node & LIVE_SITE_PART || (!node && number != SITES_STACKLESS))
-		return true; // read with its whole; or not made yet
+		return true; // its sums are added to its whole's; or it is not made yet
 	making->site = (struct mallow_site){.stack = making->stack};
 	if (config_stackless())
 		read_all_threads(making);
@@ -140,7 +141,8 @@ static bool make_room(struct making *making, uint32_t sites)
 	struct mallow_site_report *open;
 
 	making->report = report_memory_take(making->memory, sizeof(*making->report));
-	making->stack_room = config.value[SETTING_DEPTH] + 8; // the mark of a stack that was cut
+	// With room for the mark of a stack that was cut.
+	making->stack_room = config.value[SETTING_DEPTH] + 8;
 	making->stack =
 		report_memory_take(&making->scratch, making->stack_room * sizeof(*making->stack));
 	if (!making->report || !making->stack ||

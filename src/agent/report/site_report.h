@@ -6,7 +6,7 @@
 
 #include "agent/report/report_memory.h"
 
-/* What the program has is its first member. */
+/* The program gets a pointer to the first member. */
 struct site_report {
 	struct mallow_site_report open;
 	struct report_memory memory;
@@ -14,7 +14,7 @@ struct site_report {
 
 typedef int site_report_filter(const struct mallow_site *site, void *argument);
 
-/* In `memory`, as all of the report is. filter NULL: all. NULL: no memory. */
+/* Makes the report, all of it in `memory`. filter NULL: all sites. NULL: no memory. */
 struct site_report *site_report_make(struct report_memory *memory, site_report_filter *filter,
 				     void *argument);
 

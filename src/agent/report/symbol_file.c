@@ -16,7 +16,7 @@ struct reading {
 	Elf64_Ehdr header;
 };
 
-/* Of the file, in memory; NULL where it is not all there, or there is no memory. */
+/* Reads a part of the file into memory. NULL: the file is too short, or there is no memory. */
 static const void *read_part(const struct reading *reading, uint64_t offset, uint64_t size)
 {
 	char *bytes;
@@ -78,7 +78,7 @@ static bool is_before(const void *a, const void *b, int by)
 {
 	const Elf64_Sym *first = a, *second = b;
 
-	// Of several names of one function the last one is found: a global one, if there is one.
+	// If a function has several names the last one is found: a global one, if there is one.
 	if (first->st_value != second->st_value)
 		return first->st_value < second->st_value;
 	if (ELF64_ST_BIND(first->st_info) != ELF64_ST_BIND(second->st_info))
@@ -112,7 +112,7 @@ static void read_symbols(struct symbol_file *file, const struct reading *reading
 	symbols = read_part(reading, table->sh_offset, table->sh_size);
 	file->names = read_part(reading, names->sh_offset, names->sh_size);
 	file->functions = report_memory_take(reading->memory, count * sizeof(*file->functions));
-	// The last name must end in it.
+	// The last name must end within the section.
 	if (!symbols || !file->names || !file->functions || !names->sh_size ||
 	    file->names[names->sh_size - 1])
 		return;

@@ -1,6 +1,6 @@
 /*
- * The functions that an ELF file names: its .symtab, or .dynsym where that was stripped off. What
- * is needed of the file is read, for a mapping would fault where somebody cuts the file off. It is
+ * The functions that an ELF file names, from .symtab, or from .dynsym if that was stripped. The
+ * file is read, not mapped: a mapping would fault if somebody truncates the file. Its content is
  * not trusted. Source: the gABI, chapters "Sections" and "Symbol Table".
  */
 #ifndef MALLOW_AGENT_REPORT_SYMBOL_FILE_H
@@ -21,13 +21,12 @@ struct symbol_file {
 };
 
 /*
- * In `memory`. Without names: it cannot be read, or is not the file with that build id (size 0:
- * any).
+ * Reads the names, into `memory`. None: it cannot be read, or the build id differs (size 0: any).
  */
 void symbol_file_read(struct symbol_file *file, const char *path, const uint8_t *build_id,
 		      size_t build_id_size, struct report_memory *memory);
 
-/* The function that holds the address, as it was linked. *offset is its place in it. NULL: none. */
+/* The function that holds the address (at link time). *offset is the offset in it. NULL: none. */
 const char *symbol_file_find(const struct symbol_file *file, uint64_t address, uint64_t *offset);
 
 #endif

@@ -6,14 +6,17 @@
 #include "agent/report/report_sort.h"
 #include "agent/report/report_weight.h"
 
-/* Names of the table's threads: each once, `of` a thread's number its place among them. */
+/* The distinct names of the table's threads. of[]: the index of a number's name. */
 struct names {
 	uint32_t count;
 	uint32_t of[LIVE_THREADS];
 	char text[LIVE_THREADS][sizeof(((struct live_thread *)0)->name)];
 };
 
-/* What threads of the first name freed of the second one's blocks: freed * count + owner. */
+/*
+ * A report being made. freed: what threads of one name freed of another's blocks, at [freeing name
+ * * count + owner's name].
+ */
 struct making {
 	struct report_memory *memory;
 	struct report_memory scratch;
@@ -56,7 +59,7 @@ static bool make_room(struct making *making)
 	return making->threads && making->freed;
 }
 
-/* Before what was allocated: of a block that is freed meanwhile nothing is freed only. */
+/* Before add_allocated(): a block that is freed meanwhile must not count as freed only. */
 static void add_freed(struct making *making, uint32_t freeing)
 {
 	const struct live_freed *row = live_threads_row(&making->live->threads, freeing);
@@ -101,7 +104,7 @@ static const struct live_freed *freed_by(const struct making *making, uint32_t f
 	return &making->freed[freeing * making->names->count + owner];
 }
 
-/* The rows in order, whose pointers are in scratch memory. */
+/* Copies the rows in order. The pointers for sorting are in scratch memory. */
 static bool copy_sorted(struct making *making, const struct mallow_freed_by *rows, size_t count,
 			struct mallow_freed_by *ret)
 {

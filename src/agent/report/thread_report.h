@@ -6,13 +6,13 @@
 
 #include "agent/report/report_memory.h"
 
-/* What the program has is its first member. */
+/* The program gets a pointer to the first member. */
 struct thread_report {
 	struct mallow_thread_report open;
 	struct report_memory memory;
 };
 
-/* In `memory`, as all of the report is. NULL: no memory. */
+/* Makes the report, all of it in `memory`. NULL: no memory. */
 struct thread_report *thread_report_make(struct report_memory *memory);
 
 #endif

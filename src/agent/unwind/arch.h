@@ -1,22 +1,23 @@
 /*
- * What differs between architectures, under names that do not: ARCH_… of the file for this one.
+ * What differs between architectures, under common names: ARCH_….
  *
  * A port is:
  *
  *   unwind/<arch>/registers.h   DWARF's numbers, what the kernel puts where
  *   unwind/<arch>/caller.h      who called a function of ours; both are included below
  *   unwind/<arch>/step.[hc]     one step of a walk; included by arch_step.h
- *   arch/<arch>/                a system call, instructions (a counter of time among them), the
+ *   arch/<arch>/                a system call, instructions (one reads a counter of time), the
  *                               first code of a thread, a process and a call on another stack;
  *                               included by arch/syscall.h and arch/instructions.h
  *   meson.build                 of agent and unwind: these files
  *
- * And what is x86-64's elsewhere: the return address at CFA - 8 of packed rules (rule.h; where it
- * is in a register, rule_find.c has no rule for a leaf), the red zone (stack_bounds.h), addresses
- * of 47 bits (live_blocks/heads.h, cull_table.c), pages of 4 KiB, the vDSO's name of clock_gettime
- * (ground/clock.c), fork as a system call (hooks/control.c), one opcode that two architectures
- * read differently (cfi/cfa_program.c). tools/check_agent.py knows the instructions of one. The
- * tests of tests/unwind compare with libgcc's unwinder and libunwind.
+ * Elsewhere these are x86-64's: the return address at CFA - 8 of packed rules (rule.h; where the
+ * return address is in a register, rule_find.c has no rule for a leaf function), the red zone
+ * (stack_bounds.h), addresses of 47 bits (live_blocks/heads.h, cull_table.c), pages of 4 KiB, the
+ * vDSO's name of clock_gettime (ground/clock.c), fork as a system call (hooks/control.c), one
+ * opcode that two architectures read differently (cfi/cfa_program.c). tools/check_agent.py knows
+ * the instructions of one architecture. The tests of tests/unwind compare with libgcc's unwinder
+ * and libunwind.
  */
 #ifndef MALLOW_AGENT_UNWIND_ARCH_H
 #define MALLOW_AGENT_UNWIND_ARCH_H

@@ -1,22 +1,26 @@
 /*
- * The innermost frames of recent stacks: the "leaf-segment cache". Programs allocate from few
- * places over and over, so the few frames that differ from the last stack were walked before, too.
+ * The innermost frames of recent stacks: the "leaf-segment cache". A program allocates from the
+ * same few places over and over. So the few frames in which a stack differs from the last one were
+ * mostly walked before, too.
  *
- *   segment: from a hook's caller (pc, sp, fp) outwards to the remembered frame that it joined
+ *   the last stack     main  f  g  h            (stack_cache.h)
+ *   a segment          joins f:     k  malloc's caller
+ *   the new stack      main  f      k  malloc's caller: no step and no look-up
  *
- * A segment holds what stack_cache_capture() put for it, frames and words; it is used where it
- * would join the same frame of the thread's stack in the same state, after its words and then all
- * those of the stack from there outwards were compared with memory. So it is exact for the reason
- * that stack_cache.h gives, and costs neither steps nor look-ups.
+ * A segment starts at the state of a hook's caller (pc, sp, fp) and holds the frames and words from
+ * there outwards to a frame of the last stack, which it joins. stack_cache_capture() made it from a
+ * walk. It may be used if the thread's last stack has the same frame in the same state, and if all
+ * words, the segment's and then those of the last stack from the joined frame outwards, are still
+ * in memory. So the result is exact, for the reason that stack_cache.h gives.
  *
- * Where it lies is told by pc and sp, which give two places. If one that begins so differs in a
- * word, that word's value tells another place, too: the same function at the same place of the
- * stack is often called by two others in turn.
+ * A hash of pc and sp gives two places for a segment. If a segment with that pc and sp differs from
+ * memory in a word, the value in memory gives a third place: the same function at the same place of
+ * the stack is often called by two others in turn.
  *
- * It begins with 32 segments, as many as most threads ever use, and grows while tries fail. Where
- * only few of them succeed at its full size, it is left alone for a while.
+ * The cache begins with 32 segments, as many as most threads ever use, and grows while look-ups
+ * fail. If few succeed even at its full size, it is not asked for a while.
  *
- * Part of the stack cache, inline there; but for the text, which the writer of events keeps.
+ * This is a part of the stack cache, inlined there. Only the text is made by the writer of events.
  */
 #ifndef MALLOW_AGENT_UNWIND_LEAF_CACHE_H
 #define MALLOW_AGENT_UNWIND_LEAF_CACHE_H
@@ -26,29 +30,29 @@
 
 #define LEAF_SEGMENTS_FIRST 32  /* in use at first … */
 #define LEAF_SEGMENTS_MAX   256 /* … and at most, after doubling: 140 KiB */
-#define LEAF_FRAMES         7   /* longer ones are rare: 4 % of clang++'s */
-#define LEAF_WORDS          16  /* code without tables needs two a frame */
-#define LEAF_TEXT           18  /* ids of two bytes each and more */
+#define LEAF_FRAMES         7   /* longer segments are rare: 4 % of clang++'s */
+#define LEAF_WORDS          16  /* code without tables needs two words a frame */
+#define LEAF_TEXT           18  /* enough for LEAF_FRAMES ids of two bytes each */
 
-#define LEAF_TRIES 1024  /* after so many it is judged … */
-#define LEAF_FEW   170   /* … and with fewer hits than this … */
-#define LEAF_PAUSE 16384 /* … left alone for so many captures */
+#define LEAF_TRIES 1024  /* after so many tries the cache is judged … */
+#define LEAF_FEW   170   /* with fewer hits than this … */
+#define LEAF_PAUSE 16384 /* it is not asked for so many captures */
 
 struct leaf_segment {
-	uint64_t pc, sp, fp; /* where it begins; pc 0: empty */
+	uint64_t pc, sp, fp; /* where the segment begins; pc 0: empty */
 	uint16_t joined;     /* index of the frame that it joins */
-	uint8_t count;       /* frames; cached_frame.words as they were in the stack */
+	uint8_t count;       /* of frames; their cached_frame.words are as they were in the stack */
 	uint8_t words;
 	bool needs_fp;     /* fp above counts */
 	uint8_t text_size; /* bytes of text, 0: not known */
 	/*
-	 * The frames as a stack change pushes them: made by the writer of events when the segment
-	 * is met again.
+	 * The frames, encoded as a stack change pushes them. The writer of events makes this when
+	 * the segment is used for the first time.
 	 */
 	uint8_t text[LEAF_TEXT];
-	struct cached_frame joins;               /* that frame */
+	struct cached_frame joins;               /* the frame that it joins, as it was */
 	struct cached_frame frames[LEAF_FRAMES]; /* outermost first */
-	struct stack_word word[LEAF_WORDS]; /* behind those that fill groups, see words_hold() */
+	struct stack_word word[LEAF_WORDS];      /* after the padding that words_hold() needs */
 };
 
 /* Zero: empty. A thread's own. */
@@ -73,8 +77,8 @@ static inline struct leaf_segment *leaf_cache_place(struct leaf_cache *leaves,
 }
 
 /*
- * After LEAF_TRIES. What is kept under another place than the new number gives is not found there,
- * and overwritten in time.
+ * Grows or pauses the cache, after LEAF_TRIES tries. After growing, a segment at another place than
+ * the new size gives is not found any more, and is overwritten in time.
  */
 static inline void leaf_cache_judge(struct leaf_cache *leaves)
 {
@@ -87,7 +91,7 @@ static inline void leaf_cache_judge(struct leaf_cache *leaves)
 	leaves->tries = leaves->hits = 0;
 }
 
-/* Nothing kept is true any more. Untouched segments stay so. */
+/* Empties the cache. Pages that were never touched stay so. */
 static inline void leaf_cache_clear(struct leaf_cache *leaves)
 {
 	for (uint32_t i = 0; i < leaf_cache_size(leaves); i++)
@@ -95,14 +99,13 @@ static inline void leaf_cache_clear(struct leaf_cache *leaves)
 			leaves->segments[i].pc = 0;
 }
 
-/* A cleared cache becomes another thread's. What was learned of the last one's stacks is forgotten.
- */
+/* Prepares a cleared cache for another thread: forgets what was learned of this one's stacks. */
 static inline void leaf_cache_recycle(struct leaf_cache *leaves)
 {
 	leaves->tries = leaves->hits = leaves->pause = leaves->more = 0;
 }
 
-/* Whether to look at all. Counts the try. */
+/* Whether the cache is to be asked at all. Counts the try. */
 static inline bool leaf_cache_try(struct leaf_cache *leaves)
 {
 	if (unlikely(leaves->pause)) {
@@ -114,13 +117,13 @@ static inline bool leaf_cache_try(struct leaf_cache *leaves)
 	return true;
 }
 
-/* Its first word: the groups that words_hold() compares reach below it. */
+/* The segment's first word. words_hold() may compare words before it, which are padding. */
 static inline const struct stack_word *leaf_segment_words(const struct leaf_segment *segment)
 {
 	return segment->word + (-segment->words & (WORD_GROUP - 1));
 }
 
-/* Where a stack with the same leaf is kept that differs from the segment in that word. */
+/* The place of a segment with that pc and sp, and with memory's value at that address. */
 static inline struct leaf_segment *leaf_cache_variant(struct leaf_cache *leaves,
 						      const struct unwind_state *state,
 						      const struct stack_word *differs)
@@ -140,13 +143,16 @@ static inline bool leaf_cache_begins(const struct leaf_segment *segment,
 	       (!segment->needs_fp || segment->fp == state->fp);
 }
 
-/* Whether the frame that a segment joins is there, and all words hold from there outwards. */
+/*
+ * Whether the thread's last stack has the frame that the segment joins, and the words from there
+ * outwards are still in memory.
+ */
 static inline bool leaf_cache_joins(struct stack_cache *cache, const struct leaf_segment *segment)
 {
 	const struct cached_frame *joined = &cache->frames[segment->joined];
 	size_t differs;
 
-	// It may be one of another segment.
+	// The frame may lie in another segment, `top`.
 	if (unlikely(segment->joined > cache->settled))
 		stack_cache_settle(cache);
 	return segment->joined <= cache->depth && joined->sp == segment->joins.sp &&
@@ -157,8 +163,8 @@ static inline bool leaf_cache_joins(struct stack_cache *cache, const struct leaf
 }
 
 /*
- * Of the two places of state the one where a segment begins so, else the one to be filled: now
- * this, now that one.
+ * The place of the segment that begins with state, if there is one. If not, one of the two places,
+ * in turn, to be filled.
  */
 static inline struct leaf_segment *leaf_cache_choose(struct leaf_cache *leaves,
 						     const struct unwind_state *state)
@@ -173,8 +179,8 @@ static inline struct leaf_segment *leaf_cache_choose(struct leaf_cache *leaves,
 }
 
 /*
- * Whether a segment is what a walk from state would find, down to the frame that it joins.
- * *segment: that one, or the place for what the walk will find.
+ * Whether a segment equals what a walk from state would find, up to the frame that it joins.
+ * *segment: that segment, or the place for what the walk will find.
  */
 static inline __attribute__((always_inline)) bool leaf_cache_find(struct stack_cache *cache,
 								  const struct unwind_state *state,
@@ -197,8 +203,8 @@ static inline __attribute__((always_inline)) bool leaf_cache_find(struct stack_c
 }
 
 /*
- * Puts the segment on top of the frame that it joins: in name only, as the next capture most often
- * finds another one there, and the writer of events has the segment's text.
+ * Makes the segment the top of the stack. It is not copied there: mostly the next capture finds
+ * another one, and the writer of events uses the segment's text.
  */
 static inline void leaf_cache_use(struct stack_cache *cache, struct leaf_segment *segment)
 {
@@ -213,7 +219,7 @@ static inline void leaf_cache_use(struct stack_cache *cache, struct leaf_segment
 	cache->depth = at + segment->count;
 }
 
-/* The segment whose text tells all frames that the writer of events has to push, or NULL. */
+/* The segment whose text is all that the writer of events has to push, or NULL. */
 static inline struct leaf_segment *leaf_cache_text(const struct stack_cache *cache)
 {
 	struct leaf_segment *top = cache->top;
@@ -221,7 +227,7 @@ static inline struct leaf_segment *leaf_cache_text(const struct stack_cache *cac
 	return top && top->text_size && cache->shared == top->joined ? top : NULL;
 }
 
-/* The stack's innermost count frames become a segment. */
+/* Keeps the stack's innermost count frames as a segment. */
 static inline void leaf_cache_keep(struct stack_cache *cache, struct leaf_segment *segment,
 				   const struct unwind_state *state, uint32_t count)
 {

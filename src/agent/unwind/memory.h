@@ -12,7 +12,7 @@ void unwind_memory_init(const struct unwind_host *host);
 /* Zeroed pages that are never returned; NULL: none left. Any thread, any signal handler. */
 void *unwind_allocate(size_t size);
 
-/* For whatever takes more than some 200 bytes of stack, and runs seldom. */
+/* Calls function(argument) by unwind_host.run: for rare work with more than 200 bytes of stack. */
 void unwind_run_slow(void (*function)(void *argument), void *argument);
 
 #endif

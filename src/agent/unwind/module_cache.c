@@ -7,7 +7,7 @@
 
 enum { START, END, BIAS, EH_FRAME_HDR, HEADERS, HEADER_COUNT, WORDS };
 
-/* version is odd while the words change; a reader that saw it move has read nothing. */
+/* A sequence lock: version is odd while the words change. If it changed, nothing was read. */
 struct entry {
 	atomic_uint version;
 	_Atomic uint64_t words[WORDS];
@@ -47,7 +47,7 @@ bool module_cache_find(uint64_t address, struct module_place *ret)
 	return false;
 }
 
-/* With write_lock. */
+/* Called with write_lock held. */
 static void write_entry(struct entry *entry, const struct module_place *place)
 {
 	const uint64_t words[WORDS] = {
@@ -79,7 +79,7 @@ void module_cache_forget(uint64_t start, uint64_t end)
 {
 	static const struct module_place none;
 
-	// The holder is another thread in a few stores, see rule_table_forget().
+	// The holder is another thread, which does a few stores: see rule_table_forget().
 	while (atomic_flag_test_and_set_explicit(&write_lock, memory_order_acquire))
 		compiler_barrier();
 	for (unsigned i = 0; i < ARRAY_COUNT(entries); i++) {

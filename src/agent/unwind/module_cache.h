@@ -1,7 +1,7 @@
 /*
- * The modules met so far, where the loader has no index of its own: reading /proc/self/maps for
- * each of thousands of rules would take seconds. Readers never wait; a writer that meets another
- * one leaves its find out.
+ * The modules met so far, for C libraries without dl_find_object(). Otherwise /proc/self/maps would
+ * be read for each of thousands of rules, which takes seconds. Readers never wait. A writer that
+ * finds the lock taken does not add its module.
  */
 #ifndef MALLOW_AGENT_UNWIND_MODULE_CACHE_H
 #define MALLOW_AGENT_UNWIND_MODULE_CACHE_H
@@ -12,7 +12,7 @@
 
 /* A module's place in memory. All zero: none. */
 struct module_place {
-	uint64_t start, end; /* of the whole module; others may lie between those of the program */
+	uint64_t start, end; /* of the whole module; others may lie in between */
 	uint64_t bias;
 	uint64_t eh_frame_hdr;
 	const ElfW(Phdr) * headers; /* NULL: not known */
@@ -20,15 +20,15 @@ struct module_place {
 	const struct link_map *link_map; /* NULL where the loader was not asked */
 };
 
-/* link_map of what is found is NULL. */
+/* ret->link_map is NULL. */
 bool module_cache_find(uint64_t address, struct module_place *ret);
-/* Of a module without holes. */
+/* For a module without holes between its segments. */
 void module_cache_insert(const struct module_place *place);
 
-/* Whatever lies in [start, end) is gone. Not from a signal handler. */
+/* Forgets the modules that begin in [start, end). Not from a signal handler. */
 void module_cache_forget(uint64_t start, uint64_t end);
 
-/* In a forked child, where the thread that was writing does not exist. */
+/* In a forked child: frees the lock, whose holder does not exist there. */
 void module_cache_after_fork(void);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Modules by address: from the loader's own lock-free index where there is one (glibc >= 2.35),
- * else from /proc/self/maps and the ELF header in memory. dl_iterate_phdr() is never called: it
- * takes the loader's lock, which the thread that waits for us may hold.
+ * Modules by address: from the loader's own lock-free index (glibc >= 2.35), else from
+ * /proc/self/maps and the ELF header in memory. dl_iterate_phdr() is never called: it takes the
+ * loader's lock, which another thread may hold that waits for this one.
  */
 #include "agent/unwind/module_find.h"
 
@@ -29,14 +29,14 @@ struct found_object {
 static int (*dl_find_object)(void *address, void *result);
 
 /*
- * The program itself; all zero where the kernel did not tell. It alone may have holes between its
- * segments, in which other objects lie: loaders map every library as one piece. Its headers come
- * from the kernel, since _dl_find_object() knows no more of such a program than the one segment
- * that holds the address.
+ * The program itself; all zero if the kernel did not describe it. Only the program may have holes
+ * between its segments, with other modules in them: loaders map a library as one piece. Its headers
+ * come from the kernel, since _dl_find_object() knows only the segment that holds the address.
  */
 static struct module_place program;
 
-// Weak, like every import of the agent: without it a program with holes is found by its pieces.
+// Weak, like every import of the agent. Without it only the parts of a program with holes are
+// found.
 extern unsigned long getauxval(unsigned long type) __attribute__((weak));
 
 static bool segment_holds(const ElfW(Phdr) * segment, uint64_t bias, uint64_t address)
@@ -54,7 +54,7 @@ static const ElfW(Phdr) * find_segment(const struct module_place *place, uint64_
 	return NULL;
 }
 
-/* Like the loaders do: a program without PT_PHDR is one that was not moved. */
+/* As loaders do it: a program without PT_PHDR was not moved. */
 static void find_program(void)
 {
 	struct module_place place = {.start = UINT64_MAX};
@@ -92,8 +92,8 @@ void module_find_init(int (*function)(void *address, void *result))
 }
 
 /*
- * The program headers of a module that begins with its ELF header, if they lie between there and
- * end, which is readable; none where they are not to be trusted.
+ * The program headers of a module that begins with its ELF header. Memory can be read up to `end`;
+ * headers that lie beyond, or look wrong, are not used.
  */
 static void find_headers(struct module_place *place, uint64_t end)
 {
@@ -133,7 +133,7 @@ static bool find_by_loader(uint64_t address, struct module_place *ret)
 	return true;
 }
 
-/* Fills in what the program headers know. False: there is no PT_LOAD. */
+/* Fills in what the program headers say. false: there is no PT_LOAD. */
 static bool read_headers(struct module_place *place)
 {
 	bool have_bias = false;
@@ -157,8 +157,9 @@ static bool read_headers(struct module_place *place)
 }
 
 /*
- * The module begins at the mapping of offset 0 of the same file, the last one before the address:
- * one file's segments are mapped in order. The vdso is one mapping with no inode.
+ * Finds the module in /proc/self/maps. It begins at the mapping of offset 0 of the same file, the
+ * last such one before the address: a file's segments are mapped in order. The vDSO is one mapping
+ * with inode 0.
  */
 static bool find_by_maps(uint64_t address, struct module_place *ret, char *path, size_t room)
 {
@@ -182,7 +183,7 @@ static bool find_by_maps(uint64_t address, struct module_place *ret, char *path,
 		found = address < mapping.end;
 	}
 	proc_maps_close(&maps);
-	// Only code is asked for; the header of what is no module may be no memory to read from.
+	// Only code is looked for: what else is mapped may not be readable as a header.
 	if (!found || !mapping.executable || first.start == 0 || first.inode != mapping.inode)
 		return false;
 	*ret = (struct module_place){.start = first.start};
@@ -210,7 +211,7 @@ bool unwind_module_at(uint64_t address, struct unwind_module *ret)
 	return true;
 }
 
-/* Readable memory around the tables and around the address. */
+/* Finds out how much memory around the tables and around the address can be read. */
 static void limit_reads(const struct module_place *place, uint64_t address,
 			struct module_tables *ret)
 {
@@ -238,14 +239,15 @@ static void limit_reads_by_maps(const struct module_place *place, struct module_
 					       .address = mapping.start};
 }
 
-/* find_by_maps() without the path, which is not kept. */
+/* find_by_maps() with a cache, and without the path. */
 static bool find_cached(uint64_t address, struct module_place *ret)
 {
 	if (module_cache_find(address, ret))
 		return true;
 	if (!find_by_maps(address, ret, NULL, 0))
 		return false;
-	// The program costs no more the next time, and may have others between its ends.
+	// The program is not cached: it is found fast anyway, and other modules may lie in its
+	// holes.
 	if (ret->headers != program.headers)
 		module_cache_insert(ret);
 	return true;

@@ -1,6 +1,6 @@
 /*
- * The module that holds an address, and which of its memory the unwind tables may be read from.
- * unwind_module_at() of unwind.h is the public half.
+ * Finds the module that holds an address, and the part of its memory from which the unwind tables
+ * may be read. unwind_module_at(), the public half, is declared in unwind.h.
  */
 #ifndef MALLOW_AGENT_UNWIND_MODULE_FIND_H
 #define MALLOW_AGENT_UNWIND_MODULE_FIND_H
@@ -17,7 +17,7 @@ void module_find_init(int (*dl_find_object)(void *address, void *result));
 struct module_tables {
 	struct eh_image image; /* the segment around .eh_frame_hdr; size 0: no unwind tables */
 	uint64_t header;       /* address of .eh_frame_hdr */
-	uint64_t text_end;     /* the code at the address may be read up to here; 0: not at all */
+	uint64_t text_end;     /* the code at the address can be read up to here; 0: not at all */
 };
 
 /* False: the address is in no module. */

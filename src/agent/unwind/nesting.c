@@ -23,7 +23,8 @@ find_frame(const struct unwind_state *state, struct crossing *crossing, bool tra
 
 		if (result >= STEP_END)
 			return UNWIND_NOT_FOUND;
-		// Frames of one stack leave no gaps; across a signal frame it may be another stack.
+		// The frames of one stack have no gaps. Across a signal frame it may be another
+		// stack.
 		if (result == STEP_SIGNAL)
 			continue;
 		if (inner < sp && sp < walk.sp)

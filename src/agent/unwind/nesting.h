@@ -1,8 +1,8 @@
 /*
- * Nested calls come from the same few places again and again: operator new calls malloc. The way
- * from such a place to the outer hook is remembered, so that unwind_find_frame() need not be asked:
- * the same steps are done, without looking for their rules. They read words of frames that are
- * surely there: those of an operator that has called, and of hooks.
+ * Remembers how nested calls lead to the outer hook. They come from the same few places again and
+ * again: operator new calls malloc. So the steps from such a place to the outer hook are kept, with
+ * their rules, and done again without look-ups; unwind_find_frame() need not be asked. The steps
+ * read only words of frames that surely exist: those of an operator that has called, and of hooks.
  */
 #ifndef MALLOW_AGENT_UNWIND_NESTING_H
 #define MALLOW_AGENT_UNWIND_NESTING_H
@@ -15,7 +15,7 @@
 
 #define NESTING_PLACES 32
 #define NESTING_STEPS                                                                              \
-	3 /* from the inner call to the outer hook's caller; longer ones are not kept */
+	3 /* from the inner call to the outer hook's caller; longer ways are not kept */
 
 struct nesting_step {
 	uint64_t pc;
@@ -23,9 +23,9 @@ struct nesting_step {
 	uint16_t is_hook;
 };
 
-/* The frames that were met on the way out, and how each was left. count 0: empty. */
+/* The frames that were met on the way out, and the rule by which each was left. count 0: empty. */
 struct nesting {
-	uint32_t epoch; /* of the caller: rules change where code is unloaded */
+	uint32_t epoch; /* as the caller gave it: rules change when code is unloaded */
 	uint32_t count;
 	struct nesting_step steps[NESTING_STEPS];
 };
@@ -40,7 +40,7 @@ static inline struct nesting *nesting_place(struct nesting_memo *memo, uint64_t 
 	return &memo->places[pc * UINT64_C(0x9e3779b97f4a7c15) >> 59];
 }
 
-/* Whether the answer of unwind_find_frame() is known to be UNWIND_FOUND. */
+/* Whether unwind_find_frame() would surely answer UNWIND_FOUND. */
 static inline bool nesting_holds(struct nesting_memo *memo, const struct unwind_state *state,
 				 uint64_t outer, uint32_t epoch)
 {
@@ -60,7 +60,7 @@ static inline bool nesting_holds(struct nesting_memo *memo, const struct unwind_
 	return false;
 }
 
-/* unwind_find_frame() said UNWIND_FOUND: remembers the way, if it is short and plain. */
+/* After unwind_find_frame() answered UNWIND_FOUND: keeps the steps, if they are few and plain. */
 void nesting_keep_slow(struct nesting_memo *memo, const struct unwind_state *state, uint64_t outer,
 		       uint32_t epoch);
 

@@ -48,7 +48,7 @@ static char next_char(struct proc_maps *maps)
 	return maps->buffer[maps->position++];
 }
 
-/* A number and the one character behind it, which is kept in *behind. */
+/* A number. The one character after it goes to *behind. */
 static uint64_t read_number(struct proc_maps *maps, unsigned base, char *behind)
 {
 	uint64_t value = 0;

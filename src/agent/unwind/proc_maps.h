@@ -1,6 +1,6 @@
 /*
- * Reading /proc/self/maps with raw system calls and a small buffer: no memory, no lock. For the
- * slow paths only: a read costs the kernel microseconds and more.
+ * Reading /proc/self/maps with raw system calls and a small buffer: no memory, no lock. For slow
+ * paths only: a read takes microseconds or more.
  */
 #ifndef MALLOW_AGENT_UNWIND_PROC_MAPS_H
 #define MALLOW_AGENT_UNWIND_PROC_MAPS_H
@@ -31,8 +31,8 @@ void proc_maps_close(struct proc_maps *maps);
 bool proc_maps_next(struct proc_maps *maps, struct proc_mapping *ret);
 
 /*
- * The path of the mapping that proc_maps_next() gave last, as the kernel spells it, with a final
- * 0; "" if it has none or there is not the room. At most once for each mapping.
+ * The path of the mapping that proc_maps_next() gave last, as the kernel spells it, with a final 0.
+ * "": it has none, or room bytes are too few. At most once for each mapping.
  */
 void proc_maps_path(struct proc_maps *maps, char *path, size_t room);
 

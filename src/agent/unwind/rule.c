@@ -9,8 +9,8 @@
 #include "base/compiler.h"
 
 /*
- * Entry 0 is never used. Entries below the count are constant: published by the release store of
- * the count, and by the table's word that holds their number.
+ * Entry 0 is never used. Entries below the count never change. A reader gets an entry's number from
+ * the count, or from the rule table, and both are stored after the entry.
  */
 static struct unwind_rule wide_rules[RULE_PLAIN];
 static atomic_uint wide_count = 1;

@@ -1,17 +1,20 @@
 /*
- * A rule: how to get from a frame to its caller, found by the frame's pc.
+ * A rule says how to get from a frame to its caller. It is found by the frame's pc.
  *
- * Nearly every rule fits 11 + 4 + 1 bits and lies in the table beside its pc (rule_table.h):
+ * Nearly every rule fits into 11 + 4 + 1 bits and lies in the table beside its pc (rule_table.h):
  *
  *    15     14 … 11      10 … 0
  *   +----+-----------+-----------+   CFA = (sp or fp) + 8 * offset, the return address at CFA - 8,
  *   | sp |  fp slot  |  offset   |   the caller's fp at CFA - 8 * slot; slot 0: fp not saved
  *   +----+-----------+-----------+
  *
- * CFA: the caller's stack pointer after the return. Values below RULE_PLAIN (an fp-based CFA
- * whose fp was not saved, which no compiler makes) are numbers of interned wide rules, and
- * RULE_NONE. Wide rules are kept by content, not by pc: a program has few distinct ones, and
- * closing and opening a library a thousand times adds none.
+ * CFA (DWARF's canonical frame address): the caller's stack pointer after the return. Example:
+ * 0x8002 is CFA = sp + 16, return address at sp + 8, fp unchanged.
+ *
+ * All other rules are wide. Equal wide rules are kept once, however many pcs they have: a program
+ * has few distinct ones, and closing and opening a library a thousand times adds none. A value
+ * below RULE_PLAIN is the number of a wide rule, or RULE_NONE. (As a packed rule it would be an
+ * fp-based CFA with the fp not saved, which no compiler makes.)
  */
 #ifndef MALLOW_AGENT_UNWIND_RULE_H
 #define MALLOW_AGENT_UNWIND_RULE_H
@@ -20,14 +23,14 @@
 #include <stdint.h>
 
 #define RULE_NONE        0u
-#define RULE_PLAIN       0x0800u /* this and above: the packed form */
+#define RULE_PLAIN       0x0800u /* values from here on are packed rules */
 #define RULE_BASE_SP     0x8000u
 #define RULE_OFFSET_MASK 0x07ffu
 #define RULE_SLOT_SHIFT  11
 #define RULE_SLOT_MASK   15u
 
-/* DWARF's register numbers; those of the step itself are in unwind/<arch>/registers.h. */
-#define RULE_BASE_CFA 32 /* in a place: relative to the frame's CFA */
+/* A base beside DWARF's register numbers, which are in unwind/<arch>/registers.h. */
+#define RULE_BASE_CFA 32 /* of a struct rule_place: relative to the frame's CFA */
 
 enum rule_kind {
 	RULE_STEP,
@@ -53,7 +56,7 @@ struct unwind_rule {
 	uint8_t kind;
 	uint8_t cfa_deref; /* CFA = *(base + cfa_offset) + cfa_add */
 	uint8_t cfa_base;
-	uint8_t signal; /* the caller was interrupted, it did not call */
+	uint8_t signal; /* the caller was interrupted by a signal, it did not call */
 	struct rule_place fp;
 	struct rule_place ra;
 	int32_t cfa_offset;
@@ -63,15 +66,15 @@ struct unwind_rule {
 };
 
 /*
- * The 16-bit form; wide rules are interned. RULE_NONE: no room for another wide rule, or another
- * thread is interning right now: use the rule, do not keep it. Never waits.
+ * The rule as 16 bits; a wide one gets a number. RULE_NONE: there is no room for another wide rule,
+ * or another thread is adding one. Then use the rule, but do not keep it. Never waits.
  */
 uint16_t rule_pack(const struct unwind_rule *rule);
 
 /* packed is any value that rule_pack() returned but RULE_NONE. */
 void rule_unpack(uint16_t packed, struct unwind_rule *ret);
 
-/* In a forked child, where the thread that was interning does not exist. */
+/* In a forked child: frees the lock, whose holder does not exist there. */
 void rule_after_fork(void);
 
 #endif

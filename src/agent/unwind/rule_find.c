@@ -38,7 +38,7 @@ static bool compile_cfa(const struct cfa_entry *entry, uint64_t pc, struct unwin
 	return true;
 }
 
-/* The term that an entry computes: a register's place, or with *value set, its value. */
+/* The term that an entry computes: the address of the register's value or, if *value, that. */
 static bool entry_term(const struct cfa_entry *entry, uint64_t pc, bool *value,
 		       struct cfa_term *ret)
 {
@@ -64,7 +64,7 @@ static bool entry_term(const struct cfa_entry *entry, uint64_t pc, bool *value,
 	return true;
 }
 
-/* False: no rule can say it. */
+/* false: no rule can express the entry. */
 static bool compile_place(const struct cfa_entry *entry, uint64_t pc, struct rule_place *place,
 			  int32_t *offset)
 {
@@ -81,7 +81,7 @@ static bool compile_place(const struct cfa_entry *entry, uint64_t pc, struct rul
 	if (!entry_term(entry, pc, &value, &term))
 		return false;
 	if (term.kind == CFA_TERM_LOADED && value && term.value == 0) {
-		// A value that lies in memory is a place.
+		// A value that is loaded from memory is the same as a place in memory.
 		value = false;
 		term.value = term.inner;
 	} else if (term.kind != CFA_TERM_LINEAR) {
@@ -133,7 +133,7 @@ static void find_uncovered(uint64_t pc, const struct module_tables *tables, stru
 	if (arch_is_signal_return((const void *)pc,
 				  pc < tables->text_end ? tables->text_end - pc : 0))
 		*ret = signal_return_rule;
-	// No call precedes pc, and a function begins there: somebody wrote its address to the
+	// No call precedes pc, and a function begins at it. So its address was written to the
 	// bottom of a new stack, as makecontext() does with __start_context().
 	else if (tables->image.size != 0 && eh_frame_find(&tables->image, tables->header, pc,
 							  ARCH_DWARF_FP, &found) == EH_FRAME_FOUND)

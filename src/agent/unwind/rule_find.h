@@ -1,5 +1,5 @@
-/* From a pc to its rule, by the unwind tables of the module that holds it. unwind_code_start() of
- * unwind.h is here, too. */
+/* Finds the rule of a pc in the unwind tables of the module that holds it. unwind_code_start(), of
+ * unwind.h, is here, too. */
 #ifndef MALLOW_AGENT_UNWIND_RULE_FIND_H
 #define MALLOW_AGENT_UNWIND_RULE_FIND_H
 
@@ -8,14 +8,14 @@
 #include "agent/unwind/rule.h"
 
 /*
- * pc is a return address (or that of an interrupted instruction, plus 1). Always yields a rule, of
- * kind RULE_BROKEN at worst.
+ * pc is a return address, or the address of an interrupted instruction plus 1. There is always a
+ * rule: of kind RULE_BROKEN if it cannot be found.
  */
 void rule_find_slow(uint64_t pc, struct unwind_rule *ret);
 
 /*
- * Where that frame has its caller's value of another register; RULE_LOST where no table says it.
- * Not kept anywhere: few frames ask for more than sp and fp.
+ * Where the frame of pc keeps its caller's value of another register. RULE_LOST: no table says it.
+ * Looked up each time: few frames need more than sp and fp.
  */
 void rule_find_register_slow(uint64_t pc, uint8_t reg, struct rule_place *place, int32_t *offset);
 

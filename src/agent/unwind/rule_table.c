@@ -9,7 +9,7 @@
 /* At 5/8 a miss still ends after three words; clang++ with 18.8 k rules stays at 512 KiB. */
 #define TABLE_FULL(capacity) ((capacity) / 8 * 5)
 
-/* What there is before unwind_init() or without memory: it finds nothing and takes nothing. */
+/* The table before unwind_init(), or without memory: always empty. */
 static struct rule_table no_table = {.shift = 63, .entries = {{0}}};
 
 struct rule_table *_Atomic rule_table_current = &no_table;
@@ -23,7 +23,7 @@ static struct rule_table *current_table(void)
 	return atomic_load_explicit(&rule_table_current, memory_order_acquire);
 }
 
-/* Whether table may hold one more. The empty stand-in has mask 0 and never may. */
+/* Whether the table may take one more word. no_table never may. */
 static bool has_room(struct rule_table *table)
 {
 	return atomic_load_explicit(&table->used, memory_order_relaxed) <
@@ -68,8 +68,9 @@ static size_t find_index(struct rule_table *table, uint64_t pc)
 }
 
 /*
- * Puts the word at the first free place of its pc, or renews a forgotten one. The table has an
- * empty place: writers that passed has_room() together overshoot by their number at most.
+ * Puts the word at the first free place for its pc, or over a forgotten one of the same pc. There
+ * is an empty place, although several writers may pass has_room() together: they exceed the limit
+ * by their number at most.
  */
 static size_t put_word(struct rule_table *table, uint64_t new)
 {
@@ -86,7 +87,7 @@ static size_t put_word(struct rule_table *table, uint64_t new)
 		}
 		if (old >> 16 != new >> 16)
 			continue;
-		// Whoever came first found the same rule, unless it was forgotten since.
+		// Another thread put the same rule there first, unless it was forgotten since.
 		if ((old & 0xffff) == RULE_NONE)
 			atomic_compare_exchange_strong_explicit(
 				place, &old, new, memory_order_release, memory_order_relaxed);
@@ -94,7 +95,7 @@ static size_t put_word(struct rule_table *table, uint64_t new)
 	}
 }
 
-/* Twice as many, unless most words are forgotten ones. */
+/* Twice the size, unless more than half of the words are forgotten ones. */
 static size_t next_capacity(struct rule_table *table)
 {
 	size_t known = 0;
@@ -135,8 +136,8 @@ static never_inline void grow_table_slow(struct rule_table *table)
 	bigger = current_table() == table ? create_table(next_capacity(table)) : NULL;
 	if (bigger) {
 		copy_table(table, bigger);
-		// A compare: a handler that forked may have freed the lock, see
-		// rule_table_after_fork().
+		// A compare-and-swap, because the lock may not hold: a signal handler may have
+		// forked and freed it (rule_table_after_fork()).
 		atomic_compare_exchange_strong_explicit(&rule_table_current, &table, bigger,
 							memory_order_release, memory_order_relaxed);
 	}
@@ -201,8 +202,8 @@ void rule_table_forget(uint64_t start, uint64_t end)
 {
 	struct rule_table *table;
 
-	// A table that is being copied would bring the forgotten back. The holder is another
-	// thread at work on a bounded loop, never one that this thread interrupted.
+	// Waits for the lock: a copy that is being made would bring the forgotten rules back. The
+	// holder is another thread in a bounded loop, never one that this thread interrupted.
 	while (atomic_flag_test_and_set_explicit(&grow_lock, memory_order_acquire))
 		compiler_barrier();
 	table = current_table();

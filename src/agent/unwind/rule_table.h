@@ -1,17 +1,19 @@
 /*
- * The rules found so far, by pc: one insert-only, lock-free hash table of
+ * The rules found so far, by pc: an insert-only, lock-free hash table with open addressing. An
+ * entry is
  *
  *   word = pc << 16 | rule        0: empty; rule RULE_NONE: forgotten, to be found again
  *   id   = the frame's id in the recording, 0: none yet
  *
- * side by side, since who looks for one wants the other, with open addressing. Once a word has its
- * pc it keeps it, so the id belongs to it for good. A
- * full table is replaced by one of twice the size. The old one is never returned, since a reader
- * may be in the middle of it; while nothing is forgotten, all the old ones together are smaller
- * than the current one.
+ * The id lies beside the rule since whoever looks for one wants the other. A word never changes its
+ * pc, so the id belongs to the pc for good.
  *
- * Everything here may run in a signal handler that interrupted anything here, but
- * rule_table_forget(), and on any number of threads.
+ * A full table is replaced by one of twice the size. The old one is never freed, since a reader may
+ * be in the middle of it. While nothing is forgotten, all old ones together are smaller than the
+ * current one.
+ *
+ * All functions but rule_table_forget() may run in any thread, and in a signal handler that
+ * interrupted any of them.
  */
 #ifndef MALLOW_AGENT_UNWIND_RULE_TABLE_H
 #define MALLOW_AGENT_UNWIND_RULE_TABLE_H
@@ -21,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RULE_TABLE_PC_BITS 48 /* user addresses are below; a pc above is never kept */
+#define RULE_TABLE_PC_BITS 48 /* user addresses have fewer bits; a higher pc is never kept */
 
 struct rule_entry {
 	_Atomic uint64_t word;
@@ -47,7 +49,7 @@ static inline size_t rule_table_home(const struct rule_table *table, uint64_t pc
 }
 
 /*
- * The packed rule of pc, RULE_NONE where it is not known, and the place of its word for
+ * Finds the packed rule of pc (RULE_NONE: not known) and returns the place of its word, for
  * rule_table_id_at(). table may be any that was current.
  */
 static inline size_t rule_table_place(const struct rule_table *table, uint64_t pc, unsigned *rule)
@@ -71,7 +73,7 @@ static inline unsigned rule_table_find(const struct rule_table *table, uint64_t 
 	return rule;
 }
 
-/* The id of the pc whose rule was found at that place, 0: none yet. */
+/* The id at a place that rule_table_place() returned. 0: none yet. */
 static inline uint32_t rule_table_id_at(const struct rule_table *table, size_t place)
 {
 	return atomic_load_explicit(&table->entries[place].id, memory_order_acquire);
@@ -80,10 +82,10 @@ static inline uint32_t rule_table_id_at(const struct rule_table *table, size_t p
 /* Keeps a rule if there is room and nobody is growing the table at this moment. */
 void rule_table_insert(uint64_t pc, uint16_t rule);
 
-/* 0: none. */
+/* The frame's id. 0: none. */
 uint32_t rule_table_id(uint64_t pc);
 
-/* Returns the id that counts: the given one unless another came first. */
+/* Returns the valid id: the given one, unless another thread set one first. */
 uint32_t rule_table_set_id(uint64_t pc, uint32_t id);
 
 /* Calls each(argument, pc, id) for every id that the current table has. */
@@ -92,7 +94,7 @@ void rule_table_each_id(void (*each)(void *argument, uint64_t pc, uint32_t id), 
 /* Forgets rules and ids of start <= pc - 1 < end. Not from a signal handler. */
 void rule_table_forget(uint64_t start, uint64_t end);
 
-/* In a forked child: forgets all ids, frees a lock whose holder exists no more. */
+/* In a forked child: forgets all ids and frees the lock, whose holder does not exist there. */
 void rule_table_after_fork(void);
 
 /* Bytes of all tables, the old ones too. */

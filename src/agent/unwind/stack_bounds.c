@@ -8,9 +8,10 @@
 #include "agent/unwind/arch.h"
 
 /*
- * A region is 64 KiB. Its word: the number of the region, and a bit for each of its pages. A
- * region lies in any of the eight words of its bucket; in two, if two threads added it at once:
- * the pages of the second are then added to the first when they are wanted.
+ * The table. A region is 64 KiB of address space. Its word holds the region's number and a bit for
+ * each of its pages. The word may lie anywhere in its bucket of eight words. If two threads add a
+ * region at once it has two words; the pages of the second are added to the first when they are
+ * wanted.
  *
  *    63         24 23   16 15                0
  *   +-------------+-------+-------------------+
@@ -22,19 +23,19 @@
 #define BUCKET_WORDS 8u
 #define BUCKETS      1024u /* 64 KiB, touched as far as there are stacks */
 
-/* Of more regions than this not each is looked up, but each bucket that was ever used. */
+/* A range of more regions than this is looked up in all buckets that were ever used. */
 #define REGIONS_MAX 64
 
 /* Pages in unwind_stack.known. */
 #define KNOWN_MAX (STACK_PAGE - 1u)
 
-/* A stack that the C library has made is hardly larger. */
+/* Hardly any stack that the C library makes is larger. */
 #define OWN_STACK_MAX (UINT64_C(1) << 30)
 
 static _Atomic uint64_t table[BUCKETS][BUCKET_WORDS] __attribute__((aligned(64)));
 static _Atomic uint64_t used[BUCKETS / 64]; /* a bit for each bucket */
 
-/* Counts calls of hooks that may have taken pages away, when they are over. */
+/* Counts the calls that may have taken pages away, when they are over. */
 static atomic_uint changes;
 
 static atomic_bool forbidden;
@@ -99,7 +100,7 @@ static uint64_t known_end(uint64_t page)
 	return page;
 }
 
-/* The first one of the known pages that lie without a gap below `page`. */
+/* The start of the run of known pages that ends below `page`. */
 static uint64_t known_start(uint64_t page)
 {
 	unsigned run;
@@ -114,7 +115,7 @@ static uint64_t known_start(uint64_t page)
 	return page;
 }
 
-/* Of a full bucket one region is forgotten. Who has read there must not rely on it. */
+/* Forgets a region of a full bucket. Caches may hold words of it, so they are emptied. */
 static void replace(_Atomic uint64_t *bucket, uint64_t word)
 {
 	atomic_store(&bucket[region_of(word) % BUCKET_WORDS], word);
@@ -146,7 +147,7 @@ static void add(uint64_t page)
 	replace(bucket, region << REGION_SHIFT | bit);
 }
 
-/* Takes these pages of a region out. Whether there was one. */
+/* Takes these pages of a region out of the table. Returns whether one was there. */
 static bool take_out(uint64_t region, uint32_t pages)
 {
 	_Atomic uint64_t *bucket = bucket_of(region);
@@ -163,7 +164,7 @@ static bool take_out(uint64_t region, uint32_t pages)
 	return found;
 }
 
-/* The bits of those pages of the region that are in [first, last]. */
+/* The bits of the region's pages that are in [first, last]. */
 static uint32_t pages_within(uint64_t region, uint64_t first, uint64_t last)
 {
 	uint64_t start = region * REGION_PAGES;
@@ -176,7 +177,7 @@ static uint32_t pages_within(uint64_t region, uint64_t first, uint64_t last)
 	return pages;
 }
 
-/* Of all regions in the bucket. */
+/* Takes the pages in [first, last] of all regions of the bucket out. */
 static bool take_out_of(const _Atomic uint64_t *bucket, uint64_t first, uint64_t last)
 {
 	bool found = false;
@@ -224,15 +225,17 @@ void unwind_memory_changes(uint64_t start, uint64_t size)
 
 void unwind_memory_changed(uint64_t start, uint64_t size)
 {
-	// Who has asked for a page before it was taken away and has not yet added it sees this.
+	// A thread in learn() may have asked for a page before it was taken away, and not added it
+	// yet. It sees this.
 	if (size)
 		atomic_fetch_add(&changes, 1);
 	forget(start, size);
 }
 
 /*
- * Where nobody can be asked: a thread's stack ends above its thread pointer, the first one's
- * with the strings that the kernel has put there.
+ * Whether the page surely lies in the calling thread's stack, without asking the kernel. A thread's
+ * stack ends above its thread pointer; the first thread's with the strings that the kernel puts
+ * there.
  */
 static bool is_own_stack(uint64_t page)
 {
@@ -245,9 +248,9 @@ static bool is_own_stack(uint64_t page)
 }
 
 /*
- * Whether a word can be read: the kernel reads the set of signals before it finds that there is no
- * such way to use it. Every slow path of the agent makes this call, so that whoever allows the
- * agent allows it.
+ * Asks the kernel whether a word can be read, by a call of sigprocmask with an invalid first
+ * argument: the kernel reads the word before it refuses the argument. Every slow path of the agent
+ * makes this system call, so a filter that allows the agent allows it.
  */
 static bool ask(const void *word)
 {
@@ -300,7 +303,7 @@ never_inline uint64_t stack_bounds_end_slow(struct unwind_stack *stack, uint64_t
 		return 0;
 	start = known_start(below);
 	end = known_end(page);
-	// More would not fit: of what lies below, half; of what lies above, the rest.
+	// `known` holds KNOWN_MAX pages: at most half of them below sp, the rest above.
 	if (start + KNOWN_MAX / 2 < below)
 		start = below - KNOWN_MAX / 2;
 	if (end > start + KNOWN_MAX)

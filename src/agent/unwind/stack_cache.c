@@ -7,13 +7,13 @@
 #include "agent/unwind/leaf_cache.h"
 #include "agent/unwind/memory.h"
 
-/* So many frames at first: 56 KiB of address space, touched as far as stacks are deep. */
+/* Frames at first: 56 KiB of address space, touched as far as stacks are deep. */
 #define FIRST_CAPACITY 512u
 
-/* Below this depth_max a stack that is deeper is walked anew: it costs 5 us at most. */
+/* Below this depth_max a stack that is too deep is not cut here but walked anew: 5 us at most. */
 #define CUT_LEAST 1024u
 
-/* A frame that the walk going on has met, and by which rule it was left. */
+/* A frame that the current walk has met, and the rule by which it was left. */
 struct fresh_frame {
 	uint64_t pc, sp, fp;
 	uint32_t id;
@@ -22,11 +22,11 @@ struct fresh_frame {
 
 /* The outcome of the walk before it is put into the cache. */
 struct outcome {
-	struct walk walk;    /* where it ended: the frame it joins, or what the last step left */
+	struct walk walk;    /* where it ended: the joined frame, or after the last step */
 	enum step result;    /* of the last step */
-	uint32_t joined;     /* remembered frame that is the next outer one, 0: none */
+	uint32_t joined;     /* index of the remembered frame that it joins */
 	uint32_t count;      /* fresh frames */
-	uint32_t unjoinable; /* so many of the innermost ones may never be joined */
+	uint32_t unjoinable; /* how many of the innermost frames may never be joined */
 };
 
 static inline uint32_t word_count(const struct cached_frame *frame)
@@ -34,7 +34,7 @@ static inline uint32_t word_count(const struct cached_frame *frame)
 	return frame->words >> 1;
 }
 
-/* Frames and words have room for a segment of leaf_cache.h above them, copied as a whole. */
+/* A whole segment (leaf_cache.h) fits above the frames and the words. */
 static size_t frame_room(uint32_t capacity)
 {
 	return (size_t)capacity + 1 + LEAF_FRAMES;
@@ -52,7 +52,7 @@ static size_t memory_size(uint32_t capacity)
 	       capacity * sizeof(struct fresh_frame);
 }
 
-/* The frames and their words move to larger arrays. */
+/* Moves the frames and words to larger arrays. */
 static never_inline bool grow_slow(struct stack_cache *cache, size_t need)
 {
 	uint32_t capacity = cache->capacity ? cache->capacity : FIRST_CAPACITY / 2;
@@ -85,8 +85,8 @@ static never_inline bool grow_slow(struct stack_cache *cache, size_t need)
 }
 
 /*
- * The walk is at a remembered frame, if its words still hold. Else *below is lowered to where it
- * may join again.
+ * Whether the walk is at the remembered frame *below and its words still hold. If they do not,
+ * lowers *below to the next frame that it may join.
  */
 static inline __attribute__((always_inline)) bool joins(const struct stack_cache *cache,
 							const struct walk *walk, uint32_t *below)
@@ -98,7 +98,7 @@ static inline __attribute__((always_inline)) bool joins(const struct stack_cache
 		return false;
 	if (likely(words_hold(cache->words, word_count(frame), &differs)))
 		return true;
-	// The step that read it leads elsewhere now: what is further out may be met again.
+	// The step that read this word leads elsewhere now. Frames further out may be met again.
 	while (word_count(&cache->frames[*below]) > differs)
 		--*below;
 	return false;
@@ -109,8 +109,8 @@ static never_inline enum step walk_step_slow(struct walk *walk, struct crossing 
 {
 	enum step result = step_slow(walk, crossing, rule);
 
-	// Registers that a signal interrupted are known for one frame more. And what cannot be read
-	// now may be readable the next time.
+	// The registers of an interrupted frame are known for one frame more, which is thus no
+	// function of its state. And a word that cannot be read now may be readable the next time.
 	if (crossing->unreadable)
 		outcome->unjoinable = UINT32_MAX;
 	else if (result == STEP_SIGNAL && outcome->unjoinable < count + 1)
@@ -119,8 +119,8 @@ static never_inline enum step walk_step_slow(struct walk *walk, struct crossing 
 }
 
 /*
- * Walks from state outwards until frames[below] or one further out is joined, or the stack ends.
- * false: there are more than `room` frames; the walk is at the next one.
+ * Walks from state outwards until it joins frames[below], or one further out, or the stack ends.
+ * false: there are more than `room` frames, and the walk is at the next one.
  */
 static inline __attribute__((always_inline)) bool
 walk_to_join(const struct stack_cache *cache, struct crossing *crossing,
@@ -178,7 +178,7 @@ walk_to_join(const struct stack_cache *cache, struct crossing *crossing,
 	return fits;
 }
 
-/* The words of a step by a wide rule, by doing it again. */
+/* Puts the words that a step by a wide rule read, by doing the step again. */
 static never_inline uint32_t put_wide_words_slow(struct stack_cache *cache,
 						 struct crossing *crossing,
 						 const struct fresh_frame *frame, uint32_t words)
@@ -189,27 +189,27 @@ static never_inline uint32_t put_wide_words_slow(struct stack_cache *cache,
 	crossing->words = &read;
 	step_slow(&walk, crossing, frame->rule);
 	crossing->words = NULL;
-	// The first one read is compared first: it goes on top.
+	// The word that was read first is compared first, so it goes on top.
 	while (read.count > 0)
 		cache->words[words++] = read.word[--read.count];
 	return words;
 }
 
-/* The frame that the next one to be put was left to. */
+/* The frame outside of the next one to be put: the caller. */
 struct outer {
 	uint64_t pc, sp, fp;
 	uint32_t words;
-	uint32_t shared; /* stack_cache.shared before this capture: it is never raised above */
+	uint32_t shared; /* stack_cache.shared before this capture, which it must not exceed */
 	bool needs_fp;
 	bool none; /* the walk ended without a step: nothing was read */
 };
 
-/* Of a frame whose rule is not of the fast kind. */
+/* put_words() for a frame whose rule is wide, or was not known. */
 static never_inline void put_wide_slow(struct stack_cache *cache, struct crossing *crossing,
 				       const struct outcome *outcome, struct fresh_frame *frame,
 				       struct outer *outer)
 {
-	if (frame->rule == RULE_NONE) // was not known when the walk came by
+	if (frame->rule == RULE_NONE) // not known when the walk came by
 		frame->rule = (uint16_t)rule_table_find(
 			atomic_load_explicit(&rule_table_current, memory_order_acquire), frame->pc);
 	outer->needs_fp = step_needs_fp(frame->rule, outer->needs_fp);
@@ -217,7 +217,7 @@ static never_inline void put_wide_slow(struct stack_cache *cache, struct crossin
 		outer->words = put_wide_words_slow(cache, crossing, frame, outer->words);
 }
 
-/* Puts the words between one fresh frame and the one outside of it on top of the others. */
+/* Puts the words that the step from a fresh frame to its caller read on top of the others. */
 static inline __attribute__((always_inline)) void
 put_words(struct stack_cache *cache, struct crossing *crossing, const struct outcome *outcome,
 	  struct fresh_frame *frame, struct outer *outer)
@@ -249,7 +249,7 @@ static inline __attribute__((always_inline)) void put_frame(struct stack_cache *
 {
 	struct cached_frame *ret = &cache->frames[at];
 
-	// Also where no walk joined: equal code on the way makes records shorter.
+	// An equal pc counts as shared even if no walk joined there: it makes records shorter.
 	if (unlikely(cache->shared == at - 1 && at <= outer->shared && ret->pc == frame->pc))
 		cache->shared = at;
 	ret->sp = frame->sp;
@@ -263,7 +263,10 @@ static inline __attribute__((always_inline)) void put_frame(struct stack_cache *
 	outer->none = false;
 }
 
-/* The outermost of the fresh frames have nothing remembered below them, but perhaps a mark. */
+/*
+ * The walk joined no remembered frame. Returns 1 if a mark stands in frames[1] in place of the
+ * missing outer frames, 0 if the stack is complete.
+ */
 static never_inline uint32_t begin_anew_slow(struct stack_cache *cache,
 					     const struct outcome *outcome, uint32_t shared)
 {
@@ -275,14 +278,14 @@ static never_inline uint32_t begin_anew_slow(struct stack_cache *cache,
 	if (cache->end == UNWIND_COMPLETE)
 		return 0;
 	mark = cache->end == UNWIND_BROKEN ? cache->broken_pc : cache->truncated_pc;
-	// It is a frame like others in this.
+	// The mark can be shared like any frame.
 	if (shared > 0 && cache->frames[1].pc == mark)
 		cache->shared = 1;
 	cache->frames[1] = (struct cached_frame){.pc = mark};
 	return 1;
 }
 
-/* Puts what was walked on top of what was joined. */
+/* Puts the fresh frames on top of the joined one. */
 static inline __attribute__((always_inline)) void
 put_outcome(struct stack_cache *cache, struct crossing *crossing, const struct outcome *outcome)
 {
@@ -324,7 +327,7 @@ static never_inline enum unwind_end capture_in_more_memory_slow(struct stack_cac
 	return grow_slow(cache, need) ? stack_cache_capture(cache, state, stack) : UNWIND_REFUSED;
 }
 
-/* How many of the outermost frames of a stack are left out. */
+/* How many of a stack's outermost frames are left out. */
 static uint64_t cut_of(const struct stack_cache *cache, uint64_t frames)
 {
 	uint64_t step = cache->depth_max / 8;
@@ -345,8 +348,8 @@ static uint64_t count_frames(const struct unwind_state *state, struct crossing *
 }
 
 /*
- * Of a stack that is too deep, or was, and is not to be cut where the remembered one is. frames:
- * of the whole stack, 0: not known.
+ * Captures a stack that must be cut, or that is no longer deep enough to be cut where the
+ * remembered one was. frames: of the whole stack; 0: not known.
  */
 static never_inline enum unwind_end capture_cut_slow(struct stack_cache *cache,
 						     const struct unwind_state *state,
@@ -362,20 +365,20 @@ static never_inline enum unwind_end capture_cut_slow(struct stack_cache *cache,
 		frames = count_frames(state, &crossing);
 	cut = cut_of(cache, frames);
 	kept = frames - cut;
-	// And the mark.
+	// One more for the mark.
 	if (kept + 1 >= cache->capacity && !grow_slow(cache, kept + 2))
 		return UNWIND_REFUSED;
 	if (walk_to_join(cache, &crossing, state, 0, (uint32_t)kept, &outcome) == (cut > 0) ||
 	    crossing.missing)
 		return UNWIND_REFUSED;
 	cache->cut = cut;
-	if (crossing.unreadable) // perhaps where only count_frames() was
+	if (crossing.unreadable) // perhaps only count_frames() wanted to read there
 		outcome.unjoinable = UINT32_MAX;
 	put_outcome(cache, &crossing, &outcome);
 	return cache->end;
 }
 
-/* Whether the stack is to be cut, or elsewhere than the remembered one. *frames: it has so many. */
+/* Whether the stack must be cut, or cut elsewhere than the remembered one. *frames: its depth. */
 static inline bool must_be_cut(const struct stack_cache *cache, const struct outcome *outcome,
 			       uint64_t *frames)
 {
@@ -398,7 +401,7 @@ static never_inline bool joins_innermost(const struct stack_cache *cache,
 	return joins(cache, &walk, &below);
 }
 
-/* Whether the stack is the last one again. Seldom, but then nothing else need be looked at. */
+/* Whether the stack is the last one again. Rare, but then there is nothing else to do. */
 static inline bool is_same(const struct stack_cache *cache, const struct unwind_state *state)
 {
 	return unlikely(cache->settled == cache->depth) &&
@@ -432,8 +435,8 @@ enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwi
 			return capture_cut_slow(cache, state, stack, 0);
 		return capture_in_more_memory_slow(cache, state, stack, cache->capacity + 1);
 	}
-	// A walk that ends at a frame found by another register is done again by one that tracks
-	// it.
+	// The walk ended at a frame whose caller is found by another register. unwind_capture()
+	// tracks that.
 	if (unlikely(crossing.missing && (outcome.result == STEP_BROKEN ||
 					  (outcome.joined && cache->end != UNWIND_COMPLETE))))
 		return UNWIND_REFUSED;

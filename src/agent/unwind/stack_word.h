@@ -14,7 +14,7 @@ struct stack_word {
 	uint64_t value;
 };
 
-/* Words are compared by so many; in front of every array of them lies as much padding. */
+/* Words are compared in groups of four, with as much padding in front of each array. */
 #define WORD_GROUP 4
 
 /* Fills the padding with words that always hold. */
@@ -30,10 +30,12 @@ static inline bool word_holds(const struct stack_word *word)
 }
 
 /*
- * Whether words[0 … count) hold, the last one first: after the first that differs, whose index
- * goes to *differs, none is read, because what lies further out may not even be mapped. By groups,
- * of which the last may reach into the padding: the rounds of a loop over single words are foretold
- * wrongly nearly each time, and that costs more than three comparisons too many.
+ * Whether words[0 … count) hold, the last one first. After the first that differs no other is read,
+ * because memory further out may not even be mapped; its index goes to *differs.
+ *
+ * Words are compared in groups, and the last group may reach into the padding. A loop over single
+ * words would end at another round nearly each time, and such a misprediction costs more than three
+ * comparisons too many.
  */
 static inline __attribute__((always_inline)) bool words_hold(const struct stack_word *words,
 							     size_t count, size_t *differs)

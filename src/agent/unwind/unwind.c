@@ -1,4 +1,4 @@
-/* Beginning, and what is remembered of code and stacks: each part's own, see unwind.h. */
+/* The functions of unwind.h that concern several parts of the unwinder. */
 #include "agent/unwind/unwind.h"
 
 #include "agent/unwind/memory.h"

@@ -1,12 +1,12 @@
 /*
- * Capturing the call stack: one interface, the steps of each architecture in a file of its own
- * (arch.h).
+ * Capturing the call stack. The interface is the same for all architectures; each has a file for
+ * its steps (arch.h).
  *
- * Runs inside the program's malloc: async-signal-safe and reentrant, no lock that is waited for,
- * no malloc, no write to the program's stack. Reads only stack words that the unwind tables (or,
- * for code without tables, a checked frame pointer) say exist, in pages that the kernel has said
- * can be read (stack_bounds.h). At most 512 bytes of stack on the fast path, 1 KiB in the _slow
- * functions; what takes more goes by unwind_host.run.
+ * Runs inside the program's malloc: async-signal-safe and reentrant, no lock that is waited for, no
+ * malloc, no write to the program's stack. Reads only stack words that exist by the unwind tables
+ * (or, for code without tables, by a checked frame pointer), in pages that can be read by the
+ * kernel's word (stack_bounds.h). Needs at most 512 bytes of stack on the fast path and 1 KiB in
+ * the _slow functions; what needs more runs by unwind_host.run.
  */
 #ifndef MALLOW_AGENT_UNWIND_UNWIND_H
 #define MALLOW_AGENT_UNWIND_UNWIND_H
@@ -23,9 +23,9 @@ struct unwind_state {
 };
 
 /*
- * The pages around a stack pointer that are known to be readable: the address of the first one,
- * plus their number. 0: none. One word, so that a signal handler never finds half of it. Owned by
- * the calling thread, which clears it when unwind_host.forgot() was called since.
+ * The known readable pages around a stack pointer: the address of the first page plus their number.
+ * 0: none. One word, so that a signal handler never finds half of it. The calling thread owns it,
+ * and clears it after unwind_host.forgot() was called.
  */
 struct unwind_stack {
 	uint64_t known;
@@ -34,7 +34,7 @@ struct unwind_stack {
 enum unwind_end {
 	UNWIND_COMPLETE,  /* reached the outermost frame */
 	UNWIND_TRUNCATED, /* more frames than there was room for */
-	UNWIND_BROKEN,    /* a frame whose caller could not be found */
+	UNWIND_BROKEN,    /* the caller of a frame could not be found */
 	UNWIND_REFUSED,   /* stack_cache_capture() alone: it has done nothing */
 };
 
@@ -52,19 +52,20 @@ enum unwind_nesting {
 };
 
 /*
- * Whether the hook whose caller's stack pointer (its CFA) is sp is still live on this stack: walks
- * outwards from state until sp is reached or passed. The guard of the hooks uses it to tell a
- * nested call from a leftover of longjmp, an exception or a fiber switch.
+ * Whether a hook is still running on this stack; sp is its caller's stack pointer (its CFA). Walks
+ * outwards from state until sp is reached or passed. The guard of the hooks thus tells a nested
+ * call from a leftover of longjmp, an exception or a fiber switch.
  *
- * state->sp itself does not count: it is the CFA of the hook that asks. Nor does a frame of code
- * other than the hooks' (struct unwind_host), which came to lie where a hook's had been.
+ * Two things at sp do not count: state->sp itself, which is the CFA of the hook that asks, and a
+ * frame of other code than the hooks' (struct unwind_host), which came to lie where a hook's had
+ * been.
  */
 enum unwind_nesting unwind_find_frame(const struct unwind_state *state, struct unwind_stack *stack,
 				      uint64_t sp);
 
 /*
- * A module as found in memory. It begins with its ELF header. Between start and end of the program
- * itself other modules may lie, if it was linked with holes between its segments.
+ * A module as found in memory. It begins with its ELF header. If the program itself was linked with
+ * holes between its segments, other modules may lie between its start and end.
  */
 struct unwind_module {
 	uint64_t start, end; /* addresses, end exclusive */
@@ -81,13 +82,13 @@ struct unwind_module {
 };
 
 /*
- * Which loaded module holds the address, one of its code. Lock-free: _dl_find_object() where the C
- * library has it, else /proc/self/maps. Never dl_iterate_phdr (lock order inside hooks).
+ * Finds the loaded module whose code holds the address. Lock-free: asks _dl_find_object() where the
+ * C library has it, else reads /proc/self/maps. Never dl_iterate_phdr(): it takes the loader's
+ * lock, which may deadlock inside a hook.
  */
 bool unwind_module_at(uint64_t address, struct unwind_module *ret);
 
-/* Where the function begins, or the part of one, that a call returns to pc in. 0: no table tells.
- */
+/* The start of the function (or part of one) with the call before pc. 0: no table says it. */
 uint64_t unwind_code_start(uint64_t pc);
 
 /* What the unwinder needs from the rest of the agent, so that it can be tested alone. */
@@ -95,14 +96,14 @@ struct unwind_host {
 	void *(*allocate)(size_t size); /* zeroed pages that are never returned; NULL: none left */
 	/* The address of _dl_find_object, or NULL: glibc before 2.35, musl. */
 	int (*dl_find_object)(void *address, void *result);
-	/* Calls function(argument) where there is stack for it. NULL: just so. */
+	/* Calls function(argument) on a stack with enough room. NULL: it is called directly. */
 	void (*run)(void (*function)(void *argument), void *argument);
 	/* The code of the hooks, for unwind_find_frame(). hooks_end 0: any frame will do. */
 	uint64_t hooks_start, hooks_end;
 	/*
-	 * Called when memory of stacks may no longer be readable: before the next capture each
-	 * thread's caches and struct unwind_stack are to be cleared. Any thread, any signal
-	 * handler. NULL: nobody calls unwind_memory_changes().
+	 * Called when memory of stacks may no longer be readable, by any thread or signal handler.
+	 * Before its next capture each thread must clear its caches and struct unwind_stack. NULL:
+	 * nobody calls unwind_memory_changes().
 	 */
 	void (*forgot)(void);
 	/* An address near the end of the first thread's stack. 0: not known. */
@@ -113,39 +114,42 @@ struct unwind_host {
 void unwind_init(const struct unwind_host *host);
 
 /*
- * The table of rules also remembers under which id a pc was defined in the recording. 0: not yet
- * (or the table has no room for it): the caller defines the frame and calls
- * unwind_set_frame_id(), which returns the id to use: that of another thread if it came first.
+ * The id under which a pc was defined in the recording. 0: none yet, or the table had no room for
+ * it. Then the caller defines the frame and calls unwind_set_frame_id(), which returns the id to
+ * use: another thread's, if that came first.
  */
 uint32_t unwind_frame_id(uint64_t pc);
 uint32_t unwind_set_frame_id(uint64_t pc, uint32_t id);
 
-/* Calls each(argument, pc, id) for all of them; for those of this moment at least. */
+/* Calls each(argument, pc, id) for all ids; one that is set meanwhile may be left out. */
 void unwind_each_frame_id(void (*each)(void *argument, uint64_t pc, uint32_t id), void *argument);
 
 /*
- * The code in [start, end) is gone (dlclose). Its rules and ids are forgotten. Not from a signal
- * handler. The caller keeps stale pcs out of its own caches.
+ * The code in [start, end) is gone (dlclose): forgets its rules and ids. Not from a signal handler.
+ * The caller must drop such pcs from its own caches.
  */
 void unwind_forget(uint64_t start, uint64_t end);
 
-/* After fork: ids belong to the parent's recording; all are forgotten, the rules are kept. */
+/* After fork: forgets all ids, which are the parent's recording's. The rules are kept. */
 void unwind_forget_ids(void);
 
 /*
- * Around each system call that may take away memory, or the right to read it: with the addresses,
- * before and after, whatever came of it.
+ * Call both around each system call that may take memory away, or the right to read it: with its
+ * range, before and after, also if it failed.
  */
 void unwind_memory_changes(uint64_t start, uint64_t size);
 void unwind_memory_changed(uint64_t start, uint64_t size);
 
-/* The calling thread ends: others may get its stack's memory. Its caches are to be emptied. */
+/*
+ * The calling thread ends, and others may get its stack's memory: forgets its pages. The caller
+ * must empty the thread's caches.
+ */
 void unwind_thread_ends(struct unwind_stack *stack);
 
 /*
- * No more system calls from now on: a seccomp filter may kill the program for one. Of stacks then
- * only pages are read that are known, or lie further out on the stack that the C library made for
- * the thread; and modules are found by dl_find_object alone.
+ * forbidden: no more system calls from now on, because a seccomp filter may kill the program for
+ * one. Then only these pages of stacks are read: known ones, and those further out on a stack that
+ * the C library made for the thread. Modules are found by dl_find_object alone.
  */
 void unwind_forbid_system_calls(bool forbidden);
 

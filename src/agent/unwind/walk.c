@@ -1,4 +1,4 @@
-/* Walking a whole stack, without remembering anything. See unwind.h. */
+/* Walks a whole stack, without the cache. See unwind.h. */
 #include "agent/unwind/unwind.h"
 
 #include "agent/unwind/arch_step.h"

@@ -6,7 +6,7 @@
 #define TEXT(value)  TEXT_(value)
 #define TEXT_(value) #value
 
-/* In: rdi flags, rsi end, rdx function, rcx argument. The function's are put on the new stack. */
+/* In: rdi flags, rsi end, rdx function, rcx argument. The last two go onto the new stack. */
 __asm__(".pushsection .text\n"
 	".hidden clone_stack\n"
 	".globl clone_stack\n"

@@ -12,7 +12,7 @@ static inline void arch_pause(void)
 	__builtin_ia32_pause();
 }
 
-/* Bit 8 of leaf 0x80000007: in all power states. */
+/* Bit 8 of edx in leaf 0x80000007: invariant TSC, the same rate in all power states. */
 static inline bool arch_counter_is_steady(void)
 {
 	unsigned int a, b, c, d;
@@ -45,7 +45,7 @@ static inline void arch_add(uint64_t *sum, uint64_t value)
 	__asm__("addq %1, %0" : "+m"(*sum) : "er"(value) : "cc");
 }
 
-/* Returns what it was. */
+/* Returns the sum as it was before. */
 static inline uint64_t arch_fetch_add(uint64_t *sum, uint64_t value)
 {
 	__asm__("xaddq %0, %1" : "+r"(value), "+m"(*sum) : : "cc");

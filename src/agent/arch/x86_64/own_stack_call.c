@@ -1,7 +1,7 @@
 /* See own_stack_call.h. */
 #include "agent/arch/own_stack_call.h"
 
-/* In: rdi function, rsi argument, rdx the end. Debuggers go on in the caller by rbp. */
+/* In: rdi function, rsi argument, rdx end. Debuggers find the caller's frame by rbp. */
 __asm__(".pushsection .text\n"
 	".hidden own_stack_call\n"
 	".globl own_stack_call\n"

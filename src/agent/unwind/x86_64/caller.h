@@ -1,14 +1,16 @@
 /*
- * The caller of a function of ours that is compiled with a frame pointer: the frame's first word is
- * the caller's rbp, the second one the return address, and the caller's stack pointer after the
- * return lies behind that.
+ * The caller of one of our functions that is compiled with a frame pointer:
+ *
+ *   frame address      the caller's rbp
+ *   frame address + 8  the return address
+ *   frame address + 16 the caller's stack pointer after the return
  */
 #ifndef MALLOW_AGENT_UNWIND_X86_64_CALLER_H
 #define MALLOW_AGENT_UNWIND_X86_64_CALLER_H
 
 #include "agent/unwind/unwind.h"
 
-/* Of the function that this stands in. */
+/* The caller of the function in which this is used. */
 #define ARCH_CALLER()                                                                              \
 	((struct unwind_state){                                                                    \
 		.pc = (uint64_t)__builtin_return_address(0),                                       \
@@ -16,7 +18,7 @@
 		.fp = *(const uint64_t *)__builtin_frame_address(0),                               \
 	})
 
-/* The same from further in, by the caller's stack pointer. */
+/* The same, used deeper inside, from the caller's stack pointer. */
 static inline struct unwind_state arch_caller_at(uint64_t sp)
 {
 	const uint64_t *frame = (const uint64_t *)sp - 2;

@@ -17,17 +17,17 @@
 #define ARCH_DWARF_REGISTERS 17
 
 /*
- * On return from a signal handler sp points at a struct ucontext; its words of the interrupted
- * registers, in bytes from there.
+ * On return from a signal handler sp points at a struct ucontext. These are the offsets in bytes of
+ * the interrupted registers in it.
  */
 #define ARCH_CONTEXT_FP 120
 #define ARCH_CONTEXT_SP 160
 #define ARCH_CONTEXT_PC 168
 
 /*
- * Whether the code, of which so many bytes can be read, is the instruction pair that returns from
- * signal handlers; of the C library, of Go. Where it has no unwind table (musl, Go), this is how
- * debuggers know it, too.
+ * Whether the code is the pair of instructions that returns from a signal handler, as in the C
+ * library or in Go. size: how many bytes can be read. Where the code has no unwind table (musl,
+ * Go), debuggers know it by these bytes, too.
  */
 static inline bool arch_is_signal_return(const void *code, uint64_t size)
 {
@@ -38,7 +38,10 @@ static inline bool arch_is_signal_return(const void *code, uint64_t size)
 	       (size >= sizeof(mov_eax) && !memcmp(code, mov_eax, sizeof(mov_eax)));
 }
 
-/* Of the C library's description of a thread, which lies at the end of the stack that it made. */
+/*
+ * The address of the C library's description of the thread, which lies at the end of the stack that
+ * the library made.
+ */
 static inline uint64_t arch_thread_pointer(void)
 {
 	uint64_t pointer;

@@ -1,24 +1,23 @@
-/* The steps of a walk on x86-64 that are not of the fast kind. See x86_64/step.h. */
+/* The steps of a walk on x86-64 that are not plain. See x86_64/step.h. */
 #include "agent/unwind/x86_64/step.h"
 
 #include "agent/unwind/rule_find.h"
 #include "agent/unwind/stack_bounds.h"
 #include "agent/unwind/x86_64/registers.h"
 
-/* Handlers that interrupt each other deeper than this are a loop of garbage. */
+/* More signal handlers than this on one stack are garbage that leads in a circle. */
 #define SIGNALS_MAX 64
 
-/* Farther than this from the stack pointer a frame pointer is none: the usual size of a stack. */
+/* A frame pointer is not farther from the stack pointer: 8 MiB, the usual stack size. */
 #define FRAME_MAX (8u << 20)
 
-/* Pages between two frames are asked for, too, if they are no more than this: one limit for both.
- */
+/* If two frames are no farther apart, all pages between are checked: one limit for both. */
 #define GAP_MAX (256u << 10)
 
-/* No code is so low: a call through a null pointer, or to a member of one. */
+/* No code lies below this: it was a call through a null pointer, or to a member of one. */
 #define NULL_CALL_END 4096
 
-/* One of CALLEE_SAVED. */
+/* reg: one of CALLEE_SAVED. */
 static uint64_t *register_value(struct registers *registers, uint8_t reg)
 {
 	return reg == 3 ? &registers->rbx : &registers->r12_to_r15[reg - 12];
@@ -43,20 +42,20 @@ static bool load(struct crossing *crossing, uint64_t address, uint64_t *ret)
 	return true;
 }
 
-/* A word that the frame, or the one that it called, may have on the stack. */
+/* Loads a word of the frame, or of the frame that it called (in the red zone). */
 static bool load_word(const struct walk *walk, struct crossing *crossing, uint64_t address,
 		      uint64_t *ret)
 {
 	return address >= walk->sp - STACK_RED_ZONE && load(crossing, address, ret);
 }
 
-/* Where the kernel saved DWARF's register n, in bytes from the context. */
+/* Offset of DWARF's register n in the saved context, in bytes. */
 static const uint8_t context_offsets[] = {
 	[0] = 144, [1] = 136, [2] = 152, [3] = 128, [4] = 112, [5] = 104, [6] = 120, [7] = 160,
 	[8] = 40,  [9] = 48,  [10] = 56, [11] = 64, [12] = 72, [13] = 80, [14] = 88, [15] = 96,
 };
 
-/* The value of a base register in this frame. False: only sp and fp are known in most. */
+/* The value of a base register in this frame. false: it is not known; sp and fp always are. */
 static bool base_value(const struct walk *walk, struct crossing *crossing, uint8_t base,
 		       uint64_t cfa, uint64_t *ret)
 {
@@ -114,12 +113,13 @@ static bool find_cfa(const struct walk *walk, struct crossing *crossing,
 	return (rule->signal && rule->cfa_deref) || cfa > walk->sp;
 }
 
-/* Having left a handler's frame: walk is the interrupted function, its pc as it was. */
+/* After leaving a handler's frame. walk is at the interrupted function, with its exact pc. */
 static enum step enter_interrupted(struct walk *walk, struct crossing *crossing)
 {
 	if (++crossing->signals > SIGNALS_MAX)
 		return STEP_BROKEN;
-	// Nothing was executed there: its frame is the return address that the call pushed.
+	// No instruction was executed there: its frame is only the return address that the call
+	// pushed.
 	if (walk->pc < NULL_CALL_END) {
 		if (!load(crossing, walk->sp, &walk->pc))
 			return STEP_BROKEN;
@@ -138,8 +138,8 @@ static enum step step_by_rule(struct walk *walk, struct crossing *crossing,
 	if (!find_cfa(walk, crossing, rule, &caller.sp) ||
 	    !place_value(walk, crossing, rule->ra, rule->ra_offset, caller.sp, &caller.pc))
 		return STEP_BROKEN;
-	// A lost fp matters only if a frame further out is based on it. 1 is below every sp, and
-	// unlike 0 no sign of the outermost frame.
+	// A lost fp matters only if a frame further out is based on it. So fp becomes 1: that is
+	// below every sp, and unlike 0 does not mean the outermost frame.
 	if (rule->fp.how != RULE_SAME &&
 	    (rule->fp.how == RULE_LOST ||
 	     !place_value(walk, crossing, rule->fp, rule->fp_offset, caller.sp, &caller.fp)))
@@ -154,14 +154,15 @@ static enum step step_by_rule(struct walk *walk, struct crossing *crossing,
 	return enter_interrupted(walk, crossing);
 }
 
-/* Code without tables: JIT compilers and assembly keep frame pointers, or have cleared fp. */
+/* Code without tables. JIT compilers and assembly keep frame pointers, or have cleared fp. */
 static enum step step_by_frame_pointer(struct walk *walk, struct crossing *crossing)
 {
 	uint64_t fp = walk->fp;
 
 	if (fp == 0)
 		return STEP_END;
-	// Nothing vouches for it. But a stack has no gaps.
+	// Nothing says that fp is valid. But a stack has no gaps, so all words up to it must be
+	// readable.
 	if (fp < walk->sp || fp - walk->sp > FRAME_MAX || fp % 8 != 0 ||
 	    !can_read(crossing, walk->sp, fp + 16) || !load(crossing, fp, &walk->fp) ||
 	    !load(crossing, fp + 8, &walk->pc))
@@ -170,7 +171,7 @@ static enum step step_by_frame_pointer(struct walk *walk, struct crossing *cross
 	return walk->pc == 0 ? STEP_END : STEP_CALLER;
 }
 
-/* The limit at the new frame. */
+/* Sets the limit for the new frame. */
 static void set_limit(struct walk *walk, struct crossing *crossing, enum step result, uint64_t from)
 {
 	if (result == STEP_CALLER && walk->sp > walk->limit && walk->sp - from < GAP_MAX)
@@ -224,7 +225,7 @@ bool step_needs_fp(unsigned packed, bool caller_needs_fp)
 	return caller_needs_fp && (rule.fp.how == RULE_SAME || rule.fp.base == ARCH_DWARF_FP);
 }
 
-/* The value of a tracked register in the frame that callee was left to, as `result` says. */
+/* The value of a tracked register in the caller of callee. result: of the step to that caller. */
 static bool tracked_value(const struct walk *callee, struct crossing *crossing, enum step result,
 			  uint8_t reg, uint64_t cfa, uint64_t *ret)
 {

@@ -1,18 +1,19 @@
 /*
  * One step of a walk on x86-64, from a frame to its caller.
  *
- * A step is a function of (pc, sp, fp), of the rule for pc and of at most three stack words, so
- * it is: look up, add, load. It keeps pc, sp and fp in registers; passing their address to the
- * slow path would cost 15 %, hence the copies. Budget: 5 ns (bench/unwind_capture.c).
+ * A step is a function of (pc, sp, fp), of the rule for pc and of at most three stack words: look
+ * up, add, load. pc, sp and fp stay in registers. The slow path gets a copy of them: passing their
+ * address would cost 15 %. Budget: 5 ns (bench/unwind_capture.c).
  *
- * sp grows with every step but one across a signal frame, whose number is bounded: every walk
- * ends. Words are read only where the unwind tables say that the program keeps them, and where
- * memory can be read: up to `limit` that is known. A step beyond is done by step_slow(), which asks
- * for each word.
+ * sp grows with every step except across a signal frame, and the number of those is bounded: every
+ * walk ends. A word is read only where the unwind tables say that the program keeps one, and where
+ * memory can be read, up to walk.limit. A step that reads beyond is done by step_slow(), which
+ * checks each word.
  *
- * Some frames are found by another register: the loader's while it binds a function late, by rbx.
- * No step keeps those. A walk that comes to such a frame is done again by a _slow function that
- * does, from its own registers on: 3 us a frame and register.
+ * Some frames need another register to find their caller: the loader's need rbx while it binds a
+ * function late. Plain steps do not keep such registers. A walk that comes to such a frame is done
+ * again by a _slow function that tracks them, beginning with its own registers: 3 us for each frame
+ * and register.
  */
 #ifndef MALLOW_AGENT_UNWIND_X86_64_STEP_H
 #define MALLOW_AGENT_UNWIND_X86_64_STEP_H
@@ -28,18 +29,18 @@
 #include "base/bytes.h"
 #include "base/compiler.h"
 
-/* The registers besides rsp and rbp that a function hands back as they were: rbx, r12 to r15. */
+/* The callee-saved registers besides rsp and rbp: rbx, r12 to r15. */
 #define CALLEE_SAVED (1u << 3 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 15)
 
-/* One step reads at most: where the CFA lies, the return address, the caller's fp. */
+/* The words that one step reads at most: the CFA's, the return address, the caller's fp. */
 #define STEP_WORDS_MAX 3
 
 /* More frames than the agent has between a hook and the unwinder. */
 #define OWN_FRAMES_MAX 32
 
-/* Registers of the frame that a tracking walk has come to; bit n is DWARF's register n. */
+/* The registers of the frame that a tracking walk has come to. Bit n is DWARF's register n. */
 struct registers {
-	unsigned wanted; /* which to keep: as few as will do, each costs a look into the tables */
+	unsigned wanted; /* which to track: as few as possible, each costs a look into the tables */
 	unsigned known;  /* which of them have a value */
 	uint64_t rbx, r12_to_r15[4]; /* in this order: take_registers() */
 };
@@ -55,7 +56,8 @@ static inline __attribute__((always_inline)) struct walk walk_from(const struct 
 {
 	uint64_t pc = state->pc, sp = state->sp;
 
-	// A register for each: gcc 12 would keep the two as a vector, 2 ns a frame and 10 a walk.
+	// Keeps each in a register of its own: gcc 12 would keep the two as a vector, 2 ns a frame
+	// and 10 a walk.
 	__asm__("" : "+r"(pc), "+r"(sp));
 	return (struct walk){pc, sp, state->fp, stack_bounds_end(stack, sp)};
 }
@@ -66,14 +68,14 @@ struct words_read {
 	struct stack_word word[STEP_WORDS_MAX];
 };
 
-/* What a walk across signal frames remembers. Only slow steps look at it. */
+/* What a walk keeps for its slow steps. */
 struct crossing {
 	struct unwind_stack *stack;
-	uint64_t context;    /* address of all registers of the frame … */
+	uint64_t context;    /* address of the saved registers of the frame … */
 	uint64_t context_sp; /* … with this sp, 0: none */
 	unsigned signals;
-	unsigned missing;            /* registers that a frame would have needed */
-	bool unreadable;             /* a word was wanted that cannot be read */
+	unsigned missing;            /* registers that a frame needed, not known */
+	bool unreadable;             /* a step wanted a word that cannot be read */
 	struct registers *registers; /* NULL: not tracked */
 	struct words_read *words;    /* NULL: nobody asks */
 };
@@ -85,16 +87,16 @@ enum step {
 	STEP_BROKEN,
 };
 
-/* What a step of the fast kind does not do: RULE_NONE, a wide rule, or words beyond the limit. */
+/* A step by RULE_NONE or a wide rule, or one that reads words beyond the limit. */
 enum step step_slow(struct walk *walk, struct crossing *crossing, unsigned packed);
 
 /*
- * Whether the walk from a frame on depends on its fp, where that from its caller on does if
- * caller_needs_fp. packed: a wide rule; where in doubt, true.
+ * Whether the walk from a frame on depends on the frame's fp. caller_needs_fp: whether the walk
+ * from its caller on does. packed: a wide rule. In doubt, true.
  */
 bool step_needs_fp(unsigned packed, bool caller_needs_fp);
 
-/* Whether it is a rule of the fast kind, whose words lie within the limit. *cfa: the next sp. */
+/* Whether the rule is a plain one, whose words lie within the limit. *cfa: the next sp. */
 static inline __attribute__((always_inline)) bool step_is_plain(const struct walk *walk,
 								unsigned rule, uint64_t *cfa)
 {
@@ -104,7 +106,7 @@ static inline __attribute__((always_inline)) bool step_is_plain(const struct wal
 	return likely(*cfa > walk->sp && *cfa <= walk->limit);
 }
 
-/* That step. */
+/* The step by such a rule. */
 static inline __attribute__((always_inline)) enum step step_plain(struct walk *walk, unsigned rule,
 								  uint64_t cfa)
 {
@@ -137,7 +139,7 @@ static inline __attribute__((always_inline)) enum step step(struct walk *walk,
 /* A step that carries crossing->registers along. */
 enum step step_tracking_slow(struct walk *walk, struct crossing *crossing);
 
-/* Our own registers, as they are at one instruction of the function that this becomes part of. */
+/* Takes our own registers, at one instruction of the function that this is inlined into. */
 static inline __attribute__((always_inline)) void take_registers(struct walk *walk,
 								 struct registers *registers)
 {
@@ -155,16 +157,16 @@ static inline __attribute__((always_inline)) void take_registers(struct walk *wa
 			 :
 			 : "r"(walk), "r"(values)
 			 : "rax", "memory");
-	// Not a return address: one further, like that of a frame that was interrupted.
+	// pc is not a return address, so it is one further, as for an interrupted frame.
 	walk->pc++; // NOLINT(clang-analyzer-core.uninitialized.Assign): stored in asm
 	walk->limit = 0;
 	registers->known = registers->wanted;
 }
 
 /*
- * Makes crossing that of a walk from state on which also tracks what the last one was missing:
- * steps from here out through the agent's own frames, until state itself is reached. False:
- * nothing more can be known, since all was tracked or state is not on this stack.
+ * Prepares a walk from state that also tracks the registers that the last walk missed: steps
+ * outwards from here through the agent's own frames until it reaches state. false: that does not
+ * help, since all were tracked already or state is not on this stack.
  */
 static inline __attribute__((always_inline)) bool track_missing(const struct unwind_state *state,
 								struct crossing *crossing,
