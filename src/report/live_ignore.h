@@ -1,6 +1,6 @@
 /*
- * The file of --ignore: which backtraces a live report leaves out. A line is looked for anywhere in
- * the printed text of a backtrace; a line leak:PATTERN is one of LeakSanitizer's suppressions
+ * The file of --ignore: which backtraces a live report leaves out. A backtrace is left out if its
+ * printed text contains a line of the file. A line leak:PATTERN is a suppression of LeakSanitizer
  * (analysis/leaks/suppressions.h). Blank lines, and those that begin with '#', are comments.
  */
 #ifndef MALLOW_REPORT_LIVE_IGNORE_H
@@ -17,12 +17,12 @@ struct live_ignore {
 	struct suppressions *suppressions; /* NULL: none */
 };
 
-/* Adds the lines of a text. origin: for messages. Both are copied. */
+/* Adds the lines of a text. origin: where it comes from, for messages. Both are copied. */
 struct err *live_ignore_add(struct live_ignore *ignore, const char *origin, const char *text,
 			    size_t size);
 void live_ignore_deinit(struct live_ignore *ignore);
 
-/* Whether one of the lines to look for is in that text. */
+/* Whether text contains one of the lines (but not leak:PATTERN). */
 bool live_ignore_has_text(const struct live_ignore *ignore, const char *text);
 
 #endif

@@ -10,7 +10,10 @@
 
 #define RULE "=================================================================\n"
 
-/* "0 [0x7fe72e46476c] ", "12 [      0xf27811] "; what is no code has no address. */
+/*
+ * Writes a frame's number and address: "0 [0x7fe72e46476c] ". A pc that is no code has no address.
+ * Returns the columns taken.
+ */
 static size_t put_address(struct buf *buf, unsigned number, uint64_t pc)
 {
 	char text[40], address[24] = "";
@@ -52,7 +55,7 @@ struct err *live_text_frames(struct buf *buf, const struct style *style,
 	return NULL;
 }
 
-/* Of a backtrace of samples, below its numbers. */
+/* Writes the interval of a sampled backtrace, below its numbers. */
 static void put_interval(struct buf *buf, const struct live_interval *interval)
 {
 	buf_printf(buf, "  95 %%: count %" PRIu64 " to %" PRIu64 ", size %s to %s\n",
