@@ -1,15 +1,19 @@
-/* Two threads that work off the jobs, and the caller who takes the results in order. */
+/* Runs the jobs in two threads. The caller takes the results in order. */
 #ifndef MALLOW_FINISH_FINISH_POOL_H
 #define MALLOW_FINISH_FINISH_POOL_H
 
 #include "finish/finish_job.h"
 
-/* Takes a finished job, in the caller's thread; an error ends everything. */
+/*
+ * Takes a finished job; called in the caller's thread, in the order of jobs. An error ends
+ * everything.
+ */
 typedef struct err *finish_pool_take(void *argument, struct finish_job *job);
 
 /*
- * Runs all jobs, compressing at a level (0: not at all). One job, or one processor, takes no
- * thread; nor does a machine that gives none. Memory is bounded: workers wait when they are ahead.
+ * Runs all jobs. level: zstd's; 0: no compression. No thread is started for one job or on one
+ * processor; if none can be started, the caller's thread does the work. Memory is bounded: workers
+ * wait when they are too far ahead of the caller.
  */
 struct err *finish_pool_run(struct finish_jobs *jobs, const struct chunk_index *index,
 			    const struct byte_source *source, int level, finish_pool_take *take,
