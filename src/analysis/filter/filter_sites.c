@@ -26,7 +26,10 @@ static bool has_sums(const struct filter *filter)
 	       filter_has(filter, FILTER_BACKTRACES) || whole_group_leaked(filter);
 }
 
-/* Whether value is within the bounds min and min + 1; a percentage is one of whole. */
+/*
+ * Whether value is within the bounds of the conditions min and min + 1. A percentage means that of
+ * whole.
+ */
 static bool within(const struct filter *filter, enum filter_id min, uint64_t value, uint64_t whole)
 {
 	unsigned __int128 part = (unsigned __int128)value * 100 * PERCENT;
@@ -51,7 +54,7 @@ static bool passes(const struct filter *filter, const struct site *site)
 		      site->calls);
 }
 
-/* When its blocks were allocated. */
+/* When a site's blocks were allocated. */
 struct span {
 	uint64_t first, last;
 	bool any;
@@ -66,7 +69,7 @@ static struct err *keep_intervals(const struct filter *filter, const struct reco
 
 	if (!spans)
 		return err_no_memory();
-	// Blocks are in the order of allocation.
+	// Blocks are in order of allocation.
 	for (uint64_t i = 0; i < blocks->count; i++) {
 		struct span *span = &spans[blocks->site[i]];
 
@@ -100,7 +103,7 @@ struct err *filter_sites(const struct filter *filter, const struct recording *re
 		sites[i] = passes(filter, &all[i]);
 	if (has_interval(filter))
 		err = keep_intervals(filter, recording, count, sites);
-	// Last: it names frames, and only of sites that are left.
+	// Last, because it names frames: only of sites that are left.
 	if (!err && filter_has_stacks(filter))
 		err = filter_stacks(filter, recording, symbolized, sites);
 	if (err)
