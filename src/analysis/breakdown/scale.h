@@ -12,7 +12,7 @@
 #define SCALE_CLASSES 68
 
 struct scale {
-	uint64_t highest[SCALE_CLASSES]; /* of each class; of the last UINT64_MAX */
+	uint64_t highest[SCALE_CLASSES]; /* highest number of each class; the last: UINT64_MAX */
 	size_t count;
 	uint8_t start[64]; /* the class of each power of two */
 };

@@ -6,16 +6,16 @@
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 
-#define OLD_ARENA (256u << 10) /* of Python up to 3.9 */
+#define OLD_ARENA (256u << 10) /* Python's up to 3.9 */
 #define NEW_ARENA (1u << 20)
-#define PHP_CHUNK (2u << 20) /* what is larger than one has a mapping of its own */
+#define PHP_CHUNK (2u << 20) /* a larger block has a mapping of its own */
 
-/* The mappings of all pools that are there at a moment of the recording. */
+/* The mappings of all such pools, at a moment of the recording. */
 struct mapped {
-	struct map lengths; /* by address */
-	struct map pools;   /* the same: enum hidden_pool */
+	struct map lengths; /* from address to length */
+	struct map pools;   /* from address to enum hidden_pool */
 	uint64_t bytes[HIDDEN_POOL_COUNT];
-	uint64_t last; /* address of the last one; MAP_NONE: none */
+	uint64_t last; /* address of the last mapping; MAP_NONE: none */
 };
 
 const char *hidden_pool_owner(enum hidden_pool pool)
@@ -29,7 +29,7 @@ static void mapped_deinit(struct mapped *mapped)
 	map_deinit(&mapped->pools);
 }
 
-/* The module of the innermost frame of a stack; NULL: none. *frame receives the frame's index. */
+/* The module of a stack's innermost frame; NULL: none. *frame: the frame's index. */
 static const struct recorded_module *innermost_module(const struct recording *recording,
 						      uint32_t stack, uint32_t *frame)
 {
@@ -47,7 +47,7 @@ static const struct recorded_module *innermost_module(const struct recording *re
 static bool module_begins(const struct recording *recording, const struct recorded_module *module,
 			  const char *name)
 {
-	// The program's own module has no path.
+	// The program's own module may have no path.
 	const char *path = *module->path ? module->path : recording_facts(recording)->program;
 	const char *slash = strrchr(path, '/');
 
@@ -55,10 +55,9 @@ static bool module_begins(const struct recording *recording, const struct record
 }
 
 /*
- * Whose memory is mapped: HIDDEN_POOL_COUNT: nobody's. The call is in the language's own code, and
- * the memory anonymous and private. Python's arenas are of exactly one size; PHP maps chunks of one
- * size and single blocks that are larger. With PYTHONMALLOC=malloc and USE_ZEND_ALLOC=0 there are
- * none.
+ * Which pool a mapping is for; HIDDEN_POOL_COUNT: none. The caller must be the language's own code,
+ * and the memory anonymous and private. Python's arenas have exactly one size; PHP maps chunks of
+ * one size, and larger blocks singly. With PYTHONMALLOC=malloc and USE_ZEND_ALLOC=0 there are none.
  */
 static enum hidden_pool pool_of(const struct recording *recording,
 				const struct mapping_operation *mapping)
@@ -81,7 +80,10 @@ static enum hidden_pool pool_of(const struct recording *recording,
 	return HIDDEN_POOL_COUNT;
 }
 
-/* false: no memory. A mapping at the same address, whose end was not recorded, is replaced. */
+/*
+ * Adds a mapping. One at the same address, whose end was not recorded, is replaced. false: no
+ * memory.
+ */
 static bool put(struct mapped *mapped, enum hidden_pool pool, uint64_t address, uint64_t length)
 {
 	uint64_t *as_length = map_put(&mapped->lengths, address);
@@ -102,8 +104,8 @@ static bool put(struct mapped *mapped, enum hidden_pool pool, uint64_t address, 
 }
 
 /*
- * Takes away what of a mapping is unmapped: all of it, or its begin or end. The latter PHP does
- * right after it has mapped too much, to have a chunk at an address that is a multiple of its size.
+ * Removes the unmapped part of a mapping: all of it, or its beginning or end. PHP maps too much and
+ * then cuts both, so that a chunk's address is a multiple of its size.
  */
 static bool take(struct mapped *mapped, uint64_t address, uint64_t length)
 {
@@ -152,8 +154,8 @@ struct err *hidden_pools_find(const struct recording *recording, struct hidden_p
 }
 
 /*
- * The functions by which __pool_alloc and __mt_alloc get memory for many blocks at once; what the
- * program allocates from them is not seen. They stand in libstdc++ itself.
+ * Whether it is a function by which __pool_alloc and __mt_alloc get memory for many blocks at once.
+ * What the program allocates from these is not seen. The functions are in libstdc++ itself.
  */
 static bool is_cxx_pool(const char *function)
 {
@@ -166,7 +168,10 @@ static bool is_cxx_pool(const char *function)
 	return false;
 }
 
-/* Whether libstdc++ allocated for its pools: the frames up to the first one outside of it. */
+/*
+ * *ret: whether libstdc++ allocated for its pools. Looks at frames up to the first one outside of
+ * libstdc++.
+ */
 static struct err *is_of_cxx_pool(const struct recording *recording, struct symbolized *symbolized,
 				  uint32_t stack, bool *ret)
 {
