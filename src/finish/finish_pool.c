@@ -6,9 +6,9 @@
 #include "hosted/cleanup.h"
 
 #define WORKERS 2
-#define AHEAD   8 /* how many jobs workers may be ahead of the caller */
+#define AHEAD   8 /* finished jobs that wait for being taken, at most */
 
-/* lock guards what stands below it. A job belongs to whoever has its number. */
+/* lock guards everything below it; the jobs themselves belong to whoever has their number. */
 struct pool {
 	struct finish_jobs *jobs;
 	const struct chunk_index *index;
@@ -16,10 +16,10 @@ struct pool {
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	size_t next;  /* the job to begin next */
-	size_t taken; /* how many jobs the caller has taken */
+	size_t next;  /* job to be begun */
+	size_t taken; /* jobs that the caller has had */
 	bool stop;
-	bool *done; /* for each job */
+	bool *done; /* of each job */
 	struct err *err;
 };
 
@@ -29,7 +29,7 @@ struct worker {
 	struct finish_scratch scratch;
 };
 
-/* Waits until a job may begin. false: there is none any more. */
+/* Waits for a job; false: there is none any more. */
 static bool begin(struct pool *pool, size_t *ret)
 {
 	bool got;
@@ -70,7 +70,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* Hands the jobs to the caller in order, each as soon as it is done. */
+/* The jobs in order, each as soon as it is there. */
 static struct err *take_all(struct pool *pool, finish_pool_take *take, void *argument)
 {
 	struct err *err = NULL;

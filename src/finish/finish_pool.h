@@ -1,13 +1,10 @@
-/* Runs the jobs in two threads. The caller takes the results in order. */
+/* Two threads that work off the jobs, and the caller who takes the results in order. */
 #ifndef MALLOW_FINISH_FINISH_POOL_H
 #define MALLOW_FINISH_FINISH_POOL_H
 
 #include "finish/finish_job.h"
 
-/*
- * Takes a finished job; called in the caller's thread, in the order of jobs. An error ends
- * everything.
- */
+/* Takes a finished job, in the caller's thread; an error ends everything. */
 typedef struct err *finish_pool_take(void *argument, struct finish_job *job);
 
 /*

@@ -1,4 +1,4 @@
-/* Reserves room on the disk for a file before it is written. */
+/* Room on the disk for what will be written to a file. */
 #ifndef MALLOW_HOSTED_FILE_ROOM_H
 #define MALLOW_HOSTED_FILE_ROOM_H
 

@@ -1,6 +1,6 @@
 /*
- * The file of --ignore: which backtraces a live report leaves out. A backtrace is left out if its
- * printed text contains a line of the file. A line leak:PATTERN is a suppression of LeakSanitizer
+ * The file of --ignore: which backtraces a live report leaves out. A line is looked for anywhere in
+ * the printed text of a backtrace; a line leak:PATTERN is one of LeakSanitizer's suppressions
  * (analysis/leaks/suppressions.h). Blank lines, and those that begin with '#', are comments.
  */
 #ifndef MALLOW_REPORT_LIVE_IGNORE_H

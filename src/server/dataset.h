@@ -62,7 +62,7 @@ void dataset_settle(struct dataset *dataset);
 void dataset_lock(struct dataset *dataset);
 void dataset_unlock(struct dataset *dataset);
 
-/* *ret: for each site, the extent of all its allocations. Call it under the lock. */
+/* Under the lock. What all allocations come to, for each site. */
 struct err *dataset_extents(struct dataset *dataset, const struct site_extent **ret);
 
 /*

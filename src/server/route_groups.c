@@ -12,7 +12,7 @@ struct groups {
 	struct dataset *dataset;
 	struct selection *selection;
 	const struct site_extent *matched, *all;
-	uint32_t *sites; /* in the order asked for, for all pages */
+	uint32_t *sites; /* in the order asked for, those of all pages */
 	uint64_t count;
 	uint64_t at, end; /* the page */
 	bool strip;

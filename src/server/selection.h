@@ -21,8 +21,8 @@ enum selection_order {
 struct selection {
 	char *key;
 	struct filter_match match;
-	const uint64_t *bits; /* block_bits.h; NULL: all blocks */
-	uint64_t count;       /* how many blocks match */
+	const uint64_t *bits; /* block_bits.h: NULL, all */
+	uint64_t count;       /* blocks that match */
 	struct site_extent *extents;
 	struct block_pages pages[SELECTION_ORDERS];
 	struct block_top tops[SELECTION_ORDERS][2]; /* rows picked out: ascending, descending */
@@ -53,7 +53,7 @@ struct err *selection_top(struct dataset *dataset, struct selection *selection,
 struct err *selection_ranks(struct dataset *dataset, struct selection *selection,
 			    enum selection_order order, const struct block_pages **ret);
 
-/* *ret: for each site, the extent of its blocks that match. Call it under the lock. */
+/* Under the lock. What its blocks come to, for each site. */
 struct err *selection_extents(struct dataset *dataset, struct selection *selection,
 			      const struct site_extent **ret);
 

@@ -54,7 +54,7 @@ static bool passes(const struct filter *filter, const struct site *site)
 		      site->calls);
 }
 
-/* When a site's blocks were allocated. */
+/* When its blocks were allocated. */
 struct span {
 	uint64_t first, last;
 	bool any;
@@ -69,7 +69,7 @@ static struct err *keep_intervals(const struct filter *filter, const struct reco
 
 	if (!spans)
 		return err_no_memory();
-	// Blocks are in order of allocation.
+	// Blocks are in the order of allocation.
 	for (uint64_t i = 0; i < blocks->count; i++) {
 		struct span *span = &spans[blocks->site[i]];
 

@@ -10,12 +10,12 @@
 #define NEW_ARENA (1u << 20)
 #define PHP_CHUNK (2u << 20) /* a larger block has a mapping of its own */
 
-/* The mappings of all such pools, at a moment of the recording. */
+/* The mappings of all pools that are there at a moment of the recording. */
 struct mapped {
-	struct map lengths; /* from address to length */
-	struct map pools;   /* from address to enum hidden_pool */
+	struct map lengths; /* by address */
+	struct map pools;   /* the same: enum hidden_pool */
 	uint64_t bytes[HIDDEN_POOL_COUNT];
-	uint64_t last; /* address of the last mapping; MAP_NONE: none */
+	uint64_t last; /* address of the last one; MAP_NONE: none */
 };
 
 const char *hidden_pool_owner(enum hidden_pool pool)
@@ -55,9 +55,10 @@ static bool module_begins(const struct recording *recording, const struct record
 }
 
 /*
- * Which pool a mapping is for; HIDDEN_POOL_COUNT: none. The caller must be the language's own code,
- * and the memory anonymous and private. Python's arenas have exactly one size; PHP maps chunks of
- * one size, and larger blocks singly. With PYTHONMALLOC=malloc and USE_ZEND_ALLOC=0 there are none.
+ * Whose memory is mapped: HIDDEN_POOL_COUNT: nobody's. The call is in the language's own code, and
+ * the memory anonymous and private. Python's arenas are of exactly one size; PHP maps chunks of one
+ * size and single blocks that are larger. With PYTHONMALLOC=malloc and USE_ZEND_ALLOC=0 there are
+ * none.
  */
 static enum hidden_pool pool_of(const struct recording *recording,
 				const struct mapping_operation *mapping)
@@ -80,10 +81,7 @@ static enum hidden_pool pool_of(const struct recording *recording,
 	return HIDDEN_POOL_COUNT;
 }
 
-/*
- * Adds a mapping. One at the same address, whose end was not recorded, is replaced. false: no
- * memory.
- */
+/* false: no memory. A mapping at the same address, whose end was not recorded, is replaced. */
 static bool put(struct mapped *mapped, enum hidden_pool pool, uint64_t address, uint64_t length)
 {
 	uint64_t *as_length = map_put(&mapped->lengths, address);

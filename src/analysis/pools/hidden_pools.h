@@ -14,18 +14,18 @@ enum hidden_pool { HIDDEN_POOL_PYTHON, HIDDEN_POOL_PHP, HIDDEN_POOL_COUNT };
 
 struct hidden_pools {
 	struct {
-		uint32_t count;      /* how many arenas or chunks were ever mapped */
-		uint64_t peak_bytes; /* the most that was mapped at a time */
+		uint32_t count;      /* of arenas or chunks that were ever mapped */
+		uint64_t peak_bytes; /* mapped at once at most */
 	} of[HIDDEN_POOL_COUNT];
 };
 
-/* The language: "Python", "PHP". */
+/* "Python", "PHP". */
 const char *hidden_pool_owner(enum hidden_pool pool);
 
-/* Finds them in the recording's mappings. The only error: no memory. */
+/* From the recording's mappings. The only error: no memory. */
 struct err *hidden_pools_find(const struct recording *recording, struct hidden_pools *ret);
 
-/* *ret: whether libstdc++ allocated for __pool_alloc or __mt_alloc. */
+/* Whether libstdc++ allocated for __pool_alloc or __mt_alloc. */
 struct err *hidden_pools_of_cxx(const struct recording *recording, struct symbolized *symbolized,
 				bool *ret);
 

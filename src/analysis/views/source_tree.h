@@ -23,9 +23,8 @@ struct source_tree {
 };
 
 /*
- * Makes the tree. Two frames are one place if they have the same file and line; without these the
- * same function; without that the same address. extents: one for each site; sites without calls are
- * left out.
+ * Two frames are one place where file and line are the same, else the function, else the address.
+ * extents: of the sites; those without calls are left out.
  */
 struct err *source_tree_create(const struct recording *recording, struct symbolized *symbolized,
 			       const struct site_extent *extents, struct source_tree **ret);

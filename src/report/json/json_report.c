@@ -145,9 +145,7 @@ void json_report_subject(struct json_writer *json, const struct report_subject *
 	json_report_sums(json, recording_summary(subject->recording));
 }
 
-/*
- * Writes how much memory pools of the program's language mapped: no sum here counts their blocks.
- */
+/* Memory that pools of the program's language mapped for blocks that no sum here counts. */
 static struct err *put_unseen(struct json_writer *json, const struct recording *recording)
 {
 	struct hidden_pools pools;

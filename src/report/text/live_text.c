@@ -10,10 +10,7 @@
 
 #define RULE "=================================================================\n"
 
-/*
- * Writes a frame's number and address: "0 [0x7fe72e46476c] ". A pc that is no code has no address.
- * Returns the columns taken.
- */
+/* "0 [0x7fe72e46476c] ", "12 [      0xf27811] "; what is no code has no address. */
 static size_t put_address(struct buf *buf, unsigned number, uint64_t pc)
 {
 	char text[40], address[24] = "";

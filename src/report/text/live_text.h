@@ -9,7 +9,7 @@
 struct err *live_text_write(struct buf *buf, const struct style *style,
 			    const struct live_view *view);
 
-/* Writes the frames of a backtrace, innermost first, as many as the view's depth says. */
+/* The frames of a backtrace, innermost first, as many as are to be printed. */
 struct err *live_text_frames(struct buf *buf, const struct style *style,
 			     const struct live_view *view, uint32_t node);
 
