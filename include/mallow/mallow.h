@@ -50,7 +50,7 @@ extern int mallow_api_pprof(int fd) __attribute__((weak));
 
 /*
  * Gives this moment a name in the recording: "loaded", "request 17". name is copied, at most 1,000
- * bytes of it. Does nothing while recording is stopped. Not for signal handlers.
+ * bytes of it. Does nothing while nothing is recorded. Not for signal handlers.
  */
 static inline void mallow_mark(const char *name)
 {

@@ -119,9 +119,12 @@ struct recording_facts {
 	bool begun_by_fork;
 	bool begun_by_start;  /* begun while the program ran: what was before is not known */
 	uint64_t sample_mean; /* bytes between samples, so sums are estimates; 0: no sample */
-	uint64_t
-		cull_ns; /* blocks that lived shorter are in sums alone, 0: none; what is live, … */
-	uint64_t culled_allocations, culled_bytes; /* … peaks and events are without these */
+	/*
+	 * Blocks that lived shorter than this are in sums only, not in what is live, in peaks and
+	 * in events; 0: no blocks are. culled_allocations and culled_bytes: how many these are.
+	 */
+	uint64_t cull_ns;
+	uint64_t culled_allocations, culled_bytes;
 	bool private_slots;
 	bool free_stacks; /* frees have stacks */
 	bool live;        /* no events: the table of a program in live mode, live_facts.h */

@@ -1,6 +1,6 @@
 /*
- * Says what a recording cannot show: blocks in memory pools of the program's language, and blocks
- * of an allocator that is linked into it.
+ * Says what a recording cannot show: blocks that Python or PHP keep in memory of their own, and
+ * blocks of an allocator that is linked into the program.
  */
 #ifndef MALLOW_CLI_RUN_HINT_H
 #define MALLOW_CLI_RUN_HINT_H

@@ -34,12 +34,8 @@ struct finish_options {
 };
 
 struct finish_result {
-	enum finish_state
-		/*
-		 * What finish_inspect() would have said. FINISH_LIVE, FINISH_ALREADY: nothing was
-		 * done.
-		 */
-		state;
+	/* What finish_inspect() would have said. FINISH_LIVE, FINISH_ALREADY: nothing was done. */
+	enum finish_state state;
 	bool compressed;
 	uint64_t size_before, size_after;
 	uint64_t other_names; /* hard links: they still lead to the old file */

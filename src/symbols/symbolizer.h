@@ -55,12 +55,12 @@ const char *symbol_module_note(const struct symbol_module *module);
 
 /* One function at a code position. */
 struct symbol {
-	const char
-		*raw_function; /* as in the symbol table, see symbolizer_readable(); NULL unknown */
-	const char *file;      /* NULL unknown */
-	uint32_t line;         /* 0 unknown */
-	bool inlined;          /* its code was inlined into the next symbol's function */
-	uint64_t offset;       /* from the start of the ELF symbol to the address asked for */
+	/* As in the symbol table, see symbolizer_readable(); NULL: unknown. */
+	const char *raw_function;
+	const char *file; /* NULL unknown */
+	uint32_t line;    /* 0 unknown */
+	bool inlined;     /* its code was inlined into the next symbol's function */
+	uint64_t offset;  /* from the start of the ELF symbol to the address asked for */
 };
 
 /*

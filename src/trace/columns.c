@@ -90,7 +90,7 @@ walk_inline bool move_change(struct walk *walk, bool split)
 	for (; push; push--) {
 		bool bare = *(split ? walk->at : walk->columns.at[COLUMNS_FRAME]) == 0;
 
-		// A stack can push many frames: COLUMNS_SLACK covers one frame, not all of them.
+		// A stack change may have many frames: COLUMNS_SLACK would not cover all of them.
 		if (unlikely(!in_payload(walk) || !left(walk, COLUMNS_FRAME, split)))
 			return false;
 		if (!move_varint(walk, COLUMNS_FRAME, split) ||
