@@ -33,10 +33,10 @@ struct seen {
  */
 struct entry {
 	struct catalog_item item; /* path is owned; the catalog's lock guards the id */
-	pthread_mutex_t lock;     /* of these two */
+	pthread_mutex_t lock;     /* guards the next two */
 	struct dataset *dataset;  /* NULL: not open */
 	struct seen opened;
-	pthread_mutex_t summary_lock; /* of these two */
+	pthread_mutex_t summary_lock; /* guards the next two */
 	char *summary;                /* NULL: none is kept */
 	struct seen summarized;
 };

@@ -218,8 +218,8 @@ static inline unsigned int live_map_of(uint64_t size)
  * place of the logarithm, plus 1 << 28 if there may be blocks in the chain behind the full group.
  *
  * A group without blocks may be leaving its region: then its name has 1 << 29, and 0 in place of
- * the logarithm. If nobody puts a block into it, it goes. In the small map it is a full group; in
- * the others it is the first group of a chain, all of which is leaving.
+ * the logarithm. If nobody puts a block into it meanwhile, it leaves. In the small map it is a full
+ * group; in the others it is the first group of a chain, all of which is leaving.
  *
  * The first word of a group is its header, the others are entries:
  *

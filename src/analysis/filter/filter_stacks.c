@@ -20,7 +20,7 @@ static const enum filter_id name_ids[NAMES] = {
 	[NO_SOURCE] = FILTER_NEGATIVE_SOURCE_REGEX,
 };
 
-/* What is known of a frame, and of a whole stack. */
+/* What is known about a frame, and about a whole stack. */
 enum {
 	WANTED = 1, /* a site has it; the rest is valid only then */
 	NAMED = 2,  /* some frame matches all positive conditions */
