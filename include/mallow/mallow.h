@@ -1,10 +1,9 @@
 /*
- * mallow: what a program can tell its heap profiler. Optional: a program that includes this header
- * links and runs without mallow, also linked statically, and its calls then do nothing. C99 and
- * C++.
+ * What a program can tell mallow, its heap profiler. A program that includes this header also links
+ * and runs without mallow, static programs too: then its calls do nothing. C99 and C++.
  *
  * All functions can be called by any thread, before main() and after exit() began, and by a child
- * after fork(). errno is kept. Those that say so can be called by signal handlers.
+ * after fork(). They do not change errno. Signal handlers may call only those that say so.
  */
 #ifndef MALLOW_MALLOW_H
 #define MALLOW_MALLOW_H
@@ -16,7 +15,7 @@
 extern "C" {
 #endif
 
-/* Of the agent, however it came into the program; NULL without it. Use the functions below. */
+/* The agent's functions; NULL in a program without the agent. Use the functions below instead. */
 extern void mallow_api_mark(const char *name) __attribute__((weak));
 extern void mallow_api_start(void) __attribute__((weak));
 extern void mallow_api_stop(void) __attribute__((weak));
@@ -50,8 +49,8 @@ extern int mallow_api_live_fd(void) __attribute__((weak));
 extern int mallow_api_pprof(int fd) __attribute__((weak));
 
 /*
- * Names this moment in the recording: "loaded", "request 17". name is copied, at most 1,000 bytes
- * of it. Not from signal handlers. Does nothing while nothing is recorded.
+ * Gives this moment a name in the recording: "loaded", "request 17". name is copied, at most 1,000
+ * bytes of it. Does nothing while nothing is recorded. Not for signal handlers.
  */
 static inline void mallow_mark(const char *name)
 {
@@ -60,13 +59,15 @@ static inline void mallow_mark(const char *name)
 }
 
 /*
- * Recording goes on: of the whole process, whichever thread calls. It is on from the start unless
- * MALLOW_DISABLE_BY_DEFAULT=1, or mallow is linked into the program and its environment has no
- * setting of mallow's: then the first start opens the recording's file. Nothing if it is on, or if
- * mallow could not write its file; or if it was loaded by dlopen(), too late to see anything, which
- * it says. When it returns, what the caller allocates is recorded; unless another thread stopped or
- * started at the same time: then one of them is last. Blocks that were allocated before are not
- * known, and their frees are not recorded. Signal handlers may call it.
+ * Starts recording, for all threads of the process. Does nothing if recording is on already. When
+ * it returns, the caller's allocations are recorded. (If another thread starts or stops at the same
+ * time, the last of them counts.) Blocks that were allocated before are not known, and their frees
+ * are not recorded. Signal handlers may call it.
+ *
+ * Recording is on from the program's start, but for two cases: MALLOW_DISABLE_BY_DEFAULT=1, or
+ * mallow is linked into the program and its environment has no setting of mallow's. Then the first
+ * call creates the recording's file. The call does nothing if mallow could not write its file. If
+ * mallow was loaded by dlopen(), which is too late to see anything, the call prints a message.
  */
 static inline void mallow_start(void)
 {
@@ -75,8 +76,8 @@ static inline void mallow_start(void)
 }
 
 /*
- * Recording stops until the next start: of all threads. Blocks recorded until now remain known:
- * their reallocs and frees are still recorded, and nothing else. Signal handlers may call it.
+ * Stops recording until the next start, for all threads. Reallocs and frees of blocks that were
+ * recorded are still recorded, and nothing else. Signal handlers may call it.
  */
 static inline void mallow_stop(void)
 {
@@ -84,7 +85,9 @@ static inline void mallow_stop(void)
 		mallow_api_stop();
 }
 
-/* 1: allocations are being recorded. 0: they are not, or there is no mallow. Signal handlers, too.
+/*
+ * 1: allocations are being recorded. 0: they are not, or there is no mallow. Signal handlers may
+ * call it.
  */
 static inline int mallow_is_running(void)
 {
@@ -92,11 +95,11 @@ static inline int mallow_is_running(void)
 }
 
 /*
- * Everything that was recorded before the call, by all threads, is in the file when it returns: who
- * reads the file finds it, whatever becomes of this process. (Not of the machine: it does not wait
- * for the disk.) By default that holds at any moment and the call costs nothing; with
- * MALLOW_SLOTS=private it writes. Returns 0, or -1: there is no recording, or not all of it could
- * be written. Signal handlers may call it.
+ * When this returns, all that any thread recorded before the call is in the file. Readers find it
+ * there whatever becomes of this process. (A crash of the machine may still lose it: the call does
+ * not wait for the disk.) By default this holds at any moment, and the call costs nothing; with
+ * MALLOW_SLOTS=private it writes to the file. Returns 0, or -1: there is no recording, or not all
+ * of it could be written. Signal handlers may call it.
  */
 static inline int mallow_sync(void)
 {
@@ -104,9 +107,9 @@ static inline int mallow_sync(void)
 }
 
 /*
- * The calling thread's allocations carry this number from now on, 0 being none, with which every
- * thread begins: which request, which tenant, which phase. Kept over stops and starts, and in the
- * child of a fork. Signal handlers may call it.
+ * From now on the calling thread's allocations carry this number: a request, a tenant, a phase. 0:
+ * no tag; every thread begins with it. The tag outlasts stops and starts, and a fork's child has
+ * its parent's. Signal handlers may call it.
  */
 static inline void mallow_set_tag(uint32_t tag)
 {
@@ -115,21 +118,22 @@ static inline void mallow_set_tag(uint32_t tag)
 }
 
 /*
- * Pools of the program's own, arenas and slabs, shown as what they hold: mallow report --pools. A
- * pool is an address, mostly that of its struct; the address of a block tells it from others of its
- * pool. Blocks may have any size and alignment, one may lie in another's of another pool, and be
- * where malloc's block begins. What malloc gave the pool counts as malloc's, as ever.
+ * Pools of the program's own, such as arenas and slabs: tell mallow about their blocks, and mallow
+ * report --pools shows what they hold. An address identifies a pool, usually that of its struct. A
+ * block is identified by its pool and its own address. Blocks may have any size and alignment; a
+ * block may lie within a block of another pool, and may begin where malloc's block begins. What
+ * malloc gave the pool is counted as malloc's, as always.
  *
- * The order in which threads say so is that of the calls: say pool_alloc before anybody else may
- * free the block, and pool_free and pool_reset before anybody may be given its memory again. Signal
- * handlers may do so, but what one says that interrupted mallow is lost, and counted. While
- * recording is stopped blocks are not recorded, and the ends of recorded ones are; SAMPLE leaves
- * none out.
+ * Calls count in the order in which threads make them. So call pool_alloc before another thread may
+ * free the block, and call pool_free and pool_reset before another thread may get the memory again.
+ * Signal handlers may call them, but a call by a handler that interrupted mallow is lost, and
+ * counted as lost. While recording is stopped new blocks are not recorded, but the ends of recorded
+ * ones are. SAMPLE does not apply: every block is recorded.
  */
 
 /*
- * The pool has handed out [block, block + size). A block that it holds there already ends with
- * that; mallow counts how often that happened. Nothing where block is NULL.
+ * The pool has handed out [block, block + size). If the pool has a block there already, that block
+ * ends now; mallow counts how often this happens. Does nothing if block is NULL.
  */
 static inline void mallow_pool_alloc(const void *pool, const void *block, size_t size)
 {
@@ -137,14 +141,17 @@ static inline void mallow_pool_alloc(const void *pool, const void *block, size_t
 		mallow_api_pool_alloc(pool, block, size);
 }
 
-/* The block is free again. One that the pool does not hold is an error, which is counted. */
+/*
+ * The pool has got the block back. If the pool has no such block, that is an error, which mallow
+ * counts.
+ */
 static inline void mallow_pool_free(const void *pool, const void *block)
 {
 	if (mallow_api_pool_free)
 		mallow_api_pool_free(pool, block);
 }
 
-/* All blocks of the pool are free again. It may go on, or be gone. */
+/* The pool has got all its blocks back. It may be used again, or be destroyed. */
 static inline void mallow_pool_reset(const void *pool)
 {
 	if (mallow_api_pool_reset)
@@ -152,9 +159,10 @@ static inline void mallow_pool_reset(const void *pool)
 }
 
 /*
- * What to call the pool from its next block on: say it before the first. All pools of one name are
- * shown as one, those that come and go ("request") as those of each thread. name is copied, at most
- * 1,000 bytes of it. To be said again by the child of a fork, and when a new recording begins.
+ * Names the pool, for blocks that it hands out from now on: call it before the first. All pools
+ * with the same name are shown as one: those that come and go ("request"), or one for each thread.
+ * name is copied, at most 1,000 bytes of it. Call it again in a fork's child, and when a new
+ * recording begins.
  */
 static inline void mallow_pool_name(const void *pool, const char *name)
 {
@@ -163,15 +171,14 @@ static inline void mallow_pool_name(const void *pool, const char *name)
 }
 
 /*
- * Reports of what is live, made by the program itself, while MALLOW_MODE=live keeps a table of it:
- * what each thread and each call stack has allocated since the program's start (or the last
- * baseline), what of it was freed, and what is in use. Sums are of requested bytes; with
- * MALLOW_SAMPLE they are estimates. Without the live mode there is no report: NULL.
+ * Reports of live memory that the program makes itself, with MALLOW_MODE=live (else they are NULL).
+ * A report says what each thread, or each call stack, has allocated since the program's start (or
+ * the last baseline), how much of it was freed, and how much is in use. Sums are of requested
+ * bytes; with MALLOW_SAMPLE they are estimates.
  *
- * A report is a snapshot that nobody waited for. Threads go on while it is made, so that what one
- * of them did meanwhile may be in one number and not yet in another. Its memory is not malloc's,
- * and it is the caller's: free it with the function of its kind. Any thread may make one. Signal
- * handlers may not.
+ * A report is a snapshot, but threads do not stop for it: what one of them does meanwhile may be in
+ * one number and not yet in another. The caller owns the report and frees it with the function of
+ * its kind; its memory does not come from malloc. Any thread may make one. Signal handlers may not.
  *
  *	struct mallow_site_report *report = mallow_site_report(NULL, NULL);
  *
@@ -185,21 +192,23 @@ enum mallow_order { MALLOW_BY_IN_USE, MALLOW_BY_ALLOCATED, MALLOW_BY_FREED, MALL
 
 enum mallow_format { MALLOW_TEXT, MALLOW_CSV, MALLOW_JSON };
 
-/* How much of a thread's blocks the threads of another name have freed. */
+/* What threads of another name have freed of a thread's blocks. */
 struct mallow_freed_by {
 	const char *name;
 	uint64_t bytes;
 	uint64_t calls;
 };
 
-/* All threads of one name, also those that have ended. Later versions may add members behind. */
+/*
+ * All threads of one name, also those that have ended. Later versions may add members at the end.
+ */
 struct mallow_thread {
 	const char *name;   /* "(others)": threads for which the table had no room */
 	uint64_t allocated; /* bytes that it allocated */
-	uint64_t calls;     /* by so many calls */
+	uint64_t calls;     /* how many calls allocated them */
 	uint64_t freed;     /* bytes that it freed, whoever allocated them */
 	uint64_t freed_calls;
-	uint64_t allocated_freed; /* bytes of what it allocated, freed by whomever */
+	uint64_t allocated_freed; /* bytes that it allocated and any thread freed */
 	uint64_t allocated_freed_calls;
 	uint64_t in_use; /* bytes: allocated - allocated_freed */
 	uint64_t in_use_calls;
@@ -207,20 +216,20 @@ struct mallow_thread {
 	size_t freed_by_others_count;
 };
 
-/* The caller may lower count, or order threads otherwise. */
+/* The caller may lower count, and may reorder threads. */
 struct mallow_thread_report {
 	size_t count;
 	const struct mallow_thread **threads;
 };
 
-/* One call stack. Later versions may add members behind. */
+/* One call stack. Later versions may add members at the end. */
 struct mallow_site {
-	uint64_t hash;         /* of the stack; the same in every run of the same files */
-	const uint64_t *stack; /* return addresses, innermost first; 0: of code that is gone */
+	uint64_t hash;         /* of the stack; the same in each run of the same files */
+	const uint64_t *stack; /* return addresses, innermost first; 0: its code is gone */
 	size_t depth;          /* 0: MALLOW_BACKTRACE=none, or there was no room for the stack */
 	uint64_t allocated;    /* bytes */
 	uint64_t calls;
-	uint64_t freed; /* bytes of these */
+	uint64_t freed; /* bytes of those allocated */
 	uint64_t freed_calls;
 	uint64_t in_use; /* bytes: allocated - freed */
 	uint64_t in_use_calls;
@@ -232,16 +241,16 @@ struct mallow_site_report {
 	const struct mallow_site **sites;
 };
 
-/* Sorted by MALLOW_BY_IN_USE. */
+/* A report of all threads, sorted by MALLOW_BY_IN_USE. */
 static inline struct mallow_thread_report *mallow_thread_report(void)
 {
 	return mallow_api_thread_report ? mallow_api_thread_report() : NULL;
 }
 
 /*
- * The sites for which filter does not return 0; NULL: all that allocated. It is asked before
- * anything is known of names, so that what it leaves out costs little; it may allocate, and must
- * not keep the site. Sorted by MALLOW_BY_IN_USE.
+ * A report of the call stacks for which filter returns another number than 0; filter NULL: all that
+ * allocated. Sorted by MALLOW_BY_IN_USE. filter is called before names are looked up, so what it
+ * leaves out costs little. It may allocate, and must not keep the site's address.
  */
 static inline struct mallow_site_report *
 mallow_site_report(int (*filter)(const struct mallow_site *site, void *argument), void *argument)
@@ -249,7 +258,7 @@ mallow_site_report(int (*filter)(const struct mallow_site *site, void *argument)
 	return mallow_api_site_report ? mallow_api_site_report(filter, argument) : NULL;
 }
 
-/* Largest first. report may be NULL here and below. */
+/* Sorts a report, largest first. report may be NULL here and below. */
 static inline void mallow_thread_report_sort(struct mallow_thread_report *report,
 					     enum mallow_order by)
 {
@@ -265,8 +274,8 @@ static inline void mallow_site_report_sort(struct mallow_site_report *report, en
 
 /*
  * Writes the report to a descriptor: as text, as CSV with a line of column names, or as one JSON
- * object (docs/api.md has all three). Functions are named by the symbol tables of their files, as
- * these have them: C++ names are for c++filt. 0, or -1: nothing to write, or not all was written.
+ * object (docs/api.md shows all three). Names of functions are those of symbol tables: pass C++
+ * names through c++filt. Returns 0, or -1: there is nothing to write, or not all was written.
  */
 static inline int mallow_thread_report_print(const struct mallow_thread_report *report, int fd,
 					     enum mallow_format format)
@@ -293,9 +302,9 @@ static inline void mallow_site_report_free(struct mallow_site_report *report)
 }
 
 /*
- * The table of the live mode as a recording that every command of the tool reads, while it changes:
- * a descriptor of it, which the caller closes, or -1. /proc/PID/fd/N of it is a file name:
- * mallow export --to pprof /proc/1234/fd/5 (examples/debug_endpoint.c).
+ * A descriptor of the live mode's table, which the caller closes; -1: there is none. Every command
+ * of the tool can read it as a recording while it changes. /proc/PID/fd/N is its file name: mallow
+ * export --to pprof /proc/1234/fd/5 (examples/debug_endpoint.c).
  */
 static inline int mallow_live_fd(void)
 {
@@ -303,9 +312,9 @@ static inline int mallow_live_fd(void)
 }
 
 /*
- * Writes a heap profile to a descriptor, a socket for instance, as `go tool pprof` and its like
- * read it. The tool does that, which is started for it (MALLOW_HELPER); the call returns when it
- * has ended. 0, or -1: there is nothing to write, no tool, or not all was written.
+ * Writes a heap profile for `go tool pprof` and the like to a descriptor, for instance a socket.
+ * The tool is started for that (MALLOW_HELPER), and the call returns when it has ended. Returns 0,
+ * or -1: there is nothing to write, no tool, or not all was written.
  */
 static inline int mallow_pprof(int fd)
 {
@@ -315,8 +324,8 @@ static inline int mallow_pprof(int fd)
 #define MALLOW_SIZE_TEXT 16
 
 /*
- * bytes as mallow's reports have them, "2.45 MB": three digits, units of 1000. Returns text. Needs
- * no mallow.
+ * Writes bytes the way mallow's reports do, "2.45 MB": three digits, units of 1000. Returns text.
+ * Works without mallow.
  */
 static inline char *mallow_format_size(uint64_t bytes, char text[MALLOW_SIZE_TEXT])
 {

@@ -20,7 +20,7 @@ bool process_list_has(const struct process_list *list, const char *id)
 	return false;
 }
 
-/* NULL: no memory. */
+/* Copies the arguments. NULL: no memory. */
 static const char *const *copy_arguments(struct arena *arena, const char *const *arguments)
 {
 	const char **copy;
@@ -79,7 +79,7 @@ static int compare_starts(const void *left, const void *right)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* The first 64 bits of an id, which is random: enough to find it by. */
+/* The key of an id: its first 64 bits. Ids are random, so that is enough. */
 static uint64_t key_of(const char *id)
 {
 	char digits[17] = "";
@@ -113,15 +113,15 @@ static struct err *find_parents(struct process_list *list)
 	return NULL;
 }
 
-/* A forest by indices, children in their order; where they are put is `order`. */
+/* The processes as a forest of indices, with children in order. It is written to `order`. */
 struct forest {
-	uint32_t *first, *next; /* child, sibling; the last `first` is that of all roots */
-	uint32_t *place;        /* where each stands in the new order, RECORDING_NONE: not yet */
+	uint32_t *first, *next; /* child and sibling; the last `first` is the first root */
+	uint32_t *place;        /* place in the new order; RECORDING_NONE: none yet */
 	uint32_t *order;
-	uint32_t count; /* put so far */
+	uint32_t count; /* how many are placed */
 };
 
-/* The tree below a process that has no place yet, itself included. */
+/* Places a process and the tree below it; it has no place yet. */
 static void put_tree(struct process_list *list, struct forest *forest, uint32_t root)
 {
 	struct listed_process *items = list->items.items;
@@ -144,7 +144,10 @@ static void put_tree(struct process_list *list, struct forest *forest, uint32_t 
 	}
 }
 
-/* Whoever is in a circle of parents, or has one above, stands by itself: no root leads there. */
+/*
+ * Places all processes. No root leads to a circle of parents, or to what is below one: each of
+ * these stands by itself.
+ */
 static void put_all(struct process_list *list, struct forest *forest)
 {
 	struct listed_process *items = list->items.items;

@@ -41,7 +41,7 @@ void recording_close(struct recording *recording)
 }
 CLEANUP_DEFINE(struct recording *, recording_close);
 
-/* moment: as in recording_open_moment(), 0: none. */
+/* moment: as in recording_open_moment(); 0: none. */
 static struct err *open_source(const struct byte_source *source, unsigned int needs,
 			       uint64_t moment, recording_progress *progress, void *argument,
 			       struct recording **ret)
@@ -145,7 +145,7 @@ const struct heap_error *recording_heap_errors(const struct recording *recording
 	return recording->heap_errors.errors.items;
 }
 
-/* The arrays differ in their type and where they are, and in nothing else. */
+/* The functions that return arrays differ only in the type and the member. */
 #define ARRAY(function, type, vec)                                                                 \
 	const type *function(const struct recording *recording, uint32_t *count)                   \
 	{                                                                                          \

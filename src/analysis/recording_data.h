@@ -1,4 +1,4 @@
-/* Inside of struct recording: for recording.c and the files that load it. */
+/* The inside of struct recording: for recording.c and the files that load it. */
 #ifndef MALLOW_ANALYSIS_RECORDING_DATA_H
 #define MALLOW_ANALYSIS_RECORDING_DATA_H
 
@@ -18,7 +18,7 @@
 #include "hosted/files/byte_source.h"
 
 struct recording {
-	/* All but sites, summary and facts belongs to another one: filtered.h. */
+	/* All but sites, summary and facts belongs to another recording: filtered.h. */
 	bool borrowed;
 	struct arena arena; /* strings */
 	struct recording_facts facts;
@@ -36,19 +36,19 @@ struct recording {
 	VEC(struct mapping_operation) mappings;
 	VEC(struct mallopt_operation) mallopts;
 	struct pool_table pools;
-	struct live_data live; /* instead of events */
-	bool watched;          /* one of the next two is to be filled: load_watch.c */
+	struct live_data live; /* used instead of events */
+	bool watched;          /* live_line or heap_errors is to be filled: load_watch.c */
 	struct live_line live_line;
 	struct heap_errors heap_errors;
 	uint64_t fingerprint; /* of its chunks: struct chunk_index */
-	uint64_t modified;    /* when its file was, before it was read; 0: not known */
-	struct index_mapping index_mapping; /* what the blocks lie in, if they come from there */
-	bool index_stale; /* there is an index file of the user's own that could not be used */
-	uint8_t *symbols; /* payload of its symbols chunk, owned; NULL: none */
+	uint64_t modified;    /* when its file was modified, taken before it was read; 0: unknown */
+	struct index_mapping index_mapping; /* has the blocks if they come from an index file */
+	bool index_stale;                   /* the user has an index file that could not be used */
+	uint8_t *symbols;                   /* payload of its symbols chunk, owned; NULL: none */
 	size_t symbols_size;
 };
 
-/* Frees what it holds, not itself. Accepts one that was filled in part. */
+/* Frees what the struct holds, not the struct. Accepts one that was filled in part. */
 void recording_deinit(struct recording *recording);
 
 /* Fills an empty recording. needs: enum recording_needs. */

@@ -1,4 +1,4 @@
-/* A recording out of memory instead of a file: for tests and fuzzers. */
+/* A recording in memory instead of a file: for tests and fuzzers. */
 #ifndef MALLOW_ANALYSIS_RECORDING_MEMORY_H
 #define MALLOW_ANALYSIS_RECORDING_MEMORY_H
 
@@ -6,7 +6,7 @@
 
 #include "analysis/recording.h"
 
-/* As recording_open(); data is not needed any more when it returns. name stands for the path. */
+/* As recording_open(). data may be freed afterwards. name stands for the path. */
 struct err *recording_open_memory(const char *name, const void *data, size_t size,
 				  unsigned int needs, struct recording **ret);
 

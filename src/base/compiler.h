@@ -1,4 +1,4 @@
-/* What the compiler is told and C has no word for. */
+/* What the compiler is to know and C has no word for. */
 #ifndef MALLOW_BASE_COMPILER_H
 #define MALLOW_BASE_COMPILER_H
 
@@ -8,12 +8,16 @@
 #define ARRAY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /*
- * For declarations of variables that hooks look at: in this library. -fvisibility says that of
- * definitions alone, and without it each look first finds out where the variable is.
+ * For declarations of variables that hooks read: the variable is in this library. The option
+ * -fvisibility applies to definitions only, so without this each read would first look up where the
+ * variable is.
  */
 #define hidden __attribute__((__visibility__("hidden")))
 
-/* Orders plain stores against an interruption on the same thread; costs no instruction. */
+/*
+ * Keeps the compiler from moving loads and stores across it, as a signal handler on the same thread
+ * would notice. Costs no instruction.
+ */
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 
 #endif

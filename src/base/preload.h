@@ -1,12 +1,12 @@
 /*
- * The list of LD_PRELOAD: paths with a colon or a space between them. Where our library stands in
- * it: in front of all that the user preloads, but behind the runtimes of sanitizers.
+ * The list in LD_PRELOAD: paths separated by colons or spaces. Our library goes in front of
+ * everything that the user preloads, but behind the runtimes of sanitizers.
  *
  *   libfoo.so:libasan.so.8:libbar.so  ──►  libfoo.so:libasan.so.8:libmallow.so:libbar.so
  *
- * A preloaded runtime must have begun before any other library allocates; with another one's malloc
- * in front of its own, it ends the program ("CHECK failed"). So its malloc serves the program, and
- * ours sees nothing of it.
+ * A sanitizer's runtime must start before any other library allocates. If another library's malloc
+ * comes before its own, it ends the program ("CHECK failed"). So in such a program its malloc is
+ * used, and ours sees nothing.
  */
 #ifndef MALLOW_BASE_PRELOAD_H
 #define MALLOW_BASE_PRELOAD_H
@@ -26,7 +26,10 @@ static inline size_t preload_entry_length(const char *list)
 	return length;
 }
 
-/* Whether the entry names a file that begins so. Without the C library, for the agent. */
+/*
+ * Whether the file name of the entry begins with name. Written without the C library, for the
+ * agent.
+ */
 static inline bool preload_file_begins(const char *entry, size_t length, const char *name)
 {
 	size_t start = length;
@@ -39,8 +42,7 @@ static inline bool preload_file_begins(const char *entry, size_t length, const c
 	return true;
 }
 
-/* Whether the entry is a runtime that has a malloc of its own: of gcc's or of clang's sanitizers.
- */
+/* Whether the entry is the runtime of a sanitizer with its own malloc, gcc's or clang's. */
 static inline bool preload_is_sanitizer(const char *entry, size_t length)
 {
 	static const char *const names[] = {
@@ -55,8 +57,8 @@ static inline bool preload_is_sanitizer(const char *entry, size_t length)
 }
 
 /*
- * How much of the list stands in front of our library: up to its last sanitizer, without the
- * separator behind that. 0: nothing.
+ * How many bytes of the list belong in front of our library: all up to its last sanitizer, without
+ * the separator after that. 0: none.
  */
 static inline size_t preload_front(const char *list)
 {

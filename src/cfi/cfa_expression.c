@@ -82,7 +82,7 @@ static void push_sum(struct machine *m, struct cfa_term a, struct cfa_term b)
 {
 	struct cfa_term sum = a.kind == CFA_TERM_CONSTANT ? b : a;
 
-	// Two registers cannot be summed up in a rule.
+	// The sum of two registers is no shape that a rule can hold.
 	if (a.kind != CFA_TERM_CONSTANT && b.kind != CFA_TERM_CONSTANT)
 		m->bad = true;
 	sum.value = (int64_t)((uint64_t)a.value + (uint64_t)b.value);
@@ -93,14 +93,14 @@ static void load(struct machine *m)
 {
 	struct cfa_term address = pop(m);
 
-	// One level of memory; that of a constant address would be no stack word.
+	// Only one level of memory; and a word at a constant address would not be on the stack.
 	if (address.kind != CFA_TERM_LINEAR)
 		m->bad = true;
 	push(m, (struct cfa_term){
 			.kind = CFA_TERM_LOADED, .reg = address.reg, .inner = address.value});
 }
 
-/* Operators of two constants. Comparisons are signed, as DWARF says. */
+/* An operator applied to two constants. Comparisons are signed, as DWARF says. */
 static uint64_t combine(struct machine *m, uint8_t op, uint64_t a, uint64_t b)
 {
 	switch (op) {
@@ -149,7 +149,7 @@ static void run_binary(struct machine *m, uint8_t op)
 	}
 }
 
-/* Operands that are spelled out. False: another operation. */
+/* Operations that push a constant written behind them. False: op is none of these. */
 static bool run_constant(struct machine *m, uint8_t op)
 {
 	struct eh_cursor *code = &m->code;

@@ -1,7 +1,8 @@
 /*
- * DWARF expressions of unwind tables, reduced to the few shapes that a rule can hold. At a known
- * pc every expression that compilers, linkers and the C library write comes down to a constant,
- * a register plus a constant, or one memory word plus a constant. Pure.
+ * Reduces DWARF expressions of unwind tables to the few shapes that a rule can hold. At a known pc,
+ * every expression that compilers, linkers and the C library write is a constant, a register plus a
+ * constant, or one word of memory plus a constant. A pure function: no memory beyond its arguments
+ * is read.
  */
 #ifndef MALLOW_CFI_CFA_EXPRESSION_H
 #define MALLOW_CFI_CFA_EXPRESSION_H
@@ -18,15 +19,16 @@ enum cfa_term_kind {
 
 struct cfa_term {
 	uint8_t kind;
-	uint8_t reg; /* DWARF's number, or that of the caller's `first` term */
+	uint8_t reg; /* DWARF's number, or the reg of the caller's `first` term */
 	int64_t value;
 	int64_t inner;
 };
 
 /*
- * pc_register: the number by which expressions know the pc itself, that of the return address.
- * first, if not NULL, lies on the expression's stack at its start (for a register's location: the
- * CFA). False: the expression does something else, or is malformed.
+ * Reduces the expression of size bytes. pc_register: the number under which expressions name the
+ * pc, which is the number of the return address. first: the term on the expression's stack at its
+ * start (where a register is saved: the CFA); NULL: none. False: the expression does something
+ * else, or is malformed.
  */
 bool cfa_expression_reduce(const uint8_t *bytes, size_t size, uint64_t pc, uint8_t pc_register,
 			   const struct cfa_term *first, struct cfa_term *ret);

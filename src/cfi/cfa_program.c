@@ -3,7 +3,10 @@
 
 #include <stddef.h>
 
-/* Compilers nest one level, hand-written assembly two; more would not fit our stack budget. */
+/*
+ * How deep DW_CFA_remember_state may nest. Compilers nest one level, hand-written assembly two;
+ * more than this would not fit our stack budget.
+ */
 #define STATES_MAX 6
 
 /* The two upper bits select these three; the rest of the byte is an operand. */
@@ -51,7 +54,10 @@ struct machine {
 	struct cfa_row states[STATES_MAX];
 };
 
-/* Where the rule of a register is kept; registers of no interest share one that nobody reads. */
+/*
+ * Where a register's rule is kept. Registers that nobody asks for share *nowhere, whose content
+ * nobody uses.
+ */
 static struct cfa_entry *entry_of(const struct machine *m, struct cfa_row *row, uint64_t reg,
 				  struct cfa_entry *nowhere)
 {
@@ -75,7 +81,7 @@ static void restore_entry(struct machine *m, uint64_t reg)
 	*entry_of(m, &m->row, reg, &nowhere) = *entry_of(m, &m->initial, reg, &nowhere);
 }
 
-/* A block: its size and so many bytes. */
+/* Reads an expression: its size, then so many bytes. */
 static struct cfa_entry read_expression(struct machine *m, uint8_t how)
 {
 	uint64_t size = eh_cursor_uleb(m->code);
@@ -101,7 +107,7 @@ static uint64_t factored_sleb(struct machine *m)
 
 static void define_cfa(struct machine *m, uint64_t reg, uint64_t offset)
 {
-	// An offset alone has no meaning after an expression.
+	// No rule holds such a register number.
 	if (reg > UINT32_MAX)
 		m->bad = true;
 	m->row.cfa = (struct cfa_entry){
@@ -112,6 +118,7 @@ static void define_cfa_part(struct machine *m, bool is_register, uint64_t value)
 {
 	struct cfa_entry *cfa = &m->row.cfa;
 
+	// After an expression a register or an offset alone means nothing.
 	if (cfa->how != CFA_OFFSET)
 		m->bad = true;
 	else if (is_register)
@@ -136,7 +143,7 @@ static void restore_state(struct machine *m)
 		m->row = m->states[--m->depth];
 }
 
-/* Instructions that set how a register is recovered. False: none of these. */
+/* Instructions that say how to recover a register. False: op is none of these. */
 static bool run_register(struct machine *m, uint8_t op)
 {
 	uint64_t reg;
@@ -187,7 +194,7 @@ static bool run_register(struct machine *m, uint8_t op)
 	}
 }
 
-/* Instructions that set the CFA or the whole row. False: none of these. */
+/* Instructions that set the CFA or the whole row. False: op is none of these. */
 static bool run_row(struct machine *m, uint8_t op)
 {
 	uint64_t reg;
@@ -229,7 +236,7 @@ static bool run_row(struct machine *m, uint8_t op)
 	}
 }
 
-/* Instructions that move on to the next row. False: none of these. */
+/* Instructions that move on to the next row. False: op is none of these. */
 static bool run_advance(struct machine *m, uint8_t op)
 {
 	uint64_t align = m->program->code_align;
@@ -252,7 +259,10 @@ static bool run_advance(struct machine *m, uint8_t op)
 	}
 }
 
-/* Ends with the instructions or before the first row behind pc; each one takes a byte or more. */
+/*
+ * Runs instructions until they end, or until the next row would begin behind pc. It terminates,
+ * because each instruction takes at least one byte.
+ */
 static bool run_until(struct machine *m, struct eh_cursor *code, uint64_t pc)
 {
 	m->code = code;

@@ -1,7 +1,8 @@
 /*
- * The call frame instructions of an FDE, run up to one pc: the row of the unwind table that holds
- * there. Pure: bytes in, row out. Of the registers, one is kept besides the return address: rows of
- * all would not fit the stack budget, and nearly every step needs the frame pointer alone.
+ * Runs the call frame instructions of an FDE up to one pc. The result is the row of the unwind
+ * table at that pc: how to find the CFA, the return address and one saved register. Only one
+ * register is kept, because a row of all would not fit the stack budget, and nearly every step
+ * needs no other than the frame pointer. A pure function: bytes in, row out.
  */
 #ifndef MALLOW_CFI_CFA_PROGRAM_H
 #define MALLOW_CFI_CFA_PROGRAM_H
@@ -12,13 +13,13 @@
 #include "cfi/eh_cursor.h"
 
 enum cfa_how {
-	CFA_UNSPECIFIED, /* of a register: same value */
+	CFA_UNSPECIFIED, /* for a register: it has the same value */
 	CFA_SAME,
 	CFA_UNDEFINED,
-	CFA_OFFSET,     /* of a register: at CFA + offset; of the CFA: reg + offset */
-	CFA_VAL_OFFSET, /* CFA + offset itself */
-	CFA_REGISTER,   /* in reg */
-	CFA_EXPRESSION, /* at the address that the expression yields; of the CFA: its value */
+	CFA_OFFSET,     /* of a register: saved at CFA + offset; of the CFA: reg + offset */
+	CFA_VAL_OFFSET, /* its value is CFA + offset */
+	CFA_REGISTER,   /* its value is in reg */
+	CFA_EXPRESSION, /* saved at the address that the expression yields; of the CFA: its value */
 	CFA_VAL_EXPRESSION,
 };
 
@@ -48,11 +49,14 @@ struct cfa_program {
 	uint64_t code_align;
 	int64_t data_align;
 	uint8_t address_encoding;
-	uint8_t saved_register; /* which one the rows are to tell of */
+	uint8_t saved_register; /* the register whose rule rows have in `saved` */
 	uint64_t ra_register;
 };
 
-/* False when an instruction is unknown or cut short, or states nest deeper than compilers do. */
+/*
+ * Fills *ret with the row at pc. False: an instruction is unknown or cut short, or remembered
+ * states nest deeper than compilers write.
+ */
 bool cfa_program_run(const struct cfa_program *program, uint64_t pc, struct cfa_row *ret);
 
 #endif

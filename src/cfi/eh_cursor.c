@@ -63,7 +63,7 @@ uint64_t eh_cursor_pointer(struct eh_cursor *cursor, uint8_t encoding, uint64_t 
 	uint64_t address = eh_cursor_address(cursor);
 	uint64_t value = read_format(cursor, encoding & EH_PE_FORMAT);
 
-	// Indirection occurs in personality pointers only, and these are skipped.
+	// Only personality pointers are indirect, and nobody follows these.
 	if (encoding & EH_PE_INDIRECT)
 		cursor->bad = true;
 	switch (encoding & EH_PE_BASE) {

@@ -1,8 +1,8 @@
 /*
- * Bounded reading of unwind tables. The tables are a copy or the mapped original: `image` says
- * where the bytes lie and which address they have in the process. Reading past the end, or
- * anything malformed, makes the cursor bad; a bad cursor yields zeros and stays bad, so that a run
- * of fields needs one check.
+ * Reads unwind tables and never beyond their end. The tables are a copy or the mapped original:
+ * `image` says where the bytes lie and which address they have in the process. Reading past the
+ * end, or anything malformed, makes the cursor bad. A bad cursor gives zeros and stays bad, so a
+ * run of fields needs one check.
  */
 #ifndef MALLOW_CFI_EH_CURSOR_H
 #define MALLOW_CFI_EH_CURSOR_H
@@ -55,7 +55,7 @@ static inline uint64_t eh_cursor_address(const struct eh_cursor *cursor)
 	return cursor->image->address + cursor->position;
 }
 
-/* Steps over size bytes and returns where they are, NULL when there are not that many. */
+/* Steps over size bytes and returns where they are. NULL: fewer are left, and the cursor is bad. */
 static inline const uint8_t *eh_cursor_take(struct eh_cursor *cursor, uint64_t size)
 {
 	const uint8_t *p = cursor->image->bytes + cursor->position;
@@ -96,11 +96,11 @@ static inline uint64_t eh_cursor_u64(struct eh_cursor *cursor)
 	return p ? bytes_u64(p) : 0;
 }
 
-/* Bits beyond 64 are dropped. */
+/* LEB128 numbers. Bits beyond 64 are dropped. */
 uint64_t eh_cursor_uleb(struct eh_cursor *cursor);
 int64_t eh_cursor_sleb(struct eh_cursor *cursor);
 
-/* A pointer in one of the encodings; data_base is what EH_PE_DATAREL adds. */
+/* Reads a pointer in one of the encodings. data_base is added to those of EH_PE_DATAREL. */
 uint64_t eh_cursor_pointer(struct eh_cursor *cursor, uint8_t encoding, uint64_t data_base);
 
 #endif

@@ -1,7 +1,7 @@
 /* .eh_frame_hdr, FDEs and CIEs. See eh_frame.h. */
 #include "cfi/eh_frame.h"
 
-#define HDR_TABLE_ENCODING   (EH_PE_DATAREL | EH_PE_SDATA4) /* the only one that linkers write */
+#define HDR_TABLE_ENCODING   (EH_PE_DATAREL | EH_PE_SDATA4) /* the only one linkers write */
 #define CIE_AUGMENTATION_MAX 8
 
 struct cie {
@@ -23,8 +23,8 @@ static struct eh_cursor cursor_at(const struct eh_image *image, uint64_t address
 }
 
 /*
- * Opens the CIE or FDE at the cursor: what is left is its body, from the CIE pointer on. A zero
- * length ends the section.
+ * Reads the length of the CIE or FDE at the cursor, and limits the cursor to its body, from the CIE
+ * pointer on. A length of zero ends the section.
  */
 static void enter_entry(struct eh_cursor *cursor)
 {
@@ -38,7 +38,7 @@ static void enter_entry(struct eh_cursor *cursor)
 		cursor->end = cursor->position + (size_t)size;
 }
 
-/* The letters of a CIE's augmentation and the data they announce. */
+/* Reads the data that the letters of a CIE's augmentation announce. */
 static bool read_augmentation(struct eh_cursor *cursor, const uint8_t *letters, struct cie *cie)
 {
 	uint64_t size = eh_cursor_uleb(cursor);
@@ -60,11 +60,11 @@ static bool read_augmentation(struct eh_cursor *cursor, const uint8_t *letters, 
 		case 'L':
 			eh_cursor_u8(&data);
 			break;
-		case 'P': // the personality may be indirect: step over it without following
+		case 'P': // personality: step over it; it may be indirect
 			encoding = eh_cursor_u8(&data);
 			eh_cursor_pointer(&data, encoding & EH_PE_FORMAT, 0);
 			break;
-		default: // the size lets us pass over what we do not know
+		default: // unknown: 'z' gave the size, so the rest can be skipped
 			return !data.bad;
 		}
 	}

@@ -1,7 +1,7 @@
 /*
- * Finding the unwind table row of a pc in .eh_frame, by the binary search table of .eh_frame_hdr
- * (Linux Standard Base, chapter "Exception Frames"). Pure: reads only the image it is given, which
- * may hold anything.
+ * Finds the row of the unwind table for a pc in .eh_frame, through the binary search table of
+ * .eh_frame_hdr (Linux Standard Base, chapter "Exception Frames"). A pure function: it reads only
+ * the image, which may hold anything.
  */
 #ifndef MALLOW_CFI_EH_FRAME_H
 #define MALLOW_CFI_EH_FRAME_H
@@ -14,7 +14,7 @@
 enum eh_frame_answer {
 	EH_FRAME_FOUND,
 	EH_FRAME_NONE, /* no entry covers the pc */
-	EH_FRAME_BAD,  /* there is one, or the table itself, that makes no sense */
+	EH_FRAME_BAD,  /* the entry, or the search table, makes no sense */
 };
 
 struct eh_frame_row {
@@ -24,8 +24,9 @@ struct eh_frame_row {
 };
 
 /*
- * header: address of .eh_frame_hdr; it and .eh_frame lie in the image. reg: the register that the
- * row is to tell of, besides the CFA and the return address.
+ * Finds the row for pc. header: the address of .eh_frame_hdr, which lies in the image with
+ * .eh_frame. reg: the register whose rule the row is to hold, besides the CFA and the return
+ * address.
  */
 enum eh_frame_answer eh_frame_find(const struct eh_image *image, uint64_t header, uint64_t pc,
 				   uint8_t reg, struct eh_frame_row *ret);

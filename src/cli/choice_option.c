@@ -9,7 +9,7 @@
 
 #define WORDS_MAX 16
 
-/* Cuts a list into its words. */
+/* Splits a list in place into its words. */
 static size_t split(char *list, const char **words)
 {
 	char *rest = NULL;

@@ -5,8 +5,8 @@
 #include "cli/options.h"
 
 /*
- * *ret: which of its words was given, from 0, as it is if the option was not. false: it is none of
- * these, and an error was printed.
+ * *ret: the index of the word that was given; unchanged if the option was not given. false: the
+ * value is none of the words, and an error was printed.
  */
 bool choice_option(const struct command *command, const struct options *options, size_t id,
 		   int *ret);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* One write, so that lines of several processes do not mix. A message too long is cut. */
+/* Writes once, so that lines of several processes do not mix. A message that is too long is cut. */
 int cli_error(int status, const char *format, ...)
 {
 	char text[4096];
@@ -28,7 +28,7 @@ int cli_error(int status, const char *format, ...)
 	line[length++] = '\n';
 	fflush(stdout);
 	if (write(STDERR_FILENO, line, length) < 0)
-		return status; /* nowhere left to say so */
+		return status; /* there is nowhere left to tell */
 	return status;
 }
 

@@ -1,6 +1,6 @@
 /*
- * What all subcommands share: exit statuses, and the one way in which an error becomes a line on
- * stderr. Only files of this room and the server print.
+ * What all subcommands share: exit statuses, and how an error becomes a line on stderr. Only this
+ * room and the server print.
  */
 #ifndef MALLOW_CLI_CLI_H
 #define MALLOW_CLI_CLI_H
@@ -16,12 +16,12 @@ enum cli_status {
 };
 
 /*
- * Prints "mallow: message" on stderr, always one line: control characters of the message are
- * shown as \xNN. Returns status, so that a command can end with `return cli_error(…)`.
+ * Prints "mallow: message" on stderr. It is always one line: control characters of the message
+ * become \xNN. Returns status, so that a command can end with `return cli_error(…)`.
  */
 int cli_error(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same for an error, which it destroys; CLI_OK for NULL, else CLI_FAILED. */
+/* Prints an error and destroys it. Returns CLI_FAILED, or CLI_OK for NULL. */
 int cli_report_err(struct err *err);
 
 #endif

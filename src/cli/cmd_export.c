@@ -47,18 +47,18 @@ struct wanted {
 	const struct recording *recording;
 	struct symbolizer *symbolizer; /* for the names of all recordings */
 	struct symbolized *symbolized;
-	const struct filter_match *match; /* of formats of blocks; NULL: all of them */
+	const struct filter_match *match; /* for formats that show blocks; NULL: all blocks */
 	enum metric metric;
 	bool exact;
 };
 
-/* One format: how it is called, what it shows, and who writes it. */
+/* One format: its name, what it shows, and who writes it. */
 struct exporter {
 	const char *name;
 	bool of_metric;  /* it shows one metric */
-	bool compressed; /* it is so by itself */
-	bool binary;     /* it is no text for a terminal */
-	bool of_blocks;  /* it shows blocks, which merged recordings do not have; else sums */
+	bool compressed; /* the format is compressed already */
+	bool binary;     /* it is not text for a terminal */
+	bool of_blocks;  /* it shows blocks, which merged recordings do not have; false: sums */
 	struct err *(*write)(struct buf *buf, const struct wanted *wanted);
 };
 
@@ -106,7 +106,7 @@ static const struct exporter exporters[] = {
 
 #define EXPORTER_COUNT (sizeof(exporters) / sizeof(exporters[0]))
 
-/* NULL: an error was printed. */
+/* The exporter with that name. NULL: there is none, and an error was printed. */
 static const struct exporter *find_exporter(const char *typed)
 {
 	const char *names[EXPORTER_COUNT];
@@ -156,7 +156,7 @@ static struct err *write_out(const struct exporter *exporter, const struct optio
 	return output_close(&output, write_through(exporter, path, wanted, &output.buf));
 }
 
-/* What of a recording is written: matching blocks, or their sums. filter NULL: all. */
+/* The part of a recording that is written: matching blocks, or their sums. filter NULL: all. */
 struct selection {
 	struct filter_match match;
 	struct filter_view view;
@@ -227,7 +227,7 @@ static int export_merged(const struct exporter *exporter, const struct options *
 	return merged.failed ? CLI_FAILED : CLI_OK;
 }
 
-/* false: an option was given that the format has no use for; printed. */
+/* false: the format has no use for an option that was given; an error was printed. */
 static bool check_options(const struct exporter *exporter, const struct options *options)
 {
 	const char *useless = NULL;
@@ -241,7 +241,7 @@ static bool check_options(const struct exporter *exporter, const struct options 
 	return !useless;
 }
 
-/* false: bytes that are no text would go to a terminal; printed. */
+/* false: bytes that are no text would go to a terminal; an error was printed. */
 static bool check_output(const struct exporter *exporter, const struct options *options)
 {
 	const char *path = options->values[OUTPUT];

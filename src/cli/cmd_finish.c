@@ -35,7 +35,7 @@ static void put_result(struct buf *buf, const char *path, const struct finish_re
 		   result->compressed ? "" : ", not compressed");
 }
 
-/* Loads what has to be loaded, and rewrites. */
+/* Loads what is needed, and rewrites the recording. */
 static struct err *finish(const char *path, enum finish_state state, enum finish_compress compress,
 			  struct symbolizer *symbolizer, struct finish_result *result, bool *loads)
 {
@@ -45,8 +45,7 @@ static struct err *finish(const char *path, enum finish_state state, enum finish
 	return *loads ? finished_write(path, &loaded, compress, result) : NULL;
 }
 
-/* Writes the recording's index file, unless there is one that holds. false: an error was printed.
- */
+/* Writes the recording's index file, unless there is a valid one. false: an error was printed. */
 static bool write_index(const char *path, struct buf *buf)
 {
 	cleanup(loaded_close) struct loaded loaded = {0};
@@ -72,7 +71,7 @@ static bool write_index(const char *path, struct buf *buf)
 	return true;
 }
 
-/* One recording. false: it could not be finished, and an error was printed. */
+/* Finishes one recording. false: it could not be finished, and an error was printed. */
 static bool finish_one(const char *path, enum finish_compress compress, bool index_file,
 		       struct symbolizer *symbolizer, struct buf *buf)
 {

@@ -30,7 +30,7 @@ struct info {
 	const struct recording_paths *paths;
 	struct buf *buf;
 	struct style style;
-	bool failed; /* one of them could not be opened, and an error was printed */
+	bool failed; /* a recording could not be opened; an error was printed */
 };
 
 static void write_json(struct info *info)

@@ -1,4 +1,4 @@
-/* mallow live: starts a program whose live allocations are reported, and records nothing. */
+/* mallow live: starts a program and reports its live allocations. Nothing is recorded. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -25,10 +25,10 @@ static const struct option_spec options_of_live[] = {
 #include "cli/setting_options.def"
 };
 
-/* What the settings of the program are made of besides the options. */
+/* What the program's settings are made of. */
 struct prepared {
 	struct options options;
-	char *outfile, *ignore; /* with their directories: the program may have another one */
+	char *outfile, *ignore; /* absolute: the program may run in another directory */
 	char helper[PATH_MAX];
 };
 
@@ -38,7 +38,7 @@ static void prepared_deinit(struct prepared *prepared)
 	free(prepared->ignore);
 }
 
-/* path, if it is not absolute, in the working directory. */
+/* Makes a path absolute: relative to the working directory. */
 static struct err *make_absolute(const char *path, char **ret)
 {
 	auto_free char *directory = getcwd(NULL, 0);
@@ -56,7 +56,7 @@ static struct err *make_absolute(const char *path, char **ret)
 	return NULL;
 }
 
-/* What is wrong with the files that reports need is said now, not when there are reports. */
+/* Checks now, not when there are reports, whether the files that reports need can be used. */
 static struct err *check_files(const struct live_options *wanted)
 {
 	cleanup(live_ignore_deinit) struct live_ignore ignore = {0};
@@ -96,7 +96,7 @@ static struct err *prepare(const struct options *options, struct live_options *w
 	return NULL;
 }
 
-/* What a program could not: because it was killed, or its helper failed. */
+/* Makes a report that the program could not make: it was killed, or its helper failed. */
 static void make_report(void *argument, int table, enum live_message asked)
 {
 	struct live_options wanted = *(const struct live_options *)argument;
@@ -109,7 +109,7 @@ static void make_report(void *argument, int table, enum live_message asked)
 						  : live_report_write(&wanted, table));
 }
 
-/* Silence could mean that nothing was live. */
+/* Says that nothing was watched: without this the silence could mean that nothing was live. */
 static void say_blind(const char *name)
 {
 	cli_error(CLI_FAILED,
@@ -118,7 +118,7 @@ static void say_blind(const char *name)
 		  name);
 }
 
-/* Whatever was reported: it is without that. */
+/* Says which allocations no report could show. */
 static void say_unseen(void)
 {
 	struct buf text;
@@ -130,7 +130,7 @@ static void say_unseen(void)
 	buf_deinit(&text);
 }
 
-/* Everything is prepared. */
+/* Runs the program, once everything is prepared. */
 static int run_watched(const struct options *options, const char *path, char **variables,
 		       struct live_watch *watch)
 {
@@ -160,7 +160,7 @@ static int run_and_watch(const struct options *options, const char *path, const 
 	struct err *err;
 	bool any;
 
-	// For the program, and for reports that are made here.
+	// For the program, and for reports that are made in this process.
 	snprintf(starter, sizeof(starter), "%jd", (intmax_t)getpid());
 	if (setenv(LIVE_OUTPUT_STARTER, starter, 1) < 0)
 		return cli_report_err(err_no_memory());

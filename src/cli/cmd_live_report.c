@@ -1,6 +1,6 @@
 /*
- * mallow live-report: one report of what a program has live, out of its table, which is open as a
- * descriptor. The agent starts it, with the settings in its environment.
+ * mallow live-report: one report of what a program has live, made from its table, which is open as
+ * a descriptor. The agent starts it, with its settings in the environment.
  */
 #include "cli/cli.h"
 #include "cli/live_options.h"

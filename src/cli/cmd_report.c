@@ -1,4 +1,4 @@
-/* mallow report: text, JSON or CSV on standard output. What is wanted is read here. */
+/* mallow report: text, JSON or CSV on standard output. This file reads what is wanted. */
 #include "analysis/filter/moment.h"
 #include "base/compiler.h"
 #include "cli/choice_option.h"
@@ -106,7 +106,7 @@ static const int exclusive[][2] = {
 	{SUPPRESSIONS, POOLS}, {ERRORS, TREE},      {ERRORS, SORT},     {ERRORS, MERGE},
 	{POOLS, TREE},         {POOLS, ERRORS}};
 
-/* By whichever of these options was given; they exclude each other. */
+/* The view of the option that was given. These options exclude each other. */
 static enum report_view view_of(const struct options *options)
 {
 	return options->values[TREE]        ? REPORT_TREE
@@ -117,7 +117,7 @@ static enum report_view view_of(const struct options *options)
 					    : REPORT_SITES;
 }
 
-/* How many of what is shown there are unless somebody says otherwise; 0: all. */
+/* How many rows are shown unless the user says otherwise; 0: all. */
 static uint64_t usual_top(const struct report_wanted *wanted)
 {
 	if (wanted->format != REPORT_TEXT || wanted->view == REPORT_ERRORS)
@@ -155,7 +155,10 @@ static bool read_top(const struct command *command, const struct options *option
 	return true;
 }
 
-/* What asks for single blocks, which merged recordings do not have, or needs another option. */
+/*
+ * false: options do not fit together. Some need single blocks, which merged recordings do not have;
+ * some need another option.
+ */
 static bool fits_together(const struct options *options, const struct report_wanted *wanted)
 {
 	if (wanted->merge && options->values[BY] && breakdown_info(wanted->by)->of_blocks)
@@ -171,7 +174,7 @@ static bool fits_together(const struct options *options, const struct report_wan
 	return false;
 }
 
-/* --at as the condition that it is. */
+/* Adds --at to the filter as the condition alive_at. */
 static bool add_moment(const struct options *options, struct filter *filter)
 {
 	const char *at = options->values[AT];
@@ -191,7 +194,7 @@ static bool add_moment(const struct options *options, struct filter *filter)
 	return false;
 }
 
-/* The conditions, --at among them; never NULL. */
+/* Reads the filter, --at included. *ret is never NULL. */
 static bool read_filter(const struct command *command, const struct options *options,
 			struct filter **ret)
 {
@@ -210,7 +213,7 @@ static bool read_filter(const struct command *command, const struct options *opt
 	return false;
 }
 
-/* CLI_OK: all was read, and nothing excludes anything else. */
+/* Reads all options. CLI_OK: they fit together. */
 static int read_wanted(const struct command *command, const struct options *options,
 		       struct report_wanted *wanted, struct filter **filter)
 {

@@ -1,4 +1,4 @@
-/* mallow run: starts a program with the agent in it, and says what came of it. */
+/* mallow run: starts a program with the agent in it, and says what was recorded. */
 #include <errno.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #include "cli/setting_options.h"
 #include "hosted/cleanup.h"
 
-/* Behind those of enum setting. */
+/* Option ids behind those of enum setting. */
 enum { COMPRESS = SETTING_COUNT, NO_FINISH };
 
 static const struct option_spec options_of_run[] = {
@@ -26,7 +26,7 @@ static const struct option_spec options_of_run[] = {
 			       "does the rest"},
 };
 
-/* Everything is prepared: runs, then tells. */
+/* Runs the program, once everything is prepared, and prints the summary. */
 static int run_and_tell(const struct options *options, const char *path, const char *library,
 			struct run_registry *registry, const struct run_finishing *finishing)
 {
@@ -74,7 +74,7 @@ static int run(const struct command *command, const struct options *given)
 	if (options.values[COMPRESS] && options.values[NO_FINISH])
 		return cli_error(CLI_USAGE,
 				 "--compress has no effect with --no-finish: leave one out");
-	// Whatever the variable says: 'mallow live' is another command.
+	// Not what the variable says: 'mallow live' is another command.
 	options.values[SETTING_MODE] = "record";
 	err = run_library_find(&library);
 	if (err)

@@ -1,4 +1,4 @@
-/* mallow serve: recordings over HTTP. */
+/* mallow serve: answers questions about recordings over HTTP. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -68,7 +68,9 @@ static const struct option_spec options_of_serve[] = {
 CLEANUP_DEFINE(struct catalog *, catalog_destroy);
 CLEANUP_DEFINE(struct http_server *, http_stop);
 
-/* The recordings that the operands name now. false: one of them is none, and an error was printed.
+/*
+ * Adds the recordings that the operands name now. false: an operand is no recording, and an error
+ * was printed.
  */
 static bool add_recordings(const struct options *options, struct catalog *catalog)
 {
@@ -83,13 +85,16 @@ static bool add_recordings(const struct options *options, struct catalog *catalo
 	return cli_report_err(err) == CLI_OK && !paths.failed;
 }
 
-/* Directories are watched: by their own times, so that nothing is read again in vain. */
+/* Directories are watched by their own times, so that nothing is read again without need. */
 struct watched {
 	const struct options *options;
-	struct timespec looked; /* when, before the last look at them */
+	struct timespec looked; /* the time just before the last look */
 };
 
-/* The clock of files is coarse: what changed just before a look may have changed behind it, too. */
+/*
+ * Whether a directory may have changed since a look. The clock of files is coarse, so what changed
+ * just before the look may have changed after it, too.
+ */
 static bool changed_since(const struct stat *status, const struct timespec *looked)
 {
 	return status->st_mtim.tv_sec + 1 >= looked->tv_sec;
@@ -113,7 +118,7 @@ static void look(void *argument, struct catalog *catalog)
 		add_recordings(watched->options, catalog);
 }
 
-/* Most often it is another `mallow serve` that listens there. */
+/* Adds advice: most often another `mallow serve` listens there. */
 static struct err *with_advice(struct err *err)
 {
 	struct err *advice;
@@ -126,7 +131,7 @@ static struct err *with_advice(struct err *err)
 	return advice;
 }
 
-/* Until a signal asks for the end. */
+/* Serves until a signal asks for the end. */
 static int serve(const struct http_options *http, struct catalog *catalog)
 {
 	cleanup(http_stop_at) struct http_server *server = NULL;
@@ -145,12 +150,13 @@ static int serve(const struct http_options *http, struct catalog *catalog)
 	if (printf("listening on %s\n", http_address(server)) < 0 || fflush(stdout) != 0)
 		return cli_error(CLI_FAILED, "cannot write standard output");
 	sigwait(&ends, &number);
-	// Who does not want to wait for what is under way asks a second time.
+	// From now on a second signal ends the process, for users who do not want to wait for
+	// requests under way.
 	sigprocmask(SIG_UNBLOCK, &ends, NULL);
 	return CLI_OK;
 }
 
-/* In bytes. */
+/* A quarter of the machine's memory, in bytes. */
 static uint64_t quarter_of_memory(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES);

@@ -22,20 +22,20 @@ static const struct option_spec options_of_top[] = {
 };
 
 #define PAGE    10
-#define SHARE   3 /* of the time at most one in so many is spent reading */
+#define SHARE   3 /* reading takes at most one part of the time in so many */
 #define MILLION INT64_C(1000000)
-#define FOREVER INT64_C(3600000) /* milliseconds: until a key is pressed */
+#define FOREVER INT64_C(3600000) /* milliseconds: wait until a key is pressed */
 
-/* All that is going on. */
+/* The state of the command. */
 struct top {
 	struct top_model model;
 	struct top_screen screen;
 	const char *given; /* as typed */
 	int fd;
 	char *name;
-	int64_t interval; /* milliseconds, of one reading to the next … */
-	int64_t next;     /* … which is due then */
-	bool typing;      /* a filter, whose text so far is … */
+	int64_t interval; /* milliseconds from one reading to the next … */
+	int64_t next;     /* … and when that is due */
+	bool typing;      /* the user types a filter; its text so far: */
 	char typed[TOP_FILTER_MAX];
 	char prompt[TOP_FILTER_MAX + 32];
 };
@@ -56,7 +56,7 @@ static int64_t now(void)
 	return (int64_t)time.tv_sec * 1000 + time.tv_nsec / MILLION;
 }
 
-/* A large recording takes a while: it is read less often. */
+/* Reads the recording again. A large one takes a while, so it is read less often. */
 static struct err *read_again(struct top *top)
 {
 	struct recording *recording = NULL;
@@ -79,7 +79,10 @@ static struct err *read_again(struct top *top)
 	return NULL;
 }
 
-/* A process that executed another program, or begins to write again, has another recording. */
+/*
+ * Looks for another recording of the process: it may have executed a program, or begun to record
+ * again.
+ */
 static struct err *find_again(struct top *top)
 {
 	struct top_model fresh = {.sort = top->model.sort};
@@ -117,7 +120,7 @@ static struct err *draw(struct top *top)
 	return err;
 }
 
-/* A key while a filter is typed. */
+/* Handles a key while a filter is typed. */
 static struct err *type(struct top *top, int key)
 {
 	size_t length = strlen(top->typed);
@@ -140,7 +143,7 @@ static void move(struct top_screen *screen, int64_t by)
 	if (by < 0 && screen->select < (uint64_t)-by)
 		screen->select = 0;
 	else
-		screen->select += (size_t)by; // put right when it is drawn
+		screen->select += (size_t)by; // corrected when it is drawn
 }
 
 static struct err *press(struct top *top, int key, bool *end)
@@ -196,7 +199,7 @@ static struct err *press(struct top *top, int key, bool *end)
 	}
 }
 
-/* How long to wait for a key. */
+/* How many milliseconds to wait for a key. */
 static int patience(const struct top *top)
 {
 	int64_t left = top->screen.frozen ? FOREVER : top->next - now();

@@ -48,7 +48,10 @@ const struct option_spec *command_option(const struct command *command, size_t i
 	return spec;
 }
 
-/* How many words of argv spell the whole name; *partial: argv is a proper beginning of it. */
+/*
+ * How many words of argv are the whole name; 0: not all of it. *partial: argv has only the
+ * beginning of it.
+ */
 static int match(const char *name, int argc, char **argv, bool *partial)
 {
 	int words = 0;
@@ -73,7 +76,7 @@ static int match(const char *name, int argc, char **argv, bool *partial)
 	}
 }
 
-/* A first word that is right, such as "trace", with a second one missing or wrong. */
+/* Complains: the first word is right, such as "trace", but the second is missing or wrong. */
 static void complain_partial(const struct command *command, int argc, char **argv)
 {
 	size_t first = strcspn(command->name, " ");
@@ -86,7 +89,9 @@ static void complain_partial(const struct command *command, int argc, char **arg
 			  (int)first, command->name, command->name);
 }
 
-/* For a recording or program in place of the first word: the command for it; NULL: it is neither.
+/*
+ * The command for a file that was given in place of a command: a recording or a program. NULL: it
+ * is neither.
  */
 static const char *command_for_file(const char *name)
 {

@@ -1,6 +1,6 @@
 /*
- * What a subcommand is. Names, usage and the one-line text stand in commands.def; the rest is
- * exported by cmd_<id>.c as command_<id>.
+ * What a subcommand is. commands.def has its name, its usage and its one-line text; cmd_<id>.c
+ * exports the rest as command_<id>.
  */
 #ifndef MALLOW_CLI_COMMAND_H
 #define MALLOW_CLI_COMMAND_H
@@ -11,31 +11,32 @@
 struct command;
 struct options;
 
-/* One option of a subcommand; its index in the table is its id. */
+/* One option of a subcommand. Its id is its index in the table. */
 struct option_spec {
 	const char *name;     /* "top": --top; NULL: the command has no such option */
-	const char *value;    /* what help calls its value; NULL: it has none */
+	const char *value;    /* what help calls its value; NULL: no value */
 	const char *text;     /* what it does */
-	const char *standard; /* the default, for help; NULL or "": none worth saying */
-	const char *choices;  /* the words allowed, by spaces; NULL: not a choice */
+	const char *standard; /* the default, for help; NULL or "": not shown */
+	const char *choices;  /* the words allowed, separated by spaces; NULL: any word */
 	char letter;          /* 'o': -o; 0: none */
-	bool many;            /* each time that it is given counts: options->many */
-	bool flag; /* without a value it means 1; a value follows by =, or is the word 0 or 1 */
+	bool many;            /* may be given several times: options->many */
+	/* Without a value it means 1; else "=VALUE", or the next word if that is 0 or 1. */
+	bool flag;
 };
 
 struct command_body {
 	const struct option_spec *options;
 	size_t option_count;
-	bool filters;         /* it has an option for each condition of a filter, behind these */
+	bool filters;         /* it has an option for each condition, behind these */
 	bool stop_at_operand; /* what follows the first operand belongs to another program */
-	const char *details;  /* paragraphs for help and man page, by empty lines */
+	const char *details;  /* paragraphs for help and man page, separated by empty lines */
 	/* Returns the exit status. */
 	int (*run)(const struct command *command, const struct options *options);
 };
 
 struct command {
 	const char *name;  /* "trace dump" */
-	const char *usage; /* NULL: the agent alone calls it, and no help has it */
+	const char *usage; /* NULL: only the agent calls it, and help does not show it */
 	const char *text;
 	const struct command_body *body;
 };
@@ -44,23 +45,23 @@ struct command {
 #include "cli/commands.def"
 #undef COMMAND
 
-/* What help says above the options of filters. */
+/* The line that help shows above the options of filters. */
 #define COMMAND_FILTERS "Only allocations for which all of these hold (docs/filter.md)"
 
-/* Its options with those of filters, by their ids. */
+/* How many ids its options have, those of filters included. */
 size_t command_option_count(const struct command *command);
 /*
- * NULL: not there. A filter's name that the command uses itself, or a setting of the table that the
- * command does not take.
+ * The option of an id. NULL: the command does not have it. That is a condition whose name the
+ * command uses itself, or a setting that it does not take.
  */
 const struct option_spec *command_option(const struct command *command, size_t id);
 
-/* Those that help has, in its order. */
+/* The commands that help shows, in its order. */
 const struct command *commands(size_t *count);
 
 /*
- * The command that argv begins with; *words receives how many words of argv name it. for_help: the
- * first word of a name will do ("trace"). NULL: none, and an error was printed.
+ * The command that argv begins with. *words: how many words of argv name it. for_help: the first
+ * word of a name is enough ("trace"). NULL: there is none, and an error was printed.
  */
 const struct command *command_find(int argc, char **argv, bool for_help, int *words);
 

@@ -14,7 +14,10 @@
 		.choices = COMPRESS_CHOICES                                                        \
 	}
 
-/* FINISH_COMPRESS_AUTO if the option was not given. false: an error was printed. */
+/*
+ * *ret: FINISH_COMPRESS_AUTO if the option was not given. false: a wrong value, and an error was
+ * printed.
+ */
 bool compress_option(const struct command *command, const struct options *options, size_t id,
 		     enum finish_compress *ret);
 

@@ -13,10 +13,15 @@
 		.many = true                                                                       \
 	}
 
-/* The paths are options->many. false: one cannot be read, and an error was printed. */
+/*
+ * Checks the paths, which are options->many. false: one cannot be read, and an error was printed.
+ */
 bool debug_symbols_check(const struct options *options);
 
-/* A symbolizer that looks there, for all recordings of a command. false: an error was printed. */
+/*
+ * Makes a symbolizer that searches these paths, for all recordings of a command. The caller owns
+ * it. false: an error was printed.
+ */
 bool debug_symbols_open(const struct options *options, struct symbolizer **ret);
 
 #endif

@@ -67,7 +67,7 @@ static bool is_text(const unsigned char *head, size_t size)
 	return true;
 }
 
-/* As the agent makes the file, before the header. */
+/* Whether the head is all zeros, as the agent makes it before it writes the header. */
 static bool is_zero(const unsigned char *head, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -76,7 +76,7 @@ static bool is_zero(const unsigned char *head, size_t size)
 	return true;
 }
 
-/* NULL: it may be a recording. */
+/* What the file is. NULL: it may be a recording. */
 static const char *kind_of(const unsigned char *head, size_t size)
 {
 	uint64_t magic = TRACE_MAGIC;

@@ -9,7 +9,7 @@
 
 #define NAME_MAX_SIZE 40
 
-/* Filled when first asked for. The tool asks from one thread. */
+/* Filled at the first call. Only one thread of the tool calls. */
 static struct option_spec specs[OPTIONS_MAX];
 static char names[OPTIONS_MAX][NAME_MAX_SIZE];
 
@@ -34,7 +34,7 @@ const struct option_spec *filter_options(size_t *count)
 
 CLEANUP_DEFINE(struct filter *, filter_destroy);
 
-/* As the user knows it: --size-min. */
+/* Sets a condition. option: its name as the user knows it, --size-min. */
 static struct err *set(struct filter *filter, const char *option, const char *value)
 {
 	char name[NAME_MAX_SIZE + 2];
@@ -66,7 +66,7 @@ bool filter_options_read(const struct command *command, const struct options *op
 	return true;
 }
 
-/* name NULL: any condition. */
+/* false: a condition (name NULL: any) was given together with the option of that id. */
 static bool exclude(const struct command *command, const struct options *options, size_t id,
 		    const char *name)
 {

@@ -6,27 +6,30 @@
 #include "cli/options.h"
 #include "report/filter_report.h"
 
-/* One for each condition, as filter_parameters() has them. */
+/* The options: one for each condition, in the order of filter_parameters(). */
 const struct option_spec *filter_options(size_t *count);
 
 /*
- * The filter that the options of a command, which has body->filters, come to; NULL: none was given.
- * false: one has a wrong value, and an error was printed.
+ * *ret: the filter that the options say, owned by the caller; NULL: no condition was given. The
+ * command must have body->filters. false: a value is wrong, and an error was printed.
  */
 bool filter_options_read(const struct command *command, const struct options *options,
 			 struct filter **ret);
 
-/* false: a condition was given as well as the command's own option of that id; printed. */
+/*
+ * false: a condition was given together with the command's own option of that id; an error was
+ * printed.
+ */
 bool filter_options_exclude(const struct command *command, const struct options *options,
 			    size_t id);
 
-/* The same for that condition alone: "size-min". */
+/* The same for one condition only: "size-min". */
 bool filter_options_exclude_one(const struct command *command, const struct options *options,
 				size_t id, const char *name);
 
-/* A recording with blocks, filtered. */
+/* A filter applied to a recording with blocks. */
 struct filter_view {
-	struct recording *recording; /* NULL: the filter is empty, it is as it was */
+	struct recording *recording; /* the filtered one; NULL: the filter is empty */
 	struct filter_match match;
 	struct filter_report report;
 };

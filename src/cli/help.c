@@ -9,9 +9,9 @@
 #include "hosted/cleanup.h"
 
 #define HELP_WIDTH  80
-#define HELP_COLUMN 22 /* where the texts of options begin */
+#define HELP_COLUMN 22 /* the column at which texts of options begin */
 
-/* Columns of a text: its code points, since help has no wider characters. */
+/* How many columns a text takes: its code points, because help has no wide characters. */
 static size_t columns(const char *text, size_t size)
 {
 	size_t count = 0;
@@ -21,7 +21,7 @@ static size_t columns(const char *text, size_t size)
 	return count;
 }
 
-/* Words of text from column on, wrapped, each further line indented. */
+/* Writes the words of text from that column on, wrapped; further lines are indented. */
 static void wrap(struct buf *buf, const char *text, size_t indent, size_t column)
 {
 	while (*text) {
@@ -39,7 +39,7 @@ static void wrap(struct buf *buf, const char *text, size_t indent, size_t column
 		buf_put(buf, text, length);
 		column += width;
 		text += length;
-		if (text[0] == '\n') { /* empty line: paragraph; single one: as it stands */
+		if (text[0] == '\n') { /* an empty line ends a paragraph; a single newline stays */
 			buf_text(buf, text[1] == '\n' ? "\n\n" : "\n");
 			text += text[1] == '\n' ? 2 : 1;
 			buf_repeat(buf, ' ', *text ? indent : 0);
@@ -80,7 +80,7 @@ static void put_option(struct buf *buf, const struct option_spec *spec)
 	wrap(buf, text, HELP_COLUMN, HELP_COLUMN);
 }
 
-/* Those from first to end, by their ids. */
+/* Writes the options from first to end, by their ids. */
 static void put_options(struct buf *buf, const struct command *command, size_t first, size_t end)
 {
 	for (size_t i = first; i < end; i++)

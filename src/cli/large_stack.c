@@ -7,10 +7,10 @@
 #include <sys/resource.h>
 #include <ucontext.h>
 
-#define LARGE (8u << 20) /* what Linux gives where nobody says anything else */
-#define GUARD 65536u     /* below it: an overflow ends with a signal there, too */
+#define LARGE (8u << 20) /* Linux's default */
+#define GUARD 65536u     /* below the stack: an overflow ends with a signal */
 
-// makecontext() hands on numbers alone, and these are too large for the stack that there is.
+// A global, because makecontext() passes only ints.
 static struct {
 	int (*function)(int argc, char **argv);
 	int argc;
@@ -31,7 +31,7 @@ static bool is_large(void)
 	return getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= LARGE;
 }
 
-/* The C library has taken the limit for them. */
+/* Enlarges the stacks of threads, for which the C library took over the small limit. */
 static void enlarge_threads(void)
 {
 	pthread_attr_t large;

@@ -20,7 +20,7 @@ static bool parse_key(const char *word, size_t length, enum live_key *ret)
 	return false;
 }
 
-/* Keys with commas between them. */
+/* Parses keys with commas between them. */
 static bool parse_keys(const char *word, struct live_options *ret)
 {
 	for (size_t count = 0; count < LIVE_KEYS_MAX; word++) {

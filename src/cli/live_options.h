@@ -1,6 +1,6 @@
 /*
- * What a report of live allocations is to show, out of options or of the variables by which the
- * agent hands them on.
+ * What a report of live allocations is to show. It is read from options, or from the variables in
+ * which the agent passes them on.
  */
 #ifndef MALLOW_CLI_LIVE_OPTIONS_H
 #define MALLOW_CLI_LIVE_OPTIONS_H
@@ -19,7 +19,7 @@ enum live_format {
 
 struct live_options {
 	enum live_format format;
-	enum live_key keys[LIVE_KEYS_MAX]; /* a report for each */
+	enum live_key keys[LIVE_KEYS_MAX]; /* one report for each */
 	size_t key_count;                  /* at least 1 */
 	uint32_t top;                      /* 0: all */
 	uint32_t depth;
@@ -28,12 +28,12 @@ struct live_options {
 };
 
 /*
- * options: those of settings. false: a word is not allowed, and an error was printed. Only options
- * can be so: what is wrong with a variable the agent has said, and the default holds.
+ * options: those of settings. false: the word of an option is not allowed, and an error was
+ * printed. A wrong word in a variable means the default: the agent has said that it is wrong.
  */
 bool live_options_read(const struct options *options, struct live_options *ret);
 
-/* Adds the lines of that file. */
+/* Adds the lines of that file to *ret. */
 struct err *live_options_ignore(const char *path, struct live_ignore *ret);
 
 #endif

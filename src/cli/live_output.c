@@ -20,7 +20,7 @@ char *live_output_name(const struct recording_facts *facts)
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", facts->pid);
 
-	// Another process may have its number by now.
+	// If it has ended, another process may have its number by now.
 	auto_fclose FILE *file = facts->alive ? fopen(path, "re") : NULL;
 
 	if (file)
@@ -54,7 +54,7 @@ char *live_output_path(const struct recording_facts *facts, const char *path)
 	return asprintf(&whole, "%s/%s", facts->directory, path) < 0 ? NULL : whole;
 }
 
-/* Not one of those that the program started. */
+/* Whether this is the program that `mallow live` started, and not one that the program started. */
 static bool is_program(const struct recording_facts *facts)
 {
 	const char *starter = getenv(LIVE_OUTPUT_STARTER);
@@ -62,7 +62,7 @@ static bool is_program(const struct recording_facts *facts)
 	return starter ? strtoul(starter, NULL, 10) == facts->parent_pid : !*facts->parent_id;
 }
 
-/* A file's name must not be another path, nor harm a terminal. */
+/* Replaces what would make the name another path, or would harm a terminal. */
 static void make_harmless(char *name)
 {
 	for (; *name; name++)

@@ -21,7 +21,7 @@ struct report {
 	struct symbolized *symbolized;
 	struct live_view_options view;
 	struct style style;
-	struct buf buf; /* all of it: it is written at once */
+	struct buf buf; /* the whole report: it is written at once */
 };
 
 static struct err *put_report(struct report *report, enum live_key key)
@@ -48,7 +48,7 @@ static struct err *put_report(struct report *report, enum live_key key)
 	return live_text_write(&report->buf, &report->style, &view);
 }
 
-/* A report for each key. The order of collapsed stacks says nothing: one is enough. */
+/* Writes a report for each key. Collapsed stacks have no order, so for them one is enough. */
 static struct err *put_reports(struct report *report)
 {
 	const struct live_options *options = report->options;
@@ -60,7 +60,7 @@ static struct err *put_reports(struct report *report)
 	return err ? err : buf_finish(&report->buf);
 }
 
-/* In one write: reports of several processes may go to one place. */
+/* Writes once, because reports of several processes may go to one place. */
 static struct err *write_at_once(const struct report *report, const char *name)
 {
 	const char *outfile = report->options->outfile;
@@ -92,7 +92,7 @@ static struct err *read_ignore(const struct report *report, struct live_ignore *
 	return path ? live_options_ignore(path, ret) : err_no_memory();
 }
 
-/* Something is live. */
+/* Makes and writes the report. Something is live. */
 static struct err *make_report(struct report *report)
 {
 	const struct recording_facts *facts = recording_facts(report->recording);
@@ -119,7 +119,7 @@ static struct err *make_report(struct report *report)
 	return err ? err : write_at_once(report, name);
 }
 
-/* Of a recording that is one of a live table. */
+/* The report of a recording that is a live table. */
 static struct err *report_of(const struct live_options *options, const struct recording *recording)
 {
 	cleanup(symbolized_destroy_at) struct symbolized *symbolized = NULL;

@@ -21,13 +21,13 @@
 #include "hosted/vec.h"
 #include "trace/header_check.h"
 
-#define TABLES_MOST 512       /* kept at once: what a process tree comes to while it runs */
-#define WAIT_S      5         /* for room in the socket, which is emptied all the time */
-#define STACK_SIZE  (8 << 20) /* of who makes reports: a limit for the program is not for them */
-#define LAST_MS     10000     /* the longest wait for a last report that somebody makes */
+#define TABLES_MOST 512       /* tables kept at a time: enough for a tree of processes */
+#define WAIT_S      5         /* seconds to wait for room in the socket */
+#define STACK_SIZE  (8 << 20) /* of the thread that makes reports, whatever the limit is */
+#define LAST_MS     10000     /* milliseconds to wait for a last report that somebody else makes */
 #define NAP_MS      10
 
-/* What a process asked for. */
+/* A report that a process asked for. */
 struct plea {
 	int table;
 	enum live_message asked;
@@ -42,13 +42,13 @@ struct live_watch {
 	int socket;
 	int stop; /* eventfd */
 	bool any;
-	bool ended;      /* a process has, without a report */
-	bool has_stderr; /* of its own: number 2 is no file that it opened itself */
+	bool ended;      /* a process has ended without a report */
+	bool has_stderr; /* the tool began with a standard error: number 2 is no file of ours */
 	VEC(int) tables;
 	VEC(struct plea) pleas;
 };
 
-/* The beginning of a table. */
+/* The first bytes of a table. */
 struct table_head {
 	struct trace_header header;
 	char unused[LIVE_HEADER_OFFSET - sizeof(struct trace_header)];
@@ -73,12 +73,12 @@ static void watch_destroy(struct live_watch *watch)
 }
 CLEANUP_DEFINE(struct live_watch *, watch_destroy);
 
-/* What is known of the report at a process's end. */
+/* The state of the report at a process's end. */
 enum verdict {
-	RUNS,   /* the process, or it was killed */
-	MAKING, /* somebody is there who makes it, or will */
-	OWED,   /* it could not be made, or there is nobody any more */
-	SETTLED /* there is nothing to be done */
+	RUNS,   /* the process runs, or it was killed */
+	MAKING, /* somebody makes the report, or will */
+	OWED,   /* it could not be made, or nobody is left to make it */
+	SETTLED /* nothing is to be done */
 };
 
 static enum verdict judge(int table)
@@ -104,7 +104,10 @@ static enum verdict judge(int table)
 	return OWED;
 }
 
-/* One that somebody makes who is slow is left to them: debug files may be on their way. */
+/*
+ * Waits for a report that somebody makes. If it takes too long it is left to them: debug files may
+ * be downloading.
+ */
 static enum verdict judge_at_end(int table)
 {
 	const struct timespec nap = {.tv_nsec = NAP_MS * 1000000};
@@ -117,7 +120,7 @@ static enum verdict judge_at_end(int table)
 	return verdict;
 }
 
-/* Of those that have ended since. */
+/* Makes the owed reports of processes that have ended, and closes their tables. */
 static void settle(struct live_watch *watch)
 {
 	size_t kept = 0;
@@ -144,7 +147,7 @@ static void take(struct live_watch *watch, int table)
 		close(table);
 }
 
-/* In one write, as where it comes from. */
+/* Prints a report in one write, as its process would have done. */
 static void print(const struct live_watch *watch, int report)
 {
 	struct stat status;
@@ -159,7 +162,10 @@ static void print(const struct live_watch *watch, int report)
 	munmap(text, (size_t)status.st_size);
 }
 
-/* Of a table; the descriptor is taken over. The last report is known from the table itself. */
+/*
+ * Handles a message. fd is owned: closed now, or kept. LIVE_MESSAGE_LAST only says that a process
+ * ended: its table tells the rest.
+ */
 static void note(struct live_watch *watch, int fd, enum live_message message)
 {
 	const struct plea plea = {.table = fd, .asked = message};
@@ -184,7 +190,7 @@ static void note(struct live_watch *watch, int fd, enum live_message message)
 	close(fd);
 }
 
-/* All that wait in the socket. */
+/* Takes all messages that wait in the socket. */
 static void receive(struct live_watch *watch)
 {
 	union {
@@ -211,7 +217,10 @@ static void receive(struct live_watch *watch)
 	}
 }
 
-/* The socket is emptied first: making a report takes a while, and it holds ten messages. */
+/*
+ * Empties the socket before it makes reports: a report takes a while, and the socket holds ten
+ * messages.
+ */
 static void serve(struct live_watch *watch)
 {
 	do {
@@ -247,7 +256,7 @@ static void *wait_for_tables(void *argument)
 	return NULL;
 }
 
-/* Without signals: those of the tool are waited for by another thread. */
+/* Starts the thread with all signals blocked: another thread waits for the tool's signals. */
 static int start_thread(struct live_watch *watch)
 {
 	sigset_t all, before;
@@ -264,14 +273,14 @@ static int start_thread(struct live_watch *watch)
 	return number;
 }
 
-/* In a directory of its own, which nobody else can write to. */
+/* Makes the socket, in a directory of its own that nobody else can write to. */
 static struct err *open_socket(struct live_watch *watch)
 {
 	const char *place = getenv("TMPDIR");
 	struct sockaddr_un *address = &watch->address;
 	char directory[sizeof(watch->directory)];
 
-	// A long one does not fit into a socket's name.
+	// A long directory does not fit into a socket's name.
 	if (!place || !*place || strlen(place) > sizeof(directory) / 2)
 		place = "/tmp";
 	snprintf(directory, sizeof(directory), "%s/mallow-live-XXXXXX", place);

@@ -1,14 +1,14 @@
 /*
- * The tables of the processes that `mallow live` started, kept open beside them: memory that is
- * there as long as somebody has it open. So reports can be made here that a process could not have
- * made: at the end of one that was killed, and wherever its helper failed.
+ * Keeps the tables of the processes below `mallow live` open. A table is memory that exists as long
+ * as somebody has it open. So `mallow live` can make reports that a process cannot: after it was
+ * killed, or when its helper failed.
  *
  *   process ──its table, when it begins──► socket ──► thread: keeps tables, makes reports
  *           ──"make a report"───────────►
  *   helper  ──a report──────────────────►              prints it
  *
- * A report is sent whole where the process has closed its standard error: ls and all that ends by
- * gnulib's close_stdout() have none any more at their end.
+ * The helper sends the whole report if the process has closed its standard error. ls does so at its
+ * end, as all programs with gnulib's close_stdout().
  */
 #ifndef MALLOW_CLI_LIVE_WATCH_H
 #define MALLOW_CLI_LIVE_WATCH_H
@@ -21,24 +21,27 @@
 
 struct live_watch;
 
-/* Makes a report of the table. asked: LIVE_MESSAGE_MAKE and what follows it there. */
+/* Makes a report of a table. asked: LIVE_MESSAGE_MAKE or one of the messages after it. */
 typedef void live_watch_report(void *argument, int table, enum live_message asked);
 
-/* Before the first process is started. make is called by one thread, and never after the end. */
+/*
+ * To be called before the first process is started. make is called by one thread, and never after
+ * live_watch_end().
+ */
 struct err *live_watch_start(live_watch_report *make, void *argument, struct live_watch **ret);
 
-/* The socket's path, as processes learn it. */
+/* The path of the socket, which processes are told. */
 const char *live_watch_path(const struct live_watch *watch);
 
 /*
- * To the `mallow live` that started this process or what it belongs to: a report, to be written to
- * its standard error. *none: there is no `mallow live`.
+ * Sends a report to the `mallow live` above this process, which writes it to its standard error.
+ * *none: there is no `mallow live`.
  */
 struct err *live_watch_hand_over(const char *report, size_t size, bool *none);
 
 /*
- * When they have ended: what is owed is reported. *any: there was a process at all. Frees the
- * watch.
+ * To be called when the program has ended. Makes the reports that are still owed, and frees the
+ * watch. *any: at least one process sent its table.
  */
 void live_watch_end(struct live_watch *watch, bool *any);
 

@@ -1,4 +1,7 @@
-/* A recording opened for a command: with a progress bar, and a line of text if it cannot be. */
+/*
+ * Opens a recording for a command, with a progress bar. If it cannot be opened, an error is
+ * printed.
+ */
 #ifndef MALLOW_CLI_LOADED_H
 #define MALLOW_CLI_LOADED_H
 
@@ -10,17 +13,17 @@ struct loaded {
 };
 
 /*
- * Names are looked up by a symbolizer, which may serve many recordings; NULL: without names. false:
- * the error was printed.
+ * symbolizer: looks up names, for any number of recordings; NULL: without names. false: an error
+ * was printed.
  */
 bool loaded_open(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
-/* With blocks to choose from by a filter. */
+/* The same, with the blocks that a filter needs. */
 bool loaded_open_filterable(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
-/* With heap errors. */
+/* The same, with heap errors. */
 bool loaded_open_errors(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
-/* With blocks and heap errors, without names: all that an index file has. */
+/* The same with blocks and heap errors, without names: all that an index file has. */
 bool loaded_open_blocks(const char *path, struct loaded *ret);
-/* With every chunk's checksum compared. */
+/* The same, and the checksum of every chunk is compared. */
 bool loaded_open_checked(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
 /* Accepts a zeroed struct. */
 void loaded_close(struct loaded *loaded);

@@ -1,4 +1,4 @@
-/* mallow: finds the subcommand, parses its options by its table, runs it. */
+/* mallow: finds the subcommand, parses its options by its table, and runs it. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static int print_version(void)
 	return puts("mallow " MALLOW_VERSION) < 0 || fflush(stdout) != 0 ? CLI_FAILED : CLI_OK;
 }
 
-/* Options before the command: only those that are commands themselves. */
+/* Options before the command. Only some that are commands themselves are allowed. */
 static int global_option(const char *word)
 {
 	static const char *const names[] = {"--help", "--version"};
@@ -52,7 +52,7 @@ static int carry_out(int argc, char **argv)
 		return global_option(argv[1]);
 	if (strcmp(argv[1], "version") == 0)
 		return print_version();
-	help = strcmp(argv[1], "help") == 0; // "help COMMAND": the same as COMMAND --help
+	help = strcmp(argv[1], "help") == 0; // "help COMMAND" is COMMAND --help
 	if (help && (argc == 2 || is_help(argv[2])))
 		return help_overview();
 	argc -= 1 + help;

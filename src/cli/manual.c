@@ -1,7 +1,7 @@
 /*
- * Prints what is made from the tables of commands and options, at build time: `manual man` the
- * man page, `manual bash` the completion; and for docs/filter.md, by hand, `manual filter` its
- * table. Linked with the same objects as the tool, so none can differ from what the tool accepts.
+ * Prints texts made from the tables of commands and options. At build time: `manual man` the man
+ * page, `manual bash` the completion. By hand: `manual filter` the table in docs/filter.md. It is
+ * linked with the tool's objects, so it cannot differ from what the tool accepts.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,10 @@
 #include "analysis/filter/filter.h"
 #include "cli/command.h"
 
-/* Text of a man page: backslashes, hyphens and leading dots mean something to roff. */
+/*
+ * Writes text of a man page. Backslashes, hyphens and leading dots mean something to roff, so they
+ * are escaped.
+ */
 static void put_roff(const char *text)
 {
 	for (bool line_start = true; *text; text++) {
@@ -50,7 +53,7 @@ static void put_option(const struct option_spec *spec)
 	printf(".\n");
 }
 
-/* Paragraphs, which the tables separate by empty lines. */
+/* Writes paragraphs, which are separated by empty lines in the tables. */
 static void put_details(const char *details)
 {
 	while (details && *details) {
@@ -66,7 +69,7 @@ static void put_details(const char *details)
 	}
 }
 
-/* Those from first to end, by their ids. */
+/* Writes the options from first to end, by their ids. */
 static void put_options(const struct command *command, size_t first, size_t end)
 {
 	for (size_t i = first; i < end; i++)
@@ -173,7 +176,7 @@ static void put_bash(void)
 	       "complete -o filenames -F _mallow mallow\n");
 }
 
-/* A cell of a table: what separates these is escaped. */
+/* Writes a cell of a table. What separates cells is escaped. */
 static void put_cell(const char *text)
 {
 	for (; *text; text++)

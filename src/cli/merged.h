@@ -1,4 +1,6 @@
-/* Several recordings as one, for a command: a line of text for each that cannot be opened. */
+/*
+ * Opens several recordings as one, for a command. Prints an error for each that cannot be opened.
+ */
 #ifndef MALLOW_CLI_MERGED_H
 #define MALLOW_CLI_MERGED_H
 
@@ -8,11 +10,11 @@
 #include "cli/recording_paths.h"
 
 struct merged {
-	struct merge *merge; /* NULL: there is nothing to be shown, and why was printed */
-	bool failed;         /* some of the recordings are not in it */
+	struct merge *merge; /* NULL: nothing can be shown; an error was printed */
+	bool failed;         /* some recordings are not in it */
 };
 
-/* symbolizer: for the names of all of them, must outlive it. */
+/* symbolizer: for the names of all recordings; must outlive *ret. */
 void merged_open(const struct recording_paths *paths, struct symbolizer *symbolizer,
 		 struct merged *ret);
 /* Accepts a zeroed struct. */

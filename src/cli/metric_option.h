@@ -13,8 +13,8 @@ static const char metric_names[] =
 #undef METRIC
 
 /*
- * The option has the list above for its choices. METRIC_PEAK if it was not given. false: no such
- * metric, and an error was printed.
+ * The option must have the list above as its choices. *ret: METRIC_PEAK if it was not given. false:
+ * no such metric, and an error was printed.
  */
 bool metric_option(const struct command *command, const struct options *options, size_t id,
 		   enum metric *ret);

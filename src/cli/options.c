@@ -13,9 +13,9 @@
 #include "settings/settings.h"
 
 #define HELP_ID    OPTIONS_MAX
-#define FIRST_CODE 256 /* what getopt_long returns for option 0: above every letter */
+#define FIRST_CODE 256 /* what getopt_long returns for option 0: above any letter */
 
-/* getopt's two descriptions of the same options. */
+/* getopt's two tables of the same options. */
 struct getopt_tables {
 	struct option longs[OPTIONS_MAX + 2];
 	char shorts[2 * OPTIONS_MAX + 8];
@@ -29,7 +29,7 @@ static void fill_tables(const struct command *command, struct getopt_tables *tab
 	assert(command_option_count(command) <= OPTIONS_MAX);
 	if (command->body->stop_at_operand)
 		*letter++ = '+';
-	*letter++ = ':'; /* a missing value is told apart from an unknown option */
+	*letter++ = ':'; /* makes getopt tell a missing value from an unknown option */
 	*letter++ = 'h';
 	for (size_t i = 0; i < command_option_count(command); i++) {
 		const struct option_spec *spec = command_option(command, i);
@@ -52,7 +52,7 @@ static void fill_tables(const struct command *command, struct getopt_tables *tab
 	*next = (struct option){.name = "help", .val = FIRST_CODE + HELP_ID};
 }
 
-/* The index of the option that getopt_long's result stands for. */
+/* The id of the option that getopt_long returned. */
 static size_t option_id(const struct command *command, int code)
 {
 	if (code == 'h')
@@ -90,7 +90,9 @@ static void complain_unknown_long(const struct command *command, const char *typ
 			  name, command->name, command->name);
 }
 
-/* getopt_long returned '?': the option is unknown, ambiguous, or has a value it does not take. */
+/*
+ * Complains after getopt_long returned '?': the option is unknown or ambiguous, or takes no value.
+ */
 static void complain_unknown(const struct command *command, char **argv, int code)
 {
 	const char *typed = argv[optind - 1];
@@ -115,8 +117,8 @@ static void complain_missing(const struct command *command, int code)
 }
 
 /*
- * getopt knows "--flag" and "--flag=0"; "--flag 0" is what one types who knows other options of
- * this tool. Other words behind it are taken for what they may be: programs, such as true and yes.
+ * The value of a flag. getopt knows "--flag" and "--flag=0"; users also type "--flag 0", as with
+ * other options. Only the words 0 and 1 are values: others may be programs, such as true and yes.
  */
 static const char *flag_value(char **argv, int argc)
 {
@@ -150,7 +152,7 @@ bool options_parse(const struct command *command, int argc, char **argv, struct 
 	memset(ret, 0, sizeof(*ret));
 	*status = CLI_USAGE;
 	opterr = 0;
-	optind = 0; /* glibc: starts afresh, also with regard to '+' */
+	optind = 0; /* glibc: begins anew, also with regard to '+' */
 	while ((code = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
 		size_t id;
 

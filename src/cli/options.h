@@ -1,4 +1,4 @@
-/* The one option parser: a command's table in, values by index out. */
+/* The option parser of all commands: takes a command's table, gives values by index. */
 #ifndef MALLOW_CLI_OPTIONS_H
 #define MALLOW_CLI_OPTIONS_H
 
@@ -6,41 +6,44 @@
 
 #include "cli/command.h"
 
-#define OPTIONS_MAX 96 /* of one command, filters included */
+#define OPTIONS_MAX 96 /* options of one command, filters included */
 
-#define OPTIONS_MANY_MAX 64 /* values of options that may be given several times */
+#define OPTIONS_MANY_MAX 64 /* values of the option that may be given several times */
 
 struct options {
-	const char *values[OPTIONS_MAX];        /* NULL: not given; "" for one without value */
-	const char *many[OPTIONS_MANY_MAX + 1]; /* of the one that may be, in turn; NULL behind */
+	const char *values[OPTIONS_MAX];        /* NULL: not given; "": given, without a value */
+	const char *many[OPTIONS_MANY_MAX + 1]; /* all values of that option, ended by NULL */
 	size_t many_count;
-	char **operands; /* the rest of argv */
+	char **operands; /* the words behind the options */
 	int operand_count;
 };
 
 /*
- * Parses argv behind the command's words. false: the command is over with *status, because help
- * was asked for and printed, or an error was. The last of several equal options counts.
+ * Parses argv, behind the words of the command. If an option is given twice, the last value counts.
+ * false: the command ends with *status, because help or an error was printed.
  */
 bool options_parse(const struct command *command, int argc, char **argv, struct options *ret,
 		   int *status);
 
 /*
- * The value of a number option, or standard if it was not given. false: it is no whole number of
- * at least minimum, and an error was printed.
+ * *ret: the value of an option that is a number; standard if it was not given. false: it is no
+ * whole number, or is below minimum, and an error was printed.
  */
 bool options_number(const struct command *command, const struct options *options, size_t id,
 		    uint64_t minimum, uint64_t standard, uint64_t *ret);
 
-/* The same of a size such as 64K, in bytes. */
+/* The same for a size such as 64K, in bytes. */
 bool options_size(const struct command *command, const struct options *options, size_t id,
 		  uint64_t standard, uint64_t *ret);
 
-/* false: two were given, by their ids, that cannot be asked for together; an error was printed. */
+/*
+ * pairs: ids of options that exclude each other. false: both of a pair were given, and an error was
+ * printed.
+ */
 bool options_exclusive(const struct command *command, const struct options *options,
 		       const int (*pairs)[2], size_t count);
 
-/* false: the number of operands is not within the bounds, and an error was printed. */
+/* false: there are fewer than minimum or more than maximum operands, and an error was printed. */
 bool options_operands(const struct command *command, const struct options *options, int minimum,
 		      int maximum, const char *what);
 

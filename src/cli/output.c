@@ -25,7 +25,10 @@ static struct err *open_temporary(const char *path, struct output *output)
 	return NULL;
 }
 
-/* A name that exists and is no regular file, such as /dev/stdout, is written to where it is. */
+/*
+ * Opens the file. A name that exists and is no regular file, such as /dev/stdout, is written to
+ * directly.
+ */
 static struct err *open_file(const char *path, struct output *output)
 {
 	struct stat st;

@@ -1,6 +1,6 @@
 /*
- * A bar on stderr while something long is done; nothing at all when stderr is no terminal, or
- * when it is over within a third of a second.
+ * A progress bar on stderr for something long. Nothing is drawn if stderr is no terminal, or if it
+ * takes less than a third of a second.
  */
 #ifndef MALLOW_CLI_PROGRESS_H
 #define MALLOW_CLI_PROGRESS_H
@@ -12,7 +12,7 @@ struct progress {
 	const char *what; /* borrowed */
 	bool terminal;
 	bool drawn;
-	int percent; /* last drawn */
+	int percent; /* as last drawn */
 	uint64_t begun_ns;
 };
 
@@ -21,7 +21,7 @@ void progress_init(struct progress *progress, const char *what);
 /* A recording_progress. argument: struct progress. */
 void progress_update(void *argument, uint64_t done, uint64_t total);
 
-/* Wipes the bar away. */
+/* Removes the bar from the screen. */
 void progress_deinit(struct progress *progress);
 
 #endif

@@ -52,8 +52,8 @@ static int compare(const void *left, const void *right)
 }
 
 /*
- * Whether it begins as a recording: also one that is cut short or too new, to be complained of.
- * *failed: what it is could not be found out, and an error was printed.
+ * Whether the file begins as a recording does. Also true for one that is cut short or too new: an
+ * error is printed for it later. *failed: the file could not be read, and an error was printed.
  */
 static bool is_recording(const char *path, uint64_t *start, bool *failed)
 {

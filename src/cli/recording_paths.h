@@ -1,5 +1,4 @@
-/* The recordings that a command's operands name: files, and directories for all that are in them.
- */
+/* Finds the recordings that a command's operands name: files, and all recordings in directories. */
 #ifndef MALLOW_CLI_RECORDING_PATHS_H
 #define MALLOW_CLI_RECORDING_PATHS_H
 
@@ -12,15 +11,16 @@
 struct recording_paths {
 	VEC(char *) items;  /* owned */
 	bool directories;   /* at least one operand was a directory */
-	bool empty_allowed; /* set by the caller: a directory without any is no failure */
-	bool failed;        /* one of them could not be read, or had none: an error was printed */
+	bool empty_allowed; /* set by the caller: an empty directory is no failure */
+	bool failed;        /* one could not be read, or had none; an error was printed */
 };
 
 void recording_paths_deinit(struct recording_paths *paths);
 
 /*
- * Of a directory every regular file that begins as a recording does, the one that began first in
- * front; files of other kinds are passed over, those that cannot be read are complained of.
+ * In a directory, every regular file that begins as a recording does is taken, in the order in
+ * which the recordings began. Other files are skipped; an error is printed for those that cannot be
+ * read.
  */
 struct err *recording_paths_find(const struct options *options, struct recording_paths *paths);
 

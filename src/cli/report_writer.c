@@ -26,11 +26,11 @@ struct writer {
 	struct output output;
 	struct json_writer json;
 	struct csv_writer csv;
-	bool titled; /* each recording has its file's name above it, or in its rows */
-	bool behind; /* something was written */
+	bool titled; /* each recording's file is named above its report, or in its rows */
+	bool behind; /* something was written before */
 };
 
-/* What a view is made of besides the recording. */
+/* What a view needs besides the recording. */
 struct made {
 	struct breakdown *breakdown;
 	struct breakdown_view view;
@@ -160,7 +160,7 @@ static struct err *write_csv(struct writer *writer, const struct report_subject 
 	return NULL;
 }
 
-/* An error that costs only this recording is printed, and sets *failed. */
+/* Writes a report. An error that affects this recording only is printed, and sets *failed. */
 static struct err *write_made(struct writer *writer, const struct report_subject *subject,
 			      const struct seen_blocks *seen, bool *failed)
 {
@@ -200,7 +200,7 @@ static struct err *write_subject(struct writer *writer, const struct report_subj
 	return err ? err : write_made(writer, &subject, &seen, failed);
 }
 
-/* Whether single blocks are looked at. */
+/* Whether single blocks are needed. */
 static bool needs_blocks(const struct report_wanted *wanted)
 {
 	return !filter_is_empty(wanted->filter) || wanted->view == REPORT_HISTOGRAM ||
@@ -212,13 +212,13 @@ static struct err *resolve_moment(const char *typed, const struct recording *rec
 {
 	struct moment moment;
 
-	if (!moment_parse(typed, &moment)) // it was parsed before, as alive_at
+	if (!moment_parse(typed, &moment)) // cannot fail: it was parsed as alive_at
 		return err_create("'%s' is no value of --at", typed);
 	ret->typed = typed;
 	return err_prefix(moment_resolve(&moment, recording, false, &ret->ns), "--at");
 }
 
-/* Fills what the subject, and what is seen, is narrowed to. */
+/* Narrows the subject, and what is shown, to what matches the filter. */
 static struct err *narrow(const struct report_wanted *wanted, const struct loaded *loaded,
 			  struct filter_view *view, struct report_moment *moment,
 			  struct report_subject *subject, struct seen_blocks *seen)
@@ -244,7 +244,10 @@ static struct err *narrow(const struct report_wanted *wanted, const struct loade
 	return NULL;
 }
 
-/* *failed: as where it has no such mark, or the pattern is too costly. */
+/*
+ * Writes the report of a loaded recording. *failed: it could not be shown; for instance it has no
+ * such mark, or a pattern is too costly.
+ */
 static struct err *write_loaded(struct writer *writer, const struct loaded *loaded, bool *failed)
 {
 	cleanup(filter_view_deinit) struct filter_view view = {0};
@@ -271,7 +274,10 @@ static bool open_recording(const struct report_wanted *wanted, const char *path,
 				    : loaded_open(path, wanted->symbolizer, ret);
 }
 
-/* One after the other. *failed: one could not be opened, and an error was printed. */
+/*
+ * Writes one report after the other. *failed: a recording could not be opened, and an error was
+ * printed.
+ */
 static struct err *write_each(struct writer *writer, const struct recording_paths *paths,
 			      bool *failed)
 {

@@ -1,4 +1,4 @@
-/* What `mallow report` does once it knows what is wanted: it opens recordings and writes. */
+/* The work of `mallow report`: opens recordings and writes what is wanted. */
 #ifndef MALLOW_CLI_REPORT_WRITER_H
 #define MALLOW_CLI_REPORT_WRITER_H
 
@@ -25,18 +25,21 @@ struct report_wanted {
 	enum breakdown_by by;        /* REPORT_BREAKDOWN */
 	bool inclusive;              /* … by inclusive sums */
 	enum histogram_of histogram; /* REPORT_HISTOGRAM */
-	uint32_t top;                /* sites and such that are shown, 0: all */
-	uint32_t pool_sites;         /* of each pool */
+	uint32_t top;                /* how many sites or rows are shown; 0: all */
+	uint32_t pool_sites;         /* how many sites of each pool are shown */
 	bool merge;
 	bool exact, full;              /* struct style */
 	bool inline_stacks;            /* REPORT_JSON: struct json_stacks */
 	const struct filter *filter;   /* may be empty */
 	const char *at;                /* the moment of alive_at, as typed; NULL: none */
-	struct suppressions *leaks;    /* that are not counted; NULL: all are */
+	struct suppressions *leaks;    /* leaks that are not counted; NULL: all are */
 	struct symbolizer *symbolizer; /* for the names of all recordings */
 };
 
-/* One report after the other, or one of all. Returns the exit status; errors were printed. */
+/*
+ * Writes a report of each recording, or one of all together. Returns the exit status; errors were
+ * printed.
+ */
 int report_writer_run(const struct report_wanted *wanted, const struct recording_paths *paths);
 
 #endif

@@ -12,7 +12,7 @@
 static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
 				SIGUSR2, SIGCONT, SIGWINCH, SIGTSTP, SIGALRM};
 
-/* The tool's signals while the program runs, and what they were before. */
+/* The signals that the tool waits for while the program runs, and what they were before. */
 struct signals {
 	sigset_t waited;
 	sigset_t mask_before;
@@ -30,7 +30,8 @@ static void signals_take(struct signals *signals)
 	for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
 		sigaddset(&signals->waited, i);
 	sigprocmask(SIG_BLOCK, &signals->waited, &signals->mask_before);
-	// Inherited as ignored, it would let the kernel reap the program before we know its status.
+	// If SIGCHLD were ignored, which is inherited, the kernel would reap the program before we
+	// know its status.
 	sigaction(SIGCHLD, &standard, &signals->child_before);
 }
 
@@ -41,7 +42,7 @@ static void signals_restore(const struct signals *signals)
 }
 
 /*
- * Drops what is pending, such as the ctrl-C that just ended the program: it must not end the tool
+ * Drops pending signals, such as the ctrl-C that just ended the program: they must not end the tool
  * before the summary. From now on ctrl-C ends the tool.
  */
 static void signals_release(const struct signals *signals)
@@ -61,13 +62,14 @@ static void forward(pid_t child, const siginfo_t *info)
 		kill(child, info->si_signo);
 }
 
-/* The program changed its state: true when it has ended, with *status. */
+/* Handles a change of the program's state. true: it has ended, with *status. */
 static bool reap(pid_t child, int *status)
 {
 	while (waitpid(child, status, WUNTRACED | WNOHANG) == child) {
 		if (!WIFSTOPPED(*status))
 			return true;
-		// By the terminal; whoever sends SIGSTOP to the program alone means it alone.
+		// The terminal stopped it. SIGSTOP was sent to the program alone, and is meant for
+		// it alone.
 		if (WSTOPSIG(*status) != SIGSTOP)
 			raise(SIGSTOP);
 	}
@@ -89,7 +91,10 @@ static int wait_for(pid_t child, const struct signals *signals)
 	}
 }
 
-/* In the child: execvpe for its /bin/sh where the kernel says "no executable format". */
+/*
+ * Executes the program, in the child. execvpe runs /bin/sh if the kernel says "no executable
+ * format".
+ */
 static void execute(const char *path, char **argv, char **environment,
 		    const struct signals *signals, int report)
 {
@@ -107,7 +112,7 @@ int run_child(const char *path, char **argv, char **environment, struct run_chil
 {
 	struct run_child_end end = {0};
 	struct signals signals;
-	int report[2]; // closed by a successful exec, else it says why it failed
+	int report[2]; // closed by a successful exec, else it says why exec failed
 
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return errno;

@@ -1,13 +1,13 @@
 /*
- * The program as a child of `mallow run`: started with the signal mask and dispositions that the
- * tool itself was given, in the tool's process group, so that the terminal is as much its own as
- * without mallow.
+ * Runs the program as a child of `mallow run`. It has the signal mask and dispositions that the
+ * tool was started with, and is in the tool's process group, so the terminal behaves as without
+ * mallow.
  *
- * Signals. What the terminal generates (SIGINT of ctrl-C, SIGWINCH, …) the kernel sends to the
- * whole foreground group: the program has it already, and nothing is forwarded. What another
- * process sends to the tool alone (kill, timeout, a service manager) is handed on. What the
- * program itself sent to its parent is not handed back. When the program stops for ctrl-Z, the
- * tool stops too, so that the shell sees a stopped job.
+ * Signals: those of the terminal (ctrl-C's SIGINT, SIGWINCH, …) the kernel sends to the whole
+ * foreground group, so the program has them already, and the tool does not forward them. A signal
+ * that another process sends to the tool (kill, timeout, a service manager) is forwarded. One that
+ * the program sends to its parent is not sent back. When ctrl-Z stops the program, the tool stops
+ * too, so that the shell sees a stopped job.
  */
 #ifndef MALLOW_CLI_RUN_CHILD_H
 #define MALLOW_CLI_RUN_CHILD_H
@@ -15,15 +15,20 @@
 #include <sys/types.h>
 
 struct run_child_end {
-	int number;      /* errno why the program could not be executed, 0: it ran */
-	int wait_status; /* as waitpid() gives it */
+	int number;      /* the errno why the program could not be executed, 0: it ran */
+	int wait_status; /* from waitpid() */
 	pid_t pid;
 };
 
-/* Runs to the end. 0, or the errno why no child could be made; then *ret is untouched. */
+/*
+ * Runs the program to its end. Returns 0, or the errno why no child could be made; then *ret is
+ * unchanged.
+ */
 int run_child(const char *path, char **argv, char **environment, struct run_child_end *ret);
 
-/* What the tool exits with, as a shell would: the program's own status, 128 + n of signal n. */
+/*
+ * The tool's exit status, as a shell's would be: the program's own status, or 128 + n for signal n.
+ */
 int run_child_status(const struct run_child_end *end);
 
 #endif

@@ -8,11 +8,11 @@
 #include "cli/setting_options.h"
 #include "hosted/cleanup.h"
 
-/* Of FORCE_MALLOC: what makes each of these call malloc for every block. */
+/* The variables of FORCE_MALLOC: each makes a language's allocator call malloc for every block. */
 static const char *const forcing[][2] = {
-	{"PYTHONMALLOC", "malloc"}, /* Python's own allocator, of blocks up to 512 bytes */
+	{"PYTHONMALLOC", "malloc"}, /* Python's own allocator, for blocks up to 512 bytes */
 	{"GLIBCXX_FORCE_NEW", "1"}, /* libstdc++'s __pool_alloc and __mt_alloc */
-	{"USE_ZEND_ALLOC", "0"},    /* PHP's own allocator, of all its blocks */
+	{"USE_ZEND_ALLOC", "0"},    /* PHP's own allocator, for all blocks */
 };
 #define FORCING (sizeof(forcing) / sizeof(forcing[0]))
 
@@ -20,8 +20,8 @@ static const char *const forcing[][2] = {
 #define MADE_MAX (SETTING_COUNT + 4 + FORCING)
 
 /*
- * A place of the right length: the agent writes its recording's id over it, without allocating,
- * so that the program's children know their parent.
+ * Room for the id of a recording. The agent writes its own over it, without allocating, so that the
+ * program's children know their parent.
  */
 #define NO_PARENT "00000000000000000000000000000000"
 
@@ -32,7 +32,7 @@ static bool same_name(const char *a, const char *b)
 	return strncmp(a, b, length) == 0 && b[length] == '=';
 }
 
-/* Adds name=value to those made. */
+/* Adds the variable name=value. */
 static struct err *make(struct run_environment *environment, const char *name, const char *value)
 {
 	size_t i = 0;
@@ -62,8 +62,9 @@ static struct err *make_preload(struct run_environment *environment, const char 
 }
 
 /*
- * A program that gcc built with -fsanitize=address refuses to start when any library comes before
- * libasan. Ours may: the sanitizer's malloc is then the one behind it. What the user says wins.
+ * A program that gcc built with -fsanitize=address refuses to start if a library comes before
+ * libasan, unless ASAN_OPTIONS allows it. Ours may: it calls the sanitizer's malloc. Options that
+ * the user has set come last, and win.
  */
 static struct err *make_asan_options(struct run_environment *environment)
 {
@@ -86,7 +87,7 @@ static struct err *make_forcing(struct run_environment *environment)
 	return err;
 }
 
-/* Ours, then everything else of the tool's environment. */
+/* Joins our variables and the rest of the tool's environment. */
 static struct err *merge(struct run_environment *environment)
 {
 	size_t count = 0, used = 0;

@@ -7,13 +7,13 @@
 
 struct run_environment {
 	char **variables; /* NULL-terminated, as execve() takes it */
-	char **made;      /* those of them that are ours to free, NULL-terminated */
+	char **made;      /* the ones to be freed, NULL-terminated */
 };
 
 /*
- * The tool's own environment with the library in front of LD_PRELOAD, the settings given as
- * options (options->values is indexed by enum setting), and where recordings are announced:
- * MALLOW_REGISTRY.
+ * Makes the program's environment: the tool's own, plus the library in LD_PRELOAD (base/preload.h
+ * says where), the settings given as options (options->values is indexed by enum setting), and
+ * MALLOW_REGISTRY, where recordings are announced.
  */
 struct err *run_environment_create(const struct options *options, const char *library,
 				   const char *registry, struct run_environment *ret);

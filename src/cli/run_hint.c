@@ -43,7 +43,7 @@ void run_hint_preloads(struct buf *buf)
 	}
 }
 
-/* One line of the summary, if there is anything to say. */
+/* Writes a line of the summary, if there is anything to say. */
 static void put_line(struct buf *buf, struct buf *text)
 {
 	if (text->size)

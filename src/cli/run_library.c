@@ -8,7 +8,10 @@
 
 #include "hosted/cleanup.h"
 
-/* Tried in this order from the tool's directory: build tree, then the ways to install. */
+/*
+ * Places relative to the tool's directory, tried in this order: the build tree, then the ways to
+ * install.
+ */
 static const char *const places[] = {
 	"libmallow.so",
 	"../agent/libmallow.so", /* meson's build tree */
@@ -35,7 +38,10 @@ static struct err *own_directory(char directory[PATH_MAX])
 	return NULL;
 }
 
-/* ld.so splits LD_PRELOAD at both, and there is no escape. */
+/*
+ * Checks that LD_PRELOAD can hold the path: ld.so splits at spaces and colons, and there is no
+ * escape.
+ */
 static struct err *check_preloadable(const char *path)
 {
 	if (strpbrk(path, ": "))

@@ -18,7 +18,7 @@
 #include "cli/cli.h"
 #include "hosted/cleanup.h"
 
-#define SCRIPT_DEPTH 5    /* interpreters that are scripts: the kernel's own limit */
+#define SCRIPT_DEPTH 5    /* how many interpreters may be scripts: the kernel's limit */
 #define HEAD_SIZE    4096 /* enough for the ELF header, program headers and any #! line */
 
 /* The beginning of a file. */
@@ -28,7 +28,7 @@ struct head {
 	struct stat stat;
 };
 
-/* 0, or why the file at path cannot be executed. */
+/* 0, or the errno why the file at path cannot be executed. */
 static int executable(const char *path)
 {
 	struct stat st;
@@ -56,7 +56,10 @@ static int cannot_run(const char *name, int number)
 			 "cannot run '%s': %s", name, strerror(number));
 }
 
-/* As execvp: the first executable of that name in PATH; one that is not is remembered. */
+/*
+ * Searches PATH as execvp does: takes the first executable of that name; files that are not
+ * executable are remembered for the error.
+ */
 static int search_path(const char *name, char **ret)
 {
 	const char *path = getenv("PATH");
@@ -116,19 +119,19 @@ static uint16_t elf_machine(const struct head *head)
 	return machine;
 }
 
-/* Same class, byte order and machine as the agent. */
+/* Whether the program has the agent's ELF class, byte order and machine. */
 static bool same_machine(const struct head *program, const char *library)
 {
 	struct head agent;
 
 	if (!read_head(library, &agent) || !is_elf(&agent))
-		return true; // nothing to compare with: the dynamic loader will say it
+		return true; // the agent cannot be read: the dynamic loader will say so
 	return program->bytes[EI_CLASS] == agent.bytes[EI_CLASS] &&
 	       program->bytes[EI_DATA] == agent.bytes[EI_DATA] &&
 	       elf_machine(program) == elf_machine(&agent);
 }
 
-/* Without PT_INTERP the kernel starts no dynamic loader: nothing reads LD_PRELOAD. */
+/* Whether no dynamic loader reads LD_PRELOAD: without PT_INTERP the kernel starts none. */
 static bool is_static(const struct head *head)
 {
 	Elf64_Ehdr elf;
@@ -141,7 +144,7 @@ static bool is_static(const struct head *head)
 		Elf64_Phdr phdr;
 
 		if (offset < elf.e_phoff || offset > head->size - sizeof(phdr))
-			return false; // program headers elsewhere: cannot tell
+			return false; // program headers are not in the head: not known
 		memcpy(&phdr, head->bytes + offset, sizeof(phdr));
 		if (phdr.p_type == PT_INTERP)
 			return false;
@@ -150,8 +153,8 @@ static bool is_static(const struct head *head)
 }
 
 /*
- * libmallow.a leaves a note in the programs that it is linked into
- * (agent/ground/link_map_static.c). Linkers put notes in front of all else.
+ * Whether libmallow.a is linked into the program: it leaves a note in it
+ * (agent/ground/link_map_static.c). Linkers put notes before everything else.
  */
 static bool has_agent(const struct head *head)
 {
@@ -163,7 +166,10 @@ static bool has_agent(const struct head *head)
 	return memmem(head->bytes, head->size, &note, sizeof(note)) != NULL;
 }
 
-/* `ld.so PROGRAM` loads the preload itself although it has no interpreter. */
+/*
+ * Whether the program is the dynamic loader: `ld.so PROGRAM` reads LD_PRELOAD, although it has no
+ * interpreter.
+ */
 static bool is_loader(const char *path)
 {
 	auto_free char *real = realpath(path, NULL);
@@ -174,7 +180,7 @@ static bool is_loader(const char *path)
 	       strstr(name, "ld-musl") != NULL || strcmp(name, "libc.so") == 0;
 }
 
-/* NULL, or what makes the dynamic loader ignore LD_PRELOAD paths (AT_SECURE). */
+/* What makes the dynamic loader ignore paths in LD_PRELOAD (AT_SECURE). NULL: nothing. */
 static const char *gains_privilege(const char *path, const struct head *head)
 {
 	struct statvfs fs;
@@ -209,7 +215,7 @@ static const char *obstacle(const char *path, const struct head *head, const cha
 	return NULL;
 }
 
-/* The interpreter of a "#!" line, NULL: the file is no script. free() it. */
+/* The interpreter of a "#!" line (free()). NULL: the file is no script. */
 static char *interpreter(const struct head *head)
 {
 	const char *text = (const char *)head->bytes;
@@ -225,7 +231,7 @@ static char *interpreter(const struct head *head)
 	return end > begin ? strndup(text + begin, end - begin) : NULL;
 }
 
-/* Follows scripts to the ELF file that the kernel will load in the end. */
+/* Follows scripts to the ELF file that the kernel will load, and checks that. */
 static int judge(const char *path, const char *library)
 {
 	auto_free char *current = strdup(path);
@@ -235,7 +241,7 @@ static int judge(const char *path, const char *library)
 		char *next;
 
 		if (!read_head(current, &head))
-			return CLI_OK; // executable but not readable: let the kernel decide
+			return CLI_OK; // executable but not readable: the kernel decides
 		if (is_elf(&head)) {
 			const char *why = obstacle(current, &head, library);
 
@@ -251,7 +257,7 @@ static int judge(const char *path, const char *library)
 		}
 		next = interpreter(&head);
 		if (!next)
-			return CLI_OK; // as a shell: execvp() gives it to /bin/sh
+			return CLI_OK; // as in a shell: execvp() passes it to /bin/sh
 		free(current);
 		current = next;
 		if (executable(current))

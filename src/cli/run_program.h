@@ -1,6 +1,6 @@
 /*
- * Finds the program that `mallow run` is to start, as a shell would, and judges before anything
- * is started whether the agent can be loaded into it.
+ * Finds the program that `mallow run` is to start, as a shell would, and checks before it is
+ * started whether the agent can be loaded into it.
  */
 #ifndef MALLOW_CLI_RUN_PROGRAM_H
 #define MALLOW_CLI_RUN_PROGRAM_H
@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 /*
- * CLI_OK and *ret, the path to execute (free()); else the exit status, and an error was printed.
- * library is the agent's path: a program for another machine cannot load it.
+ * Returns CLI_OK and the path to execute in *ret (free()); else the exit status, and an error was
+ * printed. library: the agent's path; a program for another kind of machine cannot load it.
  */
 int run_program_find(const char *name, const char *library, char **ret);
 

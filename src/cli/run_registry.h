@@ -1,7 +1,7 @@
 /*
- * How `mallow run` learns which recordings came to be: a temporary file to which every image that
- * begins a recording appends the recording's absolute path and a NUL. An image that could not
- * create its recording, and has said why, appends a NUL alone.
+ * How `mallow run` learns which recordings were made: a temporary file. Every image that begins a
+ * recording appends the recording's absolute path and a NUL. An image that could not create its
+ * recording prints why, and appends only a NUL.
  */
 #ifndef MALLOW_CLI_RUN_REGISTRY_H
 #define MALLOW_CLI_RUN_REGISTRY_H
@@ -13,7 +13,7 @@
 
 struct run_registry {
 	char *path;
-	char **recordings; /* after run_registry_read(): in the order in which they began */
+	char **recordings; /* after run_registry_read(): in the order of their beginning */
 	size_t count;
 	bool refused; /* some image could not create its recording */
 };

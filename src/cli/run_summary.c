@@ -21,29 +21,29 @@
 #define OTHERS_SHOWN 20
 #define TITLE        "mallow: "
 
-/* What the table needs of each recording. */
+/* What the table shows of each recording. */
 struct image {
 	const char *path;
-	size_t order; /* among the recordings */
+	size_t order; /* its place among the recordings */
 	char *program;
 	uint32_t pid;
 	uint64_t peak_bytes, leaked_bytes, total_bytes;
 };
 
-/* The summary while recordings are loaded, one after the other. */
+/* The state of the summary while recordings are loaded, one after the other. */
 struct summary {
 	struct style style;
 	const struct run_child_end *end;
 	struct image *images;
 	size_t count;
-	struct buf main; /* what is said of the first image, by by_peak() */
+	struct buf main; /* the text about the first image, by by_peak() */
 	const struct image *first;
-	struct symbolizer *symbolizer; /* NULL: no recording is finished any more */
+	struct symbolizer *symbolizer; /* NULL: nothing is finished any more */
 	enum finish_compress compress;
 	const char *output; /* struct run_finishing */
 };
 
-/* The most memory first: the program that it went to, not the shell or wrapper that started it. */
+/* Most memory first: that is the program that matters, not a shell or wrapper that started it. */
 static int by_peak(const void *left, const void *right)
 {
 	const struct image *a = left, *b = right;
@@ -53,7 +53,7 @@ static int by_peak(const void *left, const void *right)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Relative to the working directory where that is shorter to type. */
+/* The path relative to the working directory, if that is shorter. */
 static const char *short_path(const char *path)
 {
 	auto_free char *directory = getcwd(NULL, 0);
@@ -64,7 +64,7 @@ static const char *short_path(const char *path)
 	return path;
 }
 
-/* As one word of a shell. */
+/* Writes a word quoted for the shell. */
 static void put_word(struct buf *buf, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -101,7 +101,7 @@ static struct image image_of(const char *path, size_t order, const struct record
 	};
 }
 
-/* The image with the highest peak, in full. */
+/* Writes about the image with the highest peak, in full. */
 static void put_main(struct buf *buf, const struct style *style, const struct run_child_end *end,
 		     const struct recording *recording)
 {
@@ -147,7 +147,10 @@ static void put_others(struct buf *buf, const struct image *images, size_t count
 		buf_printf(buf, "           \xe2\x80\xa6 %zu more\n", count - OTHERS_SHOWN);
 }
 
-/* "r.mallow.1" where r.mallow was asked for: there was one, and its name is what people type. */
+/*
+ * Whether the path is "r.mallow.1" although r.mallow was asked for: that file existed, and people
+ * would type its name.
+ */
 static bool is_second(const char *path, const char *output)
 {
 	size_t length = output ? strlen(output) : 0;
@@ -156,7 +159,10 @@ static bool is_second(const char *path, const char *output)
 	       path[length + 1] && !path[length + 1 + strspn(path + length + 1, "0123456789")];
 }
 
-/* As the tool itself was called, so that the line can be copied: "mallow", "build/mallow". */
+/*
+ * Writes the next command, with the tool's name as it was called, so that it can be copied:
+ * "mallow", "build/mallow".
+ */
 static void put_next(struct buf *buf, const char *whole, const char *output)
 {
 	const char *path = short_path(whole);
@@ -223,7 +229,10 @@ static void print(struct summary *summary)
 	cli_report_err(buf_finish(&buf));
 }
 
-/* A disk that is full for one is full for all: after a failure no other recording is tried. */
+/*
+ * Finishes a recording. After a failure no other one is tried: a disk that is full for one is full
+ * for all.
+ */
 static void finish(struct summary *summary, const char *path, const struct loaded *loaded)
 {
 	struct finish_result result;
@@ -239,7 +248,10 @@ static void finish(struct summary *summary, const char *path, const struct loade
 	symbolizer_destroy(steal(&summary->symbolizer));
 }
 
-/* Says everything before the last one is finished: that may take a moment. */
+/*
+ * Loads all recordings. The summary is printed before the last one is finished, because that may
+ * take a moment.
+ */
 static void load_all(struct summary *summary, const struct run_registry *registry)
 {
 	for (size_t i = 0; i < registry->count; i++) {
@@ -279,7 +291,7 @@ void run_summary_print(const char *program, const struct run_child_end *end,
 
 	buf_init(&summary.main);
 	if (!summary.images || !registry->count) {
-		// A program that was refused its recording has said why.
+		// A program that could not create its recording has said why.
 		if (!registry->refused)
 			put_nothing(program, finishing->started_later);
 		return;

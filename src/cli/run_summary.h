@@ -1,4 +1,4 @@
-/* What `mallow run` says on stderr when the program has ended, and finishing its recordings. */
+/* The end of `mallow run`: prints a summary on stderr, and finishes the recordings. */
 #ifndef MALLOW_CLI_RUN_SUMMARY_H
 #define MALLOW_CLI_RUN_SUMMARY_H
 
@@ -12,14 +12,14 @@
 struct run_finishing {
 	bool wanted;
 	enum finish_compress compress;
-	bool started_later; /* --disable-by-default: no recording is no surprise */
+	bool started_later; /* --disable-by-default: having no recording is normal */
 	const char *output; /* --output as given, or NULL */
 };
 
 /*
- * registry: the recordings that were begun, read; end: of the program itself. Each recording is
- * loaded once, for its part of the summary and for being finished; one that is still being written
- * is left alone. Never fails: what cannot be shown or finished is said so.
+ * registry: already read. end: how the program itself ended. Each recording is loaded once, for the
+ * summary and for finishing; one that is still being written is left alone. Never fails: prints
+ * what cannot be shown or finished.
  */
 void run_summary_print(const char *program, const struct run_child_end *end,
 		       const struct run_registry *registry, const struct run_finishing *finishing);

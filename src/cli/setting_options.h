@@ -1,6 +1,6 @@
 /*
- * Settings of the agent as options of the commands that start programs: setting_options.def makes
- * the tables, in which the id of such an option is its enum setting.
+ * The agent's settings as options of the commands that start programs. setting_options.def makes
+ * their tables; the id of such an option is its enum setting.
  */
 #ifndef MALLOW_CLI_SETTING_OPTIONS_H
 #define MALLOW_CLI_SETTING_OPTIONS_H
@@ -9,15 +9,18 @@
 #include "settings/settings.h"
 
 /*
- * false: a word is not allowed, and an error was printed. A typing error is found now, not by an
- * agent whose warning scrolls away.
+ * false: an option has a word that is not allowed, and an error was printed. Typing errors are
+ * found here, because the agent's warning would scroll away.
  */
 bool setting_options_check(const struct options *options);
 
-/* As the agent will see it: the option, or the variable; NULL: neither was given, or is empty. */
+/*
+ * The word that the agent will see: the option's, else the variable's. NULL: neither was given, or
+ * it is empty.
+ */
 const char *setting_options_word(const struct options *options, enum setting setting);
 
-/* The value of that word; of one that is not allowed, or of none, the default's. */
+/* The value of that word. If there is none, or it is not allowed: the default's value. */
 uint64_t setting_options_value(const struct options *options, enum setting setting);
 
 #endif

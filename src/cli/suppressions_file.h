@@ -4,7 +4,7 @@
 
 #include "analysis/leaks/suppressions.h"
 
-/* May be a pipe. An error: it cannot be read, or has a line that is no suppression. */
+/* Reads the file, which may be a pipe. An error: it cannot be read, or a line is no suppression. */
 struct err *suppressions_file_read(const char *path, struct suppressions **ret);
 
 #endif

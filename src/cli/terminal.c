@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #define DEFAULT_WIDTH 80
-#define LEAST_WIDTH   40 /* narrower ones are wrapped by the terminal */
+#define LEAST_WIDTH   40 /* a narrower terminal wraps lines itself */
 
 static bool colours_wanted(void)
 {

@@ -4,7 +4,7 @@
 
 #include "hosted/cleanup.h"
 
-#define SIZE_MOST ((size_t)16 << 20) /* what is larger is something else */
+#define SIZE_MOST ((size_t)16 << 20) /* a larger file is something else */
 
 struct err *text_file_read(const char *path, const char *what, struct buf *ret)
 {

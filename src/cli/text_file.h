@@ -1,11 +1,13 @@
-/* A small file of text that the user wrote: suppressions and such. */
+/* Reads a small text file that the user wrote, such as suppressions. */
 #ifndef MALLOW_CLI_TEXT_FILE_H
 #define MALLOW_CLI_TEXT_FILE_H
 
 #include "hosted/buf.h"
 
-/* All of it, behind what ret has. May be a pipe. what: "suppressions", for a file that is too
- * large. */
+/*
+ * Appends the whole file to ret. It may be a pipe. what: "suppressions", for the message about a
+ * file that is too large.
+ */
 struct err *text_file_read(const char *path, const char *what, struct buf *ret);
 
 #endif

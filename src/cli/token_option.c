@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "cli/text_file.h"
 
-/* Of a pipe, who can read it does not matter: it is read once. */
+/* Warns if others can read the file. A pipe is read once, so its permissions do not matter. */
 static void warn_if_others_read(const char *path)
 {
 	struct stat status;
@@ -17,7 +17,7 @@ static void warn_if_others_read(const char *path)
 			  path, (unsigned int)status.st_mode & 0777, path);
 }
 
-/* What ends the only line of a file is no part of its token. */
+/* Reads the file. The end of its only line is not part of the token. */
 static const char *read_token(const char *path, struct buf *room)
 {
 	struct err *err = text_file_read(path, "a token", room);
@@ -29,7 +29,7 @@ static const char *read_token(const char *path, struct buf *room)
 	return cli_report_err(err) == CLI_OK ? buf_string(room) : NULL;
 }
 
-/* Whether a client can send it. */
+/* Whether a client can send the token. */
 static bool is_word(const char *text)
 {
 	for (; *text; text++)

@@ -21,9 +21,9 @@
 	}
 
 /*
- * token and file: the ids of the two options. The token is in room, or belongs to options or the
- * environment; *ret NULL: none was given. false: it is none, and an error was printed; *status is
- * the command's.
+ * token, file: the ids of the two options. *ret: the token, which lies in room, in options or in
+ * the environment; NULL: none was given. false: it is no valid token, an error was printed, and
+ * *status is the command's exit status.
  */
 bool token_option(const struct command *command, const struct options *options, int token, int file,
 		  struct buf *room, const char **ret, int *status);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Wide characters, and what is a function only. */
+/* Ask ncurses for wide characters, and for functions instead of macros. */
 #define NCURSES_WIDECHAR 1
 #define NCURSES_NOMACROS 1
 #include <ncurses.h>
@@ -17,7 +17,7 @@ struct err *top_screen_open(void)
 {
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return err_create("'top' needs a terminal; 'mallow report' does not");
-	// Names and lines are UTF-8, whatever the user's language is.
+	// Names and bars are UTF-8, whatever the user's locale is.
 	setlocale(LC_CTYPE, "");
 	if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
 		setlocale(LC_CTYPE, "C.UTF-8");

@@ -21,7 +21,7 @@ static inline void close_directory(DIR **directory)
 		closedir(*directory);
 }
 
-/* Whether it is the recording that this process writes. */
+/* Whether fd is the recording that this process writes. */
 static bool is_of(int fd, uint32_t pid)
 {
 	uint8_t data[sizeof(struct trace_header)];
@@ -32,7 +32,7 @@ static bool is_of(int fd, uint32_t pid)
 	       header.pid == pid && header.state == TRACE_STATE_RUNNING;
 }
 
-/* The one among the files of a process, -1: it has none. */
+/* Opens the recording among the open files of a process. -1: it has none. */
 static int open_of_process(uint32_t pid)
 {
 	cleanup(close_directory) DIR *directory = NULL;
@@ -45,7 +45,7 @@ static int open_of_process(uint32_t pid)
 		int fd;
 
 		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/fd/%s", pid, entry->d_name);
-		// What is opened may be anything: a FIFO must not make this wait.
+		// The file may be anything: a FIFO must not make this wait.
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 		if (fd >= 0 && is_of(fd, pid))
 			return fd;
@@ -55,7 +55,7 @@ static int open_of_process(uint32_t pid)
 	return -1;
 }
 
-/* The same of the processes that it started, of which the first counts. */
+/* The same for the processes that it started; the first that has one counts. */
 static int open_of_children(uint32_t pid)
 {
 	char path[64];
@@ -86,7 +86,7 @@ struct err *top_source_open(const char *typed, int *ret)
 	uint32_t pid;
 	int fd;
 
-	// A file may be called so.
+	// A file may have a number as its name.
 	if (access(typed, F_OK) < 0 && is_number(typed, &pid)) {
 		fd = open_of_process(pid);
 		if (fd < 0)

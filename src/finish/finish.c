@@ -12,25 +12,28 @@
 #include "hosted/files/replace_file.h"
 #include "trace/header_check.h"
 
-/* Below, a compressed recording would save a few pages and cost every reader a decompression. */
+/*
+ * Smaller recordings are not compressed: that would save a few pages and cost every reader a
+ * decompression.
+ */
 #define AUTO_PAYLOAD (1u << 20)
 
-/* zstd's: measured in docs/adr/0004-finish-room.md. */
+/* zstd's level; measured in docs/adr/0004-finish-room.md. */
 #define LEVEL 1
 
 #define COPY_STEP (1u << 20)
 
 struct finish {
 	struct byte_source source;
-	uint8_t page[TRACE_PAGE]; /* of the header */
+	uint8_t page[TRACE_PAGE]; /* the header's page */
 	struct trace_header header;
 	struct chunk_index index;
 	struct finish_jobs jobs;
 	uint64_t clipped_at;
-	bool compressed; /* events are */
+	bool compressed; /* the events are to be compressed */
 	struct replace_file file;
 	uint64_t written;
-	uint64_t done; /* payload */
+	uint64_t done; /* bytes of payload */
 	const struct finish_options *options;
 };
 
@@ -42,7 +45,7 @@ static void finish_deinit(struct finish *finish)
 	byte_source_close(&finish->source);
 }
 
-/* Opens the recording at path: its header and where everything is. */
+/* Opens the recording at path: reads its header and finds its chunks. */
 static struct err *open_recording(const char *path, struct finish *finish)
 {
 	struct damage damage = {0};
@@ -118,7 +121,7 @@ static struct err *put_job(void *argument, struct finish_job *job)
 	return err;
 }
 
-/* Naming frames is the second half of the work. */
+/* Progress of naming frames, the second half of the work. */
 static void names_progress(void *argument, uint64_t done, uint64_t total)
 {
 	const struct finish_options *options = argument;
@@ -127,7 +130,7 @@ static void names_progress(void *argument, uint64_t done, uint64_t total)
 		options->progress(options->argument, total + done, 2 * total);
 }
 
-/* Bytes of the old file as they are. */
+/* Copies bytes of the old file as they are. */
 static struct err *put_extent(struct finish *finish, uint64_t offset, uint64_t size)
 {
 	auto_free uint8_t *bytes = malloc(size < COPY_STEP ? size + 1 : COPY_STEP);
@@ -151,8 +154,9 @@ static struct err *put_extent(struct finish *finish, uint64_t offset, uint64_t s
 }
 
 /*
- * What is no events chunk and cannot be made new: damaged places and chunks of kinds that only a
- * later version knows. What reaches beyond the end of the file must come last.
+ * Copies what is no events chunk and cannot be made anew: damaged places, and chunks of kinds that
+ * only later versions know. One that reaches beyond the end of the file must come last, so it is
+ * left for rewrite().
  */
 static struct err *put_kept(struct finish *finish)
 {
@@ -170,7 +174,7 @@ static struct err *put_kept(struct finish *finish)
 	return err;
 }
 
-/* Where nothing was loaded: the payload that is embedded already. */
+/* Copies an embedded chunk's payload from the old file: used if no recording was loaded. */
 static struct err *carry_over(struct finish *finish, enum trace_chunk_kind kind,
 			      const struct extra_chunk *chunk, struct buf *out)
 {
@@ -222,7 +226,7 @@ static struct err *rewrite(struct finish *finish, const struct recording *record
 	return err;
 }
 
-/* The file to be replaced is the one that was opened. */
+/* Checks that the file to be replaced is the one that was opened. */
 static struct err *check_same(const struct finish *finish)
 {
 	struct stat status;
@@ -256,7 +260,7 @@ struct err *finish_recording(const char *path, const struct recording *recording
 	if (ret->state == FINISH_LIVE || ret->state == FINISH_ALREADY)
 		return NULL;
 	finish.compressed = wants_compression(&finish, options->compress);
-	// Index and names are taken over as they are: of a whole file only.
+	// Index and names are copied as they are. They are right for an undamaged file only.
 	if (ret->state == FINISH_RESTORE) {
 		err = chunk_index_check(&finish.index, &finish.source, &sound);
 		if (err)

@@ -7,9 +7,9 @@
 #include "hosted/zstd_frame.h"
 #include "write/sealed_chunk.h"
 
-#define LEVEL 1 /* of 2 and 3 the index grows smaller by 4 to 8 %, in four times the time */
+#define LEVEL 1 /* levels 2 and 3 make the index 4 to 8 % smaller, in four times the time */
 
-/* *size 0: compressing it would not save a page. */
+/* *ret_size 0: compressing would not save a page, and nothing is returned. */
 static struct err *compress_payload(const void *data, size_t size, uint8_t **ret, size_t *ret_size)
 {
 	auto_free uint8_t *frame = malloc(zstd_frame_bound(size));
@@ -50,7 +50,7 @@ struct err *finish_extra_put(struct buf *out, enum trace_chunk_kind kind, const 
 		data = frame;
 		size = frame_size;
 	}
-	// What no chunk can hold is left out: a reader makes it anew.
+	// Too large for a chunk: leave it out, and readers make it anew.
 	if (size >= TRACE_CONTENT_MAX - TRACE_PAGE)
 		return NULL;
 	sealed_chunk_put(out, kind, &like, &storage, 1, data, size);

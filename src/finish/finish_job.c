@@ -8,8 +8,9 @@
 #include "write/sealed_chunk.h"
 
 /*
- * The ratio hardly grows beyond the first. A reader holds so much for each thread of the program
- * at once: with very many threads, less.
+ * The payload of a job. Above JOB_PAYLOAD compression hardly gets better. A reader holds the
+ * payload of one packed chunk for each stream at a time: if there are very many streams, jobs are
+ * made smaller, so that all of these fit into READER_PAYLOAD.
  */
 #define JOB_PAYLOAD     (1u << 20)
 #define JOB_PAYLOAD_MIN (1u << 16)
@@ -64,7 +65,7 @@ static struct err *copy_extent(const struct byte_source *source, uint64_t offset
 	return NULL;
 }
 
-/* *payload receives the committed bytes, or NULL where the chunk is damaged. */
+/* Reads a sealed chunk. *payload: its committed bytes; NULL: it is damaged. */
 static struct err *read_sealed(const struct indexed_chunk *chunk, const struct byte_source *source,
 			       struct finish_scratch *scratch, const uint8_t **payload)
 {
@@ -84,7 +85,9 @@ static struct err *read_sealed(const struct indexed_chunk *chunk, const struct b
 	return NULL;
 }
 
-/* The same inside of a packed chunk, which is sound as a whole or not. */
+/*
+ * The same for a chunk within a packed one. If the packed chunk is damaged, all chunks in it are.
+ */
 static struct err *read_packed(const struct indexed_chunk *chunk, const struct chunk_index *index,
 			       const struct byte_source *source, struct finish_scratch *scratch,
 			       const uint8_t **payload)
@@ -108,7 +111,10 @@ static struct err *read_packed(const struct indexed_chunk *chunk, const struct c
 	return NULL;
 }
 
-/* The chunks gathered so far as they are: readers refuse a packed chunk that holds so much. */
+/*
+ * Writes the gathered chunks without compression. Used if they would compress so well that readers
+ * would refuse the packed chunk (TRACE_PACKED_RATIO_MAX).
+ */
 static struct err *put_unpacked(const struct finish_scratch *scratch, struct buf *out)
 {
 	const char *payload = scratch->payload.data;
@@ -124,7 +130,7 @@ static struct err *put_unpacked(const struct finish_scratch *scratch, struct buf
 	return buf_finish(out);
 }
 
-/* The chunks gathered so far become one packed chunk. */
+/* Writes the gathered chunks as one packed chunk. */
 static struct err *flush(struct finish_scratch *scratch, struct buf *out)
 {
 	size_t before = out->size, payload = scratch->payload.size;
@@ -163,7 +169,10 @@ static struct err *put(struct finish_scratch *scratch, const struct trace_chunk 
 	return NULL;
 }
 
-/* A damaged chunk as it stands; one that was packed costs all that was packed with it, once. */
+/*
+ * Copies a damaged chunk as it is. If it was packed, the whole packed chunk is copied, once for all
+ * that were in it.
+ */
 static struct err *put_damaged(const struct chunk_index *index, const struct finish_job *job,
 			       size_t at, const struct byte_source *source,
 			       struct finish_scratch *scratch, struct buf *out)
@@ -215,7 +224,9 @@ struct err *finish_job_run(struct finish_job *job, const struct chunk_index *ind
 	return err ? err : buf_finish(&job->out);
 }
 
-/* Whether it reaches beyond the end of the file, so that nothing can be written behind it. */
+/*
+ * Whether a chunk reaches beyond the end of the file. Nothing can be written behind such a chunk.
+ */
 static bool is_clipped(const struct chunk_index *index, const struct indexed_chunk *chunk)
 {
 	uint64_t size = chunk->pack == CHUNK_UNPACKED ? chunk->header.size
@@ -223,7 +234,7 @@ static bool is_clipped(const struct chunk_index *index, const struct indexed_chu
 
 	if (chunk->offset + size <= index->file_size)
 		return false;
-	// A slot of which only empty room is cut is whole.
+	// A slot is whole if only unused room of it is missing.
 	return !(chunk->header.flags & TRACE_CHUNK_SLOT) ||
 	       chunk->offset + sizeof(chunk->header) + chunk_committed(&chunk->header) >=
 		       index->file_size;

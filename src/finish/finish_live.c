@@ -13,13 +13,14 @@ enum writers {
 };
 
 /*
- * The kernel grants a read lease on a file that nobody has open or mapped for writing, in whatever
- * process, container or state: what a pid in the header cannot tell. Not every file system can,
- * and it takes the file's owner.
+ * Asks the kernel for a read lease on the file. It grants one only if nobody has the file open or
+ * mapped for writing, in any process or container: the pid in the header cannot tell that. Not
+ * every file system grants leases, and only the file's owner may ask.
  */
 static enum writers writers(int fd)
 {
-	// Who opens the file in the moment of the lease would have us killed by SIGIO.
+	// If somebody opens the file while we have the lease, the kernel sends a signal. SIGIO, its
+	// default, would kill us.
 	fcntl(fd, F_SETSIG, SIGURG);
 	if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {
 		fcntl(fd, F_SETLEASE, F_UNLCK);
@@ -37,12 +38,12 @@ bool finish_live(int fd, const struct trace_header *header)
 	case WRITERS_SOME:
 		return true;
 	case WRITERS_NONE:
-		// An agent whose descriptor the program closed opens the file again.
+		// If the program closed the agent's descriptor, the agent opens the file again.
 		return alive && !ended;
 	case WRITERS_UNKNOWN:
 		break;
 	}
-	// A process lives on after exec, but its image that wrote does not; after exit() functions
-	// of other libraries may still run and allocate.
+	// After exec the process lives on, but the program that wrote is gone. After exit() other
+	// libraries' functions may still run and allocate.
 	return alive && !(ended && header->end_reason == TRACE_END_EXEC);
 }

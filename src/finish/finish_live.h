@@ -1,4 +1,7 @@
-/* Whether somebody may still write to a recording: then it must keep its place and its bytes. */
+/*
+ * Tells whether somebody may still write to a recording. Then the file must keep its place and its
+ * bytes.
+ */
 #ifndef MALLOW_FINISH_FINISH_LIVE_H
 #define MALLOW_FINISH_FINISH_LIVE_H
 

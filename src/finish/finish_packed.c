@@ -13,11 +13,11 @@
 
 struct finish_packed {
 	struct zstd_writer *writer;
-	uint8_t *columns; /* room for all of them, one behind the other */
+	uint8_t *columns; /* room for all columns, one after the other */
 	size_t columns_capacity;
 	uint8_t *frames;
 	size_t frames_capacity;
-	struct buf head; /* what stands in front of the frames */
+	struct buf head; /* what stands before the frames */
 };
 
 struct err *finish_packed_create(int level, struct finish_packed **ret)
@@ -66,7 +66,7 @@ static void put_head(struct buf *head, uint8_t storage, const struct buf *header
 	buf_put(head, headers->data, headers->size);
 }
 
-/* *good false: the payload is not records from end to end. */
+/* Splits the payloads into columns. *good false: a payload is not made of whole records. */
 static struct err *split(struct finish_packed *packed, const struct buf *headers,
 			 const struct buf *payload, struct columns *columns, bool *good)
 {
@@ -91,13 +91,13 @@ static struct err *split(struct finish_packed *packed, const struct buf *headers
 	return NULL;
 }
 
-/* A frame for each column; their sizes go to the head. */
+/* Makes a frame of each column, and puts the frames' sizes into the head. */
 static struct err *compress_columns(struct finish_packed *packed, const struct columns *columns,
 				    size_t payload, size_t *ret)
 {
 	size_t room = payload + COLUMNS_SLACK, at = 0;
 
-	// Split in any way, the content never needs much more than as a whole.
+	// However it is split, the content needs hardly more room than as a whole.
 	if (!reserve(&packed->frames, &packed->frames_capacity,
 		     zstd_frame_bound(payload) + COLUMNS_COUNT * zstd_frame_bound(0)))
 		return err_no_memory();

@@ -1,6 +1,6 @@
 /*
- * Packed chunks in the making: docs/trace-format.md, section 9.1. By columns; where a payload is
- * not records from end to end, as one frame.
+ * Makes packed chunks: docs/trace-format.md, section 9.1. Payloads are compressed column by column.
+ * If a payload is not made of whole records, all are compressed as one frame.
  */
 #ifndef MALLOW_FINISH_FINISH_PACKED_H
 #define MALLOW_FINISH_FINISH_PACKED_H

@@ -8,8 +8,9 @@
 typedef struct err *finish_workers_take(void *argument, struct finish_job *job);
 
 /*
- * Runs all jobs, compressing at a level (0: not at all). One job, or one processor, takes no
- * thread; nor does a machine that gives none. Memory is bounded: workers wait when they are ahead.
+ * Runs all jobs. level: zstd's; 0: no compression. No thread is started for one job or on one
+ * processor; if none can be started, the caller's thread does the work. Memory is bounded: workers
+ * wait when they are too far ahead of the caller.
  */
 struct err *finish_workers_run(struct finish_jobs *jobs, const struct chunk_index *index,
 			       const struct byte_source *source, int level,

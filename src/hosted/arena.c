@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each block is twice as large as the one before: what holds little takes little. */
+/* Each block is twice as large as the one before, so an arena that holds little takes little. */
 #define BLOCK_FIRST ((size_t)1 << 10)
 #define BLOCK_MOST  ((size_t)64 << 10)
 
@@ -36,7 +36,7 @@ static struct arena_block *new_block(size_t capacity)
 	return block;
 }
 
-/* Of the next block, in which size is at most a quarter, unless it is larger than any. */
+/* The capacity of the next block: at least four times size, as long as blocks may be so large. */
 static size_t next_capacity(const struct arena *arena, size_t size)
 {
 	size_t capacity = arena->blocks ? 2 * arena->blocks->capacity : BLOCK_FIRST;
@@ -62,7 +62,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 	block = new_block(size > BLOCK_MOST / 4 ? size : next_capacity(arena, size));
 	if (!block)
 		return NULL;
-	// A large one stands behind the one in use, whose rest is not wasted.
+	// A large block goes behind the one in use, so that the rest of that is not wasted.
 	if (size > BLOCK_MOST / 4 && arena->blocks) {
 		block->next = arena->blocks->next;
 		arena->blocks->next = block;
@@ -87,7 +87,7 @@ char *arena_copy(struct arena *arena, const void *data, size_t size)
 {
 	char *copy = size < SIZE_MAX ? arena_alloc(arena, size + 1) : NULL;
 
-	// The NUL is there: memory of an arena is zeroed.
+	// The NUL is there already: an arena's memory is zeroed.
 	if (copy && size)
 		memcpy(copy, data, size);
 	return copy;

@@ -1,6 +1,6 @@
 /*
- * Memory that is freed all at once: strings and small arrays that live as long as what they
- * belong to. Not for several threads.
+ * Memory that is freed all at once: for strings and small arrays that live as long as their owner.
+ * An arena belongs to one thread at a time.
  */
 #ifndef MALLOW_HOSTED_ARENA_H
 #define MALLOW_HOSTED_ARENA_H
@@ -11,15 +11,15 @@ struct arena_block;
 
 /* Zeroed: empty. */
 struct arena {
-	struct arena_block *blocks; /* the one in use first */
-	size_t used;                /* bytes of that one */
+	struct arena_block *blocks; /* linked; the first is the one in use */
+	size_t used;                /* bytes of the first block */
 };
 
 void arena_deinit(struct arena *arena);
 
-/* Aligned for any type, zeroed; NULL: no memory. */
+/* size bytes, zeroed and aligned for any type, until arena_deinit(). NULL: no memory. */
 void *arena_alloc(struct arena *arena, size_t size);
-/* As arena_alloc(), and NULL where count * size overflows. */
+/* count * size bytes, as arena_alloc(). NULL also if the product overflows. */
 void *arena_array(struct arena *arena, size_t count, size_t size);
 
 /* Copies size bytes and puts a NUL behind them. NULL: no memory. */

@@ -67,7 +67,7 @@ static void flush(struct buf *buf)
 	buf->size = 0;
 }
 
-/* False: failed, now or before. */
+/* Makes room for more bytes. False: failed, now or before. */
 static bool reserve(struct buf *buf, size_t more)
 {
 	if (buf->failure)

@@ -5,7 +5,8 @@
  *	auto_fclose FILE *file = fopen(name, "r");
  *	cleanup(buf_deinit) struct buf buf;     // any function that takes the variable's address
  *
- * Such a variable is set before its scope can be left. steal() moves its value out.
+ * Such a variable must be set before its scope can be left. steal() takes its value out, so that it
+ * is not freed.
  */
 #ifndef MALLOW_HOSTED_CLEANUP_H
 #define MALLOW_HOSTED_CLEANUP_H
@@ -18,7 +19,7 @@
 
 #define cleanup(function) __attribute__((cleanup(function)))
 
-/* The pointer at address; NULL is left in its place. */
+/* Returns the pointer at address and leaves NULL there. */
 #define steal(address)                                                                             \
 	__extension__({                                                                            \
 		__auto_type steal_from_ = (address);                                               \
@@ -27,7 +28,7 @@
 		steal_value_;                                                                      \
 	})
 
-/* CLEANUP_DEFINE(struct tree *, tree_destroy): tree_destroy_at(), to be used in cleanup(). */
+/* CLEANUP_DEFINE(struct tree *, tree_destroy) defines tree_destroy_at(), for use in cleanup(). */
 #define CLEANUP_DEFINE(type, function)                                                             \
 	static inline void function##_at(type *variable)                                           \
 	{                                                                                          \

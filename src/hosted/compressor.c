@@ -8,16 +8,16 @@
 
 #include "hosted/cleanup.h"
 
-#define PIECE       (64u << 10) /* that comes out at a time, at most */
+#define PIECE       (64u << 10) /* the most bytes that come out at a time */
 #define GZIP_LEVEL  4           /* a third of the time of the usual 6, and a tenth more bytes */
-#define GZIP_HEADER 16          /* asks zlib for gzip's header instead of its own */
+#define GZIP_HEADER 16          /* asks zlib for gzip's header, not its own */
 #define GZIP_MEMORY 8           /* zlib's usual amount */
 #define ZSTD_LEVEL  3
 
 struct compressor {
 	enum compression compression;
 	struct buf *out;
-	struct buf in; /* its sink is the compressor */
+	struct buf in; /* its sink compresses */
 	z_stream gzip;
 	ZSTD_CCtx *zstd;
 	char piece[PIECE];
@@ -34,13 +34,13 @@ enum compression compression_of_name(const char *name)
 	return COMPRESSION_NONE;
 }
 
-/* An errno, as of a sink. size: below 4 GB, for zlib counts in 32 bits. */
+/* Returns 0 or an errno, as a sink does. size: below 4 GB, because zlib counts in 32 bits. */
 static int deflate_piece(struct compressor *compressor, const void *data, size_t size, bool last)
 {
 	z_stream *gzip = &compressor->gzip;
 	int status;
 
-	gzip->next_in = (Bytef *)(uintptr_t)data; // which zlib does not write to
+	gzip->next_in = (Bytef *)(uintptr_t)data; // zlib does not write to it
 	gzip->avail_in = (uInt)size;
 	do {
 		gzip->next_out = (Bytef *)compressor->piece;
@@ -77,7 +77,7 @@ static int zstd_all(struct compressor *compressor, const char *data, size_t size
 		left = ZSTD_compressStream2(compressor->zstd, &out, &in,
 					    last ? ZSTD_e_end : ZSTD_e_continue);
 		if (ZSTD_isError(left))
-			return ENOMEM; // which it takes late; nothing else can fail
+			return ENOMEM; // zstd allocates late; nothing else can fail
 		buf_put(compressor->out, compressor->piece, out.pos);
 	} while (in.pos < in.size || (last && left));
 	return 0;
@@ -100,7 +100,7 @@ void compressor_destroy(struct compressor *compressor)
 	if (!compressor)
 		return;
 	buf_deinit(&compressor->in);
-	deflateEnd(&compressor->gzip); // refuses one that was never begun
+	deflateEnd(&compressor->gzip); // does nothing if it was never begun
 	ZSTD_freeCCtx(compressor->zstd);
 	free(compressor);
 }

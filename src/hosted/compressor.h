@@ -1,6 +1,6 @@
 /*
- * Bytes that are compressed on their way: what is written into one buf comes out of another one as
- * a gzip or zstd file.
+ * Compresses a stream: what is written into one buf comes out of another one as a gzip or zstd
+ * file.
  *
  *	compressor_create(COMPRESSION_GZIP, out, &compressor);
  *	buf_text(compressor_input(compressor), "...");
@@ -14,21 +14,21 @@
 
 enum compression { COMPRESSION_NONE, COMPRESSION_GZIP, COMPRESSION_ZSTD };
 
-/* What a file of that name is expected to hold: by its end, ".gz" or ".zst". */
+/* The compression that a file's name asks for by its end: ".gz" or ".zst", else none. */
 enum compression compression_of_name(const char *name);
 
 struct compressor;
 
-/* out must outlive it, and is not written to by anybody else meanwhile. */
+/* out must outlive the compressor, and nobody else may write to it before compressor_finish(). */
 struct err *compressor_create(enum compression compression, struct buf *out,
 			      struct compressor **ret);
-/* What was not finished is lost. Accepts NULL. */
+/* Without compressor_finish() before, the rest is lost. Accepts NULL. */
 void compressor_destroy(struct compressor *compressor);
 
-/* To be written to until compressor_finish(). With COMPRESSION_NONE it is out itself. */
+/* The buf to write to, until compressor_finish(). With COMPRESSION_NONE it is out itself. */
 struct buf *compressor_input(struct compressor *compressor);
 
-/* Writes the rest into out; returns the first failure of the input. That of out is its own. */
+/* Writes the rest into out. Returns the first failure of the input; failures of out stay in out. */
 struct err *compressor_finish(struct compressor *compressor);
 
 #endif

@@ -17,7 +17,7 @@ static void put_utf8(struct buf *buf, const char *text)
 		size_t length = utf8_sequence(text, size);
 
 		if (*text == '"')
-			buf_char(buf, '"'); // twice
+			buf_char(buf, '"'); // a quote is doubled
 		if (length) {
 			buf_put(buf, text, length);
 		} else {

@@ -1,6 +1,6 @@
 /*
- * Streaming CSV into a buf, by RFC 4180: fields by commas, rows by CR LF, quotes around a field
- * that needs them.
+ * Writes CSV into a buf as RFC 4180 says: commas between fields, CR LF at the end of rows, quotes
+ * around a field that needs them.
  *
  *	csv_text(&csv, "name");
  *	csv_u64(&csv, 5);
@@ -15,7 +15,7 @@
 
 #include "hosted/buf.h"
 
-/* Zeroed but for buf: at the beginning of a row. */
+/* Set buf, zero the rest: at the beginning of a row. */
 struct csv_writer {
 	struct buf *buf;
 	bool in_row; /* the row has a field */
@@ -27,7 +27,7 @@ void csv_u64(struct csv_writer *csv, uint64_t value);
 void csv_empty(struct csv_writer *csv);
 void csv_end_row(struct csv_writer *csv);
 
-/* A row of the words of a list that are parted by blanks. */
+/* A whole row: one field for each word of `words`, which are separated by blanks. */
 void csv_words(struct csv_writer *csv, const char *words);
 
 #endif

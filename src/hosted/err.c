@@ -27,7 +27,7 @@ __attribute__((format(printf, 1, 0))) static char *format_text(const char *forma
 	return vasprintf(&text, format, arguments) < 0 ? NULL : text;
 }
 
-/* Takes message, which may be NULL: no memory for it. */
+/* Makes an error and takes ownership of message. message NULL: there was no memory for it. */
 static struct err *from_message(char *message, int number)
 {
 	struct err *err = message ? malloc(sizeof(*err)) : NULL;
@@ -67,7 +67,7 @@ struct err *err_create_errno(int number, const char *format, ...)
 	char text[128];
 	char *whole;
 
-	// The GNU strerror_r(): returns the text, not necessarily in the buffer.
+	// GNU's strerror_r(): the text that it returns need not be in the buffer.
 	if (asprintf(&whole, "%s: %s", err->message, strerror_r(number, text, sizeof(text))) < 0) {
 		err_destroy(err);
 		return err_no_memory();
@@ -101,7 +101,8 @@ struct err *err_prefix(struct err *err, const char *format, ...)
 	context = format_text(format, arguments);
 	va_end(arguments);
 	if (!context || asprintf(&whole, "%s: %s", context, err->message) < 0) {
-		// The message without its context is worth more than "out of memory".
+		// Without memory for the context: the message alone is worth more than "out of
+		// memory".
 		free(context);
 		return err;
 	}

@@ -1,10 +1,10 @@
 /*
- * Errors of the tool's rooms: a function that can fail returns struct err *, NULL is success,
- * results are untouched on failure. Rooms never print and never exit; cli turns an error into a
- * line of text and a status.
+ * Errors of the tool. A function that can fail returns struct err *: NULL is success, and results
+ * are untouched on failure. Only cli and server turn an error into text and a status; other rooms
+ * never print and never exit.
  *
- * An error is owned by whoever received it: passed on or destroyed, once. Out of memory is one
- * static object, so reporting it needs none. Threads: an error belongs to one thread at a time.
+ * Who receives an error owns it, and passes it on or destroys it. "Out of memory" is a static
+ * object, so reporting it needs no memory. An error belongs to one thread at a time.
  */
 #ifndef MALLOW_HOSTED_ERR_H
 #define MALLOW_HOSTED_ERR_H
@@ -13,10 +13,13 @@
 
 struct err;
 
-/* A message without final newline: what, where (file and offset), and what was expected. */
+/*
+ * The message says what, where (file and offset) and what was expected, without a newline at its
+ * end.
+ */
 struct err *err_create(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* As err_create(), followed by ": " and the text of the error number. err_number() returns it. */
+/* As err_create(), followed by ": " and the text of that errno, which err_number() returns. */
 struct err *err_create_errno(int number, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -36,8 +39,8 @@ const char *err_message(const struct err *err);
 int err_number(const struct err *err);
 
 /*
- * Whether memory or descriptors were short: that says nothing of what was being looked at, and a
- * later attempt may succeed. Accepts NULL.
+ * Whether memory or descriptors ran out. Such an error says nothing about the file that was read,
+ * and a later attempt may succeed. Accepts NULL.
  */
 bool err_is_shortage(const struct err *err);
 

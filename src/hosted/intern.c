@@ -21,7 +21,7 @@ void intern_deinit(struct intern *intern)
 	*intern = (struct intern){0};
 }
 
-/* The slot of the text, or the free one where it belongs. */
+/* The slot of the text, or the free slot where it belongs. */
 static struct intern_slot *find(struct intern_slot *slots, size_t capacity, uint64_t hash,
 				const char *text, size_t size)
 {

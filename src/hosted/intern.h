@@ -1,4 +1,4 @@
-/* One copy of each string: equal strings are equal pointers while it lives. */
+/* Keeps one copy of each string: equal strings are equal pointers until intern_deinit(). */
 #ifndef MALLOW_HOSTED_INTERN_H
 #define MALLOW_HOSTED_INTERN_H
 
@@ -18,7 +18,7 @@ struct intern {
 
 void intern_deinit(struct intern *intern);
 
-/* NULL: no memory. */
+/* The one copy of the string, with a NUL behind it. NULL: no memory. */
 const char *intern_bytes(struct intern *intern, const char *text, size_t size);
 const char *intern_text(struct intern *intern, const char *text);
 

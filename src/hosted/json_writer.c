@@ -21,7 +21,7 @@ static void new_line(struct json_writer *json)
 	buf_repeat(json->buf, ' ', 2 * (size_t)json->depth);
 }
 
-/* The comma and indentation in front of a member or element. */
+/* Writes the comma and the indentation before a member or an element. */
 static void separate(struct json_writer *json)
 {
 	if (!json->depth)
@@ -202,7 +202,8 @@ void json_double(struct json_writer *json, double value)
 	do {
 		snprintf(text, sizeof(text), "%.*g", precision, value);
 	} while (strtod(text, NULL) != value && ++precision <= 17);
-	// The tool never calls setlocale(), but a program that embeds these rooms may.
+	// Some locales have a decimal comma. The tool never calls setlocale(), but a program that
+	// embeds these rooms may.
 	for (char *p = text; *p; p++)
 		if (*p == ',')
 			*p = '.';

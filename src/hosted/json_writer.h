@@ -1,6 +1,6 @@
 /*
- * Streaming JSON into a buf. Commas, indentation and escaping are done here; misuse (a key in an
- * array, a missing end) is an assertion.
+ * Writes JSON into a buf, with commas, indentation and escapes. Misuse (a key in an array, a
+ * missing end) fails an assertion.
  *
  *	json_object(&json);
  *	json_key(&json, "calls");
@@ -30,7 +30,9 @@ struct json_writer {
 	} levels[JSON_DEPTH_MAX];
 };
 
-/* pretty: two spaces a level, one member a line, and a newline behind the outermost value. */
+/*
+ * pretty: two spaces for each level, one member on each line, a newline behind the outermost value.
+ */
 void json_init(struct json_writer *json, struct buf *buf, bool pretty);
 
 void json_object(struct json_writer *json);
@@ -44,16 +46,16 @@ void json_key(struct json_writer *json, const char *key);
 void json_text(struct json_writer *json, const char *text);
 void json_bytes(struct json_writer *json, const char *text, size_t size);
 void json_u64(struct json_writer *json, uint64_t value);
-/* A text, "0x1f": readers of JSON keep no more than 53 bits of a number. */
+/* Written as text, "0x1f", because readers of JSON keep no more than 53 bits of a number. */
 void json_hex(struct json_writer *json, uint64_t value);
 void json_i64(struct json_writer *json, int64_t value);
-/* The shortest text that reads back as the same number; null when not finite. */
+/* The shortest text that reads back as the same number. null if it is not finite. */
 void json_double(struct json_writer *json, double value);
-/* With that many digits behind the point, at most 9; null when not finite. */
+/* With that many digits behind the point, at most 9. null if it is not finite. */
 void json_decimal(struct json_writer *json, double value, int digits);
 void json_bool(struct json_writer *json, bool value);
 void json_null(struct json_writer *json);
-/* One or more values, with commas between them, that were made by another writer. */
+/* Inserts one or more values that another writer has made, with commas between them. */
 void json_made(struct json_writer *json, const char *made, size_t size);
 
 /* A key and its value. */

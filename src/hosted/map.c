@@ -5,8 +5,9 @@
 #define FIRST_BITS 8
 
 /*
- * Keys are addresses, ids and pairs of indices: their low bits are poor and their upper ones
- * often equal. One multiplication spreads both; the fold before it brings the upper half in.
+ * The hash. Keys are addresses, ids and pairs of indices: their low bits vary little and their high
+ * bits are often equal. The fold brings the high half into the low one, and the multiplication
+ * spreads all bits.
  */
 static size_t home(const struct map *map, uint64_t key)
 {
@@ -88,7 +89,7 @@ uint64_t *map_put(struct map *map, uint64_t key)
 	}
 }
 
-/* Closes the gap at i: moves later entries of the run back, as far as their home slots allow. */
+/* Closes the gap: moves later entries of the run back, as far as their home slots allow. */
 static void close_gap(struct map *map, size_t gap)
 {
 	size_t i = gap;

@@ -1,6 +1,6 @@
 /*
- * Hash map from 64-bit keys to 64-bit values: open addressing, linear probing, removal by
- * shifting back, so that there are no tombstones. At most three quarters full.
+ * A hash map from 64-bit keys to 64-bit values: open addressing, linear probing, at most three
+ * quarters full. Removing a key shifts later ones back, so there are no tombstones.
  *
  *	keys    | 7 | . | 15 | 23 | . |     a key stands at its home slot or in the run behind it
  *
@@ -30,22 +30,22 @@ struct map {
 
 void map_deinit(struct map *map);
 
-/* Slots, free ones included. */
+/* The number of slots, free ones included. */
 static inline size_t map_size(const struct map *map)
 {
 	return map->entries ? (size_t)1 << (64 - map->shift) : 0;
 }
 
-/* MAP_NONE: not there. */
+/* The key's value. MAP_NONE: it is not in the map. */
 uint64_t map_get(const struct map *map, uint64_t key);
 
 /*
- * The value's place, for a new key holding MAP_NONE, which the caller replaces before the next
- * call. Valid until then. NULL: no memory, nothing changed.
+ * Where the key's value is; valid until the next call. A key that is new holds MAP_NONE, which the
+ * caller must replace before the next call. NULL: no memory, and nothing changed.
  */
 uint64_t *map_put(struct map *map, uint64_t key);
 
-/* Removes the key and returns its value; MAP_NONE: was not there. */
+/* Removes the key and returns its value. MAP_NONE: it was not in the map. */
 uint64_t map_remove(struct map *map, uint64_t key);
 
 #endif

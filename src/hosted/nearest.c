@@ -9,7 +9,10 @@ static unsigned min(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/* Damerau's distance, neighbours swapped counting one; longer words are never near. */
+/*
+ * Damerau's edit distance: swapping two neighbours counts as one edit. Too long words are never
+ * near.
+ */
 static unsigned distance(const char *a, const char *b)
 {
 	unsigned rows[NEAREST_LENGTH_MAX + 1][NEAREST_LENGTH_MAX + 1];

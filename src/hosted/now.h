@@ -1,4 +1,6 @@
-/* The clock that nobody sets: for measuring how long something takes. */
+/*
+ * CLOCK_MONOTONIC in nanoseconds: for measuring how long something takes. Nobody sets this clock.
+ */
 #ifndef MALLOW_HOSTED_NOW_H
 #define MALLOW_HOSTED_NOW_H
 

@@ -12,7 +12,7 @@
 
 #define PAGE 4096u
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* since Linux 5.14; where it is not known nothing happens */
+#define MADV_POPULATE_WRITE 23 /* since Linux 5.14; an older kernel refuses it */
 #endif
 
 struct page_toucher {
@@ -20,7 +20,7 @@ struct page_toucher {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	struct page_range ranges[PAGE_RANGES_MAX];
-	size_t count; /* 0: it has nothing to do */
+	size_t count; /* 0: nothing to do */
 	bool ending;
 };
 
@@ -46,7 +46,7 @@ static void *run(void *argument)
 			pthread_cond_wait(&toucher->changed, &toucher->mutex);
 			continue;
 		}
-		// Nobody else writes to them while count is set.
+		// Without the mutex: nobody else writes to the ranges while count is set.
 		pthread_mutex_unlock(&toucher->mutex);
 		for (size_t i = 0; i < count; i++)
 			touch(&toucher->ranges[i]);

@@ -1,6 +1,6 @@
 /*
- * A thread that makes pages present before they are written to, so that who writes does not wait
- * for the kernel to find memory and clear it. It is only faster: nothing depends on it.
+ * A thread that touches pages before they are written to. The writer then does not wait for the
+ * kernel to find memory and clear it. This only saves time: nothing depends on it.
  */
 #ifndef MALLOW_HOSTED_PAGE_TOUCHER_H
 #define MALLOW_HOSTED_PAGE_TOUCHER_H
@@ -10,20 +10,20 @@
 #define PAGE_RANGES_MAX 16
 
 struct page_range {
-	char *data; /* writable; whole pages within it are touched */
+	char *data; /* writable; only whole pages within it are touched */
 	size_t size;
 };
 
 struct page_toucher;
 
-/* NULL: there is one processor, no memory or no thread. All that follows accepts that. */
+/* NULL: there is only one processor, no memory, or no thread. The functions below accept NULL. */
 struct page_toucher *page_toucher_create(void);
 void page_toucher_destroy(struct page_toucher *toucher);
 
-/* Touches these, at most PAGE_RANGES_MAX, unless it is still busy. */
+/* Asks the thread to touch these, at most PAGE_RANGES_MAX. Ignored while it is still busy. */
 void page_toucher_ask(struct page_toucher *toucher, const struct page_range *ranges, size_t count);
 
-/* It is not at work any more: what was asked for may be unmapped. */
+/* Waits until the thread has nothing to do. After that the ranges may be unmapped. */
 void page_toucher_wait(struct page_toucher *toucher);
 
 #endif

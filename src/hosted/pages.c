@@ -6,7 +6,7 @@
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* Cuts what stands before the first huge page off, and as much behind, so that size remains. */
+/* Unmaps what lies before the first huge page, and behind the table's end. size bytes remain. */
 static void *align(char *pages, size_t size)
 {
 	size_t before = -(uintptr_t)pages & (HUGE_PAGE - 1);
@@ -16,7 +16,7 @@ static void *align(char *pages, size_t size)
 		munmap(pages, before);
 	if (behind)
 		munmap(pages + before + size, behind);
-	// Where the kernel has none the table works as well, only slower.
+	// Without huge pages the table works as well, only slower.
 	(void)madvise(pages + before, size, MADV_HUGEPAGE);
 	return pages + before;
 }
@@ -28,7 +28,7 @@ void *pages_alloc(size_t size)
 
 	if (size > PTRDIFF_MAX - HUGE_PAGE)
 		return NULL;
-	// Sizes that are no multiple of a page would leave a piece behind on unmapping.
+	// Whole pages: unmapping any other size would leave a piece behind.
 	size = (size + 4095) & ~(size_t)4095;
 	pages = mmap(NULL, size + (huge ? HUGE_PAGE : 0), PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,4 +1,4 @@
-/* Work in many equal pieces, done by as many threads as there are processors. */
+/* Does work that comes in equal pieces, with a thread for each processor. */
 #ifndef MALLOW_HOSTED_PARALLEL_H
 #define MALLOW_HOSTED_PARALLEL_H
 
@@ -9,17 +9,18 @@
 typedef void parallel_piece(void *argument, size_t number);
 
 /*
- * Runs the pieces 0 … count - 1, some in the caller's thread, and returns when all are done. One
- * piece, or one processor, takes no thread; nor does a machine that gives none.
+ * Does the pieces 0 … count - 1, some of them in the caller's thread, and returns when all are
+ * done. No thread is started for one piece or on one processor. If threads cannot be started, fewer
+ * or none are used.
  */
 void parallel_run(parallel_piece *piece, void *argument, size_t count);
 
-/* How many pieces run at a time, at most. */
+/* The most pieces that run at the same time. */
 size_t parallel_width(void);
 
 /*
- * Into how many pieces, at least one, so many things are cut where a piece costs something by
- * itself: as many as run at a time, but none of fewer than that.
+ * Into how many pieces to cut so many things, if each piece has a cost of its own: things / fewest
+ * + 1, but no more than run at the same time.
  */
 size_t parallel_pieces(uint64_t things, uint64_t fewest);
 

@@ -7,7 +7,7 @@
 
 #include "hosted/cleanup.h"
 
-#define GUARD 8192u /* in front of a stack, at most: glibc has 4096 bytes, musl 8192 */
+#define GUARD 8192u /* the largest guard before a stack: glibc has 4096 bytes, musl 8192 */
 
 static FILE *open_proc(uint32_t pid, const char *name)
 {
@@ -31,14 +31,17 @@ static bool read_statm(uint32_t pid, struct process_memory *memory)
 	return true;
 }
 
-/* What is known of the mapping that is being read, and of the one before. */
+/* The mapping that is being read. */
 struct mappings {
 	uint64_t end, size, resident;
-	bool guard;   /* small, without permissions: a stack may follow */
-	bool of_heap; /* what struct process_memory says */
+	bool guard;   /* small and without permissions: the next one may be a stack */
+	bool of_heap; /* counts for heap_size and heap_resident */
 };
 
-/* A line that begins a mapping: "7f00-7f01 rw-p 00000000 00:00 0     [heap]". */
+/*
+ * Reads a line that begins a mapping: "7f00-7f01 rw-p 00000000 00:00 0 [heap]". false: it is
+ * another line.
+ */
 static bool begins_mapping(const char *line, struct mappings *mappings)
 {
 	bool behind_guard;
@@ -58,7 +61,10 @@ static bool begins_mapping(const char *line, struct mappings *mappings)
 	return true;
 }
 
-/* "VmFlags: rd wr mr mw me nr dd": the agent's own memory is neither reserved nor dumped. */
+/*
+ * Whether the line has the flags of the agent's own memory, nr and dd: "VmFlags: rd wr mr mw me nr
+ * dd".
+ */
 static bool is_no_program_memory(const char *line)
 {
 	return strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " nr") && strstr(line, " dd");

@@ -4,7 +4,7 @@
 
 #include "base/varint.h"
 
-/* How a field is laid out: the low three bits of its tag. */
+/* The wire type of a field: the low three bits of its tag. */
 #define WIRE_VARINT 0
 #define WIRE_BYTES  2
 

@@ -7,7 +7,10 @@
 
 #include "hosted/cleanup.h"
 
-/* Thousands of characters of a demangled name take some ten thousand steps. */
+/*
+ * Limits of one match, and of a pattern. A demangled name of thousands of characters takes some ten
+ * thousand steps.
+ */
 #define STEPS_MAX   1000000
 #define DEPTH_MAX   10000
 #define HEAP_MAX    20000 /* KiB */
@@ -74,7 +77,8 @@ struct err *regex_create(const char *pattern, struct regex **ret)
 	pcre2_set_match_limit(regex->limits, STEPS_MAX);
 	pcre2_set_depth_limit(regex->limits, DEPTH_MAX);
 	pcre2_set_heap_limit(regex->limits, HEAP_MAX);
-	// Where no code may be made at run time it is interpreted: slower, the same result.
+	// If no code may be made at run time, the pattern is interpreted: slower, with the same
+	// result.
 	pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
 	*ret = steal(&regex);
 	return NULL;
@@ -98,7 +102,8 @@ static struct err *search(const struct regex *regex, const char *text, bool *ret
 		return err_no_memory();
 	result =
 		pcre2_match(regex->code, (PCRE2_SPTR)text, strlen(text), 0, 0, data, regex->limits);
-	// Compiled code has a small stack of its own, the interpreter none but the heap.
+	// Compiled code has a small stack of its own; the interpreter uses the heap, so it may
+	// succeed.
 	if (result == PCRE2_ERROR_JIT_STACKLIMIT)
 		result = pcre2_match(regex->code, (PCRE2_SPTR)text, strlen(text), 0, PCRE2_NO_JIT,
 				     data, regex->limits);

@@ -1,7 +1,7 @@
 /*
- * Regular expressions as Perl has them, for matching many short texts. A search anywhere in the
- * text, unless the pattern says otherwise by ^ and $. A match that takes too many steps is given up
- * as an error, and so are many that take a long time together: no pattern can keep the tool busy.
+ * Perl's regular expressions, for matching many short texts. A pattern matches anywhere in a text
+ * unless ^ or $ say otherwise. A match that takes too many steps is an error, and so are searches
+ * that take too much time together: no pattern can keep the tool busy.
  */
 #ifndef MALLOW_HOSTED_REGEX_H
 #define MALLOW_HOSTED_REGEX_H
@@ -13,14 +13,15 @@
 
 struct regex;
 
-/* The error says what is wrong with the pattern, and where. */
+/* Compiles a pattern. The error says what is wrong with the pattern, and where. */
 struct err *regex_create(const char *pattern, struct regex **ret);
 /* Accepts NULL. */
 void regex_destroy(struct regex *regex);
 
 /*
- * Whether the pattern is in text, which may be any bytes. May be asked by several threads. left_ns:
- * the processor time that this search and later ones may take; an error when it is used up.
+ * Whether the pattern matches in text, whose bytes need not be UTF-8. Several threads may search at
+ * a time. *left_ns: the processor time that this and later searches may take; it is reduced by what
+ * was taken. An error: that time is used up, or this search took too many steps.
  */
 struct err *regex_search(const struct regex *regex, const char *text, uint64_t *left_ns, bool *ret);
 

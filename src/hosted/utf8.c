@@ -1,6 +1,9 @@
 #include "hosted/utf8.h"
 
-/* Length that the first byte promises and the bounds of the second byte; 0: no first byte. */
+/*
+ * The length that the first byte announces, and the bounds of the second byte. 0: first is no first
+ * byte.
+ */
 static size_t promised(unsigned char first, unsigned char *low, unsigned char *high)
 {
 	*low = 0x80;
@@ -26,7 +29,10 @@ static size_t promised(unsigned char first, unsigned char *low, unsigned char *h
 	return 0;
 }
 
-/* How many bytes at text are the beginning of a valid sequence; *length receives its length. */
+/*
+ * How many bytes at text are the beginning of a valid sequence. *length: the whole length of that
+ * sequence.
+ */
 static size_t beginning(const char *text, size_t size, size_t *length)
 {
 	const unsigned char *bytes = (const unsigned char *)text;

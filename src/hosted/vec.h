@@ -7,7 +7,8 @@
  *	times.items[times.count++] = now;
  *	vec_deinit(&times);
  *
- * Indices stay valid while it grows, pointers do not. No size overflows: that is "no memory".
+ * Indices stay valid while an array grows, pointers do not. A size that would overflow is "no
+ * memory".
  */
 #ifndef MALLOW_HOSTED_VEC_H
 #define MALLOW_HOSTED_VEC_H
@@ -46,7 +47,7 @@
 		(vec)->count = (vec)->capacity = 0;                                                \
 	} while (0)
 
-/* Behind vec_reserve(): at least count + more items of room, at least doubled. */
+/* Used by vec_reserve(): makes room for count + more items, and at least doubles the capacity. */
 bool vec_grow(void **items, size_t *capacity, size_t count, size_t more, size_t item_size);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "hosted/cleanup.h"
 
-/* Little at a time, so that what stands before damage comes out. */
+/* How much is decompressed at a time: little, so that all that stands before damage comes out. */
 #define SAVE_STEP 4096
 
 bool zstd_frame_content(const void *data, size_t size, uint64_t *ret)
@@ -17,7 +17,7 @@ bool zstd_frame_content(const void *data, size_t size, uint64_t *ret)
 	return true;
 }
 
-/* What can be had of a frame that zstd refuses as a whole. */
+/* Saves what comes before the damage from a frame that zstd refuses as a whole. */
 static struct err *save(const void *data, size_t size, void *into, size_t room, size_t *ret)
 {
 	ZSTD_DCtx *context = ZSTD_createDCtx();

@@ -20,7 +20,7 @@ void filter_report_text(struct buf *buf, const struct style *style,
 		style_safe_text(buf, value, strlen(value));
 		separator = ", ";
 	}
-	// Nothing but the moment: what that came to the summary says.
+	// The moment is the only condition: the summary says what it comes to.
 	if (*separator == ' ')
 		return;
 	buf_printf(buf, ": %s of %s", format_count(report->matched, style->exact).text,

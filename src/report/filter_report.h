@@ -1,4 +1,4 @@
-/* What a report says of the filter that it is of. */
+/* What a report says about its filter. */
 #ifndef MALLOW_REPORT_FILTER_REPORT_H
 #define MALLOW_REPORT_FILTER_REPORT_H
 
@@ -6,18 +6,20 @@
 #include "hosted/json_writer.h"
 #include "report/style.h"
 
-/* What was asked for, and what it came to in one recording. */
+/* A filter, and how many allocations of one recording it matches. */
 struct filter_report {
 	const struct filter *filter;
-	uint64_t matched, blocks; /* allocations, of how many that were recorded one by one */
+	uint64_t matched, blocks; /* allocations: matched, of those recorded one by one */
 };
 
-/* A line: the conditions as typed, and how many match. moment_said: alive_at has a line of its own.
+/*
+ * Writes a line: the conditions as typed, and how many allocations match. moment_said: alive_at is
+ * left out, because another line says it.
  */
 void filter_report_text(struct buf *buf, const struct style *style,
 			const struct filter_report *report, bool moment_said);
 
-/* The fields "filter", "matched" and "matched_of", in the object that is open. */
+/* Writes the fields "filter", "matched" and "matched_of" into the open object. */
 void filter_report_json(struct json_writer *json, const struct filter_report *report);
 
 #endif

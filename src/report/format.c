@@ -21,8 +21,8 @@ static struct formatted separated(uint64_t value)
 }
 
 /*
- * Three significant digits in the largest of the units, each 1000 of the one before, in which
- * the rounded number is at least 1: 999,600 is "1.00 M" and not "1000 K".
+ * Three significant digits. Each unit is 1000 of the one before; the largest in which the rounded
+ * number is at least 1 is taken: 999,600 is "1.00 M" and not "1000 K".
  */
 static struct formatted scaled(double value, const char *const *units, size_t count)
 {
@@ -83,8 +83,10 @@ struct formatted format_time(uint64_t ns)
 	return result;
 }
 
-/* value in the largest unit that it has one of, each 1000 of the one before, and a thousandth of
- * it. */
+/*
+ * value with three digits behind the point, in the largest unit of which it has at least one. Each
+ * unit is 1000 of the one before.
+ */
 static struct formatted thousandths(uint64_t value, const char *const *units, size_t count)
 {
 	struct formatted result = {0};
@@ -167,7 +169,7 @@ struct unit {
 	const char *name;
 };
 
-/* The largest of the units, which ascend, that value has one of. */
+/* The largest unit of which value has at least one. units: in ascending order. */
 static const struct unit *unit_of(uint64_t value, const struct unit *units, size_t count)
 {
 	while (--count && units[count].size > value)
@@ -175,7 +177,7 @@ static const struct unit *unit_of(uint64_t value, const struct unit *units, size
 	return &units[count];
 }
 
-/* Both bounds in their units, of which an equal one is named once. */
+/* A range, each bound in its unit. A unit that both share is named once. */
 static struct formatted between(uint64_t low, uint64_t high, const struct unit *units, size_t count)
 {
 	const struct unit *unit_low = unit_of(low, units, count);

@@ -7,7 +7,7 @@
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* Length of the text from an opening bracket to the one that closes it; 0: it is not closed. */
+/* The length of the text from an opening bracket to the one that closes it. 0: none closes it. */
 static size_t bracketed(const char *text)
 {
 	char open = *text, close = open == '(' ? ')' : '>';
@@ -24,7 +24,10 @@ static size_t bracketed(const char *text)
 	return 0;
 }
 
-/* Length of the word "operator" with its own brackets, as in operator()(int); 0: not one. */
+/*
+ * The length of "operator" and the brackets that belong to it, as in operator()(int). 0: there is
+ * none at `at`.
+ */
 static size_t operator_signs(const char *name, size_t at)
 {
 	static const char *const signs[] = {"()", "->*", "->", "<<=", "<=>", "<<",
@@ -40,7 +43,7 @@ static size_t operator_signs(const char *name, size_t at)
 	return 8;
 }
 
-/* Copies name with the contents of all outermost brackets of a kind replaced by an ellipsis. */
+/* Copies name, with an ellipsis in place of what stands in outermost brackets of that kind. */
 static void fold(struct buf *buf, const char *name, char open)
 {
 	for (size_t i = 0; name[i];) {
@@ -84,15 +87,15 @@ static bool fits(const char *text, size_t width)
 }
 
 /*
- * Behind the return type, which demangled template functions have: behind the last space that is
- * outside of all brackets and before the parameters.
+ * Returns what follows the return type, which demangled template functions have. It ends at the
+ * last space outside of all brackets and before the parameters.
  */
 static const char *behind_return_type(const char *name)
 {
 	const char *start = name;
 
 	if (strstr(name, "operator"))
-		return name; // "operator new", "operator bool": no telling
+		return name; // "operator new", "operator bool": cannot be told from a type
 	for (const char *c = name; *c; c++) {
 		size_t length = *c == '<' || *c == '(' ? bracketed(c) : 0;
 
@@ -125,7 +128,7 @@ void frame_name_put(struct buf *buf, const char *name, size_t width)
 	if (width && !fits(text, width))
 		text = behind_return_type(text);
 	if (!text)
-		style_safe_text(buf, name, strlen(name)); // no memory: long rather than nothing
+		style_safe_text(buf, name, strlen(name)); // without memory: the long name
 	else if (width)
 		frame_name_cut_front(buf, text, width);
 	else

@@ -1,16 +1,19 @@
 /*
- * Function names in a given width. Long C++ names are folded before they are cut: parameters
- * first, then template arguments, then the return type, then the front.
+ * Fits function names into a width. A long C++ name loses its parameters first, then its template
+ * arguments, then its return type; if it is still too long, its front is cut off.
  */
 #ifndef MALLOW_REPORT_FRAME_NAME_H
 #define MALLOW_REPORT_FRAME_NAME_H
 
 #include "hosted/buf.h"
 
-/* In at most width columns (0: as it is). Control characters become U+FFFD. */
+/* Writes name in at most width columns (0: whole). Control characters become U+FFFD. */
 void frame_name_put(struct buf *buf, const char *name, size_t width);
 
-/* The last width columns of a valid UTF-8 text, an ellipsis in front if it is longer. */
+/*
+ * Writes the last width columns of a valid UTF-8 text, with an ellipsis before them if it is
+ * longer.
+ */
 void frame_name_cut_front(struct buf *buf, const char *text, size_t width);
 
 #endif

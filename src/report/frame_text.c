@@ -8,16 +8,19 @@
 #include "report/frame_name.h"
 
 /*
- * Where places begin. In a stack, whose frames begin in the same column or, behind a number of two
- * digits, in the next: at one column, to which longer names are folded and cut. Where nothing is
- * cut, and behind the numbers and branches of a tree, a longer name moves its place.
+ * The columns at which places ("file:line …") begin. In a stack on a terminal, all places begin at
+ * the same column, and longer names are folded and cut to fit. In a tree, and where nothing is cut,
+ * a longer name moves its place to the right.
  */
 #define STACK_COLUMN_MAX  20
 #define PLACE_COLUMN      41
 #define PLACE_COLUMN_TREE 60
 #define LEAST_WIDTH       24
 
-/* On a terminal, headers and sources of the system need no directory. */
+/*
+ * The file without its directory if it is a header or a source of the system. cut: for a terminal
+ * only.
+ */
 static const char *short_file(const char *file, bool cut)
 {
 	const char *slash = strrchr(file, '/');
@@ -27,7 +30,10 @@ static const char *short_file(const char *file, bool cut)
 	return cut && slash && of_system ? slash + 1 : file;
 }
 
-/* "file:line", then the module unless it is the program, then whether it was inlined. */
+/*
+ * Writes "file:line", then the module unless it is the program's file, then whether the function
+ * was inlined.
+ */
 static void put_place(struct buf *buf, const struct named_frame *frame, const char *file,
 		      bool with_module, unsigned repeated)
 {
@@ -53,12 +59,12 @@ static void put_place(struct buf *buf, const struct named_frame *frame, const ch
 		buf_printf(buf, "%s\xc3\x97 %u", separator, repeated);
 }
 
-/* The two parts of a line, made to fit. */
+/* The two parts of a line: the name, and the place. */
 struct parts {
 	struct buf name, place;
 	size_t name_columns, place_columns;
-	struct buf nameless; /* instead of the function, with an offset */
-	char offset[24];     /* behind the name, whatever becomes of that */
+	struct buf nameless; /* the module, if the function has no name */
+	char offset[24];     /* always shown behind the name */
 };
 
 static void parts_deinit(struct parts *parts)
@@ -76,7 +82,7 @@ static void set_place(struct parts *parts, const struct named_frame *frame, cons
 	parts->place_columns = style_columns(parts->place.data, parts->place.size);
 }
 
-/* "function +0x1b", "[libfoo.so] +0x1a2b". */
+/* Sets the offset: "function +0x1b", "[libfoo.so] +0x1a2b". */
 static void set_offset(struct parts *parts, const struct named_frame *frame)
 {
 	if (frame->inlined || (!frame->has_symbol && !frame->module_name))
@@ -103,17 +109,19 @@ static bool too_wide(const struct parts *parts, size_t width)
 	return parts->name_columns + (parts->place_columns ? 2 : 0) + parts->place_columns > width;
 }
 
-/* Behind the columns in front of the frame: where places of the stack begin. */
+/* How far behind the frame's first column places of a stack begin. */
 static size_t stack_place(size_t column, size_t width)
 {
-	size_t number = (4 - column % 4) % 4; // "9 " and "10 " end where the same names begin
+	size_t number = (4 - column % 4) % 4; // the same place behind "9 " and "10 "
 	size_t most = width * 11 / 20, least = width * 9 / 20;
 	size_t usual = PLACE_COLUMN - 8;
 
 	return number + (usual > most ? most : usual < least ? least : usual);
 }
 
-/* Takes away in this order: the directory, what can be folded of the name, then both. */
+/*
+ * Shortens a line that is too wide: takes the directory away first, then folds and cuts the name.
+ */
 static void fit(struct parts *parts, const struct named_frame *frame, size_t width,
 		unsigned repeated)
 {
@@ -131,7 +139,7 @@ static void fit(struct parts *parts, const struct named_frame *frame, size_t wid
 		set_name(parts, frame, width - place - 2);
 }
 
-/* The same where the place begins at place_at: what does not fit loses the module to the file. */
+/* The same for places that begin at place_at. A place that is too wide loses its module. */
 static void fit_columns(struct parts *parts, const struct named_frame *frame, const char *file,
 			size_t place_at, size_t width, unsigned repeated)
 {
@@ -143,7 +151,10 @@ static void fit_columns(struct parts *parts, const struct named_frame *frame, co
 		set_place(parts, frame, file, false, repeated);
 }
 
-/* Spaces between name and place: places stand below each other where there is room. */
+/*
+ * How many spaces to put between name and place, so that places stand below each other if there is
+ * room.
+ */
 static size_t gap_of(const struct parts *parts, size_t column, size_t width)
 {
 	size_t wanted = column <= STACK_COLUMN_MAX ? PLACE_COLUMN : PLACE_COLUMN_TREE;

@@ -17,12 +17,12 @@ struct live_ignore {
 	struct suppressions *suppressions; /* NULL: none */
 };
 
-/* Adds the lines of a text. origin: for messages. Both are copied. */
+/* Adds the lines of a text. origin: where it comes from, for messages. Both are copied. */
 struct err *live_ignore_add(struct live_ignore *ignore, const char *origin, const char *text,
 			    size_t size);
 void live_ignore_deinit(struct live_ignore *ignore);
 
-/* Whether one of the lines to look for is in that text. */
+/* Whether text contains one of the lines (but not leak:PATTERN). */
 bool live_ignore_has_text(const struct live_ignore *ignore, const char *text);
 
 #endif

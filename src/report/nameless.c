@@ -10,19 +10,19 @@
 
 #define SITES_LOOKED_AT 10
 #define MODULES_NAMED   4
-#define FRAMES_LEAST    3 /* a stripped _start or two are in every program */
+#define FRAMES_LEAST    3 /* every program has a stripped _start or two */
 
-/* A module of which frames have no names, or whose file is damaged. */
+/* A module with frames that have no names, or with a damaged file. */
 struct nameless {
 	const struct recorded_module *module;
 	const char *path, *name;
-	const char *note; /* what is wrong with its file; NULL: nothing is known */
-	unsigned frames;  /* different ones without names */
+	const char *note; /* what is wrong with its file; NULL: nothing known */
+	unsigned frames;  /* how many different frames have no names */
 };
 
 struct nameless_list {
 	VEC(struct nameless) items;
-	bool *seen; /* of each frame of the recording */
+	bool *seen; /* for each frame of the recording */
 	unsigned frames, all_frames;
 };
 
@@ -40,7 +40,7 @@ static struct nameless *find(struct nameless_list *list, const char *path)
 	return NULL;
 }
 
-/* A frame that was not seen yet. */
+/* Takes note of a frame that was not seen yet. */
 static struct err *add(struct nameless_list *list, struct symbolized *symbolized, uint32_t index)
 {
 	const struct recording *recording = symbolized_recording(symbolized);
@@ -94,7 +94,10 @@ static void put_note(struct buf *buf, const char *indent, const char *note)
 	buf_char(buf, '\n');
 }
 
-/* What would name the frames of a module: its package's symbols, else those of its build id. */
+/*
+ * Writes what would name the frames of a module: its package's symbols, else the file with its
+ * build id.
+ */
 static struct err *put_module(struct buf *buf, const struct nameless *nameless)
 {
 	const struct recorded_module *module = nameless->module;
@@ -143,7 +146,7 @@ static struct err *put_modules(struct buf *buf, const struct nameless_list *list
 	return err;
 }
 
-/* Files that have names, and yet something is wrong with them. */
+/* Writes about files that have names and are damaged. */
 static void put_damages(struct buf *buf, const struct nameless_list *list)
 {
 	unsigned said = 0;

@@ -19,7 +19,7 @@ static int compare(const void *left, const void *right)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* What is to be put in order; zeroed: nothing yet. */
+/* The sites to be sorted. Zeroed: none yet. */
 struct keys {
 	struct key *items;
 	uint32_t count;
@@ -38,7 +38,7 @@ static void add(struct keys *keys, uint64_t value, uint64_t total, uint32_t inde
 		keys->items[keys->count++] = (struct key){value, total, index};
 }
 
-/* The keys are of no use afterwards. */
+/* Sorts the keys and returns their indices. The keys are freed. */
 static struct err *take_order(struct keys *keys, uint32_t **ret, uint32_t *count)
 {
 	uint32_t *order = calloc((size_t)keys->count + 1, sizeof(*order));
@@ -78,7 +78,7 @@ struct err *site_order_live(const struct site *sites, uint32_t site_count, bool 
 	for (uint32_t i = 0; i < site_count; i++) {
 		uint64_t blocks = sites[i].leaked_blocks, bytes = sites[i].leaked_bytes;
 
-		// Blocks of no bytes are live, too.
+		// A block of no bytes is live, too.
 		if (blocks)
 			add(&keys, by_blocks ? blocks : bytes, by_blocks ? bytes : blocks, i);
 	}

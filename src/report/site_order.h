@@ -1,4 +1,4 @@
-/* The order in which a view shows sites, and pools. */
+/* The order in which a view shows sites or pools. */
 #ifndef MALLOW_REPORT_SITE_ORDER_H
 #define MALLOW_REPORT_SITE_ORDER_H
 
@@ -11,17 +11,20 @@ enum site_order_kept {
 };
 
 /*
- * *ret: indices of site_count sites by descending metric, equal ones by total bytes and then as
- * recorded (free()); *count how many.
+ * *ret: indices of sites in descending order of the metric; equal ones by total bytes, then in the
+ * order of the recording. The caller owns it (free()). *count: how many.
  */
 struct err *site_order_create(const struct site *sites, uint32_t site_count, enum metric metric,
 			      enum site_order_kept kept, uint32_t **ret, uint32_t *count);
 
-/* The sites with something live, by blocks or else by bytes, equal ones by the other of these. */
+/*
+ * The same for sites with something live: by blocks, or else by bytes; equal ones by the other of
+ * these.
+ */
 struct err *site_order_live(const struct site *sites, uint32_t site_count, bool by_blocks,
 			    uint32_t **ret, uint32_t *count);
 
-/* As site_order_create(), of the pools of a recording. */
+/* The same for the pools of a recording. */
 struct err *site_order_pools(const struct recording *recording, enum metric metric,
 			     enum site_order_kept kept, uint32_t **ret, uint32_t *count);
 

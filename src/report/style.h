@@ -1,4 +1,4 @@
-/* How a text view looks: what the cli found out about the terminal, and what the user asked for. */
+/* How a text looks: what cli found out about the terminal, and what the user asked for. */
 #ifndef MALLOW_REPORT_STYLE_H
 #define MALLOW_REPORT_STYLE_H
 
@@ -11,18 +11,18 @@ struct style {
 	bool colour;
 	bool exact;     /* bytes to the last digit */
 	bool full;      /* nothing is cut, folded or left out */
-	bool offsets;   /* behind functions how far behind their start the return address is */
-	unsigned width; /* columns; 0: no terminal, lines are as long as they need */
+	bool offsets;   /* functions are followed by the return address's offset from their start */
+	unsigned width; /* columns; 0: no terminal, lines may have any length */
 };
 
 enum style_ink {
 	STYLE_STRONG, /* the number that matters */
-	STYLE_DIM,    /* where it is, rather than what */
+	STYLE_DIM,    /* where it is, less important than what */
 	STYLE_NAME,   /* functions of the program itself */
 	STYLE_WARN,
 };
 
-/* Switches an ink on and off again; nothing without colour. */
+/* Switch an ink on and off. They write nothing if style->colour is off. */
 void style_begin(struct buf *buf, const struct style *style, enum style_ink ink);
 void style_end(struct buf *buf, const struct style *style);
 
@@ -31,12 +31,15 @@ void style_printf(struct buf *buf, const struct style *style, enum style_ink ink
 		  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /*
- * Text of a recording, made harmless for a terminal: control characters and invalid UTF-8 become
- * U+FFFD. Nothing else is changed.
+ * Writes a text from a recording, made harmless for a terminal: control characters and invalid
+ * UTF-8 become U+FFFD. Nothing else is changed.
  */
 void style_safe_text(struct buf *buf, const char *text, size_t size);
 
-/* Columns of a text: its code points. Wide characters are rare in names and count one. */
+/*
+ * How many columns a text takes: its code points. Wide characters count as one; they are rare in
+ * names.
+ */
 size_t style_columns(const char *text, size_t size);
 
 #endif

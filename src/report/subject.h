@@ -1,4 +1,4 @@
-/* What a report is about: sums of a recording, and all that is to be said of what they are of. */
+/* What a report is about: the sums of a recording, and everything that is to be said about them. */
 #ifndef MALLOW_REPORT_SUBJECT_H
 #define MALLOW_REPORT_SUBJECT_H
 
@@ -7,25 +7,25 @@
 #include "analysis/sites/metric.h"
 #include "report/filter_report.h"
 
-/* What was live at a moment: the recording is filtered by alive_at. */
+/* A moment: the recording is filtered by alive_at, so its sums are what was live then. */
 struct report_moment {
 	const char *typed;
 	int64_t ns; /* since the recording's start */
 };
 
-/* What is NULL does not apply. */
+/* A member that is NULL does not apply. */
 struct report_subject {
-	const struct recording *recording; /* whose sums are shown */
+	const struct recording *recording; /* its sums are shown */
 	struct symbolized *symbolized;
 	const struct process_list *processes; /* of merged recordings */
-	const struct filter_report *filter;   /* that it is filtered by */
+	const struct filter_report *filter;   /* the recording is filtered by it */
 	const struct report_moment *moment;
-	const struct suppressed *suppressed; /* leaks that its sums are without */
+	const struct suppressed *suppressed; /* the sums are without these leaks */
 };
 
 /*
- * How a metric is called, and what it is: what is the peak of blocks that were live at a moment is
- * what was live then.
+ * A metric's name, and what it means. In a recording of a moment the metric "peak" is called and
+ * explained as what was live then.
  */
 const char *subject_metric(const struct report_subject *subject, enum metric metric);
 const char *subject_metric_text(const struct report_subject *subject, enum metric metric);

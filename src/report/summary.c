@@ -23,7 +23,7 @@ static void put_label(struct buf *buf, const struct style *style, const char *la
 	buf_text(buf, "  ");
 }
 
-/* Of merged recordings there is a peak only where their clocks can be compared. */
+/* Merged recordings have a peak only if their clocks can be compared. */
 static void put_peak(struct buf *buf, const struct recording_facts *facts,
 		     const struct recording_summary *sum, bool exact)
 {
@@ -45,7 +45,10 @@ static bool has_gaps(const struct recording_facts *facts)
 	return facts->lost || facts->missing_chunks || facts->damaged_chunks;
 }
 
-/* What was not freed leaked only where all frees are there, and the program came to its end. */
+/*
+ * A block without a free leaked only if all frees are in the recording, and the program came to its
+ * end.
+ */
 static void put_leaked(struct buf *buf, const struct style *style,
 		       const struct recording_facts *facts, const struct recording_summary *sum)
 {
@@ -63,7 +66,7 @@ static void put_leaked(struct buf *buf, const struct style *style,
 		buf_printf(buf, "in %s: may be no leaks, as frees may be missing\n", blocks.text);
 }
 
-/* The program's own pools: what they hold is part of the above. */
+/* The program's own pools. What they hold is part of the numbers above. */
 static void put_pools(struct buf *buf, const struct style *style, const struct recording *recording)
 {
 	const struct recording_summary *sum = recording_pool_sum(recording);
@@ -107,7 +110,8 @@ void summary_write(struct buf *buf, const struct style *style, const struct reco
 	put_leaked(buf, style, facts, sum);
 	put_label(buf, style, "total", format_bytes(sum->total_bytes, exact).text);
 	buf_printf(buf, "allocated in %s\n", format_counted(sum->calls, "call", exact).text);
-	// Not known: what came in between is not in the recording, or for which of them it was not.
+	// Temporary is not known for a sample, where allocations in between are missing; nor for a
+	// filter with CULL, because culled ones are known by site only.
 	if (facts->sample_mean || (facts->filtered && facts->cull_ns))
 		return put_pools(buf, style, recording);
 	put_label(buf, style, "temporary", format_count(sum->temporary, exact).text);
@@ -158,7 +162,7 @@ const char *summary_end(const struct recording_facts *facts, struct buf *scratch
 {
 	if (facts->writing)
 		return "still running";
-	// However the program ended then, the recording did so before.
+	// If the recording stopped before, it does not know how the program ended.
 	if (!facts->ended && facts->end_reason != TRACE_END_STOPPED)
 		return "cut short: killed or crashed";
 	switch (facts->end_reason) {

@@ -1,6 +1,6 @@
 /*
- * The lines that tell a recording in numbers: what `mallow run` prints at the end, and what
- * heads `mallow report`.
+ * A recording in numbers: the lines that `mallow run` prints at the end, and `mallow report` at its
+ * head.
  */
 #ifndef MALLOW_REPORT_SUMMARY_H
 #define MALLOW_REPORT_SUMMARY_H
@@ -10,24 +10,24 @@
 
 enum summary_of {
 	SUMMARY_OF_RUN,
-	SUMMARY_OF_MOMENT, /* the recording is filtered by what was live then */
+	SUMMARY_OF_MOMENT, /* the recording is filtered by alive_at */
 };
 
 /*
- * Peak, leaked, total, temporary: one line each, two columns indented. Of a moment it is what was
- * live, and what of that is leaked.
+ * Writes peak, leaked, total and temporary, a line each, indented by two columns. For a moment:
+ * what was live, and how much of that leaked.
  */
 void summary_write(struct buf *buf, const struct style *style, const struct recording *recording,
 		   enum summary_of of);
 
-/*
- * Whether the recording is whole, and what is missing if not, one line each; nothing is written
- * for a complete one.
- */
+/* Writes a line for each thing that is missing in the recording. Nothing if it is complete. */
 void summary_write_gaps(struct buf *buf, const struct style *style,
 			const struct recording *recording);
 
-/* "exited with status 0", "was killed or crashed", "is still running", … */
+/*
+ * How the program ended: "exited with status 0", "cut short: killed or crashed", "still running", …
+ * scratch: where the text may be written.
+ */
 const char *summary_end(const struct recording_facts *facts, struct buf *scratch);
 
 #endif

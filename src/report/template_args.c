@@ -3,7 +3,10 @@
 #include <ctype.h>
 #include <string.h>
 
-/* How long an operator's name is at text, "<<=" for one, which is no bracket; 0: none is there. */
+/*
+ * The length of an operator's name at text that looks like a bracket, "<<=" for one. 0: there is
+ * none.
+ */
 static size_t operator_at(const char *start, const char *text)
 {
 	static const char word[] = "operator";
@@ -29,7 +32,8 @@ void template_args_strip(struct buf *buf, const char *function)
 	for (const char *c = function; *c; c++) {
 		size_t length = *c == '<' || *c == '>' || *c == '-' ? operator_at(function, c) : 0;
 
-		// "operator<<int>" is operator< of int; of "operator<< <int>" there is a blank.
+		// "operator<<int>" is operator< of int. An operator<< of int has a blank:
+		// "operator<< <int>".
 		if (length == 2 && c[0] == '<' && c[1] == '<' && strchr(c, '>') && c[2] != '(' &&
 		    c[2] != ' ')
 			length = 1;

@@ -1,4 +1,4 @@
-/* Names of C++ functions without the arguments of their templates. */
+/* Removes the arguments of templates from the names of C++ functions. */
 #ifndef MALLOW_REPORT_TEMPLATE_ARGS_H
 #define MALLOW_REPORT_TEMPLATE_ARGS_H
 

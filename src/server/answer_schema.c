@@ -11,11 +11,11 @@ static const struct answer {
 #undef ANSWER
 };
 
-/* Types that are no rows. A row that has none of their names is referred to. */
+/* The types that are no rows of answer.def. A row must not have one of their names. */
 static const struct plain {
 	const char *name, *type;
 	const char *format; /* NULL: none */
-	bool counts;        /* never below 0 */
+	bool counts;        /* is never below 0 */
 } plains[] = {
 	{"unsigned", "integer", NULL, true},   {"integer", "integer", NULL, false},
 	{"number", "number", NULL, false},     {"boolean", "boolean", NULL, false},
@@ -31,7 +31,7 @@ static void put_reference(struct json_writer *json, const char *name, size_t len
 	json_field_text(json, "$ref", path);
 }
 
-/* In the object that is open. */
+/* Writes the fields of a type without [] and ? into the open object. */
 static void put_base(struct json_writer *json, const char *name, size_t length)
 {
 	for (size_t i = 0; i < sizeof(plains) / sizeof(plains[0]); i++) {
@@ -75,7 +75,7 @@ void answer_schema_put(struct json_writer *json, const char *type)
 	put_type(json, type, strlen(type));
 }
 
-/* The word that *text begins with, and its length; *text is then behind the mark that ends it. */
+/* Returns the word at *text, and its length. *text moves behind the mark that ends the word. */
 static const char *next(const char **text, const char *marks, size_t *length)
 {
 	const char *word = *text;
@@ -86,7 +86,7 @@ static const char *next(const char **text, const char *marks, size_t *length)
 	return word;
 }
 
-/* Every member is always there, so all are required. */
+/* Writes the members. All of them are required, because an answer always has each. */
 static void put_members(struct json_writer *json, const char *members)
 {
 	const char *rest = members;

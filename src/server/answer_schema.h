@@ -1,13 +1,13 @@
-/* answer.def as JSON Schema, which is what OpenAPI 3.1 describes answers with. */
+/* Writes answer.def as JSON Schema, which OpenAPI 3.1 uses to describe answers. */
 #ifndef MALLOW_SERVER_ANSWER_SCHEMA_H
 #define MALLOW_SERVER_ANSWER_SCHEMA_H
 
 #include "hosted/json_writer.h"
 
-/* The schema of a type, "frame[]"; of object, string and binary, too. */
+/* Writes the schema of a type: "frame[]", or object, string, binary. */
 void answer_schema_put(struct json_writer *json, const char *type);
 
-/* The rows by their names, as the components that those schemas refer to. */
+/* Writes all rows by name, as the components that these schemas refer to. */
 void answer_schema_put_all(struct json_writer *json);
 
 #endif

@@ -15,13 +15,13 @@ struct body {
 	void *state;
 	body_drop *drop;
 	struct buf plain;
-	size_t taken; /* of plain */
-	bool made;    /* nothing will come to plain any more */
+	size_t taken; /* bytes of plain that were taken */
+	bool made;    /* plain gets no more bytes */
 	bool failed;
-	struct compressor *compressor; /* NULL: it is sent as it is */
+	struct compressor *compressor; /* NULL: not compressed */
 	struct buf packed;
 	size_t packed_taken;
-	bool packed_all; /* nothing will come to packed any more */
+	bool packed_all; /* packed gets no more bytes */
 };
 
 static struct err *make_nothing(void *state, struct buf *buf, bool *done)
@@ -88,7 +88,7 @@ uint64_t body_size(const struct body *body)
 	return body->made && !body->compressor ? body->plain.size : UINT64_MAX;
 }
 
-/* Makes plain hold something that was not taken yet, unless all was. */
+/* Fills plain, unless it has bytes left or all were made. false: that failed. */
 static bool refill(struct body *body)
 {
 	while (body->taken == body->plain.size && !body->made) {
@@ -107,7 +107,7 @@ static bool refill(struct body *body)
 	return true;
 }
 
-/* The same of packed. */
+/* The same for packed. */
 static bool refill_packed(struct body *body)
 {
 	while (body->packed_taken == body->packed.size && !body->packed_all) {

@@ -16,36 +16,36 @@
 #include "server/recent.h"
 #include "trace/header_check.h"
 
-/* How long what is known of a recording that is being written is good for. */
+/* For so long, what is known of a recording is used without a look at its file. */
 #define FRESH_NS UINT64_C(1000000000)
 
-/* The state of a file when something was made of it. */
+/* The state of a file when something was made from it. */
 struct seen {
 	struct stat status;
 	uint64_t at_ns;
-	bool writing; /* and so may change without its status doing so */
+	bool writing; /* its content may change while its status does not */
 };
 
 /*
- * Each lock is held while the file is read, which can take seconds: so they are the entry's own,
- * and two, that a list need not wait for a recording that is being loaded. Nobody waits for one
- * under the other, or under the catalog's.
+ * A recording of the list. Each lock is held while the file is read, which can take seconds. So
+ * each entry has its own locks; and it has two, so that a list need not wait for a recording that
+ * is being loaded. Nobody waits for one of them while holding the other, or the catalog's lock.
  */
 struct entry {
-	struct catalog_item item; /* path is owned; the id belongs to the catalog's lock */
-	pthread_mutex_t lock;     /* of these two */
+	struct catalog_item item; /* path is owned; the catalog's lock guards the id */
+	pthread_mutex_t lock;     /* guards the next two */
 	struct dataset *dataset;  /* NULL: not open */
 	struct seen opened;
-	pthread_mutex_t summary_lock; /* of these two */
+	pthread_mutex_t summary_lock; /* guards the next two */
 	char *summary;                /* NULL: none is kept */
 	struct seen summarized;
 };
 
 struct catalog {
-	pthread_mutex_t lock; /* of the lists and the ids; an entry stays until the end */
+	pthread_mutex_t lock; /* guards lists and ids; an entry stays until the end */
 	VEC(struct entry *) entries;
-	VEC(struct entry *) open;  /* that have a data set; recent.h */
-	pthread_mutex_t look_lock; /* taken before the other one */
+	VEC(struct entry *) open;  /* those with a data set, the latest used first */
+	pthread_mutex_t look_lock; /* to be taken before `lock` */
 	struct catalog_options options;
 	catalog_look *look;
 	void *argument;
@@ -122,7 +122,7 @@ static void format_id(const uint8_t *id, char ret[33])
 	ret[32] = 0;
 }
 
-/* Whether the file is in the list. Under the lock. */
+/* Whether the file is in the list. Call it under the lock. */
 static bool is_known(const struct catalog *catalog, const char *path)
 {
 	for (size_t i = 0; i < catalog->entries.count; i++)
@@ -188,7 +188,10 @@ static struct err *see(const char *path, struct seen *ret)
 	return NULL;
 }
 
-/* Whether what was made of the file then is to be made anew. Not of one that is gone. */
+/*
+ * Whether the file has changed, so that what was made from it is to be made again. Not if the file
+ * is gone.
+ */
 static bool is_stale(const char *path, const struct seen *seen)
 {
 	const struct stat *then = &seen->status;
@@ -201,7 +204,7 @@ static bool is_stale(const char *path, const struct seen *seen)
 	       now.st_mtim.tv_nsec != then->st_mtim.tv_nsec;
 }
 
-/* A file may have become another recording. */
+/* Takes over the recording's id: the file may have become another recording. */
 static void adopt(struct catalog *catalog, struct entry *entry, const struct recording *recording)
 {
 	pthread_mutex_lock(&catalog->lock);
@@ -209,7 +212,7 @@ static void adopt(struct catalog *catalog, struct entry *entry, const struct rec
 	pthread_mutex_unlock(&catalog->lock);
 }
 
-/* Under the entry's lock. */
+/* Loads the recording again. Call it under the entry's lock. */
 static struct err *reopen(struct catalog *catalog, struct entry *entry)
 {
 	struct dataset *dataset;
@@ -228,7 +231,7 @@ static struct err *reopen(struct catalog *catalog, struct entry *entry)
 	return NULL;
 }
 
-/* It is the latest one that was asked for. */
+/* Marks the entry as the latest one asked for. */
 static struct err *use(struct catalog *catalog, struct entry *entry)
 {
 	bool listed = true;
@@ -260,7 +263,10 @@ static struct err *open_entry(struct catalog *catalog, struct entry *entry, stru
 	return err;
 }
 
-/* Under the lock: the data set that was asked for longest ago and that nobody uses. NULL: none. */
+/*
+ * Takes out the data set that was asked for longest ago and that nobody uses. NULL: there is none.
+ * Call it under the lock.
+ */
 static struct dataset *take_unused(struct catalog *catalog)
 {
 	struct dataset *taken = NULL;
@@ -268,7 +274,7 @@ static struct dataset *take_unused(struct catalog *catalog)
 	for (size_t i = catalog->open.count; !taken && i-- > 1;) {
 		struct entry *entry = catalog->open.items[i];
 
-		// Where somebody else has the lock, it is being asked for.
+		// If somebody has the lock, the recording is being asked for.
 		if (pthread_mutex_trylock(&entry->lock))
 			continue;
 		if (dataset_is_unused(entry->dataset)) {
@@ -282,7 +288,7 @@ static struct dataset *take_unused(struct catalog *catalog)
 	return taken;
 }
 
-/* Under the lock. */
+/* Whether more is open than options allow. Call it under the lock. */
 static bool is_too_much(const struct catalog *catalog)
 {
 	const struct catalog_options *options = &catalog->options;
@@ -302,7 +308,7 @@ void catalog_trim(struct catalog *catalog)
 			taken = take_unused(catalog);
 		pthread_mutex_unlock(&catalog->lock);
 		dataset_release(taken);
-		// What it had is in pieces that malloc() keeps for itself otherwise.
+		// Its memory was in small pieces, which malloc() would keep for itself.
 		if (taken)
 			malloc_trim(0);
 	} while (taken);
@@ -334,7 +340,7 @@ struct err *catalog_find(struct catalog *catalog, const char *id, struct dataset
 	return entry ? open_entry(catalog, entry, ret) : NULL;
 }
 
-/* Under the summary's lock. */
+/* Makes the text of an entry. Call it under the summary's lock. */
 static struct err *summarize(struct catalog *catalog, struct entry *entry, catalog_summary *make)
 {
 	cleanup(recording_close_at) struct recording *recording = NULL;
@@ -359,7 +365,7 @@ static struct err *summarize(struct catalog *catalog, struct entry *entry, catal
 	return NULL;
 }
 
-/* One of a list in the making. */
+/* One text of the list that is being made. */
 struct piece {
 	struct entry *entry;
 	struct buf text;

@@ -75,8 +75,9 @@ bool dataset_is_unused(const struct dataset *dataset)
 }
 
 /*
- * The names of so many frames take some tens of kilobytes, and milliseconds to find once the files
- * are open; the debug information of the C library alone takes 9 MB.
+ * Up to so many frames are named although nobody asked, so that the files can be closed. Their
+ * names take some tens of kilobytes and, with the files open, milliseconds; the C library's debug
+ * information alone takes 9 MB.
  */
 #define NAMED_UNASKED 1024
 
@@ -84,7 +85,7 @@ void dataset_settle(struct dataset *dataset)
 {
 	if (pthread_mutex_trylock(&dataset->lock))
 		return;
-	// What cannot be named now is tried again when it is asked for.
+	// Names that fail now are looked up again when they are asked for.
 	err_destroy(symbolized_settle(dataset->symbolized, NAMED_UNASKED));
 	pthread_mutex_unlock(&dataset->lock);
 }

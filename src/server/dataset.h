@@ -1,10 +1,10 @@
 /*
- * One recording as the server holds it: loaded, with what several requests need of it, made when
- * first asked for and kept. Counted references; a recording that grew is loaded anew beside the old
- * one, which goes when its last request is over.
+ * A loaded recording, with data that several requests need: each is made when it is first asked
+ * for, and kept. References are counted. A recording that has grown is loaded again as a new data
+ * set; the old one goes when its last request is over.
  *
- * What is derived, and the names, belong to whoever holds the lock; what is made once stays where
- * it is and may be read without it afterwards.
+ * The lock guards the names, and the making of data. Data that is made once stays where it is, and
+ * may be read afterwards without the lock.
  */
 #ifndef MALLOW_SERVER_DATASET_H
 #define MALLOW_SERVER_DATASET_H
@@ -24,12 +24,12 @@ struct dataset {
 	const struct recording_facts *facts;
 	const struct block_columns *blocks;
 	uint64_t opened_realtime_ns;
-	uint64_t serial; /* of all data sets of this process: another one's is another */
+	uint64_t serial; /* a number that no other data set of this process has */
 
 	pthread_mutex_t lock;
 	struct symbolized *symbolized;
-	struct frame_json frames[2]; /* with whole names, and with template arguments stripped */
-	struct selection *selections[DATASET_SELECTIONS]; /* the latest used first */
+	struct frame_json frames[2]; /* with whole names; without arguments of templates */
+	struct selection *selections[DATASET_SELECTIONS]; /* the latest used first; NULL: none */
 
 	struct recording *owned;
 	struct symbolizer *symbolizer;
@@ -39,7 +39,7 @@ struct dataset {
 };
 
 /*
- * With all that its blocks are needed for; one reference. debug_paths: for
+ * Opens a recording with its blocks. *ret: one reference for the caller. debug_paths: for
  * symbolizer_add_debug_paths().
  */
 struct err *dataset_open(const char *path, const char *const *debug_paths, struct dataset **ret);
@@ -47,12 +47,15 @@ struct dataset *dataset_hold(struct dataset *dataset);
 /* Accepts NULL. */
 void dataset_release(struct dataset *dataset);
 
-/* Whether its one reference is that of who asks, and keeps others from taking one. */
+/*
+ * Whether there is only one reference. The caller must have it, and must keep others from taking
+ * one.
+ */
 bool dataset_is_unused(const struct dataset *dataset);
 
 /*
- * At the end of a request: what was opened to find names is closed again where it has done its
- * work. Not under the lock; does nothing while somebody else is at work with it.
+ * To be called at the end of a request. Closes files that were opened to find names, once they are
+ * not needed any more. Not under the lock; does nothing while another thread holds it.
  */
 void dataset_settle(struct dataset *dataset);
 
@@ -63,8 +66,8 @@ void dataset_unlock(struct dataset *dataset);
 struct err *dataset_sums(struct dataset *dataset, const struct site_sums **ret);
 
 /*
- * Under the lock. A stack, by its innermost node or RECORDING_NONE, as an array of frames,
- * outermost first.
+ * Writes a stack as an array of frames, outermost first. stack: its innermost node, or
+ * RECORDING_NONE. Call it under the lock.
  */
 struct err *dataset_put_stack(struct dataset *dataset, struct json_writer *json, uint32_t stack,
 			      bool strip);

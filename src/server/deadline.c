@@ -18,11 +18,11 @@ struct deadline {
 	struct deadline *next, *previous;
 	int fd;
 	bool lifted;
-	uint64_t since_ns; /* it is the client's turn */
+	uint64_t since_ns; /* when the client's turn began */
 };
 
 struct deadlines {
-	pthread_mutex_t lock; /* of all that follows */
+	pthread_mutex_t lock; /* guards all that follows */
 	pthread_cond_t ended;
 	bool end;
 	struct deadline *first;
@@ -31,7 +31,7 @@ struct deadlines {
 	bool watched;
 };
 
-/* Some four times in the time that clients have. */
+/* Looks at all connections four times in the time that clients have. */
 static void *watch(void *argument)
 {
 	struct deadlines *deadlines = argument;

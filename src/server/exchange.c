@@ -16,9 +16,9 @@
 struct exchange {
 	char *asked;  /* the target as it came */
 	char *target; /* its path and query */
-	char *host;   /* whom it names, of an absolute target; NULL: Host does */
-	bool begun;   /* its headers were seen */
-	bool head;    /* the method is HEAD: the same answer without its body */
+	char *host;   /* the host in an absolute target; NULL: in the header Host */
+	bool begun;   /* its headers were checked */
+	bool head;    /* the method is HEAD: answer without the body */
 	struct request request;
 	struct reply reply;
 	char etag[24]; /* "": none */
@@ -37,7 +37,10 @@ static void exchange_destroy(struct exchange *exchange)
 }
 CLEANUP_DEFINE(struct exchange *, exchange_destroy);
 
-/* "http://localhost:8080/list", as proxies get it, is /list of localhost:8080: RFC 9112, 3.2.2. */
+/*
+ * Takes a target apart. Proxies get an absolute one: "http://localhost:8080/list" is /list of
+ * localhost:8080 (RFC 9112, 3.2.2).
+ */
 static bool take_target(struct exchange *exchange, const char *target)
 {
 	bool absolute = strncasecmp(target, "http://", 7) == 0;
@@ -53,7 +56,7 @@ static bool take_target(struct exchange *exchange, const char *target)
 	return exchange->asked && exchange->target && (exchange->host || !absolute);
 }
 
-/* The target as it came: libmicrohttpd's own decoding would change a stray '%'. */
+/* Keeps the target as it came, because libmicrohttpd's own decoding would change a stray '%'. */
 void *exchange_begin(void *argument, const char *target, struct MHD_Connection *connection)
 {
 	cleanup(exchange_destroy_at) struct exchange *exchange = calloc(1, sizeof(*exchange));
@@ -81,7 +84,7 @@ void exchange_end(void *argument, struct MHD_Connection *connection, void **stat
 	deadline_set(context->deadlines, deadline_of(connection));
 }
 
-/* Whether a list of a header, by commas, has the word, and not with the weight 0. */
+/* Whether a header's list, separated by commas, has the word, and not with weight 0. */
 static bool accepts(const char *list, const void *argument)
 {
 	const char *word = argument;
@@ -101,7 +104,7 @@ static bool accepts(const char *list, const void *argument)
 	return false;
 }
 
-/* A body on its way. */
+/* A body that is being sent. */
 struct sending {
 	struct body *body;
 	struct catalog *catalog;
@@ -114,7 +117,7 @@ static ssize_t read_body(void *argument, uint64_t position, char *data, size_t s
 	struct sending *sending = argument;
 	ssize_t got;
 
-	// It asks for more when what it had is taken.
+	// libmicrohttpd asks for more once the client has taken the last piece.
 	deadline_lift(sending->deadlines, sending->deadline);
 	got = body_read(sending->body, data, size);
 	deadline_set(sending->deadlines, sending->deadline);
@@ -138,9 +141,9 @@ static void free_sending(void *argument)
 }
 
 /*
- * For an answer without a body, and without a word on how long the body of another answer is: that
- * of a HEAD is known when it is made, that of 304 nobody asks. libmicrohttpd would say either that
- * there is none, or that it comes in chunks, and then end these.
+ * A response without a body that says nothing about a body's length. A HEAD's body was not made, so
+ * its length is not known; a 304 needs none. Other responses of libmicrohttpd would say that the
+ * body is empty, or announce chunks and end them.
  */
 static struct MHD_Response *create_bodiless(void)
 {
@@ -152,7 +155,7 @@ static struct MHD_Response *create_bodiless(void)
 	return response;
 }
 
-/* The body is the response's, unless it is NULL. */
+/* Makes a response that sends *body and owns it then; *body becomes NULL. NULL: no memory. */
 static struct MHD_Response *create_response(const struct exchange_context *context,
 					    struct body **body, struct MHD_Connection *connection)
 {
@@ -178,13 +181,13 @@ static void add(struct MHD_Response *response, const char *name, const char *val
 	MHD_add_response_header(response, name, value);
 }
 
-/* What every answer carries, whatever it is. */
+/* Adds the headers that each answer has. */
 static void add_common(struct MHD_Response *response, const struct exchange_context *context,
 		       struct MHD_Connection *connection)
 {
 	const char *origin = head_field(connection, "Origin");
 
-	// Recordings are nobody else's business: no proxy keeps them, no other site embeds them.
+	// Recordings are private: no proxy may keep them, no other site may embed them.
 	add(response, "Cache-Control", "private, no-cache");
 	add(response, "Vary", "Accept-Encoding, Origin");
 	add(response, "X-Content-Type-Options", "nosniff");
@@ -229,7 +232,7 @@ static enum MHD_Result send_reply(const struct exchange_context *context, struct
 		add(response, "ETag", exchange->etag);
 	if (reply->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		add(response, "Allow", METHODS);
-	// With this alone `go tool pprof` shows its user why, not just the status.
+	// Only with this header does `go tool pprof` show the message, and not just the status.
 	if (reply->status != MHD_HTTP_OK)
 		add(response, "X-Go-Pprof", "1");
 	if (reply->status == MHD_HTTP_UNAUTHORIZED)
@@ -239,7 +242,7 @@ static enum MHD_Result send_reply(const struct exchange_context *context, struct
 	return result;
 }
 
-/* The response, NULL: there was no memory for it, is gone afterwards. */
+/* Sends a response without a body, and destroys it. NULL: there was no memory for it. */
 static enum MHD_Result send_empty(const struct exchange_context *context, struct exchange *exchange,
 				  struct MHD_Connection *connection, unsigned int status,
 				  struct MHD_Response *response)
@@ -262,7 +265,7 @@ static enum MHD_Result send_unchanged(const struct exchange_context *context,
 	return send_empty(context, exchange, connection, MHD_HTTP_NOT_MODIFIED, create_bodiless());
 }
 
-/* The answer to a preflight is its headers. */
+/* Answers a preflight: its headers are all there is. */
 static enum MHD_Result send_nothing(const struct exchange_context *context,
 				    struct exchange *exchange, struct MHD_Connection *connection)
 {
@@ -270,7 +273,7 @@ static enum MHD_Result send_nothing(const struct exchange_context *context,
 			  MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT));
 }
 
-/* Why the request is not even looked at. */
+/* Refuses a request without a look at what it asks for, if it must be. Else reply has no status. */
 static struct err *refuse(const struct exchange_context *context, const struct exchange *exchange,
 			  const char *method, struct MHD_Connection *connection,
 			  struct reply *reply)
@@ -295,7 +298,7 @@ static struct err *refuse(const struct exchange_context *context, const struct e
 	return NULL;
 }
 
-/* What is answered depends on nothing but the data set and the target. */
+/* Makes the tag of an answer, which depends on the data set and the target only. */
 static void make_etag(struct exchange *exchange)
 {
 	const struct dataset *dataset = exchange->request.dataset;
@@ -312,7 +315,7 @@ static void make_etag(struct exchange *exchange)
 	facts.size = dataset->facts->file_size;
 	facts.events = dataset->facts->events;
 	memcpy(facts.id, dataset->facts->id, sizeof(facts.id));
-	// Weak: what is sent may be compressed.
+	// A weak tag, because the answer may be sent compressed.
 	snprintf(exchange->etag, sizeof(exchange->etag), "W/\"%016" PRIx64 "\"",
 		 trace_checksum(&facts, sizeof(facts), exchange->target, strlen(exchange->target)));
 }
@@ -328,8 +331,8 @@ static bool is_any(const char *list, const void *argument)
 }
 
 /*
- * Whether the client has the answer already, by its tag, which is known before it is made. Weak
- * tags are compared without their "W/".
+ * Whether the client has the answer already, by its tag, which is known before the answer is made.
+ * Tags are compared without "W/".
  */
 static bool is_known(const struct exchange *exchange, struct MHD_Connection *connection)
 {
@@ -337,7 +340,7 @@ static bool is_known(const struct exchange *exchange, struct MHD_Connection *con
 	       head_any_field(connection, "If-None-Match", has_tag, exchange->etag + 2);
 }
 
-/* Whether it wants none where there is one: "*". */
+/* Whether the client wants no answer if there is one: If-None-Match: *. */
 static bool is_unwanted(const struct exchange *exchange, struct MHD_Connection *connection)
 {
 	return exchange->reply.status == MHD_HTTP_OK &&
@@ -366,7 +369,7 @@ static struct err *answer(const struct exchange_context *context, struct exchang
 	return err;
 }
 
-/* The machine's error, told to the client as far as it can be. */
+/* Turns an error of the machine into a reply, as far as that is possible. */
 static struct err *fail(struct exchange *exchange, struct err *err)
 {
 	struct err *failed;
@@ -391,8 +394,8 @@ enum MHD_Result exchange_handle(void *argument, struct MHD_Connection *connectio
 		return MHD_NO;
 	err = NULL;
 	if (!exchange->begun) {
-		// An answer now would end the connection: what is fine is answered when all of the
-		// request is there.
+		// An answer now would end the connection. So a good request is answered when all of
+		// it is there.
 		exchange->begun = true;
 		exchange->head = strcmp(method, "HEAD") == 0;
 		err = reply_refuse_err(&exchange->reply, head_check(connection, method, path,
@@ -402,7 +405,7 @@ enum MHD_Result exchange_handle(void *argument, struct MHD_Connection *connectio
 		if (!err && !exchange->reply.status)
 			return MHD_YES;
 	} else if (*upload_size) {
-		*upload_size = 0; // nobody wants it
+		*upload_size = 0; // the body of a request is ignored
 		return MHD_YES;
 	} else if (strcmp(method, "OPTIONS") == 0) {
 		return send_nothing(context, exchange, connection);

@@ -1,4 +1,4 @@
-/* A request and its answer as HTTP has them: who may ask, headers, and the body on its way. */
+/* A request and its answer in HTTP: who may ask, headers, and how the body is sent. */
 #ifndef MALLOW_SERVER_EXCHANGE_H
 #define MALLOW_SERVER_EXCHANGE_H
 
@@ -9,16 +9,18 @@
 #include "server/pause.h"
 #include "server/security.h"
 
-/* What all of them share; the argument of the functions below. */
+/* What all requests share. It is the argument of the functions below. */
 struct exchange_context {
 	struct catalog *catalog;
-	struct deadlines *deadlines; /* that of a connection is its socket context */
+	struct deadlines *deadlines; /* a connection's deadline is its socket context */
 	struct pause *pause;
 	struct security security;
-	const char *address; /* of the server, for messages */
+	const char *address; /* the server's, for messages */
 };
 
-/* libmicrohttpd's callbacks: for a request line, for what comes of the request, at its end. */
+/*
+ * libmicrohttpd's callbacks: for the request line, for each part of the request, and for its end.
+ */
 void *exchange_begin(void *context, const char *target, struct MHD_Connection *connection);
 enum MHD_Result exchange_handle(void *context, struct MHD_Connection *connection, const char *path,
 				const char *method, const char *version, const char *upload,

@@ -1,6 +1,6 @@
 /*
- * The frames of a recording as JSON, each made once: a page of allocations repeats the same few
- * thousand frames many times, and copying is cheaper than writing.
+ * The frames of a recording as JSON. Each is made once and then copied, which is cheaper: a page of
+ * allocations repeats the same few thousand frames many times.
  */
 #ifndef MALLOW_SERVER_FRAME_JSON_H
 #define MALLOW_SERVER_FRAME_JSON_H
@@ -11,17 +11,17 @@
 #include "hosted/vec.h"
 
 struct made_frame {
-	const char *text; /* objects with commas between them, outermost first; NULL: not made */
+	const char *text; /* objects with commas between, outermost first; NULL: not made */
 	size_t size;
 };
 
 struct frame_json {
 	struct symbolized *symbolized;
-	const uint64_t *calls; /* of each frame: frame_calls.h */
+	const uint64_t *calls; /* for each frame: frame_calls.h */
 	bool strip;
 	struct arena arena;
 	struct made_frame *made;
-	VEC(uint32_t) path; /* frames of the stack at hand, innermost first */
+	VEC(uint32_t) path; /* frames of the present stack, innermost first */
 };
 
 /* symbolized and calls are borrowed. */
@@ -30,11 +30,13 @@ void frame_json_init(struct frame_json *frames, struct symbolized *symbolized,
 /* Accepts a zeroed struct. */
 void frame_json_deinit(struct frame_json *frames);
 
-/* A stack, by its innermost node or RECORDING_NONE, as an array, outermost frame first. */
+/*
+ * Writes a stack as an array, outermost frame first. stack: its innermost node, or RECORDING_NONE.
+ */
 struct err *frame_json_put_stack(struct frame_json *frames, struct json_writer *json,
 				 uint32_t stack);
 
-/* One line of a frame, an inlined function or the function itself, as an object. */
+/* Writes one line of a frame as an object: an inlined function, or the function itself. */
 struct err *frame_json_put_line(struct frame_json *frames, struct json_writer *json, uint32_t frame,
 				uint32_t line);
 

@@ -5,7 +5,7 @@
 
 #define LINE_END 2u /* CR LF */
 
-/* Of these a request has one, or none. */
+/* Fields of which a request has at most one. */
 enum single { HOST, AUTHORIZATION, CONTENT_LENGTH, COOKIE, ORIGIN, TRANSFER_ENCODING, SINGLES };
 
 static const char *const singles[SINGLES] = {
@@ -18,7 +18,7 @@ static const char *const singles[SINGLES] = {
 };
 
 struct head {
-	const char *at; /* behind what was read of it; NULL: it does not lie in one piece */
+	const char *at; /* behind what was checked; NULL: the head is not in one piece */
 	const char *values[SINGLES];
 	struct err *problem;
 };
@@ -28,7 +28,7 @@ bool head_is_checked_by_library(void)
 	return MHD_get_version()[0] != '0';
 }
 
-/* What a name consists of: tchar of RFC 9110, 5.6.2. */
+/* Whether a name is well formed: tchar of RFC 9110, 5.6.2. */
 static bool is_token(const char *text)
 {
 	static const char characters[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
@@ -51,14 +51,15 @@ static struct err *bad_line(void)
 }
 
 /*
- * libmicrohttpd takes a head apart where it lies, and ends the parts with zero bytes:
+ * Checks where a field lies. libmicrohttpd parses a head in place, and ends its parts with zero
+ * bytes:
  *
  *	came	Host: localhost CR LF Accept: text/html CR LF CR LF
  *	left	Host 0  localhost 0 0 Accept 0  text/html 0 0  0 0
  *
- * So a field begins two bytes behind the one before. Where it does not, there was a bare LF, or a
- * zero byte that hides what came behind it, or it is a copy, made to put the lines of a folded
- * field together.
+ * So a field begins two bytes behind the end of the one before. If it does not, there was a bare
+ * LF; or a zero byte, which hides what came behind it; or the field is a copy, made to join the
+ * lines of a folded field.
  */
 static struct err *check_place(struct head *head, const char *name, const char *value)
 {
@@ -106,7 +107,10 @@ static enum MHD_Result take_field(void *argument, enum MHD_ValueKind kind, const
 	return head->problem ? MHD_NO : MHD_YES;
 }
 
-/* Where the body ends is to be clear; whether it is a number libmicrohttpd has looked at. */
+/*
+ * Checks that it is clear where the body ends. libmicrohttpd has checked that the length is a
+ * number.
+ */
 static struct err *check_framing(const struct head *head, const char *version)
 {
 	const char *encoding = head->values[TRANSFER_ENCODING];
@@ -139,7 +143,7 @@ struct err *head_check(struct MHD_Connection *connection, const char *method, co
 	MHD_get_connection_values(connection, MHD_HEADER_KIND, take_field, &head);
 	if (head.problem)
 		return head.problem;
-	// An empty line is the end.
+	// The head ends with an empty line.
 	if (head.at && head.at + 2 * LINE_END != method + size)
 		return bad_line();
 	if (!head.values[HOST] && strcmp(version, "HTTP/1.0") != 0)

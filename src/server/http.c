@@ -13,9 +13,9 @@
 #include "server/listen.h"
 
 #define CONNECTIONS_MAX 256u
-#define HEAD_MAX        (64u << 10) /* request line and headers together */
+#define HEAD_MAX        (64u << 10) /* bytes of request line and headers */
 
-/* Descriptors: of a connection its socket, the copy of deadline.h, and files that it reads. */
+/* Descriptors. A connection has its socket, the copy for deadline.h, and files that it reads. */
 #define DESCRIPTORS_OF_ONE 4u
 #define DESCRIPTORS_OF_ALL 16u
 
@@ -37,7 +37,7 @@ static void notify_connection(void *argument, struct MHD_Connection *connection,
 	}
 	*deadline = deadline_begin(server->context.deadlines, fd);
 	if (!*deadline)
-		shutdown(fd, SHUT_RDWR); // there would be no end to it
+		shutdown(fd, SHUT_RDWR); // without a deadline it might never end
 }
 
 static size_t keep_as_it_is(void *argument, struct MHD_Connection *connection, char *text)
@@ -73,7 +73,10 @@ static struct err *check_access(const struct http_options *options, const struct
 			  options->interface);
 }
 
-/* As many as there are descriptors for. The limit of these is raised as far as it may be. */
+/*
+ * The most connections: as many as there are descriptors for. The limit of descriptors is raised as
+ * far as allowed.
+ */
 static unsigned int connections_max(void)
 {
 	struct rlimit limit;
@@ -99,7 +102,7 @@ static struct err *start_daemon(struct http_server *server, int fd)
 		MHD_OPTION_UNESCAPE_CALLBACK, keep_as_it_is, NULL, MHD_OPTION_NOTIFY_COMPLETED,
 		exchange_end, &server->context, MHD_OPTION_NOTIFY_CONNECTION, notify_connection,
 		server, MHD_OPTION_CONNECTION_LIMIT, connections,
-		// No address takes all of them.
+		// One address cannot take all connections.
 		MHD_OPTION_PER_IP_CONNECTION_LIMIT, connections / 2,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX, MHD_OPTION_STRICT_FOR_CLIENT,
 		(int)head_is_checked_by_library(), MHD_OPTION_END);
@@ -107,7 +110,7 @@ static struct err *start_daemon(struct http_server *server, int fd)
 			      : err_create_errno(errno, "cannot serve at %s", server->address);
 }
 
-/* The socket stays the caller's where it fails. */
+/* Starts libmicrohttpd. On failure the socket stays the caller's. */
 static struct err *start(struct http_server *server, const struct http_options *options,
 			 struct catalog *catalog, const struct listening *at)
 {

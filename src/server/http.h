@@ -1,6 +1,6 @@
 /*
- * The HTTP server: sockets, limits, headers. One thread for each connection, so that a long answer
- * to one client keeps no other waiting.
+ * The HTTP server: sockets and limits. Each connection has a thread, so that a long answer to one
+ * client does not make another wait.
  */
 #ifndef MALLOW_SERVER_HTTP_H
 #define MALLOW_SERVER_HTTP_H
@@ -13,17 +13,18 @@
 struct http_server;
 
 struct http_options {
-	const char *interface;     /* an address, or a name that stands for one */
-	uint16_t port;             /* 0: any that is free */
-	const char *token;         /* NULL: none is asked for */
-	bool insecure;             /* other machines may come without one */
-	const char *allow_origins; /* by commas; NULL: none */
-	unsigned int timeout_s;    /* of clients that are slow: deadline.h */
+	const char *interface;     /* an address or a host name */
+	uint16_t port;             /* 0: any free port */
+	const char *token;         /* NULL: no token is asked for */
+	bool insecure;             /* other machines need no token */
+	const char *allow_origins; /* separated by commas; NULL: none */
+	unsigned int timeout_s;    /* how long a slow client may take: deadline.h */
 };
 
 /*
- * Serves from now on until http_stop(). The strings and the catalog are borrowed. SIGPIPE must be
- * ignored, and signals that end the process blocked in the caller, whose mask the threads inherit.
+ * Serves until http_stop(). The strings and the catalog are borrowed. SIGPIPE must be ignored.
+ * Signals that end the process must be blocked in the caller, because the server's threads inherit
+ * its mask.
  */
 struct err *http_start(const struct http_options *options, struct catalog *catalog,
 		       struct http_server **ret);
@@ -31,7 +32,7 @@ struct err *http_start(const struct http_options *options, struct catalog *catal
 /* "http://127.0.0.1:8080", valid until http_stop(). */
 const char *http_address(const struct http_server *server);
 
-/* Ends all connections, whatever they were doing. Accepts NULL. */
+/* Ends all connections, whatever they are doing. Accepts NULL. */
 void http_stop(struct http_server *server);
 
 #endif

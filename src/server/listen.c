@@ -12,7 +12,7 @@
 
 CLEANUP_DEFINE(struct addrinfo *, freeaddrinfo);
 
-/* What the socket is bound to, as a URL. */
+/* Sets the address that the socket is bound to, as a URL. */
 static struct err *describe(struct listening *listening)
 {
 	union {
@@ -44,8 +44,9 @@ static struct err *describe(struct listening *listening)
 }
 
 /*
- * What the kernel holds of answers that were not taken yet: connections have it from here. By
- * itself it takes megabytes of one, and of a slow client nobody saw for minutes that it reads.
+ * How much of an answer the kernel may hold before the client takes it; connections inherit this.
+ * Left alone the kernel holds megabytes. Then the server would not notice for minutes that a slow
+ * client does read.
  */
 #define SEND_ROOM (256 << 10)
 
@@ -68,7 +69,7 @@ struct err *listen_on(const char *interface, uint16_t port, struct listening *re
 
 	auto_close int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	// A server that ended a moment ago left connections that would keep the port.
+	// Connections of a server that ended a moment ago would otherwise keep the port.
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)) < 0 ||
 	    bind(fd, found->ai_addr, found->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0)

@@ -11,12 +11,12 @@
 
 struct listening {
 	int fd;
-	bool loopback;                    /* nobody but this machine can connect */
-	bool wildcard;                    /* every interface */
+	bool loopback;                    /* only this machine can connect */
+	bool wildcard;                    /* it listens on every interface */
 	char address[LISTEN_ADDRESS_MAX]; /* "http://127.0.0.1:8080" */
 };
 
-/* interface: an address, or a name that stands for one. port 0: any that is free. */
+/* interface: an address or a host name. port 0: any free port. The caller closes ret->fd. */
 struct err *listen_on(const char *interface, uint16_t port, struct listening *ret);
 
 #endif

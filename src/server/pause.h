@@ -1,4 +1,4 @@
-/* Waiting within a request, which the end of the server cuts short. For several threads. */
+/* Waiting within a request. The end of the server cuts it short. For several threads. */
 #ifndef MALLOW_SERVER_PAUSE_H
 #define MALLOW_SERVER_PAUSE_H
 
@@ -13,7 +13,7 @@ struct err *pause_create(struct pause **ret);
 /* Accepts NULL. Nobody may be waiting. */
 void pause_destroy(struct pause *pause);
 
-/* false: not so long, for pause_end() was called. */
+/* Waits so many seconds. false: pause_end() was called before they were over. */
 bool pause_wait(struct pause *pause, uint64_t seconds);
 void pause_end(struct pause *pause);
 

@@ -19,7 +19,7 @@ static unsigned int hex(char c)
 					 : (unsigned int)(tolower((unsigned char)c) - 'a' + 10);
 }
 
-/* In place. false: a zero byte. */
+/* Decodes text in place. false: it contains a zero byte. */
 static bool decode(char *text)
 {
 	char *to = text;

@@ -1,4 +1,4 @@
-/* The target of a request, "/path?name=value&name=value", taken apart and decoded. */
+/* Parses and decodes the target of a request, "/path?name=value&name=value". */
 #ifndef MALLOW_SERVER_QUERY_H
 #define MALLOW_SERVER_QUERY_H
 
@@ -9,18 +9,19 @@
 
 struct query_item {
 	const char *name;
-	const char *value; /* "": empty, or none was given */
+	const char *value; /* "": empty, or not given */
 };
 
 struct query {
-	char *text;       /* owned, what the others point into */
-	const char *path; /* as it came: no path of ours needs decoding */
+	char *text;       /* owned; the others point into it */
+	const char *path; /* not decoded: no path of ours needs that */
 	VEC(struct query_item) items;
 };
 
 /*
- * An error where a name or value holds a zero byte, or there is no memory. "%41" is a byte and '+'
- * a blank; a '%' that no two hex digits follow stands for itself, for people write 50% as it is.
+ * Parses a target. "%41" is a byte and '+' a blank. A '%' without two hexadecimal digits behind it
+ * stands for itself, because people write 50% as it is. An error: a name or a value contains a zero
+ * byte, or no memory.
  */
 struct err *query_parse(const char *target, struct query *ret);
 /* Accepts a zeroed struct. */

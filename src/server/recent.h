@@ -1,6 +1,6 @@
 /*
- * What was made for a request and is kept for the next: an array of pointers, the latest used
- * first. The last one is the one to make room.
+ * A small cache in LRU order: an array of pointers, the latest used first. The last one makes room
+ * for a new one.
  */
 #ifndef MALLOW_SERVER_RECENT_H
 #define MALLOW_SERVER_RECENT_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Puts the pointer at index of the array in front, and those before it behind it. */
+/* Moves the pointer at index to the front of the array; those before it move back by one. */
 static inline void recent_use(void *pointers, size_t index)
 {
 	char *first = pointers;

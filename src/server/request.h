@@ -1,4 +1,4 @@
-/* One request, from its target to what its route answers. */
+/* One request, from its target to its route's answer. */
 #ifndef MALLOW_SERVER_REQUEST_H
 #define MALLOW_SERVER_REQUEST_H
 
@@ -12,8 +12,8 @@ struct request;
 struct route;
 
 /*
- * Answers a request. An error is one of the machine; what is wrong with the request is said by
- * reply_refuse().
+ * Answers a request. Errors that are returned are the machine's. If the request is wrong, the route
+ * answers by reply_refuse().
  */
 typedef struct err *route_answer(struct request *request, struct reply *reply);
 
@@ -29,30 +29,30 @@ struct request {
 	struct pause *pause;
 	struct query query;
 	const struct route *route;
-	struct dataset *dataset; /* NULL: the route is of none */
-	const char *rest;        /* the second part in <> of its path */
+	struct dataset *dataset; /* NULL: the route has none */
+	const char *rest;        /* the second part in <> of the route's path */
 	struct filter *filter;
-	struct buf filter_key; /* the conditions, as selection_find() wants them */
+	struct buf filter_key; /* the conditions as text, for selection_find() */
 	bool given[PARAMETER_COUNTED];
-	unsigned int choices[PARAMETER_COUNTED]; /* which of the choices */
+	unsigned int choices[PARAMETER_COUNTED]; /* index of the choice */
 	uint64_t numbers[PARAMETER_COUNTED];
 };
 
 /* Accepts a zeroed struct. */
 void request_deinit(struct request *request);
 
-/* Whether functions are to be without template arguments. */
+/* Whether functions are written without template arguments. */
 bool request_strips(const struct request *request);
 
-/* Whether the order asked for is dsc; standard: where none was. */
+/* Whether the order asked for is descending. standard: the answer if no order was given. */
 bool request_descends(const struct request *request, bool standard);
 
-/* Which of total rows are asked for: [*first, *end). */
+/* The rows asked for, of total: [*first, *end). */
 void request_page(const struct request *request, uint64_t total, uint64_t *first, uint64_t *end);
 
 /*
- * Under the dataset's lock. The blocks asked for. NULL without an error: the filter does not fit
- * the recording, and the reply says so.
+ * *ret: the blocks asked for, with a reference for the caller. NULL without an error: the filter
+ * does not fit the recording, and the reply says so. Call it under the dataset's lock.
  */
 struct err *request_select(struct request *request, struct reply *reply, struct selection **ret);
 

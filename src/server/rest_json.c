@@ -24,7 +24,7 @@ void rest_json_field_moment(struct json_writer *json, const char *key, uint64_t 
 	snprintf(name, sizeof(name), "%s_relative", key);
 	rest_json_field_time(json, name, since_start_ns);
 	snprintf(name, sizeof(name), "%s_relative_p", key);
-	// Clients know it as a float; six digits are what one holds.
+	// Clients read it as a float, which holds six digits.
 	json_key(json, name);
 	json_decimal(json, run ? (double)since_start_ns / (double)run : 0, 6);
 }

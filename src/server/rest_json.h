@@ -1,4 +1,7 @@
-/* Shapes that several routes' JSON has: as clients of the REST API know them, docs/rest-api.md. */
+/*
+ * Pieces of JSON that several routes write, in the form that clients of the REST API know:
+ * docs/rest-api.md.
+ */
 #ifndef MALLOW_SERVER_REST_JSON_H
 #define MALLOW_SERVER_REST_JSON_H
 
@@ -9,13 +12,13 @@
 void rest_json_field_time(struct json_writer *json, const char *key, uint64_t ns);
 
 /*
- * A moment of the recording thrice: by the wall clock, since the start, and as a part of the run.
- * key is the first one's, the others have _relative and _relative_p behind it.
+ * A moment of the recording, as three fields: `key` is the wall clock's time, key_relative the time
+ * since the start, and key_relative_p that as a part of the run.
  */
 void rest_json_field_moment(struct json_writer *json, const char *key, uint64_t since_start_ns,
 			    const struct recording_facts *facts);
 
-/* An address as a number, and with _s behind the key as sixteen hexadecimal digits. */
+/* An address as a number, and as sixteen hexadecimal digits under the key with _s. */
 void rest_json_field_address(struct json_writer *json, const char *key, uint64_t address);
 
 /* The thread's tid; null for RECORDING_NONE. */

@@ -43,7 +43,7 @@ const struct parameter *parameters(size_t *count)
 	return parameter_table;
 }
 
-/* A place of a path that stands for any one part. */
+/* A part in <> of a route's path, and what stands there in the request. */
 struct capture {
 	const char *text;
 	size_t length;
@@ -86,7 +86,7 @@ static struct err *find_dataset(struct request *request, const struct capture *i
 	return err;
 }
 
-/* Which of the words, by blanks, text is; -1: none. */
+/* The index of text among words separated by blanks. -1: it is none of them. */
 static int choice_of(const char *choices, const char *text)
 {
 	size_t length = strlen(text);
@@ -129,7 +129,7 @@ static struct err *set_parameter(struct request *request, size_t id, const char 
 	return NULL;
 }
 
-/* A name that is neither a parameter of the route nor a condition. */
+/* Refuses a name that is neither a parameter of the route nor a condition. */
 static struct err *refuse_unknown(const struct route *route, const char *name, struct reply *reply)
 {
 	size_t filters, known = 0, own = sizeof(parameter_table) / sizeof(parameter_table[0]);
@@ -168,12 +168,12 @@ static struct err *set_condition(struct request *request, const char *name, cons
 {
 	struct err *err = reply_refuse_err(reply, filter_set(request->filter, name, value));
 
-	// With its length no value can pass for other conditions.
+	// The length makes sure that no value can look like further conditions.
 	buf_printf(&request->filter_key, "%s=%zu:%s&", name, strlen(value), value);
 	return err;
 }
 
-/* Whether an item before the one at index has its name. */
+/* Whether an earlier item has the same name as the one at index. */
 static bool is_repeated(const struct query *query, size_t index)
 {
 	for (size_t i = 0; i < index; i++)
@@ -182,7 +182,10 @@ static bool is_repeated(const struct query *query, size_t index)
 	return false;
 }
 
-/* Those before it were taken: so they are few, as no name is taken twice. */
+/*
+ * Takes an item. Its search through earlier ones is short: all of them were taken, and no name is
+ * taken twice.
+ */
 static struct err *take_item(struct request *request, const struct route *route, size_t index,
 			     struct reply *reply)
 {

@@ -1,10 +1,12 @@
-/* What the server can be asked for, and how a request becomes a reply. Knows no socket. */
+/*
+ * What the server can be asked for, and how a request becomes a reply. This file knows no socket.
+ */
 #ifndef MALLOW_SERVER_ROUTE_H
 #define MALLOW_SERVER_ROUTE_H
 
 #include "server/request.h"
 
-/* What of parameter.def a route takes, and whether a filter. */
+/* Groups of parameter.def that a route takes, and whether it takes a filter. */
 enum route_group {
 	ROUTE_FILTER = 1,
 	ROUTE_BLOCKS = 2,
@@ -16,8 +18,8 @@ enum route_group {
 
 struct route {
 	const char *path;
-	unsigned int groups; /* of enum route_group */
-	const char *type;    /* HTTP's, of its content */
+	unsigned int groups; /* enum route_group, combined */
+	const char *type;    /* the Content-Type */
 	const char *shape;   /* for answer_schema_put() */
 	const char *text;
 	route_answer *answer;
@@ -30,12 +32,12 @@ struct parameter {
 	unsigned int group; /* of enum route_group */
 };
 
-/* By enum parameter_id. */
+/* All parameters, by enum parameter_id. */
 const struct parameter *parameters(size_t *count);
 
 /*
- * Finds the route, the recording and the values of a request, whose query is set already. Where
- * that fails the reply says why; else request->route is set. The error is one of the machine.
+ * Finds the route, the recording and the values of a request. Its query must be set. Sets
+ * request->route, or, if the request is wrong, the reply. The error is the machine's.
  */
 struct err *route_find(struct request *request, struct reply *reply);
 

@@ -17,7 +17,7 @@ struct page {
 	bool raw;
 	bool begun;
 	struct json_writer json;
-	VEC(uint64_t) path; /* return addresses of the stack at hand, innermost first */
+	VEC(uint64_t) path; /* return addresses of the present stack, innermost first */
 };
 
 static void drop_page(void *state)
@@ -88,7 +88,7 @@ static struct err *put_block(struct json_writer *json, const struct page *page, 
 	return err;
 }
 
-/* Outermost first, as frames are. */
+/* Writes a stack's addresses, outermost first, as frames are. */
 static struct err *put_addresses(struct json_writer *json, struct page *page, uint64_t row)
 {
 	uint32_t count;

@@ -1,4 +1,6 @@
-/* /export/heaptrack and /export/replay: a recording in the file formats of other tools, by pieces.
+/*
+ * /export/heaptrack and /export/replay: a recording in other tools' file formats, written in
+ * pieces.
  */
 #include <stdlib.h>
 
@@ -7,7 +9,7 @@
 #include "server/route.h"
 #include "server/selection.h"
 
-/* What is left to be written: of one of the two. */
+/* What is left to be written, for one of the two formats. */
 struct writing {
 	struct dataset *dataset;
 	struct selection *selection;
@@ -37,13 +39,13 @@ static struct err *make_heaptrack(void *state, struct buf *buf, bool *done)
 	return err;
 }
 
-/* It has no names, and nothing else that belongs to the lock. */
+/* Needs no lock: it looks up no names. */
 static struct err *make_replay(void *state, struct buf *buf, bool *done)
 {
 	return replay_export_more(((struct writing *)state)->replay, buf, done);
 }
 
-/* Under the lock. */
+/* Begins an export. Call it under the lock. */
 static struct err *begin(struct request *request, struct reply *reply, bool replay,
 			 struct writing *writing)
 {

@@ -15,7 +15,7 @@ typedef struct err *put_stacks(struct buf *buf, const struct recording *recordin
 static struct err *put_svg(struct buf *buf, const struct recording *recording,
 			   const struct tree *tree)
 {
-	// Nothing matched: an empty body, as clients expect it.
+	// Nothing matched: clients expect an empty body.
 	return tree->nodes[0].value ? flamegraph_write(buf, recording, tree, METRIC_TOTAL, false)
 				    : NULL;
 }
@@ -26,7 +26,10 @@ static struct err *put_lines(struct buf *buf, const struct recording *recording,
 	return collapsed_write_libraries(buf, tree);
 }
 
-/* Under the lock. Bytes are all that is shown, so nothing else is summed up. */
+/*
+ * Makes the tree of the matching blocks' bytes; nothing else is shown, so nothing else is summed.
+ * Call it under the lock.
+ */
 static struct err *create_tree(struct dataset *dataset, struct selection *selection,
 			       struct tree **ret)
 {
@@ -55,7 +58,7 @@ static struct err *create_tree(struct dataset *dataset, struct selection *select
 				    METRIC_TOTAL, ret);
 }
 
-/* Under the lock. */
+/* Writes the stacks of the matching blocks. Call it under the lock. */
 static struct err *write_stacks(struct request *request, struct reply *reply, put_stacks *put,
 				struct buf *buf)
 {

@@ -5,7 +5,7 @@
 #include "server/route.h"
 #include "server/selection.h"
 
-/* The choices of sort_by: each of these of the matching allocations, then each of all. */
+/* The choices of sort_by: each of these for the matching allocations, then each for all. */
 enum { FIRST, LAST, INTERVAL, CALLS, LEAKED, SIZE, KEYS };
 
 struct groups {
@@ -14,7 +14,7 @@ struct groups {
 	const struct site_sums *matched, *all;
 	uint32_t *sites; /* in the order asked for, those of all pages */
 	uint64_t count;
-	uint64_t at, end; /* of the page */
+	uint64_t at, end; /* the page */
 	bool strip;
 	bool begun;
 	struct json_writer json;
@@ -70,7 +70,7 @@ static struct err *make_groups(void *state, struct buf *buf, bool *done)
 	if (!groups->begun) {
 		json_init(json, buf, false);
 		json_object(json);
-		json_key(json, "allocations"); // sic: so clients know it
+		json_key(json, "allocations"); // sic: clients expect this name
 		json_array(json);
 		groups->begun = true;
 	}
@@ -112,7 +112,7 @@ static uint64_t key_of(const struct sort *sort, uint32_t site)
 	}
 }
 
-/* Equal ones in the order of the sites: qsort_r() may mix them. */
+/* Equal sites stay in their order: qsort_r() alone may mix them. */
 static int compare(const void *left, const void *right, void *argument)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
@@ -151,7 +151,7 @@ static struct err *sort_groups(const struct request *request, struct groups *gro
 	return NULL;
 }
 
-/* Under the lock. */
+/* Finds and sorts the sites. Call it under the lock. */
 static struct err *fill(struct request *request, struct reply *reply, struct groups *groups)
 {
 	struct err *err = request_select(request, reply, &groups->selection);

@@ -1,4 +1,4 @@
-/* /list: which recordings there are. */
+/* /list: the recordings. */
 #include <string.h>
 
 #include "hosted/cleanup.h"
@@ -38,7 +38,9 @@ static uint32_t deepest(const struct recording *recording)
 	return depth;
 }
 
-/* Arguments by blanks; one that holds blanks, or is empty, in quotes. */
+/*
+ * Writes the arguments with blanks between them. One that contains blanks, or is empty, is quoted.
+ */
 static struct err *put_command(struct json_writer *json, const char *const *arguments)
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;

@@ -41,7 +41,10 @@ static void put_parameter(struct json_writer *json, const char *name, const char
 	json_end(json);
 }
 
-/* Conditions are the same wherever there are some: a component, once. */
+/*
+ * Refers to a condition: each is a component, written once, because all routes with filters have
+ * the same.
+ */
 static void put_condition_reference(struct json_writer *json, const char *name)
 {
 	char path[96];
@@ -66,7 +69,7 @@ static void put_conditions(struct json_writer *json)
 	json_end(json);
 }
 
-/* The parts of a path in <>. */
+/* Writes the parts of a path in <>. */
 static void put_path_parameters(struct json_writer *json, const char *path)
 {
 	while ((path = strchr(path, '<'))) {
@@ -98,7 +101,7 @@ static void put_parameters(struct json_writer *json, const struct route *route)
 	json_end(json);
 }
 
-/* {id} where the table has <id>. */
+/* Writes a path, with {id} where the table has <id>. */
 static void put_path(struct json_writer *json, struct buf *scratch, const char *path)
 {
 	scratch->size = 0;

@@ -14,10 +14,10 @@
 #ifndef MAP_UNINITIALIZED
 #define MAP_UNINITIALIZED 0x4000000
 #endif
-#define MAP_GROWSUP_ELSEWHERE 0x0200 /* of parisc and ia64, nowhere else */
+#define MAP_GROWSUP_ELSEWHERE 0x0200 /* only on parisc and ia64 */
 #define PROT_SEM_OF_LINUX     0x8
 
-/* Where a list of operations is gone on with. */
+/* How far a list of operations is written. */
 struct operations {
 	struct dataset *dataset;
 	uint32_t at;
@@ -60,7 +60,9 @@ static struct err *put_stack(struct json_writer *json, const struct operations *
 	return dataset_put_stack(operations->dataset, json, stack, operations->strip);
 }
 
-/* As clients know it: _s is decimal here, unlike the _s of other addresses. */
+/*
+ * Writes a pointer the way clients know it: _s is decimal here, unlike the _s of other addresses.
+ */
 static void put_pointer(struct json_writer *json, const char *key, const char *text_key,
 			uint64_t pointer)
 {
@@ -150,7 +152,7 @@ struct err *route_mmaps(struct request *request, struct reply *reply)
 	return begin(request, reply, make_mmaps);
 }
 
-/* NULL: none that glibc documents. */
+/* The name of a parameter. NULL: glibc documents none. */
 static const char *parameter_name(int32_t parameter)
 {
 	static const char *const names[] = {

@@ -1,4 +1,4 @@
-/* /debug/pprof: the sums of the last recording, as Go programs have theirs there. */
+/* /debug/pprof: the sums of the last recording, at the place where Go programs have theirs. */
 #include <microhttpd.h>
 
 #include "hosted/cleanup.h"
@@ -9,7 +9,7 @@
 
 CLEANUP_DEFINE(struct dataset *, dataset_release);
 
-/* since: NULL, all. */
+/* Answers with a profile. since: only the changes since that; NULL: everything. */
 static struct err *put_profile(struct dataset *dataset, const struct dataset *since,
 			       struct reply *reply)
 {
@@ -22,12 +22,12 @@ static struct err *put_profile(struct dataset *dataset, const struct dataset *si
 	dataset_unlock(dataset);
 	if (!err)
 		err = reply_whole(reply, &buf);
-	// A profile is a compressed file: it stays one.
+	// A profile is a compressed file already.
 	reply->packed = true;
 	return err;
 }
 
-/* What changes from now on. */
+/* Waits, and answers with what changed meanwhile. */
 static struct err *put_changes(struct request *request, struct dataset *since, struct reply *reply)
 {
 	cleanup(dataset_release_at) struct dataset *then = NULL;

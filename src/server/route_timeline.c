@@ -12,7 +12,7 @@
 
 CLEANUP_DEFINE(struct selection *, selection_release);
 
-/* A member of the points as an array of its own. */
+/* A member of struct timeline_point that becomes an array. */
 struct series {
 	const char *key;
 	size_t offset; /* in struct timeline_point */
@@ -61,7 +61,7 @@ static struct err *answer(struct request *request, struct reply *reply, const st
 	struct err *err;
 	size_t count;
 
-	// Nothing here is derived and kept, so it needs no lock.
+	// No lock: nothing here is kept in the data set.
 	err = timeline_create(request->dataset->recording, &points, &count);
 	if (err)
 		return err;
@@ -94,7 +94,7 @@ static void put_end(struct json_writer *json, const char *key, const char *text_
 	json_field_text(json, text_key, text);
 }
 
-/* Under the lock. */
+/* Finds the regions of the matching blocks. Call it under the lock. */
 static struct err *find_regions(struct request *request, struct reply *reply,
 				struct heap_region *whole, struct heap_region **regions,
 				size_t *count)

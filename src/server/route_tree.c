@@ -1,4 +1,7 @@
-/* /allocation_ascii_tree and /tree: by places in the source, in the order in which they came. */
+/*
+ * /allocation_ascii_tree and /tree: matching blocks by places in the source, in the order of their
+ * first allocation.
+ */
 #include "analysis/views/source_tree.h"
 #include "hosted/cleanup.h"
 #include "report/text/ascii_tree.h"
@@ -8,7 +11,7 @@
 CLEANUP_DEFINE(struct source_tree *, source_tree_destroy);
 CLEANUP_DEFINE(struct selection *, selection_release);
 
-/* Under the lock. */
+/* Writes a tree. Called under the lock. */
 typedef struct err *put_tree(struct buf *buf, struct dataset *dataset,
 			     const struct source_tree *tree, bool strip);
 
@@ -18,7 +21,7 @@ static struct err *put_text(struct buf *buf, struct dataset *dataset,
 	return ascii_tree_write(buf, dataset->symbolized, tree, strip);
 }
 
-/* A node but for its children: trees may be deeper than the writer can nest. */
+/* Writes a node, but not its children: trees may be deeper than the JSON writer can nest. */
 static struct err *open_node(struct buf *buf, struct dataset *dataset,
 			     const struct source_node *node, bool strip)
 {
@@ -67,7 +70,7 @@ static struct err *put_json(struct buf *buf, struct dataset *dataset,
 	}
 }
 
-/* Under the lock. */
+/* Finds the tree and writes it by put. Call it under the lock. */
 static struct err *write_tree(struct request *request, struct reply *reply, put_tree *put,
 			      struct buf *buf)
 {

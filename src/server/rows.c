@@ -9,7 +9,7 @@ void rows_deinit(struct rows *rows)
 	*rows = (struct rows){0};
 }
 
-/* Another request may have others chosen while this one's page is being written. */
+/* Copies the rows: another request may replace them while this page is being written. */
 static struct err *copy(const uint32_t *chosen, struct rows *rows)
 {
 	rows->chosen = malloc(rows->left * sizeof(*chosen));

@@ -1,4 +1,4 @@
-/* The rows of a page of blocks, in the order asked for. */
+/* The rows of a page of blocks, in the order that the request asks for. */
 #ifndef MALLOW_SERVER_ROWS_H
 #define MALLOW_SERVER_ROWS_H
 
@@ -6,21 +6,20 @@
 #include "server/selection.h"
 
 struct rows {
-	uint32_t *chosen; /* all rows of the page; NULL: `walk` finds them */
-	uint64_t next;    /* of these */
+	uint32_t *chosen; /* the rows of the page; NULL: `walk` finds them */
+	uint64_t next;    /* index into chosen */
 	struct block_cursor walk;
-	uint64_t left; /* rows of the page that were not handed out */
+	uint64_t left; /* how many rows of the page are left */
 };
 
 /*
- * Under the lock. The page of the selection that the request asks for; the selection must outlive
- * it.
+ * Begins the page that the request asks for. The selection must outlive it. Call it under the lock.
  */
 struct err *rows_begin(struct request *request, struct selection *selection, struct rows *ret);
 /* Accepts a zeroed struct. */
 void rows_deinit(struct rows *rows);
 
-/* false: that was the last. */
+/* *ret: the next row. false: there is none left. */
 bool rows_next(struct rows *rows, uint64_t *ret);
 
 #endif

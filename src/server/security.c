@@ -8,7 +8,7 @@
 
 #define COOKIE "mallow_token="
 
-/* The host without its port and brackets. false: it is malformed, or far too long for any. */
+/* Takes the port and the brackets off a host. false: it is malformed, or too long for any host. */
 static bool split(const char *host, char name[256])
 {
 	bool bracket = *host == '[';
@@ -49,7 +49,7 @@ bool security_host(const struct security *security, const char *host)
 	       (security->wildcard && is_address(name));
 }
 
-/* In a time that does not tell how much of it was right. */
+/* Compares in a time that does not tell how much of the token was right. */
 static bool equal(const char *token, const char *given, size_t length)
 {
 	size_t size = strlen(token);

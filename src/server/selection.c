@@ -76,7 +76,10 @@ struct err *selection_find(struct dataset *dataset, const struct filter *filter,
 	return NULL;
 }
 
-/* Rows that are chosen at once, for the pages to come, and how often before all are ordered. */
+/*
+ * How many rows are picked out at once, for the next pages too; and how often, before all blocks
+ * are sorted.
+ */
 #define TOP_ROWS 4096
 #define TOPS_MAX 8
 

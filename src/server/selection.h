@@ -1,6 +1,6 @@
 /*
- * The blocks of a data set that a filter matches. The latest few are kept: the next page, the other
- * order, or the tree of the same question is then cheap.
+ * The blocks of a data set that a filter matches. The latest few selections are kept, so that the
+ * next page, another order, or a tree of the same blocks is cheap.
  */
 #ifndef MALLOW_SERVER_SELECTION_H
 #define MALLOW_SERVER_SELECTION_H
@@ -10,7 +10,7 @@
 #include "analysis/filter/filter.h"
 #include "server/dataset.h"
 
-/* As the choices of sort_by in parameter.def. */
+/* In the order of sort_by's choices in parameter.def. */
 enum selection_order {
 	SELECTION_BY_TIME,
 	SELECTION_BY_ADDRESS,
@@ -25,15 +25,15 @@ struct selection {
 	uint64_t count;       /* blocks that match */
 	struct site_sums *sums;
 	struct block_pages pages[SELECTION_ORDERS];
-	struct block_top tops[SELECTION_ORDERS][2]; /* the latest, ascending and descending */
+	struct block_top tops[SELECTION_ORDERS][2]; /* rows picked out: ascending, descending */
 	unsigned int tops_made;
 	unsigned int references;
 };
 
 /*
- * Under the lock. key: the filter as text, equal for equal ones. One reference, which may be
- * dropped without the lock. An error is the filter's, about a value that does not fit the
- * recording, or that there is no memory.
+ * Finds or makes the selection of a filter. key: the filter as text; equal filters have equal keys.
+ * *ret: a reference for the caller, who may drop it without the lock. An error: a value of the
+ * filter does not fit the recording, or no memory. Call it under the lock.
  */
 struct err *selection_find(struct dataset *dataset, const struct filter *filter, const char *key,
 			   struct selection **ret);
@@ -41,15 +41,15 @@ struct err *selection_find(struct dataset *dataset, const struct filter *filter,
 void selection_release(struct selection *selection);
 
 /*
- * Under the lock. Its rows [first, end) in that order, if it is cheaper to choose them than to
- * order all blocks: a page, and not one after the other to the end. *ret NULL: it is not. Else it
- * is true until the next call.
+ * *ret: the rows [first, end) in that order, if it is cheaper to pick them out than to sort all
+ * blocks: that is so for a few pages, but not for all pages one after the other. They are valid
+ * until the next call. *ret NULL: sorting is cheaper. Call it under the lock.
  */
 struct err *selection_top(struct dataset *dataset, struct selection *selection,
 			  enum selection_order order, bool descending, uint64_t first, uint64_t end,
 			  const uint32_t **ret);
 
-/* Under the lock. Its blocks in that order; as long as the selection. */
+/* *ret: its blocks in that order, valid as long as the selection. Call it under the lock. */
 struct err *selection_ranks(struct dataset *dataset, struct selection *selection,
 			    enum selection_order order, const struct block_pages **ret);
 

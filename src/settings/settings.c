@@ -25,7 +25,9 @@ const struct setting_info *setting_info(enum setting setting)
 	return &infos[setting];
 }
 
-/* Compares one word of a list with a whole string; returns the rest of the list, NULL: differs. */
+/*
+ * Whether the first word of a list is this word. Returns the rest of the list; NULL: another word.
+ */
 static const char *same_word(const char *list, const char *word)
 {
 	while (*word && *word != ' ' && *list == *word) {
@@ -50,7 +52,10 @@ static bool find_word(const char *list, const char *word, uint64_t *ret)
 	return false;
 }
 
-/* The digits that a word begins with, at least one; returns what follows them, NULL: no number. */
+/*
+ * Reads the digits at the start of a word, at least one. Returns what follows them; NULL: no
+ * number.
+ */
 static const char *take_digits(const char *word, uint64_t *ret)
 {
 	const char *c = word;
@@ -75,7 +80,7 @@ static bool parse_number(const char *word, uint64_t least, uint64_t *ret)
 	return true;
 }
 
-/* 0: no such unit. */
+/* The bytes of a unit (K, M, …). 0: no such unit. */
 static uint64_t unit_of_size(char c)
 {
 	switch (c) {
@@ -120,7 +125,10 @@ static const struct {
 };
 #define TIMES (sizeof(times) / sizeof(times[0]))
 
-/* The unit that c stands for, from the first one on; *size its letters. TIMES: none of them. */
+/*
+ * Finds the unit of time at c, among the units from `first` on. *size: how many letters it has.
+ * TIMES: none.
+ */
 static size_t find_time(const char *c, size_t first, size_t *size)
 {
 	for (size_t i = first; i < TIMES; i++) {
@@ -134,7 +142,7 @@ static size_t find_time(const char *c, size_t first, size_t *size)
 	return TIMES;
 }
 
-/* Numbers with their units, the larger first; 0 needs none. */
+/* Parses numbers with units, larger units first. 0 needs no unit. */
 static bool parse_time(const char *word, uint64_t *ret)
 {
 	uint64_t sum = 0, value;
@@ -171,7 +179,7 @@ static bool parse_period(const char *word, uint64_t *ret)
 	return true;
 }
 
-#define RTMIN 34 /* as glibc has it: it keeps 32 and 33 for itself */
+#define RTMIN 34 /* glibc's: it keeps 32 and 33 for itself */
 #define RTMAX 64
 
 static const struct {
@@ -187,7 +195,7 @@ static const struct {
 	{"SYS", SIGSYS},
 };
 
-/* Behind the whole of the prefix, NULL: the word does not begin so. */
+/* Returns what follows the prefix. NULL: the word does not begin with it. */
 static const char *skip_prefix(const char *word, const char *prefix)
 {
 	while (*prefix && *word == *prefix) {
@@ -197,7 +205,7 @@ static const char *skip_prefix(const char *word, const char *prefix)
 	return *prefix ? NULL : word;
 }
 
-/* RTMIN, RTMIN+1, RTMAX-1. */
+/* Parses RTMIN, RTMIN+1, RTMAX-1. */
 static bool parse_real_time(const char *word, uint64_t *ret)
 {
 	const char *low = skip_prefix(word, "RTMIN"), *high = skip_prefix(word, "RTMAX");
@@ -222,7 +230,7 @@ static bool can_be_caught(uint64_t number)
 	switch (number) {
 	case SIGKILL:
 	case SIGSTOP:
-	case SIGSEGV: // of a fault: the handler must not come back
+	case SIGSEGV: // sent for faults: a handler must not return
 	case SIGBUS:
 	case SIGFPE:
 	case SIGILL:
@@ -297,7 +305,7 @@ uint64_t setting_default(enum setting setting)
 {
 	uint64_t value = 0;
 
-	// A choice's default is its first word, position 0.
+	// The default of a choice is its first word, so its value is 0.
 	if (infos[setting].kind != SETTING_KIND_CHOICE)
 		setting_parse(setting, infos[setting].standard, &value);
 	return value;

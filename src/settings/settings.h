@@ -1,6 +1,6 @@
 /*
- * The settings: one table for the agent (MALLOW_<NAME>) and the tool (--<name>), and one parser,
- * so that both accept the same words. Freestanding.
+ * The settings: one table and one parser for the agent (MALLOW_<NAME>) and the tool (--<name>), so
+ * that both accept the same words. Freestanding.
  */
 #ifndef MALLOW_SETTINGS_SETTINGS_H
 #define MALLOW_SETTINGS_SETTINGS_H
@@ -27,7 +27,7 @@ enum setting_kind {
 	SETTING_KIND_CHOICE,
 };
 
-/* Which commands have it as an option. */
+/* Which commands have the setting as an option. */
 enum setting_commands {
 	SETTING_COMMANDS_NONE = 0,
 	SETTING_COMMANDS_RUN = 1,
@@ -40,7 +40,7 @@ struct setting_info {
 	const char *option;   /* output */
 	enum setting_kind kind;
 	enum setting_commands commands;
-	const char *standard; /* the default; of a choice all words, the default first */
+	const char *standard; /* the default; of a choice: all its words, the default first */
 	const char *value;    /* as help shows it: FILE */
 	const char *text;
 };
@@ -48,20 +48,26 @@ struct setting_info {
 const struct setting_info *setting_info(enum setting setting);
 
 /*
- * The value of a word: 0 or 1 of a boolean (1/0/true/false/yes/no/on/off), a number above 0, a
- * natural one, the bytes of a size (64K, 10M, 1G: powers of 1024), the nanoseconds of a time
- * (500ms, 2s, 1h2m3s) or of a period (a time, or seconds), the number of a signal (0: none), the
- * position of a choice's word. false: the word is not allowed. Texts have no value.
+ * Parses a setting's word. *ret is, by the setting's kind:
+ *
+ *	boolean   0 or 1 (1/0/true/false/yes/no/on/off)
+ *	number    above 0; natural: 0 and above
+ *	size      bytes (64K, 10M, 1G: powers of 1024)
+ *	time      nanoseconds (500ms, 2s, 1h2m3s); period: a time, or a number of seconds
+ *	signal    its number, 0: none
+ *	choice    the position of the word in its list
+ *
+ * Texts have no value. false: the word is not allowed.
  */
 bool setting_parse(enum setting setting, const char *word, uint64_t *ret);
 
-/* A size alone, as above. */
+/* Parses a size, as above. */
 bool setting_parse_size(const char *word, uint64_t *ret);
 
-/* The value of the default. */
+/* The value of a setting's default. */
 uint64_t setting_default(enum setting setting);
 
-/* What is allowed, for a message: "1, 0, true, …". */
+/* Which words are allowed, for a message: "1, 0, true, …". */
 const char *setting_allowed(enum setting setting);
 
 enum setting_mode {

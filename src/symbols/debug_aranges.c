@@ -6,15 +6,15 @@
 
 #define VERSION      2
 #define ADDRESS_SIZE 8
-#define LONG_FORMAT  UINT32_MAX /* a size of 8 bytes follows, and offsets have as many */
+#define LONG_FORMAT  UINT32_MAX /* a size of 8 bytes follows, and offsets have 8 bytes */
 
-/* What is not read yet of the section. */
+/* The part of the section that is not read yet. */
 struct cursor {
 	const uint8_t *at;
 	size_t left;
 };
 
-/* false: there are not so many bytes. */
+/* Steps over size bytes. false: fewer are left. */
 static bool skip(struct cursor *cursor, size_t size)
 {
 	if (cursor->left < size)
@@ -24,7 +24,7 @@ static bool skip(struct cursor *cursor, size_t size)
 	return true;
 }
 
-/* A number of that size, which is 8 at most. */
+/* Reads a number of size bytes, 8 at most. false: fewer are left. */
 static bool take(struct cursor *cursor, size_t size, uint64_t *ret)
 {
 	const uint8_t *from = cursor->at;
@@ -36,7 +36,7 @@ static bool take(struct cursor *cursor, size_t size, uint64_t *ret)
 	return true;
 }
 
-/* The ranges of one unit, up to one of zeros. */
+/* Adds the ranges of one unit. Its list ends with a range of zeros. */
 static struct err *read_ranges(struct cursor *set, uint32_t unit, struct span_ranges *ranges)
 {
 	uint64_t low, size;
@@ -51,7 +51,10 @@ static struct err *read_ranges(struct cursor *set, uint32_t unit, struct span_ra
 	return NULL;
 }
 
-/* The next set, without its header, whose end is aligned as ranges are. false: there is none. */
+/*
+ * Steps over the next set of ranges, and returns its content in *ret: what follows the header,
+ * aligned as ranges are. false: there is none.
+ */
 static bool take_set(struct cursor *cursor, struct cursor *ret, uint64_t *unit)
 {
 	const uint8_t *begin = cursor->at;

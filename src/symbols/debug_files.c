@@ -13,7 +13,7 @@
 
 #define SYSTEM_ROOT "/usr/lib/debug"
 
-/* What a candidate must be to be taken. */
+/* What a file must match to be taken. */
 struct wanted {
 	const uint8_t *build_id;
 	size_t build_id_size; /* 0: the checksum counts */
@@ -65,8 +65,7 @@ static bool matches(const struct elf_image *image, const struct wanted *wanted)
 	return checksum_is(image, wanted->checksum);
 }
 
-/* Opens path if it is what is wanted; *ret stays NULL otherwise. The only errors: no memory, or no
- * descriptor. */
+/* Opens path if it matches; else *ret stays NULL. The only errors: no memory, or no descriptor. */
 static struct err *try_path(const char *path, const struct wanted *wanted, struct elf_image **ret)
 {
 	cleanup(elf_image_close_at) struct elf_image *image = NULL;
@@ -118,7 +117,7 @@ struct err *debug_files_by_build_id(const struct debug_files *files, const uint8
 	for (size_t i = 0; !err && !found && i < root_count(files); i++)
 		err = try_format(&wanted, &found, "%s/.build-id/%.2s/%s.debug", root_at(files, i),
 				 text, text + 2);
-	// The paths of the user may be debug files themselves.
+	// The user's paths may also be debug files themselves.
 	for (size_t i = 0; !err && !found && i < files->paths.count; i++)
 		err = try_path(files->paths.items[i], &wanted, &found);
 	if (!err && !found) {
@@ -131,7 +130,7 @@ struct err *debug_files_by_build_id(const struct debug_files *files, const uint8
 	return err;
 }
 
-/* Tries name in the places where a debuglink is looked for, the image being in directory. */
+/* Tries name in the places where a debuglink may lead. directory: the image's. */
 static struct err *try_directory(const struct debug_files *files, const struct wanted *wanted,
 				 const char *directory, const char *name, struct elf_image **ret)
 {
@@ -147,7 +146,7 @@ static struct err *try_directory(const struct debug_files *files, const struct w
 	return err;
 }
 
-/* Directory of path as it is, and where its symbolic links lead to. */
+/* The directory of a path as written, and the one to which its symbolic links lead. */
 struct directories {
 	char plain[PATH_MAX];
 	char real[PATH_MAX]; /* empty: the same */
@@ -196,7 +195,7 @@ struct err *debug_files_for(const struct debug_files *files, const struct elf_im
 
 	const char *name = dwelf_elf_gnu_debuglink(image->elf, &checksum);
 
-	// A plain name: with a slash in it a hostile file would have us open anything.
+	// Only a plain name: by one with a slash a hostile file could have us open anything.
 	if (!err && !found && name && name[0] && !strchr(name, '/')) {
 		wanted.checksum = checksum;
 		err = by_link(files, image, &wanted, name, &found);
@@ -205,7 +204,10 @@ struct err *debug_files_for(const struct debug_files *files, const struct elf_im
 	return err;
 }
 
-/* The name and build id in .gnu_debugaltlink; false: none, or damaged. */
+/*
+ * Reads the name and the build id from .gnu_debugaltlink. false: there is no such section, or it is
+ * damaged.
+ */
 static bool read_altlink(const struct elf_image *image, const char **name, struct wanted *ret)
 {
 	Elf_Data *data = elf_image_section_data(image, ".gnu_debugaltlink");
@@ -243,7 +245,7 @@ struct err *debug_files_alternate(const struct debug_files *files, const struct 
 	if (!err && name[0] != '/' && directories.real[0])
 		err = try_format(&wanted, &found, "%s/%s", directories.real, name);
 
-	// Debian's place, below whichever root the packages were unpacked to.
+	// Debian's place for such files, below each root that packages may be unpacked to.
 	const char *part = strstr(name, "/.dwz/");
 
 	for (size_t i = 0; part && !err && i < root_count(files); i++)

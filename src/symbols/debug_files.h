@@ -1,10 +1,10 @@
 /*
- * Where separate debug information is: directories by build id, .gnu_debuglink, debuginfod, and
- * dwz's shared files (.gnu_debugaltlink). A search of our own and not
- * dwfl_standard_find_debuginfo(): that one opens whatever a name leads to, and would wait for a
- * FIFO.
+ * Finds separate debug files: in directories by build id, by .gnu_debuglink, from debuginfod; and
+ * the files that dwz moves shared parts to (.gnu_debugaltlink). libdwfl's
+ * dwfl_standard_find_debuginfo() is not used, because it opens whatever a name leads to, and would
+ * wait for a FIFO.
  *
- * Belongs to one thread.
+ * A debug_files belongs to one thread.
  */
 #ifndef MALLOW_SYMBOLS_DEBUG_FILES_H
 #define MALLOW_SYMBOLS_DEBUG_FILES_H
@@ -14,28 +14,35 @@
 #include "hosted/vec.h"
 #include "symbols/elf_image.h"
 
-/* A zeroed one knows no place. */
+/* Zeroed: only the system's places are searched. */
 struct debug_files {
 	struct arena arena;
 	VEC(const char *) paths; /* directories and files given by the user, then the system's */
 };
 
 /*
- * A directory (as /usr/lib/debug: .build-id/xx/yyyy.debug, or debug files by their debuglink's or
- * program's name), or one debug file. Searched in the order in which they were added.
+ * Adds a place: a directory like /usr/lib/debug, or one debug file. In a directory debug files are
+ * found as .build-id/xx/yyyy.debug, or by the name of the debuglink or of the program. Places are
+ * searched in the order in which they were added.
  */
 struct err *debug_files_add(struct debug_files *files, const char *path);
 void debug_files_deinit(struct debug_files *files);
 
-/* The debug file with that build id; *ret NULL: none was found. */
+/* Opens the debug file with that build id. *ret NULL: none was found. */
 struct err *debug_files_by_build_id(const struct debug_files *files, const uint8_t *id, size_t size,
 				    struct elf_image **ret);
 
-/* The separate debug file of an image, by its build id, else its debuglink; *ret NULL: none. */
+/*
+ * Opens the separate debug file of an image: by its build id, else by its debuglink. *ret NULL:
+ * none was found.
+ */
 struct err *debug_files_for(const struct debug_files *files, const struct elf_image *image,
 			    struct elf_image **ret);
 
-/* The file that dwz moved shared parts of the image's DWARF to; *ret NULL: none is named. */
+/*
+ * Opens the file that dwz moved shared parts of the image's DWARF to. *ret NULL: the image names
+ * none, or it was not found.
+ */
 struct err *debug_files_alternate(const struct debug_files *files, const struct elf_image *image,
 				  struct elf_image **ret);
 

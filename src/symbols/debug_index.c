@@ -12,7 +12,10 @@ static void units_deinit(struct debug_units *units)
 	span_map_deinit(&units->map);
 }
 
-/* The section, where it is not compressed, and laid out as this machine's are. NULL: else. */
+/*
+ * The section .debug_aranges. NULL: there is none, it is compressed, or the image is not a 64-bit
+ * little-endian one.
+ */
 static Elf_Data *aranges_of(const struct elf_image *image)
 {
 	Elf_Scn *scn = elf_image_section(image, ".debug_aranges");
@@ -56,7 +59,7 @@ void debug_index_deinit(struct debug_index *index)
 	debug_aranges_deinit(&index->aranges);
 }
 
-/* The unit that begins at offset. false: it is damaged, or not one. */
+/* Makes *ret the unit at offset in .debug_info. false: no unit begins there, or it is damaged. */
 static bool begin_unit(struct debug_index *index, uint64_t offset, struct debug_unit *ret)
 {
 	Dwarf_Off next;
@@ -92,13 +95,14 @@ static struct err *index_all(struct debug_index *index)
 	Dwarf_Off last = 0;
 	Dwarf_Die die;
 
-	all->list.count = 0; // of an attempt that ran out of memory
-	// Without asking for the split units: that would open each .dwo file.
+	all->list.count = 0; // left by an attempt that ran out of memory
+	// Split units are not asked for: libdw would open each .dwo file.
 	while (!dwarf_get_units(index->dwarf, cu, &cu, NULL, NULL, &die, NULL)) {
 		struct debug_unit unit;
 		uint32_t number = (uint32_t)all->list.count;
 
-		// Units come in rising order.
+		// Offsets of units rise. In a damaged file they may not, and this loop would not
+		// end.
 		if (number && dwarf_dieoffset(&die) <= last)
 			break;
 		last = dwarf_dieoffset(&die);

@@ -1,7 +1,7 @@
 /*
- * Which unit of the DWARF an address is in. First by .debug_aranges, without a look at units; then,
- * where that does not know the address, by the units' own ranges: clang and Rust write no
- * .debug_aranges.
+ * Finds the unit of the DWARF that an address is in. It looks into .debug_aranges first, which
+ * needs no look at units. If the address is not there, it reads the ranges of all units: clang and
+ * Rust write no .debug_aranges.
  */
 #ifndef MALLOW_SYMBOLS_DEBUG_INDEX_H
 #define MALLOW_SYMBOLS_DEBUG_INDEX_H
@@ -12,24 +12,24 @@
 
 struct debug_units {
 	VEC(struct debug_unit) list;
-	struct span_map map; /* to the list */
+	struct span_map map; /* values: indices of the list */
 };
 
 /* A zeroed one is empty. */
 struct debug_index {
 	Dwarf *dwarf;
-	struct debug_units listed; /* by .debug_aranges; zeroed ones have not been met yet */
+	struct debug_units listed; /* by .debug_aranges; zeroed: not asked for yet */
 	struct debug_aranges aranges;
 	struct debug_units all; /* by their own ranges */
 	bool all_indexed;
 };
 
-/* dwarf: of the image; it must outlive the index. */
+/* dwarf: the image's handle, which must outlive the index. */
 struct err *debug_index_init(struct debug_index *index, Dwarf *dwarf,
 			     const struct elf_image *image);
 void debug_index_deinit(struct debug_index *index);
 
-/* *ret NULL: no unit is there. Else it is the index's. */
+/* *ret: the unit, which the index owns; NULL: no unit has the address. */
 struct err *debug_index_find(struct debug_index *index, uint64_t address, struct debug_unit **ret);
 
 #endif

@@ -14,7 +14,7 @@
 struct debug_info {
 	const char *damage;
 	struct debug_split split;
-	struct elf_image *unpacked, *alternate_unpacked; /* NULL: libdw has the file itself */
+	struct elf_image *unpacked, *alternate_unpacked; /* NULL: libdw reads the file itself */
 	Dwarf *dwarf;
 	Dwarf *alternate;
 	struct debug_index index;
@@ -54,7 +54,7 @@ struct err *debug_info_create(struct elf_image *image, struct elf_image *alterna
 
 	if (!info)
 		return err_no_memory();
-	// As libdw does: relative to where the file is, not to the link that led to it.
+	// As in libdw: relative to the directory of the file itself, not of a link to it.
 	if (!realpath(image->path, path))
 		snprintf(path, sizeof(path), "%s", image->path);
 	info->split.directory = strdup(dirname(path));

@@ -1,7 +1,7 @@
 /*
- * The DWARF of one ELF file: finds the unit of an address, then what the unit knows of it.
+ * The DWARF of one ELF file: finds the unit of an address, and in it the functions and lines.
  *
- * Belongs to one thread: libdw gives wrong answers when a handle is shared.
+ * Belongs to one thread: libdw gives wrong answers when threads share a handle.
  */
 #ifndef MALLOW_SYMBOLS_DEBUG_INFO_H
 #define MALLOW_SYMBOLS_DEBUG_INFO_H
@@ -12,16 +12,16 @@
 struct debug_info;
 
 /*
- * alternate is dwz's shared file, or NULL. Both images must outlive the result. An error: the file
- * is damaged, or no memory.
+ * alternate: the file that dwz moved shared parts to, or NULL. Both images must outlive *ret. An
+ * error: the file is damaged, or no memory.
  */
 struct err *debug_info_create(struct elf_image *image, struct elf_image *alternate,
 			      struct debug_info **ret);
-/* What is wrong with the file, though it can be read, or with the alternate one; NULL: nothing. */
+/* What is damaged in the file or in the alternate one, although it can be read. NULL: nothing. */
 const char *debug_info_damage(const struct debug_info *info);
 void debug_info_destroy(struct debug_info *info);
 
-/* Appends the functions at address, innermost first; nothing where no unit is. */
+/* Appends the functions at address, innermost first. Appends nothing if no unit has the address. */
 struct err *debug_info_find(struct debug_info *info, uint64_t address, struct debug_frames *ret);
 
 #endif

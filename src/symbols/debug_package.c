@@ -13,14 +13,17 @@
 #define LISTS "/var/lib/dpkg/info" /* PACKAGE.list or PACKAGE:ARCHITECTURE.list */
 #define USR   "/usr"
 
-/* Packages may have files below /lib that are, by a link, below /usr/lib. */
+/*
+ * Whether a line names the file at path. A package may list a file below /lib, which is a link to
+ * /usr/lib.
+ */
 static bool is_file(const char *line, const char *path)
 {
 	return strcmp(line, path) == 0 ||
 	       (strncmp(path, USR, strlen(USR)) == 0 && strcmp(line, path + strlen(USR)) == 0);
 }
 
-/* Whether the list has the file, one of whose names is a line. */
+/* *ret: whether a line of the list names the file. */
 static struct err *search(const char *list, const char *path, bool *ret)
 {
 	auto_fclose FILE *file = fopen(list, "re");
@@ -68,7 +71,8 @@ struct err *debug_package_find(const char *path, char **ret)
 	DIR *lists;
 
 	*ret = NULL;
-	// A library is recorded by the name that the loader knows, often that of a link.
+	// A library is recorded under the name that the loader used, often a link's; lists have
+	// real names.
 	lists = realpath(path, real) ? opendir(LISTS) : NULL;
 	if (!lists)
 		return NULL;

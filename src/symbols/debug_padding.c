@@ -6,7 +6,10 @@
 
 #include "base/compiler.h"
 
-/* Ends a string, and is as long as any number that libdw reads unchecked. */
+/*
+ * How many NULs: enough to end a string, and for the longest number that libdw reads without a
+ * check.
+ */
 #define PADDING 16
 
 enum kind { OTHER, STRINGS, UNITS, LINES, OFFSETS };
@@ -32,7 +35,7 @@ static enum kind kind_of(const char *name)
 	return OTHER;
 }
 
-/* Compressed in the way of .zdebug_… sections. */
+/* Whether a section is compressed in the old way, that of .zdebug_… sections. */
 static bool is_packed_old_way(Elf_Scn *scn)
 {
 	static const char magic[] = {'Z', 'L', 'I', 'B'};
@@ -42,7 +45,9 @@ static bool is_packed_old_way(Elf_Scn *scn)
 	       memcmp(data->d_buf, magic, sizeof(magic)) == 0;
 }
 
-/* Decompresses a section if it is compressed. false: libdw will not read it. */
+/*
+ * Decompresses a section if it is compressed. false: that failed, so libdw will not read it either.
+ */
 static bool unpack(Elf_Scn *scn, bool old_way)
 {
 	GElf_Shdr section;
@@ -53,21 +58,21 @@ static bool unpack(Elf_Scn *scn, bool old_way)
 		return false;
 	if (old_way && !(section.sh_flags & SHF_COMPRESSED))
 		elf_compress_gnu(scn, 0, 0);
-	// What is compressed even now, libdw would decompress after us.
+	// libdw would decompress later what is still compressed now: hide it.
 	if (!old_way || !is_packed_old_way(scn) || !gelf_getshdr(scn, &section))
 		return true;
-	section.sh_type = SHT_NOBITS; // in memory only
+	section.sh_type = SHT_NOBITS; // changed in memory only
 	gelf_update_shdr(scn, &section);
 	return false;
 }
 
-/* A section that is to be read. */
+/* A section that may be padded. */
 struct section {
 	Elf_Scn *scn;
 	enum kind kind;
 };
 
-/* The next one behind that, decompressed. false: there is none. */
+/* Steps to the next such section, and decompresses it. false: there is none. */
 static bool next_section(Elf *elf, size_t names, struct section *section)
 {
 	GElf_Shdr header;
@@ -86,7 +91,10 @@ static bool next_section(Elf *elf, size_t names, struct section *section)
 	return false;
 }
 
-/* The offsets of strings by which attributes name them; more than one such section: damaged. */
+/*
+ * The section with the offsets by which attributes name strings. Two such sections: the file is
+ * damaged.
+ */
 struct offsets {
 	size_t sections;
 	Elf_Data *data;
@@ -106,7 +114,9 @@ static struct offsets find_offsets(Elf *elf, size_t names)
 	return offsets;
 }
 
-/* Whether one may be that of a section's end. An attribute says itself where among them it looks.
+/*
+ * Whether one of the offsets may be `offset`. Any four bytes count, as each attribute says itself
+ * where its offset stands.
  */
 static bool may_hold(const struct offsets *offsets, size_t offset)
 {
@@ -123,7 +133,7 @@ static bool may_hold(const struct offsets *offsets, size_t offset)
 static struct err *pad(const struct section *section, const struct offsets *offsets,
 		       struct arena *arena, bool *has_no_end)
 {
-	// Versions of libdw take the one or the other; the bytes are the same.
+	// Some versions of libdw read the one, some the other; both have the same bytes.
 	Elf_Data *data = elf_getdata(section->scn, NULL), *raw = elf_rawdata(section->scn, NULL);
 
 	if (section->kind == OFFSETS || !data || !raw || !raw->d_buf || !raw->d_size)

@@ -8,14 +8,17 @@
 #include "base/compiler.h"
 #include "hosted/pages.h"
 
-/* DWARF deflates to a third or so; what claims to grow this much is there to exhaust memory. */
+/*
+ * How many times its size a section may claim to have decompressed. DWARF compresses to about a
+ * third; more than this is there to exhaust memory.
+ */
 #define GROWTH_MAX 256
 
-/* Sections of an image, more than there are kinds of them. */
+/* The most sections of an image: more than there are kinds. */
 #define PARTS_MAX 32
 #define ALIGNMENT 64
 
-/* A section of the image that is being made. */
+/* A section of the new image. */
 struct part {
 	Elf64_Shdr from; /* in the file, compressed if its flags say so */
 	Elf64_Shdr to;
@@ -24,13 +27,13 @@ struct part {
 struct making {
 	const struct elf_image *image;
 	uint64_t file_size;
-	struct part parts[PARTS_MAX]; /* the first one is none, as in any table of sections */
+	struct part parts[PARTS_MAX]; /* the first is empty, as in any table of sections */
 	unsigned count;
-	unsigned names; /* which of them has the names */
-	uint64_t size;  /* of what is made, as far as it is planned */
+	unsigned names; /* the part with the names of sections */
+	uint64_t size;  /* of the image, as far as it is planned */
 	uint8_t *memory;
-	uint8_t *packed;      /* where a section is read to before it is decompressed */
-	uint64_t packed_size; /* of the largest one */
+	uint8_t *packed;      /* a section is read to here before it is decompressed */
+	uint64_t packed_size; /* of the largest section */
 	struct libdeflate_decompressor *decompressor;
 };
 
@@ -40,7 +43,7 @@ static void making_deinit(struct making *making)
 	pages_free(making->packed, making->packed_size);
 }
 
-/* What no look-up here reads: of the C library's debug file these are a fifth. */
+/* Sections that no look-up here reads: a fifth of the C library's debug file. */
 static bool is_unread(const char *name)
 {
 	static const char *const unread[] = {".debug_loc", ".debug_loclists", ".debug_macinfo",
@@ -57,7 +60,7 @@ static bool is_alternate(const char *name)
 	return strcmp(name, ".gnu_debugaltlink") == 0;
 }
 
-/* libdw reads all sections that it knows by name: hides some of them. */
+/* Hides sections from libdw, which reads all whose names it knows. */
 static void hide(const struct elf_image *image, bool (*is_hidden)(const char *name))
 {
 	GElf_Shdr section;
@@ -89,7 +92,7 @@ static struct err *impossible_size(const struct elf_image *image, const GElf_Shd
 			  image->path, (unsigned long long)section->sh_offset);
 }
 
-/* Checks what libdw would believe: the sizes of compressed sections. */
+/* Checks the sizes of compressed sections, because libdw would believe them. */
 static struct err *check_sizes(const struct elf_image *image)
 {
 	GElf_Shdr section;
@@ -107,8 +110,8 @@ static struct err *check_sizes(const struct elf_image *image)
 }
 
 /*
- * An image is made of files whose .debug_info is compressed, are laid out as this machine's are,
- * and do not make libdw look for others beside them, as split DWARF does.
+ * Whether an image is made: .debug_info is compressed, the file is a 64-bit little-endian one, and
+ * libdw would not look for further files beside it, as it does for split DWARF.
  */
 static bool can_be_made(const struct elf_image *image)
 {
@@ -120,7 +123,9 @@ static bool can_be_made(const struct elf_image *image)
 	       !elf_image_section(image, ".debug_addr");
 }
 
-/* The header of a compressed section. false: it is compressed otherwise, or not all there. */
+/*
+ * Reads the header of a compressed section. false: it is compressed in another way, or cut short.
+ */
 static bool read_packed(const struct making *making, const GElf_Shdr *section, Elf64_Chdr *ret)
 {
 	return section->sh_size > sizeof(*ret) &&
@@ -130,8 +135,7 @@ static bool read_packed(const struct making *making, const GElf_Shdr *section, E
 }
 
 /*
- * Adds a section to the plan, but not one that the file does not have all of. *ret false: an image
- * cannot be made.
+ * Adds a section to the plan, unless the file ends within it. *ret false: an image cannot be made.
  */
 static struct err *plan_section(struct making *making, const GElf_Shdr *section, bool *ret)
 {
@@ -213,7 +217,7 @@ static bool decompress(const struct making *making, const struct part *part, uin
 					  part->to.sh_size, NULL) == LIBDEFLATE_SUCCESS;
 }
 
-/* Reads a section to its place. What is damaged is not there, as libdw has it. */
+/* Reads a section to its place in the image. A damaged one is left out, as libdw would. */
 static void fill_part(const struct making *making, struct part *part)
 {
 	uint8_t *to = making->memory + part->to.sh_offset;
@@ -225,7 +229,7 @@ static void fill_part(const struct making *making, struct part *part)
 		part->to.sh_type = SHT_NOBITS;
 }
 
-/* Behind the parts. */
+/* Writes the image's header, and the table of sections behind the parts. */
 static void put_headers(const struct making *making)
 {
 	uint8_t *memory = making->memory, *table = memory + making->size;

@@ -1,7 +1,8 @@
 /*
- * The sections of DWARF that look-ups here read, as libdw is to find them: in an ELF image in
- * memory, decompressed by libdeflate, which takes 0.4 of the time. Given the file itself, libdw
- * decompresses all that it knows, by zlib, when it opens it.
+ * Gives libdw the DWARF of a file with compressed sections: an ELF image in memory, with only the
+ * sections that look-ups here read. They are decompressed by libdeflate, in 0.4 of the time that
+ * libdw takes: given the file itself, it decompresses all sections that it knows, by zlib, when it
+ * opens the file.
  *
  *	header │ .debug_info … │ .debug_abbrev │ … │ names │ table of sections
  */
@@ -11,16 +12,17 @@
 #include "symbols/elf_image.h"
 
 /*
- * *ret stays untouched where libdw is to be given the file itself: where nothing is compressed, or
- * not by zlib, and where libdw must know the file's name since it finds other files by it. The
- * file is safe to be read by it then: no section claims a size that it cannot have. A damaged
- * section is not there. An error: one claims an impossible size, or no memory.
+ * Makes the image. *ret stays untouched if libdw is to read the file itself: nothing in it is
+ * compressed, or not by zlib, or libdw must know the file's name because it finds other files by
+ * it. Such a file is safe for libdw then: no section claims a size that it cannot have. In the
+ * image damaged sections are missing. An error: a section claims an impossible size, or no memory.
  */
 struct err *debug_sections_open(const struct elf_image *image, struct elf_image **ret);
 
 /*
- * To be called before debug_sections_open() where dwz's shared file was not found: libdw would look
- * for it by itself, wait for a FIFO of its name, and take one of another build.
+ * Hides the name of dwz's shared file from libdw. To be called before debug_sections_open() if that
+ * file was not found: libdw would look for it by itself, would wait for a FIFO of its name, and
+ * would take one of another build.
  */
 void debug_sections_hide_alternate(const struct elf_image *image);
 

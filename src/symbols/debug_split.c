@@ -15,7 +15,7 @@ void debug_split_deinit(struct debug_split *split)
 	arena_deinit(&split->padded);
 }
 
-/* Is there something at path that is not a regular file, so that opening it could wait? */
+/* Whether something at path is not a regular file, so that opening it could block. */
 static bool is_unsafe(const char *path)
 {
 	struct stat status;
@@ -30,7 +30,10 @@ static const char *own_string(Dwarf_Die *die, unsigned int name)
 	return dwarf_formstring(dwarf_attr(die, name, &attribute));
 }
 
-/* One place where libdw looks: name below base, below directory; absolute parts win. */
+/*
+ * Checks one place where libdw looks: name relative to base, relative to directory. An absolute
+ * part replaces what stands before it.
+ */
 static bool place_is_unsafe(const char *directory, const char *base, const char *name)
 {
 	char path[PATH_MAX];
@@ -60,11 +63,12 @@ struct err *debug_split_find(struct debug_split *split, Dwarf_Die *unit, Dwarf_D
 	    type != DW_UT_skeleton || !found.addr)
 		return NULL;
 
-	// libdw has opened the file by itself: its strings are padded before the first one is read.
+	// libdw has opened this file already, but read none of its strings yet: pad them now.
 	Elf *elf = dwarf_getelf(dwarf_cu_getdwarf(found.cu));
 	struct err *err = debug_padding_add(elf, &split->padded, &padding);
 
-	// The units are where they were: strings in them may have no end.
+	// Padding .debug_info came too late: libdw already points into the old copy, where a string
+	// at the end may have no NUL.
 	if (!err && !padding.units)
 		*ret = found;
 	return err;

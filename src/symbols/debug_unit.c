@@ -5,9 +5,11 @@
 
 #include "hosted/cleanup.h"
 
-/* Deeper than any program nests blocks; a damaged tree must not exhaust the stack. */
+/*
+ * How deep DIEs may nest: deeper than any program does. A damaged tree must not exhaust the stack.
+ */
 #define DEPTH_MAX  256
-/* Ranges of one DIE: 100 times what the largest function of LLVM has. */
+/* The most ranges of one DIE: 100 times what the largest function of LLVM has. */
 #define RANGES_MAX 65536
 
 void debug_unit_init(struct debug_unit *unit, const Dwarf_Die *die)
@@ -36,23 +38,25 @@ struct err *debug_unit_add_ranges(Dwarf_Die *die, uint32_t value, struct span_ra
 	return NULL;
 }
 
-/* What the walk over the unit's DIEs carries along. */
+/* The state of the walk over a unit's DIEs. */
 struct walk {
 	struct debug_unit *unit;
 	struct span_ranges ranges;
-	Dwarf_Off last; /* DIEs come in rising order; one that does not would be a loop */
+	Dwarf_Off last; /* offset of the last DIE; the next one's is higher, else there is a loop */
 };
 
 static struct err *walk_children(struct walk *walk, Dwarf_Die *die, uint32_t parent, int depth);
 
-/* A function or an inlined copy: gets a node, its children have it as parent. */
+/*
+ * Adds a node for a function or an inlined copy of one, and visits its children with it as parent.
+ */
 static struct err *visit_function(struct walk *walk, Dwarf_Die *die, uint32_t parent, bool inlined,
 				  int depth)
 {
 	struct debug_unit *unit = walk->unit;
 	uint32_t node = (uint32_t)unit->nodes.count;
 
-	// Declarations and abstract instances, most of a C++ unit.
+	// Without code: a declaration or an abstract instance. Most of a C++ unit is that.
 	if (!dwarf_hasattr(die, DW_AT_low_pc) && !dwarf_hasattr(die, DW_AT_ranges))
 		return NULL;
 	if (unit->nodes.count >= SPAN_NONE ||
@@ -116,7 +120,7 @@ static struct err *load(struct debug_unit *unit, struct debug_split *split)
 {
 	struct walk walk = {.unit = unit};
 
-	unit->nodes.count = 0; // of an attempt that ran out of memory
+	unit->nodes.count = 0; // left by an attempt that ran out of memory
 
 	struct err *err = debug_split_find(split, &unit->line_die, &unit->tree_die);
 
@@ -154,7 +158,7 @@ static uint64_t number_attribute(Dwarf_Die *die, unsigned int name)
 	return dwarf_formudata(dwarf_attr(die, name, &attribute), &value) ? 0 : value;
 }
 
-/* Where an inlined function was called. */
+/* The file and line from which an inlined function was called. */
 static void call_site(struct debug_unit *unit, Dwarf_Die *die, const char **file, uint32_t *line)
 {
 	uint64_t index = number_attribute(die, DW_AT_call_file);

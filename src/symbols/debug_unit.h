@@ -1,13 +1,14 @@
 /*
- * One compilation unit of DWARF: which inlined functions an address is in, and its source line.
- * The unit's DIEs are walked once, when its first address is asked for, into a flat span map:
- * dwarf_getscopes(), which walks them for each address, takes 165 ms an address in large C++ units.
+ * One compilation unit of DWARF: finds the functions at an address, inlined ones too, and their
+ * source lines. When the first address is asked for, one walk over the unit's DIEs fills a flat
+ * span map. (libdw's dwarf_getscopes() walks them for each address: 165 ms an address in large C++
+ * units.)
  *
  *	f() [0 .. 90)  ⊃  g() inlined [10 .. 50)  ⊃  h() inlined [20 .. 30)
  *	nodes   0 f   1 g, parent 0   2 h, parent 1
  *	spans   0 → 0   10 → 1   20 → 2   30 → 1   50 → 0   90 → none
  *
- * All strings are libdw's and live as long as the Dwarf handle.
+ * All strings belong to libdw and live as long as the Dwarf handle.
  */
 #ifndef MALLOW_SYMBOLS_DEBUG_UNIT_H
 #define MALLOW_SYMBOLS_DEBUG_UNIT_H
@@ -24,40 +25,43 @@
 /* A function, or an inlined copy of one. */
 struct debug_node {
 	Dwarf_Off die;
-	uint32_t parent; /* what it is inlined into; SPAN_NONE: nothing, or it is not inlined */
+	uint32_t parent; /* the node it is inlined into; SPAN_NONE: none */
 	bool inlined;
 };
 
 struct debug_unit {
-	Dwarf_Die line_die; /* the unit, or the skeleton of a split one: has the line table */
+	Dwarf_Die line_die; /* the unit, or the skeleton of a split unit: it has the line table */
 	Dwarf_Die tree_die; /* the unit with its functions */
 	bool loaded;
 	VEC(struct debug_node) nodes;
-	struct span_map map; /* to nodes */
+	struct span_map map; /* values: indices of nodes */
 };
 
-/* A function as the debug information has it. */
+/* A function at an address, as the debug information tells. */
 struct debug_frame {
-	const char *name; /* mangled, if it has such a name; NULL: unknown */
-	const char *file; /* NULL: unknown; see debug_frames */
+	const char *name; /* the mangled one if there is one; NULL: unknown */
+	const char *file; /* relative to the directory of debug_frames; NULL: unknown */
 	uint32_t line;    /* 0: unknown */
-	bool inlined;     /* into the next frame */
+	bool inlined;     /* its code was inlined into the next frame's function */
 };
 
 struct debug_frames {
 	VEC(struct debug_frame) list;
-	const char *directory; /* to which the files are relative; NULL: unknown */
+	const char *directory; /* the files are relative to it; NULL: unknown */
 };
 
-/* die: the unit's, which may be a skeleton. */
+/* die: the unit's DIE, or a skeleton's. Nothing is read yet. */
 void debug_unit_init(struct debug_unit *unit, const Dwarf_Die *die);
 void debug_unit_deinit(struct debug_unit *unit);
 
-/* Appends the functions at address, innermost first; at least one. Loads the unit first. */
+/*
+ * Appends the functions at address, innermost first: at least one frame. The first call reads the
+ * unit.
+ */
 struct err *debug_unit_find(struct debug_unit *unit, struct debug_split *split, uint64_t address,
 			    struct debug_frames *ret);
 
-/* Adds the ranges of a DIE, whose value is value. */
+/* Adds the address ranges of a DIE, with that value. */
 struct err *debug_unit_add_ranges(Dwarf_Die *die, uint32_t value, struct span_ranges *ranges);
 
 #endif

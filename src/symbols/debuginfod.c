@@ -9,14 +9,15 @@
 #include "hosted/cleanup.h"
 
 /*
- * The client waits 90 s for a server that says nothing, and for each file anew: a network that
- * swallows packets would hold a program's end up for an hour. So after the first silence of this
- * many seconds, or when all downloads together took that long, none is asked again.
+ * How long to wait. The client library itself waits 90 s for a silent server, and does so for each
+ * file: in a network that swallows packets, the end of a program would take an hour. So no further
+ * file is asked for after the first silence of SILENCE_S seconds, or once all downloads together
+ * took TOTAL_S.
  */
 #define SILENCE_S 10
 #define TOTAL_S   60
 
-/* The client library's functions, as its manual page debuginfod_find_debuginfo(3) has them. */
+/* The client library's functions: see debuginfod_find_debuginfo(3). */
 struct client {
 	void *(*begin)(void);
 	void (*end)(void *client);
@@ -24,12 +25,15 @@ struct client {
 	void (*set_progress)(void *client, int (*progress)(void *client, long a, long b));
 };
 
-/* The download under way, and what all of them did. The client's callback has no argument. */
+/*
+ * The present download, and all downloads of this thread. A global, because the client's callback
+ * gets no argument.
+ */
 static _Thread_local struct {
 	double begin;
 	double heard; /* when the last bytes came */
 	long position;
-	double spent; /* by the ones before */
+	double spent; /* by earlier downloads */
 	bool given_up;
 } state;
 
@@ -41,7 +45,7 @@ static double now(void)
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* Seconds of silence to bear: the client's own setting, if there is one. */
+/* How many seconds of silence are accepted: the client's own setting, if there is one. */
 static double silence(void)
 {
 	const char *text = getenv("DEBUGINFOD_TIMEOUT");
@@ -51,8 +55,8 @@ static double silence(void)
 }
 
 /*
- * Called at least once a second. position counts bytes once a server has answered, before that
- * the calls, one by one. Not 0: to be stopped.
+ * The client calls this at least once a second. position counts bytes once a server has answered;
+ * before that it counts these calls. Any other result than 0 stops the download.
  */
 static int watch(void *client, long position, long total)
 {
@@ -68,7 +72,7 @@ static int watch(void *client, long position, long total)
 
 static bool load(struct client *ret)
 {
-	// Never closed: libcurl, which it needs, cannot be unloaded safely.
+	// Never closed: it loads libcurl, which cannot be unloaded safely.
 	void *library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
 
 	if (!library)
@@ -97,7 +101,7 @@ char *debuginfod_fetch(const uint8_t *build_id, size_t size)
 	state.begin = state.heard = now();
 	state.position = 0;
 
-	// Above 0 the size is that of bytes; 0 would mean that the id is text.
+	// A size above 0 is in bytes; 0 would mean that the id is text.
 	int fd = functions.find(client, build_id, (int)size, &path);
 
 	state.spent += now() - state.begin;

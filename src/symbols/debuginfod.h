@@ -1,6 +1,6 @@
 /*
- * Debug files from debuginfod servers. Asked only where the user named some in DEBUGINFOD_URLS;
- * libdebuginfod is loaded when first needed, so that nothing of it is when it is not.
+ * Fetches debug files from debuginfod servers. Only the servers that the user named in
+ * DEBUGINFOD_URLS are asked. libdebuginfod is loaded when it is first needed.
  */
 #ifndef MALLOW_SYMBOLS_DEBUGINFOD_H
 #define MALLOW_SYMBOLS_DEBUGINFOD_H
@@ -9,9 +9,10 @@
 #include <stdint.h>
 
 /*
- * Path of the debug file in the client's cache, fetched if need be, for free(); NULL: not to be
- * had. All downloads of a thread together take a minute at most, and no more are tried after one
- * during which no byte came for DEBUGINFOD_TIMEOUT seconds (10 where that is not set).
+ * Returns the path of the debug file in the client's cache, downloaded if necessary; for free().
+ * NULL: there is none. All downloads of a thread together take at most a minute. After a download
+ * in which no byte came for DEBUGINFOD_TIMEOUT seconds (10 if that is not set), the thread asks for
+ * no more.
  */
 char *debuginfod_fetch(const uint8_t *build_id, size_t size);
 

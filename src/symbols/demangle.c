@@ -9,18 +9,21 @@
 #include "hosted/cleanup.h"
 
 /*
- * libiberty recurses once a character of a C++ name at worst, at 170 bytes of stack each (measured
- * with forty shapes of hostile names), and refuses by default what is longer than 1,024
- * characters, which templates reach. So its limit is lifted and this one set: 1.4 MiB of stack.
+ * The longest name that is demangled. libiberty recurses at worst once for each character of a C++
+ * name, and takes 170 bytes of stack each time (measured with forty shapes of hostile names): this
+ * limit means 1.4 MiB of stack. libiberty's own limit of 1,024 characters is lifted, because
+ * templates reach it.
  */
 #define NAME_MAX_SIZE 8192
-/* Substitutions can double the text again and again: a name of 100 characters can print for days.
+/*
+ * The longest readable name. Substitutions can double the text again and again: a name of 100
+ * characters could print for days.
  */
 #define TEXT_MAX_SIZE (256u << 10)
-/* Suffixes of the compiler's clones that are taken off one by one. */
+/* How many suffixes of compilers' clones are taken off a name. */
 #define SUFFIXES_MAX  8
 
-/* What the printing callbacks work on. There is no way to tell libiberty to stop but to leave. */
+/* For the callbacks that print. Only leaving them stops libiberty. */
 struct output {
 	struct buf *buf;
 	size_t begin;
@@ -37,8 +40,8 @@ static void put(const char *text, size_t size, void *argument)
 }
 
 /*
- * Appends the demangled name to buf, or false and nothing. Both printers keep all they have on the
- * stack, so leaving them by longjmp() loses nothing.
+ * Appends the demangled name to buf. false: nothing is appended. Both printers keep all their state
+ * on the stack, so leaving them by longjmp() leaks nothing.
  */
 static bool demangle_whole(const char *name, struct buf *buf)
 {
@@ -46,8 +49,9 @@ static bool demangle_whole(const char *name, struct buf *buf)
 	struct output output = {.buf = buf, .begin = buf->size};
 
 	if (!setjmp(output.too_long)) {
-		// Rust first, as DMGL_AUTO does: its old names are valid C++ ones with a hash. With
-		// libiberty's limit: a back reference in a Rust name can lead to itself.
+		// Rust first, as DMGL_AUTO does: a legacy Rust name is also a valid C++ one, with a
+		// hash. Rust keeps libiberty's own limit, because a back reference in a Rust name
+		// can lead to itself.
 		if (rust_demangle_callback(name, options, put, &output))
 			return true;
 		buf->size = output.begin;
@@ -58,7 +62,7 @@ static bool demangle_whole(const char *name, struct buf *buf)
 	return false;
 }
 
-/* Length of name without ".llvm.<digits>", which ThinLTO appends and libiberty rejects. */
+/* The length of name without ".llvm.<digits>", which ThinLTO appends and libiberty rejects. */
 static size_t without_llvm(const char *name, size_t length)
 {
 	size_t digits = length;
@@ -71,7 +75,7 @@ static size_t without_llvm(const char *name, size_t length)
 	return memcmp(name + digits, ".llvm.", strlen(".llvm.")) ? length : digits;
 }
 
-/* Start of the last ".word" or ".word.digits" in name, at which a clone's suffix is cut off. */
+/* Where the last ".word" or ".word.digits" of name begins: a clone's suffix is cut off there. */
 static size_t last_suffix(const char *name, size_t length)
 {
 	const char *dot = memrchr(name, '.', length);
@@ -90,7 +94,7 @@ static size_t last_suffix(const char *name, size_t length)
 	return at;
 }
 
-/* Demangles the first length characters of name, with what suffixes of clones they end in. */
+/* Demangles the first length characters of name, of which the last may be suffixes of clones. */
 static bool demangle_clone(char *name, size_t length, struct buf *buf)
 {
 	size_t end = length;
@@ -116,7 +120,7 @@ static bool demangle_clone(char *name, size_t length, struct buf *buf)
 	return false;
 }
 
-/* Replacements of demangled text, the first that fits. */
+/* What is replaced in demangled text. The first row that fits counts. */
 static const struct {
 	const char *from;
 	const char *to;
@@ -131,7 +135,10 @@ static const struct {
 	{" [clone .", " [."},
 };
 
-/* Writes what replaces the text's beginning and returns the length of that, 0: nothing does. */
+/*
+ * If the text begins with something to replace, writes the replacement and returns the length of
+ * what it replaces. 0: nothing.
+ */
 static size_t replace(const char *text, struct buf *ret)
 {
 	size_t blank;
@@ -156,7 +163,7 @@ static size_t replace(const char *text, struct buf *ret)
 static void tidy(const char *text, struct buf *ret)
 {
 	while (*text) {
-		// All replacements begin with one of these.
+		// Everything to replace begins with one of these.
 		size_t plain = strcspn(text, "s> ");
 
 		buf_put(ret, text, plain);
@@ -172,7 +179,7 @@ static void tidy(const char *text, struct buf *ret)
 	}
 }
 
-/* What the compilers call copies of a function that they made to optimise it. */
+/* Whether word is a suffix that compilers give to optimised copies of a function. */
 static bool is_clone(const char *word, size_t length)
 {
 	static const char *const words[] = {"isra",  "constprop", "part",      "cold",

@@ -1,11 +1,11 @@
 /*
- * Symbol names as people write them: C++ (Itanium), Rust v0 and legacy, by libiberty.
+ * Makes symbol names readable: C++ (Itanium), Rust v0 and legacy, by libiberty.
  *
  *	_ZN4core3fmt5write17h0123456789abcdefE.llvm.42    core::fmt::write
  *	_Z1fi.part.0                                      f(int) [.part.0]
  *	_Z1gNSt7__cxx1112basic_stringIcSt11char_traits…   g(std::string)
  *
- * Thread-safe. Bounded in time, stack and memory for any input.
+ * Thread-safe. Time, stack and memory are bounded for any input.
  */
 #ifndef MALLOW_SYMBOLS_DEMANGLE_H
 #define MALLOW_SYMBOLS_DEMANGLE_H
@@ -13,12 +13,15 @@
 #include "hosted/buf.h"
 #include "hosted/err.h"
 
-/* Writes the readable form of name, which is name itself when it is not mangled. */
+/*
+ * Appends the readable form of name to ret: name itself if it is not mangled. Out of memory: ret
+ * fails (buf.h).
+ */
 void demangle(const char *name, struct buf *ret);
 
 /*
- * How much of a readable name is left without what compilers append to the copies that they make of
- * a function: 1 of "f.isra.0", 6 of "f(int) [.part.0] [.cold]", all of other names.
+ * The length of a readable name without what compilers append to copies of a function: 1 for
+ * "f.isra.0", 6 for "f(int) [.part.0] [.cold]", the whole length for other names.
  */
 size_t demangle_without_clone(const char *name);
 

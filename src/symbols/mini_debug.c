@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <lzma.h>
 
-/* Symbols of the largest programs take some MiB; damage must not take all memory. */
+/*
+ * The most bytes of the image, and of the decoder's memory. The largest programs need some MiB; a
+ * damaged section must not take all memory.
+ */
 #define SIZE_LIMIT  (256u << 20)
 #define CODER_LIMIT (128u << 20)
 
-/* Decodes at most SIZE_LIMIT bytes, doubling the buffer until they fit. */
+/* Decodes at most SIZE_LIMIT bytes. The buffer is doubled until the result fits. */
 static struct err *decode(const Elf_Data *data, uint8_t **ret, size_t *ret_size)
 {
 	*ret = NULL;

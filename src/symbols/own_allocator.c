@@ -6,7 +6,7 @@
 #include "hosted/err.h"
 #include "symbols/elf_image.h"
 
-/* What programs call in place of malloc, with all of its letters. */
+/* The functions that programs call instead of malloc. */
 static const struct {
 	const char *symbol, *name;
 } functions[] = {
@@ -21,7 +21,7 @@ static const struct {
 };
 #define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
-/* Under whatever prefix jemalloc was built, this function of its own ends so. */
+/* A function that only jemalloc has ends so, whatever prefix it was built with. */
 #define ANY_JEMALLOC "mallocx"
 
 static const char *name_of(const char *symbol)
@@ -58,7 +58,10 @@ static bool find_in(const struct elf_image *image, const char *table, struct own
 	return false;
 }
 
-/* How the allocator's messages begin. The needles are not in this program's own constants. */
+/*
+ * Looks for the beginnings of the allocator's messages. These are put together at run time, so that
+ * this program's own constants do not match.
+ */
 static bool find_messages(const struct elf_image *image, struct own_allocator *ret)
 {
 	char jemalloc[] = "*jemalloc>: ", mimalloc[] = "*imalloc: warning: ";

@@ -10,7 +10,7 @@
 #include "hosted/cleanup.h"
 #include "symbols/elf_image.h"
 
-/* The kernel stamps files with the time of its last tick, at most so much earlier. */
+/* A file's time is that of the kernel's last tick: at most so much earlier than the write. */
 #define TICK_NS 10000000
 
 struct entry {
@@ -20,14 +20,14 @@ struct entry {
 	size_t length;
 };
 
-/* The number in hexadecimal at *text, which moves behind it and the spaces that follow. */
+/* Reads a hexadecimal number at *text, and moves *text behind it and the spaces after it. */
 static bool take_number(const char **text, uint64_t *ret)
 {
 	const char *p = *text;
 	uint64_t value = 0;
 	int digits = 0;
 
-	// The Java virtual machine writes it.
+	// The Java virtual machine writes "0x".
 	if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
 		p += 2;
 	for (;; p++, digits++) {
@@ -49,7 +49,7 @@ static bool take_number(const char **text, uint64_t *ret)
 	return true;
 }
 
-/* A line without its end, which is a NUL. */
+/* Parses a line; a NUL stands in place of its newline. false: it is none of such a file. */
 static bool parse(const char *line, size_t length, struct entry *ret)
 {
 	const char *at = line;
@@ -66,7 +66,7 @@ static bool parse(const char *line, size_t length, struct entry *ret)
 	return ret->length && !memchr(at, 0, ret->length);
 }
 
-/* The first place at or above address. */
+/* The index of the first place at or above address. */
 static size_t first_at(const struct perf_map_place *places, size_t count, uint64_t address)
 {
 	size_t low = 0, high = count;

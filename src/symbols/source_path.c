@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Is file below the relative directory already? */
+/* Whether file begins with the relative directory already. */
 static bool is_below(const char *file, const char *directory)
 {
 	size_t length = strlen(directory);
@@ -13,7 +13,7 @@ static bool is_below(const char *file, const char *directory)
 	return length && !strncmp(file, directory, length) && file[length] == '/';
 }
 
-/* Drops the last component behind start; false: there is none that could go. */
+/* Drops the last component behind start. false: there is none, or it is "..". */
 static bool drop_last(struct buf *buf, size_t start)
 {
 	size_t end = buf->size;
@@ -26,7 +26,7 @@ static bool drop_last(struct buf *buf, size_t start)
 	return true;
 }
 
-/* Appends the components of path to what stands behind start. */
+/* Appends the components of path to those behind start. */
 static void append(struct buf *buf, size_t start, const char *path)
 {
 	while (*path) {

@@ -10,7 +10,7 @@ struct err *span_ranges_add(struct span_ranges *ranges, uint64_t low, uint64_t h
 		return NULL;
 	size_t order = ranges->list.count;
 
-	// order has 32 bits, and a file with that many ranges is no program.
+	// order has 32 bits. No real program has so many ranges.
 	if (order >= UINT32_MAX || !vec_push(&ranges->list, (struct span_range){
 								    .low = low,
 								    .high = high,
@@ -26,7 +26,7 @@ void span_ranges_deinit(struct span_ranges *ranges)
 	vec_deinit(&ranges->list);
 }
 
-/* Outer before inner: then a range that is pushed later covers what lies below it. */
+/* Outer ranges before inner ones: a range that is pushed later covers those below it. */
 static int compare_ranges(const void *a, const void *b)
 {
 	const struct span_range *x = a, *y = b;
@@ -38,7 +38,7 @@ static int compare_ranges(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Most callers give ranges in order, and going over them once is cheaper than sorting. */
+/* Most callers add ranges in order: checking that is cheaper than sorting. */
 static void sort_ranges(struct span_ranges *ranges)
 {
 	struct span_range *items = ranges->list.items;
@@ -51,7 +51,7 @@ static void sort_ranges(struct span_ranges *ranges)
 	}
 }
 
-/* What span_map_init() works on: the ranges that are open at the present address, last on top. */
+/* The state of span_map_init(): the ranges open at the present address, the last opened on top. */
 struct sweep {
 	struct span_map *map;
 	const struct span_range **open;
@@ -67,13 +67,13 @@ static void emit(struct span_map *map, uint64_t low, uint32_t value)
 	map->spans[map->count++] = (struct span){.low = low, .value = value};
 }
 
-/* Ends the ranges that end at or below address. */
+/* Closes the ranges that end at or below address. */
 static void close_until(struct sweep *sweep, uint64_t address)
 {
 	while (sweep->depth && sweep->open[sweep->depth - 1]->high <= address) {
 		uint64_t end = sweep->open[--sweep->depth]->high;
 
-		// Those that ended unseen below the one on top.
+		// Drop those below the top that ended while they were covered.
 		while (sweep->depth && sweep->open[sweep->depth - 1]->high <= end)
 			sweep->depth--;
 		emit(sweep->map, end,
@@ -88,7 +88,7 @@ struct err *span_map_init(struct span_map *map, struct span_ranges *ranges)
 		return NULL;
 	sort_ranges(ranges);
 
-	// Each range emits at most once when it begins and once when it ends.
+	// A range emits at most two spans: one when it begins, one when it ends.
 	auto_free struct span *spans = calloc(ranges->list.count, 2 * sizeof(*spans));
 	auto_free const struct span_range **open = calloc(ranges->list.count, sizeof(*open));
 
@@ -125,7 +125,7 @@ uint32_t span_map_find(const struct span_map *map, uint64_t address)
 {
 	size_t low = 0, high = map->count;
 
-	// The first span that begins above address is at low..high.
+	// Invariant: the first span that begins above address is in [low, high].
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 

@@ -8,7 +8,7 @@
 #include "symbols/mini_debug.h"
 #include "symbols/symbol_table.h"
 
-/* What is known of one address; symbols follow each other, innermost first. */
+/* All that is known of one address: symbols, innermost first. */
 struct found {
 	size_t count;
 	struct symbol symbols[];
@@ -17,12 +17,12 @@ struct found {
 struct symbol_module {
 	struct symbol_names *names;
 	const struct debug_files *files;
-	const char *note; /* interned; NULL: there are names */
+	const char *note; /* interned; NULL: nothing is wrong */
 
-	/* The recorded file, and the separate debug file; either may be missing. */
+	/* The recorded file, and its separate debug file. Either may be NULL. */
 	struct elf_image *program;
 	struct elf_image *debug;
-	/* Where further parts of them are. */
+	/* Files with further parts of them, or NULL: .gnu_debugdata and dwz's shared file. */
 	struct elf_image *mini;
 	struct elf_image *alternate;
 
@@ -34,7 +34,10 @@ struct symbol_module {
 	struct map cache; /* file address to struct found */
 };
 
-/* A damaged or missing file is no failure of ours: takes err, and its message becomes the note. */
+/*
+ * Turns err into the module's note, because a damaged or missing file is no failure of ours. Errors
+ * that are: no memory, no descriptors; these are returned.
+ */
 static struct err *note(struct symbol_module *module, struct err *err)
 {
 	if (!err || err_is_shortage(err))
@@ -50,7 +53,7 @@ static bool is_vdso(const char *path)
 	       !strncmp(path, "linux-gate", 10);
 }
 
-/* Opens the recorded file if it is still that file. *ret stays NULL where the error says why. */
+/* Opens the recorded file if its build id is still the same. Else the error says why not. */
 static struct err *open_program(const char *path, const uint8_t *build_id, size_t build_id_size,
 				struct elf_image **ret)
 {
@@ -80,7 +83,7 @@ static struct err *open_program(const char *path, const uint8_t *build_id, size_
 	return NULL;
 }
 
-/* With a note where neither the program nor a debug file has anything to tell. */
+/* Opens the program, else its debug file. If neither can be opened, a note says why. */
 static struct err *open_images(struct symbol_module *module, const char *path,
 			       const uint8_t *build_id, size_t build_id_size)
 {
@@ -119,7 +122,7 @@ struct err *symbol_module_create(struct symbol_names *names, const struct debug_
 	return NULL;
 }
 
-/* Back to what symbol_module_create() made. */
+/* Frees what load() read: the module is as symbol_module_create() made it. */
 static void unload(struct symbol_module *module)
 {
 	debug_info_destroy(module->info);
@@ -150,8 +153,8 @@ const char *symbol_module_note(const struct symbol_module *module)
 }
 
 /*
- * A full table (.symtab) of either file makes the others needless; the exported names and those of
- * the mini image complete each other.
+ * Reads symbols. The full table (.symtab) of either file is enough. If there is none, the exported
+ * names and those of .gnu_debugdata complete each other.
  */
 static struct err *load_symbols(struct symbol_module *module)
 {
@@ -176,7 +179,7 @@ static struct err *load_symbols(struct symbol_module *module)
 	return err ? err : symbol_table_index(table);
 }
 
-/* Damaged DWARF leaves the names of the symbol table. */
+/* Opens the DWARF. If it is damaged, the names of the symbol table are still there. */
 static struct err *load_dwarf(struct symbol_module *module)
 {
 	struct elf_image *image = module->debug && elf_image_has_dwarf(module->debug)
@@ -195,7 +198,7 @@ static struct err *load_dwarf(struct symbol_module *module)
 	return note(module, err);
 }
 
-/* All that look-ups need is in memory now. */
+/* Closes the files' descriptors: all that look-ups need is in memory now. */
 static void let_go(struct symbol_module *module)
 {
 	struct elf_image *images[] = {module->program, module->debug, module->alternate};
@@ -217,7 +220,7 @@ static struct err *load(struct symbol_module *module)
 		err = load_dwarf(module);
 	if (!err && !module->note && !module->info && !module->table.list.count)
 		err = note(module, err_create("the file has no symbols"));
-	// What is half loaded would be loaded twice by the next attempt.
+	// The next attempt starts from nothing: it must not load parts twice.
 	if (err)
 		unload(module);
 	else
@@ -226,7 +229,7 @@ static struct err *load(struct symbol_module *module)
 	return err;
 }
 
-/* Makes the result of the DWARF frames and the ELF symbol, either of which may be missing. */
+/* Makes the result from the DWARF frames and the ELF symbol. Either may be missing. */
 static struct err *combine(struct symbol_module *module, uint64_t file_address,
 			   const struct table_symbol *elf, struct found *found)
 {
@@ -236,7 +239,8 @@ static struct err *combine(struct symbol_module *module, uint64_t file_address,
 		struct symbol *symbol = &found->symbols[i];
 		const char *raw = frame ? frame->name : NULL;
 
-		// The ELF name of the outermost tells clones and constructors' variants apart.
+		// The outermost function gets its ELF name, which tells clones and variants of
+		// constructors apart.
 		if (i == found->count - 1 && elf)
 			raw = elf->name;
 

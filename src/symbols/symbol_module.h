@@ -1,4 +1,4 @@
-/* One program or library of a symbolizer; its public part is in symbolizer.h. */
+/* One program or library of a symbolizer. Its public functions are in symbolizer.h. */
 #ifndef MALLOW_SYMBOLS_SYMBOL_MODULE_H
 #define MALLOW_SYMBOLS_SYMBOL_MODULE_H
 
@@ -6,7 +6,7 @@
 #include "symbols/symbol_names.h"
 #include "symbols/symbolizer.h"
 
-/* As symbolizer_module(). names and files must outlive the module. */
+/* Opens the files as symbolizer_module() says. names and files must outlive the module. */
 struct err *symbol_module_create(struct symbol_names *names, const struct debug_files *files,
 				 const char *path, const uint8_t *build_id, size_t build_id_size,
 				 struct symbol_module **ret);

@@ -18,7 +18,7 @@ const char *symbol_names_add(struct symbol_names *names, const char *text)
 	return intern_text(&names->strings, text);
 }
 
-/* Takes what was written. NULL: no memory. */
+/* Interns what was written to text. NULL: no memory. */
 static const char *intern_buf(struct symbol_names *names, struct buf *text)
 {
 	const char *string = buf_string(text);
@@ -34,7 +34,10 @@ const char *symbol_names_source(struct symbol_names *names, const char *director
 	return intern_buf(names, &text);
 }
 
-/* As demangle(), without the version that linkers put behind a name: "memcpy@@GLIBC_2.14". */
+/*
+ * Makes a name readable, without the version that linkers append: "memcpy@@GLIBC_2.14". NULL: no
+ * memory.
+ */
 static const char *read_name(struct symbol_names *names, const char *raw)
 {
 	cleanup(buf_deinit) struct buf text = BUF_EMPTY;

@@ -8,17 +8,18 @@
 /* A zeroed one is empty. */
 struct symbol_names {
 	struct intern strings;
-	struct map demangled; /* address of the interned raw name to that of the readable one */
+	/* From the address of the interned raw name to that of the readable one. */
+	struct map demangled;
 };
 
 void symbol_names_deinit(struct symbol_names *names);
 
-/* NULL: no memory. */
+/* One copy of text, which lives as long as names. NULL: no memory. */
 const char *symbol_names_add(struct symbol_names *names, const char *text);
-/* As source_path(). NULL: no memory. */
+/* One copy of what source_path() makes of these. NULL: no memory. */
 const char *symbol_names_source(struct symbol_names *names, const char *directory,
 				const char *file);
-/* The readable form of a name that symbol_names_add() returned. NULL: no memory. */
+/* The readable form of raw, which must come from symbol_names_add(). NULL: no memory. */
 const char *symbol_names_demangled(struct symbol_names *names, const char *raw);
 
 #endif

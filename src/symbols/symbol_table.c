@@ -6,8 +6,8 @@
 #include "hosted/cleanup.h"
 
 /*
- * The better of two names for one address has the lower rank. Functions before untyped labels;
- * names that other files can see before local ones; then names without leading underscores
+ * The order of names for one address: the lower rank is better. Functions come before untyped
+ * labels; names that other files can see before local ones; then names without leading underscores
  * (`malloc` before `__libc_malloc`, `write`, though weak, before `__write`); then strong before
  * weak. What is still equal: the shorter name, then the one that sorts first.
  */
@@ -39,23 +39,26 @@ static uint8_t rank_of(const GElf_Sym *symbol, const char *name)
 	return rank;
 }
 
-/* $x, $d.12, …: marks between code and data on ARM and RISC-V, not functions. */
+/*
+ * Whether a name is a mapping symbol ($x, $d.12, …): on ARM and RISC-V these mark changes between
+ * code and data.
+ */
 static bool is_mapping_mark(const char *name)
 {
 	return name[0] == '$' && name[1] && strchr("adtx", name[1]) &&
 	       (!name[2] || name[2] == '.' || !strncmp(name + 1, "xrv", 3));
 }
 
-/* A table that is being read, and the section of its last symbol: most are in .text. */
+/* A table that is being read. The section of the last symbol is kept, because most are in .text. */
 struct reading {
 	const struct elf_image *image;
 	size_t names;
 	uint16_t machine;
-	size_t index; /* of that section; 0: none yet */
+	size_t index; /* of `section`; 0: none yet */
 	GElf_Shdr section;
 };
 
-/* The section of that index if there is code in it. */
+/* The section of that index. NULL: there is no code in it. */
 static const GElf_Shdr *code_section(struct reading *reading, size_t index)
 {
 	if (reading->index != index) {
@@ -66,7 +69,7 @@ static const GElf_Shdr *code_section(struct reading *reading, size_t index)
 	return reading->section.sh_flags & SHF_EXECINSTR ? &reading->section : NULL;
 }
 
-/* Reads an entry; false: it is no function. high is low where the symbol has no size. */
+/* Reads an entry. false: it is no function. A symbol without a size gets high = low. */
 static bool read_function(struct reading *reading, const GElf_Sym *symbol, struct table_symbol *ret)
 {
 	unsigned int type = GELF_ST_TYPE(symbol->st_info);
@@ -86,7 +89,7 @@ static bool read_function(struct reading *reading, const GElf_Sym *symbol, struc
 	if (!name || !name[0] || is_mapping_mark(name))
 		return false;
 	if (reading->machine == EM_ARM)
-		low &= ~UINT64_C(1); // marks Thumb code
+		low &= ~UINT64_C(1); // bit 0 marks Thumb code
 	if (low < section->sh_addr || low - section->sh_addr >= section->sh_size ||
 	    section->sh_size > UINT64_MAX - section->sh_addr)
 		return false;
@@ -159,7 +162,7 @@ static int compare_symbols(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Of the symbols at one address only the first stays, with the size of the largest. */
+/* Keeps only the first of the symbols at one address, with the size of the largest. */
 static void merge_aliases(struct symbol_table *table)
 {
 	struct table_symbol *symbols = table->list.items;
@@ -176,7 +179,7 @@ static void merge_aliases(struct symbol_table *table)
 	table->list.count = kept;
 }
 
-/* Labels without type and size that lie inside a function are no functions of their own. */
+/* Drops labels without type and size that lie inside a function: they are no functions. */
 static void drop_inner_labels(struct symbol_table *table)
 {
 	struct table_symbol *symbols = table->list.items;
@@ -195,7 +198,7 @@ static void drop_inner_labels(struct symbol_table *table)
 	table->list.count = kept;
 }
 
-/* A symbol without size ends where the next one or its section does. */
+/* Ends each symbol without a size where the next one begins, or its section ends. */
 static void extend_sizeless(struct symbol_table *table)
 {
 	for (size_t i = 0; i < table->list.count; i++) {

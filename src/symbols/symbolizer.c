@@ -1,5 +1,6 @@
 /*
- * Modules by path and build id. What each knows is in symbol_module.c; the parts, from the bottom:
+ * Modules by path and build id. symbol_module.c looks up names in one module. The parts of this
+ * room, from the bottom:
  *
  *	span_map        address ranges to one binary search
  *	elf_image       opening files safely, sections, build ids
@@ -13,9 +14,9 @@
  *	demangle        readable names              symbol_names      one copy of each
  *	perf_map        code made at run time, which is in no module
  *
- * Measured with 10,000 function addresses each (libdw 0.188): dwfl_module_addrinfo 45 s in node,
- * 33 s in libLLVM-14; our sorted table 0.05 s. dwarf_getscopes 12 s in libpython, more than 250 s
- * in ceph-mds; one walk per touched unit 0.4 s and 5 s.
+ * Measured with 10,000 function addresses each (libdw 0.188): dwfl_module_addrinfo 45 s in node, 33
+ * s in libLLVM-14; our sorted table 0.05 s. dwarf_getscopes 12 s in libpython, more than 250 s in
+ * ceph-mds; one walk per touched unit 0.4 s and 5 s.
  */
 #include "symbols/symbolizer.h"
 
@@ -29,7 +30,8 @@ struct symbolizer {
 	struct symbol_names names;
 	struct debug_files files;
 	VEC(struct symbol_module *) modules;
-	struct map by_key; /* address of the interned path and build id to index of the module */
+	/* From the address of the interned key (path and build id) to the module's index. */
+	struct map by_key;
 };
 
 struct err *symbolizer_create(struct symbolizer **ret)
@@ -74,7 +76,7 @@ struct err *symbolizer_add_debug_paths(struct symbolizer *symbolizer, const char
 	return err;
 }
 
-/* One interned string for a path and a build id: the path, a NUL, the id. NULL: no memory. */
+/* The key of a module, interned: the path, a NUL, the build id. NULL: no memory. */
 static const char *key_of(struct symbolizer *symbolizer, const char *path, const uint8_t *build_id,
 			  size_t build_id_size)
 {
@@ -120,7 +122,7 @@ struct err *symbolizer_module(struct symbolizer *symbolizer, const char *path,
 
 struct err *symbolizer_readable(struct symbolizer *symbolizer, const char *raw, const char **ret)
 {
-	// The caller's may come from elsewhere: a recording's own names.
+	// The caller's string may not be interned here: it may be a name from a recording.
 	const char *known = symbol_names_add(&symbolizer->names, raw);
 	const char *readable = known ? symbol_names_demangled(&symbolizer->names, known) : NULL;
 

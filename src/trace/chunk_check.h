@@ -10,10 +10,13 @@
 enum chunk_verdict {
 	CHUNK_VALID,
 	CHUNK_HOLE,    /* no chunk starts here */
-	CHUNK_DAMAGED, /* its magic is there, but its fields cannot be true */
+	CHUNK_DAMAGED, /* the magic number is there, but other fields are impossible */
 };
 
-/* Data: sizeof(*ret) bytes. *expected says what a damaged one should have had; *ret is set. */
+/*
+ * Checks the chunk header at data, which has sizeof(*ret) bytes. CHUNK_VALID and CHUNK_DAMAGED set
+ * *ret; CHUNK_DAMAGED also sets *expected to what should have stood there.
+ */
 enum chunk_verdict chunk_check(const void *data, struct trace_chunk *ret, const char **expected);
 
 static inline uint32_t chunk_committed(const struct trace_chunk *chunk)
@@ -26,13 +29,16 @@ static inline uint32_t chunk_sequence(const struct trace_chunk *chunk)
 	return (uint32_t)(chunk->commit >> 32);
 }
 
-/* Bytes of payload that fit into a chunk of a size. */
+/* How many bytes of payload fit into a chunk of size bytes. */
 static inline uint32_t chunk_room(uint32_t size)
 {
 	return size - (uint32_t)sizeof(struct trace_chunk) - TRACE_TRAILER_SIZE;
 }
 
-/* data: a whole sealed chunk of that size, trailer included. */
+/*
+ * Whether the checksum at the end of a sealed chunk is right. data: the whole chunk, size bytes
+ * with the trailer.
+ */
 bool chunk_check_trailer(const void *data, size_t size);
 
 #endif

@@ -7,8 +7,8 @@
 #include "trace/format.h"
 
 /*
- * Taking apart and putting together are one walk over the records, which moves bytes between the
- * payload and the columns: `split` says in which direction, and is a constant once inlined.
+ * Splitting and joining are one walk over the records, which moves bytes between the payload and
+ * the columns. `split` says in which direction; it is a constant once inlined.
  */
 struct walk {
 	struct columns columns; /* a copy, which lives in registers: nothing takes its address */
@@ -27,9 +27,9 @@ walk_inline uint8_t move_byte(struct walk *walk, enum columns_kind kind, bool sp
 }
 
 /*
- * Eight bytes at once, of which those behind the varint are overwritten by what comes next: where
- * it ends cannot be predicted, so a loop over its bytes would cost a mispredicted branch. False:
- * longer than any varint.
+ * Moves one varint by copying eight bytes at once; what comes next overwrites the bytes copied too
+ * much. A loop over the varint's bytes would cost a mispredicted branch, because nothing foretells
+ * where it ends. False: it is longer than any varint.
  */
 walk_inline bool move_varint(struct walk *walk, enum columns_kind kind, bool split)
 {
@@ -50,7 +50,10 @@ walk_inline bool move_varint(struct walk *walk, enum columns_kind kind, bool spl
 	return false;
 }
 
-/* Where the next byte will be taken from, and how many are left there; 0 too if it went beyond. */
+/*
+ * How many bytes are left in the buffer that bytes are taken from; 0 also if it was read beyond its
+ * end.
+ */
 walk_inline size_t left(const struct walk *walk, enum columns_kind kind, bool split)
 {
 	const uint8_t *at = split ? walk->at : walk->columns.at[kind];
@@ -59,7 +62,7 @@ walk_inline size_t left(const struct walk *walk, enum columns_kind kind, bool sp
 	return at < end ? (size_t)(end - at) : 0;
 }
 
-/* A varint whose value matters. False: there is none. */
+/* Moves a varint and returns its value. False: there is no whole varint. */
 walk_inline bool move_number(struct walk *walk, enum columns_kind kind, bool split, uint64_t *ret)
 {
 	const uint8_t *at = split ? walk->at : walk->columns.at[kind];
@@ -87,7 +90,7 @@ walk_inline bool move_change(struct walk *walk, bool split)
 	for (; push; push--) {
 		bool bare = *(split ? walk->at : walk->columns.at[COLUMNS_FRAME]) == 0;
 
-		// Frames can be many: here the slack alone would not do.
+		// A stack change may have many frames: COLUMNS_SLACK would not cover all of them.
 		if (unlikely(!in_payload(walk) || !left(walk, COLUMNS_FRAME, split)))
 			return false;
 		if (!move_varint(walk, COLUMNS_FRAME, split) ||
@@ -97,7 +100,7 @@ walk_inline bool move_change(struct walk *walk, bool split)
 	return in_payload(walk);
 }
 
-/* At most COLUMNS_SLACK bytes. */
+/* The fields of a record about a block. Moves at most COLUMNS_SLACK bytes. */
 walk_inline bool move_block(struct walk *walk, uint8_t first, bool split)
 {
 	uint8_t op = first & TRACE_OP_MASK;
@@ -138,7 +141,7 @@ walk_inline bool move_other(struct walk *walk, bool split)
 	return true;
 }
 
-/* One record. False: there is none, or it is damaged. */
+/* Moves one record. False: there is none, or it is damaged. */
 walk_inline bool move_record(struct walk *walk, bool split)
 {
 	uint8_t first = move_byte(walk, COLUMNS_FIRST, split), op = first & TRACE_OP_MASK;
@@ -155,15 +158,15 @@ walk_inline bool move_record(struct walk *walk, bool split)
 }
 
 /*
- * The way of nearly all records on taking apart. Varint by varint, each would wait for the size of
- * the one before; but where the first few end is told at once for all that lie in eight bytes, and
- * what stands side by side in the payload and in its column is moved as one piece.
+ * The fast path of splitting, for nearly all records. Moving varint by varint, each would wait for
+ * the size of the one before. Instead one load of eight bytes tells where the first few varints
+ * end, and bytes that are neighbours in the payload and in their column are moved as one piece.
  */
-#define QUICK_FRAMES 4 /* that are moved at once */
+#define QUICK_FRAMES 4 /* how many frames are moved at once */
 
 /*
- * Varints behind the stack change, by the first byte without TRACE_STACK_CHANGE: one of time, one
- * of address, the others of size. 0: rare.
+ * How many varints follow the stack change: one of time, one of address, the rest of size. Index:
+ * the record's first byte without TRACE_STACK_CHANGE. 0: a rare record, which takes the slow path.
  */
 static const uint8_t quick_fields[256] = {
 #define ENTRY(number, NAME, name, aligned)                                                         \
@@ -175,7 +178,7 @@ static const uint8_t quick_fields[256] = {
 	[TRACE_OP_DELETE_ARRAY] = 2,
 };
 
-/* A bit for each of the eight bytes that ends a varint. */
+/* One bit for each byte of `eight` that ends a varint: its highest bit. */
 walk_inline uint64_t ends_in(uint64_t eight)
 {
 	return ~eight & 0x8080808080808080ull;
@@ -186,13 +189,16 @@ walk_inline uint64_t without_first(uint64_t ends)
 	return ends & (ends - 1);
 }
 
-/* Bytes up to the first end; there is one. */
+/* How many bytes the first varint has; ends is not 0. */
 walk_inline size_t size_to(uint64_t ends)
 {
 	return ((size_t)__builtin_ctzll(ends) >> 3) + 1;
 }
 
-/* The frames of a stack change. False: one is bare, or they are long. */
+/*
+ * Moves the frames of a stack change. False: a frame has no id (a bare pc), or the varints are
+ * long.
+ */
 walk_inline bool quick_frames(uint8_t **at, uint8_t **frames, unsigned int push)
 {
 	while (push) {
@@ -202,7 +208,8 @@ walk_inline bool quick_frames(uint8_t **at, uint8_t **frames, unsigned int push)
 
 		for (unsigned int i = 1; i < count; i++)
 			ends = without_first(ends);
-		// The id of a bare one is a zero. Above the first of them the bits mean nothing.
+		// A bare pc begins with id 0, a zero byte. Bits above the lowest one set mean
+		// nothing.
 		if (unlikely(!ends || zeros & (ends ^ (ends - 1))))
 			return false;
 		bytes_put_u64(*frames, eight);
@@ -213,7 +220,7 @@ walk_inline bool quick_frames(uint8_t **at, uint8_t **frames, unsigned int push)
 	return true;
 }
 
-/* Changes nothing that counts where it returns false: then move_record() does the record. */
+/* Moves one record the fast way. False: the record is still to be moved, by move_record(). */
 walk_inline bool quick_split(struct walk *walk)
 {
 	uint8_t *at = walk->at, *frames = walk->columns.at[COLUMNS_FRAME];
@@ -257,7 +264,7 @@ walk_inline bool quick_split(struct walk *walk)
 
 bool columns_split(struct columns *columns, const uint8_t *payload, size_t size)
 {
-	// The payload is only read in this direction.
+	// The cast is safe: splitting only reads the payload.
 	struct walk walk = {*columns, (uint8_t *)payload, (uint8_t *)payload + size};
 
 	while (walk.at < walk.end) {
@@ -268,7 +275,7 @@ bool columns_split(struct columns *columns, const uint8_t *payload, size_t size)
 	return walk.at == walk.end;
 }
 
-/* None was read beyond its end. */
+/* Whether no column was read beyond its end. */
 walk_inline bool columns_good(const struct walk *walk)
 {
 	const struct columns *c = &walk->columns;

@@ -29,7 +29,7 @@ static inline size_t cursor_left(const struct cursor *cursor)
 	return (size_t)(cursor->end - cursor->at);
 }
 
-/* Nothing is left of a cursor that has failed. */
+/* Makes the cursor fail. After that cursor_left() is 0. */
 static inline void cursor_fail(struct cursor *cursor)
 {
 	cursor->failed = true;
@@ -45,7 +45,10 @@ static inline uint8_t cursor_u8(struct cursor *cursor)
 	return *cursor->at++;
 }
 
-/* The next size bytes; NULL: there are not so many. */
+/*
+ * Steps over size bytes and returns where they are. NULL: fewer are left, and the cursor has
+ * failed.
+ */
 static inline const uint8_t *cursor_bytes(struct cursor *cursor, uint64_t size)
 {
 	const uint8_t *bytes = cursor->at;
@@ -58,7 +61,9 @@ static inline const uint8_t *cursor_bytes(struct cursor *cursor, uint64_t size)
 	return bytes;
 }
 
-/* Byte by byte, as near the end. */
+/*
+ * Reads byte by byte: for the last seven bytes of the input, and for varints of nine and ten bytes.
+ */
 static never_inline uint64_t cursor_varint_slow(struct cursor *cursor)
 {
 	uint64_t value = 0;
@@ -77,10 +82,12 @@ static never_inline uint64_t cursor_varint_slow(struct cursor *cursor)
 }
 
 /*
- * The varint that begins in a word of eight bytes; *size its bytes, 0: it is longer than that.
- * Lengths follow no pattern that a processor could foresee, so they are told without a branch:
- * those of one and two bytes, which are nearly all, and the others by moving the groups of seven
- * bits together in three steps.
+ * The value of the varint that begins in a word of eight bytes. *size: its length in bytes, 0 if it
+ * is longer than the word.
+ *
+ * Lengths follow no pattern that a processor could predict, so there is no branch on them. One or
+ * two bytes, which is nearly all varints, are one case; for the others three steps move the groups
+ * of seven bits together.
  */
 static inline uint64_t cursor_varint_in(uint64_t word, unsigned int *size)
 {
@@ -106,7 +113,7 @@ static inline uint64_t cursor_varint_in(uint64_t word, unsigned int *size)
 	return (word & 0x000000000fffffff) | (word & 0x0fffffff00000000) >> 4;
 }
 
-/* Fails too where the number needs more than 64 bits or more than ten bytes. */
+/* Also fails if the number needs more than 64 bits or more than ten bytes. */
 static inline uint64_t cursor_varint(struct cursor *cursor)
 {
 	unsigned int size = 0;

@@ -3,7 +3,10 @@
 #include "trace/cursor.h"
 #include "trace/decode_record.h"
 
-/* A stack change that does not fit the caller's memory: not damage. */
+/*
+ * The answer when a stack change does not fit into the caller's memory, which is no damage.
+ * Compared by address.
+ */
 static const char need_stack[] = "room";
 
 static enum decode_result bad(struct decode_stream *stream, const char *expected)
@@ -41,7 +44,10 @@ enum decode_result decode_chunk(struct decode_stream *stream, const void *payloa
 	return DECODE_RECORD;
 }
 
-/* Half of a stack change's first byte, with the varint behind a 15. */
+/*
+ * A count of a stack change: four bits of its first byte, and, if these are 15, a varint that is
+ * added.
+ */
 static uint64_t take_count(struct cursor *cursor, uint8_t half)
 {
 	uint64_t count = half;
@@ -51,7 +57,7 @@ static uint64_t take_count(struct cursor *cursor, uint8_t half)
 	return count;
 }
 
-/* NULL, or what was expected, or need_stack. */
+/* Reads a stack change and makes it. Returns NULL, what was expected, or need_stack. */
 static const char *change_stack(struct decode_stream *stream, struct cursor *cursor)
 {
 	uint8_t counts = cursor_u8(cursor);
@@ -97,7 +103,7 @@ static uint64_t take_address(struct decode_stream *stream, struct cursor *cursor
 	return stream->address;
 }
 
-/* Adds ticks to the time; after an overflow the cursor has failed. */
+/* Reads ticks and adds them to the stream's time. If the sum overflows, the cursor fails. */
 static uint64_t pass_time(struct decode_stream *stream, struct cursor *cursor)
 {
 	if (__builtin_add_overflow(stream->time, cursor_varint(cursor), &stream->time))
@@ -156,7 +162,10 @@ static void resync(struct decode_stream *stream, struct cursor *cursor)
 	stream->kept = 0;
 }
 
-/* A core record behind its first byte. NULL, or what was expected, or need_stack. */
+/*
+ * Reads a core record; its first byte has been read. Returns NULL, what was expected, or
+ * need_stack.
+ */
 static const char *core(struct decode_stream *stream, struct cursor *cursor, uint8_t first,
 			struct decode_event *event)
 {
@@ -187,7 +196,10 @@ static const char *core(struct decode_stream *stream, struct cursor *cursor, uin
 	return unlikely(cursor->failed) ? "the fields of a record" : NULL;
 }
 
-/* *known: the record is of a kind that the event can hold. */
+/*
+ * Reads a record that is no core record. *known: it is of a kind that struct decode_event can hold.
+ * Returns NULL or what was expected.
+ */
 static const char *other(struct decode_stream *stream, struct cursor *cursor, uint8_t first,
 			 struct decode_event *event, bool *known)
 {
@@ -207,16 +219,17 @@ static const char *other(struct decode_stream *stream, struct cursor *cursor, ui
 }
 
 /*
- * The way of nearly all records: where as many bytes are left as such a record can have, its fields
- * need no bounds. It gives up, having changed nothing that counts, on whatever is rare or wrong,
- * and core() does the record from its start.
+ * The fast path, for nearly all records. If at least as many bytes are left as the longest such
+ * record has, its fields need no bounds checks. On anything rare or wrong quick_record() returns
+ * false and leaves the stream as it was, but for room above the stack's top; core() then reads the
+ * record from its start.
  */
-#define QUICK_PUSH 14 /* frames, a varint or 0 and a varint each */
+#define QUICK_PUSH 14 /* frames: each an id, or id 0 and a pc */
 #define QUICK_ROOM (2 + QUICK_PUSH * (1 + VARINT_MAX) + 4 * VARINT_MAX)
 
 struct quick {
 	const uint8_t *at;
-	bool rare; /* a varint of more than eight bytes */
+	bool rare; /* a varint had more than eight bytes */
 };
 
 static inline uint64_t quick_varint(struct quick *quick)
@@ -229,7 +242,9 @@ static inline uint64_t quick_varint(struct quick *quick)
 	return value;
 }
 
-/* A stack change. *depth: how many frames stay; returns how many there are then, 0: rare. */
+/*
+ * Reads a stack change. *depth: how many frames stay. Returns how many there are after it; 0: rare.
+ */
 static inline uint32_t quick_stack(struct decode_stream *stream, struct quick *quick,
 				   uint32_t *depth)
 {
@@ -250,7 +265,7 @@ static inline uint32_t quick_stack(struct decode_stream *stream, struct quick *q
 	return *depth + push;
 }
 
-/* The size of an allocation, and its extra field if there is one. False: rare. */
+/* Reads the size of an allocation, and its extra field if it has one. False: rare. */
 static inline bool quick_size(struct decode_stream *stream, struct quick *quick, bool extra,
 			      struct decode_event *event)
 {
@@ -311,7 +326,7 @@ static bool quick_record(struct decode_stream *stream, struct decode_event *even
 	return true;
 }
 
-/* Any record, and none. */
+/* The slow path: reads any record, skips unknown ones, and finds the end of the chunk. */
 static never_inline enum decode_result next_slow(struct decode_stream *stream,
 						 struct decode_event *event)
 {

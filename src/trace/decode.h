@@ -2,13 +2,14 @@
  * Decodes the payload of events chunks, record by record: docs/trace-format.md, sections 4 and 5.
  *
  * Freestanding: no heap, no I/O. All state is in struct decode_stream, one for each stream of the
- * recording, and its stack of frames is memory of the caller, who is asked for more when needed:
+ * recording. The caller owns the memory of its stack of frames, and is asked for more when needed
+ * (DECODE_NEED_STACK):
  *
  *	decode_chunk(&stream, payload, size, base, carried, whole);
  *	while ((result = decode_next(&stream, &event)) == DECODE_RECORD)
  *		…;
  *
- * Any bytes may be fed to it: the worst answer is DECODE_BAD.
+ * The bytes need not be trusted: whatever they are, the worst answer is DECODE_BAD.
  */
 #ifndef MALLOW_TRACE_DECODE_H
 #define MALLOW_TRACE_DECODE_H
@@ -19,22 +20,28 @@
 
 #include "trace/format.h"
 
-/* No stack is deeper: what claims to be is damage. The agent stops at 16,384 frames. */
+/* The deepest stack accepted, in frames: a deeper one is damage. The agent stops at 16,384. */
 #define DECODE_DEPTH_MAX (1u << 20)
 
-/* A frame as records name it: by the id of a frame record, or by its pc alone where id is 0. */
+/* A frame as records name it: by the id of a frame record, or, if id is 0, by its pc alone. */
 struct decode_frame {
 	uint64_t id;
 	uint64_t pc;
 };
 
 struct decode_stream {
-	/* The caller's: room for the stack, outermost frame first. May be moved between calls. */
+	/*
+	 * Owned by the caller: room for `capacity` frames, outermost first. The caller may move it
+	 * between calls.
+	 */
 	struct decode_frame *stack;
 	uint32_t capacity;
 
-	/* Frames on the stack, and how many of the outermost ones are as they were when the caller
-	 * last set kept = depth: what a caller who keeps something for each frame need not redo. */
+	/*
+	 * depth: frames on the stack. kept: how many of the outermost frames have not changed since
+	 * the caller last set kept = depth. A caller that keeps something for each frame redoes it
+	 * only for frames from kept on.
+	 */
 	uint32_t depth;
 	uint32_t kept;
 
@@ -48,23 +55,23 @@ struct decode_stream {
 	uint32_t at; /* where the next record starts */
 
 	uint32_t needed;      /* after DECODE_NEED_STACK: the capacity asked for */
-	const char *expected; /* after DECODE_BAD: what should have stood at `at` */
+	const char *expected; /* after DECODE_BAD: what was expected at `at` */
 };
 
 struct decode_text {
-	const char *data; /* in the payload, without a NUL at its end */
+	const char *data; /* points into the payload; no NUL at its end */
 	uint32_t size;
 };
 
 struct decode_event {
 	uint8_t kind; /* enum trace_op or enum trace_record */
 	uint8_t heap_flags;
-	uint32_t offset; /* of its first byte in the payload */
-	uint64_t time;   /* ticks; of frame and process records: that of the stream */
+	uint32_t offset; /* of the record's first byte in the payload */
+	uint64_t time;   /* ticks; frame, process and culled records: the stream's */
 	union {
 		/* Operations 1-22. */
 		struct {
-			uint64_t start; /* of a realloc: when it freed the old block */
+			uint64_t start; /* when it began; a realloc frees the old block then */
 			uint64_t old_address;
 			uint64_t address;
 			uint64_t size;
@@ -79,11 +86,11 @@ struct decode_event {
 			const uint8_t *build_id;
 			uint32_t build_id_size;
 			struct decode_text path;
-		} module; /* of module gone: id alone */
+		} module; /* module gone sets id only */
 		struct {
 			uint64_t tid;
 			struct decode_text name;
-		} thread; /* of thread name: the name alone */
+		} thread; /* thread name sets name only */
 		struct {
 			uint64_t field;
 			struct decode_text value;
@@ -97,8 +104,9 @@ struct decode_event {
 			int64_t parameter, value, result;
 		} mallopt;
 		/*
-		 * Of the program's own pools. start is the event's time, where block has its own;
-		 * address: of an allocation or free, size of an allocation, name of a name.
+		 * Records of the program's own pools. start: the event's time, at the same place as
+		 * in block. address is set by allocations and frees, size by allocations, name by
+		 * name records.
 		 */
 		struct {
 			uint64_t start, pool, address, size;
@@ -107,14 +115,14 @@ struct decode_event {
 		struct decode_text text; /* mark: name, exec: path */
 		uint64_t tag;
 		struct {
-			uint64_t id, outer; /* outer: id of the stack that it continues, 0: none */
+			uint64_t id, outer; /* outer: id of the stack that it continues; 0: none */
 			struct decode_text frames; /* for decode_stack_frame() */
 		} stack;
 		struct {
 			uint64_t stack, stream, tag, address, size, alignment, slack;
 			uint64_t old_address, duration; /* of a realloc, else 0 */
 			uint8_t operation;
-		} survivor; /* its heap flags are the event's */
+		} survivor; /* heap flags: in the event */
 		struct {
 			uint64_t stack, calls, bytes, temporary;
 		} culled;
@@ -136,22 +144,26 @@ struct decode_event {
 enum decode_result {
 	DECODE_RECORD,
 	DECODE_END,        /* of the chunk */
-	DECODE_NEED_STACK, /* nothing happened: call again with room for `needed` frames */
+	DECODE_NEED_STACK, /* nothing changed: call again with room for `needed` frames */
 	DECODE_BAD,        /* `at` and `expected` say where and why; no more of this chunk */
 };
 
 /*
- * Begins a chunk. whole: the chunk before it in the stream was read to its end, so the frames
- * carried over are known; else they are lost (TRACE_PC_LOST). The payload must stay in place
- * until the next decode_chunk(). DECODE_RECORD: begun; DECODE_NEED_STACK and DECODE_BAD as above.
+ * Begins a chunk with size bytes of payload, which must stay in place until the next
+ * decode_chunk().
+ *
+ * carried: how many frames the stack has at the chunk's start. whole: the chunk before this one in
+ * the stream was read to its end, so these frames are known; if not they become TRACE_PC_LOST.
+ *
+ * Returns DECODE_RECORD if the chunk has begun, else DECODE_NEED_STACK or DECODE_BAD.
  */
 enum decode_result decode_chunk(struct decode_stream *stream, const void *payload, uint32_t size,
 				uint64_t base, uint32_t carried, bool whole);
 
-/* The next record of a known kind. */
+/* Reads the next record; skips records of kinds that this reader does not know. */
 enum decode_result decode_next(struct decode_stream *stream, struct decode_event *event);
 
-/* Takes the next frame of a stack record off its front. false: there is none. */
+/* Takes the first frame of `frames` off it, and returns it in *ret. false: none is left. */
 bool decode_stack_frame(struct decode_text *frames, struct decode_frame *ret);
 
 #endif

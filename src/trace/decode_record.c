@@ -64,7 +64,7 @@ static void take_memory(struct cursor *body, struct decode_event *event)
 	event->memory.swap = cursor_varint(body);
 }
 
-/* A block is told by how far it lies from its pool: it is seldom far. */
+/* Addresses of blocks are stored relative to their pool, because they seldom lie far from it. */
 static void take_pool(struct cursor *body, struct decode_event *event)
 {
 	__builtin_memset(&event->pool, 0, sizeof(event->pool));
@@ -125,7 +125,7 @@ static bool are_frames(struct decode_text frames)
 	return true;
 }
 
-/* Records that begin with a time; it has been read. */
+/* The records that begin with a time. The time has been read. */
 static bool take_timed(struct cursor *body, struct decode_event *event)
 {
 	switch (event->kind) {
@@ -225,7 +225,7 @@ bool decode_record(struct cursor *body, uint64_t base, struct decode_event *even
 	if ((event->kind < TRACE_RECORD_FRAME || event->kind > TRACE_RECORD_POOL_NAME) &&
 	    event->kind != TRACE_RECORD_STACK && event->kind != TRACE_RECORD_SURVIVOR)
 		return false;
-	// Unknown kinds have returned: their bodies need not begin with a time.
+	// Unknown kinds have returned above: their bodies need not begin with a time.
 	event->time = base + (uint64_t)cursor_signed(body);
 	return take_timed(body, event);
 }

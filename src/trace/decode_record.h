@@ -6,8 +6,8 @@
 #include "trace/decode.h"
 
 /*
- * event->kind is set; fills the rest from the body. False: a kind to skip. Where fields are
- * missing the cursor has failed.
+ * Fills *event from the body; event->kind is set already. False: a kind that is to be skipped. If
+ * fields are missing, the cursor has failed.
  */
 bool decode_record(struct cursor *body, uint64_t base, struct decode_event *event);
 

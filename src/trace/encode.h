@@ -1,6 +1,7 @@
 /*
- * Writing records as docs/trace-format.md lays them out: bytes in, position behind them out. Used
- * by the agent's hot path, so: no checks, the caller has made sure of the room (the *_MAX sizes).
+ * Writes records as docs/trace-format.md lays them out. Each function writes at p and returns the
+ * position behind what it wrote. Used by the agent's hot path, so there are no checks: the caller
+ * makes sure of the room (the *_MAX sizes).
  */
 #ifndef MALLOW_TRACE_ENCODE_H
 #define MALLOW_TRACE_ENCODE_H
@@ -11,18 +12,21 @@
 #include "base/varint.h"
 #include "trace/format.h"
 
-/* The state that records count from, section 4. */
+/* The last values written: records hold differences from them (section 4). */
 struct trace_encoder {
 	uint64_t time;
 	uint64_t address;
 	uint32_t heap_flags;
 };
 
-/* The longest core record without its stack change, and a stack change for n frames. */
+/*
+ * The most bytes of a core record without its stack change, and of a stack change that pushes n
+ * frames.
+ */
 #define TRACE_CORE_MAX            (1 + 7 * VARINT_MAX)
 #define TRACE_STACK_CHANGE_MAX(n) (1 + 2 * VARINT_MAX + (size_t)(n) * (1 + VARINT_MAX))
 
-/* before: the address of the encoder, which becomes the new one. */
+/* Writes address as its difference from *before, the encoder's last address, and puts it there. */
 static inline uint8_t *trace_put_address(uint8_t *p, uint64_t *before, uint64_t address)
 {
 	int64_t delta = (int64_t)(address - *before);
@@ -33,7 +37,7 @@ static inline uint8_t *trace_put_address(uint8_t *p, uint64_t *before, uint64_t 
 	return varint_put(p, zigzag(delta) << 1 | 1);
 }
 
-/* time must not lie before the encoder's: write a time record first. */
+/* time must not be earlier than the encoder's; to step back write a time record first. */
 static inline uint8_t *trace_put_time(uint8_t *p, struct trace_encoder *encoder, uint64_t time)
 {
 	p = varint_put(p, time - encoder->time);
@@ -41,7 +45,7 @@ static inline uint8_t *trace_put_time(uint8_t *p, struct trace_encoder *encoder,
 	return p;
 }
 
-/* The head of a stack change; the frames follow by trace_put_frame(). */
+/* Writes the counts of a stack change. The frames follow, by trace_put_frame(). */
 static inline uint8_t *trace_put_stack_change(uint8_t *p, uint64_t drop, uint64_t push)
 {
 	*p++ = (uint8_t)((drop < 15 ? drop : 15) | (push < 15 ? push : 15) << 4);
@@ -53,8 +57,9 @@ static inline uint8_t *trace_put_stack_change(uint8_t *p, uint64_t drop, uint64_
 }
 
 /*
- * id 0: the frame has no definition, its pc is written. Whether an id takes one byte or two cannot
- * be foretold: both are written.
+ * id 0: the frame has no definition, so its pc is written. Nothing foretells whether an id takes
+ * one byte or two, so there is no branch on that: two bytes are written, and the position returned
+ * says whether both count.
  */
 static inline uint8_t *trace_put_frame(uint8_t *p, uint32_t id, uint64_t pc)
 {

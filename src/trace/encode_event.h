@@ -1,8 +1,9 @@
 /*
- * Events as records: docs/trace-format.md, section 4.1. By the agent's hot path and by whoever else
- * writes recordings (src/write). As in encode.h there are no checks: the caller has made room.
+ * Writes events as records: docs/trace-format.md, section 4.1. For the agent's hot path and for
+ * other writers of recordings (src/write). As in encode.h there are no checks: the caller has made
+ * room.
  *
- * A record is  head, stack change (encode.h), body:
+ * A record is a head, a stack change (encode.h) if the stack changed, and a body:
  *
  *	p = trace_put_correction(p, &encoder, event.ticks);
  *	extra = trace_event_needs_extra(&encoder, &event, shape, glibc);
@@ -10,7 +11,8 @@
  *	…                                    the stack change, if there is one
  *	p = trace_put_event(p, &encoder, &event, shape, extra);
  *
- * The encoder may be a copy that becomes the stream's once the record is committed.
+ * The encoder may be a copy of the stream's, which the caller copies back once the record is
+ * committed.
  */
 #ifndef MALLOW_TRACE_ENCODE_EVENT_H
 #define MALLOW_TRACE_ENCODE_EVENT_H
@@ -20,7 +22,7 @@
 #include "base/compiler.h"
 #include "trace/encode.h"
 
-/* What an operation has no use for is not looked at. */
+/* Fields that an operation has no use for are not read. */
 struct trace_event {
 	uint8_t operation;  /* enum trace_op */
 	uint8_t heap_flags; /* enum trace_heap_flags, of an allocation */
@@ -33,16 +35,19 @@ struct trace_event {
 	uint64_t slack;     /* of an allocation: usable minus requested */
 };
 
-/* What is known of an event when its writer is compiled. */
+/* What the compiler knows of the events that a call writes: it removes the code for all others. */
 enum trace_shape {
-	TRACE_SHAPE_ALLOCATION, /* no realloc, and without an alignment */
+	TRACE_SHAPE_ALLOCATION, /* an allocation that is no realloc and carries no alignment */
 	TRACE_SHAPE_ANY,
 };
 
-/* What an event takes at most that pushes so many frames, with a correction before it. */
+/* The most bytes of an event that pushes so many frames, with a correction before it. */
 #define TRACE_EVENT_MAX(push) (2 * (1 + VARINT_MAX) + TRACE_CORE_MAX + TRACE_STACK_CHANGE_MAX(push))
 
-/* Whether an operation carries an alignment; of 0, too, which may be asked for. */
+/*
+ * Whether records of an operation have the field alignment. The field may be 0: a program may ask
+ * for an alignment of 0.
+ */
 static inline bool trace_carries_alignment(uint8_t operation)
 {
 	static const uint32_t aligned =
@@ -54,7 +59,11 @@ static inline bool trace_carries_alignment(uint8_t operation)
 	return aligned >> operation & 1;
 }
 
-/* Whether readers could not know the usable size and the heap flags without being told. */
+/*
+ * Whether the record needs the field extra: readers cannot work out its usable size and its heap
+ * flags without it. For that the allocator must be glibc's, and the heap flags the same as last
+ * time.
+ */
 static inline bool trace_event_needs_extra(const struct trace_encoder *encoder,
 					   const struct trace_event *event, enum trace_shape shape,
 					   bool glibc)
@@ -64,7 +73,9 @@ static inline bool trace_event_needs_extra(const struct trace_encoder *encoder,
 		event->size + event->slack != trace_glibc_usable(event->size));
 }
 
-/* Before an event from before the last one. */
+/*
+ * To be called before each event. Writes a time record if the event is earlier than the last one.
+ */
 static inline uint8_t *trace_put_correction(uint8_t *p, struct trace_encoder *encoder,
 					    uint64_t ticks)
 {
@@ -76,7 +87,10 @@ static inline uint8_t *trace_put_correction(uint8_t *p, struct trace_encoder *en
 	return p;
 }
 
-/* What came before may be half written: nothing of it counts, and the stack is empty. */
+/*
+ * Writes a resync record: what stands before it in the stream may be half written. Readers go on
+ * with this time and an empty stack.
+ */
 static inline uint8_t *trace_put_resync(uint8_t *p, struct trace_encoder *encoder, uint64_t ticks)
 {
 	*p++ = TRACE_OP_RESYNC;
@@ -91,7 +105,7 @@ static inline uint8_t trace_event_head(const struct trace_event *event, bool cha
 			 (extra ? TRACE_EXTRA : 0));
 }
 
-/* The body. Of a stack record there is none. */
+/* Writes the body. Stack records have none. */
 static inline __attribute__((always_inline)) uint8_t *
 trace_put_event(uint8_t *p, struct trace_encoder *encoder, const struct trace_event *event,
 		enum trace_shape shape, bool extra)

@@ -1,4 +1,4 @@
-/* The numbers of docs/trace-format.md, which is the specification. Changed only together. */
+/* The numbers of docs/trace-format.md, which is the specification: change both in one commit. */
 #ifndef MALLOW_TRACE_FORMAT_H
 #define MALLOW_TRACE_FORMAT_H
 
@@ -31,7 +31,7 @@ enum trace_header_flags {
 	TRACE_BEGUN_BY_FORK = 1,
 	TRACE_PRIVATE_SLOTS = 2,
 	TRACE_FINISHED = 4,        /* rewritten by `mallow finish`: section 9 */
-	TRACE_FREE_STACKS = 8,     /* frees belong to the stack as it stands */
+	TRACE_FREE_STACKS = 8,     /* each free belongs to its stream's current stack */
 	TRACE_BEGUN_BY_START = 16, /* frees of unknown blocks are expected */
 	TRACE_LIVE = 32,           /* a live table instead of events: trace/live.h */
 };
@@ -46,8 +46,8 @@ enum trace_end {
 	TRACE_END_EXIT = 1,
 	TRACE_END_FAST_EXIT = 2, /* _exit, _Exit, quick_exit */
 	TRACE_END_EXEC = 3,
-	TRACE_END_STOPPED = 4, /* by the agent, which says why in the losses */
-	TRACE_END_NEXT = 5,    /* a start opened the next recording: agents until 2026 */
+	TRACE_END_STOPPED = 4, /* by the agent; the loss counters say why */
+	TRACE_END_NEXT = 5,    /* no longer written: a start opened the next recording */
 };
 
 /* Section 2. */
@@ -88,7 +88,7 @@ enum trace_chunk_kind {
 	TRACE_CHUNK_PACKED = 2,  /* several events chunks of one stream, compressed */
 	TRACE_CHUNK_SYMBOLS = 3, /* the names of the frames */
 	TRACE_CHUNK_INDEX = 4,   /* what the engine derived from the events */
-	TRACE_CHUNK_LIVE = 5,    /* a part of the live table: trace/live.h; a slot without an end */
+	TRACE_CHUNK_LIVE = 5,    /* a part of the live table: trace/live.h; never sealed */
 };
 
 enum trace_chunk_flags {
@@ -114,7 +114,7 @@ static_assert(sizeof(struct trace_chunk) == 64, "section 3");
 static_assert(offsetof(struct trace_chunk, commit) == 24, "section 3");
 
 #define TRACE_TRAILER_SIZE 8u
-#define TRACE_NO_STREAM    UINT32_MAX /* of a slot without a thread, and of live chunks */
+#define TRACE_NO_STREAM    UINT32_MAX /* the stream of slots without a thread and of live chunks */
 
 /* Section 9: the first byte of the payload of a packed, symbols or index chunk. */
 enum trace_storage {
@@ -123,10 +123,10 @@ enum trace_storage {
 	TRACE_STORAGE_COLUMNS = 2, /* packed chunks only: a frame for each column */
 };
 
-/* Section 9: what a packed chunk or a symbols or index chunk holds at most once decompressed. */
+/* Section 9: the most bytes that a packed, symbols or index chunk may hold once decompressed. */
 #define TRACE_CONTENT_MAX (1u << 30)
 
-/* Section 9.1: a packed chunk holds at most so many bytes for each byte that it takes itself. */
+/* Section 9.1: the most bytes that a packed chunk may hold for each byte that it takes itself. */
 #define TRACE_PACKED_RATIO_MAX 256u
 
 static inline uint64_t trace_commit_word(uint32_t sequence, uint32_t committed)
@@ -155,7 +155,10 @@ enum trace_op {
 };
 #define TRACE_OP_LAST_ALLOCATION 17
 
-/* Section 4.3: in the operation of a survivor record the heap flags stand above it. */
+/*
+ * Section 4.3: a survivor's operation field holds the operation, and its heap flags from this bit
+ * on.
+ */
 #define TRACE_SURVIVOR_FLAGS_SHIFT 5
 
 enum trace_heap_flags {
@@ -195,7 +198,10 @@ enum trace_record {
 	TRACE_RECORD_CULLED = 0xaa,
 };
 
-/* Of the program's own pools: taken in the order of time over all streams, as core records are. */
+/*
+ * Whether a record is about the program's own pools. Readers put these records in order of time
+ * over all streams, as they do core records.
+ */
 static inline bool trace_is_pool_record(uint8_t kind)
 {
 	return kind >= TRACE_RECORD_POOL_ALLOC && kind <= TRACE_RECORD_POOL_NAME;
@@ -211,7 +217,7 @@ enum trace_process_field {
 	TRACE_PROCESS_AGENT = 7,
 };
 
-/* Section 5: pcs that are no code. */
+/* Section 5: values of pc that stand for something else than code. */
 enum trace_pc {
 	TRACE_PC_TRUNCATED = 1, /* frames outside were cut off at DEPTH */
 	TRACE_PC_BROKEN = 2,    /* frames outside could not be found */
@@ -226,7 +232,10 @@ enum trace_loss {
 #undef LOSS
 };
 
-/* Section 4.1: what glibc's malloc makes usable for a request, unless a record says otherwise. */
+/*
+ * Section 4.1: how many bytes glibc's malloc makes usable for a request of size bytes. Readers
+ * assume it where the record has no extra field.
+ */
 static inline uint64_t trace_glibc_usable(uint64_t size)
 {
 	uint64_t chunk = (size + 8 + 15) & ~15ull;

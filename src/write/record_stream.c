@@ -52,7 +52,7 @@ void record_stream_seal(struct record_stream *stream)
 	stream->header.commit = trace_commit_word(sequence + 1, 0);
 }
 
-/* Becomes the stream's. false: no memory. */
+/* Copies the stack into the stream, as that of the last event. false: out of memory. */
 static bool keep_stack(struct record_stream *stream, const struct record_frame *stack,
 		       uint32_t frames)
 {
@@ -71,7 +71,7 @@ static bool keep_stack(struct record_stream *stream, const struct record_frame *
 	return true;
 }
 
-/* How many of the outermost frames are as they were. */
+/* How many of the outermost frames are the same as in the last event's stack. */
 static uint32_t same_frames(const struct record_stream *stream, const struct record_frame *stack,
 			    uint32_t frames)
 {

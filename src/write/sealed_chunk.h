@@ -1,7 +1,4 @@
-/*
- * Sealed chunks, as bytes behind each other in a struct buf: docs/trace-format.md, sections 3
- * and 9.
- */
+/* Writes sealed chunks into a struct buf: docs/trace-format.md, sections 3 and 9. */
 #ifndef MALLOW_WRITE_SEALED_CHUNK_H
 #define MALLOW_WRITE_SEALED_CHUNK_H
 
@@ -12,12 +9,15 @@
 #include "trace/format.h"
 
 /*
- * The header of an events chunk as it will stand in the finished file: sealed, and as small as
- * what is committed allows.
+ * The header that an events chunk will have in a finished file: sealed, and only as large as its
+ * committed payload needs.
  */
 struct trace_chunk sealed_chunk_trimmed(const struct trace_chunk *header);
 
-/* A sealed chunk of kind kind whose payload comes in two pieces; other fields as in like. */
+/*
+ * Appends a sealed chunk of that kind. Its payload is head and then rest; the other fields of its
+ * header are those of like. Out of memory: buf fails.
+ */
 void sealed_chunk_put(struct buf *buf, enum trace_chunk_kind kind, const struct trace_chunk *like,
 		      const void *head, size_t head_size, const void *rest, size_t rest_size);
 

@@ -1,5 +1,5 @@
 /*
- * A set of a recording's blocks: one bit for each, as a filter makes it. NULL stands for all.
+ * A set of a recording's blocks: one bit for each block, as a filter makes it. NULL: all blocks.
  *
  *	BLOCK_BITS_EACH(bits, count, i)
  *		sum += blocks->size[i];
@@ -15,7 +15,7 @@ static inline bool block_bits_has(const uint64_t *bits, uint64_t i)
 	return !bits || bits[i / 64] >> i % 64 & 1;
 }
 
-/* The first one of the set from i on, count if there is none. */
+/* The first block of the set from i on; count: there is none. */
 static inline uint64_t block_bits_next(const uint64_t *bits, uint64_t count, uint64_t i)
 {
 	uint64_t word;

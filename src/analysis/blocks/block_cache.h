@@ -1,6 +1,7 @@
 /*
- * What is computed from a recording's blocks when somebody first asks for it, and then kept: orders
- * and spans. An index file may have brought it. Callers see it by functions of recording.h.
+ * A cache of what is computed from a recording's blocks: orders and spans. Each is made when
+ * somebody first asks for it, unless an index file has it, and then kept. Callers use the functions
+ * of recording.h.
  */
 #ifndef MALLOW_ANALYSIS_BLOCKS_BLOCK_CACHE_H
 #define MALLOW_ANALYSIS_BLOCKS_BLOCK_CACHE_H
@@ -11,7 +12,7 @@
 #include "hosted/files/spill.h"
 
 struct block_cache {
-	pthread_mutex_t lock; /* guards all of the following */
+	pthread_mutex_t lock; /* guards all that follows */
 	const uint32_t *orders[BLOCK_ORDER_COUNT];
 	const struct site_span *spans;
 	struct spill order_memory[BLOCK_ORDER_COUNT], span_memory; /* of what was made here */

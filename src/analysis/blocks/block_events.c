@@ -7,7 +7,7 @@
 #include "hosted/files/spill.h"
 #include "hosted/vec.h"
 
-#define FEW 16 /* blocks that are sorted by insertion */
+#define FEW 16 /* up to so many blocks are sorted by insertion */
 
 struct freed_block {
 	uint64_t time_ns;
@@ -17,13 +17,13 @@ struct freed_block {
 struct block_events {
 	const struct block_columns *blocks;
 	const uint64_t *matching; /* NULL: all */
-	uint32_t *first;          /* of each turn, and behind the last: a block freed in it */
-	uint32_t *next;           /* of each block, another one freed in the same turn */
+	uint32_t *first;          /* for each turn, and behind the last: a block freed in it */
+	uint32_t *next;           /* for each block, another one freed in the same turn */
 	struct spill first_memory, next_memory;
-	uint64_t turn;                 /* this one's frees are in freed */
+	uint64_t turn;                 /* the turn whose frees are in `freed` */
 	VEC(struct freed_block) freed; /* by time */
-	size_t taken;                  /* of these */
-	uint64_t time_ns;              /* of the event before */
+	size_t taken;                  /* how many of these were taken */
+	uint64_t time_ns;              /* time of the event before */
 };
 
 void block_events_destroy(struct block_events *events)
@@ -69,7 +69,7 @@ static int compare_freed(const void *a, const void *b)
 	return left->block < right->block ? -1 : left->block > right->block;
 }
 
-/* Most turns free two or three. */
+/* Sorts the freed blocks of a turn. Most turns have two or three. */
 static void sort_freed(struct freed_block *freed, size_t count)
 {
 	if (count > FEW) {
@@ -119,12 +119,15 @@ struct err *block_events_create(const struct recording *recording, const uint64_
 
 void block_events_rewind(struct block_events *events)
 {
-	// The first turn has no frees: what was allocated before the recording is not known.
+	// The first turn has no frees: blocks from before the recording are not known.
 	events->turn = events->time_ns = 0;
 	events->freed.count = events->taken = 0;
 }
 
-/* Times of different threads are rounded apart: by a nanosecond they may be out of order. */
+/*
+ * Sets an event. Times of different threads are rounded separately, so they may be out of order by
+ * a nanosecond: then the time is raised.
+ */
 static void put_event(struct block_events *events, int kind, uint64_t block, uint64_t time_ns,
 		      struct block_event *ret)
 {

@@ -8,9 +8,10 @@
 #include "hosted/parallel.h"
 
 /*
- * Digit by digit, the highest first: key, then row. How often each digit occurs among those that
- * begin like the entry looked for tells its next digit, and its rank among those that have that.
- * Digits in which no keys differ are known beforehand.
+ * A radix select: finds the entry digit by digit, the highest first, of its key and then its row.
+ * Counting each digit among the entries that have the digits found so far tells the next digit, and
+ * the entry's rank among those with that digit. Digits that are the same in all keys are known
+ * beforehand.
  */
 #define DIGIT_BITS 16
 #define DIGITS     (1u << DIGIT_BITS)
@@ -22,11 +23,11 @@
 
 struct ranking {
 	const struct block_sort_keys *entries;
-	uint64_t piece;              /* rows of one */
-	struct block_sort_key found; /* its digits so far, 0 behind them */
-	unsigned int digit;          /* that is counted now, from the highest */
-	uint32_t *counts;            /* DIGITS of one piece after the other */
-	uint64_t ones, zeros;        /* bits that are set in a key, and that are not set in one */
+	uint64_t piece;              /* rows of a piece */
+	struct block_sort_key found; /* the digits found so far, then 0 */
+	unsigned int digit;          /* the digit being counted, from the highest */
+	uint32_t *counts;            /* DIGITS counts for each piece, one piece after the other */
+	uint64_t ones, zeros;        /* bits set in some key, and bits not set in some key */
 };
 
 static unsigned int shift_of(unsigned int digit)
@@ -53,7 +54,7 @@ static void note_bits(void *argument, size_t number)
 	__atomic_or_fetch(&ranking->zeros, zeros, __ATOMIC_RELAXED);
 }
 
-/* What lies above a digit, at its place; of the highest digit nothing does. */
+/* The digits above a digit, at their place; 0 for the highest digit. */
 static uint64_t above(uint64_t value, unsigned int shift)
 {
 	return shift + DIGIT_BITS < 64 ? value >> (shift + DIGIT_BITS) : 0;
@@ -105,7 +106,10 @@ static void count_piece(void *argument, size_t number)
 		count_row_digits(ranking, begin, end, counts);
 }
 
-/* *rank: among those with the digits before, then among those that have this one, too. */
+/*
+ * Finds the next digit. *rank: among entries with the digits before; becomes that among those with
+ * this one, too.
+ */
 static uint64_t find_digit(const struct ranking *ranking, size_t pieces, uint64_t *rank)
 {
 	uint64_t digit = 0;
@@ -121,7 +125,7 @@ static uint64_t find_digit(const struct ranking *ranking, size_t pieces, uint64_
 	}
 }
 
-/* Whether the digit that comes next is the same one in all keys, and is noted. */
+/* Whether the next digit is the same in all keys. If so, takes it. */
 static bool is_known(struct ranking *ranking)
 {
 	uint64_t mask = (uint64_t)(DIGITS - 1) << shift_of(ranking->digit);
@@ -159,7 +163,7 @@ struct err *block_nth_find(const struct block_sort_keys *entries, uint64_t rank,
 	if (!counts)
 		return err_no_memory();
 	parallel_run(note_bits, &ranking, pieces);
-	// With rank 0 it is the first of those that begin so, whatever its other digits are.
+	// With rank 0 it is the first of those that begin so, whatever digits follow.
 	for (; rank && ranking.digit < KEY_DIGITS + ROW_DIGITS; ranking.digit++)
 		if (!is_known(&ranking))
 			find_next(&ranking, pieces, &rank);

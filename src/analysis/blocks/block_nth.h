@@ -1,4 +1,4 @@
-/* The n-th of the matching blocks by some key, without sorting them. */
+/* Finds the n-th of the matching blocks in the order of some key, without sorting them. */
 #ifndef MALLOW_ANALYSIS_BLOCKS_BLOCK_NTH_H
 #define MALLOW_ANALYSIS_BLOCKS_BLOCK_NTH_H
 
@@ -6,8 +6,9 @@
 #include "hosted/err.h"
 
 /*
- * *ret: a place that so many of them are before, and no more. At most seven looks at each block, by
- * all processors. rank: below the number of blocks that match.
+ * *ret: a sort key that exactly `rank` matching blocks come before. rank: below the number of
+ * blocks that match. Looks at each block at most seven times, with all processors. The only error:
+ * no memory.
  */
 struct err *block_nth_find(const struct block_sort_keys *entries, uint64_t rank,
 			   struct block_sort_key *ret);

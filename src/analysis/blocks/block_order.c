@@ -7,9 +7,9 @@
 #include "hosted/parallel.h"
 
 /*
- * Radix sort, the lowest digit first. The rows are cut into as many pieces as run at a time; each
- * piece counts its digits, then knows where its entries go, behind those of the pieces before it:
- * so what is equal stays in order.
+ * Radix sort, the lowest digit first. Rows are cut into as many pieces as run at the same time.
+ * Each piece counts its digits; from all counts follows where its entries go, behind those of
+ * earlier pieces. So equal entries stay in order.
  */
 #define DIGIT_BITS 11
 #define DIGITS     (1u << DIGIT_BITS)
@@ -60,7 +60,7 @@ static void move_piece(void *argument, size_t number)
 		sorting->to[places[digit(sorting, &sorting->from[i])]++] = sorting->from[i];
 }
 
-/* Counts become the places of the first ones. */
+/* Turns the counts into the place of the first entry of each digit. */
 static void add_up(struct sorting *sorting, size_t pieces)
 {
 	uint64_t place = 0;
@@ -86,7 +86,7 @@ static void sort(struct sorting *sorting, struct entry *entries, struct entry *o
 	for (sorting->shift = 0; sorting->shift < 64; sorting->shift += DIGIT_BITS) {
 		struct entry *sorted = others;
 
-		// Addresses have many digits that are the same in all of them.
+		// Skip digits that are the same in all keys: addresses have many.
 		if (!(differing >> sorting->shift & (DIGITS - 1)))
 			continue;
 		sorting->from = entries;

@@ -1,6 +1,6 @@
 /*
- * All blocks sorted by size, address or the like, instead of by their allocation. This looks at
- * every block; for a single page there is block_top.h.
+ * Sorts all blocks by size, address or the like. It looks at every block; for a single page use
+ * block_top.h.
  */
 #ifndef MALLOW_ANALYSIS_BLOCKS_BLOCK_ORDER_H
 #define MALLOW_ANALYSIS_BLOCKS_BLOCK_ORDER_H
@@ -11,8 +11,8 @@
 #include "hosted/files/spill.h"
 
 /*
- * Sorts the rows 0 … count - 1 by their keys, ascending, equal ones by row. *ret: count row numbers
- * of 32 bits, the caller's to deinit. count is below 2^32. Fails without memory.
+ * Sorts the rows 0 … count - 1 by their keys, ascending, equal keys by row. *ret: count row numbers
+ * of 32 bits; the caller calls spill_deinit(). count is below 2^32. The only error: no memory.
  */
 struct err *block_order_make(const uint64_t *keys, uint64_t count, struct spill *ret);
 

@@ -5,11 +5,11 @@
 #include "analysis/blocks/block_bits.h"
 #include "hosted/parallel.h"
 
-#define STEP ((uint64_t)4096) /* rows: whole words of bits */
+#define STEP ((uint64_t)4096) /* rows of a step: whole words of bits */
 
 struct counting {
 	const struct block_pages *pages;
-	uint64_t steps, piece; /* in all, and of a piece */
+	uint64_t steps, piece; /* steps in all, and steps of a piece */
 };
 
 static uint64_t row_at(const struct block_pages *pages, uint64_t at)
@@ -76,7 +76,7 @@ void block_pages_deinit(struct block_pages *pages)
 	*pages = (struct block_pages){0};
 }
 
-/* The step with the matching row of that number, of which there must be one. */
+/* The step with the matching row of that number, which must exist. */
 static uint64_t step_of(const struct block_pages *pages, uint64_t number)
 {
 	uint64_t low = 0, high = (pages->blocks + STEP - 1) / STEP;

@@ -1,6 +1,6 @@
 /*
- * Pages of the matching blocks, where all blocks are sorted already (block_order.h). Which block is
- * the thousandth that matches, a set of bits does not tell; so the matches are counted for each
+ * Pages of the matching blocks, if all blocks are sorted already (block_order.h). A set of bits
+ * does not tell which block is the thousandth that matches. So the matches are counted for each
  * step of rows, once for all pages.
  *
  *	block_pages_create()     once for a set and an order
@@ -15,15 +15,15 @@
 
 #include "hosted/err.h"
 
-/* Read-only once it is made. What it is of is borrowed. */
+/* Does not change once it is made. The bits and the order are borrowed. */
 struct block_pages {
 	const uint64_t *bits;  /* block_bits.h */
-	const uint32_t *order; /* of recording_block_order(); NULL: as they were allocated */
-	uint64_t blocks;       /* all of them */
-	uint64_t *before;      /* of each step of rows, how many match before it; NULL: all match */
+	const uint32_t *order; /* of recording_block_order(); NULL: the order of allocation */
+	uint64_t blocks;       /* how many blocks there are */
+	uint64_t *before;      /* for each step of rows, how many match before; NULL: all match */
 };
 
-/* One look at each block, by all processors, unless all match. */
+/* Counts the matches: looks once at each block, with all processors, unless all match. */
 struct err *block_pages_create(const uint64_t *bits, const uint32_t *order, uint64_t blocks,
 			       struct block_pages *ret);
 /* Accepts a zeroed struct. */
@@ -31,11 +31,11 @@ void block_pages_deinit(struct block_pages *pages);
 
 struct block_cursor {
 	const struct block_pages *pages;
-	uint64_t at; /* the row of the order to look at next; descending, the one above it */
+	uint64_t at; /* the next row of the order; descending: the row behind that */
 	bool descending;
 };
 
-/* From the matching row with that number on, counted from the end where it descends. */
+/* Begins at the matching row of that number; descending: counted from the end. */
 void block_cursor_begin(const struct block_pages *pages, uint64_t number, bool descending,
 			struct block_cursor *ret);
 

@@ -1,5 +1,5 @@
 /*
- * What blocks are sorted by: a key, and the row where keys are equal. In descending order both are
+ * What blocks are sorted by: a key, and for equal keys the row. For the descending order both are
  * complemented, so that the lesser one always comes first.
  */
 #ifndef MALLOW_ANALYSIS_BLOCKS_BLOCK_SORT_KEY_H
@@ -13,7 +13,7 @@ struct block_sort_key {
 	uint32_t row;
 };
 
-/* The blocks that are ordered. */
+/* The blocks to be sorted, and their keys. */
 struct block_sort_keys {
 	const uint64_t *bits; /* block_bits.h */
 	const uint64_t *keys; /* one for each block */

@@ -6,16 +6,19 @@
 #include "hosted/page_toucher.h"
 #include "hosted/parallel.h"
 
-/* Rows by which the columns grow: doubled, and by a quarter where that is much. */
+/*
+ * How the columns grow: from ROWS_FIRST rows they double; above ROWS_DOUBLED they grow by a
+ * quarter.
+ */
 #define ROWS_FIRST   1024
 #define ROWS_DOUBLED ((size_t)4 << 20)
 
-/* So many rows at a time, and so far ahead, are touched by another thread: 20 MB of columns. */
+/* Another thread touches so many rows at a time, and so far ahead: 20 MB of columns. */
 #define TOUCHED_ROWS ((size_t)256 << 10)
 
-#define BLOCKS_MAX (RECORDING_NONE - 1) /* each one's number, and their count, is a turn */
+#define BLOCKS_MAX (RECORDING_NONE - 1) /* a block's number, and the count of all, are turns */
 
-#define PIECE_ROWS ((size_t)64 << 10) /* that one thread finishes at a time */
+#define PIECE_ROWS ((size_t)64 << 10) /* rows that a thread finishes at a time */
 
 void block_store_deinit(struct block_store *store)
 {
@@ -43,7 +46,7 @@ static bool grow(struct block_store *store)
 						       : store->capacity + store->capacity / 4;
 
 	page_toucher_wait(store->toucher);
-	// A column may have moved although another one could not grow.
+	// Some columns may have moved although another one could not grow.
 #define BLOCK_COLUMN(name, type)                                                                   \
 	if (!grow_column(store, BLOCK_COLUMN_##name, rows, sizeof(type)))                          \
 		return false;                                                                      \
@@ -54,7 +57,7 @@ static bool grow(struct block_store *store)
 	return true;
 }
 
-/* Once in a while: the rows behind the next ones will be written to before long. */
+/* Asks now and then to touch rows that will soon be written. */
 static void touch_ahead(struct block_store *store, uint64_t row)
 {
 	struct page_range ranges[BLOCK_COLUMN_COUNT];
@@ -92,7 +95,7 @@ static inline uint64_t weight(const struct block_store *store, const struct live
 	return sample_weight(store->sample_mean, block->size, block->number);
 }
 
-/* Ends a block's life at that time. It has left the table of live ones, or is about to. */
+/* Ends a block at that time. It has left the table of live blocks, or is about to. */
 static void end_block(struct block_store *store, struct site_table *sites,
 		      const struct live_block *block, uint64_t ticks, uint32_t thread)
 {
@@ -123,7 +126,7 @@ static struct err *displace(struct block_store *store, struct site_table *sites,
 	return vec_push(&store->displaced, displaced) ? NULL : err_no_memory();
 }
 
-/* The first block with a tag: those before it had none. */
+/* Begins to keep tags, at the first block with one: those before it had none. */
 static struct err *begin_tags(struct block_store *store)
 {
 	if (!spill_grow(&store->spills[BLOCK_COLUMN_tag], store->capacity * sizeof(uint32_t)))
@@ -210,8 +213,8 @@ struct err *block_store_allocate(struct block_store *store, struct site_table *s
 }
 
 /*
- * Whether the free is the late one of a displaced block. Only another thread than the one that
- * was given the address can be late: within a thread records are in order.
+ * The displaced block that a late free belongs to; BLOCK_NONE: none. Only another thread than the
+ * one that got the address can be late: within a thread records are in order.
  */
 static uint64_t take_displaced(struct block_store *store, uint64_t address, uint64_t ticks,
 			       uint32_t thread)

@@ -1,7 +1,6 @@
 /*
- * Allocations and frees made into blocks, as events come in the order of time: which block is
- * live at an address, what that means for the sums of its site, and where somebody needs them the
- * blocks themselves as columns.
+ * Pairs allocations and frees to blocks, as events come in order of time. It knows which block is
+ * live at an address, keeps the sums of its site, and, if wanted, makes the columns of blocks.
  */
 #ifndef MALLOW_ANALYSIS_BLOCKS_BLOCK_STORE_H
 #define MALLOW_ANALYSIS_BLOCKS_BLOCK_STORE_H
@@ -16,7 +15,7 @@
 
 #define BLOCK_NONE UINT64_MAX
 
-/* The columns of struct block_columns, and what is in each. tag and free_stack may be missing. */
+/* The columns of struct block_columns, and the type of each. tag and free_stack may be missing. */
 #define BLOCK_COLUMNS(X)                                                                           \
 	X(allocated_ns, uint64_t)                                                                  \
 	X(freed_ns, uint64_t)                                                                      \
@@ -40,74 +39,73 @@ enum block_column {
 		BLOCK_COLUMN_COUNT
 };
 
-/* The same columns while they are written. */
+/* The same columns, for writing. */
 struct block_rows {
 #define BLOCK_COLUMN(name, type) type *name;
 	BLOCK_COLUMNS(BLOCK_COLUMN)
 #undef BLOCK_COLUMN
 };
 
-/* A block whose address was given out again before its free was met. */
+/* A block whose address was allocated again before its free was met. */
 struct displaced_block {
 	uint64_t address;
 	uint64_t block;
-	uint64_t deadline; /* ticks until which its free may come late */
-	uint32_t thread;   /* that was given the address: its own frees are not late */
+	uint64_t deadline; /* until these ticks its free may come late */
+	uint32_t thread;   /* the thread that got the address: its own frees are not late */
 };
 
 struct block_store {
-	struct block_columns columns; /* what others read; points to the rows */
-	bool wanted;                  /* the columns are kept */
-	uint64_t sample_mean;         /* of recording_facts: sums are estimates, 0: exact */
-	bool temporary_known;         /* by the events: all that came in between is among them */
-	uint64_t count;               /* of blocks so far */
-	bool free_stacks;             /* they are kept, too */
-	bool tagged;                  /* so are tags: there was one */
+	struct block_columns columns; /* what others read; points into the rows */
+	bool wanted;                  /* the columns are to be kept */
+	uint64_t sample_mean;         /* as in recording_facts; not 0: sums are estimates */
+	bool temporary_known;         /* the events tell it: all allocations are among them */
+	uint64_t count;               /* how many blocks there are so far */
+	bool free_stacks;             /* stacks of frees are kept */
+	bool tagged;                  /* tags are kept: some block had one */
 	struct block_rows rows;       /* times are ticks until block_store_finish() */
 	size_t capacity;
-	struct spill spills[BLOCK_COLUMN_COUNT]; /* the memory of each of the rows' columns */
-	struct page_toucher
-		*toucher; /* of pages of rows to come, once there are many; NULL: none */
+	struct spill spills[BLOCK_COLUMN_COUNT]; /* the memory of each column */
+	/* Touches pages of rows to come, once there are many; NULL: none. */
+	struct page_toucher *toucher;
 
 	struct address_table live;
 	VEC(struct displaced_block) displaced; /* [first_displaced …), by deadline */
 	size_t first_displaced;
-	uint64_t window; /* ticks by which a free may be late */
+	uint64_t window; /* how many ticks a free may be late */
 
-	VEC(uint64_t) last; /* of each thread, its latest allocation */
+	VEC(uint64_t) last; /* for each thread, its latest allocation */
 	uint64_t unknown_frees, implicit_frees;
 };
 
 void block_store_deinit(struct block_store *store);
 
-/* Before the first event: there are so many threads. */
+/* To be called before the first event: there are so many threads. */
 struct err *block_store_threads(struct block_store *store, uint32_t count);
 
 /*
- * An allocation by thread; of a realloc it is the new block. ticks never go back from one call to
- * the next, here and in block_store_free(). node: the innermost of its stack, RECORDING_NONE:
- * empty. The number of the block is store->count - 1 then.
+ * Takes an allocation by thread; for a realloc, its new block. ticks never go back from one call to
+ * the next, here and in block_store_free(). node: the innermost of its stack; RECORDING_NONE:
+ * empty. The new block has the number store->count - 1.
  */
 struct err *block_store_allocate(struct block_store *store, struct site_table *sites,
 				 const struct decode_event *event, uint32_t node, uint64_t ticks,
 				 uint32_t thread, uint32_t tag);
 
 /*
- * A free by thread. *ret receives the block, BLOCK_NONE where it is not known. A block is
- * temporary when the thread that allocated it has allocated nothing else until its free,
- * whichever thread frees it.
+ * Takes a free by thread. *ret: the block; BLOCK_NONE: not known. A block is temporary if the
+ * thread that allocated it has allocated nothing else until its free, whichever thread frees it.
  */
 struct err *block_store_free(struct block_store *store, struct site_table *sites, uint64_t address,
 			     uint64_t ticks, uint32_t thread, uint64_t *ret);
 
-/* The stack of the free that ended the block: its innermost node. */
+/* Notes the stack of the free that ended the block: its innermost node. */
 static inline void block_store_note_free(struct block_store *store, uint64_t block, uint32_t node)
 {
 	if (store->free_stacks && block != BLOCK_NONE)
 		store->rows.free_stack[block] = node;
 }
 
-/* The block ended in a realloc that made the other one. */
+/* Notes that the block ended in a realloc, which made the other block. */
 static inline void block_store_succeed(struct block_store *store, uint64_t block,
 				       uint64_t successor)
 {
@@ -115,7 +113,7 @@ static inline void block_store_succeed(struct block_store *store, uint64_t block
 		store->rows.successor[block] = (uint32_t)successor;
 }
 
-/* Turns ticks into nanoseconds and drops what only loading needs. */
+/* Turns ticks into nanoseconds, and frees what only loading needs. */
 void block_store_finish(struct block_store *store, const struct tick_clock *clock);
 
 #endif

@@ -9,7 +9,7 @@ struct err *block_temporary_find(const struct recording *recording, uint64_t **r
 	const struct block_columns *blocks = recording_blocks(recording);
 	const struct recording_facts *facts = recording_facts(recording);
 	auto_free uint64_t *words = calloc(blocks->count / 64 + 1, sizeof(*words));
-	auto_free uint64_t *following = NULL; // of each thread, its allocation after this one
+	auto_free uint64_t *following = NULL; // for each thread, its next allocation
 	uint32_t threads;
 
 	recording_threads(recording, &threads);

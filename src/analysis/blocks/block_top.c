@@ -12,14 +12,14 @@
 #define PIECE_MIN ((uint64_t)1 << 18)
 
 /*
- * Each piece of the rows fills a list of its own, of twice as many entries as are wanted; when that
- * is full the wanted ones of them are found, and the others dropped.
+ * Each piece of the rows fills a list of its own, with room for twice the wanted entries. When the
+ * list is full, the wanted ones among them are selected, and the others dropped.
  */
 struct choosing {
 	const struct block_sort_keys *all;
-	struct block_sort_key from;     /* what is before it is not wanted */
-	uint64_t piece, wanted;         /* piece: rows of one */
-	struct block_sort_key *entries; /* of one piece after the other */
+	struct block_sort_key from;     /* entries before it are not wanted */
+	uint64_t piece, wanted;         /* piece: rows of a piece */
+	struct block_sort_key *entries; /* the pieces' lists, one after the other */
 	size_t *counts;
 };
 
@@ -37,8 +37,8 @@ static void swap(struct block_sort_key *a, struct block_sort_key *b)
 }
 
 /*
- * The first `wanted` of them to the front, the last one of these at its place ("quickselect"). The
- * pivot is taken from anywhere, so that no usual order of the entries is a bad one.
+ * Quickselect: moves the first `wanted` entries to the front, with the last of these at its place.
+ * The pivot is taken at random, so that no usual order of entries is a bad case.
  */
 static void select_first(struct block_sort_key *entries, size_t count, size_t wanted)
 {
@@ -74,7 +74,7 @@ static void choose_piece(void *argument, size_t number)
 	const struct block_sort_keys *all = choosing->all;
 	size_t wanted = choosing->wanted, count = 0;
 	struct block_sort_key *entries = choosing->entries + number * 2 * wanted;
-	struct block_sort_key bound = {UINT64_MAX, UINT32_MAX}; // what is after it is not wanted
+	struct block_sort_key bound = {UINT64_MAX, UINT32_MAX}; // entries after it are not wanted
 	uint64_t begin = number * choosing->piece, end = begin + choosing->piece;
 
 	if (end > all->blocks)
@@ -96,7 +96,7 @@ static void choose_piece(void *argument, size_t number)
 	choosing->counts[number] = count;
 }
 
-/* The first ones of those that the pieces found, in order. */
+/* Sorts what the pieces found, and takes the first ones. */
 static struct err *join(const struct choosing *choosing, size_t pieces, struct block_top *ret)
 {
 	struct block_sort_key *entries = choosing->entries;

@@ -1,6 +1,6 @@
 /*
- * One page of the matching blocks by some key, where the blocks are not sorted yet: it chooses the
- * rows of that page and sorts them alone.
+ * One page of the matching blocks in the order of some key, if the blocks are not sorted yet. It
+ * picks out the rows of that page, and sorts only these.
  */
 #ifndef MALLOW_ANALYSIS_BLOCKS_BLOCK_TOP_H
 #define MALLOW_ANALYSIS_BLOCKS_BLOCK_TOP_H
@@ -12,17 +12,17 @@
 #include "hosted/err.h"
 
 struct block_top {
-	uint32_t *rows; /* in their order; NULL: not made */
-	uint64_t first; /* how many come before these */
+	uint32_t *rows; /* sorted; NULL: not made */
+	uint64_t first; /* how many rows come before these */
 	uint64_t count;
 };
 
 /*
- * Rows first … first + wanted - 1 of those that match, as far as there are so many, as
- * recording_block_order() orders them, or as that is reversed. One look at each block, by all
- * processors, and block_nth_find()'s unless they are the first. first is below the number of
- * blocks that match, or 0; wanted some thousands: that costs 32 bytes each for every piece of the
- * work.
+ * Makes rows first … first + wanted - 1 of the blocks that match, as far as there are so many. They
+ * are in the order of recording_block_order(), or the reverse. Looks at each block once, with all
+ * processors; unless first is 0, block_nth_find() looks at them, too. first is below the number of
+ * blocks that match, or 0. wanted should be some thousands: each piece of the work takes 32 bytes
+ * for each.
  */
 struct err *block_top_create(const struct block_sort_keys *entries, uint64_t first, uint64_t wanted,
 			     struct block_top *ret);

@@ -8,7 +8,7 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* The entry functions of allocators, which a program may define itself. */
+/* Whether it is an entry function of an allocator, which a program may define itself. */
 static bool is_entry(const char *name)
 {
 	static const char *const names[] = {
@@ -24,13 +24,16 @@ static bool is_entry(const char *name)
 	return begins(name, "operator new(") || begins(name, "operator new[](");
 }
 
-/* A class's own operator new, whose memory is chosen by who makes the object. */
+/* Whether it is a class's own operator new. Who makes the object chooses to allocate. */
 static bool is_of_class(const char *name)
 {
 	return strstr(name, "::operator new(") || strstr(name, "::operator new[](");
 }
 
-/* __rust_alloc and what is below alloc::alloc: of the language, not of its collections. */
+/*
+ * Whether it is __rust_alloc or below alloc::alloc: functions of the language, not of its
+ * collections.
+ */
 static bool is_of_rust(const char *name)
 {
 	static const char *const starts[] = {
@@ -48,9 +51,9 @@ static bool is_of_rust(const char *name)
 }
 
 /*
- * The last part of a C++ function's name, without its parameters and what templates are of: of
- * "int* std::foo<a::b>::bar<c>(d::e)" it is "bar". *standard: the first part is std, or the GNU
- * library's own.
+ * The last part of a C++ function's name, without parameters and template arguments: "bar" of "int*
+ * std::foo<a::b>::bar<c>(d::e)". *standard: the first part is std, or the GNU library's own
+ * namespace.
  */
 static const char *last_part(const char *name, size_t *length, bool *standard)
 {
@@ -66,7 +69,7 @@ static const char *last_part(const char *name, size_t *length, bool *standard)
 		if (*c == '(')
 			break;
 		if (*c == ' ')
-			start = part = c + 1; // what was before is what it returns
+			start = part = c + 1; // what was before is the return type
 		else if (c[0] == ':' && c[1] == ':')
 			part = ++c + 1;
 	}

@@ -1,13 +1,16 @@
-/* Functions that only hand on a request for memory, and so are nobody's choice. */
+/*
+ * Recognises functions that only pass on a request for memory: the caller chose to allocate, not
+ * they.
+ */
 #ifndef MALLOW_ANALYSIS_BREAKDOWN_ALLOCATING_H
 #define MALLOW_ANALYSIS_BREAKDOWN_ALLOCATING_H
 
 #include <stdbool.h>
 
 /*
- * Whether a function, by its demangled name, is part of an allocator: malloc and operator new by
- * their names, where a program or a class has its own; what the C++ library's containers get memory
- * by (std::allocator<int>::allocate() and such); and what stands between Rust's collections and
+ * Whether a function is part of an allocator, by its demangled name. These are: malloc and operator
+ * new, also those that a program or a class defines itself; functions by which C++ containers get
+ * memory (std::allocator<int>::allocate() and such); and functions between Rust's collections and
  * malloc.
  */
 bool allocating_function(const char *name);

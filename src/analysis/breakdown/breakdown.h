@@ -1,12 +1,12 @@
 /*
- * What is in a recording, put together by something else than its stacks: by function, source file,
- * module, thread or size.
+ * The allocations of a recording summed up by function, source file, module, thread or size,
+ * instead of by stack.
  *
- * Of functions, files and modules a row has two sums. Its own are of the allocations that it asked
- * for itself: of the innermost frame that is not itself a part of the allocator (allocating.h). Its
- * inclusive ones are of all stacks in which it is, each counted once however often it is there.
- * They come from sites, so that they are of merged recordings, too. Rows by thread and by size come
- * from blocks, and have sums of their own only.
+ * A row of a function, file or module has two sums. `own`: allocations that it asked for itself; it
+ * has the innermost frame that is no part of the allocator (allocating.h). `inclusive`: allocations
+ * of all stacks that it is in, each counted once even if it is there several times. Both are made
+ * from sites, so merged recordings have them, too. Rows of threads and sizes are made from blocks,
+ * and have only `own`.
  */
 #ifndef MALLOW_ANALYSIS_BREAKDOWN_BREAKDOWN_H
 #define MALLOW_ANALYSIS_BREAKDOWN_BREAKDOWN_H
@@ -24,7 +24,7 @@ enum breakdown_by {
 
 struct breakdown_info {
 	const char *name, *plural;
-	bool of_blocks; /* it needs blocks, and has nothing inclusive */
+	bool of_blocks; /* needs blocks, and has no inclusive sums */
 };
 
 const struct breakdown_info *breakdown_info(enum breakdown_by by);
@@ -32,20 +32,19 @@ const struct breakdown_info *breakdown_info(enum breakdown_by by);
 struct breakdown_row {
 	struct site own;
 	struct site inclusive;
-	bool own_peak_known; /* own.own_peak_bytes is: of several sites it is not */
-	uint32_t sites;      /* that are in `own`; by thread and size: 0 */
-	uint32_t number;     /* in the order in which rows came to be */
+	bool own_peak_known; /* own.own_peak_bytes is known: not for sums of several sites */
+	uint32_t sites;      /* how many sites are in `own`; by thread and size: 0 */
+	uint32_t number;     /* in the order in which rows were made */
 	/*
-	 * By function, file and module: what is common to all of it, and a frame of it, NULL: there
-	 * was no stack. A function of another module than the program has that behind it in
-	 * brackets; what has no symbol, or no known file, is called by its module in brackets
-	 * alone.
+	 * By function, file and module: its name, and one of its frames (NULL: there was no stack).
+	 * A function in another module than the program's is followed by that module in brackets. A
+	 * function without a symbol, or a file that is not known, is only the module in brackets.
 	 */
 	const char *name;
 	const struct named_frame *frame;
 	const struct recorded_thread *thread; /* by thread */
 	uint64_t smallest, largest;           /* by size */
-	bool culled; /* what CULL only counted: neither its thread nor its size is known */
+	bool culled; /* the row of what CULL only counted: thread and size are not known */
 };
 
 struct breakdown {
@@ -54,17 +53,17 @@ struct breakdown {
 	uint32_t count;
 };
 
-/* The blocks of a recording that are seen, for what is made of blocks. */
+/* The blocks of a recording that are shown, for sums that are made from blocks. */
 struct seen_blocks {
 	const struct recording *recording; /* opened with RECORDING_BLOCKS; NULL: no blocks */
-	const struct filter_match *match;  /* those that are seen */
-	/* Of each stack, and in front of them of the empty one: not 0, its leaks are not seen. */
-	const uint32_t *suppressed; /* NULL: all are */
+	const struct filter_match *match;  /* the blocks that are shown */
+	/* For the empty stack, and then for each stack: not 0: its leaks are not shown. */
+	const uint32_t *suppressed; /* NULL: all are shown */
 };
 
 /*
- * recording: whose sites it is made of, with symbolized; blocks: needed where it is made of these.
- * They must outlive it.
+ * Makes a breakdown from the sites of recording and their names, or, if breakdown_info() says so,
+ * from blocks. All of them must outlive it.
  */
 struct err *breakdown_create(enum breakdown_by by, const struct recording *recording,
 			     struct symbolized *symbolized, const struct seen_blocks *blocks,
@@ -72,7 +71,9 @@ struct err *breakdown_create(enum breakdown_by by, const struct recording *recor
 /* Accepts NULL. */
 void breakdown_destroy(struct breakdown *breakdown);
 
-/* By a metric of the rows' own or inclusive sums, the largest first; equal ones by the other sum.
+/*
+ * Sorts the rows by a metric of their own or inclusive sums, the largest first. Equal ones are
+ * sorted by the other sum.
  */
 void breakdown_sort(struct breakdown *breakdown, enum metric metric, bool inclusive);
 

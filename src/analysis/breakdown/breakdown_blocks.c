@@ -1,4 +1,4 @@
-/* By thread or size: of blocks. */
+/* Breakdowns by thread and by size, made from blocks. */
 #include <assert.h>
 
 #include "analysis/breakdown/breakdown_data.h"
@@ -10,17 +10,17 @@
 #include "hosted/map.h"
 #include "hosted/parallel.h"
 
-#define EXACT_SIZES 32                  /* of more different sizes, classes are shown */
-#define PIECE       (UINT64_C(1) << 20) /* blocks whose classes one thread finds at a time */
+#define EXACT_SIZES 32                  /* if there are more different sizes, classes are shown */
+#define PIECE       (UINT64_C(1) << 20) /* how many blocks a thread classifies at a time */
 
 CLEANUP_DEFINE(struct recording *, recording_close);
 
-/* Which class each block is in; those that are not seen are in any. */
+/* Which class each block is in. Blocks that are not shown may be in any class. */
 struct classes {
 	const uint32_t *of;
-	uint32_t *owned; /* NULL: of is the recording's */
+	uint32_t *owned; /* NULL: `of` belongs to the recording */
 	uint32_t count;
-	struct map sizes; /* size to class, if there are few */
+	struct map sizes; /* from size to class, if there are few sizes */
 	struct scale scale;
 	const struct block_columns *blocks;
 };
@@ -32,8 +32,8 @@ static void classes_deinit(struct classes *classes)
 }
 
 /*
- * Sums of classes as those of sites are made: the recording is taken for one whose blocks have
- * their class for a site. Rows come out in the order of their first blocks.
+ * Sums up the classes in the way in which sites are: by a copy of the recording in which a block's
+ * site is its class. Rows are in the order of their first blocks.
  */
 static struct err *sum_up(const struct seen_blocks *seen, const struct classes *classes,
 			  struct recording **ret)
@@ -55,7 +55,7 @@ static bool is_seen(const struct filter_match *match, uint64_t block)
 	return match->words[block / 64] >> block % 64 & 1;
 }
 
-/* Numbers the different sizes; *few: there are some, and not too many for that. */
+/* Numbers the different sizes. *few: there are some, and at most EXACT_SIZES. */
 static struct err *find_sizes(const struct seen_blocks *seen, struct map *sizes, bool *few)
 {
 	const struct block_columns *blocks = recording_blocks(seen->recording);
@@ -114,7 +114,7 @@ static struct err *classes_of_sizes(const struct seen_blocks *seen, struct class
 	return NULL;
 }
 
-/* Says which sizes each row is of. */
+/* Sets the sizes of each row. */
 static void name_sizes(const struct classes *classes, struct breakdown_row *rows, size_t count,
 		       const uint32_t *row_of)
 {
@@ -137,7 +137,7 @@ static void name_sizes(const struct classes *classes, struct breakdown_row *rows
 	}
 }
 
-/* What leaked by a suppressed stack leaves the sums of its class. */
+/* Subtracts what leaked by suppressed stacks from the sums of their classes. */
 static void leave_out_suppressed(const struct seen_blocks *seen, const struct classes *classes,
 				 struct breakdown_row *rows, const uint32_t *row_of)
 {
@@ -162,7 +162,10 @@ static void leave_out_suppressed(const struct seen_blocks *seen, const struct cl
 	}
 }
 
-/* What CULL only counted is of no block: what the recording's sums have beyond the rows'. */
+/*
+ * Adds a row for what CULL only counted, which has no blocks: what the recording's sums have beyond
+ * those of the rows.
+ */
 static struct err *add_culled(struct breakdown_impl *impl, const struct recording *recording)
 {
 	const struct recording_summary *whole = recording_summary(recording);

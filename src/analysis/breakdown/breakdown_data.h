@@ -1,4 +1,4 @@
-/* Inside of struct breakdown: for the files that make one. */
+/* The inside of struct breakdown: for the files that make one. */
 #ifndef MALLOW_ANALYSIS_BREAKDOWN_BREAKDOWN_DATA_H
 #define MALLOW_ANALYSIS_BREAKDOWN_BREAKDOWN_DATA_H
 
@@ -12,7 +12,7 @@ struct breakdown_impl {
 	struct intern names;
 };
 
-/* Adds all of one sum to the other but the peak of its own, which cannot be added. */
+/* Adds one sum to another, without the own peak, which cannot be added. */
 void breakdown_add(struct site *sum, const struct site *more);
 
 struct err *breakdown_of_frames(struct breakdown_impl *impl, const struct recording *recording,

@@ -1,4 +1,4 @@
-/* By function, file or module: of the frames in the stacks of sites. */
+/* Breakdowns by function, file and module, made from the frames in the stacks of sites. */
 #include "analysis/breakdown/allocating.h"
 #include "analysis/breakdown/breakdown_data.h"
 #include "analysis/names/frame_label.h"
@@ -6,19 +6,19 @@
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 
-/* A line of a frame: the row that it is in. */
+/* A line of a frame, and the row that it belongs to. */
 struct line {
 	uint32_t row;
-	bool allocating; /* a part of the allocator, whose allocations are its caller's */
+	bool allocating; /* part of the allocator: its allocations are its caller's */
 };
 
 struct frames {
 	struct breakdown_impl *impl;
 	struct symbolized *symbolized;
 	struct buf scratch;
-	struct map rows;         /* a name's address to its row */
+	struct map rows;         /* from a name's address to its row */
 	uint32_t *first;         /* of each frame: its first line + 1; 0: not known yet */
-	uint32_t *counts;        /* … and how many it has */
+	uint32_t *counts;        /* … and how many lines it has */
 	VEC(struct line) lines;  /* of all frames, each innermost first */
 	VEC(uint32_t) last_site; /* of each row: the last site + 1 that was added to inclusive */
 };
@@ -33,7 +33,7 @@ static void frames_deinit(struct frames *frames)
 	vec_deinit(&frames->last_site);
 }
 
-/* frame NULL: there is no stack. */
+/* Writes the name of a row. frame NULL: there is no stack. */
 static void put_name(struct buf *buf, enum breakdown_by by, const struct named_frame *frame)
 {
 	if (!frame)
@@ -165,7 +165,7 @@ struct err *breakdown_of_frames(struct breakdown_impl *impl, const struct record
 		return err_no_memory();
 	for (uint32_t i = 0; !err && i < site_count; i++)
 		err = add_site(&frames, nodes, &sites[i], i);
-	// What is added up of several processes is no peak that there was.
+	// A sum over several processes is no peak that ever was.
 	for (size_t i = 0; recording_facts(recording)->processes && i < impl->rows.count; i++)
 		impl->rows.items[i].own_peak_known = false;
 	return err;

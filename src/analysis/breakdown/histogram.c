@@ -4,9 +4,9 @@
 #include "hosted/cleanup.h"
 #include "hosted/parallel.h"
 
-#define PIECE_WORDS (UINT64_C(1) << 14) /* of the match: a million blocks */
+#define PIECE_WORDS (UINT64_C(1) << 14) /* words of the match: a million blocks */
 
-/* What one piece counts, so that no two threads write to one place. */
+/* The counts of one piece. Each has its own, so that no two threads write to the same place. */
 struct counts {
 	struct histogram_sum classes[SCALE_CLASSES];
 	struct histogram_sum leaked;
@@ -35,7 +35,8 @@ static void count_block(const struct counting *counting, uint64_t block, struct 
 
 	if (counting->mean)
 		weight = sample_weight(counting->mean, size, block + 1);
-	// A free that came late (docs/trace-format.md, section 8) may seem to come first.
+	// A free that is recorded late (docs/trace-format.md, section 8) may seem to come before
+	// the allocation.
 	if (counting->of == HISTOGRAM_LIFETIME)
 		value = blocks->freed_ns[block] > blocks->allocated_ns[block]
 				? blocks->freed_ns[block] - blocks->allocated_ns[block]

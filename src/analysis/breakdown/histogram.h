@@ -1,6 +1,6 @@
 /*
- * How the sizes, or the lifetimes, of allocations are distributed: how many there are of each class
- * (scale.h), and how many bytes. Of a sample these are estimates.
+ * How the sizes or lifetimes of allocations are distributed: the number of allocations, and of
+ * bytes, in each class (scale.h). In a sample these are estimates.
  */
 #ifndef MALLOW_ANALYSIS_BREAKDOWN_HISTOGRAM_H
 #define MALLOW_ANALYSIS_BREAKDOWN_HISTOGRAM_H
@@ -8,7 +8,7 @@
 #include "analysis/breakdown/breakdown.h"
 #include "analysis/breakdown/scale.h"
 
-/* Their order is that of the choices of `mallow report --histogram`. */
+/* In the order of the choices of `mallow report --histogram`. */
 enum histogram_of {
 	HISTOGRAM_SIZE,
 	HISTOGRAM_LIFETIME, /* from the allocation to the free, ns */
@@ -21,14 +21,16 @@ struct histogram_sum {
 struct histogram {
 	enum histogram_of of;
 	struct scale scale;
-	size_t first, end; /* the classes from the first one with allocations to the last */
+	size_t first, end; /* first: the first class with allocations; end: behind the last one */
 	struct histogram_sum classes[SCALE_CLASSES];
 	struct histogram_sum leaked; /* HISTOGRAM_LIFETIME: in no class */
-	struct histogram_sum culled; /* in no class: what CULL only counted */
-	struct histogram_sum all;    /* of all of these */
+	struct histogram_sum culled; /* what CULL only counted: in no class */
+	struct histogram_sum all;    /* the sum of all these */
 };
 
-/* recording: whose sums are shown, which may be those of all blocks, or of the seen ones. */
+/*
+ * recording: its sums are shown. They may be those of all blocks, or only of those that are shown.
+ */
 struct err *histogram_create(enum histogram_of of, const struct recording *recording,
 			     const struct seen_blocks *seen, struct histogram *ret);
 

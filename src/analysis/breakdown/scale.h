@@ -1,7 +1,7 @@
 /*
- * Classes of numbers, each reaching from above the one before up to twice as much. Sizes are cut at
- * the powers of two: 0, 1, 2, 3 to 4, 5 to 8, … Times are cut at 1, 2, 4 … 512 ns, us and ms, which
- * people read easily, and at 1, 2, 4 … s.
+ * Classes of numbers. The highest number of a class is twice that of the class before. Classes of
+ * sizes end at powers of two: 0, 1, 2, 3 to 4, 5 to 8, … Classes of times end at 1, 2, 4 … 512 ns,
+ * us and ms, which are easy to read, and at 1, 2, 4 … s.
  */
 #ifndef MALLOW_ANALYSIS_BREAKDOWN_SCALE_H
 #define MALLOW_ANALYSIS_BREAKDOWN_SCALE_H
@@ -12,13 +12,13 @@
 #define SCALE_CLASSES 68
 
 struct scale {
-	uint64_t highest[SCALE_CLASSES]; /* of each class; of the last UINT64_MAX */
+	uint64_t highest[SCALE_CLASSES]; /* highest number of each class; the last: UINT64_MAX */
 	size_t count;
 	uint8_t start[64]; /* the class of each power of two */
 };
 
 void scale_of_sizes(struct scale *scale);
-/* Nanoseconds. */
+/* For times in nanoseconds. */
 void scale_of_times(struct scale *scale);
 
 static inline size_t scale_class(const struct scale *scale, uint64_t value)
@@ -26,7 +26,7 @@ static inline size_t scale_class(const struct scale *scale, uint64_t value)
 	size_t class = value ? scale->start[63 - __builtin_clzll(value)] : 0;
 
 	while (value > scale->highest[class])
-		class ++; // twice at most
+		class ++; // at most two steps
 	return class;
 }
 

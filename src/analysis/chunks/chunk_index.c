@@ -25,7 +25,7 @@ static bool is_slot(const struct indexed_chunk *chunk)
 	return chunk->header.flags & TRACE_CHUNK_SLOT;
 }
 
-/* The chunk of the file that it stands in, which may be a packed one. */
+/* The place of an events chunk in the file, or that of the packed chunk it is in. */
 static struct chunk_extent extent_of(const struct chunk_index *index,
 				     const struct indexed_chunk *chunk)
 {
@@ -44,8 +44,8 @@ static bool is_cut(const struct chunk_index *index, const struct indexed_chunk *
 }
 
 /*
- * Copies the committed payload of a slot whose header was just read. Where the writer began the
- * next chunk meanwhile, or sealed this one in its place, *again is set.
+ * Copies the committed payload of a slot whose header was just read. *again: meanwhile the writer
+ * began the slot's next chunk, or sealed this one in its place.
  */
 static struct err *copy_slot(const struct byte_source *source, struct damage *damage,
 			     struct indexed_chunk *chunk, bool *again)
@@ -84,7 +84,7 @@ static struct err *copy_slot(const struct byte_source *source, struct damage *da
 	return NULL;
 }
 
-/* 0: the clock could not be read. */
+/* Notes a pair of clock readings if it is the latest. 0: the clock could not be read. */
 static void note_clock(struct chunk_index *index, const struct trace_chunk *header)
 {
 	if (!header->open_monotonic_ns || header->open_ticks < index->latest_ticks)
@@ -93,7 +93,7 @@ static void note_clock(struct chunk_index *index, const struct trace_chunk *head
 	index->latest_ticks = header->open_ticks;
 }
 
-/* Places that follow each other become one. */
+/* Keeps a piece of the file. Adjacent pieces become one. */
 static struct err *keep(struct chunk_index *index, uint64_t offset, uint64_t size)
 {
 	struct chunk_extent extent = {.offset = offset, .size = size};
@@ -138,7 +138,7 @@ static struct err *take_sealed(struct chunk_index *index, const struct indexed_c
 	return vec_push(&index->chunks, *chunk) ? NULL : err_no_memory();
 }
 
-/* The events chunks inside a packed one. */
+/* Takes the events chunks inside a packed one. */
 static struct err *take_packed(struct chunk_index *index, const struct byte_source *source,
 			       struct damage *damage, const struct indexed_chunk *outer)
 {
@@ -170,7 +170,7 @@ static struct err *take_packed(struct chunk_index *index, const struct byte_sour
 	return err;
 }
 
-/* A chunk with a valid header. *again: it is a slot that changed while it was copied. */
+/* Takes a chunk with a valid header. *again: it is a slot that changed while it was copied. */
 static struct err *take_chunk(struct chunk_index *index, const struct byte_source *source,
 			      struct damage *damage, struct indexed_chunk *chunk, bool *again)
 {
@@ -205,8 +205,8 @@ static struct err *take_chunk(struct chunk_index *index, const struct byte_sourc
 }
 
 /*
- * No chunk begins on that page. Room that was never written to is of no use; what else stands there
- * may be what follows a damaged header, and somebody may know how to read it.
+ * Handles a page on which no chunk begins. Zeros were never written to and are dropped. Other bytes
+ * are kept: they may follow a damaged header, and somebody may be able to read them.
  */
 static struct err *take_hole(struct chunk_index *index, const struct byte_source *source,
 			     uint64_t offset)
@@ -222,7 +222,7 @@ static struct err *take_hole(struct chunk_index *index, const struct byte_source
 	return keep(index, offset, got);
 }
 
-/* What stands at offset. *size receives how far to go on. */
+/* Takes what stands at offset. *size: how far to go on. */
 static struct err *take(struct chunk_index *index, const struct byte_source *source,
 			struct damage *damage, uint64_t offset, uint64_t *size)
 {
@@ -272,7 +272,8 @@ static struct err *walk(struct chunk_index *index, const struct byte_source *sou
 		if (offset >= index->file_size) {
 			uint64_t before = index->file_size;
 
-			// Twice is enough: all slots have been copied by then.
+			// If it grew the walk goes on. That ends, because by then all slots have
+			// been copied.
 			err = byte_source_size(source, &index->file_size);
 			if (err || index->file_size <= before)
 				break;
@@ -294,7 +295,7 @@ static int compare(const void *left, const void *right)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-/* Whether the chunk at an extent is whole and its trailer matches. */
+/* *ret: whether the chunk is whole and its checksum is right. */
 static struct err *is_sound(const struct byte_source *source, struct chunk_extent extent, bool *ret)
 {
 	auto_free uint8_t *bytes = malloc(extent.size);
@@ -311,10 +312,10 @@ static struct err *is_sound(const struct byte_source *source, struct chunk_exten
 }
 
 /*
- * Two chunks of one stream and sequence: whether the second is to be read. The slot is, for its
- * copy may be incomplete; but a sound copy with as many bytes says the same, and in a file being
- * written it is more complete, and a slot whose writer died between two stores cannot be
- * mistaken then.
+ * Chooses between two chunks with the same stream and sequence. *ret: the second is to be read. A
+ * slot is preferred to its sealed copy, because the copy may be incomplete. But a copy that is
+ * sound and has at least as many bytes is preferred: in a file that is being written it is more
+ * complete, and it is safe even if the slot's writer died between two stores.
  */
 static struct err *prefer_second(const struct chunk_index *index, const struct byte_source *source,
 				 const struct indexed_chunk *first,
@@ -340,7 +341,7 @@ static struct err *prefer_second(const struct chunk_index *index, const struct b
 	return NULL;
 }
 
-/* Leaves one chunk of each stream and sequence. */
+/* Keeps one chunk for each stream and sequence. */
 static struct err *resolve(struct chunk_index *index, const struct byte_source *source)
 {
 	struct indexed_chunk *chunks = index->chunks.items;

@@ -7,11 +7,14 @@
 #include "hosted/zstd_frame.h"
 #include "trace/chunk_check.h"
 
-/* Names and sums never compress so well: a small file must not ask for a gigabyte. */
+/*
+ * The most that a chunk may claim to hold: so much, or RATIO_MAX times its size. Names and sums
+ * never compress better, and a small file must not make us ask for a gigabyte.
+ */
 #define CONTENT_PLAUSIBLE (16u << 20)
 #define RATIO_MAX         500
 
-/* data: the payload behind its storage byte, a frame. *ret NULL: it is none. */
+/* Decompresses the frame at data, which follows the storage byte. *ret NULL: it is no frame. */
 static struct err *decompress(const uint8_t *data, size_t size, uint8_t **ret, size_t *ret_size)
 {
 	auto_free uint8_t *content = NULL;

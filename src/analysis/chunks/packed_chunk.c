@@ -14,7 +14,10 @@ static uint64_t payload_offset(uint64_t chunk)
 	return chunk + sizeof(struct trace_chunk);
 }
 
-/* Whether the headers, of one stream and in the order of their sequence, belong into the chunk. */
+/*
+ * Whether the headers belong into the chunk: of its stream, in the order of their sequence, and of
+ * a possible size.
+ */
 static bool headers_fit(const struct trace_chunk *headers, const struct trace_chunk *chunk,
 			struct packed_chunk *packed)
 {
@@ -33,7 +36,7 @@ static bool headers_fit(const struct trace_chunk *headers, const struct trace_ch
 		content += chunk_committed(&headers[i]);
 	}
 	packed->content = (uint32_t)content;
-	// A small file must not ask for a gigabyte.
+	// A small file must not make us ask for a gigabyte.
 	return content <= TRACE_CONTENT_MAX &&
 	       content <= (uint64_t)TRACE_PACKED_RATIO_MAX * chunk->size;
 }
@@ -81,7 +84,7 @@ struct err *packed_chunk_read_headers(const struct byte_source *source, uint64_t
 	return NULL;
 }
 
-/* data: what stands behind the headers. */
+/* Decompresses the payloads. data: what follows the headers. */
 static struct err *decompress(const struct packed_chunk *packed, const uint8_t *headers,
 			      const uint8_t *data, size_t size, uint8_t *content, size_t *ret)
 {

@@ -7,14 +7,17 @@
 #include "trace/chunk_check.h"
 #include "trace/cursor.h"
 
-/* One column: its frame, and how many bytes it says it holds. */
+/* A stored column: its frame, and how many bytes the frame says it holds. */
 struct stored_column {
 	const uint8_t *frame;
 	size_t frame_size;
 	size_t size;
 };
 
-/* Where the columns are; their sizes together are at most room. What is cut counts as empty. */
+/*
+ * Finds the columns, whose sizes together are at most room. A column that is cut off counts as
+ * empty.
+ */
 static size_t find_columns(const uint8_t *data, size_t size, size_t room,
 			   struct stored_column columns[COLUMNS_COUNT])
 {

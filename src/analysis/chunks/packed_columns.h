@@ -9,9 +9,9 @@
 #include "trace/columns.h"
 
 /*
- * data: what stands behind the headers, which are count headers at headers. Makes their payloads
- * one after the other, in room bytes, which they fit into, and COLUMNS_SLACK bytes more. *ret
- * receives how many bytes are right: all of room, or it is damaged.
+ * Decompresses the columns at data, and joins them to payloads, one after the other in content.
+ * headers: the count headers that stand before data. content must have room bytes, into which the
+ * payloads fit, and COLUMNS_SLACK more. *ret: how many bytes are right; fewer than room: damaged.
  */
 struct err *packed_columns_read(const uint8_t *data, size_t size, const uint8_t *headers,
 				uint32_t count, uint8_t *content, size_t room, size_t *ret);

@@ -7,7 +7,7 @@
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 
-/* Functions that belong together. */
+/* Families of functions: a block must be freed by a function of the family that allocated it. */
 enum family {
 	FAMILY_MALLOC,
 	FAMILY_NEW,
@@ -55,19 +55,19 @@ struct err *heap_errors_turn(struct heap_errors *errors, uint32_t thread, uint64
 	return NULL;
 }
 
-/* A suspect that was found guilty. */
+/* A suspect that is an error. */
 struct verdict {
 	struct heap_error error;
 	uint64_t address;
-	size_t number; /* in the order of time */
+	size_t number; /* in order of time */
 };
 
 struct trial {
 	struct recording *recording;
 	const struct tick_clock *clock;
 	uint64_t off_since; /* off_since() */
-	struct map last;    /* of each address that suspects freed: the latest block there */
-	uint64_t *inside;   /* of each suspect: heap_errors_inside() */
+	struct map last;    /* for each address that a suspect freed: the latest block there */
+	uint64_t *inside;   /* for each suspect: heap_errors_inside() */
 	VEC(struct verdict) verdicts;
 };
 
@@ -78,7 +78,7 @@ static void trial_deinit(struct trial *trial)
 	vec_deinit(&trial->verdicts);
 }
 
-/* Since when not all allocations are in the recording, TIME_NEVER: all are. */
+/* Since when the recording may lack allocations. TIME_NEVER: it has all. */
 static uint64_t off_since(const struct recording *recording)
 {
 	for (size_t i = 0; i < recording->switches.count; i++)
@@ -88,8 +88,8 @@ static uint64_t off_since(const struct recording *recording)
 }
 
 /*
- * Whether the free of a block that is not known may be none of the program's errors. had_block: one
- * at that address was allocated, and freed, in this recording; inside: the address is within one.
+ * Whether the free of an unknown block may be right. had_block: a block at that address was
+ * allocated and freed in this recording. inside: the address is within a block.
  */
 static bool is_excused(const struct trial *trial, const struct heap_suspect *suspect,
 		       bool had_block, bool inside)
@@ -119,7 +119,7 @@ static void name_block(const struct recording *recording, uint64_t block, struct
 		error->freed_once = blocks->free_stack[block];
 }
 
-/* block: the latest at that address, BLOCK_NONE: there never was one. */
+/* Decides about a suspect. block: the latest at its address; BLOCK_NONE: there never was one. */
 static struct err *judge(struct trial *trial, const struct heap_suspect *suspect, uint64_t block,
 			 size_t number)
 {
@@ -157,7 +157,10 @@ static struct err *judge(struct trial *trial, const struct heap_suspect *suspect
 	return vec_push(&trial->verdicts, verdict) ? NULL : err_no_memory();
 }
 
-/* The latest block at each address that suspects freed is found in one walk over all of them. */
+/*
+ * Decides about all suspects. One walk over all blocks finds the latest one at each of their
+ * addresses.
+ */
 static struct err *hear_all(struct trial *trial)
 {
 	const struct heap_errors *errors = &trial->recording->heap_errors;
@@ -180,7 +183,7 @@ static struct err *hear_all(struct trial *trial)
 		for (; row < suspect->rows; row++) {
 			if (map_get(&trial->last, address[row]) == MAP_NONE)
 				continue;
-			// The key is there: nothing grows.
+			// The key is in the map already, so nothing grows.
 			*map_put(&trial->last, address[row]) = row;
 		}
 		last = map_get(&trial->last, suspect->address);
@@ -223,7 +226,7 @@ static int compare_times(const void *left, const void *right)
 	return compare_keys(a, b);
 }
 
-/* Equal ones become one error. */
+/* Joins equal verdicts to one error each. */
 static struct err *gather(struct trial *trial, struct heap_errors *errors)
 {
 	struct verdict *verdicts = trial->verdicts.items;

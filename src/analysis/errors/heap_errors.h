@@ -1,12 +1,13 @@
 /*
- * Frees that are errors of the program: of an address that was never allocated, of a block that
- * was freed already, or by a function that does not belong to the one that allocated.
+ * Frees that are errors of the program: the address was never allocated, the block was freed
+ * already, or the function does not belong to the one that allocated.
  *
- * While events come, suspects are written down; at the end the blocks of the recording tell what
- * each of them is. Only what is certain is called an error: a recording that began by fork, was
- * switched off for a while or has gaps holds frees of blocks that it cannot know. So may any: what
- * operator new throws was allocated in the middle of it, where nothing is recorded. The allocators
- * of glibc and musl abort when a block is none of theirs: a thread that went on was right.
+ * While events are read, suspects are noted. At the end the blocks of the recording tell what each
+ * of them is. Only what is certain is called an error. A recording that began by fork, was switched
+ * off for a while, or has gaps may have frees of blocks that it does not know. So may any
+ * recording: an exception that operator new throws is allocated within operator new, where nothing
+ * is recorded. But glibc and musl abort on the free of a block that is not theirs: so if the thread
+ * went on, the free was right.
  */
 #ifndef MALLOW_ANALYSIS_ERRORS_HEAP_ERRORS_H
 #define MALLOW_ANALYSIS_ERRORS_HEAP_ERRORS_H
@@ -32,53 +33,55 @@ enum heap_error_kind {
 /* All errors of one kind with equal functions and stacks. */
 struct heap_error {
 	enum heap_error_kind kind;
-	/* Operation that allocated the block, 0: none is known. Of an address never allocated: the
-	 * block within which it lies. */
+	/*
+	 * The operation that allocated the block, 0: not known. For an address that was never
+	 * allocated: the block that it lies in.
+	 */
 	uint8_t entry;
-	uint8_t release;     /* operation that freed it wrongly */
-	uint32_t allocated;  /* innermost node of the allocation's stack, if entry */
-	uint32_t freed;      /* of the wrong free's, RECORDING_NONE: not recorded */
-	uint32_t freed_once; /* double free: of the first free's, RECORDING_NONE: not recorded */
+	uint8_t release;     /* the operation that freed wrongly */
+	uint32_t allocated;  /* if entry: innermost node of the allocation's stack */
+	uint32_t freed;      /* of the wrong free's stack; RECORDING_NONE: not recorded */
+	uint32_t freed_once; /* double free: of the first free's; RECORDING_NONE: not recorded */
 	uint64_t count;
-	/* The first of them. */
+	/* About the first of these errors: */
 	uint64_t time_ns;
-	uint64_t size;                            /* of the block, if entry */
-	uint64_t offset;                          /* of the address from its beginning */
-	uint32_t thread;                          /* that freed wrongly: index */
-	uint64_t addresses[HEAP_ERROR_ADDRESSES]; /* of the first ones: as many as count */
+	uint64_t size;                            /* if entry: the block's size */
+	uint64_t offset;                          /* of the address from the block's beginning */
+	uint32_t thread;                          /* index of the thread that freed wrongly */
+	uint64_t addresses[HEAP_ERROR_ADDRESSES]; /* of the first errors: at most `count` of them */
 };
 
 /* A free that is an error, or may be one. */
 struct heap_suspect {
 	uint64_t address;
 	uint64_t ticks;
-	uint64_t block; /* number of the block it freed wrongly, BLOCK_NONE: it freed none */
-	uint64_t rows;  /* blocks that had come to be by then */
+	uint64_t block; /* the block that it freed by a wrong function; BLOCK_NONE: it freed none */
+	uint64_t rows;  /* how many blocks there were by then */
 	uint32_t stack; /* RECORDING_NONE: not recorded */
 	uint32_t thread;
 	uint8_t release;
-	uint64_t turn; /* how many operations the thread had had, this one included */
+	uint64_t turn; /* how many operations the thread had done, this one included */
 };
 
 struct heap_errors {
 	bool wanted;
 	VEC(struct heap_suspect) suspects;
-	VEC(uint64_t) turns;           /* of each thread: its operations */
+	VEC(uint64_t) turns;           /* for each thread: how many operations it did */
 	VEC(struct heap_error) errors; /* after heap_errors_judge() */
 	uint64_t unjudged;
 };
 
 void heap_errors_deinit(struct heap_errors *errors);
 
-/* Whether a block that was allocated by one operation may be freed by the other. */
+/* Whether a block allocated by one operation may be freed by the other. */
 bool heap_errors_match(uint8_t entry, uint8_t release);
 
-/* One more operation of a thread; *turn receives how many it has had. */
+/* Counts an operation of a thread. *turn: how many it has done. */
 struct err *heap_errors_turn(struct heap_errors *errors, uint32_t thread, uint64_t *turn);
 
 /*
- * Makes the errors of a recording of which everything is loaded, its blocks with times in
- * nanoseconds.
+ * Finds the errors of a recording, once all of it is loaded. Times of its blocks must be in
+ * nanoseconds already.
  */
 struct err *heap_errors_judge(struct recording *recording, const struct tick_clock *clock);
 

@@ -4,7 +4,7 @@
 
 #include "analysis/recording_data.h"
 
-/* Each block is compared with all of them that lie in it: there must not be too many. */
+/* How many suspects are looked up: each block is compared with all of them that lie in it. */
 #define LOOKED_FOR 256
 
 struct wanted {
@@ -44,7 +44,7 @@ static size_t collect(const struct recording *recording, const struct tick_clock
 	return count;
 }
 
-/* The first one behind an address. */
+/* The index of the first wanted address behind `address`. */
 static size_t first_behind(const struct wanted *wanted, size_t count, uint64_t address)
 {
 	size_t low = 0, high = count;

@@ -63,7 +63,7 @@ void filter_destroy(struct filter *filter)
 	free(filter);
 }
 
-/* Whether name is the parameter as typed. */
+/* Whether the user typed the parameter `name`. */
 static bool is_name(const char *typed, const char *name)
 {
 	while (*typed == '-')
@@ -75,7 +75,10 @@ static bool is_name(const char *typed, const char *name)
 	return !*typed && !*name;
 }
 
-/* Digits, or hexadecimal ones behind 0x. *ret: what follows; false: no number, or too large. */
+/*
+ * Reads a decimal number, or a hexadecimal one with 0x. *ret: what follows. false: no number, or
+ * too large.
+ */
 static bool take_number(const char *text, uint64_t *number, const char **ret)
 {
 	bool hex = text[0] == '0' && (text[1] | 0x20) == 'x';
@@ -142,7 +145,7 @@ static bool parse_choice(const char *choices, const char *text, uint64_t *ret)
 	return false;
 }
 
-/* condition->text is parsed into the rest of it. */
+/* Parses condition->text into the other members. */
 static bool parse(enum filter_id id, struct filter_condition *condition)
 {
 	const char *text = condition->text;

@@ -1,7 +1,7 @@
 /*
- * Which allocations somebody wants to see: conditions by name and text, all of which must hold, and
- * the blocks of a recording that they match. The names and what they mean are in filter.def, and
- * exactly in docs/filter.md.
+ * A filter: which allocations a user wants to see. It has conditions, each a name and a text, and
+ * matches the blocks for which all of them hold. filter.def lists the conditions; docs/filter.md
+ * says exactly what they mean.
  *
  *	filter_set(filter, "size_min", "1K")    conditions
  *	filter_match()                          one bit for each block
@@ -19,48 +19,48 @@
 
 struct filter;
 
-/* Of filter.def: how a condition is called and what it takes. */
+/* A condition of filter.def: its name, and what it takes. */
 struct filter_parameter {
 	const char *name;    /* "size_min" */
 	const char *value;   /* what help calls its value: "SIZE" */
 	const char *text;    /* what it does */
-	const char *choices; /* the words allowed, by spaces; NULL: not a choice */
+	const char *choices; /* the words allowed, separated by spaces; NULL: any */
 };
 
 const struct filter_parameter *filter_parameters(size_t *count);
 
-/* Without a condition it matches all. */
+/* A filter without conditions, which matches all blocks. */
 struct err *filter_create(struct filter **ret);
 /* Accepts NULL. */
 void filter_destroy(struct filter *filter);
 
 /*
- * A condition as typed, in place of an earlier one of the same name; both texts are copied. In name
- * '-' stands for '_', and such in front for nothing. The error says name and value as typed, and
- * what is allowed.
+ * Sets a condition as the user typed it; it replaces an earlier one of that name. Both texts are
+ * copied. In name '-' means '_', and dashes at its beginning are ignored. The error says name and
+ * value as typed, and what is allowed.
  */
 struct err *filter_set(struct filter *filter, const char *name, const char *value);
 
 bool filter_is_empty(const struct filter *filter);
 
-/* The value of a condition as typed, by its index in filter_parameters(); NULL: not set. */
+/* The value of a condition as typed. parameter: index in filter_parameters(). NULL: not set. */
 const char *filter_value(const struct filter *filter, size_t parameter);
 
 /* Bit i % 64 of words[i / 64]: block i matches. Zeroed: empty. */
 struct filter_match {
-	uint64_t count;  /* blocks that match */
-	uint64_t blocks; /* of the recording */
-	uint64_t *words; /* owned; bits from blocks on are 0 */
+	uint64_t count;  /* how many blocks match */
+	uint64_t blocks; /* how many blocks the recording has */
+	uint64_t *words; /* owned; bits from `blocks` on are 0 */
 };
 
 void filter_match_deinit(struct filter_match *match);
 
 /*
- * The blocks of a recording that match; it was opened with RECORDING_BLOCKS. What is asked of the
- * group of a block is of all allocations with its stack, as struct site has it: also those that
- * CULL only counted, and in a sample as estimated. symbolized: of this recording, and of this
- * thread; frames are named only where a condition asks for names. Fails where a moment is a mark
- * that the recording does not have, or a regular expression is too costly.
+ * Finds the blocks that match. recording: opened with RECORDING_BLOCKS. Conditions on a block's
+ * group are about all allocations with its stack, as in struct site: also those that CULL only
+ * counted; estimates in a sample. symbolized: this recording's; it must belong to this thread.
+ * Frames are named only if a condition needs names. An error: the recording lacks a mark that a
+ * moment names, or a regular expression is too costly.
  */
 struct err *filter_match(const struct filter *filter, const struct recording *recording,
 			 struct symbolized *symbolized, struct filter_match *ret);

@@ -7,7 +7,10 @@ static bool has_successor(const struct block_columns *blocks, uint64_t block)
 	return blocks->successor[block] < blocks->count;
 }
 
-/* The first block's value is that of its whole chain; each one more than the one before by step. */
+/*
+ * Passes the first block's value on through its chain. Each block's is larger by step than the one
+ * before.
+ */
 static void hand_on(const struct block_columns *blocks, uint64_t step, uint64_t *values)
 {
 	for (uint64_t i = 0; i < blocks->count; i++)
@@ -15,7 +18,7 @@ static void hand_on(const struct block_columns *blocks, uint64_t step, uint64_t 
 			values[blocks->successor[i]] = values[i] + step;
 }
 
-/* The last block's value is that of its whole chain. */
+/* Passes the last block's value back through its chain. */
 static void hand_back(const struct block_columns *blocks, uint64_t *values)
 {
 	for (uint64_t i = blocks->count; i-- > 0;)

@@ -1,6 +1,6 @@
 /*
- * Blocks followed through realloc: a chain is a block and its successors, which are behind it in
- * the columns. Most blocks are chains of their own.
+ * Chains of blocks: a chain is a block, the block that realloc made of it, and so on. A successor
+ * stands behind its predecessor in the columns. Most blocks are a chain alone.
  */
 #ifndef MALLOW_ANALYSIS_FILTER_FILTER_CHAINS_H
 #define MALLOW_ANALYSIS_FILTER_FILTER_CHAINS_H
@@ -11,12 +11,12 @@ enum chain_value {
 	CHAIN_FIRST_SIZE,
 	CHAIN_LAST_SIZE,
 	CHAIN_LENGTH,
-	CHAIN_POSITION, /* blocks before this one */
+	CHAIN_POSITION, /* how many blocks of the chain come before this one */
 	CHAIN_LIFETIME, /* TIME_NEVER: its last block is leaked */
-	CHAIN_FREED,    /* when its last block was, or TIME_NEVER */
+	CHAIN_FREED,    /* when its last block was freed, or TIME_NEVER */
 };
 
-/* That value of the chain of each block, or of the block in it, into ret[0 … count - 1]. */
+/* Sets ret[0 … count - 1] to that value of each block's chain, or of the block in its chain. */
 void chain_values(const struct block_columns *blocks, enum chain_value value, uint64_t *ret);
 
 #endif

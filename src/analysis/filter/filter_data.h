@@ -1,4 +1,4 @@
-/* Inside of struct filter: for filter.c, which makes it, and the files that match by it. */
+/* The inside of struct filter: for filter.c, which makes it, and the files that match by it. */
 #ifndef MALLOW_ANALYSIS_FILTER_FILTER_DATA_H
 #define MALLOW_ANALYSIS_FILTER_FILTER_DATA_H
 
@@ -13,7 +13,7 @@ enum filter_id {
 	FILTER_COUNT,
 };
 
-/* Positions in the choices of filter.def. */
+/* In the order of the choices in filter.def. */
 enum filter_lifetime {
 	FILTER_LIFETIME_ALL,
 	FILTER_LIFETIME_LEAKED,
@@ -24,12 +24,12 @@ enum filter_lifetime {
 	FILTER_LIFETIME_CHAIN_LEAKED,
 };
 
-/* A condition, parsed as its kind says. */
+/* A condition. How its text is parsed depends on its kind. */
 struct filter_condition {
-	char *name;      /* as typed, for errors of the match; NULL: not set */
+	char *name;      /* as typed, for errors when matching; NULL: not set */
 	char *text;      /* as typed */
-	uint64_t number; /* bytes, nanoseconds, position of the choice */
-	bool percent;    /* it is in units of PERCENT instead */
+	uint64_t number; /* bytes, nanoseconds, or index of the choice */
+	bool percent;    /* number is in units of PERCENT instead */
 	struct moment moment;
 	struct regex *regex;
 };

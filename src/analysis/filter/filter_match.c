@@ -1,4 +1,4 @@
-/* The evaluation of filter.h: one pass over a column for each condition. */
+/* Evaluates a filter: one pass over a column for each condition. */
 #include <string.h>
 
 #include "analysis/filter/filter_chains.h"
@@ -7,7 +7,7 @@
 #include "analysis/filter/filter_sites.h"
 #include "hosted/cleanup.h"
 
-/* Both bounds inclusive; min above max: nothing. */
+/* Both bounds are inclusive. min above max: nothing is in the range. */
 struct range {
 	uint64_t min, max;
 };
@@ -25,8 +25,9 @@ static bool is_in(uint64_t value, struct range range)
 }
 
 /*
- * Blocks for which the condition does not hold, given i and what else is in scope, match no more.
- * 64 at a time without a branch; where nothing is left of these, they are not looked at.
+ * Removes the blocks from the match for which the condition does not hold. The condition is an
+ * expression of i, the block. 64 blocks are evaluated at a time, without a branch; groups in which
+ * no block is left are skipped.
  */
 #define KEEP(match, condition)                                                                     \
 	for (uint64_t word = 0; word * 64 < (match)->blocks; word++) {                             \
@@ -49,7 +50,10 @@ static void keep_none(struct filter_match *match)
 	memset(match->words, 0, (match->blocks + 63) / 64 * sizeof(*match->words));
 }
 
-/* Whether no block needs to be looked at: all are in the range, or none is and none is left. */
+/*
+ * Whether no block needs to be looked at: the range contains everything, or nothing (then no block
+ * is left).
+ */
 static bool is_settled(struct filter_match *match, struct range range)
 {
 	if (range.min > range.max)
@@ -64,7 +68,9 @@ static void keep_range(struct filter_match *match, const uint64_t *column, struc
 	}
 }
 
-/* What left has more than right; where left is never, that. */
+/*
+ * Keeps blocks for which left - right is in the range. If left is TIME_NEVER, so is the difference.
+ */
 static void keep_difference(struct filter_match *match, const uint64_t *left, const uint64_t *right,
 			    struct range range)
 {
@@ -80,7 +86,7 @@ static void keep_slack(struct filter_match *match, const uint32_t *column, struc
 	}
 }
 
-/* Blocks of things, by index, that have a 1 there. */
+/* Keeps blocks whose column is the index of a 1 in marked. */
 static void keep_marked(struct filter_match *match, const uint32_t *column, const uint8_t *marked)
 {
 	KEEP(match, marked[column[i]]);
@@ -100,7 +106,7 @@ static void keep_tag(struct filter_match *match, const struct filter *filter, en
 	}
 }
 
-/* The pair of conditions that begins there. */
+/* The range of a pair of conditions, of which `min` is the first. */
 static struct range range_of(const struct filter *filter, enum filter_id min)
 {
 	const struct filter_condition *low = &filter->conditions[min], *high = low + 1;
@@ -111,10 +117,10 @@ static struct range range_of(const struct filter *filter, enum filter_id min)
 	};
 }
 
-/* When blocks that match were allocated and freed; TIME_NEVER as a number that is above all. */
+/* When matching blocks were allocated and freed. TIME_NEVER counts as larger than all times. */
 struct times {
 	struct range allocated, freed;
-	bool none; /* of a moment before the start: nothing can match */
+	bool none; /* a moment is before the start: nothing matches */
 };
 
 static void at_most(struct times *times, uint64_t *max, int64_t bound)
@@ -130,7 +136,7 @@ static void at_least(uint64_t *min, int64_t bound)
 		*min = (uint64_t)bound;
 }
 
-/* *set: whether the filter has it. */
+/* Resolves the moment of a condition. *set: whether the filter has the condition. */
 static struct err *resolve(const struct filter *filter, const struct recording *recording,
 			   enum filter_id id, bool *set, int64_t *ret)
 {
@@ -170,7 +176,10 @@ static struct err *find_moments(const struct filter *filter, const struct record
 	return NULL;
 }
 
-/* to: the end of the range that two of the values speak of, TIME_NEVER: it has none. */
+/*
+ * Sets the range that the condition lifetime means. to: the end of the range that two of its values
+ * speak of; TIME_NEVER: none.
+ */
 static void find_lifetime(const struct filter *filter, uint64_t to, struct times *times)
 {
 	struct range *freed = &times->freed;
@@ -227,7 +236,9 @@ static struct err *keep_times(const struct filter *filter, const struct recordin
 	return NULL;
 }
 
-/* What glibc's allocator alone tells of its blocks: choice 0 is that flag set, or with set 0 not.
+/*
+ * Keeps blocks by a heap flag, which only glibc's allocator has. Choice 0 of the condition wants
+ * the flag to be as `set`.
  */
 static void keep_flag(struct filter_match *match, const struct filter *filter, enum filter_id id,
 		      const struct recording *recording, uint8_t flag, bool set)
@@ -340,7 +351,7 @@ static struct err *keep_blocks(const struct filter *filter, const struct recordi
 	keep_flag(match, filter, FILTER_MMAPED, recording, TRACE_HEAP_MMAPPED, true);
 	keep_flag(match, filter, FILTER_ARENA, recording, TRACE_HEAP_NON_MAIN_ARENA, false);
 	err = keep_chains(match, filter, blocks);
-	// Last: it looks at single blocks for long.
+	// Last, because it takes long for each block.
 	return err ? err : keep_pool(match, filter, recording);
 }
 

@@ -53,7 +53,7 @@ void filter_pool_deinit(struct filter_pool *pool)
 	*pool = (struct filter_pool){0};
 }
 
-/* The first one that is not before that address and time. */
+/* The first birth that is not before that address and time. */
 static size_t first_from(const struct filter_pool *pool, size_t from, uint64_t address,
 			 uint64_t time_ns)
 {
@@ -72,8 +72,8 @@ static size_t first_from(const struct filter_pool *pool, size_t from, uint64_t a
 }
 
 /*
- * Address by address, for a slab hands out the same ones again and again, and most of the times may
- * be those of other blocks at the same place.
+ * Goes from address to address. A slab hands out the same address again and again, and most of
+ * these times may belong to other blocks at the same place.
  */
 bool filter_pool_is_in(const struct filter_pool *pool, const struct block_columns *blocks,
 		       uint64_t block)

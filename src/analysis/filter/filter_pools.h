@@ -1,21 +1,21 @@
-/* Blocks of the heap that a pool of the program's own handed out memory of. */
+/* Finds blocks of the heap from which a pool of the program's own handed out memory. */
 #ifndef MALLOW_ANALYSIS_FILTER_FILTER_POOLS_H
 #define MALLOW_ANALYSIS_FILTER_FILTER_POOLS_H
 
 #include "analysis/recording.h"
 
-/* What one pool, or several at one address, handed out: by address, then time. Zeroed: nothing. */
+/* What one pool, or several at one address, handed out, by address, then time. Zeroed: nothing. */
 struct filter_pool {
 	struct pool_birth *births;
 	size_t count;
 };
 
-/* The pools of that name, or without one and at that address ("0x…"). */
+/* Finds the pools of that name, or the one without a name at that address ("0x…"). */
 struct err *filter_pool_create(const struct recording *recording, const char *name,
 			       struct filter_pool *ret);
 void filter_pool_deinit(struct filter_pool *pool);
 
-/* Whether it handed out something that lies in the block, between its allocation and its end. */
+/* Whether the pool handed out something within the block while the block was live. */
 bool filter_pool_is_in(const struct filter_pool *pool, const struct block_columns *blocks,
 		       uint64_t block);
 

@@ -26,7 +26,10 @@ static bool has_sums(const struct filter *filter)
 	       filter_has(filter, FILTER_BACKTRACES) || whole_group_leaked(filter);
 }
 
-/* Whether value is within the bounds min and min + 1; a percentage is one of whole. */
+/*
+ * Whether value is within the bounds of the conditions min and min + 1. A percentage means that of
+ * whole.
+ */
 static bool within(const struct filter *filter, enum filter_id min, uint64_t value, uint64_t whole)
 {
 	unsigned __int128 part = (unsigned __int128)value * 100 * PERCENT;
@@ -86,7 +89,7 @@ struct err *filter_sites(const struct filter *filter, const struct recording *re
 		sites[i] = passes(filter, &all[i]);
 	if (has_interval(filter))
 		err = keep_intervals(filter, recording, count, sites);
-	// Last: it names frames, and only of sites that are left.
+	// Last, because it names frames: only of sites that are left.
 	if (!err && filter_has_stacks(filter))
 		err = filter_stacks(filter, recording, symbolized, sites);
 	if (err)

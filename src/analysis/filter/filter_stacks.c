@@ -4,7 +4,10 @@
 #include "hosted/intern.h"
 #include "hosted/map.h"
 
-/* A search takes a microsecond: enough for half a million names. */
+/*
+ * The processor time for searches. A search takes a microsecond, so this is enough for half a
+ * million names.
+ */
 #define SEARCHES_NS 500000000
 
 enum { FUNCTION, SOURCE, MODULE, NO_FUNCTION, NO_SOURCE, NAMES };
@@ -17,27 +20,27 @@ static const enum filter_id name_ids[NAMES] = {
 	[NO_SOURCE] = FILTER_NEGATIVE_SOURCE_REGEX,
 };
 
-/* What is known of a frame, and of the frames of a stack together. */
+/* What is known about a frame, and about a whole stack. */
 enum {
-	WANTED = 1, /* a site has it; only then the rest is valid */
-	NAMED = 2,  /* a frame that matches all positive conditions */
-	BARRED = 4, /* one that matches a negative one */
+	WANTED = 1, /* a site has it; the rest is valid only then */
+	NAMED = 2,  /* some frame matches all positive conditions */
+	BARRED = 4, /* some frame matches a negative one */
 };
 
 struct verdict {
-	uint32_t lines; /* frames as a person counts them, inlined ones included */
+	uint32_t lines; /* frames, with inlined functions */
 	uint8_t flags;
 };
 
 struct stacks {
 	const struct filter *filter;
 	struct symbolized *symbolized;
-	bool positive;           /* there is such a condition */
-	uint64_t searches_ns;    /* that all searches together may still take */
+	bool positive;           /* there is a positive condition */
+	uint64_t searches_ns;    /* the time left for searches */
 	struct intern texts;     /* each name once … */
-	struct map known[NAMES]; /* … and its address there to whether it matches */
-	struct verdict *frames;  /* of each frame; 0 lines: not known yet */
-	struct verdict *nodes;   /* of each stack */
+	struct map known[NAMES]; /* … and from its address: whether it matches */
+	struct verdict *frames;  /* for each frame; 0 lines: not known yet */
+	struct verdict *nodes;   /* for each stack */
 };
 
 static void stacks_deinit(struct stacks *stacks)
@@ -58,7 +61,7 @@ bool filter_has_stacks(const struct filter *filter)
 	       filter_has(filter, FILTER_BACKTRACE_DEPTH_MAX);
 }
 
-/* text: NULL is not known, and matches nothing. */
+/* *ret: whether the text matches the condition. text NULL: not known, and matches nothing. */
 static struct err *search(struct stacks *stacks, size_t name, const char *text, bool *ret)
 {
 	const struct filter_condition *condition = &stacks->filter->conditions[name_ids[name]];
@@ -82,7 +85,7 @@ static struct err *search(struct stacks *stacks, size_t name, const char *text, 
 	return err;
 }
 
-/* *ret: the line matches those of the conditions first … last that are set, all or any of them. */
+/* *ret: the line matches those of the conditions first … last that are set: all of them, or any. */
 static struct err *search_line(struct stacks *stacks, const struct named_frame *line, size_t first,
 			       size_t last, bool all, bool *ret)
 {
@@ -132,7 +135,10 @@ static struct err *judge_frame(struct stacks *stacks, uint32_t frame, struct ver
 	return NULL;
 }
 
-/* Of all nodes that sites have, from the outermost inwards: parents come first. */
+/*
+ * Decides about all nodes that sites have. Parents come first, so this goes from the outermost
+ * inwards.
+ */
 static struct err *judge_nodes(struct stacks *stacks, const struct stack_node *nodes,
 			       uint32_t count)
 {

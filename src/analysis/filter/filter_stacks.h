@@ -1,15 +1,15 @@
-/* The conditions of a filter about the frames of a stack: names, and how many there are. */
+/* The conditions of a filter about the frames of a stack: their names, and how many they are. */
 #ifndef MALLOW_ANALYSIS_FILTER_FILTER_STACKS_H
 #define MALLOW_ANALYSIS_FILTER_FILTER_STACKS_H
 
 #include "analysis/filter/filter_data.h"
 
-/* Whether there are any. */
+/* Whether the filter has such conditions. */
 bool filter_has_stacks(const struct filter *filter);
 
 /*
- * Clears the bytes of sites, one for each site of the recording, whose stacks do not match. Each
- * name is matched once, then each frame, then each stack.
+ * sites: a byte for each site of the recording. Clears the bytes of sites whose stacks do not
+ * match. Each name is matched once, then each frame, then each stack.
  */
 struct err *filter_stacks(const struct filter *filter, const struct recording *recording,
 			  struct symbolized *symbolized, uint8_t *sites);

@@ -8,16 +8,16 @@
 #include "hosted/cleanup.h"
 
 /*
- * Matching blocks are numbered as they were allocated. The frees between two such allocations make
- * a list: their order does not matter, for a peak is reached by allocating. All that the walk over
- * them needs of a block lies together, for a free comes to it out of turn.
+ * A matching block. Matching blocks are numbered in order of allocation. The frees between two of
+ * their allocations are a list, in any order: a peak is reached by an allocation. All that the walk
+ * needs of a block lies together, because frees reach blocks out of order.
  */
 #define END UINT32_MAX
 
 struct matching {
 	uint64_t size;
-	uint32_t site; /* in the filtered recording */
-	uint32_t next; /* in its list of frees */
+	uint32_t site; /* the site in the copy */
+	uint32_t next; /* the next one in its list of frees */
 };
 
 struct walk {
@@ -25,11 +25,11 @@ struct walk {
 	const struct filter_match *match;
 	const struct block_columns *blocks;
 	struct recording *filtered;
-	uint32_t *site_of;         /* of each site its new one + 1, 0: none yet */
-	uint64_t *ranks;           /* of each word, how many match before it */
-	struct matching *matching; /* by number */
-	uint32_t *freed;           /* of each number, and the end: the list of frees before it */
-	uint64_t *weights;         /* of each number: what it stands for; NULL: for itself */
+	uint32_t *site_of;         /* for each site its new one + 1; 0: none yet */
+	uint64_t *ranks;           /* for each word, how many blocks match before it */
+	struct matching *matching; /* all matching blocks, by number */
+	uint32_t *freed;           /* for each number, and the end: the list of frees before it */
+	uint64_t *weights;         /* for each number: how many it stands for; NULL: one */
 };
 
 static void walk_deinit(struct walk *walk)
@@ -42,7 +42,10 @@ static void walk_deinit(struct walk *walk)
 	free(walk->weights);
 }
 
-/* What is the same in both is shared; site_table_deinit() and close leave it alone. */
+/*
+ * Makes a copy that shares what is the same in both. site_table_deinit() and recording_close()
+ * leave that alone.
+ */
 static struct recording *make_filtered(const struct recording *recording)
 {
 	struct recording *filtered = malloc(sizeof(*filtered));
@@ -62,7 +65,7 @@ static struct recording *make_filtered(const struct recording *recording)
 	return filtered;
 }
 
-/* Matching blocks before that one, of which there may be none. */
+/* How many matching blocks come before that block. */
 static uint64_t rank(const struct walk *walk, uint64_t block)
 {
 	uint64_t below = (UINT64_C(1) << block % 64) - 1;
@@ -83,7 +86,7 @@ static void find_ranks(struct walk *walk)
 	}
 }
 
-/* Every matching block in turn, with its number: for each word the bits that are set. */
+/* Loops over the matching blocks with their numbers: over the bits that are set in each word. */
 #define EACH_MATCH(match, block, number)                                                           \
 	for (uint64_t word_ = 0, number = 0; word_ * 64 < (match)->blocks; word_++)                \
 		for (uint64_t bits_ = (match)->words[word_], block;                                \
@@ -106,7 +109,7 @@ static struct err *find_site(struct walk *walk, uint64_t block, uint32_t *ret)
 	return NULL;
 }
 
-/* What the walk needs, in the order of allocation. */
+/* Gathers what the walk needs, in order of allocation. */
 static struct err *gather(struct walk *walk)
 {
 	uint64_t mean = walk->recording->facts.sample_mean;
@@ -137,7 +140,7 @@ static uint64_t weight(const struct walk *walk, uint64_t number)
 	return walk->weights ? walk->weights[number] : 1;
 }
 
-/* The frees before the matching allocation of that number, or at the end. */
+/* Takes the frees before the matching allocation of that number, or before the end. */
 static void end_lives(struct walk *walk, uint64_t number)
 {
 	for (uint32_t i = walk->freed[number]; i != END; i = walk->matching[i].next)

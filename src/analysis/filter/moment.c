@@ -23,7 +23,10 @@ static const char *skip_blanks(const char *text)
 	return text;
 }
 
-/* The digits that text begins with, at least one; returns what follows, NULL: none, or too many. */
+/*
+ * Reads the digits at the start of text, at least one. Returns what follows them; NULL: no number,
+ * or too large.
+ */
 static const char *take_digits(const char *text, uint64_t *ret)
 {
 	const char *c = text;
@@ -45,7 +48,7 @@ static const struct {
 	{"ms", 1000000},      {"us", 1000},       {"ns", 1},
 };
 
-/* The unit at text, 0: none; *ret is what follows. At the end of the text it is the second. */
+/* The unit at text, 0: none; at the end of the text it is the second. *ret: what follows. */
 static uint64_t take_unit(const char *text, const char **ret)
 {
 	size_t length = 0;
@@ -80,7 +83,7 @@ bool interval_parse(const char *text, uint64_t *ret)
 		text = skip_blanks(text);
 	} while (*text);
 	*ret = sum;
-	return sum != UINT64_MAX; // which stands for never
+	return sum != UINT64_MAX; // UINT64_MAX stands for never
 }
 
 bool percent_parse(const char *text, uint64_t *ret)
@@ -121,7 +124,7 @@ const char moment_allowed[] =
 	"such as 12.5%, peak, end, on#2 or off#2 where recording went on and off for the second "
 	"time, or the name of a mark";
 
-/* "on#2": the number behind the word. */
+/* Parses "on#2": the number behind the word. */
 static bool parse_switch(const char *text, const char *word, uint64_t *ret)
 {
 	size_t length = strlen(word);
@@ -181,7 +184,7 @@ static struct err *find_mark(const struct recording *recording, const char *name
 			  marks[0].name);
 }
 
-/* What goes on to the recording's end is off then. */
+/* *ret: when recording began or stopped. If it was on until the end, it stopped then. */
 static struct err *find_switch(const struct recording *recording, const struct moment *moment,
 			       uint64_t *ret)
 {
@@ -192,7 +195,7 @@ static struct err *find_switch(const struct recording *recording, const struct m
 
 	for (uint32_t i = 0; i < count && (periods < moment->number || on != wanted); i++) {
 		if (switches[i].on == on)
-			continue; // the one between is lost
+			continue; // the switch between them is lost
 		on = !on;
 		periods += on;
 		if (on == wanted)

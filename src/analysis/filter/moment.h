@@ -1,4 +1,4 @@
-/* Moments, spans of time and percentages as people type them: the one parser of each. */
+/* Parses moments, spans of time and percentages as people type them. */
 #ifndef MALLOW_ANALYSIS_FILTER_MOMENT_H
 #define MALLOW_ANALYSIS_FILTER_MOMENT_H
 
@@ -7,49 +7,51 @@
 
 #include "analysis/recording.h"
 
-#define PERCENT UINT64_C(1000000) /* a percentage is in millionths of a percent */
+#define PERCENT UINT64_C(1000000) /* percentages are in millionths of a percent */
 
 /*
- * "1h2m3s", "500ms": numbers with h, m, s, ms, us or ns behind each, in any case; the last may go
- * without and is seconds then. Blanks mean nothing. *ret: nanoseconds. false: it is none.
+ * Parses "1h2m3s" or "500ms": numbers with the units h, m, s, ms, us or ns, in upper or lower case.
+ * The last number may have no unit: seconds. Blanks are ignored. *ret: nanoseconds. false: it is no
+ * span of time.
  */
 bool interval_parse(const char *text, uint64_t *ret);
 
-/* "50%", "12.5%": six digits behind the point at most. *ret: in units of PERCENT. */
+/* Parses "50%" or "12.5%", at most six digits behind the point. *ret: in units of PERCENT. */
 bool percent_parse(const char *text, uint64_t *ret);
 
-/* So much of whole, rounded down; UINT64_MAX where it does not fit. */
+/* That percentage of whole, rounded down; UINT64_MAX if it does not fit. */
 uint64_t percent_of(uint64_t percent, uint64_t whole);
 
-/* As typed; what it is in a recording, moment_resolve() tells. */
+/* A moment as typed. moment_resolve() finds it in a recording. */
 struct moment {
 	enum {
 		MOMENT_UNIX,    /* number: seconds since 1970 */
 		MOMENT_RUNNING, /* number: nanoseconds since the recording's start */
-		MOMENT_PERCENT, /* number: of the recording's duration */
+		MOMENT_PERCENT, /* number: of the recording's duration, in units of PERCENT */
 		MOMENT_PEAK,    /* when most memory was live */
 		MOMENT_END,
-		MOMENT_ON,   /* number: recording began or went on for that time, from 1 */
-		MOMENT_OFF,  /* number: the end of what MOMENT_ON of that number began */
-		MOMENT_MARK, /* name: the first mark that is called so */
+		MOMENT_ON,   /* when recording began or went on for the number-th time, from 1 */
+		MOMENT_OFF,  /* when recording stopped after MOMENT_ON of that number */
+		MOMENT_MARK, /* name: the first mark of that name */
 	} kind;
 	uint64_t number;
 	const char *name;
 };
 
 /*
- * A bare number is UNIX seconds, "1m30s" since the start, "12.5%" of the run, "peak", "end",
- * "on#2", "off#2"; what does not begin with a digit else is the name of a mark, which stays where
- * text is. false: it is none of these.
+ * Parses a moment: a number without unit (UNIX seconds), "1m30s" (since the start), "12.5%" (of the
+ * run), "peak", "end", "on#2", "off#2". Other texts that do not begin with a digit are names of
+ * marks; ret->name points into text then. false: it is none of these.
  */
 bool moment_parse(const char *text, struct moment *ret);
 
-/* What moment_parse() takes, for messages. */
+/* What moment_parse() accepts, for messages. */
 extern const char moment_allowed[];
 
 /*
- * Nanoseconds since the recording's start, which may be before it. last: of a UNIX second its last
- * nanosecond, else its first. Fails where the recording has no such mark, or was not on so often.
+ * *ret: the moment in nanoseconds since the recording's start; may be negative. last: take the last
+ * nanosecond of a UNIX second, not the first. An error: the recording has no such mark, or was not
+ * on so often.
  */
 struct err *moment_resolve(const struct moment *moment, const struct recording *recording,
 			   bool last, int64_t *ret);

@@ -11,9 +11,8 @@
 #include "hosted/parallel.h"
 
 /*
- * What the values of a column must be below, which are indices; 0: they are none. Where the highest
- * number of their type stands for none, it is by adding 1 to all of them that it becomes the
- * lowest.
+ * The limit of a column of indices: values must be below it. 0: the column has no indices. add: the
+ * highest number of the type means "none"; adding 1 to all values makes that the lowest.
  */
 struct column_limit {
 	uint64_t below;
@@ -24,7 +23,7 @@ struct inspection {
 	const struct index_file_header *header;
 	const uint8_t *data;
 	struct column_limit limits[INDEX_SECTION_COUNT];
-	bool sound[INDEX_SECTION_COUNT]; /* what each thread found */
+	bool sound[INDEX_SECTION_COUNT]; /* set by the thread that inspects the section */
 };
 
 void index_mapping_deinit(struct index_mapping *mapping)
@@ -51,7 +50,7 @@ static bool is_optional(size_t section)
 	       section >= INDEX_SECTION_ORDERS;
 }
 
-/* Whether header and sizes are of a whole file of this recording. */
+/* Whether the header and the sizes are those of a whole index file of this recording. */
 static bool is_of(const struct index_file_header *header, const struct recording *recording,
 		  uint64_t file_size)
 {
@@ -80,8 +79,8 @@ static bool is_of(const struct index_file_header *header, const struct recording
 }
 
 /*
- * all_below_TYPE(): whether all values, with `add` added to them, are below the limit. By blocks of
- * a constant size, and without a way out, which compilers make vector code of.
+ * all_below_TYPE(): whether all values + add are below the limit. The loop over a block has a
+ * constant length and no exit, so that compilers can vectorise it.
  */
 #define BLOCK 1024
 #define ALL_BELOW(type)                                                                            \
@@ -101,8 +100,8 @@ ALL_BELOW(uint8_t)
 ALL_BELOW(uint32_t)
 
 /*
- * Whether the value of each row is of a later one, below the limit, or none: who follows a chain
- * comes to its end, and what was freed had been allocated.
+ * Whether each row's value is a later row, below the limit, or none. Then each chain has an end,
+ * and each block was allocated before it was freed.
  */
 static bool leads_on(const uint32_t *values, uint64_t rows, uint64_t limit)
 {
@@ -138,7 +137,7 @@ static void inspect_section(void *argument, size_t number)
 		 is_within(number, data, inspection->header->rows, inspection->limits[number]));
 }
 
-/* How far the indices may go, by the tables that they lead into. */
+/* Sets the limits of the columns, by the tables that their values are indices of. */
 static void set_limits(struct inspection *inspection, const struct recording *recording)
 {
 	struct column_limit *limits = inspection->limits;
@@ -164,7 +163,7 @@ static const void *section(const struct index_mapping *mapping, size_t number)
 	return (const uint8_t *)mapping->data + index_file_offset(header, number);
 }
 
-/* The columns and what was made of them are where the mapping has them. */
+/* Makes the recording point to the columns, and to what was made from them, in the mapping. */
 static void show(struct recording *recording)
 {
 	const struct index_mapping *mapping = &recording->index_mapping;
@@ -199,10 +198,10 @@ static bool births_are_sound(const struct inspection *inspection, const struct r
 	return size % sizeof(*births) == 0;
 }
 
-/* Whether all sections are as they were written, and lead nowhere else than into the tables. */
+/* Whether all sections are as they were written, and have no index out of range. */
 static bool is_sound(struct inspection *inspection, const struct recording *recording)
 {
-	// Of tables without rows, nothing can be an index.
+	// With empty tables no index can be right.
 	if (inspection->header->rows &&
 	    (!recording->sites.sites.count || !recording->threads.count))
 		return false;
@@ -217,7 +216,7 @@ static bool is_sound(struct inspection *inspection, const struct recording *reco
 	return births_are_sound(inspection, recording);
 }
 
-/* The recording's tables come first: they say how far indices may go. */
+/* Reads the recording's tables first: they say how far indices may go. */
 static struct err *read_all(struct recording *recording, struct inspection *inspection,
 			    const struct index_mapping *mapping, bool *used)
 {
@@ -259,8 +258,8 @@ static struct err *use(struct recording *recording, struct index_mapping *mappin
 }
 
 /*
- * Maps the file at path if its header is right. What is mapped must not be cut short while it is
- * read: a file of ours is never written in place, and one of somebody else's is none.
+ * Maps the file at path if its header is right. A mapped file must not become shorter while it is
+ * read: our own index files are never written in place, and another user's file is not used.
  */
 static bool map(const struct recording *recording, const char *path, struct index_mapping *ret)
 {
@@ -279,7 +278,7 @@ static bool map(const struct recording *recording, const char *path, struct inde
 	if (data == MAP_FAILED)
 		return false;
 	*ret = (struct index_mapping){.data = data, .size = (size_t)status.st_size};
-	// What was checked is what is used, or the sizes may be others.
+	// Make sure that what is mapped is what was checked: sizes could differ.
 	if (memcmp(data, &header, sizeof(header)) == 0)
 		return true;
 	index_mapping_deinit(ret);

@@ -1,11 +1,12 @@
 /*
- * The index file of a recording: all that was made of its events, blocks included, to be mapped the
- * next time. It is no part of the recording and may be deleted at any time; docs/index-file.md.
+ * The index file of a recording keeps everything that was made from its events, with the blocks.
+ * Later it is mapped instead of reading the events. It is no part of the recording, and may be
+ * deleted at any time. docs/index-file.md.
  *
- * It stands beside the recording, as its name with ".index", or among the user's caches where that
- * folder cannot be written to. It is believed only if it is the user's own, of this very recording
- * as it stands now, and whole: every checksum is compared, and every number that is used as an
- * index is in range. Else it is as if there were none.
+ * It is beside the recording, with its name and ".index", or in the user's cache folder if the
+ * recording's folder cannot be written to. It is used only if it is the user's own, belongs to
+ * exactly this state of this recording, and is sound: every checksum is compared, and every number
+ * that is used as an index is in range. If not, it is ignored.
  */
 #ifndef MALLOW_ANALYSIS_INDEX_INDEX_FILE_H
 #define MALLOW_ANALYSIS_INDEX_INDEX_FILE_H
@@ -21,31 +22,30 @@ struct index_mapping {
 };
 
 /*
- * For load.c: fills a recording of which header and chunks were read, as index_read(), and with its
- * blocks. An error is "no memory".
+ * For load.c: fills a recording whose header and chunks were read, as index_read() does, and its
+ * blocks. *used false: there is no index file that can be used. The only error: no memory.
  */
 struct err *index_file_read(struct recording *recording, bool *used);
 
 void index_mapping_deinit(struct index_mapping *mapping);
 
 /*
- * Writes one of a recording that was opened with its blocks. The old one is there, whole, until the
- * new one is. *ret: its path, the caller's (free()). Nothing is written, and *ret is NULL, where an
- * index could not be believed later on: the recording is still being written, or is damaged, or is
- * no file. Wrong frees are in it if the recording was opened with them.
+ * Writes the index file of a recording that was opened with its blocks. An old one is replaced in
+ * one step. *ret: its path, owned by the caller (free()). *ret NULL: nothing was written, because
+ * the file could not be used later: the recording is being written, is damaged, or is no file. Heap
+ * errors are in it if the recording was opened with them.
  */
 struct err *index_file_write(const struct recording *recording, char **ret);
 
 /*
- * Who once asked for an index file keeps one: a recording that was opened with its blocks, and had
- * to be read because the user's own index file is not of it any more, gets a new one. Whether that
- * can be written or not, nothing is said: it is a cache.
+ * Writes the index file anew if the user has one that does not fit the recording any more.
+ * recording: opened with its blocks. Failures are ignored: the file is a cache.
  */
 void index_file_renew(const struct recording *recording);
 
 /*
- * Where it may be: the places that are tried, in their order. The caller's to free(); NULL: no such
- * place. make: for writing, so that missing folders are made.
+ * The paths at which an index file may be, in the order in which they are tried; owned by the
+ * caller (free()). NULL: there is no such place. make: create missing folders, for writing.
  */
 char *index_file_beside(const struct recording *recording);
 char *index_file_cached(const struct recording *recording, bool make);

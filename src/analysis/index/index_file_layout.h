@@ -1,4 +1,4 @@
-/* How an index file is laid out: docs/index-file.md. For the files that read and write it. */
+/* The layout of an index file: docs/index-file.md. For the files that read and write it. */
 #ifndef MALLOW_ANALYSIS_INDEX_INDEX_FILE_LAYOUT_H
 #define MALLOW_ANALYSIS_INDEX_INDEX_FILE_LAYOUT_H
 
@@ -14,11 +14,11 @@
 #define INDEX_FILE_VERSION 2
 #define INDEX_FILE_PAGE    4096u
 
-/* The columns of the blocks come first, in their order: enum block_column. */
+/* The sections. Those of the blocks' columns come first, in the order of enum block_column. */
 enum index_section {
 	INDEX_SECTION_ORDERS = BLOCK_COLUMN_COUNT,
 	INDEX_SECTION_SPANS = INDEX_SECTION_ORDERS + BLOCK_ORDER_COUNT,
-	INDEX_SECTION_SUMS,   /* as an index chunk */
+	INDEX_SECTION_SUMS,   /* the content of an index chunk */
 	INDEX_SECTION_ERRORS, /* index_pack_errors() */
 	INDEX_SECTION_POOL_BIRTHS,
 	INDEX_SECTION_COUNT,
@@ -28,19 +28,19 @@ struct index_file_header {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t section_count;
-	/* The recording that it is of. */
+	/* The recording that it belongs to. */
 	char id[32];
 	uint64_t fingerprint;
 	uint64_t recording_size;
 	uint64_t recording_modified; /* ns */
-	uint64_t file_size;          /* of the index file */
+	uint64_t file_size;          /* the index file's */
 	uint64_t rows;
-	/* One behind the other, each from the beginning of a page. Size 0: it is missing. */
+	/* One after the other, each at the beginning of a page. Size 0: missing. */
 	struct {
 		uint64_t size;
 		uint64_t checksum;
 	} sections[INDEX_SECTION_COUNT];
-	uint64_t checksum; /* of all before it */
+	uint64_t checksum; /* of all that stands before it */
 };
 
 static_assert(offsetof(struct index_file_header, sections) == 88, "docs/index-file.md");
@@ -56,7 +56,7 @@ static inline uint64_t index_file_header_checksum(const struct index_file_header
 	return index_file_checksum(header, offsetof(struct index_file_header, checksum));
 }
 
-/* Fills in what tells a recording from others, and one state of its file from others. */
+/* Sets what identifies the recording, and the state of its file. */
 static inline void index_file_set_recording(struct index_file_header *header,
 					    const struct recording *recording)
 {
@@ -66,7 +66,7 @@ static inline void index_file_set_recording(struct index_file_header *header,
 	header->recording_modified = recording->modified;
 }
 
-/* Where the section begins; of INDEX_SECTION_COUNT: where the file ends. */
+/* Where the section begins. INDEX_SECTION_COUNT: where the file ends. */
 static inline uint64_t index_file_offset(const struct index_file_header *header, size_t section)
 {
 	uint64_t offset = INDEX_FILE_PAGE;

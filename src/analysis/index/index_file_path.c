@@ -8,7 +8,7 @@
 
 char *index_file_beside(const struct recording *recording)
 {
-	// Of the file, not of a symbolic link to it.
+	// The path of the file itself, not of a symbolic link to it.
 	auto_free char *path = realpath(recording->facts.path, NULL);
 	char *ret;
 

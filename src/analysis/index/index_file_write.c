@@ -116,7 +116,10 @@ static void write_section(void *argument, size_t number)
 		writing->failure = failure;
 }
 
-/* 0, or an errno. The header comes last: without it nothing is believed. */
+/*
+ * Writes the file. Returns 0 or an errno. The header is written last: without it the file is not
+ * used.
+ */
 static int write_file(struct writing *writing)
 {
 	int failure = file_room_take(writing->fd, writing->header.file_size);
@@ -133,7 +136,7 @@ static int write_file(struct writing *writing)
 	return write_at(writing->fd, &writing->header, sizeof(writing->header), 0);
 }
 
-/* Gives the file, which may have none, a name that nobody uses. */
+/* Gives the file, which may have no name, an unused name. */
 static int name_file(int fd, const char *temporary)
 {
 	char self[64];
@@ -142,7 +145,7 @@ static int name_file(int fd, const char *temporary)
 	return linkat(AT_FDCWD, self, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) < 0 ? errno : 0;
 }
 
-/* Without a name until it is complete, where the file system knows such files. */
+/* Opens the new file: without a name until it is complete, if the file system knows such files. */
 static int open_file(const char *path, const char *temporary, bool *named)
 {
 	auto_free char *folder = strdup(path);
@@ -159,7 +162,7 @@ static int open_file(const char *path, const char *temporary, bool *named)
 	return open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* 0, or an errno, and no trace then. */
+/* Writes the file at path. Returns 0 or an errno; on failure nothing is left behind. */
 static int write_as(struct writing *writing, const char *path)
 {
 	static atomic_uint number;
@@ -187,7 +190,10 @@ static int write_as(struct writing *writing, const char *path)
 	return failure;
 }
 
-/* Beside the recording, else among the caches. The error is that of the former. */
+/*
+ * Writes the file beside the recording, else into the cache folder. The error is about the first
+ * place.
+ */
 static struct err *write_somewhere(struct writing *writing, const struct recording *recording,
 				   char **ret)
 {

@@ -26,7 +26,7 @@ static void put_text(struct buf *buf, const char *text)
 	buf_put(buf, text, size);
 }
 
-/* The difference to the value before, which it becomes. */
+/* Writes the difference to *before, and puts value there. */
 static void put_step(struct buf *buf, uint64_t value, uint64_t *before)
 {
 	put_signed(buf, (int64_t)(value - *before));

@@ -1,6 +1,7 @@
 /*
- * The index of a finished recording: all that its events come to, but for the blocks, so that it
- * opens without reading them. docs/trace-format.md, section "index". index_read.h reads it.
+ * Writes the index of a finished recording: all that was made from its events, but not the blocks.
+ * So the recording opens without reading events. docs/trace-format.md, section "index".
+ * index_read.h reads it.
  */
 #ifndef MALLOW_ANALYSIS_INDEX_INDEX_PACK_H
 #define MALLOW_ANALYSIS_INDEX_INDEX_PACK_H
@@ -9,13 +10,13 @@
 #include "hosted/buf.h"
 
 /*
- * Appends the payload to ret, a buffer in memory; failures are ret's. Nothing at all for a
- * recording that is still being written, or of which something is damaged: it is to be read, and
- * its damage found, each time.
+ * Appends the payload to ret, a buffer in memory, which has the failures. Appends nothing if the
+ * recording is still being written, or is damaged: its events must be read, and the damage found,
+ * each time.
  */
 void index_pack(const struct recording *recording, struct buf *ret);
 
-/* Its wrong frees, which the index chunk is without: for an index file. */
+/* Appends the recording's heap errors, which are not in the index chunk: for an index file. */
 void index_pack_errors(const struct recording *recording, struct buf *ret);
 
 #endif

@@ -5,8 +5,8 @@
 #include "trace/decode.h"
 
 /*
- * Failure is sticky: after the first one nothing more is taken. What is not as it should be makes
- * the cursor fail; no_memory is told apart, for it is no fault of the file.
+ * Failure is sticky: after the first one nothing more is read. Wrong content makes the cursor fail;
+ * no_memory is separate, because it is no fault of the file.
  */
 struct index_reader {
 	struct recording *recording;
@@ -44,7 +44,7 @@ static uint32_t take_u32(struct index_reader *reader)
 	return (uint32_t)take_at_most(reader, UINT32_MAX);
 }
 
-/* An index below count. */
+/* Reads an index below count. */
 static uint32_t take_index(struct index_reader *reader, size_t count)
 {
 	uint64_t value = take(reader);
@@ -53,7 +53,7 @@ static uint32_t take_index(struct index_reader *reader, size_t count)
 	return value < count ? (uint32_t)value : 0;
 }
 
-/* An index below count plus one, or 0 for none. */
+/* Reads an index below count plus 1, or 0 for none. */
 static uint32_t take_index_or_none(struct index_reader *reader, size_t count)
 {
 	return (uint32_t)take_at_most(reader, count) - 1;
@@ -78,7 +78,7 @@ static uint64_t take_step(struct index_reader *reader, uint64_t *before)
 	return *before;
 }
 
-/* A length and so many bytes, copied, with a NUL behind them. */
+/* Reads a length and so many bytes. Returns a copy with a NUL at its end. */
 static const char *take_bytes(struct index_reader *reader, uint32_t *size)
 {
 	uint32_t wanted = take_u32(reader);
@@ -104,7 +104,7 @@ static const char *take_text(struct index_reader *reader)
 	return take_bytes(reader, &size);
 }
 
-/* A number of things that take so many bytes each, at the least. */
+/* Reads a count of things, each of which takes at least so many bytes. */
 static uint32_t take_count(struct index_reader *reader, size_t least)
 {
 	uint64_t count = take(reader);
@@ -113,7 +113,7 @@ static uint32_t take_count(struct index_reader *reader, size_t least)
 	return reader->cursor.failed ? 0 : (uint32_t)count;
 }
 
-/* The same for an array that is empty yet. Gives 0 where there is no room. */
+/* The same for an array that is still empty, and makes room in it. 0 if there is no memory. */
 #define take_count_for(reader, vec, least)                                                         \
 	__extension__({                                                                            \
 		uint32_t count_ = take_count((reader), (least));                                   \
@@ -439,7 +439,7 @@ struct err *index_read(struct recording *recording, const uint8_t *data, size_t 
 	return NULL;
 }
 
-/* Operations whose names are shown. */
+/* Reads an operation. Its name will be shown, so it must have one. */
 static uint8_t take_operation(struct index_reader *reader)
 {
 	return (uint8_t)take_at_most(reader, TRACE_OP_DELETE_ARRAY);

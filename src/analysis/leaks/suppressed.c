@@ -17,7 +17,7 @@ void suppressed_deinit(struct suppressed *suppressed)
 
 #define NOT_JUDGED UINT32_MAX
 
-/* The first one that matches + 1; 0: none. */
+/* The index of the first suppression that matches + 1; 0: none does. */
 static uint32_t find(const struct suppressions *suppressions, const char *text)
 {
 	size_t count;
@@ -29,7 +29,10 @@ static uint32_t find(const struct suppressions *suppressions, const char *text)
 	return 0;
 }
 
-/* "f.isra.0" is f: in the program's source, where the pattern is from, there is no other. */
+/*
+ * Looks for a function. "f.isra.0" counts as f: patterns are made from the program's source, where
+ * only f exists.
+ */
 static struct err *find_function(const struct suppressions *suppressions, const char *function,
 				 uint32_t *ret)
 {
@@ -56,7 +59,7 @@ static struct err *judge_frame(const struct suppressions *suppressions,
 	err = symbolized_frame(symbolized, frame, &lines, &count);
 	if (err)
 		return err;
-	// LeakSanitizer's word for code in no module.
+	// LeakSanitizer's name for code in no module.
 	*ret = find(suppressions, lines->module ? lines->module : "<unknown module>");
 	for (size_t i = 0; !err && !*ret && i < count; i++) {
 		if (lines[i].has_symbol)
@@ -67,7 +70,7 @@ static struct err *judge_frame(const struct suppressions *suppressions,
 	return err;
 }
 
-/* Stacks that nothing has leaked by are not judged: their frames need no names. */
+/* Marks the stacks that something leaked from: the frames of others need no names. */
 static void mark_wanted(const struct recording *recording, uint32_t *stacks)
 {
 	uint32_t count;
@@ -97,7 +100,7 @@ static struct err *judge_stacks(const struct suppressions *suppressions,
 		return err_no_memory();
 	memset(frames, 0xff, ((size_t)frame_count + 1) * sizeof(*frames));
 	mark_wanted(recording, stacks);
-	// From the outermost inwards: parents come first.
+	// Parents come first, so this goes from the outermost inwards.
 	for (uint32_t i = 0; i < node_count; i++) {
 		uint32_t *frame = &frames[nodes[i].frame];
 
@@ -117,7 +120,7 @@ static struct err *judge_stacks(const struct suppressions *suppressions,
 	return NULL;
 }
 
-/* The same recording with sites of its own. */
+/* Copies the recording; the copy has sites of its own. */
 static struct err *copy(const struct recording *recording, struct recording **ret)
 {
 	struct recording *made = malloc(sizeof(*made));

@@ -1,11 +1,11 @@
-/* A recording without the leaks that are suppressed: suppressions.h. */
+/* A copy of a recording without suppressed leaks: suppressions.h. */
 #ifndef MALLOW_ANALYSIS_LEAKS_SUPPRESSED_H
 #define MALLOW_ANALYSIS_LEAKS_SUPPRESSED_H
 
 #include "analysis/leaks/suppressions.h"
 #include "analysis/names/symbolized.h"
 
-/* What leaked, of some sites. */
+/* The leaks of some sites. */
 struct suppressed_sum {
 	uint64_t sites, blocks, bytes;
 };
@@ -13,18 +13,20 @@ struct suppressed_sum {
 struct suppressed {
 	const struct suppressions *suppressions;
 	/*
-	 * To be closed, before the one it is made of, from which it has all but sites and summary:
-	 * the leaked bytes and blocks of a suppressed site are 0, and so many fewer there are in
-	 * the summary. All else is as it was, also what is live at the end.
+	 * The copy, to be closed before the original. Sites and summary are its own; all else it
+	 * shares. A suppressed site has leaked bytes and blocks of 0, and the summary has so many
+	 * fewer. All else is as it was, also live_bytes.
 	 */
 	struct recording *recording;
-	struct suppressed_sum *sums; /* of each suppression */
+	struct suppressed_sum *sums; /* for each suppression */
 	struct suppressed_sum all;
-	/* Of each stack, the empty one in front of them: the number of its suppression + 1. */
+	/*
+	 * For the empty stack, and then for each stack: the index of its suppression + 1; 0: none.
+	 */
 	uint32_t *stacks;
 };
 
-/* symbolized: of the recording, or of the one that it is made of. */
+/* symbolized: the recording's, or that of the one it was made from. */
 struct err *suppressed_create(const struct suppressions *suppressions,
 			      const struct recording *recording, struct symbolized *symbolized,
 			      struct suppressed *ret);

@@ -1,13 +1,13 @@
 /*
- * Leaks that are known and not to be counted, in the language of LeakSanitizer: a line
- * "leak:PATTERN" each, blank lines, and lines that begin with '#'.
+ * Suppressions: known leaks that are not counted, in the language of LeakSanitizer. A line is
+ * "leak:PATTERN", blank, or a comment that begins with '#'.
  *
- * A pattern is looked for anywhere in a text. '*' stands for any characters, '^' in front for the
- * beginning and '$' for the end. As LeakSanitizer has it, each piece between stars is taken where
- * it comes first, so that "b$" is not found in "abb", and what is behind a '$' is nothing.
+ * A pattern may match anywhere in a text. '*' stands for any characters, '^' at its start for the
+ * beginning of the text, and '$' for the end. As in LeakSanitizer, each piece between stars matches
+ * at its first place only, so "b$" does not match "abb"; what follows a '$' is ignored.
  *
- * A leak is suppressed if some frame of its stack matches: by its module's path, its function or
- * its source file. It counts for the first pattern, of the innermost such frame.
+ * A leak is suppressed if a frame of its stack matches, by its module's path, its function or its
+ * source file. It counts for the innermost such frame, and the first pattern that matches that.
  */
 #ifndef MALLOW_ANALYSIS_LEAKS_SUPPRESSIONS_H
 #define MALLOW_ANALYSIS_LEAKS_SUPPRESSIONS_H
@@ -22,8 +22,8 @@ struct suppressions;
 
 struct suppression {
 	const char *pattern;
-	const char *origin; /* where it is from */
-	uint32_t line;      /* of that text, from 1 */
+	const char *origin; /* where it comes from */
+	uint32_t line;      /* its line there, from 1 */
 };
 
 struct err *suppressions_create(struct suppressions **ret);
@@ -31,15 +31,15 @@ struct err *suppressions_create(struct suppressions **ret);
 void suppressions_destroy(struct suppressions *suppressions);
 
 /*
- * Adds those of a text behind the others. origin: for messages; both are copied. The error says
- * which line is none; then none of the text was added.
+ * Adds the suppressions in a text behind the others. origin: where it comes from, for messages.
+ * Both are copied. The error names a line that is none; then nothing of the text is added.
  */
 struct err *suppressions_add(struct suppressions *suppressions, const char *origin,
 			     const char *text, size_t size);
 
 const struct suppression *suppressions_list(const struct suppressions *suppressions, size_t *count);
 
-/* text NULL or empty: nothing matches. */
+/* Whether a pattern matches a text. A text that is NULL or empty never matches. */
 bool suppression_matches(const char *pattern, const char *text);
 
 #endif

@@ -7,16 +7,19 @@
 #include "base/bytes.h"
 #include "hosted/cleanup.h"
 
-/* Some of the program's memory, and its first group. */
+/* A region of the program's memory, and its first group. */
 struct region {
 	uint64_t start;
-	uint64_t head;  /* where it is in the file */
+	uint64_t head;  /* where its head is in the file */
 	uint32_t group; /* its name */
-	bool moved;     /* that is another full one by now, which was not read since */
+	bool moved;     /* its full group was replaced by another one, which was not read */
 	uint32_t map;
 };
 
-/* Entries of a part by number, read once each: so reading has an end, whatever names what. */
+/*
+ * Entries of a part that were read, by number. Each is read once, so reading ends whatever names
+ * what.
+ */
 struct numbered {
 	uint64_t count;
 	uint8_t *met; /* a bit for each */
@@ -47,7 +50,7 @@ static uint32_t name_of(uint32_t head, uint32_t map)
 	return head & LIVE_LEAVING ? live_group_staying(head, map) : head;
 }
 
-/* place: where the memory of the leaf's regions begins, plus 1 and its map; 0: it is not in use. */
+/* Reads a leaf at offset. place: its word in live_chunk.leaves; 0: the leaf is not in use. */
 static struct err *read_leaf(struct reading *reading, uint64_t place, uint64_t offset)
 {
 	uint64_t map = (place & (LIVE_LEAF_SIZE - 1)) - 1;
@@ -72,7 +75,7 @@ static struct err *read_leaf(struct reading *reading, uint64_t place, uint64_t o
 	return err;
 }
 
-/* The regions of one chunk, as far as the file has their heads. */
+/* Finds the regions of a chunk, as far as the file has their heads. */
 static struct err *find_regions(struct reading *reading, struct chunk_extent extent)
 {
 	uint64_t places[(LIVE_ARRAY_OFFSET - LIVE_CHUNK_OFFSET - sizeof(struct live_chunk)) / 8] = {
@@ -138,14 +141,14 @@ static struct err *read_large(struct reading *reading, const uint64_t *words)
 {
 	uint64_t state = words[LIVE_WORD_STATE];
 
-	// While it is put in, or out.
+	// The block is just being put in or taken out.
 	if (!(state >> LIVE_LARGE_SHIFT))
 		return NULL;
 	return add(reading, words[LIVE_WORD_ADDRESS], words[LIVE_WORD_SIZE],
 		   (uint32_t)(state >> LIVE_LARGE_SHIFT), (uint32_t)state);
 }
 
-/* What nobody had yet is the caller's from now on. */
+/* Marks entries as read. Returns whether none of them was read before. */
 static bool meet(struct numbered *numbered, uint32_t first, uint32_t count)
 {
 	bool new = true;
@@ -157,14 +160,14 @@ static bool meet(struct numbered *numbered, uint32_t first, uint32_t count)
 	return new;
 }
 
-/* Of a cell: whether it is another region's by now, so that this one has nothing behind it. */
+/* Whether a cell belongs to another region by now. Then this region has nothing behind it. */
 static bool has_moved(const struct region *region, const uint64_t *words)
 {
 	return region->map != LIVE_MAP_SMALL &&
 	       (words[LIVE_WORD_ADDRESS] ^ region->start) >> live_maps[region->map].region_bits;
 }
 
-/* The region's group of that name, if it is there and was not read yet. NULL: it is not. */
+/* The region's group of that name. NULL: it is not there, or was read already. */
 static const uint64_t *take_group(struct reading *reading, const struct region *region,
 				  uint32_t name)
 {
@@ -179,7 +182,7 @@ static const uint64_t *take_group(struct reading *reading, const struct region *
 										       : NULL;
 }
 
-/* Those of a full group; *chain: what is behind it. */
+/* Reads the blocks of a full group. *chain: the name of the chain behind it. */
 static struct err *read_full(struct reading *reading, const struct region *region, uint32_t name,
 			     uint32_t *chain)
 {
@@ -216,8 +219,8 @@ static struct err *read_region(struct reading *reading, const struct region *reg
 }
 
 /*
- * A part of at most so many entries, of which each has its place in the file; and those that what
- * was read so far names, whose chunk may be a new one.
+ * Reads a part, at most max entries, or as many as the file has room for. The chunks are found
+ * anew, because entries that were named so far may be in a new chunk.
  */
 static struct err *read_part(struct reading *reading, enum live_part part, size_t entry_size,
 			     uint64_t max, struct numbered *numbered, void *ret)
@@ -237,13 +240,13 @@ static struct err *read_part(struct reading *reading, enum live_part part, size_
 	return numbered->met ? NULL : err_no_memory();
 }
 
-/* The leaf that was read last. */
+/* The leaf that was read last: a cache. */
 struct leaf {
 	uint64_t offset; /* in the file */
 	uint8_t heads[LIVE_LEAF_SIZE];
 };
 
-/* The name in the region's head by now. */
+/* Reads the name in the region's head again. */
 static struct err *look_again(const struct reading *reading, const struct region *region,
 			      struct leaf *leaf, uint32_t *name)
 {
@@ -262,8 +265,9 @@ static struct err *look_again(const struct reading *reading, const struct region
 }
 
 /*
- * Regions of which the full group has left while it was read: the entries may be another region's.
- * *moved: some have another one by now.
+ * Reads the heads again of regions with full groups. If a group has left its region meanwhile, the
+ * entries that were read may be another region's. *moved: some regions have another full group by
+ * now.
  */
 static struct err *look_again_at_full(struct reading *reading, bool *moved)
 {
@@ -285,7 +289,10 @@ static struct err *look_again_at_full(struct reading *reading, bool *moved)
 	return err;
 }
 
-/* Each time some of those that have moved meanwhile are known, and few are more than once. */
+/*
+ * How often full groups are read. Each time, groups that moved are known better; few move more than
+ * once.
+ */
 #define READ_FULLS_MAX 3
 
 static struct err *read_fulls(struct reading *reading)
@@ -308,7 +315,7 @@ static struct err *read_all(struct reading *reading)
 {
 	struct err *err = NULL;
 
-	// What is named is there before: so what names comes first.
+	// A thing is in the table before its name is. So read names before what they name.
 	for (size_t i = 0; !err && i < reading->index->live.count; i++)
 		err = find_regions(reading, reading->index->live.items[i]);
 	if (err || !reading->regions.count)

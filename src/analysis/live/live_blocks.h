@@ -1,6 +1,6 @@
 /*
- * The live blocks of a program, out of the regions and cells of its live table (trace/live.h).
- * Nothing that the file says is believed.
+ * Reads the live blocks of a program from the regions and cells of its live table (trace/live.h).
+ * Nothing in the file is trusted.
  */
 #ifndef MALLOW_ANALYSIS_LIVE_LIVE_BLOCKS_H
 #define MALLOW_ANALYSIS_LIVE_LIVE_BLOCKS_H
@@ -9,7 +9,7 @@
 #include "hosted/files/byte_source.h"
 #include "trace/live.h"
 
-/* Where a block lies, and what its entry says. */
+/* A block, as its entry says. */
 struct found_block {
 	uint64_t address, size;
 	uint64_t ticks; /* since the start */
@@ -22,8 +22,8 @@ struct live_blocks {
 };
 
 /*
- * index: of the file, renewed as that may grow meanwhile, and the damage with it. What stands in
- * ret already is kept, also when this fails.
+ * Appends the blocks to ret, also some of them if this fails. index: the file's. It is built again
+ * because the file may grow meanwhile, and damage with it.
  */
 struct err *live_blocks_read(const struct byte_source *source, struct chunk_index *index,
 			     struct damage *damage, struct live_blocks *ret);

@@ -1,4 +1,4 @@
-/* Inside of struct recording: what the table of a program in live mode gave. */
+/* Part of struct recording: what the table of a program in live mode gave. */
 #ifndef MALLOW_ANALYSIS_LIVE_LIVE_DATA_H
 #define MALLOW_ANALYSIS_LIVE_LIVE_DATA_H
 
@@ -7,8 +7,8 @@
 
 /* Zeroed: the recording has events. */
 struct live_data {
-	struct live_facts facts;     /* points into the others */
-	VEC(struct site_life) sites; /* until loading is finished times are ticks */
+	struct live_facts facts;     /* points into the other members */
+	VEC(struct site_life) sites; /* times are ticks until loading is finished */
 	VEC(struct live_interval) intervals;
 	VEC(struct thread_sums) threads;
 	VEC(struct thread_handover) handovers;

@@ -1,4 +1,4 @@
-/* How far the estimates of sampled tables may be off: of each site, and of all together. */
+/* How far the estimates of a sampled table may be off: for each site, and for all together. */
 #include <stdlib.h>
 
 #include "analysis/live/live_load.h"
@@ -23,7 +23,7 @@ static struct live_interval interval_of(const struct live_spread *spread, uint64
 	};
 }
 
-/* The blocks of each site, by its index, and of all. */
+/* Gathers the blocks of each site, by its index, and of all. */
 static struct err *spread_blocks(struct load *load, const uint32_t *nodes,
 				 struct live_spread *of_site, struct live_spread *all)
 {

@@ -12,7 +12,7 @@ struct err *live_load_begin(struct load *load, bool blocks)
 	const struct live_header *header = &load->live.header;
 	struct err *err;
 
-	// What a sample stands for is told by its size.
+	// In a sample blocks are always needed: their sizes tell what they stand for.
 	blocks = blocks || load->header.sample_mean;
 	err = live_snapshot_read(load->source, &load->index, &load->damage, blocks, &load->live);
 	if (err)
@@ -25,9 +25,9 @@ struct err *live_load_begin(struct load *load, bool blocks)
 	return err;
 }
 
-/* What is known of a node of the snapshot. */
+/* A node of the snapshot, in the stack trie. */
 struct resolved {
-	uint32_t node; /* of the stack trie, + 1; 0: not known yet */
+	uint32_t node; /* node of the stack trie + 1; 0: not known yet */
 	uint32_t depth;
 };
 
@@ -35,8 +35,8 @@ struct resolved {
 
 struct resolving {
 	struct load *load;
-	struct resolved *nodes; /* of each node of the snapshot */
-	VEC(uint32_t) path;     /* nodes that are not known, the innermost first */
+	struct resolved *nodes; /* for each node of the snapshot */
+	VEC(uint32_t) path;     /* nodes that are not known yet, the innermost first */
 };
 
 static void resolving_deinit(struct resolving *resolving)
@@ -45,7 +45,9 @@ static void resolving_deinit(struct resolving *resolving)
 	vec_deinit(&resolving->path);
 }
 
-/* Walks outwards to a node that is known, or to where the tree ends; one that is no tree does, too.
+/*
+ * Walks outwards to a node that is known, or to the outermost one. It ends also if the nodes are no
+ * tree.
  */
 static struct err *find_path(struct resolving *resolving, uint32_t number, uint32_t *outer)
 {
@@ -72,7 +74,7 @@ static struct decode_frame frame_of(const struct live_node *node)
 	return (struct decode_frame){.pc = node->frame - LIVE_FRAME_SPECIAL};
 }
 
-/* The stack of a node as one of the stack trie, RECORDING_NONE: it is empty. */
+/* *ret: the stack trie's node for a node of the snapshot; RECORDING_NONE: an empty stack. */
 static struct err *resolve(struct resolving *resolving, uint32_t number, uint32_t *ret)
 {
 	struct recording *recording = resolving->load->recording;
@@ -103,13 +105,13 @@ static struct err *resolve(struct resolving *resolving, uint32_t number, uint32_
 	return NULL;
 }
 
-/* a - b, which may not be below 0. */
+/* a - b, but not below 0. */
 static uint64_t rest(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
 
-/* Of sampled tables allocations are counted in fractions. */
+/* Rounds calls, which sampled tables count in fractions. */
 static uint64_t whole(const struct load *load, uint64_t calls)
 {
 	return load->header.sample_mean ? (calls + LIVE_WEIGHT_ONE / 2) / LIVE_WEIGHT_ONE : calls;
@@ -124,7 +126,7 @@ static uint64_t ticks_of(const struct load *load, uint32_t time)
 	return ticks;
 }
 
-/* Of parts the whole has it; together they have no less than what is live. */
+/* Sets the peaks. Parts have none: their whole has it. A peak is at least what is live. */
 static void set_peaks(struct load *load, struct site *site, struct site_life *life,
 		      const struct live_site *from)
 {
@@ -138,7 +140,7 @@ static void set_peaks(struct load *load, struct site *site, struct site_life *li
 		life->own_peak_blocks = site->leaked_blocks;
 }
 
-/* Of several sites with one stack all are added. */
+/* Adds the sums of a site. Several sites may have one stack. */
 static void add_sums(struct load *load, uint32_t index, const struct live_site *from)
 {
 	struct recording *recording = load->recording;
@@ -153,7 +155,7 @@ static void add_sums(struct load *load, uint32_t index, const struct live_site *
 	site->leaked_bytes += rest(from->bytes, from->freed_bytes);
 	set_peaks(load, site, life, from);
 	life->first_ns = first < life->first_ns ? first : life->first_ns;
-	// Of what is live: parts of which nothing is any more may have begun long ago.
+	// Only if something is live: other parts may have begun long ago.
 	if (from->calls > from->freed_calls && since < life->since_ns)
 		life->since_ns = since;
 	life->last_ns = last > life->last_ns ? last : life->last_ns;
@@ -161,7 +163,7 @@ static void add_sums(struct load *load, uint32_t index, const struct live_site *
 		load->last_ticks = last;
 }
 
-/* A site of the snapshot, made if blocks have not. */
+/* Takes a site of the snapshot. It is made if blocks have not made it. */
 static struct err *take_site(struct load *load, const struct live_site *from, uint32_t node)
 {
 	const struct site_life none = {.first_ns = UINT64_MAX, .since_ns = UINT64_MAX};
@@ -177,7 +179,7 @@ static struct err *take_site(struct load *load, const struct live_site *from, ui
 	return err;
 }
 
-/* The stacks of the sites, by their numbers (free()). */
+/* *ret: the nodes of the sites' stacks, by site number, owned by the caller (free()). */
 static struct err *resolve_sites(struct load *load, uint32_t **ret)
 {
 	const struct live_snapshot *live = &load->live;
@@ -221,7 +223,7 @@ static struct err *take_block(struct load *load, const struct found_block *block
 				    load->stream_count + thread, 0);
 }
 
-/* In the order in which they were allocated, as the columns are. */
+/* Takes the blocks in the order of allocation, which is that of the columns. */
 static struct err *take_blocks(struct load *load, const uint32_t *nodes)
 {
 	struct recording *recording = load->recording;
@@ -238,7 +240,7 @@ static struct err *take_blocks(struct load *load, const uint32_t *nodes)
 		if (live_snapshot_counts(live, block->site))
 			err = take_block(load, block, nodes[block->site]);
 	}
-	// They made sites, whose sums are those of the table.
+	// Blocks have made sites. The sums of these come from the table.
 	for (size_t i = 0; i < recording->sites.sites.count; i++) {
 		struct site *site = &recording->sites.sites.items[i];
 
@@ -247,7 +249,9 @@ static struct err *take_blocks(struct load *load, const uint32_t *nodes)
 	return err;
 }
 
-/* As threads of the recording, behind those of its streams; [0] is all without an entry. */
+/*
+ * Makes threads of the recording, behind those of its streams; [0] is all threads without an entry.
+ */
 static struct err *take_threads(struct load *load)
 {
 	struct recording *recording = load->recording;
@@ -287,12 +291,12 @@ struct err *live_load_tables(struct load *load)
 			err = take_site(load, &load->live.sites[i], nodes[i]);
 	if (!err && load->header.sample_mean)
 		err = live_intervals_make(load, nodes);
-	// No peak of all together is known: what is live now is called so.
+	// The peak of all together is not known: what is live now stands for it.
 	site_table_hold_peak(&load->recording->sites);
 	return err;
 }
 
-/* Of a program that runs it is now, else when it was last heard of. */
+/* The time of the snapshot: now if the program runs, else when it was last heard of. */
 static uint64_t time_of_snapshot(const struct load *load)
 {
 	const struct recording_facts *facts = &load->recording->facts;

@@ -22,12 +22,12 @@ struct err *live_chunk_read(const struct byte_source *source, struct chunk_exten
 {
 	size_t got;
 
-	// What is cut off is zero: no part.
+	// What is cut off is zero, and belongs to no part.
 	memset(ret, 0, sizeof(*ret));
 	return byte_source_read(source, extent.offset + LIVE_CHUNK_OFFSET, ret, sizeof(*ret), &got);
 }
 
-/* A chunk of an array: how many of its entries the file has. */
+/* How many entries of a chunk the file has. */
 static uint64_t entries_in(const struct chunk_index *index, struct chunk_extent extent,
 			   const struct live_chunk *chunk)
 {
@@ -43,7 +43,7 @@ static uint64_t entries_in(const struct chunk_index *index, struct chunk_extent 
 typedef struct err *take_entries(const struct byte_source *source, struct chunk_extent extent,
 				 const struct live_chunk *chunk, uint64_t here, void *argument);
 
-/* Calls take for each chunk of that part. */
+/* Calls take for each chunk of a part. */
 static struct err *each_chunk(const struct byte_source *source, const struct chunk_index *index,
 			      enum live_part part, size_t entry_size, take_entries *take,
 			      void *argument)
@@ -62,7 +62,7 @@ static struct err *each_chunk(const struct byte_source *source, const struct chu
 	return err;
 }
 
-/* An array that is put together of its chunks. */
+/* An array that is put together from chunks. */
 struct array {
 	uint8_t *entries;
 	uint64_t count;
@@ -116,7 +116,7 @@ struct err *live_part_read(const struct byte_source *source, const struct chunk_
 	return NULL;
 }
 
-/* The part of the recording's header that is the table's; what the file is too short for is 0. */
+/* Reads the live table's part of the recording's header. What the file is too short for is 0. */
 static struct err *read_header(const struct byte_source *source, struct live_header *ret)
 {
 	size_t got;
@@ -147,7 +147,7 @@ static struct err *read_nodes(const struct byte_source *source, const struct chu
 	return err;
 }
 
-/* As many rows of who freed whose as there are threads, each with as many columns. */
+/* Reads who freed whose blocks, as a square of rows and columns, one for each thread. */
 static struct err *read_freed(const struct byte_source *source, const struct chunk_index *index,
 			      struct live_snapshot *snapshot)
 {
@@ -178,14 +178,14 @@ static struct err *read_threads(const struct byte_source *source, const struct c
 
 	if (err)
 		return err;
-	// The first one is there, whatever is not in the file: all without an entry are it.
+	// Entry 0 is always there, for threads without an entry, even if the file has none.
 	snapshot->thread_count = count ? (uint32_t)count : 1;
 	return read_freed(source, index, snapshot);
 }
 
 /*
- * Without stacks there is one site, whose sums are not kept: they are those of all threads. The
- * most that it had live is not known then; it is at least what it has.
+ * Without stacks there is one site. Its sums are not kept, because they are the sums of all
+ * threads. Its peak is not known: what is live stands for it.
  */
 static void sum_up_stackless(struct live_snapshot *snapshot)
 {
@@ -215,7 +215,7 @@ struct err *live_snapshot_read(const struct byte_source *source, struct chunk_in
 	cleanup(live_snapshot_deinit) struct live_snapshot snapshot = {0};
 	struct err *err = NULL;
 
-	// Each is there before it is named, and so is its chunk: so what names comes first.
+	// A thing, and its chunk, is there before its name is. So read names before what they name.
 	if (blocks)
 		err = live_blocks_read(source, index, damage, &snapshot.blocks);
 	if (!err)

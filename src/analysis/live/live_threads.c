@@ -1,6 +1,6 @@
 /*
- * Threads of one name as one: their numbers, and who freed whose blocks. Threads of the table are
- * numbered, names are groups.
+ * Sums up threads of the same name: their numbers, and who freed whose blocks. Here a thread is an
+ * entry of the table, and a group is a name.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 struct grouping {
 	struct recording *recording;
 	const struct live_snapshot *snapshot;
-	uint32_t *groups;         /* of each thread its group */
+	uint32_t *groups;         /* for each thread its group */
 	struct live_freed *freed; /* [freeing * groups + owner] */
 };
 
@@ -21,7 +21,7 @@ static void grouping_deinit(struct grouping *grouping)
 	free(grouping->freed);
 }
 
-/* Whether the entry was ever used. The first one has no thread of its own. */
+/* Whether the entry was ever used. Entry 0 stands for threads without an entry. */
 static bool is_used(const struct live_snapshot *snapshot, uint32_t number)
 {
 	const struct live_thread *thread = &snapshot->threads[number];
@@ -34,7 +34,7 @@ static bool is_used(const struct live_snapshot *snapshot, uint32_t number)
 	return false;
 }
 
-/* The group of a name, made if it is new. */
+/* *ret: the group of a name; it is made if it is new. */
 static struct err *find_group(struct live_data *live, const char *name, uint32_t *ret)
 {
 	for (*ret = 0; *ret < live->threads.count; ++*ret)
@@ -77,7 +77,7 @@ static struct err *make_groups(struct grouping *grouping)
 	return err;
 }
 
-/* Who freed whose, by groups. What is of unused entries is of nobody. */
+/* Sums up by groups who freed whose blocks. Unused entries are ignored. */
 static struct err *sum_up_freed(struct grouping *grouping)
 {
 	const struct live_snapshot *snapshot = grouping->snapshot;
@@ -101,7 +101,7 @@ static struct err *sum_up_freed(struct grouping *grouping)
 	return NULL;
 }
 
-/* What the group freed, and what of its blocks was freed by whom. */
+/* Sets what the group freed, and who freed how much of its blocks. */
 static struct err *take_freed(struct grouping *grouping, uint32_t group)
 {
 	struct live_data *live = &grouping->recording->live;
@@ -150,7 +150,7 @@ struct err *live_threads_merge(struct recording *recording, const struct live_sn
 		err = take_freed(&grouping, i);
 	if (err)
 		return err;
-	// Now that they do not move any more.
+	// Set pointers now, because the handovers do not move any more.
 	for (uint32_t i = 0; live->handovers.count && i < live->threads.count; i++) {
 		live->threads.items[i].freed_by_others = live->handovers.items + first;
 		first += live->threads.items[i].freed_by_others_count;

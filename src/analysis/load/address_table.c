@@ -7,8 +7,9 @@
 #define MOST_BITS  32
 
 /*
- * Up to 8 MiB of slots are at most a quarter full: where a run ends is a branch that no processor
- * can foresee, and most runs are empty then. More would cost as much to make as it saves.
+ * Slots are at most a quarter full until they take 8 MiB. Most runs are empty then; otherwise the
+ * end of a run is a branch that no processor can predict. A larger sparse table would cost as much
+ * to make as it saves.
  */
 #define SPARSE_BITS 20
 
@@ -60,7 +61,7 @@ static bool grow(struct address_table *table)
 	return true;
 }
 
-/* Makes one free block, at least. */
+/* Adds a batch: at least one place is free then. False: no memory. */
 static bool add_batch(struct address_table *table)
 {
 	struct live_block *batch;
@@ -74,7 +75,7 @@ static bool add_batch(struct address_table *table)
 	return true;
 }
 
-/* The index of a block that was free. False: no memory. */
+/* *ret: the index of a place that was free. False: no memory. */
 static bool take_free(struct address_table *table, uint32_t *ret)
 {
 	if (likely(table->free)) {
@@ -113,7 +114,7 @@ struct live_block *address_table_put(struct address_table *table, uint64_t addre
 	return block;
 }
 
-/* Closes the gap: moves later slots of the run back, as far as their home places allow. */
+/* Closes the gap: moves later slots of the run back, as far as their home slots allow. */
 static void close_gap(struct address_table *table, uint32_t gap)
 {
 	struct live_slot *slots = table->slots;

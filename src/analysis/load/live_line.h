@@ -1,6 +1,6 @@
 /*
- * How many bytes of a recording were live when: a step for each moment at which something was
- * allocated or freed. For finding the moment at which several processes together had most.
+ * How many bytes were live over time: a step for each moment at which something was allocated or
+ * freed. Used to find the moment at which several processes together had most live.
  */
 #ifndef MALLOW_ANALYSIS_LOAD_LIVE_LINE_H
 #define MALLOW_ANALYSIS_LOAD_LIVE_LINE_H
@@ -12,25 +12,25 @@
 #include "hosted/vec.h"
 
 /*
- * Operations are frees and allocations in the order in which the engine takes them; a realloc is
- * one of each. Equal times are common: a step is all operations of one time.
+ * An operation is a free or an allocation, in the order in which the engine takes them; a realloc
+ * is one of each. Equal times are common: a step is all operations of one time.
  */
 struct live_step {
 	uint64_t time_ns;         /* since the recording's start; ticks until load_finish() */
-	uint64_t bytes;           /* live when the step is over */
-	uint64_t most;            /* the most that was live after any of its operations … */
-	uint64_t most_operations; /* … and how many the recording had had by then */
-	uint64_t operations;      /* when the step is over */
+	uint64_t bytes;           /* live at the end of the step */
+	uint64_t most;            /* the most that was live after one of its operations … */
+	uint64_t most_operations; /* … and the number of that operation */
+	uint64_t operations;      /* operations at the end of the step */
 };
 
 struct live_line {
-	bool wanted;         /* the steps are kept */
-	uint64_t moment;     /* operations after which the sites are to be held, 0: never */
-	uint64_t operations; /* until now */
+	bool wanted;         /* steps are to be kept */
+	uint64_t moment;     /* the operation after which sums are to be held, 0: none */
+	uint64_t operations; /* operations so far */
 	VEC(struct live_step) steps;
 };
 
-/* One more operation, after which so many bytes are live. ticks never go back. */
+/* Takes note of an operation after which so many bytes are live. ticks never go back. */
 static inline struct err *live_line_note(struct live_line *line, uint64_t ticks, uint64_t bytes)
 {
 	size_t count = line->steps.count;

@@ -6,10 +6,10 @@
 #include "analysis/live/live_load.h"
 #include "hosted/cleanup.h"
 
-/* How late a free may be: docs/trace-format.md, section 8. */
+/* How late a free's time may be: docs/trace-format.md, section 8. */
 #define WINDOW_NS 10000
 
-/* One stream, and its first thread, for each run of chunks with the same stream number. */
+/* Makes a stream, and its first thread, for each run of chunks with the same stream number. */
 static struct err *make_streams(struct load *load)
 {
 	const struct indexed_chunk *chunks = load->index.chunks.items;
@@ -87,7 +87,7 @@ static struct err *read_streams(struct load *load)
 	return err;
 }
 
-/* Forgets the first reading, but for modules and frames, which are why there is a second one. */
+/* Forgets the first reading, but not modules and frames: they are why there is a second one. */
 static void forget(struct load *load)
 {
 	struct recording *recording = load->recording;
@@ -132,7 +132,7 @@ static struct err *read_all(struct load *load)
 	return read_streams(load);
 }
 
-/* An index was used. */
+/* Sets the facts after an index was used. */
 static void note_indexed(struct load *load)
 {
 	struct recording_facts *facts = &load->recording->facts;
@@ -142,7 +142,7 @@ static void note_indexed(struct load *load)
 	facts->indexed = true;
 }
 
-/* *ret false: there is none that could be used. */
+/* Loads from the index in the file. *ret false: there is none, or it cannot be used. */
 static struct err *load_from_index(struct load *load, bool checked, bool *ret)
 {
 	auto_free uint8_t *data = NULL;
@@ -151,7 +151,7 @@ static struct err *load_from_index(struct load *load, bool checked, bool *ret)
 	size_t size;
 
 	*ret = false;
-	// What is damaged is to be read, for only so it is known what was lost.
+	// With damage the events are read: only that tells what was lost.
 	if (load->damage.chunks)
 		return NULL;
 	if (checked && load->index.index.size) {
@@ -169,7 +169,9 @@ static struct err *load_from_index(struct load *load, bool checked, bool *ret)
 	return NULL;
 }
 
-/* The same with an index file, which has the blocks. Slots of a file being written change unseen.
+/*
+ * The same with an index file, which has the blocks, too. Not while the file is written: slots
+ * change without notice.
  */
 static struct err *load_from_index_file(struct load *load, bool checked, bool *ret)
 {
@@ -189,7 +191,7 @@ static struct err *load_from_index_file(struct load *load, bool checked, bool *r
 	return err;
 }
 
-/* What is known of the blocks, and what is not, decides what is to be read. */
+/* Loads without reading events if that gives all that is needed. *ret false: it does not. */
 static struct err *load_without_events(struct load *load, unsigned int needs, bool *ret)
 {
 	const struct recording *recording = load->recording;

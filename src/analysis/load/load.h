@@ -1,9 +1,15 @@
 /*
- * Loading, step by step. load.c reads the streams, load_ahead.c decodes the events of one in
- * small batches, load_merge.c takes them by time and pairs allocations with frees, load_record.c
- * takes in all other records, load_culled.c those of CULL before all events, load_pool.c those of
- * pools, load_watch.c writes down what few views ask for, load_facts.c the header, load_finish.c
- * makes what the views need from what was collected.
+ * Loading, step by step:
+ *
+ *	load.c          the order of the steps: an index, or the events
+ *	load_facts.c    the header
+ *	load_culled.c   records of CULL, before all events
+ *	load_ahead.c    decodes the events of a stream in small batches
+ *	load_record.c   records that are no operations on blocks
+ *	load_merge.c    takes the events of all streams in order of time, pairs frees and blocks
+ *	load_pool.c     records of the program's own pools
+ *	load_watch.c    notes what only few views ask for
+ *	load_finish.c   makes what views need from what was collected
  */
 #ifndef MALLOW_ANALYSIS_LOAD_LOAD_H
 #define MALLOW_ANALYSIS_LOAD_LOAD_H
@@ -15,61 +21,63 @@
 #include "analysis/recording_data.h"
 #include "hosted/map.h"
 
-/* Events that are decoded ahead: so long before its turn memory is asked for what one needs. */
+/* How many events are decoded ahead. So long before an event's turn its memory is prefetched. */
 #define LOAD_AHEAD 64
 
-#define LOAD_NODE_LATER (UINT32_MAX - 1) /* a stack to be looked up when its event's turn comes */
+#define LOAD_NODE_LATER (UINT32_MAX - 1) /* the stack is looked up at the event's turn */
 
-/* An operation on a block, of a pool perhaps, and the innermost node of its stack if it is an
- * allocation. */
+/*
+ * An operation on a block, or on a block of a pool. node: the innermost of its stack;
+ * RECORDING_NONE: it has none.
+ */
 struct load_event {
 	struct decode_event event;
 	uint32_t node;
 	uint32_t tag;
-	uint32_t thread; /* whose it is: index of a recorded thread */
-	uint32_t link;   /* of half a realloc, plus 1: in struct load_culled; 0: of a whole event */
-	bool second;     /* … and it is the second half */
+	uint32_t thread; /* index of the recorded thread that did it */
+	uint32_t link;   /* half of a survivor's realloc: index in load_culled.links + 1; or 0 */
+	bool second;     /* it is the second half of such a realloc */
 };
 
 /*
- * A stream while it is read. Its index is that of its first thread; the threads that came after
- * that one in the same stream have indices behind those of all streams. Behind the last stream
- * stand the survivors of all of them, as one more.
+ * A stream that is being read. Its index is also that of its first thread. Later threads of the
+ * same stream have indices above those of all streams. Behind the last stream comes one more, with
+ * the survivors of all streams.
  */
 struct load_stream {
 	struct stream_cursor cursor;
-	uint32_t *nodes; /* of the stack trie, for the frames of the decoder's stack */
+	uint32_t *nodes; /* nodes of the stack trie, one for each frame of the decoder's stack */
 	size_t node_capacity;
-	struct load_event *events; /* the current one and what was decoded ahead: LOAD_AHEAD */
-	uint32_t next, count;      /* the current one, and how many there are */
-	uint64_t replaced; /* by the realloc whose second half is due, BLOCK_NONE: unknown */
-	uint64_t time;     /* when its current event happens: the key of the merge */
-	uint32_t thread;   /* whose is what is decoded next */
-	size_t next_start; /* of load_culled.starts, if there is one of this stream */
-	uint32_t tag;      /* of what is decoded next */
-	bool introduced;   /* a record said who the first thread is */
-	bool second_half;  /* of a realloc: the allocation */
-	bool frees;        /* what happens at `time` is a free */
+	struct load_event *events; /* the current one, and those decoded ahead: LOAD_AHEAD */
+	uint32_t next, count;      /* index of the current one; how many there are */
+	uint64_t replaced; /* block whose realloc has a second half to come; BLOCK_NONE: unknown */
+	uint64_t time;     /* when the current event happens: the key of the merge */
+	uint32_t thread;   /* the thread of what is decoded next */
+	size_t next_start; /* index in load_culled.starts of this stream's first */
+	uint32_t tag;      /* the tag of what is decoded next */
+	bool introduced;   /* a record named the first thread */
+	bool second_half;  /* the current event is a realloc, and its allocation is due */
+	bool frees;        /* what is due at `time` is a free */
 };
 
 /*
- * An allocation that was held back and then written: a survivor record. Of a realloc two, with a
- * link: other survivors come between its halves, as they are of all threads.
+ * An allocation that was held back and then written: a survivor record. A realloc becomes two, with
+ * the same link, because survivors of other threads may come between its halves.
  */
 struct load_survivor {
 	uint64_t time;
 	uint64_t stack; /* id */
 	uint64_t address, size, alignment,
-		slack;   /* of a first half: the old block's address alone */
-	uint64_t stream; /* that it belongs to */
-	uint32_t thread; /* once all streams are read; until then that which told of it */
+		slack;   /* a first half has only the old block's address */
+	uint64_t stream; /* the stream that it belongs to */
+	uint32_t thread; /* until all streams are read: the thread that wrote the record */
 	uint32_t tag;
-	uint32_t link; /* as of struct load_event */
+	uint32_t link; /* as in struct load_event */
 	bool second;
 	uint8_t operation, heap_flags;
 };
 
-/* An amount of what was culled: a culled record. */
+/* What was culled of one stack: a culled record. */
 struct load_sums {
 	uint64_t stack; /* id */
 	uint64_t calls, bytes, temporary;
@@ -82,14 +90,14 @@ struct load_start {
 	uint64_t time;
 };
 
-/* What CULL added to a recording. Zero: nothing. */
+/* What CULL added to a recording. Zeroed: nothing. */
 struct load_culled {
-	struct map stacks;                   /* id to depth << 32 and innermost node */
+	struct map stacks;                   /* from id to depth << 32 | innermost node */
 	VEC(struct load_survivor) survivors; /* by time */
 	VEC(struct load_sums) sums;
 	VEC(struct load_start) starts; /* by stream and time */
-	VEC(uint64_t) links; /* the blocks that first halves have ended, BLOCK_NONE: unknown */
-	size_t next;         /* survivor */
+	VEC(uint64_t) links; /* blocks that first halves of reallocs ended; BLOCK_NONE: unknown */
+	size_t next;         /* survivor to come */
 };
 
 struct load {
@@ -102,59 +110,59 @@ struct load {
 	uint32_t stream_count;
 	struct load_culled culled;
 	struct live_snapshot live; /* with TRACE_LIVE */
-	uint32_t *heap;            /* indices of streams, the earliest event first */
+	uint32_t *heap;            /* a heap of streams' indices, the earliest event first */
 	uint32_t heap_count;
 	struct tick_clock clock;
-	uint64_t now;        /* when the event being taken happens; never goes back */
-	uint64_t last_ticks; /* the latest time met */
+	uint64_t now;        /* the time of the event being taken; never goes back */
+	uint64_t last_ticks; /* the latest time so far */
 	bool free_stacks;    /* frees have stacks: TRACE_FREE_STACKS */
 	bool end_seen;
 	uint64_t end_ticks, end_monotonic_ns;
 	recording_progress *progress;
 	void *argument;
-	uint64_t done; /* bytes, as progress tells them */
+	uint64_t done; /* bytes, for progress */
 };
 
-/* load_facts.c: reads and checks the header; the facts that it holds. */
+/* load_facts.c: reads and checks the header, and takes its facts. */
 struct err *load_header(struct load *load);
-/* Whether the writer with that pid and start time is alive on this machine. */
+/* Whether the process with that pid and start time lives on this machine. */
 bool load_writer_alive(uint32_t pid, uint64_t start_time);
 
 /* load_ahead.c: decodes the stream's next events. *ret false: it is at its end. */
 struct err *load_ahead(struct load *load, uint32_t stream, bool *ret);
 
-/* load_culled.c: reads the records of all streams that are there for CULL alone. */
+/* load_culled.c: reads the records of CULL from all streams. */
 struct err *load_culled_read(struct load *load);
-/* The same as load_ahead() of the survivors, all of whose threads are told of. */
+/* As load_ahead(), for the survivors. All streams' threads must be known. */
 struct err *load_culled_ahead(struct load *load, struct load_stream *stream, bool *ret);
-/* When all events were taken: adds to the sites what was culled of them. */
+/* Adds to the sites what was culled of them, after all events were taken. */
 struct err *load_culled_add(struct load *load);
 void load_culled_deinit(struct load_culled *culled);
 
-/* load_merge.c: all events of all streams. */
+/* load_merge.c: takes all events of all streams. */
 struct err *load_merge(struct load *load);
 
 /*
- * load_watch.c: what is noted of each free and allocation where recording->watched, after it was
- * taken. block: the one that was freed, BLOCK_NONE: not known.
+ * load_watch.c: takes note of each free and allocation, after it was taken, if recording->watched.
+ * block: the one that was freed; BLOCK_NONE: not known.
  */
 struct err *load_watch_free(struct load *load, uint32_t index, const struct load_event *event,
 			    uint64_t address, uint64_t block);
 struct err *load_watch_allocation(struct load *load, uint32_t thread);
 
 /*
- * load_pool.c: a record of the program's own pools, when it is decoded (its text must not stay
- * where it is), and when its turn has come.
+ * load_pool.c: a record of the program's own pools: when it is decoded (its text is copied), and
+ * when its turn has come.
  */
 struct err *load_pool_ahead(struct load *load, struct decode_event *event);
 struct err *load_pool(struct load *load, uint32_t index, const struct load_event *event);
 
-/* load_record.c: a record of the stream which is not an operation on a block. */
+/* load_record.c: takes a record that is no operation on a block. */
 struct err *load_record(struct load *load, uint32_t stream, const struct decode_event *event);
-/* Finds the nodes of frames that the stream's stack has newly got. */
+/* Finds the nodes of frames that were pushed on the stream's stack. */
 struct err *load_stack_slow(struct load *load, struct load_stream *stream, uint64_t ticks);
 
-/* The innermost node of the stream's stack as it stands, RECORDING_NONE: empty. */
+/* *ret: the innermost node of the stream's present stack; RECORDING_NONE: it is empty. */
 static inline struct err *load_stack(struct load *load, struct load_stream *stream, uint64_t ticks,
 				     uint32_t *ret)
 {
@@ -170,7 +178,7 @@ static inline struct err *load_stack(struct load *load, struct load_stream *stre
 	return NULL;
 }
 
-/* A row for a thread that is not the first one of its stream. */
+/* Adds a thread that is not the first one of its stream. *ret: its index. */
 struct err *load_add_thread(struct load *load, uint32_t stream, uint32_t *ret);
 
 static inline void load_note_time(struct load *load, uint32_t index, uint64_t ticks)
@@ -183,9 +191,9 @@ static inline void load_note_time(struct load *load, uint32_t index, uint64_t ti
 		load->last_ticks = ticks;
 }
 
-/* load_finish.c: everything has been read. */
+/* load_finish.c: to be called when everything has been read. */
 struct err *load_finish(struct load *load);
-/* The facts that the chunks tell. */
+/* Sets the facts that the chunks tell. */
 void load_chunk_facts(struct load *load);
 
 #endif

@@ -7,7 +7,7 @@ static bool is_free(uint8_t kind)
 	return kind >= TRACE_OP_FREE && kind <= TRACE_OP_DELETE_ARRAY;
 }
 
-/* Whether a frame was pushed whose module depends on what all streams say at that time. */
+/* Whether a bare pc was pushed. Its module depends on what all streams say up to that time. */
 static bool has_bare_pc(const struct decode_stream *decode)
 {
 	for (uint32_t i = decode->kept; i < decode->depth; i++)
@@ -17,8 +17,8 @@ static bool has_bare_pc(const struct decode_stream *decode)
 }
 
 /*
- * The stack of an event. *last: it waits for the event's turn, so the decoder must not go on. The
- * first of a batch has its turn now, as far as other streams are concerned.
+ * Looks up the stack of an event. *last: that must wait for the event's turn, so the decoder must
+ * not go on. The first event of a batch need not wait: other streams have come as far as it.
  */
 static inline struct err *prepare_stack(struct load *load, struct load_stream *stream,
 					struct load_event *ahead, bool *last)
@@ -44,7 +44,7 @@ static struct err *prepare_pool(struct load *load, struct load_stream *stream,
 	return prepare_stack(load, stream, ahead, last);
 }
 
-/* What an event needs before its turn. */
+/* Prepares an event before its turn: its stack, and prefetches. */
 static inline struct err *prepare(struct load *load, struct load_stream *stream,
 				  struct load_event *ahead, bool *last)
 {
@@ -63,8 +63,7 @@ static inline struct err *prepare(struct load *load, struct load_stream *stream,
 	return prepare_stack(load, stream, ahead, last);
 }
 
-/* What is said of all that were decoded, and what can be asked for now that some time has passed.
- */
+/* Counts the decoded events, and prefetches what could not be prefetched earlier. */
 static void note_batch(struct load *load, uint32_t index)
 {
 	const struct load_stream *stream = &load->streams[index];
@@ -92,7 +91,7 @@ struct err *load_ahead(struct load *load, uint32_t index, bool *ret)
 	if (index == load->stream_count)
 		return load_culled_ahead(load, stream, ret);
 	if (!stream->events) {
-		// Zero: of a stream's own events none is half a realloc.
+		// Zeroed: a stream's own events are never halves of reallocs.
 		stream->events = calloc(LOAD_AHEAD, sizeof(*stream->events));
 		if (!stream->events)
 			return err_no_memory();

@@ -1,7 +1,7 @@
 /*
- * What CULL added to a recording: docs/trace-format.md, section 4.3. Survivors stand where they
- * were written, long after they came to be, and in whichever stream, so all are read before the
- * first event, and take their turns by time.
+ * Reads what CULL added to a recording: docs/trace-format.md, section 4.3. A survivor is written
+ * long after its allocation, and perhaps in another stream. So all survivors are read before the
+ * first event, and are merged with the events by time.
  */
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static struct err *add_frame(struct load *load, const struct decode_frame *frame
 	return err ? err : stack_trie_insert(&recording->stacks, *node, index, node);
 }
 
-/* The definition was in a chunk that is lost, so its frames are. */
+/* The stack of an id. If its definition was in a lost chunk, it is a single lost frame. */
 static struct err *node_of(struct load *load, uint64_t id, uint32_t *depth, uint32_t *ret)
 {
 	const struct decode_frame lost = {.pc = TRACE_PC_LOST};
@@ -36,7 +36,10 @@ static struct err *node_of(struct load *load, uint64_t id, uint32_t *depth, uint
 	return NULL;
 }
 
-/* A stack that it continues stands before it, in the same stream. */
+/*
+ * Takes the definition of a stack. The outer stack that it continues was defined before it, in the
+ * same stream.
+ */
 static struct err *take_stack(struct load *load, const struct decode_event *event)
 {
 	struct decode_text frames = event->stack.frames;
@@ -67,8 +70,8 @@ static int compare_streams(const void *left, const void *right)
 }
 
 /*
- * Whose the survivor is: of the threads that its stream had one after the other, the one that ran
- * then. Of a stream that is lost: the one that tells of it.
+ * Finds the survivor's thread: among the threads that its stream had one after the other, the one
+ * that ran at that time. If the stream is lost, it stays the thread that wrote the record.
  */
 static void find_thread(const struct load *load, struct load_survivor *survivor)
 {
@@ -85,7 +88,7 @@ static void find_thread(const struct load *load, struct load_survivor *survivor)
 	to = survivor->thread + 1 < load->stream_count
 		     ? load->streams[survivor->thread + 1].next_start
 		     : load->culled.starts.count;
-	// The last one that is not later.
+	// The last start that is not later than the survivor.
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
 
@@ -115,7 +118,7 @@ static struct err *take_realloc(struct load_culled *culled, const struct load_su
 		       : err_no_memory();
 }
 
-/* Another thread than the stream's first. */
+/* Takes a thread record that is not the stream's first. */
 static struct err *take_start(struct load *load, uint32_t index, const struct decode_event *event,
 			      uint32_t *thread)
 {
@@ -128,7 +131,7 @@ static struct err *take_start(struct load *load, uint32_t index, const struct de
 	return vec_push(&load->culled.starts, start) ? NULL : err_no_memory();
 }
 
-/* thread: that which tells of it. */
+/* thread: the one that wrote the record. */
 static struct err *take_record(struct load *load, uint32_t thread, const struct decode_event *event)
 {
 	struct load_culled *culled = &load->culled;
@@ -170,7 +173,7 @@ static struct err *take_record(struct load *load, uint32_t thread, const struct 
 static struct err *read_stream(struct load *load, uint32_t index)
 {
 	const struct stream_cursor *of = &load->streams[index].cursor;
-	struct damage damage = {0}; // counted when the events are read
+	struct damage damage = {0}; // damage is counted when the events are read
 	size_t first = (size_t)(of->chunks - load->index.chunks.items);
 	uint32_t thread = index;
 	struct stream_cursor cursor;
@@ -198,7 +201,10 @@ static bool is_end(const struct load_survivor *survivor)
 	return survivor->link && !survivor->second;
 }
 
-/* At the same moment the old block of a realloc ends first: no chain has two equal times. */
+/*
+ * Orders survivors by time. If times are equal, ends of old blocks come first: within a chain of
+ * reallocs no two times are equal.
+ */
 static int compare_times(const void *left, const void *right)
 {
 	const struct load_survivor *a = left, *b = right;

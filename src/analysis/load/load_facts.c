@@ -20,7 +20,7 @@ bool load_writer_alive(uint32_t pid, uint64_t start_time)
 	if (!file || !fgets(line, sizeof(line), file))
 		return false;
 
-	// The name, field 2, may hold anything; field 3 follows its last parenthesis.
+	// Field 2, the name, may contain anything; field 3 follows the last parenthesis.
 	const char *p = strrchr(line, ')');
 
 	for (int field = 2; p && field < 22; field++)
@@ -94,7 +94,7 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
 	facts->start_monotonic_ns = header->start_monotonic_ns;
 }
 
-/* What the loaded records may replace. */
+/* Sets what records may replace later. */
 static struct err *set_defaults(struct recording *recording, const char *name)
 {
 	struct recording_facts *facts = &recording->facts;

@@ -20,7 +20,7 @@ static void convert_times(struct load *load)
 	for (size_t i = 0; i < recording->threads.count; i++) {
 		uint64_t *first = &recording->threads.items[i].first_ns;
 
-		// A thread of which nothing was read has no time.
+		// Nothing was read of this thread: it has no time.
 		*first = *first == UINT64_MAX ? 0 : tick_clock_ns(clock, *first);
 	}
 	for (size_t i = 0; i < recording->memory.count; i++)
@@ -37,7 +37,7 @@ static void convert_times(struct load *load)
 		convert(clock, &recording->live_line.steps.items[i].time_ns);
 }
 
-/* Sorts by the first member, a time. */
+/* Compares by the first member, a time. */
 static int compare_times(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
@@ -57,7 +57,7 @@ static_assert(offsetof(struct mallopt_operation, time_ns) == 0, "compare_times")
 			qsort((vec)->items, (vec)->count, sizeof(*(vec)->items), compare_times);   \
 	} while (0)
 
-/* The records of all streams together. */
+/* Sorts the lists, which have records of all streams. */
 static void sort_lists(struct recording *recording)
 {
 	sort_by_time(&recording->memory);
@@ -82,7 +82,7 @@ void load_chunk_facts(struct load *load)
 	}
 }
 
-/* When it was off. The last time may last until the end. */
+/* Sums up when recording was off. The last such time may last until the end. */
 static void sum_up_switches(struct recording *recording)
 {
 	const struct recorded_switch *switches = recording->switches.items;
@@ -93,7 +93,7 @@ static void sum_up_switches(struct recording *recording)
 	facts->off_periods = facts->off_ns = 0;
 	for (size_t i = 0; i < recording->switches.count; i++) {
 		if (switches[i].on == on)
-			continue; // the one between is lost
+			continue; // the switch between them is lost
 		on = switches[i].on;
 		if (on)
 			facts->off_ns += switches[i].time_ns - since;
@@ -127,7 +127,7 @@ struct err *load_finish(struct load *load)
 	err = stack_trie_finish(&recording->stacks);
 	if (err)
 		return err;
-	// The end record holds the latest pair of readings, unless a chunk was opened after it.
+	// The end record has the latest clock readings, unless a chunk was opened after it.
 	if (load->end_seen && load->end_monotonic_ns && load->end_ticks >= load->index.latest_ticks)
 		load->clock =
 			tick_clock_make(&load->header, load->end_ticks, load->end_monotonic_ns);

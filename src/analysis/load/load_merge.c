@@ -5,13 +5,13 @@ static bool is_realloc(const struct decode_event *event)
 	return event->kind == TRACE_OP_REALLOC || event->kind == TRACE_OP_REALLOCARRAY;
 }
 
-/* Or a record of a pool, which take_free() sorts out. */
+/* Also true for a record of a pool, which take_free() handles. */
 static bool is_free(const struct decode_event *event)
 {
 	return event->kind >= TRACE_OP_FREE;
 }
 
-/* The stream's current event is that one. */
+/* Makes that event the stream's current one. */
 static void set_current(struct load_stream *stream, uint32_t next)
 {
 	const struct decode_event *event = &stream->events[next].event;
@@ -42,7 +42,10 @@ static struct err *advance(struct load *load, uint32_t index, bool *ret)
 	return NULL;
 }
 
-/* At the same moment a free comes first: the block may be given out again. */
+/*
+ * Whether stream a's event comes before b's. At the same time a free comes first: its block may be
+ * allocated again.
+ */
 static bool earlier(const struct load *load, uint32_t a, uint32_t b)
 {
 	const struct load_stream *left = &load->streams[a], *right = &load->streams[b];
@@ -74,7 +77,9 @@ static void sift_down(struct load *load, uint32_t at)
 	heap[at] = moving;
 }
 
-/* The free that ended the block has a stack, which may wait for the event's turn. */
+/*
+ * Notes the stack of the free that ended a block. The stack may have waited for the event's turn.
+ */
 static struct err *take_free_stack(struct load *load, uint32_t index,
 				   const struct load_event *event, uint64_t block)
 {
@@ -88,7 +93,7 @@ static struct err *take_free_stack(struct load *load, uint32_t index,
 	return err;
 }
 
-/* address: what the event frees, which of a realloc is the old one. */
+/* address: what the event frees; of a realloc the old block. *ret: that block. */
 static struct err *take_free(struct load *load, uint32_t index, const struct load_event *event,
 			     uint64_t address, uint64_t *ret)
 {
@@ -125,14 +130,14 @@ static struct err *take_allocation(struct load *load, uint32_t index, struct loa
 	return err;
 }
 
-/* Where the block that the realloc replaces is noted, from one half to the other. */
+/* Where the block that a realloc replaces is noted, from its first half to its second. */
 static uint64_t *replaced_by(struct load *load, uint32_t index, const struct load_event *event)
 {
 	return event->link ? &load->culled.links.items[event->link - 1]
 			   : &load->streams[index].replaced;
 }
 
-/* The first half of a realloc: the old block's end. */
+/* The first half of a realloc: the old block ends. */
 static struct err *begin_realloc(struct load *load, uint32_t index, const struct load_event *event)
 {
 	load->recording->facts.reallocs++;
@@ -140,7 +145,7 @@ static struct err *begin_realloc(struct load *load, uint32_t index, const struct
 			 replaced_by(load, index, event));
 }
 
-/* The second half: its new block, linked to the old one. */
+/* The second half of a realloc: a new block, linked to the old one. */
 static struct err *finish_realloc(struct load *load, uint32_t index, struct load_event *event)
 {
 	struct block_store *blocks = &load->recording->blocks;
@@ -152,7 +157,10 @@ static struct err *finish_realloc(struct load *load, uint32_t index, struct load
 	return err;
 }
 
-/* A clock that differs between processors may step back a little within a stream. */
+/*
+ * Moves the time on. Clocks of processors may differ, so times within a stream may step back a
+ * little.
+ */
 static inline void pass_time(struct load *load, uint64_t time)
 {
 	if (time > load->now)
@@ -160,8 +168,8 @@ static inline void pass_time(struct load *load, uint64_t time)
 }
 
 /*
- * What the stream's event does at its time. *more: the event is a realloc whose allocation is
- * still to come, at the stream's new time.
+ * Takes the stream's current event. *more: it is a realloc, and its allocation is still to come, at
+ * the stream's new time.
  */
 static struct err *take_event(struct load *load, uint32_t index, bool *more)
 {
@@ -192,7 +200,7 @@ static struct err *begin(struct load *load)
 	bool more;
 
 	load->heap_count = 0;
-	// The survivors are the last one.
+	// Including the last one: the survivors.
 	for (uint32_t i = 0; i <= load->stream_count; i++) {
 		err = advance(load, i, &more);
 		if (err)
@@ -205,7 +213,7 @@ static struct err *begin(struct load *load)
 	return NULL;
 }
 
-/* When the earliest event of all streams but the first one of the heap happens. */
+/* The time of the earliest event of all streams but the heap's first. */
 static uint64_t others_time(const struct load *load)
 {
 	uint64_t time = UINT64_MAX;
@@ -217,8 +225,8 @@ static uint64_t others_time(const struct load *load)
 }
 
 /*
- * Of what was decoded of the stream the events that are due before that time, but for the last
- * one. There is nothing to compare for them: most programs have one thread, and of several one
+ * Takes the decoded events of the stream that are due before that time, without the last one. They
+ * need no comparison with other streams: most programs have one thread, and of several threads one
  * often runs alone for a while.
  */
 static struct err *take_run(struct load *load, uint32_t index, uint64_t until)

@@ -30,7 +30,7 @@ struct err *load_stack_slow(struct load *load, struct load_stream *stream, uint6
 	return NULL;
 }
 
-/* Texts, each ended by NUL. */
+/* Reads texts, each ended by a NUL, into a list. */
 static struct err *take_list(struct load *load, const struct decode_text *value,
 			     const char *const **ret)
 {
@@ -106,8 +106,8 @@ struct err *load_add_thread(struct load *load, uint32_t stream, uint32_t *ret)
 }
 
 /*
- * A thread record: what is decoded next is another thread's than before, unless it is the stream's
- * first.
+ * Takes a thread record: what is decoded next belongs to a new thread, unless this is the stream's
+ * first such record.
  */
 static struct err *begin_thread(struct load *load, uint32_t index)
 {
@@ -141,7 +141,7 @@ static struct err *take_name(struct load *load, uint32_t index, const struct dec
 	return NULL;
 }
 
-/* One of those that are no operation on a block. */
+/* Counts an event that is no operation on a block. */
 static void count_event(struct load *load, uint32_t stream)
 {
 	load->recording->facts.events++;
@@ -235,7 +235,7 @@ static void take_end(struct load *load, const struct decode_event *event)
 	load->end_seen = true;
 	load->end_ticks = event->time;
 	load->end_monotonic_ns = event->end.monotonic_ns;
-	// The header says the same, unless its writer was killed just between the two.
+	// The header says the same, unless its writer was killed between writing the two.
 	if (!facts->ended) {
 		facts->end_reason = (enum trace_end)event->end.reason;
 		facts->end_status = (uint32_t)event->end.status;
@@ -262,7 +262,7 @@ struct err *load_record(struct load *load, uint32_t stream, const struct decode_
 	case TRACE_OP_STACK:
 	case TRACE_OP_TIME:
 	case TRACE_OP_RESYNC:
-	// Read already: load_culled.c.
+	// load_culled.c has read these.
 	case TRACE_RECORD_SURVIVOR:
 	case TRACE_RECORD_CULLED:
 		return NULL;

@@ -24,7 +24,7 @@ void stream_cursor_deinit(struct stream_cursor *cursor)
 	cursor->buffer = NULL;
 }
 
-/* One chunk counts once: where it begins to be wrong. */
+/* Counts a damaged chunk once, at the place where the damage begins. */
 static void note(struct stream_cursor *cursor, uint64_t offset, const char *expected)
 {
 	if (!cursor->noted)
@@ -53,7 +53,7 @@ static struct err *reserve(struct stream_cursor *cursor, size_t size)
 	return err_no_memory();
 }
 
-/* Reads a sealed chunk. *committed receives how much of its payload there is. */
+/* Reads a sealed chunk. *committed: how much of its payload is there. */
 static struct err *read_sealed(struct stream_cursor *cursor, const struct indexed_chunk *chunk,
 			       const uint8_t **payload, uint32_t *committed)
 {
@@ -135,7 +135,7 @@ static struct err *open_chunk(struct stream_cursor *cursor)
 	cursor->next++;
 	cursor->done += chunk_committed(&chunk->header);
 	cursor->open = result == DECODE_RECORD;
-	// Of a chunk that was cut the frames at its end are unknown.
+	// If the chunk was cut, the frames at its end are not known.
 	cursor->whole = committed == chunk_committed(&chunk->header);
 	if (!cursor->open) {
 		cursor->whole = false;
@@ -144,7 +144,7 @@ static struct err *open_chunk(struct stream_cursor *cursor)
 	return NULL;
 }
 
-/* Where in the file the record is that could not be decoded, as near as can be said. */
+/* Where in the file the undecodable record is, as near as can be said. */
 static uint64_t bad_offset(const struct stream_cursor *cursor)
 {
 	const struct indexed_chunk *chunk = &cursor->chunks[cursor->next - 1];

@@ -1,4 +1,4 @@
-/* The records of one stream, chunk after chunk, as the decoder gives them. */
+/* Reads the records of one stream, chunk after chunk, by the decoder. */
 #ifndef MALLOW_ANALYSIS_LOAD_STREAM_CURSOR_H
 #define MALLOW_ANALYSIS_LOAD_STREAM_CURSOR_H
 
@@ -13,37 +13,40 @@ struct stream_cursor {
 	const struct byte_source *source;
 	struct damage *damage;
 	const struct indexed_chunk *chunks; /* of this stream */
-	const struct packed_chunk *packs;   /* those of the index */
+	const struct packed_chunk *packs;   /* all of the index */
 	size_t count;
-	size_t next;   /* chunk behind the one being read */
+	size_t next;   /* index of the chunk after the one being read */
 	bool open;     /* a chunk is being read */
 	bool whole;    /* the chunk before `next` was read to its end */
 	bool noted;    /* the chunk being read is known to be damaged */
 	uint64_t done; /* committed bytes of chunks that were opened */
 
-	uint8_t *buffer; /* a sealed chunk, read from the file, or the content of a packed one */
+	uint8_t *buffer; /* a sealed chunk from the file, or the content of a packed one */
 	size_t capacity;
-	uint32_t pack;    /* whose content is in the buffer, CHUNK_UNPACKED: none */
+	uint32_t pack;    /* whose content is in the buffer; CHUNK_UNPACKED: none */
 	size_t pack_size; /* how much of that content could be decompressed */
 };
 
-/* The chunks first to end - 1 of the index, at least one, of one stream. All is borrowed. */
+/*
+ * For the chunks first to end - 1 of the index: at least one, all of one stream. All arguments are
+ * borrowed.
+ */
 void stream_cursor_init(struct stream_cursor *cursor, const struct byte_source *source,
 			struct damage *damage, const struct chunk_index *index, size_t first,
 			size_t end);
 void stream_cursor_deinit(struct stream_cursor *cursor);
 
 /*
- * Goes on to the next record; *ret false: there is none. Damage is noted, and costs the rest of
- * its chunk. An error is the machine's: no memory, no disk.
+ * Reads the next record into cursor->event. *ret false: there is none. Damage is counted, and the
+ * rest of its chunk is skipped. An error is the machine's: no memory, no disk.
  */
 struct err *stream_cursor_next(struct stream_cursor *cursor, bool *ret);
 
-/* What the decoder answered was no record: goes on from there. */
+/* Goes on after the decoder's result was not DECODE_RECORD. */
 struct err *stream_cursor_next_slow(struct stream_cursor *cursor, enum decode_result result,
 				    struct decode_event *event, bool *ret);
 
-/* The same, but the record goes to *event. */
+/* As stream_cursor_next(), but reads into *event. */
 static inline struct err *stream_cursor_next_into(struct stream_cursor *cursor,
 						  struct decode_event *event, bool *ret)
 {

@@ -8,12 +8,13 @@
 #include "hosted/cleanup.h"
 
 /*
- * By how much the moments at which two recordings say that their machine was booted may differ:
- * the time of day is corrected now and then. More is another boot, or a machine that slept.
+ * By how much the boot times of the machine that two recordings tell may differ, because the time
+ * of day is corrected now and then. A larger difference means another boot, or a machine that
+ * slept.
  */
 #define BOOT_TOLERANCE_NS 60000000000ull
 
-/* Steps of a recording, by the number of its process. */
+/* The steps of a recording, by its process number. */
 struct steps {
 	struct live_step *items;
 	size_t count;
@@ -91,8 +92,8 @@ struct err *merge_add(struct merge *merge, const char *path, recording_progress 
 }
 
 /*
- * Whether all recordings were made on one machine, since it was booted last, and tell what was live
- * when: a live table knows of now alone.
+ * Whether all recordings were made on one machine since it was booted last, and know what was live
+ * over time. A live table knows only what is live now.
  */
 static bool share_a_clock(const struct process_list *list)
 {
@@ -117,7 +118,7 @@ static uint64_t sum(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &result) ? UINT64_MAX - 1 : result;
 }
 
-/* moments receives how many operations each process had had at the peak. */
+/* moments: for each process, how many operations it had done at the peak. */
 static struct err *find_moment(const struct merge *merge, uint64_t *moments, uint64_t *time_ns)
 {
 	const struct listed_process *items = merge->processes.items.items;
@@ -146,7 +147,7 @@ static struct err *find_moment(const struct merge *merge, uint64_t *moments, uin
 	return err;
 }
 
-/* moment 0: nothing of it was live at the peak. */
+/* Adds a recording's sites. moment 0: nothing of it was live at the peak. */
 static struct err *take_sites(struct merge *merge, const struct listed_process *process, bool timed,
 			      uint64_t moment, recording_progress *progress, void *argument)
 {
@@ -164,11 +165,11 @@ static struct err *take_sites(struct merge *merge, const struct listed_process *
 		err = symbolized_create(recording, merge->symbolizer, &names);
 	if (!err)
 		err = merge_sites_add(&merge->sites, recording, names, !timed || moment);
-	symbolized_destroy(steal(&names)); // before the recording that it names
+	symbolized_destroy(steal(&names)); // before the recording whose frames it names
 	return err;
 }
 
-/* What the facts of one more process add to those of all before. */
+/* Adds the facts of one more process. */
 static void add_facts(struct recording_facts *all, const struct recording_facts *facts)
 {
 	all->processes++;
@@ -202,7 +203,9 @@ static void add_facts(struct recording_facts *all, const struct recording_facts 
 	all->damaged_chunks += facts->damaged_chunks;
 }
 
-/* Those of the first process, who is the root of a tree, with the sums of all. */
+/*
+ * Makes the facts: those of the first process, which is the root of a tree, with the sums of all.
+ */
 static void make_facts(struct merge *merge, bool timed, uint64_t peak_ns)
 {
 	const struct listed_process *items = merge->processes.items.items;

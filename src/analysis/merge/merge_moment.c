@@ -5,13 +5,14 @@
 #include "hosted/cleanup.h"
 
 /*
- * A walk over the steps of all lines by time. At equal times a line that ends goes first, for a
- * process that executes another program ends when that one begins; then the order of the lines.
+ * A walk over the steps of all lines in order of time. At equal times a line that ends comes first,
+ * because a process that executes another program ends when that begins. Then the order of the
+ * lines counts.
  */
 struct walk {
 	struct merge_line *lines;
-	size_t *next;   /* of each line: the step that is due; count: its end */
-	uint32_t *heap; /* lines with something due, the earliest first */
+	size_t *next;   /* for each line: the step that is due; count: its end is due */
+	uint32_t *heap; /* a heap of lines with something due, the earliest first */
 	size_t heap_count;
 };
 
@@ -70,7 +71,10 @@ static uint64_t bytes_before(const struct walk *walk, uint32_t index)
 	return next ? walk->lines[index].steps[next - 1].bytes : 0;
 }
 
-/* Goes to the end, or until as many turns are taken; the highest sum and the turn it is in. */
+/*
+ * Walks to the end, or until so many turns are taken. *highest: the highest sum; *highest_turn: the
+ * turn of it. Returns the time of the last turn.
+ */
 static uint64_t go(struct walk *walk, uint64_t turns, uint64_t *highest, uint64_t *highest_turn)
 {
 	uint64_t sum = 0, turn = 0, time = 0;
@@ -131,7 +135,7 @@ struct err *merge_moment_find(struct merge_line *lines, size_t count, uint64_t *
 	go(&walk, UINT64_MAX, &highest, &turn);
 	if (!turn)
 		return NULL;
-	// Again until just before that turn: so each line is where it was.
+	// Walk again until just before that turn, so that each line is where it was then.
 	begin(&walk, count);
 	go(&walk, turn - 1, &(uint64_t){UINT64_MAX}, &(uint64_t){0});
 	last = heap[0];

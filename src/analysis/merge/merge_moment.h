@@ -1,4 +1,4 @@
-/* The moment at which several recordings together had most bytes live. */
+/* Finds the moment at which several recordings together had most bytes live. */
 #ifndef MALLOW_ANALYSIS_MERGE_MERGE_MOMENT_H
 #define MALLOW_ANALYSIS_MERGE_MERGE_MOMENT_H
 
@@ -7,17 +7,17 @@
 
 #include "analysis/load/live_line.h"
 
-/* One recording on the time line that all of them share. */
+/* A recording on the time line that all share. */
 struct merge_line {
 	const struct live_step *steps;
 	size_t count;
-	uint64_t start_ns; /* of the recording: its steps' times count from there */
-	uint64_t end_ns;   /* its memory is gone then; UINT64_MAX: it never goes */
-	/* Result: how many operations the recording had had at the moment; 0: nothing was live. */
+	uint64_t start_ns; /* start of the recording: times of steps count from it */
+	uint64_t end_ns;   /* when its memory is gone; UINT64_MAX: never */
+	/* Result: how many operations the recording had done at the moment; 0: nothing was live. */
 	uint64_t operations;
 };
 
-/* *ret receives the first such moment, and each line its part of it. */
+/* *ret: the first such moment. Also sets `operations` of each line. */
 struct err *merge_moment_find(struct merge_line *lines, size_t count, uint64_t *ret);
 
 #endif

@@ -11,9 +11,9 @@
 struct source {
 	const struct recording *recording;
 	struct symbolized *names;
-	bool *needed;     /* nodes of its stacks that sites have */
-	uint32_t *nodes;  /* of each node, the merged one */
-	uint32_t *frames; /* of each frame, the merged one, RECORDING_NONE: not known yet */
+	bool *needed;     /* for each node: a site's stack has it */
+	uint32_t *nodes;  /* for each node, the merged one */
+	uint32_t *frames; /* for each frame, the merged one; RECORDING_NONE: not known yet */
 };
 
 static void source_deinit(struct source *source)
@@ -31,7 +31,7 @@ void merge_sites_deinit(struct merge_sites *merge)
 	vec_deinit(&merge->lines);
 }
 
-/* What tells files apart, interned. NULL: no memory. */
+/* The interned key of a file. NULL: no memory. */
 static const char *file_key(struct merge_sites *merge, const char *path,
 			    const struct recorded_module *module)
 {
@@ -42,7 +42,7 @@ static const char *file_key(struct merge_sites *merge, const char *path,
 	return buf_string(&key) ? intern_bytes(&merge->strings, key.data, key.size) : NULL;
 }
 
-/* The merged module of a file. Its frames have file addresses: it lies at 0. */
+/* *ret: the merged module of a file. Its frames have file addresses, so its bias is 0. */
 static struct err *take_module(struct merge_sites *merge, const struct source *source,
 			       const struct recorded_module *module, uint32_t *ret)
 {
@@ -50,7 +50,7 @@ static struct err *take_module(struct merge_sites *merge, const struct source *s
 	const char *key = file_key(merge, path, module);
 	uint64_t *known = key ? map_put(&merge->files, (uintptr_t)key) : NULL;
 	struct recorded_module merged = {
-		.path = key, // which begins with the path and a NUL
+		.path = key, // the key begins with the path and a NUL
 		.build_id = key ? (const uint8_t *)key + strlen(path) + 1 : NULL,
 		.build_id_size = module->build_id_size,
 		.end = module->end - module->bias,
@@ -68,7 +68,7 @@ static struct err *take_module(struct merge_sites *merge, const struct source *s
 	return NULL;
 }
 
-/* text NULL stays NULL; else false: no memory. */
+/* Interns *text. NULL stays NULL. false: no memory. */
 static bool keep(struct merge_sites *merge, const char **text)
 {
 	if (*text)
@@ -76,7 +76,7 @@ static bool keep(struct merge_sites *merge, const char **text)
 	return *text;
 }
 
-/* The names of a frame, whose merged pc is known, in memory that lives as long as the merge. */
+/* Copies the names of a frame into memory that lives as long as the merge. pc: the merged one. */
 static struct err *copy_lines(struct merge_sites *merge, const struct named_frame *from,
 			      size_t count, uint64_t pc, struct frame_lines *ret)
 {
@@ -101,7 +101,7 @@ static struct err *copy_lines(struct merge_sites *merge, const struct named_fram
 	return NULL;
 }
 
-/* What tells places of code apart: file and address in it, or the name of code in no file. */
+/* The key of a place in code: its file and the address in it, or the name of code in no file. */
 struct place {
 	uint64_t address;
 	uint64_t module;
@@ -232,7 +232,7 @@ static struct err *add_site(struct merge_sites *merge, const struct source *sour
 	return NULL;
 }
 
-/* Pools are the same if they have the same name. Their peaks are added up. */
+/* Adds a pool. Pools with the same name are merged, and their peaks added. */
 static struct err *add_pool(struct merge_sites *merge, const struct source *source,
 			    const struct recorded_pool *from)
 {

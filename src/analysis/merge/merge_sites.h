@@ -1,4 +1,4 @@
-/* The sites of one recording after the other, added up in a recording of their own: for merge.c. */
+/* Adds the sites of one recording after the other to a recording of their own: for merge.c. */
 #ifndef MALLOW_ANALYSIS_MERGE_MERGE_SITES_H
 #define MALLOW_ANALYSIS_MERGE_MERGE_SITES_H
 
@@ -9,23 +9,20 @@
 
 /* Zeroed but for `into`: empty. */
 struct merge_sites {
-	struct recording *into; /* the caller's, empty at first */
+	struct recording *into; /* the caller's; empty at first */
 	struct intern strings;
-	struct map files;              /* interned path and build id to module */
-	struct map places;             /* interned key of a frame to frame */
-	VEC(struct frame_lines) lines; /* of each frame of `into`: its names */
+	struct map files;              /* from interned path and build id to module */
+	struct map places;             /* from the interned key of a frame to frame */
+	VEC(struct frame_lines) lines; /* the names of each frame of `into` */
 };
 
 void merge_sites_deinit(struct merge_sites *merge);
 
-/*
- * Adds the sites of a recording. With peaks: their shares in the peak, too, else these count as
- * nothing.
- */
+/* Adds the sites of a recording. peaks: add their shares in the peak, too. */
 struct err *merge_sites_add(struct merge_sites *merge, const struct recording *from,
 			    struct symbolized *names, bool peaks);
 
-/* Nothing is added any more. */
+/* To be called when everything was added. */
 struct err *merge_sites_finish(struct merge_sites *merge);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * A frame in one word, as every stack format writes it:
+ * The label of a frame in all stack formats:
  *
  *	function                  in the program itself
  *	function [libfoo.so]      in another module
  *	[libfoo.so]+0x1a2b        without a symbol
  *	[truncated], 0x7f12…      no code, or code in no module
  *
- * ';' becomes ':' and control characters become blanks: the formats use them as separators.
+ * ';' becomes ':', and control characters become blanks, because formats use them as separators.
  */
 #ifndef MALLOW_ANALYSIS_NAMES_FRAME_LABEL_H
 #define MALLOW_ANALYSIS_NAMES_FRAME_LABEL_H

@@ -11,10 +11,10 @@
 #include "hosted/arena.h"
 #include "hosted/cleanup.h"
 
-/* Where the names of a module come from, once asked for. */
+/* Where the names of a module come from; known once they were asked for. */
 struct name_source {
 	struct symbol_module *file;
-	uint32_t section; /* module of the recording's own names, RECORDING_NONE: not there */
+	uint32_t section; /* its index in the recording's own names; RECORDING_NONE: not there */
 	bool section_known;
 };
 
@@ -22,15 +22,15 @@ struct symbolized {
 	const struct recording *recording;
 	struct symbolizer *symbolizer;
 	struct symbolizer *own_symbolizer; /* NULL: the caller's is used */
-	struct symbols_section *section;   /* NULL: the recording carries no names */
+	struct symbols_section *section;   /* NULL: the recording has no names */
 	struct symbols_jit jit;
 	bool jit_known;
-	struct symbol jit_symbol; /* result of the last look-up in it */
+	struct symbol jit_symbol; /* result of the last look-up in jit */
 	struct arena arena;
-	struct name_source *sources; /* of each module; the last is that of frames in none */
-	struct frame_lines *frames;  /* of each frame; NULL: not resolved yet */
-	uint32_t unnamed;            /* of these */
-	bool files_open;             /* the symbolizer may have some */
+	struct name_source *sources; /* for each module; the last is for frames in no module */
+	struct frame_lines *frames;  /* for each frame; NULL: not looked up yet */
+	uint32_t unnamed;            /* how many frames have no names yet */
+	bool files_open;             /* the symbolizer may have files open */
 };
 
 void symbolized_destroy(struct symbolized *symbolized)
@@ -47,7 +47,7 @@ void symbolized_destroy(struct symbolized *symbolized)
 }
 CLEANUP_DEFINE(struct symbolized *, symbolized_destroy);
 
-/* Damaged names are as good as none: those of this machine serve. */
+/* Opens the recording's own names. If they are damaged, names of this machine are used. */
 static struct err *open_section(struct symbolized *symbolized)
 {
 	size_t size;
@@ -61,7 +61,7 @@ static struct err *open_section(struct symbolized *symbolized)
 	return NULL;
 }
 
-/* Without names of any kind. */
+/* Makes a struct without any names. */
 static struct err *create(const struct recording *recording, struct symbolized **ret)
 {
 	cleanup(symbolized_destroy_at) struct symbolized *symbolized =
@@ -151,7 +151,9 @@ static const char *last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* The name of a pc that is no code, or lies in no module: where its call is, as of other frames. */
+/*
+ * The name of a pc that is no code, or is in no module: its address, minus 1 as for other frames.
+ */
 static const char *bare_name(struct symbolized *symbolized, uint64_t pc)
 {
 	switch (pc) {
@@ -166,7 +168,7 @@ static const char *bare_name(struct symbolized *symbolized, uint64_t pc)
 	}
 }
 
-/* The program's own module: the one with its path, or without any. */
+/* Whether it is the program's own module: the one with the program's path, or without a path. */
 static bool is_program(const struct symbolized *symbolized, const struct recorded_module *module)
 {
 	const char *program = recording_facts(symbolized->recording)->program;
@@ -174,7 +176,7 @@ static bool is_program(const struct symbolized *symbolized, const struct recorde
 	return !module->path[0] || strcmp(module->path, program) == 0;
 }
 
-/* From the names that the recording carries. *count is 0 where it has none for that address. */
+/* Looks into the names that the recording has. *count 0: it has none for that address. */
 static struct err *find_in_section(struct symbolized *symbolized, struct name_source *source,
 				   const struct recorded_module *module, uint64_t address,
 				   const struct symbol **ret, size_t *count)
@@ -206,7 +208,7 @@ static struct err *find_in_file(struct symbolized *symbolized, struct name_sourc
 	return err ? err : symbol_module_find(source->file, address, ret, count);
 }
 
-/* Of code that is in no module. */
+/* Looks up code that is in no module. */
 static struct err *find_jit(struct symbolized *symbolized, uint64_t address,
 			    const struct symbol **ret, size_t *count)
 {
@@ -260,11 +262,12 @@ struct err *symbolized_symbols(struct symbolized *symbolized, uint32_t index,
 	return NULL;
 }
 
-/* The name of a symbol that has one. */
+/* *ret: the readable name of a symbol. */
 static struct err *readable(struct symbolized *symbolized, bool bare, const char *raw,
 			    const char **ret)
 {
-	// Names of code made at run time are made to be read, unless they come from a C++ compiler.
+	// Names of code made at run time are readable already, unless they come from a C++ or Rust
+	// compiler.
 	if (bare && strncmp(raw, "_Z", 2) && strncmp(raw, "_R", 2)) {
 		*ret = raw;
 		return NULL;
@@ -272,7 +275,7 @@ static struct err *readable(struct symbolized *symbolized, bool bare, const char
 	return symbolizer_readable(symbolized->symbolizer, raw, ret);
 }
 
-/* module NULL: none. */
+/* Fills a line. module NULL: in no module. */
 static struct err *fill_line(struct symbolized *symbolized, const struct recorded_module *module,
 			     uint64_t pc, const struct symbol *symbol, struct named_frame *line)
 {

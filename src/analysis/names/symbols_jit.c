@@ -4,9 +4,12 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-/* Programs that list their code when they exit do so after the recording's last event. */
+/*
+ * A program that writes the file when it exits does so after the recording's last event: at most so
+ * much later.
+ */
 #define EXIT_NS INT64_C(2000000000)
-/* The recording's clock and that of files drift apart by so much at most: one part in 1000. */
+/* How far the recording's clock and that of files may drift apart: one part in 1000. */
 #define DRIFT   1000
 
 void symbols_jit_deinit(struct symbols_jit *jit)
@@ -22,7 +25,7 @@ static int compare(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* The code positions in no module, each once. */
+/* Collects the addresses in no module, each once. */
 static struct err *collect(struct symbols_jit *jit, const struct recording *recording)
 {
 	uint32_t count;
@@ -58,9 +61,9 @@ static bool is_from_here(const struct recording_facts *facts)
 }
 
 /*
- * The images that one process executes one after the other share a pid and so a file: only what
- * was written in the recording's time is its own. Where it is not known when the program ended,
- * that it began before must do.
+ * When the file must have been written. Images that a process executes one after the other share a
+ * pid, and so a file: only one written in the recording's time belongs to it. If the end of the
+ * program is not known, only its beginning is checked.
  */
 static struct perf_map_time time_of(const struct recording_facts *facts)
 {

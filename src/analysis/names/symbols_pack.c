@@ -11,10 +11,13 @@
 
 #define PROGRESS_STEP 1024
 
-/* A file: all modules of the recording with one path and build id. NULL: frames in no module. */
+/*
+ * A file: all modules of the recording with one path and build id. module NULL: frames in no
+ * module.
+ */
 struct packed_file {
 	const struct recorded_module *module;
-	size_t count; /* of positions written */
+	size_t count; /* how many positions are written */
 };
 
 struct packed_position {
@@ -26,12 +29,12 @@ struct packed_position {
 struct pack {
 	struct symbolized *symbolized;
 	struct intern names;
-	struct map numbers; /* address of an interned name to its number, from 1 */
+	struct map numbers; /* from the address of an interned name to its number, from 1 */
 	VEC(struct packed_file) files;
 	VEC(struct packed_position) positions;
-	struct buf strings; /* the table, as it is written */
-	struct buf modules; /* all of them */
-	struct buf module;  /* the positions of the one being written */
+	struct buf strings; /* the table of strings, as it is written */
+	struct buf modules; /* all modules */
+	struct buf module;  /* the positions of the module being written */
 	uint64_t module_count;
 	recording_progress *progress;
 	void *argument;
@@ -55,7 +58,7 @@ static void put_varint(struct buf *buf, uint64_t value)
 	buf_put(buf, bytes, (size_t)(varint_put(bytes, value) - bytes));
 }
 
-/* The number of a string, 0: NULL. */
+/* *ret: the number of a string; 0: NULL. */
 static struct err *number_of(struct pack *pack, const char *text, uint64_t *ret)
 {
 	const char *known;
@@ -76,7 +79,7 @@ static struct err *number_of(struct pack *pack, const char *text, uint64_t *ret)
 	return NULL;
 }
 
-/* Path and build id as one key: modules with equal ones are one file. NULL: no memory. */
+/* The key of a file: path and build id. NULL: no memory. */
 static const char *key_of(struct pack *pack, const struct recorded_module *module)
 {
 	cleanup(buf_deinit) struct buf key = BUF_EMPTY;
@@ -87,7 +90,7 @@ static const char *key_of(struct pack *pack, const struct recorded_module *modul
 	return buf_string(&key) ? intern_bytes(&pack->names, key.data, key.size) : NULL;
 }
 
-/* file_of receives the file of each module of the recording; file 0 is that of none. */
+/* file_of: for each module of the recording, its file. File 0 is for frames in no module. */
 static struct err *collect_files(struct pack *pack, uint32_t *file_of)
 {
 	cleanup(map_deinit) struct map known = {0};
@@ -186,7 +189,7 @@ static struct err *put_symbols(struct pack *pack, const struct symbol *symbols, 
 	return NULL;
 }
 
-/* Puts what was collected of a file behind the modules before it. */
+/* Appends a file's collected positions to the modules before it. */
 static struct err *put_module(struct pack *pack, const struct packed_file *file)
 {
 	struct buf *buf = &pack->modules;
@@ -210,7 +213,7 @@ static struct err *put_module(struct pack *pack, const struct packed_file *file)
 	return buf_finish(&pack->module);
 }
 
-/* The positions of one file, from first on; *end receives where the next file begins. */
+/* Packs the positions of one file, from first on. *end: where the next file begins. */
 static struct err *pack_file(struct pack *pack, size_t first, size_t *end)
 {
 	const struct packed_position *positions = pack->positions.items;
@@ -227,7 +230,7 @@ static struct err *pack_file(struct pack *pack, size_t first, size_t *end)
 
 		if (pack->progress && i % PROGRESS_STEP == 0)
 			pack->progress(pack->argument, i, pack->positions.count);
-		// The same place of a library that was loaded twice.
+		// The same place in a library that was loaded twice.
 		if (i > first && positions[i].address == positions[i - 1].address)
 			continue;
 		err = symbolized_symbols(pack->symbolized, positions[i].frame, &symbols, &count);

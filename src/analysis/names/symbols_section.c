@@ -6,13 +6,13 @@
 #include "hosted/vec.h"
 #include "trace/cursor.h"
 
-/* No module and no position takes fewer bytes: what claims more of them than fit is damaged. */
+/* The fewest bytes that a module or a position takes. More of them than would fit are damage. */
 #define MODULE_BYTES_MIN   4
 #define POSITION_BYTES_MIN 5
 
 struct position {
 	uint64_t address;
-	const uint8_t *symbols; /* offset, count and so on */
+	const uint8_t *symbols; /* points to its offset, count and so on */
 };
 
 struct section_module {
@@ -20,7 +20,7 @@ struct section_module {
 	const char *path;
 	const uint8_t *build_id;
 	size_t build_id_size;
-	size_t first, count; /* of its positions, by rising address */
+	size_t first, count; /* its positions, by rising address */
 };
 
 struct symbols_section {
@@ -29,7 +29,7 @@ struct symbols_section {
 	VEC(const char *) strings;
 	VEC(struct section_module) modules;
 	VEC(struct position) positions;
-	VEC(struct symbol) found; /* result of the last look-up */
+	VEC(struct symbol) found; /* the result of the last look-up */
 };
 
 void symbols_section_close(struct symbols_section *section)
@@ -71,7 +71,7 @@ static struct err *read_strings(struct symbols_section *section, struct cursor *
 	return NULL;
 }
 
-/* A reference to a string; *ret NULL: none. */
+/* Looks a string up. *ret NULL: id 0, none. */
 static void read_string(const struct symbols_section *section, struct cursor *cursor, uint64_t id,
 			const char **ret)
 {
@@ -149,7 +149,7 @@ static struct err *read_module(struct symbols_section *section, struct cursor *c
 	read_string(section, cursor, cursor_varint(cursor), &module.path);
 	module.build_id_size = cursor_varint(cursor);
 	module.build_id = cursor_bytes(cursor, module.build_id_size);
-	// A kind of a later version would have positions of its own.
+	// A later version's kind would have other positions.
 	if (cursor->failed || kind > SYMBOLS_FILE || (kind == SYMBOLS_FILE && !module.path))
 		return damaged(section, cursor, "a module");
 	module.kind = (enum symbols_module_kind)kind;
@@ -217,7 +217,7 @@ uint32_t symbols_section_module(const struct symbols_section *section, const cha
 	return UINT32_MAX;
 }
 
-/* The symbols of a position, which were checked when the section was opened. */
+/* Reads the symbols of a position. They were checked when the section was opened. */
 static struct err *read_found(struct symbols_section *section, const struct position *position)
 {
 	struct cursor cursor =

@@ -1,12 +1,12 @@
 /*
- * The names of a recording's frames, as the recording itself carries them once it is finished:
- * docs/trace-format.md, section "symbols". symbols_pack.c writes what this reads.
+ * Reads the names of frames that a finished recording has: docs/trace-format.md, section "symbols".
+ * symbols_pack.c writes them.
  *
  *	strings    each once, ended by NUL; referred to by number from 1, 0 is none
  *	modules    a path and a build id each, and the addresses in its file that have names:
  *	             address (the difference to the one before), offset, symbols of it
  *
- * Bytes of unknown origin: all of them are checked before any is used.
+ * The bytes are not trusted: all are checked before any is used.
  */
 #ifndef MALLOW_ANALYSIS_NAMES_SYMBOLS_SECTION_H
 #define MALLOW_ANALYSIS_NAMES_SYMBOLS_SECTION_H
@@ -18,24 +18,27 @@
 
 /* Kinds of modules. */
 enum symbols_module_kind {
-	SYMBOLS_NO_MODULE = 0, /* code made at run time; addresses are those of the process */
-	SYMBOLS_FILE = 1,      /* addresses are those in the file */
+	SYMBOLS_NO_MODULE = 0, /* code made at run time; addresses are the process's */
+	SYMBOLS_FILE = 1,      /* addresses in the file */
 };
 
 struct symbols_section;
 
-/* data must outlive it. An error: it is damaged (the message says where), or no memory. */
+/*
+ * Opens the section in data, which must outlive it. An error: it is damaged (the message says
+ * where), or no memory.
+ */
 struct err *symbols_section_open(const uint8_t *data, size_t size, struct symbols_section **ret);
 /* Accepts NULL. */
 void symbols_section_close(struct symbols_section *section);
 
-/* The index of a module, UINT32_MAX: it has no names here. path NULL: SYMBOLS_NO_MODULE. */
+/* The index of a module; UINT32_MAX: it has no names here. path NULL: SYMBOLS_NO_MODULE. */
 uint32_t symbols_section_module(const struct symbols_section *section, const char *path,
 				const uint8_t *build_id, size_t build_id_size);
 
 /*
- * As symbol_module_find(), but *count is 0 where the section has nothing. *ret is valid until the
- * next call, the strings in it as long as data.
+ * As symbol_module_find(), but *count is 0 if the section has nothing. *ret is valid until the next
+ * call; its strings live as long as data.
  */
 struct err *symbols_section_find(struct symbols_section *section, uint32_t module, uint64_t address,
 				 const struct symbol **ret, size_t *count);

@@ -38,7 +38,7 @@ bool pool_table_add(struct pool_table *table, const struct recorded_pool *pool,
 	return false;
 }
 
-/* name: interned, "" for a pool that shares its name with none. */
+/* Adds a pool. name: interned; "": it shares its name with no other. */
 static struct err *add_pool(struct pool_table *table, const char *name, uint64_t address,
 			    uint32_t *ret)
 {
@@ -96,7 +96,7 @@ struct err *pool_table_site(struct pool_table *table, uint32_t pool, uint32_t no
 	return NULL;
 }
 
-/* The place at an address. Valid until the next call. */
+/* *ret: the place at an address, valid until the next call. */
 static struct err *find_place(struct pool_table *table, uint64_t address, struct pool_place **ret)
 {
 	struct pool_place place = {.address = address, .pool = RECORDING_NONE};
@@ -113,7 +113,7 @@ static struct err *find_place(struct pool_table *table, uint64_t address, struct
 	return NULL;
 }
 
-/* The same, with a pool: one without a name if need be. */
+/* The same, and gives it a pool without a name if it has none. */
 static struct err *find_pool(struct pool_table *table, uint64_t address, struct pool_place **ret)
 {
 	struct err *err = find_place(table, address, ret);
@@ -150,7 +150,7 @@ enum end {
 	END_IMPLICIT,
 };
 
-/* Counts for the pool that it came from, whatever its place is called now. */
+/* Ends a block. It counts for the pool that it came from, whatever its place is called now. */
 static void end_block(struct pool_table *table, uint32_t index, enum end end)
 {
 	struct pool_block *block = &table->blocks.items[index];
@@ -166,7 +166,7 @@ static void end_block(struct pool_table *table, uint32_t index, enum end end)
 	table->free_block = index + 1;
 }
 
-/* Room for a block; what was in it is of no use. */
+/* *ret: room for a block, with anything in it. */
 static struct err *new_block(struct pool_table *table, uint32_t *ret)
 {
 	if (table->free_block) {
@@ -249,7 +249,10 @@ static void take_free(struct pool_table *table, struct pool_place *place,
 	}
 }
 
-/* The map goes, too: one that had been large would be walked through in full each time. */
+/*
+ * Ends all blocks of a place. The map is freed, too: one that was large would be walked through in
+ * full each time.
+ */
 static void take_reset(struct pool_table *table, struct pool_place *place)
 {
 	struct map *blocks = &place->blocks;
@@ -295,7 +298,7 @@ struct err *pool_table_take(struct pool_table *table, const struct decode_event 
 	return note_birth(table, place, event, ticks);
 }
 
-/* The peaks of all pools need not have been at the same time: that of all together is known. */
+/* The pools' peaks may be at different times. The peak of all together is known separately. */
 void pool_table_show(struct pool_table *table)
 {
 	struct recording_summary all = {

@@ -1,4 +1,4 @@
-/* What a site is measured by: one table for options, sort orders, flame graphs. */
+/* The metrics of sites: one table for options, sort orders and flame graphs. */
 #ifndef MALLOW_ANALYSIS_SITES_METRIC_H
 #define MALLOW_ANALYSIS_SITES_METRIC_H
 
@@ -17,7 +17,7 @@ enum metric {
 struct metric_info {
 	const char *name; /* as typed: "peak" */
 	const char *text; /* "share of the peak" */
-	bool bytes;       /* else a count */
+	bool bytes;       /* it counts bytes; false: blocks or calls */
 };
 
 const struct metric_info *metric_info(enum metric metric);

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#define DEVIATIONS 1.959964 /* on both sides of the mean of a normal distribution: 95 % */
+#define DEVIATIONS 1.959964 /* on each side of the mean: 95 % of a normal distribution */
 
 void sample_spread_add(struct sample_spread *spread, uint64_t mean, uint64_t size, uint64_t amount)
 {
@@ -15,7 +15,7 @@ void sample_spread_add(struct sample_spread *spread, uint64_t mean, uint64_t siz
 	spread->lean += variance * own * others;
 }
 
-/* Of a damaged file it may be any number. */
+/* Rounds a sum. In a damaged file it may be any number. */
 static uint64_t whole(double sum)
 {
 	return sum < 0x1p64 ? (uint64_t)sum : UINT64_MAX;

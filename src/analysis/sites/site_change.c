@@ -6,13 +6,16 @@
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 
-/* Numbers of the earlier state to those of the later one; RECORDING_NONE: it has no such. */
+/*
+ * Translates indices of the earlier state into those of the later one. RECORDING_NONE: the later
+ * one has no such thing.
+ */
 struct translation {
 	const struct recording *now, *since;
 	uint32_t *modules, *frames, *nodes;
-	struct map pcs;     /* of the later frames: to a number for each pc */
-	struct map by_pc;   /* that and a module: to the frame */
-	struct map by_node; /* a node + 1 and a frame: to the node that is called there */
+	struct map pcs;     /* from a pc of the later frames to a number for it */
+	struct map by_pc;   /* from that number and a module to the frame */
+	struct map by_node; /* from a node + 1 and a frame to the node of that call */
 };
 
 static void translation_deinit(struct translation *translation)
@@ -31,7 +34,7 @@ static bool same_module(const struct recorded_module *a, const struct recorded_m
 	       a->generation == b->generation && strcmp(a->path, b->path) == 0;
 }
 
-/* They were recorded in the same order, as a rule. */
+/* Finds a module. near: where to look first, because modules are usually in the same order. */
 static uint32_t find_module(const struct recorded_module *module,
 			    const struct recorded_module *modules, uint32_t count, uint32_t near)
 {
@@ -115,7 +118,7 @@ static struct err *translate_frames(struct translation *translation)
 	return NULL;
 }
 
-/* parent RECORDING_NONE becomes 0. */
+/* The key of a node in by_node. parent RECORDING_NONE becomes 0. */
 static uint64_t node_key(uint32_t parent, uint32_t frame)
 {
 	return pair((uint32_t)(parent + 1), frame);

@@ -55,7 +55,7 @@ struct err *site_table_make(struct site_table *table, uint32_t node, uint32_t *r
 void site_table_hold_peak(struct site_table *table)
 {
 	table->peak++;
-	table->summary.peak_bytes = UINT64_MAX; // which nothing exceeds
+	table->summary.peak_bytes = UINT64_MAX; // nothing exceeds it
 }
 
 struct recording_summary site_table_sum(const struct site_table *table)

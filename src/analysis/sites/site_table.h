@@ -1,9 +1,10 @@
 /*
- * What the allocations of each stack come to, and of all together, summed up as events come.
+ * Sums up the allocations of each stack, and of all together, as events are read.
  *
- * The share of each site in the global peak is not known until the peak is, and copying all sites
- * at each new one would be quadratic. So a site saves its live sums when they change for the
- * first time after a peak: `saved` tells which peak it has saved for.
+ * A site's share in the global peak is its live sums at that moment. But any new maximum may be the
+ * last, and copying all sites at each would be quadratic. So a site saves its live sums when they
+ * change for the first time after a new maximum; `saved` is the number of the maximum that it saved
+ * them for.
  */
 #ifndef MALLOW_ANALYSIS_SITES_SITE_TABLE_H
 #define MALLOW_ANALYSIS_SITES_SITE_TABLE_H
@@ -12,23 +13,23 @@
 #include "hosted/vec.h"
 
 struct site_table {
-	/* In the order of their first allocations. While loading leaked means live. */
+	/* In the order of their first allocation. While loading, leaked means live. */
 	VEC(struct site) sites;
 
-	/* Of no use after site_table_finish(). */
-	VEC(uint32_t) by_node; /* stack node + 1 to site, 0 is the empty stack */
+	/* Not used after site_table_finish(). */
+	VEC(uint32_t) by_node; /* from stack node + 1 to site; 0 is the empty stack */
 	VEC(uint64_t) saved;
-	uint64_t peak; /* number of the latest global peak */
+	uint64_t peak; /* number of the latest maximum */
 	uint64_t peak_ticks;
-	struct recording_summary summary; /* live_bytes and leaked_blocks are running sums */
+	struct recording_summary summary; /* live_bytes and leaked_blocks are kept up to date */
 };
 
 void site_table_deinit(struct site_table *table);
 
-/* A new site, of which the caller knows that there is none of that stack. */
+/* Adds a site. The caller knows that there is none with that stack. */
 struct err *site_table_append(struct site_table *table, uint32_t node, uint32_t *ret);
 
-/* The site of a stack, by its innermost node or RECORDING_NONE; made if it is new. */
+/* *ret: the site of a stack, by its innermost node or RECORDING_NONE. It is made if it is new. */
 struct err *site_table_make(struct site_table *table, uint32_t node, uint32_t *ret);
 
 static inline struct err *site_table_at(struct site_table *table, uint32_t node, uint32_t *ret)
@@ -55,7 +56,7 @@ static inline struct site *site_table_change(struct site_table *table, uint32_t 
 	return site;
 }
 
-/* count blocks of that size: more than one where a sample stands for others. */
+/* count blocks of that size begin; more than one if a sample stands for others. */
 static inline void site_table_born(struct site_table *table, uint32_t index, uint64_t size,
 				   uint64_t count, uint64_t ticks)
 {
@@ -91,7 +92,7 @@ static inline void site_table_died(struct site_table *table, uint32_t index, uin
 	table->summary.temporary += temporary * count;
 }
 
-/* Allocations that were not taken one by one, and ended: they are in the sums alone. */
+/* Adds allocations that were not taken one by one, and that have ended: to the sums only. */
 static inline void site_table_add(struct site_table *table, uint32_t index, uint64_t calls,
 				  uint64_t bytes, uint64_t temporary)
 {
@@ -102,13 +103,13 @@ static inline void site_table_add(struct site_table *table, uint32_t index, uint
 	site->temporary += temporary;
 }
 
-/* From now on no peak counts any more: in the end what is live now is called the peak. */
+/* Keeps the present moment as the peak: later maxima do not count. */
 void site_table_hold_peak(struct site_table *table);
 
-/* What the sites come to together, but for the moment of the peak. */
+/* The sum of all sites, without the moment of the peak. */
 struct recording_summary site_table_sum(const struct site_table *table);
 
-/* All events are in. The summary's peak_time_ns is left to the caller. */
+/* To be called after the last event. The caller sets the summary's peak_time_ns. */
 void site_table_finish(struct site_table *table, struct recording_summary *summary);
 
 #endif

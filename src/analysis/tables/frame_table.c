@@ -2,7 +2,10 @@
 
 #include "hosted/cleanup.h"
 
-/* The agent counts ids from 1. Others are allowed, at the price of a hash table. */
+/*
+ * Ids below this are found in an array. The agent counts ids from 1; others are allowed, but cost a
+ * hash table.
+ */
 #define LOW_IDS (1u << 20)
 
 void frame_table_finish(struct frame_table *table)
@@ -24,7 +27,7 @@ void frame_table_deinit(struct frame_table *table)
 
 static struct err *add(struct frame_table *table, struct frame_reference reference, uint32_t *ret)
 {
-	// The last index stays free for RECORDING_NONE.
+	// The last index is RECORDING_NONE.
 	if (table->references.count >= RECORDING_NONE - 1)
 		return err_no_memory();
 	if (!vec_push(&table->references, reference))
@@ -33,7 +36,7 @@ static struct err *add(struct frame_table *table, struct frame_reference referen
 	return NULL;
 }
 
-/* A frame that is never defined is one that got lost. */
+/* The reference of a frame whose definition was not met yet. If it never is, it was lost. */
 static const struct frame_reference undefined = {.pc = TRACE_PC_LOST};
 
 static struct err *reference_of_high_id(struct frame_table *table, uint64_t id, uint32_t *ret)
@@ -81,7 +84,7 @@ struct err *frame_table_define(struct frame_table *table, const struct decode_ev
 	uint32_t index = 0;
 	struct err *err;
 
-	// Once frames are named all definitions are known.
+	// Once frames are named, all definitions are known.
 	if (table->names)
 		return NULL;
 	err = reference_of_id(table, event->frame.id, &index);
@@ -149,7 +152,7 @@ static uint32_t module_of(struct module_table *modules, const struct frame_refer
 	return module_of_pc(modules, reference->pc, reference->ticks);
 }
 
-/* The frame, made if it is new. */
+/* *ret: the frame; it is added if it is new. */
 static struct err *add_frame(struct frame_table *table, struct recorded_frame frame, uint32_t *ret)
 {
 	uint64_t *first = map_put(&table->by_pc, frame.pc);
@@ -188,7 +191,7 @@ struct err *frame_table_name(struct frame_table *table, struct module_table *mod
 		err = add_frame(table, frame, &names[i]);
 		if (err)
 			return err;
-		// A bare pc whose module came to be known later may lie in different ones.
+		// A bare pc whose module was recorded later may lie in different modules.
 		if (names[i] != i || (reference->bare && reference->module != frame.module))
 			*same = false;
 	}
@@ -199,7 +202,7 @@ struct err *frame_table_name(struct frame_table *table, struct module_table *mod
 	return NULL;
 }
 
-/* As frame_table_reference(), but what the first reading found is known. */
+/* As frame_table_reference(), on the second reading: all frames are known. */
 static struct err *named(struct frame_table *table, struct module_table *modules,
 			 const struct decode_frame *frame, uint64_t ticks, uint32_t *ret)
 {
@@ -212,7 +215,7 @@ static struct err *named(struct frame_table *table, struct module_table *modules
 			*ret = table->names[reference];
 			return NULL;
 		}
-		// The file has changed between the two readings.
+		// Not found: the file has changed since the first reading.
 		bare.pc = TRACE_PC_LOST;
 	}
 	bare.module = module_of_pc(modules, bare.pc, ticks);

@@ -1,10 +1,10 @@
 /*
- * The frames of a recording. While loading, stacks name them by *reference*: one for each frame
- * id, whose definition may come later (in another stream), and one for each bare pc in a module.
- * When all is read, references become frames that are unique by (pc, module).
+ * The frames of a recording. While it is loaded, stacks name frames by *references*. A reference is
+ * a frame id, which may be defined later (in another stream), or a bare pc in a module. When all is
+ * read, references become frames, with one frame for each (pc, module).
  *
- * As a rule these are the same numbers. Where they are not, two stacks that seemed different are
- * one, so the recording is read once more, with the frames that are known by then.
+ * Usually a frame has the number of its reference. If not, two stacks that seemed different are the
+ * same, so the recording is read once more, with the frames that are known by then.
  */
 #ifndef MALLOW_ANALYSIS_TABLES_FRAME_TABLE_H
 #define MALLOW_ANALYSIS_TABLES_FRAME_TABLE_H
@@ -15,8 +15,8 @@
 struct frame_reference {
 	uint64_t pc;
 	uint64_t ticks;  /* of a bare pc: when it was first met */
-	uint64_t module; /* id of a defined frame's, index of a bare pc's */
-	uint32_t next;   /* another reference of the same pc, see by_pc */
+	uint64_t module; /* of a defined frame: id; of a bare pc: index */
+	uint32_t next;   /* another reference with the same pc, see by_pc */
 	bool defined;
 	bool bare;
 };
@@ -24,21 +24,26 @@ struct frame_reference {
 struct frame_table {
 	VEC(struct recorded_frame) frames; /* after frame_table_name() */
 	VEC(struct frame_reference) references;
-	/* Of a frame id that is low, as the agent's are: its reference, or once named its frame,
-	 * plus 1; 0: not met. */
+	/*
+	 * For each low frame id (the agent's are low): its reference, or, once frames are named,
+	 * its frame, plus 1. 0: not met.
+	 */
 	VEC(uint32_t) by_low_id;
-	struct map by_id;     /* other frame ids to reference */
-	struct map by_pc;     /* bare pc to its first reference; pc to its first frame */
-	VEC(uint32_t) chains; /* of each frame, the next one of the same pc */
-	uint32_t *names;      /* of each reference, its frame; NULL: not known yet */
+	struct map by_id;     /* from other frame ids to references */
+	struct map by_pc;     /* bare pc to first reference; pc to first frame */
+	VEC(uint32_t) chains; /* for each frame, the next one with the same pc */
+	uint32_t *names;      /* for each reference, its frame; NULL: not known yet */
 };
 
 void frame_table_deinit(struct frame_table *table);
 
-/* A frame record. */
+/* Takes a frame record. */
 struct err *frame_table_define(struct frame_table *table, const struct decode_event *event);
 
-/* The number of a frame on a stack at that time: its reference, or once named its frame. */
+/*
+ * *ret: the number of a frame on a stack at that time: its reference, or, once frames are named,
+ * its frame.
+ */
 struct err *frame_table_reference_slow(struct frame_table *table, struct module_table *modules,
 				       const struct decode_frame *frame, uint64_t ticks,
 				       uint32_t *ret);
@@ -58,12 +63,12 @@ static inline struct err *frame_table_reference(struct frame_table *table,
 }
 
 /*
- * Makes the frames. *same: references and frames have the same numbers. Else the recording is
- * to be read again, and frame_table_reference() gives frames.
+ * Names the frames. *same: references and frames have the same numbers. If not, the recording must
+ * be read again; frame_table_reference() then returns frames.
  */
 struct err *frame_table_name(struct frame_table *table, struct module_table *modules, bool *same);
 
-/* Nothing will be asked for by reference any more. */
+/* Frees what was needed for references: nobody asks for one any more. */
 void frame_table_finish(struct frame_table *table);
 
 #endif

@@ -52,7 +52,7 @@ uint32_t module_table_find(const struct module_table *table, uint64_t id)
 	return index < table->modules.count ? (uint32_t)index : RECORDING_NONE;
 }
 
-/* A return address may lie just behind the last instruction of a module. */
+/* Whether a module contains a return address, which may lie just behind its last instruction. */
 static bool covers(const struct recorded_module *module, uint64_t pc)
 {
 	return pc - 1 >= module->start && pc - 1 < module->end;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Children that are looked through before the map is asked. */
+/* How many children are looked at before the map is asked. */
 #define NEAR 8
 
 void stack_trie_deinit(struct stack_trie *trie)
@@ -23,7 +23,7 @@ static bool has_many(const struct stack_trie *trie, uint32_t step)
 	return trie->many.items[step / 8] >> step % 8 & 1;
 }
 
-/* Room for one more step, and for its bit. */
+/* Makes room for one more step, and for its bit. */
 static bool reserve(struct stack_trie *trie)
 {
 	if (trie->steps.count >= RECORDING_NONE || !vec_reserve(&trie->steps, 1))
@@ -44,7 +44,10 @@ static bool put_edge(struct stack_trie *trie, uint32_t step, uint32_t child)
 	return place;
 }
 
-/* Puts the child that stands behind `before` in front: it is likely to be asked for again. */
+/*
+ * Moves a child to the front, because it is likely to be asked for again. before: the child before
+ * it.
+ */
 static void move_to_front(struct stack_trie *trie, uint32_t step, uint32_t before, uint32_t child)
 {
 	struct stack_step *steps = trie->steps.items;
@@ -54,7 +57,7 @@ static void move_to_front(struct stack_trie *trie, uint32_t step, uint32_t befor
 	steps[step].child = child;
 }
 
-/* From now on the map knows all children of the step. */
+/* Puts all children of a step into the map. */
 static bool map_children(struct stack_trie *trie, uint32_t step)
 {
 	for (uint32_t child = trie->steps.items[step].child; child;

@@ -1,5 +1,5 @@
 /*
- * All stacks of a recording as one tree, so that what two stacks have in common is kept once:
+ * All stacks of a recording as one tree. What two stacks have in common is kept once:
  *
  *	        main ─ run ─ load ─ parse        a stack is the number of its innermost node
  *	                 └── save
@@ -15,27 +15,30 @@
 #include "hosted/vec.h"
 
 /*
- * A node while the tree grows. Its children are a list, the one that was asked for last in front:
- * half of all look-ups end there, a quarter at the second, and a new path lies in memory as it is
- * walked. Of a node with many children the map knows them, too.
+ * A node while the tree grows. Its children are a list, with the one asked for last in front: half
+ * of all look-ups end there, and a quarter at the second. The nodes of a new path lie in memory in
+ * the order in which it is walked. If a node has many children, the map has them, too.
  */
 struct stack_step {
 	uint32_t frame;
 	uint32_t parent;
-	uint32_t child;   /* the first one, 0: none */
-	uint32_t sibling; /* the next one, 0: none */
+	uint32_t child;   /* the first child, 0: none */
+	uint32_t sibling; /* the next child of the parent, 0: none */
 };
 
 struct stack_trie {
 	VEC(struct stack_node) nodes; /* after stack_trie_finish() */
-	VEC(struct stack_step) steps; /* node n is step n + 1, step 0 the root; until then */
+	VEC(struct stack_step) steps; /* before that: node n is step n + 1, step 0 is the root */
 	VEC(uint8_t) many;            /* a bit for each step: its children are in by_edge */
-	struct map by_edge;           /* step and frame to step */
+	struct map by_edge;           /* from step and frame to the child's step */
 };
 
 void stack_trie_deinit(struct stack_trie *trie);
 
-/* The node of frame below parent (RECORDING_NONE: frame is outermost), made if it is new. */
+/*
+ * *ret: the node of frame below parent; it is added if it is new. parent RECORDING_NONE: frame is
+ * outermost.
+ */
 struct err *stack_trie_insert_slow(struct stack_trie *trie, uint32_t parent, uint32_t frame,
 				   uint32_t *ret);
 
@@ -52,7 +55,7 @@ static inline struct err *stack_trie_insert(struct stack_trie *trie, uint32_t pa
 	return stack_trie_insert_slow(trie, parent, frame, ret);
 }
 
-/* Makes the nodes. Afterwards nothing can be inserted. */
+/* Makes `nodes`. After that nothing can be inserted. */
 struct err *stack_trie_finish(struct stack_trie *trie);
 
 #endif

@@ -7,9 +7,9 @@
 #include "hosted/intern.h"
 
 /*
- * Labels are those of frame_label.h. Inlined functions are levels of their own. Nodes of the
- * trie of stacks are visited once, parents first, so a long common part costs nothing per site;
- * and a tree node is made after its parent, so sums flow up in one pass from the back.
+ * Labels are those of frame_label.h. Inlined functions are levels of their own. Nodes of the stack
+ * trie are visited once, parents first, so a long common part is not walked for each site. A tree
+ * node is made after its parent, so one pass from the last node to the first adds sums to parents.
  */
 
 struct tree_impl {
@@ -22,10 +22,10 @@ struct builder {
 	const struct stack_node *stacks;
 	uint32_t stack_count;
 	struct tree_labels labels;
-	struct map children; /* parent and label number to node */
+	struct map children; /* from parent and label number to node */
 	VEC(struct tree_node) nodes;
-	uint32_t *by_stack; /* the tree node of each stack node; 0: not needed or not yet made */
-	bool *needed;       /* stack nodes of sites with a value */
+	uint32_t *by_stack; /* for each stack node its tree node; 0: none (yet) */
+	bool *needed;       /* for each stack node: sites with a value have it */
 };
 
 static void builder_deinit(struct builder *builder)
@@ -147,7 +147,10 @@ static void add_up(struct builder *builder, const struct site *sites, uint32_t c
 	}
 }
 
-/* By descending value, then by label: the reverse of the order in which siblings are linked. */
+/*
+ * Compares by value, descending, then by label: reversed, because siblings are linked from the last
+ * to the first.
+ */
 static int compare(const void *left, const void *right, void *argument)
 {
 	const struct tree_node *nodes = argument;

@@ -19,17 +19,17 @@ struct tree_labels {
 	struct symbolized *symbolized;
 	struct intern *strings; /* the caller's: labels live there */
 	struct buf buf;
-	struct map numbers; /* address of an interned label to its number */
+	struct map numbers; /* from the address of an interned label to its number */
 	VEC(struct label_line) lines;
-	struct map first;     /* frame to the first of its lines */
-	VEC(uint32_t) counts; /* by the same index: lines of the frame that begins there */
+	struct map first;     /* from a frame to the first of its lines */
+	VEC(uint32_t) counts; /* by that index: how many lines the frame has */
 };
 
 void tree_labels_init(struct tree_labels *labels, struct symbolized *symbolized,
 		      struct intern *strings);
 void tree_labels_deinit(struct tree_labels *labels);
 
-/* The frame's lines, innermost first, valid until the next call. */
+/* *ret: the lines of a frame, innermost first, valid until the next call. */
 struct err *tree_labels_of(struct tree_labels *labels, uint32_t frame,
 			   const struct label_line **ret, size_t *count);
 

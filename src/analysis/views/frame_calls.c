@@ -8,7 +8,7 @@ struct err *frame_calls_create(const struct recording *recording, uint64_t **ret
 	const struct site *sites = recording_sites(recording, &site_count);
 	const struct stack_node *stacks = recording_stacks(recording, &stack_count);
 	auto_free uint64_t *calls = NULL;
-	auto_free uint32_t *met = NULL; /* of each frame, the last site that had it, plus 1 */
+	auto_free uint32_t *met = NULL; /* for each frame, the last site that had it, plus 1 */
 
 	recording_frames(recording, &frame_count);
 	calls = calloc((size_t)frame_count + 1, sizeof(*calls));

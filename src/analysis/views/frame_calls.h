@@ -1,12 +1,12 @@
-/* How many allocations came by each frame of a recording. */
+/* How many allocations have each frame of a recording on their stacks. */
 #ifndef MALLOW_ANALYSIS_VIEWS_FRAME_CALLS_H
 #define MALLOW_ANALYSIS_VIEWS_FRAME_CALLS_H
 
 #include "analysis/recording.h"
 
 /*
- * *ret: for each frame the allocations, of the whole recording, on whose stacks it is; a stack that
- * has it twice counts once. To be freed.
+ * *ret: for each frame, how many allocations of the whole recording have it on their stacks; a
+ * stack that has it twice counts once. The caller owns *ret (free()).
  */
 struct err *frame_calls_create(const struct recording *recording, uint64_t **ret);
 

@@ -1,6 +1,6 @@
 /*
- * Where glibc's malloc keeps a block: a chunk, which begins with one word of its own. Only of
- * blocks that heap_chunk_in_main_arena() says it of.
+ * The chunk in which glibc's malloc keeps a block: it begins with one word of malloc's own. Only
+ * for blocks for which heap_chunk_in_main_arena() is true.
  */
 #ifndef MALLOW_ANALYSIS_VIEWS_HEAP_CHUNK_H
 #define MALLOW_ANALYSIS_VIEWS_HEAP_CHUNK_H
@@ -9,7 +9,10 @@
 
 #include "analysis/recording.h"
 
-/* Not mapped on its own, and in no thread's arena. With other allocators flags are 0: ask facts. */
+/*
+ * Whether a block is neither mapped on its own nor in a thread's arena. Other allocators' flags are
+ * 0: look at the facts first.
+ */
 static inline bool heap_chunk_in_main_arena(const struct block_columns *blocks, uint64_t i)
 {
 	return !(blocks->heap_flags[i] & (TRACE_HEAP_MMAPPED | TRACE_HEAP_NON_MAIN_ARENA));

@@ -6,9 +6,9 @@
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 
-#define OLD_ARENA (256u << 10) /* of Python up to 3.9 */
+#define OLD_ARENA (256u << 10) /* Python's up to 3.9 */
 #define NEW_ARENA (1u << 20)
-#define PHP_CHUNK (2u << 20) /* what is larger than one has a mapping of its own */
+#define PHP_CHUNK (2u << 20) /* a larger block has a mapping of its own */
 
 /* The mappings of all such heaps that are there at a moment of the recording. */
 struct mapped {
@@ -29,7 +29,7 @@ static void mapped_deinit(struct mapped *mapped)
 	map_deinit(&mapped->heaps);
 }
 
-/* The module of the innermost frame of a stack; NULL: none. *frame receives the frame's index. */
+/* The module of a stack's innermost frame; NULL: none. *frame: the frame's index. */
 static const struct recorded_module *innermost_module(const struct recording *recording,
 						      uint32_t stack, uint32_t *frame)
 {
@@ -47,7 +47,7 @@ static const struct recorded_module *innermost_module(const struct recording *re
 static bool module_begins(const struct recording *recording, const struct recorded_module *module,
 			  const char *name)
 {
-	// The program's own module has no path.
+	// The program's own module may have no path.
 	const char *path = *module->path ? module->path : recording_facts(recording)->program;
 	const char *slash = strrchr(path, '/');
 
@@ -102,8 +102,8 @@ static bool put(struct mapped *mapped, enum hidden_heap heap, uint64_t address, 
 }
 
 /*
- * Takes away what of a mapping is unmapped: all of it, or its begin or end. The latter PHP does
- * right after it has mapped too much, to have a chunk at an address that is a multiple of its size.
+ * Removes the unmapped part of a mapping: all of it, or its beginning or end. PHP maps too much and
+ * then cuts both, so that a chunk's address is a multiple of its size.
  */
 static bool take(struct mapped *mapped, uint64_t address, uint64_t length)
 {
@@ -152,8 +152,8 @@ struct err *hidden_heaps_find(const struct recording *recording, struct hidden_h
 }
 
 /*
- * The functions by which __pool_alloc and __mt_alloc get memory for many blocks at once; what the
- * program allocates from them is not seen. They stand in libstdc++ itself.
+ * Whether it is a function by which __pool_alloc and __mt_alloc get memory for many blocks at once.
+ * What the program allocates from these is not seen. The functions are in libstdc++ itself.
  */
 static bool is_cxx_pool(const char *function)
 {
@@ -166,7 +166,10 @@ static bool is_cxx_pool(const char *function)
 	return false;
 }
 
-/* Whether libstdc++ allocated for its pools: the frames up to the first one outside of it. */
+/*
+ * *ret: whether libstdc++ allocated for its pools. Looks at frames up to the first one outside of
+ * libstdc++.
+ */
 static struct err *is_of_cxx_pool(const struct recording *recording, struct symbolized *symbolized,
 				  uint32_t stack, bool *ret)
 {

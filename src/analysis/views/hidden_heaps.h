@@ -1,6 +1,6 @@
 /*
- * Memory that allocators of a language's own map for many blocks at once. No hook sees these
- * blocks, so they are in no sum of a recording.
+ * Memory pools of languages' own allocators, which map memory for many blocks at once. No hook sees
+ * these blocks, so they are in no sum of a recording.
  */
 #ifndef MALLOW_ANALYSIS_VIEWS_HIDDEN_HEAPS_H
 #define MALLOW_ANALYSIS_VIEWS_HIDDEN_HEAPS_H

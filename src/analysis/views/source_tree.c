@@ -12,15 +12,15 @@ struct builder {
 	const struct recording *recording;
 	struct symbolized *symbolized;
 	const struct stack_node *stacks;
-	struct intern places; /* what makes two lines of frames the same place, as text */
+	struct intern places; /* keys of places, as text */
 	struct buf text;
-	struct map numbers;   /* address of an interned place to its number */
-	struct map children;  /* parent and number of the place to node */
-	struct map of_frame;  /* frame to the first of its lines' numbers */
-	VEC(uint32_t) lines;  /* numbers of places, the lines of a frame in a row */
+	struct map numbers;   /* from the address of an interned place to its number */
+	struct map children;  /* from parent and number of the place to node */
+	struct map of_frame;  /* from a frame to the first of its lines */
+	VEC(uint32_t) lines;  /* numbers of places; a frame's lines follow each other */
 	VEC(uint32_t) path;   /* stack nodes, innermost first */
-	uint32_t *by_stack;   /* the tree node of each stack node; 0: not made yet */
-	uint32_t *last_child; /* of each tree node, while it grows */
+	uint32_t *by_stack;   /* for each stack node its tree node; 0: not made yet */
+	uint32_t *last_child; /* for each tree node, while the tree grows */
 	size_t last_capacity;
 	VEC(struct source_node) nodes;
 };
@@ -72,7 +72,7 @@ static struct err *number_of(struct builder *builder, const struct named_frame *
 	return NULL;
 }
 
-/* The frame's places, innermost first, valid until the next call. */
+/* *ret: the places of a frame, innermost first, valid until the next call. */
 static struct err *places_of(struct builder *builder, uint32_t frame, const uint32_t **ret,
 			     size_t *count)
 {
@@ -127,7 +127,7 @@ static struct err *append(struct builder *builder, struct source_node node, uint
 	return NULL;
 }
 
-/* The tree node below *at for a stack node. */
+/* Steps from *at to the tree node below it for a stack node. */
 static struct err *descend(struct builder *builder, uint32_t stack, uint32_t *at)
 {
 	uint32_t frame = builder->stacks[stack].frame;
@@ -158,7 +158,7 @@ static struct err *descend(struct builder *builder, uint32_t stack, uint32_t *at
 	return err;
 }
 
-/* Makes the nodes of a site's stack that are not there yet; *ret: the innermost. */
+/* Makes the nodes of a site's stack that are not there yet. *ret: the innermost. */
 static struct err *place_stack(struct builder *builder, uint32_t stack, uint32_t *ret)
 {
 	struct err *err = NULL;

@@ -1,6 +1,6 @@
 /*
- * A call tree whose nodes are places in the source, in the order in which the program first came
- * there: what the REST API's tree and ASCII tree show. (tree.h is the one of functions, by value.)
+ * A call tree whose nodes are places in the source, in the order of their first allocation. The
+ * REST API's tree and ASCII tree show it. (tree.h is a tree of functions, sorted by value.)
  */
 #ifndef MALLOW_ANALYSIS_VIEWS_SOURCE_TREE_H
 #define MALLOW_ANALYSIS_VIEWS_SOURCE_TREE_H
@@ -9,12 +9,12 @@
 #include "analysis/names/symbolized.h"
 
 struct source_node {
-	uint32_t frame; /* index, of the first stack that came by; RECORDING_NONE: the root … */
+	uint32_t frame; /* of the first stack that has this node; RECORDING_NONE: the root … */
 	uint32_t line;  /* … and which of its lines: symbolized_frame() */
-	uint64_t size, calls; /* this node and all below it */
+	uint64_t size, calls; /* of this node and all below it */
 	uint64_t first_ns, last_ns;
 	uint32_t parent;                    /* RECORDING_NONE: the root */
-	uint32_t first_child, next_sibling; /* by their first allocation */
+	uint32_t first_child, next_sibling; /* in the order of their first allocation */
 };
 
 struct source_tree {

@@ -9,17 +9,17 @@
 
 #define SECOND 1000000000u
 
-/* What happened in one second, then what was so at its end. */
+/* What happened in one second; later: what was so at its end. */
 struct second {
-	uint64_t number; /* from the second in which the recording begins */
+	uint64_t number; /* counted from the second in which the recording begins */
 	int64_t size, count;
 	uint64_t leaked_size, leaked_count;
 	int64_t chunks; /* bytes */
 };
 
 /*
- * Rows of blocks as a heap whose top is the lowest start, or the highest end, of a chunk. Those
- * that were freed are thrown out when they come to the top.
+ * A heap of blocks. Its top has the lowest start, or the highest end, of all chunks. Blocks that
+ * were freed are removed when they come to the top.
  */
 struct edge {
 	const struct block_columns *blocks;
@@ -71,7 +71,7 @@ static void edge_pop(struct edge *edge)
 	}
 }
 
-/* false: nothing is live at the end of that second. */
+/* *ret: the edge at the end of that second. false: nothing is live then. */
 static bool edge_at(struct edge *edge, uint64_t end_ns, uint64_t *ret)
 {
 	while (edge->rows.count && edge->blocks->freed_ns[edge->rows.items[0]] < end_ns)
@@ -85,11 +85,11 @@ static bool edge_at(struct edge *edge, uint64_t end_ns, uint64_t *ret)
 struct builder {
 	const struct block_columns *blocks;
 	bool glibc;
-	uint64_t begun_ns; /* of the recording, within its first second of the wall clock */
+	uint64_t begun_ns; /* when the recording began, within its first second */
 	uint64_t begun_s;
-	VEC(struct second) seconds; /* in which something happens */
-	struct map by_number;       /* to an index of seconds, while they are summed up */
-	size_t last;                /* index found last */
+	VEC(struct second) seconds; /* in which something happened */
+	struct map by_number;       /* values: indices of seconds, while these are summed up */
+	size_t last;                /* the index found last */
 	struct edge low, high;
 	VEC(struct timeline_point) points;
 };
@@ -103,7 +103,7 @@ static void builder_deinit(struct builder *builder)
 	vec_deinit(&builder->points);
 }
 
-/* NULL: no memory. Valid until the next call. */
+/* The second of a time, valid until the next call. NULL: no memory. */
 static struct second *second_at(struct builder *builder, uint64_t time_ns)
 {
 	uint64_t number = (builder->begun_ns + time_ns) / SECOND, *place;
@@ -173,7 +173,7 @@ static struct err *add_point(struct builder *builder, struct timeline_point poin
 	return vec_push(&builder->points, point) ? NULL : err_no_memory();
 }
 
-/* The ends of a row of seconds in which nothing happens, before that one. */
+/* Adds the ends of a row of seconds without events, before that second. */
 static struct err *add_gap(struct builder *builder, uint64_t unix_s)
 {
 	struct timeline_point flat;
@@ -194,7 +194,7 @@ static struct err *add_gap(struct builder *builder, uint64_t unix_s)
 	return err;
 }
 
-/* Blocks that begin until that time come to the edges. */
+/* Adds blocks that begin until that time to the edges. */
 static struct err *advance(struct builder *builder, uint64_t end_ns, uint64_t *row)
 {
 	const struct block_columns *blocks = builder->blocks;

@@ -11,7 +11,7 @@
 
 struct err *byte_source_open(const char *name, struct byte_source *ret)
 {
-	// O_NONBLOCK: a FIFO must not make the open wait; it is refused below.
+	// O_NONBLOCK: open() must not wait for a FIFO's writer. A FIFO is refused below.
 	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	return fd < 0 ? err_create_errno(errno, "%s", name) : byte_source_take(name, fd, ret);
@@ -75,7 +75,7 @@ uint64_t byte_source_taken(const struct byte_source *source)
 
 	if (source->data || fstat(source->fd, &status) < 0)
 		return source->size;
-	return (uint64_t)status.st_blocks * 512; // whatever the size of the file system's blocks
+	return (uint64_t)status.st_blocks * 512; // st_blocks always counts 512 bytes
 }
 
 static size_t read_memory(const struct byte_source *source, uint64_t offset, void *buffer,

@@ -1,7 +1,7 @@
 /*
- * Bytes to read at any position: a file, or memory. A file is read with pread() and never mapped:
- * another process may cut it short at any moment, and touching a mapping behind its end kills.
- * It may also grow: byte_source_size() asks each time.
+ * Bytes that can be read at any position: a file, or memory. A file is read by pread() and never
+ * mapped: another process may truncate it at any moment, and touching a mapping behind the end of
+ * its file kills. A file may also grow, so byte_source_size() asks each time.
  */
 #ifndef MALLOW_HOSTED_FILES_BYTE_SOURCE_H
 #define MALLOW_HOSTED_FILES_BYTE_SOURCE_H
@@ -18,24 +18,23 @@ struct byte_source {
 	int fd;
 };
 
-/* Regular files only. name is borrowed. */
+/* Opens a regular file; anything else is an error. name is borrowed. */
 struct err *byte_source_open(const char *name, struct byte_source *ret);
-/* The same of a descriptor, which becomes the source's own also when this fails. */
+/* The same for a descriptor, which the source closes, and which is closed also if this fails. */
 struct err *byte_source_take(const char *name, int fd, struct byte_source *ret);
 struct byte_source byte_source_memory(const char *name, const void *data, size_t size);
 void byte_source_close(struct byte_source *source);
 
-/* The size now. */
+/* The present size in bytes. */
 struct err *byte_source_size(const struct byte_source *source, uint64_t *ret);
 
-/* When the file was last written to, in nanoseconds of the real time clock. 0: memory, or unknown.
- */
+/* When the file was last written to, CLOCK_REALTIME in nanoseconds. 0: memory, or unknown. */
 uint64_t byte_source_modified(const struct byte_source *source);
 
-/* How much of it takes memory or disk: less than its size where it has holes. */
+/* How many bytes of memory or disk it takes: fewer than its size if it has holes. */
 uint64_t byte_source_taken(const struct byte_source *source);
 
-/* Reads up to size bytes; *ret is less only at the end. */
+/* Reads up to size bytes at offset. *ret: how many; fewer only at the end of the source. */
 struct err *byte_source_read(const struct byte_source *source, uint64_t offset, void *buffer,
 			     size_t size, size_t *ret);
 

@@ -8,7 +8,7 @@
 
 #include "hosted/cleanup.h"
 
-/* The variable's value if it is an absolute path: others are to be ignored, says XDG. */
+/* The value of the variable if it is an absolute path. XDG says that others are to be ignored. */
 static const char *folder_in(const char *variable)
 {
 	const char *path = getenv(variable);
@@ -55,7 +55,8 @@ static int open_nameless(const char *folder)
 	fd = open(folder, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0 || errno == ENOENT || errno == EACCES)
 		return fd;
-	// A file system that does not know such files.
+	// This file system does not know files without a name: make one with a name, and remove
+	// that.
 	if (asprintf(&path, "%s/mallow-XXXXXX", folder) < 0) {
 		path = NULL;
 		return -1;

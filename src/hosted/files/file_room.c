@@ -8,7 +8,7 @@ int file_room_take(int fd, uint64_t size)
 {
 	struct rlimit limit;
 
-	// Beyond this limit the kernel sends a signal, too.
+	// Checked here, because beyond this limit the kernel would also send a signal.
 	if (size > INT64_MAX || (getrlimit(RLIMIT_FSIZE, &limit) == 0 && size > limit.rlim_cur))
 		return EFBIG;
 	return fallocate(fd, 0, 0, (off_t)size) < 0 ? errno : 0;

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * Gives a file its size and the blocks for it at once. 0, or an errno: ENOSPC where there is no
- * room, EFBIG where a limit forbids the size, EOPNOTSUPP where the file system cannot.
+ * Sets a file's size and reserves all blocks for it. Returns 0 or an errno: ENOSPC: no room; EFBIG:
+ * a limit forbids the size; EOPNOTSUPP: the file system cannot reserve.
  */
 int file_room_take(int fd, uint64_t size);
 

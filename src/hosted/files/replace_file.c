@@ -17,7 +17,7 @@
 #define NAME_ATTEMPTS 100
 #define SYNC_SIZE     (1 << 20)
 
-/* What Linux allows a list of names to take, and a value. */
+/* Linux's limits for a list of attributes' names, and for a value. */
 #define ATTRIBUTE_NAMES_MAX XATTR_LIST_MAX
 #define ATTRIBUTE_VALUE_MAX XATTR_SIZE_MAX
 
@@ -41,7 +41,7 @@ static struct err *set_names(const char *path, struct replace_file *file)
 	return NULL;
 }
 
-/* A name in the directory that is not long, however long the file's own may be. */
+/* A temporary name in the file's directory. It is short, however long the file's own name is. */
 static struct err *next_name(struct replace_file *file, int attempt)
 {
 	free(file->temporary);
@@ -53,7 +53,7 @@ static struct err *next_name(struct replace_file *file, int attempt)
 	return NULL;
 }
 
-/* Without a name where the file system knows such files. */
+/* Opens the new file: without a name if the file system knows such files. */
 static struct err *open_new(struct replace_file *file)
 {
 	struct err *err;
@@ -76,7 +76,10 @@ static struct err *open_new(struct replace_file *file)
 	return err;
 }
 
-/* The owner first: a file that became somebody else's must not be open to all on the way. */
+/*
+ * Sets the owner before the mode: a file that is to belong to somebody else must not be readable by
+ * all in between.
+ */
 static struct err *copy_status(struct replace_file *file)
 {
 	struct stat status;
@@ -99,8 +102,8 @@ static struct err *copy_status(struct replace_file *file)
 }
 
 /*
- * Access control lists and other attributes, as far as that is allowed: none of them is worth
- * leaving the file as it is.
+ * Copies access control lists and other attributes as far as that is allowed. No failure here is
+ * worth giving up the new file.
  */
 static void copy_attributes(const struct replace_file *file)
 {
@@ -152,7 +155,9 @@ struct err *replace_file_write(const struct replace_file *file, const void *data
 	return NULL;
 }
 
-/* A file without a name cannot replace one with a name in one step. */
+/*
+ * Gives the new file a temporary name: only a file with a name can replace another one in one step.
+ */
 static struct err *give_name(struct replace_file *file)
 {
 	char self[64];
@@ -173,7 +178,10 @@ static struct err *give_name(struct replace_file *file)
 	return fail(file, errno);
 }
 
-/* What took the old file's name meanwhile, a recording of another run perhaps, is not ours. */
+/*
+ * Checks that the old file is still there under its name. Another file with that name, perhaps the
+ * recording of another run, is not ours to replace.
+ */
 static struct err *check_old(const struct replace_file *file)
 {
 	struct stat status;
@@ -196,8 +204,8 @@ struct err *replace_file_commit(struct replace_file *file)
 {
 	struct err *err;
 
-	// Or a power failure may leave a name with nothing behind it. Small files go without: a run
-	// of a thousand processes would wait for the disk a thousand times.
+	// Without fsync() a power failure may leave a name with nothing behind it. Small files do
+	// without: a run of a thousand processes would wait for the disk a thousand times.
 	if (is_large(file) && fsync(file->fd) < 0 && errno != EINVAL && errno != EROFS)
 		return fail(file, errno);
 	if (!file->temporary) {
@@ -205,7 +213,7 @@ struct err *replace_file_commit(struct replace_file *file)
 		if (err)
 			return err;
 	}
-	// As late as can be. What comes in between is a recording begun within microseconds.
+	// As late as possible: only a recording that is begun within these microseconds is missed.
 	err = check_old(file);
 	if (err)
 		return err;

@@ -1,7 +1,7 @@
 /*
- * A file that takes the place of another one when it is complete, and leaves it alone otherwise:
- * whatever happens before replace_file_commit(), the old file is as it was. Where the file system
- * can, the new one has no name until then, so that not even a kill leaves a trace.
+ * Replaces a file by a new one once the new one is complete. Until replace_file_commit() the old
+ * file stays as it is, whatever happens. If the file system can, the new file has no name until
+ * then, so not even a kill leaves a trace.
  */
 #ifndef MALLOW_HOSTED_FILES_REPLACE_FILE_H
 #define MALLOW_HOSTED_FILES_REPLACE_FILE_H
@@ -12,27 +12,32 @@
 #include "hosted/err.h"
 
 struct replace_file {
-	int fd;          /* to be written to */
-	char *path;      /* of the file to be replaced, without symbolic links */
-	char *directory; /* that it lies in */
-	char *temporary; /* the new file's name while it has one */
-	dev_t device;    /* of the file to be replaced: another one by its name is left alone */
+	int fd;          /* the new file, for writing */
+	char *path;      /* of the old file, without symbolic links */
+	char *directory; /* the directory that it lies in */
+	char *temporary; /* the new file's name while it has one, else NULL */
+	dev_t device;    /* of the old file; another file under its name is left alone */
 	ino_t inode;
-	nlink_t links; /* its names: those besides path stay with the old file */
+	nlink_t links; /* how many names the old file has; all but path keep it */
 };
 
 /*
- * path: a regular file. The new one gets its mode, and its owner; where that is not allowed it is
- * not made. Extended attributes, access control lists among them, it gets as far as is allowed.
+ * Makes the new file for the regular file at path, with its mode and its owner; an error if that is
+ * not allowed. Extended attributes, also access control lists, are copied as far as is allowed.
  */
 struct err *replace_file_create(const char *path, struct replace_file *ret);
 
 struct err *replace_file_write(const struct replace_file *file, const void *data, size_t size);
 
-/* Puts the new file into the old one's place. */
+/*
+ * Puts the new file into the old one's place. An error: the old file was replaced meanwhile, or the
+ * system says no; then the old file is as it was.
+ */
 struct err *replace_file_commit(struct replace_file *file);
 
-/* Drops the new file unless it was committed. Accepts a zeroed struct with fd -1. */
+/*
+ * Closes the new file, and removes it unless it was committed. Accepts a zeroed struct with fd -1.
+ */
 void replace_file_deinit(struct replace_file *file);
 
 #endif

@@ -27,13 +27,16 @@ void spill_deinit(struct spill *spill)
 	*spill = (struct spill){0};
 }
 
-/* A page of which the disk is found full when it is touched kills. */
+/*
+ * Reserves disk blocks. Without that a full disk would kill the process when it touches a page
+ * (SIGBUS).
+ */
 static bool take_blocks(int fd, size_t size)
 {
 	return file_room_take(fd, size) == 0;
 }
 
-/* Moves what it holds to another kind of memory. pages: MAP_FAILED if there was none. */
+/* Moves the content to memory of another kind. pages: that memory; MAP_FAILED: there is none. */
 static bool move_to(struct spill *spill, void *pages, size_t size, enum spill_kind kind, int fd)
 {
 	if (pages == MAP_FAILED)
@@ -115,7 +118,7 @@ void spill_settle(struct spill *spill, size_t size)
 	}
 	if (spill->kind != SPILL_FILE)
 		return;
-	// If it cannot be cut the disk has less room for a while, and that is all.
+	// If this fails, the disk has less room for a while, and nothing else happens.
 	(void)!ftruncate(spill->fd, (off_t)size);
 	close(spill->fd);
 	spill->fd = -1;

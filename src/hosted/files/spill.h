@@ -1,7 +1,7 @@
 /*
- * A growing piece of memory which, when it is large, is a mapped file without a name in the folder
- * for caches: its pages are the kernel's cache, which writes them to the disk where memory is
- * short. Where no file can be made, or the disk is full, it is memory as any.
+ * Memory that grows, for tables that may become larger than RAM. When it is large it is a mapped
+ * file without a name in the cache folder: the kernel writes its pages to the disk when memory is
+ * short. If no file can be made, or the disk is full, it is ordinary memory.
  */
 #ifndef MALLOW_HOSTED_FILES_SPILL_H
 #define MALLOW_HOSTED_FILES_SPILL_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SPILL_FILE_SIZE ((size_t)1 << 20) /* smaller ones are from the heap */
+#define SPILL_FILE_SIZE ((size_t)1 << 20) /* below this it is on the heap */
 
 enum spill_kind { SPILL_HEAP, SPILL_FILE, SPILL_PAGES };
 
@@ -18,18 +18,18 @@ struct spill {
 	void *data; /* moves when it grows */
 	size_t size;
 	enum spill_kind kind;
-	int fd; /* of SPILL_FILE until it is settled */
+	int fd; /* of SPILL_FILE until spill_settle() */
 };
 
 /*
- * Makes it so large, at least; what it held stays, what is new holds anything. False: no memory,
- * nothing changed.
+ * Grows to at least size bytes. The old content stays; the new bytes may hold anything. False: no
+ * memory, and nothing changed.
  */
 bool spill_grow(struct spill *spill, size_t size);
 
 /*
- * It does not grow any more beyond the first size bytes, the only ones that are kept: what the disk
- * had reserved behind them is free again, and no descriptor is open.
+ * Ends growing: keeps only the first size bytes, frees the disk space behind them, and closes the
+ * descriptor. What is on the heap stays as it is.
  */
 void spill_settle(struct spill *spill, size_t size);
 

@@ -5,10 +5,10 @@
 #include "hosted/csv_writer.h"
 #include "report/breakdown_view.h"
 
-/* The names of columns for the header row, parted by blanks. */
+/* The names of the columns for the header row, separated by blanks. */
 const char *breakdown_csv_columns(enum breakdown_by by);
 
-/* The rows; path: of the recording, in a column in front, NULL: there is none. */
+/* Writes the rows. path: the recording's, for a first column; NULL: without that column. */
 void breakdown_csv_write(struct csv_writer *csv, const struct breakdown_view *view,
 			 const char *path);
 

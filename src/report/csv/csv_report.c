@@ -15,7 +15,9 @@ void csv_report_sums(struct csv_writer *csv, const struct site *sum)
 	csv_u64(csv, sum->temporary);
 }
 
-/* The labels of all frames; *innermost: the first line of all, NULL: there is none. */
+/*
+ * Writes the labels of all frames. *innermost: the first of their named lines; NULL: there is none.
+ */
 static struct err *put_stack(struct buf *buf, const struct report_subject *subject, uint32_t node,
 			     const struct named_frame **innermost)
 {

@@ -5,10 +5,10 @@
 #include "analysis/breakdown/histogram.h"
 #include "hosted/csv_writer.h"
 
-/* The names of columns for the header row, parted by blanks. */
+/* The names of the columns for the header row, separated by blanks. */
 const char *histogram_csv_columns(enum histogram_of of);
 
-/* The rows; path: of the recording, in a column in front, NULL: there is none. */
+/* Writes the rows. path: the recording's, for a first column; NULL: without that column. */
 void histogram_csv_write(struct csv_writer *csv, const struct histogram *histogram,
 			 const char *path);
 

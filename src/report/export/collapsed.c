@@ -16,7 +16,7 @@ static void path_deinit(struct path *path)
 	vec_deinit(&path->nodes);
 }
 
-/* Readers split at ';' and at the last space: the first becomes ':', spaces are fine. */
+/* Readers split a line at ';' and at its last space. So ';' becomes ':'; spaces may stay. */
 static void put_label(struct buf *buf, const char *label)
 {
 	cleanup(buf_deinit) struct buf safe = BUF_EMPTY;

@@ -21,7 +21,7 @@ struct dump {
 	struct dump_names names;
 	struct stream_cursor *cursors;
 	uint32_t cursor_count;
-	uint32_t *heap; /* cursors with a record, the earliest first */
+	uint32_t *heap; /* a heap of cursors that have a record, the earliest first */
 	uint32_t heap_count;
 };
 
@@ -67,7 +67,7 @@ static struct err *read_header(struct dump *dump)
 	return err_create("%s: not a recording", dump->source.name);
 }
 
-/* The chunks stand sorted by stream: one cursor for each run of them. */
+/* Opens a cursor for each stream: chunks are sorted by stream. */
 static struct err *open_cursors(struct dump *dump)
 {
 	const struct indexed_chunk *chunks = dump->index.chunks.items;
@@ -94,7 +94,7 @@ static bool earlier(const struct dump *dump, uint32_t a, uint32_t b)
 	return left != right ? left < right : a < b;
 }
 
-/* Restores the heap where only the entry at `at` may be too large for its place. */
+/* Restores the heap if only the entry at `at` may be too late for its place. */
 static void sift_down(struct dump *dump, uint32_t at)
 {
 	uint32_t moved = dump->heap[at];
@@ -131,7 +131,7 @@ static struct err *start_merge(struct dump *dump)
 	return NULL;
 }
 
-/* Drops the earliest record: its stream goes on to the next, or leaves the heap. */
+/* Drops the earliest record. Its stream goes on to its next one, or leaves the heap. */
 static struct err *advance(struct dump *dump)
 {
 	bool found;
@@ -146,7 +146,10 @@ static struct err *advance(struct dump *dump)
 	return NULL;
 }
 
-/* Frames may be used, by time, before the line that defines them: all are collected first. */
+/*
+ * Collects all names before anything is written: in order of time, a frame may be used before the
+ * record that defines it.
+ */
 static struct err *collect_names(struct dump *dump)
 {
 	for (uint32_t i = 0; i < dump->cursor_count; i++) {
@@ -167,7 +170,7 @@ static struct err *collect_names(struct dump *dump)
 
 static void put_stack(struct dump *dump, const struct decode_stream *stream)
 {
-	uint64_t hash = 14695981039346656037ull; // FNV-1a over the code positions
+	uint64_t hash = 14695981039346656037ull; // FNV-1a over the pcs
 
 	for (uint32_t i = 0; i < stream->depth; i++)
 		hash = (hash ^ dump_names_pc(&dump->names, &stream->stack[i])) * 1099511628211ull;
@@ -207,7 +210,7 @@ static struct err *put_records(struct dump *dump)
 	if (!err)
 		err = collect_names(dump);
 	close_cursors(dump);
-	dump->damage = (struct damage){0}; // the second reading counts it again
+	dump->damage = (struct damage){0}; // the second reading counts damage again
 	if (!err)
 		err = open_cursors(dump);
 	if (!err)

@@ -30,7 +30,7 @@ static const char *const process_fields[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* NUL bytes separate the parts of lists: they become spaces. */
+/* Writes a text. NULs, which separate the parts of lists, become spaces. */
 static void put_text(struct buf *buf, const char *key, const struct decode_text *text)
 {
 	const char *data = text->data;
@@ -166,7 +166,7 @@ static void put_pool(struct buf *buf, const struct decode_event *event)
 		put_text(buf, "name", &event->pool.name);
 }
 
-/* Records of CULL. Stacks by the ids that they have in the file. */
+/* Writes records of CULL. Stacks are named by their ids in the file. */
 static void put_culled(struct buf *buf, const struct decode_event *event)
 {
 	struct decode_text frames = event->stack.frames;
@@ -208,7 +208,7 @@ static void put_culled(struct buf *buf, const struct decode_event *event)
 	}
 }
 
-/* Records about threads and the life of the process. */
+/* Writes records about threads and the life of the process. */
 static void put_life(struct buf *buf, const struct decode_event *event)
 {
 	switch (event->kind) {

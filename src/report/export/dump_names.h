@@ -1,4 +1,4 @@
-/* The frames and modules that a recording defines, for `trace dump --stacks`. */
+/* The frames and modules that a recording defines: for `trace dump --stacks`. */
 #ifndef MALLOW_REPORT_EXPORT_DUMP_NAMES_H
 #define MALLOW_REPORT_EXPORT_DUMP_NAMES_H
 
@@ -10,7 +10,7 @@
 struct dump_module {
 	uint64_t id;
 	uint64_t bias;
-	char *name; /* last part of the path, owned */
+	char *name; /* the last part of the path, owned */
 };
 
 struct dump_frame {
@@ -21,20 +21,20 @@ struct dump_frame {
 struct dump_names {
 	VEC(struct dump_module) modules;
 	VEC(struct dump_frame) frames;
-	struct map frame_by_id;  /* to an index of frames */
-	struct map module_by_id; /* to an index of modules */
+	struct map frame_by_id;  /* values: indices of frames */
+	struct map module_by_id; /* values: indices of modules */
 };
 
 void dump_names_deinit(struct dump_names *names);
 
-/* Takes notice of frame and module records; others are passed over. */
+/* Takes note of a frame or module record; ignores others. */
 struct err *dump_names_note(struct dump_names *names, const struct decode_event *event);
 
-/* "libc.so.6+0x1234", or "0x7f…" where no module is known, or what a special pc means. */
+/* Writes "libc.so.6+0x1234"; "0x7f…" if no module is known; or what a special pc means. */
 void dump_names_put(struct buf *buf, const struct dump_names *names,
 		    const struct decode_frame *frame);
 
-/* The frame's code position, 0 if the id is not defined. */
+/* The frame's pc; 0: its id is not defined. */
 uint64_t dump_names_pc(const struct dump_names *names, const struct decode_frame *frame);
 
 #endif

@@ -11,12 +11,12 @@
 #include "report/text/text_report.h"
 
 #define ROW_HEIGHT    18
-#define HEAD_HEIGHT   64 /* title, and the tools that the script adds */
-#define TITLE_COLUMNS 80 /* what follows the command shall be seen in a narrow window, too */
+#define HEAD_HEIGHT   64 /* the title, and the controls that the script adds */
+#define TITLE_COLUMNS 80 /* what follows the command is visible in a narrow window, too */
 #define FOOT_HEIGHT   26
-#define FOLD_BELOW    10000 /* frames narrower than 1 / this of the whole are folded */
+#define FOLD_BELOW    10000 /* frames narrower than 1 / this of the whole are left out */
 
-/* A frame to be drawn: a node of the tree, where it begins, and how deep it is. */
+/* A box to be drawn: a node of the tree, where it begins, and how deep it is. */
 struct box {
 	uint64_t start;
 	uint32_t node;
@@ -42,7 +42,7 @@ static bool narrow(const struct flamegraph *graph, uint32_t node)
 	return graph->tree->nodes[node].value < graph->tree->nodes[0].value / FOLD_BELOW;
 }
 
-/* All nodes below a narrow one are narrow too: no box of theirs is ever made. */
+/* How many nodes are in the subtree of a narrow node. All are narrow, so none gets a box. */
 static uint32_t nodes_below(const struct tree *tree, uint32_t top)
 {
 	const struct tree_node *nodes = tree->nodes;
@@ -88,14 +88,17 @@ static struct err *lay_out(struct flamegraph *graph)
 
 static uint32_t hash(const char *text)
 {
-	uint32_t value = 2166136261u; // FNV-1a: stable from run to run, and between machines
+	uint32_t value = 2166136261u; // FNV-1a: the same in each run and on each machine
 
 	for (; *text; text++)
 		value = (value ^ (unsigned char)*text) * 16777619u;
 	return value ^ value >> 15;
 }
 
-/* The program is warm, each library has a cool hue of its own, what has no module is grey. */
+/*
+ * Writes a frame's colour: warm for the program, a cool hue of its own for each library, grey
+ * without a module.
+ */
 static void put_colour(struct buf *buf, const struct named_frame *frame)
 {
 	uint32_t shade, hue, saturation;
@@ -118,7 +121,10 @@ static void put_colour(struct buf *buf, const struct named_frame *frame)
 	buf_printf(buf, "hsl(%u,%u%%,%u%%)", hue, saturation, 66 + shade / 64 % 14);
 }
 
-/* Hundredths of a per mille are finer than a pixel of any screen; integers avoid the locale. */
+/*
+ * Writes a percentage in steps of a hundredth of a per mille, finer than any screen's pixels. By
+ * integers, because the locale may change how a double is printed.
+ */
 static void put_percent(struct buf *buf, uint64_t part, uint64_t whole)
 {
 	uint64_t value = whole ? (uint64_t)((double)part / (double)whole * 1e7 + 0.5) : 0;
@@ -129,7 +135,7 @@ static void put_percent(struct buf *buf, uint64_t part, uint64_t whole)
 	buf_char(buf, '%');
 }
 
-/* "12.3 MB", "12,345 calls" */
+/* A value in the metric's unit: "12.3 MB", "12,345 calls". */
 static struct formatted amount(const struct flamegraph *graph, uint64_t value)
 {
 	if (metric_info(graph->metric)->bytes)
@@ -137,7 +143,7 @@ static struct formatted amount(const struct flamegraph *graph, uint64_t value)
 	return format_counted(value, "call", graph->exact);
 }
 
-/* The root stands for the whole program. */
+/* A node's label. The root stands for the whole program. */
 static const char *label_of(const struct flamegraph *graph, uint32_t node)
 {
 	return node ? graph->tree->nodes[node].label : "all";
@@ -162,8 +168,8 @@ static void put_tooltip(struct buf *buf, const struct flamegraph *graph, uint32_
 }
 
 /*
- * A nested svg clips its text by itself, and only its x and width change with zoom and window.
- * data-s and data-v, the begin and the value, are what the script computes them from.
+ * Writes a box as a nested svg, which clips its text by itself. On zooming only its x and width
+ * change; the script computes them from data-s and data-v, its begin and its value.
  */
 static void put_box(struct buf *buf, const struct flamegraph *graph, const struct box *box)
 {

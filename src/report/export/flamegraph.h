@@ -1,6 +1,6 @@
 /*
- * A flame graph as one SVG file that needs nothing else: it can be looked at as a picture, and in
- * a browser be zoomed and searched. Own writer; the script is flamegraph.js.
+ * A flame graph as one SVG file that needs nothing else. It is a picture; in a browser it can be
+ * zoomed and searched. Its script is flamegraph.js.
  */
 #ifndef MALLOW_REPORT_EXPORT_FLAMEGRAPH_H
 #define MALLOW_REPORT_EXPORT_FLAMEGRAPH_H
@@ -10,8 +10,8 @@
 #include "hosted/buf.h"
 
 /*
- * Outermost frames at the top. Frames below 1/10,000 of the whole are folded: their siblings'
- * space stays empty, and the heading says how many they are. exact as in format_bytes().
+ * Writes the graph, outermost frames at the top. Frames below 1/10,000 of the whole are left out:
+ * their space stays empty, and the heading says how many they are. exact: as in format_bytes().
  */
 struct err *flamegraph_write(struct buf *buf, const struct recording *recording,
 			     const struct tree *tree, enum metric metric, bool exact);

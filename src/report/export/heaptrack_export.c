@@ -10,7 +10,7 @@
 #include "report/export/heaptrack_kinds.h"
 #include "report/style.h"
 
-#define HEAPTRACK_VERSION 0x10300 /* the first one that wrote version 3 of the file */
+#define HEAPTRACK_VERSION 0x10300 /* the first that wrote version 3 of the file */
 #define FILE_VERSION      3
 
 #define PAGE             4096
@@ -19,7 +19,9 @@
 #define KINDS_AT_A_TIME  1024
 #define EVENTS_AT_A_TIME 8192
 
-/* Two walks over the events: the first one defines the kinds of blocks, the second writes. */
+/*
+ * Two walks over the events: the first defines the kinds of blocks, the second writes the events.
+ */
 struct heaptrack_export {
 	const struct recording *recording;
 	const struct filter_match *match; /* NULL: all blocks */
@@ -29,15 +31,15 @@ struct heaptrack_export {
 	uint64_t *temporary; /* a bit for each block */
 	enum { HEAD, KINDS, EVENTS } stage;
 
-	/* Of the first walk. */
+	/* For the first walk. */
 	uint64_t live_bytes, peak_bytes;
-	uint64_t peak_block; /* with whose allocation most was live */
+	uint64_t peak_block; /* with its allocation most was live */
 
-	/* Of the second. */
-	uint64_t ms;           /* that the file has reached */
-	uint32_t memory_count; /* samples of resident memory that were written */
-	uint32_t last_kind;    /* as the reader has it: of the event before, 0 if that was a free */
-	uint64_t last_block;   /* that was just allocated, UINT64_MAX: that was a free */
+	/* For the second walk. */
+	uint64_t ms;           /* the time that the file has reached */
+	uint32_t memory_count; /* how many samples of resident memory are written */
+	uint32_t last_kind;    /* the reader's: kind of the last event, 0 if it was a free */
+	uint64_t last_block;   /* allocated by the last event, UINT64_MAX if it was a free */
 };
 
 void heaptrack_export_destroy(struct heaptrack_export *export)
@@ -75,7 +77,7 @@ struct err *heaptrack_export_create(struct symbolized *symbolized, const struct 
 	return NULL;
 }
 
-/* By far the most lines are such: at once, not in four steps. */
+/* Writes a line with one number in one step, not in four: nearly all lines are such. */
 static void put_line(struct buf *buf, char type, uint64_t number)
 {
 	char line[2 + 16 + 1], *end = line + sizeof(line), *p;
@@ -102,7 +104,7 @@ static void put_command(struct buf *buf, const struct recording_facts *facts)
 	buf_char(buf, '\n');
 }
 
-/* Readers pass over comments: they are for whoever wonders at the numbers. */
+/* Writes comments, which readers ignore, for people who wonder about the numbers. */
 static void put_comments(struct heaptrack_export *export, struct buf *buf)
 {
 	const struct recording_facts *facts = recording_facts(export->recording);
@@ -129,13 +131,13 @@ static void put_head(struct heaptrack_export *export, struct buf *buf)
 	buf_printf(buf, "v %x %x\n", HEAPTRACK_VERSION, FILE_VERSION);
 	put_comments(export, buf);
 	put_command(buf, facts);
-	buf_printf(buf, "I %x 0\n", PAGE); // how many pages the machine has is not known
+	buf_printf(buf, "I %x 0\n", PAGE); // the machine's number of pages is not known
 	if (facts->begun_by_start)
 		buf_text(buf, "A\n");
 	export->stage = KINDS;
 }
 
-/* What the block takes, and of a sample all that it stands for. */
+/* A block's size; in a sampled recording, the size of all that it stands for. */
 static uint64_t size_of(const struct heaptrack_export *export, uint64_t block)
 {
 	uint64_t mean = recording_facts(export->recording)->sample_mean;
@@ -184,7 +186,7 @@ static void put_time(struct heaptrack_export *export, struct buf *buf, uint64_t 
 	put_line(buf, 'c', export->ms);
 }
 
-/* The samples of resident memory until then, and the time itself. */
+/* Writes the samples of resident memory up to that time, and then the time. */
 static void advance(struct heaptrack_export *export, struct buf *buf, uint64_t time_ns)
 {
 	uint32_t count;
@@ -203,7 +205,7 @@ static bool is_temporary(const struct heaptrack_export *export, uint64_t block)
 	return export->temporary[block / 64] >> block % 64 & 1;
 }
 
-/* Whether its free is written right behind its allocation: heaptrack_export.h. */
+/* Whether a block's free is written right behind its allocation (heaptrack_export.h). */
 static bool freed_at_once(const struct heaptrack_export *export, uint64_t block)
 {
 	const struct block_columns *blocks = export->blocks;

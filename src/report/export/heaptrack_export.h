@@ -1,6 +1,6 @@
 /*
- * A recording as a data file of heaptrack, version 3 of the dialect that heaptrack_print and
- * heaptrack_gui read: every allocation and every free in the order of time.
+ * A recording as a data file of heaptrack, version 3, which heaptrack_print and heaptrack_gui read:
+ * every allocation and every free in the order of time.
  *
  *	v 10300 3                     what it is; X the command, I the size of a page
  *	s 4 main                      a string ...
@@ -10,16 +10,17 @@
  *	+ 0     - 0                   a block of that kind comes, and goes
  *	c 2a    R 1f4                 milliseconds since the start; resident pages
  *
- * heaptrack computes all sums itself, from these lines. They come to what mallow says, also the
- * temporary ones: heaptrack takes for one whose free follows right behind an allocation of its
- * kind, mallow what is freed before its thread allocates again. So such a free is written right
- * behind its allocation, past what happened in between, unless that would be seen elsewhere: where
- * the block is part of the peak, or lives longer than the 10 ms by which heaptrack itself tells
- * times apart. These few are not temporary for heaptrack.
+ * heaptrack computes all sums from these lines, and they come out as mallow's. Temporary blocks
+ * need help: for mallow a block is temporary if it is freed before its thread allocates again; for
+ * heaptrack, if its free is the next line after an allocation of its kind. So the free of a
+ * temporary block is moved to right behind its allocation, before what happened in between. It is
+ * not moved if that would change other numbers: if the block is part of the peak, or lives longer
+ * than the 10 ms by which heaptrack tells times apart. heaptrack does not count these few as
+ * temporary.
  *
- * Of a sample, each block is one with the size of all that it stands for: bytes are the estimates
- * of mallow, calls count samples. Blocks that CULL only counted are not in it, nor are those of
- * pools.
+ * In a sampled recording a block is written with the size of all blocks that it stands for: bytes
+ * are mallow's estimates, and calls count samples. Blocks that CULL only counted are not written,
+ * nor are blocks of pools.
  */
 #ifndef MALLOW_REPORT_EXPORT_HEAPTRACK_EXPORT_H
 #define MALLOW_REPORT_EXPORT_HEAPTRACK_EXPORT_H
@@ -31,8 +32,8 @@
 struct heaptrack_export;
 
 /*
- * The recording is that of symbolized, with blocks; both must outlive it, and so must match: only
- * the blocks in it are written. NULL: all.
+ * For the recording of symbolized, which must have blocks. match: only these blocks are written;
+ * NULL: all. All of them must outlive the export.
  */
 struct err *heaptrack_export_create(struct symbolized *symbolized, const struct filter_match *match,
 				    struct heaptrack_export **ret);
@@ -40,12 +41,12 @@ struct err *heaptrack_export_create(struct symbolized *symbolized, const struct 
 void heaptrack_export_destroy(struct heaptrack_export *export);
 
 /*
- * Appends the next piece, some 64 KB, so that no more is ever in memory. *done: it was the last. In
- * the thread that symbolized belongs to, for it names frames.
+ * Appends the next piece, some 64 KB, so that no more than that is in memory. *done: it was the
+ * last. Call it in symbolized's thread, because it names frames.
  */
 struct err *heaptrack_export_more(struct heaptrack_export *export, struct buf *buf, bool *done);
 
-/* All of it. */
+/* Writes all of it at once. */
 struct err *heaptrack_export_write(struct buf *buf, struct symbolized *symbolized,
 				   const struct filter_match *match);
 

@@ -8,7 +8,7 @@
 #define SET_BITS 18
 #define WAYS     4
 
-/* The kinds that are remembered of one hash, the one used last in front. 16 MB in all. */
+/* The kinds that are remembered for one hash, the last used first. 16 MB in all. */
 struct heaptrack_kind_set {
 	struct known_kind {
 		uint64_t size;
@@ -61,7 +61,10 @@ static struct err *define(struct heaptrack_kinds *kinds, struct buf *buf, uint64
 	return NULL;
 }
 
-/* Puts the kind in front of its set; if it is new there, the one used least lately is forgotten. */
+/*
+ * Moves a kind to the front of its set. If it is not there, it takes the place of the one that was
+ * used longest ago.
+ */
 static struct known_kind *recall(struct heaptrack_kinds *kinds, uint64_t size, uint32_t site)
 {
 	uint64_t hash = random_mix(size * RANDOM_STEP + site);

@@ -1,8 +1,7 @@
 /*
- * The kinds of blocks that heaptrack tells apart: by size and stack. Its lines of events name
- * nothing else.
+ * heaptrack's kinds of blocks: a kind is a size and a stack. Its lines of events name kinds only.
  *
- * A program may have as many kinds as allocations, so only some are remembered: one that comes
+ * A program may have as many kinds as allocations, so only some are remembered. A kind that comes
  * again after it was forgotten is defined again, which is the same to heaptrack.
  */
 #ifndef MALLOW_REPORT_EXPORT_HEAPTRACK_KINDS_H
@@ -18,42 +17,42 @@ struct heaptrack_kinds {
 	struct heaptrack_names *names;
 	struct heaptrack_kind_set *sets;
 	struct spill memory;
-	uint32_t *of; /* of each block that was taken, from 0 */
+	uint32_t *of; /* the kind of each block that was taken, from 0 */
 	uint64_t first_size;
 	uint32_t first_stack;
 	uint32_t count;
 };
 
-/* Into a zeroed one; the recording is that of symbolized, with blocks. */
+/* kinds: zeroed. symbolized: its recording must have blocks. */
 struct err *heaptrack_kinds_init(struct heaptrack_kinds *kinds, struct symbolized *symbolized);
 /* Accepts a zeroed one. */
 void heaptrack_kinds_deinit(struct heaptrack_kinds *kinds);
 
 /*
- * Finds the kind of a block of that size; into buf come the lines that define it, if it is a new
- * one. heaptrack_gui wants kinds numbered in the order in which it meets their first allocations,
- * so that must be the order of calls.
+ * Finds the kind of a block of that size. If it is a new kind, the lines that define it are
+ * appended to buf. Call it in the order of the allocations in the file: heaptrack_gui expects kinds
+ * to be numbered in the order of their first allocations.
  */
 struct err *heaptrack_kinds_take(struct heaptrack_kinds *kinds, struct buf *buf, uint64_t block,
 				 uint64_t size);
 
 /*
- * Behind the last one: defines two more, by which nothing is ever allocated. To the reader a free
- * is temporary if it names the same kind as the event before, which it remembers as 0 if that was
- * a free. With these a free can be told from that:
+ * To be called after the last heaptrack_kinds_take(). Defines two more kinds, of which no block is
+ * ever allocated. heaptrack takes a free for temporary if it names the same kind as the event
+ * before; after a free that kind is 0. The two kinds break this up:
  *
  *	+ 5  - nothing  - 5           freed, but not the block that was just allocated
  *	+ 5  - 5  - other_first       freed, of kind 0
  */
 void heaptrack_kinds_finish(struct heaptrack_kinds *kinds, struct buf *buf);
 
-/* Of no bytes: freeing it changes no sum. */
+/* The kind of no bytes: freeing one changes no sum. */
 static inline uint32_t heaptrack_kinds_nothing(const struct heaptrack_kinds *kinds)
 {
 	return kinds->count;
 }
 
-/* The same as kind 0. */
+/* Another kind with the size and stack of kind 0. */
 static inline uint32_t heaptrack_kinds_other_first(const struct heaptrack_kinds *kinds)
 {
 	return kinds->count + 1;

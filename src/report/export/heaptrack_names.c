@@ -8,17 +8,17 @@
 #include "hosted/vec.h"
 #include "report/style.h"
 
-/* Numbers are heaptrack's: from 1, in the order of definition; 0: none, or not defined yet. */
+/* Numbers are heaptrack's: from 1, in the order of definition. 0: none, or not defined yet. */
 struct heaptrack_names {
 	struct symbolized *symbolized;
 	const struct stack_node *nodes;
 	struct intern texts;
-	struct map strings;  /* address of an interned text to its number */
-	uint32_t *positions; /* of each frame */
-	uint32_t *stacks;    /* of each node, and the last: of the empty stack */
+	struct map strings;  /* from the address of an interned text to its number */
+	uint32_t *positions; /* the number of each frame's position */
+	uint32_t *stacks;    /* the number of each node's stack; the last: the empty stack */
 	uint32_t node_count;
 	uint32_t position_count, stack_count;
-	VEC(uint32_t) path; /* nodes of a stack that are not defined, innermost first */
+	VEC(uint32_t) path; /* nodes of a stack without a number, innermost first */
 };
 
 void heaptrack_names_destroy(struct heaptrack_names *names)
@@ -60,7 +60,7 @@ static void put_number(struct buf *buf, uint64_t number)
 	buf_hex(buf, number);
 }
 
-/* A line of its own: what would end it becomes harmless. text NULL: 0. */
+/* Writes the line of a string, in which line ends become harmless. text NULL: number 0. */
 static struct err *define_string(struct heaptrack_names *names, struct buf *buf, const char *text,
 				 uint32_t *ret)
 {
@@ -87,7 +87,10 @@ static struct err *define_string(struct heaptrack_names *names, struct buf *buf,
 	return buf_finish(&safe);
 }
 
-/* " FUNCTION FILE LINE" for each line, behind the definitions of their strings. */
+/*
+ * Appends " FUNCTION FILE LINE" to line for each named line; definitions of their strings go to buf
+ * before that.
+ */
 static struct err *put_lines(struct heaptrack_names *names, struct buf *buf, struct buf *line,
 			     const struct named_frame *frames, size_t count)
 {

@@ -11,7 +11,7 @@
 #include "report/export/pprof_fields.h"
 #include "report/export/pprof_tables.h"
 
-/* Ways of counting, in the order in which Go's heap profiles have the first four. */
+/* The values of a sample. The first four are in the order of Go's heap profiles. */
 static const struct sample_type {
 	const char *name, *unit;
 } sample_types[] = {
@@ -29,7 +29,7 @@ struct profile {
 	uint32_t site_count;
 	struct pprof_tables *tables;
 	struct buf *out;    /* the profile */
-	struct buf message; /* in the making */
+	struct buf message; /* being written */
 	VEC(uint64_t) locations;
 };
 
@@ -71,7 +71,7 @@ static struct err *put_text(struct profile *profile, enum pprof_profile_field fi
 	return NULL;
 }
 
-/* What `pprof -comments` shows. */
+/* Writes the comments, which `pprof -comments` shows. */
 static struct err *put_comments(struct profile *profile)
 {
 	const struct recording_facts *facts = recording_facts(profile->recording);
@@ -113,7 +113,7 @@ static struct err *put_head(struct profile *profile, const struct recording *sin
 	return err;
 }
 
-/* Those of a stack, innermost first. */
+/* Finds the locations of a stack, innermost first. */
 static struct err *find_locations(struct profile *profile, uint32_t node)
 {
 	uint32_t unused;

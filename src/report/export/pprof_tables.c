@@ -10,7 +10,7 @@
 #include "report/export/pprof_fields.h"
 #include "report/style.h"
 
-/* Of a module: what the profile says of its places. */
+/* What the profile says about the places of a module. */
 struct mapping {
 	bool used, named, files, lines, inlined;
 };
@@ -18,11 +18,12 @@ struct mapping {
 struct pprof_tables {
 	struct symbolized *symbolized;
 	struct buf *profile;
-	struct buf message, line; /* in the making */
+	struct buf message, line; /* being written */
 	struct intern texts;
-	struct map strings;   /* address of an interned text to its number */
-	struct map functions; /* name, file and raw name, interned, to their number */
-	bool *located;        /* of each frame, and the last: of none; its location was written */
+	struct map strings;   /* from the address of an interned text to its number */
+	struct map functions; /* from an interned struct function_key to its number */
+	/* For each frame, whether its location is written; the last is the one for no frames. */
+	bool *located;
 	uint32_t frame_count;
 	struct mapping *mappings;
 	uint32_t main_module; /* RECORDING_NONE: not known */
@@ -82,14 +83,14 @@ struct err *pprof_tables_string(struct pprof_tables *tables, const char *text, u
 		return err_no_memory();
 	if (*number == MAP_NONE) {
 		*number = tables->strings.count;
-		style_safe_text(&safe, text, strlen(text)); // strings are valid UTF-8
+		style_safe_text(&safe, text, strlen(text)); // strings must be valid UTF-8
 		protobuf_message(tables->profile, PROFILE_STRING_TABLE, &safe);
 	}
 	*ret = *number;
 	return NULL;
 }
 
-/* What tells functions apart: numbers of strings. */
+/* What makes functions different: numbers of strings. */
 struct function_key {
 	uint64_t name, system_name, file;
 };
@@ -173,7 +174,8 @@ static struct err *put_location(struct pprof_tables *tables, uint32_t index)
 		note_mapping(tables, module, frames, count);
 	}
 	protobuf_u64(&location, LOCATION_ADDRESS, frames->address);
-	// In a file without names pprof looks for them itself, unless some are made up for it.
+	// No made-up names: pprof looks up names itself, but only in a file that has none in the
+	// profile.
 	for (size_t i = 0; i < count && (frames[i].has_symbol || module == RECORDING_NONE); i++) {
 		err = put_line(tables, &location, &frames[i]);
 		if (err)

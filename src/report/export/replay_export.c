@@ -19,10 +19,10 @@ struct replay_export {
 	const struct block_columns *blocks;
 	const struct filter_match *match; /* NULL: all blocks */
 	struct block_events *events;
-	struct spill slots;          /* a uint32_t for each block; NO_SLOT: it has none yet */
-	VEC(uint32_t) unused;        /* slots that were used before */
-	uint32_t slot_count;         /* that were ever used */
-	VEC(uint32_t) stack, wanted; /* nodes, outermost first, and innermost first */
+	struct spill slots;          /* a uint32_t for each block; NO_SLOT: none yet */
+	VEC(uint32_t) unused;        /* slots that are free again */
+	uint32_t slot_count;         /* how many slots were ever used */
+	VEC(uint32_t) stack, wanted; /* nodes: outermost first; innermost first */
 	bool begun;
 };
 
@@ -52,7 +52,10 @@ static void begin_walk(struct replay_export *export)
 	block_events_rewind(export->events);
 }
 
-/* The block that a realloc makes of this one, if it takes part; RECORDING_NONE: it is freed. */
+/*
+ * The block that a realloc made of this one. RECORDING_NONE: none, or it is left out, so this one
+ * is freed.
+ */
 static uint32_t replacement(const struct replay_export *export, uint64_t block)
 {
 	uint32_t successor = export->blocks->successor[block];
@@ -63,7 +66,10 @@ static uint32_t replacement(const struct replay_export *export, uint64_t block)
 	return RECORDING_NONE;
 }
 
-/* Gives the event its slot. *ret: the step that it is, END: none, the realloc is still to come. */
+/*
+ * Gives the event its slot. *ret: the step to write; END: none, because the realloc's other half
+ * follows.
+ */
 static struct err *take_event(struct replay_export *export, const struct block_event *event,
 			      uint64_t *ret)
 {
@@ -85,7 +91,7 @@ static struct err *take_event(struct replay_export *export, const struct block_e
 	return NULL;
 }
 
-/* How many slots there are is said before the first step. */
+/* Counts the slots, because the file begins with their number. */
 static struct err *count_slots(struct replay_export *export)
 {
 	struct block_event event;
@@ -132,7 +138,9 @@ static void put_step(struct buf *buf, uint64_t kind, uint64_t a, uint64_t b, uin
 	buf_put(buf, step, sizeof(step));
 }
 
-/* Returns and calls, from the stack as it stands to that of the block. Equal nodes, equal stacks.
+/*
+ * Writes the returns and calls that lead from the present stack to the block's. Equal nodes are
+ * equal stacks.
  */
 static struct err *put_stack(struct replay_export *export, struct buf *buf, uint64_t block)
 {

@@ -21,7 +21,7 @@ static const char *entity(char c)
 	return NULL;
 }
 
-/* A valid UTF-8 sequence that XML 1.0 does not allow: C0, DEL and C1, U+FFFE and U+FFFF. */
+/* Whether XML 1.0 forbids a valid UTF-8 sequence: C0, DEL, C1, U+FFFE and U+FFFF. */
 static bool forbidden(const unsigned char *sequence, size_t length)
 {
 	if (length == 1)

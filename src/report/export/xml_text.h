@@ -1,12 +1,12 @@
-/* Text inside XML. */
+/* Writes text into XML. */
 #ifndef MALLOW_REPORT_EXPORT_XML_TEXT_H
 #define MALLOW_REPORT_EXPORT_XML_TEXT_H
 
 #include "hosted/buf.h"
 
 /*
- * Any bytes as the content of an element or of a quoted attribute. What XML 1.0 cannot hold even
- * as a reference (control characters, surrogates, invalid UTF-8) becomes U+FFFD.
+ * Writes any bytes as the content of an element or of a quoted attribute. What XML 1.0 cannot
+ * express (control characters, surrogates, invalid UTF-8) becomes U+FFFD.
  */
 void xml_text(struct buf *buf, const char *text);
 

@@ -2,7 +2,7 @@
 
 #include "report/json/json_report.h"
 
-/* What the row is of, by fields whose values are null where that is not known. */
+/* Writes what a row is about. A value that is not known is null. */
 static void put_identity(struct json_writer *json, enum breakdown_by by,
 			 const struct breakdown_row *row)
 {

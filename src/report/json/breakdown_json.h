@@ -5,7 +5,7 @@
 #include "hosted/json_writer.h"
 #include "report/breakdown_view.h"
 
-/* The fields "by", "row_count" and "rows", in the object that is open. */
+/* Writes the fields "by", "row_count" and "rows" into the open object. */
 void breakdown_json_write(struct json_writer *json, const struct breakdown_view *view);
 
 #endif

@@ -63,7 +63,9 @@ static struct err *put_error(struct json_writer *json, struct json_stacks *stack
 	return err;
 }
 
-/* Frees of what a pool of the program's own did not hold, or may not have held. */
+/*
+ * Writes the frees of blocks that a pool of the program's own did not hold, or may not have held.
+ */
 static struct err *put_pool_errors(struct json_writer *json, struct json_stacks *stacks,
 				   const struct recording *recording)
 {

@@ -4,7 +4,10 @@
 
 #include "report/json/json_stacks.h"
 
-/* One object. recording: opened with RECORDING_HEAP_ERRORS. */
+/*
+ * Writes one object. recording: opened with RECORDING_HEAP_ERRORS. top: how many kinds of errors
+ * are written; 0: all.
+ */
 struct err *errors_json_write(struct json_writer *json, struct json_stacks *stacks,
 			      const struct recording *recording, uint32_t top);
 

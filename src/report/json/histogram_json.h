@@ -5,7 +5,10 @@
 #include "analysis/breakdown/histogram.h"
 #include "hosted/json_writer.h"
 
-/* The fields "histogram", "classes" and the sums in no class, in the object that is open. */
+/*
+ * Writes the fields "histogram" and "classes", and the sums that are in no class, into the open
+ * object.
+ */
 void histogram_json_write(struct json_writer *json, const struct histogram *histogram);
 
 #endif

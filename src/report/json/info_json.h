@@ -5,7 +5,7 @@
 #include "analysis/recording.h"
 #include "hosted/json_writer.h"
 
-/* One object. modules: with the list of loaded files and their build ids. */
+/* Writes one object. modules: with the loaded files and their build ids. */
 void info_json_write(struct json_writer *json, const struct recording *recording, bool modules);
 
 #endif

@@ -81,7 +81,7 @@ void json_report_sums(struct json_writer *json, const struct recording_summary *
 	json_field_u64(json, "temporary", sum->temporary);
 }
 
-/* Of merged recordings: which they are, and what the numbers of all of them together mean. */
+/* Writes, for merged recordings, which they are, and what the numbers of all together mean. */
 static void put_processes(struct json_writer *json, const struct recording_facts *facts,
 			  const struct process_list *processes)
 {
@@ -102,7 +102,7 @@ static void put_processes(struct json_writer *json, const struct recording_facts
 					   : "of all processes together");
 }
 
-/* How many blocks and bytes each suppression hid, those that hid nothing too. */
+/* Writes how many blocks and bytes each suppression hid, also for those that hid none. */
 static void put_suppressed(struct json_writer *json, const struct report_subject *subject)
 {
 	size_t count;

@@ -6,29 +6,32 @@
 #include "report/json/json_stacks.h"
 #include "report/subject.h"
 
-/* One object: sites by descending metric, top of them (0: all, also those whose metric is 0). */
+/*
+ * Writes one object. Sites are in descending order of the metric, top of them (0: all, also those
+ * whose metric is 0).
+ */
 struct err *json_report_write(struct json_writer *json, struct json_stacks *stacks,
 			      const struct report_subject *subject, enum metric metric,
 			      uint32_t top);
 
-/* The fields that say what is reported of, with its sums, in the object that is open. */
+/* Writes the fields that say what the report is about, and its sums, into the open object. */
 void json_report_subject(struct json_writer *json, const struct report_subject *subject);
 
 /*
- * The fields "site_count" and "sites", in the object that is open: by descending metric, top of
- * them (0: all), each with its sums and stack.
+ * Writes the fields "site_count" and "sites" into the open object: sites in descending order of the
+ * metric, top of them (0: all), each with its sums and stack.
  */
 struct err *json_report_sites(struct json_writer *json, struct json_stacks *stacks,
 			      const struct site *sites, uint32_t site_count, enum metric metric,
 			      uint32_t top);
 
-/* The sums of a site, or of several, but its own peak: in the object that is open. */
+/* Writes the sums of one or several sites, without the own peak, into the open object. */
 void json_report_site_sums(struct json_writer *json, const struct site *sum);
 
-/* The fields of sums, in the object that is open. */
+/* Writes the fields of a recording's sums into the open object. */
 void json_report_sums(struct json_writer *json, const struct recording_summary *sum);
 
-/* Fields that say which recording it is, and whether all of it is there. */
+/* Writes the fields that say which recording it is, and whether it is complete. */
 void json_report_identity(struct json_writer *json, const struct recording_facts *facts);
 
 #endif

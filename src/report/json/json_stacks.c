@@ -69,7 +69,10 @@ static struct err *make_tables(struct json_stacks *stacks)
 	return stacks->row_of && stacks->first_of ? NULL : err_no_memory();
 }
 
-/* Rows for a frame of the recording whose caller has the row *row; *row becomes the innermost. */
+/*
+ * Adds rows for a frame of the recording. *row: its caller's row; becomes that of the innermost
+ * function.
+ */
 static struct err *add_rows(struct json_stacks *stacks, uint32_t frame, uint32_t *row)
 {
 	const struct named_frame *frames;
@@ -94,7 +97,7 @@ static struct err *add_rows(struct json_stacks *stacks, uint32_t frame, uint32_t
 	return NULL;
 }
 
-/* The row of a node; it and its callers get theirs if they have none. */
+/* *ret: the row of a node. The node and its callers get rows if they have none. */
 static struct err *find_row(struct json_stacks *stacks, uint32_t node, uint32_t *ret)
 {
 	uint32_t count;
@@ -157,7 +160,7 @@ static struct err *put_frames(struct json_stacks *stacks, struct json_writer *js
 	return NULL;
 }
 
-/* There may be millions: each on one line. */
+/* Writes one row on each line: there may be millions. */
 static struct err *put_rows(struct json_stacks *stacks, struct json_writer *json)
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;

@@ -1,18 +1,17 @@
 /*
- * How stacks stand in JSON. A recording shares the outer frames of its stacks; so does the JSON, by
- * default: a stack is written as a row's number, and the rows are written once, behind all that
- * refers to them.
+ * Stacks in JSON. By default stacks share their outer frames, as in a recording: a stack is written
+ * as the number of a row, and all rows are written once, behind everything that refers to them.
  *
  *	"stack": 2
  *	…
  *	"frames": [ {"function": "main", …}, {"function": "work", …}, … ],
  *	"stacks": [ {"frame": 0, "parent": null}, {"frame": 1, "parent": 0}, … ]
  *
- * Row 2 is the innermost frame of its stack; "parent" leads to its caller, and is always a smaller
- * number. null is the stack without frames. A function that was inlined has a row of its own.
+ * Row 2 is the innermost frame of its stack; "parent" is the row of its caller, always a smaller
+ * number. null is a stack without frames. An inlined function has a row of its own.
  *
- * Inline: each stack in full where it stands, an array of frames, innermost first. A recording of
- * 278 KB with deep recursion makes 13 GB of that.
+ * In place (in_place): each stack is written in full, as an array of frames, innermost first. A
+ * recording of 278 KB with deep recursion becomes 13 GB this way.
  *
  *	struct json_stacks stacks;
  *	json_stacks_init(&stacks, recording, symbolized, false);
@@ -36,28 +35,32 @@ struct json_stack_row {
 	uint32_t frame, parent; /* parent RECORDING_NONE: the outermost */
 };
 
-/* row_of and first_of are made by the first stack of a table, and hold number + 1; 0: none yet. */
+/*
+ * row_of and first_of are made for the first stack of the table. They hold number + 1; 0: none yet.
+ */
 struct json_stacks {
 	const struct recording *recording;
 	struct symbolized *symbolized;
 	bool in_place;
-	uint32_t *row_of;     /* by node of the recording: the row of its innermost frame */
-	uint32_t *first_of;   /* by frame of the recording: where its functions begin in "frames" */
+	uint32_t *row_of;     /* for each node: the row of its innermost function */
+	uint32_t *first_of;   /* for each frame: where its functions begin in "frames" */
 	VEC(uint32_t) frames; /* frames of the recording, in the order of "frames" */
-	uint32_t frame_count; /* rows of "frames": each inlined function is one */
+	uint32_t frame_count; /* entries of "frames", with those of inlined functions */
 	VEC(struct json_stack_row) rows;
 	VEC(uint32_t) path; /* nodes without a row, from the innermost outwards */
 };
 
-/* Stacks of recording, whose frames symbolized knows. Both must outlive it. */
+/* For stacks of recording, whose frames symbolized names. Both must outlive it. */
 void json_stacks_init(struct json_stacks *stacks, const struct recording *recording,
 		      struct symbolized *symbolized, bool in_place);
 void json_stacks_deinit(struct json_stacks *stacks);
 
-/* The value of a key: the stack of that node, RECORDING_NONE for the one without frames. */
+/*
+ * Writes the value of a key: the stack of that node, RECORDING_NONE for the stack without frames.
+ */
 struct err *json_stacks_put(struct json_stacks *stacks, struct json_writer *json, uint32_t node);
 
-/* The fields "frames" and "stacks", in the object that is open; nothing if they stand in place. */
+/* Writes the fields "frames" and "stacks" into the open object; nothing with in_place. */
 struct err *json_stacks_finish(struct json_stacks *stacks, struct json_writer *json);
 
 #endif

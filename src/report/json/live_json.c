@@ -99,7 +99,7 @@ struct err *live_json_write(struct json_writer *json, const struct live_view *vi
 	cleanup(json_stacks_deinit) struct json_stacks stacks = {0};
 	struct err *err = NULL;
 
-	// In place: a report is one line, of which scripts take single sites.
+	// In place: scripts take single sites out of the report, which is one line.
 	json_stacks_init(&stacks, view->recording, view->symbolized, true);
 	json_object(json);
 	json_field_text(json, "program", *facts->program ? facts->program : NULL);

@@ -36,7 +36,7 @@ static void format_size(char text[CELL_MAX], uint64_t bytes)
 		 bytes % unit / (unit / 1000), units[i]);
 }
 
-/* Since the start, in whole seconds. */
+/* A time since the start, in whole seconds. */
 static void format_since(char text[CELL_MAX], uint64_t ns)
 {
 	uint64_t s = ns / SECOND, days = s / 86400;
@@ -67,7 +67,7 @@ struct writer {
 	const struct source_tree *tree;
 	bool strip;
 	size_t widths[CELLS];
-	VEC(char) bars; /* one for each ancestor below the root */
+	VEC(char) bars; /* a bar for each ancestor below the root */
 };
 
 static void put_row(struct writer *writer, const struct row *row)
@@ -132,7 +132,7 @@ static struct err *put_node(struct writer *writer, uint32_t index)
 	return err;
 }
 
-/* All nodes, each before its children. */
+/* Writes all nodes, each before its children. */
 static struct err *walk(struct writer *writer)
 {
 	const struct source_node *nodes = writer->tree->nodes;

@@ -9,7 +9,10 @@
 #include "report/frame_text.h"
 #include "report/text/text_table.h"
 
-/* What names keep, with the gap in front, where numbers could take it; and what they get anyway. */
+/*
+ * Columns for names, with the gap before them: what they keep if numbers could take it, and what
+ * they always get.
+ */
 #define NAME_LONG  40
 #define NAME_SHORT 26
 #define NAME_FLOOR 24
@@ -24,13 +27,16 @@ static struct formatted value(enum metric metric, const struct site *sum, bool e
 }
 
 /*
- * The metrics that follow the one that rows are ordered by, the most telling ones first. They are
- * of the same sums as that one: own, or inclusive.
+ * The metrics shown beside the one that rows are sorted by, the most telling first. All are own
+ * sums, or all are inclusive.
  */
 static const enum metric others[OTHERS] = {METRIC_CALLS, METRIC_LEAKED, METRIC_TOTAL,
 					   METRIC_TEMPORARY, METRIC_PEAK};
 
-/* Of what was live at a moment, peak and total are the same, and nothing had been freed. */
+/*
+ * Whether a metric has a column. For a moment, peak and total are the same, and nothing had been
+ * freed.
+ */
 static bool is_shown(const struct report_subject *subject, enum metric metric, enum metric sorted)
 {
 	if (metric == sorted)
@@ -87,7 +93,10 @@ static void put_thread(struct buf *buf, const struct recorded_thread *thread)
 	buf_printf(buf, "  (tid %" PRIu32 ")", thread->tid);
 }
 
-/* A function as the tree has it, but without its place, which is that of one of its calls. */
+/*
+ * Writes a function as the tree does, but without its place, which is only that of one of its
+ * calls.
+ */
 static void put_function(struct buf *buf, const struct style *style,
 			 const struct named_frame *frame, size_t column)
 {
@@ -99,7 +108,7 @@ static void put_function(struct buf *buf, const struct style *style,
 	frame_text_line(buf, style, &function, column, 1);
 }
 
-/* Of a path the end is what tells. width 0: all of it. */
+/* Writes the end of a path, which tells most. width 0: the whole path. */
 static void put_path(struct buf *buf, const char *path, size_t width)
 {
 	cleanup(buf_deinit) struct buf safe = BUF_EMPTY;
@@ -109,7 +118,7 @@ static void put_path(struct buf *buf, const char *path, size_t width)
 		frame_name_cut_front(buf, buf_string(&safe), width ? width : SIZE_MAX);
 }
 
-/* What a row is of, behind so many columns of numbers. */
+/* Writes what a row is about, behind so many columns of numbers. */
 static void put_name(struct buf *buf, const struct style *style, const struct breakdown_row *row,
 		     enum breakdown_by by, size_t column)
 {
@@ -127,7 +136,7 @@ static void put_name(struct buf *buf, const struct style *style, const struct br
 		put_path(buf, row->name, style->width && !style->full ? width : 0);
 }
 
-/* The rows that are to be seen, and what is to be said of them. */
+/* The rows to be shown, and what is said about them. */
 struct listing {
 	const struct style *style;
 	const struct report_subject *subject;
@@ -148,7 +157,7 @@ static uint64_t sorted_value(const struct listing *listing, const struct breakdo
 			      listing->view->inclusive ? &row->inclusive : &row->own);
 }
 
-/* Those of which there is something, without what every program runs before main. */
+/* Collects the rows that have something, without code that every program runs before main. */
 static struct err *collect(struct listing *listing)
 {
 	const struct breakdown *breakdown = listing->view->breakdown;
@@ -195,7 +204,7 @@ static void put_rest(struct buf *buf, const struct listing *listing)
 	for (uint32_t i = listing->shown; i < listing->count; i++)
 		rest += sorted_value(listing, listing->rows[i]);
 	whole = metric_of_sum(metric, recording_summary(listing->subject->recording));
-	// Inclusive sums of several rows are of the same allocations: they do not add up.
+	// Inclusive sums count the same allocations in several rows, so they do not add up.
 	if (!listing->view->inclusive)
 		buf_printf(buf, ", %s, %s of %s",
 			   metric_info(metric)->bytes ? format_bytes(rest, exact).text
@@ -228,7 +237,7 @@ static struct err *put_rows(struct buf *buf, const struct listing *listing)
 	return table.failed ? err_no_memory() : NULL;
 }
 
-/* Functions that are not told apart, and what to do about it. */
+/* Says that some functions have no names, and what to do about it. */
 static void put_nameless(struct buf *buf, const struct listing *listing)
 {
 	for (uint32_t i = 0; i < listing->shown; i++) {

@@ -1,4 +1,4 @@
-/* `mallow report --by`: rows with as many sums as there is room for. */
+/* `mallow report --by`: rows, with as many columns of sums as there is room for. */
 #ifndef MALLOW_REPORT_TEXT_BREAKDOWN_TEXT_H
 #define MALLOW_REPORT_TEXT_BREAKDOWN_TEXT_H
 
@@ -6,7 +6,7 @@
 #include "report/style.h"
 #include "report/subject.h"
 
-/* Those whose metric is not 0. The writing itself fails in buf. */
+/* Writes the rows whose metric is not 0. Failures of writing are in buf. */
 struct err *breakdown_text_write(struct buf *buf, const struct style *style,
 				 const struct report_subject *subject,
 				 const struct breakdown_view *view);

@@ -31,7 +31,10 @@ const char *errors_text_function(uint8_t operation)
 	return "?";
 }
 
-/* "free of an address that was never allocated", with what is known of the functions. */
+/*
+ * Writes what happened: "free of an address that was never allocated", with the functions as far as
+ * known.
+ */
 static void put_what(struct buf *buf, const struct heap_error *error)
 {
 	const char *release = errors_text_function(error->release);
@@ -77,7 +80,7 @@ static void put_first(struct buf *buf, const struct style *style, const struct r
 	buf_char(buf, '\n');
 }
 
-/* stack RECORDING_NONE: it may be an empty one, but most likely it was not recorded. */
+/* Writes a stack. RECORDING_NONE: most likely it was not recorded, or it was empty. */
 static struct err *put_stack(struct buf *buf, const struct style *style, const char *title,
 			     const struct recording *recording, struct symbolized *symbolized,
 			     uint32_t stack)
@@ -112,7 +115,7 @@ static struct err *put_error(struct buf *buf, const struct style *style,
 	return err;
 }
 
-/* Why a block may be one that the recording does not know. NULL: it knows all. */
+/* Why the recording may not know a block. NULL: it knows all. */
 static const char *excuse(const struct recording_facts *facts)
 {
 	if (facts->lost || facts->missing_chunks || facts->damaged_chunks)
@@ -139,7 +142,7 @@ static void put_unjudged(struct buf *buf, const struct style *style,
 		     format_counted(unjudged, "free", style->exact).text, reason);
 }
 
-/* Frees of blocks that a pool of the program's own did not hold. */
+/* Writes the frees of blocks that a pool of the program's own did not hold. */
 static struct err *put_pool_errors(struct buf *buf, const struct style *style,
 				   const struct recording *recording, struct symbolized *symbolized)
 {

@@ -6,10 +6,13 @@
 #include "analysis/names/symbolized.h"
 #include "report/style.h"
 
-/* "malloc", "operator delete[]": the function that an operation of a block stands for. */
+/* The function that an operation of a block stands for: "malloc", "operator delete[]". */
 const char *errors_text_function(uint8_t operation);
 
-/* recording: opened with RECORDING_HEAP_ERRORS. top: kinds of errors shown at most, 0: all. */
+/*
+ * recording: opened with RECORDING_HEAP_ERRORS. top: how many kinds of errors are shown at most; 0:
+ * all.
+ */
 struct err *errors_text_write(struct buf *buf, const struct style *style,
 			      const struct recording *recording, struct symbolized *symbolized,
 			      uint32_t top);

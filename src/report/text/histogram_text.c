@@ -5,11 +5,11 @@
 #include "report/format.h"
 #include "report/text/text_table.h"
 
-#define BAR_MOST    24 /* columns of a bar where there is no terminal */
+#define BAR_MOST    24 /* columns of a bar if there is no terminal */
 #define BAR_LEAST   8
 #define EIGHTHS     8
 #define GAP         1 /* between a number and its bar */
-#define EMPTY_SHOWN 2 /* of more empty classes below each other one line tells */
+#define EMPTY_SHOWN 2 /* more empty classes in a row become one line */
 #define CALLS       "allocations"
 #define BYTES       "bytes"
 
@@ -22,7 +22,7 @@ static struct formatted class_name(const struct histogram *histogram, size_t cla
 					       : format_time_class(lowest, highest);
 }
 
-/* A row: its name, and what is in it; NULL: it stands for several classes that are empty. */
+/* A row: its name and its sums. sum NULL: it stands for several empty classes. */
 struct row {
 	struct formatted name;
 	const struct histogram_sum *sum;
@@ -31,7 +31,7 @@ struct row {
 struct rows {
 	struct row items[SCALE_CLASSES + 2];
 	size_t count;
-	struct histogram_sum most; /* the longest bars */
+	struct histogram_sum most; /* the values of the longest bars */
 };
 
 static void add_row(struct rows *rows, struct formatted name, const struct histogram_sum *sum)
@@ -43,7 +43,7 @@ static void add_row(struct rows *rows, struct formatted name, const struct histo
 		rows->most.bytes = sum->bytes;
 }
 
-/* How many empty classes there are from that one on. */
+/* How many classes from this one on are empty. */
 static size_t empty_from(const struct histogram *histogram, size_t class)
 {
 	size_t count = 0;
@@ -71,7 +71,9 @@ static void collect(const struct histogram *histogram, struct rows *rows)
 		add_row(rows, format_word("leaked"), &histogram->leaked);
 }
 
-/* As many eighths of a column as value has of most, at least one unless it is 0; returns columns.
+/*
+ * Draws a bar for value, where `most` would take all columns, in eighths of a column: at least one
+ * eighth unless value is 0. Returns how many columns it takes.
  */
 static size_t put_bar(struct buf *buf, const struct style *style, uint64_t value, uint64_t most,
 		      size_t columns)
@@ -98,7 +100,7 @@ static size_t put_bar(struct buf *buf, const struct style *style, uint64_t value
 	return (eighths + EIGHTHS - 1) / EIGHTHS;
 }
 
-/* Columns of the left of which nothing but the two bars is to come. */
+/* How many columns each of the two bars gets, if `used` columns of a line are taken. */
 static size_t bar_columns(const struct style *style, size_t used)
 {
 	size_t room;
@@ -109,7 +111,7 @@ static size_t bar_columns(const struct style *style, size_t used)
 	return room > BAR_MOST ? BAR_MOST : room < BAR_LEAST ? BAR_LEAST : room;
 }
 
-/* The columns of a row, and the most that each takes. */
+/* How many columns each part of a row takes. */
 struct widths {
 	size_t name, calls, bytes, bar;
 };

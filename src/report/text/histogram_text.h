@@ -5,7 +5,7 @@
 #include "analysis/breakdown/histogram.h"
 #include "report/style.h"
 
-/* A line for each class, with bars for how many allocations and how many bytes are in it. */
+/* Writes a line for each class, with bars for its allocations and its bytes. */
 struct err *histogram_text_write(struct buf *buf, const struct style *style,
 				 const struct histogram *histogram);
 

@@ -22,7 +22,7 @@ static void put_optional(struct buf *buf, const char *label, const char *text)
 		put_line(buf, label, text);
 }
 
-/* One variable a line, as env prints them. */
+/* Writes one variable on each line, as env does. */
 static void put_environment(struct buf *buf, const char *const *environment)
 {
 	if (!environment)
@@ -46,7 +46,7 @@ static void put_start(struct buf *buf, const struct recording_facts *facts)
 	put_line(buf, "started", text);
 }
 
-/* What part of the program's life is in the recording, if not all of it. */
+/* Says which part of the program's life is in the recording, if not all of it. */
 static void put_switches(struct buf *buf, const struct recording_facts *facts)
 {
 	if (facts->begun_by_start)
@@ -92,7 +92,7 @@ static void put_events(struct buf *buf, const struct recording *recording, bool 
 	if (facts->sample_mean)
 		buf_printf(buf, " of a sample, one in %s",
 			   format_bytes(facts->sample_mean, exact).text);
-	// A realloc is one event, and both of them.
+	// A realloc is one event, an allocation and a free.
 	if (facts->reallocs)
 		buf_printf(buf, ", %s of each by realloc",
 			   format_count(facts->reallocs, exact).text);
@@ -132,7 +132,7 @@ static void put_pools(struct buf *buf, const struct recording *recording, bool e
 		   format_counted(resets, "reset", exact).text);
 }
 
-/* Below so many events the header and the names are most of what each one costs. */
+/* With fewer events, the header and the names would be most of the bytes per event. */
 #define COST_EVENTS 10000
 
 static void put_file(struct buf *buf, const struct recording_facts *facts, bool exact)

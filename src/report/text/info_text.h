@@ -5,7 +5,7 @@
 #include "analysis/recording.h"
 #include "report/style.h"
 
-/* modules: with the list of loaded files and their build ids. */
+/* modules: also list the loaded files and their build ids. */
 void info_text_write(struct buf *buf, const struct style *style, const struct recording *recording,
 		     bool modules);
 

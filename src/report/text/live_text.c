@@ -27,7 +27,7 @@ static struct err *put_frames(struct buf *buf, const struct style *style,
 	return err;
 }
 
-/* Of a backtrace of samples, below its numbers. */
+/* Writes the interval of a sampled backtrace, below its numbers. */
 static void put_interval(struct buf *buf, const struct live_interval *interval)
 {
 	buf_printf(buf, "  95 %%: count %" PRIu64 " to %" PRIu64 ", size %s to %s\n",

@@ -19,7 +19,7 @@ void pools_text_name(struct buf *buf, const struct recorded_pool *pool)
 		buf_printf(buf, "at 0x%" PRIx64, pool->address);
 }
 
-/* "3 resets"; of none nothing. */
+/* Writes "3 resets"; nothing if there are none. */
 static void put_count(struct buf *line, uint64_t count, const char *noun, const char *behind,
 		      bool exact)
 {
@@ -28,7 +28,7 @@ static void put_count(struct buf *line, uint64_t count, const char *noun, const 
 			   format_counted(count, noun, exact).text, behind);
 }
 
-/* How its blocks ended, and what is odd. */
+/* Writes how a pool's blocks ended, and what is odd about them. */
 static void put_ends(struct buf *buf, const struct style *style, const struct recorded_pool *pool)
 {
 	cleanup(buf_deinit) struct buf line = BUF_EMPTY;

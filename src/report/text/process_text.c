@@ -7,11 +7,11 @@
 #include "report/format.h"
 #include "report/text/text_report.h"
 
-#define DEPTH_SHOWN     24 /* deeper ones stand below each other */
+#define DEPTH_SHOWN     24 /* deeper processes are not indented further */
 #define PROGRAM_LEAST   24
-#define PROGRAM_COLUMNS 60 /* where the lines end anywhere */
+#define PROGRAM_COLUMNS 60 /* if lines may have any length */
 
-/* "complete", "running", "cut short", "3 lost", "gaps": one or two words. */
+/* A process's state in a word or two: "complete", "running", "cut short", "3 lost", "gaps". */
 static const char *state_of(const struct recording_facts *facts)
 {
 	if (facts->complete)
@@ -25,7 +25,7 @@ static const char *state_of(const struct recording_facts *facts)
 	return "cut short";
 }
 
-/* What stands in front of a program: lines down from its parent, and whether others follow. */
+/* Writes the branch before a program: lines down from its parent, and whether siblings follow. */
 static void put_branch(struct buf *buf, const struct process_list *list, uint32_t index)
 {
 	const struct listed_process *items = list->items.items;
@@ -48,7 +48,7 @@ static const char *file_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Programs begin in that column; those of whole lines are cut to fit. */
+/* Writes a process's numbers. Returns the column at which its program begins. */
 static size_t put_numbers(struct buf *buf, const struct style *style,
 			  const struct listed_process *process, uint64_t first_start,
 			  enum process_text_columns columns)

@@ -1,4 +1,4 @@
-/* Processes of a list as lines of text, children below their parents. */
+/* A list of processes as text, children below their parents. */
 #ifndef MALLOW_REPORT_TEXT_PROCESS_TEXT_H
 #define MALLOW_REPORT_TEXT_PROCESS_TEXT_H
 
@@ -6,11 +6,11 @@
 #include "report/style.h"
 
 enum process_text_columns {
-	PROCESS_TEXT_FACTS, /* when, how long, events, whether it is complete; its file */
+	PROCESS_TEXT_FACTS, /* when, how long, events, whether complete; the file */
 	PROCESS_TEXT_SUMS,  /* peak, leaked, total */
 };
 
-/* A heading and a line each. list: ordered. */
+/* Writes a heading, and a line for each process. list: ordered. */
 void process_text_write(struct buf *buf, const struct style *style, const struct process_list *list,
 			enum process_text_columns columns);
 

@@ -3,9 +3,9 @@
 #include "report/format.h"
 #include "report/text/text_stack.h"
 
-#define STACK_INDENT 5 /* below the number */
+#define STACK_INDENT 5 /* columns below the site's number */
 
-/* The value in the metric's unit: "1.23 MB", "12 calls". */
+/* A value in the metric's unit: "1.23 MB", "12 calls". */
 static struct formatted metric_value(enum metric metric, uint64_t value, bool exact)
 {
 	if (metric_info(metric)->bytes)
@@ -19,7 +19,10 @@ static const char *metric_name(const struct site_text *text)
 							      : metric_info(text->metric)->name;
 }
 
-/* Of what was live at a moment: nothing of it had been freed, so live and total are the same. */
+/*
+ * The other numbers of what was live at a moment. Nothing of it had been freed, so live and total
+ * are the same.
+ */
 static void put_other_numbers_then(struct buf *buf, const struct style *style,
 				   const struct site *site, enum metric metric)
 {
@@ -34,7 +37,7 @@ static void put_other_numbers_then(struct buf *buf, const struct style *style,
 	style_end(buf, style);
 }
 
-/* The other numbers of a site, each with its name. */
+/* Writes the other numbers of a site, each with its name. */
 static void put_other_numbers(struct buf *buf, const struct style *style, const struct site *site,
 			      enum metric metric)
 {

@@ -5,11 +5,11 @@
 #include "report/style.h"
 #include "report/subject.h"
 
-/* A line of the summary: what the number of leaked bytes is without. */
+/* Writes a line of the summary: what the leaked bytes are without. */
 void suppressed_text_summary(struct buf *buf, const struct style *style,
 			     const struct suppressed *suppressed);
 
-/* A line for each suppression that hid something, and how many did not. */
+/* Writes a line for each suppression that hid something, and how many hid nothing. */
 struct err *suppressed_text_write(struct buf *buf, const struct style *style,
 				  const struct report_subject *subject);
 

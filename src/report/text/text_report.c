@@ -22,7 +22,7 @@
 #define COMMAND_COLUMNS 200
 #define COMMAND_LEAST   24
 
-/* The bytes of text that fill columns at most; never within a character. */
+/* How many bytes of text fit into columns, without cutting a character. */
 static size_t bytes_of_columns(const char *text, size_t size, size_t columns)
 {
 	size_t end = 0;
@@ -91,7 +91,7 @@ void text_report_reservations(struct buf *buf, const struct style *style,
 		buf_text(buf, "  begun by fork: blocks of the parent are not counted\n");
 }
 
-/* What was live at a moment: how the sums of the recording, filtered so, are to be read. */
+/* Says how to read the sums of a recording that is filtered by a moment. */
 static void put_moment(struct buf *buf, const struct style *style,
 		       const struct report_subject *subject)
 {
@@ -111,7 +111,7 @@ static void put_moment(struct buf *buf, const struct style *style,
 			   format_time(facts->duration_ns).text);
 }
 
-/* What the words of all other views mean then. */
+/* Says what the usual words mean in a recording of a live table. */
 static void put_live(struct buf *buf, const struct recording_facts *facts)
 {
 	if (facts->live)
@@ -154,7 +154,7 @@ static struct err *put_header(struct buf *buf, const struct style *style,
 	summary_write(buf, style, recording, subject->moment ? SUMMARY_OF_MOMENT : SUMMARY_OF_RUN);
 	if (subject->suppressed)
 		suppressed_text_summary(buf, style, subject->suppressed);
-	// A filter may leave out what the pools are for.
+	// Not with a filter, which may leave out what the pools are used for.
 	return facts->filtered ? NULL : hidden_write(buf, style, recording, subject->symbolized);
 }
 

@@ -10,7 +10,7 @@
 #define SHOWN_INNERMOST 24
 #define SHOWN_OUTERMOST 8
 
-/* A line to print: a named frame and how often it stands there in a row. */
+/* A line to print: a frame, and how often it stands there in a row. */
 struct line {
 	const struct named_frame *frame;
 	unsigned repeated;
@@ -38,7 +38,7 @@ static struct err *add(struct lines *lines, const struct named_frame *frame, boo
 	return vec_push(&lines->list, (struct line){frame, 1}) ? NULL : err_no_memory();
 }
 
-/* The lines of the stack, innermost first. */
+/* Collects the lines of a stack, innermost first. */
 static struct err *collect(const struct recording *recording, struct symbolized *symbolized,
 			   uint32_t node, bool merge, struct lines *lines)
 {
@@ -59,12 +59,14 @@ static struct err *collect(const struct recording *recording, struct symbolized 
 	return NULL;
 }
 
-/* Without the start-up code at the outer end, unless that is all there is. */
+/*
+ * How many lines are left without the start-up code at the outer end; all if there is nothing else.
+ */
 static size_t without_startup(const struct lines *lines)
 {
 	size_t count = lines->list.count;
 
-	/* The _start of a stripped program has no name; what it calls has. */
+	/* A stripped program's _start has no name, but what it calls has. */
 	if (count > 1 && !lines->list.items[count - 1].frame->has_symbol &&
 	    frame_text_is_startup(lines->list.items[count - 2].frame))
 		count--;

@@ -1,4 +1,4 @@
-/* One stack, a line for each function, innermost first. */
+/* A stack as text: a line for each function, innermost first. */
 #ifndef MALLOW_REPORT_TEXT_TEXT_STACK_H
 #define MALLOW_REPORT_TEXT_TEXT_STACK_H
 
@@ -6,9 +6,9 @@
 #include "report/style.h"
 
 /*
- * The frames from the node outwards, indented. Unless style->full: code that runs before main is
- * left out, lines that repeat (recursion) stand once with their number, and of a stack that is
- * still very deep only both ends are shown.
+ * Writes the frames from node outwards, indented. Unless style->full, code that runs before main is
+ * left out, a line that repeats (recursion) is written once with its number, and only both ends of
+ * a very deep stack are shown.
  */
 struct err *text_stack_write(struct buf *buf, const struct style *style,
 			     const struct recording *recording, struct symbolized *symbolized,

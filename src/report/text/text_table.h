@@ -1,6 +1,6 @@
 /*
- * Rows of numbers below each other, as wide as the widest of a column. What stands behind the last
- * column of numbers the caller writes.
+ * A table of numbers. Each column is as wide as its widest cell. The caller writes what follows the
+ * last column.
  *
  *	text_table_column(&table, "calls");
  *	text_table_cell(&table, format_count(5, false));    row by row
@@ -15,34 +15,34 @@
 #include "report/style.h"
 
 #define TEXT_TABLE_COLUMNS 10
-#define TEXT_TABLE_GAP     2 /* columns between columns, and in front of the first */
+#define TEXT_TABLE_GAP     2 /* blanks between columns, and before the first */
 
 /* Zeroed: empty. */
 struct text_table {
 	const char *titles[TEXT_TABLE_COLUMNS];
 	size_t widths[TEXT_TABLE_COLUMNS];
 	bool strong[TEXT_TABLE_COLUMNS];
-	size_t columns; /* of each row of cells … */
-	size_t shown;   /* … and how many of them are written */
+	size_t columns; /* in each row of cells … */
+	size_t shown;   /* … and how many of these are written */
 	VEC(struct formatted) cells;
 	bool failed; /* no memory */
 };
 
 void text_table_deinit(struct text_table *table);
 
-/* Before the first cell. The title is borrowed. */
+/* Adds a column; before the first cell. The title is borrowed. */
 void text_table_column(struct text_table *table, const char *title, bool strong);
 void text_table_cell(struct text_table *table, struct formatted text);
 
-/* Shows as many columns as fit into that width, and so many at least, whether they fit or not. */
+/* Shows only as many columns as fit into width, but at least `least`. */
 void text_table_narrow(struct text_table *table, size_t width, size_t least);
-/* What a row takes. */
+/* How many columns of the terminal a row takes. */
 size_t text_table_width(const struct text_table *table);
 
-/* A text at the right end of so many columns, with the gap in front. */
+/* Writes a text at the right end of width columns, with the gap before it. */
 void text_table_put(struct buf *buf, const char *text, size_t width);
 
-/* Without a newline. */
+/* Write the titles, or a row, without a newline. */
 void text_table_titles(const struct text_table *table, struct buf *buf, const struct style *style);
 void text_table_row(const struct text_table *table, struct buf *buf, const struct style *style,
 		    size_t row);

@@ -13,13 +13,13 @@ CLEANUP_DEFINE(struct tree *, tree_destroy);
 
 /* A node whose children are being written. */
 struct level {
-	uint32_t next;    /* child to write next */
-	uint32_t shown;   /* children still to write */
-	uint32_t folded;  /* children left out */
+	uint32_t next;    /* the child to write next */
+	uint32_t shown;   /* how many children are still to be written */
+	uint32_t folded;  /* how many children are left out */
 	uint64_t rest;    /* their value */
-	size_t prefix;    /* bytes of the prefix that stands before its children */
+	size_t prefix;    /* bytes of the prefix before its children */
 	unsigned columns; /* of that prefix */
-	bool chain;       /* one child and hardly anything else: no branch is drawn */
+	bool chain;       /* one child and hardly anything else: not indented */
 };
 
 struct tree_writer {
@@ -29,7 +29,7 @@ struct tree_writer {
 	enum metric metric;
 	uint32_t top;
 	struct buf prefix;
-	bool left_out; /* something without even a line that counts it */
+	bool left_out; /* something was left out, and no line counts it */
 	VEC(struct level) levels;
 };
 
@@ -56,8 +56,8 @@ static struct level level_of(struct tree_writer *writer, uint32_t node)
 		}
 	}
 	/*
-	 * Crumbs beside a long chain would move it to the right at each frame, until no name has
-	 * room.
+	 * A line for crumbs beside a long chain would indent each frame of the chain, until names
+	 * have no room.
 	 */
 	if (level.shown == 1 && (double)level.rest < least) {
 		writer->left_out |= level.folded != 0;
@@ -97,7 +97,9 @@ static void put_folded(struct tree_writer *writer, const struct level *level)
 		     format_count(level->folded, true).text);
 }
 
-/* The _start of a stripped program has no name; what it calls has. */
+/*
+ * Whether a node is start-up code. A stripped program's _start has no name, but what it calls has.
+ */
 static bool is_startup(const struct tree_node *nodes, uint32_t node)
 {
 	uint32_t child = nodes[node].first_child;
@@ -107,7 +109,7 @@ static bool is_startup(const struct tree_node *nodes, uint32_t node)
 		frame_text_is_startup(nodes[child].frame));
 }
 
-/* Down through start-up code that calls one function and allocates nothing. */
+/* Steps down through start-up code that calls one function and allocates nothing. */
 static uint32_t past_startup(const struct tree_writer *writer, uint32_t node)
 {
 	const struct tree_node *nodes = writer->tree->nodes;
@@ -119,7 +121,7 @@ static uint32_t past_startup(const struct tree_writer *writer, uint32_t node)
 	return node;
 }
 
-/* Down through calls of a function by itself that do nothing else; *repeated counts them. */
+/* Steps down through calls of a function by itself that do nothing else. *repeated counts them. */
 static uint32_t past_recursion(const struct tree_writer *writer, uint32_t node, unsigned *repeated)
 {
 	const struct tree_node *nodes = writer->tree->nodes;
@@ -136,7 +138,7 @@ static uint32_t past_recursion(const struct tree_writer *writer, uint32_t node, 
 	return node;
 }
 
-/* Opens a node: its children are next, behind a prefix that continues the one before. */
+/* Opens a node: its children come next, with a prefix that continues the parent's. */
 static struct err *descend(struct tree_writer *writer, const struct level *above, uint32_t node,
 			   bool last)
 {
@@ -169,7 +171,7 @@ static struct err *put_child(struct tree_writer *writer, struct level *level)
 	put_branch(writer, level, last);
 	frame = *nodes[node].frame;
 	if (nodes[node].several_lines)
-		frame.line = 0; // only its function's file is true of all
+		frame.line = 0; // the frames share the function's file, not the line
 	frame_text_line(writer->buf, writer->style, &frame,
 			NUMBERS_COLUMNS + level->columns + (level->chain ? 0 : PREFIX_COLUMNS),
 			repeated);

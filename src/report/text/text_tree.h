@@ -6,9 +6,9 @@
 #include "report/subject.h"
 
 /*
- * Unless style->full, branches below 1 % of the whole, and more than top (0: any number) of one
- * node, are folded into one line that says how many they are. A chain of single calls is not
- * indented, so that deep programs stay within the terminal.
+ * Writes the tree. Unless style->full, branches below 1 % of the whole, and those beyond the first
+ * top (0: any number) of a node, become one line that says how many they are. A chain of single
+ * calls is not indented, so deep programs stay within the terminal.
  */
 struct err *text_tree_write(struct buf *buf, const struct style *style,
 			    const struct report_subject *subject, enum metric metric, uint32_t top);

@@ -26,7 +26,7 @@ void top_model_deinit(struct top_model *model)
 	*model = (struct top_model){0};
 }
 
-/* Live bytes and time of the latest reading. */
+/* The live bytes of the latest reading. */
 static uint64_t live_bytes(const struct top_model *model)
 {
 	return model->recording ? recording_summary(model->recording)->live_bytes : 0;
@@ -37,7 +37,7 @@ static uint64_t time_of(const struct top_model *model)
 	return model->recording ? recording_facts(model->recording)->duration_ns : 0;
 }
 
-/* A number that hardly any other stack has: its pcs, from the innermost on. */
+/* A hash of a stack's pcs, from the innermost on: hardly any other stack has the same. */
 static uint64_t key_of(const struct recording *recording, uint32_t node)
 {
 	uint32_t count;
@@ -57,7 +57,7 @@ static bool holds(const char *text, const char *filter)
 	return text && strcasestr(text, filter);
 }
 
-/* Whether the filter's text is in what names the frame. */
+/* Whether the filter's text is in the frame's names. */
 static struct err *frame_matches(struct top_model *model, uint32_t frame, bool *ret)
 {
 	const struct named_frame *lines;
@@ -72,7 +72,10 @@ static struct err *frame_matches(struct top_model *model, uint32_t frame, bool *
 	return err;
 }
 
-/* Of each stack, the empty one in front of them, whether the filter's text is in it (free()). */
+/*
+ * For each stack: whether the filter's text is in it. Index 0 is the empty stack, node i is at i +
+ * 1. The caller owns *ret (free()).
+ */
 static struct err *match_stacks(struct top_model *model, bool **ret)
 {
 	uint32_t node_count, frame_count;
@@ -88,7 +91,7 @@ static struct err *match_stacks(struct top_model *model, bool **ret)
 		return err_no_memory();
 	for (uint32_t i = 0; !err && i < frame_count; i++)
 		err = frame_matches(model, i, &frames[i]);
-	// Parents come first.
+	// A node's parent comes before it.
 	for (uint32_t i = 0; !err && i < node_count; i++)
 		stacks[i + 1] = frames[nodes[i].frame] || stacks[(uint32_t)(nodes[i].parent + 1)];
 	if (!err)
@@ -96,7 +99,7 @@ static struct err *match_stacks(struct top_model *model, bool **ret)
 	return err;
 }
 
-/* The sort that is going on: qsort() has no argument for its function. */
+/* Arguments of the sort, because qsort() passes none to its function. */
 static __thread struct {
 	const struct site *sites;
 	enum top_sort by;
@@ -148,7 +151,7 @@ static void sort_rows(struct top_model *model)
 		qsort(model->rows.items, model->rows.count, sizeof(*model->rows.items), compare);
 }
 
-/* Fills the rows anew from the latest reading. */
+/* Makes the rows from the latest reading. */
 static struct err *fill(struct top_model *model)
 {
 	uint32_t count;

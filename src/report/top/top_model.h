@@ -1,7 +1,7 @@
 /*
- * What `mallow top` shows, from one reading of a recording to the next: its sites in an order,
- * those that a text is found in, and what became of each since a mark. Sites are known again by
- * their stacks. Draws nothing: top_text.h.
+ * The data that `mallow top` shows: the sites of the latest reading of a recording, sorted,
+ * filtered by a text, with their change since a mark. A site of an earlier reading is recognised by
+ * its stack. top_text.h draws.
  */
 #ifndef MALLOW_REPORT_TOP_TOP_MODEL_H
 #define MALLOW_REPORT_TOP_TOP_MODEL_H
@@ -16,21 +16,21 @@
 enum top_sort {
 	TOP_BY_SIZE,
 	TOP_BY_COUNT,
-	TOP_BY_CHANGE, /* of the bytes since the mark, whichever way */
+	TOP_BY_CHANGE, /* by the change of bytes since the mark, up or down */
 	TOP_BY_CALLS,
 };
 
-/* A site that has something live, or had at the mark. */
+/* A site that has something live now, or had at the mark. */
 struct top_row {
-	uint64_t key;  /* of its stack: the same in each reading */
+	uint64_t key;  /* of its stack; the same in each reading */
 	uint32_t site; /* index */
 	int64_t change;
 };
 
-/* Zeroed: nothing was read yet. */
+/* Zeroed: no reading yet. */
 struct top_model {
 	struct symbolizer *symbolizer;
-	struct recording *recording; /* owned, the latest reading; NULL: none */
+	struct recording *recording; /* the latest reading, owned; NULL: none */
 	struct symbolized *symbolized;
 	VEC(struct top_row) rows;
 	VEC(uint64_t) history; /* live bytes at each reading */
@@ -44,12 +44,14 @@ struct top_model {
 void top_model_deinit(struct top_model *model);
 
 /*
- * Another reading of the same recording, which becomes the model's, also if this fails. The first
- * one is marked.
+ * Takes another reading of the same recording. The model owns it, also on failure. The first
+ * reading is marked.
  */
 struct err *top_model_take(struct top_model *model, struct recording *recording);
 
-/* Of the latest reading, from now on. filter: borrowed, cut where it is too long. */
+/*
+ * These apply to the latest reading and to later ones. filter is copied, and cut if it is too long.
+ */
 struct err *top_model_sort(struct top_model *model, enum top_sort sort);
 struct err *top_model_filter(struct top_model *model, const char *filter);
 struct err *top_model_mark(struct top_model *model);

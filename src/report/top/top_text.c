@@ -10,14 +10,14 @@
 #include "report/frame_name.h"
 #include "report/frame_text.h"
 
-#define HEAD_LINES  4   /* title, sums, line of the time, titles of the table */
-#define STACK_SHARE 2   /* of the table's lines half are the stack's, … */
-#define STACK_MIN   3   /* … if it has so many */
+#define HEAD_LINES  4   /* title, sums, chart, titles of the table */
+#define STACK_SHARE 2   /* the stack gets half of the table's lines … */
+#define STACK_MIN   3   /* … if that is at least so many */
 #define LEAST_LINES 8   /* a screen that is smaller shows what fits */
-#define NAME_MOST   28  /* columns of a function among its callers */
-#define LINE_MOST   400 /* bytes of numbers in a line */
+#define NAME_MOST   28  /* the most columns of a function in a chain of callers */
+#define LINE_MOST   400 /* the most bytes of numbers in a line */
 
-/* A line in the making: what is too long is cut, and it ends with a newline. */
+/* Writes a line, cut to width, and a newline. */
 static void put_line(struct buf *buf, const char *text, unsigned width)
 {
 	size_t columns = 0, size = 0;
@@ -98,13 +98,13 @@ static void put_sums(struct buf *buf, const struct top_model *model,
 	snprintf(line + length, sizeof(line) - (size_t)length, "   %s in %s",
 		 format_bytes(sum->total_bytes, false).text,
 		 format_counted(sum->calls, "call", false).text);
-	// Half a number would be another number.
+	// If it does not fit, write none of the last number: half of it would be another number.
 	if (strlen(line) > screen->width)
 		line[length] = 0;
 	put_line(buf, line, screen->width);
 }
 
-/* The live bytes of the latest readings, each an eighth of a line high or more. */
+/* Draws the live bytes of the latest readings, each a bar of at least an eighth of a line. */
 static void put_history(struct buf *buf, const struct top_model *model, unsigned width)
 {
 	static const char *const blocks[] = {"\xe2\x96\x81", "\xe2\x96\x82", "\xe2\x96\x83",
@@ -124,7 +124,7 @@ static void put_history(struct buf *buf, const struct top_model *model, unsigned
 	buf_char(buf, '\n');
 }
 
-/* The node that tells most: the innermost with a name that is not just a way to get memory. */
+/* *ret: the innermost node with a name that is no mere wrapper of malloc. It tells most. */
 static struct err *telling_node(const struct top_model *model, uint32_t node, uint32_t *ret)
 {
 	uint32_t unused, innermost = node;
@@ -149,7 +149,7 @@ static struct err *telling_node(const struct top_model *model, uint32_t node, ui
 	return NULL;
 }
 
-/* "parse < load < main": functions from the node outwards, as many as fit. */
+/* Writes functions from the node outwards, as many as fit: "parse < load < main". */
 static struct err *put_chain(struct buf *buf, const struct top_model *model, uint32_t node,
 			     size_t width)
 {
@@ -223,7 +223,7 @@ static size_t row_count(const struct top_model *model, const struct top_screen *
 	return model->rows.count;
 }
 
-/* The selected row is there, and is to be seen. */
+/* Corrects the screen, so that the selected row exists and is visible. */
 static void put_right(struct top_screen *screen, size_t rows, size_t lines)
 {
 	if (screen->select >= rows)
@@ -255,7 +255,7 @@ static struct err *put_table(struct buf *buf, const struct top_model *model,
 	return err;
 }
 
-/* So many lines of the selected site's stack, the first of which is a rule. */
+/* Writes so many lines of the selected site's stack. The first is a rule. */
 static struct err *put_stack(struct buf *buf, const struct top_model *model,
 			     const struct top_screen *screen, size_t lines)
 {
@@ -286,7 +286,7 @@ static struct err *put_stack(struct buf *buf, const struct top_model *model,
 	return NULL;
 }
 
-/* The first that are named fit into 80 columns. */
+/* Writes what keys do. The first ones fit into 80 columns. */
 static void put_keys(struct buf *buf, const struct top_screen *screen)
 {
 	static const char keys[] =
