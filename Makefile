@@ -122,7 +122,8 @@ clean: ## remove build/
 	rm -rf $(BUILD)
 
 build-asan: setup-test build
-	$(call build_dir,$(BUILD)/meson-asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false)
+	$(call build_dir,$(BUILD)/meson-asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false \
+		-Doptimization=1 -Dc_args=-g1)
 	$(call runnable,$(BUILD)/meson-asan,$(BUILD)/asan)
 
 build-tsan: setup-test

@@ -29,6 +29,11 @@ def kill_after(process, pipe, seconds):
     return done
 
 
+def has_begun(path):
+    """Whether it is a recording yet: its first bytes are written last."""
+    return path.exists() and path.read_bytes()[:8] == mallow_reader.MAGIC
+
+
 def start_steady(program, threads, environment):
     """The process, and the end of the pipe to which it reports each allocation."""
     reading, writing = os.pipe()

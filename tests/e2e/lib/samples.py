@@ -26,7 +26,7 @@ def check_report(recorded, name, *kinds):
     """The tool finds the recording sound, and in it what the sample states."""
     info = recorded.info_json
     assert info["complete"] and info["end_status"] == 7 and not info["damaged_chunks"]
-    assert not any(info["losses"].values()) and not info["missing_chunks"], info["losses"]
+    assert info["lost"] == info["missing_chunks"] == info["losses"]["broken_stacks"] == 0, info["losses"]
     assert info["implicit_frees"] == 0
     wanted = expect.expectations(name, *kinds)
     assert wanted, f"sample {name} states nothing"

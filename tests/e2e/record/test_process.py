@@ -11,7 +11,7 @@ import pytest
 
 import mallow_reader
 import mallow_sums
-from processes import assert_holds, kill_after, start_steady
+from processes import assert_holds, has_begun, kill_after, start_steady
 
 KILLS = 50
 
@@ -23,11 +23,6 @@ def run_and_kill(program, threads, environment, seconds):
         return kill_after(process, reading, seconds)
     finally:
         os.close(reading)
-
-
-def has_begun(path):
-    """The magic number comes last of the header: before it the file is no recording, and empty."""
-    return path.exists() and path.read_bytes().strip(b"\0") != b""
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -17,7 +17,7 @@ import mallow_sums
 from conftest import clean_environment, need
 from faults import CALLS, ENDLESS, STORM, fork_storm, numbers_of_calls, run_all_calls
 from samples import matrix
-from processes import assert_holds, kill_after, start_steady, wait_for
+from processes import assert_holds, has_begun, kill_after, start_steady, wait_for
 from variants import variant
 
 
@@ -289,11 +289,6 @@ def test_malloc_in_each_system_call(name, slots, _, compile_sample, tool, tmp_pa
         tool.assert_equal_sums(path, mallow_sums.Sums(recording))
 
 
-def begun(path):
-    """Whether it is a recording yet: its first bytes are written last."""
-    return path.exists() and path.read_bytes()[:8] == mallow_reader.MAGIC
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(10))
 def test_a_thousand_kills(part, compile_sample, agent, tool, tmp_path):
@@ -311,7 +306,7 @@ def test_a_thousand_kills(part, compile_sample, agent, tool, tmp_path):
             done = kill_after(process, pipe, moments.uniform(0, 0.08))
         finally:
             os.close(pipe)
-        if done == 0 and not begun(path):
+        if done == 0 and not has_begun(path):
             continue
         assert_holds(path, done)
         tool("info", path)
@@ -337,11 +332,11 @@ def test_real_programs_killed(name, agent, tool, tmp_path):
                                    env=clean_environment({"LD_PRELOAD": agent, "MALLOW_OUTPUT": path,
                                                           "PYTHONMALLOC": "malloc"}))
         if number % 2:
-            wait_for(lambda: begun(path))
+            wait_for(lambda: has_begun(path))
         time.sleep(moments.uniform(0, 0.1))
         process.kill()
         process.wait()
-        if not begun(path):
+        if not has_begun(path):
             continue
         recording = mallow_reader.read(path)
         assert not recording.damages and recording.dangling() == ([], [])

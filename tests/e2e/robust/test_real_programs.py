@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from conftest import need
-from real_programs import (NODE, PERL, PYTHON, REGEX, SQL, free_port, repository, run_bare, wait_for_port)
+from real_programs import (NODE, PERL, PYTHON, SQL, free_port, repository, run_bare, wait_for_port)
 
 
 def check_real(record, command, env=None, calls=1000, broken=0, **options):
@@ -51,8 +51,8 @@ def test_python_threads(record):
 @pytest.mark.parametrize("option", ["-O0"])
 def test_clang(option, record, tmp_path):
     compiler = need("clang++")
-    source = tmp_path / "regex.cpp"
-    source.write_text(REGEX)
+    source = tmp_path / "numbers.cpp"
+    source.write_text("#include <map>\n#include <string>\nstd::map<std::string, int> numbers;\n")
     plain, traced = tmp_path / "plain.o", tmp_path / "traced.o"
     subprocess.run([compiler, option, "-c", source, "-o", plain], check=True)
     recorded = record([compiler, option, "-c", source, "-o", traced])
@@ -60,7 +60,7 @@ def test_clang(option, record, tmp_path):
     assert recorded.stdout == recorded.stderr == ""
     biggest = max(recorded.paths, key=lambda path: path.stat().st_size)
     report = recorded.tool.assert_equal_sums(biggest)
-    assert report["calls"] > 100000
+    assert report["calls"] > 40000
 
 
 def test_sqlite(record):
