@@ -123,7 +123,7 @@ clean: ## remove build/
 
 build-asan: setup-test build
 	$(call build_dir,$(BUILD)/meson-asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false \
-		-Doptimization=1 -Dc_args=-g1)
+		-Doptimization=1 '-Dc_args=-g1 -Wno-format-truncation')
 	$(call runnable,$(BUILD)/meson-asan,$(BUILD)/asan)
 
 build-tsan: setup-test

@@ -6,6 +6,7 @@
 """
 import collections
 import functools
+import gc
 import hashlib
 import json
 import os
@@ -32,6 +33,9 @@ NO_BUILTINS = [f"-fno-builtin-{name}" for name in ("malloc", "calloc", "realloc"
 # What Debian's musl-gcc leaves out and other compilers for musl do: without it nobody can unwind.
 MUSL = ["-Wl,--eh-frame-hdr"]
 ALL = "1000000000"
+# Recordings are read into millions of tuples, which the collector would look through again and again:
+# that is two fifths of a reading.
+gc.set_threshold(500_000)
 
 
 def pytest_addoption(parser):
@@ -82,6 +86,12 @@ def built(variable, default):
     if not path.exists():
         pytest.fail(f"{path} is not built: make build build-asan", pytrace=False)
     return path
+
+
+@pytest.fixture(scope="session")
+def reads(request):
+    """Whether the independent reader, which takes its time, reads what it has read once elsewhere."""
+    return request.config.getoption("--long")
 
 
 @pytest.fixture(scope="session")

@@ -39,7 +39,9 @@ static void *work(void *argument)
 	unsigned int number = (unsigned int)(long)argument * 7919 + 1;
 	void *blocks[BLOCKS] = {NULL};
 
-	while (!__atomic_load_n(&done, __ATOMIC_RELAXED)) {
+	for (int i = 0; !__atomic_load_n(&done, __ATOMIC_RELAXED); i++) {
+		if (i % 256 == 255)
+			usleep(50); // the recording is to be read by a slow reader
 		number = number * 1103515245 + 12345;
 		step(&blocks[number >> 16 & (BLOCKS - 1)], number);
 		if (!(number & 0xff00))

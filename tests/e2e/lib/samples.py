@@ -9,17 +9,11 @@ MATRIX = list(itertools.product(["gcc", "clang"], ["-O0", "-O2"]))
 
 
 def matrix(names, ways=MATRIX):
-    """Cells (name, way…, reads) of all names and all ways: half of them every day, each name in two
-    of four ways and each way with every other name, all with --long. reads: also by the independent
-    reader, which takes its time: of what is run every day one of each name."""
-    cells = []
-    for row, name in enumerate(names):
-        for column, way in enumerate(ways):
-            daily = row % 2 == (column + column // 2) % 2
-            first = column < 2
-            cells.append(pytest.param(name, *([way] if isinstance(way, str) else way), first or not daily,
-                                      marks=() if daily else pytest.mark.long))
-    return cells
+    """Cells (name, way…) of all names and all ways: half of them every day, each name in two of four
+    ways and each way with every other name, all with --long."""
+    return [pytest.param(name, *([way] if isinstance(way, str) else way),
+                         marks=() if row % 2 == (column + column // 2) % 2 else pytest.mark.long)
+            for row, name in enumerate(names) for column, way in enumerate(ways)]
 
 
 def check_report(recorded, name, *kinds):

@@ -12,7 +12,7 @@ import live_reader
 import mallow_reader
 import mallow_sums
 import real_programs
-from conftest import clean_environment
+from conftest import clean_environment, mostly_long
 from live_programs import KEEPER, by_function, check
 
 PYTHON = "/usr/bin/python3"
@@ -130,7 +130,7 @@ def test_python(live):
     assert max(len(ran.table.stack(site.node)) for site in ran.table.sites.values()) > 10
 
 
-@pytest.mark.parametrize("name", real_programs.NAMES)
+@pytest.mark.parametrize("name", mostly_long(real_programs.NAMES, len(real_programs.NAMES) - 1))
 def test_real_programs(name, live, record, tmp_path):
     """They do what they do without; what a table says is what a recording of another run says."""
     command, environment = real_programs.command(name, tmp_path)

@@ -33,7 +33,7 @@ def test_kill_at_random_moments(threads, part, compile_sample, preload, tool, tm
     moments = random.Random(part * 10 + threads)
     for number in range(KILLS // 10):
         path = tmp_path / f"{number}.mallow"
-        seconds = moments.uniform(0.005, 0.06)
+        seconds = moments.uniform(0.005, 0.04)
         done = run_and_kill(program, threads, preload(OUTPUT=path), seconds)
         if done == 0 and not has_begun(path):
             continue

@@ -266,8 +266,8 @@ SAMPLES = {
 }
 
 
-@pytest.mark.parametrize("name,slots,_", matrix(SAMPLES, ["shared", "private"]))
-def test_malloc_in_each_system_call(name, slots, _, compile_sample, tool, tmp_path):
+@pytest.mark.parametrize("name,slots", matrix(SAMPLES, ["shared", "private"]))
+def test_malloc_in_each_system_call(name, slots, compile_sample, tool, tmp_path):
     """malloc, realloc and free called in the middle of each system call of the agent change nothing
     in what the sample does, and damage nothing."""
     command = [compile_sample(name, "gcc", "-O1"), *SAMPLES[name]]

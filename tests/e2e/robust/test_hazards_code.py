@@ -16,8 +16,8 @@ from samples import MATRIX, check_sample, matrix, run_sample
 from variants import run_with, variant
 
 
-@pytest.mark.parametrize("name,compiler,opt,_", matrix(["stack_shapes", "fast_fiber"]))
-def test_stacks(name, compiler, opt, _, compile_sample, record, functions_of):
+@pytest.mark.parametrize("name,compiler,opt", matrix(["stack_shapes", "fast_fiber"]))
+def test_stacks(name, compiler, opt, compile_sample, record, functions_of):
     """Frames and stacks of every shape; the program prints what its own backtrace() finds."""
     program = compile_sample(name, compiler, opt)
     recorded = run_sample(record, [program])
@@ -49,8 +49,8 @@ def only_broken_stacks(recorded):
     return losses["broken_stacks"]
 
 
-@pytest.mark.parametrize("seed,compiler,opt,_", matrix(range(3)))
-def test_hidden_stack(seed, compiler, opt, _, compile_sample, record, functions_of):
+@pytest.mark.parametrize("seed,compiler,opt", matrix(range(3)))
+def test_hidden_stack(seed, compiler, opt, compile_sample, record, functions_of):
     """Pages of the stack come and go: a stack is whole or ends at one, and nothing is read there."""
     recorded = run_sample(record, [compile_sample("hidden_stack", compiler, opt), str(seed)])
     whole, hidden = map(int, recorded.stdout.split())
