@@ -58,21 +58,6 @@ def pytest_collection_modifyitems(config, items):
                 item.add_marker(pytest.mark.skip(reason="takes long"))
 
 
-def mostly_long(values, daily):
-    """Parameters of which the first ones are of every day, the others of --long."""
-    return [pytest.param(value, marks=() if index < daily else pytest.mark.long)
-            for index, value in enumerate(values)]
-
-
-def diagonals(rows, columns):
-    """Cells (row, column) of a matrix: every day each row and each column at least once, the others
-    with --long. A row may be several parameters."""
-    step = min(len(rows), len(columns))
-    return [pytest.param(*(row if isinstance(row, tuple) else [row]), column,
-                         marks=() if r % step == c % step else pytest.mark.long)
-            for r, row in enumerate(rows) for c, column in enumerate(columns)]
-
-
 def need(program):
     """The path of a program, or the test is skipped and says so."""
     path = shutil.which(program)

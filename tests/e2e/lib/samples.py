@@ -1,19 +1,5 @@
 """The sample programs, run and compared with what they state."""
-import itertools
-
-import pytest
-
 import expect
-
-MATRIX = list(itertools.product(["gcc", "clang"], ["-O0", "-O2"]))
-
-
-def matrix(names, ways=MATRIX):
-    """Cells (name, way…) of all names and all ways: half of them every day, each name in two of four
-    ways and each way with every other name, all with --long."""
-    return [pytest.param(name, *([way] if isinstance(way, str) else way),
-                         marks=() if row % 2 == (column + column // 2) % 2 else pytest.mark.long)
-            for row, name in enumerate(names) for column, way in enumerate(ways)]
 
 
 def check_report(recorded, name, *kinds):

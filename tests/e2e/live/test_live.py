@@ -12,7 +12,8 @@ import live_reader
 import mallow_reader
 import mallow_sums
 import real_programs
-from conftest import clean_environment, mostly_long
+from cells import mostly_long
+from conftest import clean_environment
 from live_programs import KEEPER, by_function, check
 
 PYTHON = "/usr/bin/python3"

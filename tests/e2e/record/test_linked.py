@@ -8,8 +8,9 @@ import pytest
 import expect
 import mallow_reader
 import mallow_sums
+from cells import matrix
 from conftest import LINKED, TOP, clean_environment, need
-from samples import check_report, check_sample, matrix, run_sample
+from samples import check_report, check_sample, run_sample
 
 GLIBC = [way for way in LINKED if way != "musl"]
 SAMPLES = ["c_family", "cpp_operators", "realloc_chain", "hand_over", "alone_and_together", "deep",

@@ -7,9 +7,9 @@ import pytest
 import expect
 import mallow_reader
 import mallow_sums
+from cells import MATRIX, matrix
 from conftest import clean_environment
-from samples import (MATRIX, assert_own_files_untouched, check_report, check_sample, limit_descriptors, matrix,
-                     run_sample)
+from samples import assert_own_files_untouched, check_report, check_sample, limit_descriptors, run_sample
 
 # Programs that need no argument and nothing around them.
 SIMPLE = ["c_family", "glibc_family", "cpp_operators", "own_operator", "realloc_chain", "hand_over",

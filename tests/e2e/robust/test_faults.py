@@ -14,9 +14,9 @@ import pytest
 
 import mallow_reader
 import mallow_sums
+from cells import matrix
 from conftest import clean_environment, need
 from faults import CALLS, ENDLESS, STORM, fork_storm, numbers_of_calls, run_all_calls
-from samples import matrix
 from processes import assert_holds, has_begun, kill_after, start_steady, wait_for
 from variants import variant
 

@@ -10,9 +10,10 @@ import pytest
 import expect
 import mallow_reader
 import mallow_sums
+from cells import MATRIX, matrix
 from conftest import names_of_stack, need
 from processes import plain_run
-from samples import MATRIX, check_sample, matrix, run_sample
+from samples import check_sample, run_sample
 from variants import run_with, variant
 
 

@@ -10,7 +10,8 @@ import tempfile
 
 import pytest
 
-from conftest import clean_environment, mostly_long, need
+from cells import mostly_long
+from conftest import clean_environment, need
 from real_programs import REGEX, free_port, repository, run_bare, wait_for_port  # noqa: F401
 
 

@@ -8,7 +8,8 @@ import pytest
 
 import mallow_reader
 import mallow_sums
-from conftest import Tool, mostly_long
+from cells import mostly_long
+from conftest import Tool
 from recording_writer import ChunkWriter, SLOT, Writer
 from stories import Story, boundaries
 from stories import odd_image_of_slots

@@ -16,7 +16,8 @@ from itertools import product
 
 import pytest
 
-from conftest import TOP, built, diagonals
+from cells import diagonals
+from conftest import TOP, built
 
 HERE = TOP / "tests" / "symbols"
 SAMPLES = HERE / "samples"
