@@ -5,8 +5,8 @@
  *   libfoo.so:libasan.so.8:libbar.so  ──►  libfoo.so:libasan.so.8:libmallow.so:libbar.so
  *
  * A sanitizer's runtime must start before any other library allocates. If another library's malloc
- * comes before its own, it ends the program ("CHECK failed"). So such a program uses the
- * sanitizer's malloc, and calls none of our hooks for it.
+ * comes before its own, it ends the program ("CHECK failed"). So in such a program malloc is the
+ * sanitizer's, and our hooks are not called.
  */
 #ifndef MALLOW_BASE_PRELOAD_H
 #define MALLOW_BASE_PRELOAD_H

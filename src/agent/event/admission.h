@@ -91,7 +91,10 @@ static inline void admission_hold(struct admission *admission)
 	__atomic_store_n(&admission->left, 0, __ATOMIC_RELAXED);
 }
 
-/* Whether the settings make threads selective. The same for all threads. */
+/*
+ * Whether threads are selective from their start: recorded blocks are known by address, or the sink
+ * takes all events. The same for all threads.
+ */
 bool admission_wanted(void);
 
 /* Whether recorded blocks are known by their addresses. */

@@ -10,7 +10,10 @@
 #include "agent/event/thread.h"
 #include "base/compiler.h"
 
-/* Counts a stack that is not whole, unless the settings asked for short stacks. */
+/*
+ * Counts a stack that is broken, or that was cut although the settings ask for full stacks
+ * (BACKTRACE).
+ */
 void capture_count_incomplete_slow(enum unwind_end end);
 
 /*
