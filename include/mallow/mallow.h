@@ -1,6 +1,6 @@
 /*
  * What a program can tell mallow, its heap profiler. A program that includes this header also links
- * and runs without mallow, static programs too: then its calls do nothing. C99 and C++.
+ * and runs without mallow (a static program, too); its calls then do nothing. C99 and C++.
  *
  * All functions can be called by any thread, before main() and after exit() began, and by a child
  * after fork(). They do not change errno. Signal handlers may call only those that say so.
@@ -98,8 +98,8 @@ static inline int mallow_is_running(void)
  * When this returns, all that any thread recorded before the call is in the file. Readers find it
  * there whatever becomes of this process. (A crash of the machine may still lose it: the call does
  * not wait for the disk.) By default this holds at any moment, and the call costs nothing; with
- * MALLOW_SLOTS=private it writes to the file. Returns 0, or -1: there is no recording, or not all
- * of it could be written. Signal handlers may call it.
+ * MALLOW_SLOTS=private or MALLOW_CULL it writes to the file. Returns 0, or -1: there is no
+ * recording, or not all of it could be written. Signal handlers may call it.
  */
 static inline int mallow_sync(void)
 {
@@ -171,14 +171,15 @@ static inline void mallow_pool_name(const void *pool, const char *name)
 }
 
 /*
- * Reports of live memory that the program makes itself, with MALLOW_MODE=live (else they are NULL).
- * A report says what each thread, or each call stack, has allocated since the program's start (or
- * the last baseline), how much of it was freed, and how much is in use. Sums are of requested
- * bytes; with MALLOW_SAMPLE they are estimates.
+ * Reports of live memory that the program makes itself, with MALLOW_MODE=live. A report is NULL
+ * without that mode, and if there is no memory. A report says what each thread, or each call stack,
+ * has allocated since the program's start (or the last baseline), how much of it was freed, and how
+ * much is in use. Sums are of requested bytes; with MALLOW_SAMPLE they are estimates.
  *
  * A report is a snapshot, but threads do not stop for it: what one of them does meanwhile may be in
  * one number and not yet in another. The caller owns the report and frees it with the function of
- * its kind; its memory does not come from malloc. Any thread may make one. Signal handlers may not.
+ * its kind, and with it all entries and names in it; its memory does not come from malloc. Any
+ * thread may make one. Signal handlers may not.
  *
  *	struct mallow_site_report *report = mallow_site_report(NULL, NULL);
  *
@@ -250,7 +251,8 @@ static inline struct mallow_thread_report *mallow_thread_report(void)
 /*
  * A report of the call stacks for which filter returns another number than 0; filter NULL: all that
  * allocated. Sorted by MALLOW_BY_IN_USE. filter is called before names are looked up, so what it
- * leaves out costs little. It may allocate, and must not keep the site's address.
+ * leaves out costs little. It runs in the calling thread and may allocate. The site and its stack
+ * are valid only during the call.
  */
 static inline struct mallow_site_report *
 mallow_site_report(int (*filter)(const struct mallow_site *site, void *argument), void *argument)
@@ -302,9 +304,9 @@ static inline void mallow_site_report_free(struct mallow_site_report *report)
 }
 
 /*
- * A descriptor of the live mode's table, which the caller closes; -1: there is none. Every command
- * of the tool can read it as a recording while it changes. /proc/PID/fd/N is its file name: mallow
- * export --to pprof /proc/1234/fd/5 (examples/debug_endpoint.c).
+ * A new descriptor of the live mode's table, for reading; the caller closes it. -1: there is no
+ * table. Every command of the tool can read it as a recording while it changes. /proc/PID/fd/N is
+ * its file name: mallow export --to pprof /proc/1234/fd/5 (examples/debug_endpoint.c).
  */
 static inline int mallow_live_fd(void)
 {
@@ -313,8 +315,9 @@ static inline int mallow_live_fd(void)
 
 /*
  * Writes a heap profile for `go tool pprof` and the like to a descriptor, for instance a socket.
- * The tool is started for that (MALLOW_HELPER), and the call returns when it has ended. Returns 0,
- * or -1: there is nothing to write, no tool, or not all was written.
+ * Only with MALLOW_MODE=live: the profile is of that mode's table. The call starts the tool
+ * (MALLOW_HELPER) and returns when the tool has ended. Returns 0, or -1: there is no table, no
+ * tool, or not all was written.
  */
 static inline int mallow_pprof(int fd)
 {

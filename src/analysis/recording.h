@@ -142,8 +142,8 @@ struct recording_facts {
 	uint64_t duration_ns;
 	uint64_t off_periods; /* how often recording was off between its start and its end … */
 	uint64_t off_ns;      /* … and for how long in all */
-	uint64_t events;      /* allocations, frees, reallocs (one each), mmaps, mallopts, marks,
-				 pools' */
+	/* Allocations, frees, reallocs (one each), mmaps, mallopts, marks, and those of pools. */
+	uint64_t events;
 	uint64_t allocations; /* blocks that began: a realloc is an allocation and a free */
 	uint64_t frees; /* of known blocks: allocations = frees + implicit frees + leaked blocks */
 	uint64_t reallocs;
@@ -178,8 +178,8 @@ struct recording_summary {
 /*
  * A pool of the program's own, which told of it by mallow_pool_alloc(): all addresses with one
  * name, or one address without a name. Its blocks lie in memory that malloc or mmap counts anyway,
- * so its sums are separate. Its peak is when it held most, and peaks of its sites are their shares
- * in that.
+ * so its sums are separate. Its peak is the moment at which it held most, and the peaks of its
+ * sites are their shares of it.
  */
 struct recorded_pool {
 	const char *name;        /* "": none */
@@ -234,9 +234,9 @@ struct err *recording_open_descriptor(const char *name, int fd, unsigned int nee
 void recording_close(struct recording *recording);
 
 /*
- * The same, but the moment after so many operations on blocks (at least one; struct live_step
- * counts them) is taken for the peak: peak_bytes and peak_blocks of the sites and of the summary
- * are what was live then. All else is about the whole recording.
+ * The same, but with the peak at a given moment: after so many operations on blocks, at least one
+ * (struct live_step counts them). peak_bytes and peak_blocks of the sites and of the summary are
+ * what was live then. All else is about the whole recording.
  */
 struct err *recording_open_moment(const char *path, uint64_t operations,
 				  recording_progress *progress, void *argument,

@@ -1,4 +1,4 @@
-/* What the compiler is to know and C has no word for. */
+/* Hints and attributes for the compiler that C has no word for. */
 #ifndef MALLOW_BASE_COMPILER_H
 #define MALLOW_BASE_COMPILER_H
 
@@ -15,8 +15,8 @@
 #define hidden __attribute__((__visibility__("hidden")))
 
 /*
- * Keeps the compiler from moving loads and stores across it, as a signal handler on the same thread
- * would notice. Costs no instruction.
+ * Keeps the compiler from moving loads and stores across it. So a signal handler on the same thread
+ * sees them in the order of the source. Costs no instruction.
  */
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 

@@ -5,8 +5,8 @@
  *   libfoo.so:libasan.so.8:libbar.so  ──►  libfoo.so:libasan.so.8:libmallow.so:libbar.so
  *
  * A sanitizer's runtime must start before any other library allocates. If another library's malloc
- * comes before its own, it ends the program ("CHECK failed"). So in such a program its malloc is
- * used, and ours sees nothing.
+ * comes before its own, it ends the program ("CHECK failed"). So in such a program malloc is the
+ * sanitizer's, and our hooks are not called.
  */
 #ifndef MALLOW_BASE_PRELOAD_H
 #define MALLOW_BASE_PRELOAD_H
@@ -57,8 +57,8 @@ static inline bool preload_is_sanitizer(const char *entry, size_t length)
 }
 
 /*
- * How many bytes of the list belong in front of our library: all up to its last sanitizer, without
- * the separator after that. 0: none.
+ * How many bytes of the list belong in front of our library: up to the end of the last sanitizer's
+ * entry, without the separator after it. 0: the list has no sanitizer.
  */
 static inline size_t preload_front(const char *list)
 {

@@ -25,10 +25,10 @@ struct cfa_term {
 };
 
 /*
- * Reduces the expression of size bytes. pc_register: the number under which expressions name the
- * pc, which is the number of the return address. first: the term on the expression's stack at its
- * start (where a register is saved: the CFA); NULL: none. False: the expression does something
- * else, or is malformed.
+ * Reduces the expression of size bytes at that pc. pc_register: the number by which expressions
+ * name the pc (the return address's). first: the term on the stack when the expression starts;
+ * NULL: the stack is empty. An expression that says where a register is saved starts with the CFA.
+ * False: the expression has none of these shapes, or is malformed.
  */
 bool cfa_expression_reduce(const uint8_t *bytes, size_t size, uint64_t pc, uint8_t pc_register,
 			   const struct cfa_term *first, struct cfa_term *ret);

@@ -49,13 +49,13 @@ struct cfa_program {
 	uint64_t code_align;
 	int64_t data_align;
 	uint8_t address_encoding;
-	uint8_t saved_register; /* the register whose rule rows have in `saved` */
+	uint8_t saved_register; /* the register that cfa_row.saved is about */
 	uint64_t ra_register;
 };
 
 /*
- * Fills *ret with the row at pc. False: an instruction is unknown or cut short, or remembered
- * states nest deeper than compilers write.
+ * Fills *ret with the row at pc. False: an instruction is unknown or cut short, or
+ * DW_CFA_remember_state nests deeper than compilers write; then *ret means nothing.
  */
 bool cfa_program_run(const struct cfa_program *program, uint64_t pc, struct cfa_row *ret);
 

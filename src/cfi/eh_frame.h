@@ -24,9 +24,9 @@ struct eh_frame_row {
 };
 
 /*
- * Finds the row for pc. header: the address of .eh_frame_hdr, which lies in the image with
- * .eh_frame. reg: the register whose rule the row is to hold, besides the CFA and the return
- * address.
+ * Finds the row for pc. The image holds .eh_frame and .eh_frame_hdr; header: the address of the
+ * latter. reg: the register that ret->row.saved is to be about. *ret is valid only with
+ * EH_FRAME_FOUND.
  */
 enum eh_frame_answer eh_frame_find(const struct eh_image *image, uint64_t header, uint64_t pc,
 				   uint8_t reg, struct eh_frame_row *ret);

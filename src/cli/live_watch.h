@@ -7,8 +7,8 @@
  *           ──"make a report"───────────►
  *   helper  ──a report──────────────────►              prints it
  *
- * The helper sends the whole report if the process has closed its standard error. ls does so at its
- * end, as all programs with gnulib's close_stdout().
+ * If the process has closed its standard error, its helper sends the report to `mallow live`, which
+ * prints it. ls closes it at its end, as all programs with gnulib's close_stdout() do.
  */
 #ifndef MALLOW_CLI_LIVE_WATCH_H
 #define MALLOW_CLI_LIVE_WATCH_H

@@ -17,13 +17,13 @@ struct loaded {
  * was printed.
  */
 bool loaded_open(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
-/* The same, with the blocks that a filter needs. */
+/* As loaded_open(), with the blocks that a filter needs. */
 bool loaded_open_filterable(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
-/* The same, with heap errors. */
+/* As loaded_open(), with heap errors. */
 bool loaded_open_errors(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
-/* The same with blocks and heap errors, without names: all that an index file has. */
+/* As loaded_open(), with blocks and heap errors, without names: all that an index file has. */
 bool loaded_open_blocks(const char *path, struct loaded *ret);
-/* The same, and the checksum of every chunk is compared. */
+/* As loaded_open(), and the checksum of every chunk is compared. */
 bool loaded_open_checked(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
 /* Accepts a zeroed struct. */
 void loaded_close(struct loaded *loaded);

@@ -3,11 +3,11 @@
  * tool was started with, and is in the tool's process group, so the terminal behaves as without
  * mallow.
  *
- * Signals: those of the terminal (ctrl-C's SIGINT, SIGWINCH, …) the kernel sends to the whole
- * foreground group, so the program has them already, and the tool does not forward them. A signal
- * that another process sends to the tool (kill, timeout, a service manager) is forwarded. One that
- * the program sends to its parent is not sent back. When ctrl-Z stops the program, the tool stops
- * too, so that the shell sees a stopped job.
+ * Signals: the kernel sends the terminal's (ctrl-C's SIGINT, SIGWINCH, …) to the whole foreground
+ * group. The program has these already, so the tool does not forward them. A signal that another
+ * process sends to the tool (kill, timeout, a service manager) is forwarded. One that the program
+ * sends to its parent is not sent back. When ctrl-Z stops the program, the tool stops too, so that
+ * the shell sees a stopped job.
  */
 #ifndef MALLOW_CLI_RUN_CHILD_H
 #define MALLOW_CLI_RUN_CHILD_H

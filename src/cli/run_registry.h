@@ -21,7 +21,7 @@ struct run_registry {
 /* Makes the empty file. */
 struct err *run_registry_create(struct run_registry *ret);
 struct err *run_registry_read(struct run_registry *registry);
-/* Removes the file too. Accepts a zeroed struct. */
+/* Removes the file and frees the rest. Accepts a zeroed struct. */
 void run_registry_deinit(struct run_registry *registry);
 
 #endif

@@ -20,7 +20,10 @@ bool setting_options_check(const struct options *options);
  */
 const char *setting_options_word(const struct options *options, enum setting setting);
 
-/* The value of that word. If there is none, or it is not allowed: the default's value. */
+/*
+ * The value of that word, as setting_parse() gives it. If there is no word, or it is not allowed:
+ * the default's value.
+ */
 uint64_t setting_options_value(const struct options *options, enum setting setting);
 
 #endif

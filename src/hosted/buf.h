@@ -56,12 +56,15 @@ void buf_repeat(struct buf *buf, char c, size_t count);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Room for size more bytes. The caller writes into it and adds to buf->size what it wrote, before
- * any other call. NULL: failed, now or before.
+ * Returns room for size more bytes. The caller writes there, and adds to buf->size how many bytes
+ * it wrote, before any other call. NULL: failed, now or before.
  */
 void *buf_room(struct buf *buf, size_t size);
 
-/* Writes everything to the sink, if there is one. Returns the first failure so far. */
+/*
+ * Writes everything to the sink, if there is one. Returns the first failure so far, which the
+ * caller owns; NULL: none.
+ */
 struct err *buf_finish(struct buf *buf);
 
 /*

@@ -19,8 +19,8 @@ void parallel_run(parallel_piece *piece, void *argument, size_t count);
 size_t parallel_width(void);
 
 /*
- * Into how many pieces to cut so many things, if each piece has a cost of its own: things / fewest
- * + 1, but no more than run at the same time.
+ * Into how many pieces to cut so many things, if each piece has a cost of its own. A piece gets
+ * about `fewest` things or more: things / fewest + 1 pieces, but no more than run at the same time.
  */
 size_t parallel_pieces(uint64_t things, uint64_t fewest);
 

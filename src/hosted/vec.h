@@ -30,7 +30,7 @@
 		NULL, 0, 0                                                                         \
 	}
 
-/* Makes room for more items behind the last. False: no memory, nothing changed. */
+/* Makes room for `more` items behind the last. False: no memory, nothing changed. */
 #define vec_reserve(vec, more)                                                                     \
 	(__builtin_expect((size_t)(more) <= (vec)->capacity - (vec)->count, 1) ||                  \
 	 vec_grow((void **)&(vec)->items, &(vec)->capacity, (vec)->count, (more),                  \

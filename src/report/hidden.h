@@ -1,4 +1,4 @@
-/* What no number of a summary counts: blocks in heaps of the program's language. */
+/* What no number of a summary counts: blocks in hidden heaps (hidden_heaps.h). */
 #ifndef MALLOW_REPORT_HIDDEN_H
 #define MALLOW_REPORT_HIDDEN_H
 
@@ -6,9 +6,9 @@
 #include "report/style.h"
 
 /*
- * Further lines of summary_write(): how much memory such heaps held, and that --force-malloc shows
- * what is in them. Nothing where there are none. symbolized: NULL leaves out those that are known
- * by names of functions. The writing itself fails in buf.
+ * Writes further lines of a summary (summary_write()): how much memory such heaps held, and that
+ * --force-malloc shows what is in them. Writes nothing if there are none. symbolized NULL: heaps
+ * that only names of functions tell are left out. Failures of writing are in buf.
  */
 struct err *hidden_write(struct buf *buf, const struct style *style,
 			 const struct recording *recording, struct symbolized *symbolized);

@@ -30,12 +30,15 @@ struct live_view {
 	struct symbolized *symbolized;
 	uint32_t *order; /* indices of the sites shown, which have something live */
 	uint32_t shown;
-	uint32_t live;          /* sites that could be, those ignored left out */
+	uint32_t live;          /* how many sites could be shown, ignored ones left out */
 	uint64_t ignored_sites; /* as far as they were looked at */
 	uint64_t ignored_bytes;
 };
 
-/* All that is given must outlive the view. The recording is one with recording_live(). */
+/*
+ * Makes the view. All arguments must outlive it, and recording_live() of the recording must not be
+ * NULL.
+ */
 struct err *live_view_create(const struct recording *recording, struct symbolized *symbolized,
 			     const struct live_view_options *options, struct live_view *ret);
 /* Accepts a zeroed struct. */

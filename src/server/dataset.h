@@ -3,8 +3,9 @@
  * for, and kept. References are counted. A recording that has grown is loaded again as a new data
  * set; the old one goes when its last request is over.
  *
- * The lock guards the names, and the making of data. Data that is made once stays where it is, and
- * may be read afterwards without the lock.
+ * The lock guards symbolized, frames and selections, and the making of sums. The other members, but
+ * for references, do not change after dataset_open(). Sums, once made, stay where they are, and may
+ * be read without the lock.
  */
 #ifndef MALLOW_SERVER_DATASET_H
 #define MALLOW_SERVER_DATASET_H
@@ -48,8 +49,8 @@ struct dataset *dataset_hold(struct dataset *dataset);
 void dataset_release(struct dataset *dataset);
 
 /*
- * Whether there is only one reference. The caller must have it, and must keep others from taking
- * one.
+ * Whether the caller's reference is the only one. The caller must keep others from taking one
+ * meanwhile.
  */
 bool dataset_is_unused(const struct dataset *dataset);
 
@@ -62,7 +63,10 @@ void dataset_settle(struct dataset *dataset);
 void dataset_lock(struct dataset *dataset);
 void dataset_unlock(struct dataset *dataset);
 
-/* Under the lock. What all allocations come to, for each site. */
+/*
+ * *ret: the sums of all allocations, for each site; they live as long as the data set. Call it
+ * under the lock.
+ */
 struct err *dataset_sums(struct dataset *dataset, const struct site_sums **ret);
 
 /*

@@ -41,9 +41,9 @@ struct err *selection_find(struct dataset *dataset, const struct filter *filter,
 void selection_release(struct selection *selection);
 
 /*
- * *ret: the rows [first, end) in that order, if it is cheaper to pick them out than to sort all
- * blocks: that is so for a few pages, but not for all pages one after the other. They are valid
- * until the next call. *ret NULL: sorting is cheaper. Call it under the lock.
+ * *ret: the rows [first, end) in that order, valid until the next call. *ret NULL: to sort all
+ * blocks (selection_ranks()) is cheaper than to pick these out. For a few pages picking out is
+ * cheaper, for all pages one after the other sorting is. Call it under the lock.
  */
 struct err *selection_top(struct dataset *dataset, struct selection *selection,
 			  enum selection_order order, bool descending, uint64_t first, uint64_t end,
@@ -53,7 +53,10 @@ struct err *selection_top(struct dataset *dataset, struct selection *selection,
 struct err *selection_ranks(struct dataset *dataset, struct selection *selection,
 			    enum selection_order order, const struct block_pages **ret);
 
-/* Under the lock. What its blocks come to, for each site. */
+/*
+ * *ret: the sums of its blocks, for each site; they live as long as the selection. Call it under
+ * the lock.
+ */
 struct err *selection_sums(struct dataset *dataset, struct selection *selection,
 			   const struct site_sums **ret);
 

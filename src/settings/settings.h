@@ -51,23 +51,23 @@ const struct setting_info *setting_info(enum setting setting);
  * Parses a setting's word. *ret is, by the setting's kind:
  *
  *	boolean   0 or 1 (1/0/true/false/yes/no/on/off)
- *	number    above 0; natural: 0 and above
+ *	number    1 to 4294967295; natural: 0 to 4294967295
  *	size      bytes (64K, 10M, 1G: powers of 1024)
  *	time      nanoseconds (500ms, 2s, 1h2m3s); period: a time, or a number of seconds
  *	signal    its number, 0: none
  *	choice    the position of the word in its list
  *
- * Texts have no value. false: the word is not allowed.
+ * false: the word is not allowed, or the setting is a text, which has no value; *ret is unchanged.
  */
 bool setting_parse(enum setting setting, const char *word, uint64_t *ret);
 
 /* Parses a size, as above. */
 bool setting_parse_size(const char *word, uint64_t *ret);
 
-/* The value of a setting's default. */
+/* The default, as setting_parse() gives it. 0 for a text. */
 uint64_t setting_default(enum setting setting);
 
-/* Which words are allowed, for a message: "1, 0, true, …". */
+/* Which words are allowed, for a message: "0 1 false true …". A static string. */
 const char *setting_allowed(enum setting setting);
 
 enum setting_mode {

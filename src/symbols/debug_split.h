@@ -12,8 +12,8 @@
 #include "hosted/err.h"
 
 /*
- * For the ELF file with the skeletons. It must outlive that file's Dwarf handle, for the arena's
- * sake.
+ * One for the ELF file with the skeletons. It must outlive that file's Dwarf handle, which points
+ * into the arena.
  */
 struct debug_split {
 	char *directory;     /* the file's; from malloc() */

@@ -1,8 +1,8 @@
 /*
  * Finds names for positions in code: function, file, line, inlined functions, demangled. It reads
  * the ELF files on this machine and their separate debug files (build-id directories, debuglink,
- * .gnu_debugdata), by libdw's low-level calls and indexes of our own. symbolizer.c has the
- * measurements that speak against dwfl_module_addrinfo().
+ * .gnu_debugdata), by libdw's low-level calls and indexes of our own. dwfl_module_addrinfo() is not
+ * used: symbolizer.c has measured how slow it is.
  *
  * A symbolizer belongs to one thread. Strings it returns live until it is destroyed.
  */
@@ -48,8 +48,8 @@ void symbolizer_close_modules(struct symbolizer *symbolizer);
 
 /*
  * What is wrong with the module's file: why it gives no names ("file changed since the recording"),
- * or only some ("damaged debug information"). NULL: nothing. That names are missing within a file
- * is known once a name was asked for.
+ * or only some ("damaged debug information"). NULL: nothing. Damage within a file is noticed only
+ * when a name is asked for.
  */
 const char *symbol_module_note(const struct symbol_module *module);
 

@@ -150,10 +150,11 @@ enum decode_result {
 
 /*
  * Begins a chunk with size bytes of payload, which must stay in place until the next
- * decode_chunk().
+ * decode_chunk(): events point into it. base, carried: base_ticks and carried of the chunk's
+ * header.
  *
- * carried: how many frames the stack has at the chunk's start. whole: the chunk before this one in
- * the stream was read to its end, so these frames are known; if not they become TRACE_PC_LOST.
+ * carried is how many frames the stack has at the chunk's start. whole: the chunk before this one
+ * in the stream was read to its end, so these frames are known; if not they become TRACE_PC_LOST.
  *
  * Returns DECODE_RECORD if the chunk has begun, else DECODE_NEED_STACK or DECODE_BAD.
  */

@@ -60,9 +60,9 @@ static inline bool trace_carries_alignment(uint8_t operation)
 }
 
 /*
- * Whether the record needs the field extra: readers cannot work out its usable size and its heap
- * flags without it. For that the allocator must be glibc's, and the heap flags the same as last
- * time.
+ * Whether the record needs the field extra. It does not if readers can work out the usable size and
+ * the heap flags by themselves: the allocator is glibc's, the usable size is what
+ * trace_glibc_usable() gives, and the heap flags are the same as last time.
  */
 static inline bool trace_event_needs_extra(const struct trace_encoder *encoder,
 					   const struct trace_event *event, enum trace_shape shape,

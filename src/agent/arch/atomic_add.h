@@ -35,7 +35,7 @@ static inline void atomic_add_as(bool alone, uint64_t *sum, uint64_t value)
 		__atomic_fetch_add(sum, value, __ATOMIC_RELAXED);
 }
 
-/* The same; returns the sum. */
+/* The same, and returns the new sum. */
 static inline uint64_t atomic_add_fetch_as(bool alone, uint64_t *sum, uint64_t value)
 {
 	if (likely(alone))
@@ -43,7 +43,10 @@ static inline uint64_t atomic_add_fetch_as(bool alone, uint64_t *sum, uint64_t v
 	return __atomic_add_fetch(sum, value, __ATOMIC_RELAXED);
 }
 
-/* Sets the word to value if it is *before, else *before to the word. Returns whether it was. */
+/*
+ * Compare and swap. If *word is *before, sets *word to value and returns true. If not, copies *word
+ * to *before and returns false.
+ */
 static inline bool atomic_add_exchange_as(bool alone, uint64_t *word, uint64_t *before,
 					  uint64_t value)
 {

@@ -2,7 +2,10 @@
 #ifndef MALLOW_AGENT_ARCH_OWN_STACK_CALL_H
 #define MALLOW_AGENT_ARCH_OWN_STACK_CALL_H
 
-/* Calls function(argument) on the stack that ends at `end`. */
+/*
+ * Calls function(argument) on the stack that ends at `end`, a multiple of 16, and returns when the
+ * function does. The caller must own that stack (own_stack.h).
+ */
 void own_stack_call(void (*function)(void *argument), void *argument, void *end)
 	__attribute__((visibility("hidden")));
 

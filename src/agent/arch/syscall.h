@@ -3,9 +3,9 @@
  * errno, cancellation points and hooks of the program are left alone. All return the result or the
  * negative error number. All are async-signal-safe.
  *
- * In the test builds (MALLOW_TEST_BUILD, tests/agent) syscall_reenter() is called before each one:
- * it may allocate, as a signal handler could at that moment. And syscall_fails() says which error
- * is returned instead of making the call, 0: none.
+ * The test builds (MALLOW_TEST_BUILD, tests/agent) call two functions before each system call.
+ * syscall_fails() returns the error that is to be returned instead of the call's result; 0: none.
+ * syscall_reenter() may allocate, as a signal handler could at that moment.
  */
 #ifndef MALLOW_AGENT_ARCH_SYSCALL_H
 #define MALLOW_AGENT_ARCH_SYSCALL_H

@@ -12,12 +12,15 @@ struct trampoline_target {
 	void *argument;
 };
 
-/* How the thread's argument begins. enter() runs in the new thread, before the program's code. */
+/*
+ * The head of the thread's argument: the caller puts it first into a struct of its own, which lives
+ * until enter() returns. enter() runs in the new thread, before the program's code.
+ */
 struct trampoline_start {
 	struct trampoline_target (*enter)(struct trampoline_start *start);
 };
 
-/* For pthread_create(), with a struct trampoline_start. */
+/* The start routine for pthread_create(); its argument is a struct trampoline_start. */
 void *trampoline(void *start) __attribute__((visibility("hidden")));
 
 #endif

@@ -16,10 +16,11 @@
  * entries are looked through piece by piece, as time passes, by whichever thread has an event:
  * cull_look_around(). Nobody waits for anybody.
  *
- * A block is temporary if it is its thread's newest allocation when it is freed. The agent counts
- * that for culled blocks, and so it does for all. Hence a thread's newest allocation is not written
- * for its age alone. And if the newest one was written as an event (a realloc), its entry is kept
- * to see that.
+ * A block is temporary if it is its thread's newest allocation when it is freed. Readers cannot
+ * tell that from the events, because culled allocations are missing there. So the agent counts the
+ * temporary blocks, culled or written. It therefore does not write a thread's newest allocation for
+ * its age alone. And if the newest one was written as an event (a realloc), it keeps the entry
+ * until there is a newer one.
  *
  * A block is written as without CULL if it cannot be held back: no memory, too many are, or it is
  * of a signal handler that interrupted the agent. After the end of the process all blocks are.
@@ -45,10 +46,15 @@ struct thread;
  */
 bool cull_holds(struct thread *thread, struct event *event, uint32_t replaced);
 
-/* The allocation, which is written now, is the thread's newest. Its stack is thread->stack. */
+/*
+ * Notes that the allocation, which is written now, is the thread's newest. Its stack is
+ * thread->stack.
+ */
 void cull_notes(struct thread *thread, const struct event *event);
 
-/* The thread has a newer allocation, which is not held here. Also in a signal handler. */
+/*
+ * Notes that the thread's newest allocation is one that is not held here. Also in a signal handler.
+ */
 void cull_forgets_newest(struct thread *thread);
 
 /*
@@ -59,15 +65,15 @@ void cull_forgets_newest(struct thread *thread);
 bool cull_ends(struct thread *thread, uint64_t address, uint64_t ticks, bool in_handler);
 
 /*
- * Before a realloc: takes the old block from those that are held back. Returns its entry; 0: it is
- * not held back. Then one of the next three functions must follow.
+ * Before a realloc: takes the old block from those that are held back. Returns its entry; then one
+ * of the next three functions must follow. 0: the block is not held back.
  */
 uint32_t cull_takes(struct thread *thread, uint64_t address);
 
 /* The realloc failed: the block is held back again. */
 void cull_puts_back(struct thread *thread, uint32_t number, uint64_t address);
 
-/* The realloc freed the block: as cull_ends(). */
+/* The realloc freed the block. Does and returns the same as cull_ends(). */
 bool cull_ends_taken(struct thread *thread, uint32_t number, uint64_t address, uint64_t ticks,
 		     bool in_handler);
 
@@ -84,7 +90,11 @@ void cull_gives_up(struct thread *thread, uint32_t number, uint64_t address);
 /* If it is time: writes what is old by now in one part of the entries, and one part of the sums. */
 void cull_look_around(struct thread *thread, uint64_t ticks);
 
-/* Writes all held back blocks and all sums, by `thread`. false: not now. In a signal bracket. */
+/*
+ * Writes all blocks that are held back and all sums, into the stream of `thread`. false: nothing
+ * was written, because the thread was kept over a fork (thread->forked), or there is no memory. In
+ * a signal bracket.
+ */
 bool cull_write_all(struct thread *thread);
 
 /* The process ends: the same; nothing is held back until cull_resume(). In a signal bracket. */

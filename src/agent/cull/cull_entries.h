@@ -27,7 +27,7 @@ struct thread;
 struct cull_entry {
 	uint64_t address;
 	uint64_t ticks;
-	uint64_t born; /* when its chain began; ticks, if it has none */
+	uint64_t born; /* when its chain began; equal to ticks if it has no chain */
 	uint64_t size;
 	union {
 		uint64_t alignment;

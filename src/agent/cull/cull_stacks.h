@@ -44,7 +44,10 @@ struct cull_room {
 	size_t left;
 };
 
-/* The stack that the cache holds, which is settled and whose frames have ids. NULL: no room. */
+/*
+ * Finds or adds the stack that the cache holds. It must be settled, and its frames must have ids.
+ * NULL: no room.
+ */
 struct cull_stack *cull_stacks_find(struct cull_stacks *stacks, struct cull_room *room,
 				    const struct stack_cache *cache);
 

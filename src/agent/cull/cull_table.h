@@ -25,9 +25,9 @@ struct cull_table {
 };
 
 /*
- * Puts an entry in. false: its bucket is full, or it is no address of a program. *stale receives an
- * entry that still was there with this address, because the end of that block was not seen. It is
- * the caller's now. 0: none.
+ * Puts an entry in. false: its bucket is full, or it is no address of a program. *stale: an older
+ * entry with this address, whose block ended unseen; it was taken out, and is the caller's now. 0:
+ * there was none.
  */
 bool cull_table_put(struct cull_table *table, uint64_t address, uint32_t number, uint32_t *stale);
 

@@ -91,15 +91,19 @@ static inline void admission_hold(struct admission *admission)
 	__atomic_store_n(&admission->left, 0, __ATOMIC_RELAXED);
 }
 
-/* Whether the settings ask for it. The same for all threads. */
+/*
+ * Whether threads are selective from their start: recorded blocks are known by address, or the sink
+ * takes all events. The same for all threads.
+ */
 bool admission_wanted(void);
 
 /* Whether recorded blocks are known by their addresses. */
 bool admission_knows(void);
 
 /*
- * Whether the event is recorded. Notes that its block is, or is gone. If only one of a realloc's
- * two blocks is recorded, the event becomes that one's allocation or free. Async-signal-safe.
+ * Decides whether the event is recorded, and notes its block as recorded, or as gone. If only one
+ * of a realloc's two blocks is recorded, changes the event to that block's allocation or free.
+ * Async-signal-safe.
  */
 bool admission_keeps(struct thread *thread, struct event *event);
 
@@ -113,8 +117,9 @@ void admission_restores(const void *block, bool recorded);
 void admission_make_allocation(struct event *event);
 
 /*
- * A block that is not recorded, because recording is off and its thread does not record. Its free
- * need not be told: the address is noted anew with the next block there.
+ * Notes a block that is not recorded because recording is off and its thread does not record. Does
+ * something only if the sets hold such blocks (`others`). Nobody need tell when the block is freed:
+ * the next block at the address is noted anew.
  */
 void admission_passes(const void *block);
 

@@ -1,6 +1,6 @@
 /*
- * Captures the stack of an event's caller into thread->stack. Stacks that are not whole are
- * counted. With `busy` set.
+ * Captures the stack of an event's caller into thread->stack, and counts stacks that are not whole.
+ * Call all of this with the thread's `busy` set.
  */
 #ifndef MALLOW_AGENT_EVENT_CAPTURE_H
 #define MALLOW_AGENT_EVENT_CAPTURE_H
@@ -10,12 +10,15 @@
 #include "agent/event/thread.h"
 #include "base/compiler.h"
 
-/* Counts a stack that is not whole, unless the settings asked for no more. */
+/*
+ * Counts a stack that is broken, or that was cut although the settings ask for full stacks
+ * (BACKTRACE).
+ */
 void capture_count_incomplete_slow(enum unwind_end end);
 
 /*
- * By the cache alone. Only for a thread that is not unusual, in the epoch that it knows. The frames
- * are not settled (stack_cache.h). false: the cache cannot do it.
+ * Captures by the cache alone. Only for a thread that is not unusual and whose epoch is the
+ * process's. Leaves frames in `top`: see stack_cache_settle(). false: the cache cannot do it.
  */
 static inline __attribute__((always_inline)) bool capture_cached(struct thread *thread,
 								 const struct unwind_state *state)
@@ -28,10 +31,16 @@ static inline __attribute__((always_inline)) bool capture_cached(struct thread *
 	return end != UNWIND_REFUSED;
 }
 
-/* In all cases: first empties what is out of date. false: the event is lost, and counted. */
+/*
+ * Captures for any thread: empties a cache that is out of date first. false: the event is lost, and
+ * counted.
+ */
 bool capture_slow(struct thread *thread, const struct unwind_state *state);
 
-/* By the cache where possible, else by capture_slow(). false: the event is lost, and counted. */
+/*
+ * Captures by the cache where possible, else by capture_slow(). false: the event is lost, and
+ * counted.
+ */
 bool capture(struct thread *thread, const struct unwind_state *state);
 
 #endif

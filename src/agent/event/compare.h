@@ -1,4 +1,7 @@
-/* One of the test builds (tests/agent) looks at captured stacks; otherwise nothing. */
+/*
+ * A check of captured stacks, for one of the test builds (tests/agent). Other builds do nothing
+ * here.
+ */
 #ifndef MALLOW_AGENT_EVENT_COMPARE_H
 #define MALLOW_AGENT_EVENT_COMPARE_H
 
@@ -6,7 +9,7 @@ struct thread;
 struct unwind_state;
 
 #ifdef MALLOW_TEST_BUILD
-/* thread->stack was just made that of state. */
+/* Compares thread->stack, just captured from state, with what other unwinders find. */
 void compare_stack(struct thread *thread, const struct unwind_state *state);
 #else
 static inline void compare_stack(struct thread *thread, const struct unwind_state *state)

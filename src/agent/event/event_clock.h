@@ -1,42 +1,45 @@
 /*
- * The time of an event. Reading the time stamp counter is the dearest part of recording one: 7 ns
- * alone, 50 ns in a program that waits for memory, because the processor lets what came before
- * finish first. So events take the time of an earlier one of their thread where that does no harm,
- * at most EVENT_CLOCK_REUSES back and never from before the last tick of the kernel's coarse clock
- * (1 to 10 ms), which is read from memory in 3 ns.
+ * The time of an event. Reading the time stamp counter is the dearest part of recording an event: 7
+ * ns alone, 50 ns in a program that waits for memory, because the processor finishes earlier
+ * instructions first. So an event shares the time of an earlier event of its thread where that does
+ * no harm: at most EVENT_CLOCK_REUSES events back, and never from before the last tick of the
+ * kernel's coarse clock (1 to 10 ms), which is read from memory in 3 ns.
  *
  * Why no order is lost. Within a stream the records' order counts, and times never step back.
- * Between streams a time must not be older than what happened to that block in another thread
- * before. event_clock_owners says for each piece of 64 KiB of the address space (for those of them
- * that share an entry) which thread alone has touched it so far, by an event of a block there:
+ * Between streams, an event of a block must not get a time older than what another thread did to
+ * that block before. event_clock_owners has an entry for each piece of 64 KiB of the address space
+ * (pieces 4 GiB apart share one). It names the only thread so far with events of blocks in that
+ * piece, or else everybody:
  *
  *   - Events in a thread's own pieces share times: no other thread has had these blocks.
- *   - A thread that comes to a piece of another one makes it everybody's, for good, before it reads
- *     the counter. What the owner then gets from that thread, a block or an address, it gets by
- *     some synchronisation, so that it sees this before it takes its next time, which comes after a
- *     real malloc and before a real free. (It cannot be about to share an older time for that
- *     block: this thread would not have it.)
- *   - In everybody's pieces each event reads the counter: a free, behind a fence, for the processor
- *     may read it ahead of the load that brings the block's address from another thread. (One
- *     hand-over in some millions had its free dated before its malloc.) Of an allocation it may as
- *     well: a free that seems to come a little later than the malloc which got the address next is
- *     what readers look ahead for (docs/trace-format.md, section 8).
+ *   - A thread that comes to another one's piece makes it everybody's, for good, before it reads
+ *     the counter. The owner gets a block or an address from that thread only by some
+ *     synchronisation. So it sees the change before it takes its next time, which is after a real
+ *     malloc and before a real free. (It cannot be about to share an older time for that block:
+ *     then the other thread could not have the block.)
+ *   - In everybody's pieces each event reads the counter. A free does so behind a fence: without
+ *     it the processor could read the counter ahead of the load that brings the block's address
+ *     from another thread. (One hand-over in some millions had its free dated before its malloc.)
+ *     An allocation needs no fence. If it is dated early, the free of the block that was at its
+ *     address before seems to come later: readers expect that (docs/trace-format.md, section 8).
  *
  * A thread that records alone (process->lone_thread) shares times in everybody's pieces, too:
  *
- *   - Any other thread ends that before it reads the counter for an event in such a piece, and so
- *     does whoever makes a piece everybody's. As above, the lone thread sees it in time.
+ *   - Any other thread ends that before it reads the counter for an event in such a piece. So does
+ *     a thread that makes another one's piece everybody's. As above, the lone thread sees it in
+ *     time.
  *   - A thread becomes the lone one when no other has recorded anything for EVENT_CLOCK_APART of
- *     its own readings. Having said so it makes all others pass a memory barrier (membarrier()) and
- *     looks at their guards: one that is inside a hook may have looked already, and ends the
- *     attempt. One that enters a hook later sees who is alone.
+ *     its own readings. It announces itself, makes all others pass a memory barrier (membarrier()),
+ *     and looks at their guards. If one of them is inside a hook, the attempt ends: that thread may
+ *     have looked before the announcement. A thread that enters a hook later sees it.
  *
- * Between events of different blocks the order of two threads is true to EVENT_CLOCK_REUSES events
- * of each. So that this does not show in a peak, a block of EVENT_CLOCK_LARGE bytes and up that is
- * not a lone thread's makes its piece everybody's: its end is dated anew, too.
+ * For events of different blocks, the order between two threads is only exact to EVENT_CLOCK_REUSES
+ * events of each. So that a peak does not show this, a block of EVENT_CLOCK_LARGE bytes or more
+ * makes its piece everybody's, unless its thread is the lone one. Then its end reads the counter,
+ * too.
  *
- * Every other record with a time is dated exactly, and the next event after it, too. Where switches
- * are watched (toggle.h), and with CULL, each event is.
+ * Every other record with a time reads the counter, and so does the next event after it. Where
+ * switches are watched (toggle.h), and with CULL, every event does.
  */
 #ifndef MALLOW_AGENT_EVENT_EVENT_CLOCK_H
 #define MALLOW_AGENT_EVENT_EVENT_CLOCK_H
@@ -75,7 +78,10 @@ struct event_clock {
 /* Atomic. Not cleared at fork: entries of the parent's threads do no harm. */
 extern uint16_t event_clock_owners[EVENT_CLOCK_PIECES] hidden;
 
-/* The thread begins to record. If it is the first it is the lone thread, else there is none. */
+/*
+ * The thread begins to record. first: it is the process's first, and so the lone thread. Else there
+ * is no lone thread from now on.
+ */
 void event_clock_begin(struct thread *thread, bool first);
 
 /*
@@ -84,7 +90,7 @@ void event_clock_begin(struct thread *thread, bool first);
  */
 uint64_t event_clock_read_slow(struct thread *thread, uint64_t address, uint64_t size);
 
-/* From now on each event of the thread gets a time of its own. Any thread may ask for it. */
+/* From now on each event of the thread reads the counter. Any thread may call this. */
 void event_clock_be_exact(struct thread *thread);
 
 /* There is no lone thread any more. */

@@ -3,8 +3,8 @@
  * writing then. So such an event waits here, with its stack, until the interrupted hook is done.
  *
  * Each thread has a queue, which only the thread and its signal handlers touch. A handler may
- * interrupt handler_queue_add(): so that claims space first, and an entry counts once its size is
- * stored.
+ * interrupt handler_queue_add(). So that function claims space first, and an entry counts once its
+ * size is stored.
  */
 #ifndef MALLOW_AGENT_EVENT_HANDLER_QUEUE_H
 #define MALLOW_AGENT_EVENT_HANDLER_QUEUE_H
@@ -28,8 +28,9 @@ struct thread;
 struct unwind_state;
 
 /*
- * Puts the event into the queue, with its stack if state is not NULL. false: the queue is full, and
- * the event is counted as lost.
+ * Puts the event into the queue, with its stack if state is not NULL. If sink->waits() says no, the
+ * sink is done with the event, and nothing is queued. false: the queue is full, and the event is
+ * counted as lost.
  */
 bool handler_queue_add(struct thread *thread, const struct event *event,
 		       const struct unwind_state *state);
@@ -44,8 +45,8 @@ void handler_queue_mark(struct thread *thread);
 void handler_queue_lose(struct thread *thread);
 
 /*
- * What the flush calls at the mark: thread_renew_slow(), of a room that this one may not call. Set
- * before the first event.
+ * The flush calls this at the mark. It is thread_renew_slow() of the room life, which this room may
+ * not name. Set before the first event.
  */
 extern void (*handler_queue_renew)(struct thread *thread) hidden;
 

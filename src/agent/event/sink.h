@@ -31,7 +31,7 @@ enum sink_old {
 	SINK_NOT_ASKED = 0, /* the thread is not selective: all blocks are recorded */
 	SINK_UNKNOWN,
 	SINK_RECORDED,
-	SINK_HELD, /* recorded, but held back; a number of the sink's is added */
+	SINK_HELD, /* held back; SINK_HELD + n: n is the sink's number of the block */
 };
 
 struct sink {
@@ -53,11 +53,12 @@ struct sink {
 	void (*end)(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address);
 
 	/*
-	 * A realloc of a selective thread. realloc_begin(): before it, ends the old block, because
-	 * another thread may get its address before the realloc returns. realloc_fail(): it failed,
-	 * so the block is put back; before: what realloc_begin() returned. realloc_end(): it
-	 * succeeded. Changes the event to what is left of it, and returns whether anything is.
-	 * in_handler: in a signal handler that interrupted the agent.
+	 * A realloc of a selective thread. realloc_begin(), before the real one: ends the old
+	 * block, because another thread may get its address before the realloc returns.
+	 * realloc_fail(), if it failed: puts the block back. realloc_end(), if it succeeded:
+	 * changes the event to what is left to record, and returns whether anything is. before:
+	 * what realloc_begin() returned, SINK_…. in_handler: in a signal handler that interrupted
+	 * the agent.
 	 */
 	uint32_t (*realloc_begin)(struct thread *thread, const void *old);
 	void (*realloc_fail)(struct thread *thread, const void *old, uint32_t before);
@@ -79,9 +80,11 @@ struct sink {
 	/* The header is filled, except for the magic. Times count from header->start_ticks. */
 	void (*start)(const struct trace_header *header);
 
-	/* How much memory a thread needs for the sink, for stacks of so many frames. And gives the
-	 * memory to a thread; it may hold what an ended thread, or a parent, left there. Both or
-	 * none. */
+	/*
+	 * thread_size(): how many bytes the sink needs for a thread, for stacks of so many frames.
+	 * thread_begin(): gives them to a thread; they may hold what an ended thread, or a parent,
+	 * left there. Both or none.
+	 */
 	size_t (*thread_size)(size_t frames);
 	void (*thread_begin)(struct thread *thread, void *memory, size_t frames);
 	void (*thread_end)(struct thread *thread); /* a second call does nothing */
@@ -95,10 +98,12 @@ struct sink {
 	/* From now on the sink must notice the end of the block at address, recorded or not. */
 	void (*watch)(uint64_t address);
 
-	/* For events that are held back; all four or none. write_held(): writes them; false:
-	 * something could not be written. finish(): the same because the image ends, or seems to;
-	 * from now on nothing is held back. resume(): the image goes on. stop(): the recording has
-	 * stopped, and what is held back is lost, for that reason. */
+	/*
+	 * For events that are held back; all four or none. write_held(): writes them; false:
+	 * something could not be written. finish(): does the same because the image ends, or seems
+	 * to; from then on nothing is held back. resume(): the image goes on after all. stop(): the
+	 * recording has stopped for that reason; counts what is held back as lost.
+	 */
 	bool (*write_held)(struct thread *thread);
 	bool (*finish)(struct thread *thread);
 	void (*resume)(void);

@@ -11,7 +11,8 @@
  *    set      1     the agent works for that hook. What a signal handler allocates now waits in
  *                   `pending`
  *
- * Only the thread itself touches its struct, but for all_next, tid and the slot at process end.
+ * Only the thread itself touches its struct. Other threads touch all_next and tid, and at the
+ * process's end the slot.
  */
 #ifndef MALLOW_AGENT_EVENT_THREAD_H
 #define MALLOW_AGENT_EVENT_THREAD_H
@@ -155,7 +156,10 @@ extern __thread struct thread *thread_self __attribute__((tls_model("initial-exe
 /* The last value of mallow_set_tag(). Kept even if the thread has no struct, and across fork. */
 extern __thread uint32_t thread_tag __attribute__((tls_model("initial-exec")));
 
-/* The part of a thread's memory that pending.words points to; also valid for a wiped thread. */
+/*
+ * The part of a thread's memory that pending.words points to. Right also if fork has wiped the
+ * thread.
+ */
 static inline uint64_t *thread_pending_words(struct thread *thread)
 {
 	return (uint64_t *)((char *)thread + bytes_round_up(sizeof(*thread), 64));
@@ -187,8 +191,8 @@ static inline bool thread_is_passing(void)
 }
 
 /*
- * The thread's `bounds`, for use outside of an event. If they are out of date, and no event has
- * emptied them yet, *none, which is empty.
+ * For walks outside of an event: returns the thread's `bounds`, or, if these are out of date, none,
+ * which it makes empty.
  */
 static inline struct unwind_stack *thread_bounds(struct thread *thread, struct unwind_stack *none)
 {

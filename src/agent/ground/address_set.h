@@ -1,7 +1,7 @@
 /*
- * A set of addresses of blocks, to know them again at their end: those that are recorded while the
- * recording may be switched off, or by SAMPLE. Exact. A radix tree with one bit for each 8 bytes of
- * address space:
+ * A set of addresses of blocks, by which a block is known again at its end. It is used for blocks
+ * that are recorded with SAMPLE, or while recording may be switched off. Exact. A radix tree with
+ * one bit for each 8 bytes of address space:
  *
  *   top      4096 pointers, one for each 32 GiB
  *   middle   2048 pointers, one for each 16 MiB
@@ -49,7 +49,10 @@ static inline bool address_set_has(const struct address_set *set, uint64_t addre
 /* false: no memory, or no address of a program; the set is as before. */
 bool address_set_add(struct address_set *set, uint64_t address);
 
-/* Returns whether it was there. If several threads remove it at once, one gets true. */
+/*
+ * Removes the address. Returns whether it was there; if several threads remove it at once, one gets
+ * true.
+ */
 bool address_set_remove(struct address_set *set, uint64_t address);
 
 #endif

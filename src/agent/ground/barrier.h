@@ -1,6 +1,6 @@
 /*
- * A memory barrier in every thread of the process: what they do next sees what the caller did
- * before. So no hot path needs a barrier of its own. By membarrier(); without that there is none.
+ * A memory barrier in every other thread of the process, by membarrier(): what they do next sees
+ * what the caller did before. So no hot path needs a barrier of its own.
  */
 #ifndef MALLOW_AGENT_GROUND_BARRIER_H
 #define MALLOW_AGENT_GROUND_BARRIER_H
@@ -14,8 +14,8 @@
 void barrier_prepare(void);
 
 /*
- * Makes all other threads pass a barrier. false: they did not. In a signal bracket, while system
- * calls are allowed.
+ * Makes all other threads pass a barrier. false: they did not, because the kernel has no
+ * membarrier() or it failed. In a signal bracket, while system calls are allowed.
  */
 bool barrier_pass_others(void);
 

@@ -33,7 +33,10 @@ uint64_t clock_realtime_ns(void);
 void clock_freeze(void);
 void clock_thaw(void);
 
-/* clock_ticks() without the counter: the system's clock, or the time at which it was frozen. */
+/*
+ * clock_ticks() where it does not read the counter: the system's clock, or the time at which
+ * clock_freeze() was called.
+ */
 uint64_t clock_ticks_slow(void);
 
 /* The time in ticks. The processor may read the counter ahead of earlier loads. */

@@ -44,12 +44,13 @@ static inline bool config_free_stacks(void)
 	return config.value[SETTING_FREE_STACKS] && !config_stackless();
 }
 
-/* Whether a recorded program started this one. That one has reported wrong settings. */
+/* Whether a recorded program started this one. Then wrong settings were reported there already. */
 bool config_is_child(void);
 
 /*
- * The environment as it is now, also before the C library has set environ: glibc points that at the
- * very same words. NULL: not known yet.
+ * The environment as it is now. Before the C library has set `environ` these are the words above
+ * the program's arguments on the first stack, at which glibc will point `environ`. NULL: not known
+ * yet.
  */
 char **config_variables(void);
 
@@ -74,7 +75,7 @@ bool config_is_our_library(const char *entry, size_t length);
 /* Whether any entry of the list does. list: LD_PRELOAD's value, or NULL. */
 bool config_preloads_us(const char *list);
 
-/* FOLLOW=0: our own entry of LD_PRELOAD leaves the environment, the user's others stay. */
+/* FOLLOW=0: takes our own entry of LD_PRELOAD out of the environment. The user's others stay. */
 void config_hide_preload(void);
 
 #endif

@@ -1,4 +1,6 @@
-/* The recording's name: fills in the placeholders of OUTPUT and LOGFILE (docs/settings.md). */
+/*
+ * The recording's name: fills in the placeholders of OUTPUT and LOGFILE, which settings.def lists.
+ */
 #ifndef MALLOW_AGENT_GROUND_FILE_NAME_H
 #define MALLOW_AGENT_GROUND_FILE_NAME_H
 
@@ -19,8 +21,8 @@ struct file_name_context {
 void file_name_context(struct file_name_context *ret);
 
 /*
- * The pattern with its placeholders filled in; number is %n. An unknown %x stays as it is.
- * Returns false where the name does not fit.
+ * Writes the pattern with its placeholders filled in to ret, which has room bytes. number: what %n
+ * becomes. An unknown %x stays as it is. false: the name does not fit.
  */
 bool file_name_expand(const struct file_name_context *context, const char *pattern, uint64_t number,
 		      char *ret, size_t room);

@@ -1,7 +1,7 @@
 /*
- * Finds symbols without dlsym(), which takes the loader's locks, may allocate, and before glibc
- * 2.34 is in a library of its own. Walks the loader's public list of objects and their hash tables.
- * Source: the gABI's dynamic section and hash table, GNU's DT_GNU_HASH, <link.h>.
+ * Finds symbols by the loader's public list of objects and their hash tables. Not by dlsym(): it
+ * takes the loader's locks, may allocate, and before glibc 2.34 is in a library of its own. Source:
+ * the gABI's dynamic section and hash table, GNU's DT_GNU_HASH, <link.h>.
  *
  * Apart from dlclose() the list only grows at its end. Look-ups happen at start-up; later only for
  * operators that a C program gets with a C++ plugin.
@@ -14,21 +14,24 @@
 #include <stdint.h>
 
 /*
- * The address of a function in the next object after ours in the search order, as dlsym(RTLD_NEXT)
- * finds it. Else in any other loaded object, plugins loaded RTLD_LOCAL included, but not in the
- * program itself or in ours. NULL: nobody defines it.
+ * The address of a function: in the first object after ours that defines it, as dlsym(RTLD_NEXT)
+ * finds it; else in an object before ours. The list includes plugins that were loaded RTLD_LOCAL.
+ * The program itself and our library are left out. NULL: no other object defines it.
  */
 void *link_map_find(const char *symbol);
 
-/* The function as the program itself finds it: in the first object that defines it, but ours. */
+/*
+ * The function in the first object of the program that defines it, our library left out. NULL: none
+ * does.
+ */
 void *link_map_find_first(const char *symbol);
 
-/* The function in the object whose file name begins so. NULL: there is none. */
+/* The function in the first object whose file name begins with file_name. NULL: there is none. */
 void *link_map_find_in(const char *file_name, const char *symbol);
 
 /*
  * The function in the vDSO, the kernel's own object, which lies in [*start, *end). NULL: there is
- * none. Only before the program begins, which may unmap the vDSO.
+ * none. Call it only before the program begins: a program may unmap the vDSO.
  */
 void *link_map_find_kernels(const char *symbol, uint64_t *start, uint64_t *end);
 
@@ -43,8 +46,8 @@ bool link_map_is_first(const char *symbol);
 bool link_map_is_before_libc(void);
 
 /*
- * A function of ours (`to`), and where the address of the real one is stored (`from`). NULL there:
- * it is looked up.
+ * A function of ours (`to`), and the variable that holds the address of the real one (`from`). If
+ * the variable holds NULL, link_map_redirect() looks the real one up.
  */
 struct link_map_redirection {
 	const char *symbol;
@@ -53,23 +56,24 @@ struct link_map_redirection {
 };
 
 /*
- * Not every look-up finds our function first: a library opened with RTLD_DEEPBIND looks among its
- * own libraries, dlsym() in the library that it is given, or after the caller's (RTLD_NEXT). These
- * find the real function, by its object's table of symbols. So that table is changed to name ours:
+ * Not every look-up finds our function first. A library opened with RTLD_DEEPBIND looks among its
+ * own libraries; dlsym() looks in the library that it is given, or after the caller's (RTLD_NEXT).
+ * They find the real function, in the symbol table of its object. So link_map_redirect() changes
+ * that table to name ours:
  *
- * before libc.so.6 malloc st_value 0x98930 + l_addr = glibc's malloc after libc.so.6 malloc
- * st_value 0x…c41d0 + l_addr = hook_malloc
+ *   before   libc.so.6  malloc  st_value 0x98930   + l_addr = glibc's malloc
+ *   after    libc.so.6  malloc  st_value 0x…c41d0  + l_addr = hook_malloc
  *
  * This affects only later look-ups. They find our function, which calls the one that they would
- * have found. The functions above answer as before. This file keeps the list. false: a table could
- * not be changed.
+ * have found. The functions above answer as before. The list is borrowed for good. Does nothing
+ * while another thread does the same. false: a table could not be changed.
  */
 #define LINK_MAP_REDIRECTIONS_MAX 128
 bool link_map_redirect(const struct link_map_redirection *list, size_t count);
 
 /*
  * Whether the libraries that are being opened define a function that would be found past ours, so
- * that link_map_redirect() is needed. Ask in a call from the loader.
+ * that link_map_redirect() is needed. Call it only in a hook that the loader itself has called.
  */
 bool link_map_passes_by(const char *symbol);
 

@@ -60,8 +60,8 @@ void *next_functions_retry_slow(const char *symbol, void *place);
 void next_functions_forget(uint64_t start, uint64_t end);
 
 /*
- * Turns the result of a raw system call into the C library's: -1 and errno for an error. For
- * functions that we implement ourselves.
+ * For functions that we implement ourselves: turns the result of a raw system call into what a C
+ * function returns, -1 with errno set if it is an error.
  */
 long next_functions_return(long result);
 

@@ -15,19 +15,32 @@ struct own_memory {
 	uint64_t anonymous;    /* resident */
 };
 
-/* Notes pages of own_pages.h. Lock-free, any thread, any signal handler. */
+/*
+ * Notes pages of own_pages.h as the agent's own. Without memory for the note they count as the
+ * program's. Lock-free, any thread, any signal handler.
+ */
 void own_memory_note(void *start, size_t size);
 
-/* Forgets pages that their owner is about to unmap. false: they were not noted so. */
+/*
+ * Forgets pages that their owner is about to unmap. false: no pages were noted with exactly this
+ * start and size.
+ */
 bool own_memory_forget(const void *start, size_t size);
 
-/* So many pieces of each kind are looked at, so that a sample takes a millisecond at most. */
+/*
+ * A sample looks at so many pieces of memory at most, and at so many slots (memory_use.c), to take
+ * no more than a millisecond. It takes further pieces to be resident in the same proportion, and
+ * counts further slots in full.
+ */
 #define OWN_MEMORY_LOOKS 512
 
-/* Resident bytes of a mapping; 0 if it is gone meanwhile. */
+/* Resident bytes of a mapping; too few, or 0, if parts of it are unmapped meanwhile. */
 uint64_t own_memory_resident(const void *start, size_t size);
 
-/* Measures them and the library by mincore(). In a signal bracket; system calls must be allowed. */
+/*
+ * Measures the noted pages and the library's own image, by mincore(). Call it in a signal bracket,
+ * and only while system calls are allowed.
+ */
 void own_memory_measure(struct own_memory *ret);
 
 #endif

@@ -12,15 +12,15 @@
 void *own_pages_allocate(size_t size);
 
 /*
- * Gives memory of own_pages_allocate() back to the kernel. Memory of a reserve stays. While system
- * calls are allowed.
+ * Gives memory of own_pages_allocate() back to the kernel. size: as it was asked for. Does nothing
+ * for memory of a reserve. Only while system calls are allowed.
  */
 void own_pages_release(void *memory, size_t size);
 
 /*
  * Prepares for a time without system calls (seccomp): reserves size bytes of address space. From
- * now on own_pages_allocate() takes from there, until own_pages_end_reserve(). Pages are touched
- * only when used.
+ * now on own_pages_allocate() takes from there, until own_pages_end_reserve(). Pages of the reserve
+ * cost memory only once they are used. false: the kernel has no such space, and nothing changed.
  */
 bool own_pages_begin_reserve(size_t size);
 void own_pages_end_reserve(void);

@@ -8,8 +8,8 @@
  * A thread takes the first stack that is free, so most are never touched.
  *
  * Only while all signals are blocked: a handler would run on this stack, and a walk from there
- * would not find the program's frames. For the same reason no code of the program runs here, nor of
- * its allocator; and nobody knows how much stack that takes.
+ * would not find the program's frames. For the same reason no code of the program or of its
+ * allocator runs here. Nor does anybody know how much stack such code takes.
  */
 #ifndef MALLOW_AGENT_GROUND_OWN_STACK_H
 #define MALLOW_AGENT_GROUND_OWN_STACK_H

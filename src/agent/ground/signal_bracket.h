@@ -18,9 +18,9 @@ void signal_bracket_begin(struct signal_bracket *bracket);
 void signal_bracket_end(struct signal_bracket *bracket);
 
 /*
- * Calls function(argument) within the bracket, on a stack of the agent's own (own_stack.h) where
- * signals are blocked. For whatever takes more than some 200 bytes of stack and calls nothing of
- * the program's.
+ * Calls function(argument) within the bracket; if signals are blocked, on a stack of the agent's
+ * own (own_stack.h). For work that takes more than some 200 bytes of stack and calls nothing of the
+ * program's.
  */
 void signal_bracket_call(const struct signal_bracket *bracket, void (*function)(void *argument),
 			 void *argument);
@@ -29,8 +29,8 @@ void signal_bracket_call(const struct signal_bracket *bracket, void (*function)(
 void signal_bracket_run(void (*function)(void *argument), void *argument);
 
 /*
- * The same with two system calls instead of four. For what writes no file and no pipe, except
- * within brackets of its own.
+ * The same with two system calls instead of four, because SIGXFSZ and SIGPIPE are not looked after.
+ * For functions that write to files and pipes only within brackets of their own.
  */
 void signal_bracket_run_quiet(void (*function)(void *argument), void *argument);
 

@@ -5,8 +5,8 @@
  * struct process belongs to one process image. It lies in memory that the kernel wipes at fork
  * (MADV_WIPEONFORK). So a child finds zeros, however it was made, and the ordinary bounds check of
  * the hot path leads it to begin a recording of its own. The memory also holds what single rooms
- * keep for an image: struct image of life/process.c puts them together. Variables outside of it go
- * on in a child.
+ * keep for an image: struct image of life/process.c puts them together. Variables outside of it
+ * keep their values in a child.
  */
 #ifndef MALLOW_AGENT_GROUND_STATE_H
 #define MALLOW_AGENT_GROUND_STATE_H
@@ -32,7 +32,7 @@ struct process {
 	uint32_t state; /* enum process_state, atomic */
 	int pid;
 	struct trace_header *header; /* atomic: the recording's, once there is a file */
-	uint32_t loss_if_stopped;    /* enum trace_loss */
+	uint32_t loss_if_stopped;    /* enum trace_loss: what later events count as */
 	/* Atomic. Grows when modules were unloaded, or memory of stacks may be gone: then threads
 	 * empty their caches. */
 	uint32_t epoch;
@@ -64,7 +64,10 @@ static inline bool process_system_calls_forbidden(void)
 	return __atomic_load_n(&process_forbidden, __ATOMIC_RELAXED);
 }
 
-/* Counts losses in the header of the recording. Without a recording nothing is lost. */
+/*
+ * Counts losses in the recording's header. Does nothing if there is no recording. Any thread, any
+ * signal handler.
+ */
 void process_count_losses(enum trace_loss reason, uint64_t count);
 void process_count_loss(enum trace_loss reason);
 
@@ -79,10 +82,10 @@ enum toggle_state {
 };
 
 /* Kept across fork: a child begins as its parent was. Atomic. */
-extern uint32_t toggle_state hidden; /* enum toggle_state */
-extern uint32_t toggle_watched hidden;
-extern uint32_t toggle_idle hidden;
-extern bool toggle_started hidden; /* by a request: older blocks are not known */
+extern uint32_t toggle_state hidden;   /* enum toggle_state */
+extern uint32_t toggle_watched hidden; /* toggle_is_watched() */
+extern uint32_t toggle_idle hidden;    /* toggle_is_idle() */
+extern bool toggle_started hidden;     /* by a request: older blocks are not known */
 
 /* Whether recording is not on. */
 static inline bool toggle_is_off(void)
@@ -99,7 +102,7 @@ static inline bool toggle_is_idle(void)
 	return __atomic_load_n(&toggle_idle, __ATOMIC_RELAXED);
 }
 
-/* Whether recording may be stopped, so that it must be known which blocks are recorded. */
+/* Whether recording may be stopped. Then the agent must know which blocks it has recorded. */
 static inline bool toggle_is_watched(void)
 {
 	return __atomic_load_n(&toggle_watched, __ATOMIC_SEQ_CST);

@@ -1,6 +1,6 @@
 /*
- * Recording what an allocation hook did; the common case is inline. thread is what guard_enter()
- * returned, NULL where nothing is recorded.
+ * Records what an allocation hook did; the common case is inline. thread: what guard_enter()
+ * returned; NULL: nothing is recorded.
  */
 #ifndef MALLOW_AGENT_HOOKS_ALLOCATION_H
 #define MALLOW_AGENT_HOOKS_ALLOCATION_H
@@ -38,8 +38,8 @@ allocation_ticks(struct thread *thread, uint64_t address, uint64_t size)
 }
 
 /*
- * The same where thread may be NULL: then the event waits in call->pending_in, and gets a time of
- * that thread. 0: nobody records it.
+ * The same where thread may be NULL. Then the event waits in call->pending_in, and gets a time of
+ * that thread's clock. 0: no thread records it.
  */
 static inline uint64_t allocation_ticks_for(struct thread *thread, const struct guard_call *call,
 					    uint64_t address, uint64_t size)
@@ -58,7 +58,7 @@ void allocation_measure_slow(struct thread *thread, enum trace_op operation, voi
 			     struct event *event);
 
 /*
- * The same by what glibc keeps in front of a block: the size of its chunk, with flags in the low
+ * The same, from what glibc keeps in front of a block: the size of its chunk, with flags in the low
  * bits (malloc/malloc.c, "malloc_chunk": 2 mmapped, 4 not in the main arena). Only for blocks of
  * glibc's own malloc.
  */
@@ -95,9 +95,9 @@ static inline void allocation_measure(struct thread *thread, enum trace_op opera
 }
 
 /*
- * Whether the block's other hook has recorded it. An operator of the program's own may call malloc
- * through code that is not the allocator's, and then both hooks would record the same block. The
- * inner call records an allocation, the outer one a free: these come first.
+ * Whether another hook has recorded the same block. An operator new of the program's own may call
+ * malloc through code that is not the allocator's. Then the hooks of both are asked to record the
+ * block. The first of them does: of an allocation the inner hook, of a free the outer one.
  */
 static inline bool allocation_is_twin(struct thread *thread, const struct guard_call *call,
 				      enum trace_op operation, void *block)

@@ -35,15 +35,15 @@ struct guard_call {
 #define HOOK_LIST(...) __VA_ARGS__
 
 /*
- * guard_enter() for a thread that is not open: not begun, in a nested call, with a guard that
- * longjmp left behind, or after a stop. NULL: do not record.
+ * guard_enter() for a thread that is not open: it has not begun, it is in a nested call, longjmp
+ * left its guard set, or recording is stopped. NULL: do not record.
  */
 struct thread *guard_enter_slow(struct guard_call *call);
 
 /*
  * For the end of a block by a thread that guard_enter() has not entered, because recording was off
- * (toggle.h) and the thread has no slot. If the block was recorded, so must be its end: enters the
- * thread, as guard_enter() does. NULL: the block was not recorded.
+ * (toggle.h) and the thread has no slot. If the block was recorded, its end must be, too: enters
+ * the thread, as guard_enter() does. NULL: the block was not recorded.
  */
 struct thread *guard_enter_off_slow(struct guard_call *call, const void *block);
 

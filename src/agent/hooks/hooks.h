@@ -21,8 +21,9 @@ static inline void hooks_resolve(void)
 /*
  * A C program may load C++ libraries, which must find our operators. When glibc's loader has mapped
  * all that it opens, and bound nothing yet, it calls calloc(n, 24) for the versions of each library
- * (struct r_found_version). That is the moment to look: it holds its lock, so its list of objects
- * stays. It does not hold it in its other calls, for thread starts for instance.
+ * (struct r_found_version). That is the moment to look for such libraries: the loader holds its
+ * lock, so its list of objects stays as it is. In other calls, at a thread's start for instance,
+ * the loader does not hold the lock.
  */
 #define HOOKS_LOADERS_VERSION 24
 

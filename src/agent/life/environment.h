@@ -12,9 +12,10 @@
 void environment_init(void);
 
 /*
- * The environment for an exec: envp itself if nothing is missing in it, else a copy with the
- * missing entries, in memory of the agent's. *size is the size of the copy in bytes; 0: envp
- * itself. If the exec fails, environment_release() gives the copy back.
+ * The environment for an exec: envp itself if nothing is missing in it, with FOLLOW=0, or if there
+ * is no memory; else a copy with the missing entries, in memory of the agent's. *size is the size
+ * of the copy in bytes; 0: envp itself. If the exec fails, environment_release() gives the copy
+ * back.
  */
 char *const *environment_carry(char *const envp[], size_t *size);
 void environment_release(char *const *envp, size_t size);

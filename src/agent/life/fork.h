@@ -1,6 +1,7 @@
 /*
- * Called around every call that copies the process. It handles a fork in the middle of a hook; how
- * any child begins is in thread_begin_slow() and process_start().
+ * Handles a fork in the middle of a hook. The hooks call fork_begin() and fork_end() around every
+ * call that copies the process. How a child's recording begins is in thread_begin_slow() and
+ * process_start().
  *
  * Mostly there is nothing to do: the kernel wipes struct process and struct thread in the child,
  * which begins anew at its first event. A fork in the middle of a hook comes from a signal handler.

@@ -10,10 +10,13 @@
 struct own_signal;
 struct sigaction;
 
-/* The signal if it is one of these, else NULL. Programs may call before our constructor has run. */
+/*
+ * The signal if it is one of these, else NULL. May be called before our constructor has run, by a
+ * program's sigaction().
+ */
 struct own_signal *signal_chain_find(int number);
 
-/* sigaction() for such a signal, as the kernel would do it. new and old may be NULL. */
+/* What sigaction() does for such a signal; returns what it returns. new and old may be NULL. */
 int signal_chain_change(struct own_signal *own, const struct sigaction *new, struct sigaction *old);
 
 /* Installs the handler for the signals that the settings name; once. */

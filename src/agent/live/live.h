@@ -33,8 +33,9 @@ bool live_begin(struct trace_header *header);
 void live_starts(const struct trace_header *header);
 
 /*
- * The size of the memory that a thread needs for the table, for stacks of so many frames. And
- * prepares that memory, which may hold what an ended thread, or a parent, left there.
+ * live_thread_size(): how many bytes a thread needs for the table, for stacks of so many frames.
+ * live_thread_prepare(): prepares them; they may hold what an ended thread, or a parent, left
+ * there.
  */
 size_t live_thread_size(size_t frames);
 void live_thread_prepare(struct thread *thread, void *memory, size_t frames);
@@ -71,7 +72,10 @@ void live_allocated(struct thread *thread, const struct event *event, const uint
 /* Starts a report now, or as soon as another one is done. Async-signal-safe, like live_forget(). */
 void live_report(enum helper_sort sort);
 
-/* A baseline: forgets everything so far. What is live now no longer counts, nor does its end. */
+/*
+ * A baseline: forgets everything so far. Blocks that are live now count no longer, and their ends
+ * are not counted either.
+ */
 void live_forget(void);
 
 /* The process ends: makes the last report, and waits for it. In a signal bracket. */

@@ -7,9 +7,9 @@
  * function and leaves no trace. The guard is not set meanwhile, so this happens only where the real
  * function calls no other hook (LIVE_WAY_SAMPLES).
  *
- * A call is passed over whether the thread is open or not, whatever it is doing: by any other way
- * the only effect would be that its bytes are counted. Two kinds of allocations find no bytes left
- * to use up, and thus take the ordinary way: those that are nested in a hook and counted with it
+ * A call is passed over whatever the thread is doing, and whether it is open or not: any other way
+ * would only count the call's bytes, too. Two kinds of allocations find no bytes left to use up,
+ * and thus take the ordinary way: those that are nested in a hook and counted with it
  * (admission_hold()); and the first one of a thread, or of a child whose memory was wiped, which
  * begins its recording. An end that is passed over begins nothing.
  */
@@ -21,7 +21,10 @@
 #include "agent/live/live_sampled.h"
 #include "base/compiler.h"
 
-/* Whether an allocation is passed over. If so its bytes were counted. thread may be NULL. */
+/*
+ * Whether an allocation is passed over; then its bytes were counted by this call. thread may be
+ * NULL: false.
+ */
 static inline bool live_passes_over(struct thread *thread, uint64_t size)
 {
 	return likely(thread != NULL) && likely(admission_passes_over(&thread->admission, size));

@@ -1,8 +1,8 @@
 /*
- * Decides when empty groups of the table are reclaimed (reclaim.h). After the table has grown by a
- * certain share since all regions were looked at, each new group makes its thread look at some
- * regions, until all were looked at again. So the size of the table follows what is live, and no
- * call takes long.
+ * Decides when empty groups of the table are reclaimed (reclaim.h). The work comes in rounds. A
+ * round begins when the table has grown by a certain share since the last one. In a round each
+ * thread that makes a new group looks at some regions, until all were looked at. So the size of the
+ * table follows what is live, and no call takes long.
  *
  * A thread that uses the table has thread->busy set, or is counted in `emptying`.
  */

@@ -1,8 +1,8 @@
 /*
- * Who allocated and who freed, by numbers of threads (trace/live.h). A thread's sums are written by
- * it alone. Number 0 is shared by the threads that came when there was no other left. When a thread
- * has ended, the next one of the same name gets its number, so that nothing grows with threads that
- * come and go.
+ * The sums of each thread: what it allocated, and whose blocks it freed (trace/live.h). A thread
+ * has a number, and writes the sums of its number alone. Threads for which no number was left share
+ * number 0. When a thread has ended, the next one of the same name gets its number. So nothing
+ * grows with threads that come and go.
  */
 #ifndef MALLOW_AGENT_LIVE_LIVE_THREADS_H
 #define MALLOW_AGENT_LIVE_LIVE_THREADS_H

@@ -69,8 +69,9 @@ static inline bool site_parts_wanted(struct site_turns turns[1u << SITE_TURNS_LO
 }
 
 /*
- * The part in which that thread counts a stack. site: the site, or a part of it. hash: the stack's.
- * If there is no room for a new part: another thread's, and if there is none, the site itself.
+ * Returns the part in which that thread counts a stack; makes it if it is new. site: the stack's
+ * site, or a part of it. hash: the stack's. If there is no room for a new part, returns another
+ * thread's part, and if there is none, the site itself.
  */
 uint32_t site_parts_take(struct sites *sites, struct live_header *header, uint32_t site,
 			 uint64_t hash, uint32_t thread);

@@ -4,8 +4,8 @@
  * found by its parent and its frame. Shared by all threads, never removed.
  *
  * A thread saves look-ups in two ways (live_stack.c). It keeps the hashes of its last stack beside
- * stack_cache.frames; those of the outermost stack_cache.shared frames are valid. And a segment of
- * leaf_cache.h holds its site in its text.
+ * stack_cache.frames; those of the outermost stack_cache.shared frames are valid. And it keeps the
+ * site of a leaf_cache.h segment in that segment's `text`.
  *
  * Lock-free, async-signal-safe.
  */
@@ -76,9 +76,9 @@ static inline uint32_t sites_find(struct sites *sites, uint64_t hash)
 }
 
 /*
- * The node of a frame of a new stack; parent: the node of its caller, 0 for the outermost. hash: of
- * the stack up to there. *made: the parent was just made, so it has no nodes yet; set if this node
- * was just made. 0: no room.
+ * Finds or makes the node of a frame of a new stack. parent: the node of its caller, 0 for the
+ * outermost frame. hash: of the stack from the outermost frame to this one. *made, in: the parent
+ * was just made, so there is nothing to find; out: this node was just made. 0: no room.
  */
 uint32_t sites_node(struct sites *sites, struct live_header *header, uint64_t hash, uint32_t parent,
 		    uint32_t frame, bool *made);
@@ -159,6 +159,7 @@ static inline bool sites_allocate(struct sites *sites, uint32_t number, uint32_t
 	return false;
 }
 
+/* Counts the end of a block of the site. */
 static inline void sites_free(struct live_site *site, struct weight weight)
 {
 	bool alone = atomic_add_alone();

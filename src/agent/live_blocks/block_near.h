@@ -1,8 +1,8 @@
 /*
  * A thread's cache of where in the table it met blocks last: most memory is freed and handed out
- * again soon. Not for entries that are found at once by the address, those of full and wide groups.
- * An entry or cell mostly stays with its region of memory, so its content tells whether it still is
- * that of the block at the address.
+ * again soon. Entries of full and wide groups are not in it: the address alone leads to them. An
+ * entry or cell may serve another block by now. Its content tells whether it still is that of the
+ * block at the address, because it mostly stays with its region.
  */
 #ifndef MALLOW_AGENT_LIVE_BLOCKS_BLOCK_NEAR_H
 #define MALLOW_AGENT_LIVE_BLOCKS_BLOCK_NEAR_H
@@ -46,7 +46,7 @@ static inline uint32_t block_near_find(const struct block_near *near, uint64_t a
 	return __atomic_load_n(&near->met[index].address, __ATOMIC_RELAXED) == address ? place : 0;
 }
 
-/* Notes a place. A handler that comes in between finds none. */
+/* Notes a place. A signal handler in the middle of this finds none. */
 static inline void block_near_note(struct block_near *near, uint64_t address, uint32_t place)
 {
 	uint32_t index = block_near_index(address);

@@ -71,9 +71,10 @@ static inline uint32_t block_table_time(uint64_t ticks, uint64_t size)
  * its end; its owner is 0 if there was none. false: there is no room, or the address is no multiple
  * of 8.
  *
- * Not every stale block is found. One stays in the table if it is large and the new one small (they
- * hang in different maps), or if the place where this thread met the address lately is free, and
- * taken at once (block_near.h), while another thread's stale block lies elsewhere.
+ * Not every stale block is found. One stays in the table in two cases. It is large and the new one
+ * small, so they are in different maps. Or the place where this thread met the address lately
+ * (block_near.h) is free and is taken at once, while the stale block of another thread lies
+ * elsewhere.
  */
 bool block_table_put(struct block_table *table, struct block_near *near, uint64_t address,
 		     const struct known_block *block, struct known_block *stale);
@@ -82,7 +83,7 @@ bool block_table_put(struct block_table *table, struct block_near *near, uint64_
 bool block_table_take(const struct block_table *table, struct block_near *near, uint64_t address,
 		      struct known_block *ret);
 
-/* Changes the owner of the block at that address, if it is `from`. Returns whether it was. */
+/* If the owner of the block at that address is `from`, changes it to `to` and returns true. */
 bool block_table_change_owner(const struct block_table *table, uint64_t address, uint32_t from,
 			      uint32_t to);
 

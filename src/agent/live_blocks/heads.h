@@ -45,7 +45,10 @@ static inline uint32_t *heads_in(uint32_t *leaf, unsigned int map, uint64_t addr
 	return &leaf[address >> live_maps[map].region_bits & (LIVE_LEAF_HEADS - 1)];
 }
 
-/* The head (atomic) of the region that holds the address. NULL: no block ever began near there. */
+/*
+ * The head (atomic) of the region that holds the address. NULL: no block ever began near there, or
+ * none can.
+ */
 static inline uint32_t *heads_find(const struct heads *heads, unsigned int map, uint64_t address)
 {
 	uint64_t number = address >> live_leaf_bits(map);
@@ -98,8 +101,8 @@ static inline uint32_t *heads_near_find(const struct heads_near *near, uint64_t 
 }
 
 /*
- * The name in a head (no head: 0), for a caller that will use the group. A group that was leaving
- * stays then (reclaim.h).
+ * Returns the name in a head, 0 if head is NULL, to a caller that will use the group. If the group
+ * was leaving, makes it stay (reclaim.h).
  */
 static inline uint32_t heads_name(uint32_t *head, unsigned int map)
 {
@@ -115,8 +118,8 @@ static inline uint32_t heads_name(uint32_t *head, unsigned int map)
 }
 
 /*
- * The same for the fast functions. A group that is leaving goes on leaving: its name is that of no
- * full group, so they do not use it.
+ * The same for the fast functions. It does not make a leaving group stay: to these functions such a
+ * name is neither a full group's nor a wide one's, so they do not use the group.
  */
 static inline uint32_t heads_name_fast(const uint32_t *head)
 {
@@ -139,7 +142,7 @@ struct heads_hand {
 	uint32_t leaf; /* index of the next one in the middle */
 };
 
-/* Moves to the next leaf, and returns it with its map. NULL: the round is over. */
+/* Moves to the next leaf and returns it; *map: its map. NULL: the round is over. */
 uint32_t *heads_go_on(const struct heads *heads, struct heads_hand *hand, unsigned int *map);
 
 /* Frees tops and middles. The leaves are the caller's. */

@@ -37,8 +37,10 @@ bool large_block_put(uint64_t *words, uint64_t address, const struct known_block
 /* Whether no cell of the chain holds a block. name: of the chain, without the mark of leaving. */
 bool large_blocks_are_gone(const struct block_table *table, uint32_t name);
 
-/* Takes the chain from its region and frees its cells, if it still is leaving and nobody uses it.
- * name: with the mark of leaving. Returns how many cells were freed. */
+/*
+ * If the chain is still leaving its region and nobody uses it: takes it out of the region and frees
+ * its cells. name: with the mark of leaving. Returns how many cells were freed.
+ */
 uint32_t large_blocks_leave(struct block_table *table, uint32_t *head, uint32_t name);
 
 /* Takes all large blocks out, but for those that are just being put in. */

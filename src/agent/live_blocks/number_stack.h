@@ -16,6 +16,7 @@ struct number_stack {
 	uint64_t top; /* atomic */
 };
 
+/* Puts a free entry on top. word: the entry's, which gets the number of the next one. */
 static inline void number_stack_push(struct number_stack *stack, uint32_t number, uint64_t *word)
 {
 	uint64_t top = __atomic_load_n(&stack->top, __ATOMIC_RELAXED), next;
@@ -34,7 +35,10 @@ static inline uint32_t number_stack_top(const struct number_stack *stack, uint64
 	return (uint32_t)*top;
 }
 
-/* Takes the number on top; word: that entry's. false: another thread came first, so try again. */
+/*
+ * Takes the number on top off the stack. top: from number_stack_top(); word: that entry's. false:
+ * another thread came first, so begin again with number_stack_top().
+ */
 static inline bool number_stack_pop(struct number_stack *stack, uint64_t top, const uint64_t *word)
 {
 	uint64_t next = top >> 32 << 32 | (uint32_t)__atomic_load_n(word, __ATOMIC_RELAXED);

@@ -8,11 +8,12 @@
  *                ▼
  *       a thread that wants to use the group removes the mark: it stays
  *
- * The name of a leaving group is that of no full group, so the fast functions do not see it. All
- * others go by heads_name(), which removes the mark before they use the group. So if every thread
- * was outside after the mark was set, and the mark is still there, nobody uses the group, and
- * nobody has used it since. What an unlocked claim (atomic_add.h) wrote before is visible by then.
- * One compare-and-swap of the head decides between a thread that wants the group and this one.
+ * To the fast functions a marked name is neither a full group's nor a wide one's, so they pass the
+ * group by. All others ask heads_name(), which removes the mark before they use the group. So if
+ * every thread was outside after the mark was set, and the mark is still there, nobody uses the
+ * group, and nobody has used it since. What an unlocked claim (atomic_add.h) wrote before is
+ * visible by then. One compare-and-swap of the head decides between a thread that wants the group
+ * and this one.
  *
  * A thread that has met a cell of a large block (block_near.h) does not ask the head. So these
  * cells are claimed before the compare-and-swap, and stay so while they are free. A thread that

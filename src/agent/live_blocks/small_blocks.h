@@ -5,10 +5,10 @@
  *   head ──► wide group, 7 or 15 entries by address ──► group before it ──► …
  *   head ──► full group, an entry for each 32 bytes ──► such a chain, if need be
  *
- * Each group that is searched is mostly a cache miss. So in a wide group each 128 or 64 bytes of
- * the region have an entry of their own, which is looked at first. (The first two of these pieces
- * share one, because the header takes a word.) And a region gets a full group where many blocks are
- * to be expected: if its first ones are small, or if there are many in the region before it.
+ * To search a group mostly costs a cache miss. So in a wide group each piece of 128 or 64 bytes of
+ * the region has an entry of its own, which is looked at first. (The first two pieces share one,
+ * because the header takes a word.) A region gets a full group where many blocks are to be
+ * expected: if its first blocks are small, or if there are many in the region before it.
  *
  * Part of block_table.h: lock-free, any thread, async-signal-safe.
  */

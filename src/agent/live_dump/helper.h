@@ -1,6 +1,7 @@
 /*
- * Reports of the live table. The agent does not make them itself: it starts the helper, which is
- * the tool (`mallow live-report`), with the table's descriptor, and goes on.
+ * Starts reports of the live table. The agent does not make them itself: it starts the helper,
+ * which is the tool (`mallow live-report`), with the table's descriptor. The program goes on
+ * meanwhile.
  *
  *   program ──clone──► keeper ──vfork, exec──► helper
  *

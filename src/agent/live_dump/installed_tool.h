@@ -1,4 +1,4 @@
-/* The path of the tool, for a program that MALLOW_HELPER does not tell it. */
+/* The path of the tool where MALLOW_HELPER is not set. */
 #ifndef MALLOW_AGENT_LIVE_DUMP_INSTALLED_TOOL_H
 #define MALLOW_AGENT_LIVE_DUMP_INSTALLED_TOOL_H
 

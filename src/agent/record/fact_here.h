@@ -7,13 +7,13 @@
 struct unwind_state;
 
 /*
- * Writes the record with the stack of the caller that state describes; nothing while recording is
- * stopped. With `busy` set.
+ * Writes the record with the stack of the caller that state describes. Does nothing while recording
+ * is stopped. Call it with `busy` set.
  */
 void fact_here_write(struct thread *thread, const struct fact_record *record,
 		     const struct unwind_state *state);
 
-/* The same, also while recording is stopped. */
+/* The same, but also while recording is stopped. */
 void fact_here_write_kept(struct thread *thread, const struct fact_record *record,
 			  const struct unwind_state *state);
 

@@ -57,23 +57,25 @@ int file_create(struct file *file, bool later_image);
 /* Closes and removes a file that was created but cannot be used. */
 void file_discard(struct file *file);
 
-/* Sets process->header to the first page of the file: mapped shared if wanted and possible, else a
- * private copy. Returns 0 or the negative error number. */
+/*
+ * Sets process->header to the file's first page: mapped shared if `shared` and if that is possible,
+ * else a private copy. Returns 0 or the negative error number.
+ */
 int file_map_header(struct file *file, bool shared);
 
 /* Writes a private header into the file. */
 void file_write_header(struct file *file);
 
 /*
- * Maps space for a slot at the end of the file, shared and zeroed. *offset is its place in the
- * file. NULL: the file cannot hold it (*result says why), or, with FILE_OK, there is no address
- * space now.
+ * Maps space for a slot at the end of the file, shared and zeroed. The caller owns the mapping.
+ * *offset: where in the file it is. NULL: *result says why the file cannot hold it; FILE_OK: there
+ * is no address space now.
  */
 void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_result *result);
 
 /*
- * The same for a file in memory, whose pages are allocated when they are touched. Children keep the
- * mapping. NULL: impossible.
+ * The same for a file in memory. Its pages are allocated when they are touched. A forked child
+ * keeps the mapping. NULL: it could not be mapped.
  */
 void *file_map_sparse(struct file *file, size_t size);
 
@@ -93,8 +95,9 @@ bool file_open_window(struct file *file, size_t size);
 void file_close_window(struct file *file);
 
 /*
- * Whether the descriptor still is the recording's: a program may have closed it by a raw system
- * call, and got its number. If not, opens the file again where possible.
+ * Makes sure that the descriptor is the recording's: a program may have closed it by a raw system
+ * call, and got its number for another file. Then opens the recording again. false: that is not
+ * possible.
  */
 bool file_keep_descriptor(struct file *file);
 

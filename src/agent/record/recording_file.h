@@ -1,4 +1,4 @@
-/* Creating a recording: its id, its file and header, and the news to `mallow run`. */
+/* Creates a recording: its id, its file and its header. Tells `mallow run` about it. */
 #ifndef MALLOW_AGENT_RECORD_RECORDING_FILE_H
 #define MALLOW_AGENT_RECORD_RECORDING_FILE_H
 
@@ -7,7 +7,7 @@
 
 #include "agent/record/file.h"
 
-/* Makes a random number that no other recording has. */
+/* Makes a random id, which no other recording has. */
 void recording_file_make_id(uint8_t id[16]);
 
 /*
@@ -17,9 +17,9 @@ void recording_file_make_id(uint8_t id[16]);
 bool recording_file_create(struct file *file, bool later);
 
 /*
- * After the file was created. recording_file_open() writes the header and tells `mallow run`;
- * parent is the id of the recording that this one descends from. recording_file_say() writes a line
- * to the log.
+ * After the file was created. recording_file_open() fills the header and tells `mallow run`.
+ * forked: the recording is a forked child's. parent: the id of the recording that this one descends
+ * from; zero: none. recording_file_say() writes a line to the log.
  */
 void recording_file_open(bool forked, const uint8_t parent[16]);
 void recording_file_say(void);

@@ -20,7 +20,10 @@ struct report_writer {
 	size_t used;
 };
 
-/* The buffer is in `memory`. */
+/*
+ * The buffer comes from `memory`, which must outlive the writer. Without memory the writer has
+ * failed.
+ */
 void report_writer_begin(struct report_writer *writer, int fd, struct report_memory *memory);
 
 void report_put_char(struct report_writer *writer, char c);

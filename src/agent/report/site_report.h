@@ -14,7 +14,10 @@ struct site_report {
 
 typedef int site_report_filter(const struct mallow_site *site, void *argument);
 
-/* Makes the report, all of it in `memory`. filter NULL: all sites. NULL: no memory. */
+/*
+ * Makes the report, all of it in `memory`, which the caller releases, also on failure. Needs
+ * process->live. filter NULL: all sites. Returns NULL if there is no memory.
+ */
 struct site_report *site_report_make(struct report_memory *memory, site_report_filter *filter,
 				     void *argument);
 

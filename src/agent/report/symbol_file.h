@@ -21,7 +21,8 @@ struct symbol_file {
 };
 
 /*
- * Reads the names, into `memory`. None: it cannot be read, or the build id differs (size 0: any).
+ * Reads the names into `memory`. *file has no names if the file cannot be read or its build id
+ * differs (build_id_size 0: any will do).
  */
 void symbol_file_read(struct symbol_file *file, const char *path, const uint8_t *build_id,
 		      size_t build_id_size, struct report_memory *memory);

@@ -12,7 +12,10 @@ struct thread_report {
 	struct report_memory memory;
 };
 
-/* Makes the report, all of it in `memory`. NULL: no memory. */
+/*
+ * Makes the report, all of it in `memory`, which the caller releases, also on failure. Needs
+ * process->live. NULL: no memory.
+ */
 struct thread_report *thread_report_make(struct report_memory *memory);
 
 #endif

@@ -11,7 +11,7 @@
  *                               included by arch/syscall.h and arch/instructions.h
  *   meson.build                 of agent and unwind: these files
  *
- * Elsewhere these are x86-64's: the return address at CFA - 8 of packed rules (rule.h; where the
+ * Other files assume x86-64, too: the return address at CFA - 8 of plain rules (rule.h; where the
  * return address is in a register, rule_find.c has no rule for a leaf function), the red zone
  * (stack_bounds.h), addresses of 47 bits (live_blocks/heads.h, cull_table.c), pages of 4 KiB, the
  * vDSO's name of clock_gettime (ground/clock.c), fork as a system call (hooks/control.c), one

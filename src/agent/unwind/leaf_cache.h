@@ -20,7 +20,8 @@
  * The cache begins with 32 segments, as many as most threads ever use, and grows while look-ups
  * fail. If few succeed even at its full size, it is not asked for a while.
  *
- * This is a part of the stack cache, inlined there. Only the text is made by the writer of events.
+ * This is a part of the stack cache, inlined there. The text of a segment belongs to whoever reads
+ * the captured stacks: the writer of events, or with MODE=live live/live_stack.c.
  */
 #ifndef MALLOW_AGENT_UNWIND_LEAF_CACHE_H
 #define MALLOW_AGENT_UNWIND_LEAF_CACHE_H
@@ -46,8 +47,9 @@ struct leaf_segment {
 	bool needs_fp;     /* fp above counts */
 	uint8_t text_size; /* bytes of text, 0: not known */
 	/*
-	 * The frames, encoded as a stack change pushes them. The writer of events makes this when
-	 * the segment is used for the first time.
+	 * What the reader of stacks keeps with the segment. The writer of events: the frames,
+	 * encoded as a stack change pushes them; made when the segment is used for the first time.
+	 * MODE=live: its site (live_stack.c).
 	 */
 	uint8_t text[LEAF_TEXT];
 	struct cached_frame joins;               /* the frame that it joins, as it was */

@@ -1,8 +1,9 @@
 /*
- * Remembers how nested calls lead to the outer hook. They come from the same few places again and
- * again: operator new calls malloc. So the steps from such a place to the outer hook are kept, with
- * their rules, and done again without look-ups; unwind_find_frame() need not be asked. The steps
- * read only words of frames that surely exist: those of an operator that has called, and of hooks.
+ * A cache of the ways from nested calls out to the outer hook. Nested calls come from the same few
+ * places again and again: operator new calls malloc. So a thread keeps the steps from such a place
+ * to the outer hook, with their rules. It repeats them without look-ups, instead of calling
+ * unwind_find_frame(). The steps read only words of frames that surely exist: those of hooks, and
+ * of the operator that has called.
  */
 #ifndef MALLOW_AGENT_UNWIND_NESTING_H
 #define MALLOW_AGENT_UNWIND_NESTING_H
@@ -14,12 +15,12 @@
 #include "agent/unwind/unwind.h"
 
 #define NESTING_PLACES 32
-#define NESTING_STEPS                                                                              \
-	3 /* from the inner call to the outer hook's caller; longer ways are not kept */
+/* From the inner call to the outer hook's caller. Longer ways are not kept. */
+#define NESTING_STEPS  3
 
 struct nesting_step {
 	uint64_t pc;
-	uint16_t rule; /* of the fast kind */
+	uint16_t rule; /* a plain one: rule.h */
 	uint16_t is_hook;
 };
 

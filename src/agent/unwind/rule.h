@@ -1,7 +1,8 @@
 /*
- * A rule says how to get from a frame to its caller. It is found by the frame's pc.
+ * A rule says how to get from a frame to its caller. The frame's pc tells which rule it is.
  *
- * Nearly every rule fits into 11 + 4 + 1 bits and lies in the table beside its pc (rule_table.h):
+ * Nearly every rule is plain: it fits into 11 + 4 + 1 bits and lies in the table beside its pc
+ * (rule_table.h):
  *
  *    15     14 … 11      10 … 0
  *   +----+-----------+-----------+   CFA = (sp or fp) + 8 * offset, the return address at CFA - 8,
@@ -13,7 +14,7 @@
  *
  * All other rules are wide. Equal wide rules are kept once, however many pcs they have: a program
  * has few distinct ones, and closing and opening a library a thousand times adds none. A value
- * below RULE_PLAIN is the number of a wide rule, or RULE_NONE. (As a packed rule it would be an
+ * below RULE_PLAIN is the number of a wide rule, or RULE_NONE. (As a plain rule it would be an
  * fp-based CFA with the fp not saved, which no compiler makes.)
  */
 #ifndef MALLOW_AGENT_UNWIND_RULE_H
@@ -23,7 +24,7 @@
 #include <stdint.h>
 
 #define RULE_NONE        0u
-#define RULE_PLAIN       0x0800u /* values from here on are packed rules */
+#define RULE_PLAIN       0x0800u /* values from here on are plain rules */
 #define RULE_BASE_SP     0x8000u
 #define RULE_OFFSET_MASK 0x07ffu
 #define RULE_SLOT_SHIFT  11
@@ -54,7 +55,7 @@ struct rule_place {
 /* Compared as bytes: no padding, unused fields 0. */
 struct unwind_rule {
 	uint8_t kind;
-	uint8_t cfa_deref; /* CFA = *(base + cfa_offset) + cfa_add */
+	uint8_t cfa_deref; /* 0: CFA = base + cfa_offset; 1: *(base + cfa_offset) + cfa_add */
 	uint8_t cfa_base;
 	uint8_t signal; /* the caller was interrupted by a signal, it did not call */
 	struct rule_place fp;
@@ -66,8 +67,9 @@ struct unwind_rule {
 };
 
 /*
- * The rule as 16 bits; a wide one gets a number. RULE_NONE: there is no room for another wide rule,
- * or another thread is adding one. Then use the rule, but do not keep it. Never waits.
+ * Packs the rule: a plain one into its 16 bits, a wide one into its number. RULE_NONE: there is no
+ * room for another wide rule, or another thread is adding one. Then use the rule, but do not keep
+ * it. Never waits.
  */
 uint16_t rule_pack(const struct unwind_rule *rule);
 

@@ -1,5 +1,7 @@
-/* Finds the rule of a pc in the unwind tables of the module that holds it. unwind_code_start(), of
- * unwind.h, is here, too. */
+/*
+ * Finds the rule of a pc in the unwind tables of the module that holds it. rule_find.c also has
+ * unwind_code_start() of unwind.h.
+ */
 #ifndef MALLOW_AGENT_UNWIND_RULE_FIND_H
 #define MALLOW_AGENT_UNWIND_RULE_FIND_H
 

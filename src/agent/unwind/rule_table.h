@@ -5,8 +5,8 @@
  *   word = pc << 16 | rule        0: empty; rule RULE_NONE: forgotten, to be found again
  *   id   = the frame's id in the recording, 0: none yet
  *
- * The id lies beside the rule since whoever looks for one wants the other. A word never changes its
- * pc, so the id belongs to the pc for good.
+ * The id lies beside the rule because a capture needs both. A word never changes its pc, so the id
+ * belongs to the pc for good.
  *
  * A full table is replaced by one of twice the size. The old one is never freed, since a reader may
  * be in the middle of it. While nothing is forgotten, all old ones together are smaller than the

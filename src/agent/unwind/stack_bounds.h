@@ -1,7 +1,7 @@
 /*
- * Which memory of stacks can be read. A walk reads a word nowhere else, whatever the unwind tables
- * say: they are wrong for functions that switch stacks in assembly, and a program may take a page
- * of its own stack away by mprotect().
+ * Knows which pages of stacks can be read. A walk reads words from these alone, whatever the unwind
+ * tables say: the tables are wrong for functions that switch stacks in assembly, and a program may
+ * take a page of its own stack away by mprotect().
  *
  *   pages of all stacks      a table of the process: a word for 64 KiB, a bit for each page in
  *     ^ looked up            which a walk has read. If a page is not there, one system call of
@@ -37,9 +37,9 @@
 uint64_t stack_bounds_end_slow(struct unwind_stack *stack, uint64_t sp);
 
 /*
- * The end of the readable memory around sp: everything from the red zone below sp to there can be
- * read. 0, or at most sp: each word must be checked. Asks the kernel only about the page of the red
- * zone.
+ * Returns the end of the readable memory around sp: all from the red zone below sp up to that end
+ * can be read. 0, or any value up to sp: nothing is known, and each word must be checked. Asks the
+ * kernel only about the page of the red zone.
  */
 static inline uint64_t stack_bounds_end(struct unwind_stack *stack, uint64_t sp)
 {

@@ -21,8 +21,8 @@
  * unwind_host.forgot() is not called; then the cache must be cleared. If a walk wanted to read a
  * word that it could not, no later walk joins its frames.
  *
- * The fp of a frame counts only where a step from there on depends on it (needs_fp); the words that
- * restore it are left out elsewhere. Frames are 32 bytes, two to a cache line.
+ * The fp of a frame is compared only if a step from there on depends on it (needs_fp). Elsewhere
+ * the words that restore it are left out, too. Frames are 32 bytes, two to a cache line.
  *
  * A stack of more than depth_max frames is cut in steps of an eighth of depth_max. Example: at a
  * limit of 16,384, every stack of 18,433 to 20,480 frames loses its outermost 4,096. So the rest
@@ -30,9 +30,9 @@
  * stack. The frames that are left out are not compared with memory: they change only if a program
  * overwrites return addresses there, and then the cut may be at another frame.
  *
- * Innermost frames that were met before are found, not walked (leaf_cache.h). They stay in their
- * segment, `top`, until a walk or a reader of frames[] needs them. Mostly the next capture comes
- * first, and finds others.
+ * Innermost frames that were met before are found in a segment of leaf_cache.h, not walked. They
+ * stay in that segment, `top`, until a walk or a reader of frames[] needs them in frames[]. Mostly
+ * the next capture comes first, and replaces `top`.
  *
  * Each thread has its own. No function here may be entered twice, by a signal handler for instance.
  */
@@ -89,8 +89,8 @@ struct stack_cache {
  *
  * UNWIND_COMPLETE: the whole stack. UNWIND_BROKEN, UNWIND_TRUNCATED: its outermost frame is
  * broken_pc or truncated_pc. UNWIND_REFUSED: nothing was done; use unwind_capture() and
- * stack_cache_set(). The reason is that the stack needs registers that are not tracked here, or
- * memory that there is not, or is deeper than a small depth_max.
+ * stack_cache_set(). This happens if the stack needs registers that are not tracked here, if there
+ * is no memory, or if the stack is too deep for a small depth_max.
  */
 enum unwind_end stack_cache_capture(struct stack_cache *cache, const struct unwind_state *state,
 				    struct unwind_stack *stack);
@@ -104,7 +104,10 @@ static inline void stack_cache_settle(struct stack_cache *cache)
 		stack_cache_settle_slow(cache);
 }
 
-/* Makes the cache hold these frames, innermost first. false: no memory for so many. */
+/*
+ * Makes the cache hold these frames, innermost first. No later walk joins them. false: no memory
+ * for so many.
+ */
 bool stack_cache_set(struct stack_cache *cache, const uint64_t *pcs, size_t count);
 
 /* Empties the cache: code was unloaded, or a change was interrupted and not completed. */

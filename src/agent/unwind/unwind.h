@@ -4,9 +4,9 @@
  *
  * Runs inside the program's malloc: async-signal-safe and reentrant, no lock that is waited for, no
  * malloc, no write to the program's stack. Reads only stack words that exist by the unwind tables
- * (or, for code without tables, by a checked frame pointer), in pages that can be read by the
- * kernel's word (stack_bounds.h). Needs at most 512 bytes of stack on the fast path and 1 KiB in
- * the _slow functions; what needs more runs by unwind_host.run.
+ * (or, for code without tables, by a checked frame pointer), in pages of which the kernel has said
+ * that they can be read (stack_bounds.h). Needs at most 512 bytes of stack on the fast path and 1
+ * KiB in the _slow functions; what needs more runs by unwind_host.run.
  */
 #ifndef MALLOW_AGENT_UNWIND_UNWIND_H
 #define MALLOW_AGENT_UNWIND_UNWIND_H
@@ -46,7 +46,7 @@ enum unwind_end unwind_capture(const struct unwind_state *state, struct unwind_s
 			       uint64_t *pcs, size_t room, size_t *count);
 
 enum unwind_nesting {
-	UNWIND_NOT_FOUND, /* no frame of the walk ends at that stack pointer: it is gone */
+	UNWIND_NOT_FOUND, /* the hook is gone: no frame of the walk ends at sp */
 	UNWIND_FOUND,     /* found without crossing a signal frame */
 	UNWIND_FOUND_ACROSS_SIGNAL,
 };
@@ -56,9 +56,9 @@ enum unwind_nesting {
  * outwards from state until sp is reached or passed. The guard of the hooks thus tells a nested
  * call from a leftover of longjmp, an exception or a fiber switch.
  *
- * Two things at sp do not count: state->sp itself, which is the CFA of the hook that asks, and a
- * frame of other code than the hooks' (struct unwind_host), which came to lie where a hook's had
- * been.
+ * Two frames at sp do not count. One is the frame of the hook that asks, whose CFA is state->sp.
+ * The other is a frame of code that is not a hook's (struct unwind_host): it lies where the hook's
+ * frame was.
  */
 enum unwind_nesting unwind_find_frame(const struct unwind_state *state, struct unwind_stack *stack,
 				      uint64_t sp);
@@ -88,7 +88,10 @@ struct unwind_module {
  */
 bool unwind_module_at(uint64_t address, struct unwind_module *ret);
 
-/* The start of the function (or part of one) with the call before pc. 0: no table says it. */
+/*
+ * The start of the function, or of the part of one, that holds the call before pc. 0: no table says
+ * it.
+ */
 uint64_t unwind_code_start(uint64_t pc);
 
 /* What the unwinder needs from the rest of the agent, so that it can be tested alone. */
@@ -147,9 +150,10 @@ void unwind_memory_changed(uint64_t start, uint64_t size);
 void unwind_thread_ends(struct unwind_stack *stack);
 
 /*
- * forbidden: no more system calls from now on, because a seccomp filter may kill the program for
- * one. Then only these pages of stacks are read: known ones, and those further out on a stack that
- * the C library made for the thread. Modules are found by dl_find_object alone.
+ * true: no more system calls from now on, because a seccomp filter may kill the program for one.
+ * Walks then read only known pages of stacks, and pages further out on a stack that the C library
+ * made for the thread. Modules are found by dl_find_object alone. false: system calls are allowed
+ * again.
  */
 void unwind_forbid_system_calls(bool forbidden);
 

@@ -1,9 +1,12 @@
 /*
  * Turns the blocks of a recording into events again: allocations and frees, in the order in which
- * the engine took them. For export formats that are lists of events.
+ * the engine took them. For export formats that are lists of events. A turn is an allocation and
+ * the frees before it:
  *
- *	turn        0           1           2     ...   count
- *	events   frees, +0   frees, +1   frees, +2  ...  frees      by time within a turn
+ *	turn 0       block 0 is allocated
+ *	turn 1       frees, by time; then block 1 is allocated
+ *	…
+ *	turn count   frees, by time
  */
 #ifndef MALLOW_ANALYSIS_BLOCKS_BLOCK_EVENTS_H
 #define MALLOW_ANALYSIS_BLOCKS_BLOCK_EVENTS_H

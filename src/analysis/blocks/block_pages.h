@@ -1,7 +1,7 @@
 /*
  * Pages of the matching blocks, if all blocks are sorted already (block_order.h). A set of bits
- * does not tell which block is the thousandth that matches. So the matches are counted for each
- * step of rows, once for all pages.
+ * does not tell which block is the thousandth that matches. So the matches in each step of 4,096
+ * rows are counted, once for all pages.
  *
  *	block_pages_create()     once for a set and an order
  *	block_cursor_begin()       at the first row of a page
@@ -20,7 +20,7 @@ struct block_pages {
 	const uint64_t *bits;  /* block_bits.h */
 	const uint32_t *order; /* of recording_block_order(); NULL: the order of allocation */
 	uint64_t blocks;       /* how many blocks there are */
-	uint64_t *before;      /* for each step of rows, how many match before; NULL: all match */
+	uint64_t *before;      /* for each step: how many match before it; NULL: all match */
 };
 
 /* Counts the matches: looks once at each block, with all processors, unless all match. */

@@ -1,6 +1,6 @@
 /*
- * What a recording's blocks come to for each site, all of them or those that a filter matched:
- * sums, and spans of sizes and times. One pass over the columns, by all processors.
+ * For each site, the sums and the spans of sizes and times of a recording's blocks: of all of them,
+ * or of those that a filter matched. One pass over the columns, by all processors.
  */
 #ifndef MALLOW_ANALYSIS_BLOCKS_SITE_SUMS_H
 #define MALLOW_ANALYSIS_BLOCKS_SITE_SUMS_H
@@ -12,13 +12,14 @@ struct site_sums {
 	uint64_t calls;
 	uint64_t leaked; /* of these, never freed in the recording */
 	uint64_t size;
-	uint64_t first; /* block, or another number that is lower for what is allocated before */
+	/* Orders sites by their first allocation. A block's index; bits NULL: the site's index. */
+	uint64_t first;
 	struct site_span span; /* threads: counted of all blocks only, else 0 */
 };
 
 /*
- * *ret: an array, one for each site, to be freed. bits: which blocks count (block_bits.h); NULL:
- * all, with what was culled. The recording is one with its blocks.
+ * *ret: an array, one for each site; the caller owns it (free()). bits: which blocks count
+ * (block_bits.h); NULL: all, and what was culled. The recording was opened with RECORDING_BLOCKS.
  */
 struct err *site_sums_create(const struct recording *recording, const uint64_t *bits,
 			     struct site_sums **ret);

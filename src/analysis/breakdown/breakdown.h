@@ -2,11 +2,11 @@
  * The allocations of a recording summed up by function, source file, module, thread or size,
  * instead of by stack.
  *
- * A row of a function, file or module has two sums. `own`: allocations that it asked for itself; it
- * has the innermost frame that is no part of the allocator (allocating.h). `inclusive`: allocations
- * of all stacks that it is in, each counted once even if it is there several times. Both are made
- * from sites, so merged recordings have them, too. Rows of threads and sizes are made from blocks,
- * and have only `own`.
+ * A row of a function, file or module has two sums. `own`: allocations that it asked for itself; on
+ * their stacks the innermost frame that is no part of the allocator (allocating.h) is the row's.
+ * `inclusive`: allocations of all stacks that it is in, each counted once even if the row is there
+ * several times. Both are made from sites, so merged recordings have them, too. Rows of threads and
+ * sizes are made from blocks, and have only `own`.
  */
 #ifndef MALLOW_ANALYSIS_BREAKDOWN_BREAKDOWN_H
 #define MALLOW_ANALYSIS_BREAKDOWN_BREAKDOWN_H
@@ -57,13 +57,13 @@ struct breakdown {
 struct seen_blocks {
 	const struct recording *recording; /* opened with RECORDING_BLOCKS; NULL: no blocks */
 	const struct filter_match *match;  /* the blocks that are shown */
-	/* For the empty stack, and then for each stack: not 0: its leaks are not shown. */
+	/* [0] for the empty stack, [node + 1] for a stack. Not 0: its leaks are not shown. */
 	const uint32_t *suppressed; /* NULL: all are shown */
 };
 
 /*
- * Makes a breakdown from the sites of recording and their names, or, if breakdown_info() says so,
- * from blocks. All of them must outlive it.
+ * Makes a breakdown from the sites of recording and their names, or, if breakdown_info() says
+ * of_blocks, from blocks. recording, symbolized and blocks must outlive it.
  */
 struct err *breakdown_create(enum breakdown_by by, const struct recording *recording,
 			     struct symbolized *symbolized, const struct seen_blocks *blocks,

@@ -29,7 +29,8 @@ struct histogram {
 };
 
 /*
- * recording: its sums are shown. They may be those of all blocks, or only of those that are shown.
+ * Counts the blocks in seen->match, and also what CULL only counted, unless recording is a filtered
+ * one. recording: the one whose sums are shown.
  */
 struct err *histogram_create(enum histogram_of of, const struct recording *recording,
 			     const struct seen_blocks *seen, struct histogram *ret);

@@ -1,6 +1,7 @@
 /*
- * Finds the chunks of each stream and puts them in the order in which they are read. If there is a
- * slot and a sealed copy of it, one is chosen. Holes are skipped; gaps and damage are counted.
+ * Finds the chunks of each stream and puts them in the order in which they are read. If a slot and
+ * a sealed copy of it are both there, it chooses one. Holes are skipped; gaps and damage are
+ * counted.
  */
 #ifndef MALLOW_ANALYSIS_CHUNKS_CHUNK_INDEX_H
 #define MALLOW_ANALYSIS_CHUNKS_CHUNK_INDEX_H
@@ -33,8 +34,8 @@ struct chunk_extent {
 struct chunk_index {
 	VEC(struct indexed_chunk) chunks; /* by stream, then sequence; each sequence once */
 	VEC(struct packed_chunk) packs;   /* in the order of the file */
-	VEC(struct chunk_extent)
-	kept;                              /* chunks of unknown kinds; damaged and stray pages */
+	/* Chunks of unknown kinds; damaged and stray pages. */
+	VEC(struct chunk_extent) kept;
 	VEC(struct chunk_extent) live;     /* chunks of the live table, in the order of the file */
 	struct extra_chunk symbols, index; /* the last of each in the file */
 	uint64_t file_size;                /* at the end of the walk */

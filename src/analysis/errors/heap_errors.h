@@ -6,8 +6,8 @@
  * of them is. Only what is certain is called an error. A recording that began by fork, was switched
  * off for a while, or has gaps may have frees of blocks that it does not know. So may any
  * recording: an exception that operator new throws is allocated within operator new, where nothing
- * is recorded. But glibc and musl abort on the free of a block that is not theirs: so if the thread
- * went on, the free was right.
+ * is recorded. But glibc and musl abort on the free of a block that is not theirs. So if the thread
+ * went on after a suspect, its free was right.
  */
 #ifndef MALLOW_ANALYSIS_ERRORS_HEAP_ERRORS_H
 #define MALLOW_ANALYSIS_ERRORS_HEAP_ERRORS_H
@@ -38,10 +38,11 @@ struct heap_error {
 	 * allocated: the block that it lies in.
 	 */
 	uint8_t entry;
-	uint8_t release;     /* the operation that freed wrongly */
-	uint32_t allocated;  /* if entry: innermost node of the allocation's stack */
-	uint32_t freed;      /* of the wrong free's stack; RECORDING_NONE: not recorded */
-	uint32_t freed_once; /* double free: of the first free's; RECORDING_NONE: not recorded */
+	uint8_t release; /* the operation that freed wrongly */
+	/* Stacks, by their innermost nodes. RECORDING_NONE: not recorded. */
+	uint32_t allocated;  /* if entry: of the allocation */
+	uint32_t freed;      /* of the wrong free */
+	uint32_t freed_once; /* double free: of the first free */
 	uint64_t count;
 	/* About the first of these errors: */
 	uint64_t time_ns;

@@ -1,7 +1,7 @@
 /*
  * The index file of a recording keeps everything that was made from its events, with the blocks.
- * Later it is mapped instead of reading the events. It is no part of the recording, and may be
- * deleted at any time. docs/index-file.md.
+ * When the recording is opened again, the index file is mapped, and no event is read. It is no part
+ * of the recording, and may be deleted at any time. docs/index-file.md.
  *
  * It is beside the recording, with its name and ".index", or in the user's cache folder if the
  * recording's folder cannot be written to. It is used only if it is the user's own, belongs to

@@ -21,7 +21,8 @@ struct suppressed {
 	struct suppressed_sum *sums; /* for each suppression */
 	struct suppressed_sum all;
 	/*
-	 * For the empty stack, and then for each stack: the index of its suppression + 1; 0: none.
+	 * [0] for the empty stack, [node + 1] for a stack: the index of its suppression + 1. 0:
+	 * none.
 	 */
 	uint32_t *stacks;
 };

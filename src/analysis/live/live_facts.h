@@ -56,8 +56,8 @@ struct live_facts {
 	/* One for each of recording_sites(); in a filtered recording: of the original's. */
 	const struct site_life *sites;
 	/*
-	 * One for each site. NULL: there are no estimates, everything is counted; then `all` means
-	 * nothing, either.
+	 * One for each site. NULL: everything was counted, so there are no estimates; then `all`
+	 * means nothing.
 	 */
 	const struct live_interval *intervals;
 	struct live_interval all;

@@ -1,8 +1,9 @@
 /*
  * A copy of a program's live table (trace/live.h, docs/trace-format.md, section 10). The program
- * may go on while it is read. So names are read before what they name: blocks, sites, nodes, and
- * last the chunks with frame records. Nothing in the file is trusted: what does not fit into the
- * file is left out, and whoever uses a number checks it.
+ * may go on while it is read. The program makes a thing before it makes a reference to it. So
+ * references are read first: blocks, then sites, then nodes, and last the chunks with frame
+ * records. Nothing in the file is trusted: what does not fit into the file is left out, and whoever
+ * uses a number checks it.
  */
 #ifndef MALLOW_ANALYSIS_LIVE_LIVE_SNAPSHOT_H
 #define MALLOW_ANALYSIS_LIVE_LIVE_SNAPSHOT_H
@@ -26,8 +27,8 @@ struct live_snapshot {
 };
 
 /*
- * Takes the copy. index: the file's, with the chunks of its table. It is built again when names
- * were read, and damage with it. blocks: read these, too.
+ * Takes the copy. index: the file's, with the chunks of its table; it is built again once the sites
+ * were read, and damage with it. blocks: read the blocks, too.
  */
 struct err *live_snapshot_read(const struct byte_source *source, struct chunk_index *index,
 			       struct damage *damage, bool blocks, struct live_snapshot *ret);

@@ -21,7 +21,10 @@
 #include "analysis/recording_data.h"
 #include "hosted/map.h"
 
-/* How many events are decoded ahead. So long before an event's turn its memory is prefetched. */
+/*
+ * How many events of a stream are decoded ahead. When an event is decoded, the memory that it will
+ * need at its turn is prefetched.
+ */
 #define LOAD_AHEAD 64
 
 #define LOAD_NODE_LATER (UINT32_MAX - 1) /* the stack is looked up at the event's turn */
@@ -67,8 +70,8 @@ struct load_stream {
 struct load_survivor {
 	uint64_t time;
 	uint64_t stack; /* id */
-	uint64_t address, size, alignment,
-		slack;   /* a first half has only the old block's address */
+	/* Of a first half: only address, the old block's. */
+	uint64_t address, size, alignment, slack;
 	uint64_t stream; /* the stream that it belongs to */
 	uint32_t thread; /* until all streams are read: the thread that wrote the record */
 	uint32_t tag;
@@ -133,7 +136,7 @@ struct err *load_ahead(struct load *load, uint32_t stream, bool *ret);
 
 /* load_culled.c: reads the records of CULL from all streams. */
 struct err *load_culled_read(struct load *load);
-/* As load_ahead(), for the survivors. All streams' threads must be known. */
+/* As load_ahead(), for the stream of survivors. The threads of all streams must be known. */
 struct err *load_culled_ahead(struct load *load, struct load_stream *stream, bool *ret);
 /* Adds to the sites what was culled of them, after all events were taken. */
 struct err *load_culled_add(struct load *load);
@@ -159,7 +162,7 @@ struct err *load_pool(struct load *load, uint32_t index, const struct load_event
 
 /* load_record.c: takes a record that is no operation on a block. */
 struct err *load_record(struct load *load, uint32_t stream, const struct decode_event *event);
-/* Finds the nodes of frames that were pushed on the stream's stack. */
+/* Finds or adds the nodes of the frames that the stream's stack has got since the last call. */
 struct err *load_stack_slow(struct load *load, struct load_stream *stream, uint64_t ticks);
 
 /* *ret: the innermost node of the stream's present stack; RECORDING_NONE: it is empty. */

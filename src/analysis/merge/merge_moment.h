@@ -17,7 +17,10 @@ struct merge_line {
 	uint64_t operations;
 };
 
-/* *ret: the first such moment. Also sets `operations` of each line. */
+/*
+ * *ret: the first such moment, on the shared time line; 0 if nothing was ever live. Also sets
+ * `operations` of each line.
+ */
 struct err *merge_moment_find(struct merge_line *lines, size_t count, uint64_t *ret);
 
 #endif

@@ -48,9 +48,9 @@ struct err *symbolized_create_named(const struct recording *recording,
 				    const struct frame_lines *lines, struct symbolized **ret);
 
 /*
- * Names all frames that have no names yet, if they are at most `most`, and closes the files that
- * were opened for names. The files are opened again if symbolized_symbols() needs them. Only if the
- * symbolizer serves no other recording.
+ * If at most `most` frames have no names yet: names them, and closes the files that were opened for
+ * names. If more: does nothing. The files are opened again if symbolized_symbols() needs them. Call
+ * it only if the symbolizer serves no other recording.
  */
 struct err *symbolized_settle(struct symbolized *symbolized, uint32_t most);
 

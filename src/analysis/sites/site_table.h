@@ -44,6 +44,10 @@ static inline struct err *site_table_at(struct site_table *table, uint32_t node,
 	return site_table_make(table, node, ret);
 }
 
+/*
+ * The site, for a change of what it has live. Saves its live sums first if there was a new maximum
+ * since the last change.
+ */
 static inline struct site *site_table_change(struct site_table *table, uint32_t index)
 {
 	struct site *site = &table->sites.items[index];

@@ -1,10 +1,10 @@
 /*
  * The frames of a recording. While it is loaded, stacks name frames by *references*. A reference is
  * a frame id, which may be defined later (in another stream), or a bare pc in a module. When all is
- * read, references become frames, with one frame for each (pc, module).
+ * read, frame_table_name() turns references into frames, one for each (pc, module).
  *
- * Usually a frame has the number of its reference. If not, two stacks that seemed different are the
- * same, so the recording is read once more, with the frames that are known by then.
+ * Usually a frame has the number of its reference. If not, two stacks that seemed different may be
+ * the same. Then the recording is read once more, and stacks name the frames themselves.
  */
 #ifndef MALLOW_ANALYSIS_TABLES_FRAME_TABLE_H
 #define MALLOW_ANALYSIS_TABLES_FRAME_TABLE_H
@@ -63,8 +63,8 @@ static inline struct err *frame_table_reference(struct frame_table *table,
 }
 
 /*
- * Names the frames. *same: references and frames have the same numbers. If not, the recording must
- * be read again; frame_table_reference() then returns frames.
+ * Turns references into frames. *same: references and frames have the same numbers. If not, the
+ * recording must be read again; frame_table_reference() then returns frames.
  */
 struct err *frame_table_name(struct frame_table *table, struct module_table *modules, bool *same);
 

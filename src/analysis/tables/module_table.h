@@ -8,7 +8,7 @@
 #include "hosted/vec.h"
 #include "trace/decode.h"
 
-/* Until module_table_finish() the times in the modules are ticks. */
+/* Until load_finish() the times in the modules are ticks. */
 struct module_table {
 	VEC(struct recorded_module) modules;
 	struct map by_id; /* from id to index */

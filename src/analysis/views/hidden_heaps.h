@@ -1,6 +1,6 @@
 /*
- * Memory pools of languages' own allocators, which map memory for many blocks at once. No hook sees
- * these blocks, so they are in no sum of a recording.
+ * Finds hidden heaps: memory of allocators of a language's own, which map it for many blocks at
+ * once. No hook sees these blocks, so they are in no sum of a recording.
  */
 #ifndef MALLOW_ANALYSIS_VIEWS_HIDDEN_HEAPS_H
 #define MALLOW_ANALYSIS_VIEWS_HIDDEN_HEAPS_H
@@ -25,7 +25,10 @@ const char *hidden_heap_owner(enum hidden_heap heap);
 /* From the recording's mappings. The only error: no memory. */
 struct err *hidden_heaps_find(const struct recording *recording, struct hidden_heaps *ret);
 
-/* Whether libstdc++ allocated for __pool_alloc or __mt_alloc. */
+/*
+ * *ret: whether libstdc++ allocated memory for its __pool_alloc or __mt_alloc, which hand out many
+ * blocks of it.
+ */
 struct err *hidden_heaps_of_cxx(const struct recording *recording, struct symbolized *symbolized,
 				bool *ret);
 

@@ -31,7 +31,7 @@ struct err *byte_source_size(const struct byte_source *source, uint64_t *ret);
 /* When the file was last written to, CLOCK_REALTIME in nanoseconds. 0: memory, or unknown. */
 uint64_t byte_source_modified(const struct byte_source *source);
 
-/* How many bytes of memory or disk it takes: fewer than its size if it has holes. */
+/* How many bytes of memory or disk the source takes: fewer than its size if it has holes. */
 uint64_t byte_source_taken(const struct byte_source *source);
 
 /* Reads up to size bytes at offset. *ret: how many; fewer only at the end of the source. */

@@ -28,8 +28,8 @@ struct spill {
 bool spill_grow(struct spill *spill, size_t size);
 
 /*
- * Ends growing: keeps only the first size bytes, frees the disk space behind them, and closes the
- * descriptor. What is on the heap stays as it is.
+ * Ends growing: keeps only the first size bytes, in whole pages, frees the disk space behind them,
+ * and closes the descriptor. Changes nothing if the memory is on the heap, or size is 0.
  */
 void spill_settle(struct spill *spill, size_t size);
 

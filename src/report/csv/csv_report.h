@@ -18,8 +18,8 @@ void csv_report_sums(struct csv_writer *csv, const struct site *sum);
 #define CSV_REPORT_SITES "own_peak_bytes " CSV_REPORT_SUMS " function file line module stack"
 
 /*
- * Writes the sites in descending order of the metric, top of them (0: all). path: the recording's,
- * for a first column; NULL: without that column.
+ * Writes the sites in descending order of the metric, at most `top` of them (0: all). path: the
+ * recording's, for a first column; NULL: without that column.
  */
 struct err *csv_report_write(struct csv_writer *csv, const struct report_subject *subject,
 			     const char *path, enum metric metric, uint32_t top);

@@ -30,7 +30,10 @@ struct text_table {
 
 void text_table_deinit(struct text_table *table);
 
-/* Adds a column; before the first cell. The title is borrowed. */
+/*
+ * Adds a column; before the first cell. The title is borrowed. strong: cells are written in
+ * STYLE_STRONG.
+ */
 void text_table_column(struct text_table *table, const char *title, bool strong);
 void text_table_cell(struct text_table *table, struct formatted text);
 
@@ -42,7 +45,7 @@ size_t text_table_width(const struct text_table *table);
 /* Writes a text at the right end of width columns, with the gap before it. */
 void text_table_put(struct buf *buf, const char *text, size_t width);
 
-/* Write the titles, or a row, without a newline. */
+/* These write the titles, or a row, without a newline. */
 void text_table_titles(const struct text_table *table, struct buf *buf, const struct style *style);
 void text_table_row(const struct text_table *table, struct buf *buf, const struct style *style,
 		    size_t row);

@@ -16,6 +16,13 @@ def wait_for(condition, seconds=30, step=0.02):
         time.sleep(step)
 
 
+def catches(pid, number):
+    """Whether the process has a handler for that signal."""
+    with open(f"/proc/{pid}/status") as status:
+        caught, = (int(line.split()[1], 16) for line in status if line.startswith("SigCgt:"))
+    return caught >> (number - 1) & 1
+
+
 def kill_after(process, pipe, seconds):
     """Reads what the program reports until the moment comes, kills it, and reads the rest."""
     done, deadline = 0, time.monotonic() + seconds

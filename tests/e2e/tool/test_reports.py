@@ -10,6 +10,7 @@ import time
 import pytest
 
 from conftest import LINKED, TOP, clean_environment
+from processes import catches, wait_for
 
 WAYS = ["preloaded", *LINKED]
 THREADS = {"maker": (100500, 500, 40500, 60000), "taker": (0, 40000, 0, 0)}
@@ -148,6 +149,8 @@ def test_report_storm(way, settings, compile_sample, compile_linked, agent):
         program = compile_linked("report_storm", way)
     process = subprocess.Popen([program], env=environment, text=True, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE)
+    if "SIGNAL_BASELINE" in settings:
+        wait_for(lambda: catches(process.pid, signal.SIGUSR1))  # before that it is the program's end
     while "SIGNAL_BASELINE" in settings and process.poll() is None:
         time.sleep(0.02)
         process.send_signal(signal.SIGUSR1)
