@@ -1,6 +1,4 @@
-/*
- * The recording's name: fills in the placeholders of OUTPUT and LOGFILE, which settings.def lists.
- */
+/* The recording's name: fills in the placeholders of OUTPUT and LOGFILE (settings.def). */
 #ifndef MALLOW_AGENT_GROUND_FILE_NAME_H
 #define MALLOW_AGENT_GROUND_FILE_NAME_H
 
