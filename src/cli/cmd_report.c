@@ -7,6 +7,7 @@
 #include "cli/filter_options.h"
 #include "cli/metric_option.h"
 #include "cli/options.h"
+#include "cli/plumbing_option.h"
 #include "cli/recording_paths.h"
 #include "cli/report_writer.h"
 #include "cli/suppressions_file.h"
@@ -34,6 +35,7 @@ enum {
 	MERGE,
 	BYTES,
 	FULL,
+	PLUMBING,
 	DEBUG_SYMBOLS
 };
 
@@ -94,6 +96,7 @@ static const struct option_spec options_of_report[] = {
 	[MERGE] = {.name = "merge", .text = "all recordings as one: sites by file and place in it"},
 	[BYTES] = {.name = "bytes", .text = "sizes and counts to the last digit"},
 	[FULL] = {.name = "full", .text = "cut, fold and leave out nothing"},
+	[PLUMBING] = PLUMBING_OPTION,
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
 };
 
@@ -227,6 +230,8 @@ static int read_wanted(const struct command *command, const struct options *opti
 	wanted->filter = *filter;
 	if (options->values[SUPPRESSIONS])
 		err = suppressions_file_read(options->values[SUPPRESSIONS], &wanted->leaks);
+	if (!err)
+		err = plumbing_option_read(options->values[PLUMBING], &wanted->plumbing);
 	return cli_report_err(err);
 }
 
@@ -260,6 +265,7 @@ static int run(const struct command *command, const struct options *options)
 		status = err ? cli_report_err(err) : report_writer_run(&wanted, &paths);
 	}
 	suppressions_destroy(wanted.leaks);
+	plumbing_destroy(wanted.plumbing);
 	return status;
 }
 

@@ -97,6 +97,7 @@ static struct err *write_text(struct writer *writer, const struct report_subject
 
 	style.exact = wanted->exact;
 	style.full = wanted->full;
+	style.plumbing = wanted->plumbing;
 	if (writer->titled)
 		put_path(writer, &style, recording_facts(subject->recording)->path);
 	return text_report_write(&writer->output.buf, &style, subject, &options);

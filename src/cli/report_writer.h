@@ -33,6 +33,7 @@ struct report_wanted {
 	const struct filter *filter;   /* may be empty */
 	const char *at;                /* the moment of alive_at, as typed; NULL: none */
 	struct suppressions *leaks;    /* leaks that are not counted; NULL: all are */
+	struct plumbing *plumbing;     /* struct style */
 	struct symbolizer *symbolizer; /* for the names of all recordings */
 };
 

@@ -2,27 +2,11 @@
 
 #include <string.h>
 
+#include "analysis/names/function_name.h"
 #include "hosted/cleanup.h"
 #include "report/style.h"
 
 #define ELLIPSIS "\xe2\x80\xa6"
-
-/* The length of the text from an opening bracket to the one that closes it. 0: none closes it. */
-static size_t bracketed(const char *text)
-{
-	char open = *text, close = open == '(' ? ')' : '>';
-	size_t depth = 0;
-
-	for (size_t i = 0; text[i]; i++) {
-		if (text[i] == open)
-			depth++;
-		else if (text[i] == close && !(close == '>' && i && text[i - 1] == '-'))
-			depth--;
-		if (!depth)
-			return i + 1;
-	}
-	return 0;
-}
 
 /*
  * The length of "operator" and the brackets that belong to it, as in operator()(int). 0: there is
@@ -54,7 +38,7 @@ static void fold(struct buf *buf, const char *name, char open)
 			i += length;
 			continue;
 		}
-		length = name[i] == open ? bracketed(name + i) : 0;
+		length = name[i] == open ? function_name_bracketed(name + i) : 0;
 		if (length > 2 && strncmp(name + i, "(anonymous namespace)", 21) != 0) {
 			buf_char(buf, open);
 			buf_text(buf, ELLIPSIS);
@@ -86,29 +70,6 @@ static bool fits(const char *text, size_t width)
 	return !text || style_columns(text, strlen(text)) <= width;
 }
 
-/*
- * Returns what follows the return type, which demangled template functions have. It ends at the
- * last space outside of all brackets and before the parameters.
- */
-static const char *behind_return_type(const char *name)
-{
-	const char *start = name;
-
-	if (strstr(name, "operator"))
-		return name; // "operator new", "operator bool": cannot be told from a type
-	for (const char *c = name; *c; c++) {
-		size_t length = *c == '<' || *c == '(' ? bracketed(c) : 0;
-
-		if (*c == '(' && strncmp(c, "(anonymous", 10) != 0)
-			break;
-		if (*c == ' ')
-			start = c + 1;
-		if (length)
-			c += length - 1;
-	}
-	return *start ? start : name;
-}
-
 void frame_name_put(struct buf *buf, const char *name, size_t width)
 {
 	cleanup(buf_deinit) struct buf safe = BUF_EMPTY, without_parameters = BUF_EMPTY,
@@ -126,7 +87,7 @@ void frame_name_put(struct buf *buf, const char *name, size_t width)
 		text = buf_string(&without_templates);
 	}
 	if (width && !fits(text, width))
-		text = behind_return_type(text);
+		text = function_name_path(text);
 	if (!text)
 		style_safe_text(buf, name, strlen(name)); // without memory: the long name
 	else if (width)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "report/format.h"
 #include "report/frame_name.h"
 
 /*
@@ -151,6 +152,17 @@ static void fit_columns(struct parts *parts, const struct named_frame *frame, co
 		set_place(parts, frame, file, false, repeated);
 }
 
+/* Whether lines are made to fit, and how many columns are left of one. */
+static bool is_cut(const struct style *style)
+{
+	return style->width && !style->full;
+}
+
+static size_t width_from(const struct style *style, size_t column)
+{
+	return style->width > column + LEAST_WIDTH ? style->width - column : LEAST_WIDTH;
+}
+
 /*
  * How many spaces to put between name and place, so that places stand below each other if there is
  * room.
@@ -168,22 +180,42 @@ static size_t gap_of(const struct parts *parts, size_t column, size_t width)
 	return gap;
 }
 
+/*
+ * Writes the two parts, which fit. strong: the name stands out. place_at: where the place begins;
+ * 0: as gap_of() says.
+ */
+static void put_parts(struct buf *buf, const struct style *style, struct parts *parts, bool strong,
+		      size_t column, size_t place_at)
+{
+	bool cut = is_cut(style);
+	size_t width = width_from(style, column), gap;
+	const char *place;
+
+	if (strong)
+		style_begin(buf, style, STYLE_NAME);
+	buf_put(buf, parts->name.data, parts->name.size);
+	if (strong)
+		style_end(buf, style);
+	place = buf_string(&parts->place);
+	if (!place || !parts->place_columns)
+		return;
+	gap = place_at ? place_at - parts->name_columns : gap_of(parts, column, cut ? width : 0);
+	buf_repeat(buf, ' ', gap);
+	style_begin(buf, style, STYLE_DIM);
+	frame_name_cut_front(buf, place,
+			     cut ? width - parts->name_columns - gap : parts->place_columns);
+	style_end(buf, style);
+}
+
 void frame_text_line(struct buf *buf, const struct style *style, const struct named_frame *frame,
 		     size_t column, unsigned repeated)
 {
-	cleanup(parts_deinit) struct parts parts = {0};
-	bool cut = style->width && !style->full;
-	size_t width = style->width > column + LEAST_WIDTH ? style->width - column : LEAST_WIDTH;
-	bool fixed = cut && column <= STACK_COLUMN_MAX;
-	size_t place_at = stack_place(column, width);
+	cleanup(parts_deinit) struct parts parts = {
+		.name = BUF_EMPTY, .place = BUF_EMPTY, .nameless = BUF_EMPTY};
+	bool cut = is_cut(style), fixed = cut && column <= STACK_COLUMN_MAX;
+	size_t width = width_from(style, column), place_at = stack_place(column, width);
 	const char *file = frame->file ? short_file(frame->file, cut) : NULL;
-	bool strong = frame->in_program && frame->has_symbol;
-	const char *place;
-	size_t gap;
 
-	buf_init(&parts.name);
-	buf_init(&parts.place);
-	buf_init(&parts.nameless);
 	if (style->offsets)
 		set_offset(&parts, frame);
 	set_place(&parts, frame, file, true, repeated);
@@ -192,21 +224,22 @@ void frame_text_line(struct buf *buf, const struct style *style, const struct na
 		fit_columns(&parts, frame, file, place_at, width, repeated);
 	else if (cut)
 		fit(&parts, frame, width, repeated);
+	put_parts(buf, style, &parts, frame->in_program && frame->has_symbol, column,
+		  fixed ? place_at : 0);
+}
 
-	if (strong)
-		style_begin(buf, style, STYLE_NAME);
-	buf_put(buf, parts.name.data, parts.name.size);
-	if (strong)
-		style_end(buf, style);
-	place = buf_string(&parts.place);
-	if (!place || !parts.place_columns)
-		return;
-	gap = fixed ? place_at - parts.name_columns : gap_of(&parts, column, cut ? width : 0);
-	buf_repeat(buf, ' ', gap);
-	style_begin(buf, style, STYLE_DIM);
-	frame_name_cut_front(buf, place,
-			     cut ? width - parts.name_columns - gap : parts.place_columns);
-	style_end(buf, style);
+void frame_text_folded(struct buf *buf, const struct style *style, const struct named_frame *frame,
+		       size_t column, unsigned frames)
+{
+	cleanup(parts_deinit) struct parts parts = {
+		.name = BUF_EMPTY, .place = BUF_EMPTY, .nameless = BUF_EMPTY};
+	bool fixed = is_cut(style) && column <= STACK_COLUMN_MAX;
+	size_t place_at = stack_place(column, width_from(style, column));
+
+	buf_printf(&parts.place, "\xe2\x80\xa6 %s", format_counted(frames, "frame", true).text);
+	parts.place_columns = style_columns(parts.place.data, parts.place.size);
+	set_name(&parts, frame, fixed ? place_at - 2 : 0);
+	put_parts(buf, style, &parts, false, column, fixed ? place_at : 0);
 }
 
 bool frame_text_is_startup(const struct named_frame *frame)

@@ -16,6 +16,11 @@
 void frame_text_line(struct buf *buf, const struct style *style, const struct named_frame *frame,
 		     size_t column, unsigned repeated);
 
+/* Writes the line of a frame that stands for a run of so many: "std::make_shared<A>()  … 6 frames".
+ */
+void frame_text_folded(struct buf *buf, const struct style *style, const struct named_frame *frame,
+		       size_t column, unsigned frames);
+
 /* Whether this is code that every program runs before main, or every thread before its function. */
 bool frame_text_is_startup(const struct named_frame *frame);
 

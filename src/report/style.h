@@ -7,11 +7,15 @@
 
 #include "hosted/buf.h"
 
+struct plumbing;
+
 struct style {
 	bool colour;
-	bool exact;     /* bytes to the last digit */
-	bool full;      /* nothing is cut, folded or left out */
-	bool offsets;   /* functions are followed by the return address's offset from their start */
+	bool exact;   /* bytes to the last digit */
+	bool full;    /* nothing is cut, folded or left out */
+	bool offsets; /* functions are followed by the return address's offset from their start */
+	/* A run of these frames in a stack is one line. NULL: nothing is folded. */
+	const struct plumbing *plumbing;
 	unsigned width; /* columns; 0: no terminal, lines may have any length */
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/leaks/suppressions.h"
+#include "analysis/names/pattern.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,10 +29,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < count; i++) {
 		// A pattern without signs is in a text or not.
 		if (!strpbrk(list[i].pattern, "^$*") && *text &&
-		    suppression_matches(list[i].pattern, text) !=
+		    pattern_matches(list[i].pattern, text) !=
 			    (strstr(text, list[i].pattern) != NULL))
 			abort();
-		suppression_matches(list[i].pattern, text);
+		pattern_matches(list[i].pattern, text);
 	}
 	err_destroy(err);
 	suppressions_destroy(suppressions);

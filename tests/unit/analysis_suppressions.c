@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/leaks/suppressions.h"
+#include "analysis/names/pattern.h"
 #include "base/compiler.h"
 
 /* What the sanitizers of gcc 12 answer, asked of the function that they all have for it. */
@@ -53,7 +54,7 @@ static void patterns(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_COUNT(cases); i++)
-		if (suppression_matches(cases[i].pattern, cases[i].text) != cases[i].matches)
+		if (pattern_matches(cases[i].pattern, cases[i].text) != cases[i].matches)
 			fail_msg("'%s' in '%s'", cases[i].pattern, cases[i].text);
 }
 

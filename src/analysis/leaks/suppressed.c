@@ -1,4 +1,5 @@
 #include "analysis/leaks/suppressed.h"
+#include "analysis/names/pattern.h"
 
 #include <assert.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static uint32_t find(const struct suppressions *suppressions, const char *text)
 	const struct suppression *list = suppressions_list(suppressions, &count);
 
 	for (size_t i = 0; i < count; i++)
-		if (suppression_matches(list[i].pattern, text))
+		if (pattern_matches(list[i].pattern, text))
 			return (uint32_t)i + 1;
 	return 0;
 }

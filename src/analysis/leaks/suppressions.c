@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analysis/names/pattern.h"
 #include "hosted/arena.h"
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
@@ -36,25 +37,26 @@ const struct suppression *suppressions_list(const struct suppressions *suppressi
 	return suppressions->list.items;
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
+/* A file that is being read. */
+struct reading {
+	struct suppressions *suppressions;
+	const char *origin;
+};
 
-static struct err *add_line(struct suppressions *suppressions, const char *origin, uint32_t number,
-			    const char *line, size_t size)
+static struct err *add_line(void *context, uint32_t number, const char *line, size_t size)
 {
 	static const char type[] = "leak:";
-	struct suppression suppression = {.origin = origin, .line = number};
+	const struct reading *reading = context;
+	struct suppression suppression = {.origin = reading->origin, .line = number};
 
 	if (memchr(line, 0, size))
-		return err_create("%s: line %u has a byte 0: no text", origin, number);
+		return err_create("%s: line %u has a byte 0: no text", reading->origin, number);
 	if (size < strlen(type) || memcmp(line, type, strlen(type)) != 0)
-		return err_create("%s: line %u, '%.*s', is not leak:PATTERN", origin, number,
-				  size < 100 ? (int)size : 100, line);
+		return err_create("%s: line %u, '%.*s', is not leak:PATTERN", reading->origin,
+				  number, size < 100 ? (int)size : 100, line);
 	suppression.pattern =
-		arena_copy(&suppressions->arena, line + strlen(type), size - strlen(type));
-	if (!suppression.pattern || !vec_push(&suppressions->list, suppression))
+		arena_copy(&reading->suppressions->arena, line + strlen(type), size - strlen(type));
+	if (!suppression.pattern || !vec_push(&reading->suppressions->list, suppression))
 		return err_no_memory();
 	return NULL;
 }
@@ -63,57 +65,11 @@ struct err *suppressions_add(struct suppressions *suppressions, const char *orig
 			     const char *text, size_t size)
 {
 	size_t before = suppressions->list.count;
-	const char *end = text + size;
-	struct err *err = NULL;
-	uint32_t number = 0;
+	struct reading reading = {suppressions, arena_text(&suppressions->arena, origin)};
+	struct err *err =
+		reading.origin ? pattern_lines(text, size, add_line, &reading) : err_no_memory();
 
-	origin = arena_text(&suppressions->arena, origin);
-	if (!origin)
-		return err_no_memory();
-	while (!err && text < end) {
-		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		const char *stop = newline ? newline : end;
-		const char *next = newline ? newline + 1 : end;
-
-		number++;
-		while (text < stop && is_blank(*text))
-			text++;
-		while (text < stop && is_blank(stop[-1]))
-			stop--;
-		if (text < stop && *text != '#')
-			err = add_line(suppressions, origin, number, text, (size_t)(stop - text));
-		text = next;
-	}
 	if (err)
 		suppressions->list.count = before;
 	return err;
-}
-
-bool suppression_matches(const char *pattern, const char *text)
-{
-	bool at_start = *pattern == '^', after_star = false;
-
-	if (!text || !*text)
-		return false;
-	pattern += at_start;
-	while (*pattern) {
-		size_t length = strcspn(pattern, "*$");
-		const char *found;
-
-		if (*pattern == '$')
-			return !*text || after_star;
-		after_star = *pattern == '*';
-		if (after_star) {
-			at_start = false;
-			pattern++;
-			continue;
-		}
-		found = *text ? memmem(text, strlen(text), pattern, length) : NULL;
-		if (!found || (at_start && found != text))
-			return false;
-		at_start = false;
-		text = found + length;
-		pattern += length;
-	}
-	return true;
 }

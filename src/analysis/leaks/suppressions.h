@@ -1,10 +1,6 @@
 /*
  * Suppressions: known leaks that are not counted, in the language of LeakSanitizer. A line is
- * "leak:PATTERN", blank, or a comment that begins with '#'.
- *
- * A pattern may match anywhere in a text. '*' stands for any characters, '^' at its start for the
- * beginning of the text, and '$' for the end. As in LeakSanitizer, each piece between stars matches
- * at its first place only, so "b$" does not match "abb"; what follows a '$' is ignored.
+ * "leak:PATTERN", blank, or a comment that begins with '#'. Patterns are those of names/pattern.h.
  *
  * A leak is suppressed if a frame of its stack matches, by its module's path, its function or its
  * source file. It counts for the innermost such frame, and the first pattern that matches that.
@@ -38,8 +34,5 @@ struct err *suppressions_add(struct suppressions *suppressions, const char *orig
 			     const char *text, size_t size);
 
 const struct suppression *suppressions_list(const struct suppressions *suppressions, size_t *count);
-
-/* Whether a pattern matches a text. A text that is NULL or empty never matches. */
-bool suppression_matches(const char *pattern, const char *text);
 
 #endif

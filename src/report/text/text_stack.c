@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "analysis/names/plumbing.h"
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
 #include "report/format.h"
@@ -10,10 +11,11 @@
 #define SHOWN_INNERMOST 24
 #define SHOWN_OUTERMOST 8
 
-/* A line to print: a frame, and how often it stands there in a row. */
+/* A line to print: a frame, how often it stands there in a row, and what it stands for. */
 struct line {
 	const struct named_frame *frame;
 	unsigned repeated;
+	unsigned folded; /* so many frames of plumbing; 0: itself */
 };
 
 struct lines {
@@ -35,7 +37,7 @@ static struct err *add(struct lines *lines, const struct named_frame *frame, boo
 			return NULL;
 		}
 	}
-	return vec_push(&lines->list, (struct line){frame, 1}) ? NULL : err_no_memory();
+	return vec_push(&lines->list, (struct line){frame, 1, 0}) ? NULL : err_no_memory();
 }
 
 /* Collects the lines of a stack, innermost first. */
@@ -75,6 +77,42 @@ static size_t without_startup(const struct lines *lines)
 	return count ? count : lines->list.count;
 }
 
+/*
+ * Folds each run of plumbing into its outermost frame. Returns how many lines are left; without own
+ * code all of them.
+ */
+static size_t fold(struct line *lines, size_t count, const struct plumbing *plumbing)
+{
+	size_t left = 0, own = 0;
+
+	for (size_t i = 0; i < count; i++)
+		own += plumbing_is_own(plumbing, lines[i].frame);
+	if (!own)
+		return count;
+	for (size_t i = 0, end; i < count; i = end) {
+		struct line line = lines[i];
+		unsigned folded = 0;
+
+		for (end = i; end < count && plumbing_has(plumbing, lines[end].frame); end++)
+			folded += lines[end].repeated;
+		if (end == i)
+			end++;
+		else if (folded > 1)
+			line = (struct line){lines[end - 1].frame, 1, folded};
+		lines[left++] = line;
+	}
+	return left;
+}
+
+static void put_line(struct buf *buf, const struct style *style, const struct line *line,
+		     unsigned indent)
+{
+	if (line->folded)
+		frame_text_folded(buf, style, line->frame, indent, line->folded);
+	else
+		frame_text_line(buf, style, line->frame, indent, line->repeated);
+}
+
 struct err *text_stack_write(struct buf *buf, const struct style *style,
 			     const struct recording *recording, struct symbolized *symbolized,
 			     uint32_t node, unsigned indent)
@@ -86,6 +124,8 @@ struct err *text_stack_write(struct buf *buf, const struct style *style,
 	if (err)
 		return err;
 	count = style->full ? lines.list.count : without_startup(&lines);
+	if (style->plumbing && !style->full)
+		count = fold(lines.list.items, count, style->plumbing);
 	if (!count) {
 		buf_repeat(buf, ' ', indent);
 		buf_text(buf, "(no stack)\n");
@@ -102,8 +142,7 @@ struct err *text_stack_write(struct buf *buf, const struct style *style,
 			i += hidden;
 		}
 		buf_repeat(buf, ' ', indent);
-		frame_text_line(buf, style, lines.list.items[i].frame, indent,
-				lines.list.items[i].repeated);
+		put_line(buf, style, &lines.list.items[i], indent);
 		buf_char(buf, '\n');
 	}
 	return NULL;

@@ -1,0 +1,42 @@
+#include "analysis/names/function_name.h"
+
+#include <string.h>
+
+size_t function_name_bracketed(const char *text)
+{
+	char open = *text, close = open == '(' ? ')' : '>';
+	size_t depth = 0;
+
+	for (size_t i = 0; text[i]; i++) {
+		if (text[i] == open)
+			depth++;
+		else if (text[i] == close && !(close == '>' && i && text[i - 1] == '-'))
+			depth--;
+		if (!depth)
+			return i + 1;
+	}
+	return 0;
+}
+
+/*
+ * The return type ends at the last space outside of all brackets and before the parameters, or
+ * before "operator".
+ */
+const char *function_name_path(const char *name)
+{
+	const char *start = name;
+
+	for (const char *c = name; *c; c++) {
+		size_t length = *c == '<' || *c == '(' ? function_name_bracketed(c) : 0;
+
+		if (strncmp(c, "operator", 8) == 0 && (c == name || c[-1] == ' ' || c[-1] == ':'))
+			break; // "operator new", "operator bool": what follows is no type
+		if (*c == '(' && strncmp(c, "(anonymous", 10) != 0)
+			break;
+		if (*c == ' ')
+			start = c + 1;
+		if (length)
+			c += length - 1;
+	}
+	return *start ? start : name;
+}

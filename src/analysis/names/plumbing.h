@@ -1,0 +1,32 @@
+/*
+ * Plumbing: frames that are not the reader's own code. Allocators, the C library and the loader,
+ * C++'s and Rust's standard libraries, functions of headers that were installed with the system
+ * (plumbing.def). Users add theirs by a file (--plumbing).
+ */
+#ifndef MALLOW_ANALYSIS_NAMES_PLUMBING_H
+#define MALLOW_ANALYSIS_NAMES_PLUMBING_H
+
+#include "analysis/names/symbolized.h"
+
+struct plumbing;
+
+/* *ret: that of plumbing.def alone. */
+struct err *plumbing_create(struct plumbing **ret);
+/* Accepts NULL. */
+void plumbing_destroy(struct plumbing *plumbing);
+
+/*
+ * Adds what a file says: lines module:PATTERN, function:PATTERN, file:PATTERN, as plumbing.def
+ * explains them, and comments that begin with '#'. origin: the file's name, for messages. Both are
+ * copied. The error names a line that is none; then nothing of the text is added.
+ */
+struct err *plumbing_add(struct plumbing *plumbing, const char *origin, const char *text,
+			 size_t size);
+
+/* Whether a frame is plumbing. A frame without a symbol is if its module is. Thread-safe. */
+bool plumbing_has(const struct plumbing *plumbing, const struct named_frame *frame);
+
+/* Whether a frame is own code: no plumbing, and it has a name. Thread-safe. */
+bool plumbing_is_own(const struct plumbing *plumbing, const struct named_frame *frame);
+
+#endif

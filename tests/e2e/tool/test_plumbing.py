@@ -1,0 +1,103 @@
+"""Own code first: what of a stack is not the reader's own code is one line (plumbing.def)."""
+import re
+import subprocess
+
+import pytest
+
+PROGRAM = """
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+struct Session {
+	std::vector<char> buffer;
+	explicit Session(size_t size) : buffer(size) {}
+};
+struct Cache {
+	std::map<std::string, std::shared_ptr<Session>> all;
+	__attribute__((noinline)) void put(int number)
+	{
+		all["session number " + std::to_string(number)] = std::make_shared<Session>(2000);
+	}
+};
+int main()
+{
+	Cache cache;
+	for (int i = 0; i < 500; i++)
+		cache.put(i);
+}
+"""
+FOLDED = re.compile(r"^ {5}(\S.*?) +… (\d+) frames$", re.M)
+
+
+@pytest.fixture
+def recording(record, tmp_path):
+
+    source, program = tmp_path / "cache.cpp", tmp_path / "cache"
+    source.write_text(PROGRAM)
+    subprocess.run(["g++", "-g", "-O0", "-o", program, source], check=True)
+    return record([program]).path
+
+
+def first_site(text):
+    """The lines of the first site's stack, without their indent."""
+    lines = text[text.index("\n  1. "):].lstrip("\n").splitlines()[1:]
+    return [line.strip() for line in lines[:lines.index("")]]
+
+
+def test_folded(tool, recording):
+    """Calls of own code are seen, and how much is behind each; --full shows every frame."""
+    folded = first_site(tool("report", recording).stdout)
+    full = first_site(tool("report", "--full", recording).stdout)
+    runs = FOLDED.findall("".join(f"     {line}\n" for line in folded))
+    assert len(runs) == 2 and "std::vector<" in runs[0][0] and "std::make_shared<" in runs[1][0]
+    own = [line.split()[0].split("(")[0] for line in folded if "…" not in line]
+    assert own == ["Session::Session", "Cache::put", "main"]
+    assert len(folded) == 5
+    # Nothing is lost: the counts say what --full shows, but for the code that runs before main.
+    main = next(number for number, line in enumerate(full) if line.startswith("main"))
+    assert sum(int(count) for _, count in runs) + len(own) == main + 1
+    assert not any("frames" in line for line in full)
+
+
+def test_all_frames_in_json(tool, recording):
+    """Folding is of texts for people alone."""
+    sites = tool.report(recording)["sites"]
+    full = first_site(tool("report", "--full", recording).stdout)
+    assert len(full) in [len(site["stack"]) for site in sites]
+
+
+def test_a_stack_without_own_code_is_whole(tool, recording):
+    """libstdc++ keeps a block for itself: who asked for it is to be seen."""
+    text = tool("report", "--sort", "leaked", "--bytes", recording).stdout
+    assert "call_init" in text and "_dl_init" in text
+
+
+def test_a_file_adds(tool, recording, tmp_path):
+    words = tmp_path / "plumbing.txt"
+    words.write_text("# not of interest\n\nfunction:^Session::\n  file:/cache.cpp\n")
+    assert "Session::Session" in tool("report", recording).stdout
+    text = tool("report", "--plumbing", words, recording).stdout
+    # Now nothing is own code, so that all is shown.
+    assert "Session::Session" in text and not FOLDED.search(text[text.index("\n  1. "):])
+    words.write_text("function:^Session::\n")
+    assert first_site(tool("report", "--plumbing", words, recording).stdout)[1].startswith("Cache::put")
+
+
+@pytest.mark.parametrize("text,message", [
+    ("function:a\nfuncion:b\n", "line 2, 'funcion:b', is not module:PATTERN, function:PATTERN or file:PATTERN"),
+    ("module:\n", "line 1, 'module:', is not"),
+    ("function:a\0b\n", "line 1"),
+])
+def test_wrong_lines(tool, recording, tmp_path, text, message):
+    words = tmp_path / "plumbing.txt"
+    words.write_text(text)
+    run = tool("report", "--plumbing", words, recording, check=False)
+    assert run.returncode == 1 and run.stdout == ""
+    assert run.stderr.startswith("mallow: ") and message in run.stderr
+    assert len(run.stderr.splitlines()) == 1
+
+
+def test_no_such_file(tool, recording, tmp_path):
+    run = tool("report", "--plumbing", tmp_path / "none", recording, check=False)
+    assert run.returncode == 1 and "none" in run.stderr
