@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from cells import mostly_long
 from conftest import clean_environment
 from live_programs import check
 from live_programs import run_live
@@ -77,7 +78,7 @@ def test_one_site_in_the_programs_own_report(program, agent, tmp_path):
             for row in rows] == [(1216040, 40, 2560, 1216000)]
 
 
-@pytest.mark.parametrize("what", ["jump", "fork"])
+@pytest.mark.parametrize("what", mostly_long(["fork", "jump"], 1))
 def test_in_the_middle_of_taking_a_part(what, compile_sample, agent, tmp_path):
     """A part that a handler left half made by longjmp is added to the others all the same; a child
     that goes on with it does so in vain."""

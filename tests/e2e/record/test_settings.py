@@ -590,7 +590,7 @@ def sample_times(recorded):
 @pytest.mark.parametrize("slots", ["shared", "private"])
 def test_memory_samples(record, slots):
     """At least so far apart, but for the last one at the end; none at all with 0."""
-    code = "import time\nfor i in range(30): x = [str(j) for j in range(150)]; time.sleep(0.02)"
+    code = "import time\nfor i in range(30): x = [str(j) for j in range(1500)]; time.sleep(0.02)"
     command = [PYTHON, "-c", code]
     env = {"PYTHONMALLOC": "malloc"}
     settings = {"BACKTRACE": "none", "SLOTS": slots}

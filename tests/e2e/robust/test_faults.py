@@ -118,8 +118,7 @@ def test_little_address_space(part, compile_sample, agent, tool, tmp_path):
     assert enough or part == 0
 
 
-@pytest.mark.parametrize("slots", ["shared", "private"])
-@pytest.mark.parametrize("how", STORM)
+@pytest.mark.parametrize("how,slots", matrix(STORM, ["shared", "private"]))
 def test_fork_in_a_write(how, slots, compile_sample, agent, tool, tmp_path):
     """A handler interrupts the agent anywhere and forks; the child goes on there, and is recorded."""
     program = compile_sample("fork_storm", "gcc", "-O1")

@@ -152,7 +152,7 @@ LEFT_OUT = {"test_socket": ["--ignore", "*VSOCK*"]}
 @pytest.mark.parametrize("module", mostly_long([
     "test_json", "test_threading", "test_bytes", "test_list", "test_dict", "test_generators",
     "test_subprocess", "test_multiprocessing_fork", "test_signal", "test_ctypes", "test_mmap",
-    "test_faulthandler", "test_os", "test_socket"], 3))
+    "test_faulthandler", "test_os", "test_socket"], 2))
 def test_python_modules(module, record):
     """Python's own tests pass with every object a malloc, or fail without the agent, too."""
     if subprocess.run(["/usr/bin/python3", "-c", f"import test.{module}"],

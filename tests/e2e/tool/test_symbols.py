@@ -237,8 +237,8 @@ def test_rust(tmp_path, level, mangling):
     check_llvm(program, count=3000)
 
 
-@pytest.mark.parametrize("flags", ["-flto", "-ffunction-sections -fdata-sections -Wl,--gc-sections"])
-@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+@pytest.mark.parametrize("compiler,flags", diagonals(
+    ["g++", "clang++"], ["-flto", "-ffunction-sections -fdata-sections -Wl,--gc-sections"]))
 def test_link_modes(tmp_path, compiler, flags):
     if compiler == "clang++" and flags == "-flto":
         need("ld.lld")
