@@ -24,7 +24,7 @@ def command(name, folder):
     if name == "perl":
         return [need("perl"), "-e", PERL], {"PERL_HASH_SEED": "0"}
     if name == "git":
-        return ([need("git"), "-C", TOP, "log", "--stat", "--no-merges", "--no-color", "-30"],
+        return ([need("git"), "-C", TOP, "log", "--stat", "--no-merges", "--no-color", "-200"],
                 {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_PAGER": "cat"})
     assert name == "node"
     return [need("node"), "-e", NODE], {}
