@@ -107,7 +107,8 @@ static const int exclusive[][2] = {
 	{HISTOGRAM, MERGE},    {HISTOGRAM, ERRORS}, {HISTOGRAM, POOLS}, {HISTOGRAM, SUPPRESSIONS},
 	{AT, ERRORS},          {AT, POOLS},         {AT, MERGE},        {SUPPRESSIONS, ERRORS},
 	{SUPPRESSIONS, POOLS}, {ERRORS, TREE},      {ERRORS, SORT},     {ERRORS, MERGE},
-	{POOLS, TREE},         {POOLS, ERRORS}};
+	{POOLS, TREE},         {POOLS, ERRORS},     {PLUMBING, FULL},   {PLUMBING, JSON},
+	{PLUMBING, CSV},       {PLUMBING, TREE},    {PLUMBING, BY},     {PLUMBING, HISTOGRAM}};
 
 /* The view of the option that was given. These options exclude each other. */
 static enum report_view view_of(const struct options *options)

@@ -159,7 +159,7 @@ static void spans(void **state)
 		allocated[i] = i;
 		freed[i] = TIME_NEVER;
 	}
-	assert_ok(site_spans_make(&blocks, 3, ret));
+	assert_ok(site_sums_spans(&blocks, 3, ret));
 	assert_int_equal(ret[0].blocks, 2 * THREADS);
 	assert_int_equal(ret[0].threads, THREADS);
 	assert_int_equal(ret[0].smallest, 1001 - 2 * THREADS);
@@ -201,7 +201,7 @@ static void spans_of_pieces(void **state)
 	}
 	size[1] = 1;
 	size[count - 1] = 5000;
-	assert_ok(site_spans_make(&blocks, 4, ret));
+	assert_ok(site_sums_spans(&blocks, 4, ret));
 	assert_int_equal(ret[0].blocks, half / 2);
 	assert_int_equal(ret[0].last_ns, half - 2);
 	assert_int_equal(ret[0].threads, 40);

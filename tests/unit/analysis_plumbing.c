@@ -44,6 +44,10 @@ static void paths(void **state)
 		 "(anonymous namespace)::grow<int>(int)"},
 		{"<alloc::vec::Vec<T> as core::clone::Clone>::clone",
 		 "<alloc::vec::Vec<T> as core::clone::Clone>::clone"},
+		{"decltype(auto) std::visit<A>(A&&)", "std::visit<A>(A&&)"},
+		{"decltype ((f)(g)) std::invoke<A>(A&&)", "std::invoke<A>(A&&)"},
+		{"std::rt::lang_start [.cold]", "std::rt::lang_start [.cold]"},
+		{"void std::f<int>(int) [.part.0]", "std::f<int>(int) [.part.0]"},
 		{"f ", "f "},
 		{"", ""},
 	};

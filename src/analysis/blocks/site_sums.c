@@ -210,7 +210,7 @@ static struct err *sum_up(struct summing *summing, struct site_sums **ret)
 	return NULL;
 }
 
-struct err *site_spans_make(const struct block_columns *blocks, uint32_t site_count,
+struct err *site_sums_spans(const struct block_columns *blocks, uint32_t site_count,
 			    struct site_span *ret)
 {
 	struct summing summing = {.blocks = blocks, .sites = site_count, .with_threads = true};
@@ -231,7 +231,7 @@ static struct err *make_spans(const struct recording *recording, struct block_ca
 
 	if (!spill_grow(&cache->span_memory, count * sizeof(struct site_span)))
 		return err_no_memory();
-	err = site_spans_make(&recording->blocks.columns, (uint32_t)count, cache->span_memory.data);
+	err = site_sums_spans(&recording->blocks.columns, (uint32_t)count, cache->span_memory.data);
 	if (!err)
 		cache->spans = cache->span_memory.data;
 	return err;

@@ -28,7 +28,7 @@ struct err *site_sums_create(const struct recording *recording, const uint64_t *
  * The spans of all blocks, an array of site_count: what recording_site_spans() makes once and
  * keeps. Its threads are counted.
  */
-struct err *site_spans_make(const struct block_columns *blocks, uint32_t site_count,
+struct err *site_sums_spans(const struct block_columns *blocks, uint32_t site_count,
 			    struct site_span *ret);
 
 #endif

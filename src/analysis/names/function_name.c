@@ -1,5 +1,6 @@
 #include "analysis/names/function_name.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 size_t function_name_bracketed(const char *text)
@@ -18,9 +19,22 @@ size_t function_name_bracketed(const char *text)
 	return 0;
 }
 
+/* Whether the bracket at c belongs to a type or to the name, and is no list of parameters. */
+static bool is_within(const char *name, const char *c)
+{
+	static const char type[] = "decltype";
+	size_t length = strlen(type);
+
+	if (strncmp(c, "(anonymous", 10) == 0)
+		return true;
+	if (c > name && c[-1] == ' ')
+		c--; // "decltype (…)", as older demanglers write it
+	return (size_t)(c - name) >= length && memcmp(c - length, type, length) == 0;
+}
+
 /*
- * The return type ends at the last space outside of all brackets and before the parameters, or
- * before "operator".
+ * The return type ends at the last space outside of all brackets, before the parameters, before
+ * "operator", and before what stands for a copy of the function (" [.cold]").
  */
 const char *function_name_path(const char *name)
 {
@@ -31,7 +45,7 @@ const char *function_name_path(const char *name)
 
 		if (strncmp(c, "operator", 8) == 0 && (c == name || c[-1] == ' ' || c[-1] == ':'))
 			break; // "operator new", "operator bool": what follows is no type
-		if (*c == '(' && strncmp(c, "(anonymous", 10) != 0)
+		if ((*c == '(' && !is_within(name, c)) || strncmp(c, " [.", 3) == 0)
 			break;
 		if (*c == ' ')
 			start = c + 1;

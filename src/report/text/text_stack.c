@@ -18,6 +18,11 @@ struct line {
 	unsigned folded; /* so many frames of plumbing; 0: itself */
 };
 
+static unsigned frames_of(const struct line *line)
+{
+	return line->folded ? line->folded : line->repeated;
+}
+
 struct lines {
 	VEC(struct line) list;
 };
@@ -134,12 +139,13 @@ struct err *text_stack_write(struct buf *buf, const struct style *style,
 	for (size_t i = 0; i < count; i++) {
 		if (!style->full && i == SHOWN_INNERMOST &&
 		    count > SHOWN_INNERMOST + SHOWN_OUTERMOST + 1) {
-			size_t hidden = count - SHOWN_INNERMOST - SHOWN_OUTERMOST;
+			unsigned hidden = 0;
 
+			for (; i < count - SHOWN_OUTERMOST; i++)
+				hidden += frames_of(&lines.list.items[i]);
 			buf_repeat(buf, ' ', indent);
 			style_printf(buf, style, STYLE_DIM, "\xe2\x80\xa6 %s (--full shows them)\n",
 				     format_counted(hidden, "frame", true).text);
-			i += hidden;
 		}
 		buf_repeat(buf, ' ', indent);
 		put_line(buf, style, &lines.list.items[i], indent);

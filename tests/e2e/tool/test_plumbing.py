@@ -101,3 +101,36 @@ def test_wrong_lines(tool, recording, tmp_path, text, message):
 def test_no_such_file(tool, recording, tmp_path):
     run = tool("report", "--plumbing", tmp_path / "none", recording, check=False)
     assert run.returncode == 1 and "none" in run.stderr
+
+
+DEEP = """
+#include <cstdlib>
+#include <vector>
+template <int n> struct Deep {
+	static __attribute__((noinline)) void go(std::vector<void *> &blocks)
+	{
+		Deep<n - 1>::go(blocks);
+		asm volatile("");
+	}
+};
+template <> struct Deep<0> {
+	static __attribute__((noinline)) void go(std::vector<void *> &blocks) { blocks.push_back(malloc(5000)); }
+};
+int main() { std::vector<void *> blocks; Deep<60>::go(blocks); }
+"""
+
+
+def test_left_out_frames_are_counted(tool, record, tmp_path):
+    """Of a deep stack both ends are shown: the number is of frames, those in folded lines, too."""
+    source, program, words = (tmp_path / name for name in ("deep.cpp", "deep", "plumbing.txt"))
+    source.write_text(DEEP)
+    subprocess.run(["g++", "-g", "-O1", "-o", program, source], check=True)
+    path = record([program]).path
+    # Pairs in the middle, each of which becomes a line.
+    words.write_text("".join(f"function:^Deep<{n}>\nfunction:^Deep<{n + 1}>\n" for n in range(28, 49, 3)))
+    text = tool("report", "--plumbing", words, path).stdout
+    site = text[text.index("4.88 KB" if "4.88 KB" in text else "5.00 KB"):].split("\n\n")[0]
+    hidden = int(re.search(r"… (\d+) frames \(--full shows them\)", site)[1])
+    shown = [line for line in site.splitlines()[1:] if "--full" not in line]
+    frames = sum(int(found[1]) if (found := re.search(r"… (\d+) frames$", line)) else 1 for line in shown)
+    assert frames + hidden == 62  # Deep<0> to Deep<60>, and main
