@@ -88,7 +88,7 @@ static struct err *number(struct builder *builder, const struct named_frame *fra
 /* *ret: the place of own code and call. Thousands of sites may share both. */
 static struct err *find_place(struct builder *builder, const struct own_code *code, uint64_t *ret)
 {
-	uint64_t own, call, *place;
+	uint64_t own = 0, call = 0, *place;
 	struct err *err = number(builder, code->frame, &own);
 
 	if (!err)
@@ -109,7 +109,7 @@ static struct err *add_site(struct builder *builder, struct symbolized *symboliz
 {
 	struct place *place;
 	struct own_code code;
-	uint64_t index;
+	uint64_t index = 0;
 	struct err *err = own_code_of_stack(symbolized, site->stack, &code);
 
 	if (!err)
