@@ -11,7 +11,7 @@
 
 enum form { FORM_SHORT, FORM_PARAMETERS, FORM_WHOLE, FORM_FIRST };
 
-/* STD: "std::" in front is left out. */
+/* STD: each "std::" is left out. */
 enum cut { CUT_NOTHING, CUT_STD, CUT_FRONT, CUT_MIDDLE };
 
 /* The ways to write a name, the best first. */
@@ -78,6 +78,20 @@ static void put_form(struct buf *buf, const struct named_frame *frame, enum form
 		style_safe_text(buf, frame->function, strlen(frame->function));
 }
 
+static void put_without_std(struct buf *buf, const char *text)
+{
+	static const char std[] = "std::";
+
+	for (const char *c = text; *c;) {
+		bool begins = c == text || strchr("<( ,&*", c[-1]);
+
+		if (begins && strncmp(c, std, strlen(std)) == 0)
+			c += strlen(std);
+		else
+			buf_char(buf, *c++);
+	}
+}
+
 /* Writes text, cut that way. false: it does not fit. */
 static bool put_cut(struct buf *buf, const char *text, enum cut cut, size_t width)
 {
@@ -85,14 +99,12 @@ static bool put_cut(struct buf *buf, const char *text, enum cut cut, size_t widt
 		frame_name_cut_front(buf, text, width);
 	} else if (cut == CUT_MIDDLE) {
 		cut_middle(buf, text, width);
+	} else if (cut == CUT_STD) {
+		put_without_std(buf, text);
 	} else {
-		if (cut == CUT_STD && strncmp(text, "std::", 5) == 0)
-			text += 5;
-		if (width && style_columns(text, strlen(text)) > width)
-			return false;
 		buf_text(buf, text);
 	}
-	return true;
+	return !width || style_columns(buf->data, buf->size) <= width;
 }
 
 /* Writes the name in one way. false: it does not fit, or another function reads so. */

@@ -90,33 +90,38 @@ static void put_rest(struct buf *buf, const struct style *style, const struct si
 		   format_percent(rest, text->whole).text, name);
 }
 
+struct err *site_text_one(struct buf *buf, const struct style *style,
+			  const struct recording *recording, struct symbolized *symbolized,
+			  const struct site_text *text, const struct site *site, uint32_t number)
+{
+	uint64_t value = metric_of_site(text->metric, site);
+
+	buf_char(buf, '\n');
+	buf_repeat(buf, ' ', text->indent);
+	buf_printf(buf, "%3u. ", number);
+	style_printf(buf, style, STYLE_STRONG, "%s  %s",
+		     metric_value(text->metric, value, style->exact).text,
+		     format_percent(value, text->whole).text);
+	buf_printf(buf, " of %s  ", metric_name(text));
+	if (text->of_moment)
+		put_other_numbers_then(buf, style, site, text->metric);
+	else
+		put_other_numbers(buf, style, site, text->metric);
+	buf_char(buf, '\n');
+	return text_stack_write(buf, style, recording, symbolized, site->stack,
+				text->indent + STACK_INDENT, text->lines);
+}
+
 struct err *site_text_write(struct buf *buf, const struct style *style,
 			    const struct recording *recording, struct symbolized *symbolized,
 			    const struct site_text *text)
 {
-	const char *name = metric_name(text);
 	uint32_t shown = site_text_shown(text);
 	struct err *err = NULL;
 
-	for (uint32_t i = 0; i < shown && !err; i++) {
-		const struct site *site = &text->sites[text->order[i]];
-		uint64_t value = metric_of_site(text->metric, site);
-
-		buf_char(buf, '\n');
-		buf_repeat(buf, ' ', text->indent);
-		buf_printf(buf, "%3u. ", i + 1);
-		style_printf(buf, style, STYLE_STRONG, "%s  %s",
-			     metric_value(text->metric, value, style->exact).text,
-			     format_percent(value, text->whole).text);
-		buf_printf(buf, " of %s  ", name);
-		if (text->of_moment)
-			put_other_numbers_then(buf, style, site, text->metric);
-		else
-			put_other_numbers(buf, style, site, text->metric);
-		buf_char(buf, '\n');
-		err = text_stack_write(buf, style, recording, symbolized, site->stack,
-				       text->indent + STACK_INDENT);
-	}
+	for (uint32_t i = 0; i < shown && !err; i++)
+		err = site_text_one(buf, style, recording, symbolized, text,
+				    &text->sites[text->order[i]], i + 1);
 	if (!err && shown < text->count)
 		put_rest(buf, style, text, shown);
 	return err;

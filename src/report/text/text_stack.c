@@ -117,13 +117,26 @@ static void put_line(struct buf *buf, const struct style *style, const struct li
 		frame_text_line(buf, style, line->frame, indent, line->repeated);
 }
 
+/* Writes how many frames stand between two lines. */
+static void put_hidden(struct buf *buf, const struct style *style, const struct line *lines,
+		       size_t count, unsigned indent)
+{
+	unsigned hidden = 0;
+
+	for (size_t i = 0; i < count; i++)
+		hidden += frames_of(&lines[i]);
+	buf_repeat(buf, ' ', indent);
+	style_printf(buf, style, STYLE_DIM, "\xe2\x80\xa6 %s (--full shows them)\n",
+		     format_counted(hidden, "frame", true).text);
+}
+
 struct err *text_stack_write(struct buf *buf, const struct style *style,
 			     const struct recording *recording, struct symbolized *symbolized,
-			     uint32_t node, unsigned indent)
+			     uint32_t node, unsigned indent, unsigned most)
 {
 	cleanup(lines_deinit) struct lines lines = {VEC_EMPTY};
 	struct err *err = collect(recording, symbolized, node, !style->full, &lines);
-	size_t count;
+	size_t count, inner, outer;
 
 	if (err)
 		return err;
@@ -135,16 +148,16 @@ struct err *text_stack_write(struct buf *buf, const struct style *style,
 		buf_text(buf, "(no stack)\n");
 	}
 	assert(lines.list.items || !count);
+	outer = most ? most / 4 : SHOWN_OUTERMOST;
+	inner = most ? most - 1 - outer : SHOWN_INNERMOST;
+	if (style->full || count <= inner + 1 + outer)
+		inner = count; // a line for one line would be no shorter
 	for (size_t i = 0; i < count; i++) {
-		if (!style->full && i == SHOWN_INNERMOST &&
-		    count > SHOWN_INNERMOST + SHOWN_OUTERMOST + 1) {
-			unsigned hidden = 0;
-
-			for (; i < count - SHOWN_OUTERMOST; i++)
-				hidden += frames_of(&lines.list.items[i]);
-			buf_repeat(buf, ' ', indent);
-			style_printf(buf, style, STYLE_DIM, "\xe2\x80\xa6 %s (--full shows them)\n",
-				     format_counted(hidden, "frame", true).text);
+		if (i == inner) {
+			put_hidden(buf, style, &lines.list.items[i], count - outer - i, indent);
+			i = count - outer;
+			if (!outer)
+				break;
 		}
 		buf_repeat(buf, ' ', indent);
 		put_line(buf, style, &lines.list.items[i], indent);
