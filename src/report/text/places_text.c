@@ -11,8 +11,8 @@
 #define VALUE_COLUMNS 8
 #define SHARE_COLUMNS 6
 #define GAP           2
-#define NAMES_LEAST   40  /* columns for both names, however narrow the terminal is */
-#define NAMES_WIDE    120 /* the same if lines may have any length */
+#define NAMES_LEAST   40 /* columns for both names, however narrow the terminal is */
+#define BY_TITLE      "allocated by"
 
 /* What a name is cut to, in columns. */
 struct names_columns {
@@ -29,16 +29,6 @@ uint32_t places_text_lines(const struct places_text *text)
 	uint32_t rows = row_count(text);
 
 	return 1 + rows + (rows < text->places->count);
-}
-
-static struct names_columns names_columns(const struct style *style)
-{
-	size_t taken = GAP + VALUE_COLUMNS + GAP + SHARE_COLUMNS + GAP;
-	size_t left = style->width > taken ? style->width - taken : 0;
-
-	left = !style->width ? NAMES_WIDE : left < NAMES_LEAST ? NAMES_LEAST : left;
-	left -= GAP;
-	return (struct names_columns){.by = left * 5 / 9, .what = left - left * 5 / 9};
 }
 
 static const char *last_part(const char *path)
@@ -80,6 +70,47 @@ static void cell_deinit(struct cell *cell)
 static size_t columns_of(const struct buf *buf)
 {
 	return style_columns(buf->data, buf->size);
+}
+
+static size_t larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+/* How many columns a frame takes with its place; without: its name alone. */
+static size_t natural(const struct style *style, const struct named_frame *frame, bool with_place)
+{
+	cleanup(cell_deinit) struct cell cell = {BUF_EMPTY, BUF_EMPTY};
+
+	if (!frame)
+		return 0;
+	frame_name_put(&cell.name, style, frame, 0);
+	if (with_place)
+		put_place(&cell.place, frame, false);
+	return columns_of(&cell.name) + (cell.place.size ? GAP + columns_of(&cell.place) : 0);
+}
+
+/* Shares the columns that numbers leave, by what the rows need. */
+static struct names_columns names_columns(const struct style *style, const struct places_text *text)
+{
+	size_t taken = GAP + VALUE_COLUMNS + GAP + SHARE_COLUMNS + GAP;
+	size_t left = style->width > taken + NAMES_LEAST ? style->width - taken : NAMES_LEAST;
+	struct names_columns need = {strlen(BY_TITLE), 0};
+
+	for (uint32_t i = 0; i < row_count(text); i++) {
+		const struct own_code *code = &text->places->items[i].code;
+
+		need.by = larger(need.by, natural(style, code->frame, true));
+		need.what = larger(need.what, natural(style, code->call, false));
+	}
+	left -= GAP;
+	if (!style->width || need.by + need.what <= left)
+		return need;
+	if (need.what <= left * 4 / 9)
+		return (struct names_columns){left - need.what, need.what};
+	if (need.by <= left * 5 / 9)
+		return (struct names_columns){need.by, left - need.by};
+	return (struct names_columns){left * 5 / 9, left - left * 5 / 9};
 }
 
 /*
@@ -171,7 +202,8 @@ static void put_titles(struct buf *buf, const struct style *style, const struct 
 
 	style_printf(buf, style, STYLE_STRONG, "%-*s", GAP + VALUE_COLUMNS + GAP + SHARE_COLUMNS,
 		     then ? "Live then" : titles[text->metric]);
-	style_printf(buf, style, STYLE_DIM, "  %-*s  what for\n", (int)columns.by, "allocated by");
+	style_printf(buf, style, STYLE_DIM, "  %-*s", columns.what ? (int)columns.by : 0, BY_TITLE);
+	style_printf(buf, style, STYLE_DIM, columns.what ? "  what for\n" : "\n");
 }
 
 /* Writes how many places are not in the table, and what they have together. */
@@ -195,7 +227,7 @@ static void put_rest(struct buf *buf, const struct style *style, const struct pl
 struct err *places_text_table(struct buf *buf, const struct style *style,
 			      const struct places_text *text)
 {
-	struct names_columns columns = names_columns(style);
+	struct names_columns columns = names_columns(style, text);
 
 	put_titles(buf, style, text, columns);
 	for (uint32_t i = 0; i < row_count(text); i++)

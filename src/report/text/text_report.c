@@ -258,6 +258,15 @@ static struct err *put_nameless(struct buf *buf, const struct style *style,
 	return nameless_write(buf, style, subject->recording, subject->symbolized, sites, count);
 }
 
+static size_t line_count(const struct buf *buf)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < buf->size; i++)
+		count += buf->data[i] == '\n';
+	return count;
+}
+
 /*
  * Shares what is left of a page, after so many lines, among the table and the stacks of the first
  * places.
@@ -272,7 +281,6 @@ static void share_page(struct places_text *text, size_t used)
 	if (text->rows > ROWS_MOST)
 		text->rows = ROWS_MOST;
 	left -= left < places_text_lines(text) ? left : places_text_lines(text);
-	text->stacks = (uint32_t)stacks;
 	text->lines = STACK_LEAST;
 	if (stacks && left > least)
 		text->lines = (unsigned)(left / stacks) - 2;
@@ -284,28 +292,30 @@ static struct err *put_places(struct buf *buf, const struct style *style,
 			      const struct text_report_options *options, size_t used)
 {
 	cleanup(places_deinit) struct places places = {0};
+	cleanup(buf_deinit) struct buf nameless = BUF_EMPTY;
 	struct places_text text = {
 		.subject = subject,
 		.places = &places,
 		.metric = options->metric,
 		.rows = options->top ? options->top : UINT32_MAX,
-		.stacks = options->top ? options->top : UINT32_MAX,
 	};
 	struct err *err =
 		places_create(subject->recording, subject->symbolized, options->metric, &places);
 
-	if (err)
-		return err;
-	if (!places.count) {
+	if (!err && !places.count)
 		put_none(buf, subject, options->metric);
-		return NULL;
-	}
+	if (err || !places.count)
+		return err;
+	text.stacks = options->page ? PAGE_STACKS : text.rows;
+	err = put_nameless(&nameless, style, subject, &text);
 	if (options->page)
-		share_page(&text, used);
-	err = places_text_table(buf, style, &text);
+		share_page(&text, used + line_count(&nameless));
+	if (!err)
+		err = places_text_table(buf, style, &text);
 	if (!err)
 		err = places_text_stacks(buf, style, &text);
-	return err ? err : put_nameless(buf, style, subject, &text);
+	buf_put(buf, nameless.data, nameless.size);
+	return err ? err : buf_finish(&nameless);
 }
 
 static struct err *put_view(struct buf *buf, const struct style *style,
@@ -338,15 +348,6 @@ static bool is_page(const struct style *style, const struct report_subject *subj
 
 	return !other && !style->full && !subject->processes && !subject->moment &&
 	       !subject->filter && !subject->suppressed;
-}
-
-static size_t line_count(const struct buf *buf)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < buf->size; i++)
-		count += buf->data[i] == '\n';
-	return count;
 }
 
 struct err *text_report_write(struct buf *buf, const struct style *style,
