@@ -137,7 +137,7 @@ static const char *not_freed(const struct recording_facts *facts)
 	return "not freed, as far as is known";
 }
 
-#define BRIEF_FIRST 45 /* columns of the first number and its words */
+#define BRIEF_FIRST 41 /* columns of the first number and its words */
 
 /* Writes a number and what it is; the second one of a line ends it. */
 static void put_brief(struct buf *buf, const struct style *style, struct formatted value,
@@ -145,7 +145,7 @@ static void put_brief(struct buf *buf, const struct style *style, struct formatt
 {
 	size_t columns = strlen(words) + 12;
 
-	style_printf(buf, style, STYLE_STRONG, "%10s", value.text);
+	style_printf(buf, style, STYLE_STRONG, first ? "%10s" : "%9s", value.text);
 	buf_printf(buf, "  %s", words);
 	if (first)
 		buf_repeat(buf, ' ', columns < BRIEF_FIRST ? BRIEF_FIRST - columns : 2);
@@ -174,8 +174,8 @@ void summary_write_brief(struct buf *buf, const struct style *style,
 	if (facts->sample_mean)
 		buf_char(buf, '\n');
 	else
-		put_brief(buf, style, format_percent(sum->temporary, sum->calls),
-			  "of them temporary", false);
+		put_brief(buf, style, format_percent(sum->temporary, sum->calls), "temporary",
+			  false);
 	put_pools(buf, style, recording);
 }
 
