@@ -70,14 +70,19 @@ static struct err *collect(const struct recording *recording, struct symbolized 
  */
 static size_t without_startup(const struct lines *lines)
 {
+	const struct line *all = lines->list.items;
 	size_t count = lines->list.count;
+	bool rust = false;
 
-	/* A stripped program's _start has no name, but what it calls has. */
-	if (count > 1 && !lines->list.items[count - 1].frame->has_symbol &&
-	    frame_text_is_startup(lines->list.items[count - 2].frame))
+	while (count) {
+		const struct named_frame *frame = all[count - 1].frame;
+
+		if (!frame_text_is_startup(frame) && !(rust && frame->plumbing) &&
+		    !(count > 1 && frame_text_calls_startup(frame, all[count - 2].frame)))
+			break;
+		rust |= frame_text_is_rust_start(frame);
 		count--;
-	while (count && frame_text_is_startup(lines->list.items[count - 1].frame))
-		count--;
+	}
 	return count ? count : lines->list.count;
 }
 
