@@ -88,7 +88,7 @@ def alike(tmp_path_factory):
 
 def names_of(text, view):
     """The name in each row, without those of main."""
-    lines = text[re.search(r"^(All|Call tree)", text, re.M).start():].splitlines()
+    lines = text[re.search(r"^(All|Call tree|At the peak)", text, re.M).start():].splitlines()
     if view[:1] == ["--by"]:
         column = lines[2].index(view[1])
         found = [line[column:] for line in lines[3:]]
