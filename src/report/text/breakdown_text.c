@@ -10,8 +10,8 @@
 #include "report/text/text_table.h"
 
 /*
- * Columns for names, with the gap before them: what they keep if numbers could take it, and what
- * they always get.
+ * Columns for names, with the gap before them: what they keep at most if numbers could take it,
+ * what at least, and what they always get.
  */
 #define NAME_LONG  40
 #define NAME_SHORT 26
@@ -219,12 +219,48 @@ static void put_rest(struct buf *buf, const struct listing *listing)
 	buf_text(buf, " (--top N shows more)\n");
 }
 
+/* How many columns to keep for names, with the gap before them: as many as they need, or `most`. */
+static size_t name_columns(const struct listing *listing, size_t most)
+{
+	enum breakdown_by by = listing->view->breakdown->by;
+	size_t columns = NAME_SHORT;
+
+	for (uint32_t i = 0; i < listing->shown && columns < most; i++) {
+		cleanup(buf_deinit) struct buf name = BUF_EMPTY;
+		const struct named_frame *frame = listing->rows[i]->frame;
+		size_t taken;
+
+		if (is_of_functions(by) && frame && frame->has_symbol)
+			frame_name_put(&name, listing->style, frame, 0);
+		else
+			put_name(&name, listing->style, listing->rows[i], by, 0);
+		if (is_of_functions(by) && frame && frame->has_symbol && !frame->in_program)
+			buf_printf(&name, "  [%s]", frame->module_name ? frame->module_name : "");
+		taken = TEXT_TABLE_GAP + style_columns(name.data, name.size);
+		if (taken > columns)
+			columns = taken;
+	}
+	return columns < most ? columns : most;
+}
+
+/* Says which columns the lines have no room for. */
+static void put_left_out(struct buf *buf, const struct style *style, const struct text_table *table)
+{
+	if (table->shown == table->columns)
+		return;
+	style_begin(buf, style, STYLE_DIM);
+	buf_text(buf, "\n  no room for ");
+	for (size_t i = table->shown; i < table->columns; i++)
+		buf_printf(buf, "%s%s", i == table->shown ? "" : ", ", table->titles[i]);
+	buf_text(buf, " (--width N)\n");
+	style_end(buf, style);
+}
+
 static struct err *put_rows(struct buf *buf, const struct listing *listing)
 {
 	cleanup(text_table_deinit) struct text_table table = {0};
 	const struct style *style = listing->style;
-	size_t least = breakdown_of_blocks(listing->view->breakdown->by) ? NAME_SHORT : NAME_LONG,
-	       column;
+	size_t least = name_columns(listing, NAME_LONG), column;
 
 	add_columns(&table, listing->subject, listing->view);
 	for (uint32_t i = 0; i < listing->shown; i++)
@@ -240,6 +276,7 @@ static struct err *put_rows(struct buf *buf, const struct listing *listing)
 		put_name(buf, style, listing->rows[i], listing->view->breakdown->by, column);
 		buf_char(buf, '\n');
 	}
+	put_left_out(buf, style, &table);
 	return table.failed ? err_no_memory() : NULL;
 }
 

@@ -91,7 +91,8 @@ def names_of(text, view):
     lines = text[re.search(r"^(All|Call tree|At the peak)", text, re.M).start():].splitlines()
     if view[:1] == ["--by"]:
         column = lines[2].index(view[1])
-        found = [line[column:] for line in lines[3:]]
+        rows = lines[3:lines.index("", 3)] if "" in lines[3:] else lines[3:]
+        found = [line[column:] for line in rows]
     elif view == ["--tree"]:
         found = [match[1] for match in (re.match(r" *[\d.]+ % +\S+ K?B +[│├└─ ]*(.*)", line)
                                         for line in lines[1:]) if match]
