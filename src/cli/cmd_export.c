@@ -11,6 +11,7 @@
 #include "cli/metric_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/plumbing_option.h"
 #include "hosted/cleanup.h"
 #include "hosted/compressor.h"
 #include "hosted/nearest.h"
@@ -20,7 +21,7 @@
 #include "report/export/pprof.h"
 #include "report/export/replay_export.h"
 
-enum { TO, METRIC, OUTPUT, MERGE, BYTES, DEBUG_SYMBOLS };
+enum { TO, METRIC, OUTPUT, MERGE, FOLD, PLUMBING, BYTES, DEBUG_SYMBOLS };
 
 static const struct option_spec options_of_export[] = {
 	[TO] = {.name = "to",
@@ -38,6 +39,10 @@ static const struct option_spec options_of_export[] = {
 			    "ends in .gz or .zst"},
 	[MERGE] = {.name = "merge",
 		   .text = "all recordings, or those of a directory, as one: see report"},
+	[FOLD] = {.name = "fold",
+		  .text = "in a flame graph and collapsed stacks: frames that are not your own "
+			  "code are one, the call that your code made"},
+	[PLUMBING] = PLUMBING_OPTION,
 	[BYTES] = {.name = "bytes", .text = "sizes in texts to the last digit"},
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
 };
@@ -45,10 +50,11 @@ static const struct option_spec options_of_export[] = {
 /* What is to be written. */
 struct wanted {
 	const struct recording *recording;
-	struct symbolizer *symbolizer; /* for the names of all recordings */
+	struct naming naming; /* for the names of all recordings */
 	struct symbolized *symbolized;
 	const struct filter_match *match; /* for formats that show blocks; NULL: all blocks */
 	enum metric metric;
+	enum tree_fold fold;
 	bool exact;
 };
 
@@ -67,7 +73,8 @@ CLEANUP_DEFINE(struct tree *, tree_destroy);
 static struct err *write_flamegraph(struct buf *buf, const struct wanted *wanted)
 {
 	cleanup(tree_destroy_at) struct tree *tree = NULL;
-	struct err *err = tree_create(wanted->recording, wanted->symbolized, wanted->metric, &tree);
+	struct err *err = tree_create(wanted->recording, wanted->symbolized, wanted->metric,
+				      wanted->fold, &tree);
 
 	return err ? err
 		   : flamegraph_write(buf, wanted->recording, tree, wanted->metric, wanted->exact);
@@ -76,7 +83,8 @@ static struct err *write_flamegraph(struct buf *buf, const struct wanted *wanted
 static struct err *write_collapsed(struct buf *buf, const struct wanted *wanted)
 {
 	cleanup(tree_destroy_at) struct tree *tree = NULL;
-	struct err *err = tree_create(wanted->recording, wanted->symbolized, wanted->metric, &tree);
+	struct err *err = tree_create(wanted->recording, wanted->symbolized, wanted->metric,
+				      wanted->fold, &tree);
 
 	return err ? err : collapsed_write(buf, tree);
 }
@@ -195,8 +203,8 @@ static int export_one(const struct exporter *exporter, const struct options *opt
 	bool blocks = filter || exporter->of_blocks;
 	struct err *err;
 
-	if (!(blocks ? loaded_open_filterable(path, wanted.symbolizer, &loaded)
-		     : loaded_open(path, wanted.symbolizer, &loaded)))
+	if (!(blocks ? loaded_open_filterable(path, &wanted.naming, &loaded)
+		     : loaded_open(path, &wanted.naming, &loaded)))
 		return CLI_FAILED;
 	wanted.recording = loaded.recording;
 	wanted.symbolized = loaded.symbolized;
@@ -216,7 +224,7 @@ static int export_merged(const struct exporter *exporter, const struct options *
 
 	if (err)
 		return cli_report_err(err);
-	merged_open(&paths, wanted.symbolizer, &merged);
+	merged_open(&paths, &wanted.naming, &merged);
 	if (merged.merge) {
 		wanted.recording = merge_recording(merged.merge);
 		wanted.symbolized = merge_symbolized(merged.merge);
@@ -234,11 +242,17 @@ static bool check_options(const struct exporter *exporter, const struct options 
 
 	if (options->values[METRIC] && !exporter->of_metric)
 		useless = options_of_export[METRIC].name;
+	else if (options->values[FOLD] && !exporter->of_metric)
+		useless = options_of_export[FOLD].name;
 	else if (options->values[MERGE] && exporter->of_blocks)
 		useless = options_of_export[MERGE].name;
 	if (useless)
 		cli_error(CLI_USAGE, "--%s is not for --to %s", useless, exporter->name);
-	return !useless;
+	else if (options->values[PLUMBING] && !options->values[FOLD])
+		cli_error(CLI_USAGE, "--plumbing needs --fold");
+	else
+		return true;
+	return false;
 }
 
 /* false: bytes that are no text would go to a terminal; an error was printed. */
@@ -254,14 +268,20 @@ static bool check_output(const struct exporter *exporter, const struct options *
 
 CLEANUP_DEFINE(struct filter *, filter_destroy);
 CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
+CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
 
 static int run(const struct command *command, const struct options *options)
 {
 	const struct exporter *exporter = find_exporter(options->values[TO]);
 	cleanup(filter_destroy_at) struct filter *filter = NULL;
 	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
+	cleanup(plumbing_destroy_at) struct plumbing *plumbing = NULL;
 	bool merge = options->values[MERGE] != NULL;
-	struct wanted wanted = {.exact = options->values[BYTES] != NULL};
+	struct wanted wanted = {
+		.exact = options->values[BYTES] != NULL,
+		.fold = options->values[FOLD] ? TREE_FOLDED : TREE_WHOLE,
+	};
+	struct err *err;
 
 	if (!exporter || !metric_option(command, options, METRIC, &wanted.metric) ||
 	    !options_operands(command, options, 1, merge ? INT32_MAX : 1,
@@ -272,7 +292,10 @@ static int run(const struct command *command, const struct options *options)
 		return CLI_USAGE;
 	if (!debug_symbols_open(options, &symbolizer))
 		return CLI_FAILED;
-	wanted.symbolizer = symbolizer;
+	err = plumbing_option_read(options->values[PLUMBING], &plumbing);
+	if (err)
+		return cli_report_err(err);
+	wanted.naming = (struct naming){symbolizer, plumbing};
 	return merge ? export_merged(exporter, options, &wanted)
 		     : export_one(exporter, options, filter, &wanted);
 }

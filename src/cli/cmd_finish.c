@@ -39,9 +39,10 @@ static void put_result(struct buf *buf, const char *path, const struct finish_re
 static struct err *finish(const char *path, enum finish_state state, enum finish_compress compress,
 			  struct symbolizer *symbolizer, struct finish_result *result, bool *loads)
 {
+	const struct naming naming = {.symbolizer = symbolizer};
 	cleanup(loaded_close) struct loaded loaded = {0};
 
-	*loads = state == FINISH_RESTORE || loaded_open_checked(path, symbolizer, &loaded);
+	*loads = state == FINISH_RESTORE || loaded_open_checked(path, &naming, &loaded);
 	return *loads ? finished_write(path, &loaded, compress, result) : NULL;
 }
 

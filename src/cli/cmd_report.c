@@ -101,14 +101,13 @@ static const struct option_spec options_of_report[] = {
 };
 
 static const int exclusive[][2] = {
-	{JSON, CSV},           {JSON, TREE},        {CSV, TREE},        {CSV, ERRORS},
-	{CSV, POOLS},          {BY, TREE},          {BY, HISTOGRAM},    {BY, ERRORS},
-	{BY, POOLS},           {HISTOGRAM, TREE},   {HISTOGRAM, SORT},  {HISTOGRAM, TOP},
-	{HISTOGRAM, MERGE},    {HISTOGRAM, ERRORS}, {HISTOGRAM, POOLS}, {HISTOGRAM, SUPPRESSIONS},
-	{AT, ERRORS},          {AT, POOLS},         {AT, MERGE},        {SUPPRESSIONS, ERRORS},
-	{SUPPRESSIONS, POOLS}, {ERRORS, TREE},      {ERRORS, SORT},     {ERRORS, MERGE},
-	{POOLS, TREE},         {POOLS, ERRORS},     {PLUMBING, FULL},   {PLUMBING, JSON},
-	{PLUMBING, CSV},       {PLUMBING, TREE},    {PLUMBING, BY},     {PLUMBING, HISTOGRAM}};
+	{JSON, CSV},           {JSON, TREE},        {CSV, TREE},          {CSV, ERRORS},
+	{CSV, POOLS},          {BY, TREE},          {BY, HISTOGRAM},      {BY, ERRORS},
+	{BY, POOLS},           {HISTOGRAM, TREE},   {HISTOGRAM, SORT},    {HISTOGRAM, TOP},
+	{HISTOGRAM, MERGE},    {HISTOGRAM, ERRORS}, {HISTOGRAM, POOLS},   {HISTOGRAM, SUPPRESSIONS},
+	{AT, ERRORS},          {AT, POOLS},         {AT, MERGE},          {SUPPRESSIONS, ERRORS},
+	{SUPPRESSIONS, POOLS}, {ERRORS, TREE},      {ERRORS, SORT},       {ERRORS, MERGE},
+	{POOLS, TREE},         {POOLS, ERRORS},     {PLUMBING, HISTOGRAM}};
 
 /* The view of the option that was given. These options exclude each other. */
 static enum report_view view_of(const struct options *options)
@@ -219,7 +218,8 @@ static bool read_filter(const struct command *command, const struct options *opt
 
 /* Reads all options. CLI_OK: they fit together. */
 static int read_wanted(const struct command *command, const struct options *options,
-		       struct report_wanted *wanted, struct filter **filter)
+		       struct report_wanted *wanted, struct filter **filter,
+		       struct plumbing **plumbing)
 {
 	struct err *err = NULL;
 
@@ -232,18 +232,20 @@ static int read_wanted(const struct command *command, const struct options *opti
 	if (options->values[SUPPRESSIONS])
 		err = suppressions_file_read(options->values[SUPPRESSIONS], &wanted->leaks);
 	if (!err)
-		err = plumbing_option_read(options->values[PLUMBING], &wanted->plumbing);
+		err = plumbing_option_read(options->values[PLUMBING], plumbing);
 	return cli_report_err(err);
 }
 
 CLEANUP_DEFINE(struct filter *, filter_destroy);
 CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
+CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
 
 static int run(const struct command *command, const struct options *options)
 {
 	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
 	cleanup(filter_destroy_at) struct filter *filter = NULL;
 	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
+	cleanup(plumbing_destroy_at) struct plumbing *plumbing = NULL;
 	struct report_wanted wanted = {
 		.format = options->values[JSON]  ? REPORT_JSON
 			  : options->values[CSV] ? REPORT_CSV
@@ -255,18 +257,18 @@ static int run(const struct command *command, const struct options *options)
 		.full = options->values[FULL] != NULL,
 		.at = options->values[AT],
 	};
-	int status = read_wanted(command, options, &wanted, &filter);
+	int status = read_wanted(command, options, &wanted, &filter, &plumbing);
 	struct err *err;
 
 	if (status == CLI_OK && !debug_symbols_open(options, &symbolizer))
 		status = CLI_FAILED;
 	if (status == CLI_OK) {
-		wanted.symbolizer = symbolizer;
+		wanted.naming.symbolizer = symbolizer;
+		wanted.naming.plumbing = plumbing;
 		err = recording_paths_find(options, &paths);
 		status = err ? cli_report_err(err) : report_writer_run(&wanted, &paths);
 	}
 	suppressions_destroy(wanted.leaks);
-	plumbing_destroy(wanted.plumbing);
 	return status;
 }
 

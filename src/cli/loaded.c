@@ -6,7 +6,7 @@
 #include "cli/progress.h"
 #include "hosted/cleanup.h"
 
-static bool open_loaded(const char *path, unsigned int needs, struct symbolizer *symbolizer,
+static bool open_loaded(const char *path, unsigned int needs, const struct naming *naming,
 			struct loaded *ret)
 {
 	cleanup(progress_deinit) struct progress progress = {0};
@@ -19,8 +19,8 @@ static bool open_loaded(const char *path, unsigned int needs, struct symbolizer 
 		err = recording_open(path, needs, progress_update, &progress, &loaded.recording);
 	if (!err)
 		index_file_renew(loaded.recording);
-	if (!err && symbolizer)
-		err = symbolized_create(loaded.recording, symbolizer, &loaded.symbolized);
+	if (!err && naming)
+		err = symbolized_create(loaded.recording, naming, &loaded.symbolized);
 	progress_deinit(&progress);
 	if (err) {
 		loaded_close(&loaded);
@@ -31,19 +31,19 @@ static bool open_loaded(const char *path, unsigned int needs, struct symbolizer 
 	return true;
 }
 
-bool loaded_open(const char *path, struct symbolizer *symbolizer, struct loaded *ret)
+bool loaded_open(const char *path, const struct naming *naming, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_SUMS, symbolizer, ret);
+	return open_loaded(path, RECORDING_SUMS, naming, ret);
 }
 
-bool loaded_open_filterable(const char *path, struct symbolizer *symbolizer, struct loaded *ret)
+bool loaded_open_filterable(const char *path, const struct naming *naming, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_BLOCKS, symbolizer, ret);
+	return open_loaded(path, RECORDING_BLOCKS, naming, ret);
 }
 
-bool loaded_open_errors(const char *path, struct symbolizer *symbolizer, struct loaded *ret)
+bool loaded_open_errors(const char *path, const struct naming *naming, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_HEAP_ERRORS, symbolizer, ret);
+	return open_loaded(path, RECORDING_HEAP_ERRORS, naming, ret);
 }
 
 bool loaded_open_blocks(const char *path, struct loaded *ret)
@@ -51,14 +51,14 @@ bool loaded_open_blocks(const char *path, struct loaded *ret)
 	return open_loaded(path, RECORDING_BLOCKS | RECORDING_HEAP_ERRORS, NULL, ret);
 }
 
-bool loaded_open_facts(const char *path, struct symbolizer *symbolizer, struct loaded *ret)
+bool loaded_open_facts(const char *path, const struct naming *naming, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_RUN_FACTS, symbolizer, ret);
+	return open_loaded(path, RECORDING_RUN_FACTS, naming, ret);
 }
 
-bool loaded_open_checked(const char *path, struct symbolizer *symbolizer, struct loaded *ret)
+bool loaded_open_checked(const char *path, const struct naming *naming, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_CHECKED | RECORDING_RUN_FACTS, symbolizer, ret);
+	return open_loaded(path, RECORDING_CHECKED | RECORDING_RUN_FACTS, naming, ret);
 }
 
 void loaded_close(struct loaded *loaded)

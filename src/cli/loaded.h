@@ -13,20 +13,20 @@ struct loaded {
 };
 
 /*
- * symbolizer: looks up names, for any number of recordings; NULL: without names. false: an error
- * was printed.
+ * naming: for any number of recordings, each of which borrows it; NULL: without names. false: an
+ * error was printed.
  */
-bool loaded_open(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
+bool loaded_open(const char *path, const struct naming *naming, struct loaded *ret);
 /* As loaded_open(), with the blocks that a filter needs. */
-bool loaded_open_filterable(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
+bool loaded_open_filterable(const char *path, const struct naming *naming, struct loaded *ret);
 /* As loaded_open(), with heap errors. */
-bool loaded_open_errors(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
+bool loaded_open_errors(const char *path, const struct naming *naming, struct loaded *ret);
 /* As loaded_open(), with blocks and heap errors, without names: all that an index file has. */
 bool loaded_open_blocks(const char *path, struct loaded *ret);
 /* As loaded_open(), with run facts: of a finished recording no event is read for them. */
-bool loaded_open_facts(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
+bool loaded_open_facts(const char *path, const struct naming *naming, struct loaded *ret);
 /* As loaded_open_facts(), and the checksum of every chunk is compared: to finish it. */
-bool loaded_open_checked(const char *path, struct symbolizer *symbolizer, struct loaded *ret);
+bool loaded_open_checked(const char *path, const struct naming *naming, struct loaded *ret);
 /* Accepts a zeroed struct. */
 void loaded_close(struct loaded *loaded);
 

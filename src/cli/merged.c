@@ -23,11 +23,11 @@ static struct err *run(struct merge *merge)
 	return merge_run(merge, progress_update, &progress);
 }
 
-void merged_open(const struct recording_paths *paths, struct symbolizer *symbolizer,
+void merged_open(const struct recording_paths *paths, const struct naming *naming,
 		 struct merged *ret)
 {
 	struct merged merged = {.failed = paths->failed};
-	struct err *err = merge_create(symbolizer, &merged.merge);
+	struct err *err = merge_create(naming, &merged.merge);
 
 	for (size_t i = 0; !err && i < paths->items.count; i++)
 		merged.failed |= cli_report_err(add(merged.merge, paths->items.items[i])) != CLI_OK;

@@ -14,8 +14,8 @@ struct merged {
 	bool failed;         /* some recordings are not in it */
 };
 
-/* symbolizer: for the names of all recordings; must outlive *ret. */
-void merged_open(const struct recording_paths *paths, struct symbolizer *symbolizer,
+/* naming: for the names of all recordings; must outlive *ret. */
+void merged_open(const struct recording_paths *paths, const struct naming *naming,
 		 struct merged *ret);
 /* Accepts a zeroed struct. */
 void merged_close(struct merged *merged);

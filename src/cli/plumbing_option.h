@@ -14,8 +14,8 @@
 	}
 
 /*
- * *ret: with what the file of the option says, path NULL: without. It may be a pipe. An error: it
- * cannot be read, or has a line that is none.
+ * *ret: with what the file of the option says; path NULL: nothing is done. It may be a pipe. An
+ * error: it cannot be read, or has a line that is none.
  */
 struct err *plumbing_option_read(const char *path, struct plumbing **ret);
 

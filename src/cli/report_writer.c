@@ -97,7 +97,6 @@ static struct err *write_text(struct writer *writer, const struct report_subject
 
 	style.exact = wanted->exact;
 	style.full = wanted->full;
-	style.plumbing = wanted->plumbing;
 	if (writer->titled)
 		put_path(writer, &style, recording_facts(subject->recording)->path);
 	return text_report_write(&writer->output.buf, &style, subject, &options);
@@ -270,9 +269,9 @@ static struct err *write_loaded(struct writer *writer, const struct loaded *load
 static bool open_recording(const struct report_wanted *wanted, const char *path, struct loaded *ret)
 {
 	if (wanted->view == REPORT_ERRORS)
-		return loaded_open_errors(path, wanted->symbolizer, ret);
-	return needs_blocks(wanted) ? loaded_open_filterable(path, wanted->symbolizer, ret)
-				    : loaded_open(path, wanted->symbolizer, ret);
+		return loaded_open_errors(path, &wanted->naming, ret);
+	return needs_blocks(wanted) ? loaded_open_filterable(path, &wanted->naming, ret)
+				    : loaded_open(path, &wanted->naming, ret);
 }
 
 /*
@@ -307,7 +306,7 @@ static struct err *write_merged(struct writer *writer, const struct recording_pa
 	struct seen_blocks seen = {0};
 	struct report_subject subject;
 
-	merged_open(paths, writer->wanted->symbolizer, &merged);
+	merged_open(paths, &writer->wanted->naming, &merged);
 	*failed = merged.failed;
 	if (!merged.merge)
 		return NULL;

@@ -28,13 +28,12 @@ struct report_wanted {
 	uint32_t top;                /* how many sites or rows are shown; 0: all */
 	uint32_t pool_sites;         /* how many sites of each pool are shown */
 	bool merge;
-	bool exact, full;              /* struct style */
-	bool inline_stacks;            /* REPORT_JSON: struct json_stacks */
-	const struct filter *filter;   /* may be empty */
-	const char *at;                /* the moment of alive_at, as typed; NULL: none */
-	struct suppressions *leaks;    /* leaks that are not counted; NULL: all are */
-	struct plumbing *plumbing;     /* struct style */
-	struct symbolizer *symbolizer; /* for the names of all recordings */
+	bool exact, full;            /* struct style */
+	bool inline_stacks;          /* REPORT_JSON: struct json_stacks */
+	const struct filter *filter; /* may be empty */
+	const char *at;              /* the moment of alive_at, as typed; NULL: none */
+	struct suppressions *leaks;  /* leaks that are not counted; NULL: all are */
+	struct naming naming;        /* for the names of all recordings */
 };
 
 /*

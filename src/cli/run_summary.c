@@ -256,8 +256,9 @@ static void load_all(struct summary *summary, const struct run_registry *registr
 {
 	for (size_t i = 0; i < registry->count; i++) {
 		const char *path = registry->recordings[i];
+		const struct naming naming = {.symbolizer = summary->symbolizer};
 		cleanup(loaded_close) struct loaded loaded = {0};
-		bool good = loaded_open_checked(path, summary->symbolizer, &loaded);
+		bool good = loaded_open_checked(path, &naming, &loaded);
 
 		if (good)
 			note(summary, path, i, &loaded);

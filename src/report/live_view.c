@@ -158,6 +158,6 @@ struct err *live_view_collapsed(struct buf *buf, const struct live_view *view)
 	for (uint32_t i = 0; i < view->shown; i++)
 		shown[i] = sites[view->order[i]];
 	err = tree_create_of_sites(view->recording, view->symbolized, shown, view->shown,
-				   METRIC_LEAKED, &tree);
+				   METRIC_LEAKED, TREE_WHOLE, &tree);
 	return err ? err : collapsed_write(buf, tree);
 }

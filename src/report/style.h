@@ -7,15 +7,11 @@
 
 #include "hosted/buf.h"
 
-struct plumbing;
-
 struct style {
 	bool colour;
-	bool exact;   /* bytes to the last digit */
-	bool full;    /* nothing is cut, folded or left out */
-	bool offsets; /* functions are followed by the return address's offset from their start */
-	/* A run of these frames in a stack is one line. NULL: nothing is folded. */
-	const struct plumbing *plumbing;
+	bool exact;     /* bytes to the last digit */
+	bool full;      /* nothing is cut, folded or left out */
+	bool offsets;   /* functions are followed by the return address's offset from their start */
 	unsigned width; /* columns; 0: no terminal, lines may have any length */
 };
 

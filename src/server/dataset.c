@@ -49,7 +49,9 @@ struct err *dataset_open(const char *path, const char *const *debug_paths, struc
 	if (!err)
 		err = symbolizer_add_debug_paths(dataset->symbolizer, debug_paths);
 	if (!err)
-		err = symbolized_create(dataset->owned, dataset->symbolizer, &dataset->symbolized);
+		err = symbolized_create(dataset->owned,
+					&(struct naming){.symbolizer = dataset->symbolizer},
+					&dataset->symbolized);
 	if (!err)
 		err = frame_calls_create(dataset->owned, &dataset->frame_calls);
 	if (err)

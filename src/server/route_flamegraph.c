@@ -40,7 +40,8 @@ static struct err *create_tree(struct dataset *dataset, struct selection *select
 	uint32_t count;
 
 	if (!selection->bits)
-		return tree_create(dataset->recording, dataset->symbolized, METRIC_TOTAL, ret);
+		return tree_create(dataset->recording, dataset->symbolized, METRIC_TOTAL,
+				   TREE_WHOLE, ret);
 	err = selection_sums(dataset, selection, &sums);
 	if (err)
 		return err;
@@ -55,7 +56,7 @@ static struct err *create_tree(struct dataset *dataset, struct selection *select
 			.total_bytes = sums[i].size,
 		};
 	return tree_create_of_sites(dataset->recording, dataset->symbolized, matched, count,
-				    METRIC_TOTAL, ret);
+				    METRIC_TOTAL, TREE_WHOLE, ret);
 }
 
 /* Writes the stacks of the matching blocks. Call it under the lock. */

@@ -253,7 +253,8 @@ static void damage(void **unused)
 		refused += err != NULL;
 		assert_true(err || size == bytes.size);
 		symbols_section_close(section);
-		assert_ok(symbolized_create(recording, symbolizer, &symbolized));
+		assert_ok(symbolized_create(recording, &(struct naming){.symbolizer = symbolizer},
+					    &symbolized));
 		if (err)
 			check_names(symbolized);
 		for (uint32_t frame = 0; frame < FRAMES; frame++) {

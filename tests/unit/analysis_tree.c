@@ -63,7 +63,7 @@ static void check_tree(struct recording *recording, struct symbolized *symbolize
 	struct buf buf;
 
 	buf_init(&buf);
-	assert_ok(tree_create(recording, symbolized, metric, &tree));
+	assert_ok(tree_create(recording, symbolized, metric, TREE_WHOLE, &tree));
 	put_node(&buf, tree, 0);
 	assert_string_equal(buf_string(&buf), expected);
 	tree_destroy(tree);

@@ -26,7 +26,7 @@ struct merge {
 	struct recording recording; /* the result */
 	struct merge_sites sites;
 	struct symbolized *symbolized;
-	struct symbolizer *symbolizer; /* borrowed; NULL: each recording has its own */
+	const struct naming *naming; /* borrowed; NULL: the usual */
 };
 
 CLEANUP_DEFINE(struct recording *, recording_close);
@@ -51,14 +51,14 @@ void merge_destroy(struct merge *merge)
 	free(merge);
 }
 
-struct err *merge_create(struct symbolizer *symbolizer, struct merge **ret)
+struct err *merge_create(const struct naming *naming, struct merge **ret)
 {
 	struct merge *merge = calloc(1, sizeof(*merge));
 
 	if (!merge)
 		return err_no_memory();
 	merge->sites.into = &merge->recording;
-	merge->symbolizer = symbolizer;
+	merge->naming = naming;
 	*ret = merge;
 	return NULL;
 }
@@ -162,7 +162,7 @@ static struct err *take_sites(struct merge *merge, const struct listed_process *
 		err = recording_open(process->facts.path, RECORDING_SUMS, progress, argument,
 				     &recording);
 	if (!err)
-		err = symbolized_create(recording, merge->symbolizer, &names);
+		err = symbolized_create(recording, merge->naming, &names);
 	if (!err)
 		err = merge_sites_add(&merge->sites, recording, names, !timed || moment);
 	symbolized_destroy(steal(&names)); // before the recording whose frames it names

@@ -5,7 +5,7 @@
  * it has no events, blocks, threads or lists.
  *
  *	struct merge *merge;
- *	merge_create(symbolizer, &merge);
+ *	merge_create(naming, &merge);
  *	merge_add(merge, path, …);      // each: one that cannot be opened costs only itself
  *	merge_run(merge, …);
  *	merge_recording(merge); merge_symbolized(merge); merge_processes(merge);
@@ -27,10 +27,9 @@
 struct merge;
 
 /*
- * symbolizer: for the names of all recordings; must outlive the merge. NULL: each recording has one
- * of its own.
+ * naming: for the names of all recordings; must outlive the merge. NULL: the usual.
  */
-struct err *merge_create(struct symbolizer *symbolizer, struct merge **ret);
+struct err *merge_create(const struct naming *naming, struct merge **ret);
 /* Accepts NULL. */
 void merge_destroy(struct merge *merge);
 

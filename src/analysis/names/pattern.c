@@ -21,8 +21,11 @@ bool pattern_matches(const char *pattern, const char *text)
 			pattern++;
 			continue;
 		}
-		found = *text ? memmem(text, strlen(text), pattern, length) : NULL;
-		if (!found || (at_start && found != text))
+		if (at_start)
+			found = strncmp(text, pattern, length) == 0 ? text : NULL;
+		else
+			found = *text ? memmem(text, strlen(text), pattern, length) : NULL;
+		if (!found)
 			return false;
 		at_start = false;
 		text = found + length;

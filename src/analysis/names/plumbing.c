@@ -5,6 +5,7 @@
 
 #include "analysis/names/function_name.h"
 #include "analysis/names/pattern.h"
+#include "analysis/names/symbolized.h"
 #include "base/compiler.h"
 #include "hosted/arena.h"
 #include "hosted/vec.h"
@@ -130,10 +131,5 @@ bool plumbing_has(const struct plumbing *plumbing, const struct named_frame *fra
 	};
 
 	return matches(built_in, ARRAY_COUNT(built_in), texts) ||
-	       matches(plumbing->added.items, plumbing->added.count, texts);
-}
-
-bool plumbing_is_own(const struct plumbing *plumbing, const struct named_frame *frame)
-{
-	return frame->has_symbol && !plumbing_has(plumbing, frame);
+	       (plumbing && matches(plumbing->added.items, plumbing->added.count, texts));
 }

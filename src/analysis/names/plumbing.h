@@ -6,8 +6,12 @@
 #ifndef MALLOW_ANALYSIS_NAMES_PLUMBING_H
 #define MALLOW_ANALYSIS_NAMES_PLUMBING_H
 
-#include "analysis/names/symbolized.h"
+#include <stdbool.h>
+#include <stddef.h>
 
+#include "hosted/err.h"
+
+struct named_frame;
 struct plumbing;
 
 /* *ret: that of plumbing.def alone. */
@@ -23,10 +27,10 @@ void plumbing_destroy(struct plumbing *plumbing);
 struct err *plumbing_add(struct plumbing *plumbing, const char *origin, const char *text,
 			 size_t size);
 
-/* Whether a frame is plumbing. A frame without a symbol is if its module is. Thread-safe. */
+/*
+ * Whether a frame is plumbing; the frame's own member of that name is not read. A frame without a
+ * symbol is if its module is. plumbing NULL: by plumbing.def alone. Thread-safe.
+ */
 bool plumbing_has(const struct plumbing *plumbing, const struct named_frame *frame);
-
-/* Whether a frame is own code: no plumbing, and it has a name. Thread-safe. */
-bool plumbing_is_own(const struct plumbing *plumbing, const struct named_frame *frame);
 
 #endif

@@ -22,6 +22,7 @@ struct symbolized {
 	const struct recording *recording;
 	struct symbolizer *symbolizer;
 	struct symbolizer *own_symbolizer; /* NULL: the caller's is used */
+	const struct plumbing *plumbing;   /* borrowed; NULL: the built-in list */
 	struct symbols_section *section;   /* NULL: the recording has no names */
 	struct symbols_jit jit;
 	bool jit_known;
@@ -96,10 +97,11 @@ struct err *symbolized_create_named(const struct recording *recording,
 	return err;
 }
 
-struct err *symbolized_create(const struct recording *recording, struct symbolizer *symbolizer,
+struct err *symbolized_create(const struct recording *recording, const struct naming *naming,
 			      struct symbolized **ret)
 {
 	cleanup(symbolized_destroy_at) struct symbolized *symbolized = NULL;
+	struct symbolizer *symbolizer = naming ? naming->symbolizer : NULL;
 	struct err *err = create(recording, &symbolized);
 
 	if (err)
@@ -110,6 +112,7 @@ struct err *symbolized_create(const struct recording *recording, struct symboliz
 	if (err)
 		return err;
 	symbolized->symbolizer = symbolizer ? symbolizer : symbolized->own_symbolizer;
+	symbolized->plumbing = naming ? naming->plumbing : NULL;
 	*ret = steal(&symbolized);
 	return NULL;
 }
@@ -275,10 +278,27 @@ static struct err *readable(struct symbolized *symbolized, bool bare, const char
 	return symbolizer_readable(symbolized->symbolizer, raw, ret);
 }
 
+/* Sets the readable name of a line whose other members are set. module NULL: in no module. */
+static struct err *fill_function(struct symbolized *symbolized,
+				 const struct recorded_module *module, uint64_t pc,
+				 struct named_frame *line)
+{
+	if (line->raw_function)
+		return readable(symbolized, !module, line->raw_function, &line->function);
+	if (module)
+		line->function = arena_format(&symbolized->arena, "[%s]+0x%" PRIx64,
+					      line->module_name, line->address - module->bias);
+	else
+		line->function = bare_name(symbolized, pc);
+	return line->function ? NULL : err_no_memory();
+}
+
 /* Fills a line. module NULL: in no module. */
 static struct err *fill_line(struct symbolized *symbolized, const struct recorded_module *module,
 			     uint64_t pc, const struct symbol *symbol, struct named_frame *line)
 {
+	struct err *err;
+
 	line->address = !module && pc <= TRACE_PC_LAST_SPECIAL ? 0 : pc - 1;
 	line->raw_function = symbol->raw_function;
 	line->offset = symbol->raw_function ? symbol->offset + 1 : pc - (module ? module->bias : 0);
@@ -291,14 +311,10 @@ static struct err *fill_line(struct symbolized *symbolized, const struct recorde
 		line->module_name = last_part(line->module);
 		line->in_program = is_program(symbolized, module);
 	}
-	if (symbol->raw_function)
-		return readable(symbolized, !module, symbol->raw_function, &line->function);
-	if (module)
-		line->function = arena_format(&symbolized->arena, "[%s]+0x%" PRIx64,
-					      line->module_name, line->address - module->bias);
-	else
-		line->function = bare_name(symbolized, pc);
-	return line->function ? NULL : err_no_memory();
+	err = fill_function(symbolized, module, pc, line);
+	if (!err)
+		line->plumbing = plumbing_has(symbolized->plumbing, line);
+	return err;
 }
 
 static struct err *resolve(struct symbolized *symbolized, uint32_t index, struct frame_lines *ret)

@@ -6,8 +6,8 @@
 #ifndef MALLOW_ANALYSIS_NAMES_SYMBOLIZED_H
 #define MALLOW_ANALYSIS_NAMES_SYMBOLIZED_H
 
+#include "analysis/names/naming.h"
 #include "analysis/recording.h"
-#include "symbols/symbolizer.h"
 
 struct symbolized;
 
@@ -24,7 +24,14 @@ struct named_frame {
 	bool inlined;
 	bool in_program; /* the module is the program itself */
 	bool has_symbol;
+	bool plumbing; /* not the reader's own code: plumbing.h */
 };
+
+/* Whether it is the reader's own code, and has a name. */
+static inline bool named_frame_is_own(const struct named_frame *frame)
+{
+	return frame->has_symbol && !frame->plumbing;
+}
 
 /* All lines of a frame, the innermost inlined function first. */
 struct frame_lines {
@@ -33,10 +40,10 @@ struct frame_lines {
 };
 
 /*
- * recording and symbolizer must outlive it. The symbolizer may serve many recordings, one after the
- * other, and opens each file once for all of them. NULL: it makes one of its own.
+ * recording, and what naming has, must outlive it. naming NULL: as if both its members were. A
+ * symbolizer opens each file once for all recordings that it serves.
  */
-struct err *symbolized_create(const struct recording *recording, struct symbolizer *symbolizer,
+struct err *symbolized_create(const struct recording *recording, const struct naming *naming,
 			      struct symbolized **ret);
 void symbolized_destroy(struct symbolized *symbolized);
 

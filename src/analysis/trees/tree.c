@@ -26,6 +26,8 @@ struct builder {
 	VEC(struct tree_node) nodes;
 	uint32_t *by_stack; /* for each stack node its tree node; 0: none (yet) */
 	bool *needed;       /* for each stack node: sites with a value have it */
+	uint32_t *runs;     /* for each stack node: the length of the run it ends in; NULL: whole */
+	bool *own;          /* for each stack node: own code is in it, above or below */
 };
 
 static void builder_deinit(struct builder *builder)
@@ -35,6 +37,8 @@ static void builder_deinit(struct builder *builder)
 	vec_deinit(&builder->nodes);
 	free(builder->by_stack);
 	free(builder->needed);
+	free(builder->runs);
+	free(builder->own);
 }
 
 void tree_destroy(struct tree *tree)
@@ -80,20 +84,77 @@ static struct err *child(struct builder *builder, uint32_t parent, const struct 
 	return NULL;
 }
 
+/*
+ * Steps from *at to the node of a line. run: how many frames of plumbing end at *at; NULL: nothing
+ * is folded.
+ */
+static struct err *step(struct builder *builder, const struct label_line *line, uint32_t *at,
+			uint32_t *run)
+{
+	if (run && line->frame->plumbing && ++*run > 1) {
+		struct tree_node *node = &builder->nodes.items[*at];
+
+		if (node->folded < *run)
+			node->folded = *run;
+		return NULL;
+	}
+	if (run && !line->frame->plumbing)
+		*run = 0;
+	return child(builder, *at, line, at);
+}
+
 static struct err *place_stack(struct builder *builder, uint32_t stack)
 {
 	const struct stack_node *node = &builder->stacks[stack];
-	uint32_t at = node->parent == RECORDING_NONE ? 0 : builder->by_stack[node->parent];
+	bool outermost = node->parent == RECORDING_NONE;
+	bool folds = builder->runs && builder->own[stack];
+	uint32_t at = outermost ? 0 : builder->by_stack[node->parent];
+	uint32_t run = folds && !outermost ? builder->runs[node->parent] : 0;
 	const struct label_line *lines;
 	struct err *err;
 	size_t count;
 
 	err = tree_labels_of(&builder->labels, node->frame, &lines, &count);
 	while (!err && count--)
-		err = child(builder, at, &lines[count], &at);
-	if (!err)
-		builder->by_stack[stack] = at;
-	return err;
+		err = step(builder, &lines[count], &at, folds ? &run : NULL);
+	if (err)
+		return err;
+	builder->by_stack[stack] = at;
+	if (builder->runs)
+		builder->runs[stack] = run;
+	return NULL;
+}
+
+/* Finds which stack nodes have own code in them, above them or below them. */
+static struct err *find_own(struct builder *builder)
+{
+	const struct stack_node *stacks = builder->stacks;
+	auto_free bool *above = calloc((size_t)builder->stack_count + 1, sizeof(*above));
+
+	builder->own = calloc((size_t)builder->stack_count + 1, sizeof(*builder->own));
+	builder->runs = calloc((size_t)builder->stack_count + 1, sizeof(*builder->runs));
+	if (!above || !builder->own || !builder->runs)
+		return err_no_memory();
+	for (uint32_t i = 0; i < builder->stack_count; i++) {
+		const struct label_line *lines;
+		struct err *err;
+		size_t count;
+
+		if (!builder->needed[i])
+			continue;
+		err = tree_labels_of(&builder->labels, stacks[i].frame, &lines, &count);
+		if (err)
+			return err;
+		above[i] = stacks[i].parent != RECORDING_NONE && above[stacks[i].parent];
+		while (!above[i] && count)
+			above[i] = named_frame_is_own(lines[--count].frame);
+	}
+	for (uint32_t i = builder->stack_count; i-- > 0;) {
+		builder->own[i] |= above[i];
+		if (builder->own[i] && stacks[i].parent != RECORDING_NONE)
+			builder->own[stacks[i].parent] = true;
+	}
+	return NULL;
 }
 
 static void mark_needed(struct builder *builder, const struct site *sites, uint32_t count,
@@ -181,7 +242,7 @@ static struct err *link_nodes(struct tree_node *nodes, uint32_t count)
 }
 
 static struct err *build(struct builder *builder, const struct site *sites, uint32_t site_count,
-			 enum metric metric)
+			 enum metric metric, enum tree_fold fold)
 {
 	struct err *err;
 
@@ -191,7 +252,9 @@ static struct err *build(struct builder *builder, const struct site *sites, uint
 	if (!builder->by_stack || !builder->needed)
 		return err_no_memory();
 	mark_needed(builder, sites, site_count, metric);
-	err = make_nodes(builder);
+	err = fold == TREE_FOLDED ? find_own(builder) : NULL;
+	if (!err)
+		err = make_nodes(builder);
 	if (err)
 		return err;
 	add_up(builder, sites, site_count, metric);
@@ -200,7 +263,7 @@ static struct err *build(struct builder *builder, const struct site *sites, uint
 
 struct err *tree_create_of_sites(const struct recording *recording, struct symbolized *symbolized,
 				 const struct site *sites, uint32_t count, enum metric metric,
-				 struct tree **ret)
+				 enum tree_fold fold, struct tree **ret)
 {
 	cleanup(builder_deinit) struct builder builder = {.recording = recording};
 	struct tree_impl *impl = calloc(1, sizeof(*impl));
@@ -210,7 +273,7 @@ struct err *tree_create_of_sites(const struct recording *recording, struct symbo
 	if (!impl)
 		return err_no_memory();
 	tree_labels_init(&builder.labels, symbolized, &impl->labels);
-	err = build(&builder, sites, count, metric);
+	err = build(&builder, sites, count, metric, fold);
 	if (err)
 		return err;
 	tree->count = (uint32_t)builder.nodes.count;
@@ -220,10 +283,10 @@ struct err *tree_create_of_sites(const struct recording *recording, struct symbo
 }
 
 struct err *tree_create(const struct recording *recording, struct symbolized *symbolized,
-			enum metric metric, struct tree **ret)
+			enum metric metric, enum tree_fold fold, struct tree **ret)
 {
 	uint32_t count;
 	const struct site *sites = recording_sites(recording, &count);
 
-	return tree_create_of_sites(recording, symbolized, sites, count, metric, ret);
+	return tree_create_of_sites(recording, symbolized, sites, count, metric, fold, ret);
 }

@@ -17,6 +17,8 @@ struct tree_node {
 	uint32_t parent;                 /* index; RECORDING_NONE: this is the root */
 	uint32_t first_child, next_sibling; /* indices; by descending value, then label */
 	bool several_lines; /* its stacks are also at other lines of the function than frame's */
+	/* Of a run of plumbing: how many frames it stands for in the deepest stack; 0: one. */
+	uint32_t folded;
 };
 
 struct tree {
@@ -24,12 +26,21 @@ struct tree {
 	uint32_t count;
 };
 
+enum tree_fold {
+	TREE_WHOLE,
+	/*
+	 * A run of plumbing in a stack (struct named_frame) is one node: that of its outermost
+	 * frame, the call that own code made. Stacks without own code are whole.
+	 */
+	TREE_FOLDED,
+};
+
 /*
  * Makes the tree. Sites whose metric is 0 are left out. *ret uses memory of symbolized: destroy the
  * tree first.
  */
 struct err *tree_create(const struct recording *recording, struct symbolized *symbolized,
-			enum metric metric, struct tree **ret);
+			enum metric metric, enum tree_fold fold, struct tree **ret);
 
 /*
  * The same with other sums. sites: count stacks of the recording, and the sums to show for each,
@@ -37,7 +48,7 @@ struct err *tree_create(const struct recording *recording, struct symbolized *sy
  */
 struct err *tree_create_of_sites(const struct recording *recording, struct symbolized *symbolized,
 				 const struct site *sites, uint32_t count, enum metric metric,
-				 struct tree **ret);
+				 enum tree_fold fold, struct tree **ret);
 void tree_destroy(struct tree *tree);
 
 #endif

@@ -159,6 +159,9 @@ static void put_tooltip(struct buf *buf, const struct flamegraph *graph, uint32_
 		   metric_info(graph->metric)->name);
 	xml_text(buf, format_percent(node->value, whole).text);
 	buf_printf(buf, ", in %s", format_counted(node->calls, "call", false).text);
+	if (node->folded)
+		buf_printf(buf, "\nand what it called: %s",
+			   format_counted(node->folded, "frame", true).text);
 	if (node->frame && node->frame->file) {
 		buf_char(buf, '\n');
 		xml_text(buf, node->frame->file);

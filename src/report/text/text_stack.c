@@ -2,7 +2,6 @@
 
 #include <assert.h>
 
-#include "analysis/names/plumbing.h"
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
 #include "report/format.h"
@@ -86,19 +85,19 @@ static size_t without_startup(const struct lines *lines)
  * Folds each run of plumbing into its outermost frame. Returns how many lines are left; without own
  * code all of them.
  */
-static size_t fold(struct line *lines, size_t count, const struct plumbing *plumbing)
+static size_t fold(struct line *lines, size_t count)
 {
 	size_t left = 0, own = 0;
 
 	for (size_t i = 0; i < count; i++)
-		own += plumbing_is_own(plumbing, lines[i].frame);
+		own += named_frame_is_own(lines[i].frame);
 	if (!own)
 		return count;
 	for (size_t i = 0, end; i < count; i = end) {
 		struct line line = lines[i];
 		unsigned folded = 0;
 
-		for (end = i; end < count && plumbing_has(plumbing, lines[end].frame); end++)
+		for (end = i; end < count && lines[end].frame->plumbing; end++)
 			folded += lines[end].repeated;
 		if (end == i)
 			end++;
@@ -129,8 +128,8 @@ struct err *text_stack_write(struct buf *buf, const struct style *style,
 	if (err)
 		return err;
 	count = style->full ? lines.list.count : without_startup(&lines);
-	if (style->plumbing && !style->full)
-		count = fold(lines.list.items, count, style->plumbing);
+	if (!style->full)
+		count = fold(lines.list.items, count);
 	if (!count) {
 		buf_repeat(buf, ' ', indent);
 		buf_text(buf, "(no stack)\n");

@@ -8,7 +8,7 @@
 /*
  * Writes the frames from node outwards, indented. Unless style->full, code that runs before main is
  * left out, a line that repeats (recursion) is written once with its number, and only both ends of
- * a very deep stack are shown. Of a run of plumbing (style->plumbing) one line stands there: the
+ * a very deep stack are shown. Of a run of plumbing (struct named_frame) one line stands there: the
  * call that own code made, or that made own code's, and how many frames it stands for. A stack of
  * nothing but plumbing is whole.
  */

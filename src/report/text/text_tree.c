@@ -158,7 +158,7 @@ static struct err *descend(struct tree_writer *writer, const struct level *above
 static struct err *put_child(struct tree_writer *writer, struct level *level)
 {
 	const struct tree_node *nodes = writer->tree->nodes;
-	unsigned repeated;
+	unsigned repeated, column;
 	uint32_t node = past_recursion(writer, past_startup(writer, level->next), &repeated);
 	struct named_frame frame;
 	struct level above;
@@ -172,9 +172,11 @@ static struct err *put_child(struct tree_writer *writer, struct level *level)
 	frame = *nodes[node].frame;
 	if (nodes[node].several_lines)
 		frame.line = 0; // the frames share the function's file, not the line
-	frame_text_line(writer->buf, writer->style, &frame,
-			NUMBERS_COLUMNS + level->columns + (level->chain ? 0 : PREFIX_COLUMNS),
-			repeated);
+	column = NUMBERS_COLUMNS + level->columns + (level->chain ? 0 : PREFIX_COLUMNS);
+	if (nodes[node].folded)
+		frame_text_folded(writer->buf, writer->style, &frame, column, nodes[node].folded);
+	else
+		frame_text_line(writer->buf, writer->style, &frame, column, repeated);
 	buf_char(writer->buf, '\n');
 	above = *level; // the vector may move
 	return descend(writer, &above, node, last);
@@ -212,7 +214,8 @@ struct err *text_tree_write(struct buf *buf, const struct style *style,
 		.levels = VEC_EMPTY,
 	};
 	cleanup(tree_destroy_at) struct tree *tree = NULL;
-	struct err *err = tree_create(subject->recording, subject->symbolized, metric, &tree);
+	struct err *err = tree_create(subject->recording, subject->symbolized, metric,
+				      style->full ? TREE_WHOLE : TREE_FOLDED, &tree);
 
 	buf_init(&writer.prefix);
 	if (err)

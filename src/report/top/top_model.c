@@ -203,7 +203,9 @@ struct err *top_model_take(struct top_model *model, struct recording *recording)
 	if (!model->symbolizer)
 		err = symbolizer_create(&model->symbolizer);
 	if (!err)
-		err = symbolized_create(recording, model->symbolizer, &model->symbolized);
+		err = symbolized_create(recording,
+					&(struct naming){.symbolizer = model->symbolizer},
+					&model->symbolized);
 	if (!err && !vec_push(&model->history, live_bytes(model)))
 		err = err_no_memory();
 	if (!err && first)

@@ -67,6 +67,47 @@ def test_all_frames_in_json(tool, recording):
     assert len(full) in [len(site["stack"]) for site in sites]
 
 
+def test_tree(tool, recording):
+    """The tree folds as stacks do. Sums stay."""
+    folded, full = (tool("report", "--tree", *option, recording).stdout for option in ([], ["--full"]))
+    tree = folded[folded.index("Call tree"):]
+    assert len(tree.splitlines()) < 16 < len(full[full.index("Call tree"):].splitlines())
+    assert re.search(r"std::make_shared<.* … \d+ frames$", tree, re.M)
+    shares = re.findall(r"^ *([\d.]+ %) +([\d.]+ .B).* (?:Session::Session|Cache::put|main)\b", tree, re.M)
+    assert len(shares) >= 3
+    assert all(re.search(rf"^ *{share} +{size}", full, re.M) for share, size in shares)
+
+
+def collapsed(text):
+    return [(line.rpartition(" ")[0].split(";"), int(line.rpartition(" ")[2])) for line in text.splitlines()]
+
+
+def test_exports_fold_if_asked(tool, recording, tmp_path):
+    whole, folded = (collapsed(tool("export", "--to", "collapsed", *option, recording).stdout)
+                     for option in ([], ["--fold"]))
+    assert sum(value for _, value in whole) == sum(value for _, value in folded)
+    cache = [stack for stack, _ in folded if any("Cache::put" in frame for frame in stack)]
+    assert cache and max(map(len, cache)) <= 6 < max(len(stack) for stack, _ in whole)
+    # No two in a row that are both of the library, where there is own code.
+    assert not any("std::" in a.split("(")[0] and "std::" in b.split("(")[0]
+                   for stack in cache for a, b in zip(stack, stack[1:]))
+    svg = tool("export", "--to", "flamegraph", "--fold", recording).stdout
+    assert re.search(r"std::make_shared.*\n.*\nand what it called: \d+ frames", svg)
+    words = tmp_path / "plumbing.txt"
+    words.write_text("function:^Cache::\n")
+    ours = tool("export", "--to", "collapsed", "--fold", "--plumbing", words, recording).stdout
+    assert "make_shared" not in ours and "Cache::put" in ours
+
+
+@pytest.mark.parametrize("arguments,message", [
+    (["--to", "pprof", "--fold"], "--fold is not for --to pprof"),
+    (["--to", "collapsed", "--plumbing", "p"], "--plumbing needs --fold"),
+])
+def test_export_options(tool, recording, arguments, message):
+    run = tool("export", *arguments, recording, check=False)
+    assert run.returncode == 2 and message in run.stderr
+
+
 def test_a_stack_without_own_code_is_whole(tool, recording):
     """libstdc++ keeps a block for itself: who asked for it is to be seen."""
     text = tool("report", "--sort", "leaked", "--bytes", recording).stdout

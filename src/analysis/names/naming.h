@@ -1,0 +1,14 @@
+/* How the frames of recordings get their names, and which of them are the reader's own code. */
+#ifndef MALLOW_ANALYSIS_NAMES_NAMING_H
+#define MALLOW_ANALYSIS_NAMES_NAMING_H
+
+#include "analysis/names/plumbing.h"
+#include "symbols/symbolizer.h"
+
+/* Both are borrowed. They may serve many recordings, one after the other. */
+struct naming {
+	struct symbolizer *symbolizer;   /* NULL: each recording makes one of its own */
+	const struct plumbing *plumbing; /* NULL: that of plumbing.def alone */
+};
+
+#endif
