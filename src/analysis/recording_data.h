@@ -28,7 +28,7 @@ struct recording {
 	struct frame_table frames;
 	struct stack_trie stacks;
 	struct block_store blocks;
-	struct block_cache *views; /* NULL: blocks were not needed */
+	struct block_cache *views;       /* NULL: blocks were not needed */
 	struct facts_cache *facts_cache; /* NULL: the sites are not those of the recording */
 	/* facts_pack()'s bytes from an index, in the arena. NULL: none. */
 	const uint8_t *packed_facts;

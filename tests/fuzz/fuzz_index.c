@@ -16,8 +16,9 @@ static void write_again(const struct recording *recording)
 	bool used;
 
 	buf_init(&again);
-	if (index_pack(recording, &again) || buf_finish(&again) || index_read(&read, (uint8_t *)again.data, again.size, &used) ||
-	    !used || read.stacks.nodes.count != recording->stacks.nodes.count)
+	if (index_pack(recording, &again) || buf_finish(&again) ||
+	    index_read(&read, (uint8_t *)again.data, again.size, &used) || !used ||
+	    read.stacks.nodes.count != recording->stacks.nodes.count)
 		abort();
 	recording_deinit(&read);
 	buf_deinit(&again);

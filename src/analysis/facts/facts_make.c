@@ -16,7 +16,7 @@
 /* What some of the blocks come to. Bytes over time are differences until finish_curves(). */
 struct piece {
 	struct owned_facts sums;
-	struct map chain_of; /* from a site to its place in sums.chains */
+	struct map chain_of;           /* from a site to its place in sums.chains */
 	uint64_t numbers[FACTS_SHARE]; /* of the large blocks */
 	bool failed;                   /* no memory */
 };
@@ -56,7 +56,9 @@ static struct chain_facts *chain_at(struct piece *piece, uint32_t site)
 /* The least i with size <= 1 << i. */
 static unsigned int size_class(uint64_t size)
 {
-	return size < 2 ? 0 : size > UINT64_C(1) << 63 ? 63 : 64 - (unsigned)__builtin_clzll(size - 1);
+	return size < 2                   ? 0
+	       : size > UINT64_C(1) << 63 ? 63
+					  : 64 - (unsigned)__builtin_clzll(size - 1);
 }
 
 /* Takes the step of a realloc that ended the block. */

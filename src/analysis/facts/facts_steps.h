@@ -10,9 +10,9 @@ struct facts_input {
 	const struct block_columns *blocks;
 	uint64_t sample_mean; /* 0: each block counts once */
 	uint64_t ends[FACTS_POINTS];
-	uint64_t late_ns;       /* the last moments begin behind this */
-	uint64_t peak;          /* the block whose allocation reached the peak; UINT64_MAX: none */
-	uint64_t large;         /* a block of so many bytes is large */
+	uint64_t late_ns;        /* the last moments begin behind this */
+	uint64_t peak;           /* the block whose allocation reached the peak; UINT64_MAX: none */
+	uint64_t large;          /* a block of so many bytes is large */
 	const uint64_t *sampled; /* times of the samples of memory, ascending */
 	uint32_t sampled_count;
 };

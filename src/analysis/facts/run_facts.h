@@ -14,7 +14,8 @@
 #include "analysis/recording.h"
 
 #define FACTS_POINTS 16
-#define FACTS_SHARE  5  /* a block is large if it is a fifth of the peak or more: at most five are */
+#define FACTS_SHARE  5  /* a block is large if it is a fifth of the peak or more: at most five are \
+			 */
 #define FACTS_LATE   50 /* the last moments of a run: the last 50th of it */
 
 #define FACTS_PAGE       4096u
