@@ -305,11 +305,14 @@ static void sort_large(struct piece *piece)
 		}
 }
 
-/* The last end of a part at which enough was live. false: there is none. */
+/*
+ * The last end of a part at which enough was live, but not the run's own: at its end a program may
+ * have freed all but a few blocks, and that no longer matters. false: there is none.
+ */
 static bool find_page_moment(const struct recording *recording, const struct owned_facts *owned,
 			     struct page_facts *ret)
 {
-	for (unsigned int part = FACTS_POINTS; part-- > 0;) {
+	for (unsigned int part = FACTS_POINTS - 1; part-- > 0;) {
 		uint64_t live = 0;
 
 		for (size_t i = 0; i < recording->sites.sites.count; i++)

@@ -14,9 +14,10 @@
 #include "analysis/recording.h"
 
 #define FACTS_POINTS 16
-#define FACTS_SHARE  5  /* a block is large if it is a fifth of the peak or more: at most five are \
-			 */
-#define FACTS_LATE   50 /* the last moments of a run: the last 50th of it */
+#define FACTS_SHARE                                                                                \
+	5             /* a block is large if it is a fifth of the peak or more: at most five are   \
+		       */
+#define FACTS_LATE 50 /* the last moments of a run: the last 50th of it */
 
 #define FACTS_PAGE       4096u
 #define FACTS_PAGE_BLOCK (64u << 10)        /* larger blocks fill their pages */
@@ -50,8 +51,8 @@ struct large_block {
 };
 
 /*
- * The pages of blocks of at most FACTS_PAGE_BLOCK bytes, at the last end of a part at which 2 % of
- * the peak or more was live. pages 0: there was none.
+ * The pages of blocks of at most FACTS_PAGE_BLOCK bytes, at the last end of a part, the run's own
+ * left out, at which 2 % of the peak or more was live. pages 0: there was none.
  */
 struct page_facts {
 	uint64_t at_ns;

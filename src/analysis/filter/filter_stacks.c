@@ -252,6 +252,5 @@ struct err *filter_stacks(const struct filter *filter, const struct recording *r
 
 	if (filter_has(filter, FILTER_ALLOCATED_BY))
 		err = keep_called(&stacks, all, site_count, sites);
-	return err || !filter_has_frames(filter) ? err
-						 : keep_by_frames(&stacks, recording, sites);
+	return err || !filter_has_frames(filter) ? err : keep_by_frames(&stacks, recording, sites);
 }

@@ -2,6 +2,7 @@
 #include "analysis/findings/finding_search.h"
 #include "analysis/names/own_code.h"
 #include "analysis/views/hidden_heaps.h"
+#include "hosted/cleanup.h"
 
 #define BROKEN_PERCENT 1 /* of all bytes, from stacks of which frames are missing */
 
@@ -36,38 +37,44 @@ static struct err *doubt(struct finding_search *search, enum finding_kind kind,
 	return finding_search_add(search, &finding);
 }
 
-/* The bytes of all stacks of which frames are missing. */
-static uint64_t broken_bytes(const struct finding_search *search, uint64_t *calls)
+static bool is_broken(const struct recorded_frame *frame)
+{
+	return frame->module == RECORDING_NONE &&
+	       (frame->pc == TRACE_PC_BROKEN || frame->pc == TRACE_PC_LOST);
+}
+
+/* Sums up all stacks of which frames are missing. has: a byte for each node. */
+static void add_broken(const struct finding_search *search, uint8_t *has, uint64_t *bytes,
+		       uint64_t *calls)
 {
 	uint32_t node_count, frame_count;
 	const struct stack_node *nodes = recording_stacks(search->recording, &node_count);
 	const struct recorded_frame *frames = recording_frames(search->recording, &frame_count);
-	uint64_t bytes = 0;
 
-	*calls = 0;
+	for (uint32_t i = 0; i < node_count; i++)
+		has[i] = is_broken(&frames[nodes[i].frame]) ||
+			 (nodes[i].parent != RECORDING_NONE && has[nodes[i].parent]);
 	for (uint32_t i = 0; i < search->site_count; i++) {
-		uint32_t node = search->sites[i].stack;
-		bool broken = false;
+		const struct site *site = &search->sites[i];
 
-		for (; node != RECORDING_NONE && !broken; node = nodes[node].parent) {
-			const struct recorded_frame *frame = &frames[nodes[node].frame];
-
-			broken = frame->module == RECORDING_NONE &&
-				 (frame->pc == TRACE_PC_BROKEN || frame->pc == TRACE_PC_LOST);
-		}
-		if (!broken)
+		if (site->stack == RECORDING_NONE || !has[site->stack])
 			continue;
-		bytes += search->sites[i].total_bytes;
-		*calls += search->sites[i].calls;
+		*bytes += site->total_bytes;
+		*calls += site->calls;
 	}
-	return bytes;
 }
 
 static struct err *find_broken(struct finding_search *search)
 {
-	uint64_t total = recording_summary(search->recording)->total_bytes, calls;
-	uint64_t bytes = broken_bytes(search, &calls);
+	uint64_t total = recording_summary(search->recording)->total_bytes, bytes = 0, calls = 0;
+	auto_free uint8_t *has = NULL;
+	uint32_t node_count;
 
+	recording_stacks(search->recording, &node_count);
+	has = malloc((size_t)node_count + 1);
+	if (!has)
+		return err_no_memory();
+	add_broken(search, has, &bytes, &calls);
 	if (!bytes || (double)bytes * 100 < (double)total * BROKEN_PERCENT)
 		return NULL;
 	return doubt(search, FINDING_BROKEN_STACKS, FINDING_NUMBER_calls, calls,

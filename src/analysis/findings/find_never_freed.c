@@ -49,15 +49,19 @@ static enum finding_trust trust_of(enum shape_trust trust)
 	return all[trust];
 }
 
+/* How much it must be to stand out. Growth matters sooner; what stays as it is may be meant so. */
 static bool stands_out(const struct finding_search *search, const struct picked_function *picked,
 		       enum shape shape, uint64_t bytes)
 {
-	uint64_t least = !picked->own                                   ? FINDING_PLUMBING_MIN
-			 : shape == SHAPE_GROWS || shape == SHAPE_STEPS ? FINDING_GROWING_MIN
-									: FINDING_BYTES_MIN;
+	bool growing = shape == SHAPE_GROWS || shape == SHAPE_STEPS;
+	uint64_t least = !picked->own ? FINDING_PLUMBING_MIN
+			 : growing    ? FINDING_GROWING_MIN
+				      : FINDING_BYTES_MIN;
+	unsigned int percent = growing ? FINDING_GROWING_PERCENT : FINDING_CALM_PERCENT;
 
 	return bytes >= least &&
-	       bytes >= recording_summary(search->recording)->peak_bytes / FINDING_PEAK_SHARE;
+	       (double)bytes * 100 >=
+		       (double)recording_summary(search->recording)->peak_bytes * percent;
 }
 
 static uint64_t begin_of(uint64_t duration_ns, unsigned int part)
@@ -94,32 +98,43 @@ static void set_numbers(const struct finding_search *search, const struct group 
 		finding_set(finding, FINDING_NUMBER_steps, result->steps);
 }
 
-/* Sums up all sites of the picked function, and adds the finding. *ret false: it is too small. */
+/* Adds a finding about a group, unless it is too small. */
 static struct err *add_group(struct finding_search *search, const struct picked_function *picked,
-			     bool *ret)
+			     const struct group *group, bool *added)
 {
-	struct group group = {.search = search};
-	struct finding finding = {0};
-	struct shape_result result;
+	struct shape_result result = shape_judge(&group->input);
+	struct finding finding = {.kind = kind_of(result.shape), .trust = trust_of(result.trust)};
 	struct err *err;
 
-	*ret = false;
-	err = own_functions_take(search->functions, picked, add_site, &group);
-	if (err)
-		return err;
-	result = shape_judge(&group.input);
-	if (!stands_out(search, picked, result.shape, group.bytes))
+	*added = stands_out(search, picked, result.shape, group->bytes);
+	if (!*added)
 		return NULL;
-	finding.kind = kind_of(result.shape);
-	finding.trust = trust_of(result.trust);
-	finding.bytes = group.bytes;
-	set_numbers(search, &group, &result, &finding);
+	finding.bytes = group->bytes;
+	set_numbers(search, group, &result, &finding);
 	err = finding_condition_text(&finding, "lifetime", "only_leaked");
 	if (!err)
 		err = finding_set_function(search, &finding, picked);
-	if (!err)
-		err = finding_search_add(search, &finding);
-	*ret = !err;
+	return err ? err : finding_search_add(search, &finding);
+}
+
+/*
+ * Picks the function that most of the values are for. Not one that other things, which the values
+ * are not of, are below, too: a request's handler fills a cache and leaks a little.
+ */
+static struct err *pick_group(struct finding_search *search, struct picked_function *picked,
+			      struct group *group)
+{
+	struct err *err = own_functions_pick(search->functions, search->values, picked);
+
+	*group = (struct group){.search = search};
+	if (!err && picked->frame)
+		err = own_functions_take(search->functions, picked, add_site, group);
+	if (err || !picked->inclusive || (double)picked->value * 10 >= (double)group->bytes * 9)
+		return err;
+	*group = (struct group){.search = search};
+	err = own_functions_pick_called(search->functions, search->values, picked);
+	if (!err && picked->frame)
+		err = own_functions_take(search->functions, picked, add_site, group);
 	return err;
 }
 
@@ -135,11 +150,12 @@ static struct err *find_functions(struct finding_search *search)
 {
 	for (int i = 0; i < FINDING_FUNCTIONS_MAX; i++) {
 		struct picked_function picked;
-		struct err *err = own_functions_pick(search->functions, search->values, &picked);
+		struct group group;
+		struct err *err = pick_group(search, &picked, &group);
 		bool added = false;
 
 		if (!err && picked.frame)
-			err = add_group(search, &picked, &added);
+			err = add_group(search, &picked, &group, &added);
 		if (!err && added)
 			err = own_functions_take(search->functions, &picked, forget_value, search);
 		if (err || !added)

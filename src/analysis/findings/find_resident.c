@@ -7,6 +7,8 @@
  */
 #define RESIDENT_MIN     (UINT64_C(4) << 20)
 #define RESIDENT_PERCENT 20 /* of the peak */
+#define RESIDENT_TO_COME                                                                           \
+	10 /* this part of the run must be still to come: at its end none matters */
 
 struct err *find_sparse_pages(struct finding_search *search)
 {
@@ -80,6 +82,8 @@ struct err *find_resident(struct finding_search *search)
 	uint64_t beyond_least = UINT64_MAX, stayed = 0, untouched = 0, least;
 	uint32_t count, stayed_at = 0, untouched_at = 0;
 	const struct memory_sample *memory = recording_memory(search->recording, &count);
+	uint64_t duration = recording_facts(search->recording)->duration_ns;
+	uint64_t latest = duration - duration / RESIDENT_TO_COME;
 	struct err *err = NULL;
 
 	if (!search->facts || recording_facts(search->recording)->begun_by_fork)
@@ -90,7 +94,8 @@ struct err *find_resident(struct finding_search *search)
 
 		beyond_least = less(beyond_least, beyond);
 		kept = less(beyond - beyond_least, above(sum->peak_bytes, live));
-		if (memory[i].time_ns > sum->peak_time_ns && kept > stayed) {
+		if (memory[i].time_ns > sum->peak_time_ns && memory[i].time_ns <= latest &&
+		    kept > stayed) {
 			stayed = kept;
 			stayed_at = i;
 		}

@@ -8,11 +8,12 @@
 #include "hosted/vec.h"
 
 /* From so many bytes on memory stands out, and so large a part of the peak it must be. */
-#define FINDING_BYTES_MIN    (UINT64_C(64) << 10)
-#define FINDING_GROWING_MIN  (UINT64_C(16) << 10) /* what grows matters sooner */
-#define FINDING_PLUMBING_MIN (UINT64_C(1) << 20)  /* what no own code asked for, later */
-#define FINDING_SPREAD_MIN   (UINT64_C(1) << 20)  /* pages, slack and the kernel's numbers, too */
-#define FINDING_PEAK_SHARE   100
+#define FINDING_BYTES_MIN       (UINT64_C(64) << 10)
+#define FINDING_GROWING_MIN     (UINT64_C(16) << 10) /* what grows matters sooner */
+#define FINDING_PLUMBING_MIN    (UINT64_C(1) << 20)  /* what no own code asked for, later */
+#define FINDING_SPREAD_MIN      (UINT64_C(1) << 20) /* pages, slack and the kernel's numbers, too */
+#define FINDING_GROWING_PERCENT 1
+#define FINDING_CALM_PERCENT    5 /* of what is never freed and does not grow */
 
 /* At most so many findings of one kind about functions. */
 #define FINDING_FUNCTIONS_MAX 3

@@ -7,9 +7,6 @@
 
 #include "hosted/buf.h"
 
-/* How much of a readable name stands before its parameters. */
-size_t function_pattern_length(const char *name);
-
 /*
  * Writes the pattern of a readable name: "^main$", "^Cache::put\(". exact: of all of it, with its
  * parameters, because another function differs only in these.

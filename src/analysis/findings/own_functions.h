@@ -41,6 +41,10 @@ struct picked_function {
 struct err *own_functions_pick(struct own_functions *functions, const uint64_t *values,
 			       struct picked_function *ret);
 
+/* The same, but only what most is called after; picked functions are never inclusive. */
+struct err *own_functions_pick_called(struct own_functions *functions, const uint64_t *values,
+				      struct picked_function *ret);
+
 /* Calls take(argument, site) for each site that the picked function's value is of. */
 struct err *own_functions_take(struct own_functions *functions,
 			       const struct picked_function *picked,

@@ -16,4 +16,7 @@ size_t function_name_bracketed(const char *text);
  */
 const char *function_name_path(const char *name);
 
+/* How much of a name stands before its parameters: all of it if it has none. */
+size_t function_name_length(const char *name);
+
 #endif
