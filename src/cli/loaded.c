@@ -51,9 +51,14 @@ bool loaded_open_blocks(const char *path, struct loaded *ret)
 	return open_loaded(path, RECORDING_BLOCKS | RECORDING_HEAP_ERRORS, NULL, ret);
 }
 
+bool loaded_open_facts(const char *path, const struct naming *naming, struct loaded *ret)
+{
+	return open_loaded(path, RECORDING_RUN_FACTS, naming, ret);
+}
+
 bool loaded_open_checked(const char *path, const struct naming *naming, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_CHECKED, naming, ret);
+	return open_loaded(path, RECORDING_CHECKED | RECORDING_RUN_FACTS, naming, ret);
 }
 
 void loaded_close(struct loaded *loaded)

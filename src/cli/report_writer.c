@@ -278,8 +278,12 @@ static bool open_recording(const struct report_wanted *wanted, const char *path,
 {
 	if (wanted->view == REPORT_ERRORS)
 		return loaded_open_errors(path, &wanted->naming, ret);
-	return needs_blocks(wanted) ? loaded_open_filterable(path, &wanted->naming, ret)
-				    : loaded_open(path, &wanted->naming, ret);
+	if (needs_blocks(wanted))
+		return loaded_open_filterable(path, &wanted->naming, ret);
+	// The page of sites, and what stands out.
+	if (wanted->view == REPORT_SITES && wanted->format == REPORT_JSON)
+		return loaded_open_facts(path, &wanted->naming, ret);
+	return loaded_open(path, &wanted->naming, ret);
 }
 
 /*

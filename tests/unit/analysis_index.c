@@ -46,7 +46,7 @@ static struct recording blank(const struct recording *recording)
 static void pack(const struct recording *recording, struct buf *ret)
 {
 	buf_init(ret);
-	index_pack(recording, ret);
+	assert_ok(index_pack(recording, ret));
 	assert_ok(buf_finish(ret));
 }
 

@@ -78,3 +78,28 @@ const char *function_name_path(const char *name)
 	}
 	return *start ? start : name;
 }
+
+/* Behind "operator" and its sign, whose brackets are none: "operator()", "operator<<". */
+static const char *behind_operator(const char *c)
+{
+	c += strlen("operator");
+	return strncmp(c, "()", 2) == 0 ? c + 2 : c + strspn(c, "<>-=");
+}
+
+size_t function_name_length(const char *name)
+{
+	const char *c = name;
+
+	while (*c) {
+		size_t length = *c == '<' || *c == '(' ? function_name_bracketed(c) : 0;
+
+		if (strncmp(c, "operator", 8) == 0 && (c == name || c[-1] == ' ' || c[-1] == ':')) {
+			c = behind_operator(c);
+			continue;
+		}
+		if ((*c == '(' && !is_within(name, c)) || strncmp(c, " [.", 3) == 0)
+			break;
+		c += length ? length : 1;
+	}
+	return (size_t)(c - name);
+}

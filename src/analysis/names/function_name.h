@@ -22,4 +22,7 @@ size_t function_name_operator(const char *text);
  */
 const char *function_name_path(const char *name);
 
+/* How much of a name stands before its parameters: all of it if it has none. */
+size_t function_name_length(const char *name);
+
 #endif

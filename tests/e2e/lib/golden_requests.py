@@ -48,6 +48,7 @@ TARGETS = {
         "thread=worker", "thread=4100&tag=7", "marker=0&size_max=100", "pool=tickets",
         "pool=0x7f10c0000200", "source_regex=orders", "module_regex=libpaper",
         "negative_function_regex=main|worker", "negative_source_regex=serve",
+        "allocated_by=order",
         "backtrace_depth_min=5&backtrace_depth_max=5", "backtraces=2",
         "group_allocations_min=2&group_allocations_max=2",
         "group_leaked_allocations_min=1&group_leaked_allocations_max=50%",
