@@ -23,8 +23,6 @@
 #include "report/json/pools_json.h"
 #include "report/text/text_report.h"
 
-#define PAGE_WIDTH 80 /* of a report that goes to no terminal */
-
 struct writer {
 	const struct report_wanted *wanted;
 	struct output output;
@@ -106,7 +104,7 @@ static struct err *write_text(struct writer *writer, const struct report_subject
 	style.exact = wanted->exact;
 	style.names = &names;
 	if (wanted->width_known || !style.width)
-		style.width = wanted->width_known ? wanted->width : PAGE_WIDTH;
+		style.width = wanted->width_known ? wanted->width : TERMINAL_PAGE;
 	style.full = wanted->full;
 	if (writer->titled)
 		put_path(writer, &style, recording_facts(subject->recording)->path);
