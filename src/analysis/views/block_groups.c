@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/breakdown/allocating.h"
 #include "analysis/breakdown/breakdown.h"
 #include "analysis/names/own_code.h"
 #include "hosted/cleanup.h"
@@ -54,7 +55,51 @@ static struct err *find_group(struct naming_groups *naming, const struct named_f
 	return NULL;
 }
 
-/* Groups sites by what their own code is called. There are no more names than sites. */
+/*
+ * *ret: the frame that a stack counts for by module: the innermost that is no part of the
+ * allocator, else the innermost. NULL: the stack is empty.
+ */
+static struct err *find_caller(struct symbolized *symbolized, uint32_t stack,
+			       const struct named_frame **ret)
+{
+	const struct named_frame *innermost = NULL, *caller = NULL;
+	uint32_t unused;
+	const struct stack_node *nodes =
+		recording_stacks(symbolized_recording(symbolized), &unused);
+
+	for (uint32_t node = stack; node != RECORDING_NONE && !caller; node = nodes[node].parent) {
+		const struct named_frame *lines;
+		size_t count;
+		struct err *err = symbolized_frame(symbolized, nodes[node].frame, &lines, &count);
+
+		if (err)
+			return err;
+		if (!innermost)
+			innermost = lines;
+		for (size_t i = 0; i < count && !caller; i++)
+			if (!lines[i].has_symbol || !allocating_function(lines[i].function))
+				caller = &lines[i];
+	}
+	*ret = caller ? caller : innermost;
+	return NULL;
+}
+
+/* *ret: the frame that a stack counts for; NULL: it is empty. */
+static struct err *find_frame(const struct naming_groups *naming, uint32_t stack,
+			      const struct named_frame **ret)
+{
+	struct own_code code;
+	struct err *err;
+
+	if (naming->by == BREAKDOWN_MODULE)
+		return find_caller(naming->symbolized, stack, ret);
+	err = own_code_of_stack(naming->symbolized, stack, &code);
+	if (!err)
+		*ret = code.frame;
+	return err;
+}
+
+/* Groups sites by what a frame of theirs is called. There are no more names than sites. */
 static struct err *group_sites(const struct recording *recording, struct symbolized *symbolized,
 			       enum breakdown_by by, struct block_groups *groups)
 {
@@ -69,11 +114,11 @@ static struct err *group_sites(const struct recording *recording, struct symboli
 	if (!groups->group_of || !groups->names)
 		return err_no_memory();
 	for (uint32_t i = 0; !err && i < count; i++) {
-		struct own_code code;
+		const struct named_frame *frame;
 
-		err = own_code_of_stack(symbolized, sites[i].stack, &code);
+		err = find_frame(&naming, sites[i].stack, &frame);
 		if (!err)
-			err = find_group(&naming, code.frame, &groups->group_of[i]);
+			err = find_group(&naming, frame, &groups->group_of[i]);
 	}
 	return err;
 }

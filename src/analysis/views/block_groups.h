@@ -36,7 +36,8 @@ struct block_groups {
 };
 
 /*
- * By function and module a block is its stack's own code's (own_code.h). late_ns: for fates.
+ * By function and module a block is in the group of what a breakdown (breakdown.h) counts it for.
+ * late_ns: for fates.
  * symbolized: for the others; it may be NULL by fate. The groups live no longer than the recording.
  */
 struct err *block_groups_create(const struct recording *recording, struct symbolized *symbolized,

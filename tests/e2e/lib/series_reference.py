@@ -41,9 +41,10 @@ def key_of(made, block, by, late):
         return ("freed_late" if block.lifetime() >= late else "freed_soon"), None
     if by == "thread":
         return block.thread, block.event.thread
+    if by == "module":  # no function of the sources allocates for others
+        frames = made.blocks.frames(block)
+        return (frames[0][3] if frames else "[no stack]"), None
     frame = own_frame(made, block)
-    if by == "module":
-        return (frame[3] if frame else "[no stack]"), None
     if not frame:
         name = "[no stack]"
     elif frame[1]:
