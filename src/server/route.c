@@ -1,5 +1,6 @@
 #include "server/route.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #define STACKS  ROUTE_STACKS
 #define PROFILE ROUTE_PROFILE
 #define SERIES  ROUTE_SERIES
+#define SPACE   ROUTE_SPACE
 #define JSON    "application/json"
 #define TEXT    "text/plain; charset=utf-8"
 #define SVG     "image/svg+xml"
@@ -107,6 +109,7 @@ static int choice_of(const char *choices, const char *text)
 static bool set_value(struct request *request, size_t id, const char *value, const char **allowed)
 {
 	const char *kind = parameter_table[id].value;
+	int base = 10;
 	char *end;
 
 	if (strcmp(kind, "MOMENT") == 0) {
@@ -118,9 +121,13 @@ static bool set_value(struct request *request, size_t id, const char *value, con
 		return interval_parse(value, &request->numbers[id]);
 	}
 	*allowed = "a whole number";
+	if (strcmp(kind, "ADDRESS") == 0 && strncmp(value, "0x", 2) == 0) {
+		value += 2;
+		base = 16;
+	}
 	errno = 0;
-	request->numbers[id] = strtoull(value, &end, 10);
-	return *value >= '0' && *value <= '9' && !*end && !errno;
+	request->numbers[id] = strtoull(value, &end, base);
+	return isxdigit(*value) && !*end && !errno;
 }
 
 static struct err *set_parameter(struct request *request, size_t id, const char *value,

@@ -2,10 +2,9 @@
 #include <microhttpd.h>
 #include <stddef.h>
 
-#include "analysis/breakdown/breakdown.h"
-#include "analysis/names/own_code.h"
 #include "analysis/views/series.h"
 #include "hosted/cleanup.h"
+#include "server/group_json.h"
 #include "server/rest_json.h"
 #include "server/route.h"
 #include "server/selection.h"
@@ -46,81 +45,17 @@ static void put_points(struct json_writer *json, const struct series_curve *curv
 	POINTS("freed_blocks", curve, freed_blocks, steps);
 }
 
-static void put_number(struct json_writer *json, const char *key, uint64_t number, bool known)
-{
-	json_key(json, key);
-	if (known)
-		json_u64(json, number);
-	else
-		json_null(json);
-}
-
-static uint32_t stack_of(const struct asked *asked, uint32_t site)
-{
-	uint32_t count;
-
-	return recording_sites(asked->dataset->recording, &count)[site].stack;
-}
-
-/* Writes what a site's own code is called. Call it under the lock. */
-static struct err *put_site_name(struct json_writer *json, const struct asked *asked, uint32_t site)
-{
-	cleanup(buf_deinit) struct buf name = BUF_EMPTY;
-	struct own_code code;
-	struct err *err;
-
-	err = own_code_of_stack(asked->dataset->symbolized, stack_of(asked, site), &code);
-	if (err)
-		return err;
-	breakdown_put_name(&name, BREAKDOWN_FUNCTION, code.frame);
-	if (!buf_string(&name))
-		return buf_finish(&name);
-	json_text(json, name.data);
-	return NULL;
-}
-
-/* Call it under the lock. */
-static struct err *put_name(struct json_writer *json, const struct asked *asked, uint32_t group)
-{
-	static const char *const fates[] = {
-		[FATE_NEVER_FREED] = "never_freed",
-		[FATE_FREED_LATE] = "freed_late",
-		[FATE_FREED_SOON] = "freed_soon",
-	};
-	const struct block_groups *groups = asked->query.groups;
-	uint32_t count;
-
-	json_key(json, "name");
-	if (group == RECORDING_NONE)
-		json_null(json);
-	else if (groups->by == BLOCK_GROUPS_FATE)
-		json_text(json, fates[group]);
-	else if (groups->by == BLOCK_GROUPS_THREAD)
-		json_text(json, recording_threads(asked->dataset->recording, &count)[group].name);
-	else if (groups->by == BLOCK_GROUPS_SITE)
-		return put_site_name(json, asked, group);
-	else
-		json_text(json, groups->names[group]);
-	return NULL;
-}
-
 /* Call it under the lock. */
 static struct err *put_curve(struct json_writer *json, const struct asked *asked,
 			     const struct series_curve *curve)
 {
-	enum block_groups_by by = asked->query.groups->by;
-	uint32_t group = curve->group;
-	bool site = by == BLOCK_GROUPS_SITE && group != RECORDING_NONE;
 	struct err *err;
 
 	json_object(json);
-	err = put_name(json, asked, group);
+	err = group_json_put(json, asked->dataset, asked->query.groups, curve->group,
+			     curve->groups);
 	if (err)
 		return err;
-	json_field_u64(json, "others", group == RECORDING_NONE ? curve->groups : 0);
-	rest_json_field_thread(json, asked->dataset->recording,
-			       by == BLOCK_GROUPS_THREAD ? group : RECORDING_NONE);
-	put_number(json, "backtrace_id", site ? stack_of(asked, group) : 0, site);
 	POINTS("live_last", curve, bytes, asked->series->steps);
 	put_points(json, curve, asked->series->steps);
 	json_end(json);
@@ -132,7 +67,6 @@ static void put_peak(struct json_writer *json, const struct asked *asked)
 	const struct block_columns *blocks = asked->dataset->blocks;
 	const struct series *series = asked->series;
 	bool known = series->peak_block != RECORDING_NONE;
-	uint32_t site = known ? blocks->site[series->peak_block] : 0;
 
 	json_key(json, "peak");
 	json_object(json);
@@ -141,7 +75,8 @@ static void put_peak(struct json_writer *json, const struct asked *asked)
 	json_field_u64(json, "blocks", series->peak_blocks);
 	rest_json_field_thread(json, asked->dataset->recording,
 			       known ? blocks->thread[series->peak_block] : RECORDING_NONE);
-	put_number(json, "backtrace_id", known ? stack_of(asked, site) : 0, known);
+	group_json_field_stack(json, asked->dataset->recording,
+			       known ? blocks->site[series->peak_block] : RECORDING_NONE);
 	json_end(json);
 }
 

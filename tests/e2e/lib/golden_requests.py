@@ -82,6 +82,12 @@ TARGETS = {
         "/data/last/series?points=3&by=site&top=1&size_min=1000",
         f"/data/{LAMP}/series?points=3&late=1s",
     ],
+    "space": [
+        "/data/last/space",
+        "/data/last/space?at=end&by=function&top=1&cell=64K",
+        "/data/last/space?at=open&cell=4K&start=0x7f10c0000000&end=0x7f10c0001000&thread=worker",
+        f"/data/{LAMP}/space?at=2s&cell=2M",
+    ],
     "fragmentation_timeline": ["/data/last/fragmentation_timeline",
                                f"/data/{LAMP}/fragmentation_timeline"],
     "regions": ["/data/last/regions",
