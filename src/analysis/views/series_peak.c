@@ -20,6 +20,9 @@
  */
 #define AHEAD 32
 
+/* The most allocations of a piece: a table of 64 MB. Each piece looks at all blocks before it. */
+#define PIECE_MOST ((uint64_t)1 << 23)
+
 struct peak_piece {
 	uint64_t *most;      /* [step]: the most after an allocation in it */
 	uint64_t bytes;      /* the most of all … */
@@ -193,10 +196,13 @@ struct err *series_find_peak(struct series_job *job)
 {
 	struct series *series = job->series;
 	uint32_t steps = series->steps;
-	size_t count = parallel_pieces(job->end - job->first, SERIES_PIECE);
+	uint64_t allocations = job->end - job->first;
+	size_t fewest = (size_t)(allocations / PIECE_MOST + 1);
+	size_t most_at_once = parallel_pieces(allocations, SERIES_PIECE);
+	size_t count = fewest > most_at_once ? fewest : most_at_once;
 	auto_free struct peak_piece *pieces = calloc(count, sizeof(*pieces));
 	auto_free uint64_t *most = calloc(count * steps, sizeof(*most));
-	struct peaking peaking = {job, (job->end - job->first) / count + 1, pieces};
+	struct peaking peaking = {job, allocations / count + 1, pieces};
 
 	if (!pieces || !most)
 		return err_no_memory();

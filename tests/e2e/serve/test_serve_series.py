@@ -1,8 +1,13 @@
 """/series against series_reference.py on random recordings, both builds; bounds and errors of what it
 takes."""
+import json
+import os
+import subprocess
+
 import pytest
 
 import series_reference as reference
+from conftest import clean_environment
 from servers import example, program, serve, served, without  # noqa: F401
 from queries import SECOND, Recorded, random_moment
 
@@ -160,3 +165,52 @@ def test_a_bomb_of_points(example, serve, asan_mallow):
     got = server.json("/data/last/series", points=2000, start="0%", end="100%", top=100)
     assert len(got["at_ns"]) == 2000 and got["at_ns"][-1] == 10 * SECOND
     assert got["live_last"][-1] == 232
+
+
+MANY = """
+#include <stdlib.h>
+static void *blocks[4096];
+static unsigned state = 1;
+static unsigned draw(void) { return state = state * 1103515245 + 12345, state >> 8; }
+int main(void)
+{
+	for (int i = 0; i < 700000; i++) {
+		void **block = &blocks[draw() % 4096];
+		if (draw() % 3)
+			free(*block), *block = malloc(draw() % 5000);
+		else
+			*block = realloc(*block, 1 + draw() % 3000);
+	}
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def many(mallow, tmp_path_factory):
+    """More blocks than one thread looks at."""
+    folder = tmp_path_factory.mktemp("many")
+    (folder / "many.c").write_text(MANY)
+    subprocess.run(["gcc", "-fno-builtin", "-o", folder / "many", folder / "many.c"], check=True)
+    subprocess.run([mallow, "run", "-o", folder / "many.mallow", folder / "many"], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=clean_environment())
+    return folder / "many.mallow"
+
+
+def test_processors_make_no_difference(many, mallow, serve):
+    """Of one thread and of several the answer is the same, and its peak is the report's."""
+    both, one = serve(many), serve(many)
+    for task in os.listdir(f"/proc/{one.run.pid}/task"):
+        os.sched_setaffinity(int(task), {min(os.sched_getaffinity(0))})
+    report = json.loads(subprocess.run([mallow, "report", "--json", many], check=True,
+                                       capture_output=True, env=clean_environment()).stdout)
+    for query in ("", "?by=function", "?by=site&top=1", "?start=40%25&end=70%25", "?size_min=2000",
+                  "?start=30%25&lifetime=only_temporary"):
+        assert both.text(f"/data/last/series{query}") == one.text(f"/data/last/series{query}")
+        assert both.text(f"/data/last/space{query.partition('?start')[0]}") == \
+            one.text(f"/data/last/space{query.partition('?start')[0]}")
+    got = both.json("/data/last/series")
+    assert sum(got["allocated_blocks"]) == report["calls"] > 2 << 18
+    assert (got["peak"]["bytes"], got["peak"]["blocks"]) == (
+        report["peak_bytes"], report["peak_blocks"])
+    assert (got["live_last"][-1], got["live_blocks"][-1]) == (
+        report["leaked_bytes"], report["leaked_blocks"])
