@@ -166,6 +166,7 @@ static bool read_top(const struct command *command, const struct options *option
 
 	if (!options_number(command, options, TOP, 0, top, &top))
 		return false;
+	wanted->page = !options->values[TOP];
 	wanted->top = top > UINT32_MAX ? 0 : (uint32_t)top;
 	wanted->pool_sites = options->values[TOP] ? wanted->top : POOL_SITES;
 	return true;

@@ -90,6 +90,7 @@ static struct err *write_text(struct writer *writer, const struct report_subject
 	struct style style = terminal_style(STDOUT_FILENO);
 	struct text_report_options options = {
 		.metric = wanted->metric,
+		.page = wanted->page,
 		.top = wanted->top,
 		.tree = wanted->view == REPORT_TREE,
 		.errors = wanted->view == REPORT_ERRORS,

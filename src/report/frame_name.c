@@ -11,8 +11,8 @@
 
 enum form { FORM_SHORT, FORM_PARAMETERS, FORM_WHOLE, FORM_FIRST };
 
-/* STD: "std::" in front is left out. */
-enum cut { CUT_NOTHING, CUT_STD, CUT_FRONT, CUT_MIDDLE };
+/* LIBRARY: without the namespaces of C++'s and Rust's standard libraries. */
+enum cut { CUT_NOTHING, CUT_LIBRARY, CUT_FRONT, CUT_MIDDLE };
 
 /* The ways to write a name, the best first. */
 static const struct {
@@ -20,7 +20,7 @@ static const struct {
 	enum cut cut;
 } ways[] = {
 	{FORM_SHORT, CUT_NOTHING},     {FORM_PARAMETERS, CUT_NOTHING}, {FORM_WHOLE, CUT_NOTHING},
-	{FORM_SHORT, CUT_STD},         {FORM_FIRST, CUT_NOTHING},      {FORM_FIRST, CUT_STD},
+	{FORM_SHORT, CUT_LIBRARY},     {FORM_FIRST, CUT_NOTHING},      {FORM_FIRST, CUT_LIBRARY},
 	{FORM_FIRST, CUT_FRONT},       {FORM_SHORT, CUT_FRONT},        {FORM_SHORT, CUT_MIDDLE},
 	{FORM_PARAMETERS, CUT_MIDDLE}, {FORM_WHOLE, CUT_MIDDLE},
 };
@@ -78,6 +78,30 @@ static void put_form(struct buf *buf, const struct named_frame *frame, enum form
 		style_safe_text(buf, frame->function, strlen(frame->function));
 }
 
+/* How long the name of a standard library's namespace is that stands there; 0: none does. */
+static size_t library_namespace(const char *text)
+{
+	static const char *const names[] = {"std::", "alloc::", "core::"};
+
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+		if (strncmp(text, names[i], strlen(names[i])) == 0)
+			return strlen(names[i]);
+	return 0;
+}
+
+static void put_without_library(struct buf *buf, const char *text)
+{
+	for (const char *c = text; *c;) {
+		bool begins = c == text || strchr("<( ,&*", c[-1]);
+		size_t length = begins ? library_namespace(c) : 0;
+
+		if (length)
+			c += length;
+		else
+			buf_char(buf, *c++);
+	}
+}
+
 /* Writes text, cut that way. false: it does not fit. */
 static bool put_cut(struct buf *buf, const char *text, enum cut cut, size_t width)
 {
@@ -85,14 +109,12 @@ static bool put_cut(struct buf *buf, const char *text, enum cut cut, size_t widt
 		frame_name_cut_front(buf, text, width);
 	} else if (cut == CUT_MIDDLE) {
 		cut_middle(buf, text, width);
+	} else if (cut == CUT_LIBRARY) {
+		put_without_library(buf, text);
 	} else {
-		if (cut == CUT_STD && strncmp(text, "std::", 5) == 0)
-			text += 5;
-		if (width && style_columns(text, strlen(text)) > width)
-			return false;
 		buf_text(buf, text);
 	}
-	return true;
+	return !width || style_columns(buf->data, buf->size) <= width;
 }
 
 /* Writes the name in one way. false: it does not fit, or another function reads so. */
@@ -150,7 +172,7 @@ void frame_name_put(struct buf *buf, const struct style *style, const struct nam
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_COUNT(ways); i++)
-		if ((width || ways[i].cut <= CUT_STD) && put_way(buf, style, frame, width, i))
+		if ((width || ways[i].cut <= CUT_LIBRARY) && put_way(buf, style, frame, width, i))
 			return;
 	put_numbered(buf, style, frame, width);
 }

@@ -105,8 +105,9 @@ static struct err *find_place(struct builder *builder, const struct own_code *co
 }
 
 static struct err *add_site(struct builder *builder, struct symbolized *symbolized,
-			    const struct site *site, uint64_t value, uint32_t *ret)
+			    const struct site *sites, uint32_t number, enum metric metric)
 {
+	const struct site *site = &sites[number];
 	struct place *place;
 	struct own_code code;
 	uint64_t index = 0;
@@ -117,14 +118,15 @@ static struct err *add_site(struct builder *builder, struct symbolized *symboliz
 	if (err)
 		return err;
 	place = &builder->places.items[index];
-	if (!place->count++ || value > place->largest) {
-		place->largest = value;
+	if (!place->count++ ||
+	    metric_of_site(metric, site) > metric_of_site(metric, &sites[place->site])) {
+		place->site = number;
 		place->code = code;
 		place->sum.stack = site->stack;
 	}
 	breakdown_add(&place->sum, site);
 	place->sum.own_peak_bytes = place->count == 1 ? site->own_peak_bytes : 0;
-	*ret = (uint32_t)index;
+	builder->place_of[number] = (uint32_t)index;
 	return NULL;
 }
 
@@ -175,12 +177,9 @@ struct err *places_create(const struct recording *recording, struct symbolized *
 	if (!listed || !builder.place_of)
 		return err_no_memory();
 	for (uint32_t i = 0; !err && i < site_count; i++) {
-		uint64_t value = metric_of_site(metric, &sites[i]);
-
 		builder.place_of[i] = RECORDING_NONE;
-		if (value)
-			err = add_site(&builder, symbolized, &sites[i], value,
-				       &builder.place_of[i]);
+		if (metric_of_site(metric, &sites[i]))
+			err = add_site(&builder, symbolized, sites, i, metric);
 	}
 	if (err)
 		return err;

@@ -15,7 +15,7 @@ struct place {
 	 * own_peak_bytes is 0, unless it is one site.
 	 */
 	struct site sum;
-	uint64_t largest;     /* the metric of that site */
+	uint32_t site;        /* index of that site */
 	struct own_code code; /* of that site */
 	uint32_t first; /* its sites are sites[first] … sites[first + count - 1] of struct places */
 	uint32_t count;

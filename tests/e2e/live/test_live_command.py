@@ -325,7 +325,7 @@ def test_a_recording_of_a_running_program(mallow, agent, sample, tool):
                                check=True).stdout)
     table = next(f"/proc/{child}/fd/{name}" for name in os.listdir(f"/proc/{child}/fd")
                  if "mallow-live" in os.readlink(f"/proc/{child}/fd/{name}"))
-    report = tool("report", "--sort", "leaked", table).stdout
+    report = tool("report", "--tree", "--sort", "leaked", table).stdout
     assert "still running; what was recorded until now" in report and "22.7 KB" in report and "make" in report
     assert json.loads(tool("report", "--histogram", "size", "--json", table).stdout)
     process.communicate("go on\n", timeout=60)
