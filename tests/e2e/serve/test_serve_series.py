@@ -185,32 +185,60 @@ int main(void)
 """
 
 
+class Many:
+    """More blocks than one thread looks at."""
+
+    def __init__(self, mallow, folder):
+        self.mallow, self.program = mallow, folder / "many"
+        (folder / "many.c").write_text(MANY)
+        subprocess.run(["gcc", "-fno-builtin", "-o", self.program, folder / "many.c"], check=True)
+
+    def record(self, name, *options):
+        path = self.program.with_name(name)
+        subprocess.run([self.mallow, "run", "-o", path, *options, self.program], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=clean_environment())
+        report = subprocess.run([self.mallow, "report", "--json", path], check=True,
+                                capture_output=True, env=clean_environment()).stdout
+        return path, json.loads(report)
+
+
 @pytest.fixture(scope="module")
 def many(mallow, tmp_path_factory):
-    """More blocks than one thread looks at."""
-    folder = tmp_path_factory.mktemp("many")
-    (folder / "many.c").write_text(MANY)
-    subprocess.run(["gcc", "-fno-builtin", "-o", folder / "many", folder / "many.c"], check=True)
-    subprocess.run([mallow, "run", "-o", folder / "many.mallow", folder / "many"], check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=clean_environment())
-    return folder / "many.mallow"
+    return Many(mallow, tmp_path_factory.mktemp("many"))
 
 
-def test_processors_make_no_difference(many, mallow, serve):
+def check_report(server, report):
+    """The whole run's curve says what the report says."""
+    got = server.json("/data/last/series")
+    assert (got["peak"]["bytes"], got["peak"]["blocks"]) == (
+        report["peak_bytes"], report["peak_blocks"])
+    assert (got["live_last"][-1], got["live_blocks"][-1]) == (
+        report["leaked_bytes"], report["leaked_blocks"])
+    return got
+
+
+def test_processors_make_no_difference(many, serve):
     """Of one thread and of several the answer is the same, and its peak is the report's."""
-    both, one = serve(many), serve(many)
+    path, report = many.record("many.mallow")
+    both, one = serve(path), serve(path)
     for task in os.listdir(f"/proc/{one.run.pid}/task"):
         os.sched_setaffinity(int(task), {min(os.sched_getaffinity(0))})
-    report = json.loads(subprocess.run([mallow, "report", "--json", many], check=True,
-                                       capture_output=True, env=clean_environment()).stdout)
     for query in ("", "?by=function", "?by=site&top=1", "?start=40%25&end=70%25", "?size_min=2000",
                   "?start=30%25&lifetime=only_temporary"):
         assert both.text(f"/data/last/series{query}") == one.text(f"/data/last/series{query}")
         assert both.text(f"/data/last/space{query.partition('?start')[0]}") == \
             one.text(f"/data/last/space{query.partition('?start')[0]}")
-    got = both.json("/data/last/series")
+    got = check_report(both, report)
     assert sum(got["allocated_blocks"]) == report["calls"] > 2 << 18
-    assert (got["peak"]["bytes"], got["peak"]["blocks"]) == (
-        report["peak_bytes"], report["peak_blocks"])
-    assert (got["live_last"][-1], got["live_blocks"][-1]) == (
-        report["leaked_bytes"], report["leaked_blocks"])
+
+
+@pytest.mark.parametrize("options", [["--sample", "64K"], ["--cull", "1ms"]])
+def test_samples_and_culled_blocks(many, serve, options):
+    """A sampled block stands for many; what was only counted was never live."""
+    path, report = many.record(f"{options[0]}.mallow", *options)
+    got = check_report(serve(path), report)
+    assert sum(got["allocated_bytes"]) == sum(
+        sum(curve["allocated_bytes"]) for curve in got["curves"])
+    if options[0] == "--sample":
+        assert (sum(got["allocated_blocks"]), sum(got["allocated_bytes"])) == (
+            report["calls"], report["total_bytes"])
