@@ -64,19 +64,15 @@ static struct err *put_curve(struct json_writer *json, const struct asked *asked
 
 static void put_peak(struct json_writer *json, const struct asked *asked)
 {
-	const struct block_columns *blocks = asked->dataset->blocks;
 	const struct series *series = asked->series;
-	bool known = series->peak_block != RECORDING_NONE;
 
 	json_key(json, "peak");
 	json_object(json);
 	json_field_u64(json, "at_ns", series->peak_ns);
 	json_field_u64(json, "bytes", series->peak_bytes);
 	json_field_u64(json, "blocks", series->peak_blocks);
-	rest_json_field_thread(json, asked->dataset->recording,
-			       known ? blocks->thread[series->peak_block] : RECORDING_NONE);
-	group_json_field_stack(json, asked->dataset->recording,
-			       known ? blocks->site[series->peak_block] : RECORDING_NONE);
+	rest_json_field_thread(json, asked->dataset->recording, series->peak_thread);
+	group_json_field_stack(json, asked->dataset->recording, series->peak_site);
 	json_end(json);
 }
 

@@ -52,7 +52,8 @@ struct series {
 	 * are equal: of the whole run it is the peak of reports.
 	 */
 	uint64_t peak_ns, peak_bytes, peak_blocks;
-	uint32_t peak_block; /* whose allocation it was; RECORDING_NONE: the span began with it */
+	/* Whose allocation it was: indices; RECORDING_NONE: the span began with it. */
+	uint32_t peak_thread, peak_site;
 };
 
 /*

@@ -154,7 +154,8 @@ static struct err *count_blocks(const struct series_job *job, uint64_t peak, uin
 	return NULL;
 }
 
-static void join(const struct peaking *peaking, size_t count)
+/* *peak: the block whose allocation reached the peak; RECORDING_NONE: none did. */
+static void join(const struct peaking *peaking, size_t count, uint32_t *peak)
 {
 	const struct series_job *job = peaking->job;
 	struct series *series = job->series;
@@ -162,7 +163,7 @@ static void join(const struct peaking *peaking, size_t count)
 	series->peak_ns = job->query->start_ns;
 	series->peak_bytes = job->before_bytes;
 	series->peak_blocks = job->before_blocks;
-	series->peak_block = RECORDING_NONE;
+	series->peak_thread = series->peak_site = *peak = RECORDING_NONE;
 	for (size_t i = 0; i < count; i++) {
 		const struct peak_piece *piece = &peaking->pieces[i];
 
@@ -172,7 +173,7 @@ static void join(const struct peaking *peaking, size_t count)
 		if (piece->peak_block == RECORDING_NONE || piece->bytes <= series->peak_bytes)
 			continue;
 		series->peak_bytes = piece->bytes;
-		series->peak_block = piece->peak_block;
+		*peak = piece->peak_block;
 	}
 }
 
@@ -195,7 +196,7 @@ static void include_ends(const struct series_job *job)
 struct err *series_find_peak(struct series_job *job)
 {
 	struct series *series = job->series;
-	uint32_t steps = series->steps;
+	uint32_t steps = series->steps, peak;
 	uint64_t allocations = job->end - job->first;
 	size_t fewest = (size_t)(allocations / PIECE_MOST + 1);
 	size_t most_at_once = parallel_pieces(allocations, SERIES_PIECE);
@@ -214,11 +215,13 @@ struct err *series_find_peak(struct series_job *job)
 	for (size_t i = 0; i < count; i++)
 		if (pieces[i].failed)
 			return err_no_memory();
-	join(&peaking, count);
+	join(&peaking, count, &peak);
 	include_ends(job);
-	if (series->peak_block == RECORDING_NONE)
+	if (peak == RECORDING_NONE)
 		return NULL;
-	series->peak_ns = job->blocks->allocated_ns[series->peak_block];
+	series->peak_ns = job->blocks->allocated_ns[peak];
+	series->peak_thread = job->blocks->thread[peak];
+	series->peak_site = job->blocks->site[peak];
 	series->peak_blocks = 0;
-	return count_blocks(job, series->peak_block, &series->peak_blocks);
+	return count_blocks(job, peak, &series->peak_blocks);
 }

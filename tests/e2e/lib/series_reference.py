@@ -7,6 +7,7 @@ made: a servers.Made; blocks: those that match, in the order of their allocation
 import os
 
 FATES = ["never_freed", "freed_late", "freed_soon"]
+PLUMBING = {"_mi_fill"}  # of the functions of queries.py
 
 
 def live_at(blocks, moment):
@@ -28,9 +29,10 @@ def size(blocks):
 
 
 def own_frame(made, block):
-    """The innermost frame with a name, else the innermost one; all of the sources are own code."""
+    """The innermost own frame, else the innermost one with a name, else the innermost one."""
     frames = made.blocks.frames(block)
-    return next((frame for frame in frames if frame[1]), frames[0] if frames else None)
+    own = [frame for frame in frames if frame[1] and frame[1] not in PLUMBING]
+    return next(iter([*own, *(frame for frame in frames if frame[1]), *frames]), None)
 
 
 def key_of(made, block, by, late):
