@@ -1,5 +1,6 @@
 #include "cli/report_writer.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "hosted/cleanup.h"
+#include "report/distinct_names.h"
 #include "report/csv/breakdown_csv.h"
 #include "report/csv/csv_report.h"
 #include "report/csv/histogram_csv.h"
@@ -26,8 +28,9 @@ struct writer {
 	struct output output;
 	struct json_writer json;
 	struct csv_writer csv;
-	bool titled; /* each recording's file is named above its report, or in its rows */
-	bool behind; /* something was written before */
+	bool titled;      /* each recording's file is named above its report, or in its rows */
+	bool behind;      /* something was written before */
+	const char *path; /* of the recording, as it was given */
 };
 
 /* What a view needs besides the recording. */
@@ -83,9 +86,12 @@ static struct err *write_text(struct writer *writer, const struct report_subject
 			      const struct made *made)
 {
 	const struct report_wanted *wanted = writer->wanted;
+	cleanup(distinct_names_deinit) struct distinct_names names = {0};
 	struct style style = terminal_style(STDOUT_FILENO);
 	struct text_report_options options = {
 		.metric = wanted->metric,
+		.words = {.tool = program_invocation_name, .path = writer->path},
+		.page = wanted->page,
 		.top = wanted->top,
 		.tree = wanted->view == REPORT_TREE,
 		.errors = wanted->view == REPORT_ERRORS,
@@ -96,6 +102,9 @@ static struct err *write_text(struct writer *writer, const struct report_subject
 	};
 
 	style.exact = wanted->exact;
+	style.names = &names;
+	if (wanted->width_known || !style.width)
+		style.width = wanted->width_known ? wanted->width : TERMINAL_PAGE;
 	style.full = wanted->full;
 	if (writer->titled)
 		put_path(writer, &style, recording_facts(subject->recording)->path);
@@ -204,7 +213,7 @@ static struct err *write_subject(struct writer *writer, const struct report_subj
 static bool needs_blocks(const struct report_wanted *wanted)
 {
 	return !filter_is_empty(wanted->filter) || wanted->view == REPORT_HISTOGRAM ||
-	       (wanted->view == REPORT_BREAKDOWN && breakdown_info(wanted->by)->of_blocks);
+	       (wanted->view == REPORT_BREAKDOWN && breakdown_of_blocks(wanted->by));
 }
 
 static struct err *resolve_moment(const char *typed, const struct recording *recording,
@@ -273,7 +282,7 @@ static bool open_recording(const struct report_wanted *wanted, const char *path,
 	if (needs_blocks(wanted))
 		return loaded_open_filterable(path, &wanted->naming, ret);
 	// The page of sites, and what stands out.
-	if (wanted->view == REPORT_SITES && wanted->format == REPORT_JSON)
+	if (wanted->view == REPORT_SITES && wanted->format != REPORT_CSV)
 		return loaded_open_facts(path, &wanted->naming, ret);
 	return loaded_open(path, &wanted->naming, ret);
 }
@@ -293,7 +302,8 @@ static struct err *write_each(struct writer *writer, const struct recording_path
 	for (size_t i = 0; !err && i < paths->items.count; i++) {
 		cleanup(loaded_close) struct loaded loaded = {0};
 
-		if (open_recording(writer->wanted, paths->items.items[i], &loaded))
+		writer->path = paths->items.items[i];
+		if (open_recording(writer->wanted, writer->path, &loaded))
 			err = write_loaded(writer, &loaded, failed);
 		else
 			*failed = true;

@@ -14,6 +14,8 @@ enum route_group {
 	ROUTE_PAGE = 8,
 	ROUTE_STACKS = 16,
 	ROUTE_PROFILE = 32,
+	ROUTE_SERIES = 64,
+	ROUTE_SPACE = 128,
 };
 
 struct route {

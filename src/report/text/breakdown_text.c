@@ -10,13 +10,18 @@
 #include "report/text/text_table.h"
 
 /*
- * Columns for names, with the gap before them: what they keep if numbers could take it, and what
- * they always get.
+ * Columns for names, with the gap before them: what they keep at most if numbers could take it,
+ * what at least, and what they always get.
  */
 #define NAME_LONG  40
 #define NAME_SHORT 26
 #define NAME_FLOOR 24
 #define OTHERS     5
+
+static bool is_of_functions(enum breakdown_by by)
+{
+	return by == BREAKDOWN_FUNCTION || by == BREAKDOWN_FRAME;
+}
 
 static struct formatted value(enum metric metric, const struct site *sum, bool exact)
 {
@@ -50,7 +55,7 @@ static bool is_shown(const struct report_subject *subject, enum metric metric, e
 static void add_columns(struct text_table *table, const struct report_subject *subject,
 			const struct breakdown_view *view)
 {
-	bool of_blocks = breakdown_info(view->breakdown->by)->of_blocks;
+	bool of_blocks = breakdown_of_blocks(view->breakdown->by);
 	const char *own = of_blocks ? subject_metric(subject, view->metric) : "self";
 	const char *other = of_blocks ? "own peak" : "inclusive";
 
@@ -73,7 +78,7 @@ static void add_cells(struct text_table *table, const struct style *style,
 	text_table_cell(table, value(view->metric, sorted, style->exact));
 	text_table_cell(table, format_percent(metric_of_site(view->metric, sorted),
 					      metric_of_sum(view->metric, whole)));
-	if (!breakdown_info(view->breakdown->by)->of_blocks)
+	if (!breakdown_of_blocks(view->breakdown->by))
 		text_table_cell(table, value(view->metric, other, style->exact));
 	else if (row->culled)
 		text_table_cell(table, format_word("-"));
@@ -130,7 +135,7 @@ static void put_name(struct buf *buf, const struct style *style, const struct br
 		put_thread(buf, row->thread);
 	else if (by == BREAKDOWN_SIZE)
 		buf_text(buf, format_size_class(row->smallest, row->largest).text);
-	else if (by == BREAKDOWN_FUNCTION && row->frame && row->frame->has_symbol)
+	else if (is_of_functions(by) && row->frame && row->frame->has_symbol)
 		put_function(buf, style, row->frame, column);
 	else
 		put_path(buf, row->name, style->width && !style->full ? width : 0);
@@ -167,7 +172,7 @@ static struct err *collect(struct listing *listing)
 		return err_no_memory();
 	for (uint32_t i = 0; i < breakdown->count; i++) {
 		const struct breakdown_row *row = &breakdown->rows[i];
-		bool startup = breakdown->by == BREAKDOWN_FUNCTION && row->frame &&
+		bool startup = is_of_functions(breakdown->by) && row->frame &&
 			       !metric_of_site(listing->view->metric, &row->own) &&
 			       frame_text_is_startup(row->frame);
 
@@ -214,11 +219,48 @@ static void put_rest(struct buf *buf, const struct listing *listing)
 	buf_text(buf, " (--top N shows more)\n");
 }
 
+/* How many columns to keep for names, with the gap before them: as many as they need, or `most`. */
+static size_t name_columns(const struct listing *listing, size_t most)
+{
+	enum breakdown_by by = listing->view->breakdown->by;
+	size_t columns = NAME_SHORT;
+
+	for (uint32_t i = 0; i < listing->shown && columns < most; i++) {
+		cleanup(buf_deinit) struct buf name = BUF_EMPTY;
+		const struct named_frame *frame = listing->rows[i]->frame;
+		size_t taken;
+
+		if (is_of_functions(by) && frame && frame->has_symbol)
+			frame_name_put(&name, listing->style, frame, 0);
+		else
+			put_name(&name, listing->style, listing->rows[i], by, 0);
+		if (is_of_functions(by) && frame && frame->has_symbol && !frame->in_program)
+			buf_printf(&name, "  [%s]", frame->module_name ? frame->module_name : "");
+		taken = TEXT_TABLE_GAP + style_columns(name.data, name.size);
+		if (taken > columns)
+			columns = taken;
+	}
+	return columns < most ? columns : most;
+}
+
+/* Says which columns the lines have no room for. */
+static void put_left_out(struct buf *buf, const struct style *style, const struct text_table *table)
+{
+	if (table->shown == table->columns)
+		return;
+	style_begin(buf, style, STYLE_DIM);
+	buf_text(buf, "\n  no room for ");
+	for (size_t i = table->shown; i < table->columns; i++)
+		buf_printf(buf, "%s%s", i == table->shown ? "" : ", ", table->titles[i]);
+	buf_text(buf, " (--width N)\n");
+	style_end(buf, style);
+}
+
 static struct err *put_rows(struct buf *buf, const struct listing *listing)
 {
 	cleanup(text_table_deinit) struct text_table table = {0};
 	const struct style *style = listing->style;
-	size_t least = listing->info->of_blocks ? NAME_SHORT : NAME_LONG, column;
+	size_t least = name_columns(listing, NAME_LONG), column;
 
 	add_columns(&table, listing->subject, listing->view);
 	for (uint32_t i = 0; i < listing->shown; i++)
@@ -234,6 +276,7 @@ static struct err *put_rows(struct buf *buf, const struct listing *listing)
 		put_name(buf, style, listing->rows[i], listing->view->breakdown->by, column);
 		buf_char(buf, '\n');
 	}
+	put_left_out(buf, style, &table);
 	return table.failed ? err_no_memory() : NULL;
 }
 
@@ -243,8 +286,8 @@ static void put_nameless(struct buf *buf, const struct listing *listing)
 	for (uint32_t i = 0; i < listing->shown; i++) {
 		const struct named_frame *frame = listing->rows[i]->frame;
 
-		if (listing->view->breakdown->by != BREAKDOWN_FUNCTION || !frame ||
-		    frame->has_symbol || !frame->module_name)
+		if (!is_of_functions(listing->view->breakdown->by) || !frame || frame->has_symbol ||
+		    !frame->module_name)
 			continue;
 		style_printf(buf, listing->style, STYLE_DIM,
 			     "\nIn brackets are all functions of a module that have no name.\n"

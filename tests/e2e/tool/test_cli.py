@@ -55,6 +55,15 @@ def mallow_run(mallow, *arguments, **options):
     (["report", "--json", "--tree", "x"], "--json and --tree exclude each other"),
     (["report", "--errors", "--merge", "x"], "--errors and --merge exclude each other"),
     (["report", "--plumbing", "p", "--histogram", "size", "x"], "--plumbing and --histogram exclude each other"),
+    (["report", "--width", "80", "--full", "x"], "--width and --full exclude each other"),
+    (["report", "--width", "80", "--json", "x"], "--width and --json exclude each other"),
+    (["report", "--csv", "--width", "0", "x"], "--width and --csv exclude each other"),
+    (["report", "--width", "wide", "x"],
+     "'wide' is no value of --width: a whole number from 0 on is wanted"),
+    (["report", "--width", "-1", "x"],
+     "'-1' is no value of --width: a whole number from 0 on is wanted"),
+    (["report", "--width", "", "x"],
+     "'' is no value of --width: a whole number from 0 on is wanted"),
     (["report", "--tree", "--errors", "x"], "--errors and --tree exclude each other"),
     (["info", "--tree", "--json", "x"], "--json and --tree exclude each other"),
     (["info", "--modules", "--tree", "x"], "--tree and --modules exclude each other"),
@@ -176,7 +185,14 @@ def test_report_json(tool, made):
     assert (site["calls"], site["total_bytes"], site["temporary"]) == (50, 3_000_000, 0)
     assert [frame["function"] for frame in site["stack"]] == ["cache_put", "handle", *START[::-1]]
     frame = site["stack"][0]
-    assert set(frame) == {"function", "file", "line", "module", "address", "inlined"}
+    assert set(frame) == {"function", "short", "file", "line", "module", "address", "inlined",
+                          "plumbing"}
+    assert frame["short"] == "cache_put"
+    assert [frame["plumbing"] for frame in site["stack"]] == [False] * 3 + [True] * 2
+    long = {frame["function"]: frame["short"] for site in report["sites"] for frame in site["stack"]
+            if frame["function"] != frame["short"]}
+    assert list(long.values()) == ["std::vector<std::string>::_M_realloc_insert<std::string const&>"]
+    assert re.match(r"void std::vector<.*>::_M_realloc_insert<.*>\(.*\)$", *long)
     assert frame["file"] is None and frame["line"] is None and frame["inlined"] is False
     assert frame["module"].endswith("/toyd") and re.fullmatch("0x[0-9a-f]+", frame["address"])
 
@@ -195,10 +211,13 @@ def test_report_text(tool, made):
     text = tool("report", made).stdout
     assert text.startswith("toyd --serve  (pid 4242)\n")
     assert "exited with status 0; the recording is complete\n" in text
-    assert re.search(r"^  peak +5\.00 MB  live at once, in 55 blocks, at ", text, re.M)
-    assert re.search(r"^  leaked +3\.04 MB  live at the end, in 53 blocks never freed$", text, re.M)
-    assert re.search(r"^  total +5\.05 MB  allocated in 68 calls$", text, re.M)
-    assert re.search(r"^  temporary +11  calls, 16\.2 %", text, re.M)
+    assert re.search(r"^ +5\.00 MB  peak, in 55 blocks +68  allocations, 5\.05 MB in all$", text, re.M)
+    assert re.search(r"^ +3\.04 MB  never freed, in 53 blocks +16\.2 %  temporary$", text, re.M)
+    tree = tool("report", "--tree", made).stdout
+    assert re.search(r"^  peak +5\.00 MB  live at once, in 55 blocks, at ", tree, re.M)
+    assert re.search(r"^  leaked +3\.04 MB  live at the end, in 53 blocks never freed$", tree, re.M)
+    assert re.search(r"^  total +5\.05 MB  allocated in 68 calls$", tree, re.M)
+    assert re.search(r"^  temporary +11  calls, 16\.2 %", tree, re.M)
     assert re.search(r"^  1\. 3\.00 MB  60\.0 % of peak  leaked 3\.00 MB, total 3\.00 MB, 50 calls\n"
                      r"     cache_put\n     handle\n     main\n\n", text, re.M)
     assert "\x1b" not in text and "_start" not in text
@@ -212,8 +231,10 @@ def test_report_text(tool, made):
 
 def test_report_top(tool, made):
     text = tool("report", "--top", "1", made).stdout
-    assert len(re.findall(r"^ +\d+\. ", text, re.M)) == 1
-    assert re.search(r"^     … 1 site more, 2\.00 MB, 40\.0 % of peak", text, re.M)
+    assert len(re.findall(r"^ +\d+\. ", text[text.index("At the peak"):], re.M)) == 1
+    assert re.search(r"^  … 1 place more, 2\.00 MB, 40\.0 % of all \(--top N\)$", text, re.M)
+    full = tool("report", "--full", "--top", "1", made).stdout
+    assert re.search(r"^     … 1 site more, 2\.00 MB, 40\.0 % of peak", full, re.M)
 
 
 def test_report_tree(tool, made):
@@ -268,25 +289,35 @@ def test_headline_of_a_wrapper(mallow, agent, tmp_path):
 
 
 @pytest.mark.parametrize("columns, shown", [
-    (80, "     void std::vector<…>::_M_realloc_insert<…>(…)"),
-    (48, "     std::vector<…>::_M_realloc_insert<…>(…)"),
-    (40, "     …vector<…>::_M_realloc_insert<…>(…)"),
+    (80, "     std::vector<std::string>::_M_realloc_insert<std::string const&>"),
+    (66, "     vector<string>::_M_realloc_insert<string const&>"),
+    (48, "     …ng>::_M_realloc_insert<std::string const&>"),
+    (40, "     …realloc_insert<std::string const&>"),
 ])
-def test_long_names_are_folded_then_cut(mallow, made, columns, shown):
-    text = on_terminal([mallow, "report", "--sort", "leaked", made], columns,
-                       clean_environment({"NO_COLOR": "1"}))
-    assert [line for line in text.splitlines() if "realloc_insert" in line] == [shown]
+def test_long_names_are_shortened_then_cut(mallow, tool, made, columns, shown):
+    """On a terminal and in a pipe."""
+    words = ["report", "--sort", "leaked"]
+    for text in (on_terminal([mallow, *words, made], columns, clean_environment({"NO_COLOR": "1"})),
+                 tool(*words, "--width", columns, made).stdout):
+        assert [line for line in text.splitlines()
+                if "realloc_insert" in line and line.startswith("     ")] == [shown]
 
 
 @pytest.mark.parametrize("columns", [50, 80, 132])
-def test_places_are_in_one_column(mallow, record, compile_sample, columns):
-    """Below each other, however long the names are, and the names are folded for it."""
+def test_places_are_in_one_column(mallow, tool, record, compile_sample, columns):
+    """Below each other, however long the names are, and the names are cut for it."""
     path = record([compile_sample("totals_cpp", "gcc", "-O2")], check=False).path
-    text = on_terminal([mallow, "report", path], columns, clean_environment({"NO_COLOR": "1"}))
-    lines = [line for line in text.splitlines() if re.match(r" {5}\S.* {2}\S*:\d+", line)]
-    assert len(lines) > 5 and max(map(len, lines)) <= columns
-    assert len({re.match(r" {5}\S.*? {2,}(?=\S*:\d+)", line).end() for line in lines}) == 1
-    assert any("…" in line for line in lines)
+    def stacks(text):
+        return text[text.index("\n  1. ", text.index("At the peak")):]
+
+    text = stacks(on_terminal([mallow, "report", path], columns, clean_environment({"NO_COLOR": "1"})))
+    place = re.compile(r" {5}(\S.*?) {2,}(?=\S*:\d+|… \d+ frames$)")
+    found = [(place.match(line), line) for line in text.splitlines() if place.match(line)]
+    assert len(found) > 5 and max(len(line) for _, line in found) <= columns
+    assert len({match.end() for match, _ in found}) == 1
+    wide = stacks(tool("report", "--width", 0, path).stdout)
+    whole = [match[1] for match in map(place.match, wide.splitlines()) if match]
+    assert ([match[1] for match, _ in found] == whole) == (columns == 132)
 
 
 @pytest.mark.parametrize("columns", [80, 50, 200])
@@ -313,7 +344,8 @@ def test_title_fits_a_terminal(mallow, tool, tmp_path):
     title = title.splitlines()[0]
     assert len(title) == 60 and title.startswith("toyd ää")
     assert re.search("ä…  \\(pid \\d+\\)$", title)
-    assert "ä" * 194 + "…" in tool("report", path).stdout.splitlines()[0]
+    assert tool("report", "--width", 60, path).stdout.splitlines()[0] == title
+    assert "ä" * 194 + "…" in tool("report", "--width", 0, path).stdout.splitlines()[0]
 
 
 def test_report_names_modules_without_symbols(tool, tmp_path):
@@ -343,7 +375,9 @@ def test_leaks_of_what_was_cut_short(tool, tmp_path):
     recording = Made(tmp_path, START, state=0, end_reason=0)
     recording.allocate(START, 100)
     text = tool("report", recording.write(end=False)).stdout
-    assert "\n  leaked         100 B  live when it was cut short, in 1 block: may be no leaks\n" in text
+    assert "\n     100 B  live when it was cut short, in 1 block " in text
+    tree = tool("report", "--tree", tmp_path / "made.mallow").stdout
+    assert "\n  leaked         100 B  live when it was cut short, in 1 block: may be no leaks\n" in tree
 
 
 def test_report_says_what_is_missing(tool, tmp_path):
@@ -353,7 +387,9 @@ def test_report_says_what_is_missing(tool, tmp_path):
     recording.allocate(START, 100)
     text = tool("report", recording.write(end=False)).stdout
     assert "cut short: killed or crashed" in text
-    assert "\n  leaked         100 B  in 1 block: may be no leaks, as frees may be missing\n" in text
+    assert "\n     100 B  not freed, as far as is known, in 1 block " in text
+    tree = tool("report", "--tree", tmp_path / "made.mallow").stdout
+    assert "\n  leaked         100 B  in 1 block: may be no leaks, as frees may be missing\n" in tree
     assert "  ! 12 lost: events: the recording could not be written\n" in text
     assert "  ! 3 stacks cut at the depth limit\n" in text
 
