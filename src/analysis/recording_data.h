@@ -29,6 +29,7 @@ struct recording {
 	struct stack_trie stacks;
 	struct block_store blocks;
 	struct block_cache *views;       /* NULL: blocks were not needed */
+	bool blocks_for_facts;           /* blocks are there for nothing else */
 	struct facts_cache *facts_cache; /* NULL: the sites are not those of the recording */
 	/* facts_pack()'s bytes from an index, in the arena. NULL: none. */
 	const uint8_t *packed_facts;

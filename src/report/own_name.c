@@ -3,7 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analysis/names/function_name.h"
+#include "analysis/names/short_name.h"
+#include "hosted/cleanup.h"
 
 static void put_place(struct buf *buf, const struct style *style, const struct named_frame *frame)
 {
@@ -17,13 +18,26 @@ static void put_place(struct buf *buf, const struct style *style, const struct n
 	style_end(buf, style);
 }
 
+static void put_function(struct buf *buf, const struct named_frame *frame)
+{
+	cleanup(buf_deinit) struct buf name = BUF_EMPTY;
+	const char *text;
+
+	if (named_frame_is_demangled(frame))
+		short_name_put(&name, frame->function, SHORT_NAME_USUAL);
+	else
+		buf_text(&name, frame->function);
+	text = buf_string(&name);
+	style_safe_text(buf, text ? text : "", text ? name.size : 0);
+}
+
 void own_name_put(struct buf *buf, const struct style *style, const struct named_frame *frame)
 {
-	const char *path = function_name_path(frame->function);
-	size_t before = (size_t)(path - frame->function);
-
 	style_begin(buf, style, STYLE_NAME);
-	style_safe_text(buf, path, function_name_length(frame->function) - before);
+	if (style->full)
+		style_safe_text(buf, frame->function, strlen(frame->function));
+	else
+		put_function(buf, frame);
 	style_end(buf, style);
 	if (frame->file)
 		put_place(buf, style, frame);

@@ -5,7 +5,10 @@
 #include "analysis/names/symbolized.h"
 #include "report/style.h"
 
-/* Without parameters, and the source without its folder, if it is known. Safe for terminals. */
+/*
+ * The short name, or the whole one with style->full; and the source without its folder, if it is
+ * known. Safe for terminals.
+ */
 void own_name_put(struct buf *buf, const struct style *style, const struct named_frame *frame);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "analysis/facts/facts_pack.h"
 #include "analysis/recording_data.h"
+#include "hosted/cleanup.h"
 
 struct err *facts_cache_create(struct facts_cache **ret)
 {
@@ -66,6 +67,19 @@ static struct err *fill(const struct recording *recording, struct facts_cache *c
 	err = facts_make(recording, &cache->owned);
 	cache->known = !err;
 	return err;
+}
+
+struct err *recording_settle_facts(struct recording *recording)
+{
+	const struct run_facts *facts;
+	struct err *err = recording_run_facts(recording, &facts);
+
+	if (err || !recording->blocks_for_facts)
+		return err;
+	block_store_deinit(&recording->blocks);
+	recording->blocks = (struct block_store){0};
+	block_cache_destroy(steal(&recording->views));
+	return NULL;
 }
 
 struct err *recording_run_facts(const struct recording *recording, const struct run_facts **ret)

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "analysis/facts/facts_cache.h"
-#include "analysis/facts/facts_steps.h"
+#include "analysis/facts/facts_piece.h"
 #include "analysis/recording_data.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
@@ -13,18 +13,10 @@
 /* At the end of a part of less than this share of the peak, pages tell nothing. */
 #define PAGES_SHARE 50
 
-/* What some of the blocks come to. Bytes over time are differences until finish_curves(). */
-struct piece {
-	struct owned_facts sums;
-	struct map chain_of;           /* from a site to its place in sums.chains */
-	uint64_t numbers[FACTS_SHARE]; /* of the large blocks */
-	bool failed;                   /* no memory */
-};
-
 struct summing {
 	struct facts_input input;
 	const struct recording *recording;
-	struct piece *pieces;
+	struct facts_piece *pieces;
 	size_t piece_count;
 	uint64_t length; /* blocks of a piece */
 	uint64_t *sampled;
@@ -40,167 +32,24 @@ static void summing_deinit(struct summing *summing)
 	free(summing->sampled);
 }
 
-static struct chain_facts *chain_at(struct piece *piece, uint32_t site)
-{
-	uint64_t *place = map_put(&piece->chain_of, site);
-
-	if (place && *place == MAP_NONE) {
-		*place = piece->sums.chains.count;
-		if (!vec_push(&piece->sums.chains, (struct chain_facts){.site = site}))
-			place = NULL;
-	}
-	piece->failed |= !place;
-	return place ? &piece->sums.chains.items[*place] : NULL;
-}
-
-/* The least i with size <= 1 << i. */
-static unsigned int size_class(uint64_t size)
-{
-	return size < 2                   ? 0
-	       : size > UINT64_C(1) << 63 ? 63
-					  : 64 - (unsigned)__builtin_clzll(size - 1);
-}
-
-/* Takes the step of a realloc that ended the block. */
-static void add_step(struct piece *piece, const struct facts_input *input, uint64_t i)
-{
-	const struct block_columns *blocks = input->blocks;
-	uint64_t weight = facts_weight(input, i), to = blocks->successor[i];
-	struct chain_facts *chain = chain_at(piece, blocks->site[to]);
-
-	if (!chain)
-		return;
-	chain->steps += weight;
-	if (blocks->address[to] != blocks->address[i])
-		chain->copied += weight * (blocks->size[i] < blocks->size[to] ? blocks->size[i]
-									      : blocks->size[to]);
-	if (blocks->successor[to] == RECORDING_NONE)
-		chain->ends[size_class(blocks->size[to])] += weight;
-}
-
-/* The first sample of memory at that time or later, of those from `from` on. */
-static uint32_t sample_from(const struct facts_input *input, uint32_t from, uint64_t time_ns)
-{
-	uint32_t low = from, high = input->sampled_count;
-
-	if (low < high && input->sampled[low] >= time_ns)
-		return low;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (input->sampled[middle] < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* Where in the run the block begins and ends: parts, and samples. */
-struct life {
-	unsigned int part, freed_part; /* FACTS_POINTS: not within the run */
-	uint32_t sample, freed_sample;
-};
-
-static void add_life(struct piece *piece, const struct facts_input *input, uint64_t i,
-		     const struct life *life, uint64_t bytes)
-{
-	struct site_facts *site = &piece->sums.sites[input->blocks->site[i]];
-
-	if (life->part != life->freed_part) {
-		site->live[life->part] += bytes;
-		if (life->freed_part < FACTS_POINTS)
-			site->live[life->freed_part] -= bytes;
-	}
-	if (life->sample != life->freed_sample) {
-		piece->sums.sampled_live[life->sample] += bytes;
-		piece->sums.sampled_live[life->freed_sample] -= bytes;
-	}
-}
-
-static void add_kept(struct site_facts *site, const struct facts_input *input, uint64_t i,
-		     unsigned int part, uint64_t weight)
-{
-	uint64_t bytes = input->blocks->size[i] * weight;
-
-	site->kept[part] += bytes;
-	if (input->blocks->allocated_ns[i] > input->late_ns) {
-		site->late_bytes += bytes;
-		site->late_blocks += weight;
-	}
-}
-
-static void add_at_peak(struct piece *piece, const struct facts_input *input, uint64_t i,
-			uint64_t weight)
-{
-	const struct block_columns *blocks = input->blocks;
-	struct run_facts *facts = &piece->sums.facts;
-
-	piece->sums.sites[blocks->site[i]].peak_slack += blocks->slack[i] * weight;
-	if (blocks->size[i] < input->large || facts->large_count == FACTS_SHARE)
-		return;
-	piece->numbers[facts->large_count] = i;
-	facts->large[facts->large_count++] = (struct large_block){
-		.site = blocks->site[i],
-		.size = blocks->size[i],
-		.allocated_ns = blocks->allocated_ns[i],
-		.freed_ns = blocks->freed_ns[i],
-	};
-}
-
-static void add_handed(struct piece *piece, const struct block_columns *blocks, uint64_t i,
-		       uint64_t weight)
-{
-	struct site_facts *site = &piece->sums.sites[blocks->site[i]];
-	struct thread_facts *thread = &piece->sums.threads[blocks->free_thread[i]];
-
-	site->handed_bytes += blocks->size[i] * weight;
-	site->handed_blocks += weight;
-	thread->handed_bytes += blocks->size[i] * weight;
-	thread->handed_blocks += weight;
-}
-
-static void add(struct piece *piece, const struct facts_input *input, uint64_t i, struct life *life)
-{
-	const struct block_columns *blocks = input->blocks;
-	uint64_t weight = facts_weight(input, i), freed = blocks->freed_ns[i];
-
-	while (life->part < FACTS_POINTS - 1 && blocks->allocated_ns[i] > input->ends[life->part])
-		life->part++;
-	for (life->freed_part = life->part;
-	     life->freed_part < FACTS_POINTS && freed > input->ends[life->freed_part];)
-		life->freed_part++;
-	life->sample = sample_from(input, life->sample, blocks->allocated_ns[i]);
-	life->freed_sample = sample_from(input, life->sample, freed);
-	add_life(piece, input, i, life, blocks->size[i] * weight);
-	if (freed == TIME_NEVER)
-		add_kept(&piece->sums.sites[blocks->site[i]], input, i, life->part, weight);
-	if (facts_at_peak(input, i))
-		add_at_peak(piece, input, i, weight);
-	if (blocks->free_thread[i] != RECORDING_NONE && blocks->free_thread[i] != blocks->thread[i])
-		add_handed(piece, blocks, i, weight);
-	if (blocks->successor[i] != RECORDING_NONE)
-		add_step(piece, input, i);
-}
-
 static void add_piece(void *argument, size_t number)
 {
 	const struct summing *summing = argument;
-	struct piece *piece = &summing->pieces[number];
+	struct facts_piece *piece = &summing->pieces[number];
 	uint64_t begin = number * summing->length, end = begin + summing->length;
-	struct life life = {0};
+	struct facts_life life = {0};
 
 	if (end > summing->input.blocks->count)
 		end = summing->input.blocks->count;
 	for (uint64_t i = begin; i < end && !piece->failed; i++)
-		add(piece, &summing->input, i, &life);
+		facts_piece_add(piece, &summing->input, i, &life);
 }
 
-static bool join_chains(struct piece *piece, const struct piece *later)
+static bool join_chains(struct facts_piece *piece, const struct facts_piece *later)
 {
 	for (size_t i = 0; i < later->sums.chains.count; i++) {
 		const struct chain_facts *more = &later->sums.chains.items[i];
-		struct chain_facts *chain = chain_at(piece, more->site);
+		struct chain_facts *chain = facts_piece_chain(piece, more->site);
 
 		if (!chain)
 			return false;
@@ -222,7 +71,8 @@ static void join_numbers(void *to, const void *from, size_t size)
 		sums[i] += more[i];
 }
 
-static bool join(struct piece *piece, const struct piece *later, const struct recording *recording)
+static bool join(struct facts_piece *piece, const struct facts_piece *later,
+		 const struct recording *recording)
 {
 	struct run_facts *facts = &piece->sums.facts;
 	const struct run_facts *more = &later->sums.facts;
@@ -243,7 +93,7 @@ static bool join(struct piece *piece, const struct piece *later, const struct re
 /* The first piece gets all. */
 static struct err *run_pieces(struct summing *summing)
 {
-	struct piece *first = &summing->pieces[0];
+	struct facts_piece *first = &summing->pieces[0];
 	bool done;
 
 	parallel_run(add_piece, summing, summing->piece_count);
@@ -289,7 +139,7 @@ static void finish_curves(const struct recording *recording, struct owned_facts 
 		owned->sampled_live[i] += owned->sampled_live[i - 1];
 }
 
-static void sort_large(struct piece *piece)
+static void sort_large(struct facts_piece *piece)
 {
 	struct run_facts *facts = &piece->sums.facts;
 
@@ -333,8 +183,13 @@ static void take_errors(const struct recording *recording, struct error_facts *r
 	ret->places = errors->errors.count;
 	for (size_t i = 0; i < errors->errors.count; i++)
 		ret->frees += errors->errors.items[i].count;
-	if (errors->errors.count)
-		ret->stack = errors->errors.items[0].freed;
+	for (size_t i = 0; i < errors->errors.count && ret->stack == RECORDING_NONE; i++) {
+		const struct heap_error *error = &errors->errors.items[i];
+
+		ret->stack = error->freed;
+		if (ret->stack == RECORDING_NONE && error->entry)
+			ret->stack = error->allocated;
+	}
 }
 
 static int by_site(const void *left, const void *right)
@@ -349,7 +204,7 @@ static struct err *complete(struct summing *summing)
 {
 	const struct recording *recording = summing->recording;
 	const struct facts_input *input = &summing->input;
-	struct piece *piece = &summing->pieces[0];
+	struct facts_piece *piece = &summing->pieces[0];
 	struct run_facts *facts = &piece->sums.facts;
 	struct err *err = NULL;
 

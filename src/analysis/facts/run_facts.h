@@ -74,7 +74,8 @@ struct error_facts {
 	bool known;
 	uint64_t frees;  /* how many errors */
 	uint64_t places; /* how many different ones by kind and stacks */
-	uint32_t stack;  /* of the wrong free that was met first; RECORDING_NONE: none */
+	/* Of the wrong free that was met first; if frees have no stacks, of the allocation. */
+	uint32_t stack;
 };
 
 /* Arrays live as long as the recording. */
@@ -97,6 +98,12 @@ struct run_facts {
  * but not of a live table, a filtered or a merged recording. The only error: no memory.
  */
 struct err *recording_run_facts(const struct recording *recording, const struct run_facts **ret);
+
+/*
+ * The same, before several threads use the recording: makes the facts, and frees the blocks if they
+ * were opened for these alone (RECORDING_RUN_FACTS).
+ */
+struct err *recording_settle_facts(struct recording *recording);
 
 /* The end of a part of a run of that duration; 0 … FACTS_POINTS - 1. */
 static inline uint64_t facts_point_ns(uint64_t duration_ns, unsigned int part)

@@ -220,7 +220,7 @@ static struct err *load_without_events(struct load *load, unsigned int needs, bo
 	if (needs & RECORDING_FROM_EVENTS || recording->live_line.wanted ||
 	    recording->live_line.moment || recording->facts.live)
 		return NULL;
-	if (needs & RECORDING_RUN_FACTS && !(needs & (RECORDING_BLOCKS | RECORDING_HEAP_ERRORS))) {
+	if (needs & RECORDING_RUN_FACTS && recording->blocks_for_facts) {
 		struct err *err = load_facts_from_index(load, checked, ret);
 
 		if (err || *ret)
@@ -245,6 +245,7 @@ struct err *load_recording(struct recording *recording, const struct byte_source
 	recording->live_line.wanted = needs & RECORDING_LIVE_LINE;
 	recording->heap_errors.wanted = needs & (RECORDING_HEAP_ERRORS | RECORDING_RUN_FACTS);
 	recording->blocks.wanted = needs & RECORDING_BLOCKS || recording->heap_errors.wanted;
+	recording->blocks_for_facts = !(needs & (RECORDING_BLOCKS | RECORDING_HEAP_ERRORS));
 	recording->watched = recording->live_line.wanted || recording->live_line.moment ||
 			     recording->heap_errors.wanted;
 	recording->modified = byte_source_modified(source);

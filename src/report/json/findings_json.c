@@ -23,7 +23,7 @@ static struct err *put_text(struct json_writer *json, const char *key, struct bu
 static struct err *put_frame(struct json_writer *json, struct json_stacks *stacks,
 			     const struct named_frame *frame, uint32_t stack)
 {
-	json_field_text(json, "function", frame ? frame->function : NULL);
+	json_stacks_function(json, frame);
 	json_field_text(json, "file", frame ? frame->file : NULL);
 	json_key(json, "line");
 	if (frame && frame->line)
