@@ -1,7 +1,9 @@
 #include "report/frame_name.h"
 
+#include <ctype.h>
 #include <string.h>
 
+#include "analysis/names/function_name.h"
 #include "analysis/names/short_name.h"
 #include "base/compiler.h"
 #include "hosted/cleanup.h"
@@ -11,17 +13,35 @@
 
 enum form { FORM_SHORT, FORM_PARAMETERS, FORM_WHOLE, FORM_FIRST };
 
-/* LIBRARY: without the namespaces of C++'s and Rust's standard libraries. */
-enum cut { CUT_NOTHING, CUT_LIBRARY, CUT_FRONT, CUT_MIDDLE };
+/*
+ * METHOD: a member function of a template, without template arguments of its own. LIBRARY: without
+ * the namespaces of C++'s and Rust's standard libraries. SCOPES: nor as many others as have no
+ * room.
+ */
+enum cut {
+	CUT_NOTHING,
+	CUT_METHOD,
+	CUT_LIBRARY,
+	CUT_METHOD_LIBRARY,
+	CUT_SCOPES,
+	CUT_CLASS,
+	CUT_FRONT,
+	CUT_MIDDLE
+};
 
 /* The ways to write a name, the best first. */
 static const struct {
 	enum form form;
 	enum cut cut;
 } ways[] = {
-	{FORM_SHORT, CUT_NOTHING},     {FORM_PARAMETERS, CUT_NOTHING}, {FORM_WHOLE, CUT_NOTHING},
-	{FORM_SHORT, CUT_LIBRARY},     {FORM_FIRST, CUT_NOTHING},      {FORM_FIRST, CUT_LIBRARY},
-	{FORM_FIRST, CUT_FRONT},       {FORM_SHORT, CUT_FRONT},        {FORM_SHORT, CUT_MIDDLE},
+	{FORM_SHORT, CUT_NOTHING},     {FORM_PARAMETERS, CUT_NOTHING},
+	{FORM_WHOLE, CUT_NOTHING},     {FORM_SHORT, CUT_LIBRARY},
+	{FORM_SHORT, CUT_METHOD},      {FORM_SHORT, CUT_METHOD_LIBRARY},
+	{FORM_FIRST, CUT_NOTHING},     {FORM_FIRST, CUT_LIBRARY},
+	{FORM_FIRST, CUT_METHOD},      {FORM_FIRST, CUT_METHOD_LIBRARY},
+	{FORM_SHORT, CUT_SCOPES},      {FORM_FIRST, CUT_SCOPES},
+	{FORM_FIRST, CUT_CLASS},       {FORM_FIRST, CUT_FRONT},
+	{FORM_SHORT, CUT_FRONT},       {FORM_SHORT, CUT_MIDDLE},
 	{FORM_PARAMETERS, CUT_MIDDLE}, {FORM_WHOLE, CUT_MIDDLE},
 };
 
@@ -102,19 +122,129 @@ static void put_without_library(struct buf *buf, const char *text)
 	}
 }
 
+/* The end of a name that has template arguments, without those of its last part. */
+static const char *method_end(const char *text)
+{
+	const char *end = text + strlen(text), *last = end;
+	unsigned depth = 0;
+
+	if (end == text || end[-1] != '>')
+		return end;
+	for (const char *c = end; c-- > text;) {
+		depth += *c == '>' && !(c > text && c[-1] == '-');
+		if (*c == '<' && depth && !--depth) {
+			last = c;
+			break;
+		}
+	}
+	for (const char *c = text; c < last; c++)
+		if (*c == '>' && c[1] == ':') // its class has arguments
+			return last;
+	return end;
+}
+
+/* What follows the first scope of a name; NULL: it has none, or one with template arguments. */
+static const char *after_scope(const char *text)
+{
+	for (const char *c = text; *c && *c != ' ' && *c != '<'; c++) {
+		size_t length = *c == '(' ? function_name_bracketed(c) : 0;
+
+		if (length)
+			c += length - 1;
+		else if (c[0] == ':' && c[1] == ':')
+			return c[2] ? c + 2 : NULL;
+	}
+	return NULL;
+}
+
+/* How long the scope is that a name has at text: "shop::". 0: none. */
+static size_t scope_at(const char *text)
+{
+	size_t length = 0;
+
+	while (isalnum((unsigned char)text[length]) || text[length] == '_')
+		length++;
+	return length && text[length] == ':' && text[length + 1] == ':' ? length + 2 : 0;
+}
+
+/* Writes a name whose template arguments have no scopes. */
+static void put_plain_arguments(struct buf *buf, const char *text)
+{
+	unsigned depth = 0;
+
+	for (const char *c = text; *c; c++) {
+		bool begins = c == text || strchr("<( ,&*", c[-1]);
+		size_t length;
+
+		while (depth && begins && (length = scope_at(c)) != 0)
+			c += length;
+		depth += *c == '<';
+		depth -= *c == '>' && depth && c[-1] != '-';
+		buf_char(buf, *c);
+	}
+}
+
+static bool put_within(struct buf *buf, const char *text, size_t width)
+{
+	buf_text(buf, text);
+	return !width || style_columns(text, strlen(text)) <= width;
+}
+
+/* Writes a name whose classes have an ellipsis for their template arguments. */
+static void put_plain_classes(struct buf *buf, const char *text)
+{
+	while (*text) {
+		size_t length = *text == '<' ? function_name_bracketed(text) : 0;
+
+		if (length && text[length] == ':') {
+			buf_text(buf, "<" ELLIPSIS ">");
+			text += length;
+		} else {
+			buf_char(buf, *text++);
+		}
+	}
+}
+
+/* Leaves out the scopes of template arguments, then those of the name, until it fits. */
+static bool put_without_scopes(struct buf *buf, const char *text, bool classes, size_t width)
+{
+	cleanup(buf_deinit) struct buf plain = BUF_EMPTY;
+
+	if (classes)
+		put_plain_arguments(&plain, text);
+	else
+		put_plain_classes(&plain, text);
+	text = buf_string(&plain);
+	while (text && style_columns(text, strlen(text)) > width)
+		text = after_scope(text);
+	return text && put_within(buf, text, width);
+}
+
 /* Writes text, cut that way. false: it does not fit. */
 static bool put_cut(struct buf *buf, const char *text, enum cut cut, size_t width)
 {
+	cleanup(buf_deinit) struct buf method = BUF_EMPTY, plain = BUF_EMPTY;
+	bool methods = cut == CUT_METHOD || cut == CUT_METHOD_LIBRARY || cut == CUT_SCOPES ||
+		       cut == CUT_CLASS;
+
 	if (cut == CUT_FRONT) {
 		frame_name_cut_front(buf, text, width);
-	} else if (cut == CUT_MIDDLE) {
-		cut_middle(buf, text, width);
-	} else if (cut == CUT_LIBRARY) {
-		put_without_library(buf, text);
-	} else {
-		buf_text(buf, text);
+		return true;
 	}
-	return !width || style_columns(buf->data, buf->size) <= width;
+	if (cut == CUT_MIDDLE) {
+		cut_middle(buf, text, width);
+		return true;
+	}
+	buf_put(&method, text, methods ? (size_t)(method_end(text) - text) : strlen(text));
+	text = buf_string(&method);
+	if (text && cut != CUT_NOTHING && cut != CUT_METHOD) {
+		put_without_library(&plain, text);
+		text = buf_string(&plain);
+	}
+	if (!text)
+		return false;
+	return cut < CUT_SCOPES ? put_within(buf, text, width)
+				: put_without_scopes(buf, text, cut == CUT_SCOPES, width);
 }
 
 /* Writes the name in one way. false: it does not fit, or another function reads so. */
@@ -172,7 +302,7 @@ void frame_name_put(struct buf *buf, const struct style *style, const struct nam
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_COUNT(ways); i++)
-		if ((width || ways[i].cut <= CUT_LIBRARY) && put_way(buf, style, frame, width, i))
+		if ((width || ways[i].cut < CUT_SCOPES) && put_way(buf, style, frame, width, i))
 			return;
 	put_numbered(buf, style, frame, width);
 }

@@ -14,7 +14,7 @@ static void short_names(void **state)
 		{"main", "main", NULL},
 		{"Cache::put(int) const", "Cache::put", NULL},
 		{"f(void (*)(int, char), int) &&", "f", NULL},
-		{"(anonymous namespace)::grow(int)", "(anonymous namespace)::grow", NULL},
+		{"(anonymous namespace)::grow(int)", "(anon)::grow", NULL},
 		{"operator new(unsigned long)", "operator new", NULL},
 		{"A::operator()(int) const", "A::operator()", NULL},
 		{"std::ostream& std::operator<< <std::char_traits<char>>(std::ostream&, char)",
@@ -99,8 +99,14 @@ static void fitted(void **state)
 {
 	check_name(NULL, "f(int, char)", 0, "f");
 	check_name(NULL, "void a<int, 5>::f<char>(int)", 18, "a<int, 5>::f<char>");
-	check_name(NULL, "void a<long, 55>::f<char>(int)", 19, "a<long, …>::f<char>");
+	check_name(NULL, "void a<long, 55>::f<char>(int)", 19, "a<long, 55>::f");
+	check_name(NULL, "void a<long, 55>::f<char>(int)", 13, "a<long, …>::f");
 	check_name(NULL, "void a<int, 5>::f<char>(int)", 9, "…:f<char>");
+	check_name(NULL, "shop::Cache::put(int)", 12, "Cache::put");
+	check_name(NULL, "a::(anonymous namespace)::f(int)", 8, "f");
+	check_name(NULL, "std::make_shared<shop::Page>()", 17, "make_shared<Page>");
+	check_name(NULL, "std::map<a::b, c>::emplace<d::e&, f>(d::e&)", 20, "map<b, c>::emplace");
+	check_name(NULL, "std::map<a::b, c>::emplace<d::e&, f>(d::e&)", 16, "map<…>::emplace");
 	check_name(NULL, "broken<<<(", 6, "…n<<<(");
 	check_name(NULL, "\xff\x1b[31m\xc3\xa4", 0, "��[31mä");
 	check_name(NULL, "ääääääää", 4, "…äää");

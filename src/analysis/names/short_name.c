@@ -11,6 +11,8 @@
 #define DEEPEST      24 /* lists within lists; what is deeper is an ellipsis */
 #define LONGEST_NAME 65536
 
+static const char anonymous[] = "(anonymous namespace)";
+
 /* What is written, and how. */
 struct shortening {
 	struct buf *buf;
@@ -147,7 +149,6 @@ static bool is_part(const struct shortening *shortening, const char *text, const
 	const struct buf *buf = shortening->buf;
 
 	return shortening->depth || shortening->form == SHORT_NAME_PARAMETERS ||
-	       begins(text, end, "(anonymous") ||
 	       (buf->size >= length && memcmp(buf->data + buf->size - length, type, length) == 0);
 }
 
@@ -174,6 +175,10 @@ static const char *put_bracket(struct shortening *shortening, const char *text, 
 	if (!length || length > (size_t)(end - text)) {
 		buf_char(shortening->buf, *text);
 		return text + 1;
+	}
+	if (begins(text, end, anonymous)) {
+		buf_text(shortening->buf, "(anon)");
+		return text + length;
 	}
 	if (*text == '(' && !is_part(shortening, text, end))
 		return past_qualifiers(text + length, end);

@@ -234,8 +234,6 @@ static size_t name_columns(const struct listing *listing, size_t most)
 			frame_name_put(&name, listing->style, frame, 0);
 		else
 			put_name(&name, listing->style, listing->rows[i], by, 0);
-		if (is_of_functions(by) && frame && frame->has_symbol && !frame->in_program)
-			buf_printf(&name, "  [%s]", frame->module_name ? frame->module_name : "");
 		taken = TEXT_TABLE_GAP + style_columns(name.data, name.size);
 		if (taken > columns)
 			columns = taken;
