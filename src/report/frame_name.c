@@ -265,16 +265,16 @@ static bool put_way(struct buf *buf, const struct style *style, const struct nam
 	return true;
 }
 
-/* Writes a name that nothing else tells from others: its end, and a number. */
-static void put_numbered(struct buf *buf, const struct style *style,
-			 const struct named_frame *frame, size_t width)
+/*
+ * Writes a name that nothing else tells from others: its end, and a number. of: what it is the name
+ * of.
+ */
+static void put_numbered(struct buf *buf, const struct style *style, const char *name,
+			 const char *of, size_t width)
 {
-	cleanup(buf_deinit) struct buf form = BUF_EMPTY, text = BUF_EMPTY;
-	const char *name;
+	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
 
-	put_form(&form, frame, FORM_SHORT);
-	name = buf_string(&form);
-	for (unsigned number = 2; name; number++) {
+	for (unsigned number = 2;; number++) {
 		char mark[16];
 		size_t length = (size_t)snprintf(mark, sizeof(mark), " #%u", number);
 		const char *string;
@@ -286,17 +286,18 @@ static void put_numbered(struct buf *buf, const struct style *style,
 						      : 1);
 		buf_text(&text, mark);
 		string = buf_string(&text);
-		if (!string || distinct_names_claim(style->names, string, frame->function)) {
+		if (!string || distinct_names_claim(style->names, string, of)) {
 			buf_text(buf, string ? string : name);
 			return;
 		}
 	}
-	style_safe_text(buf, frame->function, strlen(frame->function));
 }
 
 void frame_name_put(struct buf *buf, const struct style *style, const struct named_frame *frame,
 		    size_t width)
 {
+	cleanup(buf_deinit) struct buf form = BUF_EMPTY;
+
 	if (style->full) {
 		style_safe_text(buf, frame->function, strlen(frame->function));
 		return;
@@ -304,5 +305,27 @@ void frame_name_put(struct buf *buf, const struct style *style, const struct nam
 	for (size_t i = 0; i < ARRAY_COUNT(ways); i++)
 		if ((width || ways[i].cut < CUT_SCOPES) && put_way(buf, style, frame, width, i))
 			return;
-	put_numbered(buf, style, frame, width);
+	put_form(&form, frame, FORM_SHORT);
+	put_numbered(buf, style, buf_string(&form) ? buf_string(&form) : "", frame->function,
+		     width);
+}
+
+void frame_name_put_path(struct buf *buf, const struct style *style, const char *path, size_t width)
+{
+	static const enum cut cuts[] = {CUT_FRONT, CUT_MIDDLE};
+	cleanup(buf_deinit) struct buf safe = BUF_EMPTY, text = BUF_EMPTY;
+	const char *whole, *string;
+
+	style_safe_text(&safe, path, strlen(path));
+	whole = buf_string(&safe) ? buf_string(&safe) : "";
+	for (size_t i = 0; i < ARRAY_COUNT(cuts); i++) {
+		text.size = 0;
+		put_cut(&text, whole, cuts[i], width ? width : SIZE_MAX);
+		string = buf_string(&text);
+		if (string && distinct_names_claim(style->names, string, path)) {
+			buf_text(buf, string);
+			return;
+		}
+	}
+	put_numbered(buf, style, whole, path, width);
 }

@@ -44,6 +44,13 @@ static void short_names(void **state)
 		{"main::{lambda(int)#1}::operator()(int) const", "main::{lambda#1}::operator()",
 		 NULL},
 		{"main::'lambda'(int)::operator()(int) const", "main::'lambda'::operator()", NULL},
+		{"main::{lambda(int)#1} std::for_each<A, main::{lambda(int)#1}>(A, A, "
+		 "main::{lambda(int)#1})",
+		 "std::for_each<A, main::{lambda(int)#1}>", "std::for_each<A, …>"},
+		{"main::'lambda'(int) std::for_each<A>(A, A, main::'lambda'(int))",
+		 "std::for_each<A>", NULL},
+		{"main::{lambda()#1} make<A>()", "make<A>", NULL},
+		{"f::{lambda(int", "f::{lambda(int", NULL},
 		{"decltype(auto) std::visit<A>(A&&)", "std::visit<A>", NULL},
 		{"void f<void (*)(int)>(int)", "f<void (*)(int)>", NULL},
 		{"<alloc::vec::Vec<T> as core::clone::Clone>::clone",

@@ -113,16 +113,6 @@ static void put_function(struct buf *buf, const struct style *style,
 	frame_text_line(buf, style, &function, column, 1);
 }
 
-/* Writes the end of a path, which tells most. width 0: the whole path. */
-static void put_path(struct buf *buf, const char *path, size_t width)
-{
-	cleanup(buf_deinit) struct buf safe = BUF_EMPTY;
-
-	style_safe_text(&safe, path, strlen(path));
-	if (buf_string(&safe))
-		frame_name_cut_front(buf, buf_string(&safe), width ? width : SIZE_MAX);
-}
-
 /* Writes what a row is about, behind so many columns of numbers. */
 static void put_name(struct buf *buf, const struct style *style, const struct breakdown_row *row,
 		     enum breakdown_by by, size_t column)
@@ -138,7 +128,8 @@ static void put_name(struct buf *buf, const struct style *style, const struct br
 	else if (is_of_functions(by) && row->frame && row->frame->has_symbol)
 		put_function(buf, style, row->frame, column);
 	else
-		put_path(buf, row->name, style->width && !style->full ? width : 0);
+		frame_name_put_path(buf, style, row->name,
+				    style->width && !style->full ? width : 0);
 }
 
 /* The rows to be shown, and what is said about them. */
