@@ -122,27 +122,6 @@ static void put_without_library(struct buf *buf, const char *text)
 	}
 }
 
-/* The end of a name that has template arguments, without those of its last part. */
-static const char *method_end(const char *text)
-{
-	const char *end = text + strlen(text), *last = end;
-	unsigned depth = 0;
-
-	if (end == text || end[-1] != '>')
-		return end;
-	for (const char *c = end; c-- > text;) {
-		depth += *c == '>' && !(c > text && c[-1] == '-');
-		if (*c == '<' && depth && !--depth) {
-			last = c;
-			break;
-		}
-	}
-	for (const char *c = text; c < last; c++)
-		if (*c == '>' && c[1] == ':') // its class has arguments
-			return last;
-	return end;
-}
-
 /* What follows the first scope of a name; NULL: it has none, or one with template arguments. */
 static const char *after_scope(const char *text)
 {
@@ -224,18 +203,14 @@ static bool put_without_scopes(struct buf *buf, const char *text, bool classes, 
 static bool put_cut(struct buf *buf, const char *text, enum cut cut, size_t width)
 {
 	cleanup(buf_deinit) struct buf method = BUF_EMPTY, plain = BUF_EMPTY;
-	bool methods = cut == CUT_METHOD || cut == CUT_METHOD_LIBRARY || cut == CUT_SCOPES ||
-		       cut == CUT_CLASS;
+	bool methods = cut == CUT_METHOD || cut >= CUT_METHOD_LIBRARY;
 
-	if (cut == CUT_FRONT) {
-		frame_name_cut_front(buf, text, width);
-		return true;
-	}
 	if (cut == CUT_MIDDLE) {
 		cut_middle(buf, text, width);
 		return true;
 	}
-	buf_put(&method, text, methods ? (size_t)(method_end(text) - text) : strlen(text));
+	buf_put(&method, text,
+		methods ? (size_t)(function_name_method_end(text) - text) : strlen(text));
 	text = buf_string(&method);
 	if (text && cut != CUT_NOTHING && cut != CUT_METHOD) {
 		put_without_library(&plain, text);
@@ -243,8 +218,12 @@ static bool put_cut(struct buf *buf, const char *text, enum cut cut, size_t widt
 	}
 	if (!text)
 		return false;
-	return cut < CUT_SCOPES ? put_within(buf, text, width)
-				: put_without_scopes(buf, text, cut == CUT_SCOPES, width);
+	if (cut < CUT_SCOPES)
+		return put_within(buf, text, width);
+	if (cut < CUT_FRONT)
+		return put_without_scopes(buf, text, cut == CUT_SCOPES, width);
+	frame_name_cut_front(buf, text, width);
+	return true;
 }
 
 /* Writes the name in one way. false: it does not fit, or another function reads so. */

@@ -53,6 +53,24 @@ static bool is_in_braces(const char *name, const char *c)
 	return depth > 0;
 }
 
+const char *function_name_method_end(const char *name)
+{
+	const char *end = name + strlen(name), *last = end;
+	unsigned depth = 0;
+
+	if (end == name || end[-1] != '>')
+		return end;
+	for (const char *c = end; last == end && c-- > name;) {
+		depth += *c == '>' && !(c > name && c[-1] == '-');
+		if (*c == '<' && depth && !--depth)
+			last = c;
+	}
+	for (const char *c = name; c < last; c++)
+		if (*c == '>' && c[1] == ':')
+			return last;
+	return end;
+}
+
 /* Whether the bracket at c belongs to a type or to the name, and is no list of parameters. */
 static bool is_within(const char *name, const char *c)
 {

@@ -220,6 +220,29 @@ static void put_text(struct shortening *shortening, const char *text, const char
 	}
 }
 
+/*
+ * Leaves out arguments of the standard library's function templates that are only the types of what
+ * they were called with.
+ */
+static void drop_deduced(struct buf *name)
+{
+	static const char *const makers[] = {"std::make_shared<", "std::make_unique<"};
+	const char *text = buf_string(name);
+
+	if (!text || !begins(text, text + name->size, "std::"))
+		return;
+	name->size = (size_t)(function_name_method_end(text) - text);
+	for (size_t i = 0; i < ARRAY_COUNT(makers); i++) {
+		const char *end = text + name->size, *first;
+
+		if (!begins(text, end, makers[i]) || end[-1] != '>')
+			continue;
+		first = argument_end(text + strlen(makers[i]), end - 1);
+		name->size = (size_t)(first - text);
+		buf_char(name, '>');
+	}
+}
+
 void short_name_put(struct buf *buf, const char *name, enum short_name_form form)
 {
 	struct buf shortened = BUF_EMPTY;
@@ -228,6 +251,7 @@ void short_name_put(struct buf *buf, const char *name, enum short_name_form form
 	size_t size = strnlen(path, LONGEST_NAME);
 
 	put_text(&shortening, path, path + size);
+	drop_deduced(&shortened);
 	if (shortened.size && !shortened.failure)
 		buf_put(buf, shortened.data, shortened.size);
 	else
