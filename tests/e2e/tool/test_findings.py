@@ -254,3 +254,13 @@ def test_every_kind_is_explained():
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     assert [kind for kind in kinds if not any(line.startswith(f"| `{kind}` |") for line in rows)] == []
     assert set(kinds) >= {kind for kind, *_ in FAULTS.values()}
+
+
+def test_a_short_run_is_all_start_up(tool, tmp_path):
+    """No growth is seen in a run of 40 ms."""
+    made = Made(tmp_path, ["main", "run", "grow"])
+    for _ in range(1000):
+        made.allocate(["main", "run", "grow"], 100, wait=40000)
+    [finding] = findings_of(tool, made.write())["findings"]
+    assert (finding["kind"], finding["confidence"]) == ("never_freed_once", "unclear")
+    assert finding["numbers"]["bytes"] == 100000
