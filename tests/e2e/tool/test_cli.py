@@ -656,7 +656,7 @@ def test_summary_is_of_the_highest_peak(mallow, agent, tmp_path):
     script.chmod(0o755)
     run = mallow_run(mallow, "run", script, cwd=tmp_path)
     assert run.returncode == 0
-    assert re.search(r"^mallow: sort -S 20M /dev/null .*\n  peak +[2-9]\d\.\d MB  ", run.stderr, re.M)
+    assert re.search(r"^mallow: sort -S 20M /dev/null .*\n(?:.+\n)*\n  peak +[2-9]\d\.\d MB  ", run.stderr, re.M)
     assert re.search(r"^ +\d+ +[\d.]+ .B .* ls  .*\n +\d+ .* (dash|sh)  ", run.stderr, re.M)
 
 
@@ -671,7 +671,7 @@ def test_summary_names_the_signal(mallow, agent, tmp_path):
     run = mallow_run(mallow, "run", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)",
                      cwd=tmp_path)
     assert run.returncode == 137
-    assert re.search(r"^mallow: .*\n  ended by signal 9 \(Killed\)\n  peak ", run.stderr, re.M)
+    assert re.search(r"^mallow: .*\n  ended by signal 9 \(Killed\)\nMost memory at .*\n(?:.+\n)*\n  peak ", run.stderr, re.M)
 
 
 @pytest.mark.parametrize("script,status,said", [
@@ -694,7 +694,7 @@ def test_a_newline_in_a_name(folder, name, mallow, agent, tmp_path):
     folder.mkdir()
     run = mallow_run(mallow, "run", "-o", name, "sh", "-c", "exit 3", cwd=folder)
     assert run.returncode == 3
-    assert re.search(r"^mallow: sh -c exit 3  \(pid \d+\)\n  peak ", run.stderr, re.M)
+    assert re.search(r"^mallow: sh -c exit 3  \(pid \d+\)\n(?:.+\n)*\n  peak ", run.stderr, re.M)
     assert (folder / name).exists()
 
 

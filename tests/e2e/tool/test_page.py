@@ -111,8 +111,7 @@ def test_fits_a_page(tool, recording):
     assert len(text.splitlines()) <= 40 and max(map(len, text.splitlines())) <= 80
     stacks = text[text.index("At the peak"):]
     assert re.findall(r"^ +(\d)\. ", stacks, re.M) == ["1", "2", "3"]
-    wide, narrow = report("--width", "200"), report("--width", "40")
-    assert len(wide.splitlines()) <= 40 and len(narrow.splitlines()) <= 40
+    assert len(report("--width", "200").splitlines()) <= 40
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])
