@@ -15,8 +15,9 @@
  */
 #define NAME_LONG  40
 #define NAME_SHORT 26
-#define NAME_FLOOR 24
+#define NAME_FLOOR 20
 #define OTHERS     5
+#define TINY       60 /* a line for two numbers and a name */
 
 static bool is_of_functions(enum breakdown_by by)
 {
@@ -255,7 +256,8 @@ static struct err *put_rows(struct buf *buf, const struct listing *listing)
 	for (uint32_t i = 0; i < listing->shown; i++)
 		add_cells(&table, style, listing->subject, listing->view, listing->rows[i]);
 	if (style->width && !style->full)
-		text_table_narrow(&table, style->width > least ? style->width - least : 0, 3);
+		text_table_narrow(&table, style->width > least ? style->width - least : 0,
+				  style->width < TINY ? 2 : 3);
 	column = text_table_width(&table) + TEXT_TABLE_GAP;
 	text_table_titles(&table, buf, style);
 	style_printf(buf, style, STYLE_DIM, "  %s\n", listing->info->name);
