@@ -113,16 +113,6 @@ static void put_function(struct buf *buf, const struct style *style,
 	frame_text_line(buf, style, &function, column, 1);
 }
 
-/* Writes the end of a path, which tells most. width 0: the whole path. */
-static void put_path(struct buf *buf, const char *path, size_t width)
-{
-	cleanup(buf_deinit) struct buf safe = BUF_EMPTY;
-
-	style_safe_text(&safe, path, strlen(path));
-	if (buf_string(&safe))
-		frame_name_cut_front(buf, buf_string(&safe), width ? width : SIZE_MAX);
-}
-
 /* Writes what a row is about, behind so many columns of numbers. */
 static void put_name(struct buf *buf, const struct style *style, const struct breakdown_row *row,
 		     enum breakdown_by by, size_t column)
@@ -138,7 +128,8 @@ static void put_name(struct buf *buf, const struct style *style, const struct br
 	else if (is_of_functions(by) && row->frame && row->frame->has_symbol)
 		put_function(buf, style, row->frame, column);
 	else
-		put_path(buf, row->name, style->width && !style->full ? width : 0);
+		frame_name_put_path(buf, style, row->name,
+				    style->width && !style->full ? width : 0);
 }
 
 /* The rows to be shown, and what is said about them. */
@@ -234,8 +225,6 @@ static size_t name_columns(const struct listing *listing, size_t most)
 			frame_name_put(&name, listing->style, frame, 0);
 		else
 			put_name(&name, listing->style, listing->rows[i], by, 0);
-		if (is_of_functions(by) && frame && frame->has_symbol && !frame->in_program)
-			buf_printf(&name, "  [%s]", frame->module_name ? frame->module_name : "");
 		taken = TEXT_TABLE_GAP + style_columns(name.data, name.size);
 		if (taken > columns)
 			columns = taken;
