@@ -54,7 +54,8 @@ static void put_never_freed(const struct sentence *sentence)
 	uint64_t duration = recording_facts(sentence->recording)->duration_ns;
 
 	put_bytes(sentence, FINDING_NUMBER_bytes);
-	put(sentence, " never freed, ");
+	put(sentence,
+	    recording_facts(sentence->recording)->ended ? " never freed, " : " not freed, ");
 	switch (sentence->finding->kind) {
 	case FINDING_GROWS:
 		put(sentence, "growing to the end");
@@ -81,6 +82,13 @@ static void put_never_freed(const struct sentence *sentence)
 		put_time(sentence, FINDING_NUMBER_until_ns);
 		break;
 	}
+	put_function(sentence, ": ");
+}
+
+static void put_grows_to_teardown(const struct sentence *sentence)
+{
+	put_bytes(sentence, FINDING_NUMBER_bytes);
+	put(sentence, " grew to the end, and was freed only there");
 	put_function(sentence, ": ");
 }
 
@@ -225,6 +233,7 @@ void finding_sentence_write(struct buf *buf, const struct style *style,
 	static void (*const writers[FINDING_KINDS])(const struct sentence *sentence) = {
 		[FINDING_WRONG_FREES] = put_wrong_frees,
 		[FINDING_GROWS] = put_never_freed,
+		[FINDING_GROWS_TO_TEARDOWN] = put_grows_to_teardown,
 		[FINDING_STEPS] = put_never_freed,
 		[FINDING_STOPPED] = put_never_freed,
 		[FINDING_FLAT] = put_never_freed,
@@ -264,6 +273,10 @@ void finding_command_write(struct buf *buf, const struct finding *finding, const
 	buf_text(buf, " report");
 	if (finding->view)
 		put_option(buf, finding->view);
+	if (finding->sort) {
+		put_option(buf, "sort");
+		buf_printf(buf, " %s", finding->sort);
+	}
 	for (uint32_t i = 0; i < finding->condition_count; i++) {
 		put_option(buf, finding->conditions[i].name);
 		buf_char(buf, ' ');

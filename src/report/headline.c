@@ -75,12 +75,13 @@ void headline_write_peak(struct buf *buf, const struct style *style,
 }
 
 static void put_fact(struct buf *buf, const struct style *style, enum headline_fact fact,
-		     const uint64_t *numbers)
+		     const uint64_t *numbers, bool ended)
 {
 	switch (fact) {
 	case HEADLINE_GROWS:
 		put_bytes(buf, style, numbers[0]);
-		buf_text(buf, " was never freed and grew to the end, by ");
+		buf_text(buf, ended ? " was never freed and grew to the end, by "
+				    : " was not freed and grew to the end, by ");
 		put_bytes(buf, style, numbers[1]);
 		buf_text(buf, " a second.");
 		break;
@@ -100,8 +101,13 @@ static void put_fact(struct buf *buf, const struct style *style, enum headline_f
 		break;
 	case HEADLINE_NEVER_FREED:
 		put_bytes(buf, style, numbers[0]);
-		buf_text(buf, " was never freed, in ");
+		buf_text(buf, ended ? " was never freed, in " : " was not freed, in ");
 		buf_text(buf, format_counted(numbers[1], "block", style->exact).text);
+		buf_char(buf, '.');
+		break;
+	case HEADLINE_LIBRARIES:
+		buf_text(buf, "Everything of your own code was freed; libraries keep ");
+		put_bytes(buf, style, numbers[0]);
 		buf_char(buf, '.');
 		break;
 	case HEADLINE_ALL_FREED:
@@ -116,6 +122,7 @@ void headline_write_facts(struct buf *buf, const struct style *style,
 	for (unsigned int i = 0; headline->peak_bytes && i < headline->fact_count; i++) {
 		if (i)
 			buf_char(buf, ' ');
-		put_fact(buf, style, headline->facts[i].fact, headline->facts[i].numbers);
+		put_fact(buf, style, headline->facts[i].fact, headline->facts[i].numbers,
+			 headline->ended);
 	}
 }

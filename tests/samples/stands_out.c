@@ -95,6 +95,10 @@ static void keep_some(int tick)
 {
 	if (is("grows") || is("late_begin"))
 		cache_put(is("grows") || tick >= TICKS / 2 + 5 ? 4 : 0);
+	if (is("teardown"))
+		cache_put(20);
+	if (is("teardown") && clean && tick % 40 == 39)
+		forget_all();
 	if (is("steps") && tick % 50 == 25)
 		cache_put(100);
 	if (is("flat") && tick < TICKS / 4)
@@ -282,7 +286,7 @@ int main(int count, char **arguments)
 	clean = count > 2;
 	// Those that are not about what is never freed free all of it.
 	frees = clean || is("slack") || is("sparse_pages") || is("stayed_resident") ||
-		is("untouched");
+		is("untouched") || is("teardown");
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	run();
 	if (frees)

@@ -69,12 +69,14 @@ static bool stands_out(const struct finding_search *search, const struct picked_
 		       enum shape shape, uint64_t bytes)
 {
 	bool growing = shape == SHAPE_GROWS || shape == SHAPE_STEPS;
+	uint64_t mean = recording_facts(search->recording)->sample_mean;
 	uint64_t least = !picked->own ? FINDING_PLUMBING_MIN
 			 : growing    ? FINDING_GROWING_MIN
 				      : FINDING_BYTES_MIN;
 	unsigned int percent = growing ? FINDING_GROWING_PERCENT : FINDING_CALM_PERCENT;
 
-	return bytes >= least &&
+	// Of a few samples the times say nothing.
+	return bytes >= least && bytes >= mean * FINDING_SAMPLES_MIN &&
 	       (double)bytes * 100 >=
 		       (double)recording_summary(search->recording)->peak_bytes * percent;
 }

@@ -52,11 +52,14 @@ struct err *find_temporary(struct finding_search *search)
 		return NULL;
 	for (uint32_t i = 0; i < search->site_count; i++)
 		search->values[i] = search->sites[i].temporary;
-	err = own_functions_pick(search->functions, search->values, &picked);
+	// Whoever calls it made no more of them: a request's handler is below all that a server
+	// does.
+	err = own_functions_pick_called(search->functions, search->values, &picked);
 	if (!err)
 		err = own_functions_take(search->functions, &picked, add_site, &sum);
 	if (err)
 		return err;
+	finding.sort = "temporary";
 	finding_set(&finding, FINDING_NUMBER_calls, sum.temporary);
 	finding_set(&finding, FINDING_NUMBER_all_calls, all->temporary);
 	err = finding_set_function(search, &finding, &picked);

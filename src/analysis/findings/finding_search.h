@@ -15,6 +15,9 @@
 #define FINDING_GROWING_PERCENT 1
 #define FINDING_CALM_PERCENT    5 /* of what is never freed and does not grow */
 
+/* Of a sample so many blocks: the times of fewer say nothing. */
+#define FINDING_SAMPLES_MIN 20
+
 /* At most so many findings of one kind about functions. */
 #define FINDING_FUNCTIONS_MAX 3
 
@@ -54,6 +57,7 @@ struct err *finding_set_function(struct finding_search *search, struct finding *
 
 /* The parts of the search. */
 struct err *find_never_freed(struct finding_search *search);
+struct err *find_grows_to_teardown(struct finding_search *search);
 struct err *find_large_blocks(struct finding_search *search);
 struct err *find_slack(struct finding_search *search);
 struct err *find_temporary(struct finding_search *search);

@@ -117,6 +117,7 @@ struct finding {
 	struct finding_condition conditions[FINDING_CONDITIONS];
 	uint32_t condition_count;
 	const char *view;
+	const char *sort; /* the metric by which it stands first there; NULL: any */
 };
 
 static inline bool finding_has(const struct finding *finding, enum finding_number number)

@@ -44,7 +44,7 @@ static const struct finding *first_of(const struct findings *findings, enum find
 }
 
 /* What grows may be several findings, and stacks may be in more than one: the largest is said. */
-static void add_facts(const struct recording *recording, const struct findings *findings,
+static void add_facts(const struct recording *recording, const struct findings *findings, bool own,
 		      struct headline *headline)
 {
 	const struct recording_summary *sum = recording_summary(recording);
@@ -62,10 +62,28 @@ static void add_facts(const struct recording *recording, const struct findings *
 	finding = first_of(findings, FINDING_WRONG_FREES);
 	if (finding)
 		add(headline, HEADLINE_WRONG_FREES, finding->numbers[FINDING_NUMBER_calls], 0);
-	if (!headline->fact_count && sum->leaked_blocks)
+	if (!headline->fact_count && sum->leaked_blocks && !own)
+		add(headline, HEADLINE_LIBRARIES, sum->leaked_bytes, 0);
+	else if (!headline->fact_count && sum->leaked_blocks)
 		add(headline, HEADLINE_NEVER_FREED, sum->leaked_bytes, sum->leaked_blocks);
 	if (!headline->fact_count)
 		add(headline, HEADLINE_ALL_FREED, 0, 0);
+}
+
+/* *ret: something that is never freed was allocated by own code. */
+static struct err *leaks_own(const struct recording *recording, struct own_functions *functions,
+			     bool *ret)
+{
+	uint32_t count, unused;
+	const struct site *sites = recording_sites(recording, &count);
+	const uint32_t *named;
+	struct err *err = own_functions_named(functions, &named, &unused);
+
+	*ret = false;
+	for (uint32_t i = 0; !err && !*ret && i < count; i++)
+		*ret = sites[i].leaked_bytes && named[i] != UINT32_MAX &&
+		       named_frame_is_own(own_functions_frame(functions, named[i]));
+	return err;
 }
 
 /* Picks a function, but none that is not own code. */
@@ -131,8 +149,10 @@ struct err *headline_make(const struct recording *recording, const struct findin
 		.peak_bytes = sum->peak_bytes,
 		.peak_blocks = sum->peak_blocks,
 		.peak_ns = sum->peak_time_ns,
+		.ended = recording_facts(recording)->ended,
 	};
 	const struct run_facts *facts;
+	bool own;
 	uint32_t site_count;
 	const struct site *sites = recording_sites(recording, &site_count);
 	auto_free uint64_t *values = calloc((size_t)site_count + 1, sizeof(*values));
@@ -144,7 +164,10 @@ struct err *headline_make(const struct recording *recording, const struct findin
 		err = pick_own(functions, values, &headline.function);
 	if (err)
 		return err;
-	add_facts(recording, findings, &headline);
+	err = leaks_own(recording, functions, &own);
+	if (err)
+		return err;
+	add_facts(recording, findings, own, &headline);
 	if (!sum->peak_bytes)
 		headline.clause = HEADLINE_NOTHING;
 	else if (facts && facts->large_count)

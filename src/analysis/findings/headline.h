@@ -23,6 +23,7 @@ enum headline_fact {
 	HEADLINE_TEMPORARY, /* temporary calls: calls of all_calls */
 	HEADLINE_WRONG_FREES,
 	HEADLINE_NEVER_FREED, /* none of these, but not everything was freed: bytes, blocks */
+	HEADLINE_LIBRARIES,   /* the same, but none of it is own code's: bytes */
 	HEADLINE_ALL_FREED,   /* none of these, and everything was */
 };
 
@@ -47,6 +48,7 @@ struct headline {
 		uint64_t numbers[2];
 	} facts[HEADLINE_FACTS];
 	unsigned int fact_count;
+	bool ended; /* the recording has the program's end: what is live then is never freed */
 };
 
 /*

@@ -26,6 +26,7 @@ struct function {
 /* The functions of the lines of a frame: FUNCTION_NONE for a line that is not own code. */
 struct lines {
 	uint32_t first, count; /* count 0: not known yet */
+	bool starts;           /* Rust's code that calls a program's main is in it */
 };
 
 struct own_functions {

@@ -106,6 +106,9 @@ static struct err *measure(struct own_functions *functions, const uint32_t *numb
 					 &functions->functions.items[lines[j]]);
 			set |= bit | (lines[j] == FUNCTION_NONE ? 0 : any);
 		}
+		// What called Rust's start is the C main, and no function of the reader's.
+		if (functions->frames[functions->nodes[i].frame].starts)
+			set &= ~any;
 		functions->candidates[i] = set;
 	}
 	for (uint32_t i = 0; i < number_count; i++)

@@ -88,6 +88,7 @@ static void put_conditions(struct json_writer *json, const struct finding *findi
 		json_field_text(json, finding->conditions[i].name, finding->conditions[i].value);
 	json_end(json);
 	json_field_text(json, "view", finding->view);
+	json_field_text(json, "sort", finding->sort);
 }
 
 static struct err *put_finding(struct json_writer *json, struct json_stacks *stacks,

@@ -1,0 +1,100 @@
+/*
+ * What grows all the time, and is freed only when the program ends: a cache that never evicts, in a
+ * program that destroys its objects at exit. While it runs, it is no different from a leak.
+ */
+#include <stdlib.h>
+
+#include "analysis/findings/finding_search.h"
+#include "hosted/cleanup.h"
+
+#define BEFORE_END (FACTS_POINTS - 2) /* the last part's end but one: teardown comes after it */
+#define EIGHTHS    (FACTS_POINTS / 2)
+#define PEAK_PART  3        /* a third of the peak, or more */
+#define RUN_NS_MIN 50000000 /* a shorter run is nothing but start-up */
+
+/* The curve of what is called after a function. */
+struct curve {
+	uint64_t live[FACTS_POINTS];
+};
+
+/* Whether it grew in six of the last seven eighths, and hardly anything of it is left at the end.
+ */
+static bool is_torn_down(const struct curve *curve)
+{
+	const uint64_t *live = curve->live;
+	unsigned int grew = live[BEFORE_END] > live[BEFORE_END - 1];
+
+	for (unsigned int i = 0; i < FACTS_POINTS; i++)
+		if ((double)live[i] * 95 > (double)live[BEFORE_END] * 100)
+			return false;
+	for (unsigned int eighth = 1; eighth < EIGHTHS - 1; eighth++)
+		grew += live[2 * eighth + 1] > live[2 * eighth - 1];
+	return grew >= EIGHTHS - 2 && live[FACTS_POINTS - 1] < live[BEFORE_END] / 10;
+}
+
+/* Sets search->values to what each site had before the end, if its function is torn down. */
+static struct err *find_curves(struct finding_search *search)
+{
+	auto_free struct curve *curves = NULL;
+	const uint32_t *named;
+	uint32_t count;
+	struct err *err = own_functions_named(search->functions, &named, &count);
+
+	if (err)
+		return err;
+	curves = calloc((size_t)count + 1, sizeof(*curves));
+	if (!curves)
+		return err_no_memory();
+	for (uint32_t i = 0; i < search->site_count; i++)
+		for (int j = 0; named[i] != UINT32_MAX && j < FACTS_POINTS; j++)
+			curves[named[i]].live[j] += search->facts->sites[i].live[j];
+	for (uint32_t i = 0; i < search->site_count; i++) {
+		bool found = named[i] != UINT32_MAX && is_torn_down(&curves[named[i]]);
+
+		search->values[i] = found ? search->facts->sites[i].live[BEFORE_END] : 0;
+	}
+	return NULL;
+}
+
+/* What all sites of a function had before the end. */
+struct sum {
+	const struct finding_search *search;
+	uint64_t bytes;
+};
+
+static void add_site(void *argument, uint32_t site)
+{
+	struct sum *sum = argument;
+
+	sum->bytes += sum->search->facts->sites[site].live[BEFORE_END];
+}
+
+struct err *find_grows_to_teardown(struct finding_search *search)
+{
+	const struct recording_facts *facts = recording_facts(search->recording);
+	uint64_t peak = recording_summary(search->recording)->peak_bytes;
+	struct finding finding = {.kind = FINDING_GROWS_TO_TEARDOWN, .trust = FINDING_TRUST_LIKELY};
+	struct sum sum = {.search = search};
+	struct picked_function picked;
+	struct err *err;
+
+	if (!search->facts || !facts->ended || facts->duration_ns < RUN_NS_MIN)
+		return NULL;
+	err = find_curves(search);
+	if (!err)
+		err = own_functions_pick_called(search->functions, search->values, &picked);
+	if (err || !picked.frame || !picked.own)
+		return err;
+	err = own_functions_take(search->functions, &picked, add_site, &sum);
+	if (err || sum.bytes < FINDING_SPREAD_MIN || sum.bytes < peak / PEAK_PART ||
+	    sum.bytes < facts->sample_mean * FINDING_SAMPLES_MIN)
+		return err;
+	finding.bytes = sum.bytes;
+	finding_set(&finding, FINDING_NUMBER_bytes, sum.bytes);
+	finding_set(&finding, FINDING_NUMBER_at_ns, facts_point_ns(facts->duration_ns, BEFORE_END));
+	err = finding_condition_ns(search, &finding, "alive_at",
+				   facts_point_ns(facts->duration_ns, BEFORE_END));
+	if (!err)
+		err = finding_set_function(search, &finding, &picked);
+	return err ? err : finding_search_add(search, &finding);
+}
