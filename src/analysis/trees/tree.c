@@ -208,10 +208,7 @@ static void add_up(struct builder *builder, const struct site *sites, uint32_t c
 	}
 }
 
-/*
- * Compares by value, descending, then by label: reversed, because siblings are linked from the last
- * to the first.
- */
+/* By value, descending, then by label: siblings differ in their labels. */
 static int compare(const void *left, const void *right, void *argument)
 {
 	const struct tree_node *nodes = argument;
@@ -219,24 +216,50 @@ static int compare(const void *left, const void *right, void *argument)
 	const struct tree_node *b = &nodes[*(const uint32_t *)right];
 
 	if (a->value != b->value)
-		return a->value < b->value ? -1 : 1;
-	return strcmp(b->label, a->label);
+		return a->value > b->value ? -1 : 1;
+	return strcmp(a->label, b->label);
 }
 
+static void link_children(struct tree_node *nodes, uint32_t parent, uint32_t *children,
+			  uint32_t count)
+{
+	uint32_t *link = &nodes[parent].first_child;
+
+	if (count > 1)
+		qsort_r(children, count, sizeof(*children), compare, nodes);
+	for (uint32_t i = 0; i < count; i++) {
+		*link = children[i];
+		link = &nodes[children[i]].next_sibling;
+	}
+}
+
+/*
+ * Sorts each node's children on their own: most nodes have one or two, and a sort of all nodes at
+ * once compares labels of nodes that are no siblings.
+ */
 static struct err *link_nodes(struct tree_node *nodes, uint32_t count)
 {
-	auto_free uint32_t *order = malloc(count * sizeof(*order));
+	// First how many children, then where the next one goes, at last where they end.
+	auto_free uint32_t *ends = calloc((size_t)count, sizeof(*ends));
+	auto_free uint32_t *children = malloc((size_t)count * sizeof(*children));
+	uint32_t begin = 0;
 
-	if (!order)
+	if (!ends || !children)
 		return err_no_memory();
 	for (uint32_t i = 1; i < count; i++)
-		order[i - 1] = i;
-	qsort_r(order, count - 1, sizeof(*order), compare, nodes);
-	for (uint32_t i = 0; i + 1 < count; i++) {
-		struct tree_node *node = &nodes[order[i]];
+		ends[nodes[i].parent]++;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t own = ends[i];
 
-		node->next_sibling = nodes[node->parent].first_child;
-		nodes[node->parent].first_child = order[i];
+		ends[i] = begin;
+		begin += own;
+	}
+	for (uint32_t i = 1; i < count; i++)
+		children[ends[nodes[i].parent]++] = i;
+	begin = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		link_children(nodes, i, children + begin, ends[i] - begin);
+		begin = ends[i];
 	}
 	return NULL;
 }
