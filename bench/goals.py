@@ -14,6 +14,7 @@ PAGE_MS, FLAMEGRAPH_MS, NEXT_PAGE_MS, STREAM = 150, 200, 20, 200
 LIVE, LIVE_HEAPTRACE, SAMPLED = 1 / 5, 1 / 20, 1.03     # added CPU by theirs; slowdown
 LIVE_EACH, LIVE_SHARE, LIVE_REPORT_S = 48, 0.3, 1
 HUGE_LOAD_S, HUGE_ANSWER_S = 40, 1.5                  # of a hundred million
+DEEP_ANSWER_S = 1                                     # of many deep stacks
 
 
 class Goals:
@@ -148,10 +149,24 @@ def of_serving(served, goals):
               f"JSON is served with >= {STREAM} MB/s: {max(served.stream):.0f} MB/s")
 
 
-def section(results, pairs, scaling, lived=None, opened=None):
+def of_deep(deeply, goals):
+    if not deeply:
+        return
+    longest = deeply.serving.longest() / 1000
+    goals.add(longest <= DEEP_ANSWER_S, f"the same answers of {table.count(deeply.stacks)} deep stacks take "
+                                        f"<= {DEEP_ANSWER_S} s: {longest:.2f} s")
+    slow = [f"{what} begins after {min(one.begins):.2f} s, with {one.speed():.0f} MB/s"
+            for what, one in deeply.whole.items() if min(one.lasts) > DEEP_ANSWER_S
+            and (min(one.begins) > DEEP_ANSWER_S or one.speed() < STREAM)]
+    goals.add(not slow, f"all of them in one answer take <= {DEEP_ANSWER_S} s, or begin by then and come with >= "
+                        f"{STREAM} MB/s: {'not ' + ', '.join(slow) if slow else f'all of {len(deeply.whole)}'}")
+
+
+def section(results, pairs, scaling, lived=None, opened=None, deeply=None):
     goals = Goals()
     of_programs(results, goals)
     of_micro(pairs, scaling, goals)
     of_live(lived, goals)
     of_engine(opened, goals)
+    of_deep(deeply, goals)
     return ["Goals (of minima)", "", *goals.lines] if goals.lines else []

@@ -56,17 +56,19 @@ class Server:
         self.process.wait()
 
     def ask(self, target):
-        """(seconds, bytes)"""
-        begin, size = time.monotonic(), 0
+        """(seconds, bytes, seconds until the first of them)"""
+        begin, size, first = time.monotonic(), 0, None
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
         connection.request("GET", f"/data/last/{target}")
         answer = connection.getresponse()
-        while piece := answer.read(1 << 20):
+        while piece := answer.read1(1 << 20):
+            first = first or time.monotonic() - begin
             size += len(piece)
         connection.close()
         if answer.status != 200:
             raise BenchError(f"mallow serve answers {answer.status} to {target}")
-        return time.monotonic() - begin, size
+        seconds = time.monotonic() - begin
+        return seconds, size, first or seconds
 
 
 def measure(place, path, rounds):
@@ -81,7 +83,7 @@ def measure(place, path, rounds):
                 figures.next.setdefault(what, []).append(
                     1000 * server.ask(f"{target}&skip={PAGE}")[0])
             figures.flamegraph.append(1000 * server.ask(f"export/flamegraph?size_min={40 + i}")[0])
-            seconds, size = server.ask(f"allocations?count={STREAMED}")
+            seconds, size, _ = server.ask(f"allocations?count={STREAMED}")
             figures.stream.append(size / 1e6 / seconds)
     lines = table.rows(["", "the first", "milliseconds", "next page"], [
         *([what, f"{figures.pages[what][0]:.0f}", table.pair(figures.pages[what], 0),
