@@ -17,6 +17,7 @@
 #define TOP_ROWS     20
 #define TOP_BRANCHES 12
 #define POOL_SITES   3
+#define LEAST_WIDTH  40
 
 enum {
 	JSON,
@@ -34,12 +35,13 @@ enum {
 	POOLS,
 	MERGE,
 	BYTES,
+	WIDTH,
 	FULL,
 	PLUMBING,
 	DEBUG_SYMBOLS
 };
 
-#define BREAKDOWN(NAME, name, plural, of_blocks) " " name
+#define BREAKDOWN(NAME, name, plural, source) " " name
 /* " function file …": +1 skips the first space. */
 static const char breakdown_names[] =
 #include "analysis/breakdown/breakdown.def"
@@ -68,8 +70,8 @@ static const struct option_spec options_of_report[] = {
 	[TREE] = {.name = "tree", .text = "the call tree, outermost function first"},
 	[BY] = {.name = "by",
 		.value = "WHAT",
-		.text = "sums by it instead of sites; of a function, file or module its own, and "
-			"inclusive ones, of all that it called, too",
+		.text = "sums by it instead of sites; by function and file of your own code; each "
+			"with those of all that it called, too",
 		.choices = breakdown_names + 1},
 	[INCLUSIVE] = {.name = "inclusive",
 		       .text = "with --by: the order is that of the inclusive sums"},
@@ -95,19 +97,30 @@ static const struct option_spec options_of_report[] = {
 			   "each, instead of all sites"},
 	[MERGE] = {.name = "merge", .text = "all recordings as one: sites by file and place in it"},
 	[BYTES] = {.name = "bytes", .text = "sizes and counts to the last digit"},
+	[WIDTH] = {.name = "width",
+		   .value = "N",
+		   .text = "columns of a text, 0 for as many as it needs",
+		   .standard = "the terminal's, else 80"},
 	[FULL] = {.name = "full", .text = "cut, fold and leave out nothing"},
 	[PLUMBING] = PLUMBING_OPTION,
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
 };
 
-static const int exclusive[][2] = {
-	{JSON, CSV},           {JSON, TREE},        {CSV, TREE},          {CSV, ERRORS},
-	{CSV, POOLS},          {BY, TREE},          {BY, HISTOGRAM},      {BY, ERRORS},
-	{BY, POOLS},           {HISTOGRAM, TREE},   {HISTOGRAM, SORT},    {HISTOGRAM, TOP},
-	{HISTOGRAM, MERGE},    {HISTOGRAM, ERRORS}, {HISTOGRAM, POOLS},   {HISTOGRAM, SUPPRESSIONS},
-	{AT, ERRORS},          {AT, POOLS},         {AT, MERGE},          {SUPPRESSIONS, ERRORS},
-	{SUPPRESSIONS, POOLS}, {ERRORS, TREE},      {ERRORS, SORT},       {ERRORS, MERGE},
-	{POOLS, TREE},         {POOLS, ERRORS},     {PLUMBING, HISTOGRAM}};
+static const int exclusive[][2] = {{JSON, CSV},           {JSON, TREE},
+				   {CSV, TREE},           {CSV, ERRORS},
+				   {CSV, POOLS},          {BY, TREE},
+				   {BY, HISTOGRAM},       {BY, ERRORS},
+				   {BY, POOLS},           {HISTOGRAM, TREE},
+				   {HISTOGRAM, SORT},     {HISTOGRAM, TOP},
+				   {HISTOGRAM, MERGE},    {HISTOGRAM, ERRORS},
+				   {HISTOGRAM, POOLS},    {HISTOGRAM, SUPPRESSIONS},
+				   {AT, ERRORS},          {AT, POOLS},
+				   {AT, MERGE},           {SUPPRESSIONS, ERRORS},
+				   {SUPPRESSIONS, POOLS}, {ERRORS, TREE},
+				   {ERRORS, SORT},        {ERRORS, MERGE},
+				   {POOLS, TREE},         {POOLS, ERRORS},
+				   {PLUMBING, HISTOGRAM}, {WIDTH, FULL},
+				   {WIDTH, JSON},         {WIDTH, CSV}};
 
 /* The view of the option that was given. These options exclude each other. */
 static enum report_view view_of(const struct options *options)
@@ -153,8 +166,23 @@ static bool read_top(const struct command *command, const struct options *option
 
 	if (!options_number(command, options, TOP, 0, top, &top))
 		return false;
+	wanted->page = !options->values[TOP];
 	wanted->top = top > UINT32_MAX ? 0 : (uint32_t)top;
 	wanted->pool_sites = options->values[TOP] ? wanted->top : POOL_SITES;
+	return true;
+}
+
+static bool read_width(const struct command *command, const struct options *options,
+		       struct report_wanted *wanted)
+{
+	uint64_t width = 0;
+
+	if (!options_number(command, options, WIDTH, 0, width, &width))
+		return false;
+	if (width && width < LEAST_WIDTH)
+		width = LEAST_WIDTH;
+	wanted->width = width > UINT16_MAX ? 0 : (unsigned)width;
+	wanted->width_known = options->values[WIDTH] != NULL;
 	return true;
 }
 
@@ -164,12 +192,12 @@ static bool read_top(const struct command *command, const struct options *option
  */
 static bool fits_together(const struct options *options, const struct report_wanted *wanted)
 {
-	if (wanted->merge && options->values[BY] && breakdown_info(wanted->by)->of_blocks)
+	if (wanted->merge && options->values[BY] && breakdown_of_blocks(wanted->by))
 		cli_error(CLI_USAGE, "--by %s and --merge exclude each other",
 			  breakdown_info(wanted->by)->name);
 	else if (options->values[INCLUSIVE] &&
-		 (!options->values[BY] || breakdown_info(wanted->by)->of_blocks))
-		cli_error(CLI_USAGE, "--inclusive needs --by function, file or module");
+		 (!options->values[BY] || breakdown_of_blocks(wanted->by)))
+		cli_error(CLI_USAGE, "--inclusive needs --by function, frame, file or module");
 	else if (options->values[STACKS] && !options->values[JSON])
 		cli_error(CLI_USAGE, "--stacks needs --json");
 	else
@@ -225,6 +253,7 @@ static int read_wanted(const struct command *command, const struct options *opti
 
 	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
 	    !read_choices(command, options, wanted) || !read_top(command, options, wanted) ||
+	    !read_width(command, options, wanted) ||
 	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
 	    !fits_together(options, wanted) || !read_filter(command, options, filter))
 		return CLI_USAGE;
@@ -277,22 +306,24 @@ const struct command_body command_report = {
 	.option_count = sizeof(options_of_report) / sizeof(options_of_report[0]),
 	.filters = true,
 	.run = run,
-	.details = "A site is all allocations with one call stack. peak: its bytes that were live "
-		   "when the whole program had most memory live. leaked: never freed in the "
-		   "recording. total: all it ever allocated. temporary: calls whose block was "
-		   "freed with no other allocation by the same thread in between.\n\n"
-		   "--by puts the same sums together otherwise. self: what a function, file or "
-		   "module asked for itself, the functions of allocators handed on to those that "
-		   "called them; inclusive: all stacks that it is in, each once. Of threads and "
-		   "sizes there is the own peak instead, the most that they had live.\n\n"
-		   "Suppressions hide what leaks by a stack of which a frame's module, function or "
-		   "file has the pattern in it, with * for anything, ^ and $ for its ends.\n\n"
-		   "A directory stands for all recordings in it. Of several, one report comes "
-		   "after the other; with --merge the peak is that of all processes together, at "
-		   "the moment when they had most memory live, and a process that has ended has "
-		   "none.\n\n"
-		   "Pools are the program's own arenas and slabs, as it told mallow by "
-		   "mallow_pool_alloc(): what they hold is in blocks that are counted above. The "
-		   "peak of a pool is when it held most, that of its site the share in that; of "
-		   "merged recordings these peaks are added up.",
+	.details =
+		"A site is all allocations with one call stack. peak: its bytes that were live "
+		"when the whole program had most memory live. leaked: never freed in the "
+		"recording. total: all it ever allocated. temporary: calls whose block was "
+		"freed with no other allocation by the same thread in between.\n\n"
+		"--by puts the same sums together otherwise. self: what a function, file or "
+		"module asked for itself. Functions and files are those of your own code, frames "
+		"and modules all: there functions of allocators are handed on to those that "
+		"called them; inclusive: all stacks that it is in, each once. Of threads and "
+		"sizes there is the own peak instead, the most that they had live.\n\n"
+		"Suppressions hide what leaks by a stack of which a frame's module, function or "
+		"file has the pattern in it, with * for anything, ^ and $ for its ends.\n\n"
+		"A directory stands for all recordings in it. Of several, one report comes "
+		"after the other; with --merge the peak is that of all processes together, at "
+		"the moment when they had most memory live, and a process that has ended has "
+		"none.\n\n"
+		"Pools are the program's own arenas and slabs, as it told mallow by "
+		"mallow_pool_alloc(): what they hold is in blocks that are counted above. The "
+		"peak of a pool is when it held most, that of its site the share in that; of "
+		"merged recordings these peaks are added up.",
 };

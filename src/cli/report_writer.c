@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "hosted/cleanup.h"
+#include "report/distinct_names.h"
 #include "report/csv/breakdown_csv.h"
 #include "report/csv/csv_report.h"
 #include "report/csv/histogram_csv.h"
@@ -20,6 +21,8 @@
 #include "report/json/json_report.h"
 #include "report/json/pools_json.h"
 #include "report/text/text_report.h"
+
+#define PAGE_WIDTH 80 /* of a report that goes to no terminal */
 
 struct writer {
 	const struct report_wanted *wanted;
@@ -83,9 +86,11 @@ static struct err *write_text(struct writer *writer, const struct report_subject
 			      const struct made *made)
 {
 	const struct report_wanted *wanted = writer->wanted;
+	cleanup(distinct_names_deinit) struct distinct_names names = {0};
 	struct style style = terminal_style(STDOUT_FILENO);
 	struct text_report_options options = {
 		.metric = wanted->metric,
+		.page = wanted->page,
 		.top = wanted->top,
 		.tree = wanted->view == REPORT_TREE,
 		.errors = wanted->view == REPORT_ERRORS,
@@ -96,6 +101,9 @@ static struct err *write_text(struct writer *writer, const struct report_subject
 	};
 
 	style.exact = wanted->exact;
+	style.names = &names;
+	if (wanted->width_known || !style.width)
+		style.width = wanted->width_known ? wanted->width : PAGE_WIDTH;
 	style.full = wanted->full;
 	if (writer->titled)
 		put_path(writer, &style, recording_facts(subject->recording)->path);
@@ -204,7 +212,7 @@ static struct err *write_subject(struct writer *writer, const struct report_subj
 static bool needs_blocks(const struct report_wanted *wanted)
 {
 	return !filter_is_empty(wanted->filter) || wanted->view == REPORT_HISTOGRAM ||
-	       (wanted->view == REPORT_BREAKDOWN && breakdown_info(wanted->by)->of_blocks);
+	       (wanted->view == REPORT_BREAKDOWN && breakdown_of_blocks(wanted->by));
 }
 
 static struct err *resolve_moment(const char *typed, const struct recording *recording,

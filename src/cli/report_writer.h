@@ -33,6 +33,9 @@ struct report_wanted {
 	const struct filter *filter; /* may be empty */
 	const char *at;              /* the moment of alive_at, as typed; NULL: none */
 	struct suppressions *leaks;  /* leaks that are not counted; NULL: all are */
+	bool page;                   /* sites in text: as much as a page holds */
+	bool width_known;            /* --width; without it the terminal's, else that of a page */
+	unsigned width;              /* columns; 0: lines may have any length */
 	struct naming naming;        /* for the names of all recordings */
 };
 

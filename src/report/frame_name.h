@@ -1,14 +1,20 @@
 /*
- * Fits function names into a width. A long C++ name loses its parameters first, then its template
- * arguments, then its return type; if it is still too long, its front is cut off.
+ * Names of functions for people. Usually in their short form (short_name.h); two functions that
+ * would read the same get longer forms. Names that are too long for their column lose template
+ * arguments, then characters.
  */
 #ifndef MALLOW_REPORT_FRAME_NAME_H
 #define MALLOW_REPORT_FRAME_NAME_H
 
-#include "hosted/buf.h"
+#include "analysis/names/symbolized.h"
+#include "report/style.h"
 
-/* Writes name in at most width columns (0: whole). Control characters become U+FFFD. */
-void frame_name_put(struct buf *buf, const char *name, size_t width);
+/*
+ * Writes the frame's function in at most width columns (0: any number). style->full: the whole
+ * name. Control characters become U+FFFD.
+ */
+void frame_name_put(struct buf *buf, const struct style *style, const struct named_frame *frame,
+		    size_t width);
 
 /*
  * Writes the last width columns of a valid UTF-8 text, with an ellipsis before them if it is

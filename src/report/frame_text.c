@@ -93,14 +93,16 @@ static void set_offset(struct parts *parts, const struct named_frame *frame)
 		buf_printf(&parts->nameless, "[%s]", frame->module_name);
 }
 
-static void set_name(struct parts *parts, const struct named_frame *frame, size_t width)
+static void set_name(struct parts *parts, const struct style *style,
+		     const struct named_frame *frame, size_t width)
 {
-	const char *function = parts->nameless.size ? buf_string(&parts->nameless) : NULL;
+	struct named_frame shown = *frame;
 	size_t behind = strlen(parts->offset);
 
+	if (parts->nameless.size && buf_string(&parts->nameless))
+		shown.function = buf_string(&parts->nameless);
 	parts->name.size = 0;
-	frame_name_put(&parts->name, function ? function : frame->function,
-		       width > behind ? width - behind : width);
+	frame_name_put(&parts->name, style, &shown, width > behind ? width - behind : width);
 	buf_text(&parts->name, parts->offset);
 	parts->name_columns = style_columns(parts->name.data, parts->name.size);
 }
@@ -123,8 +125,8 @@ static size_t stack_place(size_t column, size_t width)
 /*
  * Shortens a line that is too wide: takes the directory away first, then folds and cuts the name.
  */
-static void fit(struct parts *parts, const struct named_frame *frame, size_t width,
-		unsigned repeated)
+static void fit(struct parts *parts, const struct style *style, const struct named_frame *frame,
+		size_t width, unsigned repeated)
 {
 	const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
 	size_t place;
@@ -135,19 +137,20 @@ static void fit(struct parts *parts, const struct named_frame *frame, size_t wid
 		return;
 	place = parts->place_columns < width / 2 ? parts->place_columns : width / 2;
 	if (!place)
-		set_name(parts, frame, width);
+		set_name(parts, style, frame, width);
 	else if (parts->name_columns + 2 + place > width)
-		set_name(parts, frame, width - place - 2);
+		set_name(parts, style, frame, width - place - 2);
 }
 
 /* The same for places that begin at place_at. A place that is too wide loses its module. */
-static void fit_columns(struct parts *parts, const struct named_frame *frame, const char *file,
-			size_t place_at, size_t width, unsigned repeated)
+static void fit_columns(struct parts *parts, const struct style *style,
+			const struct named_frame *frame, const char *file, size_t place_at,
+			size_t width, unsigned repeated)
 {
 	size_t name = parts->place_columns ? place_at - 2 : width;
 
 	if (parts->name_columns > name)
-		set_name(parts, frame, name);
+		set_name(parts, style, frame, name);
 	if (file && place_at + parts->place_columns > width)
 		set_place(parts, frame, file, false, repeated);
 }
@@ -219,11 +222,11 @@ void frame_text_line(struct buf *buf, const struct style *style, const struct na
 	if (style->offsets)
 		set_offset(&parts, frame);
 	set_place(&parts, frame, file, true, repeated);
-	set_name(&parts, frame, 0);
+	set_name(&parts, style, frame, 0);
 	if (fixed)
-		fit_columns(&parts, frame, file, place_at, width, repeated);
+		fit_columns(&parts, style, frame, file, place_at, width, repeated);
 	else if (cut)
-		fit(&parts, frame, width, repeated);
+		fit(&parts, style, frame, width, repeated);
 	put_parts(buf, style, &parts, frame->in_program && frame->has_symbol, column,
 		  fixed ? place_at : 0);
 }
@@ -233,13 +236,27 @@ void frame_text_folded(struct buf *buf, const struct style *style, const struct 
 {
 	cleanup(parts_deinit) struct parts parts = {
 		.name = BUF_EMPTY, .place = BUF_EMPTY, .nameless = BUF_EMPTY};
-	bool fixed = is_cut(style) && column <= STACK_COLUMN_MAX;
-	size_t place_at = stack_place(column, width_from(style, column));
+	bool cut = is_cut(style), fixed = cut && column <= STACK_COLUMN_MAX;
+	size_t width = width_from(style, column), place_at = stack_place(column, width);
 
 	buf_printf(&parts.place, "\xe2\x80\xa6 %s", format_counted(frames, "frame", true).text);
 	parts.place_columns = style_columns(parts.place.data, parts.place.size);
-	set_name(&parts, frame, fixed ? place_at - 2 : 0);
+	set_name(&parts, style, frame,
+		 fixed                                    ? place_at - 2
+		 : cut && width > parts.place_columns + 2 ? width - parts.place_columns - 2
+							  : 0);
 	put_parts(buf, style, &parts, false, column, fixed ? place_at : 0);
+}
+
+bool frame_text_is_rust_start(const struct named_frame *frame)
+{
+	return strncmp(frame->function, "std::rt::lang_start", 19) == 0;
+}
+
+bool frame_text_calls_startup(const struct named_frame *frame, const struct named_frame *callee)
+{
+	return frame_text_is_startup(callee) &&
+	       (!frame->has_symbol || strcmp(frame->function, "main") == 0);
 }
 
 bool frame_text_is_startup(const struct named_frame *frame)
@@ -267,7 +284,8 @@ bool frame_text_is_startup(const struct named_frame *frame)
 		if (strcmp(frame->function, names[i]) == 0)
 			return true;
 	}
-	return strncmp(frame->function, "__libc_start_main@", 18) == 0;
+	return strncmp(frame->function, "__libc_start_main@", 18) == 0 ||
+	       frame_text_is_rust_start(frame);
 }
 
 bool frame_text_same(const struct named_frame *a, const struct named_frame *b)

@@ -7,12 +7,15 @@
 
 #include "hosted/buf.h"
 
+struct distinct_names;
+
 struct style {
 	bool colour;
-	bool exact;     /* bytes to the last digit */
-	bool full;      /* nothing is cut, folded or left out */
-	bool offsets;   /* functions are followed by the return address's offset from their start */
-	unsigned width; /* columns; 0: no terminal, lines may have any length */
+	bool exact;   /* bytes to the last digit */
+	bool full;    /* nothing is cut, folded or left out */
+	bool offsets; /* functions are followed by the return address's offset from their start */
+	struct distinct_names *names; /* that the report has shown; NULL: not remembered */
+	unsigned width;               /* columns; 0: no terminal, lines may have any length */
 };
 
 enum style_ink {

@@ -1,6 +1,8 @@
 #include "report/summary.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "report/format.h"
 
@@ -120,6 +122,60 @@ void summary_write(struct buf *buf, const struct style *style, const struct reco
 			   format_percent(sum->temporary, sum->calls).text);
 	else
 		buf_text(buf, "calls\n");
+	put_pools(buf, style, recording);
+}
+
+/* What the blocks are that were not freed: leaks, if all is known. */
+static const char *not_freed(const struct recording_facts *facts)
+{
+	if (facts->live || facts->writing)
+		return "live now";
+	if (facts->complete)
+		return "never freed";
+	if (!facts->ended && facts->processes <= 1 && !has_gaps(facts))
+		return "live when it was cut short";
+	return "not freed, as far as is known";
+}
+
+#define BRIEF_FIRST 41 /* columns of the first number and its words */
+
+/* Writes a number and what it is; the second one of a line ends it. */
+static void put_brief(struct buf *buf, const struct style *style, struct formatted value,
+		      const char *words, bool first)
+{
+	size_t columns = strlen(words) + 12;
+
+	style_printf(buf, style, STYLE_STRONG, first ? "%10s" : "%9s", value.text);
+	buf_printf(buf, "  %s", words);
+	if (first)
+		buf_repeat(buf, ' ', columns < BRIEF_FIRST ? BRIEF_FIRST - columns : 2);
+	else
+		buf_char(buf, '\n');
+}
+
+void summary_write_brief(struct buf *buf, const struct style *style,
+			 const struct recording *recording)
+{
+	const struct recording_summary *sum = recording_summary(recording);
+	const struct recording_facts *facts = recording_facts(recording);
+	bool exact = style->exact;
+	char words[160];
+
+	snprintf(words, sizeof(words), "peak, in %s",
+		 format_counted(sum->peak_blocks, "block", exact).text);
+	put_brief(buf, style, format_bytes(sum->peak_bytes, exact), words, true);
+	snprintf(words, sizeof(words), "allocations, %s in all",
+		 format_bytes(sum->total_bytes, exact).text);
+	put_brief(buf, style, format_count(sum->calls, exact), words, false);
+	snprintf(words, sizeof(words), "%s, in %s", not_freed(facts),
+		 format_counted(sum->leaked_blocks, "block", exact).text);
+	put_brief(buf, style, format_bytes(sum->leaked_bytes, exact), words, true);
+	// Not known for a sample: see summary_write().
+	if (facts->sample_mean)
+		buf_char(buf, '\n');
+	else
+		put_brief(buf, style, format_percent(sum->temporary, sum->calls), "temporary",
+			  false);
 	put_pools(buf, style, recording);
 }
 

@@ -20,6 +20,13 @@ enum summary_of {
 void summary_write(struct buf *buf, const struct style *style, const struct recording *recording,
 		   enum summary_of of);
 
+/*
+ * Writes the same of a run in two lines, for a page: peak and allocations, what was never freed and
+ * temporary. Pools have a line of their own.
+ */
+void summary_write_brief(struct buf *buf, const struct style *style,
+			 const struct recording *recording);
+
 /* Writes a line for each thing that is missing in the recording. Nothing if it is complete. */
 void summary_write_gaps(struct buf *buf, const struct style *style,
 			const struct recording *recording);

@@ -12,8 +12,6 @@
 #include "hosted/nearest.h"
 #include "report/export/xml_text.h"
 #include "report/format.h"
-#include "report/frame_name.h"
-#include "report/style.h"
 
 static void bytes(void **state)
 {
@@ -152,39 +150,6 @@ static void percents(void **state)
 	assert_string_equal(format_percent(UINT64_MAX, UINT64_MAX).text, "100 %");
 }
 
-static void check_name(const char *name, size_t width, const char *expected)
-{
-	struct buf buf;
-
-	buf_init(&buf);
-	frame_name_put(&buf, name, width);
-	assert_string_equal(buf_string(&buf), expected);
-	if (width)
-		assert_true(style_columns(buf.data, buf.size) <= width);
-	buf_deinit(&buf);
-}
-
-static void names(void **state)
-{
-	check_name("f(int, char)", 0, "f(int, char)");
-	check_name("f(int, char)", 12, "f(int, char)");
-	check_name("f(int, char)", 11, "f(…)");
-	check_name("f()", 3, "f()");
-	check_name("void a<int, 5>::f<char>(int)", 28, "void a<int, 5>::f<char>(int)");
-	check_name("void a<int, 5>::f<char>(int)", 26, "void a<int, 5>::f<char>(…)");
-	check_name("void a<int, 5>::f<char>(int)", 20, "void a<…>::f<…>(…)");
-	check_name("void a<int, 5>::f<char>(int)", 13, "a<…>::f<…>(…)");
-	check_name("void a<int, 5>::f<char>(int)", 9, "…:f<…>(…)");
-	check_name("(anonymous namespace)::f(int)", 28, "(anonymous namespace)::f(…)");
-	check_name("A::operator()(int, long)", 20, "A::operator()(…)");
-	check_name("A::operator<<(int, long)", 20, "A::operator<<(…)");
-	check_name("A::operator-><char>(int)", 20, "A::operator-><…>(…)");
-	check_name("broken<<<(", 6, "…n<<<(");
-	check_name("\xff\x1b[31m\xc3\xa4", 0, "��[31mä");
-	check_name("ääääääää", 4, "…äää");
-	check_name("anything", 1, "…");
-}
-
 static void xml(void **state)
 {
 	struct buf buf;
@@ -218,8 +183,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes), cmocka_unit_test(counts),   cmocka_unit_test(classes),
-		cmocka_unit_test(times), cmocka_unit_test(percents), cmocka_unit_test(names),
-		cmocka_unit_test(fine),  cmocka_unit_test(xml),      cmocka_unit_test(nearest),
+		cmocka_unit_test(times), cmocka_unit_test(percents), cmocka_unit_test(fine),
+		cmocka_unit_test(xml),   cmocka_unit_test(nearest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

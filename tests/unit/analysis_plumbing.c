@@ -73,6 +73,9 @@ static void frames(void **state)
 		{false, {.function = "Pool::operator new(unsigned long)"}},
 		{true, {.function = "malloc"}},
 		{false, {.function = "malloc_of_mine"}},
+		{true, {.function = "xmallocz"}},
+		{true, {.function = "PyObject_Malloc"}},
+		{false, {.function = "PyObject_Malloced"}},
 		{true, {.function = "_mi_page_malloc"}},
 		{false, {.function = "mi_caja_abrir"}},
 		{true, {.function = "qsort_r", .module_name = "libc.so.6"}},
@@ -100,6 +103,8 @@ static void frames(void **state)
 		struct named_frame frame = cases[i].frame;
 
 		frame.has_symbol = true;
+		if (!frame.raw_function)
+			frame.raw_function = "_Z";
 		if (plumbing_has(plumbing, &frame) != cases[i].plumbing ||
 		    plumbing_has(NULL, &frame) != cases[i].plumbing)
 			fail_msg("%s", frame.function);

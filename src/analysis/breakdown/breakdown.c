@@ -4,7 +4,8 @@
 #include "hosted/cleanup.h"
 
 static const struct breakdown_info infos[BREAKDOWN_COUNT] = {
-#define BREAKDOWN(NAME, name, plural, of_blocks) [BREAKDOWN_##NAME] = {name, plural, of_blocks},
+#define BREAKDOWN(NAME, name, plural, source)                                                      \
+	[BREAKDOWN_##NAME] = {name, plural, BREAKDOWN_FROM_##source},
 #include "analysis/breakdown/breakdown.def"
 #undef BREAKDOWN
 };
@@ -48,8 +49,9 @@ struct err *breakdown_create(enum breakdown_by by, const struct recording *recor
 	if (!impl)
 		return err_no_memory();
 	breakdown->by = by;
-	err = infos[by].of_blocks ? breakdown_of_blocks(impl, recording, blocks)
-				  : breakdown_of_frames(impl, recording, symbolized);
+	err = infos[by].source == BREAKDOWN_FROM_BLOCKS
+		      ? breakdown_from_blocks(impl, recording, blocks)
+		      : breakdown_from_stacks(impl, recording, symbolized);
 	if (err)
 		return err;
 	breakdown->rows = impl->rows.items;

@@ -2,11 +2,14 @@
  * The allocations of a recording summed up by function, source file, module, thread or size,
  * instead of by stack.
  *
- * A row of a function, file or module has two sums. `own`: allocations that it asked for itself; on
- * their stacks the innermost frame that is no part of the allocator (allocating.h) is the row's.
+ * A row of a function, file or module has two sums. `own`: allocations that it asked for itself.
  * `inclusive`: allocations of all stacks that it is in, each counted once even if the row is there
  * several times. Both are made from sites, so merged recordings have them, too. Rows of threads and
  * sizes are made from blocks, and have only `own`.
+ *
+ * By function and file, only the reader's own code has rows, and a stack is its innermost own
+ * frame's (names/own_code.h). By frame and module, all frames have rows, and a stack is that of its
+ * innermost frame that is no part of an allocator (allocating.h).
  */
 #ifndef MALLOW_ANALYSIS_BREAKDOWN_BREAKDOWN_H
 #define MALLOW_ANALYSIS_BREAKDOWN_BREAKDOWN_H
@@ -16,18 +19,26 @@
 #include "analysis/sites/metric.h"
 
 enum breakdown_by {
-#define BREAKDOWN(NAME, name, plural, of_blocks) BREAKDOWN_##NAME,
+#define BREAKDOWN(NAME, name, plural, source) BREAKDOWN_##NAME,
 #include "analysis/breakdown/breakdown.def"
 #undef BREAKDOWN
 	BREAKDOWN_COUNT,
 };
 
+enum breakdown_source { BREAKDOWN_FROM_OWN_CODE, BREAKDOWN_FROM_FRAMES, BREAKDOWN_FROM_BLOCKS };
+
 struct breakdown_info {
 	const char *name, *plural;
-	bool of_blocks; /* needs blocks, and has no inclusive sums */
+	enum breakdown_source source;
 };
 
 const struct breakdown_info *breakdown_info(enum breakdown_by by);
+
+/* Whether it needs blocks, and has no inclusive sums. */
+static inline bool breakdown_of_blocks(enum breakdown_by by)
+{
+	return breakdown_info(by)->source == BREAKDOWN_FROM_BLOCKS;
+}
 
 struct breakdown_row {
 	struct site own;
@@ -36,9 +47,10 @@ struct breakdown_row {
 	uint32_t sites;      /* how many sites are in `own`; by thread and size: 0 */
 	uint32_t number;     /* in the order in which rows were made */
 	/*
-	 * By function, file and module: its name, and one of its frames (NULL: there was no stack).
-	 * A function in another module than the program's is followed by that module in brackets. A
-	 * function without a symbol, or a file that is not known, is only the module in brackets.
+	 * By function, frame, file and module: its name, and one of its frames (NULL: there was no
+	 * stack). A function in another module than the program's is followed by that module in
+	 * brackets. A function without a symbol, or a file that is not known, is only the module in
+	 * brackets.
 	 */
 	const char *name;
 	const struct named_frame *frame;
@@ -62,8 +74,8 @@ struct seen_blocks {
 };
 
 /*
- * Makes a breakdown from the sites of recording and their names, or, if breakdown_info() says
- * of_blocks, from blocks. recording, symbolized and blocks must outlive it.
+ * Makes a breakdown from the sites of recording and their names, or from blocks
+ * (breakdown_of_blocks()). recording, symbolized and blocks must outlive it.
  */
 struct err *breakdown_create(enum breakdown_by by, const struct recording *recording,
 			     struct symbolized *symbolized, const struct seen_blocks *blocks,

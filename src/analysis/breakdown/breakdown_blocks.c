@@ -214,8 +214,8 @@ static struct err *add_rows(struct breakdown_impl *impl, const struct recording 
 	return recording_facts(recording)->filtered ? NULL : add_culled(impl, recording);
 }
 
-struct err *breakdown_of_blocks(struct breakdown_impl *impl, const struct recording *recording,
-				const struct seen_blocks *seen)
+struct err *breakdown_from_blocks(struct breakdown_impl *impl, const struct recording *recording,
+				  const struct seen_blocks *seen)
 {
 	cleanup(classes_deinit) struct classes classes = {0};
 	struct err *err = NULL;

@@ -15,9 +15,9 @@ struct breakdown_impl {
 /* Adds one sum to another, without the own peak, which cannot be added. */
 void breakdown_add(struct site *sum, const struct site *more);
 
-struct err *breakdown_of_frames(struct breakdown_impl *impl, const struct recording *recording,
-				struct symbolized *symbolized);
-struct err *breakdown_of_blocks(struct breakdown_impl *impl, const struct recording *recording,
-				const struct seen_blocks *blocks);
+struct err *breakdown_from_stacks(struct breakdown_impl *impl, const struct recording *recording,
+				  struct symbolized *symbolized);
+struct err *breakdown_from_blocks(struct breakdown_impl *impl, const struct recording *recording,
+				  const struct seen_blocks *blocks);
 
 #endif

@@ -1,20 +1,22 @@
-/* Breakdowns by function, file and module, made from the frames in the stacks of sites. */
+/* Breakdowns by function, frame, file and module, made from the stacks of sites. */
 #include "analysis/breakdown/allocating.h"
 #include "analysis/breakdown/breakdown_data.h"
 #include "analysis/names/frame_label.h"
+#include "analysis/names/own_code.h"
 #include "hosted/buf.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 
 /* A line of a frame, and the row that it belongs to. */
 struct line {
-	uint32_t row;
-	bool allocating; /* part of the allocator: its allocations are its caller's */
+	uint32_t row; /* RECORDING_NONE: not made yet */
+	bool asks;    /* what it allocates is its own, not its caller's */
 };
 
 struct frames {
 	struct breakdown_impl *impl;
 	struct symbolized *symbolized;
+	bool own_code; /* BREAKDOWN_FROM_OWN_CODE */
 	struct buf scratch;
 	struct map rows;         /* from a name's address to its row */
 	uint32_t *first;         /* of each frame: its first line + 1; 0: not known yet */
@@ -38,7 +40,8 @@ static void put_name(struct buf *buf, enum breakdown_by by, const struct named_f
 {
 	if (!frame)
 		buf_text(buf, "[no stack]");
-	else if (by == BREAKDOWN_FUNCTION && (frame->has_symbol || !frame->address))
+	else if ((by == BREAKDOWN_FUNCTION || by == BREAKDOWN_FRAME) &&
+		 (frame->has_symbol || !frame->address))
 		frame_label(buf, frame);
 	else if (by == BREAKDOWN_FILE && frame->file)
 		buf_text(buf, frame->file);
@@ -86,10 +89,13 @@ static struct err *add_lines(struct frames *frames, uint32_t frame)
 	frames->first[frame] = (uint32_t)frames->lines.count + 1;
 	frames->counts[frame] = (uint32_t)count;
 	for (size_t i = 0; i < count; i++) {
-		struct line line = {.allocating = named[i].has_symbol &&
-						  allocating_function(named[i].function)};
+		struct line line = {.row = RECORDING_NONE};
 
-		err = find_row(frames, &named[i], &line.row);
+		line.asks = frames->own_code ? named_frame_is_own(&named[i])
+					     : !named[i].has_symbol ||
+						       !allocating_function(named[i].function);
+		if (line.asks || !frames->own_code)
+			err = find_row(frames, &named[i], &line.row);
 		if (err)
 			return err;
 		if (!vec_push(&frames->lines, line))
@@ -116,11 +122,30 @@ static void add_own(struct frames *frames, uint32_t row, const struct site *site
 	breakdown_add(&own->own, site);
 }
 
-static struct err *add_site(struct frames *frames, const struct stack_node *nodes,
-			    const struct site *site, uint32_t number)
+/* *ret: the frame that a stack counts for if none of it asks; NULL: it is empty. */
+static struct err *find_other(struct frames *frames, const struct stack_node *nodes, uint32_t stack,
+			      const struct named_frame **ret)
 {
-	uint32_t own = RECORDING_NONE, innermost = RECORDING_NONE;
+	struct own_code code;
+	struct err *err = NULL;
+	size_t count;
 
+	*ret = NULL;
+	if (frames->own_code) {
+		err = own_code_of_stack(frames->symbolized, stack, &code);
+		if (!err)
+			*ret = code.frame;
+	} else if (stack != RECORDING_NONE) {
+		err = symbolized_frame(frames->symbolized, nodes[stack].frame, ret, &count);
+	}
+	return err;
+}
+
+/* *asks: the row of the stack's innermost frame that asks; RECORDING_NONE: none does. */
+static struct err *add_stack(struct frames *frames, const struct stack_node *nodes,
+			     const struct site *site, uint32_t number, uint32_t *asks)
+{
+	*asks = RECORDING_NONE;
 	for (uint32_t node = site->stack; node != RECORDING_NONE; node = nodes[node].parent) {
 		uint32_t frame = nodes[node].frame;
 		struct err *err = frames->first[frame] ? NULL : add_lines(frames, frame);
@@ -130,28 +155,43 @@ static struct err *add_site(struct frames *frames, const struct stack_node *node
 		for (uint32_t i = 0; i < frames->counts[frame]; i++) {
 			struct line line = frames->lines.items[frames->first[frame] - 1 + i];
 
-			if (innermost == RECORDING_NONE)
-				innermost = line.row;
-			if (own == RECORDING_NONE && !line.allocating)
-				own = line.row;
-			add_inclusive(frames, line.row, site, number);
+			if (*asks == RECORDING_NONE && line.asks)
+				*asks = line.row;
+			if (line.row != RECORDING_NONE)
+				add_inclusive(frames, line.row, site, number);
 		}
 	}
-	if (innermost == RECORDING_NONE) {
-		struct err *err = find_row(frames, NULL, &innermost);
-
-		if (err)
-			return err;
-		add_inclusive(frames, innermost, site, number);
-	}
-	add_own(frames, own == RECORDING_NONE ? innermost : own, site);
 	return NULL;
 }
 
-struct err *breakdown_of_frames(struct breakdown_impl *impl, const struct recording *recording,
-				struct symbolized *symbolized)
+static struct err *add_site(struct frames *frames, const struct stack_node *nodes,
+			    const struct site *site, uint32_t number)
 {
-	cleanup(frames_deinit) struct frames frames = {.impl = impl, .symbolized = symbolized};
+	const struct named_frame *other;
+	uint32_t row;
+	struct err *err = add_stack(frames, nodes, site, number, &row);
+
+	if (!err && row == RECORDING_NONE) {
+		err = find_other(frames, nodes, site->stack, &other);
+		if (!err)
+			err = find_row(frames, other, &row);
+	}
+	if (err)
+		return err;
+	add_inclusive(frames, row, site, number);
+	add_own(frames, row, site);
+	return NULL;
+}
+
+struct err *breakdown_from_stacks(struct breakdown_impl *impl, const struct recording *recording,
+				  struct symbolized *symbolized)
+{
+	enum breakdown_source source = breakdown_info(impl->breakdown.by)->source;
+	cleanup(frames_deinit) struct frames frames = {
+		.impl = impl,
+		.symbolized = symbolized,
+		.own_code = source == BREAKDOWN_FROM_OWN_CODE,
+	};
 	uint32_t frame_count, node_count, site_count;
 	const struct stack_node *nodes = recording_stacks(recording, &node_count);
 	const struct site *sites = recording_sites(recording, &site_count);

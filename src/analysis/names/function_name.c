@@ -1,7 +1,10 @@
 #include "analysis/names/function_name.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "base/compiler.h"
 
 size_t function_name_bracketed(const char *text)
 {
@@ -17,6 +20,27 @@ size_t function_name_bracketed(const char *text)
 			return i + 1;
 	}
 	return 0;
+}
+
+size_t function_name_operator(const char *text)
+{
+	static const char word[] = "operator";
+	static const char *const signs[] = {"()", "[]",  "->*", "->", "<<=", "<=>", "<<",
+					    "<=", ">>=", ">>",  ">=", "<",   ">"};
+	size_t length = strlen(word);
+	const char *sign = text + length;
+
+	if (strncmp(text, word, length) != 0 || isalnum((unsigned char)*sign) || *sign == '_')
+		return 0;
+	// "operator<<int>" is operator< of int. An operator<< of int has a blank: "operator<<
+	// <int>".
+	if (strncmp(sign, "<<", 2) == 0 && sign[2] != '(' && sign[2] != ' ' && sign[2] != '=' &&
+	    strchr(sign, '>'))
+		return length + 1;
+	for (size_t i = 0; i < ARRAY_COUNT(signs); i++)
+		if (strncmp(sign, signs[i], strlen(signs[i])) == 0)
+			return length + strlen(signs[i]);
+	return length;
 }
 
 /* Whether the bracket at c belongs to a type or to the name, and is no list of parameters. */

@@ -11,6 +11,12 @@
 size_t function_name_bracketed(const char *text);
 
 /*
+ * The length of "operator" and its signs, "operator()", "operator<<"; of "operator new" and of
+ * conversions that of the word. 0: there is none at text.
+ */
+size_t function_name_operator(const char *text);
+
+/*
  * Where a name begins behind its return type, which demangled template functions have:
  * "void std::swap<int>(int&, int&)" begins at std::swap. The name itself if it has none.
  */

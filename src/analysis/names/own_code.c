@@ -13,7 +13,8 @@ static bool take(struct own_code *code, const struct named_frame *frame, uint32_
 		code->frame = frame;
 		code->node = node;
 	}
-	code->call = frame;
+	if (frame->has_symbol)
+		code->call = frame;
 	code->inside++;
 	return false;
 }

@@ -20,8 +20,8 @@ struct own_code {
 	uint32_t node; /* the node of the stack that the frame is in; RECORDING_NONE: no frame */
 	bool own;      /* it is own code */
 	/*
-	 * Of own code: the call that it made there, the outermost frame of those inside of it.
-	 * NULL: it allocated by itself.
+	 * Of own code: the call that it made there, the outermost of the frames inside of it that
+	 * has a name. NULL: it allocated by itself, or by code without names.
 	 */
 	const struct named_frame *call;
 	unsigned inside; /* how many frames are inside of it */

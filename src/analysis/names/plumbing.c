@@ -90,10 +90,13 @@ struct err *plumbing_add(struct plumbing *plumbing, const char *origin, const ch
 }
 
 /* "<&alloc::vec::Vec<T> as core::fmt::Debug>::fmt" is Vec's: from alloc on. */
-static const char *of_type(const char *function)
+static const char *of_type(const struct named_frame *frame)
 {
-	const char *path = function_name_path(function);
+	const char *path = frame->function;
 
+	if (!named_frame_is_demangled(frame))
+		return path;
+	path = function_name_path(path);
 	if (*path != '<')
 		return path;
 	path += strspn(path, "<&*[(");
@@ -122,7 +125,7 @@ static bool is_rust(const char *raw)
 
 bool plumbing_has(const struct plumbing *plumbing, const struct named_frame *frame)
 {
-	const char *function = frame->has_symbol ? of_type(frame->function) : NULL;
+	const char *function = frame->has_symbol ? of_type(frame) : NULL;
 	const char *const texts[] = {
 		[PLUMBING_module] = frame->module_name,
 		[PLUMBING_function] = function,

@@ -6,6 +6,8 @@
 #ifndef MALLOW_ANALYSIS_NAMES_SYMBOLIZED_H
 #define MALLOW_ANALYSIS_NAMES_SYMBOLIZED_H
 
+#include <string.h>
+
 #include "analysis/names/naming.h"
 #include "analysis/recording.h"
 
@@ -26,6 +28,15 @@ struct named_frame {
 	bool has_symbol;
 	bool plumbing; /* not the reader's own code: plumbing.h */
 };
+
+/*
+ * Whether a demangler made the name. Other names have no types in them, and may have blanks
+ * (those of code that was made at run time).
+ */
+static inline bool named_frame_is_demangled(const struct named_frame *frame)
+{
+	return frame->raw_function && strcmp(frame->raw_function, frame->function) != 0;
+}
 
 /* Whether it is the reader's own code, and has a name. */
 static inline bool named_frame_is_own(const struct named_frame *frame)

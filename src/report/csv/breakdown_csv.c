@@ -10,6 +10,7 @@ const char *breakdown_csv_columns(enum breakdown_by by)
 {
 	switch (by) {
 	case BREAKDOWN_FUNCTION:
+	case BREAKDOWN_FRAME:
 		return "function module own_peak_bytes " CSV_REPORT_SUMS INCLUSIVE;
 	case BREAKDOWN_FILE:
 		return "file own_peak_bytes " CSV_REPORT_SUMS INCLUSIVE;
@@ -38,10 +39,11 @@ static void csv_identity(struct csv_writer *csv, enum breakdown_by by,
 		csv_u64(csv, row->smallest);
 		csv_u64(csv, row->largest);
 	} else {
-		bool named = by != BREAKDOWN_FUNCTION || !row->frame || !row->frame->has_symbol;
+		bool of_functions = by == BREAKDOWN_FUNCTION || by == BREAKDOWN_FRAME;
+		bool named = !of_functions || !row->frame || !row->frame->has_symbol;
 
 		csv_text(csv, named ? row->name : row->frame->function);
-		if (by == BREAKDOWN_FUNCTION)
+		if (of_functions)
 			csv_text(csv, row->frame ? row->frame->module : NULL);
 	}
 }
@@ -62,7 +64,7 @@ void breakdown_csv_write(struct csv_writer *csv, const struct breakdown_view *vi
 		else
 			csv_empty(csv);
 		csv_report_sums(csv, &row->own);
-		if (!breakdown_info(breakdown->by)->of_blocks)
+		if (!breakdown_of_blocks(breakdown->by))
 			csv_report_sums(csv, &row->inclusive);
 		csv_end_row(csv);
 	}

@@ -28,9 +28,8 @@ static void put_identity(struct json_writer *json, enum breakdown_by by,
 		return;
 	}
 	json_field_text(json, "name", row->name);
-	if (by == BREAKDOWN_FUNCTION)
-		json_field_text(json, "function",
-				frame && frame->has_symbol ? frame->function : NULL);
+	if (by == BREAKDOWN_FUNCTION || by == BREAKDOWN_FRAME)
+		json_stacks_function(json, frame && frame->has_symbol ? frame : NULL);
 	if (by == BREAKDOWN_FILE)
 		json_field_text(json, "file", frame ? frame->file : NULL);
 	if (by != BREAKDOWN_FILE || (frame && !frame->file))
@@ -59,7 +58,7 @@ void breakdown_json_write(struct json_writer *json, const struct breakdown_view 
 		else
 			json_null(json);
 		json_report_site_sums(json, &row->own);
-		if (!info->of_blocks) {
+		if (!breakdown_of_blocks(breakdown->by)) {
 			json_key(json, "inclusive");
 			json_object(json);
 			json_report_site_sums(json, &row->inclusive);

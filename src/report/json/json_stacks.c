@@ -1,5 +1,6 @@
 #include "report/json/json_stacks.h"
 
+#include "analysis/names/short_name.h"
 #include "hosted/cleanup.h"
 
 void json_stacks_init(struct json_stacks *stacks, const struct recording *recording,
@@ -21,10 +22,23 @@ void json_stacks_deinit(struct json_stacks *stacks)
 	vec_deinit(&stacks->path);
 }
 
+void json_stacks_function(struct json_writer *json, const struct named_frame *frame)
+{
+	cleanup(buf_deinit) struct buf name = BUF_EMPTY;
+
+	json_field_text(json, "function", frame ? frame->function : NULL);
+	if (frame && named_frame_is_demangled(frame))
+		short_name_put(&name, frame->function, SHORT_NAME_USUAL);
+	json_field_text(json, "short",
+			name.size ? buf_string(&name)
+			: frame   ? frame->function
+				  : NULL);
+}
+
 static void put_frame(struct json_writer *json, const struct named_frame *frame)
 {
 	json_object(json);
-	json_field_text(json, "function", frame->function);
+	json_stacks_function(json, frame);
 	json_field_text(json, "file", frame->file);
 	json_key(json, "line");
 	if (frame->line)
@@ -34,6 +48,7 @@ static void put_frame(struct json_writer *json, const struct named_frame *frame)
 	json_field_text(json, "module", frame->module);
 	json_field_hex(json, "address", frame->address);
 	json_field_bool(json, "inlined", frame->inlined);
+	json_field_bool(json, "plumbing", frame->plumbing);
 	json_end(json);
 }
 

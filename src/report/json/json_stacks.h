@@ -63,4 +63,10 @@ struct err *json_stacks_put(struct json_stacks *stacks, struct json_writer *json
 /* Writes the fields "frames" and "stacks" into the open object; nothing with in_place. */
 struct err *json_stacks_finish(struct json_stacks *stacks, struct json_writer *json);
 
+/*
+ * Writes the fields "function" and "short" into the open object: the whole name, and that of
+ * short_name.h. frame NULL: they are null.
+ */
+void json_stacks_function(struct json_writer *json, const struct named_frame *frame);
+
 #endif

@@ -18,6 +18,11 @@
 #define NAME_FLOOR 24
 #define OTHERS     5
 
+static bool is_of_functions(enum breakdown_by by)
+{
+	return by == BREAKDOWN_FUNCTION || by == BREAKDOWN_FRAME;
+}
+
 static struct formatted value(enum metric metric, const struct site *sum, bool exact)
 {
 	uint64_t number = metric_of_site(metric, sum);
@@ -50,7 +55,7 @@ static bool is_shown(const struct report_subject *subject, enum metric metric, e
 static void add_columns(struct text_table *table, const struct report_subject *subject,
 			const struct breakdown_view *view)
 {
-	bool of_blocks = breakdown_info(view->breakdown->by)->of_blocks;
+	bool of_blocks = breakdown_of_blocks(view->breakdown->by);
 	const char *own = of_blocks ? subject_metric(subject, view->metric) : "self";
 	const char *other = of_blocks ? "own peak" : "inclusive";
 
@@ -73,7 +78,7 @@ static void add_cells(struct text_table *table, const struct style *style,
 	text_table_cell(table, value(view->metric, sorted, style->exact));
 	text_table_cell(table, format_percent(metric_of_site(view->metric, sorted),
 					      metric_of_sum(view->metric, whole)));
-	if (!breakdown_info(view->breakdown->by)->of_blocks)
+	if (!breakdown_of_blocks(view->breakdown->by))
 		text_table_cell(table, value(view->metric, other, style->exact));
 	else if (row->culled)
 		text_table_cell(table, format_word("-"));
@@ -130,7 +135,7 @@ static void put_name(struct buf *buf, const struct style *style, const struct br
 		put_thread(buf, row->thread);
 	else if (by == BREAKDOWN_SIZE)
 		buf_text(buf, format_size_class(row->smallest, row->largest).text);
-	else if (by == BREAKDOWN_FUNCTION && row->frame && row->frame->has_symbol)
+	else if (is_of_functions(by) && row->frame && row->frame->has_symbol)
 		put_function(buf, style, row->frame, column);
 	else
 		put_path(buf, row->name, style->width && !style->full ? width : 0);
@@ -167,7 +172,7 @@ static struct err *collect(struct listing *listing)
 		return err_no_memory();
 	for (uint32_t i = 0; i < breakdown->count; i++) {
 		const struct breakdown_row *row = &breakdown->rows[i];
-		bool startup = breakdown->by == BREAKDOWN_FUNCTION && row->frame &&
+		bool startup = is_of_functions(breakdown->by) && row->frame &&
 			       !metric_of_site(listing->view->metric, &row->own) &&
 			       frame_text_is_startup(row->frame);
 
@@ -218,7 +223,8 @@ static struct err *put_rows(struct buf *buf, const struct listing *listing)
 {
 	cleanup(text_table_deinit) struct text_table table = {0};
 	const struct style *style = listing->style;
-	size_t least = listing->info->of_blocks ? NAME_SHORT : NAME_LONG, column;
+	size_t least = breakdown_of_blocks(listing->view->breakdown->by) ? NAME_SHORT : NAME_LONG,
+	       column;
 
 	add_columns(&table, listing->subject, listing->view);
 	for (uint32_t i = 0; i < listing->shown; i++)
@@ -243,8 +249,8 @@ static void put_nameless(struct buf *buf, const struct listing *listing)
 	for (uint32_t i = 0; i < listing->shown; i++) {
 		const struct named_frame *frame = listing->rows[i]->frame;
 
-		if (listing->view->breakdown->by != BREAKDOWN_FUNCTION || !frame ||
-		    frame->has_symbol || !frame->module_name)
+		if (!is_of_functions(listing->view->breakdown->by) || !frame || frame->has_symbol ||
+		    !frame->module_name)
 			continue;
 		style_printf(buf, listing->style, STYLE_DIM,
 			     "\nIn brackets are all functions of a module that have no name.\n"

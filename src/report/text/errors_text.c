@@ -88,7 +88,7 @@ static struct err *put_stack(struct buf *buf, const struct style *style, const c
 	if (stack == RECORDING_NONE)
 		return NULL;
 	buf_printf(buf, "   %s\n", title);
-	return text_stack_write(buf, style, recording, symbolized, stack, INDENT);
+	return text_stack_write(buf, style, recording, symbolized, stack, INDENT, 0);
 }
 
 static struct err *put_error(struct buf *buf, const struct style *style,

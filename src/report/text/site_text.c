@@ -1,5 +1,8 @@
 #include "report/text/site_text.h"
 
+#include <string.h>
+
+#include "hosted/cleanup.h"
 #include "report/format.h"
 #include "report/text/text_stack.h"
 
@@ -37,35 +40,36 @@ static void put_other_numbers_then(struct buf *buf, const struct style *style,
 	style_end(buf, style);
 }
 
-/* Writes the other numbers of a site, each with its name. */
-static void put_other_numbers(struct buf *buf, const struct style *style, const struct site *site,
-			      enum metric metric)
+/* Adds a number to others, if the line has room for it. */
+static void add_number(struct buf *numbers, size_t room, const char *name, struct formatted value,
+		       const char *behind)
 {
-	bool exact = style->exact;
-	const char *separator = "";
+	size_t before = numbers->size;
 
-	style_begin(buf, style, STYLE_DIM);
-	if (metric != METRIC_PEAK && site->peak_bytes) {
-		buf_printf(buf, "%speak %s", separator, format_bytes(site->peak_bytes, exact).text);
-		separator = ", ";
-	}
-	if (metric != METRIC_LEAKED && site->leaked_bytes) {
-		buf_printf(buf, "%sleaked %s", separator,
-			   format_bytes(site->leaked_bytes, exact).text);
-		separator = ", ";
-	}
-	if (metric != METRIC_TOTAL) {
-		buf_printf(buf, "%stotal %s", separator,
-			   format_bytes(site->total_bytes, exact).text);
-		separator = ", ";
-	}
-	if (metric != METRIC_CALLS) {
-		buf_printf(buf, "%s%s", separator, format_counted(site->calls, "call", exact).text);
-		separator = ", ";
-	}
+	buf_printf(numbers, "%s%s%s%s", before ? ", " : "", name, value.text, behind);
+	if (style_columns(numbers->data, numbers->size) > room)
+		numbers->size = before;
+}
+
+/* Writes the other numbers of a site, each with its name, as far as the line has room. */
+static void put_other_numbers(struct buf *buf, const struct style *style, const struct site *site,
+			      enum metric metric, size_t room)
+{
+	cleanup(buf_deinit) struct buf numbers = BUF_EMPTY;
+	bool exact = style->exact;
+
+	if (metric != METRIC_PEAK && site->peak_bytes)
+		add_number(&numbers, room, "peak ", format_bytes(site->peak_bytes, exact), "");
+	if (metric != METRIC_LEAKED && site->leaked_bytes)
+		add_number(&numbers, room, "leaked ", format_bytes(site->leaked_bytes, exact), "");
+	if (metric != METRIC_TOTAL)
+		add_number(&numbers, room, "total ", format_bytes(site->total_bytes, exact), "");
+	if (metric != METRIC_CALLS)
+		add_number(&numbers, room, "", format_counted(site->calls, "call", exact), "");
 	if (metric != METRIC_TEMPORARY && site->temporary)
-		buf_printf(buf, "%s%s temporary", separator,
-			   format_count(site->temporary, exact).text);
+		add_number(&numbers, room, "", format_count(site->temporary, exact), " temporary");
+	style_begin(buf, style, STYLE_DIM);
+	buf_put(buf, numbers.data, numbers.size);
 	style_end(buf, style);
 }
 
@@ -90,33 +94,44 @@ static void put_rest(struct buf *buf, const struct style *style, const struct si
 		   format_percent(rest, text->whole).text, name);
 }
 
+struct err *site_text_one(struct buf *buf, const struct style *style,
+			  const struct recording *recording, struct symbolized *symbolized,
+			  const struct site_text *text, const struct site *site, uint32_t number)
+{
+	uint64_t value = metric_of_site(text->metric, site);
+	struct formatted first = metric_value(text->metric, value, style->exact);
+	struct formatted share = format_percent(value, text->whole);
+	size_t taken = text->indent + STACK_INDENT + strlen(first.text) + strlen(share.text) +
+		       strlen("   of   ") + strlen(metric_name(text));
+	bool cut = style->width && !style->full;
+
+	buf_char(buf, '\n');
+	buf_repeat(buf, ' ', text->indent);
+	buf_printf(buf, "%3u. ", number);
+	style_printf(buf, style, STYLE_STRONG, "%s  %s", first.text, share.text);
+	buf_printf(buf, " of %s  ", metric_name(text));
+	if (text->of_moment)
+		put_other_numbers_then(buf, style, site, text->metric);
+	else
+		put_other_numbers(buf, style, site, text->metric,
+				  !cut                   ? SIZE_MAX
+				  : style->width > taken ? style->width - taken
+							 : 0);
+	buf_char(buf, '\n');
+	return text_stack_write(buf, style, recording, symbolized, site->stack,
+				text->indent + STACK_INDENT, text->lines);
+}
+
 struct err *site_text_write(struct buf *buf, const struct style *style,
 			    const struct recording *recording, struct symbolized *symbolized,
 			    const struct site_text *text)
 {
-	const char *name = metric_name(text);
 	uint32_t shown = site_text_shown(text);
 	struct err *err = NULL;
 
-	for (uint32_t i = 0; i < shown && !err; i++) {
-		const struct site *site = &text->sites[text->order[i]];
-		uint64_t value = metric_of_site(text->metric, site);
-
-		buf_char(buf, '\n');
-		buf_repeat(buf, ' ', text->indent);
-		buf_printf(buf, "%3u. ", i + 1);
-		style_printf(buf, style, STYLE_STRONG, "%s  %s",
-			     metric_value(text->metric, value, style->exact).text,
-			     format_percent(value, text->whole).text);
-		buf_printf(buf, " of %s  ", name);
-		if (text->of_moment)
-			put_other_numbers_then(buf, style, site, text->metric);
-		else
-			put_other_numbers(buf, style, site, text->metric);
-		buf_char(buf, '\n');
-		err = text_stack_write(buf, style, recording, symbolized, site->stack,
-				       text->indent + STACK_INDENT);
-	}
+	for (uint32_t i = 0; i < shown && !err; i++)
+		err = site_text_one(buf, style, recording, symbolized, text,
+				    &text->sites[text->order[i]], i + 1);
 	if (!err && shown < text->count)
 		put_rest(buf, style, text, shown);
 	return err;

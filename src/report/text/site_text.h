@@ -14,6 +14,7 @@ struct site_text {
 	enum metric metric;
 	uint64_t whole;  /* each site's share is of this */
 	unsigned indent; /* columns */
+	unsigned lines;  /* of a stack, at most; 0: the usual (text_stack.h) */
 	bool of_moment;  /* the sites are what was live at a moment */
 };
 
@@ -24,5 +25,10 @@ uint32_t site_text_shown(const struct site_text *text);
 struct err *site_text_write(struct buf *buf, const struct style *style,
 			    const struct recording *recording, struct symbolized *symbolized,
 			    const struct site_text *text);
+
+/* Writes one site in that way, numbered so. Of text, count, order and sites are not used. */
+struct err *site_text_one(struct buf *buf, const struct style *style,
+			  const struct recording *recording, struct symbolized *symbolized,
+			  const struct site_text *text, const struct site *site, uint32_t number);
 
 #endif

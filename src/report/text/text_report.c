@@ -13,6 +13,7 @@
 #include "report/text/breakdown_text.h"
 #include "report/text/errors_text.h"
 #include "report/text/histogram_text.h"
+#include "report/text/places_text.h"
 #include "report/text/pools_text.h"
 #include "report/text/process_text.h"
 #include "report/text/site_text.h"
@@ -21,6 +22,13 @@
 
 #define COMMAND_COLUMNS 200
 #define COMMAND_LEAST   24
+
+/* What a page holds, and what of it each part gets. */
+#define PAGE_LINES  40
+#define PAGE_STACKS 3
+#define STACK_LEAST 2
+#define ROWS_LEAST  4
+#define ROWS_MOST   10
 
 /* How many bytes of text fit into columns, without cutting a character. */
 static size_t bytes_of_columns(const char *text, size_t size, size_t columns)
@@ -119,7 +127,7 @@ static void put_live(struct buf *buf, const struct recording_facts *facts)
 }
 
 static struct err *put_header(struct buf *buf, const struct style *style,
-			      const struct report_subject *subject)
+			      const struct report_subject *subject, bool brief)
 {
 	const struct recording *recording = subject->recording;
 	const struct recording_facts *facts = recording_facts(recording);
@@ -151,7 +159,11 @@ static struct err *put_header(struct buf *buf, const struct style *style,
 		filter_report_text(buf, style, subject->filter, subject->moment != NULL);
 	summary_write_gaps(buf, style, recording);
 	buf_char(buf, '\n');
-	summary_write(buf, style, recording, subject->moment ? SUMMARY_OF_MOMENT : SUMMARY_OF_RUN);
+	if (brief)
+		summary_write_brief(buf, style, recording);
+	else
+		summary_write(buf, style, recording,
+			      subject->moment ? SUMMARY_OF_MOMENT : SUMMARY_OF_RUN);
 	if (subject->suppressed)
 		suppressed_text_summary(buf, style, subject->suppressed);
 	// Not with a filter, which may leave out what the pools are used for.
@@ -187,12 +199,21 @@ static void put_merged_header(struct buf *buf, const struct style *style,
 		suppressed_text_summary(buf, style, subject->suppressed);
 }
 
+/* Says that no site has anything of the metric. */
+static void put_none(struct buf *buf, const struct report_subject *subject, enum metric metric)
+{
+	const char *name = subject_metric(subject, metric);
+
+	buf_printf(buf, "No site has %s: %s is 0.\n", strcmp(name, "peak") == 0 ? "a peak" : name,
+		   name);
+}
+
+/* All frames of each site, with --full. */
 static struct err *put_sites(struct buf *buf, const struct style *style,
 			     const struct report_subject *subject,
 			     const struct text_report_options *options)
 {
 	const struct recording *recording = subject->recording;
-	const char *name = subject_metric(subject, options->metric);
 	struct site_text text = {
 		.of_moment = subject->moment != NULL,
 		.metric = options->metric,
@@ -210,21 +231,96 @@ static struct err *put_sites(struct buf *buf, const struct style *style,
 		return err;
 	text.order = order;
 	if (!text.count) {
-		buf_printf(buf, "No site has %s: %s is 0.\n",
-			   strcmp(name, "peak") == 0 ? "a peak" : name, name);
+		put_none(buf, subject, options->metric);
 		return NULL;
 	}
 	shown = site_text_shown(&text);
 	style_printf(buf, style, STYLE_STRONG, "%s %s by %s (%s)\n",
 		     shown < text.count ? "Top" : "All", format_counted(shown, "site", true).text,
-		     name, subject_metric_text(subject, options->metric));
+		     subject_metric(subject, options->metric),
+		     subject_metric_text(subject, options->metric));
 	err = site_text_write(buf, style, recording, subject->symbolized, &text);
 	return err ? err : nameless_write(buf, style, recording, subject->symbolized, order, shown);
 }
 
+/* Says what would name the frames of the stacks that are shown. */
+static struct err *put_nameless(struct buf *buf, const struct style *style,
+				const struct report_subject *subject,
+				const struct places_text *text)
+{
+	uint32_t count = text->stacks < text->places->count ? text->stacks : text->places->count;
+	auto_free uint32_t *sites = malloc(((size_t)count + 1) * sizeof(*sites));
+
+	if (!sites)
+		return err_no_memory();
+	for (uint32_t i = 0; i < count; i++)
+		sites[i] = text->places->items[i].site;
+	return nameless_write(buf, style, subject->recording, subject->symbolized, sites, count);
+}
+
+static size_t line_count(const struct buf *buf)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < buf->size; i++)
+		count += buf->data[i] == '\n';
+	return count;
+}
+
+/*
+ * Shares what is left of a page, after so many lines, among the table and the stacks of the first
+ * places.
+ */
+static void share_page(struct places_text *text, size_t used)
+{
+	size_t left = used < PAGE_LINES ? PAGE_LINES - used : 0;
+	size_t stacks = text->places->count < PAGE_STACKS ? text->places->count : PAGE_STACKS;
+	size_t least = stacks * (2 + STACK_LEAST); // a blank line, the numbers, the stack
+
+	text->rows = left > least + 2 + ROWS_LEAST ? (uint32_t)(left - least) / 2 : ROWS_LEAST;
+	if (text->rows > ROWS_MOST)
+		text->rows = ROWS_MOST;
+	left -= left < places_text_lines(text) ? left : places_text_lines(text);
+	text->lines = STACK_LEAST;
+	if (stacks && left > least)
+		text->lines = (unsigned)(left / stacks) - 2;
+}
+
+/* A line for each place, and the stacks of the first. used: how many lines stand above. */
+static struct err *put_places(struct buf *buf, const struct style *style,
+			      const struct report_subject *subject,
+			      const struct text_report_options *options, size_t used)
+{
+	cleanup(places_deinit) struct places places = {0};
+	cleanup(buf_deinit) struct buf nameless = BUF_EMPTY;
+	struct places_text text = {
+		.subject = subject,
+		.places = &places,
+		.metric = options->metric,
+		.rows = options->top ? options->top : UINT32_MAX,
+	};
+	struct err *err =
+		places_create(subject->recording, subject->symbolized, options->metric, &places);
+
+	if (!err && !places.count)
+		put_none(buf, subject, options->metric);
+	if (err || !places.count)
+		return err;
+	text.stacks = options->page ? PAGE_STACKS : text.rows;
+	err = put_nameless(&nameless, style, subject, &text);
+	if (options->page)
+		share_page(&text, used + line_count(&nameless));
+	if (!err)
+		err = places_text_table(buf, style, &text);
+	if (!err)
+		err = places_text_stacks(buf, style, &text);
+	buf_put(buf, nameless.data, nameless.size);
+	return err ? err : buf_finish(&nameless);
+}
+
 static struct err *put_view(struct buf *buf, const struct style *style,
 			    const struct report_subject *subject,
-			    const struct text_report_options *options)
+			    const struct text_report_options *options, size_t used)
 {
 	const struct recording *recording = subject->recording;
 	struct symbolized *symbolized = subject->symbolized;
@@ -239,22 +335,39 @@ static struct err *put_view(struct buf *buf, const struct style *style,
 		return histogram_text_write(buf, style, options->histogram);
 	if (options->tree)
 		return text_tree_write(buf, style, subject, options->metric, options->top);
-	return put_sites(buf, style, subject, options);
+	return style->full ? put_sites(buf, style, subject, options)
+			   : put_places(buf, style, subject, options, used);
+}
+
+/* Whether the report is the page that answers: sites of a whole run. */
+static bool is_page(const struct style *style, const struct report_subject *subject,
+		    const struct text_report_options *options)
+{
+	bool other = options->errors || options->pools || options->breakdown ||
+		     options->histogram || options->tree;
+
+	return !other && !style->full && !subject->processes && !subject->moment &&
+	       !subject->filter && !subject->suppressed;
 }
 
 struct err *text_report_write(struct buf *buf, const struct style *style,
 			      const struct report_subject *subject,
 			      const struct text_report_options *options)
 {
+	cleanup(buf_deinit) struct buf head = BUF_EMPTY;
 	struct err *err = NULL;
 
 	if (subject->processes)
-		put_merged_header(buf, style, subject);
+		put_merged_header(&head, style, subject);
 	else
-		err = put_header(buf, style, subject);
-	buf_char(buf, '\n');
-	if (!err)
-		err = put_view(buf, style, subject, options);
+		err = put_header(&head, style, subject, is_page(style, subject, options));
+	buf_char(&head, '\n');
+	if (!err && !buf_string(&head))
+		err = buf_finish(&head);
+	if (err)
+		return err;
+	buf_put(buf, head.data, head.size);
+	err = put_view(buf, style, subject, options, line_count(&head));
 	if (!err && subject->suppressed)
 		err = suppressed_text_write(buf, style, subject);
 	return err;

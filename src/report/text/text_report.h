@@ -9,6 +9,7 @@
 
 struct text_report_options {
 	enum metric metric;
+	bool page;    /* sites: as much as a page of 40 lines holds; top is not used */
 	uint32_t top; /* how many sites, rows, or children of a tree's node are shown; 0: all */
 	/* One of these instead of sites: */
 	bool tree;

@@ -70,14 +70,19 @@ static struct err *collect(const struct recording *recording, struct symbolized 
  */
 static size_t without_startup(const struct lines *lines)
 {
+	const struct line *all = lines->list.items;
 	size_t count = lines->list.count;
+	bool rust = false;
 
-	/* A stripped program's _start has no name, but what it calls has. */
-	if (count > 1 && !lines->list.items[count - 1].frame->has_symbol &&
-	    frame_text_is_startup(lines->list.items[count - 2].frame))
+	while (count) {
+		const struct named_frame *frame = all[count - 1].frame;
+
+		if (!frame_text_is_startup(frame) && !(rust && frame->plumbing) &&
+		    !(count > 1 && frame_text_calls_startup(frame, all[count - 2].frame)))
+			break;
+		rust |= frame_text_is_rust_start(frame);
 		count--;
-	while (count && frame_text_is_startup(lines->list.items[count - 1].frame))
-		count--;
+	}
 	return count ? count : lines->list.count;
 }
 
@@ -117,13 +122,26 @@ static void put_line(struct buf *buf, const struct style *style, const struct li
 		frame_text_line(buf, style, line->frame, indent, line->repeated);
 }
 
+/* Writes how many frames stand between two lines. */
+static void put_hidden(struct buf *buf, const struct style *style, const struct line *lines,
+		       size_t count, unsigned indent)
+{
+	unsigned hidden = 0;
+
+	for (size_t i = 0; i < count; i++)
+		hidden += frames_of(&lines[i]);
+	buf_repeat(buf, ' ', indent);
+	style_printf(buf, style, STYLE_DIM, "\xe2\x80\xa6 %s (--full shows them)\n",
+		     format_counted(hidden, "frame", true).text);
+}
+
 struct err *text_stack_write(struct buf *buf, const struct style *style,
 			     const struct recording *recording, struct symbolized *symbolized,
-			     uint32_t node, unsigned indent)
+			     uint32_t node, unsigned indent, unsigned most)
 {
 	cleanup(lines_deinit) struct lines lines = {VEC_EMPTY};
 	struct err *err = collect(recording, symbolized, node, !style->full, &lines);
-	size_t count;
+	size_t count, inner, outer;
 
 	if (err)
 		return err;
@@ -135,16 +153,16 @@ struct err *text_stack_write(struct buf *buf, const struct style *style,
 		buf_text(buf, "(no stack)\n");
 	}
 	assert(lines.list.items || !count);
+	outer = most ? most / 4 : SHOWN_OUTERMOST;
+	inner = most ? most - 1 - outer : SHOWN_INNERMOST;
+	if (style->full || count <= inner + 1 + outer)
+		inner = count; // a line for one line would be no shorter
 	for (size_t i = 0; i < count; i++) {
-		if (!style->full && i == SHOWN_INNERMOST &&
-		    count > SHOWN_INNERMOST + SHOWN_OUTERMOST + 1) {
-			unsigned hidden = 0;
-
-			for (; i < count - SHOWN_OUTERMOST; i++)
-				hidden += frames_of(&lines.list.items[i]);
-			buf_repeat(buf, ' ', indent);
-			style_printf(buf, style, STYLE_DIM, "\xe2\x80\xa6 %s (--full shows them)\n",
-				     format_counted(hidden, "frame", true).text);
+		if (i == inner) {
+			put_hidden(buf, style, &lines.list.items[i], count - outer - i, indent);
+			i = count - outer;
+			if (!outer)
+				break;
 		}
 		buf_repeat(buf, ' ', indent);
 		put_line(buf, style, &lines.list.items[i], indent);

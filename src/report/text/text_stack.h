@@ -11,9 +11,11 @@
  * a very deep stack are shown. Of a run of plumbing (struct named_frame) one line stands there: the
  * call that own code made, or that made own code's, and how many frames it stands for. A stack of
  * nothing but plumbing is whole.
+ *
+ * most: how many lines there are at most, 2 or more; 0: as many as a very deep stack has.
  */
 struct err *text_stack_write(struct buf *buf, const struct style *style,
 			     const struct recording *recording, struct symbolized *symbolized,
-			     uint32_t node, unsigned indent);
+			     uint32_t node, unsigned indent, unsigned most);
 
 #endif

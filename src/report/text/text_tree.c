@@ -97,16 +97,14 @@ static void put_folded(struct tree_writer *writer, const struct level *level)
 		     format_count(level->folded, true).text);
 }
 
-/*
- * Whether a node is start-up code. A stripped program's _start has no name, but what it calls has.
- */
+/* Whether a node is start-up code. */
 static bool is_startup(const struct tree_node *nodes, uint32_t node)
 {
 	uint32_t child = nodes[node].first_child;
 
 	return frame_text_is_startup(nodes[node].frame) ||
-	       (!nodes[node].frame->has_symbol && child != RECORDING_NONE &&
-		frame_text_is_startup(nodes[child].frame));
+	       (child != RECORDING_NONE &&
+		frame_text_calls_startup(nodes[node].frame, nodes[child].frame));
 }
 
 /* Steps down through start-up code that calls one function and allocates nothing. */

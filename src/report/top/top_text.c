@@ -168,7 +168,7 @@ static struct err *put_chain(struct buf *buf, const struct top_model *model, uin
 		if (!first && frame_text_is_startup(&lines[0]))
 			break;
 		buf_text(&line, first ? "" : " < ");
-		frame_name_put(&line, lines[0].function, NAME_MOST);
+		frame_name_put(&line, &(struct style){0}, &lines[0], NAME_MOST);
 		node = nodes[node].parent;
 	}
 	put_line(buf, buf_string(&line) ? buf_string(&line) : "", (unsigned)width);

@@ -1,5 +1,5 @@
-"""Sums by function, file, module, thread and size, and histograms, a second time: slow and obvious,
-on the blocks of filter_reference.py.
+"""Sums by function, frame, file, module, thread and size, and histograms, a second time: slow and
+obvious, on the blocks of filter_reference.py.
 
     breakdown(blocks, numbers, "function", program)    {what a row is of: (own sums, inclusive)}
     histogram(blocks, numbers, "size")                 ({(lowest, highest): [calls, bytes]}, leaked)
@@ -20,13 +20,19 @@ def brackets(module):
 def frame_name(frame, by, program):
     """As a row is called; frame: (pc, function, source, module)."""
     _, function, source, module = frame
-    if by == "function":
+    if by in ("function", "frame"):
         if function is None:
             return brackets(module)
         return function if module == program else f"{function} {brackets(module)}"
     if by == "file":
         return source or brackets(module)
     return module
+
+
+def own_code(frames):
+    """The frames of the reader's own code; without any, the one that stands for the stack."""
+    named = [frame for frame in frames if frame[1] is not None]
+    return [frame for frame in named if not frame[1].startswith("_mi_")] or named[:1] or frames[:1]
 
 
 def rows_of(blocks, block, by, program):
@@ -36,6 +42,8 @@ def rows_of(blocks, block, by, program):
     if by == "size":
         return block.event.size, []
     frames = blocks.frames(block)
+    if by in ("function", "file"):
+        frames = own_code(frames)
     names = [frame_name(frame, by, program) for frame in frames]
     return (names[0], set(names)) if names else ("[no stack]", {"[no stack]"})
 

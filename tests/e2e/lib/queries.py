@@ -15,12 +15,14 @@ FRAME, MODULE, THREAD, PROCESS, MARK, END, TAG, STACK, CULLED = \
 SECOND = 10**9
 SOURCES = {
     "reader.c": "int read_all(int x) { return x * 3 + 1; }\nint read_one(int x) { return x * 5; }\n",
-    "writer.c": "int write_all(int x) { return x * 7 + 1; }\nint flush(int x) { return x - 9; }\n",
+    "writer.c": "int write_all(int x) { return x * 7 + 1; }\nint flush(int x) { return x - 9; }\n"
+                "int _mi_fill(int x) { return x * 9 + 1; }\n",
     "inlined.c": "static inline __attribute__((always_inline)) int inner(volatile int *x)\n"
                  "{ *x += 1; *x *= 3; *x += 5; return *x; }\n"
                  "int outer(volatile int *x) { return inner(x); }\n",
 }
-FUNCTIONS = ["read_all", "read_one", "write_all", "flush", "outer"]
+# The last one is named like a part of an allocator, so that it is nobody's own code.
+FUNCTIONS = ["read_all", "read_one", "write_all", "flush", "outer", "_mi_fill"]
 
 
 class Program:

@@ -19,7 +19,8 @@ PARTS = 8
 COMMANDS = (
     ("info", "--json"), ("report",), ("report", "--json", "--top", "3"), ("trace", "dump"),
     ("report", "--errors"), ("report", "--by", "function"), ("report", "--by", "size", "--csv"),
-    ("report", "--by", "thread", "--json"), ("report", "--histogram", "lifetime"),
+    ("report", "--by", "frame", "--width", "40"), ("report", "--by", "thread", "--json"),
+    ("report", "--histogram", "lifetime"),
     ("report", "--at", "50%"), ("report", "--tree", "--slack-min", "1", "--chain-length-max", "9"),
     ("export", "--to", "flamegraph"), ("export", "--to", "heaptrack"), ("export", "--to", "pprof"),
     ("export", "--to", "replay"),

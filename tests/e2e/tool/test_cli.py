@@ -55,6 +55,15 @@ def mallow_run(mallow, *arguments, **options):
     (["report", "--json", "--tree", "x"], "--json and --tree exclude each other"),
     (["report", "--errors", "--merge", "x"], "--errors and --merge exclude each other"),
     (["report", "--plumbing", "p", "--histogram", "size", "x"], "--plumbing and --histogram exclude each other"),
+    (["report", "--width", "80", "--full", "x"], "--width and --full exclude each other"),
+    (["report", "--width", "80", "--json", "x"], "--width and --json exclude each other"),
+    (["report", "--csv", "--width", "0", "x"], "--width and --csv exclude each other"),
+    (["report", "--width", "wide", "x"],
+     "'wide' is no value of --width: a whole number from 0 on is wanted"),
+    (["report", "--width", "-1", "x"],
+     "'-1' is no value of --width: a whole number from 0 on is wanted"),
+    (["report", "--width", "", "x"],
+     "'' is no value of --width: a whole number from 0 on is wanted"),
     (["report", "--tree", "--errors", "x"], "--errors and --tree exclude each other"),
     (["info", "--tree", "--json", "x"], "--json and --tree exclude each other"),
     (["info", "--modules", "--tree", "x"], "--tree and --modules exclude each other"),
@@ -176,7 +185,14 @@ def test_report_json(tool, made):
     assert (site["calls"], site["total_bytes"], site["temporary"]) == (50, 3_000_000, 0)
     assert [frame["function"] for frame in site["stack"]] == ["cache_put", "handle", *START[::-1]]
     frame = site["stack"][0]
-    assert set(frame) == {"function", "file", "line", "module", "address", "inlined"}
+    assert set(frame) == {"function", "short", "file", "line", "module", "address", "inlined",
+                          "plumbing"}
+    assert frame["short"] == "cache_put"
+    assert [frame["plumbing"] for frame in site["stack"]] == [False] * 3 + [True] * 2
+    long = {frame["function"]: frame["short"] for site in report["sites"] for frame in site["stack"]
+            if frame["function"] != frame["short"]}
+    assert list(long.values()) == ["std::vector<std::string>::_M_realloc_insert<std::string const&>"]
+    assert re.match(r"void std::vector<.*>::_M_realloc_insert<.*>\(.*\)$", *long)
     assert frame["file"] is None and frame["line"] is None and frame["inlined"] is False
     assert frame["module"].endswith("/toyd") and re.fullmatch("0x[0-9a-f]+", frame["address"])
 
@@ -268,25 +284,31 @@ def test_headline_of_a_wrapper(mallow, agent, tmp_path):
 
 
 @pytest.mark.parametrize("columns, shown", [
-    (80, "     void std::vector<…>::_M_realloc_insert<…>(…)"),
-    (48, "     std::vector<…>::_M_realloc_insert<…>(…)"),
-    (40, "     …vector<…>::_M_realloc_insert<…>(…)"),
+    (80, "     std::vector<std::string>::_M_realloc_insert<std::string const&>"),
+    (66, "     vector<std::string>::_M_realloc_insert<std::string const&>"),
+    (48, "     …ng>::_M_realloc_insert<std::string const&>"),
+    (40, "     …realloc_insert<std::string const&>"),
 ])
-def test_long_names_are_folded_then_cut(mallow, made, columns, shown):
-    text = on_terminal([mallow, "report", "--sort", "leaked", made], columns,
-                       clean_environment({"NO_COLOR": "1"}))
-    assert [line for line in text.splitlines() if "realloc_insert" in line] == [shown]
+def test_long_names_are_shortened_then_cut(mallow, tool, made, columns, shown):
+    """On a terminal and in a pipe."""
+    words = ["report", "--sort", "leaked"]
+    for text in (on_terminal([mallow, *words, made], columns, clean_environment({"NO_COLOR": "1"})),
+                 tool(*words, "--width", columns, made).stdout):
+        assert [line for line in text.splitlines() if "realloc_insert" in line] == [shown]
 
 
 @pytest.mark.parametrize("columns", [50, 80, 132])
-def test_places_are_in_one_column(mallow, record, compile_sample, columns):
-    """Below each other, however long the names are, and the names are folded for it."""
+def test_places_are_in_one_column(mallow, tool, record, compile_sample, columns):
+    """Below each other, however long the names are, and the names are cut for it."""
     path = record([compile_sample("totals_cpp", "gcc", "-O2")], check=False).path
     text = on_terminal([mallow, "report", path], columns, clean_environment({"NO_COLOR": "1"}))
-    lines = [line for line in text.splitlines() if re.match(r" {5}\S.* {2}\S*:\d+", line)]
-    assert len(lines) > 5 and max(map(len, lines)) <= columns
-    assert len({re.match(r" {5}\S.*? {2,}(?=\S*:\d+)", line).end() for line in lines}) == 1
-    assert any("…" in line for line in lines)
+    place = re.compile(r" {5}(\S.*?) {2,}(?=\S*:\d+|… \d+ frames$)")
+    found = [(place.match(line), line) for line in text.splitlines() if place.match(line)]
+    assert len(found) > 5 and max(len(line) for _, line in found) <= columns
+    assert len({match.end() for match, _ in found}) == 1
+    whole = [match[1] for match in map(place.match, tool("report", "--width", 0, path).stdout.splitlines())
+             if match]
+    assert ([match[1] for match, _ in found] == whole) == (columns == 132)
 
 
 @pytest.mark.parametrize("columns", [80, 50, 200])
@@ -313,7 +335,8 @@ def test_title_fits_a_terminal(mallow, tool, tmp_path):
     title = title.splitlines()[0]
     assert len(title) == 60 and title.startswith("toyd ää")
     assert re.search("ä…  \\(pid \\d+\\)$", title)
-    assert "ä" * 194 + "…" in tool("report", path).stdout.splitlines()[0]
+    assert tool("report", "--width", 60, path).stdout.splitlines()[0] == title
+    assert "ä" * 194 + "…" in tool("report", "--width", 0, path).stdout.splitlines()[0]
 
 
 def test_report_names_modules_without_symbols(tool, tmp_path):

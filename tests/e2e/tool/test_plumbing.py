@@ -4,6 +4,8 @@ import subprocess
 
 import pytest
 
+from made_recording import Made
+
 PROGRAM = """
 #include <map>
 #include <memory>
@@ -27,7 +29,8 @@ int main()
 		cache.put(i);
 }
 """
-FOLDED = re.compile(r"^ {5}(\S.*?) +… (\d+) frames$", re.M)
+FOLD = r" +… (\d+) frames$"
+FOLDED = re.compile(r"^ {5}(\S.*?)" + FOLD, re.M)
 
 
 @pytest.fixture
@@ -41,7 +44,7 @@ def recording(record, tmp_path):
 
 def first_site(text):
     """The lines of the first site's stack, without their indent."""
-    lines = text[text.index("\n  1. "):].lstrip("\n").splitlines()[1:]
+    lines = text[re.search(r"^ *1\. \d", text, re.M).start():].splitlines()[1:]
     return [line.strip() for line in lines[:lines.index("")]]
 
 
@@ -51,7 +54,7 @@ def test_folded(tool, recording):
     full = first_site(tool("report", "--full", recording).stdout)
     runs = FOLDED.findall("".join(f"     {line}\n" for line in folded))
     assert len(runs) == 2 and "std::vector<" in runs[0][0] and "std::make_shared<" in runs[1][0]
-    own = [line.split()[0].split("(")[0] for line in folded if "…" not in line]
+    own = [line.split()[0] for line in folded if not re.search(FOLD, line)]
     assert own == ["Session::Session", "Cache::put", "main"]
     assert len(folded) == 5
     # Nothing is lost: the counts say what --full shows, but for the code that runs before main.
@@ -114,11 +117,29 @@ def test_a_stack_without_own_code_is_whole(tool, recording):
     assert "call_init" in text and "_dl_init" in text
 
 
+RUST = ["_start", "__libc_start_main", "main", "std::rt::lang_start", "std::panic::catch_unwind", "app::main"]
+
+
+def test_the_start_of_a_rust_program_is_left_out(tool, tmp_path):
+    """Its C main and what calls its own main; a C main that calls a library is not."""
+    made = Made(tmp_path, RUST + ["std::sort"])
+    made.allocate(RUST, 1000)
+    made.allocate(RUST[:3] + ["std::panic::catch_unwind"], 500)
+    path = made.write()
+    assert first_site(tool("report", path).stdout) == ["app::main"]
+    second = tool("report", path).stdout.split("\n  2. ")[1].splitlines()[1:]
+    assert [line.strip() for line in second] == ["std::panic::catch_unwind", "main"]
+    full = first_site(tool("report", "--full", path).stdout)
+    assert full == RUST[::-1]
+    tree = tool("report", "--tree", path).stdout
+    assert "app::main" in tree and "_start" not in tree
+
+
 def test_a_file_adds(tool, recording, tmp_path):
     words = tmp_path / "plumbing.txt"
     words.write_text("# not of interest\n\nfunction:^Session::\n  file:/cache.cpp\n")
     assert "Session::Session" in tool("report", recording).stdout
-    text = tool("report", "--plumbing", words, recording).stdout
+    text = tool("report", "--plumbing", words, "--top", "9", recording).stdout
     # Now nothing is own code, so that all is shown.
     assert "Session::Session" in text and not FOLDED.search(text[text.index("\n  1. "):])
     words.write_text("function:^Session::\n")
@@ -169,8 +190,8 @@ def test_left_out_frames_are_counted(tool, record, tmp_path):
     path = record([program]).path
     # Pairs in the middle, each of which becomes a line.
     words.write_text("".join(f"function:^Deep<{n}>\nfunction:^Deep<{n + 1}>\n" for n in range(28, 49, 3)))
-    text = tool("report", "--plumbing", words, path).stdout
-    site = text[text.index("4.88 KB" if "4.88 KB" in text else "5.00 KB"):].split("\n\n")[0]
+    text = tool("report", "--plumbing", words, "--top", "9", path).stdout
+    site = re.search(r"^ +\d+\. (?:4.88|5.00) KB.*?(?:\n\n|\Z)", text, re.M | re.S)[0].rstrip()
     hidden = int(re.search(r"… (\d+) frames \(--full shows them\)", site)[1])
     shown = [line for line in site.splitlines()[1:] if "--full" not in line]
     frames = sum(int(found[1]) if (found := re.search(r"… (\d+) frames$", line)) else 1 for line in shown)

@@ -14,6 +14,7 @@ import pytest
 import breakdown_reference
 import mallow_reader
 import mallow_sums
+import report_json
 from conftest import TOP, built, clean_environment
 from filter_reference import Blocks
 from made_recording import Made
@@ -23,7 +24,9 @@ from queries import (CULLED, SECOND, STACK, Recorded, example, program,  # noqa:
                      random_condition, random_recording, run_tool)
 
 SUMS = breakdown_reference.FIELDS
-BY_FRAMES, BY_BLOCKS = ["function", "file", "module"], ["thread", "size"]
+NAMELESS = re.compile(r"\[.*\]\+0x|0x|\[truncated\]$")
+BY_OWN, BY_FRAMES, BY_BLOCKS = ["function", "file"], ["frame", "module"], ["thread", "size"]
+BY_STACKS = BY_OWN + BY_FRAMES
 
 
 def query(path, filters):
@@ -81,7 +84,7 @@ def test_random_filters_on_random_recordings(program, tmp_path):  # noqa: F811
                           for _ in range(10)]
         for answer in query(path, filters):
             numbers = answer["blocks"]
-            for by in BY_FRAMES + BY_BLOCKS:
+            for by in BY_STACKS + BY_BLOCKS:
                 compare_breakdown(answer, by, breakdown_reference.breakdown(
                     blocks, numbers, by, str(program.path)))
             for of in ("size", "lifetime"):
@@ -109,9 +112,41 @@ def json_by(tool, by, path, *options):
     return json.loads(tool("report", "--json", "--by", by, *options, path).stdout)
 
 
+def own_code(stack):
+    """The frames of a site that are the reader's own; without any, what stands for them."""
+    named = [frame for frame in stack if not NAMELESS.match(frame["function"])]
+    return [frame for frame in named if not frame["plumbing"]] or named[:1] or stack[:1] or [None]
+
+
+def row_of(frame, by):
+    """What a row of a frame says of itself."""
+    if by == "file":
+        return (frame or {}).get("file") or ((frame or {}).get("module"),)
+    named = frame and not NAMELESS.match(frame["function"] or "[]+0x")
+    return (frame["function"] if named else None, (frame or {}).get("module"))
+
+
+def check_own_code(tool, path, report, by):
+    """Each site counts for its innermost own frame, and once for each other."""
+    own, inclusive = (collections.defaultdict(collections.Counter) for _ in range(2))
+    for site in report["sites"]:
+        rows = [row_of(frame, by) for frame in own_code(site["stack"])]
+        own[rows[0]].update({field: site[field] for field in SUMS})
+        for row in set(rows):
+            inclusive[row].update({field: site[field] for field in SUMS})
+    found = {row_of({"function": None, "file": None, "module": None, **row}, by): row
+             for row in json_by(tool, by, path)["rows"]}
+    assert found.keys() == inclusive.keys()
+    for key, row in found.items():
+        assert row["inclusive"] == dict(inclusive[key])
+        assert {field: row[field] for field in SUMS} == {field: own[key][field] for field in SUMS}
+
+
 def check_real(tool, path):
     """Rows add up to the sites, and to the events of each thread."""
     report = tool.report(path)
+    for by in BY_OWN:
+        check_own_code(tool, path, report, by)
     inclusive, innermost = collections.defaultdict(collections.Counter), collections.Counter()
     for site in report["sites"]:
         modules = [line["module"] for line in site["stack"]] or ["[no stack]"]
@@ -121,7 +156,7 @@ def check_real(tool, path):
     by_module = json_by(tool, "module", path)
     assert {row["name"]: row["inclusive"] for row in by_module["rows"]} == \
         {module or "[no module]": dict(sums) for module, sums in inclusive.items()}
-    for by in BY_FRAMES + BY_BLOCKS:
+    for by in BY_STACKS + BY_BLOCKS:
         rows = json_by(tool, by, path)["rows"]
         for field in SUMS:
             assert sum(row[field] for row in rows) == report[field], (by, field)
@@ -180,7 +215,7 @@ def test_estimates_and_what_was_culled(tool, record, compile_sample, tmp_path, s
     assert report["calls"] > 1000 and report["leaked_bytes"] > 1000
     suppressions = tmp_path / "known.supp"
     suppressions.write_text("leak:small\n")
-    for by in BY_FRAMES + BY_BLOCKS:
+    for by in BY_STACKS + BY_BLOCKS:
         for options in ([], ["--suppressions", suppressions]):
             found = json_by(tool, by, path, *options)
             for field in SUMS:
@@ -213,21 +248,73 @@ def test_functions_of_the_allocator_are_nobodys_choice(tool, tmp_path):
     made.allocate(["main", "fill", TRAITS, ALLOCATE, "_Znwm"], 1000)
     made.allocate(["main", "fill"], 300)
     made.allocate(["malloc"], 20)
-    found = rows(tool, "function", made.write())
+    path = made.write()
+    found = rows(tool, "frame", path)
     allocate = "std::__new_allocator<int>::allocate(unsigned long, void const*)"
     traits = "std::allocator_traits<std::allocator<int>>::allocate(std::allocator<int>&, " \
              "unsigned long)"
     assert {name: sums for name, sums in found.items()} == {
         "main": [0, 1300], "fill": [1300, 1300], "operator new(unsigned long)": [0, 1000],
         allocate: [0, 1000], traits: [0, 1000], "malloc": [20, 20]}
+    assert rows(tool, "function", path) == {"main": [0, 1300], "fill": [1300, 1300],
+                                            "malloc": [20, 20]}
+
+
+INSERT, SORT, GROW = "_ZNSt6vectorIiSaIiEE6insertEi", "_ZSt4sortIPiEvT_S1_", "_Z4growv"
+
+
+def test_own_code_counts(tool, tmp_path):
+    """The innermost own function, if the library calls it, too. --by frame: the innermost of all."""
+    made = Made(tmp_path, ["main", "less", INSERT, SORT, GROW],
+                libraries=[("/usr/lib/libdark.so", ["dark"])])
+    made.allocate(["main", INSERT], 1000)
+    made.allocate(["main", SORT, "less", INSERT], 300)
+    made.allocate(["main", SORT, "less", SORT], 50)
+    made.allocate(["main", "dark", INSERT], 7)
+    made.allocate([INSERT, SORT], 20)
+    made.allocate(["dark", INSERT], 4)
+    made.allocate(["dark"], 2)
+    made.allocate([GROW], 1)
+    path = made.write()
+    insert, sort = "std::vector<int, std::allocator<int>>::insert(int)", "void std::sort<int*>(int*, int*)"
+    assert rows(tool, "function", path) == {
+        "main": [1007, 1357], "less": [350, 350], sort: [20, 20], insert: [4, 4],
+        "[libdark.so]": [2, 2], "grow()": [1, 1]}
+    assert rows(tool, "frame", path) == {
+        "main": [0, 1357], "less": [0, 350], sort: [70, 370], insert: [1311, 1331],
+        "[libdark.so]": [2, 13], "grow()": [1, 1]}
+    names = {row["name"]: row["short"] for row in json_by(tool, "frame", path)["rows"]}
+    assert names == {"main": "main", "less": "less", sort: "std::sort<int*>",
+                     insert: "std::vector<int>::insert", "[libdark.so]": None, "grow()": "grow"}
+
+
+@pytest.mark.parametrize("words", [[], ["--merge"], ["--at", "peak"]], ids=str)
+def test_a_file_says_what_is_not_own(tool, mallow, tmp_path, words):
+    """--plumbing, in every form; frames stay."""
+    made = Made(tmp_path, ["main", "Cache_put", "Cache_grow", "read_all"])
+    made.allocate(["main", "Cache_put", "Cache_grow"], 1000)
+    made.allocate(["main", "read_all"], 300)
+    path, lines = made.write(), tmp_path / "plumbing.txt"
+    lines.write_text("function:^Cache_\n")
+    more = ["--plumbing", lines, *words]
+    assert rows(tool, "function", path, *more) == {"main": [1000, 1300], "read_all": [300, 300]}
+    assert rows(tool, "frame", path, *more) == rows(tool, "frame", path, *words)
+    assert {row["function"]: row["total_bytes"] for row in
+            table(mallow, "--by", "function", *more, path)} == {"main": "1000", "read_all": "300"}
+    text = tool("report", "--by", "function", *more, path).stdout
+    assert "All 2 functions" in text and "Cache" not in text
+    sites = report_json.load(tool("report", "--json", *more, path).stdout)["sites"]
+    assert {frame["function"]: frame["plumbing"] for site in sites for frame in site["stack"]} == {
+        "main": False, "read_all": False, "Cache_put": True, "Cache_grow": True}
 
 
 def test_recursion_counts_once(tool, tmp_path):
     made = Made(tmp_path, ["main", "even", "odd"])
     made.allocate(["main", *["even", "odd"] * 20], 100)
     made.allocate(["main", "odd"], 10)
-    assert rows(tool, "function", made.write()) == {
-        "main": [0, 110], "even": [0, 100], "odd": [110, 110]}
+    path = made.write()
+    for by in ("function", "frame"):
+        assert rows(tool, by, path) == {"main": [0, 110], "even": [0, 100], "odd": [110, 110]}
 
 
 def test_modules_and_what_has_no_name(tool, tmp_path):
@@ -237,20 +324,23 @@ def test_modules_and_what_has_no_name(tool, tmp_path):
     made.allocate([], 1)
     path = made.write()
     program_path = str(made.program)
-    assert rows(tool, "function", path) == {"main": [0, 110], "[libdark.so]": [110, 110],
-                                            "[no stack]": [1, 1]}
-    assert rows(tool, "file", path) == {f"[{made.program.name}]": [0, 110],
-                                        "[libdark.so]": [110, 110], "[no stack]": [1, 1]}
+    assert rows(tool, "frame", path) == {"main": [0, 110], "[libdark.so]": [110, 110],
+                                         "[no stack]": [1, 1]}
+    # What has no name is not own code.
+    assert rows(tool, "function", path) == {"main": [110, 110], "[no stack]": [1, 1]}
+    assert rows(tool, "file", path) == {f"[{made.program.name}]": [110, 110],
+                                        "[no stack]": [1, 1]}
     assert rows(tool, "module", path) == {program_path: [0, 110], "/usr/lib/libdark.so": [110, 110],
                                           "[no stack]": [1, 1]}
-    by = {row["name"]: row for row in json_by(tool, "function", path)["rows"]}
+    by = {row["name"]: row for row in json_by(tool, "frame", path)["rows"]}
     assert (by["main"]["function"], by["main"]["module"]) == ("main", program_path)
     assert (by["[libdark.so]"]["function"], by["[libdark.so]"]["module"]) == \
         (None, "/usr/lib/libdark.so")
     assert by["[no stack]"]["module"] is None
     hint = "\nIn brackets are all functions of a module that have no name.\n"
-    assert hint in tool("report", "--by", "function", path).stdout
-    assert hint not in tool("report", "--by", "function", "--size-max", "1", path).stdout
+    assert hint in tool("report", "--by", "frame", path).stdout
+    assert hint not in tool("report", "--by", "function", path).stdout
+    assert hint not in tool("report", "--by", "frame", "--size-max", "1", path).stdout
     assert hint not in tool("report", "--by", "module", path).stdout
 
 
@@ -413,7 +503,7 @@ def test_csv_of_several(mallow, tmp_path):
         assert list(found[0])[0] == "recording"
 
 
-@pytest.mark.parametrize("by", BY_FRAMES + BY_BLOCKS)
+@pytest.mark.parametrize("by", BY_STACKS + BY_BLOCKS)
 def test_csv_by(tool, mallow, example, by):  # noqa: F811
     found = table(mallow, "--by", by, example)
     wanted = json_by(tool, by, example)["rows"]
@@ -422,10 +512,10 @@ def test_csv_by(tool, mallow, example, by):  # noqa: F811
         peak = other["own_peak_bytes"]
         assert row["own_peak_bytes"] == ("" if peak is None else str(peak))
         assert {field: int(row[field]) for field in SUMS} == {field: other[field] for field in SUMS}
-        for field in SUMS if by in BY_FRAMES else []:
+        for field in SUMS if by in BY_STACKS else []:
             assert int(row[f"inclusive_{field}"]) == other["inclusive"][field]
-        if by in BY_FRAMES:
-            assert row[by] == other["name"]
+        if by in BY_STACKS:
+            assert row["function" if by == "frame" else by] == other["name"]
         elif by == "size":
             assert (int(row["size_min"]), int(row["size_max"])) == row_key(other, by)
         else:
@@ -474,7 +564,7 @@ def test_by_on_a_terminal(mallow, looks):
 All 2 functions by peak (bytes live at the moment of the global peak)
 
      self   share  inclusive  calls  function
-  81.9 KB  99.9 %    81.9 KB     20  cache::insert(…)
+  81.9 KB  99.9 %    81.9 KB     20  cache::insert
     100 B   0.1 %      100 B  1,500  parse
 """
     text = on_terminal([mallow, "report", "--by", "function", "--inclusive", "--top", "2", looks],
@@ -499,14 +589,20 @@ All 1 thread by peak (bytes live at the moment of the global peak)
 
 
 def test_more_room_more_columns(mallow, tool, looks):
-    """And whole names; where there is no terminal, all of both."""
-    for columns, wanted in ((96, "leaked    total  function"),
-                            (132, "leaked    total  temporary  function")):
-        text = on_terminal([mallow, "report", "--by", "function", looks], columns,
-                           clean_environment({"NO_COLOR": "1"}))
-        assert wanted in text
-    for text in (tool("report", "--by", "function", looks).stdout,
-                 on_terminal([mallow, "report", "--by", "function", "--full", looks], 80,
+    """With --full and as many as lines need, all; with --full whole names, too."""
+    words = ["report", "--by", "function"]
+    for columns, wanted in ((80, "inclusive  calls  function"), (96, "leaked    total  function"),
+                            (132, "leaked    total  temporary  function"),
+                            (0, "leaked    total  temporary  function")):
+        piped = tool(*words, "--width", columns, looks).stdout
+        assert wanted in piped and " cache::insert\n" in piped
+        if columns:
+            quiet = clean_environment({"NO_COLOR": "1"})
+            assert on_terminal([mallow, *words, looks], columns, quiet) == piped
+            assert on_terminal([mallow, *words, "--width", columns, looks], 50, quiet) == piped
+    assert tool(*words, looks).stdout == tool(*words, "--width", 80, looks).stdout
+    for text in (tool(*words, "--full", looks).stdout,
+                 on_terminal([mallow, *words, "--full", looks], 80,
                              clean_environment({"NO_COLOR": "1"}))):
         assert "temporary  function\n" in text
         assert "cache::insert(std::string const&, std::string const&, std::vector<int, " \
@@ -518,13 +614,16 @@ def test_what_runs_before_main_is_left_out(tool, tmp_path):
     made = Made(tmp_path, ["_start", "__libc_start_main", "main"])
     made.allocate(["_start", "__libc_start_main", "main"], 100)
     path = made.write()
-    words = ["report", "--by", "function", "--inclusive"]
-    assert "All 1 function by inclusive peak" in tool(*words, path).stdout
-    assert "All 3 functions by inclusive peak" in tool(*words, "--full", path).stdout
-    assert len(json_by(tool, "function", path)["rows"]) == 3
+    words = ["report", "--by", "frame", "--inclusive"]
+    assert "All 1 frame by inclusive peak" in tool(*words, path).stdout
+    assert "All 3 frames by inclusive peak" in tool(*words, "--full", path).stdout
+    assert len(json_by(tool, "frame", path)["rows"]) == 3
+    assert len(json_by(tool, "function", path)["rows"]) == 1
     made = Made(tmp_path, ["_start", "main"], pid=8)
     made.allocate(["_start"], 100)
-    assert "_start" in tool(*words, made.write("own.mallow")).stdout
+    path = made.write("own.mallow")
+    assert "_start" in tool(*words, path).stdout
+    assert "_start" in tool("report", "--by", "function", path).stdout
 
 
 def test_histograms_on_a_terminal(mallow, looks):
@@ -555,7 +654,7 @@ def test_histograms_on_a_terminal(mallow, looks):
 
 
 @pytest.mark.parametrize("options", [
-    *(["--by", by] for by in BY_FRAMES + BY_BLOCKS), ["--by", "function", "--bytes"],
+    *(["--by", by] for by in BY_STACKS + BY_BLOCKS), ["--by", "function", "--bytes"],
     ["--by", "function", "--inclusive"], ["--histogram", "size"], ["--histogram", "lifetime"],
     ["--histogram", "lifetime", "--bytes"], ["--at", "peak"]])
 @pytest.mark.parametrize("columns", [80, 132])
@@ -583,8 +682,8 @@ def test_empty(tool, mallow, tmp_path):
 
 @pytest.mark.parametrize("words, message", [
     (["--by", "functoin"], "'functoin' is no value of --by: did you mean 'function'?"),
-    (["--by", "xyzzy"], "'xyzzy' is no value of --by: one of function file module thread size is "
-                        "wanted"),
+    (["--by", "xyzzy"], "'xyzzy' is no value of --by: one of function frame file module thread size "
+                        "is wanted"),
     (["--by"], "option '--by' of 'report' needs a value: --by WHAT"),
     (["--histogram", "sizes"], "'sizes' is no value of --histogram: did you mean 'size'?"),
     (["--at", "5 parsecs"], "'5 parsecs' is no value of --at: UNIX seconds, a time since the start "
@@ -603,8 +702,8 @@ def test_empty(tool, mallow, tmp_path):
     (["--csv", "--tree"], "--csv and --tree exclude each other"),
     (["--csv", "--errors"], "--csv and --errors exclude each other"),
     (["--csv", "--pools"], "--csv and --pools exclude each other"),
-    (["--inclusive"], "--inclusive needs --by function, file or module"),
-    (["--inclusive", "--by", "size"], "--inclusive needs --by function, file or module"),
+    (["--inclusive"], "--inclusive needs --by function, frame, file or module"),
+    (["--inclusive", "--by", "size"], "--inclusive needs --by function, frame, file or module"),
 ])
 def test_wrong_words(mallow, example, words, message):  # noqa: F811
     run = run_tool(mallow, "report", example, *words)

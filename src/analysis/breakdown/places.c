@@ -1,0 +1,194 @@
+#include "analysis/breakdown/places.h"
+
+#include "analysis/breakdown/breakdown_data.h"
+#include "hosted/buf.h"
+#include "hosted/cleanup.h"
+#include "hosted/map.h"
+
+struct builder {
+	struct intern texts;
+	struct map numbers; /* from a frame's address to a small number */
+	struct map pairs;   /* from the numbers of own frame and call to a place */
+	struct map by_text; /* from the address of what a row reads to its place */
+	struct buf scratch;
+	VEC(struct place) places;
+	uint32_t *place_of; /* for each site; RECORDING_NONE: it has nothing of the metric */
+};
+
+static void builder_deinit(struct builder *builder)
+{
+	intern_deinit(&builder->texts);
+	map_deinit(&builder->numbers);
+	map_deinit(&builder->pairs);
+	map_deinit(&builder->by_text);
+	buf_deinit(&builder->scratch);
+	vec_deinit(&builder->places);
+	free(builder->place_of);
+}
+
+void places_deinit(struct places *places)
+{
+	free(places->items);
+	free(places->sites);
+	*places = (struct places){0};
+}
+
+/* Writes all that a row shows of a frame; NULL: of none. */
+static void put_frame(struct buf *buf, const struct named_frame *frame)
+{
+	if (frame) {
+		buf_text(buf, frame->function);
+		buf_char(buf, 0);
+		buf_text(buf, frame->module ? frame->module : "");
+	}
+	buf_char(buf, 0);
+}
+
+/* *ret: the place of what that code reads. */
+static struct err *place_of_text(struct builder *builder, const struct own_code *code,
+				 uint64_t *ret)
+{
+	struct buf *buf = &builder->scratch;
+	const char *text;
+	uint64_t *place;
+
+	buf->size = 0;
+	put_frame(buf, code->frame);
+	put_frame(buf, code->call);
+	if (code->frame)
+		buf_printf(buf, "%s:%u", code->frame->file ? code->frame->file : "",
+			   code->frame->line);
+	if (buf->failure)
+		return buf_finish(buf);
+	text = intern_bytes(&builder->texts, buf->data, buf->size);
+	place = text ? map_put(&builder->by_text, (uintptr_t)text) : NULL;
+	if (!place)
+		return err_no_memory();
+	if (*place == MAP_NONE) {
+		if (!vec_push(&builder->places, (struct place){.code = *code}))
+			return err_no_memory();
+		*place = builder->places.count - 1;
+	}
+	*ret = *place;
+	return NULL;
+}
+
+static struct err *number(struct builder *builder, const struct named_frame *frame, uint64_t *ret)
+{
+	uint64_t *found = map_put(&builder->numbers, (uintptr_t)frame);
+
+	if (!found)
+		return err_no_memory();
+	if (*found == MAP_NONE)
+		*found = builder->numbers.count - 1;
+	*ret = *found;
+	return NULL;
+}
+
+/* *ret: the place of own code and call. Thousands of sites may share both. */
+static struct err *find_place(struct builder *builder, const struct own_code *code, uint64_t *ret)
+{
+	uint64_t own = 0, call = 0, *place;
+	struct err *err = number(builder, code->frame, &own);
+
+	if (!err)
+		err = number(builder, code->call, &call);
+	if (err)
+		return err;
+	place = map_put(&builder->pairs, own << 32 | call);
+	if (!place)
+		return err_no_memory();
+	if (*place == MAP_NONE)
+		err = place_of_text(builder, code, place);
+	*ret = *place;
+	return err;
+}
+
+static struct err *add_site(struct builder *builder, struct symbolized *symbolized,
+			    const struct site *sites, uint32_t number, enum metric metric)
+{
+	const struct site *site = &sites[number];
+	struct place *place;
+	struct own_code code;
+	uint64_t index = 0;
+	struct err *err = own_code_of_stack(symbolized, site->stack, &code);
+
+	if (!err)
+		err = find_place(builder, &code, &index);
+	if (err)
+		return err;
+	place = &builder->places.items[index];
+	if (!place->count++ ||
+	    metric_of_site(metric, site) > metric_of_site(metric, &sites[place->site])) {
+		place->site = number;
+		place->code = code;
+		place->sum.stack = site->stack;
+	}
+	breakdown_add(&place->sum, site);
+	place->sum.own_peak_bytes = place->count == 1 ? site->own_peak_bytes : 0;
+	builder->place_of[number] = (uint32_t)index;
+	return NULL;
+}
+
+/* Lists the sites of each place. */
+static void list_sites(struct builder *builder, uint32_t site_count, uint32_t *sites)
+{
+	struct place *places = builder->places.items;
+	uint32_t next = 0;
+
+	for (size_t i = 0; i < builder->places.count; i++) {
+		places[i].first = next;
+		next += places[i].count;
+		places[i].count = 0;
+	}
+	for (uint32_t i = 0; i < site_count; i++) {
+		struct place *place;
+
+		if (builder->place_of[i] == RECORDING_NONE)
+			continue;
+		place = &places[builder->place_of[i]];
+		sites[place->first + place->count++] = i;
+	}
+}
+
+static int compare(const void *left, const void *right, void *argument)
+{
+	const struct place *a = left, *b = right;
+	enum metric metric = *(const enum metric *)argument;
+	uint64_t of_a = metric_of_site(metric, &a->sum), of_b = metric_of_site(metric, &b->sum);
+
+	if (of_a != of_b)
+		return of_a < of_b ? 1 : -1;
+	if (a->sum.total_bytes != b->sum.total_bytes)
+		return a->sum.total_bytes < b->sum.total_bytes ? 1 : -1;
+	return a->first < b->first ? -1 : a->first > b->first;
+}
+
+struct err *places_create(const struct recording *recording, struct symbolized *symbolized,
+			  enum metric metric, struct places *ret)
+{
+	cleanup(builder_deinit) struct builder builder = {.scratch = BUF_EMPTY};
+	uint32_t site_count;
+	const struct site *sites = recording_sites(recording, &site_count);
+	auto_free uint32_t *listed = calloc((size_t)site_count + 1, sizeof(*listed));
+	struct err *err = NULL;
+
+	builder.place_of = malloc(((size_t)site_count + 1) * sizeof(*builder.place_of));
+	if (!listed || !builder.place_of)
+		return err_no_memory();
+	for (uint32_t i = 0; !err && i < site_count; i++) {
+		builder.place_of[i] = RECORDING_NONE;
+		if (metric_of_site(metric, &sites[i]))
+			err = add_site(&builder, symbolized, sites, i, metric);
+	}
+	if (err)
+		return err;
+	list_sites(&builder, site_count, listed);
+	if (builder.places.count)
+		qsort_r(builder.places.items, builder.places.count, sizeof(struct place), compare,
+			&metric);
+	ret->count = (uint32_t)builder.places.count;
+	ret->items = steal(&builder.places.items);
+	ret->sites = steal(&listed);
+	return NULL;
+}

@@ -1,0 +1,131 @@
+"""The page that `mallow report` is: it fits 80 columns and 40 lines, its rows are the sites put
+together by what a reader sees of them, and its sums are those of everything else."""
+import collections
+import re
+import subprocess
+
+import pytest
+
+from command_line import on_terminal
+
+ROW = re.compile(r"^ +([\d,]+)(?: B)? +(?:[<\d.]+ %|-)  (\S.*)$")
+METRICS = {"peak": "peak_bytes", "leaked": "leaked_bytes", "total": "total_bytes", "calls": "calls",
+           "temporary": "temporary"}
+
+# Overloads and templates that read the same without their parameters and arguments, functions that
+# are called from two places, allocations by own code alone, and recursion.
+PROGRAM = """
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+std::vector<void *> kept;
+struct Session { std::vector<char> buffer; explicit Session(size_t size) : buffer(size) {} };
+__attribute__((noinline)) void keep(int size) { kept.push_back(malloc(size)); asm volatile(""); }
+__attribute__((noinline)) void keep(long size) { kept.push_back(malloc(size + 1)); asm volatile(""); }
+template <class A, class B> __attribute__((noinline)) void fill(A a, B b)
+{
+	static std::map<std::string, std::shared_ptr<Session>> all;
+	all["number " + std::to_string(a + b)] = std::make_shared<Session>(900);
+	asm volatile("");
+}
+__attribute__((noinline)) void deep(int depth) { if (depth) deep(depth - 1); else keep(300); asm volatile(""); }
+int main()
+{
+	for (int i = 0; i < 40; i++) { keep(1000); keep(2000L); deep(i); fill(i, 2); fill(i, 3L); fill((long)i, 1000); }
+	for (int i = 0; i < 40; i++) fill(i, 40L);
+	for (int i = 0; i < 500; i++) free(malloc(77));
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    (folder / "page.cpp").write_text(PROGRAM)
+    subprocess.run(["g++", "-g", "-O1", "-o", folder / "page", folder / "page.cpp"], check=True)
+    return folder / "page"
+
+
+@pytest.fixture
+def recording(record, program):
+    return record([program]).path
+
+
+def key(stack):
+    """What a row reads: the slow way, by what JSON says of frames."""
+    named = [frame for frame in stack if not re.match(r"\[.*\]\+0x|0x|\[(truncated|broken|lost)\]", frame["function"])]
+    own = next((place for place, frame in enumerate(stack) if frame in named and not frame["plumbing"]), None)
+    if own is None:
+        frame, call = (named or stack or [None])[0], None
+    else:
+        frame = stack[own]
+        call = next((one for one in reversed(stack[:own]) if one in named), None)
+    if not frame:
+        return None
+    return (frame["function"], frame["module"], frame["file"], frame["line"],
+            call and (call["function"], call["module"]))
+
+
+def places(report, field):
+    sums = collections.Counter()
+    for site in report["sites"]:
+        sums[key(site["stack"])] += site[field]
+    return sorted(filter(None, sums.values()), reverse=True)
+
+
+def table(text, title):
+    lines = text[text.index(f"\n{title}") + 1:].split("\n\n")[0].splitlines()[1:]
+    rest = lines.pop() if "more," in lines[-1] else None
+    return [(int(found[1].replace(",", "")), found[2]) for found in map(ROW.match, lines)], rest
+
+
+@pytest.mark.parametrize("metric,title", [
+    ("peak", "At the peak"), ("leaked", "Never freed"), ("total", "Bytes in all"), ("calls", "Calls"),
+    ("temporary", "Temporary calls"),
+])
+def test_rows_are_places(tool, recording, metric, title):
+    """Every row, against a slow way to put sites together; and no two rows read the same."""
+    report = tool.report(recording)
+    words = ["report", "--bytes", "--sort", metric, "--width", "0"]
+    rows, rest = table(tool(*words, "--top", "0", recording).stdout, title)
+    assert not rest
+    assert [value for value, _ in rows] == places(report, METRICS[metric])
+    assert sum(value for value, _ in rows) == report[METRICS[metric]]
+    assert len({text for _, text in rows}) == len(rows)
+    # What is not shown is counted.
+    few, rest = table(tool(*words, "--top", "2", recording).stdout, title)
+    assert few == rows[:2]
+    if len(rows) > 2:
+        count, value = re.match(r"  … (\d+) places? more, ([\d,]+)", rest).groups()
+        assert int(count) == len(rows) - 2
+        assert int(value.replace(",", "")) == sum(value for value, _ in rows[2:])
+
+
+def test_fits_a_page(tool, recording):
+    text = tool("report", recording).stdout
+    assert len(text.splitlines()) <= 40 and max(map(len, text.splitlines())) <= 80
+    assert re.findall(r"^ +(\d)\. ", text, re.M) == ["1", "2", "3"]
+    wide, narrow = (tool("report", "--width", width, recording).stdout for width in ("200", "40"))
+    assert len(wide.splitlines()) <= 40 and len(narrow.splitlines()) <= 40
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_rows_differ_at_any_width(tool, recording, width):
+    text = tool("report", "--width", width, "--top", "0", "--bytes", recording).stdout
+    rows, _ = table(text, "At the peak")
+    assert len({text for _, text in rows}) == len(rows)
+
+
+def test_same_on_a_terminal(mallow, tool, recording):
+    """A terminal of 80 columns and a pipe read the same, but for colours."""
+    shown = on_terminal([mallow, "report", recording], 80)
+    assert re.sub(r"\x1b\[\d*m", "", shown) == tool("report", recording).stdout
+
+
+def test_stacks_are_those_of_the_rows(tool, recording):
+    text = tool("report", "--bytes", "--width", "0", "--top", "4", recording).stdout
+    rows, _ = table(text, "At the peak")
+    values = [int(value.replace(",", "")) for value in re.findall(r"^ +\d\. ([\d,]+) B", text, re.M)]
+    assert values == [value for value, _ in rows]

@@ -1,0 +1,151 @@
+/* Names of functions for people: short, fitted into columns, and no two the same. */
+#include "check.h"
+
+#include "analysis/names/short_name.h"
+#include "base/compiler.h"
+#include "report/distinct_names.h"
+#include "report/frame_name.h"
+
+static void short_names(void **state)
+{
+	static const struct {
+		const char *name, *usual, *first;
+	} cases[] = {
+		{"main", "main", NULL},
+		{"Cache::put(int) const", "Cache::put", NULL},
+		{"f(void (*)(int, char), int) &&", "f", NULL},
+		{"(anonymous namespace)::grow(int)", "(anonymous namespace)::grow", NULL},
+		{"operator new(unsigned long)", "operator new", NULL},
+		{"A::operator()(int) const", "A::operator()", NULL},
+		{"std::ostream& std::operator<< <std::char_traits<char>>(std::ostream&, char)",
+		 "std::operator<<", NULL},
+		{"bool operator<<int>(A<int> const&)", "operator<<int>", NULL},
+		{"Text::operator std::string() const", "Text::operator std::string", NULL},
+		{"void std::vector<Row, std::allocator<Row> >::push_back(Row const&)",
+		 "std::vector<Row>::push_back", NULL},
+		{"std::vector<Row, pool::allocator<Row>>::push_back(Row&&)",
+		 "std::vector<Row, pool::allocator<Row>>::push_back",
+		 "std::vector<Row, …>::push_back"},
+		{"std::map<std::__cxx11::basic_string<char, std::char_traits<char>, "
+		 "std::allocator<char>>, std::shared_ptr<Session>, std::less<std::string>, "
+		 "std::allocator<std::pair<std::string const, std::shared_ptr<Session>>>>"
+		 "::operator[](std::string&&)",
+		 "std::map<std::string, std::shared_ptr<Session>>::operator[]",
+		 "std::map<std::string, …>::operator[]"},
+		{"std::__1::basic_string<wchar_t, std::__1::char_traits<wchar_t>>::append(char)",
+		 "std::wstring::append", NULL},
+		{"std::string::basic_string<std::allocator<char>>(char const*)",
+		 "std::string::basic_string", NULL},
+		{"std::shared_ptr<std::enable_if<!a<S>::value, S>::type> std::make_shared<S, "
+		 "int>(int&&)",
+		 "std::make_shared<S, int>", "std::make_shared<S, …>"},
+		{"std::__shared_ptr<S, (__gnu_cxx::_Lock_policy)2>::reset()",
+		 "std::__shared_ptr<S>::reset", NULL},
+		{"main::{lambda(int)#1}::operator()(int) const", "main::{lambda#1}::operator()",
+		 NULL},
+		{"main::'lambda'(int)::operator()(int) const", "main::'lambda'::operator()", NULL},
+		{"decltype(auto) std::visit<A>(A&&)", "std::visit<A>", NULL},
+		{"void f<void (*)(int)>(int)", "f<void (*)(int)>", NULL},
+		{"<alloc::vec::Vec<T> as core::clone::Clone>::clone",
+		 "<alloc::vec::Vec<T> as core::clone::Clone>::clone", NULL},
+		{"app::main::{{closure}}", "app::main::{{closure}}", NULL},
+		{"broken<<<(", "broken<<<(", NULL},
+		{"f(", "f(", NULL},
+		{"", "", NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+		struct buf usual = BUF_EMPTY, first = BUF_EMPTY;
+
+		short_name_put(&usual, cases[i].name, SHORT_NAME_USUAL);
+		short_name_put(&first, cases[i].name, SHORT_NAME_FIRST);
+		assert_string_equal(buf_string(&usual), cases[i].usual);
+		assert_string_equal(buf_string(&first),
+				    cases[i].first ? cases[i].first : cases[i].usual);
+		buf_deinit(&usual);
+		buf_deinit(&first);
+	}
+}
+
+/* Lists within lists, more than there may ever be: neither the stack nor time runs out. */
+static void deep_names(void **state)
+{
+	struct buf name = BUF_EMPTY, text = BUF_EMPTY;
+
+	for (int i = 0; i < 20000; i++)
+		buf_text(&name, "a<");
+	buf_repeat(&name, '>', 20000);
+	short_name_put(&text, buf_string(&name), SHORT_NAME_USUAL);
+	assert_in_range(text.size, 24, 200);
+	buf_deinit(&name);
+	buf_deinit(&text);
+}
+
+static void check_name(struct distinct_names *names, const char *name, size_t width,
+		       const char *expected)
+{
+	const struct named_frame frame = {.function = name, .raw_function = "_Z"};
+	const struct style style = {.names = names};
+	struct buf buf = BUF_EMPTY;
+
+	frame_name_put(&buf, &style, &frame, width);
+	assert_string_equal(buf_string(&buf), expected);
+	if (width)
+		assert_true(style_columns(buf.data, buf.size) <= width);
+	buf_deinit(&buf);
+}
+
+static void fitted(void **state)
+{
+	check_name(NULL, "f(int, char)", 0, "f");
+	check_name(NULL, "void a<int, 5>::f<char>(int)", 18, "a<int, 5>::f<char>");
+	check_name(NULL, "void a<long, 55>::f<char>(int)", 19, "a<long, …>::f<char>");
+	check_name(NULL, "void a<int, 5>::f<char>(int)", 9, "…:f<char>");
+	check_name(NULL, "broken<<<(", 6, "…n<<<(");
+	check_name(NULL, "\xff\x1b[31m\xc3\xa4", 0, "��[31mä");
+	check_name(NULL, "ääääääää", 4, "…äää");
+	check_name(NULL, "anything", 1, "…");
+}
+
+/* A name of code made at run time may have blanks and brackets that mean nothing. */
+static void not_demangled(void **state)
+{
+	const struct named_frame frame = {
+		.function = "LazyCompile:~f (x) /a.js:1",
+		.raw_function = "LazyCompile:~f (x) /a.js:1",
+	};
+	struct buf buf = BUF_EMPTY;
+
+	frame_name_put(&buf, &(struct style){0}, &frame, 0);
+	assert_string_equal(buf_string(&buf), frame.function);
+	buf_deinit(&buf);
+}
+
+static void distinct(void **state)
+{
+	struct distinct_names names = {0};
+
+	check_name(&names, "f(int)", 0, "f");
+	check_name(&names, "f(char)", 0, "f(char)");
+	check_name(&names, "f(int)", 0, "f");
+	check_name(&names, "f", 0, "f #2");
+	check_name(&names, "abcdefgh::f()", 8, "…efgh::f");
+	check_name(&names, "xbcdefgh::f()", 8, "xbcd…::f");
+	check_name(&names, "ybcdefgh::f()", 8, "ybcd…::f");
+	check_name(&names, "ybcdefghi::f()", 8, "…fghi::f");
+	check_name(&names, "ybcdzzghi::f()", 8, "…zghi::f");
+	check_name(&names, "ybcdqefgh::f()", 8, "ybcd…f()");
+	check_name(&names, "ybcdrefgh::f()", 8, "…h::f #2");
+	distinct_names_deinit(&names);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(short_names), cmocka_unit_test(deep_names),
+		cmocka_unit_test(fitted),      cmocka_unit_test(not_demangled),
+		cmocka_unit_test(distinct),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
