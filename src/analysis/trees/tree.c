@@ -15,6 +15,13 @@
 struct tree_impl {
 	struct tree tree;
 	struct intern labels;
+	uint32_t *leaves;
+};
+
+/* The frames at the end of a stack for which its tree node stands. */
+struct run {
+	uint32_t length;
+	bool plumbing; /* it may become longer by plumbing */
 };
 
 struct builder {
@@ -26,8 +33,9 @@ struct builder {
 	VEC(struct tree_node) nodes;
 	uint32_t *by_stack; /* for each stack node its tree node; 0: none (yet) */
 	bool *needed;       /* for each stack node: sites with a value have it */
-	uint32_t *runs;     /* for each stack node: the length of the run it ends in; NULL: whole */
-	bool *own;          /* for each stack node: own code is in it, above or below */
+	struct tree_shape shape;
+	struct run *runs; /* for each stack node: the run that it ends in */
+	bool *own;        /* for each stack node: own code is in it, above or below; NULL: whole */
 };
 
 static void builder_deinit(struct builder *builder)
@@ -48,6 +56,7 @@ void tree_destroy(struct tree *tree)
 	if (!tree)
 		return;
 	free(tree->nodes);
+	free(impl->leaves);
 	intern_deinit(&impl->labels);
 	free(impl);
 }
@@ -69,6 +78,7 @@ static struct err *child(struct builder *builder, uint32_t parent, const struct 
 		.parent = parent,
 		.first_child = RECORDING_NONE,
 		.next_sibling = RECORDING_NONE,
+		.number = line->number,
 	};
 
 	if (!node)
@@ -84,22 +94,54 @@ static struct err *child(struct builder *builder, uint32_t parent, const struct 
 	return NULL;
 }
 
-/*
- * Steps from *at to the node of a line. run: how many frames of plumbing end at *at; NULL: nothing
- * is folded.
- */
-static struct err *step(struct builder *builder, const struct label_line *line, uint32_t *at,
-			uint32_t *run)
+static void note_folded(struct tree_node *node, uint32_t frames)
 {
-	if (run && line->frame->plumbing && ++*run > 1) {
-		struct tree_node *node = &builder->nodes.items[*at];
+	if (node->folded < frames)
+		node->folded = frames;
+}
 
-		if (node->folded < *run)
-			node->folded = *run;
+/* Whether a line belongs to the node of the line before it. */
+static bool joins(const struct builder *builder, const struct label_line *line, uint32_t at,
+		  const struct run *run, bool plumbing)
+{
+	if (plumbing && run->plumbing)
+		return true;
+	return at && builder->shape.merge >= TREE_BY_FILE &&
+	       builder->nodes.items[at].number == line->number;
+}
+
+/*
+ * Steps back from *at to the node with the line's label, if the stack has one. It then stands for
+ * what is between them, too.
+ */
+static bool step_back(struct builder *builder, const struct label_line *line, uint32_t *at)
+{
+	struct tree_node *nodes = builder->nodes.items;
+	uint32_t frames = 2;
+
+	for (uint32_t i = *at; i; i = nodes[i].parent, frames++) {
+		if (nodes[i].number != line->number)
+			continue;
+		note_folded(&nodes[i], frames);
+		*at = i;
+		return true;
+	}
+	return false;
+}
+
+/* Steps from *at to the node of a line. folds: whether plumbing is folded in this stack. */
+static struct err *step(struct builder *builder, const struct label_line *line, uint32_t *at,
+			struct run *run, bool folds)
+{
+	bool plumbing = folds && line->frame->plumbing;
+
+	if (joins(builder, line, *at, run, plumbing)) {
+		note_folded(&builder->nodes.items[*at], ++run->length);
 		return NULL;
 	}
-	if (run && !line->frame->plumbing)
-		*run = 0;
+	*run = (struct run){.length = 1, .plumbing = plumbing};
+	if (builder->shape.recursion && step_back(builder, line, at))
+		return NULL;
 	return child(builder, *at, line, at);
 }
 
@@ -107,22 +149,19 @@ static struct err *place_stack(struct builder *builder, uint32_t stack)
 {
 	const struct stack_node *node = &builder->stacks[stack];
 	bool outermost = node->parent == RECORDING_NONE;
-	bool folds = builder->runs && builder->own[stack];
+	bool folds = builder->own && builder->own[stack];
 	uint32_t at = outermost ? 0 : builder->by_stack[node->parent];
-	uint32_t run = folds && !outermost ? builder->runs[node->parent] : 0;
+	struct run run = outermost ? (struct run){0} : builder->runs[node->parent];
 	const struct label_line *lines;
 	struct err *err;
 	size_t count;
 
 	err = tree_labels_of(&builder->labels, node->frame, &lines, &count);
 	while (!err && count--)
-		err = step(builder, &lines[count], &at, folds ? &run : NULL);
-	if (err)
-		return err;
+		err = step(builder, &lines[count], &at, &run, folds);
 	builder->by_stack[stack] = at;
-	if (builder->runs)
-		builder->runs[stack] = run;
-	return NULL;
+	builder->runs[stack] = run;
+	return err;
 }
 
 /* Finds which stack nodes have own code in them, above them or below them. */
@@ -132,8 +171,7 @@ static struct err *find_own(struct builder *builder)
 	auto_free bool *above = calloc((size_t)builder->stack_count + 1, sizeof(*above));
 
 	builder->own = calloc((size_t)builder->stack_count + 1, sizeof(*builder->own));
-	builder->runs = calloc((size_t)builder->stack_count + 1, sizeof(*builder->runs));
-	if (!above || !builder->own || !builder->runs)
+	if (!above || !builder->own)
 		return err_no_memory();
 	for (uint32_t i = 0; i < builder->stack_count; i++) {
 		const struct label_line *lines;
@@ -187,7 +225,7 @@ static struct err *make_nodes(struct builder *builder)
 }
 
 static void add_up(struct builder *builder, const struct site *sites, uint32_t count,
-		   enum metric metric)
+		   enum metric metric, uint32_t *leaves)
 {
 	struct tree_node *nodes = builder->nodes.items;
 
@@ -196,6 +234,7 @@ static void add_up(struct builder *builder, const struct site *sites, uint32_t c
 		uint32_t at =
 			sites[i].stack == RECORDING_NONE ? 0 : builder->by_stack[sites[i].stack];
 
+		leaves[i] = value ? at : RECORDING_NONE;
 		if (!value)
 			continue;
 		nodes[at].self += value;
@@ -227,7 +266,8 @@ static void link_children(struct tree_node *nodes, uint32_t parent, uint32_t *ch
 
 	if (count > 1)
 		qsort_r(children, count, sizeof(*children), compare, nodes);
-	for (uint32_t i = 0; i < count; i++) {
+	// Nodes that recursion left empty come last. They are no children.
+	for (uint32_t i = 0; i < count && nodes[children[i]].value; i++) {
 		*link = children[i];
 		link = &nodes[children[i]].next_sibling;
 	}
@@ -265,44 +305,59 @@ static struct err *link_nodes(struct tree_node *nodes, uint32_t count)
 }
 
 static struct err *build(struct builder *builder, const struct site *sites, uint32_t site_count,
-			 enum metric metric, enum tree_fold fold)
+			 enum metric metric, uint32_t *leaves)
 {
 	struct err *err;
 
 	builder->stacks = recording_stacks(builder->recording, &builder->stack_count);
 	builder->by_stack = calloc((size_t)builder->stack_count + 1, sizeof(*builder->by_stack));
 	builder->needed = calloc((size_t)builder->stack_count + 1, sizeof(*builder->needed));
-	if (!builder->by_stack || !builder->needed)
+	builder->runs = calloc((size_t)builder->stack_count + 1, sizeof(*builder->runs));
+	if (!builder->by_stack || !builder->needed || !builder->runs)
 		return err_no_memory();
 	mark_needed(builder, sites, site_count, metric);
-	err = fold == TREE_FOLDED ? find_own(builder) : NULL;
+	err = builder->shape.plumbing ? find_own(builder) : NULL;
 	if (!err)
 		err = make_nodes(builder);
 	if (err)
 		return err;
-	add_up(builder, sites, site_count, metric);
+	add_up(builder, sites, site_count, metric, leaves);
 	return link_nodes(builder->nodes.items, (uint32_t)builder->nodes.count);
 }
 
-struct err *tree_create_of_sites(const struct recording *recording, struct symbolized *symbolized,
-				 const struct site *sites, uint32_t count, enum metric metric,
-				 enum tree_fold fold, struct tree **ret)
+struct err *tree_create_shaped(const struct recording *recording, struct symbolized *symbolized,
+			       const struct site *sites, uint32_t count, enum metric metric,
+			       const struct tree_shape *shape, struct tree **ret)
 {
-	cleanup(builder_deinit) struct builder builder = {.recording = recording};
+	cleanup(builder_deinit) struct builder builder = {.recording = recording, .shape = *shape};
 	struct tree_impl *impl = calloc(1, sizeof(*impl));
 	cleanup(tree_destroy_at) struct tree *tree = impl ? &impl->tree : NULL;
 	struct err *err;
 
 	if (!impl)
 		return err_no_memory();
-	tree_labels_init(&builder.labels, symbolized, &impl->labels);
-	err = build(&builder, sites, count, metric, fold);
+	impl->leaves = malloc(((size_t)count + 1) * sizeof(*impl->leaves));
+	if (!impl->leaves)
+		return err_no_memory();
+	tree_labels_init(&builder.labels, symbolized, shape->merge, &impl->labels);
+	err = build(&builder, sites, count, metric, impl->leaves);
 	if (err)
 		return err;
 	tree->count = (uint32_t)builder.nodes.count;
 	tree->nodes = steal(&builder.nodes.items);
+	tree->labels = (uint32_t)builder.labels.numbers.count;
+	tree->leaves = impl->leaves;
 	*ret = steal(&tree);
 	return NULL;
+}
+
+struct err *tree_create_of_sites(const struct recording *recording, struct symbolized *symbolized,
+				 const struct site *sites, uint32_t count, enum metric metric,
+				 enum tree_fold fold, struct tree **ret)
+{
+	const struct tree_shape shape = {.plumbing = fold == TREE_FOLDED};
+
+	return tree_create_shaped(recording, symbolized, sites, count, metric, &shape, ret);
 }
 
 struct err *tree_create(const struct recording *recording, struct symbolized *symbolized,
