@@ -22,6 +22,10 @@ WHOLE = {
     "timeline": "timeline",
     "flamegraph.pl": "export/flamegraph.pl?size_min={n}",
     "flame graph": "export/flamegraph?size_min={n}",
+    "flame": "flame?metric=total&cut=200{n}",
+    "flame, callers": "flame?metric=total&direction=callers&cut=200{n}",
+    "flame, folded": "flame?fold=plumbing,trunk,recursion&cut=200{n}",
+    "flame at a moment": "flame?metric=total&alive_at=5{n}%",
     "ASCII tree": "allocation_ascii_tree?size_min={n}",
 }
 

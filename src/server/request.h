@@ -36,6 +36,7 @@ struct request {
 	bool given[PARAMETER_COUNTED];
 	unsigned int choices[PARAMETER_COUNTED]; /* index of the choice */
 	uint64_t numbers[PARAMETER_COUNTED];
+	const char *texts[PARAMETER_COUNTED]; /* NULL: not given */
 };
 
 /* Accepts a zeroed struct. */

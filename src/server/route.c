@@ -14,6 +14,7 @@
 #define PAGE    ROUTE_PAGE
 #define STACKS  ROUTE_STACKS
 #define PROFILE ROUTE_PROFILE
+#define FLAME   ROUTE_FLAME
 #define JSON    "application/json"
 #define TEXT    "text/plain; charset=utf-8"
 #define SVG     "image/svg+xml"
@@ -115,6 +116,8 @@ static struct err *set_parameter(struct request *request, size_t id, const char 
 					    "invalid '%s': '%s' is none of %s", parameter->name,
 					    value, parameter->choices);
 		request->choices[id] = (unsigned int)choice;
+	} else if (strcmp(parameter->value, "N") != 0) {
+		request->texts[id] = value;
 	} else {
 		char *end;
 

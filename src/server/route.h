@@ -14,6 +14,7 @@ enum route_group {
 	ROUTE_PAGE = 8,
 	ROUTE_STACKS = 16,
 	ROUTE_PROFILE = 32,
+	ROUTE_FLAME = 64,
 };
 
 struct route {
