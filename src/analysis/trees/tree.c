@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/trees/tree_labels.h"
+#include "analysis/trees/tree_nodes.h"
 #include "hosted/cleanup.h"
 #include "hosted/intern.h"
 
@@ -29,8 +30,7 @@ struct builder {
 	const struct stack_node *stacks;
 	uint32_t stack_count;
 	struct tree_labels labels;
-	struct map children; /* from parent and label number to node */
-	VEC(struct tree_node) nodes;
+	struct tree_nodes nodes;
 	uint32_t *by_stack; /* for each stack node its tree node; 0: none (yet) */
 	bool *needed;       /* for each stack node: sites with a value have it */
 	struct tree_shape shape;
@@ -41,8 +41,7 @@ struct builder {
 static void builder_deinit(struct builder *builder)
 {
 	tree_labels_deinit(&builder->labels);
-	map_deinit(&builder->children);
-	vec_deinit(&builder->nodes);
+	tree_nodes_deinit(&builder->nodes);
 	free(builder->by_stack);
 	free(builder->needed);
 	free(builder->runs);
@@ -62,38 +61,6 @@ void tree_destroy(struct tree *tree)
 }
 CLEANUP_DEFINE(struct tree *, tree_destroy);
 
-static bool is_same_line(const struct named_frame *a, const struct named_frame *b)
-{
-	return a->line == b->line &&
-	       (a->file == b->file || (a->file && b->file && strcmp(a->file, b->file) == 0));
-}
-
-static struct err *child(struct builder *builder, uint32_t parent, const struct label_line *line,
-			 uint32_t *ret)
-{
-	uint64_t *node = map_put(&builder->children, (uint64_t)parent << 32 | line->number);
-	struct tree_node new_node = {
-		.frame = line->frame,
-		.label = line->label,
-		.parent = parent,
-		.first_child = RECORDING_NONE,
-		.next_sibling = RECORDING_NONE,
-		.number = line->number,
-	};
-
-	if (!node)
-		return err_no_memory();
-	if (*node == MAP_NONE) {
-		if (builder->nodes.count >= RECORDING_NONE || !vec_push(&builder->nodes, new_node))
-			return err_no_memory();
-		*node = builder->nodes.count - 1;
-	}
-	builder->nodes.items[*node].several_lines |=
-		!is_same_line(builder->nodes.items[*node].frame, line->frame);
-	*ret = (uint32_t)*node;
-	return NULL;
-}
-
 static void note_folded(struct tree_node *node, uint32_t frames)
 {
 	if (node->folded < frames)
@@ -107,7 +74,7 @@ static bool joins(const struct builder *builder, const struct label_line *line, 
 	if (plumbing && run->plumbing)
 		return true;
 	return at && builder->shape.merge >= TREE_BY_FILE &&
-	       builder->nodes.items[at].number == line->number;
+	       builder->nodes.all.items[at].number == line->number;
 }
 
 /*
@@ -116,7 +83,7 @@ static bool joins(const struct builder *builder, const struct label_line *line, 
  */
 static bool step_back(struct builder *builder, const struct label_line *line, uint32_t *at)
 {
-	struct tree_node *nodes = builder->nodes.items;
+	struct tree_node *nodes = builder->nodes.all.items;
 	uint32_t frames = 2;
 
 	for (uint32_t i = *at; i; i = nodes[i].parent, frames++) {
@@ -136,13 +103,13 @@ static struct err *step(struct builder *builder, const struct label_line *line, 
 	bool plumbing = folds && line->frame->plumbing;
 
 	if (joins(builder, line, *at, run, plumbing)) {
-		note_folded(&builder->nodes.items[*at], ++run->length);
+		note_folded(&builder->nodes.all.items[*at], ++run->length);
 		return NULL;
 	}
 	*run = (struct run){.length = 1, .plumbing = plumbing};
 	if (builder->shape.recursion && step_back(builder, line, at))
 		return NULL;
-	return child(builder, *at, line, at);
+	return tree_nodes_child(&builder->nodes, *at, line, at);
 }
 
 static struct err *place_stack(struct builder *builder, uint32_t stack)
@@ -208,16 +175,8 @@ static void mark_needed(struct builder *builder, const struct site *sites, uint3
 
 static struct err *make_nodes(struct builder *builder)
 {
-	struct tree_node root = {
-		.label = "",
-		.parent = RECORDING_NONE,
-		.first_child = RECORDING_NONE,
-		.next_sibling = RECORDING_NONE,
-	};
-	struct err *err = NULL;
+	struct err *err = tree_nodes_begin(&builder->nodes);
 
-	if (!vec_push(&builder->nodes, root))
-		return err_no_memory();
 	for (uint32_t i = 0; !err && i < builder->stack_count; i++)
 		if (builder->needed[i])
 			err = place_stack(builder, i);
@@ -227,7 +186,7 @@ static struct err *make_nodes(struct builder *builder)
 static void add_up(struct builder *builder, const struct site *sites, uint32_t count,
 		   enum metric metric, uint32_t *leaves)
 {
-	struct tree_node *nodes = builder->nodes.items;
+	struct tree_node *nodes = builder->nodes.all.items;
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t value = metric_of_site(metric, &sites[i]);
@@ -241,67 +200,10 @@ static void add_up(struct builder *builder, const struct site *sites, uint32_t c
 		nodes[at].value += value;
 		nodes[at].calls += sites[i].calls;
 	}
-	for (size_t i = builder->nodes.count; i-- > 1;) {
+	for (size_t i = builder->nodes.all.count; i-- > 1;) {
 		nodes[nodes[i].parent].value += nodes[i].value;
 		nodes[nodes[i].parent].calls += nodes[i].calls;
 	}
-}
-
-/* By value, descending, then by label: siblings differ in their labels. */
-static int compare(const void *left, const void *right, void *argument)
-{
-	const struct tree_node *nodes = argument;
-	const struct tree_node *a = &nodes[*(const uint32_t *)left];
-	const struct tree_node *b = &nodes[*(const uint32_t *)right];
-
-	if (a->value != b->value)
-		return a->value > b->value ? -1 : 1;
-	return strcmp(a->label, b->label);
-}
-
-static void link_children(struct tree_node *nodes, uint32_t parent, uint32_t *children,
-			  uint32_t count)
-{
-	uint32_t *link = &nodes[parent].first_child;
-
-	if (count > 1)
-		qsort_r(children, count, sizeof(*children), compare, nodes);
-	// Nodes that recursion left empty come last. They are no children.
-	for (uint32_t i = 0; i < count && nodes[children[i]].value; i++) {
-		*link = children[i];
-		link = &nodes[children[i]].next_sibling;
-	}
-}
-
-/*
- * Sorts each node's children on their own: most nodes have one or two, and a sort of all nodes at
- * once compares labels of nodes that are no siblings.
- */
-static struct err *link_nodes(struct tree_node *nodes, uint32_t count)
-{
-	// First how many children, then where the next one goes, at last where they end.
-	auto_free uint32_t *ends = calloc((size_t)count, sizeof(*ends));
-	auto_free uint32_t *children = malloc((size_t)count * sizeof(*children));
-	uint32_t begin = 0;
-
-	if (!ends || !children)
-		return err_no_memory();
-	for (uint32_t i = 1; i < count; i++)
-		ends[nodes[i].parent]++;
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t own = ends[i];
-
-		ends[i] = begin;
-		begin += own;
-	}
-	for (uint32_t i = 1; i < count; i++)
-		children[ends[nodes[i].parent]++] = i;
-	begin = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		link_children(nodes, i, children + begin, ends[i] - begin);
-		begin = ends[i];
-	}
-	return NULL;
 }
 
 static struct err *build(struct builder *builder, const struct site *sites, uint32_t site_count,
@@ -322,7 +224,7 @@ static struct err *build(struct builder *builder, const struct site *sites, uint
 	if (err)
 		return err;
 	add_up(builder, sites, site_count, metric, leaves);
-	return link_nodes(builder->nodes.items, (uint32_t)builder->nodes.count);
+	return tree_nodes_link(&builder->nodes);
 }
 
 struct err *tree_create_shaped(const struct recording *recording, struct symbolized *symbolized,
@@ -343,8 +245,8 @@ struct err *tree_create_shaped(const struct recording *recording, struct symboli
 	err = build(&builder, sites, count, metric, impl->leaves);
 	if (err)
 		return err;
-	tree->count = (uint32_t)builder.nodes.count;
-	tree->nodes = steal(&builder.nodes.items);
+	tree->count = (uint32_t)builder.nodes.all.count;
+	tree->nodes = steal(&builder.nodes.all.items);
 	tree->labels = (uint32_t)builder.labels.numbers.count;
 	tree->leaves = impl->leaves;
 	*ret = steal(&tree);
