@@ -28,6 +28,7 @@ class Figures:
     index: list
     private: int            # bytes, at most, while it is opened from events
     serving: serving.Figures
+    flame: list             # milliseconds of a flame graph of 2,000 pixels, by index file
     huge: serving.Figures   # of HUGE allocations; None: not measured
 
     @property
@@ -102,14 +103,16 @@ def measure(place, progress, fast=False):
         progress("a large recording, by its index file")
         write_index(place, path)
         indexed = [open_recording(place, path) for _ in cold]
+        flame = serving.measure_flame(place, path, len(cold))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     huge_lines, huge = (["Not measured: --fast"], None) if fast else measure_huge(place, progress)
     figures = Figures(allocations, [wall for wall, _ in cold], [wall for wall, _ in indexed],
-                      max(most for _, most in cold), served, huge)
+                      max(most for _, most in cold), served, flame, huge)
     lines = table.rows(["", "seconds", "private MB", "bytes an allocation"], [
         ["from events", table.pair(figures.events), table.megabytes(figures.private),
          f"{figures.private_each:.1f}"],
         ["by index file", table.pair(figures.index),
          table.megabytes(max(most for _, most in indexed)), "-"]], first=14)
+    served_lines.append(f"/flame of 2,000 pixels, by index file: {table.pair(flame, 0)} ms")
     return lines, served_lines, huge_lines, figures

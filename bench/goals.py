@@ -10,7 +10,7 @@ EVENT, FINISHED_EVENT = 16, 5
 CLANG_MEMORY = 64 << 20
 SCALING, PAIR_NS, LIVE_PAIR_NS = 0.95, 40, 15
 FROM_EVENTS_S, BY_INDEX_S, PRIVATE = 3.0, 0.3, 24     # of ten million allocations
-PAGE_MS, FLAMEGRAPH_MS, NEXT_PAGE_MS, STREAM = 150, 200, 20, 200
+PAGE_MS, FLAMEGRAPH_MS, FLAME_MS, NEXT_PAGE_MS, STREAM = 150, 200, 150, 20, 200
 LIVE, LIVE_HEAPTRACE, SAMPLED = 1 / 5, 1 / 20, 1.03     # added CPU by theirs; slowdown
 LIVE_EACH, LIVE_SHARE, LIVE_REPORT_S = 48, 0.3, 1
 HUGE_LOAD_S, HUGE_ANSWER_S = 40, 1.5                  # of a hundred million
@@ -126,6 +126,8 @@ def of_engine(opened, goals):
     goals.add(opened.private_each <= PRIVATE, "private memory for that <= 24 bytes an allocation: "
                                               f"{opened.private_each:.1f}")
     of_serving(opened.serving, goals)
+    goals.add(min(opened.flame) <= FLAME_MS, f"one cut to 2,000 pixels, by index file, in <= {FLAME_MS} ms: "
+                                             f"{min(opened.flame):.0f} ms")
     if opened.huge:
         load, longest = opened.huge.load, opened.huge.longest() / 1000
         goals.add(load <= HUGE_LOAD_S, f"100 M allocations load in <= {HUGE_LOAD_S} s: {load:.1f} s")

@@ -93,3 +93,10 @@ def measure(place, path, rounds):
     lines += ["", f"JSON of {table.count(STREAMED)} allocations: {max(figures.stream):.0f} MB/s at best, "
               f"{table.median(figures.stream):.0f} MB/s in the median"]
     return lines, figures
+
+
+def measure_flame(place, path, rounds):
+    """Milliseconds of each round, of what lived at the peak."""
+    with contextlib.closing(Server(place, path)) as server:
+        server.ask("allocations?count=1")
+        return [1000 * server.ask(f"flame?cut={2000 + i}")[0] for i in range(rounds)]
