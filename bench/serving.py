@@ -26,6 +26,12 @@ PAGES = {
     "groups by bytes": "allocation_groups?sort_by=only_matched.size&size_min={n}",
     "groups by all bytes": "allocation_groups?sort_by=all.size&lifetime_min={n}us",
 }
+# Of all blocks; nothing of these is kept but who is in which group.
+VIEWS = {
+    "curves by fate": "series",
+    "curves by function": "series?by=function",
+    "space by function": "space?at=50%&by=function",
+}
 
 
 @dataclasses.dataclass
@@ -33,13 +39,14 @@ class Figures:
     load: float = 0                                         # seconds, until the first answer
     pages: dict = dataclasses.field(default_factory=dict)   # {what: milliseconds of each round}
     next: dict = dataclasses.field(default_factory=dict)    # the same of the pages after them
+    views: dict = dataclasses.field(default_factory=dict)   # the same of VIEWS
     flamegraph: list = dataclasses.field(default_factory=list)
     stream: list = dataclasses.field(default_factory=list)  # MB/s of each round
 
     def longest(self):
         """Milliseconds of the answer that took longest, whatever it was."""
-        return max(*self.flamegraph, *(value for values in (*self.pages.values(), *self.next.values())
-                                       for value in values))
+        of_each = [*self.pages.values(), *self.next.values(), *self.views.values()]
+        return max(*self.flamegraph, *(value for values in of_each for value in values))
 
 
 class Server:
@@ -82,12 +89,15 @@ def measure(place, path, rounds):
                 figures.pages.setdefault(what, []).append(1000 * server.ask(target)[0])
                 figures.next.setdefault(what, []).append(
                     1000 * server.ask(f"{target}&skip={PAGE}")[0])
+            for what, target in VIEWS.items():
+                figures.views.setdefault(what, []).append(1000 * server.ask(target)[0])
             figures.flamegraph.append(1000 * server.ask(f"export/flamegraph?size_min={40 + i}")[0])
             seconds, size, _ = server.ask(f"allocations?count={STREAMED}")
             figures.stream.append(size / 1e6 / seconds)
     lines = table.rows(["", "the first", "milliseconds", "next page"], [
         *([what, f"{figures.pages[what][0]:.0f}", table.pair(figures.pages[what], 0),
            table.pair(figures.next[what], 0)] for what in PAGES),
+        *([what, f"{figures.views[what][0]:.0f}", table.pair(figures.views[what], 0), "-"] for what in VIEWS),
         ["flame graph", f"{figures.flamegraph[0]:.0f}", table.pair(figures.flamegraph, 0), "-"]],
         first=22)
     lines += ["", f"JSON of {table.count(STREAMED)} allocations: {max(figures.stream):.0f} MB/s at best, "

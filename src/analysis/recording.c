@@ -17,6 +17,7 @@ void recording_deinit(struct recording *recording)
 	stack_trie_deinit(&recording->stacks);
 	block_store_deinit(&recording->blocks);
 	block_cache_destroy(recording->views);
+	facts_cache_destroy(recording->facts_cache);
 	index_mapping_deinit(&recording->index_mapping);
 	vec_deinit(&recording->threads);
 	vec_deinit(&recording->memory);

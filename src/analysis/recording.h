@@ -217,6 +217,8 @@ enum recording_needs {
 	RECORDING_CHECKED = 4,
 	RECORDING_LIVE_LINE = 8,    /* what was live over time: live_line.h */
 	RECORDING_HEAP_ERRORS = 16, /* recording_heap_errors(), and blocks */
+	/* recording_run_facts(): from an index, else of the blocks. */
+	RECORDING_RUN_FACTS = 32,
 };
 
 /*

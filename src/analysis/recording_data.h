@@ -5,6 +5,7 @@
 #include "analysis/blocks/block_cache.h"
 #include "analysis/blocks/block_store.h"
 #include "analysis/errors/heap_errors.h"
+#include "analysis/facts/facts_cache.h"
 #include "analysis/index/index_file.h"
 #include "analysis/live/live_data.h"
 #include "analysis/load/live_line.h"
@@ -27,7 +28,12 @@ struct recording {
 	struct frame_table frames;
 	struct stack_trie stacks;
 	struct block_store blocks;
-	struct block_cache *views; /* NULL: blocks were not needed */
+	struct block_cache *views;       /* NULL: blocks were not needed */
+	bool blocks_for_facts;           /* blocks are there for nothing else */
+	struct facts_cache *facts_cache; /* NULL: the sites are not those of the recording */
+	/* facts_pack()'s bytes from an index, in the arena. NULL: none. */
+	const uint8_t *packed_facts;
+	size_t packed_facts_size;
 	struct site_table sites;
 	VEC(struct recorded_thread) threads;
 	VEC(struct memory_sample) memory;

@@ -12,6 +12,7 @@
 #include "cli/live_report.h"
 #include "cli/live_watch.h"
 #include "cli/options.h"
+#include "cli/plumbing_option.h"
 #include "cli/run_child.h"
 #include "cli/run_environment.h"
 #include "cli/run_hint.h"
@@ -25,10 +26,12 @@ static const struct option_spec options_of_live[] = {
 #include "cli/setting_options.def"
 };
 
+CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
+
 /* What the program's settings are made of. */
 struct prepared {
 	struct options options;
-	char *outfile, *ignore; /* absolute: the program may run in another directory */
+	char *outfile, *ignore, *plumbing; /* absolute: the program may run elsewhere */
 	char helper[PATH_MAX];
 };
 
@@ -36,6 +39,7 @@ static void prepared_deinit(struct prepared *prepared)
 {
 	free(prepared->outfile);
 	free(prepared->ignore);
+	free(prepared->plumbing);
 }
 
 /* Makes a path absolute: relative to the working directory. */
@@ -60,12 +64,24 @@ static struct err *make_absolute(const char *path, char **ret)
 static struct err *check_files(const struct live_options *wanted)
 {
 	cleanup(live_ignore_deinit) struct live_ignore ignore = {0};
-	struct err *err = NULL;
+	cleanup(plumbing_destroy_at) struct plumbing *plumbing = NULL;
+	struct err *err = plumbing_option_read(wanted->plumbing, &plumbing);
 
-	if (wanted->ignore)
+	if (!err && wanted->ignore)
 		err = live_options_ignore(wanted->ignore, &ignore);
 	if (!err && wanted->outfile)
 		err = live_output_check(wanted->outfile);
+	return err;
+}
+
+/* Makes the path of a setting absolute, if it was given. *absolute: owned. */
+static struct err *settle_path(struct prepared *prepared, enum setting setting, const char **path,
+			       char **absolute)
+{
+	struct err *err = *path ? make_absolute(*path, absolute) : NULL;
+
+	if (!err && *path)
+		prepared->options.values[setting] = *path = *absolute;
 	return err;
 }
 
@@ -83,17 +99,13 @@ static struct err *prepare(const struct options *options, struct live_options *w
 	prepared->options = *options;
 	prepared->options.values[SETTING_MODE] = "live";
 	prepared->options.values[SETTING_HELPER] = prepared->helper;
-	if (wanted->outfile)
-		err = make_absolute(wanted->outfile, &prepared->outfile);
-	if (!err && wanted->ignore)
-		err = make_absolute(wanted->ignore, &prepared->ignore);
-	if (err)
-		return err;
-	if (wanted->outfile)
-		prepared->options.values[SETTING_OUTFILE] = wanted->outfile = prepared->outfile;
-	if (wanted->ignore)
-		prepared->options.values[SETTING_IGNORE] = wanted->ignore = prepared->ignore;
-	return NULL;
+	err = settle_path(prepared, SETTING_OUTFILE, &wanted->outfile, &prepared->outfile);
+	if (!err)
+		err = settle_path(prepared, SETTING_IGNORE, &wanted->ignore, &prepared->ignore);
+	if (!err)
+		err = settle_path(prepared, SETTING_PLUMBING, &wanted->plumbing,
+				  &prepared->plumbing);
+	return err;
 }
 
 /* Makes a report that the program could not make: it was killed, or its helper failed. */

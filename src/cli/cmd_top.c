@@ -6,19 +6,23 @@
 #include "cli/cli.h"
 #include "cli/live_output.h"
 #include "cli/options.h"
+#include "cli/plumbing_option.h"
 #include "cli/setting_options.h"
 #include "cli/top_screen.h"
 #include "cli/top_source.h"
 #include "hosted/cleanup.h"
 #include "report/top/top_text.h"
 
-enum { INTERVAL };
+enum { INTERVAL, FULL, PLUMBING };
 
 static const struct option_spec options_of_top[] = {
 	[INTERVAL] = {.name = "interval",
 		      .value = "SECONDS",
 		      .text = "between two readings, or a time such as 500ms",
 		      .standard = "1"},
+	[FULL] = {.name = "full",
+		  .text = "fold no frames, and cut names at the screen's edge only"},
+	[PLUMBING] = PLUMBING_OPTION,
 };
 
 #define PAGE    10
@@ -30,7 +34,9 @@ static const struct option_spec options_of_top[] = {
 struct top {
 	struct top_model model;
 	struct top_screen screen;
-	const char *given; /* as typed */
+	struct plumbing *plumbing;   /* of the model */
+	struct distinct_names names; /* of the screen */
+	const char *given;           /* as typed */
 	int fd;
 	char *name;
 	int64_t interval; /* milliseconds from one reading to the next … */
@@ -43,6 +49,8 @@ struct top {
 static void top_deinit(struct top *top)
 {
 	top_model_deinit(&top->model);
+	plumbing_destroy(top->plumbing);
+	distinct_names_deinit(&top->names);
 	free(top->name);
 	if (top->fd >= 0)
 		close(top->fd);
@@ -85,7 +93,7 @@ static struct err *read_again(struct top *top)
  */
 static struct err *find_again(struct top *top)
 {
-	struct top_model fresh = {.sort = top->model.sort};
+	struct top_model fresh = {.sort = top->model.sort, .plumbing = top->plumbing};
 	int fd;
 	struct err *err = top_source_open(top->given, &fd);
 
@@ -250,7 +258,12 @@ static int run(const struct command *command, const struct options *options)
 	    !read_interval(options, &top.interval))
 		return CLI_USAGE;
 	top.given = options->operands[0];
-	err = top_source_open(top.given, &top.fd);
+	top.screen.full = options->values[FULL] != NULL;
+	top.screen.names = &top.names;
+	err = plumbing_option_read(options->values[PLUMBING], &top.plumbing);
+	top.model.plumbing = top.plumbing;
+	if (!err)
+		err = top_source_open(top.given, &top.fd);
 	if (!err)
 		err = read_again(&top);
 	if (!err)
@@ -270,6 +283,8 @@ const struct command_body command_top = {
 		   "themselves. The program is not touched: its table, or its recording, is read "
 		   "again "
 		   "and again, a large recording less often.\n\n"
+		   "A line is called after your own code; behind > stands what that called of a "
+		   "library, behind < its callers.\n\n"
 		   "Keys: s, c, d, a order by live bytes, live blocks, change since the mark, and "
 		   "calls. m sets the mark. / shows only what has a text in its stack's functions, "
 		   "files or libraries; Enter ends that, Esc drops it. t shows threads, Enter the "

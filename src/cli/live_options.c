@@ -63,8 +63,10 @@ bool live_options_read(const struct options *options, struct live_options *ret)
 									      : LIVE_TEXT,
 		.top = (uint32_t)setting_options_value(options, SETTING_TOP),
 		.depth = (uint32_t)setting_options_value(options, SETTING_PRINT_DEPTH),
+		.full = setting_options_value(options, SETTING_FULL),
 		.outfile = setting_options_word(options, SETTING_OUTFILE),
 		.ignore = setting_options_word(options, SETTING_IGNORE),
+		.plumbing = setting_options_word(options, SETTING_PLUMBING),
 	};
 	if (ret->format != LIVE_TEXT && !limited)
 		ret->top = 0;

@@ -23,8 +23,10 @@ struct live_options {
 	size_t key_count;                  /* at least 1 */
 	uint32_t top;                      /* 0: all */
 	uint32_t depth;
-	const char *outfile; /* NULL: standard error */
-	const char *ignore;  /* a file, NULL: none */
+	bool full;
+	const char *outfile;  /* NULL: standard error */
+	const char *ignore;   /* a file, NULL: none */
+	const char *plumbing; /* a file, NULL: none */
 };
 
 /*

@@ -5,24 +5,34 @@
 #include "analysis/names/symbolized.h"
 #include "cli/live_output.h"
 #include "cli/live_watch.h"
+#include "cli/plumbing_option.h"
 #include "cli/run_hint.h"
 #include "cli/terminal.h"
 #include "hosted/cleanup.h"
+#include "report/distinct_names.h"
 #include "report/json/live_json.h"
 #include "report/text/live_text.h"
 
 CLEANUP_DEFINE(struct recording *, recording_close);
-CLEANUP_DEFINE(struct symbolized *, symbolized_destroy);
 
 /* What a report is made of. */
 struct report {
 	const struct live_options *options;
 	const struct recording *recording;
-	struct symbolized *symbolized;
+	struct symbolized *symbolized; /* owned */
+	struct plumbing *plumbing;     /* owned */
 	struct live_view_options view;
 	struct style style;
 	struct buf buf; /* the whole report: it is written at once */
 };
+
+static void report_deinit(struct report *report)
+{
+	buf_deinit(&report->buf);
+	if (report->symbolized)
+		symbolized_destroy(report->symbolized);
+	plumbing_destroy(report->plumbing);
+}
 
 static struct err *put_report(struct report *report, enum live_key key)
 {
@@ -110,6 +120,7 @@ static struct err *make_report(struct report *report)
 	report->view = (struct live_view_options){
 		.top = report->options->top,
 		.depth = report->options->depth,
+		.full = report->options->full,
 		.ignore = &ignore,
 		.memory = facts->alive && process_memory_read(facts->pid, &memory) ? &memory : NULL,
 		.name = name,
@@ -119,25 +130,45 @@ static struct err *make_report(struct report *report)
 	return err ? err : write_at_once(report, name);
 }
 
+/* Finds out how frames are named. */
+static struct err *name_frames(struct report *report)
+{
+	auto_free char *path = NULL;
+	struct naming naming = {0};
+	struct err *err;
+
+	if (report->options->plumbing) {
+		path = live_output_path(recording_facts(report->recording),
+					report->options->plumbing);
+		if (!path)
+			return err_no_memory();
+	}
+	err = plumbing_option_read(path, &report->plumbing);
+	naming.plumbing = report->plumbing;
+	return err ? err : symbolized_create(report->recording, &naming, &report->symbolized);
+}
+
 /* The report of a recording that is a live table. */
 static struct err *report_of(const struct live_options *options, const struct recording *recording)
 {
-	cleanup(symbolized_destroy_at) struct symbolized *symbolized = NULL;
-	struct report report = {.options = options, .recording = recording};
+	cleanup(distinct_names_deinit) struct distinct_names names = {0};
+	cleanup(report_deinit) struct report report = {
+		.options = options,
+		.recording = recording,
+		.buf = BUF_EMPTY,
+	};
 	struct err *err;
 
 	if (!recording_summary(recording)->leaked_blocks)
 		return NULL;
-	err = symbolized_create(recording, NULL, &symbolized);
+	err = name_frames(&report);
 	if (err)
 		return err;
-	report.symbolized = symbolized;
 	if (!options->outfile)
 		report.style = terminal_style(STDERR_FILENO);
-	buf_init(&report.buf);
-	err = make_report(&report);
-	buf_deinit(&report.buf);
-	return err;
+	report.style.full = options->full;
+	report.style.names = &names;
+	return make_report(&report);
 }
 
 static struct err *open_table(int fd, struct recording **ret)

@@ -1,5 +1,6 @@
 #include "cli/loaded.h"
 
+#include "analysis/facts/run_facts.h"
 #include "analysis/index/index_file.h"
 #include "cli/cli.h"
 #include "cli/file_kind.h"
@@ -19,6 +20,8 @@ static bool open_loaded(const char *path, unsigned int needs, const struct namin
 		err = recording_open(path, needs, progress_update, &progress, &loaded.recording);
 	if (!err)
 		index_file_renew(loaded.recording);
+	if (!err && needs & RECORDING_RUN_FACTS)
+		err = recording_settle_facts(loaded.recording);
 	if (!err && naming)
 		err = symbolized_create(loaded.recording, naming, &loaded.symbolized);
 	progress_deinit(&progress);
@@ -51,9 +54,14 @@ bool loaded_open_blocks(const char *path, struct loaded *ret)
 	return open_loaded(path, RECORDING_BLOCKS | RECORDING_HEAP_ERRORS, NULL, ret);
 }
 
+bool loaded_open_facts(const char *path, const struct naming *naming, struct loaded *ret)
+{
+	return open_loaded(path, RECORDING_RUN_FACTS, naming, ret);
+}
+
 bool loaded_open_checked(const char *path, const struct naming *naming, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_CHECKED, naming, ret);
+	return open_loaded(path, RECORDING_CHECKED | RECORDING_RUN_FACTS, naming, ret);
 }
 
 void loaded_close(struct loaded *loaded)

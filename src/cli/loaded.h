@@ -23,7 +23,9 @@ bool loaded_open_filterable(const char *path, const struct naming *naming, struc
 bool loaded_open_errors(const char *path, const struct naming *naming, struct loaded *ret);
 /* As loaded_open(), with blocks and heap errors, without names: all that an index file has. */
 bool loaded_open_blocks(const char *path, struct loaded *ret);
-/* As loaded_open(), and the checksum of every chunk is compared. */
+/* As loaded_open(), with run facts: of a finished recording no event is read for them. */
+bool loaded_open_facts(const char *path, const struct naming *naming, struct loaded *ret);
+/* As loaded_open_facts(), and the checksum of every chunk is compared: to finish it. */
 bool loaded_open_checked(const char *path, const struct naming *naming, struct loaded *ret);
 /* Accepts a zeroed struct. */
 void loaded_close(struct loaded *loaded);

@@ -1,5 +1,6 @@
 #include "cli/report_writer.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,15 +23,14 @@
 #include "report/json/pools_json.h"
 #include "report/text/text_report.h"
 
-#define PAGE_WIDTH 80 /* of a report that goes to no terminal */
-
 struct writer {
 	const struct report_wanted *wanted;
 	struct output output;
 	struct json_writer json;
 	struct csv_writer csv;
-	bool titled; /* each recording's file is named above its report, or in its rows */
-	bool behind; /* something was written before */
+	bool titled;      /* each recording's file is named above its report, or in its rows */
+	bool behind;      /* something was written before */
+	const char *path; /* of the recording, as it was given */
 };
 
 /* What a view needs besides the recording. */
@@ -90,6 +90,7 @@ static struct err *write_text(struct writer *writer, const struct report_subject
 	struct style style = terminal_style(STDOUT_FILENO);
 	struct text_report_options options = {
 		.metric = wanted->metric,
+		.words = {.tool = program_invocation_name, .path = writer->path},
 		.page = wanted->page,
 		.top = wanted->top,
 		.tree = wanted->view == REPORT_TREE,
@@ -103,7 +104,7 @@ static struct err *write_text(struct writer *writer, const struct report_subject
 	style.exact = wanted->exact;
 	style.names = &names;
 	if (wanted->width_known || !style.width)
-		style.width = wanted->width_known ? wanted->width : PAGE_WIDTH;
+		style.width = wanted->width_known ? wanted->width : TERMINAL_PAGE;
 	style.full = wanted->full;
 	if (writer->titled)
 		put_path(writer, &style, recording_facts(subject->recording)->path);
@@ -278,8 +279,12 @@ static bool open_recording(const struct report_wanted *wanted, const char *path,
 {
 	if (wanted->view == REPORT_ERRORS)
 		return loaded_open_errors(path, &wanted->naming, ret);
-	return needs_blocks(wanted) ? loaded_open_filterable(path, &wanted->naming, ret)
-				    : loaded_open(path, &wanted->naming, ret);
+	if (needs_blocks(wanted))
+		return loaded_open_filterable(path, &wanted->naming, ret);
+	// The page of sites, and what stands out.
+	if (wanted->view == REPORT_SITES && wanted->format != REPORT_CSV)
+		return loaded_open_facts(path, &wanted->naming, ret);
+	return loaded_open(path, &wanted->naming, ret);
 }
 
 /*
@@ -297,7 +302,8 @@ static struct err *write_each(struct writer *writer, const struct recording_path
 	for (size_t i = 0; !err && i < paths->items.count; i++) {
 		cleanup(loaded_close) struct loaded loaded = {0};
 
-		if (open_recording(writer->wanted, paths->items.items[i], &loaded))
+		writer->path = paths->items.items[i];
+		if (open_recording(writer->wanted, writer->path, &loaded))
 			err = write_loaded(writer, &loaded, failed);
 		else
 			*failed = true;

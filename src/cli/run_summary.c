@@ -15,11 +15,14 @@
 #include "hosted/buf.h"
 #include "hosted/cleanup.h"
 #include "report/format.h"
+#include "report/shell_word.h"
 #include "report/summary.h"
+#include "report/text/findings_text.h"
 #include "report/text/text_report.h"
 
-#define OTHERS_SHOWN 20
-#define TITLE        "mallow: "
+#define OTHERS_SHOWN   20
+#define FINDINGS_SHOWN 3
+#define TITLE          "mallow: "
 
 /* What the table shows of each recording. */
 struct image {
@@ -64,26 +67,6 @@ static const char *short_path(const char *path)
 	return path;
 }
 
-/* Writes a word quoted for the shell. */
-static void put_word(struct buf *buf, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_-./,:+@%=";
-
-	if (*word && *word != '-' && word[strspn(word, plain)] == 0) {
-		buf_text(buf, word);
-		return;
-	}
-	buf_text(buf, *word == '-' ? "./'" : "'");
-	for (; *word; word++) {
-		if (*word == '\'')
-			buf_text(buf, "'\\''");
-		else
-			buf_char(buf, *word);
-	}
-	buf_char(buf, '\'');
-}
-
 static struct image image_of(const char *path, size_t order, const struct recording *recording)
 {
 	const struct recording_facts *facts = recording_facts(recording);
@@ -101,9 +84,28 @@ static struct image image_of(const char *path, size_t order, const struct record
 	};
 }
 
+CLEANUP_DEFINE(struct findings *, findings_destroy);
+
+/* Writes what stands out. */
+static void put_findings(struct buf *buf, const struct style *style,
+			 const struct recording *recording, const struct findings *findings,
+			 const char *path)
+{
+	const struct findings_text_words words = {
+		.tool = program_invocation_name,
+		.path = short_path(path),
+	};
+	uint32_t count;
+
+	findings_list(findings, &count);
+	if (count)
+		buf_char(buf, '\n');
+	findings_text_list(buf, style, recording, findings, FINDINGS_SHOWN, &words);
+}
+
 /* Writes about the image with the highest peak, in full. */
 static void put_main(struct buf *buf, const struct style *style, const struct run_child_end *end,
-		     const struct recording *recording)
+		     const struct recording *recording, const struct headline *headline)
 {
 	const struct recording_facts *facts = recording_facts(recording);
 
@@ -119,6 +121,10 @@ static void put_main(struct buf *buf, const struct style *style, const struct ru
 	if (WIFSIGNALED(end->wait_status) && (pid_t)facts->pid == end->pid)
 		buf_printf(buf, "  ended by signal %d (%s)\n", WTERMSIG(end->wait_status),
 			   strsignal(WTERMSIG(end->wait_status)));
+	if (headline->clause != HEADLINE_NOTHING) {
+		findings_text_headline(buf, style, headline);
+		buf_char(buf, '\n');
+	}
 	text_report_reservations(buf, style, facts);
 	summary_write(buf, style, recording, SUMMARY_OF_RUN);
 	summary_write_gaps(buf, style, recording);
@@ -140,7 +146,7 @@ static void put_others(struct buf *buf, const struct image *images, size_t count
 			   format_bytes(images[i].total_bytes, false).text);
 		style_safe_text(buf, program, strlen(program));
 		buf_text(buf, "  ");
-		put_word(buf, path);
+		shell_word_put(buf, path);
 		buf_char(buf, '\n');
 	}
 	if (count > OTHERS_SHOWN)
@@ -168,20 +174,20 @@ static void put_next(struct buf *buf, const char *whole, const char *output)
 	const char *path = short_path(whole);
 
 	buf_text(buf, "\n  recording   ");
-	put_word(buf, path);
+	shell_word_put(buf, path);
 	if (is_second(path, output) || is_second(whole, output)) {
 		buf_text(buf, "  (");
-		put_word(buf, output);
+		shell_word_put(buf, output);
 		buf_text(buf, " is an older one)");
 	}
 	buf_text(buf, "\n  next        ");
-	put_word(buf, program_invocation_name);
+	shell_word_put(buf, program_invocation_name);
 	buf_text(buf, " report ");
-	put_word(buf, path);
+	shell_word_put(buf, path);
 	buf_text(buf, "\n              ");
-	put_word(buf, program_invocation_name);
+	shell_word_put(buf, program_invocation_name);
 	buf_text(buf, " export --to flamegraph -o flame.svg ");
-	put_word(buf, path);
+	shell_word_put(buf, path);
 	buf_char(buf, '\n');
 }
 
@@ -200,6 +206,25 @@ static void put_nothing(const char *program, bool started_later)
 		  program);
 }
 
+/* Writes the text about the recording with the highest peak until now. */
+static struct err *write_main(struct summary *summary, const char *path,
+			      const struct loaded *loaded)
+{
+	cleanup(findings_destroy_at) struct findings *findings = NULL;
+	struct headline headline;
+	struct err *err = findings_create(loaded->recording, loaded->symbolized, &findings);
+
+	if (!err)
+		err = headline_make(loaded->recording, findings, &headline);
+	if (err)
+		return err;
+	summary->main.size = 0;
+	put_main(&summary->main, &summary->style, summary->end, loaded->recording, &headline);
+	err = run_hint_put(&summary->main, &summary->style, loaded);
+	put_findings(&summary->main, &summary->style, loaded->recording, findings, path);
+	return err;
+}
+
 static void note(struct summary *summary, const char *path, size_t order,
 		 const struct loaded *loaded)
 {
@@ -209,9 +234,7 @@ static void note(struct summary *summary, const char *path, size_t order,
 	if (summary->first && by_peak(image, summary->first) > 0)
 		return;
 	summary->first = image;
-	summary->main.size = 0;
-	put_main(&summary->main, &summary->style, summary->end, loaded->recording);
-	cli_report_err(run_hint_put(&summary->main, &summary->style, loaded));
+	cli_report_err(write_main(summary, path, loaded));
 }
 
 static void print(struct summary *summary)
@@ -291,6 +314,8 @@ void run_summary_print(const char *program, const struct run_child_end *end,
 	};
 
 	buf_init(&summary.main);
+	if (!summary.style.width)
+		summary.style.width = TERMINAL_PAGE;
 	if (!summary.images || !registry->count) {
 		// A program that could not create its recording has said why.
 		if (!registry->refused)

@@ -5,8 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define DEFAULT_WIDTH 80
-#define LEAST_WIDTH   40 /* a narrower terminal wraps lines itself */
+#define LEAST_WIDTH 40 /* a narrower terminal wraps lines itself */
 
 static bool colours_wanted(void)
 {
@@ -24,7 +23,7 @@ struct style terminal_style(int fd)
 	if (!isatty(fd))
 		return style;
 	style.colour = colours_wanted();
-	style.width = DEFAULT_WIDTH;
+	style.width = TERMINAL_PAGE;
 	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)
 		style.width = size.ws_col < LEAST_WIDTH ? LEAST_WIDTH : size.ws_col;
 	return style;

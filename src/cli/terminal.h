@@ -4,6 +4,8 @@
 
 #include "report/style.h"
 
+#define TERMINAL_PAGE 80 /* columns of a text that goes to no terminal */
+
 /*
  * The style for text written to fd. Only a terminal has colours and a width; no colours with
  * NO_COLOR or TERM=dumb. exact and full are false.

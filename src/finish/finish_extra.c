@@ -73,8 +73,9 @@ struct err *finish_extra_make(struct buf *out, const struct recording *recording
 	if (err)
 		return err;
 	buf_init(&sums);
-	index_pack(recording, &sums);
-	err = buf_finish(&sums);
+	err = index_pack(recording, &sums);
+	if (!err)
+		err = buf_finish(&sums);
 	if (!err && sums.size)
 		err = finish_extra_put(out, TRACE_CHUNK_INDEX, sums.data, sums.size, compress);
 	return err;

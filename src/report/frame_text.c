@@ -239,6 +239,8 @@ void frame_text_folded(struct buf *buf, const struct style *style, const struct 
 	bool cut = is_cut(style), fixed = cut && column <= STACK_COLUMN_MAX;
 	size_t width = width_from(style, column), place_at = stack_place(column, width);
 
+	if (style->offsets)
+		set_offset(&parts, frame);
 	buf_printf(&parts.place, "\xe2\x80\xa6 %s", format_counted(frames, "frame", true).text);
 	parts.place_columns = style_columns(parts.place.data, parts.place.size);
 	set_name(&parts, style, frame,

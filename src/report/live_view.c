@@ -2,6 +2,7 @@
 
 #include "analysis/leaks/suppressed.h"
 #include "analysis/trees/tree.h"
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 #include "report/export/collapsed.h"
@@ -36,10 +37,32 @@ static void ignored_frames_deinit(struct ignored_frames *frames)
 	buf_deinit(&frames->text);
 }
 
-static struct err *is_ignored_frame(const struct live_view *view, struct ignored_frames *frames,
-				    uint32_t frame, unsigned number, bool *ret)
+/* Writes the frame of a node as it is printed, and as it would be with --full. */
+static struct err *put_texts(const struct live_view *view, struct buf *buf, uint32_t node,
+			     unsigned number)
 {
-	static const struct style plain = {0};
+	static const struct style forms[] = {{.offsets = true}, {.offsets = true, .full = true}};
+	struct stack_line line = {.node = node, .number = number, .repeated = 1};
+	const struct named_frame *frames;
+	uint32_t unused;
+	size_t count;
+	struct err *err = symbolized_frame(view->symbolized,
+					   recording_stacks(view->recording, &unused)[node].frame,
+					   &frames, &count);
+
+	for (size_t form = 0; !err && form < ARRAY_COUNT(forms); form++)
+		for (size_t i = 0; i < count; i++) {
+			line.frame = &frames[i];
+			live_frame_put(buf, &forms[form], view->recording, &line, i ? &line : NULL);
+		}
+	return err;
+}
+
+static struct err *is_ignored_frame(const struct live_view *view, struct ignored_frames *frames,
+				    uint32_t node, unsigned number, bool *ret)
+{
+	uint32_t unused;
+	uint32_t frame = recording_stacks(view->recording, &unused)[node].frame;
 	uint64_t *known = map_put(&frames->known, (uint64_t)number << 32 | frame);
 	struct err *err = known ? NULL : err_no_memory();
 	const char *text;
@@ -47,8 +70,7 @@ static struct err *is_ignored_frame(const struct live_view *view, struct ignored
 	if (!err && *known == MAP_NONE) {
 		*known = 0;
 		frames->text.size = 0;
-		err = live_frame_put(&frames->text, &plain, view->recording, view->symbolized,
-				     frame, number);
+		err = put_texts(view, &frames->text, node, number);
 		text = err ? NULL : buf_string(&frames->text);
 		if (text)
 			*known = live_ignore_has_text(view->options.ignore, text);
@@ -59,19 +81,35 @@ static struct err *is_ignored_frame(const struct live_view *view, struct ignored
 	return err;
 }
 
-/* Whether one of the frames that are printed is ignored. */
+/* *ret: for how many frames of a stack the printed lines stand. */
+static struct err *count_printed(const struct live_view *view, uint32_t stack, unsigned *ret)
+{
+	cleanup(stack_lines_deinit) struct stack_lines lines = {0};
+	struct err *err;
+
+	*ret = view->options.depth;
+	if (view->options.full)
+		return NULL;
+	err = live_frame_lines(&(struct style){.offsets = true}, view->symbolized, stack,
+			       view->options.depth, &lines);
+	if (!err)
+		*ret = lines.list.count ? lines.list.items[lines.list.count - 1].last + 1 : 0;
+	return err;
+}
+
+/* Whether one of the frames that printed lines stand for is ignored. */
 static struct err *is_ignored_stack(const struct live_view *view, struct ignored_frames *frames,
 				    uint32_t node, bool *ret)
 {
 	uint32_t unused;
+	unsigned printed;
 	const struct stack_node *nodes = recording_stacks(view->recording, &unused);
-	struct err *err = NULL;
+	struct err *err = count_printed(view, node, &printed);
 
 	*ret = node == RECORDING_NONE &&
 	       live_ignore_has_text(view->options.ignore, LIVE_FRAME_NO_STACK);
-	for (unsigned i = 0; !err && !*ret && node != RECORDING_NONE && i < view->options.depth;
-	     i++) {
-		err = is_ignored_frame(view, frames, nodes[node].frame, i, ret);
+	for (unsigned i = 0; !err && !*ret && node != RECORDING_NONE && i < printed; i++) {
+		err = is_ignored_frame(view, frames, node, i, ret);
 		node = nodes[node].parent;
 	}
 	return err;

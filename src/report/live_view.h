@@ -17,7 +17,8 @@ enum live_key {
 struct live_view_options {
 	enum live_key key;
 	uint32_t top;                        /* backtraces shown at most, 0: all */
-	uint32_t depth;                      /* frames of each that are printed */
+	uint32_t depth;                      /* lines of each that are printed */
+	bool full;                           /* nothing is folded; depth counts frames */
 	const struct live_ignore *ignore;    /* NULL: nothing is */
 	const struct process_memory *memory; /* of the process, NULL: not known */
 	const char *name;                    /* of the process */

@@ -137,20 +137,23 @@ static const char *not_freed(const struct recording_facts *facts)
 	return "not freed, as far as is known";
 }
 
-#define BRIEF_FIRST 41 /* columns of the first number and its words */
+#define BRIEF_LEAST  76 /* narrower lines have one number each */
+#define BRIEF_SECOND 40 /* where the second number of a line begins, if there is room */
 
-/* Writes a number and what it is; the second one of a line ends it. */
-static void put_brief(struct buf *buf, const struct style *style, struct formatted value,
-		      const char *words, bool first)
+/* Writes a number and what it is. column: where in the line it begins. Returns where it ends. */
+static size_t put_brief(struct buf *buf, const struct style *style, struct formatted value,
+			const char *words, size_t column)
 {
-	size_t columns = strlen(words) + 12;
+	size_t gap = column && column < BRIEF_SECOND ? BRIEF_SECOND - column : 0;
 
-	style_printf(buf, style, STYLE_STRONG, first ? "%10s" : "%9s", value.text);
-	buf_printf(buf, "  %s", words);
-	if (first)
-		buf_repeat(buf, ' ', columns < BRIEF_FIRST ? BRIEF_FIRST - columns : 2);
-	else
+	if (column && style->width && style->width < BRIEF_LEAST) {
 		buf_char(buf, '\n');
+		gap = column = 0;
+	}
+	buf_repeat(buf, ' ', gap);
+	style_printf(buf, style, STYLE_STRONG, "%10s", value.text);
+	buf_printf(buf, "  %s", words);
+	return column + gap + 12 + strlen(words);
 }
 
 void summary_write_brief(struct buf *buf, const struct style *style,
@@ -160,22 +163,23 @@ void summary_write_brief(struct buf *buf, const struct style *style,
 	const struct recording_facts *facts = recording_facts(recording);
 	bool exact = style->exact;
 	char words[160];
+	size_t column;
 
 	snprintf(words, sizeof(words), "peak, in %s",
 		 format_counted(sum->peak_blocks, "block", exact).text);
-	put_brief(buf, style, format_bytes(sum->peak_bytes, exact), words, true);
+	column = put_brief(buf, style, format_bytes(sum->peak_bytes, exact), words, 0);
 	snprintf(words, sizeof(words), "allocations, %s in all",
 		 format_bytes(sum->total_bytes, exact).text);
-	put_brief(buf, style, format_count(sum->calls, exact), words, false);
+	put_brief(buf, style, format_count(sum->calls, exact), words, column);
 	snprintf(words, sizeof(words), "%s, in %s", not_freed(facts),
 		 format_counted(sum->leaked_blocks, "block", exact).text);
-	put_brief(buf, style, format_bytes(sum->leaked_bytes, exact), words, true);
+	buf_char(buf, '\n');
+	column = put_brief(buf, style, format_bytes(sum->leaked_bytes, exact), words, 0);
 	// Not known for a sample: see summary_write().
-	if (facts->sample_mean)
-		buf_char(buf, '\n');
-	else
+	if (!facts->sample_mean)
 		put_brief(buf, style, format_percent(sum->temporary, sum->calls), "temporary",
-			  false);
+			  column);
+	buf_char(buf, '\n');
 	put_pools(buf, style, recording);
 }
 

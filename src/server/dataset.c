@@ -17,6 +17,11 @@ void dataset_release(struct dataset *dataset)
 		selection_release(dataset->selections[i]);
 	for (size_t i = 0; i < 2; i++)
 		frame_json_deinit(&dataset->frames[i]);
+	for (size_t i = 0; i < DATASET_GROUPINGS; i++) {
+		if (dataset->groups[i])
+			block_groups_deinit(dataset->groups[i]);
+		free(dataset->groups[i]);
+	}
 	free(dataset->frame_calls);
 	free(dataset->sums);
 	free(dataset->timeline);
@@ -124,6 +129,26 @@ struct err *dataset_timeline(struct dataset *dataset, const struct timeline_poin
 	*ret = dataset->timeline;
 	*count = dataset->timeline_count;
 	return err;
+}
+
+struct err *dataset_groups(struct dataset *dataset, enum block_groups_by by,
+			   const struct block_groups **ret)
+{
+	struct block_groups **groups = &dataset->groups[by];
+
+	if (!*groups) {
+		auto_free struct block_groups *made = calloc(1, sizeof(*made));
+		struct err *err;
+
+		if (!made)
+			return err_no_memory();
+		err = block_groups_create(dataset->recording, dataset->symbolized, by, 0, made);
+		if (err)
+			return err;
+		*groups = steal(&made);
+	}
+	*ret = *groups;
+	return NULL;
 }
 
 struct err *dataset_put_stack(struct dataset *dataset, struct json_writer *json, uint32_t stack,

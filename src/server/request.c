@@ -1,7 +1,15 @@
 #include "server/request.h"
 
+#include <microhttpd.h>
+
 #include "hosted/cleanup.h"
 #include "server/selection.h"
+
+static const char *const names[] = {
+#define PARAMETER(ID, GROUP, name, value, choices, text) name,
+#include "server/parameter.def"
+#undef PARAMETER
+};
 
 void request_deinit(struct request *request)
 {
@@ -31,6 +39,38 @@ void request_page(const struct request *request, uint64_t total, uint64_t *first
 
 	*first = skip < total ? skip : total;
 	*end = count < total - *first ? *first + count : total;
+}
+
+struct err *request_number(const struct request *request, struct reply *reply, enum parameter_id id,
+			   uint64_t least, uint64_t most, uint32_t *ret)
+{
+	uint64_t number = request->numbers[id];
+
+	if (!request->given[id])
+		return NULL;
+	if (number < least || number > most)
+		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+				    "invalid '%s': it may be %ju to %ju", names[id],
+				    (uintmax_t)least, (uintmax_t)most);
+	*ret = (uint32_t)number;
+	return NULL;
+}
+
+struct err *request_moment(const struct request *request, struct reply *reply, enum parameter_id id,
+			   bool end, uint64_t standard, uint64_t *ret)
+{
+	uint64_t run = request->dataset->facts->duration_ns;
+	struct err *err;
+	int64_t ns;
+
+	*ret = standard;
+	if (!request->given[id])
+		return NULL;
+	err = moment_resolve(&request->moments[id], request->dataset->recording, end, &ns);
+	if (err)
+		return reply_refuse_err(reply, err_prefix(err, "%s", names[id]));
+	*ret = ns < 0 ? 0 : (uint64_t)ns < run ? (uint64_t)ns : run;
+	return NULL;
 }
 
 struct err *request_select(struct request *request, struct reply *reply, struct selection **ret)

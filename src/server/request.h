@@ -3,6 +3,7 @@
 #define MALLOW_SERVER_REQUEST_H
 
 #include "analysis/filter/filter.h"
+#include "analysis/filter/moment.h"
 #include "server/catalog.h"
 #include "server/pause.h"
 #include "server/query.h"
@@ -35,7 +36,8 @@ struct request {
 	struct buf filter_key; /* the conditions as text, for selection_find() */
 	bool given[PARAMETER_COUNTED];
 	unsigned int choices[PARAMETER_COUNTED]; /* index of the choice */
-	uint64_t numbers[PARAMETER_COUNTED];
+	uint64_t numbers[PARAMETER_COUNTED];     /* N, and INTERVAL in nanoseconds */
+	struct moment moments[PARAMETER_COUNTED];
 	const char *texts[PARAMETER_COUNTED]; /* NULL: not given */
 };
 
@@ -50,6 +52,21 @@ bool request_descends(const struct request *request, bool standard);
 
 /* The rows asked for, of total: [*first, *end). */
 void request_page(const struct request *request, uint64_t total, uint64_t *first, uint64_t *end);
+
+/*
+ * *ret: the number of a parameter, from least to most; unchanged if it was not given. If it is out
+ * of bounds, the reply says so.
+ */
+struct err *request_number(const struct request *request, struct reply *reply, enum parameter_id id,
+			   uint64_t least, uint64_t most, uint32_t *ret);
+
+/*
+ * *ret: the moment of a parameter in nanoseconds since the start, within the run; standard if it
+ * was not given. end: of a UNIX second its end counts. If the recording has no such moment, the
+ * reply says so.
+ */
+struct err *request_moment(const struct request *request, struct reply *reply, enum parameter_id id,
+			   bool end, uint64_t standard, uint64_t *ret);
 
 /*
  * *ret: the blocks asked for, with a reference for the caller. NULL without an error: the filter

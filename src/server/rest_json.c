@@ -51,3 +51,13 @@ void rest_json_field_thread(struct json_writer *json, const struct recording *re
 	else
 		json_null(json);
 }
+
+void rest_json_field_column(struct json_writer *json, const char *key, const void *first,
+			    size_t size, size_t count)
+{
+	json_key(json, key);
+	json_array(json);
+	for (size_t i = 0; i < count; i++)
+		json_u64(json, *(const uint64_t *)((const char *)first + i * size));
+	json_end(json);
+}

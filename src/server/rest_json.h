@@ -25,4 +25,11 @@ void rest_json_field_address(struct json_writer *json, const char *key, uint64_t
 void rest_json_field_thread(struct json_writer *json, const struct recording *recording,
 			    uint32_t thread);
 
+/*
+ * An array of one member of each struct of an array: first is where the first struct has it, a
+ * uint64_t, and size how large a struct is.
+ */
+void rest_json_field_column(struct json_writer *json, const char *key, const void *first,
+			    size_t size, size_t count);
+
 #endif

@@ -1,5 +1,6 @@
 #include "server/route.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@
 #define STACKS  ROUTE_STACKS
 #define PROFILE ROUTE_PROFILE
 #define FLAME   ROUTE_FLAME
+#define SERIES  ROUTE_SERIES
+#define SPACE   ROUTE_SPACE
 #define JSON    "application/json"
 #define TEXT    "text/plain; charset=utf-8"
 #define SVG     "image/svg+xml"
@@ -103,10 +106,40 @@ static int choice_of(const char *choices, const char *text)
 	return -1;
 }
 
+/* Takes a value that is no choice. false: it is not what is allowed. */
+static bool set_value(struct request *request, size_t id, const char *value, const char **allowed)
+{
+	const char *kind = parameter_table[id].value;
+	int base = 10;
+	char *end;
+
+	if (strcmp(kind, "MOMENT") == 0) {
+		*allowed = moment_allowed;
+		return moment_parse(value, &request->moments[id]);
+	}
+	if (strcmp(kind, "INTERVAL") == 0) {
+		*allowed = "a time such as 500ms, 2s or 1h2m3s";
+		return interval_parse(value, &request->numbers[id]);
+	}
+	if (strcmp(kind, "N") != 0 && strcmp(kind, "ADDRESS") != 0) {
+		request->texts[id] = value;
+		return true;
+	}
+	*allowed = "a whole number";
+	if (strcmp(kind, "ADDRESS") == 0 && strncmp(value, "0x", 2) == 0) {
+		value += 2;
+		base = 16;
+	}
+	errno = 0;
+	request->numbers[id] = strtoull(value, &end, base);
+	return isxdigit(*value) && !*end && !errno;
+}
+
 static struct err *set_parameter(struct request *request, size_t id, const char *value,
 				 struct reply *reply)
 {
 	const struct parameter *parameter = &parameter_table[id];
+	const char *allowed;
 
 	if (parameter->choices) {
 		int choice = choice_of(parameter->choices, value);
@@ -116,17 +149,9 @@ static struct err *set_parameter(struct request *request, size_t id, const char 
 					    "invalid '%s': '%s' is none of %s", parameter->name,
 					    value, parameter->choices);
 		request->choices[id] = (unsigned int)choice;
-	} else if (strcmp(parameter->value, "N") != 0) {
-		request->texts[id] = value;
-	} else {
-		char *end;
-
-		errno = 0;
-		request->numbers[id] = strtoull(value, &end, 10);
-		if (*value < '0' || *value > '9' || *end || errno)
-			return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
-					    "invalid '%s': '%s' is not a whole number",
-					    parameter->name, value);
+	} else if (!set_value(request, id, value, &allowed)) {
+		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST, "invalid '%s': '%s' is not %s",
+				    parameter->name, value, allowed);
 	}
 	request->given[id] = true;
 	return NULL;

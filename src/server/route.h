@@ -14,7 +14,9 @@ enum route_group {
 	ROUTE_PAGE = 8,
 	ROUTE_STACKS = 16,
 	ROUTE_PROFILE = 32,
-	ROUTE_FLAME = 64,
+	ROUTE_SERIES = 64,
+	ROUTE_SPACE = 128,
+	ROUTE_FLAME = 256,
 };
 
 struct route {

@@ -16,9 +16,9 @@ static void write_again(const struct recording *recording)
 	bool used;
 
 	buf_init(&again);
-	index_pack(recording, &again);
-	if (buf_finish(&again) || index_read(&read, (uint8_t *)again.data, again.size, &used) ||
-	    !used || read.stacks.nodes.count != recording->stacks.nodes.count)
+	if (index_pack(recording, &again) || buf_finish(&again) ||
+	    index_read(&read, (uint8_t *)again.data, again.size, &used) || !used ||
+	    read.stacks.nodes.count != recording->stacks.nodes.count)
 		abort();
 	recording_deinit(&read);
 	buf_deinit(&again);
@@ -36,7 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	index[0] = INDEX_VERSION;
 	if (size)
 		memcpy(index + 9, data, size);
-	if (index_read(&recording, index, size + 9, &used))
+	if (facts_cache_create(&recording.facts_cache) ||
+	    index_read(&recording, index, size + 9, &used))
 		abort();
 	if (used)
 		write_again(&recording);

@@ -46,7 +46,7 @@ static struct recording blank(const struct recording *recording)
 static void pack(const struct recording *recording, struct buf *ret)
 {
 	buf_init(ret);
-	index_pack(recording, ret);
+	assert_ok(index_pack(recording, ret));
 	assert_ok(buf_finish(ret));
 }
 
@@ -234,7 +234,9 @@ static void check_opened(const struct trace_writer *writer, unsigned int needs, 
 	assert_ok(recording_open_memory("x", writer->data, writer->size, needs, &recording));
 	assert_int_equal(recording_facts(recording)->indexed, indexed);
 	assert_int_equal(recording_blocks(recording)->count,
-			 needs & RECORDING_BLOCKS ? expected->facts.allocations : 0);
+			 needs & (RECORDING_BLOCKS | RECORDING_RUN_FACTS) && !indexed
+				 ? expected->facts.allocations
+				 : 0);
 	pack(expected, &first);
 	pack(recording, &second);
 	assert_int_equal(first.size, second.size);
@@ -248,15 +250,27 @@ static void open_by_index(void **state)
 {
 	const struct sample_recording *sample = sound_sample();
 	struct recording *expected = open_sample(sample, RECORDING_SUMS);
+	struct recording *facts = open_sample(sample, RECORDING_RUN_FACTS);
+	struct recording *blocks = open_sample(sample, RECORDING_BLOCKS);
 	struct trace_writer writer;
 	struct buf payload;
 
+	pack(facts, &payload);
+	sample->write(&writer);
+	check_opened(&writer, RECORDING_RUN_FACTS, false, facts);
+	add_index(&writer, &payload, 0);
+	check_opened(&writer, RECORDING_SUMS, true, facts);
+	check_opened(&writer, RECORDING_RUN_FACTS, true, facts);
+	check_opened(&writer, RECORDING_FROM_EVENTS, false, expected);
+	check_opened(&writer, RECORDING_BLOCKS, false, blocks);
+	trace_writer_deinit(&writer);
+	buf_deinit(&payload);
+	// An index without run facts: for these the events are read.
 	pack(expected, &payload);
 	sample->write(&writer);
 	add_index(&writer, &payload, 0);
 	check_opened(&writer, RECORDING_SUMS, true, expected);
-	check_opened(&writer, RECORDING_FROM_EVENTS, false, expected);
-	check_opened(&writer, RECORDING_BLOCKS, false, expected);
+	check_opened(&writer, RECORDING_RUN_FACTS, false, facts);
 	trace_writer_deinit(&writer);
 	// A checksum that does not match.
 	sample->write(&writer);
@@ -273,6 +287,8 @@ static void open_by_index(void **state)
 		payload.data[at] ^= 4;
 	}
 	buf_deinit(&payload);
+	recording_close(blocks);
+	recording_close(facts);
 	recording_close(expected);
 }
 

@@ -209,9 +209,9 @@ static void check_same(const struct recording *a, const struct recording *b)
 		assert_memory_equal(left->name, right->name, left->count * sizeof(type));
 	BLOCK_COLUMNS(BLOCK_COLUMN)
 #undef BLOCK_COLUMN
-	index_pack(a, &first);
+	assert_ok(index_pack(a, &first));
 	index_pack_errors(a, &first);
-	index_pack(b, &second);
+	assert_ok(index_pack(b, &second));
 	index_pack_errors(b, &second);
 	assert_int_equal(first.size, second.size);
 	assert_memory_equal(first.data, second.data, first.size);

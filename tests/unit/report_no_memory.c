@@ -10,6 +10,7 @@
 #include "report/export/heaptrack_export.h"
 #include "report/export/pprof.h"
 #include "report/export/replay_export.h"
+#include "report/json/json_report.h"
 #include "report/json/live_json.h"
 #include "report/text/live_text.h"
 #include "report/top/top_text.h"
@@ -61,6 +62,22 @@ static struct err *write_flame(struct buf *buf, const struct recording *recordin
 			buf_text(buf, flame->names[k].text);
 		flame_destroy(flame);
 	}
+	return err;
+}
+
+/* With the headline and the findings; the facts that they need are kept once they are made. */
+static struct err *write_report(struct buf *buf, const struct recording *recording,
+				struct symbolized *symbolized)
+{
+	const struct report_subject subject = {.recording = recording, .symbolized = symbolized};
+	struct json_stacks stacks;
+	struct json_writer json;
+	struct err *err;
+
+	json_init(&json, buf, false);
+	json_stacks_init(&stacks, recording, symbolized, false);
+	err = json_report_write(&json, &stacks, &subject, METRIC_PEAK, 0);
+	json_stacks_deinit(&stacks);
 	return err;
 }
 
@@ -126,6 +143,7 @@ static void exports(void **state)
 		sample_recordings[i].write(&writer);
 		assert_ok(recording_open_memory("x.mallow", writer.data, writer.size,
 						RECORDING_BLOCKS, &recording));
+		assert_true(fail_each(write_report, recording) > 500);
 		assert_true(fail_each(write_heaptrack, recording) > 20);
 		assert_true(fail_each(write_replay, recording) >= 40);
 		assert_true(fail_each(write_flame, recording) >= 9);

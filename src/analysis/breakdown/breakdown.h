@@ -17,6 +17,7 @@
 #include "analysis/filter/filter.h"
 #include "analysis/names/symbolized.h"
 #include "analysis/sites/metric.h"
+#include "hosted/buf.h"
 
 enum breakdown_by {
 #define BREAKDOWN(NAME, name, plural, source) BREAKDOWN_##NAME,
@@ -88,5 +89,8 @@ void breakdown_destroy(struct breakdown *breakdown);
  * sorted by the other sum.
  */
 void breakdown_sort(struct breakdown *breakdown, enum metric metric, bool inclusive);
+
+/* Writes the name of a row, by function, file or module. frame NULL: there is no stack. */
+void breakdown_put_name(struct buf *buf, enum breakdown_by by, const struct named_frame *frame);
 
 #endif

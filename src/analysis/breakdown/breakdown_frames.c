@@ -35,8 +35,7 @@ static void frames_deinit(struct frames *frames)
 	vec_deinit(&frames->last_site);
 }
 
-/* Writes the name of a row. frame NULL: there is no stack. */
-static void put_name(struct buf *buf, enum breakdown_by by, const struct named_frame *frame)
+void breakdown_put_name(struct buf *buf, enum breakdown_by by, const struct named_frame *frame)
 {
 	if (!frame)
 		buf_text(buf, "[no stack]");
@@ -60,7 +59,7 @@ static struct err *find_row(struct frames *frames, const struct named_frame *fra
 	uint64_t *number;
 
 	frames->scratch.size = 0;
-	put_name(&frames->scratch, impl->breakdown.by, frame);
+	breakdown_put_name(&frames->scratch, impl->breakdown.by, frame);
 	if (!buf_string(&frames->scratch))
 		return buf_finish(&frames->scratch);
 	row.name = intern_bytes(&impl->names, frames->scratch.data, frames->scratch.size);

@@ -1,5 +1,6 @@
 #include "analysis/filter/filter_stacks.h"
 
+#include "analysis/names/own_code.h"
 #include "hosted/cleanup.h"
 #include "hosted/intern.h"
 #include "hosted/map.h"
@@ -10,7 +11,7 @@
  */
 #define SEARCHES_NS 500000000
 
-enum { FUNCTION, SOURCE, MODULE, NO_FUNCTION, NO_SOURCE, NAMES };
+enum { FUNCTION, SOURCE, MODULE, NO_FUNCTION, NO_SOURCE, CALLED_AFTER, NAMES };
 
 static const enum filter_id name_ids[NAMES] = {
 	[FUNCTION] = FILTER_FUNCTION_REGEX,
@@ -18,6 +19,7 @@ static const enum filter_id name_ids[NAMES] = {
 	[MODULE] = FILTER_MODULE_REGEX,
 	[NO_FUNCTION] = FILTER_NEGATIVE_FUNCTION_REGEX,
 	[NO_SOURCE] = FILTER_NEGATIVE_SOURCE_REGEX,
+	[CALLED_AFTER] = FILTER_ALLOCATED_BY,
 };
 
 /* What is known about a frame, and about a whole stack. */
@@ -52,13 +54,19 @@ static void stacks_deinit(struct stacks *stacks)
 	free(stacks->nodes);
 }
 
-bool filter_has_stacks(const struct filter *filter)
+/* Whether it has conditions about any frames, not only about what a stack is called after. */
+static bool filter_has_frames(const struct filter *filter)
 {
-	for (size_t i = 0; i < NAMES; i++)
+	for (size_t i = 0; i < CALLED_AFTER; i++)
 		if (filter_has(filter, name_ids[i]))
 			return true;
 	return filter_has(filter, FILTER_BACKTRACE_DEPTH_MIN) ||
 	       filter_has(filter, FILTER_BACKTRACE_DEPTH_MAX);
+}
+
+bool filter_has_stacks(const struct filter *filter)
+{
+	return filter_has_frames(filter) || filter_has(filter, FILTER_ALLOCATED_BY);
 }
 
 /* *ret: whether the text matches the condition. text NULL: not known, and matches nothing. */
@@ -177,6 +185,56 @@ static bool passes(const struct stacks *stacks, const struct verdict *verdict)
 	       verdict->lines <= filter->conditions[FILTER_BACKTRACE_DEPTH_MAX].number;
 }
 
+/* Clears the bytes of sites that are called after another function, or after none. */
+static struct err *keep_called(struct stacks *stacks, const struct site *all, uint32_t site_count,
+			       uint8_t *sites)
+{
+	struct err *err = NULL;
+
+	for (uint32_t i = 0; !err && i < site_count; i++) {
+		struct own_code code;
+		bool found = false;
+
+		if (!sites[i])
+			continue;
+		err = own_code_of_stack(stacks->symbolized, all[i].stack, &code);
+		if (!err && code.frame)
+			err = search(stacks, CALLED_AFTER, code.frame->function, &found);
+		sites[i] = found;
+	}
+	return err;
+}
+
+/* Clears the bytes of sites by the frames of their stacks. */
+static struct err *keep_by_frames(struct stacks *stacks, const struct recording *recording,
+				  uint8_t *sites)
+{
+	static const struct verdict empty = {0};
+	uint32_t site_count, node_count, frame_count;
+	const struct site *all = recording_sites(recording, &site_count);
+	const struct stack_node *nodes = recording_stacks(recording, &node_count);
+	struct err *err;
+
+	recording_frames(recording, &frame_count);
+	stacks->frames = calloc((size_t)frame_count + 1, sizeof(*stacks->frames));
+	stacks->nodes = calloc((size_t)node_count + 1, sizeof(*stacks->nodes));
+	if (!stacks->frames || !stacks->nodes)
+		return err_no_memory();
+	for (uint32_t i = 0; i < site_count; i++) {
+		uint32_t node = sites[i] ? all[i].stack : RECORDING_NONE;
+
+		for (; node != RECORDING_NONE && !stacks->nodes[node].flags;
+		     node = nodes[node].parent)
+			stacks->nodes[node].flags = WANTED;
+	}
+	err = judge_nodes(stacks, nodes, node_count);
+	for (uint32_t i = 0; !err && i < site_count; i++)
+		sites[i] &= passes(stacks, all[i].stack == RECORDING_NONE
+						   ? &empty
+						   : &stacks->nodes[all[i].stack]);
+	return err;
+}
+
 struct err *filter_stacks(const struct filter *filter, const struct recording *recording,
 			  struct symbolized *symbolized, uint8_t *sites)
 {
@@ -188,28 +246,11 @@ struct err *filter_stacks(const struct filter *filter, const struct recording *r
 			    filter_has(filter, FILTER_SOURCE_REGEX) ||
 			    filter_has(filter, FILTER_MODULE_REGEX),
 	};
-	static const struct verdict empty = {0};
-	uint32_t site_count, node_count, frame_count;
+	uint32_t site_count;
 	const struct site *all = recording_sites(recording, &site_count);
-	const struct stack_node *nodes = recording_stacks(recording, &node_count);
-	struct err *err;
+	struct err *err = NULL;
 
-	recording_frames(recording, &frame_count);
-	stacks.frames = calloc((size_t)frame_count + 1, sizeof(*stacks.frames));
-	stacks.nodes = calloc((size_t)node_count + 1, sizeof(*stacks.nodes));
-	if (!stacks.frames || !stacks.nodes)
-		return err_no_memory();
-	for (uint32_t i = 0; i < site_count; i++) {
-		uint32_t node = sites[i] ? all[i].stack : RECORDING_NONE;
-
-		for (; node != RECORDING_NONE && !stacks.nodes[node].flags;
-		     node = nodes[node].parent)
-			stacks.nodes[node].flags = WANTED;
-	}
-	err = judge_nodes(&stacks, nodes, node_count);
-	for (uint32_t i = 0; !err && i < site_count; i++)
-		sites[i] &= passes(&stacks, all[i].stack == RECORDING_NONE
-						    ? &empty
-						    : &stacks.nodes[all[i].stack]);
-	return err;
+	if (filter_has(filter, FILTER_ALLOCATED_BY))
+		err = keep_called(&stacks, all, site_count, sites);
+	return err || !filter_has_frames(filter) ? err : keep_by_frames(&stacks, recording, sites);
 }

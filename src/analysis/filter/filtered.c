@@ -59,6 +59,7 @@ static struct recording *make_filtered(const struct recording *recording)
 	filtered->summary = (struct recording_summary){0};
 	filtered->blocks = (struct block_store){0};
 	filtered->views = NULL;
+	filtered->facts_cache = NULL;
 	filtered->pools = (struct pool_table){0};
 	filtered->live_line = (struct live_line){0};
 	filtered->heap_errors = (struct heap_errors){0};

@@ -68,7 +68,9 @@ static struct err *set_sections(struct writing *writing, const struct recording 
 	err = set_views(writing, recording);
 	if (err)
 		return err;
-	index_pack(recording, sums);
+	err = index_pack(recording, sums);
+	if (err)
+		return err;
 	if (recording->heap_errors.wanted)
 		index_pack_errors(recording, errors);
 	err = buf_finish(sums);

@@ -2,9 +2,11 @@
 
 #include <string.h>
 
+#include "analysis/facts/facts_pack.h"
 #include "analysis/index/index_read.h"
 #include "analysis/recording_data.h"
 #include "base/varint.h"
+#include "hosted/cleanup.h"
 
 static void put(struct buf *buf, uint64_t value)
 {
@@ -269,10 +271,28 @@ void index_pack_errors(const struct recording *recording, struct buf *ret)
 	}
 }
 
-void index_pack(const struct recording *recording, struct buf *ret)
+/* Their length, and they: readers need not take them apart. Length 0: they are not known. */
+static struct err *put_run_facts(struct buf *buf, const struct recording *recording)
+{
+	cleanup(buf_deinit) struct buf packed = BUF_EMPTY;
+	const struct run_facts *facts;
+	struct err *err = recording_run_facts(recording, &facts);
+
+	if (!err && facts) {
+		facts_pack(recording, facts, &packed);
+		err = buf_finish(&packed);
+	}
+	if (err)
+		return err;
+	put(buf, packed.size);
+	buf_put(buf, packed.data, packed.size);
+	return NULL;
+}
+
+struct err *index_pack(const struct recording *recording, struct buf *ret)
 {
 	if (recording->facts.writing || recording->facts.damaged_chunks)
-		return;
+		return NULL;
 	buf_char(ret, INDEX_VERSION);
 	buf_put(ret, &recording->fingerprint, sizeof(recording->fingerprint));
 	put_facts(ret, &recording->facts);
@@ -287,4 +307,5 @@ void index_pack(const struct recording *recording, struct buf *ret)
 	put_mappings(ret, recording);
 	put_mallopts(ret, recording);
 	put_pools(ret, recording);
+	return put_run_facts(ret, recording);
 }

@@ -10,11 +10,11 @@
 #include "hosted/buf.h"
 
 /*
- * Appends the payload to ret, a buffer in memory, which has the failures. Appends nothing if the
- * recording is still being written, or is damaged: its events must be read, and the damage found,
- * each time.
+ * Appends the payload to ret, a buffer in memory, which has the other failures. Appends nothing if
+ * the recording is still being written, or is damaged: its events must be read, and the damage
+ * found, each time. The run facts are in it if they are known. The only error: no memory.
  */
-void index_pack(const struct recording *recording, struct buf *ret);
+struct err *index_pack(const struct recording *recording, struct buf *ret);
 
 /* Appends the recording's heap errors, which are not in the index chunk: for an index file. */
 void index_pack_errors(const struct recording *recording, struct buf *ret);

@@ -381,6 +381,16 @@ static void take_pools(struct index_reader *reader)
 	pool_table_show(table);
 }
 
+/* They are taken apart when somebody asks for them: facts_unpack(). */
+static void take_run_facts(struct index_reader *reader)
+{
+	uint32_t size;
+	const char *packed = take_bytes(reader, &size);
+
+	reader->recording->packed_facts = size ? (const uint8_t *)packed : NULL;
+	reader->recording->packed_facts_size = size;
+}
+
 void index_forget(struct recording *recording, const struct recording_facts *facts)
 {
 	recording->facts = *facts;
@@ -390,6 +400,7 @@ void index_forget(struct recording *recording, const struct recording_facts *fac
 	recording->mappings.count = recording->mallopts.count = recording->switches.count = 0;
 	pool_table_deinit(&recording->pools);
 	recording->pools = (struct pool_table){0};
+	recording->packed_facts = NULL;
 }
 
 #define HEAD_SIZE (1 + sizeof(uint64_t)) /* version and fingerprint */
@@ -426,6 +437,8 @@ struct err *index_read(struct recording *recording, const uint8_t *data, size_t 
 	take_mallopts(&reader);
 	if (data[0] > INDEX_VERSION_SECOND)
 		take_pools(&reader);
+	if (data[0] > INDEX_VERSION_THIRD)
+		take_run_facts(&reader);
 	expect(&reader, reader.cursor.at == reader.cursor.end);
 	if (reader.cursor.failed) {
 		index_forget(recording, &facts);

@@ -11,9 +11,10 @@
 
 #include "analysis/recording.h"
 
-#define INDEX_VERSION        3
+#define INDEX_VERSION        4
 #define INDEX_VERSION_FIRST  1 /* has no environment and no switches */
 #define INDEX_VERSION_SECOND 2 /* has no pools of the program's own, and no culled sums */
+#define INDEX_VERSION_THIRD  3 /* has no run facts */
 
 enum index_flags { INDEX_ENDED = 1, INDEX_COMPLETE = 2, INDEX_ENVIRONMENT = 4 };
 

@@ -135,6 +135,7 @@ static struct err *copy(const struct recording *recording, struct recording **re
 	}
 	*made = *recording;
 	made->borrowed = true;
+	made->facts_cache = NULL;
 	if (count)
 		memcpy(sites, recording->sites.sites.items, count * sizeof(*sites));
 	made->sites = (struct site_table){.sites = {sites, count, count + 1}};

@@ -169,6 +169,25 @@ static struct err *load_from_index(struct load *load, bool checked, bool *ret)
 	return NULL;
 }
 
+/* The same if the index has the run facts: then no blocks are needed, and none are promised. */
+static struct err *load_facts_from_index(struct load *load, bool checked, bool *ret)
+{
+	struct recording *recording = load->recording;
+	struct recording_facts facts = recording->facts;
+	struct err *err = load_from_index(load, checked, ret);
+
+	if (err || !*ret)
+		return err;
+	*ret = recording->packed_facts != NULL;
+	if (!*ret) {
+		index_forget(recording, &facts);
+		return NULL;
+	}
+	recording->blocks.wanted = recording->heap_errors.wanted = false;
+	block_cache_destroy(steal(&recording->views));
+	return NULL;
+}
+
 /*
  * The same with an index file, which has the blocks, too. Not while the file is written: slots
  * change without notice.
@@ -201,6 +220,12 @@ static struct err *load_without_events(struct load *load, unsigned int needs, bo
 	if (needs & RECORDING_FROM_EVENTS || recording->live_line.wanted ||
 	    recording->live_line.moment || recording->facts.live)
 		return NULL;
+	if (needs & RECORDING_RUN_FACTS && recording->blocks_for_facts) {
+		struct err *err = load_facts_from_index(load, checked, ret);
+
+		if (err || *ret)
+			return err;
+	}
 	return recording->blocks.wanted ? load_from_index_file(load, checked, ret)
 					: load_from_index(load, checked, ret);
 }
@@ -217,13 +242,15 @@ struct err *load_recording(struct recording *recording, const struct byte_source
 	struct err *err = NULL;
 	bool indexed;
 
-	recording->blocks.wanted = needs & (RECORDING_BLOCKS | RECORDING_HEAP_ERRORS);
 	recording->live_line.wanted = needs & RECORDING_LIVE_LINE;
-	recording->heap_errors.wanted = needs & RECORDING_HEAP_ERRORS;
+	recording->heap_errors.wanted = needs & (RECORDING_HEAP_ERRORS | RECORDING_RUN_FACTS);
+	recording->blocks.wanted = needs & RECORDING_BLOCKS || recording->heap_errors.wanted;
+	recording->blocks_for_facts = !(needs & (RECORDING_BLOCKS | RECORDING_HEAP_ERRORS));
 	recording->watched = recording->live_line.wanted || recording->live_line.moment ||
 			     recording->heap_errors.wanted;
 	recording->modified = byte_source_modified(source);
-	if (recording->blocks.wanted)
+	err = facts_cache_create(&recording->facts_cache);
+	if (!err && recording->blocks.wanted)
 		err = block_cache_create(&recording->views);
 	if (!err)
 		err = load_header(&load);

@@ -2,6 +2,7 @@
 
 #include "analysis/views/hidden_heaps.h"
 #include "hosted/cleanup.h"
+#include "report/json/findings_json.h"
 #include "report/site_order.h"
 
 static double seconds(uint64_t ns)
@@ -180,6 +181,8 @@ struct err *json_report_write(struct json_writer *json, struct json_stacks *stac
 	json_report_subject(json, subject);
 	if (!subject->processes && !recording_facts(subject->recording)->filtered)
 		err = put_unseen(json, subject->recording);
+	if (!err)
+		err = findings_json_write(json, stacks, subject->recording, subject->symbolized);
 	if (err)
 		return err;
 	json_field_text(json, "sorted_by", metric_info(metric)->name);

@@ -10,8 +10,8 @@
 #include "report/text/text_table.h"
 
 /*
- * Columns for names, with the gap before them: what they keep if numbers could take it, and what
- * they always get.
+ * Columns for names, with the gap before them: what they keep at most if numbers could take it,
+ * what at least, and what they always get.
  */
 #define NAME_LONG  40
 #define NAME_SHORT 26
@@ -113,16 +113,6 @@ static void put_function(struct buf *buf, const struct style *style,
 	frame_text_line(buf, style, &function, column, 1);
 }
 
-/* Writes the end of a path, which tells most. width 0: the whole path. */
-static void put_path(struct buf *buf, const char *path, size_t width)
-{
-	cleanup(buf_deinit) struct buf safe = BUF_EMPTY;
-
-	style_safe_text(&safe, path, strlen(path));
-	if (buf_string(&safe))
-		frame_name_cut_front(buf, buf_string(&safe), width ? width : SIZE_MAX);
-}
-
 /* Writes what a row is about, behind so many columns of numbers. */
 static void put_name(struct buf *buf, const struct style *style, const struct breakdown_row *row,
 		     enum breakdown_by by, size_t column)
@@ -138,7 +128,8 @@ static void put_name(struct buf *buf, const struct style *style, const struct br
 	else if (is_of_functions(by) && row->frame && row->frame->has_symbol)
 		put_function(buf, style, row->frame, column);
 	else
-		put_path(buf, row->name, style->width && !style->full ? width : 0);
+		frame_name_put_path(buf, style, row->name,
+				    style->width && !style->full ? width : 0);
 }
 
 /* The rows to be shown, and what is said about them. */
@@ -219,12 +210,46 @@ static void put_rest(struct buf *buf, const struct listing *listing)
 	buf_text(buf, " (--top N shows more)\n");
 }
 
+/* How many columns to keep for names, with the gap before them: as many as they need, or `most`. */
+static size_t name_columns(const struct listing *listing, size_t most)
+{
+	enum breakdown_by by = listing->view->breakdown->by;
+	size_t columns = NAME_SHORT;
+
+	for (uint32_t i = 0; i < listing->shown && columns < most; i++) {
+		cleanup(buf_deinit) struct buf name = BUF_EMPTY;
+		const struct named_frame *frame = listing->rows[i]->frame;
+		size_t taken;
+
+		if (is_of_functions(by) && frame && frame->has_symbol)
+			frame_name_put(&name, listing->style, frame, 0);
+		else
+			put_name(&name, listing->style, listing->rows[i], by, 0);
+		taken = TEXT_TABLE_GAP + style_columns(name.data, name.size);
+		if (taken > columns)
+			columns = taken;
+	}
+	return columns < most ? columns : most;
+}
+
+/* Says which columns the lines have no room for. */
+static void put_left_out(struct buf *buf, const struct style *style, const struct text_table *table)
+{
+	if (table->shown == table->columns)
+		return;
+	style_begin(buf, style, STYLE_DIM);
+	buf_text(buf, "\n  no room for ");
+	for (size_t i = table->shown; i < table->columns; i++)
+		buf_printf(buf, "%s%s", i == table->shown ? "" : ", ", table->titles[i]);
+	buf_text(buf, " (--width N)\n");
+	style_end(buf, style);
+}
+
 static struct err *put_rows(struct buf *buf, const struct listing *listing)
 {
 	cleanup(text_table_deinit) struct text_table table = {0};
 	const struct style *style = listing->style;
-	size_t least = breakdown_of_blocks(listing->view->breakdown->by) ? NAME_SHORT : NAME_LONG,
-	       column;
+	size_t least = name_columns(listing, NAME_LONG), column;
 
 	add_columns(&table, listing->subject, listing->view);
 	for (uint32_t i = 0; i < listing->shown; i++)
@@ -240,6 +265,7 @@ static struct err *put_rows(struct buf *buf, const struct listing *listing)
 		put_name(buf, style, listing->rows[i], listing->view->breakdown->by, column);
 		buf_char(buf, '\n');
 	}
+	put_left_out(buf, style, &table);
 	return table.failed ? err_no_memory() : NULL;
 }
 

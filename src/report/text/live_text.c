@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "hosted/cleanup.h"
 #include "report/format.h"
 #include "report/live_frame.h"
 #include "report/text/text_report.h"
@@ -11,20 +12,20 @@
 
 /* Innermost first, as many as are to be printed. */
 static struct err *put_frames(struct buf *buf, const struct style *style,
-			      const struct live_view *view, uint32_t node)
+			      const struct live_view *view, uint32_t stack)
 {
-	uint32_t unused;
-	const struct stack_node *nodes = recording_stacks(view->recording, &unused);
-	struct err *err = NULL;
+	cleanup(stack_lines_deinit) struct stack_lines lines = {0};
+	struct err *err =
+		live_frame_lines(style, view->symbolized, stack, view->options.depth, &lines);
 
-	if (node == RECORDING_NONE)
+	if (err)
+		return err;
+	if (stack == RECORDING_NONE)
 		buf_text(buf, LIVE_FRAME_NO_STACK);
-	for (unsigned i = 0; !err && node != RECORDING_NONE && i < view->options.depth; i++) {
-		err = live_frame_put(buf, style, view->recording, view->symbolized,
-				     nodes[node].frame, i);
-		node = nodes[node].parent;
-	}
-	return err;
+	for (size_t i = 0; i < lines.list.count; i++)
+		live_frame_put(buf, style, view->recording, &lines.list.items[i],
+			       i ? &lines.list.items[i - 1] : NULL);
+	return NULL;
 }
 
 /* Writes the interval of a sampled backtrace, below its numbers. */
@@ -102,8 +103,10 @@ struct err *live_text_write(struct buf *buf, const struct style *style,
 			    const struct live_view *view)
 {
 	const struct recording_facts *facts = recording_facts(view->recording);
+	struct style of_frames = *style;
 	struct err *err = NULL;
 
+	of_frames.offsets = true;
 	buf_text(buf, RULE);
 	style_begin(buf, style, STYLE_STRONG);
 	buf_text(buf, "[mallow] live allocations of ");
@@ -117,7 +120,7 @@ struct err *live_text_write(struct buf *buf, const struct style *style,
 	if (view->options.not_seen)
 		buf_printf(buf, "  %s\n", view->options.not_seen);
 	for (uint32_t i = 0; i < view->shown && !err; i++) {
-		err = put_backtrace(buf, style, view, i);
+		err = put_backtrace(buf, &of_frames, view, i);
 		buf_char(buf, '\n');
 	}
 	if (err)

@@ -10,8 +10,11 @@
 
 #define VALUE_COLUMNS 8
 #define SHARE_COLUMNS 6
+#define CURVE_COLUMNS 8 /* the end of each eighth of the run */
+#define CURVE_TITLE   "over run"
+#define CURVE_LEAST   72 /* narrower lines have none */
 #define GAP           2
-#define NAMES_LEAST   40 /* columns for both names, however narrow the terminal is */
+#define NAMES_LEAST   20 /* columns for both names, however narrow the terminal is */
 #define BY_TITLE      "allocated by"
 
 /* What a name is cut to, in columns. */
@@ -77,36 +80,61 @@ static size_t larger(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-/* How many columns a frame takes with its place; without: its name alone. */
-static size_t natural(const struct style *style, const struct named_frame *frame, bool with_place)
+enum with { NAME_ALONE, WITH_LINE, WITH_PLACE };
+
+/* How many columns a frame takes. */
+static size_t natural(const struct style *style, const struct named_frame *frame, enum with with)
 {
 	cleanup(cell_deinit) struct cell cell = {BUF_EMPTY, BUF_EMPTY};
 
 	if (!frame)
 		return 0;
 	frame_name_put(&cell.name, style, frame, 0);
-	if (with_place)
-		put_place(&cell.place, frame, false);
+	if (with != NAME_ALONE)
+		put_place(&cell.place, frame, with == WITH_LINE);
 	return columns_of(&cell.name) + (cell.place.size ? GAP + columns_of(&cell.place) : 0);
 }
 
-/* Shares the columns that numbers leave, by what the rows need. */
-static struct names_columns names_columns(const struct style *style, const struct places_text *text)
+/*
+ * Whether rows have a curve, which is of live bytes: beside sums of these, if the lines have room.
+ */
+static bool has_curves(const struct style *style, const struct places_text *text)
 {
-	size_t taken = GAP + VALUE_COLUMNS + GAP + SHARE_COLUMNS + GAP;
-	size_t left = style->width > taken + NAMES_LEAST ? style->width - taken : NAMES_LEAST;
+	bool of_live = text->metric == METRIC_PEAK || text->metric == METRIC_LEAKED;
+
+	return text->facts && of_live && (!style->width || style->width >= CURVE_LEAST);
+}
+
+/* How many columns the names need. */
+static struct names_columns needed(const struct style *style, const struct places_text *text,
+				   enum with with)
+{
 	struct names_columns need = {strlen(BY_TITLE), 0};
 
 	for (uint32_t i = 0; i < row_count(text); i++) {
 		const struct own_code *code = &text->places->items[i].code;
 
-		need.by = larger(need.by, natural(style, code->frame, true));
-		need.what = larger(need.what, natural(style, code->call, false));
+		need.by = larger(need.by, natural(style, code->frame, with));
+		need.what = larger(need.what, natural(style, code->call, NAME_ALONE));
 	}
+	return need;
+}
+
+/* Shares the columns that numbers leave, by what the rows need. Files go before names are cut. */
+static struct names_columns names_columns(const struct style *style, const struct places_text *text)
+{
+	size_t taken = GAP + VALUE_COLUMNS + GAP + SHARE_COLUMNS + GAP +
+		       (has_curves(style, text) ? CURVE_COLUMNS + GAP : 0);
+	size_t left = style->width > taken + NAMES_LEAST ? style->width - taken : NAMES_LEAST;
+	struct names_columns need = needed(style, text, WITH_PLACE);
+
 	left -= GAP;
 	if (!style->width || need.by + need.what <= left)
 		return need;
-	if (need.what <= left * 4 / 9)
+	if (need.by <= left * 5 / 9)
+		return (struct names_columns){need.by, left - need.by};
+	need = needed(style, text, WITH_LINE);
+	if (need.by + need.what <= left || need.what <= left * 4 / 9)
 		return (struct names_columns){left - need.what, need.what};
 	if (need.by <= left * 5 / 9)
 		return (struct names_columns){need.by, left - need.by};
@@ -166,6 +194,35 @@ static struct formatted value_of(enum metric metric, uint64_t value, bool exact)
 	return metric_info(metric)->bytes ? format_bytes(value, exact) : format_count(value, exact);
 }
 
+/* Writes how the live bytes of a place went over the run, as bars; nothing is live at a blank. */
+static void put_curve(struct buf *buf, const struct places_text *text, const struct place *place)
+{
+	static const char *const bars[] = {
+		" ",
+		"\xe2\x96\x81",
+		"\xe2\x96\x82",
+		"\xe2\x96\x83",
+		"\xe2\x96\x84",
+		"\xe2\x96\x85",
+		"\xe2\x96\x86",
+		"\xe2\x96\x87",
+		"\xe2\x96\x88",
+	};
+	uint64_t live[CURVE_COLUMNS] = {0}, most = 1;
+
+	for (size_t i = 0; i < CURVE_COLUMNS; i++) {
+		size_t point = (i + 1) * FACTS_POINTS / CURVE_COLUMNS - 1;
+
+		for (uint32_t k = 0; k < place->count; k++)
+			live[i] += text->facts[text->places->sites[place->first + k]].live[point];
+		most = larger(most, live[i]);
+	}
+	for (size_t i = 0; i < CURVE_COLUMNS; i++)
+		buf_text(buf,
+			 bars[live[i] ? 1 + (uint64_t)((double)live[i] / (double)most * 7) : 0]);
+	buf_repeat(buf, ' ', GAP);
+}
+
 static void put_row(struct buf *buf, const struct style *style, const struct places_text *text,
 		    const struct place *place, struct names_columns columns)
 {
@@ -176,6 +233,8 @@ static void put_row(struct buf *buf, const struct style *style, const struct pla
 	style_printf(buf, style, STYLE_STRONG, "%*s", VALUE_COLUMNS,
 		     value_of(text->metric, value, style->exact).text);
 	buf_printf(buf, "  %*s  ", SHARE_COLUMNS, format_percent(value, whole).text);
+	if (has_curves(style, text))
+		put_curve(buf, text, place);
 	if (!place->code.frame) {
 		buf_text(buf, "[no stack]\n");
 		return;
@@ -202,6 +261,8 @@ static void put_titles(struct buf *buf, const struct style *style, const struct 
 
 	style_printf(buf, style, STYLE_STRONG, "%-*s", GAP + VALUE_COLUMNS + GAP + SHARE_COLUMNS,
 		     then ? "Live then" : titles[text->metric]);
+	if (has_curves(style, text))
+		style_printf(buf, style, STYLE_DIM, "  " CURVE_TITLE);
 	style_printf(buf, style, STYLE_DIM, "  %-*s", columns.what ? (int)columns.by : 0, BY_TITLE);
 	style_printf(buf, style, STYLE_DIM, columns.what ? "  what for\n" : "\n");
 }

@@ -6,6 +6,7 @@
 #define MALLOW_REPORT_TEXT_PLACES_TEXT_H
 
 #include "analysis/breakdown/places.h"
+#include "analysis/facts/run_facts.h"
 #include "report/style.h"
 #include "report/subject.h"
 
@@ -13,9 +14,10 @@ struct places_text {
 	const struct report_subject *subject;
 	const struct places *places;
 	enum metric metric;
-	uint32_t rows;   /* how many lines the table has at most */
-	uint32_t stacks; /* how many stacks follow at most */
-	unsigned lines;  /* of each stack at most; 0: the usual (text_stack.h) */
+	const struct site_facts *facts; /* of each site, for its curve; NULL: not known */
+	uint32_t rows;                  /* how many lines the table has at most */
+	uint32_t stacks;                /* how many stacks follow at most */
+	unsigned lines;                 /* of each stack at most; 0: the usual (text_stack.h) */
 };
 
 /* Writes the table, and a line about places that are not in it. */

@@ -12,6 +12,7 @@
 #include "report/summary.h"
 #include "report/text/breakdown_text.h"
 #include "report/text/errors_text.h"
+#include "report/text/findings_text.h"
 #include "report/text/histogram_text.h"
 #include "report/text/places_text.h"
 #include "report/text/pools_text.h"
@@ -20,15 +21,18 @@
 #include "report/text/suppressed_text.h"
 #include "report/text/text_tree.h"
 
+CLEANUP_DEFINE(struct findings *, findings_destroy);
+
 #define COMMAND_COLUMNS 200
 #define COMMAND_LEAST   24
 
 /* What a page holds, and what of it each part gets. */
-#define PAGE_LINES  40
-#define PAGE_STACKS 3
-#define STACK_LEAST 2
-#define ROWS_LEAST  4
-#define ROWS_MOST   10
+#define PAGE_LINES    40
+#define PAGE_STACKS   3
+#define PAGE_FINDINGS 6
+#define STACK_LEAST   3
+#define ROWS_LEAST    4
+#define ROWS_MOST     10
 
 /* How many bytes of text fit into columns, without cutting a character. */
 static size_t bytes_of_columns(const char *text, size_t size, size_t columns)
@@ -126,8 +130,41 @@ static void put_live(struct buf *buf, const struct recording_facts *facts)
 		buf_text(buf, "  a live table: what is live now counts as peak and as leaked\n");
 }
 
+/*
+ * Writes the headline, the numbers in brief, and what stands out. symbolized is that of the
+ * recording.
+ */
+static struct err *put_answer(struct buf *buf, const struct style *style,
+			      const struct report_subject *subject,
+			      const struct text_report_options *options)
+{
+	const struct recording *recording = subject->recording;
+	cleanup(findings_destroy_at) struct findings *findings = NULL;
+	struct headline headline;
+	size_t before = buf->size;
+	struct err *err = findings_create(recording, subject->symbolized, &findings);
+
+	if (!err)
+		err = headline_make(recording, findings, &headline);
+	if (err)
+		return err;
+	findings_text_headline(buf, style, &headline);
+	if (buf->size > before)
+		buf_char(buf, '\n');
+	summary_write_brief(buf, style, recording);
+	err = hidden_write(buf, style, recording, subject->symbolized);
+	before = buf->size;
+	buf_char(buf, '\n');
+	findings_text_list(buf, style, recording, findings, style->full ? 0 : PAGE_FINDINGS,
+			   &options->words);
+	if (buf->size == before + 1)
+		buf->size = before; // the caller writes the empty line
+	return err;
+}
+
 static struct err *put_header(struct buf *buf, const struct style *style,
-			      const struct report_subject *subject, bool brief)
+			      const struct report_subject *subject,
+			      const struct text_report_options *options, bool page)
 {
 	const struct recording *recording = subject->recording;
 	const struct recording_facts *facts = recording_facts(recording);
@@ -159,11 +196,9 @@ static struct err *put_header(struct buf *buf, const struct style *style,
 		filter_report_text(buf, style, subject->filter, subject->moment != NULL);
 	summary_write_gaps(buf, style, recording);
 	buf_char(buf, '\n');
-	if (brief)
-		summary_write_brief(buf, style, recording);
-	else
-		summary_write(buf, style, recording,
-			      subject->moment ? SUMMARY_OF_MOMENT : SUMMARY_OF_RUN);
+	if (page)
+		return put_answer(buf, style, subject, options);
+	summary_write(buf, style, recording, subject->moment ? SUMMARY_OF_MOMENT : SUMMARY_OF_RUN);
 	if (subject->suppressed)
 		suppressed_text_summary(buf, style, subject->suppressed);
 	// Not with a filter, which may leave out what the pools are used for.
@@ -293,6 +328,7 @@ static struct err *put_places(struct buf *buf, const struct style *style,
 {
 	cleanup(places_deinit) struct places places = {0};
 	cleanup(buf_deinit) struct buf nameless = BUF_EMPTY;
+	const struct run_facts *facts;
 	struct places_text text = {
 		.subject = subject,
 		.places = &places,
@@ -307,6 +343,10 @@ static struct err *put_places(struct buf *buf, const struct style *style,
 	if (err || !places.count)
 		return err;
 	text.stacks = options->page ? PAGE_STACKS : text.rows;
+	err = recording_run_facts(subject->recording, &facts);
+	if (err)
+		return err;
+	text.facts = facts ? facts->sites : NULL;
 	err = put_nameless(&nameless, style, subject, &text);
 	if (options->page)
 		share_page(&text, used + line_count(&nameless));
@@ -346,8 +386,8 @@ static bool is_page(const struct style *style, const struct report_subject *subj
 	bool other = options->errors || options->pools || options->breakdown ||
 		     options->histogram || options->tree;
 
-	return !other && !style->full && !subject->processes && !subject->moment &&
-	       !subject->filter && !subject->suppressed;
+	return !other && !subject->processes && !subject->moment && !subject->filter &&
+	       !subject->suppressed;
 }
 
 struct err *text_report_write(struct buf *buf, const struct style *style,
@@ -360,7 +400,7 @@ struct err *text_report_write(struct buf *buf, const struct style *style,
 	if (subject->processes)
 		put_merged_header(&head, style, subject);
 	else
-		err = put_header(&head, style, subject, is_page(style, subject, options));
+		err = put_header(&head, style, subject, options, is_page(style, subject, options));
 	buf_char(&head, '\n');
 	if (!err && !buf_string(&head))
 		err = buf_finish(&head);

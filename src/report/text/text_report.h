@@ -6,8 +6,10 @@
 #include "report/breakdown_view.h"
 #include "report/style.h"
 #include "report/subject.h"
+#include "report/text/findings_text.h"
 
 struct text_report_options {
+	struct findings_text_words words; /* for commands that show more */
 	enum metric metric;
 	bool page;    /* sites: as much as a page of 40 lines holds; top is not used */
 	uint32_t top; /* how many sites, rows, or children of a tree's node are shown; 0: all */

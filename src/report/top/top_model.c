@@ -204,7 +204,8 @@ struct err *top_model_take(struct top_model *model, struct recording *recording)
 		err = symbolizer_create(&model->symbolizer);
 	if (!err)
 		err = symbolized_create(recording,
-					&(struct naming){.symbolizer = model->symbolizer},
+					&(struct naming){.symbolizer = model->symbolizer,
+							 .plumbing = model->plumbing},
 					&model->symbolized);
 	if (!err && !vec_push(&model->history, live_bytes(model)))
 		err = err_no_memory();

@@ -29,6 +29,7 @@ struct top_row {
 
 /* Zeroed: no reading yet. */
 struct top_model {
+	const struct plumbing *plumbing; /* struct naming; borrowed */
 	struct symbolizer *symbolizer;
 	struct recording *recording; /* the latest reading, owned; NULL: none */
 	struct symbolized *symbolized;

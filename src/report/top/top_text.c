@@ -5,16 +5,18 @@
 #include <string.h>
 
 #include "analysis/breakdown/allocating.h"
+#include "analysis/names/own_code.h"
 #include "hosted/cleanup.h"
 #include "report/format.h"
 #include "report/frame_name.h"
-#include "report/frame_text.h"
+#include "report/stack_lines.h"
 
 #define HEAD_LINES  4   /* title, sums, chart, titles of the table */
 #define STACK_SHARE 2   /* the stack gets half of the table's lines … */
 #define STACK_MIN   3   /* … if that is at least so many */
 #define LEAST_LINES 8   /* a screen that is smaller shows what fits */
-#define NAME_MOST   28  /* the most columns of a function in a chain of callers */
+#define NAME_MOST   28  /* the most columns of a function's name … */
+#define NAME_LEAST  8   /* … and what a narrow screen leaves of it */
 #define LINE_MOST   400 /* the most bytes of numbers in a line */
 
 /* Writes a line, cut to width, and a newline. */
@@ -124,76 +126,90 @@ static void put_history(struct buf *buf, const struct top_model *model, unsigned
 	buf_char(buf, '\n');
 }
 
-/* *ret: the innermost node with a name that is no mere wrapper of malloc. It tells most. */
-static struct err *telling_node(const struct top_model *model, uint32_t node, uint32_t *ret)
+static struct style style_of(const struct top_screen *screen)
 {
-	uint32_t unused, innermost = node;
-	const struct stack_node *nodes = recording_stacks(model->recording, &unused);
-
-	for (; node != RECORDING_NONE; node = nodes[node].parent) {
-		const struct named_frame *lines;
-		size_t count;
-		struct err *err =
-			symbolized_frame(model->symbolized, nodes[node].frame, &lines, &count);
-
-		if (err)
-			return err;
-		if (frame_text_is_startup(&lines[0]))
-			break;
-		if (lines[0].has_symbol && !allocating_function(lines[0].function)) {
-			*ret = node;
-			return NULL;
-		}
-	}
-	*ret = innermost;
-	return NULL;
+	return (struct style){
+		.width = screen->width,
+		.full = screen->full,
+		.names = screen->names,
+		.offsets = true,
+	};
 }
 
-/* Writes functions from the node outwards, as many as fit: "parse < load < main". */
-static struct err *put_chain(struct buf *buf, const struct top_model *model, uint32_t node,
-			     size_t width)
+/* Writes "parse  parse.c:12", in so many columns if the place leaves the name some of them. */
+static void put_name(struct buf *buf, const struct style *style, const struct named_frame *frame,
+		     size_t width)
 {
-	uint32_t unused;
-	const struct stack_node *nodes = recording_stacks(model->recording, &unused);
+	cleanup(buf_deinit) struct buf place = BUF_EMPTY;
+	const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
+	const char *file = slash ? slash + 1 : frame->file;
+	size_t columns;
+
+	if (file) {
+		buf_text(&place, "  ");
+		style_safe_text(&place, file, strlen(file));
+		if (frame->line)
+			buf_printf(&place, ":%" PRIu32, frame->line);
+	}
+	columns = style_columns(place.data, place.size);
+	width = width > columns + NAME_LEAST ? width - columns : NAME_LEAST;
+	frame_name_put(buf, style, frame, width < NAME_MOST ? width : NAME_MOST);
+	buf_put(buf, place.data, place.size);
+}
+
+/*
+ * Writes a site as the code that it is called after, what that called, and its callers as far as
+ * there is room: "parse  parse.c:12 > std::vector<int>::push_back < load < main".
+ */
+static struct err *put_own(struct buf *buf, const struct top_model *model,
+			   const struct top_screen *screen, uint32_t stack, size_t width)
+{
+	cleanup(stack_lines_deinit) struct stack_lines lines = {0};
 	cleanup(buf_deinit) struct buf line = BUF_EMPTY;
+	struct style style = style_of(screen);
+	struct own_code code;
+	struct err *err = own_code_of_stack(model->symbolized, stack, &code);
+	bool outside = false;
 
-	for (bool first = true; node != RECORDING_NONE && line.size < width; first = false) {
-		const struct named_frame *lines;
-		size_t count;
-		struct err *err =
-			symbolized_frame(model->symbolized, nodes[node].frame, &lines, &count);
+	if (!err)
+		err = stack_lines_make(&style, model->symbolized, stack, &lines);
+	if (err)
+		return err;
+	put_name(&line, &style, code.frame, width);
+	if (code.call && code.call->has_symbol && !allocating_function(code.call->function)) {
+		buf_text(&line, " > ");
+		frame_name_put(&line, &style, code.call, NAME_MOST);
+	}
+	for (size_t i = 0; i < lines.list.count && line.size < width; i++) {
+		const struct named_frame *frame = lines.list.items[i].frame;
 
-		if (err)
-			return err;
-		if (!first && frame_text_is_startup(&lines[0]))
-			break;
-		buf_text(&line, first ? "" : " < ");
-		frame_name_put(&line, &(struct style){0}, &lines[0], NAME_MOST);
-		node = nodes[node].parent;
+		if (outside && (screen->full || !frame->plumbing)) {
+			buf_text(&line, " < ");
+			frame_name_put(&line, &style, frame, NAME_MOST);
+		}
+		outside |= frame == code.frame;
 	}
 	put_line(buf, buf_string(&line) ? buf_string(&line) : "", (unsigned)width);
 	return NULL;
 }
 
 static struct err *put_site(struct buf *buf, const struct top_model *model,
-			    const struct top_row *row, unsigned width)
+			    const struct top_screen *screen, const struct top_row *row)
 {
-	uint32_t count, node = 0;
+	uint32_t count;
 	const struct site *site = &recording_sites(model->recording, &count)[row->site];
-	struct err *err = telling_node(model, site->stack, &node);
 	char numbers[LINE_MOST];
 
-	if (err)
-		return err;
 	snprintf(numbers, sizeof(numbers), "%9s %11s %9s %10s %11s  ",
 		 format_bytes(site->leaked_bytes, false).text,
 		 format_count(site->leaked_blocks, false).text,
 		 format_bytes(site->own_peak_bytes, false).text, signed_bytes(row->change).text,
 		 format_count(site->calls, false).text);
 	buf_text(buf, numbers);
-	if (node != RECORDING_NONE)
-		return put_chain(buf, model, node,
-				 width > strlen(numbers) ? width - strlen(numbers) : 1);
+	if (site->stack != RECORDING_NONE)
+		return put_own(buf, model, screen, site->stack,
+			       screen->width > strlen(numbers) ? screen->width - strlen(numbers)
+							       : 1);
 	buf_text(buf, "(no stack)\n");
 	return NULL;
 }
@@ -250,39 +266,36 @@ static struct err *put_table(struct buf *buf, const struct top_model *model,
 		else if (screen->threads)
 			put_thread(buf, &live->threads[i], screen->width);
 		else
-			err = put_site(buf, model, &model->rows.items[i], screen->width);
+			err = put_site(buf, model, screen, &model->rows.items[i]);
 	}
 	return err;
 }
 
 /* Writes so many lines of the selected site's stack. The first is a rule. */
 static struct err *put_stack(struct buf *buf, const struct top_model *model,
-			     const struct top_screen *screen, size_t lines)
+			     const struct top_screen *screen, size_t count)
 {
-	const struct style style = {.width = screen->width, .offsets = true};
-	uint32_t count, node = RECORDING_NONE;
-	const struct stack_node *nodes = recording_stacks(model->recording, &count);
-	const struct site *sites = recording_sites(model->recording, &count);
+	cleanup(stack_lines_deinit) struct stack_lines lines = {0};
+	cleanup(buf_deinit) struct buf line = BUF_EMPTY;
+	const struct style style = style_of(screen);
+	uint32_t unused, stack = RECORDING_NONE;
+	const struct site *sites = recording_sites(model->recording, &unused);
+	struct err *err;
 	size_t put = 1;
 
 	if (screen->select < model->rows.count)
-		node = sites[model->rows.items[screen->select].site].stack;
+		stack = sites[model->rows.items[screen->select].site].stack;
 	buf_repeat(buf, '-', screen->width);
 	buf_char(buf, '\n');
-	for (; node != RECORDING_NONE && put < lines; node = nodes[node].parent) {
-		const struct named_frame *named;
-		size_t named_count;
-		struct err *err = symbolized_frame(model->symbolized, nodes[node].frame, &named,
-						   &named_count);
-
-		if (err)
-			return err;
-		for (size_t i = 0; i < named_count && put < lines; i++, put++) {
-			frame_text_line(buf, &style, &named[i], 0, 1);
-			buf_char(buf, '\n');
-		}
+	err = stack_lines_make(&style, model->symbolized, stack, &lines);
+	if (err)
+		return err;
+	for (; put <= lines.list.count && put < count; put++) {
+		line.size = 0;
+		stack_line_put(&line, &style, &lines.list.items[put - 1], 0);
+		put_line(buf, buf_string(&line) ? buf_string(&line) : "", screen->width);
 	}
-	buf_repeat(buf, '\n', lines - put);
+	buf_repeat(buf, '\n', count - put);
 	return NULL;
 }
 
@@ -300,7 +313,7 @@ struct err *top_text_write(struct buf *buf, const struct top_model *model,
 			   struct top_screen *screen, struct top_lines *ret)
 {
 	static const char sites[] = "     live      blocks      peak     change       calls  "
-				    "function < its callers";
+				    "function  place > its call < its callers";
 	static const char threads[] = "   in use      blocks allocated      freed   by others  "
 				      "thread";
 	size_t height = screen->height > LEAST_LINES ? screen->height : LEAST_LINES;

@@ -8,13 +8,16 @@
 #define MALLOW_REPORT_TOP_TOP_TEXT_H
 
 #include "hosted/buf.h"
+#include "report/distinct_names.h"
 #include "report/top/top_model.h"
 
 /* What is on the screen. */
 struct top_screen {
 	unsigned width, height;
-	const char *name;   /* the process's name */
-	const char *prompt; /* shown instead of the keys; NULL: none */
+	const char *name;             /* the process's name */
+	const char *prompt;           /* shown instead of the keys; NULL: none */
+	bool full;                    /* all frames are shown, with whole names */
+	struct distinct_names *names; /* of functions that were shown; NULL: not remembered */
 	bool frozen, ended;
 	bool threads;  /* instead of sites */
 	bool stack;    /* the stack of the selected row is shown, too */

@@ -254,6 +254,12 @@ class Blocks:
         return not any(frame[2] is not None and re.search(text, frame[2])
                        for frame in self.frames(block))
 
+    def allocated_by(self, block, text, _):
+        """The innermost function that is no allocator's, else the innermost one with a name."""
+        names = [frame[1] for frame in self.frames(block) if frame[1] is not None]
+        own = [name for name in names if not name.startswith("_mi_")]
+        return bool(names and re.search(text, (own or names)[0]))
+
     def sums(self, blocks):
         """calls … peak_blocks as in reports, and peak_live: what was live then."""
         moves = [(block.order, block, 1) for block in blocks]

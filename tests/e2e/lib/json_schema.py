@@ -1,12 +1,12 @@
-"""Values against the JSON Schema that an OpenAPI document has, as far as `mallow serve` uses it.
+"""Values against a JSON Schema, as far as `mallow serve` and docs/report.schema.json use it.
 
 Stricter than the standard where a mistake would hide: a member that no schema names is wrong, and so
-is a keyword that is not known here.
+are another order of members, and a keyword that is not known here.
 """
 import json
 
-KNOWN = {"$ref", "anyOf", "description", "enum", "format", "items", "minimum", "oneOf", "properties",
-         "required", "type"}
+KNOWN = {"$defs", "$ref", "$schema", "anyOf", "description", "enum", "format", "items", "minimum", "oneOf", "properties",
+         "required", "title", "type"}
 TYPES = {"array": list, "boolean": bool, "integer": int, "null": type(None), "number": (int, float),
          "object": dict, "string": str}
 
@@ -32,8 +32,10 @@ def check(document, schema, value, at="answer"):
     if set(schema) - KNOWN:
         raise Wrong(f"{at}: the schema has {sorted(set(schema) - KNOWN)}")
     if "$ref" in schema:
-        room, kind, name = schema["$ref"].removeprefix("#/").split("/")
-        check(document, document[room][kind][name], value, at)
+        named = document
+        for part in schema["$ref"].removeprefix("#/").split("/"):
+            named = named[part]
+        check(document, named, value, at)
     for choices in ("anyOf", "oneOf"):
         if choices in schema:
             fitting = sum(fits(document, choice, value) for choice in schema[choices])
@@ -63,7 +65,8 @@ def check_type(document, schema, value, at):
         for i, item in enumerate(value):
             check(document, schema["items"], item, f"{at}[{i}]")
     if kind == "object" and "properties" in schema:
-        if list(value) != schema["required"] or list(value) != list(schema["properties"]):
+        known = [name for name in schema["properties"] if name in value]
+        if list(value) != known or not set(schema["required"]) <= set(value):
             raise Wrong(f"{at}: {list(value)} instead of {schema['required']}")
         for key, member in value.items():
             check(document, schema["properties"][key], member, f"{at}.{key}")

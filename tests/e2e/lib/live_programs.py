@@ -71,3 +71,16 @@ def started(mallow, *words, env=None, **options):
     return subprocess.Popen([str(mallow), "live", *map(str, words)], stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env=clean_environment(env), **options)
+
+
+def live_report(mallow, path, *words, env=None, check=True, **options):
+    """The helper as the agent starts it; what it printed on standard error."""
+    with open(path, "rb") as table:
+        run = subprocess.run([str(mallow), "live-report", "--fd", str(table.fileno()), *words],
+                             capture_output=True, text=True, pass_fds=[table.fileno()], timeout=60,
+                             env=clean_environment(env), **options)
+    assert run.stdout == ""
+    if check:
+        assert run.returncode == 0, run.stderr
+        return run.stderr
+    return run

@@ -253,6 +253,7 @@ def random_condition(dice, unit):
                  dice.choice(["read", "^write", "all$", "inner|flush", "none", "libgone", "."])),
         lambda: (dice.choice(["source_regex", "negative_source_regex"]),
                  dice.choice(["reader", r"\.c$", "^reader", "inlined", "none"])),
+        lambda: ("allocated_by", dice.choice(["read", "^write", "all$", "inner|flush", "none"])),
         lambda: ("module_regex", dice.choice(["gone", "toyd$", "^/no/such", "none"])),
     ]
     return dice.choice(kinds)()

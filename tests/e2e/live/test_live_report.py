@@ -9,24 +9,12 @@ import threading
 import pytest
 
 from conftest import clean_environment
+from live_programs import live_report
 from made_live import TRUNCATED, MadeLive
 
 START = ["_start", "main"]
 RULE = "=" * 65
 SECOND = 1_000_000_000
-
-
-def live_report(mallow, path, *words, env=None, check=True, **options):
-    """The helper as the agent starts it; what it printed on standard error."""
-    with open(path, "rb") as table:
-        run = subprocess.run([str(mallow), "live-report", "--fd", str(table.fileno()), *words],
-                             capture_output=True, text=True, pass_fds=[table.fileno()], timeout=60,
-                             env=clean_environment(env), **options)
-    assert run.stdout == ""
-    if check:
-        assert run.returncode == 0, run.stderr
-        return run.stderr
-    return run
 
 
 def headers(report):
@@ -57,9 +45,9 @@ def table(tmp_path_factory):
     return made.write()
 
 
-def test_text(mallow, table):
-    """The whole of it."""
-    assert live_report(mallow, table) == f"""\
+def test_full_text(mallow, table):
+    """The whole of it, each frame a line."""
+    assert live_report(mallow, table, "--full") == f"""\
 {RULE}
 [mallow] live allocations of toyd (pid 4000000), by size
 === backtrace #1 === [count/peak: 3/3] [size/peak: 2.121 MB/2.121 MB] [age: 7.001 ms]
@@ -98,6 +86,22 @@ def test_text(mallow, table):
 [mallow] taken by mallow's own table  : {os.stat(table).st_blocks * 512 / 1000:.3f} KB
 {RULE}
 """
+
+
+def test_text(mallow, table):
+    """As people read it: without what runs before main, recursion once. All else is as with --full."""
+    folded, full = live_report(mallow, table), live_report(mallow, table, "--full")
+    assert re.findall(r"^(=== .*)\n((?:\d.*\n)+)", folded, re.M) == [
+        (header, frames) for header, frames in zip(
+            re.findall(r"^=== .*", full, re.M),
+            ["0 [    0x10001055] save +0x5\n1 [    0x10001015] main +0x5\n",
+             "0 [    0x10001035] cache_put +0x5\n1 [    0x10001025] handle +0x5\n"
+             "2 [    0x10001015] main +0x5\n",
+             "0 [    0x10001025] handle +0x5\n1 [    0x10001015] main +0x5\n",
+             "0 [    0x10001045] parse +0x5\n1 [    0x10001065] load +0x5             × 20\n"
+             "21 [              ] [truncated]\n",
+             "0 [    0x70001000] [libnone.so] +0x1000\n1 [    0x10001015] main +0x5\n"])]
+    assert re.sub(r"^\d.*\n", "", folded, flags=re.M) == re.sub(r"^\d.*\n", "", full, flags=re.M)
 
 
 @pytest.mark.parametrize("words, order", [
@@ -160,8 +164,12 @@ def test_all_parts_have_at_least_what_is_live(mallow, tmp_path):
 
 
 def test_depth(mallow, table):
-    report = live_report(mallow, table, "--depth", "30")
+    """Of lines, with --full of frames."""
+    report = live_report(mallow, table, "--full", "--depth", "30")
     assert "\n20 [    0x10001065] load +0x5\n21 [              ] [truncated]\n" in report
+    assert "\n21 " not in live_report(mallow, table, "--full", "--depth", "21")
+    assert "\n21 [              ] [truncated]\n" in live_report(mallow, table, "--depth", "3")
+    assert "\n21 " not in live_report(mallow, table, "--depth", "2")
 
 
 def test_age_is_that_of_now_while_it_runs(mallow, tmp_path):

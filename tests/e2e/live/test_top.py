@@ -88,7 +88,7 @@ def test_the_screen(mallow, table, terminal):
 mallow top  toyd (pid 4000000)  12.3 s  by size  ENDED
 live 24.7 KB in 345 blocks   0 B since the mark, 0 ns ago   63.0 KB in 1,363 calls
 █
-     live      blocks      peak     change       calls  function < its callers
+     live      blocks      peak     change       calls  function  place > its call < its callers
   22.7 KB          43   31.7 KB        0 B          60  cache_put < handle < main
   1.00 KB         300   1.00 KB        0 B         300  handle < main
   1.00 KB           2   1.00 KB        0 B       1,003  parse < main
@@ -116,10 +116,10 @@ def test_keys(mallow, table, terminal):
         ["2.01 KB", "303", "2.01 KB", "37.3 KB", "0 B", "main"],
         ["22.7 KB", "43", "60.0 KB", "0 B", "37.3 KB", "worker"]]
     shown.press("t", "s", "Enter")
-    assert re.search(r"^-{100}\nmalloc \+0x5\ncache_put \+0x5\nhandle \+0x5\nmain \+0x5\n"
-                     r"_start \+0x5\n", shown.wait("_start"), re.M)
+    assert re.search(r"^-{100}\nmalloc \+0x5\ncache_put \+0x5\nhandle \+0x5\nmain \+0x5\n\n",
+                     shown.wait("malloc"), re.M)
     shown.press("Down")
-    assert "\nhandle +0x5\nmain +0x5\n" in shown.wait(r"^-+\nhandle \+0x5")
+    assert "\nhandle +0x5\nmain +0x5\n\n" in shown.wait(r"^-+\nhandle \+0x5")
     shown.press("f")
     shown.wait("ENDED")
     shown.press("q")
@@ -199,10 +199,101 @@ def test_a_recording(mallow, terminal, tmp_path):
     shown.wait("a recording with events: mallow report --by thread")
 
 
+CACHE = """
+#include <memory>
+#include <unistd.h>
+#include <vector>
+struct Session {
+	std::vector<char> buffer;
+	explicit Session(size_t size) : buffer(size) {}
+};
+static std::vector<std::shared_ptr<Session>> all;
+static __attribute__((noinline)) void put(int count)
+{
+	all.push_back(std::make_shared<Session>(1000));
+	if (count > 1)
+		put(count - 1);
+}
+int main()
+{
+	put(1);
+	put(3);
+	_exit(all.size() & 0);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cache")
+    (folder / "cache.cpp").write_text(CACHE)
+    subprocess.run([need("g++"), "-g", "-O0", "-o", "cache", "cache.cpp"], cwd=folder, check=True)
+    return folder
+
+
+def recorded(mallow, folder):
+    path = folder / "r.mallow"
+    if not path.exists():
+        subprocess.run([mallow, "run", "-o", path, folder / "cache"], check=True, capture_output=True,
+                       env=clean_environment())
+    return path
+
+
+def shown_of(screen):
+    """What stands behind the numbers of each row."""
+    return [line[56:] for line in screen.splitlines() if re.match(r" +[\d.]+ ?[KM]?B ", line)]
+
+
+def stack_of(screen):
+    lines = screen.split("-----\n")[1].splitlines()
+    return [line for line in lines[:-1] if line]
+
+
+def test_own_code_comes_first(mallow, agent, terminal, cache):
+    """A row is called after the reader's own code and its line; the stack folds."""
+    top = [mallow, "top", recorded(mallow, cache)]
+    shown = terminal(*top, width=160, height=40)
+    found = shown_of(shown.wait("q quit"))
+    session = "Session::Session  cache.cpp:7 > std::vector<char>::vector"
+    # Of the first call, and of the three of the second. A call that repeats is one caller.
+    assert sorted(line for line in found if "Session::Session" in line) == [
+        f"{session} < put < main", f"{session} < put < main",
+        f"{session} < put < put < main", f"{session} < put < put < main"]
+    assert "put  cache.cpp:12 > make_shared<Session, int> < main" in found
+    shown.press("Down", "Enter")
+    stack = stack_of(shown.wait("^Session::Session"))
+    assert [re.sub(r" \+0x[0-9a-f]+ +(/.*/)?", " ", line) for line in stack[:4]] == [
+        "std::vector<char>::vector … 6 frames", "Session::Session cache.cpp:7",
+        "std::make_shared<Session, int> … 7 frames", "put cache.cpp:12"]
+    assert not any("_start" in line for line in stack)
+    # On a narrow screen the place stays.
+    narrow = shown_of(terminal(*top, width=80).wait("change"))
+    assert narrow.count("…n::Session  cache.cpp:7") == 4
+
+
+def test_full_and_plumbing(mallow, agent, terminal, cache):
+    """Whole stacks and names; other frames that are not own code."""
+    top = [mallow, "top", recorded(mallow, cache)]
+    full = terminal(*top, "--full", width=160, height=60)
+    assert sum(line.startswith("Session::Session(unsigned long)  cache.cpp:7 > std::vector<char, std::alloc")
+               for line in shown_of(full.wait("q quit"))) == 4
+    full.press("Down", "Enter")
+    stack = stack_of(full.wait("^Session::Session"))
+    assert len(stack) > 15 and stack[0].startswith("std::__new_allocator<char>::allocate(unsigned long, ")
+    assert any(line.startswith("_start +0x") for line in stack)
+    assert max(map(len, full.screen().splitlines())) <= 160
+    (cache / "plumbing.txt").write_text("function:^Session::\n")
+    other = terminal(*top, "--plumbing", cache / "plumbing.txt", width=160)
+    found = shown_of(other.wait("q quit"))
+    assert not any("Session::" in line for line in found)
+    assert sum(line.startswith("put  cache.cpp:12 > make_shared<Session, int>") for line in found) == 8
+
+
 @pytest.mark.parametrize("words, message", [
     (["top"], "'top' needs a process id or a recording: mallow top [OPTION…] PID|RECORDING"),
     (["top", "--interval", "0", "1"], "'0' is no value of --interval: allowed is seconds"),
     (["top", "1"], "process 1 is not under mallow live or mallow run"),
+    (["top", "--plumbing", "/no/such", "1"], "/no/such: No such file or directory"),
     (["top", "/no/such"], "cannot open '/no/such': No such file or directory"),
 ])
 def test_wrong_words(mallow, words, message):

@@ -211,10 +211,13 @@ def test_report_text(tool, made):
     text = tool("report", made).stdout
     assert text.startswith("toyd --serve  (pid 4242)\n")
     assert "exited with status 0; the recording is complete\n" in text
-    assert re.search(r"^  peak +5\.00 MB  live at once, in 55 blocks, at ", text, re.M)
-    assert re.search(r"^  leaked +3\.04 MB  live at the end, in 53 blocks never freed$", text, re.M)
-    assert re.search(r"^  total +5\.05 MB  allocated in 68 calls$", text, re.M)
-    assert re.search(r"^  temporary +11  calls, 16\.2 %", text, re.M)
+    assert re.search(r"^ +5\.00 MB  peak, in 55 blocks +68  allocations, 5\.05 MB in all$", text, re.M)
+    assert re.search(r"^ +3\.04 MB  never freed, in 53 blocks +16\.2 %  temporary$", text, re.M)
+    tree = tool("report", "--tree", made).stdout
+    assert re.search(r"^  peak +5\.00 MB  live at once, in 55 blocks, at ", tree, re.M)
+    assert re.search(r"^  leaked +3\.04 MB  live at the end, in 53 blocks never freed$", tree, re.M)
+    assert re.search(r"^  total +5\.05 MB  allocated in 68 calls$", tree, re.M)
+    assert re.search(r"^  temporary +11  calls, 16\.2 %", tree, re.M)
     assert re.search(r"^  1\. 3\.00 MB  60\.0 % of peak  leaked 3\.00 MB, total 3\.00 MB, 50 calls\n"
                      r"     cache_put\n     handle\n     main\n\n", text, re.M)
     assert "\x1b" not in text and "_start" not in text
@@ -228,8 +231,10 @@ def test_report_text(tool, made):
 
 def test_report_top(tool, made):
     text = tool("report", "--top", "1", made).stdout
-    assert len(re.findall(r"^ +\d+\. ", text, re.M)) == 1
-    assert re.search(r"^     … 1 site more, 2\.00 MB, 40\.0 % of peak", text, re.M)
+    assert len(re.findall(r"^ +\d+\. ", text[text.index("At the peak"):], re.M)) == 1
+    assert re.search(r"^  … 1 place more, 2\.00 MB, 40\.0 % of all \(--top N\)$", text, re.M)
+    full = tool("report", "--full", "--top", "1", made).stdout
+    assert re.search(r"^     … 1 site more, 2\.00 MB, 40\.0 % of peak", full, re.M)
 
 
 def test_report_tree(tool, made):
@@ -285,7 +290,7 @@ def test_headline_of_a_wrapper(mallow, agent, tmp_path):
 
 @pytest.mark.parametrize("columns, shown", [
     (80, "     std::vector<std::string>::_M_realloc_insert<std::string const&>"),
-    (66, "     vector<std::string>::_M_realloc_insert<std::string const&>"),
+    (66, "     vector<string>::_M_realloc_insert<string const&>"),
     (48, "     …ng>::_M_realloc_insert<std::string const&>"),
     (40, "     …realloc_insert<std::string const&>"),
 ])
@@ -294,20 +299,24 @@ def test_long_names_are_shortened_then_cut(mallow, tool, made, columns, shown):
     words = ["report", "--sort", "leaked"]
     for text in (on_terminal([mallow, *words, made], columns, clean_environment({"NO_COLOR": "1"})),
                  tool(*words, "--width", columns, made).stdout):
-        assert [line for line in text.splitlines() if "realloc_insert" in line] == [shown]
+        assert [line for line in text.splitlines()
+                if "realloc_insert" in line and line.startswith("     ")] == [shown]
 
 
 @pytest.mark.parametrize("columns", [50, 80, 132])
 def test_places_are_in_one_column(mallow, tool, record, compile_sample, columns):
     """Below each other, however long the names are, and the names are cut for it."""
     path = record([compile_sample("totals_cpp", "gcc", "-O2")], check=False).path
-    text = on_terminal([mallow, "report", path], columns, clean_environment({"NO_COLOR": "1"}))
+    def stacks(text):
+        return text[text.index("\n  1. ", text.index("At the peak")):]
+
+    text = stacks(on_terminal([mallow, "report", path], columns, clean_environment({"NO_COLOR": "1"})))
     place = re.compile(r" {5}(\S.*?) {2,}(?=\S*:\d+|… \d+ frames$)")
     found = [(place.match(line), line) for line in text.splitlines() if place.match(line)]
     assert len(found) > 5 and max(len(line) for _, line in found) <= columns
     assert len({match.end() for match, _ in found}) == 1
-    whole = [match[1] for match in map(place.match, tool("report", "--width", 0, path).stdout.splitlines())
-             if match]
+    wide = stacks(tool("report", "--width", 0, path).stdout)
+    whole = [match[1] for match in map(place.match, wide.splitlines()) if match]
     assert ([match[1] for match, _ in found] == whole) == (columns == 132)
 
 
@@ -366,7 +375,9 @@ def test_leaks_of_what_was_cut_short(tool, tmp_path):
     recording = Made(tmp_path, START, state=0, end_reason=0)
     recording.allocate(START, 100)
     text = tool("report", recording.write(end=False)).stdout
-    assert "\n  leaked         100 B  live when it was cut short, in 1 block: may be no leaks\n" in text
+    assert "\n     100 B  live when it was cut short, in 1 block " in text
+    tree = tool("report", "--tree", tmp_path / "made.mallow").stdout
+    assert "\n  leaked         100 B  live when it was cut short, in 1 block: may be no leaks\n" in tree
 
 
 def test_report_says_what_is_missing(tool, tmp_path):
@@ -376,7 +387,9 @@ def test_report_says_what_is_missing(tool, tmp_path):
     recording.allocate(START, 100)
     text = tool("report", recording.write(end=False)).stdout
     assert "cut short: killed or crashed" in text
-    assert "\n  leaked         100 B  in 1 block: may be no leaks, as frees may be missing\n" in text
+    assert "\n     100 B  not freed, as far as is known, in 1 block " in text
+    tree = tool("report", "--tree", tmp_path / "made.mallow").stdout
+    assert "\n  leaked         100 B  in 1 block: may be no leaks, as frees may be missing\n" in tree
     assert "  ! 12 lost: events: the recording could not be written\n" in text
     assert "  ! 3 stacks cut at the depth limit\n" in text
 
@@ -643,7 +656,7 @@ def test_summary_is_of_the_highest_peak(mallow, agent, tmp_path):
     script.chmod(0o755)
     run = mallow_run(mallow, "run", script, cwd=tmp_path)
     assert run.returncode == 0
-    assert re.search(r"^mallow: sort -S 20M /dev/null .*\n  peak +[2-9]\d\.\d MB  ", run.stderr, re.M)
+    assert re.search(r"^mallow: sort -S 20M /dev/null .*\n(?:.+\n)*\n  peak +[2-9]\d\.\d MB  ", run.stderr, re.M)
     assert re.search(r"^ +\d+ +[\d.]+ .B .* ls  .*\n +\d+ .* (dash|sh)  ", run.stderr, re.M)
 
 
@@ -658,7 +671,7 @@ def test_summary_names_the_signal(mallow, agent, tmp_path):
     run = mallow_run(mallow, "run", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)",
                      cwd=tmp_path)
     assert run.returncode == 137
-    assert re.search(r"^mallow: .*\n  ended by signal 9 \(Killed\)\n  peak ", run.stderr, re.M)
+    assert re.search(r"^mallow: .*\n  ended by signal 9 \(Killed\)\nMost memory at .*\n(?:.+\n)*\n  peak ", run.stderr, re.M)
 
 
 @pytest.mark.parametrize("script,status,said", [
@@ -681,7 +694,7 @@ def test_a_newline_in_a_name(folder, name, mallow, agent, tmp_path):
     folder.mkdir()
     run = mallow_run(mallow, "run", "-o", name, "sh", "-c", "exit 3", cwd=folder)
     assert run.returncode == 3
-    assert re.search(r"^mallow: sh -c exit 3  \(pid \d+\)\n  peak ", run.stderr, re.M)
+    assert re.search(r"^mallow: sh -c exit 3  \(pid \d+\)\n(?:.+\n)*\n  peak ", run.stderr, re.M)
     assert (folder / name).exists()
 
 

@@ -73,7 +73,7 @@ def test_the_report_says_what_it_is_of(tool, example):
     text = tool("report", "--size-min", "50", "--lifetime", "only_leaked", example).stdout
     assert "\n  only lifetime=only_leaked, size_min=50: 2 of 6 allocations, 33.3 %\n" in text
     assert "  leaked         200 B  live at the end, in 2 blocks never freed\n" in text
-    assert "All 1 site by peak" in text and "read_one" in text and "write_all" not in text
+    assert "\nAt the peak " in text and "read_one" in text and "write_all" not in text
     report = json.loads(tool("report", "--json", "--function-regex", "^write", example).stdout)
     assert report["filter"] == {"function_regex": "^write"}
     assert (report["matched"], report["matched_of"], report["total_bytes"]) == (1, 6, 1000)

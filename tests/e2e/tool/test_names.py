@@ -36,6 +36,8 @@ def test_a_pipe_is_a_page(mallow, tool, wide, view):
     assert report("--width", 120) == shown(120) == shown(50, "--width", 120)
     for columns in (40, 60, 80, 120):
         lines = report("--width", columns).splitlines()
+        if not view:  # words of sentences and of commands are whole
+            lines = [lines[0], *lines[next(n for n, line in enumerate(lines) if line.startswith("At the peak")):]]
         assert max(len(line) for line in lines if "AAA" in line or "word" in line) <= columns
     # Less than 40 is 40: names need room.
     assert report("--width", 1) == report("--width", 39) == report("--width", 40)
@@ -88,10 +90,11 @@ def alike(tmp_path_factory):
 
 def names_of(text, view):
     """The name in each row, without those of main."""
-    lines = text[re.search(r"^(All|Call tree)", text, re.M).start():].splitlines()
+    lines = text[re.search(r"^(All|Call tree|At the peak)", text, re.M).start():].splitlines()
     if view[:1] == ["--by"]:
         column = lines[2].index(view[1])
-        found = [line[column:] for line in lines[3:]]
+        rows = lines[3:lines.index("", 3)] if "" in lines[3:] else lines[3:]
+        found = [line[column:] for line in rows]
     elif view == ["--tree"]:
         found = [match[1] for match in (re.match(r" *[\d.]+ % +\S+ K?B +[│├└─ ]*(.*)", line)
                                         for line in lines[1:]) if match]
@@ -111,6 +114,21 @@ def test_no_two_functions_read_the_same(tool, alike, view, width):
     assert len(names) == len(set(names)) == wanted
     if width >= 60:
         assert max(map(len, names)) <= width - 5
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 0])
+def test_no_two_modules_read_the_same(tool, tmp_path, width):
+    """Paths that differ in front, in the middle, at the end only."""
+    paths = [f"/opt/{i}/{'d' * 90}/lib.so" for i in range(5)] + \
+        [f"/opt/{'d' * 45}{i}{'d' * 45}/lib.so" for i in range(5)] + [f"/opt/{'d' * 90}/lib{i}.so" for i in range(5)]
+    made = Made(tmp_path, ["main"], libraries=[(path, [f"f{i}"]) for i, path in enumerate(paths)])
+    for i in range(len(paths)):
+        made.allocate(["main", f"f{i}"], 1000)
+    text = tool("report", "--by", "module", "--top", 0, "--width", width, made.write()).stdout
+    names = names_of(text, ["--by", "module"])
+    assert len(names) == len(set(names)) == len(paths)
+    assert not width or width < 60 or max(len(line) for line in text.splitlines() if ".so" in line) <= width
+    assert width or set(paths) == set(names)
 
 
 def test_json_has_both(tool, alike):

@@ -41,8 +41,10 @@ UNITS = "B|KB|MB|GB|kB|bytes|ns|us|ms|s|secs"
 
 
 def shape(line):
-    """The line with N for each number and its unit, without folders of source files."""
-    line = re.sub(r"[\w.+/-]*/(?=[\w.+-]+:\d)", "", line)
+    """The line with N for each number and its unit, without folders of source files, and with the
+    same curve for all: when a program does what differs."""
+    line = re.sub(r"(?<= %)  [ ▁-█]{8}  ", "  ", line)
+    line = re.sub(r"[\w.+/…-]*/(?=[\w.+-]+:\d)", "", line)
     line = re.sub(rf"0x[0-9a-f]+|\d[\d,]*(\.\d+)?( ?({UNITS})\b)?", "N", line)
     return " ".join(line.split())
 

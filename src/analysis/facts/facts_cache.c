@@ -1,0 +1,105 @@
+#include "analysis/facts/facts_cache.h"
+
+#include <stdlib.h>
+
+#include "analysis/facts/facts_pack.h"
+#include "analysis/recording_data.h"
+#include "hosted/cleanup.h"
+
+struct err *facts_cache_create(struct facts_cache **ret)
+{
+	struct facts_cache *cache = calloc(1, sizeof(*cache));
+
+	if (!cache)
+		return err_no_memory();
+	pthread_mutex_init(&cache->lock, NULL);
+	*ret = cache;
+	return NULL;
+}
+
+void facts_cache_destroy(struct facts_cache *cache)
+{
+	if (!cache)
+		return;
+	owned_facts_deinit(&cache->owned);
+	pthread_mutex_destroy(&cache->lock);
+	free(cache);
+}
+
+struct err *owned_facts_reserve(const struct recording *recording, struct owned_facts *ret)
+{
+	ret->sites = calloc(recording->sites.sites.count + 1, sizeof(*ret->sites));
+	ret->threads = calloc(recording->threads.count + 1, sizeof(*ret->threads));
+	ret->sampled_live = calloc(recording->memory.count + 1, sizeof(*ret->sampled_live));
+	ret->facts.peak_site = ret->facts.peak_thread = RECORDING_NONE;
+	ret->facts.errors.stack = RECORDING_NONE;
+	return ret->sites && ret->threads && ret->sampled_live ? NULL : err_no_memory();
+}
+
+void owned_facts_deinit(struct owned_facts *owned)
+{
+	free(owned->sites);
+	free(owned->threads);
+	free(owned->sampled_live);
+	vec_deinit(&owned->chains);
+	*owned = (struct owned_facts){0};
+}
+
+void owned_facts_show(struct owned_facts *owned)
+{
+	owned->facts.sites = owned->sites;
+	owned->facts.threads = owned->threads;
+	owned->facts.sampled_live = owned->sampled_live;
+	owned->facts.chains = owned->chains.items;
+	owned->facts.chain_count = (uint32_t)owned->chains.count;
+}
+
+/* Takes what an index says; if that is damaged or missing, the blocks. */
+static struct err *fill(const struct recording *recording, struct facts_cache *cache)
+{
+	struct err *err = NULL;
+
+	if (recording->packed_facts)
+		err = facts_unpack(recording, recording->packed_facts, recording->packed_facts_size,
+				   &cache->owned, &cache->known);
+	if (err || cache->known || !recording->views || recording->facts.live)
+		return err;
+	err = facts_make(recording, &cache->owned);
+	cache->known = !err;
+	return err;
+}
+
+struct err *recording_settle_facts(struct recording *recording)
+{
+	const struct run_facts *facts;
+	struct err *err = recording_run_facts(recording, &facts);
+
+	if (err || !recording->blocks_for_facts)
+		return err;
+	block_store_deinit(&recording->blocks);
+	recording->blocks = (struct block_store){0};
+	block_cache_destroy(steal(&recording->views));
+	return NULL;
+}
+
+struct err *recording_run_facts(const struct recording *recording, const struct run_facts **ret)
+{
+	struct facts_cache *cache = recording->facts_cache;
+	struct err *err = NULL;
+
+	*ret = NULL;
+	if (!cache)
+		return NULL;
+	pthread_mutex_lock(&cache->lock);
+	if (!cache->made) {
+		err = fill(recording, cache);
+		if (err)
+			owned_facts_deinit(&cache->owned);
+		cache->made = !err;
+		owned_facts_show(&cache->owned);
+	}
+	if (!err && cache->known)
+		*ret = &cache->owned.facts;
+	pthread_mutex_unlock(&cache->lock);
+	return err;
+}

@@ -1,0 +1,246 @@
+#include <string.h>
+
+#include "analysis/facts/facts_cache.h"
+#include "analysis/facts/facts_piece.h"
+#include "analysis/recording_data.h"
+#include "hosted/cleanup.h"
+#include "hosted/map.h"
+#include "hosted/parallel.h"
+
+/* Fewer blocks than this are not worth a thread, and the sums that it fills. */
+#define PIECE_MIN ((uint64_t)1 << 18)
+
+/* At the end of a part of less than this share of the peak, pages tell nothing. */
+#define PAGES_SHARE 50
+
+struct summing {
+	struct facts_input input;
+	const struct recording *recording;
+	struct facts_piece *pieces;
+	size_t piece_count;
+	uint64_t length; /* blocks of a piece */
+	uint64_t *sampled;
+};
+
+static void summing_deinit(struct summing *summing)
+{
+	for (size_t i = 0; summing->pieces && i < summing->piece_count; i++) {
+		owned_facts_deinit(&summing->pieces[i].sums);
+		map_deinit(&summing->pieces[i].chain_of);
+	}
+	free(summing->pieces);
+	free(summing->sampled);
+}
+
+static void add_piece(void *argument, size_t number)
+{
+	const struct summing *summing = argument;
+	struct facts_piece *piece = &summing->pieces[number];
+	uint64_t begin = number * summing->length, end = begin + summing->length;
+	struct facts_life life = {0};
+
+	if (end > summing->input.blocks->count)
+		end = summing->input.blocks->count;
+	for (uint64_t i = begin; i < end && !piece->failed; i++)
+		facts_piece_add(piece, &summing->input, i, &life);
+}
+
+static bool join_chains(struct facts_piece *piece, const struct facts_piece *later)
+{
+	for (size_t i = 0; i < later->sums.chains.count; i++) {
+		const struct chain_facts *more = &later->sums.chains.items[i];
+		struct chain_facts *chain = facts_piece_chain(piece, more->site);
+
+		if (!chain)
+			return false;
+		chain->steps += more->steps;
+		chain->copied += more->copied;
+		for (int j = 0; j < 64; j++)
+			chain->ends[j] += more->ends[j];
+	}
+	return true;
+}
+
+/* Adds arrays of 64-bit numbers. */
+static void join_numbers(void *to, const void *from, size_t size)
+{
+	uint64_t *sums = to;
+	const uint64_t *more = from;
+
+	for (size_t i = 0; i < size / sizeof(*sums); i++)
+		sums[i] += more[i];
+}
+
+static bool join(struct facts_piece *piece, const struct facts_piece *later,
+		 const struct recording *recording)
+{
+	struct run_facts *facts = &piece->sums.facts;
+	const struct run_facts *more = &later->sums.facts;
+
+	join_numbers(piece->sums.sites, later->sums.sites,
+		     recording->sites.sites.count * sizeof(struct site_facts));
+	join_numbers(piece->sums.threads, later->sums.threads,
+		     recording->threads.count * sizeof(struct thread_facts));
+	join_numbers(piece->sums.sampled_live, later->sums.sampled_live,
+		     (recording->memory.count + 1) * sizeof(uint64_t));
+	for (uint32_t i = 0; i < more->large_count && facts->large_count < FACTS_SHARE; i++) {
+		piece->numbers[facts->large_count] = later->numbers[i];
+		facts->large[facts->large_count++] = more->large[i];
+	}
+	return !later->failed && join_chains(piece, later);
+}
+
+/* The first piece gets all. */
+static struct err *run_pieces(struct summing *summing)
+{
+	struct facts_piece *first = &summing->pieces[0];
+	bool done;
+
+	parallel_run(add_piece, summing, summing->piece_count);
+	done = !first->failed;
+	for (size_t i = 1; done && i < summing->piece_count; i++)
+		done = join(first, &summing->pieces[i], summing->recording);
+	return done ? NULL : err_no_memory();
+}
+
+static struct err *prepare(struct summing *summing)
+{
+	const struct recording *recording = summing->recording;
+	struct facts_input *input = &summing->input;
+	struct err *err = NULL;
+
+	for (unsigned int i = 0; i < FACTS_POINTS; i++)
+		input->ends[i] = facts_point_ns(recording->facts.duration_ns, i);
+	input->late_ns = recording->facts.duration_ns - recording->facts.duration_ns / FACTS_LATE;
+	input->large = recording->summary.peak_bytes / FACTS_SHARE +
+		       (recording->summary.peak_bytes % FACTS_SHARE != 0);
+	summing->sampled = malloc((recording->memory.count + 1) * sizeof(*summing->sampled));
+	summing->piece_count = parallel_pieces(input->blocks->count, PIECE_MIN);
+	summing->length = input->blocks->count / summing->piece_count + 1;
+	summing->pieces = calloc(summing->piece_count, sizeof(*summing->pieces));
+	if (!summing->sampled || !summing->pieces)
+		return err_no_memory();
+	for (size_t i = 0; i < recording->memory.count; i++)
+		summing->sampled[i] = recording->memory.items[i].time_ns;
+	input->sampled = summing->sampled;
+	input->sampled_count = (uint32_t)recording->memory.count;
+	for (size_t i = 0; !err && i < summing->piece_count; i++)
+		err = owned_facts_reserve(recording, &summing->pieces[i].sums);
+	return err ? err : facts_peak_find(&recording->summary, input);
+}
+
+/* Makes sums of the differences. */
+static void finish_curves(const struct recording *recording, struct owned_facts *owned)
+{
+	for (size_t i = 0; i < recording->sites.sites.count; i++)
+		for (int j = 1; j < FACTS_POINTS; j++)
+			owned->sites[i].live[j] += owned->sites[i].live[j - 1];
+	for (size_t i = 1; i < recording->memory.count; i++)
+		owned->sampled_live[i] += owned->sampled_live[i - 1];
+}
+
+static void sort_large(struct facts_piece *piece)
+{
+	struct run_facts *facts = &piece->sums.facts;
+
+	for (uint32_t i = 1; i < facts->large_count; i++)
+		for (uint32_t j = i; j && facts->large[j].size > facts->large[j - 1].size; j--) {
+			struct large_block block = facts->large[j];
+			uint64_t number = piece->numbers[j];
+
+			facts->large[j] = facts->large[j - 1];
+			facts->large[j - 1] = block;
+			piece->numbers[j] = piece->numbers[j - 1];
+			piece->numbers[j - 1] = number;
+		}
+}
+
+/*
+ * The last end of a part at which enough was live, but not the run's own: at its end a program may
+ * have freed all but a few blocks, and that no longer matters. false: there is none.
+ */
+static bool find_page_moment(const struct recording *recording, const struct owned_facts *owned,
+			     struct page_facts *ret)
+{
+	for (unsigned int part = FACTS_POINTS - 1; part-- > 0;) {
+		uint64_t live = 0;
+
+		for (size_t i = 0; i < recording->sites.sites.count; i++)
+			live += owned->sites[i].live[part];
+		if (live && live >= recording->summary.peak_bytes / PAGES_SHARE) {
+			ret->at_ns = facts_point_ns(recording->facts.duration_ns, part);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void take_errors(const struct recording *recording, struct error_facts *ret)
+{
+	const struct heap_errors *errors = &recording->heap_errors;
+
+	ret->known = errors->wanted;
+	ret->places = errors->errors.count;
+	for (size_t i = 0; i < errors->errors.count; i++)
+		ret->frees += errors->errors.items[i].count;
+	for (size_t i = 0; i < errors->errors.count && ret->stack == RECORDING_NONE; i++) {
+		const struct heap_error *error = &errors->errors.items[i];
+
+		ret->stack = error->freed;
+		if (ret->stack == RECORDING_NONE && error->entry)
+			ret->stack = error->allocated;
+	}
+}
+
+static int by_site(const void *left, const void *right)
+{
+	const struct chain_facts *a = left, *b = right;
+
+	return a->site < b->site ? -1 : a->site > b->site;
+}
+
+/* What is left to do when all blocks are summed up. */
+static struct err *complete(struct summing *summing)
+{
+	const struct recording *recording = summing->recording;
+	const struct facts_input *input = &summing->input;
+	struct facts_piece *piece = &summing->pieces[0];
+	struct run_facts *facts = &piece->sums.facts;
+	struct err *err = NULL;
+
+	finish_curves(recording, &piece->sums);
+	if (piece->sums.chains.count)
+		qsort(piece->sums.chains.items, piece->sums.chains.count,
+		      sizeof(*piece->sums.chains.items), by_site);
+	if (input->peak != UINT64_MAX) {
+		facts->peak_site = input->blocks->site[input->peak];
+		facts->peak_thread = input->blocks->thread[input->peak];
+	}
+	take_errors(recording, &facts->errors);
+	sort_large(piece);
+	if (facts->large_count)
+		err = facts_peak_without(input, piece->numbers, facts->large, facts->large_count);
+	if (!err && find_page_moment(recording, &piece->sums, &facts->pages))
+		err = facts_pages_find(input->blocks, &facts->pages, piece->sums.sites);
+	return err;
+}
+
+struct err *facts_make(const struct recording *recording, struct owned_facts *ret)
+{
+	cleanup(summing_deinit) struct summing summing = {
+		.recording = recording,
+		.input = {.blocks = &recording->blocks.columns,
+			  .sample_mean = recording->facts.sample_mean},
+	};
+	struct err *err = prepare(&summing);
+
+	if (!err)
+		err = run_pieces(&summing);
+	if (!err)
+		err = complete(&summing);
+	if (err)
+		return err;
+	*ret = summing.pieces[0].sums;
+	summing.pieces[0].sums = (struct owned_facts){0};
+	return NULL;
+}

@@ -1,0 +1,139 @@
+#include "analysis/facts/facts_piece.h"
+
+struct chain_facts *facts_piece_chain(struct facts_piece *piece, uint32_t site)
+{
+	uint64_t *place = map_put(&piece->chain_of, site);
+
+	if (place && *place == MAP_NONE) {
+		*place = piece->sums.chains.count;
+		if (!vec_push(&piece->sums.chains, (struct chain_facts){.site = site}))
+			place = NULL;
+	}
+	piece->failed |= !place;
+	return place ? &piece->sums.chains.items[*place] : NULL;
+}
+
+/* The least i with size <= 1 << i. */
+static unsigned int size_class(uint64_t size)
+{
+	return size < 2                   ? 0
+	       : size > UINT64_C(1) << 63 ? 63
+					  : 64 - (unsigned)__builtin_clzll(size - 1);
+}
+
+/* Takes the step of a realloc that ended the block. */
+static void add_step(struct facts_piece *piece, const struct facts_input *input, uint64_t i)
+{
+	const struct block_columns *blocks = input->blocks;
+	uint64_t weight = facts_weight(input, i), to = blocks->successor[i];
+	struct chain_facts *chain = facts_piece_chain(piece, blocks->site[to]);
+
+	if (!chain)
+		return;
+	chain->steps += weight;
+	if (blocks->address[to] != blocks->address[i])
+		chain->copied += weight * (blocks->size[i] < blocks->size[to] ? blocks->size[i]
+									      : blocks->size[to]);
+	if (blocks->successor[to] == RECORDING_NONE)
+		chain->ends[size_class(blocks->size[to])] += weight;
+}
+
+/* The first sample of memory at that time or later, of those from `from` on. */
+static uint32_t sample_from(const struct facts_input *input, uint32_t from, uint64_t time_ns)
+{
+	uint32_t low = from, high = input->sampled_count;
+
+	if (low < high && input->sampled[low] >= time_ns)
+		return low;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (input->sampled[middle] < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void add_life(struct facts_piece *piece, const struct facts_input *input, uint64_t i,
+		     const struct facts_life *life, uint64_t bytes)
+{
+	struct site_facts *site = &piece->sums.sites[input->blocks->site[i]];
+
+	if (life->part != life->freed_part) {
+		site->live[life->part] += bytes;
+		if (life->freed_part < FACTS_POINTS)
+			site->live[life->freed_part] -= bytes;
+	}
+	if (life->sample != life->freed_sample) {
+		piece->sums.sampled_live[life->sample] += bytes;
+		piece->sums.sampled_live[life->freed_sample] -= bytes;
+	}
+}
+
+static void add_kept(struct site_facts *site, const struct facts_input *input, uint64_t i,
+		     unsigned int part, uint64_t weight)
+{
+	uint64_t bytes = input->blocks->size[i] * weight;
+
+	site->kept[part] += bytes;
+	if (input->blocks->allocated_ns[i] > input->late_ns) {
+		site->late_bytes += bytes;
+		site->late_blocks += weight;
+	}
+}
+
+static void add_at_peak(struct facts_piece *piece, const struct facts_input *input, uint64_t i,
+			uint64_t weight)
+{
+	const struct block_columns *blocks = input->blocks;
+	struct run_facts *facts = &piece->sums.facts;
+
+	piece->sums.sites[blocks->site[i]].peak_slack += blocks->slack[i] * weight;
+	if (blocks->size[i] < input->large || facts->large_count == FACTS_SHARE)
+		return;
+	piece->numbers[facts->large_count] = i;
+	facts->large[facts->large_count++] = (struct large_block){
+		.site = blocks->site[i],
+		.size = blocks->size[i],
+		.allocated_ns = blocks->allocated_ns[i],
+		.freed_ns = blocks->freed_ns[i],
+	};
+}
+
+static void add_handed(struct facts_piece *piece, const struct block_columns *blocks, uint64_t i,
+		       uint64_t weight)
+{
+	struct site_facts *site = &piece->sums.sites[blocks->site[i]];
+	struct thread_facts *thread = &piece->sums.threads[blocks->free_thread[i]];
+
+	site->handed_bytes += blocks->size[i] * weight;
+	site->handed_blocks += weight;
+	thread->handed_bytes += blocks->size[i] * weight;
+	thread->handed_blocks += weight;
+}
+
+void facts_piece_add(struct facts_piece *piece, const struct facts_input *input, uint64_t i,
+		     struct facts_life *life)
+{
+	const struct block_columns *blocks = input->blocks;
+	uint64_t weight = facts_weight(input, i), freed = blocks->freed_ns[i];
+
+	while (life->part < FACTS_POINTS - 1 && blocks->allocated_ns[i] > input->ends[life->part])
+		life->part++;
+	for (life->freed_part = life->part;
+	     life->freed_part < FACTS_POINTS && freed > input->ends[life->freed_part];)
+		life->freed_part++;
+	life->sample = sample_from(input, life->sample, blocks->allocated_ns[i]);
+	life->freed_sample = sample_from(input, life->sample, freed);
+	add_life(piece, input, i, life, blocks->size[i] * weight);
+	if (freed == TIME_NEVER)
+		add_kept(&piece->sums.sites[blocks->site[i]], input, i, life->part, weight);
+	if (facts_at_peak(input, i))
+		add_at_peak(piece, input, i, weight);
+	if (blocks->free_thread[i] != RECORDING_NONE && blocks->free_thread[i] != blocks->thread[i])
+		add_handed(piece, blocks, i, weight);
+	if (blocks->successor[i] != RECORDING_NONE)
+		add_step(piece, input, i);
+}

@@ -1,0 +1,115 @@
+/* Memory that the process has and no block needs, and blocks that the process has no memory for. */
+#include "analysis/findings/finding_search.h"
+
+#define PAGES_PERCENT 50 /* pages that are used to this part or more are well used */
+
+/* The kernel's numbers change by what is no heap, too: stacks, the agent, the program's own data.
+ */
+#define RESIDENT_MIN     (UINT64_C(4) << 20)
+#define RESIDENT_PERCENT 20 /* of the peak */
+#define RESIDENT_TO_COME                                                                           \
+	10 /* this part of the run must be still to come: at its end none matters */
+
+struct err *find_sparse_pages(struct finding_search *search)
+{
+	const struct page_facts *pages = search->facts ? &search->facts->pages : NULL;
+	struct finding finding = {.kind = FINDING_SPARSE_PAGES, .stack = RECORDING_NONE};
+	struct picked_function picked;
+	struct err *err;
+	uint64_t room;
+
+	if (!pages || !pages->pages)
+		return NULL;
+	room = pages->pages * FACTS_PAGE;
+	if (pages->bytes >= room || room - pages->bytes < FINDING_SPREAD_MIN ||
+	    (double)pages->bytes * 100 >= (double)room * PAGES_PERCENT)
+		return NULL;
+	for (uint32_t i = 0; i < search->site_count; i++)
+		search->values[i] = search->facts->sites[i].few_pages;
+	err = own_functions_pick(search->functions, search->values, &picked);
+	if (err)
+		return err;
+	finding.bytes = room - pages->bytes;
+	finding.frame = picked.own ? picked.frame : NULL;
+	finding.stack = picked.stack;
+	finding.inclusive = picked.inclusive;
+	finding_set(&finding, FINDING_NUMBER_bytes, pages->bytes);
+	finding_set(&finding, FINDING_NUMBER_blocks, pages->blocks);
+	finding_set(&finding, FINDING_NUMBER_at_ns, pages->at_ns);
+	finding_set(&finding, FINDING_NUMBER_pages, pages->pages);
+	finding_set(&finding, FINDING_NUMBER_few_pages, pages->few_pages);
+	finding_set(&finding, FINDING_NUMBER_few_blocks, pages->few_blocks);
+	finding_set(&finding, FINDING_NUMBER_few_bytes, pages->few_bytes);
+	err = finding_condition_ns(search, &finding, "alive_at", pages->at_ns);
+	if (!err)
+		err = finding_condition_u64(search, &finding, "size_max", FACTS_PAGE_BLOCK);
+	return err ? err : finding_search_add(search, &finding);
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t above(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static struct err *add_resident(struct finding_search *search, enum finding_kind kind,
+				uint64_t bytes, uint32_t sample)
+{
+	uint32_t count;
+	const struct memory_sample *memory = &recording_memory(search->recording, &count)[sample];
+	struct finding finding = {.kind = kind, .bytes = bytes, .stack = RECORDING_NONE};
+	struct err *err;
+
+	finding_set(&finding, FINDING_NUMBER_at_ns, memory->time_ns);
+	finding_set(&finding, FINDING_NUMBER_live_bytes, search->facts->sampled_live[sample]);
+	finding_set(&finding, FINDING_NUMBER_resident_bytes, memory->anonymous);
+	err = finding_condition_ns(search, &finding, "alive_at", memory->time_ns);
+	return err ? err : finding_search_add(search, &finding);
+}
+
+/*
+ * Compares what was live with the process's anonymous memory, wherever that was counted. What
+ * stayed resident: what is beyond live after the peak, and was not so before, but no more than live
+ * bytes fell. Untouched: live bytes that the process has no memory for.
+ */
+struct err *find_resident(struct finding_search *search)
+{
+	const struct recording_summary *sum = recording_summary(search->recording);
+	uint64_t beyond_least = UINT64_MAX, stayed = 0, untouched = 0, least;
+	uint32_t count, stayed_at = 0, untouched_at = 0;
+	const struct memory_sample *memory = recording_memory(search->recording, &count);
+	uint64_t duration = recording_facts(search->recording)->duration_ns;
+	uint64_t latest = duration - duration / RESIDENT_TO_COME;
+	struct err *err = NULL;
+
+	if (!search->facts || recording_facts(search->recording)->begun_by_fork)
+		return NULL;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t live = search->facts->sampled_live[i], anonymous = memory[i].anonymous;
+		uint64_t beyond = above(anonymous, live), kept, asked;
+
+		beyond_least = less(beyond_least, beyond);
+		kept = less(beyond - beyond_least, above(sum->peak_bytes, live));
+		if (memory[i].time_ns > sum->peak_time_ns && memory[i].time_ns <= latest &&
+		    kept > stayed) {
+			stayed = kept;
+			stayed_at = i;
+		}
+		asked = above(live, anonymous + memory[i].swap);
+		if (asked > untouched) {
+			untouched = asked;
+			untouched_at = i;
+		}
+	}
+	least = sum->peak_bytes / 100 * RESIDENT_PERCENT;
+	least = least > RESIDENT_MIN ? least : RESIDENT_MIN;
+	if (stayed >= least)
+		err = add_resident(search, FINDING_STAYED_RESIDENT, stayed, stayed_at);
+	if (!err && untouched >= least)
+		err = add_resident(search, FINDING_UNTOUCHED, untouched, untouched_at);
+	return err;
+}

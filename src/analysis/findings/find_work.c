@@ -1,0 +1,184 @@
+/* Work that could be saved: blocks that are made and freed at once, grown step by step, handed on.
+ */
+#include <string.h>
+
+#include "analysis/findings/finding_search.h"
+
+#define TEMPORARY_MIN     10000
+#define TEMPORARY_PERCENT 30
+
+#define CHAIN_STEPS       4 /* so often, in the mean, a block is grown */
+#define CHAIN_COPIED_PART 10
+#define CHAIN_COVERED     95
+
+#define HANDED_MIN            10000
+#define HANDED_PERCENT        20 /* of all frees */
+#define HANDED_THREAD_PERCENT 80 /* of those by another thread than the allocating one */
+
+static bool is_percent(uint64_t part, uint64_t whole, unsigned int percent)
+{
+	return (double)part * 100 >= (double)whole * percent;
+}
+
+/* Sums of the sites of a function, by what is looked for. */
+struct work_sum {
+	const struct finding_search *search;
+	uint64_t temporary, calls;
+	uint64_t handed_blocks, handed_bytes;
+};
+
+static void add_site(void *argument, uint32_t site)
+{
+	struct work_sum *sum = argument;
+
+	sum->temporary += sum->search->sites[site].temporary;
+	sum->calls += sum->search->sites[site].calls;
+	if (!sum->search->facts)
+		return;
+	sum->handed_blocks += sum->search->facts->sites[site].handed_blocks;
+	sum->handed_bytes += sum->search->facts->sites[site].handed_bytes;
+}
+
+struct err *find_temporary(struct finding_search *search)
+{
+	const struct recording_summary *all = recording_summary(search->recording);
+	struct finding finding = {.kind = FINDING_TEMPORARY};
+	struct work_sum sum = {.search = search};
+	struct picked_function picked;
+	struct err *err;
+
+	if (all->temporary < TEMPORARY_MIN ||
+	    !is_percent(all->temporary, all->calls, TEMPORARY_PERCENT))
+		return NULL;
+	for (uint32_t i = 0; i < search->site_count; i++)
+		search->values[i] = search->sites[i].temporary;
+	err = own_functions_pick(search->functions, search->values, &picked);
+	if (!err)
+		err = own_functions_take(search->functions, &picked, add_site, &sum);
+	if (err)
+		return err;
+	finding_set(&finding, FINDING_NUMBER_calls, sum.temporary);
+	finding_set(&finding, FINDING_NUMBER_all_calls, all->temporary);
+	err = finding_set_function(search, &finding, &picked);
+	return err ? err : finding_search_add(search, &finding);
+}
+
+/* Chains of the sites of a function. */
+struct chain_sum {
+	const struct finding_search *search;
+	struct chain_facts all;
+	uint64_t chains;
+};
+
+static const struct chain_facts *chain_of(const struct run_facts *facts, uint32_t site)
+{
+	uint32_t low = 0, high = facts->chain_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (facts->chains[middle].site < site)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < facts->chain_count && facts->chains[low].site == site ? &facts->chains[low]
+									   : NULL;
+}
+
+static void add_chain(void *argument, uint32_t site)
+{
+	struct chain_sum *sum = argument;
+	const struct chain_facts *chain = chain_of(sum->search->facts, site);
+
+	if (!chain)
+		return;
+	sum->all.steps += chain->steps;
+	sum->all.copied += chain->copied;
+	for (int i = 0; i < 64; i++) {
+		sum->all.ends[i] += chain->ends[i];
+		sum->chains += chain->ends[i];
+	}
+}
+
+/* The least power of two that so many chains end at or below. */
+static void set_reserve(const struct chain_sum *sum, struct finding *finding)
+{
+	uint64_t covered = 0;
+	unsigned int class = 0;
+
+	do
+		covered += sum->all.ends[class];
+	while (!is_percent(covered, sum->chains, CHAIN_COVERED) && ++class < 64);
+	finding_set(finding, FINDING_NUMBER_reserve_bytes,
+		    UINT64_C(1) << (class < 63 ? class : 63));
+	finding_set(finding, FINDING_NUMBER_reserved_chains, covered);
+}
+
+struct err *find_chains(struct finding_search *search)
+{
+	uint64_t total = recording_summary(search->recording)->total_bytes;
+	struct finding finding = {.kind = FINDING_REALLOC_CHAINS};
+	struct chain_sum sum = {.search = search};
+	struct picked_function picked;
+	struct err *err;
+
+	if (!search->facts || !search->facts->chain_count)
+		return NULL;
+	memset(search->values, 0, search->site_count * sizeof(*search->values));
+	for (uint32_t i = 0; i < search->facts->chain_count; i++)
+		search->values[search->facts->chains[i].site] = search->facts->chains[i].copied;
+	err = own_functions_pick(search->functions, search->values, &picked);
+	if (!err && picked.frame)
+		err = own_functions_take(search->functions, &picked, add_chain, &sum);
+	if (err || sum.all.copied < FINDING_SPREAD_MIN ||
+	    sum.all.copied < total / CHAIN_COPIED_PART || !sum.chains ||
+	    sum.all.steps / sum.chains < CHAIN_STEPS)
+		return err;
+	finding_set(&finding, FINDING_NUMBER_calls, sum.all.steps);
+	finding_set(&finding, FINDING_NUMBER_copied_bytes, sum.all.copied);
+	finding_set(&finding, FINDING_NUMBER_chains, sum.chains);
+	set_reserve(&sum, &finding);
+	err = finding_condition_text(&finding, "position_in_chain_min", "1");
+	if (!err)
+		err = finding_set_function(search, &finding, &picked);
+	return err ? err : finding_search_add(search, &finding);
+}
+
+struct err *find_freed_by_others(struct finding_search *search)
+{
+	uint64_t frees = recording_facts(search->recording)->frees, handed = 0;
+	struct finding finding = {.kind = FINDING_FREED_BY_OTHERS};
+	struct work_sum sum = {.search = search};
+	const struct thread_facts *threads;
+	struct picked_function picked;
+	uint32_t count, most = 0;
+	struct err *err;
+
+	if (!search->facts)
+		return NULL;
+	recording_threads(search->recording, &count);
+	threads = search->facts->threads;
+	for (uint32_t i = 0; i < count; i++) {
+		handed += threads[i].handed_blocks;
+		if (threads[i].handed_blocks > threads[most].handed_blocks)
+			most = i;
+	}
+	if (handed < HANDED_MIN || !is_percent(handed, frees, HANDED_PERCENT) ||
+	    !is_percent(threads[most].handed_blocks, handed, HANDED_THREAD_PERCENT))
+		return NULL;
+	for (uint32_t i = 0; i < search->site_count; i++)
+		search->values[i] = search->facts->sites[i].handed_blocks;
+	err = own_functions_pick(search->functions, search->values, &picked);
+	if (!err)
+		err = own_functions_take(search->functions, &picked, add_site, &sum);
+	if (err)
+		return err;
+	finding_set(&finding, FINDING_NUMBER_blocks, threads[most].handed_blocks);
+	finding_set(&finding, FINDING_NUMBER_bytes, threads[most].handed_bytes);
+	finding_set(&finding, FINDING_NUMBER_all_blocks, handed);
+	finding_set(&finding, FINDING_NUMBER_calls, sum.calls);
+	finding_set(&finding, FINDING_NUMBER_thread, most);
+	err = finding_set_function(search, &finding, &picked);
+	return err ? err : finding_search_add(search, &finding);
+}

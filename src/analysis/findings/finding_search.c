@@ -1,0 +1,57 @@
+#include "analysis/findings/finding_search.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "analysis/findings/function_pattern.h"
+#include "hosted/cleanup.h"
+
+struct err *finding_search_add(struct finding_search *search, const struct finding *finding)
+{
+	return vec_push(&search->found, *finding) ? NULL : err_no_memory();
+}
+
+struct err *finding_condition_text(struct finding *finding, const char *name, const char *value)
+{
+	if (!value)
+		return err_no_memory();
+	finding->conditions[finding->condition_count++] = (struct finding_condition){name, value};
+	return NULL;
+}
+
+struct err *finding_condition_u64(struct finding_search *search, struct finding *finding,
+				  const char *name, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return finding_condition_text(finding, name, arena_text(search->arena, text));
+}
+
+struct err *finding_condition_ns(struct finding_search *search, struct finding *finding,
+				 const char *name, uint64_t ns)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64 "ns", ns);
+	return finding_condition_text(finding, name, arena_text(search->arena, text));
+}
+
+struct err *finding_set_function(struct finding_search *search, struct finding *finding,
+				 const struct picked_function *picked)
+{
+	cleanup(buf_deinit) struct buf pattern = BUF_EMPTY;
+	const char *text;
+
+	finding->frame = picked->own ? picked->frame : NULL;
+	finding->stack = picked->stack;
+	finding->inclusive = picked->inclusive;
+	if (!picked->frame)
+		return NULL;
+	function_pattern_put(&pattern, picked->frame->function,
+			     own_functions_is_overloaded(search->functions, picked->number));
+	text = buf_string(&pattern);
+	return finding_condition_text(finding,
+				      picked->inclusive ? "function_regex" : "allocated_by",
+				      text ? arena_text(search->arena, text) : NULL);
+}

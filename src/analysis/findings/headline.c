@@ -1,0 +1,162 @@
+#include "analysis/findings/headline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/facts/run_facts.h"
+#include "hosted/cleanup.h"
+
+#define FUNCTION_PERCENT 35
+#define STEADY_PERCENT   95
+
+const char *headline_clause_name(enum headline_clause clause)
+{
+	static const char *const names[] = {NULL, "block", "function", "steady", "spread"};
+
+	return names[clause];
+}
+
+static bool is_percent(uint64_t part, uint64_t whole, unsigned int percent)
+{
+	return (double)part * 100 >= (double)whole * percent;
+}
+
+/* Adds a fact, unless two are there. */
+static void add(struct headline *headline, enum headline_fact fact, uint64_t first, uint64_t second)
+{
+	if (headline->fact_count == HEADLINE_FACTS)
+		return;
+	headline->facts[headline->fact_count].fact = fact;
+	headline->facts[headline->fact_count].numbers[0] = first;
+	headline->facts[headline->fact_count++].numbers[1] = second;
+}
+
+/* The first finding of a kind: that with the most bytes at stake. NULL: none. */
+static const struct finding *first_of(const struct findings *findings, enum finding_kind kind)
+{
+	uint32_t count;
+	const struct finding *list = findings_list(findings, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (list[i].kind == kind)
+			return &list[i];
+	return NULL;
+}
+
+/* What grows may be several findings, and stacks may be in more than one: the largest is said. */
+static void add_facts(const struct recording *recording, const struct findings *findings,
+		      struct headline *headline)
+{
+	const struct recording_summary *sum = recording_summary(recording);
+	const struct finding *finding = first_of(findings, FINDING_GROWS);
+
+	if (finding)
+		add(headline, HEADLINE_GROWS, finding->bytes,
+		    finding->numbers[FINDING_NUMBER_bytes_per_second]);
+	finding = first_of(findings, FINDING_STAYED_RESIDENT);
+	if (finding)
+		add(headline, HEADLINE_RESIDENT, finding->numbers[FINDING_NUMBER_resident_bytes],
+		    finding->numbers[FINDING_NUMBER_live_bytes]);
+	if (first_of(findings, FINDING_TEMPORARY))
+		add(headline, HEADLINE_TEMPORARY, sum->temporary, sum->calls);
+	finding = first_of(findings, FINDING_WRONG_FREES);
+	if (finding)
+		add(headline, HEADLINE_WRONG_FREES, finding->numbers[FINDING_NUMBER_calls], 0);
+	if (!headline->fact_count && sum->leaked_blocks)
+		add(headline, HEADLINE_NEVER_FREED, sum->leaked_bytes, sum->leaked_blocks);
+	if (!headline->fact_count)
+		add(headline, HEADLINE_ALL_FREED, 0, 0);
+}
+
+/* Picks a function, but none that is not own code. */
+static struct err *pick_own(struct own_functions *functions, const uint64_t *values,
+			    struct picked_function *ret)
+{
+	struct err *err = own_functions_pick(functions, values, ret);
+
+	if (!err && !ret->own)
+		*ret = (struct picked_function){.stack = RECORDING_NONE, .all = ret->all};
+	return err;
+}
+
+static struct err *take_block(const struct recording *recording, const struct run_facts *facts,
+			      struct own_functions *functions, uint64_t *values,
+			      struct headline *headline)
+{
+	const struct large_block *block = &facts->large[0];
+	uint64_t end = block->freed_ns == TIME_NEVER ? recording_facts(recording)->duration_ns
+						     : block->freed_ns;
+	uint32_t site_count;
+
+	recording_sites(recording, &site_count);
+	headline->clause = HEADLINE_BLOCK;
+	headline->block_bytes = block->size;
+	headline->block_freed = block->freed_ns != TIME_NEVER;
+	headline->block_lived_ns = end > block->allocated_ns ? end - block->allocated_ns : 0;
+	memset(values, 0, site_count * sizeof(*values));
+	values[block->site] = 1;
+	return pick_own(functions, values, &headline->block_function);
+}
+
+/* Since when, to the end, nearly as much as at the peak was live. */
+static bool find_steady(const struct recording *recording, const struct run_facts *facts,
+			uint64_t *ret)
+{
+	uint64_t duration = recording_facts(recording)->duration_ns;
+	uint64_t peak = recording_summary(recording)->peak_bytes;
+	unsigned int since = FACTS_POINTS;
+	uint32_t site_count;
+
+	recording_sites(recording, &site_count);
+	for (unsigned int part = FACTS_POINTS; part-- > 0; since = part) {
+		uint64_t live = 0;
+
+		for (uint32_t i = 0; i < site_count; i++)
+			live += facts->sites[i].live[part];
+		if (!is_percent(live, peak, STEADY_PERCENT))
+			break;
+	}
+	if (since > FACTS_POINTS / 2 - 1)
+		return false;
+	*ret = facts_point_ns(duration, since);
+	return true;
+}
+
+struct err *headline_make(const struct recording *recording, const struct findings *findings,
+			  struct headline *ret)
+{
+	const struct recording_summary *sum = recording_summary(recording);
+	struct own_functions *functions = findings_functions(findings);
+	struct headline headline = {
+		.peak_bytes = sum->peak_bytes,
+		.peak_blocks = sum->peak_blocks,
+		.peak_ns = sum->peak_time_ns,
+	};
+	const struct run_facts *facts;
+	uint32_t site_count;
+	const struct site *sites = recording_sites(recording, &site_count);
+	auto_free uint64_t *values = calloc((size_t)site_count + 1, sizeof(*values));
+	struct err *err = values ? recording_run_facts(recording, &facts) : err_no_memory();
+
+	for (uint32_t i = 0; !err && i < site_count; i++)
+		values[i] = sites[i].peak_bytes;
+	if (!err)
+		err = pick_own(functions, values, &headline.function);
+	if (err)
+		return err;
+	add_facts(recording, findings, &headline);
+	if (!sum->peak_bytes)
+		headline.clause = HEADLINE_NOTHING;
+	else if (facts && facts->large_count)
+		err = take_block(recording, facts, functions, values, &headline);
+	else if (headline.function.frame &&
+		 is_percent(headline.function.value, sum->peak_bytes, FUNCTION_PERCENT))
+		headline.clause = HEADLINE_FUNCTION;
+	else if (facts && find_steady(recording, facts, &headline.steady_ns))
+		headline.clause = HEADLINE_STEADY;
+	else
+		headline.clause = HEADLINE_SPREAD;
+	if (!err)
+		*ret = headline;
+	return err;
+}

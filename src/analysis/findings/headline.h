@@ -1,0 +1,62 @@
+/*
+ * The one line that comes first: how much memory there was at most, when, and what it was for; and
+ * a second one of what else matters most. In words: report/headline.h.
+ */
+#ifndef MALLOW_ANALYSIS_FINDINGS_HEADLINE_H
+#define MALLOW_ANALYSIS_FINDINGS_HEADLINE_H
+
+#include "analysis/findings/findings.h"
+
+/* What is said of the peak: the first that holds. */
+enum headline_clause {
+	HEADLINE_NOTHING,  /* nothing was ever allocated */
+	HEADLINE_BLOCK,    /* one block is a fifth of the peak or more */
+	HEADLINE_FUNCTION, /* one function has 35 % of it or more */
+	HEADLINE_STEADY,   /* for half of the run, to its end, 95 % of the peak was live */
+	HEADLINE_SPREAD,   /* none of these */
+};
+
+/* Facts of the second line, in this order; at most two are said. */
+enum headline_fact {
+	HEADLINE_GROWS,     /* never freed, and growing to the end: bytes, bytes_per_second */
+	HEADLINE_RESIDENT,  /* stayed resident: resident_bytes, live_bytes */
+	HEADLINE_TEMPORARY, /* temporary calls: calls of all_calls */
+	HEADLINE_WRONG_FREES,
+	HEADLINE_NEVER_FREED, /* none of these, but not everything was freed: bytes, blocks */
+	HEADLINE_ALL_FREED,   /* none of these, and everything was */
+};
+
+#define HEADLINE_FACTS 2
+
+struct headline {
+	enum headline_clause clause;
+	uint64_t peak_bytes, peak_blocks, peak_ns;
+	/*
+	 * The function that the peak is for (own_functions_pick()), and its bytes at the peak. Its
+	 * frame is NULL if that is no own code; so is block_function's.
+	 */
+	struct picked_function function;
+	/* Of HEADLINE_BLOCK: the largest block, how long it lived, to the end if not freed, and its
+	 * function. */
+	uint64_t block_bytes, block_lived_ns;
+	bool block_freed;
+	struct picked_function block_function;
+	uint64_t steady_ns; /* of HEADLINE_STEADY: since when */
+	struct {
+		enum headline_fact fact;
+		uint64_t numbers[2];
+	} facts[HEADLINE_FACTS];
+	unsigned int fact_count;
+};
+
+/*
+ * findings: of the same recording; they must outlive *ret. Of a recording without run facts the
+ * headline says less.
+ */
+struct err *headline_make(const struct recording *recording, const struct findings *findings,
+			  struct headline *ret);
+
+/* "block", "function", "steady", "spread"; NULL for HEADLINE_NOTHING. */
+const char *headline_clause_name(enum headline_clause clause);
+
+#endif

@@ -1,0 +1,293 @@
+/*
+ * Picks the function that some bytes are for. The value of a node of the tree of stacks is the sum
+ * of all stacks through it. So a function's value is that of the nodes in which it is met first,
+ * seen from outside: one look over the nodes instead of one over each stack.
+ */
+#include <string.h>
+
+#include "analysis/findings/own_functions.h"
+#include "analysis/findings/own_functions_data.h"
+#include "hosted/cleanup.h"
+
+/* Candidates are looked at so many at a time: a bit for each. */
+#define ROUND 64
+
+/* Sums up the values of nodes and of what stacks are called after. *all: of all stacks. */
+static struct err *add_values(struct own_functions *functions, const uint64_t *values,
+			      uint64_t *all)
+{
+	const uint32_t *named;
+	uint32_t count;
+	struct err *err = own_functions_named(functions, &named, &count);
+
+	*all = 0;
+	memset(functions->values, 0, functions->node_count * sizeof(*functions->values));
+	for (size_t i = 0; i < functions->functions.count; i++) {
+		struct function *function = &functions->functions.items[i];
+
+		function->at_most = function->below = function->called = function->outermost = 0;
+		function->depth = 0;
+	}
+	for (uint32_t i = 0; !err && i < functions->site_count; i++) {
+		*all += values[i];
+		if (named[i] != FUNCTION_NONE)
+			functions->functions.items[named[i]].called += values[i];
+		if (functions->sites[i].stack != RECORDING_NONE)
+			functions->values[functions->sites[i].stack] += values[i];
+	}
+	for (uint32_t i = functions->node_count; !err && i-- > 0;)
+		if (functions->nodes[i].parent != RECORDING_NONE)
+			functions->values[functions->nodes[i].parent] += functions->values[i];
+	return err;
+}
+
+/* Finds at_most of all functions. */
+static struct err *bound(struct own_functions *functions)
+{
+	for (uint32_t i = 0; i < functions->node_count; i++) {
+		const uint32_t *lines;
+		uint32_t count;
+		struct err *err;
+
+		if (!functions->values[i])
+			continue;
+		err = own_functions_lines(functions, i, &lines, &count);
+		if (err)
+			return err;
+		for (uint32_t j = 0; j < count; j++)
+			if (lines[j] != FUNCTION_NONE)
+				functions->functions.items[lines[j]].at_most +=
+					functions->values[i];
+	}
+	return NULL;
+}
+
+/* Adds a node to a candidate that is in its stack for the first time, seen from outside. */
+static void add_node(const struct own_functions *functions, uint32_t node, uint32_t line,
+		     uint32_t count, bool outermost, struct function *function)
+{
+	uint64_t value = functions->values[node];
+
+	function->below += value;
+	function->outermost += outermost ? value : 0;
+	// An inlined function is deeper than the one that it is in.
+	function->depth += (double)value * (functions->nodes[node].depth +
+					    (double)(count - 1 - line) / (double)count);
+}
+
+/*
+ * Finds the exact sums of the candidates numbers[]: at most ROUND. Bit ROUND - 1 of a node says
+ * that its stack has any own function.
+ */
+static struct err *measure(struct own_functions *functions, const uint32_t *numbers,
+			   uint32_t number_count, uint8_t *place_of)
+{
+	const uint64_t any = UINT64_C(1) << (ROUND - 1);
+
+	for (uint32_t i = 0; i < number_count; i++)
+		place_of[numbers[i]] = (uint8_t)(i + 1);
+	for (uint32_t i = 0; i < functions->node_count; i++) {
+		uint32_t parent = functions->nodes[i].parent, count;
+		uint64_t set = parent == RECORDING_NONE ? 0 : functions->candidates[parent];
+		const uint32_t *lines;
+		struct err *err;
+
+		if (!functions->values[i])
+			continue;
+		err = own_functions_lines(functions, i, &lines, &count);
+		if (err)
+			return err;
+		for (uint32_t j = count; j-- > 0;) {
+			uint8_t place = lines[j] == FUNCTION_NONE ? 0 : place_of[lines[j]];
+			uint64_t bit = place ? UINT64_C(1) << (place - 1) : 0;
+
+			if (bit & ~set)
+				add_node(functions, i, j, count, !(set & any),
+					 &functions->functions.items[lines[j]]);
+			set |= bit | (lines[j] == FUNCTION_NONE ? 0 : any);
+		}
+		functions->candidates[i] = set;
+	}
+	for (uint32_t i = 0; i < number_count; i++)
+		place_of[numbers[i]] = 0;
+	return NULL;
+}
+
+/* Whether so much is nine tenths or more. */
+static bool is_most(uint64_t value, uint64_t all)
+{
+	return (double)value * 10 >= (double)all * 9;
+}
+
+/* Measures all functions that nine tenths may be below. */
+static struct err *measure_all(struct own_functions *functions, uint64_t all)
+{
+	auto_free uint8_t *place_of = NULL;
+	uint32_t numbers[ROUND - 1], count = 0;
+	struct err *err = bound(functions);
+
+	if (!err)
+		place_of = calloc(functions->functions.count + 1, 1);
+	if (!err && !place_of)
+		err = err_no_memory();
+	for (uint32_t i = 0; !err && i < functions->functions.count; i++) {
+		if (is_most(functions->functions.items[i].at_most, all))
+			numbers[count++] = i;
+		if (count < ROUND - 1)
+			continue;
+		err = measure(functions, numbers, count, place_of);
+		count = 0;
+	}
+	return err || !count ? err : measure(functions, numbers, count, place_of);
+}
+
+/* Whether nine tenths are below the function, and it is not merely everybody's caller. */
+static bool explains(const struct function *function, uint64_t all)
+{
+	return function->below && is_most(function->below, all) &&
+	       (double)function->outermost * 2 < (double)function->below;
+}
+
+/* Whether a is deeper in the stacks than b. */
+static bool is_deeper(const struct function *a, const struct function *b)
+{
+	return a->depth * (double)b->below > b->depth * (double)a->below;
+}
+
+static uint32_t choose(const struct own_functions *functions, uint64_t all, bool called,
+		       bool *inclusive)
+{
+	const struct function *items = functions->functions.items;
+	uint32_t deepest = FUNCTION_NONE, most = FUNCTION_NONE;
+
+	for (uint32_t i = 0; i < functions->functions.count; i++) {
+		if (!called && explains(&items[i], all) &&
+		    (deepest == FUNCTION_NONE || is_deeper(&items[i], &items[deepest])))
+			deepest = i;
+		if (items[i].called &&
+		    (most == FUNCTION_NONE || items[i].called > items[most].called))
+			most = i;
+	}
+	*inclusive = deepest != FUNCTION_NONE;
+	return deepest != FUNCTION_NONE ? deepest : most;
+}
+
+/* *ret: the function is in the stack. *frame: its innermost frame there. */
+static struct err *find_in_stack(struct own_functions *functions, uint32_t stack, uint32_t number,
+				 const struct named_frame **ret)
+{
+	const char *name = functions->functions.items[number].name;
+
+	*ret = NULL;
+	for (uint32_t node = stack; node != RECORDING_NONE; node = functions->nodes[node].parent) {
+		const struct named_frame *lines;
+		size_t count;
+		struct err *err = symbolized_frame(functions->symbolized,
+						   functions->nodes[node].frame, &lines, &count);
+
+		if (err)
+			return err;
+		for (size_t i = 0; i < count; i++) {
+			if (strcmp(lines[i].function, name) != 0)
+				continue;
+			*ret = &lines[i];
+			return NULL;
+		}
+	}
+	return NULL;
+}
+
+/* Finds out for each node whether the function is in its stack. */
+static struct err *mark(struct own_functions *functions, uint32_t number)
+{
+	if (functions->marked == number)
+		return NULL;
+	functions->marked = FUNCTION_NONE;
+	for (uint32_t i = 0; i < functions->node_count; i++) {
+		uint32_t parent = functions->nodes[i].parent, count;
+		const uint32_t *lines;
+		struct err *err = own_functions_lines(functions, i, &lines, &count);
+
+		if (err)
+			return err;
+		functions->has[i] = parent != RECORDING_NONE && functions->has[parent];
+		for (uint32_t j = 0; j < count; j++)
+			functions->has[i] |= lines[j] == number;
+	}
+	functions->marked = number;
+	return NULL;
+}
+
+/* Whether the picked function's value is of that site, too. If it is inclusive: after mark(). */
+static bool is_of(const struct own_functions *functions, const struct picked_function *picked,
+		  uint32_t site)
+{
+	uint32_t stack = functions->sites[site].stack;
+
+	return functions->named[site] == picked->number ||
+	       (picked->inclusive && stack != RECORDING_NONE && functions->has[stack]);
+}
+
+/* Finds the stack that shows the function best. */
+static struct err *show(struct own_functions *functions, const uint64_t *values,
+			struct picked_function *ret)
+{
+	struct err *err = ret->inclusive ? mark(functions, ret->number) : NULL;
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; !err && i < functions->site_count; i++) {
+		if (values[i] <= most || !is_of(functions, ret, i))
+			continue;
+		most = values[i];
+		ret->stack = functions->sites[i].stack;
+	}
+	return err ? err : find_in_stack(functions, ret->stack, ret->number, &ret->frame);
+}
+
+static struct err *pick(struct own_functions *functions, const uint64_t *values, bool called,
+			struct picked_function *ret)
+{
+	struct picked_function picked = {.stack = RECORDING_NONE, .number = FUNCTION_NONE};
+	struct err *err = add_values(functions, values, &picked.all);
+	const struct function *function;
+
+	if (!err && picked.all && !called)
+		err = measure_all(functions, picked.all);
+	if (!err)
+		picked.number = choose(functions, picked.all, called, &picked.inclusive);
+	if (err || picked.number == FUNCTION_NONE) {
+		*ret = picked;
+		return err;
+	}
+	function = &functions->functions.items[picked.number];
+	picked.own = function->own;
+	picked.value = picked.inclusive ? function->below : function->called;
+	err = show(functions, values, &picked);
+	if (!err)
+		*ret = picked;
+	return err;
+}
+
+struct err *own_functions_pick(struct own_functions *functions, const uint64_t *values,
+			       struct picked_function *ret)
+{
+	return pick(functions, values, false, ret);
+}
+
+struct err *own_functions_pick_called(struct own_functions *functions, const uint64_t *values,
+				      struct picked_function *ret)
+{
+	return pick(functions, values, true, ret);
+}
+
+struct err *own_functions_take(struct own_functions *functions,
+			       const struct picked_function *picked,
+			       void (*take)(void *argument, uint32_t site), void *argument)
+{
+	struct err *err = picked->inclusive ? mark(functions, picked->number) : NULL;
+
+	for (uint32_t i = 0; !err && i < functions->site_count; i++)
+		if (is_of(functions, picked, i))
+			take(argument, i);
+	return err;
+}

@@ -1,0 +1,125 @@
+#include "analysis/findings/shape.h"
+
+#include <stdbool.h>
+
+#define EIGHTHS (FACTS_POINTS / 2)
+
+/* Fewer blocks than these say little about how bytes come. */
+#define BLOCKS_CLEAR  100
+#define BLOCKS_LIKELY 10
+
+/* How near to a straight line growth is: r squared. */
+#define LINE_CLEAR  0.9
+#define LINE_LIKELY 0.7
+
+/* Whether part is at least so many percent of whole. */
+static bool is_share(uint64_t part, uint64_t whole, unsigned int percent)
+{
+	return (double)part * 100 >= (double)whole * percent;
+}
+
+static uint64_t sum_of(const uint64_t *numbers, unsigned int first, unsigned int count)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = first; i < first + count; i++)
+		sum += numbers[i];
+	return sum;
+}
+
+static bool is_once(const struct shape_input *input, uint64_t all)
+{
+	for (unsigned int i = 0; i < EIGHTHS; i++)
+		if (is_share(sum_of(input->kept, 2 * i, 2), all, 90))
+			return true;
+	return false;
+}
+
+/* By what was live, and not only by what was kept: a cache drops old blocks for new ones. */
+static bool is_flat(const struct shape_input *input)
+{
+	return is_share(input->live[FACTS_POINTS / 2 - 1], input->live[FACTS_POINTS - 1], 95);
+}
+
+static bool is_growing(const struct shape_input *input, unsigned int first)
+{
+	unsigned int since = first / 2, filled = 0;
+	uint64_t most = 0;
+
+	for (unsigned int i = 1; i < EIGHTHS; i++)
+		filled += sum_of(input->kept, 2 * i, 2) != 0;
+	if (since && filled == EIGHTHS - since && filled >= 3)
+		filled = EIGHTHS; // it began later, and went on
+	for (unsigned int i = 0; i < FACTS_POINTS; i++)
+		most = input->live[i] > most ? input->live[i] : most;
+	return filled >= EIGHTHS - 2 && is_share(input->live[FACTS_POINTS - 1], most, 95);
+}
+
+/* r squared of the line through what was kept by the end of each part, from the first one on. */
+static double straightness(const struct shape_input *input, unsigned int first)
+{
+	double n = FACTS_POINTS - first, x = 0, y = 0, xx = 0, yy = 0, xy = 0, kept = 0;
+
+	for (unsigned int i = first; i < FACTS_POINTS; i++) {
+		kept += (double)input->kept[i];
+		x += i;
+		y += kept;
+		xx += (double)i * i;
+		yy += kept * kept;
+		xy += i * kept;
+	}
+	x = n * xx - x * x;
+	xy = n * xy - (n * (n - 1) / 2 + n * first) * y;
+	y = n * yy - y * y;
+	return x > 0 && y > 0 ? xy * xy / (x * y) : 0;
+}
+
+static enum shape_trust trust_in(const struct shape_input *input, const struct shape_result *result)
+{
+	double line = result->shape == SHAPE_GROWS ? straightness(input, result->first) : 1;
+
+	if (result->shape == SHAPE_LATE || result->shape == SHAPE_STOPPED)
+		return SHAPE_UNCLEAR;
+	if (result->shape == SHAPE_ONCE)
+		return SHAPE_CLEAR;
+	if (input->kept_blocks >= BLOCKS_CLEAR && line >= LINE_CLEAR)
+		return result->shape == SHAPE_GROWS ? SHAPE_CLEAR : SHAPE_LIKELY;
+	return input->kept_blocks >= BLOCKS_LIKELY && line >= LINE_LIKELY ? SHAPE_LIKELY
+									  : SHAPE_UNCLEAR;
+}
+
+static enum shape find(const struct shape_input *input, const struct shape_result *result,
+		       uint64_t all)
+{
+	if (is_share(input->late_bytes, all, 90))
+		return SHAPE_LATE;
+	if (is_once(input, all))
+		return SHAPE_ONCE;
+	if (is_flat(input))
+		return SHAPE_FLAT;
+	if (is_growing(input, result->first))
+		return SHAPE_GROWS;
+	return result->steps >= 3 ? SHAPE_STEPS : SHAPE_STOPPED;
+}
+
+struct shape_result shape_judge(const struct shape_input *input)
+{
+	uint64_t all = sum_of(input->kept, 0, FACTS_POINTS);
+	struct shape_result result = {.first = FACTS_POINTS};
+
+	for (unsigned int i = 0; i < FACTS_POINTS; i++) {
+		if (!input->kept[i])
+			continue;
+		if (result.first == FACTS_POINTS)
+			result.first = i;
+		result.steps += !i || !input->kept[i - 1];
+		result.last = i;
+	}
+	if (!all) {
+		result.first = 0;
+		return result;
+	}
+	result.shape = find(input, &result, all);
+	result.trust = trust_in(input, &result);
+	return result;
+}

@@ -1,0 +1,44 @@
+/*
+ * What the never freed bytes of some code look like over the run: whether they grow to its end, or
+ * came once and stayed. Judged by the sixteen parts of the run (run_facts.h), taken two by two:
+ *
+ *	kept   . . # . . # . . # . . # . . . .    in steps
+ *	kept   # # # # # # # # # # # # # # # #    grows to the end
+ *	live   _ / - - - - - - - - - - - - - -    filled, then flat
+ */
+#ifndef MALLOW_ANALYSIS_FINDINGS_SHAPE_H
+#define MALLOW_ANALYSIS_FINDINGS_SHAPE_H
+
+#include "analysis/facts/run_facts.h"
+
+enum shape {
+	SHAPE_NONE,    /* nothing was kept */
+	SHAPE_LATE,    /* nine tenths of it came in the last 2 % of the run */
+	SHAPE_ONCE,    /* nine tenths of it came within one eighth */
+	SHAPE_FLAT,    /* in the second half no more than 5 % was gained */
+	SHAPE_GROWS,   /* something was kept in six of the last seven eighths, or in each since it
+			* began, at least three; and the end is 95 % of the most or more */
+	SHAPE_STEPS,   /* kept in three parts or more, with parts of nothing between them */
+	SHAPE_STOPPED, /* none of these */
+};
+
+/* How sure the shape is: a word of findings. */
+enum shape_trust { SHAPE_CLEAR, SHAPE_LIKELY, SHAPE_UNCLEAR };
+
+/* What is kept: the sums of some sites. */
+struct shape_input {
+	uint64_t live[FACTS_POINTS], kept[FACTS_POINTS];
+	uint64_t late_bytes;
+	uint64_t kept_blocks;
+};
+
+struct shape_result {
+	enum shape shape;
+	enum shape_trust trust;
+	unsigned int first, last; /* the first and the last part in which something was kept */
+	unsigned int steps;       /* runs of parts in which something was kept */
+};
+
+struct shape_result shape_judge(const struct shape_input *input);
+
+#endif

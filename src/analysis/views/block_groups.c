@@ -1,0 +1,159 @@
+#include "analysis/views/block_groups.h"
+
+#include <stdlib.h>
+
+#include "analysis/breakdown/allocating.h"
+#include "analysis/breakdown/breakdown.h"
+#include "analysis/names/own_code.h"
+#include "hosted/cleanup.h"
+#include "hosted/map.h"
+
+void block_groups_deinit(struct block_groups *groups)
+{
+	free(groups->group_of);
+	free(groups->names);
+	intern_deinit(&groups->intern);
+	*groups = (struct block_groups){0};
+}
+
+struct naming_groups {
+	struct symbolized *symbolized;
+	struct block_groups *groups;
+	enum breakdown_by by;
+	struct map by_name; /* from a name's address to its group */
+	struct buf scratch;
+};
+
+static void naming_groups_deinit(struct naming_groups *naming)
+{
+	map_deinit(&naming->by_name);
+	buf_deinit(&naming->scratch);
+}
+
+/* *ret: the group that the frame names, made if it is new. */
+static struct err *find_group(struct naming_groups *naming, const struct named_frame *frame,
+			      uint32_t *ret)
+{
+	struct block_groups *groups = naming->groups;
+	struct buf *scratch = &naming->scratch;
+	const char *name;
+	uint64_t *number;
+
+	scratch->size = 0;
+	breakdown_put_name(scratch, naming->by, frame);
+	if (!buf_string(scratch))
+		return buf_finish(scratch);
+	name = intern_bytes(&groups->intern, scratch->data, scratch->size);
+	number = name ? map_put(&naming->by_name, (uintptr_t)name) : NULL;
+	if (!number)
+		return err_no_memory();
+	if (*number == MAP_NONE) {
+		groups->names[groups->count] = name;
+		*number = groups->count++;
+	}
+	*ret = (uint32_t)*number;
+	return NULL;
+}
+
+/*
+ * *ret: the frame that a stack counts for by module: the innermost that is no part of the
+ * allocator, else the innermost. NULL: the stack is empty.
+ */
+static struct err *find_caller(struct symbolized *symbolized, uint32_t stack,
+			       const struct named_frame **ret)
+{
+	const struct named_frame *innermost = NULL, *caller = NULL;
+	uint32_t unused;
+	const struct stack_node *nodes =
+		recording_stacks(symbolized_recording(symbolized), &unused);
+
+	for (uint32_t node = stack; node != RECORDING_NONE && !caller; node = nodes[node].parent) {
+		const struct named_frame *lines;
+		size_t count;
+		struct err *err = symbolized_frame(symbolized, nodes[node].frame, &lines, &count);
+
+		if (err)
+			return err;
+		if (!innermost)
+			innermost = lines;
+		for (size_t i = 0; i < count && !caller; i++)
+			if (!lines[i].has_symbol || !allocating_function(lines[i].function))
+				caller = &lines[i];
+	}
+	*ret = caller ? caller : innermost;
+	return NULL;
+}
+
+/* *ret: the frame that a stack counts for; NULL: it is empty. */
+static struct err *find_frame(const struct naming_groups *naming, uint32_t stack,
+			      const struct named_frame **ret)
+{
+	struct own_code code;
+	struct err *err;
+
+	if (naming->by == BREAKDOWN_MODULE)
+		return find_caller(naming->symbolized, stack, ret);
+	err = own_code_of_stack(naming->symbolized, stack, &code);
+	if (!err)
+		*ret = code.frame;
+	return err;
+}
+
+/* Groups sites by what a frame of theirs is called. There are no more names than sites. */
+static struct err *group_sites(const struct recording *recording, struct symbolized *symbolized,
+			       enum breakdown_by by, struct block_groups *groups)
+{
+	cleanup(naming_groups_deinit) struct naming_groups naming = {
+		.symbolized = symbolized, .groups = groups, .by = by};
+	struct err *err = NULL;
+	uint32_t count;
+	const struct site *sites = recording_sites(recording, &count);
+
+	groups->group_of = malloc(((size_t)count + 1) * sizeof(*groups->group_of));
+	groups->names = malloc(((size_t)count + 1) * sizeof(*groups->names));
+	if (!groups->group_of || !groups->names)
+		return err_no_memory();
+	for (uint32_t i = 0; !err && i < count; i++) {
+		const struct named_frame *frame;
+
+		err = find_frame(&naming, sites[i].stack, &frame);
+		if (!err)
+			err = find_group(&naming, frame, &groups->group_of[i]);
+	}
+	return err;
+}
+
+struct err *block_groups_create(const struct recording *recording, struct symbolized *symbolized,
+				enum block_groups_by by, uint64_t late_ns, struct block_groups *ret)
+{
+	const struct block_columns *blocks = recording_blocks(recording);
+	cleanup(block_groups_deinit) struct block_groups groups = {.by = by, .late_ns = late_ns};
+	struct err *err = NULL;
+
+	switch (by) {
+	case BLOCK_GROUPS_FATE:
+		groups.count = FATE_COUNT;
+		break;
+	case BLOCK_GROUPS_THREAD:
+		groups.column = blocks->thread;
+		recording_threads(recording, &groups.count);
+		break;
+	case BLOCK_GROUPS_FUNCTION:
+		groups.column = blocks->site;
+		err = group_sites(recording, symbolized, BREAKDOWN_FUNCTION, &groups);
+		break;
+	case BLOCK_GROUPS_MODULE:
+		groups.column = blocks->site;
+		err = group_sites(recording, symbolized, BREAKDOWN_MODULE, &groups);
+		break;
+	case BLOCK_GROUPS_SITE:
+		groups.column = blocks->site;
+		recording_sites(recording, &groups.count);
+		break;
+	}
+	if (err)
+		return err;
+	*ret = groups;
+	groups = (struct block_groups){0};
+	return NULL;
+}

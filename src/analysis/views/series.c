@@ -1,0 +1,248 @@
+#include "analysis/views/series.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/views/series_data.h"
+#include "hosted/cleanup.h"
+#include "hosted/parallel.h"
+
+void series_destroy(struct series *series)
+{
+	if (!series)
+		return;
+	free(series->ends);
+	free(series->most);
+	free(series->slack);
+	free(series->all.points);
+	if (series->curves)
+		free(series->curves[0].points);
+	free(series->curves);
+	free(series);
+}
+CLEANUP_DEFINE(struct series *, series_destroy);
+
+/* Of a group: its live bytes added up over the nanoseconds of the span. */
+struct area {
+	unsigned __int128 sum;
+	bool any; /* some of its blocks were live in the span */
+};
+
+struct ranking {
+	const struct series_job *job;
+	uint64_t length; /* blocks of a piece, words of bits as a whole */
+	struct area *areas;
+};
+
+static void add_areas(void *argument, size_t number)
+{
+	const struct ranking *ranking = argument;
+	const struct series_job *job = ranking->job;
+	const struct block_columns *blocks = job->blocks;
+	const struct series_query *query = job->query;
+	struct area *areas = ranking->areas + number * query->groups->count;
+	uint64_t begin = number * ranking->length, end = begin + ranking->length;
+
+	if (end > blocks->count)
+		end = blocks->count;
+	for (uint64_t i = block_bits_next(query->bits, end, begin); i < end;
+	     i = block_bits_next(query->bits, end, i + 1)) {
+		uint64_t from = blocks->allocated_ns[i], to = series_freed(blocks, i);
+		struct area *area;
+
+		if (from > query->end_ns || to < query->start_ns)
+			continue;
+		if (from < query->start_ns)
+			from = query->start_ns;
+		if (to > query->end_ns)
+			to = query->end_ns;
+		area = &areas[block_groups_of(query->groups, blocks, i)];
+		area->any = true;
+		area->sum +=
+			(unsigned __int128)(to - from) * blocks->size[i] * series_weight(job, i);
+	}
+}
+
+/* *ret: the areas of the groups, owned by the caller. */
+static struct err *find_areas(const struct series_job *job, struct area **ret)
+{
+	size_t groups = job->query->groups->count;
+	size_t count = parallel_pieces(job->blocks->count, SERIES_PIECE);
+	auto_free struct area *areas = calloc(count * groups + 1, sizeof(*areas));
+	struct ranking ranking = {job, (job->blocks->count / count / 64 + 1) * 64, areas};
+
+	if (!areas)
+		return err_no_memory();
+	parallel_run(add_areas, &ranking, count);
+	for (size_t i = groups; i < count * groups; i++) {
+		areas[i % groups].sum += areas[i].sum;
+		areas[i % groups].any |= areas[i].any;
+	}
+	*ret = steal(&areas);
+	return NULL;
+}
+
+/* The groups with the largest areas, the largest first. */
+struct largest {
+	uint32_t groups[SERIES_TOP_MAX];
+	uint32_t count, most;
+	uint32_t others; /* how many groups besides are live in the span */
+};
+
+static void find_largest(const struct area *areas, uint32_t count, struct largest *largest)
+{
+	uint32_t *groups = largest->groups;
+
+	for (uint32_t group = 0; group < count; group++) {
+		uint32_t place = largest->count;
+
+		if (!areas[group].any)
+			continue;
+		while (place && areas[groups[place - 1]].sum < areas[group].sum)
+			place--;
+		if (largest->count < largest->most)
+			largest->count++;
+		else
+			largest->others++;
+		if (place == largest->most)
+			continue;
+		memmove(&groups[place + 1], &groups[place],
+			(largest->count - 1 - place) * sizeof(*groups));
+		groups[place] = group;
+	}
+}
+
+static struct err *make_curves(struct series *series, uint32_t count)
+{
+	struct series_point *points = calloc((size_t)count * series->steps + 1, sizeof(*points));
+
+	series->curve_count = count;
+	series->curves = calloc((size_t)count + 1, sizeof(*series->curves));
+	if (!points || !series->curves) {
+		free(points);
+		return err_no_memory();
+	}
+	// The first one, which always exists, owns the points of all.
+	for (uint32_t i = 0; i < count || i == 0; i++)
+		series->curves[i] = (struct series_curve){
+			.group = i,
+			.groups = 1,
+			.points = points + (size_t)i * series->steps,
+		};
+	return NULL;
+}
+
+/* Gives each group its curve. */
+static struct err *choose_curves(struct series_job *job)
+{
+	const struct series_query *query = job->query;
+	struct largest largest = {.most = query->top};
+	auto_free struct area *areas = NULL;
+	struct series *series = job->series;
+	struct err *err;
+
+	if (query->groups->by == BLOCK_GROUPS_FATE)
+		return make_curves(series, query->groups->count);
+	err = find_areas(job, &areas);
+	if (err)
+		return err;
+	find_largest(areas, query->groups->count, &largest);
+	err = make_curves(series, largest.count + (largest.others != 0));
+	if (err)
+		return err;
+	job->curve_of = malloc(((size_t)query->groups->count + 1) * sizeof(*job->curve_of));
+	if (!job->curve_of)
+		return err_no_memory();
+	for (uint32_t i = 0; i < query->groups->count; i++)
+		job->curve_of[i] = largest.count;
+	for (uint32_t i = 0; i < largest.count; i++)
+		job->curve_of[series->curves[i].group = largest.groups[i]] = i;
+	if (largest.others) {
+		series->curves[largest.count].group = RECORDING_NONE;
+		series->curves[largest.count].groups = largest.others;
+	}
+	return NULL;
+}
+
+/* Makes a series of steps, with no curves yet. */
+static struct err *make_steps(const struct series_query *query, struct series **ret)
+{
+	cleanup(series_destroy_at) struct series *series = calloc(1, sizeof(*series));
+	uint64_t span = query->end_ns - query->start_ns;
+	uint32_t steps = span < query->steps ? (uint32_t)span : query->steps;
+
+	if (!series)
+		return err_no_memory();
+	steps += !steps;
+	series->steps = steps;
+	series->ends = malloc(steps * sizeof(*series->ends));
+	series->most = calloc(steps, sizeof(*series->most));
+	series->slack = calloc(steps, sizeof(*series->slack));
+	series->all.points = calloc(steps, sizeof(*series->all.points));
+	if (!series->ends || !series->most || !series->slack || !series->all.points)
+		return err_no_memory();
+	for (uint32_t i = 0; i < steps; i++)
+		series->ends[i] =
+			query->start_ns + (uint64_t)((unsigned __int128)span * (i + 1) / steps);
+	series->all.group = RECORDING_NONE;
+	series->all.groups = query->groups->count;
+	*ret = steal(&series);
+	return NULL;
+}
+
+struct err *series_create(const struct recording *recording, const struct series_query *query,
+			  struct series **ret)
+{
+	cleanup(series_destroy_at) struct series *series = NULL;
+	uint64_t span = query->end_ns - query->start_ns;
+	struct err *err = make_steps(query, &series);
+	struct series_job job = {
+		.blocks = recording_blocks(recording),
+		.query = query,
+		.series = series,
+		.sample_mean = recording_facts(recording)->sample_mean,
+	};
+
+	if (err)
+		return err;
+	job.last_step = series->steps - 1;
+	job.steps_per_ns = span ? (double)series->steps / (double)span : 0;
+	err = choose_curves(&job);
+	if (!err)
+		err = series_sum_up(&job);
+	if (!err)
+		err = series_find_peak(&job);
+	free(job.curve_of);
+	if (!err)
+		*ret = steal(&series);
+	return err;
+}
+
+struct err *series_memory(const struct recording *recording, const struct series *series,
+			  uint64_t start_ns, struct memory_sample **ret, size_t *count)
+{
+	uint32_t samples, step = 0;
+	const struct memory_sample *memory = recording_memory(recording, &samples);
+	auto_free struct memory_sample *chosen = malloc((series->steps + 1u) * sizeof(*chosen));
+	bool begun = false; /* the step has a sample: the last one chosen */
+	size_t number = 0;
+
+	if (!chosen)
+		return err_no_memory();
+	for (uint32_t i = 0; i < samples; i++) {
+		uint64_t time = memory[i].time_ns;
+
+		if (time < start_ns || time > series->ends[series->steps - 1])
+			continue;
+		for (; series->ends[step] < time; step++)
+			begun = false;
+		if (!begun)
+			chosen[number++] = memory[i];
+		else if (memory[i].resident > chosen[number - 1].resident)
+			chosen[number - 1] = memory[i];
+		begun = true;
+	}
+	*ret = steal(&chosen);
+	*count = number;
+	return NULL;
+}

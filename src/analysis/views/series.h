@@ -1,0 +1,77 @@
+/*
+ * Curves: what was live at the end of each of some equal steps of a span of the run, what was
+ * allocated and freed within each step, all of it split by a key.
+ *
+ *	start_ns                                                      end_ns
+ *	   |------ step 0 ------|------ step 1 ------|------ step 2 ------|
+ *	                     ends[0]              ends[1]              ends[2]
+ *
+ * Both ends of the span belong to it. What happens at the end of a step belongs to that step.
+ */
+#ifndef MALLOW_ANALYSIS_VIEWS_SERIES_H
+#define MALLOW_ANALYSIS_VIEWS_SERIES_H
+
+#include "analysis/recording.h"
+#include "analysis/views/block_groups.h"
+
+#define SERIES_STEPS_MAX 2000u
+#define SERIES_TOP_MAX   100u
+
+struct series_query {
+	const uint64_t *bits;      /* which blocks count: block_bits.h; NULL: all */
+	uint64_t start_ns, end_ns; /* start_ns <= end_ns */
+	uint32_t steps; /* 1 … SERIES_STEPS_MAX; fewer if the span has fewer nanoseconds */
+	const struct block_groups *groups; /* what the curves are split by */
+	uint32_t top; /* so many of the largest groups have a curve, at most SERIES_TOP_MAX */
+};
+
+/* Of one step. In a sample all of it is estimated. */
+struct series_point {
+	uint64_t bytes, blocks; /* live at its end: what the condition alive_at finds */
+	uint64_t allocated_bytes, allocated_blocks; /* within it */
+	uint64_t freed_bytes, freed_blocks;         /* within it */
+};
+
+struct series_curve {
+	uint32_t group;  /* number in groups; RECORDING_NONE: all groups that have no curve */
+	uint32_t groups; /* how many groups that are */
+	struct series_point *points; /* one for each step */
+};
+
+struct series {
+	uint32_t steps;
+	uint64_t *ends;          /* of each step */
+	uint64_t *most;          /* the most bytes live within each step, its begin included */
+	uint64_t *slack;         /* usable bytes beyond those asked for, live at each step's end */
+	struct series_curve all; /* the sum of the curves */
+	struct series_curve *curves;
+	uint32_t curve_count;
+
+	/*
+	 * When most was live in the span. By the order of events, which times do not tell if they
+	 * are equal: of the whole run it is the peak of reports.
+	 */
+	uint64_t peak_ns, peak_bytes, peak_blocks;
+	/* Whose allocation it was: indices; RECORDING_NONE: the span began with it. */
+	uint32_t peak_thread, peak_site;
+};
+
+/*
+ * recording: opened with RECORDING_BLOCKS. The groups that have curves are those with most bytes
+ * live on average over the span, the largest first; fates keep their order. Then come the others,
+ * as one, if there are any. Groups of which nothing was live in the span are left out. Looks at
+ * each block a few times, with all processors. The only error: no memory.
+ */
+struct err *series_create(const struct recording *recording, const struct series_query *query,
+			  struct series **ret);
+/* Accepts NULL. */
+void series_destroy(struct series *series);
+
+/*
+ * *ret: the recording's memory samples, thinned to at most one for each step: that with most memory
+ * resident. The caller owns them (free()). start_ns: of the query.
+ */
+struct err *series_memory(const struct recording *recording, const struct series *series,
+			  uint64_t start_ns, struct memory_sample **ret, size_t *count);
+
+#endif

@@ -1,0 +1,44 @@
+#include "report/own_name.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "analysis/names/short_name.h"
+#include "hosted/cleanup.h"
+
+static void put_place(struct buf *buf, const struct style *style, const struct named_frame *frame)
+{
+	const char *slash = strrchr(frame->file, '/'), *name = slash ? slash + 1 : frame->file;
+
+	buf_text(buf, "  ");
+	style_begin(buf, style, STYLE_DIM);
+	style_safe_text(buf, name, strlen(name));
+	if (frame->line)
+		buf_printf(buf, ":%" PRIu32, frame->line);
+	style_end(buf, style);
+}
+
+static void put_function(struct buf *buf, const struct named_frame *frame)
+{
+	cleanup(buf_deinit) struct buf name = BUF_EMPTY;
+	const char *text;
+
+	if (named_frame_is_demangled(frame))
+		short_name_put(&name, frame->function, SHORT_NAME_USUAL);
+	else
+		buf_text(&name, frame->function);
+	text = buf_string(&name);
+	style_safe_text(buf, text ? text : "", text ? name.size : 0);
+}
+
+void own_name_put(struct buf *buf, const struct style *style, const struct named_frame *frame)
+{
+	style_begin(buf, style, STYLE_NAME);
+	if (style->full)
+		style_safe_text(buf, frame->function, strlen(frame->function));
+	else
+		put_function(buf, frame);
+	style_end(buf, style);
+	if (frame->file)
+		put_place(buf, style, frame);
+}
