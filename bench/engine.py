@@ -29,6 +29,7 @@ class Figures:
     findings: list          # of a report with what stands out, by the index file
     private: int            # bytes, at most, while it is opened from events
     serving: serving.Figures
+    flame: list             # milliseconds of a flame graph of 2,000 pixels, by index file
     huge: serving.Figures   # of HUGE allocations; None: not measured
 
     @property
@@ -103,12 +104,13 @@ def measure(place, progress, fast=False):
         progress("a large recording, by its index file")
         write_index(place, path)
         indexed = [open_recording(place, path) for _ in cold]
+        flame = serving.measure_flame(place, path, len(cold))
         found = [open_recording(place, path, "--json", "--top", "1") for _ in cold]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     huge_lines, huge = (["Not measured: --fast"], None) if fast else measure_huge(place, progress)
     figures = Figures(allocations, [wall for wall, _ in cold], [wall for wall, _ in indexed],
-                      [wall for wall, _ in found], max(most for _, most in cold), served, huge)
+                      [wall for wall, _ in found], max(most for _, most in cold), served, flame, huge)
     lines = table.rows(["", "seconds", "private MB", "bytes an allocation"], [
         ["from events", table.pair(figures.events), table.megabytes(figures.private),
          f"{figures.private_each:.1f}"],
@@ -116,4 +118,5 @@ def measure(place, progress, fast=False):
          table.megabytes(max(most for _, most in indexed)), "-"],
         ["what stands out", table.pair(figures.findings),
          table.megabytes(max(most for _, most in found)), "-"]], first=15)
+    served_lines.append(f"/flame of 2,000 pixels, by index file: {table.pair(flame, 0)} ms")
     return lines, served_lines, huge_lines, figures

@@ -11,11 +11,12 @@ CLANG_MEMORY = 64 << 20
 SCALING, PAIR_NS, LIVE_PAIR_NS = 0.95, 40, 15
 FROM_EVENTS_S, BY_INDEX_S, PRIVATE = 3.0, 0.3, 24     # of ten million allocations
 FINDINGS_S = 0.3                                      # the same, by what the recording keeps
-PAGE_MS, FLAMEGRAPH_MS, NEXT_PAGE_MS, STREAM = 150, 200, 20, 200
+PAGE_MS, FLAMEGRAPH_MS, FLAME_MS, NEXT_PAGE_MS, STREAM = 150, 200, 150, 20, 200
 VIEWS_MS = {"curves by fate": 120, "curves by function": 120, "space by function": 200}
 LIVE, LIVE_HEAPTRACE, SAMPLED = 1 / 5, 1 / 20, 1.03     # added CPU by theirs; slowdown
 LIVE_EACH, LIVE_SHARE, LIVE_REPORT_S = 48, 0.3, 1
 HUGE_LOAD_S, HUGE_ANSWER_S = 40, 1.5                  # of a hundred million
+DEEP_ANSWER_S = 1                                     # of many deep stacks
 
 
 class Goals:
@@ -129,6 +130,8 @@ def of_engine(opened, goals):
     goals.add(opened.private_each <= PRIVATE, "private memory for that <= 24 bytes an allocation: "
                                               f"{opened.private_each:.1f}")
     of_serving(opened.serving, goals)
+    goals.add(min(opened.flame) <= FLAME_MS, f"one cut to 2,000 pixels, by index file, in <= {FLAME_MS} ms: "
+                                             f"{min(opened.flame):.0f} ms")
     if opened.huge:
         load, longest = opened.huge.load, opened.huge.longest() / 1000
         goals.add(load <= HUGE_LOAD_S, f"100 M allocations load in <= {HUGE_LOAD_S} s: {load:.1f} s")
@@ -155,10 +158,24 @@ def of_serving(served, goals):
               f"JSON is served with >= {STREAM} MB/s: {max(served.stream):.0f} MB/s")
 
 
-def section(results, pairs, scaling, lived=None, opened=None):
+def of_deep(deeply, goals):
+    if not deeply:
+        return
+    longest = deeply.serving.longest() / 1000
+    goals.add(longest <= DEEP_ANSWER_S, f"the same answers of {table.count(deeply.stacks)} deep stacks take "
+                                        f"<= {DEEP_ANSWER_S} s: {longest:.2f} s")
+    slow = [f"{what} begins after {min(one.begins):.2f} s, with {one.speed():.0f} MB/s"
+            for what, one in deeply.whole.items() if min(one.lasts) > DEEP_ANSWER_S
+            and (min(one.begins) > DEEP_ANSWER_S or one.speed() < STREAM)]
+    goals.add(not slow, f"all of them in one answer take <= {DEEP_ANSWER_S} s, or begin by then and come with >= "
+                        f"{STREAM} MB/s: {'not ' + ', '.join(slow) if slow else f'all of {len(deeply.whole)}'}")
+
+
+def section(results, pairs, scaling, lived=None, opened=None, deeply=None):
     goals = Goals()
     of_programs(results, goals)
     of_micro(pairs, scaling, goals)
     of_live(lived, goals)
     of_engine(opened, goals)
+    of_deep(deeply, goals)
     return ["Goals (of minima)", "", *goals.lines] if goals.lines else []

@@ -14,6 +14,7 @@ import pathlib
 import sys
 
 sys.dont_write_bytecode = True
+import deep  # noqa: E402
 import engine  # noqa: E402
 import live  # noqa: E402
 import goals  # noqa: E402
@@ -27,13 +28,13 @@ import table  # noqa: E402
 import workloads as programs  # noqa: E402
 from place import BENCH, Place  # noqa: E402
 
-SMALL = ("micro", "live", "engine")
+SMALL = ("micro", "live", "engine", "deep")
 IDLE = 0.5                  # a load average above this disturbs the figures
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", help="workloads, separated by commas; or: micro, live, engine")
+    parser.add_argument("--only", help="workloads, separated by commas; or: micro, live, engine, deep")
     parser.add_argument("--tools", default=",".join(tools.BY_DEFAULT), help="[%(default)s]")
     parser.add_argument("--rounds", type=int, default=5, help="[%(default)s]")
     parser.add_argument("--compare-rounds", type=int, default=1,
@@ -42,7 +43,7 @@ def parse():
                         help="these tools also run what takes them minutes")
     parser.add_argument("--fast", action="store_true",
                         help="one round of bare, mallow and heaptrack: a check, no reference")
-    parser.add_argument("--no-micro", action="store_true", help="only the programs: no micro, live, engine")
+    parser.add_argument("--no-micro", action="store_true", help="only the programs: no micro, live, engine, deep")
     parser.add_argument("-o", "--output", type=pathlib.Path,
                         help="the result's file [bench/results/DATE.txt]")
     parser.add_argument("--json", type=pathlib.Path, help="also every single run, as JSON")
@@ -111,6 +112,19 @@ def run_engine(place, arguments):
     return [[title, "", *lines], [serving_title, "", *served], [huge_title, "", *huge]], found
 
 
+def run_deep(place, arguments):
+    """(sections, deep.Figures or None)."""
+    if arguments.no_micro or arguments.only not in (None, "deep"):
+        return [], None
+    lines, whole, found = deep.measure(place, progress, arguments.fast)
+    if not found:
+        return [["A recording of clang++ by `mallow serve`", "", *lines]], None
+    title = (f"A recording of clang++, {table.count(found.stacks)} stacks of {found.depth:.0f} frames: "
+             f"pages of {serving.PAGE} of it")
+    return [[title, "by `mallow serve`, wall milliseconds, minimum/median", "", *lines],
+            ["All stacks of it in one answer, wall seconds, minimum/median", "", *whole]], found
+
+
 def as_json(results):
     return {"failures": results.failures, "samples": {
         workload: {profiler: [dict(dataclasses.asdict(sample), cpu=sample.cpu)
@@ -130,12 +144,14 @@ def main():
     sections, pairs, scaling = run_micro(place, arguments)
     live_sections, lived = run_live(place, arguments)
     engine_sections, opened = run_engine(place, arguments)
+    deep_sections, deeply = run_deep(place, arguments)
     progress("")
     busy = float(load) > IDLE
     text = report.text_of([
         report.head(place, started, number, load, busy) + absent,
         *(report.programs(results) if workloads else []), *sections, *live_sections,
-        *engine_sections, goals.section(results, pairs, scaling, lived, opened)])
+        *engine_sections, *deep_sections,
+        goals.section(results, pairs, scaling, lived, opened, deeply)])
     print(text, end="")
     output = arguments.output or BENCH / "results" / f"{started:%Y-%m-%d-%H%M}.txt"
     output.parent.mkdir(exist_ok=True)

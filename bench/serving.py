@@ -63,17 +63,19 @@ class Server:
         self.process.wait()
 
     def ask(self, target):
-        """(seconds, bytes)"""
-        begin, size = time.monotonic(), 0
+        """(seconds, bytes, seconds until the first of them)"""
+        begin, size, first = time.monotonic(), 0, None
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
         connection.request("GET", f"/data/last/{target}")
         answer = connection.getresponse()
-        while piece := answer.read(1 << 20):
+        while piece := answer.read1(1 << 20):
+            first = first or time.monotonic() - begin
             size += len(piece)
         connection.close()
         if answer.status != 200:
             raise BenchError(f"mallow serve answers {answer.status} to {target}")
-        return time.monotonic() - begin, size
+        seconds = time.monotonic() - begin
+        return seconds, size, first or seconds
 
 
 def measure(place, path, rounds):
@@ -90,7 +92,7 @@ def measure(place, path, rounds):
             for what, target in VIEWS.items():
                 figures.views.setdefault(what, []).append(1000 * server.ask(target)[0])
             figures.flamegraph.append(1000 * server.ask(f"export/flamegraph?size_min={40 + i}")[0])
-            seconds, size = server.ask(f"allocations?count={STREAMED}")
+            seconds, size, _ = server.ask(f"allocations?count={STREAMED}")
             figures.stream.append(size / 1e6 / seconds)
     lines = table.rows(["", "the first", "milliseconds", "next page"], [
         *([what, f"{figures.pages[what][0]:.0f}", table.pair(figures.pages[what], 0),
@@ -101,3 +103,10 @@ def measure(place, path, rounds):
     lines += ["", f"JSON of {table.count(STREAMED)} allocations: {max(figures.stream):.0f} MB/s at best, "
               f"{table.median(figures.stream):.0f} MB/s in the median"]
     return lines, figures
+
+
+def measure_flame(place, path, rounds):
+    """Milliseconds of each round, of what lived at the peak."""
+    with contextlib.closing(Server(place, path)) as server:
+        server.ask("allocations?count=1")
+        return [1000 * server.ask(f"flame?cut={2000 + i}")[0] for i in range(rounds)]

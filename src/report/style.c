@@ -39,17 +39,32 @@ void style_printf(struct buf *buf, const struct style *style, enum style_ink ink
 	style_end(buf, style);
 }
 
+/* How many bytes from text on are printable ASCII: nearly all of nearly every text. */
+static size_t plain_length(const char *text, size_t size)
+{
+	size_t i = 0;
+
+	while (i < size && text[i] >= 0x20 && text[i] < 0x7f)
+		i++;
+	return i;
+}
+
 void style_safe_text(struct buf *buf, const char *text, size_t size)
 {
-	while (size) {
-		size_t length = utf8_sequence(text, size);
-		unsigned char first = (unsigned char)*text;
-		bool control = first < 0x20 || first == 0x7f ||
-			       (first == 0xc2 && length == 2 && (unsigned char)text[1] < 0xa0);
+	for (;;) {
+		size_t length = plain_length(text, size);
+		unsigned char first;
 
-		if (length && !control) {
+		buf_put(buf, text, length);
+		text += length;
+		size -= length;
+		if (!size)
+			return;
+		first = (unsigned char)*text;
+		length = utf8_sequence(text, size);
+		if (length > 1 && (first != 0xc2 || (unsigned char)text[1] >= 0xa0)) {
 			buf_put(buf, text, length);
-		} else {
+		} else { // a control character, or no UTF-8
 			buf_text(buf, "\xef\xbf\xbd");
 			if (!length)
 				length = utf8_invalid(text, size);

@@ -24,6 +24,7 @@ void dataset_release(struct dataset *dataset)
 	}
 	free(dataset->frame_calls);
 	free(dataset->sums);
+	free(dataset->timeline);
 	symbolized_destroy(dataset->symbolized);
 	symbolizer_destroy(dataset->symbolizer);
 	recording_close(dataset->owned);
@@ -114,6 +115,19 @@ struct err *dataset_sums(struct dataset *dataset, const struct site_sums **ret)
 	if (!dataset->sums)
 		err = site_sums_create(dataset->recording, NULL, &dataset->sums);
 	*ret = dataset->sums;
+	return err;
+}
+
+struct err *dataset_timeline(struct dataset *dataset, const struct timeline_point **ret,
+			     size_t *count)
+{
+	struct err *err = NULL;
+
+	if (!dataset->timeline)
+		err = timeline_create(dataset->recording, &dataset->timeline,
+				      &dataset->timeline_count);
+	*ret = dataset->timeline;
+	*count = dataset->timeline_count;
 	return err;
 }
 

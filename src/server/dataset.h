@@ -3,9 +3,9 @@
  * for, and kept. References are counted. A recording that has grown is loaded again as a new data
  * set; the old one goes when its last request is over.
  *
- * The lock guards symbolized, frames and selections, and the making of sums and groups. The other
- * members, but for references, do not change after dataset_open(). Sums and groups, once made, stay
- * where they are, and may be read without the lock.
+ * The lock guards symbolized, frames and selections, and the making of sums, groups and the
+ * timeline. The other members, but for references, do not change after dataset_open(). Sums, groups
+ * and the timeline, once made, stay where they are, and may be read without the lock.
  */
 #ifndef MALLOW_SERVER_DATASET_H
 #define MALLOW_SERVER_DATASET_H
@@ -15,6 +15,7 @@
 #include "analysis/blocks/site_sums.h"
 #include "analysis/names/symbolized.h"
 #include "analysis/views/block_groups.h"
+#include "analysis/views/timeline.h"
 #include "server/frame_json.h"
 
 #define DATASET_SELECTIONS 4
@@ -38,6 +39,8 @@ struct dataset {
 	struct symbolizer *symbolizer;
 	uint64_t *frame_calls;
 	struct site_sums *sums;
+	struct timeline_point *timeline; /* NULL: not made */
+	size_t timeline_count;
 	struct block_groups *groups[DATASET_GROUPINGS]; /* NULL: not made */
 	unsigned int references;
 };
@@ -71,6 +74,10 @@ void dataset_unlock(struct dataset *dataset);
  * under the lock.
  */
 struct err *dataset_sums(struct dataset *dataset, const struct site_sums **ret);
+
+/* *ret: the points of timeline.h; they live as long as the data set. Call it under the lock. */
+struct err *dataset_timeline(struct dataset *dataset, const struct timeline_point **ret,
+			     size_t *count);
 
 /*
  * *ret: the groups by function, module, thread or site; they live as long as the data set. Call it

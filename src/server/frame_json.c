@@ -65,66 +65,85 @@ static struct err *put_line(const struct frame_json *frames, struct json_writer 
 	return err;
 }
 
-struct err *frame_json_put_line(struct frame_json *frames, struct json_writer *json, uint32_t frame,
-				uint32_t line)
-{
-	const struct named_frame *lines;
-	struct err *err;
-	size_t count;
-
-	err = symbolized_frame(frames->symbolized, frame, &lines, &count);
-	return err ? err : put_line(frames, json, &lines[line], frames->calls[frame]);
-}
-
-static struct err *make(struct frame_json *frames, uint32_t frame, struct made_frame *ret)
+static struct err *make(struct frame_json *frames, uint32_t frame, struct made_frame *made)
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	const struct named_frame *lines;
 	struct err *err;
-	size_t count;
+	size_t count, *ends;
 
 	err = symbolized_frame(frames->symbolized, frame, &lines, &count);
-	while (!err && count--) {
+	if (err)
+		return err;
+	ends = arena_alloc(&frames->arena, count * sizeof(*ends));
+	if (!ends)
+		return err_no_memory();
+	for (size_t i = count; !err && i-- > 0;) {
 		struct json_writer json;
 
 		json_init(&json, &buf, false);
-		err = frame_json_put_line(frames, &json, frame, (uint32_t)count);
-		if (count)
+		err = put_line(frames, &json, &lines[i], frames->calls[frame]);
+		ends[i] = buf.size;
+		if (i)
 			buf_char(&buf, ',');
 	}
 	if (!err)
 		err = buf_finish(&buf);
 	if (err)
 		return err;
-	ret->text = arena_copy(&frames->arena, buf.data, buf.size);
-	ret->size = buf.size;
-	return ret->text ? NULL : err_no_memory();
+	made->ends = ends;
+	made->lines = count;
+	made->size = buf.size;
+	made->text = arena_copy(&frames->arena, buf.data, buf.size);
+	return made->text ? NULL : err_no_memory();
+}
+
+/* *ret: the JSON of a frame. */
+static struct err *made_of(struct frame_json *frames, uint32_t frame, const struct made_frame **ret)
+{
+	uint32_t count;
+
+	recording_frames(symbolized_recording(frames->symbolized), &count);
+	if (!frames->made)
+		frames->made = calloc((size_t)count + 1, sizeof(*frames->made));
+	if (!frames->made)
+		return err_no_memory();
+	*ret = &frames->made[frame];
+	return (*ret)->text ? NULL : make(frames, frame, &frames->made[frame]);
+}
+
+struct err *frame_json_put_line(struct frame_json *frames, struct json_writer *json, uint32_t frame,
+				uint32_t line)
+{
+	const struct made_frame *made;
+	struct err *err = made_of(frames, frame, &made);
+	size_t begin;
+
+	if (err)
+		return err;
+	// Outer lines come first, with a comma behind each.
+	begin = line + 1 < made->lines ? made->ends[line + 1] + 1 : 0;
+	json_made(json, made->text + begin, made->ends[line] - begin);
+	return NULL;
 }
 
 struct err *frame_json_put_stack(struct frame_json *frames, struct json_writer *json,
 				 uint32_t stack)
 {
-	const struct recording *recording = symbolized_recording(frames->symbolized);
 	const struct stack_node *stacks;
 	struct err *err = NULL;
 	uint32_t count;
 
-	recording_frames(recording, &count);
-	if (!frames->made)
-		frames->made = calloc((size_t)count + 1, sizeof(*frames->made));
-	if (!frames->made)
-		return err_no_memory();
-	stacks = recording_stacks(recording, &count);
+	stacks = recording_stacks(symbolized_recording(frames->symbolized), &count);
 	frames->path.count = 0;
 	for (; stack != RECORDING_NONE; stack = stacks[stack].parent)
 		if (!vec_push(&frames->path, stacks[stack].frame))
 			return err_no_memory();
 	json_array(json);
 	for (size_t i = frames->path.count; !err && i-- > 0;) {
-		struct made_frame *made = &frames->made[frames->path.items[i]];
+		const struct made_frame *made;
 
-		if (!made->text)
-			err = make(frames, frames->path.items[i], made);
+		err = made_of(frames, frames->path.items[i], &made);
 		if (!err)
 			json_made(json, made->text, made->size);
 	}

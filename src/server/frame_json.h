@@ -11,8 +11,10 @@
 #include "hosted/vec.h"
 
 struct made_frame {
-	const char *text; /* objects with commas between, outermost first; NULL: not made */
+	const char *text;   /* objects with commas between, outermost first; NULL: not made */
+	const size_t *ends; /* of each line of the frame, innermost first: where its object ends */
 	size_t size;
+	size_t lines;
 };
 
 struct frame_json {

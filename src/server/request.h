@@ -38,6 +38,7 @@ struct request {
 	unsigned int choices[PARAMETER_COUNTED]; /* index of the choice */
 	uint64_t numbers[PARAMETER_COUNTED];     /* N, and INTERVAL in nanoseconds */
 	struct moment moments[PARAMETER_COUNTED];
+	const char *texts[PARAMETER_COUNTED]; /* NULL: not given */
 };
 
 /* Accepts a zeroed struct. */

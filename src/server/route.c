@@ -15,6 +15,7 @@
 #define PAGE    ROUTE_PAGE
 #define STACKS  ROUTE_STACKS
 #define PROFILE ROUTE_PROFILE
+#define FLAME   ROUTE_FLAME
 #define SERIES  ROUTE_SERIES
 #define SPACE   ROUTE_SPACE
 #define JSON    "application/json"
@@ -119,6 +120,10 @@ static bool set_value(struct request *request, size_t id, const char *value, con
 	if (strcmp(kind, "INTERVAL") == 0) {
 		*allowed = "a time such as 500ms, 2s or 1h2m3s";
 		return interval_parse(value, &request->numbers[id]);
+	}
+	if (strcmp(kind, "N") != 0 && strcmp(kind, "ADDRESS") != 0) {
+		request->texts[id] = value;
+		return true;
 	}
 	*allowed = "a whole number";
 	if (strcmp(kind, "ADDRESS") == 0 && strncmp(value, "0x", 2) == 0) {

@@ -16,6 +16,7 @@ enum route_group {
 	ROUTE_PROFILE = 32,
 	ROUTE_SERIES = 64,
 	ROUTE_SPACE = 128,
+	ROUTE_FLAME = 256,
 };
 
 struct route {

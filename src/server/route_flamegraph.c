@@ -1,4 +1,6 @@
 /* /export/flamegraph and /export/flamegraph.pl: bytes by stacks of functions. */
+#include <stdlib.h>
+
 #include "analysis/trees/tree.h"
 #include "hosted/cleanup.h"
 #include "report/export/collapsed.h"
@@ -8,23 +10,6 @@
 
 CLEANUP_DEFINE(struct tree *, tree_destroy);
 CLEANUP_DEFINE(struct selection *, selection_release);
-
-typedef struct err *put_stacks(struct buf *buf, const struct recording *recording,
-			       const struct tree *tree);
-
-static struct err *put_svg(struct buf *buf, const struct recording *recording,
-			   const struct tree *tree)
-{
-	// Nothing matched: clients expect an empty body.
-	return tree->nodes[0].value ? flamegraph_write(buf, recording, tree, METRIC_TOTAL, false)
-				    : NULL;
-}
-
-static struct err *put_lines(struct buf *buf, const struct recording *recording,
-			     const struct tree *tree)
-{
-	return collapsed_write_libraries(buf, tree);
-}
 
 /*
  * Makes the tree of the matching blocks' bytes; nothing else is shown, so nothing else is summed.
@@ -59,39 +44,74 @@ static struct err *create_tree(struct dataset *dataset, struct selection *select
 				    METRIC_TOTAL, TREE_WHOLE, ret);
 }
 
-/* Writes the stacks of the matching blocks. Call it under the lock. */
-static struct err *write_stacks(struct request *request, struct reply *reply, put_stacks *put,
-				struct buf *buf)
+/*
+ * *ret: the tree of the matching blocks; NULL if the request was refused. Call it under the lock.
+ */
+static struct err *find_tree(struct request *request, struct reply *reply, struct tree **ret)
 {
 	cleanup(selection_release_at) struct selection *selection = NULL;
-	cleanup(tree_destroy_at) struct tree *tree = NULL;
-	struct dataset *dataset = request->dataset;
-	struct err *err;
+	struct err *err = request_select(request, reply, &selection);
 
-	err = request_select(request, reply, &selection);
-	if (err || !selection)
-		return err;
-	err = create_tree(dataset, selection, &tree);
-	return err ? err : put(buf, dataset->recording, tree);
-}
-
-static struct err *answer(struct request *request, struct reply *reply, put_stacks *put)
-{
-	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
-	struct err *err;
-
-	dataset_lock(request->dataset);
-	err = write_stacks(request, reply, put, &buf);
-	dataset_unlock(request->dataset);
-	return err || reply->status ? err : reply_whole(reply, &buf);
+	return err || !selection ? err : create_tree(request->dataset, selection, ret);
 }
 
 struct err *route_flamegraph(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, put_svg);
+	cleanup(tree_destroy_at) struct tree *tree = NULL;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	struct dataset *dataset = request->dataset;
+	struct err *err;
+
+	dataset_lock(dataset);
+	err = find_tree(request, reply, &tree);
+	dataset_unlock(dataset);
+	if (err || reply->status)
+		return err;
+	// Nothing matched: clients expect an empty body.
+	if (tree->nodes[0].value)
+		err = flamegraph_write(&buf, dataset->recording, tree, METRIC_TOTAL, false);
+	return err ? err : reply_whole(reply, &buf);
+}
+
+/* The lines that are left to be written. */
+struct lines {
+	struct dataset *dataset;
+	struct tree *tree; /* its names are the data set's */
+	struct collapsed *collapsed;
+};
+
+static void drop_lines(void *state)
+{
+	struct lines *lines = state;
+
+	collapsed_destroy(lines->collapsed);
+	tree_destroy(lines->tree);
+	dataset_release(lines->dataset);
+	free(lines);
+}
+
+/* Needs no lock: the tree has all names. */
+static struct err *make_lines(void *state, struct buf *buf, bool *done)
+{
+	return collapsed_more(((struct lines *)state)->collapsed, buf, BODY_PIECE, done);
 }
 
 struct err *route_flamegraph_pl(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, put_lines);
+	struct lines *lines = calloc(1, sizeof(*lines));
+	struct err *err;
+
+	if (!lines)
+		return err_no_memory();
+	lines->dataset = dataset_hold(request->dataset);
+	dataset_lock(lines->dataset);
+	err = find_tree(request, reply, &lines->tree);
+	dataset_unlock(lines->dataset);
+	if (!err && lines->tree)
+		err = collapsed_create(lines->tree, COLLAPSED_LIBRARIES, &lines->collapsed);
+	if (err || !lines->tree) {
+		drop_lines(lines);
+		return err;
+	}
+	return reply_pieces(reply, make_lines, lines, drop_lines);
 }

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "analysis/views/heap_regions.h"
-#include "analysis/views/timeline.h"
 #include "hosted/cleanup.h"
 #include "server/route.h"
 #include "server/selection.h"
@@ -55,14 +54,15 @@ static void put_series(struct json_writer *json, const struct series *series,
 static struct err *answer(struct request *request, struct reply *reply, const struct series *series,
 			  size_t series_count)
 {
-	auto_free struct timeline_point *points = NULL;
+	const struct timeline_point *points;
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct json_writer json;
 	struct err *err;
 	size_t count;
 
-	// No lock: nothing here is kept in the data set.
-	err = timeline_create(request->dataset->recording, &points, &count);
+	dataset_lock(request->dataset);
+	err = dataset_timeline(request->dataset, &points, &count);
+	dataset_unlock(request->dataset);
 	if (err)
 		return err;
 	json_init(&json, &buf, false);

@@ -2,6 +2,8 @@
  * /allocation_ascii_tree and /tree: matching blocks by places in the source, in the order of their
  * first allocation.
  */
+#include <stdlib.h>
+
 #include "analysis/views/source_tree.h"
 #include "hosted/cleanup.h"
 #include "report/text/ascii_tree.h"
@@ -11,20 +13,57 @@
 CLEANUP_DEFINE(struct source_tree *, source_tree_destroy);
 CLEANUP_DEFINE(struct selection *, selection_release);
 
-/* Writes a tree. Called under the lock. */
-typedef struct err *put_tree(struct buf *buf, struct dataset *dataset,
-			     const struct source_tree *tree, bool strip);
-
-static struct err *put_text(struct buf *buf, struct dataset *dataset,
-			    const struct source_tree *tree, bool strip)
+/* *ret: the tree; NULL if the request was refused. Call it under the lock. */
+static struct err *find_tree(struct request *request, struct reply *reply, struct source_tree **ret)
 {
-	return ascii_tree_write(buf, dataset->symbolized, tree, strip);
+	cleanup(selection_release_at) struct selection *selection = NULL;
+	struct dataset *dataset = request->dataset;
+	const struct site_sums *sums;
+	struct err *err;
+
+	err = request_select(request, reply, &selection);
+	if (err || !selection)
+		return err;
+	err = selection_sums(dataset, selection, &sums);
+	return err ? err : source_tree_create(dataset->recording, dataset->symbolized, sums, ret);
+}
+
+struct err *route_allocation_ascii_tree(struct request *request, struct reply *reply)
+{
+	cleanup(source_tree_destroy_at) struct source_tree *tree = NULL;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	struct dataset *dataset = request->dataset;
+	struct err *err;
+
+	dataset_lock(dataset);
+	err = find_tree(request, reply, &tree);
+	if (!err && tree)
+		err = ascii_tree_write(&buf, dataset->symbolized, tree, request_strips(request));
+	dataset_unlock(dataset);
+	return err || reply->status ? err : reply_whole(reply, &buf);
+}
+
+/* A tree of which some nodes are written already. */
+struct writing {
+	struct dataset *dataset;
+	struct source_tree *tree;
+	uint32_t at; /* the node to be written next */
+	bool strip;
+};
+
+static void drop_writing(void *state)
+{
+	struct writing *writing = state;
+
+	source_tree_destroy(writing->tree);
+	dataset_release(writing->dataset);
+	free(writing);
 }
 
 /* Writes a node, but not its children: trees may be deeper than the JSON writer can nest. */
-static struct err *open_node(struct buf *buf, struct dataset *dataset,
-			     const struct source_node *node, bool strip)
+static struct err *open_node(struct buf *buf, const struct writing *writing)
 {
+	const struct source_node *node = &writing->tree->nodes[writing->at];
 	struct json_writer json;
 	struct err *err = NULL;
 
@@ -38,74 +77,63 @@ static struct err *open_node(struct buf *buf, struct dataset *dataset,
 	if (node->frame == RECORDING_NONE)
 		json_null(&json);
 	else
-		err = frame_json_put_line(&dataset->frames[strip], &json, node->frame, node->line);
+		err = frame_json_put_line(&writing->dataset->frames[writing->strip], &json,
+					  node->frame, node->line);
 	buf_text(buf, ",\"children\":[");
 	return err;
 }
 
-static struct err *put_json(struct buf *buf, struct dataset *dataset,
-			    const struct source_tree *tree, bool strip)
+/* Steps to the node after the one that was opened. false: that was the last. */
+static bool next_node(struct buf *buf, struct writing *writing)
 {
-	const struct source_node *nodes = tree->nodes;
-	uint32_t at = 0;
+	const struct source_node *nodes = writing->tree->nodes;
+	uint32_t at = writing->at;
 
-	for (;;) {
-		struct err *err = open_node(buf, dataset, &nodes[at], strip);
-
-		if (err)
-			return err;
-		if (nodes[at].first_child != RECORDING_NONE) {
-			at = nodes[at].first_child;
-			continue;
-		}
-		buf_text(buf, "]}");
-		while (at && nodes[at].next_sibling == RECORDING_NONE) {
-			at = nodes[at].parent;
-			buf_text(buf, "]}");
-		}
-		if (!at)
-			return NULL;
-		buf_char(buf, ',');
-		at = nodes[at].next_sibling;
+	if (nodes[at].first_child != RECORDING_NONE) {
+		writing->at = nodes[at].first_child;
+		return true;
 	}
+	buf_text(buf, "]}");
+	while (at && nodes[at].next_sibling == RECORDING_NONE) {
+		at = nodes[at].parent;
+		buf_text(buf, "]}");
+	}
+	if (!at)
+		return false;
+	buf_char(buf, ',');
+	writing->at = nodes[at].next_sibling;
+	return true;
 }
 
-/* Finds the tree and writes it by put. Call it under the lock. */
-static struct err *write_tree(struct request *request, struct reply *reply, put_tree *put,
-			      struct buf *buf)
+static struct err *make_tree(void *state, struct buf *buf, bool *done)
 {
-	cleanup(source_tree_destroy_at) struct source_tree *tree = NULL;
-	cleanup(selection_release_at) struct selection *selection = NULL;
-	struct dataset *dataset = request->dataset;
-	const struct site_sums *sums;
-	struct err *err;
+	struct writing *writing = state;
+	struct err *err = NULL;
 
-	err = request_select(request, reply, &selection);
-	if (err || !selection)
-		return err;
-	err = selection_sums(dataset, selection, &sums);
-	if (!err)
-		err = source_tree_create(dataset->recording, dataset->symbolized, sums, &tree);
-	return err ? err : put(buf, dataset, tree, request_strips(request));
-}
-
-static struct err *answer(struct request *request, struct reply *reply, put_tree *put)
-{
-	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
-	struct err *err;
-
-	dataset_lock(request->dataset);
-	err = write_tree(request, reply, put, &buf);
-	dataset_unlock(request->dataset);
-	return err || reply->status ? err : reply_whole(reply, &buf);
-}
-
-struct err *route_allocation_ascii_tree(struct request *request, struct reply *reply)
-{
-	return answer(request, reply, put_text);
+	dataset_lock(writing->dataset);
+	while (!err && !*done && buf->size < BODY_PIECE) {
+		err = open_node(buf, writing);
+		*done = !next_node(buf, writing);
+	}
+	dataset_unlock(writing->dataset);
+	return err;
 }
 
 struct err *route_tree(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, put_json);
+	struct writing *writing = calloc(1, sizeof(*writing));
+	struct err *err;
+
+	if (!writing)
+		return err_no_memory();
+	writing->dataset = dataset_hold(request->dataset);
+	writing->strip = request_strips(request);
+	dataset_lock(writing->dataset);
+	err = find_tree(request, reply, &writing->tree);
+	dataset_unlock(writing->dataset);
+	if (err || !writing->tree) {
+		drop_writing(writing);
+		return err;
+	}
+	return reply_pieces(reply, make_tree, writing, drop_writing);
 }

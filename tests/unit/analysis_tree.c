@@ -88,6 +88,48 @@ static void trees(void **state)
 	recording_close(recording);
 }
 
+#define CHILDREN 50 /* more than are looked for one after the other */
+
+/* A file that is loaded twice: equal labels at different addresses are one node. */
+static void many_children(void **state)
+{
+	struct trace_writer writer;
+	struct recording *recording = NULL;
+	struct symbolized *symbolized = NULL;
+	struct tree *tree = NULL;
+	uint32_t found = 0;
+
+	trace_writer_init(&writer);
+	trace_writer_chunk(&writer, 0, 0, TRACE_WRITER_SEALED);
+	for (uint64_t i = 1; i <= 2; i++) {
+		uint64_t bias = 0x400000 * i, first = 100 * i;
+
+		trace_writer_module(&writer, 1000, i, bias, bias, bias + 0x100000, "/no/such/toy");
+		for (uint64_t k = 0; k <= CHILDREN; k++)
+			trace_writer_frame(&writer, first + k, bias + 0x101 + 16 * k, i);
+		for (uint64_t k = 1; k <= CHILDREN; k++) {
+			trace_writer_push(&writer, i * k > 1 ? 2 : 0, 2, first, first + k);
+			trace_writer_allocate(&writer, 1, 1, 0x10000 * (i * 64 + k), 100 - k);
+		}
+	}
+	trace_writer_seal(&writer);
+	assert_ok(recording_open_memory("x", writer.data, writer.size, RECORDING_SUMS, &recording));
+	assert_ok(symbolized_create(recording, NULL, &symbolized));
+	assert_ok(tree_create(recording, symbolized, METRIC_TOTAL, TREE_WHOLE, &tree));
+	assert_int_equal(tree->count, 2 + CHILDREN);
+	assert_int_equal(tree->nodes[1].next_sibling, RECORDING_NONE);
+	for (uint32_t i = tree->nodes[1].first_child; i != RECORDING_NONE;
+	     i = tree->nodes[i].next_sibling) {
+		assert_int_equal(tree->nodes[i].value, 2 * (100 - ++found));
+		assert_int_equal(tree->nodes[i].first_child, RECORDING_NONE);
+	}
+	assert_int_equal(found, CHILDREN);
+	tree_destroy(tree);
+	symbolized_destroy(symbolized);
+	recording_close(recording);
+	trace_writer_deinit(&writer);
+}
+
 static void named_frames(void **state)
 {
 	struct recording *recording = open_sample();
@@ -151,9 +193,8 @@ static void metrics(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(trees),
-		cmocka_unit_test(named_frames),
-		cmocka_unit_test(labels),
+		cmocka_unit_test(trees),        cmocka_unit_test(many_children),
+		cmocka_unit_test(named_frames), cmocka_unit_test(labels),
 		cmocka_unit_test(metrics),
 	};
 

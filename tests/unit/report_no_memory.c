@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/recording_memory.h"
+#include "analysis/trees/flame.h"
 #include "check.h"
 #include "failing_malloc.h"
 #include "live_writer.h"
@@ -37,6 +38,31 @@ static struct err *write_change(struct buf *buf, const struct recording *recordi
 				struct symbolized *symbolized)
 {
 	return pprof_write(buf, recording, symbolized, recording);
+}
+
+/* In both directions, with everything that a graph can be told; its names stand for it. */
+static struct err *write_flame(struct buf *buf, const struct recording *recording,
+			       struct symbolized *symbolized)
+{
+	static const struct flame_options all[] = {
+		{.metric = FLAME_PEAK,
+		 .trunks = true,
+		 .most = 100,
+		 .shape = {.merge = TREE_BY_LINE, .plumbing = true, .recursion = true}},
+		{.metric = FLAME_TEMPORARY, .callers = true, .focus = "main", .most = 3},
+		{.metric = FLAME_TOTAL, .callers = true, .root = "0.0", .cut = 3, .most = 100},
+	};
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < sizeof(all) / sizeof(all[0]); i++) {
+		struct flame *flame = NULL;
+
+		err = flame_create(recording, symbolized, NULL, &all[i], &flame);
+		for (uint32_t k = 0; !err && k < flame->name_count; k++)
+			buf_text(buf, flame->names[k].text);
+		flame_destroy(flame);
+	}
+	return err;
 }
 
 /* With the headline and the findings; the facts that they need are kept once they are made. */
@@ -120,6 +146,7 @@ static void exports(void **state)
 		assert_true(fail_each(write_report, recording) > 500);
 		assert_true(fail_each(write_heaptrack, recording) > 20);
 		assert_true(fail_each(write_replay, recording) >= 40);
+		assert_true(fail_each(write_flame, recording) >= 9);
 		profiles += fail_each(write_pprof, recording);
 		changes += fail_each(write_change, recording);
 		recording_close(recording);

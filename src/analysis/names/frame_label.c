@@ -1,6 +1,6 @@
 #include "analysis/names/frame_label.h"
 
-static void put_clean(struct buf *buf, const char *text)
+void frame_label_text(struct buf *buf, const char *text)
 {
 	for (; *text; text++) {
 		unsigned char c = (unsigned char)*text;
@@ -11,10 +11,10 @@ static void put_clean(struct buf *buf, const char *text)
 
 void frame_label(struct buf *buf, const struct named_frame *frame)
 {
-	put_clean(buf, frame->function);
+	frame_label_text(buf, frame->function);
 	if (frame->in_program || !frame->has_symbol || !frame->module_name)
 		return;
 	buf_text(buf, " [");
-	put_clean(buf, frame->module_name);
+	frame_label_text(buf, frame->module_name);
 	buf_char(buf, ']');
 }

@@ -16,4 +16,7 @@
 
 void frame_label(struct buf *buf, const struct named_frame *frame);
 
+/* Writes a text as it would be in a label. */
+void frame_label_text(struct buf *buf, const char *text);
+
 #endif

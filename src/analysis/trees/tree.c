@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/trees/tree_labels.h"
+#include "analysis/trees/tree_nodes.h"
 #include "hosted/cleanup.h"
 #include "hosted/intern.h"
 
@@ -15,6 +16,13 @@
 struct tree_impl {
 	struct tree tree;
 	struct intern labels;
+	uint32_t *leaves;
+};
+
+/* The frames at the end of a stack for which its tree node stands. */
+struct run {
+	uint32_t length;
+	bool plumbing; /* it may become longer by plumbing */
 };
 
 struct builder {
@@ -22,19 +30,18 @@ struct builder {
 	const struct stack_node *stacks;
 	uint32_t stack_count;
 	struct tree_labels labels;
-	struct map children; /* from parent and label number to node */
-	VEC(struct tree_node) nodes;
+	struct tree_nodes nodes;
 	uint32_t *by_stack; /* for each stack node its tree node; 0: none (yet) */
 	bool *needed;       /* for each stack node: sites with a value have it */
-	uint32_t *runs;     /* for each stack node: the length of the run it ends in; NULL: whole */
-	bool *own;          /* for each stack node: own code is in it, above or below */
+	struct tree_shape shape;
+	struct run *runs; /* for each stack node: the run that it ends in */
+	bool *own;        /* for each stack node: own code is in it, above or below; NULL: whole */
 };
 
 static void builder_deinit(struct builder *builder)
 {
 	tree_labels_deinit(&builder->labels);
-	map_deinit(&builder->children);
-	vec_deinit(&builder->nodes);
+	tree_nodes_deinit(&builder->nodes);
 	free(builder->by_stack);
 	free(builder->needed);
 	free(builder->runs);
@@ -48,81 +55,80 @@ void tree_destroy(struct tree *tree)
 	if (!tree)
 		return;
 	free(tree->nodes);
+	free(impl->leaves);
 	intern_deinit(&impl->labels);
 	free(impl);
 }
 CLEANUP_DEFINE(struct tree *, tree_destroy);
 
-static bool is_same_line(const struct named_frame *a, const struct named_frame *b)
+static void note_folded(struct tree_node *node, uint32_t frames)
 {
-	return a->line == b->line &&
-	       (a->file == b->file || (a->file && b->file && strcmp(a->file, b->file) == 0));
+	if (node->folded < frames)
+		node->folded = frames;
 }
 
-static struct err *child(struct builder *builder, uint32_t parent, const struct label_line *line,
-			 uint32_t *ret)
+/* Whether a line belongs to the node of the line before it. */
+static bool joins(const struct builder *builder, const struct label_line *line, uint32_t at,
+		  const struct run *run, bool plumbing)
 {
-	uint64_t *node = map_put(&builder->children, (uint64_t)parent << 32 | line->number);
-	struct tree_node new_node = {
-		.frame = line->frame,
-		.label = line->label,
-		.parent = parent,
-		.first_child = RECORDING_NONE,
-		.next_sibling = RECORDING_NONE,
-	};
-
-	if (!node)
-		return err_no_memory();
-	if (*node == MAP_NONE) {
-		if (builder->nodes.count >= RECORDING_NONE || !vec_push(&builder->nodes, new_node))
-			return err_no_memory();
-		*node = builder->nodes.count - 1;
-	}
-	builder->nodes.items[*node].several_lines |=
-		!is_same_line(builder->nodes.items[*node].frame, line->frame);
-	*ret = (uint32_t)*node;
-	return NULL;
+	if (plumbing && run->plumbing)
+		return true;
+	return at && builder->shape.merge >= TREE_BY_FILE &&
+	       builder->nodes.all.items[at].number == line->number;
 }
 
 /*
- * Steps from *at to the node of a line. run: how many frames of plumbing end at *at; NULL: nothing
- * is folded.
+ * Steps back from *at to the node with the line's label, if the stack has one. It then stands for
+ * what is between them, too.
  */
-static struct err *step(struct builder *builder, const struct label_line *line, uint32_t *at,
-			uint32_t *run)
+static bool step_back(struct builder *builder, const struct label_line *line, uint32_t *at)
 {
-	if (run && line->frame->plumbing && ++*run > 1) {
-		struct tree_node *node = &builder->nodes.items[*at];
+	struct tree_node *nodes = builder->nodes.all.items;
+	uint32_t frames = 2;
 
-		if (node->folded < *run)
-			node->folded = *run;
+	for (uint32_t i = *at; i; i = nodes[i].parent, frames++) {
+		if (nodes[i].number != line->number)
+			continue;
+		note_folded(&nodes[i], frames);
+		*at = i;
+		return true;
+	}
+	return false;
+}
+
+/* Steps from *at to the node of a line. folds: whether plumbing is folded in this stack. */
+static struct err *step(struct builder *builder, const struct label_line *line, uint32_t *at,
+			struct run *run, bool folds)
+{
+	bool plumbing = folds && line->frame->plumbing;
+
+	if (joins(builder, line, *at, run, plumbing)) {
+		note_folded(&builder->nodes.all.items[*at], ++run->length);
 		return NULL;
 	}
-	if (run && !line->frame->plumbing)
-		*run = 0;
-	return child(builder, *at, line, at);
+	*run = (struct run){.length = 1, .plumbing = plumbing};
+	if (builder->shape.recursion && step_back(builder, line, at))
+		return NULL;
+	return tree_nodes_child(&builder->nodes, *at, line, at);
 }
 
 static struct err *place_stack(struct builder *builder, uint32_t stack)
 {
 	const struct stack_node *node = &builder->stacks[stack];
 	bool outermost = node->parent == RECORDING_NONE;
-	bool folds = builder->runs && builder->own[stack];
+	bool folds = builder->own && builder->own[stack];
 	uint32_t at = outermost ? 0 : builder->by_stack[node->parent];
-	uint32_t run = folds && !outermost ? builder->runs[node->parent] : 0;
+	struct run run = outermost ? (struct run){0} : builder->runs[node->parent];
 	const struct label_line *lines;
 	struct err *err;
 	size_t count;
 
 	err = tree_labels_of(&builder->labels, node->frame, &lines, &count);
 	while (!err && count--)
-		err = step(builder, &lines[count], &at, folds ? &run : NULL);
-	if (err)
-		return err;
+		err = step(builder, &lines[count], &at, &run, folds);
 	builder->by_stack[stack] = at;
-	if (builder->runs)
-		builder->runs[stack] = run;
-	return NULL;
+	builder->runs[stack] = run;
+	return err;
 }
 
 /* Finds which stack nodes have own code in them, above them or below them. */
@@ -132,8 +138,7 @@ static struct err *find_own(struct builder *builder)
 	auto_free bool *above = calloc((size_t)builder->stack_count + 1, sizeof(*above));
 
 	builder->own = calloc((size_t)builder->stack_count + 1, sizeof(*builder->own));
-	builder->runs = calloc((size_t)builder->stack_count + 1, sizeof(*builder->runs));
-	if (!above || !builder->own || !builder->runs)
+	if (!above || !builder->own)
 		return err_no_memory();
 	for (uint32_t i = 0; i < builder->stack_count; i++) {
 		const struct label_line *lines;
@@ -170,16 +175,8 @@ static void mark_needed(struct builder *builder, const struct site *sites, uint3
 
 static struct err *make_nodes(struct builder *builder)
 {
-	struct tree_node root = {
-		.label = "",
-		.parent = RECORDING_NONE,
-		.first_child = RECORDING_NONE,
-		.next_sibling = RECORDING_NONE,
-	};
-	struct err *err = NULL;
+	struct err *err = tree_nodes_begin(&builder->nodes);
 
-	if (!vec_push(&builder->nodes, root))
-		return err_no_memory();
 	for (uint32_t i = 0; !err && i < builder->stack_count; i++)
 		if (builder->needed[i])
 			err = place_stack(builder, i);
@@ -187,99 +184,82 @@ static struct err *make_nodes(struct builder *builder)
 }
 
 static void add_up(struct builder *builder, const struct site *sites, uint32_t count,
-		   enum metric metric)
+		   enum metric metric, uint32_t *leaves)
 {
-	struct tree_node *nodes = builder->nodes.items;
+	struct tree_node *nodes = builder->nodes.all.items;
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t value = metric_of_site(metric, &sites[i]);
 		uint32_t at =
 			sites[i].stack == RECORDING_NONE ? 0 : builder->by_stack[sites[i].stack];
 
+		leaves[i] = value ? at : RECORDING_NONE;
 		if (!value)
 			continue;
 		nodes[at].self += value;
 		nodes[at].value += value;
 		nodes[at].calls += sites[i].calls;
 	}
-	for (size_t i = builder->nodes.count; i-- > 1;) {
+	for (size_t i = builder->nodes.all.count; i-- > 1;) {
 		nodes[nodes[i].parent].value += nodes[i].value;
 		nodes[nodes[i].parent].calls += nodes[i].calls;
 	}
 }
 
-/*
- * Compares by value, descending, then by label: reversed, because siblings are linked from the last
- * to the first.
- */
-static int compare(const void *left, const void *right, void *argument)
-{
-	const struct tree_node *nodes = argument;
-	const struct tree_node *a = &nodes[*(const uint32_t *)left];
-	const struct tree_node *b = &nodes[*(const uint32_t *)right];
-
-	if (a->value != b->value)
-		return a->value < b->value ? -1 : 1;
-	return strcmp(b->label, a->label);
-}
-
-static struct err *link_nodes(struct tree_node *nodes, uint32_t count)
-{
-	auto_free uint32_t *order = malloc(count * sizeof(*order));
-
-	if (!order)
-		return err_no_memory();
-	for (uint32_t i = 1; i < count; i++)
-		order[i - 1] = i;
-	qsort_r(order, count - 1, sizeof(*order), compare, nodes);
-	for (uint32_t i = 0; i + 1 < count; i++) {
-		struct tree_node *node = &nodes[order[i]];
-
-		node->next_sibling = nodes[node->parent].first_child;
-		nodes[node->parent].first_child = order[i];
-	}
-	return NULL;
-}
-
 static struct err *build(struct builder *builder, const struct site *sites, uint32_t site_count,
-			 enum metric metric, enum tree_fold fold)
+			 enum metric metric, uint32_t *leaves)
 {
 	struct err *err;
 
 	builder->stacks = recording_stacks(builder->recording, &builder->stack_count);
 	builder->by_stack = calloc((size_t)builder->stack_count + 1, sizeof(*builder->by_stack));
 	builder->needed = calloc((size_t)builder->stack_count + 1, sizeof(*builder->needed));
-	if (!builder->by_stack || !builder->needed)
+	builder->runs = calloc((size_t)builder->stack_count + 1, sizeof(*builder->runs));
+	if (!builder->by_stack || !builder->needed || !builder->runs)
 		return err_no_memory();
 	mark_needed(builder, sites, site_count, metric);
-	err = fold == TREE_FOLDED ? find_own(builder) : NULL;
+	err = builder->shape.plumbing ? find_own(builder) : NULL;
 	if (!err)
 		err = make_nodes(builder);
 	if (err)
 		return err;
-	add_up(builder, sites, site_count, metric);
-	return link_nodes(builder->nodes.items, (uint32_t)builder->nodes.count);
+	add_up(builder, sites, site_count, metric, leaves);
+	return tree_nodes_link(&builder->nodes);
 }
 
-struct err *tree_create_of_sites(const struct recording *recording, struct symbolized *symbolized,
-				 const struct site *sites, uint32_t count, enum metric metric,
-				 enum tree_fold fold, struct tree **ret)
+struct err *tree_create_shaped(const struct recording *recording, struct symbolized *symbolized,
+			       const struct site *sites, uint32_t count, enum metric metric,
+			       const struct tree_shape *shape, struct tree **ret)
 {
-	cleanup(builder_deinit) struct builder builder = {.recording = recording};
+	cleanup(builder_deinit) struct builder builder = {.recording = recording, .shape = *shape};
 	struct tree_impl *impl = calloc(1, sizeof(*impl));
 	cleanup(tree_destroy_at) struct tree *tree = impl ? &impl->tree : NULL;
 	struct err *err;
 
 	if (!impl)
 		return err_no_memory();
-	tree_labels_init(&builder.labels, symbolized, &impl->labels);
-	err = build(&builder, sites, count, metric, fold);
+	impl->leaves = malloc(((size_t)count + 1) * sizeof(*impl->leaves));
+	if (!impl->leaves)
+		return err_no_memory();
+	tree_labels_init(&builder.labels, symbolized, shape->merge, &impl->labels);
+	err = build(&builder, sites, count, metric, impl->leaves);
 	if (err)
 		return err;
-	tree->count = (uint32_t)builder.nodes.count;
-	tree->nodes = steal(&builder.nodes.items);
+	tree->count = (uint32_t)builder.nodes.all.count;
+	tree->nodes = steal(&builder.nodes.all.items);
+	tree->labels = (uint32_t)builder.labels.numbers.count;
+	tree->leaves = impl->leaves;
 	*ret = steal(&tree);
 	return NULL;
+}
+
+struct err *tree_create_of_sites(const struct recording *recording, struct symbolized *symbolized,
+				 const struct site *sites, uint32_t count, enum metric metric,
+				 enum tree_fold fold, struct tree **ret)
+{
+	const struct tree_shape shape = {.plumbing = fold == TREE_FOLDED};
+
+	return tree_create_shaped(recording, symbolized, sites, count, metric, &shape, ret);
 }
 
 struct err *tree_create(const struct recording *recording, struct symbolized *symbolized,

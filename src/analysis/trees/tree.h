@@ -17,13 +17,18 @@ struct tree_node {
 	uint32_t parent;                 /* index; RECORDING_NONE: this is the root */
 	uint32_t first_child, next_sibling; /* indices; by descending value, then label */
 	bool several_lines; /* its stacks are also at other lines of the function than frame's */
-	/* Of a run of plumbing: how many frames it stands for in the deepest stack; 0: one. */
+	/* How many frames it stands for, at most, in one stack: of those that were folded; 0: one.
+	 */
 	uint32_t folded;
+	uint32_t number; /* of the label: nodes with equal labels have equal numbers */
 };
 
 struct tree {
 	struct tree_node *nodes; /* nodes[0] is the root */
 	uint32_t count;
+	uint32_t labels; /* numbers of labels are below this */
+	/* For each site that it was made of its innermost node; RECORDING_NONE: it was left out. */
+	const uint32_t *leaves;
 };
 
 enum tree_fold {
@@ -33,6 +38,27 @@ enum tree_fold {
 	 * frame, the call that own code made. Stacks without own code are whole.
 	 */
 	TREE_FOLDED,
+};
+
+enum tree_merge {
+	TREE_BY_FUNCTION, /* labels are those of frame_label.h */
+	TREE_BY_LINE,     /* the same, and file and line behind it */
+	/*
+	 * The file, or the module's file; of a frame without one its label. Frames in a row that
+	 * are of the same one are folded.
+	 */
+	TREE_BY_FILE,
+	TREE_BY_MODULE,
+};
+
+struct tree_shape {
+	enum tree_merge merge;
+	bool plumbing; /* as TREE_FOLDED */
+	/*
+	 * Of each stack the part behind the first frame of a label, up to the last of that label,
+	 * is cut out: "main a b a c" becomes "main a c".
+	 */
+	bool recursion;
 };
 
 /*
@@ -49,6 +75,11 @@ struct err *tree_create(const struct recording *recording, struct symbolized *sy
 struct err *tree_create_of_sites(const struct recording *recording, struct symbolized *symbolized,
 				 const struct site *sites, uint32_t count, enum metric metric,
 				 enum tree_fold fold, struct tree **ret);
+
+/* The same in another shape. */
+struct err *tree_create_shaped(const struct recording *recording, struct symbolized *symbolized,
+			       const struct site *sites, uint32_t count, enum metric metric,
+			       const struct tree_shape *shape, struct tree **ret);
 void tree_destroy(struct tree *tree);
 
 #endif

@@ -3,9 +3,13 @@
 #include "analysis/names/frame_label.h"
 
 void tree_labels_init(struct tree_labels *labels, struct symbolized *symbolized,
-		      struct intern *strings)
+		      enum tree_merge merge, struct intern *strings)
 {
-	*labels = (struct tree_labels){.symbolized = symbolized, .strings = strings};
+	*labels = (struct tree_labels){
+		.symbolized = symbolized,
+		.merge = merge,
+		.strings = strings,
+	};
 	buf_init(&labels->buf);
 }
 
@@ -18,13 +22,31 @@ void tree_labels_deinit(struct tree_labels *labels)
 	vec_deinit(&labels->counts);
 }
 
+static void put_label(struct tree_labels *labels, const struct named_frame *frame)
+{
+	const char *place = labels->merge == TREE_BY_FILE     ? frame->file
+			    : labels->merge == TREE_BY_MODULE ? frame->module_name
+							      : NULL;
+
+	if (place) {
+		frame_label_text(&labels->buf, place);
+		return;
+	}
+	frame_label(&labels->buf, frame);
+	if (labels->merge == TREE_BY_LINE && frame->file && frame->line) {
+		buf_char(&labels->buf, ' ');
+		frame_label_text(&labels->buf, frame->file);
+		buf_printf(&labels->buf, ":%u", frame->line);
+	}
+}
+
 static struct err *add_line(struct tree_labels *labels, const struct named_frame *frame)
 {
 	struct label_line line = {.frame = frame};
 	uint64_t *number;
 
 	labels->buf.size = 0;
-	frame_label(&labels->buf, frame);
+	put_label(labels, frame);
 	if (!buf_string(&labels->buf))
 		return buf_finish(&labels->buf);
 	line.label = intern_bytes(labels->strings, labels->buf.data, labels->buf.size);

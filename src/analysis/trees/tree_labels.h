@@ -3,6 +3,7 @@
 #define MALLOW_ANALYSIS_TREES_TREE_LABELS_H
 
 #include "analysis/names/symbolized.h"
+#include "analysis/trees/tree.h"
 #include "hosted/buf.h"
 #include "hosted/intern.h"
 #include "hosted/map.h"
@@ -17,6 +18,7 @@ struct label_line {
 
 struct tree_labels {
 	struct symbolized *symbolized;
+	enum tree_merge merge;
 	struct intern *strings; /* the caller's: labels live there */
 	struct buf buf;
 	struct map numbers; /* from the address of an interned label to its number */
@@ -26,7 +28,7 @@ struct tree_labels {
 };
 
 void tree_labels_init(struct tree_labels *labels, struct symbolized *symbolized,
-		      struct intern *strings);
+		      enum tree_merge merge, struct intern *strings);
 void tree_labels_deinit(struct tree_labels *labels);
 
 /* *ret: the lines of a frame, innermost first, valid until the next call. */

@@ -1,15 +1,20 @@
 #include "analysis/views/timeline.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "analysis/views/heap_chunk.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
+#include "hosted/parallel.h"
 #include "hosted/vec.h"
 
 #define SECOND 1000000000u
 
-/* What happened in one second; later: what was so at its end. */
+/* Fewer blocks than this are not worth a thread. */
+#define PIECE_MIN ((uint64_t)1 << 18)
+
+/* What happened in one second. */
 struct second {
 	uint64_t number; /* counted from the second in which the recording begins */
 	int64_t size, count;
@@ -17,115 +22,84 @@ struct second {
 	int64_t chunks; /* bytes */
 };
 
-/*
- * A heap of blocks. Its top has the lowest start, or the highest end, of all chunks. Blocks that
- * were freed are removed when they come to the top.
- */
-struct edge {
-	const struct block_columns *blocks;
-	VEC(uint64_t) rows;
-	bool highest;
+/* The addresses from the lowest to the highest of some chunks. low > high: there are none. */
+struct extent {
+	uint64_t low, high;
 };
 
-static uint64_t key(const struct edge *edge, size_t i)
-{
-	uint64_t row = edge->rows.items[i];
-
-	return edge->highest ? ~heap_chunk_end(edge->blocks, row)
-			     : heap_chunk_start(edge->blocks, row);
-}
-
-static void swap(struct edge *edge, size_t a, size_t b)
-{
-	uint64_t row = edge->rows.items[a];
-
-	edge->rows.items[a] = edge->rows.items[b];
-	edge->rows.items[b] = row;
-}
-
-static bool edge_push(struct edge *edge, uint64_t row)
-{
-	size_t i = edge->rows.count;
-
-	if (!vec_push(&edge->rows, row))
-		return false;
-	for (; i && key(edge, i) < key(edge, (i - 1) / 2); i = (i - 1) / 2)
-		swap(edge, i, (i - 1) / 2);
-	return true;
-}
-
-static void edge_pop(struct edge *edge)
-{
-	size_t count = --edge->rows.count, i = 0;
-
-	edge->rows.items[0] = edge->rows.items[count];
-	for (;;) {
-		size_t child = 2 * i + 1;
-
-		if (child + 1 < count && key(edge, child + 1) < key(edge, child))
-			child++;
-		if (child >= count || key(edge, i) <= key(edge, child))
-			return;
-		swap(edge, i, child);
-		i = child;
-	}
-}
-
-/* *ret: the edge at the end of that second. false: nothing is live then. */
-static bool edge_at(struct edge *edge, uint64_t end_ns, uint64_t *ret)
-{
-	while (edge->rows.count && edge->blocks->freed_ns[edge->rows.items[0]] < end_ns)
-		edge_pop(edge);
-	if (!edge->rows.count)
-		return false;
-	*ret = edge->highest ? ~key(edge, 0) : key(edge, 0);
-	return true;
-}
+/*
+ * What a piece of the blocks has come to.
+ *
+ * `extents` is a segment tree over the n seconds in which something happened: element n + i is the
+ * second i, element i < n what elements 2 i and 2 i + 1 have in common. A block that lives at the
+ * ends of the seconds 3 … 9 widens the few elements that make up this range.
+ */
+struct piece {
+	VEC(struct second) seconds; /* in any order, until all pieces are joined */
+	struct map by_number;       /* values: indices of seconds */
+	size_t last;                /* the index found last */
+	struct extent *extents;
+	bool failed; /* no memory */
+};
 
 struct builder {
 	const struct block_columns *blocks;
 	bool glibc;
 	uint64_t begun_ns; /* when the recording began, within its first second */
 	uint64_t begun_s;
-	VEC(struct second) seconds; /* in which something happened */
-	struct map by_number;       /* values: indices of seconds, while these are summed up */
-	size_t last;                /* the index found last */
-	struct edge low, high;
+	struct piece *pieces; /* after join_seconds() the first one has the seconds of all */
+	size_t piece_count;
 	VEC(struct timeline_point) points;
 };
 
 static void builder_deinit(struct builder *builder)
 {
-	vec_deinit(&builder->seconds);
-	map_deinit(&builder->by_number);
-	vec_deinit(&builder->low.rows);
-	vec_deinit(&builder->high.rows);
+	for (size_t i = 0; builder->pieces && i < builder->piece_count; i++) {
+		vec_deinit(&builder->pieces[i].seconds);
+		map_deinit(&builder->pieces[i].by_number);
+		free(builder->pieces[i].extents);
+	}
+	free(builder->pieces);
 	vec_deinit(&builder->points);
 }
 
-/* The second of a time, valid until the next call. NULL: no memory. */
-static struct second *second_at(struct builder *builder, uint64_t time_ns)
+/* The rows of a piece. */
+static void rows_of(const struct builder *builder, size_t number, uint64_t *begin, uint64_t *end)
 {
-	uint64_t number = (builder->begun_ns + time_ns) / SECOND, *place;
+	uint64_t count = builder->blocks->count, length = count / builder->piece_count + 1;
 
-	if (builder->seconds.count && builder->seconds.items[builder->last].number == number)
-		return &builder->seconds.items[builder->last];
-	place = map_put(&builder->by_number, number);
+	*begin = number * length < count ? number * length : count;
+	*end = count - *begin < length ? count : *begin + length;
+}
+
+static uint64_t number_of(const struct builder *builder, uint64_t time_ns)
+{
+	return (builder->begun_ns + time_ns) / SECOND;
+}
+
+/* The second with that number, valid until the next call. NULL: no memory. */
+static struct second *second_at(struct piece *piece, uint64_t number)
+{
+	uint64_t *place;
+
+	if (piece->seconds.count && piece->seconds.items[piece->last].number == number)
+		return &piece->seconds.items[piece->last];
+	place = map_put(&piece->by_number, number);
 	if (!place)
 		return NULL;
 	if (*place == MAP_NONE) {
-		*place = builder->seconds.count;
-		if (!vec_push(&builder->seconds, (struct second){.number = number}))
+		*place = piece->seconds.count;
+		if (!vec_push(&piece->seconds, (struct second){.number = number}))
 			return NULL;
 	}
-	builder->last = *place;
-	return &builder->seconds.items[*place];
+	piece->last = *place;
+	return &piece->seconds.items[*place];
 }
 
-static bool add_block(struct builder *builder, uint64_t i)
+static bool add_block(const struct builder *builder, struct piece *piece, uint64_t i)
 {
 	const struct block_columns *blocks = builder->blocks;
-	struct second *second = second_at(builder, blocks->allocated_ns[i]);
+	struct second *second = second_at(piece, number_of(builder, blocks->allocated_ns[i]));
 	bool leaked = blocks->freed_ns[i] == TIME_NEVER;
 	int64_t size = (int64_t)blocks->size[i], chunk = 0;
 
@@ -141,13 +115,24 @@ static bool add_block(struct builder *builder, uint64_t i)
 		second->leaked_count++;
 		return true;
 	}
-	second = second_at(builder, blocks->freed_ns[i]);
+	second = second_at(piece, number_of(builder, blocks->freed_ns[i]));
 	if (!second)
 		return false;
 	second->size -= size;
 	second->count--;
 	second->chunks -= chunk;
 	return true;
+}
+
+static void sum_piece(void *argument, size_t number)
+{
+	const struct builder *builder = argument;
+	struct piece *piece = &builder->pieces[number];
+	uint64_t i, end;
+
+	rows_of(builder, number, &i, &end);
+	for (; i < end && !piece->failed; i++)
+		piece->failed = !add_block(builder, piece, i);
 }
 
 static int by_number(const void *left, const void *right)
@@ -157,14 +142,116 @@ static int by_number(const void *left, const void *right)
 	return (a->number > b->number) - (a->number < b->number);
 }
 
-static struct err *sum_up(struct builder *builder)
+/* Adds the seconds of all pieces to those of the first, and sorts these. */
+static struct err *join_seconds(struct builder *builder)
 {
-	for (uint64_t i = 0; i < builder->blocks->count; i++)
-		if (!add_block(builder, i))
+	struct piece *all = &builder->pieces[0];
+
+	for (size_t i = 0; i < builder->piece_count; i++) {
+		const struct piece *piece = &builder->pieces[i];
+
+		if (piece->failed)
 			return err_no_memory();
-	if (builder->seconds.count)
-		qsort(builder->seconds.items, builder->seconds.count,
-		      sizeof(*builder->seconds.items), by_number);
+		for (size_t k = 0; i && k < piece->seconds.count; k++) {
+			const struct second *more = &piece->seconds.items[k];
+			struct second *second = second_at(all, more->number);
+
+			if (!second)
+				return err_no_memory();
+			second->size += more->size;
+			second->count += more->count;
+			second->leaked_size += more->leaked_size;
+			second->leaked_count += more->leaked_count;
+			second->chunks += more->chunks;
+		}
+	}
+	if (all->seconds.count)
+		qsort(all->seconds.items, all->seconds.count, sizeof(*all->seconds.items),
+		      by_number);
+	return NULL;
+}
+
+static void widen(struct extent *extent, const struct extent *by)
+{
+	if (by->low < extent->low)
+		extent->low = by->low;
+	if (by->high > extent->high)
+		extent->high = by->high;
+}
+
+/* The index of the second with that number, which is there. */
+static size_t index_of(const struct builder *builder, uint64_t number)
+{
+	const struct second *seconds = builder->pieces[0].seconds.items;
+	const struct second wanted = {.number = number};
+	const struct second *found = bsearch(&wanted, seconds, builder->pieces[0].seconds.count,
+					     sizeof(*seconds), by_number);
+
+	return (size_t)(found - seconds);
+}
+
+/* Widens the seconds at whose ends a block lives. */
+static void add_extent(const struct builder *builder, struct extent *extents, uint64_t row)
+{
+	const struct block_columns *blocks = builder->blocks;
+	size_t count = builder->pieces[0].seconds.count, begin, end = count;
+	uint64_t born = number_of(builder, blocks->allocated_ns[row]);
+	struct extent extent;
+
+	if (blocks->freed_ns[row] != TIME_NEVER) {
+		uint64_t gone = number_of(builder, blocks->freed_ns[row]);
+
+		if (gone <= born)
+			return;
+		end = index_of(builder, gone);
+	}
+	if (!heap_chunk_in_main_arena(blocks, row))
+		return;
+	begin = index_of(builder, born);
+	extent.low = heap_chunk_start(blocks, row);
+	extent.high = heap_chunk_end(blocks, row);
+	for (begin += count, end += count; begin < end; begin /= 2, end /= 2) {
+		if (begin % 2)
+			widen(&extents[begin++], &extent);
+		if (end % 2)
+			widen(&extents[--end], &extent);
+	}
+}
+
+static void extend_piece(void *argument, size_t number)
+{
+	const struct builder *builder = argument;
+	uint64_t i, end;
+
+	rows_of(builder, number, &i, &end);
+	for (; i < end; i++)
+		add_extent(builder, builder->pieces[number].extents, i);
+}
+
+/* Makes the extents of the first piece those of all blocks, for each second. */
+static struct err *find_extents(struct builder *builder)
+{
+	size_t count = builder->pieces[0].seconds.count;
+	struct extent *all;
+
+	for (size_t i = 0; i < builder->piece_count; i++) {
+		struct extent *extents = malloc((2 * count + 1) * sizeof(*extents));
+
+		builder->pieces[i].extents = extents;
+		if (!extents)
+			return err_no_memory();
+		for (size_t k = 0; k < 2 * count; k++)
+			extents[k] = (struct extent){UINT64_MAX, 0};
+	}
+	parallel_run(extend_piece, builder, builder->piece_count);
+	all = builder->pieces[0].extents;
+	for (size_t i = 1; i < builder->piece_count; i++)
+		for (size_t k = 0; k < 2 * count; k++)
+			widen(&all[k], &builder->pieces[i].extents[k]);
+	for (size_t k = 1; k < count; k++) {
+		widen(&all[2 * k], &all[k]);
+		widen(&all[2 * k + 1], &all[k]);
+	}
 	return NULL;
 }
 
@@ -194,29 +281,22 @@ static struct err *add_gap(struct builder *builder, uint64_t unix_s)
 	return err;
 }
 
-/* Adds blocks that begin until that time to the edges. */
-static struct err *advance(struct builder *builder, uint64_t end_ns, uint64_t *row)
+static uint64_t fragmentation(const struct extent *extent, int64_t chunks)
 {
-	const struct block_columns *blocks = builder->blocks;
+	uint64_t room = extent->high > extent->low ? extent->high - extent->low : 0;
 
-	for (; *row < blocks->count && blocks->allocated_ns[*row] < end_ns; (*row)++)
-		if (builder->glibc && heap_chunk_in_main_arena(blocks, *row) &&
-		    blocks->freed_ns[*row] >= end_ns &&
-		    (!edge_push(&builder->low, *row) || !edge_push(&builder->high, *row)))
-			return err_no_memory();
-	return NULL;
+	return room > (uint64_t)chunks ? room - (uint64_t)chunks : 0;
 }
 
-static struct err *walk(struct builder *builder)
+static struct err *make_points(struct builder *builder)
 {
+	const struct piece *all = &builder->pieces[0];
 	struct timeline_point point = {0};
 	struct err *err = NULL;
-	uint64_t row = 0, low, high;
 	int64_t chunks = 0;
 
-	for (size_t i = 0; !err && i < builder->seconds.count; i++) {
-		const struct second *second = &builder->seconds.items[i];
-		uint64_t end_ns = (second->number + 1) * SECOND - builder->begun_ns;
+	for (size_t i = 0; !err && i < all->seconds.count; i++) {
+		const struct second *second = &all->seconds.items[i];
 
 		point.unix_s = builder->begun_s + second->number;
 		point.size_delta = second->size;
@@ -226,13 +306,10 @@ static struct err *walk(struct builder *builder)
 		point.leaked_size += second->leaked_size;
 		point.leaked_count += second->leaked_count;
 		chunks += second->chunks;
-		err = advance(builder, end_ns, &row);
-		if (!err)
-			err = add_gap(builder, point.unix_s);
-		point.fragmentation = 0;
-		if (edge_at(&builder->low, end_ns, &low) &&
-		    edge_at(&builder->high, end_ns, &high) && high - low > (uint64_t)chunks)
-			point.fragmentation = high - low - (uint64_t)chunks;
+		if (builder->glibc)
+			point.fragmentation =
+				fragmentation(&all->extents[all->seconds.count + i], chunks);
+		err = add_gap(builder, point.unix_s);
 		if (!err)
 			err = add_point(builder, point);
 	}
@@ -249,13 +326,19 @@ struct err *timeline_create(const struct recording *recording, struct timeline_p
 		.glibc = facts->allocator == TRACE_ALLOCATOR_GLIBC,
 		.begun_s = facts->start_realtime_ns / SECOND,
 		.begun_ns = facts->start_realtime_ns % SECOND,
-		.low = {.blocks = blocks},
-		.high = {.blocks = blocks, .highest = true},
+		.piece_count = parallel_pieces(blocks->count, PIECE_MIN),
 	};
-	struct err *err = sum_up(&builder);
+	struct err *err;
 
+	builder.pieces = calloc(builder.piece_count, sizeof(*builder.pieces));
+	if (!builder.pieces)
+		return err_no_memory();
+	parallel_run(sum_piece, &builder, builder.piece_count);
+	err = join_seconds(&builder);
+	if (!err && builder.glibc)
+		err = find_extents(&builder);
 	if (!err)
-		err = walk(&builder);
+		err = make_points(&builder);
 	if (err)
 		return err;
 	*count = builder.points.count;

@@ -245,8 +245,8 @@ def test_it_is_described(served):
         assert served.request(target)[0] == 200, target
         assert set(re.findall(r"{(\w+)}", path)) == set(parameters_of(document, path, "path"))
         for name, parameter in parameters_of(document, path).items():
-            if name == "seconds":
-                continue  # of recordings that are being written alone
+            if name in ("seconds", "root"):
+                continue  # of recordings that are being written alone; an id of another answer
             schema = parameter["schema"]
             value = schema["enum"][-1] if "enum" in schema else samples[schema["type"]]
             assert served.request(f"{target}?{name}={value}")[0] == 200, (target, name)

@@ -2,6 +2,7 @@
 allow. Requests that must come one after the other use one connection: a request on it is over, with
 all that is done at its end, before the next one is read."""
 import http.client
+import itertools
 import json
 import os
 import pathlib
@@ -13,6 +14,7 @@ import threading
 import pytest
 
 from conftest import clean_environment
+from queries import MALLOC, Recorded
 from servers import large, program, serve, until  # noqa: F401
 
 FUNCTIONS = 1000
@@ -68,10 +70,10 @@ def functions(body):
     return {frame["function"] for block in json.loads(body)["allocations"] for frame in block["backtrace"]}
 
 
-def resident(server):
-    """Kilobytes."""
+def resident(server, field="VmRSS"):
+    """Kilobytes. VmHWM: the most that there ever were."""
     text = pathlib.Path(f"/proc/{server.run.pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+)", text)[1])
+    return int(re.search(rf"{field}:\s+(\d+)", text)[1])
 
 
 def descriptors(server):
@@ -148,6 +150,29 @@ def test_memory_is_bounded(large, tmp_path, serve):
     for identity in ids:
         connection.ask(identity, what)
     assert most < (24 << 10) + 20_000 < resident(without), most
+
+
+@pytest.fixture(scope="module")
+def deep(program, tmp_path_factory):  # noqa: F811
+    """Stacks of 400 frames that differ in their last five."""
+    made = Recorded(program)
+    chunk, names = made.chunks[0], list(made.ids.values())
+    for i, ending in enumerate(itertools.product(names, repeat=5)):
+        change = (5, list(ending)) if i else (0, [names[0]] * 395 + list(ending))
+        chunk.allocate(MALLOC, made.start + i, 0x100000 + 64 * i, 32, change=change)
+    made.depths[0] = 400
+    return made.write(tmp_path_factory.mktemp("deep") / "deep.mallow", 7 ** 5)
+
+
+@pytest.mark.parametrize("what, least", [("export/flamegraph.pl", 50_000_000), ("tree", 5_000_000)])
+def test_long_answers_are_never_whole_in_memory(deep, serve, what, least):
+    """They are made while they are read."""
+    server = serve(deep)
+    server.request("/data/last/allocations?count=1")
+    before = resident(server, "VmHWM")
+    size = len(server.request(f"/data/last/{what}")[2])
+    assert size > least
+    assert 1024 * (resident(server, "VmHWM") - before) < size / 2
 
 
 def test_one_in_use_is_not_closed(large, small, serve, asan_mallow):

@@ -1,0 +1,227 @@
+#include "analysis/trees/flame_values.h"
+
+#include <stdlib.h>
+
+#include "analysis/blocks/block_bits.h"
+#include "analysis/blocks/block_temporary.h"
+#include "analysis/sites/sample_weight.h"
+#include "hosted/cleanup.h"
+#include "hosted/parallel.h"
+
+/* Fewer blocks than this are not worth a thread, and the values that it fills. */
+#define PIECE_MIN ((uint64_t)1 << 18)
+
+#define BLOCK_NONE UINT64_MAX
+
+struct pass {
+	const struct block_columns *blocks;
+	const uint64_t *bits; /* NULL: all */
+	enum flame_metric metric;
+	/* Of PEAK: the block whose allocation reached it; BLOCK_NONE: nothing was ever live. */
+	uint64_t peak;
+	uint64_t end_ns;
+	uint64_t sample_mean; /* 0: each block counts once */
+	size_t sites, pieces;
+	struct flame_value *values; /* of each piece, for each site */
+};
+
+static bool counts(const struct pass *pass, uint64_t i)
+{
+	const struct block_columns *blocks = pass->blocks;
+
+	if (pass->metric == FLAME_PEAK)
+		return i <= pass->peak && blocks->free_turn[i] > pass->peak &&
+		       pass->peak != BLOCK_NONE;
+	return pass->metric != FLAME_LEAKED || blocks->freed_ns[i] == TIME_NEVER;
+}
+
+static uint64_t weight_of(const struct pass *pass, uint64_t i)
+{
+	uint64_t mean = pass->sample_mean;
+
+	return mean ? sample_weight(mean, pass->blocks->size[i], i + 1) : 1;
+}
+
+static void add(const struct pass *pass, struct flame_value *value, uint64_t i)
+{
+	const struct block_columns *blocks = pass->blocks;
+	uint64_t size = blocks->size[i], end = blocks->freed_ns[i];
+	uint64_t weight = weight_of(pass, i), amount = size;
+
+	if (pass->metric == FLAME_SLACK)
+		amount = blocks->slack[i];
+	else if (pass->metric == FLAME_CALLS || pass->metric == FLAME_TEMPORARY)
+		amount = 1;
+	value->value += weight * amount;
+	value->blocks += weight;
+	if (end == TIME_NEVER) {
+		value->leaked += weight * size;
+		end = pass->end_ns;
+	}
+	if (end > blocks->allocated_ns[i])
+		value->lived_ns += (double)weight * (double)(end - blocks->allocated_ns[i]);
+}
+
+static void add_piece(void *argument, size_t number)
+{
+	const struct pass *pass = argument;
+	struct flame_value *values = pass->values + number * pass->sites;
+	uint64_t length = pass->blocks->count / pass->pieces + 1, begin = number * length;
+	uint64_t end = begin + length < pass->blocks->count ? begin + length : pass->blocks->count;
+
+	for (uint64_t i = block_bits_next(pass->bits, end, begin); i < end;
+	     i = block_bits_next(pass->bits, end, i + 1))
+		if (counts(pass, i))
+			add(pass, &values[pass->blocks->site[i]], i);
+}
+
+/* The values of the first piece become those of all. */
+static struct err *add_blocks(struct pass *pass, struct flame_value **ret)
+{
+	pass->pieces = parallel_pieces(pass->blocks->count, PIECE_MIN);
+	pass->values = calloc(pass->pieces * pass->sites + 1, sizeof(*pass->values));
+	if (!pass->values)
+		return err_no_memory();
+	parallel_run(add_piece, pass, pass->pieces);
+	for (size_t i = pass->sites; i < pass->pieces * pass->sites; i++) {
+		struct flame_value *value = &pass->values[i % pass->sites];
+
+		value->value += pass->values[i].value;
+		value->blocks += pass->values[i].blocks;
+		value->leaked += pass->values[i].leaked;
+		value->lived_ns += pass->values[i].lived_ns;
+	}
+	*ret = pass->values;
+	return NULL;
+}
+
+/* Takes sums from a site: they have what was culled, too, and a live table's sites have peaks. */
+static void take_site(struct flame_value *value, const struct site *site, enum flame_metric metric)
+{
+	switch (metric) {
+	case FLAME_PEAK:
+		value->value = site->peak_bytes;
+		value->blocks = site->peak_blocks;
+		if (value->leaked > value->value)
+			value->leaked = value->value;
+		return;
+	case FLAME_TOTAL:
+		value->value = site->total_bytes;
+		value->blocks = site->calls;
+		return;
+	case FLAME_CALLS:
+		value->value = value->blocks = site->calls;
+		return;
+	case FLAME_LEAKED:
+		value->value = value->leaked = site->leaked_bytes;
+		value->blocks = site->leaked_blocks;
+		return;
+	case FLAME_TEMPORARY:
+		value->value = value->blocks = site->temporary;
+		return;
+	case FLAME_SLACK:
+	case FLAME_METRICS:
+		return;
+	}
+}
+
+/*
+ * The only block allocated at the time of the recording's peak. BLOCK_NONE: there are several, or
+ * none.
+ */
+static uint64_t block_at_peak(const struct recording *recording)
+{
+	const struct block_columns *blocks = recording_blocks(recording);
+	uint64_t time = recording_summary(recording)->peak_time_ns;
+	uint64_t low = 0, high = blocks->count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (blocks->allocated_ns[middle] < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == blocks->count || blocks->allocated_ns[low] != time ||
+	    (low + 1 < blocks->count && blocks->allocated_ns[low + 1] == time))
+		return BLOCK_NONE;
+	return low;
+}
+
+/*
+ * Finds the matching block whose allocation made most of them live. Of a recording without a filter
+ * it is mostly known by its time.
+ */
+static struct err *find_peak(const struct recording *recording, struct pass *pass)
+{
+	const struct block_columns *blocks = pass->blocks;
+	auto_free int64_t *changes = NULL; // of live bytes, at the allocation of each block
+	int64_t live = 0, most = 0;
+
+	pass->peak = pass->bits ? BLOCK_NONE : block_at_peak(recording);
+	if (pass->peak != BLOCK_NONE)
+		return NULL;
+	changes = calloc(blocks->count + 1, sizeof(*changes));
+	if (!changes)
+		return err_no_memory();
+	BLOCK_BITS_EACH(pass->bits, blocks->count, i)
+	{
+		int64_t bytes = (int64_t)(weight_of(pass, i) * blocks->size[i]);
+
+		changes[i] += bytes;
+		if (blocks->free_turn[i] < blocks->count)
+			changes[blocks->free_turn[i]] -= bytes;
+	}
+	for (uint64_t i = 0; i < blocks->count; i++) {
+		live += changes[i];
+		if (live <= most)
+			continue;
+		most = live;
+		pass->peak = i;
+	}
+	return NULL;
+}
+
+/* Sets the bits of blocks that match and were temporary. */
+static struct err *find_temporary(const struct recording *recording,
+				  const struct filter_match *match, uint64_t **ret)
+{
+	struct err *err = block_temporary_find(recording, ret);
+
+	for (uint64_t i = 0; !err && match && i * 64 < match->blocks; i++)
+		(*ret)[i] &= match->words[i];
+	return err;
+}
+
+struct err *flame_values_create(const struct recording *recording, const struct filter_match *match,
+				enum flame_metric metric, struct flame_value **ret)
+{
+	auto_free uint64_t *temporary = NULL;
+	auto_free struct flame_value *values = NULL;
+	struct pass pass = {
+		.blocks = recording_blocks(recording),
+		.bits = match ? match->words : NULL,
+		.metric = metric,
+		.end_ns = recording_facts(recording)->duration_ns,
+		.sample_mean = recording_facts(recording)->sample_mean,
+	};
+	struct err *err = NULL;
+	uint32_t count;
+	const struct site *sites = recording_sites(recording, &count);
+
+	pass.sites = count;
+	if (metric == FLAME_PEAK) {
+		err = find_peak(recording, &pass);
+	} else if (metric == FLAME_TEMPORARY) {
+		err = find_temporary(recording, match, &temporary);
+		pass.bits = temporary;
+	}
+	if (!err)
+		err = add_blocks(&pass, &values);
+	for (uint32_t i = 0; !err && !match && i < count; i++)
+		take_site(&values[i], &sites[i], metric);
+	if (!err)
+		*ret = steal(&values);
+	return err;
+}

@@ -1,0 +1,28 @@
+/* What each stack adds to a flame graph: one pass over the blocks, by all processors. For flame.c.
+ */
+#ifndef MALLOW_ANALYSIS_TREES_FLAME_VALUES_H
+#define MALLOW_ANALYSIS_TREES_FLAME_VALUES_H
+
+#include "analysis/filter/filter.h"
+#include "analysis/trees/flame.h"
+
+/*
+ * Of one site, or of a node. Blocks are those that the metric is about: of PEAK those live at the
+ * peak, of LEAKED those never freed, of TEMPORARY the temporary ones, else all that match. Blocks
+ * of a sampled recording count as what they stand for.
+ */
+struct flame_value {
+	uint64_t value; /* of the metric */
+	uint64_t blocks;
+	uint64_t leaked; /* bytes of these blocks that were never freed */
+	double lived_ns; /* the sum of their lifetimes; those never freed live until the end */
+};
+
+/*
+ * *ret: an array, one for each site; the caller owns it (free()). match: the blocks that count;
+ * NULL: all, and what was culled. The values are those of `mallow report` with the same filter.
+ */
+struct err *flame_values_create(const struct recording *recording, const struct filter_match *match,
+				enum flame_metric metric, struct flame_value **ret);
+
+#endif

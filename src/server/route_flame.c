@@ -1,0 +1,143 @@
+/* /flame: the widest nodes of a flame graph, as columns. */
+#include <microhttpd.h>
+
+#include "analysis/trees/flame.h"
+#include "hosted/cleanup.h"
+#include "server/route.h"
+#include "server/selection.h"
+
+#define CUT_STANDARD 2000
+#define MAX_STANDARD 20000
+
+CLEANUP_DEFINE(struct flame *, flame_destroy);
+CLEANUP_DEFINE(struct selection *, selection_release);
+
+static struct err *take_options(const struct request *request, struct flame_options *options,
+				struct reply *reply)
+{
+	unsigned int folds = request->choices[PARAMETER_FLAME_FOLD];
+
+	*options = (struct flame_options){
+		.metric = (enum flame_metric)request->choices[PARAMETER_FLAME_METRIC],
+		.callers = request->choices[PARAMETER_FLAME_DIRECTION] == 1,
+		.shape = {.merge = (enum tree_merge)request->choices[PARAMETER_FLAME_MERGE],
+			  .plumbing = folds & 1,
+			  .recursion = folds & 4},
+		.trunks = folds & 2,
+		.focus = request->texts[PARAMETER_FLAME_FOCUS],
+		.root = request->texts[PARAMETER_FLAME_ROOT],
+		.cut = CUT_STANDARD,
+		.most = MAX_STANDARD,
+	};
+	if (request->given[PARAMETER_FLAME_CUT])
+		options->cut = request->numbers[PARAMETER_FLAME_CUT];
+	if (request->given[PARAMETER_FLAME_MAX])
+		options->most = request->numbers[PARAMETER_FLAME_MAX];
+	return options->most ? NULL
+			     : reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+					    "invalid 'max': '0' has no room for the root");
+}
+
+static void put_names(struct json_writer *json, const struct flame *flame)
+{
+	json_key(json, "names");
+	json_array(json);
+	for (uint32_t i = 0; i < flame->name_count; i++)
+		json_text(json, flame->names[i].text);
+	json_end(json);
+	json_key(json, "modules");
+	json_array(json);
+	for (uint32_t i = 0; i < flame->name_count; i++)
+		json_text(json, flame->names[i].frame ? flame->names[i].frame->module_name : NULL);
+	json_end(json);
+	json_key(json, "plumbing");
+	json_array(json);
+	for (uint32_t i = 0; i < flame->name_count; i++)
+		json_bool(json, flame->names[i].frame && flame->names[i].frame->plumbing);
+	json_end(json);
+}
+
+static void put_ids_and_parents(struct json_writer *json, const struct flame *flame)
+{
+	char id[FLAME_ID_SIZE];
+
+	json_key(json, "id");
+	json_array(json);
+	for (uint32_t i = 0; i < flame->count; i++) {
+		flame_node_id(&flame->nodes[i], id);
+		json_text(json, id);
+	}
+	json_end(json);
+	json_key(json, "parent");
+	json_array(json);
+	for (uint32_t i = 0; i < flame->count; i++)
+		json_i64(json, i ? (int64_t)flame->nodes[i].parent : -1);
+	json_end(json);
+}
+
+/* Writes a member of all nodes as a column. */
+#define PUT_COLUMN(json, flame, key, member)                                                       \
+	do {                                                                                       \
+		json_key((json), (key));                                                           \
+		json_array(json);                                                                  \
+		for (uint32_t i_ = 0; i_ < (flame)->count; i_++)                                   \
+			json_u64((json), (flame)->nodes[i_].member);                               \
+		json_end(json);                                                                    \
+	} while (0)
+
+static void put_flame(struct json_writer *json, const struct flame *flame, const char *metric)
+{
+	json_object(json);
+	json_field_text(json, "metric", metric);
+	put_names(json, flame);
+	put_ids_and_parents(json, flame);
+	PUT_COLUMN(json, flame, "name", name);
+	PUT_COLUMN(json, flame, "folded", folded);
+	PUT_COLUMN(json, flame, "bytes", value);
+	PUT_COLUMN(json, flame, "own", own);
+	PUT_COLUMN(json, flame, "blocks", blocks);
+	PUT_COLUMN(json, flame, "leaked", leaked);
+	PUT_COLUMN(json, flame, "age", age_ns);
+	PUT_COLUMN(json, flame, "rest", rest);
+	PUT_COLUMN(json, flame, "more", more);
+	json_end(json);
+}
+
+/* *ret: the graph; NULL if the request was refused. Call it under the lock. */
+static struct err *find_flame(struct request *request, struct reply *reply,
+			      const struct flame_options *options, struct flame **ret)
+{
+	cleanup(selection_release_at) struct selection *selection = NULL;
+	struct dataset *dataset = request->dataset;
+	struct err *err = request_select(request, reply, &selection);
+
+	if (err || !selection)
+		return err;
+	err = flame_create(dataset->recording, dataset->symbolized,
+			   selection->bits ? &selection->match : NULL, options, ret);
+	return reply_refuse_err(reply, err);
+}
+
+struct err *route_flame(struct request *request, struct reply *reply)
+{
+	static const char *const metrics[FLAME_METRICS] = {
+		[FLAME_PEAK] = "peak",           [FLAME_TOTAL] = "total",   [FLAME_CALLS] = "calls",
+		[FLAME_TEMPORARY] = "temporary", [FLAME_LEAKED] = "leaked", [FLAME_SLACK] = "slack",
+	};
+	cleanup(flame_destroy_at) struct flame *flame = NULL;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	struct flame_options options;
+	struct json_writer json;
+	struct err *err = take_options(request, &options, reply);
+
+	if (err || reply->status)
+		return err;
+	dataset_lock(request->dataset);
+	err = find_flame(request, reply, &options, &flame);
+	dataset_unlock(request->dataset);
+	if (err || reply->status)
+		return err;
+	json_init(&json, &buf, false);
+	put_flame(&json, flame, metrics[options.metric]);
+	return reply_whole(reply, &buf);
+}
