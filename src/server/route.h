@@ -16,6 +16,7 @@ enum route_group {
 	ROUTE_PROFILE = 32,
 	ROUTE_SERIES = 64,
 	ROUTE_SPACE = 128,
+	ROUTE_OPENS = 256, /* no parameters: the route itself opens the recording */
 };
 
 struct route {
