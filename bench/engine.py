@@ -26,6 +26,7 @@ class Figures:
     allocations: int
     events: list            # wall seconds of each round
     index: list
+    findings: list          # of a report with what stands out, by the index file
     private: int            # bytes, at most, while it is opened from events
     serving: serving.Figures
     huge: serving.Figures   # of HUGE allocations; None: not measured
@@ -46,10 +47,10 @@ def private_bytes(pid):
     return 0
 
 
-def open_recording(place, path):
+def open_recording(place, path, *words):
     """(wall seconds, the most private memory that was seen)"""
     most, begin = 0, time.monotonic()
-    process = subprocess.Popen([place.mallow, "report", "--errors", path], text=True,
+    process = subprocess.Popen([place.mallow, "report", *(words or ["--errors"]), path], text=True,
                                env=measuring.clean_environment({}), stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE)
     while process.poll() is None:
@@ -102,14 +103,17 @@ def measure(place, progress, fast=False):
         progress("a large recording, by its index file")
         write_index(place, path)
         indexed = [open_recording(place, path) for _ in cold]
+        found = [open_recording(place, path, "--json", "--top", "1") for _ in cold]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     huge_lines, huge = (["Not measured: --fast"], None) if fast else measure_huge(place, progress)
     figures = Figures(allocations, [wall for wall, _ in cold], [wall for wall, _ in indexed],
-                      max(most for _, most in cold), served, huge)
+                      [wall for wall, _ in found], max(most for _, most in cold), served, huge)
     lines = table.rows(["", "seconds", "private MB", "bytes an allocation"], [
         ["from events", table.pair(figures.events), table.megabytes(figures.private),
          f"{figures.private_each:.1f}"],
         ["by index file", table.pair(figures.index),
-         table.megabytes(max(most for _, most in indexed)), "-"]], first=14)
+         table.megabytes(max(most for _, most in indexed)), "-"],
+        ["what stands out", table.pair(figures.findings),
+         table.megabytes(max(most for _, most in found)), "-"]], first=15)
     return lines, served_lines, huge_lines, figures

@@ -10,6 +10,7 @@ EVENT, FINISHED_EVENT = 16, 5
 CLANG_MEMORY = 64 << 20
 SCALING, PAIR_NS, LIVE_PAIR_NS = 0.95, 40, 15
 FROM_EVENTS_S, BY_INDEX_S, PRIVATE = 3.0, 0.3, 24     # of ten million allocations
+FINDINGS_S = 0.3                                      # the same, by what the recording keeps
 PAGE_MS, FLAMEGRAPH_MS, NEXT_PAGE_MS, STREAM = 150, 200, 20, 200
 VIEWS_MS = {"curves by fate": 120, "curves by function": 120, "space by function": 200}
 LIVE, LIVE_HEAPTRACE, SAMPLED = 1 / 5, 1 / 20, 1.03     # added CPU by theirs; slowdown
@@ -123,6 +124,8 @@ def of_engine(opened, goals):
               f"a recording with its blocks opens in <= {FROM_EVENTS_S * share:g} s: {events:.2f} s")
     goals.add(index <= BY_INDEX_S * share,
               f"by its index file in <= {BY_INDEX_S * share:g} s: {index:.2f} s")
+    found = min(opened.findings)
+    goals.add(found <= FINDINGS_S, f"reported with what stands out in <= {FINDINGS_S:g} s: {found:.2f} s")
     goals.add(opened.private_each <= PRIVATE, "private memory for that <= 24 bytes an allocation: "
                                               f"{opened.private_each:.1f}")
     of_serving(opened.serving, goals)

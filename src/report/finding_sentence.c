@@ -40,12 +40,6 @@ static void put_count(const struct sentence *sentence, enum finding_number which
 	put(sentence, format_counted(number(sentence, which), noun, sentence->style->exact).text);
 }
 
-static void put_percent(const struct sentence *sentence, enum finding_number part,
-			enum finding_number whole)
-{
-	put(sentence, format_percent(number(sentence, part), number(sentence, whole)).text);
-}
-
 /* before, then the function, if there is one. */
 static void put_function(const struct sentence *sentence, const char *before)
 {
@@ -129,20 +123,28 @@ static void put_resident(const struct sentence *sentence)
 	put_time(sentence, FINDING_NUMBER_at_ns);
 }
 
+/* ", 90 % of them of churn": which part of it is the function's, if there is one. */
+static void put_share(const struct sentence *sentence, enum finding_number part,
+		      enum finding_number whole, const char *of)
+{
+	if (!sentence->finding->frame)
+		return;
+	put(sentence, ", ");
+	put(sentence, format_percent(number(sentence, part), number(sentence, whole)).text);
+	put_function(sentence, of);
+}
+
 static void put_slack(const struct sentence *sentence)
 {
 	put_bytes(sentence, FINDING_NUMBER_all_bytes);
-	put(sentence, " of slack at the peak, ");
-	put_percent(sentence, FINDING_NUMBER_slack_bytes, FINDING_NUMBER_all_bytes);
-	put_function(sentence, " of it of ");
+	put(sentence, " of slack at the peak");
+	put_share(sentence, FINDING_NUMBER_slack_bytes, FINDING_NUMBER_all_bytes, " of it of ");
 }
 
 static void put_temporary(const struct sentence *sentence)
 {
 	put_count(sentence, FINDING_NUMBER_all_calls, "temporary call");
-	put(sentence, ", ");
-	put_percent(sentence, FINDING_NUMBER_calls, FINDING_NUMBER_all_calls);
-	put_function(sentence, " of them of ");
+	put_share(sentence, FINDING_NUMBER_calls, FINDING_NUMBER_all_calls, " of them of ");
 }
 
 static void put_chains(const struct sentence *sentence)
@@ -153,7 +155,9 @@ static void put_chains(const struct sentence *sentence)
 	put(sentence, ", ");
 	put_bytes(sentence, FINDING_NUMBER_reserve_bytes);
 	put(sentence, " at once covers ");
-	put_percent(sentence, FINDING_NUMBER_reserved_chains, FINDING_NUMBER_chains);
+	put(sentence, format_percent(number(sentence, FINDING_NUMBER_reserved_chains),
+				     number(sentence, FINDING_NUMBER_chains))
+			      .text);
 	put_function(sentence, ": ");
 }
 

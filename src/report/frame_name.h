@@ -17,6 +17,13 @@ void frame_name_put(struct buf *buf, const struct style *style, const struct nam
 		    size_t width);
 
 /*
+ * Writes a path in at most width columns (0: any number), preferably its end, which tells most. Two
+ * paths never read the same (style->names). Control characters become U+FFFD.
+ */
+void frame_name_put_path(struct buf *buf, const struct style *style, const char *path,
+			 size_t width);
+
+/*
  * Writes the last width columns of a valid UTF-8 text, with an ellipsis before them if it is
  * longer.
  */

@@ -16,7 +16,7 @@
 #define STACK_COLUMN_MAX  20
 #define PLACE_COLUMN      41
 #define PLACE_COLUMN_TREE 60
-#define LEAST_WIDTH       24
+#define LEAST_WIDTH       20
 
 /*
  * The file without its directory if it is a header or a source of the system. cut: for a terminal

@@ -22,8 +22,11 @@ static void put_block(struct buf *buf, const struct style *style, const struct h
 {
 	buf_text(buf, ", of which ");
 	put_bytes(buf, style, headline->block_bytes);
-	buf_text(buf, " is one block that lived ");
-	buf_text(buf, format_time(headline->block_lived_ns).text);
+	buf_text(buf, " is one block that ");
+	if (headline->block_freed)
+		buf_printf(buf, "lived %s", format_time(headline->block_lived_ns).text);
+	else
+		buf_text(buf, "was never freed");
 	put_function(buf, style, ", of ", &headline->block_function);
 }
 

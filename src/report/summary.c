@@ -137,6 +137,7 @@ static const char *not_freed(const struct recording_facts *facts)
 	return "not freed, as far as is known";
 }
 
+#define BRIEF_LEAST  76 /* narrower lines have one number each */
 #define BRIEF_SECOND 40 /* where the second number of a line begins, if there is room */
 
 /* Writes a number and what it is. column: where in the line it begins. Returns where it ends. */
@@ -145,6 +146,10 @@ static size_t put_brief(struct buf *buf, const struct style *style, struct forma
 {
 	size_t gap = column && column < BRIEF_SECOND ? BRIEF_SECOND - column : 0;
 
+	if (column && style->width && style->width < BRIEF_LEAST) {
+		buf_char(buf, '\n');
+		gap = column = 0;
+	}
 	buf_repeat(buf, ' ', gap);
 	style_printf(buf, style, STYLE_STRONG, "%10s", value.text);
 	buf_printf(buf, "  %s", words);

@@ -77,11 +77,17 @@ static NOINLINE void forget_all(void)
 	STAY();
 }
 
+/* Ticks come at fixed times, so that one that is late on a busy machine delays no other. */
 static void wait_tick(void)
 {
-	struct timespec left = {0, TICK_NS};
+	static struct timespec due;
 
-	while (nanosleep(&left, &left) < 0 && errno == EINTR)
+	if (!due.tv_sec)
+		clock_gettime(CLOCK_MONOTONIC, &due);
+	due.tv_nsec += TICK_NS;
+	due.tv_sec += due.tv_nsec / 1000000000;
+	due.tv_nsec %= 1000000000;
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
 		;
 }
 

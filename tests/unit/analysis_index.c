@@ -272,6 +272,16 @@ static void open_by_index(void **state)
 	check_opened(&writer, RECORDING_SUMS, true, expected);
 	check_opened(&writer, RECORDING_RUN_FACTS, false, facts);
 	trace_writer_deinit(&writer);
+	// The version that had none: their length is missing, too.
+	assert_int_equal(payload.data[--payload.size], 0);
+	payload.data[0] = INDEX_VERSION_THIRD;
+	sample->write(&writer);
+	add_index(&writer, &payload, 0);
+	check_opened(&writer, RECORDING_SUMS, true, expected);
+	check_opened(&writer, RECORDING_RUN_FACTS, false, facts);
+	trace_writer_deinit(&writer);
+	payload.size++;
+	payload.data[0] = INDEX_VERSION;
 	// A checksum that does not match.
 	sample->write(&writer);
 	add_index(&writer, &payload, 1);

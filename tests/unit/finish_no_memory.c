@@ -40,7 +40,7 @@ static struct err *finish(const char *path, enum finish_compress compress)
 	struct finish_result result;
 	struct err *err;
 
-	err = recording_open(path, RECORDING_SUMS, NULL, NULL, &recording);
+	err = recording_open(path, RECORDING_RUN_FACTS, NULL, NULL, &recording);
 	if (!err)
 		err = symbolized_create(recording, NULL, &symbolized);
 	if (!err)

@@ -14,7 +14,7 @@ static void short_names(void **state)
 		{"main", "main", NULL},
 		{"Cache::put(int) const", "Cache::put", NULL},
 		{"f(void (*)(int, char), int) &&", "f", NULL},
-		{"(anonymous namespace)::grow(int)", "(anonymous namespace)::grow", NULL},
+		{"(anonymous namespace)::grow(int)", "(anon)::grow", NULL},
 		{"operator new(unsigned long)", "operator new", NULL},
 		{"A::operator()(int) const", "A::operator()", NULL},
 		{"std::ostream& std::operator<< <std::char_traits<char>>(std::ostream&, char)",
@@ -38,12 +38,23 @@ static void short_names(void **state)
 		 "std::string::basic_string", NULL},
 		{"std::shared_ptr<std::enable_if<!a<S>::value, S>::type> std::make_shared<S, "
 		 "int>(int&&)",
-		 "std::make_shared<S, int>", "std::make_shared<S, …>"},
+		 "std::make_shared<S>", NULL},
+		{"void std::vector<A>::_M_realloc_insert<A const&>(A const&)",
+		 "std::vector<A>::_M_realloc_insert", NULL},
+		{"void own::vector<A>::insert<A, B>(A const&)", "own::vector<A>::insert<A, B>",
+		 "own::vector<A>::insert<A, …>"},
 		{"std::__shared_ptr<S, (__gnu_cxx::_Lock_policy)2>::reset()",
 		 "std::__shared_ptr<S>::reset", NULL},
 		{"main::{lambda(int)#1}::operator()(int) const", "main::{lambda#1}::operator()",
 		 NULL},
 		{"main::'lambda'(int)::operator()(int) const", "main::'lambda'::operator()", NULL},
+		{"main::{lambda(int)#1} std::for_each<A, main::{lambda(int)#1}>(A, A, "
+		 "main::{lambda(int)#1})",
+		 "std::for_each<A, main::{lambda(int)#1}>", "std::for_each<A, …>"},
+		{"main::'lambda'(int) std::for_each<A>(A, A, main::'lambda'(int))",
+		 "std::for_each<A>", NULL},
+		{"main::{lambda()#1} make<A>()", "make<A>", NULL},
+		{"f::{lambda(int", "f::{lambda(int", NULL},
 		{"decltype(auto) std::visit<A>(A&&)", "std::visit<A>", NULL},
 		{"void f<void (*)(int)>(int)", "f<void (*)(int)>", NULL},
 		{"<alloc::vec::Vec<T> as core::clone::Clone>::clone",
@@ -99,8 +110,14 @@ static void fitted(void **state)
 {
 	check_name(NULL, "f(int, char)", 0, "f");
 	check_name(NULL, "void a<int, 5>::f<char>(int)", 18, "a<int, 5>::f<char>");
-	check_name(NULL, "void a<long, 55>::f<char>(int)", 19, "a<long, …>::f<char>");
-	check_name(NULL, "void a<int, 5>::f<char>(int)", 9, "…:f<char>");
+	check_name(NULL, "void a<long, 55>::f<char>(int)", 19, "a<long, 55>::f");
+	check_name(NULL, "void a<long, 55>::f<char>(int)", 13, "a<long, …>::f");
+	check_name(NULL, "void a<int, 5>::f<char>(int)", 9, "a<…>::f");
+	check_name(NULL, "shop::Cache::put(int)", 12, "Cache::put");
+	check_name(NULL, "a::(anonymous namespace)::f(int)", 8, "f");
+	check_name(NULL, "std::make_shared<shop::Page>()", 17, "make_shared<Page>");
+	check_name(NULL, "std::map<a::b, c>::emplace<d::e&, f>(d::e&)", 20, "map<b, c>::emplace");
+	check_name(NULL, "std::map<a::b, c>::emplace<d::e&, f>(d::e&)", 16, "map<…>::emplace");
 	check_name(NULL, "broken<<<(", 6, "…n<<<(");
 	check_name(NULL, "\xff\x1b[31m\xc3\xa4", 0, "��[31mä");
 	check_name(NULL, "ääääääää", 4, "…äää");

@@ -9,6 +9,7 @@
 #include "report/export/heaptrack_export.h"
 #include "report/export/pprof.h"
 #include "report/export/replay_export.h"
+#include "report/json/json_report.h"
 #include "report/json/live_json.h"
 #include "report/text/live_text.h"
 #include "report/top/top_text.h"
@@ -36,6 +37,22 @@ static struct err *write_change(struct buf *buf, const struct recording *recordi
 				struct symbolized *symbolized)
 {
 	return pprof_write(buf, recording, symbolized, recording);
+}
+
+/* With the headline and the findings; the facts that they need are kept once they are made. */
+static struct err *write_report(struct buf *buf, const struct recording *recording,
+				struct symbolized *symbolized)
+{
+	const struct report_subject subject = {.recording = recording, .symbolized = symbolized};
+	struct json_stacks stacks;
+	struct json_writer json;
+	struct err *err;
+
+	json_init(&json, buf, false);
+	json_stacks_init(&stacks, recording, symbolized, false);
+	err = json_report_write(&json, &stacks, &subject, METRIC_PEAK, 0);
+	json_stacks_deinit(&stacks);
+	return err;
 }
 
 typedef struct err *write_export(struct buf *buf, const struct recording *recording,
@@ -100,6 +117,7 @@ static void exports(void **state)
 		sample_recordings[i].write(&writer);
 		assert_ok(recording_open_memory("x.mallow", writer.data, writer.size,
 						RECORDING_BLOCKS, &recording));
+		assert_true(fail_each(write_report, recording) > 500);
 		assert_true(fail_each(write_heaptrack, recording) > 20);
 		assert_true(fail_each(write_replay, recording) >= 40);
 		profiles += fail_each(write_pprof, recording);

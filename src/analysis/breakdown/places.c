@@ -12,7 +12,7 @@ struct builder {
 	struct map by_text; /* from the address of what a row reads to its place */
 	struct buf scratch;
 	VEC(struct place) places;
-	uint32_t *place_of; /* for each site; RECORDING_NONE: it has nothing of the metric */
+	uint32_t *place_of; /* for each site */
 };
 
 static void builder_deinit(struct builder *builder)
@@ -178,8 +178,7 @@ struct err *places_create(const struct recording *recording, struct symbolized *
 		return err_no_memory();
 	for (uint32_t i = 0; !err && i < site_count; i++) {
 		builder.place_of[i] = RECORDING_NONE;
-		if (metric_of_site(metric, &sites[i]))
-			err = add_site(&builder, symbolized, sites, i, metric);
+		err = add_site(&builder, symbolized, sites, i, metric);
 	}
 	if (err)
 		return err;
@@ -187,6 +186,9 @@ struct err *places_create(const struct recording *recording, struct symbolized *
 	if (builder.places.count)
 		qsort_r(builder.places.items, builder.places.count, sizeof(struct place), compare,
 			&metric);
+	while (builder.places.count &&
+	       !metric_of_site(metric, &builder.places.items[builder.places.count - 1].sum))
+		builder.places.count--;
 	ret->count = (uint32_t)builder.places.count;
 	ret->items = steal(&builder.places.items);
 	ret->sites = steal(&listed);

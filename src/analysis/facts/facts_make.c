@@ -8,7 +8,8 @@
 #include "hosted/parallel.h"
 
 /* Fewer blocks than this are not worth a thread, and the sums that it fills. */
-#define PIECE_MIN ((uint64_t)1 << 18)
+#define PIECE_MIN      ((uint64_t)1 << 18)
+#define PIECE_MIN_SITE 64 /* nor are fewer for each site */
 
 /* At the end of a part of less than this share of the peak, pages tell nothing. */
 #define PAGES_SHARE 50
@@ -108,6 +109,7 @@ static struct err *prepare(struct summing *summing)
 	const struct recording *recording = summing->recording;
 	struct facts_input *input = &summing->input;
 	struct err *err = NULL;
+	uint64_t fewest;
 
 	for (unsigned int i = 0; i < FACTS_POINTS; i++)
 		input->ends[i] = facts_point_ns(recording->facts.duration_ns, i);
@@ -115,7 +117,9 @@ static struct err *prepare(struct summing *summing)
 	input->large = recording->summary.peak_bytes / FACTS_SHARE +
 		       (recording->summary.peak_bytes % FACTS_SHARE != 0);
 	summing->sampled = malloc((recording->memory.count + 1) * sizeof(*summing->sampled));
-	summing->piece_count = parallel_pieces(input->blocks->count, PIECE_MIN);
+	fewest = recording->sites.sites.count * PIECE_MIN_SITE;
+	summing->piece_count =
+		parallel_pieces(input->blocks->count, fewest > PIECE_MIN ? fewest : PIECE_MIN);
 	summing->length = input->blocks->count / summing->piece_count + 1;
 	summing->pieces = calloc(summing->piece_count, sizeof(*summing->pieces));
 	if (!summing->sampled || !summing->pieces)

@@ -18,7 +18,7 @@ struct err *find_wrong_frees(struct finding_search *search)
 	err = own_code_of_stack(search->symbolized, errors->stack, &code);
 	if (err)
 		return err;
-	finding.frame = code.frame;
+	finding.frame = code.own ? code.frame : NULL;
 	finding.stack = errors->stack;
 	finding_set(&finding, FINDING_NUMBER_calls, errors->frees);
 	finding_set(&finding, FINDING_NUMBER_places, errors->places);

@@ -26,6 +26,21 @@ static void add_site(void *argument, uint32_t site)
 	group->bytes += group->search->sites[site].leaked_bytes;
 }
 
+/* In a shorter run all is start-up, and a curve of it says nothing about a longer one. */
+#define RUN_NS_MIN 50000000
+
+static struct shape_result judge(const struct group *group)
+{
+	struct shape_result result = shape_judge(&group->input);
+
+	if (result.shape == SHAPE_NONE ||
+	    recording_facts(group->search->recording)->duration_ns >= RUN_NS_MIN)
+		return result;
+	result.shape = SHAPE_ONCE;
+	result.trust = SHAPE_UNCLEAR;
+	return result;
+}
+
 static enum finding_kind kind_of(enum shape shape)
 {
 	static const enum finding_kind all[] = {
@@ -102,7 +117,7 @@ static void set_numbers(const struct finding_search *search, const struct group 
 static struct err *add_group(struct finding_search *search, const struct picked_function *picked,
 			     const struct group *group, bool *added)
 {
-	struct shape_result result = shape_judge(&group->input);
+	struct shape_result result = judge(group);
 	struct finding finding = {.kind = kind_of(result.shape), .trust = trust_of(result.trust)};
 	struct err *err;
 
@@ -186,7 +201,8 @@ static struct err *judge_functions(struct finding_search *search, const uint32_t
 		add_site(&groups[(*named)[i]], i);
 	}
 	for (uint32_t i = 0; i < count; i++)
-		shapes[i] = (uint8_t)shape_judge(&groups[i].input).shape;
+		if (groups[i].search)
+			shapes[i] = (uint8_t)judge(&groups[i]).shape;
 	*ret = steal(&shapes);
 	return NULL;
 }

@@ -30,7 +30,7 @@ struct err *find_sparse_pages(struct finding_search *search)
 	if (err)
 		return err;
 	finding.bytes = room - pages->bytes;
-	finding.frame = picked.frame;
+	finding.frame = picked.own ? picked.frame : NULL;
 	finding.stack = picked.stack;
 	finding.inclusive = picked.inclusive;
 	finding_set(&finding, FINDING_NUMBER_bytes, pages->bytes);

@@ -43,7 +43,7 @@ struct err *finding_set_function(struct finding_search *search, struct finding *
 	cleanup(buf_deinit) struct buf pattern = BUF_EMPTY;
 	const char *text;
 
-	finding->frame = picked->frame;
+	finding->frame = picked->own ? picked->frame : NULL;
 	finding->stack = picked->stack;
 	finding->inclusive = picked->inclusive;
 	if (!picked->frame)

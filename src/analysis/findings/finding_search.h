@@ -46,7 +46,9 @@ struct err *finding_condition_ns(struct finding_search *search, struct finding *
 struct err *finding_condition_u64(struct finding_search *search, struct finding *finding,
 				  const char *name, uint64_t value);
 
-/* Sets the finding's function, and the condition that means exactly its stacks. */
+/*
+ * Sets the finding's function, if it is own code, and the condition that means exactly its stacks.
+ */
 struct err *finding_set_function(struct finding_search *search, struct finding *finding,
 				 const struct picked_function *picked);
 

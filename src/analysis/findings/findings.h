@@ -102,7 +102,10 @@ struct finding {
 	uint64_t bytes; /* at stake; 0: of kinds that are not about memory */
 	uint64_t numbers[FINDING_NUMBER_COUNT];
 	uint64_t has; /* bit i: it has number i */
-	/* The function, and a stack that shows it. NULL: it is about the whole run. */
+	/*
+	 * The function, and a stack that shows it. NULL: it is about the whole run, or about
+	 * stacks without own code.
+	 */
 	const struct named_frame *frame;
 	uint32_t stack;
 	bool inclusive; /* about all stacks that the function is in, not of those called after it */

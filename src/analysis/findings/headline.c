@@ -68,6 +68,17 @@ static void add_facts(const struct recording *recording, const struct findings *
 		add(headline, HEADLINE_ALL_FREED, 0, 0);
 }
 
+/* Picks a function, but none that is not own code. */
+static struct err *pick_own(struct own_functions *functions, const uint64_t *values,
+			    struct picked_function *ret)
+{
+	struct err *err = own_functions_pick(functions, values, ret);
+
+	if (!err && !ret->own)
+		*ret = (struct picked_function){.stack = RECORDING_NONE, .all = ret->all};
+	return err;
+}
+
 static struct err *take_block(const struct recording *recording, const struct run_facts *facts,
 			      struct own_functions *functions, uint64_t *values,
 			      struct headline *headline)
@@ -80,10 +91,11 @@ static struct err *take_block(const struct recording *recording, const struct ru
 	recording_sites(recording, &site_count);
 	headline->clause = HEADLINE_BLOCK;
 	headline->block_bytes = block->size;
+	headline->block_freed = block->freed_ns != TIME_NEVER;
 	headline->block_lived_ns = end > block->allocated_ns ? end - block->allocated_ns : 0;
 	memset(values, 0, site_count * sizeof(*values));
 	values[block->site] = 1;
-	return own_functions_pick(functions, values, &headline->block_function);
+	return pick_own(functions, values, &headline->block_function);
 }
 
 /* Since when, to the end, nearly as much as at the peak was live. */
@@ -129,7 +141,7 @@ struct err *headline_make(const struct recording *recording, const struct findin
 	for (uint32_t i = 0; !err && i < site_count; i++)
 		values[i] = sites[i].peak_bytes;
 	if (!err)
-		err = own_functions_pick(functions, values, &headline.function);
+		err = pick_own(functions, values, &headline.function);
 	if (err)
 		return err;
 	add_facts(recording, findings, &headline);

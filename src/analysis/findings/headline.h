@@ -31,10 +31,15 @@ enum headline_fact {
 struct headline {
 	enum headline_clause clause;
 	uint64_t peak_bytes, peak_blocks, peak_ns;
-	/* The function that the peak is for (own_functions_pick()), and its bytes at the peak. */
+	/*
+	 * The function that the peak is for (own_functions_pick()), and its bytes at the peak. Its
+	 * frame is NULL if that is no own code; so is block_function's.
+	 */
 	struct picked_function function;
-	/* Of HEADLINE_BLOCK: the largest block, its function, and how long it lived. */
+	/* Of HEADLINE_BLOCK: the largest block, how long it lived, to the end if not freed, and its
+	 * function. */
 	uint64_t block_bytes, block_lived_ns;
+	bool block_freed;
 	struct picked_function block_function;
 	uint64_t steady_ns; /* of HEADLINE_STEADY: since when */
 	struct {

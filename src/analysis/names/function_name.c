@@ -43,14 +43,44 @@ size_t function_name_operator(const char *text)
 	return length;
 }
 
+/* Whether c is inside of braces: "{lambda(int)#1}", "{unnamed type#1}". */
+static bool is_in_braces(const char *name, const char *c)
+{
+	int depth = 0;
+
+	for (; name < c; name++)
+		depth += (*name == '{') - (*name == '}');
+	return depth > 0;
+}
+
+const char *function_name_method_end(const char *name)
+{
+	const char *end = name + strlen(name), *last = end;
+	unsigned depth = 0;
+
+	if (end == name || end[-1] != '>')
+		return end;
+	for (const char *c = end; last == end && c-- > name;) {
+		depth += *c == '>' && !(c > name && c[-1] == '-');
+		if (*c == '<' && depth && !--depth)
+			last = c;
+	}
+	for (const char *c = name; c < last; c++)
+		if (*c == '>' && c[1] == ':')
+			return last;
+	return end;
+}
+
 /* Whether the bracket at c belongs to a type or to the name, and is no list of parameters. */
 static bool is_within(const char *name, const char *c)
 {
 	static const char type[] = "decltype";
 	size_t length = strlen(type);
 
-	if (strncmp(c, "(anonymous", 10) == 0)
+	if (strncmp(c, "(anonymous", 10) == 0 || is_in_braces(name, c))
 		return true;
+	if (c > name && c[-1] == '\'')
+		return true; // "'lambda'(int)", as clang's demangler writes it
 	if (c > name && c[-1] == ' ')
 		c--; // "decltype (…)", as older demanglers write it
 	return (size_t)(c - name) >= length && memcmp(c - length, type, length) == 0;
@@ -71,7 +101,7 @@ const char *function_name_path(const char *name)
 			break; // "operator new", "operator bool": what follows is no type
 		if ((*c == '(' && !is_within(name, c)) || strncmp(c, " [.", 3) == 0)
 			break;
-		if (*c == ' ')
+		if (*c == ' ' && !is_in_braces(name, c))
 			start = c + 1;
 		if (length)
 			c += length - 1;

@@ -17,6 +17,12 @@ size_t function_name_bracketed(const char *text);
 size_t function_name_operator(const char *text);
 
 /*
+ * Where a member function's own template arguments begin, at the end of a name without parameters,
+ * if its class has some, too: "std::map<A, B>::emplace<C>". Else the end of the name.
+ */
+const char *function_name_method_end(const char *name);
+
+/*
  * Where a name begins behind its return type, which demangled template functions have:
  * "void std::swap<int>(int&, int&)" begins at std::swap. The name itself if it has none.
  */

@@ -11,6 +11,8 @@
 #define DEEPEST      24 /* lists within lists; what is deeper is an ellipsis */
 #define LONGEST_NAME 65536
 
+static const char anonymous[] = "(anonymous namespace)";
+
 /* What is written, and how. */
 struct shortening {
 	struct buf *buf;
@@ -147,7 +149,6 @@ static bool is_part(const struct shortening *shortening, const char *text, const
 	const struct buf *buf = shortening->buf;
 
 	return shortening->depth || shortening->form == SHORT_NAME_PARAMETERS ||
-	       begins(text, end, "(anonymous") ||
 	       (buf->size >= length && memcmp(buf->data + buf->size - length, type, length) == 0);
 }
 
@@ -174,6 +175,10 @@ static const char *put_bracket(struct shortening *shortening, const char *text, 
 	if (!length || length > (size_t)(end - text)) {
 		buf_char(shortening->buf, *text);
 		return text + 1;
+	}
+	if (begins(text, end, anonymous)) {
+		buf_text(shortening->buf, "(anon)");
+		return text + length;
 	}
 	if (*text == '(' && !is_part(shortening, text, end))
 		return past_qualifiers(text + length, end);
@@ -215,6 +220,29 @@ static void put_text(struct shortening *shortening, const char *text, const char
 	}
 }
 
+/*
+ * Leaves out arguments of the standard library's function templates that are only the types of what
+ * they were called with.
+ */
+static void drop_deduced(struct buf *name)
+{
+	static const char *const makers[] = {"std::make_shared<", "std::make_unique<"};
+	const char *text = buf_string(name);
+
+	if (!text || !begins(text, text + name->size, "std::"))
+		return;
+	name->size = (size_t)(function_name_method_end(text) - text);
+	for (size_t i = 0; i < ARRAY_COUNT(makers); i++) {
+		const char *end = text + name->size, *first;
+
+		if (!begins(text, end, makers[i]) || end[-1] != '>')
+			continue;
+		first = argument_end(text + strlen(makers[i]), end - 1);
+		name->size = (size_t)(first - text);
+		buf_char(name, '>');
+	}
+}
+
 void short_name_put(struct buf *buf, const char *name, enum short_name_form form)
 {
 	struct buf shortened = BUF_EMPTY;
@@ -223,6 +251,7 @@ void short_name_put(struct buf *buf, const char *name, enum short_name_form form
 	size_t size = strnlen(path, LONGEST_NAME);
 
 	put_text(&shortening, path, path + size);
+	drop_deduced(&shortened);
 	if (shortened.size && !shortened.failure)
 		buf_put(buf, shortened.data, shortened.size);
 	else

@@ -5,9 +5,11 @@
  *	std::__cxx11::basic_string<char, …>::append(char const*)      std::string::append
  *	Cache::put(int) const                                         Cache::put
  *	main::{lambda(int)#1}::operator()(int) const                  main::{lambda#1}::operator()
+ *	(anonymous namespace)::f(char)                                (anon)::f
  *
- * Away go the return type, lists of parameters, default arguments of the standard library's
- * templates, and inline namespaces. Types that somebody chose stay. Two functions may have the same
+ * Away go the return type, lists of parameters, inline namespaces, and of the standard library's
+ * templates default arguments and types of what functions are called with. Types that somebody
+ * chose stay. Two functions may have the same
  * short name: overloads, for instance.
  */
 #ifndef MALLOW_ANALYSIS_NAMES_SHORT_NAME_H

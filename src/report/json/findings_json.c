@@ -59,6 +59,7 @@ static struct err *put_headline(struct json_writer *json, struct json_stacks *st
 	if (headline->clause == HEADLINE_BLOCK) {
 		json_field_u64(json, "block_bytes", headline->block_bytes);
 		json_field_u64(json, "block_lived_ns", headline->block_lived_ns);
+		json_field_bool(json, "block_freed", headline->block_freed);
 	}
 	if (headline->clause == HEADLINE_STEADY)
 		json_field_u64(json, "steady_ns", headline->steady_ns);

@@ -15,8 +15,9 @@
  */
 #define NAME_LONG  40
 #define NAME_SHORT 26
-#define NAME_FLOOR 24
+#define NAME_FLOOR 20
 #define OTHERS     5
+#define TINY       60 /* a line for two numbers and a name */
 
 static bool is_of_functions(enum breakdown_by by)
 {
@@ -113,16 +114,6 @@ static void put_function(struct buf *buf, const struct style *style,
 	frame_text_line(buf, style, &function, column, 1);
 }
 
-/* Writes the end of a path, which tells most. width 0: the whole path. */
-static void put_path(struct buf *buf, const char *path, size_t width)
-{
-	cleanup(buf_deinit) struct buf safe = BUF_EMPTY;
-
-	style_safe_text(&safe, path, strlen(path));
-	if (buf_string(&safe))
-		frame_name_cut_front(buf, buf_string(&safe), width ? width : SIZE_MAX);
-}
-
 /* Writes what a row is about, behind so many columns of numbers. */
 static void put_name(struct buf *buf, const struct style *style, const struct breakdown_row *row,
 		     enum breakdown_by by, size_t column)
@@ -138,7 +129,8 @@ static void put_name(struct buf *buf, const struct style *style, const struct br
 	else if (is_of_functions(by) && row->frame && row->frame->has_symbol)
 		put_function(buf, style, row->frame, column);
 	else
-		put_path(buf, row->name, style->width && !style->full ? width : 0);
+		frame_name_put_path(buf, style, row->name,
+				    style->width && !style->full ? width : 0);
 }
 
 /* The rows to be shown, and what is said about them. */
@@ -234,8 +226,6 @@ static size_t name_columns(const struct listing *listing, size_t most)
 			frame_name_put(&name, listing->style, frame, 0);
 		else
 			put_name(&name, listing->style, listing->rows[i], by, 0);
-		if (is_of_functions(by) && frame && frame->has_symbol && !frame->in_program)
-			buf_printf(&name, "  [%s]", frame->module_name ? frame->module_name : "");
 		taken = TEXT_TABLE_GAP + style_columns(name.data, name.size);
 		if (taken > columns)
 			columns = taken;
@@ -266,7 +256,8 @@ static struct err *put_rows(struct buf *buf, const struct listing *listing)
 	for (uint32_t i = 0; i < listing->shown; i++)
 		add_cells(&table, style, listing->subject, listing->view, listing->rows[i]);
 	if (style->width && !style->full)
-		text_table_narrow(&table, style->width > least ? style->width - least : 0, 3);
+		text_table_narrow(&table, style->width > least ? style->width - least : 0,
+				  style->width < TINY ? 2 : 3);
 	column = text_table_width(&table) + TEXT_TABLE_GAP;
 	text_table_titles(&table, buf, style);
 	style_printf(buf, style, STYLE_DIM, "  %s\n", listing->info->name);

@@ -95,10 +95,14 @@ static size_t natural(const struct style *style, const struct named_frame *frame
 	return columns_of(&cell.name) + (cell.place.size ? GAP + columns_of(&cell.place) : 0);
 }
 
-/* Whether rows have a curve: if the lines have room for it beside names. */
+/*
+ * Whether rows have a curve, which is of live bytes: beside sums of these, if the lines have room.
+ */
 static bool has_curves(const struct style *style, const struct places_text *text)
 {
-	return text->facts && (!style->width || style->width >= CURVE_LEAST);
+	bool of_live = text->metric == METRIC_PEAK || text->metric == METRIC_LEAKED;
+
+	return text->facts && of_live && (!style->width || style->width >= CURVE_LEAST);
 }
 
 /* How many columns the names need. */
@@ -127,6 +131,8 @@ static struct names_columns names_columns(const struct style *style, const struc
 	left -= GAP;
 	if (!style->width || need.by + need.what <= left)
 		return need;
+	if (need.by <= left * 5 / 9)
+		return (struct names_columns){need.by, left - need.by};
 	need = needed(style, text, WITH_LINE);
 	if (need.by + need.what <= left || need.what <= left * 4 / 9)
 		return (struct names_columns){left - need.what, need.what};

@@ -30,7 +30,7 @@ CLEANUP_DEFINE(struct findings *, findings_destroy);
 #define PAGE_LINES    40
 #define PAGE_STACKS   3
 #define PAGE_FINDINGS 6
-#define STACK_LEAST   2
+#define STACK_LEAST   3
 #define ROWS_LEAST    4
 #define ROWS_MOST     10
 

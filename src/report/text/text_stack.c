@@ -11,15 +11,16 @@
 
 /* Writes how many frames stand between two lines. */
 static void put_hidden(struct buf *buf, const struct style *style, const struct stack_line *lines,
-		       size_t count, unsigned indent)
+		       size_t count, unsigned indent, bool brief)
 {
 	unsigned hidden = 0;
 
 	for (size_t i = 0; i < count; i++)
 		hidden += stack_line_frames(&lines[i]);
 	buf_repeat(buf, ' ', indent);
-	style_printf(buf, style, STYLE_DIM, "\xe2\x80\xa6 %s (--full shows them)\n",
-		     format_counted(hidden, "frame", true).text);
+	style_printf(buf, style, STYLE_DIM, "\xe2\x80\xa6 %s (%s)\n",
+		     format_counted(hidden, "frame", true).text,
+		     brief ? "--top N" : "--full shows them");
 }
 
 struct err *text_stack_write(struct buf *buf, const struct style *style,
@@ -44,7 +45,8 @@ struct err *text_stack_write(struct buf *buf, const struct style *style,
 		inner = count; // a line for one line would be no shorter
 	for (size_t i = 0; i < count; i++) {
 		if (i == inner) {
-			put_hidden(buf, style, &lines.list.items[i], count - outer - i, indent);
+			put_hidden(buf, style, &lines.list.items[i], count - outer - i, indent,
+				   most != 0);
 			i = count - outer;
 			if (!outer)
 				break;

@@ -255,9 +255,10 @@ class Blocks:
                        for frame in self.frames(block))
 
     def allocated_by(self, block, text, _):
-        """The innermost function with a name: of the recordings made here all are own code."""
+        """The innermost function that is no allocator's, else the innermost one with a name."""
         names = [frame[1] for frame in self.frames(block) if frame[1] is not None]
-        return bool(names and re.search(text, names[0]))
+        own = [name for name in names if not name.startswith("_mi_")]
+        return bool(names and re.search(text, (own or names)[0]))
 
     def sums(self, blocks):
         """calls … peak_blocks as in reports, and peak_live: what was live then."""

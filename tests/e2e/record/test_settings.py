@@ -25,7 +25,7 @@ LIVE_NAMES = [row[0] for row in LIVE_ROWS]
 GOOD = {"BOOLEAN": "no", "NUMBER": "7", "NATURAL": "0", "SIZE": "64M", "TIME": "1m30s", "TEXT": "r.%p",
         "SIGNAL": "USR2", "PERIOD": "90"}
 # Texts that are not any text.
-WORDS = {"SORT": "count,size", "IGNORE": "/dev/null", "OUTFILE": "/dev/null"}
+WORDS = {"SORT": "count,size", "IGNORE": "/dev/null", "PLUMBING": "/dev/null", "OUTFILE": "/dev/null"}
 BAD = {"BOOLEAN": "perhaps", "NUMBER": "many", "SIZE": "64X", "TIME": "2 days", "SIGNAL": "USR3",
        "CHOICE": "neither", "PERIOD": "now", "NATURAL": "4294967296"}
 FLAGS = [row for row in ROWS if row[2] == "BOOLEAN" and row[3] == "0"]

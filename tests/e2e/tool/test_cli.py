@@ -191,7 +191,7 @@ def test_report_json(tool, made):
     assert [frame["plumbing"] for frame in site["stack"]] == [False] * 3 + [True] * 2
     long = {frame["function"]: frame["short"] for site in report["sites"] for frame in site["stack"]
             if frame["function"] != frame["short"]}
-    assert list(long.values()) == ["std::vector<std::string>::_M_realloc_insert<std::string const&>"]
+    assert list(long.values()) == ["std::vector<std::string>::_M_realloc_insert"]
     assert re.match(r"void std::vector<.*>::_M_realloc_insert<.*>\(.*\)$", *long)
     assert frame["file"] is None and frame["line"] is None and frame["inlined"] is False
     assert frame["module"].endswith("/toyd") and re.fullmatch("0x[0-9a-f]+", frame["address"])
@@ -289,10 +289,9 @@ def test_headline_of_a_wrapper(mallow, agent, tmp_path):
 
 
 @pytest.mark.parametrize("columns, shown", [
-    (80, "     std::vector<std::string>::_M_realloc_insert<std::string const&>"),
-    (66, "     vector<string>::_M_realloc_insert<string const&>"),
-    (48, "     …ng>::_M_realloc_insert<std::string const&>"),
-    (40, "     …realloc_insert<std::string const&>"),
+    (80, "     std::vector<std::string>::_M_realloc_insert"),
+    (50, "     std::vector<std::string>::_M_realloc_insert"),
+    (40, "     vector<string>::_M_realloc_insert"),
 ])
 def test_long_names_are_shortened_then_cut(mallow, tool, made, columns, shown):
     """On a terminal and in a pipe."""

@@ -254,3 +254,30 @@ def test_every_kind_is_explained():
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     assert [kind for kind in kinds if not any(line.startswith(f"| `{kind}` |") for line in rows)] == []
     assert set(kinds) >= {kind for kind, *_ in FAULTS.values()}
+
+
+def test_a_short_run_is_all_start_up(tool, tmp_path):
+    """No growth is seen in a run of 40 ms."""
+    made = Made(tmp_path, ["main", "run", "grow"])
+    for _ in range(1000):
+        made.allocate(["main", "run", "grow"], 100, wait=40000)
+    [finding] = findings_of(tool, made.write())["findings"]
+    assert (finding["kind"], finding["confidence"]) == ("never_freed_once", "unclear")
+    assert finding["numbers"]["bytes"] == 100000
+
+
+def test_without_own_code(tool, tmp_path):
+    """A program without symbols: the C library's function is not taken for the reader's."""
+    made = Made(tmp_path, ["_mi_fill"], libraries=[("/no/such/program", ["nameless"])])
+    for _ in range(20000):
+        made.free(made.allocate(["_mi_fill", "nameless"], 100, wait=10000), wait=10000)
+    large = made.allocate(["_mi_fill", "nameless"], 20000000, wait=10000)
+    made.free(large)
+    found = findings_of(tool, made.write())
+    assert [(finding["kind"], finding["function"]) for finding in found["findings"]] == \
+        [("large_block", None), ("temporary", None)]
+    assert [finding["sentence"] for finding in found["findings"]] == \
+        ["20.0 MB in one block makes the peak, 100 B without", "20,001 temporary calls"]
+    assert re.fullmatch("Most memory at [^:]*: 20.0 MB live, of which 20.0 MB is one block that lived "
+                        "1.00 us.", found["headline"]["sentence"])
+    assert found["headline"]["function"] is None

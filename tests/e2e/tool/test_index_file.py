@@ -118,7 +118,7 @@ def test_kept(tool, made, copy, caches):
     assert index_of(copy).stat().st_ino == inode, "the new one holds"
     # Not where the blocks are not needed, and nobody else's.
     index_of(copy).write_bytes(b"")
-    tool("report", copy)
+    tool("report", "--tree", copy)
     assert not index_of(copy).stat().st_size
     if os.geteuid() == 0:
         os.chown(index_of(copy), 1, 1)

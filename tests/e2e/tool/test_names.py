@@ -116,6 +116,21 @@ def test_no_two_functions_read_the_same(tool, alike, view, width):
         assert max(map(len, names)) <= width - 5
 
 
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 0])
+def test_no_two_modules_read_the_same(tool, tmp_path, width):
+    """Paths that differ in front, in the middle, at the end only."""
+    paths = [f"/opt/{i}/{'d' * 90}/lib.so" for i in range(5)] + \
+        [f"/opt/{'d' * 45}{i}{'d' * 45}/lib.so" for i in range(5)] + [f"/opt/{'d' * 90}/lib{i}.so" for i in range(5)]
+    made = Made(tmp_path, ["main"], libraries=[(path, [f"f{i}"]) for i, path in enumerate(paths)])
+    for i in range(len(paths)):
+        made.allocate(["main", f"f{i}"], 1000)
+    text = tool("report", "--by", "module", "--top", 0, "--width", width, made.write()).stdout
+    names = names_of(text, ["--by", "module"])
+    assert len(names) == len(set(names)) == len(paths)
+    assert not width or width < 60 or max(len(line) for line in text.splitlines() if ".so" in line) <= width
+    assert width or set(paths) == set(names)
+
+
 def test_json_has_both(tool, alike):
     """The whole name tells functions apart, the short one need not."""
     frames = [site["stack"][0] for site in tool.report(alike)["sites"]]
