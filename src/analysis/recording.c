@@ -30,6 +30,7 @@ void recording_deinit(struct recording *recording)
 	heap_errors_deinit(&recording->heap_errors);
 	live_data_deinit(&recording->live);
 	free(recording->symbols);
+	free(recording->curve);
 	arena_deinit(&recording->arena);
 }
 

@@ -52,6 +52,8 @@ struct recording {
 	bool index_stale;                   /* the user has an index file that could not be used */
 	uint8_t *symbols;                   /* payload of its symbols chunk, owned; NULL: none */
 	size_t symbols_size;
+	uint8_t *curve; /* payload of its curve chunk, owned: series_stored.h; NULL: none */
+	size_t curve_size;
 };
 
 /* Frees what the struct holds, not the struct. Accepts one that was filled in part. */

@@ -2,13 +2,15 @@
 
 #include "analysis/facts/run_facts.h"
 #include "analysis/index/index_file.h"
+#include "analysis/views/series_stored.h"
 #include "cli/cli.h"
 #include "cli/file_kind.h"
 #include "cli/progress.h"
 #include "hosted/cleanup.h"
 
-static bool open_loaded(const char *path, unsigned int needs, const struct naming *naming,
-			struct loaded *ret)
+/* to_finish: the curve that a finished recording has is made, too. */
+static bool open_with(const char *path, unsigned int needs, bool to_finish,
+		      const struct naming *naming, struct loaded *ret)
 {
 	cleanup(progress_deinit) struct progress progress = {0};
 	struct loaded loaded = {0};
@@ -20,6 +22,8 @@ static bool open_loaded(const char *path, unsigned int needs, const struct namin
 		err = recording_open(path, needs, progress_update, &progress, &loaded.recording);
 	if (!err)
 		index_file_renew(loaded.recording);
+	if (!err && to_finish)
+		err = series_keep(loaded.recording);
 	if (!err && needs & RECORDING_RUN_FACTS)
 		err = recording_settle_facts(loaded.recording);
 	if (!err && naming)
@@ -32,6 +36,12 @@ static bool open_loaded(const char *path, unsigned int needs, const struct namin
 	}
 	*ret = loaded;
 	return true;
+}
+
+static bool open_loaded(const char *path, unsigned int needs, const struct naming *naming,
+			struct loaded *ret)
+{
+	return open_with(path, needs, false, naming, ret);
 }
 
 bool loaded_open(const char *path, const struct naming *naming, struct loaded *ret)
@@ -62,6 +72,11 @@ bool loaded_open_facts(const char *path, const struct naming *naming, struct loa
 bool loaded_open_checked(const char *path, const struct naming *naming, struct loaded *ret)
 {
 	return open_loaded(path, RECORDING_CHECKED | RECORDING_RUN_FACTS, naming, ret);
+}
+
+bool loaded_open_to_finish(const char *path, const struct naming *naming, struct loaded *ret)
+{
+	return open_with(path, RECORDING_CHECKED | RECORDING_RUN_FACTS, true, naming, ret);
 }
 
 void loaded_close(struct loaded *loaded)

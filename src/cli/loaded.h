@@ -27,6 +27,8 @@ bool loaded_open_blocks(const char *path, struct loaded *ret);
 bool loaded_open_facts(const char *path, const struct naming *naming, struct loaded *ret);
 /* As loaded_open_facts(), and the checksum of every chunk is compared: to finish it. */
 bool loaded_open_checked(const char *path, const struct naming *naming, struct loaded *ret);
+/* The same, and the curve is made: all that finished_write() stores. */
+bool loaded_open_to_finish(const char *path, const struct naming *naming, struct loaded *ret);
 /* Accepts a zeroed struct. */
 void loaded_close(struct loaded *loaded);
 

@@ -281,7 +281,7 @@ static void load_all(struct summary *summary, const struct run_registry *registr
 		const char *path = registry->recordings[i];
 		const struct naming naming = {.symbolizer = summary->symbolizer};
 		cleanup(loaded_close) struct loaded loaded = {0};
-		bool good = loaded_open_checked(path, &naming, &loaded);
+		bool good = loaded_open_to_finish(path, &naming, &loaded);
 
 		if (good)
 			note(summary, path, i, &loaded);

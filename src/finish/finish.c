@@ -201,6 +201,8 @@ static struct err *put_extras(struct finish *finish, const struct recording *rec
 		err = carry_over(finish, TRACE_CHUNK_SYMBOLS, &finish->index.symbols, &out);
 		if (!err)
 			err = carry_over(finish, TRACE_CHUNK_INDEX, &finish->index.index, &out);
+		if (!err)
+			err = carry_over(finish, TRACE_CHUNK_CURVE, &finish->index.curve, &out);
 	}
 	return err ? err : put(finish, out.data, out.size);
 }

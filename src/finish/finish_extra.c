@@ -2,6 +2,7 @@
 
 #include "analysis/index/index_pack.h"
 #include "analysis/names/symbols_pack.h"
+#include "analysis/views/series_stored.h"
 #include "base/bytes.h"
 #include "hosted/cleanup.h"
 #include "hosted/zstd_frame.h"
@@ -57,6 +58,15 @@ struct err *finish_extra_put(struct buf *out, enum trace_chunk_kind kind, const 
 	return buf_finish(out);
 }
 
+static struct err *put_curve(struct buf *out, const struct recording *recording,
+			     enum finish_compress compress)
+{
+	size_t size;
+	const uint8_t *curve = series_stored_bytes(recording, &size);
+
+	return curve ? finish_extra_put(out, TRACE_CHUNK_CURVE, curve, size, compress) : NULL;
+}
+
 struct err *finish_extra_make(struct buf *out, const struct recording *recording,
 			      struct symbolized *symbolized, enum finish_compress compress,
 			      recording_progress *progress, void *argument)
@@ -78,5 +88,5 @@ struct err *finish_extra_make(struct buf *out, const struct recording *recording
 		err = buf_finish(&sums);
 	if (!err && sums.size)
 		err = finish_extra_put(out, TRACE_CHUNK_INDEX, sums.data, sums.size, compress);
-	return err;
+	return err ? err : put_curve(out, recording, compress);
 }

@@ -328,16 +328,57 @@ static struct entry *find(struct catalog *catalog, const char *id)
 	return found;
 }
 
-struct err *catalog_find(struct catalog *catalog, const char *id, struct dataset **ret)
+/* Looks for new recordings, too. NULL: there is none of that id. */
+static struct entry *find_now(struct catalog *catalog, const char *id)
 {
 	struct entry *entry = strcmp(id, "last") == 0 ? NULL : find(catalog, id);
 
-	if (!entry) {
-		look(catalog);
-		entry = find(catalog, id);
-	}
+	if (entry)
+		return entry;
+	look(catalog);
+	return find(catalog, id);
+}
+
+struct err *catalog_find(struct catalog *catalog, const char *id, struct dataset **ret)
+{
+	struct entry *entry = find_now(catalog, id);
+
 	*ret = NULL;
 	return entry ? open_entry(catalog, entry, ret) : NULL;
+}
+
+/* Whether the entry has a data set that is up to date. If somebody has the lock, it is being made.
+ */
+static bool is_open(struct entry *entry)
+{
+	bool open;
+
+	if (pthread_mutex_trylock(&entry->lock))
+		return false;
+	open = entry->dataset && !is_stale(entry->item.path, &entry->opened);
+	pthread_mutex_unlock(&entry->lock);
+	return open;
+}
+
+struct err *catalog_find_index(struct catalog *catalog, const char *id, struct recording **ret)
+{
+	cleanup(recording_close_at) struct recording *recording = NULL;
+	struct entry *entry = find_now(catalog, id);
+	struct trace_header header;
+	struct err *err;
+
+	*ret = NULL;
+	if (!entry || is_open(entry))
+		return NULL;
+	err = read_header(entry->item.path, &header);
+	if (err || !(header.flags & TRACE_FINISHED))
+		return err;
+	err = recording_open(entry->item.path, RECORDING_SUMS, NULL, NULL, &recording);
+	if (err)
+		return err;
+	adopt(catalog, entry, recording);
+	*ret = steal(&recording);
+	return NULL;
 }
 
 /* Makes the text of an entry. Call it under the summary's lock. */

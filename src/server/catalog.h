@@ -49,6 +49,13 @@ void catalog_watch(struct catalog *catalog, catalog_look *look, void *argument);
 struct err *catalog_find(struct catalog *catalog, const char *id, struct dataset **ret);
 
 /*
+ * *ret: the same recording by its index alone, without blocks, which takes milliseconds; the caller
+ * closes it. NULL: there is none, or catalog_find() is the quicker way: it is open, or has no
+ * index.
+ */
+struct err *catalog_find_index(struct catalog *catalog, const char *id, struct recording **ret);
+
+/*
  * Closes recordings until no more are open, and no more memory is used, than options allow. Those
  * asked for longest ago go first. One that a request uses stays, and so does the latest one. To be
  * called at the end of a request.

@@ -13,13 +13,14 @@ static uint32_t stack_of(const struct recording *recording, uint32_t site)
 }
 
 /* Writes what a site's own code is called. */
-static struct err *put_site_name(struct json_writer *json, struct dataset *dataset, uint32_t site)
+static struct err *put_site_name(struct json_writer *json, struct symbolized *symbolized,
+				 uint32_t stack)
 {
 	cleanup(buf_deinit) struct buf name = BUF_EMPTY;
 	struct own_code code;
 	struct err *err;
 
-	err = own_code_of_stack(dataset->symbolized, stack_of(dataset->recording, site), &code);
+	err = own_code_of_stack(symbolized, stack, &code);
 	if (err)
 		return err;
 	breakdown_put_name(&name, BREAKDOWN_FUNCTION, code.frame);
@@ -29,8 +30,9 @@ static struct err *put_site_name(struct json_writer *json, struct dataset *datas
 	return NULL;
 }
 
-static struct err *put_name(struct json_writer *json, struct dataset *dataset,
-			    const struct block_groups *groups, uint32_t group)
+static struct err *put_name(struct json_writer *json, const struct recording *recording,
+			    struct symbolized *symbolized, const struct block_groups *groups,
+			    uint32_t group)
 {
 	static const char *const fates[] = {
 		[FATE_NEVER_FREED] = "never_freed",
@@ -44,9 +46,9 @@ static struct err *put_name(struct json_writer *json, struct dataset *dataset,
 	else if (groups->by == BLOCK_GROUPS_FATE)
 		json_text(json, fates[group]);
 	else if (groups->by == BLOCK_GROUPS_THREAD)
-		json_text(json, recording_threads(dataset->recording, &count)[group].name);
+		json_text(json, recording_threads(recording, &count)[group].name);
 	else if (groups->by == BLOCK_GROUPS_SITE)
-		return put_site_name(json, dataset, group);
+		return put_site_name(json, symbolized, stack_of(recording, group));
 	else
 		json_text(json, groups->names[group]);
 	return NULL;
@@ -62,18 +64,19 @@ void group_json_field_stack(struct json_writer *json, const struct recording *re
 		json_u64(json, stack_of(recording, site));
 }
 
-struct err *group_json_put(struct json_writer *json, struct dataset *dataset,
-			   const struct block_groups *groups, uint32_t group, uint32_t others)
+struct err *group_json_put(struct json_writer *json, const struct recording *recording,
+			   struct symbolized *symbolized, const struct block_groups *groups,
+			   uint32_t group, uint32_t others)
 {
 	bool thread = groups->by == BLOCK_GROUPS_THREAD, site = groups->by == BLOCK_GROUPS_SITE;
 	struct err *err;
 
 	json_key(json, "name");
-	err = put_name(json, dataset, groups, group);
+	err = put_name(json, recording, symbolized, groups, group);
 	if (err)
 		return err;
 	json_field_u64(json, "others", group == RECORDING_NONE ? others : 0);
-	rest_json_field_thread(json, dataset->recording, thread ? group : RECORDING_NONE);
-	group_json_field_stack(json, dataset->recording, site ? group : RECORDING_NONE);
+	rest_json_field_thread(json, recording, thread ? group : RECORDING_NONE);
+	group_json_field_stack(json, recording, site ? group : RECORDING_NONE);
 	return NULL;
 }

@@ -2,14 +2,17 @@
 #ifndef MALLOW_SERVER_GROUP_JSON_H
 #define MALLOW_SERVER_GROUP_JSON_H
 
-#include "server/dataset.h"
+#include "analysis/views/block_groups.h"
+#include "hosted/json_writer.h"
 
 /*
  * Writes the fields name, others, thread and backtrace_id into an object. group: its number;
- * RECORDING_NONE: so many `others` as one. Call it under the lock.
+ * RECORDING_NONE: so many `others` as one. symbolized may be NULL, unless groups are of sites; it
+ * must belong to the caller.
  */
-struct err *group_json_put(struct json_writer *json, struct dataset *dataset,
-			   const struct block_groups *groups, uint32_t group, uint32_t others);
+struct err *group_json_put(struct json_writer *json, const struct recording *recording,
+			   struct symbolized *symbolized, const struct block_groups *groups,
+			   uint32_t group, uint32_t others);
 
 /* Writes backtrace_id, the number of a site's stack. site RECORDING_NONE: null. */
 void group_json_field_stack(struct json_writer *json, const struct recording *recording,

@@ -21,6 +21,15 @@ void request_deinit(struct request *request)
 	buf_deinit(&request->filter_key);
 }
 
+struct err *request_open(struct request *request, struct reply *reply)
+{
+	struct err *err = catalog_find(request->catalog, request->id, &request->dataset);
+
+	if (!err && !request->dataset)
+		return reply_refuse(reply, MHD_HTTP_NOT_FOUND, "data not found");
+	return err;
+}
+
 bool request_strips(const struct request *request)
 {
 	return request->choices[PARAMETER_STRIP] == 1;

@@ -30,7 +30,8 @@ struct request {
 	struct pause *pause;
 	struct query query;
 	const struct route *route;
-	struct dataset *dataset; /* NULL: the route has none */
+	char id[33];             /* the recording's, or "last"; "": the route has none */
+	struct dataset *dataset; /* NULL: not open: request_open() */
 	const char *rest;        /* the second part in <> of the route's path */
 	struct filter *filter;
 	struct buf filter_key; /* the conditions as text, for selection_find() */
@@ -43,6 +44,9 @@ struct request {
 
 /* Accepts a zeroed struct. */
 void request_deinit(struct request *request);
+
+/* Opens the recording, which can take seconds. If there is none, the reply says so. */
+struct err *request_open(struct request *request, struct reply *reply);
 
 /* Whether functions are written without template arguments. */
 bool request_strips(const struct request *request);

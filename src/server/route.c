@@ -18,6 +18,7 @@
 #define FLAME   ROUTE_FLAME
 #define SERIES  ROUTE_SERIES
 #define SPACE   ROUTE_SPACE
+#define OPENS   ROUTE_OPENS
 #define JSON    "application/json"
 #define TEXT    "text/plain; charset=utf-8"
 #define SVG     "image/svg+xml"
@@ -73,21 +74,15 @@ static bool match(const char *pattern, const char *path, struct capture captures
 	return !*path;
 }
 
-static struct err *find_dataset(struct request *request, const struct capture *id,
-				struct reply *reply)
+/* Notes which recording is asked for, and opens it, unless the route does. */
+static struct err *take_id(struct request *request, const struct route *route,
+			   const struct capture *id, struct reply *reply)
 {
-	char text[33];
-
-	if (id->length >= sizeof(text))
+	if (id->length >= sizeof(request->id))
 		return reply_refuse(reply, MHD_HTTP_NOT_FOUND, "data not found");
-	memcpy(text, id->text, id->length);
-	text[id->length] = 0;
-
-	struct err *err = catalog_find(request->catalog, text, &request->dataset);
-
-	if (!err && !request->dataset)
-		return reply_refuse(reply, MHD_HTTP_NOT_FOUND, "data not found");
-	return err;
+	memcpy(request->id, id->text, id->length);
+	request->id[id->length] = 0;
+	return route->groups & ROUTE_OPENS ? NULL : request_open(request, reply);
 }
 
 /* The index of text among words separated by blanks. -1: it is none of them. */
@@ -260,7 +255,7 @@ struct err *route_find(struct request *request, struct reply *reply)
 				    "no such path: /openapi.json lists them");
 	err = take_query(request, route, reply);
 	if (!err && !reply->status && captures[0].text)
-		err = find_dataset(request, &captures[0], reply);
+		err = take_id(request, route, &captures[0], reply);
 	request->rest = captures[1].text;
 	if (!err && !reply->status)
 		request->route = route;

@@ -2,15 +2,16 @@
 #include <microhttpd.h>
 #include <stddef.h>
 
-#include "analysis/views/series.h"
+#include "analysis/views/series_stored.h"
 #include "hosted/cleanup.h"
 #include "server/group_json.h"
 #include "server/rest_json.h"
 #include "server/route.h"
 #include "server/selection.h"
 
-#define STEPS_STANDARD 500
-#define TOP_STANDARD   8
+#define TOP_STANDARD 8
+
+CLEANUP_DEFINE(struct recording *, recording_close);
 
 static const enum block_groups_by choices[] = {BLOCK_GROUPS_FATE, BLOCK_GROUPS_FUNCTION,
 					       BLOCK_GROUPS_MODULE, BLOCK_GROUPS_THREAD,
@@ -18,7 +19,8 @@ static const enum block_groups_by choices[] = {BLOCK_GROUPS_FATE, BLOCK_GROUPS_F
 
 /* What a request asks for, and its answer. */
 struct asked {
-	struct dataset *dataset;
+	const struct recording *recording;
+	struct dataset *dataset; /* NULL: it is not open */
 	struct selection *selection;
 	struct series_query query;
 	uint64_t late_ns;
@@ -45,15 +47,15 @@ static void put_points(struct json_writer *json, const struct series_curve *curv
 	POINTS("freed_blocks", curve, freed_blocks, steps);
 }
 
-/* Call it under the lock. */
 static struct err *put_curve(struct json_writer *json, const struct asked *asked,
 			     const struct series_curve *curve)
 {
 	struct err *err;
 
 	json_object(json);
-	err = group_json_put(json, asked->dataset, asked->query.groups, curve->group,
-			     curve->groups);
+	err = group_json_put(json, asked->recording,
+			     asked->dataset ? asked->dataset->symbolized : NULL,
+			     asked->query.groups, curve->group, curve->groups);
 	if (err)
 		return err;
 	POINTS("live_last", curve, bytes, asked->series->steps);
@@ -71,8 +73,8 @@ static void put_peak(struct json_writer *json, const struct asked *asked)
 	json_field_u64(json, "at_ns", series->peak_ns);
 	json_field_u64(json, "bytes", series->peak_bytes);
 	json_field_u64(json, "blocks", series->peak_blocks);
-	rest_json_field_thread(json, asked->dataset->recording, series->peak_thread);
-	group_json_field_stack(json, asked->dataset->recording, series->peak_site);
+	rest_json_field_thread(json, asked->recording, series->peak_thread);
+	group_json_field_stack(json, asked->recording, series->peak_site);
 	json_end(json);
 }
 
@@ -94,8 +96,8 @@ static struct err *put_memory(struct json_writer *json, const struct asked *aske
 	struct err *err;
 	size_t count;
 
-	err = series_memory(asked->dataset->recording, asked->series, asked->query.start_ns,
-			    &samples, &count);
+	err = series_memory(asked->recording, asked->series, asked->query.start_ns, &samples,
+			    &count);
 	if (err)
 		return err;
 	json_key(json, "memory");
@@ -126,10 +128,12 @@ static struct err *put_series(struct json_writer *json, const struct asked *aske
 	put_points(json, &series->all, series->steps);
 	json_key(json, "curves");
 	json_array(json);
-	dataset_lock(asked->dataset);
+	if (asked->dataset)
+		dataset_lock(asked->dataset);
 	for (uint32_t i = 0; !err && i < series->curve_count; i++)
 		err = put_curve(json, asked, &series->curves[i]);
-	dataset_unlock(asked->dataset);
+	if (asked->dataset)
+		dataset_unlock(asked->dataset);
 	if (err)
 		return err;
 	json_end(json);
@@ -177,17 +181,55 @@ static struct err *find_blocks(struct request *request, struct reply *reply, str
 				       : dataset_groups(asked->dataset, by, &asked->query.groups);
 }
 
-struct err *route_series(struct request *request, struct reply *reply)
+static struct err *answer(const struct asked *asked, struct reply *reply)
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	struct json_writer json;
+	struct err *err;
+
+	json_init(&json, &buf, false);
+	err = put_series(&json, asked);
+	return err ? err : reply_whole(reply, &buf);
+}
+
+/* Whether a recording may have the answer in its file. */
+static bool asks_stored(const struct request *request)
+{
+	return filter_is_empty(request->filter) && !request->given[PARAMETER_SERIES_START] &&
+	       !request->given[PARAMETER_SERIES_END] && !request->given[PARAMETER_SERIES_LATE] &&
+	       !request->given[PARAMETER_SERIES_TOP] &&
+	       choices[request->choices[PARAMETER_SERIES_BY]] == BLOCK_GROUPS_FATE &&
+	       (!request->given[PARAMETER_SERIES_POINTS] ||
+		request->numbers[PARAMETER_SERIES_POINTS] == SERIES_STORED_STEPS);
+}
+
+/* Answers by the curve in the recording's file, if it has one. */
+static struct err *answer_stored(const struct recording *recording, struct reply *reply)
+{
+	const struct recording_facts *facts = recording_facts(recording);
 	cleanup(asked_deinit) struct asked asked = {
+		.recording = recording,
+		.late_ns = series_late_ns(facts),
+		.query = {.end_ns = facts->duration_ns, .groups = &asked.fates},
+	};
+	struct err *err = series_read_stored(recording, &asked.series);
+
+	if (err || !asked.series)
+		return err;
+	err = block_groups_create(recording, NULL, BLOCK_GROUPS_FATE, asked.late_ns, &asked.fates);
+	return err ? err : answer(&asked, reply);
+}
+
+static struct err *answer_made(struct request *request, struct reply *reply)
+{
+	cleanup(asked_deinit) struct asked asked = {
+		.recording = request->dataset->recording,
 		.dataset = request->dataset,
-		.query = {.steps = STEPS_STANDARD, .top = TOP_STANDARD},
+		.query = {.steps = SERIES_STORED_STEPS, .top = TOP_STANDARD},
 		.late_ns = request->given[PARAMETER_SERIES_LATE]
 				   ? request->numbers[PARAMETER_SERIES_LATE]
-				   : request->dataset->facts->duration_ns / 10,
+				   : series_late_ns(request->dataset->facts),
 	};
-	struct json_writer json;
 	struct err *err = take_span(request, reply, &asked.query);
 
 	if (err || reply->status)
@@ -197,10 +239,24 @@ struct err *route_series(struct request *request, struct reply *reply)
 	dataset_unlock(request->dataset);
 	if (err || reply->status)
 		return err;
-	err = series_create(request->dataset->recording, &asked.query, &asked.series);
-	if (err)
-		return err;
-	json_init(&json, &buf, false);
-	err = put_series(&json, &asked);
-	return err ? err : reply_whole(reply, &buf);
+	err = series_create(asked.recording, &asked.query, &asked.series);
+	return err ? err : answer(&asked, reply);
+}
+
+struct err *route_series(struct request *request, struct reply *reply)
+{
+	cleanup(recording_close_at) struct recording *recording = NULL;
+	bool stored = asks_stored(request);
+	struct err *err = NULL;
+
+	// Before the recording is opened with its blocks, which may take seconds.
+	if (stored)
+		err = catalog_find_index(request->catalog, request->id, &recording);
+	if (!err && recording)
+		err = answer_stored(recording, reply);
+	if (!err && !reply->status)
+		err = request_open(request, reply);
+	if (!err && !reply->status && stored)
+		err = answer_stored(request->dataset->recording, reply);
+	return err || reply->status ? err : answer_made(request, reply);
 }

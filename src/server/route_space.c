@@ -95,8 +95,8 @@ static struct err *put_keeper(struct json_writer *json, const struct asked *aske
 	struct err *err;
 
 	json_object(json);
-	err = group_json_put(json, asked->dataset, asked->query.groups, keeper->group,
-			     keeper->groups);
+	err = group_json_put(json, asked->dataset->recording, asked->dataset->symbolized,
+			     asked->query.groups, keeper->group, keeper->groups);
 	if (err)
 		return err;
 	json_field_u64(json, "used", keeper->used);

@@ -12,7 +12,8 @@ enum chunk_verdict chunk_check(const void *data, struct trace_chunk *ret, const 
 		*expected = "a chunk size that is a multiple of 4096, at most 1 GiB";
 		return CHUNK_DAMAGED;
 	}
-	if (ret->kind < TRACE_CHUNK_EVENTS || ret->kind > TRACE_CHUNK_INDEX)
+	if ((ret->kind < TRACE_CHUNK_EVENTS || ret->kind > TRACE_CHUNK_INDEX) &&
+	    ret->kind != TRACE_CHUNK_CURVE)
 		return CHUNK_VALID;
 
 	uint32_t role = ret->flags & (TRACE_CHUNK_SLOT | TRACE_CHUNK_SEALED);

@@ -89,6 +89,7 @@ enum trace_chunk_kind {
 	TRACE_CHUNK_SYMBOLS = 3, /* the names of the frames */
 	TRACE_CHUNK_INDEX = 4,   /* what the engine derived from the events */
 	TRACE_CHUNK_LIVE = 5,    /* a part of the live table: trace/live.h; never sealed */
+	TRACE_CHUNK_CURVE = 6,   /* what was live over the run */
 };
 
 enum trace_chunk_flags {
@@ -116,14 +117,14 @@ static_assert(offsetof(struct trace_chunk, commit) == 24, "section 3");
 #define TRACE_TRAILER_SIZE 8u
 #define TRACE_NO_STREAM    UINT32_MAX /* the stream of slots without a thread and of live chunks */
 
-/* Section 9: the first byte of the payload of a packed, symbols or index chunk. */
+/* Section 9: the first byte of the payload of a packed, symbols, index or curve chunk. */
 enum trace_storage {
 	TRACE_STORAGE_RAW = 0,
 	TRACE_STORAGE_ZSTD = 1,    /* one frame */
 	TRACE_STORAGE_COLUMNS = 2, /* packed chunks only: a frame for each column */
 };
 
-/* Section 9: the most bytes that a packed, symbols or index chunk may hold once decompressed. */
+/* Section 9: the most bytes that one of these chunks may hold once decompressed. */
 #define TRACE_CONTENT_MAX (1u << 30)
 
 /* Section 9.1: the most bytes that a packed chunk may hold for each byte that it takes itself. */

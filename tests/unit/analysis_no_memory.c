@@ -8,6 +8,8 @@
 #include "analysis/index/index_file.h"
 #include "analysis/recording.h"
 #include "analysis/recording_memory.h"
+#include "analysis/views/series.h"
+#include "analysis/views/space.h"
 #include "check.h"
 #include "failing_malloc.h"
 #include "sample_recordings.h"
@@ -104,11 +106,64 @@ static void index_file(void **state)
 	assert_true(written);
 }
 
+static struct err *make_views(const struct recording *recording, const struct block_groups *groups)
+{
+	const struct series_query curves = {.end_ns = 1000, .steps = 9, .groups = groups, .top = 1};
+	const struct space_query query = {.end = UINT64_MAX, .groups = groups, .top = 1};
+	struct memory_sample *samples = NULL;
+	struct series *series = NULL;
+	struct space *space = NULL;
+	size_t count;
+	struct err *err = series_create(recording, &curves, &series);
+
+	if (!err)
+		err = series_memory(recording, series, 0, &samples, &count);
+	if (!err)
+		err = space_create(recording, &query, &space);
+	series_destroy(series);
+	space_destroy(space);
+	free(samples);
+	return err;
+}
+
+/* Allocation n fails while curves and pages are made, by fate and by thread. */
+static void views(void **state)
+{
+	for (unsigned int i = 0; i < 2 * sample_recording_count; i++) {
+		struct block_groups groups = {0};
+		struct recording *recording = NULL;
+		struct trace_writer writer;
+		struct err *err;
+		long n = 0;
+
+		failing_malloc_countdown = -1;
+		sample_recordings[i / 2].write(&writer);
+		assert_ok(recording_open_memory("x.mallow", writer.data, writer.size, NEEDS,
+						&recording));
+		assert_ok(block_groups_create(recording, NULL,
+					      i % 2 ? BLOCK_GROUPS_THREAD : BLOCK_GROUPS_FATE, 1,
+					      &groups));
+		do {
+			failing_malloc_countdown = n++;
+			err = make_views(recording, &groups);
+			failing_malloc_countdown = -1;
+			if (err)
+				assert_int_equal(err_number(err), ENOMEM);
+			err_destroy(err);
+		} while (err);
+		assert_true(n > 15);
+		block_groups_deinit(&groups);
+		recording_close(recording);
+		trace_writer_deinit(&writer);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(open_each),
 		cmocka_unit_test(index_file),
+		cmocka_unit_test(views),
 	};
 
 	failing_malloc_countdown = -1;

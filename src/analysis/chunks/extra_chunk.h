@@ -1,5 +1,5 @@
 /*
- * A symbols or index chunk of a finished recording: a payload of bytes, perhaps compressed.
+ * A symbols, index or curve chunk of a finished recording: a payload of bytes, perhaps compressed.
  * docs/trace-format.md, section 9.
  */
 #ifndef MALLOW_ANALYSIS_CHUNKS_EXTRA_CHUNK_H

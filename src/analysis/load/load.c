@@ -262,6 +262,9 @@ struct err *load_recording(struct recording *recording, const struct byte_source
 	if (!err)
 		err = extra_chunk_fetch(&load.index.symbols, source, &recording->symbols,
 					&recording->symbols_size);
+	if (!err)
+		err = extra_chunk_fetch(&load.index.curve, source, &recording->curve,
+					&recording->curve_size);
 	if (err)
 		return err;
 	recording->fingerprint = load.index.fingerprint;

@@ -190,6 +190,18 @@ static struct err *make_steps(const struct series_query *query, struct series **
 	return NULL;
 }
 
+struct err *series_make(const struct series_query *query, uint32_t curves, struct series **ret)
+{
+	cleanup(series_destroy_at) struct series *series = NULL;
+	struct err *err = make_steps(query, &series);
+
+	if (!err)
+		err = make_curves(series, curves);
+	if (!err)
+		*ret = steal(&series);
+	return err;
+}
+
 struct err *series_create(const struct recording *recording, const struct series_query *query,
 			  struct series **ret)
 {

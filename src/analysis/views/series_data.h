@@ -63,6 +63,19 @@ static inline bool series_has(const struct series_job *job, uint64_t time_ns)
 	return time_ns >= job->query->start_ns && time_ns <= job->query->end_ns;
 }
 
+static inline void series_point_add(struct series_point *sum, const struct series_point *more)
+{
+	sum->bytes += more->bytes;
+	sum->blocks += more->blocks;
+	sum->allocated_bytes += more->allocated_bytes;
+	sum->allocated_blocks += more->allocated_blocks;
+	sum->freed_bytes += more->freed_bytes;
+	sum->freed_blocks += more->freed_blocks;
+}
+
+/* *ret: a series of zeros, with its steps and so many curves. */
+struct err *series_make(const struct series_query *query, uint32_t curves, struct series **ret);
+
 /*
  * Fills the points of all curves, slack, and what the job knows of the span's begin and of its
  * blocks.

@@ -139,7 +139,6 @@ static void fill_curve(const struct summing *summing, uint32_t curve)
 	summing->job->before_blocks += blocks;
 	for (uint32_t step = 0; step < series->steps; step++) {
 		const struct flow *flow = &piece->flows[(size_t)step * summing->curves + curve];
-		struct series_point *all = &series->all.points[step];
 
 		bytes += flow->allocated_bytes - flow->freed_bytes;
 		blocks += flow->allocated_blocks - flow->freed_blocks;
@@ -151,12 +150,7 @@ static void fill_curve(const struct summing *summing, uint32_t curve)
 			.freed_bytes = flow->freed_bytes,
 			.freed_blocks = flow->freed_blocks,
 		};
-		all->bytes += bytes;
-		all->blocks += blocks;
-		all->allocated_bytes += flow->allocated_bytes;
-		all->allocated_blocks += flow->allocated_blocks;
-		all->freed_bytes += flow->freed_bytes;
-		all->freed_blocks += flow->freed_blocks;
+		series_point_add(&series->all.points[step], &series->curves[curve].points[step]);
 	}
 }
 

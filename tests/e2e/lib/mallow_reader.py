@@ -24,7 +24,7 @@ TRAILER = 8
 CHUNK_MAX = 1 << 30
 STACK_MAX = 1 << 20
 MASK = 0xFFFFFFFFFFFFFFFF
-EVENTS, PACKED, SYMBOLS, INDEX = 1, 2, 3, 4
+EVENTS, PACKED, SYMBOLS, INDEX, CURVE = 1, 2, 3, 4, 6
 SLOT, SEALED = 1, 2
 NO_STREAM = 0xFFFFFFFF
 
@@ -140,7 +140,7 @@ class Chunk:
         self.payload_at = offset + CHUNK_HEADER
         self.superseded = False  # a chunk of the same sequence is read instead
         self.pack = None  # the packed chunk that holds this one
-        if not self.slot and not self.damage and EVENTS <= self.kind <= INDEX:
+        if not self.slot and not self.damage and self.kind in (EVENTS, PACKED, SYMBOLS, INDEX, CURVE):
             self.damage = self._check_trailer(data)
 
     def _check_trailer(self, data):

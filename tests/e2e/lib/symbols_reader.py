@@ -25,11 +25,11 @@ class Bytes:
         return taken
 
 
-def payload_of(data):
-    """The payload of the last symbols chunk, decompressed; None where there is none."""
+def payload_of(data, kind=mallow_reader.SYMBOLS):
+    """The payload of the last chunk of a kind, decompressed; None where there is none."""
     found = None
     for chunk in mallow_reader.Recording._walk(data):
-        if chunk.kind == mallow_reader.SYMBOLS and not chunk.damage:
+        if chunk.kind == kind and not chunk.damage:
             found = chunk.payload(data)
     if found is None:
         return None

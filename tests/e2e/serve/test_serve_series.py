@@ -2,13 +2,17 @@
 takes."""
 import json
 import os
+import random
 import subprocess
 
 import pytest
 
+import curve_reader
+import mallow_reader
 import series_reference as reference
 from conftest import clean_environment
-from servers import example, program, serve, served, without  # noqa: F401
+from symbols_reader import payload_of
+from servers import Server, example, large, program, serve, served, without  # noqa: F401
 from queries import SECOND, Recorded, random_moment
 
 MEMORY = 0x8E
@@ -242,3 +246,79 @@ def test_samples_and_culled_blocks(many, serve, options):
     if options[0] == "--sample":
         assert (sum(got["allocated_blocks"]), sum(got["allocated_bytes"])) == (
             report["calls"], report["total_bytes"])
+
+
+def made_of_blocks(mallow, path):
+    """What the engine makes of all blocks, as text: of another question with the same answer."""
+    server = Server(mallow, path)
+    late = f"{server.json('/data/last/series')['late_ns']}ns"
+    made = server.text(f"/data/last/series?late={late}")
+    server.end()
+    return made
+
+
+@pytest.fixture(scope="module")
+def finished(large, mallow):
+    """(path of a recording with a curve, what the engine makes of its blocks)"""
+    path = large.with_name("finished.mallow")
+    path.write_bytes(large.read_bytes())
+    subprocess.run([mallow, "finish", path], check=True, capture_output=True)
+    return path, made_of_blocks(mallow, path)
+
+
+def test_the_curve_in_the_file(many, serve):
+    """Read by the description of the format, it is the whole run's; the server sends it as it is,
+    before and after it has read the events."""
+    path, _ = many.record("finished.mallow")
+    made = made_of_blocks(many.mallow, path)
+    curve, wanted = curve_reader.curve_of(path), json.loads(made)
+    assert curve["curves"] == [(one["name"], [tuple(one[part]) for part in PARTS])
+                               for one in wanted["curves"]]
+    assert all(curve[name] == wanted[name] for name in ("live_last", "live_most", "live_slack"))
+    assert curve["peak"][:3] == [wanted["peak"][name] for name in ("at_ns", "bytes", "blocks")]
+    server = serve(path)
+    asked = [server.text("/data/last/series"), server.text("/data/last/series?points=1024")]
+    server.text("/data/last/allocations?count=1")
+    asked += [server.text("/data/last/series"), server.text("/data/last/series?points=1024&top=1")]
+    assert set(asked) == {made}
+
+
+def test_the_curve_is_taken_over(finished, tmp_path, mallow, serve):
+    """When a recording is stored in another way."""
+    path = tmp_path / "plain.mallow"
+    path.write_bytes(finished[0].read_bytes())
+    subprocess.run([mallow, "finish", "--compress", "never", path], check=True, capture_output=True)
+    assert curve_reader.curve_of(path) == curve_reader.curve_of(finished[0])
+    assert serve(path).text("/data/last/series") == finished[1]
+
+
+def test_few_blocks_have_no_curve(mallow, tmp_path):
+    (tmp_path / "few.c").write_text("#include <stdlib.h>\nint main(void) { return !malloc(1); }")
+    subprocess.run(["gcc", "-o", "few", "few.c"], cwd=tmp_path, check=True)
+    subprocess.run([mallow, "run", "-o", "few.mallow", "./few"], cwd=tmp_path, check=True,
+                   capture_output=True, env=clean_environment())
+    assert curve_reader.curve_of(tmp_path / "few.mallow") is None
+
+
+def test_a_wrong_curve_is_not_used(finished, tmp_path, serve, asan_mallow):
+    """Cut short, of other events, with what cannot be: then it is made of the events. Numbers that
+    can be are believed."""
+    path, made = finished
+    payload = payload_of(path.read_bytes(), mallow_reader.CURVE)
+    dice = random.Random(7)
+    wrong = [b"", payload[:1], payload[:8], payload[:-1], payload + b"\0", b"\2" + payload[1:],
+             payload[:1] + bytes(8) + payload[9:], payload[:9] + b"\xff" * 500,
+             payload[:9] + b"\1" + payload[11:], payload[:dice.randrange(len(payload))]]
+    for i, bad in enumerate(wrong):
+        (tmp_path / f"{i}.mallow").write_bytes(curve_reader.with_payload(path, bad))
+    for i in range(len(wrong)):
+        server = serve(tmp_path / f"{i}.mallow", **({"path": asan_mallow} if i % 2 else {}))
+        assert server.text("/data/last/series") == made, i
+    for _ in range(12):
+        noise = bytearray(payload)
+        for _ in range(dice.randrange(1, 30)):
+            noise[dice.randrange(9, len(noise))] = dice.randrange(256)
+        (tmp_path / "noise.mallow").write_bytes(curve_reader.with_payload(path, bytes(noise)))
+        server = serve(tmp_path / "noise.mallow", path=asan_mallow)
+        server.json("/data/last/series")
+        server.end()

@@ -1,0 +1,38 @@
+/*
+ * The curve of a finished recording: its whole run in SERIES_STORED_STEPS steps, by fate, as it
+ * stands in the file. So what a viewer draws first needs no event. docs/trace-format.md, section
+ * 9.5.
+ */
+#ifndef MALLOW_ANALYSIS_VIEWS_SERIES_STORED_H
+#define MALLOW_ANALYSIS_VIEWS_SERIES_STORED_H
+
+#include "analysis/views/series.h"
+#include "hosted/buf.h"
+
+#define SERIES_STORED_STEPS 1024u
+
+/* Smaller recordings have none: their events are read in no time. */
+#define SERIES_STORED_FROM 50000u /* blocks */
+
+/* Blocks that lived so long were freed late, in the stored curve and where nothing else is said. */
+static inline uint64_t series_late_ns(const struct recording_facts *facts)
+{
+	return facts->duration_ns / 10;
+}
+
+/*
+ * Makes the curve of the blocks, for the recording to keep: finishing stores it. Does nothing if
+ * the recording has no or few blocks, is being written, or is damaged. The only error: no memory.
+ */
+struct err *series_keep(struct recording *recording);
+
+/* The curve as bytes: that which is kept, else that in the file. NULL: there is none. */
+const uint8_t *series_stored_bytes(const struct recording *recording, size_t *size);
+
+/*
+ * *ret: the curve in the recording's file; NULL: it has none, or that is wrong or of other events.
+ * Equal to what series_create() makes of all blocks. The only error: no memory.
+ */
+struct err *series_read_stored(const struct recording *recording, struct series **ret);
+
+#endif

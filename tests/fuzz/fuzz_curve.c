@@ -1,0 +1,34 @@
+/* libFuzzer target: bytes as the curve of a recording, behind version and fingerprint. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/recording_data.h"
+#include "analysis/views/series_stored.h"
+
+#define HEAD  9
+#define STEPS 3 /* as many as the run has nanoseconds */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct recording recording = {.fingerprint = 0, .facts.duration_ns = STEPS};
+	struct series *series = NULL;
+
+	recording.curve = calloc(1, size + HEAD);
+	recording.curve_size = size + HEAD;
+	if (!recording.curve)
+		abort();
+	recording.curve[0] = 1;
+	if (size)
+		memcpy(recording.curve + HEAD, data, size);
+	if (series_read_stored(&recording, &series))
+		abort();
+	// This recording has no threads and no sites.
+	if (series && (series->steps != STEPS || series->peak_thread != RECORDING_NONE ||
+		       series->peak_site != RECORDING_NONE))
+		abort();
+	series_destroy(series);
+	recording_deinit(&recording);
+	return 0;
+}
