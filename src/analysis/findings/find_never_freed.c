@@ -86,6 +86,14 @@ static uint64_t begin_of(uint64_t duration_ns, unsigned int part)
 	return part ? facts_point_ns(duration_ns, part - 1) : 0;
 }
 
+/* Of a file that was made up, more than fits is that much. */
+static uint64_t rate(uint64_t bytes, uint64_t ns)
+{
+	double each_second = (double)bytes * 1e9 / (double)ns;
+
+	return each_second < 1e19 ? (uint64_t)each_second : UINT64_MAX;
+}
+
 /* The end of the part in which nearly all was there that stayed to the end. */
 static uint64_t filled_by(uint64_t duration_ns, const struct shape_input *input)
 {
@@ -110,7 +118,7 @@ static void set_numbers(const struct finding_search *search, const struct group 
 	finding_set(finding, FINDING_NUMBER_until_ns, facts_point_ns(duration, result->last));
 	if (result->shape == SHAPE_GROWS && duration > since)
 		finding_set(finding, FINDING_NUMBER_bytes_per_second,
-			    (uint64_t)((double)group->bytes * 1e9 / (double)(duration - since)));
+			    rate(group->bytes, duration - since));
 	if (result->shape == SHAPE_STEPS)
 		finding_set(finding, FINDING_NUMBER_steps, result->steps);
 }
