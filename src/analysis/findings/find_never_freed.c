@@ -170,10 +170,13 @@ static void forget_value(void *argument, uint32_t site)
 	search->values[site] = 0;
 }
 
-/* Finds functions until what is left is small. search->values: what is left, of one shape. */
+/*
+ * Finds functions until what is left is small. What no own code asked for may be more than that,
+ * and be no finding: it is passed over. search->values: what is left, of one shape.
+ */
 static struct err *find_functions(struct finding_search *search)
 {
-	for (int i = 0; i < FINDING_FUNCTIONS_MAX; i++) {
+	for (int found = 0; found < FINDING_FUNCTIONS_MAX;) {
 		struct picked_function picked;
 		struct group group;
 		struct err *err = pick_group(search, &picked, &group);
@@ -181,10 +184,11 @@ static struct err *find_functions(struct finding_search *search)
 
 		if (!err && picked.frame)
 			err = add_group(search, &picked, &group, &added);
-		if (!err && added)
+		if (!err && picked.frame && (added || !picked.own))
 			err = own_functions_take(search->functions, &picked, forget_value, search);
-		if (err || !added)
+		if (err || !picked.frame || (!added && picked.own))
 			return err;
+		found += added;
 	}
 	return NULL;
 }

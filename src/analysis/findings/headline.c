@@ -8,6 +8,7 @@
 
 #define FUNCTION_PERCENT 35
 #define STEADY_PERCENT   95
+#define LIBRARY_BLOCK    (UINT64_C(1) << 20)
 
 const char *headline_clause_name(enum headline_clause clause)
 {
@@ -105,15 +106,19 @@ static struct err *take_block(const struct recording *recording, const struct ru
 	uint64_t end = block->freed_ns == TIME_NEVER ? recording_facts(recording)->duration_ns
 						     : block->freed_ns;
 	uint32_t site_count;
+	struct err *err;
 
 	recording_sites(recording, &site_count);
-	headline->clause = HEADLINE_BLOCK;
+	// A library's own block matters only if it is large.
 	headline->block_bytes = block->size;
 	headline->block_freed = block->freed_ns != TIME_NEVER;
 	headline->block_lived_ns = end > block->allocated_ns ? end - block->allocated_ns : 0;
 	memset(values, 0, site_count * sizeof(*values));
 	values[block->site] = 1;
-	return pick_own(functions, values, &headline->block_function);
+	err = pick_own(functions, values, &headline->block_function);
+	if (headline->block_function.frame || block->size >= LIBRARY_BLOCK)
+		headline->clause = HEADLINE_BLOCK;
+	return err;
 }
 
 /* Since when, to the end, nearly as much as at the peak was live. */
@@ -138,6 +143,20 @@ static bool find_steady(const struct recording *recording, const struct run_fact
 		return false;
 	*ret = facts_point_ns(duration, since);
 	return true;
+}
+
+/* The clause, unless a large block says more. */
+static enum headline_clause clause_of(const struct recording *recording,
+				      const struct run_facts *facts, struct headline *headline)
+{
+	if (!headline->peak_bytes)
+		return HEADLINE_NOTHING;
+	if (headline->function.frame &&
+	    is_percent(headline->function.value, headline->peak_bytes, FUNCTION_PERCENT))
+		return HEADLINE_FUNCTION;
+	if (facts && find_steady(recording, facts, &headline->steady_ns))
+		return HEADLINE_STEADY;
+	return HEADLINE_SPREAD;
 }
 
 struct err *headline_make(const struct recording *recording, const struct findings *findings,
@@ -168,17 +187,9 @@ struct err *headline_make(const struct recording *recording, const struct findin
 	if (err)
 		return err;
 	add_facts(recording, findings, own, &headline);
-	if (!sum->peak_bytes)
-		headline.clause = HEADLINE_NOTHING;
-	else if (facts && facts->large_count)
+	headline.clause = clause_of(recording, facts, &headline);
+	if (facts && facts->large_count && sum->peak_bytes)
 		err = take_block(recording, facts, functions, values, &headline);
-	else if (headline.function.frame &&
-		 is_percent(headline.function.value, sum->peak_bytes, FUNCTION_PERCENT))
-		headline.clause = HEADLINE_FUNCTION;
-	else if (facts && find_steady(recording, facts, &headline.steady_ns))
-		headline.clause = HEADLINE_STEADY;
-	else
-		headline.clause = HEADLINE_SPREAD;
 	if (!err)
 		*ret = headline;
 	return err;

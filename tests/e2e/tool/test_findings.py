@@ -2,6 +2,7 @@
 import json
 import pathlib
 import re
+import subprocess
 
 import pytest
 
@@ -138,6 +139,22 @@ def test_cpp(tool, record, compile_sample):
     clean = findings_of(tool, record([program, "clean"], check=False).path)
     # It frees all when it ends, and not before.
     assert [finding["kind"] for finding in clean["findings"]] == ["grows_to_teardown", "temporary"]
+
+
+SMALL_LEAK = """
+#include <iostream>
+void *volatile kept;
+__attribute__((noinline)) static void lose() { kept = operator new(70000); asm volatile(""); }
+int main() { lose(); std::cout << "done\\n"; }
+"""
+
+
+def test_a_library_hides_nothing(tool, record, tmp_path):
+    """libstdc++ keeps 72,704 bytes for itself: more than that own code, and no finding."""
+    (tmp_path / "small.cpp").write_text(SMALL_LEAK)
+    subprocess.run(["g++", "-g", "-O1", "-o", tmp_path / "small", tmp_path / "small.cpp"], check=True)
+    [finding] = findings_of(tool, record([tmp_path / "small"]).path)["findings"]
+    assert (finding["kind"], finding["function"], finding["bytes"]) == ("never_freed_once", "lose()", 70000)
 
 
 def test_wrong_frees(tool, record, compile_sample):
