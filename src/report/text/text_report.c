@@ -304,21 +304,25 @@ static size_t line_count(const struct buf *buf)
 
 /*
  * Shares what is left of a page, after so many lines, among the table and the stacks of the first
- * places.
+ * places. If much stands out, there are fewer stacks.
  */
 static void share_page(struct places_text *text, size_t used)
 {
+	const size_t stack = 2 + STACK_LEAST; // a blank line, the numbers, the stack
 	size_t left = used < PAGE_LINES ? PAGE_LINES - used : 0;
-	size_t stacks = text->places->count < PAGE_STACKS ? text->places->count : PAGE_STACKS;
-	size_t least = stacks * (2 + STACK_LEAST); // a blank line, the numbers, the stack
+	size_t room = left > 2 + ROWS_LEAST ? (left - 2 - ROWS_LEAST) / stack : 0;
 
-	text->rows = left > least + 2 + ROWS_LEAST ? (uint32_t)(left - least) / 2 : ROWS_LEAST;
+	text->stacks = room < 1 ? 1 : room < PAGE_STACKS ? (uint32_t)room : PAGE_STACKS;
+	if (text->stacks > text->places->count)
+		text->stacks = text->places->count;
+	room = text->stacks * stack;
+	text->rows = left > room + 2 + ROWS_LEAST ? (uint32_t)(left - room) / 2 : ROWS_LEAST;
 	if (text->rows > ROWS_MOST)
 		text->rows = ROWS_MOST;
 	left -= left < places_text_lines(text) ? left : places_text_lines(text);
 	text->lines = STACK_LEAST;
-	if (stacks && left > least)
-		text->lines = (unsigned)(left / stacks) - 2;
+	if (text->stacks && left > room)
+		text->lines = (unsigned)(left / text->stacks) - 2;
 }
 
 /* A line for each place, and the stacks of the first. used: how many lines stand above. */

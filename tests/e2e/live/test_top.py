@@ -259,12 +259,12 @@ def test_own_code_comes_first(mallow, agent, terminal, cache):
     assert sorted(line for line in found if "Session::Session" in line) == [
         f"{session} < put < main", f"{session} < put < main",
         f"{session} < put < put < main", f"{session} < put < put < main"]
-    assert "put  cache.cpp:12 > make_shared<Session, int> < main" in found
+    assert "put  cache.cpp:12 > make_shared<Session> < main" in found
     shown.press("Down", "Enter")
     stack = stack_of(shown.wait("^Session::Session"))
     assert [re.sub(r" \+0x[0-9a-f]+ +(/.*/)?", " ", line) for line in stack[:4]] == [
         "std::vector<char>::vector … 6 frames", "Session::Session cache.cpp:7",
-        "std::make_shared<Session, int> … 7 frames", "put cache.cpp:12"]
+        "std::make_shared<Session> … 7 frames", "put cache.cpp:12"]
     assert not any("_start" in line for line in stack)
     # On a narrow screen the place stays.
     narrow = shown_of(terminal(*top, width=80).wait("change"))
@@ -286,7 +286,7 @@ def test_full_and_plumbing(mallow, agent, terminal, cache):
     other = terminal(*top, "--plumbing", cache / "plumbing.txt", width=160)
     found = shown_of(other.wait("q quit"))
     assert not any("Session::" in line for line in found)
-    assert sum(line.startswith("put  cache.cpp:12 > make_shared<Session, int>") for line in found) == 8
+    assert sum(line.startswith("put  cache.cpp:12 > make_shared<Session>") for line in found) == 8
 
 
 @pytest.mark.parametrize("words, message", [
