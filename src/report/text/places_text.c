@@ -141,19 +141,36 @@ static struct names_columns names_columns(const struct style *style, const struc
 	return (struct names_columns){left * 5 / 9, left - left * 5 / 9};
 }
 
+/* Whether the cell may stand for that frame, and for no other. */
+static bool is_distinct(struct cell *cell, const struct style *style,
+			const struct named_frame *frame)
+{
+	cleanup(buf_deinit) struct buf text = BUF_EMPTY, key = BUF_EMPTY;
+
+	buf_put(&text, cell->name.data, cell->name.size);
+	buf_text(&text, "  ");
+	buf_put(&text, cell->place.data, cell->place.size);
+	buf_printf(&key, "%s\n%s:%u\n%s", frame->function, frame->file ? frame->file : "",
+		   frame->line, frame->module ? frame->module : "");
+	return !buf_string(&text) || !buf_string(&key) ||
+	       distinct_names_claim(style->names, buf_string(&text), buf_string(&key));
+}
+
 /*
  * Fills a cell of so many columns: the file goes if there is no room for it, then the name is cut.
+ * brief: the file may go.
  */
 static void fill(struct cell *cell, const struct style *style, const struct named_frame *frame,
-		 size_t columns)
+		 size_t columns, bool brief)
 {
 	size_t place;
 
+	cell->name.size = cell->place.size = 0;
 	put_place(&cell->place, frame, false);
 	frame_name_put(&cell->name, style, frame, 0);
 	if (columns_of(&cell->name) + GAP + columns_of(&cell->place) <= columns)
 		return;
-	if (frame->file && frame->line) {
+	if (brief && frame->file && frame->line) {
 		cell->place.size = 0;
 		put_place(&cell->place, frame, true);
 	}
@@ -173,7 +190,9 @@ static void put_cell(struct buf *buf, const struct style *style, const struct na
 	cleanup(cell_deinit) struct cell cell = {BUF_EMPTY, BUF_EMPTY};
 	size_t taken;
 
-	fill(&cell, style, frame, columns);
+	fill(&cell, style, frame, columns, true);
+	if (!is_distinct(&cell, style, frame))
+		fill(&cell, style, frame, columns, false);
 	taken = columns_of(&cell.name);
 	style_begin(buf, style, STYLE_NAME);
 	buf_put(buf, cell.name.data, cell.name.size);
