@@ -82,6 +82,7 @@ TARGETS = {
     "pprof": ["/debug/pprof/heap", "/debug/pprof/allocs"],
     "mmaps": ["/data/last/mmaps", f"/data/{LAMP}/mmaps?strip_template_args=true"],
     "mallopts": ["/data/last/mallopts", f"/data/{LAMP}/mallopts?strip_template_args=false"],
+    "findings": ["/data/last/findings", f"/data/{LAMP}/findings"],
     "timeline": ["/data/last/timeline", f"/data/{LAMP}/timeline"],
     "series": [
         "/data/last/series?points=5",

@@ -1,0 +1,75 @@
+"""The same thing has the same number everywhere: in the headline, the page, JSON, the curve, the flame graph."""
+import json
+import re
+import urllib.parse
+
+import pytest
+
+import json_schema
+from conftest import TOP
+from servers import serve  # noqa: F401
+
+PROGRAMS = {"grows": ["grows"], "large_block": ["large_block"], "temporary": ["temporary"]}
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+@pytest.fixture(params=PROGRAMS, ids=str)
+def recording(request, record, compile_sample):
+    program = compile_sample("stands_out", "gcc", "-O1")
+    return record([program, *PROGRAMS[request.param]], check=False, settings={"MEMORY_SAMPLES": "5ms"}).path
+
+
+def rows(tool, path):
+    """The bytes of every place of the page."""
+    text = tool("report", "--bytes", "--top", "0", "--width", "0", path).stdout
+    table = text[text.index("\nAt the peak") + 1:].split("\n\n")[0]
+    return [int(value.replace(",", "")) for value in re.findall(r"^ +([\d,]+) B ", table, re.M)]
+
+
+def test_findings(tool, serve, recording):  # noqa: F811
+    """Sentences, numbers, functions and stacks are those of the report."""
+    server = serve(recording)
+    answer = json.loads(server.text("/data/last/findings"))
+    report = json.loads(tool("report", "--json", recording).stdout)
+    assert {"headline", "findings", "frames", "stacks"} <= set(answer) and answer["findings"]
+    schema = json.loads((TOP / "docs" / "report.schema.json").read_text())
+    json_schema.check(schema, schema, report)
+
+    def plain(said):
+        """Without the numbers of stacks, which are those of the answer's own tables."""
+        return [{key: value for key, value in one.items() if key != "stack"}
+                for one in [said["headline"], *said["findings"]]]
+
+    assert plain(answer) == plain(report)
+    text = words(tool("report", recording).stdout)
+    for sentence in (answer["headline"]["sentence"], answer["headline"]["second"],
+                     *(finding["sentence"] for finding in answer["findings"][:6])):
+        assert words(sentence) in text, sentence
+
+
+def test_peak(tool, serve, recording):  # noqa: F811
+    server = serve(recording)
+    report = json.loads(tool("report", "--json", recording).stdout)
+    peak = report["peak_bytes"]
+    assert report["headline"]["peak_bytes"] == peak == sum(rows(tool, recording))
+    assert sum(site["peak_bytes"] for site in report["sites"]) == peak
+    flame = json.loads(server.text("/data/last/flame?metric=peak"))
+    assert flame["bytes"][0] == peak
+    series = json.loads(server.text("/data/last/series?points=7"))
+    assert series["peak"]["bytes"] == max(series["live_most"]) == peak
+    assert series["peak"]["at_ns"] == report["headline"]["peak_ns"]
+
+
+def test_a_moment(tool, serve, recording):  # noqa: F811
+    """Curve, flame graph, space and report at the ends of seven steps."""
+    server = serve(recording)
+    series = json.loads(server.text("/data/last/series?points=7"))
+    for at, live in zip(series["at_ns"], series["live_last"]):
+        moment = urllib.parse.quote(f"{at}ns")
+        flame = json.loads(server.text(f"/data/last/flame?metric=total&alive_at={moment}"))
+        space = json.loads(server.text(f"/data/last/space?at={moment}"))
+        report = json.loads(tool("report", "--json", "--at", f"{at}ns", recording).stdout)
+        assert flame["bytes"][0] == space["used"] == report["peak_bytes"] == live, at
