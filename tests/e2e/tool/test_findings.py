@@ -68,9 +68,13 @@ def stands_out(tool, record, compile_sample):
     """stands_out(name, *words): the report of that run of the sample."""
     def run(*words, settings=None):
         program = compile_sample("stands_out", "gcc", "-O1")
-        recorded = record([program, *words], check=False, settings={**SAMPLES, **(settings or {})})
-        assert recorded.returncode == 7, recorded.stderr
-        return findings_of(tool, recorded.path)
+        for _ in range(20):
+            recorded = record([program, *words], check=False, settings={**SAMPLES, **(settings or {})})
+            if recorded.returncode == 7:
+                return findings_of(tool, recorded.path)
+            # It says so if the machine was too busy for its times: the curve is another one then.
+            assert recorded.returncode == 8, recorded.stderr
+        pytest.skip("the machine is too busy for a program's times")
     return run
 
 
