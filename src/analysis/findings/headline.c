@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/facts/run_facts.h"
+#include "analysis/findings/percent.h"
 #include "hosted/cleanup.h"
 
 #define FUNCTION_PERCENT 35
@@ -15,11 +16,6 @@ const char *headline_clause_name(enum headline_clause clause)
 	static const char *const names[] = {NULL, "block", "function", "steady", "spread"};
 
 	return names[clause];
-}
-
-static bool is_percent(uint64_t part, uint64_t whole, unsigned int percent)
-{
-	return (double)part * 100 >= (double)whole * percent;
 }
 
 /* Adds a fact, unless two are there. */

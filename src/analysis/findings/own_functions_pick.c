@@ -7,10 +7,14 @@
 
 #include "analysis/findings/own_functions.h"
 #include "analysis/findings/own_functions_data.h"
+#include "analysis/findings/percent.h"
 #include "hosted/cleanup.h"
 
 /* Candidates are looked at so many at a time: a bit for each. */
 #define ROUND 64
+
+/* A function explains the values if so many percent of them are below it. */
+#define MOST 90
 
 /* Sums up the values of nodes and of what stacks are called after. *all: of all stacks. */
 static struct err *add_values(struct own_functions *functions, const uint64_t *values,
@@ -116,12 +120,6 @@ static struct err *measure(struct own_functions *functions, const uint32_t *numb
 	return NULL;
 }
 
-/* Whether so much is nine tenths or more. */
-static bool is_most(uint64_t value, uint64_t all)
-{
-	return (double)value * 10 >= (double)all * 9;
-}
-
 /* Measures all functions that nine tenths may be below. */
 static struct err *measure_all(struct own_functions *functions, uint64_t all)
 {
@@ -134,7 +132,7 @@ static struct err *measure_all(struct own_functions *functions, uint64_t all)
 	if (!err && !place_of)
 		err = err_no_memory();
 	for (uint32_t i = 0; !err && i < functions->functions.count; i++) {
-		if (is_most(functions->functions.items[i].at_most, all))
+		if (is_percent(functions->functions.items[i].at_most, all, MOST))
 			numbers[count++] = i;
 		if (count < ROUND - 1)
 			continue;
@@ -147,7 +145,7 @@ static struct err *measure_all(struct own_functions *functions, uint64_t all)
 /* Whether nine tenths are below the function, and it is not merely everybody's caller. */
 static bool explains(const struct function *function, uint64_t all)
 {
-	return function->below && is_most(function->below, all) &&
+	return function->below && is_percent(function->below, all, MOST) &&
 	       (double)function->outermost * 2 < (double)function->below;
 }
 
