@@ -45,17 +45,22 @@ static struct err *add_values(struct own_functions *functions, const uint64_t *v
 	return err;
 }
 
+/* The functions of a node's lines. *count 0: none of the values are of stacks through it. */
+static struct err *lines_of(struct own_functions *functions, uint32_t node, const uint32_t **ret,
+			    uint32_t *count)
+{
+	*count = 0;
+	return functions->values[node] ? own_functions_lines(functions, node, ret, count) : NULL;
+}
+
 /* Finds at_most of all functions. */
 static struct err *bound(struct own_functions *functions)
 {
 	for (uint32_t i = 0; i < functions->node_count; i++) {
 		const uint32_t *lines;
 		uint32_t count;
-		struct err *err;
+		struct err *err = lines_of(functions, i, &lines, &count);
 
-		if (!functions->values[i])
-			continue;
-		err = own_functions_lines(functions, i, &lines, &count);
 		if (err)
 			return err;
 		for (uint32_t j = 0; j < count; j++)
@@ -94,11 +99,8 @@ static struct err *measure(struct own_functions *functions, const uint32_t *numb
 		uint32_t parent = functions->nodes[i].parent, count;
 		uint64_t set = parent == RECORDING_NONE ? 0 : functions->candidates[parent];
 		const uint32_t *lines;
-		struct err *err;
+		struct err *err = lines_of(functions, i, &lines, &count);
 
-		if (!functions->values[i])
-			continue;
-		err = own_functions_lines(functions, i, &lines, &count);
 		if (err)
 			return err;
 		for (uint32_t j = count; j-- > 0;) {
