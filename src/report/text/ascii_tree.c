@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "hosted/file_name.h"
 #include "hosted/vec.h"
 #include "report/style.h"
 #include "report/template_args.h"
@@ -99,8 +100,7 @@ static struct err *put_source(struct writer *writer, const struct source_node *n
 		buf_printf(writer->buf, "%016" PRIX64, frame->address);
 	}
 	if (frame->has_symbol && frame->file && frame->line) {
-		const char *slash = strrchr(frame->file, '/');
-		const char *name = slash ? slash + 1 : frame->file;
+		const char *name = file_name(frame->file);
 
 		buf_text(writer->buf, " [");
 		style_safe_text(writer->buf, name, strlen(name));
