@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "hosted/cleanup.h"
+#include "hosted/file_name.h"
 
 char *live_output_name(const struct recording_facts *facts)
 {
-	const char *slash = strrchr(facts->program, '/');
 	char path[64], name[64];
 	size_t size = 0;
 
@@ -29,7 +29,7 @@ char *live_output_name(const struct recording_facts *facts)
 	name[strcspn(name, "\n")] = 0;
 	if (*name)
 		return strdup(name);
-	return strdup(slash ? slash + 1 : facts->program);
+	return strdup(file_name(facts->program));
 }
 
 bool live_output_is_hidden(const struct recording_facts *facts)

@@ -14,6 +14,7 @@
 #include "cli/terminal.h"
 #include "hosted/buf.h"
 #include "hosted/cleanup.h"
+#include "hosted/file_name.h"
 #include "report/format.h"
 #include "report/shell_word.h"
 #include "report/summary.h"
@@ -71,12 +72,11 @@ static struct image image_of(const char *path, size_t order, const struct record
 {
 	const struct recording_facts *facts = recording_facts(recording);
 	const struct recording_summary *sum = recording_summary(recording);
-	const char *slash = strrchr(facts->program, '/');
 
 	return (struct image){
 		.path = path,
 		.order = order,
-		.program = strdup(slash ? slash + 1 : facts->program),
+		.program = strdup(file_name(facts->program)),
 		.pid = facts->pid,
 		.peak_bytes = sum->peak_bytes,
 		.leaked_bytes = sum->leaked_bytes,

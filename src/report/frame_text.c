@@ -250,11 +250,6 @@ void frame_text_folded(struct buf *buf, const struct style *style, const struct 
 	put_parts(buf, style, &parts, false, column, fixed ? place_at : 0);
 }
 
-bool frame_text_is_rust_start(const struct named_frame *frame)
-{
-	return strncmp(frame->function, "std::rt::lang_start", 19) == 0;
-}
-
 bool frame_text_calls_startup(const struct named_frame *frame, const struct named_frame *callee)
 {
 	return frame_text_is_startup(callee) &&
@@ -287,7 +282,7 @@ bool frame_text_is_startup(const struct named_frame *frame)
 			return true;
 	}
 	return strncmp(frame->function, "__libc_start_main@", 18) == 0 ||
-	       frame_text_is_rust_start(frame);
+	       named_frame_is_rust_start(frame);
 }
 
 bool frame_text_same(const struct named_frame *a, const struct named_frame *b)

@@ -24,9 +24,6 @@ void frame_text_folded(struct buf *buf, const struct style *style, const struct 
 /* Whether this is code that every program runs before main, or every thread before its function. */
 bool frame_text_is_startup(const struct named_frame *frame);
 
-/* Whether this is Rust's code that calls the program's main. */
-bool frame_text_is_rust_start(const struct named_frame *frame);
-
 /*
  * Whether a frame that calls start-up code is start-up code by that: a stripped program's _start,
  * which has no name, and the C main of a Rust program.

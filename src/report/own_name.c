@@ -5,10 +5,11 @@
 
 #include "analysis/names/short_name.h"
 #include "hosted/cleanup.h"
+#include "hosted/file_name.h"
 
 static void put_place(struct buf *buf, const struct style *style, const struct named_frame *frame)
 {
-	const char *slash = strrchr(frame->file, '/'), *name = slash ? slash + 1 : frame->file;
+	const char *name = file_name(frame->file);
 
 	buf_text(buf, "  ");
 	style_begin(buf, style, STYLE_DIM);

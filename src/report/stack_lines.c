@@ -70,7 +70,7 @@ static size_t without_startup(const struct stack_lines *lines)
 		if (!frame_text_is_startup(frame) && !(rust && frame->plumbing) &&
 		    !(count > 1 && frame_text_calls_startup(frame, all[count - 2].frame)))
 			break;
-		rust |= frame_text_is_rust_start(frame);
+		rust |= named_frame_is_rust_start(frame);
 		count--;
 	}
 	return count ? count : lines->list.count;

@@ -3,22 +3,7 @@
 
 #include "analysis/facts/facts_steps.h"
 #include "hosted/cleanup.h"
-
-/* The first block that was allocated at that time or later. */
-static uint64_t first_from(const struct block_columns *blocks, uint64_t time_ns)
-{
-	uint64_t low = 0, high = blocks->count;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (blocks->allocated_ns[middle] < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
+#include "hosted/lower_bound.h"
 
 static uint64_t bytes_of(const struct facts_input *input, uint64_t block)
 {
@@ -53,7 +38,9 @@ static uint64_t find_reached(const struct facts_input *input, uint64_t first, ui
 
 struct err *facts_peak_find(const struct recording_summary *summary, struct facts_input *input)
 {
-	uint64_t first = first_from(input->blocks, summary->peak_time_ns), last = first;
+	uint64_t first = lower_bound(input->blocks->allocated_ns, 0, input->blocks->count,
+				     summary->peak_time_ns);
+	uint64_t last = first;
 	auto_free uint64_t *freed = NULL;
 
 	input->peak = UINT64_MAX;

@@ -1,5 +1,7 @@
 #include "analysis/facts/facts_piece.h"
 
+#include "hosted/lower_bound.h"
+
 struct chain_facts *facts_piece_chain(struct facts_piece *piece, uint32_t site)
 {
 	uint64_t *place = map_put(&piece->chain_of, site);
@@ -41,19 +43,11 @@ static void add_step(struct facts_piece *piece, const struct facts_input *input,
 /* The first sample of memory at that time or later, of those from `from` on. */
 static uint32_t sample_from(const struct facts_input *input, uint32_t from, uint64_t time_ns)
 {
-	uint32_t low = from, high = input->sampled_count;
+	uint32_t count = input->sampled_count;
 
-	if (low < high && input->sampled[low] >= time_ns)
-		return low;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (input->sampled[middle] < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (from < count && input->sampled[from] >= time_ns)
+		return from;
+	return (uint32_t)lower_bound(input->sampled, from, count, time_ns);
 }
 
 static void add_life(struct facts_piece *piece, const struct facts_input *input, uint64_t i,

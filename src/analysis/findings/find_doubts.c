@@ -75,7 +75,7 @@ static struct err *find_broken(struct finding_search *search)
 	if (!has)
 		return err_no_memory();
 	add_broken(search, has, &bytes, &calls);
-	if (!bytes || (double)bytes * 100 < (double)total * BROKEN_PERCENT)
+	if (!bytes || !is_percent(bytes, total, BROKEN_PERCENT))
 		return NULL;
 	return doubt(search, FINDING_BROKEN_STACKS, FINDING_NUMBER_calls, calls,
 		     FINDING_NUMBER_bytes, bytes);

@@ -77,8 +77,7 @@ static bool stands_out(const struct finding_search *search, const struct picked_
 
 	// Of a few samples the times say nothing.
 	return bytes >= least && bytes >= mean * FINDING_SAMPLES_MIN &&
-	       (double)bytes * 100 >=
-		       (double)recording_summary(search->recording)->peak_bytes * percent;
+	       is_percent(bytes, recording_summary(search->recording)->peak_bytes, percent);
 }
 
 static uint64_t begin_of(uint64_t duration_ns, unsigned int part)
@@ -100,7 +99,7 @@ static uint64_t filled_by(uint64_t duration_ns, const struct shape_input *input)
 	unsigned int part = 0;
 
 	while (part < FACTS_POINTS - 1 &&
-	       (double)input->live[part] * 100 < (double)input->live[FACTS_POINTS - 1] * 95)
+	       !is_percent(input->live[part], input->live[FACTS_POINTS - 1], 95))
 		part++;
 	return facts_point_ns(duration_ns, part);
 }
@@ -154,7 +153,7 @@ static struct err *pick_group(struct finding_search *search, struct picked_funct
 	*group = (struct group){.search = search};
 	if (!err && picked->frame)
 		err = own_functions_take(search->functions, picked, add_site, group);
-	if (err || !picked->inclusive || (double)picked->value * 10 >= (double)group->bytes * 9)
+	if (err || !picked->inclusive || is_percent(picked->value, group->bytes, 90))
 		return err;
 	*group = (struct group){.search = search};
 	err = own_functions_pick_called(search->functions, search->values, picked);

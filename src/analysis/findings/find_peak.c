@@ -88,7 +88,7 @@ struct err *find_slack(struct finding_search *search)
 		search->values[i] = search->facts->sites[i].peak_slack;
 		all += search->values[i];
 	}
-	if (all < FINDING_SPREAD_MIN || (double)all * 100 < (double)peak * SLACK_PERCENT)
+	if (all < FINDING_SPREAD_MIN || !is_percent(all, peak, SLACK_PERCENT))
 		return NULL;
 	err = own_functions_pick(search->functions, search->values, &picked);
 	if (!err)

@@ -22,7 +22,7 @@ struct err *find_sparse_pages(struct finding_search *search)
 		return NULL;
 	room = pages->pages * FACTS_PAGE;
 	if (pages->bytes >= room || room - pages->bytes < FINDING_SPREAD_MIN ||
-	    (double)pages->bytes * 100 >= (double)room * PAGES_PERCENT)
+	    is_percent(pages->bytes, room, PAGES_PERCENT))
 		return NULL;
 	for (uint32_t i = 0; i < search->site_count; i++)
 		search->values[i] = search->facts->sites[i].few_pages;

@@ -15,11 +15,6 @@
 #define HANDED_PERCENT        20 /* of all frees */
 #define HANDED_THREAD_PERCENT 80 /* of those by another thread than the allocating one */
 
-static bool is_percent(uint64_t part, uint64_t whole, unsigned int percent)
-{
-	return (double)part * 100 >= (double)whole * percent;
-}
-
 /* Sums of the sites of a function, by what is looked for. */
 struct work_sum {
 	const struct finding_search *search;

@@ -4,6 +4,7 @@
 
 #include "analysis/facts/run_facts.h"
 #include "analysis/findings/findings.h"
+#include "analysis/findings/percent.h"
 #include "hosted/arena.h"
 #include "hosted/vec.h"
 

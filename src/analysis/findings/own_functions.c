@@ -48,6 +48,11 @@ struct err *own_functions_create(const struct recording *recording, struct symbo
 	return NULL;
 }
 
+struct symbolized *own_functions_symbolized(const struct own_functions *functions)
+{
+	return functions->symbolized;
+}
+
 static struct err *number_of(struct own_functions *functions, const struct named_frame *frame,
 			     uint32_t *ret)
 {
@@ -82,8 +87,7 @@ static struct err *name_lines(struct own_functions *functions, uint32_t frame)
 
 		if (named_frame_is_own(&named[i]))
 			err = number_of(functions, &named[i], &number);
-		if (strncmp(named[i].function, "std::rt::lang_start", 19) == 0)
-			functions->frames[frame].starts = true;
+		functions->frames[frame].starts |= named_frame_is_rust_start(&named[i]);
 		if (err)
 			return err;
 		if (!vec_push(&functions->lines, number))

@@ -7,10 +7,14 @@
 
 #include "analysis/findings/own_functions.h"
 #include "analysis/findings/own_functions_data.h"
+#include "analysis/findings/percent.h"
 #include "hosted/cleanup.h"
 
 /* Candidates are looked at so many at a time: a bit for each. */
 #define ROUND 64
+
+/* A function explains the values if so many percent of them are below it. */
+#define MOST 90
 
 /* Sums up the values of nodes and of what stacks are called after. *all: of all stacks. */
 static struct err *add_values(struct own_functions *functions, const uint64_t *values,
@@ -41,17 +45,22 @@ static struct err *add_values(struct own_functions *functions, const uint64_t *v
 	return err;
 }
 
+/* The functions of a node's lines. *count 0: none of the values are of stacks through it. */
+static struct err *lines_of(struct own_functions *functions, uint32_t node, const uint32_t **ret,
+			    uint32_t *count)
+{
+	*count = 0;
+	return functions->values[node] ? own_functions_lines(functions, node, ret, count) : NULL;
+}
+
 /* Finds at_most of all functions. */
 static struct err *bound(struct own_functions *functions)
 {
 	for (uint32_t i = 0; i < functions->node_count; i++) {
 		const uint32_t *lines;
 		uint32_t count;
-		struct err *err;
+		struct err *err = lines_of(functions, i, &lines, &count);
 
-		if (!functions->values[i])
-			continue;
-		err = own_functions_lines(functions, i, &lines, &count);
 		if (err)
 			return err;
 		for (uint32_t j = 0; j < count; j++)
@@ -90,11 +99,8 @@ static struct err *measure(struct own_functions *functions, const uint32_t *numb
 		uint32_t parent = functions->nodes[i].parent, count;
 		uint64_t set = parent == RECORDING_NONE ? 0 : functions->candidates[parent];
 		const uint32_t *lines;
-		struct err *err;
+		struct err *err = lines_of(functions, i, &lines, &count);
 
-		if (!functions->values[i])
-			continue;
-		err = own_functions_lines(functions, i, &lines, &count);
 		if (err)
 			return err;
 		for (uint32_t j = count; j-- > 0;) {
@@ -116,12 +122,6 @@ static struct err *measure(struct own_functions *functions, const uint32_t *numb
 	return NULL;
 }
 
-/* Whether so much is nine tenths or more. */
-static bool is_most(uint64_t value, uint64_t all)
-{
-	return (double)value * 10 >= (double)all * 9;
-}
-
 /* Measures all functions that nine tenths may be below. */
 static struct err *measure_all(struct own_functions *functions, uint64_t all)
 {
@@ -134,7 +134,7 @@ static struct err *measure_all(struct own_functions *functions, uint64_t all)
 	if (!err && !place_of)
 		err = err_no_memory();
 	for (uint32_t i = 0; !err && i < functions->functions.count; i++) {
-		if (is_most(functions->functions.items[i].at_most, all))
+		if (is_percent(functions->functions.items[i].at_most, all, MOST))
 			numbers[count++] = i;
 		if (count < ROUND - 1)
 			continue;
@@ -147,7 +147,7 @@ static struct err *measure_all(struct own_functions *functions, uint64_t all)
 /* Whether nine tenths are below the function, and it is not merely everybody's caller. */
 static bool explains(const struct function *function, uint64_t all)
 {
-	return function->below && is_most(function->below, all) &&
+	return function->below && is_percent(function->below, all, MOST) &&
 	       (double)function->outermost * 2 < (double)function->below;
 }
 

@@ -2,6 +2,8 @@
 
 #include <stdbool.h>
 
+#include "analysis/findings/percent.h"
+
 #define EIGHTHS (FACTS_POINTS / 2)
 
 /* Fewer blocks than these say little about how bytes come. */
@@ -11,12 +13,6 @@
 /* How near to a straight line growth is: r squared. */
 #define LINE_CLEAR  0.9
 #define LINE_LIKELY 0.7
-
-/* Whether part is at least so many percent of whole. */
-static bool is_share(uint64_t part, uint64_t whole, unsigned int percent)
-{
-	return (double)part * 100 >= (double)whole * percent;
-}
 
 static uint64_t sum_of(const uint64_t *numbers, unsigned int first, unsigned int count)
 {
@@ -30,7 +26,7 @@ static uint64_t sum_of(const uint64_t *numbers, unsigned int first, unsigned int
 static bool is_once(const struct shape_input *input, uint64_t all)
 {
 	for (unsigned int i = 0; i < EIGHTHS; i++)
-		if (is_share(sum_of(input->kept, 2 * i, 2), all, 90))
+		if (is_percent(sum_of(input->kept, 2 * i, 2), all, 90))
 			return true;
 	return false;
 }
@@ -38,7 +34,7 @@ static bool is_once(const struct shape_input *input, uint64_t all)
 /* By what was live, and not only by what was kept: a cache drops old blocks for new ones. */
 static bool is_flat(const struct shape_input *input)
 {
-	return is_share(input->live[FACTS_POINTS / 2 - 1], input->live[FACTS_POINTS - 1], 95);
+	return is_percent(input->live[FACTS_POINTS / 2 - 1], input->live[FACTS_POINTS - 1], 95);
 }
 
 static bool is_growing(const struct shape_input *input, unsigned int first)
@@ -52,7 +48,7 @@ static bool is_growing(const struct shape_input *input, unsigned int first)
 		filled = EIGHTHS; // it began later, and went on
 	for (unsigned int i = 0; i < FACTS_POINTS; i++)
 		most = input->live[i] > most ? input->live[i] : most;
-	return filled >= EIGHTHS - 2 && is_share(input->live[FACTS_POINTS - 1], most, 95);
+	return filled >= EIGHTHS - 2 && is_percent(input->live[FACTS_POINTS - 1], most, 95);
 }
 
 /* r squared of the line through what was kept by the end of each part, from the first one on. */
@@ -91,7 +87,7 @@ static enum shape_trust trust_in(const struct shape_input *input, const struct s
 static enum shape find(const struct shape_input *input, const struct shape_result *result,
 		       uint64_t all)
 {
-	if (is_share(input->late_bytes, all, 90))
+	if (is_percent(input->late_bytes, all, 90))
 		return SHAPE_LATE;
 	if (is_once(input, all))
 		return SHAPE_ONCE;

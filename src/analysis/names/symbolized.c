@@ -10,6 +10,7 @@
 #include "analysis/names/symbols_section.h"
 #include "hosted/arena.h"
 #include "hosted/cleanup.h"
+#include "hosted/file_name.h"
 
 /* Where the names of a module come from; known once they were asked for. */
 struct name_source {
@@ -145,13 +146,6 @@ __attribute__((format(printf, 2, 3))) static const char *arena_format(struct are
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	return arena_text(arena, text);
-}
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 /*
@@ -308,7 +302,7 @@ static struct err *fill_line(struct symbolized *symbolized, const struct recorde
 	line->inlined = symbol->inlined;
 	if (module) {
 		line->module = symbolized_path(symbolized, module);
-		line->module_name = last_part(line->module);
+		line->module_name = file_name(line->module);
 		line->in_program = is_program(symbolized, module);
 	}
 	err = fill_function(symbolized, module, pc, line);

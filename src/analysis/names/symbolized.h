@@ -44,6 +44,12 @@ static inline bool named_frame_is_own(const struct named_frame *frame)
 	return frame->has_symbol && !frame->plumbing;
 }
 
+/* Whether this is Rust's code that calls the program's main. */
+static inline bool named_frame_is_rust_start(const struct named_frame *frame)
+{
+	return strncmp(frame->function, "std::rt::lang_start", 19) == 0;
+}
+
 /* All lines of a frame, the innermost inlined function first. */
 struct frame_lines {
 	const struct named_frame *lines;

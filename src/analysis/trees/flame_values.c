@@ -6,6 +6,7 @@
 #include "analysis/blocks/block_temporary.h"
 #include "analysis/sites/sample_weight.h"
 #include "hosted/cleanup.h"
+#include "hosted/lower_bound.h"
 #include "hosted/parallel.h"
 
 /* Fewer blocks than this are not worth a thread, and the values that it fills. */
@@ -133,20 +134,12 @@ static uint64_t block_at_peak(const struct recording *recording)
 {
 	const struct block_columns *blocks = recording_blocks(recording);
 	uint64_t time = recording_summary(recording)->peak_time_ns;
-	uint64_t low = 0, high = blocks->count;
+	uint64_t first = lower_bound(blocks->allocated_ns, 0, blocks->count, time);
 
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (blocks->allocated_ns[middle] < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == blocks->count || blocks->allocated_ns[low] != time ||
-	    (low + 1 < blocks->count && blocks->allocated_ns[low + 1] == time))
+	if (first == blocks->count || blocks->allocated_ns[first] != time ||
+	    (first + 1 < blocks->count && blocks->allocated_ns[first + 1] == time))
 		return BLOCK_NONE;
-	return low;
+	return first;
 }
 
 /*

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "hosted/cleanup.h"
+#include "hosted/file_name.h"
 #include "hosted/map.h"
 
 #define OLD_ARENA (256u << 10) /* Python's up to 3.9 */
@@ -49,9 +50,8 @@ static bool module_begins(const struct recording *recording, const struct record
 {
 	// The program's own module may have no path.
 	const char *path = *module->path ? module->path : recording_facts(recording)->program;
-	const char *slash = strrchr(path, '/');
 
-	return strncmp(slash ? slash + 1 : path, name, strlen(name)) == 0;
+	return strncmp(file_name(path), name, strlen(name)) == 0;
 }
 
 /*

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "hosted/file_name.h"
 #include "hosted/vec.h"
 #include "report/style.h"
 #include "report/template_args.h"
@@ -101,8 +102,7 @@ static struct err *put_source(struct buf *buf, struct ascii_tree *ascii,
 		buf_printf(buf, "%016" PRIX64, frame->address);
 	}
 	if (frame->has_symbol && frame->file && frame->line) {
-		const char *slash = strrchr(frame->file, '/');
-		const char *name = slash ? slash + 1 : frame->file;
+		const char *name = file_name(frame->file);
 
 		buf_text(buf, " [");
 		style_safe_text(buf, name, strlen(name));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "hosted/file_name.h"
 #include "report/distinct_names.h"
 #include "report/format.h"
 #include "report/frame_name.h"
@@ -34,20 +35,13 @@ uint32_t places_text_lines(const struct places_text *text)
 	return 1 + rows + (rows < text->places->count);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* Writes where a frame is: "file.c:12"; short: ":12"; without a file its module. */
 static void put_place(struct buf *buf, const struct named_frame *frame, bool brief)
 {
 	if (frame->file && frame->line && brief) {
 		buf_printf(buf, ":%u", frame->line);
 	} else if (frame->file) {
-		const char *file = last_part(frame->file);
+		const char *file = file_name(frame->file);
 
 		style_safe_text(buf, file, strlen(file));
 		if (frame->line)

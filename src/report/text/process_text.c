@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "hosted/file_name.h"
 #include "report/format.h"
 #include "report/text/text_report.h"
 
@@ -39,13 +40,6 @@ static void put_branch(struct buf *buf, const struct process_list *list, uint32_
 		buf_text(buf, lasts[i] ? "   " : "\xe2\x94\x82  ");
 	if (depth)
 		buf_text(buf, lasts[0] ? "\xe2\x94\x94\xe2\x94\x80 " : "\xe2\x94\x9c\xe2\x94\x80 ");
-}
-
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 /* Writes a process's numbers. Returns the column at which its program begins. */

@@ -7,6 +7,7 @@
 #include "analysis/breakdown/allocating.h"
 #include "analysis/names/own_code.h"
 #include "hosted/cleanup.h"
+#include "hosted/file_name.h"
 #include "report/format.h"
 #include "report/frame_name.h"
 #include "report/stack_lines.h"
@@ -141,8 +142,7 @@ static void put_name(struct buf *buf, const struct style *style, const struct na
 		     size_t width)
 {
 	cleanup(buf_deinit) struct buf place = BUF_EMPTY;
-	const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
-	const char *file = slash ? slash + 1 : frame->file;
+	const char *file = frame->file ? file_name(frame->file) : NULL;
 	size_t columns;
 
 	if (file) {

@@ -10,6 +10,7 @@ import pytest
 from conftest import clean_environment
 from live_programs import live_report
 from made_live import TRUNCATED, MadeLive
+from session_cache import SESSION_CACHE
 
 START = ["_start", "__libc_start_main", "main"]
 NEW, PUSH, GROW = "_Znwm", "_ZNSt6vectorIiSaIiEE9push_backEi", "_ZNSt6vectorIiSaIiEE4growEv"
@@ -170,24 +171,9 @@ def test_the_file_is_where_the_program_was_started(mallow, agent, compile_sample
     assert re.search(r"^1 \[0x[0-9a-f]+\] list \+0x[0-9a-f]+ +… 2 frames\n2 .* main ", run.stderr, re.M)
 
 
-PROGRAM = """
+PROGRAM = SESSION_CACHE + """
 #include <algorithm>
-#include <map>
-#include <memory>
-#include <string>
 #include <unistd.h>
-#include <vector>
-struct Session {
-	std::vector<char> buffer;
-	explicit Session(size_t size) : buffer(size) {}
-};
-struct Cache {
-	std::map<std::string, std::shared_ptr<Session>> all;
-	__attribute__((noinline)) void put(int number)
-	{
-		all["session number " + std::to_string(number)] = std::make_shared<Session>(2000);
-	}
-};
 static std::vector<std::string> names;
 static __attribute__((noinline)) int walk(int depth)
 {

@@ -5,23 +5,9 @@ import subprocess
 import pytest
 
 from made_recording import Made
+from session_cache import SESSION_CACHE
 
-PROGRAM = """
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
-struct Session {
-	std::vector<char> buffer;
-	explicit Session(size_t size) : buffer(size) {}
-};
-struct Cache {
-	std::map<std::string, std::shared_ptr<Session>> all;
-	__attribute__((noinline)) void put(int number)
-	{
-		all["session number " + std::to_string(number)] = std::make_shared<Session>(2000);
-	}
-};
+PROGRAM = SESSION_CACHE + """
 int main()
 {
 	Cache cache;
