@@ -1,7 +1,7 @@
 /*
- * A small test, as a project may have it: counts the words of a text, and checks the result. For the
- * memory gate beside it (gate.sh) it is any program. With -DFORGETS it is the same after a change
- * that forgets to free the words.
+ * A small test, as a project may have it: counts the words of a text, and checks the result. For
+ * the memory gate beside it (gate.sh) it is any program. With -DFORGETS it is the same after a
+ * change that forgets to free the words.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -46,7 +46,8 @@ static void free_words(struct words *words)
 int main(void)
 {
 	for (int round = 0; round < 100; round++) {
-		struct words words = split("a heap profiler shows where the memory of a program goes");
+		struct words words =
+			split("a heap profiler shows where the memory of a program goes");
 
 		assert(words.count == 11);
 		free_words(&words);

@@ -405,6 +405,8 @@ static int write_report(struct gate *gate, const struct recording_paths *paths)
 
 	if (err)
 		return unsure(err);
+	if (!style.width)
+		style.width = TERMINAL_PAGE;
 	check_report_begin(&report, gate->format, &output.buf, &style, &gate->about);
 	status = check_all(gate, &report, paths);
 	check_report_end(&report);

@@ -10,7 +10,7 @@
 #include "hosted/vec.h"
 
 struct grown_place {
-	struct verdict_place place; /* its frames are those of the site with most */
+	struct verdict_place place; /* its frame is that of the site with most */
 	uint64_t most;
 };
 
@@ -77,7 +77,6 @@ static void add(struct grown_place *grown, const struct own_code *code, uint64_t
 		return;
 	grown->most = value;
 	grown->place.frame = code->frame;
-	grown->place.call = code->call;
 }
 
 /* Adds the sums of a recording; of_baseline: as those before. */

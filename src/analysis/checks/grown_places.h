@@ -1,7 +1,7 @@
 /*
  * The places in own code whose sum grew most from one recording to another. Places are the same if
  * module, function and file have the same names; addresses and lines may differ, as those of two
- * builds do.
+ * builds do; so may the calls that a place makes.
  */
 #ifndef MALLOW_ANALYSIS_CHECKS_GROWN_PLACES_H
 #define MALLOW_ANALYSIS_CHECKS_GROWN_PLACES_H

@@ -67,17 +67,14 @@ static void put_verdict(const struct check_report *report, const struct check_su
 {
 	cleanup(buf_deinit) struct buf rule = BUF_EMPTY, message = BUF_EMPTY;
 	bool broken = verdict->state == VERDICT_BROKEN;
-	const char *text;
 
 	if (verdict->state == VERDICT_HOLDS)
 		return;
 	check_rule_put(&rule, verdict->check, verdict->of_baseline);
 	put_message(&message, report, subject, verdict);
-	text = buf_string(&rule);
-	put_head(report, level(report, broken), text ? text : "",
+	put_head(report, level(report, broken), check_text(report->buf, &rule),
 		 verdict->place_count ? &verdict->places[0] : NULL);
-	text = buf_string(&message);
-	put_escaped(report->buf, text ? text : "", false);
+	put_escaped(report->buf, check_text(report->buf, &message), false);
 	buf_char(report->buf, '\n');
 }
 

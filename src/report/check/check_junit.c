@@ -19,16 +19,14 @@ void check_junit_end(struct check_report *report)
 static void put_attribute(struct buf *buf, const char *name, const char *value)
 {
 	buf_printf(buf, " %s=\"", name);
-	xml_text(buf, value ? value : "");
+	xml_text(buf, value);
 	buf_char(buf, '"');
 }
 
 /* Writes a text as XML, each of its lines as a line. It is empty then. */
 static void put_lines(struct buf *buf, struct buf *lines)
 {
-	const char *text = buf_string(lines);
-
-	xml_text(buf, text ? text : "");
+	xml_text(buf, check_text(buf, lines));
 	buf_char(buf, '\n');
 	lines->size = 0;
 }
@@ -67,9 +65,9 @@ static void put_verdict(const struct check_report *report, const struct check_su
 
 	check_rule_put(&rule, verdict->check, verdict->of_baseline);
 	check_verdict_put(&message, verdict);
-	name = buf_string(&rule);
-	text = buf_string(&message);
-	put_case(buf, subject, name ? name : "");
+	name = check_text(buf, &rule);
+	text = check_text(buf, &message);
+	put_case(buf, subject, name);
 	if (verdict->state == VERDICT_HOLDS) {
 		buf_text(buf, "/>\n");
 		return;
@@ -95,7 +93,7 @@ static void put_incomplete(const struct check_report *report, const struct check
 	check_gap_put(&message, subject->facts);
 	put_case(report->buf, subject, CHECK_INCOMPLETE);
 	buf_printf(report->buf, ">\n      <%s", skipped ? "skipped" : "error");
-	put_attribute(report->buf, "message", buf_string(&message));
+	put_attribute(report->buf, "message", check_text(report->buf, &message));
 	if (!skipped)
 		put_attribute(report->buf, "type", CHECK_INCOMPLETE);
 	buf_text(report->buf, "/>\n    </testcase>\n");

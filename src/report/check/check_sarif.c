@@ -16,6 +16,7 @@ static void put_message(struct json_writer *json, const char *name, struct buf *
 {
 	cleanup(buf_deinit) struct buf doubled = BUF_EMPTY;
 
+	check_text(json->buf, text);
 	for (size_t i = 0; i < text->size; i++) {
 		if (text->data[i] == '{' || text->data[i] == '}')
 			buf_char(&doubled, text->data[i]);
@@ -23,7 +24,7 @@ static void put_message(struct json_writer *json, const char *name, struct buf *
 	}
 	json_key(json, name);
 	json_object(json);
-	json_field_text(json, "text", buf_string(&doubled));
+	json_field_text(json, "text", check_text(json->buf, &doubled));
 	json_end(json);
 }
 
@@ -49,7 +50,7 @@ static void put_artifact(struct json_writer *json, const char *path)
 	put_uri_path(&uri, path);
 	json_key(json, "artifactLocation");
 	json_object(json);
-	json_field_text(json, "uri", buf_string(&uri));
+	json_field_text(json, "uri", check_text(json->buf, &uri));
 	if (*path != '/')
 		json_field_text(json, "uriBaseId", ROOT);
 	json_end(json);
@@ -161,7 +162,7 @@ static void put_verdict(struct check_report *report, const struct check_subject 
 		buf_text(&text, "\n");
 		check_command_put(&text, report->about, subject, verdict);
 	}
-	name = buf_string(&rule);
+	name = check_text(report->buf, &rule);
 	begin_result(report, name, verdict->state == VERDICT_BROKEN, &text);
 	put_location(report, subject, place ? place->frame : NULL);
 	put_other_places(report, subject, verdict);
@@ -209,7 +210,7 @@ static void put_rules(struct json_writer *json)
 		if (!check_has_baseline(check))
 			continue;
 		check_rule_put(&id, check, true);
-		put_rule(json, buf_string(&id),
+		put_rule(json, check_text(json->buf, &id),
 			 "No more than in the baseline: ", check_info(check)->text);
 	}
 	json_end(json);
@@ -227,7 +228,7 @@ static void put_root(struct json_writer *json, const char *directory)
 	json_object(json);
 	json_key(json, ROOT);
 	json_object(json);
-	json_field_text(json, "uri", buf_string(&uri));
+	json_field_text(json, "uri", check_text(json->buf, &uri));
 	json_end(json);
 	json_end(json);
 }

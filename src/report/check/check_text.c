@@ -18,7 +18,7 @@ static void put_title(const struct check_report *report, const struct check_subj
 	style_end(buf, &report->style);
 	if (subject->facts) {
 		buf_text(buf, ": ");
-		text_report_title(buf, subject->facts, 0);
+		text_report_title(buf, subject->facts, report->style.width);
 	}
 	buf_char(buf, '\n');
 }

@@ -11,6 +11,15 @@
 #include "report/shell_word.h"
 #include "report/summary.h"
 
+const char *check_text(struct buf *buf, struct buf *scratch)
+{
+	const char *text = buf_string(scratch);
+
+	if (!text && !buf->failure)
+		buf->failure = scratch->failure;
+	return text ? text : "";
+}
+
 void check_rule_put(struct buf *buf, enum check check, bool of_baseline)
 {
 	buf_printf(buf, of_baseline ? "baseline-%s" : "max-%s", check_info(check)->name);
@@ -153,6 +162,8 @@ void check_gap_put(struct buf *buf, const struct recording_facts *facts)
 				.text);
 	else if (facts->live)
 		buf_text(buf, "a live table has no past");
+	else if (facts->ended)
+		buf_text(buf, "its last records are missing");
 	else
-		buf_text(buf, end ? end : "");
+		buf_text(buf, end ? end : check_text(buf, &scratch));
 }

@@ -29,6 +29,12 @@ bool check_is_incomplete(const struct check_subject *subject);
 /* Writes why: "the recording is incomplete: 3 events are lost". */
 void check_gap_put(struct buf *buf, const struct recording_facts *facts);
 
+/*
+ * What scratch holds, a buffer in memory; valid until the next call for it. "" if it failed: then
+ * buf, into which the text was to go, has failed, too.
+ */
+const char *check_text(struct buf *buf, struct buf *scratch);
+
 /* The frame's source file, from about->directory on if it is below that. NULL: not known. */
 const char *check_source(const struct check_about *about, const struct named_frame *frame);
 

@@ -253,6 +253,11 @@ def killed(folder):
     return fill(Coded(folder, CODE, state=0, pid=2 ** 22 + 1)).write(end=False)
 
 
+def unfinished(folder):
+    """Its header says that it ended, but its last record is not there."""
+    return fill(Coded(folder, CODE)).write(end=False)
+
+
 def damage(path):
     """A bit of the last chunk, which has the events."""
     data = bytearray(path.read_bytes())
@@ -267,6 +272,7 @@ def damaged(folder):
 
 @pytest.mark.parametrize("make, why", [
     (lossy, r"3 events lost"), (killed, r"cut short: killed or crashed"),
+    (unfinished, r"its last records are missing"),
     (damaged, r"1 chunk of the file missing or damaged")])
 def test_incomplete(check, tmp_path, make, why):
     path = make(tmp_path / "made")
