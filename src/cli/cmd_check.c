@@ -4,12 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/filter/moment.h"
 #include "base/compiler.h"
 #include "cli/checked.h"
 #include "cli/choice_option.h"
 #include "cli/cli.h"
 #include "cli/debug_symbols_option.h"
+#include "cli/limit_options.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plumbing_option.h"
@@ -20,7 +20,6 @@
 #include "report/check/check_report.h"
 #include "report/check/check_words.h"
 #include "report/shell_word.h"
-#include "settings/settings.h"
 
 /* The first options are the limits: their ids are those of enum check. */
 enum {
@@ -36,8 +35,7 @@ enum {
 };
 
 static const struct option_spec options_of_check[] = {
-#define CHECK(NAME, name_, unit, metric, scope, value_, text_)                                     \
-	[CHECK_##NAME] = {.name = "max-" name_, .value = value_, .text = "at most so many " text_},
+#define CHECK LIMIT_OPTIONS_CHECK
 #include "analysis/checks/checks.def"
 #undef CHECK
 	[BASELINE] = {.name = "baseline",
@@ -111,91 +109,14 @@ static int worse(int a, int b)
 	return a > b ? a : b;
 }
 
-/* Parses bytes a second: "1M/s" or "1M". */
-static bool parse_rate(const char *text, uint64_t *ret)
-{
-	size_t length = strlen(text);
-	char size[32];
-
-	if (length > 2 && strcmp(text + length - 2, "/s") == 0)
-		length -= 2;
-	if (length >= sizeof(size))
-		return false;
-	memcpy(size, text, length);
-	size[length] = 0;
-	return setting_parse_size(size, ret);
-}
-
-/* false: the value is none of the option; an error was printed. */
-static bool read_percent(const struct options *options, size_t id, uint64_t *ret)
-{
-	const char *text = options->values[id];
-
-	if (!text || percent_parse(text, ret))
-		return true;
-	cli_error(CLI_USAGE,
-		  "'%s' is no value of --%s: a percentage such as 5%% or 12.5%% is wanted", text,
-		  options_of_check[id].name);
-	return false;
-}
-
-static bool read_rate(const struct options *options, size_t id, uint64_t *ret)
-{
-	const char *text = options->values[id];
-
-	if (!text || parse_rate(text, ret))
-		return true;
-	cli_error(CLI_USAGE,
-		  "'%s' is no value of --%s: a size a second such as 64K/s or 1M/s is wanted", text,
-		  options_of_check[id].name);
-	return false;
-}
-
-static bool read_limit(const struct command *command, const struct options *options,
-		       enum check check, uint64_t *ret)
-{
-	switch (check_info(check)->unit) {
-	case CHECK_UNIT_BYTES:
-		return options_size(command, options, check, 0, ret);
-	case CHECK_UNIT_COUNT:
-		return options_number(command, options, check, 0, 0, ret);
-	case CHECK_UNIT_SHARE:
-		return read_percent(options, check, ret);
-	case CHECK_UNIT_RATE:
-		break;
-	}
-	return read_rate(options, check, ret);
-}
-
-/* false: there is none, or one is wrong; an error was printed. */
-static bool read_limits(const struct command *command, const struct options *options,
-			struct gate *gate)
-{
-	cleanup(buf_deinit) struct buf names = BUF_EMPTY;
-	bool any = options->values[BASELINE];
-
-	for (enum check check = 0; check < CHECKS; check++) {
-		gate->limits.has[check] = options->values[check] != NULL;
-		any |= gate->limits.has[check];
-		if (!read_limit(command, options, check, &gate->limits.most[check]))
-			return false;
-		buf_printf(&names, "--%s %s, ", check_info(check)->option,
-			   check_info(check)->value);
-	}
-	gate->wanted.growth = gate->limits.has[CHECK_GROWTH];
-	if (!any)
-		cli_error(CLI_USAGE, "'check' needs a limit: %sor --baseline RECORDING",
-			  buf_string(&names) ? buf_string(&names) : "");
-	return any;
-}
-
-static bool read_baseline(const struct options *options, struct gate *gate)
+static bool read_baseline(const struct command *command, const struct options *options,
+			  struct gate *gate)
 {
 	if (options->values[TOLERANCE] && !options->values[BASELINE]) {
 		cli_error(CLI_USAGE, "--tolerance needs --baseline");
 		return false;
 	}
-	return read_percent(options, TOLERANCE, &gate->baseline.tolerance);
+	return percent_option(command, options, TOLERANCE, &gate->baseline.tolerance);
 }
 
 static bool read_options(const struct command *command, const struct options *options,
@@ -204,7 +125,8 @@ static bool read_options(const struct command *command, const struct options *op
 	int format = CHECK_TEXT;
 
 	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
-	    !read_limits(command, options, gate) || !read_baseline(options, gate) ||
+	    !limit_options_read(command, options, BASELINE, &gate->limits) ||
+	    !read_baseline(command, options, gate) ||
 	    !choice_option(command, options, FORMAT, &format) ||
 	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
 	    !filter_options_read(command, options, &gate->filter) ||
@@ -213,6 +135,7 @@ static bool read_options(const struct command *command, const struct options *op
 		return false;
 	gate->format = (enum check_format)format;
 	gate->wanted.filter = gate->filter;
+	gate->wanted.growth = gate->limits.has[CHECK_GROWTH];
 	gate->about.allow_incomplete = options->values[ALLOW_INCOMPLETE] != NULL;
 	return true;
 }
@@ -229,14 +152,10 @@ static void put_option(struct buf *buf, const char *name, const char *value)
 static char *make_conditions(const struct command *command, const struct options *options)
 {
 	static const int same[] = {SUPPRESSIONS, PLUMBING};
-	const char *const *values = options->values + command->body->option_count;
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
-	size_t count;
-	const struct option_spec *specs = filter_options(&count);
 
 	buf_text(&buf, options->values[MERGE] ? " --merge" : "");
-	for (size_t i = 0; i < count; i++)
-		put_option(&buf, specs[i].name, values[i]);
+	filter_options_put(&buf, command, options);
 	for (size_t i = 0; i < ARRAY_COUNT(same); i++)
 		put_option(&buf, options_of_check[same[i]].name, options->values[same[i]]);
 	for (size_t i = 0; i < options->many_count; i++)
