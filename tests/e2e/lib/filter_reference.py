@@ -44,7 +44,7 @@ class Block:
     def __init__(self, index, event, order, start, tid, thread):
         self.index, self.event, self.order = index, event, order
         self.time = event.time - start
-        self.freed = self.freed_order = None
+        self.freed = self.freed_order = self.freed_by = None
         self.temporary = False
         self.tid, self.thread = tid, thread
         self.before = self.after = None
@@ -93,6 +93,9 @@ class Blocks:
                 following = events[order + 1].time if order + 1 < len(events) else event.time
                 block.freed = min(event.time, following) - self.start
                 block.freed_order = order
+                if event.op != mallow_sums.IMPLICIT:
+                    freeing = self.recording.threads[event.thread]
+                    block.freed_by = (str(freeing.tid), freeing.name)
                 block.temporary = last.get(block.event.thread) is block
                 continue
             stream = self.recording.threads[event.thread]
@@ -193,6 +196,12 @@ class Blocks:
 
     until = to
 
+    def freed_from(self, block, text, _):
+        return block.freed is not None and block.freed >= self.moment(text)
+
+    def freed_to(self, block, text, _):
+        return block.freed is not None and block.freed <= self.moment(text, last=True)
+
     def alive_at(self, block, text, _):
         moment = self.moment(text)
         return block.time <= moment and (block.freed is None or block.freed > moment)
@@ -225,6 +234,12 @@ class Blocks:
     def thread(self, block, text, _):
         return text in (str(block.tid), block.thread)
 
+    def free_thread(self, block, text, _):
+        return block.freed_by is not None and text in block.freed_by
+
+    def temporary(self, block, text, _):
+        return block.temporary == (text == "yes")
+
     def pool(self, block, text, _):
         first, end = block.event.address, block.event.address + block.event.usable
         return any(name == text and first <= address < end and block.time <= time and
@@ -252,6 +267,10 @@ class Blocks:
 
     def negative_source_regex(self, block, text, _):
         return not any(frame[2] is not None and re.search(text, frame[2])
+                       for frame in self.frames(block))
+
+    def negative_module_regex(self, block, text, _):
+        return not any(frame[3] is not None and re.search(text, frame[3])
                        for frame in self.frames(block))
 
     def allocated_by(self, block, text, _):

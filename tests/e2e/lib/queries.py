@@ -152,6 +152,24 @@ ROWS = [
     ({"from": "999"}, "a1 b1 a2 c1 b2 a3"),
     ({"from": "120%"}, ""),
     ({"to": "1005"}, "a1 b1 a2 c1"),
+    ({"freed_from": "2s"}, "a1 c1"),
+    ({"freed_from": "2001ms"}, "c1"),
+    ({"freed_from": "0%", "freed_to": "100%"}, "a1 c1"),
+    ({"freed_to": "6s"}, "a1 c1"),
+    ({"freed_to": "1002"}, "a1"),
+    ({"freed_to": "1001"}, ""),
+    ({"freed_to": "999"}, ""),
+    ({"freed_to": "5s", "lifetime": "only_temporary"}, "a1"),
+    ({"freed_to": "5s", "to": "6s", "lifetime": IN_RANGE}, "a1"),
+    ({"freed_from": "999", "lifetime": "only_leaked"}, ""),
+    ({"from": "20%", "freed_to": "60%"}, "c1"),
+    ({"free_thread": "toyd"}, "a1 c1"),
+    ({"free_thread": "500"}, "a1 c1"),
+    ({"free_thread": "501"}, ""),
+    ({"temporary": "yes"}, "c1"),
+    ({"temporary": "no"}, "a1 b1 a2 b2 a3"),
+    ({"negative_module_regex": "toyd$"}, ""),
+    ({"negative_module_regex": "libgone"}, "a1 b1 a2 c1 b2 a3"),
     ({"alive_at": "2s"}, "b1"),
     ({"alive_at": "5s"}, "b1 a2 c1"),
     ({"alive_at": "peak"}, "b1 a2 c1"),
@@ -228,7 +246,8 @@ def random_condition(dice, unit):
         return f"{name}_{dice.choice(['min', 'max'])}", str(value)
 
     kinds = [
-        lambda: (dice.choice(["from", "to", "until", "alive_at", "alive_at_2"]),
+        lambda: (dice.choice(["from", "to", "until", "alive_at", "alive_at_2", "freed_from",
+                              "freed_to"]),
                  random_moment(dice, unit)),
         lambda: ("lifetime", dice.choice([
             "all", "only_leaked", "only_temporary", IN_RANGE, OUT_OF_RANGE,
@@ -246,7 +265,8 @@ def random_condition(dice, unit):
         lambda: bounds("group_leaked_allocations", dice.choice(["0%", "50%", "33.4%", "100%"])),
         lambda: (dice.choice(["tag", "marker"]), str(dice.randrange(3))),
         lambda: ("pool", dice.choice(["arena", *map(hex, POOLS), "nobody"])),
-        lambda: ("thread", dice.choice(["500", "501", "toyd", "worker", "nobody"])),
+        lambda: (dice.choice(["thread", "free_thread"]), dice.choice(["500", "501", "toyd", "worker", "nobody"])),
+        lambda: ("temporary", dice.choice(["yes", "no"])),
         lambda: ("mmaped", dice.choice(["yes", "no"])),
         lambda: ("arena", dice.choice(["main", "non_main"])),
         lambda: (dice.choice(["function_regex", "negative_function_regex"]),
@@ -254,7 +274,7 @@ def random_condition(dice, unit):
         lambda: (dice.choice(["source_regex", "negative_source_regex"]),
                  dice.choice(["reader", r"\.c$", "^reader", "inlined", "none"])),
         lambda: ("allocated_by", dice.choice(["read", "^write", "all$", "inner|flush", "none"])),
-        lambda: ("module_regex", dice.choice(["gone", "toyd$", "^/no/such", "none"])),
+        lambda: (dice.choice(["module_regex", "negative_module_regex"]), dice.choice(["gone", "toyd$", "^/no/such", "none"])),
     ]
     return dice.choice(kinds)()
 

@@ -90,6 +90,11 @@ def test_tree_and_exports_are_of_the_matching_alone(tool, example):
                                    example).stdout
 
 
+MOMENT = ("UNIX seconds, a time since the start such as 500ms or 1m30s, a percentage of the run such as "
+          "12.5%, peak, end, on#2 or off#2 where recording went on and off for the second time, or the "
+          "name of a mark is wanted")
+
+
 @pytest.mark.parametrize("words, message", [
     (["--size-min", "12x"], "'12x' is no value of --size-min: a size such as 4096, 64K, 10M or 1G "
                             "is wanted"),
@@ -101,6 +106,12 @@ def test_tree_and_exports_are_of_the_matching_alone(tool, example):
     (["--group-interval-min", "5%%"], "'5%%' is no value of --group-interval-min: a time such as "
                                       "500ms, 2s or 1h2m3s, or a percentage of the run such as "
                                       "12.5% is wanted"),
+    (["--freed-from", "12x"], "'12x' is no value of --freed-from: " + MOMENT),
+    (["--freed-to", ""], "'' is no value of --freed-to: " + MOMENT),
+    (["--temporary", "true"], "'true' is no value of --temporary: one of yes no is wanted"),
+    (["--free-thread", ""], "'' is no value of --free-thread: a text that is not empty is wanted"),
+    (["--negative-module-regex", "*"], "'*' is no value of --negative-module-regex: quantifier does "
+                                       "not follow a repeatable item, at character 1"),
     (["--arena", "mian"], "'mian' is no value of --arena: one of main non_main is wanted"),
     (["--function-regex", "f("], "'f(' is no value of --function-regex: missing closing "
                                  "parenthesis, at character 3"),
@@ -188,6 +199,18 @@ def test_culled_blocks_are_in_groups_alone(tool, program, tmp_path):
     text = tool("report", "--tag", "0", path).stdout
     assert "8 blocks that lived shorter than 1.00 s are left out\n" in text
     assert "2 of 2 allocations\n" in text and "temporary" not in text
+
+
+@pytest.mark.parametrize("facts, option", [({"cull_ns": SECOND, "minor": 3}, "--cull"),
+                                           ({"sample_mean": 100}, "--sample")])
+def test_temporary_is_refused_where_allocations_are_missing(mallow, program, tmp_path, facts, option):
+    made = Recorded(program, **facts)
+    made.allocate(1, 0x1000, 10, ["read_all"])
+    path = made.write(tmp_path / "some.mallow", 10)
+    run = run_tool(mallow, "report", "--temporary", "no", path)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == (f"mallow: {path}: --temporary: this is not known of a recording that "
+                          f"lacks allocations, as with {option}\n")
 
 
 def test_the_page_has_the_table(mallow):
