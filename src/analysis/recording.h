@@ -324,6 +324,13 @@ struct err *recording_block_order(const struct recording *recording, enum block_
 /* Whether recording_block_order() is made already. */
 bool recording_has_block_order(const struct recording *recording, enum block_order order);
 
+/*
+ * *ret: of each block the first block of its chain, which is the chain's number: realloc made the
+ * block of that one, at once or step by step. Of a block that realloc did not make it is the block
+ * itself. Made and kept as by recording_block_order().
+ */
+struct err *recording_block_chains(const struct recording *recording, const uint32_t **ret);
+
 /* What is known of a site's blocks besides struct site. In a sample: of the sampled blocks. */
 struct site_span {
 	uint64_t blocks;

@@ -22,6 +22,7 @@ void block_cache_destroy(struct block_cache *views)
 		return;
 	for (int i = 0; i < BLOCK_ORDER_COUNT; i++)
 		spill_deinit(&views->order_memory[i]);
+	spill_deinit(&views->chain_memory);
 	spill_deinit(&views->span_memory);
 	pthread_mutex_destroy(&views->lock);
 	free(views);
@@ -64,4 +65,38 @@ bool recording_has_block_order(const struct recording *recording, enum block_ord
 	has = views->orders[order];
 	pthread_mutex_unlock(&views->lock);
 	return has;
+}
+
+static struct err *make_chains(const struct block_columns *blocks, struct block_cache *views)
+{
+	uint32_t *chains;
+
+	if (!spill_grow(&views->chain_memory, blocks->count * sizeof(*chains)))
+		return err_no_memory();
+	chains = views->chain_memory.data;
+	for (uint64_t i = 0; i < blocks->count; i++)
+		chains[i] = (uint32_t)i;
+	// A successor stands behind its predecessor.
+	for (uint64_t i = 0; i < blocks->count; i++)
+		if (blocks->successor[i] < blocks->count)
+			chains[blocks->successor[i]] = chains[i];
+	spill_settle(&views->chain_memory, blocks->count * sizeof(*chains));
+	views->chains = chains;
+	return NULL;
+}
+
+struct err *recording_block_chains(const struct recording *recording, const uint32_t **ret)
+{
+	struct block_cache *views = recording->views;
+	struct err *err = NULL;
+
+	*ret = NULL;
+	if (!recording->blocks.columns.count)
+		return NULL;
+	pthread_mutex_lock(&views->lock);
+	if (!views->chains)
+		err = make_chains(&recording->blocks.columns, views);
+	*ret = views->chains;
+	pthread_mutex_unlock(&views->lock);
+	return err;
 }

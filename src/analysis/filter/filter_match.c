@@ -6,6 +6,7 @@
 #include "analysis/filter/filter_keep.h"
 #include "analysis/filter/filter_pools.h"
 #include "analysis/filter/filter_sites.h"
+#include "analysis/filter/filter_suppress.h"
 #include "analysis/filter/filter_times.h"
 #include "hosted/cleanup.h"
 
@@ -88,6 +89,16 @@ static struct err *keep_temporary(struct filter_match *match, const struct filte
 	return err;
 }
 
+static void keep_entry(struct filter_match *match, const struct filter *filter,
+		       const uint8_t *entries)
+{
+	uint64_t wanted = filter->conditions[FILTER_ENTRY].number;
+
+	if (filter_has(filter, FILTER_ENTRY)) {
+		KEEP(match, wanted >> entries[i] & 1);
+	}
+}
+
 static struct err *keep_pool(struct filter_match *match, const struct filter *filter,
 			     const struct recording *recording)
 {
@@ -119,9 +130,22 @@ static struct err *keep_chain(struct filter_match *match, const struct block_col
 	return NULL;
 }
 
-static struct err *keep_chains(struct filter_match *match, const struct filter *filter,
-			       const struct block_columns *blocks)
+static struct err *keep_chain_number(struct filter_match *match, uint64_t number,
+				     const struct recording *recording)
 {
+	const uint32_t *chains;
+	struct err *err = recording_block_chains(recording, &chains);
+
+	if (!err) {
+		KEEP(match, chains[i] == number);
+	}
+	return err;
+}
+
+static struct err *keep_chains(struct filter_match *match, const struct filter *filter,
+			       const struct recording *recording)
+{
+	const struct block_columns *blocks = recording_blocks(recording);
 	static const struct {
 		enum filter_id min;
 		enum chain_value value;
@@ -134,6 +158,8 @@ static struct err *keep_chains(struct filter_match *match, const struct filter *
 	};
 	struct err *err = NULL;
 
+	if (filter_has(filter, FILTER_CHAIN))
+		err = keep_chain_number(match, filter->conditions[FILTER_CHAIN].number, recording);
 	for (size_t i = 0; !err && i < sizeof(pairs) / sizeof(pairs[0]); i++)
 		err = keep_chain(match, blocks, pairs[i].value, filter_range(filter, pairs[i].min));
 	if (!err && filter_has(filter, FILTER_LIFETIME) &&
@@ -161,11 +187,12 @@ static struct err *keep_blocks(const struct filter *filter, const struct recordi
 	keep_range(match, blocks->size, filter_range(filter, FILTER_SIZE_MIN));
 	keep_range(match, blocks->address, filter_range(filter, FILTER_ADDRESS_MIN));
 	keep_range_32(match, blocks->slack, filter_range(filter, FILTER_SLACK_MIN));
+	keep_entry(match, filter, blocks->entry);
 	keep_tag(match, filter, FILTER_TAG, blocks->tag);
 	keep_tag(match, filter, FILTER_MARKER, blocks->tag);
 	keep_flag(match, filter, FILTER_MMAPED, recording, TRACE_HEAP_MMAPPED, true);
 	keep_flag(match, filter, FILTER_ARENA, recording, TRACE_HEAP_NON_MAIN_ARENA, false);
-	err = keep_chains(match, filter, blocks);
+	err = keep_chains(match, filter, recording);
 	// Last, because it takes long for each block.
 	return err ? err : keep_pool(match, filter, recording);
 }
@@ -173,15 +200,16 @@ static struct err *keep_blocks(const struct filter *filter, const struct recordi
 /* Refuses conditions on what the recording cannot know. Without this they would match nothing. */
 static struct err *check_known(const struct filter *filter, const struct recording *recording)
 {
-	static const enum filter_id of_lives[] = {FILTER_FREED_FROM, FILTER_FREED_TO,
-						  FILTER_FREE_THREAD, FILTER_TEMPORARY};
+	static const enum filter_id of_events[] = {FILTER_FREED_FROM,  FILTER_FREED_TO,
+						   FILTER_FREE_THREAD, FILTER_TEMPORARY,
+						   FILTER_ENTRY,       FILTER_CHAIN};
 	const struct recording_facts *facts = recording_facts(recording);
 
-	for (size_t i = 0; facts->live && i < sizeof(of_lives) / sizeof(of_lives[0]); i++)
-		if (filter_has(filter, of_lives[i]))
-			return err_create("%s: a live table does not know this, as it has only "
-					  "what lives now; a recording does",
-					  filter->conditions[of_lives[i]].name);
+	for (size_t i = 0; facts->live && i < sizeof(of_events) / sizeof(of_events[0]); i++)
+		if (filter_has(filter, of_events[i]))
+			return err_create("%s: a live table does not know this of its blocks; a "
+					  "recording does",
+					  filter->conditions[of_events[i]].name);
 	if (filter_has(filter, FILTER_TEMPORARY) && (facts->sample_mean || facts->cull_ns))
 		return err_create("%s: this is not known of a recording that lacks allocations, as "
 				  "with %s",
@@ -230,6 +258,9 @@ struct err *filter_match(const struct filter *filter, const struct recording *re
 		return err;
 	if (sites)
 		keep_marked(&match, blocks->site, sites);
+	err = filter_suppress(filter, recording, symbolized, &match);
+	if (err)
+		return err;
 	for (uint64_t i = 0; i * 64 < match.blocks; i++)
 		match.count += (uint64_t)__builtin_popcountll(match.words[i]);
 	*ret = match;

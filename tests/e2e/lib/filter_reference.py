@@ -38,6 +38,20 @@ def size(text):
     return int(match[1]) * SIZES[match[2]]
 
 
+# By operation, as docs/trace-format.md calls them.
+ENTRIES = ["", "malloc", "calloc", "realloc", "reallocarray", "posix_memalign", "aligned_alloc",
+           "memalign", "valloc", "pvalloc", "operator new", "operator new[]",
+           "operator new(nothrow)", "operator new[](nothrow)", "operator new(aligned)",
+           "operator new[](aligned)", "operator new(aligned, nothrow)",
+           "operator new[](aligned, nothrow)", "realloc", "reallocarray"]
+
+
+def like(pattern, name):
+    """Whether a name matches a pattern of LeakSanitizer, of those that random_condition() makes."""
+    words = re.escape(pattern).replace(r"\*", ".*").replace(r"\^", "^").replace(r"\$", "$")
+    return bool(name and re.search(words, name))
+
+
 class Block:
     """One allocation until its free."""
 
@@ -239,6 +253,19 @@ class Blocks:
 
     def temporary(self, block, text, _):
         return block.temporary == (text == "yes")
+
+    def entry(self, block, text, _):
+        return ENTRIES[block.event.op] == text
+
+    def chain(self, block, text, _):
+        return block.chain()[0].index == number(text)
+
+    def suppress(self, block, text, _):
+        patterns = [line.strip()[5:] for line in text.split("\n")]
+        names = [name for _, function, source, module in self.frames(block)
+                 for name in (function, source, module or "<unknown module>")]
+        return block.freed is not None or not any(
+            like(pattern, name) for pattern in patterns for name in names)
 
     def pool(self, block, text, _):
         first, end = block.event.address, block.event.address + block.event.usable

@@ -9,7 +9,7 @@ from mallow_reader import POOL_ALLOC, POOL_NAME
 from recording_writer import ChunkWriter, Writer, zigzag
 
 BIAS = 0x10000000
-MALLOC, MEMALIGN, REALLOC, FREE = 1, 7, 18, 20
+MALLOC, CALLOC, MEMALIGN, NEW_ARRAY, REALLOC, FREE = 1, 2, 7, 11, 18, 20
 FRAME, MODULE, THREAD, PROCESS, MARK, END, TAG, STACK, CULLED = \
     0x81, 0x82, 0x84, 0x87, 0x8d, 0x91, 0x95, 0xa8, 0xaa
 SECOND = 10**9
@@ -170,6 +170,17 @@ ROWS = [
     ({"temporary": "no"}, "a1 b1 a2 b2 a3"),
     ({"negative_module_regex": "toyd$"}, ""),
     ({"negative_module_regex": "libgone"}, "a1 b1 a2 c1 b2 a3"),
+    ({"entry": "malloc"}, "a1 b1 a2 c1 b2 a3"),
+    ({"entry": "realloc"}, ""),
+    ({"chain": "0"}, "a1"),
+    ({"chain": "0x5"}, "a3"),
+    ({"chain": "6"}, ""),
+    ({"chain": "18446744073709551615"}, ""),
+    ({"suppress": "leak:read_one"}, "a1 a2 c1 a3"),
+    ({"suppress": "leak:^read_*e$\nleak:write"}, "a1 a2 c1 a3"),
+    ({"suppress": "# all that leaks\n\n  leak:toyd  "}, "a1 c1"),
+    ({"suppress": "leak:none"}, "a1 b1 a2 c1 b2 a3"),
+    ({"suppress": "# none"}, "a1 b1 a2 c1 b2 a3"),
     ({"alive_at": "2s"}, "b1"),
     ({"alive_at": "5s"}, "b1 a2 c1"),
     ({"alive_at": "peak"}, "b1 a2 c1"),
@@ -196,7 +207,8 @@ def random_recording(program, path, dice):
         action = dice.random()
         if action < 0.5 or not live:
             size = dice.choice([0, 1, 16, 100, 5000, 2**20])
-            made.allocate(at, address, size, dice.choice(stacks), stream, flags=dice.randrange(4),
+            made.allocate(at, address, size, dice.choice(stacks), stream,
+                          op=dice.choice([MALLOC, MALLOC, CALLOC, NEW_ARRAY]), flags=dice.randrange(4),
                           usable=size + dice.choice([0, 8, 24]))
             live.append(address)
         elif action < 0.65:
@@ -266,6 +278,11 @@ def random_condition(dice, unit):
         lambda: (dice.choice(["tag", "marker"]), str(dice.randrange(3))),
         lambda: ("pool", dice.choice(["arena", *map(hex, POOLS), "nobody"])),
         lambda: (dice.choice(["thread", "free_thread"]), dice.choice(["500", "501", "toyd", "worker", "nobody"])),
+        lambda: ("entry", dice.choice(["malloc", "calloc", "realloc", "operator new[]", "memalign"])),
+        lambda: ("chain", dice.choice([str, hex])(dice.randrange(25))),
+        lambda: ("suppress", "\n".join(f"leak:{word}" for word in dice.choices([
+            "read", "^write", "all$", "inlined.c", "libgone", "unknown", "read*all", "none"],
+            k=dice.randrange(1, 3)))),
         lambda: ("temporary", dice.choice(["yes", "no"])),
         lambda: ("mmaped", dice.choice(["yes", "no"])),
         lambda: ("arena", dice.choice(["main", "non_main"])),

@@ -37,8 +37,18 @@ def test_mistakes_are_named(example, serve):
             ("order=desc", "invalid 'order': 'desc' is none of asc dsc"),
             ("sort_by=only_matched.size", "invalid 'sort_by': 'only_matched.size' is none of "
                                           "timestamp address size"),
+            ("entry=free", "'free' is no value of entry: one of malloc, calloc, …"),
+            ("entry=operator", "'operator' is no value of entry: one of malloc, calloc, …"),
+            ("chain=-1", "'-1' is no value of chain: a whole number is wanted"),
+            ("temporary=1", "'1' is no value of temporary: one of yes no is wanted"),
+            ("suppress=a%0Ab", "suppress: line 1, 'a', is not leak:PATTERN"),
+            ("suppress=leak:a%0Aleak", "suppress: line 2, 'leak', is not leak:PATTERN"),
+            ("freed_from=5%25%25", "'5%%' is no value of freed_from: UNIX seconds, a time…"),
+            ("freed_to=nomark", "freed_to: 'nomark': the recording has no marks"),
+            ("lifetime=a%0Ab%1b%7f", "'a\\x0ab\\x1b\\x7f' is no value of lifetime: one of all …"),
             ("a%00b=1", "the query holds a zero byte")]:
-        assert server.refused(f"{path}?{query}") == wanted
+        text = server.refused(f"{path}?{query}")
+        assert text == wanted or (wanted.endswith("…") and text.startswith(wanted[:-1]))
     for query in ["function_regex=(", "from=50%%", "from=-5%", "size_min=x", "lifetime=some",
                   "group_leaked_allocations_min=%", "to=nomark", "size_min=1&size_min=99999999999999999999"]:
         assert query.split("=")[0].split("&")[0] in server.refused(f"{path}?{query}"), query

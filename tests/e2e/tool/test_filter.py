@@ -19,8 +19,8 @@ from recording_writer import varint
 def query(path, filters):
     """The tool's answers: a filter is a dict of conditions."""
     helper = built("MALLOW_FILTER_QUERY", TOP / "build" / "meson" / "tests" / "unit" / "filter_query")
-    lines = "".join("\t".join(f"{name}={value}" for name, value in one.items()) + "\n"
-                    for one in filters)
+    lines = "".join("\t".join(f"{name}={value}" for name, value in one.items()).replace("\n", "\r")
+                    + "\n" for one in filters)
     run = subprocess.run([str(helper), str(path)], input=lines, capture_output=True, text=True,
                          env=clean_environment(), timeout=120)
     assert run.returncode == 0, run.stderr
@@ -80,6 +80,27 @@ def test_the_report_says_what_it_is_of(tool, example):
     assert "filter" not in json.loads(tool("report", "--json", example).stdout)
 
 
+def test_suppressions_are_those_of_leaks(tool, program, tmp_path):
+    """As much leaks as with a file of suppressions."""
+    dice = random.Random(7)
+    path, file = tmp_path / "random.mallow", tmp_path / "known"
+    smaller = 0
+    for _ in range(10):
+        random_recording(program, path, dice)
+        file.write_text("leak:read_all\nleak:libgone*\n")
+        one, other, all_of_it = (json.loads(tool("report", "--json", *words, path).stdout) for words in (
+            ["--suppress", file.read_text()], ["--suppressions", file], []))
+        for field in "leaked_bytes", "leaked_blocks":
+            assert one[field] == other[field], path
+        smaller += one["leaked_blocks"] < all_of_it["leaked_blocks"]
+    assert smaller > 5
+
+
+def test_a_filter_of_several_lines_is_shown_in_one(tool, example):
+    text = tool("report", "--suppress", "leak:read_one\nleak:\x1b[31m", example).stdout
+    assert "\n  only suppress=leak:read_one\ufffdleak:\ufffd[31m: 4 of 6 allocations" in text
+
+
 def test_tree_and_exports_are_of_the_matching_alone(tool, example):
     tree = tool("report", "--tree", "--function-regex", "read_one", example).stdout
     assert "read_one" in tree and "read_all" not in tree
@@ -109,6 +130,21 @@ MOMENT = ("UNIX seconds, a time since the start such as 500ms or 1m30s, a percen
     (["--freed-from", "12x"], "'12x' is no value of --freed-from: " + MOMENT),
     (["--freed-to", ""], "'' is no value of --freed-to: " + MOMENT),
     (["--temporary", "true"], "'true' is no value of --temporary: one of yes no is wanted"),
+    (["--entry", "mallok"], "'mallok' is no value of --entry: one of malloc, calloc, realloc, reallocarray, "
+                            "posix_memalign, aligned_alloc, memalign, valloc, pvalloc, operator new, "
+                            "operator new[], operator new(nothrow), operator new[](nothrow), operator "
+                            "new(aligned), operator new[](aligned), operator new(aligned, nothrow), "
+                            "operator new[](aligned, nothrow) is wanted"),
+    (["--entry", ""], "'' is no value of --entry: one of malloc, calloc, realloc, reallocarray, "
+                      "posix_memalign, aligned_alloc, memalign, valloc, pvalloc, operator new, "
+                      "operator new[], operator new(nothrow), operator new[](nothrow), operator "
+                      "new(aligned), operator new[](aligned), operator new(aligned, nothrow), "
+                      "operator new[](aligned, nothrow) is wanted"),
+    (["--chain", "first"], "'first' is no value of --chain: a whole number is wanted"),
+    (["--chain", "18446744073709551616"],
+     "'18446744073709551616' is no value of --chain: a whole number is wanted"),
+    (["--suppress", "leak:a\nb"], "--suppress: line 2, 'b', is not leak:PATTERN"),
+    (["--suppress", ""], "'' is no value of --suppress: leak:PATTERN, a line for each pattern, is wanted"),
     (["--free-thread", ""], "'' is no value of --free-thread: a text that is not empty is wanted"),
     (["--negative-module-regex", "*"], "'*' is no value of --negative-module-regex: quantifier does "
                                        "not follow a repeatable item, at character 1"),
