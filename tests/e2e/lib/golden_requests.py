@@ -84,6 +84,8 @@ TARGETS = {
     "pprof": ["/debug/pprof/heap", "/debug/pprof/allocs"],
     "mmaps": ["/data/last/mmaps", f"/data/{LAMP}/mmaps?strip_template_args=true"],
     "mallopts": ["/data/last/mallopts", f"/data/{LAMP}/mallopts?strip_template_args=false"],
+    "summary": ["/data/last/summary", "/data/last/summary?thread=worker", f"/data/{LAMP}/summary",
+                f"/data/{LAMP}/summary?size_min=64G"],
     "findings": ["/data/last/findings", f"/data/{LAMP}/findings"],
     "timeline": ["/data/last/timeline", f"/data/{LAMP}/timeline"],
     "series": [
