@@ -14,9 +14,10 @@
 struct block_cache {
 	pthread_mutex_t lock; /* guards all that follows */
 	const uint32_t *orders[BLOCK_ORDER_COUNT];
+	const uint64_t *keys[BLOCK_ORDER_COUNT];
 	const uint32_t *chains;
 	const struct site_span *spans;
-	struct spill order_memory[BLOCK_ORDER_COUNT], chain_memory,
+	struct spill key_memory[BLOCK_ORDER_COUNT], order_memory[BLOCK_ORDER_COUNT], chain_memory,
 		span_memory; /* of what was made here */
 };
 
