@@ -32,7 +32,10 @@ def test_list(served):
             "final_allocated_count": len(leaked), "runtime": timeval(made.blocks.run),
             "unique_backtrace_count": len(made.blocks.groups),
             "maximum_backtrace_depth": max(len(stack) for stack in made.blocks.groups),
-            "timestamp": made.moment(0)}
+            "timestamp": made.moment(0), "pid": 4000000, "parent": None, "parent_pid": 1,
+            "kind": "recording", "peak": made.blocks.sums(made.blocks.blocks)["peak_bytes"],
+            "total": sum(block.event.size for block in made.blocks.blocks),
+            "calls": len(made.blocks.blocks), "finished": False}
 
 
 BLOCK_KEYS = {"timestamp": lambda b: b.time, "address": lambda b: b.event.address,
