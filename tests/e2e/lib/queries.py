@@ -296,6 +296,12 @@ def random_condition(dice, unit):
     return dice.choice(kinds)()
 
 
+def filter_lines(filters):
+    """Dicts of conditions as tests/unit/filter_query.c reads them."""
+    return "".join("\t".join(f"{name}={value}" for name, value in one.items()).replace("\n", "\r") + "\n"
+                   for one in filters)
+
+
 def run_tool(mallow, *words):
     return subprocess.run([str(mallow), *map(str, words)], capture_output=True, text=True,
                           env=clean_environment(), timeout=60)

@@ -12,16 +12,14 @@ import made_recording
 import mallow_reader
 from conftest import TOP, built, clean_environment
 from filter_reference import Blocks
-from queries import (CULLED, MARK, NAMES, ROWS, Recorded, SECOND, STACK, example, program, random_condition, random_recording, run_tool)
+from queries import (CULLED, MARK, NAMES, ROWS, Recorded, SECOND, STACK, example, filter_lines, program, random_condition, random_recording, run_tool)
 from recording_writer import varint
 
 
 def query(path, filters):
     """The tool's answers: a filter is a dict of conditions."""
     helper = built("MALLOW_FILTER_QUERY", TOP / "build" / "meson" / "tests" / "unit" / "filter_query")
-    lines = "".join("\t".join(f"{name}={value}" for name, value in one.items()).replace("\n", "\r")
-                    + "\n" for one in filters)
-    run = subprocess.run([str(helper), str(path)], input=lines, capture_output=True, text=True,
+    run = subprocess.run([str(helper), str(path)], input=filter_lines(filters), capture_output=True, text=True,
                          env=clean_environment(), timeout=120)
     assert run.returncode == 0, run.stderr
     return [json.loads(line) for line in run.stdout.splitlines()]
