@@ -35,7 +35,7 @@ struct err *reply_refuse(struct reply *reply, unsigned int status, const char *f
 	}
 	// One line, whatever the request holds.
 	for (const char *c = text; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+		if (((unsigned char)*c < 0x20 && *c != '\t') || *c == 0x7f)
 			buf_printf(&buf, "\\x%02x", (unsigned char)*c);
 		else
 			buf_char(&buf, *c);
