@@ -18,6 +18,7 @@
 #define FLAME   ROUTE_FLAME
 #define SERIES  ROUTE_SERIES
 #define SPACE   ROUTE_SPACE
+#define SUMS    ROUTE_SUMS
 #define OPENS   ROUTE_OPENS
 #define JSON    "application/json"
 #define TEXT    "text/plain; charset=utf-8"
