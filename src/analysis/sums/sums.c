@@ -42,44 +42,16 @@ void sums_row_add(struct sums_row *row, const struct sums_row *later)
 		row->lives_ns = UINT64_MAX;
 }
 
-/* Whether sites tell the sums of all rows: then these are the numbers of reports. */
 static bool is_of_sites(const struct sums_query *query)
 {
 	return !query->bits && block_groups_of_sites(query->first) &&
 	       (!query->second || block_groups_of_sites(query->second));
 }
 
-/*
- * Takes the sums that sites have from these. They have what was culled, too, and those of a live
- * table have peaks.
- */
-static void take_sites(const struct sums_job *job, struct sums *sums)
+/* Of sites alone own peaks are known, too. */
+static bool knows_own_peaks(const struct sums_query *query)
 {
-	const struct sums_query *query = job->query;
-	uint32_t count;
-	const struct site *sites = recording_sites(job->recording, &count);
-
-	for (uint32_t i = 0; i < job->rows; i++) {
-		struct sums_row *row = &sums->rows[i];
-
-		row->bytes = row->blocks = row->leaked = 0;
-		row->total = row->calls = row->temporary = 0;
-	}
-	for (uint32_t i = 0; i < count; i++) {
-		const struct site *site = &sites[i];
-		struct sums_row *row = &sums->rows[sums_row_of(
-			job, block_groups_of_site(query->first, i),
-			query->second ? block_groups_of_site(query->second, i) : 0)];
-
-		row->bytes += site->peak_bytes;
-		row->blocks += site->peak_blocks;
-		row->leaked += site->leaked_bytes;
-		row->total += site->total_bytes;
-		row->calls += site->calls;
-		row->temporary += site->temporary;
-		if (row->own_peak < site->own_peak_bytes)
-			row->own_peak = site->own_peak_bytes;
-	}
+	return is_of_sites(query) && query->first->by == BLOCK_GROUPS_SITE && !query->second;
 }
 
 static void add_up(struct sums *sums)
@@ -142,12 +114,13 @@ static struct err *fill(struct sums_job *job, struct sums *sums)
 	sums->rows = calloc((size_t)job->rows + 1, sizeof(*sums->rows));
 	if (!sums->rows)
 		return err_no_memory();
-	err = sums_walk(job, sums);
+	if (!knows_own_peaks(job->query))
+		err = sums_walk(job, sums);
+	if (!err && job->of_sites)
+		err = sums_take_sites(job, sums);
 	if (err)
 		return err;
 	sums_cells_name(job, sums->rows);
-	if (is_of_sites(job->query))
-		take_sites(job, sums);
 	add_up(sums);
 	if (!job->query->bits) {
 		add_culled(job->recording, sums);
@@ -169,13 +142,15 @@ struct err *sums_create(const struct recording *recording, const struct sums_que
 		.query = query,
 		.sample_mean = facts->sample_mean,
 		.half_ns = facts->duration_ns / 2,
+		.of_sites = is_of_sites(query),
 	};
-	struct err *err;
+	struct err *err = NULL;
 
 	if (!sums)
 		return err_no_memory();
 	sums->duration_ns = facts->duration_ns;
-	err = block_temporary_find(recording, &temporary);
+	if (!job.of_sites)
+		err = block_temporary_find(recording, &temporary);
 	if (err)
 		return err;
 	job.temporary = temporary;

@@ -25,6 +25,8 @@ struct sums_job {
 	const uint64_t *temporary; /* a bit for each block: block_temporary.h */
 	uint64_t sample_mean;      /* 0: each block counts once */
 	uint64_t half_ns;          /* half of the run */
+	/* Sites tell the sums of all rows: sums_take_sites(). They are the numbers of reports. */
+	bool of_sites;
 };
 
 /* The most pairs that there may be. Each takes two bits. */
@@ -65,9 +67,15 @@ void sums_row_add(struct sums_row *row, const struct sums_row *later);
 void sums_leave_out_empty(struct sums *sums);
 
 /*
- * Fills the rows and `all`, which are zeroed, by the blocks, in the order of events. keys are not
- * set.
+ * Fills the rows, which are zeroed, and when most was live, by the blocks in the order of events.
+ * Keys are not set. If sites tell the sums: only own peaks, and what is live at the peak.
  */
 struct err *sums_walk(const struct sums_job *job, struct sums *sums);
+
+/*
+ * Fills all but keys and own peaks by sites, if these tell the sums. They have what was culled, too,
+ * and those of a live table have peaks. Own peaks are at least those of single sites.
+ */
+struct err *sums_take_sites(const struct sums_job *job, struct sums *sums);
 
 #endif

@@ -40,7 +40,7 @@ struct live_row {
 struct node {
 	uint64_t bytes, blocks;
 	uint32_t row;
-	uint32_t next; /* in its list of frees */
+	uint32_t next; /* in its list of frees; of one that waits: before which block it ends */
 };
 
 struct piece {
@@ -50,7 +50,7 @@ struct piece {
 	struct node *nodes; /* of the window: of its blocks, then of those that end in it */
 	size_t node_count, node_capacity;
 	uint32_t *freed;              /* for each block of the window: list of frees before it */
-	VEC(uint32_t) * waiting;      /* for each window: blocks of earlier ones that end in it */
+	VEC(struct node) * waiting;   /* for each window: blocks of earlier ones that end in it */
 	uint64_t live_bytes, maximum; /* of all rows; the latest maximum … */
 	uint64_t maximum_number;      /* … its number, 0: none in this piece … */
 	uint64_t maximum_ns;          /* … and when it was */
@@ -81,11 +81,26 @@ static uint64_t weight_of(const struct sums_job *job, uint64_t i)
 	return job->sample_mean ? sample_weight(job->sample_mean, job->blocks->size[i], i + 1) : 1;
 }
 
-static bool wait(struct piece *piece, uint64_t i, uint64_t turn)
+/* Keeps the whole node: to look at its block again would miss the cache. */
+static inline void wait(struct piece *piece, const struct node *node, uint64_t turn)
 {
 	__auto_type list = &piece->waiting[(turn - piece->first) / WINDOW];
+	struct node waiting = *node;
 
-	return vec_push(list, (uint32_t)i);
+	waiting.next = (uint32_t)turn;
+	if (!vec_push(list, waiting))
+		piece->failed = true;
+}
+
+static inline struct node node_of(const struct sums_job *job, uint64_t i)
+{
+	uint64_t weight = weight_of(job, i);
+
+	return (struct node){
+		.bytes = weight * job->blocks->size[i],
+		.blocks = weight,
+		.row = sums_row_of_block(job, i),
+	};
 }
 
 /* What began before the piece and has not ended. */
@@ -96,18 +111,17 @@ static void take_earlier(const struct sums_job *job, struct piece *piece)
 
 	for (uint64_t i = block_bits_next(bits, piece->first, 0); i < piece->first;
 	     i = block_bits_next(bits, piece->first, i + 1)) {
-		uint64_t turn = free_turn[i], weight;
-		struct live_row *live;
+		uint64_t turn = free_turn[i];
+		struct node node;
 
 		if (turn <= piece->first)
 			continue;
-		weight = weight_of(job, i);
-		live = &piece->live[sums_row_of_block(job, i)];
-		live->bytes += weight * job->blocks->size[i];
-		live->blocks += weight;
-		piece->live_bytes += weight * job->blocks->size[i];
-		if (turn < piece->end && !wait(piece, i, turn))
-			piece->failed = true;
+		node = node_of(job, i);
+		piece->live[node.row].bytes += node.bytes;
+		piece->live[node.row].blocks += node.blocks;
+		piece->live_bytes += node.bytes;
+		if (turn < piece->end)
+			wait(piece, &node, turn);
 	}
 	piece->maximum = piece->live_bytes;
 }
@@ -144,23 +158,11 @@ static inline void add_block(const struct sums_job *job, struct sums_row *row, u
 		add_life(row, freed > allocated ? freed - allocated : 0);
 }
 
-/* Makes a node for a block and, if it ends in the window, puts it into a list. */
-static inline void take_block(const struct sums_job *job, struct piece *piece, uint64_t begin,
-			      uint64_t end, uint64_t i, struct node *node)
+/* Puts a node into the list of what ends before the allocation of that place in the window. */
+static inline void list(struct piece *piece, struct node *node, uint64_t place)
 {
-	uint64_t turn = job->blocks->free_turn[i], weight = weight_of(job, i);
-
-	*node = (struct node){
-		.bytes = weight * job->blocks->size[i],
-		.blocks = weight,
-		.row = sums_row_of_block(job, i),
-	};
-	if (turn < end) {
-		node->next = piece->freed[turn - begin];
-		piece->freed[turn - begin] = (uint32_t)(node - piece->nodes);
-	} else if (turn < piece->end && !wait(piece, i, turn)) {
-		piece->failed = true;
-	}
+	node->next = piece->freed[place];
+	piece->freed[place] = (uint32_t)(node - piece->nodes);
 }
 
 static bool reserve(struct piece *piece, size_t count)
@@ -188,14 +190,22 @@ static void gather(const struct sums_job *job, struct piece *piece, uint64_t beg
 		return;
 	}
 	memset(piece->freed, 0xff, WINDOW * sizeof(*piece->freed));
-	for (size_t i = 0; i < waiting->count; i++)
-		take_block(job, piece, begin, end, waiting->items[i], &piece->nodes[WINDOW + i]);
+	for (size_t i = 0; i < waiting->count; i++) {
+		piece->nodes[WINDOW + i] = waiting->items[i];
+		list(piece, &piece->nodes[WINDOW + i], waiting->items[i].next - begin);
+	}
 	for (uint64_t i = block_bits_next(bits, end, begin); i < end;
 	     i = block_bits_next(bits, end, i + 1)) {
 		struct node *node = &piece->nodes[i - begin];
+		uint64_t turn = job->blocks->free_turn[i];
 
-		take_block(job, piece, begin, end, i, node);
-		add_block(job, &piece->rows[node->row], i, node);
+		*node = node_of(job, i);
+		if (turn < end)
+			list(piece, node, turn - begin);
+		else if (turn < piece->end)
+			wait(piece, node, turn);
+		if (!job->of_sites)
+			add_block(job, &piece->rows[node->row], i, node);
 	}
 	vec_deinit(waiting);
 }
@@ -293,7 +303,7 @@ static void finish(const struct sums_job *job, const struct piece *pieces, size_
 		for (size_t j = 0; j < count; j++) {
 			const struct live_row *live = &pieces[j].live[i];
 
-			if (j)
+			if (j && !job->of_sites)
 				sums_row_add(row, &pieces[j].rows[i]);
 			if (live->own_peak > row->own_peak)
 				row->own_peak = live->own_peak;
