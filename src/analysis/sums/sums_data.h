@@ -73,8 +73,8 @@ void sums_leave_out_empty(struct sums *sums);
 struct err *sums_walk(const struct sums_job *job, struct sums *sums);
 
 /*
- * Fills all but keys and own peaks by sites, if these tell the sums. They have what was culled, too,
- * and those of a live table have peaks. Own peaks are at least those of single sites.
+ * Fills all but keys and own peaks by sites, if these tell the sums. They have what was culled,
+ * too, and those of a live table have peaks. Own peaks are at least those of single sites.
  */
 struct err *sums_take_sites(const struct sums_job *job, struct sums *sums);
 

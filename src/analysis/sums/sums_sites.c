@@ -1,4 +1,5 @@
-/* Sums by sites, which a recording has already, but for slack and what was live at half of the run. */
+/* Sums by sites, which a recording has already, but for slack and what was live at half of the run.
+ */
 #include <stdlib.h>
 
 #include "analysis/sites/sample_weight.h"
