@@ -8,7 +8,7 @@ import series_reference
 import sums_reference as reference
 from many_blocks import many  # noqa: F401
 from servers import example, program, serve, served  # noqa: F401
-from queries import Recorded
+from queries import TAG, Recorded
 
 KEYS = ["site", "function", "file", "line", "module", "thread", "free_thread", "size", "lifetime", "time",
         "mark", "tag", "pool", "entry"]
@@ -198,6 +198,21 @@ def test_nothing_to_sum(program, tmp_path, serve):
         got = server.json("/data/last/sums", by=by, **({} if "," in by else {"spark": 9}))
         assert got["rows"] == 0 and got["key"] == got["bytes"] == got["curve"] == []
         assert set(got["all"].values()) == {0}
+
+
+def test_many_rows(program, tmp_path, serve):
+    """More than an answer has, or than have curves."""
+    made = Recorded(program, minor=3)
+    for i in range(100_001):
+        made.other(i, TAG, i)
+        made.allocate(i, 0x100000 + 64 * i, 32, [])
+    server = serve(made.write(tmp_path / "many.mallow", 100_001))
+    message = "invalid 'count': 100001 rows are more than 100000 at once; fewer with 'count', the next"
+    assert server.refused("/data/last/sums?by=tag").startswith(message)
+    page = server.json("/data/last/sums", by="tag", skip=99_999, sort_by="key")
+    assert page["rows"] == 100_001 and page["keys"][0]["least"] == [99_999, 100_000]
+    message = "invalid 'spark': 30000 rows would have more than 524288 points; fewer rows with 'count'"
+    assert server.refused("/data/last/sums?by=tag&count=30000&spark=20") == message
 
 
 FIELDS = {"bytes": "peak_bytes", "blocks": "peak_blocks", "leaked": "leaked_bytes", "total": "total_bytes",
