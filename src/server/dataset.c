@@ -17,7 +17,7 @@ void dataset_release(struct dataset *dataset)
 		selection_release(dataset->selections[i]);
 	for (size_t i = 0; i < 2; i++)
 		frame_json_deinit(&dataset->frames[i]);
-	for (size_t i = 0; i < DATASET_GROUPINGS; i++) {
+	for (size_t i = 0; i < BLOCK_GROUPS_COUNT; i++) {
 		if (dataset->groups[i])
 			block_groups_deinit(dataset->groups[i]);
 		free(dataset->groups[i]);

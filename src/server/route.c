@@ -18,6 +18,7 @@
 #define FLAME   ROUTE_FLAME
 #define SERIES  ROUTE_SERIES
 #define SPACE   ROUTE_SPACE
+#define SUMS    ROUTE_SUMS
 #define OPENS   ROUTE_OPENS
 #define FRAMES  ROUTE_FRAMES
 #define JSON    "application/json"

@@ -100,6 +100,16 @@ TARGETS = {
         "/data/last/series?points=3&by=site&top=1&size_min=1000",
         f"/data/{LAMP}/series?points=3&late=1s",
     ],
+    "sums": [
+        "/data/last/sums?spark=4",
+        "/data/last/sums?by=function&inclusive=true&sort_by=total&order=asc&skip=1&count=3",
+        "/data/last/sums?by=size,lifetime&lifetime=only_leaked",
+        "/data/last/sums?by=thread,free_thread&count=2",
+        "/data/last/sums?by=pool&sort_by=key",
+        "/data/last/sums?by=mark",
+        "/data/last/sums?by=entry,tag",
+        f"/data/{LAMP}/sums?by=line&sort_by=growth",
+    ],
     "space": [
         "/data/last/space",
         "/data/last/space?at=end&by=function&top=1&cell=64K",

@@ -40,13 +40,16 @@ class Program:
                      in re.findall(r"^([0-9a-f]+) T (\w+)$", symbols, re.M)}
         # Return addresses: behind the first bytes of the function.
         self.pcs = {name: BIAS + addresses[name] + 4 for name in FUNCTIONS}
+        self.line_of = {}  # {(pc, function): line}
         self.frames_of = {pc: self.lines(pc) for pc in self.pcs.values()}
 
     def lines(self, pc):
         out = subprocess.run(["addr2line", "-f", "-i", "-e", self.path, hex(pc - 1 - BIAS)],
                              capture_output=True, text=True, check=True).stdout.split("\n")
-        return [(function, place.rsplit(":", 1)[0]) for function, place
-                in zip(out[:-1:2], out[1:-1:2])]
+        lines = [(function, *place.split(" ")[0].rsplit(":", 1)) for function, place
+                 in zip(out[:-1:2], out[1:-1:2])]
+        self.line_of.update({(pc, function): int(line) for function, _, line in lines})
+        return [(function, source) for function, source, _ in lines]
 
 
 @pytest.fixture(scope="module")
