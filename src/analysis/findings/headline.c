@@ -5,6 +5,7 @@
 
 #include "analysis/facts/run_facts.h"
 #include "analysis/findings/percent.h"
+#include "analysis/names/library_state.h"
 #include "hosted/cleanup.h"
 
 #define FUNCTION_PERCENT 35
@@ -67,19 +68,19 @@ static void add_facts(const struct recording *recording, const struct findings *
 		add(headline, HEADLINE_ALL_FREED, 0, 0);
 }
 
-/* *ret: something that is never freed was allocated by own code. */
-static struct err *leaks_own(const struct recording *recording, struct own_functions *functions,
+/* *ret: something that is never freed was allocated by own code, and not for a library's state. */
+static struct err *leaks_own(const struct recording *recording, struct symbolized *symbolized,
 			     bool *ret)
 {
-	uint32_t count, unused;
+	uint32_t count;
 	const struct site *sites = recording_sites(recording, &count);
-	const uint32_t *named;
-	struct err *err = own_functions_named(functions, &named, &unused);
+	struct err *err = NULL;
+	bool kept = true;
 
-	*ret = false;
-	for (uint32_t i = 0; !err && !*ret && i < count; i++)
-		*ret = sites[i].leaked_bytes && named[i] != UINT32_MAX &&
-		       named_frame_is_own(own_functions_frame(functions, named[i]));
+	for (uint32_t i = 0; !err && kept && i < count; i++)
+		if (sites[i].leaked_blocks)
+			err = library_state_has(symbolized, sites[i].stack, &kept);
+	*ret = !kept;
 	return err;
 }
 
@@ -179,7 +180,7 @@ struct err *headline_make(const struct recording *recording, const struct findin
 		err = pick_own(functions, values, &headline.function);
 	if (err)
 		return err;
-	err = leaks_own(recording, functions, &own);
+	err = leaks_own(recording, own_functions_symbolized(functions), &own);
 	if (err)
 		return err;
 	add_facts(recording, findings, own, &headline);

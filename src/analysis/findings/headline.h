@@ -23,7 +23,7 @@ enum headline_fact {
 	HEADLINE_TEMPORARY, /* temporary calls: calls of all_calls */
 	HEADLINE_WRONG_FREES,
 	HEADLINE_NEVER_FREED, /* none of these, but not everything was freed: bytes, blocks */
-	HEADLINE_LIBRARIES,   /* the same, but none of it is own code's: bytes */
+	HEADLINE_LIBRARIES,   /* the same, but all of it is libraries' state: bytes */
 	HEADLINE_ALL_FREED,   /* none of these, and everything was */
 };
 

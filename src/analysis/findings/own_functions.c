@@ -48,6 +48,11 @@ struct err *own_functions_create(const struct recording *recording, struct symbo
 	return NULL;
 }
 
+struct symbolized *own_functions_symbolized(const struct own_functions *functions)
+{
+	return functions->symbolized;
+}
+
 static struct err *number_of(struct own_functions *functions, const struct named_frame *frame,
 			     uint32_t *ret)
 {

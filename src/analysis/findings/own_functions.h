@@ -20,6 +20,8 @@ struct err *own_functions_create(const struct recording *recording, struct symbo
 /* Accepts NULL. */
 void own_functions_destroy(struct own_functions *functions);
 
+struct symbolized *own_functions_symbolized(const struct own_functions *functions);
+
 /* A function that was picked, and a stack that shows it. */
 struct picked_function {
 	/* NULL: the value is 0, or of stacks without frames. */
