@@ -40,13 +40,30 @@ static void put_count(const struct sentence *sentence, enum finding_number which
 	put(sentence, format_counted(number(sentence, which), noun, sentence->style->exact).text);
 }
 
-/* before, then the function, if there is one. */
+/* ", for std::make_shared<Session>": what the function asked for, if a type tells it. */
+static void put_call(const struct sentence *sentence)
+{
+	const struct named_frame *call = sentence->finding->call;
+
+	if (!call || !own_name_has_type(call))
+		return;
+	put(sentence, sentence->finding->call_most ? ", for " : ", most for ");
+	own_name_put_call(sentence->buf, sentence->style, call);
+}
+
+/* before, then the function, if there is one, its line, and what it asked for. */
 static void put_function(const struct sentence *sentence, const char *before)
 {
-	if (!sentence->finding->frame)
+	const struct finding *finding = sentence->finding;
+
+	if (!finding->frame)
 		return;
 	put(sentence, before);
-	own_name_put(sentence->buf, sentence->style, sentence->finding->frame);
+	own_name_put(sentence->buf, sentence->style, finding->frame);
+	if (finding->lines > 1)
+		buf_printf(sentence->buf, " and %s more",
+			   format_counted(finding->lines - 1, "line", true).text);
+	put_call(sentence);
 }
 
 static void put_never_freed(const struct sentence *sentence)
