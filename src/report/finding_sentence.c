@@ -217,7 +217,8 @@ static void put_doubt(const struct sentence *sentence)
 		put_bytes(sentence, FINDING_NUMBER_bytes);
 		put(sentence, " of memory mapped by ");
 		put(sentence, sentence->finding->subject);
-		put(sentence, "'s own allocator, whose blocks no number here counts");
+		put(sentence, "'s own allocator, whose blocks no number here counts: "
+			      "--force-malloc shows them");
 		break;
 	case FINDING_SAMPLED:
 		put(sentence, "a sample, one in ");

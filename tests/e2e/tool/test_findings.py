@@ -271,8 +271,17 @@ def test_doubts(stands_out):
 
 
 def test_python_hides_its_blocks(tool, record):
-    found = findings_of(tool, record(["/usr/bin/python3", "-c", "[str(i) for i in range(100000)]"]).path)
-    assert "hidden_heap" in [finding["kind"] for finding in found["findings"]]
+    """The headline says so if what is hidden is more than what is seen; else it does not."""
+    script = "[str(i) for i in range(100000)]"
+    hidden, mostly_seen, seen = (
+        report(tool, record(["/usr/bin/python3", "-c", text], env=env).path)
+        for text, env in ((script, {}), (script + "; bytes(10 ** 8)", {}),
+                          (script, {"PYTHONMALLOC": "malloc"})))
+    said = r"Up to [\d.]+ MB more is in blocks that Python hides: --force-malloc shows them\."
+    assert re.match(said, hidden["headline"]["second"])
+    kinds = [[finding["kind"] for finding in found["findings"]] for found in (hidden, mostly_seen, seen)]
+    assert ["hidden_heap" in of for of in kinds] == [True, True, False]
+    assert not any(re.match(said, found["headline"]["second"]) for found in (mostly_seen, seen))
 
 
 def kinds_of(tool, path):
