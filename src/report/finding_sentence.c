@@ -172,6 +172,17 @@ static void put_temporary(const struct sentence *sentence)
 	put_share(sentence, FINDING_NUMBER_calls, FINDING_NUMBER_all_calls, " of them of ");
 }
 
+static void put_churn(const struct sentence *sentence)
+{
+	put_count(sentence, FINDING_NUMBER_calls, "call");
+	put(sentence, " made ");
+	put_bytes(sentence, FINDING_NUMBER_bytes);
+	put(sentence, " in all, of which at most ");
+	put_bytes(sentence, FINDING_NUMBER_live_bytes);
+	put(sentence, " was live at once");
+	put_function(sentence, ": ");
+}
+
 static void put_chains(const struct sentence *sentence)
 {
 	put_count(sentence, FINDING_NUMBER_calls, "realloc");
@@ -263,6 +274,7 @@ void finding_sentence_write(struct buf *buf, const struct style *style,
 		[FINDING_UNTOUCHED] = put_resident,
 		[FINDING_SLACK] = put_slack,
 		[FINDING_TEMPORARY] = put_temporary,
+		[FINDING_CHURN] = put_churn,
 		[FINDING_REALLOC_CHAINS] = put_chains,
 		[FINDING_FREED_BY_OTHERS] = put_freed_by_others,
 	};

@@ -63,6 +63,7 @@ struct err *find_grows_to_teardown(struct finding_search *search);
 struct err *find_large_blocks(struct finding_search *search);
 struct err *find_slack(struct finding_search *search);
 struct err *find_temporary(struct finding_search *search);
+struct err *find_churn(struct finding_search *search);
 struct err *find_chains(struct finding_search *search);
 struct err *find_freed_by_others(struct finding_search *search);
 struct err *find_sparse_pages(struct finding_search *search);
