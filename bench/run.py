@@ -34,7 +34,7 @@ IDLE = 0.5                  # a load average above this disturbs the figures
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", help="workloads, separated by commas; or: micro, live, engine, deep")
+    parser.add_argument("--only", help="workloads and micro, live, engine, deep, separated by commas")
     parser.add_argument("--tools", default=",".join(tools.BY_DEFAULT), help="[%(default)s]")
     parser.add_argument("--rounds", type=int, default=5, help="[%(default)s]")
     parser.add_argument("--compare-rounds", type=int, default=1,
@@ -77,9 +77,14 @@ def available(place, arguments):
             report.left_out(lacking, lacking_workloads))
 
 
+def wanted(arguments, small):
+    """Whether to measure this one of SMALL."""
+    return not arguments.no_micro and (not arguments.only or small in arguments.only.split(","))
+
+
 def run_micro(place, arguments):
     """(sections, micro.Pairs, scaling)."""
-    if arguments.no_micro or arguments.only not in (None, "micro"):
+    if not wanted(arguments, "micro"):
         return [], None, None
     capture_lines, captured = micro.captures(place, progress)
     pair_lines, pairs = micro.pairs_table(place, progress, captured)
@@ -94,14 +99,14 @@ def run_micro(place, arguments):
 
 def run_live(place, arguments):
     """(sections, live.Figures or None)."""
-    if arguments.no_micro or arguments.only not in (None, "live"):
+    if not wanted(arguments, "live"):
         return [], None
     return live.measure(place, progress, arguments.fast)
 
 
 def run_engine(place, arguments):
     """(sections, engine.Figures or None)."""
-    if arguments.no_micro or arguments.only not in (None, "engine"):
+    if not wanted(arguments, "engine"):
         return [], None
     lines, served, huge, found = engine.measure(place, progress, arguments.fast)
     title = (f"Opening a recording of {table.count(found.allocations)} allocations with its blocks, "
@@ -114,7 +119,7 @@ def run_engine(place, arguments):
 
 def run_deep(place, arguments):
     """(sections, deep.Figures or None)."""
-    if arguments.no_micro or arguments.only not in (None, "deep"):
+    if not wanted(arguments, "deep"):
         return [], None
     lines, whole, found = deep.measure(place, progress, arguments.fast)
     if not found:

@@ -1,5 +1,7 @@
 #include "cli/loaded.h"
 
+#include <errno.h>
+
 #include "analysis/facts/run_facts.h"
 #include "analysis/index/index_file.h"
 #include "analysis/views/series_stored.h"
@@ -8,7 +10,23 @@
 #include "cli/progress.h"
 #include "hosted/cleanup.h"
 
-/* to_finish: the curve that a finished recording has is made, too. */
+/* to_finish: the curve that a finished recording has is made, too. *ret: empty. */
+static struct err *load(const char *path, unsigned int needs, bool to_finish,
+			struct progress *progress, struct loaded *ret)
+{
+	struct err *err = recording_open(path, needs, progress_update, progress, &ret->recording);
+
+	if (!err)
+		index_file_renew(ret->recording);
+	if (!err && to_finish)
+		err = series_keep(ret->recording);
+	if (!err && needs & RECORDING_RUN_FACTS)
+		err = recording_settle_facts(ret->recording);
+	if (err)
+		loaded_close(ret);
+	return err;
+}
+
 static bool open_with(const char *path, unsigned int needs, bool to_finish,
 		      const struct naming *naming, struct loaded *ret)
 {
@@ -19,13 +37,13 @@ static bool open_with(const char *path, unsigned int needs, bool to_finish,
 	progress_init(&progress, "loading");
 	err = file_kind_check(path);
 	if (!err)
-		err = recording_open(path, needs, progress_update, &progress, &loaded.recording);
-	if (!err)
-		index_file_renew(loaded.recording);
-	if (!err && to_finish)
-		err = series_keep(loaded.recording);
-	if (!err && needs & RECORDING_RUN_FACTS)
-		err = recording_settle_facts(loaded.recording);
+		err = load(path, needs, to_finish, &progress, &loaded);
+	// Run facts need every block, sums do not: better a report without findings than none.
+	if (err && err_number(err) == ENOMEM && needs & RECORDING_RUN_FACTS) {
+		err_destroy(err);
+		err = load(path, needs & ~(unsigned int)RECORDING_RUN_FACTS, false, &progress,
+			   &loaded);
+	}
 	if (!err && naming)
 		err = symbolized_create(loaded.recording, naming, &loaded.symbolized);
 	progress_deinit(&progress);
@@ -71,7 +89,7 @@ bool loaded_open_facts(const char *path, const struct naming *naming, struct loa
 
 bool loaded_open_checked(const char *path, const struct naming *naming, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_CHECKED | RECORDING_RUN_FACTS, naming, ret);
+	return open_loaded(path, RECORDING_CHECKED, naming, ret);
 }
 
 bool loaded_open_to_finish(const char *path, const struct naming *naming, struct loaded *ret)

@@ -23,11 +23,14 @@ bool loaded_open_filterable(const char *path, const struct naming *naming, struc
 bool loaded_open_errors(const char *path, const struct naming *naming, struct loaded *ret);
 /* As loaded_open(), with blocks and heap errors, without names: all that an index file has. */
 bool loaded_open_blocks(const char *path, struct loaded *ret);
-/* As loaded_open(), with run facts: of a finished recording no event is read for them. */
+/*
+ * As loaded_open(), with run facts: of a finished recording no event is read for them. Without
+ * memory for all blocks they are left out.
+ */
 bool loaded_open_facts(const char *path, const struct naming *naming, struct loaded *ret);
-/* As loaded_open_facts(), and the checksum of every chunk is compared: to finish it. */
+/* As loaded_open(), and the checksum of every chunk is compared. */
 bool loaded_open_checked(const char *path, const struct naming *naming, struct loaded *ret);
-/* The same, and the curve is made: all that finished_write() stores. */
+/* The same, with run facts and the curve: all that finished_write() stores. */
 bool loaded_open_to_finish(const char *path, const struct naming *naming, struct loaded *ret);
 /* Accepts a zeroed struct. */
 void loaded_close(struct loaded *loaded);

@@ -146,7 +146,7 @@ static void put_others(struct buf *buf, const struct image *images, size_t count
 			   format_bytes(images[i].total_bytes, false).text);
 		style_safe_text(buf, program, strlen(program));
 		buf_text(buf, "  ");
-		shell_word_put(buf, path);
+		shell_path_put(buf, path);
 		buf_char(buf, '\n');
 	}
 	if (count > OTHERS_SHOWN)
@@ -174,20 +174,20 @@ static void put_next(struct buf *buf, const char *whole, const char *output)
 	const char *path = short_path(whole);
 
 	buf_text(buf, "\n  recording   ");
-	shell_word_put(buf, path);
+	shell_path_put(buf, path);
 	if (is_second(path, output) || is_second(whole, output)) {
 		buf_text(buf, "  (");
-		shell_word_put(buf, output);
+		shell_path_put(buf, output);
 		buf_text(buf, " is an older one)");
 	}
 	buf_text(buf, "\n  next        ");
 	shell_word_put(buf, program_invocation_name);
 	buf_text(buf, " report ");
-	shell_word_put(buf, path);
+	shell_path_put(buf, path);
 	buf_text(buf, "\n              ");
 	shell_word_put(buf, program_invocation_name);
 	buf_text(buf, " export --to flamegraph -o flame.svg ");
-	shell_word_put(buf, path);
+	shell_path_put(buf, path);
 	buf_char(buf, '\n');
 }
 

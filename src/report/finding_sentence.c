@@ -313,5 +313,5 @@ void finding_command_write(struct buf *buf, const struct finding *finding, const
 		shell_word_put(buf, finding->conditions[i].value);
 	}
 	buf_char(buf, ' ');
-	shell_word_put(buf, path);
+	shell_path_put(buf, path);
 }

@@ -21,3 +21,10 @@ void shell_word_put(struct buf *buf, const char *word)
 	style_safe_text(buf, word, strlen(word));
 	buf_char(buf, '\'');
 }
+
+void shell_path_put(struct buf *buf, const char *path)
+{
+	if (*path == '-')
+		buf_text(buf, "./");
+	shell_word_put(buf, path);
+}

@@ -6,5 +6,7 @@
 
 /* Writes a word, quoted if the shell would take it for something else; safe for terminals. */
 void shell_word_put(struct buf *buf, const char *word);
+/* The same for a path, which no command takes for an option. */
+void shell_path_put(struct buf *buf, const char *path);
 
 #endif

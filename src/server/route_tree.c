@@ -10,7 +10,6 @@
 #include "server/route.h"
 #include "server/selection.h"
 
-CLEANUP_DEFINE(struct source_tree *, source_tree_destroy);
 CLEANUP_DEFINE(struct selection *, selection_release);
 
 /* *ret: the tree; NULL if the request was refused. Call it under the lock. */
@@ -28,26 +27,12 @@ static struct err *find_tree(struct request *request, struct reply *reply, struc
 	return err ? err : source_tree_create(dataset->recording, dataset->symbolized, sums, ret);
 }
 
-struct err *route_allocation_ascii_tree(struct request *request, struct reply *reply)
-{
-	cleanup(source_tree_destroy_at) struct source_tree *tree = NULL;
-	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
-	struct dataset *dataset = request->dataset;
-	struct err *err;
-
-	dataset_lock(dataset);
-	err = find_tree(request, reply, &tree);
-	if (!err && tree)
-		err = ascii_tree_write(&buf, dataset->symbolized, tree, request_strips(request));
-	dataset_unlock(dataset);
-	return err || reply->status ? err : reply_whole(reply, &buf);
-}
-
 /* A tree of which some nodes are written already. */
 struct writing {
 	struct dataset *dataset;
 	struct source_tree *tree;
-	uint32_t at; /* the node to be written next */
+	struct ascii_tree *ascii; /* NULL: JSON, with what follows */
+	uint32_t at;              /* the node to be written next */
 	bool strip;
 };
 
@@ -55,6 +40,7 @@ static void drop_writing(void *state)
 {
 	struct writing *writing = state;
 
+	ascii_tree_destroy(writing->ascii);
 	source_tree_destroy(writing->tree);
 	dataset_release(writing->dataset);
 	free(writing);
@@ -119,7 +105,18 @@ static struct err *make_tree(void *state, struct buf *buf, bool *done)
 	return err;
 }
 
-struct err *route_tree(struct request *request, struct reply *reply)
+static struct err *make_ascii(void *state, struct buf *buf, bool *done)
+{
+	struct writing *writing = state;
+	struct err *err;
+
+	dataset_lock(writing->dataset);
+	err = ascii_tree_more(writing->ascii, buf, BODY_PIECE, done);
+	dataset_unlock(writing->dataset);
+	return err;
+}
+
+static struct err *answer(struct request *request, struct reply *reply, body_make *make)
 {
 	struct writing *writing = calloc(1, sizeof(*writing));
 	struct err *err;
@@ -131,9 +128,22 @@ struct err *route_tree(struct request *request, struct reply *reply)
 	dataset_lock(writing->dataset);
 	err = find_tree(request, reply, &writing->tree);
 	dataset_unlock(writing->dataset);
+	if (!err && writing->tree && make == make_ascii)
+		err = ascii_tree_create(writing->dataset->symbolized, writing->tree, writing->strip,
+					&writing->ascii);
 	if (err || !writing->tree) {
 		drop_writing(writing);
 		return err;
 	}
-	return reply_pieces(reply, make_tree, writing, drop_writing);
+	return reply_pieces(reply, make, writing, drop_writing);
+}
+
+struct err *route_tree(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, make_tree);
+}
+
+struct err *route_allocation_ascii_tree(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, make_ascii);
 }

@@ -1,6 +1,7 @@
 #include "report/text/ascii_tree.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "hosted/cleanup.h"
@@ -62,127 +63,159 @@ static void format_row(struct row *row, const struct source_node *node)
 	format_since(row->cells[LAST], node->last_ns);
 }
 
-struct writer {
-	struct buf *buf;
+struct ascii_tree {
 	struct symbolized *symbolized;
 	const struct source_tree *tree;
 	bool strip;
-	size_t widths[CELLS];
-	VEC(char) bars; /* a bar for each ancestor below the root */
+	size_t widths[CELLS]; /* 0: nothing is written yet */
+	uint32_t at;          /* the node to be written next */
+	VEC(char) bars;       /* a bar for each ancestor of it below the root */
 };
 
-static void put_row(struct writer *writer, const struct row *row)
+static void put_row(struct buf *buf, const struct ascii_tree *ascii, const struct row *row)
 {
 	for (int i = 0; i < CELLS; i++) {
-		buf_text(writer->buf, row->cells[i]);
-		buf_repeat(writer->buf, ' ', writer->widths[i] - strlen(row->cells[i]) + 1);
+		buf_text(buf, row->cells[i]);
+		buf_repeat(buf, ' ', ascii->widths[i] - strlen(row->cells[i]) + 1);
 	}
 }
 
-static struct err *put_source(struct writer *writer, const struct source_node *node)
+static struct err *put_source(struct buf *buf, struct ascii_tree *ascii,
+			      const struct source_node *node)
 {
 	const struct named_frame *lines, *frame;
 	struct err *err;
 	size_t count;
 
-	err = symbolized_frame(writer->symbolized, node->frame, &lines, &count);
+	err = symbolized_frame(ascii->symbolized, node->frame, &lines, &count);
 	if (err)
 		return err;
 	frame = &lines[node->line];
-	if (frame->has_symbol && writer->strip) {
+	if (frame->has_symbol && ascii->strip) {
 		cleanup(buf_deinit) struct buf stripped = BUF_EMPTY;
 
 		template_args_strip(&stripped, frame->function);
-		style_safe_text(writer->buf, stripped.data, stripped.size);
+		style_safe_text(buf, stripped.data, stripped.size);
 	} else if (frame->has_symbol) {
-		style_safe_text(writer->buf, frame->function, strlen(frame->function));
+		style_safe_text(buf, frame->function, strlen(frame->function));
 	} else {
-		buf_printf(writer->buf, "%016" PRIX64, frame->address);
+		buf_printf(buf, "%016" PRIX64, frame->address);
 	}
 	if (frame->has_symbol && frame->file && frame->line) {
 		const char *name = file_name(frame->file);
 
-		buf_text(writer->buf, " [");
-		style_safe_text(writer->buf, name, strlen(name));
-		buf_printf(writer->buf, ":%" PRIu32 "]", frame->line);
+		buf_text(buf, " [");
+		style_safe_text(buf, name, strlen(name));
+		buf_printf(buf, ":%" PRIu32 "]", frame->line);
 	} else if (!frame->has_symbol && frame->module_name) {
-		buf_text(writer->buf, " [");
-		style_safe_text(writer->buf, frame->module_name, strlen(frame->module_name));
-		buf_text(writer->buf, "]");
+		buf_text(buf, " [");
+		style_safe_text(buf, frame->module_name, strlen(frame->module_name));
+		buf_text(buf, "]");
 	}
 	return NULL;
 }
 
-static struct err *put_node(struct writer *writer, uint32_t index)
+static struct err *put_node(struct buf *buf, struct ascii_tree *ascii)
 {
-	const struct source_node *node = &writer->tree->nodes[index];
+	const struct source_node *node = &ascii->tree->nodes[ascii->at];
 	struct err *err = NULL;
 	struct row row;
 
 	format_row(&row, node);
-	put_row(writer, &row);
-	if (index) {
-		buf_put(writer->buf, writer->bars.items, writer->bars.count);
-		buf_text(writer->buf, node->next_sibling == RECORDING_NONE ? "└" : "├");
-		err = put_source(writer, node);
+	put_row(buf, ascii, &row);
+	if (ascii->at) {
+		buf_put(buf, ascii->bars.items, ascii->bars.count);
+		buf_text(buf, node->next_sibling == RECORDING_NONE ? "└" : "├");
+		err = put_source(buf, ascii, node);
 	} else {
-		buf_text(writer->buf, "▒");
+		buf_text(buf, "▒");
 	}
-	buf_char(writer->buf, '\n');
+	buf_char(buf, '\n');
 	return err;
 }
 
-/* Writes all nodes, each before its children. */
-static struct err *walk(struct writer *writer)
+/* Steps to the node after the one that was written, which is not before its parent. */
+static struct err *step(struct ascii_tree *ascii, bool *done)
 {
-	const struct source_node *nodes = writer->tree->nodes;
-	uint32_t at = 0;
-	struct err *err;
+	const struct source_node *nodes = ascii->tree->nodes;
+	uint32_t at = ascii->at;
 
-	for (;;) {
-		err = put_node(writer, at);
-		if (err)
-			return err;
-		if (nodes[at].first_child != RECORDING_NONE) {
-			char bar = nodes[at].next_sibling == RECORDING_NONE ? ' ' : '|';
+	if (nodes[at].first_child != RECORDING_NONE) {
+		char bar = nodes[at].next_sibling == RECORDING_NONE ? ' ' : '|';
 
-			if (at && !vec_push(&writer->bars, bar))
-				return err_no_memory();
-			at = nodes[at].first_child;
-			continue;
-		}
-		while (at && nodes[at].next_sibling == RECORDING_NONE) {
-			at = nodes[at].parent;
-			if (at)
-				writer->bars.count--;
-		}
-		if (!at)
-			return NULL;
-		at = nodes[at].next_sibling;
+		if (at && !vec_push(&ascii->bars, bar))
+			return err_no_memory();
+		ascii->at = nodes[at].first_child;
+		return NULL;
+	}
+	while (at && nodes[at].next_sibling == RECORDING_NONE) {
+		at = nodes[at].parent;
+		if (at)
+			ascii->bars.count--;
+	}
+	*done = !at;
+	ascii->at = at ? nodes[at].next_sibling : 0;
+	return NULL;
+}
+
+/* The root has the most of all but the latest first allocation: more is never shown in less room.
+ */
+static void measure(struct ascii_tree *ascii, const struct row *head)
+{
+	struct source_node most = ascii->tree->nodes[0];
+	struct row row;
+
+	for (uint32_t i = 1; i < ascii->tree->count; i++)
+		if (ascii->tree->nodes[i].first_ns > most.first_ns)
+			most.first_ns = ascii->tree->nodes[i].first_ns;
+	format_row(&row, &most);
+	for (int i = 0; i < CELLS; i++) {
+		size_t width = strlen(row.cells[i]);
+
+		ascii->widths[i] = strlen(head->cells[i]);
+		if (width > ascii->widths[i])
+			ascii->widths[i] = width;
 	}
 }
 
-struct err *ascii_tree_write(struct buf *buf, struct symbolized *symbolized,
-			     const struct source_tree *tree, bool strip)
+struct err *ascii_tree_create(struct symbolized *symbolized, const struct source_tree *tree,
+			      bool strip, struct ascii_tree **ret)
+{
+	struct ascii_tree *ascii = calloc(1, sizeof(*ascii));
+
+	if (!ascii)
+		return err_no_memory();
+	ascii->symbolized = symbolized;
+	ascii->tree = tree;
+	ascii->strip = strip;
+	*ret = ascii;
+	return NULL;
+}
+
+void ascii_tree_destroy(struct ascii_tree *ascii)
+{
+	if (!ascii)
+		return;
+	vec_deinit(&ascii->bars);
+	free(ascii);
+}
+
+struct err *ascii_tree_more(struct ascii_tree *ascii, struct buf *buf, size_t size, bool *done)
 {
 	static const struct row head = {{"SIZE", "COUNT", "FIRST", "LAST"}};
-	struct writer writer = {.buf = buf, .symbolized = symbolized, .tree = tree, .strip = strip};
-	struct err *err;
+	struct err *err = NULL;
 
-	for (int i = 0; i < CELLS; i++)
-		writer.widths[i] = strlen(head.cells[i]);
-	for (uint32_t i = 0; i < tree->count; i++) {
-		struct row row;
-
-		format_row(&row, &tree->nodes[i]);
-		for (int cell = 0; cell < CELLS; cell++)
-			if (strlen(row.cells[cell]) > writer.widths[cell])
-				writer.widths[cell] = strlen(row.cells[cell]);
+	if (!ascii->widths[0]) {
+		measure(ascii, &head);
+		put_row(buf, ascii, &head);
+		buf_text(buf, "SOURCE\n");
 	}
-	put_row(&writer, &head);
-	buf_text(buf, "SOURCE\n");
-	err = walk(&writer);
-	buf_char(buf, '\n');
-	vec_deinit(&writer.bars);
+	while (!err && !*done && buf->size < size) {
+		err = put_node(buf, ascii);
+		if (!err)
+			err = step(ascii, done);
+	}
+	if (*done)
+		buf_char(buf, '\n');
 	return err;
 }

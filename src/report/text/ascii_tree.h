@@ -8,8 +8,22 @@
 #include "analysis/views/source_tree.h"
 #include "hosted/buf.h"
 
-/* Writes the tree. strip: functions without the arguments of templates (template_args.h). */
-struct err *ascii_tree_write(struct buf *buf, struct symbolized *symbolized,
-			     const struct source_tree *tree, bool strip);
+/* A tree of which some lines are written already. */
+struct ascii_tree;
+
+/*
+ * Symbolizer and tree must live longer. strip: functions without the arguments of templates
+ * (template_args.h). The only error: no memory.
+ */
+struct err *ascii_tree_create(struct symbolized *symbolized, const struct source_tree *tree,
+			      bool strip, struct ascii_tree **ret);
+/* Accepts NULL. */
+void ascii_tree_destroy(struct ascii_tree *ascii);
+
+/*
+ * Writes the lines that follow until buf has `size` bytes. Sets *done behind the last, after which
+ * it must not be called again. It asks the symbolizer.
+ */
+struct err *ascii_tree_more(struct ascii_tree *ascii, struct buf *buf, size_t size, bool *done);
 
 #endif

@@ -106,6 +106,16 @@ def test_summary_names_file_and_next_commands(record):
         assert word in text, word
 
 
+def test_commands_of_a_path_like_an_option(mallow, tmp_path):
+    """A recording called -x.mallow: its commands can be copied into a shell."""
+    run = subprocess.run([mallow, "run", "-o", "-x.mallow", "--", "/bin/true"], cwd=tmp_path,
+                         capture_output=True, text=True, check=True)
+    [command] = [line.split("next")[1] for line in run.stderr.splitlines()
+                 if line.startswith("  next ")]
+    shown = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    assert shown.returncode == 0, command + shown.stderr
+
+
 def test_recording_while_it_runs(mallow, preload, compile_sample, tool, tmp_path):
     """A recording can be read while its program runs: it grows and says that it is not complete."""
     path = tmp_path / "r.mallow"

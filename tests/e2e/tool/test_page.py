@@ -2,6 +2,7 @@
 together by what a reader sees of them, and its sums are those of everything else."""
 import collections
 import re
+import resource
 import subprocess
 
 import pytest
@@ -133,3 +134,19 @@ def test_stacks_are_those_of_the_rows(tool, recording):
     values = [int(value.replace(",", ""))
               for value in re.findall(r"^ +\d\. ([\d,]+) B", text[text.index("At the peak"):], re.M)]
     assert values == [value for value, _ in rows]
+
+
+def test_without_room_for_all_blocks(mallow, record):
+    """Sums need less memory than findings: a report without findings is better than none."""
+    path = record(["/usr/bin/python3", "-c", "x = [bytes(600) for _ in range(300000)]"]).path
+
+    def within(mebibytes, *words):
+        return subprocess.run([mallow, "report", *words, path], capture_output=True, text=True,
+                              preexec_fn=lambda: resource.setrlimit(
+                                  resource.RLIMIT_AS, (mebibytes << 20, mebibytes << 20)))
+
+    least = next(size for size in range(16, 512, 2) if within(size, "--tree").returncode == 0)
+    assert "not looked for all: the recording's blocks were not read" not in within(512).stdout
+    page = within(least)
+    assert page.returncode == 0, page.stderr
+    assert "not looked for all: the recording's blocks were not read" in page.stdout
