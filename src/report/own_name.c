@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/names/function_name.h"
 #include "analysis/names/short_name.h"
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
@@ -50,12 +51,12 @@ bool own_name_has_type(const struct named_frame *call)
 	cleanup(buf_deinit) struct buf name = BUF_EMPTY;
 	const char *text;
 
-	if (!named_frame_is_demangled(call))
+	if (!named_frame_is_demangled(call) ||
+	    function_name_rust(call->raw_function) == FUNCTION_RUST_LEGACY)
 		return false;
 	short_name_put(&name, call->function, SHORT_NAME_FIRST);
 	text = buf_string(&name);
-	// Names of Rust's older mangling have the parameters of a type: Vec<T, A>.
-	return text && strchr(text, '<') && !strstr(text, "<T") && !strstr(text, "<K");
+	return text && function_name_has_arguments(text);
 }
 
 void own_name_put_call(struct buf *buf, const struct style *style, const struct named_frame *call)

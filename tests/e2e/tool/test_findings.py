@@ -153,18 +153,21 @@ def test_cpp(tool, record, compile_sample):
 
 LINES = """
 #include <cstdlib>
+#include <memory>
 #include <unistd.h>
 #include <vector>
 std::vector<void *> kept;
 __attribute__((noinline)) void fill(bool more)
 {
-	kept.push_back(malloc(1000)); // line 8 has most, by two stacks
+	kept.push_back(malloc(1000)); // line 9 has most, by two stacks
 	if (more)
 		kept.push_back(malloc(1500)); // the stack that has most
 	asm volatile("");
 }
 struct Many { std::vector<long> of; };
 __attribute__((noinline)) void one_type(Many *many) { many->of.assign(1000, 0); asm volatile(""); }
+struct Task { char of[4000]; };
+__attribute__((noinline)) void letter(int) { kept.push_back(new std::shared_ptr<Task>(std::make_shared<Task>())); }
 int main()
 {
 	kept.reserve(1000);
@@ -173,7 +176,7 @@ int main()
 	for (int i = 0; i < 60; i++)
 		fill(false);
 	for (int i = 0; i < 40; i++)
-		one_type(new Many);
+		one_type(new Many), letter(i);
 	_exit(0);
 }
 """
@@ -183,12 +186,14 @@ def test_lines_and_calls(tool, record, tmp_path):
     """The line that has most, how many there are, and the type that was asked for."""
     (tmp_path / "lines.cpp").write_text(LINES)
     subprocess.run(["g++", "-g", "-O0", "-o", tmp_path / "lines", tmp_path / "lines.cpp"], check=True)
-    typed, lines = findings_of(tool, record([tmp_path / "lines"], check=False).path)["findings"]
-    assert (lines["function"], lines["line"], lines["lines"], lines["call"]) == ("fill(bool)", 8, 2, None)
-    assert lines["sentence"].endswith(": fill  lines.cpp:8 and 1 line more")
-    assert {frame["line"] for frame in lines["stack"] if frame["function"] == "fill(bool)"} == {8}
+    found = {finding["function"]: finding for finding in findings_of(tool, record([tmp_path / "lines"], check=False).path)["findings"]}
+    lines, typed = found["fill(bool)"], found["one_type(Many*)"]
+    assert (lines["function"], lines["line"], lines["lines"], lines["call"]) == ("fill(bool)", 9, 2, None)
+    assert lines["sentence"].endswith(": fill  lines.cpp:9 and 1 line more")
+    assert {frame["line"] for frame in lines["stack"] if frame["function"] == "fill(bool)"} == {9}
     assert (typed["function"], typed["lines"]) == ("one_type(Many*)", 1)
     assert re.search(r": one_type  lines\.cpp:\d+, for std::vector<long>::assign$", typed["sentence"])
+    assert re.search(r": letter  lines\.cpp:\d+, for std::make_shared<Task>$", found["letter(int)"]["sentence"])
 
 
 SMALL_LEAK = """
