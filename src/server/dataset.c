@@ -156,3 +156,13 @@ struct err *dataset_put_stack(struct dataset *dataset, struct json_writer *json,
 {
 	return frame_json_put_stack(&dataset->frames[strip], json, stack);
 }
+
+struct err *dataset_field_stack(struct dataset *dataset, struct json_writer *json, uint32_t stack,
+				bool frames, bool strip)
+{
+	json_key(json, "backtrace");
+	if (frames)
+		return dataset_put_stack(dataset, json, stack, strip);
+	json_null(json);
+	return NULL;
+}

@@ -93,4 +93,8 @@ struct err *dataset_groups(struct dataset *dataset, enum block_groups_by by,
 struct err *dataset_put_stack(struct dataset *dataset, struct json_writer *json, uint32_t stack,
 			      bool strip);
 
+/* Writes the field "backtrace": a stack as above; if frames are not wanted null. */
+struct err *dataset_field_stack(struct dataset *dataset, struct json_writer *json, uint32_t stack,
+				bool frames, bool strip);
+
 #endif

@@ -80,3 +80,16 @@ struct err *group_json_put(struct json_writer *json, const struct recording *rec
 	group_json_field_stack(json, recording, site ? group : RECORDING_NONE);
 	return NULL;
 }
+
+void group_json_field_peak(struct json_writer *json, const struct recording *recording,
+			   const struct group_json_peak *peak)
+{
+	json_key(json, "peak");
+	json_object(json);
+	json_field_u64(json, "at_ns", peak->at_ns);
+	json_field_u64(json, "bytes", peak->bytes);
+	json_field_u64(json, "blocks", peak->blocks);
+	rest_json_field_thread(json, recording, peak->thread);
+	group_json_field_stack(json, recording, peak->site);
+	json_end(json);
+}

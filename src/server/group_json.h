@@ -18,4 +18,15 @@ struct err *group_json_put(struct json_writer *json, const struct recording *rec
 void group_json_field_stack(struct json_writer *json, const struct recording *recording,
 			    uint32_t site);
 
+/*
+ * Writes the field "peak": when most was live, and the thread and site (indices) whose allocation
+ * that was; RECORDING_NONE: not known.
+ */
+struct group_json_peak {
+	uint64_t at_ns, bytes, blocks;
+	uint32_t thread, site;
+};
+void group_json_field_peak(struct json_writer *json, const struct recording *recording,
+			   const struct group_json_peak *peak);
+
 #endif

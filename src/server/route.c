@@ -19,6 +19,7 @@
 #define SERIES  ROUTE_SERIES
 #define SPACE   ROUTE_SPACE
 #define OPENS   ROUTE_OPENS
+#define FRAMES  ROUTE_FRAMES
 #define JSON    "application/json"
 #define TEXT    "text/plain; charset=utf-8"
 #define SVG     "image/svg+xml"

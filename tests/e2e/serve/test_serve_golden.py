@@ -29,6 +29,7 @@ def server(request, tmp_path_factory):
     for name in ("lamp", "shop"):  # the latter is the last one
         (folder / f"{name}.mallow").write_bytes(getattr(golden_recording, name)())
     server = Server(request.getfixturevalue(request.param), folder / "lamp.mallow", folder / "shop.mallow")
+    server.folder = str(folder)
     yield server
     server.end()
 
@@ -123,6 +124,7 @@ def test_answers(name, server, document):
     version = document["info"]["version"]
     text = text.replace(f"mallow {version}", "mallow VERSION").replace(
         f'"version": "{version}"', '"version": "VERSION"')
+    text = text.replace(server.folder, "FOLDER")
     path = GOLDEN / (name + suffix)
     if os.environ.get("MALLOW_ACCEPT"):
         path.parent.mkdir(parents=True, exist_ok=True)

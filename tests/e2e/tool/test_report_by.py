@@ -20,7 +20,7 @@ from filter_reference import Blocks
 from made_recording import Made
 from recording_writer import varint
 from command_line import on_terminal
-from queries import (CULLED, SECOND, STACK, Recorded, example, program,  # noqa: F401
+from queries import (CULLED, SECOND, STACK, Recorded, example, filter_lines, program,  # noqa: F401
                      random_condition, random_recording, run_tool)
 
 SUMS = breakdown_reference.FIELDS
@@ -32,9 +32,7 @@ BY_STACKS = BY_OWN + BY_FRAMES
 def query(path, filters):
     """What each filter comes to, by everything."""
     helper = built("MALLOW_FILTER_QUERY", TOP / "build" / "meson" / "tests" / "unit" / "filter_query")
-    lines = "".join("\t".join(f"{name}={value}" for name, value in one.items()) + "\n"
-                    for one in filters)
-    run = subprocess.run([str(helper), str(path), "--all"], input=lines, capture_output=True,
+    run = subprocess.run([str(helper), str(path), "--all"], input=filter_lines(filters), capture_output=True,
                          text=True, env=clean_environment(), timeout=120)
     assert run.returncode == 0, run.stderr
     return [json.loads(line) for line in run.stdout.splitlines()]
