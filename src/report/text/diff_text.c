@@ -10,6 +10,7 @@
 #include "report/frame_name.h"
 #include "report/own_name.h"
 #include "report/summary.h"
+#include "report/text/text_report.h"
 #include "report/text/text_stack.h"
 #include "report/text/text_table.h"
 
@@ -116,6 +117,9 @@ static void put_side(struct buf *buf, const struct style *style, const struct di
 	buf_put(buf, run.data, run.size);
 	style_end(buf, style);
 	buf_char(buf, '\n');
+	text_report_live(buf, facts);
+	text_report_reservations(buf, style, facts);
+	summary_write_gaps(buf, style, recording);
 }
 
 /* Writes what the whole changed by. */
@@ -127,7 +131,7 @@ static void put_first_sentence(struct buf *buf, const struct style *style,
 	uint64_t after = sum_of(view, DIFF_AFTER, view->metric);
 
 	style_begin(buf, style, STYLE_STRONG);
-	if (all && before)
+	if (all && before && after)
 		buf_printf(buf, "%s (%s)", change(style, view->metric, all).text,
 			   percent(before, after).text);
 	else if (all)

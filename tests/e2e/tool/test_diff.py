@@ -110,6 +110,15 @@ def test_moments(seed, tool, tmp_path):
     assert [said[side]["moment"] for side in ("before", "after")] == [True, True]
 
 
+def test_gaps_are_said(tool, tmp_path):
+    """What is missing on a side may be the whole difference."""
+    path = random_made(tmp_path / "one", "gaps", NAMES)
+    cut = tmp_path / "cut.mallow"
+    cut.write_bytes(path.read_bytes()[:-100])
+    lines = tool("diff", path, cut).stdout.splitlines()
+    assert lines[1].startswith("after") and re.match(r"  ! .*damaged", lines[2]), lines[:4]
+
+
 def test_itself_is_empty(tool, tmp_path):
     path = random_made(tmp_path / "one", "itself", NAMES)
     for words in ([], ["--by", "site"], ["--by", "file"], ["--by", "module"], ["--sort", "calls"]):
