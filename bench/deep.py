@@ -26,6 +26,10 @@ WHOLE = {
     "flame, callers": "flame?metric=total&direction=callers&cut=200{n}",
     "flame, folded": "flame?fold=plumbing,trunk,recursion&cut=200{n}",
     "flame at a moment": "flame?metric=total&alive_at=5{n}%",
+    "sums by site": "sums?count=10{n}&spark=64",
+    "sums by function": "sums?by=function&count=10{n}&spark=64",
+    "sums by line, inclusive": "sums?by=line&inclusive=true&count=10{n}",
+    "sums at a moment": "sums?by=function&alive_at=5{n}%&count=100",
     "ASCII tree": "allocation_ascii_tree?size_min={n}",
 }
 

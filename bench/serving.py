@@ -30,6 +30,10 @@ PAGES = {
 VIEWS = {
     "curves by fate": "series",
     "curves by function": "series?by=function",
+    "sums by site": "sums?count=100&spark=64",
+    "sums by function": "sums?by=function&count=100",
+    "sums by thread": "sums?by=thread&spark=64",
+    "sums by size and lifetime": "sums?by=size,lifetime",
     "space by function": "space?at=50%&by=function",
 }
 

@@ -310,19 +310,36 @@ const struct block_columns *recording_blocks(const struct recording *recording);
 enum block_order {
 	BLOCK_ORDER_SIZE,
 	BLOCK_ORDER_ADDRESS,
+	BLOCK_ORDER_STORED, /* index files have those before */
+	BLOCK_ORDER_LIFETIME = BLOCK_ORDER_STORED,
+	BLOCK_ORDER_SLACK,
 	BLOCK_ORDER_COUNT,
 };
 
 /*
- * *ret: the indices of all blocks, ascending by size or address, equal ones in order of allocation.
- * For the descending order read it backwards. It is made when it is first asked for, unless an
- * index file has it, and kept; several threads may ask. The only error: no memory.
+ * *ret: what blocks are ordered by, a number for each: a column, or made and kept as below. The
+ * lifetime of a leaked block is TIME_NEVER.
+ */
+struct err *recording_block_keys(const struct recording *recording, enum block_order order,
+				 const uint64_t **ret);
+
+/*
+ * *ret: the indices of all blocks, ascending by their keys, equal ones in order of allocation. For
+ * the descending order read it backwards. It is made when it is first asked for, unless an index
+ * file has it, and kept; several threads may ask. The only error: no memory.
  */
 struct err *recording_block_order(const struct recording *recording, enum block_order order,
 				  const uint32_t **ret);
 
 /* Whether recording_block_order() is made already. */
 bool recording_has_block_order(const struct recording *recording, enum block_order order);
+
+/*
+ * *ret: of each block the first block of its chain, which is the chain's number: realloc made the
+ * block of that one, at once or step by step. Of a block that realloc did not make it is the block
+ * itself. Made and kept as by recording_block_order().
+ */
+struct err *recording_block_chains(const struct recording *recording, const uint32_t **ret);
 
 /* What is known of a site's blocks besides struct site. In a sample: of the sampled blocks. */
 struct site_span {

@@ -197,7 +197,8 @@ static bool fits_together(const struct options *options, const struct report_wan
 			  breakdown_info(wanted->by)->name);
 	else if (options->values[INCLUSIVE] &&
 		 (!options->values[BY] || breakdown_of_blocks(wanted->by)))
-		cli_error(CLI_USAGE, "--inclusive needs --by function, frame, file or module");
+		cli_error(CLI_USAGE,
+			  "--inclusive needs --by function, frame, file, line or module");
 	else if (options->values[STACKS] && !options->values[JSON])
 		cli_error(CLI_USAGE, "--stacks needs --json");
 	else

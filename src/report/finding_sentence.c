@@ -40,13 +40,30 @@ static void put_count(const struct sentence *sentence, enum finding_number which
 	put(sentence, format_counted(number(sentence, which), noun, sentence->style->exact).text);
 }
 
-/* before, then the function, if there is one. */
+/* ", for std::make_shared<Session>": what the function asked for, if a type tells it. */
+static void put_call(const struct sentence *sentence)
+{
+	const struct named_frame *call = sentence->finding->call;
+
+	if (!call || !own_name_has_type(call))
+		return;
+	put(sentence, sentence->finding->call_most ? ", for " : ", most for ");
+	own_name_put_call(sentence->buf, sentence->style, call);
+}
+
+/* before, then the function, if there is one, its line, and what it asked for. */
 static void put_function(const struct sentence *sentence, const char *before)
 {
-	if (!sentence->finding->frame)
+	const struct finding *finding = sentence->finding;
+
+	if (!finding->frame)
 		return;
 	put(sentence, before);
-	own_name_put(sentence->buf, sentence->style, sentence->finding->frame);
+	own_name_put(sentence->buf, sentence->style, finding->frame);
+	if (finding->lines > 1)
+		buf_printf(sentence->buf, " and %s more",
+			   format_counted(finding->lines - 1, "line", true).text);
+	put_call(sentence);
 }
 
 static void put_never_freed(const struct sentence *sentence)
@@ -155,6 +172,17 @@ static void put_temporary(const struct sentence *sentence)
 	put_share(sentence, FINDING_NUMBER_calls, FINDING_NUMBER_all_calls, " of them of ");
 }
 
+static void put_churn(const struct sentence *sentence)
+{
+	put_count(sentence, FINDING_NUMBER_calls, "call");
+	put(sentence, " made ");
+	put_bytes(sentence, FINDING_NUMBER_bytes);
+	put(sentence, " in all, of which at most ");
+	put_bytes(sentence, FINDING_NUMBER_live_bytes);
+	put(sentence, " was live at once");
+	put_function(sentence, ": ");
+}
+
 static void put_chains(const struct sentence *sentence)
 {
 	put_count(sentence, FINDING_NUMBER_calls, "realloc");
@@ -200,7 +228,8 @@ static void put_doubt(const struct sentence *sentence)
 		put_bytes(sentence, FINDING_NUMBER_bytes);
 		put(sentence, " of memory mapped by ");
 		put(sentence, sentence->finding->subject);
-		put(sentence, "'s own allocator, whose blocks no number here counts");
+		put(sentence, "'s own allocator, whose blocks no number here counts: "
+			      "--force-malloc shows them");
 		break;
 	case FINDING_SAMPLED:
 		put(sentence, "a sample, one in ");
@@ -245,6 +274,7 @@ void finding_sentence_write(struct buf *buf, const struct style *style,
 		[FINDING_UNTOUCHED] = put_resident,
 		[FINDING_SLACK] = put_slack,
 		[FINDING_TEMPORARY] = put_temporary,
+		[FINDING_CHURN] = put_churn,
 		[FINDING_REALLOC_CHAINS] = put_chains,
 		[FINDING_FREED_BY_OTHERS] = put_freed_by_others,
 	};

@@ -65,6 +65,19 @@ struct formatted format_count(uint64_t count, bool exact)
 	return scaled((double)count, units, sizeof(units) / sizeof(units[0]));
 }
 
+struct formatted format_change(int64_t change, bool bytes, bool exact)
+{
+	struct formatted result = {0};
+	uint64_t size = change < 0 ? 0 - (uint64_t)change : (uint64_t)change;
+
+	snprintf(result.text, sizeof(result.text), "%s%.40s",
+		 change < 0   ? "-"
+		 : change > 0 ? "+"
+			      : "",
+		 (bytes ? format_bytes(size, exact) : format_count(size, exact)).text);
+	return result;
+}
+
 struct formatted format_time(uint64_t ns)
 {
 	static const char *const units[] = {" ns", " us", " ms", " s"};

@@ -18,6 +18,9 @@ struct formatted format_bytes(uint64_t bytes, bool exact);
 /* Three digits behind the point, the rest cut off: "999 bytes", "22.704 KB", "1.005 MB", … "GB". */
 struct formatted format_bytes_fine(uint64_t bytes);
 
+/* A change, with its sign: "+1.23 MB", "-12 B", "0 B"; without bytes as format_count() says it. */
+struct formatted format_change(int64_t change, bool bytes, bool exact);
+
 /* "12,345"; from ten millions on "12.3 M", unless exact. */
 struct formatted format_count(uint64_t count, bool exact);
 

@@ -74,10 +74,19 @@ void headline_write_peak(struct buf *buf, const struct style *style,
 	buf_char(buf, '.');
 }
 
-static void put_fact(struct buf *buf, const struct style *style, enum headline_fact fact,
-		     const uint64_t *numbers, bool ended)
+static void put_fact(struct buf *buf, const struct style *style, const struct headline *headline,
+		     unsigned int which)
 {
-	switch (fact) {
+	const uint64_t *numbers = headline->facts[which].numbers;
+	bool ended = headline->ended;
+
+	switch (headline->facts[which].fact) {
+	case HEADLINE_UNSEEN:
+		buf_text(buf, "Up to ");
+		put_bytes(buf, style, numbers[0]);
+		buf_printf(buf, " more is in blocks that %s hides: --force-malloc shows them.",
+			   headline->unseen);
+		break;
 	case HEADLINE_GROWS:
 		put_bytes(buf, style, numbers[0]);
 		buf_text(buf, ended ? " was never freed and grew to the end, by "
@@ -122,7 +131,6 @@ void headline_write_facts(struct buf *buf, const struct style *style,
 	for (unsigned int i = 0; headline->peak_bytes && i < headline->fact_count; i++) {
 		if (i)
 			buf_char(buf, ' ');
-		put_fact(buf, style, headline->facts[i].fact, headline->facts[i].numbers,
-			 headline->ended);
+		put_fact(buf, style, headline, i);
 	}
 }

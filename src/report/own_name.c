@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/names/function_name.h"
 #include "analysis/names/short_name.h"
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
@@ -19,13 +20,14 @@ static void put_place(struct buf *buf, const struct style *style, const struct n
 	style_end(buf, style);
 }
 
-static void put_function(struct buf *buf, const struct named_frame *frame)
+static void put_function(struct buf *buf, const struct named_frame *frame,
+			 enum short_name_form form)
 {
 	cleanup(buf_deinit) struct buf name = BUF_EMPTY;
 	const char *text;
 
 	if (named_frame_is_demangled(frame))
-		short_name_put(&name, frame->function, SHORT_NAME_USUAL);
+		short_name_put(&name, frame->function, form);
 	else
 		buf_text(&name, frame->function);
 	text = buf_string(&name);
@@ -38,8 +40,29 @@ void own_name_put(struct buf *buf, const struct style *style, const struct named
 	if (style->full)
 		style_safe_text(buf, frame->function, strlen(frame->function));
 	else
-		put_function(buf, frame);
+		put_function(buf, frame, SHORT_NAME_USUAL);
 	style_end(buf, style);
 	if (frame->file)
 		put_place(buf, style, frame);
+}
+
+bool own_name_has_type(const struct named_frame *call)
+{
+	cleanup(buf_deinit) struct buf name = BUF_EMPTY;
+	const char *text;
+
+	if (!named_frame_is_demangled(call) ||
+	    function_name_rust(call->raw_function) == FUNCTION_RUST_LEGACY)
+		return false;
+	short_name_put(&name, call->function, SHORT_NAME_FIRST);
+	text = buf_string(&name);
+	return text && function_name_has_arguments(text);
+}
+
+void own_name_put_call(struct buf *buf, const struct style *style, const struct named_frame *call)
+{
+	if (style->full)
+		style_safe_text(buf, call->function, strlen(call->function));
+	else
+		put_function(buf, call, SHORT_NAME_FIRST);
 }

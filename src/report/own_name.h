@@ -11,4 +11,10 @@
  */
 void own_name_put(struct buf *buf, const struct style *style, const struct named_frame *frame);
 
+/* Whether the name of a call says of which type: "std::make_shared<Session>". */
+bool own_name_has_type(const struct named_frame *call);
+
+/* The same without the source, with at most the first of each list of template arguments. */
+void own_name_put_call(struct buf *buf, const struct style *style, const struct named_frame *call);
+
 #endif

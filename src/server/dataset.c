@@ -17,7 +17,7 @@ void dataset_release(struct dataset *dataset)
 		selection_release(dataset->selections[i]);
 	for (size_t i = 0; i < 2; i++)
 		frame_json_deinit(&dataset->frames[i]);
-	for (size_t i = 0; i < DATASET_GROUPINGS; i++) {
+	for (size_t i = 0; i < BLOCK_GROUPS_COUNT; i++) {
 		if (dataset->groups[i])
 			block_groups_deinit(dataset->groups[i]);
 		free(dataset->groups[i]);
@@ -155,4 +155,14 @@ struct err *dataset_put_stack(struct dataset *dataset, struct json_writer *json,
 			      bool strip)
 {
 	return frame_json_put_stack(&dataset->frames[strip], json, stack);
+}
+
+struct err *dataset_field_stack(struct dataset *dataset, struct json_writer *json, uint32_t stack,
+				bool frames, bool strip)
+{
+	json_key(json, "backtrace");
+	if (frames)
+		return dataset_put_stack(dataset, json, stack, strip);
+	json_null(json);
+	return NULL;
 }

@@ -14,12 +14,11 @@
 
 #include "analysis/blocks/site_sums.h"
 #include "analysis/names/symbolized.h"
-#include "analysis/views/block_groups.h"
+#include "analysis/groups/block_groups.h"
 #include "analysis/views/timeline.h"
 #include "server/frame_json.h"
 
 #define DATASET_SELECTIONS 4
-#define DATASET_GROUPINGS  (BLOCK_GROUPS_SITE + 1)
 
 struct selection;
 
@@ -41,7 +40,7 @@ struct dataset {
 	struct site_sums *sums;
 	struct timeline_point *timeline; /* NULL: not made */
 	size_t timeline_count;
-	struct block_groups *groups[DATASET_GROUPINGS]; /* NULL: not made */
+	struct block_groups *groups[BLOCK_GROUPS_COUNT]; /* NULL: not made */
 	unsigned int references;
 };
 
@@ -80,8 +79,8 @@ struct err *dataset_timeline(struct dataset *dataset, const struct timeline_poin
 			     size_t *count);
 
 /*
- * *ret: the groups by function, module, thread or site; they live as long as the data set. Call it
- * under the lock.
+ * *ret: the groups, not by fate; they live as long as the data set. The errors are those of
+ * block_groups_create(). Call it under the lock.
  */
 struct err *dataset_groups(struct dataset *dataset, enum block_groups_by by,
 			   const struct block_groups **ret);
@@ -92,5 +91,9 @@ struct err *dataset_groups(struct dataset *dataset, enum block_groups_by by,
  */
 struct err *dataset_put_stack(struct dataset *dataset, struct json_writer *json, uint32_t stack,
 			      bool strip);
+
+/* Writes the field "backtrace": a stack as above; if frames are not wanted null. */
+struct err *dataset_field_stack(struct dataset *dataset, struct json_writer *json, uint32_t stack,
+				bool frames, bool strip);
 
 #endif

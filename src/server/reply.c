@@ -33,7 +33,12 @@ struct err *reply_refuse(struct reply *reply, unsigned int status, const char *f
 		text = NULL;
 		return err_no_memory();
 	}
-	buf_text(&buf, text);
+	// One line, whatever the request holds.
+	for (const char *c = text; *c; c++)
+		if (((unsigned char)*c < 0x20 && *c != '\t') || *c == 0x7f)
+			buf_printf(&buf, "\\x%02x", (unsigned char)*c);
+		else
+			buf_char(&buf, *c);
 	buf_char(&buf, '\n');
 	return set(reply, status, "text/plain; charset=utf-8", &buf);
 }

@@ -35,6 +35,11 @@ bool request_strips(const struct request *request)
 	return request->choices[PARAMETER_STRIP] == 1;
 }
 
+bool request_wants_frames(const struct request *request)
+{
+	return request->choices[PARAMETER_FRAMES] == 0;
+}
+
 bool request_descends(const struct request *request, bool standard)
 {
 	return request->given[PARAMETER_ORDER] ? request->choices[PARAMETER_ORDER] == 1 : standard;

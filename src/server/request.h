@@ -51,6 +51,9 @@ struct err *request_open(struct request *request, struct reply *reply);
 /* Whether functions are written without template arguments. */
 bool request_strips(const struct request *request);
 
+/* Whether stacks are written with their frames. */
+bool request_wants_frames(const struct request *request);
+
 /* Whether the order asked for is descending. standard: the answer if no order was given. */
 bool request_descends(const struct request *request, bool standard);
 

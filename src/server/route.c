@@ -18,7 +18,9 @@
 #define FLAME   ROUTE_FLAME
 #define SERIES  ROUTE_SERIES
 #define SPACE   ROUTE_SPACE
+#define SUMS    ROUTE_SUMS
 #define OPENS   ROUTE_OPENS
+#define FRAMES  ROUTE_FRAMES
 #define JSON    "application/json"
 #define TEXT    "text/plain; charset=utf-8"
 #define SVG     "image/svg+xml"

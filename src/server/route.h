@@ -17,7 +17,9 @@ enum route_group {
 	ROUTE_SERIES = 64,
 	ROUTE_SPACE = 128,
 	ROUTE_FLAME = 256,
-	ROUTE_OPENS = 512, /* no parameters: the route itself opens the recording */
+	ROUTE_SUMS = 512,
+	ROUTE_FRAMES = 1024,
+	ROUTE_OPENS = 2048, /* no parameters: the route itself opens the recording */
 };
 
 struct route {

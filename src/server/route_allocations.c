@@ -7,12 +7,15 @@
 #include "server/rest_json.h"
 #include "server/route.h"
 #include "server/rows.h"
+#include "trace/operation.h"
 
 /* What is left to be written. */
 struct page {
 	struct dataset *dataset;
 	struct selection *selection;
 	struct rows rows;
+	const uint32_t *chains; /* recording_block_chains(); NULL: not known */
+	bool frames;            /* stacks are written with theirs */
 	bool strip;
 	bool raw;
 	bool begun;
@@ -41,20 +44,46 @@ static void put_heap_flag(struct json_writer *json, const struct page *page, con
 		json_null(json);
 }
 
-static void put_free(struct json_writer *json, const struct page *page, uint64_t row)
+static struct err *put_free(struct json_writer *json, const struct page *page, uint64_t row)
 {
 	const struct block_columns *blocks = page->dataset->blocks;
+	uint32_t stack = blocks->free_stack ? blocks->free_stack[row] : RECORDING_NONE;
+	struct err *err;
 
 	json_key(json, "deallocation");
 	if (blocks->freed_ns[row] == TIME_NEVER) {
 		json_null(json);
-		return;
+		return NULL;
 	}
 	json_object(json);
 	rest_json_field_time(json, "timestamp",
 			     page->dataset->facts->start_realtime_ns + blocks->freed_ns[row]);
 	rest_json_field_thread(json, page->dataset->recording, blocks->free_thread[row]);
+	json_key(json, "backtrace_id");
+	if (stack == RECORDING_NONE)
+		json_null(json);
+	else
+		json_u64(json, stack);
+	err = dataset_field_stack(page->dataset, json, stack,
+				  page->frames && stack != RECORDING_NONE, page->strip);
 	json_end(json);
+	return err;
+}
+
+/* Writes what bytehound's clients do not know. */
+static void put_more(struct json_writer *json, const struct page *page, uint64_t row)
+{
+	const struct block_columns *blocks = page->dataset->blocks;
+
+	json_field_u64(json, "number", row);
+	json_key(json, "chain");
+	if (page->chains)
+		json_u64(json, page->chains[row]);
+	else
+		json_null(json);
+	json_field_u64(json, "tag", blocks->tag ? blocks->tag[row] : 0);
+	json_field_text(json, "entry",
+			page->dataset->facts->live ? NULL : operation_name(blocks->entry[row]));
 }
 
 static uint32_t stack_of(const struct page *page, uint64_t row)
@@ -77,13 +106,14 @@ static struct err *put_block(struct json_writer *json, const struct page *page, 
 	rest_json_field_thread(json, page->dataset->recording, blocks->thread[row]);
 	json_field_u64(json, "size", blocks->size[row]);
 	json_field_u64(json, "backtrace_id", stack);
-	put_free(json, page, row);
-	json_key(json, "backtrace");
-	err = dataset_put_stack(page->dataset, json, stack, page->strip);
+	err = put_free(json, page, row);
+	if (!err)
+		err = dataset_field_stack(page->dataset, json, stack, page->frames, page->strip);
 	put_heap_flag(json, page, "is_mmaped", blocks->heap_flags[row], TRACE_HEAP_MMAPPED, true);
 	put_heap_flag(json, page, "in_main_arena", blocks->heap_flags[row],
 		      TRACE_HEAP_NON_MAIN_ARENA, false);
 	json_field_u64(json, "extra_space", blocks->slack[row]);
+	put_more(json, page, row);
 	json_end(json);
 	return err;
 }
@@ -154,6 +184,7 @@ static struct err *make_page(void *state, struct buf *buf, bool *done)
 static struct err *answer(struct request *request, struct reply *reply, bool raw)
 {
 	struct selection *selection = NULL;
+	const uint32_t *chains = NULL;
 	struct rows rows = {0};
 	struct page *page;
 	struct err *err;
@@ -162,6 +193,8 @@ static struct err *answer(struct request *request, struct reply *reply, bool raw
 	err = request_select(request, reply, &selection);
 	if (!err && selection)
 		err = rows_begin(request, selection, &rows);
+	if (!err && rows.left && !raw && !request->dataset->facts->live)
+		err = recording_block_chains(request->dataset->recording, &chains);
 	dataset_unlock(request->dataset);
 	if (!err && !selection)
 		return NULL;
@@ -175,6 +208,8 @@ static struct err *answer(struct request *request, struct reply *reply, bool raw
 		.dataset = dataset_hold(request->dataset),
 		.selection = selection,
 		.rows = rows,
+		.chains = chains,
+		.frames = request_wants_frames(request),
 		.strip = request_strips(request),
 		.raw = raw,
 	};

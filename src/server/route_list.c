@@ -60,6 +60,22 @@ static struct err *put_command(struct json_writer *json, const char *const *argu
 	return buf_finish(&buf);
 }
 
+/* Writes what bytehound's clients do not know. */
+static void put_more(struct json_writer *json, const struct recording *recording)
+{
+	const struct recording_facts *facts = recording_facts(recording);
+	const struct recording_summary *sum = recording_summary(recording);
+
+	json_field_u64(json, "pid", facts->pid);
+	json_field_text(json, "parent", *facts->parent_id ? facts->parent_id : NULL);
+	json_field_u64(json, "parent_pid", facts->parent_pid);
+	json_field_text(json, "kind", facts->live ? "live" : "recording");
+	json_field_u64(json, "peak", sum->peak_bytes);
+	json_field_u64(json, "total", sum->total_bytes);
+	json_field_u64(json, "calls", sum->calls);
+	json_field_bool(json, "finished", facts->finished);
+}
+
 static struct err *summarize(const struct catalog_item *item, const struct recording *recording,
 			     char **ret)
 {
@@ -83,6 +99,7 @@ static struct err *summarize(const struct catalog_item *item, const struct recor
 	json_field_u64(&json, "unique_backtrace_count", sites);
 	json_field_u64(&json, "maximum_backtrace_depth", deepest(recording));
 	rest_json_field_time(&json, "timestamp", facts->start_realtime_ns);
+	put_more(&json, recording);
 	json_end(&json);
 	*ret = err ? NULL : buf_take(&buf);
 	return err || *ret ? err : err_no_memory();

@@ -21,6 +21,7 @@
 struct operations {
 	struct dataset *dataset;
 	uint32_t at;
+	bool frames; /* stacks are written with theirs */
 	bool strip;
 	bool begun;
 	struct json_writer json;
@@ -41,6 +42,7 @@ static struct err *begin(struct request *request, struct reply *reply, body_make
 	if (!operations)
 		return err_no_memory();
 	operations->dataset = dataset_hold(request->dataset);
+	operations->frames = request_wants_frames(request);
 	operations->strip = request_strips(request);
 	return reply_pieces(reply, make, operations, drop_operations);
 }
@@ -56,8 +58,8 @@ static struct err *put_stack(struct json_writer *json, const struct operations *
 			     uint32_t stack)
 {
 	json_field_u64(json, "backtrace_id", stack);
-	json_key(json, "backtrace");
-	return dataset_put_stack(operations->dataset, json, stack, operations->strip);
+	return dataset_field_stack(operations->dataset, json, stack, operations->frames,
+				   operations->strip);
 }
 
 /*

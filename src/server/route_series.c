@@ -64,20 +64,6 @@ static struct err *put_curve(struct json_writer *json, const struct asked *asked
 	return NULL;
 }
 
-static void put_peak(struct json_writer *json, const struct asked *asked)
-{
-	const struct series *series = asked->series;
-
-	json_key(json, "peak");
-	json_object(json);
-	json_field_u64(json, "at_ns", series->peak_ns);
-	json_field_u64(json, "bytes", series->peak_bytes);
-	json_field_u64(json, "blocks", series->peak_blocks);
-	rest_json_field_thread(json, asked->recording, series->peak_thread);
-	group_json_field_stack(json, asked->recording, series->peak_site);
-	json_end(json);
-}
-
 static struct err *put_memory(struct json_writer *json, const struct asked *asked)
 {
 	static const struct {
@@ -137,7 +123,10 @@ static struct err *put_series(struct json_writer *json, const struct asked *aske
 	if (err)
 		return err;
 	json_end(json);
-	put_peak(json, asked);
+	group_json_field_peak(json, asked->recording,
+			      &(struct group_json_peak){series->peak_ns, series->peak_bytes,
+							series->peak_blocks, series->peak_thread,
+							series->peak_site});
 	err = put_memory(json, asked);
 	json_end(json);
 	return err;

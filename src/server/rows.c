@@ -22,7 +22,7 @@ static struct err *copy(const uint32_t *chosen, struct rows *rows)
 struct err *rows_begin(struct request *request, struct selection *selection, struct rows *ret)
 {
 	enum selection_order order = request->choices[PARAMETER_BLOCK_SORT];
-	bool descending = request_descends(request, order == SELECTION_BY_SIZE);
+	bool descending = request_descends(request, order >= SELECTION_BY_SIZE);
 	const struct block_pages *ranks;
 	const uint32_t *chosen;
 	uint64_t first, end;

@@ -83,9 +83,17 @@ struct err *selection_find(struct dataset *dataset, const struct filter *filter,
 #define TOP_ROWS 4096
 #define TOPS_MAX 8
 
+/* Not of SELECTION_BY_TIME, which is the order of the blocks. */
 static enum block_order block_order(enum selection_order order)
 {
-	return order == SELECTION_BY_SIZE ? BLOCK_ORDER_SIZE : BLOCK_ORDER_ADDRESS;
+	static const enum block_order orders[SELECTION_ORDERS] = {
+		[SELECTION_BY_ADDRESS] = BLOCK_ORDER_ADDRESS,
+		[SELECTION_BY_SIZE] = BLOCK_ORDER_SIZE,
+		[SELECTION_BY_LIFETIME] = BLOCK_ORDER_LIFETIME,
+		[SELECTION_BY_SLACK] = BLOCK_ORDER_SLACK,
+	};
+
+	return orders[order];
 }
 
 static bool has_rows(const struct block_top *top, uint64_t first, uint64_t end)
@@ -100,8 +108,6 @@ struct err *selection_top(struct dataset *dataset, struct selection *selection,
 	struct block_top *top = &selection->tops[order][descending];
 	struct block_sort_keys entries = {
 		.bits = selection->bits,
-		.keys = order == SELECTION_BY_SIZE ? dataset->blocks->size
-						   : dataset->blocks->address,
 		.blocks = dataset->blocks->count,
 		.descending = descending,
 	};
@@ -115,7 +121,9 @@ struct err *selection_top(struct dataset *dataset, struct selection *selection,
 		if (selection->tops_made++ >= TOPS_MAX)
 			return NULL;
 		block_top_deinit(top);
-		err = block_top_create(&entries, first, TOP_ROWS, top);
+		err = recording_block_keys(dataset->recording, block_order(order), &entries.keys);
+		if (!err)
+			err = block_top_create(&entries, first, TOP_ROWS, top);
 	}
 	if (!err)
 		*ret = top->rows + (first - top->first);

@@ -151,6 +151,26 @@ static NOINLINE void churn(void)
 	STAY();
 }
 
+/* Four blocks for each message, freed at once; clean: freed with those of a later batch. */
+static NOINLINE void handle_messages(int tick)
+{
+	static void *parts[5][1000];
+	void **part = parts[clean ? tick % 5 : 0];
+
+	for (int i = 0; i < 1000; i++) {
+		if (clean)
+			free(part[i]);
+		part[i] = keep(malloc(100));
+		for (int j = 0; !clean && i % 4 == 3 && j < 4; j++) {
+			free(part[i - j]);
+			part[i - j] = NULL;
+		}
+	}
+	for (int i = 0; tick == TICKS - 1 && i < 5000; i++)
+		free(parts[i / 1000][i % 1000]);
+	STAY();
+}
+
 /* Behind the block comes one that is larger than all holes: so it must move to grow. */
 static NOINLINE void append(int tick)
 {
@@ -255,6 +275,8 @@ static void work(int tick)
 		waste(tick);
 	else if (is("temporary"))
 		churn();
+	else if (is("churn"))
+		handle_messages(tick);
 	else if (is("realloc_chains"))
 		append(tick);
 	else if (is("freed_by_others"))

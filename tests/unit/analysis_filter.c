@@ -210,10 +210,22 @@ static void all_blocks(void **state)
 static struct err *filter_by_all(const struct recording *recording, struct symbolized *symbolized)
 {
 	static const char *const conditions[][2] = {
-		{"from", "0%"},        {"lifetime", "all"},         {"function_regex", "."},
-		{"source_regex", "."}, {"chain_length_min", "1"},   {"chain_lifetime_min", "0"},
-		{"thread", "main"},    {"group_interval_min", "0"}, {"first_size_min", "1"},
+		{"from", "0%"},
+		{"lifetime", "all"},
+		{"function_regex", "."},
+		{"source_regex", "."},
+		{"chain_length_min", "1"},
+		{"chain_lifetime_min", "0"},
+		{"thread", "main"},
+		{"group_interval_min", "0"},
+		{"first_size_min", "1"},
 		{"module_regex", "."},
+		{"negative_module_regex", "x"},
+		{"temporary", "no"},
+		{"free_thread", "x"},
+		{"entry", "malloc"},
+		{"chain", "0"},
+		{"suppress", "leak:x"},
 	};
 	cleanup(filter_match_deinit) struct filter_match match = {0};
 	struct recording *filtered = NULL;

@@ -135,7 +135,7 @@ static void check_orders(const struct recording *recording)
 {
 	const struct block_columns *blocks = recording_blocks(recording);
 
-	for (int order = 0; order < BLOCK_ORDER_COUNT; order++) {
+	for (int order = 0; order < BLOCK_ORDER_STORED; order++) {
 		const uint64_t *keys = order == BLOCK_ORDER_SIZE ? blocks->size : blocks->address;
 		const uint32_t *rows;
 

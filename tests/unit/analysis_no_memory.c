@@ -8,6 +8,7 @@
 #include "analysis/index/index_file.h"
 #include "analysis/recording.h"
 #include "analysis/recording_memory.h"
+#include "analysis/sums/sums.h"
 #include "analysis/views/series.h"
 #include "analysis/views/space.h"
 #include "check.h"
@@ -111,8 +112,11 @@ static struct err *make_views(const struct recording *recording, const struct bl
 	const struct series_query curves = {.end_ns = 1000, .steps = 9, .groups = groups, .top = 1};
 	const struct space_query query = {.end = UINT64_MAX, .groups = groups, .top = 1};
 	struct memory_sample *samples = NULL;
+	const struct sums_query sums_by = {.first = groups, .second = groups};
 	struct series *series = NULL;
 	struct space *space = NULL;
+	struct sums *sums = NULL;
+	uint32_t first = 0;
 	size_t count;
 	struct err *err = series_create(recording, &curves, &series);
 
@@ -120,13 +124,20 @@ static struct err *make_views(const struct recording *recording, const struct bl
 		err = series_memory(recording, series, 0, &samples, &count);
 	if (!err)
 		err = space_create(recording, &query, &space);
+	if (!err)
+		err = sums_create(recording, &sums_by, &sums);
 	series_destroy(series);
+	series = NULL;
+	if (!err)
+		err = series_create_of(recording, &curves, &first, groups->count != 0, &series);
+	series_destroy(series);
+	sums_destroy(sums);
 	space_destroy(space);
 	free(samples);
 	return err;
 }
 
-/* Allocation n fails while curves and pages are made, by fate and by thread. */
+/* Allocation n fails while curves, pages and sums are made, by fate and by thread. */
 static void views(void **state)
 {
 	for (unsigned int i = 0; i < 2 * sample_recording_count; i++) {

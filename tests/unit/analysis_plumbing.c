@@ -83,6 +83,8 @@ static void frames(void **state)
 		{false, {.function = "malloc_of_mine"}},
 		{true, {.function = "xmallocz"}},
 		{true, {.function = "PyObject_Malloc"}},
+		{true, {.function = "_PyObject_Malloc"}},
+		{true, {.function = "_PyMem_RawMalloc"}},
 		{false, {.function = "PyObject_Malloced"}},
 		{true, {.function = "_mi_page_malloc"}},
 		{false, {.function = "mi_caja_abrir"}},

@@ -1,8 +1,8 @@
 /*
  * Many filters on one recording: filter_query RECORDING, a filter a line on standard input, its
- * conditions name=value by tabs. Writes a line of JSON for each: {"blocks": the rows that match,
- * "report": as of `mallow report --json`}, or {"error": …}. tests/e2e/tool/test_filter.py compares.
- * With
+ * conditions name=value by tabs, CR for newlines in them. Writes a line of JSON for each:
+ * {"blocks": the rows that match, "report": as of `mallow report --json`}, or {"error": …}.
+ * tests/e2e/tool/test_filter.py compares. With
  * --all behind the recording also "function", "thread" … as of --by, and "size_histogram",
  * "lifetime_histogram", which tests/e2e/tool/test_report_by.py compares.
  */
@@ -27,6 +27,8 @@ static struct err *read_filter(char *line, struct filter *filter)
 		if (!value)
 			return err_create("'%s' has no =", word);
 		*value++ = '\0';
+		for (char *c = value; (c = strchr(c, '\r'));)
+			*c = '\n';
 		err = filter_set(filter, word, value);
 	}
 	return err;

@@ -5,6 +5,7 @@
 #include "base/compiler.h"
 #include "report/distinct_names.h"
 #include "report/frame_name.h"
+#include "report/own_name.h"
 
 static void short_names(void **state)
 {
@@ -156,12 +157,41 @@ static void distinct(void **state)
 	distinct_names_deinit(&names);
 }
 
+/* Which calls tell a type that somebody chose. */
+static void typed(void **state)
+{
+	static const struct {
+		const char *symbol, *name;
+		bool wanted;
+	} cases[] = {
+		{"_Z1", "std::shared_ptr<Task> std::make_shared<Task>()", true},
+		{"_Z1", "std::vector<T>::push_back(T const&)", true},
+		{"_Z1", "std::ostream::operator<<(int)", false},
+		{"_Z1", "Log::operator<<(std::vector<int>)", false},
+		{"_Z1", "void std::operator<< <char>(char)", true},
+		{"_Z1", "Node::operator<(Node const&)", false},
+		{"_Z1", "std::string::assign(unsigned long, char)", false},
+		{"_ZN5alloc3vecE17h0123456789abcdefE", "alloc::vec::Vec<T, A>::push", false},
+		{"_RNv1", "<alloc::vec::Vec<u8>>::push", true},
+		{"plain", "plain", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+		struct named_frame frame = {.function = cases[i].name,
+					    .raw_function = cases[i].symbol};
+
+		if (own_name_has_type(&frame) != cases[i].wanted)
+			fail_msg("%s", cases[i].name);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(short_names), cmocka_unit_test(deep_names),
 		cmocka_unit_test(fitted),      cmocka_unit_test(not_demangled),
-		cmocka_unit_test(distinct),
+		cmocka_unit_test(distinct),    cmocka_unit_test(typed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

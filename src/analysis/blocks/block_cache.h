@@ -1,7 +1,7 @@
 /*
- * A cache of what is computed from a recording's blocks: orders and spans. Each is made when
- * somebody first asks for it, unless an index file has it, and then kept. Callers use the functions
- * of recording.h.
+ * A cache of what is computed from a recording's blocks: orders, chains and spans. Each is made
+ * when somebody first asks for it, unless an index file has it, and then kept. Callers use the
+ * functions of recording.h.
  */
 #ifndef MALLOW_ANALYSIS_BLOCKS_BLOCK_CACHE_H
 #define MALLOW_ANALYSIS_BLOCKS_BLOCK_CACHE_H
@@ -14,8 +14,11 @@
 struct block_cache {
 	pthread_mutex_t lock; /* guards all that follows */
 	const uint32_t *orders[BLOCK_ORDER_COUNT];
+	const uint64_t *keys[BLOCK_ORDER_COUNT];
+	const uint32_t *chains;
 	const struct site_span *spans;
-	struct spill order_memory[BLOCK_ORDER_COUNT], span_memory; /* of what was made here */
+	struct spill key_memory[BLOCK_ORDER_COUNT], order_memory[BLOCK_ORDER_COUNT], chain_memory,
+		span_memory; /* of what was made here */
 };
 
 /* *ret: empty. */

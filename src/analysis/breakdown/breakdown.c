@@ -38,9 +38,26 @@ void breakdown_add(struct site *sum, const struct site *more)
 	sum->temporary += more->temporary;
 }
 
-struct err *breakdown_create(enum breakdown_by by, const struct recording *recording,
-			     struct symbolized *symbolized, const struct seen_blocks *blocks,
-			     struct breakdown **ret)
+static struct err *make(struct breakdown_impl *impl, const struct recording *recording,
+			struct symbolized *symbolized, const struct seen_blocks *blocks)
+{
+	struct breakdown *breakdown = &impl->breakdown;
+	struct err *err = breakdown_of_blocks(breakdown->by)
+				  ? breakdown_from_blocks(impl, recording, blocks)
+				  : breakdown_from_stacks(impl, recording, symbolized);
+
+	if (err)
+		return err;
+	breakdown->rows = impl->rows.items;
+	breakdown->count = (uint32_t)impl->rows.count;
+	for (uint32_t i = 0; i < breakdown->count; i++)
+		breakdown->rows[i].number = i;
+	return NULL;
+}
+
+static struct err *create(enum breakdown_by by, const struct recording *recording,
+			  struct symbolized *symbolized, const struct seen_blocks *blocks,
+			  breakdown_member *member, void *argument, struct breakdown **ret)
 {
 	struct breakdown_impl *impl = calloc(1, sizeof(*impl));
 	cleanup(breakdown_destroy_at) struct breakdown *breakdown = impl ? &impl->breakdown : NULL;
@@ -49,17 +66,26 @@ struct err *breakdown_create(enum breakdown_by by, const struct recording *recor
 	if (!impl)
 		return err_no_memory();
 	breakdown->by = by;
-	err = infos[by].source == BREAKDOWN_FROM_BLOCKS
-		      ? breakdown_from_blocks(impl, recording, blocks)
-		      : breakdown_from_stacks(impl, recording, symbolized);
-	if (err)
-		return err;
-	breakdown->rows = impl->rows.items;
-	breakdown->count = (uint32_t)impl->rows.count;
-	for (uint32_t i = 0; i < breakdown->count; i++)
-		breakdown->rows[i].number = i;
-	*ret = steal(&breakdown);
-	return NULL;
+	impl->member = member;
+	impl->argument = argument;
+	err = make(impl, recording, symbolized, blocks);
+	if (!err)
+		*ret = steal(&breakdown);
+	return err;
+}
+
+struct err *breakdown_create(enum breakdown_by by, const struct recording *recording,
+			     struct symbolized *symbolized, const struct seen_blocks *blocks,
+			     struct breakdown **ret)
+{
+	return create(by, recording, symbolized, blocks, NULL, NULL, ret);
+}
+
+struct err *breakdown_create_members(enum breakdown_by by, const struct recording *recording,
+				     struct symbolized *symbolized, breakdown_member *member,
+				     void *argument, struct breakdown **ret)
+{
+	return create(by, recording, symbolized, NULL, member, argument, ret);
 }
 
 struct order {

@@ -1,13 +1,13 @@
 /*
- * The allocations of a recording summed up by function, source file, module, thread or size,
+ * The allocations of a recording summed up by function, source file, line, module, thread or size,
  * instead of by stack.
  *
- * A row of a function, file or module has two sums. `own`: allocations that it asked for itself.
- * `inclusive`: allocations of all stacks that it is in, each counted once even if the row is there
- * several times. Both are made from sites, so merged recordings have them, too. Rows of threads and
- * sizes are made from blocks, and have only `own`.
+ * A row of a function, file, line or module has two sums. `own`: allocations that it asked for
+ * itself. `inclusive`: allocations of all stacks that it is in, each counted once even if the row
+ * is there several times. Both are made from sites, so merged recordings have them, too. Rows of
+ * threads and sizes are made from blocks, and have only `own`.
  *
- * By function and file, only the reader's own code has rows, and a stack is its innermost own
+ * By function, file and line, only the reader's own code has rows, and a stack is its innermost own
  * frame's (names/own_code.h). By frame and module, all frames have rows, and a stack is that of its
  * innermost frame that is no part of an allocator (allocating.h).
  */
@@ -48,10 +48,10 @@ struct breakdown_row {
 	uint32_t sites;      /* how many sites are in `own`; by thread and size: 0 */
 	uint32_t number;     /* in the order in which rows were made */
 	/*
-	 * By function, frame, file and module: its name, and one of its frames (NULL: there was no
-	 * stack). A function in another module than the program's is followed by that module in
-	 * brackets. A function without a symbol, or a file that is not known, is only the module in
-	 * brackets.
+	 * By function, frame, file, line and module: its name, and one of its frames (NULL: there
+	 * was no stack). A function in another module than the program's is followed by that module
+	 * in brackets. A function without a symbol, or a file that is not known, is only the module
+	 * in brackets.
 	 */
 	const char *name;
 	const struct named_frame *frame;
@@ -81,6 +81,16 @@ struct seen_blocks {
 struct err *breakdown_create(enum breakdown_by by, const struct recording *recording,
 			     struct symbolized *symbolized, const struct seen_blocks *blocks,
 			     struct breakdown **ret);
+/* Is told of a row and a site whose stack the row is in: of each pair once. */
+typedef void breakdown_member(void *argument, uint32_t row, uint32_t site);
+
+/*
+ * The same from sites, by function, frame, file, line or module. Calls `member` while it makes the
+ * rows, which have the numbers that it is told.
+ */
+struct err *breakdown_create_members(enum breakdown_by by, const struct recording *recording,
+				     struct symbolized *symbolized, breakdown_member *member,
+				     void *argument, struct breakdown **ret);
 /* Accepts NULL. */
 void breakdown_destroy(struct breakdown *breakdown);
 
@@ -90,7 +100,7 @@ void breakdown_destroy(struct breakdown *breakdown);
  */
 void breakdown_sort(struct breakdown *breakdown, enum metric metric, bool inclusive);
 
-/* Writes the name of a row, by function, file or module. frame NULL: there is no stack. */
+/* Writes the name of a row, by function, file, line or module. frame NULL: there is no stack. */
 void breakdown_put_name(struct buf *buf, enum breakdown_by by, const struct named_frame *frame);
 
 #endif

@@ -10,6 +10,8 @@ struct breakdown_impl {
 	struct breakdown breakdown;
 	VEC(struct breakdown_row) rows; /* until it is complete */
 	struct intern names;
+	breakdown_member *member; /* NULL: nobody is told */
+	void *argument;           /* for it */
 };
 
 /* Adds one sum to another, without the own peak, which cannot be added. */

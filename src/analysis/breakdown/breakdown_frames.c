@@ -1,4 +1,4 @@
-/* Breakdowns by function, frame, file and module, made from the stacks of sites. */
+/* Breakdowns by function, frame, file, line and module, made from the stacks of sites. */
 #include "analysis/breakdown/allocating.h"
 #include "analysis/breakdown/breakdown_data.h"
 #include "analysis/names/frame_label.h"
@@ -44,6 +44,8 @@ void breakdown_put_name(struct buf *buf, enum breakdown_by by, const struct name
 		frame_label(buf, frame);
 	else if (by == BREAKDOWN_FILE && frame->file)
 		buf_text(buf, frame->file);
+	else if (by == BREAKDOWN_LINE && frame->file)
+		buf_printf(buf, "%s:%u", frame->file, frame->line);
 	else if (by == BREAKDOWN_MODULE && frame->module)
 		buf_text(buf, frame->module);
 	else if (frame->module_name)
@@ -110,6 +112,8 @@ static void add_inclusive(struct frames *frames, uint32_t row, const struct site
 		return; // recursion
 	frames->last_site.items[row] = number + 1;
 	breakdown_add(&frames->impl->rows.items[row].inclusive, site);
+	if (frames->impl->member)
+		frames->impl->member(frames->impl->argument, row, number);
 }
 
 static void add_own(struct frames *frames, uint32_t row, const struct site *site)

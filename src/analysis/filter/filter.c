@@ -4,6 +4,7 @@
 
 #include "analysis/filter/filter_data.h"
 #include "hosted/cleanup.h"
+#include "trace/operation.h"
 
 enum filter_kind {
 	KIND_MOMENT,
@@ -14,6 +15,8 @@ enum filter_kind {
 	KIND_PERCENT_NUMBER,
 	KIND_REGEX,
 	KIND_CHOICE,
+	KIND_ENTRY,
+	KIND_SUPPRESSIONS,
 	KIND_TEXT,
 };
 
@@ -51,6 +54,7 @@ static void condition_deinit(struct filter_condition *condition)
 	free(condition->name);
 	free(condition->text);
 	regex_destroy(condition->regex);
+	suppressions_destroy(condition->suppressions);
 	*condition = (struct filter_condition){0};
 }
 
@@ -145,6 +149,16 @@ static bool parse_choice(const char *choices, const char *text, uint64_t *ret)
 	return false;
 }
 
+/* *ret: a bit for each operation of that name: realloc of NULL is one, that of a block another. */
+static bool parse_entry(const char *text, uint64_t *ret)
+{
+	*ret = 0;
+	for (uint64_t i = 1; i <= TRACE_OP_REALLOCARRAY; i++)
+		if (strcmp(operation_name(i), text) == 0)
+			*ret |= UINT64_C(1) << i;
+	return *ret != 0;
+}
+
 /* Parses condition->text into the other members. */
 static bool parse(enum filter_id id, struct filter_condition *condition)
 {
@@ -168,12 +182,22 @@ static bool parse(enum filter_id id, struct filter_condition *condition)
 		return parse_number(text, number);
 	case KIND_CHOICE:
 		return parse_choice(parameters[id].choices, text, number);
+	case KIND_ENTRY:
+		return parse_entry(text, number);
 	case KIND_REGEX:
+	case KIND_SUPPRESSIONS:
 	case KIND_TEXT:
 		return *text != 0;
 	}
 	return false;
 }
+
+/* ", malloc, calloc …" */
+static const char entries[] =
+#define ENTRY(number, NAME, name, aligned) ", " name
+#include "trace/entries.def"
+	;
+#undef ENTRY
 
 static const char *allowed(enum filter_id id)
 {
@@ -195,18 +219,34 @@ static const char *allowed(enum filter_id id)
 		return parameters[id].choices;
 	case KIND_REGEX:
 		return "a regular expression";
+	case KIND_ENTRY:
+		return &entries[2];
+	case KIND_SUPPRESSIONS:
+		return "leak:PATTERN, a line for each pattern,";
 	case KIND_TEXT:
 		break;
 	}
 	return "a text that is not empty";
 }
 
+static struct err *read_suppressions(struct filter_condition *condition)
+{
+	struct err *err = suppressions_create(&condition->suppressions);
+
+	return err ? err
+		   : suppressions_add(condition->suppressions, condition->name, condition->text,
+				      strlen(condition->text));
+}
+
 static struct err *fill(enum filter_id id, struct filter_condition *condition)
 {
 	if (!parse(id, condition))
-		return err_create("'%s' is no value of %s: %s%s is wanted", condition->text,
-				  condition->name, kinds[id] == KIND_CHOICE ? "one of " : "",
-				  allowed(id));
+		return err_create(
+			"'%s' is no value of %s: %s%s is wanted", condition->text, condition->name,
+			kinds[id] == KIND_CHOICE || kinds[id] == KIND_ENTRY ? "one of " : "",
+			allowed(id));
+	if (kinds[id] == KIND_SUPPRESSIONS)
+		return read_suppressions(condition);
 	if (kinds[id] != KIND_REGEX)
 		return NULL;
 	return err_prefix(regex_create(condition->text, &condition->regex),

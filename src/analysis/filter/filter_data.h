@@ -4,6 +4,7 @@
 
 #include "analysis/filter/filter.h"
 #include "analysis/filter/moment.h"
+#include "analysis/leaks/suppressions.h"
 #include "hosted/regex.h"
 
 enum filter_id {
@@ -28,10 +29,11 @@ enum filter_lifetime {
 struct filter_condition {
 	char *name;      /* as typed, for errors when matching; NULL: not set */
 	char *text;      /* as typed */
-	uint64_t number; /* bytes, nanoseconds, or index of the choice */
+	uint64_t number; /* bytes, nanoseconds, index of the choice, or a bit for each entry */
 	bool percent;    /* number is in units of PERCENT instead */
 	struct moment moment;
 	struct regex *regex;
+	struct suppressions *suppressions;
 };
 
 struct filter {

@@ -1,90 +1,14 @@
 /* Evaluates a filter: one pass over a column for each condition. */
 #include <string.h>
 
+#include "analysis/blocks/block_temporary.h"
 #include "analysis/filter/filter_chains.h"
-#include "analysis/filter/filter_data.h"
+#include "analysis/filter/filter_keep.h"
 #include "analysis/filter/filter_pools.h"
 #include "analysis/filter/filter_sites.h"
+#include "analysis/filter/filter_suppress.h"
+#include "analysis/filter/filter_times.h"
 #include "hosted/cleanup.h"
-
-/* Both bounds are inclusive. min above max: nothing is in the range. */
-struct range {
-	uint64_t min, max;
-};
-
-#define RANGE_ALL ((struct range){0, UINT64_MAX})
-
-static bool is_all(struct range range)
-{
-	return range.min == 0 && range.max == UINT64_MAX;
-}
-
-static bool is_in(uint64_t value, struct range range)
-{
-	return value - range.min <= range.max - range.min;
-}
-
-/*
- * Removes the blocks from the match for which the condition does not hold. The condition is an
- * expression of i, the block. 64 blocks are evaluated at a time, without a branch; groups in which
- * no block is left are skipped.
- */
-#define KEEP(match, condition)                                                                     \
-	for (uint64_t word = 0; word * 64 < (match)->blocks; word++) {                             \
-		uint64_t end =                                                                     \
-			(match)->blocks - word * 64 < 64 ? (match)->blocks - word * 64 : 64;       \
-		uint64_t bits = 0;                                                                 \
-                                                                                                   \
-		if (!(match)->words[word])                                                         \
-			continue;                                                                  \
-		for (uint64_t bit = 0; bit < end; bit++) {                                         \
-			uint64_t i = word * 64 + bit;                                              \
-                                                                                                   \
-			bits |= (uint64_t)(condition) << bit;                                      \
-		}                                                                                  \
-		(match)->words[word] &= bits;                                                      \
-	}
-
-static void keep_none(struct filter_match *match)
-{
-	memset(match->words, 0, (match->blocks + 63) / 64 * sizeof(*match->words));
-}
-
-/*
- * Whether no block needs to be looked at: the range contains everything, or nothing (then no block
- * is left).
- */
-static bool is_settled(struct filter_match *match, struct range range)
-{
-	if (range.min > range.max)
-		keep_none(match);
-	return is_all(range) || range.min > range.max;
-}
-
-static void keep_range(struct filter_match *match, const uint64_t *column, struct range range)
-{
-	if (!is_settled(match, range)) {
-		KEEP(match, is_in(column[i], range));
-	}
-}
-
-/*
- * Keeps blocks for which left - right is in the range. If left is TIME_NEVER, so is the difference.
- */
-static void keep_difference(struct filter_match *match, const uint64_t *left, const uint64_t *right,
-			    struct range range)
-{
-	if (!is_settled(match, range)) {
-		KEEP(match, is_in(left[i] == TIME_NEVER ? TIME_NEVER : left[i] - right[i], range));
-	}
-}
-
-static void keep_slack(struct filter_match *match, const uint32_t *column, struct range range)
-{
-	if (!is_settled(match, range)) {
-		KEEP(match, is_in(column[i], range));
-	}
-}
 
 /* Keeps blocks whose column is the index of a 1 in marked. */
 static void keep_marked(struct filter_match *match, const uint32_t *column, const uint8_t *marked)
@@ -106,136 +30,6 @@ static void keep_tag(struct filter_match *match, const struct filter *filter, en
 	}
 }
 
-/* The range of a pair of conditions, of which `min` is the first. */
-static struct range range_of(const struct filter *filter, enum filter_id min)
-{
-	const struct filter_condition *low = &filter->conditions[min], *high = low + 1;
-
-	return (struct range){
-		.min = low->name ? low->number : 0,
-		.max = high->name ? high->number : UINT64_MAX,
-	};
-}
-
-/* When matching blocks were allocated and freed. TIME_NEVER counts as larger than all times. */
-struct times {
-	struct range allocated, freed;
-	bool none; /* a moment is before the start: nothing matches */
-};
-
-static void at_most(struct times *times, uint64_t *max, int64_t bound)
-{
-	times->none |= bound < 0;
-	if (bound >= 0 && (uint64_t)bound < *max)
-		*max = (uint64_t)bound;
-}
-
-static void at_least(uint64_t *min, int64_t bound)
-{
-	if (bound > 0 && (uint64_t)bound > *min)
-		*min = (uint64_t)bound;
-}
-
-/* Resolves the moment of a condition. *set: whether the filter has the condition. */
-static struct err *resolve(const struct filter *filter, const struct recording *recording,
-			   enum filter_id id, bool *set, int64_t *ret)
-{
-	const struct filter_condition *condition = &filter->conditions[id];
-	bool end_of_second = id == FILTER_TO || id == FILTER_UNTIL;
-
-	*set = filter_has(filter, id);
-	if (!*set)
-		return NULL;
-	return err_prefix(moment_resolve(&condition->moment, recording, end_of_second, ret), "%s",
-			  condition->name);
-}
-
-static struct err *find_moments(const struct filter *filter, const struct recording *recording,
-				struct times *times)
-{
-	static const enum filter_id ids[] = {FILTER_FROM, FILTER_TO, FILTER_UNTIL, FILTER_ALIVE_AT,
-					     FILTER_ALIVE_AT_2};
-
-	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-		int64_t moment = 0;
-		bool set;
-		struct err *err = resolve(filter, recording, ids[i], &set, &moment);
-
-		if (err)
-			return err;
-		if (!set)
-			continue;
-		if (ids[i] == FILTER_FROM)
-			at_least(&times->allocated.min, moment);
-		else
-			at_most(times, &times->allocated.max, moment);
-		if ((ids[i] == FILTER_ALIVE_AT || ids[i] == FILTER_ALIVE_AT_2) &&
-		    moment < INT64_MAX)
-			at_least(&times->freed.min, moment + 1);
-	}
-	return NULL;
-}
-
-/*
- * Sets the range that the condition lifetime means. to: the end of the range that two of its values
- * speak of; TIME_NEVER: none.
- */
-static void find_lifetime(const struct filter *filter, uint64_t to, struct times *times)
-{
-	struct range *freed = &times->freed;
-	uint64_t end = to == TIME_NEVER ? TIME_NEVER - 1 : to;
-
-	if (!filter_has(filter, FILTER_LIFETIME))
-		return;
-	switch ((enum filter_lifetime)filter->conditions[FILTER_LIFETIME].number) {
-	case FILTER_LIFETIME_ALL:
-	case FILTER_LIFETIME_CHAIN_LEAKED:
-		break;
-	case FILTER_LIFETIME_LEAKED:
-	case FILTER_LIFETIME_GROUP_LEAKED:
-		freed->min = TIME_NEVER;
-		break;
-	case FILTER_LIFETIME_NOT_FREED_IN_RANGE:
-		freed->min = end + 1 > freed->min ? end + 1 : freed->min;
-		break;
-	case FILTER_LIFETIME_FREED_IN_RANGE:
-		freed->max = end;
-		break;
-	case FILTER_LIFETIME_FREED:
-		freed->max = TIME_NEVER - 1;
-		break;
-	}
-}
-
-static struct err *keep_times(const struct filter *filter, const struct recording *recording,
-			      struct filter_match *match)
-{
-	const struct block_columns *blocks = recording_blocks(recording);
-	struct times times = {.allocated = RANGE_ALL, .freed = RANGE_ALL};
-	int64_t ends[2] = {INT64_MAX, INT64_MAX};
-	struct err *err = find_moments(filter, recording, &times);
-	bool to = false, until = false;
-
-	if (!err)
-		err = resolve(filter, recording, FILTER_TO, &to, &ends[0]);
-	if (!err)
-		err = resolve(filter, recording, FILTER_UNTIL, &until, &ends[1]);
-	if (err)
-		return err;
-	if (times.none) {
-		keep_none(match);
-		return NULL;
-	}
-	find_lifetime(filter,
-		      to || until ? (uint64_t)(ends[0] < ends[1] ? ends[0] : ends[1]) : TIME_NEVER,
-		      &times);
-	keep_range(match, blocks->allocated_ns, times.allocated);
-	keep_range(match, blocks->freed_ns, times.freed);
-	keep_difference(match, blocks->freed_ns, blocks->allocated_ns,
-			range_of(filter, FILTER_LIFETIME_MIN));
-	return NULL;
-}
-
 /*
  * Keeps blocks by a heap flag, which only glibc's allocator has. Choice 0 of the condition wants
  * the flag to be as `set`.
@@ -253,15 +47,17 @@ static void keep_flag(struct filter_match *match, const struct filter *filter, e
 	KEEP(match, ((flags[i] & flag) != 0) == wanted);
 }
 
+/* column: of each block a thread's index, or RECORDING_NONE, which is no thread. */
 static struct err *keep_thread(struct filter_match *match, const struct filter *filter,
-			       const struct recording *recording)
+			       enum filter_id id, const struct recording *recording,
+			       const uint32_t *column)
 {
-	const struct filter_condition *condition = &filter->conditions[FILTER_THREAD];
+	const struct filter_condition *condition = &filter->conditions[id];
 	auto_free uint8_t *wanted = NULL;
 	const struct recorded_thread *threads;
 	uint32_t count;
 
-	if (!filter_has(filter, FILTER_THREAD))
+	if (!filter_has(filter, id))
 		return NULL;
 	threads = recording_threads(recording, &count);
 	wanted = malloc((size_t)count + 1);
@@ -274,8 +70,33 @@ static struct err *keep_thread(struct filter_match *match, const struct filter *
 		wanted[i] = strcmp(condition->text, tid) == 0 ||
 			    strcmp(condition->text, threads[i].name) == 0;
 	}
-	keep_marked(match, recording_blocks(recording)->thread, wanted);
+	KEEP(match, column[i] < count && wanted[column[i]]);
 	return NULL;
+}
+
+static struct err *keep_temporary(struct filter_match *match, const struct filter *filter,
+				  const struct recording *recording)
+{
+	uint64_t flip = filter->conditions[FILTER_TEMPORARY].number == 0 ? 0 : UINT64_MAX;
+	auto_free uint64_t *temporary = NULL;
+	struct err *err = NULL;
+
+	if (!filter_has(filter, FILTER_TEMPORARY))
+		return NULL;
+	err = block_temporary_find(recording, &temporary);
+	for (uint64_t i = 0; !err && i * 64 < match->blocks; i++)
+		match->words[i] &= temporary[i] ^ flip;
+	return err;
+}
+
+static void keep_entry(struct filter_match *match, const struct filter *filter,
+		       const uint8_t *entries)
+{
+	uint64_t wanted = filter->conditions[FILTER_ENTRY].number;
+
+	if (filter_has(filter, FILTER_ENTRY)) {
+		KEEP(match, wanted >> entries[i] & 1);
+	}
 }
 
 static struct err *keep_pool(struct filter_match *match, const struct filter *filter,
@@ -299,7 +120,7 @@ static struct err *keep_chain(struct filter_match *match, const struct block_col
 {
 	auto_free uint64_t *values = NULL;
 
-	if (is_all(range))
+	if (range_is_all(range))
 		return NULL;
 	values = malloc((blocks->count + 1) * sizeof(*values));
 	if (!values)
@@ -309,9 +130,22 @@ static struct err *keep_chain(struct filter_match *match, const struct block_col
 	return NULL;
 }
 
-static struct err *keep_chains(struct filter_match *match, const struct filter *filter,
-			       const struct block_columns *blocks)
+static struct err *keep_chain_number(struct filter_match *match, uint64_t number,
+				     const struct recording *recording)
 {
+	const uint32_t *chains;
+	struct err *err = recording_block_chains(recording, &chains);
+
+	if (!err) {
+		KEEP(match, chains[i] == number);
+	}
+	return err;
+}
+
+static struct err *keep_chains(struct filter_match *match, const struct filter *filter,
+			       const struct recording *recording)
+{
+	const struct block_columns *blocks = recording_blocks(recording);
 	static const struct {
 		enum filter_id min;
 		enum chain_value value;
@@ -324,8 +158,10 @@ static struct err *keep_chains(struct filter_match *match, const struct filter *
 	};
 	struct err *err = NULL;
 
+	if (filter_has(filter, FILTER_CHAIN))
+		err = keep_chain_number(match, filter->conditions[FILTER_CHAIN].number, recording);
 	for (size_t i = 0; !err && i < sizeof(pairs) / sizeof(pairs[0]); i++)
-		err = keep_chain(match, blocks, pairs[i].value, range_of(filter, pairs[i].min));
+		err = keep_chain(match, blocks, pairs[i].value, filter_range(filter, pairs[i].min));
 	if (!err && filter_has(filter, FILTER_LIFETIME) &&
 	    filter->conditions[FILTER_LIFETIME].number == FILTER_LIFETIME_CHAIN_LEAKED)
 		err = keep_chain(match, blocks, CHAIN_FREED,
@@ -337,22 +173,49 @@ static struct err *keep_blocks(const struct filter *filter, const struct recordi
 			       struct filter_match *match)
 {
 	const struct block_columns *blocks = recording_blocks(recording);
-	struct err *err = keep_times(filter, recording, match);
+	struct err *err = filter_times(filter, recording, match);
 
 	if (!err)
-		err = keep_thread(match, filter, recording);
+		err = keep_thread(match, filter, FILTER_THREAD, recording, blocks->thread);
+	if (!err)
+		err = keep_thread(match, filter, FILTER_FREE_THREAD, recording,
+				  blocks->free_thread);
+	if (!err)
+		err = keep_temporary(match, filter, recording);
 	if (err)
 		return err;
-	keep_range(match, blocks->size, range_of(filter, FILTER_SIZE_MIN));
-	keep_range(match, blocks->address, range_of(filter, FILTER_ADDRESS_MIN));
-	keep_slack(match, blocks->slack, range_of(filter, FILTER_SLACK_MIN));
+	keep_range(match, blocks->size, filter_range(filter, FILTER_SIZE_MIN));
+	keep_range(match, blocks->address, filter_range(filter, FILTER_ADDRESS_MIN));
+	keep_range_32(match, blocks->slack, filter_range(filter, FILTER_SLACK_MIN));
+	keep_entry(match, filter, blocks->entry);
 	keep_tag(match, filter, FILTER_TAG, blocks->tag);
 	keep_tag(match, filter, FILTER_MARKER, blocks->tag);
 	keep_flag(match, filter, FILTER_MMAPED, recording, TRACE_HEAP_MMAPPED, true);
 	keep_flag(match, filter, FILTER_ARENA, recording, TRACE_HEAP_NON_MAIN_ARENA, false);
-	err = keep_chains(match, filter, blocks);
+	err = keep_chains(match, filter, recording);
 	// Last, because it takes long for each block.
 	return err ? err : keep_pool(match, filter, recording);
+}
+
+/* Refuses conditions on what the recording cannot know. Without this they would match nothing. */
+static struct err *check_known(const struct filter *filter, const struct recording *recording)
+{
+	static const enum filter_id of_events[] = {FILTER_FREED_FROM,  FILTER_FREED_TO,
+						   FILTER_FREE_THREAD, FILTER_TEMPORARY,
+						   FILTER_ENTRY,       FILTER_CHAIN};
+	const struct recording_facts *facts = recording_facts(recording);
+
+	for (size_t i = 0; facts->live && i < sizeof(of_events) / sizeof(of_events[0]); i++)
+		if (filter_has(filter, of_events[i]))
+			return err_create("%s: a live table does not know this of its blocks; a "
+					  "recording does",
+					  filter->conditions[of_events[i]].name);
+	if (filter_has(filter, FILTER_TEMPORARY) && (facts->sample_mean || facts->cull_ns))
+		return err_create("%s: this is not known of a recording that lacks allocations, as "
+				  "with %s",
+				  filter->conditions[FILTER_TEMPORARY].name,
+				  facts->cull_ns ? "--cull" : "--sample");
+	return NULL;
 }
 
 static struct err *match_create(uint64_t blocks, struct filter_match *ret)
@@ -384,7 +247,9 @@ struct err *filter_match(const struct filter *filter, const struct recording *re
 	auto_free uint8_t *sites = NULL;
 	struct err *err;
 
-	err = match_create(blocks->count, &match);
+	err = check_known(filter, recording);
+	if (!err)
+		err = match_create(blocks->count, &match);
 	if (!err)
 		err = filter_sites(filter, recording, symbolized, &sites);
 	if (!err)
@@ -393,6 +258,9 @@ struct err *filter_match(const struct filter *filter, const struct recording *re
 		return err;
 	if (sites)
 		keep_marked(&match, blocks->site, sites);
+	err = filter_suppress(filter, recording, symbolized, &match);
+	if (err)
+		return err;
 	for (uint64_t i = 0; i * 64 < match.blocks; i++)
 		match.count += (uint64_t)__builtin_popcountll(match.words[i]);
 	*ret = match;

@@ -19,6 +19,8 @@ static bool is_called(const struct recorded_pool *pool, const char *name)
 {
 	char address[32];
 
+	if (!name)
+		return true;
 	if (*pool->name)
 		return strcmp(pool->name, name) == 0;
 	snprintf(address, sizeof(address), "0x%jx", (uintmax_t)pool->address);
@@ -75,8 +77,8 @@ static size_t first_from(const struct filter_pool *pool, size_t from, uint64_t a
  * Goes from address to address. A slab hands out the same address again and again, and most of
  * these times may belong to other blocks at the same place.
  */
-bool filter_pool_is_in(const struct filter_pool *pool, const struct block_columns *blocks,
-		       uint64_t block)
+const struct pool_birth *filter_pool_find(const struct filter_pool *pool,
+					  const struct block_columns *blocks, uint64_t block)
 {
 	uint64_t address = blocks->address[block];
 	uint64_t usable = blocks->size[block] + blocks->slack[block];
@@ -89,9 +91,9 @@ bool filter_pool_is_in(const struct filter_pool *pool, const struct block_column
 		if (birth->time_ns < allocated_ns)
 			i = first_from(pool, i + 1, birth->address, allocated_ns);
 		else if (birth->time_ns < freed_ns)
-			return true;
+			return birth;
 		else
 			i = first_from(pool, i + 1, birth->address + 1, allocated_ns);
 	}
-	return false;
+	return NULL;
 }

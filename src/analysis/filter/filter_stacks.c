@@ -11,7 +11,7 @@
  */
 #define SEARCHES_NS 500000000
 
-enum { FUNCTION, SOURCE, MODULE, NO_FUNCTION, NO_SOURCE, CALLED_AFTER, NAMES };
+enum { FUNCTION, SOURCE, MODULE, NO_FUNCTION, NO_SOURCE, NO_MODULE, CALLED_AFTER, NAMES };
 
 static const enum filter_id name_ids[NAMES] = {
 	[FUNCTION] = FILTER_FUNCTION_REGEX,
@@ -19,6 +19,7 @@ static const enum filter_id name_ids[NAMES] = {
 	[MODULE] = FILTER_MODULE_REGEX,
 	[NO_FUNCTION] = FILTER_NEGATIVE_FUNCTION_REGEX,
 	[NO_SOURCE] = FILTER_NEGATIVE_SOURCE_REGEX,
+	[NO_MODULE] = FILTER_NEGATIVE_MODULE_REGEX,
 	[CALLED_AFTER] = FILTER_ALLOCATED_BY,
 };
 
@@ -103,6 +104,7 @@ static struct err *search_line(struct stacks *stacks, const struct named_frame *
 		[MODULE] = line->module,
 		[NO_FUNCTION] = line->has_symbol ? line->function : NULL,
 		[NO_SOURCE] = line->file,
+		[NO_MODULE] = line->module,
 	};
 
 	*ret = all;
@@ -129,7 +131,7 @@ static struct err *judge_frame(struct stacks *stacks, uint32_t frame, struct ver
 		return err;
 	ret->lines = (uint32_t)count;
 	for (size_t i = 0; i < count; i++) {
-		err = search_line(stacks, &lines[i], NO_FUNCTION, NO_SOURCE, false, &found);
+		err = search_line(stacks, &lines[i], NO_FUNCTION, NO_MODULE, false, &found);
 		if (err)
 			return err;
 		ret->flags |= found ? BARRED : 0;

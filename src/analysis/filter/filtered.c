@@ -61,6 +61,7 @@ static struct recording *make_filtered(const struct recording *recording)
 	filtered->views = NULL;
 	filtered->facts_cache = NULL;
 	filtered->pools = (struct pool_table){0};
+	filtered->peak_block = UINT64_MAX;
 	filtered->live_line = (struct live_line){0};
 	filtered->heap_errors = (struct heap_errors){0};
 	return filtered;
@@ -157,9 +158,13 @@ static void add_up(struct walk *walk)
 	{
 		const struct matching *matching = &walk->matching[number];
 
+		uint64_t peak = sites->peak;
+
 		end_lives(walk, number);
 		site_table_born(sites, matching->site, matching->size, weight(walk, number),
 				walk->blocks->allocated_ns[block]);
+		if (sites->peak != peak)
+			walk->filtered->peak_block = block;
 	}
 	end_lives(walk, walk->match->count);
 }
@@ -177,6 +182,11 @@ static struct err *add_temporary(struct walk *walk)
 				.temporary++;
 	}
 	return NULL;
+}
+
+uint64_t filtered_peak_block(const struct recording *filtered)
+{
+	return filtered->peak_block;
 }
 
 struct err *filtered_create(const struct recording *recording, const struct filter_match *match,

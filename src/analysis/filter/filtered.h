@@ -21,4 +21,10 @@
 struct err *filtered_create(const struct recording *recording, const struct filter_match *match,
 			    struct recording **ret);
 
+/*
+ * The block of the original whose allocation reached the copy's peak. UINT64_MAX: nothing matches,
+ * or all that matches has 0 bytes.
+ */
+uint64_t filtered_peak_block(const struct recording *filtered);
+
 #endif

@@ -30,9 +30,7 @@ struct err *find_sparse_pages(struct finding_search *search)
 	if (err)
 		return err;
 	finding.bytes = room - pages->bytes;
-	finding.frame = picked.own ? picked.frame : NULL;
-	finding.stack = picked.stack;
-	finding.inclusive = picked.inclusive;
+	finding_show_function(&finding, &picked);
 	finding_set(&finding, FINDING_NUMBER_bytes, pages->bytes);
 	finding_set(&finding, FINDING_NUMBER_blocks, pages->blocks);
 	finding_set(&finding, FINDING_NUMBER_at_ns, pages->at_ns);

@@ -7,6 +7,10 @@
 #define TEMPORARY_MIN     10000
 #define TEMPORARY_PERCENT 30
 
+#define CHURN_MIN     100000 /* calls */
+#define CHURN_PERCENT 30
+#define CHURN_TURNS   1000 /* so often, in the mean, room for its blocks was asked for again */
+
 #define CHAIN_STEPS       4 /* so often, in the mean, a block is grown */
 #define CHAIN_COPIED_PART 10
 #define CHAIN_COVERED     95
@@ -19,6 +23,7 @@
 struct work_sum {
 	const struct finding_search *search;
 	uint64_t temporary, calls;
+	uint64_t bytes, live; /* allocated; live at once at most, or less */
 	uint64_t handed_blocks, handed_bytes;
 };
 
@@ -28,6 +33,8 @@ static void add_site(void *argument, uint32_t site)
 
 	sum->temporary += sum->search->sites[site].temporary;
 	sum->calls += sum->search->sites[site].calls;
+	sum->bytes += sum->search->sites[site].total_bytes;
+	sum->live += sum->search->sites[site].own_peak_bytes;
 	if (!sum->search->facts)
 		return;
 	sum->handed_blocks += sum->search->facts->sites[site].handed_blocks;
@@ -57,6 +64,61 @@ struct err *find_temporary(struct finding_search *search)
 	finding.sort = "temporary";
 	finding_set(&finding, FINDING_NUMBER_calls, sum.temporary);
 	finding_set(&finding, FINDING_NUMBER_all_calls, all->temporary);
+	err = finding_set_function(search, &finding, &picked);
+	return err ? err : finding_search_add(search, &finding);
+}
+
+static bool is_churn(uint64_t bytes, uint64_t live)
+{
+	return live && bytes / CHURN_TURNS >= live;
+}
+
+/* Whether its temporary calls were found already. */
+static bool is_found(const struct finding_search *search, const struct picked_function *picked)
+{
+	for (size_t i = 0; i < search->found.count; i++) {
+		const struct named_frame *frame = search->found.items[i].frame;
+
+		if (search->found.items[i].kind == FINDING_TEMPORARY &&
+		    (!frame || strcmp(frame->function, picked->frame->function) == 0))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A loop that makes some blocks and frees them all: few of them are temporary, as others are
+ * allocated in between. Of its sites the most that was ever live is known, so this is no guess.
+ */
+struct err *find_churn(struct finding_search *search)
+{
+	const struct recording_facts *facts = recording_facts(search->recording);
+	uint64_t calls = recording_summary(search->recording)->calls;
+	struct finding finding = {.kind = FINDING_CHURN};
+	struct work_sum sum = {.search = search};
+	struct picked_function picked;
+	struct err *err;
+
+	// Neither of a sample nor of what was culled is it known what was live.
+	if (calls < CHURN_MIN || facts->sample_mean || facts->cull_ns)
+		return NULL;
+	for (uint32_t i = 0; i < search->site_count; i++) {
+		const struct site *site = &search->sites[i];
+		bool churn = is_churn(site->total_bytes, site->own_peak_bytes);
+
+		search->values[i] = churn ? site->calls : 0;
+	}
+	err = own_functions_pick_called(search->functions, search->values, &picked);
+	if (!err && picked.frame)
+		err = own_functions_take(search->functions, &picked, add_site, &sum);
+	if (err || sum.calls < CHURN_MIN || !is_percent(sum.calls, calls, CHURN_PERCENT) ||
+	    !is_churn(sum.bytes, sum.live) || is_found(search, &picked))
+		return err;
+	finding.sort = "calls";
+	finding_set(&finding, FINDING_NUMBER_calls, sum.calls);
+	finding_set(&finding, FINDING_NUMBER_all_calls, calls);
+	finding_set(&finding, FINDING_NUMBER_bytes, sum.bytes);
+	finding_set(&finding, FINDING_NUMBER_live_bytes, sum.live);
 	err = finding_set_function(search, &finding, &picked);
 	return err ? err : finding_search_add(search, &finding);
 }

@@ -37,15 +37,23 @@ struct err *finding_condition_ns(struct finding_search *search, struct finding *
 	return finding_condition_text(finding, name, arena_text(search->arena, text));
 }
 
+void finding_show_function(struct finding *finding, const struct picked_function *picked)
+{
+	finding->frame = picked->own ? picked->frame : NULL;
+	finding->stack = picked->stack;
+	finding->lines = picked->lines;
+	finding->call = picked->call;
+	finding->call_most = is_percent(picked->call_value, picked->value, 90);
+	finding->inclusive = picked->inclusive;
+}
+
 struct err *finding_set_function(struct finding_search *search, struct finding *finding,
 				 const struct picked_function *picked)
 {
 	cleanup(buf_deinit) struct buf pattern = BUF_EMPTY;
 	const char *text;
 
-	finding->frame = picked->own ? picked->frame : NULL;
-	finding->stack = picked->stack;
-	finding->inclusive = picked->inclusive;
+	finding_show_function(finding, picked);
 	if (!picked->frame)
 		return NULL;
 	function_pattern_put(&pattern, picked->frame->function,

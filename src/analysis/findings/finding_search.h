@@ -50,9 +50,10 @@ struct err *finding_condition_ns(struct finding_search *search, struct finding *
 struct err *finding_condition_u64(struct finding_search *search, struct finding *finding,
 				  const char *name, uint64_t value);
 
-/*
- * Sets the finding's function, if it is own code, and the condition that means exactly its stacks.
- */
+/* Sets the finding's function, if it is own code, and what is said of it. */
+void finding_show_function(struct finding *finding, const struct picked_function *picked);
+
+/* The same, and adds the condition that means exactly its stacks. */
 struct err *finding_set_function(struct finding_search *search, struct finding *finding,
 				 const struct picked_function *picked);
 
@@ -62,6 +63,7 @@ struct err *find_grows_to_teardown(struct finding_search *search);
 struct err *find_large_blocks(struct finding_search *search);
 struct err *find_slack(struct finding_search *search);
 struct err *find_temporary(struct finding_search *search);
+struct err *find_churn(struct finding_search *search);
 struct err *find_chains(struct finding_search *search);
 struct err *find_freed_by_others(struct finding_search *search);
 struct err *find_sparse_pages(struct finding_search *search);

@@ -81,12 +81,10 @@ static const char *out_of_scope(const struct recording *recording)
 static struct err *search_all(struct finding_search *search)
 {
 	static struct err *(*const parts[])(struct finding_search * search) = {
-		find_never_freed,     find_grows_to_teardown,
-		find_large_blocks,    find_slack,
-		find_temporary,       find_chains,
-		find_freed_by_others, find_sparse_pages,
-		find_resident,        find_wrong_frees,
-		find_doubts,
+		find_never_freed, find_grows_to_teardown, find_large_blocks,
+		find_slack,       find_temporary,         find_churn,
+		find_chains,      find_freed_by_others,   find_sparse_pages,
+		find_resident,    find_wrong_frees,       find_doubts,
 	};
 	struct err *err = NULL;
 

@@ -108,6 +108,10 @@ struct finding {
 	 */
 	const struct named_frame *frame;
 	uint32_t stack;
+	uint32_t lines; /* on how many lines of the function it is; that of the frame has most */
+	/* The call that the function made there for half of it or more, if it is plumbing. */
+	const struct named_frame *call;
+	bool call_most; /* for nine tenths or more */
 	bool inclusive; /* about all stacks that the function is in, not of those called after it */
 	const char *subject; /* whose, if it is no function: a language's name; NULL: none */
 	/*

@@ -46,8 +46,13 @@ static void add_facts(const struct recording *recording, const struct findings *
 		      struct headline *headline)
 {
 	const struct recording_summary *sum = recording_summary(recording);
-	const struct finding *finding = first_of(findings, FINDING_GROWS);
+	const struct finding *finding = first_of(findings, FINDING_HIDDEN_HEAP);
 
+	if (finding && finding->numbers[FINDING_NUMBER_bytes] > sum->peak_bytes) {
+		add(headline, HEADLINE_UNSEEN, finding->numbers[FINDING_NUMBER_bytes], 0);
+		headline->unseen = finding->subject;
+	}
+	finding = first_of(findings, FINDING_GROWS);
 	if (finding)
 		add(headline, HEADLINE_GROWS, finding->bytes,
 		    finding->numbers[FINDING_NUMBER_bytes_per_second]);

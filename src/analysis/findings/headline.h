@@ -18,6 +18,7 @@ enum headline_clause {
 
 /* Facts of the second line, in this order; at most two are said. */
 enum headline_fact {
+	HEADLINE_UNSEEN,    /* a language's own allocator mapped more than the peak: bytes */
 	HEADLINE_GROWS,     /* never freed, and growing to the end: bytes, bytes_per_second */
 	HEADLINE_RESIDENT,  /* stayed resident: resident_bytes, live_bytes */
 	HEADLINE_TEMPORARY, /* temporary calls: calls of all_calls */
@@ -48,6 +49,7 @@ struct headline {
 		uint64_t numbers[2];
 	} facts[HEADLINE_FACTS];
 	unsigned int fact_count;
+	const char *unseen; /* of HEADLINE_UNSEEN: the language */
 	bool ended; /* the recording has the program's end: what is live then is never freed */
 };
 

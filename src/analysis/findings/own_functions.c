@@ -19,7 +19,8 @@ void own_functions_destroy(struct own_functions *functions)
 	free(functions->named);
 	free(functions->values);
 	free(functions->candidates);
-	free(functions->has);
+	free(functions->in);
+	free(functions->inside);
 	free(functions);
 }
 CLEANUP_DEFINE(struct own_functions *, own_functions_destroy);
@@ -41,8 +42,10 @@ struct err *own_functions_create(const struct recording *recording, struct symbo
 	functions->frames = calloc((size_t)frames + 1, sizeof(*functions->frames));
 	functions->values = calloc((size_t)functions->node_count + 1, sizeof(uint64_t));
 	functions->candidates = calloc((size_t)functions->node_count + 1, sizeof(uint64_t));
-	functions->has = calloc((size_t)functions->node_count + 1, 1);
-	if (!functions->frames || !functions->values || !functions->candidates || !functions->has)
+	functions->in = calloc((size_t)functions->node_count + 1, sizeof(uint32_t));
+	functions->inside = calloc((size_t)functions->node_count + 1, sizeof(uint32_t));
+	if (!functions->frames || !functions->values || !functions->candidates || !functions->in ||
+	    !functions->inside)
 		return err_no_memory();
 	*ret = steal(&functions);
 	return NULL;

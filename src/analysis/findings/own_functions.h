@@ -24,14 +24,21 @@ struct symbolized *own_functions_symbolized(const struct own_functions *function
 
 /* A function that was picked, and a stack that shows it. */
 struct picked_function {
-	/* NULL: the value is 0, or of stacks without frames. */
-	const struct named_frame *frame; /* its frame in that stack */
-	uint32_t stack;                  /* of the site with the largest value of those picked */
-	uint32_t number;                 /* of the function; see own_functions_take() */
-	bool own;                        /* it is the reader's own code */
-	bool inclusive; /* the value is that of all stacks that it is in, not of those called so */
-	uint64_t value; /* of that function */
-	uint64_t all;   /* of all sites */
+	/*
+	 * Its frame, on the line that most of the value is for, and a stack with it: of the site
+	 * with the largest value there. NULL: the value is 0, or of stacks without frames.
+	 */
+	const struct named_frame *frame;
+	uint32_t stack;
+	uint32_t lines; /* on how many lines of the function the value is allocated; 0: not known */
+	/* The call that it made for half of the value or more, if that is plumbing; else NULL. */
+	const struct named_frame *call;
+	uint64_t call_value;
+	uint32_t number; /* of the function; see own_functions_take() */
+	bool own;        /* it is the reader's own code */
+	bool inclusive;  /* the value is that of all stacks that it is in, not of those called so */
+	uint64_t value;  /* of that function */
+	uint64_t all;    /* of all sites */
 };
 
 /*

@@ -41,15 +41,23 @@ struct own_functions {
 	struct lines *frames;
 	VEC(uint32_t) lines; /* of all frames */
 	uint32_t *named;     /* for each site; NULL: not made yet */
-	/* For each node: the values of all stacks that it is in; which candidates are in its stack;
-	 * whether the function `marked` is. */
+	/* For each node: the values of all stacks that it is in; which candidates are in its stack.
+	 */
 	uint64_t *values, *candidates;
-	uint8_t *has;
+	/*
+	 * For each node: the innermost node of its stack that the function `marked` is in, and the
+	 * one right inside of that, or itself. RECORDING_NONE: the function is not in its stack.
+	 */
+	uint32_t *in, *inside;
 	uint32_t marked;
 };
 
 /* *ret: the functions of a node's lines, innermost first. */
 struct err *own_functions_lines(struct own_functions *functions, uint32_t node,
 				const uint32_t **ret, uint32_t *count);
+
+/* Sets frame, stack, lines and call of a picked function, whose other members are set. */
+struct err *own_functions_show(struct own_functions *functions, const uint64_t *values,
+			       struct picked_function *ret);
 
 #endif

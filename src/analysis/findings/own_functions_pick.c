@@ -175,78 +175,6 @@ static uint32_t choose(const struct own_functions *functions, uint64_t all, bool
 	return deepest != FUNCTION_NONE ? deepest : most;
 }
 
-/* *ret: the function is in the stack. *frame: its innermost frame there. */
-static struct err *find_in_stack(struct own_functions *functions, uint32_t stack, uint32_t number,
-				 const struct named_frame **ret)
-{
-	const char *name = functions->functions.items[number].name;
-
-	*ret = NULL;
-	for (uint32_t node = stack; node != RECORDING_NONE; node = functions->nodes[node].parent) {
-		const struct named_frame *lines;
-		size_t count;
-		struct err *err = symbolized_frame(functions->symbolized,
-						   functions->nodes[node].frame, &lines, &count);
-
-		if (err)
-			return err;
-		for (size_t i = 0; i < count; i++) {
-			if (strcmp(lines[i].function, name) != 0)
-				continue;
-			*ret = &lines[i];
-			return NULL;
-		}
-	}
-	return NULL;
-}
-
-/* Finds out for each node whether the function is in its stack. */
-static struct err *mark(struct own_functions *functions, uint32_t number)
-{
-	if (functions->marked == number)
-		return NULL;
-	functions->marked = FUNCTION_NONE;
-	for (uint32_t i = 0; i < functions->node_count; i++) {
-		uint32_t parent = functions->nodes[i].parent, count;
-		const uint32_t *lines;
-		struct err *err = own_functions_lines(functions, i, &lines, &count);
-
-		if (err)
-			return err;
-		functions->has[i] = parent != RECORDING_NONE && functions->has[parent];
-		for (uint32_t j = 0; j < count; j++)
-			functions->has[i] |= lines[j] == number;
-	}
-	functions->marked = number;
-	return NULL;
-}
-
-/* Whether the picked function's value is of that site, too. If it is inclusive: after mark(). */
-static bool is_of(const struct own_functions *functions, const struct picked_function *picked,
-		  uint32_t site)
-{
-	uint32_t stack = functions->sites[site].stack;
-
-	return functions->named[site] == picked->number ||
-	       (picked->inclusive && stack != RECORDING_NONE && functions->has[stack]);
-}
-
-/* Finds the stack that shows the function best. */
-static struct err *show(struct own_functions *functions, const uint64_t *values,
-			struct picked_function *ret)
-{
-	struct err *err = ret->inclusive ? mark(functions, ret->number) : NULL;
-	uint64_t most = 0;
-
-	for (uint32_t i = 0; !err && i < functions->site_count; i++) {
-		if (values[i] <= most || !is_of(functions, ret, i))
-			continue;
-		most = values[i];
-		ret->stack = functions->sites[i].stack;
-	}
-	return err ? err : find_in_stack(functions, ret->stack, ret->number, &ret->frame);
-}
-
 static struct err *pick(struct own_functions *functions, const uint64_t *values, bool called,
 			struct picked_function *ret)
 {
@@ -265,7 +193,7 @@ static struct err *pick(struct own_functions *functions, const uint64_t *values,
 	function = &functions->functions.items[picked.number];
 	picked.own = function->own;
 	picked.value = picked.inclusive ? function->below : function->called;
-	err = show(functions, values, &picked);
+	err = own_functions_show(functions, values, &picked);
 	if (!err)
 		*ret = picked;
 	return err;
@@ -281,16 +209,4 @@ struct err *own_functions_pick_called(struct own_functions *functions, const uin
 				      struct picked_function *ret)
 {
 	return pick(functions, values, true, ret);
-}
-
-struct err *own_functions_take(struct own_functions *functions,
-			       const struct picked_function *picked,
-			       void (*take)(void *argument, uint32_t site), void *argument)
-{
-	struct err *err = picked->inclusive ? mark(functions, picked->number) : NULL;
-
-	for (uint32_t i = 0; !err && i < functions->site_count; i++)
-		if (is_of(functions, picked, i))
-			take(argument, i);
-	return err;
 }

@@ -150,7 +150,7 @@ static void set_limits(struct inspection *inspection, const struct recording *re
 	limits[BLOCK_COLUMN_free_stack] = (struct column_limit){nodes + 1, true};
 	limits[BLOCK_COLUMN_entry] = (struct column_limit){TRACE_OP_REALLOCARRAY + 1, false};
 	limits[BLOCK_COLUMN_heap_flags] = (struct column_limit){4, false};
-	for (size_t i = 0; i < BLOCK_ORDER_COUNT; i++)
+	for (size_t i = 0; i < BLOCK_ORDER_STORED; i++)
 		limits[INDEX_SECTION_ORDERS + i] = (struct column_limit){rows, false};
 }
 
@@ -174,7 +174,7 @@ static void show(struct recording *recording)
 #define BLOCK_COLUMN(name, type) columns->name = section(mapping, BLOCK_COLUMN_##name);
 	BLOCK_COLUMNS(BLOCK_COLUMN)
 #undef BLOCK_COLUMN
-	for (size_t i = 0; i < BLOCK_ORDER_COUNT; i++)
+	for (size_t i = 0; i < BLOCK_ORDER_STORED; i++)
 		views->orders[i] = section(mapping, INDEX_SECTION_ORDERS + i);
 	views->spans = section(mapping, INDEX_SECTION_SPANS);
 	recording->pools.births = section(mapping, INDEX_SECTION_POOL_BIRTHS);

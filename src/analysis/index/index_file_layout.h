@@ -17,7 +17,7 @@
 /* The sections. Those of the blocks' columns come first, in the order of enum block_column. */
 enum index_section {
 	INDEX_SECTION_ORDERS = BLOCK_COLUMN_COUNT,
-	INDEX_SECTION_SPANS = INDEX_SECTION_ORDERS + BLOCK_ORDER_COUNT,
+	INDEX_SECTION_SPANS = INDEX_SECTION_ORDERS + BLOCK_ORDER_STORED,
 	INDEX_SECTION_SUMS,   /* the content of an index chunk */
 	INDEX_SECTION_ERRORS, /* index_pack_errors() */
 	INDEX_SECTION_POOL_BIRTHS,

@@ -33,7 +33,7 @@ static struct err *set_views(struct writing *writing, const struct recording *re
 	const uint32_t *order;
 	struct err *err;
 
-	for (size_t i = 0; i < BLOCK_ORDER_COUNT; i++) {
+	for (size_t i = 0; i < BLOCK_ORDER_STORED; i++) {
 		err = recording_block_order(recording, (enum block_order)i, &order);
 		if (err)
 			return err;

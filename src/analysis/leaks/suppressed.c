@@ -122,6 +122,27 @@ static struct err *judge_stacks(const struct suppressions *suppressions,
 	return NULL;
 }
 
+struct err *suppressed_stacks(const struct suppressions *suppressions,
+			      const struct recording *recording, struct symbolized *symbolized,
+			      uint32_t **ret)
+{
+	auto_free uint32_t *stacks = NULL;
+	struct err *err = NULL;
+	uint32_t nodes;
+	size_t count;
+
+	recording_stacks(recording, &nodes);
+	suppressions_list(suppressions, &count);
+	stacks = calloc((size_t)nodes + 1, sizeof(*stacks));
+	if (!stacks)
+		return err_no_memory();
+	if (count)
+		err = judge_stacks(suppressions, recording, symbolized, stacks);
+	if (!err)
+		*ret = steal(&stacks);
+	return err;
+}
+
 /* Copies the recording; the copy has sites of its own. */
 static struct err *copy(const struct recording *recording, struct recording **ret)
 {
@@ -181,17 +202,13 @@ struct err *suppressed_create(const struct suppressions *suppressions,
 {
 	cleanup(suppressed_deinit) struct suppressed suppressed = {.suppressions = suppressions};
 	struct err *err = NULL;
-	uint32_t nodes;
 	size_t count;
 
-	recording_stacks(recording, &nodes);
 	suppressions_list(suppressions, &count);
 	suppressed.sums = calloc(count + 1, sizeof(*suppressed.sums));
-	suppressed.stacks = calloc((size_t)nodes + 1, sizeof(*suppressed.stacks));
-	if (!suppressed.sums || !suppressed.stacks)
+	if (!suppressed.sums)
 		return err_no_memory();
-	if (count)
-		err = judge_stacks(suppressions, recording, symbolized, suppressed.stacks);
+	err = suppressed_stacks(suppressions, recording, symbolized, &suppressed.stacks);
 	if (!err)
 		err = copy(recording, &suppressed.recording);
 	if (err)

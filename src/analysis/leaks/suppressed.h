@@ -27,6 +27,14 @@ struct suppressed {
 	uint32_t *stacks;
 };
 
+/*
+ * *ret: what suppressed.stacks holds, by which suppression each stack that leaks is suppressed; the
+ * caller owns it (free()). symbolized: as below.
+ */
+struct err *suppressed_stacks(const struct suppressions *suppressions,
+			      const struct recording *recording, struct symbolized *symbolized,
+			      uint32_t **ret);
+
 /* symbolized: the recording's, or that of the one it was made from. */
 struct err *suppressed_create(const struct suppressions *suppressions,
 			      const struct recording *recording, struct symbolized *symbolized,

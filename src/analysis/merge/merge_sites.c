@@ -6,6 +6,7 @@
 #include "analysis/index/index_read.h"
 #include "hosted/buf.h"
 #include "hosted/cleanup.h"
+#include "hosted/file_name.h"
 
 /* A recording that is being added. */
 struct source {
@@ -28,7 +29,54 @@ void merge_sites_deinit(struct merge_sites *merge)
 	intern_deinit(&merge->strings);
 	map_deinit(&merge->files);
 	map_deinit(&merge->places);
+	map_deinit(&merge->builds);
 	vec_deinit(&merge->lines);
+}
+
+/*
+ * What tells one build of a module from all others; without a build id the recording itself and the
+ * path. NULL: no memory.
+ */
+static const char *build_of(struct merge_sites *merge, const struct recording *recording,
+			    const struct recorded_module *module)
+{
+	cleanup(buf_deinit) struct buf key = BUF_EMPTY;
+
+	if (module->build_id_size)
+		return intern_bytes(&merge->strings, (const char *)module->build_id,
+				    module->build_id_size);
+	buf_put(&key, recording->facts.id, sizeof(recording->facts.id));
+	buf_text(&key, module->path);
+	return buf_string(&key) ? intern_bytes(&merge->strings, key.data, key.size) : NULL;
+}
+
+struct err *merge_sites_by_name(struct merge_sites *merge, const struct recording *const *all,
+				size_t count)
+{
+	merge->by_name = true;
+	merge->all = (UINT64_C(1) << count) - 1;
+	for (size_t i = 0; i < count; i++) {
+		const struct recorded_module *modules = all[i]->modules.modules.items;
+
+		for (size_t j = 0; j < all[i]->modules.modules.count; j++) {
+			const char *build = build_of(merge, all[i], &modules[j]);
+			uint64_t *bits = build ? map_put(&merge->builds, (uintptr_t)build) : NULL;
+
+			if (!bits)
+				return err_no_memory();
+			*bits = (*bits == MAP_NONE ? 0 : *bits) | UINT64_C(1) << i;
+		}
+	}
+	return NULL;
+}
+
+/* Whether all recordings have that build of a module, so that addresses in it are the same. */
+static bool is_everywhere(struct merge_sites *merge, const struct recording *recording,
+			  const struct recorded_module *module)
+{
+	const char *build = build_of(merge, recording, module);
+
+	return build && map_get(&merge->builds, (uintptr_t)build) == merge->all;
 }
 
 /* The interned key of a file. NULL: no memory. */
@@ -42,16 +90,23 @@ static const char *file_key(struct merge_sites *merge, const char *path,
 	return buf_string(&key) ? intern_bytes(&merge->strings, key.data, key.size) : NULL;
 }
 
-/* *ret: the merged module of a file. Its frames have file addresses, so its bias is 0. */
+/*
+ * *ret: the merged module of a file. Its frames have file addresses, so its bias is 0. By name it
+ * is that of the first recording that has one of that name; two builds of the program may have two
+ * names.
+ */
 static struct err *take_module(struct merge_sites *merge, const struct source *source,
-			       const struct recorded_module *module, uint32_t *ret)
+			       const struct recorded_module *module, bool program, uint32_t *ret)
 {
 	const char *path = symbolized_path(source->names, module);
-	const char *key = file_key(merge, path, module);
-	uint64_t *known = key ? map_put(&merge->files, (uintptr_t)key) : NULL;
+	const char *file = file_key(merge, path, module);
+	const char *key = !merge->by_name
+				  ? file
+				  : intern_text(&merge->strings, program ? "" : file_name(path));
+	uint64_t *known = file && key ? map_put(&merge->files, (uintptr_t)key) : NULL;
 	struct recorded_module merged = {
-		.path = key, // the key begins with the path and a NUL
-		.build_id = key ? (const uint8_t *)key + strlen(path) + 1 : NULL,
+		.path = file, // the key begins with the path and a NUL
+		.build_id = file ? (const uint8_t *)file + strlen(path) + 1 : NULL,
 		.build_id_size = module->build_id_size,
 		.end = module->end - module->bias,
 		.gone_ns = TIME_NEVER,
@@ -76,9 +131,11 @@ static bool keep(struct merge_sites *merge, const char **text)
 	return *text;
 }
 
-/* Copies the names of a frame into memory that lives as long as the merge. pc: the merged one. */
+/* Copies the names of a frame into memory that lives as long as the merge. frame: the merged one.
+ */
 static struct err *copy_lines(struct merge_sites *merge, const struct named_frame *from,
-			      size_t count, uint64_t pc, struct frame_lines *ret)
+			      size_t count, const struct recorded_frame *frame,
+			      struct frame_lines *ret)
 {
 	struct named_frame *lines = arena_array(&merge->strings.arena, count, sizeof(*lines));
 
@@ -86,19 +143,33 @@ static struct err *copy_lines(struct merge_sites *merge, const struct named_fram
 		return err_no_memory();
 	for (size_t i = 0; i < count; i++) {
 		lines[i] = from[i];
-		lines[i].address = lines[i].address ? pc - 1 : 0;
+		lines[i].address = lines[i].address ? frame->pc - 1 : 0;
 		if (!keep(merge, &lines[i].function) ||
 		    (from[i].raw_function && !keep(merge, &lines[i].raw_function)) ||
 		    (from[i].file && !keep(merge, &lines[i].file)))
 			return err_no_memory();
 		if (!from[i].module)
 			continue;
-		if (!keep(merge, &lines[i].module))
-			return err_no_memory();
-		lines[i].module_name = lines[i].module + (from[i].module_name - from[i].module);
+		lines[i].module = merge->into->modules.modules.items[frame->module].path;
+		lines[i].module_name = file_name(lines[i].module);
 	}
 	*ret = (struct frame_lines){lines, count};
 	return NULL;
+}
+
+/* Writes what is the same of a frame in all builds. */
+static void put_names(struct buf *key, const struct named_frame *lines, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *module = lines[i].module_name;
+		const char *file = lines[i].file ? file_name(lines[i].file) : "";
+
+		if (!module || lines[i].in_program)
+			module = "";
+		buf_put(key, lines[i].function, strlen(lines[i].function) + 1);
+		buf_put(key, module, strlen(module) + 1);
+		buf_put(key, file, strlen(file) + 1);
+	}
 }
 
 /* The key of a place in code: its file and the address in it, or the name of code in no file. */
@@ -111,7 +182,7 @@ static struct err *add_frame(struct merge_sites *merge, struct recorded_frame fr
 			     const struct named_frame *lines, size_t count)
 {
 	struct frame_lines copy = {0};
-	struct err *err = copy_lines(merge, lines, count, frame.pc, &copy);
+	struct err *err = copy_lines(merge, lines, count, &frame, &copy);
 
 	if (err)
 		return err;
@@ -119,6 +190,24 @@ static struct err *add_frame(struct merge_sites *merge, struct recorded_frame fr
 	    !vec_push(&merge->into->frames.frames, frame))
 		return err_no_memory();
 	return NULL;
+}
+
+/* The interned key of a place; address and module are merged ones. NULL: no memory. */
+static const char *place_key(struct merge_sites *merge, const struct source *source,
+			     const struct recorded_frame *from, struct place place,
+			     const struct named_frame *lines, size_t count)
+{
+	const struct recorded_module *modules = source->recording->modules.modules.items;
+	cleanup(buf_deinit) struct buf key = BUF_EMPTY;
+
+	if (!merge->by_name)
+		buf_put(&key, &place, sizeof(place));
+	else
+		put_names(&key, lines, count);
+	if (merge->by_name && from->module != RECORDING_NONE &&
+	    is_everywhere(merge, source->recording, &modules[from->module]))
+		buf_put(&key, &place.address, sizeof(place.address));
+	return buf_string(&key) ? intern_bytes(&merge->strings, key.data, key.size) : NULL;
 }
 
 static struct err *take_frame(struct merge_sites *merge, const struct source *source,
@@ -136,7 +225,8 @@ static struct err *take_frame(struct merge_sites *merge, const struct source *so
 
 	err = symbolized_frame(source->names, index, &lines, &count);
 	if (!err && from->module != RECORDING_NONE) {
-		err = take_module(merge, source, &modules[from->module], &frame.module);
+		err = take_module(merge, source, &modules[from->module], lines->in_program,
+				  &frame.module);
 		frame.pc -= modules[from->module].bias;
 		place.module = frame.module;
 		place.address = frame.pc;
@@ -145,7 +235,7 @@ static struct err *take_frame(struct merge_sites *merge, const struct source *so
 	}
 	if (err)
 		return err;
-	key = intern_bytes(&merge->strings, (const char *)&place, sizeof(place));
+	key = place_key(merge, source, from, place, lines, count);
 	known = key ? map_put(&merge->places, (uintptr_t)key) : NULL;
 	if (!known)
 		return err_no_memory();

@@ -1,4 +1,12 @@
-/* Adds the sites of one recording after the other to a recording of their own: for merge.c. */
+/*
+ * Adds the sites of one recording after the other to a recording of their own: for merge.c and
+ * analysis/diff.
+ *
+ * When stacks of two recordings are the same:
+ *	usually		files (path and build id) and addresses in them are the same
+ *	by name		modules, functions and source files have the same names, as in two builds of
+ *			a program; of modules that all recordings have in one build, addresses, too
+ */
 #ifndef MALLOW_ANALYSIS_MERGE_MERGE_SITES_H
 #define MALLOW_ANALYSIS_MERGE_MERGE_SITES_H
 
@@ -14,9 +22,20 @@ struct merge_sites {
 	struct map files;              /* from interned path and build id to module */
 	struct map places;             /* from the interned key of a frame to frame */
 	VEC(struct frame_lines) lines; /* the names of each frame of `into` */
+	bool by_name;
+	struct map
+		builds; /* by name: from interned build to a bit for each recording that has it */
+	uint64_t all;   /* … the bits of all recordings */
 };
 
 void merge_sites_deinit(struct merge_sites *merge);
+
+/*
+ * Stacks are the same by name from now on. To be called before the first recording is added, with
+ * all that will be, at most 63.
+ */
+struct err *merge_sites_by_name(struct merge_sites *merge, const struct recording *const *all,
+				size_t count);
 
 /* Adds the sites of a recording. peaks: add their shares in the peak, too. */
 struct err *merge_sites_add(struct merge_sites *merge, const struct recording *from,

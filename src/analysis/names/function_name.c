@@ -1,7 +1,6 @@
 #include "analysis/names/function_name.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -132,4 +131,25 @@ size_t function_name_length(const char *name)
 		c += length ? length : 1;
 	}
 	return (size_t)(c - name);
+}
+
+/* _R…, or like C++'s with a hash at its end: _ZN…17h0123456789abcdefE. */
+enum function_rust function_name_rust(const char *symbol)
+{
+	for (const char *hash = symbol; hash && (hash = strstr(hash, "17h")); hash++)
+		if (strspn(hash + 3, "0123456789abcdef") == 16 && hash[19] == 'E')
+			return FUNCTION_RUST_LEGACY;
+	return symbol && strncmp(symbol, "_R", 2) == 0 ? FUNCTION_RUST_V0 : FUNCTION_NOT_RUST;
+}
+
+bool function_name_has_arguments(const char *name)
+{
+	while (*name) {
+		size_t signs = function_name_operator(name);
+
+		if (!signs && *name == '<' && function_name_bracketed(name))
+			return true;
+		name += signs ? signs : 1;
+	}
+	return false;
 }

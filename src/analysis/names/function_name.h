@@ -2,6 +2,7 @@
 #ifndef MALLOW_ANALYSIS_NAMES_FUNCTION_NAME_H
 #define MALLOW_ANALYSIS_NAMES_FUNCTION_NAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -30,5 +31,17 @@ const char *function_name_path(const char *name);
 
 /* How much of a name stands before its parameters: all of it if it has none. */
 size_t function_name_length(const char *name);
+
+enum function_rust {
+	FUNCTION_NOT_RUST,
+	FUNCTION_RUST_V0,     /* readable, it has types that somebody chose: Vec<u8> */
+	FUNCTION_RUST_LEGACY, /* it has the parameters of a type: Vec<T, A> */
+};
+
+/* How Rust made a symbol's name. NULL: not Rust. */
+enum function_rust function_name_rust(const char *symbol);
+
+/* Whether a readable name has template arguments. */
+bool function_name_has_arguments(const char *name);
 
 #endif

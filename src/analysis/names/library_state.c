@@ -54,6 +54,6 @@ struct err *library_state_has(struct symbolized *symbolized, uint32_t stack, boo
 			return NULL;
 		}
 	}
-	*ret = true;
+	*ret = stack != RECORDING_NONE;
 	return NULL;
 }

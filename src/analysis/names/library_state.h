@@ -10,7 +10,7 @@
 /*
  * *ret: what is allocated with that stack is such memory, if it is never freed. A stack of
  * nothing but plumbing is all the libraries' own. A frame without a name may be the reader's, if
- * its module is no plumbing. stack: a node, or RECORDING_NONE.
+ * its module is no plumbing; so may be what has no stack (RECORDING_NONE).
  */
 struct err *library_state_has(struct symbolized *symbolized, uint32_t stack, bool *ret);
 

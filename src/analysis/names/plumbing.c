@@ -114,15 +114,6 @@ static bool matches(const struct row *rows, size_t count, const char *const *tex
 	return false;
 }
 
-/* Rust's names are _R…, or like C++'s with a hash at their end: _ZN…17h0123456789abcdefE. */
-static bool is_rust(const char *raw)
-{
-	for (const char *hash = raw; hash && (hash = strstr(hash, "17h")); hash++)
-		if (strspn(hash + 3, "0123456789abcdef") == 16 && hash[19] == 'E')
-			return true;
-	return raw && strncmp(raw, "_R", 2) == 0;
-}
-
 bool plumbing_has(const struct plumbing *plumbing, const struct named_frame *frame)
 {
 	const char *function = frame->has_symbol ? of_type(frame) : NULL;
@@ -130,7 +121,7 @@ bool plumbing_has(const struct plumbing *plumbing, const struct named_frame *fra
 		[PLUMBING_module] = frame->module_name,
 		[PLUMBING_function] = function,
 		[PLUMBING_file] = frame->file,
-		[PLUMBING_rust] = is_rust(frame->raw_function) ? function : NULL,
+		[PLUMBING_rust] = function_name_rust(frame->raw_function) ? function : NULL,
 	};
 
 	return matches(built_in, ARRAY_COUNT(built_in), texts) ||

@@ -202,29 +202,63 @@ struct err *series_make(const struct series_query *query, uint32_t curves, struc
 	return err;
 }
 
-struct err *series_create(const struct recording *recording, const struct series_query *query,
-			  struct series **ret)
+static struct series_job make_job(const struct recording *recording,
+				  const struct series_query *query, struct series *series)
 {
-	cleanup(series_destroy_at) struct series *series = NULL;
 	uint64_t span = query->end_ns - query->start_ns;
-	struct err *err = make_steps(query, &series);
-	struct series_job job = {
+
+	return (struct series_job){
 		.blocks = recording_blocks(recording),
 		.query = query,
 		.series = series,
 		.sample_mean = recording_facts(recording)->sample_mean,
+		.last_step = series->steps - 1,
+		.steps_per_ns = span ? (double)series->steps / (double)span : 0,
 	};
+}
+
+struct err *series_create(const struct recording *recording, const struct series_query *query,
+			  struct series **ret)
+{
+	cleanup(series_destroy_at) struct series *series = NULL;
+	struct err *err = make_steps(query, &series);
+	struct series_job job;
 
 	if (err)
 		return err;
-	job.last_step = series->steps - 1;
-	job.steps_per_ns = span ? (double)series->steps / (double)span : 0;
+	job = make_job(recording, query, series);
 	err = choose_curves(&job);
 	if (!err)
 		err = series_sum_up(&job);
 	if (!err)
 		err = series_find_peak(&job);
 	free(job.curve_of);
+	if (!err)
+		*ret = steal(&series);
+	return err;
+}
+
+struct err *series_create_of(const struct recording *recording, const struct series_query *query,
+			     const uint32_t *groups, uint32_t count, struct series **ret)
+{
+	cleanup(series_destroy_at) struct series *series = NULL;
+	auto_free uint32_t *curve_of = NULL;
+	struct err *err = series_make(query, count + 1, &series);
+	struct series_job job;
+
+	if (err)
+		return err;
+	job = make_job(recording, query, series);
+	job.curve_of = curve_of = malloc(((size_t)query->groups->count + 1) * sizeof(*curve_of));
+	if (!curve_of)
+		return err_no_memory();
+	for (uint32_t i = 0; i < query->groups->count; i++)
+		curve_of[i] = count;
+	for (uint32_t i = 0; i < count; i++)
+		curve_of[series->curves[i].group = groups[i]] = i;
+	series->curves[count].group = RECORDING_NONE;
+	series->curves[count].groups = query->groups->count - count;
+	err = series_sum_up(&job);
 	if (!err)
 		*ret = steal(&series);
 	return err;

@@ -12,7 +12,7 @@
 #define MALLOW_ANALYSIS_VIEWS_SERIES_H
 
 #include "analysis/recording.h"
-#include "analysis/views/block_groups.h"
+#include "analysis/groups/block_groups.h"
 
 #define SERIES_STEPS_MAX 2000u
 #define SERIES_TOP_MAX   100u
@@ -64,6 +64,12 @@ struct series {
  */
 struct err *series_create(const struct recording *recording, const struct series_query *query,
 			  struct series **ret);
+/*
+ * The same with curves of groups that the caller chose: of groups[i] the curve i, and then one of
+ * all others. query->top does not count. Without `most` and the peak, which are 0.
+ */
+struct err *series_create_of(const struct recording *recording, const struct series_query *query,
+			     const uint32_t *groups, uint32_t count, struct series **ret);
 /* Accepts NULL. */
 void series_destroy(struct series *series);
 

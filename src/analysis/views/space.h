@@ -16,8 +16,8 @@
 #ifndef MALLOW_ANALYSIS_VIEWS_SPACE_H
 #define MALLOW_ANALYSIS_VIEWS_SPACE_H
 
+#include "analysis/groups/block_groups.h"
 #include "analysis/recording.h"
-#include "analysis/views/block_groups.h"
 
 #define SPACE_PAGE      12u /* log2 of its size */
 #define SPACE_CELLS_MAX 200000u

@@ -14,6 +14,8 @@ const char *breakdown_csv_columns(enum breakdown_by by)
 		return "function module own_peak_bytes " CSV_REPORT_SUMS INCLUSIVE;
 	case BREAKDOWN_FILE:
 		return "file own_peak_bytes " CSV_REPORT_SUMS INCLUSIVE;
+	case BREAKDOWN_LINE:
+		return "line own_peak_bytes " CSV_REPORT_SUMS INCLUSIVE;
 	case BREAKDOWN_MODULE:
 		return "module own_peak_bytes " CSV_REPORT_SUMS INCLUSIVE;
 	case BREAKDOWN_THREAD:

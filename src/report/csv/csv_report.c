@@ -44,22 +44,18 @@ static struct err *put_stack(struct buf *buf, const struct report_subject *subje
 	return NULL;
 }
 
-static struct err *put_site(struct csv_writer *csv, const struct report_subject *subject,
-			    const char *path, const struct site *site, struct buf *stack)
+struct err *csv_report_stack(struct csv_writer *csv, const struct report_subject *subject,
+			     uint32_t node, struct buf *stack)
 {
 	const struct named_frame *frame;
 	struct err *err;
 
 	stack->size = 0;
-	err = put_stack(stack, subject, site->stack, &frame);
+	err = put_stack(stack, subject, node, &frame);
 	if (!err && !buf_string(stack))
 		err = buf_finish(stack);
 	if (err)
 		return err;
-	if (path)
-		csv_text(csv, path);
-	csv_u64(csv, site->own_peak_bytes);
-	csv_report_sums(csv, site);
 	csv_text(csv, frame ? frame->function : NULL);
 	csv_text(csv, frame ? frame->file : NULL);
 	if (frame && frame->line)
@@ -68,8 +64,21 @@ static struct err *put_site(struct csv_writer *csv, const struct report_subject 
 		csv_empty(csv);
 	csv_text(csv, frame ? frame->module : NULL);
 	csv_text(csv, buf_string(stack));
-	csv_end_row(csv);
 	return NULL;
+}
+
+static struct err *put_site(struct csv_writer *csv, const struct report_subject *subject,
+			    const char *path, const struct site *site, struct buf *stack)
+{
+	struct err *err;
+
+	if (path)
+		csv_text(csv, path);
+	csv_u64(csv, site->own_peak_bytes);
+	csv_report_sums(csv, site);
+	err = csv_report_stack(csv, subject, site->stack, stack);
+	csv_end_row(csv);
+	return err;
 }
 
 struct err *csv_report_write(struct csv_writer *csv, const struct report_subject *subject,

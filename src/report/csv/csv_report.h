@@ -12,10 +12,15 @@
 void csv_report_sums(struct csv_writer *csv, const struct site *sum);
 
 /*
- * The columns of sites. function, file, line and module are those of the innermost frame; stack is
- * all functions, innermost first, with ';' between them.
+ * The columns of a stack. function, file, line and module are those of the innermost frame; stack
+ * is all functions, innermost first, with ';' between them.
  */
-#define CSV_REPORT_SITES "own_peak_bytes " CSV_REPORT_SUMS " function file line module stack"
+#define CSV_REPORT_STACK "function file line module stack"
+#define CSV_REPORT_SITES "own_peak_bytes " CSV_REPORT_SUMS " " CSV_REPORT_STACK
+
+/* Writes these columns. scratch: a buffer in memory. */
+struct err *csv_report_stack(struct csv_writer *csv, const struct report_subject *subject,
+			     uint32_t node, struct buf *scratch);
 
 /*
  * Writes the sites in descending order of the metric, at most `top` of them (0: all). path: the

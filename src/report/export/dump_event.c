@@ -3,20 +3,7 @@
 #include <inttypes.h>
 
 #include "report/style.h"
-
-static const char *const operations[] = {
-#define ENTRY(number, NAME, name, aligned) [number] = name,
-#include "trace/entries.def"
-#undef ENTRY
-	[TRACE_OP_REALLOC] = "realloc",
-	[TRACE_OP_REALLOCARRAY] = "reallocarray",
-	[TRACE_OP_FREE] = "free",
-	[TRACE_OP_DELETE] = "operator delete",
-	[TRACE_OP_DELETE_ARRAY] = "operator delete[]",
-	[TRACE_OP_STACK] = "stack",
-	[TRACE_OP_TIME] = "time",
-	[TRACE_OP_RESYNC] = "resync",
-};
+#include "trace/operation.h"
 
 static const char *const process_fields[] = {
 	[TRACE_PROCESS_EXECUTABLE] = "executable",
@@ -73,9 +60,7 @@ static void put_heap_flags(struct buf *buf, uint8_t flags)
 
 static void put_block(struct buf *buf, const struct decode_event *event)
 {
-	const char *name = operations[event->kind];
-
-	buf_printf(buf, "%s 0x%" PRIx64, name, event->block.address);
+	buf_printf(buf, "%s 0x%" PRIx64, operation_name(event->kind), event->block.address);
 	if (event->kind >= TRACE_OP_FREE)
 		return;
 	if (event->kind >= TRACE_OP_REALLOC)
@@ -185,7 +170,7 @@ static void put_culled(struct buf *buf, const struct decode_event *event)
 				buf_printf(buf, "%s0x%" PRIx64, between, frame.pc);
 		break;
 	case TRACE_RECORD_SURVIVOR:
-		buf_printf(buf, "survivor %s 0x%" PRIx64, operations[event->survivor.operation],
+		buf_printf(buf, "survivor %s 0x%" PRIx64, operation_name(event->survivor.operation),
 			   event->survivor.address);
 		put_u64(buf, "size", event->survivor.size);
 		put_u64(buf, "usable", event->survivor.size + event->survivor.slack);
@@ -262,11 +247,13 @@ static void put_life(struct buf *buf, const struct decode_event *event)
 
 void dump_event_put(struct buf *buf, const struct decode_event *event)
 {
+	const char *name = operation_name(event->kind);
+
 	switch (event->kind) {
 	case TRACE_OP_STACK:
 	case TRACE_OP_TIME:
 	case TRACE_OP_RESYNC:
-		buf_text(buf, operations[event->kind]);
+		buf_text(buf, name);
 		break;
 	case TRACE_RECORD_FRAME:
 		buf_text(buf, "frame");
@@ -299,15 +286,12 @@ void dump_event_put(struct buf *buf, const struct decode_event *event)
 		put_culled(buf, event);
 		break;
 	case TRACE_RECORD_FAILED:
-		buf_printf(buf, "failed %s",
-			   event->failed.operation < COUNT(operations) &&
-					   operations[event->failed.operation]
-				   ? operations[event->failed.operation]
-				   : "unknown");
+		name = operation_name(event->failed.operation);
+		buf_printf(buf, "failed %s", name ? name : "unknown");
 		put_u64(buf, "size", event->failed.size);
 		break;
 	default:
-		if (event->kind && event->kind < COUNT(operations) && operations[event->kind])
+		if (name)
 			put_block(buf, event);
 		else
 			put_life(buf, event);

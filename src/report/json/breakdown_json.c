@@ -6,6 +6,7 @@
 static void put_identity(struct json_writer *json, enum breakdown_by by,
 			 const struct breakdown_row *row)
 {
+	bool of_files = by == BREAKDOWN_FILE || by == BREAKDOWN_LINE;
 	const struct named_frame *frame = row->frame;
 
 	if (by == BREAKDOWN_THREAD) {
@@ -30,9 +31,11 @@ static void put_identity(struct json_writer *json, enum breakdown_by by,
 	json_field_text(json, "name", row->name);
 	if (by == BREAKDOWN_FUNCTION || by == BREAKDOWN_FRAME)
 		json_stacks_function(json, frame && frame->has_symbol ? frame : NULL);
-	if (by == BREAKDOWN_FILE)
+	if (of_files)
 		json_field_text(json, "file", frame ? frame->file : NULL);
-	if (by != BREAKDOWN_FILE || (frame && !frame->file))
+	if (by == BREAKDOWN_LINE && frame && frame->file)
+		json_field_u64(json, "line", frame->line);
+	if (!of_files || (frame && !frame->file))
 		json_field_text(json, "module", frame ? frame->module : NULL);
 }
 

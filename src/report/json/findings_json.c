@@ -108,6 +108,8 @@ static struct err *put_finding(struct json_writer *json, struct json_stacks *sta
 	put_numbers(json, finding);
 	put_conditions(json, finding);
 	json_field_bool(json, "inclusive", finding->inclusive);
+	json_field_u64(json, "lines", finding->lines);
+	json_field_text(json, "call", finding->call ? finding->call->function : NULL);
 	err = put_frame(json, stacks, finding->frame, finding->stack);
 	if (!err)
 		json_end(json);

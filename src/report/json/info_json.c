@@ -126,7 +126,7 @@ static void put_pools(struct json_writer *json, const struct recording *recordin
 	json_field_u64(json, "pool_resets", resets);
 }
 
-static void put_modules(struct json_writer *json, const struct recording *recording)
+void info_json_modules(struct json_writer *json, const struct recording *recording)
 {
 	uint32_t count;
 	const struct recorded_module *modules = recording_modules(recording, &count);
@@ -192,6 +192,6 @@ void info_json_write(struct json_writer *json, const struct recording *recording
 		json_null(json);
 	put_gaps(json, facts);
 	if (modules)
-		put_modules(json, recording);
+		info_json_modules(json, recording);
 	json_end(json);
 }

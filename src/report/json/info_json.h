@@ -8,4 +8,7 @@
 /* Writes one object. modules: with the loaded files and their build ids. */
 void info_json_write(struct json_writer *json, const struct recording *recording, bool modules);
 
+/* Writes the field "modules", the loaded files, into the open object. */
+void info_json_modules(struct json_writer *json, const struct recording *recording);
+
 #endif

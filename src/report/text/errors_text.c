@@ -6,29 +6,15 @@
 #include "report/format.h"
 #include "report/text/pools_text.h"
 #include "report/text/text_stack.h"
+#include "trace/operation.h"
 
 #define INDENT 5
 
 const char *errors_text_function(uint8_t operation)
 {
-	switch (operation) {
-#define ENTRY(number, NAME, name, aligned)                                                         \
-	case number:                                                                               \
-		return name;
-#include "trace/entries.def"
-#undef ENTRY
-	case TRACE_OP_REALLOC:
-		return "realloc";
-	case TRACE_OP_REALLOCARRAY:
-		return "reallocarray";
-	case TRACE_OP_FREE:
-		return "free";
-	case TRACE_OP_DELETE:
-		return "operator delete";
-	case TRACE_OP_DELETE_ARRAY:
-		return "operator delete[]";
-	}
-	return "?";
+	const char *name = operation_name(operation);
+
+	return name ? name : "?";
 }
 
 /*

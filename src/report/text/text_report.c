@@ -125,8 +125,7 @@ static void put_moment(struct buf *buf, const struct style *style,
 			   format_time(facts->duration_ns).text);
 }
 
-/* Says what the usual words mean in a recording of a live table. */
-static void put_live(struct buf *buf, const struct recording_facts *facts)
+void text_report_live(struct buf *buf, const struct recording_facts *facts)
 {
 	if (facts->live)
 		buf_text(buf, "  a live table: what is live now counts as peak and as leaked\n");
@@ -190,7 +189,7 @@ static struct err *put_header(struct buf *buf, const struct style *style,
 			   format_time(facts->cull_ns).text);
 	else
 		buf_text(buf, "nothing until then is missing\n");
-	put_live(buf, facts);
+	text_report_live(buf, facts);
 	text_report_reservations(buf, style, facts);
 	if (subject->moment)
 		put_moment(buf, style, subject);
@@ -226,7 +225,7 @@ static void put_merged_header(struct buf *buf, const struct style *style,
 	else
 		buf_printf(buf, "\n  %zu of %s complete: mallow info tells more\n", whole,
 			   format_counted(count, "recording", true).text);
-	put_live(buf, facts);
+	text_report_live(buf, facts);
 	text_report_reservations(buf, style, facts);
 	buf_char(buf, '\n');
 	process_text_write(buf, style, processes, PROCESS_TEXT_SUMS);

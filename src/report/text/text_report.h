@@ -37,6 +37,9 @@ void text_report_command(struct buf *buf, const struct recording_facts *facts, s
  */
 void text_report_title(struct buf *buf, const struct recording_facts *facts, size_t columns);
 
+/* Says what the usual words mean in a recording of a live table; of others nothing. */
+void text_report_live(struct buf *buf, const struct recording_facts *facts);
+
 /* Writes a line for each reason why the numbers do not count everything that the program did. */
 void text_report_reservations(struct buf *buf, const struct style *style,
 			      const struct recording_facts *facts);

@@ -47,20 +47,6 @@ static const char *sort_name(enum top_sort sort)
 	return names[sort];
 }
 
-/* "+1.23 MB", "-12 B", "0 B". */
-static struct formatted signed_bytes(int64_t change)
-{
-	struct formatted result = {0};
-	uint64_t bytes = change < 0 ? 0 - (uint64_t)change : (uint64_t)change;
-
-	snprintf(result.text, sizeof(result.text), "%s%.40s",
-		 change < 0   ? "-"
-		 : change > 0 ? "+"
-			      : "",
-		 format_bytes(bytes, false).text);
-	return result;
-}
-
 static void put_title(struct buf *buf, const struct top_model *model,
 		      const struct top_screen *screen)
 {
@@ -93,11 +79,12 @@ static void put_sums(struct buf *buf, const struct top_model *model,
 	char line[LINE_MOST];
 	int length;
 
-	length = snprintf(line, sizeof(line), "live %s in %s   %s since the mark, %s ago",
-			  format_bytes(sum->live_bytes, false).text,
-			  format_counted(sum->leaked_blocks, "block", false).text,
-			  signed_bytes((int64_t)(sum->live_bytes - model->mark_bytes)).text,
-			  format_time(passed).text);
+	length = snprintf(
+		line, sizeof(line), "live %s in %s   %s since the mark, %s ago",
+		format_bytes(sum->live_bytes, false).text,
+		format_counted(sum->leaked_blocks, "block", false).text,
+		format_change((int64_t)(sum->live_bytes - model->mark_bytes), true, false).text,
+		format_time(passed).text);
 	snprintf(line + length, sizeof(line) - (size_t)length, "   %s in %s",
 		 format_bytes(sum->total_bytes, false).text,
 		 format_counted(sum->calls, "call", false).text);
@@ -203,7 +190,8 @@ static struct err *put_site(struct buf *buf, const struct top_model *model,
 	snprintf(numbers, sizeof(numbers), "%9s %11s %9s %10s %11s  ",
 		 format_bytes(site->leaked_bytes, false).text,
 		 format_count(site->leaked_blocks, false).text,
-		 format_bytes(site->own_peak_bytes, false).text, signed_bytes(row->change).text,
+		 format_bytes(site->own_peak_bytes, false).text,
+		 format_change(row->change, true, false).text,
 		 format_count(site->calls, false).text);
 	buf_text(buf, numbers);
 	if (site->stack != RECORDING_NONE)

@@ -1,4 +1,4 @@
-"""Sums by function, frame, file, module, thread and size, and histograms, a second time: slow and
+"""Sums by function, frame, file, line, module, thread and size, and histograms, a second time: slow and
 obvious, on the blocks of filter_reference.py.
 
     breakdown(blocks, numbers, "function", program)    {what a row is of: (own sums, inclusive)}
@@ -18,13 +18,15 @@ def brackets(module):
 
 
 def frame_name(frame, by, program):
-    """As a row is called; frame: (pc, function, source, module)."""
+    """As a row is called; frame: (pc, function, source, module); program: a queries.Program."""
     _, function, source, module = frame
     if by in ("function", "frame"):
         if function is None:
             return brackets(module)
-        return function if module == program else f"{function} {brackets(module)}"
-    if by == "file":
+        return function if module == str(program.path) else f"{function} {brackets(module)}"
+    if by == "line" and source:
+        return f"{source}:{program.line_of[frame[:2]]}"
+    if by in ("file", "line"):
         return source or brackets(module)
     return module
 
@@ -42,7 +44,7 @@ def rows_of(blocks, block, by, program):
     if by == "size":
         return block.event.size, []
     frames = blocks.frames(block)
-    if by in ("function", "file"):
+    if by in ("function", "file", "line"):
         frames = own_code(frames)
     names = [frame_name(frame, by, program) for frame in frames]
     return (names[0], set(names)) if names else ("[no stack]", {"[no stack]"})

@@ -38,13 +38,27 @@ def size(text):
     return int(match[1]) * SIZES[match[2]]
 
 
+# By operation, as docs/trace-format.md calls them.
+ENTRIES = ["", "malloc", "calloc", "realloc", "reallocarray", "posix_memalign", "aligned_alloc",
+           "memalign", "valloc", "pvalloc", "operator new", "operator new[]",
+           "operator new(nothrow)", "operator new[](nothrow)", "operator new(aligned)",
+           "operator new[](aligned)", "operator new(aligned, nothrow)",
+           "operator new[](aligned, nothrow)", "realloc", "reallocarray"]
+
+
+def like(pattern, name):
+    """Whether a name matches a pattern of LeakSanitizer, of those that random_condition() makes."""
+    words = re.escape(pattern).replace(r"\*", ".*").replace(r"\^", "^").replace(r"\$", "$")
+    return bool(name and re.search(words, name))
+
+
 class Block:
     """One allocation until its free."""
 
     def __init__(self, index, event, order, start, tid, thread):
         self.index, self.event, self.order = index, event, order
         self.time = event.time - start
-        self.freed = self.freed_order = None
+        self.freed = self.freed_order = self.freed_by = None
         self.temporary = False
         self.tid, self.thread = tid, thread
         self.before = self.after = None
@@ -93,6 +107,9 @@ class Blocks:
                 following = events[order + 1].time if order + 1 < len(events) else event.time
                 block.freed = min(event.time, following) - self.start
                 block.freed_order = order
+                if event.op != mallow_sums.IMPLICIT:
+                    freeing = self.recording.threads[event.thread]
+                    block.freed_by = (str(freeing.tid), freeing.name)
                 block.temporary = last.get(block.event.thread) is block
                 continue
             stream = self.recording.threads[event.thread]
@@ -193,6 +210,12 @@ class Blocks:
 
     until = to
 
+    def freed_from(self, block, text, _):
+        return block.freed is not None and block.freed >= self.moment(text)
+
+    def freed_to(self, block, text, _):
+        return block.freed is not None and block.freed <= self.moment(text, last=True)
+
     def alive_at(self, block, text, _):
         moment = self.moment(text)
         return block.time <= moment and (block.freed is None or block.freed > moment)
@@ -225,6 +248,25 @@ class Blocks:
     def thread(self, block, text, _):
         return text in (str(block.tid), block.thread)
 
+    def free_thread(self, block, text, _):
+        return block.freed_by is not None and text in block.freed_by
+
+    def temporary(self, block, text, _):
+        return block.temporary == (text == "yes")
+
+    def entry(self, block, text, _):
+        return ENTRIES[block.event.op] == text
+
+    def chain(self, block, text, _):
+        return block.chain()[0].index == number(text)
+
+    def suppress(self, block, text, _):
+        patterns = [line.strip()[5:] for line in text.split("\n")]
+        names = [name for _, function, source, module in self.frames(block)
+                 for name in (function, source, module or "<unknown module>")]
+        return block.freed is not None or not any(
+            like(pattern, name) for pattern in patterns for name in names)
+
     def pool(self, block, text, _):
         first, end = block.event.address, block.event.address + block.event.usable
         return any(name == text and first <= address < end and block.time <= time and
@@ -252,6 +294,10 @@ class Blocks:
 
     def negative_source_regex(self, block, text, _):
         return not any(frame[2] is not None and re.search(text, frame[2])
+                       for frame in self.frames(block))
+
+    def negative_module_regex(self, block, text, _):
+        return not any(frame[3] is not None and re.search(text, frame[3])
                        for frame in self.frames(block))
 
     def allocated_by(self, block, text, _):

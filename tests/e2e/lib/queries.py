@@ -9,7 +9,7 @@ from mallow_reader import POOL_ALLOC, POOL_NAME
 from recording_writer import ChunkWriter, Writer, zigzag
 
 BIAS = 0x10000000
-MALLOC, MEMALIGN, REALLOC, FREE = 1, 7, 18, 20
+MALLOC, CALLOC, MEMALIGN, NEW_ARRAY, REALLOC, FREE = 1, 2, 7, 11, 18, 20
 FRAME, MODULE, THREAD, PROCESS, MARK, END, TAG, STACK, CULLED = \
     0x81, 0x82, 0x84, 0x87, 0x8d, 0x91, 0x95, 0xa8, 0xaa
 SECOND = 10**9
@@ -40,13 +40,16 @@ class Program:
                      in re.findall(r"^([0-9a-f]+) T (\w+)$", symbols, re.M)}
         # Return addresses: behind the first bytes of the function.
         self.pcs = {name: BIAS + addresses[name] + 4 for name in FUNCTIONS}
+        self.line_of = {}  # {(pc, function): line}
         self.frames_of = {pc: self.lines(pc) for pc in self.pcs.values()}
 
     def lines(self, pc):
         out = subprocess.run(["addr2line", "-f", "-i", "-e", self.path, hex(pc - 1 - BIAS)],
                              capture_output=True, text=True, check=True).stdout.split("\n")
-        return [(function, place.rsplit(":", 1)[0]) for function, place
-                in zip(out[:-1:2], out[1:-1:2])]
+        lines = [(function, *place.split(" ")[0].rsplit(":", 1)) for function, place
+                 in zip(out[:-1:2], out[1:-1:2])]
+        self.line_of.update({(pc, function): int(line) for function, _, line in lines})
+        return [(function, source) for function, source, _ in lines]
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +155,35 @@ ROWS = [
     ({"from": "999"}, "a1 b1 a2 c1 b2 a3"),
     ({"from": "120%"}, ""),
     ({"to": "1005"}, "a1 b1 a2 c1"),
+    ({"freed_from": "2s"}, "a1 c1"),
+    ({"freed_from": "2001ms"}, "c1"),
+    ({"freed_from": "0%", "freed_to": "100%"}, "a1 c1"),
+    ({"freed_to": "6s"}, "a1 c1"),
+    ({"freed_to": "1002"}, "a1"),
+    ({"freed_to": "1001"}, ""),
+    ({"freed_to": "999"}, ""),
+    ({"freed_to": "5s", "lifetime": "only_temporary"}, "a1"),
+    ({"freed_to": "5s", "to": "6s", "lifetime": IN_RANGE}, "a1"),
+    ({"freed_from": "999", "lifetime": "only_leaked"}, ""),
+    ({"from": "20%", "freed_to": "60%"}, "c1"),
+    ({"free_thread": "toyd"}, "a1 c1"),
+    ({"free_thread": "500"}, "a1 c1"),
+    ({"free_thread": "501"}, ""),
+    ({"temporary": "yes"}, "c1"),
+    ({"temporary": "no"}, "a1 b1 a2 b2 a3"),
+    ({"negative_module_regex": "toyd$"}, ""),
+    ({"negative_module_regex": "libgone"}, "a1 b1 a2 c1 b2 a3"),
+    ({"entry": "malloc"}, "a1 b1 a2 c1 b2 a3"),
+    ({"entry": "realloc"}, ""),
+    ({"chain": "0"}, "a1"),
+    ({"chain": "0x5"}, "a3"),
+    ({"chain": "6"}, ""),
+    ({"chain": "18446744073709551615"}, ""),
+    ({"suppress": "leak:read_one"}, "a1 a2 c1 a3"),
+    ({"suppress": "leak:^read_*e$\nleak:write"}, "a1 a2 c1 a3"),
+    ({"suppress": "# all that leaks\n\n  leak:toyd  "}, "a1 c1"),
+    ({"suppress": "leak:none"}, "a1 b1 a2 c1 b2 a3"),
+    ({"suppress": "# none"}, "a1 b1 a2 c1 b2 a3"),
     ({"alive_at": "2s"}, "b1"),
     ({"alive_at": "5s"}, "b1 a2 c1"),
     ({"alive_at": "peak"}, "b1 a2 c1"),
@@ -178,7 +210,8 @@ def random_recording(program, path, dice):
         action = dice.random()
         if action < 0.5 or not live:
             size = dice.choice([0, 1, 16, 100, 5000, 2**20])
-            made.allocate(at, address, size, dice.choice(stacks), stream, flags=dice.randrange(4),
+            made.allocate(at, address, size, dice.choice(stacks), stream,
+                          op=dice.choice([MALLOC, MALLOC, CALLOC, NEW_ARRAY]), flags=dice.randrange(4),
                           usable=size + dice.choice([0, 8, 24]))
             live.append(address)
         elif action < 0.65:
@@ -228,7 +261,8 @@ def random_condition(dice, unit):
         return f"{name}_{dice.choice(['min', 'max'])}", str(value)
 
     kinds = [
-        lambda: (dice.choice(["from", "to", "until", "alive_at", "alive_at_2"]),
+        lambda: (dice.choice(["from", "to", "until", "alive_at", "alive_at_2", "freed_from",
+                              "freed_to"]),
                  random_moment(dice, unit)),
         lambda: ("lifetime", dice.choice([
             "all", "only_leaked", "only_temporary", IN_RANGE, OUT_OF_RANGE,
@@ -246,7 +280,13 @@ def random_condition(dice, unit):
         lambda: bounds("group_leaked_allocations", dice.choice(["0%", "50%", "33.4%", "100%"])),
         lambda: (dice.choice(["tag", "marker"]), str(dice.randrange(3))),
         lambda: ("pool", dice.choice(["arena", *map(hex, POOLS), "nobody"])),
-        lambda: ("thread", dice.choice(["500", "501", "toyd", "worker", "nobody"])),
+        lambda: (dice.choice(["thread", "free_thread"]), dice.choice(["500", "501", "toyd", "worker", "nobody"])),
+        lambda: ("entry", dice.choice(["malloc", "calloc", "realloc", "operator new[]", "memalign"])),
+        lambda: ("chain", dice.choice([str, hex])(dice.randrange(25))),
+        lambda: ("suppress", "\n".join(f"leak:{word}" for word in dice.choices([
+            "read", "^write", "all$", "inlined.c", "libgone", "unknown", "read*all", "none"],
+            k=dice.randrange(1, 3)))),
+        lambda: ("temporary", dice.choice(["yes", "no"])),
         lambda: ("mmaped", dice.choice(["yes", "no"])),
         lambda: ("arena", dice.choice(["main", "non_main"])),
         lambda: (dice.choice(["function_regex", "negative_function_regex"]),
@@ -254,9 +294,15 @@ def random_condition(dice, unit):
         lambda: (dice.choice(["source_regex", "negative_source_regex"]),
                  dice.choice(["reader", r"\.c$", "^reader", "inlined", "none"])),
         lambda: ("allocated_by", dice.choice(["read", "^write", "all$", "inner|flush", "none"])),
-        lambda: ("module_regex", dice.choice(["gone", "toyd$", "^/no/such", "none"])),
+        lambda: (dice.choice(["module_regex", "negative_module_regex"]), dice.choice(["gone", "toyd$", "^/no/such", "none"])),
     ]
     return dice.choice(kinds)()
+
+
+def filter_lines(filters):
+    """Dicts of conditions as tests/unit/filter_query.c reads them."""
+    return "".join("\t".join(f"{name}={value}" for name, value in one.items()).replace("\n", "\r") + "\n"
+                   for one in filters)
 
 
 def run_tool(mallow, *words):

@@ -163,7 +163,7 @@ class Writer:
             "parent_pid": 1, "start_time": 0, "machine": 62, "pointer": 8, "clock": 2,
             "allocator": 1, "flags": 0, "state": 1, "ticks": ticks, "monotonic": ticks,
             "realtime": 1_700_000_000_000_000_000, "end_reason": 1, "end_status": 0,
-            "cull_ns": 0, "losses": [0] * 16}
+            "sample_mean": 0, "cull_ns": 0, "losses": [0] * 16}
         self.facts.update(facts)
         self.pieces = []
 
@@ -177,7 +177,7 @@ class Writer:
                             f["machine"], f["pointer"], f["clock"], f["allocator"], 0, f["flags"],
                             f["state"], f["ticks"], f["monotonic"], f["realtime"], f["end_reason"],
                             f["end_status"])
-        head = head.ljust(120, b"\0") + struct.pack("<Q16Q", f["cull_ns"], *f["losses"])
+        head = head.ljust(112, b"\0") + struct.pack("<18Q", f["sample_mean"], f["cull_ns"], *f["losses"])
         return head.ljust(PAGE, b"\0")
 
     def image(self):

@@ -16,7 +16,7 @@ import pytest
 import mallow_reader
 import mallow_sums
 from conftest import TOP, clean_environment
-from filter_reference import Blocks
+from filter_reference import ENTRIES, Blocks
 from queries import SECOND, Program, Recorded, random_condition, random_recording
 
 FILTERS = set(re.findall(r'^FILTER\(\w+, "(\w+)"',
@@ -145,13 +145,16 @@ class Made:
             free = self.events[block.freed_order]
             died = {"timestamp": self.moment(block.freed),
                     "thread": None if free.op == mallow_sums.IMPLICIT
-                    else self.reader.threads[free.thread].tid}
+                    else self.reader.threads[free.thread].tid,
+                    "backtrace_id": None, "backtrace": None}
         return {"address": event.address, "address_s": f"{event.address:016X}",
                 **self.moments("timestamp", block.time), "thread": block.tid, "size": event.size,
                 "deallocation": died, "backtrace": self.frames(self.blocks.stack(block)),
                 "is_mmaped": bool(event.flags & 1) if self.glibc else None,
                 "in_main_arena": not event.flags & 2 if self.glibc else None,
-                "extra_space": event.usable - event.size}
+                "extra_space": event.usable - event.size, "number": block.index,
+                "chain": block.chain()[0].index, "tag": event.tag,
+                "entry": ENTRIES[event.op]}
 
     def group_sums(self, blocks):
         sizes, times = [block.event.size for block in blocks], [block.time for block in blocks]

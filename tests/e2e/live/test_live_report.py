@@ -445,6 +445,19 @@ def test_blocks(tool, tmp_path):
     assert tool("report", "--size-min", "101", "--json", path, check=False).returncode == 0
 
 
+@pytest.mark.parametrize("option, value", [
+    ("--freed-from", "1s"), ("--freed-to", "1s"), ("--free-thread", "worker"),
+    ("--temporary", "no"), ("--entry", "malloc"), ("--chain", "0")])
+def test_conditions_that_need_a_recording(mallow, table, option, value):
+    """They are refused, rather than that nothing matches."""
+    for words in ["report", option, value], ["export", "--to", "collapsed", option, value]:
+        run = subprocess.run([str(mallow), *words, str(table)], capture_output=True, text=True,
+                             env=clean_environment(), timeout=60)
+        assert (run.returncode, run.stdout) == (1, "")
+        assert run.stderr == (f"mallow: {table}: {option}: a live table does not know this of its "
+                              "blocks; a recording does\n")
+
+
 def test_many_sites(mallow, tmp_path):
     """Nothing is quadratic; how long it takes is measured by bench/live.py."""
     names = [f"function_{i}" for i in range(1000)]

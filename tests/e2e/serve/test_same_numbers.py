@@ -58,6 +58,10 @@ def test_peak(tool, serve, recording):  # noqa: F811
     assert sum(site["peak_bytes"] for site in report["sites"]) == peak
     flame = json.loads(server.text("/data/last/flame?metric=peak"))
     assert flame["bytes"][0] == peak
+    for by in ("site", "function", "thread", "size", "line,lifetime"):
+        sums = json.loads(server.text(f"/data/last/sums?by={by}"))
+        assert (sums["all"]["bytes"], sums["at_ns"]) == (peak, report["headline"]["peak_ns"]), by
+        assert sum(sums["bytes"]) == peak
     series = json.loads(server.text("/data/last/series?points=7"))
     assert series["peak"]["bytes"] == max(series["live_most"]) == peak
     assert series["peak"]["at_ns"] == report["headline"]["peak_ns"]
@@ -71,5 +75,27 @@ def test_a_moment(tool, serve, recording):  # noqa: F811
         moment = urllib.parse.quote(f"{at}ns")
         flame = json.loads(server.text(f"/data/last/flame?metric=total&alive_at={moment}"))
         space = json.loads(server.text(f"/data/last/space?at={moment}"))
+        sums = json.loads(server.text(f"/data/last/sums?by=function&alive_at={moment}"))
+        assert sum(sums["bytes"]) == sum(sums["total"]) == sums["all"]["bytes"] == live
         report = json.loads(tool("report", "--json", "--at", f"{at}ns", recording).stdout)
         assert flame["bytes"][0] == space["used"] == report["peak_bytes"] == live, at
+
+
+def test_sums(tool, serve, recording):  # noqa: F811
+    """Tables by a key are those of the report; the sums of other metrics are the flame graph's."""
+    server = serve(recording)
+    fields = {"bytes": "peak_bytes", "blocks": "peak_blocks", "leaked": "leaked_bytes", "total": "total_bytes",
+              "calls": "calls", "temporary": "temporary"}
+    for by in ("function", "file", "line", "module"):
+        report = json.loads(tool("report", "--json", "--by", by, "--top", "0", recording).stdout)
+        for inclusive in ("false", "true"):
+            sums = json.loads(server.text(f"/data/last/sums?by={by}&inclusive={inclusive}"))
+            names = [sums["keys"][0]["name"][key] for key in sums["key"]]
+            rows = {name: {field: sums[field][i] for field in fields} for i, name in enumerate(names)}
+            wanted = {row["name"]: row["inclusive"] if inclusive == "true" else row for row in report["rows"]}
+            assert rows == {name: {field: row[word] for field, word in fields.items()}
+                            for name, row in wanted.items() if row["calls"]}, by
+    sums = json.loads(server.text("/data/last/sums?by=thread,size"))
+    for metric in ("total", "calls", "temporary", "leaked", "slack"):
+        flame = json.loads(server.text(f"/data/last/flame?metric={metric}"))
+        assert flame["bytes"][0] == sums["all"][metric] == sum(sums[metric]), metric

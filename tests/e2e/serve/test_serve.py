@@ -32,11 +32,16 @@ def test_list(served):
             "final_allocated_count": len(leaked), "runtime": timeval(made.blocks.run),
             "unique_backtrace_count": len(made.blocks.groups),
             "maximum_backtrace_depth": max(len(stack) for stack in made.blocks.groups),
-            "timestamp": made.moment(0)}
+            "timestamp": made.moment(0), "pid": 4000000, "parent": None, "parent_pid": 1,
+            "kind": "recording", "peak": made.blocks.sums(made.blocks.blocks)["peak_bytes"],
+            "total": sum(block.event.size for block in made.blocks.blocks),
+            "calls": len(made.blocks.blocks), "finished": False}
 
 
 BLOCK_KEYS = {"timestamp": lambda b: b.time, "address": lambda b: b.event.address,
-              "size": lambda b: b.event.size}
+              "size": lambda b: b.event.size,
+              "lifetime": lambda b: float("inf") if b.freed is None else b.lifetime(),
+              "slack": lambda b: b.event.usable - b.event.size}
 
 
 def test_allocations(served):
@@ -53,12 +58,57 @@ def test_allocations(served):
                 reverse = served.json(path, sort_by=key, order="dsc", **conditions)
                 assert reverse["allocations"] == got["allocations"][::-1]
                 standard = served.json(path, sort_by=key, **conditions)
-                assert standard == (reverse if key == "size" else got)
+                assert standard == (got if key in ("timestamp", "address") else reverse)
                 skip, count = made.dice.randrange(8), made.dice.randrange(8)
                 page = served.json(path, sort_by=key, order="dsc", skip=skip, count=count,
                                    **conditions)
                 assert page["allocations"] == reverse["allocations"][skip:skip + count]
                 assert page["total_count"] == len(blocks)
+                bare = served.json(path, sort_by=key, order="asc", stacks="none", **conditions)
+                for row in got["allocations"]:
+                    row["backtrace"] = None
+                assert bare == got
+
+
+FREES = """
+#include <stdlib.h>
+__attribute__((noinline)) static void drop(void *block, int depth)
+{
+	if (depth)
+		drop(block, depth - 1);
+	else
+		free(block);
+	__asm__ volatile("" ::: "memory");
+}
+int main(void)
+{
+	for (int i = 0; i < 100; i++)
+		drop(realloc(malloc(100 + i), 300), i % 7);
+}
+"""
+
+
+def test_where_blocks_were_freed(record, tmp_path, serve):
+    """With stacks of frees each free has its own, as the recording's events do."""
+    (tmp_path / "frees.c").write_text(FREES)
+    subprocess.run(["gcc", "-O1", "-fno-builtin", "-o", tmp_path / "frees", tmp_path / "frees.c"], check=True)
+    run = record([tmp_path / "frees"], settings={"FREE_STACKS": 1})
+    server = serve(run.path)
+    frees = collections.Counter((free.address, tuple(pc - 1 for pc, _ in reversed(run.reader.stack(free.node))))
+                                for free in run.reader.events if type(free).__name__ == "Free")
+    rows = server.json("/data/last/allocations")["allocations"]
+    bare = server.json("/data/last/allocations", stacks="none")["allocations"]
+    found = 0
+    for row, short in zip(rows, bare, strict=True):
+        died = row["deallocation"]
+        if died is None or died["backtrace_id"] is None:
+            continue
+        found += 1
+        assert (row["address"], tuple(f["address"] for f in died["backtrace"] if not f["is_inline"])) in frees
+        if found < 50:
+            assert server.json(f"/data/last/backtrace/{died['backtrace_id']}")["frames"] == died["backtrace"]
+        assert short["deallocation"] == {**died, "backtrace": None} and short["backtrace"] is None
+    assert found >= 200
 
 
 GROUP_KEYS = ["min_timestamp", "max_timestamp", "interval", "allocated_count", "leaked_count", "size"]
@@ -308,6 +358,8 @@ def test_what_was_asked_of_the_system(record, compile_sample, serve):
                 {key: bool(fact["flags"] & bit) for key, bit in FLAGS.items()}
             assert (body["requested_address"], body["offset"], body["file_descriptor"]) == \
                 (fact["requested"], fact["offset"], fact["fd"])
+    bare = server.json("/data/last/mmaps", stacks="none")["operations"]
+    assert bare == [{kind: {**row[kind], "backtrace": None} for kind in row} for row in got]
     options = server.json("/data/last/mallopts")
     assert [(o["raw_param"], o["param"], o["value"], o["result"]) for o in options] == \
         [(-3, "M_MMAP_THRESHOLD", 1 << 20, 1)]

@@ -11,6 +11,7 @@ import curve_reader
 import mallow_reader
 import series_reference as reference
 from conftest import clean_environment
+from many_blocks import many  # noqa: F401
 from symbols_reader import payload_of
 from servers import Server, example, large, program, serve, served, without  # noqa: F401
 from queries import SECOND, Recorded, random_moment
@@ -169,46 +170,6 @@ def test_a_bomb_of_points(example, serve, asan_mallow):
     got = server.json("/data/last/series", points=2000, start="0%", end="100%", top=100)
     assert len(got["at_ns"]) == 2000 and got["at_ns"][-1] == 10 * SECOND
     assert got["live_last"][-1] == 232
-
-
-MANY = """
-#include <stdlib.h>
-static void *blocks[4096];
-static unsigned state = 1;
-static unsigned draw(void) { return state = state * 1103515245 + 12345, state >> 8; }
-int main(void)
-{
-	for (int i = 0; i < 700000; i++) {
-		void **block = &blocks[draw() % 4096];
-		if (draw() % 3)
-			free(*block), *block = malloc(draw() % 5000);
-		else
-			*block = realloc(*block, 1 + draw() % 3000);
-	}
-}
-"""
-
-
-class Many:
-    """More blocks than one thread looks at."""
-
-    def __init__(self, mallow, folder):
-        self.mallow, self.program = mallow, folder / "many"
-        (folder / "many.c").write_text(MANY)
-        subprocess.run(["gcc", "-fno-builtin", "-o", self.program, folder / "many.c"], check=True)
-
-    def record(self, name, *options):
-        path = self.program.with_name(name)
-        subprocess.run([self.mallow, "run", "-o", path, *options, self.program], check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=clean_environment())
-        report = subprocess.run([self.mallow, "report", "--json", path], check=True,
-                                capture_output=True, env=clean_environment()).stdout
-        return path, json.loads(report)
-
-
-@pytest.fixture(scope="module")
-def many(mallow, tmp_path_factory):
-    return Many(mallow, tmp_path_factory.mktemp("many"))
 
 
 def check_report(server, report):

@@ -12,16 +12,14 @@ import made_recording
 import mallow_reader
 from conftest import TOP, built, clean_environment
 from filter_reference import Blocks
-from queries import (CULLED, MARK, NAMES, ROWS, Recorded, SECOND, STACK, example, program, random_condition, random_recording, run_tool)
+from queries import (CULLED, MARK, NAMES, ROWS, Recorded, SECOND, STACK, example, filter_lines, program, random_condition, random_recording, run_tool)
 from recording_writer import varint
 
 
 def query(path, filters):
     """The tool's answers: a filter is a dict of conditions."""
     helper = built("MALLOW_FILTER_QUERY", TOP / "build" / "meson" / "tests" / "unit" / "filter_query")
-    lines = "".join("\t".join(f"{name}={value}" for name, value in one.items()) + "\n"
-                    for one in filters)
-    run = subprocess.run([str(helper), str(path)], input=lines, capture_output=True, text=True,
+    run = subprocess.run([str(helper), str(path)], input=filter_lines(filters), capture_output=True, text=True,
                          env=clean_environment(), timeout=120)
     assert run.returncode == 0, run.stderr
     return [json.loads(line) for line in run.stdout.splitlines()]
@@ -80,6 +78,27 @@ def test_the_report_says_what_it_is_of(tool, example):
     assert "filter" not in json.loads(tool("report", "--json", example).stdout)
 
 
+def test_suppressions_are_those_of_leaks(tool, program, tmp_path):
+    """As much leaks as with a file of suppressions."""
+    dice = random.Random(7)
+    path, file = tmp_path / "random.mallow", tmp_path / "known"
+    smaller = 0
+    for _ in range(10):
+        random_recording(program, path, dice)
+        file.write_text("leak:read_all\nleak:libgone*\n")
+        one, other, all_of_it = (json.loads(tool("report", "--json", *words, path).stdout) for words in (
+            ["--suppress", file.read_text()], ["--suppressions", file], []))
+        for field in "leaked_bytes", "leaked_blocks":
+            assert one[field] == other[field], path
+        smaller += one["leaked_blocks"] < all_of_it["leaked_blocks"]
+    assert smaller > 5
+
+
+def test_a_filter_of_several_lines_is_shown_in_one(tool, example):
+    text = tool("report", "--suppress", "leak:read_one\nleak:\x1b[31m", example).stdout
+    assert "\n  only suppress=leak:read_one\ufffdleak:\ufffd[31m: 4 of 6 allocations" in text
+
+
 def test_tree_and_exports_are_of_the_matching_alone(tool, example):
     tree = tool("report", "--tree", "--function-regex", "read_one", example).stdout
     assert "read_one" in tree and "read_all" not in tree
@@ -88,6 +107,11 @@ def test_tree_and_exports_are_of_the_matching_alone(tool, example):
     assert sorted(collapsed.splitlines()) == ["outer;inner;read_all 32", "outer;inner;read_one 100"]
     assert "write_all" not in tool("export", "--to", "flamegraph", "--lifetime", "only_leaked",
                                    example).stdout
+
+
+MOMENT = ("UNIX seconds, a time since the start such as 500ms or 1m30s, a percentage of the run such as "
+          "12.5%, peak, end, on#2 or off#2 where recording went on and off for the second time, or the "
+          "name of a mark is wanted")
 
 
 @pytest.mark.parametrize("words, message", [
@@ -101,6 +125,27 @@ def test_tree_and_exports_are_of_the_matching_alone(tool, example):
     (["--group-interval-min", "5%%"], "'5%%' is no value of --group-interval-min: a time such as "
                                       "500ms, 2s or 1h2m3s, or a percentage of the run such as "
                                       "12.5% is wanted"),
+    (["--freed-from", "12x"], "'12x' is no value of --freed-from: " + MOMENT),
+    (["--freed-to", ""], "'' is no value of --freed-to: " + MOMENT),
+    (["--temporary", "true"], "'true' is no value of --temporary: one of yes no is wanted"),
+    (["--entry", "mallok"], "'mallok' is no value of --entry: one of malloc, calloc, realloc, reallocarray, "
+                            "posix_memalign, aligned_alloc, memalign, valloc, pvalloc, operator new, "
+                            "operator new[], operator new(nothrow), operator new[](nothrow), operator "
+                            "new(aligned), operator new[](aligned), operator new(aligned, nothrow), "
+                            "operator new[](aligned, nothrow) is wanted"),
+    (["--entry", ""], "'' is no value of --entry: one of malloc, calloc, realloc, reallocarray, "
+                      "posix_memalign, aligned_alloc, memalign, valloc, pvalloc, operator new, "
+                      "operator new[], operator new(nothrow), operator new[](nothrow), operator "
+                      "new(aligned), operator new[](aligned), operator new(aligned, nothrow), "
+                      "operator new[](aligned, nothrow) is wanted"),
+    (["--chain", "first"], "'first' is no value of --chain: a whole number is wanted"),
+    (["--chain", "18446744073709551616"],
+     "'18446744073709551616' is no value of --chain: a whole number is wanted"),
+    (["--suppress", "leak:a\nb"], "--suppress: line 2, 'b', is not leak:PATTERN"),
+    (["--suppress", ""], "'' is no value of --suppress: leak:PATTERN, a line for each pattern, is wanted"),
+    (["--free-thread", ""], "'' is no value of --free-thread: a text that is not empty is wanted"),
+    (["--negative-module-regex", "*"], "'*' is no value of --negative-module-regex: quantifier does "
+                                       "not follow a repeatable item, at character 1"),
     (["--arena", "mian"], "'mian' is no value of --arena: one of main non_main is wanted"),
     (["--function-regex", "f("], "'f(' is no value of --function-regex: missing closing "
                                  "parenthesis, at character 3"),
@@ -188,6 +233,18 @@ def test_culled_blocks_are_in_groups_alone(tool, program, tmp_path):
     text = tool("report", "--tag", "0", path).stdout
     assert "8 blocks that lived shorter than 1.00 s are left out\n" in text
     assert "2 of 2 allocations\n" in text and "temporary" not in text
+
+
+@pytest.mark.parametrize("facts, option", [({"cull_ns": SECOND, "minor": 3}, "--cull"),
+                                           ({"sample_mean": 100}, "--sample")])
+def test_temporary_is_refused_where_allocations_are_missing(mallow, program, tmp_path, facts, option):
+    made = Recorded(program, **facts)
+    made.allocate(1, 0x1000, 10, ["read_all"])
+    path = made.write(tmp_path / "some.mallow", 10)
+    run = run_tool(mallow, "report", "--temporary", "no", path)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == (f"mallow: {path}: --temporary: this is not known of a recording that "
+                          f"lacks allocations, as with {option}\n")
 
 
 def test_the_page_has_the_table(mallow):

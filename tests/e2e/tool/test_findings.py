@@ -20,6 +20,7 @@ SHOWN = {
     "large_block": {"bytes": "total_bytes"},
     "slack": {"live_bytes": "peak_bytes", "blocks": "peak_blocks"},
     "temporary": {"calls": "temporary"},
+    "churn": {"calls": "calls", "bytes": "total_bytes"},
     "realloc_chains": {"calls": "calls"},
     "freed_by_others": {"calls": "calls"},
     "sparse_pages": {"bytes": "peak_bytes", "blocks": "peak_blocks"},
@@ -92,6 +93,7 @@ FAULTS = {
     "large_block": ("large_block", "make_peak", {"bytes": 8000000}),
     "slack": ("slack", "waste", {"slack_bytes": 1500000, "live_bytes": 2500000, "blocks": 100000}),
     "temporary": ("temporary", "churn", {"calls": 32000}),
+    "churn": ("churn", "handle_messages", {"calls": 160000, "bytes": 16000000, "live_bytes": 400}),
     "realloc_chains": ("realloc_chains", "append", {"calls": 990, "chains": 10, "reserve_bytes": 131072,
                                                     "reserved_chains": 10}),
     "freed_by_others": ("freed_by_others", "hand_over", {"blocks": 40000, "all_blocks": 40000}),
@@ -138,13 +140,60 @@ def test_cpp(tool, record, compile_sample):
     assert grows["function"].startswith("Cache::put(std::")
     assert list(grows["conditions"]) == ["lifetime", "function_regex"]
     assert r"^Cache::put\(std::" in grows["conditions"]["function_regex"]
-    assert re.search(" never freed, growing to the end: Cache::put  leaky_cache.cpp:2[6-9]$", grows["sentence"])
+    assert re.search(" never freed, growing to the end: Cache::put  leaky_cache.cpp:2[6-9], "
+                     "most for std::make_shared<Session>$", grows["sentence"])
+    assert grows["lines"] == 1 and grows["call"].startswith("std::shared_ptr<")
     assert temporary["function"] == "churn()"
     assert temporary["conditions"] == {"allocated_by": r"^churn\("}
     assert " % of it for Cache::put  leaky_cache.cpp:" in found["headline"]["sentence"]
     clean = findings_of(tool, record([program, "clean"], check=False).path)
     # It frees all when it ends, and not before.
     assert [finding["kind"] for finding in clean["findings"]] == ["grows_to_teardown", "temporary"]
+
+
+LINES = """
+#include <cstdlib>
+#include <memory>
+#include <unistd.h>
+#include <vector>
+std::vector<void *> kept;
+__attribute__((noinline)) void fill(bool more)
+{
+	kept.push_back(malloc(1000)); // line 9 has most, by two stacks
+	if (more)
+		kept.push_back(malloc(1500)); // the stack that has most
+	asm volatile("");
+}
+struct Many { std::vector<long> of; };
+__attribute__((noinline)) void one_type(Many *many) { many->of.assign(1000, 0); asm volatile(""); }
+struct Task { char of[4000]; };
+__attribute__((noinline)) void letter(int) { kept.push_back(new std::shared_ptr<Task>(std::make_shared<Task>())); }
+int main()
+{
+	kept.reserve(1000);
+	for (int i = 0; i < 60; i++)
+		fill(true);
+	for (int i = 0; i < 60; i++)
+		fill(false);
+	for (int i = 0; i < 40; i++)
+		one_type(new Many), letter(i);
+	_exit(0);
+}
+"""
+
+
+def test_lines_and_calls(tool, record, tmp_path):
+    """The line that has most, how many there are, and the type that was asked for."""
+    (tmp_path / "lines.cpp").write_text(LINES)
+    subprocess.run(["g++", "-g", "-O0", "-o", tmp_path / "lines", tmp_path / "lines.cpp"], check=True)
+    found = {finding["function"]: finding for finding in findings_of(tool, record([tmp_path / "lines"], check=False).path)["findings"]}
+    lines, typed = found["fill(bool)"], found["one_type(Many*)"]
+    assert (lines["function"], lines["line"], lines["lines"], lines["call"]) == ("fill(bool)", 9, 2, None)
+    assert lines["sentence"].endswith(": fill  lines.cpp:9 and 1 line more")
+    assert {frame["line"] for frame in lines["stack"] if frame["function"] == "fill(bool)"} == {9}
+    assert (typed["function"], typed["lines"]) == ("one_type(Many*)", 1)
+    assert re.search(r": one_type  lines\.cpp:\d+, for std::vector<long>::assign$", typed["sentence"])
+    assert re.search(r": letter  lines\.cpp:\d+, for std::make_shared<Task>$", found["letter(int)"]["sentence"])
 
 
 SMALL_LEAK = """
@@ -195,11 +244,14 @@ def test_what_libraries_keep_is_theirs(tool, record, tmp_path, stripped):
     (tmp_path / "state.cpp").write_text(LIBRARY_STATE)
     subprocess.run(["g++", "-g", "-O1", *(["-s"] if stripped else []), "-o", tmp_path / "state",
                     tmp_path / "state.cpp", "-pthread"], check=True)
-    clean, leaky = (findings_of(tool, record([tmp_path / "state", *words]).path) for words in ([], ["leak"]))
+    clean, leaky, bare = (
+        findings_of(tool, record([tmp_path / "state", *words], settings=settings).path)
+        for words, settings in (([], {}), (["leak"], {}), ([], {"BACKTRACE": "none"})))
     assert clean["findings"] == leaky["findings"] == []
     assert re.fullmatch(r"Everything of your own code was freed; libraries keep [\d.]+ KB\.",
                         clean["headline"]["second"])
-    assert re.fullmatch(r"[\d.]+ KB was never freed, in \d+ blocks\.", leaky["headline"]["second"])
+    for found in leaky, bare:  # without stacks nobody knows
+        assert re.fullmatch(r"[\d.]+ KB was never freed, in \d+ blocks\.", found["headline"]["second"])
 
 
 def test_wrong_frees(tool, record, compile_sample):
@@ -226,8 +278,17 @@ def test_doubts(stands_out):
 
 
 def test_python_hides_its_blocks(tool, record):
-    found = findings_of(tool, record(["/usr/bin/python3", "-c", "[str(i) for i in range(100000)]"]).path)
-    assert "hidden_heap" in [finding["kind"] for finding in found["findings"]]
+    """The headline says so if what is hidden is more than what is seen; else it does not."""
+    script = "[str(i) for i in range(100000)]"
+    hidden, mostly_seen, seen = (
+        report(tool, record(["/usr/bin/python3", "-c", text], env=env).path)
+        for text, env in ((script, {}), (script + "; bytes(10 ** 8)", {}),
+                          (script, {"PYTHONMALLOC": "malloc"})))
+    said = r"Up to [\d.]+ MB more is in blocks that Python hides: --force-malloc shows them\."
+    assert re.match(said, hidden["headline"]["second"])
+    kinds = [[finding["kind"] for finding in found["findings"]] for found in (hidden, mostly_seen, seen)]
+    assert ["hidden_heap" in of for of in kinds] == [True, True, False]
+    assert not any(re.match(said, found["headline"]["second"]) for found in (mostly_seen, seen))
 
 
 def kinds_of(tool, path):

@@ -20,21 +20,19 @@ from filter_reference import Blocks
 from made_recording import Made
 from recording_writer import varint
 from command_line import on_terminal
-from queries import (CULLED, SECOND, STACK, Recorded, example, program,  # noqa: F401
+from queries import (CULLED, SECOND, STACK, Recorded, example, filter_lines, program,  # noqa: F401
                      random_condition, random_recording, run_tool)
 
 SUMS = breakdown_reference.FIELDS
 NAMELESS = re.compile(r"\[.*\]\+0x|0x|\[truncated\]$")
-BY_OWN, BY_FRAMES, BY_BLOCKS = ["function", "file"], ["frame", "module"], ["thread", "size"]
+BY_OWN, BY_FRAMES, BY_BLOCKS = ["function", "file", "line"], ["frame", "module"], ["thread", "size"]
 BY_STACKS = BY_OWN + BY_FRAMES
 
 
 def query(path, filters):
     """What each filter comes to, by everything."""
     helper = built("MALLOW_FILTER_QUERY", TOP / "build" / "meson" / "tests" / "unit" / "filter_query")
-    lines = "".join("\t".join(f"{name}={value}" for name, value in one.items()) + "\n"
-                    for one in filters)
-    run = subprocess.run([str(helper), str(path), "--all"], input=lines, capture_output=True,
+    run = subprocess.run([str(helper), str(path), "--all"], input=filter_lines(filters), capture_output=True,
                          text=True, env=clean_environment(), timeout=120)
     assert run.returncode == 0, run.stderr
     return [json.loads(line) for line in run.stdout.splitlines()]
@@ -86,7 +84,7 @@ def test_random_filters_on_random_recordings(program, tmp_path):  # noqa: F811
             numbers = answer["blocks"]
             for by in BY_STACKS + BY_BLOCKS:
                 compare_breakdown(answer, by, breakdown_reference.breakdown(
-                    blocks, numbers, by, str(program.path)))
+                    blocks, numbers, by, program))
             for of in ("size", "lifetime"):
                 compare_histogram(answer, of, breakdown_reference.histogram(blocks, numbers, of))
 
@@ -102,7 +100,7 @@ def test_many_sizes_are_classes(program, tmp_path):  # noqa: F811
     blocks = Blocks(mallow_reader.read(path), program.frames_of)
     for answer in (all_of_them, few):
         compare_breakdown(answer, "size", breakdown_reference.breakdown(
-            blocks, answer["blocks"], "size", str(program.path)))
+            blocks, answer["blocks"], "size", program))
     assert few["size"]["row_count"] == 32
     assert [row["size_max"] for row in few["size"]["rows"]][:2] == [3072, 2883]
     assert all_of_them["size"]["row_count"] == 11
@@ -120,8 +118,9 @@ def own_code(stack):
 
 def row_of(frame, by):
     """What a row of a frame says of itself."""
-    if by == "file":
-        return (frame or {}).get("file") or ((frame or {}).get("module"),)
+    if by in ("file", "line"):
+        known = (frame or {}).get("file")
+        return (known, frame["line"] if by == "line" else None) if known else (frame or {}).get("module")
     named = frame and not NAMELESS.match(frame["function"] or "[]+0x")
     return (frame["function"] if named else None, (frame or {}).get("module"))
 
@@ -688,8 +687,8 @@ def test_empty(tool, mallow, tmp_path):
 
 @pytest.mark.parametrize("words, message", [
     (["--by", "functoin"], "'functoin' is no value of --by: did you mean 'function'?"),
-    (["--by", "xyzzy"], "'xyzzy' is no value of --by: one of function frame file module thread size "
-                        "is wanted"),
+    (["--by", "xyzzy"], "'xyzzy' is no value of --by: one of function frame file line module thread "
+                        "size is wanted"),
     (["--by"], "option '--by' of 'report' needs a value: --by WHAT"),
     (["--histogram", "sizes"], "'sizes' is no value of --histogram: did you mean 'size'?"),
     (["--at", "5 parsecs"], "'5 parsecs' is no value of --at: UNIX seconds, a time since the start "
@@ -708,8 +707,8 @@ def test_empty(tool, mallow, tmp_path):
     (["--csv", "--tree"], "--csv and --tree exclude each other"),
     (["--csv", "--errors"], "--csv and --errors exclude each other"),
     (["--csv", "--pools"], "--csv and --pools exclude each other"),
-    (["--inclusive"], "--inclusive needs --by function, frame, file or module"),
-    (["--inclusive", "--by", "size"], "--inclusive needs --by function, frame, file or module"),
+    (["--inclusive"], "--inclusive needs --by function, frame, file, line or module"),
+    (["--inclusive", "--by", "size"], "--inclusive needs --by function, frame, file, line or module"),
 ])
 def test_wrong_words(mallow, example, words, message):  # noqa: F811
     run = run_tool(mallow, "report", example, *words)

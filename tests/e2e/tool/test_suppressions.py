@@ -41,7 +41,7 @@ def suppressed(tool, path, text, folder, *options):
     ("leak:/toyd$\n", [("/toyd$", 4, 1600)]),
     ("leak:nothing\nleak:third\n", [("nothing", 0, 0), ("third", 2, 1300)]),
     # The innermost frame counts, and there the first that matches, the module before the function.
-    ("leak:main\nleak:parse\nleak:pars*\n", [("main", 3, 1400), ("parse", 1, 200), ("pars*", 0, 0)]),
+    ("leak:^main$\nleak:parse\nleak:pars*\n", [("^main$", 3, 1400), ("parse", 1, 200), ("pars*", 0, 0)]),
     ("leak:parse\nleak:toyd\n", [("parse", 0, 0), ("toyd", 4, 1600)]),
     ("leak:", [("", 4, 1600)]),
     ("leak:unknown module", [("unknown module", 0, 0)]),

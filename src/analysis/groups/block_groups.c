@@ -1,9 +1,10 @@
-#include "analysis/views/block_groups.h"
+#include "analysis/groups/block_groups.h"
 
 #include <stdlib.h>
 
 #include "analysis/breakdown/allocating.h"
 #include "analysis/breakdown/breakdown.h"
+#include "analysis/groups/block_values.h"
 #include "analysis/names/own_code.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
@@ -12,6 +13,10 @@ void block_groups_deinit(struct block_groups *groups)
 {
 	free(groups->group_of);
 	free(groups->names);
+	free(groups->frames);
+	free(groups->bounds);
+	free(groups->marks);
+	free(groups->made_column);
 	intern_deinit(&groups->intern);
 	*groups = (struct block_groups){0};
 }
@@ -49,6 +54,7 @@ static struct err *find_group(struct naming_groups *naming, const struct named_f
 		return err_no_memory();
 	if (*number == MAP_NONE) {
 		groups->names[groups->count] = name;
+		groups->frames[groups->count] = frame;
 		*number = groups->count++;
 	}
 	*ret = (uint32_t)*number;
@@ -111,8 +117,10 @@ static struct err *group_sites(const struct recording *recording, struct symboli
 
 	groups->group_of = malloc(((size_t)count + 1) * sizeof(*groups->group_of));
 	groups->names = malloc(((size_t)count + 1) * sizeof(*groups->names));
-	if (!groups->group_of || !groups->names)
+	groups->frames = malloc(((size_t)count + 1) * sizeof(*groups->frames));
+	if (!groups->group_of || !groups->names || !groups->frames)
 		return err_no_memory();
+	groups->column = recording_blocks(recording)->site;
 	for (uint32_t i = 0; !err && i < count; i++) {
 		const struct named_frame *frame;
 
@@ -123,34 +131,54 @@ static struct err *group_sites(const struct recording *recording, struct symboli
 	return err;
 }
 
+const char *block_groups_word(enum block_groups_by by)
+{
+	static const char *const words[] = {
+#define BLOCK_GROUPS(NAME, name) name,
+#include "analysis/groups/block_groups.def"
+#undef BLOCK_GROUPS
+	};
+
+	return words[by];
+}
+
+static struct err *make(const struct recording *recording, struct symbolized *symbolized,
+			struct block_groups *groups)
+{
+	const struct block_columns *blocks = recording_blocks(recording);
+
+	switch (groups->by) {
+	case BLOCK_GROUPS_FATE:
+		groups->count = FATE_COUNT;
+		return NULL;
+	case BLOCK_GROUPS_THREAD:
+		groups->column = blocks->thread;
+		recording_threads(recording, &groups->count);
+		return NULL;
+	case BLOCK_GROUPS_SITE:
+		groups->column = blocks->site;
+		recording_sites(recording, &groups->count);
+		return NULL;
+	case BLOCK_GROUPS_FUNCTION:
+		return group_sites(recording, symbolized, BREAKDOWN_FUNCTION, groups);
+	case BLOCK_GROUPS_FILE:
+		return group_sites(recording, symbolized, BREAKDOWN_FILE, groups);
+	case BLOCK_GROUPS_LINE:
+		return group_sites(recording, symbolized, BREAKDOWN_LINE, groups);
+	case BLOCK_GROUPS_MODULE:
+		return group_sites(recording, symbolized, BREAKDOWN_MODULE, groups);
+	default:
+		return block_values_create(recording, groups);
+	}
+}
+
 struct err *block_groups_create(const struct recording *recording, struct symbolized *symbolized,
 				enum block_groups_by by, uint64_t late_ns, struct block_groups *ret)
 {
-	const struct block_columns *blocks = recording_blocks(recording);
-	cleanup(block_groups_deinit) struct block_groups groups = {.by = by, .late_ns = late_ns};
-	struct err *err = NULL;
+	cleanup(block_groups_deinit) struct block_groups groups = {
+		.by = by, .late_ns = late_ns, .recording = recording};
+	struct err *err = make(recording, symbolized, &groups);
 
-	switch (by) {
-	case BLOCK_GROUPS_FATE:
-		groups.count = FATE_COUNT;
-		break;
-	case BLOCK_GROUPS_THREAD:
-		groups.column = blocks->thread;
-		recording_threads(recording, &groups.count);
-		break;
-	case BLOCK_GROUPS_FUNCTION:
-		groups.column = blocks->site;
-		err = group_sites(recording, symbolized, BREAKDOWN_FUNCTION, &groups);
-		break;
-	case BLOCK_GROUPS_MODULE:
-		groups.column = blocks->site;
-		err = group_sites(recording, symbolized, BREAKDOWN_MODULE, &groups);
-		break;
-	case BLOCK_GROUPS_SITE:
-		groups.column = blocks->site;
-		recording_sites(recording, &groups.count);
-		break;
-	}
 	if (err)
 		return err;
 	*ret = groups;

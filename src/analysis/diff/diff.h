@@ -1,0 +1,37 @@
+/*
+ * Two recordings side by side: before and after. Both are put on common stacks, which are the same
+ * if their names are (merge_sites.h), so that each view of a recording can be made of either side,
+ * with the same rows in the same order:
+ *
+ *	before ─┐                        ┌─ sides[DIFF_BEFORE]   its sums at each common site
+ *	        ├─ frames, stacks, sites ┤
+ *	after ──┘                        └─ sides[DIFF_AFTER]    its sums at each common site
+ */
+#ifndef MALLOW_ANALYSIS_DIFF_DIFF_H
+#define MALLOW_ANALYSIS_DIFF_DIFF_H
+
+#include "analysis/names/symbolized.h"
+
+enum { DIFF_BEFORE, DIFF_AFTER, DIFF_SIDES };
+
+struct diff_side {
+	const struct recording *recording; /* may be filtered, or what was live at a moment */
+	struct symbolized *symbolized;
+	double scale; /* its sums are multiplied by this, and rounded; 1: they are as they are */
+};
+
+struct diff {
+	/*
+	 * Recordings with facts and summary of that side, and sites of both: sites[i] has the same
+	 * stack in both, and no calls if that side has none with it.
+	 */
+	const struct recording *sides[DIFF_SIDES];
+	struct symbolized *symbolized; /* names of the common frames; where known, those of after */
+};
+
+/* The sides need not outlive the call. The only error: no memory. */
+struct err *diff_create(const struct diff_side sides[DIFF_SIDES], struct diff **ret);
+/* Accepts NULL. */
+void diff_destroy(struct diff *diff);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * Splits a recording's blocks into groups: by what becomes of them, by thread, by stack, by whose
+ * code asked for them, or by a value of theirs. For views that show sums of groups side by side.
+ */
+#ifndef MALLOW_ANALYSIS_GROUPS_BLOCK_GROUPS_H
+#define MALLOW_ANALYSIS_GROUPS_BLOCK_GROUPS_H
+
+#include "analysis/breakdown/scale.h"
+#include "analysis/names/symbolized.h"
+#include "analysis/recording.h"
+#include "hosted/intern.h"
+
+enum block_groups_by {
+#define BLOCK_GROUPS(NAME, name) BLOCK_GROUPS_##NAME,
+#include "analysis/groups/block_groups.def"
+#undef BLOCK_GROUPS
+	BLOCK_GROUPS_COUNT,
+};
+
+/* The groups of BLOCK_GROUPS_FATE. */
+enum block_fate { FATE_NEVER_FREED, FATE_FREED_LATE, FATE_FREED_SOON, FATE_COUNT };
+
+/* BLOCK_GROUPS_TIME: so many equal parts of the run. */
+#define BLOCK_GROUPS_TIMES 64
+
+struct block_groups {
+	enum block_groups_by by;
+	uint64_t late_ns; /* a block that lived so long or longer was freed late */
+	/*
+	 * A block is in group group_of[column[block]]. column NULL: its values tell it. group_of
+	 * NULL: the column has the group.
+	 */
+	const uint32_t *column;
+	uint32_t *group_of;
+	uint32_t count;
+	/* Of each group, by function, file, line and module: as a breakdown calls it. Else NULL. */
+	const char **names;
+	/* By function, file, line and module: a frame of each group; NULL: there was no stack. */
+	const struct named_frame **frames;
+	struct intern intern; /* has the names */
+
+	/* For groups by a value: block_values.c. */
+	struct scale scale;    /* by size and lifetime */
+	uint64_t *bounds;      /* by time and mark: where each group begins; by tag: each tag */
+	const char **marks;    /* by mark: the names of all groups but the first */
+	uint32_t *made_column; /* by pool: owned */
+	const struct recording *recording;
+};
+
+/*
+ * By function, file, line and module a block is in the group of what a breakdown (breakdown.h)
+ * counts it for. late_ns: for fates. symbolized: for these and sites; it may be NULL by anything
+ * else, and must outlive the groups. The groups live no longer than the recording. An error: no
+ * memory, or the recording knows no marks, tags or pools.
+ */
+struct err *block_groups_create(const struct recording *recording, struct symbolized *symbolized,
+				enum block_groups_by by, uint64_t late_ns,
+				struct block_groups *ret);
+/* Accepts a zeroed struct. */
+void block_groups_deinit(struct block_groups *groups);
+
+/* The group of a block by a value of its own. */
+uint32_t block_groups_of_value(const struct block_groups *groups,
+			       const struct block_columns *blocks, uint64_t i);
+
+static inline uint32_t block_groups_of(const struct block_groups *groups,
+				       const struct block_columns *blocks, uint64_t i)
+{
+	uint64_t allocated = blocks->allocated_ns[i], freed = blocks->freed_ns[i];
+
+	if (groups->column)
+		return groups->group_of ? groups->group_of[groups->column[i]] : groups->column[i];
+	if (groups->by != BLOCK_GROUPS_FATE)
+		return block_groups_of_value(groups, blocks, i);
+	if (freed == TIME_NEVER)
+		return FATE_NEVER_FREED;
+	return freed >= allocated && freed - allocated >= groups->late_ns ? FATE_FREED_LATE
+									  : FATE_FREED_SOON;
+}
+
+/* Whether all blocks of a site are in one group: block_groups_of_site(). */
+static inline bool block_groups_of_sites(const struct block_groups *groups)
+{
+	return groups->by == BLOCK_GROUPS_SITE || groups->names;
+}
+
+static inline uint32_t block_groups_of_site(const struct block_groups *groups, uint32_t site)
+{
+	return groups->group_of ? groups->group_of[site] : site;
+}
+
+/* "function" and so on. */
+const char *block_groups_word(enum block_groups_by by);
+
+/* Whether groups are ranges of a value: by size, lifetime, time, mark and tag. */
+static inline bool block_groups_have_ranges(const struct block_groups *groups)
+{
+	return groups->bounds || groups->scale.count;
+}
+
+/*
+ * If groups have ranges: the least and the largest value of a group, as conditions
+ * of a filter take them. false: the group has none.
+ */
+bool block_groups_range(const struct block_groups *groups, uint32_t group, uint64_t *least,
+			uint64_t *largest);
+
+#endif

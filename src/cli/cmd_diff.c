@@ -1,0 +1,352 @@
+/* mallow diff: what changed from one recording, or moment of one, to another. */
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/filter/moment.h"
+#include "base/compiler.h"
+#include "cli/choice_option.h"
+#include "cli/cli.h"
+#include "cli/debug_symbols_option.h"
+#include "cli/diff_operand.h"
+#include "cli/filter_options.h"
+#include "cli/loaded.h"
+#include "cli/metric_option.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/plumbing_option.h"
+#include "cli/terminal.h"
+#include "hosted/cleanup.h"
+#include "report/csv/diff_csv.h"
+#include "report/distinct_names.h"
+#include "report/json/diff_json.h"
+#include "report/text/diff_text.h"
+
+#define TOP_ROWS    10
+#define LEAST_WIDTH 40
+
+enum { JSON, CSV, TOP, SORT, BY, PER, BYTES, WIDTH, FULL, PLUMBING, DEBUG_SYMBOLS };
+
+static const struct option_spec options_of_diff[] = {
+	[JSON] = {.name = "json", .text = "as JSON, all rows unless --top says otherwise"},
+	[CSV] = {.name = "csv",
+		 .text = "as CSV with a header row, all rows unless --top says otherwise"},
+	[TOP] = {.name = "top", .value = "N", .text = "rows shown, 0 for all", .standard = "10"},
+	[SORT] = {.name = "sort",
+		  .value = "METRIC",
+		  .text = "what is compared, peak if not given",
+		  .choices = metric_names + 1},
+	[BY] = {.name = "by",
+		.value = "WHAT",
+		.text = "rows are by functions of your own code unless it is given",
+		.choices = "function site file module"},
+	[PER] = {.name = "per",
+		 .value = "WHAT",
+		 .text = "numbers of before as if it had run as long as after (second), or had "
+			 "allocated as often (call)",
+		 .choices = "second call"},
+	[BYTES] = {.name = "bytes", .text = "sizes and counts to the last digit"},
+	[WIDTH] = {.name = "width",
+		   .value = "N",
+		   .text = "columns of a text, 0 for as many as it needs",
+		   .standard = "the terminal's, else 80"},
+	[FULL] = {.name = "full", .text = "cut and fold nothing"},
+	[PLUMBING] = PLUMBING_OPTION,
+	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
+};
+
+static const int exclusive[][2] = {{JSON, CSV}, {WIDTH, FULL}, {WIDTH, JSON}, {WIDTH, CSV}};
+
+enum per { PER_NOTHING, PER_SECOND, PER_CALL };
+
+struct wanted {
+	enum metric metric;
+	enum diff_by by;
+	enum per per;
+	uint64_t top;
+	uint64_t width; /* UINT64_MAX: the terminal's */
+	struct naming naming;
+};
+
+/* A recording that is compared: the whole, or what of it is left by moment and filter. */
+struct side {
+	struct diff_operand operand;
+	struct filter *filter; /* NULL: all blocks */
+	struct loaded loaded;
+	struct filter_view view;
+};
+
+static void side_deinit(struct side *side)
+{
+	filter_view_deinit(&side->view);
+	loaded_close(&side->loaded);
+	filter_destroy(side->filter);
+	diff_operand_deinit(&side->operand);
+}
+
+static const struct recording *recording_of(const struct side *side)
+{
+	return side->view.recording ? side->view.recording : side->loaded.recording;
+}
+
+/* Whether the filter has the condition alive_at. filter: may be NULL. */
+static bool has_moment(const struct filter *filter)
+{
+	size_t count;
+	const struct filter_parameter *parameters = filter_parameters(&count);
+
+	for (size_t i = 0; filter && i < count; i++)
+		if (strcmp(parameters[i].name, "alive_at") == 0)
+			return filter_value(filter, i) != NULL;
+	return false;
+}
+
+/* Reads an operand, and the filter for it. CLI_OK: both are right. */
+static int read_side(const struct command *command, const struct options *options,
+		     const char *typed, struct side *ret)
+{
+	struct err *err = NULL;
+
+	if (!diff_operand_parse(typed, &ret->operand) ||
+	    !filter_options_read(command, options, &ret->filter))
+		return CLI_USAGE;
+	if (!ret->operand.moment)
+		return CLI_OK;
+	if (has_moment(ret->filter))
+		return cli_error(CLI_USAGE, "%s and --alive-at exclude each other", typed);
+	if (!ret->filter)
+		err = filter_create(&ret->filter);
+	if (!err)
+		err = filter_set(ret->filter, "alive_at", ret->operand.moment);
+	if (!err)
+		return CLI_OK;
+	cli_report_err(err);
+	return CLI_USAGE;
+}
+
+/* An error: the recording has no such moment. */
+static struct err *check_moment(const struct side *side)
+{
+	struct moment moment;
+	int64_t unused;
+
+	if (!side->operand.moment || !moment_parse(side->operand.moment, &moment))
+		return NULL;
+	return moment_resolve(&moment, side->loaded.recording, false, &unused);
+}
+
+static bool open_side(const struct wanted *wanted, struct side *side)
+{
+	struct err *err;
+
+	if (!side->filter)
+		return loaded_open(side->operand.path, &wanted->naming, &side->loaded);
+	if (!loaded_open_filterable(side->operand.path, &wanted->naming, &side->loaded))
+		return false;
+	err = check_moment(side);
+	if (!err)
+		err = filter_view_create(side->filter, side->loaded.recording,
+					 side->loaded.symbolized, &side->view);
+	if (!err)
+		return true;
+	cli_report_err(err_prefix(err, "%s", side->operand.path));
+	return false;
+}
+
+static uint64_t length_of(const struct side *side, enum per per)
+{
+	return per == PER_SECOND ? recording_facts(side->loaded.recording)->duration_ns
+				 : recording_summary(recording_of(side))->calls;
+}
+
+/* *ret: what the numbers of before are multiplied by. false: an error was printed. */
+static bool find_scale(const struct wanted *wanted, const struct side sides[DIFF_SIDES],
+		       double *ret)
+{
+	uint64_t before, after;
+
+	*ret = 1;
+	if (wanted->per == PER_NOTHING)
+		return true;
+	before = length_of(&sides[DIFF_BEFORE], wanted->per);
+	after = length_of(&sides[DIFF_AFTER], wanted->per);
+	if (before && after) {
+		*ret = (double)after / (double)before;
+		return true;
+	}
+	cli_error(CLI_FAILED, "%s: --per %s: it has none",
+		  sides[before ? DIFF_AFTER : DIFF_BEFORE].operand.path,
+		  wanted->per == PER_SECOND ? "second" : "call");
+	return false;
+}
+
+/* The rows of a view, made for it. */
+struct made {
+	struct diff_rows rows, functions, sites;
+};
+
+static void made_deinit(struct made *made)
+{
+	diff_rows_deinit(&made->rows);
+	diff_rows_deinit(&made->functions);
+	diff_rows_deinit(&made->sites);
+}
+
+static struct style make_style(const struct wanted *wanted, const struct options *options,
+			       struct distinct_names *names)
+{
+	struct style style = terminal_style(STDOUT_FILENO);
+
+	style.exact = options->values[BYTES] != NULL;
+	style.full = options->values[FULL] != NULL;
+	style.names = names;
+	if (wanted->width != UINT64_MAX)
+		style.width = (unsigned)wanted->width;
+	else if (!style.width)
+		style.width = TERMINAL_PAGE;
+	return style;
+}
+
+static struct err *write_text(struct buf *buf, const struct wanted *wanted,
+			      const struct options *options, struct diff_view *view)
+{
+	cleanup(distinct_names_deinit) struct distinct_names names = {0};
+	cleanup(made_deinit) struct made made = {0};
+	struct style style = make_style(wanted, options, &names);
+	struct err *err;
+
+	err = diff_rows_create(view->diff, DIFF_BY_FUNCTION, view->metric, &made.functions);
+	if (!err)
+		err = diff_rows_create(view->diff, DIFF_BY_SITE, view->metric, &made.sites);
+	if (err)
+		return err;
+	view->functions = &made.functions;
+	view->sites = &made.sites;
+	return diff_text_write(buf, &style, view);
+}
+
+static struct err *write_view(struct buf *buf, const struct wanted *wanted,
+			      const struct options *options, struct diff_view *view)
+{
+	struct json_writer json;
+	struct csv_writer csv = {.buf = buf};
+
+	if (options->values[CSV])
+		return diff_csv_write(&csv, view);
+	if (!options->values[JSON])
+		return write_text(buf, wanted, options, view);
+	json_init(&json, buf, true);
+	return diff_json_write(&json, view);
+}
+
+CLEANUP_DEFINE(struct diff *, diff_destroy);
+
+static struct err *compare(const struct wanted *wanted, const struct options *options,
+			   const struct side sides[DIFF_SIDES], double scale)
+{
+	cleanup(diff_destroy_at) struct diff *diff = NULL;
+	cleanup(diff_rows_deinit) struct diff_rows rows = {0};
+	struct diff_side compared[DIFF_SIDES];
+	struct diff_view view = {.by = wanted->by, .metric = wanted->metric, .rows = &rows};
+	struct output output;
+	struct err *err;
+
+	for (int i = 0; i < DIFF_SIDES; i++) {
+		compared[i] =
+			(struct diff_side){recording_of(&sides[i]), sides[i].loaded.symbolized,
+					   i == DIFF_BEFORE ? scale : 1};
+		view.sides[i] = (struct diff_side_view){
+			options->operands[i], sides[i].operand.moment != NULL, compared[i].scale};
+	}
+	view.top = wanted->top > UINT32_MAX ? 0 : (uint32_t)wanted->top;
+	err = diff_create(compared, &diff);
+	if (!err)
+		err = diff_rows_create(diff, wanted->by, wanted->metric, &rows);
+	if (!err)
+		err = output_open(NULL, &output);
+	if (err)
+		return err;
+	view.diff = diff;
+	return output_close(&output, write_view(&output.buf, wanted, options, &view));
+}
+
+/* Reads all options but the filter. */
+static bool read_wanted(const struct command *command, const struct options *options,
+			struct wanted *wanted)
+{
+	bool text = !options->values[JSON] && !options->values[CSV];
+	int by = 0, per = -1;
+
+	wanted->top = text ? TOP_ROWS : 0;
+	wanted->width = UINT64_MAX;
+	if (!options_operands(command, options, 2, 2, "two recordings") ||
+	    !metric_option(command, options, SORT, &wanted->metric) ||
+	    !choice_option(command, options, BY, &by) ||
+	    !choice_option(command, options, PER, &per) ||
+	    !options_number(command, options, TOP, 0, wanted->top, &wanted->top) ||
+	    !options_number(command, options, WIDTH, 0, wanted->width, &wanted->width) ||
+	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)))
+		return false;
+	wanted->by = (enum diff_by)by;
+	wanted->per = (enum per)(per + 1);
+	if (options->values[WIDTH] && wanted->width && wanted->width < LEAST_WIDTH)
+		wanted->width = LEAST_WIDTH;
+	return true;
+}
+
+CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
+CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
+
+static int run_sides(const struct command *command, const struct options *options,
+		     struct wanted *wanted, struct side sides[DIFF_SIDES])
+{
+	double scale;
+
+	for (int i = 0; i < DIFF_SIDES; i++)
+		if (read_side(command, options, options->operands[i], &sides[i]) != CLI_OK)
+			return CLI_USAGE;
+	for (int i = 0; i < DIFF_SIDES; i++)
+		if (!open_side(wanted, &sides[i]))
+			return CLI_FAILED;
+	if (!find_scale(wanted, sides, &scale))
+		return CLI_FAILED;
+	return cli_report_err(compare(wanted, options, sides, scale));
+}
+
+static int run(const struct command *command, const struct options *options)
+{
+	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
+	cleanup(plumbing_destroy_at) struct plumbing *plumbing = NULL;
+	struct wanted wanted = {0};
+	struct side sides[DIFF_SIDES] = {0};
+	struct err *err;
+	int status;
+
+	if (!read_wanted(command, options, &wanted))
+		return CLI_USAGE;
+	err = plumbing_option_read(options->values[PLUMBING], &plumbing);
+	if (err)
+		return cli_report_err(err);
+	if (!debug_symbols_open(options, &symbolizer))
+		return CLI_FAILED;
+	wanted.naming = (struct naming){.symbolizer = symbolizer, .plumbing = plumbing};
+	status = run_sides(command, options, &wanted, sides);
+	for (int i = 0; i < DIFF_SIDES; i++)
+		side_deinit(&sides[i]);
+	return status;
+}
+
+const struct command_body command_diff = {
+	.options = options_of_diff,
+	.option_count = sizeof(options_of_diff) / sizeof(options_of_diff[0]),
+	.filters = true,
+	.run = run,
+	.details =
+		"BEFORE and AFTER are recordings, or moments of one: FILE@10s, FILE@50%, "
+		"FILE@peak, "
+		"FILE@end, FILE@MARK compare what was live then. Rows have what changed, the "
+		"largest change first, whether it grew or fell; a recording and itself have none."
+		"\n\n"
+		"Functions of two builds are the same if function, module and source file have the "
+		"same names; in modules that are the same build in both, each place in the code is "
+		"one of its own.",
+};

@@ -1,0 +1,252 @@
+/* /sums: what matching allocations come to, by one key or two, as columns. */
+#include <microhttpd.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "hosted/cleanup.h"
+#include "server/route.h"
+#include "server/selection.h"
+#include "server/sums_json.h"
+
+/* An answer is made as a whole: of so many rows at most. */
+#define ROWS_MAX 100000
+
+/* Curves take memory while they are made: so many points of all rows at most. */
+#define SPARK_MAX  256
+#define POINTS_MAX ((uint64_t)1 << 19)
+
+/* What a request asks for, and its answer. */
+struct asked {
+	struct dataset *dataset;
+	struct selection *selection;
+	enum block_groups_by by[SUMS_KEYS];
+	size_t keys;
+	bool inclusive;
+	struct sums_query query;
+	struct sums *sums;
+	const struct sums_row *rows; /* the page */
+	uint64_t count;
+	uint32_t spark; /* points of curves; 0: no curves */
+	struct series *series;
+};
+
+static void asked_deinit(struct asked *asked)
+{
+	series_destroy(asked->series);
+	sums_destroy(asked->sums);
+	selection_release(asked->selection);
+}
+
+/* All but fates are keys. */
+#define KEY_FIRST (BLOCK_GROUPS_FATE + 1)
+
+static struct err *refuse_key(struct reply *reply, const char *key, size_t length)
+{
+	cleanup(buf_deinit) struct buf words = BUF_EMPTY;
+
+	for (enum block_groups_by by = KEY_FIRST; by < BLOCK_GROUPS_COUNT; by++)
+		buf_printf(&words, " %s", block_groups_word(by));
+	if (!buf_string(&words))
+		return buf_finish(&words);
+	return reply_refuse(reply, MHD_HTTP_BAD_REQUEST, "invalid 'by': '%.*s' is none of%s",
+			    (int)length, key, words.data);
+}
+
+/* Reads one key, of so many characters. */
+static struct err *take_key(struct reply *reply, const char *key, size_t length,
+			    enum block_groups_by *ret)
+{
+	for (enum block_groups_by by = KEY_FIRST; by < BLOCK_GROUPS_COUNT; by++) {
+		const char *word = block_groups_word(by);
+
+		if (strlen(word) == length && memcmp(word, key, length) == 0) {
+			*ret = by;
+			return NULL;
+		}
+	}
+	return refuse_key(reply, key, length);
+}
+
+static struct err *take_keys(const struct request *request, struct reply *reply,
+			     struct asked *asked)
+{
+	const char *text = request->texts[PARAMETER_SUMS_BY];
+	struct err *err = NULL;
+
+	for (text = text ? text : "site"; text && !err && !reply->status;) {
+		size_t length = strcspn(text, ",");
+
+		if (asked->keys == SUMS_KEYS)
+			return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+					    "invalid 'by': more than two keys");
+		err = take_key(reply, text, length, &asked->by[asked->keys++]);
+		text = text[length] ? text + length + 1 : NULL;
+	}
+	if (!err && !reply->status && asked->keys == SUMS_KEYS && asked->by[0] == asked->by[1])
+		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST, "invalid 'by': '%s' twice",
+				    block_groups_word(asked->by[0]));
+	return err;
+}
+
+/* Finds the blocks and their groups. Call it under the lock. */
+static struct err *find_blocks(struct request *request, struct reply *reply, struct asked *asked)
+{
+	const struct block_groups **places[SUMS_KEYS] = {&asked->query.first, &asked->query.second};
+	struct err *err = request_select(request, reply, &asked->selection);
+
+	for (size_t i = 0; !err && !reply->status && i < asked->keys; i++) {
+		err = dataset_groups(asked->dataset, asked->by[i], places[i]);
+		if (err)
+			err = reply_refuse_err(
+				reply, err_prefix(err, "by=%s", block_groups_word(asked->by[i])));
+	}
+	if (!err && !reply->status)
+		asked->query.bits = asked->selection->bits;
+	return err;
+}
+
+/*
+ * Sums of all stacks that a key is in. They need names, so that they are made under the lock; then
+ * their rows are what the query is by. Call it under the lock.
+ */
+static struct err *sum_inclusive(struct reply *reply, struct asked *asked)
+{
+	const struct block_groups *sites;
+	struct err *err = dataset_groups(asked->dataset, BLOCK_GROUPS_SITE, &sites);
+
+	if (!err)
+		err = sums_create_inclusive(asked->dataset->recording, asked->dataset->symbolized,
+					    asked->selection->bits, sites, asked->by[0],
+					    &asked->sums);
+	if (err)
+		return reply_refuse_err(reply, err);
+	asked->query.first = asked->sums->groups;
+	return NULL;
+}
+
+/* Call it under the lock. */
+static struct err *find(struct request *request, struct reply *reply, struct asked *asked)
+{
+	struct err *err = find_blocks(request, reply, asked);
+
+	return err || reply->status || !asked->inclusive ? err : sum_inclusive(reply, asked);
+}
+
+static struct err *take_page(const struct request *request, struct reply *reply,
+			     struct asked *asked)
+{
+	enum sums_order order = (enum sums_order)request->choices[PARAMETER_SUMS_SORT];
+	bool ascending = order == SUMS_FIRST || order == SUMS_LAST || order == SUMS_KEY;
+	uint64_t first, end;
+
+	sums_sort(asked->sums, &asked->query, order, request_descends(request, !ascending));
+	request_page(request, asked->sums->count, &first, &end);
+	asked->rows = asked->sums->rows + first;
+	asked->count = end - first;
+	if (asked->count <= ROWS_MAX)
+		return NULL;
+	return reply_refuse(
+		reply, MHD_HTTP_BAD_REQUEST,
+		"invalid 'count': %ju rows are more than %d at once; fewer with 'count', "
+		"the next ones with 'skip'",
+		(uintmax_t)asked->count, ROWS_MAX);
+}
+
+/* Makes the curves of the page. */
+static struct err *draw(struct reply *reply, struct asked *asked)
+{
+	struct series_query query = {
+		.bits = asked->query.bits,
+		.end_ns = asked->sums->duration_ns,
+		.steps = asked->spark,
+		.groups = asked->query.first,
+	};
+	auto_free uint32_t *groups = malloc((asked->count + 1) * sizeof(*groups));
+	uint32_t count = 0;
+
+	if (!groups)
+		return err_no_memory();
+	if (!asked->spark)
+		return NULL;
+	if (asked->count * asked->spark > POINTS_MAX)
+		return reply_refuse(
+			reply, MHD_HTTP_BAD_REQUEST,
+			"invalid 'spark': %ju rows would have more than %ju points; fewer "
+			"rows with 'count'",
+			(uintmax_t)asked->count, (uintmax_t)POINTS_MAX);
+	for (uint64_t i = 0; i < asked->count; i++)
+		if (asked->rows[i].first != RECORDING_NONE)
+			groups[count++] = asked->rows[i].first;
+	return series_create_of(asked->dataset->recording, &query, groups, count, &asked->series);
+}
+
+static struct err *put(struct json_writer *json, const struct asked *asked)
+{
+	struct sums_page page = {
+		.recording = asked->dataset->recording,
+		.symbolized = asked->dataset->symbolized,
+		.keys = asked->keys,
+		.groups = {asked->query.first, asked->query.second},
+		.sums = asked->sums,
+		.rows = asked->rows,
+		.count = asked->count,
+		.series = asked->series,
+	};
+	struct err *err;
+
+	dataset_lock(asked->dataset);
+	err = sums_json_put(json, &page);
+	dataset_unlock(asked->dataset);
+	return err;
+}
+
+/* Reads what is no filter. */
+static struct err *take(const struct request *request, struct reply *reply, struct asked *asked)
+{
+	struct err *err = take_keys(request, reply, asked);
+
+	asked->inclusive = request->choices[PARAMETER_SUMS_INCLUSIVE] == 1;
+	if (!err && !reply->status && asked->inclusive &&
+	    (asked->keys == SUMS_KEYS || !sums_has_inclusive(asked->by[0])))
+		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+				    "invalid 'inclusive': only by one of function, file, line and "
+				    "module");
+	if (!err && !reply->status)
+		err = request_number(request, reply, PARAMETER_SUMS_SPARK, 1, SPARK_MAX,
+				     &asked->spark);
+	if (!err && !reply->status && asked->spark && asked->keys == SUMS_KEYS)
+		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+				    "invalid 'spark': by two keys there are no curves");
+	if (!err && !reply->status && asked->spark && asked->inclusive)
+		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+				    "invalid 'spark': of inclusive sums there are no curves");
+	return err;
+}
+
+struct err *route_sums(struct request *request, struct reply *reply)
+{
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	cleanup(asked_deinit) struct asked asked = {.dataset = request->dataset};
+	struct json_writer json;
+	struct err *err = take(request, reply, &asked);
+
+	if (err || reply->status)
+		return err;
+	dataset_lock(request->dataset);
+	err = find(request, reply, &asked);
+	dataset_unlock(request->dataset);
+	if (err || reply->status)
+		return err;
+	if (!asked.sums)
+		err = sums_create(request->dataset->recording, &asked.query, &asked.sums);
+	if (err)
+		return reply_refuse_err(reply, err_prefix(err, "by"));
+	err = take_page(request, reply, &asked);
+	if (!err && !reply->status)
+		err = draw(reply, &asked);
+	if (err || reply->status)
+		return err;
+	json_init(&json, &buf, false);
+	err = put(&json, &asked);
+	return err ? err : reply_whole(reply, &buf);
+}

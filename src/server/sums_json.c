@@ -1,0 +1,189 @@
+#include "server/sums_json.h"
+
+#include <stdlib.h>
+
+#include "hosted/cleanup.h"
+#include "hosted/map.h"
+#include "server/group_json.h"
+#include "server/rest_json.h"
+
+static void put_all(struct json_writer *json, const struct sums *sums)
+{
+	const struct sums_row *all = &sums->all;
+
+	json_key(json, "all");
+	json_object(json);
+	json_field_u64(json, "bytes", all->bytes);
+	json_field_u64(json, "blocks", all->blocks);
+	json_field_u64(json, "leaked", all->leaked);
+	json_field_u64(json, "total", all->total);
+	json_field_u64(json, "calls", all->calls);
+	json_field_u64(json, "temporary", all->temporary);
+	json_field_u64(json, "slack", all->slack);
+	json_end(json);
+}
+
+/* The groups that rows of the page have, each once, and of each row which of these it has. */
+struct page_keys {
+	uint32_t *groups;
+	uint32_t *indices; /* RECORDING_NONE: none */
+	uint32_t count;
+};
+
+static void page_keys_deinit(struct page_keys *keys)
+{
+	free(keys->groups);
+	free(keys->indices);
+}
+
+static struct err *find_page_keys(const struct sums_page *page, size_t key, struct page_keys *keys)
+{
+	cleanup(map_deinit) struct map found = {0};
+
+	keys->groups = malloc((page->count + 1) * sizeof(*keys->groups));
+	keys->indices = malloc((page->count + 1) * sizeof(*keys->indices));
+	if (!keys->groups || !keys->indices)
+		return err_no_memory();
+	for (uint64_t i = 0; i < page->count; i++) {
+		uint32_t group = key ? page->rows[i].second : page->rows[i].first;
+		uint64_t *index;
+
+		keys->indices[i] = RECORDING_NONE;
+		if (group == RECORDING_NONE)
+			continue;
+		index = map_put(&found, group);
+		if (!index)
+			return err_no_memory();
+		if (*index == MAP_NONE) {
+			*index = keys->count;
+			keys->groups[keys->count++] = group;
+		}
+		keys->indices[i] = (uint32_t)*index;
+	}
+	return NULL;
+}
+
+static void put_indices(struct json_writer *json, const char *key, const struct page_keys *keys,
+			uint64_t count)
+{
+	json_key(json, key);
+	json_array(json);
+	for (uint64_t i = 0; keys->indices && i < count; i++) {
+		if (keys->indices[i] == RECORDING_NONE)
+			json_null(json);
+		else
+			json_u64(json, keys->indices[i]);
+	}
+	json_end(json);
+}
+
+static struct err *put_keys(struct json_writer *json, const struct sums_page *page)
+{
+	cleanup(page_keys_deinit) struct page_keys first = {0};
+	cleanup(page_keys_deinit) struct page_keys second = {0};
+	struct page_keys *keys[SUMS_KEYS] = {&first, &second};
+	struct err *err = NULL;
+
+	json_key(json, "keys");
+	json_array(json);
+	for (size_t i = 0; !err && i < page->keys; i++) {
+		err = find_page_keys(page, i, keys[i]);
+		if (!err)
+			err = group_json_put_table(json, page->recording, page->symbolized,
+						   page->groups[i], keys[i]->groups,
+						   keys[i]->count);
+	}
+	if (err)
+		return err;
+	json_end(json);
+	put_indices(json, "key", &first, page->count);
+	put_indices(json, "second", &second, page->count);
+	return NULL;
+}
+
+#define COLUMN(key, member)                                                                        \
+	rest_json_field_column(json, key, &page->rows->member, sizeof(*page->rows), page->count)
+
+/* Writes a column by a function of each row, or null where `has` is false. */
+#define OPTIONAL(key, has, value)                                                                  \
+	do {                                                                                       \
+		json_key(json, key);                                                               \
+		json_array(json);                                                                  \
+		for (uint64_t i_ = 0; i_ < page->count; i_++) {                                    \
+			const struct sums_row *row = &page->rows[i_];                              \
+                                                                                                   \
+			if (has)                                                                   \
+				json_u64(json, value);                                             \
+			else                                                                       \
+				json_null(json);                                                   \
+		}                                                                                  \
+		json_end(json);                                                                    \
+	} while (0)
+
+static void put_columns(struct json_writer *json, const struct sums_page *page)
+{
+	COLUMN("bytes", bytes);
+	COLUMN("blocks", blocks);
+	COLUMN("leaked", leaked);
+	COLUMN("total", total);
+	COLUMN("calls", calls);
+	COLUMN("temporary", temporary);
+	COLUMN("slack", slack);
+	OPTIONAL("own_peak", row->spans && !row->of_sites, row->own_peak);
+	json_key(json, "lifetimes");
+	json_object(json);
+	COLUMN("freed", freed);
+	OPTIONAL("mean_ns", row->freed, sums_mean_life(row));
+	OPTIONAL("longest_ns", row->freed, row->longest_ns);
+	json_end(json);
+	OPTIONAL("first", row->spans, row->first_ns);
+	OPTIONAL("last", row->spans, row->last_ns);
+	json_key(json, "growth");
+	json_array(json);
+	for (uint64_t i = 0; i < page->count; i++)
+		json_i64(json, sums_growth(page->sums, &page->rows[i]));
+	json_end(json);
+}
+
+static void put_curves(struct json_writer *json, const struct sums_page *page)
+{
+	const struct series *series = page->series;
+
+	json_key(json, "spark_ns");
+	json_array(json);
+	for (uint32_t i = 0; series && i < series->steps; i++)
+		json_u64(json, series->ends[i]);
+	json_end(json);
+	json_key(json, "curve");
+	json_array(json);
+	for (uint64_t i = 0, next = 0; series && i < page->count; i++) {
+		const struct series_curve *curve = &series->curves[next];
+
+		// What CULL only counted was never live.
+		json_array(json);
+		for (uint32_t j = 0; j < series->steps; j++)
+			json_u64(json, page->rows[i].first == RECORDING_NONE
+					       ? 0
+					       : curve->points[j].bytes);
+		json_end(json);
+		next += page->rows[i].first != RECORDING_NONE;
+	}
+	json_end(json);
+}
+
+struct err *sums_json_put(struct json_writer *json, const struct sums_page *page)
+{
+	struct err *err;
+
+	json_object(json);
+	json_field_u64(json, "at_ns", page->sums->peak_ns);
+	json_field_u64(json, "rows", page->sums->count);
+	put_all(json, page->sums);
+	err = put_keys(json, page);
+	if (err)
+		return err;
+	put_columns(json, page);
+	put_curves(json, page);
+	json_end(json);
+	return NULL;
+}

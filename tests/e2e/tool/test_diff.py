@@ -1,0 +1,278 @@
+"""`mallow diff`: what changed between two recordings, two builds, two moments of one. Random pairs are
+compared with what the reports of both say, subtracted here."""
+import csv
+import io
+import json
+import random
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import report_json
+from made_recording import Made
+
+SUMS = ("peak_bytes", "peak_blocks", "leaked_bytes", "leaked_blocks", "total_bytes", "calls",
+        "temporary")
+FIELD = {"peak": "peak_bytes", "leaked": "leaked_bytes", "total": "total_bytes", "calls": "calls",
+         "temporary": "temporary"}
+NAMES = ["main", "serve", "parse", "render", "cache_put", "log_line"]
+
+
+def diff(tool, *words):
+    return report_json.load(tool("diff", "--json", *words).stdout)
+
+
+def random_made(folder, seed, names):
+    """A recording of a program whose functions lie in that order: another order is another build."""
+    folder.mkdir()
+    choose = random.Random(seed)
+    made = Made(folder, names)
+    live = []
+    for _ in range(choose.randrange(5, 300)):
+        if live and choose.random() < 0.45:
+            made.free(live.pop(choose.randrange(len(live))))
+            continue
+        stack = ["main"] + [choose.choice(names) for _ in range(choose.randrange(4))]
+        live.append(made.allocate(stack, choose.randrange(1, 5000)))
+    return made.write()
+
+
+def sums_of(row):
+    return {name: row[name] for name in SUMS}
+
+
+def by_stack(tool, path, *words):
+    """{functions, innermost first: sums} of a report."""
+    found = {}
+    for site in report_json.load(tool("report", "--json", *words, path).stdout)["sites"]:
+        sums = found.setdefault(tuple(frame["function"] for frame in site["stack"]),
+                                dict.fromkeys(SUMS, 0))
+        for name in SUMS:
+            sums[name] += site[name]
+    return found
+
+
+def expected(before, after, metric):
+    """What a diff says: of each key that changed, the sums of both sides."""
+    nothing = dict.fromkeys(SUMS, 0)
+    pairs = {key: (before.get(key, nothing), after.get(key, nothing)) for key in {*before, *after}}
+    return {key: pair for key, pair in pairs.items() if pair[0][FIELD[metric]] != pair[1][FIELD[metric]]}
+
+
+def check_order(rows, metric):
+    changes = [row["after"][FIELD[metric]] - row["before"][FIELD[metric]] for row in rows]
+    assert [row["change"] for row in rows] == changes
+    assert sorted(map(abs, changes), reverse=True) == [abs(change) for change in changes]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_pairs(seed, tool, tmp_path):
+    """Two builds: functions lie elsewhere, some are new and some are gone."""
+    choose = random.Random(seed)
+    builds = [choose.sample(NAMES[1:], choose.randrange(2, 6)) + ["main"] for _ in range(2)]
+    paths = [random_made(tmp_path / name, f"{seed} {name}", names)
+             for name, names in zip(("before", "after"), builds)]
+    sides = [by_stack(tool, path) for path in paths]
+    for metric in FIELD:
+        said = diff(tool, "--by", "site", "--sort", metric, *paths)
+        found = {tuple(frame["function"] for frame in row["stack"]):
+                 (sums_of(row["before"]), sums_of(row["after"])) for row in said["rows"]}
+        assert len(found) == len(said["rows"]) == said["row_count"]
+        assert found == expected(*sides, metric)
+        check_order(said["rows"], metric)
+        assert said["change"] == said["after"][FIELD[metric]] - said["before"][FIELD[metric]]
+    check_functions(tool, paths)
+
+
+def check_functions(tool, paths):
+    """By function a diff has what `report --by function` of both has."""
+    sides = []
+    for path in paths:
+        rows = report_json.load(tool("report", "--json", "--by", "function", path).stdout)["rows"]
+        sides.append({row["name"]: sums_of(row) for row in rows})
+    said = diff(tool, "--sort", "total", *paths)
+    assert {row["name"]: (sums_of(row["before"]), sums_of(row["after"])) for row in said["rows"]} == \
+        expected(*sides, "total")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_moments(seed, tool, tmp_path):
+    """FILE@MOMENT is what `report --at` shows."""
+    path = random_made(tmp_path / "one", f"moments {seed}", NAMES)
+    moments = ["20%", "80%"]
+    sides = [by_stack(tool, path, "--at", moment) for moment in moments]
+    said = diff(tool, "--by", "site", *[f"{path}@{moment}" for moment in moments])
+    assert {tuple(frame["function"] for frame in row["stack"]):
+            (sums_of(row["before"]), sums_of(row["after"])) for row in said["rows"]} == \
+        expected(*sides, "peak")
+    assert [said[side]["moment"] for side in ("before", "after")] == [True, True]
+
+
+def test_gaps_are_said(tool, tmp_path):
+    """What is missing on a side may be the whole difference."""
+    path = random_made(tmp_path / "one", "gaps", NAMES)
+    cut = tmp_path / "cut.mallow"
+    cut.write_bytes(path.read_bytes()[:-100])
+    lines = tool("diff", path, cut).stdout.splitlines()
+    assert lines[1].startswith("after") and re.match(r"  ! .*damaged", lines[2]), lines[:4]
+
+
+def test_itself_is_empty(tool, tmp_path):
+    path = random_made(tmp_path / "one", "itself", NAMES)
+    for words in ([], ["--by", "site"], ["--by", "file"], ["--by", "module"], ["--sort", "calls"]):
+        assert diff(tool, *words, path, path)["rows"] == []
+    text = tool("diff", path, path).stdout
+    assert "Nothing changed: " in text and "By function" not in text
+    assert tool("diff", "--csv", path, path).stdout.count("\n") == 1
+
+
+def test_filters_narrow_both_sides(tool, tmp_path):
+    paths = [random_made(tmp_path / name, f"filter {name}", NAMES) for name in ("before", "after")]
+    words = ["--size-min", "1000", "--function-regex", "parse"]
+    sides = [by_stack(tool, path, *words) for path in paths]
+    said = diff(tool, "--by", "site", *words, *paths)
+    assert {tuple(frame["function"] for frame in row["stack"]) for row in said["rows"]} == \
+        set(expected(*sides, "peak"))
+
+
+def grown(folder, name, calls, extra=0, names=("main", "work", "leak"), end=0):
+    """A run of `work` with as many blocks, some more of `leak`, and a wait at the end."""
+    folder.mkdir(exist_ok=True)
+    made = Made(folder, list(names))
+    for _ in range(calls):
+        made.allocate(["main", "work"], 1000)
+    for _ in range(extra):
+        made.allocate(["main", "leak"], 100)
+    made.tick(end)
+    return made.write(name)
+
+
+def test_one_leak_more_is_named_first(tool, tmp_path):
+    before = grown(tmp_path / "1", "before.mallow", 50)
+    after = grown(tmp_path / "2", "after.mallow", 50, extra=30, names=("leak", "main", "work"))
+    lines = tool("diff", "--sort", "leaked", before, after).stdout.splitlines()
+    assert lines[3] == "+3.00 KB (+6.0 %) never freed: 50.0 KB before, 53.0 KB after."
+    assert lines[4] == "100 % of it is for leak, which is new: +3.00 KB."
+    table = lines.index("By function, never freed")
+    assert re.fullmatch(r" +0 B +3\.00 KB +\+3\.00 KB +new +leak", lines[table + 2])
+    assert lines[table + 3] == ""
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_lines_fit(width, tool, tmp_path):
+    """Names of functions are cut, sentences are broken."""
+    long = "a_function_with_a_rather_long_name_that_nobody_would_type"
+    before = grown(tmp_path / "1", "before.mallow", 10)
+    after = grown(tmp_path / "2", "after.mallow", 40, extra=300, names=("main", "leak", "work", long))
+    for by in ("function", "site", "module"):
+        lines = tool("diff", "--width", width, "--by", by, before, after).stdout.splitlines()
+        longest = max(lines, key=len)
+        assert len(longest) <= width, longest
+
+
+def test_fallen_and_gone(tool, tmp_path):
+    before = grown(tmp_path / "1", "before.mallow", 50, extra=30)
+    after = grown(tmp_path / "2", "after.mallow", 40)
+    text = tool("diff", before, after).stdout
+    assert "-13.0 KB (-25 %) live at the peak: 53.0 KB before, 40.0 KB after." in text
+    assert re.search(r"50\.0 KB +40\.0 KB +-10\.0 KB +-20 % +work\n", text)
+    assert re.search(r"3\.00 KB +0 B +-3\.00 KB +gone +leak\n", text)
+
+
+def test_per_second_and_call(tool, tmp_path):
+    """Before is as if it had run as long, or allocated as often."""
+    before = grown(tmp_path / "1", "before.mallow", 100)
+    after = grown(tmp_path / "2", "after.mallow", 200)
+    said = diff(tool, "--per", "call", "--sort", "total", before, after)
+    assert said["rows"] == [] and said["before"]["scale"] == 2
+    said = diff(tool, "--per", "second", "--sort", "calls", before, after)
+    scale = said["after"]["duration_s"] / said["before"]["duration_s"]
+    assert said["before"]["scale"] == pytest.approx(scale)
+    assert said["before"]["calls"] == int(100 * scale + 0.5)
+    empty = grown(tmp_path / "3", "empty.mallow", 0)
+    refused = tool("diff", "--per", "call", empty, after, check=False)
+    assert refused.returncode == 1 and f"{empty}: --per call: it has none" in refused.stderr
+
+
+def test_a_file_called_like_a_moment(tool, tmp_path):
+    """A file of the whole name wins."""
+    path = grown(tmp_path, "run.mallow", 5)
+    named = tmp_path / "run.mallow@10s"
+    shutil.copy(path, named)
+    said = diff(tool, named, path)
+    assert not said["before"]["moment"] and said["rows"] == []
+
+
+@pytest.mark.parametrize("words,status,message", [
+    (["{path}"], 2, "needs two recordings"),
+    (["{path}@9x", "{path}"], 2, "'9x' behind the @ of"),
+    (["{path}@nobody", "{path}"], 1, "'nobody'"),
+    (["{path}", "{path}.not"], 1, "r.mallow.not"),
+    (["--by", "thread", "{path}", "{path}"], 2, "thread"),
+    (["--alive-at", "1s", "{path}@2s", "{path}"], 2, "--alive-at exclude"),
+    (["--json", "--csv", "{path}", "{path}"], 2, "--csv"),
+])
+def test_wrong_words(words, status, message, tool, tmp_path):
+    path = grown(tmp_path, "r.mallow", 5)
+    run = tool("diff", *[word.format(path=path) for word in words], check=False)
+    assert run.returncode == status and run.stdout == ""
+    assert len(run.stderr.splitlines()) == 1 and message in run.stderr, run.stderr
+
+
+def test_csv(tool, tmp_path):
+    paths = [random_made(tmp_path / name, f"csv {name}", NAMES) for name in ("before", "after")]
+    for by in ("function", "site", "file", "module"):
+        rows = list(csv.DictReader(io.StringIO(tool("diff", "--csv", "--by", by, *paths).stdout)))
+        said = diff(tool, "--by", by, *paths)["rows"]
+        assert [(int(row["before_peak_bytes"]), int(row["after_calls"])) for row in rows] == \
+            [(row["before"]["peak_bytes"], row["after"]["calls"]) for row in said]
+        if by == "site":
+            assert [row["stack"] for row in rows] == \
+                [";".join(frame["function"] for frame in row["stack"]) for row in said]
+
+
+SOURCE = """
+#include <stdlib.h>
+{before}
+__attribute__((noinline)) void *keep(int n) {{ void *p = malloc(n); __asm__("" :: "r"(p)); return p; }}
+__attribute__((noinline)) void *grow(int n) {{ void *p = malloc(n); __asm__("" :: "r"(p)); return p; }}
+int main(void)
+{{
+	for (int i = 0; i < 100; i++) keep(1000);
+	for (int i = 0; i < {grows}; i++) grow(500);
+	return 0;
+}}
+"""
+
+
+def test_two_builds_of_a_program(tool, record, tmp_path):
+    """Real builds whose addresses, lines and paths differ."""
+    paths = []
+    for name, before, grows in (("old", "", 10), ("new", "\n\nint pad(int x) { return x * 3 + 1; }", 40)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "work.c").write_text(SOURCE.format(before=before, grows=grows))
+        subprocess.run(["gcc", "-g", "-O1", "-o", folder / f"work-{name}", folder / "work.c"], check=True)
+        paths.append(record([folder / f"work-{name}"]).path)
+    [row] = diff(tool, "--by", "site", *paths)["rows"]
+    assert [frame["function"] for frame in row["stack"]][:2] == ["grow", "main"]
+    assert (row["before"]["calls"], row["after"]["calls"], row["change"]) == (10, 40, 15000)
+    assert json.dumps(row["stack"]).count("work-new") >= 2
+    said = tool("diff", *paths).stdout
+    assert "100 % of it is for grow  work.c:7: +15.0 KB." in said
+
+
+def test_two_runs_of_a_build(tool, record, tmp_path):
+    """Of one build the lines of a function are told apart."""
+    source = tmp_path / "lines.c"
+    source.write_text("#include <stdlib.h>\nint main(int count, char **words)\n{\n"
+                      "\tfor (int i = 0; i < count; i++)\n\t\twords[0] = malloc(100);\n"
+                      "\tfor (int i = 0; i < 3; i++)\n\t\twords[0] = malloc(200);\n\treturn 0;\n}\n")
+    subprocess.run(["gcc", "-g", "-O0", "-o", tmp_path / "lines", source], check=True)
+    paths = [record([tmp_path / "lines", *["x"] * count]).path for count in (2, 8)]
+    [row] = diff(tool, "--by", "site", *paths)["rows"]
+    assert row["stack"][0]["line"] == 5 and row["change"] == 600
+    assert (row["before"]["calls"], row["after"]["calls"]) == (3, 9)
