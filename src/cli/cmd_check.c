@@ -82,7 +82,7 @@ struct gate {
 	struct suppressions *suppressions;
 	struct symbolizer *symbolizer;
 	struct plumbing *plumbing;
-	char *conditions, *directory;
+	char *conditions, *directory, *old_path;
 };
 
 static void gate_deinit(struct gate *gate)
@@ -96,6 +96,7 @@ static void gate_deinit(struct gate *gate)
 		plumbing_destroy(gate->plumbing);
 	free(gate->conditions);
 	free(gate->directory);
+	free(gate->old_path);
 }
 
 /* Prints an error of a recording that cannot be judged. */
@@ -174,6 +175,19 @@ static char *make_directory(void)
 	return strdup("");
 }
 
+/* Says what `mallow diff` is to be told, unless it cannot leave out or merge what is not judged. */
+static struct err *name_baseline(const struct options *options, struct gate *gate)
+{
+	cleanup(buf_deinit) struct buf path = BUF_EMPTY;
+
+	if (!options->values[BASELINE] || options->values[SUPPRESSIONS] || options->values[MERGE])
+		return NULL;
+	shell_path_put(&path, options->values[BASELINE]);
+	gate->old_path = buf_take(&path);
+	gate->about.baseline = gate->old_path;
+	return gate->old_path ? NULL : err_no_memory();
+}
+
 /* Reads the files that options name. */
 static struct err *read_files(const struct command *command, const struct options *options,
 			      struct gate *gate)
@@ -193,7 +207,7 @@ static struct err *read_files(const struct command *command, const struct option
 	gate->about.tool = program_invocation_name;
 	gate->about.conditions = gate->conditions;
 	gate->about.directory = gate->directory;
-	return NULL;
+	return name_baseline(options, gate);
 }
 
 /* Opens the baseline, if there is one. Returns the exit status. */
@@ -237,7 +251,7 @@ static int status_of(struct gate *gate, const struct check_subject *subject)
 static int judge(struct gate *gate, struct check_report *report, const struct checked *checked,
 		 struct check_subject *subject)
 {
-	struct verdicts verdicts;
+	cleanup(verdicts_deinit) struct verdicts verdicts = {0};
 	struct err *err =
 		verdicts_make(&gate->limits, gate->baseline.recording ? &gate->baseline : NULL,
 			      checked->recording, checked->symbolized, &verdicts);

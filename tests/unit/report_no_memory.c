@@ -92,10 +92,11 @@ static struct err *write_check(struct buf *buf, const struct recording *recordin
 	static const struct check_limits limits = {
 		.has = {true, true, true, true, true, true},
 	};
-	static const struct check_about about = {"mallow", " --size-min 0", "/src", false};
+	static const struct check_about about = {"mallow", " --size-min 0", "b.mallow", "/src",
+						 false};
 	const struct check_baseline baseline = {recording, symbolized, 0};
 	struct style style = {.width = 80};
-	struct verdicts verdicts;
+	struct verdicts verdicts = {0};
 	struct check_subject subject = {"a.mallow", "a.mallow", recording_facts(recording),
 					&verdicts};
 	struct err *err = verdicts_make(&limits, &baseline, recording, symbolized, &verdicts);
@@ -107,6 +108,7 @@ static struct err *write_check(struct buf *buf, const struct recording *recordin
 		check_report_add(&report, &subject);
 		check_report_end(&report);
 	}
+	verdicts_deinit(&verdicts);
 	return err;
 }
 

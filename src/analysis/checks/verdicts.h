@@ -6,6 +6,7 @@
 #define MALLOW_ANALYSIS_CHECKS_VERDICTS_H
 
 #include "analysis/checks/check.h"
+#include "analysis/diff/diff.h"
 #include "analysis/names/symbolized.h"
 
 struct check_limits {
@@ -26,10 +27,10 @@ enum verdict_state {
 	VERDICT_UNKNOWN, /* the recording does not have the number */
 };
 
-/* A place that contributes to a broken limit. */
+/* A place that contributes to a broken limit; of_baseline: a function. */
 struct verdict_place {
 	const struct named_frame *frame; /* as of struct own_code; NULL: the stack is empty */
-	const struct named_frame *call;  /* what it called there; NULL: not known */
+	const struct named_frame *call;  /* what it called there; NULL: not known, or of_baseline */
 	uint64_t value;                  /* its part of the verdict's value */
 	uint64_t before;                 /* the same in the baseline */
 };
@@ -47,7 +48,8 @@ struct verdict {
 	 */
 	uint64_t value, limit, whole;
 	uint64_t before; /* of_baseline: the baseline's value */
-	/* Of a broken one: the places with most of it, or, of_baseline, those that grew most. */
+	/* Of a broken one: the places with most of it; of_baseline: the functions that grew most.
+	 */
 	struct verdict_place places[VERDICT_PLACES];
 	uint32_t place_count;
 };
@@ -56,15 +58,19 @@ struct verdict {
 struct verdicts {
 	struct verdict items[2 * CHECKS];
 	uint32_t count;
+	struct diff *diff; /* has the frames of those of_baseline; NULL: none is broken */
 };
 
 /*
  * Judges a recording; symbolized: its, or that of the recording that it was made from. baseline
- * NULL: none. Frames in *ret live as long as symbolized. The errors are those of names: no memory.
+ * NULL: none. Frames in *ret live as long as it and symbolized. The errors are those of names: no
+ * memory.
  */
 struct err *verdicts_make(const struct check_limits *limits, const struct check_baseline *baseline,
 			  const struct recording *recording, struct symbolized *symbolized,
 			  struct verdicts *ret);
+/* Accepts a zeroed struct. */
+void verdicts_deinit(struct verdicts *verdicts);
 
 /* How many have that state. */
 uint32_t verdicts_count(const struct verdicts *verdicts, enum verdict_state state);

@@ -6,10 +6,10 @@
 
 /* The same for all recordings. */
 struct check_about {
-	const char *tool; /* how mallow was called, for commands */
-	const char
-		*conditions; /* options that commands need to show the same sums: " --size-min 3" */
-	const char *directory; /* sources below it are named from there on; no '/' at its end */
+	const char *tool;       /* how mallow was called, for commands */
+	const char *conditions; /* options for commands that show the same sums: " --size-min 3" */
+	const char *baseline;   /* quoted for a shell; NULL: `mallow diff` does not show it */
+	const char *directory;  /* sources below it are named from there on; no '/' at its end */
 	bool allow_incomplete;
 };
 

@@ -133,8 +133,12 @@ void check_command_put(struct buf *buf, const struct check_about *about,
 	enum metric metric = check_info(verdict->check)->metric;
 
 	shell_word_put(buf, about->tool);
-	buf_printf(buf, " report --sort %s%s %s", metric_info(metric)->name, about->conditions,
-		   subject->operands);
+	if (verdict->of_baseline && about->baseline)
+		buf_printf(buf, " diff --sort %s%s %s %s", metric_info(metric)->name,
+			   about->conditions, about->baseline, subject->operands);
+	else
+		buf_printf(buf, " report --sort %s%s %s", metric_info(metric)->name,
+			   about->conditions, subject->operands);
 }
 
 bool check_is_incomplete(const struct check_subject *subject)

@@ -270,12 +270,22 @@ def test_a_baseline(check, shop, tmp_path):
     assert "  broken  leaked 735 B: 35 B above the limit of 700 B, with 700 B in the baseline\n" in said
     assert "            135 B  35 B more  cache_get  /src/shop/cache.c:27\n" in said
     assert "cache_put" not in said
+    command, = re.findall(r"^ {10}(\S+ diff --sort leaked .*)", said, re.M)
+    assert command.endswith(f" diff --sort leaked {shop} {new}")
+    shown = subprocess.run(shlex.split(command), capture_output=True, text=True, check=True).stdout
+    assert "\n100 % of it is for cache_get  cache.c:27: +35 B.\n" in shown
     assert "  broken  calls 9: 1 above the limit of 8, with 8 in the baseline\n" in said
     assert "  holds   peak 1,500 B: within" in said and "  holds   temporary 4 calls" in said
     assert "own-leaked" not in said and "growth" not in said
     check("--baseline", shop, "--tolerance", "12.5%", new, status=HOLDS)
     check("--baseline", shop, "--tolerance", "12.4%", new, status=BROKEN)  # 8 calls are whole ones
-    check("--baseline", shop, "--tolerance", "5%", "--size-max", 40, new, status=BROKEN)
+    said = check("--baseline", shop, "--tolerance", "5%", "--size-max", 40, new, status=BROKEN).stdout
+    assert f" diff --sort leaked --size-max 40 {shop} {new}\n" in said
+    known = tmp_path / "known.supp"
+    known.write_text("leak:cache_put\n")
+    said = check("--baseline", shop, "--suppressions", known, new, status=BROKEN).stdout
+    assert "broken  leaked 135 B: 35 B above the limit of 100 B, with 100 B in the baseline\n" in said
+    assert f" report --sort leaked --suppressions {known} {new}\n" in said
 
 
 def test_a_baseline_that_cannot_be_used(check, shop, tmp_path):
