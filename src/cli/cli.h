@@ -11,6 +11,7 @@ enum cli_status {
 	CLI_OK = 0,
 	CLI_FAILED = 1,
 	CLI_USAGE = 2,
+	CLI_UNSURE = 3,       /* `mallow check`: whether limits hold cannot be told */
 	CLI_CANNOT_RUN = 126, /* as shells say: found, but not executable */
 	CLI_NOT_FOUND = 127,
 };

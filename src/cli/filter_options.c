@@ -6,6 +6,7 @@
 #include "analysis/filter/filtered.h"
 #include "cli/cli.h"
 #include "hosted/cleanup.h"
+#include "report/shell_word.h"
 
 #define NAME_MAX_SIZE 40
 
@@ -93,6 +94,21 @@ bool filter_options_exclude_one(const struct command *command, const struct opti
 				size_t id, const char *name)
 {
 	return exclude(command, options, id, name);
+}
+
+void filter_options_put(struct buf *buf, const struct command *command,
+			const struct options *options)
+{
+	const char *const *values = options->values + command->body->option_count;
+	size_t count;
+
+	filter_options(&count);
+	for (size_t i = 0; i < count; i++) {
+		if (!values[i])
+			continue;
+		buf_printf(buf, " --%s ", specs[i].name);
+		shell_word_put(buf, values[i]);
+	}
 }
 
 struct err *filter_view_create(const struct filter *filter, const struct recording *recording,

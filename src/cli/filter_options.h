@@ -27,6 +27,10 @@ bool filter_options_exclude(const struct command *command, const struct options 
 bool filter_options_exclude_one(const struct command *command, const struct options *options,
 				size_t id, const char *name);
 
+/* Writes the conditions that were given, for a command that shows the same: " --size-min 3". */
+void filter_options_put(struct buf *buf, const struct command *command,
+			const struct options *options);
+
 /* A filter applied to a recording with blocks. */
 struct filter_view {
 	struct recording *recording; /* the filtered one; NULL: the filter is empty */

@@ -56,40 +56,40 @@ static bool open_with(const char *path, unsigned int needs, bool to_finish,
 	return true;
 }
 
-static bool open_loaded(const char *path, unsigned int needs, const struct naming *naming,
-			struct loaded *ret)
+bool loaded_open_needs(const char *path, unsigned int needs, const struct naming *naming,
+		       struct loaded *ret)
 {
 	return open_with(path, needs, false, naming, ret);
 }
 
 bool loaded_open(const char *path, const struct naming *naming, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_SUMS, naming, ret);
+	return loaded_open_needs(path, RECORDING_SUMS, naming, ret);
 }
 
 bool loaded_open_filterable(const char *path, const struct naming *naming, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_BLOCKS, naming, ret);
+	return loaded_open_needs(path, RECORDING_BLOCKS, naming, ret);
 }
 
 bool loaded_open_errors(const char *path, const struct naming *naming, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_HEAP_ERRORS, naming, ret);
+	return loaded_open_needs(path, RECORDING_HEAP_ERRORS, naming, ret);
 }
 
 bool loaded_open_blocks(const char *path, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_BLOCKS | RECORDING_HEAP_ERRORS, NULL, ret);
+	return loaded_open_needs(path, RECORDING_BLOCKS | RECORDING_HEAP_ERRORS, NULL, ret);
 }
 
 bool loaded_open_facts(const char *path, const struct naming *naming, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_RUN_FACTS, naming, ret);
+	return loaded_open_needs(path, RECORDING_RUN_FACTS, naming, ret);
 }
 
 bool loaded_open_checked(const char *path, const struct naming *naming, struct loaded *ret)
 {
-	return open_loaded(path, RECORDING_CHECKED, naming, ret);
+	return loaded_open_needs(path, RECORDING_CHECKED, naming, ret);
 }
 
 bool loaded_open_to_finish(const char *path, const struct naming *naming, struct loaded *ret)

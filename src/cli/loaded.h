@@ -17,6 +17,9 @@ struct loaded {
  * error was printed.
  */
 bool loaded_open(const char *path, const struct naming *naming, struct loaded *ret);
+/* As loaded_open(), with what enum recording_needs says. */
+bool loaded_open_needs(const char *path, unsigned int needs, const struct naming *naming,
+		       struct loaded *ret);
 /* As loaded_open(), with the blocks that a filter needs. */
 bool loaded_open_filterable(const char *path, const struct naming *naming, struct loaded *ret);
 /* As loaded_open(), with heap errors. */

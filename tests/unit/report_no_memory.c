@@ -7,6 +7,7 @@
 #include "check.h"
 #include "failing_malloc.h"
 #include "live_writer.h"
+#include "report/check/check_report.h"
 #include "report/export/heaptrack_export.h"
 #include "report/export/pprof.h"
 #include "report/export/replay_export.h"
@@ -84,6 +85,31 @@ static struct err *write_report(struct buf *buf, const struct recording *recordi
 typedef struct err *write_export(struct buf *buf, const struct recording *recording,
 				 struct symbolized *symbolized);
 
+/* All limits broken, in all formats; compared with itself there is a baseline, too. */
+static struct err *write_check(struct buf *buf, const struct recording *recording,
+			       struct symbolized *symbolized)
+{
+	static const struct check_limits limits = {
+		.has = {true, true, true, true, true, true},
+	};
+	static const struct check_about about = {"mallow", " --size-min 0", "/src", false};
+	const struct check_baseline baseline = {recording, symbolized, 0};
+	struct style style = {.width = 80};
+	struct verdicts verdicts;
+	struct check_subject subject = {"a.mallow", "a.mallow", recording_facts(recording),
+					&verdicts};
+	struct err *err = verdicts_make(&limits, &baseline, recording, symbolized, &verdicts);
+
+	for (enum check_format format = CHECK_TEXT; !err && format <= CHECK_GITHUB; format++) {
+		struct check_report report;
+
+		check_report_begin(&report, format, buf, &style, &about);
+		check_report_add(&report, &subject);
+		check_report_end(&report);
+	}
+	return err;
+}
+
 /* Names are found anew each time, and so their memory. */
 static struct err *export_once(write_export *write, const struct recording *recording,
 			       struct buf *buf)
@@ -130,6 +156,52 @@ static size_t fail_each(write_export *write, const struct recording *recording)
 	}
 	assert_true(n > 10);
 	return size;
+}
+
+/* How much is written with allocation n failing, 0 with an error. *failed: there was one. */
+static size_t size_of_check(const struct recording *recording, long n, bool *failed)
+{
+	struct buf buf;
+	struct err *err;
+	size_t size;
+
+	buf_init(&buf);
+	fill_stack();
+	failing_malloc_countdown = n;
+	err = export_once(write_check, recording, &buf);
+	*failed = n >= 0 && failing_malloc_countdown < 0;
+	failing_malloc_countdown = -1;
+	if (err)
+		assert_int_equal(err_number(err), ENOMEM);
+	size = err ? 0 : buf.size;
+	err_destroy(err);
+	buf_deinit(&buf);
+	return size;
+}
+
+/* Names may have their long form if there is no memory, but nothing is left out. */
+static void checks(void **state)
+{
+	for (unsigned int i = 0; i < sample_recording_count; i++) {
+		struct trace_writer writer;
+		struct recording *recording;
+		bool failed = true;
+		size_t whole;
+
+		sample_recordings[i].write(&writer);
+		assert_ok(recording_open_memory("x.mallow", writer.data, writer.size,
+						RECORDING_BLOCKS, &recording));
+		whole = size_of_check(recording, -1, &failed);
+		failed = true;
+		for (long n = 0; failed; n++) {
+			size_t size = size_of_check(recording, n, &failed);
+
+			assert_true(!size || size >= whole);
+			assert_true(failed || n > 50);
+		}
+		recording_close(recording);
+		trace_writer_deinit(&writer);
+	}
 }
 
 static void exports(void **state)
@@ -263,6 +335,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exports),
+		cmocka_unit_test(checks),
 		cmocka_unit_test(live),
 		cmocka_unit_test(top),
 	};

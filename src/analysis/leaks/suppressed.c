@@ -1,4 +1,5 @@
 #include "analysis/leaks/suppressed.h"
+#include "analysis/names/library_state.h"
 #include "analysis/names/pattern.h"
 
 #include <assert.h>
@@ -164,6 +165,22 @@ static struct err *copy(const struct recording *recording, struct recording **re
 	return NULL;
 }
 
+/* Adds a site's leaks to what is hidden. */
+static void count(const struct site *site, struct suppressed_sum *sum)
+{
+	sum->sites++;
+	sum->blocks += site->leaked_blocks;
+	sum->bytes += site->leaked_bytes;
+}
+
+static void forget(struct suppressed *suppressed, struct site *site)
+{
+	count(site, &suppressed->all);
+	suppressed->recording->summary.leaked_blocks -= site->leaked_blocks;
+	suppressed->recording->summary.leaked_bytes -= site->leaked_bytes;
+	site->leaked_blocks = site->leaked_bytes = 0;
+}
+
 static void leave_out(struct suppressed *suppressed)
 {
 	struct site_table *table = &suppressed->recording->sites;
@@ -174,18 +191,9 @@ static void leave_out(struct suppressed *suppressed)
 
 		if (!number || !site->leaked_blocks)
 			continue;
-
-		struct suppressed_sum *sums[] = {&suppressed->all, &suppressed->sums[number - 1]};
-
-		for (size_t j = 0; j < 2; j++) {
-			sums[j]->sites++;
-			sums[j]->blocks += site->leaked_blocks;
-			sums[j]->bytes += site->leaked_bytes;
-		}
-		site->leaked_blocks = site->leaked_bytes = 0;
+		count(site, &suppressed->sums[number - 1]);
+		forget(suppressed, site);
 	}
-	suppressed->recording->summary.leaked_blocks -= suppressed->all.blocks;
-	suppressed->recording->summary.leaked_bytes -= suppressed->all.bytes;
 }
 
 struct err *suppressed_create(const struct suppressions *suppressions,
@@ -207,6 +215,35 @@ struct err *suppressed_create(const struct suppressions *suppressions,
 		return err;
 	assert(suppressed.recording);
 	leave_out(&suppressed);
+	*ret = suppressed;
+	suppressed = (struct suppressed){0};
+	return NULL;
+}
+
+void suppressed_keep_facts(struct suppressed *suppressed, const struct recording *original)
+{
+	suppressed->recording->facts_cache = original->facts_cache;
+}
+
+struct err *suppressed_create_own(const struct recording *recording, struct symbolized *symbolized,
+				  struct suppressed *ret)
+{
+	cleanup(suppressed_deinit) struct suppressed suppressed = {0};
+	struct err *err = copy(recording, &suppressed.recording);
+	uint32_t site_count;
+
+	recording_sites(recording, &site_count);
+	for (uint32_t i = 0; !err && i < site_count; i++) {
+		struct site *site = &suppressed.recording->sites.sites.items[i];
+		bool kept = false;
+
+		if (site->leaked_blocks)
+			err = library_state_has(symbolized, site->stack, &kept);
+		if (kept)
+			forget(&suppressed, site);
+	}
+	if (err)
+		return err;
 	*ret = suppressed;
 	suppressed = (struct suppressed){0};
 	return NULL;

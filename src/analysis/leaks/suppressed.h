@@ -39,6 +39,17 @@ struct err *suppressed_stacks(const struct suppressions *suppressions,
 struct err *suppressed_create(const struct suppressions *suppressions,
 			      const struct recording *recording, struct symbolized *symbolized,
 			      struct suppressed *ret);
+/*
+ * The same without the leaks that libraries keep for themselves (library_state.h) instead of those
+ * of a list: ret->suppressions and ret->sums are NULL.
+ */
+struct err *suppressed_create_own(const struct recording *recording, struct symbolized *symbolized,
+				  struct suppressed *ret);
+/*
+ * Gives the copy the run facts of the original, from which it was made: so findings know what grows
+ * of the leaks that are not suppressed. The curves of facts still have all blocks.
+ */
+void suppressed_keep_facts(struct suppressed *suppressed, const struct recording *original);
 /* Accepts a zeroed struct. */
 void suppressed_deinit(struct suppressed *suppressed);
 

@@ -57,6 +57,8 @@ void text_report_command(struct buf *buf, const struct recording_facts *facts, s
 		buf_printf(&line, "%s%s", i ? " " : "", facts->arguments[i]);
 	if (!line.size)
 		buf_text(&line, *facts->program ? facts->program : "unknown program");
+	if (line.failure && !buf->failure)
+		buf->failure = line.failure;
 	fitting = bytes_of_columns(line.data, line.size, columns);
 	if (fitting < line.size)
 		fitting = bytes_of_columns(line.data, line.size, columns - 1);

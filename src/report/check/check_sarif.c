@@ -1,0 +1,265 @@
+#include "report/check/check_sarif.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "hosted/cleanup.h"
+#include "report/check/check_words.h"
+
+#define SCHEMA                                                                                     \
+	"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"                      \
+	"sarif-schema-2.1.0.json"
+#define ROOT "%SRCROOT%"
+
+/* Writes the member name: {"text": …}. In such texts braces mark arguments, unless doubled. */
+static void put_message(struct json_writer *json, const char *name, struct buf *text)
+{
+	cleanup(buf_deinit) struct buf doubled = BUF_EMPTY;
+
+	check_text(json->buf, text);
+	for (size_t i = 0; i < text->size; i++) {
+		if (text->data[i] == '{' || text->data[i] == '}')
+			buf_char(&doubled, text->data[i]);
+		buf_char(&doubled, text->data[i]);
+	}
+	json_key(json, name);
+	json_object(json);
+	json_field_text(json, "text", check_text(json->buf, &doubled));
+	json_end(json);
+}
+
+/* Writes a path as a URI has it: all but what never has a meaning there is escaped. */
+static void put_uri_path(struct buf *buf, const char *path)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-._~/";
+
+	for (; *path; path++) {
+		if (strchr(plain, *path))
+			buf_char(buf, *path);
+		else
+			buf_printf(buf, "%%%02X", (unsigned char)*path);
+	}
+}
+
+static void put_artifact(struct json_writer *json, const char *path)
+{
+	cleanup(buf_deinit) struct buf uri = BUF_EMPTY;
+
+	buf_text(&uri, *path == '/' ? "file://" : "");
+	put_uri_path(&uri, path);
+	json_key(json, "artifactLocation");
+	json_object(json);
+	json_field_text(json, "uri", check_text(json->buf, &uri));
+	if (*path != '/')
+		json_field_text(json, "uriBaseId", ROOT);
+	json_end(json);
+}
+
+/* Writes the members of a location: where a place is; without a source, the recording. */
+static void put_place(struct check_report *report, const struct check_subject *subject,
+		      const struct named_frame *frame)
+{
+	struct json_writer *json = &report->json;
+	const char *file = check_source(report->about, frame);
+
+	json_key(json, "physicalLocation");
+	json_object(json);
+	put_artifact(json, file ? file : subject->path);
+	if (file && frame->line) {
+		json_key(json, "region");
+		json_object(json);
+		json_field_u64(json, "startLine", frame->line);
+		json_end(json);
+	}
+	json_end(json);
+	if (!frame)
+		return;
+	json_key(json, "logicalLocations");
+	json_array(json);
+	json_object(json);
+	json_field_text(json, "fullyQualifiedName", frame->function);
+	json_field_text(json, "kind", "function");
+	json_end(json);
+	json_end(json);
+}
+
+/* Writes what comes first in a result. It stays open. */
+static void begin_result(struct check_report *report, const char *rule, bool certain,
+			 struct buf *text)
+{
+	struct json_writer *json = &report->json;
+
+	json_object(json);
+	json_field_text(json, "ruleId", rule);
+	json_field_text(json, "level",
+			certain || !report->about->allow_incomplete ? "error" : "warning");
+	put_message(json, "message", text);
+}
+
+static void put_location(struct check_report *report, const struct check_subject *subject,
+			 const struct named_frame *frame)
+{
+	json_key(&report->json, "locations");
+	json_array(&report->json);
+	json_object(&report->json);
+	put_place(report, subject, frame);
+	json_end(&report->json);
+	json_end(&report->json);
+}
+
+static void put_other_places(struct check_report *report, const struct check_subject *subject,
+			     const struct verdict *verdict)
+{
+	struct json_writer *json = &report->json;
+
+	if (verdict->place_count < 2)
+		return;
+	json_key(json, "relatedLocations");
+	json_array(json);
+	for (uint32_t i = 1; i < verdict->place_count; i++) {
+		cleanup(buf_deinit) struct buf text = BUF_EMPTY;
+
+		check_place_put(&text, report->about, verdict, &verdict->places[i]);
+		json_object(json);
+		json_field_u64(json, "id", i);
+		put_place(report, subject, verdict->places[i].frame);
+		put_message(json, "message", &text);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+static void put_numbers(struct check_report *report, const struct check_subject *subject,
+			const struct verdict *verdict)
+{
+	struct json_writer *json = &report->json;
+
+	json_key(json, "properties");
+	json_object(json);
+	json_field_text(json, "recording", subject->path);
+	if (verdict->state == VERDICT_BROKEN) {
+		json_field_u64(json, "value", verdict->value);
+		json_field_u64(json, "limit", verdict->limit);
+	}
+	json_end(json);
+}
+
+static void put_verdict(struct check_report *report, const struct check_subject *subject,
+			const struct verdict *verdict)
+{
+	cleanup(buf_deinit) struct buf rule = BUF_EMPTY, text = BUF_EMPTY;
+	const struct verdict_place *place = verdict->place_count ? &verdict->places[0] : NULL;
+	const char *name;
+
+	check_rule_put(&rule, verdict->check, verdict->of_baseline);
+	check_verdict_put(&text, verdict);
+	if (place) {
+		buf_text(&text, "\n");
+		check_place_put(&text, report->about, verdict, place);
+	}
+	if (verdict->state == VERDICT_BROKEN) {
+		buf_text(&text, "\n");
+		check_command_put(&text, report->about, subject, verdict);
+	}
+	name = check_text(report->buf, &rule);
+	begin_result(report, name, verdict->state == VERDICT_BROKEN, &text);
+	put_location(report, subject, place ? place->frame : NULL);
+	put_other_places(report, subject, verdict);
+	put_numbers(report, subject, verdict);
+	json_end(&report->json);
+}
+
+void check_sarif_add(struct check_report *report, const struct check_subject *subject)
+{
+	if (check_is_incomplete(subject)) {
+		cleanup(buf_deinit) struct buf text = BUF_EMPTY;
+
+		check_gap_put(&text, subject->facts);
+		begin_result(report, CHECK_INCOMPLETE, !subject->facts, &text);
+		put_location(report, subject, NULL);
+		json_end(&report->json);
+	}
+	for (uint32_t i = 0; subject->verdicts && i < subject->verdicts->count; i++)
+		if (subject->verdicts->items[i].state != VERDICT_HOLDS)
+			put_verdict(report, subject, &subject->verdicts->items[i]);
+}
+
+static void put_rule(struct json_writer *json, const char *id, const char *before, const char *text)
+{
+	cleanup(buf_deinit) struct buf words = BUF_EMPTY;
+
+	buf_text(&words, before);
+	buf_text(&words, text);
+	json_object(json);
+	json_field_text(json, "id", id);
+	put_message(json, "shortDescription", &words);
+	json_end(json);
+}
+
+static void put_rules(struct json_writer *json)
+{
+	json_key(json, "rules");
+	json_array(json);
+	put_rule(json, CHECK_INCOMPLETE, "The recording is whole.", "");
+	for (enum check check = 0; check < CHECKS; check++) {
+		cleanup(buf_deinit) struct buf id = BUF_EMPTY;
+
+		put_rule(json, check_info(check)->option, "At most so many ",
+			 check_info(check)->text);
+		if (!check_has_baseline(check))
+			continue;
+		check_rule_put(&id, check, true);
+		put_rule(json, check_text(json->buf, &id),
+			 "No more than in the baseline: ", check_info(check)->text);
+	}
+	json_end(json);
+}
+
+/* Says where paths begin that are relative. */
+static void put_root(struct json_writer *json, const char *directory)
+{
+	cleanup(buf_deinit) struct buf uri = BUF_EMPTY;
+
+	buf_text(&uri, "file://");
+	put_uri_path(&uri, directory);
+	buf_char(&uri, '/');
+	json_key(json, "originalUriBaseIds");
+	json_object(json);
+	json_key(json, ROOT);
+	json_object(json);
+	json_field_text(json, "uri", check_text(json->buf, &uri));
+	json_end(json);
+	json_end(json);
+}
+
+void check_sarif_begin(struct check_report *report)
+{
+	struct json_writer *json = &report->json;
+
+	json_init(json, report->buf, true);
+	json_object(json);
+	json_field_text(json, "$schema", SCHEMA);
+	json_field_text(json, "version", "2.1.0");
+	json_key(json, "runs");
+	json_array(json);
+	json_object(json);
+	json_key(json, "tool");
+	json_object(json);
+	json_key(json, "driver");
+	json_object(json);
+	json_field_text(json, "name", "mallow");
+	json_field_text(json, "version", MALLOW_VERSION);
+	put_rules(json);
+	json_end(json);
+	json_end(json);
+	put_root(json, report->about->directory);
+	json_key(json, "results");
+	json_array(json);
+}
+
+void check_sarif_end(struct check_report *report)
+{
+	for (int open = 0; open < 4; open++) // results, run, runs, document
+		json_end(&report->json);
+}

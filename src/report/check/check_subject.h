@@ -1,0 +1,24 @@
+/* What the writers of `mallow check` are given. */
+#ifndef MALLOW_REPORT_CHECK_CHECK_SUBJECT_H
+#define MALLOW_REPORT_CHECK_CHECK_SUBJECT_H
+
+#include "analysis/checks/verdicts.h"
+
+/* The same for all recordings. */
+struct check_about {
+	const char *tool; /* how mallow was called, for commands */
+	const char
+		*conditions; /* options that commands need to show the same sums: " --size-min 3" */
+	const char *directory; /* sources below it are named from there on; no '/' at its end */
+	bool allow_incomplete;
+};
+
+/* One recording, or several that are merged. */
+struct check_subject {
+	const char *path;                    /* as given; of merged ones the first */
+	const char *operands;                /* the same, and all others, quoted for a shell */
+	const struct recording_facts *facts; /* NULL: it could not be read */
+	const struct verdicts *verdicts;     /* NULL if it could not */
+};
+
+#endif

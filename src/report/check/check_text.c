@@ -1,0 +1,73 @@
+#include "report/check/check_text.h"
+
+#include <string.h>
+
+#include "report/check/check_words.h"
+#include "report/format.h"
+#include "report/text/text_report.h"
+
+#define INDENT "          "
+
+static void put_title(const struct check_report *report, const struct check_subject *subject)
+{
+	struct buf *buf = report->buf;
+
+	buf_text(buf, report->subjects ? "\n" : "");
+	style_begin(buf, &report->style, STYLE_STRONG);
+	style_safe_text(buf, subject->path, strlen(subject->path));
+	style_end(buf, &report->style);
+	if (subject->facts) {
+		buf_text(buf, ": ");
+		text_report_title(buf, subject->facts, report->style.width);
+	}
+	buf_char(buf, '\n');
+}
+
+/* Writes the word that a line begins with: eight columns. */
+static void put_word(const struct check_report *report, const char *word, bool bad)
+{
+	buf_text(report->buf, "  ");
+	if (bad)
+		style_printf(report->buf, &report->style, STYLE_WARN, "%-8s", word);
+	else
+		buf_printf(report->buf, "%-8s", word);
+}
+
+static void put_verdict(const struct check_report *report, const struct check_subject *subject,
+			const struct verdict *verdict)
+{
+	static const char *const words[] = {
+		[VERDICT_HOLDS] = "holds",
+		[VERDICT_BROKEN] = "broken",
+		[VERDICT_UNKNOWN] = "unknown",
+	};
+	struct buf *buf = report->buf;
+
+	put_word(report, words[verdict->state], verdict->state != VERDICT_HOLDS);
+	check_verdict_put(buf, verdict);
+	buf_char(buf, '\n');
+	for (uint32_t i = 0; i < verdict->place_count; i++) {
+		buf_text(buf, INDENT "  ");
+		check_place_put(buf, report->about, verdict, &verdict->places[i]);
+		buf_char(buf, '\n');
+	}
+	if (verdict->state != VERDICT_BROKEN)
+		return;
+	buf_text(buf, INDENT);
+	check_command_put(buf, report->about, subject, verdict);
+	buf_char(buf, '\n');
+}
+
+void check_text_add(struct check_report *report, const struct check_subject *subject)
+{
+	put_title(report, subject);
+	if (check_is_incomplete(subject)) {
+		put_word(report, "doubt", true);
+		check_gap_put(report->buf, subject->facts);
+		if (!report->about->allow_incomplete && subject->facts)
+			buf_text(report->buf, " (--allow-incomplete)");
+		buf_char(report->buf, '\n');
+	}
+	for (uint32_t i = 0; subject->verdicts && i < subject->verdicts->count; i++)
+		put_verdict(report, subject, &subject->verdicts->items[i]);
+}
