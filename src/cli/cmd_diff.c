@@ -1,15 +1,11 @@
 /* mallow diff: what changed from one recording, or moment of one, to another. */
-#include <string.h>
 #include <unistd.h>
 
-#include "analysis/filter/moment.h"
 #include "base/compiler.h"
 #include "cli/choice_option.h"
 #include "cli/cli.h"
 #include "cli/debug_symbols_option.h"
-#include "cli/diff_operand.h"
-#include "cli/filter_options.h"
-#include "cli/loaded.h"
+#include "cli/diff_source.h"
 #include "cli/metric_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -67,99 +63,14 @@ struct wanted {
 	struct naming naming;
 };
 
-/* A recording that is compared: the whole, or what of it is left by moment and filter. */
-struct side {
-	struct diff_operand operand;
-	struct filter *filter; /* NULL: all blocks */
-	struct loaded loaded;
-	struct filter_view view;
-};
-
-static void side_deinit(struct side *side)
-{
-	filter_view_deinit(&side->view);
-	loaded_close(&side->loaded);
-	filter_destroy(side->filter);
-	diff_operand_deinit(&side->operand);
-}
-
-static const struct recording *recording_of(const struct side *side)
-{
-	return side->view.recording ? side->view.recording : side->loaded.recording;
-}
-
-/* Whether the filter has the condition alive_at. filter: may be NULL. */
-static bool has_moment(const struct filter *filter)
-{
-	size_t count;
-	const struct filter_parameter *parameters = filter_parameters(&count);
-
-	for (size_t i = 0; filter && i < count; i++)
-		if (strcmp(parameters[i].name, "alive_at") == 0)
-			return filter_value(filter, i) != NULL;
-	return false;
-}
-
-/* Reads an operand, and the filter for it. CLI_OK: both are right. */
-static int read_side(const struct command *command, const struct options *options,
-		     const char *typed, struct side *ret)
-{
-	struct err *err = NULL;
-
-	if (!diff_operand_parse(typed, &ret->operand) ||
-	    !filter_options_read(command, options, &ret->filter))
-		return CLI_USAGE;
-	if (!ret->operand.moment)
-		return CLI_OK;
-	if (has_moment(ret->filter))
-		return cli_error(CLI_USAGE, "%s and --alive-at exclude each other", typed);
-	if (!ret->filter)
-		err = filter_create(&ret->filter);
-	if (!err)
-		err = filter_set(ret->filter, "alive_at", ret->operand.moment);
-	if (!err)
-		return CLI_OK;
-	cli_report_err(err);
-	return CLI_USAGE;
-}
-
-/* An error: the recording has no such moment. */
-static struct err *check_moment(const struct side *side)
-{
-	struct moment moment;
-	int64_t unused;
-
-	if (!side->operand.moment || !moment_parse(side->operand.moment, &moment))
-		return NULL;
-	return moment_resolve(&moment, side->loaded.recording, false, &unused);
-}
-
-static bool open_side(const struct wanted *wanted, struct side *side)
-{
-	struct err *err;
-
-	if (!side->filter)
-		return loaded_open(side->operand.path, &wanted->naming, &side->loaded);
-	if (!loaded_open_filterable(side->operand.path, &wanted->naming, &side->loaded))
-		return false;
-	err = check_moment(side);
-	if (!err)
-		err = filter_view_create(side->filter, side->loaded.recording,
-					 side->loaded.symbolized, &side->view);
-	if (!err)
-		return true;
-	cli_report_err(err_prefix(err, "%s", side->operand.path));
-	return false;
-}
-
-static uint64_t length_of(const struct side *side, enum per per)
+static uint64_t length_of(const struct diff_source *side, enum per per)
 {
 	return per == PER_SECOND ? recording_facts(side->loaded.recording)->duration_ns
-				 : recording_summary(recording_of(side))->calls;
+				 : recording_summary(diff_source_recording(side))->calls;
 }
 
 /* *ret: what the numbers of before are multiplied by. false: an error was printed. */
-static bool find_scale(const struct wanted *wanted, const struct side sides[DIFF_SIDES],
+static bool find_scale(const struct wanted *wanted, const struct diff_source sides[DIFF_SIDES],
 		       double *ret)
 {
 	uint64_t before, after;
@@ -241,7 +152,7 @@ static struct err *write_view(struct buf *buf, const struct wanted *wanted,
 CLEANUP_DEFINE(struct diff *, diff_destroy);
 
 static struct err *compare(const struct wanted *wanted, const struct options *options,
-			   const struct side sides[DIFF_SIDES], double scale)
+			   const struct diff_source sides[DIFF_SIDES], double scale)
 {
 	cleanup(diff_destroy_at) struct diff *diff = NULL;
 	cleanup(diff_rows_deinit) struct diff_rows rows = {0};
@@ -251,9 +162,9 @@ static struct err *compare(const struct wanted *wanted, const struct options *op
 	struct err *err;
 
 	for (int i = 0; i < DIFF_SIDES; i++) {
-		compared[i] =
-			(struct diff_side){recording_of(&sides[i]), sides[i].loaded.symbolized,
-					   i == DIFF_BEFORE ? scale : 1};
+		compared[i] = (struct diff_side){diff_source_recording(&sides[i]),
+						 sides[i].loaded.symbolized,
+						 i == DIFF_BEFORE ? scale : 1};
 		view.sides[i] = (struct diff_side_view){
 			options->operands[i], sides[i].operand.moment != NULL, compared[i].scale};
 	}
@@ -297,15 +208,15 @@ CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
 CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
 
 static int run_sides(const struct command *command, const struct options *options,
-		     struct wanted *wanted, struct side sides[DIFF_SIDES])
+		     struct wanted *wanted, struct diff_source sides[DIFF_SIDES])
 {
 	double scale;
 
 	for (int i = 0; i < DIFF_SIDES; i++)
-		if (read_side(command, options, options->operands[i], &sides[i]) != CLI_OK)
+		if (diff_source_read(command, options, options->operands[i], &sides[i]) != CLI_OK)
 			return CLI_USAGE;
 	for (int i = 0; i < DIFF_SIDES; i++)
-		if (!open_side(wanted, &sides[i]))
+		if (!diff_source_open(&sides[i], &wanted->naming))
 			return CLI_FAILED;
 	if (!find_scale(wanted, sides, &scale))
 		return CLI_FAILED;
@@ -317,7 +228,7 @@ static int run(const struct command *command, const struct options *options)
 	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
 	cleanup(plumbing_destroy_at) struct plumbing *plumbing = NULL;
 	struct wanted wanted = {0};
-	struct side sides[DIFF_SIDES] = {0};
+	struct diff_source sides[DIFF_SIDES] = {0};
 	struct err *err;
 	int status;
 
@@ -331,7 +242,7 @@ static int run(const struct command *command, const struct options *options)
 	wanted.naming = (struct naming){.symbolizer = symbolizer, .plumbing = plumbing};
 	status = run_sides(command, options, &wanted, sides);
 	for (int i = 0; i < DIFF_SIDES; i++)
-		side_deinit(&sides[i]);
+		diff_source_deinit(&sides[i]);
 	return status;
 }
 

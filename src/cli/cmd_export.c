@@ -2,9 +2,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/diff/diff_tree.h"
 #include "analysis/trees/tree.h"
+#include "base/compiler.h"
+#include "cli/choice_option.h"
 #include "cli/cli.h"
 #include "cli/debug_symbols_option.h"
+#include "cli/diff_source.h"
 #include "cli/filter_options.h"
 #include "cli/loaded.h"
 #include "cli/merged.h"
@@ -21,7 +25,7 @@
 #include "report/export/pprof.h"
 #include "report/export/replay_export.h"
 
-enum { TO, METRIC, OUTPUT, MERGE, FOLD, PLUMBING, BYTES, DEBUG_SYMBOLS };
+enum { TO, METRIC, OUTPUT, MERGE, FOLD, BASELINE, SHOW, PLUMBING, BYTES, DEBUG_SYMBOLS };
 
 static const struct option_spec options_of_export[] = {
 	[TO] = {.name = "to",
@@ -42,10 +46,21 @@ static const struct option_spec options_of_export[] = {
 	[FOLD] = {.name = "fold",
 		  .text = "in a flame graph and collapsed stacks: frames that are not your own "
 			  "code are one, the call that your code made"},
+	[BASELINE] = {.name = "baseline",
+		      .value = "BEFORE",
+		      .text = "a flame graph of what changed since that recording, or that "
+			      "moment, BEFORE@MOMENT: see diff"},
+	[SHOW] = {.name = "show",
+		  .value = "WHAT",
+		  .text = "with --baseline: widths are the larger of both, or the change of the "
+			  "sites that grew, or that fell",
+		  .choices = "larger grew fell"},
 	[PLUMBING] = PLUMBING_OPTION,
 	[BYTES] = {.name = "bytes", .text = "sizes in texts to the last digit"},
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
 };
+
+static const int exclusive[][2] = {{MERGE, BASELINE}};
 
 /* What is to be written. */
 struct wanted {
@@ -55,6 +70,8 @@ struct wanted {
 	const struct filter_match *match; /* for formats that show blocks; NULL: all blocks */
 	enum metric metric;
 	enum tree_fold fold;
+	const struct diff *diff; /* from the baseline; NULL: there is none */
+	enum diff_show show;
 	bool exact;
 };
 
@@ -65,17 +82,32 @@ struct exporter {
 	bool compressed; /* the format is compressed already */
 	bool binary;     /* it is not text for a terminal */
 	bool of_blocks;  /* it shows blocks, which merged recordings do not have; false: sums */
+	bool of_diffs;   /* it can show what changed */
 	struct err *(*write)(struct buf *buf, const struct wanted *wanted);
 };
 
 CLEANUP_DEFINE(struct tree *, tree_destroy);
 
+static struct err *write_flamegraph_diff(struct buf *buf, const struct wanted *wanted)
+{
+	cleanup(diff_tree_deinit) struct diff_tree tree = {0};
+	struct err *err =
+		diff_tree_create(wanted->diff, wanted->metric, wanted->fold, wanted->show, &tree);
+
+	return err ? err
+		   : flamegraph_write_diff(buf, wanted->diff, &tree, wanted->show, wanted->metric,
+					   wanted->exact);
+}
+
 static struct err *write_flamegraph(struct buf *buf, const struct wanted *wanted)
 {
 	cleanup(tree_destroy_at) struct tree *tree = NULL;
-	struct err *err = tree_create(wanted->recording, wanted->symbolized, wanted->metric,
-				      wanted->fold, &tree);
+	struct err *err;
 
+	if (wanted->diff)
+		return write_flamegraph_diff(buf, wanted);
+	err = tree_create(wanted->recording, wanted->symbolized, wanted->metric, wanted->fold,
+			  &tree);
 	return err ? err
 		   : flamegraph_write(buf, wanted->recording, tree, wanted->metric, wanted->exact);
 }
@@ -105,7 +137,7 @@ static struct err *write_replay(struct buf *buf, const struct wanted *wanted)
 }
 
 static const struct exporter exporters[] = {
-	{"flamegraph", .of_metric = true, .write = write_flamegraph},
+	{"flamegraph", .of_metric = true, .of_diffs = true, .write = write_flamegraph},
 	{"collapsed", .of_metric = true, .write = write_collapsed},
 	{"heaptrack", .of_blocks = true, .write = write_heaptrack},
 	{"pprof", .compressed = true, .binary = true, .write = write_pprof},
@@ -235,6 +267,45 @@ static int export_merged(const struct exporter *exporter, const struct options *
 	return merged.failed ? CLI_FAILED : CLI_OK;
 }
 
+static struct err *export_diff(const struct exporter *exporter, const struct options *options,
+			       struct wanted *wanted, const struct diff_source sources[DIFF_SIDES])
+{
+	struct diff_side sides[DIFF_SIDES];
+	struct diff *diff;
+	struct err *err;
+
+	for (int i = 0; i < DIFF_SIDES; i++)
+		sides[i] = (struct diff_side){diff_source_recording(&sources[i]),
+					      sources[i].loaded.symbolized, 1};
+	err = diff_create(sides, &diff);
+	if (err)
+		return err;
+	wanted->diff = diff;
+	err = write_out(exporter, options, wanted);
+	diff_destroy(diff);
+	return err;
+}
+
+static int export_change(const struct command *command, const struct exporter *exporter,
+			 const struct options *options, const struct wanted *asked)
+{
+	const char *const typed[DIFF_SIDES] = {options->values[BASELINE], options->operands[0]};
+	struct diff_source sources[DIFF_SIDES] = {0};
+	struct wanted wanted = *asked;
+	int status = CLI_OK;
+
+	for (int i = 0; status == CLI_OK && i < DIFF_SIDES; i++)
+		status = diff_source_read(command, options, typed[i], &sources[i]);
+	for (int i = 0; status == CLI_OK && i < DIFF_SIDES; i++)
+		if (!diff_source_open(&sources[i], &wanted.naming))
+			status = CLI_FAILED;
+	if (status == CLI_OK)
+		status = cli_report_err(export_diff(exporter, options, &wanted, sources));
+	for (int i = 0; i < DIFF_SIDES; i++)
+		diff_source_deinit(&sources[i]);
+	return status;
+}
+
 /* false: the format has no use for an option that was given; an error was printed. */
 static bool check_options(const struct exporter *exporter, const struct options *options)
 {
@@ -246,10 +317,14 @@ static bool check_options(const struct exporter *exporter, const struct options 
 		useless = options_of_export[FOLD].name;
 	else if (options->values[MERGE] && exporter->of_blocks)
 		useless = options_of_export[MERGE].name;
+	else if (options->values[BASELINE] && !exporter->of_diffs)
+		useless = options_of_export[BASELINE].name;
 	if (useless)
 		cli_error(CLI_USAGE, "--%s is not for --to %s", useless, exporter->name);
 	else if (options->values[PLUMBING] && !options->values[FOLD])
 		cli_error(CLI_USAGE, "--plumbing needs --fold");
+	else if (options->values[SHOW] && !options->values[BASELINE])
+		cli_error(CLI_USAGE, "--show needs --baseline");
 	else
 		return true;
 	return false;
@@ -277,6 +352,7 @@ static int run(const struct command *command, const struct options *options)
 	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
 	cleanup(plumbing_destroy_at) struct plumbing *plumbing = NULL;
 	bool merge = options->values[MERGE] != NULL;
+	int show = DIFF_SHOW_LARGER;
 	struct wanted wanted = {
 		.exact = options->values[BYTES] != NULL,
 		.fold = options->values[FOLD] ? TREE_FOLDED : TREE_WHOLE,
@@ -286,16 +362,21 @@ static int run(const struct command *command, const struct options *options)
 	if (!exporter || !metric_option(command, options, METRIC, &wanted.metric) ||
 	    !options_operands(command, options, 1, merge ? INT32_MAX : 1,
 			      merge ? "a recording" : "one recording") ||
+	    !choice_option(command, options, SHOW, &show) ||
+	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
 	    !check_options(exporter, options) || !check_output(exporter, options) ||
 	    !filter_options_read(command, options, &filter) ||
 	    !filter_options_exclude(command, options, MERGE))
 		return CLI_USAGE;
+	wanted.show = (enum diff_show)show;
 	if (!debug_symbols_open(options, &symbolizer))
 		return CLI_FAILED;
 	err = plumbing_option_read(options->values[PLUMBING], &plumbing);
 	if (err)
 		return cli_report_err(err);
 	wanted.naming = (struct naming){symbolizer, plumbing};
+	if (options->values[BASELINE])
+		return export_change(command, exporter, options, &wanted);
 	return merge ? export_merged(exporter, options, &wanted)
 		     : export_one(exporter, options, filter, &wanted);
 }

@@ -5,6 +5,7 @@
 
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
+#include "report/export/flamegraph_change.h"
 #include "report/export/xml_text.h"
 #include "report/flamegraph_assets.h"
 #include "report/format.h"
@@ -27,6 +28,8 @@ struct flamegraph {
 	const struct tree *tree;
 	enum metric metric;
 	bool exact;
+	struct flamegraph_change change; /* of a diff; empty: of one recording */
+	const char *note;      /* of a diff: what widths are, before the value of the whole */
 	VEC(struct box) boxes; /* parents before their children */
 	uint32_t rows;
 	uint32_t folded;
@@ -34,6 +37,7 @@ struct flamegraph {
 
 static void flamegraph_deinit(struct flamegraph *graph)
 {
+	flamegraph_change_deinit(&graph->change);
 	vec_deinit(&graph->boxes);
 }
 
@@ -149,6 +153,18 @@ static const char *label_of(const struct flamegraph *graph, uint32_t node)
 	return node ? graph->tree->nodes[node].label : "all";
 }
 
+/* Writes what both sides of a diff have. */
+static void put_sides(struct buf *buf, const struct flamegraph *graph, uint32_t node)
+{
+	uint64_t *const *sums = graph->change.sides->sums;
+
+	buf_printf(buf, "\n%s before, ", amount(graph, sums[DIFF_BEFORE][node]).text);
+	buf_printf(buf, "%s after, ", amount(graph, sums[DIFF_AFTER][node]).text);
+	buf_text(buf, format_change(flamegraph_change_of(&graph->change, node),
+				    metric_info(graph->metric)->bytes, graph->exact)
+			      .text);
+}
+
 static void put_tooltip(struct buf *buf, const struct flamegraph *graph, uint32_t index)
 {
 	const struct tree_node *node = &graph->tree->nodes[index];
@@ -158,7 +174,10 @@ static void put_tooltip(struct buf *buf, const struct flamegraph *graph, uint32_
 	buf_printf(buf, "\n%s %s, ", amount(graph, node->value).text,
 		   metric_info(graph->metric)->name);
 	xml_text(buf, format_percent(node->value, whole).text);
-	buf_printf(buf, ", in %s", format_counted(node->calls, "call", false).text);
+	if (graph->change.sides)
+		put_sides(buf, graph, index);
+	else
+		buf_printf(buf, ", in %s", format_counted(node->calls, "call", false).text);
 	if (node->folded)
 		buf_printf(buf, "\nand what it called: %s",
 			   format_counted(node->folded, "frame", true).text);
@@ -178,8 +197,11 @@ static void put_box(struct buf *buf, const struct flamegraph *graph, const struc
 {
 	const struct tree_node *node = &graph->tree->nodes[box->node];
 	uint64_t whole = graph->tree->nodes[0].value;
+	const char *class = "";
 
-	buf_text(buf, "<svg class=\"f\" x=\"");
+	if (graph->change.sides)
+		class = flamegraph_change_class(&graph->change, box->node);
+	buf_printf(buf, "<svg class=\"f%s\" x=\"", class);
 	put_percent(buf, box->start, whole);
 	buf_printf(buf, "\" y=\"%u\" width=\"", HEAD_HEIGHT + box->row * ROW_HEIGHT);
 	put_percent(buf, node->value, whole);
@@ -187,8 +209,14 @@ static void put_box(struct buf *buf, const struct flamegraph *graph, const struc
 		   ROW_HEIGHT, box->start, node->value);
 	put_tooltip(buf, graph, box->node);
 	buf_text(buf, "</title><rect width=\"100%\" height=\"100%\" fill=\"");
-	put_colour(buf, node->frame);
-	buf_text(buf, "\"/><text x=\"3\" y=\"13\">");
+	if (graph->change.sides)
+		flamegraph_change_colour(buf, &graph->change, box->node);
+	else
+		put_colour(buf, node->frame);
+	buf_text(buf, "\"/>");
+	if (strcmp(class, " gone") == 0)
+		buf_text(buf, "<rect width=\"100%\" height=\"100%\" fill=\"url(#gone)\"/>");
+	buf_text(buf, "<text x=\"3\" y=\"13\">");
 	xml_text(buf, label_of(graph, box->node));
 	buf_text(buf, "</text></svg>\n");
 }
@@ -200,8 +228,12 @@ static void put_heading(struct buf *buf, const struct flamegraph *graph, const c
 	buf_text(buf, "<text class=\"title\" x=\"10\" y=\"22\">");
 	xml_text(buf, title);
 	buf_text(buf, "</text>\n<text class=\"note\" x=\"10\" y=\"40\">");
-	buf_printf(buf, "%s: %s, in all %s", info->name, info->text,
-		   amount(graph, graph->tree->nodes[0].value).text);
+	if (graph->note)
+		buf_printf(buf, "%s: %s; %s %s", info->name, info->text, graph->note,
+			   amount(graph, graph->tree->nodes[0].value).text);
+	else
+		buf_printf(buf, "%s: %s, in all %s", info->name, info->text,
+			   amount(graph, graph->tree->nodes[0].value).text);
 	if (graph->folded)
 		buf_printf(buf, "; %s below 0.01 %% left out",
 			   format_counted(graph->folded, "frame", true).text);
@@ -224,7 +256,13 @@ static void put_document(struct buf *buf, const struct flamegraph *graph, const 
 	xml_text(buf, title);
 	buf_text(buf, "</title>\n<style>\n");
 	buf_text(buf, flamegraph_css);
-	buf_text(buf, "</style>\n<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n");
+	buf_text(buf, "</style>\n");
+	if (graph->change.sides)
+		buf_text(buf, "<defs><pattern id=\"gone\" width=\"6\" height=\"6\" "
+			      "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
+			      "<rect width=\"2\" height=\"6\" fill=\"#141414\" "
+			      "fill-opacity=\"0.22\"/></pattern></defs>\n");
+	buf_text(buf, "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n");
 	put_heading(buf, graph, title);
 	buf_text(buf, "<g id=\"frames\">\n");
 	for (size_t i = 0; i < graph->boxes.count; i++)
@@ -232,6 +270,21 @@ static void put_document(struct buf *buf, const struct flamegraph *graph, const 
 	buf_text(buf, "</g>\n<script><![CDATA[\n");
 	buf_text(buf, flamegraph_js);
 	buf_text(buf, "]]></script>\n</svg>\n");
+}
+
+static struct err *write_graph(struct buf *buf, struct flamegraph *graph, struct buf *title)
+{
+	struct err *err = lay_out(graph);
+	const char *text;
+
+	if (err)
+		return err;
+	buf_printf(title, ": %s", metric_info(graph->metric)->name);
+	text = buf_string(title);
+	if (!text)
+		return err_no_memory();
+	put_document(buf, graph, text);
+	return NULL;
 }
 
 struct err *flamegraph_write(struct buf *buf, const struct recording *recording,
@@ -244,16 +297,34 @@ struct err *flamegraph_write(struct buf *buf, const struct recording *recording,
 		.boxes = VEC_EMPTY,
 	};
 	cleanup(buf_deinit) struct buf title = BUF_EMPTY;
-	const char *text;
-	struct err *err = lay_out(&graph);
+
+	text_report_title(&title, recording_facts(recording), TITLE_COLUMNS);
+	return write_graph(buf, &graph, &title);
+}
+
+struct err *flamegraph_write_diff(struct buf *buf, const struct diff *diff,
+				  const struct diff_tree *tree, enum diff_show show,
+				  enum metric metric, bool exact)
+{
+	static const char *const notes[] = {
+		[DIFF_SHOW_LARGER] = "widths: the larger of before and after, in all",
+		[DIFF_SHOW_GREW] = "widths: what sites grew by, in all",
+		[DIFF_SHOW_FELL] = "widths: what sites fell by, in all",
+	};
+	cleanup(flamegraph_deinit) struct flamegraph graph = {
+		.tree = tree->tree,
+		.metric = metric,
+		.exact = exact,
+		.note = notes[show],
+		.boxes = VEC_EMPTY,
+	};
+	cleanup(buf_deinit) struct buf title = BUF_EMPTY;
+	struct err *err = flamegraph_change_init(&graph.change, tree);
 
 	if (err)
 		return err;
-	text_report_title(&title, recording_facts(recording), TITLE_COLUMNS);
-	buf_printf(&title, ": %s", metric_info(metric)->name);
-	text = buf_string(&title);
-	if (!text)
-		return err_no_memory();
-	put_document(buf, &graph, text);
-	return NULL;
+	text_report_title(&title, recording_facts(diff->sides[DIFF_BEFORE]), TITLE_COLUMNS);
+	buf_text(&title, " \xe2\x86\x92 ");
+	text_report_title(&title, recording_facts(diff->sides[DIFF_AFTER]), TITLE_COLUMNS);
+	return write_graph(buf, &graph, &title);
 }

@@ -5,6 +5,7 @@
 #ifndef MALLOW_REPORT_EXPORT_FLAMEGRAPH_H
 #define MALLOW_REPORT_EXPORT_FLAMEGRAPH_H
 
+#include "analysis/diff/diff_tree.h"
 #include "analysis/sites/metric.h"
 #include "analysis/trees/tree.h"
 #include "hosted/buf.h"
@@ -15,5 +16,14 @@
  */
 struct err *flamegraph_write(struct buf *buf, const struct recording *recording,
 			     const struct tree *tree, enum metric metric, bool exact);
+
+/*
+ * The same of both sides of a diff. Frames have the width of what the tree shows; orange grew, blue
+ * fell, the fuller the larger a share of the whole that is; a frame whose change is that of one
+ * that it called is grey. New frames have a strong edge, frames that are gone are hatched.
+ */
+struct err *flamegraph_write_diff(struct buf *buf, const struct diff *diff,
+				  const struct diff_tree *tree, enum diff_show show,
+				  enum metric metric, bool exact);
 
 #endif

@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 import subprocess
+import xml.etree.ElementTree
 
 import pytest
 
@@ -276,3 +277,79 @@ def test_two_runs_of_a_build(tool, record, tmp_path):
     [row] = diff(tool, "--by", "site", *paths)["rows"]
     assert row["stack"][0]["line"] == 5 and row["change"] == 600
     assert (row["before"]["calls"], row["after"]["calls"]) == (3, 9)
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+HUES = {"28": "grew", "212": "fell", "0": "same"}
+
+
+def frames_of(tool, *words):
+    """{label: (value, before, after, colour, classes)} of a differential flame graph; labels are different."""
+    root = xml.etree.ElementTree.fromstring(tool("export", "--to", "flamegraph", "--bytes", *words).stdout)
+    frames = {}
+    for box in root.iter(SVG + "svg"):
+        if "data-v" in box.attrib:
+            label, sides = box.find(SVG + "title").text.split("\n")[:1] + \
+                box.find(SVG + "title").text.split("\n")[2:3]
+            before, after = (int(text.replace(",", "")) for text in
+                             re.match(r"([\d,]+) B before, ([\d,]+) B after", sides).groups())
+            colour = HUES[re.match(r"hsl\((\d+)", box.find(SVG + "rect").get("fill"))[1]]
+            assert label not in frames
+            frames[label] = (int(box.get("data-v")), before, after, colour, box.get("class")[2:],
+                             len(box.findall(SVG + "rect")) == 2)
+    return frames
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """parse is new, render fell, cache_put grew by its callee, log_line is gone, serve is as it was."""
+    paths = []
+    for name, sizes in (("before", {"render": 4000, "cache_put": 1000, "log_line": 300, "serve": 500}),
+                        ("after", {"render": 1000, "cache_put": 3000, "parse": 2000, "serve": 500})):
+        (tmp_path / name).mkdir()
+        made = Made(tmp_path / name, [*NAMES, "store"])
+        for function, size in sizes.items():
+            inside = ["store"] if function == "cache_put" else []
+            made.allocate(["main", function, *inside], size)
+        paths.append(made.write())
+    return paths
+
+
+def test_flame_graph_of_both(tool, changed):
+    before, after = changed
+    assert frames_of(tool, "--baseline", before, after) == {
+        # The larger of both of each site. A frame that one callee explains is grey.
+        "all": (9800, 5800, 6500, "same", "", False),
+        "main": (9800, 5800, 6500, "same", "", False),
+        "render": (4000, 4000, 1000, "fell", "", False),
+        "cache_put": (3000, 1000, 3000, "same", "", False),
+        "store": (3000, 1000, 3000, "grew", "", False),
+        "parse": (2000, 0, 2000, "grew", "new", False),
+        "serve": (500, 500, 500, "same", "", False),
+        "log_line": (300, 300, 0, "fell", "gone", True),
+    }
+
+
+def test_flame_graph_of_what_grew_or_fell(tool, changed):
+    """Small leaks are seen although something else was emptied: widths are changes of sites."""
+    before, after = changed
+    grew = frames_of(tool, "--baseline", before, "--show", "grew", after)
+    assert {label: frame[:3] for label, frame in grew.items()} == {
+        "all": (4000, 1000, 5000), "main": (4000, 1000, 5000), "cache_put": (2000, 1000, 3000),
+        "store": (2000, 1000, 3000), "parse": (2000, 0, 2000)}
+    fell = frames_of(tool, "--baseline", before, "--show", "fell", after)
+    assert {label: frame[:3] for label, frame in fell.items()} == {
+        "all": (3300, 4300, 1000), "main": (3300, 4300, 1000), "render": (3000, 4000, 1000),
+        "log_line": (300, 300, 0)}
+
+
+def test_flame_graph_of_nothing_and_wrong_words(tool, changed):
+    before, _ = changed
+    run = tool("export", "--to", "flamegraph", "--baseline", before, "--show", "grew", before)
+    assert "nothing to show" in run.stdout
+    for words, message in ((["--to", "pprof", "--baseline", before], "--baseline is not for --to pprof"),
+                           (["--to", "flamegraph", "--show", "grew"], "--show needs --baseline"),
+                           (["--to", "flamegraph", "--baseline", before, "--merge"], "exclude"),
+                           (["--to", "flamegraph", "--baseline", f"{before}.not"], "made.mallow.not")):
+        run = tool("export", *words, before, check=False)
+        assert run.returncode in (1, 2) and message in run.stderr and run.stdout == ""
