@@ -249,19 +249,20 @@ static int status_of(struct gate *gate, const struct check_subject *subject)
 
 /* Judges an open recording, and writes what comes out. Returns its status. */
 static int judge(struct gate *gate, struct check_report *report, const struct checked *checked,
-		 struct check_subject *subject)
+		 const struct check_subject *opened)
 {
 	cleanup(verdicts_deinit) struct verdicts verdicts = {0};
+	struct check_subject subject = *opened;
 	struct err *err =
 		verdicts_make(&gate->limits, gate->baseline.recording ? &gate->baseline : NULL,
 			      checked->recording, checked->symbolized, &verdicts);
 
 	if (!err) {
-		subject->facts = checked->facts;
-		subject->verdicts = &verdicts;
+		subject.facts = checked->facts;
+		subject.verdicts = &verdicts;
 	}
-	check_report_add(report, subject);
-	return err ? unsure(err_prefix(err, "%s", subject->path)) : status_of(gate, subject);
+	check_report_add(report, &subject);
+	return err ? unsure(err_prefix(err, "%s", subject.path)) : status_of(gate, &subject);
 }
 
 static int check_one(struct gate *gate, struct check_report *report, const char *path)

@@ -66,7 +66,7 @@ static void put_place(struct check_report *report, const struct check_subject *s
 	json_key(json, "physicalLocation");
 	json_object(json);
 	put_artifact(json, file ? file : subject->path);
-	if (file && frame->line) {
+	if (file && frame && frame->line) {
 		json_key(json, "region");
 		json_object(json);
 		json_field_u64(json, "startLine", frame->line);
