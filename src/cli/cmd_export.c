@@ -48,8 +48,8 @@ static const struct option_spec options_of_export[] = {
 			  "code are one, the call that your code made"},
 	[BASELINE] = {.name = "baseline",
 		      .value = "BEFORE",
-		      .text = "a flame graph of what changed since that recording, or that "
-			      "moment, BEFORE@MOMENT: see diff"},
+		      .text = "what changed since that recording, or that moment, "
+			      "BEFORE@MOMENT, as a flame graph or a profile for pprof: see diff"},
 	[SHOW] = {.name = "show",
 		  .value = "WHAT",
 		  .text = "with --baseline: widths are the larger of both, or the change of the "
@@ -128,6 +128,11 @@ static struct err *write_heaptrack(struct buf *buf, const struct wanted *wanted)
 
 static struct err *write_pprof(struct buf *buf, const struct wanted *wanted)
 {
+	const struct diff *diff = wanted->diff;
+
+	if (diff)
+		return pprof_write(buf, diff->sides[DIFF_AFTER], diff->symbolized,
+				   diff->sides[DIFF_BEFORE]);
 	return pprof_write(buf, wanted->recording, wanted->symbolized, NULL);
 }
 
@@ -140,7 +145,7 @@ static const struct exporter exporters[] = {
 	{"flamegraph", .of_metric = true, .of_diffs = true, .write = write_flamegraph},
 	{"collapsed", .of_metric = true, .write = write_collapsed},
 	{"heaptrack", .of_blocks = true, .write = write_heaptrack},
-	{"pprof", .compressed = true, .binary = true, .write = write_pprof},
+	{"pprof", .compressed = true, .binary = true, .of_diffs = true, .write = write_pprof},
 	{"replay", .binary = true, .of_blocks = true, .write = write_replay},
 };
 
@@ -319,6 +324,8 @@ static bool check_options(const struct exporter *exporter, const struct options 
 		useless = options_of_export[MERGE].name;
 	else if (options->values[BASELINE] && !exporter->of_diffs)
 		useless = options_of_export[BASELINE].name;
+	else if (options->values[SHOW] && !exporter->of_metric)
+		useless = options_of_export[SHOW].name;
 	if (useless)
 		cli_error(CLI_USAGE, "--%s is not for --to %s", useless, exporter->name);
 	else if (options->values[PLUMBING] && !options->values[FOLD])

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/sites/site_change.h"
 #include "hosted/cleanup.h"
@@ -92,10 +93,18 @@ static struct err *put_comments(struct profile *profile)
 	return err ? err : buf_finish(&text);
 }
 
+/* How much of the run had passed in an earlier state of it; of another run nothing. */
+static uint64_t skipped(const struct recording_facts *facts, const struct recording_facts *since)
+{
+	bool earlier = strcmp(facts->id, since->id) == 0 && since->duration_ns < facts->duration_ns;
+
+	return earlier ? since->duration_ns : 0;
+}
+
 static struct err *put_head(struct profile *profile, const struct recording *since)
 {
 	const struct recording_facts *facts = recording_facts(profile->recording);
-	uint64_t skipped_ns = since ? recording_facts(since)->duration_ns : 0;
+	uint64_t skipped_ns = since ? skipped(facts, recording_facts(since)) : 0;
 	struct err *err = NULL;
 
 	for (size_t i = 0; i < SAMPLE_TYPES && !err; i++)

@@ -18,8 +18,8 @@
 
 /*
  * Writes the profile. symbolized: the names of the recording, or of the one that it was filtered
- * from. since: an earlier state of the recording, whose sums are subtracted: what remains is the
- * change, which may be negative. NULL: nothing is subtracted.
+ * from. since: an earlier state of the recording, or the other side of a diff, whose sums are
+ * subtracted: what remains is the change, which may be negative. NULL: nothing is subtracted.
  */
 struct err *pprof_write(struct buf *buf, const struct recording *recording,
 			struct symbolized *symbolized, const struct recording *since);

@@ -11,6 +11,7 @@ import xml.etree.ElementTree
 
 import pytest
 
+import pprof_reader
 import report_json
 from made_recording import Made
 
@@ -343,11 +344,29 @@ def test_flame_graph_of_what_grew_or_fell(tool, changed):
         "log_line": (300, 300, 0)}
 
 
+def test_profile_of_what_changed(tool, changed, tmp_path):
+    """Values of pprof are after minus before, and may be negative; what did not change has no sample."""
+    before, after = changed
+    path = tmp_path / "change.pb.gz"
+    tool("export", "--to", "pprof", "--baseline", before, "-o", path, after)
+    profile = pprof_reader.Profile(path.read_bytes())
+    assert {stack[0][2][0][0]: (values["peak_space"], values["alloc_objects"])
+            for stack, values in profile.samples} == \
+        {"render": (-3000, 0), "store": (2000, 0), "parse": (2000, 1), "log_line": (-300, -1)}
+    for one, other in ((before, after), (after, before)):  # one of them ran longer
+        tool("export", "--to", "pprof", "--baseline", one, "-o", path, other)
+        duration = pprof_reader.Profile(path.read_bytes()).raw.duration_nanos
+        assert duration == pytest.approx(tool.info(other)["duration_s"] * 1e9)
+    tool("export", "--to", "pprof", "--baseline", before, "-o", path, before)
+    assert pprof_reader.Profile(path.read_bytes()).samples == []
+
+
 def test_flame_graph_of_nothing_and_wrong_words(tool, changed):
     before, _ = changed
     run = tool("export", "--to", "flamegraph", "--baseline", before, "--show", "grew", before)
     assert "nothing to show" in run.stdout
-    for words, message in ((["--to", "pprof", "--baseline", before], "--baseline is not for --to pprof"),
+    for words, message in ((["--to", "collapsed", "--baseline", before], "--baseline is not for --to collapsed"),
+                           (["--to", "pprof", "--baseline", before, "--show", "grew"], "--show is not for"),
                            (["--to", "flamegraph", "--show", "grew"], "--show needs --baseline"),
                            (["--to", "flamegraph", "--baseline", before, "--merge"], "exclude"),
                            (["--to", "flamegraph", "--baseline", f"{before}.not"], "made.mallow.not")):
