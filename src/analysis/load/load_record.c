@@ -258,8 +258,7 @@ struct err *load_record(struct load *load, uint32_t stream, const struct decode_
 	case TRACE_RECORD_MODULE:
 		return module_table_add(&recording->modules, &recording->arena, event);
 	case TRACE_RECORD_MODULE_GONE:
-		module_table_gone(&recording->modules, event);
-		return NULL;
+		return module_table_gone(&recording->modules, event);
 	case TRACE_RECORD_THREAD:
 	case TRACE_RECORD_THREAD_NAME:
 		return take_name(load, load->streams[stream].thread, event);
