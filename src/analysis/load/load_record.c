@@ -180,7 +180,10 @@ static struct err *take_mallopt(struct load *load, uint32_t stream,
 
 static struct err *take_mark(struct load *load, uint32_t stream, const struct decode_event *event)
 {
-	struct recorded_mark mark = {.time_ns = event->time};
+	struct recorded_mark mark = {
+		.time_ns = event->time,
+		.stream = (uint32_t)load->streams[stream].number,
+	};
 
 	mark.name = arena_copy(&load->recording->arena, event->text.data, event->text.size);
 	count_event(load, stream);
