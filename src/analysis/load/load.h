@@ -131,6 +131,8 @@ struct load {
 	bool free_stacks;    /* frees have stacks: TRACE_FREE_STACKS */
 	bool end_seen;
 	uint64_t end_ticks, end_monotonic_ns;
+	enum trace_end end_reason; /* as the end record says */
+	uint32_t end_status;
 	recording_progress *progress;
 	void *argument;
 	uint64_t done; /* bytes, for progress */
@@ -161,6 +163,8 @@ struct err *load_header_again(struct load *load, bool *ret);
 /* Whether the process with that pid and start time lives on this machine. */
 bool load_writer_alive(uint32_t pid, uint64_t start_time);
 
+/* Takes the facts of the end record. The header's go before. */
+void load_note_end(struct load *load);
 /* load_ahead.c: decodes the stream's next events. *ret false: it is at its end. */
 struct err *load_ahead(struct load *load, uint32_t stream, bool *ret);
 
