@@ -114,7 +114,7 @@ static struct err *renew(struct growing *growing, bool *ret)
 	if (!err && *ret)
 		err = load_streams_grow(load, ret);
 	if (!err && *ret)
-		load_set_clock(load);
+		*ret = load_set_clock(load);
 	return err;
 }
 

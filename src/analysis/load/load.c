@@ -18,11 +18,12 @@ void load_deinit(struct load *load)
 	live_snapshot_deinit(&load->live);
 }
 
-void load_set_clock(struct load *load)
+bool load_set_clock(struct load *load)
 {
 	load->clock = tick_clock_make(&load->header, load->index.latest_ticks,
 				      load->index.latest_monotonic_ns);
-	load->recording->blocks.window = tick_clock_span(&load->clock, WINDOW_NS);
+	return block_store_set_window(&load->recording->blocks,
+				      tick_clock_span(&load->clock, WINDOW_NS));
 }
 
 struct err *load_open_streams(struct load *load)
@@ -75,7 +76,7 @@ static void forget(struct load *load)
 	recording->live_line.steps.count = 0;
 	recording->live_line.operations = 0;
 	recording->heap_errors.suspects.count = recording->heap_errors.turns.count = 0;
-	load->now = load->last_ticks = load->done = load->taken_until = 0;
+	load->now = load->last_ticks = load->done = load->taken_before = 0;
 	load->damage = load->index_damage;
 }
 

@@ -123,7 +123,7 @@ struct load {
 	uint32_t heap_count;
 	VEC(uint32_t) thread_numbers; /* of each thread; RECORDING_NONE: it did nothing so far */
 	VEC(uint32_t) thread_order;   /* the reverse, by number */
-	uint64_t taken_until;         /* all events up to these ticks are taken; 0: none are */
+	uint64_t taken_before;        /* all events before these ticks are taken */
 	bool late;                    /* a stream has a new event that should be among these */
 	struct tick_clock clock;
 	uint64_t now;        /* the time of the event being taken; never goes back */
@@ -150,8 +150,11 @@ struct err *load_end(struct load *load);
 void load_deinit(struct load *load);
 /* Tells the recording which state of the file it is of. */
 void load_note_file(struct load *load);
-/* Takes the clock from the index, after that was made or renewed. */
-void load_set_clock(struct load *load);
+/*
+ * Takes the clock from the index, after that was made or renewed. false: by this clock, some event
+ * would have been taken otherwise.
+ */
+bool load_set_clock(struct load *load);
 
 /* load_facts.c: reads and checks the header, and takes its facts. */
 struct err *load_header(struct load *load);
@@ -160,11 +163,11 @@ struct err *load_header(struct load *load);
  * has become another recording, or a finished one.
  */
 struct err *load_header_again(struct load *load, bool *ret);
+/* Takes the facts of the end record. The header's go before. */
+void load_note_end(struct load *load);
 /* Whether the process with that pid and start time lives on this machine. */
 bool load_writer_alive(uint32_t pid, uint64_t start_time);
 
-/* Takes the facts of the end record. The header's go before. */
-void load_note_end(struct load *load);
 /* load_ahead.c: decodes the stream's next events. *ret false: it is at its end. */
 struct err *load_ahead(struct load *load, uint32_t stream, bool *ret);
 
