@@ -96,6 +96,38 @@ def test_what_libraries_keep(check, record, tmp_path):
     assert re.findall(r"^ {12}(.*)", said, re.M) == ["100 B  100 %  main  says.c:7"]
 
 
+KEEPS = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char texts[1000][16];
+
+static void nothing(void)
+{
+}
+
+int main(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		sprintf(texts[i], "P%d=%d", i, i);
+		CALL;
+	}
+	_exit(0); // exit() frees what atexit() kept
+}
+"""
+
+
+@pytest.mark.parametrize("function, call", [
+    ("setenv", 'setenv("NAME", texts[i], 1)'), ("putenv", "putenv(texts[i])"), ("atexit", "atexit(nothing)")])
+def test_what_a_library_keeps_at_each_call(check, record, tmp_path, function, call):
+    """The caller leaks it, although the C library allocates it."""
+    (tmp_path / "keeps.c").write_text(KEEPS.replace("CALL", call))
+    subprocess.run(["gcc", "-g", "-O0", "keeps.c", "-o", "keeps"], cwd=tmp_path, check=True)
+    said = check("--max-own-leaked", "4K", record([tmp_path / "keeps"]).path, status=BROKEN).stdout
+    assert re.search(r"^ {12}\S+ B  100 %  main  keeps\.c:16, calling \w+$", said, re.M), said
+
+
 @pytest.fixture(scope="module")
 def growing(tmp_path_factory):
     made = Coded(tmp_path_factory.mktemp("growing"), CODE)
