@@ -331,7 +331,8 @@ static int write_report(struct gate *gate, const struct recording_paths *paths)
 {
 	const char *path = gate->options->values[OUTPUT];
 	bool to_terminal = !path || strcmp(path, "-") == 0;
-	struct style style = to_terminal ? terminal_style(STDOUT_FILENO) : (struct style){0};
+	struct style style =
+		to_terminal ? terminal_page(STDOUT_FILENO) : (struct style){.width = TERMINAL_PAGE};
 	struct check_report report;
 	struct output output;
 	struct err *err = output_open(path, &output);
@@ -339,8 +340,6 @@ static int write_report(struct gate *gate, const struct recording_paths *paths)
 
 	if (err)
 		return unsure(err);
-	if (!style.width)
-		style.width = TERMINAL_PAGE;
 	check_report_begin(&report, gate->format, &output.buf, &style, &gate->about);
 	status = check_all(gate, &report, paths);
 	check_report_end(&report);

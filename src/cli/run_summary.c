@@ -306,7 +306,7 @@ void run_summary_print(const char *program, const struct run_child_end *end,
 		       const struct run_registry *registry, const struct run_finishing *finishing)
 {
 	cleanup(summary_deinit) struct summary summary = {
-		.style = terminal_style(STDERR_FILENO),
+		.style = terminal_page(STDERR_FILENO),
 		.end = end,
 		.images = calloc(registry->count + 1, sizeof(*summary.images)),
 		.compress = finishing->compress,
@@ -314,8 +314,6 @@ void run_summary_print(const char *program, const struct run_child_end *end,
 	};
 
 	buf_init(&summary.main);
-	if (!summary.style.width)
-		summary.style.width = TERMINAL_PAGE;
 	if (!summary.images || !registry->count) {
 		// A program that could not create its recording has said why.
 		if (!registry->refused)
