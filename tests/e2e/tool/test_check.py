@@ -320,6 +320,17 @@ def test_a_baseline(check, shop, tmp_path):
     assert f" report --sort leaked --suppressions {known} {new}\n" in said
 
 
+def test_the_line_of_a_function_that_grew(check, shop, tmp_path):
+    """It is the one that has most of what is limited."""
+    made = fill(Coded(tmp_path / "lines", {**CODE, "often": ("cache_get", "/src/shop/cache.c", 25)}))
+    made.allocate(["main", "get"], 1000)
+    for _ in range(10):
+        made.allocate(["main", "often"], 10)
+    said = check("--baseline", shop, made.write(), status=BROKEN).stdout
+    assert re.findall(r"broken  (\w+).*\n +[^:]* cache_get  /src/shop/cache.c:(\d+)", said) == [
+        ("peak", "20"), ("leaked", "20"), ("calls", "25")]
+
+
 def test_a_baseline_that_cannot_be_used(check, shop, tmp_path):
     said = check("--baseline", tmp_path / "none", shop, status=UNSURE)
     assert said.stderr == f"mallow: cannot open '{tmp_path}/none': No such file or directory\n"
