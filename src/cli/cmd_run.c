@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/compress_option.h"
+#include "cli/loaded.h"
 #include "cli/options.h"
 #include "cli/run_child.h"
 #include "cli/run_environment.h"
@@ -26,11 +27,14 @@ static const struct option_spec options_of_run[] = {
 			       "does the rest"},
 };
 
+CLEANUP_DEFINE(struct run_ahead *, run_ahead_destroy);
+
 /* Runs the program, once everything is prepared, and prints the summary. */
 static int run_and_tell(const struct options *options, const char *path, const char *library,
-			struct run_registry *registry, const struct run_finishing *finishing)
+			struct run_registry *registry, struct run_finishing *finishing)
 {
 	cleanup(run_environment_deinit) struct run_environment environment = {0};
+	cleanup(run_ahead_destroy_at) struct run_ahead *ahead = NULL;
 	const char *name = options->operands[0];
 	struct run_child_end end;
 	struct err *err;
@@ -39,7 +43,11 @@ static int run_and_tell(const struct options *options, const char *path, const c
 	err = run_environment_create(options, library, registry->path, &environment);
 	if (err)
 		return cli_report_err(err);
+	if (finishing->wanted)
+		ahead = run_ahead_start(registry->path, LOADED_TO_FINISH);
 	number = run_child(path, options->operands, environment.variables, &end);
+	run_ahead_stop(ahead);
+	finishing->ahead = ahead;
 	if (number)
 		return cli_error(CLI_FAILED, "cannot start a process: %s", strerror(number));
 	if (end.number)

@@ -65,8 +65,9 @@ struct block_store {
 	struct block_rows rows;       /* times are ticks until block_store_finish() */
 	size_t capacity;
 	struct spill spills[BLOCK_COLUMN_COUNT]; /* the memory of each column */
-	/* Touches pages of rows to come, once there are many; NULL: none. */
+	/* Touches pages of rows to come, once there are many; NULL: none. Not if there is no hurry. */
 	struct page_toucher *toucher;
+	bool leisurely;
 
 	struct address_table live;
 	VEC(struct displaced_block) displaced; /* [first_displaced …), by deadline */

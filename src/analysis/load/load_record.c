@@ -89,22 +89,6 @@ static struct err *take_process(struct load *load, const struct decode_event *ev
 	return NULL;
 }
 
-struct err *load_add_thread(struct load *load, uint32_t stream, uint32_t *ret)
-{
-	struct recording *recording = load->recording;
-	struct recorded_thread thread = {
-		.stream = recording->threads.items[stream].stream,
-		.name = "",
-		.first_ns = UINT64_MAX,
-	};
-
-	*ret = (uint32_t)recording->threads.count;
-	if (recording->threads.count + 1 >= RECORDING_NONE ||
-	    !vec_push(&recording->threads, thread))
-		return err_no_memory();
-	return block_store_threads(&recording->blocks, (uint32_t)recording->threads.count);
-}
-
 /*
  * Takes a thread record: what is decoded next belongs to a new thread, unless this is the stream's
  * first such record.
@@ -124,7 +108,7 @@ static struct err *begin_thread(struct load *load, uint32_t index)
 		stream->thread = culled->starts.items[stream->next_start++].thread;
 		return NULL;
 	}
-	return load_add_thread(load, index, &stream->thread);
+	return load_thread_add(load, stream->number, &stream->thread);
 }
 
 static struct err *take_name(struct load *load, uint32_t index, const struct decode_event *event)
