@@ -65,9 +65,9 @@ struct block_store {
 	struct block_rows rows;       /* times are ticks until block_store_finish() */
 	size_t capacity;
 	struct spill spills[BLOCK_COLUMN_COUNT]; /* the memory of each column */
-	/* Touches pages of rows to come, once there are many; NULL: none. Not if there is no hurry. */
+	/* Touches pages of rows to come, once there are many; NULL: none. */
 	struct page_toucher *toucher;
-	bool leisurely;
+	bool leisurely; /* there is no hurry: none is wanted */
 
 	struct address_table live;
 	VEC(struct displaced_block) displaced; /* [first_displaced …), by deadline */
