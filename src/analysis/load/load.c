@@ -75,7 +75,7 @@ static void forget(struct load *load)
 	recording->live_line.steps.count = 0;
 	recording->live_line.operations = 0;
 	recording->heap_errors.suspects.count = recording->heap_errors.turns.count = 0;
-	load->now = load->last_ticks = load->done = load->taken_until = 0;
+	load->now = load->last_ticks = load->done = load->taken_before = 0;
 	load->damage = load->index_damage;
 }
 

@@ -123,7 +123,7 @@ struct load {
 	uint32_t heap_count;
 	VEC(uint32_t) thread_numbers; /* of each thread; RECORDING_NONE: it did nothing so far */
 	VEC(uint32_t) thread_order;   /* the reverse, by number */
-	uint64_t taken_until;         /* all events up to these ticks are taken; 0: none are */
+	uint64_t taken_before;        /* all events before these ticks are taken */
 	bool late;                    /* a stream has a new event that should be among these */
 	struct tick_clock clock;
 	uint64_t now;        /* the time of the event being taken; never goes back */
@@ -131,6 +131,8 @@ struct load {
 	bool free_stacks;    /* frees have stacks: TRACE_FREE_STACKS */
 	bool end_seen;
 	uint64_t end_ticks, end_monotonic_ns;
+	enum trace_end end_reason; /* as the end record says */
+	uint32_t end_status;
 	recording_progress *progress;
 	void *argument;
 	uint64_t done; /* bytes, for progress */
@@ -158,6 +160,8 @@ struct err *load_header(struct load *load);
  * has become another recording, or a finished one.
  */
 struct err *load_header_again(struct load *load, bool *ret);
+/* Takes the facts of the end record. The header's go before. */
+void load_note_end(struct load *load);
 /* Whether the process with that pid and start time lives on this machine. */
 bool load_writer_alive(uint32_t pid, uint64_t start_time);
 

@@ -107,6 +107,19 @@ static void copy_state(struct recording_facts *facts, const struct trace_header 
 #undef LOSS
 }
 
+void load_note_end(struct load *load)
+{
+	struct recording_facts *facts = &load->recording->facts;
+
+	// The header says the same, unless its writer was killed between writing the two.
+	if (!facts->ended) {
+		facts->end_reason = load->end_reason;
+		facts->end_status = load->end_status;
+	}
+	facts->ended = true;
+	facts->writing = false;
+}
+
 /* Sets what records may replace later. */
 static struct err *set_defaults(struct recording *recording, const char *name)
 {
@@ -156,6 +169,8 @@ struct err *load_header_again(struct load *load, bool *ret)
 	       header.flags == load->header.flags;
 	if (*ret)
 		copy_state(&load->recording->facts, &header);
+	if (*ret && load->end_seen)
+		load_note_end(load);
 	load->header = header;
 	return NULL;
 }

@@ -202,7 +202,7 @@ static struct err *begin(struct load *load)
 
 		if (!stream->has_current) {
 			err = advance(load, i, &stream->has_current);
-			load->late |= stream->has_current && stream->time <= load->taken_until;
+			load->late |= stream->has_current && stream->time < load->taken_before;
 		}
 		if (stream->has_current)
 			load->heap[load->heap_count++] = i;
@@ -212,10 +212,15 @@ static struct err *begin(struct load *load)
 	return err;
 }
 
+static uint64_t behind(uint64_t time)
+{
+	return time == UINT64_MAX ? time : time + 1;
+}
+
 /* The time of the earliest event that is not to be taken with those of the heap's first stream. */
 static uint64_t others_time(const struct load *load, uint64_t until)
 {
-	uint64_t time = until == UINT64_MAX ? until : until + 1;
+	uint64_t time = behind(until);
 
 	for (uint32_t i = 1; i < 3 && i < load->heap_count; i++)
 		if (load->streams[load->heap[i]].time < time)
@@ -281,7 +286,8 @@ struct err *load_merge(struct load *load, uint64_t until)
 		if (load->progress && ++turns % 4096 == 0)
 			load->progress(load->argument, load->done, load->index.payload);
 	}
-	if (!load->late)
-		load->taken_until = until;
+	// The clock may have changed, so that `until` is earlier than the last time.
+	if (!load->late && behind(until) > load->taken_before)
+		load->taken_before = behind(until);
 	return err;
 }

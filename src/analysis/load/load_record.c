@@ -214,18 +214,12 @@ static struct err *take_memory(struct load *load, const struct decode_event *eve
 
 static void take_end(struct load *load, const struct decode_event *event)
 {
-	struct recording_facts *facts = &load->recording->facts;
-
 	load->end_seen = true;
 	load->end_ticks = event->time;
 	load->end_monotonic_ns = event->end.monotonic_ns;
-	// The header says the same, unless its writer was killed between writing the two.
-	if (!facts->ended) {
-		facts->end_reason = (enum trace_end)event->end.reason;
-		facts->end_status = (uint32_t)event->end.status;
-	}
-	facts->ended = true;
-	facts->writing = false;
+	load->end_reason = (enum trace_end)event->end.reason;
+	load->end_status = (uint32_t)event->end.status;
+	load_note_end(load);
 }
 
 struct err *load_record(struct load *load, uint32_t stream, const struct decode_event *event)

@@ -152,6 +152,21 @@ static struct err *open_chunk(struct stream_cursor *cursor)
 	return NULL;
 }
 
+/*
+ * Whether there is a chunk to open. Not the stream's slot as long as nothing is committed: its
+ * writer may just have begun it anew, and not yet have set base and carried.
+ */
+static bool can_open(const struct stream_cursor *cursor)
+{
+	const struct trace_chunk *header;
+
+	if (cursor->next == cursor->count)
+		return false;
+	header = &cursor->chunks[cursor->next].header;
+	return cursor->next + 1 < cursor->count || header->flags & TRACE_CHUNK_SEALED ||
+	       chunk_committed(header);
+}
+
 struct err *stream_cursor_renew(struct stream_cursor *cursor, const struct chunk_index *index,
 				size_t first, size_t end, bool *ret)
 {
@@ -214,7 +229,7 @@ struct err *stream_cursor_next_slow(struct stream_cursor *cursor, enum decode_re
 			note(cursor, bad_offset(cursor), cursor->decode.expected);
 			break;
 		}
-		while (!err && !cursor->open && cursor->next < cursor->count)
+		while (!err && !cursor->open && can_open(cursor))
 			err = open_chunk(cursor);
 		if (err)
 			return err;
