@@ -40,9 +40,22 @@ static uint64_t scaled(uint64_t value, double scale)
 	return result < 0x1p64 ? (uint64_t)result : UINT64_MAX;
 }
 
-static void scale_site(struct site *site, double scale)
+/*
+ * What a value adds to the scaled sum of those before it: so scaled values are whole numbers, and
+ * add up to the scaled whole. *sum: of the values before it, not scaled.
+ */
+static uint64_t scaled_next(uint64_t value, uint64_t *sum, double scale)
 {
-#define SCALE(field) site->field = scaled(site->field, scale);
+	uint64_t before = scaled(*sum, scale);
+
+	*sum += value;
+	return scaled(*sum, scale) - before;
+}
+
+/* sum: of the sites before it, not scaled. */
+static void scale_site(struct site *site, struct site *sum, double scale)
+{
+#define SCALE(field) site->field = scaled_next(site->field, &sum->field, scale);
 	INDEX_SITE_COLUMNS(SCALE)
 #undef SCALE
 }
@@ -90,6 +103,7 @@ static void share(struct diff_impl *impl, const struct diff_side sides[DIFF_SIDE
 		  const struct site *after, size_t after_count)
 {
 	const struct site_table *joined = &impl->joined.sites;
+	struct site sums[DIFF_SIDES] = {0};
 
 	for (size_t i = 0; i < joined->sites.count; i++) {
 		struct site *to[DIFF_SIDES] = {
@@ -106,7 +120,7 @@ static void share(struct diff_impl *impl, const struct diff_side sides[DIFF_SIDE
 		}
 		*to[DIFF_BEFORE] = rest;
 		for (int side = 0; side < DIFF_SIDES; side++)
-			scale_site(to[side], sides[side].scale);
+			scale_site(to[side], &sums[side], sides[side].scale);
 	}
 }
 

@@ -20,8 +20,9 @@ struct growing {
 	struct recording *recording; /* NULL: nothing is taken */
 	struct load load;            /* of the recording */
 	unsigned int starts;
-	bool whole; /* the recording is to be read as a whole */
-	recording_progress *progress;
+	bool whole;                   /* the recording is to be read as a whole */
+	bool ending;                  /* growing_finish() was called */
+	recording_progress *progress; /* since then */
 	void *argument;
 };
 
@@ -103,6 +104,7 @@ static struct err *start(struct growing *growing)
 		give_up(growing);
 		return NULL;
 	}
+	growing->recording->blocks.leisurely = !growing->ending;
 	return err ? err : load_open_streams(load);
 }
 
@@ -177,6 +179,8 @@ struct err *growing_finish(struct growing *growing, recording_progress *progress
 	struct err *err = NULL;
 
 	if (!growing->whole && growing->recording) {
+		growing->ending = true;
+		growing->recording->blocks.leisurely = false;
 		growing->progress = load->progress = progress;
 		growing->argument = load->argument = argument;
 		err = take(growing, true);
