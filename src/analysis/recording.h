@@ -78,6 +78,7 @@ struct memory_sample {
 struct recorded_mark {
 	uint64_t time_ns;
 	const char *name;
+	uint32_t stream; /* of the thread that set it; 0 if only the index was read */
 };
 
 /* Recording was switched on or off at that time. */

@@ -116,11 +116,10 @@ static struct err *displace(struct block_store *store, struct site_table *sites,
 	struct displaced_block displaced = {
 		.address = old->address,
 		.block = old->number - 1,
+		.ticks = ticks,
 		.thread = thread,
 	};
 
-	if (__builtin_add_overflow(ticks, store->window, &displaced.deadline))
-		displaced.deadline = UINT64_MAX;
 	store->implicit_frees++;
 	end_block(store, sites, old, ticks, RECORDING_NONE);
 	return vec_push(&store->displaced, displaced) ? NULL : err_no_memory();
@@ -212,6 +211,35 @@ struct err *block_store_allocate(struct block_store *store, struct site_table *s
 	return NULL;
 }
 
+bool block_store_set_window(struct block_store *store, uint64_t ticks)
+{
+	store->window = ticks;
+	if (!store->displaced.items || ticks < store->narrowest)
+		store->narrowest = ticks;
+	return store->latest_free <= ticks && (!store->too_late || store->too_late > ticks) &&
+	       ticks / 2 <= store->narrowest;
+}
+
+/* The window may still turn out to be twice as long: block_store_set_window(). */
+static bool is_forgotten(const struct block_store *store, const struct displaced_block *displaced,
+			 uint64_t ticks)
+{
+	return (ticks - displaced->ticks) / 2 > store->narrowest;
+}
+
+/* Whether a free of a displaced block, so many ticks later, is within the window. */
+static bool is_in_time(struct block_store *store, uint64_t late)
+{
+	if (late > store->window) {
+		if (!store->too_late || late < store->too_late)
+			store->too_late = late;
+		return false;
+	}
+	if (late > store->latest_free)
+		store->latest_free = late;
+	return true;
+}
+
 /*
  * The displaced block that a late free belongs to; BLOCK_NONE: none. Only another thread than the
  * one that got the address can be late: within a thread records are in order.
@@ -222,11 +250,12 @@ static uint64_t take_displaced(struct block_store *store, uint64_t address, uint
 	struct displaced_block *displaced = store->displaced.items;
 
 	while (store->first_displaced < store->displaced.count &&
-	       displaced[store->first_displaced].deadline < ticks)
+	       is_forgotten(store, &displaced[store->first_displaced], ticks))
 		store->first_displaced++;
 	for (size_t i = store->first_displaced; i < store->displaced.count; i++) {
 		if (displaced[i].address != address || displaced[i].thread == thread ||
-		    displaced[i].block == BLOCK_NONE)
+		    displaced[i].block == BLOCK_NONE ||
+		    !is_in_time(store, ticks - displaced[i].ticks))
 			continue;
 
 		uint64_t block = displaced[i].block;

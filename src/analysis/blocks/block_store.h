@@ -50,8 +50,8 @@ struct block_rows {
 struct displaced_block {
 	uint64_t address;
 	uint64_t block;
-	uint64_t deadline; /* until these ticks its free may come late */
-	uint32_t thread;   /* the thread that got the address: its own frees are not late */
+	uint64_t ticks;  /* when that was */
+	uint32_t thread; /* the thread that got the address: its own frees are not late */
 };
 
 struct block_store {
@@ -70,15 +70,24 @@ struct block_store {
 	bool leisurely; /* there is no hurry: none is wanted */
 
 	struct address_table live;
-	VEC(struct displaced_block) displaced; /* [first_displaced …), by deadline */
+	VEC(struct displaced_block) displaced; /* [first_displaced …), by ticks */
 	size_t first_displaced;
-	uint64_t window; /* how many ticks a free may be late */
+	uint64_t window;      /* how many ticks a free may be late … */
+	uint64_t narrowest;   /* … and the least that this was since a block was displaced */
+	uint64_t latest_free; /* the latest that was late … */
+	uint64_t too_late;    /* … and the earliest that was too late for that; 0: none was */
 
 	VEC(uint64_t) last; /* for each thread, its latest allocation */
 	uint64_t unknown_frees, implicit_frees;
 };
 
 void block_store_deinit(struct block_store *store);
+
+/*
+ * How many ticks a free may be late, from now on; may be set again. false: some earlier free would
+ * have been taken otherwise, so all events must be taken anew.
+ */
+bool block_store_set_window(struct block_store *store, uint64_t ticks);
 
 /* To be called before the first event: there are so many threads. */
 struct err *block_store_threads(struct block_store *store, uint32_t count);

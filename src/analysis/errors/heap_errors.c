@@ -217,16 +217,33 @@ static int compare_verdicts(const void *left, const void *right)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-static int compare_times(const void *left, const void *right)
+static int compare_firsts(const void *left, const void *right)
 {
-	const struct heap_error *a = left, *b = right;
+	const struct verdict *a = left, *b = right;
 
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return compare_keys(a, b);
+	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* Joins equal verdicts to one error each. */
+/* Makes one verdict of equal ones, which follow each other: the first of them. */
+static size_t join(struct verdict *verdicts, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct verdict next = verdicts[i];
+		struct heap_error *error;
+
+		if (!kept || compare_keys(&verdicts[kept - 1].error, &next.error))
+			verdicts[kept++] = next;
+		error = &verdicts[kept - 1].error;
+		if (error->count < HEAP_ERROR_ADDRESSES)
+			error->addresses[error->count] = next.address;
+		error->count++;
+	}
+	return kept;
+}
+
+/* Joins equal verdicts to one error each, in the order of their first ones. */
 static struct err *gather(struct trial *trial, struct heap_errors *errors)
 {
 	struct verdict *verdicts = trial->verdicts.items;
@@ -235,19 +252,11 @@ static struct err *gather(struct trial *trial, struct heap_errors *errors)
 	if (!count)
 		return NULL;
 	qsort(verdicts, count, sizeof(*verdicts), compare_verdicts);
-	for (size_t i = 0; i < count; i++) {
-		struct heap_error *error;
-
-		if ((!i || compare_keys(&verdicts[i - 1].error, &verdicts[i].error)) &&
-		    !vec_push(&errors->errors, verdicts[i].error))
+	count = join(verdicts, count);
+	qsort(verdicts, count, sizeof(*verdicts), compare_firsts);
+	for (size_t i = 0; i < count; i++)
+		if (!vec_push(&errors->errors, verdicts[i].error))
 			return err_no_memory();
-		error = &errors->errors.items[errors->errors.count - 1];
-		if (error->count < HEAP_ERROR_ADDRESSES)
-			error->addresses[error->count] = verdicts[i].address;
-		error->count++;
-	}
-	qsort(errors->errors.items, errors->errors.count, sizeof(*errors->errors.items),
-	      compare_times);
 	return NULL;
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "analysis/load/load.h"
 #include "hosted/cleanup.h"
@@ -107,6 +108,15 @@ static struct err *start(struct growing *growing)
 	return err ? err : load_open_streams(load);
 }
 
+/* Whether the path now leads to another file than the one that is read. */
+static bool is_replaced(const struct growing *growing)
+{
+	struct stat old, new;
+
+	return fstat(growing->source.fd, &old) < 0 || stat(growing->path, &new) < 0 ||
+	       old.st_dev != new.st_dev || old.st_ino != new.st_ino;
+}
+
 /* Finds what came since the last reading. *ret false: it cannot go on from there. */
 static struct err *renew(struct growing *growing, bool *ret)
 {
@@ -116,7 +126,7 @@ static struct err *renew(struct growing *growing, bool *ret)
 	if (!err && *ret)
 		err = load_streams_grow(load, ret);
 	if (!err && *ret)
-		load_set_clock(load);
+		*ret = load_set_clock(load);
 	return err;
 }
 
@@ -135,7 +145,9 @@ static struct err *take(struct growing *growing, bool all)
 	struct err *err = NULL;
 	bool good = false;
 
-	if (growing->recording)
+	if (is_replaced(growing))
+		give_up(growing);
+	else if (growing->recording)
 		err = renew(growing, &good);
 	while (!err && !growing->whole) {
 		if (good) {

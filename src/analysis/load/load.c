@@ -18,11 +18,12 @@ void load_deinit(struct load *load)
 	live_snapshot_deinit(&load->live);
 }
 
-void load_set_clock(struct load *load)
+bool load_set_clock(struct load *load)
 {
 	load->clock = tick_clock_make(&load->header, load->index.latest_ticks,
 				      load->index.latest_monotonic_ns);
-	load->recording->blocks.window = tick_clock_span(&load->clock, WINDOW_NS);
+	return block_store_set_window(&load->recording->blocks,
+				      tick_clock_span(&load->clock, WINDOW_NS));
 }
 
 struct err *load_open_streams(struct load *load)

@@ -150,8 +150,11 @@ struct err *load_end(struct load *load);
 void load_deinit(struct load *load);
 /* Tells the recording which state of the file it is of. */
 void load_note_file(struct load *load);
-/* Takes the clock from the index, after that was made or renewed. */
-void load_set_clock(struct load *load);
+/*
+ * Takes the clock from the index, after that was made or renewed. false: by this clock, some event
+ * would have been taken otherwise.
+ */
+bool load_set_clock(struct load *load);
 
 /* load_facts.c: reads and checks the header, and takes its facts. */
 struct err *load_header(struct load *load);

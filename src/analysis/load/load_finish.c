@@ -37,34 +37,41 @@ static void convert_times(struct load *load)
 		convert(clock, &recording->live_line.steps.items[i].time_ns);
 }
 
-/* Compares by the first member, a time. */
-static int compare_times(const void *left, const void *right)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
 	return a < b ? -1 : a > b;
 }
 
-static_assert(offsetof(struct memory_sample, time_ns) == 0, "compare_times");
-static_assert(offsetof(struct recorded_mark, time_ns) == 0, "compare_times");
-static_assert(offsetof(struct recorded_switch, time_ns) == 0, "compare_times");
-static_assert(offsetof(struct mapping_operation, time_ns) == 0, "compare_times");
-static_assert(offsetof(struct mallopt_operation, time_ns) == 0, "compare_times");
+/* Compare by time, and what has the same one by thread: which was read first means nothing. */
+#define COMPARE(name, type, thread)                                                                \
+	static int compare_##name(const void *left, const void *right)                             \
+	{                                                                                          \
+		const struct type *a = left, *b = right;                                           \
+		int order = compare_numbers(a->time_ns, b->time_ns);                               \
+                                                                                                   \
+		return order ? order : compare_numbers(a->thread, b->thread);                      \
+	}
+COMPARE(mappings, mapping_operation, thread)
+COMPARE(mallopts, mallopt_operation, thread)
+COMPARE(marks, recorded_mark, stream)
+// No two of these have the same time.
+COMPARE(memory, memory_sample, time_ns)
+COMPARE(switches, recorded_switch, time_ns)
 
-#define sort_by_time(vec)                                                                          \
+#define sort(vec, compare)                                                                         \
 	do {                                                                                       \
 		if ((vec)->count)                                                                  \
-			qsort((vec)->items, (vec)->count, sizeof(*(vec)->items), compare_times);   \
+			qsort((vec)->items, (vec)->count, sizeof(*(vec)->items), compare);         \
 	} while (0)
 
-/* Sorts the lists, which have records of all streams. */
+/* Sorts the lists, which have records of all streams. Times are ticks, threads numbered. */
 static void sort_lists(struct recording *recording)
 {
-	sort_by_time(&recording->memory);
-	sort_by_time(&recording->marks);
-	sort_by_time(&recording->switches);
-	sort_by_time(&recording->mappings);
-	sort_by_time(&recording->mallopts);
+	sort(&recording->memory, compare_memory);
+	sort(&recording->marks, compare_marks);
+	sort(&recording->switches, compare_switches);
+	sort(&recording->mappings, compare_mappings);
+	sort(&recording->mallopts, compare_mallopts);
 }
 
 void load_chunk_facts(struct load *load)
@@ -136,8 +143,8 @@ struct err *load_finish(struct load *load)
 		if (err)
 			return err;
 	}
-	convert_times(load);
 	sort_lists(recording);
+	convert_times(load);
 	block_store_finish(&recording->blocks, &load->clock);
 	pool_table_finish(&recording->pools, &load->clock);
 	if (recording->live_line.moment > recording->live_line.operations)

@@ -180,7 +180,10 @@ static struct err *take_mallopt(struct load *load, uint32_t stream,
 
 static struct err *take_mark(struct load *load, uint32_t stream, const struct decode_event *event)
 {
-	struct recorded_mark mark = {.time_ns = event->time};
+	struct recorded_mark mark = {
+		.time_ns = event->time,
+		.stream = (uint32_t)load->streams[stream].number,
+	};
 
 	mark.name = arena_copy(&load->recording->arena, event->text.data, event->text.size);
 	count_event(load, stream);
@@ -252,8 +255,7 @@ struct err *load_record(struct load *load, uint32_t stream, const struct decode_
 	case TRACE_RECORD_MODULE:
 		return module_table_add(&recording->modules, &recording->arena, event);
 	case TRACE_RECORD_MODULE_GONE:
-		module_table_gone(&recording->modules, event);
-		return NULL;
+		return module_table_gone(&recording->modules, event);
 	case TRACE_RECORD_THREAD:
 	case TRACE_RECORD_THREAD_NAME:
 		return take_name(load, load->streams[stream].thread, event);

@@ -152,7 +152,8 @@ struct err *load_streams_grow(struct load *load, bool *ret)
 		load->index = before;
 		return err;
 	}
-	if (!damage.chunks && !load->index.missing && !load->index.packs.count)
+	if (!damage.chunks && !load->index.missing && !load->index.packs.count &&
+	    load->index.file_size >= before.file_size)
 		err = adopt(load, ret);
 	// Only now: the streams read slots' copies in it.
 	chunk_index_deinit(&before);

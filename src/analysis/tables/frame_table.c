@@ -101,55 +101,45 @@ struct err *frame_table_define(struct frame_table *table, const struct decode_ev
 	return NULL;
 }
 
-static struct err *reference_of_pc(struct frame_table *table, struct module_table *modules,
-				   uint64_t pc, uint64_t ticks, uint32_t *ret)
+static struct err *reference_of_pc(struct frame_table *table, uint64_t pc, uint32_t *ret)
 {
-	uint32_t module = RECORDING_NONE;
+	const struct frame_reference bare = {.pc = pc, .bare = true};
+	uint64_t *index = map_put(&table->by_pc, pc);
 	struct err *err;
 
-	if (pc > TRACE_PC_LAST_SPECIAL)
-		module = module_table_at(modules, pc, ticks);
-
-	uint64_t *first = map_put(&table->by_pc, pc);
-
-	if (!first)
+	if (!index)
 		return err_no_memory();
-	for (uint64_t i = *first; i < table->references.count;
-	     i = table->references.items[i].next) {
-		if (table->references.items[i].module == module) {
-			*ret = (uint32_t)i;
-			return NULL;
-		}
+	if (*index == MAP_NONE) {
+		err = add(table, bare, ret);
+		if (err)
+			return err;
+		*index = *ret;
 	}
-	err = add(table,
-		  (struct frame_reference){
-			  .pc = pc,
-			  .ticks = ticks,
-			  .module = module,
-			  .next = *first == MAP_NONE ? RECORDING_NONE : (uint32_t)*first,
-			  .bare = true,
-		  },
-		  ret);
-	if (!err)
-		*first = *ret;
-	return err;
+	*ret = (uint32_t)*index;
+	return NULL;
 }
 
-static uint32_t module_of_pc(struct module_table *modules, uint64_t pc, uint64_t ticks)
+static uint32_t module_of_pc(const struct module_table *modules, uint64_t pc, uint64_t ticks)
 {
 	return pc <= TRACE_PC_LAST_SPECIAL ? RECORDING_NONE : module_table_near(modules, pc, ticks);
 }
 
-static uint32_t module_of(struct module_table *modules, const struct frame_reference *reference)
+/* Whether frames with that reference may lie in different modules, because their times differ. */
+static bool varies(const struct module_table *modules, const struct frame_reference *reference)
 {
-	if (reference->pc <= TRACE_PC_LAST_SPECIAL)
+	return reference->bare && reference->pc > TRACE_PC_LAST_SPECIAL &&
+	       module_table_varies(modules, reference->pc);
+}
+
+/* The module of all frames with that reference. */
+static uint32_t module_of(const struct module_table *modules,
+			  const struct frame_reference *reference)
+{
+	if (reference->bare)
+		return module_of_pc(modules, reference->pc, 0);
+	if (reference->pc <= TRACE_PC_LAST_SPECIAL || !reference->module)
 		return RECORDING_NONE;
-	if (!reference->bare)
-		return reference->module ? module_table_find(modules, reference->module)
-					 : RECORDING_NONE;
-	if (reference->module != RECORDING_NONE)
-		return (uint32_t)reference->module;
-	return module_of_pc(modules, reference->pc, reference->ticks);
+	return module_table_find(modules, reference->module);
 }
 
 /* *ret: the frame; it is added if it is new. */
@@ -174,7 +164,8 @@ static struct err *add_frame(struct frame_table *table, struct recorded_frame fr
 	return NULL;
 }
 
-struct err *frame_table_name(struct frame_table *table, struct module_table *modules, bool *same)
+struct err *frame_table_name(struct frame_table *table, const struct module_table *modules,
+			     bool *same)
 {
 	size_t count = table->references.count;
 	auto_free uint32_t *names = calloc(count + 1, sizeof(*names));
@@ -186,14 +177,18 @@ struct err *frame_table_name(struct frame_table *table, struct module_table *mod
 	map_deinit(&table->by_pc);
 	for (size_t i = 0; i < count; i++) {
 		const struct frame_reference *reference = &table->references.items[i];
-		struct recorded_frame frame = {reference->pc, module_of(modules, reference)};
+		struct recorded_frame frame = {.pc = reference->pc};
 
+		if (varies(modules, reference)) {
+			// Its frames are added when their events are read again.
+			*same = false;
+			continue;
+		}
+		frame.module = module_of(modules, reference);
 		err = add_frame(table, frame, &names[i]);
 		if (err)
 			return err;
-		// A bare pc whose module was recorded later may lie in different modules.
-		if (names[i] != i || (reference->bare && reference->module != frame.module))
-			*same = false;
+		*same = *same && names[i] == i;
 	}
 	for (size_t i = 0; i < table->by_low_id.count; i++)
 		if (table->by_low_id.items[i])
@@ -203,7 +198,7 @@ struct err *frame_table_name(struct frame_table *table, struct module_table *mod
 }
 
 /* As frame_table_reference(), on the second reading: all frames are known. */
-static struct err *named(struct frame_table *table, struct module_table *modules,
+static struct err *named(struct frame_table *table, const struct module_table *modules,
 			 const struct decode_frame *frame, uint64_t ticks, uint32_t *ret)
 {
 	struct recorded_frame bare = {.pc = frame->pc};
@@ -222,7 +217,8 @@ static struct err *named(struct frame_table *table, struct module_table *modules
 	return add_frame(table, bare, ret);
 }
 
-struct err *frame_table_reference_slow(struct frame_table *table, struct module_table *modules,
+struct err *frame_table_reference_slow(struct frame_table *table,
+				       const struct module_table *modules,
 				       const struct decode_frame *frame, uint64_t ticks,
 				       uint32_t *ret)
 {
@@ -230,5 +226,5 @@ struct err *frame_table_reference_slow(struct frame_table *table, struct module_
 		return named(table, modules, frame, ticks, ret);
 	if (frame->id)
 		return reference_of_id(table, frame->id, ret);
-	return reference_of_pc(table, modules, frame->pc, ticks, ret);
+	return reference_of_pc(table, frame->pc, ret);
 }

@@ -1,10 +1,12 @@
 /*
  * The frames of a recording. While it is loaded, stacks name frames by *references*. A reference is
- * a frame id, which may be defined later (in another stream), or a bare pc in a module. When all is
- * read, frame_table_name() turns references into frames, one for each (pc, module).
+ * a frame id, which may be defined later (in another stream), or a bare pc. When all is read,
+ * frame_table_name() turns references into frames, one for each (pc, module).
  *
  * Usually a frame has the number of its reference. If not, two stacks that seemed different may be
- * the same. Then the recording is read once more, and stacks name the frames themselves.
+ * the same. Or, if modules came and went where a bare pc lies, stacks that seemed the same may be
+ * different. Then the recording is read once more, and stacks name the frames themselves. What this
+ * gives does not depend on which stream was read how far when a frame was met.
  */
 #ifndef MALLOW_ANALYSIS_TABLES_FRAME_TABLE_H
 #define MALLOW_ANALYSIS_TABLES_FRAME_TABLE_H
@@ -14,9 +16,7 @@
 
 struct frame_reference {
 	uint64_t pc;
-	uint64_t ticks;  /* of a bare pc: when it was first met */
-	uint64_t module; /* of a defined frame: id; of a bare pc: index */
-	uint32_t next;   /* another reference with the same pc, see by_pc */
+	uint64_t module; /* of a defined frame: id */
 	bool defined;
 	bool bare;
 };
@@ -30,7 +30,7 @@ struct frame_table {
 	 */
 	VEC(uint32_t) by_low_id;
 	struct map by_id;     /* from other frame ids to references */
-	struct map by_pc;     /* bare pc to first reference; pc to first frame */
+	struct map by_pc;     /* from bare pcs to references; then from pcs to first frames */
 	VEC(uint32_t) chains; /* for each frame, the next one with the same pc */
 	uint32_t *names;      /* for each reference, its frame; NULL: not known yet */
 };
@@ -44,12 +44,13 @@ struct err *frame_table_define(struct frame_table *table, const struct decode_ev
  * *ret: the number of a frame on a stack at that time: its reference, or, once frames are named,
  * its frame.
  */
-struct err *frame_table_reference_slow(struct frame_table *table, struct module_table *modules,
+struct err *frame_table_reference_slow(struct frame_table *table,
+				       const struct module_table *modules,
 				       const struct decode_frame *frame, uint64_t ticks,
 				       uint32_t *ret);
 
 static inline struct err *frame_table_reference(struct frame_table *table,
-						struct module_table *modules,
+						const struct module_table *modules,
 						const struct decode_frame *frame, uint64_t ticks,
 						uint32_t *ret)
 {
@@ -66,7 +67,8 @@ static inline struct err *frame_table_reference(struct frame_table *table,
  * Turns references into frames. *same: references and frames have the same numbers. If not, the
  * recording must be read again; frame_table_reference() then returns frames.
  */
-struct err *frame_table_name(struct frame_table *table, struct module_table *modules, bool *same);
+struct err *frame_table_name(struct frame_table *table, const struct module_table *modules,
+			     bool *same);
 
 /* Frees what was needed for references: nobody asks for one any more. */
 void frame_table_finish(struct frame_table *table);

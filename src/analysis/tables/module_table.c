@@ -1,9 +1,21 @@
 #include "analysis/tables/module_table.h"
 
+#include <assert.h>
+
+static_assert(MAP_NONE == TIME_NEVER, "what is not in `gone` was never unloaded");
+
 void module_table_deinit(struct module_table *table)
 {
 	vec_deinit(&table->modules);
 	map_deinit(&table->by_id);
+	map_deinit(&table->gone);
+}
+
+/* The same id again. */
+static void add_again(struct recorded_module *module, uint64_t ticks)
+{
+	if (ticks < module->loaded_ns)
+		module->loaded_ns = ticks;
 }
 
 struct err *module_table_add(struct module_table *table, struct arena *arena,
@@ -16,7 +28,7 @@ struct err *module_table_add(struct module_table *table, struct arena *arena,
 		.start = event->module.start,
 		.end = event->module.end,
 		.loaded_ns = event->time,
-		.gone_ns = TIME_NEVER,
+		.gone_ns = map_get(&table->gone, event->module.id),
 	};
 
 	if (table->modules.count >= RECORDING_NONE)
@@ -26,8 +38,10 @@ struct err *module_table_add(struct module_table *table, struct arena *arena,
 
 	if (!index)
 		return err_no_memory();
-	if (*index != MAP_NONE)
+	if (*index != MAP_NONE) {
+		add_again(&table->modules.items[*index], event->time);
 		return NULL;
+	}
 	*index = table->modules.count;
 	module.path = arena_copy(arena, event->module.path.data, event->module.path.size);
 	module.build_id =
@@ -37,12 +51,21 @@ struct err *module_table_add(struct module_table *table, struct arena *arena,
 	return NULL;
 }
 
-void module_table_gone(struct module_table *table, const struct decode_event *event)
+struct err *module_table_gone(struct module_table *table, const struct decode_event *event)
 {
 	uint32_t index = module_table_find(table, event->module.id);
+	uint64_t *ticks;
 
+	if (event->time == TIME_NEVER)
+		return NULL;
+	ticks = map_put(&table->gone, event->module.id);
+	if (!ticks)
+		return err_no_memory();
+	if (event->time < *ticks)
+		*ticks = event->time;
 	if (index != RECORDING_NONE)
-		table->modules.items[index].gone_ns = event->time;
+		table->modules.items[index].gone_ns = *ticks;
+	return NULL;
 }
 
 uint32_t module_table_find(const struct module_table *table, uint64_t id)
@@ -58,40 +81,48 @@ static bool covers(const struct recorded_module *module, uint64_t pc)
 	return pc - 1 >= module->start && pc - 1 < module->end;
 }
 
-static bool holds(const struct recorded_module *module, uint64_t pc, uint64_t ticks)
+static bool holds(const struct recorded_module *module, uint64_t ticks)
 {
-	return covers(module, pc) && ticks >= module->loaded_ns && ticks < module->gone_ns;
+	return ticks >= module->loaded_ns && ticks < module->gone_ns;
 }
 
-uint32_t module_table_at(struct module_table *table, uint64_t pc, uint64_t ticks)
+/*
+ * Whether `a` is rather the module of a time than `b`; both cover the address. Of two that were
+ * there, the one that was loaded later: the record of the other's end is missing.
+ */
+static bool is_nearer(const struct recorded_module *a, const struct recorded_module *b,
+		      uint64_t ticks)
+{
+	if (holds(a, ticks) != holds(b, ticks))
+		return holds(a, ticks);
+	return holds(a, ticks) ? a->loaded_ns > b->loaded_ns : a->loaded_ns < b->loaded_ns;
+}
+
+uint32_t module_table_near(const struct module_table *table, uint64_t pc, uint64_t ticks)
 {
 	const struct recorded_module *modules = table->modules.items;
+	uint32_t found = RECORDING_NONE;
 
-	if (table->last < table->modules.count && holds(&modules[table->last], pc, ticks))
-		return table->last;
 	for (uint32_t i = 0; i < table->modules.count; i++) {
-		if (holds(&modules[i], pc, ticks)) {
-			table->last = i;
-			return i;
-		}
-	}
-	return RECORDING_NONE;
-}
-
-uint32_t module_table_near(struct module_table *table, uint64_t pc, uint64_t ticks)
-{
-	uint32_t found = module_table_at(table, pc, ticks);
-
-	if (found != RECORDING_NONE)
-		return found;
-	for (uint32_t i = 0; i < table->modules.count; i++) {
-		const struct recorded_module *module = &table->modules.items[i];
-
-		if (!covers(module, pc) || module->loaded_ns < ticks)
+		if (!covers(&modules[i], pc) || ticks >= modules[i].gone_ns)
 			continue;
-		if (found == RECORDING_NONE ||
-		    module->loaded_ns < table->modules.items[found].loaded_ns)
+		if (found == RECORDING_NONE || is_nearer(&modules[i], &modules[found], ticks))
 			found = i;
 	}
 	return found;
+}
+
+bool module_table_varies(const struct module_table *table, uint64_t pc)
+{
+	unsigned int covering = 0;
+
+	for (uint32_t i = 0; i < table->modules.count; i++) {
+		const struct recorded_module *module = &table->modules.items[i];
+
+		if (!covers(module, pc))
+			continue;
+		if (covering++ || module->gone_ns != TIME_NEVER)
+			return true;
+	}
+	return false;
 }

@@ -12,27 +12,30 @@
 struct module_table {
 	VEC(struct recorded_module) modules;
 	struct map by_id; /* from id to index */
-	uint32_t last;    /* the index that module_table_at() found last */
+	struct map gone;  /* from id to when it was unloaded, also of those not met yet */
 };
 
 void module_table_deinit(struct module_table *table);
 
-/* Takes a module record. The same id again changes nothing: two threads may write it. */
+/*
+ * Take records of modules, of all streams in any order: of two streams the one whose record came
+ * later may be read first. Two threads may write the same id: its earliest time counts.
+ */
 struct err *module_table_add(struct module_table *table, struct arena *arena,
 			     const struct decode_event *event);
-void module_table_gone(struct module_table *table, const struct decode_event *event);
+struct err *module_table_gone(struct module_table *table, const struct decode_event *event);
 
 /* The index of the module with that id. RECORDING_NONE: there is none. */
 uint32_t module_table_find(const struct module_table *table, uint64_t id);
 
-/* The module that contained the return address pc at that time. RECORDING_NONE: none did. */
-uint32_t module_table_at(struct module_table *table, uint64_t pc, uint64_t ticks);
-
 /*
- * As module_table_at(). If no module is known to have been there, takes the one that was loaded
- * there next: a module is recorded when its first frame is met, shortly after that frame's time was
- * taken.
+ * The module that contained the return address pc at that time. If no module is known to have been
+ * there, the one that was loaded there next: a module is recorded when its first frame is met,
+ * shortly after that frame's time was taken. RECORDING_NONE: there is none.
  */
-uint32_t module_table_near(struct module_table *table, uint64_t pc, uint64_t ticks);
+uint32_t module_table_near(const struct module_table *table, uint64_t pc, uint64_t ticks);
+
+/* Once all records are taken: whether module_table_near() depends on the time. */
+bool module_table_varies(const struct module_table *table, uint64_t pc);
 
 #endif
