@@ -15,9 +15,8 @@
 #include "hosted/vec.h"
 
 #define WORTH       (4 << 20)           /* a smaller file is loaded in a tenth of a second */
-#define INTERVAL_NS UINT64_C(100000000) /* between two readings … */
-#define SHARE       4 /* … or so many times the processor time of one, if that is longer */
-#define MEMORY_PART 4 /* one part in so many of the available memory is used */
+#define INTERVAL_NS UINT64_C(100000000) /* between two readings */
+#define MEMORY_PART 4                   /* one part in so many of the available memory is used */
 
 struct followed {
 	struct growing *growing; /* NULL: not begun, or not possible */
@@ -105,30 +104,19 @@ static bool wait(struct run_ahead *ahead, uint64_t ns)
 	return !ending;
 }
 
-/* The processor time of this thread. What it takes in all depends on what others do. */
-static uint64_t used_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 static void *run(void *argument)
 {
 	const struct sched_param parameter = {0};
 	struct run_ahead *ahead = argument;
-	uint64_t took = 0;
 
 	pthread_setschedparam(pthread_self(), SCHED_IDLE, &parameter);
-	while (wait(ahead, took * SHARE > INTERVAL_NS ? took * SHARE : INTERVAL_NS)) {
-		uint64_t before = used_ns();
-
+	// At idle priority it may go on and on: a pause in proportion to a reading would make each
+	// reading longer than the one before, and leave the last of them for the end.
+	while (wait(ahead, INTERVAL_NS)) {
 		if (!follow_all(ahead)) {
 			drop_all(ahead);
 			break;
 		}
-		took = used_ns() - before;
 	}
 	return NULL;
 }
