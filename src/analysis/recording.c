@@ -14,8 +14,10 @@ void recording_deinit(struct recording *recording)
 		return;
 	module_table_deinit(&recording->modules);
 	frame_table_deinit(&recording->frames);
-	stack_trie_deinit(&recording->stacks);
-	block_store_deinit(&recording->blocks);
+	if (!recording->growing) {
+		stack_trie_deinit(&recording->stacks);
+		block_store_deinit(&recording->blocks);
+	}
 	block_cache_destroy(recording->views);
 	facts_cache_destroy(recording->facts_cache);
 	index_mapping_deinit(&recording->index_mapping);

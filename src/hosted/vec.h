@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define VEC(type)                                                                                  \
 	struct {                                                                                   \
@@ -39,6 +40,14 @@
 /* Appends a value. False: no memory. */
 #define vec_push(vec, ...)                                                                         \
 	(vec_reserve((vec), 1) && ((vec)->items[(vec)->count++] = (__VA_ARGS__), true))
+
+/* Appends all items of another array of that type. False: no memory, nothing changed. */
+#define vec_append(vec, from)                                                                      \
+	(!(from)->count ||                                                                         \
+	 (vec_reserve((vec), (from)->count) &&                                                     \
+	  (memcpy((vec)->items + (vec)->count, (from)->items,                                      \
+		  (from)->count * sizeof(*(vec)->items)),                                          \
+	   (vec)->count += (from)->count, true)))
 
 #define vec_deinit(vec)                                                                            \
 	do {                                                                                       \

@@ -6,11 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "analysis/growing/growing.h"
 #include "analysis/load/load.h"
 #include "check.h"
+#include "living_writer.h"
 #include "random_recording.h"
 #include "recordings_compare.h"
 
@@ -26,6 +28,8 @@ static struct {
 	unsigned int taken;   /* recordings of which events were taken before the end */
 	unsigned int anew;    /* those that were read from their start once more */
 	unsigned int whole;   /* those that were given up, and read as a whole */
+	unsigned int looks;   /* looks at what had been taken … */
+	unsigned int grown;   /* … some of it before the last look */
 } seen;
 
 struct err *__real_load_begin(struct load *load, unsigned int needs);
@@ -75,6 +79,8 @@ struct err *__wrap_stream_cursor_renew(struct stream_cursor *cursor,
 
 static void write_file(int fd, const struct random_recording *random)
 {
+	living_writer_ticks =
+		random->next_item ? random->items[random->next_item - 1].visible : RANDOM_START;
 	assert_int_equal(pwrite(fd, random->file, random->size, 0), random->size);
 }
 
@@ -92,6 +98,18 @@ static void check(const char *path, struct recording *recording, unsigned int ne
 	recording_close(whole);
 }
 
+/* A look is the same as reading the whole file. */
+static void look(const char *path, struct growing *growing, unsigned int needs, uint64_t seed)
+{
+	struct recording *recording;
+	unsigned int starts = seen.starts;
+
+	assert_ok(growing_look(growing, &recording));
+	seen.looks += growing_goes_on(growing);
+	seen.grown += growing_goes_on(growing) && seen.starts == starts;
+	check(path, recording, needs, seed);
+}
+
 /*
  * One recording, followed until a random moment: perhaps to its end. busy: each state of the file
  * is read; else some are not.
@@ -103,7 +121,7 @@ static void follow(const char *path, uint64_t seed, bool busy)
 	struct random_recording random;
 	struct growing *growing = NULL;
 	struct recording *recording = NULL;
-	bool more = true, begun = false;
+	bool more = true, begun = false, looked;
 	unsigned int starts = seen.starts, needs;
 	uint64_t end;
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -113,6 +131,9 @@ static void follow(const char *path, uint64_t seed, bool busy)
 	needs = all_needs[random_recording_draw(&random, 5)];
 	end = random_recording_draw(&random, 2) ? random_recording_draw(&random, random.item_count)
 						: random.item_count;
+	looked = random_recording_draw(&random, 2);
+	if (looked)
+		needs = random_recording_draw(&random, 3) ? RECORDING_BLOCKS : RECORDING_SUMS;
 	write_file(fd, &random);
 	assert_ok(growing_open(path, needs, &growing));
 	while (more && random.next_item < end) {
@@ -124,6 +145,8 @@ static void follow(const char *path, uint64_t seed, bool busy)
 		write_file(fd, &random);
 		if (busy || random_recording_draw(&random, 3))
 			assert_ok(growing_advance(growing));
+		if (looked && random_recording_draw(&random, 2))
+			look(path, growing, needs, seed);
 		begun |= growing_has_begun(growing);
 	}
 	seen.taken += begun;
@@ -143,6 +166,7 @@ static void random_recordings(void **state)
 	uint64_t seeds = wanted ? strtoull(wanted, NULL, 10) : SEEDS;
 	int fd = mkstemp(path);
 
+	load_look_tolerance_ns = 0;
 	assert_true(fd >= 0);
 	close(fd);
 	if (only)
@@ -158,6 +182,9 @@ static void random_recordings(void **state)
 	assert_true(seen.sealed > seeds);
 	assert_true(seen.anew > seeds / 20);
 	assert_true(seen.whole > seeds / 100);
+	assert_true(living_writer_waits > seeds / 10);
+	assert_true(seen.looks > seeds / 3);
+	assert_true(seen.grown > seeds / 3);
 }
 
 int main(void)

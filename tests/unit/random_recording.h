@@ -20,6 +20,10 @@
 
 #include "trace_writer.h"
 
+/* When it starts: ticks, and CLOCK_MONOTONIC. */
+#define RANDOM_START    UINT64_C(1000000)
+#define RANDOM_START_NS UINT64_C(5000000)
+
 #define RANDOM_STREAMS   8
 #define RANDOM_ADDRESSES 96
 #define RANDOM_REGIONS   5 /* places where modules are loaded */

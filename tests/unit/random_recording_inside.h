@@ -7,9 +7,6 @@
 
 #include "random_recording.h"
 
-#define RANDOM_START    UINT64_C(1000000)
-#define RANDOM_START_NS UINT64_C(5000000)
-
 /* Makes all events, and so all items, in any order. */
 void random_events_make(struct random_recording *random);
 

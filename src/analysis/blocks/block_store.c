@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "analysis/blocks/block_times.h"
 #include "analysis/sites/sample_weight.h"
 #include "hosted/page_toucher.h"
-#include "hosted/parallel.h"
 
 /*
  * How the columns grow: from ROWS_FIRST rows they double; above ROWS_DOUBLED they grow by a
@@ -18,8 +18,6 @@
 
 #define BLOCKS_MAX (RECORDING_NONE - 1) /* a block's number, and the count of all, are turns */
 
-#define PIECE_ROWS ((size_t)64 << 10) /* rows that a thread finishes at a time */
-
 void block_store_deinit(struct block_store *store)
 {
 	page_toucher_destroy(store->toucher);
@@ -28,6 +26,7 @@ void block_store_deinit(struct block_store *store)
 	address_table_deinit(&store->live);
 	vec_deinit(&store->displaced);
 	vec_deinit(&store->last);
+	vec_deinit(&store->ended);
 }
 
 static bool grow_column(struct block_store *store, enum block_column column, size_t rows,
@@ -96,8 +95,8 @@ static inline uint64_t weight(const struct block_store *store, const struct live
 }
 
 /* Ends a block at that time. It has left the table of live blocks, or is about to. */
-static void end_block(struct block_store *store, struct site_table *sites,
-		      const struct live_block *block, uint64_t ticks, uint32_t thread)
+static struct err *end_block(struct block_store *store, struct site_table *sites,
+			     const struct live_block *block, uint64_t ticks, uint32_t thread)
 {
 	bool temporary =
 		store->last.items[block->thread] == block->number && store->temporary_known;
@@ -108,6 +107,10 @@ static void end_block(struct block_store *store, struct site_table *sites,
 		store->rows.free_turn[block->number - 1] = (uint32_t)store->count;
 		store->rows.free_thread[block->number - 1] = thread;
 	}
+	if (__builtin_expect(store->ended_wanted, 0) &&
+	    !vec_push(&store->ended, (uint32_t)(block->number - 1)))
+		return err_no_memory();
+	return NULL;
 }
 
 static struct err *displace(struct block_store *store, struct site_table *sites,
@@ -119,10 +122,13 @@ static struct err *displace(struct block_store *store, struct site_table *sites,
 		.ticks = ticks,
 		.thread = thread,
 	};
+	struct err *err;
 
 	store->implicit_frees++;
-	end_block(store, sites, old, ticks, RECORDING_NONE);
-	return vec_push(&store->displaced, displaced) ? NULL : err_no_memory();
+	err = end_block(store, sites, old, ticks, RECORDING_NONE);
+	if (!err && !vec_push(&store->displaced, displaced))
+		err = err_no_memory();
+	return err;
 }
 
 /* Begins to keep tags, at the first block with one: those before it had none. */
@@ -290,44 +296,24 @@ struct err *block_store_free(struct block_store *store, struct site_table *sites
 		*ret = BLOCK_NONE;
 		return NULL;
 	}
-	end_block(store, sites, live, ticks, thread);
 	*ret = live->number - 1;
-	return NULL;
+	return end_block(store, sites, live, ticks, thread);
 }
 
-struct finishing {
-	const struct block_store *store;
-	const struct tick_clock *clock;
-};
-
-static void finish_piece(void *argument, size_t number)
-{
-	const struct finishing *finishing = argument;
-	const struct block_rows *rows = &finishing->store->rows;
-	size_t end = (number + 1) * PIECE_ROWS;
-
-	if (end > finishing->store->count)
-		end = finishing->store->count;
-	for (size_t i = number * PIECE_ROWS; i < end; i++) {
-		rows->allocated_ns[i] = tick_clock_ns(finishing->clock, rows->allocated_ns[i]);
-		if (rows->freed_ns[i] != TIME_NEVER)
-			rows->freed_ns[i] = tick_clock_ns(finishing->clock, rows->freed_ns[i]);
-	}
-}
 
 void block_store_finish(struct block_store *store, const struct tick_clock *clock)
 {
-	struct finishing finishing = {.store = store, .clock = clock};
-
 	page_toucher_destroy(store->toucher);
 	store->toucher = NULL;
 	address_table_deinit(&store->live);
 	vec_deinit(&store->displaced);
 	vec_deinit(&store->last);
+	vec_deinit(&store->ended);
 	store->first_displaced = 0;
 	if (!store->wanted)
 		return;
-	parallel_run(finish_piece, &finishing, (store->count + PIECE_ROWS - 1) / PIECE_ROWS);
+	block_times_convert(clock, &store->rows, 0, store->count, store->rows.allocated_ns,
+			    store->rows.freed_ns);
 	store->columns.count = store->count;
 #define BLOCK_COLUMN(name, type)                                                                   \
 	spill_settle(&store->spills[BLOCK_COLUMN_##name], store->count * sizeof(type));            \

@@ -78,6 +78,9 @@ struct block_store {
 	uint64_t too_late;    /* … and the earliest that was too late for that; 0: none was */
 
 	VEC(uint64_t) last; /* for each thread, its latest allocation */
+	/* Blocks that ended since this was emptied, if wanted: block_times.h. */
+	VEC(uint32_t) ended;
+	bool ended_wanted;
 	uint64_t unknown_frees, implicit_frees;
 };
 

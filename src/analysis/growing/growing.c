@@ -3,11 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "analysis/load/load.h"
 #include "hosted/cleanup.h"
+#include "hosted/now.h"
 
-/* How late an event may be written without the recording being read again from its start. */
+/*
+ * How late an event may be written without the recording being read again from its start. Twice as
+ * late each time that this happened.
+ */
 #define LATE_NS UINT64_C(100000000)
 
 /* So often it is read from its start; after that it is read when it is needed. */
@@ -19,6 +24,8 @@ struct growing {
 	unsigned int needs;
 	struct recording *recording; /* NULL: nothing is taken */
 	struct load load;            /* of the recording */
+	struct block_times times;    /* of looks at it */
+	uint64_t late_ns;
 	unsigned int starts;
 	bool whole;                   /* the recording is to be read as a whole */
 	bool ending;                  /* growing_finish() was called */
@@ -37,6 +44,7 @@ struct err *growing_open(const char *path, unsigned int needs, struct growing **
 		return err_no_memory();
 	growing->source.fd = -1;
 	growing->needs = needs;
+	growing->late_ns = LATE_NS;
 	growing->path = strdup(path);
 	if (!growing->path)
 		return err_no_memory();
@@ -51,6 +59,7 @@ struct err *growing_open(const char *path, unsigned int needs, struct growing **
 static void forget(struct growing *growing)
 {
 	load_deinit(&growing->load);
+	block_times_deinit(&growing->times);
 	growing->load = (struct load){0};
 	recording_close(steal(&growing->recording));
 }
@@ -131,15 +140,19 @@ static struct err *renew(struct growing *growing, bool *ret)
 }
 
 /* Until when all events are surely there. */
-static uint64_t sure_until(const struct load *load)
+static uint64_t sure_until(const struct growing *growing)
 {
-	uint64_t late = tick_clock_span(&load->clock, LATE_NS);
+	const struct load *load = &growing->load;
+	uint64_t late = tick_clock_span(&load->clock, growing->late_ns);
+	uint64_t now = tick_clock_now(&load->header);
 
-	return load->index.latest_ticks > late ? load->index.latest_ticks - late : 0;
+	if (!growing->recording->facts.alive)
+		return UINT64_MAX;
+	return now > late ? now - late : 0;
 }
 
-/* Takes events: all, or what is sure. Begins anew if it has to. */
-static struct err *take(struct growing *growing, bool all)
+/* Takes events: what is sure, and all that happened before `least`. Begins anew if it has to. */
+static struct err *take(struct growing *growing, uint64_t least)
 {
 	struct load *load = &growing->load;
 	struct err *err = NULL;
@@ -151,11 +164,14 @@ static struct err *take(struct growing *growing, bool all)
 		err = renew(growing, &good);
 	while (!err && !growing->whole) {
 		if (good) {
-			err = load_merge(load, all ? UINT64_MAX : sure_until(load));
+			uint64_t until = sure_until(growing);
+
+			err = load_merge(load, until > least ? until : least);
 			if (!err && load->damage.chunks)
 				give_up(growing);
 			if (err || !load->late)
 				return err;
+			growing->late_ns *= 2;
 		}
 		err = start(growing);
 		good = true;
@@ -165,11 +181,67 @@ static struct err *take(struct growing *growing, bool all)
 
 struct err *growing_advance(struct growing *growing)
 {
-	struct err *err = growing->whole ? NULL : take(growing, false);
+	struct err *err = growing->whole ? NULL : take(growing, 0);
 
 	if (err)
 		give_up(growing);
 	return err;
+}
+
+static void sleep_until(uint64_t ns)
+{
+	uint64_t now = now_ns();
+	const struct timespec time = {
+		.tv_sec = (time_t)((ns - now) / 1000000000),
+		.tv_nsec = (long)((ns - now) % 1000000000),
+	};
+
+	if (now < ns)
+		nanosleep(&time, NULL);
+}
+
+/* Takes at least what was written before the call. */
+static struct err *take_written(struct growing *growing)
+{
+	uint64_t asked_ns = now_ns(), asked;
+	struct err *err = NULL;
+
+	if (!growing->recording && !growing->whole) {
+		err = start(growing);
+		// Nothing will be added to it, so that there is nothing to be kept for the next
+		// look.
+		if (!err && growing->recording && !growing->recording->facts.writing)
+			give_up(growing);
+	}
+	if (err || growing->whole)
+		return err;
+	asked = tick_clock_now(&growing->load.header);
+	err = take(growing, 0);
+	if (err || growing->whole || !growing->load.heap_count)
+		return err;
+	// What happened before the call may still come.
+	sleep_until(asked_ns + growing->late_ns);
+	return take(growing, asked);
+}
+
+struct err *growing_look(struct growing *growing, struct recording **ret)
+{
+	struct err *err = take_written(growing);
+
+	*ret = NULL;
+	if (!err && growing->recording) {
+		load_note_file(&growing->load);
+		err = load_look(&growing->load, &growing->times, ret);
+	}
+	if (*ret)
+		return NULL;
+	give_up(growing);
+	return err ? err : recording_open(growing->path, growing->needs, NULL, NULL, ret);
+}
+
+bool growing_goes_on(const struct growing *growing)
+{
+	return !growing->whole;
 }
 
 struct err *growing_finish(struct growing *growing, recording_progress *progress, void *argument,
@@ -183,7 +255,7 @@ struct err *growing_finish(struct growing *growing, recording_progress *progress
 		growing->recording->blocks.leisurely = false;
 		growing->progress = load->progress = progress;
 		growing->argument = load->argument = argument;
-		err = take(growing, true);
+		err = take(growing, UINT64_MAX);
 	}
 	if (!err && growing->recording) {
 		load_note_file(load);

@@ -28,6 +28,19 @@ void growing_close(struct growing *growing);
 struct err *growing_advance(struct growing *growing);
 
 /*
+ * *ret: a recording of all that was written before the call, and perhaps of what came since, as
+ * recording_open() would give it; but times may be 10 microseconds off, because the clock of ticks
+ * is known the better the longer a recording is. The caller owns it, and closes it before the next
+ * call: it shares stacks and blocks with what is taken then. May wait for 0.1 s, until nothing
+ * earlier can come. Needs must be RECORDING_SUMS or RECORDING_BLOCKS for looks that cost only what
+ * is new; with others the file is read as a whole.
+ */
+struct err *growing_look(struct growing *growing, struct recording **ret);
+
+/* Whether the next look, too, can cost only what is new. If not, nothing is kept for it. */
+bool growing_goes_on(const struct growing *growing);
+
+/*
  * Takes the rest. *ret: what recording_open() would give now; the caller owns it. After that only
  * growing_close() can be called.
  */

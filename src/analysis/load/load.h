@@ -4,6 +4,7 @@
  *	load.c          the order of the steps: an index, or the events
  *	load_streams.c  the streams, and what came to them since the last reading
  *	load_facts.c    the header
+ *	load_writer.c   whether the process lives
  *	load_culled.c   records of CULL, before all events
  *	load_ahead.c    decodes the events of a stream in small batches
  *	load_record.c   records that are no operations on blocks
@@ -12,10 +13,12 @@
  *	load_pool.c     records of the program's own pools
  *	load_watch.c    notes what only few views ask for
  *	load_finish.c   makes what views need from what was collected
+ *	load_look.c     the same, while more is still to be collected
  */
 #ifndef MALLOW_ANALYSIS_LOAD_LOAD_H
 #define MALLOW_ANALYSIS_LOAD_LOAD_H
 
+#include "analysis/blocks/block_times.h"
 #include "analysis/chunks/chunk_index.h"
 #include "analysis/live/live_snapshot.h"
 #include "analysis/load/stream_cursor.h"
@@ -165,7 +168,7 @@ struct err *load_header(struct load *load);
 struct err *load_header_again(struct load *load, bool *ret);
 /* Takes the facts of the end record. The header's go before. */
 void load_note_end(struct load *load);
-/* Whether the process with that pid and start time lives on this machine. */
+/* load_writer.c: whether the process with that pid and start time lives on this machine. */
 bool load_writer_alive(uint32_t pid, uint64_t start_time);
 
 /* load_ahead.c: decodes the stream's next events. *ret false: it is at its end. */
@@ -274,7 +277,24 @@ static inline void load_note_time(struct load *load, uint32_t index, uint64_t ti
 
 /* load_finish.c: to be called when everything has been read. */
 struct err *load_finish(struct load *load);
+/*
+ * Steps of it: takes the last readings of the clock; orders lists and gives them times in
+ * nanoseconds; makes the sums and their facts.
+ */
+void load_last_clock(struct load *load);
+struct err *load_finish_lists(struct load *load);
+void load_finish_sums(struct load *load);
 /* Sets the facts that the chunks tell. */
 void load_chunk_facts(struct load *load);
+
+/*
+ * load_look.c: *ret: a recording of what was taken so far, which load_finish() would give; loading
+ * can go on. The caller owns it, and closes it before anything more is taken: it shares stacks and
+ * blocks with the one that is loaded. Times of blocks are kept in `times` from one look to the
+ * next. NULL: there can be no such look, because what is known so far may have to be read
+ * otherwise.
+ */
+extern uint64_t load_look_tolerance_ns; /* times may be so much off; tests lower it */
+struct err *load_look(struct load *load, struct block_times *times, struct recording **ret);
 
 #endif

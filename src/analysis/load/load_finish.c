@@ -125,6 +125,34 @@ static void finish_facts(struct load *load)
 			  !facts->missing_chunks && !facts->lost;
 }
 
+void load_last_clock(struct load *load)
+{
+	// The end record has the latest clock readings, unless a chunk was opened after it.
+	if (load->end_seen && load->end_monotonic_ns && load->end_ticks >= load->index.latest_ticks)
+		load->clock =
+			tick_clock_make(&load->header, load->end_ticks, load->end_monotonic_ns);
+}
+
+struct err *load_finish_lists(struct load *load)
+{
+	struct err *err = load->recording->facts.live ? NULL : load_threads_finish(load);
+
+	if (err)
+		return err;
+	sort_lists(load->recording);
+	convert_times(load);
+	return NULL;
+}
+
+void load_finish_sums(struct load *load)
+{
+	struct recording *recording = load->recording;
+
+	site_table_finish(&recording->sites, &recording->summary);
+	recording->summary.peak_time_ns = tick_clock_ns(&load->clock, recording->sites.peak_ticks);
+	finish_facts(load);
+}
+
 struct err *load_finish(struct load *load)
 {
 	struct recording *recording = load->recording;
@@ -134,24 +162,15 @@ struct err *load_finish(struct load *load)
 	err = stack_trie_finish(&recording->stacks);
 	if (err)
 		return err;
-	// The end record has the latest clock readings, unless a chunk was opened after it.
-	if (load->end_seen && load->end_monotonic_ns && load->end_ticks >= load->index.latest_ticks)
-		load->clock =
-			tick_clock_make(&load->header, load->end_ticks, load->end_monotonic_ns);
-	if (!recording->facts.live) {
-		err = load_threads_finish(load);
-		if (err)
-			return err;
-	}
-	sort_lists(recording);
-	convert_times(load);
+	load_last_clock(load);
+	err = load_finish_lists(load);
+	if (err)
+		return err;
 	block_store_finish(&recording->blocks, &load->clock);
 	pool_table_finish(&recording->pools, &load->clock);
 	if (recording->live_line.moment > recording->live_line.operations)
 		site_table_hold_peak(&recording->sites);
-	site_table_finish(&recording->sites, &recording->summary);
-	recording->summary.peak_time_ns = tick_clock_ns(&load->clock, recording->sites.peak_ticks);
-	finish_facts(load);
+	load_finish_sums(load);
 	if (recording->facts.live) {
 		err = live_load_finish(load);
 		if (err)

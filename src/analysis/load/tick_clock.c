@@ -1,5 +1,7 @@
 #include "analysis/load/tick_clock.h"
 
+#include "hosted/now.h"
+
 static void set_rate(struct tick_clock *clock, uint64_t ticks, uint64_t nanoseconds)
 {
 	unsigned __int128 factor = (unsigned __int128)nanoseconds << 63;
@@ -35,6 +37,15 @@ uint64_t tick_clock_ns_slow(const struct tick_clock *clock, uint64_t passed)
 	unsigned __int128 ns = (unsigned __int128)passed * clock->nanoseconds / clock->ticks;
 
 	return ns >> 64 ? UINT64_MAX - 1 : (uint64_t)ns;
+}
+
+uint64_t tick_clock_now(const struct trace_header *header)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	if (header->clock == TRACE_CLOCK_TSC)
+		return __builtin_ia32_rdtsc();
+#endif
+	return now_ns();
 }
 
 uint64_t tick_clock_span(const struct tick_clock *clock, uint64_t nanoseconds)

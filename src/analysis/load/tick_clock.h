@@ -45,6 +45,9 @@ static inline uint64_t tick_clock_ns(const struct tick_clock *clock, uint64_t ti
 	return ns + (rest >= clock->ticks);
 }
 
+/* The present time in ticks of a recording that is being written on this machine. */
+uint64_t tick_clock_now(const struct trace_header *header);
+
 /* How many ticks pass in so many nanoseconds. */
 uint64_t tick_clock_span(const struct tick_clock *clock, uint64_t nanoseconds);
 

@@ -117,13 +117,13 @@ struct err *stack_trie_insert_slow(struct stack_trie *trie, uint32_t parent, uin
 	return add(trie, step, frame, seen, ret);
 }
 
-struct err *stack_trie_finish(struct stack_trie *trie)
+struct err *stack_trie_show(struct stack_trie *trie)
 {
 	size_t count = trie->steps.count ? trie->steps.count - 1 : 0;
 
-	if (!vec_reserve(&trie->nodes, count))
+	if (!vec_reserve(&trie->nodes, count - trie->nodes.count))
 		return err_no_memory();
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = trie->nodes.count; i < count; i++) {
 		const struct stack_step *step = &trie->steps.items[i + 1];
 		struct stack_node node = {
 			.frame = step->frame,
@@ -133,6 +133,15 @@ struct err *stack_trie_finish(struct stack_trie *trie)
 
 		trie->nodes.items[trie->nodes.count++] = node;
 	}
+	return NULL;
+}
+
+struct err *stack_trie_finish(struct stack_trie *trie)
+{
+	struct err *err = stack_trie_show(trie);
+
+	if (err)
+		return err;
 	vec_deinit(&trie->steps);
 	vec_deinit(&trie->many);
 	map_deinit(&trie->by_edge);

@@ -27,8 +27,8 @@ struct stack_step {
 };
 
 struct stack_trie {
-	VEC(struct stack_node) nodes; /* after stack_trie_finish() */
-	VEC(struct stack_step) steps; /* before that: node n is step n + 1, step 0 is the root */
+	VEC(struct stack_node) nodes; /* after stack_trie_show() */
+	VEC(struct stack_step) steps; /* node n is step n + 1, step 0 is the root */
 	VEC(uint8_t) many;            /* a bit for each step: its children are in by_edge */
 	struct map by_edge;           /* from step and frame to the child's step */
 };
@@ -55,7 +55,10 @@ static inline struct err *stack_trie_insert(struct stack_trie *trie, uint32_t pa
 	return stack_trie_insert_slow(trie, parent, frame, ret);
 }
 
-/* Makes `nodes`. After that nothing can be inserted. */
+/* Makes `nodes`, of all that was inserted so far. */
+struct err *stack_trie_show(struct stack_trie *trie);
+
+/* The same for the last time: nothing can be inserted any more. */
 struct err *stack_trie_finish(struct stack_trie *trie);
 
 #endif
