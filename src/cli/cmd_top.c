@@ -3,6 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analysis/growing/growing.h"
 #include "cli/cli.h"
 #include "cli/live_output.h"
 #include "cli/options.h"
@@ -38,6 +39,7 @@ struct top {
 	struct distinct_names names; /* of the screen */
 	const char *given;           /* as typed */
 	int fd;
+	struct growing *growing; /* reads it */
 	char *name;
 	int64_t interval; /* milliseconds from one reading to the next … */
 	int64_t next;     /* … and when that is due */
@@ -51,6 +53,7 @@ static void top_deinit(struct top *top)
 	top_model_deinit(&top->model);
 	plumbing_destroy(top->plumbing);
 	distinct_names_deinit(&top->names);
+	growing_close(top->growing);
 	free(top->name);
 	if (top->fd >= 0)
 		close(top->fd);
@@ -64,14 +67,22 @@ static int64_t now(void)
 	return (int64_t)time.tv_sec * 1000 + time.tv_nsec / MILLION;
 }
 
-/* Reads the recording again. A large one takes a while, so it is read less often. */
+/*
+ * Reads the recording again. If that takes a while, because it cannot be read on from the last
+ * time, it is read less often.
+ */
 static struct err *read_again(struct top *top)
 {
 	struct recording *recording = NULL;
 	int64_t begun = now(), took;
-	struct err *err =
-		recording_open_descriptor("the recording", top->fd, RECORDING_SUMS, &recording);
+	struct err *err = NULL;
 
+	top_model_drop(&top->model);
+	if (!top->growing)
+		err = growing_open_descriptor("the recording", top->fd, RECORDING_SUMS,
+					      &top->growing);
+	if (!err)
+		err = growing_look(top->growing, &recording);
 	if (!err)
 		err = top_model_take(&top->model, recording);
 	if (err)
@@ -106,6 +117,7 @@ static struct err *find_again(struct top *top)
 	close(top->fd);
 	free(steal(&top->name));
 	top_model_deinit(&top->model);
+	growing_close(steal(&top->growing));
 	top->model = fresh;
 	top->fd = fd;
 	return read_again(top);

@@ -1,5 +1,7 @@
 #include "analysis/growing/growing.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,7 +21,8 @@
 #define STARTS_MAX 4
 
 struct growing {
-	char *path;
+	char *name; /* its path, or what messages call it */
+	int fd;     /* borrowed; -1: there is a path */
 	struct byte_source source;
 	unsigned int needs;
 	struct recording *recording; /* NULL: nothing is taken */
@@ -35,24 +38,51 @@ struct growing {
 
 CLEANUP_DEFINE(struct growing *, growing_close);
 
-struct err *growing_open(const char *path, unsigned int needs, struct growing **ret)
+static struct err *make(const char *name, unsigned int needs, struct growing **ret)
 {
 	cleanup(growing_close_at) struct growing *growing = calloc(1, sizeof(*growing));
-	struct err *err;
 
 	if (!growing)
 		return err_no_memory();
-	growing->source.fd = -1;
+	growing->source.fd = growing->fd = -1;
 	growing->needs = needs;
 	growing->late_ns = LATE_NS;
-	growing->path = strdup(path);
-	if (!growing->path)
+	growing->name = strdup(name);
+	if (!growing->name)
 		return err_no_memory();
-	err = byte_source_open(growing->path, &growing->source);
-	if (err)
-		return err;
 	*ret = steal(&growing);
 	return NULL;
+}
+
+struct err *growing_open(const char *path, unsigned int needs, struct growing **ret)
+{
+	cleanup(growing_close_at) struct growing *growing = NULL;
+	struct err *err = make(path, needs, &growing);
+
+	if (!err)
+		err = byte_source_open(growing->name, &growing->source);
+	if (!err)
+		*ret = steal(&growing);
+	return err;
+}
+
+struct err *growing_open_descriptor(const char *name, int fd, unsigned int needs,
+				    struct growing **ret)
+{
+	cleanup(growing_close_at) struct growing *growing = NULL;
+	struct err *err = make(name, needs, &growing);
+	int copy;
+
+	if (err)
+		return err;
+	growing->fd = fd;
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (copy < 0)
+		return err_create_errno(errno, "%s: descriptor %d", name, fd);
+	err = byte_source_take(growing->name, copy, &growing->source);
+	if (!err)
+		*ret = steal(&growing);
+	return err;
 }
 
 /* Forgets all that was taken. */
@@ -70,7 +100,7 @@ void growing_close(struct growing *growing)
 		return;
 	forget(growing);
 	byte_source_close(&growing->source);
-	free(growing->path);
+	free(growing->name);
 	free(growing);
 }
 
@@ -122,7 +152,9 @@ static bool is_replaced(const struct growing *growing)
 {
 	struct stat old, new;
 
-	return fstat(growing->source.fd, &old) < 0 || stat(growing->path, &new) < 0 ||
+	if (growing->fd >= 0)
+		return false;
+	return fstat(growing->source.fd, &old) < 0 || stat(growing->name, &new) < 0 ||
 	       old.st_dev != new.st_dev || old.st_ino != new.st_ino;
 }
 
@@ -188,6 +220,14 @@ struct err *growing_advance(struct growing *growing)
 	return err;
 }
 
+static struct err *read_whole(const struct growing *growing, struct recording **ret)
+{
+	if (growing->fd >= 0)
+		return recording_open_descriptor(growing->name, growing->fd, growing->needs, ret);
+	return recording_open(growing->name, growing->needs, growing->progress, growing->argument,
+			      ret);
+}
+
 static void sleep_until(uint64_t ns)
 {
 	uint64_t now = now_ns();
@@ -236,7 +276,7 @@ struct err *growing_look(struct growing *growing, struct recording **ret)
 	if (*ret)
 		return NULL;
 	give_up(growing);
-	return err ? err : recording_open(growing->path, growing->needs, NULL, NULL, ret);
+	return err ? err : read_whole(growing, ret);
 }
 
 bool growing_goes_on(const struct growing *growing)
@@ -250,11 +290,11 @@ struct err *growing_finish(struct growing *growing, recording_progress *progress
 	struct load *load = &growing->load;
 	struct err *err = NULL;
 
+	growing->progress = load->progress = progress;
+	growing->argument = load->argument = argument;
 	if (!growing->whole && growing->recording) {
 		growing->ending = true;
 		growing->recording->blocks.leisurely = false;
-		growing->progress = load->progress = progress;
-		growing->argument = load->argument = argument;
 		err = take(growing, UINT64_MAX);
 	}
 	if (!err && growing->recording) {
@@ -264,7 +304,7 @@ struct err *growing_finish(struct growing *growing, recording_progress *progress
 	if (err)
 		return err;
 	if (!growing->recording)
-		return recording_open(growing->path, growing->needs, progress, argument, ret);
+		return read_whole(growing, ret);
 	*ret = steal(&growing->recording);
 	forget(growing);
 	return NULL;

@@ -5,7 +5,7 @@
 
 #include "hosted/cleanup.h"
 
-static void drop_reading(struct top_model *model)
+void top_model_drop(struct top_model *model)
 {
 	if (model->symbolized)
 		symbolized_destroy(model->symbolized);
@@ -17,7 +17,7 @@ static void drop_reading(struct top_model *model)
 
 void top_model_deinit(struct top_model *model)
 {
-	drop_reading(model);
+	top_model_drop(model);
 	vec_deinit(&model->rows);
 	vec_deinit(&model->history);
 	map_deinit(&model->marked);
@@ -195,10 +195,10 @@ static struct err *set_mark(struct top_model *model)
 
 struct err *top_model_take(struct top_model *model, struct recording *recording)
 {
-	bool first = !model->recording;
+	bool first = !model->history.count;
 	struct err *err = NULL;
 
-	drop_reading(model);
+	top_model_drop(model);
 	model->recording = recording;
 	if (!model->symbolizer)
 		err = symbolizer_create(&model->symbolizer);

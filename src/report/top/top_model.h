@@ -50,6 +50,9 @@ void top_model_deinit(struct top_model *model);
  */
 struct err *top_model_take(struct top_model *model, struct recording *recording);
 
+/* Closes the latest reading, and shows nothing until the next one is taken. */
+void top_model_drop(struct top_model *model);
+
 /*
  * These apply to the latest reading and to later ones. filter is copied, and cut if it is too long.
  */
