@@ -63,6 +63,13 @@ static struct err *open_source(const struct byte_source *source, unsigned int ne
 	return NULL;
 }
 
+struct err *recording_open_source(const struct byte_source *source, unsigned int needs,
+				  recording_progress *progress, void *argument,
+				  struct recording **ret)
+{
+	return open_source(source, needs, 0, progress, argument, ret);
+}
+
 static struct err *open_path(const char *path, unsigned int needs, uint64_t moment,
 			     recording_progress *progress, void *argument, struct recording **ret)
 {

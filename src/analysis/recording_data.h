@@ -61,6 +61,11 @@ struct recording {
 /* Frees what the struct holds, not the struct. Accepts one that was filled in part. */
 void recording_deinit(struct recording *recording);
 
+/* As recording_open(), for a source that the caller has. */
+struct err *recording_open_source(const struct byte_source *source, unsigned int needs,
+				  recording_progress *progress, void *argument,
+				  struct recording **ret);
+
 /* Fills an empty recording. needs: enum recording_needs. */
 struct err *load_recording(struct recording *recording, const struct byte_source *source,
 			   unsigned int needs, recording_progress *progress, void *argument);

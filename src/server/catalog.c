@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis/growing/growing.h"
 #include "hosted/cleanup.h"
 #include "hosted/files/byte_source.h"
 #include "hosted/now.h"
@@ -18,6 +19,12 @@
 
 /* For so long, what is known of a recording is used without a look at its file. */
 #define FRESH_NS UINT64_C(1000000000)
+
+/*
+ * For so long, a request waits until others have done with what is to be read on. Then the
+ * recording is read from its start, beside what they have.
+ */
+#define PATIENCE_NS UINT64_C(250000000)
 
 /* The state of a file when something was made from it. */
 struct seen {
@@ -36,9 +43,10 @@ struct entry {
 	pthread_mutex_t lock;     /* guards the next two */
 	struct dataset *dataset;  /* NULL: not open */
 	struct seen opened;
-	pthread_mutex_t summary_lock; /* guards the next two */
+	pthread_mutex_t summary_lock; /* guards the next three */
 	char *summary;                /* NULL: none is kept */
 	struct seen summarized;
+	struct growing *growing; /* of the summary: the recording is being written; else NULL */
 };
 
 struct catalog {
@@ -56,6 +64,7 @@ CLEANUP_DEFINE(struct recording *, recording_close);
 static void entry_destroy(struct entry *entry)
 {
 	dataset_release(entry->dataset);
+	growing_close(entry->growing);
 	pthread_mutex_destroy(&entry->lock);
 	pthread_mutex_destroy(&entry->summary_lock);
 	free(entry->summary);
@@ -212,15 +221,34 @@ static void adopt(struct catalog *catalog, struct entry *entry, const struct rec
 	pthread_mutex_unlock(&catalog->lock);
 }
 
+/* Waits until nobody uses the entry's data set. false: that would take too long. */
+static bool wait_until_unused(const struct entry *entry)
+{
+	const struct timespec time = {.tv_nsec = 1000000};
+	uint64_t begun = now_ns();
+
+	// Who else is in a request has the data set already, and needs no lock of the entry.
+	while (!dataset_is_unused(entry->dataset)) {
+		if (now_ns() - begun > PATIENCE_NS)
+			return false;
+		nanosleep(&time, NULL);
+	}
+	return true;
+}
+
 /* Loads the recording again. Call it under the entry's lock. */
 static struct err *reopen(struct catalog *catalog, struct entry *entry)
 {
+	struct reading reading = {0};
 	struct dataset *dataset;
 	struct seen seen;
 	struct err *err = see(entry->item.path, &seen);
 
-	if (!err)
-		err = dataset_open(entry->item.path, catalog->options.debug_paths, &dataset);
+	if (err)
+		return err;
+	if (entry->dataset && dataset_grows(entry->dataset) && wait_until_unused(entry))
+		reading = dataset_end(steal(&entry->dataset));
+	err = dataset_open(entry->item.path, catalog->options.debug_paths, &reading, &dataset);
 	if (err)
 		return err;
 	adopt(catalog, entry, dataset->recording);
@@ -277,7 +305,7 @@ static struct dataset *take_unused(struct catalog *catalog)
 		// If somebody has the lock, the recording is being asked for.
 		if (pthread_mutex_trylock(&entry->lock))
 			continue;
-		if (dataset_is_unused(entry->dataset)) {
+		if (!entry->dataset || dataset_is_unused(entry->dataset)) {
 			taken = steal(&entry->dataset);
 			catalog->open.count--;
 			memmove(&catalog->open.items[i], &catalog->open.items[i + 1],
@@ -381,6 +409,20 @@ struct err *catalog_find_index(struct catalog *catalog, const char *id, struct r
 	return NULL;
 }
 
+/* *ret: to be closed before it is read again. Call it under the summary's lock. */
+static struct err *read_sums(struct entry *entry, struct recording **ret)
+{
+	struct err *err = NULL;
+
+	if (!entry->growing)
+		err = growing_open(entry->item.path, RECORDING_SUMS, &entry->growing);
+	if (!err)
+		err = growing_look(entry->growing, ret);
+	if (err || !growing_goes_on(entry->growing))
+		growing_close(steal(&entry->growing));
+	return err;
+}
+
 /* Makes the text of an entry. Call it under the summary's lock. */
 static struct err *summarize(struct catalog *catalog, struct entry *entry, catalog_summary *make)
 {
@@ -391,7 +433,7 @@ static struct err *summarize(struct catalog *catalog, struct entry *entry, catal
 	struct err *err = see(item.path, &seen);
 
 	if (!err)
-		err = recording_open(item.path, RECORDING_SUMS, NULL, NULL, &recording);
+		err = read_sums(entry, &recording);
 	if (err)
 		return err;
 	adopt(catalog, entry, recording);

@@ -9,6 +9,13 @@
 #include "server/selection.h"
 #include "symbols/symbolizer.h"
 
+void reading_deinit(struct reading *reading)
+{
+	growing_close(reading->growing);
+	symbolizer_destroy(reading->symbolizer);
+	*reading = (struct reading){0};
+}
+
 void dataset_release(struct dataset *dataset)
 {
 	if (!dataset || __atomic_sub_fetch(&dataset->references, 1, __ATOMIC_ACQ_REL))
@@ -26,37 +33,66 @@ void dataset_release(struct dataset *dataset)
 	free(dataset->sums);
 	free(dataset->timeline);
 	symbolized_destroy(dataset->symbolized);
-	symbolizer_destroy(dataset->symbolizer);
 	recording_close(dataset->owned);
+	reading_deinit(&dataset->reading);
 	pthread_mutex_destroy(&dataset->lock);
 	free(dataset);
 }
 CLEANUP_DEFINE(struct dataset *, dataset_release);
 
-struct err *dataset_open(const char *path, const char *const *debug_paths, struct dataset **ret)
+/* Reads the recording, or what came to it since the last data set. */
+static struct err *read_on(struct dataset *dataset, const char *path)
+{
+	struct reading *reading = &dataset->reading;
+	struct err *err = NULL;
+
+	if (!reading->growing)
+		err = growing_open(path, RECORDING_BLOCKS, &reading->growing);
+	if (!err)
+		err = growing_look(reading->growing, &dataset->owned);
+	if (!err && !growing_goes_on(reading->growing))
+		growing_close(steal(&reading->growing));
+	return err;
+}
+
+static struct err *make_symbolizer(struct dataset *dataset, const char *const *debug_paths)
+{
+	struct reading *reading = &dataset->reading;
+	struct err *err;
+
+	if (reading->symbolizer)
+		return NULL;
+	err = symbolizer_create(&reading->symbolizer);
+	return err ? err : symbolizer_add_debug_paths(reading->symbolizer, debug_paths);
+}
+
+struct err *dataset_open(const char *path, const char *const *debug_paths, struct reading *reading,
+			 struct dataset **ret)
 {
 	static uint64_t serials;
 	struct timespec now;
 	cleanup(dataset_release_at) struct dataset *dataset = calloc(1, sizeof(*dataset));
 	struct err *err;
 
-	if (!dataset)
+	if (!dataset) {
+		reading_deinit(reading);
 		return err_no_memory();
+	}
+	dataset->reading = *reading;
+	*reading = (struct reading){0};
 	dataset->references = 1;
 	pthread_mutex_init(&dataset->lock, NULL);
 	dataset->serial = __atomic_add_fetch(&serials, 1, __ATOMIC_RELAXED);
 	clock_gettime(CLOCK_REALTIME, &now);
 	dataset->opened_realtime_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	err = recording_open(path, RECORDING_BLOCKS, NULL, NULL, &dataset->owned);
+	err = read_on(dataset, path);
 	if (!err)
 		index_file_renew(dataset->owned);
 	if (!err)
-		err = symbolizer_create(&dataset->symbolizer);
-	if (!err)
-		err = symbolizer_add_debug_paths(dataset->symbolizer, debug_paths);
+		err = make_symbolizer(dataset, debug_paths);
 	if (!err)
 		err = symbolized_create(dataset->owned,
-					&(struct naming){.symbolizer = dataset->symbolizer},
+					&(struct naming){.symbolizer = dataset->reading.symbolizer},
 					&dataset->symbolized);
 	if (!err)
 		err = frame_calls_create(dataset->owned, &dataset->frame_calls);
@@ -75,6 +111,20 @@ struct dataset *dataset_hold(struct dataset *dataset)
 {
 	__atomic_add_fetch(&dataset->references, 1, __ATOMIC_RELAXED);
 	return dataset;
+}
+
+bool dataset_grows(const struct dataset *dataset)
+{
+	return dataset->reading.growing;
+}
+
+struct reading dataset_end(struct dataset *dataset)
+{
+	struct reading reading = dataset->reading;
+
+	dataset->reading = (struct reading){0};
+	dataset_release(dataset);
+	return reading;
 }
 
 bool dataset_is_unused(const struct dataset *dataset)

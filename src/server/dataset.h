@@ -1,7 +1,8 @@
 /*
  * A loaded recording, with data that several requests need: each is made when it is first asked
- * for, and kept. References are counted. A recording that has grown is loaded again as a new data
- * set; the old one goes when its last request is over.
+ * for, and kept. References are counted. A recording that has changed becomes a new data set; the
+ * old one goes when its last request is over. Data sets of a recording that is being written share
+ * what was read of it, so that the old one must go before the new one comes: dataset_end().
  *
  * The lock guards symbolized, frames and selections, and the making of sums, groups and the
  * timeline. The other members, but for references, do not change after dataset_open(). Sums, groups
@@ -15,12 +16,19 @@
 #include "analysis/blocks/site_sums.h"
 #include "analysis/names/symbolized.h"
 #include "analysis/groups/block_groups.h"
+#include "analysis/growing/growing.h"
 #include "analysis/views/timeline.h"
 #include "server/frame_json.h"
 
 #define DATASET_SELECTIONS 4
 
 struct selection;
+
+/* What one data set of a recording leaves to the next. Zeroed: nothing. */
+struct reading {
+	struct growing *growing; /* NULL: the recording does not grow, or is not open */
+	struct symbolizer *symbolizer;
+};
 
 struct dataset {
 	const struct recording *recording;
@@ -35,7 +43,7 @@ struct dataset {
 	struct selection *selections[DATASET_SELECTIONS]; /* the latest used first; NULL: none */
 
 	struct recording *owned;
-	struct symbolizer *symbolizer;
+	struct reading reading;
 	uint64_t *frame_calls;
 	struct site_sums *sums;
 	struct timeline_point *timeline; /* NULL: not made */
@@ -46,9 +54,19 @@ struct dataset {
 
 /*
  * Opens a recording with its blocks. *ret: one reference for the caller. debug_paths: for
- * symbolizer_add_debug_paths().
+ * symbolizer_add_debug_paths(). *reading: from dataset_end(), or zeroed; it is zeroed, also on
+ * failure.
  */
-struct err *dataset_open(const char *path, const char *const *debug_paths, struct dataset **ret);
+struct err *dataset_open(const char *path, const char *const *debug_paths, struct reading *reading,
+			 struct dataset **ret);
+/*
+ * Releases the only reference. Returns what another data set of the recording can go on with; the
+ * caller gives it to dataset_open() or reading_deinit().
+ */
+struct reading dataset_end(struct dataset *dataset);
+void reading_deinit(struct reading *reading);
+/* Whether another data set of the recording can go on from here. */
+bool dataset_grows(const struct dataset *dataset);
 struct dataset *dataset_hold(struct dataset *dataset);
 /* Accepts NULL. */
 void dataset_release(struct dataset *dataset);

@@ -22,7 +22,7 @@
 
 struct growing {
 	char *name; /* its path, or what messages call it */
-	int fd;     /* borrowed; -1: there is a path */
+	bool named; /* it is a path */
 	struct byte_source source;
 	unsigned int needs;
 	struct recording *recording; /* NULL: nothing is taken */
@@ -44,7 +44,7 @@ static struct err *make(const char *name, unsigned int needs, struct growing **r
 
 	if (!growing)
 		return err_no_memory();
-	growing->source.fd = growing->fd = -1;
+	growing->source.fd = -1;
 	growing->needs = needs;
 	growing->late_ns = LATE_NS;
 	growing->name = strdup(name);
@@ -59,8 +59,10 @@ struct err *growing_open(const char *path, unsigned int needs, struct growing **
 	cleanup(growing_close_at) struct growing *growing = NULL;
 	struct err *err = make(path, needs, &growing);
 
-	if (!err)
-		err = byte_source_open(growing->name, &growing->source);
+	if (err)
+		return err;
+	growing->named = true;
+	err = byte_source_open(growing->name, &growing->source);
 	if (!err)
 		*ret = steal(&growing);
 	return err;
@@ -75,7 +77,6 @@ struct err *growing_open_descriptor(const char *name, int fd, unsigned int needs
 
 	if (err)
 		return err;
-	growing->fd = fd;
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (copy < 0)
 		return err_create_errno(errno, "%s: descriptor %d", name, fd);
@@ -152,7 +153,7 @@ static bool is_replaced(const struct growing *growing)
 {
 	struct stat old, new;
 
-	if (growing->fd >= 0)
+	if (!growing->named)
 		return false;
 	return fstat(growing->source.fd, &old) < 0 || stat(growing->name, &new) < 0 ||
 	       old.st_dev != new.st_dev || old.st_ino != new.st_ino;
@@ -222,10 +223,11 @@ struct err *growing_advance(struct growing *growing)
 
 static struct err *read_whole(const struct growing *growing, struct recording **ret)
 {
-	if (growing->fd >= 0)
-		return recording_open_descriptor(growing->name, growing->fd, growing->needs, ret);
-	return recording_open(growing->name, growing->needs, growing->progress, growing->argument,
-			      ret);
+	if (is_replaced(growing))
+		return recording_open(growing->name, growing->needs, growing->progress,
+				      growing->argument, ret);
+	return recording_open_source(&growing->source, growing->needs, growing->progress,
+				     growing->argument, ret);
 }
 
 static void sleep_until(uint64_t ns)

@@ -21,10 +21,7 @@ struct growing;
 /* Opens the file, and reads nothing yet. needs: as for recording_open(); not RECORDING_LIVE_LINE.
  */
 struct err *growing_open(const char *path, unsigned int needs, struct growing **ret);
-/*
- * The same for an open file, which stays the caller's, open until growing_close(). name: for
- * messages.
- */
+/* The same for an open file, which stays the caller's. name: for messages. */
 struct err *growing_open_descriptor(const char *name, int fd, unsigned int needs,
 				    struct growing **ret);
 /* Accepts NULL. */
