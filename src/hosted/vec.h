@@ -44,10 +44,9 @@
 /* Appends all items of another array of that type. False: no memory, nothing changed. */
 #define vec_append(vec, from)                                                                      \
 	(!(from)->count ||                                                                         \
-	 (vec_reserve((vec), (from)->count) &&                                                     \
-	  (memcpy((vec)->items + (vec)->count, (from)->items,                                      \
-		  (from)->count * sizeof(*(vec)->items)),                                          \
-	   (vec)->count += (from)->count, true)))
+	 (vec_reserve((vec), (from)->count) && (memcpy((vec)->items + (vec)->count, (from)->items, \
+						       (from)->count * sizeof(*(vec)->items)),     \
+						(vec)->count += (from)->count, true)))
 
 #define vec_deinit(vec)                                                                            \
 	do {                                                                                       \
