@@ -21,7 +21,7 @@
 struct recording {
 	/* All but sites, summary and facts belongs to another recording: filtered.h. */
 	bool borrowed;
-	bool growing; /* stacks and blocks belong to the recording that it is a look at: load_look() */
+	bool growing;       /* stacks and blocks belong to the recording that it is a look at */
 	struct arena arena; /* strings */
 	struct recording_facts facts;
 	struct recording_summary summary;

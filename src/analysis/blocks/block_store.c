@@ -300,7 +300,6 @@ struct err *block_store_free(struct block_store *store, struct site_table *sites
 	return end_block(store, sites, live, ticks, thread);
 }
 
-
 void block_store_finish(struct block_store *store, const struct tick_clock *clock)
 {
 	page_toucher_destroy(store->toucher);

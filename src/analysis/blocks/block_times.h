@@ -1,6 +1,6 @@
 /*
- * Times of blocks in nanoseconds, beside the ticks in the rows of a recording that still grows. From
- * one look at it to the next, only times of blocks that began or ended since are converted.
+ * Times of blocks in nanoseconds, beside the ticks in the rows of a recording that still grows.
+ * From one look at it to the next, only times of blocks that began or ended since are converted.
  */
 #ifndef MALLOW_ANALYSIS_BLOCKS_BLOCK_TIMES_H
 #define MALLOW_ANALYSIS_BLOCKS_BLOCK_TIMES_H
@@ -17,7 +17,7 @@ struct block_rows;
 struct block_times {
 	struct spill allocated, freed;
 	uint64_t capacity;
-	uint64_t count; /* so many blocks have their times … */
+	uint64_t count;          /* so many blocks have their times … */
 	struct tick_clock clock; /* … by this clock */
 };
 
