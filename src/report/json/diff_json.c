@@ -7,15 +7,19 @@ static const char *const side_names[DIFF_SIDES] = {"before", "after"};
 
 static void put_side(struct json_writer *json, const struct diff_view *view, int side)
 {
-	const struct recording *recording = view->diff->sides[side];
+	const struct diff_side_view *shown = &view->sides[side];
+	const struct report_subject subject = {
+		.recording = view->diff->sides[side],
+		.processes = shown->processes,
+		.suppressed = shown->suppressed,
+	};
 
 	json_key(json, side_names[side]);
 	json_object(json);
-	json_field_text(json, "typed", view->sides[side].typed);
-	json_field_bool(json, "moment", view->sides[side].moment);
-	json_field_double(json, "scale", view->sides[side].scale);
-	json_report_identity(json, recording_facts(recording));
-	json_report_sums(json, recording_summary(recording));
+	json_field_text(json, "typed", shown->typed);
+	json_field_bool(json, "moment", shown->moment);
+	json_field_double(json, "scale", shown->scale);
+	json_report_subject(json, &subject);
 	json_end(json);
 }
 
