@@ -53,7 +53,8 @@ static struct err *put_row(struct json_writer *json, const struct diff_view *vie
 		json_key(json, "stack");
 		err = json_stacks_put(stacks, json, row->stack);
 	}
-	json_end(json);
+	if (!err)
+		json_end(json);
 	return err;
 }
 
@@ -74,9 +75,12 @@ struct err *diff_json_write(struct json_writer *json, const struct diff_view *vi
 	json_array(json);
 	for (uint32_t i = 0; !err && i < diff_view_rows(view); i++)
 		err = put_row(json, view, &stacks, &view->rows->items[i]);
+	if (err)
+		return err;
 	json_end(json);
-	if (!err && view->by == DIFF_BY_SITE)
+	if (view->by == DIFF_BY_SITE)
 		err = json_stacks_finish(&stacks, json);
-	json_end(json);
+	if (!err)
+		json_end(json);
 	return err;
 }

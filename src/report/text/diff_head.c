@@ -19,16 +19,16 @@ static void put_run(struct buf *buf, const struct diff_view *view, int side)
 {
 	const struct recording_facts *facts = recording_facts(view->diff->sides[side]);
 	const struct diff_side_view *shown = &view->sides[side];
-	cleanup(buf_deinit) struct buf scratch = BUF_EMPTY;
 
-	if (shown->processes)
+	if (shown->processes) {
 		buf_printf(buf, "  %s, %s in all%s",
 			   format_counted(facts->processes, "recording", true).text,
 			   format_time(facts->duration_ns).text,
 			   facts->complete ? "" : ", not all complete");
-	else
-		buf_printf(buf, "  ran %s, %s", format_time(facts->duration_ns).text,
-			   summary_end(facts, &scratch));
+	} else {
+		buf_printf(buf, "  ran %s, ", format_time(facts->duration_ns).text);
+		summary_put_end(buf, facts);
+	}
 	if (facts->peaks_added)
 		buf_text(buf, ", peaks added up");
 	else if (!shown->moment)
@@ -56,7 +56,7 @@ static void put_side(struct buf *buf, const struct style *style, const struct di
 	frame_name_put_path(buf, style, view->sides[side].typed, room);
 	style_end(buf, style);
 	style_begin(buf, style, STYLE_DIM);
-	buf_put(buf, run.data, run.size);
+	buf_append(buf, &run);
 	style_end(buf, style);
 	buf_char(buf, '\n');
 	text_report_live(buf, facts);
@@ -173,7 +173,7 @@ static void put_second_sentence(struct buf *buf, const struct style *style,
 						 style->width
 				 ? ".\n"
 				 : "; ");
-		buf_put(buf, second.data, second.size);
+		buf_append(buf, &second);
 	}
 	buf_text(buf, ".\n");
 }
