@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/checked.h"
+#include "cli/narrowed.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -13,7 +13,7 @@
 
 struct gate {
 	const struct check_wanted *wanted;
-	struct checked old;             /* the baseline */
+	struct narrowed old;            /* the baseline */
 	struct check_baseline baseline; /* recording NULL: none */
 	uint64_t verdicts, broken;
 };
@@ -32,12 +32,12 @@ static int worse(int a, int b)
 static int open_baseline(struct gate *gate)
 {
 	const char *path = gate->wanted->baseline;
-	struct checked_wanted wanted = gate->wanted->sides;
+	struct narrowed_wanted wanted = gate->wanted->sides;
 
 	if (!path)
 		return CLI_OK;
-	wanted.growth = false;
-	if (!checked_open(path, &wanted, &gate->old))
+	wanted.needs &= ~(unsigned int)RECORDING_RUN_FACTS;
+	if (!narrowed_open(path, &wanted, &gate->old))
 		return CLI_UNSURE;
 	gate->baseline.recording = gate->old.recording;
 	gate->baseline.symbolized = gate->old.symbolized;
@@ -66,7 +66,7 @@ static int status_of(struct gate *gate, const struct check_subject *subject)
 }
 
 /* Judges an open recording, and writes what comes out. Returns its status. */
-static int judge(struct gate *gate, struct check_report *report, const struct checked *checked,
+static int judge(struct gate *gate, struct check_report *report, const struct narrowed *checked,
 		 const struct check_subject *opened)
 {
 	cleanup(verdicts_deinit) struct verdicts verdicts = {0};
@@ -86,7 +86,7 @@ static int judge(struct gate *gate, struct check_report *report, const struct ch
 
 static int check_one(struct gate *gate, struct check_report *report, const char *path)
 {
-	cleanup(checked_close) struct checked checked = {0};
+	cleanup(narrowed_close) struct narrowed checked = {0};
 	cleanup(buf_deinit) struct buf operands = BUF_EMPTY;
 	struct check_subject subject = {.path = path};
 
@@ -94,7 +94,7 @@ static int check_one(struct gate *gate, struct check_report *report, const char 
 	subject.operands = buf_string(&operands);
 	if (!subject.operands)
 		return check_gate_unsure(err_no_memory());
-	if (checked_open(path, &gate->wanted->sides, &checked))
+	if (narrowed_open(path, &gate->wanted->sides, &checked))
 		return judge(gate, report, &checked, &subject);
 	check_report_add(report, &subject);
 	return CLI_UNSURE;
@@ -103,7 +103,7 @@ static int check_one(struct gate *gate, struct check_report *report, const char 
 static int check_merged(struct gate *gate, struct check_report *report,
 			const struct recording_paths *paths)
 {
-	cleanup(checked_close) struct checked checked = {0};
+	cleanup(narrowed_close) struct narrowed checked = {0};
 	cleanup(buf_deinit) struct buf operands = BUF_EMPTY;
 	struct check_subject subject = {.path = paths->items.items[0]};
 	int status = CLI_UNSURE;
@@ -115,7 +115,7 @@ static int check_merged(struct gate *gate, struct check_report *report,
 	subject.operands = buf_string(&operands);
 	if (!subject.operands)
 		return check_gate_unsure(err_no_memory());
-	if (checked_open_merged(paths, &gate->wanted->sides, &checked))
+	if (narrowed_open_merged(paths, &gate->wanted->sides, &checked))
 		status = judge(gate, report, &checked, &subject);
 	else
 		check_report_add(report, &subject);
@@ -174,6 +174,6 @@ int check_gate_run(const struct check_wanted *wanted, const struct recording_pat
 
 	if (status == CLI_OK)
 		status = write_report(&gate, paths);
-	checked_close(&gate.old);
+	narrowed_close(&gate.old);
 	return status;
 }

@@ -3,16 +3,16 @@
 #define MALLOW_CLI_CHECK_GATE_H
 
 #include "analysis/checks/verdicts.h"
-#include "cli/checked.h"
+#include "cli/narrowed.h"
 #include "cli/recording_paths.h"
 #include "report/check/check_report.h"
 
 struct check_wanted {
 	struct check_limits limits;
-	struct checked_wanted sides; /* how recordings and the baseline are opened */
-	const char *baseline;        /* a file; NULL: none */
-	uint64_t tolerance;          /* as of struct check_baseline */
-	bool merge;                  /* all recordings as one */
+	struct narrowed_wanted sides; /* how recordings and the baseline are opened */
+	const char *baseline;         /* a file; NULL: none */
+	uint64_t tolerance;           /* as of struct check_baseline */
+	bool merge;                   /* all recordings as one */
 	struct check_about about;
 	enum check_format format;
 	const char *output; /* as of output_open() */

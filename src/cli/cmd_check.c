@@ -113,7 +113,9 @@ static bool read_options(const struct command *command, const struct options *op
 		return false;
 	check->wanted.format = (enum check_format)format;
 	check->wanted.sides.filter = check->filter;
-	check->wanted.sides.growth = check->wanted.limits.has[CHECK_GROWTH];
+	check->wanted.sides.needs =
+		RECORDING_CHECKED |
+		(check->wanted.limits.has[CHECK_GROWTH] ? RECORDING_RUN_FACTS : 0u);
 	check->wanted.baseline = options->values[BASELINE];
 	check->wanted.output = options->values[OUTPUT];
 	check->wanted.merge = options->values[MERGE] != NULL;
@@ -155,12 +157,12 @@ static char *make_directory(void)
 	return strdup("");
 }
 
-/* Says what `mallow diff` is to be told, unless it cannot leave out or merge what is not judged. */
+/* Says what `mallow diff` is to be told, unless several files are merged: it takes a directory. */
 static struct err *name_baseline(const struct options *options, struct check_options *check)
 {
 	cleanup(buf_deinit) struct buf path = BUF_EMPTY;
 
-	if (!options->values[BASELINE] || options->values[SUPPRESSIONS] || options->values[MERGE])
+	if (!options->values[BASELINE] || options->values[MERGE])
 		return NULL;
 	shell_path_put(&path, options->values[BASELINE]);
 	check->old_path = buf_take(&path);

@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plumbing_option.h"
+#include "cli/suppressions_file.h"
 #include "cli/width_option.h"
 #include "hosted/cleanup.h"
 #include "report/csv/diff_csv.h"
@@ -17,7 +18,21 @@
 
 #define TOP_ROWS 10
 
-enum { JSON, CSV, TOP, SORT, BY, PER, BYTES, WIDTH, FULL, PLUMBING, DEBUG_SYMBOLS };
+enum {
+	JSON,
+	CSV,
+	TOP,
+	SORT,
+	BY,
+	PER,
+	SUPPRESSIONS,
+	MERGE,
+	BYTES,
+	WIDTH,
+	FULL,
+	PLUMBING,
+	DEBUG_SYMBOLS
+};
 
 static const struct option_spec options_of_diff[] = {
 	[JSON] = {.name = "json", .text = "as JSON, all rows unless --top says otherwise"},
@@ -37,6 +52,12 @@ static const struct option_spec options_of_diff[] = {
 		 .text = "numbers of before as if it had run as long as after (second), or had "
 			 "allocated as often (call)",
 		 .choices = "second call"},
+	[SUPPRESSIONS] = {.name = "suppressions",
+			  .value = "FILE",
+			  .text = "leaks that are known are not counted: see report"},
+	[MERGE] = {.name = "merge",
+		   .text = "BEFORE and AFTER are directories, all recordings of each as one: see "
+			   "report"},
 	[BYTES] = {.name = "bytes", .text = "sizes and counts to the last digit"},
 	[WIDTH] = WIDTH_OPTION,
 	[FULL] = {.name = "full", .text = "cut and fold nothing"},
@@ -54,13 +75,13 @@ struct wanted {
 	enum per per;
 	uint64_t top;
 	struct style style; /* of a text, without names */
-	struct naming naming;
+	struct diff_source_wanted sides;
 };
 
 static uint64_t length_of(const struct diff_source *side, enum per per)
 {
-	return per == PER_SECOND ? recording_facts(side->loaded.recording)->duration_ns
-				 : recording_summary(diff_source_recording(side))->calls;
+	return per == PER_SECOND ? side->narrowed.facts->duration_ns
+				 : recording_summary(side->narrowed.recording)->calls;
 }
 
 /* *ret: what the numbers of before are multiplied by. false: an error was printed. */
@@ -144,11 +165,18 @@ static struct err *compare(const struct wanted *wanted, const struct options *op
 	struct err *err;
 
 	for (int i = 0; i < DIFF_SIDES; i++) {
-		compared[i] = (struct diff_side){diff_source_recording(&sides[i]),
-						 sides[i].loaded.symbolized,
+		const struct narrowed *side = &sides[i].narrowed;
+
+		compared[i] = (struct diff_side){side->recording, side->symbolized,
 						 i == DIFF_BEFORE ? scale : 1};
 		view.sides[i] = (struct diff_side_view){
-			options->operands[i], sides[i].operand.moment != NULL, compared[i].scale};
+			.typed = options->operands[i],
+			.moment = sides[i].operand.moment != NULL,
+			.scale = compared[i].scale,
+			.processes =
+				side->merged.merge ? merge_processes(side->merged.merge) : NULL,
+			.suppressed = wanted->sides.suppressions ? &side->suppressed : NULL,
+		};
 	}
 	view.top = wanted->top > UINT32_MAX ? 0 : (uint32_t)wanted->top;
 	err = diff_create(compared, &diff);
@@ -176,9 +204,11 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	    !choice_option(command, options, PER, &per) ||
 	    !options_number(command, options, TOP, 0, wanted->top, &wanted->top) ||
 	    !width_option(command, options, WIDTH, &wanted->style) ||
-	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)))
+	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
+	    !filter_options_exclude(command, options, MERGE))
 		return false;
 	wanted->by = (enum diff_by)by;
+	wanted->sides.merge = options->values[MERGE] != NULL;
 	wanted->per = (enum per)(per + 1);
 	wanted->style.exact = options->values[BYTES] != NULL;
 	wanted->style.full = options->values[FULL] != NULL;
@@ -187,6 +217,7 @@ static bool read_wanted(const struct command *command, const struct options *opt
 
 CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
 CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
+CLEANUP_DEFINE(struct suppressions *, suppressions_destroy);
 
 static int run_sides(const struct command *command, const struct options *options,
 		     struct wanted *wanted, struct diff_source sides[DIFF_SIDES])
@@ -194,20 +225,26 @@ static int run_sides(const struct command *command, const struct options *option
 	double scale;
 
 	for (int i = 0; i < DIFF_SIDES; i++)
-		if (diff_source_read(command, options, options->operands[i], &sides[i]) != CLI_OK)
+		if (diff_source_read(command, options, options->operands[i], wanted->sides.merge,
+				     &sides[i]) != CLI_OK)
 			return CLI_USAGE;
 	for (int i = 0; i < DIFF_SIDES; i++)
-		if (!diff_source_open(&sides[i], &wanted->naming))
+		if (!diff_source_open(&sides[i], &wanted->sides))
 			return CLI_FAILED;
 	if (!find_scale(wanted, sides, &scale))
 		return CLI_FAILED;
-	return cli_report_err(compare(wanted, options, sides, scale));
+	if (cli_report_err(compare(wanted, options, sides, scale)) != CLI_OK)
+		return CLI_FAILED;
+	return sides[DIFF_BEFORE].narrowed.merged.failed || sides[DIFF_AFTER].narrowed.merged.failed
+		       ? CLI_FAILED
+		       : CLI_OK;
 }
 
 static int run(const struct command *command, const struct options *options)
 {
 	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
 	cleanup(plumbing_destroy_at) struct plumbing *plumbing = NULL;
+	cleanup(suppressions_destroy_at) struct suppressions *suppressions = NULL;
 	struct wanted wanted = {0};
 	struct diff_source sides[DIFF_SIDES] = {0};
 	struct err *err;
@@ -216,11 +253,14 @@ static int run(const struct command *command, const struct options *options)
 	if (!read_wanted(command, options, &wanted))
 		return CLI_USAGE;
 	err = plumbing_option_read(options->values[PLUMBING], &plumbing);
+	if (!err && options->values[SUPPRESSIONS])
+		err = suppressions_file_read(options->values[SUPPRESSIONS], &suppressions);
 	if (err)
 		return cli_report_err(err);
 	if (!debug_symbols_open(options, &symbolizer))
 		return CLI_FAILED;
-	wanted.naming = (struct naming){.symbolizer = symbolizer, .plumbing = plumbing};
+	wanted.sides.naming = (struct naming){symbolizer, plumbing};
+	wanted.sides.suppressions = suppressions;
 	status = run_sides(command, options, &wanted, sides);
 	for (int i = 0; i < DIFF_SIDES; i++)
 		diff_source_deinit(&sides[i]);

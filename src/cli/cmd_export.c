@@ -146,8 +146,8 @@ static struct err *export_diff(const struct options *options, const struct wante
 	struct err *err;
 
 	for (int i = 0; i < DIFF_SIDES; i++)
-		sides[i] = (struct diff_side){diff_source_recording(&sources[i]),
-					      sources[i].loaded.symbolized, 1};
+		sides[i] = (struct diff_side){sources[i].narrowed.recording,
+					      sources[i].narrowed.symbolized, 1};
 	err = diff_create(sides, &diff);
 	if (err)
 		return err;
@@ -161,13 +161,14 @@ static int export_change(const struct command *command, const struct options *op
 			 const struct wanted *wanted)
 {
 	const char *const typed[DIFF_SIDES] = {options->values[BASELINE], options->operands[0]};
+	const struct diff_source_wanted opened = {.naming = wanted->naming};
 	struct diff_source sources[DIFF_SIDES] = {0};
 	int status = CLI_OK;
 
 	for (int i = 0; status == CLI_OK && i < DIFF_SIDES; i++)
-		status = diff_source_read(command, options, typed[i], &sources[i]);
+		status = diff_source_read(command, options, typed[i], false, &sources[i]);
 	for (int i = 0; status == CLI_OK && i < DIFF_SIDES; i++)
-		if (!diff_source_open(&sources[i], &wanted->naming))
+		if (!diff_source_open(&sources[i], &opened))
 			status = CLI_FAILED;
 	if (status == CLI_OK)
 		status = cli_report_err(export_diff(options, wanted, sources));

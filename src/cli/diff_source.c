@@ -7,15 +7,10 @@
 
 void diff_source_deinit(struct diff_source *source)
 {
-	filter_view_deinit(&source->view);
-	loaded_close(&source->loaded);
+	narrowed_close(&source->narrowed);
+	recording_paths_deinit(&source->paths);
 	filter_destroy(source->filter);
 	diff_operand_deinit(&source->operand);
-}
-
-const struct recording *diff_source_recording(const struct diff_source *source)
-{
-	return source->view.recording ? source->view.recording : source->loaded.recording;
 }
 
 /* Whether the filter has the condition alive_at. filter: may be NULL. */
@@ -31,7 +26,7 @@ static bool has_moment(const struct filter *filter)
 }
 
 int diff_source_read(const struct command *command, const struct options *options,
-		     const char *typed, struct diff_source *ret)
+		     const char *typed, bool merge, struct diff_source *ret)
 {
 	struct err *err = NULL;
 
@@ -40,6 +35,9 @@ int diff_source_read(const struct command *command, const struct options *option
 		return CLI_USAGE;
 	if (!ret->operand.moment)
 		return CLI_OK;
+	if (merge)
+		return cli_error(CLI_USAGE, "--merge and the moment of '%s' exclude each other",
+				 typed);
 	if (has_moment(ret->filter))
 		return cli_error(CLI_USAGE, "%s and --alive-at exclude each other", typed);
 	if (!ret->filter)
@@ -60,21 +58,33 @@ static struct err *check_moment(const struct diff_source *source)
 
 	if (!source->operand.moment || !moment_parse(source->operand.moment, &moment))
 		return NULL;
-	return moment_resolve(&moment, source->loaded.recording, false, &unused);
+	return moment_resolve(&moment, source->narrowed.loaded.recording, false, &unused);
 }
 
-bool diff_source_open(struct diff_source *source, const struct naming *naming)
+static bool open_merged(struct diff_source *source, const struct narrowed_wanted *wanted)
 {
+	struct err *err = recording_paths_add(source->operand.path, &source->paths);
+
+	if (!err)
+		return narrowed_open_merged(&source->paths, wanted, &source->narrowed);
+	cli_report_err(err);
+	return false;
+}
+
+bool diff_source_open(struct diff_source *source, const struct diff_source_wanted *wanted)
+{
+	const struct narrowed_wanted narrowed = {
+		.filter = source->filter,
+		.suppressions = wanted->suppressions,
+		.naming = wanted->naming,
+	};
 	struct err *err;
 
-	if (!source->filter)
-		return loaded_open(source->operand.path, naming, &source->loaded);
-	if (!loaded_open_filterable(source->operand.path, naming, &source->loaded))
+	if (wanted->merge)
+		return open_merged(source, &narrowed);
+	if (!narrowed_open(source->operand.path, &narrowed, &source->narrowed))
 		return false;
 	err = check_moment(source);
-	if (!err)
-		err = filter_view_create(source->filter, source->loaded.recording,
-					 source->loaded.symbolized, &source->view);
 	if (!err)
 		return true;
 	cli_report_err(err_prefix(err, "%s", source->operand.path));

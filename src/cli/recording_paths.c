@@ -143,18 +143,20 @@ static struct err *add_file(const char *path, struct recording_paths *paths)
 	return NULL;
 }
 
+struct err *recording_paths_add(const char *path, struct recording_paths *paths)
+{
+	struct stat status;
+
+	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+		return add_directory(path, paths);
+	return add_file(path, paths);
+}
+
 struct err *recording_paths_find(const struct options *options, struct recording_paths *paths)
 {
 	struct err *err = NULL;
 
-	for (int i = 0; !err && i < options->operand_count; i++) {
-		const char *path = options->operands[i];
-		struct stat status;
-
-		if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-			err = add_directory(path, paths);
-		else
-			err = add_file(path, paths);
-	}
+	for (int i = 0; !err && i < options->operand_count; i++)
+		err = recording_paths_add(options->operands[i], paths);
 	return err;
 }

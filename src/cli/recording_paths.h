@@ -17,10 +17,13 @@ struct recording_paths {
 
 void recording_paths_deinit(struct recording_paths *paths);
 
+/* Adds a file, or all recordings in a directory, as below. */
+struct err *recording_paths_add(const char *path, struct recording_paths *paths);
+
 /*
- * In a directory, every regular file that begins as a recording does is taken, in the order in
- * which the recordings began. Other files are skipped; an error is printed for those that cannot be
- * read.
+ * Adds what all operands name. In a directory, every regular file that begins as a recording does
+ * is taken, in the order in which the recordings began. Other files are skipped; an error is
+ * printed for those that cannot be read.
  */
 struct err *recording_paths_find(const struct options *options, struct recording_paths *paths);
 

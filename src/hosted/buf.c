@@ -114,6 +114,13 @@ void buf_put(struct buf *buf, const void *data, size_t size)
 	buf->size += size;
 }
 
+void buf_append(struct buf *buf, const struct buf *from)
+{
+	if (from->failure && !buf->failure)
+		buf->failure = from->failure;
+	buf_put(buf, from->data, from->size);
+}
+
 void buf_char(struct buf *buf, char c)
 {
 	if (!reserve(buf, 1))

@@ -46,6 +46,8 @@ void buf_init_sink(struct buf *buf, buf_sink *sink, void *argument, const char *
 void buf_deinit(struct buf *buf);
 
 void buf_put(struct buf *buf, const void *data, size_t size);
+/* Writes what another buffer in memory holds; if that failed, this one has failed, too. */
+void buf_append(struct buf *buf, const struct buf *from);
 void buf_char(struct buf *buf, char c);
 void buf_text(struct buf *buf, const char *text);
 void buf_u64(struct buf *buf, uint64_t value);

@@ -3,11 +3,15 @@
 #define MALLOW_REPORT_DIFF_VIEW_H
 
 #include "analysis/diff/diff_rows.h"
+#include "analysis/leaks/suppressed.h"
+#include "analysis/process_list.h"
 
 struct diff_side_view {
 	const char *typed; /* the recording, and the moment behind it, as given */
 	bool moment;       /* it is what was live at a moment: a moment has no peak */
 	double scale;      /* as in struct diff_side */
+	const struct process_list *processes; /* of merged recordings; NULL: it is one */
+	const struct suppressed *suppressed;  /* leaks that were left out; NULL: none */
 };
 
 struct diff_view {

@@ -296,11 +296,16 @@ void frame_name_put_path(struct buf *buf, const struct style *style, const char 
 	const char *whole, *string;
 
 	style_safe_text(&safe, path, strlen(path));
-	whole = buf_string(&safe) ? buf_string(&safe) : "";
+	whole = buf_string(&safe);
+	if (!whole) {
+		buf_append(buf, &safe);
+		return;
+	}
 	for (size_t i = 0; i < ARRAY_COUNT(cuts); i++) {
 		text.size = 0;
-		put_cut(&text, whole, cuts[i], width ? width : SIZE_MAX);
-		string = buf_string(&text);
+		string = put_cut(&text, whole, cuts[i], width ? width : SIZE_MAX)
+				 ? buf_string(&text)
+				 : NULL;
 		if (string && distinct_names_claim(style->names, string, path)) {
 			buf_text(buf, string);
 			return;

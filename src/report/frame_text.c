@@ -196,10 +196,12 @@ static void put_parts(struct buf *buf, const struct style *style, struct parts *
 
 	if (strong)
 		style_begin(buf, style, STYLE_NAME);
-	buf_put(buf, parts->name.data, parts->name.size);
+	buf_append(buf, &parts->name);
 	if (strong)
 		style_end(buf, style);
 	place = buf_string(&parts->place);
+	if (!place)
+		buf_append(buf, &parts->place);
 	if (!place || !parts->place_columns)
 		return;
 	gap = place_at ? place_at - parts->name_columns : gap_of(parts, column, cut ? width : 0);

@@ -24,14 +24,13 @@ static void put_function(struct buf *buf, const struct named_frame *frame,
 			 enum short_name_form form)
 {
 	cleanup(buf_deinit) struct buf name = BUF_EMPTY;
-	const char *text;
 
 	if (named_frame_is_demangled(frame))
 		short_name_put(&name, frame->function, form);
+	if (name.size && !name.failure)
+		style_safe_text(buf, name.data, name.size);
 	else
-		buf_text(&name, frame->function);
-	text = buf_string(&name);
-	style_safe_text(buf, text ? text : "", text ? name.size : 0);
+		style_safe_text(buf, frame->function, strlen(frame->function));
 }
 
 void own_name_put(struct buf *buf, const struct style *style, const struct named_frame *frame)

@@ -218,7 +218,8 @@ void summary_write_gaps(struct buf *buf, const struct style *style,
 	style_end(buf, style);
 }
 
-const char *summary_end(const struct recording_facts *facts, struct buf *scratch)
+/* How the program ended. NULL: with a status. */
+static const char *end_without_status(const struct recording_facts *facts)
 {
 	if (facts->writing)
 		return "still running";
@@ -228,10 +229,7 @@ const char *summary_end(const struct recording_facts *facts, struct buf *scratch
 	switch (facts->end_reason) {
 	case TRACE_END_EXIT:
 	case TRACE_END_FAST_EXIT:
-		buf_printf(scratch, "%s with status %u",
-			   facts->end_reason == TRACE_END_EXIT ? "exited" : "left by _exit",
-			   facts->end_status);
-		return buf_string(scratch);
+		return NULL;
 	case TRACE_END_EXEC:
 		return "executed another program";
 	case TRACE_END_NEXT:
@@ -242,4 +240,16 @@ const char *summary_end(const struct recording_facts *facts, struct buf *scratch
 		break;
 	}
 	return "ended";
+}
+
+void summary_put_end(struct buf *buf, const struct recording_facts *facts)
+{
+	const char *text = end_without_status(facts);
+
+	if (text)
+		buf_text(buf, text);
+	else
+		buf_printf(buf, "%s with status %u",
+			   facts->end_reason == TRACE_END_EXIT ? "exited" : "left by _exit",
+			   facts->end_status);
 }

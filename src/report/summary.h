@@ -32,9 +32,9 @@ void summary_write_gaps(struct buf *buf, const struct style *style,
 			const struct recording *recording);
 
 /*
- * How the program ended: "exited with status 0", "cut short: killed or crashed", "still running", …
- * scratch: where the text may be written.
+ * Writes how the program ended: "exited with status 0", "cut short: killed or crashed", "still
+ * running", …
  */
-const char *summary_end(const struct recording_facts *facts, struct buf *scratch);
+void summary_put_end(struct buf *buf, const struct recording_facts *facts);
 
 #endif

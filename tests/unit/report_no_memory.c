@@ -8,11 +8,16 @@
 #include "failing_malloc.h"
 #include "live_writer.h"
 #include "report/check/check_report.h"
+#include "report/csv/diff_csv.h"
+#include "report/distinct_names.h"
+#include "report/export/flamegraph.h"
 #include "report/export/heaptrack_export.h"
 #include "report/export/pprof.h"
 #include "report/export/replay_export.h"
+#include "report/json/diff_json.h"
 #include "report/json/json_report.h"
 #include "report/json/live_json.h"
+#include "report/text/diff_text.h"
 #include "report/text/live_text.h"
 #include "report/top/top_text.h"
 #include "sample_recordings.h"
@@ -112,6 +117,70 @@ static struct err *write_check(struct buf *buf, const struct recording *recordin
 	return err;
 }
 
+static struct err *write_rows(struct buf *buf, const struct diff *diff, enum diff_by by)
+{
+	struct diff_rows rows = {0};
+	struct diff_view view = {
+		.diff = diff,
+		.by = by,
+		.metric = METRIC_TOTAL,
+		.rows = &rows,
+		.functions = &rows,
+		.sites = by == DIFF_BY_SITE ? &rows : NULL,
+		.sides = {{"a.mallow", false, 0.5}, {"b.mallow", false, 1}},
+	};
+	struct distinct_names names = {0};
+	struct style style = {.width = 80, .names = &names};
+	struct csv_writer csv = {.buf = buf};
+	struct json_writer json;
+	struct err *err = diff_rows_create(diff, by, METRIC_TOTAL, &rows);
+
+	json_init(&json, buf, false);
+	if (!err)
+		err = diff_text_write(buf, &style, &view);
+	if (!err)
+		err = diff_json_write(&json, &view);
+	if (!err)
+		err = diff_csv_write(&csv, &view);
+	distinct_names_deinit(&names);
+	diff_rows_deinit(&rows);
+	return err;
+}
+
+static struct err *write_trees(struct buf *buf, const struct diff *diff)
+{
+	struct err *err = NULL;
+
+	for (enum diff_show show = DIFF_SHOW_LARGER; !err && show <= DIFF_SHOW_FELL; show++) {
+		struct diff_tree tree = {0};
+
+		err = diff_tree_create(diff, METRIC_TOTAL, TREE_WHOLE, show, &tree);
+		if (!err)
+			err = flamegraph_write_diff(buf, diff, &tree, show, METRIC_TOTAL, true);
+		diff_tree_deinit(&tree);
+	}
+	return err;
+}
+
+/* Of a recording and its half: all views, by all that rows can be. */
+static struct err *write_diff(struct buf *buf, const struct recording *recording,
+			      struct symbolized *symbolized)
+{
+	const struct diff_side sides[DIFF_SIDES] = {
+		{recording, symbolized, 0.5},
+		{recording, symbolized, 1},
+	};
+	struct diff *diff = NULL;
+	struct err *err = diff_create(sides, &diff);
+
+	for (enum diff_by by = DIFF_BY_FUNCTION; !err && by <= DIFF_BY_MODULE; by++)
+		err = write_rows(buf, diff, by);
+	if (!err)
+		err = write_trees(buf, diff);
+	diff_destroy(diff);
+	return err;
+}
+
 /* Names are found anew each time, and so their memory. */
 static struct err *export_once(write_export *write, const struct recording *recording,
 			       struct buf *buf)
@@ -161,7 +230,7 @@ static size_t fail_each(write_export *write, const struct recording *recording)
 }
 
 /* How much is written with allocation n failing, 0 with an error. *failed: there was one. */
-static size_t size_of_check(const struct recording *recording, long n, bool *failed)
+static size_t size_of(write_export *write, const struct recording *recording, long n, bool *failed)
 {
 	struct buf buf;
 	struct err *err;
@@ -170,7 +239,7 @@ static size_t size_of_check(const struct recording *recording, long n, bool *fai
 	buf_init(&buf);
 	fill_stack();
 	failing_malloc_countdown = n;
-	err = export_once(write_check, recording, &buf);
+	err = export_once(write, recording, &buf);
 	*failed = n >= 0 && failing_malloc_countdown < 0;
 	failing_malloc_countdown = -1;
 	if (err)
@@ -182,25 +251,31 @@ static size_t size_of_check(const struct recording *recording, long n, bool *fai
 }
 
 /* Names may have their long form if there is no memory, but nothing is left out. */
-static void checks(void **state)
+static void fail_all(write_export *write, const struct recording *recording)
+{
+	bool failed = true;
+	size_t whole = size_of(write, recording, -1, &failed);
+
+	failed = true;
+	for (long n = 0; failed; n++) {
+		size_t size = size_of(write, recording, n, &failed);
+
+		assert_true(!size || size >= whole);
+		assert_true(failed || n > 50);
+	}
+}
+
+static void checks_and_diffs(void **state)
 {
 	for (unsigned int i = 0; i < sample_recording_count; i++) {
 		struct trace_writer writer;
 		struct recording *recording;
-		bool failed = true;
-		size_t whole;
 
 		sample_recordings[i].write(&writer);
 		assert_ok(recording_open_memory("x.mallow", writer.data, writer.size,
 						RECORDING_BLOCKS, &recording));
-		whole = size_of_check(recording, -1, &failed);
-		failed = true;
-		for (long n = 0; failed; n++) {
-			size_t size = size_of_check(recording, n, &failed);
-
-			assert_true(!size || size >= whole);
-			assert_true(failed || n > 50);
-		}
+		fail_all(write_check, recording);
+		fail_all(write_diff, recording);
 		recording_close(recording);
 		trace_writer_deinit(&writer);
 	}
@@ -337,7 +412,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exports),
-		cmocka_unit_test(checks),
+		cmocka_unit_test(checks_and_diffs),
 		cmocka_unit_test(live),
 		cmocka_unit_test(top),
 	};

@@ -148,15 +148,11 @@ bool check_is_incomplete(const struct check_subject *subject)
 
 void check_gap_put(struct buf *buf, const struct recording_facts *facts)
 {
-	cleanup(buf_deinit) struct buf scratch = BUF_EMPTY;
-	const char *end;
-
 	if (!facts) {
 		buf_text(buf, "the recording could not be read");
 		return;
 	}
 	buf_text(buf, "the recording is incomplete: ");
-	end = summary_end(facts, &scratch);
 	if (facts->lost)
 		buf_printf(buf, "%s lost", format_counted(facts->lost, "event", true).text);
 	else if (facts->missing_chunks || facts->damaged_chunks)
@@ -169,5 +165,5 @@ void check_gap_put(struct buf *buf, const struct recording_facts *facts)
 	else if (facts->ended)
 		buf_text(buf, "its last records are missing");
 	else
-		buf_text(buf, end ? end : check_text(buf, &scratch));
+		summary_put_end(buf, facts);
 }

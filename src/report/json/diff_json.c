@@ -7,15 +7,19 @@ static const char *const side_names[DIFF_SIDES] = {"before", "after"};
 
 static void put_side(struct json_writer *json, const struct diff_view *view, int side)
 {
-	const struct recording *recording = view->diff->sides[side];
+	const struct diff_side_view *shown = &view->sides[side];
+	const struct report_subject subject = {
+		.recording = view->diff->sides[side],
+		.processes = shown->processes,
+		.suppressed = shown->suppressed,
+	};
 
 	json_key(json, side_names[side]);
 	json_object(json);
-	json_field_text(json, "typed", view->sides[side].typed);
-	json_field_bool(json, "moment", view->sides[side].moment);
-	json_field_double(json, "scale", view->sides[side].scale);
-	json_report_identity(json, recording_facts(recording));
-	json_report_sums(json, recording_summary(recording));
+	json_field_text(json, "typed", shown->typed);
+	json_field_bool(json, "moment", shown->moment);
+	json_field_double(json, "scale", shown->scale);
+	json_report_subject(json, &subject);
 	json_end(json);
 }
 
@@ -49,7 +53,8 @@ static struct err *put_row(struct json_writer *json, const struct diff_view *vie
 		json_key(json, "stack");
 		err = json_stacks_put(stacks, json, row->stack);
 	}
-	json_end(json);
+	if (!err)
+		json_end(json);
 	return err;
 }
 
@@ -70,9 +75,12 @@ struct err *diff_json_write(struct json_writer *json, const struct diff_view *vi
 	json_array(json);
 	for (uint32_t i = 0; !err && i < diff_view_rows(view); i++)
 		err = put_row(json, view, &stacks, &view->rows->items[i]);
+	if (err)
+		return err;
 	json_end(json);
-	if (!err && view->by == DIFF_BY_SITE)
+	if (view->by == DIFF_BY_SITE)
 		err = json_stacks_finish(&stacks, json);
-	json_end(json);
+	if (!err)
+		json_end(json);
 	return err;
 }

@@ -8,26 +8,46 @@
 #include "report/own_name.h"
 #include "report/summary.h"
 #include "report/text/diff_words.h"
+#include "report/text/suppressed_text.h"
 #include "report/text/text_report.h"
 
 #define PATH_LEAST  16
 #define NEW_PERCENT 10 /* a function that is new is named if it is so much of all changes */
+
+/* Writes how a side ran: the end of the line that begins with its file. */
+static void put_run(struct buf *buf, const struct diff_view *view, int side)
+{
+	const struct recording_facts *facts = recording_facts(view->diff->sides[side]);
+	const struct diff_side_view *shown = &view->sides[side];
+
+	if (shown->processes) {
+		buf_printf(buf, "  %s, %s in all%s",
+			   format_counted(facts->processes, "recording", true).text,
+			   format_time(facts->duration_ns).text,
+			   facts->complete ? "" : ", not all complete");
+	} else {
+		buf_printf(buf, "  ran %s, ", format_time(facts->duration_ns).text);
+		summary_put_end(buf, facts);
+	}
+	if (facts->peaks_added)
+		buf_text(buf, ", peaks added up");
+	else if (!shown->moment)
+		buf_printf(
+			buf, ", peak at %s",
+			format_time(recording_summary(view->diff->sides[side])->peak_time_ns).text);
+	if (shown->scale != 1)
+		buf_printf(buf, ", numbers \xc3\x97 %.3g", shown->scale);
+}
 
 static void put_side(struct buf *buf, const struct style *style, const struct diff_view *view,
 		     int side)
 {
 	const struct recording *recording = view->diff->sides[side];
 	const struct recording_facts *facts = recording_facts(recording);
-	const struct recording_summary *summary = recording_summary(recording);
-	cleanup(buf_deinit) struct buf scratch = BUF_EMPTY, run = BUF_EMPTY;
+	cleanup(buf_deinit) struct buf run = BUF_EMPTY;
 	size_t taken, room = 0;
 
-	buf_printf(&run, "  ran %s, %s", format_time(facts->duration_ns).text,
-		   summary_end(facts, &scratch));
-	if (!view->sides[side].moment)
-		buf_printf(&run, ", peak at %s", format_time(summary->peak_time_ns).text);
-	if (view->sides[side].scale != 1)
-		buf_printf(&run, ", numbers \xc3\x97 %.3g", view->sides[side].scale);
+	put_run(&run, view, side);
 	buf_text(buf, side == DIFF_BEFORE ? "before  " : "after   ");
 	taken = strlen("before  ") + style_columns(run.data, run.size);
 	if (style->width && !style->full)
@@ -36,12 +56,14 @@ static void put_side(struct buf *buf, const struct style *style, const struct di
 	frame_name_put_path(buf, style, view->sides[side].typed, room);
 	style_end(buf, style);
 	style_begin(buf, style, STYLE_DIM);
-	buf_put(buf, run.data, run.size);
+	buf_append(buf, &run);
 	style_end(buf, style);
 	buf_char(buf, '\n');
 	text_report_live(buf, facts);
 	text_report_reservations(buf, style, facts);
 	summary_write_gaps(buf, style, recording);
+	if (view->sides[side].suppressed)
+		suppressed_text_summary(buf, style, view->sides[side].suppressed);
 }
 
 /* Writes what the whole changed by. */
@@ -151,7 +173,7 @@ static void put_second_sentence(struct buf *buf, const struct style *style,
 						 style->width
 				 ? ".\n"
 				 : "; ");
-		buf_put(buf, second.data, second.size);
+		buf_append(buf, &second);
 	}
 	buf_text(buf, ".\n");
 }

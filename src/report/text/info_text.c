@@ -59,16 +59,12 @@ static void put_switches(struct buf *buf, const struct recording_facts *facts)
 
 static void put_process(struct buf *buf, const struct recording_facts *facts)
 {
-	cleanup(buf_deinit) struct buf line = BUF_EMPTY, scratch = BUF_EMPTY;
-	const char *text;
-
 	put_optional(buf, "program", facts->program);
 	put_optional(buf, "directory", facts->directory);
 	put_start(buf, facts);
-	buf_printf(&line, "%s, %s", format_time(facts->duration_ns).text,
-		   summary_end(facts, &scratch));
-	text = buf_string(&line);
-	put_line(buf, "ran", text ? text : "");
+	buf_printf(buf, "  %-11s%s, ", "ran", format_time(facts->duration_ns).text);
+	summary_put_end(buf, facts);
+	buf_char(buf, '\n');
 	buf_printf(buf, "  %-11s%" PRIu32 ", child of %" PRIu32 "%s\n", "pid", facts->pid,
 		   facts->parent_pid, facts->begun_by_fork ? ", begun by fork" : "");
 	put_switches(buf, facts);

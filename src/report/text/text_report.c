@@ -169,13 +169,13 @@ static struct err *put_header(struct buf *buf, const struct style *style,
 {
 	const struct recording *recording = subject->recording;
 	const struct recording_facts *facts = recording_facts(recording);
-	cleanup(buf_deinit) struct buf scratch = BUF_EMPTY;
 
 	style_begin(buf, style, STYLE_STRONG);
 	text_report_title(buf, facts, style->full ? 0 : style->width);
 	style_end(buf, style);
-	buf_printf(buf, "\n  ran %s, %s; ", format_time(facts->duration_ns).text,
-		   summary_end(facts, &scratch));
+	buf_printf(buf, "\n  ran %s, ", format_time(facts->duration_ns).text);
+	summary_put_end(buf, facts);
+	buf_text(buf, "; ");
 	if (facts->complete)
 		buf_text(buf, "the recording is complete\n");
 	else if (facts->writing)

@@ -1,4 +1,6 @@
 """Damaged recordings: a partial result or an error that names an offset, never a crash."""
+import csv
+import io
 import json
 import os
 import random
@@ -120,6 +122,37 @@ def test_a_gate_of_flipped_bits(asan, sound, tmp_path):
             json.loads(said)
         elif form == "github":
             assert all(line.startswith("::") for line in said.splitlines())
+
+
+# What is written of two sides, and how it is read back.
+DIFFERENCES = (
+    (("diff", "--per", "call"), str),
+    (("diff", "--json", "--by", "site"), json.loads),
+    (("diff", "--csv", "--by", "module"), lambda said: list(csv.DictReader(io.StringIO(said)))),
+    (("diff", "--by", "file", "--sort", "leaked", "--size-min", "100"), str),
+    (("export", "--to", "flamegraph"), xml.etree.ElementTree.fromstring),
+    (("export", "--to", "flamegraph", "--show", "grew", "--metric", "calls"), xml.etree.ElementTree.fromstring),
+)
+
+
+def test_differences_of_flipped_bits(asan, sound, tmp_path):
+    """Either side is damaged: what `mallow diff` and export --baseline write can be read."""
+    places = random.Random(11)
+    whole, path = tmp_path / "whole.mallow", tmp_path / "flipped.mallow"
+    whole.write_bytes(sound)
+    read = 0
+    for number in range(60):
+        data = bytearray(sound[:places.choice([20000, 100000, len(sound)])])
+        for _ in range(places.randint(1, 4)):
+            data[places.randrange(len(data))] ^= 1 << places.randrange(8)
+        path.write_bytes(data)
+        words, reader = DIFFERENCES[number % len(DIFFERENCES)]
+        before, after = (whole, path) if number // len(DIFFERENCES) % 2 else (path, whole)
+        said = run(asan, (*words, *(["--baseline"] if words[0] == "export" else []), str(before)), after)
+        if said.returncode == 0:
+            reader(said.stdout)
+            read += 1
+    assert read > 30
 
 
 @pytest.mark.parametrize("seed", mostly_long(range(4), 2))

@@ -317,7 +317,7 @@ def test_a_baseline(check, shop, tmp_path):
     known.write_text("leak:cache_put\n")
     said = check("--baseline", shop, "--suppressions", known, new, status=BROKEN).stdout
     assert "broken  leaked 135 B: 35 B above the limit of 100 B, with 100 B in the baseline\n" in said
-    assert f" report --sort leaked --suppressions {known} {new}\n" in said
+    assert f" diff --sort leaked --suppressions {known} {shop} {new}\n" in said
 
 
 def test_the_line_of_a_function_that_grew(check, shop, tmp_path):

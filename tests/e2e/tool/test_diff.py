@@ -139,6 +139,62 @@ def test_filters_narrow_both_sides(tool, tmp_path):
         set(expected(*sides, "peak"))
 
 
+def check_sites(tool, sides, metric, *words):
+    """By site a diff has what both sides are, subtracted."""
+    said = diff(tool, "--by", "site", "--sort", metric, *words)
+    assert {tuple(frame["function"] for frame in row["stack"]):
+            (sums_of(row["before"]), sums_of(row["after"])) for row in said["rows"]} == \
+        expected(*sides, metric)
+    return said
+
+
+def test_suppressions_of_both_sides(tool, tmp_path):
+    """What leaks is as `report --suppressions` says it, also behind a filter and at a moment."""
+    paths = [random_made(tmp_path / name, f"known {name}", NAMES) for name in ("before", "after")]
+    known = tmp_path / "known.supp"
+    known.write_text("leak:parse\nleak:^cache_\n")
+    hide = ["--suppressions", known]
+    for words in ([], ["--size-min", "1000"]):
+        sides = [by_stack(tool, path, *words, *hide) for path in paths]
+        said = check_sites(tool, sides, "leaked", *words, *hide, *paths)
+        assert said["rows"] and not any(
+            frame["function"] in ("parse", "cache_put") for row in said["rows"] for frame in row["stack"])
+        for path, side in zip(paths, ("before", "after")):
+            report = report_json.load(tool("report", "--json", *words, *hide, path).stdout)
+            assert said[side]["leaked_bytes"] == report["leaked_bytes"]
+            assert said[side]["suppressions"] == report["suppressions"]
+    moments = [f"{paths[1]}@{moment}" for moment in ("30%", "90%")]
+    sides = [by_stack(tool, paths[1], "--at", moment, *hide) for moment in ("30%", "90%")]
+    check_sites(tool, sides, "peak", *hide, *moments)
+    lines = tool("diff", "--bytes", *hide, *paths).stdout.splitlines()
+    hidden = report_json.load(tool("report", "--json", *hide, paths[0]).stdout)
+    assert re.fullmatch(rf"  suppressed +{hidden['suppressed_bytes']:,} B  of leaks left out, in "
+                        rf"{hidden['suppressed_blocks']:,} blocks \(--suppressions\)", lines[1])
+
+
+def test_merged_sides(tool, tmp_path):
+    """All recordings of a directory are one, as of `report --merge`."""
+    folders = []
+    for name, count in (("before", 2), ("after", 3)):
+        folders.append(tmp_path / name)
+        folders[-1].mkdir()
+        for i in range(count):
+            shutil.move(random_made(tmp_path / f"{name} {i}", f"merged {name} {i}", NAMES),
+                        folders[-1] / f"{i}.mallow")
+    sides = [by_stack(tool, folder, "--merge") for folder in folders]
+    for metric in FIELD:
+        said = check_sites(tool, sides, metric, "--merge", *folders)
+        assert [len(said[side]["processes"]) for side in ("before", "after")] == [2, 3]
+    assert diff(tool, "--merge", folders[0], folders[0])["rows"] == []
+    one = folders[0] / "0.mallow"
+    check_sites(tool, [by_stack(tool, one), sides[1]], "total", "--merge", one, folders[1])
+    lines = tool("diff", "--merge", *folders).stdout.splitlines()
+    assert re.match(r"before  \S+  2 recordings, .* in all, peak", lines[0]), lines[0]
+    (folders[1] / "0.mallow").write_bytes((folders[1] / "0.mallow").read_bytes()[:100])
+    run = tool("diff", "--merge", *folders, check=False)
+    assert run.returncode == 1 and "0.mallow" in run.stderr and re.search("^after .* 2 recordings", run.stdout, re.M)
+
+
 def grown(folder, name, calls, extra=0, names=("main", "work", "leak"), end=0):
     """A run of `work` with as many blocks, some more of `leak`, and a wait at the end."""
     folder.mkdir(exist_ok=True)
@@ -250,6 +306,10 @@ def test_a_file_called_like_a_moment(tool, tmp_path):
     (["--by", "thread", "{path}", "{path}"], 2, "thread"),
     (["--alive-at", "1s", "{path}@2s", "{path}"], 2, "--alive-at exclude"),
     (["--json", "--csv", "{path}", "{path}"], 2, "--csv"),
+    (["--merge", "{path}@50%", "{path}"], 2, "--merge and the moment of"),
+    (["--merge", "--size-min", "1", "{path}", "{path}"], 2, "--merge and --size-min exclude each other"),
+    (["--merge", "{path}", "{path}", "{path}"], 2, "takes two recordings only"),
+    (["--suppressions", "{path}.not", "{path}", "{path}"], 1, "r.mallow.not"),
 ])
 def test_wrong_words(words, status, message, tool, tmp_path):
     path = grown(tmp_path, "r.mallow", 5)
