@@ -331,6 +331,20 @@ def test_the_line_of_a_function_that_grew(check, shop, tmp_path):
         ("peak", "20"), ("leaked", "20"), ("calls", "25")]
 
 
+@pytest.mark.parametrize("minor", range(5))
+def test_a_baseline_of_an_older_format(check, tool, tmp_path, minor):
+    """Recorded before the newer one, by an older version, and perhaps finished by this one."""
+    before = built(tmp_path / "before", CODE, minor=minor)
+    same, more = built(tmp_path / "same", CODE), built(tmp_path / "more", CODE, 1)
+    for finish in (False, True):
+        if finish:
+            tool("finish", before)
+        check("--baseline", before, same, status=HOLDS)
+        said = check("--baseline", before, more, status=BROKEN).stdout
+        assert "  broken  leaked 701 B: 1 B above the limit of 700 B, with 700 B in the baseline\n" in said
+        assert "            101 B  1 B more  cache_get  /src/shop/cache.c:20\n" in said
+
+
 def test_a_baseline_that_cannot_be_used(check, shop, tmp_path):
     said = check("--baseline", tmp_path / "none", shop, status=UNSURE)
     assert said.stderr == f"mallow: cannot open '{tmp_path}/none': No such file or directory\n"

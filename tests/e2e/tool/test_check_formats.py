@@ -49,6 +49,27 @@ def test_junit(check, shop, tmp_path):
     assert [test[1] for test in said[0][2]] == ["skipped", "failure", None]
 
 
+def test_junit_of_a_reader(check, shop, evil, tmp_path):
+    """junitparser finds in the file what is in it."""
+    junitparser = pytest.importorskip("junitparser")
+    written = tmp_path / "results.xml"
+    check("--format", "junit", "--max-peak", "1K", "--max-calls", 8, "-o", written, shop,
+          killed(tmp_path / "killed"), evil, status=UNSURE)
+    suites = list(junitparser.JUnitXml.fromfile(str(written)))
+    assert [suite.name for suite in suites] == [harmless(str(path)) for path in (
+        shop, tmp_path / "killed" / "made.mallow", evil)]
+    assert [(suite.tests, suite.failures, suite.errors, suite.skipped) for suite in suites] == [
+        (2, 1, 0, 0), (3, 1, 1, 0), (2, 0, 0, 0)]
+    for suite in suites:
+        cases = list(suite)
+        assert len(cases) == suite.tests
+        results = [result for case in cases for result in case.result]
+        assert [type(result).__name__ for result in results] == \
+            ["Error"] * suite.errors + ["Failure"] * suite.failures
+        assert all(result.message for result in results)
+        assert [case.classname for case in cases] == [suite.name] * suite.tests
+
+
 def test_hostile_names_in_junit(check, evil):
     suite, = junit(check("--format", "junit", "--max-peak", 1, evil, status=BROKEN).stdout)
     assert suite[0] == harmless(str(evil))
