@@ -71,9 +71,15 @@ static int judge(struct gate *gate, struct check_report *report, const struct na
 {
 	cleanup(verdicts_deinit) struct verdicts verdicts = {0};
 	struct check_subject subject = *opened;
+	const struct check_matching matching = {
+		.recording = checked->loaded.recording,
+		.match = &checked->view.match,
+		.suppressed = checked->suppressed.stacks,
+	};
 	struct err *err = verdicts_make(&gate->wanted->limits,
 					gate->baseline.recording ? &gate->baseline : NULL,
-					checked->recording, checked->symbolized, &verdicts);
+					checked->recording, checked->symbolized,
+					checked->view.recording ? &matching : NULL, &verdicts);
 
 	if (!err) {
 		subject.facts = checked->facts;

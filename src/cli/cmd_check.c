@@ -108,14 +108,14 @@ static bool read_options(const struct command *command, const struct options *op
 	    !choice_option(command, options, FORMAT, &format) ||
 	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
 	    !filter_options_read(command, options, &check->filter) ||
-	    !filter_options_exclude(command, options, MERGE) ||
-	    !filter_options_exclude(command, options, CHECK_GROWTH))
+	    !filter_options_exclude(command, options, MERGE))
 		return false;
 	check->wanted.format = (enum check_format)format;
 	check->wanted.sides.filter = check->filter;
 	check->wanted.sides.needs =
 		RECORDING_CHECKED |
-		(check->wanted.limits.has[CHECK_GROWTH] ? RECORDING_RUN_FACTS : 0u);
+		(check->wanted.limits.has[CHECK_GROWTH] && !check->filter ? RECORDING_RUN_FACTS
+									  : 0u);
 	check->wanted.baseline = options->values[BASELINE];
 	check->wanted.output = options->values[OUTPUT];
 	check->wanted.merge = options->values[MERGE] != NULL;
@@ -221,8 +221,8 @@ const struct command_body command_check = {
 		"Sizes are as elsewhere: 200M is 200 times 1024 times 1024 bytes. Limits are about "
 		"the sums that report shows: with conditions about the blocks that match, with "
 		"--suppressions without these leaks. Growth is the rate of the finding "
-		"never_freed_grows, of the function that has most; it is known of a whole "
-		"recording only.\n\n"
+		"never_freed_grows, of the function that has most; with conditions it is that of "
+		"all blocks that match. Several recordings as one have none.\n\n"
 		"text: for people. junit: XML, a suite for each recording, a test for each limit. "
 		"sarif: SARIF 2.1.0, for code scanning. github: annotations, to be printed by a "
 		"job of GitHub Actions. Sources below the current directory are named from there "

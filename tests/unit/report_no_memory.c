@@ -104,7 +104,7 @@ static struct err *write_check(struct buf *buf, const struct recording *recordin
 	struct verdicts verdicts = {0};
 	struct check_subject subject = {"a.mallow", "a.mallow", recording_facts(recording),
 					&verdicts};
-	struct err *err = verdicts_make(&limits, &baseline, recording, symbolized, &verdicts);
+	struct err *err = verdicts_make(&limits, &baseline, recording, symbolized, NULL, &verdicts);
 
 	for (enum check_format format = CHECK_TEXT; !err && format <= CHECK_GITHUB; format++) {
 		struct check_report report;

@@ -2,6 +2,7 @@
 
 #include "analysis/breakdown/places.h"
 #include "analysis/checks/grown.h"
+#include "analysis/checks/growth.h"
 #include "analysis/filter/moment.h"
 #include "analysis/findings/findings.h"
 #include "analysis/leaks/suppressed.h"
@@ -12,6 +13,7 @@ struct judge {
 	const struct check_baseline *baseline;
 	const struct recording *recording;
 	struct symbolized *symbolized;
+	const struct check_matching *matching;
 	struct verdicts *verdicts;
 	struct grown *grown;
 };
@@ -158,21 +160,40 @@ static struct err *judge_growth(const struct judge *judge, enum check check)
 	return NULL;
 }
 
+/* The rate is that of all that matches. Places have the part of it that they have of the leaks. */
+static struct err *judge_growth_of_matching(const struct judge *judge, enum check check)
+{
+	struct verdict *verdict = add(judge, check);
+	struct err *err = NULL;
+	uint64_t bytes;
+
+	verdict->value = growth_of_matching(judge->matching, &bytes);
+	verdict->limit = judge->limits->most[check];
+	compare(verdict, NULL);
+	if (verdict->state == VERDICT_BROKEN)
+		err = find_places(judge, verdict);
+	for (uint32_t i = 0; i < verdict->place_count; i++)
+		verdict->places[i].value = (uint64_t)((double)verdict->places[i].value /
+						      (double)bytes * (double)verdict->value);
+	return err;
+}
+
 static struct err *judge_limit(const struct judge *judge, enum check check)
 {
 	if (check_info(check)->unit == CHECK_UNIT_RATE)
-		return judge_growth(judge, check);
+		return judge->matching ? judge_growth_of_matching(judge, check)
+				       : judge_growth(judge, check);
 	return check_info(check)->scope == CHECK_SCOPE_OWN ? judge_own(judge, check)
 							   : judge_sum(judge, check);
 }
 
 struct err *verdicts_make(const struct check_limits *limits, const struct check_baseline *baseline,
 			  const struct recording *recording, struct symbolized *symbolized,
-			  struct verdicts *ret)
+			  const struct check_matching *matching, struct verdicts *ret)
 {
 	cleanup(verdicts_deinit) struct verdicts verdicts = {.count = 0};
 	cleanup(grown_deinit) struct grown grown = {0};
-	struct judge judge = {limits, baseline, recording, symbolized, &verdicts, &grown};
+	struct judge judge = {limits, baseline, recording, symbolized, matching, &verdicts, &grown};
 	struct err *err = NULL;
 
 	for (enum check check = 0; !err && check < CHECKS; check++) {

@@ -7,6 +7,7 @@
 
 #include "analysis/checks/check.h"
 #include "analysis/diff/diff.h"
+#include "analysis/filter/filter.h"
 #include "analysis/names/symbolized.h"
 
 struct check_limits {
@@ -19,6 +20,13 @@ struct check_baseline {
 	const struct recording *recording;
 	struct symbolized *symbolized;
 	uint64_t tolerance; /* so much more is allowed: as of percent_parse() */
+};
+
+/* What is judged is only some blocks of a recording. */
+struct check_matching {
+	const struct recording *recording; /* the whole one, with blocks */
+	const struct filter_match *match;
+	const uint32_t *suppressed; /* as struct suppressed's stacks; NULL: no leaks are */
 };
 
 enum verdict_state {
@@ -62,13 +70,13 @@ struct verdicts {
 };
 
 /*
- * Judges a recording; symbolized: its, or that of the recording that it was made from. baseline
- * NULL: none. Frames in *ret live as long as it and symbolized. The errors are those of names: no
- * memory.
+ * Judges a recording; symbolized: its, or that of the recording that it was made from. matching:
+ * which blocks of that one it has; NULL: all. baseline NULL: none. Frames in *ret live as long as
+ * it and symbolized. The errors are those of names: no memory.
  */
 struct err *verdicts_make(const struct check_limits *limits, const struct check_baseline *baseline,
 			  const struct recording *recording, struct symbolized *symbolized,
-			  struct verdicts *ret);
+			  const struct check_matching *matching, struct verdicts *ret);
 /* Accepts a zeroed struct. */
 void verdicts_deinit(struct verdicts *verdicts);
 

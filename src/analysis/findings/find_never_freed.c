@@ -26,19 +26,10 @@ static void add_site(void *argument, uint32_t site)
 	group->bytes += group->search->sites[site].leaked_bytes;
 }
 
-/* In a shorter run all is start-up, and a curve of it says nothing about a longer one. */
-#define RUN_NS_MIN 50000000
-
 static struct shape_result judge(const struct group *group)
 {
-	struct shape_result result = shape_judge(&group->input);
-
-	if (result.shape == SHAPE_NONE ||
-	    recording_facts(group->search->recording)->duration_ns >= RUN_NS_MIN)
-		return result;
-	result.shape = SHAPE_ONCE;
-	result.trust = SHAPE_UNCLEAR;
-	return result;
+	return shape_judge_run(&group->input,
+			       recording_facts(group->search->recording)->duration_ns);
 }
 
 static enum finding_kind kind_of(enum shape shape)
@@ -80,19 +71,6 @@ static bool stands_out(const struct finding_search *search, const struct picked_
 	       is_percent(bytes, recording_summary(search->recording)->peak_bytes, percent);
 }
 
-static uint64_t begin_of(uint64_t duration_ns, unsigned int part)
-{
-	return part ? facts_point_ns(duration_ns, part - 1) : 0;
-}
-
-/* Of a file that was made up, more than fits is that much. */
-static uint64_t rate(uint64_t bytes, uint64_t ns)
-{
-	double each_second = (double)bytes * 1e9 / (double)ns;
-
-	return each_second < 1e19 ? (uint64_t)each_second : UINT64_MAX;
-}
-
 /* The end of the part in which nearly all was there that stayed to the end. */
 static uint64_t filled_by(uint64_t duration_ns, const struct shape_input *input)
 {
@@ -108,7 +86,7 @@ static void set_numbers(const struct finding_search *search, const struct group 
 			const struct shape_result *result, struct finding *finding)
 {
 	uint64_t duration = recording_facts(search->recording)->duration_ns;
-	uint64_t since = begin_of(duration, result->first);
+	uint64_t since = shape_begin_ns(duration, result->first);
 
 	finding_set(finding, FINDING_NUMBER_bytes, group->bytes);
 	finding_set(finding, FINDING_NUMBER_blocks, group->input.kept_blocks);
@@ -117,7 +95,7 @@ static void set_numbers(const struct finding_search *search, const struct group 
 	finding_set(finding, FINDING_NUMBER_until_ns, facts_point_ns(duration, result->last));
 	if (result->shape == SHAPE_GROWS && duration > since)
 		finding_set(finding, FINDING_NUMBER_bytes_per_second,
-			    rate(group->bytes, duration - since));
+			    shape_rate(result, group->bytes, duration));
 	if (result->shape == SHAPE_STEPS)
 		finding_set(finding, FINDING_NUMBER_steps, result->steps);
 }
@@ -126,7 +104,8 @@ static void set_numbers(const struct finding_search *search, const struct group 
 static struct err *add_group(struct finding_search *search, const struct picked_function *picked,
 			     const struct group *group, bool *added)
 {
-	struct shape_result result = judge(group);
+	struct shape_result result =
+		shape_judge_run(&group->input, recording_facts(search->recording)->duration_ns);
 	struct finding finding = {.kind = kind_of(result.shape), .trust = trust_of(result.trust)};
 	struct err *err;
 

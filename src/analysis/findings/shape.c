@@ -119,3 +119,34 @@ struct shape_result shape_judge(const struct shape_input *input)
 	result.trust = trust_in(input, &result);
 	return result;
 }
+
+/* A shorter run is start-up. */
+#define RUN_NS_MIN 50000000
+
+struct shape_result shape_judge_run(const struct shape_input *input, uint64_t duration_ns)
+{
+	struct shape_result result = shape_judge(input);
+
+	if (result.shape == SHAPE_NONE || duration_ns >= RUN_NS_MIN)
+		return result;
+	result.shape = SHAPE_ONCE;
+	result.trust = SHAPE_UNCLEAR;
+	return result;
+}
+
+uint64_t shape_begin_ns(uint64_t duration_ns, unsigned int part)
+{
+	return part ? facts_point_ns(duration_ns, part - 1) : 0;
+}
+
+uint64_t shape_rate(const struct shape_result *shape, uint64_t bytes, uint64_t duration_ns)
+{
+	uint64_t since = shape_begin_ns(duration_ns, shape->first);
+	double each_second;
+
+	if (shape->shape != SHAPE_GROWS || duration_ns <= since)
+		return 0;
+	each_second = (double)bytes * 1e9 / (double)(duration_ns - since);
+	// Of a file that was made up, more than fits is that much.
+	return each_second < 1e19 ? (uint64_t)each_second : UINT64_MAX;
+}

@@ -41,4 +41,16 @@ struct shape_result {
 
 struct shape_result shape_judge(const struct shape_input *input);
 
+/*
+ * The same for a run of that duration: in a very short one all is start-up, and a curve of it says
+ * nothing about a longer one.
+ */
+struct shape_result shape_judge_run(const struct shape_input *input, uint64_t duration_ns);
+
+/* The begin of a part of a run. */
+uint64_t shape_begin_ns(uint64_t duration_ns, unsigned int part);
+
+/* Bytes a second from the shape's first part to the end of the run. 0: it is not SHAPE_GROWS. */
+uint64_t shape_rate(const struct shape_result *shape, uint64_t bytes, uint64_t duration_ns);
+
 #endif

@@ -156,6 +156,30 @@ def test_growth(check, tool, growing, tmp_path):
     assert "cache_get  /src/shop/cache.c:20" in said and "cache_put" not in said
 
 
+def test_growth_of_some(check, tool, growing, tmp_path):
+    """With conditions it is the rate of all that matches together, without what is suppressed."""
+    finding = json.loads(tool("report", "--json", growing).stdout)["findings"][0]
+    rate, parts = finding["numbers"]["bytes_per_second"], {}
+    for words, part in ((["--size-min", 1], 1.5), (["--size-min", 1000], 1), (["--size-max", 999], 0.5),
+                        (["--function-regex", "^cache_get$"], 0.5), (["--size-min", 2000], 0)):
+        said = check("--max-growth", "1", *words, growing, status=BROKEN if part else HOLDS).stdout
+        found = int(re.search(r"growth ([\d,]+) B a second", said)[1].replace(",", "")) if part else 0
+        assert abs(found - part * rate) <= rate / 100, (words, said)
+        check("--max-growth", found, *words, growing, status=HOLDS)
+        if part:
+            check("--max-growth", found - 1, *words, growing, status=BROKEN)
+        parts[words[-1]] = said
+    both = [int(value.replace(",", "")) for value in re.findall(r"^ {12}([\d,]+) B a second  cache_", parts[1], re.M)]
+    assert len(both) == 2 and abs(both[0] - 2 * both[1]) <= 2 and abs(sum(both) - 1.5 * rate) <= rate / 100
+    assert "cache_put" not in parts[999] and "cache_get" not in parts[1000]
+    check("--max-growth", 0, "--lifetime", "only_temporary", growing, status=HOLDS)
+    known = tmp_path / "known.supp"
+    known.write_text("leak:cache_put\n")
+    said = check("--max-growth", 0, "--suppressions", known, "--size-min", 1, growing, status=BROKEN).stdout
+    assert "cache_get" in said and "cache_put" not in said
+    check("--max-growth", 0, "--suppressions", known, "--size-min", 1000, growing, status=HOLDS)
+
+
 def test_several(check, shop, growing, tmp_path):
     """Each is judged; the worst counts."""
     said = check("--max-peak", "100K", shop, growing, status=BROKEN).stdout
@@ -205,7 +229,6 @@ def test_a_directory_and_merge(check, tmp_path):
     (["--max-peak", "1", "--format", "xml", "x"],
      "'xml' is no value of --format: one of text junit sarif github is wanted"),
     (["--max-growth", "1", "--merge", "x"], "--max-growth and --merge exclude each other"),
-    (["--max-growth", "1", "--size-min", "1", "x"], "--max-growth and --size-min exclude each other"),
     (["--max-peak", "1", "--merge", "--size-min", "1", "x"], "--merge and --size-min exclude each other"),
     (["--max-peek", "1", "x"], "unknown option '--max-peek' of 'check': did you mean '--max-peak'?"),
 ])
