@@ -3,7 +3,10 @@
 #include <stdlib.h>
 
 #include "analysis/names/own_code.h"
+#include "hosted/buf.h"
 #include "hosted/cleanup.h"
+#include "hosted/intern.h"
+#include "hosted/map.h"
 
 CLEANUP_DEFINE(struct breakdown *, breakdown_destroy);
 
@@ -42,6 +45,82 @@ static int by_change(const void *left, const void *right, void *argument)
 	if (change_a != change_b)
 		return change_a < change_b ? 1 : -1;
 	return (*a > *b) - (*a < *b);
+}
+
+/* For each row the site that changed most of those that it is called after. */
+struct lines {
+	const struct diff *diff;
+	enum metric metric;
+	struct intern names;
+	struct map rows; /* from an interned name to the row */
+	uint64_t *most;  /* for each row: by how much that site changed */
+};
+
+static void lines_deinit(struct lines *lines)
+{
+	intern_deinit(&lines->names);
+	map_deinit(&lines->rows);
+	free(lines->most);
+}
+
+static struct err *prepare_lines(struct lines *lines, const struct diff_rows *rows)
+{
+	lines->most = calloc(rows->count + 1u, sizeof(*lines->most));
+	if (!lines->most)
+		return err_no_memory();
+	for (uint32_t i = 0; i < rows->count; i++) {
+		const char *name = intern_text(&lines->names, rows->items[i].name);
+		uint64_t *row = name ? map_put(&lines->rows, (uintptr_t)name) : NULL;
+
+		if (!row)
+			return err_no_memory();
+		*row = i;
+	}
+	return NULL;
+}
+
+/* Takes the site's line for the row of its function, if it changed more than those before it. */
+static struct err *offer_line(struct lines *lines, struct diff_rows *rows, struct buf *scratch,
+			      const struct site *before, const struct site *after)
+{
+	uint64_t change = size_of((int64_t)(metric_of_site(lines->metric, after) -
+					    metric_of_site(lines->metric, before)));
+	struct own_code code;
+	const char *name;
+	uint64_t row;
+	struct err *err = own_code_of_stack(lines->diff->symbolized, after->stack, &code);
+
+	if (err)
+		return err;
+	scratch->size = 0;
+	breakdown_put_name(scratch, BREAKDOWN_FUNCTION, code.frame);
+	name = buf_string(scratch) ? intern_text(&lines->names, scratch->data) : NULL;
+	if (!name)
+		return err_no_memory();
+	row = map_get(&lines->rows, (uintptr_t)name);
+	if (row != MAP_NONE && code.frame && change > lines->most[row]) {
+		lines->most[row] = change;
+		rows->items[row].frame = code.frame;
+	}
+	return NULL;
+}
+
+/*
+ * Functions of one name may lie in several files: a row shows the line of the place that changed
+ * most.
+ */
+static struct err *find_lines(const struct diff *diff, struct diff_rows *rows, enum metric metric)
+{
+	cleanup(lines_deinit) struct lines lines = {.diff = diff, .metric = metric};
+	cleanup(buf_deinit) struct buf scratch = BUF_EMPTY;
+	uint32_t count;
+	const struct site *before = recording_sites(diff->sides[DIFF_BEFORE], &count);
+	const struct site *after = recording_sites(diff->sides[DIFF_AFTER], &count);
+	struct err *err = prepare_lines(&lines, rows);
+
+	for (uint32_t i = 0; !err && i < count; i++)
+		err = offer_line(&lines, rows, &scratch, &before[i], &after[i]);
+	return err;
 }
 
 /* Keeps the rows that changed, sorted. */
@@ -135,6 +214,8 @@ struct err *diff_rows_create(const struct diff *diff, enum diff_by by, enum metr
 
 	if (!err)
 		err = sort(ret, metric);
+	if (!err && by == DIFF_BY_FUNCTION)
+		err = find_lines(diff, ret, metric);
 	if (err)
 		diff_rows_deinit(ret);
 	return err;

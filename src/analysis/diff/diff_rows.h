@@ -11,7 +11,9 @@ struct diff_row {
 	struct site sums[DIFF_SIDES]; /* own sums, as of breakdown rows; of a site its sums */
 	/* By function, file and module: as in struct breakdown_row. By site: NULL. */
 	const char *name;
-	/* A frame of it; of a site what it is called after (own_code.h). NULL: there is no stack.
+	/*
+	 * A frame of it: of a function the line that changed most, of a site what it is called
+	 * after (own_code.h). NULL: there is no stack.
 	 */
 	const struct named_frame *frame;
 	const struct named_frame *call; /* of a site: what it called there (own_code.h), or NULL */

@@ -361,6 +361,23 @@ def test_two_builds_of_a_program(tool, record, tmp_path):
     assert "100 % of it is for grow  work.c:7: +15.0 KB." in said
 
 
+def test_functions_of_one_name(tool, record, tmp_path):
+    """Two files have a static function each: the line is that of the one that changed."""
+    for name in "ab":
+        (tmp_path / f"{name}.c").write_text(
+            "#include <stdlib.h>\nstatic __attribute__((noinline)) void *get(int n)\n{\n\tvoid *p = malloc(n);\n\n"
+            f'\t__asm__("" :: "r"(p));\n\treturn p;\n}}\nvoid {name}(int n) {{ while (n--) get(100); }}\n')
+    (tmp_path / "main.c").write_text(
+        "#include <stdlib.h>\nvoid a(int), b(int);\n"
+        "int main(int count, char **words) { a(50); b(atoi(words[1])); return 0; }\n")
+    subprocess.run(["gcc", "-g", "-O1", "-o", "both", "a.c", "b.c", "main.c"], cwd=tmp_path, check=True)
+    paths = [record([tmp_path / "both", count]).path for count in (10, 40)]
+    [site] = diff(tool, "--by", "site", *paths)["rows"]
+    assert [frame["function"] for frame in site["stack"]][:2] == ["get", "b"]
+    assert (site["before"]["calls"], site["after"]["calls"]) == (10, 40)
+    assert "100 % of it is for get  b.c:4: +3.00 KB." in tool("diff", *paths).stdout
+
+
 def test_two_runs_of_a_build(tool, record, tmp_path):
     """Of one build the lines of a function are told apart."""
     source = tmp_path / "lines.c"
