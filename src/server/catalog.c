@@ -13,6 +13,7 @@
 #include "hosted/parallel.h"
 #include "hosted/process_memory.h"
 #include "hosted/vec.h"
+#include "server/pairs.h"
 #include "server/recent.h"
 #include "trace/header_check.h"
 
@@ -46,6 +47,7 @@ struct catalog {
 	VEC(struct entry *) entries;
 	VEC(struct entry *) open;  /* those with a data set, the latest used first */
 	pthread_mutex_t look_lock; /* to be taken before `lock` */
+	struct pairs pairs;
 	struct catalog_options options;
 	catalog_look *look;
 	void *argument;
@@ -70,6 +72,7 @@ struct err *catalog_create(const struct catalog_options *options, struct catalog
 	if (!catalog)
 		return err_no_memory();
 	catalog->options = *options;
+	pairs_init(&catalog->pairs);
 	pthread_mutex_init(&catalog->lock, NULL);
 	pthread_mutex_init(&catalog->look_lock, NULL);
 	*ret = catalog;
@@ -80,6 +83,7 @@ void catalog_destroy(struct catalog *catalog)
 {
 	if (!catalog)
 		return;
+	pairs_deinit(&catalog->pairs);
 	for (size_t i = 0; i < catalog->entries.count; i++)
 		entry_destroy(catalog->entries.items[i]);
 	vec_deinit(&catalog->entries);
@@ -297,6 +301,23 @@ static bool is_too_much(const struct catalog *catalog)
 	return open > options->max_open || (open > 1 && process_memory_own() > options->max_memory);
 }
 
+/* If there is still too much: drops the pairs, which keep their recordings open. */
+static bool drop_pairs(struct catalog *catalog)
+{
+	bool too_much;
+
+	pthread_mutex_lock(&catalog->lock);
+	too_much = is_too_much(catalog);
+	pthread_mutex_unlock(&catalog->lock);
+	return too_much && pairs_drop(&catalog->pairs);
+}
+
+struct err *catalog_pair(struct catalog *catalog, struct dataset *after, struct dataset *before,
+			 struct dataset **ret)
+{
+	return pairs_find(&catalog->pairs, after, before, ret);
+}
+
 void catalog_trim(struct catalog *catalog)
 {
 	struct dataset *taken;
@@ -311,7 +332,7 @@ void catalog_trim(struct catalog *catalog)
 		// Its memory was in small pieces, which malloc() would keep for itself.
 		if (taken)
 			malloc_trim(0);
-	} while (taken);
+	} while (taken || drop_pairs(catalog));
 }
 
 static struct entry *find(struct catalog *catalog, const char *id)
