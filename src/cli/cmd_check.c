@@ -5,20 +5,16 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "cli/checked.h"
+#include "cli/check_gate.h"
 #include "cli/choice_option.h"
 #include "cli/cli.h"
 #include "cli/debug_symbols_option.h"
 #include "cli/limit_options.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/plumbing_option.h"
 #include "cli/recording_paths.h"
 #include "cli/suppressions_file.h"
-#include "cli/terminal.h"
 #include "hosted/cleanup.h"
-#include "report/check/check_report.h"
-#include "report/check/check_words.h"
 #include "report/shell_word.h"
 
 /* The first options are the limits: their ids are those of enum check. */
@@ -68,16 +64,9 @@ static const struct option_spec options_of_check[] = {
 
 static const int exclusive[][2] = {{CHECK_GROWTH, MERGE}};
 
-struct gate {
-	const struct options *options;
-	struct check_limits limits;
-	struct check_about about;
-	struct checked_wanted wanted;
-	struct checked old;             /* of --baseline */
-	struct check_baseline baseline; /* recording NULL: none */
-	enum check_format format;
-	uint64_t verdicts, broken;
-	/* Owned. */
+/* What is wanted, and the memory that it is in. */
+struct check_options {
+	struct check_wanted wanted;
 	struct filter *filter;
 	struct suppressions *suppressions;
 	struct symbolizer *symbolizer;
@@ -85,59 +74,50 @@ struct gate {
 	char *conditions, *directory, *old_path;
 };
 
-static void gate_deinit(struct gate *gate)
+static void check_options_deinit(struct check_options *check)
 {
-	checked_close(&gate->old);
-	filter_destroy(gate->filter);
-	suppressions_destroy(gate->suppressions);
-	if (gate->symbolizer)
-		symbolizer_destroy(gate->symbolizer);
-	if (gate->plumbing)
-		plumbing_destroy(gate->plumbing);
-	free(gate->conditions);
-	free(gate->directory);
-	free(gate->old_path);
-}
-
-/* Prints an error of a recording that cannot be judged. */
-static int unsure(struct err *err)
-{
-	return cli_report_err(err) == CLI_OK ? CLI_OK : CLI_UNSURE;
-}
-
-static int worse(int a, int b)
-{
-	return a > b ? a : b;
+	filter_destroy(check->filter);
+	suppressions_destroy(check->suppressions);
+	if (check->symbolizer)
+		symbolizer_destroy(check->symbolizer);
+	if (check->plumbing)
+		plumbing_destroy(check->plumbing);
+	free(check->conditions);
+	free(check->directory);
+	free(check->old_path);
 }
 
 static bool read_baseline(const struct command *command, const struct options *options,
-			  struct gate *gate)
+			  struct check_options *check)
 {
 	if (options->values[TOLERANCE] && !options->values[BASELINE]) {
 		cli_error(CLI_USAGE, "--tolerance needs --baseline");
 		return false;
 	}
-	return percent_option(command, options, TOLERANCE, &gate->baseline.tolerance);
+	return percent_option(command, options, TOLERANCE, &check->wanted.tolerance);
 }
 
 static bool read_options(const struct command *command, const struct options *options,
-			 struct gate *gate)
+			 struct check_options *check)
 {
 	int format = CHECK_TEXT;
 
 	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
-	    !limit_options_read(command, options, BASELINE, &gate->limits) ||
-	    !read_baseline(command, options, gate) ||
+	    !limit_options_read(command, options, BASELINE, &check->wanted.limits) ||
+	    !read_baseline(command, options, check) ||
 	    !choice_option(command, options, FORMAT, &format) ||
 	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
-	    !filter_options_read(command, options, &gate->filter) ||
+	    !filter_options_read(command, options, &check->filter) ||
 	    !filter_options_exclude(command, options, MERGE) ||
 	    !filter_options_exclude(command, options, CHECK_GROWTH))
 		return false;
-	gate->format = (enum check_format)format;
-	gate->wanted.filter = gate->filter;
-	gate->wanted.growth = gate->limits.has[CHECK_GROWTH];
-	gate->about.allow_incomplete = options->values[ALLOW_INCOMPLETE] != NULL;
+	check->wanted.format = (enum check_format)format;
+	check->wanted.sides.filter = check->filter;
+	check->wanted.sides.growth = check->wanted.limits.has[CHECK_GROWTH];
+	check->wanted.baseline = options->values[BASELINE];
+	check->wanted.output = options->values[OUTPUT];
+	check->wanted.merge = options->values[MERGE] != NULL;
+	check->wanted.about.allow_incomplete = options->values[ALLOW_INCOMPLETE] != NULL;
 	return true;
 }
 
@@ -176,196 +156,54 @@ static char *make_directory(void)
 }
 
 /* Says what `mallow diff` is to be told, unless it cannot leave out or merge what is not judged. */
-static struct err *name_baseline(const struct options *options, struct gate *gate)
+static struct err *name_baseline(const struct options *options, struct check_options *check)
 {
 	cleanup(buf_deinit) struct buf path = BUF_EMPTY;
 
 	if (!options->values[BASELINE] || options->values[SUPPRESSIONS] || options->values[MERGE])
 		return NULL;
 	shell_path_put(&path, options->values[BASELINE]);
-	gate->old_path = buf_take(&path);
-	gate->about.baseline = gate->old_path;
-	return gate->old_path ? NULL : err_no_memory();
+	check->old_path = buf_take(&path);
+	check->wanted.about.baseline = check->old_path;
+	return check->old_path ? NULL : err_no_memory();
 }
 
 /* Reads the files that options name. */
 static struct err *read_files(const struct command *command, const struct options *options,
-			      struct gate *gate)
+			      struct check_options *check)
 {
-	struct err *err = plumbing_option_read(options->values[PLUMBING], &gate->plumbing);
+	struct err *err = plumbing_option_read(options->values[PLUMBING], &check->plumbing);
 
 	if (!err && options->values[SUPPRESSIONS])
-		err = suppressions_file_read(options->values[SUPPRESSIONS], &gate->suppressions);
+		err = suppressions_file_read(options->values[SUPPRESSIONS], &check->suppressions);
 	if (err)
 		return err;
-	gate->wanted.suppressions = gate->suppressions;
-	gate->wanted.naming = (struct naming){gate->symbolizer, gate->plumbing};
-	gate->conditions = make_conditions(command, options);
-	gate->directory = make_directory();
-	if (!gate->conditions || !gate->directory)
+	check->wanted.sides.suppressions = check->suppressions;
+	check->wanted.sides.naming = (struct naming){check->symbolizer, check->plumbing};
+	check->conditions = make_conditions(command, options);
+	check->directory = make_directory();
+	if (!check->conditions || !check->directory)
 		return err_no_memory();
-	gate->about.tool = program_invocation_name;
-	gate->about.conditions = gate->conditions;
-	gate->about.directory = gate->directory;
-	return name_baseline(options, gate);
-}
-
-/* Opens the baseline, if there is one. Returns the exit status. */
-static int open_baseline(struct gate *gate)
-{
-	const char *path = gate->options->values[BASELINE];
-	struct checked_wanted wanted = gate->wanted;
-
-	if (!path)
-		return CLI_OK;
-	wanted.growth = false;
-	if (!checked_open(path, &wanted, &gate->old))
-		return CLI_UNSURE;
-	gate->baseline.recording = gate->old.recording;
-	gate->baseline.symbolized = gate->old.symbolized;
-	if (gate->old.facts->complete || gate->about.allow_incomplete)
-		return CLI_OK;
-
-	cleanup(buf_deinit) struct buf gap = BUF_EMPTY;
-
-	check_gap_put(&gap, gate->old.facts);
-	return cli_error(CLI_UNSURE, "baseline '%s': %s (--allow-incomplete)", path,
-			 buf_string(&gap) ? buf_string(&gap) : "");
-}
-
-/* What verdicts come to. */
-static int status_of(struct gate *gate, const struct check_subject *subject)
-{
-	uint32_t broken = verdicts_count(subject->verdicts, VERDICT_BROKEN);
-	bool doubt =
-		check_is_incomplete(subject) || verdicts_count(subject->verdicts, VERDICT_UNKNOWN);
-
-	gate->broken += broken;
-	gate->verdicts += subject->verdicts->count;
-	if (doubt && !gate->about.allow_incomplete)
-		return CLI_UNSURE;
-	return broken ? CLI_FAILED : CLI_OK;
-}
-
-/* Judges an open recording, and writes what comes out. Returns its status. */
-static int judge(struct gate *gate, struct check_report *report, const struct checked *checked,
-		 const struct check_subject *opened)
-{
-	cleanup(verdicts_deinit) struct verdicts verdicts = {0};
-	struct check_subject subject = *opened;
-	struct err *err =
-		verdicts_make(&gate->limits, gate->baseline.recording ? &gate->baseline : NULL,
-			      checked->recording, checked->symbolized, &verdicts);
-
-	if (!err) {
-		subject.facts = checked->facts;
-		subject.verdicts = &verdicts;
-	}
-	check_report_add(report, &subject);
-	return err ? unsure(err_prefix(err, "%s", subject.path)) : status_of(gate, &subject);
-}
-
-static int check_one(struct gate *gate, struct check_report *report, const char *path)
-{
-	cleanup(checked_close) struct checked checked = {0};
-	cleanup(buf_deinit) struct buf operands = BUF_EMPTY;
-	struct check_subject subject = {.path = path};
-
-	shell_path_put(&operands, path);
-	subject.operands = buf_string(&operands);
-	if (!subject.operands)
-		return unsure(err_no_memory());
-	if (checked_open(path, &gate->wanted, &checked))
-		return judge(gate, report, &checked, &subject);
-	check_report_add(report, &subject);
-	return CLI_UNSURE;
-}
-
-static int check_merged(struct gate *gate, struct check_report *report,
-			const struct recording_paths *paths)
-{
-	cleanup(checked_close) struct checked checked = {0};
-	cleanup(buf_deinit) struct buf operands = BUF_EMPTY;
-	struct check_subject subject = {.path = paths->items.items[0]};
-	int status = CLI_UNSURE;
-
-	for (size_t i = 0; i < paths->items.count; i++) {
-		buf_text(&operands, i ? " " : "");
-		shell_path_put(&operands, paths->items.items[i]);
-	}
-	subject.operands = buf_string(&operands);
-	if (!subject.operands)
-		return unsure(err_no_memory());
-	if (checked_open_merged(paths, &gate->wanted, &checked))
-		status = judge(gate, report, &checked, &subject);
-	else
-		check_report_add(report, &subject);
-	return checked.merged.failed ? CLI_UNSURE : status;
-}
-
-static int check_all(struct gate *gate, struct check_report *report,
-		     const struct recording_paths *paths)
-{
-	int status = paths->failed ? CLI_UNSURE : CLI_OK;
-
-	if (gate->options->values[MERGE] && paths->items.count)
-		return worse(status, check_merged(gate, report, paths));
-	for (size_t i = 0; i < paths->items.count; i++)
-		status = worse(status, check_one(gate, report, paths->items.items[i]));
-	return status;
-}
-
-/* Tells whom the file of -o does not reach what came out. */
-static int say(const struct gate *gate, int status)
-{
-	const char *path = gate->options->values[OUTPUT];
-
-	if (status == CLI_OK || !path || strcmp(path, "-") == 0)
-		return status;
-	return cli_error(status, "%ju of %ju limits broken%s: see '%s'", (uintmax_t)gate->broken,
-			 (uintmax_t)gate->verdicts,
-			 status == CLI_UNSURE ? ", and not all could be judged" : "", path);
-}
-
-static int write_report(struct gate *gate, const struct recording_paths *paths)
-{
-	const char *path = gate->options->values[OUTPUT];
-	bool to_terminal = !path || strcmp(path, "-") == 0;
-	struct style style = to_terminal ? terminal_style(STDOUT_FILENO) : (struct style){0};
-	struct check_report report;
-	struct output output;
-	struct err *err = output_open(path, &output);
-	int status;
-
-	if (err)
-		return unsure(err);
-	if (!style.width)
-		style.width = TERMINAL_PAGE;
-	check_report_begin(&report, gate->format, &output.buf, &style, &gate->about);
-	status = check_all(gate, &report, paths);
-	check_report_end(&report);
-	err = output_close(&output, NULL);
-	return err ? unsure(err) : say(gate, status);
+	check->wanted.about.tool = program_invocation_name;
+	check->wanted.about.conditions = check->conditions;
+	check->wanted.about.directory = check->directory;
+	return name_baseline(options, check);
 }
 
 static int run(const struct command *command, const struct options *options)
 {
 	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
-	cleanup(gate_deinit) struct gate gate = {.options = options};
+	cleanup(check_options_deinit) struct check_options check = {0};
 	struct err *err;
-	int status;
 
-	if (!read_options(command, options, &gate))
+	if (!read_options(command, options, &check))
 		return CLI_USAGE;
-	if (!debug_symbols_open(options, &gate.symbolizer))
+	if (!debug_symbols_open(options, &check.symbolizer))
 		return CLI_UNSURE;
-	err = read_files(command, options, &gate);
+	err = read_files(command, options, &check);
 	if (!err)
 		err = recording_paths_find(options, &paths);
-	if (err)
-		return unsure(err);
-	status = open_baseline(&gate);
-	return status == CLI_OK ? write_report(&gate, &paths) : status;
+	return err ? check_gate_unsure(err) : check_gate_run(&check.wanted, &paths);
 }
 
 const struct command_body command_check = {

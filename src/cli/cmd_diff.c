@@ -1,6 +1,4 @@
 /* mallow diff: what changed from one recording, or moment of one, to another. */
-#include <unistd.h>
-
 #include "base/compiler.h"
 #include "cli/choice_option.h"
 #include "cli/cli.h"
@@ -10,15 +8,14 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plumbing_option.h"
-#include "cli/terminal.h"
+#include "cli/width_option.h"
 #include "hosted/cleanup.h"
 #include "report/csv/diff_csv.h"
 #include "report/distinct_names.h"
 #include "report/json/diff_json.h"
 #include "report/text/diff_text.h"
 
-#define TOP_ROWS    10
-#define LEAST_WIDTH 40
+#define TOP_ROWS 10
 
 enum { JSON, CSV, TOP, SORT, BY, PER, BYTES, WIDTH, FULL, PLUMBING, DEBUG_SYMBOLS };
 
@@ -41,10 +38,7 @@ static const struct option_spec options_of_diff[] = {
 			 "allocated as often (call)",
 		 .choices = "second call"},
 	[BYTES] = {.name = "bytes", .text = "sizes and counts to the last digit"},
-	[WIDTH] = {.name = "width",
-		   .value = "N",
-		   .text = "columns of a text, 0 for as many as it needs",
-		   .standard = "the terminal's, else 80"},
+	[WIDTH] = WIDTH_OPTION,
 	[FULL] = {.name = "full", .text = "cut and fold nothing"},
 	[PLUMBING] = PLUMBING_OPTION,
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
@@ -59,7 +53,7 @@ struct wanted {
 	enum diff_by by;
 	enum per per;
 	uint64_t top;
-	uint64_t width; /* UINT64_MAX: the terminal's */
+	struct style style; /* of a text, without names */
 	struct naming naming;
 };
 
@@ -90,49 +84,37 @@ static bool find_scale(const struct wanted *wanted, const struct diff_source sid
 	return false;
 }
 
-/* The rows of a view, made for it. */
+/* What a text shows besides the rows that are asked for. */
 struct made {
-	struct diff_rows rows, functions, sites;
+	struct diff_rows functions, sites;
 };
 
 static void made_deinit(struct made *made)
 {
-	diff_rows_deinit(&made->rows);
 	diff_rows_deinit(&made->functions);
 	diff_rows_deinit(&made->sites);
 }
 
-static struct style make_style(const struct wanted *wanted, const struct options *options,
-			       struct distinct_names *names)
+/* *ret: the rows by something, which are made unless they are those of the view. */
+static struct err *find_rows(const struct diff_view *view, enum diff_by by, struct diff_rows *made,
+			     const struct diff_rows **ret)
 {
-	struct style style = terminal_style(STDOUT_FILENO);
-
-	style.exact = options->values[BYTES] != NULL;
-	style.full = options->values[FULL] != NULL;
-	style.names = names;
-	if (wanted->width != UINT64_MAX)
-		style.width = (unsigned)wanted->width;
-	else if (!style.width)
-		style.width = TERMINAL_PAGE;
-	return style;
+	*ret = view->by == by ? view->rows : made;
+	return view->by == by ? NULL : diff_rows_create(view->diff, by, view->metric, made);
 }
 
-static struct err *write_text(struct buf *buf, const struct wanted *wanted,
-			      const struct options *options, struct diff_view *view)
+static struct err *write_text(struct buf *buf, const struct wanted *wanted, struct diff_view *view)
 {
 	cleanup(distinct_names_deinit) struct distinct_names names = {0};
 	cleanup(made_deinit) struct made made = {0};
-	struct style style = make_style(wanted, options, &names);
+	struct style style = wanted->style;
 	struct err *err;
 
-	err = diff_rows_create(view->diff, DIFF_BY_FUNCTION, view->metric, &made.functions);
+	style.names = &names;
+	err = find_rows(view, DIFF_BY_FUNCTION, &made.functions, &view->functions);
 	if (!err)
-		err = diff_rows_create(view->diff, DIFF_BY_SITE, view->metric, &made.sites);
-	if (err)
-		return err;
-	view->functions = &made.functions;
-	view->sites = &made.sites;
-	return diff_text_write(buf, &style, view);
+		err = find_rows(view, DIFF_BY_SITE, &made.sites, &view->sites);
+	return err ? err : diff_text_write(buf, &style, view);
 }
 
 static struct err *write_view(struct buf *buf, const struct wanted *wanted,
@@ -144,7 +126,7 @@ static struct err *write_view(struct buf *buf, const struct wanted *wanted,
 	if (options->values[CSV])
 		return diff_csv_write(&csv, view);
 	if (!options->values[JSON])
-		return write_text(buf, wanted, options, view);
+		return write_text(buf, wanted, view);
 	json_init(&json, buf, true);
 	return diff_json_write(&json, view);
 }
@@ -188,19 +170,18 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	int by = 0, per = -1;
 
 	wanted->top = text ? TOP_ROWS : 0;
-	wanted->width = UINT64_MAX;
 	if (!options_operands(command, options, 2, 2, "two recordings") ||
 	    !metric_option(command, options, SORT, &wanted->metric) ||
 	    !choice_option(command, options, BY, &by) ||
 	    !choice_option(command, options, PER, &per) ||
 	    !options_number(command, options, TOP, 0, wanted->top, &wanted->top) ||
-	    !options_number(command, options, WIDTH, 0, wanted->width, &wanted->width) ||
+	    !width_option(command, options, WIDTH, &wanted->style) ||
 	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)))
 		return false;
 	wanted->by = (enum diff_by)by;
 	wanted->per = (enum per)(per + 1);
-	if (options->values[WIDTH] && wanted->width && wanted->width < LEAST_WIDTH)
-		wanted->width = LEAST_WIDTH;
+	wanted->style.exact = options->values[BYTES] != NULL;
+	wanted->style.full = options->values[FULL] != NULL;
 	return true;
 }
 

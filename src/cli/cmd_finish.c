@@ -42,7 +42,7 @@ static struct err *finish(const char *path, enum finish_state state, enum finish
 	const struct naming naming = {.symbolizer = symbolizer};
 	cleanup(loaded_close) struct loaded loaded = {0};
 
-	*loads = state == FINISH_RESTORE || loaded_open_to_finish(path, &naming, &loaded);
+	*loads = state == FINISH_RESTORE || loaded_open_to_finish(path, NULL, &naming, &loaded);
 	return *loads ? finished_write(path, &loaded, compress, result) : NULL;
 }
 

@@ -11,13 +11,13 @@
 #include "cli/recording_paths.h"
 #include "cli/report_writer.h"
 #include "cli/suppressions_file.h"
+#include "cli/width_option.h"
 #include "hosted/cleanup.h"
 
 #define TOP_SITES    10
 #define TOP_ROWS     20
 #define TOP_BRANCHES 12
 #define POOL_SITES   3
-#define LEAST_WIDTH  40
 
 enum {
 	JSON,
@@ -97,10 +97,7 @@ static const struct option_spec options_of_report[] = {
 			   "each, instead of all sites"},
 	[MERGE] = {.name = "merge", .text = "all recordings as one: sites by file and place in it"},
 	[BYTES] = {.name = "bytes", .text = "sizes and counts to the last digit"},
-	[WIDTH] = {.name = "width",
-		   .value = "N",
-		   .text = "columns of a text, 0 for as many as it needs",
-		   .standard = "the terminal's, else 80"},
+	[WIDTH] = WIDTH_OPTION,
 	[FULL] = {.name = "full", .text = "cut, fold and leave out nothing"},
 	[PLUMBING] = PLUMBING_OPTION,
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
@@ -172,17 +169,13 @@ static bool read_top(const struct command *command, const struct options *option
 	return true;
 }
 
-static bool read_width(const struct command *command, const struct options *options,
-		       struct report_wanted *wanted)
+static bool read_style(const struct command *command, const struct options *options,
+		       struct style *style)
 {
-	uint64_t width = 0;
-
-	if (!options_number(command, options, WIDTH, 0, width, &width))
+	if (!width_option(command, options, WIDTH, style))
 		return false;
-	if (width && width < LEAST_WIDTH)
-		width = LEAST_WIDTH;
-	wanted->width = width > UINT16_MAX ? 0 : (unsigned)width;
-	wanted->width_known = options->values[WIDTH] != NULL;
+	style->exact = options->values[BYTES] != NULL;
+	style->full = options->values[FULL] != NULL;
 	return true;
 }
 
@@ -254,7 +247,7 @@ static int read_wanted(const struct command *command, const struct options *opti
 
 	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
 	    !read_choices(command, options, wanted) || !read_top(command, options, wanted) ||
-	    !read_width(command, options, wanted) ||
+	    !read_style(command, options, &wanted->style) ||
 	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
 	    !fits_together(options, wanted) || !read_filter(command, options, filter))
 		return CLI_USAGE;
@@ -283,8 +276,6 @@ static int run(const struct command *command, const struct options *options)
 		.view = view_of(options),
 		.inclusive = options->values[INCLUSIVE] != NULL,
 		.merge = options->values[MERGE] != NULL,
-		.exact = options->values[BYTES] != NULL,
-		.full = options->values[FULL] != NULL,
 		.at = options->values[AT],
 	};
 	int status = read_wanted(command, options, &wanted, &filter, &plumbing);

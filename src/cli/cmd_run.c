@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/compress_option.h"
+#include "cli/loaded.h"
 #include "cli/options.h"
 #include "cli/run_child.h"
 #include "cli/run_environment.h"
@@ -26,11 +27,14 @@ static const struct option_spec options_of_run[] = {
 			       "does the rest"},
 };
 
+CLEANUP_DEFINE(struct run_ahead *, run_ahead_destroy);
+
 /* Runs the program, once everything is prepared, and prints the summary. */
 static int run_and_tell(const struct options *options, const char *path, const char *library,
-			struct run_registry *registry, const struct run_finishing *finishing)
+			struct run_registry *registry, struct run_finishing *finishing)
 {
 	cleanup(run_environment_deinit) struct run_environment environment = {0};
+	cleanup(run_ahead_destroy_at) struct run_ahead *ahead = NULL;
 	const char *name = options->operands[0];
 	struct run_child_end end;
 	struct err *err;
@@ -39,7 +43,11 @@ static int run_and_tell(const struct options *options, const char *path, const c
 	err = run_environment_create(options, library, registry->path, &environment);
 	if (err)
 		return cli_report_err(err);
+	if (finishing->wanted)
+		ahead = run_ahead_start(registry->path, LOADED_TO_FINISH);
 	number = run_child(path, options->operands, environment.variables, &end);
+	run_ahead_stop(ahead);
+	finishing->ahead = ahead;
 	if (number)
 		return cli_error(CLI_FAILED, "cannot start a process: %s", strerror(number));
 	if (end.number)
@@ -98,7 +106,9 @@ const struct command_body command_run = {
 		"not found, 126 if it cannot be executed. Signals sent to mallow are handed on. A "
 		"summary is printed to standard error at the end.\n\n"
 		"Then the recordings are finished: names and an index are embedded and the events "
-		"compressed, so that they open quickly and on other machines.\n\n"
+		"compressed, so that they open quickly and on other machines. Of a large recording "
+		"much is loaded while the program runs, in time that nobody else wants; not with "
+		"--no-finish.\n\n"
 		"SIZE is in bytes, or with K, M or G behind it (powers of 1024): 65536, 64K, 10M. "
 		"TIME is 500ms, 2s or 1h2m3s. BOOL is 1, true, yes, on or 0, false, no, off; where "
 		"0 "

@@ -3,8 +3,8 @@
 #include "cli/progress.h"
 #include "hosted/cleanup.h"
 
-struct err *finished_write(const char *path, const struct loaded *loaded,
-			   enum finish_compress compress, struct finish_result *ret)
+struct err *finished_write(const char *path, struct loaded *loaded, enum finish_compress compress,
+			   struct finish_result *ret)
 {
 	cleanup(progress_deinit) struct progress progress = {0};
 	const struct finish_options options = {
@@ -14,5 +14,11 @@ struct err *finished_write(const char *path, const struct loaded *loaded,
 	};
 
 	progress_init(&progress, "finishing");
+	if (loaded->recording) {
+		struct err *err = loaded_settle(loaded);
+
+		if (err)
+			return err;
+	}
 	return finish_recording(path, loaded->recording, loaded->symbolized, &options, ret);
 }

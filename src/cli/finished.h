@@ -6,7 +6,7 @@
 #include "finish/finish.h"
 
 /* loaded: the recording at path with its names; zeroed if finish_recording() wants none. */
-struct err *finished_write(const char *path, const struct loaded *loaded,
-			   enum finish_compress compress, struct finish_result *ret);
+struct err *finished_write(const char *path, struct loaded *loaded, enum finish_compress compress,
+			   struct finish_result *ret);
 
 #endif

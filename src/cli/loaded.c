@@ -10,24 +10,31 @@
 #include "cli/progress.h"
 #include "hosted/cleanup.h"
 
-/* to_finish: the curve that a finished recording has is made, too. *ret: empty. */
-static struct err *load(const char *path, unsigned int needs, bool to_finish,
+/*
+ * to_finish: blocks that were needed for run facts stay, for loaded_settle(). ahead: what was
+ * loaded already, or NULL. *ret: empty.
+ */
+static struct err *load(const char *path, unsigned int needs, bool to_finish, struct growing *ahead,
 			struct progress *progress, struct loaded *ret)
 {
-	struct err *err = recording_open(path, needs, progress_update, progress, &ret->recording);
+	const struct run_facts *facts;
+	struct err *err;
 
+	if (ahead)
+		err = growing_finish(ahead, progress_update, progress, &ret->recording);
+	else
+		err = recording_open(path, needs, progress_update, progress, &ret->recording);
 	if (!err)
 		index_file_renew(ret->recording);
-	if (!err && to_finish)
-		err = series_keep(ret->recording);
 	if (!err && needs & RECORDING_RUN_FACTS)
-		err = recording_settle_facts(ret->recording);
+		err = to_finish ? recording_run_facts(ret->recording, &facts)
+				: recording_settle_facts(ret->recording);
 	if (err)
 		loaded_close(ret);
 	return err;
 }
 
-static bool open_with(const char *path, unsigned int needs, bool to_finish,
+static bool open_with(const char *path, unsigned int needs, bool to_finish, struct growing *ahead,
 		      const struct naming *naming, struct loaded *ret)
 {
 	cleanup(progress_deinit) struct progress progress = {0};
@@ -37,15 +44,17 @@ static bool open_with(const char *path, unsigned int needs, bool to_finish,
 	progress_init(&progress, "loading");
 	err = file_kind_check(path);
 	if (!err)
-		err = load(path, needs, to_finish, &progress, &loaded);
+		err = load(path, needs, to_finish, ahead, &progress, &loaded);
 	// Run facts need every block, sums do not: better a report without findings than none.
 	if (err && err_number(err) == ENOMEM && needs & RECORDING_RUN_FACTS) {
 		err_destroy(err);
-		err = load(path, needs & ~(unsigned int)RECORDING_RUN_FACTS, false, &progress,
+		growing_close(steal(&ahead));
+		err = load(path, needs & ~(unsigned int)RECORDING_RUN_FACTS, false, NULL, &progress,
 			   &loaded);
 	}
 	if (!err && naming)
 		err = symbolized_create(loaded.recording, naming, &loaded.symbolized);
+	growing_close(ahead);
 	progress_deinit(&progress);
 	if (err) {
 		loaded_close(&loaded);
@@ -59,7 +68,7 @@ static bool open_with(const char *path, unsigned int needs, bool to_finish,
 bool loaded_open_needs(const char *path, unsigned int needs, const struct naming *naming,
 		       struct loaded *ret)
 {
-	return open_with(path, needs, false, naming, ret);
+	return open_with(path, needs, false, NULL, naming, ret);
 }
 
 bool loaded_open(const char *path, const struct naming *naming, struct loaded *ret)
@@ -92,9 +101,17 @@ bool loaded_open_checked(const char *path, const struct naming *naming, struct l
 	return loaded_open_needs(path, RECORDING_CHECKED, naming, ret);
 }
 
-bool loaded_open_to_finish(const char *path, const struct naming *naming, struct loaded *ret)
+bool loaded_open_to_finish(const char *path, struct growing *ahead, const struct naming *naming,
+			   struct loaded *ret)
 {
-	return open_with(path, RECORDING_CHECKED | RECORDING_RUN_FACTS, true, naming, ret);
+	return open_with(path, LOADED_TO_FINISH, true, ahead, naming, ret);
+}
+
+struct err *loaded_settle(struct loaded *loaded)
+{
+	struct err *err = series_keep(loaded->recording);
+
+	return err ? err : recording_settle_facts(loaded->recording);
 }
 
 void loaded_close(struct loaded *loaded)

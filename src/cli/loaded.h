@@ -5,6 +5,7 @@
 #ifndef MALLOW_CLI_LOADED_H
 #define MALLOW_CLI_LOADED_H
 
+#include "analysis/growing/growing.h"
 #include "analysis/names/symbolized.h"
 
 struct loaded {
@@ -33,8 +34,15 @@ bool loaded_open_blocks(const char *path, struct loaded *ret);
 bool loaded_open_facts(const char *path, const struct naming *naming, struct loaded *ret);
 /* As loaded_open(), and the checksum of every chunk is compared. */
 bool loaded_open_checked(const char *path, const struct naming *naming, struct loaded *ret);
-/* The same, with run facts and the curve: all that finished_write() stores. */
-bool loaded_open_to_finish(const char *path, const struct naming *naming, struct loaded *ret);
+/*
+ * The same, with run facts, and then, by loaded_settle(), all that finished_write() stores. ahead:
+ * what was loaded of it already, with LOADED_TO_FINISH; it is closed. NULL: nothing was.
+ */
+bool loaded_open_to_finish(const char *path, struct growing *ahead, const struct naming *naming,
+			   struct loaded *ret);
+#define LOADED_TO_FINISH (RECORDING_CHECKED | RECORDING_RUN_FACTS)
+/* Makes the rest, and frees what is not needed any more. */
+struct err *loaded_settle(struct loaded *loaded);
 /* Accepts a zeroed struct. */
 void loaded_close(struct loaded *loaded);
 

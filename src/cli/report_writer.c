@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analysis/filter/moment.h"
 #include "cli/cli.h"
@@ -10,7 +9,6 @@
 #include "cli/loaded.h"
 #include "cli/merged.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
 #include "hosted/cleanup.h"
 #include "report/distinct_names.h"
 #include "report/csv/breakdown_csv.h"
@@ -87,7 +85,7 @@ static struct err *write_text(struct writer *writer, const struct report_subject
 {
 	const struct report_wanted *wanted = writer->wanted;
 	cleanup(distinct_names_deinit) struct distinct_names names = {0};
-	struct style style = terminal_style(STDOUT_FILENO);
+	struct style style = wanted->style;
 	struct text_report_options options = {
 		.metric = wanted->metric,
 		.words = {.tool = program_invocation_name, .path = writer->path},
@@ -101,11 +99,7 @@ static struct err *write_text(struct writer *writer, const struct report_subject
 		.histogram = wanted->view == REPORT_HISTOGRAM ? &made->histogram : NULL,
 	};
 
-	style.exact = wanted->exact;
 	style.names = &names;
-	if (wanted->width_known || !style.width)
-		style.width = wanted->width_known ? wanted->width : TERMINAL_PAGE;
-	style.full = wanted->full;
 	if (writer->titled)
 		put_path(writer, &style, recording_facts(subject->recording)->path);
 	return text_report_write(&writer->output.buf, &style, subject, &options);

@@ -6,6 +6,7 @@
 #include "analysis/leaks/suppressions.h"
 #include "analysis/sites/metric.h"
 #include "cli/recording_paths.h"
+#include "report/style.h"
 
 enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
 
@@ -28,14 +29,12 @@ struct report_wanted {
 	uint32_t top;                /* how many sites or rows are shown; 0: all */
 	uint32_t pool_sites;         /* how many sites of each pool are shown */
 	bool merge;
-	bool exact, full;            /* struct style */
+	struct style style;          /* of REPORT_TEXT, without names */
 	bool inline_stacks;          /* REPORT_JSON: struct json_stacks */
 	const struct filter *filter; /* may be empty */
 	const char *at;              /* the moment of alive_at, as typed; NULL: none */
 	struct suppressions *leaks;  /* leaks that are not counted; NULL: all are */
 	bool page;                   /* sites in text: as much as a page holds */
-	bool width_known;            /* --width; without it the terminal's, else that of a page */
-	unsigned width;              /* columns; 0: lines may have any length */
 	struct naming naming;        /* for the names of all recordings */
 };
 

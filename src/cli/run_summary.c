@@ -45,6 +45,7 @@ struct summary {
 	struct symbolizer *symbolizer; /* NULL: nothing is finished any more */
 	enum finish_compress compress;
 	const char *output; /* struct run_finishing */
+	struct run_ahead *ahead;
 };
 
 /* Most memory first: that is the program that matters, not a shell or wrapper that started it. */
@@ -256,7 +257,7 @@ static void print(struct summary *summary)
  * Finishes a recording. After a failure no other one is tried: a disk that is full for one is full
  * for all.
  */
-static void finish(struct summary *summary, const char *path, const struct loaded *loaded)
+static void finish(struct summary *summary, const char *path, struct loaded *loaded)
 {
 	struct finish_result result;
 	struct err *err;
@@ -281,7 +282,8 @@ static void load_all(struct summary *summary, const struct run_registry *registr
 		const char *path = registry->recordings[i];
 		const struct naming naming = {.symbolizer = summary->symbolizer};
 		cleanup(loaded_close) struct loaded loaded = {0};
-		bool good = loaded_open_to_finish(path, &naming, &loaded);
+		bool good = loaded_open_to_finish(path, run_ahead_take(summary->ahead, path),
+						  &naming, &loaded);
 
 		if (good)
 			note(summary, path, i, &loaded);
@@ -306,16 +308,15 @@ void run_summary_print(const char *program, const struct run_child_end *end,
 		       const struct run_registry *registry, const struct run_finishing *finishing)
 {
 	cleanup(summary_deinit) struct summary summary = {
-		.style = terminal_style(STDERR_FILENO),
+		.style = terminal_page(STDERR_FILENO),
 		.end = end,
 		.images = calloc(registry->count + 1, sizeof(*summary.images)),
 		.compress = finishing->compress,
 		.output = finishing->output,
+		.ahead = finishing->ahead,
 	};
 
 	buf_init(&summary.main);
-	if (!summary.style.width)
-		summary.style.width = TERMINAL_PAGE;
 	if (!summary.images || !registry->count) {
 		// A program that could not create its recording has said why.
 		if (!registry->refused)

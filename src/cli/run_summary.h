@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli/run_ahead.h"
 #include "cli/run_child.h"
 #include "cli/run_registry.h"
 #include "finish/finish.h"
@@ -12,8 +13,9 @@
 struct run_finishing {
 	bool wanted;
 	enum finish_compress compress;
-	bool started_later; /* --disable-by-default: having no recording is normal */
-	const char *output; /* --output as given, or NULL */
+	bool started_later;      /* --disable-by-default: having no recording is normal */
+	const char *output;      /* --output as given, or NULL */
+	struct run_ahead *ahead; /* what was loaded while the program ran; NULL: nothing */
 };
 
 /*

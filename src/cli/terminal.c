@@ -5,8 +5,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define LEAST_WIDTH 40 /* a narrower terminal wraps lines itself */
-
 static bool colours_wanted(void)
 {
 	const char *no_color = getenv("NO_COLOR");
@@ -25,6 +23,15 @@ struct style terminal_style(int fd)
 	style.colour = colours_wanted();
 	style.width = TERMINAL_PAGE;
 	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)
-		style.width = size.ws_col < LEAST_WIDTH ? LEAST_WIDTH : size.ws_col;
+		style.width = size.ws_col < TERMINAL_LEAST ? TERMINAL_LEAST : size.ws_col;
+	return style;
+}
+
+struct style terminal_page(int fd)
+{
+	struct style style = terminal_style(fd);
+
+	if (!style.width)
+		style.width = TERMINAL_PAGE;
 	return style;
 }

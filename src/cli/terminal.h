@@ -4,12 +4,15 @@
 
 #include "report/style.h"
 
-#define TERMINAL_PAGE 80 /* columns of a text that goes to no terminal */
+#define TERMINAL_PAGE  80 /* columns of a text that goes to no terminal */
+#define TERMINAL_LEAST 40 /* of a narrower terminal, which wraps lines itself */
 
 /*
  * The style for text written to fd. Only a terminal has colours and a width; no colours with
  * NO_COLOR or TERM=dumb. exact and full are false.
  */
 struct style terminal_style(int fd);
+/* The same for a page: what goes to no terminal is TERMINAL_PAGE wide. */
+struct style terminal_page(int fd);
 
 #endif

@@ -1,6 +1,8 @@
 /*
  * Eight threads allocate while three start and stop the recording as fast as they can, and a
  * fourth does so by signal. switch_storm SWITCHES [SIGNALS]
+ * Each of the three switches at least so often, and until the eight have done STEPS_ENOUGH steps:
+ * on a busy machine it could be over before they come to allocate.
  */
 #include "sample.h"
 
@@ -9,11 +11,14 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define WORKERS   8
-#define SWITCHERS 3
-#define BLOCKS    64
+#define WORKERS         8
+#define SWITCHERS       3
+#define BLOCKS          64
+#define STEPS_AT_A_TIME 256
+#define STEPS_ENOUGH    20000
 
 static volatile int done;
+static unsigned long steps;
 static int switches;
 
 static void step(void **block, unsigned int number)
@@ -40,8 +45,10 @@ static void *work(void *argument)
 	void *blocks[BLOCKS] = {NULL};
 
 	for (int i = 0; !__atomic_load_n(&done, __ATOMIC_RELAXED); i++) {
-		if (i % 256 == 255)
+		if (i % STEPS_AT_A_TIME == STEPS_AT_A_TIME - 1) {
+			__atomic_add_fetch(&steps, STEPS_AT_A_TIME, __ATOMIC_RELAXED);
 			usleep(50); // the recording is to be read by a slow reader
+		}
 		number = number * 1103515245 + 12345;
 		step(&blocks[number >> 16 & (BLOCKS - 1)], number);
 		if (!(number & 0xff00))
@@ -54,7 +61,8 @@ static void *work(void *argument)
 
 static void *switch_often(void *argument)
 {
-	for (int i = 0; i < switches; i++) {
+	for (int i = 0; i < switches || __atomic_load_n(&steps, __ATOMIC_RELAXED) < STEPS_ENOUGH;
+	     i++) {
 		mallow_stop();
 		mallow_start();
 	}

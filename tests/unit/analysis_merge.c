@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "analysis/merge/merge.h"
+#include "analysis/merge/merge_sites.h"
+#include "base/compiler.h"
 #include "check.h"
 #include "failing_malloc.h"
 #include "sample_recordings.h"
@@ -86,10 +88,32 @@ static void merge_each(void **state)
 	}
 }
 
+/* A bit stands for each recording that is matched by name. */
+static void too_many_by_name(void **state)
+{
+	static const struct recording empty;
+	const struct recording *all[MERGE_SITES_BY_NAME + 1];
+	struct merge_sites merge = {0};
+	struct err *err;
+
+	for (size_t i = 0; i < ARRAY_COUNT(all); i++)
+		all[i] = &empty;
+	assert_null(merge_sites_by_name(&merge, all, MERGE_SITES_BY_NAME));
+	merge_sites_deinit(&merge);
+	merge = (struct merge_sites){0};
+	err = merge_sites_by_name(&merge, all, ARRAY_COUNT(all));
+	assert_non_null(err);
+	assert_string_equal(err_message(err),
+			    "64 recordings are too many to be matched by name: at most 63");
+	err_destroy(err);
+	merge_sites_deinit(&merge);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(merge_each),
+		cmocka_unit_test(too_many_by_name),
 	};
 
 	failing_malloc_countdown = -1;

@@ -1,4 +1,4 @@
-/* Memory that becomes a file when it is large, and does without one. */
+/* Memory that becomes pages and then a file as it grows, and does without a file. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static enum spill_kind grow_and_check(void)
 	enum spill_kind kind;
 
 	for (int step = 0; step < STEPS; step++, size *= 3) {
-		if (size > 12 * SPILL_FILE_SIZE)
+		if (size > 12 * SPILL_HEAP_SIZE)
 			break;
 		assert_true(spill_grow(&spill, size));
 		assert_true(spill.size >= size);
@@ -44,7 +44,7 @@ static enum spill_kind grow_and_check(void)
 		for (size_t i = 0; i < size; i += 501)
 			((uint8_t *)spill.data)[i] = (uint8_t)(i / 501);
 		filled = size;
-		assert_int_equal(spill.kind == SPILL_HEAP, size < SPILL_FILE_SIZE);
+		assert_int_equal(spill.kind == SPILL_HEAP, size < SPILL_HEAP_SIZE);
 	}
 	assert_true(spill_grow(&spill, 1));
 	kind = spill.kind;
@@ -84,7 +84,7 @@ static void without_caches(void **state)
 /* No file at all; and one that cannot grow any more, as on a disk that is full. */
 static void limited(void **state)
 {
-	static const rlim_t limits[] = {0, 2 * SPILL_FILE_SIZE};
+	static const rlim_t limits[] = {0, 2 * SPILL_HEAP_SIZE};
 	struct rlimit before;
 
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -95,6 +95,39 @@ static void limited(void **state)
 		assert_int_equal(grow_and_check(), SPILL_PAGES);
 	}
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+}
+
+/* Tables that share what may be pages: the one that would need too many becomes a file. */
+static void pages_first(void **state)
+{
+	const size_t size = 4 * SPILL_HEAP_SIZE;
+	struct spill one = {0}, two = {0};
+
+	spill_pages_max = 2 * size;
+	assert_true(spill_grow(&one, size));
+	assert_true(spill_grow(&two, SPILL_HEAP_SIZE));
+	memset(two.data, 'x', two.size);
+	assert_true(spill_grow(&two, size));
+	assert_int_equal(one.kind, SPILL_PAGES);
+	assert_int_equal(two.kind, SPILL_PAGES);
+	assert_true(spill_grow(&two, size + 1));
+	assert_int_equal(two.kind, SPILL_FILE);
+	assert_int_equal(((char *)two.data)[SPILL_HEAP_SIZE - 1], 'x');
+	// What the other one leaves can be used, by growing and anew.
+	assert_true(spill_grow(&one, 2 * size));
+	assert_int_equal(one.kind, SPILL_PAGES);
+	spill_deinit(&two);
+	assert_true(spill_grow(&two, SPILL_HEAP_SIZE));
+	assert_int_equal(two.kind, SPILL_FILE);
+	spill_deinit(&two);
+	spill_settle(&one, size);
+	assert_true(spill_grow(&two, size));
+	assert_int_equal(two.kind, SPILL_PAGES);
+	spill_deinit(&one);
+	spill_deinit(&two);
+	spill_pages_max = 13 * SPILL_HEAP_SIZE;
+	assert_int_equal(grow_and_check(), SPILL_PAGES);
+	spill_pages_max = 0;
 }
 
 static void too_large(void **state)
@@ -111,11 +144,11 @@ static void too_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_a_file),
-		cmocka_unit_test(without_caches),
-		cmocka_unit_test(limited),
+		cmocka_unit_test(in_a_file), cmocka_unit_test(without_caches),
+		cmocka_unit_test(limited),   cmocka_unit_test(pages_first),
 		cmocka_unit_test(too_large),
 	};
 
+	spill_pages_max = 0;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,7 +156,8 @@ static uint32_t add(struct thread *thread, struct modules *modules,
 	return id;
 }
 
-static uint32_t define_locked(struct thread *thread, uint64_t pc, bool *busy)
+/* The id of the module in which pc lies; its record is written if it is new. 0: not known. */
+static uint32_t module_of(struct thread *thread, uint64_t pc)
 {
 	struct modules *modules = &recording->modules;
 	struct unwind_module module;
@@ -165,35 +166,16 @@ static uint32_t define_locked(struct thread *thread, uint64_t pc, bool *busy)
 	if (!unwind_module_at(pc - 1, &module))
 		return 0;
 	id = find(modules, &module);
-	if (id)
-		return id;
-	// Waits: without the module's record a reader would name the pc by a module that is loaded
-	// there later.
-	if (!lock_wait(&modules->lock)) {
-		*busy = true;
-		return 0;
-	}
-	id = find(modules, &module);
-	if (!id)
-		id = add(thread, modules, &module);
-	lock_release(&modules->lock);
-	return id;
+	return id ? id : add(thread, modules, &module);
 }
 
-struct definition {
-	struct thread *thread;
-	uint64_t pc;
-	uint32_t id;
-};
-
-static uint32_t define(struct thread *thread, uint64_t pc)
+static uint32_t define_locked(struct thread *thread, uint64_t pc)
 {
 	struct fact_record record = {.kind = TRACE_RECORD_FRAME};
-	bool busy = false;
-	uint32_t module = define_locked(thread, pc, &busy);
+	uint32_t module = module_of(thread, pc);
 	uint32_t id;
 
-	if (busy || !thread->cursor)
+	if (!thread->cursor)
 		return 0;
 	id = __atomic_add_fetch(&recording->modules.next_frame_id, 1, __ATOMIC_RELAXED);
 	fact_record_add(&record, id);
@@ -203,6 +185,28 @@ static uint32_t define(struct thread *thread, uint64_t pc)
 		return 0;
 	return unwind_set_frame_id(pc, id);
 }
+
+static uint32_t define(struct thread *thread, uint64_t pc)
+{
+	uint32_t *lock = &recording->modules.lock;
+	uint32_t id;
+
+	// Waits. Without the module's record a reader would name the pc by a module that is loaded
+	// there later. And of a frame with two ids readers make one by reading all events again.
+	if (!lock_wait(lock))
+		return 0;
+	id = unwind_frame_id(pc);
+	if (!id)
+		id = define_locked(thread, pc);
+	lock_release(lock);
+	return id;
+}
+
+struct definition {
+	struct thread *thread;
+	uint64_t pc;
+	uint32_t id;
+};
 
 static void define_here(void *argument)
 {

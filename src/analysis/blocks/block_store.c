@@ -63,7 +63,7 @@ static void touch_ahead(struct block_store *store, uint64_t row)
 	struct page_range ranges[BLOCK_COLUMN_COUNT];
 	size_t first = row + TOUCHED_ROWS, rows = TOUCHED_ROWS, count = 0;
 
-	if (!store->toucher && store->capacity >= ROWS_DOUBLED)
+	if (!store->toucher && !store->leisurely && store->capacity >= ROWS_DOUBLED)
 		store->toucher = page_toucher_create();
 	if (first >= store->capacity)
 		return;

@@ -67,6 +67,7 @@ struct block_store {
 	struct spill spills[BLOCK_COLUMN_COUNT]; /* the memory of each column */
 	/* Touches pages of rows to come, once there are many; NULL: none. */
 	struct page_toucher *toucher;
+	bool leisurely; /* there is no hurry: none is wanted */
 
 	struct address_table live;
 	VEC(struct displaced_block) displaced; /* [first_displaced …), by deadline */

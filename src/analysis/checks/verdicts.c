@@ -1,13 +1,10 @@
 #include "analysis/checks/verdicts.h"
 
-#include <string.h>
-
 #include "analysis/breakdown/places.h"
-#include "analysis/diff/diff_rows.h"
+#include "analysis/checks/grown.h"
 #include "analysis/filter/moment.h"
 #include "analysis/findings/findings.h"
 #include "analysis/leaks/suppressed.h"
-#include "hosted/buf.h"
 #include "hosted/cleanup.h"
 
 struct judge {
@@ -16,6 +13,7 @@ struct judge {
 	const struct recording *recording;
 	struct symbolized *symbolized;
 	struct verdicts *verdicts;
+	struct grown *grown;
 };
 
 /* Why a recording does not have the sum. NULL: it has it. */
@@ -99,80 +97,6 @@ static struct err *judge_own(const struct judge *judge, enum check check)
 	return err ? err : judge_sum(&narrowed, check);
 }
 
-/* *ret: this recording and the baseline side by side, made when it is first asked for. */
-static struct err *find_diff(const struct judge *judge, const struct diff **ret)
-{
-	const struct diff_side sides[DIFF_SIDES] = {
-		{judge->baseline->recording, judge->baseline->symbolized, 1},
-		{judge->recording, judge->symbolized, 1},
-	};
-	struct err *err = NULL;
-
-	if (!judge->verdicts->diff)
-		err = diff_create(sides, &judge->verdicts->diff);
-	*ret = judge->verdicts->diff;
-	return err;
-}
-
-/*
- * *ret: the frame of the place that has most of a function of this recording: its line is to be
- * shown. Common frames of two builds have any of the function's lines. Unchanged if there is none.
- */
-static struct err *find_line(const struct places *places, const char *function,
-			     const struct named_frame **ret)
-{
-	cleanup(buf_deinit) struct buf name = BUF_EMPTY;
-
-	for (uint32_t i = 0; i < places->count; i++) {
-		const struct named_frame *frame = places->items[i].code.frame;
-
-		name.size = 0;
-		breakdown_put_name(&name, BREAKDOWN_FUNCTION, frame);
-		if (!buf_string(&name))
-			return buf_finish(&name);
-		if (strcmp(name.data, function) != 0)
-			continue;
-		*ret = frame;
-		return NULL;
-	}
-	return NULL;
-}
-
-static struct err *add_grown(const struct places *places, const struct diff_row *row,
-			     struct verdict *verdict)
-{
-	enum metric metric = check_info(verdict->check)->metric;
-	struct verdict_place place = {
-		.frame = row->frame,
-		.value = metric_of_site(metric, &row->sums[DIFF_AFTER]),
-		.before = metric_of_site(metric, &row->sums[DIFF_BEFORE]),
-	};
-	struct err *err = find_line(places, row->name, &place.frame);
-
-	if (!err)
-		verdict->places[verdict->place_count++] = place;
-	return err;
-}
-
-/* Fills in the functions that grew most. */
-static struct err *find_grown(const struct judge *judge, struct verdict *verdict)
-{
-	cleanup(diff_rows_deinit) struct diff_rows rows = {0};
-	cleanup(places_deinit) struct places places = {0};
-	enum metric metric = check_info(verdict->check)->metric;
-	const struct diff *diff;
-	struct err *err = find_diff(judge, &diff);
-
-	if (!err)
-		err = diff_rows_create(diff, DIFF_BY_FUNCTION, metric, &rows);
-	if (!err)
-		err = places_create(judge->recording, judge->symbolized, metric, &places);
-	for (uint32_t i = 0; !err && i < rows.count && verdict->place_count < VERDICT_PLACES; i++)
-		if (diff_row_change(&rows.items[i], metric) > 0)
-			err = add_grown(&places, &rows.items[i], verdict);
-	return err;
-}
-
 static struct err *judge_by_baseline(const struct judge *judge, enum check check)
 {
 	const struct check_baseline *baseline = judge->baseline;
@@ -187,7 +111,7 @@ static struct err *judge_by_baseline(const struct judge *judge, enum check check
 	compare(verdict, unknown ? unknown : unknown_sum(check, baseline->recording));
 	if (verdict->state != VERDICT_BROKEN)
 		return NULL;
-	return find_grown(judge, verdict);
+	return grown_find(judge->grown, baseline, judge->recording, judge->symbolized, verdict);
 }
 
 /* Adds a function that grows. Findings come by their bytes, places by their rates. */
@@ -246,8 +170,9 @@ struct err *verdicts_make(const struct check_limits *limits, const struct check_
 			  const struct recording *recording, struct symbolized *symbolized,
 			  struct verdicts *ret)
 {
-	struct verdicts verdicts = {.count = 0};
-	struct judge judge = {limits, baseline, recording, symbolized, &verdicts};
+	cleanup(verdicts_deinit) struct verdicts verdicts = {.count = 0};
+	cleanup(grown_deinit) struct grown grown = {0};
+	struct judge judge = {limits, baseline, recording, symbolized, &verdicts, &grown};
 	struct err *err = NULL;
 
 	for (enum check check = 0; !err && check < CHECKS; check++) {
@@ -257,10 +182,11 @@ struct err *verdicts_make(const struct check_limits *limits, const struct check_
 			err = judge_by_baseline(&judge, check);
 	}
 	if (err)
-		verdicts_deinit(&verdicts);
-	else
-		*ret = verdicts;
-	return err;
+		return err;
+	verdicts.diff = steal(&grown.diff);
+	*ret = verdicts;
+	verdicts = (struct verdicts){0};
+	return NULL;
 }
 
 void verdicts_deinit(struct verdicts *verdicts)

@@ -45,9 +45,22 @@ static uint64_t scaled(uint64_t value, double scale)
 	return result < 0x1p64 ? (uint64_t)result : UINT64_MAX;
 }
 
-static void scale_site(struct site *site, double scale)
+/*
+ * What a value adds to the scaled sum of those before it: so scaled values are whole numbers, and
+ * add up to the scaled whole. *sum: of the values before it, not scaled.
+ */
+static uint64_t scaled_next(uint64_t value, uint64_t *sum, double scale)
 {
-#define SCALE(field) site->field = scaled(site->field, scale);
+	uint64_t before = scaled(*sum, scale);
+
+	*sum += value;
+	return scaled(*sum, scale) - before;
+}
+
+/* sum: of the sites before it, not scaled. */
+static void scale_site(struct site *site, struct site *sum, double scale)
+{
+#define SCALE(field) site->field = scaled_next(site->field, &sum->field, scale);
 	INDEX_SITE_COLUMNS(SCALE)
 #undef SCALE
 }
@@ -97,6 +110,7 @@ static struct err *make_side(struct diff_impl *impl, int number, const struct di
 	const struct site_table *joined = &impl->joined.sites;
 	struct recording *made = impl->sides[number] = malloc(sizeof(*made));
 	const struct site *from = side->recording->sites.sites.items;
+	struct site sum = {0};
 
 	if (!made)
 		return err_no_memory();
@@ -114,7 +128,7 @@ static struct err *make_side(struct diff_impl *impl, int number, const struct di
 	for (size_t i = 0; i < side->recording->sites.sites.count; i++)
 		merge_sites_sum(&made->sites.sites.items[impl->places[number][i]], &from[i]);
 	for (size_t i = 0; i < joined->sites.count; i++)
-		scale_site(&made->sites.sites.items[i], side->scale);
+		scale_site(&made->sites.sites.items[i], &sum, side->scale);
 	return take_blocks(impl, number, side->recording);
 }
 

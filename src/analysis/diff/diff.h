@@ -17,7 +17,11 @@ enum { DIFF_BEFORE, DIFF_AFTER, DIFF_SIDES };
 struct diff_side {
 	const struct recording *recording; /* may be filtered, or what was live at a moment */
 	struct symbolized *symbolized;
-	double scale; /* its sums are multiplied by this, and rounded; 1: they are as they are */
+	/*
+	 * Its sums are multiplied by this, and rounded so that sites add up to the whole. 1: they
+	 * are as they are.
+	 */
+	double scale;
 };
 
 struct diff {

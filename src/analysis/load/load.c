@@ -9,77 +9,41 @@
 /* How late a free's time may be: docs/trace-format.md, section 8. */
 #define WINDOW_NS 10000
 
-/* Makes a stream, and its first thread, for each run of chunks with the same stream number. */
-static struct err *make_streams(struct load *load)
+void load_deinit(struct load *load)
 {
-	const struct indexed_chunk *chunks = load->index.chunks.items;
-	size_t total = load->index.chunks.count, count = 0;
-
-	for (size_t i = 0; i < total; i++)
-		count += !i || chunks[i].header.stream != chunks[i - 1].header.stream;
-	if (count >= RECORDING_NONE)
-		return err_no_memory();
-	load->streams = calloc(count + 1, sizeof(*load->streams));
-	load->heap = calloc(count + 1, sizeof(*load->heap));
-	if (!load->streams || !load->heap)
-		return err_no_memory();
-	for (size_t first = 0, end; first < total; first = end) {
-		struct load_stream *stream = &load->streams[load->stream_count];
-		struct recorded_thread thread = {
-			.stream = chunks[first].header.stream,
-			.name = "",
-			.first_ns = UINT64_MAX,
-		};
-
-		for (end = first + 1; end < total; end++)
-			if (chunks[end].header.stream != thread.stream)
-				break;
-		if (!vec_push(&load->recording->threads, thread))
-			return err_no_memory();
-		stream->thread = load->stream_count++;
-		stream->replaced = BLOCK_NONE;
-		stream_cursor_init(&stream->cursor, load->source, &load->damage, &load->index,
-				   first, end);
-	}
-	return block_store_threads(&load->recording->blocks, load->stream_count);
-}
-
-static void end_streams(struct load *load)
-{
-	for (uint32_t i = 0; load->streams && i <= load->stream_count; i++) {
-		stream_cursor_deinit(&load->streams[i].cursor);
-		free(load->streams[i].nodes);
-		free(load->streams[i].events);
-	}
-	load_culled_deinit(&load->culled);
-	free(load->streams);
-	free(load->heap);
-	load->streams = NULL;
-	load->heap = NULL;
-	load->stream_count = 0;
-}
-
-static void load_deinit(struct load *load)
-{
-	end_streams(load);
+	load_streams_end(load);
+	vec_deinit(&load->thread_numbers);
+	vec_deinit(&load->thread_order);
 	chunk_index_deinit(&load->index);
 	live_snapshot_deinit(&load->live);
 }
 
-static struct err *read_streams(struct load *load)
+void load_set_clock(struct load *load)
+{
+	load->clock = tick_clock_make(&load->header, load->index.latest_ticks,
+				      load->index.latest_monotonic_ns);
+	load->recording->blocks.window = tick_clock_span(&load->clock, WINDOW_NS);
+}
+
+struct err *load_open_streams(struct load *load)
 {
 	struct err *err;
 
+	load_set_clock(load);
 	load->recording->blocks.sample_mean = load->recording->facts.sample_mean;
 	load->recording->blocks.temporary_known =
 		!load->recording->facts.sample_mean && !load->recording->facts.cull_ns;
 	load->recording->pools.births_wanted = load->recording->blocks.wanted;
-	load->recording->blocks.window = tick_clock_span(&load->clock, WINDOW_NS);
-	err = make_streams(load);
+	err = load_streams_make(load);
+	return err ? err : load_culled_read(load);
+}
+
+static struct err *read_streams(struct load *load)
+{
+	struct err *err = load_open_streams(load);
+
 	if (!err)
-		err = load_culled_read(load);
-	if (!err)
-		err = load_merge(load);
+		err = load_merge(load, UINT64_MAX);
 	if (!err)
 		err = load_culled_add(load);
 	if (!err && load->recording->facts.live)
@@ -94,7 +58,7 @@ static void forget(struct load *load)
 	struct recording_facts *facts = &recording->facts;
 	bool wanted = recording->blocks.wanted, free_stacks = recording->blocks.free_stacks;
 
-	end_streams(load);
+	load_streams_end(load);
 	stack_trie_deinit(&recording->stacks);
 	site_table_deinit(&recording->sites);
 	block_store_deinit(&recording->blocks);
@@ -111,25 +75,8 @@ static void forget(struct load *load)
 	recording->live_line.steps.count = 0;
 	recording->live_line.operations = 0;
 	recording->heap_errors.suspects.count = recording->heap_errors.turns.count = 0;
-	load->now = load->last_ticks = load->done = 0;
-}
-
-static struct err *read_all(struct load *load)
-{
-	struct recording *recording = load->recording;
-	struct damage damage = load->damage;
-	struct err *err;
-	bool same;
-
-	err = read_streams(load);
-	if (err)
-		return err;
-	err = frame_table_name(&recording->frames, &recording->modules, &same);
-	if (err || same)
-		return err;
-	forget(load);
-	load->damage = damage;
-	return read_streams(load);
+	load->now = load->last_ticks = load->done = load->taken_before = 0;
+	load->damage = load->index_damage;
 }
 
 /* Sets the facts after an index was used. */
@@ -230,6 +177,63 @@ static struct err *load_without_events(struct load *load, unsigned int needs, bo
 					: load_from_index(load, checked, ret);
 }
 
+void load_note_file(struct load *load)
+{
+	struct recording *recording = load->recording;
+
+	recording->modified = load->modified;
+	recording->fingerprint = load->index.fingerprint;
+	recording->facts.file_size = load->index.file_size;
+}
+
+struct err *load_begin(struct load *load, unsigned int needs)
+{
+	struct recording *recording = load->recording;
+	const struct byte_source *source = load->source;
+	struct err *err;
+
+	recording->live_line.wanted = needs & RECORDING_LIVE_LINE;
+	recording->heap_errors.wanted = needs & (RECORDING_HEAP_ERRORS | RECORDING_RUN_FACTS);
+	recording->blocks.wanted = needs & RECORDING_BLOCKS || recording->heap_errors.wanted;
+	recording->blocks_for_facts = !(needs & (RECORDING_BLOCKS | RECORDING_HEAP_ERRORS));
+	recording->watched = recording->live_line.wanted || recording->live_line.moment ||
+			     recording->heap_errors.wanted;
+	err = facts_cache_create(&recording->facts_cache);
+	if (!err && recording->blocks.wanted)
+		err = block_cache_create(&recording->views);
+	if (!err)
+		err = load_header(load);
+	if (err)
+		return err;
+	err = chunk_index_build(source, &load->damage, &load->index);
+	if (!err && load->header.flags & TRACE_LIVE)
+		err = live_load_begin(load, recording->blocks.wanted);
+	if (!err)
+		err = extra_chunk_fetch(&load->index.symbols, source, &recording->symbols,
+					&recording->symbols_size);
+	if (!err)
+		err = extra_chunk_fetch(&load->index.curve, source, &recording->curve,
+					&recording->curve_size);
+	if (err)
+		return err;
+	load->index_damage = load->damage;
+	load_note_file(load);
+	return NULL;
+}
+
+struct err *load_end(struct load *load)
+{
+	bool same;
+	struct err *err =
+		frame_table_name(&load->recording->frames, &load->recording->modules, &same);
+
+	if (!err && !same) {
+		forget(load);
+		err = read_streams(load);
+	}
+	return err ? err : load_finish(load);
+}
+
 struct err *load_recording(struct recording *recording, const struct byte_source *source,
 			   unsigned int needs, recording_progress *progress, void *argument)
 {
@@ -239,43 +243,14 @@ struct err *load_recording(struct recording *recording, const struct byte_source
 		.progress = progress,
 		.argument = argument,
 	};
-	struct err *err = NULL;
+	struct err *err;
 	bool indexed;
 
-	recording->live_line.wanted = needs & RECORDING_LIVE_LINE;
-	recording->heap_errors.wanted = needs & (RECORDING_HEAP_ERRORS | RECORDING_RUN_FACTS);
-	recording->blocks.wanted = needs & RECORDING_BLOCKS || recording->heap_errors.wanted;
-	recording->blocks_for_facts = !(needs & (RECORDING_BLOCKS | RECORDING_HEAP_ERRORS));
-	recording->watched = recording->live_line.wanted || recording->live_line.moment ||
-			     recording->heap_errors.wanted;
-	recording->modified = byte_source_modified(source);
-	err = facts_cache_create(&recording->facts_cache);
-	if (!err && recording->blocks.wanted)
-		err = block_cache_create(&recording->views);
+	err = load_begin(&load, needs);
 	if (!err)
-		err = load_header(&load);
-	if (err)
-		return err;
-	err = chunk_index_build(source, &load.damage, &load.index);
-	if (!err && load.header.flags & TRACE_LIVE)
-		err = live_load_begin(&load, recording->blocks.wanted);
-	if (!err)
-		err = extra_chunk_fetch(&load.index.symbols, source, &recording->symbols,
-					&recording->symbols_size);
-	if (!err)
-		err = extra_chunk_fetch(&load.index.curve, source, &recording->curve,
-					&recording->curve_size);
-	if (err)
-		return err;
-	recording->fingerprint = load.index.fingerprint;
-	recording->facts.file_size = load.index.file_size;
-	err = load_without_events(&load, needs, &indexed);
+		err = load_without_events(&load, needs, &indexed);
 	if (err || indexed)
 		return err;
-	load.clock = tick_clock_make(&load.header, load.index.latest_ticks,
-				     load.index.latest_monotonic_ns);
-	err = read_all(&load);
-	if (err)
-		return err;
-	return load_finish(&load);
+	err = read_streams(&load);
+	return err ? err : load_end(&load);
 }

@@ -2,10 +2,12 @@
  * Loading, step by step:
  *
  *	load.c          the order of the steps: an index, or the events
+ *	load_streams.c  the streams, and what came to them since the last reading
  *	load_facts.c    the header
  *	load_culled.c   records of CULL, before all events
  *	load_ahead.c    decodes the events of a stream in small batches
  *	load_record.c   records that are no operations on blocks
+ *	load_threads.c  the order of threads
  *	load_merge.c    takes the events of all streams in order of time, pairs frees and blocks
  *	load_pool.c     records of the program's own pools
  *	load_watch.c    notes what only few views ask for
@@ -43,13 +45,15 @@ struct load_event {
 };
 
 /*
- * A stream that is being read. Its index is also that of its first thread. Later threads of the
- * same stream have indices above those of all streams. Behind the last stream comes one more, with
- * the survivors of all streams.
+ * A stream that is being read. Behind the last stream comes one more, with the survivors of all
+ * streams. Until load_threads_finish(), a thread's index is that in which threads were met: first
+ * the first thread of each stream.
  */
 struct load_stream {
 	struct stream_cursor cursor;
-	uint32_t *nodes; /* nodes of the stack trie, one for each frame of the decoder's stack */
+	uint64_t number;  /* in the file; of the survivors more than any */
+	bool has_current; /* there is a current event */
+	uint32_t *nodes;  /* nodes of the stack trie, one for each frame of the decoder's stack */
 	size_t node_capacity;
 	struct load_event *events; /* the current one, and those decoded ahead: LOAD_AHEAD */
 	uint32_t next, count;      /* index of the current one; how many there are */
@@ -107,7 +111,9 @@ struct load {
 	struct recording *recording;
 	struct trace_header header;
 	const struct byte_source *source;
+	uint64_t modified; /* when the file was modified, taken before it was read */
 	struct damage damage;
+	struct damage index_damage; /* the part of it that was met when the index was made */
 	struct chunk_index index;
 	struct load_stream *streams;
 	uint32_t stream_count;
@@ -115,19 +121,47 @@ struct load {
 	struct live_snapshot live; /* with TRACE_LIVE */
 	uint32_t *heap;            /* a heap of streams' indices, the earliest event first */
 	uint32_t heap_count;
+	VEC(uint32_t) thread_numbers; /* of each thread; RECORDING_NONE: it did nothing so far */
+	VEC(uint32_t) thread_order;   /* the reverse, by number */
+	uint64_t taken_before;        /* all events before these ticks are taken */
+	bool late;                    /* a stream has a new event that should be among these */
 	struct tick_clock clock;
 	uint64_t now;        /* the time of the event being taken; never goes back */
 	uint64_t last_ticks; /* the latest time so far */
 	bool free_stacks;    /* frees have stacks: TRACE_FREE_STACKS */
 	bool end_seen;
 	uint64_t end_ticks, end_monotonic_ns;
+	enum trace_end end_reason; /* as the end record says */
+	uint32_t end_status;
 	recording_progress *progress;
 	void *argument;
 	uint64_t done; /* bytes, for progress */
 };
 
+/*
+ * load.c: the steps of load_recording(), for a recording that is read bit by bit (growing.h).
+ * load_begin(): load has recording and source; reads the header and the index. Then
+ * load_open_streams(), load_merge() as often as the recording has grown, and load_end(), which
+ * makes of all that was taken what views need. load_deinit() frees all but the recording.
+ */
+struct err *load_begin(struct load *load, unsigned int needs);
+struct err *load_open_streams(struct load *load);
+struct err *load_end(struct load *load);
+void load_deinit(struct load *load);
+/* Tells the recording which state of the file it is of. */
+void load_note_file(struct load *load);
+/* Takes the clock from the index, after that was made or renewed. */
+void load_set_clock(struct load *load);
+
 /* load_facts.c: reads and checks the header, and takes its facts. */
 struct err *load_header(struct load *load);
+/*
+ * Reads the header again, and takes the facts that change while the file is written. *ret false: it
+ * has become another recording, or a finished one.
+ */
+struct err *load_header_again(struct load *load, bool *ret);
+/* Takes the facts of the end record. The header's go before. */
+void load_note_end(struct load *load);
 /* Whether the process with that pid and start time lives on this machine. */
 bool load_writer_alive(uint32_t pid, uint64_t start_time);
 
@@ -142,15 +176,50 @@ struct err *load_culled_ahead(struct load *load, struct load_stream *stream, boo
 struct err *load_culled_add(struct load *load);
 void load_culled_deinit(struct load_culled *culled);
 
-/* load_merge.c: takes all events of all streams. */
-struct err *load_merge(struct load *load);
+/*
+ * load_merge.c: takes the events of all streams up to these ticks. If the streams have grown since
+ * the last call, and one of them has a new event from before its end, load->late is set and nothing
+ * is taken: then the recording must be read from its start.
+ */
+struct err *load_merge(struct load *load, uint64_t until);
+
+/* load_streams.c: makes a stream, and its first thread, for each stream number in the index. */
+struct err *load_streams_make(struct load *load);
+/*
+ * Reads the index again, and lets each stream go on in its new chunks. *ret false: that is not
+ * possible, because the old part of the file has changed, or something of it is missing.
+ */
+struct err *load_streams_grow(struct load *load, bool *ret);
+void load_streams_end(struct load *load);
+
+/*
+ * load_threads.c: threads are numbered in the order of their first operation on a block. So the
+ * number does not depend on how much of the recording is read at a time.
+ */
+struct err *load_thread_add(struct load *load, uint64_t stream, uint32_t *ret);
+/* Numbers the threads that did nothing, and puts all in this order, in the recording's lists, too.
+ */
+struct err *load_threads_finish(struct load *load);
+
+/* The number of a thread that operates on a block now. */
+static inline uint32_t load_thread_number(struct load *load, uint32_t thread)
+{
+	uint32_t *number = &load->thread_numbers.items[thread];
+
+	if (unlikely(*number == RECORDING_NONE)) {
+		*number = (uint32_t)load->thread_order.count;
+		// load_thread_add() has made room.
+		load->thread_order.items[load->thread_order.count++] = thread;
+	}
+	return *number;
+}
 
 /*
  * load_watch.c: takes note of each free and allocation, after it was taken, if recording->watched.
- * block: the one that was freed; BLOCK_NONE: not known.
+ * index: the stream. thread: its number. block: the one that was freed; BLOCK_NONE: not known.
  */
-struct err *load_watch_free(struct load *load, uint32_t index, const struct load_event *event,
-			    uint64_t address, uint64_t block);
+struct err *load_watch_free(struct load *load, uint32_t index, uint32_t thread,
+			    struct load_event *event, uint64_t address, uint64_t block);
 struct err *load_watch_allocation(struct load *load, uint32_t thread);
 
 /*
@@ -158,7 +227,7 @@ struct err *load_watch_allocation(struct load *load, uint32_t thread);
  * when its turn has come.
  */
 struct err *load_pool_ahead(struct load *load, struct decode_event *event);
-struct err *load_pool(struct load *load, uint32_t index, const struct load_event *event);
+struct err *load_pool(struct load *load, uint32_t index, uint32_t thread, struct load_event *event);
 
 /* load_record.c: takes a record that is no operation on a block. */
 struct err *load_record(struct load *load, uint32_t stream, const struct decode_event *event);
@@ -181,8 +250,14 @@ static inline struct err *load_stack(struct load *load, struct load_stream *stre
 	return NULL;
 }
 
-/* Adds a thread that is not the first one of its stream. *ret: its index. */
-struct err *load_add_thread(struct load *load, uint32_t stream, uint32_t *ret);
+/* Looks up the stack of an event whose turn it is, if that had to wait. */
+static inline struct err *load_event_stack(struct load *load, uint32_t stream,
+					   struct load_event *event)
+{
+	if (likely(event->node != LOAD_NODE_LATER))
+		return NULL;
+	return load_stack(load, &load->streams[stream], event->event.time, &event->node);
+}
 
 static inline void load_note_time(struct load *load, uint32_t index, uint64_t ticks)
 {

@@ -123,7 +123,7 @@ static struct err *take_start(struct load *load, uint32_t index, const struct de
 			      uint32_t *thread)
 {
 	struct load_start start = {.stream = index, .time = event->time};
-	struct err *err = load_add_thread(load, index, &start.thread);
+	struct err *err = load_thread_add(load, load->streams[index].number, &start.thread);
 
 	if (err)
 		return err;

@@ -85,13 +85,39 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
 	facts->free_stacks = header->flags & TRACE_FREE_STACKS;
 	facts->live = header->flags & TRACE_LIVE;
 	facts->finished = header->flags & TRACE_FINISHED;
+	facts->start_realtime_ns = header->start_realtime_ns;
+	facts->start_monotonic_ns = header->start_monotonic_ns;
+}
+
+/* The facts that change while the recording is written. */
+static void copy_state(struct recording_facts *facts, const struct trace_header *header)
+{
 	facts->ended = header->state == TRACE_STATE_ENDED;
 	facts->alive = load_writer_alive(header->pid, header->start_time);
 	facts->writing = !facts->ended && facts->alive;
 	facts->end_reason = header->end_reason;
 	facts->end_status = header->end_status;
-	facts->start_realtime_ns = header->start_realtime_ns;
-	facts->start_monotonic_ns = header->start_monotonic_ns;
+	facts->lost = 0;
+	for (int i = 0; i < TRACE_LOSS_COUNTERS; i++)
+		facts->losses[i] = header->losses[i];
+#define LOSS(number, NAME, name, loses_events, text)                                               \
+	if (loses_events)                                                                          \
+		facts->lost += facts->losses[number];
+#include "trace/losses.def"
+#undef LOSS
+}
+
+void load_note_end(struct load *load)
+{
+	struct recording_facts *facts = &load->recording->facts;
+
+	// The header says the same, unless its writer was killed between writing the two.
+	if (!facts->ended) {
+		facts->end_reason = load->end_reason;
+		facts->end_status = load->end_status;
+	}
+	facts->ended = true;
+	facts->writing = false;
 }
 
 /* Sets what records may replace later. */
@@ -107,28 +133,44 @@ static struct err *set_defaults(struct recording *recording, const char *name)
 	return facts->path && facts->arguments ? NULL : err_no_memory();
 }
 
-struct err *load_header(struct load *load)
+static struct err *read_header(struct load *load, struct trace_header *ret)
 {
-	struct recording_facts *facts = &load->recording->facts;
-	uint8_t data[sizeof(struct trace_header)];
+	uint8_t data[sizeof(*ret)];
 	struct err *err;
 	size_t got;
 
+	load->modified = byte_source_modified(load->source);
 	err = byte_source_read(load->source, 0, data, sizeof(data), &got);
-	if (err)
-		return err;
-	err = check(load->source, data, got, &load->header);
+	return err ? err : check(load->source, data, got, ret);
+}
+
+struct err *load_header(struct load *load)
+{
+	struct recording_facts *facts = &load->recording->facts;
+	struct err *err = read_header(load, &load->header);
+
 	if (err)
 		return err;
 	copy_facts(facts, &load->header);
+	copy_state(facts, &load->header);
 	load->free_stacks = facts->free_stacks;
 	load->recording->blocks.free_stacks = load->recording->blocks.wanted && facts->free_stacks;
-	for (int i = 0; i < TRACE_LOSS_COUNTERS; i++)
-		facts->losses[i] = load->header.losses[i];
-#define LOSS(number, NAME, name, loses_events, text)                                               \
-	if (loses_events)                                                                          \
-		facts->lost += facts->losses[number];
-#include "trace/losses.def"
-#undef LOSS
 	return set_defaults(load->recording, load->source->name);
+}
+
+struct err *load_header_again(struct load *load, bool *ret)
+{
+	struct trace_header header;
+	struct err *err = read_header(load, &header);
+
+	if (err)
+		return err;
+	*ret = memcmp(header.id, load->header.id, sizeof(header.id)) == 0 &&
+	       header.flags == load->header.flags;
+	if (*ret)
+		copy_state(&load->recording->facts, &header);
+	if (*ret && load->end_seen)
+		load_note_end(load);
+	load->header = header;
+	return NULL;
 }

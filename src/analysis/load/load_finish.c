@@ -131,6 +131,11 @@ struct err *load_finish(struct load *load)
 	if (load->end_seen && load->end_monotonic_ns && load->end_ticks >= load->index.latest_ticks)
 		load->clock =
 			tick_clock_make(&load->header, load->end_ticks, load->end_monotonic_ns);
+	if (!recording->facts.live) {
+		err = load_threads_finish(load);
+		if (err)
+			return err;
+	}
 	convert_times(load);
 	sort_lists(recording);
 	block_store_finish(&recording->blocks, &load->clock);

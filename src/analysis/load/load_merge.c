@@ -54,7 +54,7 @@ static bool earlier(const struct load *load, uint32_t a, uint32_t b)
 		return left->time < right->time;
 	if (left->frees != right->frees)
 		return left->frees;
-	return a < b;
+	return left->number < right->number;
 }
 
 static void sift_down(struct load *load, uint32_t at)
@@ -80,53 +80,50 @@ static void sift_down(struct load *load, uint32_t at)
 /*
  * Notes the stack of the free that ended a block. The stack may have waited for the event's turn.
  */
-static struct err *take_free_stack(struct load *load, uint32_t index,
-				   const struct load_event *event, uint64_t block)
+static struct err *take_free_stack(struct load *load, uint32_t index, struct load_event *event,
+				   uint64_t block)
 {
-	uint32_t node = event->node;
-	struct err *err = NULL;
+	struct err *err = load_event_stack(load, index, event);
 
-	if (node == LOAD_NODE_LATER)
-		err = load_stack(load, &load->streams[index], event->event.time, &node);
 	if (!err)
-		block_store_note_free(&load->recording->blocks, block, node);
+		block_store_note_free(&load->recording->blocks, block, event->node);
 	return err;
 }
 
 /* address: what the event frees; of a realloc the old block. *ret: that block. */
-static struct err *take_free(struct load *load, uint32_t index, const struct load_event *event,
+static struct err *take_free(struct load *load, uint32_t index, struct load_event *event,
 			     uint64_t address, uint64_t *ret)
 {
+	uint32_t thread = load_thread_number(load, event->thread);
 	struct recording *recording = load->recording;
 	struct err *err;
 
 	if (unlikely(trace_is_pool_record(event->event.kind)))
-		return load_pool(load, index, event);
+		return load_pool(load, index, thread, event);
 	recording->facts.frees++;
-	err = block_store_free(&recording->blocks, &recording->sites, address, load->now,
-			       event->thread, ret);
+	err = block_store_free(&recording->blocks, &recording->sites, address, load->now, thread,
+			       ret);
 	if (unlikely(load->free_stacks) && !err)
 		err = take_free_stack(load, index, event, *ret);
 	if (unlikely(recording->watched) && !err)
-		err = load_watch_free(load, event->thread, event, address, *ret);
+		err = load_watch_free(load, index, thread, event, address, *ret);
 	return err;
 }
 
 static struct err *take_allocation(struct load *load, uint32_t index, struct load_event *event)
 {
+	uint32_t thread = load_thread_number(load, event->thread);
 	struct recording *recording = load->recording;
 	struct err *err;
 
-	if (unlikely(event->node == LOAD_NODE_LATER)) {
-		err = load_stack(load, &load->streams[index], event->event.time, &event->node);
-		if (err)
-			return err;
-	}
+	err = load_event_stack(load, index, event);
+	if (err)
+		return err;
 	recording->facts.allocations++;
 	err = block_store_allocate(&recording->blocks, &recording->sites, &event->event,
-				   event->node, load->now, event->thread, event->tag);
+				   event->node, load->now, thread, event->tag);
 	if (unlikely(recording->watched) && !err)
-		err = load_watch_allocation(load, event->thread);
+		err = load_watch_allocation(load, thread);
 	return err;
 }
 
@@ -138,7 +135,7 @@ static uint64_t *replaced_by(struct load *load, uint32_t index, const struct loa
 }
 
 /* The first half of a realloc: the old block ends. */
-static struct err *begin_realloc(struct load *load, uint32_t index, const struct load_event *event)
+static struct err *begin_realloc(struct load *load, uint32_t index, struct load_event *event)
 {
 	load->recording->facts.reallocs++;
 	return take_free(load, index, event, event->event.block.old_address,
@@ -196,27 +193,34 @@ static struct err *take_event(struct load *load, uint32_t index, bool *more)
 
 static struct err *begin(struct load *load)
 {
-	struct err *err;
-	bool more;
+	struct err *err = NULL;
 
 	load->heap_count = 0;
 	// Including the last one: the survivors.
-	for (uint32_t i = 0; i <= load->stream_count; i++) {
-		err = advance(load, i, &more);
-		if (err)
-			return err;
-		if (more)
+	for (uint32_t i = 0; !err && i <= load->stream_count; i++) {
+		struct load_stream *stream = &load->streams[i];
+
+		if (!stream->has_current) {
+			err = advance(load, i, &stream->has_current);
+			load->late |= stream->has_current && stream->time < load->taken_before;
+		}
+		if (stream->has_current)
 			load->heap[load->heap_count++] = i;
 	}
 	for (uint32_t i = load->heap_count / 2; i-- > 0;)
 		sift_down(load, i);
-	return NULL;
+	return err;
 }
 
-/* The time of the earliest event of all streams but the heap's first. */
-static uint64_t others_time(const struct load *load)
+static uint64_t behind(uint64_t time)
 {
-	uint64_t time = UINT64_MAX;
+	return time == UINT64_MAX ? time : time + 1;
+}
+
+/* The time of the earliest event that is not to be taken with those of the heap's first stream. */
+static uint64_t others_time(const struct load *load, uint64_t until)
+{
+	uint64_t time = behind(until);
 
 	for (uint32_t i = 1; i < 3 && i < load->heap_count; i++)
 		if (load->streams[load->heap[i]].time < time)
@@ -255,24 +259,26 @@ static struct err *take_run(struct load *load, uint32_t index, uint64_t until)
 	return err;
 }
 
-struct err *load_merge(struct load *load)
+struct err *load_merge(struct load *load, uint64_t until)
 {
 	uint64_t turns = 0;
 	struct err *err;
 	bool more;
 
 	err = begin(load);
-	while (!err && load->heap_count) {
+	while (!err && !load->late && load->heap_count &&
+	       load->streams[load->heap[0]].time <= until) {
 		uint32_t stream = load->heap[0];
 
 		err = take_event(load, stream, &more);
 		if (!err && !more) {
 			err = advance(load, stream, &more);
 			if (!err && more)
-				err = take_run(load, stream, others_time(load));
+				err = take_run(load, stream, others_time(load, until));
 		}
 		if (err)
 			return err;
+		load->streams[stream].has_current = more;
 		if (!more)
 			load->heap[0] = load->heap[--load->heap_count];
 		if (load->heap_count > 1)
@@ -280,5 +286,8 @@ struct err *load_merge(struct load *load)
 		if (load->progress && ++turns % 4096 == 0)
 			load->progress(load->argument, load->done, load->index.payload);
 	}
+	// The clock may have changed, so that `until` is earlier than the last time.
+	if (!load->late && behind(until) > load->taken_before)
+		load->taken_before = behind(until);
 	return err;
 }

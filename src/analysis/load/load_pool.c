@@ -12,15 +12,11 @@ struct err *load_pool_ahead(struct load *load, struct decode_event *event)
 	return kept ? NULL : err_no_memory();
 }
 
-struct err *load_pool(struct load *load, uint32_t index, const struct load_event *event)
+struct err *load_pool(struct load *load, uint32_t index, uint32_t thread, struct load_event *event)
 {
-	uint32_t node = event->node;
-	struct err *err = NULL;
+	struct err *err = load_event_stack(load, index, event);
 
-	if (node == LOAD_NODE_LATER)
-		err = load_stack(load, &load->streams[index], event->event.time, &node);
-	if (err)
-		return err;
-	return pool_table_take(&load->recording->pools, &event->event, node, load->now,
-			       event->thread);
+	return err ? err
+		   : pool_table_take(&load->recording->pools, &event->event, event->node, load->now,
+				     thread);
 }

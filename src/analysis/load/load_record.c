@@ -89,22 +89,6 @@ static struct err *take_process(struct load *load, const struct decode_event *ev
 	return NULL;
 }
 
-struct err *load_add_thread(struct load *load, uint32_t stream, uint32_t *ret)
-{
-	struct recording *recording = load->recording;
-	struct recorded_thread thread = {
-		.stream = recording->threads.items[stream].stream,
-		.name = "",
-		.first_ns = UINT64_MAX,
-	};
-
-	*ret = (uint32_t)recording->threads.count;
-	if (recording->threads.count + 1 >= RECORDING_NONE ||
-	    !vec_push(&recording->threads, thread))
-		return err_no_memory();
-	return block_store_threads(&recording->blocks, (uint32_t)recording->threads.count);
-}
-
 /*
  * Takes a thread record: what is decoded next belongs to a new thread, unless this is the stream's
  * first such record.
@@ -124,7 +108,7 @@ static struct err *begin_thread(struct load *load, uint32_t index)
 		stream->thread = culled->starts.items[stream->next_start++].thread;
 		return NULL;
 	}
-	return load_add_thread(load, index, &stream->thread);
+	return load_thread_add(load, stream->number, &stream->thread);
 }
 
 static struct err *take_name(struct load *load, uint32_t index, const struct decode_event *event)
@@ -230,18 +214,12 @@ static struct err *take_memory(struct load *load, const struct decode_event *eve
 
 static void take_end(struct load *load, const struct decode_event *event)
 {
-	struct recording_facts *facts = &load->recording->facts;
-
 	load->end_seen = true;
 	load->end_ticks = event->time;
 	load->end_monotonic_ns = event->end.monotonic_ns;
-	// The header says the same, unless its writer was killed between writing the two.
-	if (!facts->ended) {
-		facts->end_reason = (enum trace_end)event->end.reason;
-		facts->end_status = (uint32_t)event->end.status;
-	}
-	facts->ended = true;
-	facts->writing = false;
+	load->end_reason = (enum trace_end)event->end.reason;
+	load->end_status = (uint32_t)event->end.status;
+	load_note_end(load);
 }
 
 struct err *load_record(struct load *load, uint32_t stream, const struct decode_event *event)

@@ -12,7 +12,7 @@ static struct err *note_operation(struct load *load)
 	return live_line_note(line, load->now, recording->sites.summary.live_bytes);
 }
 
-static struct err *suspect(struct load *load, uint32_t index, const struct load_event *event,
+static struct err *suspect(struct load *load, uint32_t thread, const struct load_event *event,
 			   uint64_t address, uint64_t block, uint64_t turn)
 {
 	struct heap_suspect suspect = {
@@ -21,34 +21,30 @@ static struct err *suspect(struct load *load, uint32_t index, const struct load_
 		.block = block,
 		.rows = load->recording->blocks.count,
 		.stack = event->node,
-		.thread = event->thread,
+		.thread = thread,
 		.release = event->event.kind,
 		.turn = turn,
 	};
 
-	if (suspect.stack == LOAD_NODE_LATER) {
-		struct err *err =
-			load_stack(load, &load->streams[index], event->event.time, &suspect.stack);
-
-		if (err)
-			return err;
-	}
 	return vec_push(&load->recording->heap_errors.suspects, suspect) ? NULL : err_no_memory();
 }
 
-struct err *load_watch_free(struct load *load, uint32_t index, const struct load_event *event,
-			    uint64_t address, uint64_t block)
+struct err *load_watch_free(struct load *load, uint32_t index, uint32_t thread,
+			    struct load_event *event, uint64_t address, uint64_t block)
 {
 	struct recording *recording = load->recording;
 	struct err *err = NULL;
 	uint64_t turn = 0;
 
 	if (recording->heap_errors.wanted) {
-		err = heap_errors_turn(&recording->heap_errors, event->thread, &turn);
+		err = heap_errors_turn(&recording->heap_errors, thread, &turn);
 		if (!err &&
 		    (block == BLOCK_NONE ||
-		     !heap_errors_match(recording->blocks.rows.entry[block], event->event.kind)))
-			err = suspect(load, index, event, address, block, turn);
+		     !heap_errors_match(recording->blocks.rows.entry[block], event->event.kind))) {
+			err = load_event_stack(load, index, event);
+			if (!err)
+				err = suspect(load, thread, event, address, block, turn);
+		}
 	}
 	return err ? err : note_operation(load);
 }

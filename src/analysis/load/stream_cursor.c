@@ -107,24 +107,32 @@ static struct err *read_packed(struct stream_cursor *cursor, const struct indexe
 	return NULL;
 }
 
+/* *payload: the chunk's. *committed: how much of it is there. */
+static struct err *read_payload(struct stream_cursor *cursor, const struct indexed_chunk *chunk,
+				const uint8_t **payload, uint32_t *committed)
+{
+	*committed = chunk_committed(&chunk->header);
+	*payload = chunk->copy;
+	if (!(chunk->header.flags & TRACE_CHUNK_SEALED))
+		return NULL;
+	return chunk->pack == CHUNK_UNPACKED ? read_sealed(cursor, chunk, payload, committed)
+					     : read_packed(cursor, chunk, payload, committed);
+}
+
 static struct err *open_chunk(struct stream_cursor *cursor)
 {
 	const struct indexed_chunk *chunk = &cursor->chunks[cursor->next];
 	uint32_t expected_sequence = cursor->next ? chunk_sequence(&chunk[-1].header) + 1 : 0;
 	bool follows = chunk_sequence(&chunk->header) == expected_sequence;
-	uint32_t committed = chunk_committed(&chunk->header);
-	const uint8_t *payload = chunk->copy;
 	enum decode_result result;
+	const uint8_t *payload;
+	uint32_t committed;
 	struct err *err;
 
 	cursor->noted = false;
-	if (chunk->header.flags & TRACE_CHUNK_SEALED) {
-		err = chunk->pack == CHUNK_UNPACKED
-			      ? read_sealed(cursor, chunk, &payload, &committed)
-			      : read_packed(cursor, chunk, &payload, &committed);
-		if (err)
-			return err;
-	}
+	err = read_payload(cursor, chunk, &payload, &committed);
+	if (err)
+		return err;
 	while ((result = decode_chunk(&cursor->decode, payload, committed, chunk->header.base_ticks,
 				      chunk->header.carried, follows && cursor->whole)) ==
 	       DECODE_NEED_STACK) {
@@ -142,6 +150,46 @@ static struct err *open_chunk(struct stream_cursor *cursor)
 		note(cursor, chunk->offset, cursor->decode.expected);
 	}
 	return NULL;
+}
+
+/*
+ * Whether there is a chunk to open. Not the stream's slot as long as nothing is committed: its
+ * writer may just have begun it anew, and not yet have set base and carried.
+ */
+static bool can_open(const struct stream_cursor *cursor)
+{
+	const struct trace_chunk *header;
+
+	if (cursor->next == cursor->count)
+		return false;
+	header = &cursor->chunks[cursor->next].header;
+	return cursor->next + 1 < cursor->count || header->flags & TRACE_CHUNK_SEALED ||
+	       chunk_committed(header);
+}
+
+struct err *stream_cursor_renew(struct stream_cursor *cursor, const struct chunk_index *index,
+				size_t first, size_t end, bool *ret)
+{
+	const struct indexed_chunk *chunk;
+	struct err *err = NULL;
+	uint32_t committed;
+
+	*ret = end - first >= cursor->next;
+	cursor->chunks = index->chunks.items + first;
+	cursor->packs = index->packs.items;
+	cursor->count = end - first;
+	if (!*ret || !cursor->next)
+		return NULL;
+	chunk = &cursor->chunks[cursor->next - 1];
+	committed = chunk_committed(&chunk->header);
+	*ret = cursor->whole && committed >= cursor->decode.size;
+	if (!*ret || (!cursor->open && committed == cursor->decode.size))
+		return NULL;
+	cursor->done += committed - cursor->decode.size;
+	err = read_payload(cursor, chunk, &cursor->decode.payload, &cursor->decode.size);
+	*ret = cursor->decode.size == committed;
+	cursor->open = true;
+	return err;
 }
 
 /* Where in the file the undecodable record is, as near as can be said. */
@@ -181,7 +229,7 @@ struct err *stream_cursor_next_slow(struct stream_cursor *cursor, enum decode_re
 			note(cursor, bad_offset(cursor), cursor->decode.expected);
 			break;
 		}
-		while (!err && !cursor->open && cursor->next < cursor->count)
+		while (!err && !cursor->open && can_open(cursor))
 			err = open_chunk(cursor);
 		if (err)
 			return err;

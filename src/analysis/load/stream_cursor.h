@@ -37,6 +37,15 @@ void stream_cursor_init(struct stream_cursor *cursor, const struct byte_source *
 void stream_cursor_deinit(struct stream_cursor *cursor);
 
 /*
+ * Lets the cursor go on in a later index of the same file, in which the stream's chunks are first
+ * to end - 1. Its present chunk may have grown. *ret false: the chunks that it has read are not
+ * there as they were, or were damaged; it cannot be used any more. All chunks have been there since
+ * the stream's beginning, and none is packed.
+ */
+struct err *stream_cursor_renew(struct stream_cursor *cursor, const struct chunk_index *index,
+				size_t first, size_t end, bool *ret);
+
+/*
  * Reads the next record into cursor->event. *ret false: there is none. Damage is counted, and the
  * rest of its chunk is skipped. An error is the machine's: no memory, no disk.
  */

@@ -53,6 +53,9 @@ static const char *build_of(struct merge_sites *merge, const struct recording *r
 struct err *merge_sites_by_name(struct merge_sites *merge, const struct recording *const *all,
 				size_t count)
 {
+	if (count > MERGE_SITES_BY_NAME)
+		return err_create("%zu recordings are too many to be matched by name: at most %d",
+				  count, MERGE_SITES_BY_NAME);
 	merge->by_name = true;
 	merge->all = (UINT64_C(1) << count) - 1;
 	for (size_t i = 0; i < count; i++) {

@@ -30,9 +30,11 @@ struct merge_sites {
 
 void merge_sites_deinit(struct merge_sites *merge);
 
+#define MERGE_SITES_BY_NAME 63 /* so many recordings at most are matched by name */
+
 /*
  * Stacks are the same by name from now on. To be called before the first recording is added, with
- * all that will be, at most 63.
+ * all that will be. An error: they are too many, or no memory.
  */
 struct err *merge_sites_by_name(struct merge_sites *merge, const struct recording *const *all,
 				size_t count);

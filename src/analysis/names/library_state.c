@@ -1,31 +1,18 @@
 #include "analysis/names/library_state.h"
 
-/* Functions of the C library below which all that stays is its own. */
+#include <string.h>
+
+#include "base/compiler.h"
+
+#define LIBRARY_STATE(function) function,
 static const char *const keepers[] = {
-	"_IO_file_doallocate", // a stream's buffer: fclose() frees it, and stdout has none
-	"__GI__IO_file_doallocate",
-	"_IO_wfile_doallocate",
-	"_dl_allocate_tls", // a thread's: with its stack, which is used again
-	"setlocale",
-	"tzset",
-	"ctime",
-	"ctime_r",
-	"localtime",
-	"localtime_r",
-	"mktime",
-	"strftime",
-	"__add_to_environ",
-	"setenv",
-	"putenv",
-	"atexit",
-	"__cxa_atexit",
-	"__cxa_thread_atexit_impl",
-	"on_exit",
+#include "analysis/names/library_state.def"
 };
+#undef LIBRARY_STATE
 
 static bool keeps(const struct named_frame *frame)
 {
-	for (size_t i = 0; frame->plumbing && i < sizeof(keepers) / sizeof(keepers[0]); i++)
+	for (size_t i = 0; frame->plumbing && i < ARRAY_COUNT(keepers); i++)
 		if (strcmp(frame->function, keepers[i]) == 0)
 			return true;
 	return false;

@@ -1,6 +1,7 @@
 /*
  * Memory that the C library keeps for itself when own code calls it: the buffer of stdout, a
- * locale, the time zone. Own code cannot free it.
+ * locale, the time zone (library_state.def). Own code cannot free it, and it does not grow with the
+ * number of calls.
  */
 #ifndef MALLOW_ANALYSIS_NAMES_LIBRARY_STATE_H
 #define MALLOW_ANALYSIS_NAMES_LIBRARY_STATE_H

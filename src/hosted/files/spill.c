@@ -4,20 +4,52 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "hosted/files/cache_folder.h"
 #include "hosted/files/file_room.h"
 
-#define PAGE 4096
+#define PAGE         4096
+#define MEMORY_SHARE 16 /* of this machine's memory, tables may have one part as pages */
+
+size_t spill_pages_max = (size_t)192 << 20;
+
+static size_t pages_taken; /* bytes of all that is SPILL_PAGES; atomic */
 
 static size_t whole_pages(size_t size)
 {
 	return (size + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
+/* spill_pages_max, or less where memory is small or limited: there is other need of it. */
+static size_t pages_max(void)
+{
+	size_t memory = (size_t)sysconf(_SC_PHYS_PAGES) * PAGE, max = spill_pages_max;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur < memory)
+		memory = limit.rlim_cur;
+	return max < memory / MEMORY_SHARE ? max : memory / MEMORY_SHARE;
+}
+
+/* Whether so many more bytes may be SPILL_PAGES. */
+static bool may_be_pages(size_t size)
+{
+	size_t taken = __atomic_load_n(&pages_taken, __ATOMIC_RELAXED), max = pages_max();
+
+	return taken <= max && size <= max - taken;
+}
+
+static void count_pages(const struct spill *spill, size_t size)
+{
+	if (spill->kind == SPILL_PAGES)
+		__atomic_add_fetch(&pages_taken, size - spill->size, __ATOMIC_RELAXED);
+}
+
 void spill_deinit(struct spill *spill)
 {
+	count_pages(spill, 0);
 	if (spill->kind == SPILL_HEAP)
 		free(spill->data);
 	else
@@ -44,7 +76,9 @@ static bool move_to(struct spill *spill, void *pages, size_t size, enum spill_ki
 	if (spill->size)
 		memcpy(pages, spill->data, spill->size);
 	spill_deinit(spill);
-	*spill = (struct spill){.data = pages, .size = size, .kind = kind, .fd = fd};
+	*spill = (struct spill){.data = pages, .kind = kind, .fd = fd};
+	count_pages(spill, size);
+	spill->size = size;
 	return true;
 }
 
@@ -78,9 +112,22 @@ static bool grow_in_place(struct spill *spill, size_t size)
 	pages = mremap(spill->data, spill->size, size, MREMAP_MAYMOVE);
 	if (pages == MAP_FAILED)
 		return false;
+	count_pages(spill, size);
 	spill->data = pages;
 	spill->size = size;
 	return true;
+}
+
+/* size: whole pages. */
+static bool grow_mapped(struct spill *spill, size_t size)
+{
+	bool in_place = spill->kind == SPILL_PAGES;
+
+	if (spill->kind == SPILL_FILE)
+		return grow_in_place(spill, size) || move_to_pages(spill, size);
+	if (!may_be_pages(in_place ? size - spill->size : size) && move_to_file(spill, size))
+		return true;
+	return in_place ? grow_in_place(spill, size) : move_to_pages(spill, size);
 }
 
 bool spill_grow(struct spill *spill, size_t size)
@@ -91,7 +138,7 @@ bool spill_grow(struct spill *spill, size_t size)
 		return true;
 	if (size > PTRDIFF_MAX - PAGE)
 		return false;
-	if (size < SPILL_FILE_SIZE) {
+	if (size < SPILL_HEAP_SIZE) {
 		data = realloc(spill->data, size);
 		if (!data)
 			return false;
@@ -99,11 +146,7 @@ bool spill_grow(struct spill *spill, size_t size)
 		spill->size = size;
 		return true;
 	}
-	size = whole_pages(size);
-	if (spill->kind != SPILL_HEAP)
-		return grow_in_place(spill, size) ||
-		       (spill->kind == SPILL_FILE && move_to_pages(spill, size));
-	return move_to_file(spill, size) || move_to_pages(spill, size);
+	return grow_mapped(spill, whole_pages(size));
 }
 
 void spill_settle(struct spill *spill, size_t size)
@@ -114,6 +157,7 @@ void spill_settle(struct spill *spill, size_t size)
 		return;
 	if (size < spill->size) {
 		munmap((char *)spill->data + size, spill->size - size);
+		count_pages(spill, size);
 		spill->size = size;
 	}
 	if (spill->kind != SPILL_FILE)

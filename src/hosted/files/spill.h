@@ -1,7 +1,13 @@
 /*
- * Memory that grows, for tables that may become larger than RAM. When it is large it is a mapped
- * file without a name in the cache folder: the kernel writes its pages to the disk when memory is
- * short. If no file can be made, or the disk is full, it is ordinary memory.
+ * Memory that grows, for tables that may become larger than RAM.
+ *
+ *   SPILL_HEAP ──► SPILL_PAGES ──► SPILL_FILE
+ *
+ * A small table is on the heap, a larger one in pages of its own. When the pages of all tables
+ * together would be more than spill_pages_max, a table that grows becomes a mapped file without a
+ * name in the cache folder: the kernel writes it to the disk when memory is short. A page of such a
+ * file costs several times what a page of memory does, so it is not the first choice. If no file
+ * can be made, or the disk is full, the table is in pages whatever their number.
  */
 #ifndef MALLOW_HOSTED_FILES_SPILL_H
 #define MALLOW_HOSTED_FILES_SPILL_H
@@ -9,9 +15,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SPILL_FILE_SIZE ((size_t)1 << 20) /* below this it is on the heap */
+#define SPILL_HEAP_SIZE ((size_t)1 << 20) /* below this it is on the heap */
 
-enum spill_kind { SPILL_HEAP, SPILL_FILE, SPILL_PAGES };
+/*
+ * Bytes of SPILL_PAGES in the process, beyond which tables become files; less where memory is small
+ * or RLIMIT_DATA limits it. Tests lower it.
+ */
+extern size_t spill_pages_max;
+
+enum spill_kind { SPILL_HEAP, SPILL_PAGES, SPILL_FILE };
 
 /* Zeroed: empty. */
 struct spill {

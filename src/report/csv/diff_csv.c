@@ -11,7 +11,7 @@ static const char *identity(enum diff_by by)
 {
 	return by == DIFF_BY_SITE       ? CSV_REPORT_STACK
 	       : by == DIFF_BY_FUNCTION ? "function module"
-					: diff_by_name(by);
+					: diff_view_by_name(by);
 }
 
 static void put_identity(struct csv_writer *csv, enum diff_by by, const struct diff_row *row)

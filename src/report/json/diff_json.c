@@ -62,7 +62,7 @@ struct err *diff_json_write(struct json_writer *json, const struct diff_view *vi
 	json_object(json);
 	for (int side = 0; side < DIFF_SIDES; side++)
 		put_side(json, view, side);
-	json_field_text(json, "by", diff_by_name(view->by));
+	json_field_text(json, "by", diff_view_by_name(view->by));
 	json_field_text(json, "sorted_by", metric_info(view->metric)->name);
 	json_field_i64(json, "change", diff_change(view->diff, view->metric));
 	json_field_u64(json, "row_count", view->rows->count);

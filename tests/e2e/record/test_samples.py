@@ -291,6 +291,14 @@ def test_marks(opt, compile_sample, record, functions_of):
     assert marks == sorted(marks)
 
 
+def test_frames_that_threads_meet_at_once(compile_sample, record, functions_of):
+    """Each is defined once: of two ids a reader makes one by reading all events again."""
+    recorded = run_sample(record, [compile_sample("met_at_once", "gcc", "-O2")])
+    check_sample(recorded, "met_at_once", functions_of)
+    frames = list(recorded.reader.frames.values())
+    assert len(frames) > 256 and len(frames) == len(set(frames))
+
+
 @pytest.mark.parametrize("opt", ["-O0", "-O2"])
 def test_threads_that_never_allocate(opt, compile_sample, record, functions_of):
     recorded = run_sample(record, [compile_sample("idle_threads", "gcc", opt)])

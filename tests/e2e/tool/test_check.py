@@ -96,6 +96,38 @@ def test_what_libraries_keep(check, record, tmp_path):
     assert re.findall(r"^ {12}(.*)", said, re.M) == ["100 B  100 %  main  says.c:7"]
 
 
+KEEPS = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char texts[1000][16];
+
+static void nothing(void)
+{
+}
+
+int main(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		sprintf(texts[i], "P%d=%d", i, i);
+		CALL;
+	}
+	_exit(0); // exit() frees what atexit() kept
+}
+"""
+
+
+@pytest.mark.parametrize("function, call", [
+    ("setenv", 'setenv("NAME", texts[i], 1)'), ("putenv", "putenv(texts[i])"), ("atexit", "atexit(nothing)")])
+def test_what_a_library_keeps_at_each_call(check, record, tmp_path, function, call):
+    """The caller leaks it, although the C library allocates it."""
+    (tmp_path / "keeps.c").write_text(KEEPS.replace("CALL", call))
+    subprocess.run(["gcc", "-g", "-O0", "keeps.c", "-o", "keeps"], cwd=tmp_path, check=True)
+    said = check("--max-own-leaked", "4K", record([tmp_path / "keeps"]).path, status=BROKEN).stdout
+    assert re.search(r"^ {12}\S+ B  100 %  main  keeps\.c:16, calling \w+$", said, re.M), said
+
+
 @pytest.fixture(scope="module")
 def growing(tmp_path_factory):
     made = Coded(tmp_path_factory.mktemp("growing"), CODE)
@@ -286,6 +318,17 @@ def test_a_baseline(check, shop, tmp_path):
     said = check("--baseline", shop, "--suppressions", known, new, status=BROKEN).stdout
     assert "broken  leaked 135 B: 35 B above the limit of 100 B, with 100 B in the baseline\n" in said
     assert f" report --sort leaked --suppressions {known} {new}\n" in said
+
+
+def test_the_line_of_a_function_that_grew(check, shop, tmp_path):
+    """It is the one that has most of what is limited."""
+    made = fill(Coded(tmp_path / "lines", {**CODE, "often": ("cache_get", "/src/shop/cache.c", 25)}))
+    made.allocate(["main", "get"], 1000)
+    for _ in range(10):
+        made.allocate(["main", "often"], 10)
+    said = check("--baseline", shop, made.write(), status=BROKEN).stdout
+    assert re.findall(r"broken  (\w+).*\n +[^:]* cache_get  /src/shop/cache.c:(\d+)", said) == [
+        ("peak", "20"), ("leaked", "20"), ("calls", "25")]
 
 
 def test_a_baseline_that_cannot_be_used(check, shop, tmp_path):

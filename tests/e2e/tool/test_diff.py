@@ -199,6 +199,40 @@ def test_per_second_and_call(tool, tmp_path):
     assert refused.returncode == 1 and f"{empty}: --per call: it has none" in refused.stderr
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("per", ["second", "call"])
+def test_scaled_rows_add_up(tool, tmp_path, seed, per):
+    """They are whole numbers, and together what the whole changed by; each is right within one."""
+    paths = [random_made(tmp_path / name, f"{per} {name} {seed}", NAMES) for name in ("before", "after")]
+    sites = by_stack(tool, paths[0])
+    for metric in FIELD:
+        for by in ("site", "function", "file", "module"):
+            said = diff(tool, "--per", per, "--by", by, "--sort", metric, *paths)
+            assert sum(row["change"] for row in said["rows"]) == said["change"], (metric, by)
+            for row in said["rows"] if by == "site" else ():
+                before = sites.get(tuple(frame["function"] for frame in row["stack"]), {})
+                assert abs(row["before"][FIELD[metric]] -
+                           before.get(FIELD[metric], 0) * said["before"]["scale"]) <= 1
+
+
+def test_a_new_function_is_named_if_it_matters(tool, tmp_path):
+    """… in what changed, also if the sum is the same."""
+    paths = []
+    for name, sizes in (("before", {"parse": 40_000, "render": 60_000}),
+                        ("small", {"parse": 60_000, "render": 39_000, "log_line": 1000}),
+                        ("large", {"parse": 60_000, "render": 30_000, "log_line": 10_000})):
+        (tmp_path / name).mkdir()
+        made = Made(tmp_path / name, NAMES)
+        for function, size in sizes.items():
+            made.allocate(["main", function], size)
+        paths.append(made.write())
+    before, small, large = paths
+    lines = tool("diff", before, small).stdout.splitlines()
+    assert lines[3].startswith("The sum is the same: 100 KB") and lines[4] == "render: -21.0 KB."
+    lines = tool("diff", before, large).stdout.splitlines()
+    assert lines[4] == "render: -30.0 KB; log_line is new: +10.0 KB."
+
+
 def test_a_file_called_like_a_moment(tool, tmp_path):
     """A file of the whole name wins."""
     path = grown(tmp_path, "run.mallow", 5)

@@ -1,0 +1,179 @@
+#include "cli/check_gate.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/checked.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "hosted/cleanup.h"
+#include "report/check/check_words.h"
+#include "report/shell_word.h"
+
+struct gate {
+	const struct check_wanted *wanted;
+	struct checked old;             /* the baseline */
+	struct check_baseline baseline; /* recording NULL: none */
+	uint64_t verdicts, broken;
+};
+
+int check_gate_unsure(struct err *err)
+{
+	return cli_report_err(err) == CLI_OK ? CLI_OK : CLI_UNSURE;
+}
+
+static int worse(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+/* Opens the baseline, if there is one. Returns the status. */
+static int open_baseline(struct gate *gate)
+{
+	const char *path = gate->wanted->baseline;
+	struct checked_wanted wanted = gate->wanted->sides;
+
+	if (!path)
+		return CLI_OK;
+	wanted.growth = false;
+	if (!checked_open(path, &wanted, &gate->old))
+		return CLI_UNSURE;
+	gate->baseline.recording = gate->old.recording;
+	gate->baseline.symbolized = gate->old.symbolized;
+	if (gate->old.facts->complete || gate->wanted->about.allow_incomplete)
+		return CLI_OK;
+
+	cleanup(buf_deinit) struct buf gap = BUF_EMPTY;
+
+	check_gap_put(&gap, gate->old.facts);
+	return cli_error(CLI_UNSURE, "baseline '%s': %s (--allow-incomplete)", path,
+			 buf_string(&gap) ? buf_string(&gap) : "");
+}
+
+/* What verdicts come to. */
+static int status_of(struct gate *gate, const struct check_subject *subject)
+{
+	uint32_t broken = verdicts_count(subject->verdicts, VERDICT_BROKEN);
+	bool doubt =
+		check_is_incomplete(subject) || verdicts_count(subject->verdicts, VERDICT_UNKNOWN);
+
+	gate->broken += broken;
+	gate->verdicts += subject->verdicts->count;
+	if (doubt && !gate->wanted->about.allow_incomplete)
+		return CLI_UNSURE;
+	return broken ? CLI_FAILED : CLI_OK;
+}
+
+/* Judges an open recording, and writes what comes out. Returns its status. */
+static int judge(struct gate *gate, struct check_report *report, const struct checked *checked,
+		 const struct check_subject *opened)
+{
+	cleanup(verdicts_deinit) struct verdicts verdicts = {0};
+	struct check_subject subject = *opened;
+	struct err *err = verdicts_make(&gate->wanted->limits,
+					gate->baseline.recording ? &gate->baseline : NULL,
+					checked->recording, checked->symbolized, &verdicts);
+
+	if (!err) {
+		subject.facts = checked->facts;
+		subject.verdicts = &verdicts;
+	}
+	check_report_add(report, &subject);
+	return err ? check_gate_unsure(err_prefix(err, "%s", subject.path))
+		   : status_of(gate, &subject);
+}
+
+static int check_one(struct gate *gate, struct check_report *report, const char *path)
+{
+	cleanup(checked_close) struct checked checked = {0};
+	cleanup(buf_deinit) struct buf operands = BUF_EMPTY;
+	struct check_subject subject = {.path = path};
+
+	shell_path_put(&operands, path);
+	subject.operands = buf_string(&operands);
+	if (!subject.operands)
+		return check_gate_unsure(err_no_memory());
+	if (checked_open(path, &gate->wanted->sides, &checked))
+		return judge(gate, report, &checked, &subject);
+	check_report_add(report, &subject);
+	return CLI_UNSURE;
+}
+
+static int check_merged(struct gate *gate, struct check_report *report,
+			const struct recording_paths *paths)
+{
+	cleanup(checked_close) struct checked checked = {0};
+	cleanup(buf_deinit) struct buf operands = BUF_EMPTY;
+	struct check_subject subject = {.path = paths->items.items[0]};
+	int status = CLI_UNSURE;
+
+	for (size_t i = 0; i < paths->items.count; i++) {
+		buf_text(&operands, i ? " " : "");
+		shell_path_put(&operands, paths->items.items[i]);
+	}
+	subject.operands = buf_string(&operands);
+	if (!subject.operands)
+		return check_gate_unsure(err_no_memory());
+	if (checked_open_merged(paths, &gate->wanted->sides, &checked))
+		status = judge(gate, report, &checked, &subject);
+	else
+		check_report_add(report, &subject);
+	return checked.merged.failed ? CLI_UNSURE : status;
+}
+
+static int check_all(struct gate *gate, struct check_report *report,
+		     const struct recording_paths *paths)
+{
+	int status = paths->failed ? CLI_UNSURE : CLI_OK;
+
+	if (gate->wanted->merge && paths->items.count)
+		return worse(status, check_merged(gate, report, paths));
+	for (size_t i = 0; i < paths->items.count; i++)
+		status = worse(status, check_one(gate, report, paths->items.items[i]));
+	return status;
+}
+
+/* Tells whom the file of -o does not reach what came out. */
+static int say(const struct gate *gate, int status)
+{
+	const char *path = gate->wanted->output;
+
+	if (status == CLI_OK || !path || strcmp(path, "-") == 0)
+		return status;
+	return cli_error(status, "%ju of %ju limits broken%s: see '%s'", (uintmax_t)gate->broken,
+			 (uintmax_t)gate->verdicts,
+			 status == CLI_UNSURE ? ", and not all could be judged" : "", path);
+}
+
+static int write_report(struct gate *gate, const struct recording_paths *paths)
+{
+	const char *path = gate->wanted->output;
+	bool to_terminal = !path || strcmp(path, "-") == 0;
+	struct style style =
+		to_terminal ? terminal_page(STDOUT_FILENO) : (struct style){.width = TERMINAL_PAGE};
+	struct check_report report;
+	struct output output;
+	struct err *err = output_open(path, &output);
+	int status;
+
+	if (err)
+		return check_gate_unsure(err);
+	check_report_begin(&report, gate->wanted->format, &output.buf, &style,
+			   &gate->wanted->about);
+	status = check_all(gate, &report, paths);
+	check_report_end(&report);
+	err = output_close(&output, NULL);
+	return err ? check_gate_unsure(err) : say(gate, status);
+}
+
+int check_gate_run(const struct check_wanted *wanted, const struct recording_paths *paths)
+{
+	struct gate gate = {.wanted = wanted, .baseline.tolerance = wanted->tolerance};
+	int status = open_baseline(&gate);
+
+	if (status == CLI_OK)
+		status = write_report(&gate, paths);
+	checked_close(&gate.old);
+	return status;
+}
