@@ -34,9 +34,10 @@ static struct err *open_pair(struct request *request, struct reply *reply)
 	struct err *err;
 
 	if ((*after)->facts->live || (*before)->facts->live)
-		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
-				    "invalid 'b.id': a table of what lives now (kind live) cannot be "
-				    "compared with another recording here; /summary and /series can");
+		return reply_refuse(
+			reply, MHD_HTTP_BAD_REQUEST,
+			"invalid 'b.id': a table of what lives now (kind live) cannot be "
+			"compared with another recording here; /summary can");
 	err = catalog_pair(request->catalog, *after, *before, &pair);
 	if (err)
 		return err;
@@ -61,8 +62,7 @@ static struct err *open_before(struct request *request, struct reply *reply)
 	if (!err && !before->dataset)
 		return reply_refuse(reply, MHD_HTTP_NOT_FOUND,
 				    "data not found: 'b.id' wants an id of /list");
-	if (err || before->dataset == request->dataset ||
-	    !(request->route->groups & ROUTE_COMMON))
+	if (err || before->dataset == request->dataset || !(request->route->groups & ROUTE_COMMON))
 		return err;
 	return open_pair(request, reply);
 }
@@ -74,6 +74,13 @@ struct err *request_open(struct request *request, struct reply *reply)
 	if (!err && !request->dataset)
 		return reply_refuse(reply, MHD_HTTP_NOT_FOUND, "data not found");
 	return err || !request->before ? err : open_before(request, reply);
+}
+
+struct err *request_refuse_err(const struct request *request, struct reply *reply, struct err *err)
+{
+	if (err && request->is_before)
+		err = err_prefix(err, "before");
+	return reply_refuse_err(reply, err);
 }
 
 bool request_strips(const struct request *request)
@@ -140,5 +147,6 @@ struct err *request_select(struct request *request, struct reply *reply, struct 
 	if (!key)
 		return err_no_memory();
 	*ret = NULL;
-	return reply_refuse_err(reply, selection_find(request->dataset, request->filter, key, ret));
+	return request_refuse_err(request, reply,
+				  selection_find(request->dataset, request->filter, key, ret));
 }

@@ -39,10 +39,11 @@ struct request {
 	const char *rest;        /* the second part in <> of the route's path */
 	/*
 	 * A difference: what is asked for is how this request's answer differs from that one's,
-	 * which has its own recording, conditions and moments, and else the same. Owned; NULL: no
+	 * which has its own recording and conditions, and else the same. Owned; NULL: no
 	 * difference is asked for.
 	 */
 	struct request *before;
+	bool is_before; /* it is the side before of another one */
 	struct filter *filter;
 	struct buf filter_key; /* the conditions as text, for selection_find() */
 	bool given[PARAMETER_COUNTED];
@@ -56,11 +57,17 @@ struct request {
 void request_deinit(struct request *request);
 
 /*
- * Opens the recording, and of a difference both, which can take seconds. If there is none, the reply
- * says so. Both are one data set if they are one recording. If they are two, and the route is of
- * ROUTE_COMMON, they are data sets of a pair.
+ * Opens the recording, and of a difference both, which can take seconds. If there is none, the
+ * reply says so. Both are one data set if they are one recording. If they are two, and the route is
+ * of ROUTE_COMMON, they are data sets of a pair.
  */
 struct err *request_open(struct request *request, struct reply *reply);
+
+/*
+ * Refuses by an error, which is set free. One that is about the side before says so. NULL, and an
+ * error that is the machine's: as reply_refuse_err().
+ */
+struct err *request_refuse_err(const struct request *request, struct reply *reply, struct err *err);
 
 /* Whether functions are written without template arguments. */
 bool request_strips(const struct request *request);

@@ -118,7 +118,7 @@ static bool collect_names(const struct route *route, struct names *names)
 
 	for (size_t i = 0; i < count; i++)
 		if (own[i].group & route->groups)
-			add_name(names, own[i].name, route_has_side(route, &own[i]));
+			add_name(names, own[i].name, false);
 	conditions = filter_parameters(&count);
 	for (size_t i = 0; i < count && route->groups & ROUTE_FILTER; i++)
 		add_name(names, conditions[i].name, route->groups & ROUTE_CHANGE);
@@ -223,8 +223,7 @@ static struct err *take_named(struct request *request, const struct query *query
 			       : reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
 					      "parameter '%s' has no value", item->name);
 	for (size_t i = 0; i < count; i++)
-		if (all[i].group & route->groups && strcmp(all[i].name, name) == 0 &&
-		    (!sided || route_has_side(route, &all[i])))
+		if (all[i].group & route->groups && !sided && strcmp(all[i].name, name) == 0)
 			return set_parameter(request, &all[i], i, item->name, item->value, reply);
 	if (route->groups & ROUTE_FILTER && is_condition(name))
 		return set_condition(request, item->name, name, item->value, reply);
@@ -241,18 +240,6 @@ static bool is_whole(const char *name)
 		if (strcmp(all[i].name, name) == 0)
 			return true;
 	return false;
-}
-
-/* Whether a name can have REQUEST_BEFORE in front. */
-static bool can_have_side(const struct route *route, const char *name)
-{
-	size_t count;
-	const struct parameter *all = parameters(&count);
-
-	for (size_t i = 0; i < count; i++)
-		if (route_has_side(route, &all[i]) && strcmp(all[i].name, name) == 0)
-			return true;
-	return route->groups & ROUTE_FILTER && is_condition(name);
 }
 
 /*
@@ -274,7 +261,7 @@ static struct err *take_item(struct request *request, size_t index, bool *differ
 		return refuse_side(request->route, item->name, reply);
 	*difference |= sided;
 	if (sided && !is_whole(item->name))
-		return can_have_side(request->route, item->name + SIDE_SIZE)
+		return is_condition(item->name + SIDE_SIZE)
 			       ? NULL
 			       : refuse_unknown(request->route, item->name, reply);
 	return take_named(request, query, item, item->name, reply);
@@ -319,5 +306,6 @@ struct err *request_take_query(struct request *request, struct reply *reply)
 		return err_no_memory();
 	request->before->catalog = request->catalog;
 	request->before->route = request->route;
+	request->before->is_before = true;
 	return take_before(request->before, &request->query, reply);
 }

@@ -49,12 +49,6 @@ const struct parameter *parameters(size_t *count)
 	return parameter_table;
 }
 
-bool route_has_side(const struct route *route, const struct parameter *parameter)
-{
-	return route->groups & ROUTE_CHANGE && parameter->group & route->groups &&
-	       strcmp(parameter->value, "MOMENT") == 0;
-}
-
 /* A part in <> of a route's path, and what stands there in the request. */
 struct capture {
 	const char *text;

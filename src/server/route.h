@@ -19,9 +19,9 @@ enum route_group {
 	ROUTE_FLAME = 256,
 	ROUTE_SUMS = 512,
 	ROUTE_FRAMES = 1024,
-	ROUTE_OPENS = 2048,   /* no parameters: the route itself opens the recording */
-	ROUTE_CHANGE = 4096,  /* conditions and moments can have REQUEST_BEFORE in front, too */
-	ROUTE_COMMON = 8192,  /* no parameters: two recordings are put on common stacks (pairs.h) */
+	ROUTE_OPENS = 2048,  /* no parameters: the route itself opens the recording */
+	ROUTE_CHANGE = 4096, /* conditions can have REQUEST_BEFORE in front, too */
+	ROUTE_COMMON = 8192, /* no parameters: two recordings are put on common stacks (pairs.h) */
 	ROUTE_SHOW = 16384,
 };
 
@@ -43,9 +43,6 @@ struct parameter {
 
 /* All parameters, by enum parameter_id. */
 const struct parameter *parameters(size_t *count);
-
-/* Whether a parameter of the route can have REQUEST_BEFORE in front, as its conditions. */
-bool route_has_side(const struct route *route, const struct parameter *parameter);
 
 /*
  * Finds the route, the recording and the values of a request. Its query must be set. Sets

@@ -97,8 +97,9 @@ static struct err *find_blocks(struct request *request, struct reply *reply, str
 	for (size_t i = 0; !err && !reply->status && i < asked->keys; i++) {
 		err = dataset_groups(asked->dataset, asked->by[i], places[i]);
 		if (err)
-			err = reply_refuse_err(
-				reply, err_prefix(err, "by=%s", block_groups_word(asked->by[i])));
+			err = request_refuse_err(
+				request, reply,
+				err_prefix(err, "by=%s", block_groups_word(asked->by[i])));
 	}
 	if (!err && !reply->status)
 		asked->query.bits = asked->selection->bits;
@@ -235,7 +236,7 @@ static struct err *sum(struct request *request, struct reply *reply, struct aske
 	if (err || reply->status || asked->sums)
 		return err;
 	err = sums_create(request->dataset->recording, &asked->query, &asked->sums);
-	return err ? reply_refuse_err(reply, err_prefix(err, "by")) : NULL;
+	return err ? request_refuse_err(request, reply, err_prefix(err, "by")) : NULL;
 }
 
 static enum sums_order order_of(const struct request *request)

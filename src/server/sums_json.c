@@ -188,14 +188,15 @@ struct err *sums_json_put(struct json_writer *json, const struct sums_page *page
 	return NULL;
 }
 
-/* The columns of changes, in the order of enum sums_order; all of them are sums but the last two. */
+/* The columns of changes, in the order of enum sums_order; all of them are sums but the last two.
+ */
 static const struct change_column {
 	const char *key;
 	enum sums_order order;
 } change_columns[] = {
-	{"bytes", SUMS_BYTES}, {"blocks", SUMS_BLOCKS},       {"leaked", SUMS_LEAKED},
-	{"total", SUMS_TOTAL}, {"calls", SUMS_CALLS},         {"temporary", SUMS_TEMPORARY},
-	{"slack", SUMS_SLACK}, {"own_peak", SUMS_OWN_PEAK},   {"growth", SUMS_GROWTH},
+	{"bytes", SUMS_BYTES}, {"blocks", SUMS_BLOCKS},     {"leaked", SUMS_LEAKED},
+	{"total", SUMS_TOTAL}, {"calls", SUMS_CALLS},       {"temporary", SUMS_TEMPORARY},
+	{"slack", SUMS_SLACK}, {"own_peak", SUMS_OWN_PEAK}, {"growth", SUMS_GROWTH},
 };
 
 static bool is_known(const struct sums_row *row, enum sums_order order)

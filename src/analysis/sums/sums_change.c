@@ -133,7 +133,7 @@ static struct err *add_row(struct pairing *pairing, int side, const struct sums_
 	return NULL;
 }
 
-int64_t sums_change_of(const struct sums_side sides[DIFF_SIDES], enum sums_order order,
+int64_t sums_change_of(const struct sums_side *sides, enum sums_order order,
 		       const struct sums_row *before, const struct sums_row *after)
 {
 	int64_t then, now;
@@ -164,8 +164,9 @@ static struct err *take_changed(struct pairing *pairing, enum sums_order order, 
 	uint32_t count = 0;
 
 	for (size_t i = 0; i < pairing->pairs.count; i++) {
-		pairs[i].change = sums_change_of(pairing->sides, order, &pairs[i].sides[DIFF_BEFORE],
-						 &pairs[i].sides[DIFF_AFTER]);
+		pairs[i].change =
+			sums_change_of(pairing->sides, order, &pairs[i].sides[DIFF_BEFORE],
+				       &pairs[i].sides[DIFF_AFTER]);
 		if (pairs[i].change)
 			pairs[count++] = pairs[i];
 	}

@@ -45,7 +45,7 @@ struct err *sums_change_create(const struct sums_side sides[DIFF_SIDES], enum su
 void sums_change_deinit(struct sums_change *change);
 
 /* How much more a column has after than before, of one row of each. */
-int64_t sums_change_of(const struct sums_side sides[DIFF_SIDES], enum sums_order order,
+int64_t sums_change_of(const struct sums_side *sides, enum sums_order order,
 		       const struct sums_row *before, const struct sums_row *after);
 
 #endif
