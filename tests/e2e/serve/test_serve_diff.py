@@ -4,6 +4,7 @@ import collections
 import itertools
 import json
 import random
+import urllib.parse
 
 import pytest
 
@@ -11,7 +12,7 @@ import mallow_reader
 import report_json
 import test_flame
 from made_recording import NAMES, random_made
-from servers import example, program, serve, served  # noqa: F401
+from servers import FILTERS, example, program, serve, served  # noqa: F401
 
 COLUMNS = ["bytes", "blocks", "leaked", "total", "calls", "temporary", "slack"]
 REPORTED = {"bytes": "peak_bytes", "blocks": "peak_blocks", "leaked": "leaked_bytes", "total": "total_bytes",
@@ -335,6 +336,32 @@ def test_refusals_of_recordings(served):
     assert served.refused(f"/data/{one}/flame?b.to=1s&root=9999.1").startswith("root '9999.1' is no node")
     # Whatever was held is given back: the server answers on, and ends without a leak.
     assert served.json(f"/data/{one}/sums", **{"b.id": other})["after"]["at_ns"] >= 0
+
+
+def test_hostile_parameters(served):
+    """Anything with b. in front is answered, or refused in one line; nothing breaks."""
+    dice = random.Random(9)
+    ids = [made.id for made in served.made]
+    names = [*FILTERS, "id", "by", "show", "", ".", "b.", "b.id", "\0", "a" * 3000, "to%", "é"]
+    values = ["", "1", "-1", "18446744073709551616", "50%", "peak", "last", "only_leaked", "(", "a" * 3000, "%s%n",
+              "\n", "é", "leak:*", "../..", "0x", *ids]
+    answered = refused = 0
+    for _ in range(500):
+        what = dice.choice(["sums?by=function", "sums?by=thread,size", "sums?spark=3", "flame?show=fell", "summary?"])
+        items = [("b." + dice.choice(names), dice.choice(values)) for _ in range(dice.randrange(1, 4))]
+        items += [(dice.choice(sorted(FILTERS)), dice.choice(values)) for _ in range(dice.randrange(2))]
+        if dice.random() < 0.5:
+            items = [("b.id", dice.choice(ids)), *items[1:]]
+        target = f"/data/{dice.choice(ids)}/{what}&{urllib.parse.urlencode(items)}"
+        status, _, body = served.request(target)
+        assert status in (200, 400, 404), (target, body)
+        if status == 200:
+            assert json.loads(body)
+            answered += 1
+        else:
+            assert body.endswith(b"\n") and body.count(b"\n") == 1, (target, body)
+            refused += 1
+    assert answered > 30 and refused > 30
 
 
 def test_routes_without_differences(served):

@@ -135,14 +135,11 @@ def test_answers(name, server, document):
 
 
 def test_every_path_and_parameter_is_asked_for(document):
-    """But seconds, which needs a program that runs: test_profiles_of_what_changes. The parameter "before"
-    stands for all that begin with "b."."""
+    """But seconds, which needs a program that runs: test_profiles_of_what_changes."""
     asked, conditions = {}, set()
     for target in [target for targets in TARGETS.values() for target in targets]:
         path, _, _ = json_schema.schema_of(document, target)
-        names = {name for name, _ in urllib.parse.parse_qsl(target.partition("?")[2], True)}
-        if any(name.startswith("b.") for name in names):
-            names.add("before")
+        names = {name for name, _ in urllib.parse.parse_qsl(target.partition("?")[2])}
         asked.setdefault(path, set()).update(names)
         conditions |= names & FILTERS
     assert conditions == FILTERS
