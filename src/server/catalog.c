@@ -14,6 +14,7 @@
 #include "hosted/parallel.h"
 #include "hosted/process_memory.h"
 #include "hosted/vec.h"
+#include "server/pairs.h"
 #include "server/recent.h"
 #include "trace/header_check.h"
 
@@ -54,6 +55,7 @@ struct catalog {
 	VEC(struct entry *) entries;
 	VEC(struct entry *) open;  /* those with a data set, the latest used first */
 	pthread_mutex_t look_lock; /* to be taken before `lock` */
+	struct pairs pairs;
 	struct catalog_options options;
 	catalog_look *look;
 	void *argument;
@@ -79,6 +81,7 @@ struct err *catalog_create(const struct catalog_options *options, struct catalog
 	if (!catalog)
 		return err_no_memory();
 	catalog->options = *options;
+	pairs_init(&catalog->pairs);
 	pthread_mutex_init(&catalog->lock, NULL);
 	pthread_mutex_init(&catalog->look_lock, NULL);
 	*ret = catalog;
@@ -89,6 +92,7 @@ void catalog_destroy(struct catalog *catalog)
 {
 	if (!catalog)
 		return;
+	pairs_deinit(&catalog->pairs);
 	for (size_t i = 0; i < catalog->entries.count; i++)
 		entry_destroy(catalog->entries.items[i]);
 	vec_deinit(&catalog->entries);
@@ -246,8 +250,11 @@ static struct err *reopen(struct catalog *catalog, struct entry *entry)
 
 	if (err)
 		return err;
-	if (entry->dataset && dataset_grows(entry->dataset) && wait_until_unused(entry))
-		reading = dataset_end(steal(&entry->dataset));
+	if (entry->dataset && dataset_grows(entry->dataset)) {
+		pairs_drop(&catalog->pairs, entry->dataset);
+		if (wait_until_unused(entry))
+			reading = dataset_end(steal(&entry->dataset));
+	}
 	err = dataset_open(entry->item.path, catalog->options.debug_paths, &reading, &dataset);
 	if (err)
 		return err;
@@ -325,6 +332,23 @@ static bool is_too_much(const struct catalog *catalog)
 	return open > options->max_open || (open > 1 && process_memory_own() > options->max_memory);
 }
 
+/* If there is still too much: drops the pairs, which keep their recordings open. */
+static bool drop_pairs(struct catalog *catalog)
+{
+	bool too_much;
+
+	pthread_mutex_lock(&catalog->lock);
+	too_much = is_too_much(catalog);
+	pthread_mutex_unlock(&catalog->lock);
+	return too_much && pairs_drop(&catalog->pairs, NULL);
+}
+
+struct err *catalog_pair(struct catalog *catalog, struct dataset *after, struct dataset *before,
+			 struct dataset **ret)
+{
+	return pairs_find(&catalog->pairs, after, before, ret);
+}
+
 void catalog_trim(struct catalog *catalog)
 {
 	struct dataset *taken;
@@ -339,7 +363,7 @@ void catalog_trim(struct catalog *catalog)
 		// Its memory was in small pieces, which malloc() would keep for itself.
 		if (taken)
 			malloc_trim(0);
-	} while (taken);
+	} while (taken || drop_pairs(catalog));
 }
 
 static struct entry *find(struct catalog *catalog, const char *id)

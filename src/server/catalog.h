@@ -56,6 +56,13 @@ struct err *catalog_find(struct catalog *catalog, const char *id, struct dataset
 struct err *catalog_find_index(struct catalog *catalog, const char *id, struct recording **ret);
 
 /*
+ * *ret: the two data sets on common stacks (pairs.h), the one after, with a reference for the
+ * caller. Neither may be a live table. It takes as long as naming all their frames, the first time.
+ */
+struct err *catalog_pair(struct catalog *catalog, struct dataset *after, struct dataset *before,
+			 struct dataset **ret);
+
+/*
  * Closes recordings until no more are open, and no more memory is used, than options allow. Those
  * asked for longest ago go first. One that a request uses stays, and so does the latest one. To be
  * called at the end of a request.

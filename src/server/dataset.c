@@ -35,10 +35,31 @@ void dataset_release(struct dataset *dataset)
 	symbolized_destroy(dataset->symbolized);
 	recording_close(dataset->owned);
 	reading_deinit(&dataset->reading);
+	dataset_release(dataset->before);
+	diff_destroy(dataset->diff);
+	dataset_release(dataset->as_recorded);
 	pthread_mutex_destroy(&dataset->lock);
 	free(dataset);
 }
 CLEANUP_DEFINE(struct dataset *, dataset_release);
+
+/* *ret: without a recording. */
+static struct err *create(struct dataset **ret)
+{
+	static uint64_t serials;
+	struct dataset *dataset = calloc(1, sizeof(*dataset));
+	struct timespec now;
+
+	if (!dataset)
+		return err_no_memory();
+	dataset->references = 1;
+	pthread_mutex_init(&dataset->lock, NULL);
+	dataset->serial = __atomic_add_fetch(&serials, 1, __ATOMIC_RELAXED);
+	clock_gettime(CLOCK_REALTIME, &now);
+	dataset->opened_realtime_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	*ret = dataset;
+	return NULL;
+}
 
 /* Reads the recording, or what came to it since the last data set. */
 static struct err *read_on(struct dataset *dataset, const char *path)
@@ -66,25 +87,33 @@ static struct err *make_symbolizer(struct dataset *dataset, const char *const *d
 	return err ? err : symbolizer_add_debug_paths(reading->symbolizer, debug_paths);
 }
 
+/* Takes its recording, which has names. */
+static struct err *show(struct dataset *dataset, const struct recording *recording)
+{
+	struct err *err = frame_calls_create(recording, &dataset->frame_calls);
+
+	if (err)
+		return err;
+	dataset->recording = recording;
+	dataset->facts = recording_facts(recording);
+	dataset->blocks = recording_blocks(recording);
+	frame_json_init(&dataset->frames[0], dataset->symbolized, dataset->frame_calls, false);
+	frame_json_init(&dataset->frames[1], dataset->symbolized, dataset->frame_calls, true);
+	return NULL;
+}
+
 struct err *dataset_open(const char *path, const char *const *debug_paths, struct reading *reading,
 			 struct dataset **ret)
 {
-	static uint64_t serials;
-	struct timespec now;
-	cleanup(dataset_release_at) struct dataset *dataset = calloc(1, sizeof(*dataset));
-	struct err *err;
+	cleanup(dataset_release_at) struct dataset *dataset = NULL;
+	struct err *err = create(&dataset);
 
-	if (!dataset) {
+	if (err) {
 		reading_deinit(reading);
-		return err_no_memory();
+		return err;
 	}
 	dataset->reading = *reading;
 	*reading = (struct reading){0};
-	dataset->references = 1;
-	pthread_mutex_init(&dataset->lock, NULL);
-	dataset->serial = __atomic_add_fetch(&serials, 1, __ATOMIC_RELAXED);
-	clock_gettime(CLOCK_REALTIME, &now);
-	dataset->opened_realtime_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	err = read_on(dataset, path);
 	if (!err)
 		index_file_renew(dataset->owned);
@@ -95,16 +124,27 @@ struct err *dataset_open(const char *path, const char *const *debug_paths, struc
 					&(struct naming){.symbolizer = dataset->reading.symbolizer},
 					&dataset->symbolized);
 	if (!err)
-		err = frame_calls_create(dataset->owned, &dataset->frame_calls);
+		err = show(dataset, dataset->owned);
+	if (!err)
+		*ret = steal(&dataset);
+	return err;
+}
+
+struct err *dataset_open_side(struct dataset *of, const struct diff *diff, int side,
+			      struct dataset **ret)
+{
+	cleanup(dataset_release_at) struct dataset *dataset = NULL;
+	struct err *err = create(&dataset);
+
 	if (err)
 		return err;
-	dataset->recording = dataset->owned;
-	dataset->facts = recording_facts(dataset->recording);
-	dataset->blocks = recording_blocks(dataset->recording);
-	frame_json_init(&dataset->frames[0], dataset->symbolized, dataset->frame_calls, false);
-	frame_json_init(&dataset->frames[1], dataset->symbolized, dataset->frame_calls, true);
-	*ret = steal(&dataset);
-	return NULL;
+	dataset->as_recorded = dataset_hold(of);
+	err = diff_names(diff, side, &dataset->symbolized);
+	if (!err)
+		err = show(dataset, diff->sides[side]);
+	if (!err)
+		*ret = steal(&dataset);
+	return err;
 }
 
 struct dataset *dataset_hold(struct dataset *dataset)
@@ -141,6 +181,8 @@ bool dataset_is_unused(const struct dataset *dataset)
 
 void dataset_settle(struct dataset *dataset)
 {
+	if (dataset->as_recorded)
+		dataset_settle(dataset->as_recorded);
 	if (pthread_mutex_trylock(&dataset->lock))
 		return;
 	// Names that fail now are looked up again when they are asked for.

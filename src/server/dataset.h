@@ -14,6 +14,7 @@
 #include <pthread.h>
 
 #include "analysis/blocks/site_sums.h"
+#include "analysis/diff/diff.h"
 #include "analysis/names/symbolized.h"
 #include "analysis/groups/block_groups.h"
 #include "analysis/growing/growing.h"
@@ -42,6 +43,15 @@ struct dataset {
 	struct frame_json frames[2]; /* with whole names; without arguments of templates */
 	struct selection *selections[DATASET_SELECTIONS]; /* the latest used first; NULL: none */
 
+	/*
+	 * Of a recording that another one is compared with: both on common stacks (pairs.h). NULL:
+	 * it is as it was recorded. Filters are about the recording as it was. The data set after
+	 * holds the one before, and that one the diff, whose recordings both have.
+	 */
+	struct dataset *as_recorded;
+	struct dataset *before;
+	struct diff *diff;
+
 	struct recording *owned;
 	struct reading reading;
 	uint64_t *frame_calls;
@@ -67,6 +77,13 @@ struct reading dataset_end(struct dataset *dataset);
 void reading_deinit(struct reading *reading);
 /* Whether another data set of the recording can go on from here. */
 bool dataset_grows(const struct dataset *dataset);
+
+/*
+ * Opens one side of a diff of two data sets. of: the one that it was made of; the new one holds it.
+ * *ret: one reference for the caller. It does not own the diff.
+ */
+struct err *dataset_open_side(struct dataset *of, const struct diff *diff, int side,
+			      struct dataset **ret);
 struct dataset *dataset_hold(struct dataset *dataset);
 /* Accepts NULL. */
 void dataset_release(struct dataset *dataset);

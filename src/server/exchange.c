@@ -303,7 +303,7 @@ static void make_etag(struct exchange *exchange)
 {
 	const struct dataset *dataset = exchange->request.dataset;
 	struct {
-		uint64_t serial, start, size, events;
+		uint64_t serial, before, start, size, events;
 		char id[sizeof(dataset->facts->id)];
 	} facts;
 
@@ -311,6 +311,8 @@ static void make_etag(struct exchange *exchange)
 		return;
 	memset(&facts, 0, sizeof(facts));
 	facts.serial = dataset->serial;
+	if (exchange->request.before)
+		facts.before = exchange->request.before->dataset->serial;
 	facts.start = dataset->opened_realtime_ns;
 	facts.size = dataset->facts->file_size;
 	facts.events = dataset->facts->events;

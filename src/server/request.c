@@ -1,8 +1,10 @@
 #include "server/request.h"
 
 #include <microhttpd.h>
+#include <stdlib.h>
 
 #include "hosted/cleanup.h"
+#include "server/route.h"
 #include "server/selection.h"
 
 static const char *const names[] = {
@@ -13,6 +15,9 @@ static const char *const names[] = {
 
 void request_deinit(struct request *request)
 {
+	if (request->before)
+		request_deinit(request->before);
+	free(request->before);
 	query_deinit(&request->query);
 	if (request->dataset)
 		dataset_settle(request->dataset);
@@ -21,13 +26,61 @@ void request_deinit(struct request *request)
 	buf_deinit(&request->filter_key);
 }
 
+/* Puts the two recordings of a difference on common stacks. */
+static struct err *open_pair(struct request *request, struct reply *reply)
+{
+	struct dataset **after = &request->dataset, **before = &request->before->dataset;
+	struct dataset *pair = NULL;
+	struct err *err;
+
+	if ((*after)->facts->live || (*before)->facts->live)
+		return reply_refuse(
+			reply, MHD_HTTP_BAD_REQUEST,
+			"invalid 'b.id': a table of what lives now (kind live) cannot be "
+			"compared with another recording here; /summary can");
+	err = catalog_pair(request->catalog, *after, *before, &pair);
+	if (err)
+		return err;
+	dataset_release(*after);
+	dataset_release(*before);
+	*after = pair;
+	*before = dataset_hold(pair->before);
+	return NULL;
+}
+
+static struct err *open_before(struct request *request, struct reply *reply)
+{
+	struct request *before = request->before;
+	const char *id = request->texts[PARAMETER_BEFORE_ID];
+	struct err *err;
+
+	if (!id) {
+		before->dataset = dataset_hold(request->dataset);
+		return NULL;
+	}
+	err = catalog_find(request->catalog, id, &before->dataset);
+	if (!err && !before->dataset)
+		return reply_refuse(reply, MHD_HTTP_NOT_FOUND,
+				    "data not found: 'b.id' wants an id of /list");
+	if (err || before->dataset == request->dataset || !(request->route->groups & ROUTE_COMMON))
+		return err;
+	return open_pair(request, reply);
+}
+
 struct err *request_open(struct request *request, struct reply *reply)
 {
 	struct err *err = catalog_find(request->catalog, request->id, &request->dataset);
 
 	if (!err && !request->dataset)
 		return reply_refuse(reply, MHD_HTTP_NOT_FOUND, "data not found");
-	return err;
+	return err || !request->before ? err : open_before(request, reply);
+}
+
+struct err *request_refuse_err(const struct request *request, struct reply *reply, struct err *err)
+{
+	if (err && request->is_before)
+		err = err_prefix(err, "before");
+	return reply_refuse_err(reply, err);
 }
 
 bool request_strips(const struct request *request)
@@ -94,5 +147,6 @@ struct err *request_select(struct request *request, struct reply *reply, struct 
 	if (!key)
 		return err_no_memory();
 	*ret = NULL;
-	return reply_refuse_err(reply, selection_find(request->dataset, request->filter, key, ret));
+	return request_refuse_err(request, reply,
+				  selection_find(request->dataset, request->filter, key, ret));
 }

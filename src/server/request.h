@@ -2,6 +2,7 @@
 #ifndef MALLOW_SERVER_REQUEST_H
 #define MALLOW_SERVER_REQUEST_H
 
+#include "analysis/diff/diff.h"
 #include "analysis/filter/filter.h"
 #include "analysis/filter/moment.h"
 #include "server/catalog.h"
@@ -25,6 +26,9 @@ enum parameter_id {
 	PARAMETER_COUNTED,
 };
 
+/* What stands before the name of a condition, a moment or "id" that is of the side before. */
+#define REQUEST_BEFORE "b."
+
 struct request {
 	struct catalog *catalog;
 	struct pause *pause;
@@ -33,6 +37,13 @@ struct request {
 	char id[33];             /* the recording's, or "last"; "": the route has none */
 	struct dataset *dataset; /* NULL: not open: request_open() */
 	const char *rest;        /* the second part in <> of the route's path */
+	/*
+	 * A difference: what is asked for is how this request's answer differs from that one's,
+	 * which has its own recording and conditions, and else the same. Owned; NULL: no
+	 * difference is asked for.
+	 */
+	struct request *before;
+	bool is_before; /* it is the side before of another one */
 	struct filter *filter;
 	struct buf filter_key; /* the conditions as text, for selection_find() */
 	bool given[PARAMETER_COUNTED];
@@ -45,8 +56,18 @@ struct request {
 /* Accepts a zeroed struct. */
 void request_deinit(struct request *request);
 
-/* Opens the recording, which can take seconds. If there is none, the reply says so. */
+/*
+ * Opens the recording, and of a difference both, which can take seconds. If there is none, the
+ * reply says so. Both are one data set if they are one recording. If they are two, and the route is
+ * of ROUTE_COMMON, they are data sets of a pair.
+ */
 struct err *request_open(struct request *request, struct reply *reply);
+
+/*
+ * Refuses by an error, which is set free. One that is about the side before says so. NULL, and an
+ * error that is the machine's: as reply_refuse_err().
+ */
+struct err *request_refuse_err(const struct request *request, struct reply *reply, struct err *err);
 
 /* Whether functions are written without template arguments. */
 bool request_strips(const struct request *request);

@@ -19,7 +19,10 @@ enum route_group {
 	ROUTE_FLAME = 256,
 	ROUTE_SUMS = 512,
 	ROUTE_FRAMES = 1024,
-	ROUTE_OPENS = 2048, /* no parameters: the route itself opens the recording */
+	ROUTE_OPENS = 2048,  /* no parameters: the route itself opens the recording */
+	ROUTE_CHANGE = 4096, /* conditions can have REQUEST_BEFORE in front, too */
+	ROUTE_COMMON = 8192, /* no parameters: two recordings are put on common stacks (pairs.h) */
+	ROUTE_SHOW = 16384,
 };
 
 struct route {

@@ -103,18 +103,55 @@ static void put_flame(struct json_writer *json, const struct flame *flame, const
 	json_end(json);
 }
 
+/* Writes the graph of a difference, and both sides of its nodes. */
+static void put_change(struct json_writer *json, const struct flame *flame, const char *metric)
+{
+	json_object(json);
+	json_key(json, "flame");
+	put_flame(json, flame, metric);
+	PUT_COLUMN(json, flame, "before", sides[DIFF_BEFORE]);
+	PUT_COLUMN(json, flame, "after", sides[DIFF_AFTER]);
+	json_end(json);
+}
+
+/* What a request asks for. selection: NULL if the request was refused. Call it under the lock. */
+static struct err *select_side(struct request *request, struct reply *reply,
+			       struct selection **selection, struct flame_side *side)
+{
+	struct err *err = request_select(request, reply, selection);
+
+	if (err || !*selection)
+		return err;
+	side->recording = request->dataset->recording;
+	side->match = (*selection)->bits ? &(*selection)->match : NULL;
+	return NULL;
+}
+
+static struct err *select_before(struct request *before, struct reply *reply,
+				 struct selection **selection, struct flame_side *side)
+{
+	struct err *err;
+
+	dataset_lock(before->dataset);
+	err = select_side(before, reply, selection, side);
+	dataset_unlock(before->dataset);
+	return err;
+}
+
 /* *ret: the graph; NULL if the request was refused. Call it under the lock. */
 static struct err *find_flame(struct request *request, struct reply *reply,
+			      struct flame_side sides[DIFF_SIDES],
 			      const struct flame_options *options, struct flame **ret)
 {
 	cleanup(selection_release_at) struct selection *selection = NULL;
-	struct dataset *dataset = request->dataset;
-	struct err *err = request_select(request, reply, &selection);
+	struct symbolized *names = request->dataset->symbolized;
+	enum diff_show show = (enum diff_show)request->choices[PARAMETER_SHOW];
+	struct err *err = select_side(request, reply, &selection, &sides[DIFF_AFTER]);
 
 	if (err || !selection)
 		return err;
-	err = flame_create(dataset->recording, dataset->symbolized,
-			   selection->bits ? &selection->match : NULL, options, ret);
+	err = request->before ? flame_create_change(sides, show, names, options, ret)
+			      : flame_create(&sides[DIFF_AFTER], names, options, ret);
 	return reply_refuse_err(reply, err);
 }
 
@@ -125,19 +162,27 @@ struct err *route_flame(struct request *request, struct reply *reply)
 		[FLAME_TEMPORARY] = "temporary", [FLAME_LEAKED] = "leaked", [FLAME_SLACK] = "slack",
 	};
 	cleanup(flame_destroy_at) struct flame *flame = NULL;
+	cleanup(selection_release_at) struct selection *before = NULL;
+	struct flame_side sides[DIFF_SIDES] = {0};
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct flame_options options;
 	struct json_writer json;
 	struct err *err = take_options(request, &options, reply);
 
+	// One lock at a time: both sides may be one data set, and other requests have them swapped.
+	if (!err && !reply->status && request->before)
+		err = select_before(request->before, reply, &before, &sides[DIFF_BEFORE]);
 	if (err || reply->status)
 		return err;
 	dataset_lock(request->dataset);
-	err = find_flame(request, reply, &options, &flame);
+	err = find_flame(request, reply, sides, &options, &flame);
 	dataset_unlock(request->dataset);
 	if (err || reply->status)
 		return err;
 	json_init(&json, &buf, false);
-	put_flame(&json, flame, metrics[options.metric]);
+	if (request->before)
+		put_change(&json, flame, metrics[options.metric]);
+	else
+		put_flame(&json, flame, metrics[options.metric]);
 	return reply_whole(reply, &buf);
 }

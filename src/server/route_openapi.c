@@ -55,6 +55,34 @@ static void put_condition_reference(struct json_writer *json, const char *name)
 	json_end(json);
 }
 
+#define BEFORE "before" /* the component that stands for all names of REQUEST_BEFORE */
+
+/* Writes one parameter that is an object: its members stand in the query by their own names. */
+static void put_before(struct json_writer *json)
+{
+	json_object(json);
+	json_field_text(json, "name", BEFORE);
+	json_field_text(json, "in", "query");
+	json_field_text(json, "description",
+			"any condition with b. in front: of a difference, what differs on the side "
+			"before; without a value the side before lacks that condition");
+	json_field_text(json, "style", "form");
+	json_field_bool(json, "explode", true);
+	json_key(json, "schema");
+	json_object(json);
+	json_field_text(json, "type", "object");
+	json_key(json, "propertyNames");
+	json_object(json);
+	json_field_text(json, "pattern", "^b\\.");
+	json_end(json);
+	json_key(json, "additionalProperties");
+	json_object(json);
+	json_field_text(json, "type", "string");
+	json_end(json);
+	json_end(json);
+	json_end(json);
+}
+
 static void put_conditions(struct json_writer *json)
 {
 	size_t count;
@@ -66,6 +94,8 @@ static void put_conditions(struct json_writer *json)
 		put_parameter(json, all[i].name, "query", all[i].text, all[i].value,
 			      all[i].choices);
 	}
+	json_key(json, BEFORE);
+	put_before(json);
 	json_end(json);
 }
 
@@ -98,6 +128,8 @@ static void put_parameters(struct json_writer *json, const struct route *route)
 				      own[i].choices);
 	for (size_t i = 0; i < filters && route->groups & ROUTE_FILTER; i++)
 		put_condition_reference(json, conditions[i].name);
+	if (route->groups & ROUTE_CHANGE)
+		put_condition_reference(json, BEFORE);
 	json_end(json);
 }
 

@@ -20,7 +20,13 @@ struct summarized {
 		*matched;            /* filtered.h; the recording itself if there is no filter */
 	struct group_json_peak peak; /* of what matches */
 	bool has_blocks;
+	struct recording *filtered; /* owned; NULL: there is no filter */
 };
+
+static void summarized_deinit(struct summarized *summarized)
+{
+	recording_close(summarized->filtered);
+}
 
 static void put_sums(struct json_writer *json, const char *key, const struct recording *recording)
 {
@@ -84,24 +90,29 @@ static void put_threads(struct json_writer *json, const struct recording *record
 	json_end(json);
 }
 
+static void put_summary(struct json_writer *json, const struct summarized *summarized)
+{
+	json_object(json);
+	json_key(json, "facts");
+	info_json_write(json, summarized->recording, false);
+	put_sums(json, "all", summarized->recording);
+	put_sums(json, "matched", summarized->matched);
+	group_json_field_peak(json, summarized->recording, &summarized->peak);
+	put_marks(json, summarized->recording);
+	put_switches(json, summarized->recording);
+	put_threads(json, summarized->recording);
+	info_json_modules(json, summarized->recording);
+	json_field_bool(json, "has_blocks", summarized->has_blocks);
+	json_end(json);
+}
+
 static struct err *answer(const struct summarized *summarized, struct reply *reply)
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct json_writer json;
 
 	json_init(&json, &buf, false);
-	json_object(&json);
-	json_key(&json, "facts");
-	info_json_write(&json, summarized->recording, false);
-	put_sums(&json, "all", summarized->recording);
-	put_sums(&json, "matched", summarized->matched);
-	group_json_field_peak(&json, summarized->recording, &summarized->peak);
-	put_marks(&json, summarized->recording);
-	put_switches(&json, summarized->recording);
-	put_threads(&json, summarized->recording);
-	info_json_modules(&json, summarized->recording);
-	json_field_bool(&json, "has_blocks", summarized->has_blocks);
-	json_end(&json);
+	put_summary(&json, summarized);
 	return reply_whole(reply, &buf);
 }
 
@@ -138,62 +149,128 @@ static struct err *find_peak(const struct recording *recording, struct group_jso
 }
 
 /* Of all allocations: from an index, or of what an open recording keeps. */
-static struct err *answer_all(const struct recording *recording, bool has_blocks,
-			      struct reply *reply)
+static struct err *summarize_all(const struct recording *recording, bool has_blocks,
+				 struct summarized *ret)
 {
-	struct summarized summarized = {recording, recording, peak_of(recording), has_blocks};
-	struct err *err = find_peak(recording, &summarized.peak);
-
-	return err ? err : answer(&summarized, reply);
+	*ret = (struct summarized){recording, recording, peak_of(recording), has_blocks, NULL};
+	return find_peak(recording, &ret->peak);
 }
 
-static struct err *answer_matched(struct request *request, struct reply *reply)
+static struct err *summarize_matched(struct request *request, struct reply *reply,
+				     struct summarized *ret)
 {
-	cleanup(recording_close_at) struct recording *filtered = NULL;
 	cleanup(selection_release_at) struct selection *selection = NULL;
 	const struct dataset *dataset = request->dataset;
-	struct summarized summarized = {.recording = dataset->recording,
-					.has_blocks = dataset->blocks->count};
 	struct err *err;
 	uint64_t block;
 
+	*ret = (struct summarized){.recording = dataset->recording,
+				   .has_blocks = dataset->blocks->count};
 	dataset_lock(request->dataset);
 	err = request_select(request, reply, &selection);
 	dataset_unlock(request->dataset);
 	if (err || !selection)
 		return err;
-	err = filtered_create(dataset->recording, &selection->match, &filtered);
+	err = filtered_create(dataset->recording, &selection->match, &ret->filtered);
 	if (err)
 		return err;
-	summarized.matched = filtered;
-	summarized.peak = peak_of(filtered);
-	block = filtered_peak_block(filtered);
+	ret->matched = ret->filtered;
+	ret->peak = peak_of(ret->filtered);
+	block = filtered_peak_block(ret->filtered);
 	if (block < dataset->blocks->count) {
-		summarized.peak.thread = dataset->blocks->thread[block];
-		summarized.peak.site = dataset->blocks->site[block];
+		ret->peak.thread = dataset->blocks->thread[block];
+		ret->peak.site = dataset->blocks->site[block];
 	}
-	return answer(&summarized, reply);
+	return NULL;
+}
+
+/* Of a request whose recording is open. */
+static struct err *summarize(struct request *request, struct reply *reply, struct summarized *ret)
+{
+	const struct dataset *dataset = request->dataset;
+
+	if (filter_is_empty(request->filter))
+		return summarize_all(dataset->recording, dataset->blocks->count, ret);
+	return summarize_matched(request, reply, ret);
+}
+
+static void put_change(struct json_writer *json, const struct recording *before,
+		       const struct recording *after)
+{
+	const struct recording_summary *from = recording_summary(before);
+	const struct recording_summary *to = recording_summary(after);
+
+	json_key(json, "change");
+	json_object(json);
+#define CHANGE(field) json_field_i64(json, #field, (int64_t)(to->field - from->field))
+	CHANGE(calls);
+	CHANGE(total_bytes);
+	CHANGE(peak_bytes);
+	CHANGE(peak_blocks);
+	CHANGE(live_bytes);
+	CHANGE(leaked_bytes);
+	CHANGE(leaked_blocks);
+	CHANGE(temporary);
+#undef CHANGE
+	json_end(json);
+}
+
+/* Answers with both sides, and how the sums of what matches differ. */
+static struct err *answer_change(struct request *request, struct reply *reply)
+{
+	cleanup(summarized_deinit) struct summarized before = {0};
+	cleanup(summarized_deinit) struct summarized after = {0};
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	struct json_writer json;
+	struct err *err = summarize(request->before, reply, &before);
+
+	if (!err && !reply->status)
+		err = summarize(request, reply, &after);
+	if (err || reply->status)
+		return err;
+	json_init(&json, &buf, false);
+	json_object(&json);
+	json_key(&json, "before");
+	put_summary(&json, &before);
+	json_key(&json, "after");
+	put_summary(&json, &after);
+	put_change(&json, before.matched, after.matched);
+	json_end(&json);
+	return reply_whole(reply, &buf);
+}
+
+/* Answers by the index, if the recording has one and nothing else is needed. */
+static struct err *answer_index(const struct request *request, struct reply *reply)
+{
+	cleanup(recording_close_at) struct recording *recording = NULL;
+	struct summarized summarized;
+	const struct recording_facts *facts;
+	struct err *err;
+
+	if (request->before || !filter_is_empty(request->filter))
+		return NULL;
+	err = catalog_find_index(request->catalog, request->id, &recording);
+	if (err || !recording)
+		return err;
+	facts = recording_facts(recording);
+	if (!facts->indexed || facts->live)
+		return NULL;
+	err = summarize_all(recording, facts->allocations > facts->culled_allocations, &summarized);
+	return err ? err : answer(&summarized, reply);
 }
 
 struct err *route_summary(struct request *request, struct reply *reply)
 {
-	cleanup(recording_close_at) struct recording *recording = NULL;
-	bool all = filter_is_empty(request->filter);
-	const struct recording_facts *facts;
-	struct err *err = NULL;
-
+	cleanup(summarized_deinit) struct summarized summarized = {0};
 	// Before the recording is opened with its blocks, which may take seconds.
-	if (all)
-		err = catalog_find_index(request->catalog, request->id, &recording);
-	if (err)
-		return err;
-	facts = recording ? recording_facts(recording) : NULL;
-	if (facts && facts->indexed && !facts->live)
-		return answer_all(recording, facts->allocations > facts->culled_allocations, reply);
-	err = request_open(request, reply);
+	struct err *err = answer_index(request, reply);
+
+	if (!err && !reply->status)
+		err = request_open(request, reply);
 	if (err || reply->status)
 		return err;
-	if (!all)
-		return answer_matched(request, reply);
-	return answer_all(request->dataset->recording, request->dataset->blocks->count, reply);
+	if (request->before)
+		return answer_change(request, reply);
+	err = summarize(request, reply, &summarized);
+	return err || reply->status ? err : answer(&summarized, reply);
 }

@@ -97,8 +97,9 @@ static struct err *find_blocks(struct request *request, struct reply *reply, str
 	for (size_t i = 0; !err && !reply->status && i < asked->keys; i++) {
 		err = dataset_groups(asked->dataset, asked->by[i], places[i]);
 		if (err)
-			err = reply_refuse_err(
-				reply, err_prefix(err, "by=%s", block_groups_word(asked->by[i])));
+			err = request_refuse_err(
+				request, reply,
+				err_prefix(err, "by=%s", block_groups_word(asked->by[i])));
 	}
 	if (!err && !reply->status)
 		asked->query.bits = asked->selection->bits;
@@ -132,24 +133,21 @@ static struct err *find(struct request *request, struct reply *reply, struct ask
 	return err || reply->status || !asked->inclusive ? err : sum_inclusive(reply, asked);
 }
 
-static struct err *take_page(const struct request *request, struct reply *reply,
-			     struct asked *asked)
+/* Takes the page of so many rows. *first: its first row. */
+static struct err *take_page(const struct request *request, struct reply *reply, uint32_t rows,
+			     uint64_t *first, uint64_t *count)
 {
-	enum sums_order order = (enum sums_order)request->choices[PARAMETER_SUMS_SORT];
-	bool ascending = order == SUMS_FIRST || order == SUMS_LAST || order == SUMS_KEY;
-	uint64_t first, end;
+	uint64_t end;
 
-	sums_sort(asked->sums, &asked->query, order, request_descends(request, !ascending));
-	request_page(request, asked->sums->count, &first, &end);
-	asked->rows = asked->sums->rows + first;
-	asked->count = end - first;
-	if (asked->count <= ROWS_MAX)
+	request_page(request, rows, first, &end);
+	*count = end - *first;
+	if (*count <= ROWS_MAX)
 		return NULL;
 	return reply_refuse(
 		reply, MHD_HTTP_BAD_REQUEST,
 		"invalid 'count': %ju rows are more than %d at once; fewer with 'count', "
 		"the next ones with 'skip'",
-		(uintmax_t)asked->count, ROWS_MAX);
+		(uintmax_t)*count, ROWS_MAX);
 }
 
 /* Makes the curves of the page. */
@@ -223,30 +221,138 @@ static struct err *take(const struct request *request, struct reply *reply, stru
 	return err;
 }
 
-struct err *route_sums(struct request *request, struct reply *reply)
+/* Makes the sums of a request. */
+static struct err *sum(struct request *request, struct reply *reply, struct asked *asked)
 {
-	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
-	cleanup(asked_deinit) struct asked asked = {.dataset = request->dataset};
-	struct json_writer json;
-	struct err *err = take(request, reply, &asked);
+	struct err *err;
 
+	asked->dataset = request->dataset;
+	err = take(request, reply, asked);
 	if (err || reply->status)
 		return err;
 	dataset_lock(request->dataset);
-	err = find(request, reply, &asked);
+	err = find(request, reply, asked);
 	dataset_unlock(request->dataset);
-	if (err || reply->status)
+	if (err || reply->status || asked->sums)
 		return err;
-	if (!asked.sums)
-		err = sums_create(request->dataset->recording, &asked.query, &asked.sums);
-	if (err)
-		return reply_refuse_err(reply, err_prefix(err, "by"));
-	err = take_page(request, reply, &asked);
+	err = sums_create(request->dataset->recording, &asked->query, &asked->sums);
+	return err ? request_refuse_err(request, reply, err_prefix(err, "by")) : NULL;
+}
+
+static enum sums_order order_of(const struct request *request)
+{
+	return (enum sums_order)request->choices[PARAMETER_SUMS_SORT];
+}
+
+static struct err *answer(const struct request *request, struct reply *reply, struct asked *asked)
+{
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	enum sums_order order = order_of(request);
+	bool ascending = order == SUMS_FIRST || order == SUMS_LAST || order == SUMS_KEY;
+	struct json_writer json;
+	uint64_t first = 0;
+	struct err *err;
+
+	sums_sort(asked->sums, &asked->query, order, request_descends(request, !ascending));
+	err = take_page(request, reply, asked->sums->count, &first, &asked->count);
+	asked->rows = asked->sums->rows + first;
 	if (!err && !reply->status)
-		err = draw(reply, &asked);
+		err = draw(reply, asked);
 	if (err || reply->status)
 		return err;
 	json_init(&json, &buf, false);
-	err = put(&json, &asked);
+	err = put(&json, asked);
 	return err ? err : reply_whole(reply, &buf);
+}
+
+/* Refuses what a difference does not have. */
+static struct err *check_change(const struct request *request, struct reply *reply,
+				const struct asked *asked)
+{
+	bool merged = request->dataset != request->before->dataset;
+
+	if (!sums_change_has_order(order_of(request)))
+		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+				    "invalid 'sort_by': a difference is sorted by how much bytes, "
+				    "blocks, leaked, total, calls, temporary, slack, own_peak or "
+				    "growth changed");
+	for (size_t i = 0; merged && i < asked->keys; i++)
+		if (asked->by[i] == BLOCK_GROUPS_LINE)
+			return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+					    "invalid 'by': two builds have other lines for the "
+					    "same code; by=function and by=site can be compared");
+	if (merged && asked->spark && !block_groups_of_sites(asked->query.first))
+		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+				    "invalid 'spark': of two recordings there are curves by site, "
+				    "function, file and module");
+	return NULL;
+}
+
+/* Makes the page of both sides, and writes it. */
+static struct err *put_change(const struct request *request, struct reply *reply,
+			      struct asked asked[DIFF_SIDES], const struct sums_change *change,
+			      struct json_writer *json)
+{
+	struct sums_change_page page = {.change = change};
+	uint64_t first = 0;
+	struct err *err = take_page(request, reply, change->count, &first, &page.count);
+
+	for (int i = 0; !err && !reply->status && i < DIFF_SIDES; i++) {
+		asked[i].rows = change->rows[i] + first;
+		asked[i].count = page.count;
+		asked[i].sums->count = change->count;
+		page.sides[i] = (struct sums_side){asked[i].sums, &asked[i].query};
+		page.rows[i] = asked[i].rows;
+		err = draw(reply, &asked[i]);
+	}
+	if (err || reply->status)
+		return err;
+	json_object(json);
+	json_key(json, "before");
+	err = put(json, &asked[DIFF_BEFORE]);
+	json_key(json, "after");
+	if (!err)
+		err = put(json, &asked[DIFF_AFTER]);
+	if (err)
+		return err;
+	sums_json_field_change(json, &page);
+	json_end(json);
+	return NULL;
+}
+
+static struct err *answer_change(const struct request *request, struct reply *reply,
+				 struct asked asked[DIFF_SIDES])
+{
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	cleanup(sums_change_deinit) struct sums_change change = {0};
+	const struct sums_side sides[DIFF_SIDES] = {
+		{asked[DIFF_BEFORE].sums, &asked[DIFF_BEFORE].query},
+		{asked[DIFF_AFTER].sums, &asked[DIFF_AFTER].query},
+	};
+	struct json_writer json;
+	struct err *err = check_change(request, reply, &asked[DIFF_AFTER]);
+
+	if (err || reply->status)
+		return err;
+	err = sums_change_create(sides, order_of(request), request_descends(request, true),
+				 &change);
+	json_init(&json, &buf, false);
+	if (!err)
+		err = put_change(request, reply, asked, &change, &json);
+	return err || reply->status ? err : reply_whole(reply, &buf);
+}
+
+struct err *route_sums(struct request *request, struct reply *reply)
+{
+	struct asked asked[DIFF_SIDES] = {0};
+	struct err *err = sum(request, reply, &asked[DIFF_AFTER]);
+
+	if (!err && !reply->status && request->before)
+		err = sum(request->before, reply, &asked[DIFF_BEFORE]);
+	if (!err && !reply->status)
+		err = request->before ? answer_change(request, reply, asked)
+				      : answer(request, reply, &asked[DIFF_AFTER]);
+	for (int i = 0; i < DIFF_SIDES; i++)
+		asked_deinit(&asked[i]);
+	return err;
 }

@@ -28,6 +28,24 @@ static struct selection *hold(struct selection *selection)
 	return selection;
 }
 
+/*
+ * Finds the blocks. Of two recordings on common stacks each has its blocks by what it was recorded
+ * with: a common stack has the names of only one of them.
+ */
+static struct err *match(struct dataset *dataset, const struct filter *filter,
+			 struct filter_match *ret)
+{
+	struct dataset *recorded = dataset->as_recorded;
+	struct err *err;
+
+	if (!recorded)
+		return filter_match(filter, dataset->recording, dataset->symbolized, ret);
+	dataset_lock(recorded);
+	err = filter_match(filter, recorded->recording, recorded->symbolized, ret);
+	dataset_unlock(recorded);
+	return err;
+}
+
 static struct err *create(struct dataset *dataset, const struct filter *filter, const char *key,
 			  struct selection **ret)
 {
@@ -42,8 +60,7 @@ static struct err *create(struct dataset *dataset, const struct filter *filter, 
 	if (!selection->key)
 		return err_no_memory();
 	if (!filter_is_empty(filter)) {
-		err = filter_match(filter, dataset->recording, dataset->symbolized,
-				   &selection->match);
+		err = match(dataset, filter, &selection->match);
 		selection->bits = selection->match.words;
 		selection->count = selection->match.count;
 	}

@@ -187,3 +187,52 @@ struct err *sums_json_put(struct json_writer *json, const struct sums_page *page
 	json_end(json);
 	return NULL;
 }
+
+/* The columns of changes, in the order of enum sums_order; all of them are sums but the last two.
+ */
+static const struct change_column {
+	const char *key;
+	enum sums_order order;
+} change_columns[] = {
+	{"bytes", SUMS_BYTES}, {"blocks", SUMS_BLOCKS},     {"leaked", SUMS_LEAKED},
+	{"total", SUMS_TOTAL}, {"calls", SUMS_CALLS},       {"temporary", SUMS_TEMPORARY},
+	{"slack", SUMS_SLACK}, {"own_peak", SUMS_OWN_PEAK}, {"growth", SUMS_GROWTH},
+};
+
+static bool is_known(const struct sums_row *row, enum sums_order order)
+{
+	return order != SUMS_OWN_PEAK || !row->of_sites;
+}
+
+void sums_json_field_change(struct json_writer *json, const struct sums_change_page *page)
+{
+	const size_t columns = sizeof(change_columns) / sizeof(change_columns[0]);
+
+	json_key(json, "change");
+	json_object(json);
+	json_key(json, "all");
+	json_object(json);
+	for (size_t i = 0; i < columns && change_columns[i].order <= SUMS_SLACK; i++)
+		json_field_i64(json, change_columns[i].key,
+			       sums_change_of(page->sides, change_columns[i].order,
+					      &page->sides[DIFF_BEFORE].sums->all,
+					      &page->sides[DIFF_AFTER].sums->all));
+	json_end(json);
+	for (size_t i = 0; i < columns; i++) {
+		enum sums_order order = change_columns[i].order;
+
+		json_key(json, change_columns[i].key);
+		json_array(json);
+		for (uint64_t j = 0; j < page->count; j++) {
+			const struct sums_row *before = &page->rows[DIFF_BEFORE][j];
+			const struct sums_row *after = &page->rows[DIFF_AFTER][j];
+
+			if (is_known(before, order) && is_known(after, order))
+				json_i64(json, sums_change_of(page->sides, order, before, after));
+			else
+				json_null(json);
+		}
+		json_end(json);
+	}
+	json_end(json);
+}

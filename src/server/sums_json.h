@@ -3,6 +3,7 @@
 #define MALLOW_SERVER_SUMS_JSON_H
 
 #include "analysis/sums/sums.h"
+#include "analysis/sums/sums_change.h"
 #include "analysis/views/series.h"
 #include "hosted/json_writer.h"
 
@@ -22,5 +23,16 @@ struct sums_page {
 
 /* Writes the object. symbolized must belong to the caller. */
 struct err *sums_json_put(struct json_writer *json, const struct sums_page *page);
+
+/* A page of rows of both sides of a difference. */
+struct sums_change_page {
+	const struct sums_change *change;
+	struct sums_side sides[DIFF_SIDES];
+	const struct sums_row *rows[DIFF_SIDES];
+	uint64_t count;
+};
+
+/* Writes the field "change": sums_change of answer.def. */
+void sums_json_field_change(struct json_writer *json, const struct sums_change_page *page);
 
 #endif

@@ -63,7 +63,8 @@ static struct err *write_flame(struct buf *buf, const struct recording *recordin
 	for (size_t i = 0; !err && i < sizeof(all) / sizeof(all[0]); i++) {
 		struct flame *flame = NULL;
 
-		err = flame_create(recording, symbolized, NULL, &all[i], &flame);
+		err = flame_create(&(struct flame_side){.recording = recording}, symbolized,
+				   &all[i], &flame);
 		for (uint32_t k = 0; !err && k < flame->name_count; k++)
 			buf_text(buf, flame->names[k].text);
 		flame_destroy(flame);

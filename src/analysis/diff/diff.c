@@ -12,9 +12,9 @@ struct diff_impl {
 	struct recording joined; /* has what the sides share */
 	struct merge_sites merge;
 	struct recording *sides[DIFF_SIDES]; /* owned */
+	uint32_t *places[DIFF_SIDES];        /* of each site of a recording, the common one */
+	uint32_t *block_sites[DIFF_SIDES];   /* of each block of a recording; NULL: it has none */
 };
-
-CLEANUP_DEFINE(struct recording *, recording_close);
 
 void diff_destroy(struct diff *diff)
 {
@@ -23,8 +23,13 @@ void diff_destroy(struct diff *diff)
 	if (!impl)
 		return;
 	symbolized_destroy(impl->diff.symbolized);
-	for (int i = 0; i < DIFF_SIDES; i++)
+	for (int i = 0; i < DIFF_SIDES; i++) {
+		if (impl->sides[i])
+			block_cache_destroy(impl->sides[i]->views);
 		recording_close(impl->sides[i]);
+		free(impl->places[i]);
+		free(impl->block_sites[i]);
+	}
 	merge_sites_deinit(&impl->merge);
 	recording_deinit(&impl->joined);
 	free(impl);
@@ -72,14 +77,40 @@ static void scale_sum(struct recording_summary *sum, double scale)
 }
 
 /*
- * *ret: a recording of one side that borrows all but its sites, which get the stacks of all common
- * sites and no sums.
+ * Lets a side have the blocks of its recording, at common sites, and what groups of blocks are
+ * called after. Stacks of frees are left out: they are no common ones.
  */
-static struct err *make_side(const struct diff_impl *impl, const struct diff_side *side,
-			     struct recording **ret)
+static struct err *take_blocks(struct diff_impl *impl, int number, const struct recording *from)
+{
+	struct recording *side = impl->sides[number];
+	const struct block_columns *blocks = &from->blocks.columns;
+	uint32_t *sites;
+
+	if (!from->views)
+		return NULL;
+	sites = impl->block_sites[number] = malloc((blocks->count + 1) * sizeof(*sites));
+	if (!sites)
+		return err_no_memory();
+	for (uint64_t i = 0; i < blocks->count; i++)
+		sites[i] = impl->places[number][blocks->site[i]];
+	side->blocks = from->blocks;
+	side->blocks.columns.site = sites;
+	side->blocks.columns.free_stack = NULL;
+	memcpy(&side->threads, &from->threads, sizeof(side->threads));
+	memcpy(&side->memory, &from->memory, sizeof(side->memory));
+	memcpy(&side->marks, &from->marks, sizeof(side->marks));
+	memcpy(&side->switches, &from->switches, sizeof(side->switches));
+	side->pools = from->pools;
+	return block_cache_create(&side->views);
+}
+
+/* Makes a recording of one side: it borrows all but its sites, which are all common ones. */
+static struct err *make_side(struct diff_impl *impl, int number, const struct diff_side *side)
 {
 	const struct site_table *joined = &impl->joined.sites;
-	cleanup(recording_close_at) struct recording *made = malloc(sizeof(*made));
+	struct recording *made = impl->sides[number] = malloc(sizeof(*made));
+	const struct site *from = side->recording->sites.sites.items;
+	struct site sum = {0};
 
 	if (!made)
 		return err_no_memory();
@@ -94,66 +125,48 @@ static struct err *make_side(const struct diff_impl *impl, const struct diff_sid
 	made->sites.sites.count = joined->sites.count;
 	for (size_t i = 0; i < joined->sites.count; i++)
 		made->sites.sites.items[i] = (struct site){.stack = joined->sites.items[i].stack};
-	*ret = steal(&made);
-	return NULL;
+	for (size_t i = 0; i < side->recording->sites.sites.count; i++)
+		merge_sites_sum(&made->sites.sites.items[impl->places[number][i]], &from[i]);
+	for (size_t i = 0; i < joined->sites.count; i++)
+		scale_site(&made->sites.sites.items[i], &sum, side->scale);
+	return take_blocks(impl, number, side->recording);
 }
 
-/* Shares the sums of the common sites out: those of after are known, before has the rest. */
-static void share(struct diff_impl *impl, const struct diff_side sides[DIFF_SIDES],
-		  const struct site *after, size_t after_count)
+static struct err *add_side(struct diff_impl *impl, int number, const struct diff_side *side)
 {
-	const struct site_table *joined = &impl->joined.sites;
-	struct site sums[DIFF_SIDES] = {0};
+	size_t count = side->recording->sites.sites.count;
 
-	for (size_t i = 0; i < joined->sites.count; i++) {
-		struct site *to[DIFF_SIDES] = {
-			&impl->sides[DIFF_BEFORE]->sites.sites.items[i],
-			&impl->sides[DIFF_AFTER]->sites.sites.items[i],
-		};
-		struct site rest = joined->sites.items[i];
-
-		if (i < after_count) {
-			*to[DIFF_AFTER] = after[i];
-#define SUBTRACT(field) rest.field -= after[i].field;
-			INDEX_SITE_COLUMNS(SUBTRACT)
-#undef SUBTRACT
-		}
-		*to[DIFF_BEFORE] = rest;
-		for (int side = 0; side < DIFF_SIDES; side++)
-			scale_site(to[side], &sums[side], sides[side].scale);
-	}
+	impl->places[number] = malloc((count + 1) * sizeof(*impl->places[number]));
+	if (!impl->places[number])
+		return err_no_memory();
+	return merge_sites_add(&impl->merge, side->recording, side->symbolized, true,
+			       impl->places[number]);
 }
 
 /* After comes first: where both have a frame, the names and lines are those of the later build. */
 static struct err *join(struct diff_impl *impl, const struct diff_side sides[DIFF_SIDES])
 {
 	const struct recording *both[DIFF_SIDES] = {sides[0].recording, sides[1].recording};
-	const struct diff_side *before = &sides[DIFF_BEFORE], *after = &sides[DIFF_AFTER];
-	const struct site_table *joined = &impl->joined.sites;
-	auto_free struct site *sums = NULL;
 	struct err *err;
-	size_t count = 0;
 
 	impl->merge.into = &impl->joined;
 	err = merge_sites_by_name(&impl->merge, both, DIFF_SIDES);
 	if (!err)
-		err = merge_sites_add(&impl->merge, after->recording, after->symbolized, true);
-	if (err)
-		return err;
-	count = joined->sites.count;
-	sums = malloc((count + 1) * sizeof(*sums));
-	if (!sums)
-		return err_no_memory();
-	if (count)
-		memcpy(sums, joined->sites.items, count * sizeof(*sums));
-	err = merge_sites_add(&impl->merge, before->recording, before->symbolized, true);
+		err = add_side(impl, DIFF_AFTER, &sides[DIFF_AFTER]);
+	if (!err)
+		err = add_side(impl, DIFF_BEFORE, &sides[DIFF_BEFORE]);
 	if (!err)
 		err = merge_sites_finish(&impl->merge);
 	for (int i = 0; !err && i < DIFF_SIDES; i++)
-		err = make_side(impl, &sides[i], &impl->sides[i]);
-	if (!err)
-		share(impl, sides, sums, count);
+		err = make_side(impl, i, &sides[i]);
 	return err;
+}
+
+struct err *diff_names(const struct diff *diff, int side, struct symbolized **ret)
+{
+	const struct diff_impl *impl = (const struct diff_impl *)diff;
+
+	return symbolized_create_named(impl->sides[side], impl->merge.lines.items, ret);
 }
 
 struct err *diff_create(const struct diff_side sides[DIFF_SIDES], struct diff **ret)

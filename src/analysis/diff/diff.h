@@ -27,15 +27,23 @@ struct diff_side {
 struct diff {
 	/*
 	 * Recordings with facts and summary of that side, and sites of both: sites[i] has the same
-	 * stack in both, and no calls if that side has none with it.
+	 * stack in both, and no calls if that side has none with it. A side that was opened with
+	 * blocks has them here, too, in the same order: a filter_match of one fits the other. They
+	 * have no stacks of frees.
 	 */
 	const struct recording *sides[DIFF_SIDES];
 	struct symbolized *symbolized; /* names of the common frames; where known, those of after */
 };
 
-/* The sides need not outlive the call. The only error: no memory. */
+/* The diff borrows from the recordings of the sides. The only error: no memory. */
 struct err *diff_create(const struct diff_side sides[DIFF_SIDES], struct diff **ret);
 /* Accepts NULL. */
 void diff_destroy(struct diff *diff);
+
+/*
+ * *ret: the same names as diff->symbolized, of one side, for another thread; the caller destroys
+ * them before the diff. The only error: no memory.
+ */
+struct err *diff_names(const struct diff *diff, int side, struct symbolized **ret);
 
 #endif

@@ -12,6 +12,16 @@ enum diff_show {
 	DIFF_SHOW_FELL,   /* what sites have less in after; those that grew are left out */
 };
 
+/* What is shown of a site, or of a stack, that has so much before and after. */
+static inline uint64_t diff_shown(enum diff_show show, uint64_t before, uint64_t after)
+{
+	if (show == DIFF_SHOW_LARGER)
+		return after > before ? after : before;
+	if (show == DIFF_SHOW_GREW)
+		return after > before ? after - before : 0;
+	return before > after ? before - after : 0;
+}
+
 /* Zeroed: empty. */
 struct diff_tree {
 	struct tree *tree;

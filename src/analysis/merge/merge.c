@@ -164,7 +164,7 @@ static struct err *take_sites(struct merge *merge, const struct listed_process *
 	if (!err)
 		err = symbolized_create(recording, merge->naming, &names);
 	if (!err)
-		err = merge_sites_add(&merge->sites, recording, names, !timed || moment);
+		err = merge_sites_add(&merge->sites, recording, names, !timed || moment, NULL);
 	symbolized_destroy(steal(&names)); // before the recording whose frames it names
 	return err;
 }

@@ -302,7 +302,7 @@ static uint32_t merged_node(const struct source *source, uint32_t stack)
 	return stack == RECORDING_NONE ? RECORDING_NONE : source->nodes[stack];
 }
 
-static void add_sums(struct site *to, const struct site *from)
+void merge_sites_sum(struct site *to, const struct site *from)
 {
 #define ADD(field) to->field += from->field;
 	INDEX_SITE_COLUMNS(ADD)
@@ -310,18 +310,17 @@ static void add_sums(struct site *to, const struct site *from)
 }
 
 static struct err *add_site(struct merge_sites *merge, const struct source *source,
-			    const struct site *from, bool peaks)
+			    const struct site *from, bool peaks, uint32_t *place)
 {
 	struct site add = *from;
 	struct err *err;
-	uint32_t index;
 
-	err = site_table_at(&merge->into->sites, merged_node(source, from->stack), &index);
+	err = site_table_at(&merge->into->sites, merged_node(source, from->stack), place);
 	if (err)
 		return err;
 	if (!peaks)
 		add.peak_bytes = add.peak_blocks = 0;
-	add_sums(&merge->into->sites.sites.items[index], &add);
+	merge_sites_sum(&merge->into->sites.sites.items[*place], &add);
 	return NULL;
 }
 
@@ -351,13 +350,14 @@ static struct err *add_pool(struct merge_sites *merge, const struct source *sour
 		err = pool_table_site(into, index, merged_node(source, from->sites[i].stack),
 				      &site);
 		if (!err)
-			add_sums(&into->sites.items[index].sites.items[site], &from->sites[i]);
+			merge_sites_sum(&into->sites.items[index].sites.items[site],
+					&from->sites[i]);
 	}
 	return err;
 }
 
 struct err *merge_sites_add(struct merge_sites *merge, const struct recording *from,
-			    struct symbolized *names, bool peaks)
+			    struct symbolized *names, bool peaks, uint32_t *places)
 {
 	size_t node_count = from->stacks.nodes.count, frame_count = from->frames.frames.count;
 	cleanup(source_deinit) struct source source = {
@@ -368,6 +368,7 @@ struct err *merge_sites_add(struct merge_sites *merge, const struct recording *f
 		.frames = malloc((frame_count + 1) * sizeof(*source.frames)),
 	};
 	struct err *err = NULL;
+	uint32_t unused;
 
 	if (!source.needed || !source.nodes || !source.frames)
 		return err_no_memory();
@@ -377,7 +378,8 @@ struct err *merge_sites_add(struct merge_sites *merge, const struct recording *f
 		if (source.needed[i])
 			err = take_node(merge, &source, i);
 	for (size_t i = 0; !err && i < from->sites.sites.count; i++)
-		err = add_site(merge, &source, &from->sites.sites.items[i], peaks);
+		err = add_site(merge, &source, &from->sites.sites.items[i], peaks,
+			       places ? &places[i] : &unused);
 	for (size_t i = 0; !err && i < from->pools.pools.count; i++)
 		err = add_pool(merge, &source, &from->pools.pools.items[i]);
 	merge->into->pools.all.peak_bytes += from->pools.all.peak_bytes;

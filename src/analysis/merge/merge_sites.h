@@ -39,9 +39,15 @@ void merge_sites_deinit(struct merge_sites *merge);
 struct err *merge_sites_by_name(struct merge_sites *merge, const struct recording *const *all,
 				size_t count);
 
-/* Adds the sites of a recording. peaks: add their shares in the peak, too. */
+/*
+ * Adds the sites of a recording. peaks: add their shares in the peak, too. places: set to the index
+ * of the merged site for each of its sites; NULL: not wanted.
+ */
 struct err *merge_sites_add(struct merge_sites *merge, const struct recording *from,
-			    struct symbolized *names, bool peaks);
+			    struct symbolized *names, bool peaks, uint32_t *places);
+
+/* Adds the sums of a site to those of another. */
+void merge_sites_sum(struct site *to, const struct site *from);
 
 /* To be called when everything was added. */
 struct err *merge_sites_finish(struct merge_sites *merge);

@@ -181,8 +181,7 @@ struct sort {
 	bool descending;
 };
 
-/* What rows are compared by, if it is a number that is not negative. */
-static uint64_t number_of(enum sums_order order, const struct sums_row *row)
+uint64_t sums_number(enum sums_order order, const struct sums_row *row)
 {
 	switch (order) {
 	case SUMS_BYTES:
@@ -250,7 +249,7 @@ static int compare(const void *left, const void *right, void *argument)
 
 		order = (of_a > of_b) - (of_a < of_b);
 	} else {
-		order = compare_numbers(number_of(sort->order, a), number_of(sort->order, b));
+		order = compare_numbers(sums_number(sort->order, a), sums_number(sort->order, b));
 	}
 	if (!order && sort->order != SUMS_KEY)
 		order = compare_numbers(a->total, b->total);

@@ -101,6 +101,9 @@ enum sums_order {
 	SUMS_KEY, /* sizes, times and others that have an order; else by names */
 };
 
+/* The number that rows are ordered by; by growth and by key 0. */
+uint64_t sums_number(enum sums_order order, const struct sums_row *row);
+
 /*
  * Equal rows are sorted by their total, then by the order in which their keys were made. Descending
  * is the exact reverse of ascending.

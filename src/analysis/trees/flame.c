@@ -154,6 +154,8 @@ static struct err *add_node(struct builder *builder, const struct flame_group *g
 		.parent = group->parent,
 		.folded = group->folded ? group->folded : 1,
 		.value = group->sums.value,
+		.sides = {[DIFF_BEFORE] = group->sums.sides[DIFF_BEFORE],
+			  [DIFF_AFTER] = group->sums.sides[DIFF_AFTER]},
 		.blocks = group->sums.blocks,
 		.leaked = group->sums.leaked,
 		.age_ns = group->sums.blocks
@@ -331,9 +333,10 @@ static struct err *build(struct builder *builder)
 	return err;
 }
 
-struct err *flame_create(const struct recording *recording, struct symbolized *symbolized,
-			 const struct filter_match *match, const struct flame_options *options,
-			 struct flame **ret)
+/* values: of each site of the recording. */
+static struct err *create(const struct recording *recording, struct symbolized *symbolized,
+			  const struct flame_value *values, const struct flame_options *options,
+			  struct flame **ret)
 {
 	struct flame_impl *impl = calloc(1, sizeof(*impl));
 	cleanup(flame_destroy_at) struct flame *flame = impl ? &impl->flame : NULL;
@@ -343,7 +346,7 @@ struct err *flame_create(const struct recording *recording, struct symbolized *s
 	if (!impl)
 		return err_no_memory();
 	builder.texts = &impl->texts;
-	err = flame_groups_init(&builder.groups, recording, symbolized, match, options);
+	err = flame_groups_init(&builder.groups, recording, symbolized, values, options);
 	if (!err)
 		err = build(&builder);
 	if (err)
@@ -354,4 +357,25 @@ struct err *flame_create(const struct recording *recording, struct symbolized *s
 	flame->names = steal(&builder.names.items);
 	*ret = steal(&flame);
 	return NULL;
+}
+
+struct err *flame_create(const struct flame_side *side, struct symbolized *symbolized,
+			 const struct flame_options *options, struct flame **ret)
+{
+	auto_free struct flame_value *values = NULL;
+	struct err *err = flame_values_create(side, options->metric, &values);
+
+	return err ? err : create(side->recording, symbolized, values, options, ret);
+}
+
+struct err *flame_create_change(const struct flame_side sides[DIFF_SIDES], enum diff_show show,
+				struct symbolized *symbolized, const struct flame_options *options,
+				struct flame **ret)
+{
+	auto_free struct flame_value *values = NULL;
+	struct err *err = flame_values_create_change(sides, show, options->metric, &values);
+
+	if (err)
+		return err;
+	return create(sides[DIFF_AFTER].recording, symbolized, values, options, ret);
 }

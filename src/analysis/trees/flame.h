@@ -13,6 +13,7 @@
 #ifndef MALLOW_ANALYSIS_TREES_FLAME_H
 #define MALLOW_ANALYSIS_TREES_FLAME_H
 
+#include "analysis/diff/diff_tree.h"
 #include "analysis/filter/filter.h"
 #include "analysis/trees/tree.h"
 
@@ -46,20 +47,27 @@ struct flame_options {
 	uint64_t most;    /* so many nodes, the widest; at least 1 */
 };
 
+/* The blocks that a graph shows. */
+struct flame_side {
+	const struct recording *recording; /* opened with RECORDING_BLOCKS */
+	const struct filter_match *match;  /* the blocks that count; NULL: all */
+};
+
 struct flame_name {
 	const char *text;
 	const struct named_frame *frame; /* of the innermost part of it; NULL: the root's */
 };
 
 struct flame_node {
-	uint32_t parent; /* index, lower than its own; RECORDING_NONE: the root */
-	uint32_t name;   /* index */
-	uint32_t folded; /* how many frames it stands for, at most, in one stack */
-	uint64_t value;  /* of the metric: its own, and all below it */
-	uint64_t own;    /* of stacks that end here */
-	uint64_t rest;   /* of children that were left out … */
-	uint64_t more;   /* … and how many these are */
-	uint64_t blocks; /* how many blocks the value is of … */
+	uint32_t parent;            /* index, lower than its own; RECORDING_NONE: the root */
+	uint32_t name;              /* index */
+	uint32_t folded;            /* how many frames it stands for, at most, in one stack */
+	uint64_t value;             /* of the metric: its own, and all below it */
+	uint64_t sides[DIFF_SIDES]; /* of a difference: what these stacks have on each side */
+	uint64_t own;               /* of stacks that end here */
+	uint64_t rest;              /* of children that were left out … */
+	uint64_t more;              /* … and how many these are */
+	uint64_t blocks; /* how many blocks (of a difference: of after) the value is of … */
 	uint64_t leaked; /* … bytes of them that were never freed … */
 	uint64_t age_ns; /* … and how long they lived on average; until the end if never freed */
 	uint32_t tree_node, steps; /* for flame_node_id() */
@@ -73,12 +81,20 @@ struct flame {
 };
 
 /*
- * match: the blocks that count; NULL: all. recording: opened with RECORDING_BLOCKS. *ret uses
- * memory of symbolized: destroy it first. The error says what options->root should be.
+ * symbolized: names of side->recording. *ret uses memory of it: destroy *ret first. The error says
+ * what options->root should be.
  */
-struct err *flame_create(const struct recording *recording, struct symbolized *symbolized,
-			 const struct filter_match *match, const struct flame_options *options,
-			 struct flame **ret);
+struct err *flame_create(const struct flame_side *side, struct symbolized *symbolized,
+			 const struct flame_options *options, struct flame **ret);
+
+/*
+ * The same of a difference. Both sides have the same sites: one recording, or the sides of a diff.
+ * Values are those of diff_shown(), stack by stack; stacks that show nothing are not in the graph,
+ * and so in no node's sides. symbolized: names of the side after.
+ */
+struct err *flame_create_change(const struct flame_side sides[DIFF_SIDES], enum diff_show show,
+				struct symbolized *symbolized, const struct flame_options *options,
+				struct flame **ret);
 /* Accepts NULL. */
 void flame_destroy(struct flame *flame);
 

@@ -18,46 +18,44 @@ void flame_groups_deinit(struct flame_groups *groups)
 static void add_value(struct flame_value *value, const struct flame_value *more)
 {
 	value->value += more->value;
+	for (int side = 0; side < DIFF_SIDES; side++)
+		value->sides[side] += more->sides[side];
 	value->blocks += more->blocks;
 	value->leaked += more->leaked;
 	value->lived_ns += more->lived_ns;
 }
 
-/* Makes the tree. *values: of each site. */
+/* values: of each site. */
 static struct err *make_tree(struct flame_groups *groups, const struct recording *recording,
-			     struct symbolized *symbolized, const struct filter_match *match,
-			     const struct flame_options *options, struct flame_value **values)
+			     struct symbolized *symbolized, const struct flame_value *values,
+			     const struct flame_options *options)
 {
-	struct err *err = flame_values_create(recording, match, options->metric, values);
 	auto_free struct site *shown = NULL;
 	uint32_t count;
 	const struct site *sites = recording_sites(recording, &count);
 
-	if (err)
-		return err;
 	shown = calloc((size_t)count + 1, sizeof(*shown));
 	if (!shown)
 		return err_no_memory();
 	for (uint32_t i = 0; i < count; i++)
 		shown[i] = (struct site){
 			.stack = sites[i].stack,
-			.total_bytes = (*values)[i].value,
+			.total_bytes = values[i].value,
 		};
 	return tree_create_shaped(recording, symbolized, shown, count, METRIC_TOTAL,
 				  &options->shape, &groups->tree);
 }
 
 struct err *flame_groups_init(struct flame_groups *groups, const struct recording *recording,
-			      struct symbolized *symbolized, const struct filter_match *match,
+			      struct symbolized *symbolized, const struct flame_value *values,
 			      const struct flame_options *options)
 {
-	auto_free struct flame_value *values = NULL;
 	const struct tree *tree;
 	struct err *err;
 	uint32_t count;
 
 	*groups = (struct flame_groups){.callers = options->callers, .focus = options->focus};
-	err = make_tree(groups, recording, symbolized, match, options, &values);
+	err = make_tree(groups, recording, symbolized, values, options);
 	if (err)
 		return err;
 	tree = groups->tree;

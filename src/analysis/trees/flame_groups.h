@@ -41,9 +41,9 @@ struct flame_groups {
 	uint32_t *child_of_label; /* by number of a label: index into children + 1; 0: none */
 };
 
-/* Makes the tree and its sums. options are borrowed. */
+/* Makes the tree and its sums. values: of each site of the recording. options are borrowed. */
 struct err *flame_groups_init(struct flame_groups *groups, const struct recording *recording,
-			      struct symbolized *symbolized, const struct filter_match *match,
+			      struct symbolized *symbolized, const struct flame_value *values,
 			      const struct flame_options *options);
 /* Accepts a zeroed struct. */
 void flame_groups_deinit(struct flame_groups *groups);

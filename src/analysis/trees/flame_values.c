@@ -187,9 +187,11 @@ static struct err *find_temporary(const struct recording *recording,
 	return err;
 }
 
-struct err *flame_values_create(const struct recording *recording, const struct filter_match *match,
-				enum flame_metric metric, struct flame_value **ret)
+struct err *flame_values_create(const struct flame_side *side, enum flame_metric metric,
+				struct flame_value **ret)
 {
+	const struct recording *recording = side->recording;
+	const struct filter_match *match = side->match;
 	auto_free uint64_t *temporary = NULL;
 	auto_free struct flame_value *values = NULL;
 	struct pass pass = {
@@ -217,4 +219,35 @@ struct err *flame_values_create(const struct recording *recording, const struct 
 	if (!err)
 		*ret = steal(&values);
 	return err;
+}
+
+struct err *flame_values_create_change(const struct flame_side sides[DIFF_SIDES],
+				       enum diff_show show, enum flame_metric metric,
+				       struct flame_value **ret)
+{
+	auto_free struct flame_value *before = NULL;
+	auto_free struct flame_value *after = NULL;
+	struct err *err = flame_values_create(&sides[DIFF_BEFORE], metric, &before);
+	uint32_t count;
+
+	if (!err)
+		err = flame_values_create(&sides[DIFF_AFTER], metric, &after);
+	if (err)
+		return err;
+	recording_sites(sides[DIFF_AFTER].recording, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t then = before[i].value, now = after[i].value;
+		uint64_t value = diff_shown(show, then, now);
+
+		// A stack that shows nothing is in no node, so it must be in no sum of one.
+		if (!value) {
+			after[i] = (struct flame_value){0};
+			continue;
+		}
+		after[i].value = value;
+		after[i].sides[DIFF_BEFORE] = then;
+		after[i].sides[DIFF_AFTER] = now;
+	}
+	*ret = steal(&after);
+	return NULL;
 }

@@ -12,17 +12,23 @@
  * of a sampled recording count as what they stand for.
  */
 struct flame_value {
-	uint64_t value; /* of the metric */
+	uint64_t value;             /* of the metric */
+	uint64_t sides[DIFF_SIDES]; /* of a difference: the metric of both sides */
 	uint64_t blocks;
 	uint64_t leaked; /* bytes of these blocks that were never freed */
 	double lived_ns; /* the sum of their lifetimes; those never freed live until the end */
 };
 
 /*
- * *ret: an array, one for each site; the caller owns it (free()). match: the blocks that count;
- * NULL: all, and what was culled. The values are those of `mallow report` with the same filter.
+ * *ret: an array, one for each site; the caller owns it (free()). Without a match it has what was
+ * culled, too. The values are those of `mallow report` with the same filter.
  */
-struct err *flame_values_create(const struct recording *recording, const struct filter_match *match,
-				enum flame_metric metric, struct flame_value **ret);
+struct err *flame_values_create(const struct flame_side *side, enum flame_metric metric,
+				struct flame_value **ret);
+/* The same of a difference, as of flame_create_change(). All but `value` and `sides` is of after.
+ */
+struct err *flame_values_create_change(const struct flame_side sides[DIFF_SIDES],
+				       enum diff_show show, enum flame_metric metric,
+				       struct flame_value **ret);
 
 #endif

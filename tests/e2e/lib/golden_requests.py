@@ -72,7 +72,9 @@ TARGETS = {
               "/data/last/flame?metric=total&direction=callers&focus=shop::session(unsigned+int)",
               f"/data/{LAMP}/flame?metric=slack&root=0.0",
               "/data/last/flame?metric=temporary&merge=files",
-              "/data/last/flame?size_min=64G"],
+              "/data/last/flame?size_min=64G",
+              f"/data/last/flame?b.id={LAMP}&show=grew&cut=10",
+              "/data/last/flame?metric=leaked&to=6s&b.to=3s"],
     "backtrace": [f"/data/last/backtrace/{i}" for i in (0, 3, 5, 4294967295)] +
                  ["/data/last/backtrace/3?strip_template_args=true"],
     "flamegraph": ["/data/last/export/flamegraph?lifetime=only_leaked",
@@ -89,7 +91,8 @@ TARGETS = {
               "/data/last/mmaps?stacks=none"],
     "mallopts": ["/data/last/mallopts", f"/data/{LAMP}/mallopts?strip_template_args=false"],
     "summary": ["/data/last/summary", "/data/last/summary?thread=worker", f"/data/{LAMP}/summary",
-                f"/data/{LAMP}/summary?size_min=64G"],
+                f"/data/{LAMP}/summary?size_min=64G",
+                f"/data/last/summary?thread=worker&b.thread=&b.id={LAMP}"],
     "findings": ["/data/last/findings", f"/data/{LAMP}/findings"],
     "timeline": ["/data/last/timeline", f"/data/{LAMP}/timeline"],
     "series": [
@@ -109,6 +112,8 @@ TARGETS = {
         "/data/last/sums?by=mark",
         "/data/last/sums?by=entry,tag",
         f"/data/{LAMP}/sums?by=line&sort_by=growth",
+        "/data/last/sums?by=function&alive_at=6s&b.alive_at=3s",
+        f"/data/last/sums?by=thread,size&sort_by=calls&count=3&b.id={LAMP}",
     ],
     "space": [
         "/data/last/space",

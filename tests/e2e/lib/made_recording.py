@@ -5,6 +5,7 @@ may be anything the assembler can be made to accept.
 """
 import os
 import pathlib
+import random
 import subprocess
 
 from recording_writer import ChunkWriter, Writer
@@ -99,3 +100,21 @@ class Made:
         path = self.folder / name
         path.write_bytes(self.writer.image())
         return path
+
+
+NAMES = ["main", "serve", "parse", "render", "cache_put", "log_line"]
+
+
+def random_made(folder, seed, names):
+    """A recording of a program whose functions lie in that order: another order is another build."""
+    folder.mkdir()
+    choose = random.Random(seed)
+    made = Made(folder, names)
+    live = []
+    for _ in range(choose.randrange(5, 300)):
+        if live and choose.random() < 0.45:
+            made.free(live.pop(choose.randrange(len(live))))
+            continue
+        stack = ["main"] + [choose.choice(names) for _ in range(choose.randrange(4))]
+        live.append(made.allocate(stack, choose.randrange(1, 5000)))
+    return made.write()

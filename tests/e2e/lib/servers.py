@@ -182,11 +182,13 @@ class Made:
 
 
 def parameters_of(document, path, place="query"):
-    """What an OpenAPI document says that a path takes, by name."""
+    """What an OpenAPI document says that a path takes, by name. An object stands for names that begin with
+    "b.", and is none itself."""
     found = [parameter if "$ref" not in parameter
              else document["components"]["parameters"][parameter["$ref"].rpartition("/")[2]]
              for parameter in document["paths"][path]["get"]["parameters"]]
-    return {parameter["name"]: parameter for parameter in found if parameter["in"] == place}
+    return {parameter["name"]: parameter for parameter in found
+            if parameter["in"] == place and parameter["schema"]["type"] != "object"}
 
 
 def timeval(ns):

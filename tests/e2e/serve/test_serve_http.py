@@ -2,6 +2,7 @@
 ends."""
 import gzip
 import http.client
+import itertools
 import json
 import os
 import pathlib
@@ -264,7 +265,8 @@ def test_it_is_described(served):
                 continue  # of recordings that are being written alone; an id of another answer
             schema = parameter["schema"]
             value = schema["enum"][-1] if "enum" in schema else TEXTS.get(name, [samples[schema["type"]]])[0]
-            value = {"by": schema.get("enum", ["thread"])[-1], "inclusive": "true&by=line"}.get(name, value)
+            value = {"by": schema.get("enum", ["thread"])[-1], "inclusive": "true&by=line", "b.id": "last",
+                     "show": "fell&b.to=1s"}.get(name, value)
             assert served.request(f"{target}?{name}={value}")[0] == 200, (target, name)
     names = parameters_of(document, "/data/{id}/allocations")
     assert {"from", "lifetime", "function_regex", "sort_by", "order", "count", "skip",
@@ -529,7 +531,11 @@ def test_many_clients_at_once(served):
     """Threads that ask for everything of every recording get what one alone gets."""
     targets = [f"/data/{made.id}/{what}" for made in served.made for what in (
         "allocations", "allocations?sort_by=size", "allocation_groups?size_min=2", "tree",
-        "allocation_ascii_tree?lifetime=only_leaked", "export/flamegraph", "timeline", "regions")]
+        "allocation_ascii_tree?lifetime=only_leaked", "export/flamegraph", "timeline", "regions",
+        "summary?b.to=50%", "flame?show=grew&b.size_min=2")]
+    # More pairs than are kept, and both ways round.
+    targets += [f"/data/{one.id}/{what}&b.id={other.id}" for one, other in itertools.permutations(served.made[:3], 2)
+                for what in ("sums?by=function", "flame?metric=total")]
     targets.append("/list")
     alone = {target: served.text(target) for target in targets}
     wrong = []

@@ -13,32 +13,16 @@ import pytest
 
 import pprof_reader
 import report_json
-from made_recording import Made
+from made_recording import NAMES, Made, random_made
 
 SUMS = ("peak_bytes", "peak_blocks", "leaked_bytes", "leaked_blocks", "total_bytes", "calls",
         "temporary")
 FIELD = {"peak": "peak_bytes", "leaked": "leaked_bytes", "total": "total_bytes", "calls": "calls",
          "temporary": "temporary"}
-NAMES = ["main", "serve", "parse", "render", "cache_put", "log_line"]
 
 
 def diff(tool, *words):
     return report_json.load(tool("diff", "--json", *words).stdout)
-
-
-def random_made(folder, seed, names):
-    """A recording of a program whose functions lie in that order: another order is another build."""
-    folder.mkdir()
-    choose = random.Random(seed)
-    made = Made(folder, names)
-    live = []
-    for _ in range(choose.randrange(5, 300)):
-        if live and choose.random() < 0.45:
-            made.free(live.pop(choose.randrange(len(live))))
-            continue
-        stack = ["main"] + [choose.choice(names) for _ in range(choose.randrange(4))]
-        live.append(made.allocate(stack, choose.randrange(1, 5000)))
-    return made.write()
 
 
 def sums_of(row):
