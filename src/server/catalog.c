@@ -1,65 +1,20 @@
 #include "server/catalog.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "analysis/growing/growing.h"
 #include "hosted/cleanup.h"
-#include "hosted/files/byte_source.h"
 #include "hosted/now.h"
-#include "hosted/parallel.h"
 #include "hosted/process_memory.h"
-#include "hosted/vec.h"
-#include "server/pairs.h"
+#include "server/catalog_data.h"
 #include "server/recent.h"
-#include "trace/header_check.h"
-
-/* For so long, what is known of a recording is used without a look at its file. */
-#define FRESH_NS UINT64_C(1000000000)
 
 /*
  * For so long, a request waits until others have done with what is to be read on. Then the
  * recording is read from its start, beside what they have.
  */
 #define PATIENCE_NS UINT64_C(250000000)
-
-/* The state of a file when something was made from it. */
-struct seen {
-	struct stat status;
-	uint64_t at_ns;
-	bool writing; /* its content may change while its status does not */
-};
-
-/*
- * A recording of the list. Each lock is held while the file is read, which can take seconds. So
- * each entry has its own locks; and it has two, so that a list need not wait for a recording that
- * is being loaded. Nobody waits for one of them while holding the other, or the catalog's lock.
- */
-struct entry {
-	struct catalog_item item; /* path is owned; the catalog's lock guards the id */
-	pthread_mutex_t lock;     /* guards the next two */
-	struct dataset *dataset;  /* NULL: not open */
-	struct seen opened;
-	pthread_mutex_t summary_lock; /* guards the next three */
-	char *summary;                /* NULL: none is kept */
-	struct seen summarized;
-	struct growing *growing; /* of the summary: the recording is being written; else NULL */
-};
-
-struct catalog {
-	pthread_mutex_t lock; /* guards lists and ids; an entry stays until the end */
-	VEC(struct entry *) entries;
-	VEC(struct entry *) open;  /* those with a data set, the latest used first */
-	pthread_mutex_t look_lock; /* to be taken before `lock` */
-	struct pairs pairs;
-	struct catalog_options options;
-	catalog_look *look;
-	void *argument;
-};
 
 CLEANUP_DEFINE(struct recording *, recording_close);
 
@@ -102,39 +57,6 @@ void catalog_destroy(struct catalog *catalog)
 	free(catalog);
 }
 
-static struct err *read_header(const char *path, struct trace_header *ret)
-{
-	cleanup(byte_source_close) struct byte_source source = {.fd = -1};
-	uint8_t head[sizeof(*ret)];
-	struct err *err;
-	size_t size;
-
-	err = byte_source_open(path, &source);
-	if (!err)
-		err = byte_source_read(&source, 0, head, sizeof(head), &size);
-	if (err)
-		return err;
-	switch (header_check(head, size, ret)) {
-	case HEADER_VALID:
-		return NULL;
-	case HEADER_NEWER:
-		return err_create("'%s' is a recording of a later version of mallow", path);
-	case HEADER_CUT:
-		return err_create("'%s' is a recording that is cut short within its header", path);
-	default:
-		return err_create("'%s' is not a recording", path);
-	}
-}
-
-static void format_id(const uint8_t *id, char ret[33])
-{
-	for (size_t i = 0; i < 16; i++) {
-		ret[2 * i] = "0123456789abcdef"[id[i] >> 4];
-		ret[2 * i + 1] = "0123456789abcdef"[id[i] & 15];
-	}
-	ret[32] = 0;
-}
-
 /* Whether the file is in the list. Call it under the lock. */
 static bool is_known(const struct catalog *catalog, const char *path)
 {
@@ -156,7 +78,7 @@ struct err *catalog_add(struct catalog *catalog, const char *path)
 	pthread_mutex_unlock(&catalog->lock);
 	if (known)
 		return NULL;
-	err = read_header(path, &header);
+	err = catalog_read_header(path, &header);
 	if (err)
 		return err;
 	entry = calloc(1, sizeof(*entry));
@@ -164,7 +86,7 @@ struct err *catalog_add(struct catalog *catalog, const char *path)
 		return err_no_memory();
 	pthread_mutex_init(&entry->lock, NULL);
 	pthread_mutex_init(&entry->summary_lock, NULL);
-	format_id(header.id, entry->item.id);
+	catalog_format_id(header.id, entry->item.id);
 	entry->item.machine = (uint16_t)header.machine;
 	entry->item.path = strdup(path);
 	pthread_mutex_lock(&catalog->lock);
@@ -182,7 +104,7 @@ void catalog_watch(struct catalog *catalog, catalog_look *look, void *argument)
 	catalog->argument = argument;
 }
 
-static void look(struct catalog *catalog)
+void catalog_look_for_new(struct catalog *catalog)
 {
 	if (!catalog->look)
 		return;
@@ -191,34 +113,7 @@ static void look(struct catalog *catalog)
 	pthread_mutex_unlock(&catalog->look_lock);
 }
 
-static struct err *see(const char *path, struct seen *ret)
-{
-	struct seen seen = {.at_ns = now_ns()};
-
-	if (stat(path, &seen.status) < 0)
-		return err_create_errno(errno, "cannot open '%s'", path);
-	*ret = seen;
-	return NULL;
-}
-
-/*
- * Whether the file has changed, so that what was made from it is to be made again. Not if the file
- * is gone.
- */
-static bool is_stale(const char *path, const struct seen *seen)
-{
-	const struct stat *then = &seen->status;
-	struct stat now;
-
-	if (now_ns() - seen->at_ns < FRESH_NS || stat(path, &now) < 0)
-		return false;
-	return seen->writing || now.st_size != then->st_size || now.st_ino != then->st_ino ||
-	       now.st_dev != then->st_dev || now.st_mtim.tv_sec != then->st_mtim.tv_sec ||
-	       now.st_mtim.tv_nsec != then->st_mtim.tv_nsec;
-}
-
-/* Takes over the recording's id: the file may have become another recording. */
-static void adopt(struct catalog *catalog, struct entry *entry, const struct recording *recording)
+void catalog_adopt(struct catalog *catalog, struct entry *entry, const struct recording *recording)
 {
 	pthread_mutex_lock(&catalog->lock);
 	memcpy(entry->item.id, recording_facts(recording)->id, sizeof(entry->item.id));
@@ -246,7 +141,7 @@ static struct err *reopen(struct catalog *catalog, struct entry *entry)
 	struct reading reading = {0};
 	struct dataset *dataset;
 	struct seen seen;
-	struct err *err = see(entry->item.path, &seen);
+	struct err *err = catalog_see(entry->item.path, &seen);
 
 	if (err)
 		return err;
@@ -258,7 +153,7 @@ static struct err *reopen(struct catalog *catalog, struct entry *entry)
 	err = dataset_open(entry->item.path, catalog->options.debug_paths, &reading, &dataset);
 	if (err)
 		return err;
-	adopt(catalog, entry, dataset->recording);
+	catalog_adopt(catalog, entry, dataset->recording);
 	seen.writing = dataset->facts->writing;
 	dataset_release(entry->dataset);
 	entry->dataset = dataset;
@@ -288,7 +183,7 @@ static struct err *open_entry(struct catalog *catalog, struct entry *entry, stru
 	struct err *err = NULL;
 
 	pthread_mutex_lock(&entry->lock);
-	if (!entry->dataset || is_stale(entry->item.path, &entry->opened))
+	if (!entry->dataset || catalog_is_stale(entry->item.path, &entry->opened))
 		err = reopen(catalog, entry);
 	if (!err)
 		err = use(catalog, entry);
@@ -387,7 +282,7 @@ static struct entry *find_now(struct catalog *catalog, const char *id)
 
 	if (entry)
 		return entry;
-	look(catalog);
+	catalog_look_for_new(catalog);
 	return find(catalog, id);
 }
 
@@ -407,7 +302,7 @@ static bool is_open(struct entry *entry)
 
 	if (pthread_mutex_trylock(&entry->lock))
 		return false;
-	open = entry->dataset && !is_stale(entry->item.path, &entry->opened);
+	open = entry->dataset && !catalog_is_stale(entry->item.path, &entry->opened);
 	pthread_mutex_unlock(&entry->lock);
 	return open;
 }
@@ -422,131 +317,13 @@ struct err *catalog_find_index(struct catalog *catalog, const char *id, struct r
 	*ret = NULL;
 	if (!entry || is_open(entry))
 		return NULL;
-	err = read_header(entry->item.path, &header);
+	err = catalog_read_header(entry->item.path, &header);
 	if (err || !(header.flags & TRACE_FINISHED))
 		return err;
 	err = recording_open(entry->item.path, RECORDING_SUMS, NULL, NULL, &recording);
 	if (err)
 		return err;
-	adopt(catalog, entry, recording);
+	catalog_adopt(catalog, entry, recording);
 	*ret = steal(&recording);
-	return NULL;
-}
-
-/* *ret: to be closed before it is read again. Call it under the summary's lock. */
-static struct err *read_sums(struct entry *entry, struct recording **ret)
-{
-	struct err *err = NULL;
-
-	if (!entry->growing)
-		err = growing_open(entry->item.path, RECORDING_SUMS, &entry->growing);
-	if (!err)
-		err = growing_look(entry->growing, ret);
-	if (err || !growing_goes_on(entry->growing))
-		growing_close(steal(&entry->growing));
-	return err;
-}
-
-/* Makes the text of an entry. Call it under the summary's lock. */
-static struct err *summarize(struct catalog *catalog, struct entry *entry, catalog_summary *make)
-{
-	cleanup(recording_close_at) struct recording *recording = NULL;
-	struct catalog_item item = {.path = entry->item.path, .machine = entry->item.machine};
-	char *summary = NULL;
-	struct seen seen;
-	struct err *err = see(item.path, &seen);
-
-	if (!err)
-		err = read_sums(entry, &recording);
-	if (err)
-		return err;
-	adopt(catalog, entry, recording);
-	memcpy(item.id, recording_facts(recording)->id, sizeof(item.id));
-	err = (*make)(&item, recording, &summary);
-	if (err)
-		return err;
-	seen.writing = recording_facts(recording)->writing;
-	free(entry->summary);
-	entry->summary = summary;
-	entry->summarized = seen;
-	return NULL;
-}
-
-/* One text of the list that is being made. */
-struct piece {
-	struct entry *entry;
-	struct buf text;
-	struct err *err;
-};
-
-struct list {
-	struct catalog *catalog;
-	catalog_summary *make;
-	struct piece *pieces;
-	size_t count;
-};
-
-static void list_deinit(struct list *list)
-{
-	for (size_t i = 0; i < list->count; i++) {
-		buf_deinit(&list->pieces[i].text);
-		err_destroy(list->pieces[i].err);
-	}
-	free(list->pieces);
-}
-
-static struct err *begin_list(struct list *list)
-{
-	struct catalog *catalog = list->catalog;
-
-	pthread_mutex_lock(&catalog->lock);
-	list->pieces = calloc(catalog->entries.count + 1, sizeof(*list->pieces));
-	list->count = list->pieces ? catalog->entries.count : 0;
-	for (size_t i = 0; i < list->count; i++) {
-		list->pieces[i].entry = catalog->entries.items[i];
-		buf_init(&list->pieces[i].text);
-	}
-	pthread_mutex_unlock(&catalog->lock);
-	return list->pieces ? NULL : err_no_memory();
-}
-
-static void make_piece(void *argument, size_t number)
-{
-	const struct list *list = argument;
-	struct piece *piece = &list->pieces[number];
-	struct entry *entry = piece->entry;
-
-	pthread_mutex_lock(&entry->summary_lock);
-	if (!entry->summary || is_stale(entry->item.path, &entry->summarized))
-		piece->err = summarize(list->catalog, entry, list->make);
-	if (!piece->err)
-		buf_text(&piece->text, entry->summary);
-	pthread_mutex_unlock(&entry->summary_lock);
-	if (!piece->err)
-		piece->err = buf_finish(&piece->text);
-}
-
-struct err *catalog_summaries(struct catalog *catalog, catalog_summary *make, struct buf *buf)
-{
-	cleanup(list_deinit) struct list list = {.catalog = catalog, .make = make};
-	size_t put = 0;
-	struct err *err;
-
-	look(catalog);
-	err = begin_list(&list);
-	if (err)
-		return err;
-	parallel_run(make_piece, &list, list.count);
-	for (size_t i = 0; i < list.count; i++) {
-		struct piece *piece = &list.pieces[i];
-
-		if (piece->err && err_number(piece->err) == ENOMEM)
-			return steal(&piece->err);
-		if (piece->err)
-			continue;
-		if (put++)
-			buf_char(buf, ',');
-		buf_put(buf, piece->text.data, piece->text.size);
-	}
 	return NULL;
 }

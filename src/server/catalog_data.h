@@ -1,0 +1,69 @@
+/*
+ * The inside of the catalog:
+ *
+ *	catalog.c       its entries, and the data sets that are open
+ *	catalog_list.c  what /list says of each
+ *	catalog_file.c  whether a file is a recording, and whether it has changed
+ */
+#ifndef MALLOW_SERVER_CATALOG_DATA_H
+#define MALLOW_SERVER_CATALOG_DATA_H
+
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include "hosted/vec.h"
+#include "server/catalog.h"
+#include "server/pairs.h"
+#include "trace/header_check.h"
+
+/* The state of a file when something was made from it. */
+struct seen {
+	struct stat status;
+	uint64_t at_ns;
+	bool writing; /* its content may change while its status does not */
+};
+
+/*
+ * A recording of the list. Each lock is held while the file is read, which can take seconds. So
+ * each entry has its own locks; and it has two, so that a list need not wait for a recording that
+ * is being loaded. Nobody waits for one of them while holding the other, or the catalog's lock.
+ */
+struct entry {
+	struct catalog_item item; /* path is owned; the catalog's lock guards the id */
+	pthread_mutex_t lock;     /* guards the next two */
+	struct dataset *dataset;  /* NULL: not open */
+	struct seen opened;
+	pthread_mutex_t summary_lock; /* guards the next three */
+	char *summary;                /* NULL: none is kept */
+	struct seen summarized;
+	struct growing *growing; /* of the summary: the recording is being written; else NULL */
+};
+
+struct catalog {
+	pthread_mutex_t lock; /* guards lists and ids; an entry stays until the end */
+	VEC(struct entry *) entries;
+	VEC(struct entry *) open;  /* those with a data set, the latest used first */
+	pthread_mutex_t look_lock; /* to be taken before `lock` */
+	struct pairs pairs;
+	struct catalog_options options;
+	catalog_look *look;
+	void *argument;
+};
+
+/* catalog_file.c: an error says what the file is instead. */
+struct err *catalog_read_header(const char *path, struct trace_header *ret);
+void catalog_format_id(const uint8_t *id, char ret[33]);
+/* *ret: the file's state now; the caller sets `writing`. */
+struct err *catalog_see(const char *path, struct seen *ret);
+/*
+ * Whether the file has changed, so that what was made from it is to be made again. Not if the file
+ * is gone.
+ */
+bool catalog_is_stale(const char *path, const struct seen *seen);
+
+/* catalog.c: lets catalog_watch()'s function add new recordings. */
+void catalog_look_for_new(struct catalog *catalog);
+/* Takes over the recording's id: the file may have become another recording. */
+void catalog_adopt(struct catalog *catalog, struct entry *entry, const struct recording *recording);
+
+#endif
