@@ -6,6 +6,7 @@
 #include "analysis/trees/flame.h"
 #include "check.h"
 #include "failing_malloc.h"
+#include "hosted/cleanup.h"
 #include "live_writer.h"
 #include "report/check/check_report.h"
 #include "report/csv/diff_csv.h"
@@ -46,7 +47,10 @@ static struct err *write_change(struct buf *buf, const struct recording *recordi
 	return pprof_write(buf, recording, symbolized, recording);
 }
 
-/* In both directions, with everything that a graph can be told; its names stand for it. */
+/*
+ * In both directions, with everything that a graph can be told; its names stand for it. And that of
+ * a difference.
+ */
 static struct err *write_flame(struct buf *buf, const struct recording *recording,
 			       struct symbolized *symbolized)
 {
@@ -58,13 +62,20 @@ static struct err *write_flame(struct buf *buf, const struct recording *recordin
 		{.metric = FLAME_TEMPORARY, .callers = true, .focus = "main", .most = 3},
 		{.metric = FLAME_TOTAL, .callers = true, .root = "0.0", .cut = 3, .most = 100},
 	};
+	const struct flame_side sides[DIFF_SIDES] = {{.recording = recording},
+						     {.recording = recording}};
 	struct err *err = NULL;
 
 	for (size_t i = 0; !err && i < sizeof(all) / sizeof(all[0]); i++) {
 		struct flame *flame = NULL;
 
-		err = flame_create(&(struct flame_side){.recording = recording}, symbolized,
-				   &all[i], &flame);
+		err = flame_create(&sides[DIFF_AFTER], symbolized, &all[i], &flame);
+		for (uint32_t k = 0; !err && k < flame->name_count; k++)
+			buf_text(buf, flame->names[k].text);
+		flame_destroy(steal(&flame));
+		if (!err)
+			err = flame_create_change(sides, DIFF_SHOW_LARGER, symbolized, &all[i],
+						  &flame);
 		for (uint32_t k = 0; !err && k < flame->name_count; k++)
 			buf_text(buf, flame->names[k].text);
 		flame_destroy(flame);

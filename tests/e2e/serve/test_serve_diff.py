@@ -3,6 +3,7 @@ two recordings are matched as `mallow diff` matches them."""
 import collections
 import itertools
 import json
+import pathlib
 import random
 import urllib.parse
 
@@ -12,7 +13,7 @@ import mallow_reader
 import report_json
 import test_flame
 from made_recording import NAMES, random_made
-from servers import FILTERS, example, program, serve, served  # noqa: F401
+from servers import FILTERS, example, program, serve, served, stepping, until  # noqa: F401
 
 COLUMNS = ["bytes", "blocks", "leaked", "total", "calls", "temporary", "slack"]
 REPORTED = {"bytes": "peak_bytes", "blocks": "peak_blocks", "leaked": "leaked_bytes", "total": "total_bytes",
@@ -375,6 +376,39 @@ def test_routes_without_differences(served):
         text = served.refused(f"{target}?b.to=1s")
         assert text.startswith("'b.to' asks for a difference, and /"), path
         assert all(one.replace("{id}", "<id>") in text for one in have)
+
+
+def test_pairs_are_given_back(example, tmp_path, serve, asan_mallow):
+    """With room for one recording each answer is still right, and no file stays mapped for a pair."""
+    paths = [tmp_path / f"{i}.mallow" for i in range(3)]
+    for i, path in enumerate(paths):
+        data = bytearray(example.read_bytes())
+        data[16:32] = bytes([i + 1]) * 16
+        path.write_bytes(data)
+    server = serve("--max-open", "1", *paths, path=asan_mallow)
+    ids = [f"{i + 1:02x}" * 16 for i in range(3)]
+    for one, other in list(itertools.permutations(ids, 2)) * 2:
+        answer = server.json(f"/data/{one}/sums", **{"to": "5s", "b.to": "2s", "b.id": other})
+        assert answer["change"]["all"]["calls"] == 4 - 2
+    assert server.json(f"/data/{ids[0]}/summary")["all"]["calls"] == 6
+    maps = pathlib.Path(f"/proc/{server.run.pid}/maps").read_text()
+    assert sum(str(path) in maps for path in paths) <= 1
+
+
+def test_a_recording_that_grows(example, stepping, serve, asan_mallow):
+    """The pair is made anew: an answer is about what the file holds by now."""
+    stepping.step(1)
+    server = serve(example, stepping.folder, path=asan_mallow)
+    old, new = (row["id"] for row in server.json("/list"))
+
+    def seen():
+        answer = server.json(f"/data/{new}/sums", **{"size_min": 4321, "size_max": 4321, "b.id": old})
+        assert answer["before"]["all"]["calls"] == 0
+        return answer["change"]["all"]["calls"]
+
+    for count in range(1, 4):
+        until(lambda: seen() == count)
+        stepping.step(1)
 
 
 def test_entity_tags(served):
