@@ -17,6 +17,7 @@ VIEWS_MS = {"curves by fate": 120, "curves by function": 120, "sums by site": 12
 LIVE, LIVE_HEAPTRACE, SAMPLED = 1 / 5, 1 / 20, 1.03     # added CPU by theirs; slowdown
 LIVE_EACH, LIVE_SHARE, LIVE_REPORT_S = 48, 0.3, 1
 HUGE_LOAD_S, HUGE_ANSWER_S = 40, 1.5                  # of a hundred million
+HEADLINE_S, LOOKS = 0.3, 2                            # of ten million in 12 s; by one whole load
 DEEP_ANSWER_S = 1                                     # of many deep stacks
 
 
@@ -161,6 +162,16 @@ def of_serving(served, goals):
               f"JSON is served with >= {STREAM} MB/s: {max(served.stream):.0f} MB/s")
 
 
+def of_growing(grown, goals):
+    if not grown:
+        return
+    headline = min(grown.headline)
+    goals.add(headline <= HEADLINE_S, f"the headline stands there <= {HEADLINE_S} s after the end of a program of "
+                                      f"{table.count(grown.allocations)} allocations: {headline:.2f} s")
+    goals.each(f"all looks at a recording that grows cost <= {LOOKS}x of one whole load",
+               {needs: min(ratios) for needs, ratios in grown.looks.items()}, LOOKS, table.times)
+
+
 def of_deep(deeply, goals):
     if not deeply:
         return
@@ -174,11 +185,12 @@ def of_deep(deeply, goals):
                         f"{STREAM} MB/s: {'not ' + ', '.join(slow) if slow else f'all of {len(deeply.whole)}'}")
 
 
-def section(results, pairs, scaling, lived=None, opened=None, deeply=None):
+def section(results, pairs, scaling, lived=None, opened=None, deeply=None, grown=None):
     goals = Goals()
     of_programs(results, goals)
     of_micro(pairs, scaling, goals)
     of_live(lived, goals)
     of_engine(opened, goals)
+    of_growing(grown, goals)
     of_deep(deeply, goals)
     return ["Goals (of minima)", "", *goals.lines] if goals.lines else []

@@ -16,6 +16,7 @@ import sys
 sys.dont_write_bytecode = True
 import deep  # noqa: E402
 import engine  # noqa: E402
+import growing  # noqa: E402
 import live  # noqa: E402
 import goals  # noqa: E402
 import machine  # noqa: E402
@@ -28,13 +29,13 @@ import table  # noqa: E402
 import workloads as programs  # noqa: E402
 from place import BENCH, Place  # noqa: E402
 
-SMALL = ("micro", "live", "engine", "deep")
+SMALL = ("micro", "live", "engine", "growing", "deep")
 IDLE = 0.5                  # a load average above this disturbs the figures
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", help="workloads and micro, live, engine, deep, separated by commas")
+    parser.add_argument("--only", help=f"workloads and {', '.join(SMALL)}, separated by commas")
     parser.add_argument("--tools", default=",".join(tools.BY_DEFAULT), help="[%(default)s]")
     parser.add_argument("--rounds", type=int, default=5, help="[%(default)s]")
     parser.add_argument("--compare-rounds", type=int, default=1,
@@ -43,7 +44,7 @@ def parse():
                         help="these tools also run what takes them minutes")
     parser.add_argument("--fast", action="store_true",
                         help="one round of bare, mallow and heaptrack: a check, no reference")
-    parser.add_argument("--no-micro", action="store_true", help="only the programs: no micro, live, engine, deep")
+    parser.add_argument("--no-micro", action="store_true", help=f"only the programs: no {', '.join(SMALL)}")
     parser.add_argument("-o", "--output", type=pathlib.Path,
                         help="the result's file [bench/results/DATE.txt]")
     parser.add_argument("--json", type=pathlib.Path, help="also every single run, as JSON")
@@ -117,6 +118,16 @@ def run_engine(place, arguments):
     return [[title, "", *lines], [serving_title, "", *served], [huge_title, "", *huge]], found
 
 
+def run_growing(place, arguments):
+    """(sections, growing.Figures or None)."""
+    if not wanted(arguments, "growing"):
+        return [], None
+    lines, found = growing.measure(place, progress, arguments.fast)
+    title = (f"A program of {table.count(found.allocations)} allocations in "
+             f"{found.allocations * growing.EACH_NS / 1e9:.3g} s, read while it is written, seconds, minimum/median")
+    return [[title, "", *lines]], found
+
+
 def run_deep(place, arguments):
     """(sections, deep.Figures or None)."""
     if not wanted(arguments, "deep"):
@@ -149,14 +160,15 @@ def main():
     sections, pairs, scaling = run_micro(place, arguments)
     live_sections, lived = run_live(place, arguments)
     engine_sections, opened = run_engine(place, arguments)
+    growing_sections, grown = run_growing(place, arguments)
     deep_sections, deeply = run_deep(place, arguments)
     progress("")
     busy = float(load) > IDLE
     text = report.text_of([
         report.head(place, started, number, load, busy) + absent,
         *(report.programs(results) if workloads else []), *sections, *live_sections,
-        *engine_sections, *deep_sections,
-        goals.section(results, pairs, scaling, lived, opened, deeply)])
+        *engine_sections, *growing_sections, *deep_sections,
+        goals.section(results, pairs, scaling, lived, opened, deeply, grown)])
     print(text, end="")
     output = arguments.output or BENCH / "results" / f"{started:%Y-%m-%d-%H%M}.txt"
     output.parent.mkdir(exist_ok=True)

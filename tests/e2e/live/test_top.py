@@ -307,3 +307,20 @@ def test_without_a_terminal(mallow, table):
                          timeout=60, env=clean_environment(), stdin=subprocess.DEVNULL)
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr == "mallow: 'top' needs a terminal; 'mallow report' does not\n"
+
+
+def test_a_recording_that_grows(mallow, tool, compile_sample, preload, terminal, tmp_path):
+    """What each round of the program brought is seen, and is what a report of the whole says."""
+    path = tmp_path / "r.mallow"
+    with subprocess.Popen([compile_sample("in_rounds", "gcc", "-O1"), "1000"], bufsize=0, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, env=preload(OUTPUT=path)) as process:
+        for number in range(1, 4):
+            process.stdin.write(b"x")
+            assert process.stdout.read(1) == b"x"
+            if number == 1:
+                shown = terminal(mallow, "top", "--interval", "100ms", path)
+            report = tool.report(path)
+            assert report["calls"] >= number * 4 * 1000
+            shown.wait(rf"^live .* in {report['leaked_blocks']:,} blocks .* in {report['calls']:,} calls$")
+        process.stdin.close()
+    shown.wait("ENDED")

@@ -1,5 +1,7 @@
 """A large recording is loaded while the program runs, and its report is that of all its events."""
+import os
 import pathlib
+import signal
 import subprocess
 
 import report_json
@@ -55,3 +57,24 @@ def test_a_small_one_is_left_alone(compile_sample, mallow, tmp_path):
             assert len(list(pathlib.Path(f"/proc/{process.pid}/task").iterdir())) == threads
             assert idle_ticks(process.pid) < TICKS
             process.communicate("\n", timeout=120)
+
+
+def test_a_program_that_is_killed(compile_sample, mallow, tool, tmp_path):
+    """While it allocates and its recording is loaded: the report says so, and is that of all events."""
+    path = tmp_path / "r.mallow"
+    program = compile_sample("even_pace", "gcc", "-O1")
+    command = [mallow, "run", "-o", path, "--", program, "4", "120000000", "300000"]
+
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=clean_environment()) as process:
+        wait_for(lambda: idle_ticks(process.pid) >= TICKS, seconds=300)
+        child, = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.kill(int(child), signal.SIGKILL)
+        _, errors = process.communicate(timeout=120)
+    of_index, of_events = sites(tool, path), sites(tool, path, "--size-min", "0")
+    facts = tool.info(path)
+
+    assert process.returncode == 128 + signal.SIGKILL
+    assert "ended by signal 9 (Killed)" in errors
+    assert facts["finished"] and not facts["complete"] and not facts["ended"]
+    assert sum(site["calls"] for site in of_events.values()) == facts["allocations"] > 0
+    assert of_index == of_events
