@@ -187,6 +187,16 @@ def tool(mallow):
     return Tool(mallow)
 
 
+def begin_ns(path):
+    """When the recording began; 0 if it has no header. Numbers of processes, which are in the names of
+    files, begin anew when the largest was given."""
+    with open(path, "rb") as file:
+        try:
+            return mallow_reader.Header(file.read(mallow_reader.PAGE)).monotonic
+        except mallow_reader.NotARecording:
+            return 0
+
+
 class Recorded:
     """A program that ran, and its recordings, read when asked for."""
 
@@ -196,8 +206,8 @@ class Recorded:
 
     @property
     def paths(self):
-        """Every recording, the first image's first."""
-        return sorted(self.folder.glob("r.mallow*"), key=lambda p: (len(p.name), p.name))
+        """Every recording, the first image's first, then in the order in which they began."""
+        return sorted(self.folder.glob("r.mallow*"), key=lambda p: (p.name != "r.mallow", begin_ns(p), p.name))
 
     @property
     def path(self):
