@@ -17,6 +17,7 @@ from profilers import BenchError
 ALLOCATIONS, ALLOCATIONS_FAST = 10_000_000, 1_000_000
 HUGE, HUGE_ROOM = 100_000_000, 16 << 30     # allocations, and bytes of the disk: the file, the columns
 STACKS = 20_000
+COMPARED = 3_000_000        # allocations of each of two recordings
 ROUNDS = 5
 INTERVAL_S = 0.002
 
@@ -30,6 +31,7 @@ class Figures:
     private: int            # bytes, at most, while it is opened from events
     serving: serving.Figures
     flame: list             # milliseconds of a flame graph of 2,000 pixels, by index file
+    diff: list              # wall seconds of each round, of two recordings of COMPARED allocations
     huge: serving.Figures   # of HUGE allocations; None: not measured
 
     @property
@@ -86,8 +88,28 @@ def measure_huge(place, progress):
     return [f"Loaded in {served.load:.1f} s.", "", *lines], served
 
 
-def make_recording(place, path, allocations):
-    subprocess.run([place.program("make_recording"), path, str(allocations), str(STACKS)], check=True)
+def make_recording(place, path, allocations, *more):
+    subprocess.run([place.program("make_recording"), path, str(allocations), str(STACKS), *more], check=True)
+
+
+def measure_diff(place, allocations, rounds):
+    """Wall seconds of each round, of two recordings that are not finished."""
+    folder = place.run_folder()
+    try:
+        paths = [folder / name for name in ("before.mallow", "after.mallow")]
+        for path, seed in zip(paths, "12"):
+            make_recording(place, path, allocations, "4", seed)
+        walls = []
+        for _ in range(rounds):
+            begin = time.monotonic()
+            run = subprocess.run([place.mallow, "diff", *paths], capture_output=True, text=True,
+                                 env=measuring.clean_environment({}))
+            walls.append(time.monotonic() - begin)
+            if run.returncode:
+                raise BenchError(f"two recordings cannot be compared: {run.stderr}")
+        return walls
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def measure(place, progress, fast=False):
@@ -108,9 +130,12 @@ def measure(place, progress, fast=False):
         found = [open_recording(place, path, "--json", "--top", "1") for _ in cold]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    progress("two recordings, compared")
+    compared = COMPARED * allocations // ALLOCATIONS
+    diff = measure_diff(place, compared, len(cold))
     huge_lines, huge = (["Not measured: --fast"], None) if fast else measure_huge(place, progress)
     figures = Figures(allocations, [wall for wall, _ in cold], [wall for wall, _ in indexed],
-                      [wall for wall, _ in found], max(most for _, most in cold), served, flame, huge)
+                      [wall for wall, _ in found], max(most for _, most in cold), served, flame, diff, huge)
     lines = table.rows(["", "seconds", "private MB", "bytes an allocation"], [
         ["from events", table.pair(figures.events), table.megabytes(figures.private),
          f"{figures.private_each:.1f}"],
@@ -118,5 +143,6 @@ def measure(place, progress, fast=False):
          table.megabytes(max(most for _, most in indexed)), "-"],
         ["what stands out", table.pair(figures.findings),
          table.megabytes(max(most for _, most in found)), "-"]], first=15)
+    lines += ["", f"diff of two of {table.count(compared)}: {table.pair(diff)} s"]
     served_lines.append(f"/flame of 2,000 pixels, by index file: {table.pair(flame, 0)} ms")
     return lines, served_lines, huge_lines, figures

@@ -11,6 +11,7 @@ CLANG_MEMORY = 64 << 20
 SCALING, PAIR_NS, LIVE_PAIR_NS = 0.95, 40, 15
 FROM_EVENTS_S, BY_INDEX_S, PRIVATE = 3.0, 0.3, 24     # of ten million allocations
 FINDINGS_S = 0.3                                      # the same, by what the recording keeps
+DIFF_S = 1.5                                          # of two of three million
 PAGE_MS, FLAMEGRAPH_MS, FLAME_MS, NEXT_PAGE_MS, STREAM = 150, 200, 150, 20, 200
 VIEWS_MS = {"curves by fate": 120, "curves by function": 120, "sums by site": 120,
             "sums by function": 120, "sums by thread": 120, "space by function": 200}
@@ -131,6 +132,8 @@ def of_engine(opened, goals):
     goals.add(found <= FINDINGS_S, f"reported with what stands out in <= {FINDINGS_S:g} s: {found:.2f} s")
     goals.add(opened.private_each <= PRIVATE, "private memory for that <= 24 bytes an allocation: "
                                               f"{opened.private_each:.1f}")
+    diff = min(opened.diff)
+    goals.add(diff <= DIFF_S, f"two recordings of 3 M allocations are compared in <= {DIFF_S:g} s: {diff:.2f} s")
     of_serving(opened.serving, goals)
     goals.add(min(opened.flame) <= FLAME_MS, f"one cut to 2,000 pixels, by index file, in <= {FLAME_MS} ms: "
                                              f"{min(opened.flame):.0f} ms")
