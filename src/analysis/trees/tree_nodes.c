@@ -31,6 +31,18 @@ static bool is_same_line(const struct named_frame *a, const struct named_frame *
 	       (a->file == b->file || (a->file && b->file && strcmp(a->file, b->file) == 0));
 }
 
+/* Takes another line of the node: of several it shows the first in the file, whichever was met
+ * first. */
+static void take_line(struct tree_node *node, const struct named_frame *frame)
+{
+	if (is_same_line(node->frame, frame))
+		return;
+	node->several_lines = true;
+	if (frame->file && node->frame->file && strcmp(frame->file, node->frame->file) == 0 &&
+	    frame->line < node->frame->line)
+		node->frame = frame;
+}
+
 /*
  * The node's child of that label. RECORDING_NONE: it has none, and *listed children are in its
  * list.
@@ -91,8 +103,8 @@ struct err *tree_nodes_child(struct tree_nodes *nodes, uint32_t parent,
 	*ret = find_child(nodes, parent, line->number, &listed);
 	if (*ret == RECORDING_NONE)
 		err = add_child(nodes, parent, line, listed < LISTED, ret);
-	else if (!is_same_line(nodes->all.items[*ret].frame, line->frame))
-		nodes->all.items[*ret].several_lines = true;
+	else
+		take_line(&nodes->all.items[*ret], line->frame);
 	return err;
 }
 
