@@ -1,7 +1,7 @@
 /*
  * The recordings that the server serves, by id or "last". A request cannot make it read any other
  * file as a recording. A recording is opened when it is asked for, and stays open while there is
- * room. One that is still being written is opened again when it has grown. For several threads: a
+ * room. One that is still being written is read on when it has grown. For several threads: a
  * request waits only for the recording that it asks for.
  */
 #ifndef MALLOW_SERVER_CATALOG_H
