@@ -7,6 +7,7 @@
 
 #include "hosted/cleanup.h"
 #include "server/head.h"
+#include "server/page.h"
 #include "server/route.h"
 #include "trace/checksum.h"
 
@@ -14,11 +15,12 @@
 
 /* A request from its first line to its last byte. */
 struct exchange {
-	char *asked;  /* the target as it came */
-	char *target; /* its path and query */
-	char *host;   /* the host in an absolute target; NULL: in the header Host */
-	bool begun;   /* its headers were checked */
-	bool head;    /* the method is HEAD: answer without the body */
+	char *asked;                  /* the target as it came */
+	char *target;                 /* its path and query */
+	char *host;                   /* the host in an absolute target; NULL: in the header Host */
+	bool begun;                   /* its headers were checked */
+	bool head;                    /* the method is HEAD: answer without the body */
+	const struct page_file *page; /* the file that is asked for; NULL: an answer of a route */
 	struct request request;
 	struct reply reply;
 	char etag[24]; /* "": none */
@@ -53,7 +55,10 @@ static bool take_target(struct exchange *exchange, const char *target)
 	}
 	if (asprintf(&exchange->target, "%s%s", absolute && *path != '/' ? "/" : "", path) < 0)
 		exchange->target = NULL;
-	return exchange->asked && exchange->target && (exchange->host || !absolute);
+	if (!exchange->asked || !exchange->target || (absolute && !exchange->host))
+		return false;
+	exchange->page = page_find(exchange->target);
+	return true;
 }
 
 /* Keeps the target as it came, because libmicrohttpd's own decoding would change a stray '%'. */
@@ -181,9 +186,12 @@ static void add(struct MHD_Response *response, const char *name, const char *val
 	MHD_add_response_header(response, name, value);
 }
 
+/* An answer that a browser shows by itself, as the flame graph, may only use what is in it. */
+#define ANSWER_POLICY "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+
 /* Adds the headers that each answer has. */
 static void add_common(struct MHD_Response *response, const struct exchange_context *context,
-		       struct MHD_Connection *connection)
+		       const struct exchange *exchange, struct MHD_Connection *connection)
 {
 	const char *origin = head_field(connection, "Origin");
 
@@ -192,8 +200,7 @@ static void add_common(struct MHD_Response *response, const struct exchange_cont
 	add(response, "Vary", "Accept-Encoding, Origin");
 	add(response, "X-Content-Type-Options", "nosniff");
 	add(response, "Referrer-Policy", "no-referrer");
-	add(response, "Content-Security-Policy",
-	    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'");
+	add(response, "Content-Security-Policy", exchange->page ? PAGE_POLICY : ANSWER_POLICY);
 	if (!security_origin(&context->security, origin)) {
 		add(response, "Cross-Origin-Resource-Policy", "same-origin");
 		return;
@@ -224,7 +231,7 @@ static enum MHD_Result send_reply(const struct exchange_context *context, struct
 		response = create_response(context, &reply->body, connection);
 	if (!response)
 		return MHD_NO;
-	add_common(response, context, connection);
+	add_common(response, context, exchange, connection);
 	add(response, "Content-Type", reply->type ? reply->type : exchange->request.route->type);
 	if (compress)
 		add(response, "Content-Encoding", "gzip");
@@ -251,7 +258,7 @@ static enum MHD_Result send_empty(const struct exchange_context *context, struct
 
 	if (!response)
 		return MHD_NO;
-	add_common(response, context, connection);
+	add_common(response, context, exchange, connection);
 	if (exchange->etag[0])
 		add(response, "ETag", exchange->etag);
 	result = MHD_queue_response(connection, status, response);
@@ -289,13 +296,20 @@ static struct err *refuse(const struct exchange_context *context, const struct e
 	if (strcmp(method, "OPTIONS") == 0 &&
 	    security_origin(security, head_field(connection, "Origin")))
 		return NULL;
-	if (!security_token(security, head_field(connection, "Authorization"),
-			    head_field(connection, "Cookie")))
+	// The page has no data. Its script has the token from the address, and asks with it.
+	if (!exchange->page && !security_token(security, head_field(connection, "Authorization"),
+					       head_field(connection, "Cookie")))
 		return reply_refuse(reply, MHD_HTTP_UNAUTHORIZED,
 				    "a token is needed: Authorization: Bearer TOKEN");
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return reply_refuse(reply, MHD_HTTP_METHOD_NOT_ALLOWED, "only " METHODS);
 	return NULL;
+}
+
+static void write_etag(struct exchange *exchange, uint64_t checksum)
+{
+	// A weak tag, because the answer may be sent compressed.
+	snprintf(exchange->etag, sizeof(exchange->etag), "W/\"%016" PRIx64 "\"", checksum);
 }
 
 /* Makes the tag of an answer, which depends on the data set and the target only. */
@@ -317,9 +331,8 @@ static void make_etag(struct exchange *exchange)
 	facts.size = dataset->facts->file_size;
 	facts.events = dataset->facts->events;
 	memcpy(facts.id, dataset->facts->id, sizeof(facts.id));
-	// A weak tag, because the answer may be sent compressed.
-	snprintf(exchange->etag, sizeof(exchange->etag), "W/\"%016" PRIx64 "\"",
-		 trace_checksum(&facts, sizeof(facts), exchange->target, strlen(exchange->target)));
+	write_etag(exchange, trace_checksum(&facts, sizeof(facts), exchange->target,
+					    strlen(exchange->target)));
 }
 
 static bool has_tag(const char *list, const void *tag)
@@ -347,6 +360,17 @@ static bool is_unwanted(const struct exchange *exchange, struct MHD_Connection *
 {
 	return exchange->reply.status == MHD_HTTP_OK &&
 	       head_any_field(connection, "If-None-Match", is_any, NULL);
+}
+
+/* Answers with a file of the page. */
+static struct err *answer_page(struct exchange *exchange, struct MHD_Connection *connection,
+			       bool *unchanged)
+{
+	const struct page_file *page = exchange->page;
+
+	write_etag(exchange, trace_checksum(page->data, page->size, NULL, 0));
+	*unchanged = is_known(exchange, connection);
+	return *unchanged ? NULL : page_answer(page, &exchange->reply);
 }
 
 static struct err *answer(const struct exchange_context *context, struct exchange *exchange,
@@ -413,7 +437,8 @@ enum MHD_Result exchange_handle(void *argument, struct MHD_Connection *connectio
 		return send_nothing(context, exchange, connection);
 	} else {
 		deadline_lift(context->deadlines, deadline_of(connection));
-		err = answer(context, exchange, connection, &unchanged);
+		err = exchange->page ? answer_page(exchange, connection, &unchanged)
+				     : answer(context, exchange, connection, &unchanged);
 		deadline_set(context->deadlines, deadline_of(connection));
 	}
 	if (unchanged)

@@ -160,6 +160,7 @@ struct err *route_flame(struct request *request, struct reply *reply)
 	static const char *const metrics[FLAME_METRICS] = {
 		[FLAME_PEAK] = "peak",           [FLAME_TOTAL] = "total",   [FLAME_CALLS] = "calls",
 		[FLAME_TEMPORARY] = "temporary", [FLAME_LEAKED] = "leaked", [FLAME_SLACK] = "slack",
+		[FLAME_BLOCKS] = "blocks",
 	};
 	cleanup(flame_destroy_at) struct flame *flame = NULL;
 	cleanup(selection_release_at) struct selection *before = NULL;

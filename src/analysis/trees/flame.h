@@ -25,6 +25,7 @@ enum flame_metric {
 	FLAME_TEMPORARY, /* allocations freed with no other by the same thread in between */
 	FLAME_LEAKED,    /* bytes never freed */
 	FLAME_SLACK,     /* bytes that the allocator made usable beyond those asked for */
+	FLAME_BLOCKS,    /* blocks live when most bytes were */
 	FLAME_METRICS,
 };
 

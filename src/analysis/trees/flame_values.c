@@ -30,7 +30,7 @@ static bool counts(const struct pass *pass, uint64_t i)
 {
 	const struct block_columns *blocks = pass->blocks;
 
-	if (pass->metric == FLAME_PEAK)
+	if (pass->metric == FLAME_PEAK || pass->metric == FLAME_BLOCKS)
 		return i <= pass->peak && blocks->free_turn[i] > pass->peak &&
 		       pass->peak != BLOCK_NONE;
 	return pass->metric != FLAME_LEAKED || blocks->freed_ns[i] == TIME_NEVER;
@@ -51,7 +51,8 @@ static void add(const struct pass *pass, struct flame_value *value, uint64_t i)
 
 	if (pass->metric == FLAME_SLACK)
 		amount = blocks->slack[i];
-	else if (pass->metric == FLAME_CALLS || pass->metric == FLAME_TEMPORARY)
+	else if (pass->metric == FLAME_CALLS || pass->metric == FLAME_TEMPORARY ||
+		 pass->metric == FLAME_BLOCKS)
 		amount = 1;
 	value->value += weight * amount;
 	value->blocks += weight;
@@ -105,6 +106,11 @@ static void take_site(struct flame_value *value, const struct site *site, enum f
 		value->blocks = site->peak_blocks;
 		if (value->leaked > value->value)
 			value->leaked = value->value;
+		return;
+	case FLAME_BLOCKS:
+		value->value = value->blocks = site->peak_blocks;
+		if (value->leaked > site->peak_bytes)
+			value->leaked = site->peak_bytes;
 		return;
 	case FLAME_TOTAL:
 		value->value = site->total_bytes;
@@ -206,7 +212,7 @@ struct err *flame_values_create(const struct flame_side *side, enum flame_metric
 	const struct site *sites = recording_sites(recording, &count);
 
 	pass.sites = count;
-	if (metric == FLAME_PEAK) {
+	if (metric == FLAME_PEAK || metric == FLAME_BLOCKS) {
 		err = find_peak(recording, &pass);
 	} else if (metric == FLAME_TEMPORARY) {
 		err = find_temporary(recording, match, &temporary);

@@ -1,0 +1,36 @@
+// Bundles the page: node build.mjs OUTPUT-FOLDER [DEPFILE]. The folder then has index.html, app.js,
+// app.css and flame_worker.js, which the tool embeds. DEPFILE lists what they were made of.
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { join, resolve } from 'node:path';
+import { build } from 'esbuild';
+import './generate.mjs';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const output = resolve(process.argv[2] ?? join(here, 'dist'));
+const depfile = process.argv[3];
+
+mkdirSync(output, { recursive: true });
+const { metafile } = await build({
+	absWorkingDir: here,
+	entryPoints: { app: 'src/main.tsx', flame_worker: 'src/charts/flame/worker.ts' },
+	outdir: output,
+	bundle: true,
+	minify: true,
+	format: 'iife',
+	target: 'es2022',
+	jsx: 'automatic',
+	jsxImportSource: 'preact',
+	legalComments: 'none',
+	metafile: true,
+	logLevel: 'warning',
+});
+copyFileSync(join(here, 'src/index.html'), join(output, 'index.html'));
+if (depfile) {
+	const made = ['index.html', 'app.js', 'app.css', 'flame_worker.js'].map((name) => join(output, name));
+	const inputs = ['src/index.html', 'build.mjs', 'generate.mjs', 'package-lock.json',
+		'../src/server/answer.def', '../src/analysis/filter/filter.def', ...Object.keys(metafile.inputs)]
+		.filter((name) => !name.startsWith('node_modules/'))
+		.map((name) => resolve(here, name).replace(/ /g, '\\ '));
+	writeFileSync(depfile, `${made[0]}: ${inputs.join(' ')}\n`);
+}

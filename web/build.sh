@@ -1,0 +1,20 @@
+#!/bin/sh
+# Bundles the page: build.sh FOLDER DEPFILE. Packages come from the lock file, if they are not here
+# yet. Needs node 18 and npm 9 or newer.
+set -eu
+
+folder=$(realpath "$1")
+depfile=$(realpath "$2")
+cd "$(dirname "$0")"
+
+# npm writes this file last. It may be root who builds, in a clone of somebody else.
+if [ ! node_modules/.package-lock.json -nt package-lock.json ]; then
+	log=$folder/npm.log
+	npm ci --no-audit --no-fund --no-progress >"$log" 2>&1 || {
+		cat "$log" >&2
+		echo "web: npm ci failed; -Dweb=false builds without the web interface" >&2
+		exit 1
+	}
+	touch node_modules/.package-lock.json
+fi
+node build.mjs "$folder" "$depfile"

@@ -1,0 +1,56 @@
+/* Questions to the server that this page came from. Nothing here knows what is shown. */
+
+/** What a request takes beyond its path; undefined and '' are left out. */
+export type Params = Record<string, string | number | undefined>;
+
+/** The server answered that it cannot, or (status 0) did not answer. `message` is its line of text. */
+export class ApiError extends Error {
+	constructor(
+		readonly status: number,
+		message: string,
+	) {
+		super(message);
+	}
+}
+
+/** A path with its query: what is fetched, and what *Copy as curl* shows. */
+export function target(path: string, params: Params = {}): string {
+	const query = Object.entries(params)
+		.filter(([, value]) => value !== undefined && value !== '')
+		.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`)
+		.join('&');
+	return query ? `${path}?${query}` : path;
+}
+
+async function failure(response: Response): Promise<ApiError> {
+	const text = (await response.text()).trim();
+	return new ApiError(response.status, text || `the server answered with status ${response.status}`);
+}
+
+/** The JSON at a target. Throws ApiError. */
+export async function get<T>(at: string): Promise<T> {
+	let response: Response;
+	try {
+		response = await fetch(at, { credentials: 'same-origin' });
+	} catch {
+		throw new ApiError(0, 'the server was not reached');
+	}
+	if (!response.ok) throw await failure(response);
+	try {
+		return (await response.json()) as T;
+	} catch {
+		throw new ApiError(0, 'the answer broke off');
+	}
+}
+
+/**
+ * Takes `#token=…` out of the address, so that it is in no history and no copied link, and keeps it
+ * as the cookie that the server asks for.
+ */
+export function takeToken(): void {
+	const found = /^#?(?:(.*)[&?])?token=([^&]*)/.exec(location.hash);
+	if (!found) return;
+	const secure = location.protocol === 'https:' ? '; secure' : '';
+	document.cookie = `mallow_token=${decodeURIComponent(found[2] ?? '')}; path=/; samesite=strict${secure}`;
+	history.replaceState(null, '', location.pathname + (found[1] ? `#${found[1]}` : ''));
+}

@@ -1,0 +1,22 @@
+import { effect } from '@preact/signals';
+import { render } from 'preact';
+import { takeToken } from './api/client';
+import { underWay } from './api/answer';
+import { Frame } from './frame/frame';
+import { followAddress, place } from './state/state';
+import { followTheme } from './state/theme';
+import { loadRecording } from './state/recording';
+import './styles/tokens.css';
+import './styles/base.css';
+
+takeToken();
+followTheme();
+followAddress();
+// Tests and benchmarks wait for this.
+effect(() => {
+	document.body.dataset.busy = underWay.value ? '1' : '0';
+});
+effect(() => {
+	loadRecording(place.value.recording);
+});
+render(<Frame />, document.getElementById('app') as HTMLElement);

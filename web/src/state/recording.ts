@@ -1,0 +1,38 @@
+/* What is known of the recording before any question: the list, and its summary. */
+import { signal, untracked } from '@preact/signals';
+import type { Recording, Summary } from '../api/generated';
+import { ApiError } from '../api/client';
+import { fetchAnswer } from '../api/answer';
+import { recordings, summary } from './state';
+
+/** Why there is no recording to be shown. */
+export const failure = signal<ApiError | null>(null);
+
+let shown: string | null = null;
+
+/** Loads what the frame shows of a recording, unless it is there. */
+export function loadRecording(id: string, again = false): void {
+	if (id === shown && !again) return;
+	shown = id;
+	untracked(() => {
+		summary.value = null;
+		failure.value = null;
+	});
+	fetchAnswer<Summary>(`/data/${id}/summary`).then(
+		(data) => {
+			if (shown === id) summary.value = data;
+		},
+		(error) => {
+			if (!(error instanceof ApiError)) throw error;
+			if (shown === id) failure.value = error;
+		},
+	);
+	fetchAnswer<Recording[]>('/list').then(
+		(list) => {
+			recordings.value = list;
+		},
+		() => {
+			// The summary says what is wrong; without the list there is no choice of recordings.
+		},
+	);
+}

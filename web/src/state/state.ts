@@ -1,0 +1,114 @@
+/* The state of the page: where it is (place.ts), and what follows from that. */
+import { computed, signal } from '@preact/signals';
+import type { Recording, Summary } from '../api/generated';
+import type { Params } from '../api/client';
+import { brushConditions, type Brush } from './brush';
+import { formatPlace, parsePlace, type Page, type Place } from './place';
+
+export const place = signal<Place>(parsePlace(location.hash));
+
+/** The recordings that the server has; null: not asked yet. */
+export const recordings = signal<Recording[] | null>(null);
+
+/** What the recording is, without any filter; null: not known yet. */
+export const summary = signal<Summary | null>(null);
+
+/** A place made of this one: what is not named stays. `view` is merged key by key, '' removes one. */
+export interface Change {
+	page?: Page;
+	recording?: string;
+	brush?: Brush | null;
+	metric?: Place['metric'];
+	conditions?: Record<string, string>;
+	view?: Record<string, string>;
+}
+
+/* Settings that hold for one page only: another page begins without them. */
+function viewOf(change: Change): Record<string, string> {
+	const old = change.page && change.page !== place.value.page ? {} : place.value.view;
+	const merged = { ...old, ...change.view };
+	return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== ''));
+}
+
+/** The address of a place made of this one: for links. */
+export function placeWith(change: Change): Place {
+	const { view: _, ...rest } = change;
+	return { ...place.value, ...rest, view: viewOf(change), unknown: [] };
+}
+
+export const linkTo = (change: Change): string => formatPlace(placeWith(change));
+
+/**
+ * Goes there. `replace`: as a part of the step before, so that Back undoes both: while something is
+ * dragged or typed.
+ */
+export function go(change: Change, replace = false): void {
+	const next = placeWith(change);
+	const hash = formatPlace(next);
+	place.value = next;
+	if (hash === location.hash) return;
+	if (replace) history.replaceState(null, '', hash);
+	else history.pushState(null, '', hash);
+}
+
+/** Follows the address, from now on: Back, Forward, and what a user types there. */
+export function followAddress(): void {
+	const take = () => {
+		place.value = parsePlace(location.hash);
+	};
+	addEventListener('popstate', take);
+	addEventListener('hashchange', take);
+}
+
+/** Path of the recording's answers. */
+export const dataPath = (name: string): string => `/data/${place.value.recording}/${name}`;
+
+/** All conditions that hold: the user's, and those of the brush. */
+export const conditions = computed<Record<string, string>>(() => ({
+	...place.value.conditions,
+	...brushConditions(place.value.brush),
+}));
+
+/** Those of this side: for paths that have no differences. */
+export const plainConditions = computed<Params>(() =>
+	Object.fromEntries(Object.entries(conditions.value).filter(([name]) => !name.startsWith('b.'))),
+);
+
+/** Whether what is shown is a difference: the brush's "grew", or what Compare was given. */
+export const isDifference = computed(() => Object.keys(conditions.value).some((name) => name.startsWith('b.')));
+
+/** The user's own conditions without the brush: what curves are drawn of. */
+export const standingConditions = computed<Params>(() =>
+	Object.fromEntries(Object.entries(place.value.conditions).filter(([name]) => !name.startsWith('b.'))),
+);
+
+/** The length of the recording in nanoseconds. */
+export const duration = computed(() => Math.round(Number((summary.value?.facts as Facts | undefined)?.duration_s ?? 0) * 1e9));
+
+/** What the page uses of `facts` of /summary, which are those of `mallow info --json`. */
+export interface Facts {
+	path: string;
+	id: string;
+	program: string;
+	arguments: string[];
+	pid: number;
+	duration_s: number;
+	allocations: number;
+	threads: number;
+	complete: boolean;
+	ended: boolean;
+	writing: boolean;
+	end_reason: string | null;
+	end_status: number | null;
+	sample_bytes: number;
+	cull_s: number;
+	lost: number;
+	losses: Record<string, number>;
+	damaged_chunks: number;
+	missing_chunks: number;
+	allocator: string | null;
+	pools: number;
+	culled_allocations: number;
+}
+
+export const facts = computed(() => (summary.value?.facts as Facts | undefined) ?? null);

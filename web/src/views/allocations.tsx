@@ -1,0 +1,3 @@
+export function Allocations() {
+	return <h1>Allocations</h1>;
+}

@@ -1,0 +1,3 @@
+export function Compare() {
+	return <h1>Compare</h1>;
+}

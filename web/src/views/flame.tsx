@@ -1,0 +1,3 @@
+export function FlameView() {
+	return <h1>FlameView</h1>;
+}

@@ -1,0 +1,3 @@
+export function Leaks() {
+	return <h1>Leaks</h1>;
+}

@@ -1,0 +1,3 @@
+export function Sites() {
+	return <h1>Sites</h1>;
+}
