@@ -1,22 +1,66 @@
 /* What stands around every page: the bar above, the rail, the time strip, the chips. */
-import { PAGES } from '../state/place';
-import { linkTo, place } from '../state/state';
+import { useEffect } from 'preact/hooks';
+import { Failure } from '../components/shown';
+import { Strip } from '../charts/strip/strip';
+import { failure, loadRecording } from '../state/recording';
+import { said } from '../state/say';
+import { facts, place, summary } from '../state/state';
+import { baseName } from '../components/site_name';
+import { OverviewHead } from '../views/overview';
 import { VIEWS } from '../views/views';
+import { Chips } from './chips';
+import { Help } from './help';
+import { useKeys } from './keys';
+import { Rail } from './rail';
+import { TopBar } from './top_bar';
+import '../styles/frame.css';
 
-export function Frame() {
-	const View = VIEWS[place.value.page];
+const STRIP_HEIGHT = 62;
+const OVERVIEW_HEIGHT = 198;
+
+function Page() {
+	const { page, recording } = place.value;
+	const View = VIEWS[page];
+	if (failure.value)
+		return <Failure message={failure.value.message} retry={() => loadRecording(recording, true)} />;
+	if (!summary.value) return <div class="skeleton whole" aria-busy="true" />;
+	const overview = page === 'overview';
 	return (
 		<>
-			<nav>
-				{PAGES.map((page) => (
-					<a key={page} href={linkTo({ page })} aria-current={page === place.value.page ? 'page' : undefined}>
-						{page}
-					</a>
-				))}
-			</nav>
-			<main>
-				<View />
-			</main>
+			{overview ? <OverviewHead /> : null}
+			<Strip plotHeight={overview ? OVERVIEW_HEIGHT : STRIP_HEIGHT} legend={overview} />
+			<Chips />
+			<View key={`${page} ${recording}`} />
 		</>
+	);
+}
+
+/* The skip link must not change the address, which is the page's own. */
+function skip(event: Event): void {
+	event.preventDefault();
+	document.getElementById('view')?.focus();
+}
+
+export function Frame() {
+	useKeys();
+	const program = facts.value?.program;
+	useEffect(() => {
+		document.title = program ? `${baseName(program)} · mallow` : 'mallow';
+	}, [program]);
+	return (
+		<div class="frame">
+			<a class="skip" href="#view" onClick={skip}>
+				to the view
+			</a>
+			<TopBar />
+			<Rail />
+			<main id="view" tabIndex={-1} data-page={place.value.page}>
+				<Page />
+			</main>
+			<Help />
+			<div class="said" role="status" aria-live="polite">
+				{said.value}
+			</div>
+		</div>
 	);
 }

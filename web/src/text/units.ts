@@ -55,3 +55,6 @@ export function formatChange(change: number, format: (value: number) => string):
 	const sign = change < 0 ? '\u2212' : change > 0 ? '+' : '';
 	return sign + format(Math.abs(change));
 }
+
+/** For axes, whose numbers are round: without zeros behind the point. */
+export const roundText = (text: string): string => text.replace(/(\.\d*?)0+(?=\D|$)/, '$1').replace(/\.(?=\D)/, '');

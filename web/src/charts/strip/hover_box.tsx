@@ -1,0 +1,41 @@
+/* What all bands have at the step under the pointer. */
+import { formatBytes, formatTime } from '../../text/units';
+import type { StripCurves } from './strip_data';
+
+export function HoverBox(props: { curves: StripCurves; step: number; x: number; rate?: boolean }) {
+	const { curves, step } = props;
+	const rows = curves.bands.map((band) => ({ band, value: band.values[step] ?? 0 })).reverse();
+	return (
+		<div class={`strip-box${props.x > 0.6 ? ' left' : ''}`} style={{ left: `${100 * props.x}%` }}>
+			<table>
+				<caption>
+					{formatTime((curves.x[step] ?? 0) * 1e9)} · {formatBytes((curves.live[step] ?? 0) - slackOf(curves, step))} live
+				</caption>
+				<tbody>
+					{curves.resident ? (
+						<tr>
+							<td>
+								<span class="line-key" />
+								resident
+							</td>
+							<td>{formatBytes(curves.resident[step] ?? 0)}</td>
+						</tr>
+					) : null}
+					{rows.map(({ band, value }) => (
+						<tr key={band.name}>
+							<td>
+								<span class="key" style={{ background: `var(--${band.colour})` }} />
+								{band.name}
+							</td>
+							<td>{formatBytes(value)}</td>
+						</tr>
+					))}
+				</tbody>
+			</table>
+		</div>
+	);
+}
+
+function slackOf(curves: StripCurves, step: number): number {
+	return curves.bands.find((band) => band.colour === 'slack')?.values[step] ?? 0;
+}

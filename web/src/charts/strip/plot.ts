@@ -1,0 +1,130 @@
+/* Draws the strip's bands by uPlot. Where the mouse is and what is chosen lies above it (strip.tsx). */
+import uPlot from 'uplot';
+import { colour } from '../../state/theme';
+import { formatBytes, formatTime, roundText } from '../../text/units';
+import { stacked, type StripCurves } from './strip_data';
+
+/** Room of the axes around the plot, in CSS pixels. strip.tsx lays its overlay by it. */
+export const AXIS_LEFT = 64;
+export const AXIS_BELOW = 22;
+export const PLOT_RIGHT = 8;
+
+/* Lines from lower left to upper right, as on a map: "asked for, not touched". */
+function hatch(line: string, ground: string): CanvasPattern | null {
+	const tile = document.createElement('canvas');
+	const context = tile.getContext('2d');
+	tile.width = tile.height = 6;
+	if (!context) return null;
+	context.fillStyle = ground;
+	context.fillRect(0, 0, 6, 6);
+	context.strokeStyle = line;
+	context.lineWidth = 2;
+	context.beginPath();
+	for (const shift of [-6, 0, 6]) {
+		context.moveTo(shift, 6);
+		context.lineTo(shift + 6, 0);
+	}
+	context.stroke();
+	return context.createPattern(tile, 'repeat');
+}
+
+/* Fills what of `live` is above `resident`. */
+function hatchUntouched(plot: uPlot, curves: StripCurves): void {
+	const { resident, live, x } = curves;
+	const pattern = resident && hatch(colour('freed-late'), colour('ground'));
+	if (!pattern || !live.some((value, i) => value > resident[i]!)) return;
+	const context = plot.ctx;
+	const at = (value: number) => plot.valToPos(value, 'y', true);
+	context.save();
+	context.beginPath();
+	context.rect(plot.bbox.left, plot.bbox.top, plot.bbox.width, plot.bbox.height);
+	context.clip();
+	context.fillStyle = pattern;
+	context.beginPath();
+	for (let i = 1; i < x.length; i++) {
+		if (live[i]! <= resident[i]! && live[i - 1]! <= resident[i - 1]!) continue;
+		const left = plot.valToPos(x[i - 1]!, 'x', true);
+		const right = plot.valToPos(x[i]!, 'x', true);
+		context.moveTo(left, at(Math.max(live[i - 1]!, resident[i - 1]!)));
+		context.lineTo(right, at(Math.max(live[i]!, resident[i]!)));
+		context.lineTo(right, at(resident[i]!));
+		context.lineTo(left, at(resident[i - 1]!));
+		context.closePath();
+	}
+	context.fill();
+	context.restore();
+}
+
+const axis = (size: number, format: (value: number) => string): uPlot.Axis => ({
+	size,
+	stroke: colour('muted'),
+	font: `12px ${colour('sans')}`,
+	gap: 4,
+	grid: { stroke: colour('line'), width: 1 },
+	ticks: { show: false },
+	values: (_, splits) => splits.map((value) => roundText(format(value))),
+});
+
+/* Bands are drawn from above, each down to 0, so that the one below lies on it. */
+function bandSeries(curves: StripCurves): uPlot.Series[] {
+	const series = curves.bands.map(
+		(band): uPlot.Series => ({
+			label: band.name,
+			stroke: colour(band.colour),
+			fill: colour(band.colour),
+			width: 1,
+			points: { show: false },
+		}),
+	);
+	if (curves.resident)
+		series.push({ label: 'resident', stroke: colour('text'), width: 1.5, points: { show: false } });
+	return series;
+}
+
+/** The columns that uPlot wants for bandSeries(). */
+function columns(curves: StripCurves): uPlot.AlignedData {
+	const edges = stacked(curves.bands).reverse();
+	return [curves.x, ...edges, ...(curves.resident ? [curves.resident] : [])] as uPlot.AlignedData;
+}
+
+export interface StripPlot {
+	resize: (width: number, height: number) => void;
+	destroy: () => void;
+}
+
+/** Draws into `host`. from, to: seconds of the left and the right edge. */
+export function drawStrip(
+	host: HTMLElement,
+	curves: StripCurves,
+	size: { width: number; height: number },
+	span: { from: number; to: number },
+): StripPlot {
+	const series = bandSeries(curves);
+	const bands = series.slice(0, curves.bands.length).reverse();
+	const plot = new uPlot(
+		{
+			...size,
+			padding: [0, PLOT_RIGHT, 0, 0],
+			pxAlign: false,
+			legend: { show: false },
+			cursor: { show: false },
+			select: { show: false, left: 0, top: 0, width: 0, height: 0 },
+			scales: {
+				x: { time: false, range: () => [span.from, Math.max(span.to, span.from + 1e-9)] },
+				y: { range: (_, __, most) => [0, Math.max(1, most * 1.08)] },
+			},
+			axes: [
+				{ ...axis(AXIS_BELOW, (seconds) => (seconds === 0 ? '0' : formatTime(seconds * 1e9))), grid: { show: false } },
+				{ ...axis(AXIS_LEFT, formatBytes), space: 28 },
+			],
+			series: [{}, ...bands, ...series.slice(curves.bands.length)],
+			hooks: { draw: [(self) => hatchUntouched(self, curves)] },
+		},
+		columns(curves),
+		host,
+	);
+	return {
+		resize: (width, height) => plot.setSize({ width, height }),
+		destroy: () => plot.destroy(),
+	};
+}

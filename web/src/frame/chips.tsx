@@ -1,0 +1,116 @@
+/* What the view is limited to, and its sum: the brush and the conditions, each with a way out. */
+import { useEffect, useState } from 'preact/hooks';
+import type { SummaryOrChange } from '../api/generated';
+import { useAnswer } from '../api/answer';
+import { Menu } from '../components/menu';
+import { MODE_WORDS, RANGE_MODES } from '../state/brush';
+import { badges } from '../state/badges';
+import { conditions, dataPath, go, place } from '../state/state';
+import { formatBytes, formatChange, formatCount, formatExact, formatTime } from '../text/units';
+import { conditionWords } from '../text/conditions';
+import { FilterForm } from './filter_form';
+
+function BrushChip() {
+	const { brush } = place.value;
+	if (!brush)
+		return (
+			<span class="chip quiet">
+				<b>whole run</b> <span class="muted">· bytes are those at the peak</span>
+			</span>
+		);
+	const moment = brush.mode === 'moment';
+	const time = moment ? formatTime(brush.to) : `${formatTime(brush.from)} – ${formatTime(brush.to)}`;
+	const peak = brush.mode === 'peak' && brush.peak !== undefined ? `, at ${formatTime(brush.peak)}` : '';
+	const text = (
+		<>
+			<b>{time}</b> {MODE_WORDS[brush.mode] + peak}
+		</>
+	);
+	return (
+		<span class="chip">
+			{moment ? (
+				text
+			) : (
+				<Menu
+					label={<>{text} ▾</>}
+					title="what the range means (v)"
+					items={RANGE_MODES.map((mode) => ({
+						text: MODE_WORDS[mode],
+						run: () => go({ brush: { mode, from: brush.from, to: brush.to } }),
+					}))}
+				/>
+			)}
+			<button type="button" class="out" aria-label="the whole run" title="the whole run (0)" onClick={() => go({ brush: null })}>
+				✕
+			</button>
+		</span>
+	);
+}
+
+function ConditionChip({ name, value }: { name: string; value: string }) {
+	const words = conditionWords(name, value);
+	const remove = () => {
+		const { [name]: _, ...rest } = place.value.conditions;
+		go({ conditions: rest });
+	};
+	return (
+		<span class="chip" title={`${name}=${value}`}>
+			<span class="chip-text">{words}</span>
+			<button type="button" class="out" aria-label={`without: ${words}`} onClick={remove}>
+				✕
+			</button>
+		</span>
+	);
+}
+
+/** The sum of what is shown: the same number as in every view. */
+function Sum() {
+	const answer = useAnswer<SummaryOrChange>(dataPath('summary'), conditions.value);
+	const { data } = answer;
+	const mode = place.value.brush?.mode;
+	const side = data && ('change' in data ? data.after : data);
+	useEffect(() => {
+		if (side) badges.value = { ...badges.value, allocations: side.matched.calls };
+	}, [side]);
+	if (answer.error) return <span class="sum failure-line">{answer.error.message}</span>;
+	if (!data || !side) return <span class="sum" />;
+	if ('change' in data) {
+		const change = data.change.peak_bytes;
+		return (
+			<span class={`sum${answer.stale ? ' dim' : ''}`} title={`${formatExact(change)} B`}>
+				<b>{formatChange(change, formatBytes)}</b> · {formatBytes(data.before.matched.peak_bytes)} before,{' '}
+				{formatBytes(data.after.matched.peak_bytes)} after
+			</span>
+		);
+	}
+	const all = mode === 'allocated' || mode === 'freed';
+	const bytes = all ? side.matched.total_bytes : side.matched.peak_bytes;
+	const blocks = all ? side.matched.calls : side.matched.peak_blocks;
+	return (
+		<span class={`sum${answer.stale ? ' dim' : ''}`} title={`${formatExact(bytes)} B`}>
+			<b>{formatBytes(bytes)}</b> · {formatCount(blocks)} blocks
+		</span>
+	);
+}
+
+export function Chips() {
+	const [form, setForm] = useState(false);
+	const { conditions: own, unknown } = place.value;
+	return (
+		<div class="chips" role="region" aria-label="filter">
+			<BrushChip />
+			{Object.entries(own).map(([name, value]) => (
+				<ConditionChip key={name} name={name} value={value} />
+			))}
+			<button type="button" class="plain" title="all conditions" onClick={() => setForm(true)}>
+				+ filter
+			</button>
+			{unknown.length ? (
+				<span class="failure-line">This version does not know {unknown.join(', ')} of the address.</span>
+			) : null}
+			<span class="top-space" />
+			<Sum />
+			{form ? <FilterForm onClose={() => setForm(false)} /> : null}
+		</div>
+	);
+}

@@ -1,0 +1,41 @@
+/* The pages. Badges count what the filter leaves. */
+import type { Page } from '../state/place';
+import { linkTo, place } from '../state/state';
+import { badges } from '../state/badges';
+import { formatShort } from '../text/units';
+import { Icon } from './icon';
+
+interface Entry {
+	page: Page;
+	text: string;
+	key: string;
+	before?: string;
+}
+
+export const ENTRIES: Entry[] = [
+	{ page: 'overview', text: 'Overview', key: 'o' },
+	{ page: 'flame', text: 'Flame graph', key: 'f' },
+	{ page: 'sites', text: 'Sites', key: 's' },
+	{ page: 'allocations', text: 'Allocations', key: 'a' },
+	{ page: 'leaks', text: 'Leaks', key: 'l', before: 'How it behaves' },
+	{ page: 'compare', text: 'Compare', key: 'd', before: 'Against' },
+];
+
+export function Rail() {
+	return (
+		<nav class="rail" aria-label="pages">
+			<ul>
+				{ENTRIES.map(({ page, text, key, before }) => (
+					<li key={page}>
+						{before ? <span class="rail-head">{before}</span> : null}
+						<a href={linkTo({ page })} aria-current={place.value.page === page ? 'page' : undefined} title={`${text} (g ${key})`}>
+							<Icon page={page} />
+							<span class="rail-text">{text}</span>
+							{badges.value[page] !== undefined ? <span class="badge">{formatShort(badges.value[page]!)}</span> : null}
+						</a>
+					</li>
+				))}
+			</ul>
+		</nav>
+	);
+}

@@ -1,0 +1,99 @@
+/* The bar above: what is shown, search, the metric, and what can be done with the view. */
+import { Menu } from '../components/menu';
+import { Switch } from '../components/switch';
+import { METRICS, type Metric } from '../state/place';
+import { command, curl, exportTarget } from '../state/asked';
+import { copy } from '../state/say';
+import { facts, go, linkTo, place, recordings } from '../state/state';
+import { theme, toggleTheme } from '../state/theme';
+import { formatCount, formatTime } from '../text/units';
+import { baseName } from '../components/site_name';
+import { showHelp } from './help';
+import { Search } from './search';
+
+const METRIC_WORDS: Record<Metric, [string, string]> = {
+	bytes: ['bytes', 'bytes live when most were (1)'],
+	blocks: ['blocks', 'blocks live when most bytes were (2)'],
+	calls: ['calls', 'how many allocations (3)'],
+	temporary: ['temporary', 'freed with no other allocation by the same thread in between (4)'],
+	slack: ['slack', 'bytes got beyond those asked for (5)'],
+	leaked: ['never freed', 'bytes never freed (6)'],
+};
+
+/** What is shown, and with several recordings the choice of them. */
+function RecordingName() {
+	const shown = facts.value;
+	if (!shown) return null;
+	const words = `pid ${shown.pid} · ${formatTime(shown.duration_s * 1e9)} · ${formatCount(shown.allocations)} allocations`;
+	const list = recordings.value ?? [];
+	return (
+		<span class="recording" title={shown.arguments.join(' ')}>
+			{list.length > 1 ? (
+				<Menu
+					label={<b>{baseName(shown.program)} ▾</b>}
+					title="the recordings"
+					items={list.map((recording) => ({
+						text: `${baseName(recording.executable)} · pid ${recording.pid} · ${formatCount(recording.calls)} allocations`,
+						title: recording.cmdline,
+						run: () => go({ recording: recording.id, brush: null, conditions: {}, view: { zoom: '', sel: '', root: '' } }),
+					}))}
+				/>
+			) : (
+				<b>{baseName(shown.program)}</b>
+			)}{' '}
+			<span class="muted recording-words">{words}</span>
+		</span>
+	);
+}
+
+function ExportMenu() {
+	const name = baseName(facts.value?.program ?? 'mallow');
+	const download = (format: string, ending: string, text: string) => ({
+		text, href: exportTarget(format), download: `${name}${ending}`,
+	});
+	return (
+		<Menu
+			class="export"
+			label="Export"
+			title="Export what is shown"
+			items={[
+				{ text: 'Copy as command', title: command(), run: () => void copy(command(), command()) },
+				{ text: 'Copy as curl', title: curl(), run: () => void copy(curl(), curl()) },
+				{ text: 'Copy as link', run: () => void copy(location.href, location.href) },
+				download('flamegraph', '.svg', 'Flame graph (SVG)'),
+				download('pprof', '.pb.gz', 'pprof'),
+				download('collapsed', '.txt', 'Collapsed stacks'),
+				download('csv', '.csv', 'Sites as CSV'),
+				download('heaptrack', '.heaptrack', 'heaptrack'),
+			]}
+		/>
+	);
+}
+
+export function TopBar() {
+	return (
+		<header class="top-bar">
+			<a class="home" href={linkTo({ page: 'overview' })}>
+				mallow
+			</a>
+			<RecordingName />
+			<Search />
+			<div class="metrics">
+				<Switch
+					label="metric"
+					value={place.value.metric}
+					choices={METRICS.map((metric) => ({ value: metric, text: METRIC_WORDS[metric][0], title: METRIC_WORDS[metric][1] }))}
+					onChange={(metric) => go({ metric })}
+				/>
+			</div>
+			<span class="top-space" />
+			<ExportMenu />
+			<button type="button" class="plain" title="light or dark (T)" aria-label={`theme: ${theme.value}`} onClick={toggleTheme}>
+				{theme.value === 'dark' ? '☾' : '☀'}
+			</button>
+			<button type="button" class="plain" title="keys and words (?)" aria-label="help" onClick={showHelp}>
+				?
+			</button>
+		</header>
+	);
+}

@@ -1,0 +1,45 @@
+/* The question behind the view, as command, request and link. */
+import { target } from '../api/client';
+import { commandOf } from '../text/command';
+import { measure } from './measure';
+import { conditions, dataPath, facts, place, plainConditions, recordings } from './state';
+
+export function command(): string {
+	const { page, view } = place.value;
+	const before = conditions.value['b.id'];
+	const other = recordings.value?.find((recording) => recording.id === before);
+	return commandOf({
+		page,
+		file: facts.value?.path ?? 'RECORDING',
+		before: before === undefined ? undefined : (other?.executable ?? before),
+		conditions: conditions.value,
+		column: measure.value.column,
+		by: view.by,
+	});
+}
+
+/** The main request of each page. */
+export function request(): string {
+	const { page, view } = place.value;
+	const all = conditions.value;
+	const { column, flame } = measure.value;
+	switch (page) {
+		case 'overview':
+			return target(dataPath('findings'));
+		case 'flame':
+			return target(dataPath('flame'), { ...all, metric: flame, direction: view.direction, merge: view.merge });
+		case 'sites':
+		case 'compare':
+			return target(dataPath('sums'), { ...all, by: view.by, sort_by: view.sort ?? column, count: 100 });
+		case 'allocations':
+			return target(dataPath('allocations'), { ...plainConditions.value, sort_by: view.sort, count: 200 });
+		case 'leaks':
+			return target(dataPath('sums'), { ...plainConditions.value, sort_by: 'leaked', count: 100 });
+	}
+}
+
+export const curl = (): string => `curl '${location.origin}${request().replace(/'/g, '%27')}'`;
+
+/** Where a file of what is shown can be had. */
+export const exportTarget = (format: string): string =>
+	target(dataPath(`export/${format}`), plainConditions.value);

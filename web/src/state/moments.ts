@@ -1,0 +1,47 @@
+/* Moves of the brush, for the strip, keys and links. */
+import type { Mark } from '../api/generated';
+import { RANGE_MODES, type Brush, type BrushMode } from './brush';
+import { duration, go, place, summary } from './state';
+
+/** Chooses a moment; null: the whole run. */
+export function chooseMoment(ns: number | null, replace = false): void {
+	go({ brush: ns === null ? null : { mode: 'moment', from: ns, to: ns } }, replace);
+}
+
+/** The mode of the next range: the last one that was used. */
+export function rangeMode(): BrushMode {
+	const mode = place.value.brush?.mode;
+	return mode && mode !== 'moment' ? mode : 'kept';
+}
+
+export function chooseRange(from: number, to: number, mode: BrushMode, replace = false): void {
+	const brush: Brush = from === to ? { mode: 'moment', from, to } : { mode, from, to };
+	go({ brush }, replace);
+}
+
+/** The next mode of a range. Of a moment: what lives then becomes what grew from the start to it. */
+export function nextMode(): void {
+	const brush = place.value.brush;
+	if (!brush) return;
+	if (brush.mode === 'moment') return go({ brush: { mode: 'kept', from: 0, to: brush.to } });
+	const at = RANGE_MODES.indexOf(brush.mode);
+	go({ brush: { mode: RANGE_MODES[(at + 1) % RANGE_MODES.length]!, from: brush.from, to: brush.to } });
+}
+
+/** To the next or the last mark. */
+export function stepMark(direction: 1 | -1): void {
+	const marks = (summary.value?.marks ?? []).map((mark: Mark) => mark.at_ns);
+	const now = place.value.brush?.to ?? (direction > 0 ? -1 : Infinity);
+	const next = direction > 0 ? marks.find((at) => at > now) : marks.filter((at) => at < now).pop();
+	if (next !== undefined) chooseMoment(next);
+}
+
+/** Moves the moment, or the range as a whole, by a part of the run. */
+export function moveBrush(part: number): void {
+	const brush = place.value.brush;
+	const step = Math.round(part * duration.value);
+	if (!brush) return chooseMoment(part > 0 ? 0 : duration.value);
+	const shift = Math.max(-brush.from, Math.min(duration.value - brush.to, step));
+	const { peak: _, ...rest } = brush;
+	go({ brush: { ...rest, from: brush.from + shift, to: brush.to + shift } }, true);
+}
