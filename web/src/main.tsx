@@ -1,3 +1,6 @@
+// The views' own styles come after these.
+import './styles/tokens.css';
+import './styles/base.css';
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { takeToken } from './api/client';
@@ -6,8 +9,6 @@ import { Frame } from './frame/frame';
 import { followAddress, place } from './state/state';
 import { followTheme } from './state/theme';
 import { loadRecording } from './state/recording';
-import './styles/tokens.css';
-import './styles/base.css';
 
 takeToken();
 followTheme();

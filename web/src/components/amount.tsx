@@ -17,7 +17,7 @@ export function Share({ part, whole }: { part: number; whole: number }) {
 			<span class="share-bar" aria-hidden="true">
 				<span style={{ width: `${(100 * width).toFixed(1)}%` }} />
 			</span>
-			<span>{formatPercent(part, whole)}</span>
+			<span class="share-text">{formatPercent(part, whole)}</span>
 		</span>
 	);
 }

@@ -1,4 +1,5 @@
 /* What a site is called: its own code in bold, where that is, and in grey what it called. */
+import { shortName } from '../text/names';
 
 export interface SiteNameProps {
 	name: string | null;
@@ -19,9 +20,9 @@ export function SiteName(props: SiteNameProps) {
 	const { name, file, line, call } = props;
 	return (
 		<span class="site-name" title={siteText(props)}>
-			<b class="mono">{name ?? '[unknown]'}</b>
+			<b class="mono">{shortName(name ?? '[unknown]')}</b>
 			{file ? <span class="muted"> {baseName(file) + (line ? `:${line}` : '')}</span> : null}
-			{call && call !== name ? <span class="muted"> · {call}</span> : null}
+			{call && call !== name ? <span class="muted"> · {shortName(call)}</span> : null}
 		</span>
 	);
 }

@@ -23,9 +23,10 @@ export interface Change {
 	view?: Record<string, string>;
 }
 
-/* Settings that hold for one page only: another page begins without them. */
+/* Most settings hold for one page: another begins without them, but with the strip's span and the search. */
 function viewOf(change: Change): Record<string, string> {
-	const old = change.page && change.page !== place.value.page ? {} : place.value.view;
+	const { zoom = '', find = '' } = place.value.view;
+	const old = change.page && change.page !== place.value.page ? { zoom, find } : place.value.view;
 	const merged = { ...old, ...change.view };
 	return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== ''));
 }

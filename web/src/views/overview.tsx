@@ -1,7 +1,88 @@
-export function Overview() {
-	return <h1>Overview</h1>;
+/* The first page: how much, when, who, and why it is still there. */
+import { useEffect } from 'preact/hooks';
+import type { Findings } from '../api/findings';
+import { useAnswer } from '../api/answer';
+import { Shown } from '../components/shown';
+import { Switch } from '../components/switch';
+import { dataPath, go, place } from '../state/state';
+import { MODE_WORDS } from '../state/brush';
+import { formatTime } from '../text/units';
+import { Sentence } from '../text/sentence';
+import { FindingCards } from './overview_findings';
+import { TopSites, type TopTable } from './overview_tables';
+import { RunFacts } from './overview_facts';
+import '../styles/overview.css';
+
+const useFindings = () => useAnswer<Findings>(dataPath('findings'));
+
+/** The headline: above the time strip. */
+export function OverviewHead() {
+	const answer = useFindings();
+	return (
+		<Shown answer={answer} height={49} class="headline">
+			{({ headline }) => (
+				<>
+					<h1>
+						<Sentence text={headline.sentence} names={[headline.short, headline.function]} />
+					</h1>
+					<p class="muted">
+						{headline.second ? <Sentence text={headline.second} names={[headline.short, headline.function]} /> : null}
+					</p>
+				</>
+			)}
+		</Shown>
+	);
 }
 
-export function OverviewHead() {
-	return <h1>Overview</h1>;
+/* "Live at the peak": of what is chosen. */
+function liveTitle(): string {
+	const { brush } = place.value;
+	if (!brush) return 'Live at the peak';
+	if (brush.mode === 'moment') return `Live at ${formatTime(brush.to)}`;
+	const words = MODE_WORDS[brush.mode];
+	return words[0]!.toUpperCase() + words.slice(1);
+}
+
+type Tab = 'memory' | 'calls' | 'temporary';
+
+const TABS: { value: Tab; text: string }[] = [
+	{ value: 'memory', text: 'memory' },
+	{ value: 'calls', text: 'most calls' },
+	{ value: 'temporary', text: 'most temporary' },
+];
+
+function tablesOf(tab: Tab): TopTable[] {
+	if (tab === 'calls') return [{ column: 'calls', title: 'Most calls', metric: 'calls' }];
+	if (tab === 'temporary') return [{ column: 'temporary', title: 'Most temporary calls', metric: 'temporary' }];
+	const mode = place.value.brush?.mode;
+	const all = mode === 'allocated' || mode === 'freed';
+	return [
+		{ column: all ? 'total' : 'bytes', title: liveTitle(), metric: 'bytes' },
+		{ column: 'leaked', title: 'Never freed', metric: 'leaked' },
+	];
+}
+
+export function Overview() {
+	const answer = useFindings();
+	const tab = (TABS.find(({ value }) => value === place.value.view.tab)?.value ?? 'memory') as Tab;
+	useEffect(() => {
+		if (answer.data) performance.mark('mallow:view');
+	});
+	return (
+		<div class="overview">
+			<section aria-label="what stands out">
+				<h2>What stands out</h2>
+				<Shown answer={answer} height={300}>
+					{({ findings }) => <FindingCards findings={findings} />}
+				</Shown>
+				<RunFacts />
+			</section>
+			<div class="overview-tables">
+				<Switch label="tables" choices={TABS} value={tab} onChange={(value) => go({ view: { tab: value === 'memory' ? '' : value } })} />
+				{tablesOf(tab).map((table) => (
+					<TopSites key={table.column} table={table} />
+				))}
+			</div>
+		</div>
+	);
 }

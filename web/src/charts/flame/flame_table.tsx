@@ -1,0 +1,60 @@
+/* The graph as a table, for those who do not see the canvas: the widest nodes below one. */
+import { formatPercent } from '../../text/units';
+import type { Graph } from './graph_data';
+
+const ROWS = 500;
+
+/* Depth first, the widest child first. */
+function rowsBelow(graph: Graph, root: number): { node: number; depth: number }[] {
+	const { parent, bytes } = graph.flame;
+	const children = new Map<number, number[]>();
+	parent.forEach((above, node) => {
+		const list = children.get(above);
+		if (list) list.push(node);
+		else children.set(above, [node]);
+	});
+	const rows: { node: number; depth: number }[] = [];
+	const visit = (node: number, depth: number) => {
+		if (rows.length >= ROWS) return;
+		rows.push({ node, depth });
+		for (const child of (children.get(node) ?? []).sort((a, b) => bytes[b]! - bytes[a]!)) visit(child, depth + 1);
+	};
+	visit(root, 0);
+	return rows;
+}
+
+export function FlameTable(props: { graph: Graph; root: number; format: (value: number) => string; onZoom: (node: number) => void }) {
+	const { graph, format } = props;
+	const { flame } = graph;
+	const rows = rowsBelow(graph, props.root);
+	const whole = flame.bytes[props.root]!;
+	return (
+		<div class="flame-table" tabIndex={0} role="region" aria-label="the graph as a table">
+			<table class="rows">
+				<thead>
+					<tr>
+						<th class="text">function</th>
+						<th>amount</th>
+						<th>share</th>
+						<th>own</th>
+					</tr>
+				</thead>
+				<tbody>
+					{rows.map(({ node, depth }) => (
+						<tr key={node}>
+							<td class="text" style={{ paddingLeft: `${8 + Math.min(depth, 40) * 10}px` }}>
+								<button type="button" class="plain mono" onClick={() => props.onZoom(node)}>
+									{graph.labels[flame.name[node]!]}
+								</button>
+							</td>
+							<td>{format(flame.bytes[node]!)}</td>
+							<td>{formatPercent(flame.bytes[node]!, whole)}</td>
+							<td>{format(flame.own[node]!)}</td>
+						</tr>
+					))}
+				</tbody>
+			</table>
+			{rows.length >= ROWS ? <p class="muted">The first {ROWS} rows: zoom for others.</p> : null}
+		</div>
+	);
+}

@@ -1,0 +1,38 @@
+/* Layouts by the worker; small graphs are laid out at once, which is quicker than asking. */
+import { useEffect, useState } from 'preact/hooks';
+import { layOut, type Layout, type Nodes, type Order } from './layout';
+import type { Job } from './worker';
+
+const AT_ONCE = 5000;
+
+let worker: Worker | null = null;
+let number = 0;
+const waiting = new Map<number, (layout: Layout) => void>();
+
+function ask(nodes: Nodes, order: Order): Promise<Layout> {
+	worker ??= new Worker('flame_worker.js');
+	worker.onmessage = (event: MessageEvent<{ number: number; layout: Layout }>) => {
+		waiting.get(event.data.number)?.(event.data.layout);
+		waiting.delete(event.data.number);
+	};
+	const job: Job = { number: ++number, nodes, order };
+	worker.postMessage(job);
+	return new Promise((resolve) => waiting.set(job.number, resolve));
+}
+
+/** The layout of the nodes; null until it is there. `of` tells which nodes it is of. */
+export function useLayout(nodes: Nodes, order: Order): { layout: Layout; of: Nodes } | null {
+	const [made, setMade] = useState<{ layout: Layout; of: Nodes } | null>(null);
+	const quick = nodes.parent.length <= AT_ONCE;
+	useEffect(() => {
+		if (quick) return setMade({ layout: layOut(nodes, order), of: nodes });
+		let gone = false;
+		void ask(nodes, order).then((layout) => {
+			if (!gone) setMade({ layout, of: nodes });
+		});
+		return () => {
+			gone = true;
+		};
+	}, [nodes, order]);
+	return made;
+}

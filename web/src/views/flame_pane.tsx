@@ -1,0 +1,111 @@
+/* Below the graph: more of the function that is chosen, in all its places. */
+import type { Series, SumsTable } from '../api/generated';
+import type { Params } from '../api/client';
+import { useAnswer } from '../api/answer';
+import { Bytes, Share } from '../components/amount';
+import { Shown } from '../components/shown';
+import { SiteName } from '../components/site_name';
+import { Bars, barsOf, classEnds } from '../charts/bars';
+import { Spark } from '../charts/spark';
+import { dataPath, linkTo, plainConditions, standingConditions } from '../state/state';
+import { exactly } from '../text/names';
+
+const POINTS = 120;
+const SITES = 5;
+
+export interface Chosen {
+	/** What the panels are about, in words. */
+	words: string;
+	/** The condition that chooses it; {}: all. */
+	conditions: Params;
+}
+
+/** The condition for all places of a frame: by its function, or with others merged by its file or module. */
+export function conditionsOf(name: string, merge: string): Params {
+	const first = name.split(' > ')[0]!.replace(/ \[[^\]]*\]$/, '');
+	if (name === 'all' || name.startsWith('[')) return {};
+	if (merge === 'modules') return { module_regex: exactly(first).replace('^', '(^|/)') };
+	if (merge === 'files') return { source_regex: exactly(first).replace('^', '(^|/)') };
+	if (merge === 'lines') return {};
+	return { function_regex: exactly(first) };
+}
+
+export function FlamePane({ chosen }: { chosen: Chosen }) {
+	const params = { ...plainConditions.value, ...chosen.conditions };
+	const series = useAnswer<Series>(dataPath('series'), { ...standingConditions.value, ...chosen.conditions, points: POINTS });
+	const sizes = useAnswer<SumsTable>(dataPath('sums'), { ...params, by: 'size', sort_by: 'key' });
+	const lifetimes = useAnswer<SumsTable>(dataPath('sums'), { ...params, by: 'lifetime', sort_by: 'key' });
+	const sites = useAnswer<SumsTable>(dataPath('sums'), { ...params, count: SITES });
+	return (
+		<div class="flame-pane" aria-label={`more of ${chosen.words}`} role="group">
+			<section aria-label="live bytes over the run">
+				<h2>Live bytes over the run</h2>
+				<Shown answer={series} height={110}>
+					{(data) => <Spark values={data.live_last} width={320} height={96} label={`live bytes of ${chosen.words} over the run`} />}
+				</Shown>
+			</section>
+			<section aria-label="sizes">
+				<h2>Sizes</h2>
+				<Shown answer={sizes} height={110}>
+					{(data) => <Bars title="calls by size" bars={barsOf(data, 'size', 'calls')} ends={classEnds(data, 'size')} count />}
+				</Shown>
+			</section>
+			<section aria-label="lifetimes">
+				<h2>Lifetimes</h2>
+				<Shown answer={lifetimes} height={110}>
+					{(data) => <Bars title="calls by lifetime" bars={barsOf(data, 'lifetime', 'calls')} ends={classEnds(data, 'lifetime')} count />}
+				</Shown>
+			</section>
+			<section aria-label="sites">
+				<h2>Sites</h2>
+				<Shown answer={sites} height={110}>
+					{(data) => (
+						<table class="rows">
+							<tbody>
+								{data.key.map((key, row) => (
+									<tr key={row}>
+										<td>
+											<Bytes value={data.bytes[row]!} />
+										</td>
+										<td class="text site-cell">
+											<a href={linkTo({ page: 'sites', view: { sel: String(data.keys[0]!.backtrace_id?.[key ?? 0] ?? '') } })}>
+												<SiteName
+													name={data.keys[0]!.name[key ?? 0] ?? null}
+													file={data.keys[0]!.file?.[key ?? 0]}
+													line={data.keys[0]!.line?.[key ?? 0]}
+												/>
+											</a>
+										</td>
+									</tr>
+								))}
+							</tbody>
+						</table>
+					)}
+				</Shown>
+			</section>
+		</div>
+	);
+}
+
+/** How much of the whole a search finds, also what is not drawn. */
+export function FoundLine(props: { find: string; at: number | null; names: number; whole: number; column: 'bytes' | 'blocks' | 'total' | 'calls' | 'temporary' | 'slack' | 'leaked'; format: (value: number) => string }) {
+	// Of what lives at the peak only that moment counts, not the peak of the matching blocks.
+	const moment = (props.column === 'bytes' || props.column === 'blocks') && props.at !== null && !plainConditions.value.alive_at;
+	const pattern = `(?i)${props.find.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`;
+	const conditions = plainConditions.value.function_regex ? { allocated_by: pattern } : { function_regex: pattern };
+	const answer = useAnswer<SumsTable>(dataPath('sums'), {
+		...plainConditions.value,
+		...conditions,
+		...(moment ? { alive_at: `${props.at}ns` } : {}),
+		by: 'module',
+		count: 0,
+	});
+	if (answer.error) return <span class="failure-line">{answer.error.message}</span>;
+	if (!answer.data) return null;
+	const value = answer.data.all[props.column];
+	return (
+		<span class={answer.stale ? 'dim' : ''} aria-live="polite">
+			<b>{props.format(value)}</b>, <Share part={value} whole={props.whole} /> in stacks with “{props.find}”, {props.names} functions drawn (n, N)
+		</span>
+	);
+}

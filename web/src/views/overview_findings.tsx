@@ -1,0 +1,115 @@
+/* What stands out: the number at stake, the sentence, why, and the view that shows it. */
+import { isNeverFreed, type Finding } from '../api/findings';
+import { brushConditions } from '../state/brush';
+import type { Metric, Page } from '../state/place';
+import { baseName } from '../components/site_name';
+import { linkTo } from '../state/state';
+import { Sentence } from '../text/sentence';
+import { formatBytes, formatCount, formatTime } from '../text/units';
+
+const SHOWN = 6;
+
+/* Which page shows a kind, and what the link is called. */
+const PAGE_OF: Record<string, [Page, string]> = {
+	temporary: ['sites', 'Sites'],
+	churn: ['sites', 'Sites'],
+	realloc_chains: ['allocations', 'Allocations'],
+	freed_by_others: ['sites', 'Sites'],
+	slack: ['sites', 'Sites'],
+	large_block: ['flame', 'Peak'],
+};
+
+const METRIC_OF: Record<string, Metric> = {
+	temporary: 'temporary', churn: 'calls', slack: 'slack', leaked: 'leaked', total: 'calls', calls: 'calls',
+};
+
+function linkOf(finding: Finding): { href: string; text: string } | null {
+	if (!Object.keys(finding.conditions).length) return null;
+	const [page, text] = isNeverFreed(finding) ? (['leaks', 'Leaks'] as const) : (PAGE_OF[finding.kind] ?? ['sites', 'Sites']);
+	const moment = /^(\d+)ns$/.exec(finding.conditions.alive_at ?? '');
+	const { alive_at: _, ...rest } = finding.conditions;
+	const metric = METRIC_OF[finding.sort ?? finding.kind] ?? 'bytes';
+	if (!moment) return { text, href: linkTo({ page, conditions: finding.conditions, brush: null, metric }) };
+	const ns = Number(moment[1]);
+	return { text, href: linkTo({ page, conditions: rest, brush: { mode: 'moment', from: ns, to: ns }, metric }) };
+}
+
+/* The number in front: bytes at stake, else calls. */
+function stake(finding: Finding): string {
+	if (finding.bytes) return formatBytes(finding.bytes);
+	const { calls, chains, events, bytes, chunks } = finding.numbers;
+	const count = calls ?? chains ?? events ?? chunks;
+	return count !== undefined ? formatCount(count) : bytes !== undefined ? formatBytes(bytes) : '';
+}
+
+/* What the sentence rests on. */
+function why(finding: Finding): string {
+	const { numbers, confidence } = finding;
+	const parts: string[] = [];
+	if (numbers.bytes_per_second) parts.push(`${formatBytes(numbers.bytes_per_second)} a second`);
+	if (numbers.since_ns) parts.push(`since ${formatTime(numbers.since_ns)}`);
+	if (numbers.blocks && finding.bytes) parts.push(`${formatCount(numbers.blocks)} blocks`);
+	if (numbers.without_bytes) {
+		const at = numbers.without_ns ? `, at ${formatTime(numbers.without_ns)}` : '';
+		parts.push(`without it the peak were ${formatBytes(numbers.without_bytes)}${at}`);
+	}
+	if (numbers.copied_bytes) parts.push(`${formatBytes(numbers.copied_bytes)} copied at most`);
+	if (numbers.few_pages) parts.push(`${formatCount(numbers.few_pages)} pages are kept by few blocks`);
+	if (finding.file) parts.push(`${baseName(finding.file)}${finding.line ? `:${finding.line}` : ''}`);
+	if (confidence) parts.push(confidence);
+	return parts.join(' · ');
+}
+
+/* The sentence without the number that stands in front of it already. */
+function restOf(sentence: string, number: string): string {
+	const plain = number.replace(/\u00a0/g, ' ');
+	return sentence.startsWith(`${plain} `) ? sentence.slice(plain.length + 1) : sentence;
+}
+
+function Card({ finding }: { finding: Finding }) {
+	const link = linkOf(finding);
+	return (
+		<li class="panel finding" data-kind={finding.kind}>
+			<span class={`finding-stake${isNeverFreed(finding) ? ' never-freed' : ''}`}>{stake(finding)}</span>
+			<div class="finding-text">
+				<p>
+					<Sentence text={restOf(finding.sentence, stake(finding))} names={[finding.short, finding.function]} />
+				</p>
+				<p class="muted">{why(finding)}</p>
+			</div>
+			{link ? (
+				<a href={link.href} class="finding-link">
+					{link.text} →
+				</a>
+			) : null}
+		</li>
+	);
+}
+
+export function FindingCards({ findings }: { findings: Finding[] }) {
+	const more = findings.length - SHOWN;
+	if (!findings.length) return <p class="muted">Nothing stands out: all was freed in time, and no part of memory is much larger than others.</p>;
+	return (
+		<>
+			<ul class="findings">
+				{findings.slice(0, SHOWN).map((finding) => (
+					<Card key={finding.sentence} finding={finding} />
+				))}
+			</ul>
+			{more > 0 ? (
+				<details>
+					<summary>{more} more</summary>
+					<ul class="findings">
+						{findings.slice(SHOWN).map((finding) => (
+							<Card key={finding.sentence} finding={finding} />
+						))}
+					</ul>
+				</details>
+			) : null}
+		</>
+	);
+}
+
+/** Whether a brush chooses something else than the headline speaks of. */
+export const isNarrowed = (brush: Parameters<typeof brushConditions>[0], conditions: Record<string, string>): boolean =>
+	brush !== null || Object.keys(conditions).length > 0;
