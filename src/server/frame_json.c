@@ -127,18 +127,27 @@ struct err *frame_json_put_line(struct frame_json *frames, struct json_writer *j
 	return NULL;
 }
 
-struct err *frame_json_put_stack(struct frame_json *frames, struct json_writer *json,
-				 uint32_t stack)
+/* Fills the path with the frames of a stack. */
+static bool take_path(struct frame_json *frames, uint32_t stack)
 {
 	const struct stack_node *stacks;
-	struct err *err = NULL;
 	uint32_t count;
 
 	stacks = recording_stacks(symbolized_recording(frames->symbolized), &count);
 	frames->path.count = 0;
 	for (; stack != RECORDING_NONE; stack = stacks[stack].parent)
 		if (!vec_push(&frames->path, stacks[stack].frame))
-			return err_no_memory();
+			return false;
+	return true;
+}
+
+struct err *frame_json_put_stack(struct frame_json *frames, struct json_writer *json,
+				 uint32_t stack)
+{
+	struct err *err = NULL;
+
+	if (!take_path(frames, stack))
+		return err_no_memory();
 	json_array(json);
 	for (size_t i = frames->path.count; !err && i-- > 0;) {
 		const struct made_frame *made;
@@ -146,6 +155,26 @@ struct err *frame_json_put_stack(struct frame_json *frames, struct json_writer *
 		err = made_of(frames, frames->path.items[i], &made);
 		if (!err)
 			json_made(json, made->text, made->size);
+	}
+	json_end(json);
+	return err;
+}
+
+struct err *frame_json_put_plumbing(struct frame_json *frames, struct json_writer *json,
+				    uint32_t stack)
+{
+	struct err *err = NULL;
+
+	if (!take_path(frames, stack))
+		return err_no_memory();
+	json_array(json);
+	for (size_t i = frames->path.count; !err && i-- > 0;) {
+		const struct named_frame *lines;
+		size_t count;
+
+		err = symbolized_frame(frames->symbolized, frames->path.items[i], &lines, &count);
+		while (!err && count-- > 0)
+			json_bool(json, lines[count].plumbing);
 	}
 	json_end(json);
 	return err;

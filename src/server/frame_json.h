@@ -38,6 +38,10 @@ void frame_json_deinit(struct frame_json *frames);
 struct err *frame_json_put_stack(struct frame_json *frames, struct json_writer *json,
 				 uint32_t stack);
 
+/* Writes of each frame of frame_json_put_stack() whether it is plumbing (plumbing.h), as an array. */
+struct err *frame_json_put_plumbing(struct frame_json *frames, struct json_writer *json,
+				    uint32_t stack);
+
 /* Writes one line of a frame as an object: an inlined function, or the function itself. */
 struct err *frame_json_put_line(struct frame_json *frames, struct json_writer *json, uint32_t frame,
 				uint32_t line);

@@ -227,6 +227,9 @@ struct err *route_backtrace(struct request *request, struct reply *reply)
 	json_key(&json, "frames");
 	dataset_lock(request->dataset);
 	err = dataset_put_stack(request->dataset, &json, (uint32_t)id, request_strips(request));
+	json_key(&json, "plumbing");
+	if (!err)
+		err = frame_json_put_plumbing(&request->dataset->frames[0], &json, (uint32_t)id);
 	dataset_unlock(request->dataset);
 	json_end(&json);
 	return err ? err : reply_whole(reply, &buf);

@@ -57,7 +57,7 @@ export function parsePlace(hash: string): Place {
 	if ((PAGES as readonly string[]).includes(path)) place.page = path as Page;
 	else if (path) place.unknown.push(path);
 	for (const [key, value] of new URLSearchParams(query)) {
-		if (key === 'r') place.recording = value;
+		if (key === 'r' && value) place.recording = value;
 		else if (key === 'range' && parseBrush(value)) place.brush = parseBrush(value);
 		else if (key === 'metric' && (METRICS as readonly string[]).includes(value)) place.metric = value as Metric;
 		else if (isCondition(key)) place.conditions[key] = value;

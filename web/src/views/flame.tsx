@@ -13,6 +13,7 @@ import { copy } from '../state/say';
 import { conditions, dataPath, go, isDifference, place, summary } from '../state/state';
 import { exactly, shortName } from '../text/names';
 import { formatChange, formatCount, formatPercent, formatTime } from '../text/units';
+import { metricWords, momentWords, whenWords } from './moment_words';
 import { direction, flameParams, foldWords, MANY_ROWS, merge, type Direction, type Merge } from './flame_query';
 import { conditionsOf, FlamePane, FoundLine } from './flame_pane';
 
@@ -26,23 +27,14 @@ function toGraph(answer: FlameAnswer): Graph {
 
 const setView = (view: Record<string, string>, replace = false) => go({ view }, replace);
 
-/* When the numbers are of, in words. */
-function momentWords(): string {
-	const { brush } = place.value;
-	const peak = summary.value?.peak.at_ns;
-	if (!brush) return Object.keys(place.value.conditions).length || !peak ? 'at its peak' : `at ${formatTime(peak)}, the peak`;
-	if (brush.mode === 'moment') return `at ${formatTime(brush.to)}`;
-	return `from ${formatTime(brush.from)} to ${formatTime(brush.to)}`;
-}
-
-const VERB: Record<string, string> = {
-	bytes: 'live', blocks: 'blocks live', calls: 'calls', temporary: 'temporary calls', slack: 'slack', leaked: 'never freed',
-};
+/* Own code with a name. */
+const isOwn = ({ flame }: Graph, node: number): boolean =>
+	!flame.plumbing[flame.name[node]!] && !flame.names[flame.name[node]!]!.startsWith('[');
 
 /** The page's sentence: the root's number, and who has most of it. */
 function sentenceOf(graph: Graph): string {
 	const { flame, labels, sides } = graph;
-	const { format, metric } = measure.value;
+	const { format } = measure.value;
 	if (sides) {
 		const change = sides.after[0]! - sides.before[0]!;
 		return `${formatChange(change, format)}: ${format(sides.before[0]!)} before, ${format(sides.after[0]!)} after.`;
@@ -52,9 +44,9 @@ function sentenceOf(graph: Graph): string {
 	// The deepest frame of own code that still has half of it.
 	let best = -1;
 	for (let i = 1; i < flame.parent.length; i++)
-		if (flame.bytes[i]! >= whole / 2 && !flame.plumbing[flame.name[i]!] && flame.modules[flame.name[i]!]) best = i;
+		if (flame.bytes[i]! >= whole / 2 && isOwn(graph, i)) best = i;
 	const below = best > 0 ? `, ${formatPercent(flame.bytes[best]!, whole)} of it below ${labels[flame.name[best]!]}` : '';
-	return `${format(whole)} ${VERB[metric]} ${momentWords()}${below}.`;
+	return `${format(whole)} ${metricWords()}${whenWords()}${below}.`;
 }
 
 function Switches({ graph }: { graph: Graph | null }) {

@@ -1,0 +1,119 @@
+/* A site in full: over time, its sizes and lifetimes, its stack, and what can be asked next. */
+import type { Backtrace, Series, SumsTable } from '../api/generated';
+import { useAnswer } from '../api/answer';
+import { Drawer } from '../components/drawer';
+import { Shown } from '../components/shown';
+import { frameText, Stack } from '../components/stack';
+import { Bars, barsOf, classEnds } from '../charts/bars';
+import { Spark } from '../charts/spark';
+import { useViewKeys } from '../frame/keys';
+import { copy } from '../state/say';
+import { dataPath, go, linkTo, place, plainConditions, standingConditions } from '../state/state';
+import { shortName } from '../text/names';
+import { formatBytes, formatCount, formatTime } from '../text/units';
+import { conditionOf, type By } from './site_key';
+
+const POINTS = 200;
+
+/* "7.16 MB never freed of 7.16 MB · grows 1.30 MB/s · by worker-0, worker-1" */
+function sentence(sums: SumsTable, threads: SumsTable | null): string {
+	const { all } = sums;
+	const parts = [all.leaked ? `${formatBytes(all.leaked)} never freed of ${formatBytes(all.total)}` : `${formatBytes(all.total)} allocated, all of it freed`];
+	const growth = sums.growth[0] ?? 0;
+	if (growth > 0 && all.leaked) parts.push(`grew ${formatBytes(growth)}/s in the second half`);
+	const names = threads?.keys[0]?.name.filter((name): name is string => !!name) ?? [];
+	if (names.length) parts.push(`by ${names.slice(0, 3).join(', ')}${names.length > 3 ? ` and ${names.length - 3} more` : ''}`);
+	return parts.join(' · ');
+}
+
+/* Which threads freed it: "freed by drain, main". */
+function freedBy(sums: SumsTable): string {
+	const names = sums.key.flatMap((key, row) => {
+		const name = sums.keys[0]!.name[key ?? 0];
+		return name && name !== '[no thread]' ? [`${name} (${formatCount(sums.calls[row] ?? 0)})`] : [];
+	});
+	return names.length ? names.join(', ') : 'nowhere';
+}
+
+export function SiteDrawer({ by, sel, onClose }: { by: By; sel: string; onClose: () => void }) {
+	const condition = conditionOf(by, sel);
+	const params = { ...plainConditions.value, ...condition };
+	const whole = useAnswer<SumsTable>(dataPath('sums'), { ...params, by, count: 1 });
+	const threads = useAnswer<SumsTable>(dataPath('sums'), { ...params, by: 'thread', count: 4 });
+	const freed = useAnswer<SumsTable>(dataPath('sums'), { ...params, by: 'free_thread', sort_by: 'calls', count: 4 });
+	const series = useAnswer<Series>(dataPath('series'), { ...standingConditions.value, ...condition, points: POINTS });
+	const sizes = useAnswer<SumsTable>(dataPath('sums'), { ...params, by: 'size', sort_by: 'key' });
+	const lifetimes = useAnswer<SumsTable>(dataPath('sums'), { ...params, by: 'lifetime', sort_by: 'key' });
+	const sites = useAnswer<SumsTable>(by === 'site' ? null : dataPath('sums'), { ...params, count: 8 });
+	const stack = by === 'site' ? Number(sel) : (sites.data?.keys[0]?.backtrace_id?.[sites.data.key[0] ?? 0] ?? null);
+	const backtrace = useAnswer<Backtrace>(stack === null ? null : dataPath(`backtrace/${stack}`));
+	const copyStack = () => {
+		const frames = backtrace.data?.frames;
+		if (frames) void copy([...frames].reverse().map(frameText).join('\n'), 'the stack');
+	};
+	useViewKeys((event) => {
+		if (event.key !== 'c') return false;
+		copyStack();
+		return true;
+	});
+	const own = place.value.conditions;
+	const name = whole.data ? (whole.data.keys[0]?.name[whole.data.key[0] ?? 0] ?? sel) : sel;
+	const suppress = [own.suppress, `leak:${shortName(name)}`].filter(Boolean).join('\n');
+	return (
+		<Drawer label={`site ${name}`} title={<span class="mono">{shortName(name)}</span>} onClose={onClose}>
+			<Shown answer={whole} height={36}>
+				{(sums) => <p>{sentence(sums, threads.data)}</p>}
+			</Shown>
+			<h3>Live bytes over the run</h3>
+			<Shown answer={series} height={96}>
+				{(data) => (
+					<>
+						<Spark values={data.live_last} width={408} height={80} leaked={(whole.data?.all.leaked ?? 0) > 0} />
+						<div class="bars-ends" aria-hidden="true">
+							<span>0</span>
+							<span>most: {formatBytes(data.peak.bytes)} at {formatTime(data.peak.at_ns)}</span>
+							<span>{formatTime(data.end_ns)}</span>
+						</div>
+					</>
+				)}
+			</Shown>
+			<div class="drawer-pair">
+				<div>
+					<h3>Sizes</h3>
+					<Shown answer={sizes} height={80}>
+						{(data) => <Bars title="calls by size" bars={barsOf(data, 'size', 'calls')} ends={classEnds(data, 'size')} count />}
+					</Shown>
+				</div>
+				<div>
+					<h3>Lifetimes</h3>
+					<Shown answer={lifetimes} height={80}>
+						{(data) => <Bars title="calls by lifetime" bars={barsOf(data, 'lifetime', 'calls')} ends={classEnds(data, 'lifetime')} count />}
+					</Shown>
+				</div>
+			</div>
+			<h3>{by === 'site' ? 'Allocated by' : 'Its largest site'}</h3>
+			{stack !== null ? <Stack id={stack} label="stack" /> : null}
+			<h3>Freed by</h3>
+			<Shown answer={freed} height={18}>
+				{(data) => <p>{freedBy(data)}</p>}
+			</Shown>
+			<div class="drawer-foot">
+				<a href={linkTo({ page: 'flame', conditions: { ...own, ...condition } })}>flame graph</a>
+				<a href={linkTo({ page: 'allocations', conditions: { ...own, ...condition } })}>
+					{whole.data ? `its ${formatCount(whole.data.all.calls)} blocks` : 'its blocks'}
+				</a>
+				<button type="button" onClick={() => go({ conditions: { ...own, ...condition } })}>
+					only this
+				</button>
+				{whole.data?.all.leaked ? (
+					<button type="button" title="counts it no longer: a line of suppressions" onClick={() => go({ conditions: { ...own, suppress }, view: { sel: '' } })}>
+						suppress
+					</button>
+				) : null}
+				<button type="button" onClick={copyStack}>
+					copy stack
+				</button>
+			</div>
+		</Drawer>
+	);
+}

@@ -1,0 +1,123 @@
+/* The columns of the table of sites. */
+import { signal } from '@preact/signals';
+import { Bytes, Count, Share } from '../components/amount';
+import { SiteName } from '../components/site_name';
+import type { Column } from '../components/table';
+import { Spark } from '../charts/spark';
+import type { Measure } from '../state/measure';
+import { formatBytes, formatChange, formatCount, formatPercent, formatTime } from '../text/units';
+import type { SiteRow } from './site_key';
+
+const KEY = 'mallow.columns';
+
+/** Columns that are shown only if they are asked for. */
+export const OPTIONAL = ['own_peak', 'growth', 'slack', 'first', 'last', 'longest'] as const;
+export type Optional = (typeof OPTIONAL)[number];
+
+export const OPTIONAL_WORDS: Record<Optional, string> = {
+	own_peak: 'own peak', growth: 'growth', slack: 'slack', first: 'first', last: 'last', longest: 'longest lifetime',
+};
+
+function stored(): Optional[] {
+	try {
+		const words = (localStorage.getItem(KEY) ?? '').split(' ');
+		return OPTIONAL.filter((name) => words.includes(name));
+	} catch {
+		return [];
+	}
+}
+
+/** Which of them are shown: the browser keeps it. */
+export const chosenColumns = signal<Optional[]>(stored());
+
+export function toggleColumn(name: Optional): void {
+	const on = chosenColumns.value.includes(name);
+	chosenColumns.value = OPTIONAL.filter((other) => (other === name ? !on : chosenColumns.value.includes(other)));
+	try {
+		localStorage.setItem(KEY, chosenColumns.value.join(' '));
+	} catch {
+		// Without storage it holds until the page is closed.
+	}
+}
+
+const time = (ns: number | null | undefined) => (ns === null || ns === undefined ? '' : formatTime(ns));
+
+/* What a row's blocks lived: of those that were freed. */
+function lived({ sums, row }: SiteRow): string {
+	const mean = sums.lifetimes.mean_ns[row];
+	return mean === null || mean === undefined ? 'never freed' : formatTime(mean);
+}
+
+const optional = (name: Optional): Column<SiteRow> => {
+	const column = (width: string, cell: Column<SiteRow>['cell'], sort: string | undefined = name): Column<SiteRow> => ({
+		name, head: OPTIONAL_WORDS[name], width, cell, sort,
+	});
+	switch (name) {
+		case 'own_peak':
+			return column('80px', ({ sums, row }) => (sums.own_peak[row] === null ? '' : <Bytes value={sums.own_peak[row] ?? 0} />));
+		case 'growth':
+			return column('96px', ({ sums, row }) => `${formatChange(sums.growth[row] ?? 0, formatBytes)}/s`);
+		case 'slack':
+			return column('80px', ({ sums, row }) => <Bytes value={sums.slack[row] ?? 0} />);
+		case 'first':
+			return column('80px', ({ sums, row }) => time(sums.first[row]));
+		case 'last':
+			return column('80px', ({ sums, row }) => time(sums.last[row]));
+		case 'longest':
+			return column('96px', ({ sums, row }) => time(sums.lifetimes.longest_ns[row]), undefined);
+	}
+};
+
+export function siteColumns(measure: Measure, chosen: readonly Optional[]): Column<SiteRow>[] {
+	const { column, word } = measure;
+	const plain: Column<SiteRow>[] = [
+		{
+			name: 'name', head: 'allocated by', width: 'minmax(280px, 1fr)', text: true,
+			cell: (row) => <SiteName name={row.name} file={row.file} line={row.line} call={row.call} />,
+		},
+		{
+			name: 'amount', head: word, width: '92px', sort: column,
+			cell: ({ sums, row }) => {
+				const value = sums[column][row] ?? 0;
+				return measure.format === formatBytes ? <Bytes value={value} /> : <Count value={value} />;
+			},
+		},
+		{
+			name: 'share', head: 'share', width: '132px',
+			cell: ({ sums, row }) => <Share part={sums[column][row] ?? 0} whole={sums.all[column]} />,
+		},
+		{
+			name: 'curve', head: 'over the run', width: '112px', title: 'live bytes over the run',
+			cell: ({ sums, row }) => (
+				<Spark values={sums.curve[row] ?? []} leaked={(sums.leaked[row] ?? 0) * 2 > (sums.bytes[row] ?? 0) && (sums.leaked[row] ?? 0) > 0} />
+			),
+		},
+		{
+			name: 'leaked', head: 'never freed', width: '128px', sort: 'leaked', title: 'bytes never freed, and which part of all that it allocated',
+			cell: ({ sums, row }) =>
+				sums.leaked[row] ? (
+					<span class="never-freed">
+						<Bytes value={sums.leaked[row]!} /> <span class="muted">{formatPercent(sums.leaked[row]!, sums.total[row] ?? 0)}</span>
+					</span>
+				) : (
+					formatBytes(0)
+				),
+		},
+		{ name: 'calls', head: 'calls', width: '88px', sort: 'calls', cell: ({ sums, row }) => <Count value={sums.calls[row] ?? 0} /> },
+		{
+			name: 'temporary', head: 'temporary', width: '120px', sort: 'temporary',
+			title: 'freed with no other allocation by the same thread in between',
+			cell: ({ sums, row }) =>
+				sums.temporary[row] ? `${formatCount(sums.temporary[row]!)} ${formatPercent(sums.temporary[row]!, sums.calls[row] ?? 0)}` : '0',
+		},
+		{
+			name: 'mean', head: 'mean size', width: '80px',
+			cell: ({ sums, row }) => formatBytes((sums.total[row] ?? 0) / (sums.calls[row] || 1)),
+		},
+		{
+			name: 'lived', head: 'mean lifetime', width: '104px', sort: 'lifetime', title: 'of blocks that were freed',
+			cell: lived,
+		},
+	];
+	return [...plain.filter((shown) => !(shown.name === 'leaked' && column === 'leaked')), ...chosen.map(optional)];
+}
