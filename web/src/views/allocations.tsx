@@ -1,3 +1,138 @@
+/* Single allocations, in any order; a row opens its drawer. */
+import { useEffect, useState } from 'preact/hooks';
+import type { Allocation, Allocations as Page, Summary } from '../api/generated';
+import { fetchAnswer, useAnswer } from '../api/answer';
+import { ApiError, target } from '../api/client';
+import { usePages } from '../api/pages';
+import { Failure } from '../components/shown';
+import { Bytes } from '../components/amount';
+import { SiteName, type SiteNameProps } from '../components/site_name';
+import { Table, type Column } from '../components/table';
+import { say } from '../state/say';
+import { dataPath, go, place, plainConditions, summary } from '../state/state';
+import { formatBytes, formatCount, formatExact, formatTime } from '../text/units';
+import { BlockDrawer } from './block_drawer';
+import { addressText, livedText, nanoseconds, parseJump } from './block_text';
+import { useSiteNames } from './site_names';
+
+/* Threads by their names; a number where there is none. */
+function threadName(id: number | null): string {
+	if (id === null) return 'no thread';
+	return summary.value?.threads.find((thread) => thread.thread === id)?.name ?? String(id);
+}
+
+function columnsOf(nameOf: (id: number) => SiteNameProps | undefined): Column<Allocation>[] {
+	return [
+		{ name: 'number', head: '#', width: '96px', cell: (block) => formatExact(block.number) },
+		{ name: 'at', head: 'at', width: '80px', sort: 'timestamp', cell: (block) => formatTime(nanoseconds(block.timestamp_relative)) },
+		{ name: 'address', head: 'address', width: '124px', sort: 'address', cell: (block) => <code>{addressText(block)}</code> },
+		{ name: 'size', head: 'size', width: '76px', sort: 'size', cell: (block) => <Bytes value={block.size} /> },
+		{ name: 'slack', head: 'slack', width: '64px', sort: 'slack', cell: (block) => <Bytes value={block.extra_space} /> },
+		{
+			name: 'lived', head: 'lived', width: '80px', sort: 'lifetime',
+			cell: (block) => <span class={block.deallocation ? '' : 'never-freed'}>{livedText(block)}</span>,
+		},
+		{
+			name: 'thread', head: 'thread › freed by', width: '156px', text: true,
+			cell: ({ thread, deallocation }) => {
+				const by = deallocation && deallocation.thread !== thread ? ` › ${threadName(deallocation.thread)}` : '';
+				return threadName(thread) + by;
+			},
+		},
+		{ name: 'fate', head: 'fate', width: '64px', text: true, cell: (block) => (block.deallocation ? 'freed' : 'alive') },
+		{
+			name: 'name', head: 'allocated by', width: 'minmax(260px, 1fr)', text: true,
+			cell: (block) => {
+				const name = nameOf(block.backtrace_id);
+				return name ? <SiteName {...name} /> : <span class="muted">stack {block.backtrace_id}</span>;
+			},
+		},
+	];
+}
+
+/* The row at which a time or an address stands, by counting what comes before it. */
+async function rowOf(text: string): Promise<{ row: number; sort: string } | null> {
+	const jump = parseJump(text);
+	if (!jump) return null;
+	if (jump.kind === 'number') return { row: jump.row, sort: 'timestamp' };
+	const before = jump.kind === 'time' ? { to: jump.moment } : { address_max: jump.address };
+	const page = await fetchAnswer<Page>(target(dataPath('allocations'), { ...plainConditions.value, ...before, count: 1, stacks: 'none' }));
+	return { row: Math.max(0, page.total_count - 1), sort: jump.kind === 'time' ? 'timestamp' : 'address' };
+}
+
+function JumpTo({ onJump }: { onJump: (row: number) => void }) {
+	const [text, setText] = useState('');
+	const jump = (event: Event) => {
+		event.preventDefault();
+		rowOf(text).then(
+			(found) => {
+				if (!found) return say('a time (1.4 s), an address (0x7f…) or a number');
+				if (found.sort !== (place.value.view.sort ?? 'timestamp')) go({ view: { sort: found.sort, order: '' } });
+				onJump(found.row);
+			},
+			(error) => say(error instanceof ApiError ? error.message : String(error)),
+		);
+	};
+	return (
+		<form class="view-bar" onSubmit={jump}>
+			<label for="jump">jump to</label>
+			<input id="jump" value={text} placeholder="time, address, number" onInput={(event) => setText(event.currentTarget.value)} />
+			<button type="submit">go</button>
+		</form>
+	);
+}
+
 export function Allocations() {
-	return <h1>Allocations</h1>;
+	const { view } = place.value;
+	const [jump, setJump] = useState<number | undefined>(undefined);
+	const sort = view.sort ?? 'timestamp';
+	const order = (view.order ?? (sort === 'timestamp' || sort === 'address' ? 'asc' : 'dsc')) as 'asc' | 'dsc';
+	const nameOf = useSiteNames();
+	const pages = usePages<Page>(dataPath('allocations'), {
+		...plainConditions.value, sort_by: sort, order: view.order, stacks: 'none',
+	});
+	const sums = useAnswer<Summary>(dataPath('summary'), plainConditions.value);
+	useEffect(() => {
+		if (pages.first && !pages.stale) performance.mark('mallow:view');
+	}, [pages.first, pages.stale]);
+	if (pages.error) return <Failure message={pages.error.message} retry={pages.retry} />;
+	const { first } = pages;
+	const rowAt = (index: number): Allocation | null => {
+		const found = pages.at(index);
+		return found?.page.allocations[found.index] ?? null;
+	};
+	const setSort = (column: string) =>
+		go({ view: { sort: column === 'timestamp' ? '' : column, order: column === sort ? (order === 'asc' ? 'dsc' : 'asc') : '', row: '' } });
+	const opened = view.row ? Number(view.row) : -1;
+	const block = opened >= 0 ? rowAt(opened) : null;
+	return (
+		<>
+			<h1>
+				{first ? `${formatCount(first.total_count)} allocation${first.total_count === 1 ? '' : 's'}` : '\u00a0'}
+				{sums.data ? `, ${formatBytes(sums.data.matched.total_bytes)} in all; ${formatBytes(sums.data.matched.leaked_bytes)} of it never freed.` : ''}
+			</h1>
+			<JumpTo onJump={setJump} />
+			<div class={`with-drawer${block ? ' open' : ''}`}>
+				{first ? (
+					<Table
+						label="allocations"
+						columns={columnsOf(nameOf)}
+						count={first.total_count}
+						row={rowAt}
+						onRange={pages.want}
+						sort={sort}
+						order={order}
+						onSort={setSort}
+						onOpen={(index) => go({ view: { row: String(index) } }, opened >= 0)}
+						opened={opened}
+						jump={jump}
+						dim={pages.stale}
+					/>
+				) : (
+					<div class="skeleton" style={{ minHeight: '300px' }} aria-busy="true" />
+				)}
+				{block ? <BlockDrawer key={block.number} block={block} thread={threadName} onClose={() => go({ view: { row: '' } })} /> : null}
+			</div>
+		</>
+	);
 }
