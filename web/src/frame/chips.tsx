@@ -95,11 +95,13 @@ function Sum() {
 
 export function Chips() {
 	const [form, setForm] = useState(false);
-	const { conditions: own, unknown } = place.value;
+	const { conditions: own, unknown, page, brush } = place.value;
+	// Compare has the sides in a form of its own.
+	const ofSides = (name: string) => page === 'compare' && /^(b\.(id|alive_at)|alive_at)$/.test(name);
 	return (
 		<div class="chips" role="region" aria-label="filter">
-			<BrushChip />
-			{Object.entries(own).map(([name, value]) => (
+			{brush || !('alive_at' in own) ? <BrushChip /> : null}
+			{Object.entries(own).filter(([name]) => !ofSides(name)).map(([name, value]) => (
 				<ConditionChip key={name} name={name} value={value} />
 			))}
 			<button type="button" class="plain" title="all conditions" onClick={() => setForm(true)}>

@@ -78,9 +78,9 @@ export const plainConditions = computed<Params>(() =>
 /** Whether what is shown is a difference: the brush's "grew", or what Compare was given. */
 export const isDifference = computed(() => Object.keys(conditions.value).some((name) => name.startsWith('b.')));
 
-/** The user's own conditions without the brush: what curves are drawn of. */
+/** The user's own conditions without those about a moment: what curves over the run are drawn of. */
 export const standingConditions = computed<Params>(() =>
-	Object.fromEntries(Object.entries(place.value.conditions).filter(([name]) => !name.startsWith('b.'))),
+	Object.fromEntries(Object.entries(place.value.conditions).filter(([name]) => !name.startsWith('b.') && name !== 'alive_at')),
 );
 
 /** The length of the recording in nanoseconds. */
