@@ -20,8 +20,10 @@
 #define CHANGE  ROUTE_CHANGE
 #define COMMON  ROUTE_COMMON
 #define SHOW    ROUTE_SHOW
+#define SITES   ROUTE_SITES
 #define JSON    "application/json"
 #define TEXT    "text/plain; charset=utf-8"
+#define CSV     "text/csv; charset=utf-8"
 #define SVG     "image/svg+xml"
 #define BYTES   "application/octet-stream"
 

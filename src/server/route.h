@@ -23,6 +23,7 @@ enum route_group {
 	ROUTE_CHANGE = 4096, /* conditions can have REQUEST_BEFORE in front, too */
 	ROUTE_COMMON = 8192, /* no parameters: two recordings are put on common stacks (pairs.h) */
 	ROUTE_SHOW = 16384,
+	ROUTE_SITES = 32768,
 };
 
 struct route {
