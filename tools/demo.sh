@@ -27,6 +27,8 @@ echo "wrote $folder/demo.svg: open it in a browser, click to zoom, Ctrl-F to sea
 
 say "What to try next"
 cat <<EOF
+  $mallow serve --open $folder/demo.mallow
+                                         the same in a browser: http://127.0.0.1:8080/
   $mallow run -- YOUR-PROGRAM            record your own program
   $mallow report --sort leaked FILE      what was never freed
   $mallow report --tree FILE             the same as a tree of callers

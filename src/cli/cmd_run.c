@@ -11,12 +11,13 @@
 #include "cli/run_library.h"
 #include "cli/run_program.h"
 #include "cli/run_registry.h"
+#include "cli/run_serve.h"
 #include "cli/run_summary.h"
 #include "cli/setting_options.h"
 #include "hosted/cleanup.h"
 
 /* Option ids behind those of enum setting. */
-enum { COMPRESS = SETTING_COUNT, NO_FINISH };
+enum { COMPRESS = SETTING_COUNT, NO_FINISH, OPEN };
 
 static const struct option_spec options_of_run[] = {
 #define SETTING_OPTIONS_OF SETTING_COMMANDS_RUN
@@ -25,6 +26,8 @@ static const struct option_spec options_of_run[] = {
 	[NO_FINISH] = {.name = "no-finish",
 		       .text = "leave the recordings as the program wrote them; 'mallow finish' "
 			       "does the rest"},
+	[OPEN] = {.name = "open",
+		  .text = "then serve the recordings and open them in a browser, until Ctrl-C"},
 };
 
 CLEANUP_DEFINE(struct run_ahead *, run_ahead_destroy);
@@ -58,6 +61,8 @@ static int run_and_tell(const struct options *options, const char *path, const c
 		cli_report_err(err);
 	else
 		run_summary_print(name, &end, registry, finishing);
+	if (!err && options->values[OPEN])
+		run_serve(registry);
 	return run_child_status(&end);
 }
 
@@ -113,7 +118,7 @@ const struct command_body command_run = {
 		"TIME is 500ms, 2s or 1h2m3s. BOOL is 1, true, yes, on or 0, false, no, off; where "
 		"0 "
 		"is the default the option alone means 1.\n\n"
-		"Every option but the last two can be given as variable too: MALLOW_OUTPUT, "
+		"Every option but the last three can be given as variable too: MALLOW_OUTPUT, "
 		"MALLOW_LOG, …. For example:\n\n"
 		"mallow run -o 'out/%e.%p.mallow' --max-file-size 1G -- ./server --port 80\n\n"
 		"mallow run --sample 512K --backtrace short --memory-samples 100ms ./batch\n\n"

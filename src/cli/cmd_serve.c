@@ -1,7 +1,4 @@
-/* mallow serve: answers questions about recordings over HTTP. */
-#include <errno.h>
-#include <signal.h>
-#include <stdio.h>
+/* mallow serve: the web interface and the REST API. */
 #include <sys/stat.h>
 #include <time.h>
 
@@ -10,9 +7,9 @@
 #include "cli/file_kind.h"
 #include "cli/options.h"
 #include "cli/recording_paths.h"
+#include "cli/serving.h"
 #include "cli/token_option.h"
 #include "hosted/cleanup.h"
-#include "server/http.h"
 
 #define DAY_S 86400u
 
@@ -26,7 +23,8 @@ enum {
 	TIMEOUT,
 	MAX_OPEN,
 	MAX_MEMORY,
-	DEBUG_SYMBOLS
+	DEBUG_SYMBOLS,
+	OPEN
 };
 
 static const struct option_spec options_of_serve[] = {
@@ -48,6 +46,7 @@ static const struct option_spec options_of_serve[] = {
 			  .value = "ORIGIN[,ORIGIN…]",
 			  .text = "web pages from there may read the answers"},
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
+	[OPEN] = {.name = "open", .text = "open the web interface in a browser"},
 	[TIMEOUT] = {.name = "timeout",
 		     .value = "SECONDS",
 		     .text = "end connections of clients that take longer for a request, or for "
@@ -66,7 +65,6 @@ static const struct option_spec options_of_serve[] = {
 };
 
 CLEANUP_DEFINE(struct catalog *, catalog_destroy);
-CLEANUP_DEFINE(struct http_server *, http_stop);
 
 /*
  * Adds the recordings that the operands name now. false: an operand is no recording, and an error
@@ -118,52 +116,6 @@ static void look(void *argument, struct catalog *catalog)
 		add_recordings(watched->options, catalog);
 }
 
-/* Adds advice: most often another `mallow serve` listens there. */
-static struct err *with_advice(struct err *err)
-{
-	struct err *advice;
-
-	if (err_number(err) != EADDRINUSE)
-		return err;
-	advice = err_create("%s: choose another by --port N, or any free one by --port 0",
-			    err_message(err));
-	err_destroy(err);
-	return advice;
-}
-
-/* Serves until a signal asks for the end. */
-static int serve(const struct http_options *http, struct catalog *catalog)
-{
-	cleanup(http_stop_at) struct http_server *server = NULL;
-	struct err *err;
-	sigset_t ends;
-	int number;
-
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigprocmask(SIG_BLOCK, &ends, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	err = http_start(http, catalog, &server);
-	if (err)
-		return cli_report_err(with_advice(err));
-	if (printf("listening on %s\n", http_address(server)) < 0 || fflush(stdout) != 0)
-		return cli_error(CLI_FAILED, "cannot write standard output");
-	sigwait(&ends, &number);
-	// From now on a second signal ends the process, for users who do not want to wait for
-	// requests under way.
-	sigprocmask(SIG_UNBLOCK, &ends, NULL);
-	return CLI_OK;
-}
-
-/* A quarter of the machine's memory, in bytes. */
-static uint64_t quarter_of_memory(void)
-{
-	long pages = sysconf(_SC_PHYS_PAGES);
-
-	return pages > 0 ? (uint64_t)pages / 4 * (uint64_t)sysconf(_SC_PAGESIZE) : UINT64_MAX;
-}
-
 static int run(const struct command *command, const struct options *options)
 {
 	cleanup(catalog_destroy_at) struct catalog *catalog = NULL;
@@ -175,10 +127,10 @@ static int run(const struct command *command, const struct options *options)
 	struct err *err;
 	int status;
 
-	if (!options_number(command, options, PORT, 0, 8080, &port) ||
-	    !options_number(command, options, TIMEOUT, 1, 30, &timeout) ||
-	    !options_number(command, options, MAX_OPEN, 1, 64, &max_open) ||
-	    !options_size(command, options, MAX_MEMORY, quarter_of_memory(), &max_memory))
+	if (!options_number(command, options, PORT, 0, SERVING_PORT, &port) ||
+	    !options_number(command, options, TIMEOUT, 1, SERVING_TIMEOUT_S, &timeout) ||
+	    !options_number(command, options, MAX_OPEN, 1, SERVING_MAX_OPEN, &max_open) ||
+	    !options_size(command, options, MAX_MEMORY, serving_memory(), &max_memory))
 		return CLI_USAGE;
 	if (port > UINT16_MAX)
 		return cli_error(CLI_USAGE, "'%s' is no port: they end at %d",
@@ -186,13 +138,17 @@ static int run(const struct command *command, const struct options *options)
 	if (!token_option(command, options, TOKEN, TOKEN_FILE, &room, &token, &status))
 		return status;
 
-	const struct http_options http = {
-		.interface = interface ? interface : "127.0.0.1",
-		.port = (uint16_t)port,
-		.token = token,
-		.insecure = options->values[INSECURE] != NULL,
-		.allow_origins = options->values[ALLOW_ORIGIN],
-		.timeout_s = timeout < DAY_S ? (unsigned int)timeout : DAY_S,
+	const struct serving serving = {
+		.http =
+			{
+				.interface = interface ? interface : SERVING_INTERFACE,
+				.port = (uint16_t)port,
+				.token = token,
+				.insecure = options->values[INSECURE] != NULL,
+				.allow_origins = options->values[ALLOW_ORIGIN],
+				.timeout_s = timeout < DAY_S ? (unsigned int)timeout : DAY_S,
+			},
+		.open = options->values[OPEN] != NULL,
 	};
 
 	const struct catalog_options kept = {
@@ -209,7 +165,7 @@ static int run(const struct command *command, const struct options *options)
 	if (!add_recordings(options, catalog))
 		return CLI_FAILED;
 	catalog_watch(catalog, look, &watched);
-	return serve(&http, catalog);
+	return serving_run(&serving, catalog);
 }
 
 const struct command_body command_serve = {
@@ -217,7 +173,8 @@ const struct command_body command_serve = {
 	.option_count = sizeof(options_of_serve) / sizeof(options_of_serve[0]),
 	.run = run,
 	.details =
-		"The REST API: /list has the recordings, /data/ID/… or /data/last/… what they "
+		"The web interface at /, and the REST API: /list has the recordings, /data/ID/… or "
+		"/data/last/… what they "
 		"hold, /openapi.json all paths, parameters and answers. last is the last recording "
 		"of the "
 		"command line, or the newest of a directory given last. New recordings of a "

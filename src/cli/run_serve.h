@@ -1,0 +1,13 @@
+/* `mallow run --open`: shows what was recorded in a browser. */
+#ifndef MALLOW_CLI_RUN_SERVE_H
+#define MALLOW_CLI_RUN_SERVE_H
+
+#include "cli/run_registry.h"
+
+/*
+ * Serves the recordings of a run on this machine, and opens a browser, until SIGINT or SIGTERM. The
+ * first recording, which is the program's own, is the one that is shown. What fails is printed.
+ */
+void run_serve(const struct run_registry *registry);
+
+#endif
