@@ -73,7 +73,7 @@ def check_source(totals):
     """Fast checks of the source and of the built library: silent when all is well."""
     sources = run(["tools/sources.sh"], capture_output=True).stdout.decode().split("\0")[:-1]
     scripts = ["tools/setup.sh", "tools/build.sh", "tools/demo.sh", "tools/lint.sh", "tools/fuzz.sh",
-               "tools/sources.sh", "tools/static_library.sh", ".ci/run"]
+               "tools/sources.sh", "tools/static_library.sh", "web/build.sh", ".ci/run"]
     checks = {
         "direction of the rooms, headers": [PYTHON, "tools/check_rooms.py", "--headers", "--objects",
                                             BUILD / "meson"],
@@ -88,6 +88,17 @@ def check_source(totals):
         result = run(command)
         totals.add("source", name, "failed" if result.returncode else "passed")
         print(f"  {name}: {'FAILED' if result.returncode else 'ok'}", flush=True)
+
+
+def check_web(totals):
+    """The web interface: its types, and the unit tests of its logic."""
+    for name, command in {"generated types": ["node", "generate.mjs"],
+                          "typescript": ["node_modules/.bin/tsc", "--noEmit"]}.items():
+        result = subprocess.run(command, cwd=TOP / "web")
+        totals.add("web", name, "failed" if result.returncode else "passed")
+    junit = BUILD / "web.junit.xml"
+    check_with_junit(totals, "web", ["web/node_modules/.bin/vitest", "run", "--root", "web", "--reporter=junit",
+                                     f"--outputFile={junit}"], junit)
 
 
 def check_with_junit(totals, step, command, junit):
@@ -123,7 +134,7 @@ def main():
     totals = Totals()
     start = time.monotonic()
     # Each with the seconds it takes on two idle processors, measured.
-    steps = [("source", 8, check_source)]
+    steps = [("source", 8, check_source), ("the web interface", 5, check_web)]
     if not arguments.no_sanitizer:
         steps += [("unit tests under the address and undefined sanitizers", 30, lambda totals:
                    check_units(totals, "sanitizer", BUILD / "meson-asan"))]

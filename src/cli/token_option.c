@@ -29,11 +29,11 @@ static const char *read_token(const char *path, struct buf *room)
 	return cli_report_err(err) == CLI_OK ? buf_string(room) : NULL;
 }
 
-/* Whether a client can send the token. */
+/* Whether a client can send the token: in a header, and as a cookie (RFC 6265, 4.1.1). */
 static bool is_word(const char *text)
 {
 	for (; *text; text++)
-		if ((unsigned char)*text <= ' ' || *text == '\x7f')
+		if ((unsigned char)*text <= ' ' || strchr("\x7f\",;\\", *text))
 			return false;
 	return true;
 }
@@ -63,7 +63,9 @@ bool token_option(const struct command *command, const struct options *options, 
 		return false;
 	}
 	if (text && !is_word(text)) {
-		cli_error(*status, "%s: a token has no blanks, line ends or control characters",
+		cli_error(*status,
+			  "%s: a token has no blanks, line ends or control characters, and none "
+			  "of \" , ; \\",
 			  source);
 		return false;
 	}

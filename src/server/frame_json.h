@@ -38,7 +38,7 @@ void frame_json_deinit(struct frame_json *frames);
 struct err *frame_json_put_stack(struct frame_json *frames, struct json_writer *json,
 				 uint32_t stack);
 
-/* Writes of each frame of frame_json_put_stack() whether it is plumbing (plumbing.h), as an array. */
+/* Writes an array: of each frame of frame_json_put_stack() whether it is plumbing (plumbing.h). */
 struct err *frame_json_put_plumbing(struct frame_json *frames, struct json_writer *json,
 				    uint32_t stack);
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "page_files.h" // made by the build
+#include "server/page_files.h" // made by the build
 
 #define HTML "text/html; charset=utf-8"
 #define CSS  "text/css; charset=utf-8"

@@ -11,9 +11,9 @@
  * What the page may do in a browser: run its own script, ask its own server. Nothing that a
  * recording has in a name can make it load or send anything.
  */
-#define PAGE_POLICY \
-	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " \
-	"worker-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; " \
+#define PAGE_POLICY                                                                                \
+	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "            \
+	"worker-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "           \
 	"frame-ancestors 'none'"
 
 struct page_file {

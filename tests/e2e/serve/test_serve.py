@@ -146,7 +146,8 @@ def test_stacks_by_their_ids(served):
     rows = served.json(f"/data/{made.id}/allocations")["allocations"]
     for row in rows:
         got = served.json(f"/data/{made.id}/backtrace/{row['backtrace_id']}")
-        assert got == {"frames": row["backtrace"]}
+        assert set(got) == {"frames", "plumbing"} and got["frames"] == row["backtrace"]
+        assert len(got["plumbing"]) == len(got["frames"])
         alike = served.json(f"/data/{made.id}/allocations", backtraces=row["backtrace_id"])
         assert [r for r in rows if r["backtrace"] == row["backtrace"]] == alike["allocations"]
     for bad in ("1000000", "x", "-1", "18446744073709551616"):

@@ -95,10 +95,12 @@ def shown(media, target, body):
     """An answer as the file holds it: a value of JSON, or text."""
     if media == "application/json":
         return json_schema.parse(body)
-    if "/pprof/" in target:
+    if re.search(r"/pprof\b", target):
         return profile_of(body)
     if "/replay" in target:
         return replay_of(body)
+    if media.startswith("text/csv"):
+        return body.decode().replace("\r\n", "\n")
     return picture_of(body.decode()) if media == "image/svg+xml" else body.decode()
 
 

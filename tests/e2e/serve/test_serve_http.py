@@ -23,6 +23,22 @@ from servers import (FILTERS, example, fails, large, parameters_of, program, raw
 from queries import Recorded
 
 
+def test_the_page_needs_no_token_and_may_do_little(example, serve):
+    """Its files hold no data. They come whole, packed if the client likes that, or not again."""
+    server = serve("--token", "s3cret", example)
+    for target, kind in (("/", "text/html"), ("/?x=1", "text/html"), ("/app.js", "text/javascript"),
+                         ("/app.css", "text/css"), ("/flame_worker.js", "text/javascript")):
+        status, headers, body = server.request(target)
+        assert (status, headers["Content-Type"]) == (200, f"{kind}; charset=utf-8"), target
+        policy = headers["Content-Security-Policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'") and "unsafe" not in policy
+        assert server.request(target, If_None_Match=headers["ETag"])[0] == 304
+        assert gzip.decompress(server.request(target, Accept_Encoding="gzip")[2]) == body
+        assert server.request(target, "HEAD")[2] == b""
+    assert server.request("/list")[0] == 401
+    assert server.request("/", Host="elsewhere")[0] == 403
+
+
 def test_mistakes_are_named(example, serve):
     server = serve(example)
     path = "/data/last/allocations"
@@ -58,7 +74,7 @@ def test_mistakes_are_named(example, serve):
     for target in ("/data/00000000000000000000000000000000/mmaps", "/data/lost/mmaps",
                    "/data/" + "a" * 5000 + "/mmaps", "/data/../mmaps"):
         assert server.refused(target, 404) == "data not found"
-    for target in ("/", "/data", "/data/last", "/data/last/", "/data/last/mmaps/", "/list/x", "//list",
+    for target in ("/index.html", "/app.js/", "/data", "/data/last", "/data/last/", "/data/last/mmaps/", "/list/x", "//list",
                    "/data/last/../../../etc/passwd", "/../../etc/passwd", "/data//mmaps",
                    "/data/..%2f..%2fetc/passwd", "/data/last/export/flamegraph/a/b"):
         assert server.refused(target, 404) == "no such path: /openapi.json lists them"
@@ -211,7 +227,7 @@ def test_a_token_that_lists_of_processes_do_not_show(mallow, example, tmp_path, 
     assert knows(serve(example, "--token", "given", env={"MALLOW_TOKEN": "other"}), "given")
 
     for text, wanted in (("", "an empty token keeps nobody out"), ("\n", "an empty token keeps nobody out"),
-                         ("a b", "a token has no blanks"), ("a\nb\n", "a token has no blanks"),
+                         ("a;b", "a token has no blanks"), ("a b", "a token has no blanks"), ("a\nb\n", "a token has no blanks"),
                          ("a\0b", "holds a zero byte"), ("a" * 20_000_000, "is too large for a token")):
         path.write_text(text)
         status, message = fails(mallow, "--token-file", path, example)

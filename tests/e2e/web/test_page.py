@@ -1,0 +1,324 @@
+"""The web interface in a real browser: what pages show is what the server and the command line say."""
+import json
+import re
+import urllib.parse
+
+import pytest
+
+import browser
+from conftest import need
+from servers import Server
+
+PAGES = ["overview", "flame", "sites", "allocations", "leaks", "compare"]
+NBSP = "\u00a0"
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory):
+    need(browser.CHROMIUM)
+    need(browser.DRIVER)
+    driver = browser.start(tmp_path_factory.mktemp("chromium"))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def recording(tool, compile_sample, tmp_path_factory):
+    path = tmp_path_factory.mktemp("web") / "server.mallow"
+    run = tool("run", "-o", path, "--free-stacks", "--memory-samples", "10ms", "--", compile_sample("web_server", "gcc", "-O1"), check=False)
+    assert run.returncode == 7, run.stderr
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(mallow, recording):
+    server = Server(mallow, recording)
+    yield server
+    server.end()
+
+
+@pytest.fixture
+def page(driver, server):
+    page = browser.Page(driver, server.port)
+    yield page
+    page.check()
+
+
+def size(text):
+    """The first amount of a text in bytes, as far as it is told: (least, most)."""
+    found = re.search(r"([\d.,]+)\s(B|KB|MB|GB)\b", text.replace(NBSP, " "))
+    assert found, text
+    number = found[1].replace(",", "")
+    unit = 1000 ** ["B", "KB", "MB", "GB"].index(found[2])
+    half = 0.5 * 10 ** -len(number.partition(".")[2]) * unit
+    return float(number) * unit - half, float(number) * unit + half
+
+
+def exact(page, css):
+    """The number to the byte, in the title of an element."""
+    return int(re.sub(r"[^\d-]", "", page.wait("return document.querySelector(arguments[0])?.title", css)))
+
+
+def test_smoke(page, server, tool, recording):
+    """The overview: its sentence is that of the report, its numbers are those of the server."""
+    page.open()
+    report = tool("report", recording).stdout
+    headline = server.json("/data/last/findings")["headline"]["sentence"]
+    assert page.text("h1").replace(NBSP, " ") == " ".join(headline.split())
+    assert " ".join(headline.split()) in " ".join(report.split())
+    summary = server.json("/data/last/summary")
+    assert exact(page, ".sum") == summary["matched"]["peak_bytes"]
+    assert "register_label" in page.text(".findings")
+    assert [text.strip() for text in page.texts(".flag-name")][0] == "⚑ serving"
+    assert page.run("return document.querySelectorAll('.strip canvas').length") == 1
+    assert not page.axe()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", PAGES)
+def test_each_page_is_sound(page, name):
+    """A heading, nothing for axe-core to find, light and dark, and no sideways scrolling on a phone."""
+    for theme, width in (("light", 1440), ("dark", 1440), ("light", 380)):
+        page.theme(theme)
+        page.size(width, 900)
+        page.open(f"#/{name}")
+        assert len(page.texts("h1")) == 1
+        assert not page.axe(), (theme, width)
+        assert page.run("return document.documentElement.scrollWidth") <= width
+    page.theme("light")
+
+
+@pytest.mark.long
+def test_the_brush_rules_every_page(page, server):
+    """A drag on one page; then the same range, and the same numbers, on each."""
+    page.open("#/sites")
+    page.drag(".strip-field", 0.2, 0.6)
+    found = re.search(r"range=kept:(\d+)ns\.\.(\d+)ns", urllib.parse.unquote(page.hash))
+    assert found, page.hash
+    begin, end = map(int, found.groups())
+    conditions = {"from": f"{begin}ns", "to": f"{end}ns", "lifetime": "only_not_deallocated_in_current_range"}
+    peak = server.json("/data/last/summary", **conditions)["matched"]["peak_bytes"]
+    for name in ("sites", "flame", "allocations", "leaks", "overview"):
+        page.run(f"document.querySelector('.rail a[href*=\"#/{name}\"]').click()")
+        page.settle()
+        assert exact(page, ".sum") == peak, name
+    page.run("document.querySelector('.rail a[href*=\"#/sites\"]').click()")
+    page.settle()
+    sums = server.json("/data/last/sums", **conditions)
+    assert sums["all"]["bytes"] == peak
+    low, high = size(page.text("h1").split("·")[1])
+    assert low <= peak <= high
+    page.run("history.back()")
+    page.settle()
+    assert "#/overview" in page.hash
+
+
+@pytest.mark.long
+def test_a_click_chooses_a_moment_with_exact_numbers(page, server):
+    """The curve, the chip, the graph's root and the table agree to the byte."""
+    page.open("#/flame")
+    page.drag(".strip-field", 0.7, 0.7)
+    moment = int(re.search(r"range=moment:(\d+)ns", page.hash)[1])
+    series = server.json("/data/last/series")
+    assert moment in series["at_ns"]
+    live = series["live_last"][series["at_ns"].index(moment)]
+    flame = server.json("/data/last/flame", alive_at=f"{moment}ns")
+    sums = server.json("/data/last/sums", alive_at=f"{moment}ns")
+    assert exact(page, ".sum") == live == flame["bytes"][0] == sums["all"]["bytes"]
+    low, high = size(page.text("h1"))
+    assert low <= live <= high
+
+
+@pytest.mark.long
+def test_keys(page):
+    page.open("#/sites")
+    page.press("P")
+    assert "range=moment:" in page.hash
+    page.press("gf")
+    assert page.hash.startswith("#/flame")
+    page.press("3")
+    assert "metric=calls" in page.hash
+    page.press("0")
+    assert "range" not in page.hash
+    page.press("?")
+    assert "Keys and words" in page.text("dialog h2")
+    page.press("\ue00c")
+    assert page.run("return document.querySelector('dialog') === null")
+
+
+@pytest.mark.long
+def test_sites_and_their_drawer(page, server):
+    page.open("#/sites?by=function&metric=leaked")
+    first = page.texts(".grid-row")[0]
+    assert first.startswith("register_label")
+    page.click(".grid-row")
+    text = page.text(".drawer").replace(NBSP, " ")
+    sums = server.json("/data/last/sums", by="function", sort_by="leaked", count=1)
+    assert sums["keys"][0]["name"][0] == "register_label()"
+    low, high = size(text.split("\n", 1)[1])
+    assert low <= sums["leaked"][0] <= high
+    assert "worker-" in text and "handle" in text and "Freed by\n\nnowhere" in text
+    page.press("j")
+    assert "sel=" in page.hash and "register_label" not in urllib.parse.unquote(page.hash)
+    page.press("\ue00c")
+    assert "sel=" not in page.hash
+
+
+@pytest.mark.long
+def test_sorting_asks_the_server(page, server):
+    page.open("#/sites?by=function")
+    page.run("[...document.querySelectorAll('[role=columnheader] button')].find((b) => b.innerText.startsWith('calls')).click()")
+    page.settle()
+    assert "sort=calls" in page.hash
+    shown = [text.split("\n")[0].split(" ")[0] for text in page.texts(".grid-row .site-name")]
+    sums = server.json("/data/last/sums", by="function", sort_by="calls")
+    names = [re.split(r"[(<]| \[", sums["keys"][0]["name"][key])[0].split("::")[-1] for key in sums["key"]]
+    assert [name.split("::")[-1] for name in shown] == names[:len(shown)]
+
+
+@pytest.mark.long
+def test_the_filter_form_has_every_condition(page, server):
+    page.open("#/sites")
+    page.run("[...document.querySelectorAll('.chips button')].find((b) => b.innerText === '+ filter').click()")
+    document = server.json("/openapi.json")["components"]["parameters"]
+    conditions = {item["name"] for item in document.values()} - {"before"}
+    assert set(page.texts(".condition label")) == conditions
+    page.run("const field = document.getElementById('condition-size_min'); field.value = '4K';"
+             "field.dispatchEvent(new Event('input', {bubbles: true}))")
+    page.click(".filter-form button.main")
+    assert "size_min=4K" in page.hash
+    assert exact(page, ".sum") == server.json("/data/last/summary", size_min="4K")["matched"]["peak_bytes"]
+    page.click(".chip .out[aria-label^='without']")
+    assert "size_min" not in page.hash
+
+
+@pytest.mark.long
+def test_a_wrong_condition_is_the_servers_line(page):
+    page.open("#/sites?size_min=much")
+    assert "'much' is no value of size_min" in page.text(".failure")
+    assert page.messages()  # chromium says that the answer was 400
+
+
+@pytest.mark.long
+def test_what_grew(page, server):
+    """Both sides and the change, in the table, the graph and the chip."""
+    end = int(server.json("/data/last/summary")["facts"]["duration_s"] * 1e9)
+    page.open(f"#/sites?range=grew:{end // 4}ns..{end // 2}ns&by=function")
+    answer = server.json("/data/last/sums", **{"by": "function", "alive_at": f"{end // 2}ns", "b.alive_at": f"{end // 4}ns"})
+    change = answer["change"]["all"]["bytes"]
+    assert exact(page, ".sum") == abs(change)
+    assert "register_label" in page.text(".changes")
+    page.open(f"#/flame?range=grew:{end // 4}ns..{end // 2}ns")
+    low, high = size(page.text("h1"))
+    assert low <= abs(change) <= high
+
+
+@pytest.mark.long
+def test_compare_two_moments(page):
+    page.open("#/compare")
+    page.click(".begin button")
+    heading = page.text("h1").replace(NBSP, " ")
+    assert "before" in heading and "after" in heading
+    assert "report_job" in page.text(".changes")
+    page.run("[...document.querySelectorAll('button')].find((b) => b.innerText.includes('swap')).click()")
+    page.settle()
+    assert heading != page.text("h1").replace(NBSP, " ")
+
+
+@pytest.mark.long
+def test_allocations_jump_and_drawer(page, server):
+    page.open("#/allocations")
+    total = server.json("/data/last/allocations", count=1)["total_count"]
+    assert page.text("h1").startswith(f"{total:,} allocations")
+    page.run("const field = document.getElementById('jump'); field.value = '2000';"
+             "field.dispatchEvent(new Event('input', {bubbles: true}))")
+    page.run("document.getElementById('jump').form.requestSubmit()")
+    page.settle()
+    page.wait("return [...document.querySelectorAll('.grid-row')].some((row) => row.innerText.startsWith('2,000'))")
+    page.open("#/allocations?entry=realloc&sort=size")
+    page.click(".grid-row")
+    assert "Chain of reallocs" in page.text(".drawer")
+    assert "Freed by" in page.text(".drawer")
+
+
+@pytest.mark.long
+def test_leaks_by_shape_and_suppressions(page, server):
+    page.open("#/leaks")
+    assert "Grows to the end" in page.text(".leaks")
+    assert "register_label" in page.text(".leak-list")
+    page.run("[...document.querySelectorAll('button')].find((b) => b.innerText.startsWith('Suppress')).click()")
+    page.run("const field = document.getElementById('suppress'); field.value = 'leak:register_label';"
+             "field.dispatchEvent(new Event('input', {bubbles: true}))")
+    page.settle()
+    summary = server.json("/data/last/summary", suppress="leak:register_label")
+    low, high = size(page.text(".suppress p"))
+    assert low <= summary["all"]["leaked_bytes"] - summary["matched"]["leaked_bytes"] <= high
+    page.click(".suppress button.main")
+    assert "suppress=leak" in page.hash
+    page.run("localStorage.clear()")
+
+
+@pytest.mark.long
+def test_search_finds_what_is_not_drawn(page, server):
+    page.open("#/flame?find=register_label")
+    peak = server.json("/data/last/summary")["peak"]["at_ns"]
+    sums = server.json("/data/last/sums", alive_at=f"{peak}ns", function_regex="(?i)register_label", by="module")
+    line = next(text for text in page.texts(".flame-switches span") if "register_label" in text)
+    low, high = size(line)
+    assert low <= sums["all"]["bytes"] <= high
+
+
+@pytest.mark.long
+def test_exports_are_those_of_the_server(page, server):
+    page.open("#/sites?function_regex=register_label")
+    page.click(".export > button")
+    links = {link.rsplit("/export/")[1].split("?")[0]: link for link in
+             page.run("return [...document.querySelectorAll('.export a')].map((a) => a.href)")}
+    assert set(links) == {"flamegraph", "pprof", "collapsed", "csv", "heaptrack"}
+    for link in links.values():
+        target = link.removeprefix(page.origin)
+        assert "function_regex=register_label" in target
+        assert server.request(target)[0] == 200
+
+
+@pytest.mark.long
+def test_the_token_becomes_a_cookie(driver, mallow, recording):
+    server = Server(mallow, recording, "--token", "a&b=%c")
+    page = browser.Page(driver, server.port)
+    try:
+        page.driver.get(f"{page.origin}/")
+        page.wait("return document.querySelector('.failure') !== null")
+        page.open("#token=" + urllib.parse.quote("a&b=%c", safe=""))
+        assert "token" not in page.run("return location.href")
+        assert page.text("h1").strip()
+    finally:
+        page.run("document.cookie = 'mallow_token=; max-age=0; path=/'")
+        page.messages()
+        server.end()
+
+
+@pytest.mark.long
+def test_hostile_names_are_text(driver, mallow, tmp_path):
+    """Names of functions, files and threads come from the recording."""
+    hostile = "<img src=x onerror=\"document.title='owned'\">"
+    path = tmp_path / "hostile.mallow"
+    source = tmp_path / "hostile.c"
+    source.write_text('#include <stdlib.h>\n#include <sys/prctl.h>\nint main(void)\n{\n'
+                      f'prctl(PR_SET_NAME, {json.dumps(hostile[:15])});\n'
+                      'for (int i = 0; i < 100; i++)\n__asm__ volatile("" :: "r"(malloc(100 + i)));\nreturn 0;\n}\n')
+    import subprocess
+    program = tmp_path / hostile.replace("/", "")
+    subprocess.run(["gcc", "-g", "-o", program, source], check=True)
+    subprocess.run([mallow, "run", "-o", path, "--", program, hostile], check=True, capture_output=True)
+    server = Server(mallow, path)
+    page = browser.Page(driver, server.port)
+    try:
+        for name in PAGES:
+            page.open(f"#/{name}?function_regex=%3Cimg")
+            page.open(f"#/{name}")
+            assert page.run("return document.querySelectorAll('main img, .recording img').length") == 0
+            assert page.driver.title != "owned"
+        assert "<img" in page.text(".recording b")
+        page.check()
+    finally:
+        server.end()
