@@ -7,8 +7,8 @@ folder=$(realpath "$1")
 depfile=$(realpath "$2")
 cd "$(dirname "$0")"
 
-# npm writes this file last. It may be root who builds, in a clone of somebody else.
-if [ ! node_modules/.package-lock.json -nt package-lock.json ]; then
+# npm writes this file last.
+if [ -z "$(find node_modules/.package-lock.json -newer package-lock.json 2>/dev/null)" ]; then
 	log=$folder/npm.log
 	npm ci --no-audit --no-fund --no-progress >"$log" 2>&1 || {
 		cat "$log" >&2

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { dragged } from '../src/charts/strip/drag';
 import { placeFlags, snap } from '../src/charts/strip/flags';
-import { nearestStep, resample, stacked } from '../src/charts/strip/strip_data';
+import { nearestStep, resample, stacked, stripCurves } from '../src/charts/strip/strip_data';
 
 describe('curves', () => {
 	test('samples are lines between them, and stay beyond their ends', () => {
@@ -38,4 +38,16 @@ describe('drags', () => {
 	test('an edge that passes the other becomes it', () => {
 		expect(dragged({ hold: 'from', start: 20, before, moved: true }, 70, 100, 'kept')).toEqual({ from: 40, to: 70, mode: 'kept' });
 	});
+});
+
+test('untouched memory is only known near a sample', () => {
+	const steps = [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000];
+	const zero = steps.map(() => 0);
+	const memory = { at_ns: [100, 1000], virtual_size: [], resident: [50, 50], anonymous: [10, 10], file: [1, 1], shared: [0, 0], swap: [0, 0] };
+	const series = {
+		start_ns: 0, end_ns: 1000, late_ns: 1, at_ns: steps, live_last: steps.map(() => 90), live_most: zero, live_slack: zero,
+		live_blocks: zero, allocated_bytes: zero, allocated_blocks: zero, freed_bytes: zero, freed_blocks: zero, curves: [], memory,
+		peak: { at_ns: 0, bytes: 0, blocks: 0, thread: null, backtrace_id: null },
+	};
+	expect([...stripCurves(series, true).untouched]).toEqual([1, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
 });

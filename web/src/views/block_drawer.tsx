@@ -15,7 +15,7 @@ const STEPS = 12;
 function chainWords(chain: Allocation[]): string {
 	const sizes = chain.map((block) => formatBytes(block.size));
 	const shown = sizes.length > STEPS ? [...sizes.slice(0, 4), '…', ...sizes.slice(-3)] : sizes;
-	const copied = chain.slice(0, -1).reduce((sum, block) => sum + block.size, 0);
+	const copied = chain.slice(1).reduce((sum, block, i) => sum + Math.min(chain[i]!.size, block.size), 0);
 	return `${shown.join(' › ')} (${formatCount(chain.length - 1)} steps, ${formatBytes(copied)} copied at most)`;
 }
 

@@ -1,7 +1,7 @@
 /* What is compared: two recordings, or two moments; a side is a recording and a moment of it. */
 import type { Mark, Recording } from '../api/generated';
 import { baseName } from '../components/site_name';
-import { go, place, recordings, summary } from '../state/state';
+import { facts, go, place, recordings, summary } from '../state/state';
 import { formatBytes, formatCount, formatTime } from '../text/units';
 
 export interface Side {
@@ -11,10 +11,12 @@ export interface Side {
 }
 
 export function sides(): { before: Side; after: Side } {
-	const { recording, conditions, brush } = place.value;
+	const { conditions, brush } = place.value;
+	const named = (id: string) => (id === 'last' ? (facts.value?.id ?? id) : id);
+	const recording = named(place.value.recording);
 	const now = brush?.mode === 'moment' || brush?.mode === 'grew' ? `${brush.to}ns` : (conditions.alive_at ?? '');
 	const then = brush?.mode === 'grew' ? `${brush.from}ns` : (conditions['b.alive_at'] ?? '');
-	return { before: { recording: conditions['b.id'] ?? recording, at: then }, after: { recording, at: now } };
+	return { before: { recording: named(conditions['b.id'] ?? recording), at: then }, after: { recording, at: now } };
 }
 
 /** Whether there is something to compare. */

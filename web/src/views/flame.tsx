@@ -45,7 +45,7 @@ function sentenceOf(graph: Graph): string {
 	let best = -1;
 	for (let i = 1; i < flame.parent.length; i++)
 		if (flame.bytes[i]! >= whole / 2 && isOwn(graph, i)) best = i;
-	const below = best > 0 ? `, ${formatPercent(flame.bytes[best]!, whole)} of it below ${labels[flame.name[best]!]}` : '';
+	const below = best > 0 ? `, ${formatPercent(flame.bytes[best]!, whole)} of it below ${labels[flame.name[best]!]!.split(' › ').pop()}` : '';
 	return `${format(whole)} ${metricWords()}${whenWords()}${below}.`;
 }
 

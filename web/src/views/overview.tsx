@@ -4,12 +4,12 @@ import type { Findings } from '../api/findings';
 import { useAnswer } from '../api/answer';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
-import { dataPath, go, place } from '../state/state';
+import { dataPath, go, isDifference, place } from '../state/state';
 import { MODE_WORDS } from '../state/brush';
 import { formatTime } from '../text/units';
 import { Sentence } from '../text/sentence';
 import { FindingCards } from './overview_findings';
-import { TopSites, type TopTable } from './overview_tables';
+import { TopChanges, TopSites, type TopTable } from './overview_tables';
 import { RunFacts } from './overview_facts';
 import '../styles/overview.css';
 
@@ -78,10 +78,8 @@ export function Overview() {
 				<RunFacts />
 			</section>
 			<div class="overview-tables">
-				<Switch label="tables" choices={TABS} value={tab} onChange={(value) => go({ view: { tab: value === 'memory' ? '' : value } })} />
-				{tablesOf(tab).map((table) => (
-					<TopSites key={table.column} table={table} />
-				))}
+				{isDifference.value ? null : <Switch label="tables" choices={TABS} value={tab} onChange={(value) => go({ view: { tab: value === 'memory' ? '' : value } })} />}
+				{isDifference.value ? <TopChanges /> : tablesOf(tab).map((table) => <TopSites key={table.column} table={table} />)}
 			</div>
 		</div>
 	);

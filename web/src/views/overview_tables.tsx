@@ -1,12 +1,14 @@
-/* The largest sites of what is chosen: short tables whose rows and remainder add up to the whole. */
-import type { SumsTable } from '../api/generated';
+/* The largest sites, or changes, of what is chosen: short tables whose rows and remainder add up to the whole. */
+import type { SumsChange, SumsTable } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { Bytes, Count, Share } from '../components/amount';
 import { Shown } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { Spark } from '../charts/spark';
-import { dataPath, go, linkTo, plainConditions } from '../state/state';
-import { formatBytes, formatCount } from '../text/units';
+import { measure } from '../state/measure';
+import { conditions, dataPath, go, linkTo, plainConditions } from '../state/state';
+import { ChangeTable } from './change_table';
+import { formatBytes, formatChange, formatCount } from '../text/units';
 import type { Metric } from '../state/place';
 
 const ROWS = 6;
@@ -110,6 +112,31 @@ export function TopSites({ table }: { table: TopTable }) {
 						</>
 					);
 				}}
+			</Shown>
+		</section>
+	);
+}
+
+const CHANGES = 12;
+
+/** Of a difference: who changed most. */
+export function TopChanges() {
+	const { column, format } = measure.value;
+	const answer = useAnswer<SumsChange>(dataPath('sums'), { ...conditions.value, by: 'function', sort_by: column, count: CHANGES });
+	return (
+		<section class="top-sites" aria-label="what changed">
+			<Shown answer={answer} height={300}>
+				{(data) => (
+					<>
+						<h2>
+							What changed{' '}
+							<span class="muted">
+								{formatChange(data.change.all[column], format)}, from {format(data.before.all[column])} to {format(data.after.all[column])}
+							</span>
+						</h2>
+						<ChangeTable answer={data} measure={measure.value} by="function" />
+					</>
+				)}
 			</Shown>
 		</section>
 	);

@@ -7,7 +7,7 @@ export function Legend({ curves, late }: { curves: StripCurves; late: number }) 
 		if (name === 'freed late') return `freed after ${formatTime(late)} or more`;
 		return name;
 	};
-	const untouched = curves.resident !== null && curves.live.some((value, i) => value > curves.resident![i]!);
+	const untouched = curves.untouched.includes(1);
 	return (
 		<ul class="legend">
 			{curves.bands.map((band) => (

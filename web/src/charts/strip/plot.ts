@@ -30,9 +30,9 @@ function hatch(line: string, ground: string): CanvasPattern | null {
 
 /* Fills what of `live` is above `resident`. */
 function hatchUntouched(plot: uPlot, curves: StripCurves): void {
-	const { resident, live, x } = curves;
-	const pattern = resident && hatch(colour('freed-late'), colour('ground'));
-	if (!pattern || !live.some((value, i) => value > resident[i]!)) return;
+	const { resident, live, untouched, x } = curves;
+	const pattern = resident && untouched.includes(1) && hatch(colour('freed-late'), colour('ground'));
+	if (!pattern) return;
 	const context = plot.ctx;
 	const at = (value: number) => plot.valToPos(value, 'y', true);
 	context.save();
@@ -42,7 +42,7 @@ function hatchUntouched(plot: uPlot, curves: StripCurves): void {
 	context.fillStyle = pattern;
 	context.beginPath();
 	for (let i = 1; i < x.length; i++) {
-		if (live[i]! <= resident[i]! && live[i - 1]! <= resident[i - 1]!) continue;
+		if (!untouched[i] && !untouched[i - 1]) continue;
 		const left = plot.valToPos(x[i - 1]!, 'x', true);
 		const right = plot.valToPos(x[i]!, 'x', true);
 		context.moveTo(left, at(Math.max(live[i - 1]!, resident[i - 1]!)));

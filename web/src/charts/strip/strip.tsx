@@ -91,8 +91,8 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 	const width = useWidth(host);
 	const span = shownSpan();
 	const answer = useSeries(span);
-	const byFate = !(place.value.page === 'overview' && place.value.view.by);
-	const curves = useMemo(() => (answer.data ? stripCurves(answer.data, byFate) : null), [answer.data]);
+	const whole = !(place.value.page === 'overview' && place.value.view.by) && !Object.keys(standingConditions.value).length;
+	const curves = useMemo(() => (answer.data ? stripCurves(answer.data, whole) : null), [answer.data]);
 	usePeakOfRange();
 	usePlot(host, curves, width, props.plotHeight + AXIS_BELOW, span);
 	return (
@@ -211,8 +211,8 @@ function Overlay({ curves, span, width, height, series }: OverlayProps) {
 		<div class="strip-over" style={{ left: `${AXIS_LEFT}px`, right: `${PLOT_RIGHT}px`, height: `${FLAG_ROWS + height}px` }}>
 			{placeFlags(marks, span.from, span.to, width).map((flag) => (
 				<div key={`${flag.at}${flag.text}`} class="flag" style={{ left: `${100 * flag.x}%` }}>
-					<button type="button" class="flag-name" title={`${flag.text}, ${formatTime(flag.at)}`} onClick={() => chooseMoment(flag.at)}>
-						⚑{flag.labelled ? ` ${flag.text}` : ''}
+					<button type="button" class="flag-name" aria-label={flag.text} title={`${flag.text}, ${formatTime(flag.at)}`} onClick={() => chooseMoment(flag.at)}>
+						{flag.labelled ? `⚑ ${flag.text}` : ''}
 					</button>
 				</div>
 			))}

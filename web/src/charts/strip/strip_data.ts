@@ -17,8 +17,10 @@ export interface StripCurves {
 	bands: Band[];
 	/** Resident memory; null: the recording has no samples of it. */
 	resident: Column | null;
-	/** What is live, with slack: beyond `resident` it was asked for and not touched. */
+	/** What is live, with slack. */
 	live: Column;
+	/** Steps in which it is known that live memory beyond `resident` was asked for and not touched. */
+	untouched: Uint8Array;
 }
 
 /** Samples at other times than x, as a line between them; before the first and after the last they stay. */
@@ -37,6 +39,20 @@ export function resample(at: number[], values: number[], x: number[]): Column {
 		}
 	}
 	return result;
+}
+
+/* Between two samples nothing is known: a step counts if one was taken not far from it. */
+const NEAR = 1 / 100;
+
+function untouchedSteps(series: Series, live: Column, resident: Column | null): Uint8Array {
+	const { at_ns: samples } = series.memory;
+	const reach = (series.end_ns - series.start_ns) * NEAR;
+	let next = 0;
+	return Uint8Array.from(series.at_ns, (time, i) => {
+		while (next + 1 < samples.length && Math.abs(samples[next + 1]! - time) <= Math.abs(samples[next]! - time)) next++;
+		const known = samples.length > 0 && Math.abs(samples[next]! - time) <= reach;
+		return resident && known && live[i]! > resident[i]! ? 1 : 0;
+	});
 }
 
 const FATES: Record<string, [string, string]> = {
@@ -75,17 +91,20 @@ function memoryBands(series: Series, live: Column): Band[] {
 	return bands;
 }
 
-export function stripCurves(series: Series, byFate: boolean): StripCurves {
+/** `whole`: the curves are of all blocks, by their fate. Only then what is resident beyond them says something. */
+export function stripCurves(series: Series, whole: boolean): StripCurves {
 	const bands = curveBands(series);
 	const slack = Float64Array.from(series.live_slack);
 	bands.push({ colour: 'slack', name: 'slack', values: slack });
 	const live = slack.map((value, i) => value + series.live_last[i]!);
 	const { memory } = series;
+	const resident = whole && memory.at_ns.length ? resample(memory.at_ns, memory.resident, series.at_ns) : null;
 	return {
 		x: Float64Array.from(series.at_ns, (ns) => ns / 1e9),
-		bands: byFate ? [...bands, ...memoryBands(series, live)] : bands,
-		resident: byFate && memory.at_ns.length ? resample(memory.at_ns, memory.resident, series.at_ns) : null,
+		bands: whole ? [...bands, ...memoryBands(series, live)] : bands,
+		resident,
 		live,
+		untouched: untouchedSteps(series, live, resident),
 	};
 }
 
