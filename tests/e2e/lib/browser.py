@@ -1,13 +1,13 @@
 """A real browser for the tests of the web interface: Debian's chromium by python3-selenium."""
+import http.client
 import json
+import pathlib
 import re
 import time
 
-from conftest import TOP
-
 # Both are packages of Debian, see tools/packages.txt.
 CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
-AXE = TOP / "web" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = pathlib.Path(__file__).resolve().parents[3] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 def start(folder):
@@ -23,6 +23,15 @@ def start(folder):
     options.add_experimental_option("prefs", {"download.default_directory": str(folder)})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     return webdriver.Chrome(service=Service(DRIVER), options=options)
+
+
+def sent(port, target):
+    """A file of the page as a browser gets it: packed."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("GET", target, headers={"Accept-Encoding": "gzip"})
+    body = connection.getresponse().read()
+    connection.close()
+    return body
 
 
 class Page:
