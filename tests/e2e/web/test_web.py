@@ -298,6 +298,35 @@ def test_the_token_becomes_a_cookie(driver, mallow, recording):
 
 
 @pytest.mark.long
+def test_a_server_that_is_gone_and_comes_back(driver, mallow, recording):
+    """What was there stays, the page says so, and asks again by itself."""
+    server = Server(mallow, recording)
+    page = browser.Page(driver, server.port)
+    try:
+        page.open("#/sites")
+        before = page.text("h1")
+        server.end()
+        page.run("location.hash = '#/sites?size_min=300'")
+        assert "not reached" in page.text(".unreached")
+        assert page.text("h1") == before
+        server = Server(mallow, recording, "-p", page.origin.rsplit(":", 1)[1])
+        page.wait("return document.querySelector('.unreached') === null")
+        page.settle()
+        assert "size ≥ 300" in page.text(".chips")
+        page.messages()
+    finally:
+        server.end()
+
+
+@pytest.mark.long
+def test_nothing_matches(page):
+    """The way out is named."""
+    page.open("#/sites?size_min=64G")
+    page.click(".nothing button")
+    assert "size_min" not in page.hash and page.texts(".grid-row")
+
+
+@pytest.mark.long
 def test_hostile_names_are_text(driver, mallow, tmp_path):
     """Names of functions, files and threads come from the recording."""
     hostile = "<img src=x onerror=\"document.title='owned'\">"

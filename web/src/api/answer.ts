@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { signal } from '@preact/signals';
 import { ApiError, get, target, type Params } from './client';
+import { retryDelay } from './reach';
 
 export interface Answer<T> {
 	/** The last answer, maybe to an earlier question (`stale`); null before the first. */
@@ -64,18 +65,25 @@ export function useAnswer<T>(path: string | null, params: Params = {}): Answer<T
 	const [, redraw] = useState(0);
 	const state = useRef<{
 		data: T | null; of: string | null; error: ApiError | null; since: number | null;
-		flying: string | null; wanted: string | null; gone: boolean;
-	}>({ data: null, of: null, error: null, since: null, flying: null, wanted: null, gone: false }).current;
+		flying: string | null; wanted: string | null; gone: boolean; failures: number;
+	}>({ data: null, of: null, error: null, since: null, flying: null, wanted: null, gone: false, failures: 0 }).current;
 
+	const askAgain = (at: string) => {
+		setTimeout(() => {
+			if (!state.gone && state.wanted === at && state.flying === null) fly(at);
+		}, retryDelay(state.failures++));
+	};
 	const fly = (next: string) => {
 		state.flying = next;
 		state.since ??= performance.now();
 		fetchAnswer<T>(next)
 			.then(
-				(data) => Object.assign(state, { data, of: next, error: null }),
+				(data) => Object.assign(state, { data, of: next, error: null, failures: 0 }),
 				(error) => {
 					if (!(error instanceof ApiError)) throw error;
-					if (next === state.wanted) Object.assign(state, { error, of: next });
+					// Without a server what is there stays, and the question is asked again.
+					if (error.status === 0) askAgain(next);
+					else if (next === state.wanted) Object.assign(state, { error, of: next });
 				},
 			)
 			.finally(() => {

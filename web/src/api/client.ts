@@ -1,5 +1,7 @@
 /* Questions to the server that this page came from. Nothing here knows what is shown. */
 
+import { noteReached, noteUnreached } from './reach';
+
 /** What a request takes beyond its path; undefined and '' are left out. */
 export type Params = Record<string, string | number | undefined>;
 
@@ -33,8 +35,10 @@ export async function get<T>(at: string): Promise<T> {
 	try {
 		response = await fetch(at, { credentials: 'same-origin' });
 	} catch {
+		noteUnreached();
 		throw new ApiError(0, 'the server was not reached');
 	}
+	noteReached();
 	if (!response.ok) throw await failure(response);
 	try {
 		return (await response.json()) as T;

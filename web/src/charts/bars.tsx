@@ -7,6 +7,8 @@ export interface Bar {
 	value: number;
 	/** Never freed: in its own colour, and so called. */
 	leaked: boolean;
+	least: number | null;
+	largest: number | null;
 }
 
 /** Rows of /sums by size or lifetime, in the order of their classes. */
@@ -22,7 +24,7 @@ export function barsOf(sums: SumsTable, by: 'size' | 'lifetime', column: 'bytes'
 	return rows.map(({ least, largest, value }) => {
 		const leaked = by === 'lifetime' && least === null;
 		const name = leaked ? 'never freed' : `${format(least ?? 0)} to ${largest === null ? 'any' : format(largest)}`;
-		return { name, value, leaked };
+		return { name, value, leaked, least, largest };
 	});
 }
 
@@ -32,7 +34,12 @@ export const classEnds = (sums: SumsTable, by: 'size' | 'lifetime'): [string, st
 	return least.length ? [format(Math.min(...least)), format(Math.max(...least))] : ['', ''];
 };
 
-export function Bars(props: { title: string; bars: Bar[]; ends: [string, string]; count: boolean }) {
+/** Whether a value is in the class; null: was never freed. */
+export const isInClass = (bar: Bar, value: number | null): boolean =>
+	value === null ? bar.leaked : bar.least !== null && value >= bar.least && (bar.largest === null || value <= bar.largest);
+
+/** `marked`: the bar that is spoken of, with an edge. */
+export function Bars(props: { title: string; bars: Bar[]; ends: [string, string]; count: boolean; marked?: (bar: Bar) => boolean }) {
 	const most = Math.max(1, ...props.bars.map((bar) => bar.value));
 	const format = props.count ? formatCount : formatBytes;
 	return (
@@ -41,7 +48,7 @@ export function Bars(props: { title: string; bars: Bar[]; ends: [string, string]
 				{props.bars.map((bar) => (
 					<span
 						key={bar.name}
-						class={bar.leaked ? 'leaked' : ''}
+						class={`${bar.leaked ? 'leaked' : ''}${props.marked?.(bar) ? ' marked' : ''}`}
 						title={`${bar.name}: ${format(bar.value)}`}
 						style={{ height: `${((100 * bar.value) / most).toFixed(1)}%` }}
 					/>

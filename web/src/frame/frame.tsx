@@ -13,6 +13,7 @@ import { Help } from './help';
 import { useKeys } from './keys';
 import { Rail } from './rail';
 import { TopBar } from './top_bar';
+import { Unreached } from './unreached';
 import '../styles/frame.css';
 
 const STRIP_HEIGHT = 62;
@@ -54,6 +55,7 @@ export function Frame() {
 			</a>
 			<TopBar />
 			<Rail />
+			<Unreached />
 			<main id="view" tabIndex={-1} data-page={place.value.page}>
 				<Page />
 			</main>

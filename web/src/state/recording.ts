@@ -3,6 +3,7 @@ import { signal, untracked } from '@preact/signals';
 import type { Recording, Summary } from '../api/generated';
 import { ApiError } from '../api/client';
 import { fetchAnswer } from '../api/answer';
+import { retryDelay } from '../api/reach';
 import { recordings, summary } from './state';
 
 /** Why there is no recording to be shown. */
@@ -24,7 +25,9 @@ export function loadRecording(id: string, again = false): void {
 		},
 		(error) => {
 			if (!(error instanceof ApiError)) throw error;
-			if (shown === id) failure.value = error;
+			if (shown !== id) return;
+			failure.value = error;
+			if (error.status === 0) setTimeout(() => shown === id && loadRecording(id, true), retryDelay(3));
 		},
 	);
 	fetchAnswer<Recording[]>('/list').then(

@@ -6,6 +6,7 @@ import { ApiError, target } from '../api/client';
 import { usePages } from '../api/pages';
 import { Failure } from '../components/shown';
 import { Bytes } from '../components/amount';
+import { Nothing } from '../components/nothing';
 import { SiteName, type SiteNameProps } from '../components/site_name';
 import { Table, type Column } from '../components/table';
 import { say } from '../state/say';
@@ -113,7 +114,9 @@ export function Allocations() {
 			</h1>
 			<JumpTo onJump={setJump} />
 			<div class={`with-drawer${block ? ' open' : ''}`}>
-				{first ? (
+				{first && !first.total_count ? (
+					<Nothing />
+				) : first ? (
 					<Table
 						label="allocations"
 						columns={columnsOf(nameOf)}

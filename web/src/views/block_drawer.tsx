@@ -1,12 +1,13 @@
 /* One block: where it came from and where it went, its realloc chain, what lies beside it. */
-import type { Allocation, Allocations } from '../api/generated';
+import type { Allocation, Allocations, SumsTable } from '../api/generated';
 import { useAnswer } from '../api/answer';
+import { Bars, barsOf, classEnds, isInClass } from '../charts/bars';
 import { Drawer } from '../components/drawer';
 import { Shown } from '../components/shown';
 import { Stack } from '../components/stack';
 import { dataPath, go, linkTo, place } from '../state/state';
 import { formatBytes, formatCount, formatExact, formatTime } from '../text/units';
-import { addressText, fateOf, nanoseconds } from './block_text';
+import { addressText, fateOf, lifetime, nanoseconds } from './block_text';
 
 const AROUND = 32 * 1024;
 const STEPS = 12;
@@ -61,6 +62,39 @@ function Neighbours({ block }: { block: Allocation }) {
 	);
 }
 
+/* Where the block stands among those of its site. */
+function Among({ block }: { block: Allocation }) {
+	const params = { backtraces: block.backtrace_id, sort_by: 'key' };
+	const sizes = useAnswer<SumsTable>(dataPath('sums'), { ...params, by: 'size' });
+	const lifetimes = useAnswer<SumsTable>(dataPath('sums'), { ...params, by: 'lifetime' });
+	const lived = lifetime(block);
+	const draw = (data: SumsTable, by: 'size' | 'lifetime', value: number | null) => (
+		<Bars
+			title={`calls of its site by ${by}`}
+			bars={barsOf(data, by, 'calls')}
+			ends={classEnds(data, by)}
+			count
+			marked={(bar) => isInClass(bar, value)}
+		/>
+	);
+	return (
+		<div class="drawer-pair">
+			<div>
+				<h3>Among its site's sizes</h3>
+				<Shown answer={sizes} height={80}>
+					{(data) => draw(data, 'size', block.size)}
+				</Shown>
+			</div>
+			<div>
+				<h3>Among their lifetimes</h3>
+				<Shown answer={lifetimes} height={80}>
+					{(data) => draw(data, 'lifetime', lived)}
+				</Shown>
+			</div>
+		</div>
+	);
+}
+
 export function BlockDrawer({ block, thread, onClose }: { block: Allocation; thread: (id: number | null) => string; onClose: () => void }) {
 	const freed = block.deallocation;
 	return (
@@ -80,6 +114,7 @@ export function BlockDrawer({ block, thread, onClose }: { block: Allocation; thr
 			) : null}
 			<Chain block={block} />
 			<Neighbours block={block} />
+			<Among block={block} />
 			<div class="drawer-foot">
 				<a href={linkTo({ page: 'sites', view: { sel: String(block.backtrace_id) } })}>its site</a>
 				<button type="button" onClick={() => go({ conditions: { ...place.value.conditions, backtraces: String(block.backtrace_id) }, view: { sel: '' } })}>

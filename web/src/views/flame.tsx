@@ -5,6 +5,7 @@ import { useAnswer } from '../api/answer';
 import { FlameGraph, FlamePath } from '../charts/flame/flame_graph';
 import { byName, depths, graphOf, matching, withPath, type Graph } from '../charts/flame/graph_data';
 import type { ColourBy } from '../charts/flame/colours';
+import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
 import { useViewKeys } from '../frame/keys';
@@ -201,6 +202,7 @@ function Drawn({ graph, zoomed, whole }: { graph: Graph; zoomed: number; whole: 
 		<>
 			<h1>{sentenceOf(whole)}</h1>
 			<Switches graph={graph} />
+			{whole.flame.bytes[0] ? null : <Nothing />}
 			<div class="flame-switches muted">
 				{find ? (
 					<FoundLine

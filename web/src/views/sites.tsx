@@ -4,6 +4,7 @@ import type { SumsChange, SumsTable } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { usePages } from '../api/pages';
 import { Menu } from '../components/menu';
+import { Nothing } from '../components/nothing';
 import { Failure, Shown } from '../components/shown';
 import { siteText } from '../components/site_name';
 import { Switch } from '../components/switch';
@@ -89,7 +90,9 @@ function Rows() {
 			<h1 title={first?.rows ? siteText(siteRow(first, 0, by)) : undefined}>{first ? sentence(first, by) : '\u00a0'}</h1>
 			<Bar />
 			<div class={`with-drawer${view.sel ? ' open' : ''}`}>
-				{first ? (
+				{first && !first.rows ? (
+					<Nothing />
+				) : first ? (
 					<Table
 						label={NOUN[by][1]}
 						columns={siteColumns(measure.value, chosenColumns.value)}

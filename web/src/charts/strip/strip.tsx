@@ -21,7 +21,7 @@ import { placeFlags, snap } from './flags';
 import { HoverBox } from './hover_box';
 import { AXIS_BELOW, AXIS_LEFT, drawStrip, PLOT_RIGHT, type StripPlot } from './plot';
 import { nearestStep, stripCurves, type StripCurves } from './strip_data';
-import { Legend } from './legend';
+import { LateChoice, Legend } from './legend';
 import '../../styles/strip.css';
 
 const FLAG_ROWS = 28;
@@ -116,6 +116,7 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 			{props.legend && curves ? (
 				<div class="strip-foot">
 					<Legend curves={curves} late={answer.data?.late_ns ?? 0} />
+					{place.value.view.by ? null : <LateChoice />}
 					<Switch
 						label="bands are"
 						value={place.value.view.by ?? ''}
