@@ -19,6 +19,7 @@ LIVE, LIVE_HEAPTRACE, SAMPLED = 1 / 5, 1 / 20, 1.03     # added CPU by theirs; s
 LIVE_EACH, LIVE_SHARE, LIVE_REPORT_S = 48, 0.3, 1
 HUGE_LOAD_S, HUGE_ANSWER_S = 40, 1.5                  # of a hundred million
 HEADLINE_S, LOOKS = 0.3, 2                            # of ten million in 12 s; by one whole load
+FIRST_VIEW_MS, BRUSH_MS, TASK_MS, HEAP_MB, SCRIPT_KB = 1000, 250, 100, 150, 100   # of the web interface
 DEEP_ANSWER_S = 1                                     # of many deep stacks
 
 
@@ -188,7 +189,20 @@ def of_deep(deeply, goals):
                         f"{STREAM} MB/s: {'not ' + ', '.join(slow) if slow else f'all of {len(deeply.whole)}'}")
 
 
-def section(results, pairs, scaling, lived=None, opened=None, deeply=None, grown=None):
+def of_web(seen, goals):
+    if not seen:
+        return
+    first = min(seen.first)
+    goals.add(first <= FIRST_VIEW_MS, f"the web interface shows {table.count(seen.allocations)} allocations <= "
+                                      f"{FIRST_VIEW_MS} ms after navigation: {first:.0f} ms")
+    goals.each(f"each page follows the brush in <= {BRUSH_MS} ms",
+               {name: min(values) for name, values in seen.brush.items()}, BRUSH_MS, "{:.0f} ms".format)
+    goals.add(seen.longest <= TASK_MS, f"no task on its own thread takes > {TASK_MS} ms: {seen.longest:.0f} ms")
+    goals.add(seen.heap <= HEAP_MB, f"its objects take <= {HEAP_MB} MB: {seen.heap:.0f} MB")
+    goals.add(seen.script <= SCRIPT_KB, f"its script is <= {SCRIPT_KB} kB as sent: {seen.script:.0f} kB")
+
+
+def section(results, pairs, scaling, lived=None, opened=None, deeply=None, grown=None, seen=None):
     goals = Goals()
     of_programs(results, goals)
     of_micro(pairs, scaling, goals)
@@ -196,4 +210,5 @@ def section(results, pairs, scaling, lived=None, opened=None, deeply=None, grown
     of_engine(opened, goals)
     of_growing(grown, goals)
     of_deep(deeply, goals)
+    of_web(seen, goals)
     return ["Goals (of minima)", "", *goals.lines] if goals.lines else []

@@ -26,10 +26,11 @@ import report  # noqa: E402
 import rounds  # noqa: E402
 import serving  # noqa: E402
 import table  # noqa: E402
+import web  # noqa: E402
 import workloads as programs  # noqa: E402
 from place import BENCH, Place  # noqa: E402
 
-SMALL = ("micro", "live", "engine", "growing", "deep")
+SMALL = ("micro", "live", "engine", "growing", "deep", "web")
 IDLE = 0.5                  # a load average above this disturbs the figures
 
 
@@ -141,6 +142,15 @@ def run_deep(place, arguments):
             ["All stacks of it in one answer, wall seconds, minimum/median", "", *whole]], found
 
 
+def run_web(place, arguments):
+    """(sections, web.Figures or None)."""
+    if not wanted(arguments, "web"):
+        return [], None
+    lines, found = web.measure(place, progress, arguments.fast)
+    return [["A recording of ten million allocations with an index file in the web interface, headless chromium, "
+             "milliseconds, minimum/median", "", *lines]], found
+
+
 def as_json(results):
     return {"failures": results.failures, "samples": {
         workload: {profiler: [dict(dataclasses.asdict(sample), cpu=sample.cpu)
@@ -162,13 +172,14 @@ def main():
     engine_sections, opened = run_engine(place, arguments)
     growing_sections, grown = run_growing(place, arguments)
     deep_sections, deeply = run_deep(place, arguments)
+    web_sections, seen = run_web(place, arguments)
     progress("")
     busy = float(load) > IDLE
     text = report.text_of([
         report.head(place, started, number, load, busy) + absent,
         *(report.programs(results) if workloads else []), *sections, *live_sections,
-        *engine_sections, *growing_sections, *deep_sections,
-        goals.section(results, pairs, scaling, lived, opened, deeply, grown)])
+        *engine_sections, *growing_sections, *deep_sections, *web_sections,
+        goals.section(results, pairs, scaling, lived, opened, deeply, grown, seen)])
     print(text, end="")
     output = arguments.output or BENCH / "results" / f"{started:%Y-%m-%d-%H%M}.txt"
     output.parent.mkdir(exist_ok=True)

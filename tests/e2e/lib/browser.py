@@ -2,12 +2,13 @@
 of tests/e2e/web/conftest.py, bench/web.py and tools/screenshots.py directly.
 
     driver = browser.start(folder)
-    page = browser.Page(driver, "http://127.0.0.1:8080")      a tab of its own
+    page = browser.Page(driver, 8080)                         a tab of its own
     page.open("#/flame")                                      … and all that it loads
     page.drag(".strip-field", 0.2, 0.6)
     page.check()                                              raises if anything went wrong behind it
 
 Nothing here waits for time: only for what a page shows, and for answers that it waits for."""
+import http.client
 import json
 import pathlib
 import re
@@ -87,11 +88,22 @@ def start(folder, width=1440, height=900, logs=True):
     return driver
 
 
-class Page:
-    """The web interface of a server, in a new tab: 1440x900, light, with reduced motion."""
+def sent(port, target):
+    """A file of the page as a browser gets it: packed."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("GET", target, headers={"Accept-Encoding": "gzip"})
+    body = connection.getresponse().read()
+    connection.close()
+    return body
 
-    def __init__(self, driver, origin, width=1440, height=900):
-        self.driver, self.origin = driver, origin
+
+class Page:
+    """The web interface of a server, in a new tab: 1440x900, light, with reduced motion.
+
+    at: the server's port, or an origin."""
+
+    def __init__(self, driver, at, width=1440, height=900):
+        self.driver, self.origin = driver, at if isinstance(at, str) else f"http://127.0.0.1:{at}"
         self.before = driver.current_window_handle
         self.requests, self.said, self.failed, self.foreign, self.expected = {}, [], [], [], []
         driver.switch_to.new_window("tab")

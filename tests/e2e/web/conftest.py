@@ -60,7 +60,7 @@ def browse(driver, serve):  # noqa: F811: servers end after their tabs
     pages = []
 
     def tab(at):
-        pages.append(browser.Page(driver, at if isinstance(at, str) else f"http://127.0.0.1:{at.port}"))
+        pages.append(browser.Page(driver, getattr(at, "port", at)))
         return pages[-1]
 
     tab.pages = pages

@@ -111,7 +111,9 @@ export function Chips() {
 				<span class="failure-line">This version does not know {unknown.join(', ')} of the address.</span>
 			) : null}
 			<span class="top-space" />
-			<Sum />
+			<span role="status" aria-live="polite">
+				<Sum />
+			</span>
 			{form ? <FilterForm onClose={() => setForm(false)} /> : null}
 		</div>
 	);

@@ -40,8 +40,3 @@ export function followTheme(): void {
 		document.documentElement.dataset.theme = theme.value;
 	});
 }
-
-/** The value of a colour of styles/tokens.css, for canvases. */
-export function colour(name: string): string {
-	return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-}

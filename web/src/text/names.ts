@@ -1,12 +1,13 @@
 /* Names of functions as a frame has room for them; the whole name is in titles. */
 
 /* Without what stands in a pair of brackets, nested ones too. `operator<` and `operator()` keep theirs. */
-function withoutBrackets(name: string, open: string, close: string): string {
+function withoutBrackets(name: string, open: '<' | '(', close: string): string {
+	const operator = open === '<' ? /operator<?$/ : /operator$/;
 	let depth = 0;
 	let result = '';
 	for (let i = 0; i < name.length; i++) {
 		const letter = name[i]!;
-		const ofOperator = depth === 0 && /operator[<>()\-=]*$/.test(result);
+		const ofOperator = depth === 0 && operator.test(result);
 		if (letter === open && !ofOperator) depth++;
 		else if (letter === close && depth > 0 && !ofOperator) depth--;
 		else if (depth === 0) result += letter;

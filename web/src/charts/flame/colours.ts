@@ -1,6 +1,6 @@
 /* What the colour of a frame says. */
 import type { Flame } from '../../api/generated';
-import { colour } from '../../state/theme';
+import { colour } from '../colour';
 
 export type ColourBy = 'module' | 'fate' | 'age' | 'size';
 

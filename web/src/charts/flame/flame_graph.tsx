@@ -3,7 +3,8 @@
  * Which graph it is, and what is chosen in it, belongs to the view.
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { theme, colour } from '../../state/theme';
+import { colour } from '../colour';
+import { theme } from '../../state/theme';
 import { useViewKeys } from '../../frame/keys';
 import { formatChange, formatCount, formatExact, formatPercent, formatTime } from '../../text/units';
 import { changePalette, paletteOf, type ColourBy } from './colours';

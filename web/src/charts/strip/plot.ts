@@ -1,6 +1,6 @@
 /* Draws the strip's bands by uPlot. Where the mouse is and what is chosen lies above it (strip.tsx). */
 import uPlot from 'uplot';
-import { colour } from '../../state/theme';
+import { colour } from '../colour';
 import { formatBytes, formatTime, roundText } from '../../text/units';
 import { stacked, type StripCurves } from './strip_data';
 

@@ -11,6 +11,7 @@ import type { Series } from '../../api/generated';
 import { fetchAnswer, useAnswer } from '../../api/answer';
 import { target } from '../../api/client';
 import { Failure } from '../../components/shown';
+import { Switch } from '../../components/switch';
 import { formatBytes, formatTime } from '../../text/units';
 import { chooseMoment, chooseRange, moveBrush, rangeMode } from '../../state/moments';
 import { dataPath, duration, go, place, standingConditions, summary } from '../../state/state';
@@ -26,6 +27,14 @@ import '../../styles/strip.css';
 const FLAG_ROWS = 28;
 const SNAP = 6;
 const CLICK = 3;
+
+/* What the bands of the overview's chart are by. */
+const BANDS = [
+	{ value: '', text: 'fate', title: 'what becomes of the memory' },
+	{ value: 'function', text: 'functions', title: 'the 8 that held most, and the rest' },
+	{ value: 'module', text: 'modules' },
+	{ value: 'thread', text: 'threads' },
+];
 
 /** The span shown, in nanoseconds: all, or what `zoom` of the address says. */
 function shownSpan(): { from: number; to: number } {
@@ -104,7 +113,17 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 					<Overlay curves={curves} span={span} width={width - AXIS_LEFT - PLOT_RIGHT} height={props.plotHeight} series={answer.data} />
 				) : null}
 			</div>
-			{props.legend && curves ? <Legend curves={curves} late={answer.data?.late_ns ?? 0} /> : null}
+			{props.legend && curves ? (
+				<div class="strip-foot">
+					<Legend curves={curves} late={answer.data?.late_ns ?? 0} />
+					<Switch
+						label="bands are"
+						value={place.value.view.by ?? ''}
+						choices={BANDS}
+						onChange={(by) => go({ view: { by } })}
+					/>
+				</div>
+			) : null}
 		</section>
 	);
 }

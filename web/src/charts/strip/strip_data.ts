@@ -1,5 +1,6 @@
 /* The curves of the time strip: /series as bands that lie one on the other. No drawing here. */
 import type { Series } from '../../api/generated';
+import { shortName } from '../../text/names';
 
 type Column = Float64Array<ArrayBuffer>;
 
@@ -67,7 +68,7 @@ function curveBands(series: Series): Band[] {
 		const rest = curve.others > 0;
 		return {
 			colour: fate?.[0] ?? (rest ? 'files' : `module-${(i % 8) + 1}`),
-			name: fate?.[1] ?? curve.name ?? `${curve.others} others`,
+			name: fate?.[1] ?? (curve.name !== null ? shortName(curve.name) : rest ? `${curve.others} others` : String(curve.thread ?? 'no name')),
 			values: Float64Array.from(curve.live_last),
 		};
 	});
