@@ -192,9 +192,8 @@ def of_deep(deeply, goals):
 def of_web(seen, goals):
     if not seen:
         return
-    first = min(seen.first)
-    goals.add(first <= FIRST_VIEW_MS, f"the web interface shows {table.count(seen.allocations)} allocations <= "
-                                      f"{FIRST_VIEW_MS} ms after navigation: {first:.0f} ms")
+    goals.add(seen.cold <= FIRST_VIEW_MS, f"the web interface shows {table.count(seen.allocations)} allocations <= "
+                                      f"{FIRST_VIEW_MS} ms after navigation: {seen.cold:.0f} ms")
     goals.each(f"each page follows the brush in <= {BRUSH_MS} ms",
                {name: min(values) for name, values in seen.brush.items()}, BRUSH_MS, "{:.0f} ms".format)
     goals.add(seen.longest <= TASK_MS, f"no task on its own thread takes > {TASK_MS} ms: {seen.longest:.0f} ms")

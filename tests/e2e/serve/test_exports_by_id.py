@@ -65,7 +65,7 @@ def test_their_readers_read_them(serve, recording):  # noqa: F811
     server = serve(recording)
     matched = server.json("/data/last/summary", lifetime="only_leaked")["matched"]
     profile = pprof_reader.Profile(server.request("/data/last/export/pprof?lifetime=only_leaked")[2])
-    assert sum(values["alloc_space"] for values, _ in profile.samples) == matched["total_bytes"]
+    assert sum(values["alloc_space"] for _, values in profile.samples) == matched["total_bytes"]
     rows = list(csv.DictReader(io.StringIO(server.text("/data/last/export/csv?lifetime=only_leaked"), newline="")))
     assert sum(int(row["leaked_bytes"]) for row in rows) == matched["leaked_bytes"]
     lines = server.text("/data/last/export/collapsed?lifetime=only_leaked&metric=leaked").splitlines()
