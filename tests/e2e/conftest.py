@@ -308,29 +308,27 @@ def compile_to(target, command):
     partial.rename(target)
 
 
+def build_sample(name, compiler="gcc", opt="-O0", extra=()):
+    """The path of a sample program. compiler is gcc, clang or musl. Results are kept in build/samples under
+    a hash of source and command, so only what changed is compiled again."""
+    source, language = sample_source(name)
+    driver = need(COMPILERS[compiler, language])
+    command = [driver, "-g", opt, "-Wall", "-Wextra", "-Wno-unused-parameter", "-pthread",
+               *NO_BUILTINS, f"-I{SAMPLES}", f"-I{TOP / 'include'}", *LANGUAGE[language], str(source),
+               *map(str, extra), *(MUSL if compiler == "musl" else []), "-ldl"]
+    read = [source, *sorted(SAMPLES.glob("*.h"))]
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in read) +
+                            " ".join(command).encode()).hexdigest()[:16]
+    folder = TOP / "build" / "samples" / digest
+    folder.mkdir(parents=True, exist_ok=True)
+    compile_to(folder / name, command)
+    return folder / name
+
+
 @pytest.fixture(scope="session")
 def compile_sample():
-    """compile_sample(name, compiler="gcc", opt="-O0", extra=()): the path of a sample program.
-
-    compiler is gcc, clang or musl. Results are kept in build/samples under a hash of source and
-    command, so only what changed is compiled again.
-    """
-
-    def build(name, compiler="gcc", opt="-O0", extra=()):
-        source, language = sample_source(name)
-        driver = need(COMPILERS[compiler, language])
-        command = [driver, "-g", opt, "-Wall", "-Wextra", "-Wno-unused-parameter", "-pthread",
-                   *NO_BUILTINS, f"-I{SAMPLES}", f"-I{TOP / 'include'}", *LANGUAGE[language], str(source),
-                   *map(str, extra), *(MUSL if compiler == "musl" else []), "-ldl"]
-        read = [source, *sorted(SAMPLES.glob("*.h"))]
-        digest = hashlib.sha256(b"".join(path.read_bytes() for path in read) +
-                                " ".join(command).encode()).hexdigest()[:16]
-        folder = TOP / "build" / "samples" / digest
-        folder.mkdir(parents=True, exist_ok=True)
-        compile_to(folder / name, command)
-        return folder / name
-
-    return build
+    """build_sample(), for tests."""
+    return build_sample
 
 
 # Ways to link the agent into a program: compiler and flags. mallow-agent.pc says the same.

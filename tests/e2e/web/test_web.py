@@ -1,47 +1,13 @@
 """The web interface in a real browser: what pages show is what the server and the command line say."""
 import json
 import re
+import subprocess
 import urllib.parse
 
 import pytest
 
-import browser
-from conftest import need
-from servers import Server
-
 PAGES = ["overview", "flame", "sites", "allocations", "leaks", "compare"]
 NBSP = "\u00a0"
-
-
-@pytest.fixture(scope="session")
-def driver(tmp_path_factory):
-    need(browser.CHROMIUM)
-    need(browser.DRIVER)
-    driver = browser.start(tmp_path_factory.mktemp("chromium"))
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture(scope="module")
-def recording(tool, compile_sample, tmp_path_factory):
-    path = tmp_path_factory.mktemp("web") / "server.mallow"
-    run = tool("run", "-o", path, "--free-stacks", "--memory-samples", "10ms", "--", compile_sample("web_server", "gcc", "-O1"), check=False)
-    assert run.returncode == 7, run.stderr
-    return path
-
-
-@pytest.fixture(scope="module")
-def server(mallow, recording):
-    server = Server(mallow, recording)
-    yield server
-    server.end()
-
-
-@pytest.fixture
-def page(driver, server):
-    page = browser.Page(driver, server.port)
-    yield page
-    page.check()
 
 
 def size(text):
@@ -196,7 +162,7 @@ def test_the_filter_form_has_every_condition(page, server):
 def test_a_wrong_condition_is_the_servers_line(page):
     page.open("#/sites?size_min=much")
     assert "'much' is no value of size_min" in page.text(".failure")
-    assert page.messages()  # chromium says that the answer was 400
+    page.expect("the server responded with a status of 400")
 
 
 @pytest.mark.long
@@ -255,7 +221,6 @@ def test_leaks_by_shape_and_suppressions(page, server):
     assert low <= summary["all"]["leaked_bytes"] - summary["matched"]["leaked_bytes"] <= high
     page.click(".suppress button.main")
     assert "suppress=leak" in page.hash
-    page.run("localStorage.clear()")
 
 
 @pytest.mark.long
@@ -282,40 +247,32 @@ def test_exports_are_those_of_the_server(page, server):
 
 
 @pytest.mark.long
-def test_the_token_becomes_a_cookie(driver, mallow, recording):
-    server = Server(mallow, recording, "--token", "a&b=%c")
-    page = browser.Page(driver, server.port)
-    try:
-        page.driver.get(f"{page.origin}/")
-        page.wait("return document.querySelector('.failure') !== null")
-        page.open("#token=" + urllib.parse.quote("a&b=%c", safe=""))
-        assert "token" not in page.run("return location.href")
-        assert page.text("h1").strip()
-    finally:
-        page.run("document.cookie = 'mallow_token=; max-age=0; path=/'")
-        page.messages()
-        server.end()
+def test_the_token_becomes_a_cookie(browse, serve, recording):
+    page = browse(serve(recording, "--token", "a&b=%c"))
+    page.open()
+    page.wait_for(".failure")
+    page.expect("the server responded with a status of 401")
+    page.open("#token=" + urllib.parse.quote("a&b=%c", safe=""))
+    assert "token" not in page.run("return location.href")
+    assert page.text("h1").strip()
 
 
 @pytest.mark.long
-def test_a_server_that_is_gone_and_comes_back(driver, mallow, recording):
+def test_a_server_that_is_gone_and_comes_back(browse, serve, recording):
     """What was there stays, the page says so, and asks again by itself."""
-    server = Server(mallow, recording)
-    page = browser.Page(driver, server.port)
-    try:
-        page.open("#/sites")
-        before = page.text("h1")
-        server.end()
-        page.run("location.hash = '#/sites?size_min=300'")
-        assert "not reached" in page.text(".unreached")
-        assert page.text("h1") == before
-        server = Server(mallow, recording, "-p", page.origin.rsplit(":", 1)[1])
-        page.wait("return document.querySelector('.unreached') === null")
-        page.settle()
-        assert "size ≥ 300" in page.text(".chips")
-        page.messages()
-    finally:
-        server.end()
+    server = serve(recording)
+    page = browse(server)
+    page.open("#/sites")
+    before = page.text("h1")
+    server.end()
+    page.expect("ERR_CONNECTION_REFUSED")
+    page.run("location.hash = '#/sites?size_min=300'")
+    assert "not reached" in page.text(".unreached")
+    assert page.text("h1") == before
+    serve(recording, "-p", server.port)
+    page.wait("return document.querySelector('.unreached') === null")
+    page.settle()
+    assert "size ≥ 300" in page.text(".chips")
 
 
 @pytest.mark.long
@@ -327,7 +284,7 @@ def test_nothing_matches(page):
 
 
 @pytest.mark.long
-def test_hostile_names_are_text(driver, mallow, tmp_path):
+def test_hostile_names_are_text(browse, serve, mallow, tmp_path):
     """Names of functions, files and threads come from the recording."""
     hostile = "<img src=x onerror=\"document.title='owned'\">"
     path = tmp_path / "hostile.mallow"
@@ -335,19 +292,13 @@ def test_hostile_names_are_text(driver, mallow, tmp_path):
     source.write_text('#include <stdlib.h>\n#include <sys/prctl.h>\nint main(void)\n{\n'
                       f'prctl(PR_SET_NAME, {json.dumps(hostile[:15])});\n'
                       'for (int i = 0; i < 100; i++)\n__asm__ volatile("" :: "r"(malloc(100 + i)));\nreturn 0;\n}\n')
-    import subprocess
     program = tmp_path / hostile.replace("/", "")
     subprocess.run(["gcc", "-g", "-o", program, source], check=True)
     subprocess.run([mallow, "run", "-o", path, "--", program, hostile], check=True, capture_output=True)
-    server = Server(mallow, path)
-    page = browser.Page(driver, server.port)
-    try:
-        for name in PAGES:
-            page.open(f"#/{name}?function_regex=%3Cimg")
-            page.open(f"#/{name}")
-            assert page.run("return document.querySelectorAll('main img, .recording img').length") == 0
-            assert page.driver.title != "owned"
-        assert "<img" in page.text(".recording b")
-        page.check()
-    finally:
-        server.end()
+    page = browse(serve(path))
+    for name in PAGES:
+        page.open(f"#/{name}?function_regex=%3Cimg")
+        page.open(f"#/{name}")
+        assert page.run("return document.querySelectorAll('main img, .recording img').length") == 0
+        assert page.driver.title != "owned"
+    assert "<img" in page.text(".recording b")
