@@ -300,7 +300,7 @@ class Page:
         return said
 
     def expect(self, pattern):
-        """From now on check() wants a message like this in the console, instead of none."""
+        """From now on check() wants a message like this in the console, instead of none; requests may fail so."""
         self.expected.append(re.compile(pattern))
 
     def check(self):
@@ -309,7 +309,8 @@ class Page:
         self._read_logs()
         missing = [one.pattern for one in self.expected if not any(map(one.search, self.said))]
         wrong = [text for text in self.said if not any(one.search(text) for one in self.expected)]
-        foreign, failed = self.foreign, self.failed
+        failed = [text for text in self.failed if not any(one.search(text) for one in self.expected)]
+        foreign = self.foreign
         self.said, self.expected, self.foreign, self.failed = [], [], [], []
         assert not foreign, f"requests to others: {foreign}"
         assert not wrong, f"the console says: {wrong}"
