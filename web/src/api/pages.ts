@@ -2,8 +2,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { fetchAnswer } from './answer';
 import { ApiError, target, type Params } from './client';
+import { retryDelay } from './reach';
 
 export const PAGE = 200;
+
+const wait = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
 
 interface Set<T> {
 	query: string;
@@ -38,18 +41,24 @@ export function usePages<T>(path: string, params: Params): Pages<T> {
 	const ask = (set: Set<T>, page: number): Promise<void> => {
 		const running = set.asked.get(page);
 		if (running) return running;
-		const promise = fetchAnswer<T>(target(path, { ...params, count: PAGE, skip: page * PAGE || undefined })).then(
-			(data) => {
-				set.pages.set(page, data);
-				if (set === shown.current) update();
-			},
-			(error) => {
-				if (!(error instanceof ApiError)) throw error;
-				set.asked.delete(page);
-				state.error = error;
-				update();
-			},
-		);
+		const at = target(path, { ...params, count: PAGE, skip: page * PAGE || undefined });
+		const attempt = (number: number): Promise<void> =>
+			fetchAnswer<T>(at).then(
+				(data) => {
+					set.pages.set(page, data);
+					if (set === shown.current) update();
+				},
+				(error) => {
+					if (!(error instanceof ApiError)) throw error;
+					// Without a server what is there stays, and the page is asked for again.
+					const wanted = !state.gone && (set === shown.current || set === next.current);
+					if (error.status === 0 && wanted) return wait(retryDelay(number)).then(() => attempt(number + 1));
+					set.asked.delete(page);
+					state.error = error;
+					update();
+				},
+			);
+		const promise = attempt(0);
 		set.asked.set(page, promise);
 		return promise;
 	};
