@@ -73,7 +73,7 @@ def take(page, name, identity, given, folder):
     for theme in given.theme or THEMES:
         page.theme(theme)
         for width in given.width or SIZES:
-            page.size(width, SIZES.get(width, 900))
+            page.size(width, SIZES.get(width, 900), touch=width < 720)
             for place in given.only or PAGES:
                 path = folder / f"{name}-{place}-{width}-{theme}.png"
                 try:

@@ -55,12 +55,19 @@ const look = () => {
 };
 look();
 """
-BOX = """
-const found = document.querySelector(arguments[0]);
+# Where a part of an element is in the window, which scrolls there if need be.
+POINT = """
+const [css, across, down] = arguments;
+const found = document.querySelector(css);
+const place = () => {
+	const box = found.getBoundingClientRect();
+	return [Math.floor(box.left + across * box.width), Math.floor(box.top + down * box.height)];
+};
 if (!found) return null;
-found.scrollIntoView({ block: 'nearest', inline: 'nearest', behavior: 'instant' });
-const box = found.getBoundingClientRect();
-return [box.left, box.top, box.width, box.height];
+const inside = ([x, y]) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
+if (!inside(place())) found.scrollIntoView({ block: 'nearest', inline: 'nearest', behavior: 'instant' });
+if (!inside(place())) scrollBy({ top: place()[1] - innerHeight / 2, behavior: 'instant' });
+return place();
 """
 FIND = """
 const seen = (one) => one.getClientRects().length && getComputedStyle(one).visibility !== 'hidden';
@@ -242,9 +249,7 @@ class Page:
 
     def point(self, css, part):
         """(x, y) in the window, of a part of an element."""
-        across, down = part if isinstance(part, tuple) else (part, 0.5)
-        left, top, width, height = self.wait(BOX, css)
-        return int(left + across * width), int(top + down * height)
+        return tuple(self.wait(POINT, css, *(part if isinstance(part, tuple) else (part, 0.5))))
 
     def _pointer(self, keys, settle):
         return Pointer(self, keys, settle)
