@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Flame, FlameChange } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { FlameGraph, FlamePath } from '../charts/flame/flame_graph';
-import { byName, depths, graphOf, matching, withPath, type Graph } from '../charts/flame/graph_data';
+import { byName, depths, graphOf, labelOf, matching, withPath, type Graph } from '../charts/flame/graph_data';
 import type { ColourBy } from '../charts/flame/colours';
 import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
@@ -22,6 +22,8 @@ type FlameAnswer = Flame | FlameChange;
 
 const isChange = (answer: FlameAnswer): answer is FlameChange => 'flame' in answer;
 
+const flameOf = (answer: FlameAnswer): Flame => (isChange(answer) ? answer.flame : answer);
+
 function toGraph(answer: FlameAnswer): Graph {
 	return isChange(answer) ? byName(graphOf(answer.flame, { before: answer.before, after: answer.after })) : graphOf(answer);
 }
@@ -34,7 +36,7 @@ const isOwn = ({ flame }: Graph, node: number): boolean =>
 
 /** The page's sentence: the root's number, and who has most of it. */
 function sentenceOf(graph: Graph): string {
-	const { flame, labels, sides } = graph;
+	const { flame, sides } = graph;
 	const { format } = measure.value;
 	if (sides) {
 		const change = sides.after[0]! - sides.before[0]!;
@@ -46,7 +48,7 @@ function sentenceOf(graph: Graph): string {
 	let best = -1;
 	for (let i = 1; i < flame.parent.length; i++)
 		if (flame.bytes[i]! >= whole / 2 && isOwn(graph, i)) best = i;
-	const below = best > 0 ? `, ${formatPercent(flame.bytes[best]!, whole)} of it below ${labels[flame.name[best]!]!.split(' › ').pop()}` : '';
+	const below = best > 0 ? `, ${formatPercent(flame.bytes[best]!, whole)} of it below ${labelOf(graph, best).split(' › ').pop()}` : '';
 	return `${format(whole)} ${metricWords()}${whenWords()}${below}.`;
 }
 
@@ -107,7 +109,7 @@ const colourBy = (): ColourBy => {
 
 /* How much is folded, and the way to open it. */
 function Folds({ graph }: { graph: Graph }) {
-	const { rows, frames } = depths(graph);
+	const { rows, frames } = depths(graph.flame);
 	const { unfold } = place.value.view;
 	if (unfold)
 		return (
@@ -127,7 +129,7 @@ function Folds({ graph }: { graph: Graph }) {
 function useFlame(extra: Record<string, string>): ReturnType<typeof useAnswer<FlameAnswer>> {
 	const width = Math.round((document.documentElement.clientWidth - 40) / 100) * 100;
 	const plain = useAnswer<FlameAnswer>(dataPath('flame'), { ...flameParams(false, width), ...extra });
-	const deep = useMemo(() => (plain.data ? depths(toGraph(plain.data)).rows > MANY_ROWS : false), [plain.data]);
+	const deep = useMemo(() => (plain.data ? depths(flameOf(plain.data)).rows > MANY_ROWS : false), [plain.data]);
 	const folded = useAnswer<FlameAnswer>(deep && foldWords(true) !== foldWords(false) ? dataPath('flame') : null, {
 		...flameParams(true, width),
 		...extra,

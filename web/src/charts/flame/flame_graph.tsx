@@ -9,7 +9,7 @@ import { useViewKeys } from '../../frame/keys';
 import { formatChange, formatCount, formatExact, formatPercent, formatTime } from '../../text/units';
 import { changePalette, paletteOf, type ColourBy } from './colours';
 import { drawScene, hatchPattern, type Scene } from './draw';
-import { matching, type Graph } from './graph_data';
+import { labelOf, matching, type Graph } from './graph_data';
 import { frameAt, nodeOf, pathTo, type Layout } from './layout';
 import { FlameTable } from './flame_table';
 import { useLayout } from './use_layout';
@@ -105,9 +105,9 @@ export function FlameGraph(props: FlameGraphProps) {
 	const { flame } = graph;
 	const amountOf = (node: number) =>
 		graph.sides ? formatChange(graph.sides.after[node]! - graph.sides.before[node]!, format) : format(flame.bytes[node]!);
-	const labelOf = (node: number) => {
+	const nameOf = (node: number) => {
 		const folded = flame.folded[node]! - 1;
-		return graph.labels[flame.name[node]!]! + (folded > 0 && node > 0 ? ` +${folded}` : '');
+		return labelOf(graph, node) + (folded > 0 && node > 0 ? ` +${folded}` : '');
 	};
 	const other = (frame: number) => {
 		const node = frame % flame.parent.length;
@@ -126,7 +126,7 @@ export function FlameGraph(props: FlameGraphProps) {
 		const ground = colour('ground');
 		const edge = edgeOf(graph);
 		const scene: Scene = {
-			layout, palette, label: labelOf, amount: amountOf,
+			layout, palette, label: nameOf, amount: amountOf,
 			strong: (node) => !flame.plumbing[flame.name[node]!],
 			...(edge ? { edge } : {}),
 			matches, selected: props.selected, hovered: hover ? hover.frame : -1, from, to, row, height,
@@ -277,7 +277,7 @@ function HoverBox({ graph, frame, x, y, width, format, other }: HoverProps) {
 	return (
 		<div class="flame-box" style={{ ...side, top: `${y + 16}px` }}>
 			<div class="mono">{frame < count ? flame.names[flame.name[node]!] : other(frame)}</div>
-			{frame >= count ? <div class="muted">of {graph.labels[flame.name[node]!]}</div> : null}
+			{frame >= count ? <div class="muted">of {labelOf(graph, node)}</div> : null}
 			<div class="muted">{flame.modules[flame.name[node]!]}</div>
 			{frame < count ? (
 				<div>
@@ -309,7 +309,7 @@ export function FlamePath(props: { graph: Graph; node: number; onZoom: (node: nu
 				<span key={node}>
 					{i ? ' › ' : ''}
 					<button type="button" class="plain mono" onClick={() => props.onZoom(node)}>
-						{props.graph.labels[props.graph.flame.name[node]!]}
+						{labelOf(props.graph, node)}
 					</button>
 				</span>
 			))}

@@ -1,6 +1,6 @@
 /* The graph as a table, for those who do not see the canvas: the widest nodes below one. */
 import { formatPercent } from '../../text/units';
-import type { Graph } from './graph_data';
+import { labelOf, type Graph } from './graph_data';
 
 const ROWS = 500;
 
@@ -44,7 +44,7 @@ export function FlameTable(props: { graph: Graph; root: number; format: (value: 
 						<tr key={node}>
 							<td class="text" style={{ paddingLeft: `${8 + Math.min(depth, 40) * 10}px` }}>
 								<button type="button" class="plain mono" onClick={() => props.onZoom(node)}>
-									{graph.labels[flame.name[node]!]}
+									{labelOf(graph, node)}
 								</button>
 							</td>
 							<td>{format(flame.bytes[node]!)}</td>

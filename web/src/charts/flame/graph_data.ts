@@ -8,7 +8,8 @@ export interface Graph {
 	/** Both sides of each node, of a difference. */
 	sides: { before: number[]; after: number[] } | null;
 	nodes: Nodes;
-	labels: string[];
+	/** Short names of nodes that were asked for: most of a large graph are too narrow for one. */
+	labels: Map<number, string>;
 	/** Nodes above the root that was asked for; they are as wide as it. */
 	path: number;
 }
@@ -18,9 +19,20 @@ export function graphOf(flame: Flame, sides: Graph['sides'] = null): Graph {
 		flame,
 		sides,
 		nodes: { parent: flame.parent, value: flame.bytes, own: flame.own, rest: flame.rest },
-		labels: flame.names.map(shortName),
+		labels: new Map(),
 		path: 0,
 	};
+}
+
+/** What a node is called where there is little room. */
+export function labelOf({ flame, labels }: Graph, node: number): string {
+	const name = flame.name[node]!;
+	let label = labels.get(name);
+	if (label === undefined) {
+		label = shortName(flame.names[name]!);
+		labels.set(name, label);
+	}
+	return label;
 }
 
 const at = <T,>(columns: T[], indices: number[]): T[] => indices.map((i) => columns[i]!);
@@ -71,8 +83,7 @@ export function matching(graph: Graph, words: string): Uint8Array | null {
 }
 
 /** How many frames deep the graph is, with folds and without. */
-export function depths(graph: Graph): { rows: number; frames: number } {
-	const { parent, folded } = graph.flame;
+export function depths({ parent, folded }: Flame): { rows: number; frames: number } {
 	const depth = new Int32Array(parent.length);
 	const frames = new Int32Array(parent.length);
 	let rows = 0;
