@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Flame } from '../src/api/generated';
 import { changeStep, moduleOrder } from '../src/charts/flame/colours';
 import { byName, depths, graphOf, matching, withPath } from '../src/charts/flame/graph_data';
+import { coverOf } from '../src/charts/flame/use_cover';
 import { frameAt, layOut, nodeOf, pathTo } from '../src/charts/flame/layout';
 
 /* all 100 > main 90 (own 10) > parse 60, read 20; and libc 10 of which 4 were left out. */
@@ -84,5 +85,19 @@ describe('colours', () => {
 	});
 	test.each([[10, 3], [1, 2], [0.1, 1], [0.09, 0], [-10, -3], [0, 0]])('a change of %d of 100 is step %d', (change, step) => {
 		expect(changeStep(change, 100)).toBe(step);
+	});
+});
+
+describe('the canvas covers', () => {
+	test('what is seen and a margin', () => expect(coverOf({ top: 1000, bottom: 1900 }, 20000, null)).toEqual({ top: 680, bottom: 2220 }));
+	test('no more than there is', () => {
+		expect(coverOf({ top: -300, bottom: 600 }, 400, null)).toEqual({ top: 0, bottom: 400 });
+		expect(coverOf({ top: 5000, bottom: 5900 }, 400, null)).toEqual({ top: 80, bottom: 400 });
+	});
+	test('the same while that suffices', () => {
+		const before = { top: 680, bottom: 2220 };
+		expect(coverOf({ top: 700, bottom: 1600 }, 20000, before)).toBe(before);
+		expect(coverOf({ top: 600, bottom: 1500 }, 20000, before)).toEqual({ top: 280, bottom: 1820 });
+		expect(coverOf({ top: 700, bottom: 1600 }, 1000, before)).toEqual({ top: 380, bottom: 1000 });
 	});
 });

@@ -302,3 +302,29 @@ def test_hostile_names_are_text(browse, serve, mallow, tmp_path):
         assert page.run("return document.querySelectorAll('main img, .recording img').length") == 0
         assert page.driver.title != "owned"
     assert "<img" in page.text(".recording b")
+
+
+# Of the middle of the window: how high the flame graph's canvas is, and how many colours it has there.
+SEEN_OF_FLAME = """const canvas = document.querySelector('.flame canvas'), box = canvas.getBoundingClientRect();
+const y = Math.round((innerHeight / 2 - box.top) * canvas.height / box.height);
+const copy = new OffscreenCanvas(canvas.width, 80).getContext('2d');
+copy.drawImage(canvas, 0, 40 - y);
+const pixels = copy.getImageData(0, 0, canvas.width, 80).data;
+return [box.height, new Set(new Uint32Array(pixels.buffer)).size];"""
+
+
+@pytest.mark.long
+def test_a_flame_graph_of_any_depth_is_drawn(browse, serve, tool, compile_sample, tmp_path):
+    """13,000 rows: no canvas can be as high as that. It moves with what is seen, and so does what is pointed at."""
+    path = tmp_path / "deep.mallow"
+    tool("run", "-o", path, "--", compile_sample("deep", "gcc", "-O1"), check=False)
+    page = browse(serve(path))
+    page.open("#/flame?unfold=all")
+    assert page.run("return document.querySelector('.flame-field').clientHeight") > 200_000
+    for block in ("end", "center", "start", "end"):
+        page.run("document.querySelector('.flame-field').scrollIntoView({block: arguments[0], behavior: 'instant'})", block)
+        page.settle()
+        height, colours = page.run(SEEN_OF_FLAME)
+        assert height < 3000 and colours > 10, block
+    page.hover(".flame canvas", (0.55, 0.999))
+    assert re.match(r"1 more, .*\nof descend\n", page.text(".flame-box"))

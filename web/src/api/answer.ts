@@ -16,7 +16,7 @@ export interface Answer<T> {
 	retry: () => void;
 }
 
-/** How many requests are under way: the page is busy while it is not 0. */
+/** How many questions are under way, to the server or to a worker: the page is busy while it is not 0. */
 export const underWay = signal(0);
 
 const KEPT = 48;

@@ -198,11 +198,12 @@ function Drawn({ graph, zoomed, whole }: { graph: Graph; zoomed: number; whole: 
 	useNodeKeys(graph, at, find, (node) => {
 		setSelected(node);
 	});
-	const functions = new Set(flame.name).size - 1;
+	const functions = useMemo(() => new Set(flame.name).size - 1, [flame]);
+	const sentence = useMemo(() => sentenceOf(whole), [whole, measure.value]);
 	const whenOf = summary.value?.peak.at_ns ?? null;
 	return (
 		<>
-			<h1>{sentenceOf(whole)}</h1>
+			<h1>{sentence}</h1>
 			<Switches graph={graph} />
 			{whole.flame.bytes[0] ? null : <Nothing />}
 			<div class="flame-switches muted">
@@ -232,7 +233,7 @@ function Drawn({ graph, zoomed, whole }: { graph: Graph; zoomed: number; whole: 
 				onZoom={zoom}
 				onSelect={setSelected}
 				onUnfold={() => setView({ unfold: view.unfold ? '' : 'all', root: '' })}
-				label={sentenceOf(whole)}
+				label={sentence}
 			/>
 			<FlamePath graph={graph} node={at} onZoom={zoom} />
 			<p class="muted">

@@ -131,12 +131,11 @@ function drawOther(context: CanvasRenderingContext2D, scene: Scene, box: Box, te
 	context.fillText(words, box.x + 2 * PAD, box.y + scene.row / 2 + 0.5);
 }
 
-function drawRow(context: CanvasRenderingContext2D, scene: Scene, depth: number, width: number, other: (frame: number) => string): number {
+function drawRow(context: CanvasRenderingContext2D, scene: Scene, depth: number, width: number, other: (frame: number) => string): void {
 	const { layout, from, to } = scene;
 	const row = layout.rows[depth]!;
 	const factor = width / (to - from);
 	const y = scene.flames ? scene.height - (depth + 1) * scene.row : depth * scene.row;
-	let drawn = 0;
 	let thin: Box | null = null;
 	const flush = () => {
 		if (thin) drawOther(context, scene, thin, '');
@@ -147,7 +146,6 @@ function drawRow(context: CanvasRenderingContext2D, scene: Scene, depth: number,
 		if (layout.left[frame]! >= to) break;
 		const x = Math.max(0, (layout.left[frame]! - from) * factor);
 		const end = Math.min(width, (layout.left[frame]! + layout.width[frame]! - from) * factor);
-		drawn++;
 		// What is too narrow joins its neighbours: a hatched run, never nothing.
 		if (end - x < THIN) {
 			if (thin) thin.width = end - (thin as Box).x;
@@ -160,7 +158,6 @@ function drawRow(context: CanvasRenderingContext2D, scene: Scene, depth: number,
 		else drawOther(context, scene, box, other(frame));
 	}
 	flush();
-	return drawn;
 }
 
 /** Draws the rows between two heights. `other` says what a hatched frame is. */
@@ -172,11 +169,11 @@ export function drawScene(
 	bottom: number,
 	other: (frame: number) => string,
 ): void {
-	context.clearRect(0, 0, width, scene.height);
+	context.clearRect(0, top, width, bottom - top);
 	context.textBaseline = 'middle';
 	for (let depth = 0; depth < scene.layout.rows.length; depth++) {
 		const y = scene.flames ? scene.height - (depth + 1) * scene.row : depth * scene.row;
 		if (y + scene.row < top || y > bottom) continue;
-		if (!drawRow(context, scene, depth, width, other) && !scene.flames) break;
+		drawRow(context, scene, depth, width, other);
 	}
 }

@@ -2,7 +2,8 @@
  * The flame graph as a canvas: zoom by click, keys, a box at the pointer, and a table behind it.
  * Which graph it is, and what is chosen in it, belongs to the view.
  */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { RefObject } from 'preact';
 import { colour } from '../colour';
 import { theme } from '../../state/theme';
 import { useViewKeys } from '../../frame/keys';
@@ -12,6 +13,7 @@ import { drawScene, hatchPattern, type Scene } from './draw';
 import { labelOf, matching, type Graph } from './graph_data';
 import { frameAt, nodeOf, pathTo, type Layout } from './layout';
 import { FlameTable } from './flame_table';
+import { useCover } from './use_cover';
 import { useLayout } from './use_layout';
 import '../../styles/flame.css';
 
@@ -41,14 +43,16 @@ const ROW_COARSE = 28;
 const rowHeight = () => (matchMedia('(pointer: coarse)').matches ? ROW_COARSE : ROW_FINE);
 const still = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
-/* Moves the seen part of the width to its goal. */
-function useSpan(from: number, to: number, draw: (from: number, to: number) => void): void {
+/* Moves the seen part of the width to its goal, and says where it is. */
+function useSpan(from: number, to: number, draw: () => void): RefObject<{ from: number; to: number }> {
 	const now = useRef({ from, to });
+	const latest = useRef(draw);
+	latest.current = draw;
 	useEffect(() => {
-		const begin = { ...now.current };
+		const begin = { ...now.current! };
 		if (still() || (begin.from === from && begin.to === to)) {
 			now.current = { from, to };
-			draw(from, to);
+			latest.current!();
 			return;
 		}
 		const start = performance.now();
@@ -57,12 +61,13 @@ function useSpan(from: number, to: number, draw: (from: number, to: number) => v
 			const part = Math.min(1, (performance.now() - start) / ZOOM_MS);
 			const eased = 1 - (1 - part) ** 3;
 			now.current = { from: begin.from + (from - begin.from) * eased, to: begin.to + (to - begin.to) * eased };
-			draw(now.current.from, now.current.to);
+			latest.current!();
 			if (part < 1) timer = requestAnimationFrame(step);
 		};
 		timer = requestAnimationFrame(step);
 		return () => cancelAnimationFrame(timer);
 	}, [from, to]);
+	return now;
 }
 
 /* Frames of the path above the zoomed node are wider than what is seen: their text begins at its edge. */
@@ -77,10 +82,17 @@ function edgeOf(graph: Graph): ((node: number) => 'new' | 'gone' | null) | undef
 	return (node) => (!sides.before[node] && sides.after[node] ? 'new' : sides.before[node] && !sides.after[node] ? 'gone' : null);
 }
 
+/* A canvas is emptied and allocated again even if it is given the size that it has. */
+function resize(canvas: HTMLCanvasElement, width: number, height: number): void {
+	if (canvas.width !== width) canvas.width = width;
+	if (canvas.height !== height) canvas.height = height;
+}
+
 export function FlameGraph(props: FlameGraphProps) {
 	const { graph, format, find } = props;
 	const laid = useLayout(graph.nodes, graph.sides ? 'given' : 'value');
 	const host = useRef<HTMLDivElement>(null);
+	const field = useRef<HTMLDivElement>(null);
 	const canvas = useRef<HTMLCanvasElement>(null);
 	const [width, setWidth] = useState(0);
 	const [hover, setHover] = useState<{ frame: number; x: number; y: number } | null>(null);
@@ -102,6 +114,7 @@ export function FlameGraph(props: FlameGraphProps) {
 	const zoomed = layout && props.zoomed < layout.count ? props.zoomed : 0;
 	const depthBelow = layout ? visibleDepth(layout, zoomed) : 1;
 	const height = depthBelow * row;
+	const cover = useCover(field, height);
 	const { flame } = graph;
 	const amountOf = (node: number) =>
 		graph.sides ? formatChange(graph.sides.after[node]! - graph.sides.before[node]!, format) : format(flame.bytes[node]!);
@@ -116,13 +129,13 @@ export function FlameGraph(props: FlameGraphProps) {
 			: `${formatCount(flame.more[node]!)} more, ${format(flame.rest[node]!)}`;
 	};
 
-	const draw = (from: number, to: number) => {
+	const draw = () => {
 		const context = canvas.current?.getContext('2d');
 		if (!context || !layout || !width) return;
 		const scale = devicePixelRatio || 1;
-		canvas.current!.width = Math.round(width * scale);
-		canvas.current!.height = Math.round(height * scale);
-		context.setTransform(scale, 0, 0, scale, 0, 0);
+		resize(canvas.current!, Math.round(width * scale), Math.round((cover.bottom - cover.top) * scale));
+		context.setTransform(scale, 0, 0, scale, 0, -cover.top * scale);
+		const { from, to } = now.current!;
 		const ground = colour('ground');
 		const edge = edgeOf(graph);
 		const scene: Scene = {
@@ -137,16 +150,17 @@ export function FlameGraph(props: FlameGraphProps) {
 			},
 			font: `12px ${colour('sans')}`,
 		};
-		drawScene(context, scene, width, 0, height, other);
+		drawScene(context, scene, width, cover.top, cover.bottom, other);
 		performance.mark('mallow:flame');
 	};
 	const span = layout ? spanOf(layout, zoomed) : { from: 0, to: 1 };
-	useSpan(span.from, span.to, draw);
-	useEffect(() => draw(span.from, span.to), [layout, palette, matches, width, hover?.frame, props.selected, height, props.flames]);
+	const now = useSpan(span.from, span.to, draw);
+	// Before the browser paints: the canvas has moved, or has another size.
+	useLayoutEffect(draw, [layout, palette, matches, width, hover?.frame, props.selected, height, cover, props.flames]);
 
 	const frameUnder = (event: MouseEvent) => {
 		if (!layout) return -1;
-		const box = canvas.current!.getBoundingClientRect();
+		const box = field.current!.getBoundingClientRect();
 		const fromTop = Math.floor((event.clientY - box.top) / row);
 		const depth = props.flames ? depthBelow - 1 - fromTop : fromTop;
 		return frameAt(layout, depth, span.from + ((event.clientX - box.left) / box.width) * (span.to - span.from));
@@ -161,21 +175,23 @@ export function FlameGraph(props: FlameGraphProps) {
 	useFlameKeys(props, layout);
 	return (
 		<figure class="flame" ref={host} aria-label={props.label}>
-			<canvas
-				ref={canvas}
-				style={{ width: '100%', height: `${height}px` }}
-				tabIndex={0}
-				role="img"
-				aria-label={`${props.label}. Arrow keys move, Enter zooms.`}
-				onClick={click}
-				onPointerMove={(event) => {
-					const frame = frameUnder(event);
-					if (frame < 0) return setHover(null);
-					const box = host.current!.getBoundingClientRect();
-					setHover({ frame, x: event.clientX - box.left, y: event.clientY - box.top });
-				}}
-				onPointerLeave={() => setHover(null)}
-			/>
+			<div class="flame-field" ref={field} style={{ height: `${height}px` }}>
+				<canvas
+					ref={canvas}
+					style={{ top: `${cover.top}px`, height: `${cover.bottom - cover.top}px` }}
+					tabIndex={0}
+					role="img"
+					aria-label={`${props.label}. Arrow keys move, Enter zooms.`}
+					onClick={click}
+					onPointerMove={(event) => {
+						const frame = frameUnder(event);
+						if (frame < 0) return setHover(null);
+						const box = host.current!.getBoundingClientRect();
+						setHover({ frame, x: event.clientX - box.left, y: event.clientY - box.top });
+					}}
+					onPointerLeave={() => setHover(null)}
+				/>
+			</div>
 			{hover && layout ? <HoverBox graph={graph} frame={hover.frame} x={hover.x} y={hover.y} width={width} format={format} other={other} /> : null}
 			<figcaption class="flame-legend">
 				<ul class="legend">

@@ -1,5 +1,6 @@
 /* Layouts by the worker; small graphs are laid out at once, which is quicker than asking. */
 import { useEffect, useState } from 'preact/hooks';
+import { underWay } from '../../api/answer';
 import { layOut, type Layout, type Nodes, type Order } from './layout';
 import type { Job } from './worker';
 
@@ -14,9 +15,11 @@ function ask(nodes: Nodes, order: Order): Promise<Layout> {
 	worker.onmessage = (event: MessageEvent<{ number: number; layout: Layout }>) => {
 		waiting.get(event.data.number)?.(event.data.layout);
 		waiting.delete(event.data.number);
+		underWay.value--;
 	};
 	const job: Job = { number: ++number, nodes, order };
 	worker.postMessage(job);
+	underWay.value++;
 	return new Promise((resolve) => waiting.set(job.number, resolve));
 }
 
