@@ -35,6 +35,24 @@ ROW = 20                            # pixels of a row
 WATCH = """const note = () => requestAnimationFrame(() => { window.drawn = performance.now(); });
 new MutationObserver(() => { if (document.body.dataset.busy === '0') note(); })
     .observe(document, {attributes: true, subtree: true, attributeFilter: ['data-busy']});"""
+# Jumps in a table, one after the other, and notes how long rows that are seen are blank: not there yet, or grey.
+SCROLL = """const grid = document.querySelector('.grid'), parts = [...arguments[0]], box = grid.getBoundingClientRect();
+const seen = (y) => document.elementFromPoint(box.left + 20, y)?.closest('.grid-row');
+const blank = () => !seen(box.top + box.height / 2) || !seen(box.bottom - 40) || grid.querySelector('.not-here');
+window.blank = [];
+const jump = () => {
+    if (!parts.length) return;
+    grid.scrollTop = parts.shift() * (grid.scrollHeight - grid.clientHeight);
+    const begin = performance.now();
+    const look = () => {
+        if (blank()) return requestAnimationFrame(look);
+        window.blank.push(performance.now() - begin);
+        jump();
+    };
+    requestAnimationFrame(look);
+};
+jump();"""
+JUMPS = (0.9, 0.1, 0.5, 0.7, 0.3, 0.999, 0.0042, 0.61)
 # Notes when frames begin, how long all callbacks for each take, and whether one drew the flame graph.
 WATCH_FRAMES = """const ask = window.requestAnimationFrame.bind(window), mark = performance.mark.bind(performance);
 let drew = false;
@@ -59,6 +77,8 @@ class Figures:
     first: list = dataclasses.field(default_factory=list)
     # {page: milliseconds from a click on the strip to all of the view}
     brush: dict = dataclasses.field(default_factory=dict)
+    # milliseconds from a jump in the table of allocations to all rows that are seen
+    scroll: list = dataclasses.field(default_factory=list)
     longest: float = 0  # milliseconds, of all tasks on the page's own thread
     heap: float = 0     # MB of the page's objects, after garbage went
     tab: float = 0      # MB of private memory of the tab's process
@@ -98,6 +118,15 @@ def measure_pages(page, rounds, found):
             found.tab = max(found.tab, page.tab_bytes() / 1e6)
             found.heap = max(found.heap, page.heap_bytes() / 1e6)
     found.cold = found.first[0]
+    for _ in range(rounds):
+        found.scroll += measure_scrolling(page)
+
+
+def measure_scrolling(page):
+    page.open("#/allocations")
+    page.run(SCROLL, JUMPS)
+    page.wait("return blank.length === arguments[0]", len(JUMPS))
+    return page.run("return blank")
 
 
 def zoom_once(page, across, row):
@@ -140,6 +169,7 @@ def rows(found):
     yield ["first view", table.pair(found.first, 0)]
     for name, values in found.brush.items():
         yield [f"brush to {name}", table.pair(values, 0)]
+    yield ["jump among all allocations", table.pair(found.scroll, 0)]
 
 
 def browsed(place, path, measure_one, *arguments):

@@ -6,6 +6,7 @@
 #include "analysis/index/index_file.h"
 #include "analysis/views/frame_calls.h"
 #include "hosted/cleanup.h"
+#include "server/group_json.h"
 #include "server/selection.h"
 #include "symbols/symbolizer.h"
 
@@ -250,11 +251,19 @@ struct err *dataset_put_stack(struct dataset *dataset, struct json_writer *json,
 }
 
 struct err *dataset_field_stack(struct dataset *dataset, struct json_writer *json, uint32_t stack,
-				bool frames, bool strip)
+				enum stack_form form, bool strip)
 {
+	struct err *err = NULL;
+
 	json_key(json, "backtrace");
-	if (frames)
-		return dataset_put_stack(dataset, json, stack, strip);
-	json_null(json);
-	return NULL;
+	if (form == STACK_FRAMES)
+		err = dataset_put_stack(dataset, json, stack, strip);
+	else
+		json_null(json);
+	json_key(json, "site");
+	if (!err && form == STACK_SITE && stack != RECORDING_NONE)
+		err = group_json_put_site(json, dataset->symbolized, stack);
+	else
+		json_null(json);
+	return err;
 }

@@ -127,8 +127,18 @@ struct err *dataset_groups(struct dataset *dataset, enum block_groups_by by,
 struct err *dataset_put_stack(struct dataset *dataset, struct json_writer *json, uint32_t stack,
 			      bool strip);
 
-/* Writes the field "backtrace": a stack as above; if frames are not wanted null. */
+/* What is written of a stack beside its number. In the order of the parameter `stacks`. */
+enum stack_form {
+	STACK_FRAMES,
+	STACK_NUMBER,
+	STACK_SITE, /* what its own code is called */
+};
+
+/*
+ * Writes the fields "backtrace", a stack as above, and "site", null of an empty stack. What is not
+ * wanted is null.
+ */
 struct err *dataset_field_stack(struct dataset *dataset, struct json_writer *json, uint32_t stack,
-				bool frames, bool strip);
+				enum stack_form form, bool strip);
 
 #endif

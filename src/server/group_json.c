@@ -12,22 +12,25 @@ static uint32_t stack_of(const struct recording *recording, uint32_t site)
 	return recording_sites(recording, &count)[site].stack;
 }
 
-/* Writes what a site's own code is called. */
-static struct err *put_site_name(struct json_writer *json, struct symbolized *symbolized,
-				 uint32_t stack)
+/* Writes what code is called. */
+static struct err *put_code_name(struct json_writer *json, const struct own_code *code)
 {
 	cleanup(buf_deinit) struct buf name = BUF_EMPTY;
-	struct own_code code;
-	struct err *err;
 
-	err = own_code_of_stack(symbolized, stack, &code);
-	if (err)
-		return err;
-	breakdown_put_name(&name, BREAKDOWN_FUNCTION, code.frame);
+	breakdown_put_name(&name, BREAKDOWN_FUNCTION, code->frame);
 	if (!buf_string(&name))
 		return buf_finish(&name);
 	json_text(json, name.data);
 	return NULL;
+}
+
+static struct err *put_site_name(struct json_writer *json, struct symbolized *symbolized,
+				 uint32_t stack)
+{
+	struct own_code code;
+	struct err *err = own_code_of_stack(symbolized, stack, &code);
+
+	return err ? err : put_code_name(json, &code);
 }
 
 static const char *name_of_thread(const struct recording *recording, uint32_t group)
@@ -150,6 +153,25 @@ static void put_number_or_null(struct json_writer *json, bool known, uint64_t nu
 		json_u64(json, number);
 	else
 		json_null(json);
+}
+
+struct err *group_json_put_site(struct json_writer *json, struct symbolized *symbolized,
+				uint32_t stack)
+{
+	struct own_code code;
+	struct err *err = own_code_of_stack(symbolized, stack, &code);
+
+	if (err)
+		return err;
+	json_object(json);
+	json_key(json, "name");
+	err = put_code_name(json, &code);
+	json_field_text(json, "file", code.frame ? code.frame->file : NULL);
+	json_key(json, "line");
+	put_number_or_null(json, code.frame && code.frame->line, code.frame ? code.frame->line : 0);
+	json_field_text(json, "call", code.call ? code.call->function : NULL);
+	json_end(json);
+	return err;
 }
 
 /* Begins a column, or writes that there is none. */

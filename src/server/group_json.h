@@ -22,6 +22,10 @@ struct err *group_json_put_table(struct json_writer *json, const struct recordin
 				 struct symbolized *symbolized, const struct block_groups *groups,
 				 const uint32_t *numbers, uint32_t count);
 
+/* Writes what a stack's own code is called, as an object. symbolized must belong to the caller. */
+struct err *group_json_put_site(struct json_writer *json, struct symbolized *symbolized,
+				uint32_t stack);
+
 /* Writes backtrace_id, the number of a site's stack. site RECORDING_NONE: null. */
 void group_json_field_stack(struct json_writer *json, const struct recording *recording,
 			    uint32_t site);

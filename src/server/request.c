@@ -88,9 +88,9 @@ bool request_strips(const struct request *request)
 	return request->choices[PARAMETER_STRIP] == 1;
 }
 
-bool request_wants_frames(const struct request *request)
+enum stack_form request_stack_form(const struct request *request)
 {
-	return request->choices[PARAMETER_FRAMES] == 0;
+	return (enum stack_form)request->choices[PARAMETER_FRAMES];
 }
 
 bool request_descends(const struct request *request, bool standard)

@@ -72,8 +72,8 @@ struct err *request_refuse_err(const struct request *request, struct reply *repl
 /* Whether functions are written without template arguments. */
 bool request_strips(const struct request *request);
 
-/* Whether stacks are written with their frames. */
-bool request_wants_frames(const struct request *request);
+/* How stacks are written. */
+enum stack_form request_stack_form(const struct request *request);
 
 /* Whether the order asked for is descending. standard: the answer if no order was given. */
 bool request_descends(const struct request *request, bool standard);

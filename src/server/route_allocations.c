@@ -15,7 +15,7 @@ struct page {
 	struct selection *selection;
 	struct rows rows;
 	const uint32_t *chains; /* recording_block_chains(); NULL: not known */
-	bool frames;            /* stacks are written with theirs */
+	enum stack_form form;
 	bool strip;
 	bool raw;
 	bool begun;
@@ -65,7 +65,7 @@ static struct err *put_free(struct json_writer *json, const struct page *page, u
 	else
 		json_u64(json, stack);
 	err = dataset_field_stack(page->dataset, json, stack,
-				  page->frames && stack != RECORDING_NONE, page->strip);
+				  stack == RECORDING_NONE ? STACK_NUMBER : page->form, page->strip);
 	json_end(json);
 	return err;
 }
@@ -108,7 +108,7 @@ static struct err *put_block(struct json_writer *json, const struct page *page, 
 	json_field_u64(json, "backtrace_id", stack);
 	err = put_free(json, page, row);
 	if (!err)
-		err = dataset_field_stack(page->dataset, json, stack, page->frames, page->strip);
+		err = dataset_field_stack(page->dataset, json, stack, page->form, page->strip);
 	put_heap_flag(json, page, "is_mmaped", blocks->heap_flags[row], TRACE_HEAP_MMAPPED, true);
 	put_heap_flag(json, page, "in_main_arena", blocks->heap_flags[row],
 		      TRACE_HEAP_NON_MAIN_ARENA, false);
@@ -209,7 +209,7 @@ static struct err *answer(struct request *request, struct reply *reply, bool raw
 		.selection = selection,
 		.rows = rows,
 		.chains = chains,
-		.frames = request_wants_frames(request),
+		.form = request_stack_form(request),
 		.strip = request_strips(request),
 		.raw = raw,
 	};

@@ -21,7 +21,7 @@
 struct operations {
 	struct dataset *dataset;
 	uint32_t at;
-	bool frames; /* stacks are written with theirs */
+	enum stack_form form;
 	bool strip;
 	bool begun;
 	struct json_writer json;
@@ -42,7 +42,7 @@ static struct err *begin(struct request *request, struct reply *reply, body_make
 	if (!operations)
 		return err_no_memory();
 	operations->dataset = dataset_hold(request->dataset);
-	operations->frames = request_wants_frames(request);
+	operations->form = request_stack_form(request);
 	operations->strip = request_strips(request);
 	return reply_pieces(reply, make, operations, drop_operations);
 }
@@ -58,7 +58,7 @@ static struct err *put_stack(struct json_writer *json, const struct operations *
 			     uint32_t stack)
 {
 	json_field_u64(json, "backtrace_id", stack);
-	return dataset_field_stack(operations->dataset, json, stack, operations->frames,
+	return dataset_field_stack(operations->dataset, json, stack, operations->form,
 				   operations->strip);
 }
 

@@ -19,6 +19,7 @@ TARGETS = {
         "/data/last/allocations?function_regex=push_back&strip_template_args=true",
         "/data/last/allocations?sort_by=lifetime&count=3&stacks=none",
         "/data/last/allocations?sort_by=slack&skip=1&count=2&stacks=none&order=asc",
+        "/data/last/allocations?sort_by=size&skip=1&count=2&stacks=sites",
         "/data/last/allocations?chain=9",
         "/data/last/allocations?count=0",
         "/data/last/allocations?skip=18446744073709551615",

@@ -146,10 +146,10 @@ class Made:
             died = {"timestamp": self.moment(block.freed),
                     "thread": None if free.op == mallow_sums.IMPLICIT
                     else self.reader.threads[free.thread].tid,
-                    "backtrace_id": None, "backtrace": None}
+                    "backtrace_id": None, "backtrace": None, "site": None}
         return {"address": event.address, "address_s": f"{event.address:016X}",
                 **self.moments("timestamp", block.time), "thread": block.tid, "size": event.size,
-                "deallocation": died, "backtrace": self.frames(self.blocks.stack(block)),
+                "deallocation": died, "backtrace": self.frames(self.blocks.stack(block)), "site": None,
                 "is_mmaped": bool(event.flags & 1) if self.glibc else None,
                 "in_main_arena": not event.flags & 2 if self.glibc else None,
                 "extra_space": event.usable - event.size, "number": block.index,

@@ -109,6 +109,17 @@ def test_where_blocks_were_freed(record, tmp_path, serve):
             assert server.json(f"/data/last/backtrace/{died['backtrace_id']}")["frames"] == died["backtrace"]
         assert short["deallocation"] == {**died, "backtrace": None} and short["backtrace"] is None
     assert found >= 200
+    keys = server.json("/data/last/sums", by="site")["keys"][0]
+    sites = {row[0]: dict(zip(("name", "file", "line", "call"), row[1:]))
+             for row in zip(*(keys[key] for key in ("backtrace_id", "name", "file", "line", "call")))}
+    named = server.json("/data/last/allocations", stacks="sites")["allocations"]
+    assert named == [{**short, "site": sites[short["backtrace_id"]],
+                      "deallocation": short["deallocation"] and
+                      {**short["deallocation"], "site": row["deallocation"]["site"]}}
+                     for short, row in zip(bare, named, strict=True)]
+    frees_named = {row["deallocation"]["site"]["name"] for row in named
+                   if row["deallocation"] and row["deallocation"]["backtrace_id"] is not None}
+    assert "drop" in frees_named
 
 
 GROUP_KEYS = ["min_timestamp", "max_timestamp", "interval", "allocated_count", "leaked_count", "size"]

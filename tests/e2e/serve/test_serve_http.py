@@ -54,7 +54,7 @@ def test_mistakes_are_named(example, serve):
             ("order=desc", "invalid 'order': 'desc' is none of asc dsc"),
             ("sort_by=only_matched.size", "invalid 'sort_by': 'only_matched.size' is none of "
                                           "timestamp address size lifetime slack"),
-            ("stacks=no", "invalid 'stacks': 'no' is none of all none"),
+            ("stacks=no", "invalid 'stacks': 'no' is none of all none sites"),
             ("entry=free", "'free' is no value of entry: one of malloc, calloc, …"),
             ("entry=operator", "'operator' is no value of entry: one of malloc, calloc, …"),
             ("chain=-1", "'-1' is no value of chain: a whole number is wanted"),

@@ -7,14 +7,13 @@ import { usePages } from '../api/pages';
 import { Failure } from '../components/shown';
 import { Bytes } from '../components/amount';
 import { Nothing } from '../components/nothing';
-import { SiteName, type SiteNameProps } from '../components/site_name';
+import { SiteName } from '../components/site_name';
 import { Table, type Column } from '../components/table';
 import { say } from '../state/say';
 import { dataPath, go, place, plainConditions, summary } from '../state/state';
 import { formatBytes, formatCount, formatExact, formatTime } from '../text/units';
 import { BlockDrawer } from './block_drawer';
 import { addressText, livedText, nanoseconds, parseJump } from './block_text';
-import { useSiteNames } from './site_names';
 
 /* Threads by their names; a number where there is none. */
 function threadName(id: number | null): string {
@@ -22,34 +21,29 @@ function threadName(id: number | null): string {
 	return summary.value?.threads.find((thread) => thread.thread === id)?.name ?? String(id);
 }
 
-function columnsOf(nameOf: (id: number) => SiteNameProps | undefined): Column<Allocation>[] {
-	return [
-		{ name: 'number', head: '#', width: '96px', cell: (block) => formatExact(block.number) },
-		{ name: 'at', head: 'at', width: '80px', sort: 'timestamp', cell: (block) => formatTime(nanoseconds(block.timestamp_relative)) },
-		{ name: 'address', head: 'address', width: '124px', sort: 'address', cell: (block) => <code>{addressText(block)}</code> },
-		{ name: 'size', head: 'size', width: '76px', sort: 'size', cell: (block) => <Bytes value={block.size} /> },
-		{ name: 'slack', head: 'slack', width: '64px', sort: 'slack', cell: (block) => <Bytes value={block.extra_space} /> },
-		{
-			name: 'lived', head: 'lived', width: '80px', sort: 'lifetime',
-			cell: (block) => <span class={block.deallocation ? '' : 'never-freed'}>{livedText(block)}</span>,
+const COLUMNS: Column<Allocation>[] = [
+	{ name: 'number', head: '#', width: '96px', cell: (block) => formatExact(block.number) },
+	{ name: 'at', head: 'at', width: '80px', sort: 'timestamp', cell: (block) => formatTime(nanoseconds(block.timestamp_relative)) },
+	{ name: 'address', head: 'address', width: '124px', sort: 'address', cell: (block) => <code>{addressText(block)}</code> },
+	{ name: 'size', head: 'size', width: '76px', sort: 'size', cell: (block) => <Bytes value={block.size} /> },
+	{ name: 'slack', head: 'slack', width: '64px', sort: 'slack', cell: (block) => <Bytes value={block.extra_space} /> },
+	{
+		name: 'lived', head: 'lived', width: '80px', sort: 'lifetime',
+		cell: (block) => <span class={block.deallocation ? '' : 'never-freed'}>{livedText(block)}</span>,
+	},
+	{
+		name: 'thread', head: 'thread › freed by', width: '156px', text: true,
+		cell: ({ thread, deallocation }) => {
+			const by = deallocation && deallocation.thread !== thread ? ` › ${threadName(deallocation.thread)}` : '';
+			return threadName(thread) + by;
 		},
-		{
-			name: 'thread', head: 'thread › freed by', width: '156px', text: true,
-			cell: ({ thread, deallocation }) => {
-				const by = deallocation && deallocation.thread !== thread ? ` › ${threadName(deallocation.thread)}` : '';
-				return threadName(thread) + by;
-			},
-		},
-		{ name: 'fate', head: 'fate', width: '64px', text: true, cell: (block) => (block.deallocation ? 'freed' : 'alive') },
-		{
-			name: 'name', head: 'allocated by', width: 'minmax(260px, 1fr)', text: true,
-			cell: (block) => {
-				const name = nameOf(block.backtrace_id);
-				return name ? <SiteName {...name} /> : <span class="muted">stack {block.backtrace_id}</span>;
-			},
-		},
-	];
-}
+	},
+	{ name: 'fate', head: 'fate', width: '64px', text: true, cell: (block) => (block.deallocation ? 'freed' : 'alive') },
+	{
+		name: 'name', head: 'allocated by', width: 'minmax(260px, 1fr)', text: true,
+		cell: (block) => (block.site ? <SiteName {...block.site} /> : <span class="muted">stack {block.backtrace_id}</span>),
+	},
+];
 
 /* The row at which a time or an address stands, by counting what comes before it. */
 async function rowOf(text: string): Promise<{ row: number; sort: string } | null> {
@@ -88,9 +82,8 @@ export function Allocations() {
 	const [jump, setJump] = useState<number | undefined>(undefined);
 	const sort = view.sort ?? 'timestamp';
 	const order = (view.order ?? (sort === 'timestamp' || sort === 'address' ? 'asc' : 'dsc')) as 'asc' | 'dsc';
-	const nameOf = useSiteNames();
 	const pages = usePages<Page>(dataPath('allocations'), {
-		...plainConditions.value, sort_by: sort, order: view.order, stacks: 'none',
+		...plainConditions.value, sort_by: sort, order: view.order, stacks: 'sites',
 	});
 	const sums = useAnswer<Summary>(dataPath('summary'), plainConditions.value);
 	useEffect(() => {
@@ -119,7 +112,7 @@ export function Allocations() {
 				) : first ? (
 					<Table
 						label="allocations"
-						columns={columnsOf(nameOf)}
+						columns={COLUMNS}
 						count={first.total_count}
 						row={rowAt}
 						onRange={pages.want}
