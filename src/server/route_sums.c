@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "analysis/findings/shape_sums.h"
 #include "hosted/cleanup.h"
 #include "server/route.h"
 #include "server/selection.h"
@@ -28,10 +29,13 @@ struct asked {
 	uint64_t count;
 	uint32_t spark; /* points of curves; 0: no curves */
 	struct series *series;
+	bool judged; /* each row has a shape */
+	struct shape_result *shapes;
 };
 
 static void asked_deinit(struct asked *asked)
 {
+	free(asked->shapes);
 	series_destroy(asked->series);
 	sums_destroy(asked->sums);
 	selection_release(asked->selection);
@@ -150,6 +154,42 @@ static struct err *take_page(const struct request *request, struct reply *reply,
 		(uintmax_t)*count, ROWS_MAX);
 }
 
+/* The groups of those rows of the page that have a key, in their order. NULL: no memory. */
+static uint32_t *groups_of_page(const struct asked *asked, uint32_t *count)
+{
+	uint32_t *groups = malloc((asked->count + 1) * sizeof(*groups));
+
+	*count = 0;
+	for (uint64_t i = 0; groups && i < asked->count; i++)
+		if (asked->rows[i].first != RECORDING_NONE)
+			groups[(*count)++] = asked->rows[i].first;
+	return groups;
+}
+
+/* Judges how the rows of the page grew. What CULL only counted did not. */
+static struct err *judge(struct asked *asked)
+{
+	auto_free struct shape_input *inputs = NULL;
+	auto_free uint32_t *groups = NULL;
+	uint32_t count, next = 0;
+	struct err *err;
+
+	// A live table does not know when its blocks were allocated.
+	if (!asked->judged || asked->dataset->facts->live)
+		return NULL;
+	groups = groups_of_page(asked, &count);
+	asked->shapes = calloc(asked->count + 1, sizeof(*asked->shapes));
+	if (!groups || !asked->shapes)
+		return err_no_memory();
+	err = shape_sums_create(asked->dataset->recording, asked->query.bits, asked->query.first,
+				groups, count, &inputs);
+	for (uint64_t i = 0; !err && i < asked->count; i++)
+		if (asked->rows[i].first != RECORDING_NONE)
+			asked->shapes[i] =
+				shape_judge_run(&inputs[next++], asked->sums->duration_ns);
+	return err;
+}
+
 /* Makes the curves of the page. */
 static struct err *draw(struct reply *reply, struct asked *asked)
 {
@@ -159,11 +199,9 @@ static struct err *draw(struct reply *reply, struct asked *asked)
 		.steps = asked->spark,
 		.groups = asked->query.first,
 	};
-	auto_free uint32_t *groups = malloc((asked->count + 1) * sizeof(*groups));
-	uint32_t count = 0;
+	auto_free uint32_t *groups = NULL;
+	uint32_t count;
 
-	if (!groups)
-		return err_no_memory();
 	if (!asked->spark)
 		return NULL;
 	if (asked->count * asked->spark > POINTS_MAX)
@@ -172,9 +210,9 @@ static struct err *draw(struct reply *reply, struct asked *asked)
 			"invalid 'spark': %ju rows would have more than %ju points; fewer "
 			"rows with 'count'",
 			(uintmax_t)asked->count, (uintmax_t)POINTS_MAX);
-	for (uint64_t i = 0; i < asked->count; i++)
-		if (asked->rows[i].first != RECORDING_NONE)
-			groups[count++] = asked->rows[i].first;
+	groups = groups_of_page(asked, &count);
+	if (!groups)
+		return err_no_memory();
 	return series_create_of(asked->dataset->recording, &query, groups, count, &asked->series);
 }
 
@@ -189,6 +227,7 @@ static struct err *put(struct json_writer *json, const struct asked *asked)
 		.rows = asked->rows,
 		.count = asked->count,
 		.series = asked->series,
+		.shapes = asked->shapes,
 	};
 	struct err *err;
 
@@ -212,6 +251,11 @@ static struct err *take(const struct request *request, struct reply *reply, stru
 	if (!err && !reply->status)
 		err = request_number(request, reply, PARAMETER_SUMS_SPARK, 1, SPARK_MAX,
 				     &asked->spark);
+	asked->judged = request->choices[PARAMETER_SUMS_SHAPES] == 1;
+	if (!err && !reply->status && asked->judged &&
+	    (asked->keys == SUMS_KEYS || asked->inclusive))
+		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+				    "invalid 'shapes': not by two keys, and not of inclusive sums");
 	if (!err && !reply->status && asked->spark && asked->keys == SUMS_KEYS)
 		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
 				    "invalid 'spark': by two keys there are no curves");
@@ -258,6 +302,8 @@ static struct err *answer(const struct request *request, struct reply *reply, st
 	asked->rows = asked->sums->rows + first;
 	if (!err && !reply->status)
 		err = draw(reply, asked);
+	if (!err && !reply->status)
+		err = judge(asked);
 	if (err || reply->status)
 		return err;
 	json_init(&json, &buf, false);
@@ -304,6 +350,8 @@ static struct err *put_change(const struct request *request, struct reply *reply
 		page.sides[i] = (struct sums_side){asked[i].sums, &asked[i].query};
 		page.rows[i] = asked[i].rows;
 		err = draw(reply, &asked[i]);
+		if (!err && !reply->status)
+			err = judge(&asked[i]);
 	}
 	if (err || reply->status)
 		return err;

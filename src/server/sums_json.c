@@ -171,6 +171,43 @@ static void put_curves(struct json_writer *json, const struct sums_page *page)
 	json_end(json);
 }
 
+/* Writes a column: an expression of each row's shape. */
+#define SHAPES(key, put, value)                                                                    \
+	do {                                                                                       \
+		json_key(json, key);                                                               \
+		json_array(json);                                                                  \
+		for (uint64_t i_ = 0; i_ < page->count; i_++) {                                    \
+			const struct shape_result *shape = &page->shapes[i_];                      \
+                                                                                                   \
+			put(json, value);                                                          \
+		}                                                                                  \
+		json_end(json);                                                                    \
+	} while (0)
+
+/* How the never freed bytes of rows grew. */
+static void put_shapes(struct json_writer *json, const struct sums_page *page)
+{
+	uint64_t duration_ns = page->sums->duration_ns;
+
+	json_key(json, "shapes");
+	if (!page->shapes) {
+		json_null(json);
+		return;
+	}
+	json_object(json);
+	SHAPES("shape", json_text, shape_word(shape->shape));
+	SHAPES("trust", json_text, finding_trust_name(shape->trust));
+	SHAPES("since_ns", json_u64, shape_begin_ns(duration_ns, shape->first));
+	SHAPES("until_ns", json_u64, facts_point_ns(duration_ns, shape->last));
+	SHAPES("steps", json_u64, shape->steps);
+	json_key(json, "rate");
+	json_array(json);
+	for (uint64_t i = 0; i < page->count; i++)
+		json_u64(json, shape_rate(&page->shapes[i], page->rows[i].leaked, duration_ns));
+	json_end(json);
+	json_end(json);
+}
+
 struct err *sums_json_put(struct json_writer *json, const struct sums_page *page)
 {
 	struct err *err;
@@ -184,6 +221,7 @@ struct err *sums_json_put(struct json_writer *json, const struct sums_page *page
 		return err;
 	put_columns(json, page);
 	put_curves(json, page);
+	put_shapes(json, page);
 	json_end(json);
 	return NULL;
 }

@@ -2,6 +2,7 @@
 #ifndef MALLOW_SERVER_SUMS_JSON_H
 #define MALLOW_SERVER_SUMS_JSON_H
 
+#include "analysis/findings/shape.h"
 #include "analysis/sums/sums.h"
 #include "analysis/sums/sums_change.h"
 #include "analysis/views/series.h"
@@ -18,7 +19,8 @@ struct sums_page {
 	const struct sums *sums;
 	const struct sums_row *rows;
 	uint64_t count;
-	const struct series *series; /* a curve for each row that has a key; NULL: none */
+	const struct series *series;       /* a curve for each row that has a key; NULL: none */
+	const struct shape_result *shapes; /* one for each row; NULL: none */
 };
 
 /* Writes the object. symbolized must belong to the caller. */

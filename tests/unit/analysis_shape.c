@@ -67,17 +67,17 @@ static void trust(void **state)
 {
 	struct shape_input few = {.kept_blocks = 9};
 
-	assert_int_equal(judge("1111111111111111", NULL, 0).trust, SHAPE_CLEAR);
-	assert_int_equal(judge("1111111111119999", NULL, 0).trust, SHAPE_LIKELY);
-	assert_int_equal(judge("0100001000010000", NULL, 0).trust, SHAPE_LIKELY);
-	assert_int_equal(judge("5000000000000000", NULL, 0).trust, SHAPE_CLEAR);
-	assert_int_equal(judge("0000000000000005", NULL, 5).trust, SHAPE_UNCLEAR);
+	assert_int_equal(judge("1111111111111111", NULL, 0).trust, FINDING_TRUST_CLEAR);
+	assert_int_equal(judge("1111111111119999", NULL, 0).trust, FINDING_TRUST_LIKELY);
+	assert_int_equal(judge("0100001000010000", NULL, 0).trust, FINDING_TRUST_LIKELY);
+	assert_int_equal(judge("5000000000000000", NULL, 0).trust, FINDING_TRUST_CLEAR);
+	assert_int_equal(judge("0000000000000005", NULL, 5).trust, FINDING_TRUST_UNCLEAR);
 	for (int i = 0; i < FACTS_POINTS; i++) {
 		few.kept[i] = 10;
 		few.live[i] = (uint64_t)(i + 1) * 10;
 	}
 	assert_int_equal(shape_judge(&few).shape, SHAPE_GROWS);
-	assert_int_equal(shape_judge(&few).trust, SHAPE_UNCLEAR);
+	assert_int_equal(shape_judge(&few).trust, FINDING_TRUST_UNCLEAR);
 }
 
 static void steps(void **state)

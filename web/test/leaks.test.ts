@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import type { Finding } from '../src/api/findings';
-import { CLASSES, equalGains, leakWords, ofClass, timeToGigabyte } from '../src/views/leaks_classes';
+import { CLASSES, equalGains, leakWords, ofClass, timeToGigabyte, type Leak } from '../src/views/leaks_classes';
 
-const finding = (kind: string, bytes: number, numbers: Record<string, number>): Finding => ({
-	kind, bytes, numbers, sentence: '', confidence: 'clear', conditions: {}, view: null, sort: null, function: 'f', short: 'f',
-	file: null, line: null, module: null, stack: 1,
+const leak = (shape: string, bytes: number, more: Partial<Leak> = {}): Leak => ({
+	shape, bytes, trust: 'clear', name: 'f', file: null, line: null, rate: 0, since: 0, until: 0, steps: 1, curve: [], ...more,
 });
+const said = (one: Leak) => {
+	const { amount, words } = leakWords(one);
+	return `${amount} ${words}`.replace(/\u00a0/g, ' ');
+};
 
 test('how long until a gigabyte', () => {
 	expect(timeToGigabyte(1.3e6)).toBe('13 min');
@@ -14,14 +16,19 @@ test('how long until a gigabyte', () => {
 });
 
 test('words of a class', () => {
-	const { amount, words } = leakWords(finding('never_freed_grows', 7_160_000, { bytes_per_second: 1_300_000 }));
-	expect(`${amount} ${words}`.replace(/\u00a0/g, ' ')).toBe('7.16 MB, +1.30 MB/s to the end: 1 GB in 13 min.');
+	expect(said(leak('grows', 7_160_000, { rate: 1_300_000 }))).toBe('7.16 MB, +1.30 MB/s to the end: 1 GB in 13 min.');
+	expect(said(leak('flat', 4e6, { since: 1.1e9 }))).toBe('4.00 MB since 1.10 s, not growing: a cache?');
+	expect(said(leak('once', 73e3))).toBe('73.0 KB since the start, once.');
+	expect(said(leak('late', 73e3, { since: 2e9 }))).toBe('73.0 KB since 2.00 s: perhaps only not freed yet.');
+	expect(said(leak('stopped', 73e3, { until: 2e9 }))).toBe('73.0 KB grew until 2.00 s, then stopped.');
+	expect(said(leak('steps', 73e3, { steps: 3 }))).toBe('73.0 KB in 3 steps.');
 });
 
 test('what grows is ranked by its rate, other classes by bytes', () => {
-	const slow = finding('never_freed_grows', 9e6, { bytes_per_second: 1e3 });
-	const fast = finding('never_freed_grows', 1e6, { bytes_per_second: 1e6 });
+	const slow = leak('grows', 9e6, { rate: 1e3 });
+	const fast = leak('grows', 1e6, { rate: 1e6 });
 	expect(ofClass([slow, fast], CLASSES[0]!)).toEqual([fast, slow]);
+	expect(ofClass([leak('once', 1), leak('flat', 5), leak('once', 2)], CLASSES[5]!).map(({ bytes }) => bytes)).toEqual([2, 1]);
 });
 
 describe('rounds that keep the same', () => {

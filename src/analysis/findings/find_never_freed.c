@@ -44,17 +44,6 @@ static enum finding_kind kind_of(enum shape shape)
 	return all[shape];
 }
 
-static enum finding_trust trust_of(enum shape_trust trust)
-{
-	static const enum finding_trust all[] = {
-		[SHAPE_CLEAR] = FINDING_TRUST_CLEAR,
-		[SHAPE_LIKELY] = FINDING_TRUST_LIKELY,
-		[SHAPE_UNCLEAR] = FINDING_TRUST_UNCLEAR,
-	};
-
-	return all[trust];
-}
-
 /* How much it must be to stand out. Growth matters sooner; what stays as it is may be meant so. */
 static bool stands_out(const struct finding_search *search, const struct picked_function *picked,
 		       enum shape shape, uint64_t bytes)
@@ -106,7 +95,7 @@ static struct err *add_group(struct finding_search *search, const struct picked_
 {
 	struct shape_result result =
 		shape_judge_run(&group->input, recording_facts(search->recording)->duration_ns);
-	struct finding finding = {.kind = kind_of(result.shape), .trust = trust_of(result.trust)};
+	struct finding finding = {.kind = kind_of(result.shape), .trust = result.trust};
 	struct err *err;
 
 	*added = stands_out(search, picked, result.shape, group->bytes);

@@ -11,6 +11,7 @@
 #ifndef MALLOW_ANALYSIS_FINDINGS_FINDINGS_H
 #define MALLOW_ANALYSIS_FINDINGS_FINDINGS_H
 
+#include "analysis/findings/finding_trust.h"
 #include "analysis/findings/own_functions.h"
 
 enum finding_kind {
@@ -76,17 +77,6 @@ enum finding_number {
 };
 
 const char *finding_number_name(enum finding_number number);
-
-/* How sure a finding is. NONE: it is a count, not a judgement. */
-enum finding_trust {
-	FINDING_TRUST_NONE,
-	FINDING_TRUST_CLEAR,
-	FINDING_TRUST_LIKELY,
-	FINDING_TRUST_UNCLEAR
-};
-
-/* "clear", "likely", "unclear"; NULL for NONE. */
-const char *finding_trust_name(enum finding_trust trust);
 
 #define FINDING_CONDITIONS 4
 

@@ -14,6 +14,17 @@
 #define LINE_CLEAR  0.9
 #define LINE_LIKELY 0.7
 
+const char *shape_word(enum shape shape)
+{
+	static const char *const words[] = {
+		[SHAPE_NONE] = "none",       [SHAPE_LATE] = "late",   [SHAPE_ONCE] = "once",
+		[SHAPE_FLAT] = "flat",       [SHAPE_GROWS] = "grows", [SHAPE_STEPS] = "steps",
+		[SHAPE_STOPPED] = "stopped",
+	};
+
+	return words[shape];
+}
+
 static uint64_t sum_of(const uint64_t *numbers, unsigned int first, unsigned int count)
 {
 	uint64_t sum = 0;
@@ -70,18 +81,19 @@ static double straightness(const struct shape_input *input, unsigned int first)
 	return x > 0 && y > 0 ? xy * xy / (x * y) : 0;
 }
 
-static enum shape_trust trust_in(const struct shape_input *input, const struct shape_result *result)
+static enum finding_trust trust_in(const struct shape_input *input,
+				   const struct shape_result *result)
 {
 	double line = result->shape == SHAPE_GROWS ? straightness(input, result->first) : 1;
 
 	if (result->shape == SHAPE_LATE || result->shape == SHAPE_STOPPED)
-		return SHAPE_UNCLEAR;
+		return FINDING_TRUST_UNCLEAR;
 	if (result->shape == SHAPE_ONCE)
-		return SHAPE_CLEAR;
+		return FINDING_TRUST_CLEAR;
 	if (input->kept_blocks >= BLOCKS_CLEAR && line >= LINE_CLEAR)
-		return result->shape == SHAPE_GROWS ? SHAPE_CLEAR : SHAPE_LIKELY;
-	return input->kept_blocks >= BLOCKS_LIKELY && line >= LINE_LIKELY ? SHAPE_LIKELY
-									  : SHAPE_UNCLEAR;
+		return result->shape == SHAPE_GROWS ? FINDING_TRUST_CLEAR : FINDING_TRUST_LIKELY;
+	return input->kept_blocks >= BLOCKS_LIKELY && line >= LINE_LIKELY ? FINDING_TRUST_LIKELY
+									  : FINDING_TRUST_UNCLEAR;
 }
 
 static enum shape find(const struct shape_input *input, const struct shape_result *result,
@@ -130,7 +142,7 @@ struct shape_result shape_judge_run(const struct shape_input *input, uint64_t du
 	if (result.shape == SHAPE_NONE || duration_ns >= RUN_NS_MIN)
 		return result;
 	result.shape = SHAPE_ONCE;
-	result.trust = SHAPE_UNCLEAR;
+	result.trust = FINDING_TRUST_UNCLEAR;
 	return result;
 }
 

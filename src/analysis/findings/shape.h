@@ -10,6 +10,7 @@
 #define MALLOW_ANALYSIS_FINDINGS_SHAPE_H
 
 #include "analysis/facts/run_facts.h"
+#include "analysis/findings/finding_trust.h"
 
 enum shape {
 	SHAPE_NONE,    /* nothing was kept */
@@ -22,8 +23,8 @@ enum shape {
 	SHAPE_STOPPED, /* none of these */
 };
 
-/* How sure the shape is: a word of findings. */
-enum shape_trust { SHAPE_CLEAR, SHAPE_LIKELY, SHAPE_UNCLEAR };
+/* "grows" and so on: as requests have it. */
+const char *shape_word(enum shape shape);
 
 /* What is kept: the sums of some sites. */
 struct shape_input {
@@ -34,7 +35,7 @@ struct shape_input {
 
 struct shape_result {
 	enum shape shape;
-	enum shape_trust trust;
+	enum finding_trust trust; /* SHAPE_NONE: nothing was judged */
 	unsigned int first, last; /* the first and the last part in which something was kept */
 	unsigned int steps;       /* runs of parts in which something was kept */
 };

@@ -182,6 +182,8 @@ def test_curves(served):
     ("spark=4&by=site,size", "invalid 'spark': by two keys there are no curves"),
     ("sort_by=median", "invalid 'sort_by': 'median' is none of bytes blocks"),
     ("by=function&inclusive=true&spark=4", "invalid 'spark': of inclusive sums there are no curves"),
+    ("shapes=true&by=site,size", "invalid 'shapes': not by two keys"),
+    ("shapes=true&by=function&inclusive=true", "invalid 'shapes': not by two keys, and not of inclusive sums"),
     ("inclusive=true", "invalid 'inclusive': only by one of function, file, line and module"),
     ("by=function,module&inclusive=true", "invalid 'inclusive': only by one of"),
     ("inclusive=yes", "invalid 'inclusive': 'yes' is none of false true"),

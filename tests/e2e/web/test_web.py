@@ -212,6 +212,16 @@ def test_leaks_by_shape_and_suppressions(page, server):
     page.open("#/leaks")
     assert "Grows to the end" in page.text(".leaks")
     assert "register_label" in page.text(".leak-list")
+    sums = server.json("/data/last/sums", by="function", sort_by="leaked", shapes="true")
+    shapes = {sums["keys"][0]["name"][key]: (shape, trust) for key, shape, trust in
+              zip(sums["key"], sums["shapes"]["shape"], sums["shapes"]["trust"])}
+    judged = {found["function"]: (found["kind"].removeprefix("never_freed_"), found["confidence"])
+              for found in server.json("/data/last/findings")["findings"] if found["kind"].startswith("never_freed")}
+    assert judged and judged == {name: shapes[name] for name in judged}
+    assert {"grows", "flat", "once"} <= {shape for shape, _ in shapes.values()}
+    page.open("#/leaks?function_regex=cache_put")
+    assert "Filled, then flat" in page.text(".leaks") and "Grows to the end" not in page.text(".leaks")
+    page.open("#/leaks")
     page.run("[...document.querySelectorAll('button')].find((b) => b.innerText.startsWith('Suppress')).click()")
     page.run("const field = document.getElementById('suppress'); field.value = 'leak:register_label';"
              "field.dispatchEvent(new Event('input', {bubbles: true}))")

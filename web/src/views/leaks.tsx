@@ -1,68 +1,79 @@
 /* What is never freed, by the shape in which it grows. */
-import { useEffect } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { SumsTable, Summary } from '../api/generated';
-import { isNeverFreed, type Finding, type Findings } from '../api/findings';
+import type { Findings } from '../api/findings';
 import { useAnswer } from '../api/answer';
 import { Bytes, Count, Share } from '../components/amount';
 import { Shown } from '../components/shown';
-import { baseName, SiteName } from '../components/site_name';
+import { SiteName } from '../components/site_name';
 import { Spark } from '../charts/spark';
 import { dataPath, go, linkTo, plainConditions, summary } from '../state/state';
-import { shortName } from '../text/names';
 import { formatBytes, formatCount, formatPercent } from '../text/units';
-import { CLASSES, equalGains, leakWords, ofClass } from './leaks_classes';
+import { CLASSES, equalGains, leaksOf, leakWords, ofClass, teardownsOf, type Leak } from './leaks_classes';
 import { Suppress } from './leaks_suppress';
 import '../styles/leaks.css';
 
-const ROWS = 100;
+const ROWS = 500;
+const TABLE_ROWS = 100;
+const SHOWN = 6;
 const SPARK_POINTS = 48;
 
 /* "16.8 MB in 412 blocks was never freed; 7.16 MB of it grows to the end." */
-function sentence(sums: Summary, findings: Finding[]): string {
+function sentence(sums: Summary, leaks: Leak[]): string {
 	const { leaked_bytes: bytes, leaked_blocks: blocks } = sums.matched;
 	if (!bytes) return 'Everything was freed.';
-	const growing = findings.filter(({ kind }) => kind === 'never_freed_grows').reduce((sum, finding) => sum + finding.bytes, 0);
-	const whole = sums.matched.leaked_bytes === sums.all.leaked_bytes;
-	const grows = growing && whole ? `; ${formatBytes(growing)} of it grows to the end` : '';
+	const growing = leaks.filter(({ shape }) => shape === 'grows').reduce((sum, leak) => sum + leak.bytes, 0);
+	const grows = growing ? `; ${growing === bytes ? 'all' : formatBytes(growing)} of it grows to the end` : '';
 	return `${formatBytes(bytes)} in ${formatCount(blocks)} block${blocks === 1 ? '' : 's'} was never freed${grows}.`;
 }
 
-/* The curve of a finding's function, from the table of functions. */
-function curveOf(finding: Finding, sums: SumsTable | null): number[] {
-	const row = sums?.key.findIndex((key) => sums.keys[0]!.name[key ?? 0] === finding.function) ?? -1;
-	return row >= 0 ? (sums!.curve[row] ?? []) : [];
-}
+const siteOf = (name: string | null) => ({ page: 'sites' as const, view: { by: 'function', sel: name ?? '' }, metric: 'leaked' as const });
 
-function Leak({ finding, sums }: { finding: Finding; sums: SumsTable | null }) {
-	const { amount, words } = leakWords(finding);
-	const place = finding.file ? ` ${baseName(finding.file)}${finding.line ? `:${finding.line}` : ''}` : '';
-	const link = finding.stack === null ? null : linkTo({ page: 'sites', view: { sel: String(finding.stack) }, metric: 'leaked' });
+function LeakRow({ leak }: { leak: Leak }) {
+	const { amount, words } = leakWords(leak);
 	return (
 		<li class="leak">
-			<span class="leak-name">
-				{link ? (
-					<a href={link}>
-						<code>{shortName(finding.function ?? '[unknown]')}</code>
-					</a>
-				) : (
-					<code>{finding.function ?? '[no own code]'}</code>
-				)}
-				<span class="muted">{place}</span>
-			</span>
+			<a class="leak-name" href={linkTo(siteOf(leak.name))}>
+				<SiteName name={leak.name} file={leak.file} line={leak.line} />
+			</a>
 			<span class="leak-curve">
-				<Spark values={curveOf(finding, sums)} leaked width={96} />
+				<Spark values={leak.curve} leaked width={96} />
 			</span>
 			<span>
-				<b class="never-freed">{amount}</b> {words} <span class="muted">{finding.confidence}</span>
+				<b class="never-freed">{amount}</b> {words} <span class="muted">{leak.trust}</span>
 			</span>
 		</li>
 	);
 }
 
-/* Everything that is never freed, whether it is large enough to be judged or not. */
+/* The leaks of one shape: the largest, and what the others come to. */
+function Shape({ title, leaks }: { title: string; leaks: Leak[] }) {
+	const [all, setAll] = useState(false);
+	const shown = all ? leaks : leaks.slice(0, SHOWN);
+	const rest = leaks.slice(shown.length);
+	return (
+		<div>
+			<h2>
+				{title} <span class="muted">{formatBytes(leaks.reduce((sum, { bytes }) => sum + bytes, 0))}</span>
+			</h2>
+			<ul class="leak-list">
+				{shown.map((leak) => (
+					<LeakRow key={`${leak.name} ${leak.file}`} leak={leak} />
+				))}
+			</ul>
+			{rest.length ? (
+				<button type="button" class="plain" onClick={() => setAll(true)}>
+					{formatCount(rest.length)} more, {formatBytes(rest.reduce((sum, { bytes }) => sum + bytes, 0))}
+				</button>
+			) : null}
+		</div>
+	);
+}
+
+/* Everything that is never freed, the most first. */
 function AllSites({ sums }: { sums: SumsTable }) {
-	const rows = sums.key.filter((_, row) => sums.leaked[row]! > 0).length;
-	const shown = sums.leaked.reduce((sum, value) => sum + value, 0);
+	const rows = Math.min(TABLE_ROWS, sums.key.filter((_, row) => sums.leaked[row]! > 0).length);
+	const shown = sums.leaked.slice(0, rows).reduce((sum, value) => sum + value, 0);
 	return (
 		<section aria-label="all functions">
 			<h2>
@@ -85,7 +96,7 @@ function AllSites({ sums }: { sums: SumsTable }) {
 							const keys = sums.keys[0]!;
 							const name = keys.name[key ?? 0] ?? null;
 							return (
-								<tr key={row} class="link-row" onClick={() => go({ page: 'sites', view: { by: 'function', sel: name ?? '' }, metric: 'leaked' })}>
+								<tr key={row} class="link-row" onClick={() => go(siteOf(name))}>
 									<td>
 										<Bytes value={sums.leaked[row]!} />
 									</td>
@@ -100,7 +111,7 @@ function AllSites({ sums }: { sums: SumsTable }) {
 										<Spark values={sums.curve[row] ?? []} leaked />
 									</td>
 									<td class="text">
-										<a href={linkTo({ page: 'sites', view: { by: 'function', sel: name ?? '' }, metric: 'leaked' })} onClick={(event) => event.stopPropagation()}>
+										<a href={linkTo(siteOf(name))} onClick={(event) => event.stopPropagation()}>
 											<SiteName name={name} file={keys.file?.[key ?? 0]} line={keys.line?.[key ?? 0]} />
 										</a>
 									</td>
@@ -166,38 +177,29 @@ function Generations() {
 export function Leaks() {
 	const findings = useAnswer<Findings>(dataPath('findings'));
 	const sums = useAnswer<SumsTable>(dataPath('sums'), {
-		...plainConditions.value, by: 'function', sort_by: 'leaked', count: ROWS, spark: SPARK_POINTS,
+		...plainConditions.value, by: 'function', sort_by: 'leaked', count: ROWS, spark: SPARK_POINTS, shapes: 'true',
 	});
 	const matched = useAnswer<Summary>(dataPath('summary'), plainConditions.value);
 	useEffect(() => {
 		if (sums.data && !sums.stale) performance.mark('mallow:view');
 	}, [sums.data, sums.stale]);
 	const narrowed = Object.keys(plainConditions.value).length > 0;
-	const list = (findings.data?.findings ?? []).filter(isNeverFreed);
+	const leaks = useMemo(
+		() => [...(sums.data ? leaksOf(sums.data) : []), ...(findings.data && !narrowed ? teardownsOf(findings.data.findings) : [])],
+		[sums.data, findings.data, narrowed],
+	);
 	return (
 		<Shown answer={matched} height={400} class="leaks">
 			{(whole) => (
 				<>
-					<h1>{sentence(whole, list)}</h1>
+					<h1>{sentence(whole, leaks)}</h1>
 					<Suppress />
-					{list.length ? (
-						<section aria-label="by shape">
-							{narrowed ? <p class="muted">The shapes are those of the whole run, without filter and brush.</p> : null}
-							{CLASSES.map((shape) => {
-								const rows = ofClass(list, shape);
-								return rows.length ? (
-									<div key={shape.kind}>
-										<h2>{shape.title}</h2>
-										<ul class="leak-list">
-											{rows.map((finding) => (
-												<Leak key={finding.sentence} finding={finding} sums={sums.data} />
-											))}
-										</ul>
-									</div>
-								) : null;
-							})}
-						</section>
-					) : null}
+					<section aria-label="by shape">
+						{CLASSES.map((one) => {
+							const rows = ofClass(leaks, one);
+							return rows.length ? <Shape key={one.shape} title={one.title} leaks={rows} /> : null;
+						})}
+					</section>
 					<Generations />
 					{whole.matched.leaked_bytes ? <Shown answer={sums}>{(data) => <AllSites sums={data} />}</Shown> : null}
 				</>

@@ -1,9 +1,10 @@
 /* The shapes in which never freed memory grows, as the server judges them, and their words. */
+import type { SumsTable } from '../api/generated';
 import type { Finding } from '../api/findings';
 import { formatBytes, formatCount, formatTime } from '../text/units';
 
 export interface LeakClass {
-	kind: string;
+	shape: string;
 	title: string;
 	/** Ranked by bytes a second; else by bytes. */
 	byRate: boolean;
@@ -11,14 +12,60 @@ export interface LeakClass {
 
 /** In the order of the page. */
 export const CLASSES: LeakClass[] = [
-	{ kind: 'never_freed_grows', title: 'Grows to the end', byRate: true },
-	{ kind: 'never_freed_steps', title: 'Grows in steps', byRate: true },
-	{ kind: 'grows_to_teardown', title: 'Grew to the end, freed only there', byRate: false },
-	{ kind: 'never_freed_stopped', title: 'Grew, then stopped', byRate: false },
-	{ kind: 'never_freed_flat', title: 'Filled, then flat', byRate: false },
-	{ kind: 'never_freed_once', title: 'Once', byRate: false },
-	{ kind: 'never_freed_late', title: 'Last moments', byRate: false },
+	{ shape: 'grows', title: 'Grows to the end', byRate: true },
+	{ shape: 'steps', title: 'Grows in steps', byRate: true },
+	{ shape: 'teardown', title: 'Grew to the end, freed only there', byRate: false },
+	{ shape: 'stopped', title: 'Grew, then stopped', byRate: false },
+	{ shape: 'flat', title: 'Filled, then flat', byRate: false },
+	{ shape: 'once', title: 'Once', byRate: false },
+	{ shape: 'late', title: 'Last moments', byRate: false },
 ];
+
+/** Of one function. Times in nanoseconds. */
+export interface Leak {
+	shape: string;
+	trust: string | null;
+	name: string | null;
+	file: string | null;
+	line: number | null;
+	bytes: number;
+	/** Bytes a second of what grows to the end, else 0. */
+	rate: number;
+	since: number;
+	until: number;
+	steps: number;
+	curve: number[];
+}
+
+/** What sums by function with shapes say. */
+export function leaksOf(sums: SumsTable): Leak[] {
+	const { shapes } = sums;
+	const keys = sums.keys[0]!;
+	if (!shapes) return [];
+	return sums.key.map((key, row) => ({
+		shape: shapes.shape[row]!,
+		trust: shapes.trust[row] ?? null,
+		name: keys.name[key ?? 0] ?? null,
+		file: keys.file?.[key ?? 0] ?? null,
+		line: keys.line?.[key ?? 0] ?? null,
+		bytes: sums.leaked[row]!,
+		rate: shapes.rate[row]!,
+		since: shapes.since_ns[row]!,
+		until: shapes.until_ns[row]!,
+		steps: shapes.steps[row]!,
+		curve: sums.curve[row] ?? [],
+	}));
+}
+
+/** What was freed after all, when the program ended; the server finds it for the whole run. */
+export function teardownsOf(findings: Finding[]): Leak[] {
+	return findings
+		.filter(({ kind }) => kind === 'grows_to_teardown')
+		.map((finding) => ({
+			shape: 'teardown', trust: finding.confidence, name: finding.function, file: finding.file, line: finding.line,
+			bytes: finding.bytes, rate: 0, since: 0, until: 0, steps: 0, curve: [],
+		}));
+}
 
 const GIGABYTE = 1e9;
 
@@ -31,36 +78,35 @@ export function timeToGigabyte(bytesPerSecond: number): string {
 	return hours < 48 ? `${Math.round(hours)} h` : `${Math.round(hours / 24)} days`;
 }
 
-/** What is said of a finding beneath its heading, with the amount in front. */
-export function leakWords(finding: Finding): { amount: string; words: string } {
-	const { numbers } = finding;
-	const bytes = formatBytes(finding.bytes);
-	const rate = numbers.bytes_per_second ?? 0;
-	const since = numbers.since_ns !== undefined ? ` since ${formatTime(numbers.since_ns)}` : '';
-	switch (finding.kind) {
-		case 'never_freed_grows':
-			return rate
-				? { amount: `${bytes}, +${formatBytes(rate)}/s`, words: `to the end: 1 GB in ${timeToGigabyte(rate)}.` }
-				: { amount: bytes, words: `and growing to the end.` };
-		case 'never_freed_steps':
-			return { amount: bytes, words: `in ${formatCount(numbers.steps ?? 0)} steps.` };
-		case 'grows_to_teardown':
+const sinceWords = ({ since }: Leak): string => (since ? `since ${formatTime(since)}` : 'since the start');
+
+/** What is said of a leak beneath its heading, with the amount in front. */
+export function leakWords(leak: Leak): { amount: string; words: string } {
+	const bytes = formatBytes(leak.bytes);
+	switch (leak.shape) {
+		case 'grows':
+			return leak.rate
+				? { amount: `${bytes}, +${formatBytes(leak.rate)}/s`, words: `to the end: 1 GB in ${timeToGigabyte(leak.rate)}.` }
+				: { amount: bytes, words: 'and growing to the end.' };
+		case 'steps':
+			return { amount: bytes, words: `in ${formatCount(leak.steps)} steps.` };
+		case 'teardown':
 			return { amount: bytes, words: 'grew to the end, and was freed only there.' };
-		case 'never_freed_stopped':
-			return { amount: bytes, words: `grew${numbers.until_ns !== undefined ? ` until ${formatTime(numbers.until_ns)}` : ''}, then stopped.` };
-		case 'never_freed_flat':
-			return { amount: bytes, words: `${since.trim() || 'filled'}, not growing: a cache?` };
-		case 'never_freed_once':
-			return { amount: bytes, words: `${since.trim()}, once.` };
+		case 'stopped':
+			return { amount: bytes, words: `grew until ${formatTime(leak.until)}, then stopped.` };
+		case 'flat':
+			return { amount: bytes, words: `${sinceWords(leak)}, not growing: a cache?` };
+		case 'once':
+			return { amount: bytes, words: `${sinceWords(leak)}, once.` };
 		default:
-			return { amount: bytes, words: `${since.trim()}: perhaps only not freed yet.` };
+			return { amount: bytes, words: `${sinceWords(leak)}: perhaps only not freed yet.` };
 	}
 }
 
-/** Findings of a class, most important first. */
-export function ofClass(findings: Finding[], { kind, byRate }: LeakClass): Finding[] {
-	const weight = (finding: Finding) => (byRate ? (finding.numbers.bytes_per_second ?? 0) : 0);
-	return findings.filter((finding) => finding.kind === kind).sort((a, b) => weight(b) - weight(a) || b.bytes - a.bytes);
+/** Leaks of a class, most important first. */
+export function ofClass(leaks: Leak[], { shape, byRate }: LeakClass): Leak[] {
+	const weight = ({ rate }: Leak) => (byRate ? rate : 0);
+	return leaks.filter((leak) => leak.shape === shape).sort((a, b) => weight(b) - weight(a) || b.bytes - a.bytes);
 }
 
 const ALIKE = 0.02;
