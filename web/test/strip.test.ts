@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { dragged } from '../src/charts/strip/drag';
 import { placeFlags, snap } from '../src/charts/strip/flags';
-import { nearestStep, resample, stacked, stripCurves } from '../src/charts/strip/strip_data';
+import { nearestStep, rateCurves, resample, stacked, stripCurves } from '../src/charts/strip/strip_data';
 
 describe('curves', () => {
 	test('samples are lines between them, and stay beyond their ends', () => {
@@ -40,14 +40,28 @@ describe('drags', () => {
 	});
 });
 
+const steps = [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000];
+const zero = steps.map(() => 0);
+const memory = { at_ns: [100, 1000], virtual_size: [], resident: [50, 50], anonymous: [10, 10], file: [1, 1], shared: [0, 0], swap: [0, 0] };
+const series = {
+	start_ns: 0, end_ns: 1000, late_ns: 1, at_ns: steps, live_last: steps.map(() => 90), live_most: zero, live_slack: zero,
+	live_blocks: zero, allocated_bytes: zero, allocated_blocks: zero, freed_bytes: zero, freed_blocks: zero, curves: [], memory,
+	peak: { at_ns: 0, bytes: 0, blocks: 0, thread: null, backtrace_id: null },
+};
+
 test('untouched memory is only known near a sample', () => {
-	const steps = [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000];
-	const zero = steps.map(() => 0);
-	const memory = { at_ns: [100, 1000], virtual_size: [], resident: [50, 50], anonymous: [10, 10], file: [1, 1], shared: [0, 0], swap: [0, 0] };
-	const series = {
-		start_ns: 0, end_ns: 1000, late_ns: 1, at_ns: steps, live_last: steps.map(() => 90), live_most: zero, live_slack: zero,
-		live_blocks: zero, allocated_bytes: zero, allocated_blocks: zero, freed_bytes: zero, freed_blocks: zero, curves: [], memory,
-		peak: { at_ns: 0, bytes: 0, blocks: 0, thread: null, backtrace_id: null },
-	};
 	expect([...stripCurves(series, true).untouched]).toEqual([1, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+});
+
+test('calls a second are those of the step, which may be longer or shorter than others', () => {
+	const { bands, line, format } = rateCurves({ ...series, at_ns: [100, 150], allocated_blocks: [2, 3], freed_blocks: [0, 1] });
+	expect([...bands[0]!.values]).toEqual([2e7, 6e7]);
+	expect([...line!.values]).toEqual([0, 2e7]);
+	const many = Array.from({ length: 500 }, (_, i) => i + 1);
+	const joined = rateCurves({ ...series, at_ns: many, allocated_blocks: many.map(() => 1), freed_blocks: many });
+	expect(joined.x.length).toBe(167);
+	expect(joined.x[166]).toBe(500e-9);
+	expect([...new Set(joined.bands[0]!.values)]).toEqual([1e9]);
+	expect(joined.line!.values[1]).toBe(5e9);
+	expect(format(2e7).replace('\u00a0', ' ')).toBe('20.0 M/s');
 });

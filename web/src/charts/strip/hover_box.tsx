@@ -2,7 +2,7 @@
 import { formatBytes, formatTime } from '../../text/units';
 import type { StripCurves } from './strip_data';
 
-export function HoverBox(props: { curves: StripCurves; step: number; x: number; rate?: boolean }) {
+export function HoverBox(props: { curves: StripCurves; step: number; x: number }) {
 	const { curves, step } = props;
 	const rows = curves.bands.map((band) => ({ band, value: band.values[step] ?? 0 })).reverse();
 	return (
@@ -12,13 +12,13 @@ export function HoverBox(props: { curves: StripCurves; step: number; x: number; 
 					{formatTime((curves.x[step] ?? 0) * 1e9)} · {formatBytes((curves.live[step] ?? 0) - slackOf(curves, step))} live
 				</caption>
 				<tbody>
-					{curves.resident ? (
+					{curves.line ? (
 						<tr>
 							<td>
 								<span class="line-key" />
-								resident
+								{curves.line.name}
 							</td>
-							<td>{formatBytes(curves.resident[step] ?? 0)}</td>
+							<td>{curves.format(curves.line.values[step] ?? 0)}</td>
 						</tr>
 					) : null}
 					{rows.map(({ band, value }) => (
@@ -27,7 +27,7 @@ export function HoverBox(props: { curves: StripCurves; step: number; x: number; 
 								<span class="key" style={{ background: `var(--${band.colour})` }} />
 								{band.name}
 							</td>
-							<td>{formatBytes(value)}</td>
+							<td>{curves.format(value)}</td>
 						</tr>
 					))}
 				</tbody>

@@ -43,10 +43,10 @@ export function Legend({ curves, late }: { curves: StripCurves; late: number }) 
 					{words(band.name)}
 				</li>
 			))}
-			{curves.resident ? (
+			{curves.line ? (
 				<li>
 					<span class="line-key" />
-					resident
+					{curves.line.name}
 				</li>
 			) : null}
 			{untouched ? (

@@ -1,7 +1,7 @@
 /* Draws the strip's bands by uPlot. Where the mouse is and what is chosen lies above it (strip.tsx). */
 import uPlot from 'uplot';
 import { colour } from '../colour';
-import { formatBytes, formatTime, roundText } from '../../text/units';
+import { formatTime, roundText } from '../../text/units';
 import { stacked, type StripCurves } from './strip_data';
 
 /** Room of the axes around the plot, in CSS pixels. strip.tsx lays its overlay by it. */
@@ -28,9 +28,10 @@ function hatch(line: string, ground: string): CanvasPattern | null {
 	return context.createPattern(tile, 'repeat');
 }
 
-/* Fills what of `live` is above `resident`. */
+/* Fills what of `live` is above the line: what is resident. */
 function hatchUntouched(plot: uPlot, curves: StripCurves): void {
-	const { resident, live, untouched, x } = curves;
+	const { line, live, untouched, x } = curves;
+	const resident = line?.values;
 	const pattern = resident && untouched.includes(1) && hatch(colour('freed-late'), colour('ground'));
 	if (!pattern) return;
 	const context = plot.ctx;
@@ -76,15 +77,15 @@ function bandSeries(curves: StripCurves): uPlot.Series[] {
 			points: { show: false },
 		}),
 	);
-	if (curves.resident)
-		series.push({ label: 'resident', stroke: colour('text'), width: 1.5, points: { show: false } });
+	if (curves.line)
+		series.push({ label: curves.line.name, stroke: colour('text'), width: 1.5, points: { show: false } });
 	return series;
 }
 
 /** The columns that uPlot wants for bandSeries(). */
 function columns(curves: StripCurves): uPlot.AlignedData {
 	const edges = stacked(curves.bands).reverse();
-	return [curves.x, ...edges, ...(curves.resident ? [curves.resident] : [])] as uPlot.AlignedData;
+	return [curves.x, ...edges, ...(curves.line ? [curves.line.values] : [])] as uPlot.AlignedData;
 }
 
 export interface StripPlot {
@@ -115,7 +116,7 @@ export function drawStrip(
 			},
 			axes: [
 				{ ...axis(AXIS_BELOW, (seconds) => (seconds === 0 ? '0' : formatTime(seconds * 1e9))), grid: { show: false } },
-				{ ...axis(AXIS_LEFT, formatBytes), space: 28 },
+				{ ...axis(AXIS_LEFT, curves.format), space: 28 },
 			],
 			series: [{}, ...bands, ...series.slice(curves.bands.length)],
 			hooks: { draw: [(self) => hatchUntouched(self, curves)] },

@@ -20,7 +20,7 @@ import { dragged, type Drag, type Hold } from './drag';
 import { placeFlags, snap } from './flags';
 import { HoverBox } from './hover_box';
 import { AXIS_BELOW, AXIS_LEFT, drawStrip, PLOT_RIGHT, type StripPlot } from './plot';
-import { nearestStep, stripCurves, type StripCurves } from './strip_data';
+import { nearestStep, rateCurves, stripCurves, type StripCurves } from './strip_data';
 import { LateChoice, Legend } from './legend';
 import '../../styles/strip.css';
 
@@ -28,12 +28,16 @@ const FLAG_ROWS = 28;
 const SNAP = 6;
 const CLICK = 3;
 
+/* `by` of the address: another chart, of the same answer as fates. */
+const RATES = 'rates';
+
 /* What the bands of the overview's chart are by. */
 const BANDS = [
 	{ value: '', text: 'fate', title: 'what becomes of the memory' },
 	{ value: 'function', text: 'functions', title: 'the 8 that held most, and the rest' },
 	{ value: 'module', text: 'modules' },
 	{ value: 'thread', text: 'threads' },
+	{ value: RATES, text: 'calls', title: 'allocations and frees a second' },
 ];
 
 /** The span shown, in nanoseconds: all, or what `zoom` of the address says. */
@@ -72,7 +76,7 @@ function useSeries(span: { from: number; to: number }): ReturnType<typeof useAns
 	const params = {
 		...standingConditions.value,
 		...(zoom ? { start: `${span.from}ns`, end: `${span.to}ns` } : {}),
-		...(place.value.page === 'overview' && by ? { by } : {}),
+		...(place.value.page === 'overview' && by && by !== RATES ? { by } : {}),
 		...(late ? { late } : {}),
 	};
 	return useAnswer<Series>(summary.value?.has_blocks === false ? null : dataPath('series'), params);
@@ -100,8 +104,9 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 	const width = useWidth(host);
 	const span = shownSpan();
 	const answer = useSeries(span);
+	const rates = place.value.page === 'overview' && place.value.view.by === RATES;
 	const whole = !(place.value.page === 'overview' && place.value.view.by) && !Object.keys(standingConditions.value).length;
-	const curves = useMemo(() => (answer.data ? stripCurves(answer.data, whole) : null), [answer.data]);
+	const curves = useMemo(() => (answer.data ? (rates ? rateCurves(answer.data) : stripCurves(answer.data, whole)) : null), [answer.data, rates]);
 	usePeakOfRange();
 	usePlot(host, curves, width, props.plotHeight + AXIS_BELOW, span);
 	return (

@@ -1,6 +1,7 @@
 /* The curves of the time strip: /series as bands that lie one on the other. No drawing here. */
 import type { Series } from '../../api/generated';
 import { shortName } from '../../text/names';
+import { formatBytes, formatShort } from '../../text/units';
 
 type Column = Float64Array<ArrayBuffer>;
 
@@ -16,11 +17,12 @@ export interface StripCurves {
 	x: Column;
 	/** From below. */
 	bands: Band[];
-	/** Resident memory; null: the recording has no samples of it. */
-	resident: Column | null;
+	/** Drawn over the bands: resident memory, null if the recording has no samples of it, or frees a second. */
+	line: { name: string; values: Column } | null;
+	format: (value: number) => string;
 	/** What is live, with slack. */
 	live: Column;
-	/** Steps in which it is known that live memory beyond `resident` was asked for and not touched. */
+	/** Steps in which it is known that live memory beyond the line was asked for and not touched. */
 	untouched: Uint8Array;
 }
 
@@ -103,9 +105,33 @@ export function stripCurves(series: Series, whole: boolean): StripCurves {
 	return {
 		x: Float64Array.from(series.at_ns, (ns) => ns / 1e9),
 		bands: whole ? [...bands, ...memoryBands(series, live)] : bands,
-		resident,
+		line: resident && { name: 'resident', values: resident },
+		format: formatBytes,
 		live,
 		untouched: untouchedSteps(series, live, resident),
+	};
+}
+
+const RATE_STEPS = 200;
+
+/** How many allocations and frees a second there were: of some steps together, or all would be spikes. */
+export function rateCurves(series: Series): StripCurves {
+	const joined = Math.ceil(series.at_ns.length / RATE_STEPS);
+	const begins = series.at_ns.map((_, i) => i).filter((i) => i % joined === 0);
+	const last = (i: number) => Math.min(i + joined, series.at_ns.length) - 1;
+	const at = (columns: number[]) => Float64Array.from(begins, (i) => columns[last(i)]!);
+	const rate = (counts: number[]) =>
+		Float64Array.from(begins, (i) => {
+			const sum = counts.slice(i, last(i) + 1).reduce((all, count) => all + count, 0);
+			return (sum * 1e9) / Math.max(1, series.at_ns[last(i)]! - (i ? series.at_ns[i - 1]! : series.start_ns));
+		});
+	return {
+		x: at(series.at_ns).map((ns) => ns / 1e9),
+		bands: [{ colour: 'freed-soon', name: 'allocations', values: rate(series.allocated_blocks) }],
+		line: { name: 'frees', values: rate(series.freed_blocks) },
+		format: (value) => `${formatShort(value)}/s`,
+		live: at(series.live_last),
+		untouched: new Uint8Array(begins.length),
 	};
 }
 
