@@ -139,7 +139,7 @@ static struct err *write_rows(struct buf *buf, const struct diff *diff, enum dif
 		.rows = &rows,
 		.functions = &rows,
 		.sites = by == DIFF_BY_SITE ? &rows : NULL,
-		.sides = {{"a.mallow", false, 0.5}, {"b.mallow", false, 1}},
+		.sides = {{.typed = "a.mallow", .scale = 0.5}, {.typed = "b.mallow", .scale = 1}},
 	};
 	struct distinct_names names = {0};
 	struct style style = {.width = 80, .names = &names};
