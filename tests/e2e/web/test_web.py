@@ -1,5 +1,6 @@
 """The web interface in a real browser: what pages show is what the server and the command line say."""
 import json
+import random
 import re
 import subprocess
 import urllib.parse
@@ -338,3 +339,34 @@ def test_a_flame_graph_of_any_depth_is_drawn(browse, serve, tool, compile_sample
         assert height < 3000 and colours > 10, block
     page.hover(".flame canvas", (0.55, 0.999))
     assert re.match(r"1 more, .*\nof descend\n", page.text(".flame-box"))
+
+
+WORDS = ["", "0", "-1", "1e309", "NaN", "9" * 20, "<img onerror=x>", "%", "(", "^(a+)+$", "moment:5ns", "kept:1ns..2ns", "grew:9ns..1ns",
+         "kept:NaN..2ns", "moment:", "all", "last", "site", "dsc", "leaked", "\u202eabc", "x" * 5000, "5..1", "-5..-1", "both", "modules",
+         "rates", "end", "50%", "only_leaked", "\0", "🙂", "1.1", "null", "__proto__"]
+KEYS = ["r", "range", "metric", "by", "sort", "order", "sel", "row", "root", "unfold", "focus", "direction", "merge", "find", "zoom", "late",
+        "colour", "tab", "show", "suppress", "size_min", "function_regex", "alive_at", "from", "lifetime", "b.id", "b.to"]
+
+
+@pytest.mark.long
+def test_any_address_leads_somewhere(page):
+    """To a view, or to one line that says what is wrong: whatever a link, or whoever edits one, has in it."""
+    dice = random.Random(22)
+    page.open()
+    for _ in range(80):
+        name = dice.choice([*PAGES, "nowhere", ""])
+        address = f"#/{name}?" + "&".join(f"{dice.choice(KEYS)}={dice.choice([word, urllib.parse.quote(word)])}"
+                                          for word in dice.choices(WORDS, k=dice.randint(1, 4)))
+        page.run("location.hash = arguments[0]", address)
+        page.settle()
+        assert page.run("return document.querySelector('main h1, main .failure, main .skeleton') !== null"), address
+    page.expect("40[04]|Bad Request|Not Found")
+
+
+@pytest.mark.long
+def test_a_recording_that_is_not_served(page):
+    page.open("#/sites?r=0123456789abcdef")
+    assert "0123456789abcdef" in page.text("main h1")
+    page.expect("404")
+    page.click(".failure a")
+    assert "allocated by" in page.text(".grid-head") and "r=" not in page.hash

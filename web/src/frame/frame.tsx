@@ -4,7 +4,7 @@ import { Failure } from '../components/shown';
 import { Strip } from '../charts/strip/strip';
 import { failure, loadRecording } from '../state/recording';
 import { said } from '../state/say';
-import { facts, place, summary } from '../state/state';
+import { facts, linkTo, place, summary } from '../state/state';
 import { baseName } from '../components/site_name';
 import { OverviewHead } from '../views/overview';
 import { VIEWS } from '../views/views';
@@ -19,9 +19,20 @@ import '../styles/frame.css';
 const STRIP_HEIGHT = 62;
 const OVERVIEW_HEIGHT = 198;
 
+/* A link to a recording that is not served, or not any more. */
+function NoRecording({ recording }: { recording: string }) {
+	return (
+		<div class="failure" role="alert">
+			<h1>No recording “{recording}” is served here.</h1>
+			<a href={linkTo({ recording: 'last', brush: null, conditions: {}, view: {} })}>Show the latest one</a>
+		</div>
+	);
+}
+
 function Page() {
 	const { page, recording } = place.value;
 	const View = VIEWS[page];
+	if (failure.value?.status === 404) return <NoRecording recording={recording} />;
 	if (failure.value)
 		return <Failure message={failure.value.message} retry={() => loadRecording(recording, true)} />;
 	if (!summary.value) return <div class="skeleton whole" aria-busy="true" />;
