@@ -12,7 +12,7 @@ export interface Column<R> {
 	name: string;
 	head: string;
 	title?: string;
-	/** As CSS grid takes it: "88px", "minmax(280px, 1fr)". */
+	/** As CSS grid takes it, the least number of pixels first: "88px", FLUID. */
 	width: string;
 	/** Text instead of a number: on the left. */
 	text?: boolean;
@@ -41,6 +41,12 @@ export interface TableProps<R> {
 }
 
 const AHEAD = 40;
+
+/** The width of a column that takes what is left. */
+export const FLUID = 'minmax(280px, 1fr)';
+/* On a phone, so that the first number is seen beside it. */
+const FLUID_NARROW = 'minmax(190px, 1fr)';
+const NARROW = 720;
 
 const rowHeight = () => (matchMedia('(pointer: coarse)').matches ? 28 : 24);
 
@@ -92,7 +98,10 @@ export function Table<R>(props: TableProps<R>) {
 		return true;
 	});
 
-	const template = { gridTemplateColumns: columns.map((column) => column.width).join(' ') };
+	// The same for all rows, whatever is in them: where there is less room, the table scrolls sideways.
+	const widths = columns.map(({ width }) => (width === FLUID && innerWidth < NARROW ? FLUID_NARROW : width));
+	const least = widths.reduce((sum, width) => sum + Number(/\d+/.exec(width)![0]), 0);
+	const template = { gridTemplateColumns: widths.join(' '), minWidth: `${least}px` };
 	const rows = [];
 	for (let i = first; i < first + shown; i++) rows.push(i);
 	return (

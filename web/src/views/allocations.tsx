@@ -8,7 +8,7 @@ import { Failure } from '../components/shown';
 import { Bytes } from '../components/amount';
 import { Nothing } from '../components/nothing';
 import { SiteName } from '../components/site_name';
-import { Table, type Column } from '../components/table';
+import { FLUID, Table, type Column } from '../components/table';
 import { say } from '../state/say';
 import { dataPath, go, place, plainConditions, summary } from '../state/state';
 import { formatBytes, formatCount, formatExact, formatTime } from '../text/units';
@@ -40,7 +40,7 @@ const COLUMNS: Column<Allocation>[] = [
 	},
 	{ name: 'fate', head: 'fate', width: '64px', text: true, cell: (block) => (block.deallocation ? 'freed' : 'alive') },
 	{
-		name: 'name', head: 'allocated by', width: 'minmax(260px, 1fr)', text: true,
+		name: 'name', head: 'allocated by', width: FLUID, text: true,
 		cell: (block) => (block.site ? <SiteName {...block.site} /> : <span class="muted">stack {block.backtrace_id}</span>),
 	},
 ];

@@ -102,6 +102,11 @@ function Switches({ graph }: { graph: Graph | null }) {
 	);
 }
 
+/* Of a difference: what is added up in its widths. */
+const WIDTHS: Record<string, string> = {
+	larger: 'widths: the larger side of each stack', grew: 'widths: what grew', fell: 'widths: what fell',
+};
+
 const colourBy = (): ColourBy => {
 	const asked = place.value.view.colour;
 	return asked === 'fate' || asked === 'age' || asked === 'size' ? asked : 'module';
@@ -219,7 +224,8 @@ function Drawn({ graph, zoomed, whole }: { graph: Graph; zoomed: number; whole: 
 				) : null}
 				<span class="top-space" />
 				<span>
-					{format(flame.bytes[graph.path]!)} · {formatCount(flame.blocks[graph.path]!)} blocks · {formatCount(functions)} functions shown
+					{graph.sides ? WIDTHS[view.show ?? 'larger'] ?? WIDTHS.larger : `${format(flame.bytes[graph.path]!)} · ${formatCount(flame.blocks[graph.path]!)} blocks`} ·{' '}
+					{formatCount(functions)} functions shown
 				</span>
 			</div>
 			<FlameGraph
@@ -237,8 +243,18 @@ function Drawn({ graph, zoomed, whole }: { graph: Graph; zoomed: number; whole: 
 			/>
 			<FlamePath graph={graph} node={at} onZoom={zoom} />
 			<p class="muted">
-				<b>{format(flame.bytes[at]!)}</b> · {formatPercent(flame.bytes[at]!, flame.bytes[0]!)} · own {format(flame.own[at]!)} · mean age{' '}
-				{formatTime(flame.age[at]!)}. Below: all places of {shortName(name)}.
+				{graph.sides ? (
+					<>
+						<b>{formatChange(graph.sides.after[at]! - graph.sides.before[at]!, format)}</b>: {format(graph.sides.before[at]!)} before,{' '}
+						{format(graph.sides.after[at]!)} after.
+					</>
+				) : (
+					<>
+						<b>{format(flame.bytes[at]!)}</b> · {formatPercent(flame.bytes[at]!, flame.bytes[0]!)} · own {format(flame.own[at]!)} · mean age{' '}
+						{formatTime(flame.age[at]!)}.
+					</>
+				)}
+				{at > 0 ? ` Below: all places of ${shortName(name)}.` : ''}
 			</p>
 			<FlamePane chosen={{ words: shortName(name), conditions: conditionsOf(name, merge()) }} />
 		</>

@@ -2,10 +2,10 @@
 import { signal } from '@preact/signals';
 import { Bytes, Count, Share } from '../components/amount';
 import { SiteName } from '../components/site_name';
-import type { Column } from '../components/table';
+import { FLUID, type Column } from '../components/table';
 import { Spark } from '../charts/spark';
 import type { Measure } from '../state/measure';
-import { formatBytes, formatChange, formatCount, formatPercent, formatTime } from '../text/units';
+import { formatBytes, formatChange, formatPercent, formatTime } from '../text/units';
 import type { SiteRow } from './site_key';
 
 const KEY = 'mallow.columns';
@@ -72,7 +72,7 @@ export function siteColumns(measure: Measure, chosen: readonly Optional[]): Colu
 	const { column, word } = measure;
 	const plain: Column<SiteRow>[] = [
 		{
-			name: 'name', head: 'allocated by', width: 'minmax(280px, 1fr)', text: true,
+			name: 'name', head: 'allocated by', width: FLUID, text: true,
 			cell: (row) => <SiteName name={row.name} file={row.file} line={row.line} call={row.call} />,
 		},
 		{
@@ -108,14 +108,20 @@ export function siteColumns(measure: Measure, chosen: readonly Optional[]): Colu
 			name: 'temporary', head: 'temporary', width: '120px', sort: 'temporary',
 			title: 'freed with no other allocation by the same thread in between',
 			cell: ({ sums, row }) =>
-				sums.temporary[row] ? `${formatCount(sums.temporary[row]!)} ${formatPercent(sums.temporary[row]!, sums.calls[row] ?? 0)}` : '0',
+				sums.temporary[row] ? (
+					<>
+						<Count value={sums.temporary[row]!} /> <span class="muted">{formatPercent(sums.temporary[row]!, sums.calls[row] ?? 0)}</span>
+					</>
+				) : (
+					'0'
+				),
 		},
 		{
-			name: 'mean', head: 'mean size', width: '80px',
+			name: 'mean', head: 'mean size', width: '88px',
 			cell: ({ sums, row }) => formatBytes((sums.total[row] ?? 0) / (sums.calls[row] || 1)),
 		},
 		{
-			name: 'lived', head: 'mean lifetime', width: '104px', sort: 'lifetime', title: 'of blocks that were freed',
+			name: 'lived', head: 'mean lifetime', width: '112px', sort: 'lifetime', title: 'of blocks that were freed',
 			cell: lived,
 		},
 	];
