@@ -65,9 +65,10 @@ struct err *flame_groups_init(struct flame_groups *groups, const struct recordin
 	if (!groups->own || !groups->all || !groups->child_of_label)
 		return err_no_memory();
 	recording_sites(recording, &count);
+	// What weighs nothing has no place in the tree, but its blocks count: malloc(0) makes some.
 	for (uint32_t i = 0; i < count; i++)
-		if (tree->leaves[i] != RECORDING_NONE)
-			add_value(&groups->own[tree->leaves[i]], &values[i]);
+		add_value(&groups->own[tree->leaves[i] == RECORDING_NONE ? 0 : tree->leaves[i]],
+			  &values[i]);
 	memcpy(groups->all, groups->own, tree->count * sizeof(*groups->all));
 	for (uint32_t i = tree->count; i-- > 1;)
 		add_value(&groups->all[tree->nodes[i].parent], &groups->all[i]);
@@ -122,7 +123,7 @@ struct err *flame_groups_begin(struct flame_groups *groups, struct flame_group *
 	if (!groups->callers)
 		return add_item(groups, group, (struct flame_item){0, 0});
 	for (uint32_t i = 0; !err && i < groups->tree->count; i++)
-		if (groups->own[i].value)
+		if (groups->own[i].value || groups->own[i].blocks)
 			err = add_item(groups, group, (struct flame_item){i, i});
 	return err;
 }

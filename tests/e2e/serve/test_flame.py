@@ -59,8 +59,9 @@ def stacks_of(made, conditions, metric, merge):
         found[made.blocks.stack(block)].append(block)
     for stack, blocks in found.items():
         value = sum(value_of(metric, block) for block in blocks)
-        if value:
-            yield Stack([frame_of(frame, merge) for frame in made.frames(stack)], blocks, value, made.blocks.run)
+        # What has no width has no place below the root, but counts there: blocks of no bytes.
+        frames = [frame_of(frame, merge) for frame in made.frames(stack)] if value else []
+        yield Stack(frames, blocks, value, made.blocks.run)
 
 
 def fold_plumbing(stacks):
@@ -261,6 +262,8 @@ def test_as_reports_say(served, tool):
             for metric, field in fields.items():
                 got = served.json(f"/data/{made.id}/flame", metric=metric, **conditions)
                 assert got["bytes"][0] == report[field], (conditions, metric)
+                if metric in ("peak", "leaked"):
+                    assert got["blocks"][0] == report[field.replace("bytes", "blocks")], (conditions, metric)
 
 
 def test_what_a_node_stands_for(served):
