@@ -87,7 +87,7 @@ function AllSites({ sums }: { sums: SumsTable }) {
 							<th>share</th>
 							<th>of its own</th>
 							<th>calls</th>
-							<th>live over the run</th>
+							<th class="text">live over the run</th>
 							<th class="text">allocated by</th>
 						</tr>
 					</thead>

@@ -88,7 +88,7 @@ function Card({ finding }: { finding: Finding }) {
 
 export function FindingCards({ findings }: { findings: Finding[] }) {
 	const more = findings.length - SHOWN;
-	if (!findings.length) return <p class="muted">Nothing stands out: all was freed in time, and no part of memory is much larger than others.</p>;
+	if (!findings.length) return <p class="muted">Nothing stands out: nothing large is kept, grows, or is done over and over.</p>;
 	return (
 		<>
 			<ul class="findings">

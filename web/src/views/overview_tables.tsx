@@ -59,7 +59,7 @@ function Rest({ sums, table }: { sums: SumsTable; table: TopTable }) {
 	const shown = sums[table.column].reduce((sum, value) => sum + value, 0);
 	const rest = sums.all[table.column] - shown;
 	const sites = sums.rows - sums[table.column].length;
-	if (sites <= 0) return null;
+	if (sites <= 0 || !rest) return null;
 	return (
 		<tr class="muted">
 			<td>{isCount(table) ? <Count value={rest} /> : <Bytes value={rest} />}</td>

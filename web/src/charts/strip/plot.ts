@@ -66,6 +66,18 @@ const axis = (size: number, format: (value: number) => string): uPlot.Axis => ({
 	values: (_, splits) => splits.map((value) => roundText(format(value))),
 });
 
+/* Room that half of a label takes: at the right edge one with less has no place. */
+const LABEL_HALF = 22;
+
+const timeText = (seconds: number) => (seconds === 0 ? '0' : roundText(formatTime(seconds * 1e9)));
+
+const timeAxis = (): uPlot.Axis => ({
+	...axis(AXIS_BELOW, timeText),
+	grid: { show: false },
+	values: (plot, splits) =>
+		splits.map((value) => (plot.width - AXIS_LEFT - plot.valToPos(value, 'x') < LABEL_HALF ? '' : timeText(value))),
+});
+
 /* Bands are drawn from above, each down to 0, so that the one below lies on it. */
 function bandSeries(curves: StripCurves): uPlot.Series[] {
 	const series = curves.bands.map(
@@ -115,7 +127,7 @@ export function drawStrip(
 				y: { range: (_, __, most) => [0, Math.max(1, most * 1.08)] },
 			},
 			axes: [
-				{ ...axis(AXIS_BELOW, (seconds) => (seconds === 0 ? '0' : formatTime(seconds * 1e9))), grid: { show: false } },
+				timeAxis(),
 				{ ...axis(AXIS_LEFT, curves.format), space: 28 },
 			],
 			series: [{}, ...bands, ...series.slice(curves.bands.length)],
