@@ -14,6 +14,13 @@
 #include "agent/record/fact_record.h"
 #include "agent/record/recording.h"
 
+/*
+ * Until it is as long as MEMORY_SAMPLES says, an interval is this part of the run so far, but not
+ * shorter than that part of MEMORY_SAMPLES, and than the minimum.
+ */
+#define SOONER          50
+#define INTERVAL_NS_MIN 20000000
+
 #define STATUS_SIZE 1536 /* the lines that are read stand in its first kilobyte */
 
 /* In the order of the record's fields. */
@@ -128,16 +135,28 @@ void memory_use_write(struct thread *thread)
 	fact_record_write(thread, &record);
 }
 
+/* How far the next sample should be from the last: short runs want a curve, too. */
+static uint64_t interval_at(uint64_t now)
+{
+	uint64_t longest = config.value[SETTING_MEMORY_SAMPLES];
+	uint64_t interval = (now - process->header->start_monotonic_ns) / SOONER;
+
+	if (interval < longest / SOONER)
+		interval = longest / SOONER;
+	if (interval < INTERVAL_NS_MIN)
+		interval = INTERVAL_NS_MIN;
+	return interval < longest ? interval : longest;
+}
+
 void memory_use_if_due(struct thread *thread)
 {
 	uint64_t last = __atomic_load_n(&recording->last_sample_ns, __ATOMIC_RELAXED);
-	uint64_t interval = config.value[SETTING_MEMORY_SAMPLES];
 	uint64_t now;
 
-	if (!interval || process_system_calls_forbidden())
+	if (!config.value[SETTING_MEMORY_SAMPLES] || process_system_calls_forbidden())
 		return;
 	now = clock_monotonic_ns();
-	if (now - last < interval)
+	if (now - last < interval_at(now))
 		return;
 	// One thread wins; the others' samples would show the same.
 	if (__atomic_compare_exchange_n(&recording->last_sample_ns, &last, now, false,

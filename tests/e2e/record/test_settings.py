@@ -589,19 +589,23 @@ def sample_times(recorded):
 
 @pytest.mark.parametrize("slots", ["shared", "private"])
 def test_memory_samples(record, slots):
-    """At least so far apart, but for the last one at the end; none at all with 0."""
+    """At least so far apart, but for the last one at the end; none at all with 0. Those of an interval that the run
+    is too short for come sooner."""
     code = "import time\nfor i in range(30): x = [str(j) for j in range(1500)]; time.sleep(0.02)"
     command = [PYTHON, "-c", code]
     env = {"PYTHONMALLOC": "malloc"}
     settings = {"BACKTRACE": "none", "SLOTS": slots}
-    often, seldom, never = (record(command, env=env, settings={**settings, "MEMORY_SAMPLES": word})
-                            for word in ("20ms", "1h", "0"))
+    often, usual, seldom, never = (record(command, env=env, settings={**settings, "MEMORY_SAMPLES": word})
+                                   for word in ("20ms", "1s", "1h", "0"))
     times = sample_times(often)
     assert len(times) > 3
     assert all(later - earlier >= 0.0199 for earlier, later in zip(times, times[1:-1]))
+    times = sample_times(usual)
+    assert len(times) > 5
+    assert all(later - earlier >= 0.0199 for earlier, later in zip(times, times[1:-1]))
     assert len(sample_times(seldom)) <= 2
     assert sample_times(never) == []
-    for recorded in often, seldom, never:
+    for recorded in often, usual, seldom, never:
         recorded.assert_sound()
 
 
