@@ -1,5 +1,5 @@
 /*
- * /export/pprof, /export/collapsed and /export/csv: the sums of matching allocations, site by site,
+ * /export/pprof, /export/collapsed, /export/svg and /export/csv: the sums of matching allocations, site by site,
  * as `mallow export --to` and `mallow report --csv` write them.
  */
 #include "analysis/filter/filtered.h"
@@ -7,6 +7,7 @@
 #include "hosted/cleanup.h"
 #include "report/csv/csv_report.h"
 #include "report/export/collapsed.h"
+#include "report/export/flamegraph.h"
 #include "report/export/pprof.h"
 #include "server/route.h"
 #include "server/selection.h"
@@ -32,6 +33,15 @@ static struct err *write_collapsed(struct buf *buf, const struct recording *reco
 	struct err *err = tree_create(recording, symbolized, metric, TREE_WHOLE, &tree);
 
 	return err ? err : collapsed_write(buf, tree);
+}
+
+static struct err *write_svg(struct buf *buf, const struct recording *recording,
+			     struct symbolized *symbolized, enum metric metric)
+{
+	cleanup(tree_destroy_at) struct tree *tree = NULL;
+	struct err *err = tree_create(recording, symbolized, metric, TREE_WHOLE, &tree);
+
+	return err ? err : flamegraph_write(buf, recording, tree, metric, false);
 }
 
 static struct err *write_csv(struct buf *buf, const struct recording *recording,
@@ -84,6 +94,11 @@ struct err *route_site_pprof(struct request *request, struct reply *reply)
 struct err *route_site_collapsed(struct request *request, struct reply *reply)
 {
 	return answer(request, reply, write_collapsed);
+}
+
+struct err *route_site_svg(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, write_svg);
 }
 
 struct err *route_site_csv(struct request *request, struct reply *reply)

@@ -153,6 +153,8 @@ static void put_complete(struct buf *buf, const struct style *style,
 		put_line(buf, "complete", "not yet: it is still being written");
 	else if (facts->lost || facts->missing_chunks || facts->damaged_chunks)
 		put_line(buf, "complete", "no:");
+	else if (facts->ended)
+		put_line(buf, "complete", "no: the file was cut off");
 	else
 		put_line(buf, "complete",
 			 facts->private_slots

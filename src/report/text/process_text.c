@@ -12,7 +12,7 @@
 #define PROGRAM_LEAST   24
 #define PROGRAM_COLUMNS 60 /* if lines may have any length */
 
-/* A process's state in a word or two: "complete", "running", "cut short", "3 lost", "gaps". */
+/* A process's state in a word or two: "complete", "running", "cut short", "gaps". */
 static const char *state_of(const struct recording_facts *facts)
 {
 	if (facts->complete)
@@ -23,7 +23,7 @@ static const char *state_of(const struct recording_facts *facts)
 		return "events lost";
 	if (facts->missing_chunks || facts->damaged_chunks)
 		return "gaps";
-	return "cut short";
+	return facts->ended ? "file cut off" : "cut short";
 }
 
 /* Writes the branch before a program: lines down from its parent, and whether siblings follow. */

@@ -187,6 +187,8 @@ static struct err *put_header(struct buf *buf, const struct style *style,
 	else if (facts->cull_ns)
 		buf_printf(buf, "blocks younger than %s then are missing\n",
 			   format_time(facts->cull_ns).text);
+	else if (facts->ended)
+		buf_text(buf, "the recording's file was cut off\n");
 	else
 		buf_text(buf, "nothing until then is missing\n");
 	text_report_live(buf, facts);

@@ -56,6 +56,7 @@ def test_same_bytes_as_the_commands(serve, tool, recording, conditions):  # noqa
 
     for metric in ("peak", "leaked", "total", "calls", "temporary"):
         assert asked("collapsed", metric=metric) == written("export", "--to", "collapsed", "--metric", metric)
+        assert asked("svg", metric=metric) == written("export", "--to", "flamegraph", "--metric", metric)
         assert asked("csv", metric=metric) == written("report", "--csv", "--sort", metric)
     assert asked("csv/sites.csv") == asked("csv")
     assert asked("pprof") == written("export", "--to", "pprof")

@@ -380,6 +380,18 @@ def test_leaks_of_what_was_cut_short(tool, tmp_path):
     assert "\n  leaked         100 B  live when it was cut short, in 1 block: may be no leaks\n" in tree
 
 
+def test_a_file_that_was_cut_off(tool, tmp_path):
+    """Its header says that the program ended; what is not there, it does not say."""
+    recording = Made(tmp_path, START)
+    recording.allocate(START, 100)
+    path = recording.write()
+    path.write_bytes(path.read_bytes()[:4096])
+    assert not tool.info(path)["complete"] and tool.info(path)["ended"]
+    assert "  complete   no: the file was cut off\n" in tool("info", path).stdout
+    text = tool("report", path).stdout
+    assert "; the recording's file was cut off\n" in text and "missing" not in text
+
+
 def test_report_says_what_is_missing(tool, tmp_path):
     losses = [0] * 16
     losses[2], losses[7], losses[15] = 12, 3, 1

@@ -259,7 +259,7 @@ def test_exports_are_those_of_the_server(page, server):
     page.click(".export > button")
     links = {link.rsplit("/export/")[1].split("?")[0]: link for link in
              page.run("return [...document.querySelectorAll('.export a')].map((a) => a.href)")}
-    assert set(links) == {"flamegraph", "pprof", "collapsed", "csv", "heaptrack"}
+    assert set(links) == {"svg", "pprof", "collapsed", "csv", "heaptrack"}
     for link in links.values():
         target = link.removeprefix(page.origin)
         assert "function_regex=register_label" in target

@@ -24,6 +24,12 @@ export function folded({ frames, plumbing }: Backtrace): (Frame | { folded: Fram
 	return result;
 }
 
+/** What the stack is called after: its innermost frame that is no plumbing; null: it has none. */
+export function ownFrame({ frames, plumbing }: Backtrace): Frame | null {
+	for (let i = frames.length - 1; i >= 0; i--) if (!plumbing[i]) return frames[i]!;
+	return null;
+}
+
 function FrameLine({ frame, quiet }: { frame: Frame; quiet?: boolean }) {
 	return (
 		<li class={quiet ? 'plumbing' : ''} title={frameText(frame)}>

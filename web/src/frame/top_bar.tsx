@@ -20,6 +20,9 @@ const METRIC_WORDS: Record<Metric, [string, string]> = {
 	leaked: ['never freed', 'bytes never freed (6)'],
 };
 
+/* As reports call a program that was lost with the rest of its recording. */
+const UNNAMED = 'unknown program';
+
 /** What is shown, and with several recordings the choice of them. */
 function RecordingName() {
 	const shown = facts.value;
@@ -30,7 +33,7 @@ function RecordingName() {
 		<span class="recording" title={shown.arguments.join(' ')}>
 			{list.length > 1 ? (
 				<Menu
-					label={<b>{baseName(shown.program)} ▾</b>}
+					label={<b>{baseName(shown.program ?? UNNAMED)} ▾</b>}
 					title="the recordings"
 					items={list.map((recording) => ({
 						text: `${baseName(recording.executable)} · pid ${recording.pid} · ${formatCount(recording.calls)} allocations`,
@@ -39,7 +42,7 @@ function RecordingName() {
 					}))}
 				/>
 			) : (
-				<b>{baseName(shown.program)}</b>
+				<b>{baseName(shown.program ?? UNNAMED)}</b>
 			)}{' '}
 			<span class="muted recording-words">{words}</span>
 		</span>
@@ -60,7 +63,7 @@ function ExportMenu() {
 				{ text: 'Copy as command', title: command(), run: () => void copy(command(), command()) },
 				{ text: 'Copy as curl', title: curl(), run: () => void copy(curl(), curl()) },
 				{ text: 'Copy as link', run: () => void copy(location.href, location.href) },
-				download('flamegraph', '.svg', 'Flame graph (SVG)'),
+				download('svg', '.svg', 'Flame graph (SVG)'),
 				download('pprof', '.pb.gz', 'pprof'),
 				download('collapsed', '.txt', 'Collapsed stacks'),
 				download('csv', '.csv', 'Sites as CSV'),

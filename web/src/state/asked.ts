@@ -40,6 +40,14 @@ export function request(): string {
 
 export const curl = (): string => `curl '${location.origin}${request().replace(/'/g, '%27')}'`;
 
+/* What exports can weigh stacks by. */
+const EXPORTED = ['peak', 'leaked', 'total', 'calls', 'temporary'];
+/* Those that always have all of it. */
+const WHOLE = ['pprof', 'heaptrack'];
+
 /** Where a file of what is shown can be had. */
-export const exportTarget = (format: string): string =>
-	target(dataPath(`export/${format}`), plainConditions.value);
+export function exportTarget(format: string): string {
+	const { flame } = measure.value;
+	const metric = !WHOLE.includes(format) && EXPORTED.includes(flame) ? { metric: flame } : {};
+	return target(dataPath(`export/${format}`), { ...plainConditions.value, ...metric });
+}

@@ -90,7 +90,7 @@ export const duration = computed(() => Math.round(Number((summary.value?.facts a
 export interface Facts {
 	path: string;
 	id: string;
-	program: string;
+	program: string | null;
 	arguments: string[];
 	pid: number;
 	duration_s: number;

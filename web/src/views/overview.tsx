@@ -10,7 +10,7 @@ import { formatTime } from '../text/units';
 import { Sentence } from '../text/sentence';
 import { FindingCards } from './overview_findings';
 import { TopChanges, TopSites, type TopTable } from './overview_tables';
-import { RunFacts } from './overview_facts';
+import { PeakReached, RunFacts } from './overview_facts';
 import '../styles/overview.css';
 
 const useFindings = () => useAnswer<Findings>(dataPath('findings'));
@@ -75,6 +75,7 @@ export function Overview() {
 				<Shown answer={answer} height={300}>
 					{({ findings }) => <FindingCards findings={findings} />}
 				</Shown>
+				<PeakReached />
 				<RunFacts />
 			</section>
 			<div class="overview-tables">

@@ -1,5 +1,9 @@
 /* What the recording is, and what is in doubt about it. */
-import { facts, summary } from '../state/state';
+import type { Backtrace } from '../api/generated';
+import { useAnswer } from '../api/answer';
+import { ownFrame, Stack } from '../components/stack';
+import { dataPath, facts, summary } from '../state/state';
+import { shortName } from '../text/names';
 import { formatBytes, formatCount, formatTime } from '../text/units';
 
 /** Doubts about the numbers, each with what can be done. */
@@ -15,6 +19,7 @@ export function doubts(): string[] {
 	if (shown.damaged_chunks || shown.missing_chunks)
 		lines.push(`${shown.damaged_chunks + shown.missing_chunks} pieces of the file are damaged or missing: what was in them is not counted.`);
 	if (shown.writing) lines.push('The program still runs: numbers are those of when the page was loaded.');
+	else if (shown.ended && !shown.complete && !lines.length) lines.push("The recording's file was cut off: what was behind is not counted.");
 	else if (!shown.ended) lines.push('The program was killed, or the recording was cut short; all that was complete is here.');
 	return lines;
 }
@@ -31,6 +36,30 @@ export function Doubts() {
 	);
 }
 
+/** Whose allocation it was that reached the peak: in a sentence, and its stack behind it. */
+export function PeakReached() {
+	const peak = summary.value?.peak;
+	const id = peak?.backtrace_id ?? null;
+	const answer = useAnswer<Backtrace>(id === null ? null : dataPath(`backtrace/${id}`));
+	if (!peak || id === null || !answer.data) return null;
+	const thread = summary.value?.threads.find((one) => one.thread === peak.thread)?.name ?? `${peak.thread ?? 'no thread'}`;
+	const own = ownFrame(answer.data);
+	return (
+		<details class="run-facts">
+			<summary>
+				The peak was reached by thread {thread}
+				{own?.function ? (
+					<>
+						{' '}
+						in <code>{shortName(own.function)}</code>
+					</>
+				) : null}
+			</summary>
+			<Stack id={id} label="stack of the allocation that reached the peak" />
+		</details>
+	);
+}
+
 export function RunFacts() {
 	const shown = facts.value;
 	const all = summary.value;
@@ -38,7 +67,7 @@ export function RunFacts() {
 	const end = shown.end_reason ? `${shown.end_reason}${shown.end_status !== null ? `, status ${shown.end_status}` : ''}` : 'not known';
 	const rows: [string, string][] = [
 		['command', shown.arguments.join(' ')],
-		['program', `${shown.program}, pid ${shown.pid}`],
+		['program', `${shown.program ?? 'not known'}, pid ${shown.pid}`],
 		['ran', `${formatTime(shown.duration_s * 1e9)}; end: ${end}`],
 		['allocated', `${formatBytes(all.all.total_bytes)} in ${formatCount(all.all.calls)} calls, ${formatCount(all.all.temporary)} temporary`],
 		['never freed', `${formatBytes(all.all.leaked_bytes)} in ${formatCount(all.all.leaked_blocks)} blocks`],

@@ -51,7 +51,7 @@ function why(finding: Finding): string {
 	if (numbers.blocks && finding.bytes) parts.push(`${formatCount(numbers.blocks)} blocks`);
 	if (numbers.without_bytes) {
 		const at = numbers.without_ns ? `, at ${formatTime(numbers.without_ns)}` : '';
-		parts.push(`without it the peak were ${formatBytes(numbers.without_bytes)}${at}`);
+		parts.push(`without it the peak would be ${formatBytes(numbers.without_bytes)}${at}`);
 	}
 	if (numbers.copied_bytes) parts.push(`${formatBytes(numbers.copied_bytes)} copied at most`);
 	if (numbers.few_pages) parts.push(`${formatCount(numbers.few_pages)} pages are kept by few blocks`);

@@ -1,5 +1,5 @@
 /* The graph as a table, for those who do not see the canvas: the widest nodes below one. */
-import { formatPercent } from '../../text/units';
+import { formatChange, formatPercent } from '../../text/units';
 import { labelOf, type Graph } from './graph_data';
 
 const ROWS = 500;
@@ -23,20 +23,35 @@ function rowsBelow(graph: Graph, root: number): { node: number; depth: number }[
 	return rows;
 }
 
+/* What stands behind the name: of a difference both sides and the change, else amount, share and own. */
+function columnsOf(graph: Graph, root: number, format: (value: number) => string): { heads: string[]; cells: (node: number) => string[] } {
+	const { flame, sides } = graph;
+	if (sides)
+		return {
+			heads: ['before', 'after', 'change'],
+			cells: (node) => [
+				format(sides.before[node]!), format(sides.after[node]!), formatChange(sides.after[node]! - sides.before[node]!, format),
+			],
+		};
+	return {
+		heads: ['amount', 'share', 'own'],
+		cells: (node) => [format(flame.bytes[node]!), formatPercent(flame.bytes[node]!, flame.bytes[root]!), format(flame.own[node]!)],
+	};
+}
+
 export function FlameTable(props: { graph: Graph; root: number; format: (value: number) => string; onZoom: (node: number) => void }) {
-	const { graph, format } = props;
-	const { flame } = graph;
+	const { graph } = props;
 	const rows = rowsBelow(graph, props.root);
-	const whole = flame.bytes[props.root]!;
+	const { heads, cells } = columnsOf(graph, props.root, props.format);
 	return (
 		<div class="flame-table" tabIndex={0} role="region" aria-label="the graph as a table">
 			<table class="rows">
 				<thead>
 					<tr>
 						<th class="text">function</th>
-						<th>amount</th>
-						<th>share</th>
-						<th>own</th>
+						{heads.map((head) => (
+							<th key={head}>{head}</th>
+						))}
 					</tr>
 				</thead>
 				<tbody>
@@ -47,9 +62,9 @@ export function FlameTable(props: { graph: Graph; root: number; format: (value: 
 									{labelOf(graph, node)}
 								</button>
 							</td>
-							<td>{format(flame.bytes[node]!)}</td>
-							<td>{formatPercent(flame.bytes[node]!, whole)}</td>
-							<td>{format(flame.own[node]!)}</td>
+							{cells(node).map((cell, i) => (
+								<td key={heads[i]}>{cell}</td>
+							))}
 						</tr>
 					))}
 				</tbody>
