@@ -1,6 +1,6 @@
 /*
- * /export/pprof, /export/collapsed, /export/svg and /export/csv: the sums of matching allocations, site by site,
- * as `mallow export --to` and `mallow report --csv` write them.
+ * /export/pprof, /export/collapsed, /export/svg and /export/csv: the sums of matching allocations,
+ * site by site, as `mallow export --to` and `mallow report --csv` write them.
  */
 #include "analysis/filter/filtered.h"
 #include "analysis/trees/tree.h"

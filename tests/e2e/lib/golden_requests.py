@@ -91,6 +91,8 @@ TARGETS = {
     "export_pprof": ["/data/last/export/pprof", f"/data/{LAMP}/export/pprof/lamp.pb.gz?size_min=20"],
     "export_collapsed": ["/data/last/export/collapsed?metric=total&size_min=30",
                          f"/data/{LAMP}/export/collapsed/lamp.txt?metric=calls"],
+    "export_svg": ["/data/last/export/svg?metric=leaked&function_regex=orders",
+                   f"/data/{LAMP}/export/svg/lamp.svg?metric=calls&size_min=64G"],
     "export_csv": ["/data/last/export/csv?metric=leaked&lifetime=only_leaked",
                    f"/data/{LAMP}/export/csv/lamp.csv?metric=temporary"],
     "pprof": ["/debug/pprof/heap", "/debug/pprof/allocs"],
