@@ -1,6 +1,10 @@
 /* A histogram of classes, by size or lifetime: bars, and their table for those who cannot see them. */
 import type { SumsTable } from '../api/generated';
+import { classesOf, classText } from './classes';
 import { formatBytes, formatCount, formatTime } from '../text/units';
+
+/** Columns of /sums that add up. */
+export type SumColumn = 'bytes' | 'blocks' | 'leaked' | 'total' | 'calls' | 'temporary' | 'slack';
 
 export interface Bar {
 	name: string;
@@ -11,21 +15,16 @@ export interface Bar {
 	largest: number | null;
 }
 
-/** Rows of /sums by size or lifetime, in the order of their classes. */
-export function barsOf(sums: SumsTable, by: 'size' | 'lifetime', column: 'bytes' | 'total' | 'calls'): Bar[] {
-	const keys = sums.keys[0]!;
-	const format = by === 'size' ? formatBytes : formatTime;
-	const rows = sums.key.map((key, row) => ({
-		least: keys.least?.[key ?? 0] ?? null,
-		largest: keys.largest?.[key ?? 0] ?? null,
-		value: sums[column][row] ?? 0,
+/** Rows of /sums by size or lifetime, in the order of their classes, with empty ones between. */
+export function barsOf(sums: SumsTable, by: 'size' | 'lifetime', column: SumColumn): Bar[] {
+	const rows = new Map(sums.key.map((key, row) => [key ?? 0, row]));
+	return classesOf(sums, 0, by).map((one) => ({
+		name: classText(one, by),
+		value: one.key === null ? 0 : (sums[column][rows.get(one.key) ?? -1] ?? 0),
+		leaked: one.leaked,
+		least: one.least,
+		largest: one.largest,
 	}));
-	rows.sort((a, b) => (a.least ?? Infinity) - (b.least ?? Infinity));
-	return rows.map(({ least, largest, value }) => {
-		const leaked = by === 'lifetime' && least === null;
-		const name = leaked ? 'never freed' : `${format(least ?? 0)} to ${largest === null ? 'any' : format(largest)}`;
-		return { name, value, leaked, least, largest };
-	});
 }
 
 export const classEnds = (sums: SumsTable, by: 'size' | 'lifetime'): [string, string] => {

@@ -21,6 +21,12 @@ export interface Column<R> {
 	cell: (row: R) => ComponentChildren;
 }
 
+/** Of a table that is a tree: how deep a row is, from 1, and whether it is open; null: nothing is below it. */
+export interface Level {
+	level: number;
+	open: boolean | null;
+}
+
 export interface TableProps<R> {
 	label: string;
 	columns: Column<R>[];
@@ -38,6 +44,9 @@ export interface TableProps<R> {
 	/** Scrolls so that this row is the first, whenever it changes. */
 	jump?: number | undefined;
 	dim?: boolean;
+	level?: (row: R) => Level;
+	/** A key pressed on the current row; true: it was taken. */
+	onKey?: (key: string, index: number) => boolean;
 }
 
 const AHEAD = 40;
@@ -92,6 +101,7 @@ export function Table<R>(props: TableProps<R>) {
 		const step = steps[event.key];
 		const inside = scroller.current?.contains(event.target as Node) || event.target === document.body || (event.target as HTMLElement).id === 'view';
 		if (!inside) return false;
+		if (props.onKey?.(event.key, current)) return true;
 		if (step !== undefined) go(current + step);
 		else if (event.key === 'Enter' && (event.target as HTMLElement).closest('a, button') === null) props.onOpen(current);
 		else return false;
@@ -108,7 +118,7 @@ export function Table<R>(props: TableProps<R>) {
 		<div
 			class={`grid${props.dim ? ' dim' : ''}`}
 			ref={scroller}
-			role="grid"
+			role={props.level ? 'treegrid' : 'grid'}
 			aria-label={props.label}
 			aria-rowcount={count + 1}
 			aria-colcount={columns.length}
@@ -125,6 +135,7 @@ export function Table<R>(props: TableProps<R>) {
 				<div class="grid-rows" role="presentation" style={{ transform: `translateY(${view.top - above}px)` }}>
 					{rows.map((index) => {
 						const row = props.row(index);
+						const level = row === null ? undefined : props.level?.(row);
 						return (
 							<div
 								key={index}
@@ -132,6 +143,8 @@ export function Table<R>(props: TableProps<R>) {
 								role="row"
 								aria-rowindex={index + 2}
 								aria-selected={index === props.opened}
+								aria-level={level?.level}
+								aria-expanded={level?.open ?? undefined}
 								class={`grid-row${index === current ? ' current' : ''}`}
 								style={{ ...template, height: `${height}px` }}
 								onClick={(event) => {

@@ -7,6 +7,12 @@ const PATHS: Record<Page, string> = {
 	sites: 'M1 3h14v2H1zM1 7h14v2H1zM1 11h14v2H1z',
 	allocations: 'M1 2h4v4H1zM6 2h4v4H6zM11 2h4v4h-4zM1 7h4v4H1zM6 7h9v4H6z',
 	leaks: 'M1 14 15 3v11z',
+	tree: 'M1 2h6v2H4v2h4v2H4v3h4v2H2V4H1zM10 6h5v2h-5zM10 11h5v2h-5z',
+	churn: 'M8 2a6 6 0 0 1 6 6h2l-3 4-3-4h2a4 4 0 0 0-4-4zM8 14a6 6 0 0 1-6-6H0l3-4 3 4H4a4 4 0 0 0 4 4z',
+	distributions: 'M1 14v-3h2v3zM4 14V8h2v6zM7 14V3h2v11zM10 14V6h2v8zM13 14v-4h2v4z',
+	space: 'M1 1h3v3H1zM5 1h3v3H5zM9 1h3v3H9zM1 5h3v3H1zM9 5h3v3H9zM1 9h3v3H1zM5 9h3v3H5zM13 9h3v3h-3zM13 1h3v3h-3z',
+	threads: 'M2 1h2v14H2zM7 3h2v12H7zM12 6h2v9h-2z',
+	processes: 'M1 1h6v4H5v3h5V6h5v5h-5V10H3V5H1zM10 12h5v3h-5z',
 	compare: 'M1 3h6v10H1zM9 3h6v10H9zM10.500 4.500v7h3v-7z',
 };
 

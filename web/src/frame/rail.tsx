@@ -15,10 +15,16 @@ interface Entry {
 export const ENTRIES: Entry[] = [
 	{ page: 'overview', text: 'Overview', key: 'o' },
 	{ page: 'flame', text: 'Flame graph', key: 'f' },
+	{ page: 'tree', text: 'Call tree', key: 't' },
 	{ page: 'sites', text: 'Sites', key: 's' },
 	{ page: 'allocations', text: 'Allocations', key: 'a' },
 	{ page: 'leaks', text: 'Leaks', key: 'l', before: 'How it behaves' },
-	{ page: 'compare', text: 'Compare', key: 'd', before: 'Against' },
+	{ page: 'churn', text: 'Churn', key: 'u' },
+	{ page: 'distributions', text: 'Distributions', key: 'd' },
+	{ page: 'space', text: 'Address space', key: 'h', before: 'Where it lies' },
+	{ page: 'threads', text: 'Threads', key: 'w' },
+	{ page: 'processes', text: 'Processes', key: 'p' },
+	{ page: 'compare', text: 'Compare', key: 'v', before: 'Against' },
 ];
 
 export function Rail() {

@@ -2,7 +2,7 @@
 import { target } from '../api/client';
 import { commandOf } from '../text/command';
 import { measure } from './measure';
-import { conditions, dataPath, facts, place, plainConditions, recordings } from './state';
+import { conditions, dataPath, facts, place, plainConditions, recordings, spaceParams } from './state';
 
 export function command(): string {
 	const { page, view } = place.value;
@@ -27,6 +27,7 @@ export function request(): string {
 		case 'overview':
 			return target(dataPath('findings'));
 		case 'flame':
+		case 'tree':
 			return target(dataPath('flame'), { ...all, metric: flame, direction: view.direction, merge: view.merge });
 		case 'sites':
 		case 'compare':
@@ -35,6 +36,16 @@ export function request(): string {
 			return target(dataPath('allocations'), { ...plainConditions.value, sort_by: view.sort, count: 200 });
 		case 'leaks':
 			return target(dataPath('sums'), { ...plainConditions.value, sort_by: 'leaked', count: 100 });
+		case 'churn':
+			return target(dataPath('sums'), { ...plainConditions.value, by: 'function', sort_by: 'temporary', count: 20 });
+		case 'distributions':
+			return target(dataPath('sums'), { ...plainConditions.value, by: 'size,lifetime', sort_by: 'key' });
+		case 'space':
+			return target(dataPath('space'), { ...spaceParams.value, cell: view.cell, by: 'function' });
+		case 'threads':
+			return target(dataPath('sums'), { ...plainConditions.value, by: 'thread,free_thread' });
+		case 'processes':
+			return target('/list');
 	}
 }
 

@@ -8,7 +8,9 @@
 import { CONDITIONS } from '../api/generated';
 import { formatBrush, parseBrush, type Brush } from './brush';
 
-export const PAGES = ['overview', 'flame', 'sites', 'allocations', 'leaks', 'compare'] as const;
+export const PAGES = [
+	'overview', 'flame', 'tree', 'sites', 'allocations', 'leaks', 'churn', 'distributions', 'space', 'threads', 'processes', 'compare',
+] as const;
 export type Page = (typeof PAGES)[number];
 
 export const METRICS = ['bytes', 'blocks', 'calls', 'temporary', 'slack', 'leaked'] as const;
@@ -31,7 +33,7 @@ export interface Place {
 /** Settings of single views that are part of the address. */
 export const VIEW_KEYS = [
 	'sort', 'order', 'by', 'root', 'node', 'focus', 'direction', 'merge', 'colour', 'sel', 'zoom', 'unfold', 'flames', 'find',
-	'show', 'late', 'tab', 'scale', 'calls', 'row',
+	'show', 'late', 'tab', 'scale', 'calls', 'row', 'cell',
 ] as const;
 
 export const HOME: Place = {

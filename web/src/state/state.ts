@@ -75,6 +75,15 @@ export const plainConditions = computed<Params>(() =>
 	Object.fromEntries(Object.entries(conditions.value).filter(([name]) => !name.startsWith('b.'))),
 );
 
+/** What /space takes: the user's conditions, and the one moment that the brush means there. */
+export const spaceParams = computed<Params>(() => {
+	const { brush, conditions: own } = place.value;
+	const { alive_at: _, ...rest } = plainConditions.value;
+	if (!brush) return { ...rest, at: own.alive_at ?? 'peak' };
+	const at = brush.mode === 'freed' ? brush.from : ((brush.mode === 'peak' ? brush.peak : undefined) ?? brush.to);
+	return { ...rest, at: `${at}ns` };
+});
+
 /** Whether what is shown is a difference: the brush's "grew", or what Compare was given. */
 export const isDifference = computed(() => Object.keys(conditions.value).some((name) => name.startsWith('b.')));
 

@@ -3,7 +3,7 @@ import { isNeverFreed, type Finding } from '../api/findings';
 import { brushConditions } from '../state/brush';
 import type { Metric, Page } from '../state/place';
 import { baseName } from '../components/site_name';
-import { linkTo } from '../state/state';
+import { linkTo, place } from '../state/state';
 import { Sentence } from '../text/sentence';
 import { formatBytes, formatCount, formatTime } from '../text/units';
 
@@ -11,10 +11,12 @@ const SHOWN = 6;
 
 /* Which page shows a kind, and what the link is called. */
 const PAGE_OF: Record<string, [Page, string]> = {
-	temporary: ['sites', 'Sites'],
-	churn: ['sites', 'Sites'],
-	realloc_chains: ['allocations', 'Allocations'],
-	freed_by_others: ['sites', 'Sites'],
+	temporary: ['churn', 'Churn'],
+	churn: ['churn', 'Churn'],
+	realloc_chains: ['churn', 'Churn'],
+	freed_by_others: ['threads', 'Threads'],
+	sparse_pages: ['space', 'Address space'],
+	stayed_resident: ['space', 'Address space'],
 	slack: ['sites', 'Sites'],
 	large_block: ['flame', 'Peak'],
 };
@@ -23,15 +25,19 @@ const METRIC_OF: Record<string, Metric> = {
 	temporary: 'temporary', churn: 'calls', slack: 'slack', leaked: 'leaked', total: 'calls', calls: 'calls',
 };
 
-function linkOf(finding: Finding): { href: string; text: string } | null {
+/* Pages that show a kind beside all others: its conditions would leave these out. */
+const BESIDE: Page[] = ['churn', 'threads', 'space'];
+
+function linkOf(finding: Finding): { href: string; text: string; page: Page } | null {
 	if (!Object.keys(finding.conditions).length) return null;
 	const [page, text] = isNeverFreed(finding) ? (['leaks', 'Leaks'] as const) : (PAGE_OF[finding.kind] ?? ['sites', 'Sites']);
 	const moment = /^(\d+)ns$/.exec(finding.conditions.alive_at ?? '');
-	const { alive_at: _, ...rest } = finding.conditions;
+	const { alive_at: _, ...own } = finding.conditions;
+	const rest = BESIDE.includes(page) ? {} : own;
 	const metric = METRIC_OF[finding.sort ?? finding.kind] ?? 'bytes';
-	if (!moment) return { text, href: linkTo({ page, conditions: finding.conditions, brush: null, metric }) };
+	if (!moment) return { page, text, href: linkTo({ page, conditions: rest, brush: null, metric }) };
 	const ns = Number(moment[1]);
-	return { text, href: linkTo({ page, conditions: rest, brush: { mode: 'moment', from: ns, to: ns }, metric }) };
+	return { page, text, href: linkTo({ page, conditions: rest, brush: { mode: 'moment', from: ns, to: ns }, metric }) };
 }
 
 /* The number in front: bytes at stake, else calls. */
@@ -77,7 +83,7 @@ function Card({ finding }: { finding: Finding }) {
 				</p>
 				<p class="muted">{why(finding)}</p>
 			</div>
-			{link ? (
+			{link && link.page !== place.value.page ? (
 				<a href={link.href} class="finding-link">
 					{link.text} →
 				</a>

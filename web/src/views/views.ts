@@ -7,12 +7,24 @@ import { Sites } from './sites';
 import { Allocations } from './allocations';
 import { Leaks } from './leaks';
 import { Compare } from './compare';
+import { CallTree } from './tree';
+import { Churn } from './churn';
+import { Distributions } from './distributions';
+import { AddressSpace } from './space';
+import { Threads } from './threads';
+import { Processes } from './processes';
 
 export const VIEWS: Record<Page, ComponentType> = {
 	overview: Overview,
 	flame: FlameView,
+	tree: CallTree,
 	sites: Sites,
 	allocations: Allocations,
 	leaks: Leaks,
+	churn: Churn,
+	distributions: Distributions,
+	space: AddressSpace,
+	threads: Threads,
+	processes: Processes,
 	compare: Compare,
 };

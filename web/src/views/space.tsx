@@ -1,0 +1,248 @@
+/* The address space at a moment: which pages are in use, how full they are, and who keeps them. */
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { Allocations, Space } from '../api/generated';
+import { useAnswer } from '../api/answer';
+import { laneName, SpaceMap, type SpaceColour } from '../charts/space/space_map';
+import { entryOf, type Chosen } from '../charts/space/layout';
+import { Bytes, Count } from '../components/amount';
+import { Nothing } from '../components/nothing';
+import { Shown } from '../components/shown';
+import { SiteName } from '../components/site_name';
+import { Switch } from '../components/switch';
+import { dataPath, go, linkTo, place, spaceParams } from '../state/state';
+import { exactly } from '../text/names';
+import { formatBytes, formatCount, formatExact, formatPercent, formatTime } from '../text/units';
+import { addressText, livedText, nanoseconds } from './block_text';
+import '../styles/space.css';
+
+const PAGE = 4096;
+const KEPT = 12;
+const BLOCKS = 40;
+
+const CELLS = [
+	{ value: 'auto', text: 'auto', title: 'the smallest of which there are not too many' },
+	{ value: '4K', text: '4 KiB' },
+	{ value: '64K', text: '64 KiB' },
+	{ value: '2M', text: '2 MiB' },
+] as const;
+type Cell = (typeof CELLS)[number]['value'];
+
+const COLOURS: { value: SpaceColour; text: string; title: string }[] = [
+	{ value: 'fate', text: 'fate', title: 'orange: most of it is never freed' },
+	{ value: 'age', text: 'age', title: 'the older, the darker' },
+	{ value: 'site', text: 'site', title: 'by the stack that uses most of it' },
+];
+
+/* "At 4.50 s 13.9 MB of blocks keep 38.6 MB of pages: 36 % of each is used. 1,707 pages are kept by less than 410 B." */
+function sentence(space: Space): string {
+	if (!space.blocks) return `At ${formatTime(space.at_ns)} no block lives here.`;
+	const pages = space.pages * PAGE;
+	const sparse = space.sparse_pages ? ` ${formatCount(space.sparse_pages)} page${space.sparse_pages === 1 ? ' is' : 's are'} kept by less than ${PAGE / 10 | 0}\u00a0B each.` : '';
+	return `At ${formatTime(space.at_ns)} ${formatBytes(space.used)} of blocks keep ${formatBytes(pages)} of pages: ${formatPercent(space.used, pages)} of each is used.${sparse}`;
+}
+
+/* Whose blocks keep pages that would be empty without them. */
+function Kept({ space }: { space: Space }) {
+	return (
+		<section aria-label="who keeps pages" class="space-kept">
+			<h2>Kept for one function alone</h2>
+			<div class="scroll-x" tabIndex={0} role="region" aria-label="functions by the pages that they alone keep">
+				<table class="rows fit">
+					<thead>
+						<tr>
+							<th>pages</th>
+							<th>kept by</th>
+							<th>× </th>
+							<th class="text">blocks of</th>
+						</tr>
+					</thead>
+					<tbody>
+						{space.kept.map((one) => (
+							<tr key={one.name ?? `others ${one.others}`} class={one.others ? 'muted' : ''}>
+								<td title={`${formatExact(one.pages)} pages`}>{formatBytes(one.pages * PAGE)}</td>
+								<td title={`${formatExact(one.kept_by_blocks)} blocks`}>
+									<Bytes value={one.kept_by_bytes} />
+								</td>
+								<td>{one.kept_by_bytes ? `×${Math.round((one.pages * PAGE) / one.kept_by_bytes)}` : ''}</td>
+								<td class="text">
+									{one.others ? (
+										`${formatCount(one.others)} others`
+									) : (
+										<a href={linkTo({ conditions: { ...place.value.conditions, allocated_by: exactly(one.name ?? '') } })} title="only its blocks">
+											<SiteName name={one.name} />
+										</a>
+									)}
+								</td>
+							</tr>
+						))}
+					</tbody>
+				</table>
+			</div>
+		</section>
+	);
+}
+
+const hex = (address: number) => address.toString(16);
+
+/* Who keeps this page alive: the blocks with a byte in the cell. */
+function Page({ space, chosen }: { space: Space; chosen: Chosen }) {
+	const lane = space.lanes[chosen.lane]!;
+	const entry = entryOf(lane, chosen.cell);
+	const start = lane.start + chosen.cell * space.cell;
+	const end = start + space.cell;
+	const blocks = entry >= 0 ? lane.cells.blocks[entry]! : 0;
+	// Those that begin below its end, from there downwards: so many as lie in it reach into it.
+	const answer = useAnswer<Allocations>(blocks ? dataPath('allocations') : null, {
+		...spaceParams.value, at: undefined, alive_at: `${space.at_ns}ns`, address_max: String(end - 1), sort_by: 'address', order: 'dsc', count: Math.min(blocks, BLOCKS), stacks: 'sites',
+	});
+	const name = space.cell === PAGE ? 'Page' : `${formatBytes(space.cell)} from`;
+	if (entry < 0)
+		return (
+			<p>
+				{name} <code>{hex(start)}</code>: no block lies in it.
+			</p>
+		);
+	const used = lane.cells.used[entry]!;
+	return (
+		<section aria-label="who keeps this page alive" class="panel space-page">
+			<h2>
+				{name} <code>{hex(start)}</code> of {laneName(lane)}: {formatExact(used)} of {formatExact(space.cell)} B, kept by {formatCount(blocks)} block
+				{blocks === 1 ? '' : 's'}
+			</h2>
+			<Shown answer={answer} height={48}>
+				{(data) => (
+					<table class="rows fit">
+						<thead>
+							<tr>
+								<th>address</th>
+								<th>size</th>
+								<th>since</th>
+								<th>lives</th>
+								<th class="text">allocated by</th>
+							</tr>
+						</thead>
+						<tbody>
+							{[...data.allocations].reverse().map((block) => (
+								<tr key={block.number}>
+									<td>
+										<a href={linkTo({ page: 'allocations', view: { row: '' }, conditions: { ...place.value.conditions, address_min: String(block.address), address_max: String(block.address) } })}>
+											<code>{addressText(block)}</code>
+										</a>
+									</td>
+									<td>
+										<Bytes value={block.size} />
+									</td>
+									<td>{formatTime(nanoseconds(block.timestamp_relative))}</td>
+									<td class={block.deallocation ? '' : 'never-freed'}>{livedText(block)}</td>
+									<td class="text">
+										<a href={linkTo({ page: 'sites', view: { sel: String(block.backtrace_id) } })}>
+											<SiteName name={block.site?.name ?? null} file={block.site?.file} line={block.site?.line} call={block.site?.call} />
+										</a>
+									</td>
+								</tr>
+							))}
+							{blocks > BLOCKS ? (
+								<tr class="muted">
+									<td>{formatCount(blocks - BLOCKS)} more</td>
+								</tr>
+							) : null}
+						</tbody>
+					</table>
+				)}
+			</Shown>
+		</section>
+	);
+}
+
+/* The lanes as a table: what the picture shows, for those who cannot see it. */
+function Lanes({ space }: { space: Space }) {
+	return (
+		<details class="as-table">
+			<summary>Show as table</summary>
+			<table class="rows fit">
+				<thead>
+					<tr>
+						<th class="text">heap</th>
+						<th class="text">from</th>
+						<th>blocks</th>
+						<th>bytes</th>
+						<th>pages</th>
+						<th>used</th>
+						<th>kept by few</th>
+					</tr>
+				</thead>
+				<tbody>
+					{space.lanes.map((lane) => (
+						<tr key={`${lane.kind} ${lane.start_s}`}>
+							<td class="text">{laneName(lane)}</td>
+							<td class="text">
+								<code>{hex(lane.start)}</code>
+							</td>
+							<td>
+								<Count value={lane.blocks} />
+							</td>
+							<td>
+								<Bytes value={lane.used} />
+							</td>
+							<td>
+								<Count value={lane.pages} />
+							</td>
+							<td>{formatPercent(lane.used, lane.pages * PAGE)}</td>
+							<td>
+								<Count value={lane.sparse_pages} />
+							</td>
+						</tr>
+					))}
+				</tbody>
+			</table>
+		</details>
+	);
+}
+
+export function AddressSpace() {
+	const { view } = place.value;
+	const cell = (CELLS.find(({ value }) => value === view.cell)?.value ?? 'auto') as Cell;
+	const colourBy = COLOURS.find(({ value }) => value === view.colour)?.value ?? 'fate';
+	const answer = useAnswer<Space>(dataPath('space'), { ...spaceParams.value, cell, by: 'function', top: KEPT });
+	const stacks = useAnswer<Space>(colourBy === 'site' ? dataPath('space') : null, { ...spaceParams.value, cell: '2M', top: 7 });
+	useEffect(() => {
+		if (answer.data && !answer.stale) performance.mark('mallow:view');
+	}, [answer.data, answer.stale]);
+	return (
+		<Shown answer={answer} height={400}>
+			{(space) => (
+				<>
+					<h1>{sentence(space)}</h1>
+					{space.blocks ? null : <Nothing />}
+					<div class="view-bar">
+						<Switch<Cell> label="a cell is" value={cell} choices={[...CELLS]} onChange={(value) => go({ view: { cell: value === 'auto' ? '' : value, sel: '' } })} />
+						<Switch<SpaceColour> label="colour is" value={colourBy} choices={COLOURS} onChange={(value) => go({ view: { colour: value === 'fate' ? '' : value } })} />
+						<span class="muted">
+							a cell is {formatBytes(space.cell)}{colourBy === 'fate' ? ': blue, or orange if most of it is never freed; the fuller, the darker' : ''}
+						</span>
+					</div>
+					<Drawn space={space} colourBy={colourBy} sites={stacks.data?.kept.map((one) => one.backtrace_id) ?? NO_SITES} />
+					<Lanes space={space} />
+				</>
+			)}
+		</Shown>
+	);
+}
+
+const NO_SITES: number[] = [];
+
+function Drawn({ space, colourBy, sites }: { space: Space; colourBy: SpaceColour; sites: (number | null)[] }) {
+	const [chosen, setChosen] = useState<Chosen | null>(null);
+	const known = useMemo(() => sites, [sites.join()]);
+	useEffect(() => setChosen(null), [space.cell, space.at_ns]);
+	const at = chosen && space.lanes[chosen.lane] ? chosen : null;
+	return (
+		<>
+			{at ? <Page space={space} chosen={at} /> : <p class="muted">Click a cell: who keeps it alive.</p>}
+			<div class="space">
+				<SpaceMap space={space} colourBy={colourBy} sites={known} chosen={at} onChoose={setChosen} />
+				<Kept space={space} />
+			</div>
+		</>
+	);
+}
