@@ -1,4 +1,5 @@
 /* mallow serve: the web interface and the REST API. */
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -24,6 +25,7 @@ enum {
 	MAX_OPEN,
 	MAX_MEMORY,
 	DEBUG_SYMBOLS,
+	SOURCES,
 	OPEN
 };
 
@@ -46,6 +48,11 @@ static const struct option_spec options_of_serve[] = {
 			  .value = "ORIGIN[,ORIGIN…]",
 			  .text = "web pages from there may read the answers"},
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
+	[SOURCES] = {.name = "sources",
+		     .value = "DIR",
+		     .flag = true,
+		     .text = "show source files that frames name: where debug information says "
+			     "they are, or below DIR"},
 	[OPEN] = {.name = "open", .text = "open the web interface in a browser"},
 	[TIMEOUT] = {.name = "timeout",
 		     .value = "SECONDS",
@@ -116,6 +123,17 @@ static void look(void *argument, struct catalog *catalog)
 		add_recordings(watched->options, catalog);
 }
 
+/* Without a value an option of this kind is "1", and "0" takes it back. */
+static struct source_options sources_option(const char *value)
+{
+	bool plain = value && strcmp(value, "1") == 0;
+
+	return (struct source_options){
+		.served = value && strcmp(value, "0") != 0,
+		.directory = plain ? NULL : value,
+	};
+}
+
 static int run(const struct command *command, const struct options *options)
 {
 	cleanup(catalog_destroy_at) struct catalog *catalog = NULL;
@@ -155,6 +173,7 @@ static int run(const struct command *command, const struct options *options)
 		.debug_paths = options->many,
 		.max_open = (size_t)max_open,
 		.max_memory = max_memory,
+		.sources = sources_option(options->values[SOURCES]),
 	};
 
 	if (!debug_symbols_check(options))
@@ -181,5 +200,5 @@ const struct command_body command_serve = {
 		"directory are found, and those still being written are followed.\n\n"
 		"Only this machine is served, under its own name or address. With another "
 		"--interface a token is wanted, or --insecure. Nothing but the recordings given "
-		"is read.",
+		"is read; with --sources, source files that their frames name, too.",
 };

@@ -43,6 +43,11 @@ struct err *catalog_create(const struct catalog_options *options, struct catalog
 	return NULL;
 }
 
+const struct source_options *catalog_sources(const struct catalog *catalog)
+{
+	return &catalog->options.sources;
+}
+
 void catalog_destroy(struct catalog *catalog)
 {
 	if (!catalog)

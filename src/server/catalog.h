@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "server/dataset.h"
+#include "server/source_file.h"
 
 struct catalog;
 
@@ -24,12 +25,16 @@ struct catalog_options {
 	const char *const *debug_paths; /* where to look for debug files; NULL ends the list */
 	size_t max_open;                /* how many recordings may be open; at least 1 */
 	uint64_t max_memory;            /* bytes, measured by process_memory_own() */
+	struct source_options sources;
 };
 
-/* The debug paths are borrowed. */
+/* The paths are borrowed. */
 struct err *catalog_create(const struct catalog_options *options, struct catalog **ret);
 /* Accepts NULL. No request may be under way. */
 void catalog_destroy(struct catalog *catalog);
+
+/* Whether source files are shown, and where they are; as long as the catalog. */
+const struct source_options *catalog_sources(const struct catalog *catalog);
 
 /*
  * Adds a recording at the end of the list, unless its file is in the list already. If two

@@ -21,6 +21,7 @@
 #define COMMON  ROUTE_COMMON
 #define SHOW    ROUTE_SHOW
 #define SITES   ROUTE_SITES
+#define SOURCE  ROUTE_SOURCE
 #define JSON    "application/json"
 #define TEXT    "text/plain; charset=utf-8"
 #define CSV     "text/csv; charset=utf-8"

@@ -24,6 +24,7 @@ enum route_group {
 	ROUTE_COMMON = 8192, /* no parameters: two recordings are put on common stacks (pairs.h) */
 	ROUTE_SHOW = 16384,
 	ROUTE_SITES = 32768,
+	ROUTE_SOURCE = 65536,
 };
 
 struct route {

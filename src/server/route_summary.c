@@ -90,8 +90,11 @@ static void put_threads(struct json_writer *json, const struct recording *record
 	json_end(json);
 }
 
-static void put_summary(struct json_writer *json, const struct summarized *summarized)
+static void put_summary(struct json_writer *json, const struct request *request,
+			const struct summarized *summarized)
 {
+	uint32_t mallopts;
+
 	json_object(json);
 	json_key(json, "facts");
 	info_json_write(json, summarized->recording, false);
@@ -103,16 +106,20 @@ static void put_summary(struct json_writer *json, const struct summarized *summa
 	put_threads(json, summarized->recording);
 	info_json_modules(json, summarized->recording);
 	json_field_bool(json, "has_blocks", summarized->has_blocks);
+	recording_mallopts(summarized->recording, &mallopts);
+	json_field_u64(json, "mallopts", mallopts);
+	json_field_bool(json, "sources", catalog_sources(request->catalog)->served);
 	json_end(json);
 }
 
-static struct err *answer(const struct summarized *summarized, struct reply *reply)
+static struct err *answer(const struct request *request, const struct summarized *summarized,
+			  struct reply *reply)
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct json_writer json;
 
 	json_init(&json, &buf, false);
-	put_summary(&json, summarized);
+	put_summary(&json, request, summarized);
 	return reply_whole(reply, &buf);
 }
 
@@ -231,9 +238,9 @@ static struct err *answer_change(struct request *request, struct reply *reply)
 	json_init(&json, &buf, false);
 	json_object(&json);
 	json_key(&json, "before");
-	put_summary(&json, &before);
+	put_summary(&json, request, &before);
 	json_key(&json, "after");
-	put_summary(&json, &after);
+	put_summary(&json, request, &after);
 	put_change(&json, before.matched, after.matched);
 	json_end(&json);
 	return reply_whole(reply, &buf);
@@ -256,7 +263,7 @@ static struct err *answer_index(const struct request *request, struct reply *rep
 	if (!facts->indexed || facts->live)
 		return NULL;
 	err = summarize_all(recording, facts->allocations > facts->culled_allocations, &summarized);
-	return err ? err : answer(&summarized, reply);
+	return err ? err : answer(request, &summarized, reply);
 }
 
 struct err *route_summary(struct request *request, struct reply *reply)
@@ -272,5 +279,5 @@ struct err *route_summary(struct request *request, struct reply *reply)
 	if (request->before)
 		return answer_change(request, reply);
 	err = summarize(request, reply, &summarized);
-	return err || reply->status ? err : answer(&summarized, reply);
+	return err || reply->status ? err : answer(request, &summarized, reply);
 }

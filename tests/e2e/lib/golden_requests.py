@@ -103,6 +103,9 @@ TARGETS = {
                 f"/data/{LAMP}/summary?size_min=64G",
                 f"/data/last/summary?thread=worker&b.thread=&b.id={LAMP}"],
     "findings": ["/data/last/findings", f"/data/{LAMP}/findings"],
+    "errors": ["/data/last/errors", f"/data/{LAMP}/errors"],
+    "pools": ["/data/last/pools", f"/data/{LAMP}/pools"],
+    "source": ["/data/last/source?file=/opt/shop/src/orders.cc"],
     "timeline": ["/data/last/timeline", f"/data/{LAMP}/timeline"],
     "series": [
         "/data/last/series?points=5",

@@ -1,0 +1,62 @@
+/* /errors and /pools: as `mallow report --errors --json` and `--pools --json` have them. */
+#include "hosted/cleanup.h"
+#include "report/json/errors_json.h"
+#include "report/json/pools_json.h"
+#include "server/route.h"
+
+CLEANUP_DEFINE(struct recording *, recording_close);
+CLEANUP_DEFINE(struct symbolized *, symbolized_destroy);
+
+/*
+ * Writes the errors. The recording is opened anew: data sets do not keep what judges frees, which
+ * few ask for. The data set is locked, as its symbolizer is used.
+ */
+static struct err *put_errors(struct json_writer *json, const struct dataset *dataset)
+{
+	cleanup(recording_close_at) struct recording *recording = NULL;
+	cleanup(symbolized_destroy_at) struct symbolized *symbolized = NULL;
+	cleanup(json_stacks_deinit) struct json_stacks stacks = {0};
+	const struct naming naming = {.symbolizer = dataset->reading.symbolizer};
+	struct err *err =
+		recording_open(dataset->facts->path, RECORDING_HEAP_ERRORS, NULL, NULL, &recording);
+
+	if (!err)
+		err = symbolized_create(recording, &naming, &symbolized);
+	if (err)
+		return err;
+	json_stacks_init(&stacks, recording, symbolized, false);
+	return errors_json_write(json, &stacks, recording, 0);
+}
+
+static struct err *put_pools(struct json_writer *json, const struct dataset *dataset)
+{
+	cleanup(json_stacks_deinit) struct json_stacks stacks = {0};
+
+	json_stacks_init(&stacks, dataset->recording, dataset->symbolized, false);
+	return pools_json_write(json, &stacks, dataset->recording, METRIC_PEAK, 0);
+}
+
+static struct err *answer(struct request *request, struct reply *reply,
+			  struct err *put(struct json_writer *, const struct dataset *))
+{
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	struct dataset *dataset = request->dataset;
+	struct json_writer json;
+	struct err *err;
+
+	json_init(&json, &buf, false);
+	dataset_lock(dataset);
+	err = put(&json, dataset);
+	dataset_unlock(dataset);
+	return err ? err : reply_whole(reply, &buf);
+}
+
+struct err *route_errors(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, put_errors);
+}
+
+struct err *route_pools(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, put_pools);
+}
