@@ -13,6 +13,10 @@ const PATHS: Record<Page, string> = {
 	space: 'M1 1h3v3H1zM5 1h3v3H5zM9 1h3v3H9zM1 5h3v3H1zM9 5h3v3H9zM1 9h3v3H1zM5 9h3v3H5zM13 9h3v3h-3zM13 1h3v3h-3z',
 	threads: 'M2 1h2v14H2zM7 3h2v12H7zM12 6h2v9h-2z',
 	processes: 'M1 1h6v4H5v3h5V6h5v5h-5V10H3V5H1zM10 12h5v3h-5z',
+	source: 'M5 3 1 8l4 5 1.500-1.200L3.500 8l3-3.800zM11 3l4 5-4 5-1.500-1.200L12.500 8l-3-3.800z',
+	pools: 'M1 3h14v3H1zM2 7h12v6H2zM4 9v2h8V9z',
+	errors: 'M8 1 16 15H0zM7 6v4h2V6zM7 11v2h2v-2z',
+	mallopts: 'M1 3h9v2H1zM12 3h3v2h-3zM1 7h3v2H1zM6 7h9v2H6zM1 11h7v2H1zM10 11h5v2h-5z',
 	compare: 'M1 3h6v10H1zM9 3h6v10H9zM10.500 4.500v7h3v-7z',
 };
 

@@ -1,6 +1,6 @@
 /* The pages. Badges count what the filter leaves. */
 import type { Page } from '../state/place';
-import { linkTo, place } from '../state/state';
+import { facts, linkTo, place, summary, wrongFrees } from '../state/state';
 import { badges } from '../state/badges';
 import { formatShort } from '../text/units';
 import { Icon } from './icon';
@@ -10,6 +10,8 @@ interface Entry {
 	text: string;
 	key: string;
 	before?: string;
+	/** How many there are: without any the page is not offered. */
+	some?: () => number;
 }
 
 export const ENTRIES: Entry[] = [
@@ -18,12 +20,16 @@ export const ENTRIES: Entry[] = [
 	{ page: 'tree', text: 'Call tree', key: 't' },
 	{ page: 'sites', text: 'Sites', key: 's' },
 	{ page: 'allocations', text: 'Allocations', key: 'a' },
+	{ page: 'source', text: 'Source', key: 'c' },
 	{ page: 'leaks', text: 'Leaks', key: 'l', before: 'How it behaves' },
 	{ page: 'churn', text: 'Churn', key: 'u' },
 	{ page: 'distributions', text: 'Distributions', key: 'd' },
 	{ page: 'space', text: 'Address space', key: 'h', before: 'Where it lies' },
 	{ page: 'threads', text: 'Threads', key: 'w' },
 	{ page: 'processes', text: 'Processes', key: 'p' },
+	{ page: 'pools', text: 'Pools', key: 'i', some: () => facts.value?.pools ?? 0 },
+	{ page: 'errors', text: 'Errors', key: 'e', some: () => wrongFrees.value },
+	{ page: 'mallopts', text: 'Mallopts', key: 'k', some: () => summary.value?.mallopts ?? 0 },
 	{ page: 'compare', text: 'Compare', key: 'v', before: 'Against' },
 ];
 
@@ -31,7 +37,7 @@ export function Rail() {
 	return (
 		<nav class="rail" aria-label="pages">
 			<ul>
-				{ENTRIES.map(({ page, text, key, before }) => (
+				{ENTRIES.filter(({ page, some }) => !some || some() > 0 || place.value.page === page).map(({ page, text, key, before }) => (
 					<li key={page}>
 						{before ? <span class="rail-head">{before}</span> : null}
 						<a href={linkTo({ page })} aria-current={place.value.page === page ? 'page' : undefined} title={`${text} (g ${key})`}>

@@ -44,6 +44,12 @@ export function request(): string {
 			return target(dataPath('space'), { ...spaceParams.value, cell: view.cell, by: 'function' });
 		case 'threads':
 			return target(dataPath('sums'), { ...plainConditions.value, by: 'thread,free_thread' });
+		case 'source':
+			return target(dataPath('sums'), { ...plainConditions.value, by: 'line', inclusive: 'true', sort_by: column });
+		case 'pools':
+		case 'errors':
+		case 'mallopts':
+			return target(dataPath(page));
 		case 'processes':
 			return target('/list');
 	}

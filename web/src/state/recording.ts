@@ -4,7 +4,8 @@ import type { Recording, Summary } from '../api/generated';
 import { ApiError } from '../api/client';
 import { fetchAnswer } from '../api/answer';
 import { retryDelay } from '../api/reach';
-import { recordings, summary } from './state';
+import { recordings, summary, wrongFrees } from './state';
+import type { Findings } from '../api/findings';
 
 /** Why there is no recording to be shown. */
 export const failure = signal<ApiError | null>(null);
@@ -17,6 +18,7 @@ export function loadRecording(id: string, again = false): void {
 	shown = id;
 	untracked(() => {
 		summary.value = null;
+		wrongFrees.value = 0;
 		failure.value = null;
 	});
 	fetchAnswer<Summary>(`/data/${id}/summary`).then(
@@ -28,6 +30,14 @@ export function loadRecording(id: string, again = false): void {
 			if (shown !== id) return;
 			failure.value = error;
 			if (error.status === 0) setTimeout(() => shown === id && loadRecording(id, true), retryDelay(3));
+		},
+	);
+	fetchAnswer<Findings>(`/data/${id}/findings`).then(
+		({ findings }) => {
+			if (shown === id) wrongFrees.value = findings.find(({ kind }) => kind === 'wrong_frees')?.numbers.calls ?? 0;
+		},
+		() => {
+			// Without findings the page of errors is not offered; its address still works.
 		},
 	);
 	fetchAnswer<Recording[]>('/list').then(

@@ -13,6 +13,9 @@ export const recordings = signal<Recording[] | null>(null);
 /** What the recording is, without any filter; null: not known yet. */
 export const summary = signal<Summary | null>(null);
 
+/** How many wrong frees were found; 0 also before that is known. */
+export const wrongFrees = signal(0);
+
 /** A place made of this one: what is not named stays. `view` is merged key by key, '' removes one. */
 export interface Change {
 	page?: Page;

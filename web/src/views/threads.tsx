@@ -121,7 +121,7 @@ export function Threads() {
 		if (both.data && !both.stale) performance.mark('mallow:view');
 	}, [both.data, both.stale]);
 	return (
-		<Shown answer={both} height={400}>
+		<Shown answer={both} height={400} class="stacked">
 			{(data) => <Drawn data={data} curves={curves.data} open={open} toggle={(key) => setOpen(new Set(open.has(key) ? [...open].filter((one) => one !== key) : [...open, key]))} />}
 		</Shown>
 	);

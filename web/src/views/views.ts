@@ -11,6 +11,10 @@ import { CallTree } from './tree';
 import { Churn } from './churn';
 import { Distributions } from './distributions';
 import { AddressSpace } from './space';
+import { Errors } from './errors';
+import { Mallopts } from './mallopts';
+import { Pools } from './pools';
+import { Source } from './source';
 import { Threads } from './threads';
 import { Processes } from './processes';
 
@@ -20,11 +24,15 @@ export const VIEWS: Record<Page, ComponentType> = {
 	tree: CallTree,
 	sites: Sites,
 	allocations: Allocations,
+	source: Source,
 	leaks: Leaks,
 	churn: Churn,
 	distributions: Distributions,
 	space: AddressSpace,
 	threads: Threads,
 	processes: Processes,
+	pools: Pools,
+	errors: Errors,
+	mallopts: Mallopts,
 	compare: Compare,
 };
