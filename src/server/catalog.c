@@ -118,6 +118,30 @@ void catalog_look_for_new(struct catalog *catalog)
 	pthread_mutex_unlock(&catalog->look_lock);
 }
 
+size_t catalog_count(struct catalog *catalog)
+{
+	size_t count;
+
+	catalog_look_for_new(catalog);
+	pthread_mutex_lock(&catalog->lock);
+	count = catalog->entries.count;
+	pthread_mutex_unlock(&catalog->lock);
+	return count;
+}
+
+bool catalog_listen(struct catalog *catalog)
+{
+	if (__atomic_add_fetch(&catalog->listeners, 1, __ATOMIC_RELAXED) <= CATALOG_LISTENERS)
+		return true;
+	catalog_unlisten(catalog);
+	return false;
+}
+
+void catalog_unlisten(struct catalog *catalog)
+{
+	__atomic_sub_fetch(&catalog->listeners, 1, __ATOMIC_RELAXED);
+}
+
 void catalog_adopt(struct catalog *catalog, struct entry *entry, const struct recording *recording)
 {
 	pthread_mutex_lock(&catalog->lock);

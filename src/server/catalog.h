@@ -47,6 +47,17 @@ struct err *catalog_add(struct catalog *catalog, const char *path);
 typedef void catalog_look(void *argument, struct catalog *catalog);
 void catalog_watch(struct catalog *catalog, catalog_look *look, void *argument);
 
+/* How many recordings there are now, new ones of directories included. */
+size_t catalog_count(struct catalog *catalog);
+
+/*
+ * At most so many clients follow events, as each keeps a connection. catalog_listen() counts one
+ * more; false: there are too many. Each that was counted ends with catalog_unlisten().
+ */
+#define CATALOG_LISTENERS 64
+bool catalog_listen(struct catalog *catalog);
+void catalog_unlisten(struct catalog *catalog);
+
 /*
  * *ret: the recording of that id, or the last one for "last", with a reference for the caller;
  * NULL: there is none.

@@ -48,6 +48,7 @@ struct catalog {
 	struct catalog_options options;
 	catalog_look *look;
 	void *argument;
+	int listeners; /* atomic */
 };
 
 /* catalog_file.c: an error says what the file is instead. */

@@ -22,10 +22,12 @@
 #define SHOW    ROUTE_SHOW
 #define SITES   ROUTE_SITES
 #define SOURCE  ROUTE_SOURCE
+#define EVENTS  ROUTE_EVENTS
 #define JSON    "application/json"
 #define TEXT    "text/plain; charset=utf-8"
 #define CSV     "text/csv; charset=utf-8"
 #define SVG     "image/svg+xml"
+#define STREAM  "text/event-stream"
 #define BYTES   "application/octet-stream"
 
 static const struct route route_table[] = {

@@ -25,6 +25,7 @@ enum route_group {
 	ROUTE_SHOW = 16384,
 	ROUTE_SITES = 32768,
 	ROUTE_SOURCE = 65536,
+	ROUTE_EVENTS = 131072,
 };
 
 struct route {

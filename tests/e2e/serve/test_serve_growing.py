@@ -4,11 +4,10 @@ import http.client
 import json
 import re
 import socket
-import subprocess
 
 import pytest
 
-from conftest import clean_environment
+from rounds import rounds  # noqa: F401
 from servers import Server, serve, until  # noqa: F401
 
 BLOCKS = 1000           # of a thread in a round, of four threads
@@ -76,31 +75,14 @@ def answer(server, target):
         return text
 
 
-class Rounds:
-    """tests/samples/in_rounds.c under mallow run."""
-
-    def __init__(self, mallow, program, path, blocks):
-        self.mallow, self.path = mallow, path
-        self.run = subprocess.Popen([mallow, "run", "-o", path, "--", program, str(blocks)], bufsize=0,
-                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                    env=clean_environment())
-
-    def step(self):
-        self.run.stdin.write(b"x")
-        assert self.run.stdout.read(1) == b"x"
-
-    def end(self):
-        self.run.stdin.close()
-        assert self.run.wait(timeout=60) == 0
-
-    def compare(self, server):
-        """The answers of the server, which may take a second to see what is new, and of a fresh one.
-        How many allocations there are."""
-        fresh = Server(self.mallow, self.path)
-        try:
-            return compare_servers(server, fresh)
-        finally:
-            fresh.end()
+def compare_with_fresh(program, server):
+    """The answers of the server, which may take a second to see what is new, and of a fresh one. How many
+    allocations there are."""
+    fresh = Server(program.mallow, program.path)
+    try:
+        return compare_servers(server, fresh)
+    finally:
+        fresh.end()
 
 
 def state_of(server):
@@ -122,31 +104,15 @@ def compare_servers(server, fresh):
     return state[0]
 
 
-@pytest.fixture
-def rounds(mallow, compile_sample, tmp_path):
-    started = []
-
-    def start(blocks):
-        program = compile_sample("in_rounds", "gcc", "-O1")
-        started.append(Rounds(mallow, program, tmp_path / "r.mallow", blocks))
-        started[-1].step()
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.run.kill()
-        one.run.wait()
-
-
 def test_answers_are_those_of_the_whole(rounds, serve, asan_mallow):  # noqa: F811
     """At moments at which the program stands still, and when its recording is finished."""
     program = rounds(BLOCKS)
     server = serve(program.path, path=asan_mallow)
     for number in range(1, 4):
-        assert program.compare(server) >= number * 4 * BLOCKS
+        assert compare_with_fresh(program, server) >= number * 4 * BLOCKS
         program.step()
     program.end()
-    assert program.compare(server) >= 4 * 4 * BLOCKS
+    assert compare_with_fresh(program, server) >= 4 * 4 * BLOCKS
 
 
 class SlowReader:
@@ -178,8 +144,8 @@ def test_answers_while_an_older_one_is_read(rounds, serve, asan_mallow):  # noqa
     slow = SlowReader(server)
     for number in range(2, 4):
         program.step()
-        assert program.compare(server) >= number * 4 * MANY_BLOCKS
+        assert compare_with_fresh(program, server) >= number * 4 * MANY_BLOCKS
     compare(slow.rest(), before)
     program.step()
-    assert program.compare(server) >= 4 * 4 * MANY_BLOCKS
+    assert compare_with_fresh(program, server) >= 4 * 4 * MANY_BLOCKS
     program.end()
