@@ -8,6 +8,7 @@ import { underWay } from './api/answer';
 import { Frame } from './frame/frame';
 import { followAddress, place } from './state/state';
 import { followTheme } from './state/theme';
+import { followRecording } from './state/live';
 import { loadRecording } from './state/recording';
 
 takeToken();
@@ -20,4 +21,5 @@ effect(() => {
 effect(() => {
 	loadRecording(place.value.recording);
 });
+followRecording();
 render(<Frame />, document.getElementById('app') as HTMLElement);

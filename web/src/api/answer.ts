@@ -29,12 +29,17 @@ function keep(at: string, data: unknown): void {
 	if (kept.size > KEPT) kept.delete(kept.keys().next().value as string);
 }
 
-/** Forgets all answers: of a recording that has grown. */
-export function forgetAnswers(): void {
-	kept.clear();
-}
-
 const pending = new Map<string, Promise<unknown>>();
+
+/** Which reading of the recording answers are of: a recording that is being written has a next one. */
+export const edition = signal(0);
+
+/** The recording has grown: each view asks again, and shows what it has until the answer is here. */
+export function renewAnswers(): void {
+	kept.clear();
+	pending.clear();
+	edition.value++;
+}
 
 /** One fetch for all that ask for the same target at a time. */
 export function fetchAnswer<T>(at: string): Promise<T> {
@@ -43,14 +48,15 @@ export function fetchAnswer<T>(at: string): Promise<T> {
 	const running = pending.get(at);
 	if (running) return running as Promise<T>;
 	underWay.value++;
+	const began = edition.peek();
 	const promise = get<T>(at)
 		.then((data) => {
-			keep(at, data);
+			if (began === edition.peek()) keep(at, data);
 			return data;
 		})
 		.finally(() => {
 			underWay.value--;
-			pending.delete(at);
+			if (pending.get(at) === promise) pending.delete(at);
 		});
 	pending.set(at, promise);
 	return promise;
@@ -63,10 +69,12 @@ export function fetchAnswer<T>(at: string): Promise<T> {
 export function useAnswer<T>(path: string | null, params: Params = {}): Answer<T> {
 	const at = path === null ? null : target(path, params);
 	const [, redraw] = useState(0);
+	const version = edition.value;
 	const state = useRef<{
+		version: number;
 		data: T | null; of: string | null; error: ApiError | null; since: number | null;
 		flying: string | null; wanted: string | null; gone: boolean; failures: number;
-	}>({ data: null, of: null, error: null, since: null, flying: null, wanted: null, gone: false, failures: 0 }).current;
+	}>({ version, data: null, of: null, error: null, since: null, flying: null, wanted: null, gone: false, failures: 0 }).current;
 
 	const askAgain = (at: string) => {
 		setTimeout(() => {
@@ -74,22 +82,23 @@ export function useAnswer<T>(path: string | null, params: Params = {}): Answer<T
 		}, retryDelay(state.failures++));
 	};
 	const fly = (next: string) => {
+		const began = edition.peek();
 		state.flying = next;
 		state.since ??= performance.now();
 		fetchAnswer<T>(next)
 			.then(
-				(data) => Object.assign(state, { data, of: next, error: null, failures: 0 }),
+				(data) => Object.assign(state, { data, of: next, version: began, error: null, failures: 0 }),
 				(error) => {
 					if (!(error instanceof ApiError)) throw error;
 					// Without a server what is there stays, and the question is asked again.
 					if (error.status === 0) askAgain(next);
-					else if (next === state.wanted) Object.assign(state, { error, of: next });
+					else if (next === state.wanted) Object.assign(state, { error, of: next, version: began });
 				},
 			)
 			.finally(() => {
 				state.flying = null;
 				if (state.gone) return;
-				if (state.wanted !== null && state.wanted !== next) return fly(state.wanted);
+				if (state.wanted !== null && (state.wanted !== next || began !== edition.peek())) return fly(state.wanted);
 				state.since = null;
 				redraw((n) => n + 1);
 			});
@@ -98,12 +107,14 @@ export function useAnswer<T>(path: string | null, params: Params = {}): Answer<T
 
 	// What is kept is there at the first drawing: nothing flickers on the way back.
 	const known = at === null ? undefined : (kept.get(at) as T | undefined);
-	if (known !== undefined && state.of !== at) Object.assign(state, { data: known, of: at, error: null });
+	const answered = state.of === at && state.version === version;
+	if (known !== undefined && !answered) Object.assign(state, { data: known, of: at, version, error: null });
 
 	useEffect(() => {
 		state.wanted = at;
-		if (at !== null && state.of !== at && state.flying === null) fly(at);
-	}, [at]);
+		const here = state.of === at && state.version === version;
+		if (at !== null && !here && state.flying === null) fly(at);
+	}, [at, version]);
 	useEffect(() => {
 		state.gone = false;
 		return () => {

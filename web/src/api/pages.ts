@@ -1,6 +1,6 @@
 /* Rows of an answer that comes in pages: those that are seen, and the next ones in the direction of scrolling. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { fetchAnswer } from './answer';
+import { edition, fetchAnswer } from './answer';
 import { ApiError, target, type Params } from './client';
 import { retryDelay } from './reach';
 
@@ -10,6 +10,8 @@ const wait = (milliseconds: number) => new Promise<void>((resolve) => setTimeout
 
 interface Set<T> {
 	query: string;
+	/** Of which reading of the recording. */
+	edition: number;
 	pages: Map<number, T>;
 	asked: Map<number, Promise<void>>;
 }
@@ -31,7 +33,8 @@ export interface Pages<T> {
 export function usePages<T>(path: string, params: Params): Pages<T> {
 	const [, redraw] = useState(0);
 	const query = target(path, params);
-	const shown = useRef<Set<T>>({ query: '', pages: new Map(), asked: new Map() });
+	const version = edition.value;
+	const shown = useRef<Set<T>>({ query: '', edition: version, pages: new Map(), asked: new Map() });
 	const next = useRef<Set<T> | null>(null);
 	const state = useRef<{ error: ApiError | null; since: number | null; gone: boolean }>({ error: null, since: null, gone: false }).current;
 	const update = () => {
@@ -65,7 +68,7 @@ export function usePages<T>(path: string, params: Params): Pages<T> {
 
 	// New rows take the place of the old ones when the first page is here: nothing flickers.
 	const begin = () => {
-		const set: Set<T> = { query, pages: new Map(), asked: new Map() };
+		const set: Set<T> = { query, edition: version, pages: new Map(), asked: new Map() };
 		next.current = set;
 		state.error = null;
 		state.since = performance.now();
@@ -79,8 +82,8 @@ export function usePages<T>(path: string, params: Params): Pages<T> {
 		update();
 	};
 	useEffect(() => {
-		if (shown.current.query !== query) begin();
-	}, [query]);
+		if (shown.current.query !== query || shown.current.edition !== version) begin();
+	}, [query, version]);
 	useEffect(() => {
 		state.gone = false;
 		return () => {

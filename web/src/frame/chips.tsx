@@ -5,6 +5,7 @@ import { useAnswer } from '../api/answer';
 import { Menu } from '../components/menu';
 import { MODE_WORDS, RANGE_MODES } from '../state/brush';
 import { badges } from '../state/badges';
+import { LIVE_WORDS, liveMark, liveState, markNow, showGrown, togglePause } from '../state/live';
 import { conditions, dataPath, go, place } from '../state/state';
 import { formatBytes, formatChange, formatCount, formatExact, formatTime } from '../text/units';
 import { conditionWords } from '../text/conditions';
@@ -93,6 +94,33 @@ function Sum() {
 	);
 }
 
+/** What is being recorded: how it can be followed, stopped to look at, and compared with now. */
+function LiveControls() {
+	if (liveState.value === 'off') return null;
+	const mark = liveMark.value;
+	return (
+		<span class="live" role="group" aria-label="live">
+			<span class={`live-dot ${liveState.value}`} aria-hidden="true" />
+			<b>{LIVE_WORDS[liveState.value]}</b>
+			{liveState.value === 'following' || liveState.value === 'paused' ? (
+				<>
+					<button type="button" title="stop to look, go on (space)" aria-pressed={liveState.value === 'paused'} onClick={togglePause}>
+						{liveState.value === 'paused' ? 'Go on' : 'Pause'}
+					</button>
+					<button type="button" title="remember this moment (M)" onClick={markNow}>
+						Mark
+					</button>
+				</>
+			) : null}
+			{mark !== null ? (
+				<button type="button" title="the difference between the mark and now" onClick={showGrown}>
+					grew since {formatTime(mark)}
+				</button>
+			) : null}
+		</span>
+	);
+}
+
 export function Chips() {
 	const [form, setForm] = useState(false);
 	const { conditions: own, unknown, page, brush } = place.value;
@@ -100,6 +128,7 @@ export function Chips() {
 	const ofSides = (name: string) => page === 'compare' && /^(b\.(id|alive_at)|alive_at)$/.test(name);
 	return (
 		<div class="chips" role="region" aria-label="filter">
+			<LiveControls />
 			{brush || !('alive_at' in own) ? <BrushChip /> : null}
 			{Object.entries(own).filter(([name]) => !ofSides(name)).map(([name, value]) => (
 				<ConditionChip key={name} name={name} value={value} />

@@ -3,7 +3,9 @@ import { useEffect } from 'preact/hooks';
 import { Failure } from '../components/shown';
 import { Strip } from '../charts/strip/strip';
 import { failure, loadRecording } from '../state/recording';
+import { liveBytes } from '../state/live';
 import { said } from '../state/say';
+import { formatBytes } from '../text/units';
 import { facts, linkTo, place, summary } from '../state/state';
 import { baseName } from '../components/site_name';
 import { OverviewHead } from '../views/overview';
@@ -56,9 +58,11 @@ function skip(event: Event): void {
 export function Frame() {
 	useKeys();
 	const program = facts.value?.program;
+	const live = liveBytes.value;
 	useEffect(() => {
-		document.title = program ? `${baseName(program)} · mallow` : 'mallow';
-	}, [program]);
+		const name = program ? `${baseName(program)} · mallow` : 'mallow';
+		document.title = live === null ? name : `${formatBytes(live)} · ${name}`;
+	}, [program, live]);
 	return (
 		<div class="frame">
 			<a class="skip" href="#view" onClick={skip}>

@@ -6,6 +6,7 @@ import { METRICS } from '../state/place';
 import { chooseMoment, moveBrush, nextMode, stepMark } from '../state/moments';
 import { copy } from '../state/say';
 import { duration, go, place, summary } from '../state/state';
+import { markNow, togglePause } from '../state/live';
 import { toggleTheme } from '../state/theme';
 import { zoomTo } from '../charts/strip/strip';
 import { showHelp } from './help';
@@ -56,6 +57,8 @@ const COMMANDS: Record<string, () => void> = {
 	C: () => void copy(command(), command()),
 	e: () => document.querySelector<HTMLElement>('.export > button')?.click(),
 	T: toggleTheme,
+	' ': togglePause,
+	M: markNow,
 	Escape: () => place.value.view.sel && go({ view: { sel: '' } }),
 };
 
@@ -63,6 +66,8 @@ function handle(event: KeyboardEvent): void {
 	const element = event.target as HTMLElement;
 	if (event.ctrlKey || event.metaKey || event.altKey || keysOff.value) return;
 	if (/^(INPUT|SELECT|TEXTAREA)$/.test(element.tagName)) return;
+	// Space presses what has the focus.
+	if (event.key === ' ' && /^(BUTTON|A|SUMMARY)$/.test(element.tagName)) return;
 	if (performance.now() < goesTo) {
 		const entry = ENTRIES.find(({ key }) => key === event.key);
 		goesTo = 0;

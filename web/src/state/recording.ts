@@ -12,6 +12,14 @@ export const failure = signal<ApiError | null>(null);
 
 let shown: string | null = null;
 
+/** Takes what came to the recording since: what is shown stays until the new facts are here. */
+export async function renewRecording(id: string): Promise<Summary | null> {
+	const data = await fetchAnswer<Summary>(`/data/${id}/summary`);
+	if (shown !== id) return null;
+	summary.value = data;
+	return data;
+}
+
 /** Loads what the frame shows of a recording, unless it is there. */
 export function loadRecording(id: string, again = false): void {
 	if (id === shown && !again) return;

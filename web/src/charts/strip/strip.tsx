@@ -15,6 +15,7 @@ import { Switch } from '../../components/switch';
 import { formatBytes, formatTime } from '../../text/units';
 import { chooseMoment, chooseRange, moveBrush, rangeMode } from '../../state/moments';
 import { dataPath, duration, go, place, standingConditions, summary } from '../../state/state';
+import { liveMark } from '../../state/live';
 import { theme } from '../../state/theme';
 import { dragged, type Drag, type Hold } from './drag';
 import { placeFlags, snap } from './flags';
@@ -174,6 +175,7 @@ function Overlay({ curves, span, width, height, series }: OverlayProps) {
 	const percent = (ns: number) => `${100 * Math.max(0, Math.min(1, part(ns)))}%`;
 	const peak = series?.peak ?? null;
 	const marks = (summary.value?.marks ?? []).map((mark) => ({ at: mark.at_ns, text: mark.name }));
+	if (liveMark.value !== null) marks.push({ at: liveMark.value, text: 'mark' });
 
 	const timeAt = (event: PointerEvent | WheelEvent) => {
 		const box = (area.current as HTMLDivElement).getBoundingClientRect();
