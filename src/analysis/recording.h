@@ -342,6 +342,15 @@ bool recording_has_block_order(const struct recording *recording, enum block_ord
  */
 struct err *recording_block_chains(const struct recording *recording, const uint32_t **ret);
 
+/* Of each block the last block of its chain, and how many blocks of it were before it. */
+struct chain_places {
+	const uint32_t *last; /* NULL: no block has a successor, so each is a chain alone */
+	const uint32_t *position;
+};
+
+/* Made and kept as by recording_block_order(). */
+struct err *recording_chain_places(const struct recording *recording, struct chain_places *ret);
+
 /* What is known of a site's blocks besides struct site. In a sample: of the sampled blocks. */
 struct site_span {
 	uint64_t blocks;

@@ -2,8 +2,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "hosted/cleanup.h"
+#include "hosted/file_name.h"
 #include "server/rest_json.h"
 #include "server/route.h"
 #include "server/rows.h"
@@ -15,7 +17,9 @@ struct page {
 	struct selection *selection;
 	struct rows rows;
 	const uint32_t *chains; /* recording_block_chains(); NULL: not known */
+	struct chain_places places;
 	enum stack_form form;
+	bool jemalloc; /* blocks are jemalloc's */
 	bool strip;
 	bool raw;
 	bool begun;
@@ -44,13 +48,15 @@ static void put_heap_flag(struct json_writer *json, const struct page *page, con
 		json_null(json);
 }
 
-static struct err *put_free(struct json_writer *json, const struct page *page, uint64_t row)
+/* Writes where, when and by whom a block was freed, or null. */
+static struct err *put_free(struct json_writer *json, const char *key, const struct page *page,
+			    uint64_t row)
 {
 	const struct block_columns *blocks = page->dataset->blocks;
 	uint32_t stack = blocks->free_stack ? blocks->free_stack[row] : RECORDING_NONE;
 	struct err *err;
 
-	json_key(json, "deallocation");
+	json_key(json, key);
 	if (blocks->freed_ns[row] == TIME_NEVER) {
 		json_null(json);
 		return NULL;
@@ -67,6 +73,32 @@ static struct err *put_free(struct json_writer *json, const struct page *page, u
 	err = dataset_field_stack(page->dataset, json, stack,
 				  stack == RECORDING_NONE ? STACK_NUMBER : page->form, page->strip);
 	json_end(json);
+	return err;
+}
+
+/* The chain that realloc made, as bytehound's clients know it since 0.11. */
+static struct err *put_chain(struct json_writer *json, const struct page *page, uint64_t row)
+{
+	const struct block_columns *blocks = page->dataset->blocks;
+	uint64_t first = page->chains ? page->chains[row] : row;
+	uint64_t last = page->places.last ? page->places.last[row] : row;
+	struct err *err;
+
+	json_field_u64(json, "id", row);
+	json_key(json, "is_jemalloc");
+	json_bool(json, page->jemalloc);
+	json_field_u64(json, "position_in_chain",
+		       page->places.position ? page->places.position[row] : 0);
+	json_field_u64(json, "chain_length",
+		       page->places.position ? page->places.position[last] + 1 : 1);
+	err = put_free(json, "chain_deallocation", page, last);
+	if (blocks->freed_ns[last] == TIME_NEVER) {
+		json_key(json, "chain_lifetime");
+		json_null(json);
+	} else {
+		rest_json_field_time(json, "chain_lifetime",
+				     blocks->freed_ns[last] - blocks->allocated_ns[first]);
+	}
 	return err;
 }
 
@@ -106,13 +138,15 @@ static struct err *put_block(struct json_writer *json, const struct page *page, 
 	rest_json_field_thread(json, page->dataset->recording, blocks->thread[row]);
 	json_field_u64(json, "size", blocks->size[row]);
 	json_field_u64(json, "backtrace_id", stack);
-	err = put_free(json, page, row);
+	err = put_free(json, "deallocation", page, row);
 	if (!err)
 		err = dataset_field_stack(page->dataset, json, stack, page->form, page->strip);
 	put_heap_flag(json, page, "is_mmaped", blocks->heap_flags[row], TRACE_HEAP_MMAPPED, true);
 	put_heap_flag(json, page, "in_main_arena", blocks->heap_flags[row],
 		      TRACE_HEAP_NON_MAIN_ARENA, false);
 	json_field_u64(json, "extra_space", blocks->slack[row]);
+	if (!err)
+		err = put_chain(json, page, row);
 	put_more(json, page, row);
 	json_end(json);
 	return err;
@@ -181,10 +215,25 @@ static struct err *make_page(void *state, struct buf *buf, bool *done)
 	return err;
 }
 
+/* Whether jemalloc serves the program, as a library. Within a program nothing tells it. */
+static bool has_jemalloc(const struct recording *recording)
+{
+	uint32_t count;
+	const struct recorded_module *modules = recording_modules(recording, &count);
+
+	if (recording_facts(recording)->allocator != TRACE_ALLOCATOR_OTHER)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (strncmp(file_name(modules[i].path), "libjemalloc", 11) == 0)
+			return true;
+	return false;
+}
+
 static struct err *answer(struct request *request, struct reply *reply, bool raw)
 {
 	struct selection *selection = NULL;
 	const uint32_t *chains = NULL;
+	struct chain_places places = {0};
 	struct rows rows = {0};
 	struct page *page;
 	struct err *err;
@@ -195,6 +244,8 @@ static struct err *answer(struct request *request, struct reply *reply, bool raw
 		err = rows_begin(request, selection, &rows);
 	if (!err && rows.left && !raw && !request->dataset->facts->live)
 		err = recording_block_chains(request->dataset->recording, &chains);
+	if (!err && chains)
+		err = recording_chain_places(request->dataset->recording, &places);
 	dataset_unlock(request->dataset);
 	if (!err && !selection)
 		return NULL;
@@ -209,6 +260,8 @@ static struct err *answer(struct request *request, struct reply *reply, bool raw
 		.selection = selection,
 		.rows = rows,
 		.chains = chains,
+		.places = places,
+		.jemalloc = has_jemalloc(request->dataset->recording),
 		.form = request_stack_form(request),
 		.strip = request_strips(request),
 		.raw = raw,

@@ -1,4 +1,4 @@
-/* /allocation_groups: one entry for each stack. */
+/* /allocation_groups and /backtraces: one entry for each stack. */
 #include <stdlib.h>
 
 #include "server/rest_json.h"
@@ -16,6 +16,7 @@ struct groups {
 	uint64_t count;
 	uint64_t at, end; /* the page */
 	bool strip;
+	bool bare; /* stacks alone */
 	bool begun;
 	struct json_writer json;
 };
@@ -61,6 +62,16 @@ static struct err *put_group(struct json_writer *json, const struct groups *grou
 	return err;
 }
 
+static struct err *put_backtrace(struct json_writer *json, const struct groups *groups,
+				 uint32_t site)
+{
+	uint32_t count;
+
+	return dataset_put_stack(groups->dataset, json,
+				 recording_sites(groups->dataset->recording, &count)[site].stack,
+				 groups->strip);
+}
+
 static struct err *make_groups(void *state, struct buf *buf, bool *done)
 {
 	struct groups *groups = state;
@@ -70,13 +81,18 @@ static struct err *make_groups(void *state, struct buf *buf, bool *done)
 	if (!groups->begun) {
 		json_init(json, buf, false);
 		json_object(json);
-		json_key(json, "allocations"); // sic: clients expect this name
+		// sic: clients expect these names
+		json_key(json, groups->bare ? "backtraces" : "allocations");
 		json_array(json);
 		groups->begun = true;
 	}
 	dataset_lock(groups->dataset);
-	while (!err && buf->size < BODY_PIECE && groups->at < groups->end)
-		err = put_group(json, groups, groups->sites[groups->at++]);
+	while (!err && buf->size < BODY_PIECE && groups->at < groups->end) {
+		uint32_t site = groups->sites[groups->at++];
+
+		err = groups->bare ? put_backtrace(json, groups, site)
+				   : put_group(json, groups, site);
+	}
 	dataset_unlock(groups->dataset);
 	if (groups->at == groups->end) {
 		json_end(json);
@@ -164,7 +180,7 @@ static struct err *fill(struct request *request, struct reply *reply, struct gro
 	return err ? err : sort_groups(request, groups);
 }
 
-struct err *route_allocation_groups(struct request *request, struct reply *reply)
+static struct err *answer(struct request *request, struct reply *reply, bool bare)
 {
 	struct groups *groups = calloc(1, sizeof(*groups));
 	struct err *err;
@@ -173,6 +189,7 @@ struct err *route_allocation_groups(struct request *request, struct reply *reply
 		return err_no_memory();
 	groups->dataset = dataset_hold(request->dataset);
 	groups->strip = request_strips(request);
+	groups->bare = bare;
 	dataset_lock(groups->dataset);
 	err = fill(request, reply, groups);
 	dataset_unlock(groups->dataset);
@@ -182,4 +199,14 @@ struct err *route_allocation_groups(struct request *request, struct reply *reply
 	}
 	request_page(request, groups->count, &groups->at, &groups->end);
 	return reply_pieces(reply, make_groups, groups, drop_groups);
+}
+
+struct err *route_allocation_groups(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, false);
+}
+
+struct err *route_backtraces(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, true);
 }

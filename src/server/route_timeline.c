@@ -1,4 +1,6 @@
-/* /timeline, /fragmentation_timeline and /regions: the heap over time, and as a map of addresses.
+/*
+ * /timeline and its kin, /fragmentation_timeline and /regions: memory over time, and as a map of
+ * addresses.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -28,6 +30,8 @@ static const struct series live_series[] = {
 	{"allocated_count", POINT(count), false},
 	{"leaked_size", POINT(leaked_size), false},
 	{"leaked_count", POINT(leaked_count), false},
+	{"allocations", POINT(allocated), false},
+	{"deallocations", POINT(freed), false},
 };
 
 static const struct series fragmentation_series[] = {
@@ -83,6 +87,83 @@ struct err *route_fragmentation_timeline(struct request *request, struct reply *
 	return answer(request, reply, fragmentation_series,
 		      sizeof(fragmentation_series) / sizeof(fragmentation_series[0]));
 }
+
+/* Writes an array of `count` values, each made of its index i. */
+#define ARRAY(key, value)                                                                          \
+	json_key(json, key);                                                                       \
+	json_array(json);                                                                          \
+	for (size_t i = 0; i < count; i++)                                                         \
+		json_u64(json, value);                                                             \
+	json_end(json)
+
+/*
+ * What was never freed, as if there were nothing else. Times are milliseconds here, as in bytehound
+ * 0.11; /timeline has seconds, as bytehound had before.
+ */
+static void put_leaked(struct json_writer *json, const struct timeline_point *points, size_t count)
+{
+#define CHANGE(member) (points[i].member - (i ? points[i - 1].member : 0))
+	ARRAY("xs", points[i].unix_s * 1000);
+	ARRAY("size_delta", CHANGE(leaked_size));
+	ARRAY("count_delta", CHANGE(leaked_count));
+	ARRAY("allocated_size", points[i].leaked_size);
+	ARRAY("allocated_count", points[i].leaked_count);
+	ARRAY("allocations", CHANGE(leaked_count));
+	ARRAY("deallocations", 0);
+#undef CHANGE
+}
+
+struct err *route_timeline_leaked(struct request *request, struct reply *reply)
+{
+	const struct timeline_point *points;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	struct json_writer json;
+	struct err *err;
+	size_t count;
+
+	dataset_lock(request->dataset);
+	err = dataset_timeline(request->dataset, &points, &count);
+	dataset_unlock(request->dataset);
+	if (err)
+		return err;
+	json_init(&json, &buf, false);
+	json_object(&json);
+	put_leaked(&json, points, count);
+	json_end(&json);
+	return reply_whole(reply, &buf);
+}
+
+/*
+ * The process's memory when it was sampled. The kernel's sums do not tell clean pages from changed
+ * ones: anonymous and shared memory counts as changed, files as clean.
+ */
+static void put_memory(struct json_writer *json, const struct dataset *dataset)
+{
+	uint32_t count;
+	const struct memory_sample *samples = recording_memory(dataset->recording, &count);
+
+	ARRAY("xs", (dataset->facts->start_realtime_ns + samples[i].time_ns) / 1000000);
+	ARRAY("address_space", samples[i].virtual_size);
+	ARRAY("rss", samples[i].resident);
+	ARRAY("anonymous", samples[i].anonymous);
+	ARRAY("dirty", samples[i].anonymous + samples[i].shared);
+	ARRAY("clean", samples[i].file);
+	ARRAY("swap", samples[i].swap);
+}
+
+struct err *route_timeline_maps(struct request *request, struct reply *reply)
+{
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	struct json_writer json;
+
+	json_init(&json, &buf, false);
+	json_object(&json);
+	put_memory(&json, request->dataset);
+	json_end(&json);
+	return reply_whole(reply, &buf);
+}
+
+#undef ARRAY
 
 static void put_end(struct json_writer *json, const char *key, const char *text_key,
 		    uint64_t address)

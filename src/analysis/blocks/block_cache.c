@@ -25,6 +25,8 @@ void block_cache_destroy(struct block_cache *views)
 		spill_deinit(&views->order_memory[i]);
 	}
 	spill_deinit(&views->chain_memory);
+	spill_deinit(&views->last_memory);
+	spill_deinit(&views->position_memory);
 	spill_deinit(&views->span_memory);
 	pthread_mutex_destroy(&views->lock);
 	free(views);
@@ -140,6 +142,55 @@ struct err *recording_block_chains(const struct recording *recording, const uint
 	if (!views->chains)
 		err = make_chains(&recording->blocks.columns, views);
 	*ret = views->chains;
+	pthread_mutex_unlock(&views->lock);
+	return err;
+}
+
+static bool has_chains(const struct block_columns *blocks)
+{
+	for (uint64_t i = 0; i < blocks->count; i++)
+		if (blocks->successor[i] < blocks->count)
+			return true;
+	return false;
+}
+
+static struct err *make_places(const struct block_columns *blocks, struct block_cache *views)
+{
+	size_t size = blocks->count * sizeof(uint32_t);
+	uint32_t *last, *position;
+
+	if (!spill_grow(&views->last_memory, size) || !spill_grow(&views->position_memory, size))
+		return err_no_memory();
+	last = views->last_memory.data;
+	position = views->position_memory.data;
+	for (uint64_t i = 0; i < blocks->count; i++)
+		position[i] = 0;
+	for (uint64_t i = 0; i < blocks->count; i++)
+		if (blocks->successor[i] < blocks->count)
+			position[blocks->successor[i]] = position[i] + 1;
+	for (uint64_t i = blocks->count; i-- > 0;)
+		last[i] = blocks->successor[i] < blocks->count ? last[blocks->successor[i]]
+							       : (uint32_t)i;
+	spill_settle(&views->last_memory, size);
+	spill_settle(&views->position_memory, size);
+	views->places = (struct chain_places){last, position};
+	return NULL;
+}
+
+struct err *recording_chain_places(const struct recording *recording, struct chain_places *ret)
+{
+	const struct block_columns *blocks = &recording->blocks.columns;
+	struct block_cache *views = recording->views;
+	struct err *err = NULL;
+
+	*ret = (struct chain_places){0};
+	if (!blocks->count)
+		return NULL;
+	pthread_mutex_lock(&views->lock);
+	if (!views->placed && has_chains(blocks))
+		err = make_places(blocks, views);
+	views->placed = !err;
+	*ret = views->places;
 	pthread_mutex_unlock(&views->lock);
 	return err;
 }

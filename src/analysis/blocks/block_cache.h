@@ -16,9 +16,11 @@ struct block_cache {
 	const uint32_t *orders[BLOCK_ORDER_COUNT];
 	const uint64_t *keys[BLOCK_ORDER_COUNT];
 	const uint32_t *chains;
+	struct chain_places places;
+	bool placed; /* places were looked for */
 	const struct site_span *spans;
 	struct spill key_memory[BLOCK_ORDER_COUNT], order_memory[BLOCK_ORDER_COUNT], chain_memory,
-		span_memory; /* of what was made here */
+		last_memory, position_memory, span_memory; /* of what was made here */
 };
 
 /* *ret: empty. */

@@ -18,6 +18,7 @@
 struct second {
 	uint64_t number; /* counted from the second in which the recording begins */
 	int64_t size, count;
+	uint64_t freed;
 	uint64_t leaked_size, leaked_count;
 	int64_t chunks; /* bytes */
 };
@@ -120,6 +121,7 @@ static bool add_block(const struct builder *builder, struct piece *piece, uint64
 		return false;
 	second->size -= size;
 	second->count--;
+	second->freed++;
 	second->chunks -= chunk;
 	return true;
 }
@@ -160,6 +162,7 @@ static struct err *join_seconds(struct builder *builder)
 				return err_no_memory();
 			second->size += more->size;
 			second->count += more->count;
+			second->freed += more->freed;
 			second->leaked_size += more->leaked_size;
 			second->leaked_count += more->leaked_count;
 			second->chunks += more->chunks;
@@ -270,6 +273,7 @@ static struct err *add_gap(struct builder *builder, uint64_t unix_s)
 		return NULL;
 	flat = builder->points.items[builder->points.count - 1];
 	flat.size_delta = flat.count_delta = 0;
+	flat.allocated = flat.freed = 0;
 	if (flat.unix_s + 1 < unix_s) {
 		flat.unix_s++;
 		err = add_point(builder, flat);
@@ -301,6 +305,8 @@ static struct err *make_points(struct builder *builder)
 		point.unix_s = builder->begun_s + second->number;
 		point.size_delta = second->size;
 		point.count_delta = second->count;
+		point.freed = second->freed;
+		point.allocated = (uint64_t)(second->count + (int64_t)second->freed);
 		point.size += (uint64_t)second->size;
 		point.count += (uint64_t)second->count;
 		point.leaked_size += second->leaked_size;

@@ -7,6 +7,7 @@
 struct timeline_point {
 	uint64_t unix_s;
 	int64_t size_delta, count_delta;    /* change in that second */
+	uint64_t allocated, freed;          /* blocks in that second */
 	uint64_t size, count;               /* live at its end */
 	uint64_t leaked_size, leaked_count; /* allocated until then and never freed */
 	/*

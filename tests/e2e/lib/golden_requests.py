@@ -39,6 +39,9 @@ TARGETS = {
         "&strip_template_args=true",
         "/data/last/allocation_groups?size_max=0&count=0",
     ],
+    "backtraces": ["/data/last/backtraces", "/data/last/backtraces?lifetime=only_leaked&strip_template_args=true"],
+    "timeline_leaked": ["/data/last/timeline_leaked", f"/data/{LAMP}/timeline_leaked"],
+    "timeline_maps": ["/data/last/timeline_maps"],
     "allocation_ascii_tree": ["/data/last/allocation_ascii_tree?" + query for query in (
         "", "strip_template_args=true&function_regex=push_back",
         "lifetime=all&size_min=1000", "lifetime=only_leaked", "lifetime=only_temporary",
