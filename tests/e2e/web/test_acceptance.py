@@ -8,7 +8,8 @@ import pytest
 
 from conftest import clean_environment, need
 
-PAGES = ["overview", "flame", "sites", "allocations", "leaks"]
+PAGES = ["overview", "flame", "tree", "sites", "allocations", "source", "leaks", "churn", "distributions", "space",
+         "threads"]
 NBSP = "\u00a0"
 # Keeps what the page copies; a test has no clipboard.
 CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (text) => { window.copied = text; }}});"

@@ -7,7 +7,8 @@ import urllib.parse
 
 import pytest
 
-PAGES = ["overview", "flame", "sites", "allocations", "leaks", "compare"]
+PAGES = ["overview", "flame", "tree", "sites", "allocations", "source", "leaks", "churn", "distributions", "space",
+         "threads", "processes", "pools", "errors", "mallopts", "compare"]
 NBSP = "\u00a0"
 
 

@@ -18,7 +18,7 @@ export function doubts(): string[] {
 	if (shown.lost) lines.push(`${formatCount(shown.lost)} events were lost: mallow info says why.`);
 	if (shown.damaged_chunks || shown.missing_chunks)
 		lines.push(`${shown.damaged_chunks + shown.missing_chunks} pieces of the file are damaged or missing: what was in them is not counted.`);
-	if (shown.writing) lines.push('The program still runs: numbers are those of when the page was loaded.');
+	if (shown.writing) lines.push('The program still runs: what is not freed yet may still be.');
 	else if (shown.ended && !shown.complete && !lines.length) lines.push("The recording's file was cut off: what was behind is not counted.");
 	else if (!shown.ended) lines.push('The program was killed, or the recording was cut short; all that was complete is here.');
 	return lines;

@@ -1,7 +1,8 @@
 /* The address space at a moment: which pages are in use, how full they are, and who keeps them. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { Allocations, Space } from '../api/generated';
+import type { Allocations, Series, Space } from '../api/generated';
 import { useAnswer } from '../api/answer';
+import { resample } from '../charts/strip/strip_data';
 import { laneName, SpaceMap, type SpaceColour } from '../charts/space/space_map';
 import { entryOf, type Chosen } from '../charts/space/layout';
 import { Bytes, Count } from '../components/amount';
@@ -39,6 +40,23 @@ function sentence(space: Space): string {
 	const pages = space.pages * PAGE;
 	const sparse = space.sparse_pages ? ` ${formatCount(space.sparse_pages)} page${space.sparse_pages === 1 ? ' is' : 's are'} kept by less than ${PAGE / 10 | 0}\u00a0B each.` : '';
 	return `At ${formatTime(space.at_ns)} ${formatBytes(space.used)} of blocks keep ${formatBytes(pages)} of pages: ${formatPercent(space.used, pages)} of each is used.${sparse}`;
+}
+
+/** What of the process's memory lives then, and what is merely kept; null: there was no sample of it. */
+export function residentWords(series: Series, at: number): string | null {
+	const { memory } = series;
+	if (!memory.at_ns.length || !series.at_ns.length) return null;
+	const then = (values: number[], times = memory.at_ns) => resample(times, values, [at])[0]!;
+	const live = then(series.live_last, series.at_ns);
+	const kept = Math.max(0, then(memory.anonymous) - live);
+	return `Of ${formatBytes(then(memory.resident))} resident then ${formatBytes(live)} was live, ${formatBytes(kept)} was kept without being handed out, and ${formatBytes(then(memory.file) + then(memory.shared))} was of files and code.`;
+}
+
+/* The whole process: the curve of the whole run, which the strip has asked for already. */
+function Resident({ at }: { at: number }) {
+	const series = useAnswer<Series>(dataPath('series'));
+	const words = series.data ? residentWords(series.data, at) : null;
+	return words ? <p class="resident">{words}</p> : null;
 }
 
 /* Whose blocks keep pages that would be empty without them. */
@@ -213,6 +231,7 @@ export function AddressSpace() {
 			{(space) => (
 				<>
 					<h1>{sentence(space)}</h1>
+					<Resident at={space.at_ns} />
 					{space.blocks ? null : <Nothing />}
 					<div class="view-bar">
 						<Switch<Cell> label="a cell is" value={cell} choices={[...CELLS]} onChange={(value) => go({ view: { cell: value === 'auto' ? '' : value, sel: '' } })} />

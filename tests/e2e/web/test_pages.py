@@ -1,0 +1,194 @@
+"""The pages that say how memory behaves and where it lies: their numbers, and where they lead."""
+import re
+
+import pytest
+
+from rounds import rounds  # noqa: F401
+from servers import Server
+
+NBSP = "\u00a0"
+
+
+def words(page, css="h1"):
+    return page.text(css).replace(NBSP, " ")
+
+
+def short(count):
+    """A size as the page writes it."""
+    for unit in ("B", "KB", "MB", "GB"):
+        if count < 999.5 or unit == "GB":
+            digits = 0 if unit == "B" else 2 if count < 9.995 else 1 if count < 99.95 else 0
+            return f"{count:.{digits}f} {unit}"
+        count /= 1000
+    return None
+
+
+def test_call_tree(page, server):
+    """Its root is the sum; it opens by keys, and what is small is there with its sum."""
+    page.open("#/tree")
+    flame = server.json("/data/last/flame")
+    assert short(flame["bytes"][0]) in words(page)
+    first = page.texts(".grid-row:first-child > div")
+    assert first[1].replace(NBSP, " ") == short(flame["bytes"][0])
+    page.click("button", "close all")
+    rows = len(page.texts(".grid-row"))
+    page.click(".grid-row:first-child .tree-sign")  # closes all
+    assert len(page.texts(".grid-row")) == 1 < rows
+    page.run("document.querySelector('.grid').focus()")
+    page.press("\ue014")  # right: down to the next fork
+    assert len(page.texts(".grid-row")) > 1
+    page.open("#/tree?direction=callers")
+    assert "register_label" in words(page, ".grid")
+
+
+@pytest.mark.long
+def test_source_lines(browse, serve, recording, compile_sample, server):
+    """Each line's cost is that of /sums; without --sources there are costs without text."""
+    page = browse(serve("--sources", recording))
+    page.open("#/source")
+    sums = server.json("/data/last/sums", by="line", sort_by="bytes")
+    keys, row = sums["keys"][0], 0
+    line = keys["line"][sums["key"][row]]
+    assert f"most by line {line}" in words(page)
+    shown = next(text for text in page.texts(".grid-row") if f"\n{line}\n" in text)
+    assert short(sums["bytes"][row]) in shown.replace(NBSP, " ") and "malloc" in shown
+    page.click(".grid-row .source-costs")
+    assert "asked for by this line itself" in page.wait("return document.querySelector('.drawer')?.textContent")
+
+
+@pytest.mark.long
+def test_source_without_text(page, server):
+    page.open("#/source")
+    assert "--sources" in words(page, "main") and "most by line" in words(page)
+    assert [text for text in page.texts(".grid-row") if "MB" in text]
+
+
+@pytest.mark.long
+def test_churn(page, server):
+    page.open("#/churn")
+    sums = server.json("/data/last/sums", by="function", sort_by="temporary", count=1)
+    assert f"{sums['all']['temporary']:,} of {sums['all']['calls']:,} calls are temporary" in words(page)
+    steps = server.json("/data/last/sums", by="function", position_in_chain_min=1, count=1)["all"]["calls"]
+    assert f"{steps:,} are steps of realloc" in words(page) and steps
+    assert "16.4 KB at once covers" in words(page, ".findings")
+
+
+@pytest.mark.long
+def test_distributions_filter_by_a_drag(page, server):
+    """What is dragged over is a condition, and the numbers are those of the server with it."""
+    page.open("#/distributions?metric=calls")
+    assert f"{server.json('/data/last/summary')['all']['calls']:,} calls" in words(page)
+    page.drag(".histogram", (0.01, 0.5), (0.3, 0.5))
+    found = re.search(r"size_max=(\d+)", page.hash)
+    assert found, page.hash
+    calls = server.json("/data/last/summary", size_max=found[1])["matched"]["calls"]
+    assert f"{calls:,} calls" in words(page)
+    assert page.texts(".heat-cells > .heat-5")
+
+
+@pytest.mark.long
+def test_who_keeps_a_page_alive(page, server):
+    """Moments (c) and (d): memory stays resident after a drop; a page says which blocks keep it."""
+    page.open()
+    page.click(".finding[data-kind=stayed_resident] a")
+    at = re.search(r"range=moment:(\d+)ns", page.hash)[1]
+    space = server.json("/data/last/space", at=f"{at}ns")
+    pages = short(4096 * space["pages"])
+    assert f"{short(space['used'])} of blocks keep {pages} of pages" in words(page)
+    resident = words(page, ".resident")
+    assert re.fullmatch(r"Of [\d.]+ MB resident then [\d.]+ MB was live, [\d.]+ MB was kept without being handed "
+                        r"out, and [\d.]+ [KM]B was of files and code\.", resident), resident
+    page.run("document.querySelector('.space-map').focus()")
+    page.press("\ue014")
+    text = page.wait("return document.querySelector('.space-page table')?.closest('section').textContent")
+    first = space["lanes"][0]
+    blocks = server.json("/data/last/allocations", alive_at=f"{at}ns", sort_by="address",
+                         address_min=first["start"] + first["cells"]["first"][0] * space["cell"])["allocations"]
+    assert f"{first['cells']['blocks'][0]} block" in text
+    assert f"{blocks[0]['address']:x}" in text
+
+
+@pytest.mark.long
+def test_who_frees_for_whom(page, server):
+    """Moment (g): the matrix has the server's sums."""
+    page.open("#/threads")
+    sums = server.json("/data/last/sums", by="thread,free_thread")
+    freeing = [sums["keys"][1]["name"][i] for i in sums["second"]]
+    allocating = [sums["keys"][0]["name"][i] for i in sums["key"]]
+    others = sum(total for total, by, of in zip(sums["total"], freeing, allocating) if by == "drain" != of)
+    assert f"drain freed {short(others)} that others allocated" in words(page)
+    cells = [text.replace(NBSP, " ") for text in page.texts(".matrix td") if text]
+    for total in sums["total"]:
+        assert short(total) in cells
+
+
+@pytest.mark.long
+def test_processes(browse, serve, tool, compile_sample, tmp_path):
+    """A tree of who started whom, with the numbers of the list."""
+    tool("run", "-o", tmp_path / "p.mallow", "--", "sh", "-c", f"{compile_sample('totals')}; true", check=False)
+    server = serve(tmp_path)
+    listed = server.json("/list")
+    page = browse(server)
+    page.open("#/processes")
+    assert f"{len(listed)} processes" in words(page) and len(listed) >= 2
+    rows = "\n".join(page.texts(".processes tbody tr")).replace(NBSP, " ")
+    for one in listed:
+        assert str(one["pid"]) in rows and short(one["peak"]) in rows and f"{one['calls']:,}" in rows
+    assert len(page.texts(".lane-area")) == len(listed) + 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("sample, name", [("totals", None), ("pools", "Pools"), ("wrong_frees", "Errors"),
+                                          ("mappings", "Mallopts")])
+def test_pages_of_what_there_is(browse, serve, record, compile_sample, sample, name):  # noqa: F811
+    """Pools, errors and mallopts stand in the rail only where there are any."""
+    server = serve(record([compile_sample(sample)], check=False).path)
+    page = browse(server)
+    page.open(f"#/{name.lower()}" if name else "")
+    rail = set(page.texts(".rail a"))
+    assert {"Pools", "Errors", "Mallopts"} & rail == ({name} if name else set())
+    if name == "Pools":
+        assert "arena" in words(page)
+    elif name == "Errors":
+        count = sum(error["count"] for error in server.json("/data/last/errors")["errors"])
+        assert words(page).startswith(f"{count} wrong frees")
+    elif name == "Mallopts":
+        assert words(page).startswith(f"{len(server.json('/data/last/mallopts'))} call")
+
+
+@pytest.mark.long
+def test_a_recording_that_is_written(browse, mallow, rounds):  # noqa: F811
+    """It is followed; the mark, the pause, and what grew since; in the end it has all that the server has."""
+    program = rounds(2000)
+    server = Server(mallow, program.path)
+    page = browse(server)
+
+    def calls():
+        found = re.search(r"([\d,]+) allocations", page.text(".recording-words"))
+        return int(found[1].replace(",", ""))
+
+    page.open()
+    page.wait_for(lambda: page.text(".live b") == "live")
+    before = calls()
+    program.step()
+    page.wait_for(lambda: calls() > before)
+    page.settle()
+    assert re.match(r"[\d.]+.[KM]?B · in_rounds", page.driver.title), page.driver.title
+    page.click(".live button", "Mark")
+    program.step()
+    page.click(".live button", "grew since")
+    page.wait_for(lambda: "range=grew:" in page.hash)
+    page.wait_for(lambda: re.search(r"^[+−]", page.text(".sum")) is not None)
+    page.click(".live button", "Pause")
+    page.settle()
+    paused = calls()
+    program.step()
+    page.wait_for(lambda: server.json("/data/last/summary")["all"]["calls"] > paused)
+    assert calls() == paused  # the server has it, the page does not
+    page.click(".live button", "Go on")
+    page.wait_for(lambda: calls() > paused)
+    program.end()
+    page.wait_for(lambda: page.text(".live b") == "ended")
+    page.wait_for(lambda: calls() == server.json("/data/last/summary")["all"]["calls"])
+    page.settle()
+    server.end()
