@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/mman.h>
 
 #define SECOND UINT64_C(1000000000)
 
@@ -60,4 +61,11 @@ void rest_json_field_column(struct json_writer *json, const char *key, const voi
 	for (size_t i = 0; i < count; i++)
 		json_u64(json, *(const uint64_t *)((const char *)first + i * size));
 	json_end(json);
+}
+
+void rest_json_field_access(struct json_writer *json, const struct mapping_operation *mapping)
+{
+	json_field_bool(json, "is_readable", mapping->protection & PROT_READ);
+	json_field_bool(json, "is_writable", mapping->protection & PROT_WRITE);
+	json_field_bool(json, "is_executable", mapping->protection & PROT_EXEC);
 }

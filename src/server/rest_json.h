@@ -25,6 +25,9 @@ void rest_json_field_address(struct json_writer *json, const char *key, uint64_t
 void rest_json_field_thread(struct json_writer *json, const struct recording *recording,
 			    uint32_t thread);
 
+/* Whether a mapping can be read, written and executed: is_readable, is_writable, is_executable. */
+void rest_json_field_access(struct json_writer *json, const struct mapping_operation *mapping);
+
 /*
  * An array of one member of each struct of an array: first is where the first struct has it, a
  * uint64_t, and size how large a struct is.

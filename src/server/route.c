@@ -23,6 +23,7 @@
 #define SITES   ROUTE_SITES
 #define SOURCE  ROUTE_SOURCE
 #define EVENTS  ROUTE_EVENTS
+#define MAPS    ROUTE_MAPS
 #define JSON    "application/json"
 #define TEXT    "text/plain; charset=utf-8"
 #define CSV     "text/csv; charset=utf-8"

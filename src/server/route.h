@@ -26,6 +26,7 @@ enum route_group {
 	ROUTE_SITES = 32768,
 	ROUTE_SOURCE = 65536,
 	ROUTE_EVENTS = 131072,
+	ROUTE_MAPS = 262144,
 };
 
 struct route {

@@ -79,9 +79,7 @@ static void put_flags(struct json_writer *json, const struct mapping_operation *
 {
 	uint32_t protection = operation->protection, flags = operation->flags;
 
-	json_field_bool(json, "is_readable", protection & PROT_READ);
-	json_field_bool(json, "is_writable", protection & PROT_WRITE);
-	json_field_bool(json, "is_executable", protection & PROT_EXEC);
+	rest_json_field_access(json, operation);
 	json_field_bool(json, "is_semaphore", protection & PROT_SEM_OF_LINUX);
 	json_field_bool(json, "grows_down", flags & MAP_GROWSDOWN);
 	json_field_bool(json, "grows_up", flags & MAP_GROWSUP_ELSEWHERE);

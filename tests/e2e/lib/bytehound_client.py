@@ -33,8 +33,8 @@ def array(read):
     return read_all
 
 
-def struct(name, **fields):
-    made = collections.namedtuple(name, fields)
+def struct(called, /, **fields):
+    made = collections.namedtuple(called, fields)
 
     def read(value, where):
         assert type(value) is dict, (where, value)
@@ -76,6 +76,11 @@ group_data = struct(
 group = struct("Group", all=group_data, only_matched=group_data, backtrace_id=u32, backtrace=array(frame))
 mallopt = struct("Mallopt", timestamp=time, thread=u32, backtrace_id=u32, backtrace=array(frame), raw_param=i32,
                  param=maybe(text), value=i32, result=i32)
+map_source = struct("MapSource", **moment, thread=u32, backtrace_id=u32, backtrace=array(frame))
+mapping = struct("Map", id=u64, address=u64, address_s=text, **moment, size=u64, source=maybe(map_source),
+                 deallocation=maybe(struct("MapEnd", timestamp=time, source=maybe(map_source))), is_readable=flag,
+                 is_writable=flag, is_executable=flag, is_shared=flag, name=text, peak_rss=u64,
+                 graph_preview_url=maybe(text), graph_url=maybe(text))
 timeline = struct("Timeline", xs=array(u64), size_delta=array(i64), count_delta=array(i64),
                   allocated_size=array(u64), allocated_count=array(u64), allocations=array(u32),
                   deallocations=array(u32))
@@ -104,6 +109,7 @@ ANSWERS = {
     "backtrace/0": struct("Backtrace", frames=array(frame)),
     "regions": struct("Regions", main_heap_start=u64, main_heap_end=u64, main_heap_start_s=text,
                       main_heap_end_s=text, regions=array(array(u64))),
+    "maps": struct("Maps", maps=array(mapping), total_count=u64),
     "mallopts": array(mallopt),
 }
 

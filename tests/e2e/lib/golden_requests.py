@@ -101,6 +101,8 @@ TARGETS = {
     "pprof": ["/debug/pprof/heap", "/debug/pprof/allocs"],
     "mmaps": ["/data/last/mmaps", f"/data/{LAMP}/mmaps?strip_template_args=true",
               "/data/last/mmaps?stacks=none"],
+    "maps": ["/data/last/maps", "/data/last/maps?sort_by=size&order=asc&skip=1&count=1&stacks=none",
+             "/data/last/maps?sort_by=address&strip_template_args=true&stacks=sites&count=1"],
     "mallopts": ["/data/last/mallopts", f"/data/{LAMP}/mallopts?strip_template_args=false"],
     "summary": ["/data/last/summary", "/data/last/summary?thread=worker", f"/data/{LAMP}/summary",
                 f"/data/{LAMP}/summary?size_min=64G",

@@ -85,3 +85,32 @@ def test_the_reader_can_fail(serve, record, compile_sample):  # noqa: F811
         broken = {**answer, "allocations": [{**answer["allocations"][0], key: value}]}
         with pytest.raises(AssertionError):
             ANSWERS["allocations"](broken, "broken")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_maps(serve, record, compile_sample, seed):  # noqa: F811
+    """Each mapping from the call that made it to the one that took its last page, by replaying the calls."""
+    client = Client(serve(record([compile_sample("random_maps"), str(seed)]).path))
+    pages, lives = {}, []
+    for operation in client.server.json("/data/last/mmaps", stacks="none")["operations"]:
+        (name, call), = operation.items()
+        for page in range(call["pointer"] // 4096, (call["pointer"] + call["length"] + 4095) // 4096):
+            if page in pages:
+                life = lives[pages.pop(page)]
+                life["left"] -= 4096
+                if not life["left"]:
+                    life["end"] = call["timestamp"]
+            if name == "mmap":
+                pages[page] = len(lives)
+        if name == "mmap":
+            length = -(-call["length"] // 4096) * 4096
+            lives.append({"address": call["pointer"], "size": length, "left": length, "end": None})
+    answer = client.server.json("/data/last/maps", stacks="none")
+    assert answer["total_count"] == len(lives) > 200
+    got = [{"address": one["address"], "size": one["size"], "left": one["left"],
+            "end": one["deallocation"] and one["deallocation"]["timestamp"]} for one in answer["maps"]]
+    assert got == lives
+    by_size = client.server.json("/data/last/maps", stacks="none", sort_by="size", count=5, skip=2)["maps"]
+    assert [one["size"] for one in by_size] == sorted((one["size"] for one in lives), reverse=True)[2:7]
+    by_address = client.ask("maps", sort_by="address", order="dsc").maps
+    assert [one.address for one in by_address] == sorted((one["address"] for one in lives), reverse=True)

@@ -7,7 +7,7 @@ import urllib.parse
 
 import pytest
 
-PAGES = ["overview", "flame", "tree", "sites", "allocations", "source", "leaks", "churn", "distributions", "space",
+PAGES = ["overview", "flame", "tree", "sites", "allocations", "source", "leaks", "churn", "distributions", "space", "mappings",
          "threads", "processes", "pools", "errors", "mallopts", "compare"]
 NBSP = "\u00a0"
 

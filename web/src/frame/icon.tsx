@@ -11,6 +11,7 @@ const PATHS: Record<Page, string> = {
 	churn: 'M8 2a6 6 0 0 1 6 6h2l-3 4-3-4h2a4 4 0 0 0-4-4zM8 14a6 6 0 0 1-6-6H0l3-4 3 4H4a4 4 0 0 0 4 4z',
 	distributions: 'M1 14v-3h2v3zM4 14V8h2v6zM7 14V3h2v11zM10 14V6h2v8zM13 14v-4h2v4z',
 	space: 'M1 1h3v3H1zM5 1h3v3H5zM9 1h3v3H9zM1 5h3v3H1zM9 5h3v3H9zM1 9h3v3H1zM5 9h3v3H5zM13 9h3v3h-3zM13 1h3v3h-3z',
+	mappings: 'M1 2h9v3H1zM6 6.500h9v3H6zM3 11h7v3H3z',
 	threads: 'M2 1h2v14H2zM7 3h2v12H7zM12 6h2v9h-2z',
 	processes: 'M1 1h6v4H5v3h5V6h5v5h-5V10H3V5H1zM10 12h5v3h-5z',
 	source: 'M5 3 1 8l4 5 1.500-1.200L3.500 8l3-3.800zM11 3l4 5-4 5-1.500-1.200L12.500 8l-3-3.800z',

@@ -25,6 +25,7 @@ export const ENTRIES: Entry[] = [
 	{ page: 'churn', text: 'Churn', key: 'u' },
 	{ page: 'distributions', text: 'Distributions', key: 'd' },
 	{ page: 'space', text: 'Address space', key: 'h', before: 'Where it lies' },
+	{ page: 'mappings', text: 'Mappings', key: 'm' },
 	{ page: 'threads', text: 'Threads', key: 'w' },
 	{ page: 'processes', text: 'Processes', key: 'p' },
 	{ page: 'pools', text: 'Pools', key: 'i', some: () => facts.value?.pools ?? 0 },

@@ -46,6 +46,8 @@ export function request(): string {
 			return target(dataPath('sums'), { ...plainConditions.value, by: 'thread,free_thread' });
 		case 'source':
 			return target(dataPath('sums'), { ...plainConditions.value, by: 'line', inclusive: 'true', sort_by: column });
+		case 'mappings':
+			return target(dataPath('maps'), { sort_by: view.sort, count: 200 });
 		case 'pools':
 		case 'errors':
 		case 'mallopts':

@@ -9,7 +9,7 @@ import { CONDITIONS } from '../api/generated';
 import { formatBrush, parseBrush, type Brush } from './brush';
 
 export const PAGES = [
-	'overview', 'flame', 'tree', 'sites', 'allocations', 'source', 'leaks', 'churn', 'distributions', 'space', 'threads', 'processes',
+	'overview', 'flame', 'tree', 'sites', 'allocations', 'source', 'leaks', 'churn', 'distributions', 'space', 'mappings', 'threads', 'processes',
 	'pools', 'errors', 'mallopts', 'compare',
 ] as const;
 export type Page = (typeof PAGES)[number];

@@ -23,7 +23,7 @@ export const fateOf = (block: Allocation): string => {
 };
 
 /** Addresses as debuggers write them. Those of this size are exact in a number. */
-export const addressText = (block: Allocation): string => block.address_s.replace(/^0+(?=.)/, '').toLowerCase();
+export const addressText = (block: { address_s: string }): string => block.address_s.replace(/^0+(?=.)/, '').toLowerCase();
 
 /** What is jumped to: a row number, an address, or a moment. */
 export type Jump = { kind: 'number'; row: number } | { kind: 'address'; address: string } | { kind: 'time'; moment: string };

@@ -13,6 +13,7 @@ import { Distributions } from './distributions';
 import { AddressSpace } from './space';
 import { Errors } from './errors';
 import { Mallopts } from './mallopts';
+import { Mappings } from './mappings';
 import { Pools } from './pools';
 import { Source } from './source';
 import { Threads } from './threads';
@@ -29,6 +30,7 @@ export const VIEWS: Record<Page, ComponentType> = {
 	churn: Churn,
 	distributions: Distributions,
 	space: AddressSpace,
+	mappings: Mappings,
 	threads: Threads,
 	processes: Processes,
 	pools: Pools,

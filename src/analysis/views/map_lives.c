@@ -1,0 +1,152 @@
+#include "analysis/views/map_lives.h"
+
+#include <string.h>
+
+#include "hosted/cleanup.h"
+#include "hosted/vec.h"
+
+/* A range of addresses that is mapped now. */
+struct piece {
+	uint64_t start, end;
+	uint32_t life; /* index */
+};
+
+struct walk {
+	VEC(struct piece) pieces; /* by address; no two have a byte in common */
+	VEC(struct map_life) lives;
+};
+
+static void walk_deinit(struct walk *walk)
+{
+	vec_deinit(&walk->pieces);
+	vec_deinit(&walk->lives);
+}
+
+/* The first piece that ends behind an address. */
+static size_t find(const struct walk *walk, uint64_t address)
+{
+	size_t low = 0, high = walk->pieces.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (walk->pieces.items[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool insert(struct walk *walk, size_t at, struct piece piece)
+{
+	if (!vec_push(&walk->pieces, piece))
+		return false;
+	memmove(&walk->pieces.items[at + 1], &walk->pieces.items[at],
+		(walk->pieces.count - 1 - at) * sizeof(piece));
+	walk->pieces.items[at] = piece;
+	return true;
+}
+
+static void lose(struct walk *walk, uint32_t life, uint64_t bytes, uint32_t operation)
+{
+	struct map_life *lost = &walk->lives.items[life];
+
+	lost->left -= bytes;
+	if (!lost->left)
+		lost->gone = operation;
+}
+
+/* Takes a range out of all pieces. false: no memory. */
+static bool cut(struct walk *walk, uint64_t start, uint64_t end, uint32_t operation)
+{
+	size_t first = find(walk, start), next = first;
+
+	if (first == walk->pieces.count || start >= end)
+		return true;
+	if (walk->pieces.items[first].start < start) {
+		struct piece *piece = &walk->pieces.items[first];
+		struct piece behind = {end, piece->end, piece->life};
+		uint64_t last = piece->end < end ? piece->end : end;
+
+		lose(walk, piece->life, last - start, operation);
+		piece->end = start;
+		if (behind.start < behind.end)
+			return insert(walk, first + 1, behind);
+		next = ++first;
+	}
+	for (; next < walk->pieces.count && walk->pieces.items[next].end <= end; next++)
+		lose(walk, walk->pieces.items[next].life,
+		     walk->pieces.items[next].end - walk->pieces.items[next].start, operation);
+	memmove(&walk->pieces.items[first], &walk->pieces.items[next],
+		(walk->pieces.count - next) * sizeof(walk->pieces.items[0]));
+	walk->pieces.count -= next - first;
+	if (first < walk->pieces.count && walk->pieces.items[first].start < end) {
+		struct piece *piece = &walk->pieces.items[first];
+
+		lose(walk, piece->life, end - piece->start, operation);
+		piece->start = end;
+	}
+	return true;
+}
+
+static bool add(struct walk *walk, uint64_t address, uint64_t length, uint32_t operation)
+{
+	struct map_life life = {
+		.address = address,
+		.length = length,
+		.left = length,
+		.made = operation,
+		.gone = RECORDING_NONE,
+	};
+
+	return cut(walk, address, address + length, operation) && vec_push(&walk->lives, life) &&
+	       insert(walk, find(walk, address),
+		      (struct piece){address, address + length, (uint32_t)walk->lives.count - 1});
+}
+
+/* The kernel maps whole pages. */
+static uint64_t whole_pages(uint64_t length)
+{
+	return (length + 4095) & ~UINT64_C(4095);
+}
+
+static bool is_range(uint64_t address, uint64_t length)
+{
+	return length && length <= UINT64_MAX - address;
+}
+
+/* Calls that failed are not recorded, or have ranges that none can be. */
+static bool take(struct walk *walk, const struct mapping_operation *operation, uint32_t index)
+{
+	uint64_t address = operation->address, length = whole_pages(operation->length);
+	uint64_t old = operation->old_address, old_length = whole_pages(operation->old_length);
+
+	switch (operation->kind) {
+	case TRACE_RECORD_MMAP:
+		return !is_range(address, length) || add(walk, address, length, index);
+	case TRACE_RECORD_MUNMAP:
+		return !is_range(address, length) || cut(walk, address, address + length, index);
+	case TRACE_RECORD_MREMAP:
+		if (is_range(old, old_length) && !cut(walk, old, old + old_length, index))
+			return false;
+		return !is_range(address, length) || add(walk, address, length, index);
+	default:
+		return true;
+	}
+}
+
+struct err *map_lives_create(const struct recording *recording, struct map_life **ret,
+			     size_t *count)
+{
+	cleanup(walk_deinit) struct walk walk = {0};
+	uint32_t operations;
+	const struct mapping_operation *all = recording_mappings(recording, &operations);
+
+	for (uint32_t i = 0; i < operations; i++)
+		if (!take(&walk, &all[i], i))
+			return err_no_memory();
+	*count = walk.lives.count;
+	*ret = steal(&walk.lives.items);
+	return NULL;
+}

@@ -1,0 +1,22 @@
+/*
+ * The mappings that the program made itself, each from the call that made it to the one that took
+ * the last of it away: munmap, mremap, or another mmap over it.
+ */
+#ifndef MALLOW_ANALYSIS_VIEWS_MAP_LIVES_H
+#define MALLOW_ANALYSIS_VIEWS_MAP_LIVES_H
+
+#include "analysis/recording.h"
+
+/* Indices are of recording_mappings(). */
+struct map_life {
+	uint64_t address, length; /* bytes, as it was made */
+	uint64_t left;            /* bytes that are still mapped at the end */
+	uint32_t made;
+	uint32_t gone; /* RECORDING_NONE: some of it is there at the end */
+};
+
+/* *ret: in the order in which they were made; owned by the caller (free()). */
+struct err *map_lives_create(const struct recording *recording, struct map_life **ret,
+			     size_t *count);
+
+#endif
