@@ -91,7 +91,14 @@ static struct err *put_chain(struct json_writer *json, const struct page *page, 
 		       page->places.position ? page->places.position[row] : 0);
 	json_field_u64(json, "chain_length",
 		       page->places.position ? page->places.position[last] + 1 : 1);
-	err = put_free(json, "chain_deallocation", page, last);
+	if (last == row) {
+		// The block's own deallocation is the chain's: clients show both if both are there.
+		json_key(json, "chain_deallocation");
+		json_null(json);
+		err = NULL;
+	} else {
+		err = put_free(json, "chain_deallocation", page, last);
+	}
 	if (blocks->freed_ns[last] == TIME_NEVER) {
 		json_key(json, "chain_lifetime");
 		json_null(json);

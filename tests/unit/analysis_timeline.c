@@ -44,7 +44,8 @@ static void write_allocations(struct trace_writer *writer)
 	free(addresses);
 }
 
-/* What a point should be, but for its deltas. */
+/* What a point should be; but for its deltas, and what was allocated and freed is that until then.
+ */
 static struct timeline_point expected_at(const struct block_columns *blocks, uint64_t unix_s,
 					 uint64_t end_ns)
 {
@@ -56,6 +57,8 @@ static struct timeline_point expected_at(const struct block_columns *blocks, uin
 
 		point.leaked_size += leaked ? blocks->size[i] : 0;
 		point.leaked_count += leaked;
+		point.allocated++;
+		point.freed += blocks->freed_ns[i] < end_ns;
 		if (blocks->freed_ns[i] < end_ns)
 			continue;
 		point.size += blocks->size[i];
@@ -72,6 +75,7 @@ static struct timeline_point expected_at(const struct block_columns *blocks, uin
 static void seconds(void **state)
 {
 	struct timeline_point *points, before = {0};
+	uint64_t allocated = 0, freed = 0;
 	struct recording *recording;
 	struct trace_writer writer;
 	uint64_t start_s, begun_ns;
@@ -92,6 +96,10 @@ static void seconds(void **state)
 
 		point.size_delta = (int64_t)(point.size - before.size);
 		point.count_delta = (int64_t)(point.count - before.count);
+		point.allocated -= allocated;
+		point.freed -= freed;
+		allocated += point.allocated;
+		freed += point.freed;
 		assert_memory_equal(&points[i], &point, sizeof(point));
 		assert_true(i == 0 || point.unix_s > before.unix_s);
 		before = point;

@@ -214,6 +214,19 @@ static int64_t saturated(__int128 ns)
 	return ns > INT64_MAX ? INT64_MAX : ns < INT64_MIN ? INT64_MIN : (int64_t)ns;
 }
 
+/*
+ * Numbers that would be the year 5138 or later are milliseconds: what clients of bytehound send
+ * since its version 0.8.
+ */
+#define FIRST_MILLISECOND UINT64_C(100000000000)
+
+static int64_t since_start(uint64_t number, bool last, uint64_t start_ns)
+{
+	uint64_t unit = number < FIRST_MILLISECOND ? SECOND : SECOND / 1000;
+
+	return saturated(((__int128)number + last) * unit - last - start_ns);
+}
+
 struct err *moment_resolve(const struct moment *moment, const struct recording *recording,
 			   bool last, int64_t *ret)
 {
@@ -223,7 +236,7 @@ struct err *moment_resolve(const struct moment *moment, const struct recording *
 
 	switch (moment->kind) {
 	case MOMENT_UNIX:
-		*ret = saturated(((__int128)ns + last) * SECOND - last - facts->start_realtime_ns);
+		*ret = since_start(ns, last, facts->start_realtime_ns);
 		return NULL;
 	case MOMENT_RUNNING:
 		break;

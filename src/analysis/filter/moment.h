@@ -25,7 +25,7 @@ uint64_t percent_of(uint64_t percent, uint64_t whole);
 /* A moment as typed. moment_resolve() finds it in a recording. */
 struct moment {
 	enum {
-		MOMENT_UNIX,    /* number: seconds since 1970 */
+		MOMENT_UNIX,    /* number: since 1970: seconds, or from 10^11 on milliseconds */
 		MOMENT_RUNNING, /* number: nanoseconds since the recording's start */
 		MOMENT_PERCENT, /* number: of the recording's duration, in units of PERCENT */
 		MOMENT_PEAK,    /* when most memory was live */
@@ -39,9 +39,9 @@ struct moment {
 };
 
 /*
- * Parses a moment: a number without unit (UNIX seconds), "1m30s" (since the start), "12.5%" (of the
- * run), "peak", "end", "on#2", "off#2". Other texts that do not begin with a digit are names of
- * marks; ret->name points into text then. false: it is none of these.
+ * Parses a moment: a number without unit (UNIX seconds or milliseconds), "1m30s" (since the start),
+ * "12.5%" (of the run), "peak", "end", "on#2", "off#2". Other texts that do not begin with a digit
+ * are names of marks; ret->name points into text then. false: it is none of these.
  */
 bool moment_parse(const char *text, struct moment *ret);
 
@@ -50,8 +50,8 @@ extern const char moment_allowed[];
 
 /*
  * *ret: the moment in nanoseconds since the recording's start; may be negative. last: take the last
- * nanosecond of a UNIX second, not the first. An error: the recording has no such mark, or was not
- * on so often.
+ * nanosecond of a UNIX second or millisecond, not the first. An error: the recording has no such
+ * mark, or was not on so often.
  */
 struct err *moment_resolve(const struct moment *moment, const struct recording *recording,
 			   bool last, int64_t *ret);

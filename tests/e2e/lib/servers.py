@@ -138,22 +138,27 @@ class Made:
                     "is_inline": place + 1 < len(lines)})
         return frames
 
+    def deallocation(self, block):
+        if block.freed is None:
+            return None
+        free = self.events[block.freed_order]
+        return {"timestamp": self.moment(block.freed),
+                "thread": None if free.op == mallow_sums.IMPLICIT else self.reader.threads[free.thread].tid,
+                "backtrace_id": None, "backtrace": None, "site": None}
+
     def allocation(self, block):
-        event = block.event
-        died = None
-        if block.freed is not None:
-            free = self.events[block.freed_order]
-            died = {"timestamp": self.moment(block.freed),
-                    "thread": None if free.op == mallow_sums.IMPLICIT
-                    else self.reader.threads[free.thread].tid,
-                    "backtrace_id": None, "backtrace": None, "site": None}
+        event, chain = block.event, block.chain()
+        last = chain[-1]
         return {"address": event.address, "address_s": f"{event.address:016X}",
                 **self.moments("timestamp", block.time), "thread": block.tid, "size": event.size,
-                "deallocation": died, "backtrace": self.frames(self.blocks.stack(block)), "site": None,
+                "deallocation": self.deallocation(block), "backtrace": self.frames(self.blocks.stack(block)), "site": None,
                 "is_mmaped": bool(event.flags & 1) if self.glibc else None,
                 "in_main_arena": not event.flags & 2 if self.glibc else None,
-                "extra_space": event.usable - event.size, "number": block.index,
-                "chain": block.chain()[0].index, "tag": event.tag,
+                "extra_space": event.usable - event.size, "id": block.index, "is_jemalloc": False,
+                "position_in_chain": chain.index(block), "chain_length": len(chain),
+                "chain_deallocation": None if last is block else self.deallocation(last),
+                "chain_lifetime": None if last.freed is None else timeval(last.freed - chain[0].time),
+                "number": block.index, "chain": chain[0].index, "tag": event.tag,
                 "entry": ENTRIES[event.op]}
 
     def group_sums(self, blocks):

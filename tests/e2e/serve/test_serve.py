@@ -114,8 +114,8 @@ def test_where_blocks_were_freed(record, tmp_path, serve):
              for row in zip(*(keys[key] for key in ("backtrace_id", "name", "file", "line", "call")))}
     named = server.json("/data/last/allocations", stacks="sites")["allocations"]
     assert named == [{**short, "site": sites[short["backtrace_id"]],
-                      "deallocation": short["deallocation"] and
-                      {**short["deallocation"], "site": row["deallocation"]["site"]}}
+                      **{name: short[name] and {**short[name], "site": row[name]["site"]}
+                         for name in ("deallocation", "chain_deallocation")}}
                      for short, row in zip(bare, named, strict=True)]
     frees_named = {row["deallocation"]["site"]["name"] for row in named
                    if row["deallocation"] and row["deallocation"]["backtrace_id"] is not None}
@@ -303,20 +303,22 @@ def test_timelines(served):
                 gap = [xs[-1] + 1] + ([second - 1] if second - 1 > xs[-1] + 1 else [])
                 for x in gap:
                     xs.append(x)
-                    points.append((0, 0, *points[-1][2:]))
+                    points.append((0, 0, *points[-1][2:6], 0, 0))
                     fragmentation.append(fragmentation[-1])
             born = [b for b in made.blocks.blocks if (start + b.time) // SECOND <= second]
             live = [b for b in born if b.freed is None or (start + b.freed) // SECOND > second]
             now = sum(b.event.size for b in live), len(live)
             leaked = [b.event.size for b in born if b.freed is None]
             xs.append(second)
-            points.append((now[0] - before[0], now[1] - before[1], *now, sum(leaked), len(leaked)))
+            came = sum((start + b.time) // SECOND == second for b in born)
+            went = sum(b.freed is not None and (start + b.freed) // SECOND == second for b in born)
+            points.append((now[0] - before[0], now[1] - before[1], *now, sum(leaked), len(leaked), came, went))
             chunks = chunks_of(made, live)
             room = max((end for _, end in chunks), default=0) - min((s for s, _ in chunks), default=0)
             fragmentation.append(max(0, room - sum(end - first for first, end in chunks)))
             before = now
         names = ["size_delta", "count_delta", "allocated_size", "allocated_count", "leaked_size",
-                 "leaked_count"]
+                 "leaked_count", "allocations", "deallocations"]
         assert served.json(f"/data/{made.id}/timeline") == {
             "xs": xs, **{name: [point[i] for point in points] for i, name in enumerate(names)}}
         assert served.json(f"/data/{made.id}/fragmentation_timeline") == {

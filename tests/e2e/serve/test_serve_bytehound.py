@@ -40,12 +40,24 @@ def test_chains(client):
         assert [block.position_in_chain for block in chain] == list(range(len(chain)))
         assert {block.chain_length for block in chain} == {len(chain)}
         for block in chain:
-            assert block.chain_deallocation == chain[-1].deallocation
-            if block.chain_deallocation is None:
+            assert block.chain_deallocation == (None if block is chain[-1] else chain[-1].deallocation)
+            if chain[-1].deallocation is None:
                 assert block.chain_lifetime is None
             else:
                 end, start = nanoseconds(chain[-1].deallocation.timestamp), nanoseconds(chain[0].timestamp)
                 assert nanoseconds(block.chain_lifetime) == end - start
+
+
+def test_milliseconds(client):
+    """Since 0.8 clients send moments in milliseconds."""
+    blocks = client.ask("allocations").allocations
+    start, = client.list()
+    end = start.timestamp.secs * 1000 + start.timestamp.fract_nsecs // 10 ** 6 + 10 ** 7
+    assert client.ask("allocations", to=end).total_count == len(blocks)
+    assert client.ask("allocations", **{"from": end}).total_count == 0
+    for block in blocks[:3]:
+        at = block.timestamp.secs * 1000 + block.timestamp.fract_nsecs // 10 ** 6
+        assert block.id in [one.id for one in client.ask("allocations", **{"from": at, "to": at}).allocations]
 
 
 def test_timelines(client):

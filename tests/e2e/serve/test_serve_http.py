@@ -268,11 +268,12 @@ def test_no_recording_at_all(serve):
 
 
 def test_it_is_described(served):
-    """Each path is there, and takes each parameter that is said of it."""
+    """Each path is there, and takes each parameter that is said of it. But the one that does not end, and that
+    which wants a file: test_serve_events.py, test_serve_source.py."""
     document = served.json("/openapi.json")
     samples = {"N": "1", "integer": "1", "string": "1"}
     assert document["openapi"].startswith("3.")
-    for path in document["paths"]:
+    for path in set(document["paths"]) - {"/events", "/data/{id}/source"}:
         target = path.replace("{id}", "last").replace("{backtrace}", "0").replace("{name}", "x")
         assert served.request(target)[0] == 200, target
         assert set(re.findall(r"{(\w+)}", path)) == set(parameters_of(document, path, "path"))
