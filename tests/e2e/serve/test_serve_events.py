@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from rounds import rounds  # noqa: F401
+from in_rounds import rounds  # noqa: F401
 from servers import serve  # noqa: F401
 
 BLOCKS = 500

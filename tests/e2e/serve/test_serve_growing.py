@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from rounds import rounds  # noqa: F401
+from in_rounds import rounds  # noqa: F401
 from servers import Server, serve, until  # noqa: F401
 
 BLOCKS = 1000           # of a thread in a round, of four threads

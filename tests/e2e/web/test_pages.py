@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from rounds import rounds  # noqa: F401
+from in_rounds import rounds  # noqa: F401
 from servers import Server
 
 NBSP = "\u00a0"
