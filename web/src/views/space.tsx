@@ -48,8 +48,12 @@ export function residentWords(series: Series, at: number): string | null {
 	if (!memory.at_ns.length || !series.at_ns.length) return null;
 	const then = (values: number[], times = memory.at_ns) => resample(times, values, [at])[0]!;
 	const live = then(series.live_last, series.at_ns);
-	const kept = Math.max(0, then(memory.anonymous) - live);
-	return `Of ${formatBytes(then(memory.resident))} resident then ${formatBytes(live)} was live, ${formatBytes(kept)} was kept without being handed out, and ${formatBytes(then(memory.file) + then(memory.shared))} was of files and code.`;
+	const kept = then(memory.anonymous) - live;
+	const resident = `${formatBytes(then(memory.resident))} was resident then`;
+	const files = `${formatBytes(then(memory.file) + then(memory.shared))} of files and code`;
+	// Live memory may be more than is resident: the program asked for it, and did not touch it yet.
+	if (kept < 0) return `${resident}, ${files} included: not all that was live had been touched.`;
+	return `${resident}: beside live blocks ${formatBytes(kept)} that was kept without being handed out, and ${files}.`;
 }
 
 /* The whole process: the curve of the whole run, which the strip has asked for already. */

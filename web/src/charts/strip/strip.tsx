@@ -14,7 +14,7 @@ import { Failure } from '../../components/shown';
 import { Switch } from '../../components/switch';
 import { formatBytes, formatTime } from '../../text/units';
 import { chooseMoment, chooseRange, moveBrush, rangeMode } from '../../state/moments';
-import { dataPath, duration, go, place, standingConditions, summary } from '../../state/state';
+import { dataPath, duration, facts, go, place, standingConditions, summary } from '../../state/state';
 import { liveMark } from '../../state/live';
 import { theme } from '../../state/theme';
 import { dragged, type Drag, type Hold } from './drag';
@@ -107,7 +107,7 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 	const answer = useSeries(span);
 	const rates = place.value.page === 'overview' && place.value.view.by === RATES;
 	const whole = !(place.value.page === 'overview' && place.value.view.by) && !Object.keys(standingConditions.value).length;
-	const curves = useMemo(() => (answer.data ? (rates ? rateCurves(answer.data) : stripCurves(answer.data, whole)) : null), [answer.data, rates]);
+	const curves = useMemo(() => (answer.data ? (rates ? rateCurves(answer.data) : stripCurves(answer.data, whole, facts.value?.writing)) : null), [answer.data, rates, facts.value?.writing]);
 	usePeakOfRange();
 	usePlot(host, curves, width, props.plotHeight + AXIS_BELOW, span);
 	return (

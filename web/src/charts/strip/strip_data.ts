@@ -64,13 +64,13 @@ const FATES: Record<string, [string, string]> = {
 	freed_soon: ['freed-soon', 'freed sooner'],
 };
 
-function curveBands(series: Series): Band[] {
+function curveBands(series: Series, writing: boolean): Band[] {
 	return series.curves.map((curve, i) => {
 		const fate = curve.name === null ? undefined : FATES[curve.name];
 		const rest = curve.others > 0;
 		return {
 			colour: fate?.[0] ?? (rest ? 'files' : `module-${(i % 8) + 1}`),
-			name: fate?.[1] ?? (curve.name !== null ? shortName(curve.name) : rest ? `${curve.others} others` : String(curve.thread ?? 'no name')),
+			name: (writing && curve.name === 'never_freed' ? 'not freed yet' : fate?.[1]) ?? (curve.name !== null ? shortName(curve.name) : rest ? `${curve.others} others` : String(curve.thread ?? 'no name')),
 			values: Float64Array.from(curve.live_last),
 		};
 	});
@@ -94,9 +94,12 @@ function memoryBands(series: Series, live: Column): Band[] {
 	return bands;
 }
 
-/** `whole`: the curves are of all blocks, by their fate. Only then what is resident beyond them says something. */
-export function stripCurves(series: Series, whole: boolean): StripCurves {
-	const bands = curveBands(series);
+/**
+ * `whole`: the curves are of all blocks, by their fate. Only then what is resident beyond them says something.
+ * `writing`: what is not freed may still be.
+ */
+export function stripCurves(series: Series, whole: boolean, writing = false): StripCurves {
+	const bands = curveBands(series, writing);
 	const slack = Float64Array.from(series.live_slack);
 	bands.push({ colour: 'slack', name: 'slack', values: slack });
 	const live = slack.map((value, i) => value + series.live_last[i]!);
