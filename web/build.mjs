@@ -1,5 +1,5 @@
 // Bundles the page: node build.mjs OUTPUT-FOLDER [DEPFILE]. The folder then has index.html, app.js,
-// app.css and flame_worker.js, which the tool embeds. DEPFILE lists what they were made of.
+// app.css, flame_worker.js and file_questions.txt, which the tool embeds. DEPFILE lists what they were made of.
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { join, resolve } from 'node:path';
@@ -25,10 +25,11 @@ const { metafile } = await build({
 	metafile: true,
 	logLevel: 'warning',
 });
-copyFileSync(join(here, 'src/index.html'), join(output, 'index.html'));
+const COPIED = ['index.html', 'file_questions.txt'];
+for (const name of COPIED) copyFileSync(join(here, 'src', name), join(output, name));
 if (depfile) {
-	const made = ['index.html', 'app.js', 'app.css', 'flame_worker.js'].map((name) => join(output, name));
-	const inputs = ['src/index.html', 'build.mjs', 'generate.mjs', 'package-lock.json',
+	const made = [...COPIED, 'app.js', 'app.css', 'flame_worker.js'].map((name) => join(output, name));
+	const inputs = [...COPIED.map((name) => `src/${name}`), 'build.mjs', 'generate.mjs', 'package-lock.json',
 		'../src/server/answer.def', '../src/analysis/filter/filter.def', ...Object.keys(metafile.inputs)]
 		.filter((name) => !name.startsWith('node_modules/'))
 		.map((name) => resolve(here, name).replace(/ /g, '\\ '));

@@ -9,14 +9,30 @@
 #include "cli/diff_source.h"
 #include "cli/exporter.h"
 #include "cli/filter_options.h"
+#include "cli/html_export.h"
 #include "cli/loaded.h"
 #include "cli/merged.h"
 #include "cli/metric_option.h"
 #include "cli/options.h"
 #include "cli/plumbing_option.h"
+#include "cli/sources_option.h"
 #include "hosted/cleanup.h"
 
-enum { TO, METRIC, OUTPUT, MERGE, FOLD, BASELINE, SHOW, PLUMBING, BYTES, DEBUG_SYMBOLS };
+enum {
+	TO,
+	METRIC,
+	OUTPUT,
+	MERGE,
+	FOLD,
+	BASELINE,
+	SHOW,
+	PLUMBING,
+	BYTES,
+	DEBUG_SYMBOLS,
+	NODES,
+	SOURCES,
+	ANONYMOUS
+};
 
 static const struct option_spec options_of_export[] = {
 	[TO] = {.name = "to",
@@ -49,9 +65,17 @@ static const struct option_spec options_of_export[] = {
 	[PLUMBING] = PLUMBING_OPTION,
 	[BYTES] = {.name = "bytes", .text = "sizes in texts to the last digit"},
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
+	[NODES] = {.name = "nodes",
+		   .value = "N",
+		   .text = "in html: so many nodes of each flame graph, the widest",
+		   .standard = "20000"},
+	[SOURCES] = SOURCES_OPTION,
+	[ANONYMOUS] = {.name = "anonymous",
+		       .text = "in html: without paths (but for their last parts), arguments and "
+			       "the host's name"},
 };
 
-static const int exclusive[][2] = {{MERGE, BASELINE}};
+static const int exclusive[][2] = {{MERGE, BASELINE}, {SOURCES, ANONYMOUS}};
 
 /* What is exported, and how; the recording of `subject` is opened by it. */
 struct wanted {
@@ -117,6 +141,30 @@ static int export_one(const struct options *options, const struct wanted *wanted
 	return cli_report_err(err);
 }
 
+/* The web interface as a file: it reads the recording by itself, as the server does. */
+static int export_page(const struct command *command, const struct options *options,
+		       const struct wanted *wanted)
+{
+	cleanup(buf_deinit) struct buf conditions = BUF_EMPTY;
+	struct export_subject subject = wanted->subject;
+	struct html_export html = {
+		.path = options->operands[0],
+		.debug_paths = options->many,
+		.sources = sources_option(options->values[SOURCES]),
+		.anonymous = options->values[ANONYMOUS] != NULL,
+	};
+
+	if (!options_number(command, options, NODES, 1, HTML_FILE_NODES, &html.nodes))
+		return CLI_USAGE;
+	if (!debug_symbols_check(options))
+		return CLI_FAILED;
+	filter_options_put_query(&conditions, command, options);
+	html.conditions = buf_string(&conditions);
+	subject.html = &html;
+	return cli_report_err(html.conditions ? write_out(options, wanted, &subject)
+					      : buf_finish(&conditions));
+}
+
 static int export_merged(const struct options *options, const struct wanted *wanted)
 {
 	struct export_subject subject = wanted->subject;
@@ -177,23 +225,38 @@ static int export_change(const struct command *command, const struct options *op
 	return status;
 }
 
+/* Options that not all formats have a use for, and whether this one has. */
+static const struct option_spec *find_useless(const struct exporter *exporter,
+					      const struct options *options)
+{
+	const struct {
+		int id;
+		bool used;
+	} special[] = {
+		{METRIC, exporter->of_metric},
+		{FOLD, exporter->of_metric},
+		{MERGE, !exporter->of_blocks && !exporter->of_page},
+		{BASELINE, exporter->of_diffs},
+		{SHOW, exporter->of_metric},
+		{BYTES, !exporter->of_page},
+		{NODES, exporter->of_page},
+		{SOURCES, exporter->of_page},
+		{ANONYMOUS, exporter->of_page},
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(special); i++)
+		if (options->values[special[i].id] && !special[i].used)
+			return &options_of_export[special[i].id];
+	return NULL;
+}
+
 /* false: the format has no use for an option that was given; an error was printed. */
 static bool check_options(const struct exporter *exporter, const struct options *options)
 {
-	const char *useless = NULL;
+	const struct option_spec *useless = find_useless(exporter, options);
 
-	if (options->values[METRIC] && !exporter->of_metric)
-		useless = options_of_export[METRIC].name;
-	else if (options->values[FOLD] && !exporter->of_metric)
-		useless = options_of_export[FOLD].name;
-	else if (options->values[MERGE] && exporter->of_blocks)
-		useless = options_of_export[MERGE].name;
-	else if (options->values[BASELINE] && !exporter->of_diffs)
-		useless = options_of_export[BASELINE].name;
-	else if (options->values[SHOW] && !exporter->of_metric)
-		useless = options_of_export[SHOW].name;
 	if (useless)
-		cli_error(CLI_USAGE, "--%s is not for --to %s", useless, exporter->name);
+		cli_error(CLI_USAGE, "--%s is not for --to %s", useless->name, exporter->name);
 	else if (options->values[PLUMBING] && !options->values[FOLD])
 		cli_error(CLI_USAGE, "--plumbing needs --fold");
 	else if (options->values[SHOW] && !options->values[BASELINE])
@@ -244,6 +307,8 @@ static int run(const struct command *command, const struct options *options)
 		return CLI_USAGE;
 	wanted.subject.show = (enum diff_show)show;
 	wanted.filter = filter;
+	if (exporter->of_page)
+		return export_page(command, options, &wanted);
 	if (!debug_symbols_open(options, &symbolizer))
 		return CLI_FAILED;
 	err = plumbing_option_read(options->values[PLUMBING], &plumbing);
@@ -261,6 +326,8 @@ const struct command_body command_export = {
 	.filters = true,
 	.run = run,
 	.details =
+		"html: the web interface in one file, which opens without a server or a network: "
+		"sums, curves, flame graphs and all sites; not single allocations. "
 		"flamegraph: one SVG file for any browser, with zoom and search. collapsed: a line "
 		"for each stack, outermost function first, as flamegraph.pl and speedscope read "
 		"it. heaptrack: every allocation and free, for heaptrack_gui and heaptrack_print, "

@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/recording_paths.h"
 #include "cli/serving.h"
+#include "cli/sources_option.h"
 #include "cli/token_option.h"
 #include "hosted/cleanup.h"
 
@@ -48,11 +49,7 @@ static const struct option_spec options_of_serve[] = {
 			  .value = "ORIGIN[,ORIGIN…]",
 			  .text = "web pages from there may read the answers"},
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
-	[SOURCES] = {.name = "sources",
-		     .value = "DIR",
-		     .flag = true,
-		     .text = "show source files that frames name: where debug information says "
-			     "they are, or below DIR"},
+	[SOURCES] = SOURCES_OPTION,
 	[OPEN] = {.name = "open", .text = "open the web interface in a browser"},
 	[TIMEOUT] = {.name = "timeout",
 		     .value = "SECONDS",
@@ -121,17 +118,6 @@ static void look(void *argument, struct catalog *catalog)
 	watched->looked = now;
 	if (changed)
 		add_recordings(watched->options, catalog);
-}
-
-/* Without a value an option of this kind is "1", and "0" takes it back. */
-static struct source_options sources_option(const char *value)
-{
-	bool plain = value && strcmp(value, "1") == 0;
-
-	return (struct source_options){
-		.served = value && strcmp(value, "0") != 0,
-		.directory = plain ? NULL : value,
-	};
 }
 
 static int run(const struct command *command, const struct options *options)

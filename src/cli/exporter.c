@@ -4,6 +4,7 @@
 
 #include "analysis/trees/tree.h"
 #include "cli/cli.h"
+#include "cli/html_export.h"
 #include "cli/output.h"
 #include "hosted/cleanup.h"
 #include "hosted/compressor.h"
@@ -70,7 +71,13 @@ static struct err *write_replay(struct buf *buf, const struct export_subject *su
 	return replay_export_write(buf, subject->recording, subject->match);
 }
 
+static struct err *write_html(struct buf *buf, const struct export_subject *subject)
+{
+	return html_export_write(buf, subject->html);
+}
+
 static const struct exporter exporters[] = {
+	{"html", .of_page = true, .write = write_html},
 	{"flamegraph", .of_metric = true, .of_diffs = true, .write = write_flamegraph},
 	{"collapsed", .of_metric = true, .write = write_collapsed},
 	{"heaptrack", .of_blocks = true, .write = write_heaptrack},

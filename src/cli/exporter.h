@@ -7,9 +7,11 @@
 #include "analysis/sites/metric.h"
 #include "hosted/buf.h"
 
-#define EXPORTER_NAMES "flamegraph collapsed heaptrack pprof replay"
+#define EXPORTER_NAMES "html flamegraph collapsed heaptrack pprof replay"
 
-/* What is written. */
+struct html_export;
+
+/* What is written. Of the format html, which reads the recording itself, only `html`. */
 struct export_subject {
 	const struct recording *recording;
 	struct symbolized *symbolized;
@@ -19,6 +21,7 @@ struct export_subject {
 	const struct diff *diff; /* from the baseline; NULL: there is none */
 	enum diff_show show;
 	bool exact;
+	const struct html_export *html;
 };
 
 /* One format: its name, what it shows, and who writes it. */
@@ -29,6 +32,7 @@ struct exporter {
 	bool binary;     /* it is not text for a terminal */
 	bool of_blocks;  /* it shows blocks, which merged recordings do not have; false: sums */
 	bool of_diffs;   /* it can show what changed */
+	bool of_page;    /* it is the web interface: html_export.h */
 	struct err *(*write)(struct buf *buf, const struct export_subject *subject);
 };
 

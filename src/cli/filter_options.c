@@ -6,6 +6,7 @@
 #include "analysis/filter/filtered.h"
 #include "cli/cli.h"
 #include "hosted/cleanup.h"
+#include "hosted/uri.h"
 #include "report/shell_word.h"
 
 #define NAME_MAX_SIZE 40
@@ -108,6 +109,21 @@ void filter_options_put(struct buf *buf, const struct command *command,
 			continue;
 		buf_printf(buf, " --%s ", specs[i].name);
 		shell_word_put(buf, values[i]);
+	}
+}
+
+void filter_options_put_query(struct buf *buf, const struct command *command,
+			      const struct options *options)
+{
+	const char *const *values = options->values + command->body->option_count;
+	size_t count;
+	const struct filter_parameter *parameters = filter_parameters(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!values[i])
+			continue;
+		buf_printf(buf, "%s%s=", buf->size ? "&" : "", parameters[i].name);
+		uri_put(buf, values[i]);
 	}
 }
 

@@ -31,6 +31,10 @@ bool filter_options_exclude_one(const struct command *command, const struct opti
 void filter_options_put(struct buf *buf, const struct command *command,
 			const struct options *options);
 
+/* Writes them as a request to the server has them: "size_min=3&thread=main". */
+void filter_options_put_query(struct buf *buf, const struct command *command,
+			      const struct options *options);
+
 /* A filter applied to a recording with blocks. */
 struct filter_view {
 	struct recording *recording; /* the filtered one; NULL: the filter is empty */

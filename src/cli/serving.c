@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/open_browser.h"
 #include "hosted/cleanup.h"
+#include "hosted/uri.h"
 
 CLEANUP_DEFINE(struct http_server *, http_stop);
 
@@ -47,10 +48,10 @@ static struct err *open_page(const char *address, const char *token)
 	const char *text;
 
 	buf_printf(&page, "%s/", address);
-	if (token)
+	if (token) {
 		buf_text(&page, "#token=");
-	for (; token && *token; token++)
-		buf_printf(&page, "%%%02X", (unsigned char)*token);
+		uri_put(&page, token);
+	}
 	text = buf_string(&page);
 	return text ? open_browser(text) : err_no_memory();
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/names/anonymous.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
 #include "hosted/process_memory.h"
@@ -179,7 +180,8 @@ static struct err *reopen(struct catalog *catalog, struct entry *entry)
 		if (wait_until_unused(entry))
 			reading = dataset_end(steal(&entry->dataset));
 	}
-	err = dataset_open(entry->item.path, catalog->options.debug_paths, &reading, &dataset);
+	err = dataset_open(entry->item.path, catalog->options.debug_paths,
+			   catalog->options.anonymous, &reading, &dataset);
 	if (err)
 		return err;
 	catalog_adopt(catalog, entry, dataset->recording);
@@ -353,6 +355,8 @@ struct err *catalog_find_index(struct catalog *catalog, const char *id, struct r
 	if (err)
 		return err;
 	catalog_adopt(catalog, entry, recording);
+	if (catalog->options.anonymous)
+		recording_anonymize(recording);
 	*ret = steal(&recording);
 	return NULL;
 }

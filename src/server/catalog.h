@@ -26,6 +26,7 @@ struct catalog_options {
 	size_t max_open;                /* how many recordings may be open; at least 1 */
 	uint64_t max_memory;            /* bytes, measured by process_memory_own() */
 	struct source_options sources;
+	bool anonymous; /* answers are without what anonymous.h takes out */
 };
 
 /* The paths are borrowed. */

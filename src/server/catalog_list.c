@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/growing/growing.h"
+#include "analysis/names/anonymous.h"
 #include "hosted/cleanup.h"
 #include "hosted/parallel.h"
 #include "server/catalog_data.h"
@@ -37,6 +38,8 @@ static struct err *summarize(struct catalog *catalog, struct entry *entry, catal
 	if (err)
 		return err;
 	catalog_adopt(catalog, entry, recording);
+	if (catalog->options.anonymous)
+		recording_anonymize(recording);
 	memcpy(item.id, recording_facts(recording)->id, sizeof(item.id));
 	err = (*make)(&item, recording, &summary);
 	if (err)

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "analysis/index/index_file.h"
+#include "analysis/names/anonymous.h"
 #include "analysis/views/frame_calls.h"
 #include "hosted/cleanup.h"
 #include "server/group_json.h"
@@ -103,8 +104,18 @@ static struct err *show(struct dataset *dataset, const struct recording *recordi
 	return NULL;
 }
 
-struct err *dataset_open(const char *path, const char *const *debug_paths, struct reading *reading,
-			 struct dataset **ret)
+/* Takes out of the recording and its names what anonymous.h says. */
+static struct err *anonymize(struct dataset *dataset)
+{
+	struct err *err = symbolized_anonymize(dataset->symbolized);
+
+	if (!err)
+		recording_anonymize(dataset->owned);
+	return err;
+}
+
+struct err *dataset_open(const char *path, const char *const *debug_paths, bool anonymous,
+			 struct reading *reading, struct dataset **ret)
 {
 	cleanup(dataset_release_at) struct dataset *dataset = NULL;
 	struct err *err = create(&dataset);
@@ -115,6 +126,8 @@ struct err *dataset_open(const char *path, const char *const *debug_paths, struc
 	}
 	dataset->reading = *reading;
 	*reading = (struct reading){0};
+	dataset->path = path;
+	dataset->anonymous = anonymous;
 	err = read_on(dataset, path);
 	if (!err)
 		index_file_renew(dataset->owned);
@@ -124,6 +137,8 @@ struct err *dataset_open(const char *path, const char *const *debug_paths, struc
 		err = symbolized_create(dataset->owned,
 					&(struct naming){.symbolizer = dataset->reading.symbolizer},
 					&dataset->symbolized);
+	if (!err && anonymous)
+		err = anonymize(dataset);
 	if (!err)
 		err = show(dataset, dataset->owned);
 	if (!err)

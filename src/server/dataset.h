@@ -35,6 +35,8 @@ struct dataset {
 	const struct recording *recording;
 	const struct recording_facts *facts;
 	const struct block_columns *blocks;
+	const char *path; /* of its file; facts->path is what others may know */
+	bool anonymous;
 	uint64_t opened_realtime_ns;
 	uint64_t serial; /* a number that no other data set of this process has */
 
@@ -63,12 +65,12 @@ struct dataset {
 };
 
 /*
- * Opens a recording with its blocks. *ret: one reference for the caller. debug_paths: for
- * symbolizer_add_debug_paths(). *reading: from dataset_end(), or zeroed; it is zeroed, also on
- * failure.
+ * Opens a recording with its blocks. *ret: one reference for the caller. path: borrowed.
+ * debug_paths: for symbolizer_add_debug_paths(). anonymous: as anonymous.h says. *reading: from
+ * dataset_end(), or zeroed; it is zeroed, also on failure.
  */
-struct err *dataset_open(const char *path, const char *const *debug_paths, struct reading *reading,
-			 struct dataset **ret);
+struct err *dataset_open(const char *path, const char *const *debug_paths, bool anonymous,
+			 struct reading *reading, struct dataset **ret);
 /*
  * Releases the only reference. Returns what another data set of the recording can go on with; the
  * caller gives it to dataset_open() or reading_deinit().

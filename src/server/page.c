@@ -8,6 +8,7 @@
 #define HTML "text/html; charset=utf-8"
 #define CSS  "text/css; charset=utf-8"
 #define CODE "text/javascript; charset=utf-8"
+#define TEXT "text/plain; charset=utf-8"
 
 static const struct page_file page_files[] = {
 	{"/", HTML, page_index_html, sizeof(page_index_html)},
@@ -15,6 +16,7 @@ static const struct page_file page_files[] = {
 	{"/app.css", CSS, page_app_css, sizeof(page_app_css)},
 	{"/app.js", CODE, page_app_js, sizeof(page_app_js)},
 	{"/flame_worker.js", CODE, page_flame_worker_js, sizeof(page_flame_worker_js)},
+	{PAGE_QUESTIONS, TEXT, page_file_questions_txt, sizeof(page_file_questions_txt)},
 #endif
 };
 

@@ -16,6 +16,9 @@
 	"worker-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "           \
 	"frame-ancestors 'none'"
 
+/* The list of questions for html_file.h, as page_find() knows it. */
+#define PAGE_QUESTIONS "/file_questions.txt"
+
 struct page_file {
 	const char *path; /* of the request */
 	const char *type; /* its Content-Type */

@@ -38,6 +38,12 @@ static struct err *take_options(const struct request *request, struct flame_opti
 					    "invalid 'max': '0' has no room for the root");
 }
 
+static const char *const metrics[FLAME_METRICS] = {
+	[FLAME_PEAK] = "peak",           [FLAME_TOTAL] = "total",   [FLAME_CALLS] = "calls",
+	[FLAME_TEMPORARY] = "temporary", [FLAME_LEAKED] = "leaked", [FLAME_SLACK] = "slack",
+	[FLAME_BLOCKS] = "blocks",
+};
+
 static void put_names(struct json_writer *json, const struct flame *flame)
 {
 	json_key(json, "names");
@@ -57,13 +63,14 @@ static void put_names(struct json_writer *json, const struct flame *flame)
 	json_end(json);
 }
 
-static void put_ids_and_parents(struct json_writer *json, const struct flame *flame)
+/* ids: whether nodes get one: they take a fifth of the answer. */
+static void put_ids_and_parents(struct json_writer *json, const struct flame *flame, bool ids)
 {
 	char id[FLAME_ID_SIZE];
 
 	json_key(json, "id");
 	json_array(json);
-	for (uint32_t i = 0; i < flame->count; i++) {
+	for (uint32_t i = 0; ids && i < flame->count; i++) {
 		flame_node_id(&flame->nodes[i], id);
 		json_text(json, id);
 	}
@@ -85,12 +92,13 @@ static void put_ids_and_parents(struct json_writer *json, const struct flame *fl
 		json_end(json);                                                                    \
 	} while (0)
 
-static void put_flame(struct json_writer *json, const struct flame *flame, const char *metric)
+static void put_flame(struct json_writer *json, const struct flame *flame,
+		      const struct request *request)
 {
 	json_object(json);
-	json_field_text(json, "metric", metric);
+	json_field_text(json, "metric", metrics[request->choices[PARAMETER_FLAME_METRIC]]);
 	put_names(json, flame);
-	put_ids_and_parents(json, flame);
+	put_ids_and_parents(json, flame, request->choices[PARAMETER_FLAME_IDS] == 0);
 	PUT_COLUMN(json, flame, "name", name);
 	PUT_COLUMN(json, flame, "folded", folded);
 	PUT_COLUMN(json, flame, "bytes", value);
@@ -104,11 +112,12 @@ static void put_flame(struct json_writer *json, const struct flame *flame, const
 }
 
 /* Writes the graph of a difference, and both sides of its nodes. */
-static void put_change(struct json_writer *json, const struct flame *flame, const char *metric)
+static void put_change(struct json_writer *json, const struct flame *flame,
+		       const struct request *request)
 {
 	json_object(json);
 	json_key(json, "flame");
-	put_flame(json, flame, metric);
+	put_flame(json, flame, request);
 	PUT_COLUMN(json, flame, "before", sides[DIFF_BEFORE]);
 	PUT_COLUMN(json, flame, "after", sides[DIFF_AFTER]);
 	json_end(json);
@@ -157,11 +166,6 @@ static struct err *find_flame(struct request *request, struct reply *reply,
 
 struct err *route_flame(struct request *request, struct reply *reply)
 {
-	static const char *const metrics[FLAME_METRICS] = {
-		[FLAME_PEAK] = "peak",           [FLAME_TOTAL] = "total",   [FLAME_CALLS] = "calls",
-		[FLAME_TEMPORARY] = "temporary", [FLAME_LEAKED] = "leaked", [FLAME_SLACK] = "slack",
-		[FLAME_BLOCKS] = "blocks",
-	};
 	cleanup(flame_destroy_at) struct flame *flame = NULL;
 	cleanup(selection_release_at) struct selection *before = NULL;
 	struct flame_side sides[DIFF_SIDES] = {0};
@@ -182,8 +186,8 @@ struct err *route_flame(struct request *request, struct reply *reply)
 		return err;
 	json_init(&json, &buf, false);
 	if (request->before)
-		put_change(&json, flame, metrics[options.metric]);
+		put_change(&json, flame, request);
 	else
-		put_flame(&json, flame, metrics[options.metric]);
+		put_flame(&json, flame, request);
 	return reply_whole(reply, &buf);
 }

@@ -18,10 +18,12 @@ static struct err *put_errors(struct json_writer *json, const struct dataset *da
 	cleanup(json_stacks_deinit) struct json_stacks stacks = {0};
 	const struct naming naming = {.symbolizer = dataset->reading.symbolizer};
 	struct err *err =
-		recording_open(dataset->facts->path, RECORDING_HEAP_ERRORS, NULL, NULL, &recording);
+		recording_open(dataset->path, RECORDING_HEAP_ERRORS, NULL, NULL, &recording);
 
 	if (!err)
 		err = symbolized_create(recording, &naming, &symbolized);
+	if (!err && dataset->anonymous)
+		err = symbolized_anonymize(symbolized);
 	if (err)
 		return err;
 	json_stacks_init(&stacks, recording, symbolized, false);

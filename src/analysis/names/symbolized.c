@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/names/anonymous.h"
 #include "analysis/names/symbols_jit.h"
 #include "analysis/names/symbols_section.h"
 #include "hosted/arena.h"
@@ -366,6 +367,51 @@ static void close_files(struct symbolized *symbolized)
 		symbolized->sources[i].file = NULL;
 	symbolizer_close_modules(symbolized->symbolizer);
 	symbolized->files_open = false;
+}
+
+/* *text: without its paths, in the arena; stays as it is if it has none, or is NULL. */
+static struct err *hide_paths(struct symbolized *symbolized, const char **text)
+{
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+
+	if (!*text || !strchr(*text, '/'))
+		return NULL;
+	anonymous_put(&buf, *text);
+	if (!buf_string(&buf))
+		return buf_finish(&buf);
+	*text = arena_text(&symbolized->arena, buf.data);
+	return *text ? NULL : err_no_memory();
+}
+
+static struct err *anonymize_line(struct symbolized *symbolized, struct named_frame *line)
+{
+	bool demangled = named_frame_is_demangled(line);
+	struct err *err = hide_paths(symbolized, &line->function);
+
+	if (line->raw_function && !demangled)
+		line->raw_function = line->function;
+	if (line->file)
+		line->file = file_name(line->file);
+	line->module = line->module_name;
+	return err;
+}
+
+struct err *symbolized_anonymize(struct symbolized *symbolized)
+{
+	struct err *err = NULL;
+	uint32_t frames;
+
+	recording_frames(symbolized->recording, &frames);
+	for (uint32_t i = 0; i < frames && !err; i++) {
+		const struct named_frame *lines;
+		size_t count = 0;
+
+		err = symbolized_frame(symbolized, i, &lines, &count);
+		// They lie in our arena; only what others see of them is constant.
+		for (size_t line = 0; line < count && !err; line++)
+			err = anonymize_line(symbolized, (struct named_frame *)&lines[line]);
+	}
+	return err;
 }
 
 struct err *symbolized_settle(struct symbolized *symbolized, uint32_t most)

@@ -78,6 +78,12 @@ struct err *symbolized_create_named(const struct recording *recording,
  */
 struct err *symbolized_settle(struct symbolized *symbolized, uint32_t most);
 
+/*
+ * Names all frames, and takes paths out of the names, as anonymous.h says. From then on it needs
+ * no module's path: recording_anonymize() may take them.
+ */
+struct err *symbolized_anonymize(struct symbolized *symbolized);
+
 /* The recording that it was made for. */
 const struct recording *symbolized_recording(const struct symbolized *symbolized);
 

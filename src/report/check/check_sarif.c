@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "hosted/uri.h"
 #include "report/check/check_words.h"
 
 #define SCHEMA                                                                                     \
@@ -28,26 +29,12 @@ static void put_message(struct json_writer *json, const char *name, struct buf *
 	json_end(json);
 }
 
-/* Writes a path as a URI has it: all but what never has a meaning there is escaped. */
-static void put_uri_path(struct buf *buf, const char *path)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789-._~/";
-
-	for (; *path; path++) {
-		if (strchr(plain, *path))
-			buf_char(buf, *path);
-		else
-			buf_printf(buf, "%%%02X", (unsigned char)*path);
-	}
-}
-
 static void put_artifact(struct json_writer *json, const char *path)
 {
 	cleanup(buf_deinit) struct buf uri = BUF_EMPTY;
 
 	buf_text(&uri, *path == '/' ? "file://" : "");
-	put_uri_path(&uri, path);
+	uri_put(&uri, path);
 	json_key(json, "artifactLocation");
 	json_object(json);
 	json_field_text(json, "uri", check_text(json->buf, &uri));
@@ -222,7 +209,7 @@ static void put_root(struct json_writer *json, const char *directory)
 	cleanup(buf_deinit) struct buf uri = BUF_EMPTY;
 
 	buf_text(&uri, "file://");
-	put_uri_path(&uri, directory);
+	uri_put(&uri, directory);
 	buf_char(&uri, '/');
 	json_key(json, "originalUriBaseIds");
 	json_object(json);

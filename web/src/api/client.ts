@@ -1,5 +1,7 @@
 /* Questions to the server that this page came from. Nothing here knows what is shown. */
 
+import { fileAnswer, NotInFile } from './file/answer';
+import { inFile } from './file/packed';
 import { noteReached, noteUnreached } from './reach';
 
 /** What a request takes beyond its path; undefined and '' are left out. */
@@ -29,8 +31,20 @@ async function failure(response: Response): Promise<ApiError> {
 	return new ApiError(response.status, text || `the server answered with status ${response.status}`);
 }
 
+/** The status of what the page as one file does not have. */
+export const NOT_HERE = 501;
+
+async function fromFile<T>(at: string): Promise<T> {
+	try {
+		return await fileAnswer<T>(at);
+	} catch (error) {
+		throw error instanceof NotInFile ? new ApiError(NOT_HERE, error.message) : error;
+	}
+}
+
 /** The JSON at a target. Throws ApiError. */
 export async function get<T>(at: string): Promise<T> {
+	if (inFile) return fromFile<T>(at);
 	let response: Response;
 	try {
 		response = await fetch(at, { credentials: 'same-origin' });

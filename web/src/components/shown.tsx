@@ -5,6 +5,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Answer } from '../api/answer';
+import { NOT_HERE } from '../api/client';
 
 const SKELETON_MS = 200;
 const DIM_MS = 120;
@@ -24,13 +25,16 @@ function useWaiting(since: number | null): number {
 	return waited;
 }
 
-export function Failure(props: { message: string; retry: () => void }) {
+/** retry null: asking again would not help. */
+export function Failure(props: { message: string; retry: (() => void) | null }) {
 	return (
 		<div class="failure" role="alert">
 			<p>{props.message}</p>
-			<button type="button" onClick={props.retry}>
-				Try again
-			</button>
+			{props.retry ? (
+				<button type="button" onClick={props.retry}>
+					Try again
+				</button>
+			) : null}
 		</div>
 	);
 }
@@ -44,7 +48,7 @@ export function Shown<T>(props: {
 }) {
 	const { answer } = props;
 	const waited = useWaiting(answer.since);
-	if (answer.error) return <Failure message={answer.error.message} retry={answer.retry} />;
+	if (answer.error) return <Failure message={answer.error.message} retry={answer.error.status === NOT_HERE ? null : answer.retry} />;
 	if (answer.data === null)
 		return (
 			<div class={waited >= SKELETON_MS ? 'skeleton' : ''} style={{ minHeight: `${props.height ?? 120}px` }} aria-busy="true">

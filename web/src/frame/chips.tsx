@@ -4,6 +4,8 @@ import type { SummaryOrChange } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { Menu } from '../components/menu';
 import { MODE_WORDS, RANGE_MODES } from '../state/brush';
+import { fileFacts, inFile } from '../api/file/packed';
+import { chooseMoment } from '../state/moments';
 import { badges } from '../state/badges';
 import { LIVE_WORDS, liveMark, liveState, markNow, showGrown, togglePause } from '../state/live';
 import { conditions, dataPath, go, place } from '../state/state';
@@ -121,6 +123,27 @@ function LiveControls() {
 	);
 }
 
+/* What the page as one file is limited to, and which moments it has. */
+function OfFile() {
+	const { conditions: held, moments } = fileFacts()!;
+	return (
+		<>
+			{[...new URLSearchParams(held)].map(([name, value]) => (
+				<span class="chip" key={name} title={`${name}=${value}`}>
+					<span class="chip-text">{conditionWords(name, value)}</span>
+				</span>
+			))}
+			{moments.length ? (
+				<Menu
+					label="moments ▾"
+					title="the moments that this file has"
+					items={moments.map(({ at_ns: at, name }) => ({ text: `${formatTime(at)} ${name}`, run: () => chooseMoment(at) }))}
+				/>
+			) : null}
+		</>
+	);
+}
+
 export function Chips() {
 	const [form, setForm] = useState(false);
 	const { conditions: own, unknown, page, brush } = place.value;
@@ -133,9 +156,13 @@ export function Chips() {
 			{Object.entries(own).filter(([name]) => !ofSides(name)).map(([name, value]) => (
 				<ConditionChip key={name} name={name} value={value} />
 			))}
-			<button type="button" class="plain" title="all conditions" onClick={() => setForm(true)}>
-				+ filter
-			</button>
+			{inFile ? (
+				<OfFile />
+			) : (
+				<button type="button" class="plain" title="all conditions" onClick={() => setForm(true)}>
+					+ filter
+				</button>
+			)}
 			{unknown.length ? (
 				<span class="failure-line">This version does not know {unknown.join(', ')} of the address.</span>
 			) : null}

@@ -4,6 +4,8 @@ import { Failure } from '../components/shown';
 import { Strip } from '../charts/strip/strip';
 import { failure, loadRecording } from '../state/recording';
 import { liveBytes } from '../state/live';
+import { fileFacts } from '../api/file/packed';
+import { isHere } from '../state/here';
 import { said } from '../state/say';
 import { formatBytes } from '../text/units';
 import { facts, linkTo, place, summary } from '../state/state';
@@ -31,9 +33,22 @@ function NoRecording({ recording }: { recording: string }) {
 	);
 }
 
+/* A page that the interface as one file does not have. */
+function NotHere() {
+	return (
+		<div class="failure">
+			<h1>This file does not have that page.</h1>
+			<p>
+				The recording does: <code>mallow serve {fileFacts()?.name}</code>
+			</p>
+		</div>
+	);
+}
+
 function Page() {
 	const { page, recording } = place.value;
 	const View = VIEWS[page];
+	if (!isHere(page)) return <NotHere />;
 	if (failure.value?.status === 404) return <NoRecording recording={recording} />;
 	if (failure.value)
 		return <Failure message={failure.value.message} retry={() => loadRecording(recording, true)} />;

@@ -1,6 +1,7 @@
 /* The search: marks matches in the flame graph; elsewhere, or on wish, it becomes a condition. */
 import { useRef, useState } from 'preact/hooks';
 import { CONDITIONS } from '../api/generated';
+import { inFile } from '../api/file/packed';
 import { go, place } from '../state/state';
 
 interface Offer {
@@ -36,7 +37,7 @@ export function Search() {
 	const [chosen, setChosen] = useState(0);
 	const input = useRef<HTMLInputElement>(null);
 	const flame = place.value.page === 'flame';
-	const offers = [...typedCondition(words), ...(flame ? [FIND, ...OFFERS] : [...OFFERS, FIND])];
+	const offers = inFile ? [FIND] : [...typedCondition(words), ...(flame ? [FIND, ...OFFERS] : [...OFFERS, FIND])];
 	const take = (offer: Offer | undefined) => {
 		if (!words || !offer) return;
 		offer.run(words);
@@ -71,7 +72,7 @@ export function Search() {
 				type="text"
 				autocomplete="off"
 				spellcheck={false}
-				placeholder="Search functions, files, libraries   /"
+				placeholder={inFile ? 'Find in the flame graph   /' : 'Search functions, files, libraries   /'}
 				aria-label="search or filter"
 				role="combobox"
 				aria-expanded={open}

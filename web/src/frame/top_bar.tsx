@@ -1,5 +1,6 @@
 /* The bar above: what is shown, search, the metric, and what can be done with the view. */
-import { Menu } from '../components/menu';
+import { inFile } from '../api/file/packed';
+import { Menu, type MenuItem } from '../components/menu';
 import { Switch } from '../components/switch';
 import { METRICS, type Metric } from '../state/place';
 import { command, curl, exportTarget } from '../state/asked';
@@ -49,11 +50,23 @@ function RecordingName() {
 	);
 }
 
-function ExportMenu() {
+/* What a server writes of the view. */
+function ofServer(): MenuItem[] {
 	const name = baseName(facts.value?.program ?? 'mallow');
 	const download = (format: string, ending: string, text: string) => ({
 		text, href: exportTarget(format), download: `${name}${ending}`,
 	});
+	return [
+		{ text: 'Copy as curl', title: curl(), run: () => void copy(curl(), curl()) },
+		download('svg', '.svg', 'Flame graph (SVG)'),
+		download('pprof', '.pb.gz', 'pprof'),
+		download('collapsed', '.txt', 'Collapsed stacks'),
+		download('csv', '.csv', 'Sites as CSV'),
+		download('heaptrack', '.heaptrack', 'heaptrack'),
+	];
+}
+
+function ExportMenu() {
 	return (
 		<Menu
 			class="export"
@@ -61,13 +74,8 @@ function ExportMenu() {
 			title="Export what is shown"
 			items={[
 				{ text: 'Copy as command', title: command(), run: () => void copy(command(), command()) },
-				{ text: 'Copy as curl', title: curl(), run: () => void copy(curl(), curl()) },
 				{ text: 'Copy as link', run: () => void copy(location.href, location.href) },
-				download('svg', '.svg', 'Flame graph (SVG)'),
-				download('pprof', '.pb.gz', 'pprof'),
-				download('collapsed', '.txt', 'Collapsed stacks'),
-				download('csv', '.csv', 'Sites as CSV'),
-				download('heaptrack', '.heaptrack', 'heaptrack'),
+				...(inFile ? [] : ofServer()),
 			]}
 		/>
 	);

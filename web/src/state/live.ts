@@ -6,6 +6,7 @@ import { effect, signal, untracked } from '@preact/signals';
 import type { Recording } from '../api/generated';
 import { renewAnswers } from '../api/answer';
 import { get } from '../api/client';
+import { inFile } from '../api/file/packed';
 import { renewRecording } from './recording';
 import { say } from './say';
 import { duration, facts, go, place, recordings } from './state';
@@ -128,6 +129,7 @@ function begin(id: string): void {
 
 /** Follows whatever recording is shown while it is being written, from now on. */
 export function followRecording(): void {
+	if (inFile) return;
 	effect(() => {
 		const known = facts.value;
 		if (!known) return;

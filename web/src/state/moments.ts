@@ -1,6 +1,8 @@
 /* Moves of the brush, for the strip, keys and links. */
 import type { Mark } from '../api/generated';
-import { RANGE_MODES, type Brush, type BrushMode } from './brush';
+import { RANGE_MODES, type BrushMode } from './brush';
+import { fileFacts, inFile } from '../api/file/packed';
+import { say } from './say';
 import { duration, go, place, summary } from './state';
 
 /** Chooses a moment; null: the whole run. */
@@ -15,14 +17,16 @@ export function rangeMode(): BrushMode {
 }
 
 export function chooseRange(from: number, to: number, mode: BrushMode, replace = false): void {
-	const brush: Brush = from === to ? { mode: 'moment', from, to } : { mode, from, to };
-	go({ brush }, replace);
+	if (inFile && from !== to) return say(`this file has moments, not ranges: mallow serve ${fileFacts()!.name} has both`);
+	if (from === to) return chooseMoment(to, replace);
+	go({ brush: { mode, from, to } }, replace);
 }
 
 /** The next mode of a range. Of a moment: what lives then becomes what grew from the start to it. */
 export function nextMode(): void {
 	const brush = place.value.brush;
 	if (!brush) return;
+	if (inFile) return;
 	if (brush.mode === 'moment') return go({ brush: { mode: 'kept', from: 0, to: brush.to } });
 	const at = RANGE_MODES.indexOf(brush.mode);
 	go({ brush: { mode: RANGE_MODES[(at + 1) % RANGE_MODES.length]!, from: brush.from, to: brush.to } });
@@ -36,9 +40,18 @@ export function stepMark(direction: 1 | -1): void {
 	if (next !== undefined) chooseMoment(next);
 }
 
+/* To the next moment of the file, or the last one. */
+function stepInFile(direction: 1 | -1): void {
+	const moments = [...fileFacts()!.moments.map(({ at_ns: at }) => at)].sort((a, b) => a - b);
+	const now = place.value.brush?.to ?? (direction > 0 ? -1 : Infinity);
+	const next = direction > 0 ? moments.find((at) => at > now) : moments.filter((at) => at < now).pop();
+	if (next !== undefined) chooseMoment(next);
+}
+
 /** Moves the moment, or the range as a whole, by a part of the run. */
 export function moveBrush(part: number): void {
 	const brush = place.value.brush;
+	if (inFile) return stepInFile(part > 0 ? 1 : -1);
 	const step = Math.round(part * duration.value);
 	if (!brush) return chooseMoment(part > 0 ? 0 : duration.value);
 	const shift = Math.max(-brush.from, Math.min(duration.value - brush.to, step));

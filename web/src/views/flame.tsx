@@ -3,7 +3,9 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Flame, FlameChange } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { FlameGraph, FlamePath } from '../charts/flame/flame_graph';
-import { byName, depths, graphOf, labelOf, matching, withPath, type Graph } from '../charts/flame/graph_data';
+import { inFile } from '../api/file/packed';
+import { Share } from '../components/amount';
+import { byName, depths, foundValue, graphOf, labelOf, matching, withPath, type Graph } from '../charts/flame/graph_data';
 import type { ColourBy } from '../charts/flame/colours';
 import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
@@ -212,7 +214,12 @@ function Drawn({ graph, zoomed, whole }: { graph: Graph; zoomed: number; whole: 
 			<Switches graph={graph} />
 			{whole.flame.bytes[0] ? null : <Nothing />}
 			<div class="flame-switches muted">
-				{find ? (
+				{find && inFile ? (
+					<span aria-live="polite">
+						<b>{format(foundValue(whole, find))}</b>, <Share part={foundValue(whole, find)} whole={whole.flame.bytes[0]!} /> in stacks with “{find}”, as far as they
+						are drawn (n, N)
+					</span>
+				) : find ? (
 					<FoundLine
 						find={find}
 						at={Object.keys(conditions.value).length ? null : whenOf}
@@ -256,7 +263,7 @@ function Drawn({ graph, zoomed, whole }: { graph: Graph; zoomed: number; whole: 
 				)}
 				{at > 0 ? ` Below: all places of ${shortName(name)}.` : ''}
 			</p>
-			<FlamePane chosen={{ words: shortName(name), conditions: conditionsOf(name, merge()) }} />
+			{inFile ? at > 0 ? null : <FlamePane chosen={{ words: 'all', conditions: {} }} /> : <FlamePane chosen={{ words: shortName(name), conditions: conditionsOf(name, merge()) }} />}
 		</>
 	);
 }

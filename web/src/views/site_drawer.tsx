@@ -1,6 +1,7 @@
 /* A site in full: over time, its sizes and lifetimes, its stack, and what can be asked next. */
 import type { Backtrace, Series, SumsTable } from '../api/generated';
 import { useAnswer } from '../api/answer';
+import { inFile } from '../api/file/packed';
 import { Drawer } from '../components/drawer';
 import { Shown } from '../components/shown';
 import { frameText, Stack } from '../components/stack';
@@ -59,6 +60,23 @@ export function SiteDrawer({ by, sel, onClose }: { by: By; sel: string; onClose:
 	const own = place.value.conditions;
 	const name = whole.data ? (whole.data.keys[0]?.name[whole.data.key[0] ?? 0] ?? sel) : sel;
 	const suppress = [own.suppress, `leak:${shortName(name)}`].filter(Boolean).join('\n');
+	// What can be asked next, of a server.
+	const further = inFile ? null : (
+		<>
+				<a href={linkTo({ page: 'flame', conditions: { ...own, ...condition } })}>flame graph</a>
+				<a href={linkTo({ page: 'allocations', conditions: { ...own, ...condition } })}>
+					{whole.data ? `its ${formatCount(whole.data.all.calls)} blocks` : 'its blocks'}
+				</a>
+				<button type="button" onClick={() => go({ conditions: { ...own, ...condition } })}>
+					only this
+				</button>
+				{whole.data?.all.leaked ? (
+					<button type="button" title="counts it no longer: a line of suppressions" onClick={() => go({ conditions: { ...own, suppress }, view: { sel: '' } })}>
+						suppress
+					</button>
+				) : null}
+		</>
+	);
 	return (
 		<Drawer label={`site ${name}`} title={<span class="mono">{shortName(name)}</span>} onClose={onClose}>
 			<Shown answer={whole} height={36}>
@@ -71,7 +89,10 @@ export function SiteDrawer({ by, sel, onClose }: { by: By; sel: string; onClose:
 						<Spark values={data.live_last} width={408} height={80} leaked={(whole.data?.all.leaked ?? 0) > 0} />
 						<div class="bars-ends" aria-hidden="true">
 							<span>0</span>
-							<span>most: {formatBytes(data.peak.bytes)} at {formatTime(data.peak.at_ns)}</span>
+							<span>
+								most: {formatBytes(data.peak.bytes)}
+								{data.peak.at_ns >= 0 ? ` at ${formatTime(data.peak.at_ns)}` : ''}
+							</span>
 							<span>{formatTime(data.end_ns)}</span>
 						</div>
 					</>
@@ -98,18 +119,7 @@ export function SiteDrawer({ by, sel, onClose }: { by: By; sel: string; onClose:
 				{(data) => <p>{freedBy(data)}</p>}
 			</Shown>
 			<div class="drawer-foot">
-				<a href={linkTo({ page: 'flame', conditions: { ...own, ...condition } })}>flame graph</a>
-				<a href={linkTo({ page: 'allocations', conditions: { ...own, ...condition } })}>
-					{whole.data ? `its ${formatCount(whole.data.all.calls)} blocks` : 'its blocks'}
-				</a>
-				<button type="button" onClick={() => go({ conditions: { ...own, ...condition } })}>
-					only this
-				</button>
-				{whole.data?.all.leaked ? (
-					<button type="button" title="counts it no longer: a line of suppressions" onClick={() => go({ conditions: { ...own, suppress }, view: { sel: '' } })}>
-						suppress
-					</button>
-				) : null}
+				{further}
 				<button type="button" onClick={copyStack}>
 					copy stack
 				</button>

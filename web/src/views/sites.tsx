@@ -2,6 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import type { SumsChange, SumsTable } from '../api/generated';
 import { useAnswer } from '../api/answer';
+import { leftOut } from '../api/file/answer';
 import { usePages } from '../api/pages';
 import { Menu } from '../components/menu';
 import { Nothing } from '../components/nothing';
@@ -58,7 +59,8 @@ function sentence(sums: SumsTable, by: By): string {
 	const first = siteRow(sums, 0, by);
 	const most = sums[column][0] ?? 0;
 	const who = whole && place.value.view.sort === undefined ? `; ${shortName(first.name ?? '[unknown]')} has ${formatPercent(most, whole)}` : '';
-	return `${rows} · ${format(whole)} ${metricWords()}${whenWords()}${who}.`;
+	const less = leftOut(sums) ? ` ${formatCount(leftOut(sums))} smaller ones are not in this file.` : '';
+	return `${rows} · ${format(whole)} ${metricWords()}${whenWords()}${who}.${less}`;
 }
 
 function Rows() {

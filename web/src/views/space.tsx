@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Allocations, Series, Space } from '../api/generated';
 import { useAnswer } from '../api/answer';
+import { inFile } from '../api/file/packed';
 import { resample } from '../charts/strip/strip_data';
 import { laneName, SpaceMap, type SpaceColour } from '../charts/space/space_map';
 import { entryOf, type Chosen } from '../charts/space/layout';
@@ -238,8 +239,8 @@ export function AddressSpace() {
 					<Resident at={space.at_ns} />
 					{space.blocks ? null : <Nothing />}
 					<div class="view-bar">
-						<Switch<Cell> label="a cell is" value={cell} choices={[...CELLS]} onChange={(value) => go({ view: { cell: value === 'auto' ? '' : value, sel: '' } })} />
-						<Switch<SpaceColour> label="colour is" value={colourBy} choices={COLOURS} onChange={(value) => go({ view: { colour: value === 'fate' ? '' : value } })} />
+						{inFile ? null : <Switch<Cell> label="a cell is" value={cell} choices={[...CELLS]} onChange={(value) => go({ view: { cell: value === 'auto' ? '' : value, sel: '' } })} />}
+						<Switch<SpaceColour> label="colour is" value={colourBy} choices={inFile ? COLOURS.filter(({ value }) => value !== 'site') : COLOURS} onChange={(value) => go({ view: { colour: value === 'fate' ? '' : value } })} />
 						<span class="muted">
 							a cell is {formatBytes(space.cell)}{colourBy === 'fate' ? ': blue, or orange if most of it is never freed; the fuller, the darker' : ''}
 						</span>
@@ -261,7 +262,7 @@ function Drawn({ space, colourBy, sites }: { space: Space; colourBy: SpaceColour
 	const at = chosen && space.lanes[chosen.lane] ? chosen : null;
 	return (
 		<>
-			{at ? <Page space={space} chosen={at} /> : <p class="muted">Click a cell: who keeps it alive.</p>}
+			{inFile ? null : at ? <Page space={space} chosen={at} /> : <p class="muted">Click a cell: who keeps it alive.</p>}
 			<div class="space">
 				<SpaceMap space={space} colourBy={colourBy} sites={known} chosen={at} onChoose={setChosen} />
 				<Kept space={space} />

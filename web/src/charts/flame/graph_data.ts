@@ -82,6 +82,21 @@ export function matching(graph: Graph, words: string): Uint8Array | null {
 	return Uint8Array.from(graph.flame.name, (name) => (names[name] ? 1 : 0));
 }
 
+/** What stacks with such a name come to, as far as they are drawn: each stack once. */
+export function foundValue(graph: Graph, words: string): number {
+	const matches = matching(graph, words);
+	if (!matches) return 0;
+	const { parent, bytes } = graph.flame;
+	const inside = new Uint8Array(parent.length);
+	let sum = 0;
+	for (let i = 0; i < parent.length; i++) {
+		const above = parent[i]! >= 0 && inside[parent[i]!] === 1;
+		if (matches[i] && !above) sum += bytes[i]!;
+		inside[i] = above || matches[i] ? 1 : 0;
+	}
+	return sum;
+}
+
 /** How many frames deep the graph is, with folds and without. */
 export function depths({ parent, folded }: Flame): { rows: number; frames: number } {
 	const depth = new Int32Array(parent.length);

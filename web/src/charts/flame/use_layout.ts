@@ -10,8 +10,14 @@ let worker: Worker | null = null;
 let number = 0;
 const waiting = new Map<number, (layout: Layout) => void>();
 
+/* A page as one file has the worker's script in it. */
+function workerAddress(): string {
+	const script = document.getElementById('flame-worker');
+	return script ? URL.createObjectURL(new Blob([script.textContent!], { type: 'text/javascript' })) : 'flame_worker.js';
+}
+
 function ask(nodes: Nodes, order: Order): Promise<Layout> {
-	worker ??= new Worker('flame_worker.js');
+	worker ??= new Worker(workerAddress());
 	worker.onmessage = (event: MessageEvent<{ number: number; layout: Layout }>) => {
 		waiting.get(event.data.number)?.(event.data.layout);
 		waiting.delete(event.data.number);

@@ -10,6 +10,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Series } from '../../api/generated';
 import { fetchAnswer, useAnswer } from '../../api/answer';
 import { target } from '../../api/client';
+import { inFile } from '../../api/file/packed';
 import { Failure } from '../../components/shown';
 import { Switch } from '../../components/switch';
 import { formatBytes, formatTime } from '../../text/units';
@@ -122,7 +123,7 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 			{props.legend && curves ? (
 				<div class="strip-foot">
 					<Legend curves={curves} late={answer.data?.late_ns ?? 0} />
-					{place.value.view.by ? null : <LateChoice />}
+					{place.value.view.by || inFile ? null : <LateChoice />}
 					<Switch
 						label="bands are"
 						value={place.value.view.by ?? ''}

@@ -1,0 +1,24 @@
+/*
+ * A recording without what tells where it was made: paths (their last parts stay), arguments, the
+ * environment, the host. Names of functions, threads, marks and pools stay: they are what a report
+ * is about. So does a path in the name of a function, as JIT compilers write it, by its last part.
+ */
+#ifndef MALLOW_ANALYSIS_NAMES_ANONYMOUS_H
+#define MALLOW_ANALYSIS_NAMES_ANONYMOUS_H
+
+#include "analysis/recording.h"
+#include "hosted/buf.h"
+
+/*
+ * Changes the recording's facts and modules. Names of frames are looked up by the paths of modules:
+ * so first symbolized_anonymize(), if names are wanted.
+ */
+void recording_anonymize(struct recording *recording);
+
+/*
+ * Writes a text without its paths: of each word that begins with '/', what is behind its last '/'.
+ * Of "at /home/a/b.js:3" that is "at b.js:3".
+ */
+void anonymous_put(struct buf *buf, const char *text);
+
+#endif

@@ -1,0 +1,46 @@
+#include "cli/html_export.h"
+
+#include <string.h>
+
+#include "cli/file_kind.h"
+#include "cli/progress.h"
+#include "cli/serving.h"
+#include "hosted/cleanup.h"
+
+CLEANUP_DEFINE(struct catalog *, catalog_destroy);
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+struct err *html_export_write(struct buf *buf, const struct html_export *wanted)
+{
+	cleanup(catalog_destroy_at) struct catalog *catalog = NULL;
+	cleanup(progress_deinit) struct progress progress = {0};
+	const struct catalog_options kept = {
+		.debug_paths = wanted->debug_paths,
+		.max_open = 1,
+		.max_memory = serving_memory(),
+		.sources = wanted->sources,
+		.anonymous = wanted->anonymous,
+	};
+	const struct html_file_options options = {
+		.nodes = wanted->nodes,
+		.anonymous = wanted->anonymous,
+		.name = base_name(wanted->path),
+		.conditions = wanted->conditions ? wanted->conditions : "",
+		.progress = progress_update,
+		.argument = &progress,
+	};
+	struct err *err = file_kind_check(wanted->path);
+
+	progress_init(&progress, "exporting");
+	if (!err)
+		err = catalog_create(&kept, &catalog);
+	if (!err)
+		err = catalog_add(catalog, wanted->path);
+	return err ? err : html_file_write(catalog, &options, buf);
+}

@@ -1,0 +1,49 @@
+/*
+ * Which questions are the same for the page as one file: those that differ in how much is shown of
+ * an answer, or in which order, have one answer.
+ */
+
+export interface Question {
+	/** Below /data/<id>/; beginning with '/': of the server itself. */
+	path: string;
+	params: Record<string, string>;
+}
+
+export function questionOf(target: string): Question {
+	const [path = '', query = ''] = target.split(/\?(.*)/s);
+	return { path: path.replace(/^\/data\/[^/]*\//, ''), params: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+/* By path: what is about the form of the answer alone. */
+const FORM: Record<string, string[]> = {
+	sums: ['sort_by', 'order', 'count', 'skip', 'spark', 'shapes'],
+	series: ['points', 'start', 'end', 'top'],
+	flame: ['cut', 'max', 'ids', 'root'],
+	space: ['top'],
+	maps: ['sort_by', 'order', 'count', 'skip', 'stacks'],
+};
+
+/* What it is if it is not said. */
+const STANDARD: Record<string, Record<string, string>> = {
+	sums: { by: 'site', inclusive: 'false' },
+	series: { by: 'fate' },
+	flame: { direction: 'callees', merge: 'functions', fold: 'none' },
+	space: { cell: 'auto', by: 'site' },
+};
+
+/** Questions with one key have one answer. */
+export function keyOf({ path, params }: Question): string {
+	const standard = STANDARD[path] ?? {};
+	const words = Object.entries(params)
+		.filter(([name, value]) => !FORM[path]?.includes(name) && standard[name] !== value)
+		// The file has each graph with all folds, or with none.
+		.map(([name, value]) => `${name}=${path === 'flame' && name === 'fold' && value !== 'none' ? 'all' : value}`)
+		.sort();
+	return [path, ...words].join(' ');
+}
+
+/** The name that a regular expression of exactly() is for; null: it is another expression. */
+export function nameOf(pattern: string): string | null {
+	const found = /^\^((?:[^.*+?^${}()|[\]\\]|\\[.*+?^${}()|[\]\\])*)\$$/.exec(pattern);
+	return found ? found[1]!.replace(/\\(.)/g, '$1') : null;
+}
