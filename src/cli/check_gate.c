@@ -5,6 +5,7 @@
 
 #include "cli/narrowed.h"
 #include "cli/cli.h"
+#include "cli/exporter.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "hosted/cleanup.h"
@@ -65,6 +66,24 @@ static int status_of(struct gate *gate, const struct check_subject *subject)
 	return broken ? CLI_FAILED : CLI_OK;
 }
 
+/* Writes the recording as a page, which begins with what is said of it. */
+static struct err *write_html(const struct gate *gate, const struct check_subject *subject)
+{
+	cleanup(buf_deinit) struct buf said = BUF_EMPTY;
+	struct html_export html = gate->wanted->html;
+	const struct export_subject exported = {.html = &html};
+	const struct style plain = {.width = TERMINAL_PAGE};
+	struct check_report report;
+
+	check_report_begin(&report, CHECK_TEXT, &said, &plain, &gate->wanted->about);
+	check_report_add(&report, subject);
+	check_report_end(&report);
+	html.check = buf_string(&said);
+	return html.check
+		       ? exporter_write(exporter_find("html"), gate->wanted->html_output, &exported)
+		       : buf_finish(&said);
+}
+
 /* Judges an open recording, and writes what comes out. Returns its status. */
 static int judge(struct gate *gate, struct check_report *report, const struct narrowed *checked,
 		 const struct check_subject *opened)
@@ -86,6 +105,8 @@ static int judge(struct gate *gate, struct check_report *report, const struct na
 		subject.verdicts = &verdicts;
 	}
 	check_report_add(report, &subject);
+	if (!err && gate->wanted->html_output)
+		err = write_html(gate, &subject);
 	return err ? check_gate_unsure(err_prefix(err, "%s", subject.path))
 		   : status_of(gate, &subject);
 }

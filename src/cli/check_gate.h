@@ -3,6 +3,7 @@
 #define MALLOW_CLI_CHECK_GATE_H
 
 #include "analysis/checks/verdicts.h"
+#include "cli/html_export.h"
 #include "cli/narrowed.h"
 #include "cli/recording_paths.h"
 #include "report/check/check_report.h"
@@ -16,6 +17,12 @@ struct check_wanted {
 	struct check_about about;
 	enum check_format format;
 	const char *output; /* as of output_open() */
+	/*
+	 * The recording as a page in one file, with what was said of it: where it is written, and
+	 * what but for `check`. NULL: none. It wants one recording.
+	 */
+	const char *html_output;
+	struct html_export html;
 };
 
 /* Judges all recordings. Returns the exit status; errors were printed. */

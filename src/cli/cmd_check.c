@@ -15,6 +15,7 @@
 #include "cli/recording_paths.h"
 #include "cli/suppressions_file.h"
 #include "hosted/cleanup.h"
+#include "hosted/uri.h"
 #include "report/shell_word.h"
 
 /* The first options are the limits: their ids are those of enum check. */
@@ -26,6 +27,7 @@ enum {
 	MERGE,
 	FORMAT,
 	OUTPUT,
+	HTML,
 	PLUMBING,
 	DEBUG_SYMBOLS
 };
@@ -58,11 +60,15 @@ static const struct option_spec options_of_check[] = {
 		    .letter = 'o',
 		    .value = "FILE",
 		    .text = "file to write instead of standard output"},
+	[HTML] = {.name = "html",
+		  .value = "FILE",
+		  .text = "write the recording as a page in one file, too, with the results on "
+			  "top: for CI to keep"},
 	[PLUMBING] = PLUMBING_OPTION,
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
 };
 
-static const int exclusive[][2] = {{CHECK_GROWTH, MERGE}};
+static const int exclusive[][2] = {{CHECK_GROWTH, MERGE}, {HTML, MERGE}};
 
 /* What is wanted, and the memory that it is in. */
 struct check_options {
@@ -71,6 +77,7 @@ struct check_options {
 	struct suppressions *suppressions;
 	struct symbolizer *symbolizer;
 	struct plumbing *plumbing;
+	struct buf suppressed, query; /* for --html: the lines, and what is asked of the server */
 	char *conditions, *directory, *old_path;
 };
 
@@ -85,6 +92,8 @@ static void check_options_deinit(struct check_options *check)
 	free(check->conditions);
 	free(check->directory);
 	free(check->old_path);
+	buf_deinit(&check->suppressed);
+	buf_deinit(&check->query);
 }
 
 static bool read_baseline(const struct command *command, const struct options *options,
@@ -170,6 +179,39 @@ static struct err *name_baseline(const struct options *options, struct check_opt
 	return check->old_path ? NULL : err_no_memory();
 }
 
+/* Writes the conditions as requests have them; suppressions are one of them. */
+static void put_query(struct buf *query, const struct command *command,
+		      const struct options *options, struct check_options *check)
+{
+	filter_options_put_query(query, command, options);
+	if (!check->suppressions)
+		return;
+	buf_text(query, query->size ? "&suppress=" : "suppress=");
+	if (buf_string(&check->suppressed))
+		uri_put(query, check->suppressed.data);
+}
+
+/* Says what the page is made of, if one is wanted. */
+static struct err *take_html(const struct command *command, const struct options *options,
+			     const struct recording_paths *paths, struct check_options *check)
+{
+	struct check_wanted *wanted = &check->wanted;
+
+	wanted->html_output = options->values[HTML];
+	if (!wanted->html_output)
+		return NULL;
+	if (paths->items.count != 1)
+		return err_create("--html wants one recording, not %zu", paths->items.count);
+	put_query(&check->query, command, options, check);
+	wanted->html = (struct html_export){
+		.path = paths->items.items[0],
+		.debug_paths = options->many,
+		.conditions = buf_string(&check->query),
+		.nodes = HTML_FILE_NODES,
+	};
+	return wanted->html.conditions ? NULL : err_no_memory();
+}
+
 /* Reads the files that options name. */
 static struct err *read_files(const struct command *command, const struct options *options,
 			      struct check_options *check)
@@ -177,7 +219,8 @@ static struct err *read_files(const struct command *command, const struct option
 	struct err *err = plumbing_option_read(options->values[PLUMBING], &check->plumbing);
 
 	if (!err && options->values[SUPPRESSIONS])
-		err = suppressions_file_read(options->values[SUPPRESSIONS], &check->suppressions);
+		err = suppressions_file_read(options->values[SUPPRESSIONS], &check->suppressed,
+					     &check->suppressions);
 	if (err)
 		return err;
 	check->wanted.sides.suppressions = check->suppressions;
@@ -198,6 +241,8 @@ static int run(const struct command *command, const struct options *options)
 	cleanup(check_options_deinit) struct check_options check = {0};
 	struct err *err;
 
+	buf_init(&check.suppressed);
+	buf_init(&check.query);
 	if (!read_options(command, options, &check))
 		return CLI_USAGE;
 	if (!debug_symbols_open(options, &check.symbolizer))
@@ -205,6 +250,8 @@ static int run(const struct command *command, const struct options *options)
 	err = read_files(command, options, &check);
 	if (!err)
 		err = recording_paths_find(options, &paths);
+	if (!err)
+		err = take_html(command, options, &paths, &check);
 	return err ? check_gate_unsure(err) : check_gate_run(&check.wanted, &paths);
 }
 

@@ -32,6 +32,7 @@ struct err *html_export_write(struct buf *buf, const struct html_export *wanted)
 		.anonymous = wanted->anonymous,
 		.name = base_name(wanted->path),
 		.conditions = wanted->conditions ? wanted->conditions : "",
+		.check = wanted->check,
 		.progress = progress_update,
 		.argument = &progress,
 	};

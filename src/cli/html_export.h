@@ -9,6 +9,7 @@ struct html_export {
 	const char *const *debug_paths; /* as of struct catalog_options */
 	struct source_options sources;
 	const char *conditions; /* as of struct html_file_options */
+	const char *check;      /* the same */
 	uint64_t nodes;
 	bool anonymous;
 };

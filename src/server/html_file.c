@@ -310,6 +310,7 @@ static struct err *put_facts(struct html_file *file)
 	json_field_text(&json, "name", file->options->name);
 	json_field_text(&json, "conditions", file->options->conditions);
 	json_field_bool(&json, "anonymous", file->options->anonymous);
+	json_field_text(&json, "check", file->options->check);
 	json_field_u64(&json, "marks_left", file->marks_left);
 	json_key(&json, "moments");
 	json_array(&json);

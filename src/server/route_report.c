@@ -1,4 +1,5 @@
 /* /errors and /pools: as `mallow report --errors --json` and `--pools --json` have them. */
+#include "analysis/names/anonymous.h"
 #include "hosted/cleanup.h"
 #include "report/json/errors_json.h"
 #include "report/json/pools_json.h"
@@ -26,6 +27,8 @@ static struct err *put_errors(struct json_writer *json, const struct dataset *da
 		err = symbolized_anonymize(symbolized);
 	if (err)
 		return err;
+	if (dataset->anonymous)
+		recording_anonymize(recording);
 	json_stacks_init(&stacks, recording, symbolized, false);
 	return errors_json_write(json, &stacks, recording, 0);
 }

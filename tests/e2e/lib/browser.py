@@ -292,7 +292,9 @@ class Page:
             url = given["url"] if "url" in given else given["request"]["url"]
             self.requests[given["requestId"]] = url
             # Not "…:80" for "…:8080".
-            if not (url + "/").startswith((f"{self.origin}/", "data:", "about:", "chrome", f"blob:{self.origin}/")):
+            # A page from a file has no origin: what it makes itself is of "null".
+            own = "null" if self.origin.startswith("file:") else self.origin
+            if not (url + "/").startswith((f"{self.origin}/", "data:", "about:", "chrome", f"blob:{own}/")):
                 self.foreign.append(url)
         # The page itself takes back requests whose answers nobody wants any more.
         if method == "Network.loadingFailed" and not given.get("canceled") and given["errorText"] != "net::ERR_ABORTED":

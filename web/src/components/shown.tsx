@@ -5,7 +5,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Answer } from '../api/answer';
-import { NOT_HERE } from '../api/client';
+import { NOT_HERE, type ApiError } from '../api/client';
 
 const SKELETON_MS = 200;
 const DIM_MS = 120;
@@ -25,16 +25,15 @@ function useWaiting(since: number | null): number {
 	return waited;
 }
 
-/** retry null: asking again would not help. */
-export function Failure(props: { message: string; retry: (() => void) | null }) {
+export function Failure({ error, retry }: { error: ApiError; retry: () => void }) {
 	return (
 		<div class="failure" role="alert">
-			<p>{props.message}</p>
-			{props.retry ? (
-				<button type="button" onClick={props.retry}>
+			<p>{error.message}</p>
+			{error.status === NOT_HERE ? null : (
+				<button type="button" onClick={retry}>
 					Try again
 				</button>
-			) : null}
+			)}
 		</div>
 	);
 }
@@ -48,7 +47,7 @@ export function Shown<T>(props: {
 }) {
 	const { answer } = props;
 	const waited = useWaiting(answer.since);
-	if (answer.error) return <Failure message={answer.error.message} retry={answer.error.status === NOT_HERE ? null : answer.retry} />;
+	if (answer.error) return <Failure error={answer.error} retry={answer.retry} />;
 	if (answer.data === null)
 		return (
 			<div class={waited >= SKELETON_MS ? 'skeleton' : ''} style={{ minHeight: `${props.height ?? 120}px` }} aria-busy="true">

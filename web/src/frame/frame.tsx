@@ -33,6 +33,17 @@ function NoRecording({ recording }: { recording: string }) {
 	);
 }
 
+/* What `mallow check` said, in the file that it left. */
+function Checked() {
+	const said = fileFacts()?.check;
+	if (!said) return null;
+	return (
+		<section class={`checked${/^ {2}broken/m.test(said) ? ' broken' : ''}`} aria-label="mallow check">
+			<pre tabIndex={0}>{said.trimEnd()}</pre>
+		</section>
+	);
+}
+
 /* A page that the interface as one file does not have. */
 function NotHere() {
 	return (
@@ -51,11 +62,12 @@ function Page() {
 	if (!isHere(page)) return <NotHere />;
 	if (failure.value?.status === 404) return <NoRecording recording={recording} />;
 	if (failure.value)
-		return <Failure message={failure.value.message} retry={() => loadRecording(recording, true)} />;
+		return <Failure error={failure.value} retry={() => loadRecording(recording, true)} />;
 	if (!summary.value) return <div class="skeleton whole" aria-busy="true" />;
 	const overview = page === 'overview';
 	return (
 		<>
+			{overview ? <Checked /> : null}
 			{overview ? <OverviewHead /> : null}
 			<Strip plotHeight={overview ? OVERVIEW_HEIGHT : STRIP_HEIGHT} legend={overview} />
 			<Chips />

@@ -89,7 +89,7 @@ export function Allocations() {
 	useEffect(() => {
 		if (pages.first && !pages.stale) performance.mark('mallow:view');
 	}, [pages.first, pages.stale]);
-	if (pages.error) return <Failure message={pages.error.message} retry={pages.retry} />;
+	if (pages.error) return <Failure error={pages.error} retry={pages.retry} />;
 	const { first } = pages;
 	const rowAt = (index: number): Allocation | null => {
 		const found = pages.at(index);

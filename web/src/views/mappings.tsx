@@ -111,7 +111,7 @@ export function Mappings() {
 	useEffect(() => {
 		if (ready) performance.mark('mallow:view');
 	}, [ready]);
-	if (pages.error) return <Failure message={pages.error.message} retry={pages.retry} />;
+	if (pages.error) return <Failure error={pages.error} retry={pages.retry} />;
 	const setSort = (column: string) => go({ view: { sort: column === 'timestamp' ? '' : column, order: column === sort ? (order === 'asc' ? 'dsc' : 'asc') : '' } });
 	return (
 		<Shown answer={drawn} height={300}>

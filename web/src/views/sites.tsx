@@ -83,7 +83,7 @@ function Rows() {
 		return found ? siteRow(found.page, found.index, by) : null;
 	};
 	const open = (index: number) => go({ view: { sel: rowAt(index)?.sel ?? '' } });
-	if (pages.error) return <Failure message={pages.error.message} retry={pages.retry} />;
+	if (pages.error) return <Failure error={pages.error} retry={pages.retry} />;
 	const { first } = pages;
 	let opened = -1;
 	for (let i = 0; first && view.sel && opened < 0 && i < first.key.length; i++) if (siteRow(first, i, by).sel === view.sel) opened = i;

@@ -14,6 +14,8 @@ export interface FileFacts {
 	conditions: string;
 	/** Paths, arguments and the host were left out. */
 	anonymous: boolean;
+	/** What `mallow check` said of the recording; null: it did not write this file. */
+	check: string | null;
 	/** The moments that can be looked at; marks_left more marks cannot. */
 	moments: { at_ns: number; name: string }[];
 	marks_left: number;

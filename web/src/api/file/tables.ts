@@ -63,19 +63,30 @@ function join(table: SumsTable, page: SumsTable): SumsTable {
 
 const lowest = (column: (number | null)[]) => (row: number) => column[row] ?? -Infinity;
 
+/* Where a key stands among its like: classes of sizes and times by the least that is in them, threads by their numbers. */
+const placeOf = (keys: KeyTable, key: number | null): number => {
+	const column = keys.least ?? keys.thread;
+	return key === null ? Infinity : ((column ? column[key] : key) ?? Infinity);
+};
+
 /* What rows are ordered by. */
 function valueOf(table: SumsTable, column: string): ((row: number) => number) | null {
 	if (column === 'lifetime') return lowest(table.lifetimes.mean_ns);
-	if (column === 'key') return (row) => table.key[row] ?? Infinity;
+	if (column === 'key') return (row) => placeOf(table.keys[0]!, table.key[row]!);
 	const values = (table as unknown as Record<string, unknown>)[column];
 	return Array.isArray(values) ? lowest(values as (number | null)[]) : null;
 }
 
-/** The rows in that order; what is equal stays as it is. */
+/* As numbers; Infinity is equal to itself. */
+const compare = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** The rows in that order. What is equal goes by all bytes, then by its key, as the server's. */
 export function sorted(table: SumsTable, column: string, descends: boolean): SumsTable {
 	const value = valueOf(table, column);
 	if (!value) return table;
-	const rows = [...table.key.keys()].sort((a, b) => (descends ? value(b) - value(a) : value(a) - value(b)) || a - b);
+	const place = (row: number) => placeOf(table.keys[0]!, table.key[row]!);
+	const ascending = (a: number, b: number) => compare(value(a), value(b)) || compare(table.total[a]!, table.total[b]!) || compare(place(a), place(b)) || a - b;
+	const rows = [...table.key.keys()].sort((a, b) => (descends ? ascending(b, a) : ascending(a, b)));
 	return taken(table, rows);
 }
 
@@ -98,7 +109,7 @@ function keysOf(keys: KeyTable, numbers: number[]): KeyTable {
 export function bySecond(narrow: SumsTable): SumsTable {
 	const groups = new Map<number | null, number[]>();
 	narrow.second.forEach((key, row) => groups.set(key, [...(groups.get(key) ?? []), row]));
-	const lists = [...groups.entries()].sort(([a], [b]) => (a ?? Infinity) - (b ?? Infinity));
+	const lists = [...groups.entries()].sort(([a], [b]) => placeOf(narrow.keys[1]!, a) - placeOf(narrow.keys[1]!, b) || (a ?? 0) - (b ?? 0));
 	const rows = lists.map(([, list]) => list);
 	const added = taken(narrow, rows.map((list) => list[0]!));
 	for (const name of [...SUMS, 'growth'] as const) added[name] = rows.map((list) => list.reduce((sum, row) => sum + narrow[name][row]!, 0));

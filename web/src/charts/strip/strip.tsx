@@ -115,7 +115,7 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 		<section class="strip" aria-label="time">
 			<div class="strip-area" style={{ height: `${FLAG_ROWS + props.plotHeight + AXIS_BELOW}px` }}>
 				<div class="strip-plot" ref={host} style={{ top: `${FLAG_ROWS}px` }} role="img" aria-label={plotWords(answer.data)} />
-				{answer.error ? <Failure message={answer.error.message} retry={answer.retry} /> : null}
+				{answer.error ? <Failure error={answer.error} retry={answer.retry} /> : null}
 				{curves && width ? (
 					<Overlay curves={curves} span={span} width={width - AXIS_LEFT - PLOT_RIGHT} height={props.plotHeight} series={answer.data} />
 				) : null}

@@ -1,0 +1,232 @@
+"""The web interface as one file (mallow export --to html): opened from file://, it shows what a server shows of the
+same recording, asks nobody, and says of the rest who has it."""
+import base64
+import gzip
+import json
+import re
+import subprocess
+import urllib.parse
+
+import pytest
+
+from conftest import need
+
+PAGES = ["overview", "flame", "tree", "sites", "source", "leaks", "churn", "distributions", "space", "mappings", "threads",
+         "errors", "mallopts"]
+# What a page says, but for controls that only one of both has.
+SAID = """const main = document.querySelector('main').cloneNode(true);
+main.querySelectorAll('.chips .plain, .chips .menu, .view-bar, .space > p, .strip-foot, .drawer-foot, .space-page, .bars-ends')
+    .forEach((one) => one.remove());
+// The file's graphs have more nodes than a server sends.
+if (main.querySelector('.flame-view, [role=treegrid]')) return main.querySelector('h1').textContent + main.querySelector('.chips').textContent;
+return main.textContent.replace(/Click a cell: who keeps it alive\\./, '').replace(/\\s+/g, ' ');"""
+
+
+def answers(path):
+    """What the file holds: its facts, and by question the answers in it, or why there is none."""
+    parts = dict(re.findall(r'<script type="application/gzip" id="([^"]+)">([^<]*)</script>', path.read_text()))
+    facts, *_ = [json.loads(gzip.decompress(base64.b64decode(parts["file"])))]
+    found = {}
+    for number, answer in enumerate(facts["answers"]):
+        data = parts.get(f"answer-{number}")
+        found[answer["of"]] = answer["failed"] if data is None else json.loads(gzip.decompress(base64.b64decode(data)))
+    return facts, found
+
+
+@pytest.fixture(scope="session")
+def exported(tool, recording, tmp_path_factory):
+    path = tmp_path_factory.mktemp("file") / "web_server.html"
+    tool("export", "--to", "html", "--sources", "-o", path, recording)
+    return path
+
+
+@pytest.fixture
+def file(browse, exported):
+    """The page in the file: open(place)."""
+    page = browse(f"file://{exported.parent}")
+    to = page.open
+    page.open = lambda place="": to(f"{exported.name}{place}")
+    return page
+
+
+@pytest.fixture(scope="session")
+def sourced(mallow, recording):
+    """A server that shows sources, as the file does."""
+    from servers import Server
+    server = Server(mallow, recording, "--sources")
+    yield server
+    server.end()
+
+
+DRAWER = """const drawer = document.querySelector('.drawer').cloneNode(true);
+drawer.querySelectorAll('.drawer-foot, .bars-ends').forEach((one) => one.remove());
+return drawer.textContent.replace(/\\s+/g, ' ').replace(/worker-\\d/g, 'worker');"""
+
+
+def difference(a, b):
+    at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+    return a[max(0, at - 60):at + 100], b[max(0, at - 60):at + 100]
+
+
+def said(page, places, script=SAID):
+    texts = {}
+    for place in places:
+        page.open(f"#/{place}")
+        assert not page.texts(".failure"), place
+        texts[place] = page.run(script)
+    page.check()    # tabs share what the browser logs
+    return texts
+
+
+def test_each_page_says_what_the_server_says(file, browse, sourced):
+    """Word by word, number by number."""
+    texts = said(file, PAGES)
+    for place, text in said(browse(sourced), PAGES).items():
+        assert texts[place] == text, (place, difference(texts[place], text))
+
+
+def test_moments_and_metrics(file, browse, sourced):
+    peak = sourced.json("/data/last/summary")["peak"]["at_ns"]
+    views = ("flame?", "tree?", "sites?", "sites?by=function&", "sites?by=module&sort=calls&", "distributions?")
+    settings = (f"range=moment:{peak}ns", *(f"metric={name}" for name in ("leaked", "calls", "temporary", "blocks", "slack")))
+    places = [view + setting for view in views for setting in settings]
+    texts = said(file, places)
+    for place, text in said(browse(sourced), places).items():
+        assert texts[place] == text, (place, difference(texts[place], text))
+
+
+def test_a_site_in_full(file, browse, sourced):
+    """The drawers of the largest sites and functions: sums, sizes, lifetimes, threads, stack. Workers do the same: which
+    of them comes first is chance."""
+    places = []
+    for by, column in (("site", "backtrace_id"), ("function", "name")):
+        sums = sourced.json(f"/data/last/sums?by={by}&count=5")
+        places += [f"sites?by={by}&sel={urllib.parse.quote(str(sums['keys'][0][column][key]), safe='')}" for key in sums["key"]]
+    texts = said(file, places, DRAWER)
+    for place, text in said(browse(sourced), places, DRAWER).items():
+        assert texts[place] == text, (place, difference(texts[place], text))
+
+
+def test_the_brush_has_the_moments_of_the_file(file, exported):
+    """A click takes the nearest one; a range is refused by a line; the menu names them."""
+    facts, _ = answers(exported)
+    times = [moment["at_ns"] for moment in facts["moments"]]
+    assert {moment["name"] for moment in facts["moments"]} >= {"peak", "end", "serving", "report job", "report done"}
+    file.open("#/sites")
+    file.drag(".strip-field", 0.3, 0.3)
+    found = re.search(r"range=moment:(\d+)ns", file.hash.replace("%3A", ":"))
+    assert found and int(found[1]) in times
+    file.drag(".strip-field", 0.3, 0.6)
+    assert "range=kept" not in file.hash
+    assert "mallow serve web_server.mallow" in file.text(".said")
+    file.click(".chips .menu > button")
+    file.click(".chips [role=menuitem]", "report done")
+    assert f"moment:{[one['at_ns'] for one in facts['moments'] if one['name'] == 'report done'][0]}ns" in file.hash.replace("%3A", ":")
+    assert not file.texts(".failure")
+
+
+def test_what_is_not_there_is_said(file):
+    for place in ("#/allocations", "#/processes", "#/compare", "#/sites?size_min=100", "#/flame?merge=lines"):
+        file.open(place)
+        assert "mallow serve web_server.mallow" in file.text(".failure"), place
+        assert not file.texts(".failure button"), place
+
+
+def test_search_and_zoom(file):
+    file.open("#/flame?find=cache_put")
+    assert "in stacks with “cache_put”" in file.text(".flame-switches.muted")
+    whole = file.text("h1")
+    file.open("#/flame?unfold=all")
+    assert file.text("h1").startswith(whole.split(",")[0]) and not file.texts(".failure")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", PAGES)
+def test_each_page_is_sound(file, name):
+    for theme, width in (("light", 1440), ("dark", 1440), ("light", 380)):
+        file.theme(theme)
+        file.size(width, 900)
+        file.open(f"#/{name}")
+        assert len(file.texts("h1")) == 1
+        assert not file.axe(), (theme, width)
+        assert file.run("return document.documentElement.scrollWidth") <= width
+    file.theme("light")
+
+
+def test_firefox_draws_it(exported, tmp_path):
+    """Another browser opens the file, and shows more than an empty page."""
+    need("firefox-esr")
+    picture = tmp_path / "page.png"
+    subprocess.run(["firefox-esr", "--headless", "--profile", tmp_path, "--window-size", "1440,900",
+                    "--screenshot", picture, f"file://{exported}"], check=True, timeout=120, capture_output=True)
+    assert picture.stat().st_size > 50000
+
+
+def test_filtered(tool, browse, recording, tmp_path):
+    """Conditions hold for the whole file, and the page says so."""
+    path = tmp_path / "some.html"
+    tool("export", "--to", "html", "--size-min", "1000", "-o", path, recording)
+    report = json.loads(tool("report", "--json", "--size-min", "1000", recording).stdout)
+    page = browse(f"file://{tmp_path}")
+    page.open("some.html#/sites")
+    assert "size ≥ 1000" in page.text(".chips")
+    assert int(re.sub(r"\D", "", page.run("return document.querySelector('.sum').title"))) == report["peak_bytes"]
+
+
+def test_anonymous(tool, recording, tmp_path):
+    """No path, no argument, no host; functions and file names stay."""
+    path = tmp_path / "anonymous.html"
+    tool("export", "--to", "html", "--anonymous", "-o", path, recording)
+    info = json.loads(tool("info", "--json", recording).stdout)
+    facts, found = answers(path)
+    text = json.dumps(found) + json.dumps(facts)
+    assert info["host"] and info["host"] not in text
+    for secret in (info["directory"], info["program"], str(recording.parent), "/usr/lib", "/home/"):
+        assert secret and secret not in text, secret
+    assert not re.search(r'"/(?!list)[^"]*/', text), "a text that begins as a path"
+    assert "web_server.cpp" in text and "cache_put" in text
+    shown = found["summary"]["facts"]
+    assert shown["arguments"] == [] and shown["environment"] is None and shown["host"] is None
+
+
+def test_sources_and_anonymous_exclude_each_other(tool, recording):
+    run = tool("export", "--to", "html", "--anonymous", "--sources", recording, check=False)
+    assert run.returncode == 2 and "exclude each other" in run.stderr
+
+
+def test_only_for_html(tool, recording):
+    for option in ("--nodes=10", "--anonymous", "--sources"):
+        run = tool("export", "--to", "pprof", "-o", "/dev/null", option, recording, check=False)
+        assert run.returncode == 2 and "is not for --to pprof" in run.stderr
+    run = tool("export", "--to", "html", "--nodes", "0", recording, check=False)
+    assert run.returncode == 2
+
+
+def test_nodes(tool, recording, tmp_path):
+    """So many of each graph, and what is left out is a number of its parent."""
+    path = tmp_path / "small.html"
+    tool("export", "--to", "html", "--nodes", "5", "-o", path, recording)
+    _, found = answers(path)
+    graphs = {of: graph for of, graph in found.items() if of.startswith("flame?")}
+    assert graphs and all(len(graph["parent"]) <= 5 for graph in graphs.values())
+    graph = next(graph for of, graph in graphs.items() if "metric=total&fold=none" in of)
+    children = [0] * len(graph["parent"])
+    for node, parent in enumerate(graph["parent"]):
+        if parent >= 0:
+            children[parent] += graph["bytes"][node]
+    for node, value in enumerate(graph["bytes"]):
+        assert children[node] + graph["own"][node] + graph["rest"][node] == value
+
+
+def test_what_check_leaves(tool, browse, recording, tmp_path):
+    """The page of a gate that broke begins with what broke; the exit status is the gate's."""
+    path = tmp_path / "gate.html"
+    run = tool("check", "--max-peak", "1M", "--max-leaked", "1G", "--html", path, recording, check=False)
+    assert run.returncode == 1
+    page = browse(f"file://{tmp_path}")
+    page.open("gate.html")
+    assert page.text(".checked pre").split() == run.stdout.split()
+    assert page.run("return document.querySelector('.checked').classList.contains('broken')")
+    assert not page.axe()
+    two = tool("check", "--max-peak", "1G", "--html", path, recording, recording.parent, check=False)
+    assert two.returncode == 3 and "--html wants one recording" in two.stderr
