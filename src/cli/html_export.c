@@ -28,6 +28,8 @@ struct err *html_export_write(struct buf *buf, const struct html_export *wanted)
 		.anonymous = wanted->anonymous,
 	};
 	const struct html_file_options options = {
+		.id = "last",
+		.sources = wanted->sources.served,
 		.nodes = wanted->nodes,
 		.anonymous = wanted->anonymous,
 		.name = base_name(wanted->path),

@@ -142,7 +142,8 @@ static struct err *put_line(struct html_file *file, const char *line, size_t len
 	cleanup(buf_deinit) struct buf target = BUF_EMPTY;
 	cleanup(buf_deinit) struct buf of = BUF_EMPTY;
 
-	buf_text(&target, line[0] == '/' ? "" : "/data/last/");
+	if (line[0] != '/')
+		buf_printf(&target, "/data/%s/", file->options->id);
 	fill(&target, file, line, length, file->options->conditions);
 	fill(&of, file, line, length, "");
 	if (!buf_string(&target) || !buf_string(&of))
@@ -273,7 +274,7 @@ static struct err *find_sources(struct html_file *file)
 	uint32_t frames;
 
 	recording_frames(dataset->recording, &frames);
-	if (!catalog_sources(file->catalog)->served)
+	if (!file->options->sources || !catalog_sources(file->catalog)->served)
 		return NULL;
 	dataset_lock(dataset);
 	for (uint32_t i = 0; i < frames && !err; i++) {
@@ -393,7 +394,9 @@ struct err *html_file_write(struct catalog *catalog, const struct html_file_opti
 		return buf_finish(&page);
 	snprintf(nodes, sizeof(nodes), "%ju", (uintmax_t)options->nodes);
 	file.values[NODES] = nodes;
-	err = catalog_find(catalog, "last", &file.dataset);
+	err = catalog_find(catalog, options->id, &file.dataset);
+	if (!err && !file.dataset)
+		err = err_create("no recording has the id '%s'", options->id);
 	if (err)
 		return err;
 	err = find_moments(&file);

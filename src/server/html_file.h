@@ -17,6 +17,8 @@
 #define HTML_FILE_NODES 20000u /* unless the user says otherwise */
 
 struct html_file_options {
+	const char *id;         /* the recording's, or "last" */
+	bool sources;           /* with the source files that the catalog shows */
 	uint64_t nodes;         /* so many of each flame graph, the widest; at least 1 */
 	bool anonymous;         /* the catalog's answers have no paths, arguments, host: said so */
 	const char *name;       /* the recording's file, for the command that shows all of it */
@@ -28,7 +30,7 @@ struct html_file_options {
 };
 
 /*
- * Writes the file of the catalog's last recording to buf. An error: there is no memory, or the
+ * Writes the file to buf. An error: there is no memory, or the
  * recording cannot be opened, or this mallow was built without the web interface.
  */
 struct err *html_file_write(struct catalog *catalog, const struct html_file_options *options,

@@ -27,6 +27,7 @@
 #define JSON    "application/json"
 #define TEXT    "text/plain; charset=utf-8"
 #define CSV     "text/csv; charset=utf-8"
+#define HTML    "text/html; charset=utf-8"
 #define SVG     "image/svg+xml"
 #define STREAM  "text/event-stream"
 #define BYTES   "application/octet-stream"

@@ -85,6 +85,7 @@ def test_each_page_says_what_the_server_says(file, browse, sourced):
         assert texts[place] == text, (place, difference(texts[place], text))
 
 
+@pytest.mark.long
 def test_moments_and_metrics(file, browse, sourced):
     peak = sourced.json("/data/last/summary")["peak"]["at_ns"]
     views = ("flame?", "tree?", "sites?", "sites?by=function&", "sites?by=module&sort=calls&", "distributions?")

@@ -1,0 +1,98 @@
+/* Text for other places: base64, URIs; and text without paths. */
+#include "check.h"
+
+#include <string.h>
+
+#include "analysis/names/anonymous.h"
+#include "base/compiler.h"
+#include "hosted/base64.h"
+#include "hosted/cleanup.h"
+#include "hosted/uri.h"
+
+static void in_base64(void **state)
+{
+	// RFC 4648, section 10.
+	static const char *const cases[][2] = {
+		{"", ""},
+		{"f", "Zg=="},
+		{"fo", "Zm8="},
+		{"foo", "Zm9v"},
+		{"foob", "Zm9vYg=="},
+		{"fooba", "Zm9vYmE="},
+		{"foobar", "Zm9vYmFy"},
+		{"\xff\xfe\xfd", "//79"},
+		{"\xfb\xef\xbe", "++++"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+		cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+
+		base64_put(&buf, cases[i][0], strlen(cases[i][0]));
+		assert_string_equal(buf_string(&buf), cases[i][1]);
+	}
+}
+
+/* Larger than the pieces in which it is made: what is made at once is the same as in two. */
+static void long_base64(void **state)
+{
+	cleanup(buf_deinit) struct buf whole = BUF_EMPTY;
+	cleanup(buf_deinit) struct buf parts = BUF_EMPTY;
+	char data[10000];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (char)(i * 7 + i / 256);
+	base64_put(&whole, data, sizeof(data));
+	for (size_t i = 0; i < sizeof(data); i += 3)
+		base64_put(&parts, data + i, sizeof(data) - i < 3 ? sizeof(data) - i : 3);
+	assert_string_equal(buf_string(&whole), buf_string(&parts));
+	assert_int_equal(whole.size, (sizeof(data) + 2) / 3 * 4);
+}
+
+static void in_uris(void **state)
+{
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+
+	(void)state;
+	uri_put(&buf, "/a b/^f\xc3\xbc[x]&y=1%~.c");
+	assert_string_equal(buf_string(&buf), "/a%20b/%5Ef%C3%BC%5Bx%5D%26y%3D1%25~.c");
+}
+
+static void without_paths(void **state)
+{
+	static const char *const cases[][2] = {
+		{"", ""},
+		{"main", "main"},
+		{"operator/(int, int)", "operator/(int, int)"},
+		{"a/b", "a/b"},
+		{"/", "/"},
+		{"/home/me/a.js", "a.js"},
+		{"/home/me/", "me/"},
+		{"LazyCompile:~run /home/me/a.js:10", "LazyCompile:~run a.js:10"},
+		{"py::run:/home/me/a.py", "py::run:a.py"},
+		{"{lambda at /src/a.cpp:3:1}(int)", "{lambda at a.cpp:3:1}(int)"},
+		{"f(\"/etc/x\", '/etc/y')", "f(\"x\", 'y')"},
+		{"run file:///home/me/a.mjs:1", "run file:a.mjs:1"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+		cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+
+		anonymous_put(&buf, cases[i][0]);
+		assert_string_equal(buf_string(&buf), cases[i][1]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(in_base64),
+		cmocka_unit_test(long_base64),
+		cmocka_unit_test(in_uris),
+		cmocka_unit_test(without_paths),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
