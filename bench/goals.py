@@ -20,6 +20,7 @@ LIVE, LIVE_HEAPTRACE, SAMPLED = 1 / 5, 1 / 20, 1.03     # added CPU by theirs; s
 LIVE_EACH, LIVE_SHARE, LIVE_REPORT_S = 48, 0.3, 1
 HUGE_LOAD_S, HUGE_ANSWER_S = 40, 1.5                  # of a hundred million
 HEADLINE_S, LOOKS = 0.3, 2                            # of ten million in 12 s; by one whole load
+FILE_MB, FILE_DRAWN_MS = 12, 1500
 FIRST_VIEW_MS, BRUSH_MS, TASK_MS, ZOOM_MS, BLANK_MS = 1000, 250, 100, 16, 100   # of the web interface
 TAB_MB, SCRIPT_KB = 150, 100
 DEEP_ANSWER_S = 1                                     # of many deep stacks
@@ -208,6 +209,13 @@ def of_web(seen, goals):
                                             f"{len(seen.scroll)} times: {max(seen.scroll):.0f} ms")
     goals.add(seen.tab <= TAB_MB, f"its tab's process takes <= {TAB_MB} MB: {seen.tab:.0f} MB")
     goals.add(seen.script <= SCRIPT_KB, f"its script is <= {SCRIPT_KB} kB as sent: {seen.script:.0f} kB")
+    if seen.file:
+        file = seen.file
+        million = file.bytes / file.nodes
+        goals.add(million <= FILE_MB, f"a million nodes of flame graphs take <= {FILE_MB} MB in the page as one file: "
+                                      f"{million:.1f} MB")
+        goals.add(min(file.drawn) <= FILE_DRAWN_MS, f"{table.count(file.drawn_nodes)} nodes are drawn <= {FILE_DRAWN_MS} ms "
+                                                    f"after it is opened: {min(file.drawn):.0f} ms")
 
 
 def section(results, pairs, scaling, lived=None, opened=None, deeply=None, grown=None, seen=None):

@@ -22,6 +22,7 @@ from place import TOP
 
 sys.path.insert(0, str(TOP / "tests" / "e2e" / "lib"))
 import browser  # noqa: E402
+import page_file  # noqa: E402
 
 ALLOCATIONS, ALLOCATIONS_FAST = 10_000_000, 1_000_000
 ROUNDS = 3
@@ -84,6 +85,7 @@ class Figures:
     tab: float = 0      # MB of private memory of the tab's process
     script: float = 0   # kB of its script as it is sent
     zoom: object = None  # a Zoom, of a recording of clang++
+    file: object = None  # page_file.Figures, of the same
 
 
 @dataclasses.dataclass
@@ -201,7 +203,10 @@ def measure(place, progress, fast=False):
         browsed(place, path, measure_large, rounds, found)
         if shutil.which("clang++"):
             progress("a large flame graph in a browser")
-            found.zoom = browsed(place, deep.record(place, folder), measure_zoom, rounds)
+            recording = deep.record(place, folder)
+            found.zoom = browsed(place, recording, measure_zoom, rounds)
+            progress("the page as one file")
+            found.file = page_file.measure(place, recording, rounds)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return lines_of(found), found
@@ -218,4 +223,10 @@ def lines_of(found):
     zoom = found.zoom
     return [*lines, f"zoom in a flame graph of {zoom.nodes:,} nodes: {table.pair(zoom.drawn, 1)} ms of script in a frame, "
             f"{max(zoom.drawn):.0f} at most;",
-            f"frames {table.pair(zoom.frames, 0)} ms apart; longest task {zoom.longest:.0f} ms"]
+            f"frames {table.pair(zoom.frames, 0)} ms apart; longest task {zoom.longest:.0f} ms", *lines_of_file(found.file)]
+
+
+def lines_of_file(file):
+    return [f"the same recording as one file: {file.size / 1e6:.1f} MB, made in {file.cpu:.1f} s of processor time;",
+            f"{file.nodes:,} nodes of flame graphs take {file.bytes / 1e6:.1f} MB; a graph of {file.drawn_nodes:,} nodes "
+            f"is drawn {table.pair(file.drawn, 0)} ms after navigation"]
