@@ -213,7 +213,7 @@ struct err *block_store_allocate(struct block_store *store, struct site_table *s
 	live->site = site;
 	live->thread = thread;
 	store->last.items[thread] = store->count;
-	site_table_born(sites, site, live->size, weight(store, live), ticks);
+	site_table_born(sites, site, live->size, weight(store, live), ticks, store->count - 1);
 	return NULL;
 }
 
