@@ -25,7 +25,6 @@ struct recording {
 	struct arena arena; /* strings */
 	struct recording_facts facts;
 	struct recording_summary summary;
-	uint64_t peak_block; /* of a filtered recording: filtered_peak_block() */
 	struct module_table modules;
 	struct frame_table frames;
 	struct stack_trie stacks;

@@ -18,9 +18,18 @@ void reading_deinit(struct reading *reading)
 	*reading = (struct reading){0};
 }
 
+/* Who holds a data set beside the last request that uses it: the catalog. */
+#define HELD_UNUSED 1
+
 void dataset_release(struct dataset *dataset)
 {
-	if (!dataset || __atomic_sub_fetch(&dataset->references, 1, __ATOMIC_ACQ_REL))
+	if (!dataset)
+		return;
+	// While the reference is there, no other data set can take over.
+	if (dataset->reading.growing &&
+	    __atomic_load_n(&dataset->references, __ATOMIC_RELAXED) == HELD_UNUSED + 1)
+		growing_give_back(dataset->reading.growing);
+	if (__atomic_sub_fetch(&dataset->references, 1, __ATOMIC_ACQ_REL))
 		return;
 	for (size_t i = 0; i < DATASET_SELECTIONS; i++)
 		selection_release(dataset->selections[i]);

@@ -130,6 +130,27 @@ static void pages_first(void **state)
 	spill_pages_max = 0;
 }
 
+/* One that says so is a file as soon as it is large, and stays what it is without its pages. */
+static void early(void **state)
+{
+	struct spill spill = {.early = true};
+
+	spill_pages_max = 100 * SPILL_HEAP_SIZE;
+	assert_true(spill_grow(&spill, SPILL_HEAP_SIZE - 1));
+	assert_int_equal(spill.kind, SPILL_HEAP);
+	spill_give_back(&spill);
+	memset(spill.data, 'x', spill.size);
+	assert_true(spill_grow(&spill, SPILL_HEAP_SIZE));
+	assert_int_equal(spill.kind, SPILL_FILE);
+	assert_true(spill.early);
+	memset((char *)spill.data + SPILL_HEAP_SIZE - 1, 'y', 1);
+	spill_give_back(&spill);
+	assert_int_equal(((char *)spill.data)[SPILL_HEAP_SIZE - 2], 'x');
+	assert_int_equal(((char *)spill.data)[SPILL_HEAP_SIZE - 1], 'y');
+	spill_deinit(&spill);
+	spill_pages_max = 0;
+}
+
 static void too_large(void **state)
 {
 	struct spill spill = {0};
@@ -146,7 +167,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_a_file), cmocka_unit_test(without_caches),
 		cmocka_unit_test(limited),   cmocka_unit_test(pages_first),
-		cmocka_unit_test(too_large),
+		cmocka_unit_test(early),     cmocka_unit_test(too_large),
 	};
 
 	spill_pages_max = 0;

@@ -29,12 +29,19 @@ void block_store_deinit(struct block_store *store)
 	vec_deinit(&store->ended);
 }
 
+void block_store_give_back(const struct block_store *store)
+{
+	for (int i = 0; i < BLOCK_COLUMN_COUNT; i++)
+		spill_give_back(&store->spills[i]);
+}
+
 static bool grow_column(struct block_store *store, enum block_column column, size_t rows,
 			size_t width)
 {
 	if ((column == BLOCK_COLUMN_free_stack && !store->free_stacks) ||
 	    (column == BLOCK_COLUMN_tag && !store->tagged))
 		return true;
+	store->spills[column].early = store->followed;
 	return spill_grow(&store->spills[column], rows * width);
 }
 
@@ -134,9 +141,11 @@ static struct err *displace(struct block_store *store, struct site_table *sites,
 /* Begins to keep tags, at the first block with one: those before it had none. */
 static struct err *begin_tags(struct block_store *store)
 {
-	if (!spill_grow(&store->spills[BLOCK_COLUMN_tag], store->capacity * sizeof(uint32_t)))
-		return err_no_memory();
 	store->tagged = true;
+	if (!grow_column(store, BLOCK_COLUMN_tag, store->capacity, sizeof(uint32_t))) {
+		store->tagged = false;
+		return err_no_memory();
+	}
 	store->rows.tag = store->spills[BLOCK_COLUMN_tag].data;
 	memset(store->rows.tag, 0, store->count * sizeof(uint32_t));
 	return NULL;
@@ -213,7 +222,7 @@ struct err *block_store_allocate(struct block_store *store, struct site_table *s
 	live->site = site;
 	live->thread = thread;
 	store->last.items[thread] = store->count;
-	site_table_born(sites, site, live->size, weight(store, live), ticks);
+	site_table_born(sites, site, live->size, weight(store, live), ticks, store->count - 1);
 	return NULL;
 }
 

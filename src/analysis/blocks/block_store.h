@@ -68,6 +68,7 @@ struct block_store {
 	/* Touches pages of rows to come, once there are many; NULL: none. */
 	struct page_toucher *toucher;
 	bool leisurely; /* there is no hurry: none is wanted */
+	bool followed;  /* rows come for as long as a program runs: spill.h, `early` */
 
 	struct address_table live;
 	VEC(struct displaced_block) displaced; /* [first_displaced …), by ticks */
@@ -85,6 +86,8 @@ struct block_store {
 };
 
 void block_store_deinit(struct block_store *store);
+/* spill_give_back() for all columns. */
+void block_store_give_back(const struct block_store *store);
 
 /*
  * How many ticks a free may be late, from now on; may be set again. false: some earlier free would

@@ -13,6 +13,12 @@ void block_times_deinit(struct block_times *times)
 	*times = (struct block_times){0};
 }
 
+void block_times_give_back(const struct block_times *times)
+{
+	spill_give_back(&times->allocated);
+	spill_give_back(&times->freed);
+}
+
 struct conversion {
 	const struct tick_clock *clock;
 	const struct block_rows *rows;
@@ -53,6 +59,7 @@ static bool grow(struct block_times *times, uint64_t count)
 
 	if (count <= times->capacity)
 		return true;
+	times->allocated.early = times->freed.early = true;
 	if (!spill_grow(&times->allocated, capacity * sizeof(uint64_t)) ||
 	    !spill_grow(&times->freed, capacity * sizeof(uint64_t)))
 		return false;

@@ -22,6 +22,8 @@ struct block_times {
 };
 
 void block_times_deinit(struct block_times *times);
+/* spill_give_back() for both. */
+void block_times_give_back(const struct block_times *times);
 
 /*
  * Gives the blocks that are in the store now their times by that clock, which is best the one of

@@ -130,7 +130,7 @@ static struct err *prepare(struct summing *summing)
 	input->sampled_count = (uint32_t)recording->memory.count;
 	for (size_t i = 0; !err && i < summing->piece_count; i++)
 		err = owned_facts_reserve(recording, &summing->pieces[i].sums);
-	return err ? err : facts_peak_find(&recording->summary, input);
+	return err ? err : facts_peak_find(recording, input);
 }
 
 /* Makes sums of the differences. */

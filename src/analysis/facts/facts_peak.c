@@ -1,7 +1,9 @@
 /* The peak of a recording: which allocation reached it, and what it were without a large block. */
 #include <stdlib.h>
 
+#include "analysis/blocks/live_changes.h"
 #include "analysis/facts/facts_steps.h"
+#include "analysis/recording_data.h"
 #include "hosted/cleanup.h"
 #include "hosted/lower_bound.h"
 
@@ -36,14 +38,17 @@ static uint64_t find_reached(const struct facts_input *input, uint64_t first, ui
 	return last;
 }
 
-struct err *facts_peak_find(const struct recording_summary *summary, struct facts_input *input)
+struct err *facts_peak_find(const struct recording *recording, struct facts_input *input)
 {
+	const struct recording_summary *summary = &recording->summary;
 	uint64_t first = lower_bound(input->blocks->allocated_ns, 0, input->blocks->count,
 				     summary->peak_time_ns);
 	uint64_t last = first;
 	auto_free uint64_t *freed = NULL;
 
-	input->peak = UINT64_MAX;
+	input->peak = site_table_peak_block(&recording->sites);
+	if (input->peak != UINT64_MAX)
+		return NULL;
 	if (!summary->peak_bytes || first == input->blocks->count)
 		return NULL;
 	while (last + 1 < input->blocks->count &&
@@ -57,22 +62,17 @@ struct err *facts_peak_find(const struct recording_summary *summary, struct fact
 	return NULL;
 }
 
-struct err *facts_peak_without(const struct facts_input *input, const uint64_t *numbers,
-			       struct large_block *large, uint32_t count)
+/* What is live without each of the large blocks, after each allocation of the window. */
+static void walk_without(const struct facts_input *input, const struct live_changes *changes,
+			 const uint64_t *numbers, struct large_block *large, uint32_t count,
+			 uint64_t *live)
 {
 	const struct block_columns *blocks = input->blocks;
-	auto_free uint64_t *freed = calloc(blocks->count + 1, sizeof(*freed));
-	uint64_t live = 0;
 
-	if (!freed)
-		return err_no_memory();
-	for (uint64_t i = 0; i < blocks->count; i++)
-		if (blocks->free_turn[i] != RECORDING_NONE)
-			freed[blocks->free_turn[i]] += bytes_of(input, i);
-	for (uint64_t i = 0; i < blocks->count; i++) {
-		live += bytes_of(input, i) - freed[i];
+	for (uint64_t i = changes->begin; i < changes->stop; i++) {
+		*live += changes->changes[i - changes->begin];
 		for (uint32_t j = 0; j < count; j++) {
-			uint64_t number = numbers[j], without = live;
+			uint64_t number = numbers[j], without = *live;
 
 			if (i >= number && i < blocks->free_turn[number])
 				without -= bytes_of(input, number);
@@ -82,5 +82,24 @@ struct err *facts_peak_without(const struct facts_input *input, const uint64_t *
 			}
 		}
 	}
-	return NULL;
+}
+
+struct err *facts_peak_without(const struct facts_input *input, const uint64_t *numbers,
+			       struct large_block *large, uint32_t count)
+{
+	cleanup(live_changes_deinit) struct live_changes changes = {
+		.blocks = input->blocks,
+		.sample_mean = input->sample_mean,
+		.end = input->blocks->count,
+	};
+	struct err *err = live_changes_begin(&changes);
+	uint64_t live = 0;
+	bool more = true;
+
+	while (!err && more) {
+		err = live_changes_next(&changes, &more);
+		if (!err && more)
+			walk_without(input, &changes, numbers, large, count, &live);
+	}
+	return err;
 }

@@ -40,13 +40,17 @@ static void add_step(struct facts_piece *piece, const struct facts_input *input,
 		chain->ends[size_class(blocks->size[to])] += weight;
 }
 
+/* Samples that are looked at one by one: most blocks end soon. */
+#define SAMPLES_NEAR 4
+
 /* The first sample of memory at that time or later, of those from `from` on. */
 static uint32_t sample_from(const struct facts_input *input, uint32_t from, uint64_t time_ns)
 {
-	uint32_t count = input->sampled_count;
+	uint32_t count = input->sampled_count, near = from + SAMPLES_NEAR;
 
-	if (from < count && input->sampled[from] >= time_ns)
-		return from;
+	for (; from < count && from < near; from++)
+		if (input->sampled[from] >= time_ns)
+			return from;
 	return (uint32_t)lower_bound(input->sampled, from, count, time_ns);
 }
 

@@ -32,7 +32,7 @@ static inline bool facts_at_peak(const struct facts_input *input, uint64_t block
 }
 
 /* facts_peak.c: finds input->peak, by what is known of the peak already. */
-struct err *facts_peak_find(const struct recording_summary *summary, struct facts_input *input);
+struct err *facts_peak_find(const struct recording *recording, struct facts_input *input);
 
 /* facts_peak.c: fills in what the peak were without each of the large blocks: numbers[]. */
 struct err *facts_peak_without(const struct facts_input *input, const uint64_t *numbers,

@@ -2,22 +2,35 @@
 
 #include <string.h>
 
+#include "analysis/blocks/block_bits.h"
 #include "analysis/blocks/block_temporary.h"
 #include "analysis/recording_data.h"
 #include "analysis/sites/sample_weight.h"
 #include "hosted/cleanup.h"
 
 /*
- * A matching block. Matching blocks are numbered in order of allocation. The frees between two of
- * their allocations are a list, in any order: a peak is reached by an allocation. All that the walk
- * needs of a block lies together, because frees reach blocks out of order.
+ * The walk goes over the allocations in their order, a window at a time:
+ *
+ *	blocks   0 ........................................... count
+ *	windows  |------ 0 ------|------ 1 ------|------ 2 ------|
+ *
+ * The frees between two allocations are a list, in any order: a peak is reached by an allocation.
+ * Most blocks end in the window in which they began. The others wait in a list of the window in
+ * which they end. So the walk takes as much memory for a long recording as for a short one.
  */
-#define END UINT32_MAX
+#define WINDOW ((uint64_t)1 << 10)
+#define END    UINT32_MAX
 
+/* A matching block. All that the walk needs lies together, because frees come out of order. */
 struct matching {
 	uint64_t size;
-	uint32_t site; /* the site in the copy */
-	uint32_t next; /* the next one in its list of frees */
+	uint64_t weight; /* how many it stands for */
+	uint32_t site;   /* the site in the copy */
+	uint32_t next;   /* the next one in its list of frees; of one that waits: when it ends */
+};
+
+struct waiting {
+	VEC(struct matching) blocks;
 };
 
 struct walk {
@@ -26,20 +39,27 @@ struct walk {
 	const struct block_columns *blocks;
 	struct recording *filtered;
 	uint32_t *site_of;         /* for each site its new one + 1; 0: none yet */
-	uint64_t *ranks;           /* for each word, how many blocks match before it */
-	struct matching *matching; /* all matching blocks, by number */
-	uint32_t *freed;           /* for each number, and the end: the list of frees before it */
-	uint64_t *weights;         /* for each number: how many it stands for; NULL: one */
+	struct matching *matching; /* of the window: its blocks by their place, then the others … */
+	size_t capacity;           /* … that end in it */
+	uint32_t *freed;           /* for each place in the window: the list of frees before it */
+	struct waiting *waiting;   /* for each window: blocks of earlier ones that end in it */
 };
+
+/* A block may end after the last allocation: that is one more place. */
+static uint64_t windows_of(const struct walk *walk)
+{
+	return walk->blocks->count / WINDOW + 1;
+}
 
 static void walk_deinit(struct walk *walk)
 {
 	recording_close(walk->filtered);
+	for (uint64_t i = 0; walk->waiting && i < windows_of(walk); i++)
+		vec_deinit(&walk->waiting[i].blocks);
 	free(walk->site_of);
-	free(walk->ranks);
 	free(walk->matching);
 	free(walk->freed);
-	free(walk->weights);
+	free(walk->waiting);
 }
 
 /*
@@ -61,39 +81,10 @@ static struct recording *make_filtered(const struct recording *recording)
 	filtered->views = NULL;
 	filtered->facts_cache = NULL;
 	filtered->pools = (struct pool_table){0};
-	filtered->peak_block = UINT64_MAX;
 	filtered->live_line = (struct live_line){0};
 	filtered->heap_errors = (struct heap_errors){0};
 	return filtered;
 }
-
-/* How many matching blocks come before that block. */
-static uint64_t rank(const struct walk *walk, uint64_t block)
-{
-	uint64_t below = (UINT64_C(1) << block % 64) - 1;
-
-	if (block >= walk->match->blocks)
-		return walk->match->count;
-	return walk->ranks[block / 64] +
-	       (uint64_t)__builtin_popcountll(walk->match->words[block / 64] & below);
-}
-
-static void find_ranks(struct walk *walk)
-{
-	uint64_t sum = 0;
-
-	for (uint64_t i = 0; i * 64 < walk->match->blocks; i++) {
-		walk->ranks[i] = sum;
-		sum += (uint64_t)__builtin_popcountll(walk->match->words[i]);
-	}
-}
-
-/* Loops over the matching blocks with their numbers: over the bits that are set in each word. */
-#define EACH_MATCH(match, block, number)                                                           \
-	for (uint64_t word_ = 0, number = 0; word_ * 64 < (match)->blocks; word_++)                \
-		for (uint64_t bits_ = (match)->words[word_], block;                                \
-		     bits_ && (block = word_ * 64 + (uint64_t)__builtin_ctzll(bits_), true);       \
-		     bits_ &= bits_ - 1, number++)
 
 static struct err *find_site(struct walk *walk, uint64_t block, uint32_t *ret)
 {
@@ -111,62 +102,98 @@ static struct err *find_site(struct walk *walk, uint64_t block, uint32_t *ret)
 	return NULL;
 }
 
-/* Gathers what the walk needs, in order of allocation. */
-static struct err *gather(struct walk *walk)
+static bool reserve(struct walk *walk, size_t count)
+{
+	struct matching *matching;
+
+	if (count <= walk->capacity)
+		return true;
+	matching = realloc(walk->matching, 2 * count * sizeof(*matching));
+	if (!matching)
+		return false;
+	walk->matching = matching;
+	walk->capacity = 2 * count;
+	return true;
+}
+
+/* Puts a block into the list of frees before that place in the window. */
+static void list(struct walk *walk, size_t number, uint64_t place)
+{
+	walk->matching[number].next = walk->freed[place];
+	walk->freed[place] = (uint32_t)number;
+}
+
+/* Takes the blocks of earlier windows that end in the one that begins there. */
+static bool take_waiting(struct walk *walk, uint64_t begin)
+{
+	__auto_type waiting = &walk->waiting[begin / WINDOW].blocks;
+
+	if (!reserve(walk, WINDOW + waiting->count))
+		return false;
+	for (size_t i = 0; i < waiting->count; i++) {
+		walk->matching[WINDOW + i] = waiting->items[i];
+		list(walk, WINDOW + i, waiting->items[i].next - begin);
+	}
+	vec_deinit(waiting);
+	return true;
+}
+
+/* Takes the matching blocks of the window. */
+static struct err *gather(struct walk *walk, uint64_t begin, uint64_t stop)
 {
 	uint64_t mean = walk->recording->facts.sample_mean;
+	uint64_t end = stop < walk->blocks->count ? stop : walk->blocks->count;
 
-	memset(walk->freed, 0xff, (walk->match->count + 1) * sizeof(*walk->freed));
-	EACH_MATCH(walk->match, block, number)
-	{
-		struct matching *matching = &walk->matching[number];
-		uint32_t turn = walk->blocks->free_turn[block];
-		struct err *err = find_site(walk, block, &matching->site);
+	memset(walk->freed, 0xff, WINDOW * sizeof(*walk->freed));
+	if (!take_waiting(walk, begin))
+		return err_no_memory();
+	for (uint64_t i = block_bits_next(walk->match->words, end, begin); i < end;
+	     i = block_bits_next(walk->match->words, end, i + 1)) {
+		struct matching *matching = &walk->matching[i - begin];
+		uint64_t turn = walk->blocks->free_turn[i];
+		struct err *err = find_site(walk, i, &matching->site);
 
 		if (err)
 			return err;
-		matching->size = walk->blocks->size[block];
-		if (walk->weights)
-			walk->weights[number] = sample_weight(mean, matching->size, block + 1);
+		matching->size = walk->blocks->size[i];
+		matching->weight = mean ? sample_weight(mean, matching->size, i + 1) : 1;
+		matching->next = (uint32_t)turn;
 		if (turn == RECORDING_NONE)
 			continue;
-		turn = (uint32_t)rank(walk, turn);
-		matching->next = walk->freed[turn];
-		walk->freed[turn] = (uint32_t)number;
+		if (turn < stop)
+			list(walk, i - begin, turn - begin);
+		else if (!vec_push(&walk->waiting[turn / WINDOW].blocks, *matching))
+			return err_no_memory();
 	}
 	return NULL;
 }
 
-static uint64_t weight(const struct walk *walk, uint64_t number)
+/* Takes the frees before that place in the window. */
+static void end_lives(struct walk *walk, uint64_t place)
 {
-	return walk->weights ? walk->weights[number] : 1;
-}
-
-/* Takes the frees before the matching allocation of that number, or before the end. */
-static void end_lives(struct walk *walk, uint64_t number)
-{
-	for (uint32_t i = walk->freed[number]; i != END; i = walk->matching[i].next)
+	for (uint32_t i = walk->freed[place]; i != END; i = walk->matching[i].next)
 		site_table_died(&walk->filtered->sites, walk->matching[i].site,
-				walk->matching[i].size, weight(walk, i), false);
+				walk->matching[i].size, walk->matching[i].weight, false);
 }
 
-static void add_up(struct walk *walk)
+static struct err *add_up(struct walk *walk)
 {
 	struct site_table *sites = &walk->filtered->sites;
+	uint64_t count = walk->blocks->count;
+	struct err *err = NULL;
 
-	EACH_MATCH(walk->match, block, number)
-	{
-		const struct matching *matching = &walk->matching[number];
+	for (uint64_t begin = 0; !err && begin <= count; begin += WINDOW) {
+		err = gather(walk, begin, begin + WINDOW);
+		for (uint64_t i = begin; !err && i < begin + WINDOW && i <= count; i++) {
+			const struct matching *matching = &walk->matching[i - begin];
 
-		uint64_t peak = sites->peak;
-
-		end_lives(walk, number);
-		site_table_born(sites, matching->site, matching->size, weight(walk, number),
-				walk->blocks->allocated_ns[block]);
-		if (sites->peak != peak)
-			walk->filtered->peak_block = block;
+			end_lives(walk, i - begin);
+			if (i < count && block_bits_has(walk->match->words, i))
+				site_table_born(sites, matching->site, matching->size,
+						matching->weight, walk->blocks->allocated_ns[i], i);
+		}
 	}
-	end_lives(walk, walk->match->count);
+	return err;
 }
 
 static struct err *add_temporary(struct walk *walk)
@@ -186,40 +213,29 @@ static struct err *add_temporary(struct walk *walk)
 
 uint64_t filtered_peak_block(const struct recording *filtered)
 {
-	return filtered->peak_block;
+	return site_table_peak_block(&filtered->sites);
 }
 
 struct err *filtered_create(const struct recording *recording, const struct filter_match *match,
 			    struct recording **ret)
 {
-	size_t count = match->count + 1;
-	bool sampled = recording->facts.sample_mean != 0;
 	cleanup(walk_deinit) struct walk walk = {
 		.recording = recording,
 		.match = match,
 		.blocks = &recording->blocks.columns,
 		.filtered = make_filtered(recording),
 		.site_of = calloc(recording->sites.sites.count + 1, sizeof(*walk.site_of)),
-		.ranks = malloc((match->blocks / 64 + 1) * sizeof(*walk.ranks)),
-		.matching = calloc(count, sizeof(*walk.matching)),
-		.freed = malloc(count * sizeof(*walk.freed)),
-		.weights = sampled ? malloc(count * sizeof(*walk.weights)) : NULL,
+		.freed = malloc(WINDOW * sizeof(*walk.freed)),
 	};
 	struct recording *filtered = walk.filtered;
 	struct err *err;
 
-	if (match->count >= END)
-		return err_create("%ju allocations match, more than %u cannot be added up",
-				  (uintmax_t)match->count, END - 1);
-	if (!walk.filtered || !walk.site_of || !walk.ranks || !walk.matching || !walk.freed ||
-	    sampled != (walk.weights != NULL))
+	walk.waiting = calloc(windows_of(&walk), sizeof(*walk.waiting));
+	if (!walk.filtered || !walk.site_of || !walk.freed || !walk.waiting)
 		return err_no_memory();
-	find_ranks(&walk);
-	err = gather(&walk);
+	err = add_up(&walk);
 	if (err)
 		return err;
-	if (filtered->sites.sites.count)
-		add_up(&walk);
 	err = add_temporary(&walk);
 	if (err)
 		return err;

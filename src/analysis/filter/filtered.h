@@ -12,7 +12,7 @@
  * Makes the copy, which the caller closes by recording_close(), before the original. Facts, sites
  * and summary are its own; all else it shares with the original: also frames and stacks, so names
  * of one are right for the other. Sites are in the order of their first matching blocks. The copy
- * has no blocks, pools or heap errors. An error: no memory, or 2^32 - 1 blocks or more match.
+ * has no blocks, pools or heap errors. The only error: no memory.
  *
  * Blocks that CULL only counted are in none of its sums, and temporary is not known then: 0. In a
  * sample sums stay estimates. What is exact in the original is exact in the copy: if all blocks

@@ -31,6 +31,7 @@ struct growing {
 	uint64_t late_ns;
 	unsigned int starts;
 	bool whole;                   /* the recording is to be read as a whole */
+	bool looked;                  /* growing_look() was called */
 	bool ending;                  /* growing_finish() was called */
 	recording_progress *progress; /* since then */
 	void *argument;
@@ -145,6 +146,7 @@ static struct err *start(struct growing *growing)
 		return NULL;
 	}
 	growing->recording->blocks.leisurely = !growing->ending;
+	growing->recording->blocks.followed = growing->looked;
 	return err ? err : load_open_streams(load);
 }
 
@@ -268,8 +270,10 @@ static struct err *take_written(struct growing *growing)
 
 struct err *growing_look(struct growing *growing, struct recording **ret)
 {
-	struct err *err = take_written(growing);
+	struct err *err;
 
+	growing->looked = true;
+	err = take_written(growing);
 	*ret = NULL;
 	if (!err && growing->recording) {
 		load_note_file(&growing->load);
@@ -279,6 +283,14 @@ struct err *growing_look(struct growing *growing, struct recording **ret)
 		return NULL;
 	give_up(growing);
 	return err ? err : read_whole(growing, ret);
+}
+
+void growing_give_back(const struct growing *growing)
+{
+	if (!growing->recording)
+		return;
+	block_store_give_back(&growing->recording->blocks);
+	block_times_give_back(&growing->times);
 }
 
 bool growing_goes_on(const struct growing *growing)

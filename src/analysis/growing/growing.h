@@ -40,6 +40,12 @@ struct err *growing_advance(struct growing *growing);
  */
 struct err *growing_look(struct growing *growing, struct recording **ret);
 
+/*
+ * Between two looks: lets the kernel have the pages of large columns, which it would else count as
+ * this process's until the memory is short. Any thread may call it that keeps others from looking.
+ */
+void growing_give_back(const struct growing *growing);
+
 /* Whether the next look, too, can cost only what is new. If not, nothing is kept for it. */
 bool growing_goes_on(const struct growing *growing);
 

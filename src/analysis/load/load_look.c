@@ -37,6 +37,7 @@ static struct err *copy_lists(const struct recording *recording, struct recordin
 		return err_no_memory();
 	look->sites.peak = recording->sites.peak;
 	look->sites.peak_ticks = recording->sites.peak_ticks;
+	look->sites.peak_block = recording->sites.peak_block;
 	look->sites.summary = recording->sites.summary;
 	err = facts_cache_create(&look->facts_cache);
 	return err || !look->blocks.wanted ? err : block_cache_create(&look->views);

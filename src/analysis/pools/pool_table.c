@@ -229,7 +229,7 @@ static struct err *take_allocation(struct pool_table *table, struct pool_place *
 	*known = index;
 	table->blocks.items[index] = block;
 	add_live(&table->all, block.size, ticks);
-	site_table_born(&table->sites.items[block.pool], block.site, block.size, 1, ticks);
+	site_table_born(&table->sites.items[block.pool], block.site, block.size, 1, ticks, index);
 	return NULL;
 }
 

@@ -55,6 +55,7 @@ struct err *site_table_make(struct site_table *table, uint32_t node, uint32_t *r
 void site_table_hold_peak(struct site_table *table)
 {
 	table->peak++;
+	table->peak_block = UINT64_MAX;
 	table->summary.peak_bytes = UINT64_MAX; // nothing exceeds it
 }
 

@@ -21,6 +21,7 @@ struct site_table {
 	VEC(uint64_t) saved;
 	uint64_t peak; /* number of the latest maximum */
 	uint64_t peak_ticks;
+	uint64_t peak_block;              /* whose allocation reached it: site_table_peak_block() */
 	struct recording_summary summary; /* live_bytes and leaked_blocks are kept up to date */
 };
 
@@ -60,9 +61,12 @@ static inline struct site *site_table_change(struct site_table *table, uint32_t 
 	return site;
 }
 
-/* count blocks of that size begin; more than one if a sample stands for others. */
+/*
+ * count blocks of that size begin; more than one if a sample stands for others. block: a number of
+ * the caller's.
+ */
 static inline void site_table_born(struct site_table *table, uint32_t index, uint64_t size,
-				   uint64_t count, uint64_t ticks)
+				   uint64_t count, uint64_t ticks, uint64_t block)
 {
 	struct recording_summary *summary = &table->summary;
 	struct site *site = site_table_change(table, index);
@@ -78,6 +82,7 @@ static inline void site_table_born(struct site_table *table, uint32_t index, uin
 	if (summary->live_bytes > summary->peak_bytes) {
 		table->peak++;
 		table->peak_ticks = ticks;
+		table->peak_block = block;
 		summary->peak_bytes = summary->live_bytes;
 		summary->peak_blocks = summary->leaked_blocks;
 	}
@@ -105,6 +110,15 @@ static inline void site_table_add(struct site_table *table, uint32_t index, uint
 	site->calls += calls;
 	site->total_bytes += bytes;
 	site->temporary += temporary;
+}
+
+/*
+ * The block whose allocation reached the peak. UINT64_MAX: nothing was ever live, or the table was
+ * not made of events.
+ */
+static inline uint64_t site_table_peak_block(const struct site_table *table)
+{
+	return table->peak ? table->peak_block : UINT64_MAX;
 }
 
 /* Keeps the present moment as the peak: later maxima do not count. */

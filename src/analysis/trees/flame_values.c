@@ -4,9 +4,10 @@
 
 #include "analysis/blocks/block_bits.h"
 #include "analysis/blocks/block_temporary.h"
+#include "analysis/blocks/live_changes.h"
+#include "analysis/recording_data.h"
 #include "analysis/sites/sample_weight.h"
 #include "hosted/cleanup.h"
-#include "hosted/lower_bound.h"
 #include "hosted/parallel.h"
 
 /* Fewer blocks than this are not worth a thread, and the values that it fills. */
@@ -132,54 +133,38 @@ static void take_site(struct flame_value *value, const struct site *site, enum f
 	}
 }
 
-/*
- * The only block allocated at the time of the recording's peak. BLOCK_NONE: there are several, or
- * none.
- */
-static uint64_t block_at_peak(const struct recording *recording)
+/* The block whose allocation made most of those live that match. BLOCK_NONE: none did. */
+static struct err *seek_peak(const struct pass *pass, uint64_t *ret)
 {
-	const struct block_columns *blocks = recording_blocks(recording);
-	uint64_t time = recording_summary(recording)->peak_time_ns;
-	uint64_t first = lower_bound(blocks->allocated_ns, 0, blocks->count, time);
+	cleanup(live_changes_deinit) struct live_changes changes = {
+		.blocks = pass->blocks,
+		.bits = pass->bits,
+		.sample_mean = pass->sample_mean,
+		.end = pass->blocks->count,
+	};
+	struct err *err = live_changes_begin(&changes);
+	uint64_t live = 0, most = 0;
+	bool more = true;
 
-	if (first == blocks->count || blocks->allocated_ns[first] != time ||
-	    (first + 1 < blocks->count && blocks->allocated_ns[first + 1] == time))
-		return BLOCK_NONE;
-	return first;
+	*ret = BLOCK_NONE;
+	while (!err && more) {
+		err = live_changes_next(&changes, &more);
+		for (uint64_t i = changes.begin; !err && more && i < changes.stop; i++) {
+			live += changes.changes[i - changes.begin];
+			if (live <= most)
+				continue;
+			most = live;
+			*ret = i;
+		}
+	}
+	return err;
 }
 
-/*
- * Finds the matching block whose allocation made most of them live. Of a recording without a filter
- * it is mostly known by its time.
- */
+/* Of a recording without a filter it is mostly known. */
 static struct err *find_peak(const struct recording *recording, struct pass *pass)
 {
-	const struct block_columns *blocks = pass->blocks;
-	auto_free int64_t *changes = NULL; // of live bytes, at the allocation of each block
-	int64_t live = 0, most = 0;
-
-	pass->peak = pass->bits ? BLOCK_NONE : block_at_peak(recording);
-	if (pass->peak != BLOCK_NONE)
-		return NULL;
-	changes = calloc(blocks->count + 1, sizeof(*changes));
-	if (!changes)
-		return err_no_memory();
-	BLOCK_BITS_EACH(pass->bits, blocks->count, i)
-	{
-		int64_t bytes = (int64_t)(weight_of(pass, i) * blocks->size[i]);
-
-		changes[i] += bytes;
-		if (blocks->free_turn[i] < blocks->count)
-			changes[blocks->free_turn[i]] -= bytes;
-	}
-	for (uint64_t i = 0; i < blocks->count; i++) {
-		live += changes[i];
-		if (live <= most)
-			continue;
-		most = live;
-		pass->peak = i;
-	}
-	return NULL;
+	pass->peak = pass->bits ? BLOCK_NONE : site_table_peak_block(&recording->sites);
+	return pass->peak != BLOCK_NONE ? NULL : seek_peak(pass, &pass->peak);
 }
 
 /* Sets the bits of blocks that match and were temporary. */

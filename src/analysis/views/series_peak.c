@@ -1,27 +1,14 @@
 /*
- * The most that was live within each step. Frees and allocations at equal times are told apart by
- * `free_turn`, so this walks over the allocations, in order:
- *
- *	live after allocation i  =  sizes of blocks 0 … i  -  sizes of those freed by turn i
- *
- * Each piece of the allocations is a table of changes, one for each turn. Blocks of the piece, and
- * those before it, are put into it.
+ * The most that was live within each step: a walk over the allocations in their order, because
+ * times may be equal (live_changes.h). Each piece of the allocations looks at all blocks before it,
+ * for what is live at its begin.
  */
 #include <stdlib.h>
 
+#include "analysis/blocks/live_changes.h"
 #include "analysis/views/series_data.h"
 #include "hosted/cleanup.h"
-#include "hosted/pages.h"
 #include "hosted/parallel.h"
-
-/*
- * Blocks live for long, so their changes are all over the table. Asked for so many blocks before,
- * its lines are there in time: ten million blocks take 20 % less.
- */
-#define AHEAD 32
-
-/* The most allocations of a piece: a table of 64 MB. Each piece looks at all blocks before it. */
-#define PIECE_MOST ((uint64_t)1 << 23)
 
 struct peak_piece {
 	uint64_t *most;      /* [step]: the most after an allocation in it */
@@ -36,64 +23,43 @@ struct peaking {
 	struct peak_piece *pieces;
 };
 
-/*
- * Puts the changes by blocks below `end` at the turns from `first` on into the table. Returns what
- * was live before.
- */
-static uint64_t put_changes(const struct series_job *job, uint64_t first, uint64_t end,
-			    uint64_t *changes)
-{
-	const struct block_columns *blocks = job->blocks;
-	const uint64_t *bits = job->query->bits, *size = blocks->size;
-	const uint32_t *free_turn = blocks->free_turn;
-	uint64_t live = 0;
-
-	for (uint64_t i = block_bits_next(bits, first, 0); i < first;
-	     i = block_bits_next(bits, first, i + 1)) {
-		uint64_t turn = free_turn[i], bytes;
-
-		if (turn < first)
-			continue;
-		bytes = series_weight(job, i) * size[i];
-		live += bytes;
-		if (turn < end)
-			changes[turn - first] -= bytes;
-	}
-	for (uint64_t i = block_bits_next(bits, end, first); i < end;
-	     i = block_bits_next(bits, end, i + 1)) {
-		uint64_t turn = free_turn[i], bytes = series_weight(job, i) * size[i];
-		uint64_t ahead = i + AHEAD < end ? free_turn[i + AHEAD] : end;
-
-		if (ahead < end)
-			__builtin_prefetch(&changes[ahead - first], 1);
-		changes[i - first] += bytes;
-		if (turn < end)
-			changes[turn - first] -= bytes;
-	}
-	return live;
-}
-
-static void walk(const struct series_job *job, uint64_t first, uint64_t end,
-		 const uint64_t *changes, uint64_t live, struct peak_piece *ret)
+/* Walks over the allocations of the window. *live: bytes before it, and then after it. */
+static void walk(const struct series_job *job, const struct live_changes *changes, uint64_t *live,
+		 struct peak_piece *ret)
 {
 	const uint64_t *bits = job->query->bits, *ends = job->series->ends;
 	const uint64_t *allocated_ns = job->blocks->allocated_ns;
 	struct peak_piece piece = *ret;
 	uint32_t step = 0;
 
-	for (uint64_t i = first; i < end; i++) {
-		live += changes[i - first];
+	for (uint64_t i = changes->begin; i < changes->stop; i++) {
+		*live += changes->changes[i - changes->begin];
 		if (!block_bits_has(bits, i) || !series_has(job, allocated_ns[i]))
 			continue;
 		step = series_step_near(ends, step, allocated_ns[i]);
-		if (live > piece.most[step])
-			piece.most[step] = live;
-		if (piece.peak_block == RECORDING_NONE || live > piece.bytes) {
-			piece.bytes = live;
+		if (*live > piece.most[step])
+			piece.most[step] = *live;
+		if (piece.peak_block == RECORDING_NONE || *live > piece.bytes) {
+			piece.bytes = *live;
 			piece.peak_block = (uint32_t)i;
 		}
 	}
 	*ret = piece;
+}
+
+static struct err *walk_all(const struct series_job *job, struct live_changes *changes,
+			    struct peak_piece *piece)
+{
+	struct err *err = live_changes_begin(changes);
+	uint64_t live = changes->live;
+	bool more = true;
+
+	while (!err && more) {
+		err = live_changes_next(changes, &more);
+		if (!err && more)
+			walk(job, changes, &live, piece);
+	}
+	return err;
 }
 
 static void find_piece(void *argument, size_t number)
@@ -102,19 +68,20 @@ static void find_piece(void *argument, size_t number)
 	const struct series_job *job = peaking->job;
 	struct peak_piece *piece = &peaking->pieces[number];
 	uint64_t first = job->first + number * peaking->length, end = first + peaking->length;
-	uint64_t *changes, live;
+	cleanup(live_changes_deinit) struct live_changes changes = {
+		.blocks = job->blocks,
+		.bits = job->query->bits,
+		.sample_mean = job->sample_mean,
+		.first = first,
+		.end = end < job->end ? end : job->end,
+	};
+	struct err *err;
 
-	if (end > job->end)
-		end = job->end;
-	if (first >= end)
+	if (first >= changes.end)
 		return;
-	changes = pages_alloc((end - first) * sizeof(*changes));
-	piece->failed = !changes;
-	if (!changes)
-		return;
-	live = put_changes(job, first, end, changes);
-	walk(job, first, end, changes, live, piece);
-	pages_free(changes, (end - first) * sizeof(*changes));
+	err = walk_all(job, &changes, piece);
+	piece->failed = err;
+	err_destroy(err);
 }
 
 struct live_count {
@@ -198,9 +165,7 @@ struct err *series_find_peak(struct series_job *job)
 	struct series *series = job->series;
 	uint32_t steps = series->steps, peak;
 	uint64_t allocations = job->end - job->first;
-	size_t fewest = (size_t)(allocations / PIECE_MOST + 1);
-	size_t most_at_once = parallel_pieces(allocations, SERIES_PIECE);
-	size_t count = fewest > most_at_once ? fewest : most_at_once;
+	size_t count = parallel_pieces(allocations, SERIES_PIECE);
 	auto_free struct peak_piece *pieces = calloc(count, sizeof(*pieces));
 	auto_free uint64_t *most = calloc(count * steps, sizeof(*most));
 	struct peaking peaking = {job, allocations / count + 1, pieces};

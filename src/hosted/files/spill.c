@@ -71,12 +71,14 @@ static bool take_blocks(int fd, size_t size)
 /* Moves the content to memory of another kind. pages: that memory; MAP_FAILED: there is none. */
 static bool move_to(struct spill *spill, void *pages, size_t size, enum spill_kind kind, int fd)
 {
+	bool early = spill->early;
+
 	if (pages == MAP_FAILED)
 		return false;
 	if (spill->size)
 		memcpy(pages, spill->data, spill->size);
 	spill_deinit(spill);
-	*spill = (struct spill){.data = pages, .kind = kind, .fd = fd};
+	*spill = (struct spill){.data = pages, .kind = kind, .fd = fd, .early = early};
 	count_pages(spill, size);
 	spill->size = size;
 	return true;
@@ -125,7 +127,8 @@ static bool grow_mapped(struct spill *spill, size_t size)
 
 	if (spill->kind == SPILL_FILE)
 		return grow_in_place(spill, size) || move_to_pages(spill, size);
-	if (!may_be_pages(in_place ? size - spill->size : size) && move_to_file(spill, size))
+	if ((spill->early || !may_be_pages(in_place ? size - spill->size : size)) &&
+	    move_to_file(spill, size))
 		return true;
 	return in_place ? grow_in_place(spill, size) : move_to_pages(spill, size);
 }
@@ -166,4 +169,11 @@ void spill_settle(struct spill *spill, size_t size)
 	(void)!ftruncate(spill->fd, (off_t)size);
 	close(spill->fd);
 	spill->fd = -1;
+}
+
+void spill_give_back(const struct spill *spill)
+{
+	// If this fails, the pages stay where they are, and nothing else happens.
+	if (spill->kind == SPILL_FILE)
+		(void)madvise(spill->data, spill->size, MADV_DONTNEED);
 }

@@ -8,6 +8,10 @@
  * name in the cache folder: the kernel writes it to the disk when memory is short. A page of such a
  * file costs several times what a page of memory does, so it is not the first choice. If no file
  * can be made, or the disk is full, the table is in pages whatever their number.
+ *
+ * A table that grows for as long as some program runs is better a file as soon as it is large
+ * (`early`): then the memory that only this process can use does not grow with it. Of a file the
+ * kernel may take any page at any time; spill_give_back() says that now is a good time.
  */
 #ifndef MALLOW_HOSTED_FILES_SPILL_H
 #define MALLOW_HOSTED_FILES_SPILL_H
@@ -30,7 +34,8 @@ struct spill {
 	void *data; /* moves when it grows */
 	size_t size;
 	enum spill_kind kind;
-	int fd; /* of SPILL_FILE until spill_settle() */
+	int fd;     /* of SPILL_FILE until spill_settle() */
+	bool early; /* the owner may set it: SPILL_FILE comes at once after SPILL_HEAP */
 };
 
 /*
@@ -44,6 +49,12 @@ bool spill_grow(struct spill *spill, size_t size);
  * and closes the descriptor. Changes nothing if the memory is on the heap, or size is 0.
  */
 void spill_settle(struct spill *spill, size_t size);
+
+/*
+ * Takes the pages of SPILL_FILE out of this process's resident memory. The content stays: what is
+ * touched again comes from the kernel's cache of files, or from the disk.
+ */
+void spill_give_back(const struct spill *spill);
 
 void spill_deinit(struct spill *spill);
 
