@@ -12,6 +12,12 @@
 CLEANUP_DEFINE(struct flame *, flame_destroy);
 CLEANUP_DEFINE(struct selection *, selection_release);
 
+static const char *const metrics[FLAME_METRICS] = {
+	[FLAME_PEAK] = "peak",           [FLAME_TOTAL] = "total",   [FLAME_CALLS] = "calls",
+	[FLAME_TEMPORARY] = "temporary", [FLAME_LEAKED] = "leaked", [FLAME_SLACK] = "slack",
+	[FLAME_BLOCKS] = "blocks",
+};
+
 static struct err *take_options(const struct request *request, struct flame_options *options,
 				struct reply *reply)
 {
@@ -28,6 +34,7 @@ static struct err *take_options(const struct request *request, struct flame_opti
 		.root = request->texts[PARAMETER_FLAME_ROOT],
 		.cut = CUT_STANDARD,
 		.most = MAX_STANDARD,
+		.counts = request->choices[PARAMETER_FLAME_COLUMNS] == 1,
 	};
 	if (request->given[PARAMETER_FLAME_CUT])
 		options->cut = request->numbers[PARAMETER_FLAME_CUT];
@@ -85,10 +92,24 @@ static void put_ids_and_parents(struct json_writer *json, const struct flame *fl
 		json_end(json);                                                                    \
 	} while (0)
 
-static void put_flame(struct json_writer *json, const struct flame *flame, const char *metric)
+static void put_counts(struct json_writer *json, const struct flame *flame, bool counts)
+{
+	if (counts) {
+		PUT_COLUMN(json, flame, "calls", calls);
+		PUT_COLUMN(json, flame, "temporary", temporary);
+		return;
+	}
+	json_key(json, "calls");
+	json_null(json);
+	json_key(json, "temporary");
+	json_null(json);
+}
+
+static void put_flame(struct json_writer *json, const struct flame *flame,
+		      const struct flame_options *options)
 {
 	json_object(json);
-	json_field_text(json, "metric", metric);
+	json_field_text(json, "metric", metrics[options->metric]);
 	put_names(json, flame);
 	put_ids_and_parents(json, flame);
 	PUT_COLUMN(json, flame, "name", name);
@@ -100,15 +121,17 @@ static void put_flame(struct json_writer *json, const struct flame *flame, const
 	PUT_COLUMN(json, flame, "age", age_ns);
 	PUT_COLUMN(json, flame, "rest", rest);
 	PUT_COLUMN(json, flame, "more", more);
+	put_counts(json, flame, options->counts);
 	json_end(json);
 }
 
 /* Writes the graph of a difference, and both sides of its nodes. */
-static void put_change(struct json_writer *json, const struct flame *flame, const char *metric)
+static void put_change(struct json_writer *json, const struct flame *flame,
+		       const struct flame_options *options)
 {
 	json_object(json);
 	json_key(json, "flame");
-	put_flame(json, flame, metric);
+	put_flame(json, flame, options);
 	PUT_COLUMN(json, flame, "before", sides[DIFF_BEFORE]);
 	PUT_COLUMN(json, flame, "after", sides[DIFF_AFTER]);
 	json_end(json);
@@ -157,11 +180,6 @@ static struct err *find_flame(struct request *request, struct reply *reply,
 
 struct err *route_flame(struct request *request, struct reply *reply)
 {
-	static const char *const metrics[FLAME_METRICS] = {
-		[FLAME_PEAK] = "peak",           [FLAME_TOTAL] = "total",   [FLAME_CALLS] = "calls",
-		[FLAME_TEMPORARY] = "temporary", [FLAME_LEAKED] = "leaked", [FLAME_SLACK] = "slack",
-		[FLAME_BLOCKS] = "blocks",
-	};
 	cleanup(flame_destroy_at) struct flame *flame = NULL;
 	cleanup(selection_release_at) struct selection *before = NULL;
 	struct flame_side sides[DIFF_SIDES] = {0};
@@ -182,8 +200,8 @@ struct err *route_flame(struct request *request, struct reply *reply)
 		return err;
 	json_init(&json, &buf, false);
 	if (request->before)
-		put_change(&json, flame, metrics[options.metric]);
+		put_change(&json, flame, &options);
 	else
-		put_flame(&json, flame, metrics[options.metric]);
+		put_flame(&json, flame, &options);
 	return reply_whole(reply, &buf);
 }

@@ -77,6 +77,7 @@ TARGETS = {
               f"/data/{LAMP}/flame?metric=slack&root=0.0",
               "/data/last/flame?metric=temporary&merge=files",
               "/data/last/flame?metric=blocks",
+              "/data/last/flame?columns=all&fold=plumbing",
               "/data/last/flame?size_min=64G",
               f"/data/last/flame?b.id={LAMP}&show=grew&cut=10",
               "/data/last/flame?metric=leaked&to=6s&b.to=3s"],

@@ -30,6 +30,9 @@ def test_call_tree(page, server):
     assert short(flame["bytes"][0]) in words(page)
     first = page.texts(".grid-row:first-child > div")
     assert first[1].replace(NBSP, " ") == short(flame["bytes"][0])
+    full = server.json("/data/last/flame", columns="all")
+    assert [full["calls"][0], full["temporary"][0]] == [server.json("/data/last/sums")["all"][name] for name in ("calls", "temporary")]
+    assert f"{full['calls'][0]:,}" in first and any(text.startswith(f"{full['temporary'][0]:,} ") for text in first)
     page.click("button", "close all")
     rows = len(page.texts(".grid-row"))
     page.click(".grid-row:first-child .tree-sign")  # closes all

@@ -9,6 +9,7 @@ import { SiteName } from '../components/site_name';
 import { dataPath, go, linkTo, place, plainConditions } from '../state/state';
 import { shortName } from '../text/names';
 import { formatBytes, formatCount, formatPercent } from '../text/units';
+import { TEMPORARY } from './moment_words';
 import { FindingCards } from './overview_findings';
 
 const ROWS = 20;
@@ -140,7 +141,7 @@ export function Churn() {
 					/>
 				)}
 			</Shown>
-			<p class="muted">Temporary: freed with no other allocation by the same thread in between.</p>
+			<p class="muted">Temporary: {TEMPORARY}.</p>
 			<Shown answer={chains} height={200}>
 				{(sums) => (
 					<TopFunctions

@@ -21,6 +21,9 @@ export function metricWords(): string {
 	return { calls: 'calls', temporary: 'temporary calls', slack: 'slack', leaked: 'never freed' }[metric];
 }
 
+/** What a temporary call is. */
+export const TEMPORARY = 'freed with no other allocation by the same thread in between';
+
 /** Of bytes and blocks that live, the moment; other numbers are of all that matches. */
 export const whenWords = (): string => {
 	const { column } = measure.value;

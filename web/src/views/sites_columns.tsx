@@ -1,11 +1,12 @@
 /* The columns of the table of sites. */
 import { signal } from '@preact/signals';
-import { Bytes, Count, Share } from '../components/amount';
+import { Bytes, Count, CountPart, Share } from '../components/amount';
 import { SiteName } from '../components/site_name';
 import { FLUID, type Column } from '../components/table';
 import { Spark } from '../charts/spark';
 import type { Measure } from '../state/measure';
 import { formatBytes, formatChange, formatPercent, formatTime } from '../text/units';
+import { TEMPORARY } from './moment_words';
 import type { SiteRow } from './site_key';
 
 const KEY = 'mallow.columns';
@@ -106,15 +107,8 @@ export function siteColumns(measure: Measure, chosen: readonly Optional[]): Colu
 		{ name: 'calls', head: 'calls', width: '88px', sort: 'calls', cell: ({ sums, row }) => <Count value={sums.calls[row] ?? 0} /> },
 		{
 			name: 'temporary', head: 'temporary', width: '120px', sort: 'temporary',
-			title: 'freed with no other allocation by the same thread in between',
-			cell: ({ sums, row }) =>
-				sums.temporary[row] ? (
-					<>
-						<Count value={sums.temporary[row]!} /> <span class="muted">{formatPercent(sums.temporary[row]!, sums.calls[row] ?? 0)}</span>
-					</>
-				) : (
-					'0'
-				),
+			title: TEMPORARY,
+			cell: ({ sums, row }) => <CountPart value={sums.temporary[row] ?? 0} whole={sums.calls[row] ?? 0} />,
 		},
 		{
 			name: 'mean', head: 'mean size', width: '88px',

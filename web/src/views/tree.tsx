@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Flame, FlameChange } from '../api/generated';
 import { fetchAnswer, useAnswer } from '../api/answer';
 import { ApiError, target } from '../api/client';
-import { Count, Share } from '../components/amount';
+import { Count, CountPart, Share } from '../components/amount';
 import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
@@ -13,7 +13,7 @@ import { say } from '../state/say';
 import { conditions, dataPath, go, isDifference, place } from '../state/state';
 import { exactly, shortName } from '../text/names';
 import { formatBytes, formatChange, formatCount, formatExact, formatPercent, formatTime } from '../text/units';
-import { metricWords, whenWords } from './moment_words';
+import { metricWords, TEMPORARY, whenWords } from './moment_words';
 import { merge, type Merge } from './flame_query';
 import { downToFork, hidesChildren, openAtFirst, opens, rowsOf, treeOf, type TreeNode, type TreeRow } from './tree_nodes';
 import '../styles/tree.css';
@@ -34,7 +34,7 @@ const MERGES: { value: Merge; text: string }[] = [
 	{ value: 'modules', text: 'modules' },
 ];
 
-const params = () => ({ ...conditions.value, metric: measure.value.flame, direction: way(), merge: merge() });
+const params = () => ({ ...conditions.value, metric: measure.value.flame, direction: way(), merge: merge(), columns: isDifference.value ? '' : 'all' });
 
 function NameCell({ row }: { row: TreeRow }) {
 	const { node, level, rest } = row;
@@ -81,6 +81,11 @@ function columnsOf(whole: number, change: boolean): Column<TreeRow>[] {
 		{
 			name: 'leaked', head: 'never freed', width: '104px', title: 'of these blocks',
 			cell: ({ node, rest }) => (rest || !node.leaked ? '' : <span class="never-freed">{formatBytes(node.leaked)}</span>),
+		},
+		{ name: 'calls', head: 'calls', width: '88px', title: 'of all that matches', cell: ({ node, rest }) => (rest ? '' : <Count value={node.calls} />) },
+		{
+			name: 'temporary', head: 'temporary', width: '120px', title: TEMPORARY,
+			cell: ({ node, rest }) => (rest ? '' : <CountPart value={node.temporary} whole={node.calls} />),
 		},
 		{ name: 'age', head: 'mean age', width: '88px', cell: ({ node, rest }) => (rest ? '' : formatTime(node.age)) },
 	];
