@@ -124,6 +124,7 @@ TARGETS = {
     "sums": [
         "/data/last/sums?spark=4",
         "/data/last/sums?by=function&sort_by=leaked&shapes=true",
+        "/data/last/sums?by=function&position_in_chain_min=1&sort_by=calls&chains=true",
         "/data/last/sums?by=function&inclusive=true&sort_by=total&order=asc&skip=1&count=3",
         "/data/last/sums?by=size,lifetime&lifetime=only_leaked",
         "/data/last/sums?by=thread,free_thread&count=2",

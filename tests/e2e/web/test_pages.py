@@ -71,9 +71,17 @@ def test_churn(page, server):
     page.open("#/churn")
     sums = server.json("/data/last/sums", by="function", sort_by="temporary", count=1)
     assert f"{sums['all']['temporary']:,} of {sums['all']['calls']:,} calls are temporary" in words(page)
-    steps = server.json("/data/last/sums", by="function", position_in_chain_min=1, count=1)["all"]["calls"]
-    assert f"{steps:,} are steps of realloc" in words(page) and steps
-    assert "16.4 KB at once covers" in words(page, ".findings")
+    sums = server.json("/data/last/sums", by="function", position_in_chain_min=1, sort_by="calls", chains="true")
+    steps, chains = sums["all"]["calls"], sums["chains"]
+    assert f"{steps:,} are steps of realloc" in words(page) and sum(chains["steps"]) == steps > 0
+    assert f"{short(chains['reserve'][0])} at once covers" in words(page, ".findings")
+    row = words(page, "section[aria-label='Steps of realloc'] tbody tr")
+    for text in (f"{chains['steps'][0]:,}", f"{chains['ended'][0]:,}", short(chains["copied"][0]),
+                 f"{short(chains['reserve'][0])} covers", "read_body"):
+        assert text in row
+    found = next(one for one in server.json("/data/last/findings")["findings"] if one["kind"] == "realloc_chains")
+    assert [found["numbers"][name] for name in ("calls", "copied_bytes", "chains", "reserve_bytes", "reserved_chains")] \
+        == [chains[name][0] for name in ("steps", "copied", "ended", "reserve", "covered")]
 
 
 @pytest.mark.long
