@@ -91,13 +91,22 @@ function bandSeries(curves: StripCurves): uPlot.Series[] {
 	);
 	if (curves.line)
 		series.push({ label: curves.line.name, stroke: colour('text'), width: 1.5, points: { show: false } });
+	if (curves.kept)
+		series.push({
+			label: 'pages kept',
+			stroke: colour('text'),
+			width: 1.5,
+			dash: [4, 3],
+			spanGaps: true,
+			points: { show: true, size: 5, fill: colour('ground'), stroke: colour('text') },
+		});
 	return series;
 }
 
 /** The columns that uPlot wants for bandSeries(). */
 function columns(curves: StripCurves): uPlot.AlignedData {
 	const edges = stacked(curves.bands).reverse();
-	return [curves.x, ...edges, ...(curves.line ? [curves.line.values] : [])] as uPlot.AlignedData;
+	return [curves.x, ...edges, ...(curves.line ? [curves.line.values] : []), ...(curves.kept ? [curves.kept] : [])] as uPlot.AlignedData;
 }
 
 export interface StripPlot {

@@ -21,6 +21,7 @@ import { dragged, type Drag, type Hold } from './drag';
 import { placeFlags, snap } from './flags';
 import { HoverBox } from './hover_box';
 import { AXIS_BELOW, AXIS_LEFT, drawStrip, PLOT_RIGHT, type StripPlot } from './plot';
+import { useKeptPages } from './kept_pages';
 import { nearestStep, rateCurves, stripCurves, type StripCurves } from './strip_data';
 import { LateChoice, Legend } from './legend';
 import '../../styles/strip.css';
@@ -107,7 +108,9 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 	const answer = useSeries(span);
 	const rates = place.value.page === 'overview' && place.value.view.by === RATES;
 	const whole = !(place.value.page === 'overview' && place.value.view.by) && !Object.keys(standingConditions.value).length;
-	const curves = useMemo(() => (answer.data ? (rates ? rateCurves(answer.data) : stripCurves(answer.data, whole, facts.value?.writing)) : null), [answer.data, rates, facts.value?.writing]);
+	const kept = useKeptPages(answer.data);
+	const plain = useMemo(() => (answer.data ? (rates ? rateCurves(answer.data) : stripCurves(answer.data, whole, facts.value?.writing)) : null), [answer.data, rates, facts.value?.writing]);
+	const curves = useMemo(() => plain && { ...plain, kept }, [plain, kept]);
 	usePeakOfRange();
 	usePlot(host, curves, width, props.plotHeight + AXIS_BELOW, span);
 	return (
@@ -115,6 +118,11 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 			<div class="strip-area" style={{ height: `${FLAG_ROWS + props.plotHeight + AXIS_BELOW}px` }}>
 				<div class="strip-plot" ref={host} style={{ top: `${FLAG_ROWS}px` }} role="img" aria-label={plotWords(answer.data)} />
 				{answer.error ? <Failure message={answer.error.message} retry={answer.retry} /> : null}
+				{kept ? (
+					<div class="strip-note" style={{ top: `${FLAG_ROWS + 2}px`, left: `${AXIS_LEFT + 6}px` }}>
+						<span class="line-key dashed" /> pages that live blocks keep
+					</div>
+				) : null}
 				{curves && width ? (
 					<Overlay curves={curves} span={span} width={width - AXIS_LEFT - PLOT_RIGHT} height={props.plotHeight} series={answer.data} />
 				) : null}

@@ -5,6 +5,9 @@ import { formatBytes, formatShort } from '../../text/units';
 
 type Column = Float64Array<ArrayBuffer>;
 
+/** Bytes of pages at each step's end; null where it was not asked, or not answered yet. */
+export type KeptPages = (number | null)[];
+
 export interface Band {
 	/** A colour of styles/tokens.css, or of the modules' palette. */
 	colour: string;
@@ -19,6 +22,8 @@ export interface StripCurves {
 	bands: Band[];
 	/** Drawn over the bands: resident memory, null if the recording has no samples of it, or frees a second. */
 	line: { name: string; values: Column } | null;
+	/** Bytes of pages that live blocks keep, where that is known: a line through these points. */
+	kept?: KeptPages | null;
 	format: (value: number) => string;
 	/** What is live, with slack. */
 	live: Column;
@@ -146,6 +151,23 @@ export function stacked(bands: Band[]): Column[] {
 		edges.push(below ? values.map((value, i) => value + below[i]!) : values);
 	}
 	return edges;
+}
+
+const MOMENTS = 24;
+
+/** At which of so many steps pages are asked for: their ends are moments of the other curves, too. */
+export function askedSteps(steps: number): number[] {
+	const count = Math.min(MOMENTS, steps);
+	return Array.from({ length: count }, (_, i) => Math.ceil(((i + 1) * steps) / count) - 1);
+}
+
+/** The step nearest to another one in which something is known; -1: nowhere. */
+export function nearestKnown(values: KeptPages, step: number): number {
+	let found = -1;
+	values.forEach((value, i) => {
+		if (value !== null && (found < 0 || Math.abs(i - step) < Math.abs(found - step))) found = i;
+	});
+	return found;
 }
 
 /** The step whose end is nearest. */
