@@ -108,6 +108,10 @@ static struct err *find_blocks(struct request *request, struct reply *reply, str
 			err = request_refuse_err(
 				request, reply,
 				err_prefix(err, "by=%s", block_groups_word(asked->by[i])));
+		else if (asked->dataset->merge && !block_groups_of_sites(*places[i]))
+			err = reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+					   "invalid 'by': several recordings as one have sums by site, "
+					   "function, file, line and module");
 	}
 	if (!err && !reply->status)
 		asked->query.bits = asked->selection->bits;
@@ -170,6 +174,15 @@ static uint32_t *groups_of_page(const struct asked *asked, uint32_t *count)
 	return groups;
 }
 
+/*
+ * A live table does not know when its blocks were allocated, and what was before them. Several
+ * recordings as one have no blocks.
+ */
+static bool has_lives(const struct asked *asked)
+{
+	return !asked->dataset->facts->live && !asked->dataset->merge;
+}
+
 /* Judges how the rows of the page grew. What CULL only counted did not. */
 static struct err *judge(struct asked *asked)
 {
@@ -178,8 +191,7 @@ static struct err *judge(struct asked *asked)
 	uint32_t count, next = 0;
 	struct err *err;
 
-	// A live table does not know when its blocks were allocated.
-	if (!asked->judged || asked->dataset->facts->live)
+	if (!asked->judged || !has_lives(asked))
 		return NULL;
 	groups = groups_of_page(asked, &count);
 	asked->shapes = calloc(asked->count + 1, sizeof(*asked->shapes));
@@ -200,8 +212,7 @@ static struct err *chain(struct asked *asked)
 	auto_free uint32_t *groups = NULL;
 	uint32_t count;
 
-	// A live table does not know what was before its blocks.
-	if (!asked->chained || asked->dataset->facts->live)
+	if (!asked->chained || !has_lives(asked))
 		return NULL;
 	groups = groups_of_page(asked, &count);
 	if (!groups)
@@ -222,7 +233,7 @@ static struct err *draw(struct reply *reply, struct asked *asked)
 	auto_free uint32_t *groups = NULL;
 	uint32_t count;
 
-	if (!asked->spark)
+	if (!asked->spark || asked->dataset->merge)
 		return NULL;
 	if (asked->count * asked->spark > POINTS_MAX)
 		return reply_refuse(

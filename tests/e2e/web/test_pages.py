@@ -1,4 +1,5 @@
 """The pages that say how memory behaves and where it lies: their numbers, and where they lead."""
+import json
 import re
 
 import pytest
@@ -154,6 +155,21 @@ def test_processes(browse, serve, tool, compile_sample, tmp_path):
     for one in listed:
         assert str(one["pid"]) in rows and short(one["peak"]) in rows and f"{one['calls']:,}" in rows
     assert len(page.texts(".lane-area")) == len(listed) + 1
+    whole = json.loads(tool("report", "--merge", "--json", *sorted(tmp_path.glob("p.mallow*"))).stdout)
+    assert f"together at most {short(whole['peak_bytes'])}" in words(page)
+    page.click(".process-sum a")
+    assert f"{len(listed)} processes as one" in words(page, ".chips")
+    place = page.hash
+    for name in ("overview", "sites", "flame", "tree"):
+        page.open(place.replace("overview", name))
+        assert short(whole["peak_bytes"]) in words(page), name
+        if name != "overview":
+            page.open(f"{place.replace('overview', name)}&metric=leaked")
+            assert short(whole["leaked_bytes"]) in words(page), name
+    for name in ("allocations", "space", "threads"):
+        page.open(place.replace("overview", name))
+        assert words(page).startswith("Several processes as one have sums")
+        assert not page.axe()
 
 
 @pytest.mark.long

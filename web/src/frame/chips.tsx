@@ -6,10 +6,20 @@ import { Menu } from '../components/menu';
 import { MODE_WORDS, RANGE_MODES } from '../state/brush';
 import { badges } from '../state/badges';
 import { LIVE_WORDS, liveMark, liveState, markNow, showGrown, togglePause } from '../state/live';
+import { family, merged } from '../state/limits';
 import { conditions, dataPath, go, place } from '../state/state';
 import { formatBytes, formatChange, formatCount, formatExact, formatTime } from '../text/units';
 import { conditionWords } from '../text/conditions';
 import { FilterForm } from './filter_form';
+
+/* Several processes as one have no curve to choose a part of, and no blocks to filter. */
+function MergedChip() {
+	return (
+		<span class="chip quiet">
+			<b>{formatCount(family.value.length)} processes as one</b> <span class="muted">· bytes are those when all together had most</span>
+		</span>
+	);
+}
 
 function BrushChip() {
 	const { brush } = place.value;
@@ -129,13 +139,15 @@ export function Chips() {
 	return (
 		<div class="chips" role="region" aria-label="filter">
 			<LiveControls />
-			{brush || !('alive_at' in own) ? <BrushChip /> : null}
+			{merged.value ? <MergedChip /> : brush || !('alive_at' in own) ? <BrushChip /> : null}
 			{Object.entries(own).filter(([name]) => !ofSides(name)).map(([name, value]) => (
 				<ConditionChip key={name} name={name} value={value} />
 			))}
-			<button type="button" class="plain" title="all conditions" onClick={() => setForm(true)}>
-				+ filter
-			</button>
+			{merged.value ? null : (
+				<button type="button" class="plain" title="all conditions" onClick={() => setForm(true)}>
+					+ filter
+				</button>
+			)}
 			{unknown.length ? (
 				<span class="failure-line">This version does not know {unknown.join(', ')} of the address.</span>
 			) : null}

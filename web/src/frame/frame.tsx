@@ -2,6 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import { Failure } from '../components/shown';
 import { Strip } from '../charts/strip/strip';
+import { merged, missing } from '../state/limits';
 import { failure, loadRecording } from '../state/recording';
 import { liveBytes } from '../state/live';
 import { said } from '../state/say';
@@ -31,6 +32,19 @@ function NoRecording({ recording }: { recording: string }) {
 	);
 }
 
+/* A page that has nothing to show of a recording of this kind. */
+function Missing({ why }: { why: string }) {
+	const page = merged.value ? 'processes' : 'sites';
+	return (
+		<>
+			<h1>{why}</h1>
+			<p>
+				<a href={linkTo({ page })}>{page === 'processes' ? 'Processes' : 'Sites'}</a>
+			</p>
+		</>
+	);
+}
+
 function Page() {
 	const { page, recording } = place.value;
 	const View = VIEWS[page];
@@ -39,12 +53,13 @@ function Page() {
 		return <Failure message={failure.value.message} retry={() => loadRecording(recording, true)} />;
 	if (!summary.value) return <div class="skeleton whole" aria-busy="true" />;
 	const overview = page === 'overview';
+	const why = missing(page);
 	return (
 		<>
 			{overview ? <OverviewHead /> : null}
-			<Strip plotHeight={overview ? OVERVIEW_HEIGHT : STRIP_HEIGHT} legend={overview} />
+			{summary.value.has_blocks ? <Strip plotHeight={overview ? OVERVIEW_HEIGHT : STRIP_HEIGHT} legend={overview} /> : null}
 			<Chips />
-			<View key={`${page} ${recording}`} />
+			{why ? <Missing why={why} /> : <View key={`${page} ${recording}`} />}
 		</>
 	);
 }

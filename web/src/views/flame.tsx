@@ -9,6 +9,7 @@ import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
 import { useViewKeys } from '../frame/keys';
+import { merged } from '../state/limits';
 import { measure } from '../state/measure';
 import { copy } from '../state/say';
 import { conditions, dataPath, go, isDifference, place, summary } from '../state/state';
@@ -83,7 +84,7 @@ function Switches({ graph }: { graph: Graph | null }) {
 					]}
 					onChange={(value) => setView({ show: value === 'larger' ? '' : value, root: '' })}
 				/>
-			) : (
+			) : merged.value ? null : (
 				<Switch<ColourBy>
 					label="colour"
 					value={colourBy()}
@@ -250,13 +251,13 @@ function Drawn({ graph, zoomed, whole }: { graph: Graph; zoomed: number; whole: 
 					</>
 				) : (
 					<>
-						<b>{format(flame.bytes[at]!)}</b> · {formatPercent(flame.bytes[at]!, flame.bytes[0]!)} · own {format(flame.own[at]!)} · mean age{' '}
-						{formatTime(flame.age[at]!)}.
+						<b>{format(flame.bytes[at]!)}</b> · {formatPercent(flame.bytes[at]!, flame.bytes[0]!)} · own {format(flame.own[at]!)}
+						{merged.value ? '' : ` · mean age ${formatTime(flame.age[at]!)}`}.
 					</>
 				)}
-				{at > 0 ? ` Below: all places of ${shortName(name)}.` : ''}
+				{at > 0 && !merged.value ? ` Below: all places of ${shortName(name)}.` : ''}
 			</p>
-			<FlamePane chosen={{ words: shortName(name), conditions: conditionsOf(name, merge()) }} />
+			{merged.value ? null : <FlamePane chosen={{ words: shortName(name), conditions: conditionsOf(name, merge()) }} />}
 		</>
 	);
 }

@@ -4,7 +4,8 @@ import type { Findings } from '../api/findings';
 import { useAnswer } from '../api/answer';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
-import { dataPath, go, isDifference, place } from '../state/state';
+import { merged } from '../state/limits';
+import { dataPath, go, isDifference, linkTo, place } from '../state/state';
 import { MODE_WORDS } from '../state/brush';
 import { formatTime } from '../text/units';
 import { Sentence } from '../text/sentence';
@@ -72,9 +73,15 @@ export function Overview() {
 		<div class="overview">
 			<section aria-label="what stands out">
 				<h2>What stands out</h2>
-				<Shown answer={answer} height={300}>
-					{({ findings }) => <FindingCards findings={findings} />}
-				</Shown>
+				{merged.value ? (
+					<p class="muted">
+						Of several processes as one nothing is looked for. <a href={linkTo({ page: 'processes' })}>Each by itself</a> has its findings.
+					</p>
+				) : (
+					<Shown answer={answer} height={300}>
+						{({ findings }) => <FindingCards findings={findings} />}
+					</Shown>
+				)}
 				<PeakReached />
 				<RunFacts />
 			</section>

@@ -69,7 +69,11 @@ const optional = (name: Optional): Column<SiteRow> => {
 	}
 };
 
-export function siteColumns(measure: Measure, chosen: readonly Optional[]): Column<SiteRow>[] {
+/* What is known of single blocks alone. */
+const OF_BLOCKS = ['curve', 'lived'];
+
+/** `merged`: of several processes as one. */
+export function siteColumns(measure: Measure, chosen: readonly Optional[], merged = false): Column<SiteRow>[] {
 	const { column, word } = measure;
 	const plain: Column<SiteRow>[] = [
 		{
@@ -119,5 +123,6 @@ export function siteColumns(measure: Measure, chosen: readonly Optional[]): Colu
 			cell: lived,
 		},
 	];
-	return [...plain.filter((shown) => !(shown.name === 'leaked' && column === 'leaked')), ...chosen.map(optional)];
+	const columns = plain.filter((shown) => !(shown.name === 'leaked' && column === 'leaked'));
+	return merged ? columns.filter(({ name }) => !OF_BLOCKS.includes(name)) : [...columns, ...chosen.map(optional)];
 }

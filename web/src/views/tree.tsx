@@ -8,6 +8,7 @@ import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
 import { FLUID, Table, type Column } from '../components/table';
+import { merged } from '../state/limits';
 import { measure } from '../state/measure';
 import { say } from '../state/say';
 import { conditions, dataPath, go, isDifference, place } from '../state/state';
@@ -60,6 +61,9 @@ function NameCell({ row }: { row: TreeRow }) {
 /* What is open while rows are drawn: cells know their row alone. */
 let openIds: ReadonlySet<string> = new Set();
 
+/* Known of single blocks alone. */
+const OF_BLOCKS = ['leaked', 'age'];
+
 const amount = (value: number) => <span title={formatExact(value)}>{measure.value.format(value)}</span>;
 
 function columnsOf(whole: number, change: boolean): Column<TreeRow>[] {
@@ -72,7 +76,7 @@ function columnsOf(whole: number, change: boolean): Column<TreeRow>[] {
 			{ name: 'after', head: 'after', width: '92px', cell: ({ node, rest }) => (rest ? '' : amount(node.after)) },
 			{ name: 'change', head: 'change', width: '104px', cell: ({ node, rest }) => (rest ? amount(node.rest) : formatChange(node.after - node.before, measure.value.format)) },
 		];
-	return [
+	const columns: Column<TreeRow>[] = [
 		name,
 		{ name: 'amount', head: measure.value.word, width: '92px', cell: (row) => amount(of(row)) },
 		{ name: 'share', head: 'share', width: '132px', cell: (row) => <Share part={of(row)} whole={whole} /> },
@@ -89,6 +93,7 @@ function columnsOf(whole: number, change: boolean): Column<TreeRow>[] {
 		},
 		{ name: 'age', head: 'mean age', width: '88px', cell: ({ node, rest }) => (rest ? '' : formatTime(node.age)) },
 	];
+	return merged.value ? columns.filter((column) => !OF_BLOCKS.includes(column.name)) : columns;
 }
 
 function sentence(root: TreeNode): string {

@@ -1,0 +1,33 @@
+/* What a recording of another kind cannot say: several processes as one, and a table of what lives now. */
+import { computed } from '@preact/signals';
+import { familyOf } from './family';
+import type { Page } from './place';
+import { facts, place, recordings } from './state';
+
+/** Behind a recording's id: all processes of its run, as one. */
+const FAMILY = '.all';
+
+/** Whether several processes are shown as one. */
+export const merged = computed(() => place.value.recording.endsWith(FAMILY));
+
+export const familyId = (id: string): string => id + FAMILY;
+
+/** The recordings of the run that is shown: this one, those that it started, and the one that started it. */
+export const family = computed(() => familyOf(recordings.value ?? [], facts.value?.id ?? ''));
+
+/** Whether a live table is shown: what lives now, without what was freed and when. */
+export const liveTable = computed(() => recordings.value?.find(({ id }) => id === facts.value?.id)?.kind === 'live');
+
+const OF_SITES: Page[] = ['overview', 'flame', 'tree', 'sites', 'source', 'processes', 'pools'];
+
+const OF_LIVE: Partial<Record<Page, string>> = {
+	churn: 'A live table has the blocks that live now: which calls were temporary is counted in Sites, and chains of realloc are not known.',
+	leaks: 'A live table has the blocks that live now: whether they are never freed nobody knows yet. Sites has them.',
+	mappings: 'A live table has the blocks that live now, and not the mappings of the program.',
+};
+
+/** Why a page has nothing to show of this recording; null: it has. */
+export function missing(page: Page): string | null {
+	if (merged.value) return OF_SITES.includes(page) ? null : 'Several processes as one have sums, and no single allocations: this page is there for each process by itself.';
+	return liveTable.value ? (OF_LIVE[page] ?? null) : null;
+}
