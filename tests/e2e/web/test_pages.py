@@ -129,6 +129,23 @@ def test_who_keeps_a_page_alive(page, server):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("sample", ["mappings", "web_server"])
+def test_the_allocators_mappings_are_apart(browse, serve, record, compile_sample, sample):  # noqa: F811
+    server = serve(record([compile_sample(sample)], check=False).path)
+    page = browse(server)
+    page.open("#/mappings")
+    space, count = server.json("/data/last/space"), server.json("/data/last/maps", count=1)["total_count"]
+    assert words(page).startswith(f"{count} mapping" if count else "The program mapped no memory by itself")
+    apart = words(page, "section[aria-label=\"the allocator's own\"]")
+    if not space["lanes"]:
+        assert "no block lives" in apart
+        return
+    assert f"in {len(space['lanes'])} heap" in apart and short(4096 * space["pages"]) in apart
+    for lane in space["lanes"]:
+        assert f"{lane['start']:x}" in apart and short(lane["end"] - lane["start"]) in apart
+
+
+@pytest.mark.long
 def test_who_frees_for_whom(page, server):
     """Moment (g): the matrix has the server's sums."""
     page.open("#/threads")

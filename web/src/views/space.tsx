@@ -4,8 +4,8 @@ import type { Allocations, Series, Space } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { resample } from '../charts/strip/strip_data';
 import { laneName, SpaceMap, type SpaceColour } from '../charts/space/space_map';
-import { entryOf, type Chosen } from '../charts/space/layout';
-import { Bytes, Count } from '../components/amount';
+import { entryOf, PAGE, type Chosen } from '../charts/space/layout';
+import { Bytes } from '../components/amount';
 import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
 import { SiteName } from '../components/site_name';
@@ -14,9 +14,9 @@ import { dataPath, go, linkTo, place, spaceParams } from '../state/state';
 import { exactly } from '../text/names';
 import { formatBytes, formatCount, formatExact, formatPercent, formatTime } from '../text/units';
 import { addressText, livedText, nanoseconds } from './block_text';
+import { hex, LaneTable } from './space_lanes';
 import '../styles/space.css';
 
-const PAGE = 4096;
 const KEPT = 12;
 const BLOCKS = 40;
 
@@ -104,8 +104,6 @@ function Kept({ space }: { space: Space }) {
 	);
 }
 
-const hex = (address: number) => address.toString(16);
-
 /* Who keeps this page alive: the blocks with a byte in the cell. */
 function Page({ space, chosen }: { space: Space; chosen: Chosen }) {
 	const lane = space.lanes[chosen.lane]!;
@@ -181,42 +179,7 @@ function Lanes({ space }: { space: Space }) {
 	return (
 		<details class="as-table">
 			<summary>Show as table</summary>
-			<table class="rows fit">
-				<thead>
-					<tr>
-						<th class="text">heap</th>
-						<th class="text">from</th>
-						<th>blocks</th>
-						<th>bytes</th>
-						<th>pages</th>
-						<th>used</th>
-						<th>kept by few</th>
-					</tr>
-				</thead>
-				<tbody>
-					{space.lanes.map((lane) => (
-						<tr key={`${lane.kind} ${lane.start_s}`}>
-							<td class="text">{laneName(lane)}</td>
-							<td class="text">
-								<code>{hex(lane.start)}</code>
-							</td>
-							<td>
-								<Count value={lane.blocks} />
-							</td>
-							<td>
-								<Bytes value={lane.used} />
-							</td>
-							<td>
-								<Count value={lane.pages} />
-							</td>
-							<td>{formatPercent(lane.used, lane.pages * PAGE)}</td>
-							<td>
-								<Count value={lane.sparse_pages} />
-							</td>
-						</tr>
-					))}
-				</tbody>
-			</table>
+			<LaneTable space={space} />
 		</details>
 	);
 }

@@ -7,10 +7,9 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Series, Space } from '../../api/generated';
 import { fetchAnswer } from '../../api/answer';
 import { target, type Params } from '../../api/client';
+import { PAGE } from '../space/layout';
 import { askedSteps, type KeptPages } from './strip_data';
 import { dataPath, facts, place, standingConditions, summary } from '../../state/state';
-
-const PAGE = 4096;
 
 /* No cells, and nobody's share: only how many pages there are. */
 const question = (at: number, conditions: Params): string =>
