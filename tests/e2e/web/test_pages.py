@@ -5,6 +5,7 @@ import re
 import pytest
 
 from in_rounds import rounds  # noqa: F401
+from made_live import MadeLive
 from servers import Server
 
 NBSP = "\u00a0"
@@ -244,3 +245,28 @@ def test_a_recording_that_is_written(browse, mallow, rounds):  # noqa: F811
     page.wait_for(lambda: calls() == server.json("/data/last/summary")["all"]["calls"])
     page.settle()
     server.end()
+
+
+@pytest.mark.long
+def test_a_live_table(browse, serve, tmp_path):  # noqa: F811
+    """It has what lives now: pages say so instead of 0 B freed and never freed."""
+    made = MadeLive(tmp_path, stack := ["_start", "main"])
+    number = made.site(stack, 40, 4_000, freed=(20, 2_000))
+    thread = made.thread("worker", 40, 4_000, tid=123)
+    for i in range(20):
+        made.small_block(0x7f00_0000_0000 + 112 * i, 100, number, thread, i * 1_000_000)
+    server = serve(made.write())
+    page = browse(server)
+    page.open("#/allocations")
+    page.wait_for(lambda: words(page) == "20 blocks live now, 2.00 KB.")
+    assert "freed by" not in words(page, ".grid") and "never" not in words(page, "main")
+    for name, starts in (("sites", "1 site · 2.00 KB live now"), ("tree", "2.00 KB live now"), ("threads", "2.00 KB live of 1 thread"),
+                         ("distributions", "2.00 KB live now"), ("space", "At "),
+                         *((name, "A live table has the blocks that live now") for name in ("churn", "leaks", "mappings", "compare"))):
+        page.open(f"#/{name}")
+        page.wait_for(lambda: words(page).startswith(starts))
+        assert "never freed" not in words(page, "body") and not page.axe(), name
+        assert page.texts(".metrics button") == ["bytes", "blocks", "calls"]
+    # The marks of glibc's heaps are not in it.
+    assert {lane["kind"] for lane in server.json("/data/last/space")["lanes"]} == {"range"}
+    assert server.json("/data/last/allocations", count=1)["allocations"][0]["in_main_arena"] is None

@@ -3,10 +3,10 @@ import { useEffect, useState } from 'preact/hooks';
 import type { SummaryOrChange } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { Menu } from '../components/menu';
-import { MODE_WORDS, RANGE_MODES } from '../state/brush';
+import { MODE_WORDS } from '../state/brush';
 import { badges } from '../state/badges';
 import { LIVE_WORDS, liveMark, liveState, markNow, showGrown, togglePause } from '../state/live';
-import { family, merged } from '../state/limits';
+import { family, liveTable, merged, rangeModes } from '../state/limits';
 import { conditions, dataPath, go, place } from '../state/state';
 import { formatBytes, formatChange, formatCount, formatExact, formatTime } from '../text/units';
 import { conditionWords } from '../text/conditions';
@@ -26,7 +26,13 @@ function BrushChip() {
 	if (!brush)
 		return (
 			<span class="chip quiet">
-				<b>whole run</b> <span class="muted">· bytes are those at the peak</span>
+				{liveTable.value ? (
+					<b>what lives now</b>
+				) : (
+					<>
+						<b>whole run</b> <span class="muted">· bytes are those at the peak</span>
+					</>
+				)}
 			</span>
 		);
 	const moment = brush.mode === 'moment';
@@ -35,6 +41,7 @@ function BrushChip() {
 	const text = (
 		<>
 			<b>{time}</b> {MODE_WORDS[brush.mode] + peak}
+			{liveTable.value ? ' · of what lives now' : ''}
 		</>
 	);
 	return (
@@ -45,7 +52,7 @@ function BrushChip() {
 				<Menu
 					label={<>{text} ▾</>}
 					title="what the range means (v)"
-					items={RANGE_MODES.map((mode) => ({
+					items={rangeModes.value.map((mode) => ({
 						text: MODE_WORDS[mode],
 						run: () => go({ brush: { mode, from: brush.from, to: brush.to } }),
 					}))}
@@ -81,7 +88,7 @@ function Sum() {
 	const mode = place.value.brush?.mode;
 	const side = data && ('change' in data ? data.after : data);
 	useEffect(() => {
-		if (side) badges.value = { ...badges.value, allocations: side.matched.calls };
+		if (side) badges.value = { ...badges.value, allocations: liveTable.value ? side.matched.peak_blocks : side.matched.calls };
 	}, [side]);
 	if (answer.error) return <span class="sum failure-line">{answer.error.message}</span>;
 	if (!data || !side) return <span class="sum" />;

@@ -1,8 +1,8 @@
 /* The bar above: what is shown, search, the metric, and what can be done with the view. */
 import { Menu } from '../components/menu';
 import { Switch } from '../components/switch';
-import { METRICS, type Metric } from '../state/place';
-import { family, merged } from '../state/limits';
+import type { Metric } from '../state/place';
+import { family, knownMetrics, merged } from '../state/limits';
 import { command, curl, exportTarget } from '../state/asked';
 import { copy } from '../state/say';
 import { facts, go, linkTo, place, recordings } from '../state/state';
@@ -86,7 +86,7 @@ export function TopBar() {
 				<Switch
 					label="metric"
 					value={place.value.metric}
-					choices={METRICS.filter((metric) => metric !== 'slack' || !merged.value).map((metric) => ({ value: metric, text: METRIC_WORDS[metric][0], title: METRIC_WORDS[metric][1] }))}
+					choices={knownMetrics.value.map((metric) => ({ value: metric, text: METRIC_WORDS[metric][0], title: METRIC_WORDS[metric][1] }))}
 					onChange={(metric) => go({ metric })}
 				/>
 			</div>

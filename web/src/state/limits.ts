@@ -1,7 +1,8 @@
 /* What a recording of another kind cannot say: several processes as one, and a table of what lives now. */
 import { computed } from '@preact/signals';
 import { familyOf } from './family';
-import type { Page } from './place';
+import { RANGE_MODES, type BrushMode } from './brush';
+import { METRICS, type Metric, type Page } from './place';
 import { facts, place, recordings } from './state';
 
 /** Behind a recording's id: all processes of its run, as one. */
@@ -21,10 +22,29 @@ export const liveTable = computed(() => recordings.value?.find(({ id }) => id ==
 const OF_SITES: Page[] = ['overview', 'flame', 'tree', 'sites', 'source', 'processes', 'pools'];
 
 const OF_LIVE: Partial<Record<Page, string>> = {
-	churn: 'A live table has the blocks that live now: which calls were temporary is counted in Sites, and chains of realloc are not known.',
-	leaks: 'A live table has the blocks that live now: whether they are never freed nobody knows yet. Sites has them.',
-	mappings: 'A live table has the blocks that live now, and not the mappings of the program.',
+	churn: 'A live table has the blocks that live now, and no others: which were freed at once, or grown by realloc, is not known.',
+	leaks: 'A live table has the blocks that live now: whether they are ever freed is not known yet.',
+	mappings: 'A live table has the blocks that live now, and no mappings of the program.',
+	compare: 'A live table has the blocks that live now, and no moments before to compare them with.',
 };
+
+/** Columns of sites that are shown only if they are asked for. */
+export const OPTIONAL = ['own_peak', 'growth', 'slack', 'first', 'last', 'longest'] as const;
+
+/** Columns of sites that are not known. */
+export const unknownColumns = computed<string[]>(() => {
+	if (merged.value) return ['curve', 'lived', ...OPTIONAL];
+	return liveTable.value ? ['leaked', 'temporary', 'lived', 'own_peak', 'growth', 'slack', 'longest'] : [];
+});
+
+/** The metrics that are known. */
+export const knownMetrics = computed<Metric[]>(() => {
+	if (merged.value) return METRICS.filter((metric) => metric !== 'slack');
+	return liveTable.value ? ['bytes', 'blocks', 'calls'] : [...METRICS];
+});
+
+/** What a range can mean: of a live table only what of it still lives. */
+export const rangeModes = computed<readonly BrushMode[]>(() => (liveTable.value ? ['kept'] : RANGE_MODES));
 
 /** Why a page has nothing to show of this recording; null: it has. */
 export function missing(page: Page): string | null {

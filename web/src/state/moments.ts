@@ -1,6 +1,7 @@
 /* Moves of the brush, for the strip, keys and links. */
 import type { Mark } from '../api/generated';
-import { RANGE_MODES, type Brush, type BrushMode } from './brush';
+import type { Brush, BrushMode } from './brush';
+import { rangeModes } from './limits';
 import { duration, go, place, summary } from './state';
 
 /** Chooses a moment; null: the whole run. */
@@ -24,8 +25,9 @@ export function nextMode(): void {
 	const brush = place.value.brush;
 	if (!brush) return;
 	if (brush.mode === 'moment') return go({ brush: { mode: 'kept', from: 0, to: brush.to } });
-	const at = RANGE_MODES.indexOf(brush.mode);
-	go({ brush: { mode: RANGE_MODES[(at + 1) % RANGE_MODES.length]!, from: brush.from, to: brush.to } });
+	const modes = rangeModes.value;
+	const at = modes.indexOf(brush.mode);
+	go({ brush: { mode: modes[(at + 1) % modes.length]!, from: brush.from, to: brush.to } });
 }
 
 /** To the next or the last mark. */

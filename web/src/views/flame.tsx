@@ -9,7 +9,7 @@ import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
 import { useViewKeys } from '../frame/keys';
-import { merged } from '../state/limits';
+import { liveTable, merged } from '../state/limits';
 import { measure } from '../state/measure';
 import { copy } from '../state/say';
 import { conditions, dataPath, go, isDifference, place, summary } from '../state/state';
@@ -90,7 +90,7 @@ function Switches({ graph }: { graph: Graph | null }) {
 					value={colourBy()}
 					choices={[
 						{ value: 'module', text: 'module' },
-						{ value: 'fate', text: 'fate', title: 'the share that was never freed' },
+						...(liveTable.value ? [] : [{ value: 'fate' as const, text: 'fate', title: 'the share that was never freed' }]),
 						{ value: 'age', text: 'age', title: 'how long blocks lived' },
 						{ value: 'size', text: 'size', title: 'how large blocks are' },
 					]}

@@ -1,4 +1,5 @@
 /* When a page's numbers are of, in words. */
+import { liveTable } from '../state/limits';
 import { measure } from '../state/measure';
 import { place, summary } from '../state/state';
 import { formatTime } from '../text/units';
@@ -7,6 +8,7 @@ import { formatTime } from '../text/units';
 export function momentWords(): string {
 	const { brush, conditions } = place.value;
 	const peak = summary.value?.peak.at_ns;
+	if (!brush && liveTable.value) return 'now';
 	if (!brush) return Object.keys(conditions).length || !peak ? 'at its peak' : `at ${formatTime(peak)}, the peak`;
 	if (brush.mode === 'moment') return `at ${formatTime(brush.to)}`;
 	if (brush.mode === 'peak' && brush.peak !== undefined) return `at ${formatTime(brush.peak)}`;

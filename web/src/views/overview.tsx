@@ -4,8 +4,8 @@ import type { Findings } from '../api/findings';
 import { useAnswer } from '../api/answer';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
-import { merged } from '../state/limits';
-import { dataPath, go, isDifference, linkTo, place } from '../state/state';
+import { liveTable } from '../state/limits';
+import { dataPath, go, isDifference, place } from '../state/state';
 import { MODE_WORDS } from '../state/brush';
 import { formatTime } from '../text/units';
 import { Sentence } from '../text/sentence';
@@ -38,7 +38,7 @@ export function OverviewHead() {
 /* "Live at the peak": of what is chosen. */
 function liveTitle(): string {
 	const { brush } = place.value;
-	if (!brush) return 'Live at the peak';
+	if (!brush) return liveTable.value ? 'Live now' : 'Live at the peak';
 	if (brush.mode === 'moment') return `Live at ${formatTime(brush.to)}`;
 	const words = MODE_WORDS[brush.mode];
 	return words[0]!.toUpperCase() + words.slice(1);
@@ -57,6 +57,7 @@ function tablesOf(tab: Tab): TopTable[] {
 	if (tab === 'temporary') return [{ column: 'temporary', title: 'Most temporary calls', metric: 'temporary' }];
 	const mode = place.value.brush?.mode;
 	const all = mode === 'allocated' || mode === 'freed';
+	if (liveTable.value) return [{ column: 'bytes', title: liveTitle(), metric: 'bytes' }];
 	return [
 		{ column: all ? 'total' : 'bytes', title: liveTitle(), metric: 'bytes' },
 		{ column: 'leaked', title: 'Never freed', metric: 'leaked' },
@@ -73,20 +74,19 @@ export function Overview() {
 		<div class="overview">
 			<section aria-label="what stands out">
 				<h2>What stands out</h2>
-				{merged.value ? (
-					<p class="muted">
-						Of several processes as one nothing is looked for. <a href={linkTo({ page: 'processes' })}>Each by itself</a> has its findings.
-					</p>
-				) : (
-					<Shown answer={answer} height={300}>
-						{({ findings }) => <FindingCards findings={findings} />}
-					</Shown>
-				)}
+				<Shown answer={answer} height={300}>
+					{({ findings, findings_missing: missing }) => (
+						<>
+							{missing ? <p class="muted">{findings.length ? 'Not all' : 'No findings'}: {missing}.</p> : null}
+							{findings.length || !missing ? <FindingCards findings={findings} /> : null}
+						</>
+					)}
+				</Shown>
 				<PeakReached />
 				<RunFacts />
 			</section>
 			<div class="overview-tables">
-				{isDifference.value ? null : <Switch label="tables" choices={TABS} value={tab} onChange={(value) => go({ view: { tab: value === 'memory' ? '' : value } })} />}
+				{isDifference.value ? null : <Switch label="tables" choices={TABS.filter(({ value }) => value !== 'temporary' || !liveTable.value)} value={tab} onChange={(value) => go({ view: { tab: value === 'memory' ? '' : value } })} />}
 				{isDifference.value ? <TopChanges /> : tablesOf(tab).map((table) => <TopSites key={table.column} table={table} />)}
 			</div>
 		</div>

@@ -9,7 +9,7 @@ import { Failure, Shown } from '../components/shown';
 import { siteText } from '../components/site_name';
 import { Switch } from '../components/switch';
 import { Table } from '../components/table';
-import { merged } from '../state/limits';
+import { merged, OPTIONAL, unknownColumns } from '../state/limits';
 import { measure } from '../state/measure';
 import { conditions, dataPath, go, isDifference, place, plainConditions } from '../state/state';
 import { shortName } from '../text/names';
@@ -18,7 +18,7 @@ import { metricWords, whenWords } from './moment_words';
 import { ChangeTable } from './change_table';
 import { SiteDrawer } from './site_drawer';
 import { BYS, siteRow, type By } from './site_key';
-import { chosenColumns, OPTIONAL, OPTIONAL_WORDS, siteColumns, toggleColumn } from './sites_columns';
+import { chosenColumns, OPTIONAL_WORDS, siteColumns, toggleColumn } from './sites_columns';
 
 const SPARK_POINTS = 48;
 const CHANGES = 500;
@@ -41,7 +41,7 @@ function Bar() {
 				<Menu
 					label="columns ▾"
 					title="more columns"
-					items={OPTIONAL.map((name) => ({
+					items={OPTIONAL.filter((name) => !unknownColumns.value.includes(name)).map((name) => ({
 						text: `${chosenColumns.value.includes(name) ? '✓' : '\u2003'} ${OPTIONAL_WORDS[name]}`,
 						run: () => toggleColumn(name),
 					}))}
@@ -99,7 +99,7 @@ function Rows() {
 				) : first ? (
 					<Table
 						label={NOUN[by][1]}
-						columns={siteColumns(measure.value, chosenColumns.value, merged.value)}
+						columns={siteColumns(measure.value, chosenColumns.value, unknownColumns.value)}
 						count={first.rows}
 						row={rowAt}
 						onRange={pages.want}

@@ -4,6 +4,7 @@ import { Bytes, Count, CountPart, Share } from '../components/amount';
 import { SiteName } from '../components/site_name';
 import { FLUID, type Column } from '../components/table';
 import { Spark } from '../charts/spark';
+import { OPTIONAL } from '../state/limits';
 import type { Measure } from '../state/measure';
 import { formatBytes, formatChange, formatPercent, formatTime } from '../text/units';
 import { TEMPORARY } from './moment_words';
@@ -11,8 +12,6 @@ import type { SiteRow } from './site_key';
 
 const KEY = 'mallow.columns';
 
-/** Columns that are shown only if they are asked for. */
-export const OPTIONAL = ['own_peak', 'growth', 'slack', 'first', 'last', 'longest'] as const;
 export type Optional = (typeof OPTIONAL)[number];
 
 export const OPTIONAL_WORDS: Record<Optional, string> = {
@@ -69,11 +68,8 @@ const optional = (name: Optional): Column<SiteRow> => {
 	}
 };
 
-/* What is known of single blocks alone. */
-const OF_BLOCKS = ['curve', 'lived'];
-
-/** `merged`: of several processes as one. */
-export function siteColumns(measure: Measure, chosen: readonly Optional[], merged = false): Column<SiteRow>[] {
+/** `unknown`: names of columns that the recording cannot fill. */
+export function siteColumns(measure: Measure, chosen: readonly Optional[], unknown: readonly string[]): Column<SiteRow>[] {
 	const { column, word } = measure;
 	const plain: Column<SiteRow>[] = [
 		{
@@ -94,7 +90,7 @@ export function siteColumns(measure: Measure, chosen: readonly Optional[], merge
 		{
 			name: 'curve', head: 'over the run', width: '112px', title: 'live bytes over the run',
 			cell: ({ sums, row }) => (
-				<Spark values={sums.curve[row] ?? []} leaked={(sums.leaked[row] ?? 0) * 2 > (sums.bytes[row] ?? 0) && (sums.leaked[row] ?? 0) > 0} />
+				<Spark values={sums.curve[row] ?? []} leaked={!unknown.includes('leaked') && (sums.leaked[row] ?? 0) * 2 > (sums.bytes[row] ?? 0) && (sums.leaked[row] ?? 0) > 0} />
 			),
 		},
 		{
@@ -124,5 +120,5 @@ export function siteColumns(measure: Measure, chosen: readonly Optional[], merge
 		},
 	];
 	const columns = plain.filter((shown) => !(shown.name === 'leaked' && column === 'leaked'));
-	return merged ? columns.filter(({ name }) => !OF_BLOCKS.includes(name)) : [...columns, ...chosen.map(optional)];
+	return [...columns, ...chosen.map(optional)].filter(({ name }) => !unknown.includes(name));
 }

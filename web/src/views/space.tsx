@@ -10,6 +10,7 @@ import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { Switch } from '../components/switch';
+import { liveTable } from '../state/limits';
 import { dataPath, go, linkTo, place, spaceParams } from '../state/state';
 import { exactly } from '../text/names';
 import { formatBytes, formatCount, formatExact, formatPercent, formatTime } from '../text/units';
@@ -187,7 +188,9 @@ function Lanes({ space }: { space: Space }) {
 export function AddressSpace() {
 	const { view } = place.value;
 	const cell = (CELLS.find(({ value }) => value === view.cell)?.value ?? 'auto') as Cell;
-	const colourBy = COLOURS.find(({ value }) => value === view.colour)?.value ?? 'fate';
+	// All of a live table lives: no cell has another fate.
+	const colours = liveTable.value ? COLOURS.filter(({ value }) => value !== 'fate') : COLOURS;
+	const colourBy = colours.find(({ value }) => value === view.colour)?.value ?? colours[0]!.value;
 	const answer = useAnswer<Space>(dataPath('space'), { ...spaceParams.value, cell, by: 'function', top: KEPT });
 	const stacks = useAnswer<Space>(colourBy === 'site' ? dataPath('space') : null, { ...spaceParams.value, cell: '2M', top: 7 });
 	useEffect(() => {
@@ -202,7 +205,7 @@ export function AddressSpace() {
 					{space.blocks ? null : <Nothing />}
 					<div class="view-bar">
 						<Switch<Cell> label="a cell is" value={cell} choices={[...CELLS]} onChange={(value) => go({ view: { cell: value === 'auto' ? '' : value, sel: '' } })} />
-						<Switch<SpaceColour> label="colour is" value={colourBy} choices={COLOURS} onChange={(value) => go({ view: { colour: value === 'fate' ? '' : value } })} />
+						<Switch<SpaceColour> label="colour is" value={colourBy} choices={colours} onChange={(value) => go({ view: { colour: value === colours[0]!.value ? '' : value } })} />
 						<span class="muted">
 							a cell is {formatBytes(space.cell)}{colourBy === 'fate' ? ': blue, or orange if most of it is never freed; the fuller, the darker' : ''}
 						</span>

@@ -8,7 +8,7 @@ import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
 import { FLUID, Table, type Column } from '../components/table';
-import { merged } from '../state/limits';
+import { liveTable, merged } from '../state/limits';
 import { measure } from '../state/measure';
 import { say } from '../state/say';
 import { conditions, dataPath, go, isDifference, place } from '../state/state';
@@ -61,8 +61,8 @@ function NameCell({ row }: { row: TreeRow }) {
 /* What is open while rows are drawn: cells know their row alone. */
 let openIds: ReadonlySet<string> = new Set();
 
-/* Known of single blocks alone. */
-const OF_BLOCKS = ['leaked', 'age'];
+/* What the recording cannot fill: of several processes as one, and of a live table. */
+const unknown = () => (merged.value ? ['leaked', 'age'] : liveTable.value ? ['leaked', 'temporary'] : []);
 
 const amount = (value: number) => <span title={formatExact(value)}>{measure.value.format(value)}</span>;
 
@@ -93,7 +93,7 @@ function columnsOf(whole: number, change: boolean): Column<TreeRow>[] {
 		},
 		{ name: 'age', head: 'mean age', width: '88px', cell: ({ node, rest }) => (rest ? '' : formatTime(node.age)) },
 	];
-	return merged.value ? columns.filter((column) => !OF_BLOCKS.includes(column.name)) : columns;
+	return columns.filter((column) => !unknown().includes(column.name));
 }
 
 function sentence(root: TreeNode): string {

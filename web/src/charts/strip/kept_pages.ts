@@ -9,6 +9,7 @@ import { fetchAnswer } from '../../api/answer';
 import { target, type Params } from '../../api/client';
 import { PAGE } from '../space/layout';
 import { askedSteps, type KeptPages } from './strip_data';
+import { liveTable } from '../../state/limits';
 import { dataPath, facts, place, standingConditions, summary } from '../../state/state';
 
 /* No cells, and nobody's share: only how many pages there are. */
@@ -18,7 +19,7 @@ const question = (at: number, conditions: Params): string =>
 /** null on pages other than the address space, and of what the server cannot tell or has to tell every second. */
 export function useKeptPages(series: Series | null): KeptPages | null {
 	const [kept, setKept] = useState<KeptPages | null>(null);
-	const wanted = series && place.value.page === 'space' && summary.value?.has_blocks && !facts.value?.writing ? series : null;
+	const wanted = series && place.value.page === 'space' && summary.value?.has_blocks && !facts.value?.writing && !liveTable.value ? series : null;
 	const conditions = standingConditions.value;
 	useEffect(() => {
 		setKept(null);

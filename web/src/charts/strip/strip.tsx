@@ -15,6 +15,7 @@ import { Switch } from '../../components/switch';
 import { formatBytes, formatTime } from '../../text/units';
 import { chooseMoment, chooseRange, moveBrush, rangeMode } from '../../state/moments';
 import { dataPath, duration, facts, go, place, standingConditions, summary } from '../../state/state';
+import { liveTable } from '../../state/limits';
 import { liveMark } from '../../state/live';
 import { theme } from '../../state/theme';
 import { dragged, type Drag, type Hold } from './drag';
@@ -22,7 +23,7 @@ import { placeFlags, snap } from './flags';
 import { HoverBox } from './hover_box';
 import { AXIS_BELOW, AXIS_LEFT, drawStrip, PLOT_RIGHT, type StripPlot } from './plot';
 import { useKeptPages } from './kept_pages';
-import { nearestStep, rateCurves, stripCurves, type StripCurves } from './strip_data';
+import { LIVES_NOW, nearestStep, rateCurves, stripCurves, type StripCurves } from './strip_data';
 import { LateChoice, Legend } from './legend';
 import '../../styles/strip.css';
 
@@ -101,6 +102,9 @@ function usePeakOfRange(): void {
 	}, [brush]);
 }
 
+/* What is called so that was not freed: of a program that runs it may still be. */
+const unfreed = () => (liveTable.value ? LIVES_NOW : facts.value?.writing ? 'not freed yet' : 'never freed');
+
 export function Strip(props: { plotHeight: number; legend: boolean }) {
 	const host = useRef<HTMLDivElement>(null);
 	const width = useWidth(host);
@@ -109,7 +113,7 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 	const rates = place.value.page === 'overview' && place.value.view.by === RATES;
 	const whole = !(place.value.page === 'overview' && place.value.view.by) && !Object.keys(standingConditions.value).length;
 	const kept = useKeptPages(answer.data);
-	const plain = useMemo(() => (answer.data ? (rates ? rateCurves(answer.data) : stripCurves(answer.data, whole, facts.value?.writing)) : null), [answer.data, rates, facts.value?.writing]);
+	const plain = useMemo(() => (answer.data ? (rates ? rateCurves(answer.data) : stripCurves(answer.data, whole, unfreed())) : null), [answer.data, rates, unfreed()]);
 	const curves = useMemo(() => plain && { ...plain, kept }, [plain, kept]);
 	usePeakOfRange();
 	usePlot(host, curves, width, props.plotHeight + AXIS_BELOW, span);
@@ -118,6 +122,11 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 			<div class="strip-area" style={{ height: `${FLAG_ROWS + props.plotHeight + AXIS_BELOW}px` }}>
 				<div class="strip-plot" ref={host} style={{ top: `${FLAG_ROWS}px` }} role="img" aria-label={plotWords(answer.data)} />
 				{answer.error ? <Failure message={answer.error.message} retry={answer.retry} /> : null}
+				{liveTable.value && curves ? (
+					<div class="strip-note" style={{ top: '4px', left: `${AXIS_LEFT + 6}px` }}>
+						what lives now, by when it was allocated
+					</div>
+				) : null}
 				{kept ? (
 					<div class="strip-note" style={{ top: `${FLAG_ROWS + 2}px`, left: `${AXIS_LEFT + 6}px` }}>
 						<span class="line-key dashed" /> pages that live blocks keep
@@ -130,11 +139,11 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 			{props.legend && curves ? (
 				<div class="strip-foot">
 					<Legend curves={curves} late={answer.data?.late_ns ?? 0} />
-					{place.value.view.by ? null : <LateChoice />}
+					{place.value.view.by || liveTable.value ? null : <LateChoice />}
 					<Switch
 						label="bands are"
 						value={place.value.view.by ?? ''}
-						choices={BANDS}
+						choices={liveTable.value ? BANDS.filter(({ value }) => value !== RATES) : BANDS}
 						onChange={(by) => go({ view: { by } })}
 					/>
 				</div>
@@ -251,7 +260,7 @@ function Overlay({ curves, span, width, height, series }: OverlayProps) {
 					</button>
 				</div>
 			))}
-			{peak && peak.at_ns >= span.from && peak.at_ns <= span.to ? (
+			{peak && !liveTable.value && peak.at_ns >= span.from && peak.at_ns <= span.to ? (
 				<button
 					type="button"
 					class={`peak-flag${part(peak.at_ns) > 0.8 ? ' left' : ''}`}
@@ -272,7 +281,7 @@ function Overlay({ curves, span, width, height, series }: OverlayProps) {
 				onPointerLeave={() => setHover(null)}
 				onDblClick={() => go({ brush: null })}
 			>
-				{peak ? <div class="peak-line" style={{ left: percent(peak.at_ns) }} /> : null}
+				{peak && !liveTable.value ? <div class="peak-line" style={{ left: percent(peak.at_ns) }} /> : null}
 				{brush && brush.mode !== 'moment' ? (
 					<div class="brush-range" style={{ left: percent(brush.from), width: `${100 * (part(brush.to) - part(brush.from))}%` }} />
 				) : null}

@@ -63,19 +63,22 @@ function untouchedSteps(series: Series, live: Column, resident: Column | null): 
 	});
 }
 
+/** The band of a live table: all of it may still be freed. */
+export const LIVES_NOW = 'lives now';
+
 const FATES: Record<string, [string, string]> = {
 	never_freed: ['never-freed', 'never freed'],
 	freed_late: ['freed-late', 'freed late'],
 	freed_soon: ['freed-soon', 'freed sooner'],
 };
 
-function curveBands(series: Series, writing: boolean): Band[] {
+function curveBands(series: Series, unfreed: string): Band[] {
 	return series.curves.map((curve, i) => {
 		const fate = curve.name === null ? undefined : FATES[curve.name];
 		const rest = curve.others > 0;
 		return {
-			colour: fate?.[0] ?? (rest ? 'files' : `module-${(i % 8) + 1}`),
-			name: (writing && curve.name === 'never_freed' ? 'not freed yet' : fate?.[1]) ?? (curve.name !== null ? shortName(curve.name) : rest ? `${curve.others} others` : String(curve.thread ?? 'no name')),
+			colour: (unfreed === LIVES_NOW && fate ? 'freed-late' : fate?.[0]) ?? (rest ? 'files' : `module-${(i % 8) + 1}`),
+			name: (curve.name === 'never_freed' ? unfreed : fate?.[1]) ?? (curve.name !== null ? shortName(curve.name) : rest ? `${curve.others} others` : String(curve.thread ?? 'no name')),
 			values: Float64Array.from(curve.live_last),
 		};
 	});
@@ -101,10 +104,10 @@ function memoryBands(series: Series, live: Column): Band[] {
 
 /**
  * `whole`: the curves are of all blocks, by their fate. Only then what is resident beyond them says something.
- * `writing`: what is not freed may still be.
+ * `unfreed`: what that is called which was not freed.
  */
-export function stripCurves(series: Series, whole: boolean, writing = false): StripCurves {
-	const bands = curveBands(series, writing);
+export function stripCurves(series: Series, whole: boolean, unfreed = 'never freed'): StripCurves {
+	const bands = curveBands(series, unfreed);
 	const slack = Float64Array.from(series.live_slack);
 	bands.push({ colour: 'slack', name: 'slack', values: slack });
 	const live = slack.map((value, i) => value + series.live_last[i]!);
