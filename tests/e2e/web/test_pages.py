@@ -62,6 +62,17 @@ def test_source_lines(browse, serve, recording, compile_sample, server):
 
 
 @pytest.mark.long
+def test_source_on_a_phone(browse, serve, recording, compile_sample):
+    """The text is there without scrolling to the right."""
+    page = browse(serve("--sources", recording))
+    page.size(380, 820, touch=True)
+    page.open("#/source")
+    left, right = page.wait("const box = document.querySelector('.grid-row .source-costs')?.getBoundingClientRect();"
+                            "return box && [box.left, box.right]")
+    assert 0 < left < 190 and right > 250
+
+
+@pytest.mark.long
 def test_source_without_text(page, server):
     page.open("#/source")
     assert "--sources" in words(page, "main") and "most by line" in words(page)

@@ -12,6 +12,7 @@ import { fetchAnswer, useAnswer } from '../../api/answer';
 import { target } from '../../api/client';
 import { Failure } from '../../components/shown';
 import { Switch } from '../../components/switch';
+import { isNarrow } from '../../components/table';
 import { formatBytes, formatTime } from '../../text/units';
 import { chooseMoment, chooseRange, moveBrush, rangeMode } from '../../state/moments';
 import { dataPath, duration, facts, go, place, standingConditions, summary } from '../../state/state';
@@ -129,7 +130,7 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 				) : null}
 				{kept ? (
 					<div class="strip-note" style={{ top: `${FLAG_ROWS + 2}px`, left: `${AXIS_LEFT + 6}px` }}>
-						<span class="line-key dashed" /> pages that live blocks keep
+						<span class="line-key dashed" /> {isNarrow() ? 'pages kept' : 'pages that live blocks keep'}
 					</div>
 				) : null}
 				{curves && width ? (
