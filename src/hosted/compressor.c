@@ -11,8 +11,8 @@
 #define PIECE       (64u << 10) /* the most bytes that come out at a time */
 #define GZIP_LEVEL  4           /* a third of the time of the usual 6, and a tenth more bytes */
 #define GZIP_SMALL  7
-#define GZIP_HEADER 16          /* asks zlib for gzip's header, not its own */
-#define GZIP_MEMORY 8           /* zlib's usual amount */
+#define GZIP_HEADER 16 /* asks zlib for gzip's header, not its own */
+#define GZIP_MEMORY 8  /* zlib's usual amount */
 #define ZSTD_LEVEL  3
 
 struct compressor {
@@ -114,9 +114,8 @@ static bool begin(struct compressor *compressor)
 	switch (compressor->compression) {
 	case COMPRESSION_GZIP:
 	case COMPRESSION_GZIP_SMALL:
-		return deflateInit2(&compressor->gzip, level, Z_DEFLATED,
-				    MAX_WBITS + GZIP_HEADER, GZIP_MEMORY,
-				    Z_DEFAULT_STRATEGY) == Z_OK;
+		return deflateInit2(&compressor->gzip, level, Z_DEFLATED, MAX_WBITS + GZIP_HEADER,
+				    GZIP_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK;
 	case COMPRESSION_ZSTD:
 		compressor->zstd = ZSTD_createCCtx();
 		return compressor->zstd &&

@@ -31,9 +31,10 @@ struct member {
 };
 
 /*
- * A recording of the list, or a family. Each lock is held while the file is read, which can take seconds. So
- * each entry has its own locks; and it has two, so that a list need not wait for a recording that
- * is being loaded. Nobody waits for one of them while holding the other, or the catalog's lock.
+ * A recording of the list, or a family. Each lock is held while the file is read, which can take
+ * seconds. So each entry has its own locks; and it has two, so that a list need not wait for a
+ * recording that is being loaded. Nobody waits for one of them while holding the other, or the
+ * catalog's lock.
  */
 struct entry {
 	struct catalog_item item; /* path is owned; the catalog's lock guards the id */
@@ -44,18 +45,19 @@ struct entry {
 	pthread_mutex_t summary_lock; /* guards the next three */
 	char *summary;                /* NULL: none is kept */
 	struct seen summarized;
-	struct growing *growing; /* of the summary: the recording is being written; else NULL */
+	struct growing *growing;  /* of the summary: the recording is being written; else NULL */
 	const struct entry *root; /* of a family its first recording; else NULL */
-	VEC(struct member) members; /* of a family that is open; these two are guarded like the data set */
-	uint64_t looked_ns;         /* when it was looked at last whether others belong to it */
+	VEC(struct member)
+	members;            /* of a family that is open; these two are guarded like the data set */
+	uint64_t looked_ns; /* when it was looked at last whether others belong to it */
 };
 
 struct catalog {
 	pthread_mutex_t lock; /* guards lists and ids; an entry stays until the end */
 	VEC(struct entry *) entries;
 	VEC(struct entry *) families; /* those that were asked for; not in lists */
-	VEC(struct entry *) open;  /* those with a data set, the latest used first */
-	pthread_mutex_t look_lock; /* to be taken before `lock` */
+	VEC(struct entry *) open;     /* those with a data set, the latest used first */
+	pthread_mutex_t look_lock;    /* to be taken before `lock` */
 	struct pairs pairs;
 	struct catalog_options options;
 	catalog_look *look;

@@ -1,7 +1,7 @@
 /*
  * Families: the recordings of all processes of a run, as one (analysis/merge/merge.h). The id of a
- * family is that of any of its recordings with CATALOG_FAMILY behind it. It is made of what is in the list
- * when it is asked for, and again when one of its files has changed, or another came.
+ * family is that of any of its recordings with CATALOG_FAMILY behind it. It is made of what is in
+ * the list when it is asked for, and again when one of its files has changed, or another came.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +42,8 @@ static struct entry *root_of(const struct catalog *catalog, struct entry *entry)
 }
 
 /* *ret: those of the root's family, as they are now; the caller frees it. */
-static struct err *members_of(struct catalog *catalog, const struct entry *root, struct entry ***ret,
-			      size_t *count)
+static struct err *members_of(struct catalog *catalog, const struct entry *root,
+			      struct entry ***ret, size_t *count)
 {
 	struct entry **members;
 

@@ -53,7 +53,8 @@ struct dataset {
 	struct dataset *before;
 	struct diff *diff;
 
-	/* Of several recordings as one: its recording and names are the merge's. NULL: it is none. */
+	/* Of several recordings as one: its recording and names are the merge's. NULL: it is none.
+	 */
 	struct merge *merge;
 	struct naming naming;
 

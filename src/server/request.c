@@ -60,10 +60,11 @@ static struct err *check_merged(const struct request *request, struct reply *rep
 		return NULL;
 	if (alone && request->route->groups & ROUTE_MERGED && filter_is_empty(request->filter))
 		return NULL;
-	return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
-			    "several recordings as one (…%s) have sums of all their allocations, not "
-			    "single ones: ask for this without .all",
-			    CATALOG_FAMILY);
+	return reply_refuse(
+		reply, MHD_HTTP_BAD_REQUEST,
+		"several recordings as one (…%s) have sums of all their allocations, not "
+		"single ones: ask for this without .all",
+		CATALOG_FAMILY);
 }
 
 static struct err *open_before(struct request *request, struct reply *reply)
@@ -82,7 +83,8 @@ static struct err *open_before(struct request *request, struct reply *reply)
 				    "data not found: 'b.id' wants an id of /list");
 	if (!err)
 		err = check_merged(before, reply);
-	if (err || reply->status || before->dataset == request->dataset || !(request->route->groups & ROUTE_COMMON))
+	if (err || reply->status || before->dataset == request->dataset ||
+	    !(request->route->groups & ROUTE_COMMON))
 		return err;
 	return open_pair(request, reply);
 }

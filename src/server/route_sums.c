@@ -109,9 +109,10 @@ static struct err *find_blocks(struct request *request, struct reply *reply, str
 				request, reply,
 				err_prefix(err, "by=%s", block_groups_word(asked->by[i])));
 		else if (asked->dataset->merge && !block_groups_of_sites(*places[i]))
-			err = reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
-					   "invalid 'by': several recordings as one have sums by site, "
-					   "function, file, line and module");
+			err = reply_refuse(
+				reply, MHD_HTTP_BAD_REQUEST,
+				"invalid 'by': several recordings as one have sums by site, "
+				"function, file, line and module");
 	}
 	if (!err && !reply->status)
 		asked->query.bits = asked->selection->bits;
@@ -217,8 +218,8 @@ static struct err *chain(struct asked *asked)
 	groups = groups_of_page(asked, &count);
 	if (!groups)
 		return err_no_memory();
-	return chain_sums_create(asked->dataset->recording, asked->query.bits, asked->query.first,
-				 groups, count, &asked->chains);
+	return chain_facts_create(asked->dataset->recording, asked->query.bits, asked->query.first,
+				  groups, count, &asked->chains);
 }
 
 /* Makes the curves of the page. */

@@ -49,9 +49,9 @@ uint64_t chain_facts_reserve(const struct chain_facts *chain, uint64_t *covered)
 	return UINT64_C(1) << class;
 }
 
-struct err *chain_sums_create(const struct recording *recording, const uint64_t *bits,
-			      const struct block_groups *groups, const uint32_t *numbers,
-			      uint32_t count, struct chain_facts **ret)
+struct err *chain_facts_create(const struct recording *recording, const uint64_t *bits,
+			       const struct block_groups *groups, const uint32_t *numbers,
+			       uint32_t count, struct chain_facts **ret)
 {
 	const struct block_columns *blocks = recording_blocks(recording);
 	uint64_t mean = recording_facts(recording)->sample_mean;

@@ -1,6 +1,6 @@
 /*
- * Chains of reallocs: how often blocks were grown, what that copied, and with which size they ended.
- * For the facts of a whole run, and for sums of groups of blocks.
+ * Chains of reallocs: how often blocks were grown, what that copied, and with which size they
+ * ended. For the facts of a whole run, and for sums of groups of blocks.
  */
 #ifndef MALLOW_ANALYSIS_FACTS_CHAIN_FACTS_H
 #define MALLOW_ANALYSIS_FACTS_CHAIN_FACTS_H
@@ -25,8 +25,8 @@ uint64_t chain_facts_reserve(const struct chain_facts *chain, uint64_t *covered)
  * ret[i]: the steps to those blocks (block_bits.h) that are in groups[numbers[i]]. recording:
  * opened with RECORDING_BLOCKS. The only error: no memory.
  */
-struct err *chain_sums_create(const struct recording *recording, const uint64_t *bits,
-			      const struct block_groups *groups, const uint32_t *numbers,
-			      uint32_t count, struct chain_facts **ret);
+struct err *chain_facts_create(const struct recording *recording, const uint64_t *bits,
+			       const struct block_groups *groups, const uint32_t *numbers,
+			       uint32_t count, struct chain_facts **ret);
 
 #endif
