@@ -26,7 +26,6 @@ import page_file  # noqa: E402
 
 ALLOCATIONS, ALLOCATIONS_FAST = 10_000_000, 1_000_000
 ROUNDS = 3
-PAGES = ("overview", "flame", "sites", "allocations", "leaks")
 BRUSHES = (0.31, 0.52, 0.73)        # parts of the strip that are clicked
 SHIFT = 0.0043                      # … a few pixels further each time
 ZOOMED = ((0.2, 8), (0.2, 16), (0.4, 12), (0.4, 24))    # parts of the flame graph's width, and rows: clicked
@@ -113,9 +112,9 @@ def measure_pages(page, rounds, found):
     for i in range(rounds):
         page.open("#/overview")
         found.first.append(page.run("return window.drawn"))
-        for j, name in enumerate(PAGES):
+        for j, name in enumerate(browser.PAGES):
             page.open(f"#/{name}")
-            found.brush.setdefault(name, []).extend(measure_brush(page, SHIFT * (i * len(PAGES) + j)))
+            found.brush.setdefault(name, []).extend(measure_brush(page, SHIFT * (i * len(browser.PAGES) + j)))
             found.longest = max(found.longest, page.longest_task())
             found.tab = max(found.tab, page.tab_bytes() / 1e6)
             found.heap = max(found.heap, page.heap_bytes() / 1e6)

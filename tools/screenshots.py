@@ -22,8 +22,7 @@ import browser  # noqa: E402
 from conftest import build_sample, clean_environment  # noqa: E402
 from servers import Server  # noqa: E402
 
-PAGES = {"overview": "", "flame": "", "sites": "", "allocations": "", "leaks": "",
-         "compare": "b.id={id}&alive_at=end&b.alive_at=peak"}
+QUERIES = {"compare": "b.id={id}&alive_at=end&b.alive_at=peak"}     # what a page is opened with; others with nothing
 SIZES = {380: 820, 1440: 900, 2560: 1440}
 THEMES = ("light", "dark")
 RECORDINGS = ("server", "python", "clang")
@@ -74,10 +73,10 @@ def take(page, name, identity, given, folder):
         page.theme(theme)
         for width in given.width or SIZES:
             page.size(width, SIZES.get(width, 900), touch=width < 720)
-            for place in given.only or PAGES:
+            for place in given.only or browser.PAGES:
                 path = folder / f"{name}-{place}-{width}-{theme}.png"
                 try:
-                    page.open(f"#/{place}?r={identity}&{PAGES.get(place, '').format(id=identity)}".rstrip("&"))
+                    page.open(f"#/{place}?r={identity}&{QUERIES.get(place, '').format(id=identity)}".rstrip("&"))
                     page.check()
                     print(path)
                 except AssertionError as error:
@@ -91,7 +90,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("mallow", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--only", action="append", metavar="PAGE", help=f"of {', '.join(PAGES)}, or another")
+    parser.add_argument("--only", action="append", metavar="PAGE", help=f"of {', '.join(browser.PAGES)}")
     parser.add_argument("--width", action="append", type=int, help=f"{', '.join(map(str, SIZES))}, or another")
     parser.add_argument("--theme", action="append", choices=THEMES)
     parser.add_argument("--recording", action="append", metavar="NAME|FILE", help=f"{', '.join(RECORDINGS)}, or a file")

@@ -78,9 +78,10 @@ void body_destroy(struct body *body)
 	free(body);
 }
 
-struct err *body_compress(struct body *body)
+struct err *body_compress(struct body *body, bool small)
 {
-	return compressor_create(COMPRESSION_GZIP, &body->packed, &body->compressor);
+	return compressor_create(small ? COMPRESSION_GZIP_SMALL : COMPRESSION_GZIP, &body->packed,
+				 &body->compressor);
 }
 
 uint64_t body_size(const struct body *body)

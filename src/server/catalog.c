@@ -23,8 +23,11 @@
 
 CLEANUP_DEFINE(struct recording *, recording_close);
 
-static void entry_destroy(struct entry *entry)
+void catalog_entry_destroy(struct entry *entry)
 {
+	if (!entry)
+		return;
+	vec_deinit(&entry->members);
 	dataset_release(entry->dataset);
 	growing_close(entry->growing);
 	pthread_mutex_destroy(&entry->lock);
@@ -59,7 +62,10 @@ void catalog_destroy(struct catalog *catalog)
 		return;
 	pairs_deinit(&catalog->pairs);
 	for (size_t i = 0; i < catalog->entries.count; i++)
-		entry_destroy(catalog->entries.items[i]);
+		catalog_entry_destroy(catalog->entries.items[i]);
+	for (size_t i = 0; i < catalog->families.count; i++)
+		catalog_entry_destroy(catalog->families.items[i]);
+	vec_deinit(&catalog->families);
 	vec_deinit(&catalog->entries);
 	vec_deinit(&catalog->open);
 	pthread_mutex_destroy(&catalog->lock);
@@ -76,8 +82,25 @@ static bool is_known(const struct catalog *catalog, const char *path)
 	return false;
 }
 
+struct entry *catalog_entry_create(const char *path)
+{
+	struct entry *entry = calloc(1, sizeof(*entry));
+
+	if (!entry)
+		return NULL;
+	pthread_mutex_init(&entry->lock, NULL);
+	pthread_mutex_init(&entry->summary_lock, NULL);
+	entry->item.path = strdup(path);
+	if (!entry->item.path) {
+		catalog_entry_destroy(entry);
+		return NULL;
+	}
+	return entry;
+}
+
 struct err *catalog_add(struct catalog *catalog, const char *path)
 {
+	static const uint8_t no_id[16];
 	struct trace_header header;
 	struct err *err = NULL;
 	struct entry *entry;
@@ -91,20 +114,19 @@ struct err *catalog_add(struct catalog *catalog, const char *path)
 	err = catalog_read_header(path, &header);
 	if (err)
 		return err;
-	entry = calloc(1, sizeof(*entry));
+	entry = catalog_entry_create(path);
 	if (!entry)
 		return err_no_memory();
-	pthread_mutex_init(&entry->lock, NULL);
-	pthread_mutex_init(&entry->summary_lock, NULL);
 	catalog_format_id(header.id, entry->item.id);
+	if (memcmp(header.parent_id, no_id, sizeof(no_id)))
+		catalog_format_id(header.parent_id, entry->parent);
 	entry->item.machine = (uint16_t)header.machine;
-	entry->item.path = strdup(path);
 	pthread_mutex_lock(&catalog->lock);
-	if (!entry->item.path || !vec_push(&catalog->entries, entry))
+	if (!vec_push(&catalog->entries, entry))
 		err = err_no_memory();
 	pthread_mutex_unlock(&catalog->lock);
 	if (err)
-		entry_destroy(entry);
+		catalog_entry_destroy(entry);
 	return err;
 }
 
@@ -151,6 +173,7 @@ void catalog_adopt(struct catalog *catalog, struct entry *entry, const struct re
 {
 	pthread_mutex_lock(&catalog->lock);
 	memcpy(entry->item.id, recording_facts(recording)->id, sizeof(entry->item.id));
+	memcpy(entry->parent, recording_facts(recording)->parent_id, sizeof(entry->parent));
 	pthread_mutex_unlock(&catalog->lock);
 }
 
@@ -214,6 +237,27 @@ static struct err *reopen(struct catalog *catalog, struct entry *entry)
 	return NULL;
 }
 
+/* Merges the family again. Call it under the entry's lock. */
+static struct err *reopen_family(struct catalog *catalog, struct entry *entry)
+{
+	struct dataset *dataset;
+	struct err *err = catalog_open_family(catalog, entry, &dataset);
+
+	if (err)
+		return err;
+	if (entry->dataset)
+		pairs_drop(&catalog->pairs, entry->dataset);
+	dataset_release(entry->dataset);
+	entry->dataset = dataset;
+	return NULL;
+}
+
+static bool is_stale(struct catalog *catalog, struct entry *entry)
+{
+	return entry->root ? catalog_family_is_stale(catalog, entry)
+			   : catalog_is_stale(entry->item.path, &entry->opened);
+}
+
 /* Marks the entry as the latest one asked for. */
 static struct err *use(struct catalog *catalog, struct entry *entry)
 {
@@ -236,9 +280,8 @@ static struct err *open_entry(struct catalog *catalog, struct entry *entry, stru
 	struct err *err = NULL;
 
 	pthread_mutex_lock(&entry->lock);
-	if (!entry->dataset ||
-	    (catalog_is_stale(entry->item.path, &entry->opened) && !will_do(catalog, entry)))
-		err = reopen(catalog, entry);
+	if (!entry->dataset || (is_stale(catalog, entry) && !will_do(catalog, entry)))
+		err = entry->root ? reopen_family(catalog, entry) : reopen(catalog, entry);
 	if (!err)
 		err = use(catalog, entry);
 	if (!err)
@@ -340,12 +383,30 @@ static struct entry *find_now(struct catalog *catalog, const char *id)
 	return find(catalog, id);
 }
 
+/* *ret: of a recording or a family; NULL: there is none. */
+static struct err *find_any(struct catalog *catalog, const char *id, struct entry **ret)
+{
+	size_t length = catalog_family_suffix(id);
+	char own[sizeof((*ret)->item.id)];
+	struct entry *member;
+
+	if (!length || length >= sizeof(own)) {
+		*ret = find_now(catalog, id);
+		return NULL;
+	}
+	memcpy(own, id, length);
+	own[length] = 0;
+	member = find_now(catalog, own);
+	return member ? catalog_find_family(catalog, member, ret) : NULL;
+}
+
 struct err *catalog_find(struct catalog *catalog, const char *id, struct dataset **ret)
 {
-	struct entry *entry = find_now(catalog, id);
+	struct entry *entry = NULL;
+	struct err *err = find_any(catalog, id, &entry);
 
 	*ret = NULL;
-	return entry ? open_entry(catalog, entry, ret) : NULL;
+	return err || !entry ? err : open_entry(catalog, entry, ret);
 }
 
 /* Whether the entry has a data set that is up to date. If somebody has the lock, it is being made.

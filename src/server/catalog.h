@@ -14,6 +14,9 @@
 
 struct catalog;
 
+/* Behind the id of a recording: all of its run, as one. */
+#define CATALOG_FAMILY ".all"
+
 /* What /list says about a recording besides its facts and sums. */
 struct catalog_item {
 	char id[33];
@@ -61,7 +64,8 @@ void catalog_unlisten(struct catalog *catalog);
 
 /*
  * *ret: the recording of that id, or the last one for "last", with a reference for the caller;
- * NULL: there is none.
+ * NULL: there is none. With ".all" behind an id: the recordings of all processes of its run, as one
+ * (analysis/merge/merge.h), which has sites and no blocks.
  */
 struct err *catalog_find(struct catalog *catalog, const char *id, struct dataset **ret);
 

@@ -43,7 +43,9 @@ void dataset_release(struct dataset *dataset)
 	free(dataset->frame_calls);
 	free(dataset->sums);
 	free(dataset->timeline);
-	symbolized_destroy(dataset->symbolized);
+	if (!dataset->merge)
+		symbolized_destroy(dataset->symbolized);
+	merge_destroy(dataset->merge);
 	recording_close(dataset->owned);
 	reading_deinit(&dataset->reading);
 	dataset_release(dataset->before);
@@ -150,6 +152,50 @@ struct err *dataset_open(const char *path, const char *const *debug_paths, bool 
 		err = anonymize(dataset);
 	if (!err)
 		err = show(dataset, dataset->owned);
+	if (!err)
+		*ret = steal(&dataset);
+	return err;
+}
+
+/* Adds those that can be read. The error is that of the first, if none can. */
+static struct err *add_all(struct merge *merge, const char *const *paths, size_t count)
+{
+	struct err *first = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		struct err *err = merge_add(merge, paths[i], NULL, NULL);
+
+		if (err && !first)
+			first = err;
+		else
+			err_destroy(err);
+	}
+	if (!merge_count(merge))
+		return first ? first : err_create("there is nothing to merge");
+	err_destroy(first);
+	return NULL;
+}
+
+struct err *dataset_open_merged(const char *const *paths, size_t count,
+				const char *const *debug_paths, struct dataset **ret)
+{
+	cleanup(dataset_release_at) struct dataset *dataset = NULL;
+	struct err *err = create(&dataset);
+
+	if (!err)
+		err = make_symbolizer(dataset, debug_paths);
+	if (err)
+		return err;
+	dataset->naming.symbolizer = dataset->reading.symbolizer;
+	err = merge_create(&dataset->naming, &dataset->merge);
+	if (!err)
+		err = add_all(dataset->merge, paths, count);
+	if (!err)
+		err = merge_run(dataset->merge, NULL, NULL);
+	if (err)
+		return err;
+	dataset->symbolized = merge_symbolized(dataset->merge);
+	err = show(dataset, merge_recording(dataset->merge));
 	if (!err)
 		*ret = steal(&dataset);
 	return err;

@@ -18,6 +18,7 @@
 #include "analysis/names/symbolized.h"
 #include "analysis/groups/block_groups.h"
 #include "analysis/growing/growing.h"
+#include "analysis/merge/merge.h"
 #include "analysis/views/timeline.h"
 #include "server/frame_json.h"
 
@@ -54,6 +55,11 @@ struct dataset {
 	struct dataset *before;
 	struct diff *diff;
 
+	/* Of several recordings as one: its recording and names are the merge's. NULL: it is none.
+	 */
+	struct merge *merge;
+	struct naming naming;
+
 	struct recording *owned;
 	struct reading reading;
 	uint64_t *frame_calls;
@@ -71,6 +77,12 @@ struct dataset {
  */
 struct err *dataset_open(const char *path, const char *const *debug_paths, bool anonymous,
 			 struct reading *reading, struct dataset **ret);
+/*
+ * Opens several recordings as one. One that cannot be read is left out; the error is that of the
+ * first, if all are.
+ */
+struct err *dataset_open_merged(const char *const *paths, size_t count,
+				const char *const *debug_paths, struct dataset **ret);
 /*
  * Releases the only reference. Returns what another data set of the recording can go on with; the
  * caller gives it to dataset_open() or reading_deinit().

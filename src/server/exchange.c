@@ -220,7 +220,7 @@ static enum MHD_Result send_reply(const struct exchange_context *context, struct
 	enum MHD_Result result;
 
 	if (compress) {
-		struct err *err = body_compress(reply->body);
+		struct err *err = body_compress(reply->body, reply->small);
 
 		compress = !err;
 		err_destroy(err);

@@ -38,7 +38,9 @@ struct err *page_answer(const struct page_file *file, struct reply *reply)
 
 	buf_put(&buf, file->data, file->size);
 	err = reply_whole(reply, &buf);
-	if (!err)
-		reply->type = file->type;
-	return err;
+	if (err)
+		return err;
+	reply->type = file->type;
+	reply->small = true;
+	return NULL;
 }

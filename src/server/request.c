@@ -48,6 +48,25 @@ static struct err *open_pair(struct request *request, struct reply *reply)
 	return NULL;
 }
 
+/*
+ * Several recordings as one have no blocks: neither lists of them, nor what a filter chooses. Nor
+ * are they put on common stacks with another recording.
+ */
+static struct err *check_merged(const struct request *request, struct reply *reply)
+{
+	bool alone = !request->before && !request->is_before;
+
+	if (!request->dataset->merge)
+		return NULL;
+	if (alone && request->route->groups & ROUTE_MERGED && filter_is_empty(request->filter))
+		return NULL;
+	return reply_refuse(
+		reply, MHD_HTTP_BAD_REQUEST,
+		"several recordings as one (…%s) have sums of all their allocations, not "
+		"single ones: ask for this without .all",
+		CATALOG_FAMILY);
+}
+
 static struct err *open_before(struct request *request, struct reply *reply)
 {
 	struct request *before = request->before;
@@ -62,7 +81,10 @@ static struct err *open_before(struct request *request, struct reply *reply)
 	if (!err && !before->dataset)
 		return reply_refuse(reply, MHD_HTTP_NOT_FOUND,
 				    "data not found: 'b.id' wants an id of /list");
-	if (err || before->dataset == request->dataset || !(request->route->groups & ROUTE_COMMON))
+	if (!err)
+		err = check_merged(before, reply);
+	if (err || reply->status || before->dataset == request->dataset ||
+	    !(request->route->groups & ROUTE_COMMON))
 		return err;
 	return open_pair(request, reply);
 }
@@ -73,7 +95,9 @@ struct err *request_open(struct request *request, struct reply *reply)
 
 	if (!err && !request->dataset)
 		return reply_refuse(reply, MHD_HTTP_NOT_FOUND, "data not found");
-	return err || !request->before ? err : open_before(request, reply);
+	if (!err)
+		err = check_merged(request, reply);
+	return err || reply->status || !request->before ? err : open_before(request, reply);
 }
 
 struct err *request_refuse_err(const struct request *request, struct reply *reply, struct err *err)

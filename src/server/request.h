@@ -34,7 +34,7 @@ struct request {
 	struct pause *pause;
 	struct query query;
 	const struct route *route;
-	char id[33];             /* the recording's, or "last"; "": the route has none */
+	char id[37];             /* the recording's, or "last"; "": the route has none */
 	struct dataset *dataset; /* NULL: not open: request_open() */
 	const char *rest;        /* the second part in <> of the route's path */
 	/*

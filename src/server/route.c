@@ -24,6 +24,7 @@
 #define SOURCE  ROUTE_SOURCE
 #define EVENTS  ROUTE_EVENTS
 #define MAPS    ROUTE_MAPS
+#define MERGED  ROUTE_MERGED
 #define JSON    "application/json"
 #define TEXT    "text/plain; charset=utf-8"
 #define CSV     "text/csv; charset=utf-8"

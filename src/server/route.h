@@ -27,6 +27,7 @@ enum route_group {
 	ROUTE_SOURCE = 65536,
 	ROUTE_EVENTS = 131072,
 	ROUTE_MAPS = 262144,
+	ROUTE_MERGED = 524288, /* no parameters: sums of sites are enough, without blocks */
 };
 
 struct route {

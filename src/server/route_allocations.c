@@ -42,7 +42,8 @@ static void put_heap_flag(struct json_writer *json, const struct page *page, con
 			  uint8_t flags, uint8_t flag, bool set)
 {
 	json_key(json, key);
-	if (page->dataset->facts->allocator == TRACE_ALLOCATOR_GLIBC)
+	// A live table does not have them.
+	if (page->dataset->facts->allocator == TRACE_ALLOCATOR_GLIBC && !page->dataset->facts->live)
 		json_bool(json, !!(flags & flag) == set);
 	else
 		json_null(json);

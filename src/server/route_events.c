@@ -23,7 +23,7 @@
 struct events {
 	struct catalog *catalog;
 	struct pause *pause;
-	char id[33]; /* "": only the list is looked at */
+	char id[37]; /* "": only the list is looked at */
 	bool begun;
 	bool looked;
 	bool known; /* the next three are known */

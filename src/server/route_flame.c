@@ -12,6 +12,12 @@
 CLEANUP_DEFINE(struct flame *, flame_destroy);
 CLEANUP_DEFINE(struct selection *, selection_release);
 
+static const char *const metrics[FLAME_METRICS] = {
+	[FLAME_PEAK] = "peak",           [FLAME_TOTAL] = "total",   [FLAME_CALLS] = "calls",
+	[FLAME_TEMPORARY] = "temporary", [FLAME_LEAKED] = "leaked", [FLAME_SLACK] = "slack",
+	[FLAME_BLOCKS] = "blocks",
+};
+
 static struct err *take_options(const struct request *request, struct flame_options *options,
 				struct reply *reply)
 {
@@ -28,6 +34,7 @@ static struct err *take_options(const struct request *request, struct flame_opti
 		.root = request->texts[PARAMETER_FLAME_ROOT],
 		.cut = CUT_STANDARD,
 		.most = MAX_STANDARD,
+		.counts = request->choices[PARAMETER_FLAME_COLUMNS] == 1,
 	};
 	if (request->given[PARAMETER_FLAME_CUT])
 		options->cut = request->numbers[PARAMETER_FLAME_CUT];
@@ -37,12 +44,6 @@ static struct err *take_options(const struct request *request, struct flame_opti
 			     : reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
 					    "invalid 'max': '0' has no room for the root");
 }
-
-static const char *const metrics[FLAME_METRICS] = {
-	[FLAME_PEAK] = "peak",           [FLAME_TOTAL] = "total",   [FLAME_CALLS] = "calls",
-	[FLAME_TEMPORARY] = "temporary", [FLAME_LEAKED] = "leaked", [FLAME_SLACK] = "slack",
-	[FLAME_BLOCKS] = "blocks",
-};
 
 static void put_names(struct json_writer *json, const struct flame *flame)
 {
@@ -92,6 +93,19 @@ static void put_ids_and_parents(struct json_writer *json, const struct flame *fl
 		json_end(json);                                                                    \
 	} while (0)
 
+static void put_counts(struct json_writer *json, const struct flame *flame, bool counts)
+{
+	if (counts) {
+		PUT_COLUMN(json, flame, "calls", calls);
+		PUT_COLUMN(json, flame, "temporary", temporary);
+		return;
+	}
+	json_key(json, "calls");
+	json_null(json);
+	json_key(json, "temporary");
+	json_null(json);
+}
+
 static void put_flame(struct json_writer *json, const struct flame *flame,
 		      const struct request *request)
 {
@@ -108,6 +122,7 @@ static void put_flame(struct json_writer *json, const struct flame *flame,
 	PUT_COLUMN(json, flame, "age", age_ns);
 	PUT_COLUMN(json, flame, "rest", rest);
 	PUT_COLUMN(json, flame, "more", more);
+	put_counts(json, flame, request->choices[PARAMETER_FLAME_COLUMNS] == 1);
 	json_end(json);
 }
 

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "analysis/facts/chain_facts.h"
 #include "analysis/findings/shape_sums.h"
 #include "hosted/cleanup.h"
 #include "server/route.h"
@@ -31,10 +32,13 @@ struct asked {
 	struct series *series;
 	bool judged; /* each row has a shape */
 	struct shape_result *shapes;
+	bool chained; /* each row has its chains */
+	struct chain_facts *chains;
 };
 
 static void asked_deinit(struct asked *asked)
 {
+	free(asked->chains);
 	free(asked->shapes);
 	series_destroy(asked->series);
 	sums_destroy(asked->sums);
@@ -104,6 +108,11 @@ static struct err *find_blocks(struct request *request, struct reply *reply, str
 			err = request_refuse_err(
 				request, reply,
 				err_prefix(err, "by=%s", block_groups_word(asked->by[i])));
+		else if (asked->dataset->merge && !block_groups_of_sites(*places[i]))
+			err = reply_refuse(
+				reply, MHD_HTTP_BAD_REQUEST,
+				"invalid 'by': several recordings as one have sums by site, "
+				"function, file, line and module");
 	}
 	if (!err && !reply->status)
 		asked->query.bits = asked->selection->bits;
@@ -166,6 +175,15 @@ static uint32_t *groups_of_page(const struct asked *asked, uint32_t *count)
 	return groups;
 }
 
+/*
+ * A live table does not know when its blocks were allocated, and what was before them. Several
+ * recordings as one have no blocks.
+ */
+static bool has_lives(const struct asked *asked)
+{
+	return !asked->dataset->facts->live && !asked->dataset->merge;
+}
+
 /* Judges how the rows of the page grew. What CULL only counted did not. */
 static struct err *judge(struct asked *asked)
 {
@@ -174,8 +192,7 @@ static struct err *judge(struct asked *asked)
 	uint32_t count, next = 0;
 	struct err *err;
 
-	// A live table does not know when its blocks were allocated.
-	if (!asked->judged || asked->dataset->facts->live)
+	if (!asked->judged || !has_lives(asked))
 		return NULL;
 	groups = groups_of_page(asked, &count);
 	asked->shapes = calloc(asked->count + 1, sizeof(*asked->shapes));
@@ -190,6 +207,21 @@ static struct err *judge(struct asked *asked)
 	return err;
 }
 
+/* Sums the chains of reallocs of rows that have a key. What CULL only counted has none. */
+static struct err *chain(struct asked *asked)
+{
+	auto_free uint32_t *groups = NULL;
+	uint32_t count;
+
+	if (!asked->chained || !has_lives(asked))
+		return NULL;
+	groups = groups_of_page(asked, &count);
+	if (!groups)
+		return err_no_memory();
+	return chain_facts_create(asked->dataset->recording, asked->query.bits, asked->query.first,
+				  groups, count, &asked->chains);
+}
+
 /* Makes the curves of the page. */
 static struct err *draw(struct reply *reply, struct asked *asked)
 {
@@ -202,7 +234,7 @@ static struct err *draw(struct reply *reply, struct asked *asked)
 	auto_free uint32_t *groups = NULL;
 	uint32_t count;
 
-	if (!asked->spark)
+	if (!asked->spark || asked->dataset->merge)
 		return NULL;
 	if (asked->count * asked->spark > POINTS_MAX)
 		return reply_refuse(
@@ -228,6 +260,7 @@ static struct err *put(struct json_writer *json, const struct asked *asked)
 		.count = asked->count,
 		.series = asked->series,
 		.shapes = asked->shapes,
+		.chains = asked->chains,
 	};
 	struct err *err;
 
@@ -235,6 +268,20 @@ static struct err *put(struct json_writer *json, const struct asked *asked)
 	err = sums_json_put(json, &page);
 	dataset_unlock(asked->dataset);
 	return err;
+}
+
+/* What each row has of its own blocks is not made of pairs, nor of inclusive rows. */
+static struct err *check_columns(struct reply *reply, const struct asked *asked)
+{
+	const char *wrong = asked->spark     ? "spark"
+			    : asked->judged  ? "shapes"
+			    : asked->chained ? "chains"
+					     : NULL;
+
+	if (!wrong || (asked->keys < SUMS_KEYS && !asked->inclusive))
+		return NULL;
+	return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+			    "invalid '%s': not by two keys, and not of inclusive sums", wrong);
 }
 
 /* Reads what is no filter. */
@@ -252,17 +299,8 @@ static struct err *take(const struct request *request, struct reply *reply, stru
 		err = request_number(request, reply, PARAMETER_SUMS_SPARK, 1, SPARK_MAX,
 				     &asked->spark);
 	asked->judged = request->choices[PARAMETER_SUMS_SHAPES] == 1;
-	if (!err && !reply->status && asked->judged &&
-	    (asked->keys == SUMS_KEYS || asked->inclusive))
-		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
-				    "invalid 'shapes': not by two keys, and not of inclusive sums");
-	if (!err && !reply->status && asked->spark && asked->keys == SUMS_KEYS)
-		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
-				    "invalid 'spark': by two keys there are no curves");
-	if (!err && !reply->status && asked->spark && asked->inclusive)
-		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
-				    "invalid 'spark': of inclusive sums there are no curves");
-	return err;
+	asked->chained = request->choices[PARAMETER_SUMS_CHAINS] == 1;
+	return err || reply->status ? err : check_columns(reply, asked);
 }
 
 /* Makes the sums of a request. */
@@ -304,6 +342,8 @@ static struct err *answer(const struct request *request, struct reply *reply, st
 		err = draw(reply, asked);
 	if (!err && !reply->status)
 		err = judge(asked);
+	if (!err && !reply->status)
+		err = chain(asked);
 	if (err || reply->status)
 		return err;
 	json_init(&json, &buf, false);
@@ -352,6 +392,8 @@ static struct err *put_change(const struct request *request, struct reply *reply
 		err = draw(reply, &asked[i]);
 		if (!err && !reply->status)
 			err = judge(&asked[i]);
+		if (!err && !reply->status)
+			err = chain(&asked[i]);
 	}
 	if (err || reply->status)
 		return err;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/facts/chain_facts.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 #include "server/group_json.h"
@@ -208,6 +209,42 @@ static void put_shapes(struct json_writer *json, const struct sums_page *page)
 	json_end(json);
 }
 
+/* Writes a column of chains: an expression of each row's. Rows without a key have none. */
+#define CHAINS(key, value)                                                                         \
+	do {                                                                                       \
+		const struct chain_facts *chain = page->chains;                                    \
+                                                                                                   \
+		json_key(json, key);                                                               \
+		json_array(json);                                                                  \
+		for (uint64_t i_ = 0; i_ < page->count; i_++) {                                    \
+			if (page->rows[i_].first == RECORDING_NONE) {                              \
+				json_u64(json, 0);                                                 \
+				continue;                                                          \
+			}                                                                          \
+			json_u64(json, value);                                                     \
+			chain++;                                                                   \
+		}                                                                                  \
+		json_end(json);                                                                    \
+	} while (0)
+
+static void put_chains(struct json_writer *json, const struct sums_page *page)
+{
+	uint64_t covered;
+
+	json_key(json, "chains");
+	if (!page->chains) {
+		json_null(json);
+		return;
+	}
+	json_object(json);
+	CHAINS("steps", chain->steps);
+	CHAINS("copied", chain->copied);
+	CHAINS("ended", chain_facts_ended(chain));
+	CHAINS("reserve", chain_facts_ended(chain) ? chain_facts_reserve(chain, &covered) : 0);
+	CHAINS("covered", (chain_facts_reserve(chain, &covered), covered));
+	json_end(json);
+}
+
 struct err *sums_json_put(struct json_writer *json, const struct sums_page *page)
 {
 	struct err *err;
@@ -222,6 +259,7 @@ struct err *sums_json_put(struct json_writer *json, const struct sums_page *page
 	put_columns(json, page);
 	put_curves(json, page);
 	put_shapes(json, page);
+	put_chains(json, page);
 	json_end(json);
 	return NULL;
 }

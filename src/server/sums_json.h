@@ -2,6 +2,7 @@
 #ifndef MALLOW_SERVER_SUMS_JSON_H
 #define MALLOW_SERVER_SUMS_JSON_H
 
+#include "analysis/facts/run_facts.h"
 #include "analysis/findings/shape.h"
 #include "analysis/sums/sums.h"
 #include "analysis/sums/sums_change.h"
@@ -21,6 +22,7 @@ struct sums_page {
 	uint64_t count;
 	const struct series *series;       /* a curve for each row that has a key; NULL: none */
 	const struct shape_result *shapes; /* one for each row; NULL: none */
+	const struct chain_facts *chains;  /* one for each row that has a key; NULL: none */
 };
 
 /* Writes the object. symbolized must belong to the caller. */

@@ -16,6 +16,9 @@ describe('what a view shows as a command', () => {
 			"mallow report --by function --function-regex '^json_' a.mallow",
 		);
 	});
+	test('several processes as one', () => {
+		expect(commandOf({ ...asked, page: 'sites', by: 'function', merged: true })).toBe('mallow report --by function --merge a.mallow a.mallow.*');
+	});
 	test('export calls to another name', () => {
 		expect(commandOf({ ...asked, page: 'flame', conditions: { from: '1ns', to: '2ns' } })).toBe(
 			'mallow export --to flamegraph -o flame.svg --from 1ns --until 2ns a.mallow',

@@ -22,6 +22,8 @@ const flame: Flame = {
 	age: [1, 1, 1, 1, 1],
 	rest: [0, 0, 0, 0, 4],
 	more: [0, 0, 0, 0, 2],
+	calls: null,
+	temporary: null,
 };
 
 const graph = graphOf(flame);

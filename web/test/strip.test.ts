@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { dragged } from '../src/charts/strip/drag';
 import { placeFlags, snap } from '../src/charts/strip/flags';
-import { nearestStep, rateCurves, resample, stacked, stripCurves } from '../src/charts/strip/strip_data';
+import { askedSteps, nearestKnown, nearestStep, rateCurves, resample, stacked, stripCurves } from '../src/charts/strip/strip_data';
 
 describe('curves', () => {
 	test('samples are lines between them, and stay beyond their ends', () => {
@@ -64,4 +64,18 @@ test('calls a second are those of the step, which may be longer or shorter than 
 	expect([...new Set(joined.bands[0]!.values)]).toEqual([1e9]);
 	expect(joined.line!.values[1]).toBe(5e9);
 	expect(format(2e7).replace('\u00a0', ' ')).toBe('20.0 M/s');
+});
+
+describe('pages kept over the run', () => {
+	test('is asked at 24 steps, the last one among them', () => {
+		expect(askedSteps(1024)).toHaveLength(24);
+		expect(askedSteps(1024).at(-1)).toBe(1023);
+		expect(askedSteps(3)).toEqual([0, 1, 2]);
+		expect(askedSteps(0)).toEqual([]);
+	});
+	test('is told where it is known', () => {
+		expect(nearestKnown([null, 1, null, null, 2], 3)).toBe(4);
+		expect(nearestKnown([null, 1, null, null, null], 3)).toBe(1);
+		expect(nearestKnown([null, null], 1)).toBe(-1);
+	});
 });

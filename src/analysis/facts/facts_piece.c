@@ -1,5 +1,6 @@
 #include "analysis/facts/facts_piece.h"
 
+#include "analysis/facts/chain_facts.h"
 #include "hosted/lower_bound.h"
 
 struct chain_facts *facts_piece_chain(struct facts_piece *piece, uint32_t site)
@@ -15,29 +16,14 @@ struct chain_facts *facts_piece_chain(struct facts_piece *piece, uint32_t site)
 	return place ? &piece->sums.chains.items[*place] : NULL;
 }
 
-/* The least i with size <= 1 << i. */
-static unsigned int size_class(uint64_t size)
-{
-	return size < 2                   ? 0
-	       : size > UINT64_C(1) << 63 ? 63
-					  : 64 - (unsigned)__builtin_clzll(size - 1);
-}
-
 /* Takes the step of a realloc that ended the block. */
 static void add_step(struct facts_piece *piece, const struct facts_input *input, uint64_t i)
 {
 	const struct block_columns *blocks = input->blocks;
-	uint64_t weight = facts_weight(input, i), to = blocks->successor[i];
-	struct chain_facts *chain = facts_piece_chain(piece, blocks->site[to]);
+	struct chain_facts *chain = facts_piece_chain(piece, blocks->site[blocks->successor[i]]);
 
-	if (!chain)
-		return;
-	chain->steps += weight;
-	if (blocks->address[to] != blocks->address[i])
-		chain->copied += weight * (blocks->size[i] < blocks->size[to] ? blocks->size[i]
-									      : blocks->size[to]);
-	if (blocks->successor[to] == RECORDING_NONE)
-		chain->ends[size_class(blocks->size[to])] += weight;
+	if (chain)
+		chain_facts_add(chain, blocks, i, facts_weight(input, i));
 }
 
 /* Samples that are looked at one by one: most blocks end soon. */

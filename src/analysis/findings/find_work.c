@@ -2,6 +2,7 @@
  */
 #include <string.h>
 
+#include "analysis/facts/chain_facts.h"
 #include "analysis/findings/finding_search.h"
 
 #define TEMPORARY_MIN     10000
@@ -13,7 +14,6 @@
 
 #define CHAIN_STEPS       4 /* so often, in the mean, a block is grown */
 #define CHAIN_COPIED_PART 10
-#define CHAIN_COVERED     95
 
 #define HANDED_MIN            10000
 #define HANDED_PERCENT        20 /* of all frees */
@@ -127,7 +127,6 @@ struct err *find_churn(struct finding_search *search)
 struct chain_sum {
 	const struct finding_search *search;
 	struct chain_facts all;
-	uint64_t chains;
 };
 
 static const struct chain_facts *chain_of(const struct run_facts *facts, uint32_t site)
@@ -155,24 +154,8 @@ static void add_chain(void *argument, uint32_t site)
 		return;
 	sum->all.steps += chain->steps;
 	sum->all.copied += chain->copied;
-	for (int i = 0; i < 64; i++) {
+	for (int i = 0; i < 64; i++)
 		sum->all.ends[i] += chain->ends[i];
-		sum->chains += chain->ends[i];
-	}
-}
-
-/* The least power of two that so many chains end at or below. */
-static void set_reserve(const struct chain_sum *sum, struct finding *finding)
-{
-	uint64_t covered = 0;
-	unsigned int class = 0;
-
-	do
-		covered += sum->all.ends[class];
-	while (!is_percent(covered, sum->chains, CHAIN_COVERED) && ++class < 64);
-	finding_set(finding, FINDING_NUMBER_reserve_bytes,
-		    UINT64_C(1) << (class < 63 ? class : 63));
-	finding_set(finding, FINDING_NUMBER_reserved_chains, covered);
 }
 
 struct err *find_chains(struct finding_search *search)
@@ -181,6 +164,7 @@ struct err *find_chains(struct finding_search *search)
 	struct finding finding = {.kind = FINDING_REALLOC_CHAINS};
 	struct chain_sum sum = {.search = search};
 	struct picked_function picked;
+	uint64_t chains, covered, reserve;
 	struct err *err;
 
 	if (!search->facts || !search->facts->chain_count)
@@ -191,14 +175,17 @@ struct err *find_chains(struct finding_search *search)
 	err = own_functions_pick(search->functions, search->values, &picked);
 	if (!err && picked.frame)
 		err = own_functions_take(search->functions, &picked, add_chain, &sum);
+	chains = chain_facts_ended(&sum.all);
 	if (err || sum.all.copied < FINDING_SPREAD_MIN ||
-	    sum.all.copied < total / CHAIN_COPIED_PART || !sum.chains ||
-	    sum.all.steps / sum.chains < CHAIN_STEPS)
+	    sum.all.copied < total / CHAIN_COPIED_PART || !chains ||
+	    sum.all.steps / chains < CHAIN_STEPS)
 		return err;
 	finding_set(&finding, FINDING_NUMBER_calls, sum.all.steps);
 	finding_set(&finding, FINDING_NUMBER_copied_bytes, sum.all.copied);
-	finding_set(&finding, FINDING_NUMBER_chains, sum.chains);
-	set_reserve(&sum, &finding);
+	finding_set(&finding, FINDING_NUMBER_chains, chains);
+	reserve = chain_facts_reserve(&sum.all, &covered);
+	finding_set(&finding, FINDING_NUMBER_reserve_bytes, reserve);
+	finding_set(&finding, FINDING_NUMBER_reserved_chains, covered);
 	err = finding_condition_text(&finding, "position_in_chain_min", "1");
 	if (!err)
 		err = finding_set_function(search, &finding, &picked);

@@ -166,7 +166,8 @@ int64_t sums_growth(const struct sums *sums, const struct sums_row *row)
 	uint64_t ns = sums->duration_ns - sums->duration_ns / 2;
 	__int128 grown = (__int128)row->leaked - row->half, each_second;
 
-	if (!ns)
+	// What has no blocks was not seen to grow.
+	if (!ns || !row->spans)
 		return 0;
 	each_second = grown * 1000000000 / ns;
 	if (each_second > INT64_MAX)

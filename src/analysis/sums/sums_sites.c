@@ -83,6 +83,7 @@ static struct sums_row row_of_site(const struct site *site, const struct site_sp
 struct err *sums_take_sites(const struct sums_job *job, struct sums *sums)
 {
 	const struct sums_query *query = job->query;
+	static const struct site_span none;
 	auto_free struct rest *rests = NULL;
 	const struct site_span *spans;
 	uint32_t count;
@@ -99,7 +100,9 @@ struct err *sums_take_sites(const struct sums_job *job, struct sums *sums)
 		uint32_t first = block_groups_of_site(query->first, i);
 		uint32_t second = query->second ? block_groups_of_site(query->second, i) : 0;
 		struct sums_row *row = &sums->rows[sums_row_of(job, first, second)];
-		struct sums_row more = row_of_site(&sites[i], &spans[i], &rests[i]);
+		// Several recordings as one have no blocks, so no lifetimes.
+		const struct site_span *span = spans ? &spans[i] : &none;
+		struct sums_row more = row_of_site(&sites[i], span, &rests[i]);
 
 		sums_row_add(row, &more);
 		row->bytes += sites[i].peak_bytes;

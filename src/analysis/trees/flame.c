@@ -161,6 +161,8 @@ static struct err *add_node(struct builder *builder, const struct flame_group *g
 		.age_ns = group->sums.blocks
 				  ? (uint64_t)(group->sums.lived_ns / (double)group->sums.blocks)
 				  : 0,
+		.calls = group->sums.calls,
+		.temporary = group->sums.temporary,
 		.tree_node = builder->options->callers ? group->from : group->tree_node,
 		.steps = group->steps,
 	};
@@ -176,10 +178,13 @@ static bool is_trunk(const struct builder *builder, const struct flame_node *nod
 	       (double)child->sums.value >= 0.95 * (double)node->value;
 }
 
+/* What has calls alone has no width at all. */
 static bool is_wide(const struct builder *builder, const struct flame_group *group)
 {
 	uint64_t cut = builder->options->cut;
 
+	if (!group->sums.value)
+		return false;
 	return !cut ||
 	       (double)group->sums.value * (double)cut >= (double)builder->nodes.items[0].value;
 }
@@ -206,7 +211,7 @@ static struct err *sort_children(struct builder *builder, const struct flame_gro
 		child->parent = (uint32_t)(node - builder->nodes.items);
 		if (!wanted[i]) {
 			node->rest += child->sums.value;
-			node->more++;
+			node->more += child->sums.value != 0;
 		} else if (is_trunk(builder, node, child)) {
 			*trunk = *child;
 		} else if (!wait_for(builder, child)) {
@@ -363,7 +368,7 @@ struct err *flame_create(const struct flame_side *side, struct symbolized *symbo
 			 const struct flame_options *options, struct flame **ret)
 {
 	auto_free struct flame_value *values = NULL;
-	struct err *err = flame_values_create(side, options->metric, &values);
+	struct err *err = flame_values_create(side, options, &values);
 
 	return err ? err : create(side->recording, symbolized, values, options, ret);
 }
@@ -373,7 +378,7 @@ struct err *flame_create_change(const struct flame_side sides[DIFF_SIDES], enum 
 				struct flame **ret)
 {
 	auto_free struct flame_value *values = NULL;
-	struct err *err = flame_values_create_change(sides, show, options->metric, &values);
+	struct err *err = flame_values_create_change(sides, show, options, &values);
 
 	if (err)
 		return err;

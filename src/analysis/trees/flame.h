@@ -46,6 +46,7 @@ struct flame_options {
 	const char *root; /* flame_node_id() of a node that becomes the root; NULL: none */
 	uint64_t cut;     /* nodes narrower than 1 / cut of the root are left out; 0: none is */
 	uint64_t most;    /* so many nodes, the widest; at least 1 */
+	bool counts;      /* nodes have calls and temporary */
 };
 
 /* The blocks that a graph shows. */
@@ -71,6 +72,8 @@ struct flame_node {
 	uint64_t blocks; /* how many blocks (of a difference: of after) the value is of … */
 	uint64_t leaked; /* … bytes of them that were never freed … */
 	uint64_t age_ns; /* … and how long they lived on average; until the end if never freed */
+	/* If asked for: of all matching blocks of its stacks, also where the metric counts few. */
+	uint64_t calls, temporary;
 	uint32_t tree_node, steps; /* for flame_node_id() */
 };
 

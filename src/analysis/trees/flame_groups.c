@@ -23,6 +23,8 @@ static void add_value(struct flame_value *value, const struct flame_value *more)
 	value->blocks += more->blocks;
 	value->leaked += more->leaked;
 	value->lived_ns += more->lived_ns;
+	value->calls += more->calls;
+	value->temporary += more->temporary;
 }
 
 /* values: of each site. */
@@ -40,7 +42,8 @@ static struct err *make_tree(struct flame_groups *groups, const struct recording
 	for (uint32_t i = 0; i < count; i++)
 		shown[i] = (struct site){
 			.stack = sites[i].stack,
-			.total_bytes = values[i].value,
+			// Only what weighs something has a place in the tree.
+			.total_bytes = values[i].value + values[i].calls,
 		};
 	return tree_create_shaped(recording, symbolized, shown, count, METRIC_TOTAL,
 				  &options->shape, &groups->tree);
@@ -123,7 +126,7 @@ struct err *flame_groups_begin(struct flame_groups *groups, struct flame_group *
 	if (!groups->callers)
 		return add_item(groups, group, (struct flame_item){0, 0});
 	for (uint32_t i = 0; !err && i < groups->tree->count; i++)
-		if (groups->own[i].value || groups->own[i].blocks)
+		if (groups->own[i].value || groups->own[i].blocks || groups->own[i].calls)
 			err = add_item(groups, group, (struct flame_item){i, i});
 	return err;
 }

@@ -17,8 +17,10 @@
 
 struct pass {
 	const struct block_columns *blocks;
-	const uint64_t *bits; /* NULL: all */
+	const uint64_t *bits;      /* those that match; NULL: all */
+	const uint64_t *temporary; /* NULL: neither the metric nor a column needs them */
 	enum flame_metric metric;
+	bool counts;
 	/* Of PEAK: the block whose allocation reached it; BLOCK_NONE: nothing was ever live. */
 	uint64_t peak;
 	uint64_t end_ns;
@@ -34,6 +36,8 @@ static bool counts(const struct pass *pass, uint64_t i)
 	if (pass->metric == FLAME_PEAK || pass->metric == FLAME_BLOCKS)
 		return i <= pass->peak && blocks->free_turn[i] > pass->peak &&
 		       pass->peak != BLOCK_NONE;
+	if (pass->metric == FLAME_TEMPORARY)
+		return block_bits_has(pass->temporary, i);
 	return pass->metric != FLAME_LEAKED || blocks->freed_ns[i] == TIME_NEVER;
 }
 
@@ -65,6 +69,15 @@ static void add(const struct pass *pass, struct flame_value *value, uint64_t i)
 		value->lived_ns += (double)weight * (double)(end - blocks->allocated_ns[i]);
 }
 
+static void add_counts(const struct pass *pass, struct flame_value *value, uint64_t i)
+{
+	uint64_t weight = weight_of(pass, i);
+
+	value->calls += weight;
+	if (block_bits_has(pass->temporary, i))
+		value->temporary += weight;
+}
+
 static void add_piece(void *argument, size_t number)
 {
 	const struct pass *pass = argument;
@@ -73,9 +86,12 @@ static void add_piece(void *argument, size_t number)
 	uint64_t end = begin + length < pass->blocks->count ? begin + length : pass->blocks->count;
 
 	for (uint64_t i = block_bits_next(pass->bits, end, begin); i < end;
-	     i = block_bits_next(pass->bits, end, i + 1))
+	     i = block_bits_next(pass->bits, end, i + 1)) {
 		if (counts(pass, i))
 			add(pass, &values[pass->blocks->site[i]], i);
+		if (pass->counts)
+			add_counts(pass, &values[pass->blocks->site[i]], i);
+	}
 }
 
 /* The values of the first piece become those of all. */
@@ -93,15 +109,22 @@ static struct err *add_blocks(struct pass *pass, struct flame_value **ret)
 		value->blocks += pass->values[i].blocks;
 		value->leaked += pass->values[i].leaked;
 		value->lived_ns += pass->values[i].lived_ns;
+		value->calls += pass->values[i].calls;
+		value->temporary += pass->values[i].temporary;
 	}
 	*ret = pass->values;
 	return NULL;
 }
 
 /* Takes sums from a site: they have what was culled, too, and a live table's sites have peaks. */
-static void take_site(struct flame_value *value, const struct site *site, enum flame_metric metric)
+static void take_site(struct flame_value *value, const struct site *site,
+		      const struct flame_options *options)
 {
-	switch (metric) {
+	if (options->counts) {
+		value->calls = site->calls;
+		value->temporary = site->temporary;
+	}
+	switch (options->metric) {
 	case FLAME_PEAK:
 		value->value = site->peak_bytes;
 		value->blocks = site->peak_blocks;
@@ -167,28 +190,17 @@ static struct err *find_peak(const struct recording *recording, struct pass *pas
 	return pass->peak != BLOCK_NONE ? NULL : seek_peak(pass, &pass->peak);
 }
 
-/* Sets the bits of blocks that match and were temporary. */
-static struct err *find_temporary(const struct recording *recording,
-				  const struct filter_match *match, uint64_t **ret)
-{
-	struct err *err = block_temporary_find(recording, ret);
-
-	for (uint64_t i = 0; !err && match && i * 64 < match->blocks; i++)
-		(*ret)[i] &= match->words[i];
-	return err;
-}
-
-struct err *flame_values_create(const struct flame_side *side, enum flame_metric metric,
+struct err *flame_values_create(const struct flame_side *side, const struct flame_options *options,
 				struct flame_value **ret)
 {
 	const struct recording *recording = side->recording;
-	const struct filter_match *match = side->match;
 	auto_free uint64_t *temporary = NULL;
 	auto_free struct flame_value *values = NULL;
 	struct pass pass = {
 		.blocks = recording_blocks(recording),
-		.bits = match ? match->words : NULL,
-		.metric = metric,
+		.bits = side->match ? side->match->words : NULL,
+		.metric = options->metric,
+		.counts = options->counts,
 		.end_ns = recording_facts(recording)->duration_ns,
 		.sample_mean = recording_facts(recording)->sample_mean,
 	};
@@ -197,32 +209,31 @@ struct err *flame_values_create(const struct flame_side *side, enum flame_metric
 	const struct site *sites = recording_sites(recording, &count);
 
 	pass.sites = count;
-	if (metric == FLAME_PEAK || metric == FLAME_BLOCKS) {
+	if (pass.metric == FLAME_PEAK || pass.metric == FLAME_BLOCKS)
 		err = find_peak(recording, &pass);
-	} else if (metric == FLAME_TEMPORARY) {
-		err = find_temporary(recording, match, &temporary);
-		pass.bits = temporary;
-	}
+	if (!err && (pass.metric == FLAME_TEMPORARY || pass.counts))
+		err = block_temporary_find(recording, &temporary);
+	pass.temporary = temporary;
 	if (!err)
 		err = add_blocks(&pass, &values);
-	for (uint32_t i = 0; !err && !match && i < count; i++)
-		take_site(&values[i], &sites[i], metric);
+	for (uint32_t i = 0; !err && !side->match && i < count; i++)
+		take_site(&values[i], &sites[i], options);
 	if (!err)
 		*ret = steal(&values);
 	return err;
 }
 
 struct err *flame_values_create_change(const struct flame_side sides[DIFF_SIDES],
-				       enum diff_show show, enum flame_metric metric,
+				       enum diff_show show, const struct flame_options *options,
 				       struct flame_value **ret)
 {
 	auto_free struct flame_value *before = NULL;
 	auto_free struct flame_value *after = NULL;
-	struct err *err = flame_values_create(&sides[DIFF_BEFORE], metric, &before);
+	struct err *err = flame_values_create(&sides[DIFF_BEFORE], options, &before);
 	uint32_t count;
 
 	if (!err)
-		err = flame_values_create(&sides[DIFF_AFTER], metric, &after);
+		err = flame_values_create(&sides[DIFF_AFTER], options, &after);
 	if (err)
 		return err;
 	recording_sites(sides[DIFF_AFTER].recording, &count);

@@ -219,10 +219,12 @@ static struct err *find_blocks(struct finding *finding, struct space_job *job)
 
 struct err *space_find_blocks(struct space_job *job)
 {
+	const struct recording_facts *facts = recording_facts(job->recording);
 	cleanup(finding_deinit) struct finding finding = {
 		.job = job,
 		.columns = recording_blocks(job->recording),
-		.glibc = recording_facts(job->recording)->allocator == TRACE_ALLOCATOR_GLIBC,
+		// A live table does not have the marks that glibc puts into its chunks.
+		.glibc = facts->allocator == TRACE_ALLOCATOR_GLIBC && !facts->live,
 	};
 
 	return find_blocks(&finding, job);

@@ -16,7 +16,10 @@ import time
 
 # Both are packages of Debian, see tools/packages.txt.
 CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
-AXE = pathlib.Path(__file__).resolve().parents[3] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+WEB = pathlib.Path(__file__).resolve().parents[3] / "web"
+AXE = WEB / "node_modules" / "axe-core" / "axe.min.js"
+# All pages, as web/src/state/place.ts lists them.
+PAGES = re.findall(r"'(\w+)'", re.search(r"PAGES = \[(.*?)\]", (WEB / "src" / "state" / "place.ts").read_text(), re.DOTALL)[1])
 PATIENCE = 20               # seconds
 SWITCHES = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio", "--lang=en-US",

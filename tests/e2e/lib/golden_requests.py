@@ -77,6 +77,7 @@ TARGETS = {
               f"/data/{LAMP}/flame?metric=slack&root=0.0",
               "/data/last/flame?metric=temporary&merge=files",
               "/data/last/flame?metric=blocks",
+              "/data/last/flame?columns=all&fold=plumbing",
               "/data/last/flame?size_min=64G",
               f"/data/last/flame?b.id={LAMP}&show=grew&cut=10",
               "/data/last/flame?metric=leaked&to=6s&b.to=3s"],
@@ -123,6 +124,7 @@ TARGETS = {
     "sums": [
         "/data/last/sums?spark=4",
         "/data/last/sums?by=function&sort_by=leaked&shapes=true",
+        "/data/last/sums?by=function&position_in_chain_min=1&sort_by=calls&chains=true",
         "/data/last/sums?by=function&inclusive=true&sort_by=total&order=asc&skip=1&count=3",
         "/data/last/sums?by=size,lifetime&lifetime=only_leaked",
         "/data/last/sums?by=thread,free_thread&count=2",

@@ -217,7 +217,7 @@ def subtree(answer, index):
             kept[i] = len(kept)
     return {"names": answer["names"], **{
         key: [column[i] if key != "parent" else kept.get(column[i], -1) if i != index else -1 for i in kept]
-        for key, column in answer.items() if key not in ("metric", "names", "modules", "plumbing")}}
+        for key, column in answer.items() if key not in ("metric", "names", "modules", "plumbing") and column}}
 
 
 @pytest.mark.parametrize("options", [
@@ -264,6 +264,32 @@ def test_as_reports_say(served, tool):
                 assert got["bytes"][0] == report[field], (conditions, metric)
                 if metric in ("peak", "leaked"):
                     assert got["blocks"][0] == report[field.replace("bytes", "blocks")], (conditions, metric)
+
+
+def test_all_columns(served):
+    """Calls and temporary are those of /sums, whatever the metric counts; the widths are the same with them."""
+    compared = 0
+    for made in served.made:
+        path = f"/data/{made.id}/flame"
+        for number, conditions in enumerate([{}, *made.filters(3)]):
+            options = {"metric": METRICS[number], "direction": ["callees", "callers"][number % 2], "cut": number * 5}
+            plain = served.json(path, **options, **conditions)
+            assert plain["calls"] is plain["temporary"] is None
+            full = served.json(path, columns="all", **options, **conditions)
+            # Blocks of no bytes have a place below the root, as they have calls.
+            same = ["name", "parent", "folded", "bytes", "own", "rest", "more", "leaked"]
+            assert [full[column] for column in same] == [plain[column] for column in same]
+            sums = served.json(f"/data/{made.id}/sums", by="function", inclusive="true", **conditions)
+            assert (full["calls"][0], full["temporary"][0]) == (sums["all"]["calls"], sums["all"]["temporary"])
+            names = [sums["keys"][0]["name"][key] for key in sums["key"]]
+            for row, name in enumerate(names[:8]):
+                focused = served.json(path, columns="all", metric="peak", focus=name, **conditions)
+                # What has no name is a row of /sums; plumbing is none; the graph joins functions of several modules.
+                if focused["names"][0] == "all" or focused["plumbing"][0] or names.count(name) > 1:
+                    continue
+                assert (focused["calls"][0], focused["temporary"][0]) == (sums["calls"][row], sums["temporary"][row])
+                compared += focused["bytes"][0] == 0
+    assert compared  # some of what has no width
 
 
 def test_what_a_node_stands_for(served):

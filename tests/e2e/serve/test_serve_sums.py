@@ -127,6 +127,37 @@ def test_inclusive(served, by):
             assert got == reference.inclusive(made, made.matching(conditions), by)
 
 
+def chains_of(made, members, matching):
+    """What `chains` of a row is, of its blocks that match."""
+    steps = [block for block in members if block.before and block.index in matching]
+    ends = [(block.event.size - 1).bit_length() if block.event.size else 0 for block in steps if not block.after]
+    copied = sum(min(block.before.event.size, block.event.size) for block in steps
+                 if block.before.event.address != block.event.address)
+    least = next((i for i in range(64) if sum(end <= i for end in ends) * 100 >= 95 * len(ends)), 0)
+    covered = sum(end <= least for end in ends)
+    return len(steps), copied, len(ends), 1 << least if ends else 0, covered
+
+
+def test_chains(served):
+    """The steps of realloc to a row's blocks, and what 95 % of the chains that end there do not exceed."""
+    found = 0
+    for made in served.made:
+        for conditions in [{}, *made.filters(3)]:
+            by = made.dice.choice(["site", "function", "thread", "size", "entry"])
+            got = served.json(f"/data/{made.id}/sums", by=by, chains="true", **conditions)
+            matching = made.matching(conditions)
+            members = reference.groups(made, matching, [by])
+            numbers = {block.index for block in matching}
+            stacks = stacks_of(served, made, got)
+            columns = [got["chains"][name] for name in ("steps", "copied", "ended", "reserve", "covered")]
+            for (keys, _), chains in zip(rows_of(got, stacks), zip(*columns)):
+                assert chains in [chains_of(made, blocks, numbers) for one, blocks in members.items()
+                                  if is_of(keys[0], one[0])], (by, conditions)
+                found += chains[2] > 0
+    assert found > 20
+    assert served.json(f"/data/{made.id}/sums")["chains"] is None
+
+
 def test_orders_and_pages(served):
     """Rows are sorted as asked; pages are the parts of the whole."""
     for made in served.made:
@@ -179,11 +210,12 @@ def test_curves(served):
     ("by=pool", "by=pool: the recording has no pools"),
     ("spark=0", "invalid 'spark': it may be 1 to 256"),
     ("spark=257", "invalid 'spark': it may be 1 to 256"),
-    ("spark=4&by=site,size", "invalid 'spark': by two keys there are no curves"),
+    ("spark=4&by=site,size", "invalid 'spark': not by two keys, and not of inclusive sums"),
     ("sort_by=median", "invalid 'sort_by': 'median' is none of bytes blocks"),
-    ("by=function&inclusive=true&spark=4", "invalid 'spark': of inclusive sums there are no curves"),
+    ("by=function&inclusive=true&spark=4", "invalid 'spark': not by two keys, and not of inclusive sums"),
     ("shapes=true&by=site,size", "invalid 'shapes': not by two keys"),
     ("shapes=true&by=function&inclusive=true", "invalid 'shapes': not by two keys, and not of inclusive sums"),
+    ("chains=true&by=site,size", "invalid 'chains': not by two keys, and not of inclusive sums"),
     ("inclusive=true", "invalid 'inclusive': only by one of function, file, line and module"),
     ("by=function,module&inclusive=true", "invalid 'inclusive': only by one of"),
     ("inclusive=yes", "invalid 'inclusive': 'yes' is none of false true"),

@@ -1,9 +1,11 @@
 """The pages that say how memory behaves and where it lies: their numbers, and where they lead."""
+import json
 import re
 
 import pytest
 
 from in_rounds import rounds  # noqa: F401
+from made_live import MadeLive
 from servers import Server
 
 NBSP = "\u00a0"
@@ -30,6 +32,9 @@ def test_call_tree(page, server):
     assert short(flame["bytes"][0]) in words(page)
     first = page.texts(".grid-row:first-child > div")
     assert first[1].replace(NBSP, " ") == short(flame["bytes"][0])
+    full = server.json("/data/last/flame", columns="all")
+    assert [full["calls"][0], full["temporary"][0]] == [server.json("/data/last/sums")["all"][name] for name in ("calls", "temporary")]
+    assert f"{full['calls'][0]:,}" in first and any(text.startswith(f"{full['temporary'][0]:,} ") for text in first)
     page.click("button", "close all")
     rows = len(page.texts(".grid-row"))
     page.click(".grid-row:first-child .tree-sign")  # closes all
@@ -57,6 +62,17 @@ def test_source_lines(browse, serve, recording, compile_sample, server):
 
 
 @pytest.mark.long
+def test_source_on_a_phone(browse, serve, recording, compile_sample):
+    """The text is there without scrolling to the right."""
+    page = browse(serve("--sources", recording))
+    page.size(380, 820, touch=True)
+    page.open("#/source")
+    left, right = page.wait("const box = document.querySelector('.grid-row .source-costs')?.getBoundingClientRect();"
+                            "return box && [box.left, box.right]")
+    assert 0 < left < 190 and right > 250
+
+
+@pytest.mark.long
 def test_source_without_text(page, server):
     page.open("#/source")
     assert "--sources" in words(page, "main") and "most by line" in words(page)
@@ -68,9 +84,17 @@ def test_churn(page, server):
     page.open("#/churn")
     sums = server.json("/data/last/sums", by="function", sort_by="temporary", count=1)
     assert f"{sums['all']['temporary']:,} of {sums['all']['calls']:,} calls are temporary" in words(page)
-    steps = server.json("/data/last/sums", by="function", position_in_chain_min=1, count=1)["all"]["calls"]
-    assert f"{steps:,} are steps of realloc" in words(page) and steps
-    assert "16.4 KB at once covers" in words(page, ".findings")
+    sums = server.json("/data/last/sums", by="function", position_in_chain_min=1, sort_by="calls", chains="true")
+    steps, chains = sums["all"]["calls"], sums["chains"]
+    assert f"{steps:,} are steps of realloc" in words(page) and sum(chains["steps"]) == steps > 0
+    assert f"{short(chains['reserve'][0])} at once covers" in words(page, ".findings")
+    row = words(page, "section[aria-label='Steps of realloc'] tbody tr")
+    for text in (f"{chains['steps'][0]:,}", f"{chains['ended'][0]:,}", short(chains["copied"][0]),
+                 f"{short(chains['reserve'][0])} covers", "read_body"):
+        assert text in row
+    found = next(one for one in server.json("/data/last/findings")["findings"] if one["kind"] == "realloc_chains")
+    assert [found["numbers"][name] for name in ("calls", "copied_bytes", "chains", "reserve_bytes", "reserved_chains")] \
+        == [chains[name][0] for name in ("steps", "copied", "ended", "reserve", "covered")]
 
 
 @pytest.mark.long
@@ -98,8 +122,14 @@ def test_who_keeps_a_page_alive(page, server):
     resident = words(page, ".resident")
     assert re.fullmatch(r"[\d.]+ MB was resident then: beside live blocks [\d.]+ MB that was kept without being handed "
                         r"out, and [\d.]+ [KM]B of files and code\.", resident), resident
-    page.open("#/space")  # at the peak the report's block is live, and not touched yet
-    assert re.search(r"not all that was live had been touched\.$", words(page, ".resident"))
+    page.hover(".strip-field", 0.5)
+    shown = re.search(r"pages kept at ([\d.]+ \w+)\s+([\d.]+ [KM]?B)", words(page, ".strip-box"))
+    ends = server.json("/data/last/series")["at_ns"]
+    asked = [ends[-(-(i + 1) * len(ends) // 24) - 1] for i in range(24)]
+    near = min(asked, key=lambda ns: abs(ns - ends[len(ends) // 2]))
+    assert shown[2] == short(4096 * server.json("/data/last/space", at=f"{near}ns")["pages"]), (shown[0], near)
+    page.open("#/space")  # at the peak the report's block is live; how much of it was touched is for samples to say
+    assert re.search(r"(not all that was live had been touched|of files and code)\.$", words(page, ".resident"))
     page.run("document.querySelector('.space-map').focus()")
     page.press("\ue014")
     text = page.wait("return document.querySelector('.space-page table')?.closest('section').textContent")
@@ -108,6 +138,23 @@ def test_who_keeps_a_page_alive(page, server):
                          address_min=first["start"] + first["cells"]["first"][0] * space["cell"])["allocations"]
     assert f"{first['cells']['blocks'][0]} block" in text
     assert f"{blocks[0]['address']:x}" in text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("sample", ["mappings", "web_server"])
+def test_the_allocators_mappings_are_apart(browse, serve, record, compile_sample, sample):  # noqa: F811
+    server = serve(record([compile_sample(sample)], check=False).path)
+    page = browse(server)
+    page.open("#/mappings")
+    space, count = server.json("/data/last/space"), server.json("/data/last/maps", count=1)["total_count"]
+    assert words(page).startswith(f"{count} mapping" if count else "The program mapped no memory by itself")
+    apart = words(page, "section[aria-label=\"the allocator's own\"]")
+    if not space["lanes"]:
+        assert "no block lives" in apart
+        return
+    assert f"in {len(space['lanes'])} heap" in apart and short(4096 * space["pages"]) in apart
+    for lane in space["lanes"]:
+        assert f"{lane['start']:x}" in apart and short(lane["end"] - lane["start"]) in apart
 
 
 @pytest.mark.long
@@ -137,6 +184,21 @@ def test_processes(browse, serve, tool, compile_sample, tmp_path):
     for one in listed:
         assert str(one["pid"]) in rows and short(one["peak"]) in rows and f"{one['calls']:,}" in rows
     assert len(page.texts(".lane-area")) == len(listed) + 1
+    whole = json.loads(tool("report", "--merge", "--json", *sorted(tmp_path.glob("p.mallow*"))).stdout)
+    assert f"together at most {short(whole['peak_bytes'])}" in words(page)
+    page.click(".process-sum a")
+    assert f"{len(listed)} processes as one" in words(page, ".chips")
+    place = page.hash
+    for name in ("overview", "sites", "flame", "tree"):
+        page.open(place.replace("overview", name))
+        assert short(whole["peak_bytes"]) in words(page), name
+        if name != "overview":
+            page.open(f"{place.replace('overview', name)}&metric=leaked")
+            assert short(whole["leaked_bytes"]) in words(page), name
+    for name in ("allocations", "space", "threads"):
+        page.open(place.replace("overview", name))
+        assert words(page).startswith("Several processes as one have sums")
+        assert not page.axe()
 
 
 @pytest.mark.long
@@ -194,3 +256,28 @@ def test_a_recording_that_is_written(browse, mallow, rounds):  # noqa: F811
     page.wait_for(lambda: calls() == server.json("/data/last/summary")["all"]["calls"])
     page.settle()
     server.end()
+
+
+@pytest.mark.long
+def test_a_live_table(browse, serve, tmp_path):  # noqa: F811
+    """It has what lives now: pages say so instead of 0 B freed and never freed."""
+    made = MadeLive(tmp_path, stack := ["_start", "main"])
+    number = made.site(stack, 40, 4_000, freed=(20, 2_000))
+    thread = made.thread("worker", 40, 4_000, tid=123)
+    for i in range(20):
+        made.small_block(0x7f00_0000_0000 + 112 * i, 100, number, thread, i * 1_000_000)
+    server = serve(made.write())
+    page = browse(server)
+    page.open("#/allocations")
+    page.wait_for(lambda: words(page) == "20 blocks live now, 2.00 KB.")
+    assert "freed by" not in words(page, ".grid") and "never" not in words(page, "main")
+    for name, starts in (("sites", "1 site · 2.00 KB live now"), ("tree", "2.00 KB live now"), ("threads", "2.00 KB live of 1 thread"),
+                         ("distributions", "2.00 KB live now"), ("space", "At "),
+                         *((name, "A live table has the blocks that live now") for name in ("churn", "leaks", "mappings", "compare"))):
+        page.open(f"#/{name}")
+        page.wait_for(lambda: words(page).startswith(starts))
+        assert "never freed" not in words(page, "body") and not page.axe(), name
+        assert page.texts(".metrics button") == ["bytes", "blocks", "calls"]
+    # The marks of glibc's heaps are not in it.
+    assert {lane["kind"] for lane in server.json("/data/last/space")["lanes"]} == {"range"}
+    assert server.json("/data/last/allocations", count=1)["allocations"][0]["in_main_arena"] is None

@@ -7,8 +7,8 @@ import urllib.parse
 
 import pytest
 
-PAGES = ["overview", "flame", "tree", "sites", "allocations", "source", "leaks", "churn", "distributions", "space", "mappings",
-         "threads", "processes", "pools", "errors", "mallopts", "compare"]
+from browser import PAGES
+
 NBSP = "\u00a0"
 
 

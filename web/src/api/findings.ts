@@ -20,6 +20,8 @@ export interface Finding {
 export interface Findings {
 	headline: { sentence: string; second: string | null; function: string | null; short: string | null };
 	findings: Finding[];
+	/** Why some could not be looked for. */
+	findings_missing?: string;
 }
 
 /** The kinds that are about memory that is never freed. */

@@ -9,6 +9,15 @@ export function Count({ value }: { value: number }) {
 	return <span title={formatExact(value)}>{formatCount(value)}</span>;
 }
 
+/** How many of a whole, and which part that is. */
+export function CountPart({ value, whole }: { value: number; whole: number }) {
+	return (
+		<>
+			<Count value={value} /> {value ? <span class="muted">{formatPercent(value, whole)}</span> : null}
+		</>
+	);
+}
+
 /** A bar of 56 and the part in percent. */
 export function Share({ part, whole }: { part: number; whole: number }) {
 	const width = whole > 0 ? Math.min(1, Math.max(0, part / whole)) : 0;

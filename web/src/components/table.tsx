@@ -57,6 +57,9 @@ export const FLUID = 'minmax(280px, 1fr)';
 const FLUID_NARROW = 'minmax(190px, 1fr)';
 const NARROW = 720;
 
+/** A phone: there is room for less. */
+export const isNarrow = (): boolean => innerWidth < NARROW;
+
 const rowHeight = () => (matchMedia('(pointer: coarse)').matches ? 28 : 24);
 
 export function Table<R>(props: TableProps<R>) {
@@ -109,7 +112,7 @@ export function Table<R>(props: TableProps<R>) {
 	});
 
 	// The same for all rows, whatever is in them: where there is less room, the table scrolls sideways.
-	const widths = columns.map(({ width }) => (width === FLUID && innerWidth < NARROW ? FLUID_NARROW : width));
+	const widths = columns.map(({ width }) => (width === FLUID && isNarrow() ? FLUID_NARROW : width));
 	const least = widths.reduce((sum, width) => sum + Number(/\d+/.exec(width)![0]), 0);
 	const template = { gridTemplateColumns: widths.join(' '), minWidth: `${least}px` };
 	const rows = [];

@@ -3,22 +3,38 @@ import { useEffect, useState } from 'preact/hooks';
 import type { SummaryOrChange } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { Menu } from '../components/menu';
-import { MODE_WORDS, RANGE_MODES } from '../state/brush';
+import { MODE_WORDS } from '../state/brush';
 import { fileFacts, inFile } from '../api/file/packed';
 import { chooseMoment } from '../state/moments';
 import { badges } from '../state/badges';
 import { LIVE_WORDS, liveMark, liveState, markNow, showGrown, togglePause } from '../state/live';
+import { family, liveTable, merged, rangeModes } from '../state/limits';
 import { conditions, dataPath, go, place } from '../state/state';
 import { formatBytes, formatChange, formatCount, formatExact, formatTime } from '../text/units';
 import { conditionWords } from '../text/conditions';
 import { FilterForm } from './filter_form';
+
+/* Several processes as one have no curve to choose a part of, and no blocks to filter. */
+function MergedChip() {
+	return (
+		<span class="chip quiet">
+			<b>{formatCount(family.value.length)} processes as one</b> <span class="muted">· bytes are those when all together had most</span>
+		</span>
+	);
+}
 
 function BrushChip() {
 	const { brush } = place.value;
 	if (!brush)
 		return (
 			<span class="chip quiet">
-				<b>whole run</b> <span class="muted">· bytes are those at the peak</span>
+				{liveTable.value ? (
+					<b>what lives now</b>
+				) : (
+					<>
+						<b>whole run</b> <span class="muted">· bytes are those at the peak</span>
+					</>
+				)}
 			</span>
 		);
 	const moment = brush.mode === 'moment';
@@ -27,6 +43,7 @@ function BrushChip() {
 	const text = (
 		<>
 			<b>{time}</b> {MODE_WORDS[brush.mode] + peak}
+			{liveTable.value ? ' · of what lives now' : ''}
 		</>
 	);
 	return (
@@ -37,7 +54,7 @@ function BrushChip() {
 				<Menu
 					label={<>{text} ▾</>}
 					title="what the range means (v)"
-					items={RANGE_MODES.map((mode) => ({
+					items={rangeModes.value.map((mode) => ({
 						text: MODE_WORDS[mode],
 						run: () => go({ brush: { mode, from: brush.from, to: brush.to } }),
 					}))}
@@ -73,7 +90,7 @@ function Sum() {
 	const mode = place.value.brush?.mode;
 	const side = data && ('change' in data ? data.after : data);
 	useEffect(() => {
-		if (side) badges.value = { ...badges.value, allocations: side.matched.calls };
+		if (side) badges.value = { ...badges.value, allocations: liveTable.value ? side.matched.peak_blocks : side.matched.calls };
 	}, [side]);
 	if (answer.error) return <span class="sum failure-line">{answer.error.message}</span>;
 	if (!data || !side) return <span class="sum" />;
@@ -152,13 +169,13 @@ export function Chips() {
 	return (
 		<div class="chips" role="region" aria-label="filter">
 			<LiveControls />
-			{brush || !('alive_at' in own) ? <BrushChip /> : null}
+			{merged.value ? <MergedChip /> : brush || !('alive_at' in own) ? <BrushChip /> : null}
 			{Object.entries(own).filter(([name]) => !ofSides(name)).map(([name, value]) => (
 				<ConditionChip key={name} name={name} value={value} />
 			))}
 			{inFile ? (
 				<OfFile />
-			) : (
+			) : merged.value ? null : (
 				<button type="button" class="plain" title="all conditions" onClick={() => setForm(true)}>
 					+ filter
 				</button>

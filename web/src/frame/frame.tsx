@@ -2,10 +2,10 @@
 import { useEffect } from 'preact/hooks';
 import { Failure } from '../components/shown';
 import { Strip } from '../charts/strip/strip';
+import { merged, missing } from '../state/limits';
 import { failure, loadRecording } from '../state/recording';
 import { liveBytes } from '../state/live';
 import { fileFacts } from '../api/file/packed';
-import { isHere } from '../state/here';
 import { said } from '../state/say';
 import { formatBytes } from '../text/units';
 import { facts, linkTo, place, summary } from '../state/state';
@@ -44,34 +44,35 @@ function Checked() {
 	);
 }
 
-/* A page that the interface as one file does not have. */
-function NotHere() {
+/* A page that has nothing to show of a recording of this kind. */
+function Missing({ why }: { why: string }) {
+	const page = merged.value ? 'processes' : 'sites';
 	return (
-		<div class="failure">
-			<h1>This file does not have that page.</h1>
+		<>
+			<h1>{why}</h1>
 			<p>
-				The recording does: <code>mallow serve {fileFacts()?.name}</code>
+				<a href={linkTo({ page })}>{page === 'processes' ? 'Processes' : 'Sites'}</a>
 			</p>
-		</div>
+		</>
 	);
 }
 
 function Page() {
 	const { page, recording } = place.value;
 	const View = VIEWS[page];
-	if (!isHere(page)) return <NotHere />;
 	if (failure.value?.status === 404) return <NoRecording recording={recording} />;
 	if (failure.value)
 		return <Failure error={failure.value} retry={() => loadRecording(recording, true)} />;
 	if (!summary.value) return <div class="skeleton whole" aria-busy="true" />;
 	const overview = page === 'overview';
+	const why = missing(page);
 	return (
 		<>
 			{overview ? <Checked /> : null}
 			{overview ? <OverviewHead /> : null}
-			<Strip plotHeight={overview ? OVERVIEW_HEIGHT : STRIP_HEIGHT} legend={overview} />
+			{summary.value.has_blocks ? <Strip plotHeight={overview ? OVERVIEW_HEIGHT : STRIP_HEIGHT} legend={overview} /> : null}
 			<Chips />
-			<View key={`${page} ${recording}`} />
+			{why ? <Missing why={why} /> : <View key={`${page} ${recording}`} />}
 		</>
 	);
 }

@@ -3,7 +3,8 @@ import type { Page } from '../state/place';
 import { facts, linkTo, place, summary, wrongFrees } from '../state/state';
 import { badges } from '../state/badges';
 import { formatShort } from '../text/units';
-import { isHere } from '../state/here';
+import { inFile } from '../api/file/packed';
+import { missing } from '../state/limits';
 import { Icon } from './icon';
 
 interface Entry {
@@ -39,7 +40,7 @@ export function Rail() {
 	return (
 		<nav class="rail" aria-label="pages">
 			<ul>
-				{ENTRIES.filter(({ page, some }) => isHere(page) && (!some || some() > 0 || place.value.page === page)).map(({ page, text, key, before }) => (
+				{ENTRIES.filter(({ page, some }) => !(inFile && missing(page)) && (!some || some() > 0 || place.value.page === page)).map(({ page, text, key, before }) => (
 					<li key={page}>
 						{before ? <span class="rail-head">{before}</span> : null}
 						<a href={linkTo({ page })} aria-current={place.value.page === page ? 'page' : undefined} title={`${text} (g ${key})`}>

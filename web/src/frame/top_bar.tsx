@@ -2,7 +2,8 @@
 import { inFile } from '../api/file/packed';
 import { Menu, type MenuItem } from '../components/menu';
 import { Switch } from '../components/switch';
-import { METRICS, type Metric } from '../state/place';
+import type { Metric } from '../state/place';
+import { family, knownMetrics, merged } from '../state/limits';
 import { command, curl, exportTarget } from '../state/asked';
 import { copy } from '../state/say';
 import { facts, go, linkTo, place, recordings } from '../state/state';
@@ -28,7 +29,7 @@ const UNNAMED = 'unknown program';
 function RecordingName() {
 	const shown = facts.value;
 	if (!shown) return null;
-	const words = `pid ${shown.pid} · ${formatTime(shown.duration_s * 1e9)} · ${formatCount(shown.allocations)} allocations`;
+	const words = merged.value ? `${formatCount(family.value.length)} processes · ${formatTime(shown.duration_s * 1e9)} · ${formatCount(shown.allocations)} allocations` : `pid ${shown.pid} · ${formatTime(shown.duration_s * 1e9)} · ${formatCount(shown.allocations)} allocations`;
 	const list = recordings.value ?? [];
 	return (
 		<span class="recording" title={shown.arguments.join(' ')}>
@@ -62,7 +63,7 @@ function ofServer(): MenuItem[] {
 		download('pprof', '.pb.gz', 'pprof'),
 		download('collapsed', '.txt', 'Collapsed stacks'),
 		download('csv', '.csv', 'Sites as CSV'),
-		download('heaptrack', '.heaptrack', 'heaptrack'),
+		...(merged.value ? [] : [download('heaptrack', '.heaptrack', 'heaptrack'), download('html', '.html', 'This page as one file')]),
 	];
 }
 
@@ -93,7 +94,7 @@ export function TopBar() {
 				<Switch
 					label="metric"
 					value={place.value.metric}
-					choices={METRICS.map((metric) => ({ value: metric, text: METRIC_WORDS[metric][0], title: METRIC_WORDS[metric][1] }))}
+					choices={knownMetrics.value.map((metric) => ({ value: metric, text: METRIC_WORDS[metric][0], title: METRIC_WORDS[metric][1] }))}
 					onChange={(metric) => go({ metric })}
 				/>
 			</div>

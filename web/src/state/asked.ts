@@ -1,6 +1,7 @@
 /* The question behind the view, as command, request and link. */
 import { target } from '../api/client';
 import { commandOf } from '../text/command';
+import { merged } from './limits';
 import { measure } from './measure';
 import { conditions, dataPath, facts, place, plainConditions, recordings, spaceParams } from './state';
 
@@ -11,6 +12,7 @@ export function command(): string {
 	return commandOf({
 		page,
 		file: facts.value?.path ?? 'RECORDING',
+		merged: merged.value,
 		before: before === undefined ? undefined : (other?.executable ?? before),
 		conditions: conditions.value,
 		column: measure.value.column,

@@ -1,10 +1,6 @@
-/* What the page as one file has of the interface that a server has. */
-import { fileFacts, inFile } from '../api/file/packed';
+/* The brush of the page as one file. */
+import { fileFacts } from '../api/file/packed';
 import type { Brush } from './brush';
-import type { Page } from './place';
-
-/* Single allocations and other recordings lie in no file. */
-const NOT_IN_FILE: Page[] = ['allocations', 'processes', 'compare'];
 
 /** The brush as far as it is here: a file has moments alone, and the nearest one stands for another. */
 export function brushHere(brush: Brush | null): Brush | null {
@@ -14,5 +10,3 @@ export function brushHere(brush: Brush | null): Brush | null {
 	const nearest = moments.reduce((best, { at_ns: at }) => (Math.abs(at - brush.to) < Math.abs(best - brush.to) ? at : best), moments[0]?.at_ns ?? NaN);
 	return Number.isNaN(nearest) ? null : { mode: 'moment', from: nearest, to: nearest };
 }
-
-export const isHere = (page: Page): boolean => !inFile || !NOT_IN_FILE.includes(page);

@@ -1,7 +1,8 @@
 /* Moves of the brush, for the strip, keys and links. */
 import type { Mark } from '../api/generated';
-import { RANGE_MODES, type BrushMode } from './brush';
+import type { BrushMode } from './brush';
 import { fileFacts, inFile } from '../api/file/packed';
+import { rangeModes } from './limits';
 import { say } from './say';
 import { duration, go, place, summary } from './state';
 
@@ -28,8 +29,9 @@ export function nextMode(): void {
 	if (!brush) return;
 	if (inFile) return;
 	if (brush.mode === 'moment') return go({ brush: { mode: 'kept', from: 0, to: brush.to } });
-	const at = RANGE_MODES.indexOf(brush.mode);
-	go({ brush: { mode: RANGE_MODES[(at + 1) % RANGE_MODES.length]!, from: brush.from, to: brush.to } });
+	const modes = rangeModes.value;
+	const at = modes.indexOf(brush.mode);
+	go({ brush: { mode: modes[(at + 1) % modes.length]!, from: brush.from, to: brush.to } });
 }
 
 /** To the next or the last mark. */

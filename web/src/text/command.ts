@@ -24,6 +24,8 @@ const SORTS: Record<string, string> = {
 export interface Asked {
 	page: Page;
 	file: string;
+	/** The recordings of the processes that it started, too, as one. */
+	merged?: boolean;
 	/** File of the side before, of another recording. */
 	before?: string | undefined;
 	conditions: Record<string, string>;
@@ -55,5 +57,5 @@ export function commandOf(asked: Asked): string {
 		page === 'flame'
 			? ['mallow export --to flamegraph', metric && `--metric ${metric}`, '-o flame.svg']
 			: ['mallow report', metric && `--sort ${metric}`, page === 'sites' ? by : ''];
-	return [...words, options(conditions, command), shellWord(asked.file)].filter(Boolean).join(' ');
+	return [...words, options(conditions, command), ...(asked.merged ? ['--merge', shellWord(asked.file), `${shellWord(asked.file)}.*`] : [shellWord(asked.file)])].filter(Boolean).join(' ');
 }

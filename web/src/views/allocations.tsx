@@ -10,7 +10,8 @@ import { Nothing } from '../components/nothing';
 import { SiteName } from '../components/site_name';
 import { FLUID, Table, type Column } from '../components/table';
 import { say } from '../state/say';
-import { dataPath, go, place, plainConditions, summary } from '../state/state';
+import { liveTable } from '../state/limits';
+import { dataPath, duration, go, place, plainConditions, summary } from '../state/state';
 import { formatBytes, formatCount, formatExact, formatTime } from '../text/units';
 import { BlockDrawer } from './block_drawer';
 import { addressText, livedText, nanoseconds, parseJump } from './block_text';
@@ -44,6 +45,20 @@ const COLUMNS: Column<Allocation>[] = [
 		cell: (block) => (block.site ? <SiteName {...block.site} /> : <span class="muted">stack {block.backtrace_id}</span>),
 	},
 ];
+
+/* Of a live table: nothing of it was freed, and what the allocator made of sizes is not in it. */
+const LIVE_COLUMNS: Column<Allocation>[] = COLUMNS.filter(({ name }) => name !== 'slack' && name !== 'fate').map((column) => {
+	if (column.name === 'thread') return { ...column, head: 'thread' };
+	if (column.name !== 'lived') return column;
+	return { ...column, head: 'age', cell: (block) => formatTime(Math.max(0, duration.value - nanoseconds(block.timestamp_relative))) };
+});
+
+/* "349,167 allocations, 328 MB in all; 13.3 MB of it never freed." */
+function sentence(count: number, { matched }: Summary): string {
+	const blocks = `${formatCount(count)} ${liveTable.value ? 'block' : 'allocation'}${count === 1 ? '' : 's'}`;
+	if (liveTable.value) return `${blocks} live${count === 1 ? 's' : ''} now, ${formatBytes(matched.peak_bytes)}.`;
+	return `${blocks}, ${formatBytes(matched.total_bytes)} in all; ${formatBytes(matched.leaked_bytes)} of it never freed.`;
+}
 
 /* The row at which a time or an address stands, by counting what comes before it. */
 async function rowOf(text: string): Promise<{ row: number; sort: string } | null> {
@@ -101,10 +116,7 @@ export function Allocations() {
 	const block = opened >= 0 ? rowAt(opened) : null;
 	return (
 		<>
-			<h1>
-				{first ? `${formatCount(first.total_count)} allocation${first.total_count === 1 ? '' : 's'}` : '\u00a0'}
-				{sums.data ? `, ${formatBytes(sums.data.matched.total_bytes)} in all; ${formatBytes(sums.data.matched.leaked_bytes)} of it never freed.` : ''}
-			</h1>
+			<h1>{first && sums.data ? sentence(first.total_count, sums.data) : '\u00a0'}</h1>
 			<JumpTo onJump={setJump} />
 			<div class={`with-drawer${block ? ' open' : ''}`}>
 				{first && !first.total_count ? (
@@ -112,7 +124,7 @@ export function Allocations() {
 				) : first ? (
 					<Table
 						label="allocations"
-						columns={COLUMNS}
+						columns={liveTable.value ? LIVE_COLUMNS : COLUMNS}
 						count={first.total_count}
 						row={rowAt}
 						onRange={pages.want}

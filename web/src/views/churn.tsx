@@ -1,4 +1,5 @@
 /* Work that need not be: blocks that are freed at once, and blocks that realloc grows step by step. */
+import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { SumsTable } from '../api/generated';
 import type { Finding, Findings } from '../api/findings';
@@ -9,6 +10,7 @@ import { SiteName } from '../components/site_name';
 import { dataPath, go, linkTo, place, plainConditions } from '../state/state';
 import { shortName } from '../text/names';
 import { formatBytes, formatCount, formatPercent } from '../text/units';
+import { TEMPORARY } from './moment_words';
 import { FindingCards } from './overview_findings';
 
 const ROWS = 20;
@@ -35,11 +37,55 @@ const siteOf = (name: string | null, more: Record<string, string>, metric: 'temp
 	page: 'sites' as const, metric, view: { by: 'function', sel: name ?? '' }, conditions: { ...place.value.conditions, ...more },
 });
 
-function Row(props: { sums: SumsTable; row: number; column: 'temporary' | 'calls'; more: Record<string, string> }) {
-	const { sums, row, column } = props;
+/* A column of either table, of a row of sums. */
+interface Cell {
+	head: string;
+	title?: string;
+	cell: (sums: SumsTable, row: number) => ComponentChildren;
+}
+
+const BYTES_OF_ALL: Cell = { head: 'bytes of all', cell: (sums, row) => <Bytes value={sums.total[row]!} /> };
+const MEAN: Cell = { head: 'mean size', cell: (sums, row) => formatBytes(sums.total[row]! / (sums.calls[row] || 1)) };
+
+const TEMPORARY_CELLS: Cell[] = [
+	{ head: 'of its calls', cell: (sums, row) => formatPercent(sums.temporary[row]!, sums.calls[row] ?? 0) },
+	BYTES_OF_ALL,
+	MEAN,
+];
+
+const CHAIN_CELLS: Cell[] = [
+	{ head: 'blocks grown', title: 'chains of reallocs that ended here', cell: ({ chains }, row) => <Count value={chains?.ended[row] ?? 0} /> },
+	{ head: 'copied at most', title: 'realloc may copy nothing where it moves pages', cell: ({ chains }, row) => <Bytes value={chains?.copied[row] ?? 0} /> },
+	MEAN,
+	{
+		head: 'reserve', title: 'so much at once, and which part of the blocks never outgrows it',
+		cell: ({ chains }, row) =>
+			chains?.ended[row] ? (
+				<>
+					<b>
+						<Bytes value={chains.reserve[row]!} />
+					</b>{' '}
+					<span class="muted">covers {formatPercent(chains.covered[row]!, chains.ended[row]!)}</span>
+				</>
+			) : (
+				<span class="muted">grown further elsewhere</span>
+			),
+	},
+];
+
+interface TableProps {
+	title: string;
+	sums: SumsTable;
+	column: 'temporary' | 'calls';
+	head: string;
+	cells: Cell[];
+	more: Record<string, string>;
+}
+
+function Row({ sums, row, column, cells, more }: TableProps & { row: number }) {
 	const keys = sums.keys[0]!;
 	const key = sums.key[row] ?? 0;
-	const change = siteOf(keys.name[key] ?? null, props.more, column);
+	const change = siteOf(keys.name[key] ?? null, more, column);
 	const value = sums[column][row]!;
 	return (
 		<tr class="link-row" onClick={() => go(change)}>
@@ -49,11 +95,9 @@ function Row(props: { sums: SumsTable; row: number; column: 'temporary' | 'calls
 			<td>
 				<Share part={value} whole={sums.all[column]} />
 			</td>
-			{column === 'temporary' ? <td>{formatPercent(value, sums.calls[row] ?? 0)}</td> : null}
-			<td>
-				<Bytes value={sums.total[row]!} />
-			</td>
-			<td>{formatBytes(sums.total[row]! / (sums.calls[row] || 1))}</td>
+			{cells.map(({ head, cell }) => (
+				<td key={head}>{cell(sums, row)}</td>
+			))}
 			<td class="text">
 				<a href={linkTo(change)} onClick={(event) => event.stopPropagation()}>
 					<SiteName name={keys.name[key] ?? null} file={keys.file?.[key]} line={keys.line?.[key]} />
@@ -63,7 +107,7 @@ function Row(props: { sums: SumsTable; row: number; column: 'temporary' | 'calls
 	);
 }
 
-function TopFunctions(props: { title: string; sums: SumsTable; column: 'temporary' | 'calls'; heads: string[]; more: Record<string, string> }) {
+function TopFunctions(props: TableProps) {
 	const { sums, column } = props;
 	const rows = sums.key.flatMap((_, row) => (sums[column][row] ? [row] : []));
 	const shown = rows.reduce((sum, row) => sum + sums[column][row]!, 0);
@@ -78,15 +122,19 @@ function TopFunctions(props: { title: string; sums: SumsTable; column: 'temporar
 					<table class="rows fit">
 						<thead>
 							<tr>
-								{props.heads.map((head) => (
-									<th key={head}>{head}</th>
+								<th>{props.head}</th>
+								<th>share</th>
+								{props.cells.map(({ head, title }) => (
+									<th key={head} title={title}>
+										{head}
+									</th>
 								))}
 								<th class="text">allocated by</th>
 							</tr>
 						</thead>
 						<tbody>
 							{rows.map((row) => (
-								<Row key={row} sums={sums} row={row} column={column} more={props.more} />
+								<Row key={row} {...props} row={row} />
 							))}
 							{rest ? (
 								<tr class="muted">
@@ -96,7 +144,7 @@ function TopFunctions(props: { title: string; sums: SumsTable; column: 'temporar
 									<td>
 										<Share part={rest} whole={sums.all[column]} />
 									</td>
-									<td class="text" colSpan={4}>
+									<td class="text" colSpan={props.cells.length + 1}>
 										{formatCount(sums.rows - rows.length)} more functions
 									</td>
 								</tr>
@@ -117,7 +165,7 @@ export function Churn() {
 	const findings = useAnswer<Findings>(dataPath('findings'));
 	const ask = { ...plainConditions.value, by: 'function', count: ROWS };
 	const temporary = useAnswer<SumsTable>(dataPath('sums'), { ...ask, sort_by: 'temporary' });
-	const chains = useAnswer<SumsTable>(dataPath('sums'), { ...ask, ...CHAIN_STEPS, sort_by: 'calls' });
+	const chains = useAnswer<SumsTable>(dataPath('sums'), { ...ask, ...CHAIN_STEPS, sort_by: 'calls', chains: 'true' });
 	useEffect(() => {
 		if (temporary.data && !temporary.stale) performance.mark('mallow:view');
 	}, [temporary.data, temporary.stale]);
@@ -126,28 +174,28 @@ export function Churn() {
 	return (
 		<>
 			<h1>{temporary.data ? sentence(temporary.data, chains.data) : '\u00a0'}</h1>
-			{found.length ? (
-				<FindingCards findings={found} />
-			) : null}
+			{found.length ? <FindingCards findings={found} /> : null}
 			<Shown answer={temporary} height={300}>
 				{(sums) => (
 					<TopFunctions
 						title="Temporary calls"
 						sums={sums}
 						column="temporary"
-						heads={['temporary', 'share', 'of its calls', 'bytes of all', 'mean size']}
+						head="temporary"
+						cells={TEMPORARY_CELLS}
 						more={{}}
 					/>
 				)}
 			</Shown>
-			<p class="muted">Temporary: freed with no other allocation by the same thread in between.</p>
+			<p class="muted">Temporary: {TEMPORARY}.</p>
 			<Shown answer={chains} height={200}>
 				{(sums) => (
 					<TopFunctions
 						title="Steps of realloc"
 						sums={sums}
 						column="calls"
-						heads={['steps', 'share', 'bytes of all', 'mean size']}
+						head="steps"
+						cells={CHAIN_CELLS}
 						more={CHAIN_STEPS}
 					/>
 				)}

@@ -9,6 +9,7 @@ import { useSelect } from '../charts/use_select';
 import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
 import { chooseRange } from '../state/moments';
+import { liveTable } from '../state/limits';
 import { measure } from '../state/measure';
 import { dataPath, go, place, plainConditions } from '../state/state';
 import { formatPercent, formatTime } from '../text/units';
@@ -17,13 +18,13 @@ import { metricWords, whenWords } from './moment_words';
 const filterBy = (conditions: Record<string, string>) => go({ conditions: { ...place.value.conditions, ...conditions } });
 
 /* "75.0 MB live at 739 ms, the peak: most in blocks of 16.8 MB to 33.6 MB (42 %); half of them lived 64 µs or less." */
-function sentence(sizes: SumsTable, lifetimes: SumsTable): string {
+function sentence(sizes: SumsTable, lifetimes: SumsTable | null): string {
 	const { column, format } = measure.value;
 	const whole = sizes.all[column];
 	if (!whole) return 'Nothing matches.';
 	const most = barsOf(sizes, 'size', column).reduce((a, b) => (b.value > a.value ? b : a));
 	const parts = [`${format(whole)} ${metricWords()}${whenWords()}: most in blocks of ${most.name} (${formatPercent(most.value, whole)})`];
-	const half = medianOf(barsOf(lifetimes, 'lifetime', 'calls'));
+	const half = lifetimes && medianOf(barsOf(lifetimes, 'lifetime', 'calls'));
 	if (half) parts.push(half.leaked ? 'more than half of all calls were never freed' : `half of all calls lived ${formatTime(half.largest ?? 0)} or less`);
 	return `${parts.join('; ')}.`;
 }
@@ -126,21 +127,25 @@ function Map2({ sums, across, title }: { sums: SumsTable; across: 'lifetime' | '
 export function Distributions() {
 	const sums = (by: string) => ({ ...plainConditions.value, by, sort_by: 'key' });
 	const sizes = useAnswer<SumsTable>(dataPath('sums'), sums('size'));
-	const lifetimes = useAnswer<SumsTable>(dataPath('sums'), sums('lifetime'));
-	const sizeLife = useAnswer<SumsTable>(dataPath('sums'), sums('size,lifetime'));
+	const ended = liveTable.value ? null : dataPath('sums');
+	const lifetimes = useAnswer<SumsTable>(ended, sums('lifetime'));
+	const sizeLife = useAnswer<SumsTable>(ended, sums('size,lifetime'));
 	const sizeTime = useAnswer<SumsTable>(dataPath('sums'), sums('size,time'));
 	useEffect(() => {
 		if (sizes.data && sizeTime.data && !sizes.stale && !sizeTime.stale) performance.mark('mallow:view');
 	}, [sizes.data, sizeTime.data, sizes.stale, sizeTime.stale]);
 	return (
 		<>
-			<h1>{sizes.data && lifetimes.data ? sentence(sizes.data, lifetimes.data) : '\u00a0'}</h1>
+			<h1>{sizes.data && (lifetimes.data || !ended) ? sentence(sizes.data, lifetimes.data) : '\u00a0'}</h1>
 			{sizes.data && !sizes.data.rows ? <Nothing /> : null}
-			<p class="muted">Drag over classes to see only these.</p>
+			<p class="muted">
+				Drag over classes to see only these.
+				{ended ? '' : ' A live table has no lifetimes: all of its blocks live.'}
+			</p>
 			<div class="distributions">
 				<Shown answer={sizes} height={220}>{(data) => <Histogram sums={data} by="size" title="Sizes" />}</Shown>
-				<Shown answer={lifetimes} height={220}>{(data) => <Histogram sums={data} by="lifetime" title="Lifetimes" />}</Shown>
-				<Shown answer={sizeLife} height={320}>{(data) => <Map2 sums={data} across="lifetime" title="Size by lifetime" />}</Shown>
+				{ended ? <Shown answer={lifetimes} height={220}>{(data) => <Histogram sums={data} by="lifetime" title="Lifetimes" />}</Shown> : null}
+				{ended ? <Shown answer={sizeLife} height={320}>{(data) => <Map2 sums={data} across="lifetime" title="Size by lifetime" />}</Shown> : null}
 				<Shown answer={sizeTime} height={320}>{(data) => <Map2 sums={data} across="time" title="Size by when it was allocated" />}</Shown>
 			</div>
 		</>

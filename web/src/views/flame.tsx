@@ -11,6 +11,7 @@ import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
 import { useViewKeys } from '../frame/keys';
+import { liveTable, merged } from '../state/limits';
 import { measure } from '../state/measure';
 import { copy } from '../state/say';
 import { conditions, dataPath, go, isDifference, place, summary } from '../state/state';
@@ -85,13 +86,13 @@ function Switches({ graph }: { graph: Graph | null }) {
 					]}
 					onChange={(value) => setView({ show: value === 'larger' ? '' : value, root: '' })}
 				/>
-			) : (
+			) : merged.value ? null : (
 				<Switch<ColourBy>
 					label="colour"
 					value={colourBy()}
 					choices={[
 						{ value: 'module', text: 'module' },
-						{ value: 'fate', text: 'fate', title: 'the share that was never freed' },
+						...(liveTable.value ? [] : [{ value: 'fate' as const, text: 'fate', title: 'the share that was never freed' }]),
 						{ value: 'age', text: 'age', title: 'how long blocks lived' },
 						{ value: 'size', text: 'size', title: 'how large blocks are' },
 					]}
@@ -257,13 +258,13 @@ function Drawn({ graph, zoomed, whole }: { graph: Graph; zoomed: number; whole: 
 					</>
 				) : (
 					<>
-						<b>{format(flame.bytes[at]!)}</b> · {formatPercent(flame.bytes[at]!, flame.bytes[0]!)} · own {format(flame.own[at]!)} · mean age{' '}
-						{formatTime(flame.age[at]!)}.
+						<b>{format(flame.bytes[at]!)}</b> · {formatPercent(flame.bytes[at]!, flame.bytes[0]!)} · own {format(flame.own[at]!)}
+						{merged.value ? '' : ` · mean age ${formatTime(flame.age[at]!)}`}.
 					</>
 				)}
-				{at > 0 ? ` Below: all places of ${shortName(name)}.` : ''}
+				{at > 0 && !merged.value ? ` Below: all places of ${shortName(name)}.` : ''}
 			</p>
-			{inFile ? at > 0 ? null : <FlamePane chosen={{ words: 'all', conditions: {} }} /> : <FlamePane chosen={{ words: shortName(name), conditions: conditionsOf(name, merge()) }} />}
+			{merged.value || (inFile && at > 0) ? null : <FlamePane chosen={{ words: shortName(name), conditions: conditionsOf(name, merge()) }} />}
 		</>
 	);
 }

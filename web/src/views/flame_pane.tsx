@@ -8,6 +8,7 @@ import { SiteName } from '../components/site_name';
 import { Bars, barsOf, classEnds } from '../charts/bars';
 import { Spark } from '../charts/spark';
 import { dataPath, linkTo, plainConditions, standingConditions } from '../state/state';
+import { liveTable } from '../state/limits';
 import { exactly } from '../text/names';
 
 const POINTS = 120;
@@ -34,7 +35,7 @@ export function FlamePane({ chosen }: { chosen: Chosen }) {
 	const params = { ...plainConditions.value, ...chosen.conditions };
 	const series = useAnswer<Series>(dataPath('series'), { ...standingConditions.value, ...chosen.conditions, points: POINTS });
 	const sizes = useAnswer<SumsTable>(dataPath('sums'), { ...params, by: 'size', sort_by: 'key' });
-	const lifetimes = useAnswer<SumsTable>(dataPath('sums'), { ...params, by: 'lifetime', sort_by: 'key' });
+	const lifetimes = useAnswer<SumsTable>(liveTable.value ? null : dataPath('sums'), { ...params, by: 'lifetime', sort_by: 'key' });
 	const sites = useAnswer<SumsTable>(dataPath('sums'), { ...params, count: SITES });
 	return (
 		<div class="flame-pane" aria-label={`more of ${chosen.words}`} role="group">
@@ -50,12 +51,14 @@ export function FlamePane({ chosen }: { chosen: Chosen }) {
 					{(data) => <Bars title="calls by size" bars={barsOf(data, 'size', 'calls')} ends={classEnds(data, 'size')} count />}
 				</Shown>
 			</section>
-			<section aria-label="lifetimes">
-				<h2>Lifetimes</h2>
-				<Shown answer={lifetimes} height={110}>
-					{(data) => <Bars title="calls by lifetime" bars={barsOf(data, 'lifetime', 'calls')} ends={classEnds(data, 'lifetime')} count />}
-				</Shown>
-			</section>
+			{liveTable.value ? null : (
+				<section aria-label="lifetimes">
+					<h2>Lifetimes</h2>
+					<Shown answer={lifetimes} height={110}>
+						{(data) => <Bars title="calls by lifetime" bars={barsOf(data, 'lifetime', 'calls')} ends={classEnds(data, 'lifetime')} count />}
+					</Shown>
+				</section>
+			)}
 			<section aria-label="sites">
 				<h2>Sites</h2>
 				<Shown answer={sites} height={110}>

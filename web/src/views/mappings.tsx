@@ -1,15 +1,17 @@
 /* The mappings that the program made itself: when each was there, where, and who made it. */
 import { useEffect } from 'preact/hooks';
-import type { Map as Mapping, Maps } from '../api/generated';
+import type { Map as Mapping, Maps, Space } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { usePages } from '../api/pages';
+import { PAGE } from '../charts/space/layout';
 import { Bytes } from '../components/amount';
 import { Failure, Shown } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { FLUID, Table, type Column } from '../components/table';
-import { dataPath, duration, go, place } from '../state/state';
+import { dataPath, duration, go, linkTo, place, spaceParams } from '../state/state';
 import { formatBytes, formatCount, formatTime } from '../text/units';
 import { addressText, nanoseconds } from './block_text';
+import { LaneTable } from './space_lanes';
 import '../styles/mappings.css';
 
 /* So many have a row in the picture, the largest; the table has all. */
@@ -41,7 +43,7 @@ export function mostMapped(maps: Mapping[]): { bytes: number; at: number } {
 }
 
 function sentence({ maps, total_count: count }: Maps): string {
-	if (!count) return 'The program mapped no memory by itself; what its allocator maps is in the address space.';
+	if (!count) return "The program mapped no memory by itself: all of it is its allocator's.";
 	const kept = maps.filter((map) => !map.deallocation);
 	const most = mostMapped(maps);
 	const all = count > maps.length ? ` (the ${formatCount(maps.length)} largest)` : '';
@@ -77,7 +79,7 @@ function Gantt({ maps }: { maps: Mapping[] }) {
 const COLUMNS: Column<Mapping>[] = [
 	{ name: 'at', head: 'made at', width: '88px', sort: 'timestamp', cell: (map) => formatTime(begun(map)) },
 	{
-		name: 'end', head: 'lived', width: '88px',
+		name: 'end', head: 'lived', width: '104px',
 		cell: (map) => {
 			const end = ended(map);
 			return end === null ? <span class="never-freed">to the end</span> : formatTime(end - begun(map));
@@ -101,6 +103,36 @@ const COLUMNS: Column<Mapping>[] = [
 	},
 ];
 
+/*
+ * What the allocator maps it does by itself, and no call of it is recorded; but its blocks say where its heaps
+ * are, at the moment that is chosen.
+ */
+function Allocators() {
+	const answer = useAnswer<Space>(dataPath('space'), { ...spaceParams.value, start: 0, end: 1, cell: '2M', top: 0 });
+	return (
+		<section aria-label="the allocator's own">
+			<h2>The allocator's own</h2>
+			<Shown answer={answer} height={120}>
+				{(space) => (
+					<>
+						<p class="muted">
+							{space.lanes.length
+								? `At ${formatTime(space.at_ns)} blocks lie in ${formatCount(space.lanes.length)} heap${space.lanes.length === 1 ? '' : 's'} of the allocator, in ${formatBytes(space.pages * PAGE)} of pages. `
+								: `At ${formatTime(space.at_ns)} no block lives. `}
+							<a href={linkTo({ page: 'space' })}>Page by page</a>
+						</p>
+						{space.lanes.length ? (
+							<div class="scroll-x" tabIndex={0} role="region" aria-label="heaps of the allocator">
+								<LaneTable space={space} />
+							</div>
+						) : null}
+					</>
+				)}
+			</Shown>
+		</section>
+	);
+}
+
 export function Mappings() {
 	const { view } = place.value;
 	const sort = view.sort ?? 'timestamp';
@@ -118,6 +150,7 @@ export function Mappings() {
 			{(data) => (
 				<>
 					<h1>{sentence(data)}</h1>
+					{data.maps.length ? <h2>The program's own</h2> : null}
 					{data.maps.length ? <Gantt maps={data.maps} /> : null}
 					{data.total_count > data.maps.length ? (
 						<p class="muted">
@@ -142,6 +175,7 @@ export function Mappings() {
 							dim={pages.stale}
 						/>
 					) : null}
+					<Allocators />
 				</>
 			)}
 		</Shown>

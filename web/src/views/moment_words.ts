@@ -1,4 +1,5 @@
 /* When a page's numbers are of, in words. */
+import { liveTable } from '../state/limits';
 import { measure } from '../state/measure';
 import { place, summary } from '../state/state';
 import { formatTime } from '../text/units';
@@ -7,6 +8,7 @@ import { formatTime } from '../text/units';
 export function momentWords(): string {
 	const { brush, conditions } = place.value;
 	const peak = summary.value?.peak.at_ns;
+	if (!brush && liveTable.value) return 'now';
 	if (!brush) return Object.keys(conditions).length || !peak ? 'at its peak' : `at ${formatTime(peak)}, the peak`;
 	if (brush.mode === 'moment') return `at ${formatTime(brush.to)}`;
 	if (brush.mode === 'peak' && brush.peak !== undefined) return `at ${formatTime(brush.peak)}`;
@@ -20,6 +22,9 @@ export function metricWords(): string {
 	if (metric === 'blocks') return column === 'calls' ? 'blocks' : 'blocks live';
 	return { calls: 'calls', temporary: 'temporary calls', slack: 'slack', leaked: 'never freed' }[metric];
 }
+
+/** What a temporary call is. */
+export const TEMPORARY = 'freed with no other allocation by the same thread in between';
 
 /** Of bytes and blocks that live, the moment; other numbers are of all that matches. */
 export const whenWords = (): string => {

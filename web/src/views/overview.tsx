@@ -4,6 +4,7 @@ import type { Findings } from '../api/findings';
 import { useAnswer } from '../api/answer';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
+import { liveTable } from '../state/limits';
 import { dataPath, go, isDifference, place } from '../state/state';
 import { MODE_WORDS } from '../state/brush';
 import { formatTime } from '../text/units';
@@ -37,7 +38,7 @@ export function OverviewHead() {
 /* "Live at the peak": of what is chosen. */
 function liveTitle(): string {
 	const { brush } = place.value;
-	if (!brush) return 'Live at the peak';
+	if (!brush) return liveTable.value ? 'Live now' : 'Live at the peak';
 	if (brush.mode === 'moment') return `Live at ${formatTime(brush.to)}`;
 	const words = MODE_WORDS[brush.mode];
 	return words[0]!.toUpperCase() + words.slice(1);
@@ -56,6 +57,7 @@ function tablesOf(tab: Tab): TopTable[] {
 	if (tab === 'temporary') return [{ column: 'temporary', title: 'Most temporary calls', metric: 'temporary' }];
 	const mode = place.value.brush?.mode;
 	const all = mode === 'allocated' || mode === 'freed';
+	if (liveTable.value) return [{ column: 'bytes', title: liveTitle(), metric: 'bytes' }];
 	return [
 		{ column: all ? 'total' : 'bytes', title: liveTitle(), metric: 'bytes' },
 		{ column: 'leaked', title: 'Never freed', metric: 'leaked' },
@@ -73,13 +75,18 @@ export function Overview() {
 			<section aria-label="what stands out">
 				<h2>What stands out</h2>
 				<Shown answer={answer} height={300}>
-					{({ findings }) => <FindingCards findings={findings} />}
+					{({ findings, findings_missing: missing }) => (
+						<>
+							{missing ? <p class="muted">{findings.length ? 'Not all' : 'No findings'}: {missing}.</p> : null}
+							{findings.length || !missing ? <FindingCards findings={findings} /> : null}
+						</>
+					)}
 				</Shown>
 				<PeakReached />
 				<RunFacts />
 			</section>
 			<div class="overview-tables">
-				{isDifference.value ? null : <Switch label="tables" choices={TABS} value={tab} onChange={(value) => go({ view: { tab: value === 'memory' ? '' : value } })} />}
+				{isDifference.value ? null : <Switch label="tables" choices={TABS.filter(({ value }) => value !== 'temporary' || !liveTable.value)} value={tab} onChange={(value) => go({ view: { tab: value === 'memory' ? '' : value } })} />}
 				{isDifference.value ? <TopChanges /> : tablesOf(tab).map((table) => <TopSites key={table.column} table={table} />)}
 			</div>
 		</div>

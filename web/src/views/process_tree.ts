@@ -23,28 +23,6 @@ const PART = 0.01;
 const between = (from: Time, to: Time): number => (to.secs - from.secs) * 1e9 + (to.fract_nsecs - from.fract_nsecs);
 const lengthOf = ({ runtime }: Recording): number => runtime.secs * 1e9 + runtime.fract_nsecs;
 
-/** The recordings of the same run: its root, and all that descend from it. */
-export function familyOf(recordings: Recording[], id: string): Recording[] {
-	const byId = new Map(recordings.map((recording) => [recording.id, recording]));
-	let root = byId.get(id);
-	const seen = new Set<string>();
-	while (root?.parent && byId.has(root.parent) && !seen.has(root.id)) {
-		seen.add(root.id);
-		root = byId.get(root.parent);
-	}
-	if (!root) return [];
-	const family = new Set([root.id]);
-	for (let grown = true; grown; ) {
-		grown = false;
-		for (const { id: one, parent } of recordings)
-			if (parent && family.has(parent) && !family.has(one)) {
-				family.add(one);
-				grown = true;
-			}
-	}
-	return recordings.filter(({ id: one }) => family.has(one));
-}
-
 /** `all`: small ones are rows, too. */
 export function processRows(family: Recording[], all: boolean): Processes {
 	if (!family.length) return { rows: [], small: [], length: 0 };

@@ -1,13 +1,14 @@
 /* The processes of a run: who started whom, and when each had how much. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { Recording, Series } from '../api/generated';
-import { fetchAnswer } from '../api/answer';
+import type { Recording, Series, Summary } from '../api/generated';
+import { fetchAnswer, useAnswer } from '../api/answer';
 import { target } from '../api/client';
 import { Bytes, Count } from '../components/amount';
 import { baseName } from '../components/site_name';
+import { family as ofRun, familyId, merged } from '../state/limits';
 import { facts, go, linkTo, recordings } from '../state/state';
 import { formatBytes, formatCount, formatPercent, formatTime } from '../text/units';
-import { familyOf, processRows, sumCurves, type Processes as Tree, type ProcessRow } from './process_tree';
+import { processRows, sumCurves, type ProcessRow } from './process_tree';
 import '../styles/processes.css';
 
 const POINTS = 200;
@@ -19,11 +20,10 @@ const CURVES = 32;
 const nameOf = (recording: Recording): string => baseName(recording.executable || '[unknown]');
 
 /* "82 processes: cc1plus 1234 had most, 194 MB; together at most 210 MB at 3.20 s." */
-function sentence(tree: Tree, family: Recording[], together: number[]): string {
+function sentence(family: Recording[], together: Summary['peak'] | null): string {
 	if (family.length < 2) return `One process was recorded: ${family[0] ? nameOf(family[0]) : 'none'}.`;
 	const most = family.reduce((a, b) => (b.peak > a.peak ? b : a));
-	const at = together.indexOf(Math.max(...together));
-	const sum = together.length && together[at] ? `; together at most ${formatBytes(together[at]!)}, at ${formatTime((tree.length * (at + 1)) / together.length)}` : '';
+	const sum = together ? `; together at most ${formatBytes(together.bytes)}${together.at_ns ? `, at ${formatTime(together.at_ns)}` : ''}` : '';
 	return `${formatCount(family.length)} processes: ${nameOf(most)} ${most.pid} had most, ${formatBytes(most.peak)}${sum}.`;
 }
 
@@ -76,7 +76,7 @@ export function Processes() {
 	const [all, setAll] = useState(false);
 	const list = recordings.value ?? [];
 	const id = facts.value?.id ?? '';
-	const family = useMemo(() => familyOf(list, id), [list, id]);
+	const family = ofRun.value;
 	const tree = useMemo(() => processRows(family, all), [family, all]);
 	const curves = useCurves(tree.rows);
 	const together = useMemo(
@@ -87,11 +87,15 @@ export function Processes() {
 		if (family.length && tree.rows.slice(0, CURVES).every(({ recording }) => curves.has(recording.id))) performance.mark('mallow:view');
 	}, [family, curves]);
 	const most = tree.rows.reduce((found, { recording }) => Math.max(found, recording.peak), 1);
-	const sum: ProcessRow = { recording: { ...(family[0] ?? ({} as Recording)), peak: Math.max(0, ...together) }, level: 1, start: 0, length: tree.length };
+	// The curves are sampled; the peak of all together is the server's.
+	const answer = useAnswer<Summary>(family.length > 1 ? `/data/${familyId(family[0]!.id)}/summary` : null);
+	const peak = answer.data?.peak ?? null;
+	const sum: ProcessRow = { recording: { ...(family[0] ?? ({} as Recording)), peak: Math.max(peak?.bytes ?? 0, ...together) }, level: 1, start: 0, length: tree.length };
+	const asOne = { page: 'overview' as const, recording: familyId(family[0]?.id ?? ''), brush: null, conditions: {}, view: {} };
 	const others = list.length - family.length;
 	return (
 		<>
-			<h1>{sentence(tree, family, together)}</h1>
+			<h1>{sentence(family, peak)}</h1>
 			<div class="scroll-x" tabIndex={0} role="region" aria-label="processes, who started whom">
 				<table class="rows processes">
 					<thead>
@@ -109,13 +113,17 @@ export function Processes() {
 					</thead>
 					<tbody>
 						{family.length > 1 ? (
-							<tr class="process-sum">
-								<td class="text">all together</td>
+							<tr class="process-sum link-row" aria-current={merged.value ? 'true' : undefined} onClick={() => go(asOne)}>
+								<td class="text">
+									<a href={linkTo(asOne)} onClick={(event) => event.stopPropagation()} title="sums, flame graph and sites of all of them">
+										<b>all as one</b>
+									</a>
+								</td>
 								<td />
 								<td />
 								<td>{formatTime(tree.length)}</td>
 								<td>
-									<Bytes value={sum.recording.peak} />
+									{peak ? <Bytes value={peak.bytes} /> : null}
 								</td>
 								<td>
 									<Bytes value={family.reduce((bytes, one) => bytes + one.final_allocated, 0)} />
@@ -135,7 +143,7 @@ export function Processes() {
 							const { recording } = row;
 							const change = { page: 'overview' as const, recording: recording.id, brush: null, conditions: {}, view: {} };
 							return (
-								<tr key={recording.id} class="link-row" aria-current={recording.id === id ? 'true' : undefined} onClick={() => go(change)}>
+								<tr key={recording.id} class="link-row" aria-current={recording.id === id && !merged.value ? 'true' : undefined} onClick={() => go(change)}>
 									<td class="text process-name" title={recording.cmdline} style={{ paddingLeft: `${8 + (row.level - 1) * 16}px` }}>
 										<a href={linkTo(change)} onClick={(event) => event.stopPropagation()}>
 											<b>{nameOf(recording)}</b> <span class="muted">{recording.cmdline.slice(0, 80)}</span>

@@ -10,6 +10,7 @@ import { Failure, Shown } from '../components/shown';
 import { siteText } from '../components/site_name';
 import { Switch } from '../components/switch';
 import { Table } from '../components/table';
+import { merged, OPTIONAL, unknownColumns } from '../state/limits';
 import { measure } from '../state/measure';
 import { conditions, dataPath, go, isDifference, place, plainConditions } from '../state/state';
 import { shortName } from '../text/names';
@@ -18,7 +19,7 @@ import { metricWords, whenWords } from './moment_words';
 import { ChangeTable } from './change_table';
 import { SiteDrawer } from './site_drawer';
 import { BYS, siteRow, type By } from './site_key';
-import { chosenColumns, OPTIONAL, OPTIONAL_WORDS, siteColumns, toggleColumn } from './sites_columns';
+import { chosenColumns, OPTIONAL_WORDS, siteColumns, toggleColumn } from './sites_columns';
 
 const SPARK_POINTS = 48;
 const CHANGES = 500;
@@ -36,15 +37,17 @@ export function Sites() {
 function Bar() {
 	return (
 		<div class="view-bar">
-			<Switch<By> label="rows are" value={byOf()} choices={BYS} onChange={(by) => go({ view: { by: by === 'site' ? '' : by, sel: '', sort: '', order: '' } })} />
-			<Menu
-				label="columns ▾"
-				title="more columns"
-				items={OPTIONAL.map((name) => ({
-					text: `${chosenColumns.value.includes(name) ? '✓' : '\u2003'} ${OPTIONAL_WORDS[name]}`,
-					run: () => toggleColumn(name),
-				}))}
-			/>
+			<Switch<By> label="rows are" value={byOf()} choices={merged.value ? BYS.filter(({ value }) => value !== 'thread') : BYS} onChange={(by) => go({ view: { by: by === 'site' ? '' : by, sel: '', sort: '', order: '' } })} />
+			{merged.value ? null : (
+				<Menu
+					label="columns ▾"
+					title="more columns"
+					items={OPTIONAL.filter((name) => !unknownColumns.value.includes(name)).map((name) => ({
+						text: `${chosenColumns.value.includes(name) ? '✓' : '\u2003'} ${OPTIONAL_WORDS[name]}`,
+						run: () => toggleColumn(name),
+					}))}
+				/>
+			)}
 		</div>
 	);
 }
@@ -82,22 +85,23 @@ function Rows() {
 		const found = pages.at(index);
 		return found ? siteRow(found.page, found.index, by) : null;
 	};
-	const open = (index: number) => go({ view: { sel: rowAt(index)?.sel ?? '' } });
+	const { sel } = merged.value ? { sel: '' } : view; // a drawer asks for single blocks
+	const open = (index: number) => merged.value || go({ view: { sel: rowAt(index)?.sel ?? '' } });
 	if (pages.error) return <Failure error={pages.error} retry={pages.retry} />;
 	const { first } = pages;
 	let opened = -1;
-	for (let i = 0; first && view.sel && opened < 0 && i < first.key.length; i++) if (siteRow(first, i, by).sel === view.sel) opened = i;
+	for (let i = 0; first && sel && opened < 0 && i < first.key.length; i++) if (siteRow(first, i, by).sel === sel) opened = i;
 	return (
 		<>
 			<h1 title={first?.rows ? siteText(siteRow(first, 0, by)) : undefined}>{first ? sentence(first, by) : '\u00a0'}</h1>
 			<Bar />
-			<div class={`with-drawer${view.sel ? ' open' : ''}`}>
+			<div class={`with-drawer${sel ? ' open' : ''}`}>
 				{first && !first.rows ? (
 					<Nothing />
 				) : first ? (
 					<Table
 						label={NOUN[by][1]}
-						columns={siteColumns(measure.value, chosenColumns.value)}
+						columns={siteColumns(measure.value, chosenColumns.value, unknownColumns.value)}
 						count={first.rows}
 						row={rowAt}
 						onRange={pages.want}
@@ -111,7 +115,7 @@ function Rows() {
 				) : (
 					<div class="skeleton" style={{ minHeight: '300px' }} aria-busy="true" />
 				)}
-				{view.sel ? <SiteDrawer key={`${by} ${view.sel}`} by={by} sel={view.sel} onClose={() => go({ view: { sel: '' } })} /> : null}
+				{sel ? <SiteDrawer key={`${by} ${sel}`} by={by} sel={sel} onClose={() => go({ view: { sel: '' } })} /> : null}
 			</div>
 		</>
 	);

@@ -1,17 +1,17 @@
 /* The columns of the table of sites. */
 import { signal } from '@preact/signals';
-import { Bytes, Count, Share } from '../components/amount';
+import { Bytes, Count, CountPart, Share } from '../components/amount';
 import { SiteName } from '../components/site_name';
 import { FLUID, type Column } from '../components/table';
 import { Spark } from '../charts/spark';
+import { OPTIONAL } from '../state/limits';
 import type { Measure } from '../state/measure';
 import { formatBytes, formatChange, formatPercent, formatTime } from '../text/units';
+import { TEMPORARY } from './moment_words';
 import type { SiteRow } from './site_key';
 
 const KEY = 'mallow.columns';
 
-/** Columns that are shown only if they are asked for. */
-export const OPTIONAL = ['own_peak', 'growth', 'slack', 'first', 'last', 'longest'] as const;
 export type Optional = (typeof OPTIONAL)[number];
 
 export const OPTIONAL_WORDS: Record<Optional, string> = {
@@ -68,7 +68,8 @@ const optional = (name: Optional): Column<SiteRow> => {
 	}
 };
 
-export function siteColumns(measure: Measure, chosen: readonly Optional[]): Column<SiteRow>[] {
+/** `unknown`: names of columns that the recording cannot fill. */
+export function siteColumns(measure: Measure, chosen: readonly Optional[], unknown: readonly string[]): Column<SiteRow>[] {
 	const { column, word } = measure;
 	const plain: Column<SiteRow>[] = [
 		{
@@ -89,7 +90,7 @@ export function siteColumns(measure: Measure, chosen: readonly Optional[]): Colu
 		{
 			name: 'curve', head: 'over the run', width: '112px', title: 'live bytes over the run',
 			cell: ({ sums, row }) => (
-				<Spark values={sums.curve[row] ?? []} leaked={(sums.leaked[row] ?? 0) * 2 > (sums.bytes[row] ?? 0) && (sums.leaked[row] ?? 0) > 0} />
+				<Spark values={sums.curve[row] ?? []} leaked={!unknown.includes('leaked') && (sums.leaked[row] ?? 0) * 2 > (sums.bytes[row] ?? 0) && (sums.leaked[row] ?? 0) > 0} />
 			),
 		},
 		{
@@ -106,15 +107,8 @@ export function siteColumns(measure: Measure, chosen: readonly Optional[]): Colu
 		{ name: 'calls', head: 'calls', width: '88px', sort: 'calls', cell: ({ sums, row }) => <Count value={sums.calls[row] ?? 0} /> },
 		{
 			name: 'temporary', head: 'temporary', width: '120px', sort: 'temporary',
-			title: 'freed with no other allocation by the same thread in between',
-			cell: ({ sums, row }) =>
-				sums.temporary[row] ? (
-					<>
-						<Count value={sums.temporary[row]!} /> <span class="muted">{formatPercent(sums.temporary[row]!, sums.calls[row] ?? 0)}</span>
-					</>
-				) : (
-					'0'
-				),
+			title: TEMPORARY,
+			cell: ({ sums, row }) => <CountPart value={sums.temporary[row] ?? 0} whole={sums.calls[row] ?? 0} />,
 		},
 		{
 			name: 'mean', head: 'mean size', width: '88px',
@@ -125,5 +119,6 @@ export function siteColumns(measure: Measure, chosen: readonly Optional[]): Colu
 			cell: lived,
 		},
 	];
-	return [...plain.filter((shown) => !(shown.name === 'leaked' && column === 'leaked')), ...chosen.map(optional)];
+	const columns = plain.filter((shown) => !(shown.name === 'leaked' && column === 'leaked'));
+	return [...columns, ...chosen.map(optional)].filter(({ name }) => !unknown.includes(name));
 }

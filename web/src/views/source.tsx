@@ -7,7 +7,7 @@ import { Drawer } from '../components/drawer';
 import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
 import { baseName, SiteName } from '../components/site_name';
-import { Table, type Column } from '../components/table';
+import { isNarrow, Table, type Column } from '../components/table';
 import { measure } from '../state/measure';
 import { dataPath, go, linkTo, place, plainConditions, summary } from '../state/state';
 import { formatBytes, formatCount, formatPercent } from '../text/units';
@@ -82,20 +82,22 @@ const column = (name: string, head: string, width: string, cell: Column<SourceLi
 
 function columnsOf(whole: number, path: string | null, pattern: string): Column<SourceLine>[] {
 	const { format } = measure.value;
-	return [
+	const columns = [
 		column('share', 'share', '132px', ({ cost }) => (cost ? <Share part={cost.inclusive} whole={whole} /> : null)),
 		column('own', 'own', '80px', ({ cost }) => (cost?.own ? format(cost.own) : ''), false, 'what the line asked for itself'),
-		column('inclusive', 'inclusive', '80px', ({ cost }) => (cost?.inclusive ? format(cost.inclusive) : ''), false, 'with what it called'),
-		column('line', 'line', '64px', ({ number }) => {
+		column('inclusive', isNarrow() ? measure.value.word : 'inclusive', isNarrow() ? '72px' : '80px', ({ cost }) => (cost?.inclusive ? format(cost.inclusive) : ''), false, 'with what it called'),
+		column('line', 'line', isNarrow() ? '44px' : '64px', ({ number }) => {
 			const link = path ? editorLink(pattern, path, number) : null;
 			return link ? <a href={link}>{number}</a> : <span class="muted">{number}</span>;
 		}),
 		column('text', '', 'minmax(480px, 1fr)', ({ text, cost }) => (
-			<code class={`source-text${cost?.inclusive ? ' source-costs' : ''}`} style={{ tabSize: TAB }}>
+			<code class={`source-text${cost?.inclusive ? ' source-costs' : ''}`} style={{ tabSize: isNarrow() ? 2 : TAB }}>
 				{text ?? ''}
 			</code>
 		), true),
 	];
+	// On a phone the text is what one comes for: beside it only what a line costs.
+	return isNarrow() ? columns.filter(({ name }) => name !== 'share' && name !== 'own') : columns;
 }
 
 /* Where in the file the costs are: a click goes there. */

@@ -5,19 +5,20 @@ import { useAnswer } from '../api/answer';
 import { inFile } from '../api/file/packed';
 import { resample } from '../charts/strip/strip_data';
 import { laneName, SpaceMap, type SpaceColour } from '../charts/space/space_map';
-import { entryOf, type Chosen } from '../charts/space/layout';
-import { Bytes, Count } from '../components/amount';
+import { entryOf, PAGE, type Chosen } from '../charts/space/layout';
+import { Bytes } from '../components/amount';
 import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { Switch } from '../components/switch';
+import { liveTable } from '../state/limits';
 import { dataPath, go, linkTo, place, spaceParams } from '../state/state';
 import { exactly } from '../text/names';
 import { formatBytes, formatCount, formatExact, formatPercent, formatTime } from '../text/units';
 import { addressText, livedText, nanoseconds } from './block_text';
+import { hex, LaneTable } from './space_lanes';
 import '../styles/space.css';
 
-const PAGE = 4096;
 const KEPT = 12;
 const BLOCKS = 40;
 
@@ -105,8 +106,6 @@ function Kept({ space }: { space: Space }) {
 	);
 }
 
-const hex = (address: number) => address.toString(16);
-
 /* Who keeps this page alive: the blocks with a byte in the cell. */
 function Page({ space, chosen }: { space: Space; chosen: Chosen }) {
 	const lane = space.lanes[chosen.lane]!;
@@ -182,42 +181,7 @@ function Lanes({ space }: { space: Space }) {
 	return (
 		<details class="as-table">
 			<summary>Show as table</summary>
-			<table class="rows fit">
-				<thead>
-					<tr>
-						<th class="text">heap</th>
-						<th class="text">from</th>
-						<th>blocks</th>
-						<th>bytes</th>
-						<th>pages</th>
-						<th>used</th>
-						<th>kept by few</th>
-					</tr>
-				</thead>
-				<tbody>
-					{space.lanes.map((lane) => (
-						<tr key={`${lane.kind} ${lane.start_s}`}>
-							<td class="text">{laneName(lane)}</td>
-							<td class="text">
-								<code>{hex(lane.start)}</code>
-							</td>
-							<td>
-								<Count value={lane.blocks} />
-							</td>
-							<td>
-								<Bytes value={lane.used} />
-							</td>
-							<td>
-								<Count value={lane.pages} />
-							</td>
-							<td>{formatPercent(lane.used, lane.pages * PAGE)}</td>
-							<td>
-								<Count value={lane.sparse_pages} />
-							</td>
-						</tr>
-					))}
-				</tbody>
-			</table>
+			<LaneTable space={space} />
 		</details>
 	);
 }
@@ -225,7 +189,9 @@ function Lanes({ space }: { space: Space }) {
 export function AddressSpace() {
 	const { view } = place.value;
 	const cell = (CELLS.find(({ value }) => value === view.cell)?.value ?? 'auto') as Cell;
-	const colourBy = COLOURS.find(({ value }) => value === view.colour)?.value ?? 'fate';
+	// All of a live table lives: no cell has another fate.
+	const colours = liveTable.value ? COLOURS.filter(({ value }) => value !== 'fate') : COLOURS;
+	const colourBy = colours.find(({ value }) => value === view.colour)?.value ?? colours[0]!.value;
 	const answer = useAnswer<Space>(dataPath('space'), { ...spaceParams.value, cell, by: 'function', top: KEPT });
 	const stacks = useAnswer<Space>(colourBy === 'site' ? dataPath('space') : null, { ...spaceParams.value, cell: '2M', top: 7 });
 	useEffect(() => {
@@ -240,7 +206,7 @@ export function AddressSpace() {
 					{space.blocks ? null : <Nothing />}
 					<div class="view-bar">
 						{inFile ? null : <Switch<Cell> label="a cell is" value={cell} choices={[...CELLS]} onChange={(value) => go({ view: { cell: value === 'auto' ? '' : value, sel: '' } })} />}
-						<Switch<SpaceColour> label="colour is" value={colourBy} choices={inFile ? COLOURS.filter(({ value }) => value !== 'site') : COLOURS} onChange={(value) => go({ view: { colour: value === 'fate' ? '' : value } })} />
+						<Switch<SpaceColour> label="colour is" value={colourBy} choices={inFile ? colours.filter(({ value }) => value !== 'site') : colours} onChange={(value) => go({ view: { colour: value === colours[0]!.value ? '' : value } })} />
 						<span class="muted">
 							a cell is {formatBytes(space.cell)}{colourBy === 'fate' ? ': blue, or orange if most of it is never freed; the fuller, the darker' : ''}
 						</span>

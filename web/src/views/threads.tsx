@@ -7,9 +7,11 @@ import { Spark } from '../charts/spark';
 import { Share } from '../components/amount';
 import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
+import { liveTable } from '../state/limits';
 import { measure } from '../state/measure';
 import { dataPath, linkTo, place, plainConditions } from '../state/state';
 import { formatBytes, formatCount, formatPercent } from '../text/units';
+import { metricWords } from './moment_words';
 import { groupThreads, matrixOf, threadsOf, type ThreadGroup } from './thread_groups';
 import '../styles/threads.css';
 
@@ -19,6 +21,7 @@ const SHOWN = 40;
 /* Of what a thread allocated all counts, not what happens to live at the peak. */
 function allocatedColumn(): SumColumn {
 	const { column } = measure.value;
+	if (liveTable.value) return column;
 	return column === 'bytes' ? 'total' : column === 'blocks' ? 'calls' : column;
 }
 
@@ -51,10 +54,12 @@ function sentence(rows: ThreadGroup[], columns: ThreadGroup[], matrix: number[][
 	const sums = matrix.map((row) => row.reduce((sum, value) => sum + value, 0));
 	const whole = sums.reduce((sum, value) => sum + value, 0);
 	const { format } = measure.value;
-	const parts = [`${formatCount(count)} thread${count === 1 ? '' : 's'} allocated ${format(whole)}${column === 'total' ? '' : ` ${WORDS[column]}`}`];
+	const threads = `${formatCount(count)} thread${count === 1 ? '' : 's'}`;
+	const parts = [liveTable.value ? `${format(whole)} ${metricWords()} of ${threads}` : `${threads} allocated ${format(whole)}${column === 'total' ? '' : ` ${WORDS[column]}`}`];
 	if (!whole) return `${parts[0]}.`;
 	const first = sums.indexOf(Math.max(...sums));
 	if (rows.length > 1) parts.push(`${rows[first]!.name} ${formatPercent(sums[first]!, whole)} of it`);
+	if (liveTable.value) return `${parts.join('; ')}. Who freed for whom a live table does not know.`;
 	let most = { value: 0, column: -1 };
 	columns.forEach((freeing, x) => {
 		if (freeing.threads[0] === null) return;
@@ -129,6 +134,7 @@ export function Threads() {
 
 function Drawn({ data, curves, open, toggle }: { data: SumsTable; curves: SumsTable | null; open: Set<string>; toggle: (key: string) => void }) {
 	const column = allocatedColumn();
+	const ended = !liveTable.value;
 	const { format } = measure.value;
 	const { rows, columns, matrix, all } = useMemo(() => {
 		const threads = threadsOf(data, 0);
@@ -160,11 +166,15 @@ function Drawn({ data, curves, open, toggle }: { data: SumsTable; curves: SumsTa
 						<thead>
 							<tr>
 								<th class="text">thread</th>
-								<th>{WORDS[column]}</th>
+								<th>{liveTable.value ? measure.value.word : WORDS[column]}</th>
 								<th>share</th>
-								<th>freed by itself</th>
-								<th>by others</th>
-								<th>never freed</th>
+								{ended ? (
+									<>
+										<th>freed by itself</th>
+										<th>by others</th>
+										<th>never freed</th>
+									</>
+								) : null}
 								<th>live at most</th>
 								<th class="text">live over the run</th>
 							</tr>
@@ -189,9 +199,13 @@ function Drawn({ data, curves, open, toggle }: { data: SumsTable; curves: SumsTa
 										<td>
 											<Share part={sides.all} whole={whole} />
 										</td>
-										<td>{format(sides.self)}</td>
-										<td>{format(sides.others)}</td>
-										<td class={sides.never ? 'never-freed' : ''}>{format(sides.never)}</td>
+										{ended ? (
+											<>
+												<td>{format(sides.self)}</td>
+												<td>{format(sides.others)}</td>
+												<td class={sides.never ? 'never-freed' : ''}>{format(sides.never)}</td>
+											</>
+										) : null}
 										<td>{formatBytes(liveOf(group))}</td>
 										<td>
 											<Spark values={curveOf(group)} />
@@ -214,7 +228,7 @@ function Drawn({ data, curves, open, toggle }: { data: SumsTable; curves: SumsTa
 					</button>
 				))}
 			</section>
-			<Matrix rows={shown} columns={columns} matrix={matrix} whole={whole} />
+			{ended ? <Matrix rows={shown} columns={columns} matrix={matrix} whole={whole} /> : null}
 		</>
 	);
 }

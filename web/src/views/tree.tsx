@@ -3,17 +3,18 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Flame, FlameChange } from '../api/generated';
 import { fetchAnswer, useAnswer } from '../api/answer';
 import { ApiError, target } from '../api/client';
-import { Count, Share } from '../components/amount';
+import { Count, CountPart, Share } from '../components/amount';
 import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
 import { FLUID, Table, type Column } from '../components/table';
+import { liveTable, merged } from '../state/limits';
 import { measure } from '../state/measure';
 import { say } from '../state/say';
 import { conditions, dataPath, go, isDifference, place } from '../state/state';
 import { exactly, shortName } from '../text/names';
 import { formatBytes, formatChange, formatCount, formatExact, formatPercent, formatTime } from '../text/units';
-import { metricWords, whenWords } from './moment_words';
+import { metricWords, TEMPORARY, whenWords } from './moment_words';
 import { merge, type Merge } from './flame_query';
 import { downToFork, hidesChildren, openAtFirst, opens, rowsOf, treeOf, type TreeNode, type TreeRow } from './tree_nodes';
 import '../styles/tree.css';
@@ -34,7 +35,7 @@ const MERGES: { value: Merge; text: string }[] = [
 	{ value: 'modules', text: 'modules' },
 ];
 
-const params = () => ({ ...conditions.value, metric: measure.value.flame, direction: way(), merge: merge() });
+const params = () => ({ ...conditions.value, metric: measure.value.flame, direction: way(), merge: merge(), columns: isDifference.value ? '' : 'all' });
 
 function NameCell({ row }: { row: TreeRow }) {
 	const { node, level, rest } = row;
@@ -60,6 +61,9 @@ function NameCell({ row }: { row: TreeRow }) {
 /* What is open while rows are drawn: cells know their row alone. */
 let openIds: ReadonlySet<string> = new Set();
 
+/* What the recording cannot fill: of several processes as one, and of a live table. */
+const unknown = () => (merged.value ? ['leaked', 'age'] : liveTable.value ? ['leaked', 'temporary'] : []);
+
 const amount = (value: number) => <span title={formatExact(value)}>{measure.value.format(value)}</span>;
 
 function columnsOf(whole: number, change: boolean): Column<TreeRow>[] {
@@ -72,7 +76,7 @@ function columnsOf(whole: number, change: boolean): Column<TreeRow>[] {
 			{ name: 'after', head: 'after', width: '92px', cell: ({ node, rest }) => (rest ? '' : amount(node.after)) },
 			{ name: 'change', head: 'change', width: '104px', cell: ({ node, rest }) => (rest ? amount(node.rest) : formatChange(node.after - node.before, measure.value.format)) },
 		];
-	return [
+	const columns: Column<TreeRow>[] = [
 		name,
 		{ name: 'amount', head: measure.value.word, width: '92px', cell: (row) => amount(of(row)) },
 		{ name: 'share', head: 'share', width: '132px', cell: (row) => <Share part={of(row)} whole={whole} /> },
@@ -82,8 +86,14 @@ function columnsOf(whole: number, change: boolean): Column<TreeRow>[] {
 			name: 'leaked', head: 'never freed', width: '104px', title: 'of these blocks',
 			cell: ({ node, rest }) => (rest || !node.leaked ? '' : <span class="never-freed">{formatBytes(node.leaked)}</span>),
 		},
+		{ name: 'calls', head: 'calls', width: '88px', title: 'of all that matches', cell: ({ node, rest }) => (rest ? '' : <Count value={node.calls} />) },
+		{
+			name: 'temporary', head: 'temporary', width: '120px', title: TEMPORARY,
+			cell: ({ node, rest }) => (rest ? '' : <CountPart value={node.temporary} whole={node.calls} />),
+		},
 		{ name: 'age', head: 'mean age', width: '88px', cell: ({ node, rest }) => (rest ? '' : formatTime(node.age)) },
 	];
+	return columns.filter((column) => !unknown().includes(column.name));
 }
 
 function sentence(root: TreeNode): string {

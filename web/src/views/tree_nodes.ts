@@ -13,6 +13,9 @@ export interface TreeNode {
 	blocks: number;
 	leaked: number;
 	age: number;
+	/** Of all allocations that match, whatever the metric. */
+	calls: number;
+	temporary: number;
 	/** Of a difference. */
 	before: number;
 	after: number;
@@ -36,6 +39,8 @@ export function treeOf(answer: Flame | FlameChange): TreeNode {
 		blocks: flame.blocks[i]!,
 		leaked: flame.leaked[i]!,
 		age: flame.age[i]!,
+		calls: flame.calls?.[i] ?? 0,
+		temporary: flame.temporary?.[i] ?? 0,
 		before: change?.before[i] ?? 0,
 		after: change?.after[i] ?? 0,
 		rest: flame.rest[i]!,

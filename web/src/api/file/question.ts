@@ -16,9 +16,9 @@ export function questionOf(target: string): Question {
 
 /* By path: what is about the form of the answer alone. */
 const FORM: Record<string, string[]> = {
-	sums: ['sort_by', 'order', 'count', 'skip', 'spark', 'shapes'],
+	sums: ['sort_by', 'order', 'count', 'skip', 'spark', 'shapes', 'chains'],
 	series: ['points', 'start', 'end', 'top'],
-	flame: ['cut', 'max', 'ids', 'root'],
+	flame: ['cut', 'max', 'ids', 'root', 'columns'],
 	space: ['top'],
 	maps: ['sort_by', 'order', 'count', 'skip', 'stacks'],
 };

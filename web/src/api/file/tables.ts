@@ -13,7 +13,7 @@ function sumOf(table: SumsTable, rows: number[]): SumsAll {
 
 /** Some rows of a table, in that order; `rows` and `all` stay. */
 export function taken(table: SumsTable, rows: number[]): SumsTable {
-	const { lifetimes, shapes } = table;
+	const { lifetimes, shapes, chains } = table;
 	return {
 		...table,
 		key: at(table.key, rows), second: at(table.second, rows),
@@ -22,6 +22,9 @@ export function taken(table: SumsTable, rows: number[]): SumsTable {
 		own_peak: at(table.own_peak, rows), first: at(table.first, rows), last: at(table.last, rows),
 		growth: at(table.growth, rows), curve: at(table.curve, rows),
 		lifetimes: { freed: at(lifetimes.freed, rows), mean_ns: at(lifetimes.mean_ns, rows), longest_ns: at(lifetimes.longest_ns, rows) },
+		chains: chains && {
+			steps: at(chains.steps, rows), copied: at(chains.copied, rows), ended: at(chains.ended, rows), reserve: at(chains.reserve, rows), covered: at(chains.covered, rows),
+		},
 		shapes: shapes && {
 			shape: at(shapes.shape, rows), trust: at(shapes.trust, rows), since_ns: at(shapes.since_ns, rows),
 			until_ns: at(shapes.until_ns, rows), steps: at(shapes.steps, rows), rate: at(shapes.rate, rows),

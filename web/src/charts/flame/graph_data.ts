@@ -63,6 +63,8 @@ export function withPath(whole: Graph, node: number, sub: Flame, sides: Graph['s
 		own: [...path.map(() => 0), ...sub.own],
 		rest: [...path.map(() => 0), ...sub.rest],
 		more: [...path.map(() => 0), ...sub.more],
+		calls: null,
+		temporary: null,
 	};
 	const graph = graphOf(joined, sides && whole.sides ? {
 		before: [...at(whole.sides.before, path), ...sides.before],

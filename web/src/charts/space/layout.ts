@@ -4,6 +4,9 @@
  */
 import type { Lane, Space } from '../../api/generated';
 
+/** Bytes of a page, as the server counts them. */
+export const PAGE = 4096;
+
 /** Pixels of a cell, its gap included: the largest with which all rows are seen at once, else the smallest. */
 const SIZES = [14, 11, 8, 5];
 const SEEN = 480;

@@ -1,9 +1,10 @@
 /* What all bands have at the step under the pointer. */
 import { formatBytes, formatTime } from '../../text/units';
-import type { StripCurves } from './strip_data';
+import { nearestKnown, type StripCurves } from './strip_data';
 
 export function HoverBox(props: { curves: StripCurves; step: number; x: number }) {
 	const { curves, step } = props;
+	const known = curves.kept ? nearestKnown(curves.kept, step) : -1;
 	const rows = curves.bands.map((band) => ({ band, value: band.values[step] ?? 0 })).reverse();
 	return (
 		<div class={`strip-box${props.x > 0.6 ? ' left' : ''}`} style={{ left: `${100 * props.x}%` }}>
@@ -19,6 +20,15 @@ export function HoverBox(props: { curves: StripCurves; step: number; x: number }
 								{curves.line.name}
 							</td>
 							<td>{curves.format(curves.line.values[step] ?? 0)}</td>
+						</tr>
+					) : null}
+					{curves.kept && known >= 0 ? (
+						<tr>
+							<td>
+								<span class="line-key dashed" />
+								pages kept at {formatTime((curves.x[known] ?? 0) * 1e9)}
+							</td>
+							<td>{formatBytes(curves.kept[known] ?? 0)}</td>
 						</tr>
 					) : null}
 					{rows.map(({ band, value }) => (

@@ -1,5 +1,6 @@
 /* What the bands' colours mean, from below as they lie. */
 import { duration, go, place } from '../../state/state';
+import { liveTable } from '../../state/limits';
 import { formatTime } from '../../text/units';
 import type { StripCurves } from './strip_data';
 
@@ -37,7 +38,7 @@ export function Legend({ curves, late }: { curves: StripCurves; late: number }) 
 	const untouched = curves.untouched.includes(1);
 	return (
 		<ul class="legend">
-			{curves.bands.map((band) => (
+			{(liveTable.value ? curves.bands.filter(({ values }) => values.some((value) => value > 0)) : curves.bands).map((band) => (
 				<li key={band.name}>
 					<span class="key" style={{ background: `var(--${band.colour})` }} />
 					{words(band.name)}

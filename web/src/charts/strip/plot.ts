@@ -66,8 +66,9 @@ const axis = (size: number, format: (value: number) => string): uPlot.Axis => ({
 	values: (_, splits) => splits.map((value) => roundText(format(value))),
 });
 
-/* Room that half of a label takes: at the right edge one with less has no place. */
+/* Room that half of a label takes, across and down: at the right or the upper edge one with less has no place. */
 const LABEL_HALF = 22;
+const LABEL_UP = 7;
 
 const timeText = (seconds: number) => (seconds === 0 ? '0' : roundText(formatTime(seconds * 1e9)));
 
@@ -76,6 +77,12 @@ const timeAxis = (): uPlot.Axis => ({
 	grid: { show: false },
 	values: (plot, splits) =>
 		splits.map((value) => (plot.width - AXIS_LEFT - plot.valToPos(value, 'x') < LABEL_HALF ? '' : timeText(value))),
+});
+
+const amountAxis = (format: (value: number) => string): uPlot.Axis => ({
+	...axis(AXIS_LEFT, format),
+	space: 28,
+	values: (plot, splits) => splits.map((value) => (plot.valToPos(value, 'y') < LABEL_UP ? '' : roundText(format(value)))),
 });
 
 /* Bands are drawn from above, each down to 0, so that the one below lies on it. */
@@ -91,13 +98,22 @@ function bandSeries(curves: StripCurves): uPlot.Series[] {
 	);
 	if (curves.line)
 		series.push({ label: curves.line.name, stroke: colour('text'), width: 1.5, points: { show: false } });
+	if (curves.kept)
+		series.push({
+			label: 'pages kept',
+			stroke: colour('text'),
+			width: 1.5,
+			dash: [4, 3],
+			spanGaps: true,
+			points: { show: true, size: 5, fill: colour('ground'), stroke: colour('text') },
+		});
 	return series;
 }
 
 /** The columns that uPlot wants for bandSeries(). */
 function columns(curves: StripCurves): uPlot.AlignedData {
 	const edges = stacked(curves.bands).reverse();
-	return [curves.x, ...edges, ...(curves.line ? [curves.line.values] : [])] as uPlot.AlignedData;
+	return [curves.x, ...edges, ...(curves.line ? [curves.line.values] : []), ...(curves.kept ? [curves.kept] : [])] as uPlot.AlignedData;
 }
 
 export interface StripPlot {
@@ -128,7 +144,7 @@ export function drawStrip(
 			},
 			axes: [
 				timeAxis(),
-				{ ...axis(AXIS_LEFT, curves.format), space: 28 },
+				amountAxis(curves.format),
 			],
 			series: [{}, ...bands, ...series.slice(curves.bands.length)],
 			hooks: { draw: [(self) => hatchUntouched(self, curves)] },

@@ -13,16 +13,19 @@ import { target } from '../../api/client';
 import { inFile } from '../../api/file/packed';
 import { Failure } from '../../components/shown';
 import { Switch } from '../../components/switch';
+import { isNarrow } from '../../components/table';
 import { formatBytes, formatTime } from '../../text/units';
 import { chooseMoment, chooseRange, moveBrush, rangeMode } from '../../state/moments';
 import { dataPath, duration, facts, go, place, standingConditions, summary } from '../../state/state';
+import { liveTable } from '../../state/limits';
 import { liveMark } from '../../state/live';
 import { theme } from '../../state/theme';
 import { dragged, type Drag, type Hold } from './drag';
 import { placeFlags, snap } from './flags';
 import { HoverBox } from './hover_box';
 import { AXIS_BELOW, AXIS_LEFT, drawStrip, PLOT_RIGHT, type StripPlot } from './plot';
-import { nearestStep, rateCurves, stripCurves, type StripCurves } from './strip_data';
+import { useKeptPages } from './kept_pages';
+import { LIVES_NOW, nearestStep, rateCurves, stripCurves, type StripCurves } from './strip_data';
 import { LateChoice, Legend } from './legend';
 import '../../styles/strip.css';
 
@@ -101,6 +104,9 @@ function usePeakOfRange(): void {
 	}, [brush]);
 }
 
+/* What is called so that was not freed: of a program that runs it may still be. */
+const unfreed = () => (liveTable.value ? LIVES_NOW : facts.value?.writing ? 'not freed yet' : 'never freed');
+
 export function Strip(props: { plotHeight: number; legend: boolean }) {
 	const host = useRef<HTMLDivElement>(null);
 	const width = useWidth(host);
@@ -108,7 +114,9 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 	const answer = useSeries(span);
 	const rates = place.value.page === 'overview' && place.value.view.by === RATES;
 	const whole = !(place.value.page === 'overview' && place.value.view.by) && !Object.keys(standingConditions.value).length;
-	const curves = useMemo(() => (answer.data ? (rates ? rateCurves(answer.data) : stripCurves(answer.data, whole, facts.value?.writing)) : null), [answer.data, rates, facts.value?.writing]);
+	const kept = useKeptPages(answer.data);
+	const plain = useMemo(() => (answer.data ? (rates ? rateCurves(answer.data) : stripCurves(answer.data, whole, unfreed())) : null), [answer.data, rates, unfreed()]);
+	const curves = useMemo(() => plain && { ...plain, kept }, [plain, kept]);
 	usePeakOfRange();
 	usePlot(host, curves, width, props.plotHeight + AXIS_BELOW, span);
 	return (
@@ -116,6 +124,16 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 			<div class="strip-area" style={{ height: `${FLAG_ROWS + props.plotHeight + AXIS_BELOW}px` }}>
 				<div class="strip-plot" ref={host} style={{ top: `${FLAG_ROWS}px` }} role="img" aria-label={plotWords(answer.data)} />
 				{answer.error ? <Failure error={answer.error} retry={answer.retry} /> : null}
+				{liveTable.value && curves ? (
+					<div class="strip-note" style={{ top: '4px', left: `${AXIS_LEFT + 6}px` }}>
+						what lives now, by when it was allocated
+					</div>
+				) : null}
+				{kept ? (
+					<div class="strip-note" style={{ top: `${FLAG_ROWS + 2}px`, left: `${AXIS_LEFT + 6}px` }}>
+						<span class="line-key dashed" /> {isNarrow() ? 'pages kept' : 'pages that live blocks keep'}
+					</div>
+				) : null}
 				{curves && width ? (
 					<Overlay curves={curves} span={span} width={width - AXIS_LEFT - PLOT_RIGHT} height={props.plotHeight} series={answer.data} />
 				) : null}
@@ -123,11 +141,11 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 			{props.legend && curves ? (
 				<div class="strip-foot">
 					<Legend curves={curves} late={answer.data?.late_ns ?? 0} />
-					{place.value.view.by || inFile ? null : <LateChoice />}
+					{place.value.view.by || liveTable.value || inFile ? null : <LateChoice />}
 					<Switch
 						label="bands are"
 						value={place.value.view.by ?? ''}
-						choices={BANDS}
+						choices={liveTable.value ? BANDS.filter(({ value }) => value !== RATES) : BANDS}
 						onChange={(by) => go({ view: { by } })}
 					/>
 				</div>
@@ -244,7 +262,7 @@ function Overlay({ curves, span, width, height, series }: OverlayProps) {
 					</button>
 				</div>
 			))}
-			{peak && peak.at_ns >= span.from && peak.at_ns <= span.to ? (
+			{peak && !liveTable.value && peak.at_ns >= span.from && peak.at_ns <= span.to ? (
 				<button
 					type="button"
 					class={`peak-flag${part(peak.at_ns) > 0.8 ? ' left' : ''}`}
@@ -265,7 +283,7 @@ function Overlay({ curves, span, width, height, series }: OverlayProps) {
 				onPointerLeave={() => setHover(null)}
 				onDblClick={() => go({ brush: null })}
 			>
-				{peak ? <div class="peak-line" style={{ left: percent(peak.at_ns) }} /> : null}
+				{peak && !liveTable.value ? <div class="peak-line" style={{ left: percent(peak.at_ns) }} /> : null}
 				{brush && brush.mode !== 'moment' ? (
 					<div class="brush-range" style={{ left: percent(brush.from), width: `${100 * (part(brush.to) - part(brush.from))}%` }} />
 				) : null}

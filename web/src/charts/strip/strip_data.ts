@@ -5,6 +5,9 @@ import { formatBytes, formatShort } from '../../text/units';
 
 type Column = Float64Array<ArrayBuffer>;
 
+/** Bytes of pages at each step's end; null where it was not asked, or not answered yet. */
+export type KeptPages = (number | null)[];
+
 export interface Band {
 	/** A colour of styles/tokens.css, or of the modules' palette. */
 	colour: string;
@@ -19,6 +22,8 @@ export interface StripCurves {
 	bands: Band[];
 	/** Drawn over the bands: resident memory, null if the recording has no samples of it, or frees a second. */
 	line: { name: string; values: Column } | null;
+	/** Bytes of pages that live blocks keep, where that is known: a line through these points. */
+	kept?: KeptPages | null;
 	format: (value: number) => string;
 	/** What is live, with slack. */
 	live: Column;
@@ -58,19 +63,22 @@ function untouchedSteps(series: Series, live: Column, resident: Column | null): 
 	});
 }
 
+/** The band of a live table: all of it may still be freed. */
+export const LIVES_NOW = 'lives now';
+
 const FATES: Record<string, [string, string]> = {
 	never_freed: ['never-freed', 'never freed'],
 	freed_late: ['freed-late', 'freed late'],
 	freed_soon: ['freed-soon', 'freed sooner'],
 };
 
-function curveBands(series: Series, writing: boolean): Band[] {
+function curveBands(series: Series, unfreed: string): Band[] {
 	return series.curves.map((curve, i) => {
 		const fate = curve.name === null ? undefined : FATES[curve.name];
 		const rest = curve.others > 0;
 		return {
-			colour: fate?.[0] ?? (rest ? 'files' : `module-${(i % 8) + 1}`),
-			name: (writing && curve.name === 'never_freed' ? 'not freed yet' : fate?.[1]) ?? (curve.name !== null ? shortName(curve.name) : rest ? `${curve.others} others` : String(curve.thread ?? 'no name')),
+			colour: (unfreed === LIVES_NOW && fate ? 'freed-late' : fate?.[0]) ?? (rest ? 'files' : `module-${(i % 8) + 1}`),
+			name: (curve.name === 'never_freed' ? unfreed : fate?.[1]) ?? (curve.name !== null ? shortName(curve.name) : rest ? `${curve.others} others` : String(curve.thread ?? 'no name')),
 			values: Float64Array.from(curve.live_last),
 		};
 	});
@@ -96,10 +104,10 @@ function memoryBands(series: Series, live: Column): Band[] {
 
 /**
  * `whole`: the curves are of all blocks, by their fate. Only then what is resident beyond them says something.
- * `writing`: what is not freed may still be.
+ * `unfreed`: what that is called which was not freed.
  */
-export function stripCurves(series: Series, whole: boolean, writing = false): StripCurves {
-	const bands = curveBands(series, writing);
+export function stripCurves(series: Series, whole: boolean, unfreed = 'never freed'): StripCurves {
+	const bands = curveBands(series, unfreed);
 	const slack = Float64Array.from(series.live_slack);
 	bands.push({ colour: 'slack', name: 'slack', values: slack });
 	const live = slack.map((value, i) => value + series.live_last[i]!);
@@ -146,6 +154,23 @@ export function stacked(bands: Band[]): Column[] {
 		edges.push(below ? values.map((value, i) => value + below[i]!) : values);
 	}
 	return edges;
+}
+
+const MOMENTS = 24;
+
+/** At which of so many steps pages are asked for: their ends are moments of the other curves, too. */
+export function askedSteps(steps: number): number[] {
+	const count = Math.min(MOMENTS, steps);
+	return Array.from({ length: count }, (_, i) => Math.ceil(((i + 1) * steps) / count) - 1);
+}
+
+/** The step nearest to another one in which something is known; -1: nowhere. */
+export function nearestKnown(values: KeptPages, step: number): number {
+	let found = -1;
+	values.forEach((value, i) => {
+		if (value !== null && (found < 0 || Math.abs(i - step) < Math.abs(found - step))) found = i;
+	});
+	return found;
 }
 
 /** The step whose end is nearest. */
