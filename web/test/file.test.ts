@@ -1,6 +1,7 @@
 /* What the page as one file computes by itself: which answer is meant, and rows of tables. */
 import { describe, expect, it } from 'vitest';
-import type { Series, SumsTable } from '../src/api/generated';
+import type { Maps, Series, SumsTable } from '../src/api/generated';
+import { mapsOf } from '../src/api/file/maps';
 import { keyOf, nameOf, questionOf } from '../src/api/file/question';
 import { within } from '../src/api/file/series';
 import { bySecond, joined, kept, sorted, taken } from '../src/api/file/tables';
@@ -83,5 +84,17 @@ describe('curves', () => {
 	});
 	it('are whole without one', () => {
 		expect(within(series, {})).toBe(series);
+	});
+});
+
+describe('mappings', () => {
+	const map = (id: number, size: number) => ({ id, size, address: 100 - id, peak_rss: 0 });
+	const all = { maps: [map(1, 5), map(0, 5), map(2, 9)], total_count: 3 } as unknown as Maps;
+	const ids = (params: Record<string, string>) => mapsOf(all, params).maps.map(({ id }) => id);
+	it('come in pages, in any order', () => {
+		expect(ids({})).toEqual([0, 1, 2]);
+		expect(ids({ sort_by: 'size' })).toEqual([2, 1, 0]);
+		expect(ids({ sort_by: 'address', count: '2' })).toEqual([2, 1]);
+		expect(ids({ sort_by: 'address', count: '2', skip: '2' })).toEqual([0]);
 	});
 });

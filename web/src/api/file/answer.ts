@@ -2,10 +2,11 @@
  * Answers of the page as one file: as a server would give them, out of what lies in it. What does
  * not lie in it is refused by a line that says who has it.
  */
-import type { Backtrace, Frame, Series, SumsTable } from '../generated';
+import type { Backtrace, Frame, Maps, Series, SumsTable } from '../generated';
 import { framesOf, type ReportFrame, type ReportStacks } from '../reports';
 import { bySecond, joined, kept, sorted, taken } from './tables';
 import { fileFacts, packed, type Packed } from './packed';
+import { mapsOf } from './maps';
 import { keyOf, nameOf, questionOf, type Question } from './question';
 import { within } from './series';
 
@@ -167,6 +168,7 @@ async function answer(question: Question): Promise<unknown> {
 	if (!found) return path === 'series' ? narrowSeries(question) : null;
 	failOf(found);
 	if (path === 'series') return within(found.data as Series, params);
+	if (path === 'maps') return mapsOf(found.data as Maps, params);
 	return path === 'flame' ? withIds(found.data) : found.data;
 }
 

@@ -34,6 +34,8 @@ const STANDARD: Record<string, Record<string, string>> = {
 /** Questions with one key have one answer. */
 export function keyOf({ path, params }: Question): string {
 	const standard = STANDARD[path] ?? {};
+	// Without cells: the same heaps as with them.
+	if (path === 'space' && params.end === '1') return keyOf({ path, params: { at: params.at ?? 'peak', by: 'function' } });
 	const words = Object.entries(params)
 		.filter(([name, value]) => !FORM[path]?.includes(name) && standard[name] !== value)
 		// The file has each graph with all folds, or with none.
