@@ -210,9 +210,38 @@ static bool will_do(struct catalog *catalog, const struct entry *entry)
 	return !dataset_is_unused(dataset) && now_ns() - entry->opened.at_ns < patience_ns(dataset);
 }
 
+/* A recording_progress. argument: the entry whose recording is read. */
+static void note_progress(void *argument, uint64_t done, uint64_t total)
+{
+	struct entry *entry = argument;
+
+	__atomic_store_n(&entry->read, done, __ATOMIC_RELAXED);
+	__atomic_store_n(&entry->to_read, total, __ATOMIC_RELAXED);
+}
+
+void catalog_readings(struct catalog *catalog, catalog_reading *tell, void *argument)
+{
+	pthread_mutex_lock(&catalog->lock);
+	for (size_t i = 0; i < catalog->entries.count; i++) {
+		const struct entry *entry = catalog->entries.items[i];
+		uint64_t total = __atomic_load_n(&entry->to_read, __ATOMIC_RELAXED);
+
+		if (total)
+			tell(argument, entry->item.id,
+			     __atomic_load_n(&entry->read, __ATOMIC_RELAXED), total);
+	}
+	pthread_mutex_unlock(&catalog->lock);
+}
+
 /* Loads the recording again. Call it under the entry's lock. */
 static struct err *reopen(struct catalog *catalog, struct entry *entry)
 {
+	const struct dataset_options options = {
+		.debug_paths = catalog->options.debug_paths,
+		.anonymous = catalog->options.anonymous,
+		.progress = note_progress,
+		.argument = entry,
+	};
 	struct reading reading = {0};
 	struct dataset *dataset;
 	struct seen seen;
@@ -225,8 +254,8 @@ static struct err *reopen(struct catalog *catalog, struct entry *entry)
 		if (wait_until_unused(entry))
 			reading = dataset_end(steal(&entry->dataset));
 	}
-	err = dataset_open(entry->item.path, catalog->options.debug_paths,
-			   catalog->options.anonymous, &reading, &dataset);
+	err = dataset_open(entry->item.path, &options, &reading, &dataset);
+	note_progress(entry, 0, 0);
 	if (err)
 		return err;
 	catalog_adopt(catalog, entry, dataset->recording);

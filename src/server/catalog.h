@@ -51,6 +51,13 @@ struct err *catalog_add(struct catalog *catalog, const char *path);
 typedef void catalog_look(void *argument, struct catalog *catalog);
 void catalog_watch(struct catalog *catalog, catalog_look *look, void *argument);
 
+/*
+ * Tells of each recording that is being read how much of it is: done of total, in any unit. tell
+ * must not call the catalog.
+ */
+typedef void catalog_reading(void *argument, const char *id, uint64_t done, uint64_t total);
+void catalog_readings(struct catalog *catalog, catalog_reading *tell, void *argument);
+
 /* How many recordings there are now, new ones of directories included. */
 size_t catalog_count(struct catalog *catalog);
 

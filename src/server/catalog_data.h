@@ -48,8 +48,9 @@ struct entry {
 	struct growing *growing;  /* of the summary: the recording is being written; else NULL */
 	const struct entry *root; /* of a family its first recording; else NULL */
 	VEC(struct member)
-	members;            /* of a family that is open; these two are guarded like the data set */
-	uint64_t looked_ns; /* when it was looked at last whether others belong to it */
+	members; /* of a family that is open; these two are guarded like the data set */
+	uint64_t read, to_read; /* atomic: how far its data set is read; 0: it is not being read */
+	uint64_t looked_ns;     /* when it was looked at last whether others belong to it */
 };
 
 struct catalog {

@@ -75,15 +75,19 @@ static struct err *create(struct dataset **ret)
 }
 
 /* Reads the recording, or what came to it since the last data set. */
-static struct err *read_on(struct dataset *dataset, const char *path)
+static struct err *read_on(struct dataset *dataset, const char *path,
+			   const struct dataset_options *options)
 {
 	struct reading *reading = &dataset->reading;
 	struct err *err = NULL;
 
 	if (!reading->growing)
 		err = growing_open(path, RECORDING_BLOCKS, &reading->growing);
-	if (!err)
+	if (!err) {
+		growing_tell(reading->growing, options->progress, options->argument);
 		err = growing_look(reading->growing, &dataset->owned);
+		growing_tell(reading->growing, NULL, NULL);
+	}
 	if (!err && !growing_goes_on(reading->growing))
 		growing_close(steal(&reading->growing));
 	return err;
@@ -125,7 +129,7 @@ static struct err *anonymize(struct dataset *dataset)
 	return err;
 }
 
-struct err *dataset_open(const char *path, const char *const *debug_paths, bool anonymous,
+struct err *dataset_open(const char *path, const struct dataset_options *options,
 			 struct reading *reading, struct dataset **ret)
 {
 	cleanup(dataset_release_at) struct dataset *dataset = NULL;
@@ -138,17 +142,17 @@ struct err *dataset_open(const char *path, const char *const *debug_paths, bool 
 	dataset->reading = *reading;
 	*reading = (struct reading){0};
 	dataset->path = path;
-	dataset->anonymous = anonymous;
-	err = read_on(dataset, path);
+	dataset->anonymous = options->anonymous;
+	err = read_on(dataset, path, options);
 	if (!err)
 		index_file_renew(dataset->owned);
 	if (!err)
-		err = make_symbolizer(dataset, debug_paths);
+		err = make_symbolizer(dataset, options->debug_paths);
 	if (!err)
 		err = symbolized_create(dataset->owned,
 					&(struct naming){.symbolizer = dataset->reading.symbolizer},
 					&dataset->symbolized);
-	if (!err && anonymous)
+	if (!err && options->anonymous)
 		err = anonymize(dataset);
 	if (!err)
 		err = show(dataset, dataset->owned);

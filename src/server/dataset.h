@@ -70,12 +70,18 @@ struct dataset {
 	unsigned int references;
 };
 
+struct dataset_options {
+	const char *const *debug_paths; /* for symbolizer_add_debug_paths() */
+	bool anonymous;                 /* as anonymous.h says */
+	recording_progress *progress;   /* told how far the reading is; NULL: nobody is */
+	void *argument;
+};
+
 /*
- * Opens a recording with its blocks. *ret: one reference for the caller. path: borrowed.
- * debug_paths: for symbolizer_add_debug_paths(). anonymous: as anonymous.h says. *reading: from
- * dataset_end(), or zeroed; it is zeroed, also on failure.
+ * Opens a recording with its blocks. *ret: one reference for the caller. path: borrowed. *reading:
+ * from dataset_end(), or zeroed; it is zeroed, also on failure.
  */
-struct err *dataset_open(const char *path, const char *const *debug_paths, bool anonymous,
+struct err *dataset_open(const char *path, const struct dataset_options *options,
 			 struct reading *reading, struct dataset **ret);
 /*
  * Opens several recordings as one. One that cannot be read is left out; the error is that of the

@@ -1,13 +1,14 @@
 /*
- * /events: server-sent events (HTML Living Standard, 9.2), for a page that follows a recording
- *while it is being written:
+ * /events: server-sent events (HTML Living Standard, 9.2), for a page that waits for a recording,
+ *or follows it while it is being written:
  *
+ *	progress how much of a recording is read, while it is being read
  *	changed  the recording has new events
  *	ended    it will not grow any more
  *	list     /list has other recordings than before
  *
  * Each stream has the thread of its connection, which sleeps between its looks. A look at a
- *recording reads what came since the last one: what the next request would read otherwise.
+ * recording reads what came since the last one: what the next request would read otherwise.
  */
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -93,6 +94,22 @@ static void look_at_list(struct events *events, struct buf *buf)
 	events->listed = listed;
 }
 
+/* A catalog_reading. argument: the buffer. */
+static void put_progress(void *argument, const char *id, uint64_t done, uint64_t total)
+{
+	struct json_writer json;
+	struct buf *buf = argument;
+
+	buf_text(buf, "event: progress\ndata: ");
+	json_init(&json, buf, false);
+	json_object(&json);
+	json_field_text(&json, "id", id);
+	json_field_u64(&json, "done", done);
+	json_field_u64(&json, "total", total);
+	json_end(&json);
+	buf_text(buf, "\n\n");
+}
+
 static struct err *make_events(void *state, struct buf *buf, bool *done)
 {
 	struct events *events = state;
@@ -103,11 +120,12 @@ static struct err *make_events(void *state, struct buf *buf, bool *done)
 		buf_text(buf, "retry: 2000\n\n");
 		return NULL;
 	}
-	if (events->looked || !events->id[0]) // the first look is at once
+	if (events->looked) // the first look is at once
 		*done = !pause_wait(events->pause, LOOK_S);
 	events->looked = true;
 	if (*done)
 		return NULL;
+	catalog_readings(events->catalog, put_progress, buf);
 	look_at_list(events, buf);
 	if (events->id[0] && (events->writing || !events->known))
 		look_at(events, buf);

@@ -33,7 +33,7 @@ struct growing {
 	bool whole;                   /* the recording is to be read as a whole */
 	bool looked;                  /* growing_look() was called */
 	bool ending;                  /* growing_finish() was called */
-	recording_progress *progress; /* since then */
+	recording_progress *progress; /* NULL: nobody is told */
 	void *argument;
 };
 
@@ -104,6 +104,14 @@ void growing_close(struct growing *growing)
 	byte_source_close(&growing->source);
 	free(growing->name);
 	free(growing);
+}
+
+void growing_tell(struct growing *growing, recording_progress *progress, void *argument)
+{
+	growing->progress = progress;
+	growing->argument = argument;
+	growing->load.progress = progress;
+	growing->load.argument = argument;
 }
 
 bool growing_has_begun(const struct growing *growing)

@@ -27,6 +27,9 @@ struct err *growing_open_descriptor(const char *name, int fd, unsigned int needs
 /* Accepts NULL. */
 void growing_close(struct growing *growing);
 
+/* Whom looks tell how far they are, from now on. growing_finish() has its own. */
+void growing_tell(struct growing *growing, recording_progress *progress, void *argument);
+
 /* Takes what came since the last call. */
 struct err *growing_advance(struct growing *growing);
 

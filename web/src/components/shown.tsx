@@ -5,6 +5,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Answer } from '../api/answer';
+import { readingWords, useReading } from '../state/reading';
 import { NOT_HERE, type ApiError } from '../api/client';
 
 const SKELETON_MS = 200;
@@ -47,11 +48,12 @@ export function Shown<T>(props: {
 }) {
 	const { answer } = props;
 	const waited = useWaiting(answer.since);
+	useReading(answer.data === null && !answer.error && waited >= WORDS_MS);
 	if (answer.error) return <Failure error={answer.error} retry={answer.retry} />;
 	if (answer.data === null)
 		return (
 			<div class={waited >= SKELETON_MS ? 'skeleton' : ''} style={{ minHeight: `${props.height ?? 120}px` }} aria-busy="true">
-				{waited >= WORDS_MS ? 'The server reads the recording…' : ''}
+				{waited >= WORDS_MS ? readingWords() : ''}
 			</div>
 		);
 	const dim = answer.stale && waited >= DIM_MS;
