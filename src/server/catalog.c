@@ -11,10 +11,14 @@
 #include "server/recent.h"
 
 /*
- * For so long, a request waits until others have done with what is to be read on. Then the
- * recording is read from its start, beside what they have.
+ * What is to be read on may be in use: by long answers, or because a client takes its answer
+ * slowly. Until it is so old, others get it as it is. Then a request waits, once more for so long,
+ * until nobody uses it. Then the recording is read from its start, beside what others have. That
+ * takes about as long on a busy machine, and makes all answers slower: so it is the last thing to
+ * do.
  */
-#define PATIENCE_NS UINT64_C(250000000)
+#define PATIENCE_NS          UINT64_C(250000000)
+#define PATIENCE_OF_EVENT_NS 1000
 
 CLEANUP_DEFINE(struct recording *, recording_close);
 
@@ -149,19 +153,37 @@ void catalog_adopt(struct catalog *catalog, struct entry *entry, const struct re
 	pthread_mutex_unlock(&catalog->lock);
 }
 
+static uint64_t patience_ns(const struct dataset *dataset)
+{
+	uint64_t ns = dataset->facts->events * PATIENCE_OF_EVENT_NS;
+
+	return ns > PATIENCE_NS ? ns : PATIENCE_NS;
+}
+
 /* Waits until nobody uses the entry's data set. false: that would take too long. */
 static bool wait_until_unused(const struct entry *entry)
 {
 	const struct timespec time = {.tv_nsec = 1000000};
-	uint64_t begun = now_ns();
+	uint64_t begun = now_ns(), patience = patience_ns(entry->dataset);
 
 	// Who else is in a request has the data set already, and needs no lock of the entry.
 	while (!dataset_is_unused(entry->dataset)) {
-		if (now_ns() - begun > PATIENCE_NS)
+		if (now_ns() - begun > patience)
 			return false;
 		nanosleep(&time, NULL);
 	}
 	return true;
+}
+
+/* Whether the data set will do although there is something new. Call it under the entry's lock. */
+static bool will_do(struct catalog *catalog, const struct entry *entry)
+{
+	struct dataset *dataset = entry->dataset;
+
+	if (!dataset_grows(dataset))
+		return false;
+	pairs_drop(&catalog->pairs, dataset);
+	return !dataset_is_unused(dataset) && now_ns() - entry->opened.at_ns < patience_ns(dataset);
 }
 
 /* Loads the recording again. Call it under the entry's lock. */
@@ -212,7 +234,8 @@ static struct err *open_entry(struct catalog *catalog, struct entry *entry, stru
 	struct err *err = NULL;
 
 	pthread_mutex_lock(&entry->lock);
-	if (!entry->dataset || catalog_is_stale(entry->item.path, &entry->opened))
+	if (!entry->dataset ||
+	    (catalog_is_stale(entry->item.path, &entry->opened) && !will_do(catalog, entry)))
 		err = reopen(catalog, entry);
 	if (!err)
 		err = use(catalog, entry);
