@@ -1,6 +1,7 @@
 #include "cli/serving.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -55,6 +56,21 @@ static struct err *open_page(const char *address, const char *token)
 	return text ? open_browser(text) : err_no_memory();
 }
 
+/*
+ * glibc keeps freed memory for the thread that had it: in one arena for each of many threads, and
+ * of single blocks as much as the largest one that was ever freed, up to 32 MB. Here each
+ * connection is a thread, and most of what it needs is needed for one answer.
+ */
+#define ARENAS      4
+#define BLOCK_LARGE (128 << 10) /* goes back to the kernel at once; as glibc begins */
+
+static void keep_little_freed(void)
+{
+	mallopt(M_ARENA_MAX, ARENAS);
+	mallopt(M_MMAP_THRESHOLD, BLOCK_LARGE);
+	mallopt(M_TRIM_THRESHOLD, 2 * BLOCK_LARGE);
+}
+
 int serving_run(const struct serving *serving, struct catalog *catalog)
 {
 	cleanup(http_stop_at) struct http_server *server = NULL;
@@ -67,6 +83,7 @@ int serving_run(const struct serving *serving, struct catalog *catalog)
 	sigaddset(&ends, SIGTERM);
 	sigprocmask(SIG_BLOCK, &ends, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	keep_little_freed();
 	err = start(serving, catalog, &server);
 	if (err)
 		return cli_report_err(with_advice(err));
