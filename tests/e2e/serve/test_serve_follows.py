@@ -107,8 +107,9 @@ def follow(server, running, targets):
             times = page.ask_all()
             least, most = memory.take()
             looks.append((time.monotonic() - begun, least, most))
-            print(f"{looks[-1][0]:.1f} s", *(f"{name} {least[name] >> 20} MB, at most {most[name] >> 20}" for name in least),
-                  f"{cpu_seconds(server.run.pid):.1f} s of processor time", times, flush=True)
+            resident = (f"{name} {least[name] >> 20} MB, at most {most[name] >> 20}" for name in least)
+            print(f"{looks[-1][0]:.1f} s", *resident, f"{cpu_seconds(server.run.pid):.1f} s of processor time", times,
+                  flush=True)
             time.sleep(BETWEEN_S)
     finally:
         memory.end()
