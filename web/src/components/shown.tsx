@@ -10,7 +10,8 @@ import { NOT_HERE, type ApiError } from '../api/client';
 
 const SKELETON_MS = 200;
 const DIM_MS = 120;
-const WORDS_MS = 1000;
+/** After so long a view says what it waits for. */
+export const WORDS_MS = 1000;
 
 /** How long an answer has been waited for, in the steps that matter here. */
 function useWaiting(since: number | null): number {

@@ -1,8 +1,9 @@
 /* What stands around every page: the bar above, the rail, the time strip, the chips. */
-import { useEffect } from 'preact/hooks';
-import { Failure } from '../components/shown';
+import { useEffect, useState } from 'preact/hooks';
+import { Failure, WORDS_MS } from '../components/shown';
 import { Strip } from '../charts/strip/strip';
 import { merged, missing } from '../state/limits';
+import { readingWords, useReading } from '../state/reading';
 import { failure, loadRecording } from '../state/recording';
 import { liveBytes } from '../state/live';
 import { fileFacts } from '../api/file/packed';
@@ -57,13 +58,28 @@ function Missing({ why }: { why: string }) {
 	);
 }
 
+/* Before anything is known of the recording: how much of it is read, once that takes time. */
+function Loading() {
+	const [late, setLate] = useState(false);
+	useEffect(() => {
+		const timer = setTimeout(() => setLate(true), WORDS_MS);
+		return () => clearTimeout(timer);
+	}, []);
+	useReading(late);
+	return (
+		<div class="skeleton whole" aria-busy="true">
+			{late ? readingWords() : ''}
+		</div>
+	);
+}
+
 function Page() {
 	const { page, recording } = place.value;
 	const View = VIEWS[page];
 	if (failure.value?.status === 404) return <NoRecording recording={recording} />;
 	if (failure.value)
 		return <Failure error={failure.value} retry={() => loadRecording(recording, true)} />;
-	if (!summary.value) return <div class="skeleton whole" aria-busy="true" />;
+	if (!summary.value) return <Loading />;
 	const overview = page === 'overview';
 	const why = missing(page);
 	return (
