@@ -11,6 +11,7 @@
 #include "server/route.h"
 
 #define SIDE_SIZE (sizeof(REQUEST_BEFORE) - 1)
+#define SCRIPT    "custom_filter" /* a filter as one of bytehound's scripts; an empty one is none */
 
 /* The index of text among words separated by blanks. -1: it is none of them. */
 static int choice_of(const char *choices, const char *text)
@@ -120,8 +121,9 @@ static bool collect_names(const struct route *route, struct names *names)
 		if (own[i].group & route->groups)
 			add_name(names, own[i].name, false);
 	conditions = filter_parameters(&count);
-	for (size_t i = 0; i < count && route->groups & ROUTE_FILTER; i++)
-		add_name(names, conditions[i].name, route->groups & ROUTE_CHANGE);
+	for (size_t i = 0; i < count; i++)
+		if (route_has_condition(route, i))
+			add_name(names, conditions[i].name, route->groups & ROUTE_CHANGE);
 	return !names->failed;
 }
 
@@ -158,14 +160,15 @@ static struct err *refuse_side(const struct route *route, const char *name, stru
 			    route->path, paths.data);
 }
 
-static bool is_condition(const char *name)
+/* route: whose condition it must be; NULL: of any. */
+static bool is_condition(const struct route *route, const char *name)
 {
 	size_t count;
 	const struct filter_parameter *conditions = filter_parameters(&count);
 
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(conditions[i].name, name) == 0)
-			return true;
+			return !route || route_has_condition(route, i);
 	return false;
 }
 
@@ -204,7 +207,7 @@ static const struct query_item *find_item(const struct query *query, size_t end,
 /* Whether what has no value leaves out a condition that the other side has. */
 static bool leaves_out(const struct query *query, const char *typed, const char *name)
 {
-	return typed != name && is_condition(name) &&
+	return typed != name && is_condition(NULL, name) &&
 	       find_item(query, query->items.count, false, name);
 }
 
@@ -217,6 +220,8 @@ static struct err *take_named(struct request *request, const struct query *query
 	size_t count;
 	const struct parameter *all = parameters(&count);
 
+	if (strcmp(name, SCRIPT) == 0)
+		return *item->value ? route_refuse_scripts(reply) : NULL;
 	if (!*item->value)
 		return leaves_out(query, item->name, name)
 			       ? NULL
@@ -225,7 +230,7 @@ static struct err *take_named(struct request *request, const struct query *query
 	for (size_t i = 0; i < count; i++)
 		if (all[i].group & route->groups && !sided && strcmp(all[i].name, name) == 0)
 			return set_parameter(request, &all[i], i, item->name, item->value, reply);
-	if (route->groups & ROUTE_FILTER && is_condition(name))
+	if (is_condition(route, name))
 		return set_condition(request, item->name, name, item->value, reply);
 	return refuse_unknown(route, item->name, reply);
 }
@@ -261,7 +266,7 @@ static struct err *take_item(struct request *request, size_t index, bool *differ
 		return refuse_side(request->route, item->name, reply);
 	*difference |= sided;
 	if (sided && !is_whole(item->name))
-		return is_condition(item->name + SIDE_SIZE)
+		return is_condition(NULL, item->name + SIDE_SIZE)
 			       ? NULL
 			       : refuse_unknown(request->route, item->name, reply);
 	return take_named(request, query, item, item->name, reply);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/views/jemalloc.h"
 #include "hosted/cleanup.h"
-#include "hosted/file_name.h"
 #include "server/rest_json.h"
 #include "server/route.h"
 #include "server/rows.h"
@@ -222,20 +222,6 @@ static struct err *make_page(void *state, struct buf *buf, bool *done)
 	return err;
 }
 
-/* Whether jemalloc serves the program, as a library. Within a program nothing tells it. */
-static bool has_jemalloc(const struct recording *recording)
-{
-	uint32_t count;
-	const struct recorded_module *modules = recording_modules(recording, &count);
-
-	if (recording_facts(recording)->allocator != TRACE_ALLOCATOR_OTHER)
-		return false;
-	for (uint32_t i = 0; i < count; i++)
-		if (strncmp(file_name(modules[i].path), "libjemalloc", 11) == 0)
-			return true;
-	return false;
-}
-
 static struct err *answer(struct request *request, struct reply *reply, bool raw)
 {
 	struct selection *selection = NULL;
@@ -268,7 +254,7 @@ static struct err *answer(struct request *request, struct reply *reply, bool raw
 		.rows = rows,
 		.chains = chains,
 		.places = places,
-		.jemalloc = has_jemalloc(request->dataset->recording),
+		.jemalloc = jemalloc_serves(request->dataset->recording),
 		.form = request_stack_form(request),
 		.strip = request_strips(request),
 		.raw = raw,
