@@ -29,6 +29,8 @@
 #define UNUSED     ROUTE_UNUSED
 #define UNSORTED   ROUTE_UNSORTED
 #define SCRIPTS    ROUTE_SCRIPTS
+#define CURVES     ROUTE_CURVES
+#define REGIONS    ROUTE_REGIONS
 #define JSON       "application/json"
 #define TEXT       "text/plain; charset=utf-8"
 #define CSV        "text/csv; charset=utf-8"

@@ -30,6 +30,8 @@ enum route_group {
 	ROUTE_MAP_FILTER = 524288, /* a filter of the conditions that mappings have */
 	ROUTE_UNUSED = 1048576,
 	ROUTE_UNSORTED = 2097152,
+	ROUTE_CURVES = 8388608,
+	ROUTE_REGIONS = 16777216,
 	ROUTE_SCRIPTS = 4194304, /* is refused: bytehound's scripts are not run */
 };
 

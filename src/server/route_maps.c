@@ -1,10 +1,12 @@
-/* /maps: the mappings that the program made itself, as bytehound has them since 0.9. */
+/* /maps and /export/maps.csv: the mappings that the program made itself, as bytehound has them
+ * since 0.9. */
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "analysis/filter/filter_maps.h"
 #include "analysis/views/jemalloc.h"
 #include "hosted/cleanup.h"
+#include "report/csv/csv_report.h"
 #include "server/map_json.h"
 #include "server/route.h"
 
@@ -57,6 +59,57 @@ static struct err *make_maps(void *state, struct buf *buf, bool *done)
 		*done = true;
 	}
 	return err;
+}
+
+static struct err *put_csv(struct csv_writer *csv, const struct map_page *page, uint32_t number,
+			   struct buf *scratch)
+{
+	const struct map_life *life = &page->lives.items[number];
+	const struct mapping_operation *made = &page->operations[life->made];
+	const struct report_subject subject = {.recording = page->dataset->recording,
+					       .symbolized = page->dataset->symbolized};
+	uint32_t count;
+	const struct recorded_thread *threads = recording_threads(subject.recording, &count);
+	struct err *err;
+
+	csv_u64(csv, number);
+	csv_u64(csv, life->address);
+	csv_u64(csv, life->length);
+	csv_u64(csv, life->left);
+	csv_u64(csv, made->time_ns);
+	if (life->gone == RECORDING_NONE)
+		csv_empty(csv);
+	else
+		csv_u64(csv, page->operations[life->gone].time_ns);
+	if (made->thread < count)
+		csv_u64(csv, threads[made->thread].tid);
+	else
+		csv_empty(csv);
+	csv_u64(csv, !!(made->protection & PROT_READ));
+	csv_u64(csv, !!(made->protection & PROT_WRITE));
+	csv_u64(csv, !!(made->protection & PROT_EXEC));
+	csv_u64(csv, !!(made->flags & MAP_SHARED));
+	csv_text(csv, made->fd < 0 ? NULL : "file");
+	csv_u64(csv, made->stack);
+	err = csv_report_stack(csv, &subject, made->stack, scratch);
+	csv_end_row(csv);
+	return err;
+}
+
+/* There are few mappings: the file is made as a whole. */
+static struct err *write_csv(struct maps *maps, struct reply *reply)
+{
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY, scratch = BUF_EMPTY;
+	struct csv_writer csv = {.buf = &buf};
+	struct err *err = NULL;
+
+	csv_words(&csv, "id address size left made_ns gone_ns thread readable writable executable "
+			"shared name backtrace_id " CSV_REPORT_STACK);
+	dataset_lock(maps->page.dataset);
+	while (!err && maps->at < maps->end)
+		err = put_csv(&csv, &maps->page, maps->order[maps->at++], &scratch);
+	dataset_unlock(maps->page.dataset);
+	return err ? err : reply_whole(reply, &buf);
 }
 
 static bool is_wanted(const struct request *request, enum parameter_id id, bool value)
@@ -178,5 +231,14 @@ struct err *route_maps(struct request *request, struct reply *reply)
 	}
 	sort_maps(request, maps);
 	request_page(request, maps->count, &maps->at, &maps->end);
-	return reply_pieces(reply, make_maps, maps, drop_maps);
+	if (request->route->answer == route_maps)
+		return reply_pieces(reply, make_maps, maps, drop_maps);
+	err = write_csv(maps, reply);
+	drop_maps(maps);
+	return err;
+}
+
+struct err *route_maps_csv(struct request *request, struct reply *reply)
+{
+	return route_maps(request, reply);
 }
