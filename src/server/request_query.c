@@ -172,19 +172,6 @@ static bool is_condition(const struct route *route, const char *name)
 	return false;
 }
 
-/* typed: the name with what stood before it. */
-static struct err *set_condition(struct request *request, const char *typed, const char *name,
-				 const char *value, struct reply *reply)
-{
-	struct err *err = filter_set(request->filter, name, value);
-
-	if (err && typed != name)
-		err = err_prefix(err, "%s", typed);
-	// The length makes sure that no value can look like further conditions.
-	buf_printf(&request->filter_key, "%s=%zu:%s&", name, strlen(value), value);
-	return reply_refuse_err(reply, err);
-}
-
 static bool is_sided(const char *name)
 {
 	return strncmp(name, REQUEST_BEFORE, SIDE_SIZE) == 0;
@@ -231,7 +218,7 @@ static struct err *take_named(struct request *request, const struct query *query
 		if (all[i].group & route->groups && !sided && strcmp(all[i].name, name) == 0)
 			return set_parameter(request, &all[i], i, item->name, item->value, reply);
 	if (is_condition(route, name))
-		return set_condition(request, item->name, name, item->value, reply);
+		return request_add_condition(request, item->name, name, item->value, reply);
 	return refuse_unknown(route, item->name, reply);
 }
 

@@ -91,16 +91,45 @@ static struct err *columns_init(const struct recording *recording, const struct 
 	return NULL;
 }
 
-/* A mapping is no part of a chain or a group. */
-static struct err *check(const struct filter *filter)
+static bool wants(const struct filter *filter, enum filter_lifetime lifetime)
 {
-	const struct filter_condition *lifetime = &filter->conditions[FILTER_LIFETIME];
+	return filter_has(filter, FILTER_LIFETIME) &&
+	       filter->conditions[FILTER_LIFETIME].number == lifetime;
+}
 
-	if (!lifetime->name || (lifetime->number != FILTER_LIFETIME_GROUP_LEAKED &&
-				lifetime->number != FILTER_LIFETIME_CHAIN_LEAKED))
-		return NULL;
-	return err_create("%s: mappings are in no group and no chain, so none is %s",
-			  lifetime->name, lifetime->text);
+/* Keeps mappings of stacks of which none has gone. */
+static struct err *keep_groups(const struct recording *recording, struct columns *columns)
+{
+	auto_free uint8_t *gone = NULL;
+	uint32_t count;
+
+	recording_stacks(recording, &count);
+	gone = calloc((size_t)count + 1, 1); // the last one: the empty stack
+	if (!gone)
+		return err_no_memory();
+	for (size_t i = 0; i < columns->blocks.count; i++)
+		if (columns->blocks.freed_ns[i] != TIME_NEVER)
+			gone[columns->stacks[i] < count ? columns->stacks[i] : count] = true;
+	for (size_t i = 0; i < columns->blocks.count; i++)
+		columns->kept[i] &= !gone[columns->stacks[i] < count ? columns->stacks[i] : count];
+	return NULL;
+}
+
+/* Keeps by stacks, and by groups and chains: a mapping is a chain by itself. */
+static struct err *keep_by_stack(const struct filter *filter, const struct recording *recording,
+				 struct symbolized *symbolized, struct columns *columns)
+{
+	struct err *err = NULL;
+
+	if (wants(filter, FILTER_LIFETIME_GROUP_LEAKED))
+		err = keep_groups(recording, columns);
+	for (size_t i = 0; wants(filter, FILTER_LIFETIME_CHAIN_LEAKED) && i < columns->blocks.count;
+	     i++)
+		columns->kept[i] &= columns->blocks.freed_ns[i] == TIME_NEVER;
+	if (err || !filter_has_stacks(filter))
+		return err;
+	return filter_stacks(filter, recording, symbolized, columns->stacks,
+			     (uint32_t)columns->blocks.count, columns->kept);
 }
 
 struct err *filter_maps(const struct filter *filter, const struct recording *recording,
@@ -109,17 +138,14 @@ struct err *filter_maps(const struct filter *filter, const struct recording *rec
 {
 	cleanup(filter_match_deinit) struct filter_match match = {0};
 	cleanup(columns_deinit) struct columns columns = {0};
-	struct err *err = check(filter);
+	struct err *err = columns_init(recording, lives, &columns);
 
-	if (!err)
-		err = columns_init(recording, lives, &columns);
 	if (!err)
 		err = filter_match_create(lives->count, &match);
 	if (!err)
 		err = filter_times(filter, recording, &columns.blocks, &match);
-	if (!err && filter_has_stacks(filter))
-		err = filter_stacks(filter, recording, symbolized, columns.stacks,
-				    (uint32_t)lives->count, columns.kept);
+	if (!err)
+		err = keep_by_stack(filter, recording, symbolized, &columns);
 	if (err)
 		return err;
 	KEEP(&match, columns.kept[i]);

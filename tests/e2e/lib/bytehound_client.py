@@ -95,6 +95,21 @@ timeline = struct("Timeline", xs=array(u64), size_delta=array(i64), count_delta=
                   deallocations=array(u32))
 
 
+def by_name(read):
+    def read_all(value, where):
+        assert type(value) is dict, (where, value)
+        return {name: read(item, f"{where}[{name}]") for name, item in value.items()}
+    return read_all
+
+
+def statics(value, where):
+    """Sums that have sums of their parts, which are called by any names."""
+    counted = {"count": u64, "size": u64}
+    lines = struct("Lines", **counted, per_line=by_name(lambda one, at: struct("Line", **counted)(one, at)._asdict()))
+    files = struct("Files", **counted, per_file=by_name(lambda one, at: lines(one, at)._asdict()))
+    return files(value, where)._asdict()
+
+
 def tree(value, where):
     node = struct("Node", size=u64, count=u64, first=u64, last=u64, value=frame, children=array(tree))
     root = struct("Root", size=u64, count=u64, first=u64, last=u64, children=array(tree))
@@ -120,6 +135,7 @@ ANSWERS = {
                       main_heap_end_s=text, regions=array(array(u64))),
     "maps": struct("Maps", maps=array(mapping), total_count=u64),
     "mallopts": array(mallopt),
+    **dict.fromkeys([f"dynamic_{what}{name}" for what in ("constants", "statics") for name in ("", f"/{what}.json")], statics),
 }
 
 
@@ -165,6 +181,8 @@ REQUESTS = {
     "tree": {**ALLOCATIONS, **FORMAT},
     "regions": LISTED,
     **dict.fromkeys(["allocation_ascii_tree", "export/flamegraph/flame.svg", "export/heaptrack/heaptrack.dat"], LISTED),
+    **dict.fromkeys([f"dynamic_{what}{name}" for what in ("constants", "statics") for name in (
+        "", f"/{what}.json", "_ascii_tree", f"_ascii_tree/{what}.txt")], {}),
     **dict.fromkeys(["export/flamegraph", "export/flamegraph.pl", "export/heaptrack", "export/replay"], ALLOCATIONS),
 }
 

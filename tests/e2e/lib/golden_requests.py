@@ -165,6 +165,10 @@ TARGETS = {
         "/data/last/space?at=open&cell=4K&start=0x7f10c0000000&end=0x7f10c0001000&thread=worker",
         f"/data/{LAMP}/space?at=2s&cell=2M",
     ],
+    "dynamic_statics": [f"/data/last/dynamic_{what}{name}" for what in ("statics", "constants")
+                        for name in ("", f"/{what}.json")],
+    "dynamic_statics_tree": [f"/data/last/dynamic_{what}_ascii_tree{name}" for what in ("statics", "constants")
+                             for name in ("", f"/{what}.txt")],
     "fragmentation_timeline": ["/data/last/fragmentation_timeline",
                                f"/data/{LAMP}/fragmentation_timeline"],
     "regions": ["/data/last/regions",

@@ -121,9 +121,37 @@ def test_mappings(every_client):
     assert [(cut.address, cut.length) for cut in whole.deallocation.sources] == [
         (start + 4096, 4096), (start, 4096), (start + 8192, 8192)]
     assert whole.deallocation.timestamp == first.deallocation.timestamp
-    for lifetime in ("only_chain_leaked", "only_whole_group_leaked"):
-        line = f"lifetime: mappings are in no group and no chain, so none is {lifetime}"
-        assert every_client.server.refused(f"/data/last/maps?lifetime={lifetime}") == line
+    for lifetime in ("only_chain_leaked", "only_whole_group_leaked"):  # for these its own server ends
+        assert every_client.ask("maps", lifetime=lifetime).maps == maps[1:]
+
+
+STATICS = """
+struct Held { char *held; Held(int size) : held(new char[size]) {} ~Held() {} };
+static Held one(1000);
+static Held two(50); static Held three(50);
+static char *gone = new char[7];
+int main() { delete[] gone; delete[] (new char[5000]); return one.held == two.held || three.held == gone; }
+"""
+
+
+def test_what_statics_allocated(serve, tool, tmp_path):  # noqa: F811
+    """By the lines that declare them; freed ones do not count."""
+    source, program, path = (tmp_path / name for name in ("statics.cc", "statics", "statics.mallow"))
+    source.write_text(STATICS)
+    subprocess.run(["g++", "-g", "-O0", "-o", program, source], check=True)
+    tool("run", "-o", path, "--", program)
+    client = Client(serve(path))
+    blocks = [one for one in client.ask("allocations", lifetime="only_leaked").allocations if one.size in (1000, 50)]
+    used = [one.size + one.extra_space for one in blocks]
+    found = client.ask("dynamic_statics")
+    (name, whole), = found["per_file"].items()
+    assert (found["count"], found["size"]) == (whole["count"], whole["size"]) == (3, sum(used)) and name == str(source)
+    assert whole["per_line"] == {"3": {"count": 1, "size": used[0]}, "4": {"count": 2, "size": sum(used[1:])}}
+    for path in ("dynamic_constants", "dynamic_constants/constants.json"):
+        assert client.ask(path) == {"count": 0, "size": 0, "per_file": {}}
+    for path in ("dynamic_statics_ascii_tree", "dynamic_statics_ascii_tree/statics.txt"):
+        assert "[statics.cc:4]\n" in client.ask(path).decode() and "[statics.cc:5]" not in client.ask(path).decode()
+    assert "main" not in client.ask("dynamic_constants_ascii_tree").decode()
 
 
 def test_scripts_are_refused(every_client):
