@@ -221,6 +221,7 @@ DIFFERENCE = "size_min=300&alive_at=100%25&b.alive_at=50%25"
     ("allocations?size_min=300&sort=size", "Rows as CSV", ".csv", "export/allocations.csv?size_min=300&sort_by=size"),
     ("mappings?sort=size", "Rows as CSV", ".csv", "export/maps.csv?sort_by=size"),
     ("leaks?size_min=300", "Rows as CSV", ".csv", "export/sums.csv?size_min=300&by=function&sort_by=leaked&count=100000"),
+    ("leaks?size_min=300&metric=slack", "Collapsed stacks", ".txt", "export/collapsed?size_min=300&metric=leaked"),
     ("flame?size_min=300&metric=calls", "Sites as CSV", ".csv", "export/sums.csv?size_min=300&sort_by=calls&count=100000"),
     ("flame?size_min=300&direction=both", "Answer as JSON", ".json", "flame?size_min=300&metric=peak")])
 def test_downloads_are_the_answer(page, server, tmp_path, place, what, ending, answer):

@@ -90,9 +90,15 @@ const WHOLE = ['pprof', 'heaptrack'];
 /* Pages of something else than allocations. */
 const OTHERS = ['mappings', 'mallopts', 'pools', 'errors', 'processes'];
 
+/* What stacks are to weigh: some pages show one metric, whatever the switch says. */
+function weight(): string {
+	const { page } = place.value;
+	return page === 'leaks' ? 'leaked' : page === 'churn' ? 'temporary' : measure.value.flame;
+}
+
 /** Where a file of the stacks of what is shown can be had. */
 export function exportTarget(format: string): string {
-	const { flame } = measure.value;
+	const flame = weight();
 	const metric = !WHOLE.includes(format) && EXPORTED.includes(flame) ? { metric: flame } : {};
 	return target(dataPath(`export/${format}`), { ...plainConditions.value, ...metric });
 }
@@ -104,7 +110,7 @@ export function exportDiffers(format: string): string {
 	const words = [];
 	if (OTHERS.includes(page)) words.push('the allocations');
 	if (isDifference.value) words.push('after alone');
-	if (!WHOLE.includes(format) && !EXPORTED.includes(measure.value.flame)) words.push('by bytes at the peak');
+	if (!WHOLE.includes(format) && !EXPORTED.includes(weight())) words.push('by bytes at the peak');
 	if (!WHOLE.includes(format) && turned && (page === 'flame' || page === 'tree')) words.push('all functions and what they called');
 	return words.join(', ');
 }
