@@ -2,40 +2,75 @@
 
 #include <stdlib.h>
 
-#include "analysis/blocks/block_events.h"
 #include "hosted/cleanup.h"
-
-CLEANUP_DEFINE(struct block_events *, block_events_destroy);
 
 /* Usable bytes of a site's live blocks, now and at most. */
 struct usage {
 	uint64_t now, most;
 };
 
-static void take(const struct block_columns *blocks, const struct block_event *event,
+/*
+ * The blocks by their free_turn: those that were freed after `turn` allocations are first[turn],
+ * next[first[turn]] and so on, in any order. A site can have most only when it allocates, so the
+ * order of the frees between two allocations does not matter.
+ */
+struct turns {
+	uint32_t *first, *next; /* RECORDING_NONE: no further block */
+};
+
+static void turns_deinit(struct turns *turns)
+{
+	free(turns->first);
+	free(turns->next);
+}
+
+static struct err *turns_init(const struct block_columns *blocks, struct turns *turns)
+{
+	turns->first = malloc((blocks->count + 1) * sizeof(*turns->first));
+	turns->next = malloc((blocks->count + 1) * sizeof(*turns->next));
+	if (!turns->first || !turns->next)
+		return err_no_memory();
+	for (uint64_t i = 0; i <= blocks->count; i++)
+		turns->first[i] = RECORDING_NONE;
+	for (uint64_t i = 0; i < blocks->count; i++) {
+		uint32_t turn = blocks->free_turn[i];
+
+		if (turn > blocks->count)
+			continue;
+		turns->next[i] = turns->first[turn];
+		turns->first[turn] = (uint32_t)i;
+	}
+	return NULL;
+}
+
+static uint64_t usable(const struct block_columns *blocks, uint64_t block)
+{
+	return blocks->size[block] + blocks->slack[block];
+}
+
+static void walk(const struct block_columns *blocks, const struct turns *turns,
 		 struct usage *usages, uint64_t *most_ns)
 {
-	uint32_t site = blocks->site[event->block];
-	uint64_t usable = blocks->size[event->block] + blocks->slack[event->block];
-	struct usage *usage = &usages[site];
+	for (uint64_t i = 0; i < blocks->count; i++) {
+		struct usage *usage = &usages[blocks->site[i]];
+		uint64_t *at = &most_ns[blocks->site[i]];
 
-	if (event->kind == BLOCK_FREED) {
-		usage->now -= usable;
-		return;
-	}
-	usage->now += usable;
-	if (most_ns[site] == SITE_USAGE_NEVER || usage->now > usage->most) {
-		usage->most = usage->now;
-		most_ns[site] = event->time_ns;
+		for (uint32_t j = turns->first[i]; j != RECORDING_NONE; j = turns->next[j])
+			usages[blocks->site[j]].now -= usable(blocks, j);
+		usage->now += usable(blocks, i);
+		if (*at == SITE_USAGE_NEVER || usage->now > usage->most) {
+			usage->most = usage->now;
+			*at = blocks->allocated_ns[i];
+		}
 	}
 }
 
 struct err *site_usage_most(const struct recording *recording, uint64_t **ret)
 {
-	cleanup(block_events_destroy_at) struct block_events *events = NULL;
+	const struct block_columns *blocks = recording_blocks(recording);
+	cleanup(turns_deinit) struct turns turns = {0};
 	auto_free struct usage *usages = NULL;
 	auto_free uint64_t *most_ns = NULL;
-	struct block_event event = {0};
 	uint32_t count;
 	struct err *err;
 
@@ -46,13 +81,10 @@ struct err *site_usage_most(const struct recording *recording, uint64_t **ret)
 		return err_no_memory();
 	for (uint32_t i = 0; i < count; i++)
 		most_ns[i] = SITE_USAGE_NEVER;
-	err = block_events_create(recording, NULL, &events);
-	while (!err && event.kind != BLOCK_EVENTS_END) {
-		err = block_events_next(events, &event);
-		if (!err && event.kind != BLOCK_EVENTS_END)
-			take(recording_blocks(recording), &event, usages, most_ns);
-	}
-	if (!err)
-		*ret = steal(&most_ns);
-	return err;
+	err = turns_init(blocks, &turns);
+	if (err)
+		return err;
+	walk(blocks, &turns, usages, most_ns);
+	*ret = steal(&most_ns);
+	return NULL;
 }
