@@ -48,6 +48,12 @@ void csv_u64(struct csv_writer *csv, uint64_t value)
 	buf_u64(csv->buf, value);
 }
 
+void csv_i64(struct csv_writer *csv, int64_t value)
+{
+	begin_field(csv);
+	buf_printf(csv->buf, "%lld", (long long)value);
+}
+
 void csv_empty(struct csv_writer *csv)
 {
 	begin_field(csv);

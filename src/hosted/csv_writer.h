@@ -24,6 +24,7 @@ struct csv_writer {
 /* Bytes that are not UTF-8 become U+FFFD. NULL: an empty field. */
 void csv_text(struct csv_writer *csv, const char *text);
 void csv_u64(struct csv_writer *csv, uint64_t value);
+void csv_i64(struct csv_writer *csv, int64_t value);
 void csv_empty(struct csv_writer *csv);
 void csv_end_row(struct csv_writer *csv);
 

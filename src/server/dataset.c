@@ -42,6 +42,7 @@ void dataset_release(struct dataset *dataset)
 	}
 	free(dataset->frame_calls);
 	free(dataset->sums);
+	free(dataset->most_ns);
 	free(dataset->timeline);
 	if (!dataset->merge)
 		symbolized_destroy(dataset->symbolized);
@@ -282,6 +283,16 @@ struct err *dataset_sums(struct dataset *dataset, const struct site_sums **ret)
 	if (!dataset->sums)
 		err = site_sums_create(dataset->recording, NULL, &dataset->sums);
 	*ret = dataset->sums;
+	return err;
+}
+
+struct err *dataset_most(struct dataset *dataset, const uint64_t **ret)
+{
+	struct err *err = NULL;
+
+	if (!dataset->most_ns)
+		err = site_usage_most(dataset->recording, &dataset->most_ns);
+	*ret = dataset->most_ns;
 	return err;
 }
 

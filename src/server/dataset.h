@@ -14,6 +14,7 @@
 #include <pthread.h>
 
 #include "analysis/blocks/site_sums.h"
+#include "analysis/blocks/site_usage.h"
 #include "analysis/diff/diff.h"
 #include "analysis/names/symbolized.h"
 #include "analysis/groups/block_groups.h"
@@ -64,6 +65,7 @@ struct dataset {
 	struct reading reading;
 	uint64_t *frame_calls;
 	struct site_sums *sums;
+	uint64_t *most_ns;               /* NULL: not made */
 	struct timeline_point *timeline; /* NULL: not made */
 	size_t timeline_count;
 	struct block_groups *groups[BLOCK_GROUPS_COUNT]; /* NULL: not made */
@@ -128,6 +130,9 @@ void dataset_unlock(struct dataset *dataset);
  * under the lock.
  */
 struct err *dataset_sums(struct dataset *dataset, const struct site_sums **ret);
+
+/* *ret: site_usage_most(); it lives as long as the data set. Call it under the lock. */
+struct err *dataset_most(struct dataset *dataset, const uint64_t **ret);
 
 /* *ret: the points of timeline.h; they live as long as the data set. Call it under the lock. */
 struct err *dataset_timeline(struct dataset *dataset, const struct timeline_point **ret,

@@ -280,6 +280,15 @@ static enum MHD_Result send_nothing(const struct exchange_context *context,
 			  MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT));
 }
 
+/* Of bytehound's API this path alone is asked for by POST. */
+static bool asks_for_script(const char *target)
+{
+	static const char path[] = "/execute_script";
+	size_t length = strcspn(target, "?"), end = sizeof(path) - 1;
+
+	return length >= end && memcmp(target + length - end, path, end) == 0;
+}
+
 /* Refuses a request without a look at what it asks for, if it must be. Else reply has no status. */
 static struct err *refuse(const struct exchange_context *context, const struct exchange *exchange,
 			  const char *method, struct MHD_Connection *connection,
@@ -301,6 +310,8 @@ static struct err *refuse(const struct exchange_context *context, const struct e
 					       head_field(connection, "Cookie")))
 		return reply_refuse(reply, MHD_HTTP_UNAUTHORIZED,
 				    "a token is needed: Authorization: Bearer TOKEN");
+	if (strcmp(method, "POST") == 0 && asks_for_script(exchange->target))
+		return route_refuse_scripts(reply);
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return reply_refuse(reply, MHD_HTTP_METHOD_NOT_ALLOWED, "only " METHODS);
 	return NULL;

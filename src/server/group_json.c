@@ -12,25 +12,22 @@ static uint32_t stack_of(const struct recording *recording, uint32_t site)
 	return recording_sites(recording, &count)[site].stack;
 }
 
-/* Writes what code is called. */
-static struct err *put_code_name(struct json_writer *json, const struct own_code *code)
+/* *ret: what code is called, in memory of scratch. */
+static struct err *name_of_code(const struct own_code *code, struct buf *scratch, const char **ret)
 {
-	cleanup(buf_deinit) struct buf name = BUF_EMPTY;
-
-	breakdown_put_name(&name, BREAKDOWN_FUNCTION, code->frame);
-	if (!buf_string(&name))
-		return buf_finish(&name);
-	json_text(json, name.data);
-	return NULL;
+	scratch->size = 0;
+	breakdown_put_name(scratch, BREAKDOWN_FUNCTION, code->frame);
+	*ret = buf_string(scratch);
+	return *ret ? NULL : buf_finish(scratch);
 }
 
-static struct err *put_site_name(struct json_writer *json, struct symbolized *symbolized,
-				 uint32_t stack)
+static struct err *name_of_site(struct symbolized *symbolized, uint32_t stack, struct buf *scratch,
+				const char **ret)
 {
 	struct own_code code;
 	struct err *err = own_code_of_stack(symbolized, stack, &code);
 
-	return err ? err : put_code_name(json, &code);
+	return err ? err : name_of_code(&code, scratch, ret);
 }
 
 static const char *name_of_thread(const struct recording *recording, uint32_t group)
@@ -54,23 +51,26 @@ static const char *name_of_entry(uint32_t entry)
 	}
 }
 
-static void put_name_of_pool(struct json_writer *json, const struct recording *recording,
-			     uint32_t group)
+static struct err *name_of_pool(const struct recording *recording, uint32_t group,
+				struct buf *scratch, const char **ret)
 {
 	uint32_t count;
 	const struct recorded_pool *pools = recording_pools(recording, &count);
 
-	if (group >= count)
-		json_text(json, "[no pool]");
-	else if (*pools[group].name)
-		json_text(json, pools[group].name);
-	else
-		json_hex(json, pools[group].address);
+	if (group >= count || *pools[group].name) {
+		*ret = group < count ? pools[group].name : "[no pool]";
+		return NULL;
+	}
+	scratch->size = 0;
+	buf_printf(scratch, "0x%llx", (unsigned long long)pools[group].address);
+	*ret = buf_string(scratch);
+	return *ret ? NULL : buf_finish(scratch);
 }
 
-static struct err *put_name(struct json_writer *json, const struct recording *recording,
-			    struct symbolized *symbolized, const struct block_groups *groups,
-			    uint32_t group)
+/* *ret: what a group is called, in scratch if it must be made; NULL: nothing. */
+static struct err *name_of(const struct recording *recording, struct symbolized *symbolized,
+			   const struct block_groups *groups, uint32_t group, struct buf *scratch,
+			   const char **ret)
 {
 	static const char *const fates[] = {
 		[FATE_NEVER_FREED] = "never_freed",
@@ -78,31 +78,29 @@ static struct err *put_name(struct json_writer *json, const struct recording *re
 		[FATE_FREED_SOON] = "freed_soon",
 	};
 
-	if (group == RECORDING_NONE) {
-		json_null(json);
+	*ret = NULL;
+	if (group == RECORDING_NONE)
 		return NULL;
-	}
 	switch (groups->by) {
 	case BLOCK_GROUPS_FATE:
-		json_text(json, fates[group]);
+		*ret = fates[group];
 		return NULL;
 	case BLOCK_GROUPS_THREAD:
 	case BLOCK_GROUPS_FREE_THREAD:
-		json_text(json, name_of_thread(recording, group));
+		*ret = name_of_thread(recording, group);
 		return NULL;
 	case BLOCK_GROUPS_SITE:
-		return put_site_name(json, symbolized, stack_of(recording, group));
+		return name_of_site(symbolized, stack_of(recording, group), scratch, ret);
 	case BLOCK_GROUPS_MARK:
-		json_text(json, group ? groups->marks[group - 1] : "[start]");
+		*ret = group ? groups->marks[group - 1] : "[start]";
 		return NULL;
 	case BLOCK_GROUPS_POOL:
-		put_name_of_pool(json, recording, group);
-		return NULL;
+		return name_of_pool(recording, group, scratch, ret);
 	case BLOCK_GROUPS_ENTRY:
-		json_text(json, name_of_entry(group));
+		*ret = name_of_entry(group);
 		return NULL;
 	default:
-		json_text(json, groups->names ? groups->names[group] : NULL);
+		*ret = groups->names ? groups->names[group] : NULL;
 		return NULL;
 	}
 }
@@ -122,12 +120,13 @@ struct err *group_json_put(struct json_writer *json, const struct recording *rec
 			   uint32_t group, uint32_t others)
 {
 	bool thread = groups->by == BLOCK_GROUPS_THREAD, site = groups->by == BLOCK_GROUPS_SITE;
-	struct err *err;
+	cleanup(buf_deinit) struct buf scratch = BUF_EMPTY;
+	const char *name;
+	struct err *err = name_of(recording, symbolized, groups, group, &scratch, &name);
 
-	json_key(json, "name");
-	err = put_name(json, recording, symbolized, groups, group);
 	if (err)
 		return err;
+	json_field_text(json, "name", name);
 	json_field_u64(json, "others", group == RECORDING_NONE ? others : 0);
 	rest_json_field_thread(json, recording, thread ? group : RECORDING_NONE);
 	group_json_field_stack(json, recording, site ? group : RECORDING_NONE);
@@ -158,14 +157,17 @@ static void put_number_or_null(struct json_writer *json, bool known, uint64_t nu
 struct err *group_json_put_site(struct json_writer *json, struct symbolized *symbolized,
 				uint32_t stack)
 {
+	cleanup(buf_deinit) struct buf scratch = BUF_EMPTY;
 	struct own_code code;
+	const char *name;
 	struct err *err = own_code_of_stack(symbolized, stack, &code);
 
+	if (!err)
+		err = name_of_code(&code, &scratch, &name);
 	if (err)
 		return err;
 	json_object(json);
-	json_key(json, "name");
-	err = put_code_name(json, &code);
+	json_field_text(json, "name", name);
 	json_field_text(json, "file", code.frame ? code.frame->file : NULL);
 	json_key(json, "line");
 	put_number_or_null(json, code.frame && code.frame->line, code.frame ? code.frame->line : 0);
@@ -174,14 +176,12 @@ struct err *group_json_put_site(struct json_writer *json, struct symbolized *sym
 	return err;
 }
 
-/* Begins a column, or writes that there is none. */
-static void put_column_or_null(struct json_writer *json, const char *key, bool has)
+static void put_or_null(struct columns *columns, bool known, uint64_t number)
 {
-	json_key(json, key);
-	if (has)
-		json_array(json);
+	if (known)
+		columns_u64(columns, number);
 	else
-		json_null(json);
+		columns_null(columns);
 }
 
 /* What a group's own code is; frames are NULL if it has none. */
@@ -196,33 +196,34 @@ static struct err *code_of(const struct recording *recording, struct symbolized 
 }
 
 /* Columns of whose code they are. A function's file is that of one of its places. */
-static void put_code(struct json_writer *json, const struct own_code *codes, bool lines,
+static void put_code(struct columns *columns, const struct own_code *codes, bool lines,
 		     uint32_t count)
 {
-	json_key(json, "file");
-	json_array(json);
+	columns_begin(columns, "file");
 	for (uint32_t i = 0; i < count; i++)
-		json_text(json, codes[i].frame ? codes[i].frame->file : NULL);
-	json_end(json);
-	put_column_or_null(json, "line", lines);
-	for (uint32_t i = 0; lines && i < count; i++)
-		put_number_or_null(json, codes[i].frame && codes[i].frame->line,
-				   codes[i].frame ? codes[i].frame->line : 0);
-	if (lines)
-		json_end(json);
+		columns_text(columns, codes[i].frame ? codes[i].frame->file : NULL);
+	columns_end(columns);
+	if (!lines)
+		return columns_missing(columns, "line");
+	columns_begin(columns, "line");
+	for (uint32_t i = 0; i < count; i++)
+		put_or_null(columns, codes[i].frame && codes[i].frame->line,
+			    codes[i].frame ? codes[i].frame->line : 0);
+	columns_end(columns);
 }
 
-static void put_calls(struct json_writer *json, const struct own_code *codes, bool known,
+static void put_calls(struct columns *columns, const struct own_code *codes, bool known,
 		      uint32_t count)
 {
-	put_column_or_null(json, "call", known);
-	for (uint32_t i = 0; known && i < count; i++)
-		json_text(json, codes[i].call ? codes[i].call->function : NULL);
-	if (known)
-		json_end(json);
+	if (!known)
+		return columns_missing(columns, "call");
+	columns_begin(columns, "call");
+	for (uint32_t i = 0; i < count; i++)
+		columns_text(columns, codes[i].call ? codes[i].call->function : NULL);
+	columns_end(columns);
 }
 
-static struct err *put_codes(struct json_writer *json, const struct recording *recording,
+static struct err *put_codes(struct columns *columns, const struct recording *recording,
 			     struct symbolized *symbolized, const struct block_groups *groups,
 			     const uint32_t *numbers, uint32_t count)
 {
@@ -233,88 +234,101 @@ static struct err *put_codes(struct json_writer *json, const struct recording *r
 	if (!codes)
 		return err_no_memory();
 	if (!site && (!groups->frames || groups->by == BLOCK_GROUPS_MODULE)) {
-		put_column_or_null(json, "file", false);
-		put_column_or_null(json, "line", false);
-		put_column_or_null(json, "call", false);
+		columns_missing(columns, "file");
+		columns_missing(columns, "line");
+		columns_missing(columns, "call");
 		return NULL;
 	}
 	for (uint32_t i = 0; !err && i < count; i++)
 		err = code_of(recording, symbolized, groups, numbers[i], &codes[i]);
 	if (err)
 		return err;
-	put_code(json, codes, site || line, count);
-	put_calls(json, codes, site, count);
+	put_code(columns, codes, site || line, count);
+	put_calls(columns, codes, site, count);
 	return NULL;
 }
 
-static void put_threads(struct json_writer *json, const struct recording *recording,
+static void put_threads(struct columns *columns, const struct recording *recording,
 			const struct block_groups *groups, const uint32_t *numbers, uint32_t count)
 {
-	bool of_threads =
-		groups->by == BLOCK_GROUPS_THREAD || groups->by == BLOCK_GROUPS_FREE_THREAD;
 	uint32_t thread_count;
 	const struct recorded_thread *threads = recording_threads(recording, &thread_count);
 
-	put_column_or_null(json, "thread", of_threads);
-	for (uint32_t i = 0; of_threads && i < count; i++) {
+	if (groups->by != BLOCK_GROUPS_THREAD && groups->by != BLOCK_GROUPS_FREE_THREAD)
+		return columns_missing(columns, "thread");
+	columns_begin(columns, "thread");
+	for (uint32_t i = 0; i < count; i++) {
 		bool known = numbers[i] < thread_count;
 
-		put_number_or_null(json, known, known ? threads[numbers[i]].tid : 0);
+		put_or_null(columns, known, known ? threads[numbers[i]].tid : 0);
 	}
-	if (of_threads)
-		json_end(json);
+	columns_end(columns);
 }
 
-static void put_stacks(struct json_writer *json, const struct recording *recording,
+static void put_stacks(struct columns *columns, const struct recording *recording,
 		       const struct block_groups *groups, const uint32_t *numbers, uint32_t count)
 {
-	bool of_sites = groups->by == BLOCK_GROUPS_SITE;
-
-	put_column_or_null(json, "backtrace_id", of_sites);
-	for (uint32_t i = 0; of_sites && i < count; i++)
-		json_u64(json, stack_of(recording, numbers[i]));
-	if (of_sites)
-		json_end(json);
+	if (groups->by != BLOCK_GROUPS_SITE)
+		return columns_missing(columns, "backtrace_id");
+	columns_begin(columns, "backtrace_id");
+	for (uint32_t i = 0; i < count; i++)
+		columns_u64(columns, stack_of(recording, numbers[i]));
+	columns_end(columns);
 }
 
 /* key: of the least value, or the largest. */
-static void put_ends(struct json_writer *json, const char *key, bool largest,
+static void put_ends(struct columns *columns, const char *key, bool largest,
 		     const struct block_groups *groups, const uint32_t *numbers, uint32_t count)
 {
-	bool has = block_groups_have_ranges(groups);
-
-	put_column_or_null(json, key, has);
-	for (uint32_t i = 0; has && i < count; i++) {
+	if (!block_groups_have_ranges(groups))
+		return columns_missing(columns, key);
+	columns_begin(columns, key);
+	for (uint32_t i = 0; i < count; i++) {
 		uint64_t range[2] = {0};
 		bool known = block_groups_range(groups, numbers[i], &range[0], &range[1]);
 
-		put_number_or_null(json, known, range[largest]);
+		put_or_null(columns, known, range[largest]);
 	}
-	if (has)
-		json_end(json);
+	columns_end(columns);
 }
 
-struct err *group_json_put_table(struct json_writer *json, const struct recording *recording,
+static struct err *put_names(struct columns *columns, const struct recording *recording,
+			     struct symbolized *symbolized, const struct block_groups *groups,
+			     const uint32_t *numbers, uint32_t count)
+{
+	cleanup(buf_deinit) struct buf scratch = BUF_EMPTY;
+	struct err *err = NULL;
+
+	columns_begin(columns, "name");
+	for (uint32_t i = 0; !err && i < count; i++) {
+		const char *name;
+
+		err = name_of(recording, symbolized, groups, numbers[i], &scratch, &name);
+		if (!err)
+			columns_text(columns, name);
+	}
+	columns_end(columns);
+	return err;
+}
+
+struct err *group_json_put_table(struct columns *columns, const struct recording *recording,
 				 struct symbolized *symbolized, const struct block_groups *groups,
 				 const uint32_t *numbers, uint32_t count)
 {
-	struct err *err = NULL;
+	struct err *err;
 
-	json_object(json);
-	json_field_text(json, "by", block_groups_word(groups->by));
-	json_key(json, "name");
-	json_array(json);
-	for (uint32_t i = 0; !err && i < count; i++)
-		err = put_name(json, recording, symbolized, groups, numbers[i]);
-	json_end(json);
+	columns_object(columns, NULL, block_groups_word(groups->by));
+	if (columns->json)
+		json_field_text(columns->json, "by", block_groups_word(groups->by));
+	err = put_names(columns, recording, symbolized, groups, numbers, count);
 	if (!err)
-		err = put_codes(json, recording, symbolized, groups, numbers, count);
+		err = put_codes(columns, recording, symbolized, groups, numbers, count);
 	if (err)
 		return err;
-	put_threads(json, recording, groups, numbers, count);
-	put_stacks(json, recording, groups, numbers, count);
-	put_ends(json, "least", false, groups, numbers, count);
-	put_ends(json, "largest", true, groups, numbers, count);
-	json_end(json);
+	put_threads(columns, recording, groups, numbers, count);
+	put_stacks(columns, recording, groups, numbers, count);
+	put_ends(columns, "least", false, groups, numbers, count);
+	put_ends(columns, "largest", true, groups, numbers, count);
+	columns_object_end(columns);
 	return NULL;
 }

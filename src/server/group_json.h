@@ -3,7 +3,7 @@
 #define MALLOW_SERVER_GROUP_JSON_H
 
 #include "analysis/groups/block_groups.h"
-#include "hosted/json_writer.h"
+#include "server/columns.h"
 
 /*
  * Writes the fields name, others, thread and backtrace_id into an object. group: its number;
@@ -18,7 +18,7 @@ struct err *group_json_put(struct json_writer *json, const struct recording *rec
  * Writes what groups are called and known by as columns: the object key_table of answer.def.
  * symbolized as above.
  */
-struct err *group_json_put_table(struct json_writer *json, const struct recording *recording,
+struct err *group_json_put_table(struct columns *columns, const struct recording *recording,
 				 struct symbolized *symbolized, const struct block_groups *groups,
 				 const uint32_t *numbers, uint32_t count);
 

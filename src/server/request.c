@@ -2,6 +2,7 @@
 
 #include <microhttpd.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "hosted/cleanup.h"
 #include "server/route.h"
@@ -104,6 +105,18 @@ struct err *request_refuse_err(const struct request *request, struct reply *repl
 {
 	if (err && request->is_before)
 		err = err_prefix(err, "before");
+	return reply_refuse_err(reply, err);
+}
+
+struct err *request_add_condition(struct request *request, const char *typed, const char *name,
+				  const char *value, struct reply *reply)
+{
+	struct err *err = filter_set(request->filter, name, value);
+
+	if (err && typed != name)
+		err = err_prefix(err, "%s", typed);
+	// The length makes sure that no value can look like further conditions.
+	buf_printf(&request->filter_key, "%s=%zu:%s&", name, strlen(value), value);
 	return reply_refuse_err(reply, err);
 }
 

@@ -69,6 +69,13 @@ struct err *request_open(struct request *request, struct reply *reply);
  */
 struct err *request_refuse_err(const struct request *request, struct reply *reply, struct err *err);
 
+/*
+ * Adds a condition to the filter. typed: the name with what stood before it. If the filter refuses
+ * it, the reply says so.
+ */
+struct err *request_add_condition(struct request *request, const char *typed, const char *name,
+				  const char *value, struct reply *reply);
+
 /* Whether functions are written without template arguments. */
 bool request_strips(const struct request *request);
 

@@ -11,6 +11,7 @@
 #include "server/route.h"
 
 #define SIDE_SIZE (sizeof(REQUEST_BEFORE) - 1)
+#define SCRIPT    "custom_filter" /* a filter as one of bytehound's scripts; an empty one is none */
 
 /* The index of text among words separated by blanks. -1: it is none of them. */
 static int choice_of(const char *choices, const char *text)
@@ -120,8 +121,9 @@ static bool collect_names(const struct route *route, struct names *names)
 		if (own[i].group & route->groups)
 			add_name(names, own[i].name, false);
 	conditions = filter_parameters(&count);
-	for (size_t i = 0; i < count && route->groups & ROUTE_FILTER; i++)
-		add_name(names, conditions[i].name, route->groups & ROUTE_CHANGE);
+	for (size_t i = 0; i < count; i++)
+		if (route_has_condition(route, i))
+			add_name(names, conditions[i].name, route->groups & ROUTE_CHANGE);
 	return !names->failed;
 }
 
@@ -158,28 +160,16 @@ static struct err *refuse_side(const struct route *route, const char *name, stru
 			    route->path, paths.data);
 }
 
-static bool is_condition(const char *name)
+/* route: whose condition it must be; NULL: of any. */
+static bool is_condition(const struct route *route, const char *name)
 {
 	size_t count;
 	const struct filter_parameter *conditions = filter_parameters(&count);
 
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(conditions[i].name, name) == 0)
-			return true;
+			return !route || route_has_condition(route, i);
 	return false;
-}
-
-/* typed: the name with what stood before it. */
-static struct err *set_condition(struct request *request, const char *typed, const char *name,
-				 const char *value, struct reply *reply)
-{
-	struct err *err = filter_set(request->filter, name, value);
-
-	if (err && typed != name)
-		err = err_prefix(err, "%s", typed);
-	// The length makes sure that no value can look like further conditions.
-	buf_printf(&request->filter_key, "%s=%zu:%s&", name, strlen(value), value);
-	return reply_refuse_err(reply, err);
 }
 
 static bool is_sided(const char *name)
@@ -204,7 +194,7 @@ static const struct query_item *find_item(const struct query *query, size_t end,
 /* Whether what has no value leaves out a condition that the other side has. */
 static bool leaves_out(const struct query *query, const char *typed, const char *name)
 {
-	return typed != name && is_condition(name) &&
+	return typed != name && is_condition(NULL, name) &&
 	       find_item(query, query->items.count, false, name);
 }
 
@@ -217,6 +207,8 @@ static struct err *take_named(struct request *request, const struct query *query
 	size_t count;
 	const struct parameter *all = parameters(&count);
 
+	if (strcmp(name, SCRIPT) == 0)
+		return *item->value ? route_refuse_scripts(reply) : NULL;
 	if (!*item->value)
 		return leaves_out(query, item->name, name)
 			       ? NULL
@@ -225,8 +217,8 @@ static struct err *take_named(struct request *request, const struct query *query
 	for (size_t i = 0; i < count; i++)
 		if (all[i].group & route->groups && !sided && strcmp(all[i].name, name) == 0)
 			return set_parameter(request, &all[i], i, item->name, item->value, reply);
-	if (route->groups & ROUTE_FILTER && is_condition(name))
-		return set_condition(request, item->name, name, item->value, reply);
+	if (is_condition(route, name))
+		return request_add_condition(request, item->name, name, item->value, reply);
 	return refuse_unknown(route, item->name, reply);
 }
 
@@ -261,7 +253,7 @@ static struct err *take_item(struct request *request, size_t index, bool *differ
 		return refuse_side(request->route, item->name, reply);
 	*difference |= sided;
 	if (sided && !is_whole(item->name))
-		return is_condition(item->name + SIDE_SIZE)
+		return is_condition(NULL, item->name + SIDE_SIZE)
 			       ? NULL
 			       : refuse_unknown(request->route, item->name, reply);
 	return take_named(request, query, item, item->name, reply);

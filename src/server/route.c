@@ -3,35 +3,42 @@
 #include <microhttpd.h>
 #include <string.h>
 
+#include "analysis/filter/filter_maps.h"
 #include "server/request_query.h"
 
-#define FILTER  ROUTE_FILTER
-#define BLOCKS  ROUTE_BLOCKS
-#define GROUPS  ROUTE_GROUPS
-#define PAGE    ROUTE_PAGE
-#define STACKS  ROUTE_STACKS
-#define PROFILE ROUTE_PROFILE
-#define FLAME   ROUTE_FLAME
-#define SERIES  ROUTE_SERIES
-#define SPACE   ROUTE_SPACE
-#define SUMS    ROUTE_SUMS
-#define OPENS   ROUTE_OPENS
-#define FRAMES  ROUTE_FRAMES
-#define CHANGE  ROUTE_CHANGE
-#define COMMON  ROUTE_COMMON
-#define SHOW    ROUTE_SHOW
-#define SITES   ROUTE_SITES
-#define SOURCE  ROUTE_SOURCE
-#define EVENTS  ROUTE_EVENTS
-#define MAPS    ROUTE_MAPS
-#define MERGED  ROUTE_MERGED
-#define JSON    "application/json"
-#define TEXT    "text/plain; charset=utf-8"
-#define CSV     "text/csv; charset=utf-8"
-#define HTML    "text/html; charset=utf-8"
-#define SVG     "image/svg+xml"
-#define STREAM  "text/event-stream"
-#define BYTES   "application/octet-stream"
+#define FILTER     ROUTE_FILTER
+#define BLOCKS     ROUTE_BLOCKS
+#define GROUPS     ROUTE_GROUPS
+#define PAGE       ROUTE_PAGE
+#define STACKS     ROUTE_STACKS
+#define PROFILE    ROUTE_PROFILE
+#define FLAME      ROUTE_FLAME
+#define SERIES     ROUTE_SERIES
+#define SPACE      ROUTE_SPACE
+#define SUMS       ROUTE_SUMS
+#define OPENS      ROUTE_OPENS
+#define FRAMES     ROUTE_FRAMES
+#define CHANGE     ROUTE_CHANGE
+#define COMMON     ROUTE_COMMON
+#define SHOW       ROUTE_SHOW
+#define SITES      ROUTE_SITES
+#define SOURCE     ROUTE_SOURCE
+#define EVENTS     ROUTE_EVENTS
+#define MAPS       ROUTE_MAPS
+#define MAP_FILTER ROUTE_MAP_FILTER
+#define UNUSED     ROUTE_UNUSED
+#define UNSORTED   ROUTE_UNSORTED
+#define SCRIPTS    ROUTE_SCRIPTS
+#define CURVES     ROUTE_CURVES
+#define REGIONS    ROUTE_REGIONS
+#define MERGED     ROUTE_MERGED
+#define JSON       "application/json"
+#define TEXT       "text/plain; charset=utf-8"
+#define CSV        "text/csv; charset=utf-8"
+#define HTML       "text/html; charset=utf-8"
+#define SVG        "image/svg+xml"
+#define STREAM     "text/event-stream"
+#define BYTES      "application/octet-stream"
 
 static const struct route route_table[] = {
 #define ROUTE(id, path, groups, type, shape, text) {path, groups, type, shape, text, route_##id},
@@ -57,13 +64,31 @@ const struct parameter *parameters(size_t *count)
 	return parameter_table;
 }
 
+bool route_has_condition(const struct route *route, size_t condition)
+{
+	return route->groups & ROUTE_FILTER ||
+	       (route->groups & ROUTE_MAP_FILTER && filter_maps_have(condition));
+}
+
+struct err *route_refuse_scripts(struct reply *reply)
+{
+	return reply_refuse(reply, MHD_HTTP_NOT_IMPLEMENTED,
+			    "bytehound's scripts are not run here: ask by conditions, which "
+			    "/openapi.json lists");
+}
+
+struct err *route_script(struct request *request, struct reply *reply)
+{
+	return route_refuse_scripts(reply);
+}
+
 /* A part in <> of a route's path, and what stands there in the request. */
 struct capture {
 	const char *text;
 	size_t length;
 };
 
-static bool match(const char *pattern, const char *path, struct capture captures[2])
+static bool match(const char *pattern, const char *path, struct capture captures[3])
 {
 	size_t captured = 0;
 
@@ -96,7 +121,7 @@ static struct err *take_id(struct request *request, const struct route *route,
 
 struct err *route_find(struct request *request, struct reply *reply)
 {
-	struct capture captures[2] = {0};
+	struct capture captures[3] = {0};
 	const struct route *route = NULL;
 	struct err *err;
 	size_t count;
@@ -109,6 +134,8 @@ struct err *route_find(struct request *request, struct reply *reply)
 		return reply_refuse(reply, MHD_HTTP_NOT_FOUND,
 				    "no such path: /openapi.json lists them");
 	request->route = route;
+	if (route->groups & ROUTE_SCRIPTS)
+		return route_refuse_scripts(reply);
 	err = request_take_query(request, reply);
 	if (!err && !reply->status && captures[0].text)
 		err = take_id(request, route, &captures[0], reply);

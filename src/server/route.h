@@ -27,7 +27,13 @@ enum route_group {
 	ROUTE_SOURCE = 65536,
 	ROUTE_EVENTS = 131072,
 	ROUTE_MAPS = 262144,
-	ROUTE_MERGED = 524288, /* no parameters: sums of sites are enough, without blocks */
+	ROUTE_MAP_FILTER = 524288, /* a filter of the conditions that mappings have */
+	ROUTE_UNUSED = 1048576,
+	ROUTE_UNSORTED = 2097152,
+	ROUTE_CURVES = 8388608,
+	ROUTE_REGIONS = 16777216,
+	ROUTE_SCRIPTS = 4194304, /* is refused: bytehound's scripts are not run */
+	ROUTE_MERGED = 33554432, /* no parameters: sums of sites are enough, without blocks */
 };
 
 struct route {
@@ -45,6 +51,12 @@ struct parameter {
 	const char *name, *value, *choices, *text;
 	unsigned int group; /* of enum route_group */
 };
+
+/* Whether a route takes a condition. condition: index in filter_parameters(). */
+bool route_has_condition(const struct route *route, size_t condition);
+
+/* Refuses a request that wants one of bytehound's scripts to be run. */
+struct err *route_refuse_scripts(struct reply *reply);
 
 /* All parameters, by enum parameter_id. */
 const struct parameter *parameters(size_t *count);

@@ -1,15 +1,18 @@
-/* /allocations and /raw_allocations: one entry for each block. */
+/* /allocations, /raw_allocations and /export/allocations.csv: one entry for each block. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/views/jemalloc.h"
 #include "hosted/cleanup.h"
-#include "hosted/file_name.h"
+#include "report/csv/csv_report.h"
 #include "server/rest_json.h"
 #include "server/route.h"
 #include "server/rows.h"
 #include "trace/operation.h"
+
+struct format;
 
 /* What is left to be written. */
 struct page {
@@ -21,9 +24,11 @@ struct page {
 	enum stack_form form;
 	bool jemalloc; /* blocks are jemalloc's */
 	bool strip;
-	bool raw;
+	const struct format *format;
 	bool begun;
 	struct json_writer json;
+	struct csv_writer csv;
+	struct buf scratch;
 	VEC(uint64_t) path; /* return addresses of the present stack, innermost first */
 };
 
@@ -35,6 +40,7 @@ static void drop_page(void *state)
 	dataset_release(page->dataset);
 	rows_deinit(&page->rows);
 	vec_deinit(&page->path);
+	buf_deinit(&page->scratch);
 	free(page);
 }
 
@@ -134,8 +140,9 @@ static uint32_t stack_of(const struct page *page, uint64_t row)
 		.stack;
 }
 
-static struct err *put_block(struct json_writer *json, const struct page *page, uint64_t row)
+static struct err *put_block(struct page *page, uint64_t row)
 {
+	struct json_writer *json = &page->json;
 	const struct block_columns *blocks = page->dataset->blocks;
 	uint32_t stack = stack_of(page, row);
 	struct err *err;
@@ -161,8 +168,9 @@ static struct err *put_block(struct json_writer *json, const struct page *page, 
 }
 
 /* Writes a stack's addresses, outermost first, as frames are. */
-static struct err *put_addresses(struct json_writer *json, struct page *page, uint64_t row)
+static struct err *put_addresses(struct page *page, uint64_t row)
 {
+	struct json_writer *json = &page->json;
 	uint32_t count;
 	const struct stack_node *stacks = recording_stacks(page->dataset->recording, &count);
 	const struct recorded_frame *frames = recording_frames(page->dataset->recording, &count);
@@ -187,57 +195,120 @@ static struct err *put_addresses(struct json_writer *json, struct page *page, ui
 	return NULL;
 }
 
+/* How an answer is written: what is before its rows, each row, and what is behind them. */
+struct format {
+	void (*begin)(struct page *page, struct buf *buf);
+	struct err *(*put)(struct page *page, uint64_t row);
+	void (*end)(struct page *page);
+};
+
+static void begin_json(struct page *page, struct buf *buf)
+{
+	json_init(&page->json, buf, false);
+	json_object(&page->json);
+	json_key(&page->json, "allocations");
+	json_array(&page->json);
+}
+
+static void end_json(struct page *page)
+{
+	json_end(&page->json);
+	json_field_u64(&page->json, "total_count", page->selection->count);
+	json_end(&page->json);
+}
+
+static void begin_raw(struct page *page, struct buf *buf)
+{
+	json_init(&page->json, buf, false);
+	json_array(&page->json);
+}
+
+static void end_raw(struct page *page)
+{
+	json_end(&page->json);
+}
+
+static void begin_csv(struct page *page, struct buf *buf)
+{
+	page->csv = (struct csv_writer){.buf = buf};
+	csv_words(&page->csv, "number address size slack allocated_ns freed_ns thread free_thread "
+			      "tag entry chain backtrace_id " CSV_REPORT_STACK);
+}
+
+static void csv_thread(struct page *page, uint32_t thread)
+{
+	uint32_t count;
+	const struct recorded_thread *threads = recording_threads(page->dataset->recording, &count);
+
+	if (thread < count)
+		csv_u64(&page->csv, threads[thread].tid);
+	else
+		csv_empty(&page->csv);
+}
+
+static struct err *put_csv(struct page *page, uint64_t row)
+{
+	const struct block_columns *blocks = page->dataset->blocks;
+	const struct report_subject subject = {.recording = page->dataset->recording,
+					       .symbolized = page->dataset->symbolized};
+	uint32_t stack = stack_of(page, row);
+	struct csv_writer *csv = &page->csv;
+	struct err *err;
+
+	csv_u64(csv, row);
+	csv_u64(csv, blocks->address[row]);
+	csv_u64(csv, blocks->size[row]);
+	csv_u64(csv, blocks->slack[row]);
+	csv_u64(csv, blocks->allocated_ns[row]);
+	if (blocks->freed_ns[row] == TIME_NEVER)
+		csv_empty(csv);
+	else
+		csv_u64(csv, blocks->freed_ns[row]);
+	csv_thread(page, blocks->thread[row]);
+	csv_thread(page, blocks->free_thread[row]);
+	csv_u64(csv, blocks->tag ? blocks->tag[row] : 0);
+	csv_text(csv, page->dataset->facts->live ? NULL : operation_name(blocks->entry[row]));
+	if (page->chains)
+		csv_u64(csv, page->chains[row]);
+	else
+		csv_empty(csv);
+	csv_u64(csv, stack);
+	err = csv_report_stack(csv, &subject, stack, &page->scratch);
+	csv_end_row(csv);
+	return err;
+}
+
+static void end_csv(struct page *page)
+{
+}
+
+static const struct format json_format = {begin_json, put_block, end_json};
+static const struct format raw_format = {begin_raw, put_addresses, end_raw};
+static const struct format csv_format = {begin_csv, put_csv, end_csv};
+
 static struct err *make_page(void *state, struct buf *buf, bool *done)
 {
 	struct page *page = state;
-	struct json_writer *json = &page->json;
 	struct err *err = NULL;
 	uint64_t row;
 
-	if (!page->begun) {
-		json_init(json, buf, false);
-		if (!page->raw) {
-			json_object(json);
-			json_key(json, "allocations");
-		}
-		json_array(json);
-		page->begun = true;
-	}
+	if (!page->begun)
+		page->format->begin(page, buf);
+	page->begun = true;
 	dataset_lock(page->dataset);
 	while (!err && buf->size < BODY_PIECE && !*done) {
 		if (!rows_next(&page->rows, &row))
 			*done = true;
-		else if (page->raw)
-			err = put_addresses(json, page, row);
 		else
-			err = put_block(json, page, row);
+			err = page->format->put(page, row);
 	}
 	dataset_unlock(page->dataset);
-	if (*done) {
-		json_end(json);
-		if (!page->raw) {
-			json_field_u64(json, "total_count", page->selection->count);
-			json_end(json);
-		}
-	}
+	if (*done)
+		page->format->end(page);
 	return err;
 }
 
-/* Whether jemalloc serves the program, as a library. Within a program nothing tells it. */
-static bool has_jemalloc(const struct recording *recording)
-{
-	uint32_t count;
-	const struct recorded_module *modules = recording_modules(recording, &count);
-
-	if (recording_facts(recording)->allocator != TRACE_ALLOCATOR_OTHER)
-		return false;
-	for (uint32_t i = 0; i < count; i++)
-		if (strncmp(file_name(modules[i].path), "libjemalloc", 11) == 0)
-			return true;
-	return false;
-}
-
-static struct err *answer(struct request *request, struct reply *reply, bool raw)
+static struct err *answer(struct request *request, struct reply *reply, const struct format *format)
 {
 	struct selection *selection = NULL;
 	const uint32_t *chains = NULL;
@@ -250,9 +321,9 @@ static struct err *answer(struct request *request, struct reply *reply, bool raw
 	err = request_select(request, reply, &selection);
 	if (!err && selection)
 		err = rows_begin(request, selection, &rows);
-	if (!err && rows.left && !raw && !request->dataset->facts->live)
+	if (!err && rows.left && format != &raw_format && !request->dataset->facts->live)
 		err = recording_block_chains(request->dataset->recording, &chains);
-	if (!err && chains)
+	if (!err && chains && format == &json_format)
 		err = recording_chain_places(request->dataset->recording, &places);
 	dataset_unlock(request->dataset);
 	if (!err && !selection)
@@ -269,20 +340,26 @@ static struct err *answer(struct request *request, struct reply *reply, bool raw
 		.rows = rows,
 		.chains = chains,
 		.places = places,
-		.jemalloc = has_jemalloc(request->dataset->recording),
+		.jemalloc = jemalloc_serves(request->dataset->recording),
 		.form = request_stack_form(request),
 		.strip = request_strips(request),
-		.raw = raw,
+		.format = format,
+		.scratch = BUF_EMPTY,
 	};
 	return reply_pieces(reply, make_page, page, drop_page);
 }
 
 struct err *route_allocations(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, false);
+	return answer(request, reply, &json_format);
 }
 
 struct err *route_raw_allocations(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, true);
+	return answer(request, reply, &raw_format);
+}
+
+struct err *route_allocations_csv(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, &csv_format);
 }

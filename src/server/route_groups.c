@@ -5,13 +5,15 @@
 #include "server/route.h"
 #include "server/selection.h"
 
-/* The choices of sort_by: each of these for the matching allocations, then each for all. */
+/* The choices of sort_by: each of these for the matching allocations, then each for all … */
 enum { FIRST, LAST, INTERVAL, CALLS, LEAKED, SIZE, KEYS };
+#define MOST (2 * KEYS) /* … and when all of a group had most live */
 
 struct groups {
 	struct dataset *dataset;
 	struct selection *selection;
 	const struct site_sums *matched, *all;
+	const uint64_t *most_ns;
 	uint32_t *sites; /* in the order asked for, those of all pages */
 	uint64_t count;
 	uint64_t at, end; /* the page */
@@ -31,9 +33,24 @@ static void drop_groups(void *state)
 	free(groups);
 }
 
-static void put_sums(struct json_writer *json, const char *key, const struct site_sums *sums,
-		     const struct recording_facts *facts)
+/* Null without scripts, and of what has no blocks. */
+static void put_nulls(struct json_writer *json, const char *const *keys, size_t count)
 {
+	for (size_t i = 0; i < count; i++) {
+		json_key(json, keys[i]);
+		json_null(json);
+	}
+}
+
+/* most_ns: SITE_USAGE_NEVER: not known, as of matching ones alone. */
+static void put_sums(struct json_writer *json, const char *key, const struct site_sums *sums,
+		     uint64_t most_ns, const struct recording_facts *facts)
+{
+	static const char *const graphs[] = {"graph_preview_url", "graph_url"};
+	static const char *const most[] = {"max_total_usage_first_seen_at",
+					   "max_total_usage_first_seen_at_relative",
+					   "max_total_usage_first_seen_at_relative_p"};
+
 	json_key(json, key);
 	json_object(json);
 	json_field_u64(json, "size", sums->size);
@@ -44,6 +61,11 @@ static void put_sums(struct json_writer *json, const char *key, const struct sit
 	rest_json_field_time(json, "interval", sums->span.last_ns - sums->span.first_ns);
 	json_field_u64(json, "leaked_count", sums->leaked);
 	json_field_u64(json, "allocated_count", sums->calls);
+	put_nulls(json, graphs, 2);
+	if (most_ns == SITE_USAGE_NEVER)
+		put_nulls(json, most, 3);
+	else
+		rest_json_field_moment(json, most[0], most_ns, facts);
 	json_end(json);
 }
 
@@ -53,8 +75,9 @@ static struct err *put_group(struct json_writer *json, const struct groups *grou
 	struct err *err;
 
 	json_object(json);
-	put_sums(json, "all", &groups->all[site], groups->dataset->facts);
-	put_sums(json, "only_matched", &groups->matched[site], groups->dataset->facts);
+	put_sums(json, "all", &groups->all[site], groups->most_ns[site], groups->dataset->facts);
+	put_sums(json, "only_matched", &groups->matched[site], SITE_USAGE_NEVER,
+		 groups->dataset->facts);
 	json_field_u64(json, "backtrace_id", stack);
 	json_key(json, "backtrace");
 	err = dataset_put_stack(groups->dataset, json, stack, groups->strip);
@@ -105,6 +128,7 @@ static struct err *make_groups(void *state, struct buf *buf, bool *done)
 
 struct sort {
 	const struct site_sums *sums;
+	const uint64_t *most_ns;
 	unsigned int key;
 };
 
@@ -123,6 +147,8 @@ static uint64_t key_of(const struct sort *sort, uint32_t site)
 		return sums->calls;
 	case LEAKED:
 		return sums->leaked;
+	case MOST:
+		return sort->most_ns[site];
 	default:
 		return sums->size;
 	}
@@ -144,7 +170,8 @@ static struct err *sort_groups(const struct request *request, struct groups *gro
 	unsigned int choice = request->choices[PARAMETER_GROUP_SORT];
 	struct sort sort = {
 		.sums = choice < KEYS ? groups->matched : groups->all,
-		.key = choice % KEYS,
+		.most_ns = groups->most_ns,
+		.key = choice == MOST ? MOST : choice % KEYS,
 	};
 	uint32_t count;
 
@@ -156,7 +183,7 @@ static struct err *sort_groups(const struct request *request, struct groups *gro
 		if (groups->matched[i].calls)
 			groups->sites[groups->count++] = i;
 	qsort_r(groups->sites, groups->count, sizeof(*groups->sites), compare, &sort);
-	if (!request_descends(request, sort.key != FIRST && sort.key != LAST))
+	if (!request_descends(request, sort.key != FIRST && sort.key != LAST && sort.key != MOST))
 		return NULL;
 	for (uint64_t i = 0; i < groups->count / 2; i++) {
 		uint32_t site = groups->sites[i];
@@ -175,6 +202,8 @@ static struct err *fill(struct request *request, struct reply *reply, struct gro
 	if (err || !groups->selection)
 		return err;
 	err = dataset_sums(groups->dataset, &groups->all);
+	if (!err && !groups->bare)
+		err = dataset_most(groups->dataset, &groups->most_ns);
 	if (!err)
 		err = selection_sums(groups->dataset, groups->selection, &groups->matched);
 	return err ? err : sort_groups(request, groups);

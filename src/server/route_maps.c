@@ -1,23 +1,26 @@
-/* /maps: the mappings that the program made itself, as bytehound has them since 0.9. */
+/* /maps and /export/maps.csv: the mappings that the program made itself, as bytehound has them
+ * since 0.9. */
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "analysis/views/map_lives.h"
-#include "server/rest_json.h"
+#include "analysis/filter/filter_maps.h"
+#include "analysis/views/jemalloc.h"
+#include "hosted/cleanup.h"
+#include "report/csv/csv_report.h"
+#include "server/map_json.h"
 #include "server/route.h"
 
 /* The choices of sort_by. */
 enum { BY_TIME, BY_ADDRESS, BY_SIZE, BY_PEAK };
 
+/* The choices of readable and others. */
+enum map_wanted { WANT_ALL, WANT_TRUE, WANT_FALSE };
+
 struct maps {
-	struct dataset *dataset;
-	const struct mapping_operation *operations;
-	struct map_life *lives;
-	uint32_t *order; /* of lives */
+	struct map_page page;
+	uint32_t *order; /* those that match */
 	uint64_t count;
 	uint64_t at, end; /* the page */
-	enum stack_form form;
-	bool strip;
 	bool begun;
 	struct json_writer json;
 };
@@ -26,71 +29,10 @@ static void drop_maps(void *state)
 {
 	struct maps *maps = state;
 
-	dataset_release(maps->dataset);
-	free(maps->lives);
+	map_lives_deinit(&maps->page.lives);
+	dataset_release(maps->page.dataset);
 	free(maps->order);
 	free(maps);
-}
-
-/* Writes a call: when, by whom, and from where. */
-static struct err *put_source(struct json_writer *json, const struct maps *maps, uint32_t operation)
-{
-	const struct mapping_operation *call = &maps->operations[operation];
-	struct err *err;
-
-	json_key(json, "source");
-	json_object(json);
-	rest_json_field_moment(json, "timestamp", call->time_ns, maps->dataset->facts);
-	rest_json_field_thread(json, maps->dataset->recording, call->thread);
-	json_field_u64(json, "backtrace_id", call->stack);
-	err = dataset_field_stack(maps->dataset, json, call->stack, maps->form, maps->strip);
-	json_end(json);
-	return err;
-}
-
-static struct err *put_end(struct json_writer *json, const struct maps *maps, uint32_t gone)
-{
-	struct err *err;
-
-	json_key(json, "deallocation");
-	if (gone == RECORDING_NONE) {
-		json_null(json);
-		return NULL;
-	}
-	json_object(json);
-	rest_json_field_time(json, "timestamp",
-			     maps->dataset->facts->start_realtime_ns +
-				     maps->operations[gone].time_ns);
-	err = put_source(json, maps, gone);
-	json_end(json);
-	return err;
-}
-
-static struct err *put_map(struct json_writer *json, const struct maps *maps, uint32_t number)
-{
-	const struct map_life *life = &maps->lives[number];
-	const struct mapping_operation *made = &maps->operations[life->made];
-	struct err *err;
-
-	json_object(json);
-	json_field_u64(json, "id", number);
-	rest_json_field_address(json, "address", life->address);
-	rest_json_field_moment(json, "timestamp", made->time_ns, maps->dataset->facts);
-	json_field_u64(json, "size", life->length);
-	json_field_u64(json, "left", life->left);
-	err = put_source(json, maps, life->made);
-	if (!err)
-		err = put_end(json, maps, life->gone);
-	rest_json_field_access(json, made);
-	json_field_bool(json, "is_shared", made->flags & MAP_SHARED);
-	json_field_text(json, "name", made->fd < 0 ? "" : "file");
-	json_field_u64(json, "peak_rss", 0);
-	json_key(json, "graph_preview_url");
-	json_null(json);
-	json_key(json, "graph_url");
-	json_null(json);
-	json_end(json);
-	return err;
 }
 
 static struct err *make_maps(void *state, struct buf *buf, bool *done)
@@ -106,10 +48,10 @@ static struct err *make_maps(void *state, struct buf *buf, bool *done)
 		json_array(json);
 		maps->begun = true;
 	}
-	dataset_lock(maps->dataset);
+	dataset_lock(maps->page.dataset);
 	while (!err && buf->size < BODY_PIECE && maps->at < maps->end)
-		err = put_map(json, maps, maps->order[maps->at++]);
-	dataset_unlock(maps->dataset);
+		err = map_json_put(json, &maps->page, maps->order[maps->at++]);
+	dataset_unlock(maps->page.dataset);
 	if (maps->at == maps->end) {
 		json_end(json);
 		json_field_u64(json, "total_count", maps->count);
@@ -117,6 +59,103 @@ static struct err *make_maps(void *state, struct buf *buf, bool *done)
 		*done = true;
 	}
 	return err;
+}
+
+static struct err *put_csv(struct csv_writer *csv, const struct map_page *page, uint32_t number,
+			   struct buf *scratch)
+{
+	const struct map_life *life = &page->lives.items[number];
+	const struct mapping_operation *made = &page->operations[life->made];
+	const struct report_subject subject = {.recording = page->dataset->recording,
+					       .symbolized = page->dataset->symbolized};
+	uint32_t count;
+	const struct recorded_thread *threads = recording_threads(subject.recording, &count);
+	struct err *err;
+
+	csv_u64(csv, number);
+	csv_u64(csv, life->address);
+	csv_u64(csv, life->length);
+	csv_u64(csv, life->left);
+	csv_u64(csv, made->time_ns);
+	if (life->gone == RECORDING_NONE)
+		csv_empty(csv);
+	else
+		csv_u64(csv, page->operations[life->gone].time_ns);
+	if (made->thread < count)
+		csv_u64(csv, threads[made->thread].tid);
+	else
+		csv_empty(csv);
+	csv_u64(csv, !!(made->protection & PROT_READ));
+	csv_u64(csv, !!(made->protection & PROT_WRITE));
+	csv_u64(csv, !!(made->protection & PROT_EXEC));
+	csv_u64(csv, !!(made->flags & MAP_SHARED));
+	csv_text(csv, made->fd < 0 ? NULL : "file");
+	csv_u64(csv, made->stack);
+	err = csv_report_stack(csv, &subject, made->stack, scratch);
+	csv_end_row(csv);
+	return err;
+}
+
+/* There are few mappings: the file is made as a whole. */
+static struct err *write_csv(struct maps *maps, struct reply *reply)
+{
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY, scratch = BUF_EMPTY;
+	struct csv_writer csv = {.buf = &buf};
+	struct err *err = NULL;
+
+	csv_words(&csv, "id address size left made_ns gone_ns thread readable writable executable "
+			"shared name backtrace_id " CSV_REPORT_STACK);
+	dataset_lock(maps->page.dataset);
+	while (!err && maps->at < maps->end)
+		err = put_csv(&csv, &maps->page, maps->order[maps->at++], &scratch);
+	dataset_unlock(maps->page.dataset);
+	return err ? err : reply_whole(reply, &buf);
+}
+
+static bool is_wanted(const struct request *request, enum parameter_id id, bool value)
+{
+	unsigned int wanted = request->choices[id];
+
+	return wanted == WANT_ALL || (wanted == WANT_TRUE) == value;
+}
+
+/* By what is no condition of filter.def. As in bytehound neither bound of peak_rss is inclusive. */
+static bool has_kind(const struct request *request, const struct recording *recording,
+		     const struct mapping_operation *made)
+{
+	return is_wanted(request, PARAMETER_MAP_READABLE, made->protection & PROT_READ) &&
+	       is_wanted(request, PARAMETER_MAP_WRITABLE, made->protection & PROT_WRITE) &&
+	       is_wanted(request, PARAMETER_MAP_EXECUTABLE, made->protection & PROT_EXEC) &&
+	       is_wanted(request, PARAMETER_MAP_JEMALLOC,
+			 jemalloc_called(recording, made->stack)) &&
+	       is_wanted(request, PARAMETER_MAP_BYTEHOUND, false) &&
+	       !request->given[PARAMETER_MAP_PEAK_MIN] &&
+	       (!request->given[PARAMETER_MAP_PEAK_MAX] ||
+		request->numbers[PARAMETER_MAP_PEAK_MAX] > 0);
+}
+
+/* Puts the mappings that are asked for into maps->order. Call it under the lock. */
+static struct err *choose(struct request *request, struct reply *reply, struct maps *maps)
+{
+	cleanup(filter_match_deinit) struct filter_match match = {0};
+	const struct recording *recording = maps->page.dataset->recording;
+	const struct map_lives *lives = &maps->page.lives;
+	bool one = request->given[PARAMETER_MAP_ID];
+	struct err *err = filter_maps(request->filter, recording, maps->page.dataset->symbolized,
+				      lives, &match);
+
+	if (err)
+		return reply_refuse_err(reply, err);
+	maps->order = malloc((lives->count + 1) * sizeof(*maps->order));
+	if (!maps->order)
+		return err_no_memory();
+	for (uint32_t i = 0; i < lives->count; i++)
+		if (one ? i == request->numbers[PARAMETER_MAP_ID]
+			: (match.words[i / 64] >> i % 64 & 1) &&
+				    has_kind(request, recording,
+					     &maps->page.operations[lives->items[i].made]))
+			maps->order[maps->count++] = i;
+	return NULL;
 }
 
 struct sort {
@@ -142,24 +181,31 @@ static int compare(const void *left, const void *right, void *argument)
 	return (a > b) - (a < b);
 }
 
-static struct err *sort_maps(const struct request *request, struct maps *maps)
+static void sort_maps(const struct request *request, struct maps *maps)
 {
-	struct sort sort = {maps->lives, request->choices[PARAMETER_MAP_SORT]};
-	bool descends = request_descends(request, sort.by == BY_SIZE || sort.by == BY_PEAK);
+	struct sort sort = {maps->page.lives.items, request->choices[PARAMETER_MAP_SORT]};
 
-	maps->order = malloc((maps->count + 1) * sizeof(*maps->order));
-	if (!maps->order)
-		return err_no_memory();
-	for (uint32_t i = 0; i < maps->count; i++)
-		maps->order[i] = i;
 	qsort_r(maps->order, maps->count, sizeof(*maps->order), compare, &sort);
-	for (uint64_t i = 0; descends && i < maps->count / 2; i++) {
+	if (!request_descends(request, sort.by == BY_SIZE || sort.by == BY_PEAK))
+		return;
+	for (uint64_t i = 0; i < maps->count / 2; i++) {
 		uint32_t number = maps->order[i];
 
 		maps->order[i] = maps->order[maps->count - 1 - i];
 		maps->order[maps->count - 1 - i] = number;
 	}
-	return NULL;
+}
+
+static struct err *find(struct request *request, struct reply *reply, struct maps *maps)
+{
+	struct err *err = map_lives_create(maps->page.dataset->recording, &maps->page.lives);
+
+	if (err)
+		return err;
+	dataset_lock(maps->page.dataset);
+	err = choose(request, reply, maps);
+	dataset_unlock(maps->page.dataset);
+	return err;
 }
 
 struct err *route_maps(struct request *request, struct reply *reply)
@@ -167,22 +213,32 @@ struct err *route_maps(struct request *request, struct reply *reply)
 	struct maps *maps = calloc(1, sizeof(*maps));
 	struct err *err;
 	uint32_t operations;
-	size_t count = 0;
 
 	if (!maps)
 		return err_no_memory();
-	maps->dataset = dataset_hold(request->dataset);
-	maps->operations = recording_mappings(maps->dataset->recording, &operations);
-	maps->form = request_stack_form(request);
-	maps->strip = request_strips(request);
-	err = map_lives_create(maps->dataset->recording, &maps->lives, &count);
-	maps->count = count;
-	if (!err)
-		err = sort_maps(request, maps);
-	if (err) {
+	maps->page = (struct map_page){
+		.dataset = dataset_hold(request->dataset),
+		.operations = recording_mappings(request->dataset->recording, &operations),
+		.form = request_stack_form(request),
+		.strip = request_strips(request),
+		.regions = request->choices[PARAMETER_MAP_REGIONS] == 1,
+		.history = request->choices[PARAMETER_MAP_HISTORY] == 1,
+	};
+	err = find(request, reply, maps);
+	if (err || reply->status) {
 		drop_maps(maps);
 		return err;
 	}
+	sort_maps(request, maps);
 	request_page(request, maps->count, &maps->at, &maps->end);
-	return reply_pieces(reply, make_maps, maps, drop_maps);
+	if (request->route->answer == route_maps)
+		return reply_pieces(reply, make_maps, maps, drop_maps);
+	err = write_csv(maps, reply);
+	drop_maps(maps);
+	return err;
+}
+
+struct err *route_maps_csv(struct request *request, struct reply *reply)
+{
+	return route_maps(request, reply);
 }

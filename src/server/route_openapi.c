@@ -126,8 +126,9 @@ static void put_parameters(struct json_writer *json, const struct route *route)
 		if (own[i].group & route->groups)
 			put_parameter(json, own[i].name, "query", own[i].text, own[i].value,
 				      own[i].choices);
-	for (size_t i = 0; i < filters && route->groups & ROUTE_FILTER; i++)
-		put_condition_reference(json, conditions[i].name);
+	for (size_t i = 0; i < filters; i++)
+		if (route_has_condition(route, i))
+			put_condition_reference(json, conditions[i].name);
 	if (route->groups & ROUTE_CHANGE)
 		put_condition_reference(json, BEFORE);
 	json_end(json);
@@ -198,6 +199,8 @@ struct err *route_openapi(struct request *request, struct reply *reply)
 	json_key(&json, "paths");
 	json_object(&json);
 	for (size_t i = 0; i < count; i++) {
+		if (all[i].groups & ROUTE_SCRIPTS)
+			continue; // has no answer
 		put_path(&json, &scratch, all[i].path);
 		put_route(&json, &all[i]);
 	}

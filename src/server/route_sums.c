@@ -1,4 +1,4 @@
-/* /sums: what matching allocations come to, by one key or two, as columns. */
+/* /sums and /export/sums.csv: what matching allocations come to, by one key or two. */
 #include <microhttpd.h>
 #include <stddef.h>
 #include <string.h>
@@ -248,9 +248,9 @@ static struct err *draw(struct reply *reply, struct asked *asked)
 	return series_create_of(asked->dataset->recording, &query, groups, count, &asked->series);
 }
 
-static struct err *put(struct json_writer *json, const struct asked *asked)
+static struct sums_page page_of(const struct asked *asked)
 {
-	struct sums_page page = {
+	return (struct sums_page){
 		.recording = asked->dataset->recording,
 		.symbolized = asked->dataset->symbolized,
 		.keys = asked->keys,
@@ -262,12 +262,44 @@ static struct err *put(struct json_writer *json, const struct asked *asked)
 		.shapes = asked->shapes,
 		.chains = asked->chains,
 	};
+}
+
+static struct err *put(struct json_writer *json, const struct asked *asked)
+{
+	struct sums_page page = page_of(asked);
 	struct err *err;
 
 	dataset_lock(asked->dataset);
 	err = sums_json_put(json, &page);
 	dataset_unlock(asked->dataset);
 	return err;
+}
+
+static struct err *add(struct sums_csv *csv, const char *side, const struct asked *asked)
+{
+	struct sums_page page = page_of(asked);
+	struct err *err;
+
+	dataset_lock(asked->dataset);
+	err = sums_csv_add(csv, side, &page);
+	dataset_unlock(asked->dataset);
+	return err;
+}
+
+/* Writes the page in the form that the route has. */
+static struct err *write_page(const struct request *request, const struct asked *asked,
+			      struct buf *buf)
+{
+	cleanup(sums_csv_deinit) struct sums_csv csv = {0};
+	struct json_writer json;
+	struct err *err;
+
+	if (request->route->answer == route_sums) {
+		json_init(&json, buf, false);
+		return put(&json, asked);
+	}
+	err = add(&csv, NULL, asked);
+	return err ? err : sums_csv_write(&csv, buf);
 }
 
 /* What each row has of its own blocks is not made of pairs, nor of inclusive rows. */
@@ -331,7 +363,6 @@ static struct err *answer(const struct request *request, struct reply *reply, st
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	enum sums_order order = order_of(request);
 	bool ascending = order == SUMS_FIRST || order == SUMS_LAST || order == SUMS_KEY;
-	struct json_writer json;
 	uint64_t first = 0;
 	struct err *err;
 
@@ -346,8 +377,7 @@ static struct err *answer(const struct request *request, struct reply *reply, st
 		err = chain(asked);
 	if (err || reply->status)
 		return err;
-	json_init(&json, &buf, false);
-	err = put(&json, asked);
+	err = write_page(request, asked, &buf);
 	return err ? err : reply_whole(reply, &buf);
 }
 
@@ -374,40 +404,64 @@ static struct err *check_change(const struct request *request, struct reply *rep
 	return NULL;
 }
 
-/* Makes the page of both sides, and writes it. */
-static struct err *put_change(const struct request *request, struct reply *reply,
-			      struct asked asked[DIFF_SIDES], const struct sums_change *change,
-			      struct json_writer *json)
+/* Makes the page of both sides. */
+static struct err *take_change(const struct request *request, struct reply *reply,
+			       struct asked asked[DIFF_SIDES], struct sums_change_page *page)
 {
-	struct sums_change_page page = {.change = change};
 	uint64_t first = 0;
-	struct err *err = take_page(request, reply, change->count, &first, &page.count);
+	struct err *err = take_page(request, reply, page->change->count, &first, &page->count);
 
 	for (int i = 0; !err && !reply->status && i < DIFF_SIDES; i++) {
-		asked[i].rows = change->rows[i] + first;
-		asked[i].count = page.count;
-		asked[i].sums->count = change->count;
-		page.sides[i] = (struct sums_side){asked[i].sums, &asked[i].query};
-		page.rows[i] = asked[i].rows;
+		asked[i].rows = page->change->rows[i] + first;
+		asked[i].count = page->count;
+		asked[i].sums->count = page->change->count;
+		page->sides[i] = (struct sums_side){asked[i].sums, &asked[i].query};
+		page->rows[i] = asked[i].rows;
 		err = draw(reply, &asked[i]);
 		if (!err && !reply->status)
 			err = judge(&asked[i]);
 		if (!err && !reply->status)
 			err = chain(&asked[i]);
 	}
-	if (err || reply->status)
-		return err;
-	json_object(json);
-	json_key(json, "before");
-	err = put(json, &asked[DIFF_BEFORE]);
-	json_key(json, "after");
+	return err;
+}
+
+static struct err *put_change(const struct asked asked[DIFF_SIDES],
+			      const struct sums_change_page *page, struct buf *buf)
+{
+	struct json_writer json;
+	struct err *err;
+
+	json_init(&json, buf, false);
+	json_object(&json);
+	json_key(&json, "before");
+	err = put(&json, &asked[DIFF_BEFORE]);
+	json_key(&json, "after");
 	if (!err)
-		err = put(json, &asked[DIFF_AFTER]);
+		err = put(&json, &asked[DIFF_AFTER]);
 	if (err)
 		return err;
-	sums_json_field_change(json, &page);
-	json_end(json);
+	sums_json_field_change(&json, page);
+	json_end(&json);
 	return NULL;
+}
+
+/* Writes a page of a difference in the form that the route has. */
+static struct err *write_change(const struct request *request, const struct asked asked[DIFF_SIDES],
+				const struct sums_change_page *page, struct buf *buf)
+{
+	cleanup(sums_csv_deinit) struct sums_csv csv = {0};
+	struct err *err;
+
+	if (request->route->answer == route_sums)
+		return put_change(asked, page, buf);
+	err = add(&csv, "before", &asked[DIFF_BEFORE]);
+	if (!err)
+		err = add(&csv, "after", &asked[DIFF_AFTER]);
+	if (err)
+		return err;
+	sums_csv_add_change(&csv, page);
+	return sums_csv_write(&csv, buf);
 }
 
 static struct err *answer_change(const struct request *request, struct reply *reply,
@@ -419,16 +473,17 @@ static struct err *answer_change(const struct request *request, struct reply *re
 		{asked[DIFF_BEFORE].sums, &asked[DIFF_BEFORE].query},
 		{asked[DIFF_AFTER].sums, &asked[DIFF_AFTER].query},
 	};
-	struct json_writer json;
+	struct sums_change_page page = {.change = &change};
 	struct err *err = check_change(request, reply, &asked[DIFF_AFTER]);
 
 	if (err || reply->status)
 		return err;
 	err = sums_change_create(sides, order_of(request), request_descends(request, true),
 				 &change);
-	json_init(&json, &buf, false);
 	if (!err)
-		err = put_change(request, reply, asked, &change, &json);
+		err = take_change(request, reply, asked, &page);
+	if (!err && !reply->status)
+		err = write_change(request, asked, &page, &buf);
 	return err || reply->status ? err : reply_whole(reply, &buf);
 }
 
@@ -445,4 +500,9 @@ struct err *route_sums(struct request *request, struct reply *reply)
 	for (int i = 0; i < DIFF_SIDES; i++)
 		asked_deinit(&asked[i]);
 	return err;
+}
+
+struct err *route_sums_csv(struct request *request, struct reply *reply)
+{
+	return route_sums(request, reply);
 }

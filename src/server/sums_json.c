@@ -24,20 +24,13 @@ static void put_all(struct json_writer *json, const struct sums *sums)
 	json_end(json);
 }
 
-/* The groups that rows of the page have, each once, and of each row which of these it has. */
-struct page_keys {
-	uint32_t *groups;
-	uint32_t *indices; /* RECORDING_NONE: none */
-	uint32_t count;
-};
-
-static void page_keys_deinit(struct page_keys *keys)
+static void sums_keys_deinit(struct sums_keys *keys)
 {
 	free(keys->groups);
 	free(keys->indices);
 }
 
-static struct err *find_page_keys(const struct sums_page *page, size_t key, struct page_keys *keys)
+static struct err *find_page_keys(const struct sums_page *page, size_t key, struct sums_keys *keys)
 {
 	cleanup(map_deinit) struct map found = {0};
 
@@ -64,7 +57,7 @@ static struct err *find_page_keys(const struct sums_page *page, size_t key, stru
 	return NULL;
 }
 
-static void put_indices(struct json_writer *json, const char *key, const struct page_keys *keys,
+static void put_indices(struct json_writer *json, const char *key, const struct sums_keys *keys,
 			uint64_t count)
 {
 	json_key(json, key);
@@ -78,22 +71,31 @@ static void put_indices(struct json_writer *json, const char *key, const struct 
 	json_end(json);
 }
 
+static struct err *put_key(struct columns *columns, const struct sums_page *page, size_t key,
+			   struct sums_keys *keys)
+{
+	struct err *err = find_page_keys(page, key, keys);
+
+	columns->places = keys->indices;
+	if (!err)
+		err = group_json_put_table(columns, page->recording, page->symbolized,
+					   page->groups[key], keys->groups, keys->count);
+	columns->places = NULL;
+	return err;
+}
+
 static struct err *put_keys(struct json_writer *json, const struct sums_page *page)
 {
-	cleanup(page_keys_deinit) struct page_keys first = {0};
-	cleanup(page_keys_deinit) struct page_keys second = {0};
-	struct page_keys *keys[SUMS_KEYS] = {&first, &second};
+	cleanup(sums_keys_deinit) struct sums_keys first = {0};
+	cleanup(sums_keys_deinit) struct sums_keys second = {0};
+	struct sums_keys *keys[SUMS_KEYS] = {&first, &second};
+	struct columns columns = {.json = json};
 	struct err *err = NULL;
 
 	json_key(json, "keys");
 	json_array(json);
-	for (size_t i = 0; !err && i < page->keys; i++) {
-		err = find_page_keys(page, i, keys[i]);
-		if (!err)
-			err = group_json_put_table(json, page->recording, page->symbolized,
-						   page->groups[i], keys[i]->groups,
-						   keys[i]->count);
-	}
+	for (size_t i = 0; !err && i < page->keys; i++)
+		err = put_key(&columns, page, i, keys[i]);
 	if (err)
 		return err;
 	json_end(json);
@@ -102,48 +104,44 @@ static struct err *put_keys(struct json_writer *json, const struct sums_page *pa
 	return NULL;
 }
 
-#define COLUMN(key, member)                                                                        \
-	rest_json_field_column(json, key, &page->rows->member, sizeof(*page->rows), page->count)
-
-/* Writes a column by a function of each row, or null where `has` is false. */
+/* Writes a column: an expression of each row, or null where `has` is false. */
 #define OPTIONAL(key, has, value)                                                                  \
 	do {                                                                                       \
-		json_key(json, key);                                                               \
-		json_array(json);                                                                  \
+		columns_begin(columns, key);                                                       \
 		for (uint64_t i_ = 0; i_ < page->count; i_++) {                                    \
 			const struct sums_row *row = &page->rows[i_];                              \
                                                                                                    \
 			if (has)                                                                   \
-				json_u64(json, value);                                             \
+				columns_u64(columns, value);                                       \
 			else                                                                       \
-				json_null(json);                                                   \
+				columns_null(columns);                                             \
 		}                                                                                  \
-		json_end(json);                                                                    \
+		columns_end(columns);                                                              \
 	} while (0)
 
-static void put_columns(struct json_writer *json, const struct sums_page *page)
+#define COLUMN(name) OPTIONAL(#name, true, row->name)
+
+static void put_columns(struct columns *columns, const struct sums_page *page)
 {
-	COLUMN("bytes", bytes);
-	COLUMN("blocks", blocks);
-	COLUMN("leaked", leaked);
-	COLUMN("total", total);
-	COLUMN("calls", calls);
-	COLUMN("temporary", temporary);
-	COLUMN("slack", slack);
+	COLUMN(bytes);
+	COLUMN(blocks);
+	COLUMN(leaked);
+	COLUMN(total);
+	COLUMN(calls);
+	COLUMN(temporary);
+	COLUMN(slack);
 	OPTIONAL("own_peak", row->spans && !row->of_sites, row->own_peak);
-	json_key(json, "lifetimes");
-	json_object(json);
-	COLUMN("freed", freed);
+	columns_object(columns, "lifetimes", "lifetimes");
+	COLUMN(freed);
 	OPTIONAL("mean_ns", row->freed, sums_mean_life(row));
 	OPTIONAL("longest_ns", row->freed, row->longest_ns);
-	json_end(json);
+	columns_object_end(columns);
 	OPTIONAL("first", row->spans, row->first_ns);
 	OPTIONAL("last", row->spans, row->last_ns);
-	json_key(json, "growth");
-	json_array(json);
+	columns_begin(columns, "growth");
 	for (uint64_t i = 0; i < page->count; i++)
-		json_i64(json, sums_growth(page->sums, &page->rows[i]));
-	json_end(json);
+		columns_i64(columns, sums_growth(page->sums, &page->rows[i]));
+	columns_end(columns);
 }
 
 static void put_curves(struct json_writer *json, const struct sums_page *page)
@@ -256,7 +254,7 @@ struct err *sums_json_put(struct json_writer *json, const struct sums_page *page
 	err = put_keys(json, page);
 	if (err)
 		return err;
-	put_columns(json, page);
+	put_columns(&(struct columns){.json = json}, page);
 	put_curves(json, page);
 	put_shapes(json, page);
 	put_chains(json, page);
@@ -274,41 +272,82 @@ static const struct change_column {
 	{"total", SUMS_TOTAL}, {"calls", SUMS_CALLS},       {"temporary", SUMS_TEMPORARY},
 	{"slack", SUMS_SLACK}, {"own_peak", SUMS_OWN_PEAK}, {"growth", SUMS_GROWTH},
 };
+#define CHANGE_COLUMNS (sizeof(change_columns) / sizeof(change_columns[0]))
 
 static bool is_known(const struct sums_row *row, enum sums_order order)
 {
 	return order != SUMS_OWN_PEAK || !row->of_sites;
 }
 
+static void put_change(struct columns *columns, const struct sums_change_page *page,
+		       const struct change_column *column)
+{
+	columns_begin(columns, column->key);
+	for (uint64_t i = 0; i < page->count; i++) {
+		const struct sums_row *before = &page->rows[DIFF_BEFORE][i];
+		const struct sums_row *after = &page->rows[DIFF_AFTER][i];
+
+		if (is_known(before, column->order) && is_known(after, column->order))
+			columns_i64(columns,
+				    sums_change_of(page->sides, column->order, before, after));
+		else
+			columns_null(columns);
+	}
+	columns_end(columns);
+}
+
+static void put_changes(struct columns *columns, const struct sums_change_page *page)
+{
+	for (size_t i = 0; i < CHANGE_COLUMNS; i++)
+		put_change(columns, page, &change_columns[i]);
+}
+
 void sums_json_field_change(struct json_writer *json, const struct sums_change_page *page)
 {
-	const size_t columns = sizeof(change_columns) / sizeof(change_columns[0]);
-
 	json_key(json, "change");
 	json_object(json);
 	json_key(json, "all");
 	json_object(json);
-	for (size_t i = 0; i < columns && change_columns[i].order <= SUMS_SLACK; i++)
+	for (size_t i = 0; i < CHANGE_COLUMNS && change_columns[i].order <= SUMS_SLACK; i++)
 		json_field_i64(json, change_columns[i].key,
 			       sums_change_of(page->sides, change_columns[i].order,
 					      &page->sides[DIFF_BEFORE].sums->all,
 					      &page->sides[DIFF_AFTER].sums->all));
 	json_end(json);
-	for (size_t i = 0; i < columns; i++) {
-		enum sums_order order = change_columns[i].order;
-
-		json_key(json, change_columns[i].key);
-		json_array(json);
-		for (uint64_t j = 0; j < page->count; j++) {
-			const struct sums_row *before = &page->rows[DIFF_BEFORE][j];
-			const struct sums_row *after = &page->rows[DIFF_AFTER][j];
-
-			if (is_known(before, order) && is_known(after, order))
-				json_i64(json, sums_change_of(page->sides, order, before, after));
-			else
-				json_null(json);
-		}
-		json_end(json);
-	}
+	put_changes(&(struct columns){.json = json}, page);
 	json_end(json);
+}
+
+void sums_csv_deinit(struct sums_csv *csv)
+{
+	columns_deinit(&csv->columns);
+	for (size_t i = 0; i < sizeof(csv->keys) / sizeof(csv->keys[0]); i++)
+		sums_keys_deinit(&csv->keys[i]);
+}
+
+struct err *sums_csv_add(struct sums_csv *csv, const char *side, const struct sums_page *page)
+{
+	struct err *err = NULL;
+
+	if (side)
+		columns_object(&csv->columns, NULL, side);
+	for (size_t i = 0; !err && i < page->keys; i++)
+		err = put_key(&csv->columns, page, i, &csv->keys[csv->key_count++]);
+	put_columns(&csv->columns, page);
+	if (side)
+		columns_object_end(&csv->columns);
+	csv->rows = page->count;
+	return err;
+}
+
+void sums_csv_add_change(struct sums_csv *csv, const struct sums_change_page *page)
+{
+	columns_object(&csv->columns, NULL, "change");
+	put_changes(&csv->columns, page);
+	columns_object_end(&csv->columns);
+}
+
+struct err *sums_csv_write(const struct sums_csv *csv, struct buf *buf)
+{
+	return columns_write(&csv->columns, csv->rows, buf);
 }

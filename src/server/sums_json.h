@@ -1,4 +1,4 @@
-/* Sums by one key or two (analysis/sums/sums.h) as JSON: sums_table of answer.def. */
+/* Sums by one key or two (analysis/sums/sums.h) as JSON, sums_table of answer.def, and as CSV. */
 #ifndef MALLOW_SERVER_SUMS_JSON_H
 #define MALLOW_SERVER_SUMS_JSON_H
 
@@ -7,7 +7,7 @@
 #include "analysis/sums/sums.h"
 #include "analysis/sums/sums_change.h"
 #include "analysis/views/series.h"
-#include "hosted/json_writer.h"
+#include "server/columns.h"
 
 #define SUMS_KEYS 2
 
@@ -38,5 +38,30 @@ struct sums_change_page {
 
 /* Writes the field "change": sums_change of answer.def. */
 void sums_json_field_change(struct json_writer *json, const struct sums_change_page *page);
+
+/* The groups that rows of a page have, each once, and of each row which of these it has. */
+struct sums_keys {
+	uint32_t *groups;
+	uint32_t *indices; /* RECORDING_NONE: none */
+	uint32_t count;
+};
+
+/*
+ * The same columns as CSV, with their keys: those of a page, or of both sides of a difference and
+ * its changes. Zeroed: none.
+ */
+struct sums_csv {
+	struct columns columns;
+	struct sums_keys keys[DIFF_SIDES * SUMS_KEYS];
+	size_t key_count;
+	uint64_t rows;
+};
+
+void sums_csv_deinit(struct sums_csv *csv);
+/* Adds a page. side: what stands in front of its names; NULL: nothing. As sums_json_put(). */
+struct err *sums_csv_add(struct sums_csv *csv, const char *side, const struct sums_page *page);
+void sums_csv_add_change(struct sums_csv *csv, const struct sums_change_page *page);
+/* The only error: no memory. */
+struct err *sums_csv_write(const struct sums_csv *csv, struct buf *buf);
 
 #endif

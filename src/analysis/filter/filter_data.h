@@ -40,6 +40,9 @@ struct filter {
 	struct filter_condition conditions[FILTER_COUNT];
 };
 
+/* A match of all of so many blocks; its count is not set. */
+struct err *filter_match_create(uint64_t blocks, struct filter_match *ret);
+
 static inline bool filter_has(const struct filter *filter, enum filter_id id)
 {
 	return filter->conditions[id].name != NULL;

@@ -92,4 +92,17 @@ static inline void keep_range_32(struct filter_match *match, const uint32_t *col
 	}
 }
 
+/* Keeps what has the stack that a condition names. stacks: NULL: not recorded. */
+static inline void keep_stack(struct filter_match *match, const struct filter *filter,
+			      enum filter_id id, const uint32_t *stacks)
+{
+	uint64_t wanted = filter->conditions[id].number;
+
+	if (!filter_has(filter, id))
+		return;
+	if (!stacks || wanted >= RECORDING_NONE)
+		return keep_none(match);
+	KEEP(match, stacks[i] == wanted);
+}
+
 #endif

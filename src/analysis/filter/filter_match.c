@@ -4,10 +4,12 @@
 #include "analysis/blocks/block_temporary.h"
 #include "analysis/filter/filter_chains.h"
 #include "analysis/filter/filter_keep.h"
+#include "analysis/filter/filter_maps.h"
 #include "analysis/filter/filter_pools.h"
 #include "analysis/filter/filter_sites.h"
 #include "analysis/filter/filter_suppress.h"
 #include "analysis/filter/filter_times.h"
+#include "analysis/views/jemalloc.h"
 #include "hosted/cleanup.h"
 
 /* Keeps blocks whose column is the index of a 1 in marked. */
@@ -173,7 +175,7 @@ static struct err *keep_blocks(const struct filter *filter, const struct recordi
 			       struct filter_match *match)
 {
 	const struct block_columns *blocks = recording_blocks(recording);
-	struct err *err = filter_times(filter, recording, match);
+	struct err *err = filter_times(filter, recording, blocks, match);
 
 	if (!err)
 		err = keep_thread(match, filter, FILTER_THREAD, recording, blocks->thread);
@@ -192,7 +194,13 @@ static struct err *keep_blocks(const struct filter *filter, const struct recordi
 	keep_tag(match, filter, FILTER_MARKER, blocks->tag);
 	keep_flag(match, filter, FILTER_MMAPED, recording, TRACE_HEAP_MMAPPED, true);
 	keep_flag(match, filter, FILTER_ARENA, recording, TRACE_HEAP_NON_MAIN_ARENA, false);
+	keep_stack(match, filter, FILTER_DEALLOCATION_BACKTRACES, blocks->free_stack);
+	if (filter_has(filter, FILTER_JEMALLOC) &&
+	    jemalloc_serves(recording) != (filter->conditions[FILTER_JEMALLOC].number == 0))
+		keep_none(match);
 	err = keep_chains(match, filter, recording);
+	if (!err)
+		err = filter_from_map(filter, recording, match);
 	// Last, because it takes long for each block.
 	return err ? err : keep_pool(match, filter, recording);
 }
@@ -200,9 +208,18 @@ static struct err *keep_blocks(const struct filter *filter, const struct recordi
 /* Refuses conditions on what the recording cannot know. Without this they would match nothing. */
 static struct err *check_known(const struct filter *filter, const struct recording *recording)
 {
-	static const enum filter_id of_events[] = {FILTER_FREED_FROM,  FILTER_FREED_TO,
-						   FILTER_FREE_THREAD, FILTER_TEMPORARY,
-						   FILTER_ENTRY,       FILTER_CHAIN};
+	static const enum filter_id of_events[] = {
+		FILTER_FREED_FROM,
+		FILTER_FREED_TO,
+		FILTER_FREE_THREAD,
+		FILTER_TEMPORARY,
+		FILTER_ENTRY,
+		FILTER_CHAIN,
+		FILTER_DEALLOCATION_BACKTRACES,
+		FILTER_FROM_MAP,
+		FILTER_GROUP_MAX_TOTAL_USAGE_FIRST_SEEN_MIN,
+		FILTER_GROUP_MAX_TOTAL_USAGE_FIRST_SEEN_MAX,
+	};
 	const struct recording_facts *facts = recording_facts(recording);
 
 	for (size_t i = 0; facts->live && i < sizeof(of_events) / sizeof(of_events[0]); i++)
@@ -218,7 +235,7 @@ static struct err *check_known(const struct filter *filter, const struct recordi
 	return NULL;
 }
 
-static struct err *match_create(uint64_t blocks, struct filter_match *ret)
+struct err *filter_match_create(uint64_t blocks, struct filter_match *ret)
 {
 	uint64_t words = (blocks + 63) / 64;
 	struct filter_match match = {.blocks = blocks};
@@ -249,7 +266,7 @@ struct err *filter_match(const struct filter *filter, const struct recording *re
 
 	err = check_known(filter, recording);
 	if (!err)
-		err = match_create(blocks->count, &match);
+		err = filter_match_create(blocks->count, &match);
 	if (!err)
 		err = filter_sites(filter, recording, symbolized, &sites);
 	if (!err)

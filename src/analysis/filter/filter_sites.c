@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "analysis/blocks/site_usage.h"
 #include "analysis/filter/filter_stacks.h"
+#include "analysis/filter/filter_times.h"
 #include "hosted/cleanup.h"
 
 static bool whole_group_leaked(const struct filter *filter)
@@ -15,6 +17,12 @@ static bool has_interval(const struct filter *filter)
 {
 	return filter_has(filter, FILTER_GROUP_INTERVAL_MIN) ||
 	       filter_has(filter, FILTER_GROUP_INTERVAL_MAX);
+}
+
+static bool has_usage(const struct filter *filter)
+{
+	return filter_has(filter, FILTER_GROUP_MAX_TOTAL_USAGE_FIRST_SEEN_MIN) ||
+	       filter_has(filter, FILTER_GROUP_MAX_TOTAL_USAGE_FIRST_SEEN_MAX);
 }
 
 static bool has_sums(const struct filter *filter)
@@ -70,6 +78,42 @@ static struct err *keep_intervals(const struct filter *filter, const struct reco
 	return NULL;
 }
 
+/* By when a site had most bytes live. What was culled has no times. */
+static struct err *keep_usage(const struct filter *filter, const struct recording *recording,
+			      uint32_t count, uint8_t *sites)
+{
+	auto_free uint64_t *most_ns = NULL;
+	int64_t min = INT64_MIN, max = INT64_MAX;
+	bool set;
+	struct err *err = filter_moment(filter, recording,
+					FILTER_GROUP_MAX_TOTAL_USAGE_FIRST_SEEN_MIN, &set, &min);
+
+	if (!err)
+		err = filter_moment(filter, recording, FILTER_GROUP_MAX_TOTAL_USAGE_FIRST_SEEN_MAX,
+				    &set, &max);
+	if (!err)
+		err = site_usage_most(recording, &most_ns);
+	for (uint32_t i = 0; !err && i < count; i++)
+		sites[i] &= most_ns[i] != SITE_USAGE_NEVER && (int64_t)most_ns[i] >= min &&
+			    (int64_t)most_ns[i] <= max;
+	return err;
+}
+
+static struct err *keep_stacks(const struct filter *filter, const struct recording *recording,
+			       struct symbolized *symbolized, uint8_t *sites)
+{
+	auto_free uint32_t *stacks = NULL;
+	uint32_t count;
+	const struct site *all = recording_sites(recording, &count);
+
+	stacks = malloc(((size_t)count + 1) * sizeof(*stacks));
+	if (!stacks)
+		return err_no_memory();
+	for (uint32_t i = 0; i < count; i++)
+		stacks[i] = all[i].stack;
+	return filter_stacks(filter, recording, symbolized, stacks, count, sites);
+}
+
 struct err *filter_sites(const struct filter *filter, const struct recording *recording,
 			 struct symbolized *symbolized, uint8_t **ret)
 {
@@ -79,7 +123,8 @@ struct err *filter_sites(const struct filter *filter, const struct recording *re
 	uint32_t count;
 
 	*ret = NULL;
-	if (!filter_has_stacks(filter) && !has_interval(filter) && !has_sums(filter))
+	if (!filter_has_stacks(filter) && !has_interval(filter) && !has_sums(filter) &&
+	    !has_usage(filter))
 		return NULL;
 	all = recording_sites(recording, &count);
 	sites = malloc((size_t)count + 1);
@@ -89,9 +134,11 @@ struct err *filter_sites(const struct filter *filter, const struct recording *re
 		sites[i] = passes(filter, &all[i]);
 	if (has_interval(filter))
 		err = keep_intervals(filter, recording, count, sites);
+	if (!err && has_usage(filter))
+		err = keep_usage(filter, recording, count, sites);
 	// Last, because it names frames: only of sites that are left.
 	if (!err && filter_has_stacks(filter))
-		err = filter_stacks(filter, recording, symbolized, sites);
+		err = keep_stacks(filter, recording, symbolized, sites);
 	if (err)
 		return err;
 	*ret = steal(&sites);

@@ -187,33 +187,32 @@ static bool passes(const struct stacks *stacks, const struct verdict *verdict)
 	       verdict->lines <= filter->conditions[FILTER_BACKTRACE_DEPTH_MAX].number;
 }
 
-/* Clears the bytes of sites that are called after another function, or after none. */
-static struct err *keep_called(struct stacks *stacks, const struct site *all, uint32_t site_count,
-			       uint8_t *sites)
+/* Clears the bytes of stacks that are called after another function, or after none. */
+static struct err *keep_called(struct stacks *stacks, const uint32_t *all, uint32_t count,
+			       uint8_t *kept)
 {
 	struct err *err = NULL;
 
-	for (uint32_t i = 0; !err && i < site_count; i++) {
+	for (uint32_t i = 0; !err && i < count; i++) {
 		struct own_code code;
 		bool found = false;
 
-		if (!sites[i])
+		if (!kept[i])
 			continue;
-		err = own_code_of_stack(stacks->symbolized, all[i].stack, &code);
+		err = own_code_of_stack(stacks->symbolized, all[i], &code);
 		if (!err && code.frame)
 			err = search(stacks, CALLED_AFTER, code.frame->function, &found);
-		sites[i] = found;
+		kept[i] = found;
 	}
 	return err;
 }
 
-/* Clears the bytes of sites by the frames of their stacks. */
+/* Clears the bytes of stacks by their frames. */
 static struct err *keep_by_frames(struct stacks *stacks, const struct recording *recording,
-				  uint8_t *sites)
+				  const uint32_t *all, uint32_t count, uint8_t *kept)
 {
 	static const struct verdict empty = {0};
-	uint32_t site_count, node_count, frame_count;
-	const struct site *all = recording_sites(recording, &site_count);
+	uint32_t node_count, frame_count;
 	const struct stack_node *nodes = recording_stacks(recording, &node_count);
 	struct err *err;
 
@@ -222,25 +221,25 @@ static struct err *keep_by_frames(struct stacks *stacks, const struct recording 
 	stacks->nodes = calloc((size_t)node_count + 1, sizeof(*stacks->nodes));
 	if (!stacks->frames || !stacks->nodes)
 		return err_no_memory();
-	for (uint32_t i = 0; i < site_count; i++) {
-		uint32_t node = sites[i] ? all[i].stack : RECORDING_NONE;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t node = kept[i] ? all[i] : RECORDING_NONE;
 
 		for (; node != RECORDING_NONE && !stacks->nodes[node].flags;
 		     node = nodes[node].parent)
 			stacks->nodes[node].flags = WANTED;
 	}
 	err = judge_nodes(stacks, nodes, node_count);
-	for (uint32_t i = 0; !err && i < site_count; i++)
-		sites[i] &= passes(stacks, all[i].stack == RECORDING_NONE
-						   ? &empty
-						   : &stacks->nodes[all[i].stack]);
+	for (uint32_t i = 0; !err && i < count; i++)
+		kept[i] &=
+			passes(stacks, all[i] == RECORDING_NONE ? &empty : &stacks->nodes[all[i]]);
 	return err;
 }
 
 struct err *filter_stacks(const struct filter *filter, const struct recording *recording,
-			  struct symbolized *symbolized, uint8_t *sites)
+			  struct symbolized *symbolized, const uint32_t *stacks, uint32_t count,
+			  uint8_t *kept)
 {
-	cleanup(stacks_deinit) struct stacks stacks = {
+	cleanup(stacks_deinit) struct stacks judged = {
 		.filter = filter,
 		.symbolized = symbolized,
 		.searches_ns = SEARCHES_NS,
@@ -248,11 +247,11 @@ struct err *filter_stacks(const struct filter *filter, const struct recording *r
 			    filter_has(filter, FILTER_SOURCE_REGEX) ||
 			    filter_has(filter, FILTER_MODULE_REGEX),
 	};
-	uint32_t site_count;
-	const struct site *all = recording_sites(recording, &site_count);
 	struct err *err = NULL;
 
 	if (filter_has(filter, FILTER_ALLOCATED_BY))
-		err = keep_called(&stacks, all, site_count, sites);
-	return err || !filter_has_frames(filter) ? err : keep_by_frames(&stacks, recording, sites);
+		err = keep_called(&judged, stacks, count, kept);
+	return err || !filter_has_frames(filter)
+		       ? err
+		       : keep_by_frames(&judged, recording, stacks, count, kept);
 }

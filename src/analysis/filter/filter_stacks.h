@@ -8,10 +8,11 @@
 bool filter_has_stacks(const struct filter *filter);
 
 /*
- * sites: a byte for each site of the recording. Clears the bytes of sites whose stacks do not
- * match. Each name is matched once, then each frame, then each stack.
+ * stacks: innermost nodes, or RECORDING_NONE. kept: a byte for each of them; clears those of stacks
+ * that do not match. Each name is matched once, then each frame, then each stack.
  */
 struct err *filter_stacks(const struct filter *filter, const struct recording *recording,
-			  struct symbolized *symbolized, uint8_t *sites);
+			  struct symbolized *symbolized, const uint32_t *stacks, uint32_t count,
+			  uint8_t *kept);
 
 #endif

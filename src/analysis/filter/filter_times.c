@@ -38,12 +38,12 @@ static void at_least(uint64_t *min, int64_t bound)
 		*min = (uint64_t)bound;
 }
 
-/* Resolves the moment of a condition. *set: whether the filter has the condition. */
-static struct err *resolve(const struct filter *filter, const struct recording *recording,
-			   enum filter_id id, bool *set, int64_t *ret)
+struct err *filter_moment(const struct filter *filter, const struct recording *recording,
+			  enum filter_id id, bool *set, int64_t *ret)
 {
 	const struct filter_condition *condition = &filter->conditions[id];
-	bool end_of_second = id == FILTER_TO || id == FILTER_UNTIL || id == FILTER_FREED_TO;
+	bool end_of_second = id == FILTER_TO || id == FILTER_UNTIL || id == FILTER_FREED_TO ||
+			     id == FILTER_GROUP_MAX_TOTAL_USAGE_FIRST_SEEN_MAX;
 
 	*set = filter_has(filter, id);
 	if (!*set)
@@ -87,7 +87,7 @@ static struct err *find_moments(const struct filter *filter, const struct record
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
 		int64_t moment = 0;
 		bool set;
-		struct err *err = resolve(filter, recording, ids[i], &set, &moment);
+		struct err *err = filter_moment(filter, recording, ids[i], &set, &moment);
 
 		if (err)
 			return err;
@@ -129,18 +129,17 @@ static void find_lifetime(const struct filter *filter, uint64_t to, struct times
 }
 
 struct err *filter_times(const struct filter *filter, const struct recording *recording,
-			 struct filter_match *match)
+			 const struct block_columns *blocks, struct filter_match *match)
 {
-	const struct block_columns *blocks = recording_blocks(recording);
 	struct times times = {.allocated = RANGE_ALL, .freed = RANGE_ALL};
 	int64_t ends[2] = {INT64_MAX, INT64_MAX};
 	struct err *err = find_moments(filter, recording, &times);
 	bool to = false, until = false;
 
 	if (!err)
-		err = resolve(filter, recording, FILTER_TO, &to, &ends[0]);
+		err = filter_moment(filter, recording, FILTER_TO, &to, &ends[0]);
 	if (!err)
-		err = resolve(filter, recording, FILTER_UNTIL, &until, &ends[1]);
+		err = filter_moment(filter, recording, FILTER_UNTIL, &until, &ends[1]);
 	if (err)
 		return err;
 	if (times.none) {

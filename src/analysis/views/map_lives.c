@@ -14,12 +14,14 @@ struct piece {
 struct walk {
 	VEC(struct piece) pieces; /* by address; no two have a byte in common */
 	VEC(struct map_life) lives;
+	VEC(struct map_cut) cuts; /* in the order of time */
 };
 
 static void walk_deinit(struct walk *walk)
 {
 	vec_deinit(&walk->pieces);
 	vec_deinit(&walk->lives);
+	vec_deinit(&walk->cuts);
 }
 
 /* The first piece that ends behind an address. */
@@ -48,13 +50,17 @@ static bool insert(struct walk *walk, size_t at, struct piece piece)
 	return true;
 }
 
-static void lose(struct walk *walk, uint32_t life, uint64_t bytes, uint32_t operation)
+/* Takes [start, end) of a piece's life. false: no memory. */
+static bool lose(struct walk *walk, const struct piece *piece, uint64_t start, uint64_t end,
+		 uint32_t operation)
 {
-	struct map_life *lost = &walk->lives.items[life];
+	struct map_life *lost = &walk->lives.items[piece->life];
 
-	lost->left -= bytes;
+	lost->left -= end - start;
+	lost->cuts++;
 	if (!lost->left)
 		lost->gone = operation;
+	return vec_push(&walk->cuts, (struct map_cut){start, end - start, piece->life, operation});
 }
 
 /* Takes a range out of all pieces. false: no memory. */
@@ -69,22 +75,27 @@ static bool cut(struct walk *walk, uint64_t start, uint64_t end, uint32_t operat
 		struct piece behind = {end, piece->end, piece->life};
 		uint64_t last = piece->end < end ? piece->end : end;
 
-		lose(walk, piece->life, last - start, operation);
+		if (!lose(walk, piece, start, last, operation))
+			return false;
 		piece->end = start;
 		if (behind.start < behind.end)
 			return insert(walk, first + 1, behind);
 		next = ++first;
 	}
-	for (; next < walk->pieces.count && walk->pieces.items[next].end <= end; next++)
-		lose(walk, walk->pieces.items[next].life,
-		     walk->pieces.items[next].end - walk->pieces.items[next].start, operation);
+	for (; next < walk->pieces.count && walk->pieces.items[next].end <= end; next++) {
+		const struct piece *piece = &walk->pieces.items[next];
+
+		if (!lose(walk, piece, piece->start, piece->end, operation))
+			return false;
+	}
 	memmove(&walk->pieces.items[first], &walk->pieces.items[next],
 		(walk->pieces.count - next) * sizeof(walk->pieces.items[0]));
 	walk->pieces.count -= next - first;
 	if (first < walk->pieces.count && walk->pieces.items[first].start < end) {
 		struct piece *piece = &walk->pieces.items[first];
 
-		lose(walk, piece->life, end - piece->start, operation);
+		if (!lose(walk, piece, piece->start, end, operation))
+			return false;
 		piece->start = end;
 	}
 	return true;
@@ -136,8 +147,38 @@ static bool take(struct walk *walk, const struct mapping_operation *operation, u
 	}
 }
 
-struct err *map_lives_create(const struct recording *recording, struct map_life **ret,
-			     size_t *count)
+/* Puts the cuts of each life together. false: no memory. */
+static bool sort_cuts(struct walk *walk, struct map_cut **ret)
+{
+	struct map_cut *cuts = malloc((walk->cuts.count + 1) * sizeof(*cuts));
+	uint32_t first = 0;
+
+	if (!cuts)
+		return false;
+	for (size_t i = 0; i < walk->lives.count; i++) {
+		struct map_life *life = &walk->lives.items[i];
+
+		life->first_cut = first;
+		first += life->cuts;
+		life->cuts = 0;
+	}
+	for (size_t i = 0; i < walk->cuts.count; i++) {
+		struct map_life *life = &walk->lives.items[walk->cuts.items[i].life];
+
+		cuts[life->first_cut + life->cuts++] = walk->cuts.items[i];
+	}
+	*ret = cuts;
+	return true;
+}
+
+void map_lives_deinit(struct map_lives *lives)
+{
+	free(lives->items);
+	free(lives->cuts);
+	*lives = (struct map_lives){0};
+}
+
+struct err *map_lives_create(const struct recording *recording, struct map_lives *ret)
 {
 	cleanup(walk_deinit) struct walk walk = {0};
 	uint32_t operations;
@@ -146,7 +187,9 @@ struct err *map_lives_create(const struct recording *recording, struct map_life 
 	for (uint32_t i = 0; i < operations; i++)
 		if (!take(&walk, &all[i], i))
 			return err_no_memory();
-	*count = walk.lives.count;
-	*ret = steal(&walk.lives.items);
+	if (!sort_cuts(&walk, &ret->cuts))
+		return err_no_memory();
+	ret->count = walk.lives.count;
+	ret->items = steal(&walk.lives.items);
 	return NULL;
 }

@@ -58,7 +58,7 @@ class Block:
     def __init__(self, index, event, order, start, tid, thread):
         self.index, self.event, self.order = index, event, order
         self.time = event.time - start
-        self.freed = self.freed_order = self.freed_by = None
+        self.freed = self.freed_order = self.freed_by = self.freed_node = None
         self.temporary = False
         self.tid, self.thread = tid, thread
         self.before = self.after = None
@@ -107,6 +107,7 @@ class Blocks:
                 following = events[order + 1].time if order + 1 < len(events) else event.time
                 block.freed = min(event.time, following) - self.start
                 block.freed_order = order
+                block.freed_node = event.node if self.recording.header.free_stacks else None
                 if event.op != mallow_sums.IMPLICIT:
                     freeing = self.recording.threads[event.thread]
                     block.freed_by = (str(freeing.tid), freeing.name)
@@ -120,6 +121,37 @@ class Blocks:
                     block.before.after = block
             self.blocks.append(block)
             live[event.address] = last[event.thread] = block
+
+    def usage_peak(self, group):
+        """When its blocks had most usable bytes live, the first time."""
+        moves = [(block.order, block.event.usable, block.time) for block in group]
+        moves += [(block.freed_order, -block.event.usable, None) for block in group if block.freed is not None]
+        live, most, at = 0, -1, None
+        for _, change, time in sorted(moves, key=lambda move: move[0]):
+            live += change
+            if time is not None and live > most:
+                most, at = live, time
+        return at
+
+    def _mappings(self):
+        """[(time made, first page, end page, {page: time gone})] by the calls of the program."""
+        pages, mappings = {}, []
+        for fact in sorted(self.recording.facts, key=lambda fact: fact["time"]):
+            ranges = {"mmap": ("address", "length"), "munmap": ("address", "length"),
+                      "mremap": ("old_address", "old_length")}.get(fact["kind"])
+            if not ranges:
+                continue
+            time = fact["time"] - self.start
+            for start, length, made in [(*(fact[name] for name in ranges), fact["kind"] == "mmap"),
+                                        (fact["address"], fact["length"], True)][:2 if fact["kind"] == "mremap" else 1]:
+                spans = range(start // 4096, -(-(start + length) // 4096))
+                for page in spans:
+                    if page in pages:
+                        mappings[pages.pop(page)][3][page] = time
+                if made and spans:
+                    mappings.append((time, spans.start, spans.stop, {}))
+                    pages.update(dict.fromkeys(spans, len(mappings) - 1))
+        return mappings
 
     def _births(self):
         """(event, name of the pool) of all that pools handed out."""
@@ -161,11 +193,11 @@ class Blocks:
 
     def holds(self, block, name, text, conditions):
         if name.endswith(("_min", "_max")):
-            value, bound = self.measure(block, name[:-4], text)
+            value, bound = self.measure(block, name[:-4], text, name.endswith("_max"))
             return value >= bound if name.endswith("_min") else value <= bound
         return getattr(self, "from_" if name == "from" else name)(block, text, conditions)
 
-    def measure(self, block, name, text):
+    def measure(self, block, name, text, last):
         """(what the block has, what was asked for)"""
         never = float("inf")
         group = self.groups[self.stack(block)]
@@ -191,6 +223,8 @@ class Blocks:
         if name == "chain_lifetime":
             return never if chain[-1].freed is None else chain[-1].freed - chain[0].time, \
                 interval(text)
+        if name == "group_max_total_usage_first_seen":
+            return self.usage_peak(group), self.moment(text, last=last)
         if name == "group_allocations":
             return len(group), number(text)
         if name == "group_leaked_allocations":
@@ -244,6 +278,28 @@ class Blocks:
     def arena(self, block, text, _):
         return self.recording.header.allocator == GLIBC and \
             bool(block.event.flags & 2) == (text == "non_main")
+
+    def jemalloc(self, block, text, _):
+        serves = self.recording.header.allocator != GLIBC and any(
+            module["path"].rpartition("/")[2].startswith("libjemalloc") for module in self.recording.modules.values())
+        return serves == (text == "yes")
+
+    def deallocation_backtraces(self, block, text, _):
+        return block.freed_node == number(text)
+
+    def from_map(self, block, text, _):
+        """Within one mapping, of which the block's pages had not all been taken away together before."""
+        mappings = self._mappings()
+        if number(text) >= len(mappings):
+            return False
+        made, first, end, gone = mappings[number(text)]
+        own = range(block.event.address // 4096, -(-(block.event.address + max(block.event.size, 1)) // 4096))
+        if not any(first <= page < end for page in own) or block.time < made:
+            return False
+        if len(gone) == end - first and block.time >= max(gone.values()):
+            return False
+        times = {gone.get(page) for page in own}
+        return len(times) > 1 or times == {None} or block.time < times.pop()
 
     def thread(self, block, text, _):
         return text in (str(block.tid), block.thread)

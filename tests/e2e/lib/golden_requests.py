@@ -5,6 +5,11 @@ recordings are those of golden_recording.py; "shop" is the last one.
 """
 LAMP = bytes(range(0x20, 0x30)).hex()
 
+# What bytehound's web interface sends without effect.
+UNUSED = ("page=2&page_size=20&show_full_backtraces=true&group_allocations=true&generate_graphs=true"
+          "&allocated_after=50%&allocated_before=50%")
+UNSORTED = "&sort_by=size&order=dsc"
+
 TARGETS = {
     "list": ["/list"],
     "openapi": ["/openapi.json"],
@@ -21,13 +26,14 @@ TARGETS = {
         "/data/last/allocations?sort_by=slack&skip=1&count=2&stacks=none&order=asc",
         "/data/last/allocations?sort_by=size&skip=1&count=2&stacks=sites",
         "/data/last/allocations?chain=9",
+        "/data/last/allocations?jemalloc=yes&from_map=0&deallocation_backtraces=1&count=1&" + UNUSED,
         "/data/last/allocations?count=0",
         "/data/last/allocations?skip=18446744073709551615",
     ],
     "raw_allocations": [
         "/data/last/raw_allocations",
         "/data/last/raw_allocations?sort_by=size&order=dsc&skip=1&count=2",
-        "/data/last/raw_allocations?size_min=64G",
+        "/data/last/raw_allocations?size_min=64G&" + UNUSED,
     ],
     "allocation_groups": [
         "/data/last/allocation_groups",
@@ -37,14 +43,15 @@ TARGETS = {
         "/data/last/allocation_groups?sort_by=all.min_timestamp&order=asc&count=1",
         "/data/last/allocation_groups?lifetime=only_leaked&function_regex=grow|push_back"
         "&strip_template_args=true",
+        "/data/last/allocation_groups?sort_by=all.max_total_usage_first_seen_at&count=2&" + UNUSED,
         "/data/last/allocation_groups?size_max=0&count=0",
     ],
-    "backtraces": ["/data/last/backtraces", "/data/last/backtraces?lifetime=only_leaked&strip_template_args=true"],
+    "backtraces": ["/data/last/backtraces", "/data/last/backtraces?lifetime=only_leaked&strip_template_args=true&" + UNUSED + UNSORTED],
     "timeline_leaked": ["/data/last/timeline_leaked", f"/data/{LAMP}/timeline_leaked"],
     "timeline_maps": ["/data/last/timeline_maps"],
     "allocation_ascii_tree": ["/data/last/allocation_ascii_tree?" + query for query in (
         "", "strip_template_args=true&function_regex=push_back",
-        "lifetime=all&size_min=1000", "lifetime=only_leaked", "lifetime=only_temporary",
+        "lifetime=all&size_min=1000&" + UNUSED + UNSORTED, "lifetime=only_leaked", "lifetime=only_temporary",
         "lifetime=only_not_deallocated_in_current_range&to=40%",
         "lifetime=only_deallocated_in_current_range&to=40%",
         "lifetime=only_whole_group_leaked", "lifetime=only_chain_leaked",
@@ -61,12 +68,13 @@ TARGETS = {
         "backtrace_depth_min=5&backtrace_depth_max=5", "backtraces=2",
         "group_allocations_min=2&group_allocations_max=2",
         "group_leaked_allocations_min=1&group_leaked_allocations_max=50%",
-        "group_interval_min=2%&group_interval_max=5s", "chain_length_min=3&chain_length_max=3",
+        "group_interval_min=2%&group_interval_max=5s",
+        "group_max_total_usage_first_seen_min=2s", "group_max_total_usage_first_seen_max=2s", "chain_length_min=3&chain_length_max=3",
         "chain_lifetime_min=200ms&chain_lifetime_max=1s",
         "position_in_chain_min=1&position_in_chain_max=1", "first_size_min=64&first_size_max=64",
         "last_size_min=1000&last_size_max=1000")],
     "tree": ["/data/last/tree",
-             "/data/last/tree?lifetime=only_leaked&from=open",
+             "/data/last/tree?lifetime=only_leaked&from=open&" + UNUSED + UNSORTED,
              "/data/last/tree?function_regex=orders&strip_template_args=true",
              "/data/last/tree?size_min=64G"],
     "flame": ["/data/last/flame",
@@ -83,15 +91,15 @@ TARGETS = {
               "/data/last/flame?metric=leaked&to=6s&b.to=3s"],
     "backtrace": [f"/data/last/backtrace/{i}" for i in (0, 3, 5, 4294967295)] +
                  ["/data/last/backtrace/3?strip_template_args=true"],
-    "flamegraph": ["/data/last/export/flamegraph?lifetime=only_leaked",
-                   "/data/last/export/flamegraph/corner.svg?function_regex=orders",
+    "flamegraph": ["/data/last/export/flamegraph?lifetime=only_leaked&" + UNUSED + UNSORTED,
+                   "/data/last/export/flamegraph/corner.svg?function_regex=orders&" + UNUSED + UNSORTED,
                    "/data/last/export/flamegraph?size_min=64G"],
-    "flamegraph.pl": ["/data/last/export/flamegraph.pl",
-                      f"/data/{LAMP}/export/flamegraph.pl/lamp.txt?size_min=20"],
-    "heaptrack": ["/data/last/export/heaptrack",
-                  "/data/last/export/heaptrack/chains.txt?chain_length_min=2"],
-    "replay": ["/data/last/export/replay",
-               "/data/last/export/replay/temporary.bin?lifetime=only_temporary"],
+    "flamegraph.pl": ["/data/last/export/flamegraph.pl?" + UNUSED + UNSORTED,
+                      f"/data/{LAMP}/export/flamegraph.pl/lamp.txt?size_min=20&" + UNUSED + UNSORTED],
+    "heaptrack": ["/data/last/export/heaptrack?" + UNUSED + UNSORTED,
+                  "/data/last/export/heaptrack/chains.txt?chain_length_min=2&" + UNUSED + UNSORTED],
+    "replay": ["/data/last/export/replay?" + UNUSED + UNSORTED,
+               "/data/last/export/replay/temporary.bin?lifetime=only_temporary&" + UNUSED + UNSORTED],
     "export_pprof": ["/data/last/export/pprof", f"/data/{LAMP}/export/pprof/lamp.pb.gz?size_min=20"],
     "export_collapsed": ["/data/last/export/collapsed?metric=total&size_min=30",
                          f"/data/{LAMP}/export/collapsed/lamp.txt?metric=calls"],
@@ -99,10 +107,28 @@ TARGETS = {
                    f"/data/{LAMP}/export/svg/lamp.svg?metric=calls&size_min=64G"],
     "export_csv": ["/data/last/export/csv?metric=leaked&lifetime=only_leaked",
                    f"/data/{LAMP}/export/csv/lamp.csv?metric=temporary"],
+    "export_sums": [
+        "/data/last/export/sums.csv",
+        "/data/last/export/sums.csv?by=function&inclusive=true&sort_by=total&order=asc&skip=1&count=3",
+        "/data/last/export/sums.csv?by=size,free_thread&lifetime=only_leaked",
+        f"/data/{LAMP}/export/sums.csv?by=line&sort_by=growth",
+        f"/data/last/export/sums.csv?by=thread&sort_by=calls&b.id={LAMP}",
+    ],
+    "export_allocations": ["/data/last/export/allocations.csv?sort_by=size&order=dsc&skip=1&count=5",
+                           f"/data/{LAMP}/export/allocations.csv"],
+    "export_maps": ["/data/last/export/maps.csv?sort_by=size&order=asc&skip=0&count=9",
+                    "/data/last/export/maps.csv?id=0", "/data/last/export/maps.csv?readable=only_true&writable=only_true&"
+                    "executable=only_false&jemalloc=only_false&bytehound=only_false&size_min=4K&peak_rss_max=1",
+                    "/data/last/export/maps.csv?peak_rss_min=1"],
     "pprof": ["/debug/pprof/heap", "/debug/pprof/allocs"],
     "mmaps": ["/data/last/mmaps", f"/data/{LAMP}/mmaps?strip_template_args=true",
               "/data/last/mmaps?stacks=none"],
-    "maps": ["/data/last/maps", "/data/last/maps?sort_by=size&order=asc&skip=1&count=1&stacks=none",
+    "maps": ["/data/last/maps?with_regions=true&with_usage_history=true&" + UNUSED,
+             "/data/last/maps?id=0&stacks=none", "/data/last/maps?readable=only_true&writable=only_true&"
+             "executable=only_false&jemalloc=only_false&bytehound=only_false&size_min=4K&stacks=none",
+             "/data/last/maps?peak_rss_max=1&lifetime=only_leaked&count=1&stacks=none",
+             "/data/last/maps?peak_rss_min=1",
+             "/data/last/maps?sort_by=size&order=asc&skip=1&count=1&stacks=none",
              "/data/last/maps?sort_by=address&strip_template_args=true&stacks=sites&count=1"],
     "mallopts": ["/data/last/mallopts", f"/data/{LAMP}/mallopts?strip_template_args=false"],
     "summary": ["/data/last/summary", "/data/last/summary?thread=worker", f"/data/{LAMP}/summary",
@@ -141,9 +167,13 @@ TARGETS = {
         "/data/last/space?at=open&cell=4K&start=0x7f10c0000000&end=0x7f10c0001000&thread=worker",
         f"/data/{LAMP}/space?at=2s&cell=2M",
     ],
+    "dynamic_statics": [f"/data/last/dynamic_{what}{name}" for what in ("statics", "constants")
+                        for name in ("", f"/{what}.json")],
+    "dynamic_statics_tree": [f"/data/last/dynamic_{what}_ascii_tree{name}" for what in ("statics", "constants")
+                             for name in ("", f"/{what}.txt")],
     "fragmentation_timeline": ["/data/last/fragmentation_timeline",
                                f"/data/{LAMP}/fragmentation_timeline"],
     "regions": ["/data/last/regions",
-                "/data/last/regions?lifetime=only_not_deallocated_in_current_range&mmaped=no",
+                "/data/last/regions?lifetime=only_not_deallocated_in_current_range&mmaped=no&" + UNUSED + UNSORTED,
                 f"/data/{LAMP}/regions"],
 }

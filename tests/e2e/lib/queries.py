@@ -10,8 +10,8 @@ from recording_writer import ChunkWriter, Writer, zigzag
 
 BIAS = 0x10000000
 MALLOC, CALLOC, MEMALIGN, NEW_ARRAY, REALLOC, FREE = 1, 2, 7, 11, 18, 20
-FRAME, MODULE, THREAD, PROCESS, MARK, END, TAG, STACK, CULLED = \
-    0x81, 0x82, 0x84, 0x87, 0x8d, 0x91, 0x95, 0xa8, 0xaa
+FRAME, MODULE, THREAD, PROCESS, MMAP, MUNMAP, MARK, END, TAG, STACK, CULLED = \
+    0x81, 0x82, 0x84, 0x87, 0x88, 0x89, 0x8d, 0x91, 0x95, 0xa8, 0xaa
 SECOND = 10**9
 SOURCES = {
     "reader.c": "int read_all(int x) { return x * 3 + 1; }\nint read_one(int x) { return x * 5; }\n",
@@ -234,7 +234,15 @@ def random_recording(program, path, dice):
             at += 2 * unit
         elif action < 0.93:
             made.other(at, POOL_NAME, dice.choice(POOLS), stream=stream, text=b"arena")
-        elif action < 0.96:
+        elif action < 0.95:
+            at += 2 * unit
+            pages = [4096 * dice.randrange(2), 4096 * dice.randrange(1, 3)]
+            if dice.random() < 0.6:
+                made.other(at, MMAP, 0, *pages, 3, 0x22, zigzag(-1), 0, stream=stream)
+            else:
+                made.other(at, MUNMAP, *pages, stream=stream)
+            at += 2 * unit
+        elif action < 0.97:
             made.other(at, TAG, dice.randrange(3), stream=stream)
         else:
             made.other(at, MARK, stream=stream, text=dice.choice([b"here", b"there"]))
@@ -278,6 +286,9 @@ def random_condition(dice, unit):
                                     "group_allocations", "group_leaked_allocations"]),
                        dice.randrange(6)),
         lambda: bounds("group_leaked_allocations", dice.choice(["0%", "50%", "33.4%", "100%"])),
+        lambda: bounds("group_max_total_usage_first_seen", random_moment(dice, unit)),
+        lambda: ("from_map", str(dice.randrange(4))),
+        lambda: ("jemalloc", dice.choice(["yes", "no"])),
         lambda: (dice.choice(["tag", "marker"]), str(dice.randrange(3))),
         lambda: ("pool", dice.choice(["arena", *map(hex, POOLS), "nobody"])),
         lambda: (dice.choice(["thread", "free_thread"]), dice.choice(["500", "501", "toyd", "worker", "nobody"])),

@@ -161,20 +161,24 @@ class Made:
                 "number": block.index, "chain": chain[0].index, "tag": event.tag,
                 "entry": ENTRIES[event.op]}
 
-    def group_sums(self, blocks):
+    def group_sums(self, blocks, whole):
+        """whole: they are all of their stack."""
+        most = "max_total_usage_first_seen_at"
         sizes, times = [block.event.size for block in blocks], [block.time for block in blocks]
         return {"size": sum(sizes), "min_size": min(sizes), "max_size": max(sizes),
                 **self.moments("min_timestamp", min(times)),
                 **self.moments("max_timestamp", max(times)),
                 "interval": timeval(max(times) - min(times)),
                 "leaked_count": sum(block.freed is None for block in blocks),
-                "allocated_count": len(blocks)}
+                "allocated_count": len(blocks), "graph_preview_url": None, "graph_url": None,
+                **(self.moments(most, self.blocks.usage_peak(blocks)) if whole
+                   else dict.fromkeys((most, f"{most}_relative", f"{most}_relative_p")))}
 
     def group(self, blocks):
         """Of matching blocks of one stack."""
         stack = self.blocks.stack(blocks[0])
-        return {"all": self.group_sums(self.blocks.groups[stack]),
-                "only_matched": self.group_sums(blocks),
+        return {"all": self.group_sums(self.blocks.groups[stack], True),
+                "only_matched": self.group_sums(blocks, False),
                 "backtrace": self.frames(stack)}
 
     def groups(self, conditions):

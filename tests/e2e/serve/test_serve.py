@@ -138,7 +138,7 @@ def test_allocation_groups(served):
         for conditions in made.filters(4):
             groups = made.groups(conditions)
             for side in ("only_matched", "all"):
-                for key in GROUP_KEYS:
+                for key in GROUP_KEYS + ["max_total_usage_first_seen_at"] * (side == "all"):
                     wanted = sorted(groups, key=sort_key(side, key))
                     got = served.json(path, sort_by=f"{side}.{key}", order="asc", **conditions)
                     assert got["total_count"] == len(groups)
@@ -146,7 +146,7 @@ def test_allocation_groups(served):
                     reverse = served.json(path, sort_by=f"{side}.{key}", order="dsc", **conditions)
                     assert reverse["allocations"] == got["allocations"][::-1]
                     standard = served.json(path, sort_by=f"{side}.{key}", count=2, **conditions)
-                    rows = got if "timestamp" in key else reverse
+                    rows = got if "timestamp" in key or "seen_at" in key else reverse
                     assert standard["allocations"] == rows["allocations"][:2]
             assert served.json(path, **conditions) == served.json(
                 path, sort_by="only_matched.min_timestamp", **conditions)

@@ -103,7 +103,12 @@ def test_a_live_table(tmp_path, serve, asan_mallow):  # noqa: F811
     assert got["matched"]["calls"] == 20 and got["matched"]["live_bytes"] == 2_000
     answer = server.json("/data/last/allocations", sort_by="lifetime")
     assert {(row["chain"], row["entry"], row["tag"]) for row in answer["allocations"]} == {(None, None, 0)}
-    for condition in "freed_from=1s", "freed_to=1s", "free_thread=x", "temporary=no", "entry=malloc", "chain=0":
+    group, = server.json("/data/last/allocation_groups")["allocations"]
+    assert group["all"]["max_total_usage_first_seen_at"] == group["only_matched"]["max_timestamp"]  # nothing of it was freed
+    for path in "sums.csv", "allocations.csv", "maps.csv":
+        assert server.text(f"/data/last/export/{path}").count("\r\n") == {"s": 2, "a": 21, "m": 1}[path[0]]
+    for condition in ("freed_from=1s", "freed_to=1s", "free_thread=x", "temporary=no", "entry=malloc", "chain=0", "from_map=0",
+                      "deallocation_backtraces=0", "group_max_total_usage_first_seen_min=1s"):
         for path in "summary", "allocations", "tree", "export/flamegraph":
             assert server.refused(f"/data/last/{path}?{condition}") == (
                 f"{condition.split('=')[0]}: a live table does not know this of its blocks; a recording does")

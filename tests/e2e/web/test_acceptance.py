@@ -193,7 +193,6 @@ def test_a_damaged_recording_is_shown_or_refused(browse, serve, mallow, recordin
 @pytest.mark.parametrize("what,ending,command", [
     ("Flame graph (SVG)", ".svg", ["export", "--to", "flamegraph", "--metric", "leaked"]),
     ("Collapsed stacks", ".txt", ["export", "--to", "collapsed", "--metric", "leaked"]),
-    ("Sites as CSV", ".csv", ["report", "--csv", "--sort", "leaked"]),
     ("pprof", ".pb.gz", ["export", "--to", "pprof"]),
     ("heaptrack", ".heaptrack", ["export", "--to", "heaptrack"])])
 def test_downloads_are_what_the_command_writes(page, tool, recording, tmp_path, what, ending, command):
@@ -205,9 +204,55 @@ def test_downloads_are_what_the_command_writes(page, tool, recording, tmp_path, 
     path = tmp_path / f"web_server{ending}"
     page.wait_for(path.exists)
     output = tmp_path / "written"
-    if command[0] == "export":
-        tool(*command, "--size-min", "300", "-o", output, recording)
-    else:
-        output.write_bytes(subprocess.run([tool.path, *command, "--size-min", "300", recording], capture_output=True,
-                                          env=clean_environment(), check=True).stdout)
+    tool(*command, "--size-min", "300", "-o", output, recording)
     assert path.read_bytes() == output.read_bytes()
+
+
+DIFFERENCE = "size_min=300&alive_at=100%25&b.alive_at=50%25"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("place,what,ending,answer", [
+    ("sites?size_min=300&metric=slack&by=function", "Rows as CSV", ".csv",
+     "export/sums.csv?size_min=300&by=function&sort_by=slack&count=100000"),
+    ("sites?size_min=300&sort=first&order=dsc", "Answer as JSON", ".json",
+     "sums?size_min=300&sort_by=first&order=dsc&count=100"),
+    (f"sites?{DIFFERENCE}", "Rows as CSV", ".csv", f"export/sums.csv?{DIFFERENCE}&sort_by=bytes&count=100000"),
+    ("allocations?size_min=300&sort=size", "Rows as CSV", ".csv", "export/allocations.csv?size_min=300&sort_by=size"),
+    ("mappings?sort=size", "Rows as CSV", ".csv", "export/maps.csv?sort_by=size"),
+    ("leaks?size_min=300", "Rows as CSV", ".csv", "export/sums.csv?size_min=300&by=function&sort_by=leaked&count=100000"),
+    ("leaks?size_min=300&metric=slack", "Collapsed stacks", ".txt", "export/collapsed?size_min=300&metric=leaked"),
+    ("flame?size_min=300&metric=calls", "Sites as CSV", ".csv", "export/sums.csv?size_min=300&sort_by=calls&count=100000"),
+    ("flame?size_min=300&direction=both", "Answer as JSON", ".json", "flame?size_min=300&metric=peak")])
+def test_downloads_are_the_answer(page, server, tmp_path, place, what, ending, answer):
+    page.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    page.open("#/" + place)
+    page.click(".export > button")
+    page.click(".export a", what)
+    path = tmp_path / f"web_server{ending}"
+    page.wait_for(path.exists)
+    status, _, body = server.request("/data/last/" + answer)
+    assert status == 200 and path.read_bytes() == body
+
+
+@pytest.mark.long
+def test_every_page_has_exports(page, server):
+    """All that a menu offers is there, also of a difference and of a range."""
+    for place in [*PAGES, *(f"{place}?{DIFFERENCE}" for place in ("flame", "sites", "compare")),
+                  "sites?range=freed:0ns..50000000ns", "allocations?range=allocated:0ns..50000000ns"]:
+        page.open("#/" + place)
+        page.click(".export > button")
+        for target in page.run("return [...document.querySelectorAll('.export a')].map(link => link.getAttribute('href'))"):
+            status, _, body = server.request(target)
+            assert status == 200, (place, target, body)
+
+
+@pytest.mark.long
+def test_an_export_says_in_what_it_differs(page):
+    for place, text in (
+            ("sites?metric=slack", "Flame graph (SVG): by bytes at the peak"), (f"sites?{DIFFERENCE}", "pprof: after alone"),
+            ("mappings", "heaptrack: the allocations"), ("sites?metric=slack", "pprof"),
+            ("flame?direction=callers", "Collapsed stacks: all functions and what they called")):
+        page.open("#/" + place)
+        page.click(".export > button")
+        assert text in page.texts(".export a"), place

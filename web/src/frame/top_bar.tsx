@@ -4,7 +4,7 @@ import { Menu, type MenuItem } from '../components/menu';
 import { Switch } from '../components/switch';
 import type { Metric } from '../state/place';
 import { family, knownMetrics, merged } from '../state/limits';
-import { command, curl, exportTarget } from '../state/asked';
+import { command, curl, exportDiffers, exportTarget, request, rowsTarget, sitesTarget } from '../state/asked';
 import { copy } from '../state/say';
 import { facts, go, linkTo, place, recordings } from '../state/state';
 import { theme, toggleTheme } from '../state/theme';
@@ -51,19 +51,23 @@ function RecordingName() {
 	);
 }
 
-/* What a server writes of the view. */
+/* What a server writes of the view. An item says in what its file differs from what is shown. */
 function ofServer(): MenuItem[] {
 	const name = baseName(facts.value?.program ?? 'mallow');
-	const download = (format: string, ending: string, text: string) => ({
-		text, href: exportTarget(format), download: `${name}${ending}`,
-	});
+	const rows = rowsTarget();
+	const download = (href: string, ending: string, text: string) => ({ text, href, download: `${name}${ending}` });
+	const stacks = (format: string, ending: string, text: string) => {
+		const differs = exportDiffers(format);
+		return download(exportTarget(format), ending, differs ? `${text}: ${differs}` : text);
+	};
 	return [
 		{ text: 'Copy as curl', title: curl(), run: () => void copy(curl(), curl()) },
-		download('svg', '.svg', 'Flame graph (SVG)'),
-		download('pprof', '.pb.gz', 'pprof'),
-		download('collapsed', '.txt', 'Collapsed stacks'),
-		download('csv', '.csv', 'Sites as CSV'),
-		...(merged.value ? [] : [download('heaptrack', '.heaptrack', 'heaptrack'), download('html', '.html', 'This page as one file')]),
+		download(request(), '.json', 'Answer as JSON'),
+		rows ? download(rows, '.csv', 'Rows as CSV') : download(sitesTarget(), '.csv', 'Sites as CSV'),
+		stacks('svg', '.svg', 'Flame graph (SVG)'),
+		stacks('pprof', '.pb.gz', 'pprof'),
+		stacks('collapsed', '.txt', 'Collapsed stacks'),
+		...(merged.value ? [] : [stacks('heaptrack', '.heaptrack', 'heaptrack'), stacks('html', '.html', 'This page as one file')]),
 	];
 }
 
