@@ -115,14 +115,15 @@ struct err *catalog_open_family(struct catalog *catalog, struct entry *family, s
 	family->members.count = 0;
 	if (!paths || !vec_reserve(&family->members, count))
 		return err_no_memory();
-	for (size_t i = 0; !err && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct member *member = &family->members.items[family->members.count++];
 
 		paths[i] = member->path = members[i]->item.path;
-		err = catalog_see(member->path, &member->seen);
+		// One that is gone is left out, as others that cannot be read.
+		member->seen = (struct seen){0};
+		err_destroy(catalog_see(member->path, &member->seen));
 	}
-	if (!err)
-		err = dataset_open_merged(paths, count, catalog->options.debug_paths, ret);
+	err = dataset_open_merged(paths, count, catalog->options.debug_paths, ret);
 	for (size_t i = 0; !err && i < count; i++)
 		family->members.items[i].seen.writing = (*ret)->facts->writing;
 	return err;

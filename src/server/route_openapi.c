@@ -107,9 +107,12 @@ static void put_path_parameters(struct json_writer *json, const char *path)
 		char name[32] = "";
 
 		memcpy(name, path, length < sizeof(name) ? length : sizeof(name) - 1);
-		put_parameter(json, name, "path",
-			      strcmp(name, "id") == 0 ? "id of a recording, or last" : NULL, NULL,
-			      NULL);
+		put_parameter(
+			json, name, "path",
+			strcmp(name, "id") == 0
+				? "id of a recording, or last; with .all behind it its whole run"
+				: NULL,
+			NULL, NULL);
 	}
 }
 

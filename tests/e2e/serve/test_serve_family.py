@@ -54,6 +54,12 @@ def test_what_it_does_not_have(serve, family):  # noqa: F811
         server.refused(f"/data/{wrong}/summary", 404)
 
 
+def test_one_that_is_gone_is_left_out(serve, tool, family):  # noqa: F811
+    server = serve(*family)
+    family[-1].unlink()
+    assert server.json("/data/last.all/summary")["all"]["calls"] == json.loads(merged(tool, family[:-1], "--json"))["calls"]
+
+
 def test_a_recording_that_comes_later(serve, tool, family, tmp_path):  # noqa: F811
     """A family is merged again when another of its recordings is there."""
     folder = tmp_path / "served"

@@ -18,7 +18,7 @@ import { FilterForm } from './filter_form';
 function MergedChip() {
 	return (
 		<span class="chip quiet">
-			<b>{formatCount(family.value.length)} processes as one</b> <span class="muted">· bytes are those when all together had most</span>
+			<b>{formatCount(family.value.length)} processes as one</b> <span class="muted">· at the peak of all</span>
 		</span>
 	);
 }
