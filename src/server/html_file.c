@@ -34,8 +34,8 @@ struct instant {
 	const char *name;
 };
 
-/* The words in capitals of a question. */
-enum word { MOMENT, NODES, SKIP, SOURCE, CONDITIONS, WORDS };
+/* The words in capitals of a question. A question with one of the first is asked several times. */
+enum word { MOMENT, SKIP, SOURCE, REPEATED, NODES = REPEATED, CONDITIONS, WORDS };
 
 static const char *const words[WORDS] = {
 	[MOMENT] = "MOMENT", [NODES] = "NODES",       [SKIP] = "SKIP",
@@ -115,19 +115,19 @@ static struct err *put_answer(struct html_file *file, const char *target, const 
 }
 
 /* Writes a line with its words replaced. filter: what FILTER stands for; "" takes it out. */
-static void fill(struct buf *buf, const struct html_file *file, const char *line, size_t length,
+static void fill(struct buf *buf, const struct html_file *file, const char *line,
 		 const char *filter)
 {
-	for (size_t i = 0; i < length;) {
+	while (*line) {
 		size_t word = 0;
 
-		while (word < WORDS && strncmp(line + i, words[word], strlen(words[word])) != 0)
+		while (word < WORDS && strncmp(line, words[word], strlen(words[word])) != 0)
 			word++;
 		if (word == WORDS) {
-			buf_char(buf, line[i++]);
+			buf_char(buf, *line++);
 			continue;
 		}
-		i += strlen(words[word]);
+		line += strlen(words[word]);
 		if (word != CONDITIONS)
 			buf_text(buf, file->values[word]);
 		else if (*filter)
@@ -137,68 +137,79 @@ static void fill(struct buf *buf, const struct html_file *file, const char *line
 	}
 }
 
-static struct err *put_line(struct html_file *file, const char *line, size_t length)
+static struct err *put_line(struct html_file *file, const char *line)
 {
 	cleanup(buf_deinit) struct buf target = BUF_EMPTY;
 	cleanup(buf_deinit) struct buf of = BUF_EMPTY;
 
 	if (line[0] != '/')
 		buf_printf(&target, "/data/%s/", file->options->id);
-	fill(&target, file, line, length, file->options->conditions);
-	fill(&of, file, line, length, "");
+	fill(&target, file, line, file->options->conditions);
+	fill(&of, file, line, "");
 	if (!buf_string(&target) || !buf_string(&of))
 		return err_no_memory();
 	return put_answer(file, target.data, of.data);
 }
 
-/* Asks a line for each moment, page or file that it has a word for. */
-static struct err *put_lines(struct html_file *file, const char *line, size_t length)
+/* How often a line is asked: for each moment, page of sites or source file. *ret: by which word. */
+static size_t times_of(const struct html_file *file, const char *line, enum word *ret)
 {
-	bool moments = memmem(line, length, "MOMENT", 6);
-	bool pages = memmem(line, length, "SKIP", 4);
-	bool sources = memmem(line, length, "FILE", 4);
-	size_t times = 1;
-	struct err *err = NULL;
 	uint32_t sites;
 
-	recording_sites(file->dataset->recording, &sites);
-	if (moments)
-		times = file->moment_count;
-	else if (sources)
-		times = file->source_paths.count;
-	else if (pages)
-		times = sites / PAGE < PAGES_MOST ? sites / PAGE + 1 : PAGES_MOST;
+	for (*ret = 0; *ret < WORDS && !strstr(line, words[*ret]);)
+		++*ret;
+	switch (*ret) {
+	case MOMENT:
+		return file->moment_count;
+	case SOURCE:
+		return file->source_paths.count;
+	case SKIP:
+		recording_sites(file->dataset->recording, &sites);
+		return sites / PAGE < PAGES_MOST ? sites / PAGE + 1 : PAGES_MOST;
+	default:
+		return 1;
+	}
+}
+
+/* Asks a line as often as it wants. */
+static struct err *put_lines(struct html_file *file, const char *line)
+{
+	enum word word;
+	size_t times = times_of(file, line, &word);
+	struct err *err = NULL;
+
 	for (size_t i = 0; i < times && !err; i++) {
 		cleanup(buf_deinit) struct buf value = BUF_EMPTY;
 
-		if (moments)
+		if (word == MOMENT)
 			buf_printf(&value, "%juns", (uintmax_t)file->moments[i].at_ns);
-		else if (sources)
+		else if (word == SOURCE)
 			uri_put(&value, file->source_paths.items[i]);
-		else
+		else if (word == SKIP)
 			buf_u64(&value, i * PAGE);
-		file->values[moments ? MOMENT : sources ? SOURCE : SKIP] = buf_string(&value);
-		err = value.data ? put_line(file, line, length) : buf_finish(&value);
+		if (!buf_string(&value))
+			return buf_finish(&value);
+		if (word < REPEATED)
+			file->values[word] = value.data;
+		err = put_line(file, line);
 	}
 	return err;
 }
 
-/* Asks all questions of the page's list. */
-static struct err *put_answers(struct html_file *file, const struct page_file *questions)
+/* Asks all questions of the page's list, a text with a line each, which is taken apart. */
+static struct err *put_answers(struct html_file *file, char *questions)
 {
-	const char *at = (const char *)questions->data, *end = at + questions->size;
-	const char *begin = at;
+	const struct html_file_options *options = file->options;
+	size_t size = strlen(questions);
 	struct err *err = NULL;
+	char *rest;
 
-	while (at < end && !err) {
-		size_t length = strcspn(at, "\n");
-
-		if (length && *at != '#')
-			err = put_lines(file, at, length);
-		at += length + 1;
-		if (file->options->progress)
-			file->options->progress(file->options->argument, (uint64_t)(at - begin),
-						questions->size);
+	for (char *line = strtok_r(questions, "\n", &rest); line && !err;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		if (*line != '#')
+			err = put_lines(file, line);
+		if (options->progress)
+			options->progress(options->argument, (uint64_t)(line - questions), size);
 	}
 	return err;
 }
@@ -345,8 +356,7 @@ static const char *put_until(struct buf *out, const char *page, const char *tag)
 }
 
 /* Writes the page with its style, its script and the answers in it. */
-static struct err *put_page(struct html_file *file, const char *page,
-			    const struct page_file *questions)
+static struct err *put_page(struct html_file *file, const char *page, char *questions)
 {
 	struct buf *out = file->out;
 	struct err *err;
@@ -381,26 +391,25 @@ struct err *html_file_write(struct catalog *catalog, const struct html_file_opti
 		.options = options,
 		.out = buf,
 	};
-	const struct page_file *questions = page_find(PAGE_QUESTIONS);
-	const struct page_file *index = page_find("/");
 	cleanup(buf_deinit) struct buf page = BUF_EMPTY;
+	cleanup(buf_deinit) struct buf questions = BUF_EMPTY;
 	char nodes[24];
 	struct err *err;
 
-	if (!questions)
+	if (!page_find(PAGE_QUESTIONS))
 		return err_create("this mallow was built without the web interface (-Dweb=false)");
-	buf_put(&page, index->data, index->size);
-	if (!buf_string(&page))
-		return buf_finish(&page);
+	put_file(&page, "/");
+	put_file(&questions, PAGE_QUESTIONS);
+	if (!buf_string(&page) || !buf_string(&questions))
+		return err_no_memory();
 	snprintf(nodes, sizeof(nodes), "%ju", (uintmax_t)options->nodes);
 	file.values[NODES] = nodes;
 	err = catalog_find(catalog, options->id, &file.dataset);
 	if (!err && !file.dataset)
 		err = err_create("no recording has the id '%s'", options->id);
-	if (err)
-		return err;
-	err = find_moments(&file);
+	if (!err)
+		err = find_moments(&file);
 	if (!err)
 		err = find_sources(&file);
-	return err ? err : put_page(&file, page.data, questions);
+	return err ? err : put_page(&file, page.data, questions.data);
 }

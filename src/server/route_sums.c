@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "analysis/facts/chain_facts.h"
 #include "analysis/findings/shape_sums.h"
+#include "analysis/sums/chain_sums.h"
 #include "hosted/cleanup.h"
 #include "server/route.h"
 #include "server/selection.h"
@@ -218,8 +218,8 @@ static struct err *chain(struct asked *asked)
 	groups = groups_of_page(asked, &count);
 	if (!groups)
 		return err_no_memory();
-	return chain_facts_create(asked->dataset->recording, asked->query.bits, asked->query.first,
-				  groups, count, &asked->chains);
+	return chain_sums_create(asked->dataset->recording, asked->query.bits, asked->query.first,
+				 groups, count, &asked->chains);
 }
 
 /* Makes the curves of the page. */

@@ -1,12 +1,11 @@
 /*
  * Chains of reallocs: how often blocks were grown, what that copied, and with which size they
- * ended. For the facts of a whole run, and for sums of groups of blocks.
+ * ended. For the facts of a whole run, and for sums of groups of blocks (sums/chain_sums.h).
  */
 #ifndef MALLOW_ANALYSIS_FACTS_CHAIN_FACTS_H
 #define MALLOW_ANALYSIS_FACTS_CHAIN_FACTS_H
 
 #include "analysis/facts/run_facts.h"
-#include "analysis/groups/block_groups.h"
 
 /* Adds the step by which realloc made another block of this one: it has a successor. */
 void chain_facts_add(struct chain_facts *chain, const struct block_columns *blocks, uint64_t block,
@@ -20,13 +19,5 @@ uint64_t chain_facts_ended(const struct chain_facts *chain);
  * them all steps. *covered: how many these are.
  */
 uint64_t chain_facts_reserve(const struct chain_facts *chain, uint64_t *covered);
-
-/*
- * ret[i]: the steps to those blocks (block_bits.h) that are in groups[numbers[i]]. recording:
- * opened with RECORDING_BLOCKS. The only error: no memory.
- */
-struct err *chain_facts_create(const struct recording *recording, const uint64_t *bits,
-			       const struct block_groups *groups, const uint32_t *numbers,
-			       uint32_t count, struct chain_facts **ret);
 
 #endif

@@ -15,6 +15,7 @@ import pytest
 
 import golden_recording
 import json_schema
+from page_answers import answers as answers_in
 import pprof_reader
 from conftest import TOP
 from golden_requests import TARGETS
@@ -103,6 +104,8 @@ def shown(media, target, body):
         return profile_of(body)
     if "/replay" in target:
         return replay_of(body)
+    if media.startswith("text/html"):
+        return answers_in(body.decode())[0]["answers"]
     if media.startswith("text/csv"):
         return body.decode().replace("\r\n", "\n")
     return picture_of(body.decode()) if media == "image/svg+xml" else body.decode()

@@ -1,7 +1,5 @@
 """The web interface as one file (mallow export --to html): opened from file://, it shows what a server shows of the
 same recording, asks nobody, and says of the rest who has it."""
-import base64
-import gzip
 import json
 import re
 import urllib.parse
@@ -10,6 +8,7 @@ import pytest
 
 from conftest import need
 from firefox import Firefox
+from page_answers import answers
 
 PAGES = ["overview", "flame", "tree", "sites", "source", "leaks", "churn", "distributions", "space", "mappings", "threads",
          "errors", "mallopts"]
@@ -20,17 +19,6 @@ main.querySelectorAll('.chips .plain, .chips .menu, .view-bar, .space > p, .stri
 // The file's graphs have more nodes than a server sends.
 if (main.querySelector('.flame-view, [role=treegrid]')) return main.querySelector('h1').textContent + main.querySelector('.chips').textContent;
 return main.textContent.replace(/Click a cell: who keeps it alive\\./, '').replace(/\\s+/g, ' ');"""
-
-
-def answers(path):
-    """What the file holds: its facts, and by question the answers in it, or why there is none."""
-    parts = dict(re.findall(r'<script type="application/gzip" id="([^"]+)">([^<]*)</script>', path.read_text()))
-    facts, *_ = [json.loads(gzip.decompress(base64.b64decode(parts["file"])))]
-    found = {}
-    for number, answer in enumerate(facts["answers"]):
-        data = parts.get(f"answer-{number}")
-        found[answer["of"]] = answer["failed"] if data is None else json.loads(gzip.decompress(base64.b64decode(data)))
-    return facts, found
 
 
 @pytest.fixture(scope="session")
@@ -110,7 +98,7 @@ def test_a_site_in_full(file, browse, sourced):
 
 def test_the_brush_has_the_moments_of_the_file(file, exported):
     """A click takes the nearest one; a range is refused by a line; the menu names them."""
-    facts, _ = answers(exported)
+    facts, _ = answers(exported.read_text())
     times = [moment["at_ns"] for moment in facts["moments"]]
     assert {moment["name"] for moment in facts["moments"]} >= {"peak", "end", "serving", "report job", "report done"}
     file.open("#/sites")
@@ -188,7 +176,7 @@ def test_anonymous(tool, recording, tmp_path):
     path = tmp_path / "anonymous.html"
     tool("export", "--to", "html", "--anonymous", "-o", path, recording)
     info = json.loads(tool("info", "--json", recording).stdout)
-    facts, found = answers(path)
+    facts, found = answers(path.read_text())
     text = json.dumps(found) + json.dumps(facts)
     assert info["host"] and info["host"] not in text
     for secret in (info["directory"], info["program"], str(recording.parent), "/usr/lib", "/home/"):
@@ -216,7 +204,7 @@ def test_nodes(tool, recording, tmp_path):
     """So many of each graph, and what is left out is a number of its parent."""
     path = tmp_path / "small.html"
     tool("export", "--to", "html", "--nodes", "5", "-o", path, recording)
-    _, found = answers(path)
+    _, found = answers(path.read_text())
     graphs = {of: graph for of, graph in found.items() if of.startswith("flame?")}
     assert graphs and all(len(graph["parent"]) <= 5 for graph in graphs.values())
     graph = next(graph for of, graph in graphs.items() if "metric=total&fold=none" in of)
