@@ -1,5 +1,5 @@
 // Bundles the page: node build.mjs OUTPUT-FOLDER [DEPFILE]. The folder then has index.html, app.js,
-// app.css, flame_worker.js and file_questions.txt, which the tool embeds. DEPFILE lists what they were made of.
+// app.css, file.js, flame_worker.js and file_questions.txt, which the tool embeds. DEPFILE lists what they were made of.
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { join, resolve } from 'node:path';
@@ -13,7 +13,7 @@ const depfile = process.argv[3];
 mkdirSync(output, { recursive: true });
 const { metafile } = await build({
 	absWorkingDir: here,
-	entryPoints: { app: 'src/main.tsx', flame_worker: 'src/charts/flame/worker.ts' },
+	entryPoints: { app: 'src/main.tsx', file: 'src/file/main.ts', flame_worker: 'src/charts/flame/worker.ts' },
 	outdir: output,
 	bundle: true,
 	minify: true,
@@ -25,11 +25,11 @@ const { metafile } = await build({
 	metafile: true,
 	logLevel: 'warning',
 });
-const COPIED = ['index.html', 'file_questions.txt'];
-for (const name of COPIED) copyFileSync(join(here, 'src', name), join(output, name));
+const COPIED = { 'index.html': 'src/index.html', 'file_questions.txt': 'src/file/questions.txt' };
+for (const [name, from] of Object.entries(COPIED)) copyFileSync(join(here, from), join(output, name));
 if (depfile) {
-	const made = [...COPIED, 'app.js', 'app.css', 'flame_worker.js'].map((name) => join(output, name));
-	const inputs = [...COPIED.map((name) => `src/${name}`), 'build.mjs', 'generate.mjs', 'package-lock.json',
+	const made = [...Object.keys(COPIED), 'app.js', 'file.js', 'app.css', 'flame_worker.js'].map((name) => join(output, name));
+	const inputs = [...Object.values(COPIED), 'build.mjs', 'generate.mjs', 'package-lock.json',
 		'../src/server/answer.def', '../src/analysis/filter/filter.def', ...Object.keys(metafile.inputs)]
 		.filter((name) => !name.startsWith('node_modules/'))
 		.map((name) => resolve(here, name).replace(/ /g, '\\ '));

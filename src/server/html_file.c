@@ -377,6 +377,8 @@ static struct err *put_page(struct html_file *file, const char *page, char *ques
 	buf_text(out, "<script type=\"text/plain\" id=\"flame-worker\">");
 	put_file(out, "/flame_worker.js");
 	buf_text(out, "</script>\n<script>");
+	put_file(out, "/file.js");
+	buf_text(out, "</script>\n<script>");
 	put_file(out, "/app.js");
 	buf_text(out, "</script>");
 	buf_text(out, page);

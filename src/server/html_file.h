@@ -1,12 +1,12 @@
 /*
  * The web interface and the answers that it needs, as one HTML file, which asks no server:
  *
- *	index.html with app.css and app.js in it
+ *	index.html with app.css, app.js and file.js in it
  *	<script id="file">     what the file is: struct below, as JSON
  *	<script id="answer-0"> the answer to the first question, JSON packed by gzip, as base64
  *	…
  *
- * The questions are the page's own list (web/src/file_questions.txt). Each is asked as by HTTP
+ * The questions are the page's own list (web/src/file/questions.txt). Each is asked as by HTTP
  * (ask.h), so every number is the server's.
  */
 #ifndef MALLOW_SERVER_HTML_FILE_H

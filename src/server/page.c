@@ -15,6 +15,7 @@ static const struct page_file page_files[] = {
 #ifdef PAGE_IS_WHOLE
 	{"/app.css", CSS, page_app_css, sizeof(page_app_css)},
 	{"/app.js", CODE, page_app_js, sizeof(page_app_js)},
+	{"/file.js", CODE, page_file_js, sizeof(page_file_js)},
 	{"/flame_worker.js", CODE, page_flame_worker_js, sizeof(page_flame_worker_js)},
 	{PAGE_QUESTIONS, TEXT, page_file_questions_txt, sizeof(page_file_questions_txt)},
 #endif

@@ -5,7 +5,7 @@ import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { takeToken } from './api/client';
 import { underWay } from './api/answer';
-import { inFile, openFile } from './api/file/packed';
+import { inFile, openFile } from './api/file';
 import { Frame } from './frame/frame';
 import { followAddress, place } from './state/state';
 import { followTheme } from './state/theme';

@@ -1,10 +1,10 @@
 /* What the page as one file computes by itself: which answer is meant, and rows of tables. */
 import { describe, expect, it } from 'vitest';
 import type { Maps, Series, SumsTable } from '../src/api/generated';
-import { mapsOf } from '../src/api/file/maps';
-import { keyOf, nameOf, questionOf } from '../src/api/file/question';
-import { within } from '../src/api/file/series';
-import { bySecond, joined, kept, sorted, taken } from '../src/api/file/tables';
+import { mapsOf } from '../src/file/maps';
+import { keyOf, nameOf, questionOf } from '../src/file/question';
+import { within } from '../src/file/series';
+import { bySecond, joined, kept, sorted, taken } from '../src/file/tables';
 import { exactly } from '../src/text/names';
 
 const key = (target: string) => keyOf(questionOf(target));

@@ -1,7 +1,6 @@
 /* Questions to the server that this page came from. Nothing here knows what is shown. */
 
-import { fileAnswer, NotInFile } from './file/answer';
-import { inFile } from './file/packed';
+import { fileAnswer, inFile } from './file';
 import { noteReached, noteUnreached } from './reach';
 
 /** What a request takes beyond its path; undefined and '' are left out. */
@@ -35,11 +34,9 @@ async function failure(response: Response): Promise<ApiError> {
 export const NOT_HERE = 501;
 
 async function fromFile<T>(at: string): Promise<T> {
-	try {
-		return await fileAnswer<T>(at);
-	} catch (error) {
-		throw error instanceof NotInFile ? new ApiError(NOT_HERE, error.message) : error;
-	}
+	const answer = await fileAnswer(at);
+	if ('refused' in answer) throw new ApiError(NOT_HERE, answer.refused);
+	return answer.data as T;
 }
 
 /** The JSON at a target. Throws ApiError. */

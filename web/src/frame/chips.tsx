@@ -4,7 +4,7 @@ import type { SummaryOrChange } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { Menu } from '../components/menu';
 import { MODE_WORDS } from '../state/brush';
-import { fileFacts, inFile } from '../api/file/packed';
+import { fileFacts, inFile } from '../api/file';
 import { chooseMoment } from '../state/moments';
 import { badges } from '../state/badges';
 import { LIVE_WORDS, liveMark, liveState, markNow, showGrown, togglePause } from '../state/live';

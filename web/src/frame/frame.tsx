@@ -6,7 +6,7 @@ import { merged, missing } from '../state/limits';
 import { readingWords, useReading } from '../state/reading';
 import { failure, loadRecording } from '../state/recording';
 import { liveBytes } from '../state/live';
-import { fileFacts } from '../api/file/packed';
+import { fileFacts } from '../api/file';
 import { said } from '../state/say';
 import { formatBytes } from '../text/units';
 import { facts, linkTo, place, summary } from '../state/state';

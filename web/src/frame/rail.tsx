@@ -3,7 +3,7 @@ import type { Page } from '../state/place';
 import { facts, linkTo, place, summary, wrongFrees } from '../state/state';
 import { badges } from '../state/badges';
 import { formatShort } from '../text/units';
-import { inFile } from '../api/file/packed';
+import { inFile } from '../api/file';
 import { missing } from '../state/limits';
 import { Icon } from './icon';
 

@@ -1,7 +1,7 @@
 /* The search: marks matches in the flame graph; elsewhere, or on wish, it becomes a condition. */
 import { useRef, useState } from 'preact/hooks';
 import { CONDITIONS } from '../api/generated';
-import { inFile } from '../api/file/packed';
+import { inFile } from '../api/file';
 import { go, place } from '../state/state';
 
 interface Offer {

@@ -1,5 +1,5 @@
 /* The bar above: what is shown, search, the metric, and what can be done with the view. */
-import { inFile } from '../api/file/packed';
+import { inFile } from '../api/file';
 import { Menu, type MenuItem } from '../components/menu';
 import { Switch } from '../components/switch';
 import type { Metric } from '../state/place';

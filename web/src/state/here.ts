@@ -1,5 +1,5 @@
 /* The brush of the page as one file. */
-import { fileFacts } from '../api/file/packed';
+import { fileFacts } from '../api/file';
 import type { Brush } from './brush';
 
 /** The brush as far as it is here: a file has moments alone, and the nearest one stands for another. */

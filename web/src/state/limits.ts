@@ -1,6 +1,6 @@
 /* What a recording of another kind cannot say: several processes as one, a table of what lives now, a page as one file. */
 import { computed } from '@preact/signals';
-import { fileFacts, inFile } from '../api/file/packed';
+import { fileFacts, inFile } from '../api/file';
 import { familyOf } from './family';
 import { RANGE_MODES, type BrushMode } from './brush';
 import { METRICS, type Metric, type Page } from './place';

@@ -6,7 +6,7 @@ import { effect, signal, untracked } from '@preact/signals';
 import type { Recording } from '../api/generated';
 import { renewAnswers } from '../api/answer';
 import { get } from '../api/client';
-import { inFile } from '../api/file/packed';
+import { inFile } from '../api/file';
 import { renewRecording } from './recording';
 import { say } from './say';
 import { duration, facts, go, place, recordings } from './state';

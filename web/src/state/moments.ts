@@ -1,7 +1,7 @@
 /* Moves of the brush, for the strip, keys and links. */
 import type { Mark } from '../api/generated';
 import type { BrushMode } from './brush';
-import { fileFacts, inFile } from '../api/file/packed';
+import { fileFacts, inFile } from '../api/file';
 import { rangeModes } from './limits';
 import { say } from './say';
 import { duration, go, place, summary } from './state';

@@ -1,7 +1,7 @@
 /* How much of a recording the server has read, while a page waits for it. */
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { inFile } from '../api/file/packed';
+import { inFile } from '../api/file';
 import { facts, place } from './state';
 
 /** The part that is read, and how long the rest takes at that pace; null: not known. */

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Flame, FlameChange } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { FlameGraph, FlamePath } from '../charts/flame/flame_graph';
-import { inFile } from '../api/file/packed';
+import { inFile } from '../api/file';
 import { Share } from '../components/amount';
 import { byName, depths, foundValue, graphOf, labelOf, matching, withPath, type Graph } from '../charts/flame/graph_data';
 import type { ColourBy } from '../charts/flame/colours';

@@ -1,7 +1,7 @@
 /* A site in full: over time, its sizes and lifetimes, its stack, and what can be asked next. */
 import type { Backtrace, Series, SumsTable } from '../api/generated';
 import { useAnswer } from '../api/answer';
-import { inFile } from '../api/file/packed';
+import { inFile } from '../api/file';
 import { Drawer } from '../components/drawer';
 import { Shown } from '../components/shown';
 import { frameText, Stack } from '../components/stack';

@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import type { SumsChange, SumsTable } from '../api/generated';
 import { useAnswer } from '../api/answer';
-import { leftOut } from '../api/file/answer';
+import { leftOut } from '../api/file';
 import { usePages } from '../api/pages';
 import { Menu } from '../components/menu';
 import { Nothing } from '../components/nothing';

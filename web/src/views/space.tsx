@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Allocations, Series, Space } from '../api/generated';
 import { useAnswer } from '../api/answer';
-import { inFile } from '../api/file/packed';
+import { inFile } from '../api/file';
 import { resample } from '../charts/strip/strip_data';
 import { laneName, SpaceMap, type SpaceColour } from '../charts/space/space_map';
 import { entryOf, PAGE, type Chosen } from '../charts/space/layout';

@@ -10,7 +10,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Series } from '../../api/generated';
 import { fetchAnswer, useAnswer } from '../../api/answer';
 import { target } from '../../api/client';
-import { inFile } from '../../api/file/packed';
+import { inFile } from '../../api/file';
 import { Failure } from '../../components/shown';
 import { Switch } from '../../components/switch';
 import { isNarrow } from '../../components/table';

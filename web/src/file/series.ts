@@ -1,5 +1,5 @@
 /* The part of a curve that is looked at, out of the whole one. */
-import type { Series } from '../generated';
+import type { Series } from '../api/generated';
 import type { Question } from './question';
 
 const nanoseconds = (moment: string | undefined): number | null => (moment === undefined ? null : Number(/^(\d+)ns$/.exec(moment)?.[1] ?? NaN));

@@ -2,26 +2,8 @@
  * The page as one file: what lies in it instead of a server (src/server/html_file.h). Each answer is
  * unpacked when it is first asked for.
  */
+import type { FileFacts } from '../api/file';
 import { keyOf, questionOf } from './question';
-
-export interface FileFacts {
-	version: number;
-	/** The version of mallow that wrote it. */
-	mallow: string;
-	/** The recording's file, without its folders. */
-	name: string;
-	/** Conditions that all answers have in common, as a query; '': none. */
-	conditions: string;
-	/** Paths, arguments and the host were left out. */
-	anonymous: boolean;
-	/** What `mallow check` said of the recording; null: it did not write this file. */
-	check: string | null;
-	/** The moments that can be looked at; marks_left more marks cannot. */
-	moments: { at_ns: number; name: string }[];
-	marks_left: number;
-	/** What was asked, in the order of the answers. failed: why there is none. */
-	answers: { of: string; failed?: string }[];
-}
 
 /** An answer that the file has: what was asked, and what came. */
 export interface Packed {
@@ -30,13 +12,7 @@ export interface Packed {
 	failed?: string;
 }
 
-/** Whether this page is such a file. */
-export const inFile = typeof document !== 'undefined' && document.getElementById('file') !== null;
-
 let facts: FileFacts | null = null;
-
-/** What the file is; null: this page came from a server. */
-export const fileFacts = (): FileFacts | null => facts;
 
 const byKey = new Map<string, number[]>();
 
@@ -50,12 +26,13 @@ async function unpack<T>(id: string): Promise<T> {
 }
 
 /** Reads what the file is: before anything is asked. */
-export async function openFile(): Promise<void> {
+export async function readFacts(): Promise<FileFacts> {
 	facts = await unpack<FileFacts>('file');
 	facts.answers.forEach(({ of }, number) => {
 		const key = keyOf(questionOf(of));
 		byKey.set(key, [...(byKey.get(key) ?? []), number]);
 	});
+	return facts;
 }
 
 const unpacked = new Map<number, Promise<Packed>>();
@@ -64,6 +41,9 @@ async function open(number: number): Promise<Packed> {
 	const { of, failed } = facts!.answers[number]!;
 	return failed === undefined ? { of, data: await unpack(`answer-${number}`) } : { of, data: null, failed };
 }
+
+/** What readFacts() has read. */
+export const factsOf = (): FileFacts => facts!;
 
 /** All answers to the same question: more than one if it was asked in pages. */
 export function packed(key: string): Promise<Packed[]> {

@@ -1,5 +1,5 @@
 /* A page of /maps in the page as one file, out of the mappings that lie in it. */
-import type { Map as Mapping, Maps } from '../generated';
+import type { Map as Mapping, Maps } from '../api/generated';
 import type { Question } from './question';
 
 /* Mappings are numbered in the order of the calls that made them. */

@@ -1,5 +1,5 @@
 /* Answers of /sums in the page as one file: what the server does with rows, done with those that it sent. */
-import type { KeyTable, SumsAll, SumsTable } from '../generated';
+import type { KeyTable, SumsAll, SumsTable } from '../api/generated';
 
 const SUMS = ['bytes', 'blocks', 'leaked', 'total', 'calls', 'temporary', 'slack'] as const;
 

@@ -2,26 +2,19 @@
  * Answers of the page as one file: as a server would give them, out of what lies in it. What does
  * not lie in it is refused by a line that says who has it.
  */
-import type { Backtrace, Frame, Maps, Series, SumsTable } from '../generated';
-import { framesOf, type ReportFrame, type ReportStacks } from '../reports';
+import type { Backtrace, Frame, Maps, Series, SumsTable } from '../api/generated';
+import { framesOf, type ReportFrame, type ReportStacks } from '../api/reports';
 import { bySecond, joined, kept, sorted, taken } from './tables';
-import { fileFacts, packed, type Packed } from './packed';
+import { leftOut, type PageFile } from '../api/file';
+import { factsOf, packed, type Packed } from './packed';
 import { mapsOf } from './maps';
 import { keyOf, nameOf, questionOf, type Question } from './question';
 import { within } from './series';
 
-/** The file does not have it. */
-export class NotInFile extends Error {}
+/* The file does not have it. */
+class NotInFile extends Error {}
 
-/** A table of the file may lack the smallest rows. */
-interface TableOfFile extends SumsTable {
-	left_out: number;
-}
-
-/** How many rows of a table the file does not have; 0 of a server's. */
-export const leftOut = (table: SumsTable): number => (table as Partial<TableOfFile>).left_out ?? 0;
-
-const refuse = () => new NotInFile(`This file does not have that. The recording does: mallow serve ${fileFacts()!.name}`);
+const refusal = () => `This file does not have that. The recording does: mallow serve ${factsOf().name}`;
 
 const ASCENDING = ['first', 'last', 'key'];
 
@@ -49,7 +42,8 @@ async function makeTable(key: string): Promise<FoundTable | null> {
 	if (!pages.length) return null;
 	failOf(pages[0]!);
 	const table = joined(pages.map(({ data }) => data as SumsTable));
-	return { table: { ...table, rows: table.key.length, left_out: table.rows - table.key.length } as TableOfFile, of: pages[0]!.of };
+	const left = { left_out: table.rows - table.key.length }; // for leftOut()
+	return { table: { ...table, ...left, rows: table.key.length }, of: pages[0]!.of };
 }
 
 const tables = new Map<string, Promise<FoundTable | null>>();
@@ -174,13 +168,17 @@ async function answer(question: Question): Promise<unknown> {
 
 /* "peak" and "end" are moments of the file by their times. */
 function timed(question: Question): Question {
-	const at = fileFacts()!.moments.find(({ name }) => name === question.params.alive_at)?.at_ns;
+	const at = factsOf().moments.find(({ name }) => name === question.params.alive_at)?.at_ns;
 	return at === undefined ? question : { ...question, params: { ...question.params, alive_at: `${at}ns` } };
 }
 
-/** The answer to a target. Throws NotInFile. */
-export async function fileAnswer<T>(target: string): Promise<T> {
-	const data = await answer(timed(questionOf(target)));
-	if (data === null) throw refuse();
-	return data as T;
-}
+/** The answer to a target, or the line by which it is refused. */
+export const fileAnswer: PageFile['answer'] = async (target) => {
+	try {
+		const data = await answer(timed(questionOf(target)));
+		return data === null ? { refused: refusal() } : { data };
+	} catch (error) {
+		if (error instanceof NotInFile) return { refused: error.message };
+		throw error;
+	}
+};
