@@ -1,7 +1,11 @@
-/* /errors and /pools: as `mallow report --errors --json` and `--pools --json` have them. */
+/*
+ * What answers as parts of `mallow report --json` do: /findings, /stacks, /errors (--errors) and
+ * /pools (--pools).
+ */
 #include "analysis/names/anonymous.h"
 #include "hosted/cleanup.h"
 #include "report/json/errors_json.h"
+#include "report/json/findings_json.h"
 #include "report/json/pools_json.h"
 #include "server/route.h"
 
@@ -41,6 +45,48 @@ static struct err *put_pools(struct json_writer *json, const struct dataset *dat
 	return pools_json_write(json, &stacks, dataset->recording, METRIC_PEAK, 0);
 }
 
+static struct err *put_findings(struct json_writer *json, const struct dataset *dataset)
+{
+	cleanup(json_stacks_deinit) struct json_stacks stacks = {0};
+	struct err *err;
+
+	json_stacks_init(&stacks, dataset->recording, dataset->symbolized, false);
+	json_object(json);
+	err = findings_json_write(json, &stacks, dataset->recording, dataset->symbolized);
+	if (!err)
+		err = json_stacks_finish(&stacks, json);
+	if (!err)
+		json_end(json);
+	return err;
+}
+
+/* Writes the stacks of all sites, which share their outer frames. */
+static struct err *put_stacks(struct json_writer *json, const struct dataset *dataset)
+{
+	cleanup(json_stacks_deinit) struct json_stacks stacks = {0};
+	struct err *err = NULL;
+	uint32_t count;
+	const struct site *sites = recording_sites(dataset->recording, &count);
+
+	json_stacks_init(&stacks, dataset->recording, dataset->symbolized, false);
+	json_object(json);
+	json_key(json, "backtrace_id");
+	json_array(json);
+	for (uint32_t i = 0; i < count; i++)
+		json_u64(json, sites[i].stack);
+	json_end(json);
+	json_key(json, "stack");
+	json_array(json);
+	for (uint32_t i = 0; i < count && !err; i++)
+		err = json_stacks_put(&stacks, json, sites[i].stack);
+	json_end(json);
+	if (!err)
+		err = json_stacks_finish(&stacks, json);
+	if (!err)
+		json_end(json);
+	return err;
+}
+
 static struct err *answer(struct request *request, struct reply *reply,
 			  struct err *put(struct json_writer *, const struct dataset *))
 {
@@ -64,4 +110,14 @@ struct err *route_errors(struct request *request, struct reply *reply)
 struct err *route_pools(struct request *request, struct reply *reply)
 {
 	return answer(request, reply, put_pools);
+}
+
+struct err *route_findings(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, put_findings);
+}
+
+struct err *route_stacks(struct request *request, struct reply *reply)
+{
+	return answer(request, reply, put_stacks);
 }
