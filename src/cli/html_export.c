@@ -25,6 +25,7 @@ struct err *html_export_write(struct buf *buf, const struct html_export *wanted)
 		.max_open = 1,
 		.max_memory = serving_memory(),
 		.sources = wanted->sources,
+		.still = true, // all answers are of one moment
 		.anonymous = wanted->anonymous,
 	};
 	const struct html_file_options options = {

@@ -283,6 +283,8 @@ static struct err *reopen_family(struct catalog *catalog, struct entry *entry)
 
 static bool is_stale(struct catalog *catalog, struct entry *entry)
 {
+	if (catalog->options.still)
+		return false;
 	return entry->root ? catalog_family_is_stale(catalog, entry)
 			   : catalog_is_stale(entry->item.path, &entry->opened);
 }

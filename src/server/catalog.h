@@ -29,6 +29,7 @@ struct catalog_options {
 	size_t max_open;                /* how many recordings may be open; at least 1 */
 	uint64_t max_memory;            /* bytes, measured by process_memory_own() */
 	struct source_options sources;
+	bool still;     /* a recording is read once, also one that is being written */
 	bool anonymous; /* answers are without what anonymous.h takes out */
 };
 

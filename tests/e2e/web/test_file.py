@@ -1,12 +1,15 @@
 """The web interface as one file (mallow export --to html): opened from file://, it shows what a server shows of the
 same recording, asks nobody, and says of the rest who has it."""
 import json
+import os
 import re
+import signal
+import subprocess
 import urllib.parse
 
 import pytest
 
-from conftest import need
+from conftest import clean_environment, need
 from firefox import Firefox
 from page_answers import answers
 
@@ -185,6 +188,50 @@ def test_anonymous(tool, recording, tmp_path):
     assert "web_server.cpp" in text and "cache_put" in text
     shown = found["summary"]["facts"]
     assert shown["arguments"] == [] and shown["environment"] is None and shown["host"] is None
+
+
+BUSY = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *kept[5000];
+int main(void)
+{
+	for (unsigned i = 0;; i++) {
+		free(kept[i * 7919 % 5000]);
+		kept[i * 7919 % 5000] = malloc(i % 3000);
+		if (i == 400000) {
+			puts("busy");
+			fflush(stdout);
+		}
+		if (i > 400000)
+			usleep(100);
+	}
+}
+"""
+
+
+def test_a_program_that_runs(mallow, tool, browse, tmp_path):
+    """All answers are of one moment, though making them takes longer than a server waits before it looks again; and
+    the page says that the program goes on."""
+    (tmp_path / "busy.c").write_text(BUSY)
+    subprocess.run(["gcc", "-o", tmp_path / "busy", tmp_path / "busy.c"], check=True)
+    running = subprocess.Popen([mallow, "run", "--no-finish", "-o", tmp_path / "busy.mallow", "--", tmp_path / "busy"],
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=clean_environment(), start_new_session=True)
+    try:
+        assert running.stdout.readline() == b"busy\n"
+        path = tmp_path / "running.html"
+        tool("export", "--to", "html", "-o", path, tmp_path / "busy.mallow")
+    finally:
+        os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
+    _, found = answers(path.read_text())
+    sums = [answer["all"]["calls"] for of, answer in found.items()
+            if re.fullmatch(r"sums\?by=[a-z,]+(&(sort_by|spark|count|skip|shapes)=\w+)*", of) and not isinstance(answer, str)]
+    assert len(sums) > 10 and set(sums) == {found["summary"]["matched"]["calls"]}
+    page = browse(f"file://{tmp_path}")
+    page.open("running.html")
+    assert "The program still runs" in page.text(".doubts")
 
 
 def test_sources_and_anonymous_exclude_each_other(tool, recording):
