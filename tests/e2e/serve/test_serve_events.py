@@ -4,11 +4,13 @@ import json
 import shutil
 import signal
 import socket
+import threading
 import time
 
 import pytest
 
 from in_rounds import rounds  # noqa: F401
+from many_blocks import many  # noqa: F401
 from servers import serve  # noqa: F401
 
 BLOCKS = 500
@@ -51,6 +53,22 @@ class Stream:
 
     def close(self):
         self.connection.close()
+
+
+@pytest.mark.long
+def test_progress_of_loading(serve, asan_mallow, many):  # noqa: F811
+    """While requests wait for recordings, everybody is told how much of them is read. The sanitized server takes
+    longer for three of them than lies between two looks."""
+    paths = [many.record(f"progress-{number}.mallow", "--no-finish")[0] for number in range(3)]
+    server = serve(*paths, path=asan_mallow)
+    ids = [one["id"] for one in server.json("/list")]
+    stream = Stream(server)
+    waiting = threading.Thread(target=lambda: [server.json(f"/data/{id_}/sums?count=1") for id_ in ids])
+    waiting.start()
+    told = stream.wait_for("progress")
+    assert told["id"] in ids and 0 <= told["done"] <= told["total"]
+    waiting.join()
+    stream.close()
 
 
 def test_a_recording_that_grows(rounds, serve, mallow, asan_mallow):  # noqa: F811
