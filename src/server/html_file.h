@@ -23,7 +23,7 @@ struct html_file_options {
 	bool anonymous;         /* the catalog's answers have no paths, arguments, host: said so */
 	const char *name;       /* the recording's file, for the command that shows all of it */
 	const char *conditions; /* "name=value&…", encoded, that hold for all; "": none */
-	const char *check; /* what `mallow check` said of the recording; NULL: nothing */
+	const char *check;      /* what `mallow check` said of the recording; NULL: nothing */
 	/* Called after each answer. NULL: not wanted. */
 	recording_progress *progress;
 	void *argument;
