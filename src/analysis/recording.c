@@ -45,6 +45,11 @@ void recording_close(struct recording *recording)
 }
 CLEANUP_DEFINE(struct recording *, recording_close);
 
+void recording_note_end(struct recording *recording)
+{
+	recording->facts.alive = recording->facts.writing = false;
+}
+
 /* moment: as in recording_open_moment(); 0: none. */
 static struct err *open_source(const struct byte_source *source, unsigned int needs,
 			       uint64_t moment, recording_progress *progress, void *argument,

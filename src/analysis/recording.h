@@ -237,6 +237,12 @@ struct err *recording_open_descriptor(const char *name, int fd, unsigned int nee
 void recording_close(struct recording *recording);
 
 /*
+ * Says in the facts that the process has ended, which was seen since. Others may read the facts
+ * meanwhile.
+ */
+void recording_note_end(struct recording *recording);
+
+/*
  * The same, but with the peak at a given moment: after so many operations on blocks, at least one
  * (struct live_step counts them). peak_bytes and peak_blocks of the sites and of the summary are
  * what was live then. All else is about the whole recording.

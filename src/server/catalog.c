@@ -306,6 +306,16 @@ static struct err *use(struct catalog *catalog, struct entry *entry)
 	return listed ? NULL : err_no_memory();
 }
 
+/* The file of a live table goes with its process. Then the table is what it was last. */
+static void note_end(const struct entry *entry)
+{
+	struct stat now;
+
+	if (entry->dataset && entry->dataset->facts->live && entry->dataset->facts->writing &&
+	    stat(entry->item.path, &now) < 0)
+		dataset_note_end(entry->dataset);
+}
+
 static struct err *open_entry(struct catalog *catalog, struct entry *entry, struct dataset **ret)
 {
 	struct err *err = NULL;
@@ -313,6 +323,7 @@ static struct err *open_entry(struct catalog *catalog, struct entry *entry, stru
 	pthread_mutex_lock(&entry->lock);
 	if (!entry->dataset || (is_stale(catalog, entry) && !will_do(catalog, entry)))
 		err = entry->root ? reopen_family(catalog, entry) : reopen(catalog, entry);
+	note_end(entry);
 	if (!err)
 		err = use(catalog, entry);
 	if (!err)

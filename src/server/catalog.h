@@ -103,10 +103,12 @@ typedef struct err *catalog_summary(const struct catalog_item *item,
 				    const struct recording *recording, char **ret);
 
 /*
- * Appends the texts of all recordings in their order, with commas between them. Several recordings
+ * Appends the texts of all recordings in their order, with commas between them; only: of that id
+ * alone, or the last one for "last"; NULL: of all. Several recordings
  * are read at a time. A text is kept until its file changes. A recording that cannot be read is
  * left out.
  */
-struct err *catalog_summaries(struct catalog *catalog, catalog_summary *make, struct buf *buf);
+struct err *catalog_summaries(struct catalog *catalog, const char *only, catalog_summary *make,
+			      struct buf *buf);
 
 #endif

@@ -74,16 +74,22 @@ static void list_deinit(struct list *list)
 	free(list->pieces);
 }
 
-static struct err *begin_list(struct list *list)
+/* only: the id of the one recording that is wanted, or "last"; NULL: all are. */
+static struct err *begin_list(struct list *list, const char *only)
 {
 	struct catalog *catalog = list->catalog;
 
 	pthread_mutex_lock(&catalog->lock);
 	list->pieces = calloc(catalog->entries.count + 1, sizeof(*list->pieces));
-	list->count = list->pieces ? catalog->entries.count : 0;
-	for (size_t i = 0; i < list->count; i++) {
-		list->pieces[i].entry = catalog->entries.items[i];
-		buf_init(&list->pieces[i].text);
+	for (size_t i = 0; list->pieces && i < catalog->entries.count; i++) {
+		struct entry *entry = catalog->entries.items[i];
+		bool last = i + 1 == catalog->entries.count;
+
+		if (only && strcmp(only, entry->item.id) != 0 &&
+		    !(last && strcmp(only, "last") == 0))
+			continue;
+		buf_init(&list->pieces[list->count].text);
+		list->pieces[list->count++].entry = entry;
 	}
 	pthread_mutex_unlock(&catalog->lock);
 	return list->pieces ? NULL : err_no_memory();
@@ -105,14 +111,15 @@ static void make_piece(void *argument, size_t number)
 		piece->err = buf_finish(&piece->text);
 }
 
-struct err *catalog_summaries(struct catalog *catalog, catalog_summary *make, struct buf *buf)
+struct err *catalog_summaries(struct catalog *catalog, const char *only, catalog_summary *make,
+			      struct buf *buf)
 {
 	cleanup(list_deinit) struct list list = {.catalog = catalog, .make = make};
 	size_t put = 0;
 	struct err *err;
 
 	catalog_look_for_new(catalog);
-	err = begin_list(&list);
+	err = begin_list(&list, only);
 	if (err)
 		return err;
 	parallel_run(make_piece, &list, list.count);

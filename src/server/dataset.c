@@ -120,6 +120,11 @@ static struct err *show(struct dataset *dataset, const struct recording *recordi
 	return NULL;
 }
 
+void dataset_note_end(struct dataset *dataset)
+{
+	recording_note_end(dataset->owned);
+}
+
 /* Takes out of the recording and its names what anonymous.h says. */
 static struct err *anonymize(struct dataset *dataset)
 {

@@ -91,6 +91,9 @@ struct err *dataset_open(const char *path, const struct dataset_options *options
  */
 struct err *dataset_open_merged(const char *const *paths, size_t count,
 				const char *const *debug_paths, struct dataset **ret);
+/* The program has ended, and nothing more will come: facts say so from now on. */
+void dataset_note_end(struct dataset *dataset);
+
 /*
  * Releases the only reference. Returns what another data set of the recording can go on with; the
  * caller gives it to dataset_open() or reading_deinit().

@@ -328,7 +328,7 @@ static void make_etag(struct exchange *exchange)
 {
 	const struct dataset *dataset = exchange->request.dataset;
 	struct {
-		uint64_t serial, before, start, size, events;
+		uint64_t serial, before, start, size, events, writing;
 		char id[sizeof(dataset->facts->id)];
 	} facts;
 
@@ -341,6 +341,7 @@ static void make_etag(struct exchange *exchange)
 	facts.start = dataset->opened_realtime_ns;
 	facts.size = dataset->facts->file_size;
 	facts.events = dataset->facts->events;
+	facts.writing = dataset->facts->writing;
 	memcpy(facts.id, dataset->facts->id, sizeof(facts.id));
 	write_etag(exchange, trace_checksum(&facts, sizeof(facts), exchange->target,
 					    strlen(exchange->target)));

@@ -35,11 +35,11 @@ struct instant {
 };
 
 /* The words in capitals of a question. A question with one of the first is asked several times. */
-enum word { MOMENT, SKIP, SOURCE, REPEATED, NODES = REPEATED, CONDITIONS, WORDS };
+enum word { MOMENT, SKIP, SOURCE, REPEATED, NODES = REPEATED, RECORDING, CONDITIONS, WORDS };
 
 static const char *const words[WORDS] = {
-	[MOMENT] = "MOMENT", [NODES] = "NODES",       [SKIP] = "SKIP",
-	[SOURCE] = "FILE",   [CONDITIONS] = "FILTER",
+	[MOMENT] = "MOMENT", [NODES] = "NODES",         [SKIP] = "SKIP",
+	[SOURCE] = "FILE",   [RECORDING] = "RECORDING", [CONDITIONS] = "FILTER",
 };
 
 /* The file while it is written. */
@@ -261,7 +261,8 @@ static struct err *find_moments(struct html_file *file)
 	uint32_t taken = count < MARKS_MOST ? count : MARKS_MOST;
 	struct err *err;
 
-	if (file->dataset->facts->live)
+	// A table of what lives now has no other moment; neither has what lives at one.
+	if (file->dataset->facts->live || strstr(file->options->conditions, "alive_at="))
 		return NULL;
 	add_moment(file, sum->peak_time_ns, "peak");
 	add_moment(file, file->dataset->facts->duration_ns, "end");
@@ -406,6 +407,7 @@ struct err *html_file_write(struct catalog *catalog, const struct html_file_opti
 		return err_no_memory();
 	snprintf(nodes, sizeof(nodes), "%ju", (uintmax_t)options->nodes);
 	file.values[NODES] = nodes;
+	file.values[RECORDING] = options->id;
 	err = catalog_find(catalog, options->id, &file.dataset);
 	if (!err && !file.dataset)
 		err = err_create("no recording has the id '%s'", options->id);

@@ -24,6 +24,7 @@
 #define SITES      ROUTE_SITES
 #define SOURCE     ROUTE_SOURCE
 #define EVENTS     ROUTE_EVENTS
+#define LIST       ROUTE_LIST
 #define MAPS       ROUTE_MAPS
 #define MAP_FILTER ROUTE_MAP_FILTER
 #define UNUSED     ROUTE_UNUSED

@@ -33,6 +33,7 @@ enum route_group {
 	ROUTE_CURVES = 8388608,
 	ROUTE_REGIONS = 16777216,
 	ROUTE_SCRIPTS = 4194304, /* is refused: bytehound's scripts are not run */
+	ROUTE_LIST = 67108864,
 	ROUTE_MERGED = 33554432, /* no parameters: sums of sites are enough, without blocks */
 };
 

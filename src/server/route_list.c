@@ -111,7 +111,8 @@ struct err *route_list(struct request *request, struct reply *reply)
 	struct err *err;
 
 	buf_char(&buf, '[');
-	err = catalog_summaries(request->catalog, summarize, &buf);
+	err = catalog_summaries(request->catalog, request->texts[PARAMETER_LIST_ID], summarize,
+				&buf);
 	buf_char(&buf, ']');
 	return err ? err : reply_whole(reply, &buf);
 }

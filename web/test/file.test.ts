@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Maps, Series, SumsTable } from '../src/api/generated';
 import { mapsOf } from '../src/file/maps';
-import { keyOf, nameOf, questionOf } from '../src/file/question';
+import { keyOf, questionOf } from '../src/file/question';
 import { within } from '../src/file/series';
 import { bySecond, joined, kept, sorted, taken } from '../src/file/tables';
-import { exactly } from '../src/text/names';
+import { exactly, nameOf } from '../src/text/names';
 
 const key = (target: string) => keyOf(questionOf(target));
 

@@ -11,7 +11,7 @@ UNUSED = ("page=2&page_size=20&show_full_backtraces=true&group_allocations=true&
 UNSORTED = "&sort_by=size&order=dsc"
 
 TARGETS = {
-    "list": ["/list"],
+    "list": ["/list", f"/list?id={LAMP}", "/list?id=last", "/list?id=x"],
     "openapi": ["/openapi.json"],
     "allocations": [
         "/data/last/allocations",

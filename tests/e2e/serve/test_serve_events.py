@@ -1,9 +1,11 @@
 """/events: server-sent events of recordings that are being written."""
 import http.client
 import json
+import os
 import shutil
 import signal
 import socket
+import subprocess
 import threading
 import time
 
@@ -170,3 +172,33 @@ def test_the_end_of_the_server(serve, record, compile_sample):  # noqa: F811
     for stream in streams:
         while stream.next():
             pass
+
+
+FILLS = """
+import sys
+kept = [bytes(5000) for _ in range(100)]
+print("full", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_live_table_ends_with_its_process(serve, preload):  # noqa: F811
+    """Its file is gone then. What it was last is still shown, and that the program has ended is said."""
+    program = subprocess.Popen(["/usr/bin/python3", "-c", FILLS], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               env=preload(MODE="live", HELPER="/bin/true", FORCE_MALLOC="1"))
+    with program:
+        assert program.stdout.readline() == b"full\n"
+        path, = [f"/proc/{program.pid}/fd/{name}" for name in os.listdir(f"/proc/{program.pid}/fd")
+                 if "mallow-live" in os.readlink(f"/proc/{program.pid}/fd/{name}")]
+        server = serve(path)
+        before = server.json("/data/last/summary")
+        tag = server.request("/data/last/summary")[1]["ETag"]
+        assert before["facts"]["writing"]
+        stream = Stream(server, "/events?id=last")
+        program.kill()
+    assert stream.wait_for("ended")["id"] == before["facts"]["id"]
+    status, headers, body = server.request("/data/last/summary", If_None_Match=tag)
+    assert status == 200 and headers["ETag"] != tag
+    after = json.loads(body)
+    assert not after["facts"]["writing"] and after["matched"] == before["matched"]
+    stream.close()

@@ -12,12 +12,13 @@ import pytest
 from conftest import clean_environment, need
 from firefox import Firefox
 from page_answers import answers
+from servers import serve  # noqa: F401
 
 PAGES = ["overview", "flame", "tree", "sites", "source", "leaks", "churn", "distributions", "space", "mappings", "threads",
          "errors", "mallopts"]
 # What a page says, but for controls that only one of both has.
 SAID = """const main = document.querySelector('main').cloneNode(true);
-main.querySelectorAll('.chips .plain, .chips .menu, .view-bar, .space > p, .strip-foot, .drawer-foot, .space-page, .bars-ends, .strip-note')
+main.querySelectorAll('.chips .plain, .chips .menu, .view-bar, .space > p, .strip-foot, .drawer-foot, .space-page, .bars-ends, .strip-note, .doubts')
     .forEach((one) => one.remove());
 // The file's graphs have more nodes than a server sends.
 if (main.querySelector('.flame-view, [role=treegrid]')) return main.querySelector('h1').textContent + main.querySelector('.chips').textContent;
@@ -125,12 +126,37 @@ def test_what_is_not_there_is_said(file):
         assert not file.texts(".failure button"), place
 
 
-def test_search_and_zoom(file):
-    file.open("#/flame?find=cache_put")
-    assert "in stacks with “cache_put”" in file.text(".flame-switches.muted")
-    whole = file.text("h1")
-    file.open("#/flame?unfold=all")
-    assert file.text("h1").startswith(whole.split(",")[0]) and not file.texts(".failure")
+def test_search(file, browse, sourced):
+    """What is found is what the server finds, also of functions that are folded."""
+    places = [f"#/flame?find={name}{metric}" for name in ("cache_put", "report_job", "main") for metric in ("", "&metric=leaked")]
+    found = []
+    for place in places:
+        file.open(place)
+        found.append(file.text(".flame-switches.muted b"))
+    file.check()
+    served = browse(sourced)
+    for place, amount in zip(places, found):
+        served.open(place)
+        assert served.text(".flame-switches.muted b") == amount, place
+
+
+def test_no_link_leads_to_nothing(file):
+    """Every link and every switch that is not disabled, of every page."""
+    seen = set()
+    for name in PAGES:
+        file.open(f"#/{name}")
+        links = file.run("return [...document.querySelectorAll('main a[href^=\"#/\"]')].map((link) => link.getAttribute('href'))")
+        for link in set(links) - seen:
+            file.open(link)
+            assert not file.texts(".failure"), (name, link)
+        seen |= set(links)
+    assert len(seen) > 40
+    for name in ("flame", "tree"):
+        file.open(f"#/{name}")
+        for text in file.texts("main [role=radiogroup] button:not(:disabled), main .switch button:not(:disabled)"):
+            file.click("main button:not(:disabled)", text)
+            file.settle()
+            assert not file.texts(".failure"), (name, text)
 
 
 @pytest.mark.long
@@ -232,6 +258,21 @@ def test_a_program_that_runs(mallow, tool, browse, tmp_path):
     page = browse(f"file://{tmp_path}")
     page.open("running.html")
     assert "The program still runs" in page.text(".doubts")
+
+
+def test_a_file_from_a_server_is_about_one_recording(tool, mallow, serve, recording, tmp_path):  # noqa: F811
+    """Others that the server has are nobody's business."""
+    tool("run", "-o", tmp_path / "other.mallow", "--", "/bin/true")
+    server = serve(recording, tmp_path / "other.mallow")
+    names = {one["id"]: one["executable"] for one in server.json("/list")}
+    for id_, name in names.items():
+        status, _, body = server.request(f"/data/{id_}/export/html")
+        assert status == 200
+        _, found = answers(body.decode())
+        [only] = found[f"/list?id={id_}"]
+        assert only["id"] == id_
+        text = json.dumps(found)
+        assert name in text and not any(other in text for other in set(names.values()) - {name})
 
 
 def test_sources_and_anonymous_exclude_each_other(tool, recording):

@@ -120,8 +120,8 @@ def test_who_keeps_a_page_alive(page, server):
     pages = short(4096 * space["pages"])
     assert f"{short(space['used'])} of blocks keep {pages} of pages" in words(page)
     resident = words(page, ".resident")
-    assert re.fullmatch(r"[\d.]+ MB was resident then: beside live blocks [\d.]+ MB that was kept without being handed "
-                        r"out, and [\d.]+ [KM]B of files and code\.", resident), resident
+    assert re.fullmatch(r"[\d.]+ MB was resident then: beside live blocks [\d.]+ MB of free memory, stacks and mappings "
+                        r"of its own, and [\d.]+ [KM]B of files and code\.", resident), resident
     page.hover(".strip-field", 0.5)
     shown = re.search(r"pages kept at ([\d.]+ \w+)\s+([\d.]+ [KM]?B)", words(page, ".strip-box"))
     ends = server.json("/data/last/series")["at_ns"]

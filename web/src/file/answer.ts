@@ -8,7 +8,8 @@ import { bySecond, joined, kept, sorted, taken } from './tables';
 import { leftOut, type PageFile } from '../api/file';
 import { factsOf, packed, type Packed } from './packed';
 import { mapsOf } from './maps';
-import { keyOf, nameOf, questionOf, type Question } from './question';
+import { nameOf } from '../text/names';
+import { keyOf, questionOf, type Question } from './question';
 import { within } from './series';
 
 /* The file does not have it. */

@@ -16,6 +16,7 @@ export function questionOf(target: string): Question {
 
 /* By path: what is about the form of the answer alone. */
 const FORM: Record<string, string[]> = {
+	'/list': ['id'],
 	sums: ['sort_by', 'order', 'count', 'skip', 'spark', 'shapes', 'chains'],
 	series: ['points', 'start', 'end', 'top'],
 	flame: ['cut', 'max', 'ids', 'root', 'columns'],
@@ -42,10 +43,4 @@ export function keyOf({ path, params }: Question): string {
 		.map(([name, value]) => `${name}=${path === 'flame' && name === 'fold' && value !== 'none' ? 'all' : value}`)
 		.sort();
 	return [path, ...words].join(' ');
-}
-
-/** The name that a regular expression of exactly() is for; null: it is another expression. */
-export function nameOf(pattern: string): string | null {
-	const found = /^\^((?:[^.*+?^${}()|[\]\\]|\\[.*+?^${}()|[\]\\])*)\$$/.exec(pattern);
-	return found ? found[1]!.replace(/\\(.)/g, '$1') : null;
 }

@@ -126,9 +126,11 @@ function LiveControls() {
 					<button type="button" title="stop to look, go on (space)" aria-pressed={liveState.value === 'paused'} onClick={togglePause}>
 						{liveState.value === 'paused' ? 'Go on' : 'Pause'}
 					</button>
-					<button type="button" title="remember this moment (M)" onClick={markNow}>
-						Mark
-					</button>
+					{liveTable.value ? null : (
+						<button type="button" title="remember this moment (m)" onClick={markNow}>
+							Mark
+						</button>
+					)}
 				</>
 			) : null}
 			{mark !== null ? (
@@ -146,7 +148,7 @@ function OfFile() {
 	return (
 		<>
 			{[...new URLSearchParams(held)].map(([name, value]) => (
-				<span class="chip" key={name} title={`${name}=${value}`}>
+				<span class="chip quiet" key={name} title={`${name}=${value}`}>
 					<span class="chip-text">{conditionWords(name, value)}</span>
 				</span>
 			))}

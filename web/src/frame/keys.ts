@@ -58,6 +58,7 @@ const COMMANDS: Record<string, () => void> = {
 	e: () => document.querySelector<HTMLElement>('.export > button')?.click(),
 	T: toggleTheme,
 	' ': togglePause,
+	m: markNow,
 	M: markNow,
 	Escape: () => place.value.view.sel && go({ view: { sel: '' } }),
 };

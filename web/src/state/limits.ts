@@ -47,6 +47,10 @@ export const knownMetrics = computed<Metric[]>(() => {
 /** What a range can mean: of a live table only what of it still lives. */
 export const rangeModes = computed<readonly BrushMode[]>(() => (liveTable.value ? ['kept'] : RANGE_MODES));
 
+/** Of a choice: what the page as one file does not have. */
+export const notHere = (lacks = true): { disabled?: true; title?: string } =>
+	inFile && lacks ? { disabled: true, title: `not in this file: mallow serve ${fileFacts()!.name}` } : {};
+
 /* Single allocations and other recordings lie in no page as one file. */
 const NOT_IN_FILE: Page[] = ['allocations', 'processes', 'compare'];
 

@@ -7,6 +7,7 @@ import type { Recording } from '../api/generated';
 import { renewAnswers } from '../api/answer';
 import { get } from '../api/client';
 import { inFile } from '../api/file';
+import { liveTable } from './limits';
 import { renewRecording } from './recording';
 import { say } from './say';
 import { duration, facts, go, place, recordings } from './state';
@@ -61,6 +62,7 @@ async function renew(): Promise<void> {
 	renewing = true;
 	try {
 		untracked(renewAnswers);
+		if (place.value.page === 'processes') recordings.value = await get<Recording[]>('/list');
 		if (await renewRecording(id)) followEnd(before, duration.value);
 	} catch {
 		// The page says by itself that the server is not there; the stream begins anew when it is.
@@ -160,7 +162,7 @@ export function togglePause(): void {
 
 /** Remembers the end of what is shown. */
 export function markNow(): void {
-	if (liveState.value === 'off') return;
+	if (liveState.value === 'off' || liveTable.value) return;
 	liveMark.value = duration.value;
 	say('marked: “grew since” shows the difference from here to now');
 }

@@ -3,11 +3,15 @@ import type { Mark } from '../api/generated';
 import type { BrushMode } from './brush';
 import { fileFacts, inFile } from '../api/file';
 import { rangeModes } from './limits';
+import { movedTo } from './here';
 import { say } from './say';
+import { formatTime } from '../text/units';
 import { duration, go, place, summary } from './state';
 
 /** Chooses a moment; null: the whole run. */
 export function chooseMoment(ns: number | null, replace = false): void {
+	const moved = ns === null ? null : movedTo(ns);
+	if (moved) say(`the nearest moment of this file: ${formatTime(moved.at_ns)}, ${moved.name}`);
 	go({ brush: ns === null ? null : { mode: 'moment', from: ns, to: ns } }, replace);
 }
 

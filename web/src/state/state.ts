@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals';
 import type { Recording, Summary } from '../api/generated';
 import type { Params } from '../api/client';
 import { brushConditions, type Brush } from './brush';
-import { brushHere } from './here';
+import { addressHere, placeHere } from './here';
 import { formatPlace, parsePlace, type Page, type Place } from './place';
 
 export const place = signal<Place>(parsePlace(location.hash));
@@ -38,8 +38,7 @@ function viewOf(change: Change): Record<string, string> {
 /** The address of a place made of this one: for links. */
 export function placeWith(change: Change): Place {
 	const { view: _, ...rest } = change;
-	const next = { ...place.value, ...rest, view: viewOf(change), unknown: [] };
-	return { ...next, brush: brushHere(next.brush) };
+	return placeHere({ ...place.value, ...rest, view: viewOf(change), unknown: [] }, place.value);
 }
 
 export const linkTo = (change: Change): string => formatPlace(placeWith(change));
@@ -60,8 +59,7 @@ export function go(change: Change, replace = false): void {
 /** Follows the address, from now on: Back, Forward, and what a user types there. */
 export function followAddress(): void {
 	const take = () => {
-		const asked = parsePlace(location.hash);
-		place.value = { ...asked, brush: brushHere(asked.brush) };
+		place.value = addressHere(parsePlace(location.hash));
 	};
 	take();
 	addEventListener('popstate', take);

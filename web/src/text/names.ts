@@ -34,3 +34,9 @@ export function shortName(name: string): string {
 
 /** A regular expression for exactly this name. */
 export const exactly = (name: string): string => `^${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`;
+
+/** The name that a regular expression of exactly() is for; null: it is another expression. */
+export function nameOf(pattern: string): string | null {
+	const found = /^\^((?:[^.*+?^${}()|[\]\\]|\\[.*+?^${}()|[\]\\])*)\$$/.exec(pattern);
+	return found ? found[1]!.replace(/\\(.)/g, '$1') : null;
+}

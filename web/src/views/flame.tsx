@@ -11,7 +11,7 @@ import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
 import { useViewKeys } from '../frame/keys';
-import { liveTable, merged } from '../state/limits';
+import { notHere, liveTable, merged } from '../state/limits';
 import { measure } from '../state/measure';
 import { copy } from '../state/say';
 import { conditions, dataPath, go, isDifference, place, summary } from '../state/state';
@@ -65,14 +65,14 @@ function Switches({ graph }: { graph: Graph | null }) {
 				choices={[
 					{ value: 'callees', text: 'callees', title: 'below a function: what it called' },
 					{ value: 'callers', text: 'callers', title: 'below a function: who called it' },
-					{ value: 'both', text: 'both', title: 'callers above, callees below the chosen function (b)', disabled: !view.focus && !view.node },
+					{ value: 'both', text: 'both', title: 'callers above, callees below the chosen function (b)', disabled: !view.focus && !view.node, ...notHere() },
 				]}
 				onChange={(value) => setView({ direction: value === 'callees' ? '' : value, root: '', ...(value === 'both' && view.node ? { focus: view.node } : {}), ...(value === 'both' ? {} : { focus: '' }) })}
 			/>
 			<Switch<Merge>
 				label="frames are"
 				value={merge()}
-				choices={(['functions', 'lines', 'files', 'modules'] as const).map((value) => ({ value, text: value }))}
+				choices={(['functions', 'lines', 'files', 'modules'] as const).map((value) => ({ value, text: value, ...notHere(value !== 'functions') }))}
 				onChange={(value) => setView({ merge: value === 'functions' ? '' : value, root: '' })}
 			/>
 			{isDifference.value ? (
@@ -216,10 +216,7 @@ function Drawn({ graph, zoomed, whole }: { graph: Graph; zoomed: number; whole: 
 			{whole.flame.bytes[0] ? null : <Nothing />}
 			<div class="flame-switches muted">
 				{find && inFile ? (
-					<span aria-live="polite">
-						<b>{format(foundValue(whole, find))}</b>, <Share part={foundValue(whole, find)} whole={whole.flame.bytes[0]!} /> in stacks with “{find}”, as far as they
-						are drawn (n, N)
-					</span>
+					<FoundInFile find={find} whole={whole.flame.bytes[0]!} />
 				) : find ? (
 					<FoundLine
 						find={find}
@@ -269,6 +266,19 @@ function Drawn({ graph, zoomed, whole }: { graph: Graph; zoomed: number; whole: 
 	);
 }
 
+/* What a search finds in the page as one file: in its graph without folds, whose nodes have all names. */
+function FoundInFile({ find, whole }: { find: string; whole: number }) {
+	const answer = useAnswer<Flame>(dataPath('flame'), { ...flameParams(false, 0), fold: 'none' });
+	const found = useMemo(() => (answer.data ? foundValue(graphOf(answer.data), find) : null), [answer.data, find]);
+	if (found === null) return null;
+	const all = answer.data!.rest.every((rest) => !rest);
+	return (
+		<span aria-live="polite">
+			<b>{measure.value.format(found)}</b>, <Share part={found} whole={whole} /> in stacks with “{find}”{all ? '' : ', not counting what is too small for this file'} (n, N)
+		</span>
+	);
+}
+
 const plainName = (name: string): string => name.split(' > ')[0]!.replace(/ \[[^\]]*\]$/, '');
 
 const countNames = (graph: Graph, find: string): number => {
@@ -285,7 +295,7 @@ function useNodeKeys(graph: Graph, at: number, find: string, select: (node: numb
 		const own = place.value.conditions;
 		const keys: Record<string, () => void> = {
 			f: () => setView({ flames: place.value.view.flames === '1' ? '' : '1' }),
-			b: () => at > 0 && setView({ direction: 'both', focus: name, root: '' }),
+			b: () => at > 0 && !inFile && setView({ direction: 'both', focus: name, root: '' }),
 			o: () => at > 0 && go({ conditions: { ...own, function_regex: exactly(name) }, view: { root: '' } }),
 			x: () => at > 0 && go({ conditions: { ...own, negative_function_regex: exactly(name) }, view: { root: '' } }),
 			X: () => at > 0 && module && go({ conditions: { ...own, negative_module_regex: `(^|/)${exactly(module).slice(1)}` }, view: { root: '' } }),

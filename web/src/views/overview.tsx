@@ -5,11 +5,12 @@ import { useAnswer } from '../api/answer';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
 import { liveTable } from '../state/limits';
-import { dataPath, go, isDifference, place } from '../state/state';
+import { dataPath, go, isDifference, place, summary } from '../state/state';
 import { MODE_WORDS } from '../state/brush';
-import { formatTime } from '../text/units';
+import { formatBytes, formatCount, formatTime } from '../text/units';
 import { Sentence } from '../text/sentence';
-import { FindingCards } from './overview_findings';
+import { fileFacts } from '../api/file';
+import { FindingCards, isNarrowed } from './overview_findings';
 import { TopChanges, TopSites, type TopTable } from './overview_tables';
 import { PeakReached, RunFacts } from './overview_facts';
 import '../styles/overview.css';
@@ -17,8 +18,21 @@ import '../styles/overview.css';
 const useFindings = () => useAnswer<Findings>(dataPath('findings'));
 
 /** The headline: above the time strip. */
+/* Of a table of what lives now: most is what lives now. */
+function LiveHead() {
+	const sums = summary.value?.matched;
+	return sums ? (
+		<div class="headline">
+			<h1>
+				{formatBytes(sums.live_bytes)} live now, in {formatCount(sums.leaked_blocks)} blocks.
+			</h1>
+		</div>
+	) : null;
+}
+
 export function OverviewHead() {
 	const answer = useFindings();
+	if (liveTable.value) return <LiveHead />;
 	return (
 		<Shown answer={answer} height={49} class="headline">
 			{({ headline }) => (
@@ -73,7 +87,9 @@ export function Overview() {
 	return (
 		<div class="overview">
 			<section aria-label="what stands out">
-				<h2>What stands out</h2>
+				<h2>
+					What stands out {isNarrowed(place.value.brush, place.value.conditions) || fileFacts()?.conditions ? <span class="muted">in the whole run</span> : null}
+				</h2>
 				<Shown answer={answer} height={300}>
 					{({ findings, findings_missing: missing }) => (
 						<>

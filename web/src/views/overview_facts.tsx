@@ -1,6 +1,7 @@
 /* What the recording is, and what is in doubt about it. */
 import type { Backtrace } from '../api/generated';
 import { useAnswer } from '../api/answer';
+import { fileFacts } from '../api/file';
 import { ownFrame, Stack } from '../components/stack';
 import { dataPath, facts, summary } from '../state/state';
 import { shortName } from '../text/names';
@@ -11,6 +12,8 @@ export function doubts(): string[] {
 	const shown = facts.value;
 	if (!shown) return [];
 	const lines: string[] = [];
+	const file = fileFacts();
+	if (file) lines.push(`This page is one file: single allocations, ranges and filters are not in it. The recording has them: mallow serve ${file.name}`);
 	if (shown.sample_bytes)
 		lines.push(`Numbers are estimates: one allocation in ${formatBytes(shown.sample_bytes)} was recorded (--sample).`);
 	if (shown.culled_allocations)

@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Source as SourceText, SumsTable } from '../api/generated';
 import { useAnswer } from '../api/answer';
+import { inFile } from '../api/file';
 import { Bytes, Count, Share } from '../components/amount';
 import { Drawer } from '../components/drawer';
 import { Nothing } from '../components/nothing';
@@ -214,7 +215,8 @@ export function Source() {
 					{data.rows ? null : <Nothing />}
 					{served ? null : (
 						<p class="muted">
-							The text is not shown: start <code>mallow serve --sources</code>, or <code>--sources=DIR</code> where the sources lie.
+							The text is not shown: {inFile ? 'make the file by' : 'start'} <code>{inFile ? 'mallow export --to html --sources' : 'mallow serve --sources'}</code>, or{' '}
+							<code>--sources=DIR</code> where the sources lie.
 						</p>
 					)}
 					{text.error ? <p class="source-note">{text.error.message}</p> : null}

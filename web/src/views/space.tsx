@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Allocations, Series, Space } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { inFile } from '../api/file';
-import { resample } from '../charts/strip/strip_data';
+import { isSampled, resample } from '../charts/strip/strip_data';
 import { laneName, SpaceMap, type SpaceColour } from '../charts/space/space_map';
 import { entryOf, PAGE, type Chosen } from '../charts/space/layout';
 import { Bytes } from '../components/amount';
@@ -51,11 +51,13 @@ export function residentWords(series: Series, at: number): string | null {
 	const then = (values: number[], times = memory.at_ns) => resample(times, values, [at])[0]!;
 	const live = then(series.live_last, series.at_ns);
 	const kept = then(memory.anonymous) - live;
-	const resident = `${formatBytes(then(memory.resident))} was resident then`;
+	const known = isSampled(series, at);
+	const resident = `${known ? '' : 'About '}${formatBytes(then(memory.resident))} was resident then`;
 	const files = `${formatBytes(then(memory.file) + then(memory.shared))} of files and code`;
 	// Live memory may be more than is resident: the program asked for it, and did not touch it yet.
+	if (kept < 0 && !known) return `How much was resident then is not known: no sample of the process's memory is near.`;
 	if (kept < 0) return `${resident}, ${files} included: not all that was live had been touched.`;
-	return `${resident}: beside live blocks ${formatBytes(kept)} that was kept without being handed out, and ${files}.`;
+	return `${resident}: beside live blocks ${formatBytes(kept)} of free memory, stacks and mappings of its own, and ${files}.`;
 }
 
 /* The whole process: the curve of the whole run, which the strip has asked for already. */

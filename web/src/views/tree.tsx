@@ -8,7 +8,7 @@ import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
 import { FLUID, Table, type Column } from '../components/table';
-import { liveTable, merged } from '../state/limits';
+import { notHere, liveTable, merged } from '../state/limits';
 import { measure } from '../state/measure';
 import { say } from '../state/say';
 import { conditions, dataPath, go, isDifference, place } from '../state/state';
@@ -167,7 +167,7 @@ function Tree({ answer }: { answer: FlameAnswer }) {
 			<h1>{sentence(root)}</h1>
 			<div class="view-bar">
 				<Switch<Way> label="below a function are" value={way()} choices={WAYS} onChange={(direction) => go({ view: { direction: direction === 'callees' ? '' : direction } })} />
-				<Switch<Merge> label="rows are" value={merge()} choices={MERGES} onChange={(value) => go({ view: { merge: value === 'functions' ? '' : value } })} />
+				<Switch<Merge> label="rows are" value={merge()} choices={MERGES.map((choice) => ({ ...choice, ...notHere(choice.value !== 'functions') }))} onChange={(value) => go({ view: { merge: value === 'functions' ? '' : value } })} />
 				<button type="button" onClick={() => setOpen(new Set(openAtFirst(root)))} title="as at the beginning">
 					close all
 				</button>

@@ -90,7 +90,7 @@ function resize(canvas: HTMLCanvasElement, width: number, height: number): void 
 
 export function FlameGraph(props: FlameGraphProps) {
 	const { graph, format, find } = props;
-	const laid = useLayout(graph.nodes, graph.sides ? 'given' : 'value');
+	const layout = useLayout(graph.nodes, graph.sides ? 'given' : 'value');
 	const host = useRef<HTMLDivElement>(null);
 	const field = useRef<HTMLDivElement>(null);
 	const canvas = useRef<HTMLCanvasElement>(null);
@@ -99,7 +99,6 @@ export function FlameGraph(props: FlameGraphProps) {
 	const [table, setTable] = useState(false);
 	const shownTheme = theme.value;
 	const row = rowHeight();
-	const layout = laid?.of === graph.nodes ? laid.layout : null;
 	const matches = useMemo(() => matching(graph, find), [graph, find]);
 	const palette = useMemo(
 		() => (graph.sides ? changePalette(graph.flame, graph.sides.before, graph.sides.after) : paletteOf(graph.flame, props.colourBy)),
@@ -112,7 +111,10 @@ export function FlameGraph(props: FlameGraphProps) {
 	}, []);
 
 	const zoomed = layout && props.zoomed < layout.count ? props.zoomed : 0;
-	const depthBelow = layout ? visibleDepth(layout, zoomed) : 1;
+	// Until a large graph is laid out, what is below it stays where it is.
+	const depth = useRef(1);
+	if (layout) depth.current = visibleDepth(layout, zoomed);
+	const depthBelow = depth.current;
 	const height = depthBelow * row;
 	const cover = useCover(field, height);
 	const { flame } = graph;

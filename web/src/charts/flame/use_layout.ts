@@ -1,5 +1,5 @@
 /* Layouts by the worker; small graphs are laid out at once, which is quicker than asking. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { underWay } from '../../api/answer';
 import { layOut, type Layout, type Nodes, type Order } from './layout';
 import type { Job } from './worker';
@@ -29,12 +29,12 @@ function ask(nodes: Nodes, order: Order): Promise<Layout> {
 	return new Promise((resolve) => waiting.set(job.number, resolve));
 }
 
-/** The layout of the nodes; null until it is there. `of` tells which nodes it is of. */
-export function useLayout(nodes: Nodes, order: Order): { layout: Layout; of: Nodes } | null {
+/** The layout of the nodes; null until it is there, which is at once if they are few. */
+export function useLayout(nodes: Nodes, order: Order): Layout | null {
 	const [made, setMade] = useState<{ layout: Layout; of: Nodes } | null>(null);
-	const quick = nodes.parent.length <= AT_ONCE;
+	const quick = useMemo(() => (nodes.parent.length <= AT_ONCE ? layOut(nodes, order) : null), [nodes, order]);
 	useEffect(() => {
-		if (quick) return setMade({ layout: layOut(nodes, order), of: nodes });
+		if (quick) return;
 		let gone = false;
 		void ask(nodes, order).then((layout) => {
 			if (!gone) setMade({ layout, of: nodes });
@@ -43,5 +43,5 @@ export function useLayout(nodes: Nodes, order: Order): { layout: Layout; of: Nod
 			gone = true;
 		};
 	}, [nodes, order]);
-	return made;
+	return quick ?? (made?.of === nodes ? made.layout : null);
 }

@@ -52,6 +52,12 @@ export function resample(at: number[], values: number[], x: number[]): Column {
 /* Between two samples nothing is known: a step counts if one was taken not far from it. */
 const NEAR = 1 / 100;
 
+/** Whether a sample of the process's memory was taken near that moment. */
+export function isSampled(series: Series, at: number): boolean {
+	const reach = (series.end_ns - series.start_ns) * NEAR;
+	return series.memory.at_ns.some((time) => Math.abs(time - at) <= reach);
+}
+
 function untouchedSteps(series: Series, live: Column, resident: Column | null): Uint8Array {
 	const { at_ns: samples } = series.memory;
 	const reach = (series.end_ns - series.start_ns) * NEAR;
