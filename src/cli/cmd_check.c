@@ -11,11 +11,11 @@
 #include "cli/debug_symbols_option.h"
 #include "cli/limit_options.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/plumbing_option.h"
 #include "cli/recording_paths.h"
 #include "cli/suppressions_file.h"
 #include "hosted/cleanup.h"
-#include "hosted/uri.h"
 #include "report/shell_word.h"
 
 /* The first options are the limits: their ids are those of enum check. */
@@ -77,7 +77,7 @@ struct check_options {
 	struct suppressions *suppressions;
 	struct symbolizer *symbolizer;
 	struct plumbing *plumbing;
-	struct buf suppressed, query; /* for --html: the lines, and what is asked of the server */
+	struct buf query; /* for --html: the conditions, as a request has them */
 	char *conditions, *directory, *old_path;
 };
 
@@ -92,7 +92,6 @@ static void check_options_deinit(struct check_options *check)
 	free(check->conditions);
 	free(check->directory);
 	free(check->old_path);
-	buf_deinit(&check->suppressed);
 	buf_deinit(&check->query);
 }
 
@@ -179,18 +178,6 @@ static struct err *name_baseline(const struct options *options, struct check_opt
 	return check->old_path ? NULL : err_no_memory();
 }
 
-/* Writes the conditions as requests have them; suppressions are one of them. */
-static void put_query(struct buf *query, const struct command *command,
-		      const struct options *options, struct check_options *check)
-{
-	filter_options_put_query(query, command, options);
-	if (!check->suppressions)
-		return;
-	buf_text(query, query->size ? "&suppress=" : "suppress=");
-	if (buf_string(&check->suppressed))
-		uri_put(query, check->suppressed.data);
-}
-
 /* Says what the page is made of, if one is wanted. */
 static struct err *take_html(const struct command *command, const struct options *options,
 			     const struct recording_paths *paths, struct check_options *check)
@@ -202,7 +189,7 @@ static struct err *take_html(const struct command *command, const struct options
 		return NULL;
 	if (paths->items.count != 1)
 		return err_create("--html wants one recording, not %zu", paths->items.count);
-	put_query(&check->query, command, options, check);
+	filter_options_put_query(&check->query, command, options);
 	wanted->html = (struct html_export){
 		.path = paths->items.items[0],
 		.debug_paths = options->many,
@@ -219,8 +206,7 @@ static struct err *read_files(const struct command *command, const struct option
 	struct err *err = plumbing_option_read(options->values[PLUMBING], &check->plumbing);
 
 	if (!err && options->values[SUPPRESSIONS])
-		err = suppressions_file_read(options->values[SUPPRESSIONS], &check->suppressed,
-					     &check->suppressions);
+		err = suppressions_file_read(options->values[SUPPRESSIONS], &check->suppressions);
 	if (err)
 		return err;
 	check->wanted.sides.suppressions = check->suppressions;
@@ -241,9 +227,9 @@ static int run(const struct command *command, const struct options *options)
 	cleanup(check_options_deinit) struct check_options check = {0};
 	struct err *err;
 
-	buf_init(&check.suppressed);
 	buf_init(&check.query);
-	if (!read_options(command, options, &check))
+	if (!read_options(command, options, &check) || !output_spares(options, OUTPUT) ||
+	    !output_spares(options, HTML))
 		return CLI_USAGE;
 	if (!debug_symbols_open(options, &check.symbolizer))
 		return CLI_UNSURE;

@@ -254,7 +254,7 @@ static int run(const struct command *command, const struct options *options)
 		return CLI_USAGE;
 	err = plumbing_option_read(options->values[PLUMBING], &plumbing);
 	if (!err && options->values[SUPPRESSIONS])
-		err = suppressions_file_read(options->values[SUPPRESSIONS], NULL, &suppressions);
+		err = suppressions_file_read(options->values[SUPPRESSIONS], &suppressions);
 	if (err)
 		return cli_report_err(err);
 	if (!debug_symbols_open(options, &symbolizer))

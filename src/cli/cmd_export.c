@@ -14,6 +14,7 @@
 #include "cli/merged.h"
 #include "cli/metric_option.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/plumbing_option.h"
 #include "cli/sources_option.h"
 #include "hosted/cleanup.h"
@@ -277,6 +278,20 @@ static bool check_output(const struct exporter *exporter, const struct options *
 	return text;
 }
 
+/* false: a condition is about paths, which are not there any more; an error was printed. */
+static bool check_anonymous(const struct command *command, const struct options *options)
+{
+	static const char *const about_paths[] = {
+		"source-regex",          "module-regex",          "suppress",
+		"negative-source-regex", "negative-module-regex",
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(about_paths); i++)
+		if (!filter_options_exclude_one(command, options, ANONYMOUS, about_paths[i]))
+			return false;
+	return true;
+}
+
 CLEANUP_DEFINE(struct filter *, filter_destroy);
 CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
 CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
@@ -302,6 +317,7 @@ static int run(const struct command *command, const struct options *options)
 	    !choice_option(command, options, SHOW, &show) ||
 	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
 	    !check_options(exporter, options) || !check_output(exporter, options) ||
+	    !output_spares(options, OUTPUT) || !check_anonymous(command, options) ||
 	    !filter_options_read(command, options, &filter) ||
 	    !filter_options_exclude(command, options, MERGE))
 		return CLI_USAGE;

@@ -253,7 +253,7 @@ static int read_wanted(const struct command *command, const struct options *opti
 		return CLI_USAGE;
 	wanted->filter = *filter;
 	if (options->values[SUPPRESSIONS])
-		err = suppressions_file_read(options->values[SUPPRESSIONS], NULL, &wanted->leaks);
+		err = suppressions_file_read(options->values[SUPPRESSIONS], &wanted->leaks);
 	if (!err)
 		err = plumbing_option_read(options->values[PLUMBING], plumbing);
 	return cli_report_err(err);

@@ -6,14 +6,14 @@
 #include "cli/progress.h"
 #include "cli/serving.h"
 #include "hosted/cleanup.h"
+#include "hosted/file_name.h"
 
 CLEANUP_DEFINE(struct catalog *, catalog_destroy);
 
-static const char *base_name(const char *path)
+/* What the page calls the recording: /proc/PID/fd/N is nothing without its folders. */
+static const char *name_of(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
+	return strncmp(path, "/proc/", 6) == 0 ? path : file_name(path);
 }
 
 struct err *html_export_write(struct buf *buf, const struct html_export *wanted)
@@ -33,7 +33,7 @@ struct err *html_export_write(struct buf *buf, const struct html_export *wanted)
 		.sources = wanted->sources.served,
 		.nodes = wanted->nodes,
 		.anonymous = wanted->anonymous,
-		.name = base_name(wanted->path),
+		.name = name_of(wanted->path),
 		.conditions = wanted->conditions ? wanted->conditions : "",
 		.check = wanted->check,
 		.progress = progress_update,

@@ -7,7 +7,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
 #include "hosted/cleanup.h"
+
+bool output_spares(const struct options *options, size_t id)
+{
+	const char *path = options->values[id];
+	struct stat written, read;
+
+	if (!path || stat(path, &written) < 0 || !S_ISREG(written.st_mode))
+		return true;
+	for (int i = 0; i < options->operand_count; i++) {
+		if (stat(options->operands[i], &read) < 0 || read.st_dev != written.st_dev ||
+		    read.st_ino != written.st_ino)
+			continue;
+		cli_error(CLI_USAGE, "'%s' would be overwritten: it is what is read", path);
+		return false;
+	}
+	return true;
+}
 
 static struct err *open_temporary(const char *path, struct output *output)
 {

@@ -5,6 +5,7 @@
 #ifndef MALLOW_CLI_OUTPUT_H
 #define MALLOW_CLI_OUTPUT_H
 
+#include "cli/options.h"
 #include "hosted/buf.h"
 
 struct output {
@@ -13,6 +14,12 @@ struct output {
 	char *path;      /* NULL: standard output */
 	char *temporary; /* NULL: written directly to path (a device, a pipe) */
 };
+
+/*
+ * false: the file that the option of that id names is one of the operands, and writing it would
+ * destroy a recording; an error was printed.
+ */
+bool output_spares(const struct options *options, size_t id);
 
 /* path NULL or "-": standard output. */
 struct err *output_open(const char *path, struct output *ret);

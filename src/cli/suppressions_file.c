@@ -5,18 +5,17 @@
 
 CLEANUP_DEFINE(struct suppressions *, suppressions_destroy);
 
-struct err *suppressions_file_read(const char *path, struct buf *text, struct suppressions **ret)
+struct err *suppressions_file_read(const char *path, struct suppressions **ret)
 {
 	cleanup(suppressions_destroy_at) struct suppressions *suppressions = NULL;
-	cleanup(buf_deinit) struct buf own = BUF_EMPTY;
+	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
 	struct err *err;
 
-	text = text ? text : &own;
-	err = text_file_read(path, "suppressions", text);
+	err = text_file_read(path, "suppressions", &text);
 	if (!err)
 		err = suppressions_create(&suppressions);
 	if (!err)
-		err = suppressions_add(suppressions, path, text->data, text->size);
+		err = suppressions_add(suppressions, path, text.data, text.size);
 	if (!err)
 		*ret = steal(&suppressions);
 	return err;

@@ -103,6 +103,9 @@ static struct err *put_answer(struct html_file *file, const char *target, const 
 		err = buf_finish(&body);
 	if (err)
 		return err;
+	// Without sums there is nothing to show: a condition that this recording cannot answer.
+	if (status != MHD_HTTP_OK && strcmp(of, "summary") == 0)
+		return err_create("%.*s", (int)strcspn(body.data, "\n"), body.data);
 	json_object(&file->json);
 	json_field_text(&file->json, "of", of);
 	if (status != MHD_HTTP_OK) {

@@ -41,7 +41,9 @@ static void put_sum(struct json_writer *json, const struct space_sum *sum)
 static void put_cells(struct json_writer *json, const struct asked *asked,
 		      const struct space_lane *lane)
 {
-	const struct space_cell *cells = asked->space->cells + lane->first_cell;
+	static const struct space_cell none;
+	const struct space_cell *cells =
+		lane->cells ? asked->space->cells + lane->first_cell : &none;
 	uint64_t start = lane->start >> asked->space->cell;
 	uint32_t unused;
 	const struct site *sites = recording_sites(asked->dataset->recording, &unused);

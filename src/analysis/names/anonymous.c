@@ -1,32 +1,40 @@
 #include "analysis/names/anonymous.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "analysis/recording_data.h"
 #include "hosted/file_name.h"
 
-/* A path begins at the text's begin, or behind a character that no name of a function ends with. */
-static bool begins_path(const char *text, const char *at)
+/* The next '/' that is none of the function operator/; NULL: there is none. */
+static const char *next_slash(const char *text, const char *at)
 {
-	return *at == '/' && (at == text || strchr(" \t:(@\"'<[,=", at[-1]));
+	while ((at = strchr(at, '/')) && at - text >= 8 && memcmp(at - 8, "operator", 8) == 0)
+		at++;
+	return at;
+}
+
+/* Where the path with that '/' begins: there, or with the first part of a relative one. */
+static const char *begin_of(const char *text, const char *slash)
+{
+	while (slash > text && (isalnum((unsigned char)slash[-1]) || strchr("_.-", slash[-1])))
+		slash--;
+	return slash;
 }
 
 void anonymous_put(struct buf *buf, const char *text)
 {
-	for (const char *at = text; *at;) {
-		size_t length = strcspn(at, " \t()@\"'<>[],");
-		const char *name = at;
+	const char *first = next_slash(text, text), *last = first;
 
-		if (!begins_path(text, at)) {
-			buf_char(buf, *at++);
-			continue;
-		}
-		for (size_t i = 0; i < length; i++)
-			if (at[i] == '/' && at[i + 1] && i + 1 < length)
-				name = at + i + 1;
-		buf_put(buf, name, length - (size_t)(name - at));
-		at += length;
+	if (!first) {
+		buf_text(buf, text);
+		return;
 	}
+	for (const char *at = first; at; at = next_slash(text, at + 1))
+		if (at[1])
+			last = at;
+	buf_put(buf, text, (size_t)(begin_of(text, first) - text));
+	buf_text(buf, last + 1);
 }
 
 void recording_anonymize(struct recording *recording)

@@ -16,8 +16,9 @@
 void recording_anonymize(struct recording *recording);
 
 /*
- * Writes a text without its paths: of each word that begins with '/', what is behind its last '/'.
- * Of "at /home/a/b.js:3" that is "at b.js:3".
+ * Writes a text without its path: "at /home/a/my files/b.js:3" becomes "at b.js:3". Paths may have
+ * blanks in them, so all goes from where the first one begins to the last '/', also what is between
+ * two paths. The '/' of operator/ is none.
  */
 void anonymous_put(struct buf *buf, const char *text);
 

@@ -163,7 +163,8 @@ TARGETS = {
         "/data/last/sums?by=function&alive_at=6s&b.alive_at=3s",
         f"/data/last/sums?by=thread,size&sort_by=calls&count=3&b.id={LAMP}",
     ],
-    "space": [
+    "space": ["/data/last/space?start=1&end=2",
+              
         "/data/last/space",
         "/data/last/space?at=end&by=function&top=1&cell=64K",
         "/data/last/space?at=open&cell=4K&start=0x7f10c0000000&end=0x7f10c0001000&thread=worker",

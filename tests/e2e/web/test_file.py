@@ -280,6 +280,34 @@ def test_sources_and_anonymous_exclude_each_other(tool, recording):
     assert run.returncode == 2 and "exclude each other" in run.stderr
 
 
+def test_what_cannot_be_made(tool, recording, tmp_path):
+    """A condition about paths without paths, one that the recording cannot answer, and a file over what is read."""
+    for option in ("--module-regex=web", "--source-regex=cpp", "--suppress=leak:main"):
+        run = tool("export", "--to", "html", "--anonymous", option, recording, check=False)
+        assert run.returncode == 2 and "exclude each other" in run.stderr
+    sample = tmp_path / "sample.mallow"
+    tool("run", "--sample", "64", "-o", sample, "--", "/bin/ls", "/")
+    run = tool("export", "--to", "html", "--temporary", "yes", "-o", tmp_path / "x.html", sample, check=False)
+    assert run.returncode == 1 and "temporary" in run.stderr and not (tmp_path / "x.html").exists()
+    before = sample.read_bytes()
+    for words in (["export", "--to", "html", "-o"], ["export", "--to", "flamegraph", "-o"], ["check", "--max-calls", "1", "--html"],
+                  ["check", "--max-calls", "1", "-o"]):
+        run = tool(*words, sample, sample, check=False)
+        assert run.returncode == 2 and "would be overwritten" in run.stderr, words
+    assert sample.read_bytes() == before
+
+
+def test_at_one_moment(tool, browse, recording, tmp_path):
+    """What lives at a moment has no other moments to choose."""
+    tool("export", "--to", "html", "--alive-at", "peak", "-o", tmp_path / "peak.html", recording)
+    facts, found = answers((tmp_path / "peak.html").read_text())
+    assert facts["moments"] == [] and not any("alive_at" in of for of in found)
+    page = browse(f"file://{tmp_path}")
+    page.open("peak.html#/flame")
+    page.drag(".strip-field", 0.4, 0.4)
+    assert not page.texts(".failure") and "range=" not in page.hash
+
+
 def test_only_for_html(tool, recording):
     for option in ("--nodes=10", "--anonymous", "--sources"):
         run = tool("export", "--to", "pprof", "-o", "/dev/null", option, recording, check=False)
