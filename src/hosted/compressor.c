@@ -10,9 +10,8 @@
 
 #define PIECE       (64u << 10) /* the most bytes that come out at a time */
 #define GZIP_LEVEL  4           /* a third of the time of the usual 6, and a tenth more bytes */
-#define GZIP_SMALL  7
-#define GZIP_HEADER 16 /* asks zlib for gzip's header, not its own */
-#define GZIP_MEMORY 8  /* zlib's usual amount */
+#define GZIP_HEADER 16          /* asks zlib for gzip's header, not its own */
+#define GZIP_MEMORY 8           /* zlib's usual amount */
 #define ZSTD_LEVEL  3
 
 struct compressor {
@@ -86,7 +85,7 @@ static int zstd_all(struct compressor *compressor, const char *data, size_t size
 
 static int compress_all(struct compressor *compressor, const void *data, size_t size, bool last)
 {
-	if (compressor->compression != COMPRESSION_ZSTD)
+	if (compressor->compression == COMPRESSION_GZIP)
 		return deflate_all(compressor, data, size, last);
 	return zstd_all(compressor, data, size, last);
 }
@@ -109,13 +108,11 @@ CLEANUP_DEFINE(struct compressor *, compressor_destroy);
 
 static bool begin(struct compressor *compressor)
 {
-	int level = compressor->compression == COMPRESSION_GZIP ? GZIP_LEVEL : GZIP_SMALL;
-
 	switch (compressor->compression) {
 	case COMPRESSION_GZIP:
-	case COMPRESSION_GZIP_SMALL:
-		return deflateInit2(&compressor->gzip, level, Z_DEFLATED, MAX_WBITS + GZIP_HEADER,
-				    GZIP_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK;
+		return deflateInit2(&compressor->gzip, GZIP_LEVEL, Z_DEFLATED,
+				    MAX_WBITS + GZIP_HEADER, GZIP_MEMORY,
+				    Z_DEFAULT_STRATEGY) == Z_OK;
 	case COMPRESSION_ZSTD:
 		compressor->zstd = ZSTD_createCCtx();
 		return compressor->zstd &&

@@ -12,12 +12,7 @@
 
 #include "hosted/buf.h"
 
-enum compression {
-	COMPRESSION_NONE,
-	COMPRESSION_GZIP,
-	COMPRESSION_GZIP_SMALL, /* a tenth less, in three times the time */
-	COMPRESSION_ZSTD,
-};
+enum compression { COMPRESSION_NONE, COMPRESSION_GZIP, COMPRESSION_ZSTD };
 
 /* The compression that a file's name asks for by its end: ".gz" or ".zst", else none. */
 enum compression compression_of_name(const char *name);

@@ -5,6 +5,7 @@
 
 #include "hosted/cleanup.h"
 #include "hosted/compressor.h"
+#include "hosted/gzip.h"
 
 /*
  * make() ──► plain ──────────────────────────► body_read()
@@ -78,10 +79,22 @@ void body_destroy(struct body *body)
 	free(body);
 }
 
-struct err *body_compress(struct body *body, bool small)
+struct err *body_compress(struct body *body)
 {
-	return compressor_create(small ? COMPRESSION_GZIP_SMALL : COMPRESSION_GZIP, &body->packed,
-				 &body->compressor);
+	return compressor_create(COMPRESSION_GZIP, &body->packed, &body->compressor);
+}
+
+struct err *body_pack(struct body *body)
+{
+	cleanup(buf_deinit) struct buf packed = BUF_EMPTY;
+	struct err *err = gzip_put(&packed, body->plain.data, body->plain.size, GZIP_MOST);
+
+	if (err)
+		return err;
+	buf_deinit(&body->plain);
+	body->plain = packed;
+	buf_init(&packed);
+	return NULL;
 }
 
 uint64_t body_size(const struct body *body)

@@ -29,9 +29,14 @@ struct err *body_create_whole(struct buf *buf, struct body **ret);
 /* Accepts NULL. */
 void body_destroy(struct body *body);
 
-/* Compresses the body by gzip. small: well, not quickly. To be called before the first body_read().
+/* Compresses the body by gzip. To be called before the first body_read(). */
+struct err *body_compress(struct body *body);
+
+/*
+ * The same of a body that is there as a whole (body_create_whole()): at once, and as small as it
+ * gets.
  */
-struct err *body_compress(struct body *body, bool small);
+struct err *body_pack(struct body *body);
 
 /* How many bytes the body has in all. UINT64_MAX: not known yet. */
 uint64_t body_size(const struct body *body);

@@ -220,7 +220,8 @@ static enum MHD_Result send_reply(const struct exchange_context *context, struct
 	enum MHD_Result result;
 
 	if (compress) {
-		struct err *err = body_compress(reply->body, reply->small);
+		struct err *err =
+			reply->small ? body_pack(reply->body) : body_compress(reply->body);
 
 		compress = !err;
 		err_destroy(err);

@@ -8,7 +8,7 @@
 #include "analysis/findings/findings.h"
 #include "hosted/base64.h"
 #include "hosted/cleanup.h"
-#include "hosted/compressor.h"
+#include "hosted/gzip.h"
 #include "hosted/intern.h"
 #include "hosted/uri.h"
 #include "server/ask.h"
@@ -59,7 +59,6 @@ struct html_file {
 	size_t answers;
 };
 
-CLEANUP_DEFINE(struct compressor *, compressor_destroy);
 CLEANUP_DEFINE(struct findings *, findings_destroy);
 
 static void html_file_deinit(struct html_file *file)
@@ -73,16 +72,9 @@ static void html_file_deinit(struct html_file *file)
 /* Writes JSON as a script that does not run: packed, as text without a '<'. */
 static struct err *put_packed(struct buf *out, const char *id, const struct buf *json)
 {
-	cleanup(compressor_destroy_at) struct compressor *compressor = NULL;
 	cleanup(buf_deinit) struct buf packed = BUF_EMPTY;
-	struct err *err = compressor_create(COMPRESSION_GZIP, &packed, &compressor);
+	struct err *err = gzip_put(&packed, json->data, json->size, GZIP_USUAL);
 
-	if (err)
-		return err;
-	buf_append(compressor_input(compressor), json);
-	err = compressor_finish(compressor);
-	if (!err)
-		err = buf_finish(&packed);
 	if (err)
 		return err;
 	buf_printf(out, "<script type=\"application/gzip\" id=\"%s\">", id);

@@ -9,7 +9,7 @@ struct reply {
 	unsigned int status; /* HTTP's */
 	const char *type;    /* its content's type; NULL: the route's */
 	bool packed;         /* is compressed already */
-	bool small;          /* is to be compressed well: bytes matter more than time */
+	bool small;          /* is there as a whole, and is to be as small as it gets */
 	struct body *body;
 };
 

@@ -69,10 +69,6 @@ static void round_trip(size_t size)
 	assert_int_equal(gunzip(&out, back, MUCH + 1), size);
 	assert_memory_equal(back, text, size);
 	buf_deinit(&out);
-	pack(COMPRESSION_GZIP_SMALL, text, size, &out);
-	assert_int_equal(gunzip(&out, back, MUCH + 1), size);
-	assert_memory_equal(back, text, size);
-	buf_deinit(&out);
 	pack(COMPRESSION_ZSTD, text, size, &out);
 	assert_true(out.size < size * 2 / 3 + 100);
 	assert_int_equal(ZSTD_decompress(back, MUCH, out.data, out.size), size);

@@ -1,12 +1,14 @@
-/* Text for other places: base64, URIs; and text without paths. */
+/* Text for other places: base64, gzip, URIs; and text without paths. */
 #include "check.h"
 
 #include <string.h>
+#include <zlib.h>
 
 #include "analysis/names/anonymous.h"
 #include "base/compiler.h"
 #include "hosted/base64.h"
 #include "hosted/cleanup.h"
+#include "hosted/gzip.h"
 #include "hosted/uri.h"
 
 static void in_base64(void **state)
@@ -48,6 +50,30 @@ static void long_base64(void **state)
 		base64_put(&parts, data + i, sizeof(data) - i < 3 ? sizeof(data) - i : 3);
 	assert_string_equal(buf_string(&whole), buf_string(&parts));
 	assert_int_equal(whole.size, (sizeof(data) + 2) / 3 * 4);
+}
+
+static void in_gzip(void **state)
+{
+	static char data[100000], back[sizeof(data) + 1];
+	static const enum gzip_effort efforts[] = {GZIP_USUAL, GZIP_MOST};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (char)("allocation "[i % 11] + i / 5000);
+	for (size_t i = 0; i < ARRAY_COUNT(efforts); i++) {
+		cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+		z_stream stream = {.next_out = (Bytef *)back, .avail_out = sizeof(back)};
+
+		assert_null(gzip_put(&buf, data, sizeof(data), efforts[i]));
+		assert_true(buf.size < sizeof(data) / 20);
+		stream.next_in = (Bytef *)buf.data;
+		stream.avail_in = (uInt)buf.size;
+		assert_int_equal(inflateInit2(&stream, MAX_WBITS + 16), Z_OK);
+		assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
+		assert_int_equal(stream.total_out, sizeof(data));
+		assert_memory_equal(back, data, sizeof(data));
+		inflateEnd(&stream);
+	}
 }
 
 static void in_uris(void **state)
@@ -94,9 +120,8 @@ static void without_paths(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_base64),
-		cmocka_unit_test(long_base64),
-		cmocka_unit_test(in_uris),
+		cmocka_unit_test(in_base64),     cmocka_unit_test(long_base64),
+		cmocka_unit_test(in_gzip),       cmocka_unit_test(in_uris),
 		cmocka_unit_test(without_paths),
 	};
 

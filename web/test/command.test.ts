@@ -16,6 +16,12 @@ describe('what a view shows as a command', () => {
 			"mallow report --by function --function-regex '^json_' a.mallow",
 		);
 	});
+	test('a page is the view of a report', () => {
+		expect(commandOf({ ...asked, page: 'tree' })).toBe('mallow report --tree a.mallow');
+		expect(commandOf({ ...asked, page: 'churn' })).toBe('mallow report --by function --sort temporary a.mallow');
+		expect(commandOf({ ...asked, page: 'threads', column: 'calls' })).toBe('mallow report --by thread --sort calls a.mallow');
+		expect(commandOf({ ...asked, page: 'distributions', column: 'calls' })).toBe('mallow report --histogram size a.mallow');
+	});
 	test('several processes as one', () => {
 		expect(commandOf({ ...asked, page: 'sites', by: 'function', merged: true })).toBe('mallow report --by function --merge a.mallow a.mallow.*');
 	});

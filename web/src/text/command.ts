@@ -45,17 +45,25 @@ function differs(asked: Asked): string {
 	return [...words, ...sides].filter(Boolean).join(' ');
 }
 
+/* What `mallow report` calls a page; others are its sites. */
+const VIEWS: Partial<Record<Page, string>> = {
+	tree: '--tree', churn: '--by function', threads: '--by thread', distributions: '--histogram size', source: '--by line', errors: '--errors', pools: '--pools',
+};
+
+/* Pages that show one metric, whatever the switch says. */
+const OF_METRIC: Partial<Record<Page, string>> = { leaks: 'leaked', churn: 'temporary' };
+
 /** The command that prints what the page shows. */
 export function commandOf(asked: Asked): string {
 	if (Object.keys(asked.conditions).some((name) => name.startsWith('b.'))) return differs(asked);
 	const { page, conditions } = asked;
 	const command = page === 'flame' ? 'export' : 'report';
-	const sort = page === 'leaks' ? 'leaked' : SORTS[asked.column];
+	const sort = OF_METRIC[page] ?? SORTS[asked.column];
 	const metric = sort && sort !== 'peak' ? sort : '';
 	const by = ['function', 'file', 'module', 'thread'].includes(asked.by ?? '') ? `--by ${asked.by}` : '';
 	const words =
 		page === 'flame'
 			? ['mallow export --to flamegraph', metric && `--metric ${metric}`, '-o flame.svg']
-			: ['mallow report', metric && `--sort ${metric}`, page === 'sites' ? by : ''];
+			: ['mallow report', VIEWS[page] ?? '', metric && page !== 'distributions' && page !== 'errors' ? `--sort ${metric}` : '', page === 'sites' ? by : ''];
 	return [...words, options(conditions, command), ...(asked.merged ? ['--merge', shellWord(asked.file), `${shellWord(asked.file)}.*`] : [shellWord(asked.file)])].filter(Boolean).join(' ');
 }
