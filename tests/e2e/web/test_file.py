@@ -88,6 +88,7 @@ def test_moments_and_metrics(file, browse, sourced):
         assert texts[place] == text, (place, difference(texts[place], text))
 
 
+@pytest.mark.long
 def test_a_site_in_full(file, browse, sourced):
     """The drawers of the largest sites and functions: sums, sizes, lifetimes, threads, stack. Workers do the same: which
     of them comes first is chance."""
@@ -138,8 +139,10 @@ def test_search(file, browse, sourced):
     for place, amount in zip(places, found):
         served.open(place)
         assert served.text(".flame-switches.muted b") == amount, place
+    served.check()      # before the file's tab reads what the browser logged of both
 
 
+@pytest.mark.long
 def test_no_link_leads_to_nothing(file):
     """Every link and every switch that is not disabled, of every page."""
     seen = set()
