@@ -129,7 +129,8 @@ def test_who_keeps_a_page_alive(page, server):
     near = min(asked, key=lambda ns: abs(ns - ends[len(ends) // 2]))
     assert shown[2] == short(4096 * server.json("/data/last/space", at=f"{near}ns")["pages"]), (shown[0], near)
     page.open("#/space")  # at the peak the report's block is live; how much of it was touched is for samples to say
-    assert re.search(r"(not all that was live had been touched|of files and code)\.$", words(page, ".resident"))
+    assert re.search(r"(had been touched|of files and code|no sample of the process's memory is near)\.$",
+                     words(page, ".resident"))
     page.run("document.querySelector('.space-map').focus()")
     page.press("\ue014")
     text = page.wait("return document.querySelector('.space-page table')?.closest('section').textContent")
