@@ -1,15 +1,12 @@
 """The page as one file (mallow export --to html) of a recording of clang++: how large it is, how long it takes to
 make, and how soon a large flame graph in it is drawn, from file://."""
-import base64
 import dataclasses
-import gzip
-import json
-import re
 import resource
 import subprocess
 import tempfile
 
 import browser
+from page_answers import parts, unpack
 
 MANY, DRAWN = 1_000_000, 100_000        # nodes of each graph: to weigh, and to draw
 PLACE = "#/flame?unfold=all&metric=calls"
@@ -38,12 +35,12 @@ def export(place, recording, output, *options):
 
 def graphs(path):
     """(nodes, bytes) of each flame graph in a file, by its question."""
-    parts = dict(re.findall(r'<script type="application/gzip" id="([^"]+)">([^<]*)</script>', path.read_text()))
-    unpack = lambda name: json.loads(gzip.decompress(base64.b64decode(parts[name])))
+    packed = parts(path.read_text())
     found = {}
-    for number, answer in enumerate(unpack("file")["answers"]):
-        if answer["of"].startswith("flame?") and "failed" not in answer:
-            found[answer["of"]] = len(unpack(f"answer-{number}")["parent"]), len(parts[f"answer-{number}"])
+    for number, answer in enumerate(unpack(packed["file"])["answers"]):
+        part = packed.get(f"answer-{number}")
+        if answer["of"].startswith("flame?") and part is not None:
+            found[answer["of"]] = len(unpack(part)["parent"]), len(part)
     return found
 
 

@@ -261,6 +261,9 @@ static struct err *find_moments(struct html_file *file)
 		return NULL;
 	add_moment(file, sum->peak_time_ns, "peak");
 	add_moment(file, file->dataset->facts->duration_ns, "end");
+	// A program that was killed while it grew.
+	if (file->moment_count == 1)
+		file->moments[0].name = "peak and end";
 	dataset_lock(file->dataset);
 	err = add_findings(file);
 	dataset_unlock(file->dataset);

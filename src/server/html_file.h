@@ -2,12 +2,13 @@
  * The web interface and the answers that it needs, as one HTML file, which asks no server:
  *
  *	index.html with app.css, app.js and file.js in it
- *	<script id="file">     what the file is: struct below, as JSON
- *	<script id="answer-0"> the answer to the first question, JSON packed by gzip, as base64
+ *	<script id="file">     what the file is: FileFacts in web/src/api/file.ts
+ *	<script id="answer-0"> the answer to the first question
  *	…
  *
- * The questions are the page's own list (web/src/file/questions.txt). Each is asked as by HTTP
- * (ask.h), so every number is the server's.
+ * What is in these scripts is JSON, packed by gzip, as base64. The questions are the page's own
+ *list (web/src/file/questions.txt). Each is asked as by HTTP (ask.h), so every number is the
+ *server's.
  */
 #ifndef MALLOW_SERVER_HTML_FILE_H
 #define MALLOW_SERVER_HTML_FILE_H
@@ -30,8 +31,8 @@ struct html_file_options {
 };
 
 /*
- * Writes the file to buf. An error: there is no memory, or the
- * recording cannot be opened, or this mallow was built without the web interface.
+ * Appends the file to buf. An error: there is no memory, the recording cannot be opened or cannot
+ * answer a condition, or this mallow was built without the web interface.
  */
 struct err *html_file_write(struct catalog *catalog, const struct html_file_options *options,
 			    struct buf *buf);

@@ -11,7 +11,9 @@ import pytest
 
 from conftest import clean_environment, need
 from firefox import Firefox
+from made_recording import Made
 from page_answers import answers
+from page_sound import assert_sound
 from servers import serve  # noqa: F401
 
 PAGES = ["overview", "flame", "tree", "sites", "source", "leaks", "churn", "distributions", "space", "mappings", "threads",
@@ -165,14 +167,7 @@ def test_no_link_leads_to_nothing(file):
 @pytest.mark.long
 @pytest.mark.parametrize("name", PAGES)
 def test_each_page_is_sound(file, name):
-    for theme, width in (("light", 1440), ("dark", 1440), ("light", 380)):
-        file.theme(theme)
-        file.size(width, 900)
-        file.open(f"#/{name}")
-        assert len(file.texts("h1")) == 1
-        assert not file.axe(), (theme, width)
-        assert file.run("return document.documentElement.scrollWidth") <= width
-    file.theme("light")
+    assert_sound(file, f"#/{name}")
 
 
 @pytest.mark.long
@@ -309,6 +304,20 @@ def test_at_one_moment(tool, browse, recording, tmp_path):
     page.open("peak.html#/flame")
     page.drag(".strip-field", 0.4, 0.4)
     assert not page.texts(".failure") and "range=" not in page.hash
+
+
+def test_killed_at_its_peak(tool, browse, tmp_path):
+    """The peak and the end are one moment, which has both names."""
+    made = Made(tmp_path, ["main", "grow"])
+    for _ in range(3):
+        made.allocate(["main", "grow"], 1000)
+    tool("export", "--to", "html", "-o", tmp_path / "killed.html", made.write(end=False))
+    facts, _ = answers((tmp_path / "killed.html").read_text())
+    assert [one["name"] for one in facts["moments"]] == ["peak and end"]
+    page = browse(f"file://{tmp_path}")
+    for moment in ("peak", "end"):
+        page.open(f"killed.html#/sites?alive_at={moment}")
+        assert not page.texts(".failure") and "grow" in page.text("h1")
 
 
 def test_only_for_html(tool, recording):

@@ -8,6 +8,7 @@ import urllib.parse
 import pytest
 
 from browser import PAGES
+from page_sound import assert_sound
 
 NBSP = "\u00a0"
 
@@ -42,27 +43,10 @@ def test_smoke(page, server, tool, recording):
     assert not page.axe()
 
 
-# What can be worked with, and is cut by the window's right edge though nothing scrolls there, or ends in an ellipsis.
-CUT = """const may = (style) => ['auto', 'scroll'].includes(style.overflowX) || style.textOverflow === 'ellipsis';
-const scrolls = (one) => one && one !== document.body && (may(getComputedStyle(one)) || scrolls(one.parentElement));
-return [...document.querySelectorAll('button, select, input, h1, a')]
-    .filter((one) => one.getClientRects().length && one.getBoundingClientRect().right > innerWidth + 1 && !scrolls(one))
-    .map((one) => one.outerHTML.slice(0, 100));"""
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("name", [*PAGES, "compare?alive_at=end&b.alive_at=peak"])
 def test_each_page_is_sound(page, name):
-    """A heading, nothing for axe-core to find, light and dark, and no sideways scrolling on a phone."""
-    for theme, width in (("light", 1440), ("dark", 1440), ("light", 380)):
-        page.theme(theme)
-        page.size(width, 900)
-        page.open(f"#/{name}")
-        assert len(page.texts("h1")) == 1
-        assert not page.axe(), (theme, width)
-        assert page.run("return document.documentElement.scrollWidth") <= width
-        assert page.run(CUT) == []
-    page.theme("light")
+    assert_sound(page, f"#/{name}")
 
 
 @pytest.mark.long

@@ -167,9 +167,9 @@ async function answer(question: Question): Promise<unknown> {
 	return path === 'flame' ? withIds(found.data) : found.data;
 }
 
-/* "peak" and "end" are moments of the file by their times. */
+/* "peak" and "end" are moments of the file by their times; one that is both is "peak and end", and comes first. */
 function timed(question: Question): Question {
-	const at = factsOf().moments.find(({ name }) => name === question.params.alive_at)?.at_ns;
+	const at = factsOf().moments.find(({ name }) => name.split(' and ').includes(question.params.alive_at ?? ''))?.at_ns;
 	return at === undefined ? question : { ...question, params: { ...question.params, alive_at: `${at}ns` } };
 }
 
