@@ -67,7 +67,7 @@ struct decode_event {
 	uint8_t kind; /* enum trace_op or enum trace_record */
 	uint8_t heap_flags;
 	uint32_t offset; /* of the record's first byte in the payload */
-	uint64_t time;   /* ticks; frame, process and culled records: the stream's */
+	uint64_t time;   /* ticks; frame, process, culled and place records: the stream's */
 	union {
 		/* Operations 1-22. */
 		struct {
@@ -126,6 +126,10 @@ struct decode_event {
 		struct {
 			uint64_t stack, calls, bytes, temporary;
 		} culled;
+		struct {
+			uint64_t offset, address;
+			const uint8_t *id; /* TRACE_PLACE_ID bytes of the payload */
+		} place;
 		struct {
 			uint64_t virtual_size, resident, anonymous, file, shared, swap;
 		} memory;

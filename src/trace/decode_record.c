@@ -219,6 +219,11 @@ bool decode_record(struct cursor *body, uint64_t base, struct decode_event *even
 		event->culled.bytes = cursor_varint(body);
 		event->culled.temporary = cursor_varint(body);
 		return true;
+	case TRACE_RECORD_PLACE:
+		event->place.offset = cursor_varint(body);
+		event->place.address = cursor_varint(body);
+		event->place.id = cursor_bytes(body, TRACE_PLACE_ID);
+		return true;
 	default:
 		break;
 	}

@@ -9,7 +9,7 @@
 
 #define TRACE_MAGIC          0x0a1a0a0d574c4d89ull /* "\x89MLW\r\n\x1a\n" read little-endian */
 #define TRACE_VERSION_MAJOR  1
-#define TRACE_VERSION_MINOR  5
+#define TRACE_VERSION_MINOR  6
 #define TRACE_PAGE           4096u
 #define TRACE_CHUNK_MAGIC    0xa74b4843574c4dd1ull
 #define TRACE_CHUNK_SIZE_MAX (1u << 30)
@@ -25,6 +25,12 @@ enum trace_allocator {
 	TRACE_ALLOCATOR_GLIBC = 1,
 	TRACE_ALLOCATOR_MUSL = 2,
 	TRACE_ALLOCATOR_OTHER = 3,
+};
+
+/* Of integers of a fixed size. Readers turn big-endian tables around: trace/byte_order.h. */
+enum trace_byte_order {
+	TRACE_LITTLE_ENDIAN = 0,
+	TRACE_BIG_ENDIAN = 1,
 };
 
 enum trace_header_flags {
@@ -65,7 +71,7 @@ struct trace_header {
 	uint8_t pointer_size;
 	uint8_t clock;
 	uint8_t allocator;
-	uint8_t reserved1;
+	uint8_t byte_order; /* enum trace_byte_order */
 	uint32_t flags;
 	uint32_t state;
 	uint64_t start_ticks;
@@ -197,7 +203,10 @@ enum trace_record {
 	TRACE_RECORD_STACK = 0xa8,
 	TRACE_RECORD_SURVIVOR = 0xa9,
 	TRACE_RECORD_CULLED = 0xaa,
+	TRACE_RECORD_PLACE = 0xab, /* where the chunk is, in live tables */
 };
+
+#define TRACE_PLACE_ID 8 /* so many bytes of the recording's id are in a place record */
 
 /*
  * Whether a record is about the program's own pools. Readers put these records in order of time

@@ -13,6 +13,7 @@
  *     heads    of regions of memory         leaves of 256, each of the memory from one address on
  *     cells    what lives in them           entry: 4 words, number from 4
  *     fulls    … in those with many blocks  entry: struct live_full, number from 1
+ *     blocks   in place of the last three   entry: struct live_listed_block, in no order
  *
  * Chunks are sparse: most of their pages were never written, and read as zeros.
  */
@@ -85,6 +86,7 @@ enum live_part {
 	LIVE_PART_HEADS = 5,
 	LIVE_PART_CELLS = 6,
 	LIVE_PART_FULLS = 7,
+	LIVE_PART_BLOCKS = 8,
 };
 
 /* Behind the chunk's header, at byte 64. */
@@ -96,10 +98,32 @@ struct live_chunk {
 	/*
 	 * Of heads, a word for each leaf: the address at which the leaf's memory begins, plus its
 	 * map, plus 1. 0: the leaf is not in use yet. This word is written last.
+	 *
+	 * Of other parts leaves[0] is where in the chunk the entries begin; 0: LIVE_ARRAY_OFFSET.
 	 */
 	uint64_t leaves[];
 };
 #define LIVE_CHUNK_OFFSET 64
+
+/*
+ * In the chunk's header, at byte 32, in place of the fields that only events need (section 10.2).
+ * What is found in a core dump is put together by this.
+ */
+struct live_place {
+	uint64_t offset;            /* of the chunk in the file */
+	uint64_t address;           /* of the chunk in the writer's memory */
+	uint8_t id[TRACE_PLACE_ID]; /* of the recording, the first bytes */
+	uint64_t checksum;          /* live_place_checksum() */
+};
+#define LIVE_PLACE_OFFSET 32
+
+/* A block of LIVE_PART_BLOCKS. */
+struct live_listed_block {
+	uint64_t address;
+	uint64_t state; /* as in cells of large blocks (below); 0: free */
+	uint64_t size;
+};
+static_assert(sizeof(struct live_listed_block) == 24, "section 10");
 
 /* A frame within a stack. The parent of a node is the next frame outwards. */
 struct live_node {

@@ -311,9 +311,27 @@ static struct err *read_fulls(struct reading *reading)
 	return err;
 }
 
+/* Reads LIVE_PART_BLOCKS, which small writers have in place of regions. */
+static struct err *read_list(struct reading *reading)
+{
+	uint64_t count = reading->index->file_size / sizeof(struct live_listed_block);
+	auto_free struct live_listed_block *list = NULL;
+	struct err *err = live_part_read(reading->source, reading->index, LIVE_PART_BLOCKS,
+					 sizeof(*list), &count, &list);
+
+	for (uint64_t i = 0; !err && i < count; i++) {
+		uint32_t owner = (uint32_t)(list[i].state >> LIVE_LARGE_SHIFT);
+
+		if (owner)
+			err = add(reading, list[i].address, list[i].size, owner,
+				  (uint32_t)list[i].state);
+	}
+	return err;
+}
+
 static struct err *read_all(struct reading *reading)
 {
-	struct err *err = NULL;
+	struct err *err = read_list(reading);
 
 	// A thing is in the table before its name is. So read names before what they name.
 	for (size_t i = 0; !err && i < reading->index->live.count; i++)

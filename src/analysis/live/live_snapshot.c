@@ -27,37 +27,61 @@ struct err *live_chunk_read(const struct byte_source *source, struct chunk_exten
 	return byte_source_read(source, extent.offset + LIVE_CHUNK_OFFSET, ret, sizeof(*ret), &got);
 }
 
-/* How many entries of a chunk the file has. */
-static uint64_t entries_in(const struct chunk_index *index, struct chunk_extent extent,
-			   const struct live_chunk *chunk)
-{
-	uint64_t end = extent.offset + extent.size, array = extent.offset + LIVE_ARRAY_OFFSET;
-	uint64_t room;
+/* A chunk of a part, while it is read. */
+struct part_chunk {
+	struct live_chunk head;
+	uint64_t array; /* where in the file its entries begin */
+	uint64_t count; /* how many of them the file has */
+};
 
+/* Sets array and count. */
+static struct err *find_array(const struct byte_source *source, const struct chunk_index *index,
+			      struct chunk_extent extent, struct part_chunk *chunk)
+{
+	uint64_t end = extent.offset + extent.size, start = 0;
+	size_t got;
+	struct err *err =
+		byte_source_read(source, extent.offset + LIVE_CHUNK_OFFSET + sizeof(chunk->head),
+				 &start, sizeof(start), &got);
+
+	if (err)
+		return err;
+	// Up to version 1.5 it is not said.
+	if (!start)
+		start = LIVE_ARRAY_OFFSET;
+	chunk->array = extent.offset + start;
+	chunk->count = 0;
+	if (start > extent.size)
+		return NULL;
 	if (end > index->file_size)
 		end = index->file_size;
-	room = end > array ? (end - array) / chunk->entry_size : 0;
-	return chunk->count < room ? chunk->count : room;
+	if (end > chunk->array)
+		chunk->count = (end - chunk->array) / chunk->head.entry_size;
+	if (chunk->count > chunk->head.count)
+		chunk->count = chunk->head.count;
+	return NULL;
 }
 
-typedef struct err *take_entries(const struct byte_source *source, struct chunk_extent extent,
-				 const struct live_chunk *chunk, uint64_t here, void *argument);
+typedef struct err *take_entries(const struct byte_source *source, const struct part_chunk *chunk,
+				 void *argument);
 
 /* Calls take for each chunk of a part. */
 static struct err *each_chunk(const struct byte_source *source, const struct chunk_index *index,
 			      enum live_part part, size_t entry_size, take_entries *take,
 			      void *argument)
 {
-	struct live_chunk chunk;
+	struct part_chunk chunk;
 	struct err *err = NULL;
 
 	for (size_t i = 0; !err && i < index->live.count; i++) {
 		struct chunk_extent extent = index->live.items[i];
 
-		err = live_chunk_read(source, extent, &chunk);
-		if (!err && chunk.part == part && chunk.entry_size == entry_size)
-			err = take(source, extent, &chunk, entries_in(index, extent, &chunk),
-				   argument);
+		err = live_chunk_read(source, extent, &chunk.head);
+		if (err || chunk.head.part != part || chunk.head.entry_size != entry_size)
+			continue;
+		err = find_array(source, index, extent, &chunk);
+		if (!err)
+			err = take(source, &chunk, argument);
 	}
 	return err;
 }
@@ -68,29 +92,30 @@ struct array {
 	uint64_t count;
 };
 
-static struct err *note_end(const struct byte_source *source, struct chunk_extent extent,
-			    const struct live_chunk *chunk, uint64_t here, void *argument)
+static struct err *note_end(const struct byte_source *source, const struct part_chunk *chunk,
+			    void *argument)
 {
-	uint64_t *end = argument;
+	uint64_t *end = argument, first = chunk->head.first;
 
-	if (chunk->first < UINT32_MAX && chunk->first + here > *end)
-		*end = chunk->first + here;
+	if (first < UINT32_MAX && first + chunk->count > *end)
+		*end = first + chunk->count;
 	return NULL;
 }
 
-static struct err *copy_entries(const struct byte_source *source, struct chunk_extent extent,
-				const struct live_chunk *chunk, uint64_t here, void *argument)
+static struct err *copy_entries(const struct byte_source *source, const struct part_chunk *chunk,
+				void *argument)
 {
 	struct array *array = argument;
+	uint64_t first = chunk->head.first, count = chunk->count;
 	size_t got;
 
-	if (chunk->first >= array->count)
+	if (first >= array->count)
 		return NULL;
-	if (here > array->count - chunk->first)
-		here = array->count - chunk->first;
-	return byte_source_read(source, extent.offset + LIVE_ARRAY_OFFSET,
-				array->entries + chunk->first * chunk->entry_size,
-				here * chunk->entry_size, &got);
+	if (count > array->count - first)
+		count = array->count - first;
+	return byte_source_read(source, chunk->array,
+				array->entries + first * chunk->head.entry_size,
+				count * chunk->head.entry_size, &got);
 }
 
 struct err *live_part_read(const struct byte_source *source, const struct chunk_index *index,

@@ -267,6 +267,11 @@ void dump_event_put(struct buf *buf, const struct decode_event *event)
 	case TRACE_RECORD_PROCESS:
 		put_process(buf, event);
 		break;
+	case TRACE_RECORD_PLACE:
+		buf_text(buf, "place");
+		put_u64(buf, "offset", event->place.offset);
+		put_hex(buf, "address", event->place.address);
+		break;
 	case TRACE_RECORD_MMAP ... TRACE_RECORD_BRK:
 		put_mapping(buf, event);
 		break;
